@@ -1,5 +1,5 @@
-# FFTW 3 in single and double precision with threads, as the target FFTW3::fftw3. (Debian's own package file for CMake names
-# libraries that it does not install.)
+# Finds FFTW 3 with threads, in single and double precision, as the target FFTW3::fftw3. (The CMake file of Debian's
+# package names libraries that it does not install.)
 find_path(FFTW3_INCLUDE_DIR fftw3.h)
 set(_fftw3_parts "")
 foreach(part fftw3_threads fftw3 fftw3f_threads fftw3f)

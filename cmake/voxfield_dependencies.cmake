@@ -1,4 +1,4 @@
-# What Voxfield builds on. README.md names each with its reason.
+# The dependencies of Voxfield. README.md gives the reason for each.
 list(PREPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
@@ -18,7 +18,8 @@ else()
     message(STATUS "Voxfield: no ISMRMRD files (expat not found: package libexpat1-dev); mri_recon will say so")
 endif()
 
-# The compute capabilities of this machine's GPUs, as CMake names architectures; empty if there is no GPU, or no driver.
+# The compute capabilities of this machine's GPUs, in the form of CMake's architectures. Empty without a GPU or a
+# driver.
 function(voxfield_gpus out)
     execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
         OUTPUT_VARIABLE text ERROR_QUIET RESULT_VARIABLE status)
@@ -45,12 +46,13 @@ if(wants_cuda)
     include(CheckLanguage)
     check_language(CUDA)
     if(CMAKE_CUDA_COMPILER)
-        # The runtime is linked statically, so that the programs start where there is neither toolkit nor driver.
+        # The CUDA runtime is linked statically, so the programs also start without a toolkit or a driver.
         set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
         set(CMAKE_CUDA_STANDARD 17)
         find_package(CUDAToolkit REQUIRED)
         if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
-            # Machine code for the generations in use that this toolkit knows, and PTX of the last for those to come.
+            # Machine code for all common generations that this toolkit supports, and PTX of the last one for future
+            # GPUs.
             set(architectures 75-real 80-real 86-real)
             if(CUDAToolkit_VERSION VERSION_LESS 11.8)
                 list(APPEND architectures 86-virtual)
@@ -59,7 +61,7 @@ if(wants_cuda)
             else()
                 list(APPEND architectures 89-real 90-real 100-real 120)
             endif()
-            # Of this machine's GPUs alone, if this toolkit knows them; newer ones take the PTX.
+            # Only this machine's GPUs, if this toolkit supports them; newer ones use the PTX.
             if(native)
                 execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-code OUTPUT_VARIABLE known ERROR_QUIET)
                 string(REGEX MATCHALL "[0-9]+" known "${known}")
@@ -70,7 +72,7 @@ if(wants_cuda)
                     set(architectures ${native})
                 endif()
             endif()
-            # Not in the cache: another VOXFIELD_CUDA means others.
+            # Not in the cache, because the value depends on VOXFIELD_CUDA.
             set(CMAKE_CUDA_ARCHITECTURES ${architectures})
         endif()
         enable_language(CUDA)

@@ -23,10 +23,10 @@ if(VOXFIELD_SANITIZE)
     target_link_options(voxfield_flags INTERFACE -fsanitize=${VOXFIELD_SANITIZE})
 endif()
 
-# Flags of NAME_baseline.c, NAME_avx2.c and NAME_avx512.c, which are one source compiled for each instruction set; more
-# flags for all three may follow the name.
+# Sets the flags of NAME_baseline.c, NAME_avx2.c and NAME_avx512.c, which compile one source for three instruction
+# sets. Further arguments are flags for all three.
 # -O3: the loops have constant bounds and must be unrolled.
-# -mprefer-vector-width=512: no splitting of the vectors named in the code.
+# -mprefer-vector-width=512: the compiler must not split the vectors that the code uses.
 function(voxfield_instruction_sets name)
     set_property(SOURCE ${name}_baseline.c ${name}_avx2.c ${name}_avx512.c TARGET_DIRECTORY voxfield
         APPEND PROPERTY COMPILE_OPTIONS -O3 ${ARGN})

@@ -1,5 +1,5 @@
-# What `cmake --install` copies: programs, library, public headers, manual page, sample data, and the descriptions by which
-# CMake (voxfield-config.cmake) and pkg-config (voxfield.pc) find them. All of it may be moved afterwards.
+# What `cmake --install` copies: programs, library, public headers, manual page, sample data, and the files by which
+# CMake (voxfield-config.cmake) and pkg-config (voxfield.pc) find them. The installation can be moved afterwards.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/voxfield)

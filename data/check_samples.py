@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Checks the sample molecules of this folder against the physics they stand for, and prints their figures.
+"""Checks the sample molecules of this folder against the physics that they represent, and prints the results.
 
-Shares no code with the generators: own reader, own sums (double precision, math.fsum). Exits with 0 if all hold, or 1.
+It shares no code with the generators: it has its own reader and its own sums (double precision, math.fsum). Exit
+status: 0 if all checks pass, else 1.
 """
 import math
 import os
@@ -15,7 +16,7 @@ failures = []
 
 
 def check(holds, what):
-    """`holds` must be written so that NaN fails it."""
+    """Write `holds` so that NaN makes it false."""
     if not holds:
         failures.append(what)
     print(f"  {'ok  ' if holds else 'FAIL'} {what}")
@@ -28,13 +29,13 @@ def read_pqr(name):
         for number, line in enumerate(lines, 1):
             where = f"{name}:{number}"
             if not line.endswith("\n") or "\r" in line:
-                raise ValueError(f"{where}: not ended by a line feed")
+                raise ValueError(f"{where}: no line feed at the end")
             fields = line.split()
             if ended:
                 raise ValueError(f"{where}: text after END")
             if fields[0] == "REMARK":
                 remarks += line
-                # Some readers take the word for the start of a record wherever it stands.
+                # Some readers treat this word as the start of a record anywhere in a line.
                 if {"ATOM", "HETATM"} & set(line.upper().split()):
                     raise ValueError(f"{where}: a remark with the word ATOM or HETATM")
             elif fields[0] == "END":
@@ -127,7 +128,7 @@ def check_protein():
     for (chain, number), members in residues.items():
         name = members[0].residue
         count, charge = NUCLEI[name], RESIDUE_CHARGE.get(name, 0)
-        if number == 1:  # PRO at the start carries two protons on its nitrogen
+        if number == 1:  # PRO at the start has two protons on its nitrogen
             count, charge = count + 2, charge + 1
         if number == 99:  # the end is COO-
             count, charge = count + 1, charge - 1
@@ -216,17 +217,19 @@ def check_nacl():
     check(abs(madelung - 1.747564594633182) < 1e-14, f"Madelung's constant {madelung:.15f} (Benson)")
     value = potential(charges, (0, 0, 0))
     found = -value * r0
-    # The leading term of what lies beyond the cube (README.md); the rest is 0.15 percent of it here.
+    # The leading term of the contribution from outside the cube (README.md). The other terms are 0.15 percent of it
+    # here.
     theory = -5 / (54 * math.sqrt(3) * (half - 0.5) ** 7)
     print(f"       potential at the origin {value!r} e/angstrom, Madelung / r0 = {madelung / r0!r}")
     check(abs(found - madelung - theory) < 0.01 * abs(theory),
           f"the file's Madelung constant {found:.12f}, off by {found - madelung:+.3e} (leading term {theory:+.3e})")
-    # Amid eight ions the infinite crystal has no potential, by symmetry; the missing Na+ takes away its own.
+    # At the centre of eight ions, the potential of the infinite crystal is 0 by symmetry. What remains is minus the
+    # potential of the missing Na+.
     half_cell = (-r0 / 2, r0 / 2)
     corners = [potential(charges, (x, y, z)) for x in half_cell for y in half_cell for z in half_cell]
     expected = -2 / (math.sqrt(3) * r0)
     print(f"       potential at (r0/2, r0/2, r0/2) {corners[-1]!r} e/angstrom, -2 / (sqrt(3) r0) = {expected!r}")
-    check(max(abs(v - corners[0]) for v in corners) < 1e-13, "the same at all eight such points")
+    check(max(abs(v - corners[0]) for v in corners) < 1e-13, "the same at all eight of these points")
     check(max(abs(v - expected) for v in corners) < 1e-6, f"off by {corners[0] - expected:+.3e} e/angstrom")
 
 

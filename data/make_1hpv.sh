@@ -1,10 +1,10 @@
 #!/bin/bash
 # Writes HIV-1 protease (PDB entry 1HPV) as PQR to standard output: make_1hpv.sh [1hpv.pdb]
 #
-# Source: the entry as Debian's pymol-data ships it (revision of 31 March 1995). The two protein chains are kept; the
-# inhibitor and the crystal water are left out. PDB2PQR adds the hydrogens and assigns AMBER charges and radii; PROPKA
-# decides which groups carry a proton at pH 7. Needs Debian's pymol-data and pdb2pqr (python3-propka comes with it).
-# Exits with 77 where one of these is missing or the source is another file.
+# Source: the entry in Debian's pymol-data (revision of 31 March 1995). The script keeps the two protein chains and
+# omits the inhibitor and the crystal water. PDB2PQR adds the hydrogens and assigns AMBER charges and radii. PROPKA
+# decides which groups have a proton at pH 7. Needs Debian's pymol-data and pdb2pqr (python3-propka comes with it).
+# Exit status 77: one of these is missing, or the source is a different file.
 set -euo pipefail
 export LC_ALL=C PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1
 
@@ -23,7 +23,8 @@ echo "$source_sha256  $source_pdb" | sha256sum --check --status ||
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# Columns beyond the temperature factor hold the entry's name and line number, which PDB2PQR could take for an element.
+# The columns after the temperature factor hold the entry's name and line number. PDB2PQR could mistake them for an
+# element.
 {
     grep '^SEQRES' "$source_pdb" | cut -c1-70
     grep -E '^(ATOM  |TER)' "$source_pdb" | cut -c1-66
@@ -40,4 +41,4 @@ REMARK   1 Both chains, without inhibitor and crystal water
 REMARK   1 Hydrogens, AMBER charges and radii: PDB2PQR $pdb2pqr_version; protonation at pH 7: PROPKA $propka_version
 REMARK   1 Made by make_1hpv.sh
 EOF
-echo # PDB2PQR ends without a line break
+echo # PDB2PQR's output has no line break at the end

@@ -7,11 +7,11 @@ Sites (i, j, k), -M <= i, j, k <= M, lie r0 = 2.82 angstrom apart; Na+ where i +
 central Na+ is left out, so that the potential at the origin is that of all the other ions, -Madelung / r0, unless
 --complete is given.
 
-A plain cube of ions would converge badly. Each ion's charge is multiplied by w(i) w(j) w(k):
+The potential of a plain cube of ions would converge slowly. So each ion's charge is multiplied by w(i) w(j) w(k):
   evjen    w = 1/2 in the outermost layer (faces 1/2, edges 1/4, corners 1/8; Evjen, Phys. Rev. 39, 675 (1932))
   smooth   w = 1/4 in the outermost layer and 3/4 in the next: the mean of Evjen's boxes of half-width M - 1 and M,
-           taken along each axis on its own
-With either, the weighted charges along every row add up to zero. README.md derives how far each is from Madelung's
+           for each axis separately
+With both, the weighted charges of every row add up to zero. README.md derives the error of each in Madelung's
 constant.
 """
 import argparse
@@ -44,7 +44,7 @@ def main():
     parser = argparse.ArgumentParser(description="Writes a cube of rock salt as PQR to standard output.")
     parser.add_argument("--half-width", type=int, default=6, metavar="M", help="sites to each side, 2..10 (default: 6)")
     parser.add_argument("--weights", choices=sorted(WEIGHTS), default="smooth",
-                        help="of the outer layers (default: smooth)")
+                        help="weights of the outer layers (default: smooth)")
     parser.add_argument("--complete", action="store_true", help="keep the central ion")
     options = parser.parse_args()
     if not 2 <= options.half_width <= 10:

@@ -4,7 +4,7 @@
 For benchmarks: as dense as a protein (0.1 nuclei per cubic angstrom), of any size. The sites are the ATOMS points of a
 jittered cubic lattice nearest to the origin, in the lattice's order with x fastest; no two are closer than 1.44
 angstrom. The charges are drawn from a normal distribution with standard deviation 0.4 e, then shifted to the total
-asked for (default: 0), which the file holds exactly. Nothing else about it is chemistry.
+(default: 0), which the file stores exactly. In all other respects it is not like a real molecule.
 """
 import argparse
 import math
@@ -18,12 +18,12 @@ SPACING = (1 / DENSITY) ** (1 / 3)   # angstrom
 JITTER = 0.35                        # angstrom, each way along each axis
 DEVIATION = 0.4                      # e
 RADIUS = 1.7                         # angstrom
-UNIT = 10000                         # charges are counted in 1/UNIT of e, so that they add up exactly
-CENTRE = (0.2237, 0.3141, 0.4371)    # of the ball, in lattice steps; generic: no two sites are equally far from it
+UNIT = 10000                         # charges are whole multiples of e / UNIT, so they add up exactly
+CENTRE = (0.2237, 0.3141, 0.4371)    # of the ball, in lattice steps: no two sites are equally far from it
 
 
 def near_sites(limit):
-    """Yields (i, j, k), squared distance from the centre, for the lattice sites where that is at most `limit`."""
+    """Yields (i, j, k) and the squared distance from the centre, for all lattice sites with at most `limit`."""
     reach = int(math.sqrt(limit)) + 1
     for k in range(-reach, reach + 1):
         dz = (k - CENTRE[2]) ** 2
@@ -51,11 +51,11 @@ def normal(rng):
 
 
 def draw_charges(count, total, rng):
-    """Whole numbers, in 1/UNIT of e, that add up to `total`."""
+    """Whole numbers, in units of e / UNIT, that add up to `total`."""
     raw = [DEVIATION * UNIT * normal(rng) for _ in range(count)]
     shift = (total - math.fsum(raw)) / count
     charges = [round(value + shift) for value in raw]
-    # Rounding leaves less than half a unit an atom: spread it, at most one unit each.
+    # The rounding errors are less than half a unit per atom. Distribute their sum, at most one unit per atom.
     missing = total - sum(charges)
     step = 1 if missing > 0 else -1
     for n in range(abs(missing)):
@@ -66,8 +66,8 @@ def draw_charges(count, total, rng):
 def main():
     parser = argparse.ArgumentParser(description="Writes a ball of random charges as PQR to standard output.")
     parser.add_argument("atoms", type=int, help="1 or more")
-    parser.add_argument("seed", type=int, help="of the random numbers")
-    parser.add_argument("--charge", default="0", metavar="TOTAL", help="total in e, up to 4 decimals (default: 0)")
+    parser.add_argument("seed", type=int, help="seed of the random numbers")
+    parser.add_argument("--charge", default="0", metavar="TOTAL", help="total charge in e, up to 4 decimals (default: 0)")
     options = parser.parse_args()
     if options.atoms < 1:
         parser.error("ATOMS: 1 or more")

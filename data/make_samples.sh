@@ -1,10 +1,11 @@
 #!/bin/bash
-# Makes the sample molecules and scans of this folder anew, or with --check compares the files with what the generators make
-# (byte for byte; scans, where bytes depend on the versions of libraries, number by number) and the molecules with the physics
-# they stand for (check_samples.py).
-# Scans are made by mri_phantom: the one that the variable MRI_PHANTOM names, or one on the PATH, or that of ./run in ../build.
-# Exits with 0 if all is well, 1 if a file differs or is wrong, 77 if nothing could be checked.
-# What cannot be made here is named in a line that starts with SKIP.
+# Makes the sample molecules and scans of this folder again. With --check, compares the files with the generators'
+# output: molecules byte by byte, scans number by number, because their bytes depend on the versions of libraries.
+# --check also compares the molecules with the physics that they represent (check_samples.py).
+# mri_phantom makes the scans: the program in the variable MRI_PHANTOM, or the one on the PATH, or the one that ./run
+# built in ../build.
+# Exit status: 0; 1 if a file differs or is wrong; 77 if nothing could be checked.
+# A line that starts with SKIP names each file that cannot be made on this machine.
 set -euo pipefail
 export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
 
@@ -41,12 +42,12 @@ generate() { # FILE: to standard output
     esac
 }
 
-# Whether two scans hold the same numbers, as far as sines and logarithms of different libraries do.
+# Whether two scans have the same numbers, up to the differences between the libraries' sines and logarithms.
 same_scan() {
     [[ $1 = *.h5 ]] && command -v h5diff >/dev/null && h5diff -q -p 1e-4 "$1" "$2"
 }
 
-# The remark that names the programs and their versions: other versions may place a hydrogen elsewhere.
+# The remark with the programs and their versions: other versions may place a hydrogen differently.
 made_with() {
     sed -n 's/^REMARK *1 *\(.*PDB2PQR.*\)/\1/p' "$1"
 }

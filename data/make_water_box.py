@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Writes a box of TIP3P water as PQR to standard output: make_water_box.py [--edge N] [--seed S]
 
-A synthetic box, not an equilibrated one: N^3 molecules sit on a simple cubic lattice of the density of liquid water,
-each moved a little and turned at random. A draw that comes too close to a molecule already placed is drawn again. The
-box is cubic, with a corner at the origin, holds every nucleus, and may be repeated periodically: distances across its
-faces are kept as well.
+The box is synthetic, not equilibrated. N^3 molecules are on a simple cubic lattice with the density of liquid water.
+Each is moved a little and rotated at random. If it comes too close to a molecule already placed, it is drawn again.
+The box is cubic, has a corner at the origin and contains every nucleus. It can be repeated periodically, because
+distances across its faces are checked, too.
 
 Model: Jorgensen et al., J. Chem. Phys. 79, 926 (1983).
 """
@@ -16,12 +16,13 @@ import sys
 from pqr_text import record, remark
 
 OXYGEN_CHARGE, HYDROGEN_CHARGE = -0.834, 0.417  # e
-OXYGEN_RADIUS, HYDROGEN_RADIUS = 1.7682, 0.0    # angstrom: half the Lennard-Jones minimum; hydrogen has no such term
+OXYGEN_RADIUS, HYDROGEN_RADIUS = 1.7682, 0.0    # angstrom: half the Lennard-Jones minimum; hydrogen has none
 BOND, ANGLE = 0.9572, math.radians(104.52)      # angstrom, radian
 DENSITY = 0.997                                 # g/cm^3: water at 298 K
 MOLAR_MASS, AVOGADRO = 18.01528, 6.02214076e23  # g/mol, 1/mol
 JITTER = 0.3                                    # angstrom, each way along each axis
-# Closest approach of nuclei of two molecules, in angstrom; about where the pair distributions of liquid water begin.
+# The smallest allowed distance of nuclei of two molecules, in angstrom: about where the pair distributions of liquid
+# water begin.
 CLOSEST = {("O", "O"): 2.5, ("O", "H"): 1.6, ("H", "O"): 1.6, ("H", "H"): 1.6}
 DRAWS = 10000
 
@@ -57,7 +58,8 @@ def fill_box(edge, spacing, rng):
     steps = [(i, j, k) for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1) if (i, j, k) != (0, 0, 0)]
     cells = [(i, j, k) for k in range(edge) for j in range(edge) for i in range(edge)]
     placed = {}
-    # In random order: in the lattice's own, hydrogens would turn away from the side filled first: a box with a dipole.
+    # In random order. In the lattice's order, hydrogens would point away from the side that is filled first, and the
+    # box would have a dipole.
     for cell in sorted(cells, key=lambda _: rng.random()):
         neighbours = []
         for step in steps:
@@ -78,8 +80,8 @@ def fill_box(edge, spacing, rng):
 
 def main():
     parser = argparse.ArgumentParser(description="Writes a synthetic box of TIP3P water as PQR to standard output.")
-    parser.add_argument("--edge", type=int, default=11, metavar="N", help="molecules an edge, 3..21 (default: 11)")
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the random numbers (default: 1)")
+    parser.add_argument("--edge", type=int, default=11, metavar="N", help="molecules per edge, 3..21 (default: 11)")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of the random numbers (default: 1)")
     options = parser.parse_args()
     if not 3 <= options.edge <= 21:
         parser.error("--edge: 3..21 (more would not fit the columns)")

@@ -1,7 +1,7 @@
 """The lines of a PQR file, as the generators in this folder write them.
 
-Fields stand in the columns of a PDB file and are separated by blanks too, so that readers of either kind agree. Remarks
-must not hold the word ATOM or HETATM: some readers take it for the start of a record wherever it stands.
+Fields are in the columns of a PDB file and also separated by blanks, so readers of both kinds agree. Remarks must not
+contain the words ATOM or HETATM, because some readers treat them as the start of a record anywhere in a line.
 """
 
 

@@ -1,4 +1,4 @@
-/* F^H d, and the image by conjugate gradients, of simulated radial samples d. usage: image [DEVICE], as cpu or cuda. */
+/* F^H d, and the image by conjugate gradients, for simulated radial samples d. usage: image [DEVICE]: cpu or cuda. */
 #include <math.h>
 #include <stdio.h>
 
@@ -6,7 +6,7 @@
 
 enum { N = 48, VOXELS = N * N, SPOKES = 80, SAMPLES = SPOKES * N, BYTES = VOXELS * 8 };
 
-/* F as an operator: what it does, given its state, which is a plan. */
+/* F as an operator: its functions. Their state is a plan. */
 static vf_status forward(void *plan, vf_queue *queue, const void *x, void *y)
 {
     return vf_nufft_forward(plan, queue, 1, x, y);
@@ -75,5 +75,5 @@ int main(int argc, char **argv)
     if (!fine)
         fprintf(stderr, "image: %s\n", vf_context_message(ctx));
     vf_operator_free(f), vf_nufft_destroy(plan), vf_queue_destroy(queue), vf_context_destroy(ctx);
-    return !fine || !(error <= 1e-4 * norm); /* the tolerance times the condition of F^H F, below 100, squared */
+    return !fine || !(error <= 1e-4 * norm); /* (tolerance x condition number of F^H F, < 100)^2 */
 }

@@ -1,4 +1,4 @@
-/* Both types of a non-uniform FFT, and new points for the same plan. usage: nufft [DEVICE], as cpu or cuda. */
+/* Both types of a non-uniform FFT, and new points for the same plan. usage: nufft [DEVICE]: cpu or cuda. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The electrostatic potential of a water molecule on a grid, in volts: usage: potential_map [DEVICE], as cpu or cuda.
- */
+/* The electrostatic potential of a water molecule on a grid, in volts.
+ * usage: potential_map [DEVICE]: cpu or cuda. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
         const double value = map[(20 * N + 30) * N + 10], exact = potential_at(&grid, 10, 30, 20);
         printf("the potential at (%.2f, %.2f, %.2f) angstrom is %.6f V; summed here: %.6f V\n", -5.9 + 2.5, -5.9 + 7.5,
                -5.9 + 5.0, value, exact);
-        if (!(fabs(value - exact) <= 1e-5)) /* terms of up to 3 V, each to a few 2^-24 of itself */
+        if (!(fabs(value - exact) <= 1e-5)) /* the terms are at most 3 V, with relative errors of a few 2^-24 */
             status = VF_ERR_INTERNAL;
     } else {
         fprintf(stderr, "potential_map: %s\n", vf_context_message(ctx));

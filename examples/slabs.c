@@ -1,4 +1,4 @@
-/* A map larger than memory: slab after slab into a file. usage: slabs [DEVICE], as cpu or cuda:0,1. */
+/* A map larger than memory, written to a file slab by slab. usage: slabs [DEVICE], for example cpu or cuda:0,1. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +11,11 @@ static const vf_coulomb_options options = {.scale = 332.063713, .r_min = 0.1, .p
 static double x[ATOMS], y[ATOMS], z[ATOMS], charge[ATOMS];
 
 typedef struct job {
-    vf_coulomb *plan[64]; /* one a device */
+    vf_coulomb *plan[64]; /* one for each device */
     FILE *file;
 } job;
 
-/* On a thread of the device's: puts the work into the queue, and says how many bytes are to be brought back. */
+/* Runs on a thread of the device: puts the work into the queue, and sets the number of bytes to copy back. */
 static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *bytes)
 {
     const job *j = user;
@@ -24,14 +24,14 @@ static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *byt
     return vf_coulomb_execute(j->plan[piece->device], piece->queue, &slab, piece->memory);
 }
 
-/* On the caller's thread: slabs in their order. */
+/* Runs on the caller's thread, in the order of the slabs. */
 static vf_status store(void *user, const vf_pipeline_piece *piece)
 {
     return fwrite(piece->host, sizeof(float), SLAB, ((const job *)user)->file) == SLAB ? VF_OK : VF_ERR_OUTPUT;
 }
 
-/* Compares a value of the file with the sum in double precision. Its error, with u = 2^-24: 100 additions and 15 other
- * roundings in each term, and positions rounded at up to 20 angstrom, which a term sees by its slope |term| / r. */
+/* Compares a value of the file with the sum in double precision. Allowed, with u = 2^-24: 100 additions and 15 other
+ * roundings per term; and rounded positions, up to 20 angstrom, which change a term by its slope |term| / r. */
 static vf_status check(const job *j, int nx, int ny, int nz)
 {
     float value = 0;

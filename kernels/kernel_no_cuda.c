@@ -1,6 +1,8 @@
 /* Replaces the kernels' .cu files in a build without CUDA: empty tables of backends. */
 #include "coulomb_sum_backend.h"
+#include "cutoff_sum_backend.h"
 #include "differences_backend.h"
+#include "ewald_backend.h"
 #include "first_differences_backend.h"
 #include "fourier_sum_backend.h"
 #include "gridding_internal.h"
@@ -10,7 +12,9 @@
 #include "wavelet_backend.h"
 
 const vf_coulomb_backend vf_coulomb_cuda = {0};
+const vf_cutoff_backend vf_cutoff_cuda = {0};
 const vf_differences_backend vf_differences_cuda = {0};
+const vf_ewald_backend vf_ewald_cuda = {0};
 const vf_gradient_backend vf_gradient_cuda = {0};
 const vf_fourier_backend vf_fourier_cuda = {0};
 const gridding_backend gridding_cuda = {0};

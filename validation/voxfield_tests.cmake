@@ -5,7 +5,7 @@ if(VOXFIELD_TESTS AND NOT (CMOCKA_INCLUDE AND CMOCKA_LIBRARY))
 endif()
 find_package(Python3 COMPONENTS Interpreter)
 
-# A unit test written with cmocka: its program, linked to the library and the stages of the programs.
+# Adds a unit test with cmocka, linked to the library and the stages of the programs.
 function(vf_unit_test name)
     if(NOT (CMOCKA_INCLUDE AND CMOCKA_LIBRARY))
         return()
@@ -23,7 +23,7 @@ function(vf_register name)
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
 endfunction()
 
-# Tests whose threads share memory: those that the thread sanitizer runs.
+# Tests with threads that share memory: the thread sanitizer runs these.
 function(vf_threads)
     foreach(name ${ARGN})
         if(TEST ${name})
@@ -33,8 +33,8 @@ function(vf_threads)
     endforeach()
 endfunction()
 
-# A unit test that names its device: once for the CPU, and once, as NAME_gpu, for a GPU. Where there is none that one says so
-# and is skipped.
+# Registers a unit test that takes a device: once for the CPU and once, as NAME_gpu, for a GPU. Without a GPU, the
+# latter is skipped with a message.
 function(vf_device_test name)
     vf_unit_test(${name} cpu)
     if(TARGET ${name})

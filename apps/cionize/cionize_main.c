@@ -5,6 +5,26 @@
 #include "cionize_options.h"
 #include "program.h"
 
+/* - is standard input: for one of the files that are read from beginning to end. The script's reader knows it by
+ * itself. */
+static vf_status use_standard_input(vf_context *ctx, cionize_request *request)
+{
+    static const char *const names[] = {"the molecule", "--charges", "--script"};
+    const char **files[] = {&request->settings.input, &request->settings.charges, &request->ions.script};
+    int first = -1;
+    for (int n = 0; n < 3; n++) {
+        if (!*files[n] || strcmp(*files[n], "-") != 0)
+            continue;
+        if (first >= 0)
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "%s and %s cannot both be standard input (-); give a file for one",
+                           names[first], names[n]);
+        first = n;
+        if (n < 2)
+            *files[n] = "/dev/stdin";
+    }
+    return VF_OK;
+}
+
 static vf_status complete(vf_context *ctx, const program *p, cionize_request *request)
 {
     cionize_settings *s = &request->settings;
@@ -19,7 +39,7 @@ static vf_status complete(vf_context *ctx, const program *p, cionize_request *re
     s->argv = p->argv;
     if (program_given(p, "temperature") && strcmp(s->unit, "kT/e") != 0)
         vf_warn(ctx, "--temperature has no effect on a map in %s; it applies to kT/e", s->unit);
-    return VF_OK;
+    return use_standard_input(ctx, request);
 }
 
 static vf_status run(vf_context *ctx, const program *p)
@@ -32,7 +52,7 @@ static vf_status run(vf_context *ctx, const program *p)
 int main(int argc, char **argv)
 {
     static const char *const synopsis[] = {"[options] molecule.pqr", "[options] --charges FILE molecule.pdb",
-                                           "[options] --script FILE.cfg molecule.pqr", NULL};
+                                           "[options] --script FILE.cfg molecule.pqr", "[options] -o FILE -", NULL};
     cionize_request request = {0};
     program p = {
         .name = "cionize",

@@ -55,6 +55,16 @@ static vf_status salt(vf_context *ctx, const char *option, const char *text, voi
     return parse_salt(ctx, option, text, &((cionize_request *)to)->ions.demand);
 }
 
+/* The method's name, for its other names: those of VMD's cionize, and of the sum that is exact. */
+static const char *method_name(const char *name)
+{
+    static const char *const others[][2] = {{"direct", "exact"}, {"standard", "exact"}, {"multilevel", "fast"}};
+    for (size_t n = 0; n < sizeof others / sizeof *others; n++)
+        if (strcmp(name, others[n][0]) == 0)
+            return others[n][1];
+    return name;
+}
+
 /* auto, NAME or NAME:VARIANT; the method itself checks the variant. */
 static vf_status method(vf_context *ctx, const char *option, const char *text, void *to)
 {
@@ -64,9 +74,13 @@ static vf_status method(vf_context *ctx, const char *option, const char *text, v
     (void)option;
     snprintf(name, sizeof name, "%.*s", (int)(size < sizeof name ? size : sizeof name - 1), text);
     s->variant = text[size] ? text + size + 1 : NULL;
-    vf_status status = vf_potential_method_named(ctx, "--method", name, &s->method);
+    if (strcmp(name, "ddd") == 0)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--method 'ddd': a dielectric that depends on the distance is no method here; use "
+                       "--distance-dielectric C, or DDD C in the script");
+    vf_status status = vf_potential_method_named(ctx, "--method", method_name(name), &s->method);
     if (status == VF_OK && !s->method && s->variant)
-        status = vf_fail(ctx, VF_ERR_ARGUMENT, "--method '%s': a variant needs a method, such as direct:%s", text,
+        status = vf_fail(ctx, VF_ERR_ARGUMENT, "--method '%s': a variant needs a method, such as exact:%s", text,
                          s->variant);
     return status;
 }
@@ -122,13 +136,14 @@ static const option_choice precisions[] = {{"single", VF_F32, NULL}, {"double", 
 #define PLACES_IONS "place neutralize concentration script"
 
 const program_option cionize_options[] = {
-    {OPTION_GROUP, .name = "Input", .help = "Files of molecules may be compressed with gzip."},
+    {OPTION_GROUP, .name = "Input",
+     .help = "Files of molecules may be compressed with gzip. A molecule named - is read from standard input."},
     {OPTION_READ, .name = "charges", .argument = "FILE", SETTING(charges),
      .help = "the charges, if the molecule's file has none: PSF or AMBER prmtop",
      .more =
          "A PSF file may come from CHARMM, NAMD or X-PLOR. The molecule is then a PDB file or an AMBER coordinate "
          "file in text form (inpcrd, rst7). Both files must have the same atoms in the same order. The names of the "
-         "atoms are compared."},
+         "atoms are compared. One of the two files may be -, standard input."},
     {OPTION_READ, .name = "trajectory", .argument = "FILE.dcd", SETTING(trajectory),
      .help = "trajectory of the same atoms; the map is the mean over its frames",
      .more = "The grid covers all frames. Ions keep their distance from the atoms of every frame."},
@@ -261,22 +276,26 @@ const program_option cionize_options[] = {
              "GPUs by number. `cpu:0,1` simulates several devices on the CPU, to test what several GPUs would do; it "
              "is not faster. A requested GPU that is not available is an error. If one of several devices fails while "
              "the map is computed, a warning says so and the others continue."},
-    {OPTION_CUSTOM, .name = "threads", .argument = "N", .parse = option_threads, .default_help = "one per core",
-     .help = "number of CPU threads", .more = "Only cores that the process may use are counted."},
+    {OPTION_CUSTOM, .letter = 'p', .name = "threads", .argument = "N", .parse = option_threads,
+     .default_help = "one per core", .help = "number of CPU threads",
+     .more = "Only cores that the process may use are counted."},
     {OPTION_CHOICE, .name = "precision", .argument = "P", SETTING(precision), SETS(has_precision),
      .choices = precisions, .initial = "single", .help = "precision of the computation, and of values in the map",
      .more = "Some formats store single precision only."},
-    {OPTION_CUSTOM, .name = "method", .argument = "NAME[:VARIANT]", .parse = method, .initial = "auto",
-     .help = "method of the map: auto, direct, the exact sum, or fast, to --accuracy; variants are simd, avx512, avx2, "
-             "baseline and ref on the CPU, and of direct tuned, roots, const1, const4 and const8 on GPUs",
-     .more = "`auto` is the fastest method for the problem. `direct` is the exact sum in free space. `fast` splits it "
-             "into a sum over near pairs and a convolution on a mesh, on the CPU. `simd` is the widest instruction set "
-             "of the CPU, `ref` is plain C in double precision on one thread. `roots` "
+    {OPTION_CUSTOM, .letter = 'm', .name = "method", .argument = "NAME[:VARIANT]", .parse = method, .initial = "auto",
+     .help = "method of the map: auto, exact, or fast, to --accuracy; variants are simd, avx512, avx2, baseline and "
+             "ref on the CPU, and of exact tuned, roots, const1, const4 and const8 on GPUs",
+     .more = "`auto` is the fastest method for the problem. `exact` is the direct sum over all atoms, in free space. "
+             "`fast` splits it into a sum over near pairs and a convolution on a mesh, on the CPU. The names of VMD's "
+             "cionize mean the same: `standard` is `exact`, `multilevel` is `fast`; so is `direct` `exact`. `simd` is "
+             "the widest instruction set of the CPU, `ref` is plain C in double precision on one thread. `roots` "
              "computes all reciprocal roots with the special function units."},
     {OPTION_NUMBER, .name = "accuracy", .argument = "E", SETTING(accuracy), .least = 1e-10, .most = 1e-3,
      .initial = "1e-6",
      .help = "largest error of methods that are not exact: rms over the map, relative to the rms potential",
-     .more = "The error of single points is at most 10 times that. Below 1e-6, `fast` needs --precision double."},
+     .more =
+         "The error of single points is at most 10 times that. Below 1e-6, `fast` needs --precision double. Each run "
+         "measures the error at up to 256 random points, against exact sums, and warns if it is larger."},
     {OPTION_FLAG, .name = "dry-run", SETTING(dry_run), .help = "the plan, time and memory only; no file is written",
      .more = "It is an error if the memory is not enough."},
 

@@ -119,9 +119,11 @@ static void describe(cionize_state *r)
         .r_min = s->r_min,
         .sigma = s->sigma,
         .vacuum = s->vacuum,
+        .error.asked = s->read_map || r->plan.method->tolerance[s->precision] == 0 ? 0 : s->accuracy,
         .molecule = &r->molecule,
     };
     r->deviation_info = r->info;
+    r->deviation_info.error = (map_error){0};
     r->deviation_info.quantity = "standard deviation over frames of the electrostatic potential";
 }
 
@@ -279,6 +281,7 @@ static vf_status take_layers(void *user, int64_t first, int64_t count, const voi
                   : VF_OK;
     if (status == VF_OK)
         status = map_output_take(&r->map, first, count, values);
+    error_points_take(r->check, first, count, values);
     vf_progress_update(&r->progress, r->evaluations * (double)r->map.figures.count / (double)vf_grid_points(&r->grid));
     return status;
 }
@@ -321,12 +324,17 @@ static vf_status sum_map(cionize_state *r)
         status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
     if (status != VF_OK)
         return status;
+    status = error_points_make(r->ctx, &r->plan, &r->molecule, r->trajectory, &r->frames, &r->check);
+    if (status != VF_OK)
+        return status;
     vf_progress_begin(&r->progress, stderr, s->quiet ? VF_PROGRESS_OFF : s->progress, "computing", r->evaluations, 1e-9,
                       "G evaluations");
     status = r->trajectory
                  ? average_compute(r->ctx, &r->molecule, r->trajectory, &r->frames, &r->plan, take_averages, r)
                  : potential_compute(r->ctx, &r->molecule, &r->plan, take_layers, r, r->slabs_done);
     vf_progress_end(&r->progress);
+    if (status == VF_OK && r->check)
+        r->info.error = error_points_result(r->ctx, r->check, &r->map.figures);
     return status;
 }
 
@@ -379,9 +387,8 @@ static vf_status execute(cionize_state *r, vf_report **report)
     report_run(*report, r, seconds);
     status = vf_report_commit(report);
     if (status == VF_OK && r->missing > 0)
-        status =
-            vf_fail(r->ctx, VF_ERR_INCOMPLETE, "%lld of %lld ion%s %s missing for lack of room", (long long)r->missing,
-                    (long long)r->wanted, vf_plural(r->wanted), r->missing == 1 ? "is" : "are");
+        status = vf_fail(r->ctx, VF_ERR_INCOMPLETE, "%lld of %lld ion%s did not fit; the files have those that did",
+                         (long long)r->missing, (long long)r->wanted, vf_plural(r->wanted));
     return status;
 }
 
@@ -391,6 +398,7 @@ static void free_run(cionize_state *r)
     map_output_discard(&r->after);
     map_output_discard(&r->deviation);
     placement_destroy(r->placement);
+    error_points_free(r->check);
     ion_list_free(&r->placed);
     free(r->request);
     if (r->stored != r->read.values)

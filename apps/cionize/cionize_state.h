@@ -6,6 +6,7 @@
 #include "ions/script.h"
 #include "maps/map_output.h"
 #include "maps/read_map.h"
+#include "potential/measure_error.h"
 #include "program.h"
 #include "trajectory/trajectory.h"
 
@@ -20,6 +21,7 @@ typedef struct cionize_state {
     vf_grid grid;
     potential_plan plan;
     double evaluations;  /* of all maps of the plan */
+    error_points *check; /* where the map's error is measured; NULL: nowhere */
     int64_t *slabs_done; /* [the context's devices]; NULL: no slabs were computed */
 
     /* What map files say about themselves. ions_info: the map with the ions placed so far. */

@@ -195,6 +195,19 @@ void say_placed(const cionize_state *r, double seconds)
     say_ion_files(r);
 }
 
+static void say_error(const map_error *e)
+{
+    if (e->asked == 0)
+        return;
+    if (e->points > 0)
+        printf("error      %.2g of the rms potential, %.2g at most, at %lld random points; %g was asked\n", e->rms,
+               e->largest, (long long)e->points, e->asked);
+    else
+        printf(
+            "error      not measured, because exact sums would take too long here; its parameters are those for %g\n",
+            e->asked);
+}
+
 void say_done(const cionize_state *r, double seconds)
 {
     char text[32];
@@ -203,6 +216,7 @@ void say_done(const cionize_state *r, double seconds)
     if (r->plan.slabs > 0)
         printf(", %.3g G evaluations/s", 1e-9 * r->evaluations / seconds);
     printf("; %.6g to %.6g %s, mean %.6g\n", f->minimum, f->maximum, r->settings.unit, map_figures_mean(f));
+    say_error(&r->info.error);
     if (r->settings.picture)
         printf("picture    %s\n", r->settings.picture);
 }
@@ -248,6 +262,20 @@ static void report_input(vf_report *report, const cionize_state *r)
     vf_report_end(report);
 }
 
+static void report_error(vf_report *report, const map_error *e)
+{
+    if (e->asked == 0)
+        return;
+    vf_report_begin(report, "error");
+    vf_report_number(report, "asked", e->asked);
+    vf_report_integer(report, "points", e->points);
+    if (e->points > 0) {
+        vf_report_number(report, "rms", e->rms);
+        vf_report_number(report, "largest", e->largest);
+    }
+    vf_report_end(report);
+}
+
 static void report_potential(vf_report *report, const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
@@ -261,6 +289,7 @@ static void report_potential(vf_report *report, const cionize_state *r)
         vf_report_text(report, "variant", r->plan.variant);
         vf_report_text(report, "accuracy", accuracy(r, text, sizeof text));
         vf_report_text(report, "boundary", boundary(r));
+        report_error(report, &r->info.error);
     }
     vf_report_text(report, "unit", s->unit);
     vf_report_number(report, "constant", r->info.unit_constant);

@@ -1,4 +1,4 @@
-/* mri_phantom: what its stages share.
+/* mri_phantom: the declarations that its stages share.
  *
  *   phantom_make, trajectory_make, coils_make -> phantom_signal -> phantom_noise -> phantom_voxels -> write
  *
@@ -80,7 +80,7 @@ typedef struct phantom_settings {
     double fov[3];     /* mm; z: 0 for that of x, or for PHANTOM_SLICE if matrix[2] is 1 */
     int64_t samples, readouts;
     double turns, readout; /* readout: seconds */
-    double delay[3]; /* of the gradients along x, y, z, in samples: data are taken there, the file has the nominal k */
+    double delay[3];       /* of the gradients along x, y, z, in samples; k in the file is without them */
     int64_t oversample;
     int64_t accelerate[2];                /* every n-th line and partition */
     int64_t calibration;                  /* fully sampled lines (and partitions) in the middle; 0: the default */
@@ -268,8 +268,8 @@ VF_MUST_CHECK vf_status undersample(vf_context *ctx, const phantom_settings *s, 
 VF_MUST_CHECK vf_status trajectory_make(vf_context *ctx, phantom_settings *settings, phantom_trajectory *out);
 void trajectory_free(phantom_trajectory *trajectory);
 
-/* The k where data are taken if the gradients are late by `delay` samples: k of axis a minus delay[a] times its change
- * from one sample to the next, there. [set][sample][3]; free it. Errors: VF_ERR_MEMORY. */
+/* The actual k if the gradients are late by `delay` samples: along axis a, k minus delay[a] times its local change
+ * from one sample to the next. [set][sample][3]; free it. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status trajectory_delayed(vf_context *ctx, const phantom_trajectory *trajectory, const double delay[3],
                                            float **k);
 

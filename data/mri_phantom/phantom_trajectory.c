@@ -158,8 +158,8 @@ static int64_t round_up(double x)
     return x < 1 ? 1 : x > 1e15 ? (int64_t)1e15 : (int64_t)ceil(x);
 }
 
-/* Sets readouts, turns and samples so that neighbouring samples are about one cycle per field of view apart: enough to
- * determine the image. N is the largest of the matrix. */
+/* Sets readouts, turns and samples so that neighbouring samples are about one cycle per field of view apart, which
+ * determines the image. N is the largest number of the matrix. */
 static void fill_in(phantom_settings *s)
 {
     double size = (double)s->matrix[0];

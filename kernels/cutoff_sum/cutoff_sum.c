@@ -12,6 +12,7 @@
 static const vf_backend backends[] = {
     {&vf_cutoff_cpu.variants, &vf_cutoff_cpu},
     {&vf_cutoff_ref.variants, &vf_cutoff_ref},
+    {&vf_cutoff_cuda.variants, &vf_cutoff_cuda},
     {0},
 };
 
@@ -150,32 +151,50 @@ static vf_status take_charges(vf_cutoff *plan, const vf_coulomb_atoms *charges)
     return VF_OK;
 }
 
-vf_status vf_cutoff_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
-                           const vf_cutoff_options *options, vf_cutoff **out)
+/* `charges` or, if NULL, plan->loaded. */
+static vf_status create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges, int64_t count,
+                        const double *loaded, const vf_cutoff_options *options, vf_cutoff **out)
 {
     vf_context *ctx = vf_device_context(device);
-    *out = NULL;
-    vf_status status = check(ctx, grid, charges, options);
-    if (status != VF_OK)
-        return status;
     vf_cutoff *plan = calloc(1, sizeof *plan);
     if (!plan)
         return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a plan");
-    *plan = (vf_cutoff){.device = device, .grid = *grid, .options = *options};
+    *plan = (vf_cutoff){.device = device, .grid = *grid, .options = *options, .count = count, .loaded = loaded};
     plan->options.variant = NULL; /* the caller's string may not outlive this call */
     vf_prolate_make(options->bandwidth, &plan->psi);
     const void *backend;
-    status = vf_backend_choose(backends, "the cutoff sum", device, options->variant, &backend, &plan->variant);
+    vf_status status =
+        vf_backend_choose(backends, "the cutoff sum", device, options->variant, &backend, &plan->variant);
     plan->backend = backend;
-    if (status == VF_OK)
+    if (status == VF_OK && options->sigma > 0 && vf_device_get_kind(device) != VF_DEVICE_CPU)
+        status = vf_fail(ctx, VF_ERR_UNSUPPORTED, "cutoff sum: Gaussian charges run on the CPU only, not on %s",
+                         vf_device_name(device));
+    if (status == VF_OK && charges)
         status = take_charges(plan, charges);
     if (status == VF_OK)
         status = plan->backend->create(plan);
+    plan->loaded = NULL;
     if (status == VF_OK)
         *out = plan;
     else
         vf_cutoff_destroy(plan);
     return status;
+}
+
+vf_status vf_cutoff_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
+                           const vf_cutoff_options *options, vf_cutoff **out)
+{
+    *out = NULL;
+    const vf_status status = check(vf_device_context(device), grid, charges, options);
+    return status == VF_OK ? create(device, grid, charges, 0, NULL, options, out) : status;
+}
+
+vf_status vf_cutoff_create_loaded(vf_device *device, const vf_grid *grid, int64_t count, const double *loaded,
+                                  const vf_cutoff_options *options, vf_cutoff **out)
+{
+    *out = NULL;
+    const vf_status status = check(vf_device_context(device), grid, &(vf_coulomb_atoms){0}, options);
+    return status == VF_OK ? create(device, grid, NULL, count, loaded, options, out) : status;
 }
 
 vf_status vf_cutoff_execute(const vf_cutoff *plan, vf_queue *queue, const vf_box *box, bool add, void *out)

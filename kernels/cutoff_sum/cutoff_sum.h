@@ -17,6 +17,7 @@
  * Variants, by device (the first is the default):
  *   cpu   "simd"   the widest of avx512, avx2, baseline that the machine has; each is also a variant by name
  *         "ref"    plain C in double precision, one thread: the reference
+ *   cuda  "bins"   a warp gathers the bins within reach of its tile of points
  */
 #ifndef VOXFIELD_CUTOFF_SUM_H
 #define VOXFIELD_CUTOFF_SUM_H
@@ -32,7 +33,7 @@ typedef struct vf_cutoff_options {
     double r_min;        /* >= VF_COULOMB_MIN_R_MIN, in the grid's length unit */
     double cutoff;       /* rc >= r_min; at most VF_COULOMB_MAX_COORDINATE, and 2^20 spacings */
     double bandwidth;    /* c: VF_PROLATE_LEAST to VF_PROLATE_MOST; not used with sigma */
-    double sigma;        /* 0, or of Gaussian charges: rc / 10 to rc */
+    double sigma;        /* 0, or of Gaussian charges: rc / 10 to rc; on the CPU only */
     vf_dtype precision;  /* VF_F32, VF_F64: of distances, terms, results; "ref" computes in double, rounds the result */
     const char *variant; /* NULL: the device's default */
 } vf_cutoff_options;
@@ -41,8 +42,8 @@ typedef struct vf_cutoff vf_cutoff;
 
 /* Makes a plan: sorts the charges, and their images near the grid, which may be freed afterwards. A grid with a cell
  * means charges and all their periodic images. Blocking. Errors: VF_ERR_ARGUMENT (NaN, out of range, unknown variant:
- * the message lists the known ones), VF_ERR_UNSUPPORTED (an instruction set this CPU lacks; no backend for the device),
- * VF_ERR_MEMORY. *out is NULL then. */
+ * the message lists the known ones), VF_ERR_UNSUPPORTED (an instruction set this CPU lacks; no backend for the device;
+ * more than 2^31 - 1 charges on a GPU), VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY. *out is NULL then. */
 VF_MUST_CHECK vf_status vf_cutoff_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
                                          const vf_cutoff_options *options, vf_cutoff **out);
 
@@ -62,7 +63,7 @@ const char *vf_cutoff_variant(const vf_cutoff *plan);
 /* The variants of a kind of device, the default first; NULL beyond the last. */
 const char *vf_cutoff_variant_name(vf_device_kind kind, int index);
 
-/* Host memory held, in bytes. */
+/* Memory held, in bytes, of the device. */
 uint64_t vf_cutoff_bytes(const vf_cutoff *plan);
 
 #ifdef __cplusplus

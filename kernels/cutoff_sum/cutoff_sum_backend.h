@@ -27,6 +27,8 @@ struct vf_cutoff {
     vf_prolate psi;
     int64_t count;              /* charges and images within the cutoff of the grid's box */
     double *x, *y, *z, *charge; /* [count]; the charge times options.scale */
+    const double *loaded; /* instead, on a GPU: x, y, z and charge of all charges, each [count], in its memory, for the
+                             time of create */
     uint64_t bytes;
     void *state; /* the backend's own */
 };
@@ -37,7 +39,13 @@ double vf_cutoff_smooth(const vf_cutoff *plan, double x);
 /* The same as a polynomial, divided by rc. */
 void vf_cutoff_fit(const vf_cutoff *plan, double accuracy, vf_prolate_powers *out);
 
-extern const vf_cutoff_backend vf_cutoff_ref, vf_cutoff_cpu;
+/* As vf_cutoff_create without a cell, for charges in the memory of a GPU that have been checked: x, y, z and charge,
+ * each [count]. */
+VF_MUST_CHECK vf_status vf_cutoff_create_loaded(vf_device *device, const vf_grid *grid, int64_t count,
+                                                const double *loaded, const vf_cutoff_options *options,
+                                                vf_cutoff **out);
+
+extern const vf_cutoff_backend vf_cutoff_ref, vf_cutoff_cpu, vf_cutoff_cuda;
 
 #ifdef __cplusplus
 }

@@ -13,6 +13,10 @@
 #include "ewald_sum.h"
 #include "prolate.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { EWALD_LEAST_WIDTH = 4, EWALD_MOST_WIDTH = 20, EWALD_COARSER = 4 };
 
 /* A mesh, and the part of Coulomb's law that it is for. */
@@ -34,20 +38,43 @@ typedef struct ewald_layout {
 /* What follows from the tolerance, the grid and the charges (ewald_parameters.c). */
 typedef struct ewald_shape {
     ewald_layout fine, coarse;
-    vf_dtype precision;   /* of the fine mesh */
-    bool interpolates;    /* the fine mesh does not have the map's points */
-    double pairs;         /* near pairs, about */
-    double correction;    /* the reach of Gaussian charges that differ from points at near pairs only; 0: none */
-    double making, using; /* seconds of one typical thread for the plan, and for the grid */
+    vf_dtype precision;       /* of the fine mesh */
+    bool interpolates;        /* the fine mesh does not have the map's points */
+    double pairs;             /* near pairs, about */
+    double correction;        /* the reach of Gaussian charges that differ from points at near pairs only; 0: none */
+    double making, executing; /* seconds of one typical thread for the plan, and for the grid */
 } ewald_shape;
+
+/* What the choice needs to know of the charges. */
+enum { EWALD_DISTANCES = 64, EWALD_SAMPLES = 6 };
+typedef struct ewald_summary {
+    int64_t count, wrong;            /* wrong: the first that is out of range; -1: none */
+    double squares, largest;         /* sum q^2, max |q| */
+    double lo[3], hi[3];             /* bounds of the charges and the grid */
+    double rms;                      /* of the potential over the grid, without the scale; at EWALD_SAMPLES^3 points */
+    double volume;                   /* of the grid, or of the cell */
+    int64_t within[EWALD_DISTANCES]; /* charges at most 2^(n - 32) grid spacings outside of the grid */
+} ewald_summary;
+
+/* Charges in the memory of a device, and what else of theirs a backend keeps for the time of a creation. */
+typedef struct ewald_loaded {
+    vf_queue *queue;
+    vf_array data; /* x, y, z and charge, each [count] */
+} ewald_loaded;
 
 /* A backend computes the smooth part. */
 typedef struct vf_ewald_backend {
-    /* Makes plan->state from the rest of the plan; sets plan->bytes and plan->most_bytes. */
-    vf_status (*create)(vf_ewald *plan, const vf_coulomb_atoms *charges);
+    /* Makes plan->state from the rest of the plan; sets plan->bytes and plan->most_bytes. `loaded`: if it loads. */
+    vf_status (*create)(vf_ewald *plan, const vf_coulomb_atoms *charges, ewald_loaded *loaded);
     /* out = the smooth part over a box, with the term of the vacuum boundary. */
     vf_status (*execute)(const vf_ewald *plan, vf_queue *queue, const vf_box *box, void *out);
     void (*destroy)(vf_ewald *plan);
+    /* For backends with memory of their own, otherwise NULL: *loaded is always to be unloaded. summarise sets wrong,
+     * squares, largest, lo, hi, within (each number by itself) and rms, the latter in free space only. */
+    vf_status (*load)(vf_device *device, const vf_coulomb_atoms *charges, ewald_loaded *loaded);
+    vf_status (*summarise)(ewald_loaded *loaded, const vf_grid *grid, const vf_ewald_options *options,
+                           ewald_summary *out);
+    void (*unload)(ewald_loaded *loaded);
 } vf_ewald_backend;
 
 struct vf_ewald {
@@ -64,7 +91,7 @@ struct vf_ewald {
     void *state;                /* the backend's own */
 };
 
-extern const vf_ewald_backend vf_ewald_cpu;
+extern const vf_ewald_backend vf_ewald_cpu, vf_ewald_cuda;
 
 /* Gaussian charges have no pole; what is subtracted from one should not be larger than needed. */
 static inline double ewald_r_min(const vf_ewald_options *o)
@@ -72,9 +99,17 @@ static inline double ewald_r_min(const vf_ewald_options *o)
     return o->sigma > 0 && o->sigma < o->r_min ? o->sigma : o->r_min;
 }
 
-/* Chooses the shape. Errors: VF_ERR_ARGUMENT, VF_ERR_UNSUPPORTED, VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status ewald_choose(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
+/* Chooses the shape; `loaded` if the backend loads. Errors: VF_ERR_ARGUMENT, VF_ERR_UNSUPPORTED, VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status ewald_choose(vf_device *device, const vf_ewald_backend *backend, const vf_grid *grid,
+                                     const vf_coulomb_atoms *charges, ewald_loaded *loaded,
                                      const vf_ewald_options *options, ewald_shape *shape);
+
+/* Sample n of the potential along an axis. */
+static inline double ewald_sample(const vf_grid *grid, int axis, int n)
+{
+    const double step = grid->spacing[axis] * (double)grid->counts[axis] / EWALD_SAMPLES;
+    return grid->origin[axis] + 0.5 * (step - grid->spacing[axis]) + step * n;
+}
 
 /* Numbers from a row of a mesh to the next: space for half a spectrum, and for windows that reach beyond the end. */
 enum { EWALD_PADDED = 32 };
@@ -95,5 +130,9 @@ static inline int64_t ewald_kernel_size(const ewald_layout *s, int axis)
 {
     return axis > 0 && s->skewed ? s->length[axis] : s->length[axis] / 2 + 1;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

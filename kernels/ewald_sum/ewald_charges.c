@@ -5,7 +5,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-enum { SAMPLES = 6 };
+enum { SAMPLES = EWALD_SAMPLES };
 
 void ewald_invert(const double e[3][3], double u[3][3])
 {
@@ -17,18 +17,21 @@ void ewald_invert(const double e[3][3], double u[3][3])
     u[0][2] = -(e[2][0] * u[2][2] + e[1][0] * u[1][2]) * u[0][0];
 }
 
-static void add_charge(ewald_charges *s, const vf_grid *grid, const double r[3], double q)
+static vf_status refuse_charge(vf_context *ctx, const vf_coulomb_atoms *charges, int64_t i)
 {
-    double outside = 0;
+    return vf_fail(ctx, VF_ERR_ARGUMENT, "Ewald sum: charge %lld at (%g, %g, %g) with charge %g is out of range",
+                   (long long)i + 1, charges->x[i], charges->y[i], charges->z[i], charges->charge[i]);
+}
+
+static void add_charge(ewald_summary *s, const vf_grid *grid, const double r[3], double q)
+{
     for (int a = 0; a < 3; a++) {
         s->lo[a] = fmin(s->lo[a], r[a]);
         s->hi[a] = fmax(s->hi[a], r[a]);
-        outside = fmax(outside, fmax(grid->origin[a] - r[a], r[a] - ewald_far_end(grid, a)) / grid->spacing[a]);
     }
     s->squares += q * q;
     s->largest = fmax(s->largest, fabs(q));
-    const int n = outside > 0 ? ilogb(outside) + 33 : 0;
-    s->within[n < 0 ? 0 : n < DISTANCES ? n : DISTANCES - 1]++;
+    s->within[ewald_distance_class(grid, r)]++;
 }
 
 /* The rms potential over the grid, from a coarse grid of some of its points. */
@@ -43,7 +46,7 @@ static vf_status sample_potential(vf_device *device, const vf_grid *grid, const 
     vf_queue *queue = NULL;
     for (int a = 0; a < 3; a++) {
         coarse.spacing[a] = grid->spacing[a] * (double)grid->counts[a] / SAMPLES;
-        coarse.origin[a] = grid->origin[a] + 0.5 * (coarse.spacing[a] - grid->spacing[a]);
+        coarse.origin[a] = ewald_sample(grid, a, 0);
     }
     const vf_box all = vf_grid_box(&coarse);
     vf_status status = vf_coulomb_create(device, &coarse, charges, &options, &plan);
@@ -130,7 +133,7 @@ static double long_waves(const vf_grid *grid, const vf_coulomb_atoms *charges, d
 /* In a cell: the potential of independent charges, without wave lengths beyond their mean distance. Real ones are
  * larger. The integral of (4 pi / k^2)^2 exp(-sigma^2 k^2) over wave numbers beyond k is
  * (2 pi)^3 8 (exp(-x^2) / k - sqrt(pi) sigma erfc(x)), x = sigma k. */
-static double rms_in_cell(const vf_grid *grid, const vf_coulomb_atoms *charges, double sigma, const ewald_charges *s)
+static double rms_in_cell(const vf_grid *grid, const vf_coulomb_atoms *charges, double sigma, const ewald_summary *s)
 {
     const double k = 6.3 / cbrt(s->volume / fmax((double)s->count, 1)), x = sigma * k;
     const double waves = 8 / k * (exp(-x * x) - sqrt(pi) * x * erfc(x));
@@ -138,25 +141,43 @@ static double rms_in_cell(const vf_grid *grid, const vf_coulomb_atoms *charges, 
     return sigma > 0 ? fmax(rms, long_waves(grid, charges, sigma)) : rms;
 }
 
-vf_status ewald_summarise(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
-                          const vf_ewald_options *options, ewald_charges *s)
+static vf_status summarise_on_host(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
+                                   const vf_ewald_options *o, ewald_summary *s)
 {
-    *s = (ewald_charges){.count = charges->count, .volume = vf_cell_volume(&grid->cell)};
     for (int a = 0; a < 3; a++) {
         s->lo[a] = grid->origin[a];
         s->hi[a] = ewald_far_end(grid, a);
     }
-    for (int64_t i = 0; i < charges->count; i++)
-        add_charge(s, grid, (const double[3]){charges->x[i], charges->y[i], charges->z[i]}, charges->charge[i]);
-    for (int n = 1; n < DISTANCES; n++)
+    for (int64_t i = 0; i < charges->count; i++) {
+        const double r[3] = {charges->x[i], charges->y[i], charges->z[i]};
+        if (!ewald_in_range(r, charges->charge[i] * o->scale)) {
+            s->wrong = i;
+            return VF_OK;
+        }
+        add_charge(s, grid, r, charges->charge[i]);
+    }
+    /* The potential of a Gaussian charge is at most 0.8 / sigma. */
+    const double r_min = fmax(o->r_min, 1.25 * o->sigma);
+    return grid->cell.kind == VF_CELL_NONE ? sample_potential(device, grid, charges, r_min, &s->rms) : VF_OK;
+}
+
+vf_status ewald_summarise(vf_device *device, const vf_ewald_backend *backend, const vf_grid *grid,
+                          const vf_coulomb_atoms *charges, ewald_loaded *loaded, const vf_ewald_options *o,
+                          ewald_summary *s)
+{
+    *s = (ewald_summary){.count = charges->count, .wrong = -1, .volume = vf_cell_volume(&grid->cell)};
+    const vf_status status =
+        backend->summarise ? backend->summarise(loaded, grid, o, s) : summarise_on_host(device, grid, charges, o, s);
+    if (status != VF_OK || s->wrong >= 0)
+        return status == VF_OK ? refuse_charge(vf_device_context(device), charges, s->wrong) : status;
+    for (int n = 1; n < EWALD_DISTANCES; n++)
         s->within[n] += s->within[n - 1];
-    if (grid->cell.kind != VF_CELL_NONE) {
-        s->rms = rms_in_cell(grid, charges, options->sigma, s);
+    if (grid->cell.kind == VF_CELL_NONE) {
+        s->volume = 1;
+        for (int a = 0; a < 3; a++)
+            s->volume *= grid->spacing[a] * (double)grid->counts[a];
         return VF_OK;
     }
-    s->volume = 1;
-    for (int a = 0; a < 3; a++)
-        s->volume *= grid->spacing[a] * (double)grid->counts[a];
-    /* The potential of a Gaussian charge is at most 0.8 / sigma. */
-    return sample_potential(device, grid, charges, fmax(options->r_min, 1.25 * options->sigma), &s->rms);
+    s->rms = rms_in_cell(grid, charges, o->sigma, s);
+    return VF_OK;
 }

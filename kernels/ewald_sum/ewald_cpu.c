@@ -24,27 +24,12 @@ static const ewald_simd *simd_for(vf_dtype precision)
 
 /* ---- levels ---- */
 
-vf_status ewald_level_make(vf_device *device, const ewald_layout *layout, vf_dtype precision, ewald_level *out)
+static vf_status make_level(vf_device *device, const ewald_layout *layout, vf_dtype precision, ewald_level *out)
 {
-    *out = (ewald_level){.at = *layout,
-                         .ctx = vf_device_context(device),
-                         .precision = precision,
-                         .element = vf_dtype_bytes(precision),
-                         .simd = simd_for(precision),
-                         .pitch = ewald_pitch(layout)};
-    vf_prolate_make(layout->bandwidth, &out->psi);
-    vf_prolate_make(layout->window, &out->window);
-    vf_prolate_fit(&out->window, vf_prolate_value, precision == VF_F64 ? 0 : 0x1p-26, &out->window_powers);
-    const vf_status status =
-        vf_array_create(device, VF_SPACE_DEVICE, precision, layout->mesh[2] * layout->mesh[1] * out->pitch, &out->mesh);
-    if (status == VF_OK)
-        vf_large_pages(out->mesh.data, ewald_mesh_bytes(layout, precision));
+    const vf_status status = ewald_level_make(device, layout, precision, ewald_pitch(layout), out);
+    out->simd = simd_for(precision);
+    vf_large_pages(out->mesh.data, ewald_mesh_bytes(layout, precision));
     return status;
-}
-
-void ewald_level_free(ewald_level *level)
-{
-    vf_array_free(&level->mesh);
 }
 
 /* level->mesh = the potential of its part of the law on the mesh. *bytes: the most memory used meanwhile. */
@@ -88,15 +73,15 @@ static vf_status make_meshes(vf_ewald *plan, const vf_coulomb_atoms *charges)
     const double volume = periodic ? vf_cell_volume(&plan->grid.cell) : 0;
     uint64_t fine_bytes = 0, coarse_bytes = 0;
     ewald_level coarse = {0};
-    vf_status status = ewald_level_make(plan->device, &plan->shape.fine, plan->shape.precision, fine);
+    vf_status status = make_level(plan->device, &plan->shape.fine, plan->shape.precision, fine);
     if (status == VF_OK)
-        status = ewald_level_make(plan->device, &plan->shape.coarse, VF_F64, &coarse);
+        status = make_level(plan->device, &plan->shape.coarse, VF_F64, &coarse);
     if (status != VF_OK)
         goto done;
     ewald_kernel_job fine_job = {
         .level = fine, .less = &coarse, .divisions = plan->shape.interpolates ? 2 : 1, .volume = volume};
     ewald_kernel_job coarse_job = {
-        .level = &coarse, .divisions = 2, .more = plan->shape.interpolates ? fine : NULL, .volume = volume};
+        .level = &coarse, .divisions = 2, .more = plan->shape.interpolates ? fine : NULL, .times = 1, .volume = volume};
     status = solve(fine, charges, plan->options.scale, &fine_job, false, &fine_bytes);
     if (status == VF_OK)
         status = solve(&coarse, charges, plan->options.scale, &coarse_job, !periodic, &coarse_bytes);
@@ -124,8 +109,9 @@ static vf_status prepare_map(vf_ewald *plan)
     return ewald_targets_make(&s->fine, plan->grid.counts, plan->grid.origin, edge, &s->map);
 }
 
-static vf_status create(vf_ewald *plan, const vf_coulomb_atoms *charges)
+static vf_status create(vf_ewald *plan, const vf_coulomb_atoms *charges, ewald_loaded *loaded)
 {
+    (void)loaded;
     plan->state = calloc(1, sizeof(cpu_state));
     if (!plan->state)
         return vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for a plan");

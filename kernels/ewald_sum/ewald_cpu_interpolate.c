@@ -7,85 +7,11 @@
 
 enum { STRIP = 64 }; /* rows of a plane that a thread computes at a time */
 
-/* The mesh coordinate of axis `axis` at a target. */
-static double coordinate(const ewald_targets *t, int axis, const int64_t at[3])
-{
-    double u = t->first[axis];
-    for (int b = 0; b < 3; b++)
-        u += t->step[axis][b] * (double)at[b];
-    return u;
-}
-
-/* The window's first mesh point and its weights in the level's precision. In cells, mesh points continue
- * periodically. */
-static int64_t window_at(const ewald_level *level, const ewald_targets *t, int axis, const int64_t at[3], void *weights)
-{
-    const int width = level->at.width;
-    double offset, values[EWALD_MOST_WIDTH];
-    const int64_t start = ewald_start(width, coordinate(t, axis, at), &offset);
-    ewald_weights(level, offset, values);
-    for (int p = 0; p < width; p++)
-        if (level->precision == VF_F64)
-            ((double *)weights)[p] = values[p];
-        else
-            ((float *)weights)[p] = (float)values[p];
-    return start;
-}
-
-vf_status ewald_targets_make(const ewald_level *level, const int64_t counts[3], const double origin[3],
-                             const double edge[3][3], ewald_targets *out)
-{
-    const ewald_layout *s = &level->at;
-    const size_t window_bytes = (size_t)s->width * level->element;
-    *out = (ewald_targets){0};
-    for (int a = 0; a < 3; a++) {
-        out->counts[a] = counts[a];
-        for (int b = 0; b < 3; b++) {
-            out->first[a] += s->inverse[a][b] * (origin[b] - s->origin[b]);
-            for (int c = 0; c < 3; c++)
-                out->step[a][b] += s->inverse[a][c] * edge[b][c];
-        }
-    }
-    for (int a = 0; a < 3; a++) {
-        bool depends = false;
-        for (int b = 0; b < 3; b++)
-            depends |= b != a && fabs(out->step[a][b]) > 1e-12 * fabs(out->step[a][a]);
-        out->skewed |= depends;
-        if (depends)
-            continue;
-        out->start[a] = malloc((size_t)counts[a] * sizeof *out->start[a]);
-        out->weights[a] = malloc((size_t)counts[a] * window_bytes);
-        if (!out->start[a] || !out->weights[a])
-            return vf_fail(level->ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for interpolation");
-        for (int64_t i = 0; i < counts[a]; i++) {
-            int64_t at[3] = {0};
-            at[a] = i;
-            out->start[a][i] = window_at(level, out, a, at, (char *)out->weights[a] + (size_t)i * window_bytes);
-        }
-    }
-    return VF_OK;
-}
-
-void ewald_targets_free(ewald_targets *targets)
-{
-    for (int a = 0; a < 3; a++) {
-        free(targets->start[a]);
-        free(targets->weights[a]);
-    }
-    *targets = (ewald_targets){0};
-}
-
-/* n modulo a period. */
-static int64_t wrapped(int64_t n, int64_t period)
-{
-    return (n % period + period) % period;
-}
-
 static const char *mesh_row(const ewald_level *level, int64_t y, int64_t z)
 {
     if (level->at.periodic) {
-        y = wrapped(y, level->at.mesh[1]);
-        z = wrapped(z, level->at.mesh[2]);
+        y = ewald_wrapped(y, level->at.mesh[1]);
+        z = ewald_wrapped(z, level->at.mesh[2]);
     }
     return (const char *)level->mesh.data + (size_t)((z * level->at.mesh[1] + y) * level->pitch) * level->element;
 }
@@ -154,7 +80,7 @@ static void free_scratch(scratch *s)
 /* to[i] = period[(first + i) modulo n]. */
 static void continue_row(const char *period, int64_t n, int64_t first, int64_t count, size_t element, char *to)
 {
-    int64_t from = wrapped(first, n);
+    int64_t from = ewald_wrapped(first, n);
     while (count > 0) {
         const int64_t some = n - from < count ? n - from : count;
         memcpy(to, period + (size_t)from * element, (size_t)some * element);
@@ -192,7 +118,7 @@ static int64_t window_y(const piece *p, int64_t y, int64_t z, char *own, const c
         return t->start[1][y];
     }
     *weights = own;
-    return window_at(p->level, t, 1, (const int64_t[3]){0, y, z}, own);
+    return ewald_window_at(p->level, t, 1, (const int64_t[3]){0, y, z}, own);
 }
 
 /* One row in a skewed cell, from the first of the lines. */
@@ -203,10 +129,10 @@ static void skewed_row(const piece *p, int64_t y, int64_t z, scratch *s, void *o
     const int64_t nx = vf_box_extent(p->box, 0);
     int64_t periods = 0;
     for (int64_t i = 0; i < nx; i++) {
-        s->start[i] = window_at(level, p->targets, 0, (const int64_t[3]){p->box->lo[0] + i, y, z},
-                                s->weights + (size_t)i * window_bytes);
+        s->start[i] = ewald_window_at(level, p->targets, 0, (const int64_t[3]){p->box->lo[0] + i, y, z},
+                                      s->weights + (size_t)i * window_bytes);
         if (i == 0)
-            periods = s->start[0] - wrapped(s->start[0], level->at.mesh[0]);
+            periods = s->start[0] - ewald_wrapped(s->start[0], level->at.mesh[0]);
         s->start[i] -= periods;
     }
     level->simd->upsample_one(nx, level->at.width, s->start, s->weights, s->lines, out);

@@ -1,29 +1,9 @@
 /* Charges onto the mesh. OpenMP threads spread tiles of charges; a tile is a range of rows and planes of the mesh, and
  * tiles of one colour touch no common row. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ewald_cpu.h"
-
-int64_t ewald_start(int width, double u, double *offset)
-{
-    const double first = ceil(u - 0.5 * width);
-    *offset = first + 0.5 * width - u;
-    return (int64_t)first;
-}
-
-void ewald_weights(const ewald_level *level, double offset, double *weights)
-{
-    const double half = 0.5 * level->at.width;
-    for (int p = 0; p < level->at.width; p++) {
-        const double x = (p - half + offset) / half, t = 2 * x * x - 1;
-        double sum = 0;
-        for (int k = level->window_powers.degree; k >= 0; k--)
-            sum = sum * t + level->window_powers.coefficient[k];
-        weights[p] = sum;
-    }
-}
 
 /* Tiles along y and z: a whole number, even or one, so that two colours suffice along each. */
 typedef struct tiles {
@@ -44,20 +24,10 @@ static int64_t tile_of(const ewald_level *level, const tiles *t, const int64_t s
     return z * t->count[0] + y;
 }
 
-/* The first point of a charge's window along each axis, and the offsets. */
 static void locate(const ewald_level *level, const vf_coulomb_atoms *charges, int64_t i, int64_t start[3],
                    double offset[3])
 {
-    const ewald_layout *s = &level->at;
-    const double r[3] = {charges->x[i] - s->origin[0], charges->y[i] - s->origin[1], charges->z[i] - s->origin[2]};
-    for (int a = 0; a < 3; a++) {
-        double u = 0;
-        for (int b = a; b < 3; b++)
-            u += s->inverse[a][b] * r[b];
-        start[a] = ewald_start(s->width, u, &offset[a]);
-        if (s->periodic)
-            start[a] = (start[a] % s->mesh[a] + s->mesh[a]) % s->mesh[a];
-    }
+    ewald_locate(&level->at, (const double[3]){charges->x[i], charges->y[i], charges->z[i]}, start, offset);
 }
 
 static void put_charge(const ewald_level *level, const tiles *t, int64_t place, const int64_t start[3],

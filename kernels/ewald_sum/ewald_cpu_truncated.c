@@ -5,7 +5,6 @@
  * one that is long enough for no image to be within R, transformed to the kernel's values in space, cut to the doubled
  * mesh, and transformed again; axis by axis, and on one octant, as all is even. Two lines are the real and imaginary
  * part of one. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,24 +16,6 @@
 #include "voxfield/fft.h"
 
 enum { LINES = 8, PAIRED = 2 * LINES };
-
-static const double pi = 3.14159265358979323846;
-
-/* The kernel on the longer mesh. */
-typedef struct spectrum {
-    const ewald_level *level;
-    ewald_radial radial;
-    double radius;         /* R */
-    int64_t samples[3];    /* period in mesh points */
-    int64_t count[3];      /* wave numbers 0 <= j < count that matter */
-    double *correction[3]; /* [count] 1 / the windows' transforms, and other factors of the axis */
-} spectrum;
-
-static double transform(const spectrum *s, double k2)
-{
-    const double half = sin(0.5 * sqrt(k2) * s->radius);
-    return ewald_radial_value(&s->radial, k2) * (k2 > 0 ? 8 * pi * half * half / k2 : 2 * pi * s->radius * s->radius);
-}
 
 static void put(const ewald_level *level, void *row, int64_t n, double value)
 {
@@ -77,7 +58,8 @@ static void put_even(double *rows, int64_t n, int l, int64_t j, double value)
 }
 
 typedef struct builder {
-    spectrum s;
+    const ewald_level *level;
+    ewald_truncated s;
     resampler axis[3];
     double *between; /* [z wave numbers][y][x] */
     void *kernel;
@@ -97,24 +79,21 @@ static double *thread_work(const builder *b)
 /* Along x, then y, for one wave number along z. */
 static void build_plane(const builder *b, int64_t z)
 {
-    const spectrum *s = &b->s;
-    const ewald_layout *shape = &s->level->at;
+    const ewald_truncated *s = &b->s;
+    const ewald_layout *shape = &b->level->at;
     const int64_t nx = shape->mesh[0] + 1, ny = shape->mesh[1] + 1;
     double *rows = thread_work(b), *work = rows + b->row_doubles, *plane = work + b->row_doubles;
-    const double unit[3] = {2 * pi / ((double)s->samples[0] * shape->step[0]),
-                            2 * pi / ((double)s->samples[1] * shape->step[1]),
-                            2 * pi / ((double)s->samples[2] * shape->step[2])};
-    const double kz = unit[2] * (double)z;
+    const double kz = s->unit[2] * (double)z;
     for (int64_t y = 0; y < s->count[1]; y += PAIRED) {
         const int lines = (int)(s->count[1] - y < PAIRED ? s->count[1] - y : PAIRED);
         memset(rows, 0, (size_t)(LINES * s->samples[0]) * 2 * sizeof *rows);
         for (int l = 0; l < lines; l++) {
-            const double ky = unit[1] * (double)(y + l), factor = s->correction[1][y + l] * s->correction[2][z];
+            const double ky = s->unit[1] * (double)(y + l), factor = s->correction[1][y + l] * s->correction[2][z];
             for (int64_t x = 0; x < s->count[0]; x++) {
-                const double kx = unit[0] * (double)x, k2 = kx * kx + ky * ky + kz * kz;
+                const double kx = s->unit[0] * (double)x, k2 = kx * kx + ky * ky + kz * kz;
                 if (k2 > s->radial.most * s->radial.most)
                     break;
-                put_even(rows, s->samples[0], l, x, factor * s->correction[0][x] * transform(s, k2));
+                put_even(rows, s->samples[0], l, x, factor * s->correction[0][x] * ewald_truncated_value(s, k2));
             }
         }
         resample(&b->axis[0], rows, work);
@@ -138,8 +117,8 @@ static void build_plane(const builder *b, int64_t z)
 /* Along z, for all columns of one row. */
 static void build_columns(const builder *b, int64_t y)
 {
-    const spectrum *s = &b->s;
-    const ewald_level *level = s->level;
+    const ewald_truncated *s = &b->s;
+    const ewald_level *level = b->level;
     const int64_t nx = level->at.mesh[0] + 1, ny = level->at.mesh[1] + 1, nz = level->at.mesh[2] + 1;
     double *rows = thread_work(b), *work = rows + b->row_doubles;
     for (int64_t x = 0; x < nx; x += PAIRED) {
@@ -155,56 +134,27 @@ static void build_columns(const builder *b, int64_t y)
     }
 }
 
-/* Sets R and the longer periods. A window's width more keeps the tails of its inverse transform apart. */
-static vf_status choose_samples(builder *b)
+static vf_status make_transforms(builder *b)
 {
-    spectrum *s = &b->s;
-    const ewald_level *level = s->level;
-    const ewald_layout *shape = &level->at;
-    double diagonal = 0;
     vf_status status = VF_OK;
-    for (int a = 0; a < 3; a++)
-        diagonal += pow((double)shape->mesh[a] * shape->step[a], 2);
-    s->radius = sqrt(diagonal) + shape->cutoff;
     for (int a = 0; a < 3 && status == VF_OK; a++) {
-        const double reach = (s->radius + shape->cutoff) / shape->step[a] + shape->width;
-        int64_t n = vf_fft_good_length(shape->mesh[a] + (int64_t)ceil(reach));
-        n = n > shape->length[a] ? n : shape->length[a];
-        s->samples[a] = n;
-        s->count[a] = (int64_t)(s->radial.most * (double)n * shape->step[a] / (2 * pi)) + 1;
-        s->count[a] = s->count[a] < n / 2 + 1 ? s->count[a] : n / 2 + 1;
-        b->axis[a] = (resampler){.from = n, .to = shape->length[a]};
-        status = vf_fft_rows_create(level->ctx, VF_C128, n, LINES, &b->axis[a].first);
+        resampler *r = &b->axis[a];
+        *r = (resampler){.from = b->s.samples[a], .to = b->level->at.length[a]};
+        status = vf_fft_rows_create(b->level->ctx, VF_C128, r->from, LINES, &r->first);
         if (status == VF_OK)
-            status = vf_fft_rows_create(level->ctx, VF_C128, shape->length[a], LINES, &b->axis[a].second);
+            status = vf_fft_rows_create(b->level->ctx, VF_C128, r->to, LINES, &r->second);
     }
     return status;
-}
-
-static vf_status make_corrections(spectrum *s, const ewald_kernel_job *job)
-{
-    const ewald_layout *shape = &s->level->at;
-    for (int a = 0; a < 3; a++) {
-        s->correction[a] = malloc((size_t)s->count[a] * sizeof(double));
-        if (!s->correction[a])
-            return vf_fail(s->level->ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for a kernel");
-        for (int64_t j = 0; j < s->count[a]; j++) {
-            const double angle = 2 * pi * (double)j / (double)s->samples[a];
-            double value = pow(ewald_window_inverse(s->level, angle), job->divisions);
-            if (job->more)
-                value *= ewald_window_inverse(job->more, angle * job->more->at.step[a] / shape->step[a]);
-            s->correction[a][j] = value / ((double)s->samples[a] * shape->step[a] * (double)shape->length[a]);
-        }
-    }
-    return VF_OK;
 }
 
 static vf_status prepare(builder *b, ewald_kernel_job *job)
 {
     const ewald_layout *shape = &job->level->at;
-    spectrum *s = &b->s;
+    const ewald_truncated *s = &b->s;
     vf_context *ctx = job->level->ctx;
-    vf_status status = choose_samples(b);
+    vf_status status = ewald_truncated_make(job, &b->s);
+    if (status == VF_OK)
+        status = make_transforms(b);
     if (status != VF_OK)
         return status;
     int64_t longest = 0;
@@ -221,12 +171,12 @@ static vf_status prepare(builder *b, ewald_kernel_job *job)
     if (!b->work || !b->between)
         return vf_fail(ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for a kernel of %lld x %lld x %lld points",
                        (long long)shape->mesh[0], (long long)shape->mesh[1], (long long)shape->mesh[2]);
-    return make_corrections(s, job);
+    return VF_OK;
 }
 
 static vf_status build(builder *b)
 {
-    const ewald_level *level = b->s.level;
+    const ewald_level *level = b->level;
     vf_context *ctx = level->ctx;
     const int64_t planes = b->s.count[2], rows = level->at.mesh[1] + 1;
     const int threads = ewald_threads(ctx, planes);
@@ -244,8 +194,7 @@ static vf_status build(builder *b)
 vf_status ewald_truncated_kernel(ewald_kernel_job *job, vf_array *kernel)
 {
     const ewald_level *level = job->level;
-    builder b = {.s = {.level = level}};
-    ewald_radial_make(level, &b.s.radial);
+    builder b = {.level = level};
     vf_status status = vf_array_create(
         vf_context_host(level->ctx), VF_SPACE_HOST, level->precision,
         ewald_kernel_size(&level->at, 0) * ewald_kernel_size(&level->at, 1) * ewald_kernel_size(&level->at, 2), kernel);
@@ -255,10 +204,10 @@ vf_status ewald_truncated_kernel(ewald_kernel_job *job, vf_array *kernel)
     if (status == VF_OK)
         status = build(&b);
     for (int a = 0; a < 3; a++) {
-        free(b.s.correction[a]);
         vf_fft_rows_destroy(b.axis[a].first);
         vf_fft_rows_destroy(b.axis[a].second);
     }
+    ewald_truncated_free(&b.s);
     free(b.work);
     free(b.between);
     return status;

@@ -68,7 +68,7 @@ static vf_status check_vacuum(vf_context *ctx, const vf_grid *grid, const vf_cou
                          sum);
 }
 
-static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_coulomb_atoms *charges, const vf_ewald_options *o)
+static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_ewald_options *o)
 {
     if (!vf_grid_valid(grid))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "Ewald sum: the grid's counts, spacing or cell are invalid");
@@ -85,25 +85,15 @@ static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_coulomb_at
     if (o->sigma != 0 && (!(o->sigma >= VF_EWALD_LEAST_SIGMA) || !(o->sigma <= VF_COULOMB_MAX_COORDINATE)))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "Ewald sum: sigma %g is not between %g and %g", o->sigma,
                        VF_EWALD_LEAST_SIGMA, VF_COULOMB_MAX_COORDINATE);
-    for (int64_t i = 0; i < charges->count; i++)
-        if (!(fabs(charges->x[i]) <= VF_COULOMB_MAX_COORDINATE) ||
-            !(fabs(charges->y[i]) <= VF_COULOMB_MAX_COORDINATE) ||
-            !(fabs(charges->z[i]) <= VF_COULOMB_MAX_COORDINATE) || !isfinite((float)(charges->charge[i] * o->scale)))
-            return vf_fail(ctx, VF_ERR_ARGUMENT,
-                           "Ewald sum: charge %lld at (%g, %g, %g) with charge %g is out of range", (long long)i + 1,
-                           charges->x[i], charges->y[i], charges->z[i], charges->charge[i]);
-    const vf_status status = check_cell(ctx, &grid->cell);
-    return status == VF_OK && o->vacuum ? check_vacuum(ctx, grid, charges) : status;
+    return check_cell(ctx, &grid->cell);
 }
 
-/* ---- the charges ---- */
-
 /* The number of charges, and images, within rc of the grid's box, about. */
-static double near_charges(const ewald_charges *s, const vf_grid *grid, double rc)
+static double near_charges(const ewald_summary *s, const vf_grid *grid, double rc)
 {
     if (grid->cell.kind == VF_CELL_NONE) {
         const int n = ilogb(rc / smallest_spacing(grid)) + 33;
-        return (double)s->within[n < 0 ? 0 : n < DISTANCES ? n : DISTANCES - 1];
+        return (double)s->within[n < 0 ? 0 : n < EWALD_DISTANCES ? n : EWALD_DISTANCES - 1];
     }
     double volume = 1;
     for (int a = 0; a < 3; a++)
@@ -115,7 +105,7 @@ static double near_charges(const ewald_charges *s, const vf_grid *grid, double r
 
 /* The largest e that keeps the tolerance, for a mesh of spacing H: see the head of the file. Half of it is for what the
  * model leaves out. */
-static double allowed_error(const ewald_charges *s, double tolerance, double h)
+static double allowed_error(const ewald_summary *s, double tolerance, double h)
 {
     if (!(s->squares > 0) || !(s->rms > 0))
         return s->squares > 0 ? 0 : 1;
@@ -209,7 +199,7 @@ static bool can_be_direct(const vf_grid *grid, int width)
     return true;
 }
 
-static bool lay_fine(const vf_grid *grid, const ewald_charges *s, double h, ewald_shape *out)
+static bool lay_fine(const vf_grid *grid, const ewald_summary *s, double h, ewald_shape *out)
 {
     ewald_layout *fine = &out->fine;
     int64_t mesh[3];
@@ -283,7 +273,7 @@ static double level_seconds(const ewald_layout *s, double charges, bool twice)
 
 /* In single precision, rounding errors of transforms are about 3e-8 of the charges on the mesh, and multiplied by the
  * law within rc'. Where the potential is small because charges cancel, or are far away, that is too much. */
-static vf_dtype mesh_precision(const vf_ewald_options *o, const ewald_charges *s, const ewald_shape *shape)
+static vf_dtype mesh_precision(const vf_ewald_options *o, const ewald_summary *s, const ewald_shape *shape)
 {
     double volume = 1;
     for (int a = 0; a < 3; a++)
@@ -294,14 +284,32 @@ static vf_dtype mesh_precision(const vf_ewald_options *o, const ewald_charges *s
 
 /* Whether rounding errors of near pairs, each of about the smooth part at 0, matter in single precision: for a small
  * potential of charges that cancel, or are far away. */
-static bool is_noisy(const vf_grid *grid, const vf_ewald_options *o, const ewald_charges *s, const ewald_shape *shape)
+static bool is_noisy(const vf_grid *grid, const vf_ewald_options *o, const ewald_summary *s, const ewald_shape *shape)
 {
     const double squares = s->squares / fmax((double)s->count, 1) * shape->pairs / (double)vf_grid_points(grid);
     return o->precision == VF_F32 && 6e-8 * 3.5 / shape->fine.cutoff * sqrt(squares) > 0.7 * o->tolerance * s->rms;
 }
 
+static double numbers(const int64_t n[3])
+{
+    return (double)n[0] * (double)n[1] * (double)n[2];
+}
+
+/* On an H200, measured at bench_ewald's cases. Transforms are of complex numbers. */
+static void find_gpu_costs(const vf_grid *grid, const vf_ewald_options *o, const ewald_summary *s, double near,
+                           ewald_shape *out)
+{
+    const double twice = o->precision == VF_F64 ? 2.5 : 1, twice_mesh = out->precision == VF_F64 ? 2 : 1;
+    out->making = 1e-3 +
+                  twice_mesh * (numbers(out->fine.length) * 5.5e-11 + numbers(out->fine.mesh) * 3.5e-11 +
+                                (double)s->count * pow(out->fine.width, 3) * 2.2e-12) +
+                  numbers(out->coarse.length) * 1.5e-10 + ((double)s->count + near) * 5e-10;
+    out->executing = 1e-4 + out->pairs * 3.5e-12 * twice +
+                     (double)vf_grid_points(grid) * (out->interpolates ? 1e-11 * twice_mesh : 4e-12);
+}
+
 /* Pairs of a charge and a point within rc, about. Adds the charges to *near. */
-static double near_pairs(const vf_grid *grid, const ewald_charges *s, double rc, double *near)
+static double near_pairs(const vf_grid *grid, const ewald_summary *s, double rc, double *near)
 {
     const double sphere = 4 * pi / 3 * pow(rc, 3) / (grid->spacing[0] * grid->spacing[1] * grid->spacing[2]);
     const double charges = near_charges(s, grid, rc);
@@ -309,7 +317,8 @@ static double near_pairs(const vf_grid *grid, const ewald_charges *s, double rc,
     return charges * fmin(sphere, (double)vf_grid_points(grid));
 }
 
-static void find_costs(const vf_grid *grid, const vf_ewald_options *o, const ewald_charges *s, ewald_shape *out)
+static void find_costs(vf_device_kind kind, const vf_grid *grid, const vf_ewald_options *o, const ewald_summary *s,
+                       ewald_shape *out)
 {
     const bool twice = o->precision == VF_F64, twice_mesh = out->precision == VF_F64;
     const double points = (double)vf_grid_points(grid);
@@ -329,8 +338,10 @@ static void find_costs(const vf_grid *grid, const vf_ewald_options *o, const ewa
     if (out->correction > 0)
         out->pairs += near_pairs(grid, s, out->correction, &near);
     out->making += near * 3e-8;
-    out->using = out->pairs * (twice ? 2.9e-9 : 1.0e-9) + near * 5e-8 +
-                 points * (out->interpolates ? (twice_mesh ? 10e-9 : 5e-9) : 0.5e-9);
+    out->executing = out->pairs * (twice ? 2.9e-9 : 1.0e-9) + near * 5e-8 +
+                     points * (out->interpolates ? (twice_mesh ? 10e-9 : 5e-9) : 0.5e-9);
+    if (kind == VF_DEVICE_CUDA)
+        find_gpu_costs(grid, o, s, near, out);
 }
 
 /* Puts Gaussian charges on the fine mesh, if it has enough of their wave numbers, or has near pairs corrected. Beyond
@@ -349,8 +360,8 @@ static bool place_gaussians(double sigma, bool on_mesh, double allowed, ewald_sh
 
 /* The shape for a fine mesh of spacing H = coarseness times the smallest spacing. `direct`: the map's points are mesh
  * points. `on_mesh`: of Gaussian charges, which have no near pairs then. Returns false if there is none. */
-static bool shape_for(const vf_grid *grid, const vf_ewald_options *o, const ewald_charges *s, double coarseness,
-                      bool direct, bool on_mesh, ewald_shape *out)
+static bool shape_for(vf_device_kind kind, const vf_grid *grid, const vf_ewald_options *o, const ewald_summary *s,
+                      double coarseness, bool direct, bool on_mesh, ewald_shape *out)
 {
     const ewald_layout empty = {.periodic = grid->cell.kind != VF_CELL_NONE,
                                 .skewed = grid->cell.kind == VF_CELL_TRICLINIC};
@@ -367,24 +378,27 @@ static bool shape_for(const vf_grid *grid, const vf_ewald_options *o, const ewal
         !lay_coarse(grid, out->fine.sigma > 0 ? gaussian_reach(o->sigma, allowed) : 0, out))
         return false;
     out->precision = mesh_precision(o, s, out);
-    find_costs(grid, o, s, out);
+    find_costs(kind, grid, o, s, out);
     out->making += is_noisy(grid, o, s, out) ? noisy_seconds : 0;
     return out->fine.cutoff >= ewald_r_min(o) && out->correction <= VF_COULOMB_MAX_COORDINATE &&
            out->fine.cutoff <= 0x1p19 * smallest_spacing(grid) && out->fine.cutoff <= VF_COULOMB_MAX_COORDINATE;
 }
 
-vf_status ewald_choose(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
-                       const vf_ewald_options *options, ewald_shape *shape)
+vf_status ewald_choose(vf_device *device, const vf_ewald_backend *backend, const vf_grid *grid,
+                       const vf_coulomb_atoms *charges, ewald_loaded *loaded, const vf_ewald_options *options,
+                       ewald_shape *shape)
 {
     static const double coarser[] = {1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.25, 2.5, 2.75, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0};
     vf_context *ctx = vf_device_context(device);
-    ewald_charges s;
-    vf_status status = check(ctx, grid, charges, options);
+    ewald_summary s;
+    vf_status status = check(ctx, grid, options);
     if (status == VF_OK && options->sigma > 0 && vf_device_get_kind(device) != VF_DEVICE_CPU)
         return vf_fail(ctx, VF_ERR_UNSUPPORTED, "Ewald sum: Gaussian charges run on the CPU only, not on %s",
                        vf_device_name(device));
     if (status == VF_OK)
-        status = ewald_summarise(device, grid, charges, options, &s);
+        status = ewald_summarise(device, backend, grid, charges, loaded, options, &s);
+    if (status == VF_OK && options->vacuum)
+        status = check_vacuum(ctx, grid, charges);
     if (status != VF_OK)
         return status;
     double least = INFINITY;
@@ -395,10 +409,11 @@ vf_status ewald_choose(vf_device *device, const vf_grid *grid, const vf_coulomb_
                 options->coarseness != 0 ? options->coarseness : ldexp(coarser[direct ? 0 : i], exponent);
             for (int on_mesh = 0; on_mesh <= (options->sigma > 0); on_mesh++) {
                 ewald_shape one;
-                if ((direct && coarseness != 1) || !shape_for(grid, options, &s, coarseness, direct, on_mesh, &one) ||
-                    !(one.making + one.using < least))
+                if ((direct && coarseness != 1) ||
+                    !shape_for(vf_device_get_kind(device), grid, options, &s, coarseness, direct, on_mesh, &one) ||
+                    !(one.making + one.executing < least))
                     continue;
-                least = one.making + one.using;
+                least = one.making + one.executing;
                 *shape = one;
             }
         }

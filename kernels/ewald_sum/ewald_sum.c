@@ -5,10 +5,12 @@
 #include <stdlib.h>
 
 #include "backend/registry.h"
+#include "cutoff_sum_backend.h"
 #include "ewald_backend.h"
 
 static const vf_backend backends[] = {
     {&vf_cpu_only, &vf_ewald_cpu},
+    {&vf_cuda_only, &vf_ewald_cuda},
     {0},
 };
 
@@ -28,7 +30,7 @@ static void set_slope(vf_ewald *plan, const vf_coulomb_atoms *charges)
         plan->slope[a] = plan->options.scale * 4 * pi / 3 * dipole[a] / vf_cell_volume(&plan->grid.cell);
 }
 
-static vf_status make_near(vf_ewald *plan, const vf_coulomb_atoms *charges)
+static vf_status make_near(vf_ewald *plan, const vf_coulomb_atoms *charges, const ewald_loaded *loaded)
 {
     const bool all_on_mesh = plan->shape.fine.sigma > 0;
     vf_cutoff_options options = {.scale = plan->options.scale,
@@ -39,7 +41,10 @@ static vf_status make_near(vf_ewald *plan, const vf_coulomb_atoms *charges)
                                  .variant = plan->options.variant};
     const vf_coulomb_atoms none = {0};
     vf_status status =
-        vf_cutoff_create(plan->device, &plan->grid, all_on_mesh ? &none : charges, &options, &plan->near);
+        plan->backend->load && plan->grid.cell.kind == VF_CELL_NONE
+            ? vf_cutoff_create_loaded(plan->device, &plan->grid, charges->count, loaded->data.data, &options,
+                                      &plan->near)
+            : vf_cutoff_create(plan->device, &plan->grid, all_on_mesh ? &none : charges, &options, &plan->near);
     if (status != VF_OK || !(plan->shape.correction > 0))
         return status;
     options.scale = -plan->options.scale;
@@ -48,28 +53,53 @@ static vf_status make_near(vf_ewald *plan, const vf_coulomb_atoms *charges)
     return vf_cutoff_create(plan->device, &plan->grid, charges, &options, &plan->correction);
 }
 
+/* Finds the backend, loads the charges and chooses the shape; `loaded` is to be unloaded after success. */
+static vf_status prepare(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
+                         const vf_ewald_options *options, const vf_ewald_backend **backend, ewald_loaded *loaded,
+                         ewald_shape *shape)
+{
+    vf_context *ctx = vf_device_context(device);
+    vf_status status = VF_OK;
+    *loaded = (ewald_loaded){0};
+    *backend = vf_backend_table(backends, device);
+    if (!*backend)
+        return vf_fail(ctx, VF_ERR_UNSUPPORTED, "Ewald sum: it does not run on %s", vf_device_name(device));
+    if (charges->count < 0)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "Ewald sum: the number of charges is negative");
+    if ((*backend)->load)
+        status = (*backend)->load(device, charges, loaded);
+    if (status == VF_OK)
+        status = ewald_choose(device, *backend, grid, charges, loaded, options, shape);
+    if (status != VF_OK && (*backend)->unload)
+        (*backend)->unload(loaded);
+    return status;
+}
+
 vf_status vf_ewald_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
                           const vf_ewald_options *options, vf_ewald **out)
 {
     vf_context *ctx = vf_device_context(device);
+    const vf_ewald_backend *backend;
+    ewald_loaded loaded;
     ewald_shape shape;
     *out = NULL;
-    const vf_ewald_backend *backend = vf_backend_table(backends, device);
-    if (!backend)
-        return vf_fail(ctx, VF_ERR_UNSUPPORTED, "Ewald sum: it does not run on %s", vf_device_name(device));
-    vf_status status = ewald_choose(device, grid, charges, options, &shape);
+    vf_status status = prepare(device, grid, charges, options, &backend, &loaded, &shape);
     if (status != VF_OK)
         return status;
     vf_ewald *plan = calloc(1, sizeof *plan);
-    if (!plan)
-        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a plan");
-    *plan = (vf_ewald){
-        .backend = backend, .device = device, .ctx = ctx, .grid = *grid, .options = *options, .shape = shape};
-    status = make_near(plan, charges);
-    plan->options.variant = NULL; /* the caller's string may not outlive this call */
-    set_slope(plan, charges);
-    if (status == VF_OK)
-        status = backend->create(plan, charges);
+    if (plan) {
+        *plan = (vf_ewald){
+            .backend = backend, .device = device, .ctx = ctx, .grid = *grid, .options = *options, .shape = shape};
+        status = make_near(plan, charges, &loaded);
+        plan->options.variant = NULL; /* the caller's string may not outlive this call */
+        set_slope(plan, charges);
+        if (status == VF_OK)
+            status = backend->create(plan, charges, &loaded);
+    } else {
+        status = vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a plan");
+    }
+    if (backend->unload)
+        backend->unload(&loaded);
     if (status == VF_OK)
         *out = plan;
     else
@@ -133,6 +163,16 @@ void vf_ewald_get_info(const vf_ewald *plan, vf_ewald_info *info)
     info->most_bytes = plan->most_bytes + near;
 }
 
+/* Two spectra with working memory of transforms, what leads from one mesh to the other, and the truncated kernel. */
+static uint64_t gpu_work_bytes(const ewald_shape *s)
+{
+    const int64_t *fine = s->fine.length, *coarse = s->coarse.length;
+    const uint64_t element = vf_dtype_bytes(s->precision), twice = vf_dtype_bytes(VF_F64);
+    return 4 * element * (uint64_t)(fine[0] * fine[1] * fine[2]) +
+           6 * twice * (uint64_t)(coarse[0] * coarse[1] * coarse[2]) +
+           twice * (uint64_t)(s->coarse.mesh[0] * s->fine.mesh[1] * s->fine.mesh[2]);
+}
+
 static uint64_t kernel_bytes(const ewald_layout *s, vf_dtype precision)
 {
     return (uint64_t)(ewald_kernel_size(s, 0) * ewald_kernel_size(s, 1) * ewald_kernel_size(s, 2)) *
@@ -143,17 +183,26 @@ vf_status vf_ewald_plan_costs(vf_device *device, const vf_grid *grid, const vf_c
                               const vf_ewald_options *options, vf_ewald_info *info, double *create_seconds,
                               double *execute_seconds)
 {
+    const vf_ewald_backend *backend;
+    ewald_loaded loaded;
     ewald_shape s;
-    vf_status status = ewald_choose(device, grid, charges, options, &s);
+    vf_status status = prepare(device, grid, charges, options, &backend, &loaded, &s);
     if (status != VF_OK)
         return status;
+    if (backend->unload)
+        backend->unload(&loaded);
     *info = info_of(&s);
     *create_seconds = s.making;
-    *execute_seconds = s.using;
+    *execute_seconds = s.executing;
     /* A charge in bins takes up to 48 bytes, and as many while charges are sorted; a bin of 256 points, 8. */
     const uint64_t sorted = (uint64_t)charges->count * 48;
     info->bytes = ewald_mesh_bytes(&s.fine, s.precision) + sorted + (uint64_t)vf_grid_points(grid) / 32;
     info->most_bytes = info->bytes + sorted + ewald_mesh_bytes(&s.coarse, VF_F64) +
                        kernel_bytes(&s.coarse, VF_F64) * 3 + kernel_bytes(&s.fine, s.precision);
+    if (vf_device_get_kind(device) == VF_DEVICE_CUDA) {
+        info->bytes = (uint64_t)(s.fine.mesh[0] * s.fine.mesh[1] * s.fine.mesh[2]) * vf_dtype_bytes(s.precision) +
+                      sorted + (uint64_t)vf_grid_points(grid) / 128;
+        info->most_bytes = info->bytes + 3 * sorted + gpu_work_bytes(&s);
+    }
     return VF_OK;
 }

@@ -57,7 +57,7 @@ typedef struct vf_ewald vf_ewald;
 
 /* Makes a plan. The charges may be freed afterwards. Blocking; uses the context's threads. Errors: VF_ERR_ARGUMENT
  * (NaN, out of range, unknown variant), VF_ERR_UNSUPPORTED (no backend for the device; a triclinic cell turned
- * otherwise), VF_ERR_MEMORY, VF_ERR_CANCELLED. *out is NULL then. */
+ * otherwise), VF_ERR_MEMORY, VF_ERR_CANCELLED (CPU only), VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY. *out is NULL then. */
 VF_MUST_CHECK vf_status vf_ewald_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
                                         const vf_ewald_options *options, vf_ewald **out);
 
@@ -82,13 +82,13 @@ typedef struct vf_ewald_info {
     double spacing[3];        /* H along them */
     bool interpolates;        /* false: the mesh has the map's points */
     double pairs;             /* near pairs of a charge and a point of the grid, about */
-    uint64_t bytes;           /* host memory held */
+    uint64_t bytes;           /* memory held, of the device */
     uint64_t most_bytes;      /* the most that is held while the plan is made */
 } vf_ewald_info;
 void vf_ewald_get_info(const vf_ewald *plan, vf_ewald_info *info);
 
 /* The choices that a plan would make, without making it: .bytes and .most_bytes are estimates; *seconds (one thread of
- * a typical CPU) for making it, and for executing it over the whole grid. Errors: as vf_ewald_create. */
+ * a typical CPU, or an H200) for making it, and for executing it over the whole grid. Errors: as vf_ewald_create. */
 VF_MUST_CHECK vf_status vf_ewald_plan_costs(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
                                             const vf_ewald_options *options, vf_ewald_info *info,
                                             double *create_seconds, double *execute_seconds);
@@ -99,6 +99,15 @@ VF_MUST_CHECK vf_status vf_ewald_plan_costs(vf_device *device, const vf_grid *gr
  * sum |q| / |cell|. `vacuum` as above. One thread; the work grows with charges times points. Never tuned. */
 void vf_ewald_reference(const vf_cell *cell, const vf_coulomb_atoms *charges, double scale, double r_min, bool vacuum,
                         int64_t count, const double *points, double *values);
+
+/* The same to a hundredth of options->tolerance of the rms potential or better, in double precision, by the context's
+ * threads: one sum over waves for all points, and one over near images for each. For a few hundred points it takes a
+ * few per cent of the time of a map: to measure its error. `options`: scale, r_min, tolerance (> 0), sigma, vacuum.
+ * Errors:
+ * VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+VF_MUST_CHECK vf_status vf_ewald_points(vf_context *ctx, const vf_cell *cell, const vf_coulomb_atoms *charges,
+                                        const vf_ewald_options *options, int64_t count, const double *points,
+                                        double *values);
 
 #ifdef __cplusplus
 }

@@ -1,86 +1,20 @@
 /* Bins samples on a GPU and cuts the tiles' walks into pieces. The kernels here do the work per sample, tile and piece;
  * libcore's sort, scan and gather do the rest. */
-#include "backend/cuda_check.cuh"
-#include "backend/launch_blocks.h"
+#include "backend/bin_order.cuh"
 #include "gridding_bins.h"
 #include "gridding_locate.h"
 #include "gridding_walk.cuh"
 #include "voxfield/copy.h"
 #include "voxfield/scan.h"
-#include "voxfield/sort.h"
 
 namespace
 {
 
-enum { THREADS = 256 };
-
-cudaStream_t stream_of(vf_queue *queue)
-{
-    return static_cast<cudaStream_t>(vf_queue_native(queue));
-}
-
-template <typename T>
-T *data_of(const vf_array &array)
-{
-    return static_cast<T *>(array.data);
-}
-
-/* Waits for the queue, even after an error, so that the memory its work uses can be freed. Keeps the first error. */
-vf_status finish(vf_queue *queue, vf_status status)
-{
-    const vf_status waited = vf_queue_sync(queue);
-    return status == VF_OK ? waited : status;
-}
+using namespace vf_bin_order;
 
 int64_t total_tiles(const gridding_tiles *tiles)
 {
     return tiles->count[0] * tiles->count[1] * tiles->count[2];
-}
-
-/* ---- sorting numbers by keys ---- */
-
-/* Keys and the numbers of the items they belong to, all uint32. The kernel that fills `keys` and `numbers` numbers the
- * items from 0. */
-struct ordering {
-    vf_array keys, numbers, sorted_keys, sorted_numbers;
-};
-
-void free_ordering(ordering *order)
-{
-    vf_array_free(&order->keys);
-    vf_array_free(&order->numbers);
-    vf_array_free(&order->sorted_keys);
-    vf_array_free(&order->sorted_numbers);
-}
-
-vf_status create_ordering(vf_device *device, int64_t count, ordering *order)
-{
-    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, VF_I32, count, &order->keys);
-    return status == VF_OK ? vf_array_create(device, VF_SPACE_DEVICE, VF_I32, count, &order->numbers) : status;
-}
-
-/* Stable sort by keys, which are below `end`. Waits, and frees the unsorted arrays. */
-vf_status sort_by_key(vf_queue *queue, int64_t end, ordering *order)
-{
-    vf_device *device = vf_queue_device(queue);
-    const int64_t count = order->keys.count;
-    int bits = 1;
-    while (((int64_t)1 << bits) < end)
-        bits++;
-    vf_sort *sort = NULL;
-    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, VF_I32, count, &order->sorted_keys);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, VF_I32, count, &order->sorted_numbers);
-    if (status == VF_OK)
-        status = vf_sort_create(device, bits, count, &sort);
-    if (status == VF_OK)
-        status = vf_sort_execute(sort, queue, count, data_of<uint32_t>(order->keys), data_of<uint32_t>(order->numbers),
-                                 data_of<uint32_t>(order->sorted_keys), data_of<uint32_t>(order->sorted_numbers));
-    status = finish(queue, status);
-    vf_sort_destroy(sort);
-    vf_array_free(&order->keys);
-    vf_array_free(&order->numbers);
-    return status;
 }
 
 /* ---- samples ---- */
@@ -118,23 +52,6 @@ __global__ void write_records(const bin_task task, const uint32_t *index, Sample
     sorted[i].index = (uint32_t)m;
 }
 
-/* first[t], t <= tiles: the number of keys below t. */
-__global__ void find_first(const uint32_t *sorted_keys, int64_t samples, int64_t tiles, uint32_t *first)
-{
-    const int64_t t = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (t > tiles)
-        return;
-    int64_t low = 0, high = samples;
-    while (low < high) {
-        const int64_t middle = (low + high) / 2;
-        if (sorted_keys[middle] < t)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    first[t] = (uint32_t)low;
-}
-
 /* Sorts the samples by tile. The sort's input is freed before the records are made. */
 vf_status sort_samples(vf_queue *queue, const bin_task &task, ordering *order)
 {
@@ -166,18 +83,6 @@ vf_status make_records(const vf_nufft *plan, vf_queue *queue, const bin_task &ta
         write_records<float>
             <<<blocks, THREADS, 0, stream_of(queue)>>>(task, index, data_of<gridding_sample_f32>(out->samples));
     return vf_cuda_check(plan->device, cudaGetLastError(), "writing sorted samples");
-}
-
-vf_status make_first(vf_queue *queue, const bin_task &task, const ordering *order, gridding_bins *out)
-{
-    vf_device *device = vf_queue_device(queue);
-    const int64_t tiles = total_tiles(&task.tiles);
-    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, VF_I32, tiles + 1, &out->first);
-    if (status != VF_OK)
-        return status;
-    find_first<<<vf_blocks_for(tiles + 1, THREADS), THREADS, 0, stream_of(queue)>>>(
-        data_of<uint32_t>(order->sorted_keys), task.samples, tiles, data_of<uint32_t>(out->first));
-    return vf_cuda_check(device, cudaGetLastError(), "finding where tiles begin");
 }
 
 /* ---- walks ---- */
@@ -365,7 +270,7 @@ extern "C" vf_status gridding_bin_samples(const vf_nufft *plan, vf_queue *queue,
     if (status == VF_OK)
         status = make_records(plan, queue, task, &order, out);
     if (status == VF_OK)
-        status = make_first(queue, task, &order, out);
+        status = make_first(queue, &order, total_tiles(tiles), &out->first);
     status = finish(queue, status);
     if (status == VF_OK) {
         out->index = order.sorted_numbers;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "coulomb_points.h"
 #include "ion_search_internal.h"
 
 void ion_point(const vf_grid *grid, int64_t index, double position[3])
@@ -34,32 +35,13 @@ static double sum_function(const vf_ion_search *search, const ion_sources *s, co
 
 double ion_potential(const vf_ion_search *search, int kind, const double position[3], bool magnitude)
 {
-    static ion_point_sum *const sums[] = {ion_point_sum_baseline, ion_point_sum_avx2, ion_point_sum_avx512};
-    /* Parts are large enough for their sums to take longer than waking a thread. */
-    enum { PART = 4096, MOST_PARTS = 64, PARTS_OF_THREAD = 4 };
     const ion_sources *s = &search->sources[kind];
     const vf_coulomb_options *potential = &search->options.potential;
-    ion_point_sum *const sum_part = sums[vf_cpu_isa()];
-    double sum = 0;
     if (search->pair.law == VF_PAIR_FUNCTION || search->pair.law == VF_PAIR_PERIODIC)
         return sum_function(search, s, position, magnitude);
-    /* The parts do not depend on the number of threads, and are added in order. */
-    for (int64_t from = 0; from < s->count; from += (int64_t)PART * MOST_PARTS) {
-        const int64_t left = s->count - from;
-        const int parts = left < (int64_t)PART * MOST_PARTS ? (int)((left + PART - 1) / PART) : MOST_PARTS;
-        double part[MOST_PARTS];
-        const int most = vf_context_threads(search->ctx), useful = parts / PARTS_OF_THREAD;
-        const int threads = useful < 1 ? 1 : useful < most ? useful : most;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-        for (int p = 0; p < parts; p++) {
-            const int64_t first = from + (int64_t)p * PART, rest = s->count - first;
-            part[p] = sum_part(s, magnitude ? s->magnitude : s->charge, first, rest < PART ? rest : PART, position,
-                               potential->r_min, potential->distance_dielectric);
-        }
-        for (int p = 0; p < parts; p++)
-            sum += part[p];
-    }
-    return sum;
+    const vf_coulomb_atoms atoms = {s->count, s->x, s->y, s->z, magnitude ? s->magnitude : s->charge};
+    return vf_coulomb_point(&atoms, position, potential->r_min, potential->distance_dielectric,
+                            vf_context_threads(search->ctx));
 }
 
 double ion_total_potential(const vf_ion_search *search, int64_t index, const double position[3])

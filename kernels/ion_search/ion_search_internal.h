@@ -140,14 +140,6 @@ ION_HOST_DEVICE static inline void ion_axis_range(const vf_grid *grid, int axis,
     *hi = (int64_t)fmin(fmax(last, 0.0), most);
 }
 
-/* ---- ion_search_point_ISA.c ---- */
-
-/* Sum of charge/max(r, r_min) over sources [first, first + count); `charge` [s->count] replaces the sources' charges.
- * `square`: divide by the square of that distance. */
-typedef double ion_point_sum(const ion_sources *s, const double *charge, int64_t first, int64_t count,
-                             const double at[3], double r_min, bool square);
-extern ion_point_sum ion_point_sum_baseline, ion_point_sum_avx2, ion_point_sum_avx512;
-
 /* ---- ion_search_exact.c ---- */
 
 /* C sum q g of a kind's sources at a point, in double precision. The bits do not depend on the number of threads.

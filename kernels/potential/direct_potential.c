@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/variants.h"
 #include "potential_methods.h"
 #include "voxfield/timer.h"
 
@@ -22,7 +23,8 @@ static vf_coulomb_options options_of(const vf_potential_problem *problem)
 static double expected_seconds(const vf_potential_problem *problem, vf_device_kind kind, int threads, double charges,
                                double points)
 {
-    static const double core_rate[] = {5e9, 1e9}, gpu_rate[] = {1.5e12, 0.05e12}; /* single, double precision */
+    static const double gpu_rate[] = {1.5e12, 0.05e12}; /* single, double precision */
+    const double core_rate[] = {vf_cpu_isa() == VF_ISA_AVX512 ? 1e10 : 5e9, 1e9};
     const bool twice = problem->precision == VF_F64;
     return charges * points / (kind == VF_DEVICE_CUDA ? gpu_rate[twice] : core_rate[twice] * threads);
 }
@@ -34,11 +36,12 @@ typedef struct part {
     double work;     /* pairs that the device will have to sum in all */
 } part;
 
-/* Measures pairs per second on a device, by running the real kernel over a box that fills the device. */
+/* Measures pairs per second on a device, by running the real kernel over a box that fills the device: on the CPU with all
+ * threads, in the mean over the runs, so that other programs that use the cores count. */
 static vf_status measure(vf_device *device, const vf_potential_problem *problem, const vf_coulomb_atoms *charges,
                          const part *of, double *rate, char *variant, size_t variant_size)
 {
-    static const double seconds_enough = 4e-3, seconds_most = 0.1;
+    static const double seconds_most = 0.25;
     static const double share = 0.02; /* at most this share of the whole work: measuring little work gains little */
     vf_queue *queue = NULL;
     vf_coulomb *plan = NULL;
@@ -58,46 +61,29 @@ static vf_status measure(vf_device *device, const vf_potential_problem *problem,
     status = vf_queue_create(device, &queue);
     if (status == VF_OK)
         status = vf_array_create(device, VF_SPACE_DEVICE, problem->precision, vf_box_points(&box), &values);
-    /* The fastest of several runs: the first ones wake threads, and others may be disturbed. */
+    /* The first run loads the kernel of a GPU, and wakes threads: it counts only if it is the only one. */
     const double pairs = (double)some.count * (double)vf_box_points(&box);
-    const int least_runs = vf_device_is_host(device) ? 1 : 3; /* on a GPU, the first run loads the kernel */
-    double fastest = INFINITY, first = vf_now();
-    for (int run = 0; status == VF_OK && run < 100; run++) {
-        const double spent = vf_now() - first;
-        if (run >= least_runs && run * pairs > share * of->work)
+    double began = vf_now();
+    int counted = 0;
+    for (int run = 0; status == VF_OK && run < 1000; run++) {
+        const double spent = vf_now() - began;
+        if (counted > 0 && (run * pairs > share * of->work || spent > seconds_most))
             break;
-        if (run >= 3 && (spent > seconds_most || (run >= 10 && spent > seconds_enough)))
-            break;
-        const double began = vf_now();
+        if (run == 1) {
+            began = vf_now();
+            counted = 0;
+        }
         status = vf_coulomb_execute(plan, queue, &box, values.data);
         if (status == VF_OK)
             status = vf_queue_sync(queue);
-        fastest = fmin(fastest, vf_now() - began);
+        counted++;
     }
-    *rate = pairs / fmax(fastest, 1e-9);
+    *rate = pairs * counted / fmax(vf_now() - began, 1e-9);
 done:
     vf_queue_destroy(queue); /* waits for running work */
     vf_array_free(&values);
     vf_coulomb_destroy(plan);
     return status;
-}
-
-/* Measures one thread and multiplies by their number. On a busy machine, a team that must wait for one of its threads
- * would give a meaningless time. */
-static vf_status measure_cpu(vf_device *cpu, const vf_potential_problem *problem, const vf_coulomb_atoms *charges,
-                             double work, double *rate, char *variant, size_t variant_size)
-{
-    vf_context *ctx = vf_device_context(cpu);
-    const bool ref = problem->variant && strcmp(problem->variant, "ref") == 0; /* slow, and always one thread */
-    const int threads = vf_context_threads(ctx);
-    const part some = {ref ? 16 : 256, ref ? 1 : 8, ref ? work : work / threads};
-    vf_status status = vf_context_set_threads(ctx, 1);
-    if (status == VF_OK)
-        status = measure(cpu, problem, charges, &some, rate, variant, variant_size);
-    const vf_status restored = vf_context_set_threads(ctx, threads);
-    if (!ref)
-        *rate *= threads;
-    return status == VF_OK ? restored : status;
 }
 
 static vf_status estimate(vf_device *device, const vf_potential_problem *problem, const vf_coulomb_atoms *charges,
@@ -110,10 +96,10 @@ static vf_status estimate(vf_device *device, const vf_potential_problem *problem
                                    .host_bytes = bytes,
                                    .device_bytes = host ? 0 : bytes};
     const double work = out->evaluations * maps;
-    const part some = {2048, 256, work};
-    const vf_status status = host
-                                 ? measure_cpu(device, problem, charges, work, &rate, out->variant, sizeof out->variant)
-                                 : measure(device, problem, charges, &some, &rate, out->variant, sizeof out->variant);
+    const bool ref = problem->variant && strcmp(problem->variant, "ref") == 0; /* slow, and always one thread */
+    const int64_t blocks = 1 + (vf_context_threads(vf_device_context(device)) + 3) / 4; /* enough for all threads */
+    const part some = {ref ? 16 : host ? 256 : 2048, ref ? 1 : host ? 8 * blocks : 256, work};
+    const vf_status status = measure(device, problem, charges, &some, &rate, out->variant, sizeof out->variant);
     out->seconds = out->evaluations / rate;
     return status;
 }
@@ -150,7 +136,7 @@ static void pair(const vf_potential_problem *problem, vf_pair_potential *out)
     *out = problem->pair;
 }
 
-const vf_potential_method vf_potential_direct = {.name = "direct",
+const vf_potential_method vf_potential_direct = {.name = "exact",
                                                  .title = "direct sum",
                                                  .devices = 1u << VF_DEVICE_CPU | 1u << VF_DEVICE_CUDA,
                                                  .cells = 1u << VF_CELL_NONE,

@@ -25,7 +25,8 @@ static vf_ewald_options options_of(const vf_potential_problem *problem)
 static double expected_seconds(const vf_potential_problem *problem, vf_device_kind kind, int threads, double charges,
                                double points)
 {
-    (void)kind;
+    if (kind == VF_DEVICE_CUDA)
+        return 0.003 + (charges * 1e-8 + points * 1e-10) * (problem->precision == VF_F64 ? 4 : 1);
     const double bandwidth = log(1 / fmax(problem->tolerance, 1e-16)) + 2, pairs = 0.5 * pow(bandwidth, 3);
     const double single = 0.01 + charges * (1e-6 + 1.3e-9 * pairs) + points * 2.5e-8;
     return single * (problem->precision == VF_F64 ? 2 : 1) / threads;
@@ -47,6 +48,11 @@ static vf_status find_variant(vf_device *device, const vf_potential_problem *pro
         snprintf(name, size, "%s", vf_cutoff_variant(plan));
     vf_cutoff_destroy(plan);
     return status;
+}
+
+static int threads_of(const vf_device *device)
+{
+    return vf_device_is_host(device) ? vf_context_threads(vf_device_context(device)) : 1;
 }
 
 /* How much longer than expected one layer of the map takes on this machine, with all else that it needs; 1 for little
@@ -78,7 +84,9 @@ static vf_status measure(vf_device *device, const vf_potential_problem *problem,
         status = vf_ewald_create(device, &part.grid, &some, &options, &plan);
     if (status == VF_OK)
         status = vf_ewald_execute(plan, queue, &all, values.data);
-    *factor = (vf_now() - began) * vf_context_threads(vf_device_context(device)) / fmax(making + using, 1e-3);
+    if (status == VF_OK)
+        status = vf_queue_sync(queue);
+    *factor = (vf_now() - began) * threads_of(device) / fmax(making + using, 1e-3);
     vf_ewald_destroy(plan);
     vf_queue_destroy(queue);
     vf_array_free(&values);
@@ -90,7 +98,7 @@ static vf_status estimate(vf_device *device, const vf_potential_problem *problem
 {
     static const double worth_measuring = 2; /* seconds */
     const vf_ewald_options options = options_of(problem);
-    const int threads = vf_context_threads(vf_device_context(device));
+    const int threads = threads_of(device);
     double making = 0, using = 0, factor = 1;
     vf_ewald_info info;
     *out = (vf_potential_estimate){0};
@@ -104,7 +112,12 @@ static vf_status estimate(vf_device *device, const vf_potential_problem *problem
     out->evaluations =
         info.pairs > 0 ? info.pairs : (double)vf_grid_points(&problem->grid); /* the map's, if all is there */
     out->seconds = fmax(factor, 0.25) * (making + using) / threads + 1e-4;
-    out->host_bytes = info.most_bytes;
+    if (vf_device_is_host(device))
+        out->host_bytes = info.most_bytes;
+    else
+        out->device_bytes = info.most_bytes;
+    if (!vf_device_is_host(device)) /* of a cell's charges and images */
+        out->host_bytes = 64 * ((uint64_t)charges->count + 1);
     return VF_OK;
 }
 
@@ -148,7 +161,7 @@ static void pair(const vf_potential_problem *problem, vf_pair_potential *out)
 
 const vf_potential_method vf_potential_fast = {.name = "fast",
                                                .title = "fast sum",
-                                               .devices = 1u << VF_DEVICE_CPU,
+                                               .devices = 1u << VF_DEVICE_CPU | 1u << VF_DEVICE_CUDA,
                                                .cells = 1u << VF_CELL_NONE | 1u << VF_CELL_ORTHORHOMBIC |
                                                         1u << VF_CELL_TRICLINIC,
                                                .laws = 1u << VF_PAIR_COULOMB,

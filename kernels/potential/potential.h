@@ -76,7 +76,7 @@ typedef enum vf_potential_extent {
 } vf_potential_extent;
 
 typedef struct vf_potential_method {
-    const char *name;  /* "direct": for users to choose */
+    const char *name;  /* "exact": for users to choose */
     const char *title; /* "direct sum": for reports */
     unsigned devices;  /* set of 1u << vf_device_kind */
     unsigned cells;    /* set of 1u << vf_cell_kind: supported boundaries; VF_CELL_NONE is free space */

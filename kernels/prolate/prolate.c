@@ -148,11 +148,14 @@ static void interpolate(const vf_prolate *p, double (*f)(const vf_prolate *p, do
 {
     enum { N = VF_PROLATE_POWERS };
     const double pi = 3.14159265358979323846;
+    double cosine[4 * N];
     memset(chebyshev, 0, N * sizeof *chebyshev);
+    for (int m = 0; m < 4 * N; m++)
+        cosine[m] = cos(pi * m / (2 * N));
     for (int i = 0; i < N; i++) {
         const double value = f(p, cos(pi * (2 * i + 1) / (4 * N))); /* t = cos(pi (2 i + 1) / (2 N)) */
         for (int k = 0; k < N; k++)
-            chebyshev[k] += (k ? 2.0 : 1.0) / N * value * cos(pi * (k * (2 * i + 1) % (4 * N)) / (2 * N));
+            chebyshev[k] += (k ? 2.0 : 1.0) / N * value * cosine[k * (2 * i + 1) % (4 * N)];
     }
 }
 

@@ -8,15 +8,16 @@ problem is
     maximise D(y) = -<r, A^-1 r> / 2,  r = b - sum_i T_i^H y_i,  over y_i whose dual norm is at most `weight`.
 
 Any such y has D(y) <= the minimum (weak duality). The dual is solved by accelerated projected gradients (Beck and
-Teboulle, IEEE Trans. Image Process. 18 (2009) 2419) with restarts. x = A^-1 r is the image to a y; where P(x) - D(y)
-is small, both are near the solution, whatever made them.
+Teboulle, IEEE Trans. Image Process. 18 (2009) 2419) with restarts. The image for y is x = A^-1 r. If P(x) - D(y) is
+small, both are near the solution, regardless of how they were computed.
 """
 import numpy
 
 
 # ---- the penalties: T, its adjoint, the norm, and the projection onto its dual ball ----
 
-# count(y): magnitudes that the norm adds up, so it is at most sqrt(count) |y|. largest: of the eigenvalues of T^H T.
+# count(y): the number of magnitudes that the norm adds up, so the norm is at most sqrt(count) |y|. largest: the
+# largest eigenvalue of T^H T.
 
 
 class Sparse:
@@ -194,8 +195,8 @@ class Problem:
         return 1 / (1.1 * size)
 
     def solve(self, gap=5e-9, most=4000):
-        """The image, and the lower bound D(y) of the minimum. The objective exceeds it by about gap |P|, or by what is
-        left after `most` iterations."""
+        """Returns the image, and the lower bound D(y) of the minimum. The objective exceeds it by about gap |P|, or
+        by more if `most` iterations are not enough."""
         step, momentum = self._step(), 1
         y = [0 * term.forward(self.b) for term in self.terms]
         ahead = y

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import pathlib
+import struct
 import time
 
 import program
@@ -50,6 +51,20 @@ def whole(atoms, charge):
     return atoms
 
 
+def write_dcd(path, frames):
+    """frames: [frame][atom][3]. Little-endian without a cell, as CHARMM writes them."""
+    def record(body):
+        return struct.pack("<i", len(body)) + body + struct.pack("<i", len(body))
+    numbers = [0] * 20
+    numbers[0], numbers[1], numbers[2], numbers[3], numbers[19] = len(frames), 1, 1, len(frames), 24
+    content = record(b"CORD" + struct.pack("<20i", *numbers)) + record(struct.pack("<i80s", 1, b"a test".ljust(80)))
+    content += record(struct.pack("<i", len(frames[0])))
+    for frame in frames:
+        for axis in range(3):
+            content += record(frame[:, axis].astype("<f4").tobytes())
+    pathlib.Path(path).write_bytes(content)
+
+
 def write_molecule(path, atoms):
     with open(path, "w", encoding="ascii") as stream:
         for n, (x, y, z, q, r) in enumerate(atoms, 1):
@@ -57,7 +72,7 @@ def write_molecule(path, atoms):
     return path
 
 
-# ---- what the program says ----
+# ---- the program's report ----
 
 
 class Placed:
@@ -162,7 +177,7 @@ def index_of(placed, place):
     """The grid point of a position, [z][y][x]."""
     steps = (place - placed.origin) / placed.spacing
     index = numpy.rint(steps).astype(int)
-    assert numpy.abs(steps - index).max() < 1e-9, f"{place} is no point of the grid"
+    assert numpy.abs(steps - index).max() < 1e-9, f"{place} is not a point of the grid"
     assert (index >= 0).all() and (index < placed.counts).all(), f"{place} is outside the grid"
     return tuple(index[::-1])
 
@@ -228,7 +243,7 @@ def check_refined(n, placed, potential, room, charge, energy, place):
     assert (place >= placed.origin).all() and (place <= last).all(), f"ion {n} is outside the grid"
     near = numpy.argwhere(room.perhaps & (charge * potential.values <= energies[best] + 1.1 * tie))
     points = placed.origin + placed.spacing * near[:, ::-1]
-    assert (numpy.abs(points - place) <= placed.spacing * (1 + 1e-12)).all(axis=1).any(), f"ion {n} has gone too far"
+    assert (numpy.abs(points - place) <= placed.spacing * (1 + 1e-12)).all(axis=1).any(), f"ion {n} is too far from the best point"
 
 
 # ---- files of ions ----

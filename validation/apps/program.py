@@ -113,16 +113,16 @@ def as_nobody():
     if os.geteuid() != 0:
         return []
     if not shutil.which("setpriv"):
-        raise Skip("run by root, whom permissions do not bind, and there is no setpriv")
+        raise Skip("root ignores file permissions, and setpriv is missing")
     prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     os.chown(".", 65534, 65534)
     if subprocess.run([*prefix, PROGRAM, "--version"], capture_output=True, check=False).returncode != 0:
-        raise Skip("run by root, and another user cannot run the program where it lies")
+        raise Skip("root ignores file permissions, and other users cannot run the program in its folder")
     return prefix
 
 
 def shows_gpu():
-    """Whether the system shows an NVIDIA GPU, usable or not: the signs that the programs look for."""
+    """Whether the system shows an NVIDIA GPU, usable or not, by the same signs that the programs check."""
     return any(map(os.path.exists, ("/dev/nvidiactl", "/proc/driver/nvidia", "/dev/dxg", "/dev/nvhost-gpu", "/dev/nvgpu")))
 
 

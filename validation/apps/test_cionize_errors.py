@@ -41,11 +41,12 @@ def test_words(_):
             ("--device", ["", "gpu", "CPU", "cuda:", "cuda:x", "cuda:-1", "cuda:0,0", "cuda:0,", "cuda0", "cuda:1 ", "cpu:",
                           "cpu:0,0", "cpu,cpu", "cuda:0,cpu", "cpu:0,cuda:0"],
              ["cpu", "cuda"]),
-            ("--method", ["", "multilevel", "direct:", "direct:nonsense", "directly", "auto:avx2", "auto:", "Auto"], ["direct"])):
+            ("--method", ["", "multigrid", "exactly", "auto:avx2", "auto:", "Auto"], ["exact"]),
+            ("--method", ["exact:", "exact:nonsense", "direct:nonsense"], ["no variant", "avx2", "ref"])):
         for text in texts:
             refuse(2, words, "dipole.pqr", f"{option}={text}")
-    refuse(2, ["direct", "nonsense", "avx2", "ref"], "dipole.pqr", "--device=cpu", "--method=direct:nonsense")
-    refuse(2, ["direct", "tuned", "avx2", "ref"], "dipole.pqr", "--device=cpu", "--method=direct:tuned")
+    refuse(2, ["direct", "nonsense", "avx2", "ref"], "dipole.pqr", "--device=cpu", "--method=exact:nonsense")
+    refuse(2, ["direct", "tuned", "avx2", "ref"], "dipole.pqr", "--device=cpu", "--method=exact:tuned")
 
 
 def test_contradictions(_):

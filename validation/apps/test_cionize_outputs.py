@@ -13,6 +13,7 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import struct
 import subprocess
 import time
@@ -27,7 +28,7 @@ GRID = ["--spacing", "0.5,0.75,1.25", "--border", "4"]
 def test_dry_run(_):
     sample("1hpv.pqr")
     before = listing()
-    done = make("1hpv.pqr", "--dry-run", "--picture", "p.png", "--report", "r.json", "--spacing", "0.25", "--method", "direct",
+    done = make("1hpv.pqr", "--dry-run", "--picture", "p.png", "--report", "r.json", "--spacing", "0.25", "--method", "exact",
                 "-o", "big.mrc")
     assert listing() == before, "a dry run wrote something"
     counts = re.search(r"^grid +(\d+) x (\d+) x (\d+) = (\d+) points", done.out, re.M)
@@ -36,7 +37,7 @@ def test_dry_run(_):
     assert nx * ny * nz == points > 1e7
     for part in (r"^molecule +1hpv\.pqr: 3129 atoms", r"total charge \+5 e", r"^grid .*spacing 0\.25 A, origin \(",
                  r"^potential .*kT/e",
-                 r"^device +\w+", r"^method +direct: exact, free space$", rf"^work +{3129e-9 * points:.3g} G evaluations, .*about [\d.e+-]+ (ms|s|min|h)",
+                 r"^device +\w+", r"^method +exact: exact, free space$", rf"^work +{3129e-9 * points:.3g} G evaluations, .*about [\d.e+-]+ (ms|s|min|h)",
                  r"[\d.]+ [KMG]iB of memory", r"^map +big\.mrc: MRC/CCP4, about [\d.]+ MiB"):
         assert re.search(part, done.out, re.M), f"no '{part}' in\n{done.out}"
     size = re.search(r"about ([\d.]+) MiB$", done.out, re.M)
@@ -156,7 +157,7 @@ def test_report(_):
     assert abs(potential["constant"] - program.unit_constant("V")) < 1e-8
     assert report["evaluations"] == len(atoms) * points == len(atoms) * math.prod(report["grid"]["counts"])
     stated = {key: report["potential"][key] for key in ("method", "accuracy", "boundary")}
-    assert stated == {"method": "direct", "accuracy": "exact", "boundary": "free space"}, stated
+    assert stated == {"method": "exact", "accuracy": "exact", "boundary": "free space"}, stated
     assert report["potential"]["variant"] in report["method"], report["method"]
     assert report["map"] == "map.mrc" and "single" in report["method"] and report["device"].startswith(program.DEVICE)
     stages = report["seconds"]
@@ -216,7 +217,7 @@ def test_help_and_version(_):
     assert len(named) > 15
     sample("dipole.pqr")
     values = {"--output": "a.dx", "--picture": "a.png", "--report": "a.json", "--units": "V", "--device": program.DEVICE,
-              "--precision": "double", "--method": "direct", "--accuracy": "1e-5", "--cell": "30,30,30", "--origin": "0", "--border": "1", "--threads": "2",
+              "--precision": "double", "--method": "exact", "--accuracy": "1e-5", "--cell": "30,30,30", "--origin": "0", "--border": "1", "--threads": "2",
               "--spacing": "1", "--smooth": "1", "--boundary": "vacuum",
               "--size": "1", "--counts": "2", "--temperature": "300", "--dielectric": "2", "--distance-dielectric": "2",
               "--r-min": "0.1", "--map": "a.dx", "--ions": "i.pdb", "--mask": "m.dx", "--place": "SOD:1", "--neutralize": "CLA",
@@ -262,6 +263,40 @@ def test_molecule_from_a_pipe_and_compressed(_):
     pathlib.Path("z.pqr.gz").write_bytes(gzip.compress(pathlib.Path("dipole.pqr").read_bytes()))
     make("-q", "z.pqr.gz", *GRID, "-o", "c.mrc")
     assert program.bits("a.mrc") == program.bits("b.mrc") == program.bits("c.mrc")
+
+
+def test_molecule_from_standard_input(_):
+    """- is the molecule or its charges, from a file, a pipe or a socket; compressed or not; of any form."""
+    data = pathlib.Path(sample("dipole.pqr")).read_bytes()
+    pathlib.Path("z.pqr.gz").write_bytes(gzip.compress(data))
+    make("-q", "dipole.pqr", *GRID, "-o", "a.mrc")
+    for name in ("dipole.pqr", "z.pqr.gz"):
+        with open(name, "rb") as stdin:
+            make("-q", "-o", "b.mrc", *GRID, "-", stdin=stdin)
+        assert program.bits("a.mrc") == program.bits("b.mrc"), name
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(data)
+        theirs.shutdown(socket.SHUT_WR)
+        assert "/dev/stdin: 2 atoms" in make("-", *GRID, "-o", "b.mrc", stdin=ours).out
+    assert program.bits("a.mrc") == program.bits("b.mrc")
+    pathlib.Path("m.pdb").write_text("ATOM      1  NA   NA     1       0.000   0.000  -0.500  1.00  0.00\n"
+                                     "ATOM      2  CL   CL     2       0.000   0.000   0.500  1.00  0.00\n")
+    pathlib.Path("m.psf").write_text(
+        "PSF\n\n       1 !NTITLE\n REMARKS two ions\n\n       2 !NATOM\n"
+        "       1 A    1    NA   NA   NA     1.000000       22.9898           0\n"
+        "       2 A    2    CL   CL   CL    -1.000000       35.4500           0\n\n")
+    make("-q", "--charges", "m.psf", "m.pdb", *GRID, "-o", "c.mrc")
+    for charges, places in (("-", "m.pdb"), ("m.psf", "-")):
+        with open("m.psf" if charges == "-" else "m.pdb", "rb") as stdin:
+            make("-q", "--charges", charges, places, *GRID, "-o", "d.mrc", stdin=stdin)
+        assert program.bits("c.mrc") == program.bits("d.mrc"), charges
+    pathlib.Path("s.cfg").write_text("BEGIN\nSAVEGRID m.mrc\nEXIT\n")
+    for both in (["--charges", "-", "-"], ["-i", "-", "-"], ["-i", "-", "--charges", "-", "m.pdb"]):
+        with open("dipole.pqr", "rb") as stdin:
+            refuse(2, ["cannot both be standard input", "file for one"], *both, "-o", "e.mrc", stdin=stdin)
+    with open("dipole.pqr", "rb") as stdin:
+        refuse(2, ["/dev/stdin", "-o"], "-", *GRID, stdin=stdin)
 
 
 def test_standard_output(_):

@@ -167,7 +167,11 @@ def test_net_charge_is_said(_):
     assert report["potential"]["background_charge"] == -1.25 and report["potential"]["boundary"] == "tinfoil"
     assert report["grid"]["cell"] == [9, 0, 0, 0, 9, 0, 0, 0, 9]
     assert "+1.25 e is neutralised by a uniform background" in done.out, done.out
-    assert b"periodic: 9 9 9 90 90 90, tinfoil; 1.25 e neutralised by a uniform background" in pathlib.Path("a.mrc").read_bytes()
+    text = pathlib.Path("a.mrc").read_bytes()
+    assert b"periodic: 9 9 9 90 90 90, tinfoil; 1.25 e neutralised by a uniform background" in text and b"command: " in text
+    make("-q", "a.pqr", "--cell", "9,9,9", "--smooth", "1", "-o", "b.mrc")  # one line more than a header has labels
+    text = pathlib.Path("b.mrc").read_bytes()[:1024]
+    assert b"Gaussian charges: " in text and b"error asked 1e-06; measured " in text and b"command: " not in text, text
 
 
 def test_cell_of_the_file(_):
@@ -241,6 +245,25 @@ def test_cells_that_change(_):
         else:
             write_dcd("t.dcd", [atoms[:, :3]] * 2, [shape, shape[:5] + [shape[5] + 1]])
             refuse(8, ["t.dcd: frame", "shape of the cell"], "a.pqr", "--trajectory", "t.dcd", *options)
+
+
+def test_measured_errors(_):
+    """The exact sums that a map is compared with are of Gaussian charges, in vacuum, in each frame's cell. At 1e-9, any
+    other formula or cell would be seen."""
+    rng = generator()
+    for shape in SHAPES:
+        atoms = some_atoms(rng, 12, 7)
+        write_pqr("a.pqr", atoms)
+        scales = (1, 1.03125)
+        write_dcd("t.dcd", [atoms[:, :3] * t for t in scales], [[length * t for length in shape[:3]] + shape[3:] for t in scales])
+        cell = ["--cell", ",".join(map(str, shape)), "--spacing", "0.7"]
+        for options in (cell, [*cell, "--boundary", "vacuum"], [*cell, "--smooth", "0.3"], [*cell, "--smooth", "2"],
+                        [*cell, "--smooth", "0.7", "--boundary", "vacuum"], ["--spacing", "0.9", "--smooth", "0.8"],
+                        ["--trajectory", "t.dcd", "--cell", "input", "--counts", "9,10,8"],
+                        ["--trajectory", "t.dcd", "--cell", "input", "--counts", "9,10,8", "--smooth", "0.4"]):
+            done = make("a.pqr", *options, *DOUBLE, "--method", "fast", "-o", "a.h5", "--report", "r.json")
+            error = json.loads(pathlib.Path("r.json").read_text())["potential"]["error"]
+            assert 0 < error["rms"] <= 1e-9 and "less accurate" not in done.err, (shape, options, error, done.err)
 
 
 def nearest_squares(cell, points, at):

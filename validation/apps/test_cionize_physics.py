@@ -89,7 +89,7 @@ def test_madelung(_):
                       ["--spacing", "1.41", "--border", "2.82"]):
         for kind, double in (("dx", True), ("mrc", False)):
             make("-q", "nacl.pqr", *arguments, "--units", "e/A", "--precision", "double" if double else "single",
-                 "--method", "direct", "-o", f"a.{kind}")
+                 "--method", "exact", "-o", f"a.{kind}")
             grid = read(f"a.{kind}")
             seen = 0
             for n, found in enumerate(grid.values):
@@ -260,7 +260,7 @@ def test_methods_agree(_):
     scale = unit_constant("kT/e")
     names = ["simd", "baseline", "avx2", "avx512", "ref"] if program.DEVICE == "cpu" else ["tuned"]
     for name in names:
-        done = program.run("-q", "some.pqr", *SMALL, "--method", f"direct:{name}", "-o", "a.mrc")
+        done = program.run("-q", "some.pqr", *SMALL, "--method", f"exact:{name}", "-o", "a.mrc")
         if done.status == 8 and name.startswith("avx"):
             print(f"SKIP: {done.err.strip()}")
             continue
@@ -272,7 +272,7 @@ def test_methods_agree(_):
             s = Sum(atoms, position(grid, n))
             allowed = 1.01 * (2 ** -24 + 1e-9) * abs(scale * s.value) + 1e-13 * scale * s.s1
             assert abs(grid.values[n] - scale * s.value) <= allowed, n
-        refuse(2, "nonsense", "some.pqr", "--method", "direct:nonsense")
+        refuse(2, "nonsense", "some.pqr", "--method", "exact:nonsense")
 
 
 def test_far_from_the_origin(_):

@@ -3,19 +3,19 @@
 
 usage: test_cionize_scripts.py PROGRAM [DEVICE] [test_name ...]
 """
+import json
 import os
 import pathlib
 import random
 import re
 import resource
 import signal
-import struct
 import subprocess
 import time
 
 import program
 from ion_truth import (check_file, CHARGES, generator, numpy, Placed, Potential, random_molecule, read_ions, replay, run_ions,
-                       squares, write_molecule)
+                       squares, write_dcd, write_molecule)
 from program import command, is_sanitized, listing, make, read, refuse, run, sample, Skip
 
 GRID = ["--border", "9", "--spacing", "1"]
@@ -119,6 +119,24 @@ def test_options_with_a_script(_):
     assert set(read("m.mrc").values) == {0, 1, 2} and len(read("m.dx").values) == len(read("m.mrc").values)
 
 
+def test_calls_of_vmd(_):
+    """The options of VMD's cionize, in its order, and its names of the methods."""
+    rng = generator()
+    write_molecule("a.pqr", random_molecule(rng, 50))
+    write("s.cfg", "BORDERSIZE 9\nGRIDSPACING 1\nBEGIN\nSAVEGRID m.mrc\nPLACEION SOD 2 1\nSAVEION i.pqr\nEXIT\n")
+    maps = {}
+    for theirs, ours in (("standard", "exact"), ("direct", "exact"), ("multilevel", "fast")):
+        make("-i", "s.cfg", "-m", theirs, "-p", "2", "a.pqr", "--device", "cpu", "--report", "r.json")
+        maps[theirs] = read("m.mrc").values
+        report = json.loads(pathlib.Path("r.json").read_text())
+        assert report["potential"]["method"] == ours, (theirs, report["potential"])
+        make("-i", "s.cfg", "-m", ours, "-p", "2", "a.pqr", "--device", "cpu", "--report", "r.json")
+        assert maps[theirs] == read("m.mrc").values, theirs
+    assert maps["standard"] != maps["multilevel"] and maps["standard"] == maps["direct"]
+    make("-i", "s.cfg", "-m", "standard:ref", "a.pqr", "--device", "cpu")
+    refuse(2, ["ddd", "--distance-dielectric"], "-i", "s.cfg", "-m", "ddd", "-p", "2", "a.pqr")
+
+
 def test_options_that_a_script_overrides(_):
     """The script has priority, and a warning lists the unused options. Options for other settings apply."""
     sample("dipole.pqr")
@@ -188,20 +206,6 @@ def test_errors_of_scripts(_):
 # ---- trajectories ----
 
 
-def write_dcd(path, frames):
-    """frames: [frame][atom][3]. Little-endian without a cell, as CHARMM writes them."""
-    def record(body):
-        return struct.pack("<i", len(body)) + body + struct.pack("<i", len(body))
-    numbers = [0] * 20
-    numbers[0], numbers[1], numbers[2], numbers[3], numbers[19] = len(frames), 1, 1, len(frames), 24
-    content = record(b"CORD" + struct.pack("<20i", *numbers)) + record(struct.pack("<i80s", 1, b"a test".ljust(80)))
-    content += record(struct.pack("<i", len(frames[0])))
-    for frame in frames:
-        for axis in range(3):
-            content += record(frame[:, axis].astype("<f4").tobytes())
-    pathlib.Path(path).write_bytes(content)
-
-
 def test_averages_over_frames(_):
     rng = generator()
     atoms = random_molecule(rng, 40)
@@ -256,7 +260,7 @@ def test_one_of_each(_):
     outputs.append(make("a.pqr", "--place", "SOD:0", "--ions", "i.pdb").out)
     assert re.search("^ions +none$", outputs[-1], re.M), outputs[-1]
     assert re.search("^frames +1 of the 1 of t.dcd, number 1$", outputs[0], re.M), outputs[0]
-    for words in ("1 atom has a radius of 0; for the volume of solvent it counts", "1 of 1 ion is missing", "only 0 of 1 ion placed",
+    for words in ("1 atom has a radius of 0; for the volume of solvent it counts", "1 of 1 ion did not fit", "only 0 of 1 ion placed",
                   "molecule: 1 atom,", ": 1 ion\n", ": 1 atom, ", "= 1 point,"):
         assert any(words in re.sub(r" +\n", "\n", text) for text in outputs), (words, outputs)
     for text in outputs:
@@ -276,7 +280,7 @@ def test_solvent_over_frames(_):
                           "--spacing", h, "--concentration", "0.3", "--ions", "i.pdb", "--ion-ion", "3")
         r = numpy.sqrt(squares(placed.axes(), (0, 0, 0)))
         most, least = ((r < radius + more).sum() * h ** 3 for more in (0.5 * h * h + 1e-9, -1e-9))
-        volume = r.size * h ** 3 - placed.report["ions"]["solvent_volume"]
+        volume = 24.0 ** 3 - placed.report["ions"]["solvent_volume"]
         assert spheres * least <= volume <= spheres * most, (selection, volume, least, most)
 
 

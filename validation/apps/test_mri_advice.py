@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What mri_recon says about difficult scans, and what it advises: undersampled scans, solvers that do not converge,
-and slow stages.
+"""What mri_recon reports and advises for difficult scans: undersampled scans, solvers that do not converge, and
+slow stages.
 
 usage: test_mri_advice.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 """
@@ -20,7 +20,7 @@ def scan_of(*options, name="scan.h5"):
 
 
 def sampling(name, *options):
-    """Returns what is said before any work: the line on sampling, and the warnings."""
+    """Returns the output before any work: the line on sampling, and the warnings."""
     done = make(name, "--dry-run", *options)
     lines = [line.strip() for line in done.out.splitlines() if "undersampled, R" in line]
     assert len(lines) <= 1, done.out

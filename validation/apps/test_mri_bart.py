@@ -412,7 +412,7 @@ def test_refused_maps(_):
 
 
 def test_files_of_other_programs(_):
-    """One message says what the file seems to be, by its first bytes or else its name, and what to do."""
+    """One message says what the file seems to be, judging by its first bytes or its name, and what to do."""
     need_h5py()
     junk = bytes(range(256)) * 8
     numpy.save("a.npy", numpy.ones(4))
@@ -441,7 +441,7 @@ def test_files_of_other_programs(_):
     content[:19] = b"MATLAB 7.3 MAT-file"
     pathlib.Path("v73.mat").write_bytes(content)
     refuse(3, ["no scan in this file", "MATLAB", "h5py"], "v73.mat", "-o", "x.h5")
-    # HDF5 is read whatever its name. Text is not taken for a Siemens file.
+    # HDF5 is read under any name. Text is not mistaken for a Siemens file.
     phantom("p.h5", "--matrix", 8)
     os.rename("p.h5", "p.dat")
     make("p.dat", "-o", "x.h5")

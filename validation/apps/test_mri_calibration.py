@@ -34,7 +34,7 @@ class Scan:
             file["maps"] = (maps / root).astype(numpy.complex64)
 
     def error(self, coils, *options):
-        """Returns the image's error, and what the program said."""
+        """Returns the image's error, and the program's output."""
         start = time.time()
         done = make("s.h5", "--coils", coils, "-o", "i.h5", "--report", "r.json", *options)
         with h5py.File("i.h5") as file:
@@ -47,7 +47,7 @@ class Scan:
             return error, done, json.load(report)["reconstruction"]
 
     def compare(self):
-        """Returns the errors with the true maps, Walsh's, and the program's choice, and what the program said about
+        """Returns the errors with the true maps, Walsh's, and the program's choice, and the program's output on
         that choice."""
         true, _, _ = self.error("true.h5")
         walsh, _, _ = self.error("walsh")
@@ -59,8 +59,8 @@ class Scan:
 
 def test_every_second_line(_):
     """Only every second or third line. Walsh's image is folded by half or more. Joint estimation leaves ghosts: an
-    image error of 0.12 and 0.19, where true maps leave 0.06 and 0.08. If half of Walsh's error remained, the
-    image would be folded, too. A warning says so."""
+    image error of 0.12 and 0.19, where true maps leave 0.06 and 0.08. With half of Walsh's error, the image would be
+    folded, too. A warning says that."""
     for every in 2, 3:
         scan = Scan("--matrix", "192,192,1", "--trajectory", "cartesian", "--accelerate", every, "--calibration-lines", 1)
         true, walsh, error, done = scan.compare()
@@ -120,9 +120,9 @@ def test_own_maps(_):
 
 
 def test_maps_that_do_not_fit(_):
-    """The scan's own maps are turned about the middle by a tenth of a turn. The program uses ESPIRiT's, with a
-    warning, and the image is nearer to that of the true maps. It does not if --coils asks for the scan's maps,
-    and not if they fit, whatever the noise."""
+    """The scan's own maps are turned about the middle by a tenth of a turn. The program uses ESPIRiT's maps, with a
+    warning, and the image is nearer to that of the true maps. It uses the scan's maps if --coils asks for them, and
+    if they match the data, at any noise level."""
     for snr in 30, 4:
         scan = Scan("--matrix", "96,96,1", "--trajectory", "radial", "--spokes", 100, "--oversample", 2, "--image-snr", snr)
         true, _, _ = scan.error("true.h5")
@@ -157,9 +157,9 @@ def estimates(said):
 
 
 def test_memory_of_maps_that_do_not_fit(_):
-    """ESPIRiT's maps are kept beside those that they replace. So the peak grows by their size, up to 5 % for pages
-    and what the allocator keeps, and the estimate by at least as much. The estimate adds up what is not allocated
-    at the same time: at most twice the peak."""
+    """ESPIRiT's maps are kept beside those that they replace. So the peak grows by their size, plus up to 5 % for
+    pages and memory that the allocator keeps, and the estimate by at least as much. The estimate also adds up memory
+    that is not allocated at the same time, so it may be twice the peak."""
     need_h5py()
     if program.DEVICE == "cuda" or program.is_sanitized():
         raise Skip("the estimate is of a device's memory, or a sanitizer has memory of its own")

@@ -3,9 +3,9 @@
 
 usage: test_mri_corrections.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 
-An image of a scan with delays that are known or found must be as good as that of the scan without. Its samples
-differ a little: a few at the ends of spokes lie beyond the matrix and get no weight, so errors may differ by LIKE of
-themselves.
+If the delays are given or estimated, the image must be as good as that of a scan without delays. The samples differ
+a little: a few at the ends of spokes are outside the matrix and get the weight 0. So the error may be larger by the
+factor LIKE.
 """
 import json
 import pathlib
@@ -19,21 +19,22 @@ LIKE = 1.1
 
 
 def error(scan, *options):
-    """Percent error against the truth, and the report."""
+    """Returns the error against the truth in percent, and the report's line on corrections."""
     make(scan, "--compare", "truth", "-o", "i.h5", "--report", "r.json", *options)
     report = json.loads(pathlib.Path("r.json").read_text(encoding="utf-8"))
     return report["error"]["percent"], report["input"].get("corrections", "")
 
 
 def found(text):
-    """The delays in a description, along x, y (and z)."""
+    """Returns the delays in a description, along x, y (and z)."""
     numbers = re.search(r"gradient delays x (\S+), y (\S+?),(?: z (\S+?),)?", text)
     assert numbers, text
     return [float(n) for n in numbers.groups() if n]
 
 
 def check_auto(name, options, delay):
-    """Estimated delays: within 0.01 samples of the true ones, so no sample is off by 1 % of a cycle; a good image."""
+    """Estimated delays are within 0.01 samples of the true ones, so no sample is off by 1 % of a cycle. The image
+    is good."""
     phantom("n" + name, *options)
     phantom("d" + name, *options, "--delay", ",".join(map(str, delay)))
     without, text = error("n" + name, "--delays", "auto")
@@ -57,8 +58,9 @@ def test_delays_few_spokes(_):
 
 
 def test_delays_series(_):
-    """Frames cut from one long golden-angle scan take corrected samples: the images, bit for bit, of a scan with these
-    frames of the same k, whether the delays are given or found from all spokes; a good image."""
+    """Frames that are cut from one long golden-angle scan use the corrected samples. The images equal, bit for bit,
+    those of a scan with these frames and the same k, for given delays and for delays estimated from all spokes. The
+    image is good."""
     need_h5py()
     options = ("--matrix", "48,48,1", "--phantom", "head", "--coils", 4, "--spokes", 96, "--oversample", 2,
                "--image-snr", 50)
@@ -73,7 +75,7 @@ def test_delays_series(_):
     assert not text and said == alone, (said, alone)
     assert all(abs(a - b) < 0.01 for a, b in zip(found(said), (0.9, -0.7))), said
     assert corrected <= LIKE * without and late > 1.5 * without, (without, late, corrected)
-    # Found delays are printed to 0.001 samples, so only given ones can be compared bit for bit.
+    # Estimated delays are printed to 0.001 samples, so only given ones can be compared bit for bit.
     given = ("--delays", "0.9,-0.7,0", "--coils", "rss", "--lambda", 0.01)
     make("d.h5", "-o", "s.h5", "--report", "s.json", *cut, *given)
     with h5py.File("d.h5") as source, h5py.File("frames.h5", "w") as file:
@@ -109,7 +111,7 @@ def radial_scans():
 
 
 def test_three_ways_to_say_it(_):
-    """Delays as numbers, as a measured trajectory (.h5 and .cfl), and as a gradient response: the same scan."""
+    """Delays as numbers, as a measured trajectory (.h5 and .cfl), and as a gradient response give the same scan."""
     need_h5py()
     radial_scans()
     without = error("n.h5")[0]
@@ -131,7 +133,8 @@ def test_three_ways_to_say_it(_):
     for name in ("k.h5", "k.cfl"):
         _, said = error("d.h5", "--trajectory", name)
         assert f"trajectory of {name}" in said, said
-        # k is rounded to single twice on one way, once on the other: 2^-24 of 24 cycles turn a value by 1e-5.
+        # k is rounded to single precision twice on one path and once on the other: 2^-24 of 24 cycles change a
+        # phase by 1e-5.
         difference = relative(h5py.File("i.h5")["image"][()], expected)
         assert difference < 1e-3, (name, difference)
     dwell = float(times[1] - times[0])
@@ -139,13 +142,14 @@ def test_three_ways_to_say_it(_):
     with h5py.File("g.h5", "w") as file:
         file["girf/frequency"] = hertz
         file["girf/transfer"] = numpy.exp(-2j * numpy.pi * hertz * numpy.array([1, -0.5, 0])[:, None] * dwell)
-    # The response is a delay from the first sample on only, where the gradient begins: the ends of spokes differ.
+    # The response is a delay only from the first sample on, where the gradient begins, so the ends of spokes
+    # differ.
     filtered, said = error("d.h5", "--girf", "g.h5")
     assert "gradient response of g.h5" in said and filtered <= 1.5 * without, (filtered, without)
 
 
 def test_motion(_):
-    """Readouts of a moved object. F is the sum itself, so only the solver's choice of lambda leaves an error."""
+    """Readouts of a moved object. F is the exact sum, so only the solver and the choice of lambda cause errors."""
     need_h5py()
     n, spokes = 24, 44
     k = radial(spokes, n)

@@ -19,7 +19,8 @@ ALL = numpy.ones(FRAMES) if numpy else None
 
 
 def series(path, noise, signal=None, scan=True, spokes=12):
-    """Frames with `noise` times the noise and `signal` times the signal; returns the true magnitudes."""
+    """Makes a series whose frames have `noise` times the noise and `signal` times the signal; returns the true
+    magnitudes."""
     need_h5py()
     options = ("--phantom", "head", "--matrix", f"{N},{N},1", "--coils", 6, "--spokes", spokes, "--frames", FRAMES,
                "--continue", "--seed", SEED)
@@ -40,7 +41,7 @@ def noisy(times=4.0):
 
 
 def images(scan, *options):
-    """[frame][voxels], and the report's reconstruction."""
+    """Returns the images [frame][voxels], and the report's reconstruction."""
     make(scan, "--coils", "file", *options, "-q", "-o", "i.h5", "--report", "r.json")
     with h5py.File("i.h5") as file, open("r.json", encoding="ascii") as report:
         values = file["image"][...]
@@ -54,18 +55,21 @@ def equal(scan, *options):
 
 
 def test_lower_error(_):
-    """Four of ten frames have four times the noise. Errors of them and of the whole fall against equal weights, those
-    of the others do not grow by more than 10 %. Measured with 20 seeds: llr 0.49 to 0.58,
-    the four frames 0.33 to 0.40. With wavelet+temporal at 0.3 of the automatic lambda, four seeds: 0.59 to
-    0.63, 0.50 to 0.54. Wavelets alone gain little, because lambda follows the forecast of each frame's
-    error, which rises with its noise (three seeds: 0.91 of the error, whole and of the four). The noise found is 2.4 to 3.3 times that
-    of the others, because undersampling hides signal."""
+    """Four of ten frames have four times the noise. Compared with equal weights, the errors of these four and of
+    the whole series fall. Those of the other frames grow by at most 10 %.
+
+    Measured ratios of the errors, for the series and for the four frames: llr 0.49 to 0.58 and 0.33 to 0.40 (20
+    seeds); wavelet+temporal, at 0.3 of the automatic lambda, 0.59 to 0.63 and 0.50 to 0.54 (4 seeds); wavelet 0.91
+    and 0.91 (3 seeds). Wavelets alone gain little, because lambda follows each frame's forecast error, which rises
+    with its noise. The estimated noise is 2.4 to 3.3 times that of the other frames, because undersampling hides
+    signal."""
     times = noisy() == 4
     bounds = {"llr": (0.7, 0.5), "wavelet+temporal": (0.7, 0.6), "wavelet": (0.96, 0.96)}
     for scan, priors in ((True, bounds), (False, ["llr"])):
         truth = series("s.h5", noisy(), scan=scan)
         for prior in priors:
-            # Less than the automatic lambda with temporal: in the still head frames would else be one image.
+            # A smaller lambda with temporal: the head does not move, so with the automatic lambda all frames would
+            # be one image.
             given = ("--prior", prior, "--lambda", "auto:0.3" if "temporal" in prior else "auto")
             (before, _), (after, report) = equal("s.h5", *given), images("s.h5", *given)
             error = [[relative(abs(found[part]), truth[part]) for part in (slice(None), times, ~times)]
@@ -79,8 +83,8 @@ def test_lower_error(_):
 
 
 def test_equal_noise(_):
-    """Frames with the same noise have the bits of equal noise, also where the signal differs by a factor of 4, and
-    where a frame is all zeros or noise alone."""
+    """Frames with the same noise give the same bits as --frame-noise equal. This also holds if the signal differs
+    by a factor of 4, and if a frame is all zeros or only noise."""
     one = numpy.arange(FRAMES) == 3
     for scan, noise, signal in ((False, ALL, ALL), (True, ALL, noisy()), (False, ALL, 1 + ALL.cumsum() / 3),
                                 (True, 1.0 - one, 1.0 - one), (False, ALL, 1.0 - one)):
@@ -92,10 +96,10 @@ def test_equal_noise(_):
 
 
 def test_weights(_):
-    """Frames that weigh v_f = sigma^2 / sigma_f^2 have the images of a scan whose weights are v_f times as large and
-    whose frames count as equal, with the same absolute lambda: the same problem, and the same steps of the
-    solver, but for weights rounded to single precision, which the solver's inner steps amplify. Measured 2e-4 or
-    less; 5e-3 leaves room."""
+    """Frames with the weights v_f = sigma^2 / sigma_f^2 give the same images as a scan with --frame-noise equal
+    whose sample weights are v_f times as large, with the same absolute lambda. It is the same problem, and the
+    solver takes the same steps. But the sample weights are rounded to single precision, and the solver's inner
+    steps amplify that. Measured: at most 2e-4; 5e-3 leaves room."""
     for prior in ("temporal", "llr"):
         series("s.h5", noisy())
         exact = ("--prior", prior, "--precision", "double", "--iterations", 40)
@@ -118,10 +122,11 @@ def test_weights(_):
 
 
 def test_dim_voxels(_):
-    """Where coils see little, the weights U hold v near 0. They follow the weight of the frame, so all frames keep the same
-    share of their signal there. The maps are made ten times too small in a square of 8 x 8 voxels, which makes that
-    share about a tenth. If U were the same in all frames, the loud ones would keep a quarter of it. Their noise, a
-    fifth of the signal in a voxel, averages out in 4 frames of 64 voxels. Measured with 15 seeds: 0.98 to 1.01."""
+    """Where coils see little, the weights U keep v near 0. U is proportional to the frame's weight, so all frames
+    keep the same share of their signal there. Here the maps are ten times too small in a square of 8 x 8 voxels, so
+    that share is about a tenth. If U were the same in all frames, the noisy ones would keep a quarter of that.
+    Their noise, a fifth of the signal in a voxel, averages out over 4 frames of 64 voxels. Measured with 15 seeds:
+    0.98 to 1.01."""
     series("s.h5", noisy(), spokes=48)
     with h5py.File("s.h5", "r+") as file:
         maps = file["scan/sensitivity"][...]
@@ -137,7 +142,8 @@ def test_dim_voxels(_):
 
 
 def test_bits_and_windows(_):
-    """The number of threads changes no bits; windows find the same noise, and have a lower error, too."""
+    """The number of threads changes no bits. With windows, the estimated noise is the same, and the error is lower
+    than with equal weights, too."""
     truth = series("s.h5", noisy())
     for options in (("--prior", "wavelet+temporal"), ("--prior", "tv")):
         one, report = images("s.h5", *options, "--threads", 1)
@@ -150,7 +156,7 @@ def test_bits_and_windows(_):
 
 
 def test_said(_):
-    """The line below the noise says how many frames differ; the option needs a sparse prior."""
+    """A line after the noise states how many frames differ. The option needs a sparse prior."""
     series("s.h5", noisy())
     out = make("s.h5", "--prior", "llr", "-o", "i.h5").out
     assert f"{len(NOISY)} of {FRAMES} frames have other noise" in out and "frames weigh 1 / noise^2" in out, out

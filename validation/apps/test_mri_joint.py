@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Frames that are solved together: --prior temporal, llr, nuclear, alone and with wavelet.
+"""Frames that are solved together: --prior temporal, llr and nuclear, alone and with wavelet.
 
 usage: test_mri_joint.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 
@@ -24,7 +24,7 @@ def series(path, *options):
 
 
 def images(scan, *options):
-    """[frame][voxels], and the report's reconstruction."""
+    """Returns the images [frame][voxels], and the report's reconstruction."""
     make(scan, *options, "-q", "-o", "i.h5", "--report", "r.json")
     with h5py.File("i.h5") as file, open("r.json", encoding="ascii") as report:
         values = file["image"][...]
@@ -39,8 +39,8 @@ def truth():
 
 
 def test_lower_error(_):
-    """8 spokes a frame of 75: priors that join frames have a lower error than frame by frame. Measured with six
-    seeds: temporal 0.81 to 0.84 of it, the others 0.46 to 0.58."""
+    """8 of 75 spokes per frame: priors that couple frames have a lower error than solving frame by frame. Measured
+    ratios with six seeds: temporal 0.81 to 0.84, the others 0.46 to 0.58."""
     series("s.h5")
     alone = relative(abs(images("s.h5", "--prior", "spectrum")[0]), truth())
     for prior, most in (("temporal", 0.95), ("llr", 0.8), ("nuclear", 0.8), ("wavelet+temporal", 0.8), ("llr+wavelet", 0.8)):
@@ -53,21 +53,21 @@ def test_lower_error(_):
 
 
 def test_strong_temporal(_):
-    """With a lambda beyond all data the frames are one image. |T x| is at most the tolerance times the largest |T x| so far,
-    which is at most twice |x| of the iterations, so frames differ from their mean by a few tolerances; 50 leave room."""
+    """With a very large lambda all frames are the same image. |T x| is at most the tolerance times the largest |T
+    x| so far, which is at most twice |x|. So frames differ from their mean by a few tolerances; 50 leave room."""
     series("s.h5")
     found, _ = images("s.h5", "--prior", "temporal", "--lambda", 1e4, "--tolerance", 1e-4, "--iterations", 2000)
     mean = numpy.broadcast_to(found.mean(axis=0), found.shape)
     print(f"    frames differ from their mean by {relative(found, mean):.1e}")
     assert relative(found, mean) <= 50 * 1e-4
-    assert relative(found[:1], images("s.h5", "--prior", "temporal", "--lambda", "auto:0.2")[0][:1]) > 1e-2  # and else they do not
+    assert relative(found[:1], images("s.h5", "--prior", "temporal", "--lambda", "auto:0.2")[0][:1]) > 1e-2  # else they differ
 
 
 def test_order_of_frames(_):
-    """Low rank does not depend on the order of frames, differences not on its reversal: reversed data give the reversed
-    images. Solutions to the tolerance 1e-4 differ by 1e-3 as measured; 1e-2 leaves room."""
+    """Reversed data give reversed images: low-rank priors do not depend on the order of frames, and differences are
+    the same in reverse order. With the tolerance 1e-4 the solutions differ by 1e-3 (measured); 1e-2 leaves room."""
     series("s.h5", "--without", "truth")
-    exact = ("--lambda", "auto:0.2", "--tolerance", 1e-4, "--iterations", 2000, "--coils", "file")  # frames differ enough
+    exact = ("--lambda", "auto:0.2", "--tolerance", 1e-4, "--iterations", 2000, "--coils", "file")  # the frames differ enough
     first = {prior: images("s.h5", "--prior", prior, *exact)[0] for prior in ("nuclear", "temporal")}
     with h5py.File("s.h5", "r+") as file:
         for name in ("data", "trajectory", "weights", "time"):
@@ -81,7 +81,7 @@ def test_order_of_frames(_):
 
 
 def test_same_bits(_):
-    """For any number of threads, and for one trajectory of all frames."""
+    """The same bits for any number of threads, also if all frames have one trajectory."""
     series("s.h5")
     for options in (("--prior", "wavelet+temporal"), ("--prior", "llr", "--coils", "rss")):
         few = images("s.h5", *options, "--threads", 1)[0]
@@ -89,7 +89,7 @@ def test_same_bits(_):
 
 
 def test_shared_trajectory(_):
-    """Frames with one trajectory share its F^H W F; the images are those of frames that have it each."""
+    """Frames with one trajectory share its F^H W F. The images are the same as if each frame has its own copy."""
     series("s.h5", "--without", "truth")
     with h5py.File("s.h5", "r+") as file:
         k = file["scan/trajectory"][...]
@@ -105,7 +105,7 @@ def test_shared_trajectory(_):
 
 
 def plain(frames=2, coils=3, shape=(1, 10, 9)):
-    """A small scan with noise and maps: the samples of the grid of k-space."""
+    """Writes a small scan with noise and maps, with samples on the grid of k-space."""
     need_h5py()
     rng = numpy.random.default_rng(SEED)
     at = [(numpy.arange(n) - n // 2) / n for n in shape]
@@ -131,8 +131,8 @@ def solve(prior, *options):
 
 
 def test_small_scans(_):
-    """Two frames, one coil, matrices with one or two axes of one voxel, and of one voxel: near the images without a
-    prior. The noise of a sample is a tenth of the signal at most, so lambda is small."""
+    """Two frames; one coil; matrices with one or two axes of one voxel, and of a single voxel. The images are near
+    those without a prior. The noise of a sample is at most a tenth of the signal, so lambda is small."""
     for more in {}, {"coils": 1}, *({"shape": shape} for shape in ((1, 1, 12), (12, 1, 1), (5, 1, 6), (1, 1, 1))):
         plain(**more)
         free = solve("identity", "--lambda", 0)
@@ -145,8 +145,9 @@ def test_small_scans(_):
 
 
 def test_zeros(_):
-    """All data are 0: so are the images. Only the first frame is 0: lambda and the balance still follow the scale of the
-    maps. Maps of 4 times the scale give a fourth of the image, with the same bits in the mantissas."""
+    """All-zero data give all-zero images. If only the first frame is 0, lambda and the balance still follow the
+    scale of the maps: maps that are 4 times as large give a fourth of the image, with the same bits in the
+    mantissas."""
     plain(frames=3)
     with h5py.File("p.h5", "r+") as file:
         file["scan/data"][0] = 0

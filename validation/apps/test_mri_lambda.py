@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""--lambda auto: what the image depends on, how good it is, what a number means, and the noise estimate behind it.
+"""--lambda auto: what the image depends on, its quality, numbers as lambda, and the noise estimate.
 
 usage: test_mri_lambda.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 
 Each solution has a residual of 1e-6, so its error is within 1e-6 times the matrix's condition number. The
-preconditioner takes no frequency for less than a tenth of the mean density, so the condition is at most 100. Two
-solutions differ by at most 2 x 100 x 1e-6.
+preconditioner assumes at least a tenth of the mean density at each frequency, so the condition number is at most 100.
+Two solutions differ by at most 2 x 100 x 1e-6.
 """
 import json
 import os
@@ -123,9 +123,9 @@ def test_mixed_coils(_):
 
 
 def test_doubled_samples(_):
-    """Every sample is acquired a second time with independent noise. Sigma stays the same. The image's error falls
-    by at most sqrt(2) of what is expected (noise alone may fall less, since less of it is suppressed). The image
-    is within the error expected of the first."""
+    """Every sample is acquired a second time with independent noise. Sigma stays the same. The image's expected error
+    falls by at most sqrt(2) (the noise may fall less, since less of it is suppressed). The image differs from the
+    first by less than the first image's expected error."""
     need_h5py()
     for sigma in (1, 10):
         scan, second = Scan(sigma), Scan(sigma, 1)
@@ -147,7 +147,7 @@ def test_near_the_best(_):
         auto = scan.error(scan.image()[0])
         sweep = [scan.error(scan.image("--lambda", f"{10 ** exponent:g}")[0]) for exponent in numpy.arange(-4, 1.1, 0.5)]
         assert auto <= 1.2 * min(sweep), (sigma, auto, sweep)
-        assert max(sweep) > 1.2 * auto, (sigma, auto, sweep)  # it matters
+        assert max(sweep) > 1.2 * auto, (sigma, auto, sweep)  # lambda makes a difference
 
 
 def test_factor(_):
@@ -198,7 +198,7 @@ def test_number(_):
 
 
 def test_report(_):
-    """For every prior, the report has lambda and what it was chosen by."""
+    """For every prior, the report has lambda and how it was chosen."""
     need_h5py()
     scan = Scan(2)
     for prior in ("spectrum", "identity", "differences"):
@@ -235,8 +235,8 @@ def test_sigma(_):
 
 
 def test_zero_filled(_):
-    """A quarter of the lines is not acquired and written as zeros, which say nothing about the noise. They leave
-    three fifths of the outermost 15 % of N x N samples of each coil. The rest is as in test_sigma."""
+    """A quarter of the lines is not acquired and written as zeros, which say nothing about the noise. Three fifths of
+    the outermost 15 % of N x N samples remain in each coil. The rest is as in test_sigma."""
     need_h5py()
     scan = Scan(5)
     scan.k = cartesian(1, N)

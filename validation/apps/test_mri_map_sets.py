@@ -74,7 +74,7 @@ def image(scan, *options):
 
 
 def off(found, truth):
-    """In the object."""
+    """The relative error in the object."""
     return numpy.linalg.norm((abs(found) - truth)[truth > 0]) / numpy.linalg.norm(truth)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The optimum of every sparse prior is that of an independent solver (convex_reference.py), which certifies how far its
-own is from the minimum.
+"""The optimum of every sparse prior equals that of an independent solver (convex_reference.py), which also
+certifies the distance of its own solution from the minimum.
 
 usage: test_mri_optimum.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 
@@ -10,7 +10,7 @@ import json
 import os
 import time
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: more threads slow small matrices down
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: several threads make small matrices slower
 
 from made_scan import h5py, need_h5py, numpy, run_tests  # noqa: E402
 from program import make  # noqa: E402
@@ -33,9 +33,9 @@ def positions(shape):
 
 
 def write(shape, frames, rng):
-    """Weighted samples near each point of the grid of k-space, so that A is well conditioned, for coils that see the
-    voxels unevenly and one side hardly. Returns A and b of the objective, from a dense F, exp(-2 pi i k.r), and sum
-    |s|^2."""
+    """Writes weighted samples near each point of the grid of k-space, so that A is well conditioned. The coils see
+    the voxels unevenly, and one side hardly at all. Returns A and b of the objective, from a dense F, exp(-2 pi i
+    k.r), and sum |s|^2."""
     r, count = positions(shape), int(numpy.prod(shape))
     maps = numpy.exp(-((r[None] - rng.uniform(-0.5, 0.5, (COILS, 1, 3))) ** 2).sum(axis=2) / 0.4
                      + 1j * rng.uniform(-2, 2, (COILS, 3)) @ r.T)
@@ -66,8 +66,8 @@ def write(shape, frames, rng):
 
 
 def even_noise(a, b, seen):
-    """E and U, by reconstruction.md: the penalties act on v = the image / E, and |U^1/2 v|^2 / 2 is added. The diagonal
-    of A is sum |s|^2 times the sum of the samples' weights."""
+    """E and U, as in reconstruction.md: the penalties act on v = image / E, and |U^1/2 v|^2 / 2 is added to the
+    objective. The diagonal of A is sum |s|^2 times the sum of the samples' weights."""
     brightness = abs(b[0]) ** 2
     power = (brightness * seen).sum() / brightness.sum()
     even = 1 / numpy.maximum(numpy.sqrt(seen / power), LEAST_BALANCE)
@@ -131,21 +131,23 @@ def reconstruct(*options):
 
 
 def reach(terms, x):
-    """L sqrt(sum |T_i|^2) |x|: what the penalties change by at most if x changes by as much as it is long. L is their
-    Lipschitz constant, sqrt(sum weight^2 count)."""
+    """L sqrt(sum |T_i|^2) |x|: the largest change of the penalties if x changes by |x|. L is their Lipschitz
+    constant, sqrt(sum weight^2 count)."""
     slopes = sum(term.weight ** 2 * term.count(term.forward(x)) for term in terms)
     return (slopes * sum(term.largest for term in terms)) ** 0.5 * numpy.linalg.norm(x)
 
 
 def check(prior, shape, number, frames=1, moments=0, shifts=0, solvers=("admm",)):
-    """The image x found for P, whose minimum is P* at x*. A has the least and the largest eigenvalues m and M.
+    """Checks the program's image x. The objective P has the minimum P* at x*, and A has the least and the largest
+    eigenvalues m and M. The errors:
 
-    Converged: with the reported residual r, |A x - b + T^H y| <= r |b| and |T x - z| <= r X, where y is a subgradient
-    at z, so |y| <= L, and X the largest |T x| of all iterations, taken as at most 2 |T| |x|. Convexity gives P(x) - P*
-    <= r |b| |x - x*| - m |x - x*|^2 / 2 + 2 L r X <= (r |b|)^2 / 2 m + 4 r reach(x).
-    Transforms: F is made to 1e-9 in double precision. With D = 1e-9 (M |x| + |b|), P(x) - P* rises by 2 D^2 / m.
-    File: single precision changes x by e, |e| <= 2^-24 |x|: P by |A x - b| |e| + M |e|^2 / 2 + 2^-24 reach(x), a term
-    by its part of the last.
+    Converged: with the reported residual r, |A x - b + T^H y| <= r |b| and |T x - z| <= r X, where y is a
+    subgradient at z, so |y| <= L. X is the largest |T x| of all iterations, assumed to be at most 2 |T| |x|.
+    Convexity gives P(x) - P* <= r |b| |x - x*| - m |x - x*|^2 / 2 + 2 L r X <= (r |b|)^2 / 2 m + 4 r reach(x).
+    Transforms: F is accurate to 1e-9 in double precision. With D = 1e-9 (M |x| + |b|), P(x) - P* rises by
+    2 D^2 / m.
+    File: single precision changes x by e, |e| <= 2^-24 |x|. That changes P by |A x - b| |e| + M |e|^2 / 2 + 2^-24
+    reach(x), and a term by its part of 2^-24 reach(x).
     The image: m |x - x*|^2 / 2 <= P(x) - P*."""
     need_h5py()
     rng = numpy.random.default_rng([SEED, *shape, frames, moments])
@@ -157,7 +159,7 @@ def check(prior, shape, number, frames=1, moments=0, shifts=0, solvers=("admm",)
     options += ["--wavelet", {1: "haar", 2: "db2"}[moments]] if moments else []
     problem = best = lower = None
     for solver in solvers:
-        tolerance = 1e-6 if "+" in prior or solver == "primal-dual" else 1e-7  # these take many more steps
+        tolerance = 1e-6 if "+" in prior or solver == "primal-dual" else 1e-7  # these need many more steps
         x, said = reconstruct(*options, "--solver", solver, "--tolerance", tolerance)
         x = x.reshape(frames, -1) / even
         if not problem:
@@ -185,7 +187,7 @@ def check(prior, shape, number, frames=1, moments=0, shifts=0, solvers=("admm",)
         assert abs(said["objective"] - value) <= in_file + transforms, (prior, solver, said["objective"], value)
         for name, terms in parts.items():
             term = sum(part.weight * part.norm(part.forward(x)) for part in terms)
-            assert term > 3e-3 * abs(value), (prior, name, term, value)  # it matters
+            assert term > 3e-3 * abs(value), (prior, name, term, value)  # the term is large enough to matter
             assert abs(said[name]["term"] - term) <= 2 ** -24 * reach(terms, x), (prior, name, said[name], term)
 
 
@@ -195,7 +197,7 @@ def test_wavelet(_):
     check("wavelet", (1, 17, 15), 2, moments=2, shifts=1)
     check("wavelet", (1, 1, 31), 2, shifts=2)
     check("wavelet", (1, 13, 12), 1, solvers=BOTH)
-    check("wavelet", (8, 5, 6), 1, shifts=3)  # numbers of odd and even shifts along z differ
+    check("wavelet", (8, 5, 6), 1, shifts=3)  # the numbers of odd and even shifts along z differ
 
 
 def test_tv(_):

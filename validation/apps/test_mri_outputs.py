@@ -166,7 +166,7 @@ def test_compare_in_other_units(_):
 
 
 def test_compare_volumes(_):
-    """Each volume is compared with its own truth. For many volumes the program prints the first, the worst and the
+    """Each volume is compared with its own truth. For many volumes, the program prints the first, the worst and the
     mean. With a single truth it compares the first volume."""
     need_h5py()
     phantom("scan.h5", "--matrix", "32,32,1", "--frames", 3)

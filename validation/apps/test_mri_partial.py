@@ -61,9 +61,9 @@ def check_axis(axis):
 
 
 def test_lines(_):
-    """A frequency without its opposite has half of the data. Its noise and what is suppressed with it are at most
-    sqrt(2) times those of the complete scan; a tenth more is for the phase, which is known at low resolution.
-    Without the phase the image is blurred."""
+    """A frequency without its opposite has half of the data. So the noise, and the signal that is suppressed with it,
+    are at most sqrt(2) times those of the complete scan. Another tenth is for the phase, which is known only at low
+    resolution. Without the phase the image is blurred."""
     need_h5py()
     check_axis(1)
 

@@ -404,7 +404,7 @@ def test_libismrmrd_reconstructs_it():
     assert alike > 0.985, alike
 
 
-# ---- what is refused ----
+# ---- invalid options ----
 
 def test_bad_options():
     small = ("--matrix", 16)

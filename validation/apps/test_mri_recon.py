@@ -85,7 +85,7 @@ def test_off_resonance(_):
 def test_operators_agree(_):
     """Direct sum and NUFFT, single and double, give the same image. Differences are the operators' errors (1e-6,
     rounding of single precision) times the condition number. The largest eigenvalue is that of k = 0, which every
-    readout of the ball passes: some hundred times the diagonal. Lambda is a tenth of the diagonal."""
+    readout of the ball passes: about a hundred times the diagonal. Lambda is a tenth of the diagonal."""
     phantom("o.h5", "--matrix", 16, "--coils", 2)
     images = {}
     for operator in ("direct", "nufft"):
@@ -283,7 +283,7 @@ def test_same_bits_every_run(_):
     assert len(set(kept)) == 1
 
 
-# ---- what is refused ----
+# ---- invalid input ----
 
 
 def test_bad_options(_):
@@ -381,7 +381,7 @@ def test_threads_spin_less_beside_other_programs(_):
         if not spins():
             raise Skip("the OpenMP library is not GCC's")
         assert spins()[-1] == "1000", spins()
-        assert spins(OMP_WAIT_POLICY="active") == spins(OMP_WAIT_POLICY="active")[:1], "what the user asks for stays"
+        assert spins(OMP_WAIT_POLICY="active") == spins(OMP_WAIT_POLICY="active")[:1], "the user's setting has no effect"
     finally:
         for other in others:
             other.kill()
@@ -397,7 +397,7 @@ def test_progress_on_a_terminal(_):
     for stage in ("read", "noise", "noise: coil maps", "noise: Q", "F^H d", "solve", "write"):
         assert f"\r{stage} ..." in shown, (stage, shown)
     assert re.search(rf"\rsolving, iteration \d+ of {steps}, residual \d\.\de-\d+: +\d+ %, \S+ (m?s|min) left", shown), shown
-    # A terminal line shows what was last written into each column.
+    # A terminal shows the last character written into each column.
     lines = []
     for line in shown.replace("\r\n", "\n").split("\n"):
         screen = ""
@@ -419,8 +419,8 @@ def test_large_off_resonance(_):
 
 
 def test_far_from_the_tolerance(_):
-    """stderr has a warning for too few iterations, also with --quiet. Without a tolerance the number is what the
-    user wanted, so there is no warning."""
+    """stderr has a warning for too few iterations, also with --quiet. Without a tolerance the user chose the number,
+    so there is no warning."""
     phantom("scan.h5", "--matrix", "32,32,1")
     few = make("scan.h5", "--iterations", 2, "-q", "-o", "i.h5")
     assert "residual" in few.err and "--iterations" in few.err, few.err
@@ -442,7 +442,7 @@ def test_too_large_numbers(_):
 def test_limited_file_size(_):
     """A limit on file sizes is an error like a full disk. A signal must not kill the program."""
     if not spins():
-        raise Skip("LLVM's OpenMP ends the process where the size of files is limited")
+        raise Skip("LLVM's OpenMP ends the process if file sizes are limited")
     phantom("scan.h5", "--matrix", "64,64,1")
     refuse(4, "i.h5", "scan.h5", "-o", "i.h5",
            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)))

@@ -121,7 +121,7 @@ def test_plain_noise():
     with h5py.File("a.h5", "r+") as file:
         del file["scan/noise"]
     without = reconstruct("a.h5", "--coils", "rss")[1]
-    assert np.abs(without - image[1]).max() > 0.1 * np.abs(image[1]).max()  # it matters
+    assert np.abs(without - image[1]).max() > 0.1 * np.abs(image[1]).max()  # whitening makes a difference
     # Mixing the coils by any matrix, data and noise alike, gives the same image, because after whitening only a
     # rotation remains. But whitening shrinks the part of the covariance that may be chance, and that part changes with
     # the mixing, up to its standard error.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""mri_recon on series: one long golden-angle scan that --spokes-per-frame cuts into frames has the images of a scan
-that was made with those frames, bit for bit, in every layout; --frames.
+"""mri_recon on series. --spokes-per-frame cuts one long golden-angle scan into frames: the images must equal those
+of a scan that was made with these frames, bit for bit, in every layout. Also tests --frames.
 
 usage: test_mri_series.py PROGRAM [DEVICE] [test_name ...]
 VOXFIELD_PHANTOM names mri_phantom, VOXFIELD_TEST_SEED the seed.
@@ -19,13 +19,13 @@ PER_SAMPLE = {"trajectory": 1, "data": 2, "time": 0, "weights": 0}  # the axis o
 
 
 def made(path, *options):
-    """A series: the golden angle goes on from frame to frame, and each frame has another contrast."""
+    """Makes a series: the golden angle continues from frame to frame, and each frame has a different contrast."""
     return phantom(path, "--phantom", "head", "--matrix", "32,32,1", "--coils", COILS, "--spokes", SPOKES,
                    "--frames", FRAMES, "--continue", "--oversample", 2, "--image-snr", 30, "--seed", SEED, *options)
 
 
 def spokes_of(path):
-    """All readouts of a plain series by name, [readout][...]; a frame's readouts follow each other."""
+    """All readouts of a plain series by name, [readout][...]. The readouts of a frame are consecutive."""
     with h5py.File(path) as file:
         k, data, when = (file["scan"][name][...] for name in ("trajectory", "data", "time"))
     data = data.reshape(len(data), COILS, -1, SAMPLES).transpose(0, 2, 1, 3).reshape(-1, COILS, SAMPLES)
@@ -36,7 +36,8 @@ def spokes_of(path):
 
 
 def write_frames(path, like, readouts, frames):
-    """A plain scan with these frames, each a list of readouts; what is not of samples is that of the scan `like`."""
+    """Writes a plain scan with these frames, each a list of readouts. Everything except the samples comes from the
+    scan `like`."""
     with h5py.File(like) as source, h5py.File(path, "w") as file:
         source.copy("scan", file)
         scan = file["scan"]
@@ -53,7 +54,7 @@ def write_frames(path, like, readouts, frames):
 
 
 def write_acquisitions(path, like, frames):
-    """An ISMRMRD scan whose repetition n has these acquisitions of `like`."""
+    """Writes an ISMRMRD scan whose repetition n has the acquisitions frames[n] of `like`."""
     with h5py.File(like) as source, h5py.File(path, "w") as file:
         all_rows = source["dataset/data"][...]
         rows = numpy.concatenate([all_rows[list(frame)] for frame in frames])
@@ -76,7 +77,7 @@ def reconstruct(scan, *options, name="i"):
 
 
 def expect_same(whole, whole_options, separate, *options):
-    """The image of a scan that is regrouped has the bits of the image of a scan that is not."""
+    """The image of a regrouped scan has the same bits as that of a scan with these frames."""
     ours, of_ours = reconstruct(whole, *whole_options, *options)
     theirs, of_theirs = reconstruct(separate, *options)
     assert ours.shape == theirs.shape, (whole_options, options, ours.shape, theirs.shape)
@@ -88,7 +89,7 @@ def expect_same(whole, whole_options, separate, *options):
 
 
 def test_one_long_frame(_):
-    """Cut into the frames that it was made with, also where maps, noise and lambda are found from the samples."""
+    """A series cut into its own frames, also if maps, noise and lambda are estimated from the samples."""
     need_h5py()
     print(f"seed {SEED} (VOXFIELD_TEST_SEED repeats it)")
     made("s.h5", "--field-hz", 40)
@@ -114,8 +115,8 @@ def test_one_long_frame(_):
 
 
 def test_sliding_windows(_):
-    """Frames that share readouts, and frames with gaps between them, against scans with these frames. Maps are the
-    file's, because those that are estimated see each readout once."""
+    """Frames that share readouts, and frames with gaps in between, against scans with these frames. The maps are
+    those of the file, because estimated maps use each readout only once."""
     need_h5py()
     made("s.h5", "--field-hz", 40)
     readouts = spokes_of("s.h5")
@@ -129,11 +130,11 @@ def test_sliding_windows(_):
         ours = expect_same(whole, cut, "frames.h5", "--coils", "file")
         assert len(ours) == (96 - length) // step + 1
         expect_same(write_acquisitions("long.mrd", "s.mrd", [every]), cut, "frames.mrd", "--coils", "file")
-        expect_same("s.mrd", cut, "frames.mrd", "--coils", "file")  # the frames of the scan do not matter
+        expect_same("s.mrd", cut, "frames.mrd", "--coils", "file")  # the scan's own frames do not matter
 
 
 def test_maps_of_all_readouts(_):
-    """Estimated maps do not depend on how the readouts are cut, so those of windows are those of one long frame."""
+    """Estimated maps do not depend on the frames: they are those of one long frame."""
     need_h5py()
     made("s.mrd")
     write_acquisitions("long.mrd", "s.mrd", [range(SPOKES * FRAMES)])
@@ -147,9 +148,9 @@ def test_maps_of_all_readouts(_):
 
 
 def test_frames(_):
-    """Selected frames of a series. The adjoint of a frame depends on no other, so it has the same bits; its maps are
-    those of all readouts. Frames of the scan itself: maps by ESPIRiT see the samples in another order, which changes
-    their last bits; with the maps of one frame alone, the image differs far more."""
+    """Selected frames of a series. The adjoint of a frame does not depend on other frames, and the maps are those
+    of all readouts, so the bits are the same. For the scan's own frames, ESPIRiT sees the samples in another order,
+    which changes the last bits of the maps. With the maps of only one frame, the image differs far more."""
     need_h5py()
     made("s.mrd")
     cut = ["--spokes-per-frame", 12, "--coils", "espirit", "--method", "adjoint"]
@@ -171,7 +172,7 @@ def test_frames(_):
 
 
 def test_cartesian(_):
-    """Lines are readouts, too: cropped, regrouped, and of repetitions that share a trajectory."""
+    """Lines are readouts, too: they are cropped and regrouped, also in repetitions that share a trajectory."""
     need_h5py()
     options = ("--phantom", "head", "--matrix", "32,32,1", "--coils", 2, "--trajectory", "cartesian", "--oversample", 2,
                "--frames", 3, "--seed", SEED, "--image-snr", 30)
@@ -187,7 +188,7 @@ def test_cartesian(_):
 
 
 def test_bart(_):
-    """[samples][spokes], with or without frames."""
+    """BART's layout, [samples][spokes], with or without frames."""
     need_h5py()
     readouts = spokes_of(made("s.h5"))
     for name, frames in (("long", windows(96, 1)), ("frames", windows(24, 24)), ("sliding", windows(40, 20))):
@@ -208,7 +209,7 @@ def test_bart(_):
 
 
 def test_where_readouts_begin(_):
-    """Without times, k shows it; where k does not, the user says it."""
+    """Without times, k shows where readouts begin. If it does not, the user must give --readout-samples."""
     need_h5py()
     readouts = spokes_of(made("s.h5"))
     expected, _ = reconstruct("s.h5", "--spokes-per-frame", 32, "--coils", "rss", "--lambda", 0.01)
@@ -226,10 +227,11 @@ def test_where_readouts_begin(_):
 
 
 def test_truth_and_compression(_):
-    """Each frame is compared with the truth of the frame that its middle readout was in. Virtual coils are the
-    principal components of all readouts, each counted once. The root sum of squares depends only on the space that
-    they span. Ours is compared with numpy's: samples are rounded to 6e-8, sums of 1920 samples in single precision
-    are off by 1e-6 of the image."""
+    """Each frame is compared with the truth of the original frame of its middle readout.
+
+    Virtual coils are the principal components of all readouts, each counted once. The root sum of squares depends
+    only on the space that they span. It is compared with numpy's result: samples are rounded to 6e-8, and sums of
+    1920 samples in single precision have errors of 1e-6 of the image."""
     need_h5py()
     made("s.h5")
     with h5py.File("s.h5") as file:
@@ -245,7 +247,7 @@ def test_truth_and_compression(_):
             assert abs(errors[str(v)]["mse"] / expected - 1) < 1e-5, (cut, v)
     readouts = spokes_of("s.h5")
     samples = readouts["data"].transpose(1, 0, 2).reshape(COILS, -1).astype("c16")
-    kept = numpy.linalg.eigh(samples @ samples.conj().T)[1][:, 1:]  # without the weakest
+    kept = numpy.linalg.eigh(samples @ samples.conj().T)[1][:, 1:]  # all but the weakest
     readouts["data"] = numpy.einsum("cv,rcm->rvm", kept.conj(), readouts["data"]).astype("c8")
     with h5py.File("s.h5") as source, h5py.File("virtual.h5", "w") as file:
         scan = file.create_group("scan")
@@ -260,7 +262,7 @@ def test_truth_and_compression(_):
 
 
 def test_said(_):
-    """What is said, and what is refused before any work."""
+    """The plan, and errors that are reported before any work."""
     need_h5py()
     made("s.mrd")
     out = make("s.mrd", "--dry-run", "--spokes-per-frame", 20, "--frame-step", 15, "--frames", "2:").out

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""--prior wavelet, tv, tgv: the solvers against each other, errors of undersampled scans, scans without signal, units,
-shapes of scans, bits, the report, and invalid combinations.
+"""--prior wavelet, tv and tgv: the solvers against each other, errors of undersampled scans, scans without signal,
+units, identical bits, lambda, shapes of scans, the automatic choice, memory, and invalid combinations.
 
 usage: test_mri_sparse.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 
@@ -44,7 +44,7 @@ def truth_of(n=N):
 
 
 def write(path, signal=1.0, n=N, coils=COILS, scale=1.0, spokes=SPOKES):
-    """A radial scan with noise and a noise scan, both times `scale`."""
+    """Writes a radial scan with noise, and a noise scan, both times `scale`."""
     rng = numpy.random.default_rng(SEED)
     k, maps = radial(spokes, n), maps_of(coils, n)
     clean = forward(k, maps * truth_of(n))
@@ -54,7 +54,7 @@ def write(path, signal=1.0, n=N, coils=COILS, scale=1.0, spokes=SPOKES):
 
 
 def image(scan, *options):
-    """The image, and the report's reconstruction."""
+    """Returns the image, and the report's reconstruction."""
     make(scan, *options, "-q", "-o", "i.h5", "--report", "r.json")
     with h5py.File("i.h5") as file, open("r.json", encoding="ascii") as report:
         values = file["image"][...]
@@ -75,12 +75,12 @@ def rms(a):
 
 def test_solvers_agree(_):
     """The objective P is convex. At a point with a primal residual p and a dual one d (relative to |T x| and
-    |b|), P is above the minimum by at most d |b| |x - x*| + p |T x| |y|, y a subgradient. |b| |x| is twice the
-    data's part of P at most where |A x| <= |b|, and the same holds for |y| |T x|, because T^H y = b - A x. So
-    objectives agree to a few times the tolerance times the largest term; 10 leaves room for both solvers. P
-    grows at least with the smallest eigenvalue m of A: |x - x*|^2 <= 2 (P - P*) / m, and 28 spokes leave m of a
-    few hundredths of the mean, so images differ by less than sqrt(2 x 10 x 1e-5 / 0.02) = 0.1 for certain. The
-    bound is a tenth of that, three times the measured."""
+    |b|), P exceeds the minimum by at most d |b| |x - x*| + p |T x| |y|, where y is a subgradient. If |A x| <= |b|,
+    |b| |x| is at most twice the data's part of P. The same holds for |y| |T x|, because T^H y = b - A x. So
+    objectives agree to a few times the tolerance times the largest term; 10 leaves room for both solvers. P grows
+    at least with the smallest eigenvalue m of A: |x - x*|^2 <= 2 (P - P*) / m, and with 28 spokes m is a few
+    hundredths of the mean eigenvalue. So images certainly differ by less than sqrt(2 x 10 x 1e-5 / 0.02) = 0.1. The
+    bound is a tenth of that, three times the measured value."""
     need_h5py()
     write("s.h5", spokes=28)
     exact = ("--tolerance", 1e-5, "--iterations", 20000, "--precision", "double", "--coils", "file")
@@ -124,12 +124,12 @@ def test_lower_error(_):
 
 def test_noise_alone(_):
     """In pure noise, a coefficient of the finest band of F^H W n has the standard deviation lambda, so |c|^2 /
-    lambda^2 is exponential, and what a threshold t lambda leaves has E max(0, |c| - t lambda)^2 = exp(-t^2) - t
-    sqrt(pi) erfc(t) of the variance: a root of 0.30 for t = 1 and 0.04 for t = 2. Coarser bands have more noise
-    in F^H W n, as far as more samples see them, and so less in the image. The coarsest, a 64th of the numbers
-    or fewer, keeps all: a root of 0.12. So 0.42 and 0.16 of gridding's noise at most on a complete scan, and 20
-    % for other bands and chance. With few samples, small eigenvalues of F^H W F amplify what remains, at most
-    to the noise of gridding, and at 2 lambda to a fifth of it."""
+    lambda^2 is exponentially distributed. After a threshold t lambda, the variance is multiplied by E max(0, |c| -
+    t lambda)^2 / lambda^2 = exp(-t^2) - t sqrt(pi) erfc(t). Its root is 0.30 for t = 1 and 0.04 for t = 2. Coarser
+    bands have more noise in F^H W n, because more samples see them, and so less in the image. The coarsest band, at
+    most a 64th of the numbers, keeps all its noise: a root of 0.12. So on a complete scan, at most 0.42 and 0.16 of
+    gridding's noise remains, plus 20 % for other bands and chance. With few samples, small eigenvalues of F^H W F
+    amplify the rest: at most to the noise of gridding, and at 2 lambda to a fifth of it."""
     need_h5py()
     write("s.h5", signal=0)
     write("full.h5", signal=0, spokes=50)
@@ -142,7 +142,7 @@ def test_noise_alone(_):
 
 
 def test_zeros(_):
-    """All data are 0, with and without a noise scan: so is the image."""
+    """All-zero data give an all-zero image, with and without a noise scan."""
     need_h5py()
     write("s.h5")
     with h5py.File("s.h5", "a") as file:
@@ -160,8 +160,8 @@ def test_zeros(_):
 
 
 def test_scale(_):
-    """Data in another unit, a power of two: the same bits in the mantissas. The noise scan has the same unit,
-    or lambda comes from the data. (With a noise scan, data are divided by the noise, so the image keeps its
+    """Data in another unit, a power of two, give the same bits in the mantissas. Either the noise scan has the same
+    unit, or lambda comes from the data. (With a noise scan, data are divided by the noise, so the image keeps its
     numbers and the maps the scale.)"""
     need_h5py()
     for keeps in True, False:
@@ -177,8 +177,8 @@ def test_scale(_):
 
 
 def test_same_bits(_):
-    """The same input, and any number of threads, give the same bits. Two devices add up their coils in another order:
-    the single-precision sums differ by 1e-6, and a solution to a tolerance by about that tolerance."""
+    """The same input, and any number of threads, give the same bits. Two devices add up their coils in another
+    order, so single-precision sums differ by 1e-6, and the solutions by about the solver's tolerance."""
     need_h5py()
     write("s.h5", n=33)
     settings = ("--prior", "wavelet+tv", "--coils", "file", "--tolerance", 1e-4)
@@ -196,8 +196,8 @@ def test_same_bits(_):
 
 
 def test_lambda(_):
-    """auto:F multiplies the lambda of each prior, a number is one in units of the noise, 0 switches the prior off. The
-    larger lambda, the smaller the penalty's sum: sum |c| = term / lambda."""
+    """auto:F multiplies the lambda of each prior. A number is lambda in units of the noise. 0 switches the prior
+    off. A larger lambda makes the penalty's sum smaller: sum |c| = term / lambda."""
     need_h5py()
     write("s.h5", spokes=28)
     reports = {word: image("s.h5", "--prior", "wavelet+tv", "--coils", "file", "--lambda", word)[1]
@@ -217,9 +217,9 @@ def test_lambda(_):
 
 
 def test_report(_):
-    """The objective is the data's part, |F x - d|^2 / 2 - |d|^2 / 2, and the terms; it is negative at a solution. F is
-    made to 1e-6, and F^H W F x follows the steps in single precision: 1e-4 of |d|^2 / 2 leaves room for both, and every
-    term is larger. Without a noise scan, data are not whitened."""
+    """The objective is the sum of the data's part, |F x - d|^2 / 2 - |d|^2 / 2, and the terms. It is negative at a
+    solution. F is accurate to 1e-6, and the solver updates F^H W F x in single precision: 1e-4 of |d|^2 / 2 leaves
+    room for both, and every term is larger than that. Without a noise scan, data are not whitened."""
     need_h5py()
     write("s.h5")
     with h5py.File("s.h5", "a") as file:
@@ -263,7 +263,7 @@ def test_shapes(_):
     for scan, options in (("one.h5", ()), ("odd.h5", ()), ("odd.h5", ("--coils", "rss")),
                           ("frames.h5", ("--coils", "espirit", "--map-sets", 2)), ("frames.h5", ()),
                           ("deep.h5", ())):
-        # On a scan that is nearly complete, both priors show the same object.
+        # On a nearly complete scan, both priors show the same object.
         plain = image(scan, *options)[0]
         for prior in "wavelet", "tv", "tgv":
             values = image(scan, "--prior", prior, *options)[0]
@@ -276,8 +276,9 @@ def test_shapes(_):
 
 
 def test_automatic_prior(_):
-    """The prior without options is the one that it names: wavelets for undersampled images, with differences in time for
-    series of four frames or more, else the spectrum. Frames that differ in contrast are no series."""
+    """Without --prior, the program chooses wavelets for undersampled images, with differences in time for series of
+    at least four frames, and otherwise the spectrum. Giving that prior by name changes nothing. Frames with
+    different contrasts are not a series."""
     need_h5py()
     write("under.h5")
     write("complete.h5", spokes=60)
@@ -301,8 +302,8 @@ def test_automatic_prior(_):
 # ---- memory ----
 
 
-# Runs a command and prints its peak of memory in KiB; a process of its own, because a child's peak is at least the
-# memory of the process that started it.
+# Runs a command and prints its peak memory in KiB. This is a separate process, because a child's peak is at least
+# the memory of the process that started it.
 MEASURE = """import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"""
@@ -318,10 +319,11 @@ def peak(*options):
 
 
 def test_memory(_):
-    """The plan counts what ADMM keeps: for each shift of two wavelets another vector, of at most 1 % of padding. The
-    peak never exceeds the estimate by more than it does without a prior. Seven more shifts make the solver the part
-    that needs most, whatever it was before (on some machines reading or calibrating): from one shift to eight, estimate
-    and peak rise by the same. 2 MiB: pages, and digits of the plan's text."""
+    """The plan includes the vectors of ADMM: one more for each shift of each of two wavelets, with at most 1 % of
+    padding. The peak must not exceed the estimate by more than it does without a prior. Seven more shifts make the
+    solver the stage that needs the most memory (on some machines that is otherwise reading or calibration). From
+    one shift to eight, estimate and peak rise equally. 2 MiB are allowed for pages and for the digits of the plan's
+    text."""
     need_h5py()
     side, slack = 384, 2 ** 21
     phantom("s.h5", "--matrix", f"{side},{side},1", "--spokes", 60, "--coils", 2, "--image-snr", 20, "--noise-scan")
@@ -332,7 +334,7 @@ def test_memory(_):
     more = others[2][0] - others[1][0] - 14 * 8 * side ** 2
     assert -slack <= more <= 0.02 * 14 * 8 * side ** 2 + slack, others
     if program.DEVICE == "cuda" or program.is_sanitized():
-        return  # the estimate is of a device's memory, or a sanitizer has memory of its own
+        return  # the estimate is for the device's memory, or a sanitizer uses additional memory
     for expected, found in others:
         assert found - plain[1] <= expected - plain[0] + slack, (plain, others)
     rise = others[2][1] - others[1][1]

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""--lambda sure: the predicted error and the error of the image against a sweep of lambda, objects that the automatic
-lambda does not suit, series, the report, one choice for all frames, bits, scans without noise, and refusals.
+"""--lambda sure: the predicted error and the error of the image against a sweep of lambda, objects for which the
+automatic lambda is bad, series, the report, one choice for all frames, identical bits, scans without noise, and
+invalid options.
 
 usage: test_mri_sure.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 
@@ -22,7 +23,7 @@ HEAD = ("--phantom", "head", "--matrix", "96,96,1", "--coils", 8, "--oversample"
 
 
 def image(scan, *options, prior="wavelet"):
-    """The image, complex, what the report says of it, and what the program printed."""
+    """Returns the complex image, the report, and the program's output."""
     done = make(scan, "--prior", prior, *options, "-o", "i.h5", "--report", "r.json")
     with h5py.File("i.h5") as file, open("r.json", encoding="ascii") as report:
         values = file["image"][...]
@@ -37,7 +38,7 @@ def made(scan, *options, **more):
 
 
 def choice(report):
-    """What the report says of the choice, after checks that hold for each."""
+    """Returns the report's part on the choice, after checks that every choice must pass."""
     sure = report["sure"]
     risks, factors = sure["risks"], sure["factors_tried"]
     assert len(risks) == len(factors) == len(sure["degrees_of_freedom"]) >= 3, sure
@@ -51,8 +52,8 @@ def choice(report):
 
 
 def plain(path, rng, sigma, n=40, spokes=16, coils=4):
-    """A radial scan of a disc with a texture, and its data without noise. The object is one of voxels, so nothing but
-    noise is in the data."""
+    """Writes a radial scan of a disc with a texture; returns a function that computes F (x - x0). The object
+    consists of voxels, so the data have no errors except noise."""
     y, x = numpy.mgrid[-(n // 2):n - n // 2, -(n // 2):n - n // 2] / n
     truth = (((x / 0.4) ** 2 + (y / 0.43) ** 2 < 1) * (1 + 0.3 * numpy.cos(40 * x + 9 * rng.random()))
              + 0.7 * (((x - 0.1) / 0.1) ** 2 + ((y + 0.1) / 0.15) ** 2 < 1))
@@ -64,14 +65,19 @@ def plain(path, rng, sigma, n=40, spokes=16, coils=4):
 
 
 def test_predicted_error(_):
-    """P = |F (x - x0)|^2 / sigma^2 of the chosen image is the least of a sweep, but for chance and for the spacing of
-    the factors. The risks of two images differ by what their P differ by, and by 2 (e - Re <x' - x, F^H n> / sigma^2),
-    e the estimate of f' - f, whose mean is 0. Both terms come from the change J of the estimate's derivative, with the
-    same eigenvalues, below 1 and of one sign, and have a variance of at most their sum |f' - f|; the second also has
-    |F (x' - x)|^2 / (2 sigma^2). Between factors that are 1.41 apart, the least P of a parabola differs from the lowest
-    of the sweep by less than the lowest from its neighbour; the search's own spacing is finer. A share of the misfit
-    counts as noise, and whitening knows sigma to 1 %: a variance off by a share s changes the difference of the risks by
-    2 s |f' - f|."""
+    """P = |F (x - x0)|^2 / sigma^2 of the chosen image is the least of a sweep, up to chance and the spacing of the
+    factors.
+
+    Chance: the difference of the risks of two images x and x' is the difference of their P plus 2 (e - Re <x' - x,
+    F^H n> / sigma^2), where e is the estimate of f' - f; the mean of this is 0. Both terms come from the change J
+    of the estimate's derivative. Its eigenvalues are below 1 and of one sign, so each term has a variance of at
+    most their sum |f' - f|. The second term has an additional |F (x' - x)|^2 / (2 sigma^2).
+
+    Spacing: the factors are 1.41 apart. If P is a parabola, the lowest P of the sweep exceeds its
+    minimum by less than it differs from its neighbour. The search itself has a finer spacing.
+
+    Noise: a share of the misfit counts as noise, and whitening knows sigma to 1 %. A relative error s of the
+    variance changes the difference of the risks by 2 s |f' - f|."""
     need_h5py()
     rng = numpy.random.default_rng(SEED)
     for sigma in 0.5, 3:
@@ -100,7 +106,7 @@ def test_predicted_error(_):
 
 
 def errors(scan, words, prior):
-    """Of the image with each lambda, as the program reports it, and the last report."""
+    """Returns the error of the image for each lambda, as the program reports it, and the last report."""
     found = {}
     for word in words:
         report = image(scan, "--lambda", word, "--compare", "truth", prior=prior)[1]
@@ -110,8 +116,8 @@ def errors(scan, words, prior):
 
 
 def test_error(_):
-    """Heads, undersampled: SURE knows nothing of what no sample sees, so the error of the image has no bound. Measured
-    with eight seeds: 0.99 to 1.05 of the least of the sweep."""
+    """Undersampled heads. SURE cannot see errors that affect no sample, so it gives no bound for the error of the
+    image. Measured with eight seeds: 0.99 to 1.05 of the least error of the sweep."""
     need_h5py()
     for spokes, snr in (24, 5), (48, 15), (48, 60):
         phantom("s.h5", *HEAD, "--spokes", spokes, "--image-snr", snr)
@@ -123,7 +129,7 @@ def test_error(_):
 
 
 def test_other_objects(_):
-    """Objects with fewer edges than a head, in noise: as near to the least of the sweep as for heads."""
+    """Noisy objects with fewer edges than a head: as near to the least error of the sweep as heads."""
     need_h5py()
     phantom("s.h5", "--phantom", "ellipsoids", *HEAD[2:], "--spokes", 32, "--image-snr", 5)
     found, report = errors("s.h5", [f"auto:{factor}" for factor in FACTORS[1:-1]] + ["sure"], "tv")
@@ -132,7 +138,7 @@ def test_other_objects(_):
 
 
 def test_series(_):
-    """Frames that are solved together, and two priors with one factor."""
+    """Frames that are solved together, and two priors that share one factor."""
     need_h5py()
     phantom("s.h5", "--matrix", "40,40,1", "--coils", 4, "--spokes", 8, "--frames", 5, "--continue", "--oversample", 2,
             "--image-snr", 8, "--noise-scan", "--seed", SEED)
@@ -146,7 +152,7 @@ def test_series(_):
         assert found["sure"] <= 1.1 * found["auto"], found
 
 
-# ---- what is said, and for which frames ----
+# ---- output, and the choice for several frames ----
 
 
 def flat(path, *options):
@@ -156,8 +162,8 @@ def flat(path, *options):
 
 
 def test_one_choice(_):
-    """All frames have the same factor, with and without maps; auto with that factor is the same image, to the
-    solver's rounding."""
+    """All frames have the same factor, with and without maps. --lambda auto with that factor gives the same image,
+    up to rounding in the solver."""
     need_h5py()
     flat("s.h5", "--frames", 3)
     for options in (), ("--coils", "rss"):
@@ -173,9 +179,9 @@ def test_one_choice(_):
 
 
 def test_risk(_):
-    """The risk is 2 (objective - terms) / variance + 2 f, of one image or of all coils. The image of the report is the
-    one whose risk was taken: the same steps, up to the rounding of lambda, in single precision. Terms and data's part
-    are below |d|^2 / 2, which is near the objective."""
+    """The risk is 2 (objective - terms) / variance + 2 f, for one image or for all coils. The reported image is the
+    one whose risk was computed: the solver takes the same steps, up to the rounding of lambda, in single precision.
+    Terms and data's part are below |d|^2 / 2, which is near the objective."""
     need_h5py()
     flat("s.h5")
     for options in (), ("--coils", "rss"):
@@ -188,9 +194,9 @@ def test_risk(_):
 
 
 def test_coarse(_):
-    """Far from convergence, too, both images of a factor take the same steps: f counts numbers, so it is above 0 and at
-    most that of voxels, up to the chance of the probe. Other steps would move the image by the tolerance, a hundred times
-    what the probe does."""
+    """Even far from convergence, the solver takes the same steps for both images of a factor. f counts degrees of
+    freedom, so it is above 0 and at most the number of voxels, up to the randomness of the probe. Different steps
+    would change the image by the tolerance, a hundred times the effect of the probe."""
     need_h5py()
     flat("s.h5", "--frames", 3)
     for prior, voxels in ("tv", 1600), ("llr", 4800):
@@ -200,8 +206,8 @@ def test_coarse(_):
 
 
 def test_same_bits(_):
-    """The same bits with any number of threads; the seed determines the probe (tv has no shifts). Shared by two devices, risks differ by
-    rounding alone."""
+    """The same bits with any number of threads. The seed determines the probe (tv has no shifts). With two devices,
+    risks differ only by rounding."""
     need_h5py()
     phantom("s.h5", "--matrix", "40,40,1", "--coils", 3, "--spokes", 16, "--image-snr", 10, "--noise-scan", "--seed", SEED)
     words = ("--lambda", "sure", "--seed")
@@ -218,8 +224,8 @@ def test_same_bits(_):
 
 
 def test_no_noise(_):
-    """Data of zeros: with a noise scan all risks are 0; without one there is no noise to measure, and lambda is that of
-    auto."""
+    """All-zero data: with a noise scan, the image is 0. Without one there is no noise to measure, so lambda is that
+    of auto."""
     need_h5py()
     plain("s.h5", numpy.random.default_rng(SEED), 1)
     with h5py.File("s.h5", "a") as file:
@@ -237,7 +243,7 @@ def test_no_noise(_):
 
 
 def test_refused(_):
-    """Priors without a factor to choose, and words that are none."""
+    """Priors that have no factor, and invalid words."""
     phantom("s.h5", "--matrix", "8,8,1", "--coils", 2)
     for options in ("--prior", "spectrum"), ("--prior", "identity"), ("--prior", "differences"):
         refuse(2, ("--lambda sure needs a sparse prior, such as --prior wavelet", "--lambda auto"), "s.h5", *options,

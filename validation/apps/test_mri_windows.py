@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Long series: --window, frames solved in windows that overlap.
+"""Long series: --window solves the frames in overlapping windows.
 
 usage: test_mri_windows.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 
@@ -16,7 +16,7 @@ SEED = int(os.environ.get("VOXFIELD_TEST_SEED") or time.time()) % 2 ** 31
 print(f"seed {SEED} (VOXFIELD_TEST_SEED repeats it)")
 FRAMES, N = 15, 40
 SHARED = ("--coils", "file")
-FACTOR = 0.3  # of the automatic lambda with temporal: in the still head frames would else be one image
+FACTOR = 0.3  # of the automatic lambda, with temporal: the head does not move, so frames would be one image
 
 
 def series(path, *options, spokes=8):
@@ -26,7 +26,7 @@ def series(path, *options, spokes=8):
 
 
 def images(scan, *options):
-    """[frame][voxels], and the report's reconstruction."""
+    """Returns the images [frame][voxels], and the report's reconstruction."""
     make(scan, *SHARED, *options, "-q", "-o", "i.h5", "--report", "r.json")
     with h5py.File("i.h5") as file, open("r.json", encoding="ascii") as report:
         values = file["image"][...]
@@ -36,16 +36,19 @@ def images(scan, *options):
 
 
 def largest_step(found, whole):
-    """The largest change from frame to frame that the whole solution does not have, relative to a frame."""
+    """The largest change of the error from frame to frame, relative to a frame. The error is the difference from
+    the whole solution."""
     return max(numpy.linalg.norm(numpy.diff(found - whole, axis=0), axis=1) / numpy.linalg.norm(whole, axis=1)[1:])
 
 
 def test_near_whole(_):
-    """Three windows of eight frames, against the whole solution and two other ways: pieces of eight and seven frames
-    that share nothing, and the same windows, each frame taken from the one in whose middle it lies. Where those
-    meet, images jump. Measured with 20 seeds: steps are 0.17 to 0.26 of the pieces', and 0.3 to 0.6 of those
-    between inner parts; errors 0.88 to 0.90 of the pieces' with llr, whose windows see fewer frames everywhere,
-    and 0.65 to 0.67 with wavelet+temporal, where only the ends of windows are off."""
+    """Three windows of eight frames against the whole solution. For comparison: (1) pieces of eight and seven
+    frames that share no frames; (2) the inner parts of the same windows, without blending. Images jump where these
+    meet.
+
+    Measured with 20 seeds: steps are 0.17 to 0.26 of those of the pieces, and 0.3 to 0.6 of those of the inner
+    parts. Errors are 0.88 to 0.90 of those of the pieces with llr, because a window has fewer frames everywhere;
+    and 0.65 to 0.67 with wavelet+temporal, where only the ends of windows have errors."""
     series("s.h5")
     for prior, factor, most in (("llr", 1, 1), ("wavelet+temporal", FACTOR, 0.8)):
         given = ("--prior", prior, "--lambda", f"auto:{factor}")
@@ -66,9 +69,9 @@ def test_near_whole(_):
 
 
 def test_each_frame(_):
-    """With a prior of no weight, frames do not depend on each other, so those of any window are those of the whole
-    series: none is lost, or comes twice, and the weights in the seams add up to 1. Frames have the sizes 1, 2, 3,
-    1, 2, ... Solutions to a tolerance of 3e-3 differ by 0.02 in the smallest frames, as measured; 0.06 leaves
+    """With a prior of almost no weight, frames do not depend on each other, so windows must give the images of the
+    whole series: no frame is lost or doubled, and the weights in the seams add up to 1. The frames' magnitudes are 1,
+    2, 3, 1, 2, ... With a tolerance of 3e-3, solutions differ by 0.02 in the smallest frames (measured); 0.06 leaves
     room."""
     series("s.h5", spokes=48)
     with h5py.File("s.h5", "r+") as file:
@@ -86,8 +89,8 @@ def test_each_frame(_):
 
 
 def test_same_bits(_):
-    """A window that holds the series, and 0, change nothing; nor does the number of threads with several windows. Coils
-    without maps have windows, too."""
+    """A window as long as the series, and 0, change nothing. With several windows, the number of threads changes
+    nothing. Coils without maps have windows, too."""
     series("s.h5")
     whole = images("s.h5", "--prior", "temporal")[0].tobytes()
     for window in (0, FRAMES, FRAMES + 1, 10 ** 9):
@@ -101,7 +104,7 @@ def test_same_bits(_):
 
 
 def test_said(_):
-    """The plan says how many windows there are; a smaller window needs less memory."""
+    """The plan states the number of windows. A smaller window needs less memory."""
     series("s.h5")
     plans = [make("s.h5", "--prior", "llr", "--dry-run", *options).out for options in ([], ["--window", 5])]
     assert f"{FRAMES} frames are solved together" in plans[0], plans[0]

@@ -1,4 +1,4 @@
-"""What all programs share on the command line: --help, --version, and errors of options.
+"""Command-line features of all programs: --help, --version, and errors of options.
 
 usage: test_options.py PROGRAM [test_name ...]
 """
@@ -29,7 +29,7 @@ def refused(words, *arguments):
 
 
 def test_help(_):
-    """At most 100 columns wide, with all options of the manual page, whatever else the command line has."""
+    """The help is at most 100 columns wide and has all options of the manual page, with any other arguments."""
     for arguments in (["--help"], ["-h"], ["--he"], ["-q", "--help", "--nonsense"]):
         status, out, err = call(*arguments)
         assert (status, err) == (0, ""), (arguments, status, err)
@@ -76,7 +76,7 @@ def interrupted(*arguments):
     assert " voxels, " in process.stdout.readline()  # printed before the signal is computed
     time.sleep(0.3)
     if process.poll() is not None:
-        raise Skip("a machine so fast that the scan is made already")
+        raise Skip("the scan was finished before the signal")
     process.send_signal(signal.SIGINT)
     err = process.communicate(timeout=60)[1]
     assert err.endswith("error: interrupted\n"), err
@@ -86,7 +86,7 @@ def interrupted(*arguments):
 def test_exit_status(_):
     """mri_phantom returns each status that --help and the manual page list."""
     if NAME != "mri_phantom":
-        raise Skip("other tests of this program cause its errors")
+        raise Skip("other tests cover the exit statuses of this program")
     small, large = ("--matrix", "8", "--spokes", "4"), ("--matrix", "2048", "--coils", "1024", "--spokes", "1", "--samples", "2")
     slow = ("--matrix", "64", "--coils", "8", "--spokes", "20000", "--frames", "4", "--without", "truth")
     seen = [call(*options)[0] for options in ((*small, "-o", "a.h5"), (*small, "-o", "a.dat"), (*small, "-o", "missing/a.h5"),

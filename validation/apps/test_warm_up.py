@@ -12,7 +12,7 @@ import tempfile
 import time
 
 SLOW = 8       # seconds: slow_driver.c
-QUICK = 6      # a program that waits for the driver takes longer, one that does not some tenths, or a few where all is busy
+QUICK = 6      # a program that waits for the driver takes longer; any other takes tenths, or a few on a busy machine
 ASKED = "the slow driver is asked\n"
 
 
@@ -35,7 +35,7 @@ def test_reading_error(programs):
 
 
 def test_cpu_is_chosen(programs):
-    """The file's size may justify a GPU, but its contents do not."""
+    """The file's size suggests a GPU, but its contents do not need one."""
     text = "REMARK   1 nothing\n" * 500000 + "ATOM 1 X UNK 1 0.0 0.0 0.0 1.0 1.0\n"
     pathlib.Path("long.pqr").write_text(text)
     done, seconds = run(programs[0], "-o", "long.mrc", "long.pqr")

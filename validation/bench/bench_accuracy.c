@@ -115,7 +115,7 @@ int main(int argc, char **argv)
     if (read_molecule(ctx, argc > 3 ? argv[3] : SAMPLE_PROTEIN, &m) != VF_OK ||
         (argc > 2 && vf_report_create(ctx, argv[2], &report) != VF_OK))
         die();
-    vf_report_run(report, "bench_accuracy", 0, NULL); /* no command: it would contain paths of this machine */
+    vf_report_run(report, "bench_accuracy", 0, NULL); /* no command, because it would contain paths of this machine */
     vf_report_text(report, "device", vf_device_name(device));
     table(device, &m, 0, report);
     table(device, &m, 2000, report);

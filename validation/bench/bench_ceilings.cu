@@ -49,6 +49,25 @@ __global__ void sincos_chains(float *out, float start)
         *out = sum;
 }
 
+/* Multiply-adds in single precision. */
+__global__ void fma_chains(float *out, float start)
+{
+    float x[CHAINS];
+#pragma unroll
+    for (int c = 0; c < CHAINS; c++)
+        x[c] = start + c + threadIdx.x;
+    for (int r = 0; r < ROUNDS; r++)
+#pragma unroll
+        for (int c = 0; c < CHAINS; c++)
+            asm volatile("fma.rn.ftz.f32 %0, %0, %1, %1;" : "+f"(x[c]) : "f"(start));
+    float sum = 0;
+#pragma unroll
+    for (int c = 0; c < CHAINS; c++)
+        sum += x[c];
+    if (sum == -1) /* never: keeps the compiler from dropping the work */
+        *out = sum;
+}
+
 /* Steps of all chains a second, the best of some runs; 0 if that could not be measured. */
 static double chain_rate(int ordinal, void (*kernel)(float *, float))
 {
@@ -83,6 +102,11 @@ extern "C" double bench_ceiling_rsqrt(int ordinal)
 extern "C" double bench_ceiling_sincos(int ordinal)
 {
     return chain_rate(ordinal, sincos_chains);
+}
+
+extern "C" double bench_ceiling_gpu_fma(int ordinal)
+{
+    return chain_rate(ordinal, fma_chains);
 }
 
 extern "C" int bench_cuda_versions(int *driver, int *runtime)

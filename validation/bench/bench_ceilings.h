@@ -9,6 +9,9 @@ extern "C" {
 /* Reciprocal square roots in a GPU's special function units, single precision. */
 double bench_ceiling_rsqrt(int ordinal);
 
+/* Multiply-adds of a GPU in single precision. */
+double bench_ceiling_gpu_fma(int ordinal);
+
 /* Pairs of a sine and a cosine of the same angle, in the same units. */
 double bench_ceiling_sincos(int ordinal);
 int bench_cuda_versions(int *driver, int *runtime);

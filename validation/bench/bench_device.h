@@ -15,7 +15,7 @@ static const char *program; /* "bench_coulomb_sum" */
 static vf_context *ctx;
 static vf_device *device;
 static vf_queue *queue;
-static vf_report *report; /* NULL if no report is wanted */
+static vf_report *report; /* NULL: no report */
 static int failures;      /* wrong results */
 
 static inline void need(vf_status status)
@@ -101,7 +101,7 @@ static inline int begin(const char *name, const char *spec, const char *report_p
     need(vf_queue_create(device, &queue));
     if (report_path)
         need(vf_report_create(ctx, report_path, &report));
-    vf_report_run(report, name, 0, NULL); /* no command: it would contain paths of this machine */
+    vf_report_run(report, name, 0, NULL); /* no command, because it would contain paths of this machine */
     vf_report_text(report, "device", vf_device_name(device));
     return -1;
 }

@@ -153,7 +153,7 @@ static void free_placement(placement *p)
     free(p->energy);
 }
 
-/* ---- what has to be right ---- */
+/* ---- checks ---- */
 
 /* The number of first ions that are the same in two searches. */
 static int64_t agree(const placement *a, const placement *b, int64_t ions)

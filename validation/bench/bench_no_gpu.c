@@ -8,6 +8,12 @@ double bench_ceiling_rsqrt(int ordinal)
     return 0;
 }
 
+double bench_ceiling_gpu_fma(int ordinal)
+{
+    (void)ordinal;
+    return 0;
+}
+
 double bench_ceiling_sincos(int ordinal)
 {
     (void)ordinal;

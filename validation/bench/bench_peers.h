@@ -24,7 +24,7 @@ size_t bench_peer_scratch(bench_peer peer, int64_t n);
 int bench_peer_run(bench_peer peer, void *stream, void *scratch, size_t scratch_bytes, int64_t n, const float *in,
                    float *out);
 
-/* Seconds between events around what `put` queues in the stream; negative on failure. */
+/* Seconds between events around the work that `put` queues in the stream; negative on failure. */
 double bench_gpu_seconds(void *stream, void (*put)(void *user), void *user);
 
 /* y = x by all threads, bypassing the caches (STREAM's copy: McCalpin, IEEE TCCA Newsletter, December 1995). */

@@ -344,7 +344,7 @@ static int most_of(const op *o)
     return o->most > 0 && o->most < most_log ? o->most : most_log;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static void bar(const char *name, int log, double rate, double beside, const char *what, double least)
 {

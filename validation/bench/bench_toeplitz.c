@@ -3,8 +3,8 @@
  *
  * usage: bench_toeplitz DEVICE [REPORT.json]
  *
- * Operations, of the transforms only: 5 n log2 n for one of length n, forward and back, for each coil and segment. H
- * = 2 along an axis of more than one voxel, else 1. Two axes lie along x and z.
+ * Operations, counting only the transforms: 5 n log2 n for one of length n, forward and back, for each coil and
+ * segment. H = 2 along an axis of more than one voxel, else 1. Two axes lie along x and z.
  *     CPU (toeplitz_cpu.c)
  *           2 (H_z nx ny  5 nz log2 nz  +  H_z nz H_x ny  5 nx log2 nx  +  H_z nz H_x nx H_y  5 ny log2 ny)
  *     GPU (toeplitz_axes.cu)

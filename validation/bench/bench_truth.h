@@ -29,7 +29,7 @@ void truth_randomise(bench_truth *t);
 double truth_sum(const bench_truth *t, int64_t n);
 double truth_dot(const bench_truth *t, int64_t n); /* before truth_randomise */
 
-/* Whether each of n numbers is right: x itself, one value, or the inclusive scan of x. */
+/* Whether each of n numbers is correct: x itself, one value, or the inclusive scan of x. */
 bool truth_is_copy(const bench_truth *t, int64_t n, const float *got);
 bool truth_is_filled(const bench_truth *t, int64_t n, const float *got, float value);
 bool truth_is_scan(const bench_truth *t, int64_t n, const float *got);

@@ -17,7 +17,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIST = "validation/results/not-yet-run.txt"
-HEAD = """# CUDA sources that have changed since the newest record of a GPU, and have met none.
+HEAD = """# CUDA sources that have changed since the newest record of a GPU, and have not run on one.
 # `./run gpu` makes a new record; `python3 validation/bench/cuda_sources.py --write` makes this list.
 """
 GONE = "-" * 64
@@ -74,7 +74,7 @@ def main():
     told = read_list(ROOT)
     for path in sorted(set(found) | set(told)):
         if found.get(path) != told.get(path):
-            print(f"{path}: {LIST} has {told.get(path, 'nothing')}, and the source {found.get(path, 'is as in the record')}")
+            print(f"{path}: {LIST} has {told.get(path, 'no entry')}; the source: {found.get(path, 'as in the record')}")
     if found != told:
         print(f"{LIST} is out of date: run python3 validation/bench/cuda_sources.py --write")
     return found != told

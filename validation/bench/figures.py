@@ -219,7 +219,7 @@ def several_block(data):
 
 
 def images_block(data):
-    """What validation/tables/image_study.py recorded."""
+    """The record of validation/tables/image_study.py."""
     if not data["images"]:
         return no_record("CPU", "validation/tables/image_study.py")
     rows = []
@@ -279,7 +279,7 @@ def update(path, new, check):
         return False
     name = path.relative_to(ROOT)
     if check:
-        print(f"{name} does not say what the records say: run validation/bench/figures.py")
+        print(f"{name} differs from the records: run validation/bench/figures.py")
         return True
     if new is None:
         path.unlink()

@@ -28,7 +28,7 @@ PEER_OF = {"cudaMemcpyAsync": "copy", "cudaMemsetAsync": "fill", "cub::DeviceRed
            "cub::DeviceScan::InclusiveSum": "inclusive scan"}
 
 
-# ---- what is drawn: the same calls for both kinds of file ----
+# ---- drawing: the same calls for both kinds of file ----
 
 class Svg:
     def __init__(self):
@@ -233,10 +233,10 @@ def main():
         sys.exit(__doc__)
     report = report_of(pathlib.Path(sys.argv[1]))
     if not report or "bytes_per_second" not in report:
-        sys.exit(f"{sys.argv[1]}: has nothing of bench_primitives")
+        sys.exit(f"{sys.argv[1]}: contains no report of bench_primitives")
     for name in sys.argv[2:]:
         if pathlib.Path(name).suffix not in (".png", ".svg"):
-            sys.exit(f"{name}: a name that ends in .png or .svg is wanted")
+            sys.exit(f"{name}: unknown file extension; use .png or .svg")
         write(draw(report, canvas_for(pathlib.Path(name))), pathlib.Path(name))
     return 0
 

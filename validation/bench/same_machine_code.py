@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether changed CUDA sources still give the machine code that a record was measured with.
+"""Checks whether changed CUDA sources still give the machine code of a record.
 
     same_machine_code.py REVISION [--arch sm_90] [--record]
 
@@ -107,7 +107,7 @@ def main():
     changed = cuda_sources.changed(ROOT)
     same = {path: value for path, value in changed.items() if path not in differ and value != cuda_sources.GONE and path.startswith(FOLDERS)}
     for path in sorted(changed):
-        print(f"{'same code, another text' if path in same else 'another code'}: {path}")
+        print(f"{'same code, different text' if path in same else 'different code'}: {path}")
     if options.record and same:
         add_to_record(same)
     return 1 if differ else 0
@@ -120,7 +120,7 @@ def add_to_record(same):
         known = record["cuda_sources"].get(source, [])
         record["cuda_sources"][source] = [*(known if isinstance(known, list) else [known]), value]
     path.write_text(json.dumps(record, indent=2) + "\n")
-    print(f"{path.name}: {len(same)} sources more")
+    print(f"{path.name}: {len(same)} sources added")
 
 
 if __name__ == "__main__":

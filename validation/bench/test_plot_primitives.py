@@ -146,7 +146,7 @@ def test_update(folder):
             assert not figures.update(path, new, check=True), (old, new)
             assert not new or path.read_bytes() == new
             path.unlink(missing_ok=True)
-    assert said.getvalue().count("picture.svg does not say what the records say") == 3, said.getvalue()
+    assert said.getvalue().count("picture.svg differs from the records") == 3, said.getvalue()
 
 
 def main():

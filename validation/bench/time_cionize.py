@@ -22,7 +22,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BAR = 2
-# Runs besides the default, with their arguments.
+# Runs in addition to the default, with their arguments.
 OUTPUTS = {"dx": [], "dx, picture": ["--picture", "map.png"], "dx.gz": [], "mrc": [], "cube": [], "h5": []}
 # Waiting threads sleep, in the program and in its parts alike, because other programs may use the machine.
 ENVIRONMENT = {**os.environ, "OMP_WAIT_POLICY": "passive"}
@@ -65,7 +65,7 @@ def main():
     parser.add_argument("report", type=pathlib.Path)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--molecule", type=pathlib.Path, default=ROOT / "data" / "1hpv.pqr")
-    parser.add_argument("--no-bar", action="store_true", help="exit 0 whatever the ratio is: to see that this program works")
+    parser.add_argument("--no-bar", action="store_true", help="exit 0 for any ratio, to test this program")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="time_cionize") as name:
         rounds = [one_round(options.build.resolve(), options.molecule.resolve(), pathlib.Path(name)) for _ in range(options.rounds)]
@@ -81,7 +81,7 @@ def main():
     for name, row in out["outputs"].items():
         print(f"{name:14}" + "".join(f"{1e3 * row[key]:9.1f}" for key in ("whole", "read", "plan", "compute", "write")))
     print(f"{'an empty run':14}{1e3 * out['empty']:9.1f}")
-    print("without which it cannot be: " + ", ".join(f"{key} {1e3 * parts[key]:.1f}" for key in ("read", "kernel", "write")))
+    print("unavoidable parts: " + ", ".join(f"{key} {1e3 * parts[key]:.1f}" for key in ("read", "kernel", "write")))
     print(f"ratio {ratio:.2f} (rounds {min(out['ratios_of_rounds']):.2f} to {max(out['ratios_of_rounds']):.2f}), bar {BAR}: "
           f"{'met' if met else 'MISSED'}")
     return 0 if met or options.no_bar else 1

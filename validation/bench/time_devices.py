@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times the programs on one device, on two, and so on, for the speed-up by several devices.
+"""Times the programs on one device, two devices, and so on, to measure the speed-up by several devices.
 
     time_devices.py BUILD REPORT.json [--devices cuda] [--counts 1,2,4] [--seconds S] [--rounds N]
     [--without-recon]
@@ -7,12 +7,13 @@
 BUILD is a build folder. --devices is cuda (all GPUs) or cpu (devices on the CPU share its cores, which only shows
 that this program works). --counts: by default 1, 2, 4, ... and all GPUs.
 
-cionize: a molecule of random atoms, as many as take one device about S seconds on a grid of 512^3 points, into an
-MRC file. Every number of devices must make the same file, to the bit. mri_recon: the published case with eight
-coils, which takes one GPU less than a second, and one of 256^3. In each round every number of devices has its
-turn. A ratio is that of times of one round; the median over the rounds counts. The bar is on the map, from the
-first slab to the last one written: BAR of N on N devices. Exit status: 0; 1 if the bar is missed, a program
-failed, or files differ.
+cionize: a molecule of random atoms, on a grid of 512^3 points, written to an MRC file. It has as many atoms as take
+one device about S seconds. Every number of devices must make the same file, bit for bit.
+mri_recon: the published case with eight coils, which takes one GPU less than a second, and a case of 256^3.
+
+Each round runs every number of devices in turn. Ratios compare times of the same round; the result is the median over
+the rounds. The bar is for the map, from the first slab to the last one written: a speed-up of BAR times N on N
+devices. Exit status: 0; 1 if the bar is missed, a program failed, or files differ.
 """
 import argparse
 import hashlib
@@ -79,8 +80,8 @@ def map_arguments(molecule, edge):
 
 
 def choose_atoms(program, spec, edge, wanted, folder):
-    """As many atoms as take that many seconds. The rate is that of additional atoms, because a small molecule's map
-    waits for its file."""
+    """Returns the number of atoms that takes that many seconds. The rate is that of additional atoms, because writing
+    the file dominates the time of a small molecule's map."""
     few, many = PILOT_ATOMS, 4 * PILOT_ATOMS
     seconds = {}
     for atoms in (few, few, many):  # the first run starts the driver
@@ -106,7 +107,7 @@ def one_round(cases, specs, folder):
 
 
 def summarise(name, rounds, specs):
-    """The medians over the rounds of a case, and whether all made the same file."""
+    """Returns the medians over the rounds of a case, and whether all files are equal."""
     rows = [row[name] for row in rounds]
     first = min(specs)
     out = {"devices": {}}
@@ -144,7 +145,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--edge", type=int, default=EDGE, help="points of the map's edge")
     parser.add_argument("--without-recon", action="store_true", help="only cionize")
-    parser.add_argument("--no-bar", action="store_true", help="exit 0 whatever the ratio is: to see that this program works")
+    parser.add_argument("--no-bar", action="store_true", help="exit 0 for any ratio, to test this program")
     options = parser.parse_args()
     there = gpus() if options.devices == "cuda" else [("CPU", "")] * 2
     if len(there) < 2:

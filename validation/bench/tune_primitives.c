@@ -51,7 +51,7 @@ static bench_truth truth;
 static vf_array narrow[2], wide[2], out, small, host;
 static int64_t sum_of_bytes;
 
-/* ---- the data, and what is to become of it ---- */
+/* ---- the data, and the expected results ---- */
 
 static void upload(vf_array *to, vf_dtype type, int64_t count, const void *from)
 {

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Installs a build of Voxfield into a folder, moves that folder, and uses it from there as a user would: the programs, the CMake
-# package, pkg-config. usage: check_consumer.sh BUILD [CMAKE]
+# Installs a build of Voxfield into a folder, moves the folder, and uses it as a user would: the programs, the CMake
+# package, pkg-config.
+# usage: check_consumer.sh BUILD [CMAKE]
 set -euo pipefail
 export LC_ALL=C
 
@@ -10,14 +11,14 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-cached() { # NAME: its value in the build's cache
+cached() { # NAME: prints its value in the build's cache
     sed -n "s|^$1:[A-Z]*=||p" "$build/CMakeCache.txt"
 }
 fail() {
     echo "FAIL: $1" >&2
     exit 1
 }
-quietly() { # COMMAND...: its output only if it fails
+quietly() { # COMMAND...: runs it, and prints its output only if it fails
     "$@" >"$work/log" 2>&1 || { tail -n 30 "$work/log" >&2; fail "$*"; }
 }
 cc=$(cached CMAKE_C_COMPILER)

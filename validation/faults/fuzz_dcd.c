@@ -28,7 +28,7 @@ static void check_text(void *user, vf_log_level level, const char *text)
         REQUIRE(*text >= ' ' && *text <= '~'); /* no control characters for a terminal */
 }
 
-/* Whether a frame can be read, into memory of its own, so that a sanitizer detects an extra atom. */
+/* Whether a frame can be read. The arrays are separate allocations, so that a sanitizer detects an extra atom. */
 static bool read_frame(vf_context *ctx, const trajectory *t, int64_t frame)
 {
     const int64_t n = trajectory_atoms(t);

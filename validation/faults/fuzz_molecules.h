@@ -1,4 +1,4 @@
-/* What must hold for a molecule, whatever bytes it was read from. */
+/* The conditions that every molecule must meet, whatever bytes it was read from. */
 #ifndef FUZZ_MOLECULES_H
 #define FUZZ_MOLECULES_H
 

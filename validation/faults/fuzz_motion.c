@@ -1,6 +1,6 @@
-/* Feeds any bytes to the reader of motion tables, and checks what must hold whatever they are: rows that are read are in
- * range and in order, and read the same when they are written out plainly; a table that is refused leaves a message and
- * no memory. As fuzz_pqr.c, a fuzzer with libFuzzer, else a program that runs files. */
+/* Feeds arbitrary bytes to the reader of motion tables. Rows that are read are in range and in order, and read the
+ * same after they are written in a plain form. A rejected table leaves an error message and no memory. Like
+ * fuzz_pqr.c, a fuzzer with libFuzzer, otherwise a program that runs files. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static void require_sound(const motion_table *t)
     }
 }
 
-/* 17 digits give back every double. */
+/* 17 digits preserve every double. */
 static void require_round_trip(vf_context *ctx, const motion_table *t)
 {
     enum { ROW = 200 };
@@ -49,7 +49,7 @@ vf_status fuzz_one(const uint8_t *data, size_t size)
     memset(&table, 0x5a, sizeof table);
     if (vf_context_create(&ctx) != VF_OK)
         return VF_ERR_MEMORY;
-    /* Memory of its own, ending where the data ends, so that a sanitizer sees a byte too far. */
+    /* A separate allocation that ends where the data ends, so that a sanitizer detects reads beyond it. */
     char *text = malloc(size ? size : 1);
     REQUIRE(text);
     memcpy(text, data, size);

@@ -38,7 +38,7 @@ static int run_file(const char *path)
     bool wrong =
         (strncmp(name, "ok-", 3) == 0 && status != VF_OK) || (strncmp(name, "bad-", 4) == 0 && status == VF_OK);
     if (wrong)
-        fprintf(stderr, "%s: %s, contrary to its name\n", path, status == VF_OK ? "was read" : "was refused");
+        fprintf(stderr, "%s: %s, but its name says otherwise\n", path, status == VF_OK ? "was read" : "was rejected");
     return wrong;
 }
 

@@ -17,7 +17,7 @@ vf_status fuzz_one(const uint8_t *data, size_t size);
 #define REQUIRE(condition)                                                                                             \
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition);                             \
+            fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #condition);                              \
             abort();                                                                                                   \
         }                                                                                                              \
     } while (0)

@@ -1,8 +1,8 @@
 /* Feeds arbitrary bytes to the reader of scans. A scan that is read is complete, finite and consistent. A rejected
  * one leaves an error message and no memory.
  *
- * HDF5 itself is not tested: its library's behaviour with damaged files is not the subject. The first byte selects
- * the part: 'x' the XML header of an ISMRMRD file, 'a' acquisitions, 'p' the shapes and values of the plain layout.
+ * This does not test HDF5 itself. The first byte selects the part: 'x' the XML header of an ISMRMRD file, 'a'
+ * acquisitions, 'p' the shapes and values of the plain layout.
  *
  * With libFuzzer (clang -fsanitize=fuzzer, VOXFIELD_LIBFUZZER defined) this is a fuzzer; otherwise a program for
  * tests that runs the given files and directories. There, files named ok-* must be read, and files named bad-* must
@@ -18,7 +18,7 @@
 
 static const char PATH[] = "fuzz.h5";
 
-/* ---- what must hold ---- */
+/* ---- conditions ---- */
 
 static void require_trajectory(const mri_scan *s, const scan_trajectory *t)
 {
@@ -102,7 +102,7 @@ static void require_message(void *user, vf_log_level level, const char *text)
         REQUIRE(*text >= ' ' && *text <= '~'); /* no control characters for a terminal */
 }
 
-/* ---- numbers out of bytes ---- */
+/* ---- numbers from bytes ---- */
 
 typedef struct bytes {
     const uint8_t *at, *end;

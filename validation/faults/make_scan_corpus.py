@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes the initial inputs for fuzz_scan (corpus/scan): headers of ISMRMRD files, acquisitions, and plain layouts,
-as the bytes that fuzz_scan.c expects. The same folder has the inputs that it has found since.
+as the bytes that fuzz_scan.c expects. The folder also has the inputs that fuzz_scan has found since.
 
     make_scan_corpus.py FOLDER
 """

@@ -70,7 +70,7 @@ def end(process, number):
 def interrupt(arguments, kind, number, wait, promptly=PROMPTLY):
     """An interrupt takes effect at once, keeps existing files, and is reported once."""
     seconds = []
-    for _ in range(6):  # a busy machine may be late now and then, and an idle one may finish before the signal
+    for _ in range(6):  # a busy machine is sometimes late, and a fast one may finish before the signal
         pathlib.Path(f"a.{kind}").write_text("the map of before")
         process = begin(arguments, f"a.{kind}")
         time.sleep(wait)
@@ -93,7 +93,7 @@ def test_interrupt_while_computing(_):
     for kind, number in (("dx", signal.SIGINT), ("h5", signal.SIGTERM), ("mrc", signal.SIGHUP)):
         interrupt(arguments, kind, number, 0.3)
     if program.DEVICE == "cpu":
-        interrupt([*arguments, "--method", "direct:ref"], "cube", signal.SIGINT, 0.1)
+        interrupt([*arguments, "--method", "exact:ref"], "cube", signal.SIGINT, 0.1)
 
 
 def test_interrupt_while_writing(_):
@@ -103,7 +103,7 @@ def test_interrupt_while_writing(_):
         # The slowest format, in slabs of 128 MiB, which take seconds to compress.
         count, bytes_per_value = (640, 6.5) if kind == "dx.gz" else (480, 16)
         if shutil.disk_usage(".").free < count ** 3 * bytes_per_value:
-            print(f"SKIP: no room for a .{kind} that is large enough")
+            print(f"SKIP: not enough space for a large .{kind} file")
             continue
         interrupt(["dipole.pqr", "--counts", count], kind, signal.SIGTERM, 0.2, PROMPTLY / 2)
 
@@ -260,7 +260,7 @@ def test_little_memory(_):
             if done.status == 127 or "loading shared libraries" in done.err:
                 continue  # it did not reach main
             if "libgomp: Out of memory" in done.err and "libgomp: Out of memory" in run("--version", **limited).err:
-                continue  # it did not reach main either: --version starts no threads, so that was libgomp's constructor
+                continue  # it did not reach main either: --version starts no threads, so libgomp's constructor failed
             seen.add(done.status)
             what = f"{mebi} MiB, {threads} threads: exit {done.status}: {done.err}"
             assert done.status in (0, 5), what
@@ -270,7 +270,7 @@ def test_little_memory(_):
                 os.remove("a.dx")
             else:
                 assert done.err.startswith("cionize: error: ") and done.err.count("\n") == 1, what
-    assert seen == {0, 5}, f"the limits tried show nothing: {seen}"
+    assert seen == {0, 5}, f"no limit made a difference: {seen}"
 
 
 def test_few_files(_):
@@ -344,7 +344,7 @@ def test_named_pipe(_):
             assert cat.wait(timeout=60) == 0
         assert stat.S_ISFIFO(os.stat(f"pipe.{kind}").st_mode)
         assert read(f"copy.{kind}").values == read(f"file.{kind}").values
-    for kind in ("mrc", "h5"):  # formats that seek to the beginning: an error or another way, but no hang and no partial file
+    for kind in ("mrc", "h5"):  # formats that seek: an error or another method, but no hang and no partial file
         os.mkfifo(f"pipe.{kind}")
         cat = subprocess.Popen(["cat", f"pipe.{kind}"], stdout=subprocess.PIPE)
         thread = threading.Thread(target=cat.communicate)
@@ -357,7 +357,7 @@ def test_named_pipe(_):
         thread.join()
 
 
-# ---- files that stand there ----
+# ---- existing files ----
 
 
 def test_write_protected_output(_):
@@ -425,7 +425,7 @@ def test_folder_that_goes_away(_):
     assert process.returncode == 4 and b"gone/a.cube" in err and b"No such file" in err, (process.returncode, err)
 
 
-# ---- side by side, and early ----
+# ---- parallel runs, and early errors ----
 
 
 def test_two_runs_on_one_output(_):

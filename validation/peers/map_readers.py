@@ -102,7 +102,7 @@ def strict_dx(lines):
         if len(tokens) != min(3, total - len(values)):
             raise Wrong(f"line {at} has {len(tokens)} values")
         if any(len(t) >= 20 or not math.isfinite(float(t)) for t in tokens):
-            raise Wrong(f"line {at} has a value that readers choke on")
+            raise Wrong(f"line {at} has a value that some readers cannot read")
         values += [float(t) for t in tokens]
     footer = ['attribute "dep" string "positions"', 'object "regular positions regular connections" class field',
               'component "positions" value 1', 'component "connections" value 2', 'component "data" value 3', ""]
@@ -236,7 +236,7 @@ with mrcfile.open(path) as m:
     show(m.data.transpose(2, 1, 0), origin, step)
 """)
 
-# gemmi takes a map for a part of a periodic cell: grid point (0,0,0) is at zero, and the map begins at N*START.
+# gemmi treats a map as a part of a periodic cell: grid point (0,0,0) is at zero, and the map begins at N*START.
 gemmi = python_reader("gemmi", """
 import gemmi, numpy
 m = gemmi.read_ccp4_map(path)
@@ -276,7 +276,7 @@ import numpy
 with open(path) as f:
     r = read_cube(f)
 if "spacing" not in r:
-    print("SKIP: this version of ASE does not tell the steps")
+    print("SKIP: this version of ASE does not return the steps")
     sys.exit()
 s = r["spacing"]
 assert abs(s - numpy.diag(numpy.diag(s))).max() == 0
@@ -364,8 +364,8 @@ open_babel_cube = python_reader("openbabel", OPEN_BABEL.replace("FORMAT", "'cube
 
 
 def shifted(reader):
-    """VMD and PyMOL take a cube file for a periodic cell of n steps: the first point is half a step too low, the
-    last one half a step too high. Passes if a newer version is right."""
+    """VMD and PyMOL treat a cube file as a periodic cell of n steps: the first point is half a step too low, the last
+    one half a step too high. Passes if a newer version is right."""
 
     def read(path, expected):
         found = reader(path, expected)
@@ -393,7 +393,7 @@ def without_origin(reader):
             if all(abs(s - round(s)) < 1e-4 for s in steps):
                 raise  # N*START holds this position
             compare(found, Map(expected.counts, [0, 0, 0], expected.spacing, expected.values))
-            raise Off("takes no notice of ORIGIN") from None
+            raise Off("ignores ORIGIN") from None
         return found
 
     return read

@@ -154,7 +154,7 @@ def run(what, module, program, path, scene):
     done = subprocess.run([python, "-c", COMMON + program, path, repr(SCENES[scene])], capture_output=True, text=True, timeout=300)
     if done.returncode == 0:
         return "ok"
-    return f"FAILED ({(done.stderr.strip() or 'no word').splitlines()[-1]})"
+    return f"FAILED ({(done.stderr.strip() or 'no message').splitlines()[-1]})"
 
 
 def gunzips(path):
@@ -210,7 +210,7 @@ def main(arguments):
     if any(w.startswith("FAILED") for w in words):
         return 1
     if "ok" not in words:
-        print("SKIP: none of the readers is here")
+        print("SKIP: no reader is installed")
         return 77
     return 0
 

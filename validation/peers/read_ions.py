@@ -110,7 +110,7 @@ def main(arguments):
     if bad:
         return 1
     if not good:
-        print("SKIP: none of the readers is here")
+        print("SKIP: no reader is installed")
         return 77
     return 0
 

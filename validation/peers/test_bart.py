@@ -128,9 +128,9 @@ def test_odd_axes(_):
 
 # BART's iterations miss the exact minimum by its interpolation error, which small eigenvalues amplify. Each test
 # measures this against the minimum in double precision: 2.1e-2 (nufft -i), 4.6e-3 and 5.2e-3 (pics, r = 0.1) and 1.9e-3
-# (r = 1). Half as much again is allowed, to BART and to the distance from it. mri_recon must be within OUR_INVERSE of
-# the same minimum: measured 4e-6 to 2e-4, the tolerance of its sums times up to the number of samples over the penalty,
-# some hundreds.
+# (r = 1). Half as much again is allowed for BART's error, and for the distance from BART. mri_recon must be within
+# OUR_INVERSE of the same minimum: measured 4e-6 to 2e-4. The bound is the tolerance of its sums times at most the
+# number of samples over the penalty, some hundreds.
 BART_INVERSE = 3e-2
 OUR_INVERSE = 5e-4
 

@@ -17,7 +17,7 @@ def bart(*words):
 
 
 def read_cfl(name):
-    """[coil][y][x]; an image has one coil."""
+    """Reads [coil][y][x]; an image has one coil."""
     return np.fromfile(f"{name}.cfl", np.complex64).reshape(-1, SIZE, SIZE)
 
 

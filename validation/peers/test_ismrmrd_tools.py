@@ -111,8 +111,8 @@ def test_calibration_lines(_):
 
 
 def test_maps_of_the_file(_):
-    """Every second line, and the maps in the file: the phantom itself. The penalty is relative to the maps' largest
-    squares, which lie beside the coils; hence 1e-6, and noise of 0.005 amplified by the unfolding (measured
+    """Every second line, and the maps in the file: the phantom itself. The penalty is relative to the largest squares
+    of the maps, which are next to the coils, so 1e-6 is used. The unfolding amplifies the noise of 0.005 (measured
     0.027)."""
     sample = Sample("-a", 2, "-n", 0.005, coils=8)
     for frame in one_slice(image(sample.file, "--lambda", 1e-6)):
@@ -120,8 +120,8 @@ def test_maps_of_the_file(_):
 
 
 def test_true_maps(_):
-    """Every second line, no noise, and the maps that made the data, in the plain layout: the phantom itself. With
-    lambda 1e-6 the penalty changes the image by 1e-6 times the condition of the unfolding, some tens; the
+    """Every second line, no noise, and the exact maps of the data, in the plain layout: the phantom itself. With
+    lambda 1e-6 the penalty changes the image by 1e-6 times the condition number of the unfolding, some tens. The
     iterations stop at 1e-6."""
     sample = Sample("-a", 2, "-n", 0, coils=8)
     with h5py.File(sample.file, "r") as file:

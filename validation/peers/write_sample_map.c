@@ -123,7 +123,7 @@ int main(int argc, char **argv)
                      .program = "cionize (Voxfield) 0.1.0",
                      .command = "cionize object 1 class gridpositions counts 9 9 9 # origin.pqr",
                      .created = "2026-01-02T03:04:05Z",
-                     .method = "direct:cpu, single precision",
+                     .method = "exact:cpu, single precision",
                      .input = "a molecule of \xc3\xa5ngstr\xc3\xb6ms.pqr",
                      .unit_constant = 560.459343,
                      .temperature = 298.15,

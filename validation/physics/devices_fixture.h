@@ -80,7 +80,7 @@ static images try_to_make(const variation *v, int list)
     p.settings.group_bytes = v->group_bytes;
     if (!v->to_the_end)
         p.settings.iterations = 8;
-    if (v->priors > 0) { /* lambda is 0.05 of the noise, which first images tell */
+    if (v->priors > 0) { /* lambda is 0.05 of the noise, which comes from first images */
         p.settings.prior = RECON_SPECTRUM;
         p.settings.sparse = v->priors;
         memcpy(p.settings.sparse_prior, v->prior, sizeof v->prior);

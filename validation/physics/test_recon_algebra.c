@@ -88,7 +88,7 @@ static void test_adjointness(void **state)
             }
 }
 
-/* Images of all frames, one behind the other. */
+/* Images of all frames, one after another. */
 typedef struct kept {
     const problem *problem;
     float complex *images;
@@ -365,9 +365,9 @@ static void test_density_cartesian(void **state)
     close_problem(&p);
 }
 
-/* On spokes, a sample stands for the area pi |k| / (2 spokes) for steps of 1/2. Weights are that area between the
- * centre, where spokes are closer than the kernel's width, and the end, beyond which there are no samples. The
- * kernel averages over about a cycle and the iteration stops early, so a tenth is allowed. */
+/* On spokes with steps of 1/2, a sample represents the area pi |k| / (2 spokes). The weights equal that area except
+ * at the centre, where spokes are closer than the kernel's width, and near the end, beyond which there are no
+ * samples. The kernel averages over about a cycle and the iteration stops early, so a tenth is allowed. */
 static void test_density_radial(void **state)
 {
     (void)state;

@@ -276,7 +276,7 @@ static void test_solution_against_dense(void **state)
             solution_against_dense(weighted, by == VF_ENCODE_NUFFT ? VF_F64 : VF_F32, (vf_encode_by)by);
 }
 
-/* One set of two gives the same bits as a scan with only that set, whatever the second is. */
+/* One set of two gives the same bits as a scan with only that set, for any second set. */
 static void test_first_of_two(void **state)
 {
     (void)state;

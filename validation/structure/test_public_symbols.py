@@ -32,9 +32,9 @@ def main():
     listing = subprocess.run([nm, "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
     shown = {line.split()[-1].split("@")[0] for line in listing.splitlines()}
     for name in sorted(shown - names):
-        print(f"FAIL: {name} is visible, and no public header declares it")
+        print(f"FAIL: {name} is exported, but no public header declares it")
     for name in sorted(names - shown):
-        print(f"FAIL: {name} is declared in a public header, and not visible")
+        print(f"FAIL: {name} is declared in a public header, but not exported")
     print(f"{len(headers)} headers, {len(names)} functions, {len(shown)} visible symbols")
     return 0 if names and names == shown else 1
 

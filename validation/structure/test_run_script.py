@@ -90,7 +90,7 @@ class RunScript(unittest.TestCase):
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
         return done.returncode, done.stdout
 
-    # ---- words ----
+    # ---- commands ----
 
     def test_usage(self):
         for arguments in ((), ("help",), ("--help",)):

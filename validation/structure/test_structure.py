@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the rules of the source tree (docs/ and the comments below give the reasons), and that each check can fail.
+"""Checks the rules of the source tree, and that each check can fail. docs/ and the comments below give the reasons.
 
     test_structure.py SOURCE
 
@@ -19,11 +19,11 @@ MAX_LINES = 500
 # File: the reason why it may be longer.
 LONG_FILES = {
     "libcore/src/picture/canvas_font.inc": "generated glyphs",
-    "apps/cionize/maps/draw_slices.c": "one picture: what is measured for its layout is what is then drawn",
-    "apps/mri_recon/mri_recon_pipeline.c": "the stages in the order data flows, and what is said of them",
+    "apps/cionize/maps/draw_slices.c": "one picture: the layout measures the same text that is then drawn",
+    "apps/mri_recon/mri_recon_pipeline.c": "the stages in the order of the data flow, and their messages",
     "docs/man/cionize.1": "the table of options, which update_options.py writes, and what belongs to it",
-    "kernels/fourier_sum/fourier_sum_products.cu": "one kernel: where its data lie is what all parts of it agree on",
-    "validation/unit/test_draw_slices.c": "a test for each part of the picture, and what reads it back",
+    "kernels/fourier_sum/fourier_sum_products.cu": "one kernel: all its parts share the layout of its data",
+    "validation/unit/test_draw_slices.c": "a test for each part of the picture, and the code that reads it back",
 }
 # File names that may occur in every folder.
 COMMON_NAMES = {"CMakeLists.txt", "README.md", ".gitignore", "run", "requirements.txt"}
@@ -124,7 +124,7 @@ def rule_no_physics_in_libcore(tree):
             words = {w.lower() for w in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", line)} | set(re.findall(r"[a-z]+", line.lower()))
             found = sorted(words & PHYSICS) + re.findall(r"k-space|mri_recon", line.lower())
             if found:
-                yield f"{file}:{number}", f"speaks of {', '.join(found)}"
+                yield f"{file}:{number}", f"mentions {', '.join(found)}"
 
 
 CALL = r"(?<![\w.>])(?:{})\s*\("
@@ -222,7 +222,7 @@ def rule_everything_is_built(tree):
             if name not in included:
                 yield file, "is included nowhere"
         elif re.match(r"(test|check)_.*\.(py|sh)$", name) and file.startswith("validation/") and name not in listed:
-            yield file, "is in no CMakeLists.txt, so that nobody runs it"
+            yield file, "is in no CMakeLists.txt, so it never runs"
 
 
 def public_headers(tree):
@@ -239,7 +239,7 @@ def rule_public_headers_say_what_they_are(tree):
     for file in public_headers(tree):
         text = tree.text(file)
         if not re.match(r"/\* \S[^\n]{20}", text):
-            yield file, "does not begin with a comment that says what it is for"
+            yield file, "does not begin with a comment on its purpose"
         if not re.search(r"#ifndef (VOXFIELD_\w+_H)\n#define \1\n", text):
             yield file, "has no include guard VOXFIELD_..._H"
         declares = re.search(r"\);", without_comments(text))
@@ -257,7 +257,7 @@ def rule_no_long_files(tree):
             yield file, f"has {lines} lines, more than {MAX_LINES}, and no reason in this test"
     for file in tree.long_files:
         if file not in tree.files or tree.text(file).count("\n") <= MAX_LINES:
-            yield file, "is excused for its length in this test, and need not be"
+            yield file, "has an exception for its length in this test, but does not need it"
 
 
 def rule_examples_are_short(tree):
@@ -347,14 +347,14 @@ PLANTED = [
     (rule_unique_names, "apps/cionize/status.c", "\n", "status.c"),
     (rule_everything_is_built, "libcore/src/forgotten.c", "\n", "in no CMakeLists"),
     (rule_everything_is_built, "kernels/sum/forgotten.inc", "\n", "included nowhere"),
-    (rule_everything_is_built, "validation/apps/test_forgotten.py", "\n", "nobody runs it"),
+    (rule_everything_is_built, "validation/apps/test_forgotten.py", "\n", "it never runs"),
     (rule_public_headers_say_what_they_are, "libcore/include/voxfield/bare.h", "int x;\n", "begin with a comment"),
     (rule_public_headers_say_what_they_are, "libcore/include/voxfield/bare.h", "/* Voxfield - long enough to be read. */\nint f(int);\n",
      "guard"),
     (rule_public_headers_say_what_they_are, "kernels/sum/sum.h",
      "/* Voxfield - long enough to be read. */\n#ifndef VOXFIELD_A_H\n#define VOXFIELD_A_H\nint f(int);\n#endif\n", "C++"),
     (rule_no_long_files, "docs/long.md", "line\n" * (MAX_LINES + 1), "lines"),
-    (rule_no_long_files, "docs/font.md", "line\n", "need not be"),
+    (rule_no_long_files, "docs/font.md", "line\n", "does not need it"),
     (rule_examples_are_short, "examples/long.c", "\n" * 80, "lines"),
     (rule_examples_are_short, "examples/inside.c", "#include <voxfield/scan.h>\n", "scan.h"),
     (rule_no_private_paths, "docs/a.md", "see /ho" + "me/ann/x\n", "/ho"),
@@ -382,8 +382,8 @@ def try_rules():
             tree = plant(folder, {**CLEAN, file: text if replaces else CLEAN.get(file, "") + text})
             found = [what for place, what in rule(tree) if place.startswith(file)]
             if not any(word in what for what in found):
-                wrong.append(f"{rule.__name__} does not see {text[:60]!r} in {file}: {found}")
-    wrong += [f"{rule.__name__} was never seen to fail" for rule in RULES if rule not in [p[0] for p in PLANTED]]
+                wrong.append(f"{rule.__name__} does not detect {text[:60]!r} in {file}: {found}")
+    wrong += [f"{rule.__name__} has no planted violation" for rule in RULES if rule not in [p[0] for p in PLANTED]]
     return wrong
 
 

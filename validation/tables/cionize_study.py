@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
-"""CPU against GPU, from little work to much: the whole of cionize, its kernels, and what --device auto makes of it.
+"""CPU against GPU, from small tasks to large ones: all of cionize, its kernels, and the choice of --device auto.
 
     cionize_study.py run BIN_DIR OUT.json [--device all|cpu|cuda] [--limit SECONDS] [--quick]    measures
     cionize_study.py show OUT.json                                prints a record as Markdown, as `run` does
     cionize_study.py plot OUT.json TIMES.svg KERNELS.svg          draws it (or .png)
 
-BIN_DIR is a build folder with the benchmarks. Molecules are random, of a fixed seed, in a box on a fixed grid; each is a part of
-the next. The first table has the program's time from start to end on the CPU, on a GPU and as `auto` chooses, and the time of one
-launch of the kernel alone; the second the rates of the kernels on grids of many sizes. Times are medians. Runs on the CPU that
-would take more than a twentieth of --limit are a straight line through the last one that was measured, and marked; what is
-left when the limit is reached is not measured. `all` is `cuda` where there is a GPU, else `cpu`, which leaves the rest as not measured.
+BIN_DIR is a build folder with the benchmarks. Molecules are random, from a fixed seed, in a box on a fixed grid; each
+is a part of the next larger one. The first table has the program's time from start to end on the CPU, on a GPU and
+with `auto`, and the time of one launch of the kernel. The second table has the rates of the kernels on grids of many
+sizes. Times are medians.
 
-Exit status: 0; 1 if `auto` chose what takes more than NOISE longer, or a row failed (the record is written all the same); 77 if
---device cuda finds no GPU. Source of the comparison: Stone et al., J. Comput. Chem. 28 (2007) 2618, where the CPU wins below
-some 400 atoms.
+Runs on the CPU that would take more than a twentieth of --limit are extrapolated from the last measured one, and
+marked. Cases that remain when the limit is reached are not measured. `all` means `cuda` if there is a GPU, else
+`cpu`; the rest is then recorded as not measured.
+
+Exit status: 0; 1 if `auto` chose a device that takes more than NOISE longer, or a row failed (the record is written
+anyway); 77 if --device cuda finds no GPU. Source of the comparison: Stone et al., J. Comput. Chem. 28 (2007) 2618,
+where the CPU wins below some 400 atoms.
 """
 import argparse
 import datetime
@@ -38,8 +41,8 @@ EDGE, QUICK_EDGE = 128, 24  # points along each axis of the first table's grid
 EDGES, QUICK_EDGES = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384), (16, 24)
 ATOMS = 4096           # of the second table
 VARIANTS = {"cpu": ("simd",), "cuda": ("tuned", "roots", "const1", "const4", "const8")}
-REPEATS, ENOUGH = 3, 2  # a program runs this many times, but not again after this many seconds
-NOISE = 0.2            # how much more than the better device a choice may cost
+REPEATS, ENOUGH = 3, 2  # runs of a program, but none starts after this many seconds
+NOISE = 0.2            # the largest extra cost of a choice over the better device
 PUBLISHED_CROSSING = 400
 SEED = 1
 
@@ -60,11 +63,11 @@ class Study:
         return time.perf_counter() - self.began > self.limit
 
     def most(self):
-        """Seconds that one run may take."""
+        """The time limit of one run in seconds."""
         return self.limit / 20
 
     def molecule(self, atoms):
-        """Returns its path; smaller molecules are its first atoms."""
+        """Writes a molecule and returns its path. Smaller molecules are its first atoms."""
         path, edge = self.work / f"{atoms}.pqr", (self.edge - 1) * SPACING
         draw = random.Random(SEED + len(self.lines)).random
         # Fields with blanks between them, and nothing else: pqr_text.record would take ten seconds for a million.
@@ -93,7 +96,7 @@ class Study:
         return {**runs[0], **medians, "runs": len(runs)}
 
     def kernel_seconds(self, device, cases):
-        """{case: seconds} of those that do not take too long."""
+        """Returns {case: seconds} for the cases that do not take too long."""
         report = self.work / "kernels.json"
         mri_study.call([self.kernels, device, str(report), str(self.most()), *cases])
         said = json.loads(report.read_text())
@@ -206,7 +209,7 @@ def make_record(study, device, quick):
 
 def problems_of(record):
     problems = [f"{what}: {why}" for what, why in record["failed"].items()]
-    if not record["quick"]:  # too short to say anything
+    if not record["quick"]:  # too short to be meaningful
         problems += [f"{row['atoms']:,} atoms: auto chose {row['chosen']}, which takes "
                      f"{row[row['chosen']]['whole'] / min(row[name]['whole'] for name in ('cpu', 'cuda')):.2f} times as long"
                      for row in record["rows"] if row.get("right") is False]
@@ -245,7 +248,8 @@ def crossing(record):
 
 
 def besides(record):
-    """Seconds that a GPU costs besides work and start: from the smallest task, where nothing hides the start."""
+    """The seconds that a GPU costs in addition to its work and start, from the smallest task, where nothing hides the
+    start."""
     row = next(iter(both(record)), None)
     if not row or row["cuda"].get("waited") is None or not row["cuda"]["kernel"] or not row["cpu"]["kernel"]:
         return None
@@ -333,7 +337,7 @@ def main():
     run.add_argument("out", type=pathlib.Path, metavar="OUT.json")
     run.add_argument("--device", choices=("all", "cpu", "cuda"), default="all")
     run.add_argument("--limit", type=float, default=50, help="seconds for all, about (50)")
-    run.add_argument("--quick", action="store_true", help="tiny cases, to see that this program works")
+    run.add_argument("--quick", action="store_true", help="tiny cases, to test this program")
     commands.add_parser("show").add_argument("out", type=pathlib.Path, metavar="OUT.json")
     drawing = commands.add_parser("plot")
     for name in ("out", "times", "kernels"):

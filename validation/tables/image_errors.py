@@ -11,25 +11,26 @@ from image_scans import positions, transform
 
 
 def scaled(found, truth, region):
-    """Magnitude, times the factor that fits the truth best in the region. ValueError if it is not finite or 0."""
+    """The magnitude, scaled to fit the truth best in the region. ValueError if the image is all zeros or not
+    finite."""
     found = abs(np.asarray(found, np.complex128))
     if found.shape != truth.shape:
         raise ValueError(f"an image of {found.shape}, not {truth.shape}")
     size = (found[region] ** 2).sum()
     if not (np.isfinite(found).all() and size > 0):
-        raise ValueError("an image with values that are not finite, or of zeros")
+        raise ValueError("an image with NaN or infinite values, or all zeros")
     return found * ((found[region] * truth[region]).sum() / size)
 
 
 def error_of(found, truth, region, part=None):
-    """Of the region, or of a part of it, with the scale that fits the region."""
+    """The error in the region or in a part of it, with the scale that fits the whole region."""
     part = region if part is None else part
     difference = scaled(found, truth, region)[part] - truth[part]
     return float(np.sqrt((difference ** 2).sum() / (truth[part] ** 2).sum()))
 
 
 def windows(array, width=7):
-    """Means over windows of `width` voxels, along axes with at least as many."""
+    """Means over windows of `width` voxels, along the axes that have at least that many."""
     for axis, n in enumerate(array.shape):
         if n >= width:
             sums = np.cumsum(np.concatenate([np.zeros_like(array.take([0], axis)), array], axis), axis)
@@ -67,11 +68,11 @@ def high_share(found):
     return float(energy[high].sum() / energy.sum())
 
 
-# ---- the best of a parameter ----
+# ---- the best value of a parameter ----
 
 
 class Tried(dict):
-    """{value: figure}. Measures each value once; a figure that is not finite is an error."""
+    """{value: figure}. Measures each value once. A NaN or infinite figure is an error."""
 
     def __init__(self, measure):
         super().__init__()
@@ -89,8 +90,8 @@ class Tried(dict):
 
 
 def best_of(measure, start, limits, refine=(2,)):
-    """Returns the value with the least figure, and that figure: tries factors of 4 in the direction that lowers it, then those
-    of `refine`. `measure` is called once per value. Also returns {value: figure} of all that were tried."""
+    """Returns the value with the least figure, that figure, and {value: figure} of all tried values. Tries factors of
+    4 in the direction that lowers the figure, then those of `refine`. Calls `measure` once per value."""
     tried = Tried(measure)
 
     def at(value):
@@ -106,7 +107,7 @@ def best_of(measure, start, limits, refine=(2,)):
 
 
 def best_among(measure, values, start):
-    """The same over a sorted list: from `start`, neighbours in the direction that lowers the figure."""
+    """The same over a sorted list: starts at `start` and moves to neighbours while that lowers the figure."""
     tried, best = Tried(measure), values.index(start)
     for step in (1, -1):
         while 0 <= best + step < len(values) and tried[values[best + step]] < tried[values[best]]:

@@ -43,7 +43,7 @@ def scan(*options):
 
 
 def reconstruct(truth, *options):
-    """The magnitude at the scale that fits the truth best, and its error."""
+    """The magnitude with the scale that fits the truth best, and its error."""
     run(RECON, "-q", "scan.h5", "-o", "image.h5", "--device", "cpu", *options)
     with h5py.File("image.h5") as file:
         image = abs(file["image"][...].reshape(N, N).astype(complex))
@@ -52,7 +52,7 @@ def reconstruct(truth, *options):
 
 
 def write_png(name, panels, white):
-    """Grey, side by side, black at 0. 37 shades hide nothing behind the noise, but make the file smaller."""
+    """Grey images side by side, black at 0. 37 shades are fine enough for the noise, and make the file smaller."""
     grey = np.hstack([np.clip(p[SHOWN] / white, 0, 1) for p in panels])
     rows = 7 * (36 * grey + 0.5).astype("u1")
 

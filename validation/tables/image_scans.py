@@ -35,7 +35,7 @@ def inverse(spectrum):
 
 
 def centre_of(array, shape):
-    """The middle [z][y][x] of an array whose 0 is at voxel N/2."""
+    """The middle part [z][y][x] of an array whose position 0 is at voxel N/2."""
     cut = tuple(slice(n // 2 - m // 2, n // 2 - m // 2 + m) for n, m in zip(array.shape[-3:], shape))
     return array[(..., *cut)]
 
@@ -59,8 +59,8 @@ def texture(shape, rng, exponent, highest):
 
 
 def head(shape, rng, change=None):
-    """Scalp, skull, liquid, a folded cortex around white matter, ventricles, with texture in all tissues and sharp
-    boundaries. change(image) changes tissues before they get their texture."""
+    """A head: scalp, skull, liquid, a folded cortex around white matter, ventricles; with texture in all tissues and
+    sharp boundaries. change(image) changes tissues before they get their texture."""
     image = np.zeros(shape)
     image[ellipsoid(shape, (0, 0, 0), (0.37, 0.45, 0.44))] = 0.9
     image[ellipsoid(shape, (0, 0, 0), (0.34, 0.42, 0.41))] = 0.08
@@ -81,13 +81,13 @@ def head(shape, rng, change=None):
 
 
 def still(shape, rng, t):
-    """A head that is the same at all times t, from 0 to 1."""
+    """A head that does not change with the time t, from 0 to 1."""
     return head(shape, rng)
 
 
 def perfused(shape, rng, t):
-    """A head through which contrast agent passes: it arrives in parts of it at different times, and leaves them more or
-    less slowly, or hardly."""
+    """A head through which contrast agent passes. It arrives in each part at a different time, and leaves it at a
+    different rate or hardly at all."""
     def passing(arrival, peak):
         """0 before the arrival, 1 at the peak after it."""
         since = max(t - arrival, 0) / peak
@@ -104,8 +104,8 @@ def perfused(shape, rng, t):
 
 
 def beating(shape, rng, t, beats=2):
-    """A head with a heart in it: a muscle around a pool of blood, which contracts, and beside it a vessel that moves by
-    6 % of the field of view."""
+    """A head with a heart in it: a muscle around a pool of blood contracts, and a vessel beside it moves by 6 % of
+    the field of view."""
     squeeze = (1 - np.cos(2 * np.pi * beats * t)) / 2
 
     def change(image):
@@ -142,7 +142,7 @@ def read_nifti(path):
 
 
 def template(path):
-    """An object from a brain in a NIfTI file: its middle slice or all of it, in a cube with a margin, by linear
+    """An object from a brain in a NIfTI file: the middle slice or the whole brain, in a cube with a margin, by linear
     interpolation."""
     whole = read_nifti(path)
     whole = np.maximum(whole, 0) / np.percentile(whole, 99.5)
@@ -213,7 +213,7 @@ def spiral(n, arms, pitch, dense):
 
 
 def koosh_ball(n, spokes):
-    """Diameters in directions distributed over the sphere by golden means."""
+    """Diameters whose directions are distributed over the sphere by golden means."""
     i = np.arange(spokes)[:, None]
     z, turn = (i * 0.4656) % 1, 2 * np.pi * ((i * 0.6823) % 1)
     radius, flat = np.arange(n) - n // 2, np.sqrt(1 - z * z)
@@ -237,8 +237,8 @@ def every(n, step, calibration):
 
 
 def sample(image, k):
-    """The exact sums over a fine image. They are separable, so there are few of them, in single precision (relative
-    error 1e-6)."""
+    """The exact sums over a fine image. They are separable, so they cost little. Single precision (relative error
+    1e-6)."""
     z, y, x = (np.exp(-2j * np.pi * np.outer(k[:, a], positions(n))).astype(np.complex64)
                for a, n in ((2, image.shape[0]), (1, image.shape[1]), (0, image.shape[2])))
     total = np.zeros(len(k), np.complex64)
@@ -249,10 +249,11 @@ def sample(image, k):
 
 
 class Scan:
-    """matrix (x, y, z), k, data [coil][sample] without noise, truth [z][y][x]: the root of the sum of squares of the coils'
-    images from all of k-space that the trajectory is about (a disc or ball, or all), without noise; maps [coil][z][y][x] on
-    the image's grid, whose squares add up to 1, so that the image they make has the truth's scale; mask [y][x] if Cartesian;
-    centre: cycles across the middle of k-space that the samples cover without gaps, for calibration."""
+    """matrix (x, y, z), k, data [coil][sample] without noise, truth [z][y][x], without noise: the root of the sum of
+    squares of the coils' images from the whole region of k-space that the trajectory covers (a disc, a ball, or
+    everything); maps [coil][z][y][x] on the image's grid, whose squares add up to 1, so the image has the truth's
+    scale; mask [y][x] if Cartesian; centre: the width in cycles of the middle of k-space that the samples cover
+    without gaps, for calibration."""
 
     def __init__(self, make, matrix, k, coils, seed, mask=None, centre=24):
         shape, rng = tuple(reversed(matrix)), np.random.default_rng(seed)
@@ -286,8 +287,8 @@ class Scan:
 
 
 class Series:
-    """Frames at times t from 0 to 1 of an object make(shape, rng, t), k [frame][sample][3]. As a Scan, but data, truth
-    and region have frames first. changing: where the truth changes by more than 5 % of its largest value."""
+    """Frames at times t from 0 to 1 of an object make(shape, rng, t), k [frame][sample][3]. Like a Scan, but data,
+    truth and region have frames first. changing: where the truth changes by more than 5 % of its largest value."""
 
     def __init__(self, make, matrix, k, coils, seed, centre=24):
         self.frames = [Scan(functools.partial(make, t=f / len(k)), matrix, samples, coils, seed, centre=centre)
@@ -300,12 +301,12 @@ class Series:
         self.changing = np.broadcast_to(np.ptp(self.truth, 0) > 0.05 * self.truth.max(), self.truth.shape)
 
     def noisy(self, snr, seed=5):
-        """As of a Scan, with the same standard deviation in all frames."""
+        """Like Scan.noisy, with the same standard deviation in all frames."""
         return self.data + np.array([self.frames[0].noise(snr, seed + f) for f in range(len(self.frames))])
 
 
 def region_of(truth, least=0.05):
-    """Where the object is: from the first to the last voxel of a row and of a column above a share of the largest
+    """The region of the object: in each row and column, from the first to the last voxel above a share of the largest
     value."""
     inside = truth > least * truth.max()
 

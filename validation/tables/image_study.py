@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Are mri_recon's images without options those that an expert would have got? A table of errors, times and bars.
+"""Are mri_recon's images without options as good as those of an expert? A table of errors, times and bars.
 
     image_study.py MRI_RECON [cpu|cuda] [--json FILE] [--quick] [--cases REGEX] [--scan FILE] [--brain FILE.nii.gz] [--enforce]
 
-For each case the error of mri_recon's image without options; at the best --lambda, found by hand with the same coil maps; of
---method gridding; of BART (ecalib, then pics -l2 -r at the best r); and of mri_recon at the best --lambda with the maps of
-ecalib and with the true ones. An error is the root-mean-square error of the magnitude in the object's region after the best
-scale, relative to the truth: the image from all of k-space without noise. Scans are simulated (image_scans.py), or made by
-ismrmrd_generate_cartesian_shepp_logan. What BART or that program would be needed for is left out, visibly, where they are
-missing.
+For each case, the table has these errors: mri_recon without options; mri_recon at the best --lambda, found by a
+search with the same coil maps; --method gridding; BART (ecalib, then pics -l2 -r at the best r); and mri_recon at the
+best --lambda with the maps of ecalib, and with the true maps. An error is the root-mean-square error of the magnitude
+in the object's region after the best scale, relative to the truth. The truth is the image from all of k-space without
+noise. Scans are simulated (image_scans.py), or made by ismrmrd_generate_cartesian_shepp_logan. If BART or that
+program is missing, the study skips what needs it, with a message.
 
---quick     small images, one level of noise: to see that this program works
+--quick     small images and one noise level, to test this program
 --scan      a scan in the plain layout with coil maps: its best lambda is the one that predicts held-out samples best
 --brain     a NIfTI image as the object in place of the procedural head
 --enforce   exit status 1 if a bar is missed
 
-Exit status: 0; 1 if a case failed, or made values that are not finite; 77 without numpy or h5py.
+Exit status: 0; 1 if a case failed or gave NaN or infinite values; 77 without numpy or h5py.
 """
 import argparse
 import contextlib
@@ -46,7 +46,7 @@ SNRS = (5, 15, 60)
 HOLD_OUTS, MANY_READOUTS, PIECE = 3, 100, 32
 OUTSIDE = 17  # cycles per field of view: outside the centre that coil maps are made from
 
-# Figure: its limit, and a description. Figures are of a case, except the mean.
+# Figure: its limit, and a description. A figure belongs to one case, except the mean.
 BARS = {
     "untouched / BART": (1.0, "Cartesian: error without options over that of ecalib and pics -l2 at its best r"),
     "untouched / best lambda": (1.2, "non-Cartesian: error without options over that at the best lambda by hand"),
@@ -59,7 +59,7 @@ BARS = {
 }
 
 
-# ---- a case: measured by all ----
+# ---- a case, measured by all programs ----
 
 
 class Case:
@@ -139,7 +139,7 @@ def pics(case, *words):
 
 
 def by_bart(case, start, words=lambda r: ("-l2", "-r", r, "-i", 60), refine=(2,)):
-    """ecalib -c 0 and pics with words(r) at the best r, or ecalib's own crop at that r, whichever is better; and the maps."""
+    """Runs ecalib -c 0 and pics with words(r) at the best r, then with ecalib's crop. Returns the better, and maps."""
     began = time.perf_counter()
     bart_data(case)
     maps = ecalib(case, "-c", 0)
@@ -169,7 +169,7 @@ def measure(case, with_bart):
 
 
 def simulated(*arguments, scan_type=scans.Scan, case_type=Case, **options):
-    """A function of the noise that makes a case; the scan is made only once."""
+    """Returns a function that makes a case for a noise level. The scan is made only once."""
     made = []
 
     def case(snr):
@@ -180,7 +180,7 @@ def simulated(*arguments, scan_type=scans.Scan, case_type=Case, **options):
 
 
 def poisson_mask(n, reduction):
-    """BART's Poisson disc with a full centre. Its acceleration is searched for, since the centre counts, too."""
+    """BART's Poisson disc with a full centre. The acceleration includes the centre, so it must be searched for."""
     low, high = 1.0, 6.0
     for _ in range(9):
         middle = (low + high) / 2
@@ -229,7 +229,7 @@ def generated(n, step, noise):
 
 
 def cases_of(options):
-    """(name, kind, SNR or None, tools needed, with BART, function). bars_of has the bars of the kinds."""
+    """Lists (name, kind, SNR or None, needed tools, with BART, function). bars_of has the bars of each kind."""
     quick, head = options.quick, scans.template(options.brain) if options.brain else scans.head
     n, snrs = (64, (15,)) if quick else (128, SNRS)
     for step in (3,) if quick else (2, 3, 4):
@@ -270,7 +270,7 @@ def readouts_of(group):
 
 
 def held_out_error(found, maps, k, data):
-    """The error of predicted samples, after the best scale."""
+    """The relative error of predicted samples, after the best scale."""
     predicted = []
     for s in maps:
         z, y, x = (np.exp(-2j * np.pi * np.outer(k[:, a], scans.positions(found.shape[2 - a]))) for a in (2, 1, 0))
@@ -279,8 +279,8 @@ def held_out_error(found, maps, k, data):
 
 
 def measure_scan(path):
-    """With the file's coil maps: the image at the program's own lambda against that at the lambda which predicts a
-    tenth of the readouts best. Also how well they are predicted with the file's maps, and with the program's own."""
+    """Compares the images at the program's lambda and at the lambda that best predicts a tenth of the readouts, with
+    the file's coil maps. Also measures the prediction with the file's maps, and with the program's own."""
     with h5py.File(path, "r") as file:
         group = file["scan"]
         if "sensitivity" not in group or group["data"].ndim != 2:
@@ -393,7 +393,7 @@ def save(record, path):
 
 
 def run_cases(options, cases, measure_case, record):
-    """Measures the cases that match; the record on disk has each of them as soon as it is done."""
+    """Measures the matching cases. Each is written to the record on disk as soon as it is done."""
     for name, kind, snr, needs, thorough, case in cases:
         missing = [tool for tool in needs if not shutil.which(tool)]
         if not re.search(options.cases, name) or name in record["cases"]:
@@ -465,9 +465,9 @@ def options_of(text):
     parser.add_argument("program", metavar="MRI_RECON")
     parser.add_argument("device", nargs="?", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="the record")
-    parser.add_argument("--quick", action="store_true", help="small images, to see that this program works")
+    parser.add_argument("--quick", action="store_true", help="small images, to test this program")
     parser.add_argument("--cases", default="", metavar="REGEX", help="only cases whose names match")
-    parser.add_argument("--brain", type=pathlib.Path, metavar="FILE", help="a NIfTI image, the object in place of the head")
+    parser.add_argument("--brain", type=pathlib.Path, metavar="FILE", help="a NIfTI image as the object, instead of the head")
     parser.add_argument("--enforce", action="store_true", help="exit status 1 if a bar is missed")
     return parser
 
@@ -478,7 +478,7 @@ def run_study(parser, make, tell):
     for name in ("json", "scan", "brain"):
         if getattr(options, name, None):
             setattr(options, name, getattr(options, name).resolve())
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # programs follow each other, often while others run
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # programs run one after another, often on a busy machine
     began = time.perf_counter()
     record = make(options)
     record["seconds"] = time.perf_counter() - began

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""The table of the published MRI case study, measured again with mri_recon, and what its images must be worth.
+"""The table of the published MRI case study, measured again with mri_recon, with bars for the images.
 
     mri_study.py run BIN_DIR OUT.json [--device all|cpu|cuda] [--limit SECONDS] [--lambda L] [--quick]    measures
     mri_study.py show OUT.json                                            prints a record as Markdown, as `run` does
 
-BIN_DIR holds mri_recon and mri_phantom, or is a build folder. The scans are mri_phantom's: the published case (koosh-ball,
-284,592 samples, 128^3, an anatomical reference), a smaller one of the same shape (half of each axis), each without noise
-and with complex white noise. Rows whose Q and F^H d would take longer than --limit on the published case are timed on two
-parts of its readouts, and marked; their images are those of the smaller case.
+BIN_DIR contains mri_recon and mri_phantom, or is a build folder. mri_phantom makes the scans: the published case
+(koosh-ball, 284,592 samples, 128^3, an anatomical reference) and a smaller one of the same shape (half of each axis),
+each without noise and with complex white noise. If Q and F^H d of a row would take longer than --limit on the
+published case, the row is measured on two parts of its readouts, and marked. Its images are those of the smaller
+case.
 
-Exit status: 0; 1 if an image misses its bar or a row failed (the record is written all the same); 77 if --device cuda finds
+
+Exit status: 0; 1 if an image misses its bar or a row failed (the record is written anyway); 77 if --device cuda finds
 no GPU. Source of the published figures: Kirk and Hwu, Programming Massively Parallel Processors (2010), chapter 8.
 """
 import argparse
@@ -26,13 +28,14 @@ import time
 
 SKIPPED = 77  # exit status of a test that cannot run
 
-# What the study counts for a pair of a sample and a voxel of F^H d: 13 arithmetic operations and 2 trigonometric functions.
+# The study's count for a pair of a sample and a voxel of F^H d: 13 arithmetic operations and 2 trigonometric
+# functions.
 #   k.r, 2 pi being in k already   3 products, 2 sums
 #   mu times (cosine, sine)        4 products, 2 sums
 #   onto the voxel's sums          2 sums
-# It counts a trigonometric function as one operation of the hardware, or as 12 and 13 where it is a series of five terms. One
-# is taken here, for its rows (from its minutes) as for ours. A rate is that of the plain sum's operations, however a program
-# gets it: ours needs fewer, since it shares the sine and cosine of a pair among neighbours.
+# The study counts a trigonometric function as one hardware operation, or as 12 and 13 operations if it is a series of
+# five terms. This file counts one, for the study's rows (from its minutes) and for ours. A rate always counts the
+# operations of the plain sum. Ours needs fewer, because neighbours share the sine and cosine of a pair.
 OPERATIONS_PER_PAIR = 13 + 2
 
 SOLVER = ["--iterations", "60", "--tolerance", "0", "--prior", "reference", "--lambda"]
@@ -41,7 +44,7 @@ NOISE = ["--snr", "45", "--seed", "1"]  # decibels
 CASES = {"published": (128, 2156, 132), "small": (64, 539, 66)}
 QUICK = {"published": (32, 135, 33), "small": (24, 76, 25)}
 PARTS = (64, 16)          # rows that are too slow are timed on every n-th readout
-REPEATS, ENOUGH = 3, 10   # a program runs this many times, but not again after this many seconds; the median counts
+REPEATS, ENOUGH = 3, 10   # runs of a program, but none starts after this many seconds; the median counts
 ABOVE_BILINEAR, FROM_DOUBLE = 10, 0.1  # bars in dB, on PSNR
 
 DIRECT = ["--operator", "direct"]
@@ -61,7 +64,7 @@ ROWS = {
     "cpu-default": ("**ours: default, CPU (NUFFT)**", "cpu", []),
     "gpu-default": ("**ours: default, GPU (NUFFT)**", "cuda", []),
 }
-DOUBLE = ("cpu-double", "gpu-double", "cpu-nufft-double")  # the others' images are compared with the first that has an image
+DOUBLE = ("cpu-double", "gpu-double", "cpu-nufft-double")  # other images are compared with the first of these
 # The publication: minutes for Q, F^H d, F^H d and solver (a four-core CPU of 2007, Quadro FX 5600), and PSNR in dB.
 PUBLISHED = {
     "bilinear": (None, None, None, 16.8),
@@ -147,8 +150,8 @@ class Study:
         return {**clean, "images": self.images(key, "small", clean)}
 
     def from_parts(self, key):
-        """A row from two parts of the readouts. Q and F^H d have a fixed cost and the same cost per sample, so their
-        times lie on a straight line. The time of the solver and the files does not depend on the samples."""
+        """Measures a row on two parts of the readouts. Q and F^H d have a fixed cost and a constant cost per sample,
+        so their times lie on a straight line. The time of the solver and the files does not depend on the samples."""
         readouts = self.cases["published"][1]
         counts = [readouts // part for part in PARTS]
         few, more = (self.often(key, self.scan("published", part=part)) for part in PARTS)
@@ -375,7 +378,7 @@ def main():
     run.add_argument("--device", choices=("all", "cpu", "cuda"), default="all")
     run.add_argument("--limit", type=float, help="seconds of Q and F^H d of a row that is run whole (30; --quick: 0)")
     run.add_argument("--lambda", type=float, default=50, dest="weight", help="of the solver (50)")
-    run.add_argument("--quick", action="store_true", help="tiny cases, to see that this program works")
+    run.add_argument("--quick", action="store_true", help="tiny cases, to test this program")
     commands.add_parser("show").add_argument("out", type=pathlib.Path, metavar="OUT.json")
     options = parser.parse_args()
     if options.command == "run":

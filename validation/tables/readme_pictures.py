@@ -136,7 +136,7 @@ def check(programs, folder):
         main(*programs, now)
         wrong = [differences(name, os.path.join(folder, name), os.path.join(now, name)) for name in WORDS]
     if any(wrong):
-        sys.exit("\n".join(filter(None, wrong)) + "\nMake the pictures again: README.md says how.")
+        sys.exit("\n".join(filter(None, wrong)) + "\nMake the pictures again, as README.md explains.")
 
 
 def main(cionize, phantom, recon, folder="docs"):

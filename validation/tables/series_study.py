@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""Priors for series: mri_recon's images of frames that help each other, against BART's. Errors and bars.
+"""Priors for series: mri_recon's images with priors that couple frames, against BART's. Errors and bars.
 
     series_study.py MRI_RECON [cpu|cuda] [--json FILE] [--resume] [--quick] [--ours] [--cases REGEX] [--enforce]
 
-Golden-angle radial series of a head that does not change, one through which contrast agent passes, and one with a
-part that beats. For each case the error of mri_recon's series without options, and with --prior spectrum; with each
-prior at the lambda that mri_recon chooses and at the best factor of it; and of BART (ecalib with the spokes of all
-frames, then pics) with total variation over time, with wavelets besides, and with locally low rank, each at its best
-weight. An error is the root-mean-square error of the magnitudes of all frames in the object's region after the best
-common scale, relative to the truth of the frames. Where the head changes, the same of the voxels that change, whose
-errors those of the still ones would hide.
+The series are golden-angle radial scans of three heads: one does not change, contrast agent passes through the
+second, and the third has a part that beats. For each case, the table has the errors of mri_recon without options and
+with --prior spectrum; of each prior at the lambda that mri_recon chooses, and at the best multiple of it; and of BART
+(ecalib with the spokes of all frames, then pics) with total variation over time, also with wavelets, and with locally
+low rank, each at its best weight. An error is the root-mean-square error of the magnitudes of all frames in the
+object's region after the best common scale, relative to the truth of the frames. If the head changes, there is also
+the error of the voxels that change, which those that do not change would hide.
 
 --json      the record; it has each case as soon as that is measured
 --resume    keep the cases that the record has
---quick     small images, two cases: to see that this program works
+--quick     small images and two cases, to test this program
 --ours      without BART
 --enforce   exit status 1 if a bar is missed
 
-Exit status: 0; 1 if a case failed, or made values that are not finite; 77 without numpy or h5py.
+Exit status: 0; 1 if a case failed or gave NaN or infinite values; 77 without numpy or h5py.
 """
 import json
 import sys
@@ -34,7 +34,7 @@ PRIORS = ("temporal", DEFAULT, "llr", "wavelet")
 START = {"temporal": 0.002, "wavelet": 0.0005, "llr": 0.01}  # of the search for BART's best weights
 ITERATIONS = 100  # of BART
 
-# Figure: its limit, and a description. Figures are of a case, except the mean.
+# Figure: its limit, and a description. A figure belongs to one case, except the mean.
 BARS = {
     "default / BART": (1.0, "error without options over that of the best of BART"),
     "auto / best factor": (1.1, "error at the automatic lambda over that at the best factor, for each prior"),
@@ -44,7 +44,8 @@ BARS = {
 
 
 class SeriesCase(Case):
-    """Of a series: images and the file have frames first; k and data are those of all frames, one after another."""
+    """The files of a series: images and the file have frames first; k and data are those of all frames, one after
+    another."""
 
     def __init__(self, scan, data):
         super().__init__(scan, data, write_scan("scan.h5", scan.matrix, scan.k, data))
@@ -80,8 +81,8 @@ def rank_words(weight):
 
 
 def by_bart_all(case):
-    """At the best weights. Those of two priors are found in turn: of wavelets beside the best weight over time, then
-    the latter again."""
+    """BART's result at the best weights. With two priors, the search is in turn: the weight of wavelets at the best
+    weight over time, then the latter again."""
     alone, _ = by_bart(case, START["temporal"], time_words, (2, 1.4))
     wavelet, _ = by_bart(case, START["wavelet"], lambda w: time_words(alone["r"], w))
     joined, _ = by_bart(case, alone["r"], lambda w: time_words(w, wavelet["r"]))
@@ -104,7 +105,7 @@ def measure(case, with_bart):
 
 
 def cases_of(options):
-    """As image_study's: (name, kind, SNR, tools needed, with BART, function)."""
+    """As in image_study.py: (name, kind, SNR, needed tools, with BART, function)."""
     n, spokes, frames, snrs = (48, 9, 6, (15,)) if options.quick else (128, 13, 16, (15, 60, 5))
     k = scans.radial(n, spokes * frames).reshape(frames, -1, 3)
     objects = {"static": scans.still, "contrast": scans.perfused, "motion": scans.beating}

@@ -4,22 +4,22 @@
     sparse_study.py MRI_RECON [cpu|cuda] [--json FILE] [--resume] [--quick] [--ours] [--sure] [--cases REGEX] [--brain FILE.nii.gz]
                     [--enforce]
 
-For each case the error (as in image_study.py) of mri_recon's image without options; with each prior at the lambda that
-mri_recon chooses and at the best factor of it; and of BART (ecalib, then pics -R W or T) at its best weight. The times are
-those of whole programs, and of solving alone.
+For each case, the table has the errors (as in image_study.py) of mri_recon without options; of each prior at the
+lambda that mri_recon chooses, and at the best multiple of it; and of BART (ecalib, then pics -R W or T) at its best
+weight. Times are those of whole programs, and of the solver alone.
 
 The case "time to BART's objective" solves BART's own wavelet problem, with BART's coil maps, weight and scaling, in both
 programs with more and more iterations. One function of this file computes the objective of both images.
 
 --json      the record; it has each case as soon as that is measured
 --resume    keep the cases that the record has
---quick     small images, one level of noise: to see that this program works
+--quick     small images and one noise level, to test this program
 --ours      without BART
---sure      with --lambda sure, too, and the cases of a bottle, an object unlike a head
+--sure      also with --lambda sure, and with the cases of a bottle, which differs from a head
 --brain     a NIfTI image as the object in place of the procedural head
 --enforce   exit status 1 if a bar is missed
 
-Exit status: 0; 1 if a case failed, or made values that are not finite; 77 without numpy or h5py.
+Exit status: 0; 1 if a case failed or gave NaN or infinite values; 77 without numpy or h5py.
 """
 import json
 import pathlib
@@ -39,13 +39,13 @@ PRIORS = {"wavelet": "W", "tv": "T"}  # and their names in BART
 START = {"wavelet": 0.001, "tv": 0.0005}  # of the search for BART's best weight
 ITERATIONS = 100  # of BART; TV counts those of conjugate gradients
 SERIES = (3, 6, 12, 25, 50, 100, 200)  # iterations of the case of times
-WEIGHT = 0.0005  # of BART's wavelet problem in that case: about its best
+WEIGHT = 0.0005  # of BART's wavelet problem in that case: near its best value
 TIMES = "time to BART's objective"
-# BART's objective is reached at this multiple of its last value: mri_recon's wavelet transform differs at the image's edges
-# and leaves the coarsest band alone.
+# BART's objective counts as reached at this multiple of its last value, because mri_recon's wavelet transform differs
+# at the image's edges and does not shrink the coarsest band.
 SAME_OBJECTIVE = 1.005
 
-# Figure: its limit, and a description. Figures are of a case, except the mean.
+# Figure: its limit, and a description. A figure belongs to one case, except the mean.
 BARS = {
     "auto / BART": (1.0, "error at the automatic lambda over that of BART at its best weight, for each prior"),
     "auto / best factor": (1.1, "error at the automatic lambda over that at the best factor"),
@@ -59,7 +59,7 @@ BARS = {
 
 
 def reported(case, *options, file=None):
-    """An image, its figures, and what the report says about it."""
+    """Returns an image, its figures, and its part of the report."""
     began = time.perf_counter()
     found = case.image(*options, "--report", "report.json", file=file)
     seconds = time.perf_counter() - began
@@ -70,7 +70,7 @@ def reported(case, *options, file=None):
 
 
 def with_prior(case, prior, sure=False):
-    """At the automatic lambda, the best factor of it, and perhaps at that of SURE."""
+    """Measures a prior at the automatic lambda, at the best multiple of it, and optionally at that of SURE."""
     def measured(factor):
         return reported(case, "--prior", prior, "--lambda", f"auto:{factor:g}")[1]
     row = measured(1)
@@ -102,7 +102,8 @@ def measure(case, with_bart, sure=False):
 
 
 class BartProblem:
-    """|F s x / sqrt(N) - d / scale|^2 / 2 + WEIGHT |W x|_1, W BART's wavelet transform, for the image x that pics writes."""
+    """|F s x / sqrt(N) - d / scale|^2 / 2 + WEIGHT |W x|_1, for the image x that pics writes. W is BART's wavelet
+    transform."""
 
     def __init__(self, case, maps, scale):
         self.case, self.maps, self.scale, self.root = case, maps, scale, np.sqrt(case.truth.size)
@@ -124,7 +125,7 @@ class BartProblem:
 
 
 def time_to(series, objective):
-    """Seconds of the first run that reaches it; None if none does."""
+    """Seconds of the first run that reaches the objective, or None."""
     return next((row["seconds"] for row in series if row["objective"] <= objective), None)
 
 
@@ -163,7 +164,7 @@ def measure_times(case, with_bart):
 
 
 def cases_of(options):
-    """As image_study's: (name, kind, SNR, tools needed, with BART, function)."""
+    """As in image_study.py: (name, kind, SNR, needed tools, with BART, function)."""
     quick, head, peer = options.quick, scans.template(options.brain) if options.brain else scans.head, not options.ours
     n, m, snrs = (64, 16, (15,)) if quick else (192, 64, (15, 60, 5))
     radial = {spokes: simulated(head, (n, n, 1), scans.radial(n, spokes), 8, 1, centre=min(24, 2 * round(spokes / np.pi)))
@@ -264,7 +265,7 @@ def main():
     parser = image_study.options_of(__doc__)
     parser.add_argument("--resume", action="store_true", help="keep the cases that the record has")
     parser.add_argument("--ours", action="store_true", help="without BART")
-    parser.add_argument("--sure", action="store_true", help="with --lambda sure, too, and the cases of a bottle")
+    parser.add_argument("--sure", action="store_true", help="also with --lambda sure, and with the cases of a bottle")
     return image_study.run_study(parser, make_record, show)
 
 

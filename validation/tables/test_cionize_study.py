@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The study of cionize on a made-up record: what is right, where the GPU becomes faster, and what is drawn. Also its
-measurements, with made-up programs."""
+"""The study of cionize on a made-up record: which choices are right, where the GPU becomes faster, and the plots.
+Also its measurements, with made-up programs."""
 import contextlib
 import io
 import json
@@ -170,7 +170,7 @@ def test_measuring(folder):
         except SystemExit as ended:
             assert ended.code == 77 and said.getvalue().startswith("SKIP: ")
         else:
-            raise AssertionError("--device cuda without a GPU is no skip")
+            raise AssertionError("--device cuda without a GPU was not skipped")
 
 
 def main():

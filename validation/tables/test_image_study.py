@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The figures of image_study.py on images and samples whose answers are known.
+"""The figures of image_study.py on images and samples with known results.
 
     test_image_study.py MRI_RECON"""
 import math

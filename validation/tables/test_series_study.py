@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The figures of series_study.py on problems whose answers are known.
+"""The figures of series_study.py on problems with known results.
 
     test_series_study.py MRI_RECON"""
 import math
@@ -47,7 +47,8 @@ def test_bars():
 
 
 def test_objects():
-    """What stays still is the same in all frames, to the ringing of what changes; samples and noise differ."""
+    """Parts that do not change are the same in all frames, up to ringing of the parts that do. Samples and noise
+    differ."""
     still = series(scans.still)
     assert np.ptp(still.truth, 0).max() <= 1e-5 * still.truth.max() and not still.changing.any()
     assert len(np.unique(still.k.round(3).reshape(-1, 3), axis=0)) >= FRAMES * SPOKES * (2 * N - 1)
@@ -56,7 +57,7 @@ def test_objects():
         share = scan.changing[0].sum() / scan.region[0].sum()
         assert 0.02 < share < 0.4, (make.__name__, share)
         assert np.abs(scan.truth[0] - still.truth[0]).max() <= 1e-5 * still.truth.max() or make is scans.beating
-    beats = series(scans.beating).truth  # half of the frames later it is in the same state
+    beats = series(scans.beating).truth  # half of the frames later, it is in the same state
     assert np.abs(beats[:FRAMES // 2] - beats[FRAMES // 2:]).max() <= 1e-5 * beats.max()
     # The noise of 8 x 3 x 240 complex samples has this standard deviation to about 1 %.
     noise = still.noisy(20) - still.data
@@ -67,7 +68,7 @@ def test_objects():
 
 
 def test_figures():
-    """One scale fits all frames, and the voxels that change count by themselves."""
+    """One scale fits all frames. The voxels that change also have a separate error."""
     scan = series(scans.perfused)
     case = study.SeriesCase(scan, scan.data)
     exact = case.figures(3j * scan.truth)
@@ -82,7 +83,7 @@ def test_figures():
 
 
 def test_frames():
-    """BART's files have the samples of each frame, and mri_recon's file has as many frames."""
+    """BART's files have the samples of each frame, and mri_recon's file has the same number of frames."""
     scan = series(scans.beating)
     case = study.SeriesCase(scan, scan.data)
     assert case.image("--prior", "spectrum", "--iterations", 2).shape == scan.truth.shape

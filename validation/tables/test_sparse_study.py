@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The figures of sparse_study.py on problems whose answers are known.
+"""The figures of sparse_study.py on problems with known results.
 
     test_sparse_study.py MRI_RECON"""
 import math
@@ -45,7 +45,8 @@ def test_time_to():
 
 
 def test_objective():
-    """In units of mri_recon it is |F s x - d|^2 / 2 + our_weight |W x|_1, for random images, data and scales."""
+    """In mri_recon's units the objective is |F s x - d|^2 / 2 + our_weight |W x|_1, for random images, data and
+    scales."""
     if not shutil.which("bart"):
         print("    SKIP: no bart here")
         return
@@ -55,7 +56,7 @@ def test_objective():
     case = Case(scan, scan.noisy(10))
     problem = study.BartProblem(case, scan.maps, float(rng.uniform(5, 500)))
     image = rng.standard_normal((1, n, n)) + 1j * rng.standard_normal((1, n, n))
-    # F by its own definition, in double precision.
+    # F by its definition, in double precision.
     z, y, x = (np.exp(-2j * np.pi * np.outer(case.k[:, a].astype(float), scans.positions(m))) for a, m in ((2, 1), (1, n), (0, n)))
     model = np.array([np.einsum("sy,sx,yx->s", y, x, (image * s)[0]) * z[:, 0] for s in scan.maps])
     write_cfl("o", image.transpose(2, 1, 0))

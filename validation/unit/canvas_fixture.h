@@ -1,4 +1,4 @@
-/* Shared by the tests of canvases and figures: a folder of their own, and the amount of ink in a region. */
+/* Shared by the tests of canvases and figures: a temporary folder, and the amount of ink in a region. */
 #ifndef VOXFIELD_CANVAS_FIXTURE_H
 #define VOXFIELD_CANVAS_FIXTURE_H
 

@@ -1,5 +1,6 @@
-/* Problems for the solvers of convex problems, with known matrices: dense operators that are applied on the host,
- * penalties lambda |T x|_1 that record their maps, and the conditions of a minimum, recomputed on the host. */
+/* Convex problems with known matrices, for the tests of the solvers: dense operators that are applied on the host,
+ * penalties lambda |T x|_1 that record the calls of their proximal maps, and the conditions of a minimum, recomputed
+ * on the host. */
 #ifndef CONVEX_FIXTURE_H
 #define CONVEX_FIXTURE_H
 
@@ -9,7 +10,7 @@ enum { MOST_TERMS = 4, ELEMENT_TYPES = 4 };
 enum { FORWARD, ADJOINT, NORMAL, METHODS };
 static const vf_dtype element_types[ELEMENT_TYPES] = {VF_F32, VF_F64, VF_C64, VF_C128};
 
-/* A matrix, [rows][columns]. The call number `broken` of a method, from 1, gives a NaN. */
+/* A matrix, [rows][columns]. Call number `broken` of a method, counted from 1, returns a NaN. */
 typedef struct matrix {
     vf_dtype type;
     int64_t rows, columns;
@@ -17,7 +18,8 @@ typedef struct matrix {
     int calls[METHODS], broken[METHODS];
 } matrix;
 
-/* lambda |T x|_1, and the last v, z and step of its map. Map number `fails`, from 1, is an error. */
+/* lambda |T x|_1, and v, z and step of the last call of its proximal map. Call number `fails`, counted from 1, is an
+ * error. */
 typedef struct term {
     vf_dtype type;
     int64_t count;
@@ -286,7 +288,7 @@ static inline void close_trial(trial *s)
 typedef vf_status convex_solver(const vf_convex_problem *problem, vf_queue *queue, const vf_convex_options *options,
                                 void *x, vf_convex_result *result);
 
-/* Solves from s->x if it is warm, between guards. The bounds of the eigenvalues need not be among the options. */
+/* Solves, between guards; a warm start begins at s->x. The options need not contain the bounds of the eigenvalues. */
 static inline vf_status try_to_solve(trial *s, convex_solver *solver, vf_convex_options options)
 {
     guarded b = upload_elements(s->queue, s->type, s->n, s->b),
@@ -334,8 +336,9 @@ static inline double objective(const trial *s, const double complex *x, double p
     return sum;
 }
 
-/* What the last maps prove of x: gap = |T x - z| and gradient = |A x - b + T^H y|, with y = (v - z) / step a subgradient
- * at z. `slopes` is a bound of |y|, `size` is |T x|, and `forces` a bound of the |T_i^H y_i| together. */
+/* What the last calls of the maps prove about x: gap = |T x - z| and gradient = |A x - b + T^H y|, where y = (v - z)
+ * / step is a subgradient at z. `slopes` is a bound of |y|, `size` is |T x|, and `forces` is a bound of the sum of
+ * the |T_i^H y_i|. */
 typedef struct proof {
     double gap, gradient, slopes, size, forces;
 } proof;
@@ -379,7 +382,7 @@ static inline proof prove(const trial *s)
 static const struct {
     const char *name;
     convex_solver *solve;
-    bool any; /* any number of penalties and transforms */
+    bool any; /* supports any number of penalties, and transforms */
 } solvers[] = {{"ADMM", vf_admm, true}, {"primal-dual method", vf_primal_dual, true}, {"FISTA", vf_fista, false}};
 enum { ADMM, PRIMAL_DUAL, FISTA, SOLVERS, MOST_ITERATIONS = 200000, BIG = 40, LAST = 40 };
 
@@ -404,8 +407,8 @@ static inline trial *diagonal_trial(vf_dtype type, int64_t n, int kind, double l
     return s;
 }
 
-/* A of rank n / 2 plus `least`, T into a smaller and a larger space, and the identity. b = A x for a random x, so that
- * the problem is bounded where A is 0. */
+/* A has rank n / 2, plus `least` times the identity. There are three penalties: T maps into a smaller space, into a
+ * larger one, or is the identity. b = A x for a random x, so the problem is bounded below where A is 0. */
 static inline trial *dense_trial(vf_dtype type, double least)
 {
     const int64_t n = 4 + (int64_t)(uniform() * 12);
@@ -435,7 +438,7 @@ static inline bool note(void *user, int iteration, double residual)
     return iteration == h->stop;
 }
 
-/* ADMM with two inner steps. */
+/* With two inner steps of ADMM. */
 static inline int applications(int solver, bool warm, int iterations)
 {
     enum { INNER = 2, REFRESH = 32 };

@@ -1,4 +1,4 @@
-/* What the tests of the corrections of a trajectory share: scans in memory, files, and random numbers by a seed. */
+/* Shared by the tests of trajectory corrections: scans in memory, files, and random numbers from a seed. */
 #ifndef CORRECT_FIXTURE_H
 #define CORRECT_FIXTURE_H
 
@@ -61,7 +61,7 @@ static inline void *room(int64_t count, size_t size)
     return p;
 }
 
-/* A curved trajectory with sample times that restart. */
+/* A curved trajectory whose sample times restart. */
 static inline void curve(float *k, float *seconds, int dimensions)
 {
     for (int i = 0; i < READOUTS; i++) {
@@ -124,7 +124,7 @@ static inline void make_radial(bool with_time)
     }
 }
 
-/* The second readout becomes two, of CUT samples and the rest. */
+/* Splits the second readout into two: CUT samples, and the rest. */
 static inline void cut_readout(void)
 {
     for (int m = LENGTH + CUT; m < 2 * LENGTH; m++)

@@ -50,16 +50,22 @@ static inline double *compute(const vf_grid *g, const cloud *c, const vf_ewald_o
 {
     const int64_t points = vf_box_points(box);
     double *out = malloc((size_t)points * sizeof *out);
-    void *values = malloc((size_t)points * sizeof *out);
+    vf_array values = {0}, host = {0};
     vf_queue *queue = NULL;
-    assert_true(out && values);
+    assert_non_null(out);
     vf_ewald *plan = make_plan(g, c, o);
-    memset(values, 0xff, (size_t)points * sizeof *out);
     need(vf_queue_create(device, &queue));
-    need(vf_ewald_execute(plan, queue, box, values));
+    need(vf_array_create(device, VF_SPACE_DEVICE, o->precision, points, &values));
+    need(vf_array_create(device, VF_SPACE_PINNED, o->precision, points, &host));
+    memset(host.data, 0xff, (size_t)points * vf_dtype_bytes(o->precision));
+    need(vf_array_copy(queue, &values, &host, points));
+    need(vf_ewald_execute(plan, queue, box, values.data));
+    need(vf_array_copy(queue, &host, &values, points));
+    need(vf_queue_sync(queue));
     for (int64_t i = 0; i < points; i++)
-        out[i] = o->precision == VF_F64 ? ((double *)values)[i] : (double)((float *)values)[i];
-    free(values);
+        out[i] = o->precision == VF_F64 ? ((double *)host.data)[i] : (double)((float *)host.data)[i];
+    vf_array_free(&values);
+    vf_array_free(&host);
     vf_queue_destroy(queue);
     vf_ewald_destroy(plan);
     return out;

@@ -28,7 +28,7 @@ typedef struct fake_job {
 
 typedef struct fake_queue {
     pthread_t thread;
-    fake_job *first, *last; /* a running job is still the first */
+    fake_job *first, *last; /* a running job stays first in the queue */
     bool ends;
     vf_device *device;
 } fake_queue;

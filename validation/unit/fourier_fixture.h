@@ -4,12 +4,11 @@
  * The error bound, from the arithmetic. u is the unit roundoff (2^-24 or 2^-53), S = sum |c| over the terms.
  *   phase    rounded to the precision once it is within 1/2 turn: 2^-2 u turns = 1.6 u in angle. On a GPU in single
  *            precision the phase of a grid is a whole number of 2^-32 turns: three steps of at most half the grid,
- *            each off by 2^-33, for up to 512 points along an axis 2^-23.4 turns together, 10 u. For points anywhere
- *            it is a sum of ten terms within 3/2 turns, rounded to 2^-24 turns at most: 2^-22.4 turns together, 19
- *            u. For voxels in groups (fourier_sum_groups.cu), it is within 8 turns after each of four sums, 2^-22
- *            turns each, 100 u; distances from the group's centre are rounded to 2^-24 of what makes 8 turns, 25 u;
- *            and the phase there is off by 2^-24, 7 u. Hardware trigonometry truncates a product of all, 2^-20
- *            turns, 100 u.
+ *            each off by 2^-33, for up to 512 points along an axis 2^-23.4 turns together, 10 u. For arbitrary points
+ *            it is a sum of ten terms within 3/2 turns, rounded to 2^-24 turns at most: 2^-22.4 turns together, 19 u.
+ *            For voxels in groups (fourier_sum_groups.cu), it is within 8 turns after each of four sums, 2^-22 turns
+ *            each, 100 u; distances from the group's centre are rounded to 2^-24 of what makes 8 turns, 25 u; and the
+ *            phase there is off by 2^-24, 7 u. Hardware trigonometry truncates a product of all, 2^-20 turns, 100 u.
  *   trig     cosine and sine within 2.5 u each (fourier_sum_simd_ops.h; CUDA C++ Programming Guide: sincospif 2 ulp
  *            at most), 3.6 u as a complex number. Hardware: 2^-21.2 each (same guide, __sinf, __cosf), 10 u
  *            together.

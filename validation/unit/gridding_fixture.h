@@ -102,7 +102,7 @@ static inline void direct_sum(const problem *p, double complex *y, double comple
         free(e[a]);
 }
 
-/* ---- what is tested ---- */
+/* ---- the code under test ---- */
 
 static inline vf_nufft *make_plan(const problem *p, const vf_nufft_options *options, int batch)
 {

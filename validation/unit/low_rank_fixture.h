@@ -1,18 +1,20 @@
-/* What the tests of the singular value thresholds share: how the library computes them (between guards), what is right,
- * and how far from it a result may be.
+/* Shared by the tests of the singular value thresholds: the library's result (between guards), the true result, and
+ * the allowed distance.
  *
- * The bound, in the Frobenius norm, for a block of L x k, k the shorter side; for "ref", the frames. U = 2^-53, S its
- * norm, t the threshold.
- *   Gram matrix   L terms: (L + 2) U S^2. Eigenproblem: some 10 sweeps of k rotations of an element, 6 U each: its
- *                 values and vectors are exact for a matrix that is 60 k U S^2 away.
+ * The bound, in the Frobenius norm, for a block of L x k. k is the shorter side or, for "ref", the number of frames.
+ * U = 2^-53, S is the block's norm, t the threshold.
+ *   Gram matrix   L terms: (L + 2) U S^2. Eigenproblem: about 10 sweeps rotate an element k times each, with 6 U per
+ *                 rotation. So its values and vectors are exact for a matrix at the distance 60 k U S^2.
  *                 Together D = (L + 60 k + 100) U S^2.
- *   M f(G)        for f = max(0, 1 - t / sqrt(lambda)) changes by D / (2 t) at most: between the eigenvectors i and j
- *                 the factor is s_i |f_i - f_j| / |s_i^2 - s_j^2| <= 1 / (2 t), in all three cases of s_i, s_j and t.
- *                 And by sqrt(k D) at most: what is lost or kept wrongly has s^2 <= D.
- *   the product   vectors that are not orthonormal, 60 k U each, and sums of k terms, twice: (130 k + 10) sqrt(k) U S.
+ *   M f(G)        with f = max(0, 1 - t / sqrt(lambda)), it changes by at most D / (2 t). Between the eigenvectors i
+ *                 and j the factor is s_i |f_i - f_j| / |s_i^2 - s_j^2| <= 1 / (2 t), in all three cases of s_i, s_j
+ *                 and t. It also changes by at most sqrt(k D), because singular values that are wrongly dropped or
+ *                 kept have s^2 <= D.
+ *   the product   vectors that are not exactly orthonormal, 60 k U each, and sums of k terms, twice: (130 k + 10)
+ *                 sqrt(k) U S.
  *   rounding      u |Z|, u = 2^-24 or U.
- * The sum of the singular values is off by sum_i min(sqrt(D), D / s_i), and rounding, k U of it. Second-order terms,
- * and what the decomposition is off itself, 100 k U S: 1 % and twice the product's. */
+ * The sum of the singular values has an error of sum_i min(sqrt(D), D / s_i), and a relative rounding error of k U.
+ * Second-order terms, and the error of the reference decomposition, 100 k U S: 1 %, and twice the product's error. */
 #ifndef LOW_RANK_FIXTURE_H
 #define LOW_RANK_FIXTURE_H
 
@@ -131,7 +133,7 @@ static inline double complex *threshold(const problem *p, const char *variant, d
     return z;
 }
 
-/* The variants of this device that this machine can run; NULL ends them. */
+/* The variants of this device that this machine can run, followed by NULL. */
 static inline const char *variant_name(int index)
 {
     static const char *const names[] = {"simd", "baseline", "avx2", "avx512", "ref", NULL};
@@ -140,9 +142,9 @@ static inline const char *variant_name(int index)
     return names[index];
 }
 
-/* ---- what is right ---- */
+/* ---- the true result ---- */
 
-/* The voxels of one block, by the header's definition; their number. */
+/* Lists the voxels of one block, by the header's definition; returns their number. */
 static inline int64_t list_block(const problem *p, int64_t block, int64_t *list)
 {
     int64_t count = 0;
@@ -161,13 +163,13 @@ static inline int64_t list_block(const problem *p, int64_t block, int64_t *list)
     return count;
 }
 
-/* One block as a matrix, its decomposition, and where its elements belong. */
+/* One block as a matrix, its decomposition, and the positions of its elements. */
 typedef struct matrix {
     int64_t count, rows, columns; /* count: voxels; columns <= rows */
     double k;                     /* of the bounds */
     bool turned;
     int64_t *list;
-    double complex *us, *v, *right; /* right: thresholded, set by check */
+    double complex *us, *v, *right; /* true result: thresholded, set by check */
     double *s, norm, sum;           /* Frobenius, nuclear */
 } matrix;
 
@@ -217,7 +219,7 @@ static inline double complex thresholded(const matrix *m, double t, int64_t row,
     return sum;
 }
 
-/* D and the other bounds of this file's head. */
+/* D and the other bounds; see the head of the file. */
 static inline double gram_error(const matrix *m)
 {
     return ((double)m->rows + 60 * m->k + 100) * 0x1p-53 * m->norm * m->norm;
@@ -240,7 +242,7 @@ static inline int64_t blocks_of(const problem *p)
     return blocks;
 }
 
-/* What a variant made of a series. */
+/* The result of a variant for a series. */
 typedef struct outcome {
     const char *variant;
     double complex *z;
@@ -265,7 +267,7 @@ static inline void check_block(const problem *p, matrix *m, double t, outcome *o
     o->allowed += lost + 230 * m->k * m->k * 0x1p-53 * m->norm;
 }
 
-/* Each block, by one decomposition for all variants. */
+/* Checks each block. One decomposition serves all variants. */
 static inline void check(const problem *p, double t, const double complex *x, int count, outcome *o)
 {
     double right = 0;

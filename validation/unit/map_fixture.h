@@ -42,7 +42,7 @@ static inline map_info describe(vf_grid grid, vf_dtype type)
                       .program = "cionize (Voxfield) 0.1.0",
                       .command = "cionize m\xc3\xb6lecule.pqr -o map.dx --tab\there",
                       .created = "2026-01-02T03:04:05Z",
-                      .method = "direct:cpu, single precision",
+                      .method = "exact:cpu, single precision",
                       .input = "m\xc3\xb6lecule.pqr",
                       .unit_constant = 560.459343,
                       .temperature = 298.15,

@@ -60,7 +60,7 @@ static inline void make_plan(const subject *s, vf_encode_by by, int extent, cons
     need(vf_encoding_create(device, matrix, &samples, &options, out));
 }
 
-/* F^H W F for samples off the grid, by a Q that a direct sum makes. */
+/* F^H W F for samples off the grid, by a Q from a direct sum. */
 static inline void make_normal_matrix(subject *s, vf_encode_by by, const double *weights)
 {
     const vf_normal_task task = {.matrix = {s->matrix[0], s->matrix[1], s->matrix[2]},
@@ -226,7 +226,7 @@ static inline void fill_spectrum(subject *s)
         if (which < VF_PRIOR_INVERSE_DATA_IMAGINARY)
             odd[which] = which == VF_PRIOR_WEIGHTS ? 0 : uniform();
         const double b = odd[which < VF_PRIOR_INVERSE_DATA_IMAGINARY ? which : which - 2];
-        for (int64_t i = 0; i < n; i++) { /* even in k, except for an odd part that is the same in both of a pair */
+        for (int64_t i = 0; i < n; i++) { /* even in k, except for an odd part that is equal in both of a pair */
             const double x = (double)(i % s->matrix[0] - s->matrix[0] / 2),
                          y = (double)(i / s->matrix[0] % s->matrix[1] - s->matrix[1] / 2),
                          z = (double)(i / s->matrix[0] / s->matrix[1] - s->matrix[2] / 2);

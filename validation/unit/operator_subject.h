@@ -30,7 +30,7 @@ typedef struct subject {
     vf_wavelet *wavelet;
     vf_encoding *encoding, *other;
     vf_prior prior;
-    double normal_error; /* error of its normal, relative to ||A||^2, besides rounding */
+    double normal_error; /* error of its normal, relative to ||A||^2, in addition to rounding */
 } subject;
 
 static inline double roundoff(vf_dtype precision)

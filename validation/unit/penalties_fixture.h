@@ -1,18 +1,20 @@
-/* What the tests of penalties share: penalties on random grids, what they make of numbers (between guards), and how far
- * off that may be.
+/* Shared by the tests of penalties: penalties on random grids, their results (between guards), and the allowed
+ * errors.
  *
- * Bounds. u is the unit roundoff of the precision, U = 2^-53, |.| the l2 norm of all numbers of a vector.
- *   wavelet    wavelet_fixture.h: at most 12 passes of 8 taps, to the coefficients and back, and 8 u for threshold and
- *              rounding: 2 x 12 x 9 sqrt(8) u + 8 u < 620 u of |v|.
- *   tv, tgv, temporal   the factor of a group is computed in double precision: less than that.
- *   llr, nuclear   low_rank.h: c U s^2 / (2 t) for a threshold t, c the longer side of a block plus 100 times the
- *              shorter one, s <= |v|; and rounding.
- * So a map is off by at most E(v) = 620 u |v| + c U |v|^2 / (2 t), the second only for low ranks.
- *   values     g is the sum of at most m magnitudes (coefficients, differences, singular values) of numbers that are
- *              off by 620 u |v| together, so it is off by weight sqrt(m) 620 u |v|; m is at most the numbers of v. For
- *              low ranks (test_low_rank.c) a singular value is off by at most sqrt(D), D = (L + 60 k + 100) U |v|^2 <
- *              c U |v|^2. So the error is at most V(v) = weight sqrt(m) (620 u + sqrt(c U)) |v|, the second only for
- *              low ranks. weight sqrt(m) is also the Lipschitz constant of g. */
+ * The bounds. u is the unit roundoff of the precision, U = 2^-53, |.| is the l2 norm of all numbers of a vector.
+ *   wavelet    see wavelet_fixture.h: at most 12 passes of 8 taps in each direction, and 8 u for threshold and
+ *              rounding: 2 x 12 x 9 sqrt(8) u + 8 u < 620 u, relative to |v|.
+ *   tv, tgv, temporal   less than that, because the factor of a group is computed in double precision.
+ *   llr, nuclear   see low_rank.h: c U s^2 / (2 t) for a threshold t, and rounding. c is the longer side of a block
+ *              plus 100 times the shorter one, and s <= |v|.
+ * So the error of a proximal map is at most E(v) = 620 u |v| + c U |v|^2 / (2 t). Only low-rank penalties have the
+ * second term.
+ *   values     g is the sum of at most m magnitudes (coefficients, differences, singular values) of numbers with a
+ *              total error of 620 u |v|. So the error of g is at most weight sqrt(m) 620 u |v|, where m is at most the
+ *              number of elements of v. For low-rank penalties (test_low_rank.c) the error of a singular value is at
+ *              most sqrt(D), D = (L + 60 k + 100) U |v|^2 < c U |v|^2. So the error is at most V(v) = weight sqrt(m)
+ *              (620 u + sqrt(c U)) |v|; only low-rank penalties have the second term. weight sqrt(m) is also the
+ *              Lipschitz constant of g. */
 #ifndef PENALTIES_FIXTURE_H
 #define PENALTIES_FIXTURE_H
 
@@ -87,7 +89,7 @@ static inline subject make(const vf_penalties_options *o)
         vf_penalties_set(s.p, i, s.lambda[i], s.rho[i]);
         const int terms = terms_of(o, o->kind[i], s.dimensions);
         for (int t = 0; t < terms && next < TERMS; t++, next++) {
-            const bool tgv = o->kind[i] == VF_PENALTY_TGV; /* 2 sum |E w|; ADMM ties it ten times as much */
+            const bool tgv = o->kind[i] == VF_PENALTY_TGV; /* 2 sum |E w|; in ADMM its weight is ten times as large */
             s.prior[next] = i;
             s.share[next] = tgv ? 1 + t : 1.0 / terms;
             s.tie[next] = tgv ? 1 + 9 * t : 1.0 / terms;
@@ -100,7 +102,7 @@ static inline subject make(const vf_penalties_options *o)
     return s;
 }
 
-/* Kinds in turn, alone and in pairs; grids of one to three dimensions, most of them odd. */
+/* Uses the kinds in turn, alone and in pairs. Grids have one to three dimensions, and most lengths are odd. */
 static inline vf_penalties_options random_options(int i)
 {
     static const int64_t grids[][3] = {{1, 1, 37}, {9, 1, 1}, {21, 13, 1}, {5, 1, 18}, {7, 11, 10}, {2, 2, 3}};
@@ -135,7 +137,7 @@ static inline double complex *random_numbers(int64_t count)
 {
     double complex *v = room(count, sizeof *v);
     for (int64_t n = 0; n < count; n++)
-        v[n] = rounded(VF_F32, random_complex()); /* which both precisions hold */
+        v[n] = rounded(VF_F32, random_complex()); /* exact in both precisions */
     return v;
 }
 
@@ -155,7 +157,7 @@ static inline double distance(int64_t count, const double complex *x, const doub
     return sqrt(sum);
 }
 
-/* ---- what the penalties make of numbers, between guards ---- */
+/* ---- results of the penalties, between guards ---- */
 
 static inline void map(const subject *s, int term, double step, const double complex *v, double complex *z)
 {
@@ -223,7 +225,7 @@ static inline void add_normal(const subject *s, int term, const double complex *
     free(got);
 }
 
-/* The same by forward and adjoint must agree; here only values of T^H T by quadratic forms are used. */
+/* Forward and adjoint must give the same; here only quadratic forms of T^H T are used. */
 static inline double transformed_power(const subject *s, int term, const double complex *x)
 {
     const int64_t count = codomain(s, term);
@@ -276,7 +278,7 @@ static inline void at_most(const subject *s, int term, const char *what, double 
         fail_msg("%s is %g, allowed %g, term %d of %s", what, is, allowed, term, text_of(s));
 }
 
-/* The sum over the terms of a prior, of T x; x has all unknowns. */
+/* The sum of the terms of a prior for T x. x has all unknowns. */
 static inline double value_of_image(const subject *s, int prior, const double complex *x)
 {
     double values[VF_MOST_PENALTIES] = {0};
@@ -289,7 +291,7 @@ static inline double value_of_image(const subject *s, int prior, const double co
     return vf_penalties_value(s->p, prior, values);
 }
 
-/* lambda sum sqrt(sum_a |D_a x|^2), by the definition; axes 0 to 2, or 3 alone. */
+/* lambda sum sqrt(sum_a |D_a x|^2), by the definition: over the axes 0 to 2, or only axis 3. */
 static inline double variation(const subject *s, const double complex *x, bool of_frames)
 {
     const int64_t *n = s->o.counts;
@@ -307,7 +309,7 @@ static inline double variation(const subject *s, const double complex *x, bool o
 }
 
 /* The matrix E w at a point, by the definition of differences.h: element (k, l) is (B_l w_k + B_k w_l) / 2; w_k is the
- * component of the k-th axis in use. Adds what its norm weighs. */
+ * component of the k-th axis in use. Returns its norm. */
 static inline double bending(const subject *s, const double complex *w, int64_t i)
 {
     const int64_t *n = s->o.counts, at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1] % n[2]};
@@ -332,7 +334,7 @@ static inline double bending(const subject *s, const double complex *w, int64_t 
     return sqrt(square);
 }
 
-/* lambda's factor of tgv for x and a field w, [x, w] in v: sum |D x - w| + 2 sum |E w|. */
+/* The value of tgv for lambda = 1, for x and a field w, stored as [x, w] in v: sum |D x - w| + 2 sum |E w|. */
 static inline double generalised_variation(const subject *s, const double complex *v)
 {
     const int64_t *n = s->o.counts;

@@ -1,4 +1,4 @@
-/* device_fixture.h, and a queue of the device. */
+/* Adds a queue of the device to device_fixture.h. */
 #ifndef QUEUE_FIXTURE_H
 #define QUEUE_FIXTURE_H
 

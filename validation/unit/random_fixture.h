@@ -1,4 +1,4 @@
-/* Random numbers of tests, by a seed that they print. */
+/* Random numbers for tests, from a seed that the test prints. */
 #ifndef RANDOM_FIXTURE_H
 #define RANDOM_FIXTURE_H
 

@@ -18,7 +18,7 @@ static inline void assert_refused(vf_context *context, vf_status status, const c
     const char *message = vf_context_message(context);
     assert_int_equal(status, VF_ERR_ARGUMENT);
     if (strncmp(message, what, strlen(what)) != 0 || !strstr(message, why))
-        fail_msg("\"%s\" is not about %s: %s", message, what, why);
+        fail_msg("\"%s\" does not begin with \"%s\" or lacks \"%s\"", message, what, why);
     vf_context_clear_error(context);
 }
 

@@ -83,7 +83,7 @@ static inline void expect_refusal(const char *group, k_units units, vf_status ex
 static inline void expect_said(const char *words)
 {
     if (!strstr(said, words))
-        fail_msg("'%s' is not in what was said: '%s'", words, said);
+        fail_msg("'%s' is not in the messages: '%s'", words, said);
 }
 
 #endif

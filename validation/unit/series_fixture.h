@@ -1,4 +1,4 @@
-/* What the tests of regrouped scans share: random numbers by a seed, and memory. */
+/* Shared by the tests of regrouped scans: random numbers from a seed, and memory. */
 #ifndef SERIES_FIXTURE_H
 #define SERIES_FIXTURE_H
 

@@ -1,5 +1,5 @@
-/* A singular value decomposition for tests, by another way than any code under test: one-sided Jacobi rotations of the
- * matrix itself (Hestenes; Golub and Van Loan, Matrix Computations, 4th ed., 8.6). */
+/* A singular value decomposition for tests. Its method differs from all code under test: one-sided Jacobi rotations
+ * of the matrix itself (Hestenes; Golub and Van Loan, Matrix Computations, 4th ed., 8.6). */
 #ifndef SVD_FIXTURE_H
 #define SVD_FIXTURE_H
 
@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdint.h>
 
-/* a[rows][columns] becomes U diag(s), columns orthogonal, and v[columns][columns] unitary: what was a is (U diag(s))
- * v^H. s[columns] is not sorted. */
+/* Replaces a[rows][columns] by U diag(s), whose columns are orthogonal, and sets v[columns][columns], which is
+ * unitary: the original a is (U diag(s)) v^H. s[columns] is not sorted. */
 static inline void svd(int64_t rows, int64_t columns, double complex *a, double *s, double complex *v)
 {
     for (int64_t i = 0; i < columns * columns; i++)

@@ -1,4 +1,5 @@
 /* Elements of atoms in files of ions if the molecule's own file has none: derived from the atoms' names. */
+#include "ions/atom_element.h"
 #include "ions/ions.h"
 #include "map_fixture.h"
 
@@ -77,8 +78,24 @@ static void elements(void **state)
         expect_element(doubtful[i].name, doubtful[i].residue, "", doubtful[i].element, false);
 }
 
+/* Numbers of the periodic table's corners, its gaps (La to Lu, Ac to Lr), and of what is no element. */
+static void numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *symbol;
+        int number;
+    } cases[] = {{"H", 1},   {"D", 1},    {"He", 2},   {"C", 6},   {"N", 7},   {"O", 8},   {"Na", 11}, {"S", 16},
+                 {"CL", 17}, {"Ar", 18},  {"K", 19},   {"Ca", 20}, {"FE", 26}, {"zn", 30}, {"Br", 35}, {"Rb", 37},
+                 {"I", 53},  {"Xe", 54},  {"Cs", 55},  {"La", 57}, {"Lu", 71}, {"Hf", 72}, {"Au", 79}, {"Rn", 86},
+                 {"U", 92},  {"Lr", 103}, {"Og", 118}, {"X", 0},   {"", 0},    {"Q", 0},   {"Na ", 0}, {"Ax", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (atomic_number(cases[i].symbol) != cases[i].number)
+            fail_msg("%s: %d, not %d", cases[i].symbol, atomic_number(cases[i].symbol), cases[i].number);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(elements)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(elements), cmocka_unit_test(numbers)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -242,8 +242,8 @@ static maps map_of_frame(problem *p, int64_t frame, const potential_plan *plan)
 
 /* The accumulators alone: with the same values of each frame, mean and deviation in long double. In double, each
  * frame adds an error of 3 u: for the mean, of the largest value; for the sum of squares, relative and times kappa
- * (average.h). For its root, the deviation, that is at most n 3 u / 2 sqrt(mean^2 + deviation^2). Then the result is
- * rounded to the map's type. */
+ * (average.h). For its root, the deviation, the error is at most n 3 u / 2 sqrt(mean^2 + deviation^2). Then the
+ * result is rounded to the map's type. */
 static void check_against_frames(vf_dtype precision, map_order order)
 {
     problem *p = random_problem(precision);
@@ -359,7 +359,7 @@ static void test_bits(void **state)
     assert_int_equal(vf_context_set_devices(ctx, devices), VF_OK);
 }
 
-/* ---- what is refused ---- */
+/* ---- invalid input ---- */
 
 static void assert_fails(problem *p, const frame_selection *f, int64_t fail_at, vf_status status, const char *why)
 {
@@ -400,7 +400,7 @@ static void test_errors(void **state)
         s->size = size;
         reopen(p);
         assert_fails(p, &all, -1, VF_ERR_INPUT, says);
-        const frame_selection before = {.first = 0, .step = 1, .count = 6}; /* which it must not change */
+        const frame_selection before = {.first = 0, .step = 1, .count = 6}; /* must stay unchanged */
         const potential_plan plan = make_plan(p, MAP_X_FASTEST);
         maps m = average(p, &before, &plan);
         free_maps(&m);

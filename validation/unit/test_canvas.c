@@ -167,7 +167,7 @@ static void test_text_stays_within_its_bounds(void **state)
 }
 
 /* The ink of each size as FreeType renders the font (Pillow, the sum of the glyphs' masks). The 16 levels of
- * coverage keep it: their rounding is unbiased, so over some 3000 edge pixels the difference stays far below half a
+ * coverage keep it: their rounding is unbiased, so over about 3000 edge pixels the difference stays far below half a
  * percent.
  */
 static void test_glyphs_have_the_fonts_ink(void **state)

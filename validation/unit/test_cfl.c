@@ -74,7 +74,7 @@ static void expect_refusal(const char *name, vf_status expected, const char *wor
     vf_context_clear_error(ctx);
 }
 
-/* ---- what is good ---- */
+/* ---- valid files ---- */
 
 static void test_round_trip(void **state)
 {
@@ -157,7 +157,7 @@ static void test_headers_that_are_read(void **state)
     expect_refusal(data_name, VF_ERR_INPUT, "dimension 0");
 }
 
-/* ---- what is not ---- */
+/* ---- invalid files ---- */
 
 static void test_hostile_headers(void **state)
 {

@@ -1,13 +1,13 @@
-/* The inverse of coupled circulant matrices: A applied to it gives the vector back, with A by vf_circulant_apply and
- * differences of images. Fresh random numbers.
+/* The inverse of coupled circulant matrices: multiplying its result by A gives the original vector. The test computes
+ * A by vf_circulant_apply and differences of images. Fresh random numbers.
  *
  * usage: test_circulant_chain DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
  *
  * The bound. Eigenvalues c are in [1/4, 4], the coupling is at most R = 3, so |A| <= 16 and |A^-1| <= 4. u is the unit
- * roundoff, L = log2 N. A transform of N numbers is off by at most 10 (L + 1) u of their norm (test_fft_vector.c);
- * a sweep multiplies by numbers of at most 1 and adds, with 4 u for each step, and errors of earlier images decay. So z
- * is off by (20 (L + 1) + 8 F) u |z| for F images, and A z by 16 times that; applying A adds (20 (L + 1) + 16) 16 u |z|.
- * |z| <= 4 |r|. */
+ * roundoff, L = log2 N. A transform of N numbers has an error of at most 10 (L + 1) u times their norm
+ * (test_fft_vector.c). A sweep multiplies by numbers of at most 1 and adds, with 4 u for each step, and errors of
+ * earlier images decay. So z has an error of (20 (L + 1) + 8 F) u |z| for F images, and A z 16 times that. Applying A
+ * adds (20 (L + 1) + 16) 16 u |z|. |z| <= 4 |r|. */
 #include <complex.h>
 #include <math.h>
 
@@ -129,7 +129,7 @@ static const int64_t sizes[][3] = {{1, 1, 1}, {2, 1, 1}, {1, 3, 1}, {8, 7, 1}, {
 static const int image_counts[] = {1, 2, 3, 8, 17};
 enum { SIZES = sizeof sizes / sizeof *sizes, COUNTS = sizeof image_counts / sizeof *image_counts };
 
-/* A z = r for any number of images, and with no coupling; <A^-1 x, y> = <x, A^-1 y>, <x, A^-1 x> > 0; the same bits
+/* A z = r for any number of images, also without coupling; <A^-1 x, y> = <x, A^-1 y>, <x, A^-1 x> > 0; the same bits
  * again. */
 static void test_inverse(void **state)
 {

@@ -98,7 +98,7 @@ static void check_by_definition(const box *b, const float complex *images, const
             assert_near(cabs(dot), expected, 1e-5);
             checked++;
         }
-    assert_true(checked > total / 4); /* otherwise the images test nothing */
+    assert_true(checked > total / 4); /* otherwise the test is meaningless */
 }
 
 /* Smooth maps over a random object with a hole and noise: rank one within a box, up to some per cent. */
@@ -199,7 +199,7 @@ static void test_nothing_to_see(void **state)
     free(images);
 }
 
-/* ---- maps that are known ---- */
+/* ---- against known maps ---- */
 
 enum { SIDE = 48, RING = 8 };
 
@@ -253,10 +253,10 @@ static double largest_spread(const double at[3])
 
 /* Eight coils around an object, with noise of 3 % of a voxel's signal. The angle between the estimated map and the
  * true one has two parts. (1) Without noise: if the true maps in the box lie within an angle d of that at its
- * centre, the dominant eigenvector lies within 2 d of it. (One further away would have an angle of more than d from
- * all of them, and less of the sum of squares than the centre's.) d is measured over the corners of the box. (2)
- * Noise of standard deviation s in each coil and K voxels of signal a: the first-order perturbation has components
- * of standard deviation s / (a sqrt K) in each of the coils - 1 other directions. Four times the root of their sum
+ * centre, the dominant eigenvector lies within 2 d of it. (A vector further away would have an angle of more than d
+ * to all of them, and a smaller sum of squares than the centre's.) d is measured over the corners of the box. (2)
+ * Noise of standard deviation s in each coil and K voxels of signal a: the first-order perturbation has components of
+ * standard deviation s / (a sqrt K) in each of the coils - 1 other directions. Four times the root of their sum
  * exceeds the worst of 40,000 voxels. At the object's rim, half of a box is signal. */
 static void test_known_maps(void **state)
 {

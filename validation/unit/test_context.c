@@ -143,7 +143,7 @@ static void test_signals(void **state)
     (void)state;
     const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (int i = 0; i < 3; i++)
-        signal(numbers[i], SIG_DFL); /* whatever the parent process set */
+        signal(numbers[i], SIG_DFL); /* regardless of the parent process's settings */
     for (int i = 0; i < 3; i++) {
         vf_context *own;
         assert_int_equal(vf_context_create(&own), VF_OK);
@@ -207,7 +207,7 @@ static void test_device_names(void **state)
         vf_context_clear_error(ctx);
         assert_int_equal(vf_context_set_devices(ctx, bad[i]), VF_ERR_ARGUMENT);
         assert_non_null(strstr(vf_context_message(ctx), bad[i]));
-        assert_int_equal(vf_context_device_count(ctx), 1); /* as they were */
+        assert_int_equal(vf_context_device_count(ctx), 1); /* unchanged */
         assert_string_equal(vf_device_spec(vf_context_device(ctx, 0)), "cpu");
     }
     vf_context_clear_error(ctx);

@@ -1,10 +1,11 @@
-/* The solvers of convex problems with penalties: closed forms, proofs that a point is a minimum, the reported figures,
- * options that must not change the solution, warm starts, errors, and bits.
+/* The solvers of convex problems with penalties: closed forms, proofs that a point is a minimum, the reported
+ * numbers, options that must not change the solution, warm starts, and identical bits.
  *
  * usage: test_convex DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
  *
- * How far from the solution x* may x be? The last maps give z and a subgradient y at z (`prove`); let R = |A x - b + T^H
- * y| and G = |T x - z|. With y* of the solution, A (x - x*) + T^H (y - y*) = r, |r| = R. Its product with x - x* is
+ * How far from the solution x* may x be? The last calls of the maps give z and a subgradient y at z (`prove`). Let R
+ * = |A x - b + T^H y| and G = |T x - z|, and let y* be the subgradient of the solution. Then A (x - x*) + T^H (y -
+ * y*) = r, with |r| = R. Its product with x - x* is
  *     <x - x*, A (x - x*)> + Re <y - y*, z - z*> = Re <r, x - x*> + Re <y - y*, z - T x>,
  * and <y - y*, z - z*> >= 0 for convex functions. |y| <= s = sqrt(sum_i lambda_i^2 count_i) for penalties lambda_i |.|_1,
  * so if all eigenvalues of A are m > 0 or more, m |x - x*|^2 <= R |x - x*| + 2 s G:
@@ -12,12 +13,13 @@
  * Without m: for any w, convexity gives f(x) - f(w) <= Re <A x - b, x - w> + g(T x) - g(T w), and g(T x) - g(T w) <= s G
  * + g(z) - g(T w) <= s G + Re <y, z - T w> <= 2 s G + Re <T^H y, x - w>:
  *     f(x) - f(w) <= R |x - w| + 2 s G                                                                           (2)
- * R and G are recomputed from x and the last maps, so neither bound trusts the solver.
+ * The test recomputes R and G from x and the last calls of the maps, so neither bound depends on what the solver
+ * reports.
  *
- * Rounding of the reported residuals: vf_admm adds up A x over at most 32 iterations of 3 steps. Each step rounds p, q,
- * x and A x: 4 u, of vectors that are at most 2 (|A| |x| + |b|), as measured. Forces are a sum of up to 4 terms, each
- * rounded a few times: less than 64 u. Together `slack`: 768 u (|A| |x| + |b| + forces), of the dual residual. That of
- * T x - z is rounded once in each of T x, z and the difference, a few u. */
+ * Rounding of the reported residuals: vf_admm updates A x in at most 32 iterations of 3 steps. Each step rounds p, q,
+ * x and A x: 4 u, relative to vectors of at most 2 (|A| |x| + |b|), as measured. Forces are a sum of up to 4 terms,
+ * each rounded a few times: less than 64 u. Together `slack`: 768 u (|A| |x| + |b| + forces), for the dual residual.
+ * The residual T x - z has one rounding in each of T x, z and the difference, a few u. */
 #include "convex_fixture.h"
 
 static bool is_fine(vf_dtype type)
@@ -30,7 +32,7 @@ static double slack(const trial *s, const proof *p)
     return 768 * s->u * (s->largest * size_of(s->n, s->x) + size_of(s->n, s->b) + p->forces);
 }
 
-/* (1), with m = least. */
+/* Bound (1), with m = least. */
 static double distance_allowed(const trial *s, double least)
 {
     const proof p = prove(s);
@@ -45,8 +47,9 @@ static void check_converged(const trial *s, int solver)
                  r->iterations, r->primal, r->dual);
 }
 
-/* The terms of the objective as reported, and that the residuals are below the tolerance if the solver says so. The
- * first term has |A x| |x|, the others lambda |T x|_1 with T x rounded to u |T x|, |.|_1 <= sqrt(count) |.|. */
+/* Checks the reported terms of the objective, and that the residuals are below the tolerance if the solver reports
+ * convergence. Errors are relative to |A x| |x| for the first term, and to lambda |T x|_1 for the others, where T x
+ * is rounded to u |T x| and |.|_1 <= sqrt(count) |.|. */
 static void check_report(const trial *s, int solver, double tolerance)
 {
     const vf_convex_result *r = &s->result;
@@ -68,7 +71,7 @@ static void check_report(const trial *s, int solver, double tolerance)
 
 /* ---- closed forms ---- */
 
-/* A = diag(d), T stacks of diagonals t: x = soft(b, sum lambda |t|) / d. */
+/* A = diag(d), and T is a stack of diagonals t: x = soft(b, sum lambda |t|) / d. */
 static void closed_form(const trial *s, double complex *x)
 {
     for (int64_t j = 0; j < s->n; j++) {
@@ -113,7 +116,7 @@ static void test_closed_forms(void **state)
 
 /* ---- dense problems ---- */
 
-/* (2), with the rounding of f on the host. */
+/* Bound (2), plus the rounding of f on the host. */
 static void not_lower(const trial *s, const double complex *w, const char *what)
 {
     double part[1 + MOST_TERMS];
@@ -153,9 +156,9 @@ static void test_minimum(void **state)
     }
 }
 
-/* ---- what is reported ---- */
+/* ---- the report ---- */
 
-/* Runs of 1, 2, 3 ... iterations: each residual, recomputed; and that a tolerance ends the solver exactly at the first
+/* Runs of 1, 2, 3, ... iterations. Recomputes each residual. A tolerance must end the solver exactly at the first
  * iteration whose residuals are not larger. */
 static void test_residuals(void **state)
 {
@@ -169,7 +172,7 @@ static void test_residuals(void **state)
         int best = 1;
         solve(s, solvers[solver].solve,
               (vf_convex_options){.iterations = LAST, .inner = 2, .tell = note, .user = &all});
-        const int last = all.count; /* FISTA may arrive at a fixed point */
+        const int last = all.count; /* FISTA may reach a fixed point */
         assert_true(last == LAST || solver == FISTA);
         for (int k = 1; k <= last; k++) {
             solve(s, solvers[solver].solve, (vf_convex_options){.iterations = k, .inner = 2});
@@ -196,7 +199,7 @@ static void test_residuals(void **state)
     }
 }
 
-/* ---- options that change the way, not the solution ---- */
+/* ---- options that change the iterations, not the solution ---- */
 
 static void test_settings(void **state)
 {
@@ -235,15 +238,16 @@ static void test_settings(void **state)
     }
 }
 
-/* A of condition 1000, and the exact inverse of A + weight: every x of vf_admm is exact after one step, and one
- * step is what it takes if the number is left to it; without the inverse it takes more, at most ten. */
+/* A has the condition number 1000, and the preconditioner is the exact inverse of A + weight. So every x of vf_admm
+ * is exact after one step, and vf_admm takes one step if it may choose the number. Without the inverse it takes more,
+ * at most ten. */
 static void test_preconditioner(void **state)
 {
     (void)state;
     for (int i = 0; i < ELEMENT_TYPES; i++) {
         const vf_dtype type = element_types[i];
         matrix a = zero_matrix(type, BIG, BIG), inverse = zero_matrix(type, BIG, BIG);
-        const double weight = 20 * (1 + uniform()); /* near the root of 1000: few iterations with exact x */
+        const double weight = 20 * (1 + uniform()); /* near the root of 1000: few iterations if x is exact */
         for (int j = 0; j < BIG; j++) {
             a.a[j * BIG + j] = pow(1000, j / (BIG - 1.0));
             inverse.a[j * BIG + j] = 1 / (creal(a.a[j * BIG + j]) + weight);
@@ -279,8 +283,9 @@ static void test_preconditioner(void **state)
 
 /* ---- warm starts ---- */
 
-/* FISTA keeps nothing but x: with a = x the residual L |x - P x|, P the step from x, is at most L |P a - P x| <= L |a -
- * x|, the one before, because P does not expand. So it ends after one iteration (2: rounding). */
+/* FISTA has no state except x. Let P be a step, and let the first run have gone from a to x = P a. Then the residual
+ * L |x - P x| = L |P a - P x| is at most L |a - x|, the previous residual, because P is not expansive. So FISTA ends
+ * after one iteration. The tolerance is doubled for rounding. */
 static void test_warm_fista(void **state)
 {
     (void)state;
@@ -300,10 +305,11 @@ static void test_warm_fista(void **state)
     }
 }
 
-/* The others start with multipliers of 0. Those of the solution are 0 without penalties (lambda = 0): then they end after
- * one iteration. vf_admm has r = b - A x, |r| <= t |b|. Its steps move x by at most d = |r| / m with m = 0.3, the least
- * eigenvalue of A; so A x by |A| d, and T x - z is 0.6 T d at most. With |A| <= 10 |T|^2 <= 1e4 here, that is less than
- * 1e4 t of either side. With penalties they leave x and come back to it. */
+/* The other solvers start with multipliers of 0. Without penalties (lambda = 0), those of the solution are 0, too, so
+ * the solvers end after one iteration. vf_admm has r = b - A x, |r| <= t |b|. Its steps move x by at most d = |r| / m
+ * with m = 0.3, the least eigenvalue of A. So A x moves by at most |A| d, and T x - z is at most 0.6 |T| d. With |A|
+ * <= 10 |T|^2 <= 1e4 here, that is less than 1e4 t of either side. With penalties they move away from x and return to
+ * it. */
 static void test_warm(void **state)
 {
     (void)state;
@@ -342,7 +348,7 @@ static void test_warm(void **state)
     }
 }
 
-/* Differences, with a strong penalty: T x = 0 at the solution, the constant c with c <1, A 1> = <1, b>. */
+/* Differences, with a strong penalty: T x = 0 at the solution, which is the constant c with c <1, A 1> = <1, b>. */
 static void test_flat_solution(void **state)
 {
     (void)state;
@@ -375,7 +381,7 @@ static void test_flat_solution(void **state)
 
 /* ---- bits ---- */
 
-/* Vectors of several blocks, T a stack of weights. */
+/* Vectors of several blocks; T is a stack of weights. */
 static void test_bits(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* How the solvers of convex problems end and what they reject: no iterations, stops, NaN, b = 0, cancellation, options
- * and spaces that do not fit.
+/* How the solvers of convex problems end, and what they reject: no iterations, stops, NaN, b = 0, cancellation,
+ * invalid options, and spaces that do not match.
  *
  * usage: test_convex_errors DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device) */
 #include "convex_fixture.h"
@@ -14,7 +14,7 @@ static void test_ends(void **state)
         trial *s = diagonal_trial(element_types[i % ELEMENT_TYPES], BIG, 0, 0.5);
         double complex *kept = room(BIG, sizeof *kept);
         convex_solver *method = solvers[solver].solve;
-        /* No iterations: x is 0, or kept. */
+        /* No iterations: x becomes 0, or stays the same. */
         for (int warm = 0; warm < 2; warm++) {
             memcpy(s->x, s->b, BIG * sizeof *kept);
             memcpy(kept, s->x, BIG * sizeof *kept);
@@ -31,12 +31,12 @@ static void test_ends(void **state)
         history h = {.stop = 3};
         solve(s, method, (vf_convex_options){.iterations = 20, .tell = note, .user = &h});
         assert_true(s->result.end == VF_SOLVER_STOPPED && s->result.iterations == 3 && h.count == 3);
-        /* A map that fails: its own error. */
+        /* If a map fails, the solver returns its error. */
         s->term[0].fails = s->term[0].maps + 2;
         assert_int_equal(try_to_solve(s, method, (vf_convex_options){.iterations = 20}), VF_ERR_UNSUPPORTED);
         assert_non_null(strstr(vf_context_message(ctx), "this map fails"));
         vf_context_clear_error(ctx);
-        /* b with a NaN; b = 0, also from another x. */
+        /* b with a NaN; b = 0, also with a different initial x. */
         s->b[BIG / 3] = NAN;
         const vf_convex_options long_run = {.iterations = 20, .warm = true};
         guarded b = upload_elements(s->queue, s->type, BIG, s->b), x = upload_elements(s->queue, s->type, BIG, kept);
@@ -56,7 +56,7 @@ static void test_ends(void **state)
     }
 }
 
-/* One NaN from one call of an operator ends the solver at once: 8 calls are at most 4 iterations. */
+/* A NaN from any call of an operator ends the solver at once. 8 calls are at most 4 iterations. */
 static void test_nan(void **state)
 {
     (void)state;
@@ -72,7 +72,7 @@ static void test_nan(void **state)
         of[which]->broken[method] = 2 + (int)(uniform() * 6);
         solve(s, solvers[solver].solve, options);
         if (of[which]->calls[method] < of[which]->broken[method])
-            assert_true(solver != ADMM && s->result.end != VF_SOLVER_OVERFLOW); /* has no use for it */
+            assert_true(solver != ADMM && s->result.end != VF_SOLVER_OVERFLOW); /* does not use it */
         else if (s->result.end != VF_SOLVER_OVERFLOW || s->result.iterations > 8)
             fail_msg("%s, NaN %d: end %d after %d iterations", solvers[solver].name, which, (int)s->result.end,
                      s->result.iterations);
@@ -80,7 +80,7 @@ static void test_nan(void **state)
         free(unit.a);
         close_trial(s);
     }
-    /* Also in the product that FISTA needs for the objective alone. */
+    /* The same for the product that FISTA needs only for the objective. */
     trial *s = diagonal_trial(VF_F32, BIG, 0, 0.5);
     s->a.broken[FORWARD] = 3;
     solve(s, vf_fista, (vf_convex_options){.iterations = 2});

@@ -19,8 +19,8 @@ static double complex soft(double complex v, double threshold)
     return cabs(v) <= threshold ? 0 : v * (1 - threshold / cabs(v));
 }
 
-/* The primal-dual method with T = 1, tau = 1 / L and sigma = L / 2, on the host. Rounding: each of 60 steps less than 64
- * u, of vectors that are at most as large as b, since all eigenvalues of A are 1 or more. */
+/* The primal-dual method with T = 1, tau = 1 / L and sigma = L / 2, on the host. Rounding: less than 64 u for each of
+ * 60 steps, relative to vectors at most as large as b, since all eigenvalues of A are at least 1. */
 static void test_primal_dual_steps(void **state)
 {
     (void)state;
@@ -41,8 +41,9 @@ static void test_primal_dual_steps(void **state)
     }
 }
 
-/* FISTA with restarts on the host, and the bound of its residual. A product of the restart that is 0 to rounding may
- * have either sign: there the comparison ends. Rounding: as above, times up to 3 for the momentum. */
+/* FISTA with restarts on the host, and the bound of its residual. If the product that decides on a restart is 0 up to
+ * rounding, it may have either sign, so the comparison ends there. Rounding: as above, times up to 3 for the
+ * momentum. */
 static void test_fista_steps(void **state)
 {
     (void)state;
@@ -79,8 +80,9 @@ static void test_fista_steps(void **state)
     assert_true(restarts > 0);
 }
 
-/* 400 steps of conjugate gradients for a condition of 100 leave 2 (9 / 11)^400 of the error of x: nothing; so that one
- * step with the exact inverse gives the same. Three iterations; CG stops gaining at a few times 100 u. */
+/* With a condition number of 100, 400 steps of conjugate gradients reduce the error of x to 2 (9 / 11)^400,
+ * practically 0. So one step with the exact inverse must give the same. Three iterations. Rounding limits conjugate
+ * gradients to a few times 100 u. */
 static void test_inner_steps(void **state)
 {
     (void)state;

@@ -72,7 +72,7 @@ static void check_fill(vf_dtype type, int64_t n, int64_t y_at)
     snprintf(what, sizeof what, "fill of type %d, %lld elements, at %lld", (int)type, (long long)n, (long long)y_at);
     memory y = make_memory(y_at + n * (int64_t)size + GUARD);
     assert_int_equal(vf_fill(queue, type, n, value, at(&y, y_at)), VF_OK);
-    value[0] = value[1] = 0; /* may go */
+    value[0] = value[1] = 0; /* the caller's value may change now */
     for (int64_t i = 0; i < n; i++)
         memcpy(y.host + y_at + i * (int64_t)size, kept, size);
     check_memory(&y, what);

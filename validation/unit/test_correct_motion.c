@@ -1,4 +1,4 @@
-/* The correction of motion, on scans of points that move; and the table that it reads. */
+/* The correction of motion, on scans of moving points; and the table that it reads. */
 #include "correct_fixture.h"
 
 enum { POINTS = 4 };
@@ -20,7 +20,7 @@ static points make_points(void)
     return p;
 }
 
-/* Turns v about one axis: the next axis moves towards the one after it. */
+/* Rotates v about an axis, from the next axis towards the one after it. */
 static void turn(double v[3], int axis, double degrees)
 {
     const double c = cos(degrees * M_PI / 180), s = sin(degrees * M_PI / 180);
@@ -44,9 +44,9 @@ static double complex signal(const points *p, int coil, const float *k, const do
     return sum;
 }
 
-/* After the correction, the data are those of the points at rest, at the new k. k is rounded by ROUNDING of up to 8 x
- * 1.5 x 2 cycles (fields of view differ by up to 2), which turns values at 0.3 fields of view; the data are rounded
- * twice, and the factor once. */
+/* After the correction, the data are those of the points at rest, at the new k. Rounding moves k by ROUNDING times up
+ * to 8 x 1.5 x 2 cycles (fields of view differ by a factor of up to 2). That turns the phase of points at up to 0.3
+ * fields of view. The data are rounded twice, and the factor once. */
 static void check_motion(int dimensions, bool cut)
 {
     enum { MOST_ROWS = 2 * (READOUTS + 1) };

@@ -1,4 +1,5 @@
-/* The corrections of a trajectory but for motion: readouts, the gradients' response, measured trajectories, delays. */
+/* The corrections of a trajectory, except motion: readouts, the gradients' response, measured trajectories,
+ * delays. */
 #include "correct_fixture.h"
 
 #include "scan/girf_file.h"
@@ -51,7 +52,7 @@ static double complex leaking(int to, int from, double hertz)
     return to == from ? 1 : to == 0 && from == 1 ? 0.1 : 0;
 }
 
-/* From -50 kHz, or 0, to 50 kHz: Nyquist's frequency of 10 us. */
+/* From -50 kHz, or 0, to 50 kHz, the Nyquist frequency of samples 10 us apart. */
 static void write_response(response f, bool crossed, bool one_sided)
 {
     vf_h5 *file;
@@ -74,8 +75,9 @@ static void write_response(response f, bool crossed, bool one_sided)
     settings.girf = path;
 }
 
-/* Sums of LENGTH steps: k is up to 6, rounded once to single; transforms round in double. Interpolation of a phase over
- * 25 Hz is off by (2 pi 25 3e-5)^2 / 8 = 3e-6 of the steps, which are up to 2. */
+/* Sums of LENGTH steps. k is at most 6 and is rounded to single precision once; the transforms are in double
+ * precision. Interpolating a phase over 25 Hz has an error of (2 pi 25 3e-5)^2 / 8 = 3e-6 of the steps, which are at
+ * most 2. */
 static void test_girf(void **state)
 {
     (void)state;
@@ -97,7 +99,7 @@ static void test_girf(void **state)
     }
     make_scan(3, 1);
     float *k = copy_k();
-    cut_readout(); /* of two lengths */
+    cut_readout(); /* readouts of two lengths */
     write_response(late, true, false);
     correct();
     assert_int_equal(raw.trajectory->readouts, READOUTS + 1);
@@ -193,10 +195,10 @@ static void test_measured(void **state)
     free(k);
 }
 
-/* ---- delays that are given ---- */
+/* ---- given delays ---- */
 
-/* Each sample moves by the delay times the step: half a cycle times the direction. Steps come from the ends of a
- * spoke, k is rounded once. */
+/* Each sample moves by the delay times the step, which is half a cycle along the direction. The steps follow from the
+ * ends of a spoke, and k is rounded once. */
 static void test_given_delays(void **state)
 {
     (void)state;

@@ -11,13 +11,13 @@
  *   r^2         dx^2 + (dy^2 + dz^2): 3 roundings of positive terms, <= 3 u. The inverse root sees half of that, the
  *               square all of it.
  *   1/sqrt      relative error E u: 5.2 for the vector code (coulomb_sum_simd_ops.h), 2.2 for a GPU in single precision
- *               (PTX ISA: 2^-22.9), 5 where it is made from its neighbours (coulomb_sum_tiles.cuh: 2.5, and roundings
- *               of e, half of whose error counts, and of the last two products), 1 for a GPU in double (CUDA C++
+ *               (PTX ISA: 2^-22.9), 5 where it follows from its neighbours (coulomb_sum_tiles.cuh: 2.5; the rounding
+ *               of e, half of which counts; and that of the last two products), 1 for a GPU in double (CUDA C++
  *               Programming Guide, rsqrt: 1 ulp = 2 u). The largest, 5.2, is used for all.
  *   charge      rounded once, multiplied once: 2 u.
- *   sum         a term passes through at most as many additions as a chunk has atoms (256, 512, or what fits constant
- *               memory), plus one a chunk where chunks are added in the same precision (const variants): n u S1. The
- *               result: u |V|.
+ *   sum         a term passes through at most as many additions as a chunk has atoms (256, 512, or the capacity of
+ *               constant memory), plus one per chunk where chunks are added in the same precision (const variants): n
+ *               u S1. The result: u |V|.
  * Together  (n + 3 + 5.2 + 2 + 2 + 1) u S1 + 2 |P| u S2 + 2^-50 S1, the last for the reference's own error.
  * Second-order terms: 1 %.
  */

@@ -70,9 +70,9 @@ static double loss(const slab_cut *cut, int devices, const double *speed)
     return last * together / (double)cut->layers - 1;
 }
 
-/* When no slab is left, a device has at most two slabs of its own to do, which by then are of the thinnest. So it
- * finishes at most two of them later than the mean, layers / devices. (With slabs of one thickness the loss is ten
- * times that.) */
+/* When no slab is left, a device still has at most two slabs to process, which by then have the minimum thickness. So
+ * it finishes at most two such slabs later than the mean, layers / devices. (With slabs of equal thickness the loss
+ * would be ten times that.) */
 static void test_devices_are_done_together(void **state)
 {
     (void)state;

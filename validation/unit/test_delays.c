@@ -1,4 +1,4 @@
-/* The estimation of gradient delays, on analytic signals of objects that no grid represents. */
+/* The estimation of gradient delays, on analytic signals of objects that are not on a grid. */
 #include <complex.h>
 #include <math.h>
 #include <setjmp.h>
@@ -29,7 +29,7 @@ static double between(double least, double most)
     return least + (most - least) * uniform();
 }
 
-/* A made scan: `oversample` samples per cycle of the field of view. */
+/* A simulated scan with `oversample` samples per cycle of the field of view. */
 typedef struct made {
     int dimensions, coils;
     int64_t spokes, length;
@@ -47,7 +47,7 @@ static void make_delays(made *m, double most, double oversample)
             m->s[a][b] = m->s[b][a] = oversample * (a == b ? between(-most, most) : between(-0.2, 0.2) * most);
 }
 
-/* Golden angles in 2D, golden means in 3D, with a random beginning. */
+/* Golden angles in 2D, golden means in 3D, with a random start. */
 static void direct(const made *m, int64_t spoke, double begin, double n[3])
 {
     const double turn = begin + 0.6823278038280193 * (double)spoke, z = begin + 0.4655712318767680 * (double)spoke;
@@ -114,9 +114,9 @@ static vf_spokes spokes_of(const made *m)
     return (vf_spokes){m->spokes, m->length, m->start, m->step, m->coils, (const float *)m->data};
 }
 
-/* S within its own errors. 6 standard errors: exceeded once in 10^9 normal numbers. The model adds lambda's bias: 1e-4
- * of the signal, which changes by 2 pi x 0.3 of itself over a cycle in an object of radius 0.3, so 5e-5 cycles; allowed
- * are 20 times as many. */
+/* Checks that S is correct within 6 times its stated standard errors, which a normal number exceeds once in 10^9.
+ * lambda adds a bias of 1e-4 of the signal. In an object of radius 0.3 the signal changes by 2 pi x 0.3 of itself per
+ * cycle, so the bias is 5e-5 cycles; 20 times that is allowed. */
 static void check_found(const made *m, const vf_delays *d, double oversample)
 {
     const double bias = 1e-3 * oversample;
@@ -167,8 +167,8 @@ static void test_3d(void **state)
     }
 }
 
-/* Errors are those that are stated: over REPEATS scans of 3 elements, the mean square of error / stated error is 1,
- * with a deviation of sqrt(2 / 36) = 0.24 (more if the elements depend on each other). Noise of 5 % keeps lambda's bias
+/* The stated errors are correct: over REPEATS scans of 3 elements, the mean square of error / stated error is 1, with
+ * a standard deviation of sqrt(2 / 36) = 0.24 (more if the elements are correlated). Noise of 5 % keeps lambda's bias
  * below the errors. */
 static void test_errors(void **state)
 {
@@ -189,7 +189,8 @@ static void test_errors(void **state)
         fail_msg("errors are %g of those stated", sqrt(sum / (3 * REPEATS)));
 }
 
-/* Several images with the same delays: three times the samples, and errors smaller by the root of 3 or so. */
+/* Several images with the same delays: three times as many samples, so errors are smaller by a factor of about
+ * sqrt(3). */
 static void test_images(void **state)
 {
     (void)state;
@@ -212,7 +213,7 @@ static void test_images(void **state)
         destroy(&m[i]);
 }
 
-/* Without delays, the estimate is 0 within its errors, or none is found: it never harms. */
+/* Without delays, the estimate is 0 within its errors, or there is none. So it never does harm. */
 static void test_no_delays(void **state)
 {
     (void)state;
@@ -238,7 +239,7 @@ static void check_none(const made *m)
             assert_true(d.s[a][b] == 0);
 }
 
-/* Noise alone, silence, too few spokes, and parallel spokes determine nothing. */
+/* There is no estimate from noise alone, zeros, too few spokes, or parallel spokes. */
 static void test_undetermined(void **state)
 {
     (void)state;
@@ -264,7 +265,7 @@ static void test_undetermined(void **state)
     destroy(&m);
 }
 
-/* More coils than are used; the strongest decide. The bits do not depend on the threads. */
+/* More coils than the estimate uses: it takes the strongest. The bits do not depend on the number of threads. */
 static void test_coils_and_threads(void **state)
 {
     (void)state;

@@ -21,7 +21,7 @@ static const double start = VF_CUDA_START_SECONDS, use = VF_CUDA_USE_SECONDS;
 typedef struct fake {
     int there, broken; /* number of devices; the one that cannot start; -1: none */
     int sleep;         /* microseconds for each */
-    atomic_bool *gate; /* none starts to sleep until it is open; NULL: open */
+    atomic_bool *gate; /* no device starts to sleep until it is open; NULL: open */
     atomic_int counted, begun;
     int order[DEVICES]; /* plain memory: the thread sanitizer detects races on it */
 } fake;
@@ -83,7 +83,7 @@ static void test_begun_twice(void **state)
     vf_warm_up_begin(&w, &starter, all, 2);
     vf_warm_up_begin(&w, &second, all, DEVICES);
     vf_warm_up_join(&w);
-    vf_warm_up_begin(&w, &second, all, DEVICES); /* nor after its end */
+    vf_warm_up_begin(&w, &second, all, DEVICES); /* ignored after the end, too */
     vf_warm_up_join(&w);
     assert_int_equal(vf_warm_up_get(&w).started, 2);
     assert_true(f.counted == 1 && f.begun == 2 && other.counted == 0);
@@ -109,8 +109,8 @@ static void test_ended_at_once(void **state)
     }
 }
 
-/* Devices that have not begun to start do not delay the end: here the first is ready when no device is wanted any
- * more.
+/* Devices that have not begun to start do not delay the end. Here, the first becomes ready when no device is needed
+ * any more.
  */
 static void test_end_stops(void **state)
 {
@@ -196,7 +196,7 @@ static void test_left(void **state)
         {{0}, VF_CUDA_START_SECONDS},
         {{.begun = true}, VF_CUDA_START_SECONDS},
         {{.begun = true, .seconds = 0.75 * VF_CUDA_START_SECONDS}, 0.25 * VF_CUDA_START_SECONDS},
-        {{.begun = true, .seconds = 3 * VF_CUDA_START_SECONDS}, 2 * VF_CUDA_START_SECONDS}, /* this much too late */
+        {{.begun = true, .seconds = 3 * VF_CUDA_START_SECONDS}, 2 * VF_CUDA_START_SECONDS}, /* too late by this much */
         {{.begun = true, .ended = true, .seconds = 5}, 0},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) /* one subtraction's rounding */

@@ -1,16 +1,16 @@
 /* Gradients and their adjoints, group soft thresholds and norms: against the definitions in double precision, and by
- * what they must satisfy without them, on fresh random numbers.
+ * properties that need no reference, on fresh random numbers.
  *
  * usage: test_differences DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
  *
- * Bounds. u is the unit roundoff, 2^-24 or 2^-53; inputs are exact in the precision.
+ * The bounds. u is the unit roundoff, 2^-24 or 2^-53; inputs are exact in the precision.
  *   Gradients: a value is a sum of at most 8 inputs with factors 1 or 1/2, which are exact: at most 8 additions,
  *   |error| <= 8 u (sum of |terms|) <= 8 u 8, for |parts| <= 1. 1 % for second-order terms.
  *   Thresholds: r and the factor are in double precision, U = 2^-53. The sum over G groups has a relative error of
- *   (G + 3) U, r half of that and 1 U more, threshold / r (G / 2 + 4) U; so the factor 1 - threshold / r is off by
- *   (G / 2 + 5) U absolute where threshold <= r, and so is its change where r crosses the threshold. With the product
- *   and the reference's own error, |error| <= (G + 12) U |v| + u |z|.
- *   Norms: each r is off by (G / 2 + 3) U, and the sum of n by n U more: (n + G + 6) U sum. */
+ *   (G + 3) U, r half of that plus 1 U, and threshold / r (G / 2 + 4) U. So the factor 1 - threshold / r has an
+ *   absolute error of (G / 2 + 5) U where threshold <= r, and also where the error moves r across the threshold. With
+ *   the product and the reference's own error, |error| <= (G + 12) U |v| + u |z|.
+ *   Norms: each r has a relative error of (G / 2 + 3) U, and the sum of n adds n U: (n + G + 6) U sum. */
 #include <math.h>
 
 #include "differences_backend.h"
@@ -36,7 +36,7 @@ static double roundoff(vf_dtype type)
     return type == VF_C128 ? 0x1p-53 : 0x1p-24;
 }
 
-/* `count` random complex numbers, parts in [-1, 1], which both precisions hold. */
+/* `count` random complex numbers, parts in [-1, 1], exact in both precisions. */
 static double *random_numbers(int64_t count)
 {
     double *v = room(2 * count, sizeof *v);
@@ -49,7 +49,7 @@ static double *random_numbers(int64_t count)
 
 /* ---- the device's side ---- */
 
-/* Complex numbers in the device's memory, GUARD parts of a pattern before and behind them. */
+/* Complex numbers in the device's memory, with GUARD parts of a pattern before and after them. */
 typedef struct guarded {
     vf_array all, host;
     int64_t parts;
@@ -179,7 +179,8 @@ static void inner(int64_t n, const double *x, const double *y, double result[2])
     }
 }
 
-/* <A x, y> = <x, A^H y>: each of the 2 (n + m) products is of parts <= 1, with the error above; sums of doubles. */
+/* <A x, y> = <x, A^H y>: each of the 2 (n + m) products has factors of at most 1 with the error above; the sums are
+ * in double precision. */
 static void test_adjoint(void **state)
 {
     (void)state;
@@ -227,7 +228,7 @@ static void test_by_hand(void **state)
     }
 }
 
-/* The bits do not depend on threads, and a NaN reaches a voxel and its neighbours only. */
+/* The bits do not depend on the number of threads. A NaN affects only its voxel and the neighbours. */
 static void test_threads_and_nan(void **state)
 {
     (void)state;
@@ -351,9 +352,9 @@ static double objective(int groups, const double *w, double threshold, const dou
     return threshold * sqrt(squares) + apart / 2;
 }
 
-/* z minimises what the header says. The objective is strongly convex: at the distance d (in the weighted norm) from
- * the minimum it is larger by d^2 / 2 at least, and it is some 1e-14 off here. So nothing random around z, and neither
- * v nor 0, may be lower than z plus half of that. */
+/* z minimises the objective in the header. It is strongly convex: at the distance d (in the weighted norm) from the
+ * minimum it is larger by at least d^2 / 2. Its rounding error is about 1e-14 here. So at random points around z, at
+ * v and at 0, it must exceed the value at z by at least half of d^2 / 2. */
 static void test_minimises(void **state)
 {
     (void)state;
@@ -381,8 +382,8 @@ static void test_minimises(void **state)
     }
 }
 
-/* z = 0 up to the threshold and at r = 0; NaN stays at its point; large and small numbers of single precision keep
- * their size, for r is in double precision. */
+/* z = 0 up to the threshold and at r = 0. A NaN affects only its point. Large and small numbers of single precision
+ * keep their size, because r is in double precision. */
 static void test_special_values(void **state)
 {
     (void)state;

@@ -7,7 +7,7 @@
 
 #include "read_png.h"
 
-/* The same view of every pixel: how bright. */
+/* The brightness of a pixel. */
 static int brightness(const png_picture *p, int x, int y)
 {
     const vf_color c = png_picture_at(p, x, y);
@@ -65,7 +65,7 @@ static void every_orientation(void **state)
     (void)state;
     enum { N = 24 };
     static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-    /* by the patient's axis across the slices: the signs (LPS) of the corner at the top right; 0: either */
+    /* by the patient's axis across the slices: the signs (LPS) of the corner at the top right; 0: any */
     static const double corner[3][3] = {{0, 1, 1}, {1, 0, 1}, {1, -1, 0}};
     for (int o = 0; o < 6; o++)
         for (int signs = 0; signs < 8; signs++) {
@@ -268,7 +268,7 @@ static void aspect(void **state)
     recon_image_free(&image);
 }
 
-/* White is the window's end, at any scale of the numbers, and half of it has half of the lightness. */
+/* White is the window's upper end, at any scale of the numbers. Half of that value has half of the lightness. */
 static void scale_of_the_numbers(void **state)
 {
     (void)state;
@@ -290,7 +290,7 @@ static void scale_of_the_numbers(void **state)
     }
 }
 
-/* Odd shapes, an all-zero image, long texts, missing texts: a picture of moderate size results. */
+/* Odd shapes, an all-zero image, long texts and missing texts give a picture of moderate size. */
 static void odd_images(void **state)
 {
     (void)state;

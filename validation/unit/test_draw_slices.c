@@ -48,7 +48,7 @@ static int setup(void **state)
                          .program = "cionize (Voxfield) test",
                          .command = "cionize --picture map.png",
                          .created = "2024-01-02T03:04:05Z",
-                         .method = "direct:ref",
+                         .method = "exact:ref",
                          .input = "some/where/molecule.pqr",
                          .dielectric = 1,
                          .molecule = &f->mol};
@@ -364,7 +364,7 @@ static void test_outline_is_that_of_the_union(void **state)
     f->x[1] = 1;
     f->z[2] = 3;
     f->radius[0] = f->radius[1] = f->radius[2] = 2;
-    f->radius[2] = 1.5; /* touches none of the planes y = 0 and z = 0 but the former */
+    f->radius[2] = 1.5; /* touches the plane y = 0, but not z = 0 */
     draw(f, zero, MAP_X_FASTEST, VF_F32, 21);
     find_panels(f, &all);
     assert_true(darkest_near(f, &all, 2, -3, 0) < 80);
@@ -396,7 +396,7 @@ static void test_range_ignores_the_peaks(void **state)
     png_picture_free(&all.picture);
 }
 
-/* If all of the picture is inside the molecule, all of it counts: 98 of 100 values stay within the range. */
+/* If the whole picture is inside the molecule, all of it counts: 98 of 100 values stay within the range. */
 static void test_range_where_there_is_no_outside(void **state)
 {
     fixture *f = *state;
@@ -410,7 +410,7 @@ static void test_range_where_there_is_no_outside(void **state)
     png_picture_free(&all.picture);
 }
 
-/* Nor must a few largest values elsewhere, or infinite ones, set the range: here most values are 1. */
+/* A few large or infinite values elsewhere must not set the range either: here most values are 1. */
 static void test_range_ignores_the_rare_and_the_infinite(void **state)
 {
     fixture *f = *state;

@@ -1,6 +1,6 @@
 /* Ewald sums in periodic cells against Ewald's own sum, at every power of ten; Madelung constants; translations.
  *
- * usage: test_ewald_cells DEVICE [SEED [TEST...]] (cpu; exit 77 if there is no such device)
+ * usage: test_ewald_cells DEVICE [SEED [TEST...]] (cpu, cuda; exit 77 if there is no such device)
  *
  * Bounds: ewald_fixture.h. Where only some points are compared, their rms error may be larger by chance: with n of
  * them, 1 + 4 / sqrt(n) times. */
@@ -69,6 +69,50 @@ static void test_reference(void **state)
             fail_msg("%.17g and %.17g", once[i], other[i]);
     free(c.data);
     free(two.data);
+}
+
+/* vf_ewald_points against the reference. Bound: ewald_sum.h; "a hundredth" holds for the rms error of independent charges,
+ * and the largest of 20 points may be 5 times that. Some points are on charges, where r_min counts. */
+static void test_points(void **state)
+{
+    enum { SOME = 20 };
+    (void)state;
+    for (int digits = 1; digits <= 10; digits += 3)
+        for (int kind = VF_CELL_ORTHORHOMBIC; kind <= VF_CELL_TRICLINIC; kind++) {
+            const vf_grid g = cell_grid((vf_cell_kind)kind, 9, 0.5);
+            const int64_t count = digits == 4 ? 700 : 1 + (int64_t)(40 * uniform()); /* more than a block, and fewer */
+            cloud c = charges_in(&g, count, -0.5, 1.5);
+            vf_ewald_options o = {.scale = 14.4, .r_min = 0.01 + uniform(), .tolerance = pow(10, -digits)};
+            double points[SOME][3], expected[SOME], got[SOME], other[SOME], size = 0;
+            for (int n = 0; n < SOME; n++) {
+                position(&g, (int64_t)(uniform() * (double)vf_grid_points(&g)), points[n]);
+                for (int a = 0; n % 5 == 0 && a < 3; a++)
+                    points[n][a] = c.data[a * count + n % count] + (n % 2 ? 0 : 0.1 * uniform());
+            }
+            for (int round = 0; round < 2; round++) {
+                const vf_coulomb_atoms charges = charges_of(&c);
+                const int threads = vf_context_threads(ctx);
+                memset(got, 0xff, sizeof got);
+                need(vf_ewald_points(ctx, &g.cell, &charges, &o, SOME, &points[0][0], got));
+                need(vf_context_set_threads(ctx, 1));
+                need(vf_ewald_points(ctx, &g.cell, &charges, &o, SOME, &points[0][0], other));
+                need(vf_context_set_threads(ctx, threads));
+                assert_memory_equal(got, other, sizeof got);
+                vf_ewald_reference(&g.cell, &charges, o.scale, o.r_min, o.vacuum, SOME, &points[0][0], expected);
+                size = 0;
+                for (int n = 0; n < SOME; n++)
+                    size += expected[n] * expected[n] / SOME;
+                for (int n = 0; n < SOME; n++)
+                    if (!(fabs(got[n] - expected[n]) <=
+                          0.05 * o.tolerance * sqrt(size) + 1e-12 * o.scale * (double)count))
+                        fail_msg("tolerance %g, %lld charges, point %d: %.12g instead of %.12g, off by %.3g of %.3g",
+                                 o.tolerance, (long long)c.count, n, got[n], expected[n], fabs(got[n] - expected[n]),
+                                 sqrt(size));
+                make_neutral(&c);
+                o.vacuum = true;
+            }
+            free(c.data);
+        }
 }
 
 typedef struct crystal {
@@ -169,7 +213,8 @@ static void test_translations(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cells), cmocka_unit_test(test_reference),
-                                       cmocka_unit_test(test_madelung), cmocka_unit_test(test_translations)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cells), cmocka_unit_test(test_points),
+                                       cmocka_unit_test(test_reference), cmocka_unit_test(test_madelung),
+                                       cmocka_unit_test(test_translations)};
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

@@ -53,7 +53,7 @@ static void close_fixture(fixture *f)
 static const vf_dtype vector_types[] = {VF_F32, VF_F64, VF_C64, VF_C128};
 enum { VECTOR_TYPES = sizeof vector_types / sizeof *vector_types };
 
-/* Numbers of an element. */
+/* The number of real numbers per element. */
 static int parts_of(vf_dtype type)
 {
     return type == vf_dtype_real(type) ? 1 : 2;

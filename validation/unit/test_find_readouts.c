@@ -1,5 +1,5 @@
-/* Where readouts begin in scans that do not say so (apps/mri_recon/scan/find_readouts.c), and what regrouping refuses.
- * VOXFIELD_TEST_SEED repeats a run. */
+/* Finding the beginnings of readouts in scans that do not state them (apps/mri_recon/scan/find_readouts.c), and scans
+ * that regrouping rejects. VOXFIELD_TEST_SEED repeats a run. */
 #include <math.h>
 
 #include "scan/regroup.h"
@@ -8,7 +8,7 @@
 
 enum { COILS = 2, TRIALS = 60 };
 
-/* A plain scan of spokes by the golden angle, of one trajectory. */
+/* A plain scan of golden-angle spokes with one trajectory. */
 static void make_spokes(int spokes, int length, bool time)
 {
     scan_free(&s);
@@ -48,7 +48,7 @@ static void expect_readouts(int count, int length)
         assert_int_equal(s.trajectory->readout[n], n * length);
 }
 
-/* Spokes there and back, without a jump between them: only bends show where they begin. */
+/* Spokes in alternating directions, without jumps in between: only bends show where they begin. */
 static void turn_every_other(int length)
 {
     float *k = s.trajectory->k;
@@ -68,7 +68,7 @@ static void test_finds_readouts(void **state)
         make_spokes(spokes, length, false);
         expect_readouts(spokes, length);
         make_spokes(spokes, length, true);
-        for (int64_t i = 0; i < 3 * s.trajectory->samples; i++) /* times alone show them */
+        for (int64_t i = 0; i < 3 * s.trajectory->samples; i++) /* only times show them */
             s.trajectory->k[i] = number();
         expect_readouts(spokes, length);
     }
@@ -78,11 +78,11 @@ static void test_finds_readouts(void **state)
         turn_every_other(length);
         expect_readouts(spokes, length);
         make_spokes(spokes, length, false);
-        s.trajectory->samples -= length / 2; /* a part of the last spoke is missing */
+        s.trajectory->samples -= length / 2; /* the last spoke is incomplete */
         const recon_settings settings = {.input = "scan"};
         expect_failure(find_readouts(ctx, &settings, "--girf", &s), VF_ERR_INPUT, "--girf: cannot tell");
     }
-    /* Readouts of different lengths, which only times show. */
+    /* Readouts of different lengths: only times show where they begin. */
     const float times[9] = {0, 1, 2, 0, 1, 1, 2, 1, 3};
     make_spokes(1, 9, true);
     memcpy(s.trajectory->time, times, sizeof times);

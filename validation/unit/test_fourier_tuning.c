@@ -27,7 +27,7 @@ static bool same(vf_fourier_tuning a, vf_fourier_tuning b)
 static void test_table(void **state)
 {
     (void)state;
-    assert_int_equal(vf_fourier_tunings[0].capability[0], 0); /* the row for all other devices */
+    assert_int_equal(vf_fourier_tunings[0].capability[0], 0); /* the default row, for all other devices */
     for (int i = 0; i < ROWS; i++) {
         const vf_fourier_tuning_row *row = &vf_fourier_tunings[i];
         assert_true(vf_fourier_tuning_valid(&row->accurate, MOST_CHUNK));

@@ -1,5 +1,5 @@
-/* What frames of one place share (apps/mri_recon/frames/frame_places.c): which frame finds the power of its coil
- * maps, and the value of that power. */
+/* What frames of one place share (apps/mri_recon/frames/frame_places.c): which frame computes the power of the
+ * place's coil maps, and the value of that power. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,8 +31,8 @@ static void start_job(recon_job *job, vf_context *ctx, int64_t voxels, const mri
         job->place[p].maps = copy_of(maps, raw->coils * voxels);
 }
 
-/* Only the first frame of a place determines its power. If a thread needs it and no other works on it, it makes that
- * frame. */
+/* Only the first frame of a place determines its power. If a thread needs the power and no other thread works on it,
+ * it processes that frame. */
 static void test_who_finds_the_power(void **state)
 {
     enum { FRAMES = 6, VOXELS = 4 };
@@ -45,7 +45,7 @@ static void test_who_finds_the_power(void **state)
     const frame_group first = {.count = 2}, second = {.first = 2, .count = 4};
     double power;
     start_job(&job, *state, VOXELS, &raw, order, maps);
-    /* The second group begins first: place 2 is its only one. */
+    /* The second group begins first. It only has the first frame of place 2. */
     assert_int_equal(claim_powers(&other, &second), VF_OK);
     assert_ptr_equal(other.claim[0], &frame[5]);
     assert_null(other.claim[1]);
@@ -53,7 +53,7 @@ static void test_who_finds_the_power(void **state)
     assert_int_equal(job.place[0].power_made, ONCE_NONE);
     assert_int_equal(found_image(&other, &frame[5], (char *)image), VF_OK);
     assert_true(place_power(&other, &frame[5], &power) && power == 4);
-    /* Place 0 is needed, and no thread works on it. */
+    /* Place 0 is needed, but no thread works on it. */
     assert_false(place_power(&other, &frame[2], &power));
     assert_ptr_equal(other.claim[0], &frame[0]);
     assert_int_equal(claim_powers(&one, &first), VF_OK);

@@ -4,8 +4,8 @@
  *
  * The bound on the relative error in the l2 norm is the tolerance (for the plan, the root mean square over random
  * positions) plus rounding. u is the unit roundoff (2^-24, 2^-53):
- *   of the grid's values: noise over all frequencies. Dividing by the kernel's transform amplifies it where the
- *     transform is small. For an axis: A = (kernel's l2 norm) (rms over the image of 1 / transform), near 1 for
+ *   of the grid's values: this is noise over all frequencies. Dividing by the kernel's transform amplifies it where
+ *     the transform is small. For an axis: A = (kernel's l2 norm) (rms over the image of 1 / transform), near 1 for
  *     sigma 2 and beyond 30 for 1.25; axes multiply. Products, sums and log2(points) stages of the transform are
  *     about 30 roundings, whose errors add as squares: 6 u prod A.
  *   of the kernel's values: a polynomial of degree 3 to 16 by Horner's scheme, about 15 u of the largest value, and
@@ -63,7 +63,7 @@ static void check(const problem *p, const vf_nufft_options *o, const double comp
     double complex *image = allocate((size_t)voxels, sizeof *image), *data = allocate((size_t)samples, sizeof *data);
     apply(plan, o->precision, true, p->vectors, p->c, p->samples, image, p->voxels);
     apply(plan, o->precision, false, p->vectors, p->x, p->voxels, data, p->samples);
-    /* A few sums may be small by chance: relative to their expected size, if that is larger. */
+    /* A few sums may be small by chance, so errors are relative to the expected size if that is larger. */
     double back = difference(image, y, voxels, sqrt((double)p->voxels) * norm(p->c, samples));
     double forth = difference(data, c, samples, sqrt((double)p->samples) * norm(p->x, voxels));
     double bound = o->tolerance + rounding(o, plan, p);

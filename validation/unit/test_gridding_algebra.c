@@ -242,7 +242,7 @@ static void test_bilinear(void **state)
     problem_free(&p);
 }
 
-/* ---- other samples ---- */
+/* ---- new samples for a plan ---- */
 
 static vf_nufft_samples samples_of(const problem *p)
 {
@@ -333,7 +333,7 @@ static void test_other_samples_refused(void **state)
     }
 }
 
-/* ---- refusals ---- */
+/* ---- invalid arguments ---- */
 
 static void refuse(const int64_t matrix[3], const vf_nufft_samples *samples, int batch, vf_nufft_options o,
                    const char *word)

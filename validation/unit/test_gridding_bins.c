@@ -234,9 +234,9 @@ static void test_clustered(void **state)
     free(k);
 }
 
-/* A k of an axis at which something changes, or a float or two beside it: where a kernel's start moves to the next
- * point, often to the next tile, and where the period ends. Subnormal numbers are not zero: just below a multiple of
- * the period they are at its end. */
+/* A k of an axis at a boundary, or one or two floats away from it. Boundaries are where a kernel's start moves to the
+ * next point, often to the next tile, and the end of the period. Subnormal numbers are not zero: just below a
+ * multiple of the period they belong to its end. */
 static float edge(const gridding_axis *axis)
 {
     const int which = (int)(uniform() * 8);

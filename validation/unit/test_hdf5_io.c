@@ -76,7 +76,7 @@ static char *slurp(const char *name, size_t *bytes)
     return content;
 }
 
-/* ---- what is written is read ---- */
+/* ---- written data are read back ---- */
 
 static const struct shape {
     int rank;
@@ -272,7 +272,7 @@ static void wrong_calls(void **state)
     expect_error(vf_h5_read(file, "b", VF_F32, start, dims, values), VF_ERR_INPUT, "'b'");
     expect_error(vf_h5_read(file, "a", strange, start, two, values), VF_ERR_ARGUMENT, "element type 99");
     expect_error(vf_h5_read(file, "a", VF_F32, beyond, two, values), VF_ERR_INPUT, "outside dimension 0");
-    must(vf_h5_read(file, "a", VF_F32, start, dims, values)); /* after all that */
+    must(vf_h5_read(file, "a", VF_F32, start, dims, values)); /* after all these errors */
     vf_h5_close(&file);
     vf_h5_close(&file);
 }

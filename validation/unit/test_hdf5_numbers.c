@@ -87,7 +87,7 @@ static void kinds(void **state)
     vf_h5_close(&file);
 }
 
-/* ---- what other programs write ---- */
+/* ---- files of other programs ---- */
 
 /* A dataset of compounds with the numbers of value_of at `real_at` and `imag_at`. */
 static void write_foreign(hid_t file, const char *name, const char *real, hid_t real_type, size_t real_at,

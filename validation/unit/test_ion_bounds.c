@@ -1,10 +1,10 @@
-/* The bounds, in the search for ions' places, of the potential of ions within a node of its tree: at corners, and
- * elsewhere in the node, the potential itself must lie between them.
+/* The search for ions' places bounds the potential of the ions within each node of its tree. At the corners of a
+ * node, and elsewhere in it, the potential must lie between these bounds.
  *
  * usage: test_ion_bounds cpu [SEED]
  *
- * The potential is summed in long double, accurate to 2^-60 of sum |q|/r. Bounds have a margin of 2^-39 of it for
- * their own rounding, so nothing is added here. One ion far away along a node's longest axis brings Taylor's
+ * The potential is summed in long double, accurate to 2^-60 of sum |q|/r. The bounds include a margin of 2^-39 of
+ * that for their own rounding, so the test adds nothing. One ion far away along a node's longest axis brings Taylor's
  * remainder nearest to its bound: to 1 - 3 rho/r of it.
  */
 #include <math.h>

@@ -28,7 +28,7 @@ static void test_known_ions(void **state)
     }
 }
 
-/* The spelling is that of a force field: the given one if it is in the table, else the table's. */
+/* The spelling is that of a force field: the given spelling if the table has it, otherwise the table's. */
 static void test_spelling(void **state)
 {
     (void)state;

@@ -102,8 +102,8 @@ static void test_many_ions(void **state)
     free_problem(&p);
 }
 
-/* Mirrored points have equal energies: all variants take the first, whatever the map's errors. Two charges have up
- * to 8 of them, one up to 48. */
+/* Mirrored points have equal energies. All variants take the first of them, for any errors of the map. Two charges
+ * have up to 8 such points, one charge up to 48. */
 static void test_ties(void **state)
 {
     (void)state;

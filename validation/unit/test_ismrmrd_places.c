@@ -21,7 +21,7 @@ static void acquire_stack(void)
 static void expect_not_said(const char *words)
 {
     if (strstr(said, words))
-        fail_msg("'%s' is in what was said: '%s'", words, said);
+        fail_msg("'%s' is in the messages: '%s'", words, said);
 }
 
 static void test_each_direction_is_compared(void **state)
@@ -433,7 +433,7 @@ static void test_places_of_images(void **state)
         assert_memory_equal(h->read_dir, of->read_dir, sizeof h->read_dir);
         assert_memory_equal(h->phase_dir, of->phase_dir, sizeof h->phase_dir);
         assert_memory_equal(h->slice_dir, of->slice_dir, sizeof h->slice_dir);
-        if (i != 2) /* the missing one has no counters of its own */
+        if (i != 2) /* the missing one has no counters */
             assert_int_equal(h->slice * 10 + h->repetition, i % 2 * 10 + i / 2);
     }
     unlink(file_path);

@@ -185,7 +185,7 @@ static void test_what_is_refused(void **state)
     expect_refusal(deep, "elements nested more than 64 deep");
 }
 
-/* Ten entities, each made of ten of the previous one: 30 bytes of text would become gigabytes. */
+/* Ten entities, each ten times the previous one: a few bytes of text would become gigabytes. */
 static void test_entities(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
-/* Singular value thresholds in blocks and the nuclear norm: every variant against a singular value decomposition of
- * each block by another method (svd_fixture.h), and by what a proximal map must satisfy, on fresh random numbers.
+/* Singular value thresholds in blocks, and the nuclear norm, on fresh random numbers: every variant against a
+ * singular value decomposition of each block by another method (svd_fixture.h), and by the properties of a proximal
+ * map.
  *
  * usage: test_low_rank DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device) */
 #include "low_rank_fixture.h"
@@ -8,8 +9,9 @@
 
 typedef enum content { FULL, RANK_TWO, REPEATED, PARTLY_ZERO, GRADED, CONTENTS } content;
 
-/* FULL: random. RANK_TWO: all blocks have rank 2 at most. REPEATED: rows of a scaled Fourier matrix, so blocks of one
- * row along x have equal singular values. PARTLY_ZERO: whole blocks and frames are 0. GRADED: frames from 1 to 1e-5. */
+/* FULL: random. RANK_TWO: all blocks have rank 2 at most. REPEATED: rows of a scaled Fourier matrix, so the singular
+ * values of blocks of one row along x are equal. PARTLY_ZERO: whole blocks and frames are 0. GRADED: frames decrease
+ * from 1 to 1e-5. */
 static double complex *make_series(const problem *p, content what)
 {
     const int64_t each = voxels_of(p), f = p->counts[3];
@@ -59,7 +61,7 @@ static void test_against_svd(void **state)
         double power = 0;
         for (int64_t n = 0; n < size_of(&p); n++)
             power += creal(x[n] * conj(x[n])) / (double)blocks_of(&p);
-        /* 0, far below the singular values, among them, and above all */
+        /* 0; far below the singular values, among them, and above all of them */
         const double sizes[4] = {0, 1e-6 * uniform() * sqrt(power), uniform() * sqrt(power / (double)p.counts[3]),
                                  100 + 10 * sqrt((double)size_of(&p))};
         const double t = sizes[(int)(uniform() * 4)];
@@ -123,7 +125,7 @@ static void test_optimality(void **state)
             }
             matrix mo = open_matrix(&p, 0, d);
             objective += t * mo.sum;
-            /* the gradient at the exact z is 0, so z itself is off by (t sqrt(k) + 2 |v|) times its error at most */
+            /* the objective at z has an error of at most (t sqrt(k) + 2 |v|) times the error of z */
             if (!(objective >= least + 0.49 * far - off * (t * sqrt((double)mz.columns) + 2 * mv.norm + sqrt(far))))
                 fail_msg("%.17g is lower than %.17g at the distance %g", objective, least, sqrt(far));
             close_matrix(&mo);
@@ -137,7 +139,7 @@ static void test_optimality(void **state)
     }
 }
 
-/* One large block in several segments, and many small ones: right, and the same bits for any number of threads. */
+/* One large block in several segments, and many small ones: correct, and the same bits for any number of threads. */
 static void test_segments_and_threads(void **state)
 {
     (void)state;
@@ -168,7 +170,7 @@ static void test_segments_and_threads(void **state)
     need(vf_context_set_threads(ctx, threads));
 }
 
-/* More blocks than fit into a batch: their contents repeat after three, so their results must. */
+/* More blocks than fit into a batch. Their contents repeat every three blocks, so the results must, too. */
 static void test_many_blocks(void **state)
 {
     (void)state;
@@ -194,7 +196,7 @@ static void test_many_blocks(void **state)
     free(all);
 }
 
-/* NaN or infinity makes its block NaN, the norm too, and no other block changes. */
+/* NaN or infinity makes its block and the norm NaN, and changes no other block. */
 static void test_nan(void **state)
 {
     (void)state;

@@ -103,7 +103,7 @@ static void doubles_too_small_for_a_float(void **state)
     int zeros = 0;
     for (const char *at = text; (at = strstr(at, "  0.00000E+00")); at += 13)
         zeros++;
-    assert_int_equal(zeros, 60); /* all of it: also -1.5e-120 */
+    assert_int_equal(zeros, 60); /* the whole token: also -1.5e-120 */
     free(text);
     unlink(path);
     path_of("map.dx", path);

@@ -238,7 +238,7 @@ static void mrc_position_between_steps(void **state)
     }
     const vf_grid nearly = {.origin = {-1, 2, 3.000001},
                             .spacing = {0.5, 0.5, 0.5},
-                            .counts = {3, 4, 5}}; /* a whole step but for rounding */
+                            .counts = {3, 4, 5}}; /* a whole step, up to rounding */
     map_info info = describe(nearly, VF_F32);
     path_of("map.map", path);
     must_write(&info, path);
@@ -322,6 +322,10 @@ static void mrc_into_a_pipe(void **state)
 
 static const double bohr = 0.529177210544; /* CODATA 2022, angstrom */
 
+/* A molecule without names has dummy atoms; else: an alpha carbon, and a sodium ion. */
+static const int elements[] = {6, 11};
+static atom_label names[] = {{.name = "CA", .residue = "ALA"}, {.name = "SOD", .residue = "SOD"}};
+
 static void check_cube(const map_info *info, char *text)
 {
     const vf_grid *grid = &info->grid;
@@ -345,7 +349,8 @@ static void check_cube(const map_info *info, char *text)
     }
     for (int atom = 0; atom < atoms; atom++) {
         assert_int_equal(sscanf(next_line(&text), "%lf %lf %lf %lf %lf", &number, &charge, x, x + 1, x + 2), 5);
-        assert_true(number == 0 && charge == atom_charge[atom]);
+        const int expected = info->molecule->labels ? elements[atom] : 0;
+        assert_true(number == expected && charge == atom_charge[atom]);
         assert_true(fabs(x[0] * bohr - atom_x[atom]) < 1e-9 && fabs(x[1] * bohr - atom_y[atom]) < 1e-9 &&
                     fabs(x[2] * bohr - atom_z[atom]) < 1e-9);
     }
@@ -377,6 +382,9 @@ static void cube_holds_the_map(void **state)
     for (int g = 0; g < GRIDS; g++)
         for (int type = VF_F32; type <= VF_F64; type++) {
             map_info info = describe(grids[g], (vf_dtype)type);
+            molecule labelled = solute;
+            labelled.labels = g % 2 ? names : NULL;
+            info.molecule = &labelled;
             path_of(g % 2 ? "map.cube" : "map.CUB", path);
             must_write(&info, path);
             char *text = slurp(path, &bytes);

@@ -45,7 +45,7 @@ static void expect_refused(const char *places, const char *charges, const char *
     molecule m;
     vf_status status = parse_two(places, charges, &m);
     if (status != VF_ERR_INPUT)
-        fail_msg("%s instead of a refusal for '%s'\n%.600s\n%.600s", vf_status_name(status), words, places, charges);
+        fail_msg("%s instead of an error with '%s'\n%.600s\n%.600s", vf_status_name(status), words, places, charges);
     if (!contains_all(vf_context_message(ctx), words))
         fail_msg("'%s' lacks one of '%s'", vf_context_message(ctx), words);
     assert_null(m.x);
@@ -75,7 +75,7 @@ static const double psf_charges[3] = {-0.3, 0.09, -0.79}, no_radii[3] = {0, 0, 0
 static const double prmtop_charges[3] = {-5.46669 / 18.2223, 1.640007 / 18.2223, -14.395617 / 18.2223};
 static const double prmtop_radii[3] = {1.55, 1.2, 1.5};
 
-/* ---- what is read ---- */
+/* ---- valid files ---- */
 
 static void reads_every_pair_of_files(void **state)
 {
@@ -249,7 +249,7 @@ static void warns_of_charges(void **state)
     assert_true(contains_all(warnings, "m.chg: |all charges are 0"));
 }
 
-/* ---- what is refused ---- */
+/* ---- invalid files ---- */
 
 static void refuses_damaged_pdb_files(void **state)
 {

@@ -217,8 +217,9 @@ static void test_few_lines(void **state)
 }
 
 /* Every second line and no others. A ghost of share d in the maps, s(r) + d s(r + 1/2), is a map error of d and an
- * image error of d. Half and half, where the iteration ends if it begins with rho = 1, is 1/sqrt(2), and the copy
- * alone 1. 0.25 is a third of the way there. Of 300 objects most have 0.05, the worst 0.14. */
+ * image error of d. Equal shares, where the iteration ends if it begins with rho = 1, are an error of 1/sqrt(2); the
+ * copy alone is an error of 1. The bound 0.25 is a third of the way there. Of 300 objects most have 0.05, the worst
+ * 0.14. */
 static void test_every_second_line(void **state)
 {
     sample s = make(2, 0, 1);
@@ -246,9 +247,9 @@ static double distance(const float complex *a, const float complex *b, int64_t c
     return most;
 }
 
-/* Threads change no bit, nor does a factor of 2^40. Mixing coils by a unitary matrix mixes maps: data are rounded to
- * 6e-8, and conjugate gradients may stop a step earlier or later, which is at most 3 % of the last step; 0.02 as
- * above.
+/* The number of threads and a factor of 2^40 change no bit. Mixing coils by a unitary matrix mixes the maps. The
+ * mixed data are rounded to 6e-8, and conjugate gradients may stop a step earlier or later, which changes the last
+ * step by at most 3 %; 0.02 as above.
  */
 static void test_invariance(void **state)
 {

@@ -84,7 +84,7 @@ static void test_every_operator(void **state)
     }
 }
 
-/* ---- refusals ---- */
+/* ---- invalid arguments ---- */
 
 static void test_refused(void **state)
 {
@@ -114,8 +114,8 @@ static void test_refused(void **state)
     close_subject(t);
 }
 
-/* Between real and complex spaces: operators that are not real-linear, and parts that meet in two types of equal
- * length. */
+/* Between real and complex spaces: operators that are not real-linear, and parts whose spaces have equal lengths but
+ * different types. */
 static void test_refused_between_real_and_complex(void **state)
 {
     (void)state;

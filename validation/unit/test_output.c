@@ -204,7 +204,7 @@ static void test_write_protection(void **state)
 {
     (void)state;
     if (geteuid() == 0) {
-        print_message("SKIP: run by root, whom permissions do not bind\n");
+        print_message("SKIP: root ignores file permissions\n");
         skip();
     }
     put("kept", "precious");

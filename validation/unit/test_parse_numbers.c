@@ -47,7 +47,7 @@ static void check_doubles(void)
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (vf_parse_doubles(bad[i], 1, 3, v) != 0)
-            fail_msg("'%s' is no number", bad[i]);
+            fail_msg("'%s' was accepted as a number", bad[i]);
 }
 
 static void test_doubles(void **state)
@@ -100,7 +100,7 @@ static void test_integers(void **state)
     assert_true(v[0] == 0);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (vf_parse_integers(bad[i], 1, 3, v) != 0)
-            fail_msg("'%s' is no whole number", bad[i]);
+            fail_msg("'%s' was accepted as a whole number", bad[i]);
 }
 
 /* If the system does not have the locale: with LOCPATH at a folder that has it. */

@@ -1,5 +1,5 @@
-/* The penalties of sparse and low-rank priors: values against definitions, what a proximal map must satisfy, refusals.
- * On fresh random numbers.
+/* The penalties of sparse and low-rank priors: values against their definitions, the properties of a proximal map,
+ * invalid arguments. On fresh random numbers.
  *
  * usage: test_penalties DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
  * penalties_fixture.h derives the bounds. */
@@ -35,7 +35,7 @@ static void test_values(void **state)
             vf_penalties_set(s.p, s.prior[t], 0, 1);
             assert_true(value(&s, t, a) == 0);
             vf_penalties_set(s.p, s.prior[t], s.lambda[s.prior[t]], s.rho[s.prior[t]]);
-            a[integer_below(count)] = number(NAN, 0); /* of a grid that no wavelet takes apart, the value is 0 */
+            a[integer_below(count)] = number(NAN, 0); /* on a grid that no wavelet divides, the value is 0 */
             const double with_nan = value(&s, t, a);
             assert_true(isnan(with_nan) || (of_b == 0 && with_nan == 0));
             free(a);
@@ -46,8 +46,8 @@ static void test_values(void **state)
     }
 }
 
-/* tv, tgv and temporal against the definition; blocks that cover the grid are the nuclear norm; an image series of rank 1
- * has the nuclear norm |a| |b|; a constant has no wavelet coefficients if nothing is padded. */
+/* tv, tgv and temporal match their definitions. Blocks that cover the grid give the nuclear norm. A series of rank 1
+ * has the nuclear norm |a| |b|. A constant has no wavelet coefficients without padding. */
 static void test_definitions(void **state)
 {
     (void)state;
@@ -107,7 +107,7 @@ static void check_subgradient(const subject *s, int t, double step, const double
             (2 * slope + of_v) * e + e * e + step * value_error(s, t, of_v));
     for (int k = 0; k < 4; k++) {
         double complex *w = random_numbers(count);
-        for (int64_t n = 0; n < count && k > 0; n++) /* towards v - z, where it is tight */
+        for (int64_t n = 0; n < count && k > 0; n++) /* towards v - z, where the inequality is tight */
             w[n] = rounded(s->o.precision, rest[n] + (k - 1) * 0.1 * w[n]);
         const double size = norm(count, w);
         at_most(s, t, "Re <v - z, w> - step g(w)", creal(dot(count, rest, w)) - step * value(s, t, w),
@@ -117,8 +117,9 @@ static void check_subgradient(const subject *s, int t, double step, const double
     free(rest);
 }
 
-/* f(w) = step g(w) + |w - v|^2 / 2 is least at z, and 1-strongly convex: f(z + d) - f(z) >= |d|^2 / 2. With errors e
- * of z and those of two values: f(z) is too large by at most 2 step L |e| + |e|^2, and d is off by |e|. */
+/* f(w) = step g(w) + |w - v|^2 / 2 is least at z, and strongly convex: f(z + d) - f(z) >= |d|^2 / 2. With an error e
+ * of z, f(z) is too large by at most 2 step L |e| + |e|^2, and d has an error of |e|. The two values have errors,
+ * too. */
 static void check_least(const subject *s, int t, double step, const double complex *v, const double complex *z)
 {
     const int64_t count = codomain(s, t);
@@ -157,7 +158,7 @@ static void test_maps(void **state)
                 map_error(&s, t, step, norm(count, a)) + map_error(&s, t, step, norm(count, b)));
         check_subgradient(&s, t, step, a, of_a);
         check_least(&s, t, step, a, of_a);
-        vf_penalties_set(s.p, s.prior[t], 0, 1); /* the identity, but for rounding */
+        vf_penalties_set(s.p, s.prior[t], 0, 1); /* the identity, up to rounding */
         map(&s, t, step, a, of_b);
         at_most(&s, t, "|map(a) - a| for lambda = 0", distance(count, of_b, a), 620 * unit_of(&s) * norm(count, a));
         vf_penalties_set(s.p, s.prior[t], s.lambda[s.prior[t]], 1);
@@ -173,7 +174,7 @@ static void test_maps(void **state)
     }
 }
 
-/* ---- refusals ---- */
+/* ---- invalid arguments ---- */
 
 static void refused(const vf_penalties_options *o, const char *word)
 {

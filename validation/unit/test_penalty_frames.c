@@ -3,8 +3,8 @@
  * usage: test_penalty_frames DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device) */
 #include "penalties_fixture.h"
 
-/* A wavelet prior with a factor for each frame does to a frame what it does to the frame alone with lambda times the
- * factor, a power of two or 0: the same bits. Other priors know no factors. */
+/* A wavelet prior with a factor for each frame treats each frame as a separate prior with lambda times the factor
+ * does. For factors of 0 or powers of two the bits are the same. Other priors have no factors. */
 static void test_frames(void **state)
 {
     (void)state;

@@ -8,8 +8,8 @@
 
 enum { SIDE = 8 /* of a block */, STEPS = 16 /* shifts along an axis: 2 x 8 and a parity */ };
 
-/* Finds the shift of a wavelet term: vf_wavelet_norm gives the term's value. With three levels, shifts that differ by 8
- * only reorder the coefficients, so a parity is all that is certain. */
+/* Finds the shift of a wavelet term by comparing the term's value with vf_wavelet_norm. With three levels, shifts
+ * that differ by 8 only reorder the coefficients, so only the parity is certain. */
 static void find_shift(const subject *s, int t, int moments, const double complex *x, int64_t found[3])
 {
     const vf_wavelet_options options = {
@@ -43,8 +43,8 @@ static void find_shift(const subject *s, int t, int moments, const double comple
     free(tx);
 }
 
-/* Shifts have all parities along the axes; with four of them in three dimensions each pair of axes has, and the two
- * wavelets have all eight together. */
+/* The shifts have all combinations of parities along the axes. Four shifts in three dimensions have all combinations
+ * along each pair of axes, and together the two wavelets have all eight. */
 static void test_shifts(void **state)
 {
     (void)state;
@@ -71,7 +71,7 @@ static void test_shifts(void **state)
             for (int w = 0; w < 2 && (s.dimensions < 3 || eight); w++)
                 assert_int_equal(seen[w], all);
             for (int w = 0; w < 2 && s.dimensions == 3; w++)
-                for (int without = 0; without < 3; without++) { /* the pair of the other two axes */
+                for (int without = 0; without < 3; without++) { /* without this axis: the pair of the other two */
                     int pairs = 0;
                     for (int parity = 0; parity < 8; parity++)
                         if (seen[w] >> parity & 1)
@@ -84,7 +84,7 @@ static void test_shifts(void **state)
         }
 }
 
-/* The header's rule: shift number i of a wavelet (`second`: of two), or of blocks. */
+/* The rule of the header: shift number i of a wavelet (`second`: the second of two), or of blocks. */
 static void shift_of(const subject *s, int i, bool wavelet, bool second, uint64_t *seed, int64_t shift[3])
 {
     const int shifts = terms_of(&s->o, VF_PENALTY_LLR, s->dimensions), bits[] = {i & 1, i >> 1 & 1, i >> 2};
@@ -101,7 +101,7 @@ static void shift_of(const subject *s, int i, bool wavelet, bool second, uint64_
     }
 }
 
-/* The value of a wavelet with this shift, or of blocks, without a weight. */
+/* The value of a wavelet or block term with this shift, without its weight. */
 static double shifted_value(const subject *s, int moments, const int64_t shift[3], int64_t count,
                             const double complex *tx)
 {
@@ -127,7 +127,8 @@ static double shifted_value(const subject *s, int moments, const int64_t shift[3
     return sum;
 }
 
-/* Every term is that of its shift by the rule: the same sums and two products, so equal to 1e-14. */
+/* Every term has the shift that the rule gives. Its value has the same sums and two products, so it agrees to
+ * 1e-14. */
 static void test_rule_of_shifts(void **state)
 {
     (void)state;
@@ -137,7 +138,7 @@ static void test_rule_of_shifts(void **state)
         o.kind[1] = i % 2 ? VF_PENALTY_WAVELET : VF_PENALTY_LLR;
         o.shifts = i % 5 ? o.shifts : 5;
         o.moments = i % 3 ? o.moments : 0;
-        for (int a = 0; a < 3 && i % 3 == 0; a++) /* in 3D, both wavelets take all axes apart */
+        for (int a = 0; a < 3 && i % 3 == 0; a++) /* in 3D, both wavelets divide all axes */
             o.counts[a] = 7 + integer_below(8);
         subject s = make(&o);
         uint64_t seed = o.seed;

@@ -1,11 +1,12 @@
-/* What solvers ask of penalties: weights and sums of their terms, transforms and adjoints, the largest eigenvalue, the
- * spectrum. On fresh random numbers.
+/* What solvers need from penalties: weights and sums of the terms, transforms and adjoints, the largest eigenvalue,
+ * the spectrum. On fresh random numbers.
  *
  * usage: test_penalty_transforms DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
  * penalties_fixture.h derives the bounds. */
 #include "penalties_fixture.h"
 
-/* Values belong to the right prior; weights of a prior add up to its rho, of tgv to 11 times that: 1 and 10. */
+/* Values belong to the right prior. The weights of a prior add up to its rho; those of tgv to 11 times that (1 +
+ * 10). */
 static void test_sums(void **state)
 {
     (void)state;
@@ -29,8 +30,8 @@ static void test_sums(void **state)
     }
 }
 
-/* The average over voxels of |T x|^2 for signs x that change from voxel to voxel and from frame to frame, and of tgv for
- * the field w_k = c x: D_k x = -2 x and B_l w_k = 2 c x wherever there is a neighbour. */
+/* The average over voxels of |T x|^2 for signs x that alternate from voxel to voxel and from frame to frame. For tgv,
+ * with the field w_k = c x: D_k x = -2 x and B_l w_k = 2 c x wherever there is a neighbour. */
 static double power_of_signs(const subject *s, int t, double c)
 {
     const vf_penalty_kind kind = s->o.kind[s->prior[t]];
@@ -54,8 +55,9 @@ static double power_of_signs(const subject *s, int t, double c)
     return sum;
 }
 
-/* |T x|^2 is at most `largest` |x|^2 for any x. Signs reach (n - 1) / n of the 4 of each axis, at least half; with tgv,
- * with the field that makes the most of infinite images, about a third. 1300 u: |T x| is off by 620 u. */
+/* |T x|^2 is at most `largest` |x|^2 for any x. Alternating signs reach (n - 1) / n of the 4 of each axis, at least
+ * half. With tgv they reach about a third, with the field that is optimal for infinite images. 1300 u: the error of
+ * |T x| is 620 u. */
 static void test_largest(void **state)
 {
     (void)state;
@@ -91,10 +93,11 @@ static void test_largest(void **state)
     }
 }
 
-/* sum rho T^H T of a plane wave in one part of the unknowns is in that part the spectrum times the wave: for wavelets and
- * low ranks everywhere, because padding keeps norms, for differences where all neighbours exist. Differences between
- * frames have 2 times the coupling, the mean over all waves. The result is off by at most 12 u per difference, and by 8 u for the wave, times eigenvalues of
- * at most 4 an axis: 400 u rho, and of tgv's field with its weight of 10 at most ten times that. */
+/* sum rho T^H T is applied to a plane wave in one part of the unknowns. In that part, the result is the spectrum
+ * times the wave. For wavelets and low-rank penalties that holds everywhere, because padding preserves norms; for
+ * differences, wherever all neighbours exist. Differences between frames give 2 times the coupling, the mean over all
+ * waves. The error is at most 12 u per difference and 8 u for the wave, times eigenvalues of at most 4 per axis: 400
+ * u rho. For tgv's field, whose weight is 10, it is at most ten times that. */
 static void check_spectrum(const subject *s, int part)
 {
     const int64_t *n = s->o.counts, voxels = s->numbers / n[3], which = integer_below(voxels);
@@ -153,8 +156,8 @@ static void test_spectrum(void **state)
     }
 }
 
-/* <T x, y> = <x, T^H y>, and T^H T x is the adjoint of the forward. Products of n numbers are off by the transforms'
- * errors, 620 u |T| |x| |y| each, and |T| is at most 4. T^H T: 620 u twice, times |T|^2. */
+/* <T x, y> = <x, T^H y>, and T^H T x is the adjoint of the forward. The products have the errors of the transforms,
+ * 620 u |T| |x| |y| each, and |T| is at most 4. T^H T has 620 u twice, times |T|^2. */
 static void test_transforms(void **state)
 {
     (void)state;

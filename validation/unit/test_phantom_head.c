@@ -60,7 +60,7 @@ static void signal(const phantom *object, const phantom_coils *coils, const phan
     assert_int_equal(phantom_signal(ctx, object, coils, field, &t, 0, matrix, data), VF_OK);
 }
 
-/* The head in two parts with nonnegative images: fat alone, and the rest. Without phase. */
+/* The head without phase, in two parts with nonnegative images: fat, and the rest. */
 static void part_of(const phantom *head, bool fat, phantom *out)
 {
     *out = *head;

@@ -186,7 +186,7 @@ static void test_shift_and_linearity(void **state)
     assert_below(distance(shifted, expected, SAMPLES), 2e-7);
 }
 
-/* ---- against an image: geometry, coils and field, which other code gives to the image ---- */
+/* ---- against an image: geometry, coils and field, computed by other code ---- */
 
 /* The sum over fine voxels of image * map * exp(-i 2 pi (k.r + f t)). The image is the object convolved with a
  * voxel's box, so the sum is divided by the box's transform. */

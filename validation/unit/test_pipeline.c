@@ -1,5 +1,5 @@
-/* Pipelines: every piece once, complete and stored in order, with any overlap and any failure. On the CPU, on
- * several devices on it, on a GPU, and on one that behaves like a GPU (fake_device.h). All computation is copying. */
+/* Pipelines: every piece once, complete and stored in order, with any overlap and any failure. On the CPU, as one or
+ * several devices, on a GPU, and on a device that behaves like a GPU (fake_device.h). All computation is copying. */
 #include "device_fixture.h"
 #include "fake_device.h"
 #include "voxfield/pipeline.h"
@@ -9,7 +9,7 @@ enum { MOST_PIECES = 64, HALF = 4096, TAIL = 8, BYTES = 2 * HALF + TAIL };
 
 typedef enum place { NOWHERE, IN_LOAD, IN_COMPUTE, IN_STORE } place;
 
-/* What the functions of a run see. A failed check sets `wrong`: cmocka's own checks do not work on other threads. */
+/* The state shared by the functions of a run. A failed check sets `wrong`: cmocka's checks need the main thread. */
 typedef struct record {
     vf_pipeline *pipeline;
     vf_pipeline_options options;
@@ -356,7 +356,7 @@ static void test_options(void **state)
                                        {1, 1, 1, false, SIZE_MAX, 0, false, 0},
                                        {1, 1, 1, false, 16, SIZE_MAX, false, 0},
                                        {1, 1, 1, false, (size_t)1 << 46, 0, false, 0}};
-    const size_t cases = sizeof bad / sizeof *bad - vf_device_is_host(device); /* hosts may promise any memory */
+    const size_t cases = sizeof bad / sizeof *bad - vf_device_is_host(device); /* hosts promise any amount of memory */
     for (size_t i = 0; i < cases; i++) {
         vf_pipeline *none = (void *)&none;
         const bool large = i == sizeof bad / sizeof *bad - 1;

@@ -39,7 +39,7 @@ static const struct refusal {
     {"ATOM 1 N ALA 1 5 1 2 3 0.5 1.5", "field 7 (x)|'1'|residue number"},
     {"ATOM 1 N 1 1.0 2.0 3.0 0.5 1.5", "not form a consistent record"},
     {"ATOM 1 H5T DC5 1 27.482 39.448 51.564 0.4422", "not form a consistent record"},
-    /* touching fields that can be separated in no way, or in two ways */
+    /* touching fields that cannot be separated, or in two ways */
     {"ATOM      1 N    ALA     1    1999.32322998.7700-900.4900 -0.202 1.824", "run together"},
     {"ATOM      1 N    ALA     1    12.345.678 1.000 -900.490 -0.202 1.824", "run together"},
     {"ATOM      1 N    ALA     1    1999.3230998.770 -900.490 -0.202 1.824", "run together"},
@@ -117,7 +117,7 @@ static void refuses_what_is_no_pqr(void **state)
         expect_refused(gro, "m.pqr: is a GROMACS .gro file|editconf");
     }
     expect_refused("m\n    1\n1 N ALA A 5 1.0 2.0 3.0 0.5 1.5\n",
-                   "m.pqr:3: |five numbers"); /* has only the beginning of one */
+                   "m.pqr:3: |five numbers"); /* has only the beginning of a record */
     expect_refused("<!DOCTYPE html><html>404</html>\n", "HTML");
     expect_refused("BZh91AY", "bzip2");
     expect_refused("\x1f\x8b\x08 x", "twice");

@@ -1,5 +1,5 @@
-/* The prolate function: an eigenfunction of its integral equation without zeros, which makes it the zeroth one; its
- * integral, transform and variance by quadrature; its polynomials.
+/* The prolate function: it is an eigenfunction of its integral equation and has no zeros, so it is the zeroth one;
+ * its integral, transform and variance, by quadrature; its polynomials.
  *
  * usage: test_prolate [SEED]
  *
@@ -57,7 +57,7 @@ static void assert_near(const char *what, double c, double got, double expected,
         fail_msg("%s, c = %.17g: %.17g instead of %.17g, off by %.3g", what, c, got, expected, got - expected);
 }
 
-/* Some bandwidths, the ends among them. */
+/* Some bandwidths, including both limits. */
 static double bandwidth(int trial)
 {
     return trial == 0 ? VF_PROLATE_LEAST : trial == 1 ? VF_PROLATE_MOST : 0.5 + 59.5 * uniform();
@@ -109,8 +109,8 @@ static void test_integrals(void **state)
     }
 }
 
-/* The fit's error is at most the terms left out, each below the accuracy and falling by factors: 4 times that is ample;
- * and roundings of Horner's rule. */
+/* The error of the fit is at most the sum of the omitted terms. Each is below the accuracy, and they fall
+ * geometrically, so 4 times the accuracy is enough. Horner's rule adds its roundings. */
 static void test_polynomials(void **state)
 {
     (void)state;

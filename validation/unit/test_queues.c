@@ -1,4 +1,4 @@
-/* Queues that wait for each other, and what a GPU does in several of them at the same time, as in pipelines. */
+/* Queues that wait for each other, and work of a GPU in several queues at the same time, as in pipelines. */
 #include "device_fixture.h"
 #include "fake_device.h"
 #include "voxfield/pipeline.h"
@@ -76,7 +76,7 @@ static void test_a_gpu_overlaps(void **state)
         assert_int_equal(vf_pipeline_run(pipeline, &work), VF_OK);
         for (int n = 0; n < LONG_PIECES; n++)
             assert_int_equal(((uint8_t *)w.marks.data)[n], 1);
-        printf("%s: %d of %d pieces began beside others\n", ordered ? "ordered" : "unordered", w.beside,
+        printf("%s: %d of %d pieces overlapped with others\n", ordered ? "ordered" : "unordered", w.beside,
                LONG_PIECES - 1);
         assert_true(w.beside >= 3);
         vf_pipeline_destroy(pipeline);

@@ -304,7 +304,8 @@ static void test_lies(void **state)
     free_dcd(&s);
 }
 
-/* Markers of 164 around three titles, as in MDAnalysis's test data; but not any length. */
+/* Markers of 164 around three titles are accepted, because MDAnalysis's test data have them; other wrong lengths are
+ * not. */
 static void test_titles(void **state)
 {
     (void)state;

@@ -247,7 +247,7 @@ static void test_frames(void **state)
     }
 }
 
-/* Repetition, phase, set, contrast: the last fastest, whatever the order in the file. */
+/* Repetition, phase, set, contrast, with the last one fastest, for any order in the file. */
 static void test_order_of_volumes(void **state)
 {
     (void)state;

@@ -38,7 +38,7 @@ static double value_of(const loaded_map *map, int64_t i, int64_t j, int64_t k)
     return map->type == VF_F32 ? (double)((float *)map->values)[v] : ((double *)map->values)[v];
 }
 
-/* ---- what write_map wrote ---- */
+/* ---- files of write_map ---- */
 
 /* DX: 12 digits of doubles are off by half a unit, 5e-12. 9 digits of a float are off by 5e-9, but the nearest float
  * is the original. */
@@ -138,8 +138,8 @@ static void cells_read_back(void **state)
     unlink(path);
 }
 
-/* The contents that a map declares: a potential with a number of ions, or something that cannot place ions, whose
- * header has neither a unit nor constants. */
+/* The contents that a map declares: a potential with a number of ions; or something that cannot be used to place
+ * ions, with neither a unit nor constants in its header. */
 static void quantities(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void quantities(void **state)
         }
 }
 
-/* ---- what others write ---- */
+/* ---- files of other programs ---- */
 
 static void put_file(const char *path, const char *text, size_t bytes)
 {

@@ -63,7 +63,7 @@ static void write_file(const content *contents, const int64_t *n, const double *
 static const content DATA = {"/scan/data", VF_C64, 2, {COILS, SAMPLES}, data};
 static const content K = {"/scan/trajectory", VF_F32, 2, {SAMPLES, 3}, k};
 
-/* ---- what is read ---- */
+/* ---- valid scans ---- */
 
 static void test_all_datasets(void **state)
 {
@@ -270,7 +270,7 @@ static void test_zero_data_is_said(void **state)
     expect_said("all samples are 0");
 }
 
-/* ---- what is refused ---- */
+/* ---- invalid scans ---- */
 
 typedef struct refusal {
     content contents[3]; /* those with a name replace or extend data and trajectory */

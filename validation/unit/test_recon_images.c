@@ -229,7 +229,7 @@ static void check_places(const scene *s, const unsigned char *header)
     }
 }
 
-/* If volumes are at different places, a message and the file say which one is described. */
+/* If volumes have different positions, a message and the file state which one the header describes. */
 static void check_said(const scene *s, const unsigned char *header)
 {
     char expected[PATH_SIZE] = "", *text = (char *)header + 360;

@@ -1,5 +1,5 @@
 /* Cutting readouts into other frames, and selecting frames (apps/mri_recon/scan/regroup.c): random scans of several
- * slices or slabs, contrasts, phases and repetitions, against lists of their samples. Nothing is computed with samples,
+ * slices or slabs, contrasts, phases and repetitions, against lists of their samples. Regrouping only moves samples,
  * so all comparisons are exact. VOXFIELD_TEST_SEED repeats a run. */
 #include "coils/coil_stages.h"
 #include "frames/calibrate.h"
@@ -9,7 +9,7 @@
 
 enum { COILS = 3, MOST_SAMPLES = 4096, MOST_WINDOWS = 512, TRIALS = 60 };
 
-/* One sample, with all that must stay with it. */
+/* One sample, with everything that belongs to it. */
 typedef struct sample {
     float k[3], weight, time;
     float complex phi, data[COILS];
@@ -26,7 +26,7 @@ typedef struct series {
 
 static series known[12];
 static int known_count;
-static sample lines[3]; /* the calibration line of each place, of one sample */
+static sample lines[3]; /* the calibration line of each place, one sample long */
 
 static void make_trajectory(scan_trajectory *t, bool time, bool phi)
 {
@@ -158,7 +158,7 @@ static void expect_sample(const sample *got, const sample *expected, const char 
                  (double)got->k[2], (double)expected->k[0], (double)expected->k[1], (double)expected->k[2]);
 }
 
-/* ---- what is expected ---- */
+/* ---- the expected result ---- */
 
 typedef struct window {
     const series *of;
@@ -244,7 +244,7 @@ static void expect_frame(int f, const window *w, int volume, int length, int ste
         assert_true(s.truth[2 * frame->volume] == (float)w->of->volume[w->number * step + length / 2]);
 }
 
-/* Coil maps use each sample of the place and the first frame's kind once, and calibration lines. */
+/* Coil maps use the calibration lines, and once each sample of the place and of the first frame's kind. */
 static void expect_calibration(int place, const series *of)
 {
     const calibration c = {.ctx = ctx, .scan = &s, .small = {16, 16, 8}};
@@ -295,7 +295,7 @@ static void test_windows(void **state)
                 continue;
             assert_true(f < s.frames);
             expect_frame(f, &expected[w], volume / at[1], length, every);
-            for (int g = 0; g < f; g++) /* no weights differ from weights of 1 */
+            for (int g = 0; g < f; g++) /* no weights and weights of 1 count as different */
                 assert_int_equal(s.frame[g].trajectory == s.frame[f].trajectory,
                                  same_trajectory(chosen[g], &expected[w], length, every) &&
                                      has_weights(g) == has_weights(f));
@@ -314,7 +314,7 @@ static void test_windows(void **state)
     }
 }
 
-/* Frames share samples, but these are whitened once: with a covariance of 4, they are halved, which is exact. */
+/* Frames share samples, but these are whitened only once. A covariance of 4 halves them, which is exact. */
 static void test_whitened_once(void **state)
 {
     (void)state;
@@ -340,7 +340,7 @@ static void test_whitened_once(void **state)
     }
 }
 
-/* Without regrouping, selected frames stay as they are, and the others still serve for coil maps. */
+/* Without regrouping, selected frames stay unchanged, and the others are still used for coil maps. */
 static void test_selection(void **state)
 {
     (void)state;
@@ -354,7 +354,7 @@ static void test_selection(void **state)
         const int frames = s.frames, calibrations = s.calibrations, in_volume = s.places;
         sample samples[MOST_SAMPLES];
         int f = 0, of[MOST_WINDOWS], from[MOST_WINDOWS + 1] = {0};
-        const bool one_kind = known_count == s.places; /* else, the first frame's kind may be another */
+        const bool one_kind = known_count == s.places; /* otherwise the first frame may be of another kind */
         int64_t before[3];
         for (int p = 0; p < s.places; p++)
             before[p] = calibrate_gather(&c, p, NULL, NULL, 0);

@@ -41,7 +41,7 @@ static vf_reduced run(const vf_reduce *plan, int64_t n, const void *x, const voi
     return result;
 }
 
-/* Equal as results: NaN to NaN, -0 to 0. */
+/* Equality of results: NaN equals NaN, and -0 equals 0. */
 static bool same(double a, double b)
 {
     return a == b || (isnan(a) && isnan(b));
@@ -265,7 +265,7 @@ static void test_nan_and_infinity(void **state)
                         set_number(type, x, n - 1, NAN);
                     if (kind == 3)
                         set_number(type, x, n - 1, INFINITY);
-                    if (kind == 4) /* more than any number, and less */
+                    if (kind == 4) /* infinity is more than any number, -infinity less */
                         set_number(type, x, places[p] / 2, -INFINITY);
                     set_number(type, x, places[p], kind < 2 ? NAN : kind == 2 ? -INFINITY : INFINITY);
                     special_case(type, n, x, p % 3);
@@ -292,7 +292,7 @@ static void test_all_the_same(void **state)
             }
 }
 
-/* -0 equals 0: the first of them is the least and the greatest. */
+/* -0 equals 0, so the first of them is both the least and the greatest. */
 static void test_zeros(void **state)
 {
     (void)state;

@@ -403,7 +403,7 @@ static void test_progress(void **state)
     vf_progress_end(&p);
     vf_progress_begin(&p, stream, VF_PROGRESS_ON, "reading", 0, 1, NULL);
     p.drawn -= 40;
-    vf_progress_add(&p, 1); /* of nothing known */
+    vf_progress_add(&p, 1); /* of an unknown total */
     vf_progress_end(&p);
     check_ticks(stream);
     fclose(stream);

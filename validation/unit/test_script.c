@@ -131,7 +131,7 @@ static void test_said_but_accepted(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"MULTIGRID\nBEGIN\nEXIT", "note: s.cfg:1: |full sum is computed"},
+        {"MULTIGRID\nBEGIN\nEXIT", "note: s.cfg:1: |--method chooses"},
         {"BEGIN\n", "note: s.cfg: |EXIT is missing"},
         {"HELP\nSHOWOPT\nBEGIN\nhelp\nEXIT", "s.cfg:1: note: HELP|s.cfg:2: note: SHOWOPT|s.cfg:4: note: HELP"},
         {"BEGIN\nEXIT\n\nSAVEGRID x.dx", "warning: s.cfg:2: the lines after EXIT are ignored"},

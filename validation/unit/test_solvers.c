@@ -4,7 +4,7 @@
  * usage: test_solvers DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device) */
 #include "operator_fixture.h"
 
-/* A subject for its vectors; its operator, the identity, is not used. One for each element type in turn. */
+/* A subject whose vectors are used; its operator, the identity, is not. One for each element type in turn. */
 enum { UNUSED_MAKER = 12, ELEMENT_TYPES = 4 };
 
 static subject *open_vectors(int i)
@@ -96,7 +96,7 @@ static void test_cg(void **state)
         assert_true(result.end == VF_SOLVER_CONVERGED && result.iterations <= 2 && result.iterations <= cold);
         assert_true(distance(n, x, expected) <= 2 * tolerance * size_of(n, right));
         options.preconditioner = NULL;
-        /* The ends: told to stop, out of iterations, not positive, not finite, nothing to do. */
+        /* How a solver ends: stopped by the caller, out of iterations, not positive, not finite, nothing to do. */
         int last = 0;
         vf_cg_options few = {.iterations = 100, .tell = stop_at_three, .user = &last};
         put_vector(s, &b, right);
@@ -191,10 +191,10 @@ static double random_system(dense_matrix *m, double complex *x, double complex *
     return sqrt(squares);
 }
 
-/* Real systems with a known solution x. |x_k| grows, from 0 to |x| (Steihaug, SIAM J. Numer. Anal. 20 (1983) 626),
- * and |x - x_k| decreases, from |x| (Hestenes and Stiefel), up to 1 % for rounding; so |a p| <= 2 |x| and |r| <= |A|
- * |x|. A step rounds q = A p to u |A| |p|; x += a p twice, to u (|a p| + |x_k|); and r -= a q to u (|A| |a p| +
- * |r|). It moves b - A x_k away from the r of the recurrence by at most
+/* Real systems with a known solution x. |x_k| grows from 0 to |x| (Steihaug, SIAM J. Numer. Anal. 20 (1983) 626), and
+ * |x - x_k| decreases from |x| (Hestenes and Stiefel), up to 1 % for rounding. So |a p| <= 2 |x| and |r| <= |A| |x|.
+ * A step rounds q = A p to u |A| |p|; x += a p twice, to u (|a p| + |x_k|); and r -= a q to u (|A| |a p| + |r|). It
+ * moves b - A x_k away from the r of the recurrence by at most
  *     |A| u 2 |x| + |A| u (2 |x| + |x|) + u (2 |A| |x| + |A| |x|) = 8 u |A| |x|
  * The recurrence ends at t |b| or below, b itself is rounded to u |b|, |b| <= |A| |x|, and |A^-1| <= 1. Together
  *     |x_k - x| <= (8 k u + t + u) |A| |x| */

@@ -54,7 +54,7 @@ static void test_byte_histograms(void **state)
     }
 }
 
-/* One value in a few is special: an edge, beside one, NaN, infinite, outside, zero of either sign. */
+/* Some values are special: an edge, next to an edge, NaN, infinite, outside, zero of either sign. */
 static double random_value(int bins, const double *edges, vf_dtype type)
 {
     const double edge = edges[between(0, bins)], width = edges[bins] - edges[0];

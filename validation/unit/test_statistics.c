@@ -128,7 +128,7 @@ static void quantiles(void **state)
             assert_non_null(x);
             any_floats(x, n);
             check_quantiles(n, x);
-            for (int64_t i = 0; i < n; i++) /* neighbours, many of them equal: bins of one number */
+            for (int64_t i = 0; i < n; i++) /* adjacent values, many of them equal: bins of one number */
                 x[i] = float_of(0x3f800000 + random_bits() % 3000);
             check_quantiles(n, x);
             for (int64_t i = 0; i < n; i++) /* about zero: subnormal, and both zeros */

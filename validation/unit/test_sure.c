@@ -1,9 +1,9 @@
-/* Stein's unbiased risk estimate: linear estimates, whose degrees of freedom are a trace, soft thresholds, whose
- * degrees of freedom are known, the search for the least risk, and refusals. On fresh random numbers.
+/* Stein's unbiased risk estimate: linear estimates, whose degrees of freedom are a trace; soft thresholds, whose
+ * degrees of freedom are known; the search for the least risk; and invalid arguments. On fresh random numbers.
  *
  * usage: test_sure DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
  *
- * Bounds of means are 6 standard deviations: a test that is right fails once in 1e8 runs. */
+ * Bounds of means are 6 standard deviations, so a correct program fails once in 1e8 runs. */
 #include <complex.h>
 #include <math.h>
 
@@ -40,7 +40,7 @@ typedef struct linear {
     double complex g[ROWS][COLUMNS], a[COLUMNS][COLUMNS], j[COLUMNS][COLUMNS];
 } linear;
 
-/* Gauss and Jordan, of a positive definite matrix, whose pivots are positive. */
+/* Gauss-Jordan elimination of a positive definite matrix, whose pivots are positive. */
 static void invert(double complex m[COLUMNS][COLUMNS], double complex out[COLUMNS][COLUMNS])
 {
     for (int i = 0; i < COLUMNS; i++)
@@ -121,8 +121,8 @@ static vf_status estimate_linear(void *user, double factor, bool again, const vo
     return vf_queue_sync(queue);
 }
 
-/* The risk of data d = G x0 + sigma n, with a probe of other noise. *residual gets sigma^2 risk less |G (x - x0)|^2 and
- * plus |G x0|^2, whose mean is 0. */
+/* The risk of data d = G x0 + sigma n, with independent noise as the probe. *residual becomes sigma^2 risk - |G (x -
+ * x0)|^2 + |G x0|^2, whose mean is 0. */
 static vf_sure_point draw_risk(linear *l, const double complex *x0, double sigma, double *residual)
 {
     double complex d[ROWS], n1[ROWS], b[COLUMNS], p[COLUMNS], x[COLUMNS], off[COLUMNS], image[COLUMNS];
@@ -146,7 +146,8 @@ static vf_sure_point draw_risk(linear *l, const double complex *x0, double sigma
                                      .user = l};
     vf_sure_point point = {.risk = NAN, .freedom = NAN};
     need(vf_sure_risk(queue, &problem, 1, &point));
-    /* Linear: the difference is exact but for rounding, 1e-16 of x and of p for each product, over the step. */
+    /* For a linear estimate the difference quotient is exact up to rounding: 1e-16 of x and of p for each product,
+     * divided by the step. */
     times(l->j, p, x);
     const double exact = product(x, p), scale = product(b, b) + product(p, p) + 1;
     if (!(fabs(point.freedom - exact) <= 1e-13 * COLUMNS * COLUMNS * scale / (VF_SURE_STEP * sigma)))
@@ -220,8 +221,8 @@ static vf_status threshold(void *user, double factor, bool again, const void *b,
 }
 
 /* For |b| > t, the derivative is 1 along b and 1 - t / |b| across: f = sum 1 - t / (2 |b|). A squared part of p has the
- * variance 1/2, so one number adds at most 1 to the variance of f. That a few numbers cross the threshold on the way of
- * a step of 0.01 sigma adds less than a tenth. */
+ * variance 1/2, so one number adds at most 1 to the variance of f. Numbers that cross the threshold within a step of
+ * 0.01 sigma are few; they add less than a tenth. */
 static void test_thresholds(void **state)
 {
     (void)state;
@@ -264,7 +265,7 @@ static void test_thresholds(void **state)
 
 /* x = 0, and a risk that is a function of log factor. */
 typedef struct curve {
-    double least, flat, power; /* (|log factor - least|) ^ power, and `flat` times less below it */
+    double least, flat, power; /* |log factor - least| ^ power, multiplied by `flat` below `least` */
     int calls, fails;
     double last;
 } curve;
@@ -305,26 +306,27 @@ static void test_search(void **state)
     (void)state;
     vf_sure_result r;
     for (int i = 0; i < 200; i++) {
-        /* A parabola: its vertex, or a tried factor as close as 10 %. Beyond 4 sqrt(2), the end is the best factor. */
+        /* A parabola: the best factor is within 10 % of the vertex. Beyond 4 sqrt(2), the end of the range is the
+         * best factor. */
         curve c = {.least = (2 * uniform() - 1) * log(5.6), .flat = 1, .power = 2};
         need(search(&c, 1, &r));
         const double off = fabs(log(r.point[r.best].factor) - c.least);
         if (c.calls != 2 * r.tried || !(off <= 0.1 + 1e-9))
             fail_msg("%d calls, %d tried, log factor off by %g at %g", c.calls, r.tried, off, c.least);
-        /* Any curve with one minimum: no tried factor lies between it and the best one, and factors are tried at most a
-         * factor of 2 apart. */
+        /* Any curve with one minimum: no tried factor lies between the minimum and the best one, and tried factors
+         * differ by at most a factor of 2. */
         c = (curve){.least = c.least, .flat = 0.2 + uniform(), .power = 1 + 2 * uniform()};
         need(search(&c, 0.5 + uniform(), &r));
         for (int k = 0; k < r.tried; k++)
             assert_true(r.point[k].risk >= r.point[r.best].risk);
         assert_true(fabs(log(r.point[r.best].factor) - c.least) <= log(2) * (1 + 1e-12));
     }
-    for (int side = -1; side <= 1; side += 2) { /* to the ends of the range, and not beyond */
+    for (int side = -1; side <= 1; side += 2) { /* the search stops at the ends of the range */
         curve c = {.least = side * 10, .flat = 1, .power = 1};
         need(search(&c, 1, &r));
         assert_true(r.point[r.best].factor == (side > 0 ? 8.0 : 0.125));
     }
-    curve same = {0}; /* all risks are equal: 1 */
+    curve same = {0}; /* all risks are equal: the factor is 1 */
     need(search(&same, 1, &r));
     assert_true(r.tried == 3 && r.best == 0 && r.point[0].factor == 1 && r.point[0].risk == 0);
 }

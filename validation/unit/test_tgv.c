@@ -1,5 +1,5 @@
 /* Total generalised variation as the solvers minimise it, on fresh random numbers: against an exact minimum over the
- * field, both solvers against each other, and that it leaves slopes where total variation makes stairs.
+ * field, the solvers against each other, and whether it preserves slopes where total variation makes stairs.
  *
  * usage: test_tgv DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
  *
@@ -22,7 +22,7 @@ static vf_status keep_image(void *state, vf_queue *queue, const void *x, void *y
                            : status;
 }
 
-/* The image that is nearest to `a`, and the field, in x [whole]. */
+/* Solves for the image nearest to `a` and for the field, both in x [whole]. */
 static vf_convex_result denoise(subject *s, int solver, double tolerance, const double complex *a, double complex *x)
 {
     static const vf_operator_methods methods = {.name = "identity of the image", .forward = keep_image};
@@ -64,8 +64,9 @@ static subject make_weighted(const vf_penalties_options *o, double lambda, doubl
 
 /* ---- the exact minimum, along a line of real numbers ---- */
 
-/* min over w of sum_i |d_i - w_i| + 2 sum_i |w_i - w_i-1|, d the differences of x and 0 at the end. For each w_i alone
- * this is piecewise linear with corners at d_i and its neighbours, so there is a minimum whose w_i are among the d_i. */
+/* The minimum over w of sum_i |d_i - w_i| + 2 sum_i |w_i - w_i-1|, where d are the differences of x, and 0 at the
+ * end. As a function of one w_i it is piecewise linear with corners at d_i and the neighbours of w_i. So there is a
+ * minimum whose w_i are among the d_i. */
 static double exact(int64_t n, const double complex *x)
 {
     double d[32], before[32], now[32];
@@ -92,9 +93,9 @@ static double objective(int64_t n, double lambda, const double complex *a, const
     return pow(distance(n, x, a), 2) / 2 + lambda * exact(n, x);
 }
 
-/* The solver's field is the best for its image, and its image the best of all: f grows by |d|^2 / 2 at least away from
- * the minimum. The residuals bound the values: terms are off by 1e-9 times |T x| and |b|, times subgradients of 2
- * sqrt(n) at most and fields of the size of differences, all below 100: 1e-6 covers it. */
+/* The solver's field is optimal for its image, and its image is optimal: at a distance d from the minimum f is larger
+ * by at least |d|^2 / 2. The residuals bound the errors of the values: 1e-9 times |T x| and |b|, times subgradients
+ * of at most 2 sqrt(n) and fields of the size of differences. All are below 100, so 1e-6 is enough. */
 static void test_exact(void **state)
 {
     (void)state;
@@ -130,9 +131,9 @@ static void test_exact(void **state)
 
 /* ---- the solvers ---- */
 
-/* Alone and beside each other prior, in one to three dimensions, complex. f is above its minimum by |x - x*|^2 / 2 at
- * least, and by the residuals, 3e-5, times numbers below 1000 (test_exact) at most: 0.03, so each image is off by less
- * than 0.25 for certain. The bounds are a third and a fifth of that. */
+/* Alone and with each other prior, in one to three dimensions, complex. f exceeds its minimum by at least |x - x*|^2
+ * / 2. It exceeds it by at most the residuals, 3e-5, times numbers below 1000 (see test_exact): 0.03. So each image
+ * certainly has an error of less than 0.25. The bounds here are a third and a fifth of that. */
 static void test_solvers(void **state)
 {
     (void)state;
@@ -167,8 +168,8 @@ static void test_solvers(void **state)
 
 /* ---- slopes ---- */
 
-/* For w = D x in the interior of an affine image only the faces count: there the step out of the image is missing. So
- * tgv is at most the sum over the last voxels of each axis, where tv has the slope of every voxel. */
+/* In an affine image, w = D x makes all terms 0 except at the faces, where the difference to the next voxel is
+ * missing. So tgv is at most the sum over the last voxels of each axis, but tv has the slope of every voxel. */
 static void test_affine(void **state)
 {
     (void)state;
@@ -204,7 +205,8 @@ static void test_affine(void **state)
     }
 }
 
-/* The share of neighbours along x, away from the faces, that are on a step: less than a quarter of the slope apart. */
+/* The share of neighbours along x, away from the faces, that are on one step of a stair: their difference is less
+ * than a quarter of the slope. */
 static double steps(const int64_t n[4], double complex slope, const double complex *x)
 {
     int64_t flat = 0, count = 0;
@@ -218,8 +220,8 @@ static double steps(const int64_t n[4], double complex slope, const double compl
     return (double)flat / (double)count;
 }
 
-/* A noisy ramp: tv makes stairs, tgv does not, and has less than half of tv's error. In 60 trials tv had at least 4 % of
- * neighbours on steps, tgv none. */
+/* A noisy ramp: tv makes stairs, tgv does not, and its error is less than half of tv's. In 60 trials, at least 4 % of
+ * the neighbours were on steps with tv, and none with tgv. */
 static void test_stairs(void **state)
 {
     (void)state;

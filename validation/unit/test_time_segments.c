@@ -167,7 +167,7 @@ static void test_many_turns(void **state)
     vf_segments_free(&s);
 }
 
-/* The longest valid scan: 5 s of 50 Hz are 250 turns; with `symmetric`, half of it. At least the number of turns,
+/* The longest valid scan: 5 s of 50 Hz are 250 turns; with `symmetric`, half as much. At least the number of turns,
  * and, as above, not many more. Beyond 256 there is an immediate error, before anything grows with the number, whose
  * message names both ranges; the tolerance does not help. */
 static void test_most_segments(void **state)

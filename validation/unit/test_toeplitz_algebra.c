@@ -14,7 +14,7 @@ static double complex dot(int64_t count, const double complex *a, const double c
 }
 
 /* <x, T y> = <T x, y>; <x, T x> is real and not negative, because Q is made from nonnegative weights; T (a x + b y)
- * = a T x + b T y; the same bits twice. Sizes for which the dense sum would be slow. */
+ * = a T x + b T y; the same bits twice. The dense sum would be slow for these sizes. */
 static void test_algebra(void **state)
 {
     (void)state;

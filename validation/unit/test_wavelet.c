@@ -1,5 +1,5 @@
-/* Wavelet transforms: extents and padding; every variant against the reference; threads; numbers that are not finite;
- * refusals. wavelet_fixture.h derives the bound.
+/* Wavelet transforms: extents and padding; every variant against the reference; threads; NaN and infinite values;
+ * invalid arguments. wavelet_fixture.h derives the bound.
  *
  * usage: test_wavelet DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
  */
@@ -24,7 +24,7 @@ static int close_devices(void **state)
 
 /* ---- extents ---- */
 
-/* The rule of the header, counted out. */
+/* The rule of the header, by counting. */
 static void test_extents(void **state)
 {
     (void)state;
@@ -98,7 +98,7 @@ static void by_reference(const subject *s, action what, double threshold, const 
     line = kept_queue;
 }
 
-/* The reference of double precision is as far off as any other. */
+/* In double precision, the reference's error is as large as that of any other variant. */
 static void test_against_reference(void **state)
 {
     (void)state;
@@ -115,7 +115,7 @@ static void test_against_reference(void **state)
             for (action what = FORWARD; what <= THRESHOLD; what++) {
                 carry_out(&s, what, threshold, x, got);
                 by_reference(&s, what, threshold, x, right);
-                /* A threshold is not expansive, and takes two transforms. */
+                /* A threshold is not expansive. It takes two transforms. */
                 close_to(&s,
                          what == FORWARD   ? "forward"
                          : what == ADJOINT ? "adjoint"
@@ -151,7 +151,7 @@ static void test_threads(void **state)
         }
         need(vf_context_set_threads(ctx, 1));
         const double one = sum_of(&s, x);
-        subject again = open_plan(&o); /* laid out for one thread: other blocks */
+        subject again = open_plan(&o); /* planned for one thread: other blocks */
         memcpy(again.shift, s.shift, sizeof s.shift);
         carry_out(&again, THRESHOLD, 0.3, x, got[0]);
         assert_memory_equal(got[0], got[1], (size_t)s.numbers * sizeof *got[0]);
@@ -166,7 +166,7 @@ static void test_threads(void **state)
     need(vf_context_set_threads(ctx, threads));
 }
 
-/* A NaN or infinite number reaches the coefficients that a 1 in its place reaches, and no others. */
+/* A NaN or infinite number affects exactly the coefficients that a 1 in its place affects. */
 static void test_not_finite(void **state)
 {
     (void)state;
@@ -212,7 +212,7 @@ static void test_not_finite(void **state)
     }
 }
 
-/* ---- refusals ---- */
+/* ---- invalid arguments ---- */
 
 static void refused(vf_status status, const char *word)
 {

@@ -1,5 +1,5 @@
-/* Wavelet transforms by algebra that needs no reference: unitarity, vanishing moments, shifts, the soft threshold and
- * the proximal map that it is part of, sums over bands. wavelet_fixture.h derives the bound.
+/* Wavelet transforms, by algebra that needs no reference: unitarity, vanishing moments, shifts, the soft threshold as
+ * a proximal map, sums over bands. wavelet_fixture.h derives the bound.
  *
  * usage: test_wavelet_algebra DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
  */
@@ -16,7 +16,7 @@ static void test_unitary(void **state)
         double complex *x = random_image(s.numbers), *y = random_image(s.numbers);
         double complex *cx = room(s.numbers, sizeof *cx), *back = room(s.numbers, sizeof *back);
         const double size_x = sqrt(creal(inner(s.numbers, x, x))), size_y = sqrt(creal(inner(s.numbers, y, y)));
-        const double rounding = 1e-15 * sqrt((double)s.numbers); /* of the sums here */
+        const double rounding = 1e-15 * sqrt((double)s.numbers); /* rounding of the sums here */
         carry_out(&s, FORWARD, 0, x, cx);
         close_to(&s, "the norm", fabs(sqrt(creal(inner(s.numbers, cx, cx))) - size_x), (s.error + rounding) * size_x);
         carry_out(&s, ADJOINT, 0, cx, back);
@@ -32,10 +32,11 @@ static void test_unitary(void **state)
     }
 }
 
-/* Polynomials of a degree below `moments` along one axis, constant along the others, have no detail along that axis,
- * except where a filter reaches across the end of the image. Coefficient i of level l depends on the numbers 2^l i to
- * 2^l i + (2^l - 1) (taps - 1). Its exact value is 0, so the bound is on its own error. Here the tolerance is E times
- * the norm of all numbers, which is at most the root of their count for |p| <= 1; polynomials are rounded by u. */
+/* Polynomials of a degree below `moments` along one axis, constant along the others, have zero detail coefficients
+ * along that axis, except where a filter crosses the end of the image. Coefficient i of level l depends on the
+ * numbers 2^l i to 2^l i + (2^l - 1) (taps - 1). Its exact value is 0, so its size is its error. The tolerance is E
+ * times the norm of all numbers, which is at most the root of their count for |p| <= 1. Polynomials are rounded by
+ * u. */
 static void test_vanishing_moments(void **state)
 {
     (void)state;
@@ -106,7 +107,7 @@ static void test_haar_by_hand(void **state)
     vf_wavelet_destroy(s.plan);
 }
 
-/* Shifting by s is shifting the numbers first; shifts are periodic; all bit for bit. */
+/* A transform with shift s equals the transform of shifted numbers. Shifts are periodic. Both hold bit for bit. */
 static void test_shifts(void **state)
 {
     (void)state;
@@ -146,7 +147,7 @@ static void test_shifts(void **state)
 
 /* ---- thresholds and sums ---- */
 
-/* By the definition, from the coefficients; in place; and the same bits for a power of two times as much. */
+/* By the definition, from the coefficients; in place; and the same bits if all is scaled by a power of two. */
 static void test_threshold(void **state)
 {
     (void)state;
@@ -213,7 +214,7 @@ static void test_proximal_map(void **state)
     }
 }
 
-/* Whether coefficient n of the first level counts: the voxels that it depends on, one by one. */
+/* Whether coefficient n of the first level counts, by checking the voxels that it depends on one by one. */
 static bool counts(const subject *s, const double complex *weights, int64_t n)
 {
     const int64_t at[3] = {n % s->padded[0], n / s->padded[0] % s->padded[1], n / s->padded[0] / s->padded[1]};
@@ -239,7 +240,8 @@ static bool counts(const subject *s, const double complex *weights, int64_t n)
     return true;
 }
 
-/* Sums of |c| and |c|^2 over n numbers, in double precision: (n + 4) 2^-53 relative, besides the error of c. */
+/* Sums of |c| and |c|^2 over n numbers, in double precision: a relative error of (n + 4) 2^-53, in addition to the
+ * error of c. */
 static void test_sums(void **state)
 {
     (void)state;
@@ -254,7 +256,7 @@ static void test_sums(void **state)
         carry_out(&s, FORWARD, 0, x, c);
         for (int64_t n = 0; n < s.numbers; n++)
             right += is_coarse(&s, n) ? 0 : cabs(c[n]);
-        /* The coefficients of both are the same bits. */
+        /* Both have the same coefficients, bit for bit. */
         close_to(&s, "the norm", fabs(sum_of(&s, x) - right), n_sums * right);
         for (int64_t n = 0; n < s.voxels; n++)
             weights[n] = uniform() < 0.02 ? (n % 3 ? 0 : n % 2 ? NAN : -1) : 1e-30;
@@ -282,7 +284,7 @@ static void test_sums(void **state)
     }
 }
 
-/* In white noise the mean of |c|^2 is the variance, whatever the filter. Parts are uniform in [-1, 1]: the variance is
+/* In white noise the mean of |c|^2 is the variance, for any filter. Parts are uniform in [-1, 1]: the variance is
  * 2/3. |c|^2 has at most the relative deviation of a normal c, which is 1, so the root of a mean over n uncorrelated
  * ones has 1 / (2 sqrt(n)): six of these. */
 static void test_noise(void **state)

@@ -195,8 +195,8 @@ static void test_power_law(void **state)
     }
 }
 
-/* For noise alone S is a bin's chance, at most SIGMAS times its standard deviation: the smallest bins have the 4 pi
- * / (64^2 pi) of samples in the centre. For zeros S is 1. */
+/* For noise alone S is only the random deviation of a bin, at most SIGMAS times its standard deviation: the smallest
+ * bins have the 4 pi / (64^2 pi) of samples in the centre. For zeros S is 1. */
 static void test_noise_and_zeros(void **state)
 {
     (void)state;
@@ -221,7 +221,7 @@ static void test_noise_and_zeros(void **state)
 
 /* No threshold: as the assumed noise grows, S falls without a jump. A bin's noise is known to 5 % at best. For the
  * part above 0 of a normal distribution the mean's derivative is at most half of the mean over the deviation (at a
- * measured value of 1.2 deviations). So a thousandth more noise takes at most 0.5 * 0.001 / 0.05 of S. */
+ * measured value of 1.2 deviations). So a thousandth more noise reduces S by at most 0.5 * 0.001 / 0.05 of it. */
 static void test_no_threshold(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Density and forecast of wiener.h, against results by hand and against dense matrices.
+/* Density and forecast of wiener.h, against results computed by hand and against dense matrices.
  *
  * usage: test_wiener_forecast [SEED] */
 #include <complex.h>

@@ -1,4 +1,4 @@
-/* Windows of a series (apps/mri_recon/frames/windows.c): how they lie, and how images go over from one to the next. */
+/* Windows of a series (apps/mri_recon/frames/windows.c): their positions, and how shared frames are blended. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,8 +12,9 @@
 
 enum { MOST_FRAMES = 70, SERIES = 200 };
 
-/* Every frame comes from one window, or from two neighbours that both know it as shared. No window is longer than
- * asked for, neighbours share a quarter or more, and a frame that is shared lies in the middle of what both have. */
+/* Every frame comes from one window, or from two neighbours that both mark it as shared. No window is longer than
+ * requested. Neighbours share at least a quarter of their frames. Blended frames are in the middle of the frames that
+ * both windows have. */
 static void test_every_frame_once(void **state)
 {
     (void)state;
@@ -28,12 +29,12 @@ static void test_every_frame_once(void **state)
                 const frame_group g = window_of_series(&w, 100, frames, i);
                 assert_int_equal(g.count, w.frames);
                 assert_true(g.skip >= 0 && g.drop >= 0 && g.first >= 100 && g.first + g.count <= 100 + frames);
-                assert_true(i == 0 || end - g.first >= w.shared); /* of the window before */
+                assert_true(i == 0 || end - g.first >= w.shared); /* of the previous window */
                 assert_true(i == 0 || abs(g.skip - (end - g.first - g.before - g.skip)) <= 1);
                 assert_int_equal(g.before, shared);
                 assert_int_equal(g.first + g.skip, 100 + next);
                 next += g.count - g.skip - g.drop - g.after;
-                assert_true(g.skip + g.before <= g.count - g.drop - g.after); /* no frame of three windows */
+                assert_true(g.skip + g.before <= g.count - g.drop - g.after); /* no frame comes from three windows */
                 assert_int_equal(g.after, i + 1 < w.count ? w.shared : 0);
                 shared = g.after;
                 end = g.first + g.count;
@@ -43,7 +44,8 @@ static void test_every_frame_once(void **state)
         }
 }
 
-/* Without a window by hand, as many frames as the limit of bytes holds, but no fewer than windows need. */
+/* Without --window, a window has as many frames as fit into the limit of bytes, but at least the minimum for
+ * windows. */
 static void test_limit(void **state)
 {
     (void)state;
@@ -91,10 +93,10 @@ static recon_settings settings_of(const char *device, int window)
                             .group_bytes = INT64_MAX};
 }
 
-/* A series whose window is halved until it fits into the memory that is free: with a matrix for which about 25 frames
- * would fill half of it, neither 200 nor 100 frames fit. A window by hand is not changed, and what never fits is
- * refused without one. The test of the larger matrix needs 40 times the memory of the first, and so do four frames.
- * */
+/* The program halves the window until it fits into the free memory. The matrix is so large that about 25 frames fill
+ * half of the memory, so neither 200 nor 100 frames fit. A window given by --window is never changed. A series that
+ * does not fit even with the smallest window is rejected. The larger matrix needs 40 times the memory, so not even
+ * four frames fit. */
 static void test_memory(void **state)
 {
     vf_context *ctx = *state;
@@ -118,8 +120,9 @@ static void test_memory(void **state)
     }
 }
 
-/* Three devices of the CPU share its memory. A series that needs windows to fit on one device fits on no more than that,
- * because two teams need twice as much; one of a few voxels is made by as many teams as it has windows. */
+/* Three devices on the CPU share its memory. If a series fits on one device only with windows, it does not fit on
+ * more devices, because two teams need twice as much memory. A series of a few voxels uses as many teams as it has
+ * windows. */
 static void test_memory_of_teams(void **state)
 {
     vf_context *ctx = *state;
@@ -143,8 +146,8 @@ static void test_memory_of_teams(void **state)
     }
 }
 
-/* Images whose value is the frame's number plus 100 times the window's. Of three shared frames, the window before
- * contributes 3/4, 2/4 and 1/4; all numbers are exact. */
+/* The value of each image is the frame's number plus 100 times the window's. In the three shared frames, the previous
+ * window has the weights 3/4, 2/4 and 1/4. All numbers are exact. */
 static void test_blend(void **state)
 {
     (void)state;

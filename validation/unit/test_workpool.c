@@ -18,7 +18,8 @@
 
 enum { MOST_SLOTS = 16, MOST_ITEMS = 4000 };
 
-/* What the functions below see. A failed check sets `wrong`, since cmocka's own checks do not work on other threads. */
+/* The state that the functions below share. A failed check sets `wrong`, because cmocka's checks do not work on other
+ * threads. */
 typedef struct record {
     vf_context *ctx;
     vf_workpool pool;
@@ -203,7 +204,7 @@ static void test_takeover(void **state)
                     }
 }
 
-/* An item waits for its device to fail while all others are done, and no other item is left: it is still taken over. */
+/* An item's device fails when all other items are done: another device still takes the item over. */
 static vf_status fail_late(void *user, int worker, int slot, int64_t item)
 {
     record *r = user;
@@ -336,7 +337,7 @@ static void test_cancelled_from_outside(void **state)
         double began = vf_now();
         assert_int_equal(pthread_create(&thread, NULL, cancel_soon, r->ctx), 0);
         assert_int_equal(vf_workpool_run(r->ctx, &r->pool), VF_ERR_CANCELLED);
-        assert_true(vf_now() - began < 2); /* of 20 s for all the work */
+        assert_true(vf_now() - began < 2); /* all the work would take 20 s */
         pthread_join(thread, NULL);
         free_record(r);
     }

@@ -46,7 +46,8 @@ static void expect_text(const char *name, const ion_list *ions, const molecule *
 
 /* ---- hybrid-36 ---- */
 
-/* The other way, from the same description: digits of the base, of which the first letter takes 10 leading digits. */
+/* An independent decoder, from the same description: digits of the base, where the first letter replaces 10 leading
+ * digits. */
 static int64_t decoded(const char *text, int width)
 {
     static const char capital[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
@@ -278,6 +279,37 @@ static void pqr_columns(void **state)
                 "END\n");
 }
 
+/* A solute without chains: neither have its ions, so all records have ten words, and their numbers follow. One atom with a
+ * chain is enough for ions to have one. */
+static void pqr_without_chains(void **state)
+{
+    (void)state;
+    ion_site sites[] = {{0, {1, 2, 3}, -1}, {3, {4, 5, 6}, -2}};
+    const ion_list ions = {KINDS, kinds, 2, sites};
+    atom_label bare[] = {{.name = "CA", .residue = "ALA", .residue_number = 12},
+                         {.name = "CB", .residue = "ALA", .residue_number = -3}};
+    molecule labelled = solute;
+    labelled.labels = bare;
+    expect_text("a.pqr", &ions, &labelled, NULL,
+                "ATOM      1  CA  ALA    12      1.5000  0.1250 -7.7500  0.5000 1.5000\n"
+                "ATOM      2  CB  ALA    -3     -2.2500  3.0000 100.500 -1.2500 2.0000\n"
+                "TER\n"
+                "HETATM    3  SOD SOD    13      1.0000  2.0000  3.0000  1.0000 1.4100\n"
+                "HETATM    4  QX   QX    14      4.0000  5.0000  6.0000  0.2500 0.0000\n"
+                "END\n");
+    expect_text("a.pqr", &ions, &solute, NULL, /* no labels at all */
+                "ATOM      1  X   MOL     1      1.5000  0.1250 -7.7500  0.5000 1.5000\n"
+                "ATOM      2  X   MOL     1     -2.2500  3.0000 100.500 -1.2500 2.0000\n"
+                "TER\n"
+                "HETATM    3  SOD SOD     2      1.0000  2.0000  3.0000  1.0000 1.4100\n"
+                "HETATM    4  QX   QX     3      4.0000  5.0000  6.0000  0.2500 0.0000\n"
+                "END\n");
+    strcpy(bare[1].chain, "I");
+    char *text = written("a.pqr", &ions, &labelled, NULL);
+    assert_non_null(strstr(text, "HETATM    3  SOD SOD Z   1 "));
+    free(text);
+}
+
 static void xyz_columns(void **state)
 {
     (void)state;
@@ -392,7 +424,7 @@ static void random_molecules_read_back(void **state)
     }
 }
 
-/* ---- refusals ---- */
+/* ---- errors ---- */
 
 static void refusals(void **state)
 {
@@ -450,6 +482,7 @@ int main(void)
         cmocka_unit_test(pdb_edges),
         cmocka_unit_test(many_ions),
         cmocka_unit_test(pqr_columns),
+        cmocka_unit_test(pqr_without_chains),
         cmocka_unit_test(xyz_columns),
         cmocka_unit_test(random_molecules_read_back),
         cmocka_unit_test(refusals),

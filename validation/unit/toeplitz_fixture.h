@@ -262,7 +262,7 @@ static inline void run(const problem *p, const char *variant, const double compl
     stop(&r);
 }
 
-/* ---- what is right ---- */
+/* ---- the true result ---- */
 
 static inline double norm(int64_t count, const double complex *v)
 {

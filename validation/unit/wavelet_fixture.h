@@ -1,15 +1,16 @@
-/* What the tests of the wavelet transforms share: plans on random grids, what the library makes of numbers (between
- * guards), and how far off that may be.
+/* Shared by the tests of the wavelet transforms: plans on random grids, the library's results (between guards), and
+ * the allowed errors.
  *
  * The bound, in the l2 norm. One level along one axis computes each number as a sum of `taps` products with rounded
- * coefficients: its error is at most (taps + 1) u sum |h_k v_k|, u the unit roundoff (2^-24 or 2^-53). The matrix of
- * absolute values |h_k| has row and column sums of at most sqrt(taps), because a filter has the norm 1, so its norm is
- * at most sqrt(taps). All further levels are unitary. With a transform of `passes` levels and axes in total,
+ * coefficients. Its error is at most (taps + 1) u sum |h_k v_k|, where u is the unit roundoff (2^-24 or 2^-53). The
+ * matrix of absolute values |h_k| has row and column sums of at most sqrt(taps), because a filter has the norm 1, so
+ * its norm is at most sqrt(taps). All further levels are unitary. With a transform of `passes` levels and axes in
+ * total,
  *
  *     |error| <= passes (taps + 1) sqrt(taps) u |v| = E |v|,
  *
- * 1 % for second-order terms, and 4 u |c| for a threshold and the rounding of a result. No single number is farther off
- * than that. */
+ * plus 1 % for second-order terms, and 4 u |c| for a threshold and the rounding of a result. The error of every
+ * single number is at most that, too. */
 #ifndef WAVELET_FIXTURE_H
 #define WAVELET_FIXTURE_H
 
@@ -73,7 +74,7 @@ static inline subject open_plan(const vf_wavelet_options *options)
 
 static vf_wavelet_options random_options(int i)
 {
-    /* Sizes around the blocks of the backends, then random ones. */
+    /* Sizes near the block sizes of the backends, then random ones. */
     static const int64_t grids[][3] = {{1, 1, 1},    {1, 300, 1},  {1, 1, 90},  {257, 1, 1},  {2, 3, 1},
                                        {20, 150, 1}, {9, 140, 70}, {70, 9, 67}, {130, 67, 1}, {31, 33, 16}};
     enum { GRIDS = sizeof grids / sizeof *grids };
@@ -99,14 +100,14 @@ static inline double complex *random_image(int64_t count)
 {
     double complex *v = room(count, sizeof *v);
     for (int64_t n = 0; n < count; n++) {
-        v[n] = rounded(VF_F32, random_complex()); /* which both precisions hold */
+        v[n] = rounded(VF_F32, random_complex()); /* exact in both precisions */
     }
     return v;
 }
 
 typedef enum action { PAD, CROP, FORWARD, ADJOINT, THRESHOLD, THRESHOLD_IN_PLACE } action;
 
-/* What the library makes of `from`, between guards. */
+/* The library's result for `from`, between guards. */
 static inline void carry_out(const subject *s, action what, double threshold, const double complex *from,
                              double complex *to)
 {

@@ -4,7 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "ion_files.h"
+#include "atom_element.h"
+#include "ions.h"
 
 /* Looks for letters, in any case, in a list of symbols, and copies the spelling in the list. */
 static bool find_symbol(const char *list, const char *letters, char symbol[3])
@@ -68,7 +69,7 @@ static bool is_doubtful(const char *letters, const char *residue)
            (find_symbol(unmistakable, two, symbol) || (strlen(letters) == 2 && find_symbol(metals, two, symbol)));
 }
 
-bool atom_element(const filed_atom *atom, char symbol[3])
+bool atom_element(const char *name, const char *residue, const char *element, char symbol[3])
 {
     /* Elements only in a residue of the same name. */
     static const char alone[] =
@@ -76,25 +77,44 @@ bool atom_element(const filed_atom *atom, char symbol[3])
         "Re Rh Sb Sm Sn Sr Tb Th Tl Tm Xe Yb";
     static const char usual[] = "H C N O S P F B I K";
     ion_kind of_name, of_residue;
-    char letters[4], residue[4];
-    if (*atom->element) {
-        strcpy(symbol, atom->element);
+    char letters[4], letters_of_residue[4];
+    if (*element) {
+        strcpy(symbol, element);
         return true;
     }
-    if (ion_is_known(atom->name, &of_name) && ion_is_known(atom->residue, &of_residue) &&
+    if (ion_is_known(name, &of_name) && ion_is_known(residue, &of_residue) &&
         strcmp(of_name.element, of_residue.element) == 0) {
         strcpy(symbol, of_name.element);
         return true;
     }
-    only_letters(atom->name, letters);
-    only_letters(atom->residue, residue);
+    only_letters(name, letters);
+    only_letters(residue, letters_of_residue);
     if (find_symbol(unmistakable, letters, symbol) ||
-        (strcasecmp(letters, residue) == 0 && find_symbol(alone, letters, symbol)))
+        (strcasecmp(letters, letters_of_residue) == 0 && find_symbol(alone, letters, symbol)))
         return true;
-    const bool sure = !is_doubtful(letters, atom->residue);
+    const bool sure = !is_doubtful(letters, residue);
     letters[1] = '\0';
     if (find_symbol(usual, letters, symbol))
         return sure;
     strcpy(symbol, "X");
     return false;
+}
+
+int atomic_number(const char *symbol)
+{
+    static const char symbols[] =
+        "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr "
+        "Nb "
+        "Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt "
+        "Au "
+        "Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr Rf Db Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv "
+        "Ts Og";
+    const size_t n = strlen(symbol);
+    int number = 1;
+    if (strcasecmp(symbol, "D") == 0)
+        return 1;
+    for (const char *p = symbols; n > 0 && *p; p += strcspn(p, " "), p += *p == ' ', number++)
+        if (strcspn(p, " ") == n && strncasecmp(p, symbol, n) == 0)
+            return number;
+    return 0;
 }

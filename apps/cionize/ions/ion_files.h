@@ -2,6 +2,7 @@
 #ifndef CIONIZE_ION_FILES_H
 #define CIONIZE_ION_FILES_H
 
+#include "atom_element.h"
 #include "ions.h"
 #include "voxfield/output.h"
 
@@ -32,6 +33,7 @@ typedef struct ion_file {
 /* One format. Functions are called in this order and may be NULL. */
 typedef struct ion_format {
     const char *extension;
+    bool words; /* fields are words between blanks: readers expect as many in each record */
     vf_status (*begin)(ion_file *file);
     vf_status (*atom)(ion_file *file, const filed_atom *atom);
     vf_status (*part)(ion_file *file, const filed_atom *last); /* between the solute and the ions */
@@ -43,10 +45,6 @@ extern const ion_format ions_as_pdb; /* ions_pdb.c */
 /* The column, from 1, in which a name begins in PDB and PQR files. Names of four characters, and those of two that are
  * the element's symbol, begin in column 13, others in 14. So the element's symbol ends in column 14. */
 int name_column(const filed_atom *atom);
-
-/* The element of an atom, from its file, or else from its name; "X" if neither tells. Returns false if the element is
- * unknown or doubtful (docs/formats.md, XYZ and PDB). */
-bool atom_element(const filed_atom *atom, char symbol[3]);
 
 /* Copies at most `room` characters of a name and counts cut and replaced ones. Returns the end. */
 char *put_name(ion_file *file, const char *name, int room, char *to);

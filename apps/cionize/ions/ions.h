@@ -82,9 +82,9 @@ typedef struct solute_frames {
 
 /* ---- solvent_volume.c ---- */
 
-/* The volume of the grid (points x cell, angstrom^3) outside the solute's solvent-excluded surface: the points that
- * a probe of radius 1.4 angstrom covers without touching an atom, including cavities that it fits into. In a periodic
- * cell, which the grid covers once, atoms have images. With frames
+/* The volume of the grid (angstrom^3; solvent_volume.c has the part of each point) outside the solute's
+ * solvent-excluded surface: the points that a probe of radius 1.4 angstrom covers without touching an atom, including
+ * cavities that it fits into. In a periodic cell, which the grid covers once, atoms have images. With frames
  * (NULL: none), the mean over them, or over SOLVENT_MOST_FRAMES evenly spaced ones. A radius of 0 counts as 1.5
  * angstrom, with a note. The result has the same bits with any number of threads. Errors: VF_ERR_MEMORY,
  * VF_ERR_CANCELLED, VF_ERR_INPUT (a frame cannot be read). */

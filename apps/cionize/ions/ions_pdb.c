@@ -120,7 +120,8 @@ static vf_status pdb_atom(ion_file *file, const filed_atom *atom)
     pdb_line line = new_line(atom->hetero ? "HETATM" : "ATOM");
     filed_atom known = *atom;
     char symbol[3];
-    if (!atom->ion && atom_element(atom, symbol)) /* leaves doubtful elements to the reader */
+    if (!atom->ion &&
+        atom_element(atom->name, atom->residue, atom->element, symbol)) /* leaves doubtful elements to the reader */
         known.element = symbol;
     put_name(file, atom->name, 4, at_column(&line, name_column(&known)));
     vf_status status = put_identity(file, atom, &line);

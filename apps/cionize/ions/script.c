@@ -172,8 +172,8 @@ static vf_status read_multigrid(reader *r)
     r->multigrid_line = r->line;
     vf_note(r->ctx,
             "%s:%" PRId64
-            ": note: MULTIGRID (multilevel summation, an approximation) is ignored; the full sum is computed "
-            "instead",
+            ": note: MULTIGRID (multilevel summation) is ignored; --method chooses between the exact sum and a fast "
+            "one",
             r->name, r->line);
     return VF_OK;
 }

@@ -6,6 +6,10 @@
  * intervals, whose ends are positions of the probe. (Probe positions on grid points only would be up to a step too
  * far out, and the solute too large by as much.)
  *
+ * A point stands for the part of its cell that is inside the grid's box: all of it, or half of it for each axis at whose
+ * end the point is (the trapezoidal rule). A grid of a periodic cell has no ends; an axis of one point counts as one
+ * spacing.
+ *
  * The grid is cut into blocks of layers. One thread works on one block. */
 #include <inttypes.h>
 #include <math.h>
@@ -217,7 +221,35 @@ static void find_near(block *b, const sphere *spheres, int64_t count)
             b->near[b->near_count++] = spheres[s];
 }
 
-/* The number of solvent points in layers [first, first + layers); -1: no memory. */
+/* Twice the part of a point's cell that is inside the grid, along one axis. */
+static int64_t halves(const vf_grid *grid, int axis, int64_t i)
+{
+    const int64_t count = grid->counts[axis];
+    return grid->cell.kind == VF_CELL_NONE && count > 1 && (i == 0 || i == count - 1) ? 1 : 2;
+}
+
+/* The solvent of a block, in eighths of a point's cell. */
+static int64_t sum_outside(const block *b)
+{
+    const vf_grid *grid = b->grid;
+    const int64_t nx = grid->counts[0], ny = grid->counts[1];
+    int64_t sum = 0;
+    for (int64_t row = 0; row < ny * b->layers; row++) {
+        const uint8_t *points = b->points + row * nx;
+        int64_t outside = 0;
+        for (int64_t i = 0; i < nx; i++)
+            outside += points[i] != INSIDE;
+        outside *= 2;
+        if (points[0] != INSIDE)
+            outside -= 2 - halves(grid, 0, 0);
+        if (nx > 1 && points[nx - 1] != INSIDE)
+            outside -= 2 - halves(grid, 0, nx - 1);
+        sum += outside * halves(grid, 1, row % ny) * halves(grid, 2, b->first + row / ny);
+    }
+    return sum;
+}
+
+/* The solvent in layers [first, first + layers), in eighths of a point's cell; -1: no memory. */
 static int64_t count_block(const vf_grid *grid, const sphere *spheres, int64_t count, int64_t first, int64_t layers)
 {
     const int64_t points = grid->counts[0] * grid->counts[1] * layers;
@@ -231,11 +263,8 @@ static int64_t count_block(const vf_grid *grid, const sphere *spheres, int64_t c
     b.head = malloc((size_t)lines * sizeof *b.head);
     if (b.points && b.near && b.line && b.head) {
         find_near(&b, spheres, count);
-        if (do_axis(&b, 0) && do_axis(&b, 1) && do_axis(&b, 2)) {
-            outside = 0;
-            for (int64_t i = 0; i < points; i++)
-                outside += b.points[i] != INSIDE;
-        }
+        if (do_axis(&b, 0) && do_axis(&b, 1) && do_axis(&b, 2))
+            outside = sum_outside(&b);
     }
     free(b.points);
     free(b.near);
@@ -263,9 +292,9 @@ static sphere *make_spheres(vf_context *ctx, const molecule *mol)
     return spheres;
 }
 
-/* Counts the grid points that are solvent. */
+/* The solvent of the grid, in eighths of a point's cell. */
 static vf_status count_solvent(vf_context *ctx, const sphere *spheres, int64_t count, const vf_grid *grid,
-                               int64_t *points)
+                               int64_t *eighths)
 {
     /* The block size does not depend on the number of threads, and the sums are integers: neither does the result. */
     const double layer = (double)grid->counts[0] * (double)grid->counts[1];
@@ -287,7 +316,7 @@ static vf_status count_solvent(vf_context *ctx, const sphere *spheres, int64_t c
                        layer, most);
     if (vf_cancelled(ctx))
         return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted while computing the volume of solvent");
-    *points = outside;
+    *eighths = outside;
     return VF_OK;
 }
 
@@ -337,7 +366,7 @@ static void list_images(const vf_grid *grid, const sphere *spheres, int64_t coun
 static vf_status volume_of(vf_context *ctx, const sphere *spheres, int64_t count, const vf_grid *grid, double *volume)
 {
     image_list images = {0};
-    int64_t points = 0;
+    int64_t eighths = 0;
     vf_status status = VF_OK;
     if (grid->cell.kind != VF_CELL_NONE) {
         list_images(grid, spheres, count, &images);
@@ -345,12 +374,12 @@ static vf_status volume_of(vf_context *ctx, const sphere *spheres, int64_t count
         if (!images.out)
             return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the images of %" PRId64 " atoms", count);
         list_images(grid, spheres, count, &images);
-        status = count_solvent(ctx, images.out, images.count, grid, &points);
+        status = count_solvent(ctx, images.out, images.count, grid, &eighths);
     } else {
-        status = count_solvent(ctx, spheres, count, grid, &points);
+        status = count_solvent(ctx, spheres, count, grid, &eighths);
     }
     free(images.out);
-    *volume = (double)points * (grid->spacing[0] * grid->spacing[1] * grid->spacing[2]);
+    *volume = (double)eighths / 8 * (grid->spacing[0] * grid->spacing[1] * grid->spacing[2]);
     return status;
 }
 

@@ -115,7 +115,7 @@ static vf_status pqr_end(ion_file *file)
 }
 
 static const ion_format ions_as_pqr = {
-    .extension = ".pqr", .begin = pqr_begin, .atom = pqr_atom, .part = pqr_part, .end = pqr_end};
+    .extension = ".pqr", .words = true, .begin = pqr_begin, .atom = pqr_atom, .part = pqr_part, .end = pqr_end};
 
 /* ---- XYZ ---- */
 
@@ -128,7 +128,8 @@ static vf_status xyz_atom(ion_file *file, const filed_atom *atom)
 {
     static const char *const axes[3] = {"its x", "its y", "its z"};
     char line[LINE], symbol[3];
-    (void)atom_element(atom, symbol); /* always writes a symbol: readers ignore atoms without one */
+    /* Always a symbol: readers ignore atoms without one. */
+    (void)atom_element(atom->name, atom->residue, atom->element, symbol);
     char *to = put_name(file, symbol, LONGEST_NAME, line);
     for (int a = 0; a < 3; a++) {
         int64_t scaled;
@@ -172,8 +173,8 @@ static filed_atom solute_atom(const molecule *solute, int64_t i)
     return atom;
 }
 
-/* Every ion is a residue of its own, numbered from 1. */
-static filed_atom ion_atom(const ion_list *ions, int64_t i, const char *chain)
+/* Every ion is a residue of its own. */
+static filed_atom ion_atom(const ion_list *ions, int64_t i, const char *chain, int64_t residue_number)
 {
     const ion_site *site = &ions->sites[i];
     const ion_kind *kind = &ions->kinds[site->kind];
@@ -181,7 +182,7 @@ static filed_atom ion_atom(const ion_list *ions, int64_t i, const char *chain)
                         .residue = kind->name,
                         .chain = chain,
                         .element = kind->element,
-                        .residue_number = i + 1,
+                        .residue_number = residue_number,
                         .hetero = true,
                         .ion = true,
                         .position = {site->position[0], site->position[1], site->position[2]},
@@ -205,17 +206,35 @@ static char ion_chain(const molecule *solute)
     return 'I';
 }
 
+/* Whether the solute has no chains, and its largest residue number. */
+static bool has_no_chains(const molecule *solute, int64_t *last_residue)
+{
+    *last_residue = 1; /* of atoms without labels */
+    for (int64_t i = 0; solute->labels && i < solute->atoms; i++) {
+        const int64_t number = solute->labels[i].residue_number;
+        *last_residue = i == 0 || number > *last_residue ? number : *last_residue;
+        if (*solute->labels[i].chain)
+            return false;
+    }
+    return true;
+}
+
+/* Ions have a chain of their own, numbered from 1. Where records are words and the solute has no chains, they have none
+ * either, and their numbers follow those of the solute. */
 static vf_status write_atoms(ion_file *file, const ion_format *format, const ion_list *ions, const molecule *solute)
 {
-    const char chain[2] = {ion_chain(solute), '\0'};
-    const int64_t before = solute ? solute->atoms : 0;
+    int64_t last_residue = 0;
+    const bool no_chain = format->words && solute && has_no_chains(solute, &last_residue);
+    const char chain[2] = {no_chain ? '\0' : ion_chain(solute), '\0'};
+    const int64_t before = solute ? solute->atoms : 0,
+                  first_residue = no_chain && last_residue > 0 ? last_residue + 1 : 1;
     filed_atom atom = {.name = ""};
     vf_status status = VF_OK;
     for (; file->written < file->atoms && status == VF_OK; file->written++) {
         if (file->written == before && before > 0 && format->part)
             status = format->part(file, &atom);
-        atom =
-            file->written < before ? solute_atom(solute, file->written) : ion_atom(ions, file->written - before, chain);
+        const int64_t ion = file->written - before;
+        atom = ion < 0 ? solute_atom(solute, file->written) : ion_atom(ions, ion, chain, first_residue + ion);
         if (status == VF_OK)
             status = format->atom(file, &atom);
     }

@@ -146,6 +146,22 @@ static void describe_cell(const map_info *info, char *text, size_t size)
              number[5], info->vacuum ? "vacuum" : "tinfoil", background);
 }
 
+const char *map_error_line(const map_info *info, char text[MAP_ERROR_SIZE])
+{
+    const map_error *e = &info->error;
+    char asked[VF_NUMBER_TEXT], rms[VF_NUMBER_TEXT], largest[VF_NUMBER_TEXT], line[160] = "";
+    if (!*info->unit || e->asked == 0)
+        return strcpy(text, "");
+    vf_format_general(e->asked, 3, asked);
+    if (e->points > 0)
+        snprintf(line, sizeof line, "error asked %s; measured %s rms, %s at most (of rms potential)", asked,
+                 vf_format_general(e->rms, 2, rms), vf_format_general(e->largest, 2, largest));
+    else
+        snprintf(line, sizeof line, "error asked %s, not measured here (of rms potential)", asked);
+    snprintf(text, MAP_ERROR_SIZE, "%-80.80s", line);
+    return text;
+}
+
 bool map_provenance(const map_info *info, int line, char *text, size_t size)
 {
     char a[VF_NUMBER_TEXT], b[VF_NUMBER_TEXT];

@@ -42,6 +42,10 @@ void map_end(map_progress *map);
  * after the last line. */
 bool map_provenance(const map_info *info, int line, char *text, size_t size);
 
+/* The line about the map's error; empty if the method is exact. As long before the error is measured as afterwards. */
+enum { MAP_ERROR_SIZE = 81 };
+const char *map_error_line(const map_info *info, char text[MAP_ERROR_SIZE]);
+
 /* ---- map_text.c: values as text, formatted (and compressed) by all threads ---- */
 
 typedef struct map_text_layout {
@@ -63,6 +67,11 @@ VF_MUST_CHECK vf_status map_text_open(vf_context *ctx, const char *path, const m
 VF_MUST_CHECK vf_status map_text_append(map_text *text, const char *string);
 VF_MUST_CHECK vf_status map_text_printf(map_text *text, const char *format, ...) VF_PRINTF(2, 3);
 
+/* Appends text, once a file, that map_text_replace replaces by another of the same length, before the commit. A pipe
+ * keeps the first. */
+VF_MUST_CHECK vf_status map_text_reserve(map_text *text, const char *string);
+VF_MUST_CHECK vf_status map_text_replace(map_text *text, const char *string);
+
 /* Appends `count` values. */
 VF_MUST_CHECK vf_status map_text_values(map_text *text, const void *values, int64_t count);
 
@@ -71,11 +80,15 @@ VF_MUST_CHECK vf_status map_text_commit(map_text **text);
 void map_text_discard(map_text **text);
 
 /* The state of a text format, and what text formats share (see map_format): a header, the values, a footer.
- * `layout`: type and total are filled in. `most`: the largest |value| that the format can store. */
+ * `layout`: type and total are filled in. `most`: the largest |value| that the format can store. text_map_error_line
+ * appends the first `width` characters of the line about the error, if there is one, to the header; the commit fills in
+ * what was measured. */
 typedef struct text_map {
     map_progress map;
     map_text *text;
+    int error_width; /* 0: no such line */
 } text_map;
+VF_MUST_CHECK vf_status text_map_error_line(text_map *state, const char *before, int width, const char *after);
 VF_MUST_CHECK vf_status text_map_begin(vf_context *ctx, const map_format *format, const char *path,
                                        const map_info *info, map_text_layout layout, double most,
                                        vf_status (*write_header)(text_map *), void **out);

@@ -1,5 +1,6 @@
 /* Gaussian cube files: lengths in bohr, z fastest, every row of z on its own lines, as cubegen writes them. */
 
+#include "ions/atom_element.h"
 #include "map_common.h"
 #include "voxfield/format_number.h"
 
@@ -25,19 +26,32 @@ static vf_status write_comments(text_map *state)
 {
     /* Lines of map_provenance, without method and command, which do not fit. The first of each group always exists. */
     static const int lines[2][3] = {{0, 1, 6}, {2, 7, 3}};
+    enum { ERROR_SIZE = 60 }; /* without its last words, which VMD might cut */
     char part[PART_SIZE];
     vf_status status = VF_OK;
     for (int line = 0; line < 2; line++) {
         for (int n = 0; status == VF_OK && n < 3; n++)
             if (map_provenance(state->map.info, lines[line][n], part, sizeof part))
                 status = map_text_printf(state->text, "%s%s", n > 0 ? "; " : "", part);
+        if (status == VF_OK && line == 0)
+            status = text_map_error_line(state, "; ", ERROR_SIZE, "");
         if (status == VF_OK)
             status = map_text_append(state->text, "\n");
     }
     return status;
 }
 
-/* The number of atoms is positive: readers take 0 and less for a list of orbitals. PQR files have no elements, so the
+static int number_of(const molecule *solute, int64_t i)
+{
+    char symbol[3];
+    if (!solute->labels)
+        return 0;
+    const atom_label *label = &solute->labels[i];
+    (void)atom_element(label->name, label->residue, label->element, symbol);
+    return atomic_number(symbol);
+}
+
+/* The number of atoms is positive: readers take 0 and less for a list of orbitals. Where the element is not known, the
  * atomic number is 0, which readers take for a dummy atom. The second column has the atom's charge. */
 static vf_status write_atoms(text_map *state)
 {
@@ -45,7 +59,7 @@ static vf_status write_atoms(text_map *state)
     char charge[VF_NUMBER_TEXT], x[VF_NUMBER_TEXT], y[VF_NUMBER_TEXT], z[VF_NUMBER_TEXT];
     vf_status status = VF_OK;
     for (int64_t i = 0; status == VF_OK && i < solute->atoms; i++)
-        status = map_text_printf(state->text, "    0 %s %s %s %s\n",
+        status = map_text_printf(state->text, "%5d %s %s %s %s\n", number_of(solute, i),
                                  vf_format_general(solute->charge[i], GRID_DIGITS, charge), length(solute->x[i], x),
                                  length(solute->y[i], y), length(solute->z[i], z));
     return status;

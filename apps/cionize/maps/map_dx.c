@@ -22,6 +22,8 @@ static vf_status write_header(text_map *state)
     for (int line = 0; status == VF_OK && map_provenance(info, line, comment, sizeof comment); line++)
         status = map_text_printf(state->text, "# %s\n", comment);
     if (status == VF_OK)
+        status = text_map_error_line(state, "# ", MAP_ERROR_SIZE - 1, "\n");
+    if (status == VF_OK)
         status = map_text_printf(state->text, "object 1 class gridpositions counts %lld %lld %lld\norigin %s %s %s\n",
                                  nx, ny, nz, vf_format_general(grid->origin[0], GRID_DIGITS, x),
                                  vf_format_general(grid->origin[1], GRID_DIGITS, y),

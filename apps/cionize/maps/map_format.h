@@ -7,6 +7,13 @@
 #include "voxfield/device.h"
 #include "voxfield/grid.h"
 
+/* The error of a map by a method that is not exact, as parts of the rms potential. */
+typedef struct map_error {
+    double asked;        /* of the rms error; the largest may be 10 times that. 0: the method is exact, or unknown */
+    int64_t points;      /* where it was measured; 0: nowhere, or not yet */
+    double rms, largest; /* at these points */
+} map_error;
+
 /* The description of a map in its file. All strings are UTF-8 without line breaks, and not NULL. */
 typedef struct map_info {
     vf_grid grid;         /* angstrom */
@@ -16,7 +23,7 @@ typedef struct map_info {
     const char *program;  /* "cionize (Voxfield) 0.1.0" */
     const char *command;  /* the command line */
     const char *created;  /* UTC, ISO 8601 */
-    const char *method;   /* "direct:cpu-avx512, single precision" */
+    const char *method;   /* "direct sum (avx512), single precision" */
     const char *input;    /* the molecule's path */
     double unit_constant; /* C in V = C sum q/r: unit * angstrom / e */
     double temperature;   /* K */
@@ -25,6 +32,7 @@ typedef struct map_info {
     double r_min;             /* angstrom */
     double sigma;             /* of Gaussian charges, angstrom; 0: points */
     bool vacuum;              /* of periodic maps: around the crystal, instead of a conductor */
+    map_error error;          /* measured between the last layer and the commit, at the earliest */
     const molecule *molecule; /* for total charge and digest; cube files list the atoms */
 } map_info;
 

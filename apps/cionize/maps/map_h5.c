@@ -223,6 +223,19 @@ static vf_status h5_write(void *pointer, int64_t first, int64_t count, const voi
     return status;
 }
 
+/* What is known only after the last layer. */
+static vf_status describe_error(vf_h5 *file, const map_info *info)
+{
+    const map_error *e = &info->error;
+    const number_attribute numbers[] = {
+        {"error_asked", &e->asked, 1}, {"error_rms", &e->rms, 1}, {"error_largest", &e->largest, 1}};
+    if (!*info->unit || e->asked == 0)
+        return VF_OK;
+    const size_t known = e->points > 0 ? sizeof numbers / sizeof *numbers : 1;
+    vf_status status = write_numbers(file, DATASET, numbers, known);
+    return status == VF_OK ? vf_h5_attribute_integers(file, DATASET, "error_points", &e->points, 1) : status;
+}
+
 static vf_status h5_commit(void *pointer, double minimum, double maximum, double mean, double rms)
 {
     h5_state *state = pointer;
@@ -231,6 +244,8 @@ static vf_status h5_commit(void *pointer, double minimum, double maximum, double
     vf_status status = map_complete(&state->map);
     if (status == VF_OK)
         status = write_numbers(state->file, DATASET, numbers, sizeof numbers / sizeof *numbers);
+    if (status == VF_OK)
+        status = describe_error(state->file, state->map.info);
     if (status == VF_OK)
         status = vf_h5_commit(&state->file);
     h5_discard(state);

@@ -37,6 +37,7 @@ enum {
     WORDS = 256,
     LABEL_SIZE = 80,
     LABELS_MOST = 10,
+    COMMAND = 5, /* of map_provenance */
     MODE_FLOAT = 2,
     SINGLE_CRYSTAL = 1, /* space group 1: one volume. 0 would be a stack of images, 401 a stack of volumes */
     VERSION = 20141,
@@ -79,11 +80,20 @@ static void put_statistics(uint32_t *header, double minimum, double maximum, dou
 static void put_labels(uint32_t *header, const map_info *info)
 {
     char *labels = (char *)(header + LABELS), text[LABEL_SIZE + 1];
-    int used = 0;
+    const bool has_error = *map_error_line(info, text);
+    int lines = 0, used = 0;
+    while (map_provenance(info, lines, text, sizeof text))
+        lines++;
     memset(labels, ' ', LABELS_MOST * LABEL_SIZE);
-    while (used < LABELS_MOST && map_provenance(info, used, text, sizeof text)) {
-        memcpy(labels + used * LABEL_SIZE, text, strlen(text));
-        used++;
+    for (int line = 0; line < lines; line++) {
+        if (line == COMMAND && lines + has_error > LABELS_MOST) /* a label has only its beginning */
+            continue;
+        (void)map_provenance(info, line, text, sizeof text);
+        memcpy(labels + used++ * LABEL_SIZE, text, strlen(text));
+    }
+    if (has_error) {
+        map_error_line(info, text);
+        memcpy(labels + used++ * LABEL_SIZE, text, strlen(text));
     }
     put_integer(header, LABELS_USED, used);
 }
@@ -245,7 +255,8 @@ static vf_status mrc_commit(void *pointer, double minimum, double maximum, doubl
     if (status != VF_OK)
         goto done;
     put_statistics(state->header, minimum, maximum, mean, rms);
-    if (vf_output_direct(state->output)) /* the header is already written, with unknown statistics */
+    put_labels(state->header, state->map.info); /* the error is known now */
+    if (vf_output_direct(state->output))        /* the header is already written, with unknown statistics */
         status = VF_OK;
     else if (fseeko(vf_output_stream(state->output), 0, SEEK_SET) == 0)
         status = vf_output_write(state->output, state->header, sizeof state->header);

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -32,6 +33,9 @@ struct map_text {
     void *wait;
     int64_t waiting;
     vf_gzip gzip;
+    off_t reserved_at; /* where in the file; if it is compressed, also the block, and the text's length behind it */
+    vf_gzip_block reserved;
+    uint64_t reserved_end;
 };
 
 /* ---- pieces of text ---- */
@@ -175,6 +179,11 @@ vf_status map_text_values(map_text *text, const void *values, int64_t count)
 
 /* ---- other text ---- */
 
+static vf_status fail_seek(const map_text *text)
+{
+    return vf_fail(text->ctx, VF_ERR_OUTPUT, "%s: cannot write: %s", vf_output_path(text->output), strerror(errno));
+}
+
 vf_status map_text_append(map_text *text, const char *string)
 {
     vf_status status = write_waiting(text);
@@ -184,6 +193,44 @@ vf_status map_text_append(map_text *text, const char *string)
         piece made = make_piece(text, string, n, text->buffers);
         status = write_piece(text, &made);
     }
+    return status;
+}
+
+vf_status map_text_reserve(map_text *text, const char *string)
+{
+    vf_status status = write_waiting(text);
+    text->reserved = (vf_gzip_block){0};
+    if (status == VF_OK && text->layout.compression > 0) { /* not compressed: its length is that of any other text */
+        text->reserved = vf_gzip_pack(0, string, strlen(string), text->buffers);
+        text->reserved_at = ftello(vf_output_stream(text->output));
+        status = vf_gzip_append(&text->gzip, &text->reserved);
+        text->reserved_end = text->gzip.length;
+        return status;
+    }
+    text->reserved_at = ftello(vf_output_stream(text->output));
+    return status == VF_OK ? vf_output_write(text->output, string, strlen(string)) : status;
+}
+
+vf_status map_text_replace(map_text *text, const char *string)
+{
+    vf_status status = write_waiting(text);
+    if (status != VF_OK || vf_output_direct(text->output))
+        return status;
+    FILE *stream = vf_output_stream(text->output);
+    const void *bytes = string;
+    size_t count = strlen(string);
+    if (text->layout.compression > 0) {
+        const vf_gzip_block block = vf_gzip_pack(0, string, count, text->buffers);
+        status = vf_gzip_exchange(&text->gzip, &text->reserved, text->reserved_end, &block);
+        bytes = block.packed;
+        count = block.packed_bytes;
+    }
+    if (status == VF_OK && fseeko(stream, text->reserved_at, SEEK_SET) != 0)
+        status = fail_seek(text);
+    if (status == VF_OK)
+        status = vf_output_write(text->output, bytes, count);
+    if (status == VF_OK && fseeko(stream, 0, SEEK_END) != 0)
+        status = fail_seek(text);
     return status;
 }
 
@@ -295,6 +342,29 @@ done:
     return status;
 }
 
+/* Cuts the line to t->error_width characters; what is in brackets is left out if it does not fit. */
+static const char *cut_error_line(const text_map *t, char line[MAP_ERROR_SIZE])
+{
+    map_error_line(t->map.info, line);
+    char *rest = t->error_width < MAP_ERROR_SIZE - 1 ? strchr(line, '(') : NULL;
+    if (rest)
+        memset(rest, ' ', strlen(rest));
+    line[t->error_width] = '\0';
+    return line;
+}
+
+vf_status text_map_error_line(text_map *t, const char *before, int width, const char *after)
+{
+    char line[MAP_ERROR_SIZE];
+    if (!*map_error_line(t->map.info, line))
+        return VF_OK;
+    t->error_width = width;
+    vf_status status = map_text_append(t->text, before);
+    if (status == VF_OK)
+        status = map_text_reserve(t->text, cut_error_line(t, line));
+    return status == VF_OK ? map_text_append(t->text, after) : status;
+}
+
 vf_status text_map_write(void *state, int64_t first, int64_t count, const void *values)
 {
     text_map *t = state;
@@ -307,9 +377,12 @@ vf_status text_map_write(void *state, int64_t first, int64_t count, const void *
 vf_status text_map_commit(void *state, const char *footer)
 {
     text_map *t = state;
+    char line[MAP_ERROR_SIZE];
     vf_status status = map_complete(&t->map);
     if (status == VF_OK)
         status = map_text_append(t->text, footer);
+    if (status == VF_OK && t->error_width > 0)
+        status = map_text_replace(t->text, cut_error_line(t, line));
     if (status == VF_OK)
         status = map_text_commit(&t->text);
     text_map_discard(t);

@@ -51,6 +51,7 @@ static vf_status piece_bytes(const averaging *a, double *most)
     const double device_pieces = POTENTIAL_QUEUES_PER_GPU * (reorder ? 2 : 1);
     const double atoms_bytes =
         (double)(POTENTIAL_QUEUES_PER_GPU * MOST_FRAMES) * (double)a->mol->atoms * 4 * sizeof(double);
+    const double plan_share = a->plan->method->costly_plans ? 8 : 1; /* values, and meshes while a plan is made */
     uint64_t free_bytes = 0, total = 0;
     vf_host_memory(&free_bytes, &total);
     *most = 0.5 * (double)free_bytes / host_pieces;
@@ -66,7 +67,7 @@ static vf_status piece_bytes(const averaging *a, double *most)
         if (status != VF_OK)
             return status;
         if (!vf_device_failure(device))
-            *most = smaller(*most, (0.8 * (double)free_bytes - atoms_bytes) / device_pieces);
+            *most = smaller(*most, (0.8 * (double)free_bytes - atoms_bytes) / device_pieces / plan_share);
     }
     return VF_OK;
 }

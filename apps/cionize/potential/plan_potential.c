@@ -71,13 +71,40 @@ static vf_potential_problem problem_of(const cionize_settings *s, const vf_grid 
         .vacuum = s->vacuum};
 }
 
+/* What a method is expected to take does not know the charges: for a small map of charges that cancel, for example, a
+ * tolerance of the rms potential is hard to keep. So the costs of the actual problem have the last word. */
+static vf_status reconsider_method(vf_context *ctx, const molecule *mol, vf_device_kind kind, potential_plan *plan)
+{
+    const vf_coulomb_atoms charges = potential_charges(mol);
+    const vf_potential_problem *problem = &plan->problem;
+    const vf_potential_method *chosen = plan->method, *other;
+    vf_potential_estimate e;
+    if (chosen->tolerance[problem->precision] == 0 || kind != VF_DEVICE_CPU ||
+        !vf_device_is_host(vf_context_device(ctx, 0)))
+        return VF_OK;
+    const vf_status status = chosen->estimate(vf_context_device(ctx, 0), problem, &charges, 1, &e);
+    for (int m = 0; status == VF_OK && (other = vf_potential_method_at(m)); m++) {
+        if (vf_potential_check(ctx, other, problem, kind) != VF_OK) {
+            vf_context_clear_error(ctx);
+            continue;
+        }
+        const double seconds = other->expected_seconds(problem, kind, vf_context_threads(ctx), (double)mol->atoms,
+                                                       (double)vf_grid_points(&problem->grid));
+        if (other != chosen && seconds < e.seconds)
+            plan->method = other;
+    }
+    return status;
+}
+
 vf_status potential_choose_method(vf_context *ctx, const cionize_settings *settings, const molecule *mol,
                                   const vf_grid *grid, vf_device_kind kind, potential_plan *plan)
 {
     plan->problem = problem_of(settings, grid);
     plan->method = settings->method;
-    return plan->method ? vf_potential_check(ctx, plan->method, &plan->problem, kind)
-                        : vf_potential_choose(ctx, &plan->problem, kind, mol->atoms, &plan->method);
+    if (plan->method)
+        return vf_potential_check(ctx, plan->method, &plan->problem, kind);
+    vf_status status = vf_potential_choose(ctx, &plan->problem, kind, mol->atoms, &plan->method);
+    return status == VF_OK ? reconsider_method(ctx, mol, kind, plan) : status;
 }
 
 static bool has_variant(const vf_potential_method *method, vf_device_kind kind, const char *variant)

@@ -11,7 +11,9 @@ vf_status gzip_input_open(vf_context *ctx, const char *path, gzFile *out, size_t
 {
     struct stat info;
     *out = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* Not opened again: it may be a socket. */
+    int fd =
+        strcmp(path, "/dev/stdin") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: cannot open: %s; check the name and the permissions", path,
                        strerror(errno));

@@ -29,8 +29,14 @@ VF_MUST_CHECK vf_status vf_fft_create(vf_device *device, vf_dtype type, int rank
                                       vf_fft **out);
 void vf_fft_destroy(vf_fft *plan); /* NULL is allowed */
 
-/* Device memory of the plan, in bytes. */
+/* Working memory of the plan on a GPU, in bytes. */
 int64_t vf_fft_bytes(const vf_fft *plan);
+
+/* The same without working memory: before it is executed, the caller lends it vf_fft_bytes bytes of the device, 256-byte
+ * aligned, for as long as the plan's work lasts. */
+VF_MUST_CHECK vf_status vf_fft_create_bare(vf_device *device, vf_dtype type, int rank, const int64_t *dims,
+                                           int64_t batch, vf_fft **out);
+VF_MUST_CHECK vf_status vf_fft_lend(vf_fft *plan, void *memory);
 
 /* Puts the transform of `data` (VF_SPACE_DEVICE memory of the plan's device, 64-byte aligned) into the queue:
  * asynchronous on a GPU, blocking on the CPU with the context's threads. One queue at a time may use a plan. */

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "backend/cuda_check.cuh"
+#include "backend/stream_memory.cuh"
 #include "context_internal.h"
 
 static vf_status use(vf_device *device)
@@ -15,6 +15,8 @@ static vf_status cuda_memory(vf_device *device, uint64_t *free_bytes, uint64_t *
 {
     size_t free_now = 0, total = 0;
     vf_status status = use(device);
+    if (status == VF_OK)
+        vf_stream_memory_trim(device->ordinal);
     if (status == VF_OK)
         status = VF_CUDA(device, cudaMemGetInfo(&free_now, &total));
     *free_bytes = free_now;
@@ -32,6 +34,11 @@ static vf_status cuda_allocate(vf_device *device, vf_space space, size_t bytes, 
         return vf_fail(device->ctx, VF_ERR_INTERNAL, "a GPU does not hand out plain host memory: use VF_SPACE_PINNED");
     cudaError_t error =
         space == VF_SPACE_DEVICE ? cudaMalloc(out, bytes) : cudaHostAlloc(out, bytes, cudaHostAllocPortable);
+    if (space == VF_SPACE_DEVICE && error == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        vf_stream_memory_trim(device->ordinal);
+        error = cudaMalloc(out, bytes);
+    }
     if (error != cudaErrorMemoryAllocation)
         return VF_CUDA(device, error);
     (void)cudaGetLastError();

@@ -45,6 +45,12 @@ vf_status vf_fft_cuda_create(vf_fft *plan)
     return vf_fail(vf_device_context(plan->device), VF_ERR_UNSUPPORTED, "FFT: this binary was built without CUDA");
 }
 
+vf_status vf_fft_cuda_lend(vf_fft *plan, void *memory)
+{
+    (void)memory;
+    return vf_fft_cuda_create(plan);
+}
+
 void vf_fft_cuda_destroy(vf_fft *plan)
 {
     (void)plan;

@@ -129,8 +129,8 @@ static vf_status execute_axes(vf_fft *plan, vf_queue *queue, vf_fft_direction di
     return status;
 }
 
-static const vf_fft_ops cpu_ops = {create_axes, destroy_axes, execute_axes};
-static const vf_fft_ops cuda_ops = {vf_fft_cuda_create, vf_fft_cuda_destroy, vf_fft_cuda_execute};
+static const vf_fft_ops cpu_ops = {create_axes, destroy_axes, execute_axes, NULL};
+static const vf_fft_ops cuda_ops = {vf_fft_cuda_create, vf_fft_cuda_destroy, vf_fft_cuda_execute, vf_fft_cuda_lend};
 
 static const vf_backend backends[] = {
     {&vf_cpu_only, &cpu_ops},
@@ -138,7 +138,8 @@ static const vf_backend backends[] = {
     {0},
 };
 
-vf_status vf_fft_create(vf_device *device, vf_dtype type, int rank, const int64_t *dims, int64_t batch, vf_fft **out)
+static vf_status create(vf_device *device, vf_dtype type, int rank, const int64_t *dims, int64_t batch, bool bare,
+                        vf_fft **out)
 {
     vf_context *ctx = vf_device_context(device);
     *out = NULL;
@@ -156,7 +157,7 @@ vf_status vf_fft_create(vf_device *device, vf_dtype type, int rank, const int64_
     vf_fft *plan = calloc(1, sizeof *plan);
     if (!plan)
         return vf_fail(ctx, VF_ERR_MEMORY, "FFT: not enough memory for a plan");
-    *plan = (vf_fft){.device = device, .type = type, .batch = batch, .dims = {1, 1, 1}};
+    *plan = (vf_fft){.device = device, .type = type, .batch = batch, .dims = {1, 1, 1}, .bare = bare};
     for (int d = 0; d < rank; d++)
         plan->dims[3 - rank + d] = dims[d];
     const void *ops;
@@ -171,6 +172,22 @@ vf_status vf_fft_create(vf_device *device, vf_dtype type, int rank, const int64_
     return status;
 }
 
+vf_status vf_fft_create(vf_device *device, vf_dtype type, int rank, const int64_t *dims, int64_t batch, vf_fft **out)
+{
+    return create(device, type, rank, dims, batch, false, out);
+}
+
+vf_status vf_fft_create_bare(vf_device *device, vf_dtype type, int rank, const int64_t *dims, int64_t batch,
+                             vf_fft **out)
+{
+    return create(device, type, rank, dims, batch, true, out);
+}
+
+vf_status vf_fft_lend(vf_fft *plan, void *memory)
+{
+    return plan->work_bytes > 0 ? plan->ops->lend(plan, memory) : VF_OK;
+}
+
 void vf_fft_destroy(vf_fft *plan)
 {
     if (!plan)
@@ -183,7 +200,7 @@ void vf_fft_destroy(vf_fft *plan)
 
 int64_t vf_fft_bytes(const vf_fft *plan)
 {
-    return plan->work.count * (int64_t)vf_dtype_bytes(plan->work.type);
+    return plan->work_bytes;
 }
 
 vf_status vf_fft_execute(vf_fft *plan, vf_queue *queue, vf_fft_direction direction, void *data)

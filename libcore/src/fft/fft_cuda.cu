@@ -74,45 +74,106 @@ vf_status need_library(vf_device *device)
                             vf_device_spec(device));
 }
 
-} // namespace
+/* Handles of plans that were destroyed, for plans of the same kind: making one takes a millisecond. A handle without
+ * working memory is small. */
+struct kept_handle {
+    cufftHandle cufft;
+    int ordinal;
+    vf_dtype type;
+    int64_t dims[3], batch, work_bytes;
+};
+enum { KEPT = 8 };
+kept_handle kept[KEPT];
+int kept_count;
 
-vf_status vf_fft_cuda_create(vf_fft *plan)
+bool serves(const kept_handle &handle, const vf_fft *plan)
+{
+    return handle.ordinal == vf_device_ordinal(plan->device) && handle.type == plan->type &&
+           handle.dims[0] == plan->dims[0] && handle.dims[1] == plan->dims[1] && handle.dims[2] == plan->dims[2] &&
+           handle.batch == plan->batch;
+}
+
+bool take_kept(vf_fft *plan)
+{
+    pthread_mutex_lock(&library_lock);
+    for (int i = 0; i < kept_count && !plan->has_cufft; i++)
+        if (serves(kept[i], plan)) {
+            plan->cufft = kept[i].cufft;
+            plan->work_bytes = kept[i].work_bytes;
+            plan->has_cufft = true;
+            for (int j = i + 1; j < kept_count; j++)
+                kept[j - 1] = kept[j];
+            kept_count--;
+        }
+    pthread_mutex_unlock(&library_lock);
+    return plan->has_cufft;
+}
+
+/* The oldest makes room. */
+void keep(const vf_fft *plan)
+{
+    pthread_mutex_lock(&library_lock);
+    if (kept_count == KEPT) {
+        (void)library.destroy(kept[0].cufft);
+        for (int j = 1; j < kept_count; j++)
+            kept[j - 1] = kept[j];
+        kept_count--;
+    }
+    kept[kept_count++] = {plan->cufft, vf_device_ordinal(plan->device),
+                          plan->type,  {plan->dims[0], plan->dims[1], plan->dims[2]},
+                          plan->batch, plan->work_bytes};
+    pthread_mutex_unlock(&library_lock);
+}
+
+vf_status make_handle(vf_fft *plan)
 {
     long long n[3];
     int rank = 0;
     size_t bytes = 0;
-    vf_status status = need_library(plan->device);
-    if (status == VF_OK)
-        status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
-    if (status != VF_OK)
-        return status;
     for (int d = 0; d < 3; d++)
         if (plan->dims[d] > 1)
             n[rank++] = plan->dims[d];
     if (rank == 0)
         n[rank++] = 1;
     cufftResult result = library.create(&plan->cufft);
-    plan->has_cufft = result == CUFFT_SUCCESS;
+    const bool created = result == CUFFT_SUCCESS;
     if (result == CUFFT_SUCCESS)
         result = library.set_auto_allocation(plan->cufft, 0);
     if (result == CUFFT_SUCCESS)
         result = library.make_plan(plan->cufft, rank, n, NULL, 1, 0, NULL, 1, 0,
                                    plan->type == VF_C128 ? CUFFT_Z2Z : CUFFT_C2C, plan->batch, &bytes);
-    if (result != CUFFT_SUCCESS)
-        return failed(plan, result, "make a plan");
-    status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F64, (int64_t)((bytes + 7) / 8), &plan->work);
-    if (status == VF_OK && bytes > 0) {
-        result = library.set_work_area(plan->cufft, plan->work.data);
-        if (result != CUFFT_SUCCESS)
-            status = failed(plan, result, "use its working memory");
-    }
-    return status;
+    plan->work_bytes = (int64_t)bytes;
+    plan->has_cufft = result == CUFFT_SUCCESS;
+    if (created && !plan->has_cufft)
+        (void)library.destroy(plan->cufft);
+    return plan->has_cufft ? VF_OK : failed(plan, result, "make a plan");
+}
+
+} // namespace
+
+vf_status vf_fft_cuda_create(vf_fft *plan)
+{
+    vf_status status = need_library(plan->device);
+    if (status == VF_OK)
+        status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
+    if (status == VF_OK && !take_kept(plan))
+        status = make_handle(plan);
+    if (status != VF_OK || plan->bare || plan->work_bytes == 0)
+        return status;
+    status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F64, (plan->work_bytes + 7) / 8, &plan->work);
+    return status == VF_OK ? vf_fft_cuda_lend(plan, plan->work.data) : status;
+}
+
+vf_status vf_fft_cuda_lend(vf_fft *plan, void *memory)
+{
+    const cufftResult result = library.set_work_area(plan->cufft, memory);
+    return result == CUFFT_SUCCESS ? VF_OK : failed(plan, result, "use its working memory");
 }
 
 void vf_fft_cuda_destroy(vf_fft *plan)
 {
     if (plan->has_cufft)
-        (void)library.destroy(plan->cufft);
+        keep(plan);
 }
 
 vf_status vf_fft_cuda_execute(vf_fft *plan, vf_queue *queue, vf_fft_direction direction, void *data)

@@ -17,7 +17,9 @@ struct vf_fft {
     vf_fft_axis *axis[3]; /* CPU: along each axis longer than 1 */
     int cufft;            /* GPU: the library's handle */
     bool has_cufft;
-    vf_array work; /* GPU: the library's working memory */
+    bool bare;          /* GPU: working memory is lent */
+    int64_t work_bytes; /* GPU: needed by the library */
+    vf_array work;      /* GPU: of the plan's own */
 };
 
 /* The interface of transforms on a kind of device. `create` makes the device's part of the plan from the rest;
@@ -26,11 +28,14 @@ typedef struct vf_fft_ops {
     vf_status (*create)(vf_fft *plan);
     void (*destroy)(vf_fft *plan);
     vf_status (*execute)(vf_fft *plan, vf_queue *queue, vf_fft_direction direction, void *data);
+    vf_status (*lend)(vf_fft *plan, void *memory); /* NULL: needs none */
 } vf_fft_ops;
 
-/* In fft_cuda.cu: makes plan->cufft and plan->work; frees plan->cufft, if any; transforms. */
+/* In fft_cuda.cu: makes plan->cufft, plan->work_bytes and, unless bare, plan->work; frees plan->cufft, if any;
+ * transforms; sets working memory. */
 vf_status vf_fft_cuda_create(vf_fft *plan);
 void vf_fft_cuda_destroy(vf_fft *plan);
+vf_status vf_fft_cuda_lend(vf_fft *plan, void *memory);
 vf_status vf_fft_cuda_execute(vf_fft *plan, vf_queue *queue, vf_fft_direction direction, void *data);
 
 #ifdef __cplusplus

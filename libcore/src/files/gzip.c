@@ -47,6 +47,16 @@ vf_status vf_gzip_append(vf_gzip *file, const vf_gzip_block *block)
     return vf_output_write(file->output, block->packed, block->packed_bytes);
 }
 
+/* Checksums are linear: a block's own, moved past all that follows, is one summand of the whole. */
+vf_status vf_gzip_exchange(vf_gzip *file, const vf_gzip_block *was, uint64_t end, const vf_gzip_block *is)
+{
+    const z_off_t behind = (z_off_t)(file->length - end);
+    if (was->bytes != is->bytes || was->packed_bytes != is->packed_bytes || is->packed_bytes == 0)
+        return vf_fail(file->ctx, VF_ERR_INTERNAL, "%s: a block of another size", vf_output_path(file->output));
+    file->checksum ^= (uint32_t)(crc32_combine(was->checksum, 0, behind) ^ crc32_combine(is->checksum, 0, behind));
+    return VF_OK;
+}
+
 vf_status vf_gzip_end(vf_gzip *file)
 {
     /* An empty last block, then checksum and length, low byte first. */

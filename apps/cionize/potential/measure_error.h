@@ -1,0 +1,31 @@
+/* cionize: the error of a map, measured while it is made: at random points, against the exact sum in double precision.
+ *
+ * The exact sums cost atoms times points (times frames, whose mean the map is). As many points as take at most 1.5 % of
+ * the run's expected time are taken, but 16 at least, 256 at most. For n points, the estimate of the rms error is
+ * itself uncertain by about 1 / sqrt(2 n) of itself where errors are alike everywhere: 4 % for 256, 18 % for 16. The
+ * first points are the same in each run of a grid.
+ *
+ * In a cell, an exact value is Ewald's own sum, whose waves are summed once for all points; this may take 5 % of the
+ * time. */
+#ifndef CIONIZE_MEASURE_ERROR_H
+#define CIONIZE_MEASURE_ERROR_H
+
+#include "maps/map_output.h"
+#include "potential_plan.h"
+#include "trajectory/trajectory.h"
+
+typedef struct error_points error_points;
+
+/* Draws points and sums their exact values: of the molecule, or the mean over frames (`t`, `selection`; else NULL).
+ * *out is NULL for methods that are exact. Errors: VF_ERR_MEMORY, VF_ERR_CANCELLED, those of trajectory_read. */
+VF_MUST_CHECK vf_status error_points_make(vf_context *ctx, const potential_plan *plan, const molecule *mol,
+                                          const trajectory *t, const frame_selection *selection, error_points **out);
+void error_points_free(error_points *points); /* NULL is allowed */
+
+/* Takes the map's values at the points among layers [first, first + count), see map_format.write. NULL is allowed. */
+void error_points_take(error_points *points, int64_t first, int64_t count, const void *values);
+
+/* After all layers, with their statistics. Warns if the error is larger than asked. */
+map_error error_points_result(vf_context *ctx, const error_points *points, const map_figures *figures);
+
+#endif

@@ -1,0 +1,202 @@
+/* The steps that backends share, on the host. */
+#include "ewald_common.h"
+
+#include <stdlib.h>
+
+#include "voxfield/fft.h"
+
+/* ---- levels ---- */
+
+vf_status ewald_level_make(vf_device *device, const ewald_layout *layout, vf_dtype precision, int64_t pitch,
+                           ewald_level *out)
+{
+    *out = (ewald_level){.at = *layout,
+                         .ctx = vf_device_context(device),
+                         .precision = precision,
+                         .element = vf_dtype_bytes(precision),
+                         .pitch = pitch};
+    vf_prolate_make(layout->bandwidth, &out->psi);
+    vf_prolate_make(layout->window, &out->window);
+    vf_prolate_fit(&out->window, vf_prolate_value, precision == VF_F64 ? 0 : 0x1p-26, &out->window_powers);
+    return vf_array_create(device, VF_SPACE_DEVICE, precision, layout->mesh[2] * layout->mesh[1] * pitch, &out->mesh);
+}
+
+void ewald_level_free(ewald_level *level)
+{
+    vf_array_free(&level->mesh);
+}
+
+/* ---- windows ---- */
+
+void ewald_weights(const ewald_level *level, double offset, double *weights)
+{
+    for (int p = 0; p < level->at.width; p++)
+        weights[p] = ewald_window_value(&level->window_powers, level->at.width, p, offset);
+}
+
+int64_t ewald_window_at(const ewald_level *level, const ewald_targets *t, int axis, const int64_t at[3], void *weights)
+{
+    const int width = level->at.width;
+    double offset, values[EWALD_MOST_WIDTH];
+    const int64_t start = ewald_start(width, ewald_coordinate(t->first, t->step, axis, at), &offset);
+    ewald_weights(level, offset, values);
+    for (int p = 0; p < width; p++)
+        if (level->precision == VF_F64)
+            ((double *)weights)[p] = values[p];
+        else
+            ((float *)weights)[p] = (float)values[p];
+    return start;
+}
+
+void ewald_targets_place(const ewald_level *level, const int64_t counts[3], const double origin[3],
+                         const double edge[3][3], ewald_targets *out)
+{
+    const ewald_layout *s = &level->at;
+    *out = (ewald_targets){0};
+    for (int a = 0; a < 3; a++) {
+        out->counts[a] = counts[a];
+        for (int b = 0; b < 3; b++) {
+            out->first[a] += s->inverse[a][b] * (origin[b] - s->origin[b]);
+            for (int c = 0; c < 3; c++)
+                out->step[a][b] += s->inverse[a][c] * edge[b][c];
+        }
+    }
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++)
+            out->depends[a] |= b != a && fabs(out->step[a][b]) > 1e-12 * fabs(out->step[a][a]);
+    out->skewed = out->depends[0] || out->depends[1] || out->depends[2];
+}
+
+vf_status ewald_targets_make(const ewald_level *level, const int64_t counts[3], const double origin[3],
+                             const double edge[3][3], ewald_targets *out)
+{
+    const size_t window_bytes = (size_t)level->at.width * level->element;
+    ewald_targets_place(level, counts, origin, edge, out);
+    for (int a = 0; a < 3; a++) {
+        if (out->depends[a])
+            continue;
+        out->start[a] = malloc((size_t)counts[a] * sizeof *out->start[a]);
+        out->weights[a] = malloc((size_t)counts[a] * window_bytes);
+        if (!out->start[a] || !out->weights[a])
+            return vf_fail(level->ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for interpolation");
+        for (int64_t i = 0; i < counts[a]; i++) {
+            int64_t at[3] = {0};
+            at[a] = i;
+            out->start[a][i] = ewald_window_at(level, out, a, at, (char *)out->weights[a] + (size_t)i * window_bytes);
+        }
+    }
+    return VF_OK;
+}
+
+void ewald_targets_free(ewald_targets *targets)
+{
+    for (int a = 0; a < 3; a++) {
+        free(targets->start[a]);
+        free(targets->weights[a]);
+    }
+    *targets = (ewald_targets){0};
+}
+
+/* ---- multipliers ---- */
+
+static void radial_make(const ewald_level *level, ewald_radial *out)
+{
+    out->most = level->at.bandwidth / level->at.cutoff;
+    out->sigma = level->at.sigma;
+    vf_prolate_fit(&level->psi, vf_prolate_value, 0, &out->psi);
+}
+
+/* 1 / the window's transform at a wave number of the mesh, in mesh points. */
+static double window_inverse(const ewald_level *level, double angle)
+{
+    const double x = 0.5 * angle * level->at.width / level->window.c;
+    return 1 / (level->window.area * level->at.width * vf_prolate_value(&level->window, fmin(x, 1)));
+}
+
+/* [count] factor / the transforms of all windows at j of a period of `period` points along an axis; NULL without
+ * memory. */
+static double *make_correction(const ewald_kernel_job *job, int axis, int64_t count, int64_t period, double factor)
+{
+    double *out = malloc((size_t)count * sizeof *out);
+    for (int64_t j = 0; out && j < count; j++) {
+        const double angle = 2 * EWALD_PI * (double)j / (double)period;
+        out[j] = factor * pow(window_inverse(job->level, angle), job->divisions);
+        if (job->more)
+            out[j] *= pow(window_inverse(job->more, angle * job->more->at.step[axis] / job->level->at.step[axis]),
+                          job->times);
+    }
+    return out;
+}
+
+/* The constant of the transform's part at k = 0, where 4 pi / k^2 is left out. In a cell, it is the uniform
+ * background's: the integral of S, with the opposite sign; Gaussian charges without near pairs have none. */
+static double constant_of(const ewald_layout *s, const vf_prolate *psi)
+{
+    if (s->sigma > 0)
+        return s->periodic ? 0 : -2 * EWALD_PI * s->sigma * s->sigma;
+    return s->background - 2 * EWALD_PI * psi->variance * s->cutoff * s->cutoff;
+}
+
+vf_status ewald_closed_form_make(const ewald_kernel_job *job, ewald_closed_form *out)
+{
+    const ewald_level *level = job->level;
+    const ewald_layout *s = &level->at;
+    double volume = job->volume;
+    *out = (ewald_closed_form){.at_zero = constant_of(s, &level->psi)};
+    radial_make(level, &out->own);
+    if (job->less) {
+        radial_make(job->less, &out->less);
+        out->has_less = true;
+        out->at_zero += 2 * EWALD_PI * job->less->psi.variance * pow(job->less->at.cutoff, 2);
+    }
+    if (!(volume > 0)) /* of the period */
+        volume =
+            s->step[0] * s->step[1] * s->step[2] * (double)s->length[0] * (double)s->length[1] * (double)s->length[2];
+    for (int a = 0; a < 3; a++) {
+        out->length[a] = s->length[a];
+        for (int b = 0; b < 3; b++)
+            out->inverse[a][b] = s->inverse[a][b];
+        out->correction[a] = make_correction(job, a, s->length[a] / 2 + 1, s->length[a], a == 0 ? 1 / volume : 1);
+        if (!out->correction[a])
+            return vf_fail(level->ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for a kernel");
+    }
+    return VF_OK;
+}
+
+void ewald_closed_form_free(ewald_closed_form *f)
+{
+    for (int a = 0; a < 3; a++)
+        free(f->correction[a]);
+}
+
+vf_status ewald_truncated_make(const ewald_kernel_job *job, ewald_truncated *out)
+{
+    const ewald_layout *s = &job->level->at;
+    double diagonal = 0;
+    *out = (ewald_truncated){0};
+    radial_make(job->level, &out->radial);
+    for (int a = 0; a < 3; a++)
+        diagonal += pow((double)s->mesh[a] * s->step[a], 2);
+    out->radius = sqrt(diagonal) + s->cutoff;
+    for (int a = 0; a < 3; a++) {
+        /* A window's width more keeps the tails of its inverse transform apart. */
+        const double reach = (out->radius + s->cutoff) / s->step[a] + s->width;
+        int64_t n = vf_fft_good_length(s->mesh[a] + (int64_t)ceil(reach));
+        n = n > s->length[a] ? n : s->length[a];
+        out->samples[a] = n;
+        out->unit[a] = 2 * EWALD_PI / ((double)n * s->step[a]);
+        out->count[a] = (int64_t)(out->radial.most / out->unit[a]) + 1;
+        out->count[a] = out->count[a] < n / 2 + 1 ? out->count[a] : n / 2 + 1;
+        out->correction[a] =
+            make_correction(job, a, out->count[a], n, 1 / ((double)n * s->step[a] * (double)s->length[a]));
+        if (!out->correction[a])
+            return vf_fail(job->level->ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for a kernel");
+    }
+    return VF_OK;
+}
+
+void ewald_truncated_free(ewald_truncated *t)
+{
+    for (int a = 0; a < 3; a++)
+        free(t->correction[a]);
+}

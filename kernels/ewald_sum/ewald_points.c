@@ -1,0 +1,320 @@
+/* Ewald's own sum with Gaussians at a few points: the truth that maps are measured against, where the reference would
+ * take too long. The same formula as in ewald_sum_ref.c, divided otherwise:
+ *
+ *     V(r) = sum_i q_i sum_(|d + n| < rc) erfc(a |d + n|) / |d + n|
+ *            + 4 pi / V sum_(0 < |k| < K) exp(-k^2 / 4 a^2) / k^2 Re(exp(i k.r) conj S(k)) - pi sum_i q_i / (a^2 V)
+ *
+ * with S(k) = sum_i q_i exp(i k.r_i), which serves all points. a = s / rc and K = 2 s a leave out terms below
+ * exp(-s^2). rc is chosen by cost. Gaussian charges have erf(b r) / r instead of 1 / r, b = 1 / (sqrt(2) sigma), and
+ * 1 / a^2 - 1 / b^2 in the last term; with a = b, waves are all. */
+#include "ewald_points.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "backend/variants.h"
+#include "ewald_sum.h"
+
+static const double pi = 3.14159265358979323846;
+
+enum { BLOCK = 256, PARTS = 64 }; /* charges whose waves are in the cache; parts of the sum, in order */
+static const double wave_seconds = 0.15e-9, pair_seconds = 20e-9, image_seconds = 2e-9;
+
+typedef struct images {
+    int64_t count;
+    double (*shift)[3];
+} images;
+
+/* Waves k = n b_0 + m b_1 + l b_2 of half the space; l and -l are summed together. */
+typedef struct wave {
+    int n, m, l;
+    double weight[2]; /* of l and -l, 0: none */
+} wave;
+
+typedef struct division {
+    double vectors[3][3], inverse[3][3], volume; /* inverse: fractions of the cell = inverse r */
+    double alpha, cutoff, most;
+    double own; /* b of Gaussian charges; 0: points */
+    images images;
+    int reach[3]; /* most n, m, l */
+    int64_t waves;
+    wave *wave;
+    double *sums; /* [PARTS][waves][4] */
+} division;
+
+/* ---- the division ---- */
+
+static double length(const double v[3])
+{
+    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+}
+
+static void set_cell(const vf_cell *cell, division *s)
+{
+    s->volume = vf_cell_volume(cell);
+    for (int i = 0; i < 3; i++) {
+        const double *b = cell->vectors[(i + 1) % 3], *c = cell->vectors[(i + 2) % 3];
+        for (int a = 0; a < 3; a++) {
+            s->vectors[i][a] = cell->vectors[i][a];
+            s->inverse[i][a] = (b[(a + 1) % 3] * c[(a + 2) % 3] - b[(a + 2) % 3] * c[(a + 1) % 3]) / s->volume;
+        }
+    }
+}
+
+static void translate(const division *s, const double turns[3], double out[3])
+{
+    for (int a = 0; a < 3; a++)
+        out[a] = turns[0] * s->vectors[0][a] + turns[1] * s->vectors[1][a] + turns[2] * s->vectors[2][a];
+}
+
+/* Images to either side that may come within a cutoff of a distance whose fractions are between -1/2 and 1/2. */
+static int64_t images_along(const division *s, int axis, double cutoff)
+{
+    return (int64_t)floor(cutoff * length(s->inverse[axis]) + 0.5);
+}
+
+/* The cutoff with the least work for `points`: the images are a step function, so just below its steps are candidates.
+ */
+static void choose_cutoff(double s2, int64_t points, double r_min, division *s)
+{
+    const double edge = cbrt(s->volume);
+    double least = INFINITY, width = INFINITY;
+    for (int i = 0; i < 3; i++)
+        width = fmin(width, 1 / length(s->inverse[i]));
+    for (double f = 0.1; f < 3; f += 0.1) {
+        const double cutoff = fmax(f * 0.9999 * width, r_min), waves = 2 * pi / 3 * pow(s2 * edge / (pi * cutoff), 3);
+        double near = 1;
+        for (int i = 0; i < 3; i++)
+            near *= 2 * (double)images_along(s, i, cutoff) + 1;
+        const double pairs = 4 * pi / 3 * pow(cutoff / edge, 3);
+        const double seconds =
+            waves * wave_seconds + (double)points * (pairs * pair_seconds + (near + 2) * image_seconds);
+        if (seconds < least) {
+            least = seconds;
+            s->cutoff = cutoff;
+        }
+    }
+    s->alpha = sqrt(s2) / s->cutoff;
+    if (s->own > 0 && s->own <= s->alpha) {
+        s->alpha = s->own;
+        s->cutoff = 0;
+    }
+    s->most = 2 * sqrt(s2) * s->alpha;
+}
+
+static bool list_images(division *s)
+{
+    int64_t most[3], room = 1;
+    for (int i = 0; i < 3; i++) {
+        most[i] = images_along(s, i, s->cutoff);
+        room *= 2 * most[i] + 1;
+    }
+    s->images.shift = malloc((size_t)room * sizeof *s->images.shift);
+    for (int64_t n = 0; s->images.shift && n < room; n++) {
+        const int64_t w0 = 2 * most[0] + 1, w1 = 2 * most[1] + 1;
+        const double turns[3] = {(double)(n % w0 - most[0]), (double)(n / w0 % w1 - most[1]),
+                                 (double)(n / w0 / w1 - most[2])};
+        translate(s, turns, s->images.shift[s->images.count++]);
+    }
+    return s->images.shift != NULL;
+}
+
+/* 4 pi / V exp(-k^2 / 4 a^2) / k^2, twice for the other half of the space; 0 beyond the last wave. */
+static double weight_of(const division *s, int n, int m, int l)
+{
+    double k[3], k2 = 0;
+    for (int a = 0; a < 3; a++) {
+        k[a] = 2 * pi * (n * s->inverse[0][a] + m * s->inverse[1][a] + l * s->inverse[2][a]);
+        k2 += k[a] * k[a];
+    }
+    const bool half = n > 0 || (n == 0 && (m > 0 || (m == 0 && l > 0)));
+    return half && k2 < s->most * s->most ? 8 * pi / s->volume * exp(-k2 / (4 * s->alpha * s->alpha)) / k2 : 0;
+}
+
+static bool list_waves(division *s)
+{
+    for (int i = 0; i < 3; i++)
+        s->reach[i] = (int)floor(s->most * length(s->vectors[i]) / (2 * pi));
+    const int64_t room = (int64_t)(s->reach[0] + 1) * (2 * s->reach[1] + 1) * (s->reach[2] + 1);
+    s->wave = malloc((size_t)room * sizeof *s->wave);
+    for (int n = 0; s->wave && n <= s->reach[0]; n++)
+        for (int m = -s->reach[1]; m <= s->reach[1]; m++)
+            for (int l = 0; l <= s->reach[2]; l++) {
+                const wave w = {n, m, l, {weight_of(s, n, m, l), l > 0 ? weight_of(s, n, m, -l) : 0}};
+                if (w.weight[0] > 0 || w.weight[1] > 0)
+                    s->wave[s->waves++] = w;
+            }
+    s->sums = s->wave ? calloc((size_t)(PARTS * s->waves + 1), 4 * sizeof *s->sums) : NULL;
+    return s->sums != NULL;
+}
+
+/* ---- waves ---- */
+
+/* exp(2 pi i n u) of a block for n from -reach to reach: real parts [2 reach + 1][BLOCK], then imaginary parts. */
+static void make_powers(const division *s, int axis, int64_t count, const double place[3][BLOCK], double *out)
+{
+    const int reach = s->reach[axis];
+    double *const re = out, *const im = out + (2 * reach + 1) * BLOCK;
+    for (int64_t i = 0; i < count; i++) {
+        const double u =
+            s->inverse[axis][0] * place[0][i] + s->inverse[axis][1] * place[1][i] + s->inverse[axis][2] * place[2][i];
+        const double phase = 2 * pi * (u - floor(u)), c = cos(phase), d = sin(phase);
+        double a = 1, b = 0;
+        for (int n = 0; n <= reach; n++) {
+            re[(reach + n) * BLOCK + i] = re[(reach - n) * BLOCK + i] = a;
+            im[(reach + n) * BLOCK + i] = b;
+            im[(reach - n) * BLOCK + i] = -b;
+            const double next = a * c - b * d;
+            b = a * d + b * c;
+            a = next;
+        }
+    }
+}
+
+static void multiply(int64_t count, const double *charge, const double *x, const double *y, const double *u,
+                     const double *v, double *a, double *b)
+{
+    for (int64_t i = 0; i < count; i++) {
+        a[i] = charge[i] * (x[i] * u[i] - y[i] * v[i]);
+        b[i] = charge[i] * (x[i] * v[i] + y[i] * u[i]);
+    }
+}
+
+static size_t powers_size(const division *s)
+{
+    return (size_t)(2 * (2 * (s->reach[0] + s->reach[1] + s->reach[2]) + 3)) * BLOCK;
+}
+
+/* Adds charges [first, first + count), at most BLOCK, to sums [waves][4]. */
+static void add_block(const division *s, const vf_coulomb_atoms *charges, int64_t first, int64_t count, double *powers,
+                      double *sums)
+{
+    static ewald_products *const sets[] = {ewald_products_baseline, ewald_products_avx2, ewald_products_avx512};
+    ewald_products *const add = sets[vf_cpu_isa()];
+    double place[3][BLOCK], a[BLOCK], b[BLOCK], *at[3], *next = powers;
+    for (int64_t i = 0; i < count; i++) {
+        place[0][i] = charges->x[first + i];
+        place[1][i] = charges->y[first + i];
+        place[2][i] = charges->z[first + i];
+    }
+    for (int axis = 0; axis < 3; axis++) {
+        at[axis] = next + s->reach[axis] * BLOCK; /* of n = 0 */
+        make_powers(s, axis, count, place, next);
+        next += 2 * (2 * s->reach[axis] + 1) * BLOCK;
+    }
+    for (int64_t w = 0; w < s->waves; w++) {
+        const wave *k = &s->wave[w];
+        const double *x = at[0] + k->n * BLOCK, *y = at[1] + k->m * BLOCK, *z = at[2] + k->l * BLOCK;
+        if (w == 0 || k->n != k[-1].n || k->m != k[-1].m)
+            multiply(count, charges->charge + first, x, x + (2 * s->reach[0] + 1) * BLOCK, y,
+                     y + (2 * s->reach[1] + 1) * BLOCK, a, b);
+        add(count, a, b, z, z + (2 * s->reach[2] + 1) * BLOCK, sums + 4 * w);
+    }
+}
+
+/* S(k) of all waves, in the first part. Parts do not depend on the number of threads, and are added in order. */
+static vf_status sum_waves(vf_context *ctx, division *s, const vf_coulomb_atoms *charges)
+{
+    const int64_t blocks = (charges->count + BLOCK - 1) / BLOCK;
+    const int parts = (int)(blocks < PARTS ? blocks : PARTS), most = vf_context_threads(ctx);
+    const int threads = parts < most ? parts : most;
+    bool failed = false;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) reduction(| : failed) if (threads > 1)
+    for (int p = 0; p < parts; p++) {
+        double *powers = malloc(powers_size(s) * sizeof *powers);
+        failed |= !powers;
+        for (int64_t n = blocks * p / parts; powers && n < blocks * (p + 1) / parts && !vf_cancelled(ctx); n++) {
+            const int64_t left = charges->count - n * BLOCK;
+            add_block(s, charges, n * BLOCK, left < BLOCK ? left : BLOCK, powers, s->sums + 4 * s->waves * p);
+        }
+        free(powers);
+    }
+    for (int p = 1; p < parts; p++)
+        for (int64_t i = 0; i < 4 * s->waves; i++)
+            s->sums[i] += s->sums[4 * s->waves * p + i];
+    return failed ? vf_fail(ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for waves") : VF_OK;
+}
+
+/* ---- one point ---- */
+
+static double over_waves(const division *s, const double r[3])
+{
+    double sum = 0, turns[3];
+    for (int i = 0; i < 3; i++)
+        turns[i] = 2 * pi * (s->inverse[i][0] * r[0] + s->inverse[i][1] * r[1] + s->inverse[i][2] * r[2]);
+    for (int64_t w = 0; w < s->waves; w++) {
+        const wave *k = &s->wave[w];
+        const double *p = s->sums + 4 * w; /* of a + i b = S without l, and c + i d = that of l */
+        const double both = k->n * turns[0] + k->m * turns[1], l = k->l * turns[2];
+        sum += k->weight[0] * (cos(both + l) * (p[0] - p[1]) + sin(both + l) * (p[2] + p[3]));
+        sum += k->weight[1] * (cos(both - l) * (p[0] + p[1]) + sin(both - l) * (p[3] - p[2]));
+    }
+    return sum;
+}
+
+static double near_value(const division *s, double distance, double r_min)
+{
+    const double spread = s->alpha * distance, at_zero = 2 / sqrt(pi);
+    if (s->own > 0)
+        return distance > 0 ? (erf(s->own * distance) - erf(spread)) / distance : at_zero * (s->own - s->alpha);
+    if (distance >= r_min)
+        return erfc(spread) / distance;
+    /* 1 / r_min, and what the waves have is taken away */
+    return 1 / r_min - (distance > 0 ? erf(spread) / distance : at_zero * s->alpha);
+}
+
+static double over_images(const division *s, const vf_coulomb_atoms *charges, const double r[3], double r_min)
+{
+    const double most = s->cutoff * s->cutoff;
+    double sum = 0;
+    for (int64_t i = 0; i < charges->count && most > 0; i++) {
+        double d[3] = {r[0] - charges->x[i], r[1] - charges->y[i], r[2] - charges->z[i]}, turns[3], back[3];
+        for (int a = 0; a < 3; a++)
+            turns[a] = -nearbyint(s->inverse[a][0] * d[0] + s->inverse[a][1] * d[1] + s->inverse[a][2] * d[2]);
+        translate(s, turns, back);
+        for (int a = 0; a < 3; a++)
+            d[a] += back[a];
+        for (int64_t n = 0; n < s->images.count; n++) {
+            const double *t = s->images.shift[n], x = d[0] + t[0], y = d[1] + t[1], z = d[2] + t[2];
+            const double squared = x * x + y * y + z * z;
+            if (squared < most)
+                sum += charges->charge[i] * near_value(s, sqrt(squared), r_min);
+        }
+    }
+    return sum;
+}
+
+vf_status vf_ewald_points(vf_context *ctx, const vf_cell *cell, const vf_coulomb_atoms *charges,
+                          const vf_ewald_options *options, int64_t count, const double *points, double *values)
+{
+    division s = {.own = options->sigma > 0 ? 1 / (sqrt(2) * options->sigma) : 0};
+    double total = 0, moment[3] = {0};
+    const int64_t most = vf_context_threads(ctx);
+    const int threads = (int)(count < most ? count : most);
+    set_cell(cell, &s);
+    choose_cutoff(log(100 / options->tolerance), count, s.own > 0 ? 0 : options->r_min, &s);
+    vf_status status = list_images(&s) && list_waves(&s)
+                           ? VF_OK
+                           : vf_fail(ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for waves and images");
+    if (status == VF_OK)
+        status = sum_waves(ctx, &s, charges);
+    for (int64_t i = 0; i < charges->count; i++) {
+        const double q = charges->charge[i], place[3] = {charges->x[i], charges->y[i], charges->z[i]};
+        total += q;
+        for (int a = 0; a < 3; a++)
+            moment[a] += options->vacuum ? 4 * pi / (3 * s.volume) * q * place[a] : 0;
+    }
+    const double own = s.own > 0 ? 1 / (s.own * s.own) : 0;
+    const double background = pi * total / s.volume * (1 / (s.alpha * s.alpha) - own);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+    for (int64_t p = 0; p < (status == VF_OK ? count : 0); p++) {
+        const double *r = points + 3 * p;
+        if (!vf_cancelled(ctx))
+            values[p] = options->scale * (over_images(&s, charges, r, options->r_min) + over_waves(&s, r) - background +
+                                          moment[0] * r[0] + moment[1] * r[1] + moment[2] * r[2]);
+    }
+    free(s.images.shift);
+    free(s.wave);
+    free(s.sums);
+    return status == VF_OK && vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : status;
+}

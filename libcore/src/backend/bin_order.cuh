@@ -1,0 +1,184 @@
+/* Sorts items on a GPU by the bins that they are in, for kernels that gather bins. Not installed.
+ *
+ * A kernel of the user writes a key for each item, its bin, and numbers the items from 0. The order of items in a bin
+ * is that of their numbers, so sums over bins are the same in every run. Queues of the current device. */
+#ifndef VOXFIELD_BIN_ORDER_CUH
+#define VOXFIELD_BIN_ORDER_CUH
+
+#include "cuda_check.cuh"
+#include "launch_blocks.h"
+#include "stream_memory.cuh"
+#include "voxfield/sort.h"
+
+namespace vf_bin_order
+{
+
+enum { THREADS = 256 };
+
+inline cudaStream_t stream_of(const vf_queue *queue)
+{
+    return static_cast<cudaStream_t>(vf_queue_native(queue));
+}
+
+template <typename T>
+T *data_of(const vf_array &array)
+{
+    return static_cast<T *>(array.data);
+}
+
+/* Waits for the queue, even after an error, so that the memory its work uses can be freed. Keeps the first error. */
+inline vf_status finish(vf_queue *queue, vf_status status)
+{
+    const vf_status waited = vf_queue_sync(queue);
+    return status == VF_OK ? waited : status;
+}
+
+/* Keys and the numbers of the items they belong to, all uint32. */
+struct ordering {
+    vf_array keys, numbers, sorted_keys, sorted_numbers;
+};
+
+inline void free_ordering(ordering *order)
+{
+    vf_array_free(&order->keys);
+    vf_array_free(&order->numbers);
+    vf_array_free(&order->sorted_keys);
+    vf_array_free(&order->sorted_numbers);
+}
+
+inline vf_status create_ordering(vf_device *device, int64_t count, ordering *order)
+{
+    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, VF_I32, count, &order->keys);
+    return status == VF_OK ? vf_array_create(device, VF_SPACE_DEVICE, VF_I32, count, &order->numbers) : status;
+}
+
+/* Stable sort by keys, which are below `end`. Waits, and frees the unsorted arrays. */
+inline vf_status sort_by_key(vf_queue *queue, int64_t end, ordering *order)
+{
+    vf_device *device = vf_queue_device(queue);
+    const int64_t count = order->keys.count;
+    int bits = 1;
+    while (((int64_t)1 << bits) < end)
+        bits++;
+    vf_sort *sort = NULL;
+    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, VF_I32, count, &order->sorted_keys);
+    if (status == VF_OK)
+        status = vf_array_create(device, VF_SPACE_DEVICE, VF_I32, count, &order->sorted_numbers);
+    if (status == VF_OK)
+        status = vf_sort_create(device, bits, count, &sort);
+    if (status == VF_OK)
+        status = vf_sort_execute(sort, queue, count, data_of<uint32_t>(order->keys), data_of<uint32_t>(order->numbers),
+                                 data_of<uint32_t>(order->sorted_keys), data_of<uint32_t>(order->sorted_numbers));
+    status = finish(queue, status);
+    vf_sort_destroy(sort);
+    vf_array_free(&order->keys);
+    vf_array_free(&order->numbers);
+    return status;
+}
+
+/* first[b], b <= bins: the number of keys below b. */
+template <typename Index>
+__global__ void find_first(const uint32_t *sorted_keys, int64_t count, int64_t bins, Index *first)
+{
+    const int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (b > bins)
+        return;
+    int64_t low = 0, high = count;
+    while (low < high) {
+        const int64_t middle = (low + high) / 2;
+        if (sorted_keys[middle] < b)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    first[b] = (Index)low;
+}
+
+/* first [bins + 1], uint32: where each bin begins. */
+inline vf_status make_first(vf_queue *queue, const ordering *order, int64_t bins, vf_array *first)
+{
+    vf_device *device = vf_queue_device(queue);
+    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, VF_I32, bins + 1, first);
+    if (status != VF_OK)
+        return status;
+    find_first<<<vf_blocks_for(bins + 1, THREADS), THREADS, 0, stream_of(queue)>>>(
+        data_of<uint32_t>(order->sorted_keys), order->sorted_keys.count, bins, data_of<uint32_t>(*first));
+    return vf_cuda_check(device, cudaGetLastError(), "finding where bins begin");
+}
+
+template <typename Item>
+__global__ void reorder_items(const Item *items, const uint32_t *numbers, int64_t count, Item *sorted)
+{
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count)
+        sorted[i] = items[numbers[i]];
+}
+
+/* Items in bins. */
+struct binned {
+    vf_array items; /* VF_U8; sorted by bin */
+    vf_array first; /* [bins + 1] uint32 */
+    vf_sort *sort;
+};
+
+/* The queue's work must be done, unless the arrays are of stream memory. */
+inline void free_binned(binned *b, bool stream_memory)
+{
+    vf_sort_destroy(b->sort);
+    if (!stream_memory) {
+        vf_array_free(&b->items);
+        vf_array_free(&b->first);
+    }
+    *b = {};
+}
+
+/* Makes `count` items and sorts them into `bins` bins: `launch(items, keys, numbers)` puts the kernel into the queue's
+ * stream that writes them. Items with the key `bins` are left out. `out` has arrays of its own if `keep`, otherwise of
+ * `memory`. free_binned is always allowed. */
+template <typename Item, typename Launch>
+vf_status sort_into_bins(vf_stream_memory *memory, int64_t count, int64_t bins, bool keep, const Launch &launch,
+                         binned *out)
+{
+    vf_queue *queue = memory->queue;
+    vf_device *device = vf_queue_device(queue);
+    const int64_t bytes = count * (int64_t)sizeof(Item);
+    const cudaStream_t stream = stream_of(queue);
+    vf_array unsorted, keys[2], numbers[2];
+    int bits = 1;
+    *out = {};
+    while (((int64_t)1 << bits) <= bins)
+        bits++;
+    vf_status status = keep ? vf_array_create(device, VF_SPACE_DEVICE, VF_U8, bytes, &out->items)
+                            : vf_stream_memory_take(memory, VF_U8, bytes, &out->items);
+    if (status == VF_OK)
+        status = keep ? vf_array_create(device, VF_SPACE_DEVICE, VF_I32, bins + 1, &out->first)
+                      : vf_stream_memory_take(memory, VF_I32, bins + 1, &out->first);
+    if (status == VF_OK)
+        status = vf_stream_memory_take(memory, VF_U8, bytes, &unsorted);
+    for (int i = 0; i < 2 && status == VF_OK; i++) {
+        status = vf_stream_memory_take(memory, VF_I32, count, &keys[i]);
+        if (status == VF_OK)
+            status = vf_stream_memory_take(memory, VF_I32, count, &numbers[i]);
+    }
+    if (status == VF_OK && count > 0) {
+        launch(data_of<Item>(unsorted), data_of<uint32_t>(keys[0]), data_of<uint32_t>(numbers[0]));
+        status = vf_cuda_check(device, cudaGetLastError(), "finding items' bins");
+    }
+    if (status == VF_OK && count > 0)
+        status = vf_sort_create(device, bits, count, &out->sort);
+    if (status == VF_OK && count > 0)
+        status = vf_sort_execute(out->sort, queue, count, data_of<uint32_t>(keys[0]), data_of<uint32_t>(numbers[0]),
+                                 data_of<uint32_t>(keys[1]), data_of<uint32_t>(numbers[1]));
+    if (status != VF_OK)
+        return status;
+    find_first<<<vf_blocks_for(bins + 1, THREADS), THREADS, 0, stream>>>(data_of<uint32_t>(keys[1]), count, bins,
+                                                                         data_of<uint32_t>(out->first));
+    if (count > 0)
+        reorder_items<<<vf_blocks_for(count, THREADS), THREADS, 0, stream>>>(
+            data_of<Item>(unsorted), data_of<uint32_t>(numbers[1]), count, data_of<Item>(out->items));
+    return vf_cuda_check(device, cudaGetLastError(), "sorting items");
+}
+
+} // namespace vf_bin_order
+
+#endif
