@@ -266,9 +266,9 @@ const program_option cionize_options[] = {
      .more = "Some formats store single precision only."},
     {OPTION_CUSTOM, .name = "method", .argument = "NAME[:VARIANT]", .parse = method, .initial = "auto",
      .help = "method of the map: auto, direct, the exact sum, or fast, to --accuracy; variants are simd, avx512, avx2, "
-             "baseline and ref on the CPU, and of direct tuned, roots, const1, const4 and const8 on GPUs",
+             "baseline and ref on the CPU; on GPUs tuned, roots, const1, const4 and const8 of direct, bins of fast",
      .more = "`auto` is the fastest method for the problem. `direct` is the exact sum in free space. `fast` splits it "
-             "into a sum over near pairs and a convolution on a mesh, on the CPU. `simd` is the widest instruction set "
+             "into a sum over near pairs and a convolution on a mesh. `simd` is the widest instruction set "
              "of the CPU, `ref` is plain C in double precision on one thread. `roots` "
              "computes all reciprocal roots with the special function units."},
     {OPTION_NUMBER, .name = "accuracy", .argument = "E", SETTING(accuracy), .least = 1e-10, .most = 1e-3,
