@@ -280,22 +280,13 @@ const program_option cionize_options[] = {
     {OPTION_CHOICE, .name = "precision", .argument = "P", SETTING(precision), SETS(has_precision),
      .choices = precisions, .initial = "single", .help = "precision of the computation, and of values in the map",
      .more = "Some formats store single precision only."},
-<<<<<<< HEAD
     {OPTION_CUSTOM, .letter = 'm', .name = "method", .argument = "NAME[:VARIANT]", .parse = method, .initial = "auto",
      .help = "method of the map: auto, exact, or fast, to --accuracy; variants are simd, avx512, avx2, baseline and "
-             "ref on the CPU, and of exact tuned, roots, const1, const4 and const8 on GPUs",
+             "ref on the CPU; on GPUs tuned, roots, const1, const4 and const8 of exact, bins of fast",
      .more = "`auto` is the fastest method for the problem. `exact` is the direct sum over all atoms, in free space. "
-             "`fast` splits it into a sum over near pairs and a convolution on a mesh, on the CPU. The names of VMD's "
+             "`fast` splits it into a sum over near pairs and a convolution on a mesh. The names of VMD's "
              "cionize mean the same: `standard` is `exact`, `multilevel` is `fast`; so is `direct` `exact`. `simd` is "
              "the widest instruction set of the CPU, `ref` is plain C in double precision on one thread. `roots` "
-=======
-    {OPTION_CUSTOM, .name = "method", .argument = "NAME[:VARIANT]", .parse = method, .initial = "auto",
-     .help = "method of the map: auto, direct, the exact sum, or fast, to --accuracy; variants are simd, avx512, avx2, "
-             "baseline and ref on the CPU; on GPUs tuned, roots, const1, const4 and const8 of direct, bins of fast",
-     .more = "`auto` is the fastest method for the problem. `direct` is the exact sum in free space. `fast` splits it "
-             "into a sum over near pairs and a convolution on a mesh. `simd` is the widest instruction set "
-             "of the CPU, `ref` is plain C in double precision on one thread. `roots` "
->>>>>>> h-cuda
              "computes all reciprocal roots with the special function units."},
     {OPTION_NUMBER, .name = "accuracy", .argument = "E", SETTING(accuracy), .least = 1e-10, .most = 1e-3,
      .initial = "1e-6",
