@@ -28,26 +28,6 @@ void ewald_level_free(ewald_level *level)
 
 /* ---- windows ---- */
 
-void ewald_weights(const ewald_level *level, double offset, double *weights)
-{
-    for (int p = 0; p < level->at.width; p++)
-        weights[p] = ewald_window_value(&level->window_powers, level->at.width, p, offset);
-}
-
-int64_t ewald_window_at(const ewald_level *level, const ewald_targets *t, int axis, const int64_t at[3], void *weights)
-{
-    const int width = level->at.width;
-    double offset, values[EWALD_MOST_WIDTH];
-    const int64_t start = ewald_start(width, ewald_coordinate(t->first, t->step, axis, at), &offset);
-    ewald_weights(level, offset, values);
-    for (int p = 0; p < width; p++)
-        if (level->precision == VF_F64)
-            ((double *)weights)[p] = values[p];
-        else
-            ((float *)weights)[p] = (float)values[p];
-    return start;
-}
-
 void ewald_targets_place(const ewald_level *level, const int64_t counts[3], const double origin[3],
                          const double edge[3][3], ewald_targets *out)
 {
@@ -65,36 +45,6 @@ void ewald_targets_place(const ewald_level *level, const int64_t counts[3], cons
         for (int b = 0; b < 3; b++)
             out->depends[a] |= b != a && fabs(out->step[a][b]) > 1e-12 * fabs(out->step[a][a]);
     out->skewed = out->depends[0] || out->depends[1] || out->depends[2];
-}
-
-vf_status ewald_targets_make(const ewald_level *level, const int64_t counts[3], const double origin[3],
-                             const double edge[3][3], ewald_targets *out)
-{
-    const size_t window_bytes = (size_t)level->at.width * level->element;
-    ewald_targets_place(level, counts, origin, edge, out);
-    for (int a = 0; a < 3; a++) {
-        if (out->depends[a])
-            continue;
-        out->start[a] = malloc((size_t)counts[a] * sizeof *out->start[a]);
-        out->weights[a] = malloc((size_t)counts[a] * window_bytes);
-        if (!out->start[a] || !out->weights[a])
-            return vf_fail(level->ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for interpolation");
-        for (int64_t i = 0; i < counts[a]; i++) {
-            int64_t at[3] = {0};
-            at[a] = i;
-            out->start[a][i] = ewald_window_at(level, out, a, at, (char *)out->weights[a] + (size_t)i * window_bytes);
-        }
-    }
-    return VF_OK;
-}
-
-void ewald_targets_free(ewald_targets *targets)
-{
-    for (int a = 0; a < 3; a++) {
-        free(targets->start[a]);
-        free(targets->weights[a]);
-    }
-    *targets = (ewald_targets){0};
 }
 
 /* ---- multipliers ---- */

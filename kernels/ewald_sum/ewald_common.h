@@ -82,9 +82,6 @@ EWALD_EVERYWHERE double ewald_window_value(const vf_prolate_powers *window, int 
     return sum;
 }
 
-/* The same for all points of a window. */
-void ewald_weights(const ewald_level *level, double offset, double *weights);
-
 /* n modulo a period. */
 EWALD_EVERYWHERE int64_t ewald_wrapped(int64_t n, int64_t period)
 {
@@ -110,8 +107,8 @@ typedef struct ewald_targets {
     double first[3], step[3][3]; /* mesh coordinate i of point n: first[i] + sum_a step[i][a] n_a */
     bool depends[3];             /* a coordinate depends on other axes */
     bool skewed;                 /* one does */
-    int64_t *start[3];           /* [counts] the first mesh point of each window; NULL if it depends on other axes */
-    void *weights[3];            /* [counts][width], of the level's precision */
+    int64_t *start[3];           /* on a CPU: [counts] the first mesh point of each window; NULL if it depends */
+    void *weights[3];            /* on a CPU: [counts][width], of the level's precision */
 } ewald_targets;
 
 /* The mesh coordinate of axis `axis` at a target. */
@@ -123,16 +120,9 @@ EWALD_EVERYWHERE double ewald_coordinate(const double first[3], const double ste
     return u;
 }
 
-/* Targets at origin + n . edge: without windows, and with them. ewald_targets_free is always allowed. */
+/* Targets at origin + n . edge, without windows. */
 void ewald_targets_place(const ewald_level *level, const int64_t counts[3], const double origin[3],
                          const double edge[3][3], ewald_targets *out);
-VF_MUST_CHECK vf_status ewald_targets_make(const ewald_level *level, const int64_t counts[3], const double origin[3],
-                                           const double edge[3][3], ewald_targets *out);
-void ewald_targets_free(ewald_targets *targets);
-
-/* The window's first mesh point and its weights in the level's precision. In cells, mesh points continue
- * periodically. */
-int64_t ewald_window_at(const ewald_level *level, const ewald_targets *t, int axis, const int64_t at[3], void *weights);
 
 /* ---- multipliers of a mesh's spectrum ---- */
 

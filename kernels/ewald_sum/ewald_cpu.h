@@ -16,6 +16,11 @@ VF_MUST_CHECK vf_status ewald_truncated_kernel(ewald_kernel_job *job, vf_array *
 /* mesh = the mesh convolved. *bytes: memory used meanwhile. */
 VF_MUST_CHECK vf_status ewald_convolve(ewald_level *level, const vf_array *kernel, uint64_t *bytes);
 
+/* As ewald_targets_place, with windows. ewald_targets_free is always allowed. */
+VF_MUST_CHECK vf_status ewald_targets_make(const ewald_level *level, const int64_t counts[3], const double origin[3],
+                                           const double edge[3][3], ewald_targets *out);
+void ewald_targets_free(ewald_targets *targets);
+
 /* Where interpolated values go: rows and planes of numbers of a precision. */
 typedef struct ewald_output {
     void *values; /* the box's first point */

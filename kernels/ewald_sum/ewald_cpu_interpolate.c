@@ -7,6 +7,58 @@
 
 enum { STRIP = 64 }; /* rows of a plane that a thread computes at a time */
 
+static void find_weights(const ewald_level *level, double offset, double *weights)
+{
+    for (int p = 0; p < level->at.width; p++)
+        weights[p] = ewald_window_value(&level->window_powers, level->at.width, p, offset);
+}
+
+/* The window's first mesh point and its weights in the level's precision. In cells, mesh points continue
+ * periodically. */
+static int64_t window_at(const ewald_level *level, const ewald_targets *t, int axis, const int64_t at[3], void *weights)
+{
+    const int width = level->at.width;
+    double offset, values[EWALD_MOST_WIDTH];
+    const int64_t start = ewald_start(width, ewald_coordinate(t->first, t->step, axis, at), &offset);
+    find_weights(level, offset, values);
+    for (int p = 0; p < width; p++)
+        if (level->precision == VF_F64)
+            ((double *)weights)[p] = values[p];
+        else
+            ((float *)weights)[p] = (float)values[p];
+    return start;
+}
+
+vf_status ewald_targets_make(const ewald_level *level, const int64_t counts[3], const double origin[3],
+                             const double edge[3][3], ewald_targets *out)
+{
+    const size_t window_bytes = (size_t)level->at.width * level->element;
+    ewald_targets_place(level, counts, origin, edge, out);
+    for (int a = 0; a < 3; a++) {
+        if (out->depends[a])
+            continue;
+        out->start[a] = malloc((size_t)counts[a] * sizeof *out->start[a]);
+        out->weights[a] = malloc((size_t)counts[a] * window_bytes);
+        if (!out->start[a] || !out->weights[a])
+            return vf_fail(level->ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for interpolation");
+        for (int64_t i = 0; i < counts[a]; i++) {
+            int64_t at[3] = {0};
+            at[a] = i;
+            out->start[a][i] = window_at(level, out, a, at, (char *)out->weights[a] + (size_t)i * window_bytes);
+        }
+    }
+    return VF_OK;
+}
+
+void ewald_targets_free(ewald_targets *targets)
+{
+    for (int a = 0; a < 3; a++) {
+        free(targets->start[a]);
+        free(targets->weights[a]);
+    }
+    *targets = (ewald_targets){0};
+}
+
 static const char *mesh_row(const ewald_level *level, int64_t y, int64_t z)
 {
     if (level->at.periodic) {
@@ -118,7 +170,7 @@ static int64_t window_y(const piece *p, int64_t y, int64_t z, char *own, const c
         return t->start[1][y];
     }
     *weights = own;
-    return ewald_window_at(p->level, t, 1, (const int64_t[3]){0, y, z}, own);
+    return window_at(p->level, t, 1, (const int64_t[3]){0, y, z}, own);
 }
 
 /* One row in a skewed cell, from the first of the lines. */
@@ -129,8 +181,8 @@ static void skewed_row(const piece *p, int64_t y, int64_t z, scratch *s, void *o
     const int64_t nx = vf_box_extent(p->box, 0);
     int64_t periods = 0;
     for (int64_t i = 0; i < nx; i++) {
-        s->start[i] = ewald_window_at(level, p->targets, 0, (const int64_t[3]){p->box->lo[0] + i, y, z},
-                                      s->weights + (size_t)i * window_bytes);
+        s->start[i] = window_at(level, p->targets, 0, (const int64_t[3]){p->box->lo[0] + i, y, z},
+                                s->weights + (size_t)i * window_bytes);
         if (i == 0)
             periods = s->start[0] - ewald_wrapped(s->start[0], level->at.mesh[0]);
         s->start[i] -= periods;

@@ -34,7 +34,7 @@ template <typename T>
 struct shared_parts {
     T *along_z, *along_y; /* [tile z][extent y][extent x], [tile z][tile y][extent x] */
     T *wz, *wy, *wx;      /* [extent z][8], [z or 1][extent y][8], [width][tile x] */
-    int64_t *planes;      /* [extent z] where planes of the mesh begin */
+    int64_t *planes;      /* [extent z + 1] where planes of the mesh begin; the compiler reads one ahead */
     int *xs;              /* [tile x] the first point of each window */
     int *base_y, *base_x; /* [z or 1] mesh coordinates of point 0 of the extents */
 };
@@ -51,7 +51,8 @@ __host__ __device__ inline size_t shared_bytes(const int32_t *tile, const int32_
     const size_t numbers = (size_t)MOST_TILE_Z * extent[2] + (size_t)sets_y(tile, skewed) * MOST_TILE_Y * extent[1] +
                            (size_t)tile[2] * extent[1] * extent[0] + (size_t)tile[2] * tile[1] * extent[0] +
                            (size_t)tile[0] * width;
-    return numbers * sizeof(T) + (size_t)extent[2] * sizeof(int64_t) + (size_t)(tile[0] + 2 * tile[2]) * sizeof(int);
+    return numbers * sizeof(T) + (size_t)(extent[2] + 1) * sizeof(int64_t) +
+           (size_t)(tile[0] + 2 * tile[2]) * sizeof(int);
 }
 
 template <typename T>
@@ -62,7 +63,7 @@ __device__ inline shared_parts<T> divide_shared(void *memory, const int32_t *til
     s.wz = static_cast<T *>(memory);
     s.wy = s.wz + MOST_TILE_Z * extent[2];
     s.planes = reinterpret_cast<int64_t *>(s.wy + sets_y(tile, skewed) * MOST_TILE_Y * extent[1]);
-    s.along_z = reinterpret_cast<T *>(s.planes + extent[2]);
+    s.along_z = reinterpret_cast<T *>(s.planes + extent[2] + 1);
     s.along_y = s.along_z + tile[2] * extent[1] * extent[0];
     s.wx = s.along_y + tile[2] * tile[1] * extent[0];
     s.xs = reinterpret_cast<int *>(s.wx + tile[0] * width);
@@ -112,7 +113,7 @@ __device__ inline void make_windows(const interpolation<T, U> &task, const int *
     for (int i = threadIdx.x; i < sets * MOST_TILE_Y * task.extent[1]; i += blockDim.x)
         s.wy[i] = 0;
     const int base_z = extent_base(task, 2, at, 0);
-    for (int i = threadIdx.x; i < task.extent[2]; i += blockDim.x)
+    for (int i = threadIdx.x; i <= task.extent[2]; i += blockDim.x)
         s.planes[i] = (int64_t)mesh_point(base_z + i, task.mesh_n[2], task.periodic) * task.mesh_n[1] * task.mesh_n[0];
     for (int z = threadIdx.x; z < sets; z += blockDim.x) {
         s.base_x[z] = extent_base(task, 0, at, z);
