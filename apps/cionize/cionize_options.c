@@ -264,7 +264,7 @@ const program_option cionize_options[] = {
      .why = "ions are placed by the potential of points, with one dielectric",
      .help = "the potential of Gaussian charges of this standard deviation, instead of points",
      .more = "The map of VMD's PMEPot with an Ewald factor of beta has a SIGMA of 0.7071 / beta; its default, 0.25 per "
-             "angstrom, is 2.83 angstrom. Needs --method fast, which auto takes."},
+             "angstrom, is 2.83 angstrom. Needs --method fast, which auto takes, on the CPU."},
     {OPTION_NUMBER, .name = "r-min", .argument = "R", SETTING(r_min), .least = 1e-6, .most = 1e3, .unit = "angstrom",
      .initial = "0.1", .help = "smallest distance in the sum: smaller ones count as R",
      .more = "This keeps the potential finite at the atoms."},
