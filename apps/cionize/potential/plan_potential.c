@@ -199,8 +199,9 @@ void potential_warm_up(vf_context *ctx, const cionize_settings *settings, double
     const vf_potential_method *method = settings->method ? settings->method : vf_potential_method_at(0);
     double atoms, points;
     expected_size(settings, file_bytes, &atoms, &points);
-    if (strcmp(wish, "auto") != 0 || method->expected_seconds(&problem, VF_DEVICE_CPU, vf_context_threads(ctx), atoms,
-                                                              points) > VF_CUDA_START_SECONDS + VF_CUDA_USE_SECONDS)
+    const double seconds = method->expected_seconds(&problem, VF_DEVICE_CPU, vf_context_threads(ctx), atoms, points);
+    const bool may_gain = seconds > VF_CUDA_START_SECONDS + VF_CUDA_USE_SECONDS && !(settings->sigma > 0);
+    if (may_gain || strcmp(wish, "auto") != 0)
         vf_device_warm_up(ctx, wish);
 }
 
