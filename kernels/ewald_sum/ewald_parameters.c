@@ -295,7 +295,7 @@ static double numbers(const int64_t n[3])
     return (double)n[0] * (double)n[1] * (double)n[2];
 }
 
-/* On an H200, measured at bench_ewald's cases. Transforms are of complex numbers. */
+/* On an H100, measured at bench_ewald's cases. Transforms are of complex numbers. */
 static void find_gpu_costs(const vf_grid *grid, const vf_ewald_options *o, const ewald_summary *s, double near,
                            ewald_shape *out)
 {

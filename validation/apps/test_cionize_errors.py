@@ -42,7 +42,7 @@ def test_words(_):
                           "cpu:0,0", "cpu,cpu", "cuda:0,cpu", "cpu:0,cuda:0"],
              ["cpu", "cuda"]),
             ("--method", ["", "multigrid", "exactly", "auto:avx2", "auto:", "Auto"], ["exact"]),
-            ("--method", ["exact:", "exact:nonsense", "direct:nonsense"], ["no variant", "avx2", "ref"])):
+            ("--method", ["exact:", "exact:nonsense", "direct:nonsense"], ["no variant", "the variants are"])):
         for text in texts:
             refuse(2, words, "dipole.pqr", f"{option}={text}")
     refuse(2, ["direct", "nonsense", "avx2", "ref"], "dipole.pqr", "--device=cpu", "--method=exact:nonsense")
