@@ -298,9 +298,9 @@ vf_status vf_ion_search_add(vf_ion_search *search, const double position[3], dou
     if (!(distance >= 0) || !(distance <= VF_COULOMB_MAX_COORDINATE))
         return vf_fail(search->ctx, VF_ERR_ARGUMENT, "search for ions: distance %g is out of range", distance);
     const int64_t point = point_at(&search->grid, position);
-    const bool known = search->backend->potential && point >= 0;
+    const bool known = search->totals && point >= 0;
     if (known && energy)
-        *energy = charge * search->backend->potential(search, point);
+        *energy = charge * search->totals[point];
     status = add_source(search, ION_IONS, position, charge, distance);
     if (status == VF_OK) /* a GPU works on this while the host continues */
         status = search->backend->add(search);

@@ -100,6 +100,7 @@ static vf_status create(vf_ion_search *search)
         return vf_fail(search->ctx, VF_ERR_MEMORY, "not enough memory for %lld points", (long long)points);
     for (int64_t i = 0; i < points; i++)
         s->potential[i] = ion_map_value(search, i);
+    search->totals = s->potential;
     return make_table(search, s);
 }
 
@@ -221,11 +222,6 @@ static vf_status find(vf_ion_search *search, double charge, vf_ion_place *out)
     return VF_OK;
 }
 
-static double potential(const vf_ion_search *search, int64_t point)
-{
-    return ((const images_state *)search->state)->potential[point];
-}
-
 static void destroy(vf_ion_search *search)
 {
     images_state *s = search->state;
@@ -241,5 +237,4 @@ const vf_ion_search_backend vf_ion_search_images = {.variants = {VF_DEVICE_CPU, 
                                                     .create = create,
                                                     .find = find,
                                                     .add = add,
-                                                    .destroy = destroy,
-                                                    .potential = potential};
+                                                    .destroy = destroy};

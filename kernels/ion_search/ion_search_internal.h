@@ -36,8 +36,6 @@ typedef struct vf_ion_search_backend {
     /* Called after an ion is added to ION_IONS, before it is in the mask. */
     vf_status (*add)(vf_ion_search *search);
     void (*destroy)(vf_ion_search *search);
-    /* The potential at a grid point before `add`; NULL: the front end sums it. */
-    double (*potential)(const vf_ion_search *search, int64_t point);
 } vf_ion_search_backend;
 
 /* The options for backends that support only Coulomb's law. */
@@ -60,8 +58,9 @@ struct vf_ion_search {
     double least_distance; /* smallest distance of atoms */
     uint8_t *mask;         /* [z][y][x] */
     int64_t free;
-    int64_t fail_at; /* which of the following finds fails in a simulation, counted from 1; -1: none */
-    void *state;     /* the backend's own */
+    int64_t fail_at;      /* which of the following finds fails in a simulation, counted from 1; -1: none */
+    void *state;          /* the backend's own */
+    const double *totals; /* [z][y][x] the potential of all sources, if the backend keeps it up to date; else NULL */
 };
 
 extern const vf_ion_search_backend vf_ion_search_cells, vf_ion_search_images, vf_ion_search_cuda, vf_ion_search_ref;
