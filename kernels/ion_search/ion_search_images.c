@@ -233,8 +233,5 @@ static void destroy(vf_ion_search *search)
 }
 
 static const char *const variants[] = {"images", NULL};
-const vf_ion_search_backend vf_ion_search_images = {.variants = {VF_DEVICE_CPU, variants},
-                                                    .create = create,
-                                                    .find = find,
-                                                    .add = add,
-                                                    .destroy = destroy};
+const vf_ion_search_backend vf_ion_search_images = {
+    .variants = {VF_DEVICE_CPU, variants}, .create = create, .find = find, .add = add, .destroy = destroy};
