@@ -81,8 +81,9 @@ static void choose_cutoff(double s2, int64_t points, double r_min, division *s)
     double least = INFINITY, width = INFINITY;
     for (int i = 0; i < 3; i++)
         width = fmin(width, 1 / length(s->inverse[i]));
-    for (double f = 0.1; f < 3; f += 0.1) {
-        const double cutoff = fmax(f * 0.9999 * width, r_min), waves = 2 * pi / 3 * pow(s2 * edge / (pi * cutoff), 3);
+    for (int tenths = 1; tenths < 30; tenths++) {
+        const double cutoff = fmax(0.09999 * tenths * width, r_min),
+                     waves = 2 * pi / 3 * pow(s2 * edge / (pi * cutoff), 3);
         double near = 1;
         for (int i = 0; i < 3; i++)
             near *= 2 * (double)images_along(s, i, cutoff) + 1;
@@ -136,7 +137,7 @@ static bool list_waves(division *s)
     for (int i = 0; i < 3; i++)
         s->reach[i] = (int)floor(s->most * length(s->vectors[i]) / (2 * pi));
     const int64_t room = (int64_t)(s->reach[0] + 1) * (2 * s->reach[1] + 1) * (s->reach[2] + 1);
-    s->wave = malloc((size_t)room * sizeof *s->wave);
+    s->wave = calloc((size_t)room, sizeof *s->wave);
     for (int n = 0; s->wave && n <= s->reach[0]; n++)
         for (int m = -s->reach[1]; m <= s->reach[1]; m++)
             for (int l = 0; l <= s->reach[2]; l++) {

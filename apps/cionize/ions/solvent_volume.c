@@ -257,6 +257,8 @@ static int64_t count_block(const vf_grid *grid, const sphere *spheres, int64_t c
     if (lines < grid->counts[1] + 2 * margin(grid, 1))
         lines = grid->counts[1] + 2 * margin(grid, 1);
     block b = {.grid = grid, .first = first, .layers = layers};
+    if (points < 1)
+        return 0;
     b.points = calloc((size_t)points, 1);
     b.near = malloc((size_t)count * sizeof *b.near);
     b.line = malloc((size_t)count * sizeof *b.line);

@@ -234,7 +234,7 @@ static vf_status write_atoms(ion_file *file, const ion_format *format, const ion
         if (file->written == before && before > 0 && format->part)
             status = format->part(file, &atom);
         const int64_t ion = file->written - before;
-        atom = ion < 0 ? solute_atom(solute, file->written) : ion_atom(ions, ion, chain, first_residue + ion);
+        atom = solute && ion < 0 ? solute_atom(solute, file->written) : ion_atom(ions, ion, chain, first_residue + ion);
         if (status == VF_OK)
             status = format->atom(file, &atom);
     }
