@@ -260,8 +260,8 @@ static int64_t count_block(const vf_grid *grid, const sphere *spheres, int64_t c
     if (points < 1)
         return 0;
     b.points = calloc((size_t)points, 1);
-    b.near = malloc((size_t)count * sizeof *b.near);
-    b.line = malloc((size_t)count * sizeof *b.line);
+    b.near = malloc((size_t)(count + 1) * sizeof *b.near);
+    b.line = malloc((size_t)(count + 1) * sizeof *b.line);
     b.head = malloc((size_t)lines * sizeof *b.head);
     if (b.points && b.near && b.line && b.head) {
         find_near(&b, spheres, count);
