@@ -8,6 +8,9 @@
  * down). For each pair of a charge and a point within rc:
  *   distance    n h - f along each axis, n h and f rounded: u (|n h| 2 + |f| 2 + |d|) <= u (3 |d| + 2 h); as vectors
  *               u (3 r + 3.5 h). r^2: 3 more roundings, as much as 1.5 u r. This moves a term by D u (4.5 r + 3.5 h).
+ *   position    f is found from absolute positions, always in double (v = 2^-53): of a grid point, o + n h, to
+ *               v (|p - o| + |p| + 2 h) along each axis, p the charge; of an image, p = x + shifts, to
+ *               v (3 |x| + 4 |shifts|). The length of that vector, w, moves a term by D w. It counts in double.
  *   1 / r       5.2 u / max(r, r_min), as coulomb_sum_simd_ops.h has it
  *   smooth      t = scale r^2 - 1: 3 u, times its slope, at most g c / 4. Horner's rule: coefficients and two roundings
  *               for each of at most 40 powers, sum |coefficient| = g: 120 u g. The polynomial: 4 2^-25 g or 2^-51 g.
@@ -121,43 +124,73 @@ typedef struct truth {
     int64_t *near;
 } truth;
 
-/* Adds one charge or image to the point. */
-static void add_pair(const vf_cutoff_options *o, const vf_prolate *psi, double h, const double d[3], double q, truth *t,
-                     int64_t n)
+/* A pair of a point and a charge or image: the vector between them and w, in units of 2^-53. */
+typedef struct pair {
+    double d[3], charge, w;
+} pair;
+
+static void add_pair(const vf_cutoff_options *o, const vf_prolate *psi, double h, const pair *p, truth *t, int64_t n)
 {
-    const double r = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]), rc = o->cutoff;
+    const double r = sqrt(p->d[0] * p->d[0] + p->d[1] * p->d[1] + p->d[2] * p->d[2]), rc = o->cutoff, q = p->charge;
     if (!(r < 1.0001 * rc))
         return;
     const double root = 1 / fmax(r, o->r_min), g = 1 / (psi->area * rc), c = o->bandwidth;
     const double slope = (r > 0.999 * o->r_min ? root * root : 0) + g * c / rc;
-    const double fit = o->precision == VF_F64 ? 4 : 2;
+    const double fit = o->precision == VF_F64 ? 4 : 2, w = o->precision == VF_F64 ? p->w : p->w * 0x1p-29;
     if (r < rc)
         t->value[n] += q * (root - vf_prolate_slope(psi, r / rc) / rc);
-    t->bound[n] += fabs(q) * (slope * (4.5 * r + 3.5 * h) + 5.2 * root + (0.75 * c + 120 + fit) * g + 4 * (root + g));
+    t->bound[n] +=
+        fabs(q) * (slope * (4.5 * r + 3.5 * h + w) + 5.2 * root + (0.75 * c + 120 + fit) * g + 4 * (root + g));
     t->size[n] += fabs(q) * (root + g);
     t->near[n]++;
 }
 
-/* All images that can be near: cells are at least 2 wide and tilted by at most 1.5, rc is at most 5.3. */
-static void add_images(const vf_grid *g, const vf_cutoff_options *o, const vf_prolate *psi, const double d[3], double q,
-                       truth *t, int64_t n)
+/* The image of charge m that is shifted by these multiples of the cell's vectors, and grid point `at`. In long double:
+ * in double, the difference of two positions would be as uncertain as what is tested. */
+static pair find_pair(const vf_grid *g, const cloud *c, double scale, const int64_t at[3], int64_t m,
+                      const int64_t shift[3])
 {
-    const double h = fmax(g->spacing[0], fmax(g->spacing[1], g->spacing[2]));
+    pair p = {.charge = scale * c->data[3 * c->count + m]};
+    for (int a = 0; a < 3; a++) {
+        const double x = c->data[a * c->count + m], o = g->origin[a], h = g->spacing[a];
+        long double moved = 0, size = 0;
+        for (int b = 0; b < 3; b++) {
+            const long double by = shift[b] ? (long double)shift[b] * (long double)g->cell.vectors[b][a] : 0;
+            moved += by;
+            size += fabsl(by);
+        }
+        const double image = (double)(x + moved);
+        const double v =
+            fabs(image - o) + fabs(image) + 2 * h + (g->cell.kind == VF_CELL_NONE ? 0 : 3 * fabs(x) + 4 * (double)size);
+        p.d[a] = (double)((long double)o + (long double)h * (long double)at[a] - x - moved);
+        p.w += v * v;
+    }
+    p.w = sqrt(p.w);
+    return p;
+}
+
+/* All images that can be near: cells are at least 2 wide and tilted by at most 1.5, rc is at most 5.3. */
+static void add_images(const vf_grid *g, const cloud *c, const vf_cutoff_options *o, const vf_prolate *psi,
+                       const int64_t at[3], int64_t m, truth *t, int64_t n)
+{
+    const double h = fmax(g->spacing[0], fmax(g->spacing[1], g->spacing[2])), reach = 1.001 * o->cutoff;
+    const double(*v)[3] = g->cell.vectors;
+    const pair home = find_pair(g, c, o->scale, at, m, (int64_t[3]){0});
     if (g->cell.kind == VF_CELL_NONE) {
-        add_pair(o, psi, h, d, q, t, n);
+        add_pair(o, psi, h, &home, t, n);
         return;
     }
-    const double(*v)[3] = g->cell.vectors;
-    for (int64_t k = (int64_t)floor(-(d[2] + o->cutoff) / v[2][2]); (double)k * v[2][2] + d[2] <= o->cutoff; k++)
-        for (int64_t j = (int64_t)floor(-(d[1] + (double)k * v[2][1] + o->cutoff) / v[1][1]);
-             (double)j * v[1][1] + (double)k * v[2][1] + d[1] <= o->cutoff; j++) {
-            const double x = d[0] + (double)k * v[2][0] + (double)j * v[1][0];
-            for (int64_t i = (int64_t)floor(-(x + o->cutoff) / v[0][0]); (double)i * v[0][0] + x <= o->cutoff; i++) {
-                const double e[3] = {x + (double)i * v[0][0], d[1] + (double)k * v[2][1] + (double)j * v[1][1],
-                                     d[2] + (double)k * v[2][2]};
-                add_pair(o, psi, h, e, q, t, n);
+    /* shifts move the charge, and so the vector from it the other way */
+    for (int64_t k = (int64_t)ceil((home.d[2] - reach) / v[2][2]); (double)k * v[2][2] <= home.d[2] + reach; k++) {
+        const double y = home.d[1] - (double)k * v[2][1];
+        for (int64_t j = (int64_t)ceil((y - reach) / v[1][1]); (double)j * v[1][1] <= y + reach; j++) {
+            const double x = home.d[0] - (double)k * v[2][0] - (double)j * v[1][0];
+            for (int64_t i = (int64_t)ceil((x - reach) / v[0][0]); (double)i * v[0][0] <= x + reach; i++) {
+                const pair image = find_pair(g, c, o->scale, at, m, (int64_t[3]){i, j, k});
+                add_pair(o, psi, h, &image, t, n);
             }
         }
+    }
 }
 
 static truth find_truth(const vf_grid *g, const cloud *c, const vf_cutoff_options *o, const vf_box *box)
@@ -173,12 +206,8 @@ static truth find_truth(const vf_grid *g, const cloud *c, const vf_cutoff_option
     for (int64_t k = box->lo[2]; k < box->hi[2]; k++)
         for (int64_t j = box->lo[1]; j < box->hi[1]; j++)
             for (int64_t i = box->lo[0]; i < box->hi[0]; i++, n++)
-                for (int64_t m = 0; m < c->count; m++) {
-                    const double d[3] = {g->origin[0] + g->spacing[0] * (double)i - c->data[m],
-                                         g->origin[1] + g->spacing[1] * (double)j - c->data[c->count + m],
-                                         g->origin[2] + g->spacing[2] * (double)k - c->data[2 * c->count + m]};
-                    add_images(g, o, &psi, d, o->scale * c->data[3 * c->count + m], &t, n);
-                }
+                for (int64_t m = 0; m < c->count; m++)
+                    add_images(g, c, o, &psi, (int64_t[3]){i, j, k}, m, &t, n);
     return t;
 }
 
