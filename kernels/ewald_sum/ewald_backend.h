@@ -39,6 +39,7 @@ typedef struct ewald_layout {
 typedef struct ewald_shape {
     ewald_layout fine, coarse;
     vf_dtype precision;       /* of the fine mesh */
+    vf_dtype arithmetic;      /* of near pairs, and of their sum with the mesh */
     bool interpolates;        /* the fine mesh does not have the map's points */
     double pairs;             /* near pairs, about */
     double correction;        /* the reach of Gaussian charges that differ from points at near pairs only; 0: none */
@@ -62,12 +63,16 @@ typedef struct ewald_loaded {
     vf_array data; /* x, y, z and charge, each [count] */
 } ewald_loaded;
 
+typedef vf_status (*ewald_execute)(const vf_ewald *plan, vf_queue *queue, const vf_box *box, void *out);
+
 /* A backend computes the smooth part. */
 typedef struct vf_ewald_backend {
     /* Makes plan->state from the rest of the plan; sets plan->bytes and plan->most_bytes. `loaded`: if it loads. */
     vf_status (*create)(vf_ewald *plan, const vf_coulomb_atoms *charges, ewald_loaded *loaded);
-    /* out = the smooth part over a box, with the term of the vacuum boundary. */
-    vf_status (*execute)(const vf_ewald *plan, vf_queue *queue, const vf_box *box, void *out);
+    /* out = the smooth part over a box, with the term of the vacuum boundary; out of plan->shape.arithmetic. */
+    ewald_execute execute;
+    /* out = the result of `whole`, of doubles, rounded to single precision: slab by slab, in memory of its own. */
+    vf_status (*round)(const vf_ewald *plan, vf_queue *queue, const vf_box *box, ewald_execute whole, float *out);
     void (*destroy)(vf_ewald *plan);
     /* For backends with memory of their own, otherwise NULL: *loaded is always to be unloaded. summarise sets wrong,
      * squares, largest, lo, hi, within (each number by itself) and rms, the latter in free space only. */
@@ -97,6 +102,13 @@ extern const vf_ewald_backend vf_ewald_cpu, vf_ewald_cuda;
 static inline double ewald_r_min(const vf_ewald_options *o)
 {
     return o->sigma > 0 && o->sigma < o->r_min ? o->sigma : o->r_min;
+}
+
+/* Planes of a box that are held in double precision at a time: 64 MiB, or one plane. */
+static inline int64_t ewald_planes(const vf_box *box)
+{
+    const int64_t n = ((int64_t)8 << 20) / (vf_box_extent(box, 0) * vf_box_extent(box, 1));
+    return n < 1 ? 1 : n < vf_box_extent(box, 2) ? n : vf_box_extent(box, 2);
 }
 
 /* Chooses the shape; `loaded` if the backend loads. Errors: VF_ERR_ARGUMENT, VF_ERR_UNSUPPORTED, VF_ERR_MEMORY. */

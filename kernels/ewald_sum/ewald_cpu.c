@@ -153,7 +153,7 @@ static void add_slope(const vf_ewald *plan, const vf_box *box, void *out)
                 for (int a = 0; a < 3; a++)
                     r[a] = plan->grid.origin[a] + plan->grid.spacing[a] * (double)at[a];
                 const double more = plan->slope[0] * r[0] + plan->slope[1] * r[1] + plan->slope[2] * r[2];
-                if (plan->options.precision == VF_F64)
+                if (plan->shape.arithmetic == VF_F64)
                     ((double *)out)[n] += more;
                 else
                     ((float *)out)[n] += (float)more;
@@ -165,7 +165,7 @@ static vf_status execute(const vf_ewald *plan, vf_queue *queue, const vf_box *bo
     (void)queue;
     const cpu_state *s = plan->state;
     const ewald_output to = {.values = out,
-                             .precision = plan->options.precision,
+                             .precision = plan->shape.arithmetic,
                              .row = vf_box_extent(box, 0),
                              .plane = vf_box_extent(box, 0) * vf_box_extent(box, 1)};
     vf_status status = VF_OK;
@@ -178,6 +178,27 @@ static vf_status execute(const vf_ewald *plan, vf_queue *queue, const vf_box *bo
     return status;
 }
 
+static vf_status execute_rounded(const vf_ewald *plan, vf_queue *queue, const vf_box *box, ewald_execute whole,
+                                 float *out)
+{
+    const int64_t plane = vf_box_extent(box, 0) * vf_box_extent(box, 1), planes = ewald_planes(box);
+    vf_array slab = {0};
+    vf_status status = vf_array_create(vf_context_host(plan->ctx), VF_SPACE_HOST, VF_F64, planes * plane, &slab);
+    for (int64_t z = box->lo[2]; z < box->hi[2] && status == VF_OK; z += planes) {
+        vf_box part = *box;
+        part.lo[2] = z;
+        part.hi[2] = z + planes < box->hi[2] ? z + planes : box->hi[2];
+        const int64_t n = vf_box_points(&part);
+        const double *from = slab.data;
+        float *to = out + (z - box->lo[2]) * plane;
+        status = whole(plan, queue, &part, slab.data);
+        for (int64_t i = 0; i < n && status == VF_OK; i++)
+            to[i] = (float)from[i];
+    }
+    vf_array_free(&slab);
+    return status;
+}
+
 static void destroy(vf_ewald *plan)
 {
     cpu_state *s = plan->state;
@@ -186,4 +207,5 @@ static void destroy(vf_ewald *plan)
     free(s);
 }
 
-const vf_ewald_backend vf_ewald_cpu = {.create = create, .execute = execute, .destroy = destroy};
+const vf_ewald_backend vf_ewald_cpu = {
+    .create = create, .execute = execute, .round = execute_rounded, .destroy = destroy};

@@ -147,7 +147,7 @@ vf_status execute(const vf_ewald *plan, vf_queue *queue, const vf_box *box, void
     const cuda_state *s = static_cast<const cuda_state *>(plan->state);
     const ewald_layout &fine = s->fine.at;
     const int64_t width = vf_box_extent(box, 0);
-    const output to = {out, plan->options.precision, width, width * vf_box_extent(box, 1), false};
+    const output to = {out, plan->shape.arithmetic, width, width * vf_box_extent(box, 1), false};
     vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
     if (status == VF_OK && plan->shape.interpolates) {
         status = interpolate(s->fine, s->map, queue, *box, to);
@@ -162,6 +162,30 @@ vf_status execute(const vf_ewald *plan, vf_queue *queue, const vf_box *box, void
     return status;
 }
 
+vf_status execute_rounded(const vf_ewald *plan, vf_queue *queue, const vf_box *box, ewald_execute whole, float *out)
+{
+    const int64_t plane = vf_box_extent(box, 0) * vf_box_extent(box, 1), planes = ewald_planes(box), first[3] = {};
+    vf_stream_memory memory;
+    ewald_level slab = {}; /* read as a mesh of the box's points */
+    vf_status status = vf_stream_memory_begin(queue, &memory);
+    slab.precision = VF_F64;
+    slab.at.mesh[0] = vf_box_extent(box, 0);
+    slab.at.mesh[1] = vf_box_extent(box, 1);
+    if (status == VF_OK)
+        status = vf_stream_memory_take(&memory, VF_F64, planes * plane, &slab.mesh);
+    for (int64_t z = box->lo[2]; z < box->hi[2] && status == VF_OK; z += planes) {
+        vf_box part = *box;
+        part.lo[2] = z;
+        part.hi[2] = z + planes < box->hi[2] ? z + planes : box->hi[2];
+        const output to = {out + (z - box->lo[2]) * plane, VF_F32, slab.at.mesh[0], plane, false};
+        status = whole(plan, queue, &part, slab.mesh.data);
+        if (status == VF_OK)
+            status = copy_box(slab, queue, first, part, to);
+    }
+    vf_stream_memory_free(&memory);
+    return status;
+}
+
 void destroy(vf_ewald *plan)
 {
     cuda_state *s = static_cast<cuda_state *>(plan->state);
@@ -171,4 +195,5 @@ void destroy(vf_ewald *plan)
 
 } // namespace
 
-extern "C" const vf_ewald_backend vf_ewald_cuda = {create, execute, destroy, load, vf_ewald_gpu::summarise, unload};
+extern "C" const vf_ewald_backend vf_ewald_cuda = {
+    create, execute, execute_rounded, destroy, load, vf_ewald_gpu::summarise, unload};

@@ -30,8 +30,6 @@ enum { WINDOWS = sizeof windows / sizeof *windows };
 
 enum { MOST_POINTS = 4000 };
 
-static const double noisy_seconds = 1e4; /* what is less accurate than asked is the last choice */
-
 static double smallest_spacing(const vf_grid *grid)
 {
     return fmin(grid->spacing[0], fmin(grid->spacing[1], grid->spacing[2]));
@@ -279,11 +277,11 @@ static vf_dtype mesh_precision(const vf_ewald_options *o, const ewald_summary *s
     for (int a = 0; a < 3; a++)
         volume *= shape->fine.step[a] * (double)shape->fine.mesh[a];
     const double noise = 3e-8 * sqrt(s->squares / volume * 4 * pi * shape->coarse.cutoff);
-    return o->precision == VF_F64 || noise > 0.4 * o->tolerance * s->rms ? VF_F64 : VF_F32;
+    return shape->arithmetic == VF_F64 || noise > 0.4 * o->tolerance * s->rms ? VF_F64 : VF_F32;
 }
 
 /* Whether rounding errors of near pairs, each of about the smooth part at 0, matter in single precision: for a small
- * potential of charges that cancel, or are far away. */
+ * potential of charges that cancel, or are far away. Then arithmetic is in double precision. */
 static bool is_noisy(const vf_grid *grid, const vf_ewald_options *o, const ewald_summary *s, const ewald_shape *shape)
 {
     const double squares = s->squares / fmax((double)s->count, 1) * shape->pairs / (double)vf_grid_points(grid);
@@ -296,10 +294,9 @@ static double numbers(const int64_t n[3])
 }
 
 /* On an H100, measured at bench_ewald's cases. Transforms are of complex numbers. */
-static void find_gpu_costs(const vf_grid *grid, const vf_ewald_options *o, const ewald_summary *s, double near,
-                           ewald_shape *out)
+static void find_gpu_costs(const vf_grid *grid, const ewald_summary *s, double near, ewald_shape *out)
 {
-    const double twice = o->precision == VF_F64 ? 2.5 : 1, twice_mesh = out->precision == VF_F64 ? 2 : 1;
+    const double twice = out->arithmetic == VF_F64 ? 2.5 : 1, twice_mesh = out->precision == VF_F64 ? 2 : 1;
     out->making = 1e-3 +
                   twice_mesh * (numbers(out->fine.length) * 5.5e-11 + numbers(out->fine.mesh) * 3.5e-11 +
                                 (double)s->count * pow(out->fine.width, 3) * 2.2e-12) +
@@ -317,10 +314,9 @@ static double near_pairs(const vf_grid *grid, const ewald_summary *s, double rc,
     return charges * fmin(sphere, (double)vf_grid_points(grid));
 }
 
-static void find_costs(vf_device_kind kind, const vf_grid *grid, const vf_ewald_options *o, const ewald_summary *s,
-                       ewald_shape *out)
+static void find_costs(vf_device_kind kind, const vf_grid *grid, const ewald_summary *s, ewald_shape *out)
 {
-    const bool twice = o->precision == VF_F64, twice_mesh = out->precision == VF_F64;
+    const bool twice = out->arithmetic == VF_F64, twice_mesh = out->precision == VF_F64;
     const double points = (double)vf_grid_points(grid);
     double fine = 1, coarse = 1, spectrum = 1;
     for (int a = 0; a < 3; a++) {
@@ -341,7 +337,7 @@ static void find_costs(vf_device_kind kind, const vf_grid *grid, const vf_ewald_
     out->executing = out->pairs * (twice ? 2.9e-9 : 1.0e-9) + near * 5e-8 +
                      points * (out->interpolates ? (twice_mesh ? 10e-9 : 5e-9) : 0.5e-9);
     if (kind == VF_DEVICE_CUDA)
-        find_gpu_costs(grid, o, s, near, out);
+        find_gpu_costs(grid, s, near, out);
 }
 
 /* Puts Gaussian charges on the fine mesh, if it has enough of their wave numbers, or has near pairs corrected. Beyond
@@ -377,9 +373,13 @@ static bool shape_for(vf_device_kind kind, const vf_grid *grid, const vf_ewald_o
     if ((o->sigma > 0 && !place_gaussians(o->sigma, on_mesh, allowed, out)) ||
         !lay_coarse(grid, out->fine.sigma > 0 ? gaussian_reach(o->sigma, allowed) : 0, out))
         return false;
+    out->arithmetic = o->precision;
     out->precision = mesh_precision(o, s, out);
-    find_costs(kind, grid, o, s, out);
-    out->making += is_noisy(grid, o, s, out) ? noisy_seconds : 0;
+    find_costs(kind, grid, s, out);
+    if (is_noisy(grid, o, s, out)) {
+        out->arithmetic = out->precision = VF_F64;
+        find_costs(kind, grid, s, out);
+    }
     return out->fine.cutoff >= ewald_r_min(o) && out->correction <= VF_COULOMB_MAX_COORDINATE &&
            out->fine.cutoff <= 0x1p19 * smallest_spacing(grid) && out->fine.cutoff <= VF_COULOMB_MAX_COORDINATE;
 }

@@ -37,7 +37,7 @@ static vf_status make_near(vf_ewald *plan, const vf_coulomb_atoms *charges, cons
                                  .r_min = ewald_r_min(&plan->options),
                                  .cutoff = plan->shape.fine.cutoff,
                                  .bandwidth = plan->shape.fine.bandwidth,
-                                 .precision = plan->options.precision,
+                                 .precision = plan->shape.arithmetic,
                                  .variant = plan->options.variant};
     const vf_coulomb_atoms none = {0};
     vf_status status =
@@ -107,17 +107,24 @@ vf_status vf_ewald_create(vf_device *device, const vf_grid *grid, const vf_coulo
     return status;
 }
 
-vf_status vf_ewald_execute(const vf_ewald *plan, vf_queue *queue, const vf_box *box, void *out)
+/* out, of plan->shape.arithmetic. */
+static vf_status execute(const vf_ewald *plan, vf_queue *queue, const vf_box *box, void *out)
 {
-    if (!vf_box_inside(box, &plan->grid) || vf_queue_device(queue) != plan->device)
-        return vf_fail(plan->ctx, VF_ERR_ARGUMENT,
-                       "Ewald sum: the box is empty or not inside the grid, or the queue belongs to another device");
     vf_status status = plan->backend->execute(plan, queue, box, out);
     if (status == VF_OK && !(plan->shape.fine.sigma > 0))
         status = vf_cutoff_execute(plan->near, queue, box, true, out);
     if (status == VF_OK && plan->correction)
         status = vf_cutoff_execute(plan->correction, queue, box, true, out);
     return status;
+}
+
+vf_status vf_ewald_execute(const vf_ewald *plan, vf_queue *queue, const vf_box *box, void *out)
+{
+    if (!vf_box_inside(box, &plan->grid) || vf_queue_device(queue) != plan->device)
+        return vf_fail(plan->ctx, VF_ERR_ARGUMENT,
+                       "Ewald sum: the box is empty or not inside the grid, or the queue belongs to another device");
+    return plan->shape.arithmetic == plan->options.precision ? execute(plan, queue, box, out)
+                                                             : plan->backend->round(plan, queue, box, execute, out);
 }
 
 void vf_ewald_destroy(vf_ewald *plan)

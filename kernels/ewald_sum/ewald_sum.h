@@ -22,7 +22,8 @@
  * the mean is 0 then.
  *
  * Error: the root mean square over the grid is at most `tolerance` times the rms potential, the largest at most 10
- * times that, plus rounding errors: in single precision about 1e-7 of the root of sum (q_i / r_i)^2 at a point. The
+ * times that, plus rounding errors: in single precision about 1e-7 of the root of sum (q_i / r_i)^2 at a point. Where
+ * charges cancel so far that this would be too much, a plan computes in double precision and rounds the result. The
  * smallest error in double precision is about 2e-11 of sqrt(h sum q_i^2 / V), h the spacing, V the grid's volume: a
  * potential smaller than a fifth of that, such as that of neutral molecules far away, is not known to 1e-10 of itself.
  *
@@ -46,7 +47,7 @@ typedef struct vf_ewald_options {
     double scale;        /* C: finite */
     double r_min;        /* >= VF_COULOMB_MIN_R_MIN; Gaussian charges have no use for it */
     double tolerance;    /* VF_EWALD_FINEST_F32 or _F64 to 0.1 */
-    vf_dtype precision;  /* VF_F32, VF_F64: of the mesh, of near pairs, of results */
+    vf_dtype precision;  /* VF_F32, VF_F64: of results; F64 throughout, and F32 where that is accurate enough */
     double sigma;        /* of Gaussian charges, >= VF_EWALD_LEAST_SIGMA, on the CPU only; 0: points */
     bool vacuum;         /* periodic cells only: a sphere in vacuum; the charges must be neutral to 1e-6 of sum |q| */
     double coarseness;   /* H / the map's smallest spacing: 1 to 16, or 0: chosen by cost */
