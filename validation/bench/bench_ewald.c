@@ -4,13 +4,14 @@
  * usage: bench_ewald DEVICE [REPORT.json [MOST_ATOMS]]     (cases of more atoms are left out)
  *
  * Atoms fill a cube evenly, 0.1 in a cubic angstrom as in proteins, with a margin to the map's edges; the map's spacing
- * is half an angstrom. Shares of ceilings count the least work that the method has to do, with the mesh it chose:
+ * is half an angstrom. The last map is streamed: computed slab by slab, each overwriting the one before. Shares of ceilings count the least work that the method has to do, with the mesh it chose:
  *   multiply-adds  for a near pair, the polynomial, r^2 and the sum, and 5 in place of the reciprocal root; P^3 for
  *                  spreading a charge; 5/4 N log2 N for the transform of N real numbers, to and fro, each; P for a
  *                  point of the map, if it is interpolated
  *   bytes          the mesh written, transformed to and fro along three axes, and read; the map written
  */
 #include <math.h>
+#include <sys/resource.h>
 
 #include "bench_ceilings.h"
 #include "bench_device.h"
@@ -26,13 +27,16 @@ typedef struct bench_case {
     double tolerance;
     vf_dtype precision;
     double bars[2]; /* most seconds, indexed by vf_device_kind, for two cores and for an H200; 0: none */
+    int64_t planes; /* held at a time; 0: all */
+    double bytes;   /* the bar of the process's memory so far, on the CPU; 0: none */
 } bench_case;
 
 static const bench_case cases[] = {
-    {"16000 atoms, 129^3", 16000, 129, 1e-6, VF_F32, {0.25, 1e-3}},
-    {"16000 atoms, 129^3, 1e-10", 16000, 129, 1e-10, VF_F64, {1.5, 0}},
-    {"200000 atoms, 293^3", 200000, 293, 1e-6, VF_F32, {1.2, 5e-3}},
-    {"1000000 atoms, 512^3", 1000000, 512, 1e-6, VF_F32, {4, 20e-3}},
+    {"16000 atoms, 129^3", 16000, 129, 1e-6, VF_F32, {0.25, 1e-3}, 0, 0},
+    {"16000 atoms, 129^3, 1e-10", 16000, 129, 1e-10, VF_F64, {1.5, 0}, 0, 0},
+    {"200000 atoms, 293^3", 200000, 293, 1e-6, VF_F32, {1.2, 5e-3}, 0, 0},
+    {"1000000 atoms, 512^3", 1000000, 512, 1e-6, VF_F32, {4, 20e-3}, 0, 0},
+    {"10000000 atoms, 1024^3", 10000000, 1024, 1e-6, VF_F32, {30, 150e-3}, 32, 2.5e9},
 };
 
 static const double spacing = 0.5, density = 0.1, r_min = 0.1;
@@ -60,26 +64,47 @@ static double exact(const vf_coulomb_atoms *atoms, const double r[3])
     return sum;
 }
 
-/* The rms error and the largest at random points, relative to the rms potential there. */
-static void find_errors(const vf_grid *grid, const vf_coulomb_atoms *atoms, const vf_array *values, double *rms,
+/* Random points of the grid; what was computed there. */
+enum { SAMPLES = 300 };
+typedef struct sample {
+    int64_t at[3];
+    double got;
+} sample;
+
+static void choose_samples(const vf_grid *grid, sample *samples)
+{
+    for (int n = 0; n < SAMPLES; n++) {
+        samples[n].got = NAN;
+        for (int a = 0; a < 3; a++)
+            samples[n].at[a] = rand() % grid->counts[a];
+    }
+}
+
+static void take_samples(const vf_grid *grid, const vf_box *box, const vf_array *values, sample *samples)
+{
+    for (int n = 0; n < SAMPLES; n++) {
+        const int64_t *at = samples[n].at, z = at[2] - box->lo[2];
+        const int64_t i = (z * grid->counts[1] + at[1]) * grid->counts[0] + at[0];
+        if (z >= 0 && at[2] < box->hi[2])
+            samples[n].got =
+                values->type == VF_F64 ? ((const double *)values->data)[i] : (double)((const float *)values->data)[i];
+    }
+}
+
+/* The rms error and the largest at the samples, relative to the rms potential there. */
+static void find_errors(const vf_grid *grid, const vf_coulomb_atoms *atoms, const sample *samples, double *rms,
                         double *largest)
 {
-    enum { SAMPLES = 300 };
     double errors = 0, squares = 0, most = 0;
     for (int n = 0; n < SAMPLES; n++) {
-        int64_t at = 0;
         double r[3];
-        for (int a = 2; a >= 0; a--) {
-            const int64_t i = rand() % grid->counts[a];
-            r[a] = grid->origin[a] + grid->spacing[a] * (double)i;
-            at = at * grid->counts[a] + i;
-        }
-        const double expected = exact(atoms, r), got = values->type == VF_F64 ? ((const double *)values->data)[at]
-                                                                              : (double)((float *)values->data)[at];
-        errors += (got - expected) * (got - expected);
+        for (int a = 0; a < 3; a++)
+            r[a] = grid->origin[a] + grid->spacing[a] * (double)samples[n].at[a];
+        const double expected = exact(atoms, r), error = fabs(samples[n].got - expected);
+        errors += error * error;
         squares += expected * expected;
-        if (!(fabs(got - expected) <= most))
-            most = fabs(got - expected);
+        if (!(error <= most))
+            most = error;
     }
     *rms = sqrt(errors / squares);
     *largest = most / sqrt(squares / SAMPLES);
@@ -107,6 +132,7 @@ typedef struct bench_result {
     int runs;
     double making, using, whole; /* median seconds */
     double rms, largest;
+    double bytes; /* of the process, so far */
 } bench_result;
 
 static void note(const bench_case *c, const bench_result *r)
@@ -123,6 +149,8 @@ static void note(const bench_case *c, const bench_result *r)
            c->name, (long long)r->info.mesh[0], r->info.width, r->info.cutoff, 1e3 * r->making, 1e3 * r->using,
            1e3 * r->whole, 100 * arithmetic, 100 * memory, r->rms, r->largest, wrong ? "  WRONG" : "",
            bar > 0 && !(r->whole <= bar) ? "  BELOW THE BAR" : "");
+    if (c->bytes > 0 && !gpu)
+        printf("  %.2f GB of memory%s\n", 1e-9 * r->bytes, r->bytes <= c->bytes ? "" : "  ABOVE THE BAR");
     vf_report_begin(report, c->name);
     vf_report_integer(report, "atoms", c->atoms);
     vf_report_integers(report, "grid", (const int64_t[3]){c->points, c->points, c->points}, 3);
@@ -134,6 +162,11 @@ static void note(const bench_case *c, const bench_result *r)
     vf_report_number(report, "near_pairs", r->info.pairs);
     vf_report_integer(report, "plan_bytes", (int64_t)r->info.bytes);
     vf_report_integer(report, "most_plan_bytes", (int64_t)r->info.most_bytes);
+    vf_report_integer(report, "planes_at_a_time", c->planes ? c->planes : c->points);
+    if (c->bytes > 0 && !gpu) {
+        vf_report_number(report, "process_bytes", r->bytes);
+        vf_report_number(report, "bar_bytes", c->bytes);
+    }
     vf_report_integer(report, "runs", r->runs);
     vf_report_number(report, "plan_seconds", r->making);
     vf_report_number(report, "map_seconds", r->using);
@@ -149,35 +182,58 @@ static void note(const bench_case *c, const bench_result *r)
     vf_report_end(report);
 }
 
+/* The whole map, slab by slab. With `samples`, slabs are copied to the host. */
+static void execute(const vf_ewald *plan, const vf_grid *grid, int64_t planes, const vf_array *values, vf_array *host,
+                    sample *samples)
+{
+    vf_box box = vf_grid_box(grid);
+    for (int64_t z = 0; z < grid->counts[2]; z += planes) {
+        box.lo[2] = z;
+        box.hi[2] = z + planes < grid->counts[2] ? z + planes : grid->counts[2];
+        need(vf_ewald_execute(plan, queue, &box, values->data));
+        if (!samples)
+            continue;
+        need(vf_array_copy(queue, host, values, vf_box_points(&box)));
+        need(vf_queue_sync(queue));
+        take_samples(grid, &box, host, samples);
+    }
+    need(vf_queue_sync(queue));
+}
+
+static double process_bytes(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? 1024.0 * (double)usage.ru_maxrss : NAN;
+}
+
 static void run_case(const bench_case *c)
 {
     enum { MOST_RUNS = 21 };
     double making[MOST_RUNS], using[MOST_RUNS], whole[MOST_RUNS], spent = 0;
     double *data = random_atoms(c);
+    const int64_t planes = c->planes ? c->planes : c->points;
     const vf_grid grid = {.spacing = {spacing, spacing, spacing}, .counts = {c->points, c->points, c->points}};
-    const vf_box box = vf_grid_box(&grid);
     const vf_coulomb_atoms atoms = {
         .count = c->atoms, .x = data, .y = data + c->atoms, .z = data + 2 * c->atoms, .charge = data + 3 * c->atoms};
     const vf_ewald_options options = {.scale = 1, .r_min = r_min, .tolerance = c->tolerance, .precision = c->precision};
+    sample samples[SAMPLES];
     bench_result r = {0};
     vf_array values = {0}, host = {0};
-    need(vf_array_create(device, VF_SPACE_DEVICE, c->precision, vf_grid_points(&grid), &values));
-    need(vf_array_create(device, VF_SPACE_PINNED, c->precision, vf_grid_points(&grid), &host));
+    choose_samples(&grid, samples);
+    need(vf_array_create(device, VF_SPACE_DEVICE, c->precision, c->points * c->points * planes, &values));
+    need(vf_array_create(device, VF_SPACE_PINNED, c->precision, values.count, &host));
     memset(host.data, 0xff, (size_t)host.count * vf_dtype_bytes(host.type));
     need(vf_array_copy(queue, &values, &host, values.count));
-    for (int run = -1; run < MOST_RUNS && (run < 3 || spent < 2); run++) {
+    for (int run = -1; run < MOST_RUNS && ((run < 3 && spent < 20) || spent < 2); run++) {
         vf_ewald *plan;
         const double began = vf_now();
         need(vf_ewald_create(device, &grid, &atoms, &options, &plan));
         const double made = vf_now();
-        need(vf_ewald_execute(plan, queue, &box, values.data));
-        need(vf_queue_sync(queue));
+        execute(plan, &grid, planes, &values, &host, run < 0 ? samples : NULL);
         const double ended = vf_now();
         if (run < 0) {
             vf_ewald_get_info(plan, &r.info);
-            need(vf_array_copy(queue, &host, &values, values.count));
-            need(vf_queue_sync(queue));
-            find_errors(&grid, &atoms, &host, &r.rms, &r.largest);
+            find_errors(&grid, &atoms, samples, &r.rms, &r.largest);
         } else {
             making[run] = made - began;
             using[run] = ended - made;
@@ -190,6 +246,7 @@ static void run_case(const bench_case *c)
     r.making = median(making, r.runs);
     r.using = median(using, r.runs);
     r.whole = median(whole, r.runs);
+    r.bytes = process_bytes();
     note(c, &r);
     vf_array_free(&values);
     vf_array_free(&host);
