@@ -221,7 +221,9 @@ const program_option cionize_options[] = {
     {OPTION_FLAG, .name = "refine", ION_SETTING(refine), .needs = PLACES_IONS, .excludes = "read-map trajectory",
      .why = "it moves ions by the potential between grid points",
      .help = "ions off the grid: each moves to the lowest energy nearby",
-     .more = "An ion moves by at most one spacing from its grid point."},
+     .more =
+         "An ion moves by at most one spacing from its grid point. In a periodic cell, this takes seconds for each ion "
+         "of a large map."},
 
     {OPTION_GROUP, .name = "Grid",
      .help = "Lengths are in angstrom. One number applies to x, y and z. The grid is centred on the molecule, "
@@ -240,7 +242,7 @@ const program_option cionize_options[] = {
     {OPTION_COUNTS, .name = "counts", .argument = "NX,NY,NZ", SETTING(counts), SETS(has_counts), .least = 1,
      .most = INFINITY, .help = "numbers of grid points, instead of a border"},
     {OPTION_CUSTOM, .name = "cell", .argument = "CELL", .parse = cell, .default_help = "none: free space",
-     .excludes = "border size distance-dielectric refine", .why = "the map covers a periodic cell once",
+     .excludes = "border size distance-dielectric", .why = "the map covers a periodic cell once",
      .help = "periodic cell A,B,C[,ALPHA,BETA,GAMMA], in angstrom and degrees; input: that of the input file; or FILE",
      .more =
          "`input` takes the cells of the trajectory's frames, or else that of the molecule's file: the record CRYST1 "

@@ -79,10 +79,8 @@ bool gro_box(text_piece line, locale_t c_locale, unit_cell *out)
     }
     if (!any)
         *out = (unit_cell){.state = UNIT_CELL_NONE};
-    else if (v[0][1] != 0 || v[0][2] != 0 || v[1][2] != 0)
-        out->state = UNIT_CELL_TURNED;
     else if (v[0][0] > 0 && v[1][1] > 0 && v[2][2] > 0 && cell_of_shape(out->lengths, out->angles, &cell))
-        out->state = UNIT_CELL_NUMBERS;
+        out->state = v[0][1] != 0 || v[0][2] != 0 || v[1][2] != 0 ? UNIT_CELL_TURNED : UNIT_CELL_NUMBERS;
     return true;
 }
 
