@@ -230,6 +230,7 @@ static vf_status choose_device(vf_context *ctx, const cionize_settings *s, work 
     snprintf(plan->variant, sizeof plan->variant, "%s", w->estimate.variant);
     plan->evaluations = w->estimate.evaluations;
     plan->seconds = w->estimate.seconds / parallel_devices(ctx);
+    plan->preparing = w->estimate.preparing;
     bool watched = false;
     for (int d = 0; d < devices; d++)
         watched |= vf_device_watched(vf_context_device(ctx, d));
