@@ -156,6 +156,20 @@ def show(record):
     return "\n\n".join(lines + [f"- {problem}" for problem in problems_of(record)])
 
 
+def summary(record):
+    """For docs: a line a number of atoms and accuracy, the method that auto chose on each grid, and what it lost."""
+    edges = sorted({row["edge"] for row in record["rows"]})
+    lines = {}
+    for row in record["rows"]:
+        lost = f", {100 * row['slower']:.0f} %" if row["counts"] and row["slower"] > 0 else ""
+        lines.setdefault((row["accuracy"], row["precision"], row["atoms"]), {})[row["edge"]] = row["chosen"] + lost
+    rows = [[f"{accuracy:g}, {precision}", f"{atoms:,}", *(cells.get(edge, "-") for edge in edges)]
+            for (accuracy, precision, atoms), cells in lines.items()]
+    return mri_study.table(("accuracy", "atoms", *(f"{edge}³" for edge in edges)), rows) + (
+        f"\n\nAt most {100 * record['worst']:.0f} % slower than the better method, where that takes {1e3 * record['short']:.0f} ms or "
+        f"more ({sum(row['counts'] for row in record['rows'])} of {len(record['rows'])} cases).")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)

@@ -2,6 +2,7 @@
  * memory, in free space. Each result is checked against the exact sum at random points before it is timed.
  *
  * usage: bench_ewald DEVICE [REPORT.json [MOST_ATOMS]]     (cases of more atoms are left out)
+ *        bench_ewald DEVICE REPORT.json ATOMS:POINTS:TOLERANCE:single|double...     (these cases, without bars)
  *
  * Atoms fill a cube evenly, 0.1 in a cubic angstrom as in proteins, with a margin to the map's edges; the map's spacing
  * is half an angstrom. Shares of ceilings count the least work that the method has to do, with the mesh it chose:
@@ -105,7 +106,8 @@ static void find_shares(const bench_case *c, const vf_ewald_info *info, double s
 typedef struct bench_result {
     vf_ewald_info info;
     int runs;
-    double making, using, whole; /* median seconds */
+    double making, using, whole;            /* median seconds */
+    double expected_making, expected_using; /* of one thread, by the model that chooses meshes */
     double rms, largest;
 } bench_result;
 
@@ -138,6 +140,8 @@ static void note(const bench_case *c, const bench_result *r)
     vf_report_number(report, "plan_seconds", r->making);
     vf_report_number(report, "map_seconds", r->using);
     vf_report_number(report, "seconds", r->whole);
+    vf_report_number(report, "expected_plan_seconds", r->expected_making);
+    vf_report_number(report, "expected_map_seconds", r->expected_using);
     vf_report_number(report, "share_of_multiply_adds", arithmetic);
     vf_report_number(report, "share_of_copy_speed", memory);
     vf_report_number(report, "relative_error", r->rms);
@@ -147,6 +151,21 @@ static void note(const bench_case *c, const bench_result *r)
         vf_report_bool(report, "bar_reached", r->whole <= bar);
     }
     vf_report_end(report);
+}
+
+/* A case of the command line. */
+static bool parse_case(const char *text, bench_case *c)
+{
+    long long atoms, points;
+    char precision[8], more;
+    if (sscanf(text, "%lld:%lld:%lg:%7[a-z]%c", &atoms, &points, &c->tolerance, precision, &more) != 4)
+        return false;
+    c->name = text;
+    c->atoms = atoms;
+    c->points = points;
+    c->precision = strcmp(precision, "double") == 0 ? VF_F64 : VF_F32;
+    return atoms > 0 && atoms < 1 << 28 && points > 0 && points < 4000 && c->tolerance > 0 &&
+           (c->precision == VF_F64 || strcmp(precision, "single") == 0);
 }
 
 static void run_case(const bench_case *c)
@@ -165,6 +184,7 @@ static void run_case(const bench_case *c)
     need(vf_array_create(device, VF_SPACE_PINNED, c->precision, vf_grid_points(&grid), &host));
     memset(host.data, 0xff, (size_t)host.count * vf_dtype_bytes(host.type));
     need(vf_array_copy(queue, &values, &host, values.count));
+    need(vf_ewald_plan_costs(device, &grid, &atoms, &options, &r.info, &r.expected_making, &r.expected_using));
     for (int run = -1; run < MOST_RUNS && (run < 3 || spent < 2); run++) {
         vf_ewald *plan;
         const double began = vf_now();
@@ -198,9 +218,14 @@ static void run_case(const bench_case *c)
 
 int main(int argc, char **argv)
 {
-    const int64_t most = argc > 3 ? whole_number(argv[3], INT64_MAX) : INT64_MAX;
-    if (argc < 2 || argc > 4 || !most) {
-        fprintf(stderr, "usage: bench_ewald DEVICE [REPORT.json [MOST_ATOMS]]\n");
+    const bool own = argc > 3 && strchr(argv[3], ':');
+    const int64_t most = argc > 3 && !own ? whole_number(argv[3], INT64_MAX) : INT64_MAX;
+    bool right = argc > 1 && (own || argc <= 4) && most;
+    for (int i = 3; own && i < argc; i++)
+        right &= parse_case(argv[i], &(bench_case){0});
+    if (!right) {
+        fprintf(stderr, "usage: bench_ewald DEVICE [REPORT.json [MOST_ATOMS]], or\n"
+                        "       bench_ewald DEVICE REPORT.json ATOMS:POINTS:TOLERANCE:single|double...\n");
         return 2;
     }
     const int ended = begin("bench_ewald", argv[1], argc > 2 ? argv[2] : NULL);
@@ -216,8 +241,13 @@ int main(int argc, char **argv)
     vf_report_number(report, "multiply_adds_per_second", multiply_adds);
     vf_report_number(report, "copied_bytes_per_second", bytes_moved);
     vf_report_begin(report, "cases");
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+    for (size_t c = 0; !own && c < sizeof cases / sizeof *cases; c++)
         if (cases[c].atoms <= most)
             run_case(&cases[c]);
+    for (int i = 3; own && i < argc; i++) {
+        bench_case c = {0};
+        if (parse_case(argv[i], &c))
+            run_case(&c);
+    }
     return end();
 }
