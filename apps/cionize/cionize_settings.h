@@ -20,12 +20,12 @@ typedef struct cionize_settings {
     bool has_spacing, has_border, has_origin, has_size, has_counts;
     double origin[3], size[3];
     int64_t counts[3];
-    vf_cell cell; /* of a periodic system; none: in free space, or the input's */
-    bool cell_from_input;
+    vf_cell cell;          /* of a periodic system; none: in free space, or the input's */
     const char *cell_file; /* with the cell; NULL: none */
-    bool vacuum;           /* around the crystal */
-    double sigma;          /* of Gaussian charges; 0: points */
-    const char *unit;      /* one of the names that potential_constant knows */
+    bool cell_from_input;
+    bool vacuum;      /* around the crystal */
+    double sigma;     /* of Gaussian charges; 0: points */
+    const char *unit; /* one of the names that potential_constant knows */
     double temperature;
     double dielectric; /* relative permittivity; with distance_dielectric, the factor c of eps(r) = c r */
     bool has_dielectric, distance_dielectric;

@@ -260,13 +260,13 @@ static bool lay_coarse(const vf_grid *grid, double reach, ewald_shape *out)
 /* Seconds of one thread for transforms of `lines` lines of length n, to and fro. */
 static double fft_seconds(double lines, int64_t n, bool twice)
 {
-    return 2 * lines * (double)n * (log2((double)n) + 2) * (twice ? 1.8e-9 : 0.9e-9);
+    return 2 * lines * (double)n * (log2((double)n) + 2) * (twice ? 1.4e-9 : 0.9e-9);
 }
 
 static double level_seconds(const ewald_layout *s, double charges, bool twice)
 {
     const double n1 = (double)s->mesh[1], n2 = (double)s->mesh[2], l1 = (double)s->length[1];
-    const double half = (double)s->length[0] / 2 + 1, spread = pow(s->width, 2) * (twice ? 4e-9 : 2e-9) + 2e-7;
+    const double half = (double)s->length[0] / 2 + 1, spread = pow(s->width, 2) * (twice ? 3e-9 : 2e-9) + 2e-7;
     return fft_seconds(n1 * n2 / 2, s->length[0], twice) + fft_seconds(half * n2, s->length[1], twice) +
            fft_seconds(half * l1, s->length[2], twice) + charges * spread;
 }

@@ -156,16 +156,14 @@ static void note(const bench_case *c, const bench_result *r)
 /* A case of the command line. */
 static bool parse_case(const char *text, bench_case *c)
 {
-    long long atoms, points;
-    char precision[8], more;
-    if (sscanf(text, "%lld:%lld:%lg:%7[a-z]%c", &atoms, &points, &c->tolerance, precision, &more) != 4)
-        return false;
+    char *end;
     c->name = text;
-    c->atoms = atoms;
-    c->points = points;
-    c->precision = strcmp(precision, "double") == 0 ? VF_F64 : VF_F32;
-    return atoms > 0 && atoms < 1 << 28 && points > 0 && points < 4000 && c->tolerance > 0 &&
-           (c->precision == VF_F64 || strcmp(precision, "single") == 0);
+    c->atoms = strtoll(text, &end, 10);
+    c->points = *end == ':' ? strtoll(end + 1, &end, 10) : 0;
+    c->tolerance = *end == ':' ? strtod(end + 1, &end) : 0;
+    c->precision = strcmp(end, ":double") == 0 ? VF_F64 : VF_F32;
+    return c->atoms > 0 && c->atoms < 1 << 28 && c->points > 0 && c->points < 4000 && c->tolerance > 0 &&
+           (c->precision == VF_F64 || strcmp(end, ":single") == 0);
 }
 
 static void run_case(const bench_case *c)

@@ -70,9 +70,12 @@ typedef struct known_format {
 } known_format;
 
 static const known_format others[] = {
-    {"\x00\x00\x07\xcb", 4, "is a GROMACS XTC trajectory; convert it to DCD (mdconvert of MDTraj) or .gro (gmx trjconv -o out.gro)"},
-    {"\x00\x00\x07\xe7", 4, "is a GROMACS XTC trajectory; convert it to DCD (MDAnalysis) or .gro (gmx trjconv -o out.gro)"},
-    {"\x00\x00\x07\xc9", 4, "is a GROMACS TRR trajectory; convert it to DCD (mdconvert of MDTraj) or .gro (gmx trjconv -o out.gro)"},
+    {"\x00\x00\x07\xcb", 4,
+     "is a GROMACS XTC trajectory; convert it to DCD (mdconvert of MDTraj) or .gro (gmx trjconv -o out.gro)"},
+    {"\x00\x00\x07\xe7", 4,
+     "is a GROMACS XTC trajectory; convert it to DCD (MDAnalysis) or .gro (gmx trjconv -o out.gro)"},
+    {"\x00\x00\x07\xc9", 4,
+     "is a GROMACS TRR trajectory; convert it to DCD (mdconvert of MDTraj) or .gro (gmx trjconv -o out.gro)"},
     {"CDF\x01", 4, "is a NetCDF file, such as AMBER's; convert it to DCD: cpptraj with trajin in.nc, trajout out.dcd"},
     {"CDF\x02", 4, "is a NetCDF file, such as AMBER's; convert it to DCD: cpptraj with trajin in.nc, trajout out.dcd"},
     {"CDF\x05", 4, "is a NetCDF file, such as AMBER's; convert it to DCD: cpptraj with trajin in.nc, trajout out.dcd"},

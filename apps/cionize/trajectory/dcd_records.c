@@ -63,7 +63,7 @@ int64_t dcd_record_bytes(const trajectory *t, int64_t bytes)
 
 vf_status dcd_read_marker(const trajectory *t, int64_t offset, int64_t *value)
 {
-    unsigned char bytes[8];
+    unsigned char bytes[8] = {0};
     const vf_status status = dcd_read(t, offset, bytes, (size_t)t->dcd.marker);
     if (status == VF_OK) /* lengths of 2^63 and more become negative, which is also an error */
         *value = t->dcd.marker == 4 ? dcd_integer(t, bytes) : (int64_t)dcd_unsigned(bytes, 8, t->dcd.big_endian);
