@@ -85,16 +85,19 @@ static vf_status method(vf_context *ctx, const char *option, const char *text, v
     return status;
 }
 
-/* input, or A,B,C[,ALPHA,BETA,GAMMA] */
+/* input, FILE, or A,B,C[,ALPHA,BETA,GAMMA] */
 static vf_status cell(vf_context *ctx, const char *option, const char *text, void *to)
 {
+    static const char cell_files[] = ".gro .gro.gz .pdb .pdb.gz .ent .ent.gz .pqr .pqr.gz .inpcrd .inpcrd.gz .rst7 "
+                                     ".rst7.gz .rst .rst.gz .crd .crd.gz";
     double numbers[6] = {0, 0, 0, 90, 90, 90};
     const char *rest = text;
     int count = 0;
     cionize_settings *s = &((cionize_request *)to)->settings;
     s->cell = (vf_cell){.kind = VF_CELL_NONE};
     s->cell_from_input = strcmp(text, "input") == 0;
-    if (s->cell_from_input)
+    s->cell_file = vf_path_has_extension(text, cell_files) ? text : NULL;
+    if (s->cell_from_input || s->cell_file)
         return VF_OK;
     for (bool more = true; more && count < 6; count++) {
         char *end;
@@ -105,10 +108,12 @@ static vf_status cell(vf_context *ctx, const char *option, const char *text, voi
     const double most = VF_COULOMB_MAX_COORDINATE;
     if (*rest != '\0' || (count != 3 && count != 6) || !cell_of_shape(numbers, numbers + 3, &s->cell) ||
         !(numbers[0] < most && numbers[1] < most && numbers[2] < most))
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--%s '%s': a cell is three lengths in angstrom, and three angles in degrees unless all are 90, "
-                       "such as 60,60,80 or 60,60,60,90,90,120; or input, for the cell of the input file",
-                       option, text);
+        return vf_fail(
+            ctx, VF_ERR_ARGUMENT,
+            "--%s '%s': a cell is three lengths in angstrom, and three angles in degrees unless all are 90, "
+            "such as 60,60,80 or 60,60,60,90,90,120; or input, for the cell of the input file; or a file that "
+            "has it (.gro, .pdb, .pqr, .inpcrd, .rst7)",
+            option, text);
     return VF_OK;
 }
 
@@ -141,11 +146,12 @@ const program_option cionize_options[] = {
     {OPTION_READ, .name = "charges", .argument = "FILE", SETTING(charges),
      .help = "the charges, if the molecule's file has none: PSF or AMBER prmtop",
      .more =
-         "A PSF file may come from CHARMM, NAMD or X-PLOR. The molecule is then a PDB file or an AMBER coordinate "
-         "file in text form (inpcrd, rst7). Both files must have the same atoms in the same order. The names of the "
+         "A PSF file may come from CHARMM, NAMD or X-PLOR. The molecule is then a PDB file, a GROMACS .gro file, or "
+         "an AMBER coordinate file in text form (inpcrd, rst7). Both files must have the same atoms in the same order. "
+         "The names of the "
          "atoms are compared. One of the two files may be -, standard input."},
-    {OPTION_READ, .name = "trajectory", .argument = "FILE.dcd", SETTING(trajectory),
-     .help = "trajectory of the same atoms; the map is the mean over its frames",
+    {OPTION_READ, .name = "trajectory", .argument = "FILE", SETTING(trajectory),
+     .help = "trajectory of the same atoms (.dcd, .gro); the map is the mean over its frames",
      .more = "The grid covers all frames. Ions keep their distance from the atoms of every frame."},
     {OPTION_TEXT, .name = "frames", .argument = "FIRST:LAST:STEP", SETTING(frames), .default_help = "all",
      .help = "frames of the trajectory, counted from 1", .needs = "trajectory",
@@ -165,7 +171,8 @@ const program_option cionize_options[] = {
      .default_help = "INPUT.dx, or INPUT_ionized.pdb if ions are placed",
      .help = "the map (.dx, .dx.gz, .mrc, .ccp4, .cube, .h5), or the molecule and its ions (.pdb, .pqr, .xyz)",
      .more = "The extension selects the format: see the section FORMATS. The default name replaces `.pqr`, `.pdb`, "
-             "`.ent`, `.inpcrd`, `.rst7`, `.rst` or `.crd` of the input, with or without `.gz`. The file is beside the "
+             "`.ent`, `.gro`, `.inpcrd`, `.rst7`, `.rst` or `.crd` of the input, with or without `.gz`. The file is "
+             "beside the "
              "input. An input in /dev or /proc has no default output."},
     {OPTION_WRITE, .name = "map", .argument = "FILE", SETTING(map),
      .help = "the map, in addition to the files of ions"},
@@ -214,7 +221,9 @@ const program_option cionize_options[] = {
     {OPTION_FLAG, .name = "refine", ION_SETTING(refine), .needs = PLACES_IONS, .excludes = "read-map trajectory",
      .why = "it moves ions by the potential between grid points",
      .help = "ions off the grid: each moves to the lowest energy nearby",
-     .more = "An ion moves by at most one spacing from its grid point."},
+     .more =
+         "An ion moves by at most one spacing from its grid point. In a periodic cell, this takes seconds for each ion "
+         "of a large map."},
 
     {OPTION_GROUP, .name = "Grid",
      .help = "Lengths are in angstrom. One number applies to x, y and z. The grid is centred on the molecule, "
@@ -233,12 +242,12 @@ const program_option cionize_options[] = {
     {OPTION_COUNTS, .name = "counts", .argument = "NX,NY,NZ", SETTING(counts), SETS(has_counts), .least = 1,
      .most = INFINITY, .help = "numbers of grid points, instead of a border"},
     {OPTION_CUSTOM, .name = "cell", .argument = "CELL", .parse = cell, .default_help = "none: free space",
-     .excludes = "border size distance-dielectric refine", .why = "the map covers a periodic cell once",
-     .help = "periodic cell A,B,C[,ALPHA,BETA,GAMMA], in angstrom and degrees; or input: that of the input file",
+     .excludes = "border size distance-dielectric", .why = "the map covers a periodic cell once",
+     .help = "periodic cell A,B,C[,ALPHA,BETA,GAMMA], in angstrom and degrees; input: that of the input file; or FILE",
      .more =
          "`input` takes the cells of the trajectory's frames, or else that of the molecule's file: the record CRYST1 "
-         "of "
-         "PDB and PQR files, the box of AMBER's coordinates. The first vector is along x, the second in the plane of x "
+         "of PDB and PQR files, the box of GROMACS's and AMBER's coordinates. FILE is one of these files (.gro, .pdb, "
+         ".pqr, .inpcrd, .rst7), read for its cell alone. The first vector is along x, the second in the plane of x "
          "and y. The grid covers the cell once: a box of the cell's volume with edges along x, y and z. Its spacing is "
          "the one nearest to --spacing that divides the edges, unless --counts is given. If frames have cells of "
          "different sizes, the map has their mean, and shows the mean potential at the same fractional coordinates. "

@@ -272,6 +272,15 @@ static vf_status prepare(cionize_state *r)
 
 /* ---- the map ---- */
 
+/* Shows how much is done: a part of the map's points, or of the frames, after what comes before the first value. So
+ * the time left follows from the time that has passed, whatever slows the machine down, writing included. */
+static void show_part(void *user, double part)
+{
+    cionize_state *r = user;
+    const double preparing = r->trajectory ? 0 : r->plan.preparing;
+    vf_progress_update(&r->progress, r->evaluations * (preparing + (1 - preparing) * part));
+}
+
 /* Takes layers from the pool. */
 static vf_status take_layers(void *user, int64_t first, int64_t count, const void *values)
 {
@@ -282,7 +291,8 @@ static vf_status take_layers(void *user, int64_t first, int64_t count, const voi
     if (status == VF_OK)
         status = map_output_take(&r->map, first, count, values);
     error_points_take(r->check, first, count, values);
-    vf_progress_update(&r->progress, r->evaluations * (double)r->map.figures.count / (double)vf_grid_points(&r->grid));
+    if (!r->trajectory)
+        show_part(r, (double)r->map.figures.count / (double)vf_grid_points(&r->grid));
     return status;
 }
 
@@ -329,9 +339,9 @@ static vf_status sum_map(cionize_state *r)
         return status;
     vf_progress_begin(&r->progress, stderr, s->quiet ? VF_PROGRESS_OFF : s->progress, "computing", r->evaluations, 1e-9,
                       "G evaluations");
-    status = r->trajectory
-                 ? average_compute(r->ctx, &r->molecule, r->trajectory, &r->frames, &r->plan, take_averages, r)
-                 : potential_compute(r->ctx, &r->molecule, &r->plan, take_layers, r, r->slabs_done);
+    status = r->trajectory ? average_compute(r->ctx, &r->molecule, r->trajectory, &r->frames, &r->plan, take_averages,
+                                             show_part, r)
+                           : potential_compute(r->ctx, &r->molecule, &r->plan, take_layers, r, r->slabs_done);
     vf_progress_end(&r->progress);
     if (status == VF_OK && r->check)
         r->info.error = error_points_result(r->ctx, r->check, &r->map.figures);

@@ -20,7 +20,8 @@ typedef struct cionize_settings {
     bool has_spacing, has_border, has_origin, has_size, has_counts;
     double origin[3], size[3];
     int64_t counts[3];
-    vf_cell cell; /* of a periodic system; none: in free space, or the input's */
+    vf_cell cell;          /* of a periodic system; none: in free space, or the input's */
+    const char *cell_file; /* with the cell; NULL: none */
     bool cell_from_input;
     bool vacuum;      /* around the crystal */
     double sigma;     /* of Gaussian charges; 0: points */

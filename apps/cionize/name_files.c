@@ -10,9 +10,9 @@
  * /proc (/dev/stdin, /dev/fd/63) may be a pipe, and nobody would look for a map beside it. */
 static vf_status default_name(cionize_state *r, const char *ending, const char **name)
 {
-    static const char *const endings[] = {".pqr",    ".pqr.gz", ".pdb",       ".pdb.gz", ".ent",
-                                          ".ent.gz", ".inpcrd", ".inpcrd.gz", ".rst7",   ".rst7.gz",
-                                          ".rst",    ".rst.gz", ".crd",       ".crd.gz", NULL};
+    static const char *const endings[] = {".pqr", ".pqr.gz", ".pdb",    ".pdb.gz",    ".ent",  ".ent.gz",
+                                          ".gro", ".gro.gz", ".inpcrd", ".inpcrd.gz", ".rst7", ".rst7.gz",
+                                          ".rst", ".rst.gz", ".crd",    ".crd.gz",    NULL};
     const char *input = r->settings.input;
     const bool file = strncmp(input, "/dev/shm/", 9) == 0;
     if (!file && (strncmp(input, "/dev/", 5) == 0 || strncmp(input, "/proc/", 6) == 0))
@@ -27,13 +27,21 @@ static vf_status default_name(cionize_state *r, const char *ending, const char *
 static vf_status check_names(const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
-    const program_file files[] = {
-        {"the molecule", s->input},          {"the charges", s->charges},
-        {"the map to read", s->read_map},    {"the trajectory", s->trajectory},
-        {"the script", r->ions.script},      {"the map", r->map.path ? r->map.path : r->after.path},
-        {"the deviation map", s->deviation}, {"the picture", s->picture},
-        {"the report", s->report},           {"the molecule and its ions", r->ions.ionized},
-        {"the ions", r->ions.ions},          {"the mask", r->ions.mask}};
+    const bool read_anyway = s->cell_file && (strcmp(s->cell_file, s->input) == 0 ||
+                                              (s->trajectory && strcmp(s->cell_file, s->trajectory) == 0));
+    const program_file files[] = {{"the molecule", s->input},
+                                  {"the charges", s->charges},
+                                  {"the map to read", s->read_map},
+                                  {"the trajectory", s->trajectory},
+                                  {"the script", r->ions.script},
+                                  {"the map", r->map.path ? r->map.path : r->after.path},
+                                  {"the deviation map", s->deviation},
+                                  {"the picture", s->picture},
+                                  {"the report", s->report},
+                                  {"the molecule and its ions", r->ions.ionized},
+                                  {"the ions", r->ions.ions},
+                                  {"the mask", r->ions.mask},
+                                  {"the file with the cell", read_anyway ? NULL : s->cell_file}};
     enum { FILES = sizeof files / sizeof *files };
     program_file *all = malloc((FILES + (size_t)r->script.commands) * sizeof *all);
     if (!all)

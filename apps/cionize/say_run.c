@@ -110,7 +110,7 @@ void say_plan(const cionize_state *r)
                boundary(r));
         printf("work       %.3g G evaluations, %s, about %s", 1e-9 * r->evaluations, r->method,
                vf_format_seconds(r->plan.seconds * (double)r->plan.maps, text, sizeof text));
-        printf(", %s of memory in %lld slab%s\n",
+        printf("%s, %s of memory in %lld slab%s\n", r->map.format ? " without writing" : "",
                vf_format_bytes(fmax(r->memory, (double)r->plan.host_bytes), text, sizeof text),
                (long long)r->plan.slabs, r->plan.slabs == 1 ? "" : "s");
     }

@@ -285,37 +285,138 @@ static double over_images(const division *s, const vf_coulomb_atoms *charges, co
     return sum;
 }
 
-vf_status vf_ewald_points(vf_context *ctx, const vf_cell *cell, const vf_coulomb_atoms *charges,
-                          const vf_ewald_options *options, int64_t count, const double *points, double *values)
+/* ---- fields ---- */
+
+struct vf_ewald_field {
+    vf_context *ctx;
+    division division;
+    int64_t count, capacity;
+    double *x, *y, *z, *charge;
+    double scale, r_min, total, moment[3]; /* of the charges; moment: 0 unless in vacuum */
+    double background;                     /* potential of that of a unit charge */
+    double dipole;                         /* 4 pi / 3 V; 0 unless in vacuum */
+};
+
+static bool grow(double **array, int64_t capacity)
 {
-    division s = {.own = options->sigma > 0 ? 1 / (sqrt(2) * options->sigma) : 0};
-    double total = 0, moment[3] = {0};
-    const int64_t most = vf_context_threads(ctx);
-    const int threads = (int)(count < most ? count : most);
-    set_cell(cell, &s);
-    choose_cutoff(log(100 / options->tolerance), count, s.own > 0 ? 0 : options->r_min, &s);
-    vf_status status = list_images(&s) && list_waves(&s)
+    double *larger = realloc(*array, (size_t)capacity * sizeof *larger);
+    if (larger)
+        *array = larger;
+    return larger != NULL;
+}
+
+static vf_status make_room(vf_ewald_field *f, int64_t capacity)
+{
+    if (!grow(&f->x, capacity) || !grow(&f->y, capacity) || !grow(&f->z, capacity) || !grow(&f->charge, capacity))
+        return vf_fail(f->ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for %lld charges", (long long)capacity);
+    f->capacity = capacity;
+    return VF_OK;
+}
+
+static void put_charge(vf_ewald_field *f, const double place[3], double charge)
+{
+    const int64_t i = f->count++;
+    f->x[i] = place[0];
+    f->y[i] = place[1];
+    f->z[i] = place[2];
+    f->charge[i] = charge;
+    f->total += charge;
+    for (int a = 0; a < 3; a++)
+        f->moment[a] += f->dipole * charge * place[a];
+}
+
+static vf_coulomb_atoms charges_of(const vf_ewald_field *f)
+{
+    return (vf_coulomb_atoms){.count = f->count, .x = f->x, .y = f->y, .z = f->z, .charge = f->charge};
+}
+
+vf_status vf_ewald_field_create(vf_context *ctx, const vf_cell *cell, const vf_coulomb_atoms *charges,
+                                const vf_ewald_options *options, int64_t expected, vf_ewald_field **out)
+{
+    *out = NULL;
+    vf_ewald_field *f = calloc(1, sizeof *f);
+    if (!f)
+        return vf_fail(ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory");
+    division *s = &f->division;
+    f->ctx = ctx;
+    f->scale = options->scale;
+    f->r_min = options->r_min;
+    s->own = options->sigma > 0 ? 1 / (sqrt(2) * options->sigma) : 0;
+    set_cell(cell, s);
+    choose_cutoff(log(100 / options->tolerance), expected, s->own > 0 ? 0 : options->r_min, s);
+    f->dipole = options->vacuum ? 4 * pi / (3 * s->volume) : 0;
+    f->background = pi / s->volume * (1 / (s->alpha * s->alpha) - (s->own > 0 ? 1 / (s->own * s->own) : 0));
+    vf_status status = list_images(s) && list_waves(s)
                            ? VF_OK
                            : vf_fail(ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for waves and images");
     if (status == VF_OK)
-        status = sum_waves(ctx, &s, charges);
-    for (int64_t i = 0; i < charges->count; i++) {
-        const double q = charges->charge[i], place[3] = {charges->x[i], charges->y[i], charges->z[i]};
-        total += q;
-        for (int a = 0; a < 3; a++)
-            moment[a] += options->vacuum ? 4 * pi / (3 * s.volume) * q * place[a] : 0;
+        status = make_room(f, charges->count + 1);
+    if (status == VF_OK)
+        status = sum_waves(ctx, s, charges);
+    for (int64_t i = 0; status == VF_OK && i < charges->count; i++)
+        put_charge(f, (double[3]){charges->x[i], charges->y[i], charges->z[i]}, charges->charge[i]);
+    if (status == VF_OK && vf_cancelled(ctx))
+        status = vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
+    if (status == VF_OK)
+        *out = f;
+    else
+        vf_ewald_field_destroy(f);
+    return status;
+}
+
+void vf_ewald_field_destroy(vf_ewald_field *f)
+{
+    if (!f)
+        return;
+    free(f->division.images.shift);
+    free(f->division.wave);
+    free(f->division.sums);
+    free(f->x);
+    free(f->y);
+    free(f->z);
+    free(f->charge);
+    free(f);
+}
+
+vf_status vf_ewald_field_add(vf_ewald_field *f, const double place[3], double charge)
+{
+    vf_status status = f->count < f->capacity ? VF_OK : make_room(f, 2 * f->capacity);
+    double *powers = status == VF_OK ? malloc(powers_size(&f->division) * sizeof *powers) : NULL;
+    if (status == VF_OK && !powers)
+        status = vf_fail(f->ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for waves");
+    if (status == VF_OK) {
+        put_charge(f, place, charge);
+        const vf_coulomb_atoms charges = charges_of(f);
+        add_block(&f->division, &charges, f->count - 1, 1, powers, f->division.sums);
     }
-    const double own = s.own > 0 ? 1 / (s.own * s.own) : 0;
-    const double background = pi * total / s.volume * (1 / (s.alpha * s.alpha) - own);
+    free(powers);
+    return status;
+}
+
+vf_status vf_ewald_field_values(const vf_ewald_field *f, int64_t count, const double *points, double *values)
+{
+    const division *s = &f->division;
+    const vf_coulomb_atoms charges = charges_of(f);
+    const int64_t most = vf_context_threads(f->ctx);
+    const int threads = (int)(count < most ? count : most);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
-    for (int64_t p = 0; p < (status == VF_OK ? count : 0); p++) {
+    for (int64_t p = 0; p < count; p++) {
         const double *r = points + 3 * p;
-        if (!vf_cancelled(ctx))
-            values[p] = options->scale * (over_images(&s, charges, r, options->r_min) + over_waves(&s, r) - background +
-                                          moment[0] * r[0] + moment[1] * r[1] + moment[2] * r[2]);
+        if (!vf_cancelled(f->ctx))
+            values[p] =
+                f->scale * (over_images(s, &charges, r, f->r_min) + over_waves(s, r) - f->background * f->total +
+                            f->moment[0] * r[0] + f->moment[1] * r[1] + f->moment[2] * r[2]);
     }
-    free(s.images.shift);
-    free(s.wave);
-    free(s.sums);
-    return status == VF_OK && vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : status;
+    return vf_cancelled(f->ctx) ? vf_fail(f->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+}
+
+vf_status vf_ewald_points(vf_context *ctx, const vf_cell *cell, const vf_coulomb_atoms *charges,
+                          const vf_ewald_options *options, int64_t count, const double *points, double *values)
+{
+    vf_ewald_field *field;
+    vf_status status = vf_ewald_field_create(ctx, cell, charges, options, count, &field);
+    if (status == VF_OK)
+        status = vf_ewald_field_values(field, count, points, values);
+    vf_ewald_field_destroy(field);
+    return status;
 }

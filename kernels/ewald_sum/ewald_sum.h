@@ -110,6 +110,17 @@ VF_MUST_CHECK vf_status vf_ewald_points(vf_context *ctx, const vf_cell *cell, co
                                         const vf_ewald_options *options, int64_t count, const double *points,
                                         double *values);
 
+/* The same for charges that are kept: points that are not all known at once, and charges that come later. `expected`:
+ * about how many points there will be, which decides how the work is divided. The charges are copied. Errors: as
+ * vf_ewald_points. */
+typedef struct vf_ewald_field vf_ewald_field;
+VF_MUST_CHECK vf_status vf_ewald_field_create(vf_context *ctx, const vf_cell *cell, const vf_coulomb_atoms *charges,
+                                              const vf_ewald_options *options, int64_t expected, vf_ewald_field **out);
+VF_MUST_CHECK vf_status vf_ewald_field_add(vf_ewald_field *field, const double place[3], double charge);
+VF_MUST_CHECK vf_status vf_ewald_field_values(const vf_ewald_field *field, int64_t count, const double *points,
+                                              double *values);
+void vf_ewald_field_destroy(vf_ewald_field *field); /* NULL is allowed */
+
 #ifdef __cplusplus
 }
 #endif

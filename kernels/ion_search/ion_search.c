@@ -7,6 +7,7 @@
 
 #include "backend/registry.h"
 #include "backend/simulation.h"
+#include "ewald_sum.h"
 #include "ion_search_internal.h"
 
 static const vf_backend backends[] = {
@@ -194,6 +195,7 @@ void vf_ion_search_destroy(vf_ion_search *search)
         return;
     if (search->backend)
         search->backend->destroy(search);
+    vf_ewald_field_destroy(search->field);
     for (int kind = 0; kind < ION_SOURCES; kind++)
         free_sources(&search->sources[kind]);
     free(search->mask);
@@ -306,9 +308,15 @@ vf_status vf_ion_search_add(vf_ion_search *search, const double position[3], dou
         status = search->backend->add(search);
     if (status == VF_OK && energy && !known) {
         search->sources[ION_IONS].count--; /* the energy is without the ion itself */
-        *energy = charge * ion_total_potential(search, point, position);
+        if (search->field)
+            status = vf_ewald_field_values(search->field, 1, position, energy);
+        else
+            *energy = ion_total_potential(search, point, position);
+        *energy *= charge;
         search->sources[ION_IONS].count++;
     }
+    if (status == VF_OK && search->field)
+        status = vf_ewald_field_add(search->field, position, search->options.potential.scale * charge);
     if (status == VF_OK)
         status = ion_exclude(search, ION_IONS, &search->sources[ION_IONS], search->sources[ION_IONS].count - 1, 1);
     if (status == VF_OK && point >= 0 && search->mask[point] == VF_ION_FREE) {

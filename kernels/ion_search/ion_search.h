@@ -89,7 +89,9 @@ VF_MUST_CHECK vf_status vf_ion_search_find(vf_ion_search *search, double charge,
 /* Moves a place off the grid to a local minimum of the energy. It takes steps along the axes and diagonals, halved down
  * to 1/64 of the spacing. The place stays within one spacing of the point and inside the grid's bounds, and never comes
  * nearer to an atom or ion than the given distances. (Coulomb's potential has no minimum where there is no charge, so
- * the minimum lies on the edge of the allowed region.) Errors: VF_ERR_ARGUMENT if options->map_is_exact. */
+ * the minimum lies on the edge of the allowed region.) In a periodic cell it may leave the box of the grid, and the energies are those of
+ * the atoms and ions by an Ewald sum, which the first call prepares. Errors: VF_ERR_ARGUMENT if options->map_is_exact
+ * and the potential is not periodic; VF_ERR_MEMORY, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status vf_ion_search_refine(vf_ion_search *search, double charge, vf_ion_place *place);
 
 /* Adds an ion: adds its potential, and excludes the points nearer than `distance`, and always its own grid point, if

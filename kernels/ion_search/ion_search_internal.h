@@ -58,8 +58,9 @@ struct vf_ion_search {
     double least_distance; /* smallest distance of atoms */
     uint8_t *mask;         /* [z][y][x] */
     int64_t free;
-    int64_t fail_at;      /* which of the following finds fails in a simulation, counted from 1; -1: none */
-    void *state;          /* the backend's own */
+    int64_t fail_at;              /* which of the following finds fails in a simulation, counted from 1; -1: none */
+    void *state;                  /* the backend's own */
+    struct vf_ewald_field *field; /* of all sources, between grid points of a cell; NULL until a place is refined */
     const double *totals; /* [z][y][x] the potential of all sources, if the backend keeps it up to date; else NULL */
 };
 

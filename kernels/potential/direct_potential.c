@@ -24,7 +24,8 @@ static double expected_seconds(const vf_potential_problem *problem, vf_device_ki
                                double points)
 {
     static const double gpu_rate[] = {1.5e12, 0.05e12}; /* single, double precision */
-    const double core_rate[] = {vf_cpu_isa() == VF_ISA_AVX512 ? 1e10 : 5e9, 1e9};
+    const double core_rate[] = {vf_cpu_isa() == VF_ISA_AVX512 ? 1e10 : 5e9,
+                                vf_cpu_isa() == VF_ISA_AVX512 ? 3e9 : 1.5e9};
     const bool twice = problem->precision == VF_F64;
     return charges * points / (kind == VF_DEVICE_CUDA ? gpu_rate[twice] : core_rate[twice] * threads);
 }

@@ -112,6 +112,7 @@ static vf_status estimate(vf_device *device, const vf_potential_problem *problem
     out->evaluations =
         info.pairs > 0 ? info.pairs : (double)vf_grid_points(&problem->grid); /* the map's, if all is there */
     out->seconds = fmax(factor, 0.25) * (making + using) / threads + 1e-4;
+    out->preparing = making / fmax(making + using, 1e-300);
     if (vf_device_is_host(device))
         out->host_bytes = info.most_bytes;
     else

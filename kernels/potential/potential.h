@@ -64,6 +64,7 @@ typedef struct vf_potential_estimate {
     char variant[32];      /* the actual variant */
     double evaluations;    /* of g over the whole grid, approximately */
     double seconds;        /* for the whole grid, on this device alone */
+    double preparing;      /* part of `seconds`, 0 to 1, before the first value: sorting, meshes */
     uint64_t host_bytes;   /* on the host */
     uint64_t device_bytes; /* on the device, if it has its own memory */
 } vf_potential_estimate;

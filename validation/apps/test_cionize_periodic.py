@@ -204,6 +204,49 @@ def test_cell_of_the_file(_):
     refuse(3, ["none.dcd: frame 2", "no periodic cell"], "a.pqr", "--trajectory", "none.dcd", "--cell", "input")
 
 
+def write_gro(path, frames, shapes):
+    """frames in angstrom, with at most three decimals of a nm; boxes with nine numbers of ten decimals."""
+    with open(path, "w", encoding="ascii") as stream:
+        for places, shape in zip(frames, shapes):
+            stream.write(f"frame\n{len(places)}\n")
+            for n, (x, y, z) in enumerate(places, 1):
+                stream.write(f"{n:5d}UNK  {'X':>5s}{n:5d}{x / 10:8.3f}{y / 10:8.3f}{z / 10:8.3f}\n")
+            v = vectors(shape) / 10
+            stream.write(" ".join(f"{v[i][j]:.10f}" for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1))) + "\n")
+    return path
+
+
+def test_gromacs_files(_):
+    """The same atoms and cells from .gro files, as coordinates, frames and for the cell alone, and from PQR and numbers.
+    Positions have few decimals; the boxes' tenth moves the map by about 1e-9 of itself."""
+    rng = generator()
+    for shape in SHAPES:
+        atoms = some_atoms(rng, 9, 7)
+        atoms[:, :3] = numpy.round(atoms[:, :3] * 25) / 25  # 0.004 nm
+        write_pqr("a.pqr", atoms)
+        charges = "".join(f"{n:8d} A    {n:<4d} UNK  X    X    {q:10.6f} {1.0:13.4f}           0\n" for n, q in enumerate(atoms[:, 3], 1))
+        pathlib.Path("a.psf").write_text(f"PSF\n\n{0:8d} !NTITLE\n\n{len(atoms):8d} !NATOM\n{charges}")
+        frames = [atoms[:, :3], atoms[:, :3] + 0.25]
+        write_gro("one.gro", frames[:1], [shape])
+        write_gro("two.gro", frames, [shape] * 2)
+        numbers = ["--cell", ",".join(map(str, shape))]
+        grid = ["--counts", "9,10,8", "--origin", "0.5", *DOUBLE]
+        make("-q", "a.pqr", *numbers, *grid, "-o", "a.dx")
+        expected, _ = values_of("a.dx")
+        for arguments in (["one.gro", "--charges", "a.psf", "--cell", "input"], ["one.gro", "--charges", "a.psf", *numbers],
+                          ["a.pqr", "--cell", "one.gro"], ["one.gro", "--charges", "a.psf", "--cell", "one.gro"]):
+            make("-q", *arguments, *grid, "-o", "b.dx")
+            check(values_of("b.dx")[0], expected, 3 * FINE, (arguments, shape))
+        write_dcd("two.dcd", frames, [shape] * 2)
+        make("-q", "a.pqr", "--trajectory", "two.gro", "--cell", "input", *grid, "-o", "b.dx")
+        make("-q", "a.pqr", "--trajectory", "two.dcd", "--cell", "two.gro", *grid, "-o", "c.dx")
+        check(values_of("b.dx")[0], values_of("c.dx")[0], 1e-6, shape)  # DCD files have single precision
+    refuse(3, ["one.gro", ".gro file", "--charges"], "one.gro", *numbers)
+    refuse(3, ["none.pdb", "No such file"], "a.pqr", "--cell", "none.pdb")
+    refuse(3, ["a.pqr", "no periodic cell"], "a.pqr", "--cell", "a.pqr")
+    refuse(2, ["--cell 'one.xyz'", ".gro"], "a.pqr", "--cell", "one.xyz")
+
+
 def test_cells_that_change(_):
     """Scaling positions and the cell by t divides the potential of points by t, at the same fractional coordinates. So
     the mean over frames is the first one's, times the mean of 1 / t; the deviation likewise. Positions and t have few
@@ -335,7 +378,19 @@ def test_ions_keep_their_distance_from_images(_):
         origin = ",".join(repr(v) for v in read("with.dx").origin)
         make("-q", "all.pqr", "--cell", ",".join(map(str, shape)), "--origin", origin, "--spacing", "0.8", *DOUBLE, "-o", "all.dx")
         check(values_of("with.dx")[0], values_of("all.dx")[0], 1e-5, "ions in the map")  # six decimals of positions
-    refuse(2, "--refine", "a.pqr", "--cell", "input", "--place", "SOD:1", "--refine")
+        # Off the grid: no nearer than before, and where the map with the ions before them is lower.
+        make("-q", "a.pqr", "--cell", "input", "--spacing", "0.8", *DOUBLE, *options, "--refine", "-o", "e.pqr", "--report", "refined.json")
+        refined = json.loads(pathlib.Path("refined.json").read_text())["ions"]
+        places = numpy.stack([refined[a] for a in "xyz"], axis=1)
+        assert len(places) > 5 and refined["refined"] and refined["energy"][0] < ions["energy"][0], refined
+        assert min(nearest_squares(cell, places[:n], places[n]).min() for n in range(1, len(places))) >= 16 * (1 - 1e-9)
+        assert min(nearest_squares(cell, atoms[:, :3], place).min() for place in places) >= 2.25 * (1 - 1e-9)
+        first = numpy.vstack([atoms, [*places[0], 1.0 if refined["name"][0] == "SOD" else -1.0]])
+        write_pqr("first.pqr", first)  # the second ion's energy: all before it, at its place
+        make("-q", "first.pqr", "--cell", ",".join(map(str, shape)), "--counts", "1", "--origin", ",".join(map(repr, places[1])),
+             *DOUBLE, "-o", "first.dx")
+        value = values_of("first.dx")[0][0] * (1.0 if refined["name"][1] == "SOD" else -1.0)
+        assert abs(refined["energy"][1] - value) <= 1e-5 * abs(value), (refined["energy"][1], value)
     done = make("a.pqr", "--cell", "input", "--place", "SOD:1", "--ion-solute", "1.5", "--ion-ion", "13.5", "-o", "e.pdb")
     assert "the images of an ion are 13 A apart" in done.err, done.err
 

@@ -2,9 +2,11 @@
  * memory, in free space. Each result is checked against the exact sum at random points before it is timed.
  *
  * usage: bench_ewald DEVICE [REPORT.json [MOST_ATOMS]]     (cases of more atoms are left out)
+ *        bench_ewald DEVICE REPORT.json ATOMS:POINTS:TOLERANCE:single|double...     (these cases, without bars)
  *
  * Atoms fill a cube evenly, 0.1 in a cubic angstrom as in proteins, with a margin to the map's edges; the map's spacing
- * is half an angstrom. The last map is streamed: computed slab by slab, each overwriting the one before. Shares of ceilings count the least work that the method has to do, with the mesh it chose:
+ * is half an angstrom. The last map is streamed: computed slab by slab, each overwriting the one before. Shares of
+ * ceilings count the least work that the method has to do, with the mesh it chose:
  *   multiply-adds  for a near pair, the polynomial, r^2 and the sum, and 5 in place of the reciprocal root; P^3 for
  *                  spreading a charge; 5/4 N log2 N for the transform of N real numbers, to and fro, each; P for a
  *                  point of the map, if it is interpolated
@@ -130,7 +132,8 @@ static void find_shares(const bench_case *c, const vf_ewald_info *info, double s
 typedef struct bench_result {
     vf_ewald_info info;
     int runs;
-    double making, using, whole; /* median seconds */
+    double making, using, whole;            /* median seconds */
+    double expected_making, expected_using; /* of one thread, by the model that chooses meshes */
     double rms, largest;
     double bytes; /* of the process, so far */
 } bench_result;
@@ -171,6 +174,8 @@ static void note(const bench_case *c, const bench_result *r)
     vf_report_number(report, "plan_seconds", r->making);
     vf_report_number(report, "map_seconds", r->using);
     vf_report_number(report, "seconds", r->whole);
+    vf_report_number(report, "expected_plan_seconds", r->expected_making);
+    vf_report_number(report, "expected_map_seconds", r->expected_using);
     vf_report_number(report, "share_of_multiply_adds", arithmetic);
     vf_report_number(report, "share_of_copy_speed", memory);
     vf_report_number(report, "relative_error", r->rms);
@@ -206,6 +211,20 @@ static double process_bytes(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? 1024.0 * (double)usage.ru_maxrss : NAN;
 }
 
+/* A case of the command line. */
+static bool parse_case(const char *text, bench_case *c)
+{
+    char *end;
+    c->name = text;
+    c->atoms = strtoll(text, &end, 10);
+    c->points = *end == ':' ? strtoll(end + 1, &end, 10) : 0;
+    c->tolerance = *end == ':' ? strtod(end + 1, &end) : 0;
+    c->precision = strcmp(end, ":double") == 0 ? VF_F64 : VF_F32;
+    return c->atoms > 0 && c->atoms < 1 << 28 && c->points > 0 && c->points < 4000 && c->tolerance > 0 &&
+           (c->precision == VF_F64 || strcmp(end, ":single") == 0);
+>>>>>>> h-gro
+}
+
 static void run_case(const bench_case *c)
 {
     enum { MOST_RUNS = 21 };
@@ -224,6 +243,7 @@ static void run_case(const bench_case *c)
     need(vf_array_create(device, VF_SPACE_PINNED, c->precision, values.count, &host));
     memset(host.data, 0xff, (size_t)host.count * vf_dtype_bytes(host.type));
     need(vf_array_copy(queue, &values, &host, values.count));
+    need(vf_ewald_plan_costs(device, &grid, &atoms, &options, &r.info, &r.expected_making, &r.expected_using));
     for (int run = -1; run < MOST_RUNS && ((run < 3 && spent < 20) || spent < 2); run++) {
         vf_ewald *plan;
         const double began = vf_now();
@@ -255,9 +275,14 @@ static void run_case(const bench_case *c)
 
 int main(int argc, char **argv)
 {
-    const int64_t most = argc > 3 ? whole_number(argv[3], INT64_MAX) : INT64_MAX;
-    if (argc < 2 || argc > 4 || !most) {
-        fprintf(stderr, "usage: bench_ewald DEVICE [REPORT.json [MOST_ATOMS]]\n");
+    const bool own = argc > 3 && strchr(argv[3], ':');
+    const int64_t most = argc > 3 && !own ? whole_number(argv[3], INT64_MAX) : INT64_MAX;
+    bool right = argc > 1 && (own || argc <= 4) && most;
+    for (int i = 3; own && i < argc; i++)
+        right &= parse_case(argv[i], &(bench_case){0});
+    if (!right) {
+        fprintf(stderr, "usage: bench_ewald DEVICE [REPORT.json [MOST_ATOMS]], or\n"
+                        "       bench_ewald DEVICE REPORT.json ATOMS:POINTS:TOLERANCE:single|double...\n");
         return 2;
     }
     const int ended = begin("bench_ewald", argv[1], argc > 2 ? argv[2] : NULL);
@@ -273,8 +298,13 @@ int main(int argc, char **argv)
     vf_report_number(report, "multiply_adds_per_second", multiply_adds);
     vf_report_number(report, "copied_bytes_per_second", bytes_moved);
     vf_report_begin(report, "cases");
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+    for (size_t c = 0; !own && c < sizeof cases / sizeof *cases; c++)
         if (cases[c].atoms <= most)
             run_case(&cases[c]);
+    for (int i = 3; own && i < argc; i++) {
+        bench_case c = {0};
+        if (parse_case(argv[i], &c))
+            run_case(&c);
+    }
     return end();
 }

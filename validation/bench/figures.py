@@ -3,13 +3,14 @@
 validation/results.
 
     figures.py            rewrites the text between the markers <!-- figures: NAME --> and <!-- end -->, and the
-                          pictures docs/primitives-gpu.svg, docs/primitives-cpu.svg, docs/cionize-times.svg and
-                          docs/cionize-kernels.svg
+                          pictures docs/primitives-gpu.svg, docs/primitives-cpu.svg, docs/cionize-times.svg,
+                          docs/cionize-kernels.svg and docs/fast-growth.svg
     figures.py --check    exit 1 if a file differs from the records
 
 Records: gpu-DEVICE-DATE.json (./run gpu), folders cpu-DEVICE-DATE with the reports of ./run bench,
-devices-N-DEVICE-DATE.json of time_devices.py on a machine with N GPUs, and images-DATE.json of image_study.py.
-The primitives, the study of cionize and the placement of ions may be missing in a record: then their tables say
+devices-N-DEVICE-DATE.json of time_devices.py on a machine with N GPUs, images-DATE.json of image_study.py,
+slopes-DATE.json of ewald_slopes.py, and auto-DATE.json of auto_study.py.
+The primitives, the study of cionize, the placement of ions, slopes and auto may be missing in a record: then their tables say
 so, and there is no picture.
 """
 import json
@@ -22,7 +23,9 @@ RESULTS = ROOT / "validation" / "results"
 FILES = ["README.md", "docs/accuracy.md", "docs/image_accuracy.md", "docs/primitives.md", "docs/ions.md"]
 sys.path.insert(0, str(ROOT / "validation" / "tables"))
 sys.dont_write_bytecode = True
-import cionize_study  # noqa: E402  (how its tables are written)
+import auto_study  # noqa: E402  (how its tables are written)
+import cionize_study  # noqa: E402
+import ewald_slopes  # noqa: E402
 import mri_study  # noqa: E402
 import plot_primitives  # noqa: E402
 
@@ -40,7 +43,10 @@ def load():
     if gpu["tests"]["failed"] or gpu["tests"]["skipped"] or not gpu["tests"]["passed"]:
         sys.exit(f"figures.py: {record.name} is the record of a run that failed")
     several, images = newest("devices-*.json", needed=False), newest("images-*.json", needed=False)
+    slopes, auto = newest("slopes-*.json", needed=False), newest("auto-*.json", needed=False)
     return {
+        "slopes": json.loads(slopes.read_text()) if slopes else None,
+        "auto": json.loads(auto.read_text()) if auto else None,
         "gpu": gpu["benchmarks"],
         "several": json.loads(several.read_text()) if several else gpu["benchmarks"].get("bench_devices"),
         "images": json.loads(images.read_text()) if images else None,
@@ -191,11 +197,25 @@ def ions_block(data):
     return "\n\n".join(([table(head, rows)] if rows else []) + blocks)
 
 
+def slopes_block(data):
+    record = data["slopes"]
+    if not record:
+        return "No record yet: `validation/bench/ewald_slopes.py` makes one."
+    return (f"{record['device']}, {record['threads']} threads.\n\n{ewald_slopes.show(record)}\n\n"
+            "![Growth of time and memory with atoms, points and accuracy](fast-growth.svg)")
+
+
+def auto_block(data):
+    record = data["auto"]
+    return auto_study.summary(record) if record else "No record yet: `validation/bench/auto_study.py` makes one."
+
+
 def pictures(data):
     """{path: contents; None: no such file}"""
     study = data["gpu"].get("bench_cionize_study")
     drawn = {f"primitives-{kind}": (plot_primitives.draw, primitives(data, kind)) for kind in ("gpu", "cpu")}
-    drawn |= {"cionize-times": (cionize_study.draw_times, study), "cionize-kernels": (cionize_study.draw_kernels, study)}
+    drawn |= {"cionize-times": (cionize_study.draw_times, study), "cionize-kernels": (cionize_study.draw_kernels, study),
+              "fast-growth": (ewald_slopes.draw, data.get("slopes"))}
     return {ROOT / "docs" / f"{name}.svg": draw(report, plot_primitives.Svg()).encode() if report else None
             for name, (draw, report) in drawn.items()}
 
@@ -258,6 +278,8 @@ def figures(data):
         "gpu speed": f"{gpu['device']}; ceiling: {gpu['reciprocal_square_roots_per_second'] * 1e-12:.2f} T reciprocal square "
                      "roots/s.\n\n" + table(head[:-1], (row[:-1] for row in speed_rows(gpu))),
         "cionize study": study_block(data),
+        "fast growth": slopes_block(data),
+        "fast or exact": auto_block(data),
         "several gpus": several_block(data),
         "images": images_block(data),
         "ions": ions_block(data),

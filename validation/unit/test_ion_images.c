@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "device_fixture.h"
+#include "ewald_sum.h"
 #include "ion_search.h"
 
 enum { ATOMS = 6, IONS = 14 };
@@ -193,6 +194,90 @@ static void test_off_the_grid(void **state)
     }
 }
 
+/* The potential of atoms and ions by Ewald's own sum, in plain C. */
+static double true_potential(const problem *p, int ions, const double (*ion)[4], const double r[3])
+{
+    double all[4][ATOMS + IONS], value;
+    for (int a = 0; a < 4; a++) {
+        memcpy(all[a], p->atoms[a], sizeof p->atoms[a]);
+        for (int n = 0; n < ions; n++)
+            all[a][ATOMS + n] = ion[n][a];
+    }
+    const vf_coulomb_atoms charges = {.count = ATOMS + ions, .x = all[0], .y = all[1], .z = all[2], .charge = all[3]};
+    vf_ewald_reference(&p->grid.cell, &charges, p->pair.scale, p->pair.r_min, false, 1, r, &value);
+    return value;
+}
+
+static bool far_enough(const problem *p, int ions, const double (*ion)[4], const double r[3])
+{
+    bool far = true;
+    for (int i = 0; i < ATOMS; i++)
+        far &= nearest(p, r, (double[]){p->atoms[0][i], p->atoms[1][i], p->atoms[2][i]}) >=
+               p->atoms[4][i] * p->atoms[4][i] * (1 - 1e-12);
+    for (int n = 0; n < ions; n++)
+        far &= nearest(p, r, ion[n]) >= p->ion_distance * p->ion_distance * (1 - 1e-12);
+    return far;
+}
+
+/* A refined ion keeps its distance from all images, stays within a spacing, and is where none of the 26 places at the
+ * last step is both allowed and better. Energies are to 1e-12 of what a charge at the distance of the nearest atom has,
+ * at least 0.5; the bound is a hundred times that, and far below the differences of energies. */
+static void test_refined(void **state)
+{
+    (void)state;
+    int moved = 0, outside = 0;
+    for (int trial = 0; trial < 4; trial++) {
+        problem p = make_problem(trial % 2 ? VF_CELL_TRICLINIC : VF_CELL_ORTHORHOMBIC);
+        double ion[IONS][4], sum = 0, energy;
+        for (int i = 0; i < ATOMS; i++)
+            sum += fabs(p.atoms[3][i]);
+        for (int64_t i = 0; i < p.points; i++) { /* the map is that of the atoms */
+            double r[3];
+            position(&p.grid, i, r);
+            p.map[i] = true_potential(&p, 0, NULL, r);
+        }
+        vf_ion_search *search = make_search(&p, NULL);
+        for (int n = 0; n < 4; n++) {
+            const double charge = n % 2 ? 1 : -2, slack = 1e-10 * 2 * p.pair.scale * (sum += 2) / 0.5;
+            vf_ion_place place;
+            assert_int_equal(vf_ion_search_find(search, charge, &place), VF_OK);
+            if (place.index < 0)
+                break;
+            const double start[3] = {place.position[0], place.position[1], place.position[2]}, *r = place.position;
+            assert_int_equal(vf_ion_search_refine(search, charge, &place), VF_OK);
+            const double found = charge * true_potential(&p, n, (const double(*)[4])ion, r);
+            assert_true(far_enough(&p, n, (const double(*)[4])ion, r));
+            assert_true(found <= charge * true_potential(&p, n, (const double(*)[4])ion, start) + slack);
+            for (int m = 0; m < 27; m++) {
+                const int way[3] = {m % 3 - 1, m / 3 % 3 - 1, m / 9 - 1};
+                double beside[3];
+                bool near = true;
+                for (int a = 0; a < 3; a++) {
+                    beside[a] = r[a] + way[a] * p.grid.spacing[a] / 64;
+                    near &= fabs(beside[a] - start[a]) <= p.grid.spacing[a];
+                }
+                if (near && far_enough(&p, n, (const double(*)[4])ion, beside))
+                    assert_true(charge * true_potential(&p, n, (const double(*)[4])ion, beside) >= found - slack);
+            }
+            for (int a = 0; a < 3; a++) {
+                assert_true(fabs(r[a] - start[a]) <= p.grid.spacing[a]);
+                ion[n][a] = r[a];
+                outside += r[a] < p.grid.origin[a] ||
+                           r[a] > p.grid.origin[a] + p.grid.spacing[a] * (double)(p.grid.counts[a] - 1);
+            }
+            ion[n][3] = charge;
+            moved += memcmp(r, start, sizeof start) != 0;
+            assert_int_equal(vf_ion_search_add(search, r, charge, p.ion_distance, &energy), VF_OK);
+            if (!(fabs(energy - found) <= 1e-8 * 2 * p.pair.scale * sum / 0.5)) /* of one on the grid, by the table */
+                fail_msg("energy %.14g, not %.14g", energy, found);
+        }
+        vf_ion_search_destroy(search);
+        free(p.map);
+    }
+    print_message("%d ions moved, %d coordinates left the box\n", moved, outside);
+    assert_true(moved > 3);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -222,6 +307,6 @@ static void test_refusals(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_places), cmocka_unit_test(test_off_the_grid),
-                                       cmocka_unit_test(test_refusals)};
+                                       cmocka_unit_test(test_refined), cmocka_unit_test(test_refusals)};
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

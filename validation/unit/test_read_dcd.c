@@ -267,7 +267,7 @@ static void test_lies(void **state)
         static const int32_t lengths[] = {0, 3, 5, -1, 400, INT32_MAX, INT32_MIN};
         assert_int_equal(x, s.begin);
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-            assert_change_refused(&s, 0, lengths[i], "not a DCD trajectory");
+            assert_change_refused(&s, 0, lengths[i], "neither a DCD trajectory");
             assert_change_refused(&s, 88, lengths[i], "header, at byte 0");
             assert_change_refused(&s, titles, lengths[i], "titles, at byte 92");
             assert_change_refused(&s, natom - 4, lengths[i], "titles, at byte 92");
@@ -380,8 +380,8 @@ static void test_other_formats(void **state)
         const char *says;
     } files[] = {
         {"", 0, VF_ERR_INPUT, "is empty"},
-        {"T", 1, VF_ERR_INPUT, "not a DCD"},
-        {"ATOM      1  N   ALA A   1", 26, VF_ERR_INPUT, "not a DCD"},
+        {"T", 1, VF_ERR_INPUT, "neither a DCD"},
+        {"ATOM      1  N   ALA A   1", 26, VF_ERR_INPUT, "neither a DCD"},
         {"\0\0\7\313\0\0\0\5\0\0\0\1", 12, VF_ERR_UNSUPPORTED, "XTC"},
         {"\0\0\7\347\0\0\0\5\0\0\0\1", 12, VF_ERR_UNSUPPORTED, "XTC"},
         {"\0\0\7\311\0\0\0\r\0\0\0\f", 12, VF_ERR_UNSUPPORTED, "TRR"},
@@ -390,7 +390,7 @@ static void test_other_formats(void **state)
         {"\37\213\10\0\0\0\0\0\0\3xx", 12, VF_ERR_UNSUPPORTED, "gunzip"},
         {"\244\0\0\0CORD\0\0\0\0", 12, VF_ERR_UNSUPPORTED, "64-bit integers"},
         {"T\0\0\0CORD\0\0\0\0", 12, VF_ERR_INPUT, "header"},
-        {"T\0\0\0CORX\0\0\0\0", 12, VF_ERR_INPUT, "not a DCD"},
+        {"T\0\0\0CORX\0\0\0\0", 12, VF_ERR_INPUT, "neither a DCD"},
     };
     dcd_sample s = make_dcd((dcd_kind){.marker = 4}, 1, 1, 10);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {

@@ -151,8 +151,8 @@ static vf_status put_cell(mrc_state *state, int axis)
         !(fabs(length - steps * grid->spacing[axis]) <= STEP_TOLERANCE * grid->spacing[axis]))
         return vf_fail(
             state->map.ctx, VF_ERR_UNSUPPORTED,
-            "%s: MRC files store periodic maps only if the grid is along the cell's edges and its steps divide them; "
-            "write .h5",
+            "%s: MRC files store periodic maps only if the grid, which is along x, y and z, is along the cell's edges "
+            "and its steps divide them; write .h5 or .dx",
             state->map.path);
     put_integer(state->header, MX + axis, (int32_t)steps);
     put_float(state->header, CELL_LENGTHS + axis, length);

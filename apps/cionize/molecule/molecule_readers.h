@@ -19,6 +19,7 @@ typedef struct molecule_reader {
 /* Each reads the whole text. Readers of coordinates set x, y, z, bounds and labels; readers of charges set charge,
  * radius and labels. Other values are 0. All set `dialect`. Errors: VF_ERR_INPUT, VF_ERR_MEMORY, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status read_pdb(molecule_reader *r);
+VF_MUST_CHECK vf_status read_gro(molecule_reader *r);
 VF_MUST_CHECK vf_status read_inpcrd(molecule_reader *r);
 VF_MUST_CHECK vf_status read_psf(molecule_reader *r);
 VF_MUST_CHECK vf_status read_prmtop(molecule_reader *r);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gro_text.h"
 #include "molecule_readers.h"
 #include "voxfield/timer.h"
 
@@ -28,13 +29,13 @@ static reader_function charges_reader(text_piece text)
 
 static vf_status choose_coordinates(const molecule_reader *r, text_piece text, reader_function *out)
 {
-    *out = is_inpcrd(text, r->c_locale) ? read_inpcrd : read_pdb;
+    *out = is_gro(text) ? read_gro : is_inpcrd(text, r->c_locale) ? read_inpcrd : read_pdb;
     if (charges_reader(text))
-        return vf_fail(
-            r->ctx, VF_ERR_INPUT,
-            "%s: this file has charges but no coordinates; give the file with the coordinates (PDB, inpcrd, rst7) "
-            "as the molecule, and this one after --charges",
-            r->name);
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: this file has charges but no coordinates; give the file with the coordinates (PDB, .gro, "
+                       "inpcrd, rst7) "
+                       "as the molecule, and this one after --charges",
+                       r->name);
     return VF_OK;
 }
 

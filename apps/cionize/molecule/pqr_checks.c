@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gro_text.h"
 #include "molecule_readers.h"
 #include "pqr_head.h"
 #include "pqr_reader.h"
@@ -16,24 +17,6 @@
     "--charges"
 #define PSF "a PSF file" CHARGES_ALONE
 #define PRMTOP "an AMBER prmtop file" CHARGES_ALONE
-
-/* Whether this is a .gro file: a title, the number of atoms, and atoms in columns (residue number and name, name,
- * serial number, coordinates). */
-static bool is_gro(text_piece text)
-{
-    enum { NUMBER = 5, SERIAL = 15, X = 20 };
-    text_lines lines = {.next = text.at, .end = text.at + text.size};
-    text_piece count, atom, piece[TEXT_MAX_WORDS];
-    bool by_decimals;
-    if (!text_next_line(&lines, &count) || !text_next_line(&lines, &count) || !text_next_line(&lines, &atom))
-        return false;
-    if (!pqr_is_integer(label_trim(count)) || !pqr_is_integer(label_trim(text_columns(atom, 0, NUMBER))) ||
-        !pqr_is_integer(label_trim(text_columns(atom, SERIAL, X))))
-        return false;
-    const text_piece rest = text_columns(atom, X, atom.size);
-    const char *p = rest.at;
-    return text_take_apart(text_next_word(&p, rest.at + rest.size), piece, TEXT_MAX_WORDS, &by_decimals) > 0;
-}
 
 /* What a file that is not PQR is; NULL: unknown. */
 static const char *other_kind(text_piece text, locale_t c_locale)
@@ -60,8 +43,8 @@ static const char *other_kind(text_piece text, locale_t c_locale)
         return found->what;
     if (is_inpcrd(text, c_locale))
         return "an AMBER coordinate file, which has no charges; give the prmtop file after --charges";
-    return is_gro(text) ? "a GROMACS .gro file, which has no charges and no radii; write a PQR with gmx "
-                          "editconf (gmx editconf -f run.tpr -mead out.pqr)"
+    return is_gro(text) ? "a GROMACS .gro file, which has no charges and no radii; give a PSF or prmtop "
+                          "file after --charges, or write a PQR (gmx editconf -f run.tpr -mead out.pqr)"
                         : NULL;
 }
 

@@ -267,7 +267,7 @@ static vf_status finish(pdb_reader *p)
     if (r->out->atoms == 0)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: no atoms: none of its %" PRId64 " line%s begins with ATOM or HETATM; coordinates are read "
-                       "from PDB files and from AMBER's inpcrd and rst7 files",
+                       "from PDB files, GROMACS's .gro files, and AMBER's inpcrd and rst7 files",
                        r->name, r->lines.line, vf_plural(r->lines.line));
     vf_status status = choose_locations(p);
     if (status == VF_OK)

@@ -31,6 +31,7 @@ typedef struct averaging {
     double *mean, *squares;         /* [points of a slab] */
     void *mean_out, *deviation_out; /* the same, for the sink */
     average_sink sink;
+    average_progress progress;
     void *user;
 } averaging;
 
@@ -239,10 +240,13 @@ static vf_status store(void *user, const vf_pipeline_piece *piece)
     int64_t first;
     const int64_t frames = frames_of(a, piece->number, &first);
     take_frames(a, points, frames, first, piece->host);
-    if (first + frames < a->selection->count)
-        return VF_OK;
-    finish_slab(a, points);
-    return a->sink(a->user, box.lo[axis], vf_box_extent(&box, axis), a->mean_out, a->deviation_out);
+    vf_status status = VF_OK;
+    if (first + frames == a->selection->count) {
+        finish_slab(a, points);
+        status = a->sink(a->user, box.lo[axis], vf_box_extent(&box, axis), a->mean_out, a->deviation_out);
+    }
+    a->progress(a->user, (double)(piece->number + 1) / (double)(a->slabs * a->groups));
+    return status;
 }
 
 /* ---- all slabs ---- */
@@ -287,7 +291,7 @@ static vf_status allocate(averaging *a)
 }
 
 vf_status average_compute(vf_context *ctx, const molecule *mol, const trajectory *t, const frame_selection *selection,
-                          const potential_plan *plan, average_sink sink, void *user)
+                          const potential_plan *plan, average_sink sink, average_progress progress, void *user)
 {
     averaging a = {.ctx = ctx,
                    .mol = mol,
@@ -297,6 +301,7 @@ vf_status average_compute(vf_context *ctx, const molecule *mol, const trajectory
                    .type = plan->problem.precision,
                    .layer_points = vf_grid_points(&plan->problem.grid) / plan->cut.layers,
                    .sink = sink,
+                   .progress = progress,
                    .user = user};
     vf_pipeline_work work = {.user = &a, .compute = compute, .store = store};
     vf_status status = check(&a);

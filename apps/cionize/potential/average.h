@@ -50,13 +50,17 @@
  * precision of plan->problem. */
 typedef vf_status (*average_sink)(void *user, int64_t first, int64_t count, const void *mean, const void *deviation);
 
+/* Takes the part of the work that is done, up to 1: after some frames of a slab, more often than the sink. */
+typedef void (*average_progress)(void *user, double part);
+
 /* Computes both maps from the selected frames (>= 1) on the context's devices, by the plan that potential_prepare
- * made for this grid. Passes their layers to the sink from the calling thread. Failing devices are given up while
+ * made for this grid. Passes their layers to the sink from the calling thread, and what is done to
+ * `progress`. Failing devices are given up while
  * others are left. Errors: VF_ERR_INPUT (another number of atoms than the molecule; a frame that cannot be read or
  * has an atom farther than 10^6 angstrom from zero), VF_ERR_ARGUMENT (frames that do not exist), VF_ERR_MEMORY,
  * VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE, VF_ERR_CANCELLED, and the sink's. */
 VF_MUST_CHECK vf_status average_compute(vf_context *ctx, const molecule *mol, const trajectory *t,
                                         const frame_selection *selection, const potential_plan *plan, average_sink sink,
-                                        void *user);
+                                        average_progress progress, void *user);
 
 #endif

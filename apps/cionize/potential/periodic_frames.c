@@ -11,7 +11,8 @@ static vf_status take_cell(vf_context *ctx, const char *path, const char *frame,
         [UNIT_CELL_NONE] = "has no periodic cell",
         [UNIT_CELL_DUMMY] = "has a cell of 1 x 1 x 1 A (CRYST1), which means that there is none",
         [UNIT_CELL_BAD] = "has a cell that cannot be read, or that is impossible",
-        [UNIT_CELL_TURNED] = "has a cell that is turned (CHARMM's symmetric form), to which the coordinates belong"};
+        [UNIT_CELL_TURNED] =
+            "has a cell that is turned (as in CHARMM's symmetric form), and coordinates that belong to it"};
     if (from->state == UNIT_CELL_NUMBERS && cell_of_shape(from->lengths, from->angles, out)) {
         bool small = true;
         for (int a = 0; a < 3; a++)
@@ -55,6 +56,11 @@ vf_status choose_cell(vf_context *ctx, const cionize_settings *settings, const m
 {
     *follows = false;
     *out = settings->cell;
+    if (settings->cell_file) {
+        unit_cell cell;
+        const vf_status status = read_cell_of_file(ctx, settings->cell_file, &cell);
+        return status == VF_OK ? take_cell(ctx, settings->cell_file, "", &cell, out) : status;
+    }
     if (!settings->cell_from_input)
         return VF_OK;
     if (!t)

@@ -6,7 +6,7 @@
 #include "molecule/molecule.h"
 #include "trajectory/trajectory.h"
 
-/* The cell of the map: that of the settings, or, if they ask for the input's, the mean of the selected frames' vectors,
+/* The cell of the map: that of the settings or of their file, or, if they ask for the input's, the mean of the selected frames' vectors,
  * or the molecule's without a trajectory (NULL). *follows: frames have cells of their own. Errors: VF_ERR_INPUT (a file
  * without a cell, or one that is turned or changes its shape; the message says what to do). */
 VF_MUST_CHECK vf_status choose_cell(vf_context *ctx, const cionize_settings *settings, const molecule *mol,

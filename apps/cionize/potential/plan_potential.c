@@ -71,27 +71,37 @@ static vf_potential_problem problem_of(const cionize_settings *s, const vf_grid 
         .vacuum = s->vacuum};
 }
 
-/* What a method is expected to take does not know the charges: for a small map of charges that cancel, for example, a
- * tolerance of the rms potential is hard to keep. So the costs of the actual problem have the last word. */
+/* What a method is expected to take does not know where the charges are: those far from a small map cost a mesh little,
+ * and where charges cancel, a tolerance of the rms potential is hard to keep. So methods that are not exact give the
+ * costs of the actual problem, and these have the last word, unless exactness takes next to no time. */
 static vf_status reconsider_method(vf_context *ctx, const molecule *mol, vf_device_kind kind, potential_plan *plan)
 {
+    static const double worthwhile = 5e-3; /* seconds */
     const vf_coulomb_atoms charges = potential_charges(mol);
     const vf_potential_problem *problem = &plan->problem;
     const vf_potential_method *chosen = plan->method, *other;
-    vf_potential_estimate e;
-    if (chosen->tolerance[problem->precision] == 0 || kind != VF_DEVICE_CPU ||
-        !vf_device_is_host(vf_context_device(ctx, 0)))
+    const double atoms = (double)mol->atoms, points = (double)vf_grid_points(&problem->grid);
+    const int threads = vf_context_threads(ctx);
+    double least = INFINITY;
+    vf_status status = VF_OK;
+    if (kind != VF_DEVICE_CPU || !vf_device_is_host(vf_context_device(ctx, 0)) ||
+        (chosen->tolerance[problem->precision] == 0 &&
+         chosen->expected_seconds(problem, kind, threads, atoms, points) < worthwhile))
         return VF_OK;
-    const vf_status status = chosen->estimate(vf_context_device(ctx, 0), problem, &charges, 1, &e);
     for (int m = 0; status == VF_OK && (other = vf_potential_method_at(m)); m++) {
+        vf_potential_estimate e = {0};
         if (vf_potential_check(ctx, other, problem, kind) != VF_OK) {
             vf_context_clear_error(ctx);
             continue;
         }
-        const double seconds = other->expected_seconds(problem, kind, vf_context_threads(ctx), (double)mol->atoms,
-                                                       (double)vf_grid_points(&problem->grid));
-        if (other != chosen && seconds < e.seconds)
+        if (other->tolerance[problem->precision] > 0)
+            status = other->estimate(vf_context_device(ctx, 0), problem, &charges, 1, &e);
+        else
+            e.seconds = other->expected_seconds(problem, kind, threads, atoms, points);
+        if (status == VF_OK && e.seconds < least) {
+            least = e.seconds;
             plan->method = other;
+        }
     }
     return status;
 }
@@ -230,6 +240,7 @@ static vf_status choose_device(vf_context *ctx, const cionize_settings *s, work 
     snprintf(plan->variant, sizeof plan->variant, "%s", w->estimate.variant);
     plan->evaluations = w->estimate.evaluations;
     plan->seconds = w->estimate.seconds / parallel_devices(ctx);
+    plan->preparing = w->estimate.preparing;
     bool watched = false;
     for (int d = 0; d < devices; d++)
         watched |= vf_device_watched(vf_context_device(ctx, d));

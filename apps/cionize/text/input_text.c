@@ -32,6 +32,15 @@ bool text_next_line(text_lines *lines, text_piece *line)
     return true;
 }
 
+bool text_rest_blank(text_lines lines)
+{
+    text_piece line = {lines.next, 0};
+    while (text_all_blank(line))
+        if (!text_next_line(&lines, &line))
+            return true;
+    return false;
+}
+
 vf_status text_fail(vf_context *ctx, const char *name, int64_t line, const char *format, ...)
 {
     char text[560];

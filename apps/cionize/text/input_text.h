@@ -41,6 +41,9 @@ typedef struct text_lines {
 /* The next line without its end (LF, CR LF, or CR alone). False at the end of the text. */
 bool text_next_line(text_lines *lines, text_piece *line);
 
+/* Whether all lines after the current one are blank. */
+bool text_rest_blank(text_lines lines);
+
 /* Records an error in a line, as vf_fail: "NAME:LINE: ...". Always VF_ERR_INPUT. */
 vf_status text_fail(vf_context *ctx, const char *name, int64_t line, const char *format, ...) VF_PRINTF(4, 5);
 

@@ -18,36 +18,29 @@
 #include <stddef.h>
 
 #include "trajectory.h"
-#include "voxfield/timer.h"
 
 enum { DCD_CELL_BYTES = 48 };
 
-struct trajectory {
-    vf_context *ctx;
-    char *path;
-    int fd;
-    int64_t size;      /* bytes */
-    bool big_endian;   /* byte order of the file */
-    int marker;        /* bytes of a record marker: 4 or 8 */
-    bool cell, fourth; /* whether frames have these records */
-    int32_t version;   /* icntrl(20) */
-    int32_t promised;  /* number of frames according to icntrl(1) */
-    int64_t atoms, moving, frames;
+/* The layout of a file, in its trajectory's `dcd`. */
+typedef struct dcd_layout {
+    bool big_endian;                  /* byte order of the file */
+    int marker;                       /* bytes of a record marker: 4 or 8 */
+    bool cell, fourth;                /* whether frames have these records */
+    int32_t version;                  /* icntrl(20) */
+    int32_t promised;                 /* number of frames according to icntrl(1) */
+    int64_t moving;                   /* atoms */
     int64_t begin;                    /* offset of the first frame */
     int64_t first_bytes, frame_bytes; /* size of the first frame, and of each later one */
     int32_t *index;                   /* [moving] numbers (from 1) of the atoms that move; NULL: all move */
     double *fixed[3];                 /* [atoms] coordinates of the first frame if atoms are fixed; else NULL */
-};
+} dcd_layout;
 
 /* ---- dcd_header.c ---- */
 
-/* Sets all but ctx, path, fd and size. Warns of suspicious input. */
+/* Sets dcd, atoms and frames. Warns of suspicious input. */
 VF_MUST_CHECK vf_status dcd_read_layout(trajectory *t);
 
 /* ---- dcd_records.c ---- */
-
-/* VF_ERR_INPUT; the file's name comes before the text. */
-vf_status dcd_fail(const trajectory *t, const char *format, ...) VF_PRINTF(2, 3);
 
 uint64_t dcd_unsigned(const unsigned char *bytes, int count, bool big_endian);
 int32_t dcd_integer(const trajectory *t, const unsigned char *bytes);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dcd_file.h"
+#include "trajectory_file.h"
 
 enum {
     CONTROL_BYTES = 84,               /* of the first record */
@@ -15,22 +15,22 @@ enum {
 static vf_status enter_record(const trajectory *t, const char *what, int64_t offset, int64_t *bytes)
 {
     int64_t behind = -1;
-    if (t->size - offset < 2 * t->marker)
-        return dcd_fail(t, "the file ends before its %s; copy it again", what);
+    if (t->size - offset < 2 * t->dcd.marker)
+        return trajectory_fail(t, "the file ends before its %s; copy it again", what);
     vf_status status = dcd_read_marker(t, offset, bytes);
     if (status != VF_OK)
         return status;
-    if (*bytes < 0 || *bytes > t->size - offset - 2 * t->marker)
-        return dcd_fail(t,
-                        "the record of its %s, at byte %" PRId64 ", should have %" PRId64
-                        " bytes, but the file ends before; it is damaged or incomplete: copy it again",
-                        what, offset, *bytes);
-    status = dcd_read_marker(t, offset + t->marker + *bytes, &behind);
+    if (*bytes < 0 || *bytes > t->size - offset - 2 * t->dcd.marker)
+        return trajectory_fail(t,
+                               "the record of its %s, at byte %" PRId64 ", should have %" PRId64
+                               " bytes, but the file ends before; it is damaged or incomplete: copy it again",
+                               what, offset, *bytes);
+    status = dcd_read_marker(t, offset + t->dcd.marker + *bytes, &behind);
     if (status == VF_OK && behind != *bytes)
-        return dcd_fail(t,
-                        "the record of its %s, at byte %" PRId64 ", begins with a length of %" PRId64
-                        " and ends with %" PRId64 "; the file is damaged; copy it again",
-                        what, offset, *bytes, behind);
+        return trajectory_fail(t,
+                               "the record of its %s, at byte %" PRId64 ", begins with a length of %" PRId64
+                               " and ends with %" PRId64 "; the file is damaged; copy it again",
+                               what, offset, *bytes, behind);
     return status;
 }
 
@@ -38,8 +38,8 @@ static vf_status enter_record(const trajectory *t, const char *what, int64_t off
 static bool ends_there(const trajectory *t, int64_t offset, int64_t bytes, int64_t said)
 {
     int64_t behind = -1;
-    return bytes >= 0 && bytes <= t->size - offset - 2 * t->marker &&
-           dcd_read_marker(t, offset + t->marker + bytes, &behind) == VF_OK && behind == said;
+    return bytes >= 0 && bytes <= t->size - offset - 2 * t->dcd.marker &&
+           dcd_read_marker(t, offset + t->dcd.marker + bytes, &behind) == VF_OK && behind == said;
 }
 
 /* Enters the record of the titles. Like enter_record, but accepts files like one of MDAnalysis's test data, whose
@@ -48,10 +48,10 @@ static vf_status enter_titles(const trajectory *t, int64_t offset, int64_t *byte
 {
     unsigned char number[4];
     int64_t said = -1;
-    if (t->size - offset >= 2 * t->marker + 4) {
+    if (t->size - offset >= 2 * t->dcd.marker + 4) {
         vf_status status = dcd_read_marker(t, offset, &said);
         if (status == VF_OK)
-            status = dcd_read(t, offset + t->marker, number, sizeof number);
+            status = dcd_read(t, offset + t->dcd.marker, number, sizeof number);
         if (status != VF_OK)
             return status;
         *bytes = 4 + 80 * (int64_t)dcd_integer(t, number);
@@ -70,9 +70,12 @@ typedef struct known_format {
 } known_format;
 
 static const known_format others[] = {
-    {"\x00\x00\x07\xcb", 4, "is a GROMACS XTC trajectory; convert it to DCD: mdconvert -o out.dcd in.xtc (MDTraj)"},
-    {"\x00\x00\x07\xe7", 4, "is a GROMACS XTC trajectory; convert it to DCD with MDAnalysis, or gmx trjconv and VMD"},
-    {"\x00\x00\x07\xc9", 4, "is a GROMACS TRR trajectory; convert it to DCD: mdconvert -o out.dcd in.trr (MDTraj)"},
+    {"\x00\x00\x07\xcb", 4,
+     "is a GROMACS XTC trajectory; convert it to DCD (mdconvert of MDTraj) or .gro (gmx trjconv -o out.gro)"},
+    {"\x00\x00\x07\xe7", 4,
+     "is a GROMACS XTC trajectory; convert it to DCD (MDAnalysis) or .gro (gmx trjconv -o out.gro)"},
+    {"\x00\x00\x07\xc9", 4,
+     "is a GROMACS TRR trajectory; convert it to DCD (mdconvert of MDTraj) or .gro (gmx trjconv -o out.gro)"},
     {"CDF\x01", 4, "is a NetCDF file, such as AMBER's; convert it to DCD: cpptraj with trajin in.nc, trajout out.dcd"},
     {"CDF\x02", 4, "is a NetCDF file, such as AMBER's; convert it to DCD: cpptraj with trajin in.nc, trajout out.dcd"},
     {"CDF\x05", 4, "is a NetCDF file, such as AMBER's; convert it to DCD: cpptraj with trajin in.nc, trajout out.dcd"},
@@ -102,25 +105,25 @@ static vf_status recognise(trajectory *t)
     if (status != VF_OK)
         return status;
     for (int kind = 0; kind < 4; kind++) {
-        t->big_endian = kind & 1;
-        t->marker = kind & 2 ? 8 : 4;
-        if (is_first_record(head, t->marker, t->big_endian, WIDE_CONTROL_BYTES))
+        t->dcd.big_endian = kind & 1;
+        t->dcd.marker = kind & 2 ? 8 : 4;
+        if (is_first_record(head, t->dcd.marker, t->dcd.big_endian, WIDE_CONTROL_BYTES))
             return vf_fail(t->ctx, VF_ERR_UNSUPPORTED,
                            "%s: is a DCD file with 64-bit integers in its header, which no program supports; "
                            "write it again with a program built for 32-bit integers",
                            t->path);
-        if (!is_first_record(head, t->marker, t->big_endian, CONTROL_BYTES))
+        if (!is_first_record(head, t->dcd.marker, t->dcd.big_endian, CONTROL_BYTES))
             continue;
-        if (head[t->marker] == 'V')
-            return dcd_fail(t, "holds velocities (VELD), not coordinates; use a trajectory of coordinates");
+        if (head[t->dcd.marker] == 'V')
+            return trajectory_fail(t, "holds velocities (VELD), not coordinates; use a trajectory of coordinates");
         return VF_OK;
     }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (memcmp(head, others[i].bytes, (size_t)others[i].count) == 0)
             return vf_fail(t->ctx, VF_ERR_UNSUPPORTED, "%s: %s", t->path, others[i].advice);
-    return dcd_fail(t,
-                    "is not a DCD trajectory: it does not begin with a record of 84 bytes named CORD; convert it with "
-                    "mdconvert, catdcd, cpptraj or MDAnalysis");
+    return trajectory_fail(
+        t, "is neither a DCD trajectory, which begins with a record of 84 bytes named CORD, nor a GROMACS .gro "
+           "file; convert it to DCD with mdconvert, catdcd, cpptraj or MDAnalysis");
 }
 
 /* ---- opening ---- */
@@ -132,14 +135,14 @@ static vf_status read_header(trajectory *t, int64_t *offset)
     int64_t bytes = 0;
     vf_status status = enter_record(t, "header", *offset, &bytes);
     if (status == VF_OK)
-        status = dcd_read(t, *offset + t->marker, control, sizeof control);
+        status = dcd_read(t, *offset + t->dcd.marker, control, sizeof control);
     if (status != VF_OK)
         return status;
     /* control[0..3] is the name; icntrl(n) is at 4 n */
-    t->promised = dcd_integer(t, control + 4);
-    t->version = dcd_integer(t, control + 80);
-    t->cell = t->version != 0 && dcd_integer(t, control + 44) != 0;
-    t->fourth = t->version != 0 && dcd_integer(t, control + 48) == 1;
+    t->dcd.promised = dcd_integer(t, control + 4);
+    t->dcd.version = dcd_integer(t, control + 80);
+    t->dcd.cell = t->dcd.version != 0 && dcd_integer(t, control + 44) != 0;
+    t->dcd.fourth = t->dcd.version != 0 && dcd_integer(t, control + 48) == 1;
     const int64_t fixed = dcd_integer(t, control + 36);
     *offset += dcd_record_bytes(t, bytes);
 
@@ -150,21 +153,22 @@ static vf_status read_header(trajectory *t, int64_t *offset)
 
     status = enter_record(t, "number of atoms", *offset, &bytes);
     if (status == VF_OK && bytes != 4)
-        return dcd_fail(t,
-                        "the record of its number of atoms, at byte %" PRId64 ", has %" PRId64
-                        " bytes instead of 4; the file is damaged; copy it again",
-                        *offset, bytes);
+        return trajectory_fail(t,
+                               "the record of its number of atoms, at byte %" PRId64 ", has %" PRId64
+                               " bytes instead of 4; the file is damaged; copy it again",
+                               *offset, bytes);
     if (status == VF_OK)
-        status = dcd_read(t, *offset + t->marker, control, 4);
+        status = dcd_read(t, *offset + t->dcd.marker, control, 4);
     if (status != VF_OK)
         return status;
     t->atoms = dcd_integer(t, control);
-    t->moving = t->atoms - fixed;
+    t->dcd.moving = t->atoms - fixed;
     *offset += dcd_record_bytes(t, bytes);
     if (t->atoms < 1 || t->atoms > MOST_ATOMS)
-        return dcd_fail(t, "has %" PRId64 " atoms according to its header; expected 1 to %d", t->atoms, MOST_ATOMS);
+        return trajectory_fail(t, "has %" PRId64 " atoms according to its header; expected 1 to %d", t->atoms,
+                               MOST_ATOMS);
     if (fixed < 0 || fixed >= t->atoms)
-        return dcd_fail(
+        return trajectory_fail(
             t, "%" PRId64 " of its %" PRId64 " atom%s %s fixed according to its header; at least one must move", fixed,
             t->atoms, vf_plural(t->atoms), fixed == 1 ? "is" : "are");
     return VF_OK;
@@ -173,30 +177,31 @@ static vf_status read_header(trajectory *t, int64_t *offset)
 /* Finds the frames, and how many are complete. */
 static vf_status count_frames(trajectory *t)
 {
-    const int64_t cell = t->cell ? dcd_record_bytes(t, DCD_CELL_BYTES) : 0, axes = t->fourth ? 4 : 3;
-    t->first_bytes = cell + axes * dcd_record_bytes(t, 4 * t->atoms);
-    t->frame_bytes = cell + axes * dcd_record_bytes(t, 4 * t->moving);
-    const int64_t behind_first = t->size - t->begin - t->first_bytes;
+    const int64_t cell = t->dcd.cell ? dcd_record_bytes(t, DCD_CELL_BYTES) : 0, axes = t->dcd.fourth ? 4 : 3;
+    t->dcd.first_bytes = cell + axes * dcd_record_bytes(t, 4 * t->atoms);
+    t->dcd.frame_bytes = cell + axes * dcd_record_bytes(t, 4 * t->dcd.moving);
+    const int64_t behind_first = t->size - t->dcd.begin - t->dcd.first_bytes;
     if (behind_first < 0)
-        return dcd_fail(t,
-                        "has no complete frame: a frame of %" PRId64 " atom%s needs %" PRId64
-                        " bytes, but only %" PRId64 " follow the header; the header is wrong or the file incomplete",
-                        t->atoms, vf_plural(t->atoms), t->first_bytes, t->size - t->begin);
-    t->frames = 1 + behind_first / t->frame_bytes;
+        return trajectory_fail(t,
+                               "has no complete frame: a frame of %" PRId64 " atom%s needs %" PRId64
+                               " bytes, but only %" PRId64
+                               " follow the header; the header is wrong or the file incomplete",
+                               t->atoms, vf_plural(t->atoms), t->dcd.first_bytes, t->size - t->dcd.begin);
+    t->frames = 1 + behind_first / t->dcd.frame_bytes;
     return VF_OK;
 }
 
 static void warn_of_frames(const trajectory *t)
 {
-    const int64_t rest = (t->size - t->begin - t->first_bytes) % t->frame_bytes;
+    const int64_t rest = (t->size - t->dcd.begin - t->dcd.first_bytes) % t->dcd.frame_bytes;
     char promised[64] = "";
-    if (t->promised > 0 && t->promised != t->frames)
-        snprintf(promised, sizeof promised, ", but its header says %" PRId32, t->promised);
+    if (t->dcd.promised > 0 && t->dcd.promised != t->frames)
+        snprintf(promised, sizeof promised, ", but its header says %" PRId32, t->dcd.promised);
     if (rest > 0)
         vf_warn(t->ctx,
                 "%s: the file ends within frame %" PRId64 ", after %" PRId64 " of its %" PRId64
                 " bytes; ignoring that frame, %" PRId64 " %s left%s",
-                t->path, t->frames + 1, rest, t->frame_bytes, t->frames, t->frames == 1 ? "is" : "are", promised);
+                t->path, t->frames + 1, rest, t->dcd.frame_bytes, t->frames, t->frames == 1 ? "is" : "are", promised);
     else if (*promised)
         vf_warn(t->ctx, "%s: the file has %" PRId64 " frame%s%s", t->path, t->frames, vf_plural(t->frames), promised);
 }
@@ -205,21 +210,22 @@ static void warn_of_frames(const trajectory *t)
 static vf_status read_index(trajectory *t, int64_t offset)
 {
     vf_status status = VF_OK;
-    t->index = malloc((size_t)t->moving * sizeof *t->index);
+    t->dcd.index = malloc((size_t)t->dcd.moving * sizeof *t->dcd.index);
     unsigned char *seen = calloc((size_t)t->atoms, 1);
-    if (!t->index || !seen)
+    if (!t->dcd.index || !seen)
         status = vf_fail(t->ctx, VF_ERR_MEMORY, "%s: no memory for %" PRId64 " atoms", t->path, t->atoms);
     if (status == VF_OK)
-        status = dcd_read(t, offset + t->marker, t->index, (size_t)t->moving * sizeof *t->index);
-    for (int64_t i = 0; status == VF_OK && i < t->moving; i++) {
+        status = dcd_read(t, offset + t->dcd.marker, t->dcd.index, (size_t)t->dcd.moving * sizeof *t->dcd.index);
+    for (int64_t i = 0; status == VF_OK && i < t->dcd.moving; i++) {
         unsigned char bytes[4];
-        memcpy(bytes, &t->index[i], sizeof bytes);
-        t->index[i] = dcd_integer(t, bytes);
-        if (t->index[i] < 1 || t->index[i] > t->atoms || seen[t->index[i] - 1]++)
-            status = dcd_fail(t,
-                              "number %" PRId64 " of the atoms that move is %" PRId32
-                              ", which is not one of the %" PRId64 " atom%s, or is a duplicate; the file is damaged",
-                              i + 1, t->index[i], t->atoms, vf_plural(t->atoms));
+        memcpy(bytes, &t->dcd.index[i], sizeof bytes);
+        t->dcd.index[i] = dcd_integer(t, bytes);
+        if (t->dcd.index[i] < 1 || t->dcd.index[i] > t->atoms || seen[t->dcd.index[i] - 1]++)
+            status =
+                trajectory_fail(t,
+                                "number %" PRId64 " of the atoms that move is %" PRId32
+                                ", which is not one of the %" PRId64 " atom%s, or is a duplicate; the file is damaged",
+                                i + 1, t->dcd.index[i], t->atoms, vf_plural(t->atoms));
     }
     free(seen);
     return status;
@@ -229,9 +235,9 @@ static vf_status read_fixed(trajectory *t)
 {
     vf_status status = VF_OK;
     for (int axis = 0; status == VF_OK && axis < 3; axis++) {
-        t->fixed[axis] = malloc((size_t)t->atoms * sizeof(double));
-        status = t->fixed[axis]
-                     ? dcd_read_axis(t, 0, axis, t->fixed[axis])
+        t->dcd.fixed[axis] = malloc((size_t)t->atoms * sizeof(double));
+        status = t->dcd.fixed[axis]
+                     ? dcd_read_axis(t, 0, axis, t->dcd.fixed[axis])
                      : vf_fail(t->ctx, VF_ERR_MEMORY, "%s: no memory for %" PRId64 " atoms", t->path, t->atoms);
     }
     return status;
@@ -242,18 +248,18 @@ vf_status dcd_read_layout(trajectory *t)
     int64_t index_at = 0, bytes = 0;
     vf_status status = recognise(t);
     if (status == VF_OK)
-        status = read_header(t, &t->begin);
+        status = read_header(t, &t->dcd.begin);
     if (status != VF_OK)
         return status;
-    if (t->moving < t->atoms) {
-        index_at = t->begin;
+    if (t->dcd.moving < t->atoms) {
+        index_at = t->dcd.begin;
         status = enter_record(t, "list of atoms that move", index_at, &bytes);
-        if (status == VF_OK && bytes != 4 * t->moving)
-            status = dcd_fail(t,
-                              "its list of atoms that move has %" PRId64 " bytes instead of %" PRId64
-                              "; the file is damaged; copy it again",
-                              bytes, 4 * t->moving);
-        t->begin += dcd_record_bytes(t, bytes);
+        if (status == VF_OK && bytes != 4 * t->dcd.moving)
+            status = trajectory_fail(t,
+                                     "its list of atoms that move has %" PRId64 " bytes instead of %" PRId64
+                                     "; the file is damaged; copy it again",
+                                     bytes, 4 * t->dcd.moving);
+        t->dcd.begin += dcd_record_bytes(t, bytes);
     }
     if (status == VF_OK)
         status = count_frames(t);

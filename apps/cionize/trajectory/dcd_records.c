@@ -2,24 +2,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "dcd_file.h"
+#include "trajectory_file.h"
 
 /* ---- bytes ---- */
-
-vf_status dcd_fail(const trajectory *t, const char *format, ...)
-{
-    char text[400];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    return vf_fail(t->ctx, VF_ERR_INPUT, "%s: %s", t->path, text);
-}
 
 uint64_t dcd_unsigned(const unsigned char *bytes, int count, bool big_endian)
 {
@@ -31,12 +19,12 @@ uint64_t dcd_unsigned(const unsigned char *bytes, int count, bool big_endian)
 
 int32_t dcd_integer(const trajectory *t, const unsigned char *bytes)
 {
-    return (int32_t)(uint32_t)dcd_unsigned(bytes, 4, t->big_endian);
+    return (int32_t)(uint32_t)dcd_unsigned(bytes, 4, t->dcd.big_endian);
 }
 
 static float float_at(const trajectory *t, const unsigned char *bytes)
 {
-    const uint32_t bits = (uint32_t)dcd_unsigned(bytes, 4, t->big_endian);
+    const uint32_t bits = (uint32_t)dcd_unsigned(bytes, 4, t->dcd.big_endian);
     float value;
     memcpy(&value, &bits, sizeof value);
     return value;
@@ -44,7 +32,7 @@ static float float_at(const trajectory *t, const unsigned char *bytes)
 
 static double double_at(const trajectory *t, const unsigned char *bytes)
 {
-    const uint64_t bits = dcd_unsigned(bytes, 8, t->big_endian);
+    const uint64_t bits = dcd_unsigned(bytes, 8, t->dcd.big_endian);
     double value;
     memcpy(&value, &bits, sizeof value);
     return value;
@@ -57,10 +45,10 @@ vf_status dcd_read(const trajectory *t, int64_t offset, void *to, size_t bytes)
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return dcd_fail(t, "cannot read: %s", strerror(errno));
+            return trajectory_fail(t, "cannot read: %s", strerror(errno));
         if (got == 0)
-            return dcd_fail(t, "the file ends at byte %" PRId64 ", earlier than its header says; copy it again",
-                            offset + (int64_t)done);
+            return trajectory_fail(t, "the file ends at byte %" PRId64 ", earlier than its header says; copy it again",
+                                   offset + (int64_t)done);
         done += (size_t)got;
     }
     return VF_OK;
@@ -70,15 +58,15 @@ vf_status dcd_read(const trajectory *t, int64_t offset, void *to, size_t bytes)
 
 int64_t dcd_record_bytes(const trajectory *t, int64_t bytes)
 {
-    return bytes + 2 * t->marker;
+    return bytes + 2 * t->dcd.marker;
 }
 
 vf_status dcd_read_marker(const trajectory *t, int64_t offset, int64_t *value)
 {
-    unsigned char bytes[8];
-    const vf_status status = dcd_read(t, offset, bytes, (size_t)t->marker);
+    unsigned char bytes[8] = {0};
+    const vf_status status = dcd_read(t, offset, bytes, (size_t)t->dcd.marker);
     if (status == VF_OK) /* lengths of 2^63 and more become negative, which is also an error */
-        *value = t->marker == 4 ? dcd_integer(t, bytes) : (int64_t)dcd_unsigned(bytes, 8, t->big_endian);
+        *value = t->dcd.marker == 4 ? dcd_integer(t, bytes) : (int64_t)dcd_unsigned(bytes, 8, t->dcd.big_endian);
     return status;
 }
 
@@ -88,16 +76,16 @@ static vf_status check_record(const trajectory *t, int64_t frame, const char *wh
     int64_t before = -1, behind = -1;
     vf_status status = dcd_read_marker(t, offset, &before);
     if (status == VF_OK)
-        status = dcd_read_marker(t, offset + t->marker + bytes, &behind);
+        status = dcd_read_marker(t, offset + t->dcd.marker + bytes, &behind);
     if (status == VF_OK && (before != bytes || behind != bytes))
-        return dcd_fail(
+        return trajectory_fail(
             t,
             "frame %" PRId64 ": the record of %s, at byte %" PRId64 ", should have %" PRId64
             " bytes according to the header (%" PRId64 " atom%s, %" PRId64 " of them fixed%s%s), but its ends say "
             "%" PRId64 " and %" PRId64 "; the file is damaged or of another kind; write it again with "
             "catdcd, cpptraj or MDAnalysis",
-            frame + 1, what, offset, bytes, t->atoms, vf_plural(t->atoms), t->atoms - t->moving,
-            t->cell ? ", with unit cells" : "", t->fourth ? ", with a fourth dimension" : "", before, behind);
+            frame + 1, what, offset, bytes, t->atoms, vf_plural(t->atoms), t->atoms - t->dcd.moving,
+            t->dcd.cell ? ", with unit cells" : "", t->dcd.fourth ? ", with a fourth dimension" : "", before, behind);
     return status;
 }
 
@@ -105,18 +93,18 @@ static vf_status check_record(const trajectory *t, int64_t frame, const char *wh
 
 static int64_t frame_offset(const trajectory *t, int64_t frame)
 {
-    return t->begin + (frame > 0 ? t->first_bytes + (frame - 1) * t->frame_bytes : 0);
+    return t->dcd.begin + (frame > 0 ? t->dcd.first_bytes + (frame - 1) * t->dcd.frame_bytes : 0);
 }
 
 static int64_t atoms_in(const trajectory *t, int64_t frame)
 {
-    return frame > 0 ? t->moving : t->atoms;
+    return frame > 0 ? t->dcd.moving : t->atoms;
 }
 
 /* The offset of x, y, z (axis 0 to 2) or the fourth dimension (3) of a frame. */
 static int64_t axis_offset(const trajectory *t, int64_t frame, int axis)
 {
-    return frame_offset(t, frame) + (t->cell ? dcd_record_bytes(t, DCD_CELL_BYTES) : 0) +
+    return frame_offset(t, frame) + (t->dcd.cell ? dcd_record_bytes(t, DCD_CELL_BYTES) : 0) +
            axis * dcd_record_bytes(t, 4 * atoms_in(t, frame));
 }
 
@@ -125,9 +113,9 @@ static const char *const axis_names[] = {"x", "y", "z", "the fourth dimension"};
 vf_status dcd_check_frame(const trajectory *t, int64_t frame)
 {
     vf_status status = VF_OK;
-    if (t->cell)
+    if (t->dcd.cell)
         status = check_record(t, frame, "the unit cell", frame_offset(t, frame), DCD_CELL_BYTES);
-    for (int axis = 0; status == VF_OK && axis < (t->fourth ? 4 : 3); axis++)
+    for (int axis = 0; status == VF_OK && axis < (t->dcd.fourth ? 4 : 3); axis++)
         status = check_record(t, frame, axis_names[axis], axis_offset(t, frame, axis), 4 * atoms_in(t, frame));
     return status;
 }
@@ -137,8 +125,8 @@ vf_status dcd_read_axis(const trajectory *t, int64_t frame, int axis, double *ou
 {
     enum { CHUNK = 4096 };
     unsigned char bytes[4 * CHUNK];
-    const int64_t count = atoms_in(t, frame), offset = axis_offset(t, frame, axis) + t->marker;
-    const int32_t *index = frame > 0 ? t->index : NULL;
+    const int64_t count = atoms_in(t, frame), offset = axis_offset(t, frame, axis) + t->dcd.marker;
+    const int32_t *index = frame > 0 ? t->dcd.index : NULL;
     for (int64_t from = 0; from < count; from += CHUNK) {
         const int64_t some = count - from < CHUNK ? count - from : CHUNK;
         const vf_status status = dcd_read(t, offset + 4 * from, bytes, 4 * (size_t)some);
@@ -148,7 +136,7 @@ vf_status dcd_read_axis(const trajectory *t, int64_t frame, int axis, double *ou
             const int64_t atom = index ? index[from + i] - 1 : from + i;
             out[atom] = (double)float_at(t, bytes + 4 * i);
             if (!isfinite(out[atom]))
-                return dcd_fail(
+                return trajectory_fail(
                     t,
                     "frame %" PRId64 ": %s of atom %" PRId64
                     " is %s; the simulation failed or the file is damaged; leave out that frame with --frames",
@@ -163,7 +151,7 @@ vf_status dcd_read_cell(const trajectory *t, int64_t frame, double values[6])
     unsigned char bytes[DCD_CELL_BYTES];
     vf_status status = check_record(t, frame, "the unit cell", frame_offset(t, frame), DCD_CELL_BYTES);
     if (status == VF_OK)
-        status = dcd_read(t, frame_offset(t, frame) + t->marker, bytes, sizeof bytes);
+        status = dcd_read(t, frame_offset(t, frame) + t->dcd.marker, bytes, sizeof bytes);
     for (int i = 0; status == VF_OK && i < 6; i++)
         values[i] = double_at(t, bytes + 8 * i);
     return status;

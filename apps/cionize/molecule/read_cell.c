@@ -1,0 +1,54 @@
+/* The periodic cell of a file that is read for its cell alone. */
+#include "gro_text.h"
+#include "molecule_readers.h"
+
+static vf_status find_cell(molecule_reader *r, text_piece text)
+{
+    if (is_gro(text))
+        return read_gro(r);
+    if (is_inpcrd(text, r->c_locale))
+        return read_inpcrd(r);
+    text_piece line;
+    bool more = true;
+    vf_status status = VF_OK;
+    while (status == VF_OK && more && r->out->cell.state == UNIT_CELL_NONE) {
+        status = reader_next(r, &line, &more);
+        if (status == VF_OK && more)
+            read_cryst1(line, r->c_locale, &r->out->cell);
+    }
+    return status;
+}
+
+vf_status parse_cell(vf_context *ctx, const char *name, const char *text, size_t bytes, unit_cell *out)
+{
+    text_piece rest = {text, bytes};
+    molecule found = {0};
+    *out = (unit_cell){0};
+    locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!c_locale)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read numbers", name);
+    vf_status status = text_check(ctx, name, &rest);
+    molecule_reader r = {.ctx = ctx,
+                         .name = name,
+                         .lines = {.next = rest.at, .end = rest.at + rest.size},
+                         .c_locale = c_locale,
+                         .out = &found};
+    if (status == VF_OK)
+        status = find_cell(&r, rest);
+    if (status == VF_OK)
+        *out = found.cell;
+    molecule_free(&found);
+    freelocale(c_locale);
+    return status;
+}
+
+vf_status read_cell_of_file(vf_context *ctx, const char *path, unit_cell *out)
+{
+    input_text text = {0};
+    *out = (unit_cell){0};
+    vf_status status = input_text_read(ctx, path, &text);
+    if (status == VF_OK)
+        status = parse_cell(ctx, path, text.data, text.size, out);
+    input_text_free(&text);
+    return status;
+}

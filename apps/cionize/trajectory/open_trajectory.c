@@ -1,0 +1,123 @@
+/* Opens a trajectory: finds out its format, whose functions do the rest. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "molecule/gro_text.h"
+#include "trajectory_file.h"
+#include "voxfield/output.h"
+
+vf_status trajectory_fail(const trajectory *t, const char *format, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return vf_fail(t->ctx, VF_ERR_INPUT, "%s: %s", t->path, text);
+}
+
+static vf_status open_file(trajectory *t)
+{
+    struct stat info;
+    t->fd =
+        open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* O_NONBLOCK: opening a pipe without a writer would wait */
+    if (t->fd < 0)
+        return trajectory_fail(t, "cannot open: %s; check the name and the permissions", strerror(errno));
+    if (fstat(t->fd, &info) != 0 || !S_ISREG(info.st_mode))
+        return trajectory_fail(t, "is not a regular file; frames are read in any order, which needs one");
+    t->size = info.st_size;
+    return t->size > 0 ? VF_OK : trajectory_fail(t, "is empty");
+}
+
+/* A .gro file shows in its first lines. One that is damaged there counts by its name, so that the message suits it. */
+static vf_status recognise(trajectory *t)
+{
+    enum { LOOK = 4096 };
+    char head[LOOK];
+    const size_t bytes = t->size < LOOK ? (size_t)t->size : LOOK;
+    const vf_status status = dcd_read(t, 0, head, bytes);
+    if (status != VF_OK)
+        return status;
+    const bool text = !memchr(head, '\0', bytes);
+    const bool gro = text && (is_gro((text_piece){head, bytes}) || vf_path_has_extension(t->path, ".gro"));
+    t->format = gro ? &gro_format : &dcd_format;
+    return VF_OK;
+}
+
+vf_status trajectory_open(vf_context *ctx, const char *path, trajectory **out)
+{
+    *out = NULL;
+    trajectory *t = calloc(1, sizeof *t);
+    if (!t)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read it", path);
+    t->ctx = ctx;
+    t->fd = -1;
+    t->path = strdup(path);
+    vf_status status = t->path ? open_file(t) : vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read it", path);
+    if (status == VF_OK)
+        status = recognise(t);
+    if (status == VF_OK)
+        status = t->format->open(t);
+    if (status == VF_OK)
+        *out = t;
+    else
+        trajectory_close(t);
+    return status;
+}
+
+void trajectory_close(trajectory *t)
+{
+    if (!t)
+        return;
+    if (t->format)
+        t->format->close(t);
+    if (t->fd >= 0)
+        close(t->fd);
+    free(t->path);
+    free(t);
+}
+
+/* ---- frames ---- */
+
+static vf_status check_number(const trajectory *t, int64_t frame)
+{
+    if (frame < 0 || frame >= t->frames)
+        return vf_fail(t->ctx, VF_ERR_ARGUMENT, "%s: there is no frame %" PRId64 "; it has %" PRId64, t->path,
+                       frame + 1, t->frames);
+    return VF_OK;
+}
+
+vf_status trajectory_read(const trajectory *t, int64_t frame, double *x, double *y, double *z)
+{
+    const vf_status status = check_number(t, frame);
+    return status == VF_OK ? t->format->read(t, frame, x, y, z) : status;
+}
+
+vf_status trajectory_read_cell(const trajectory *t, int64_t frame, unit_cell *cell)
+{
+    *cell = (unit_cell){0};
+    const vf_status status = check_number(t, frame);
+    return status == VF_OK ? t->format->read_cell(t, frame, cell) : status;
+}
+
+const char *trajectory_path(const trajectory *t)
+{
+    return t->path;
+}
+
+int64_t trajectory_frames(const trajectory *t)
+{
+    return t->frames;
+}
+
+int64_t trajectory_atoms(const trajectory *t)
+{
+    return t->atoms;
+}

@@ -1,0 +1,43 @@
+/* What the readers of trajectories share: an open file. Private to them. */
+#ifndef CIONIZE_TRAJECTORY_FILE_H
+#define CIONIZE_TRAJECTORY_FILE_H
+
+#include "dcd_file.h"
+#include "text/input_text.h"
+#include "voxfield/timer.h"
+
+/* Frames are checked before: read and read_cell get only those that exist. */
+typedef struct trajectory_format {
+    vf_status (*open)(trajectory *t); /* sets atoms, frames and the layout */
+    vf_status (*read)(const trajectory *t, int64_t frame, double *x, double *y, double *z);
+    vf_status (*read_cell)(const trajectory *t, int64_t frame, unit_cell *cell); /* *cell is zero before */
+    void (*close)(trajectory *t);                                                /* also after open has failed */
+} trajectory_format;
+extern const trajectory_format dcd_format, gro_format;
+
+/* Where the frames of a .gro file are. */
+typedef struct gro_layout {
+    input_text text;
+    struct gro_place {
+        text_piece text; /* title, number of atoms, atoms, box */
+        int64_t line;    /* of the title, from 1 */
+    } * frame;           /* [frames] */
+    int64_t capacity;    /* of `frame` */
+    locale_t c_locale;   /* a locale with a decimal point */
+} gro_layout;
+
+struct trajectory {
+    vf_context *ctx;
+    char *path;
+    int fd;
+    int64_t size; /* bytes */
+    int64_t atoms, frames;
+    const trajectory_format *format;
+    dcd_layout dcd; /* of the file's format */
+    gro_layout gro;
+};
+
+/* VF_ERR_INPUT; the file's name comes before the text. */
+vf_status trajectory_fail(const trajectory *t, const char *format, ...) VF_PRINTF(2, 3);
+
+#endif
