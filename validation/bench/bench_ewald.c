@@ -222,7 +222,6 @@ static bool parse_case(const char *text, bench_case *c)
     c->precision = strcmp(end, ":double") == 0 ? VF_F64 : VF_F32;
     return c->atoms > 0 && c->atoms < 1 << 28 && c->points > 0 && c->points < 4000 && c->tolerance > 0 &&
            (c->precision == VF_F64 || strcmp(end, ":single") == 0);
->>>>>>> h-gro
 }
 
 static void run_case(const bench_case *c)
