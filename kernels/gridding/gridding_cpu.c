@@ -175,6 +175,7 @@ static vf_status make_table(const vf_nufft *plan, gridding_cpu_state *state)
         vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32, (int64_t)(bytes / sizeof(float)), &state->table);
     if (status != VF_OK)
         return status;
+    memset(state->table.data, 0, bytes);
     gridding_table_f32 *f32 = state->table.data;
     gridding_table_f64 *f64 = state->table.data;
     for (int p = 0; p <= GRIDDING_MAX_DEGREE; p++)
@@ -184,13 +185,13 @@ static vf_status make_table(const vf_nufft *plan, gridding_cpu_state *state)
             double x = coefficient(plan, 0, q, i / 2), y = once ? coefficient(plan, 1, q, i) : 0,
                    z = once ? coefficient(plan, 2, q, i) : 0;
             if (plan->real == VF_F64) {
-                f64->twice[p][i] = x;
+                f64->twice[p][GRIDDING_FRONT + i] = x;
                 if (once) {
                     f64->once[0][p][i] = y;
                     f64->once[1][p][i] = z;
                 }
             } else {
-                f32->twice[p][i] = (float)x;
+                f32->twice[p][GRIDDING_FRONT + i] = (float)x;
                 if (once) {
                     f32->once[0][p][i] = (float)y;
                     f32->once[1][p][i] = (float)z;
