@@ -1,49 +1,130 @@
-/* Sorts samples by the tile of the grid in which their kernels start. */
+/* Sorts samples by the tile of the grid in which their kernels start. Threads share the samples out in the caller's
+ * order, so the order does not depend on their number. */
+#include <omp.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "gridding_locate.h"
 
-vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, const gridding_tiles *tiles,
-                        void *sorted, int64_t *first)
+/* Buckets in the order of the result: tiles, and rows of blocks within a tile, y fastest. */
+typedef struct buckets {
+    const gridding_tiles *tiles;
+    int64_t block, blocks[3], total; /* block 0: a tile is a bucket */
+} buckets;
+
+static buckets make_buckets(const vf_nufft *plan, const gridding_tiles *tiles, int64_t block)
 {
-    int64_t total = tiles->count[0] * tiles->count[1] * tiles->count[2];
-    uint32_t *tile_of = malloc(((size_t)samples->count + 1) * sizeof *tile_of);
-    if (!tile_of)
-        return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory to sort %lld samples",
-                       (long long)samples->count);
-    for (int64_t t = 0; t <= total; t++)
-        first[t] = 0;
-    for (int64_t m = 0; m < samples->count; m++) {
-        const gridding_place place = gridding_locate(plan->axis, samples->k + 3 * m);
-        const int64_t tile = gridding_tile_of(tiles, &place);
-        tile_of[m] = (uint32_t)tile;
-        first[tile + 1]++;
+    buckets b = {.tiles = tiles, .block = block, .blocks = {1, 1, 1}};
+    for (int a = 1; a < 3 && block > 0; a++) {
+        const int64_t longest = plan->axis[a].grid - (tiles->count[a] - 1) * tiles->size[a];
+        b.blocks[a] = (longest + block - 1) / block;
     }
-    for (int64_t t = 0; t < total; t++)
-        first[t + 1] += first[t];
-    /* Filling a tile moves its beginning to its end, which is the beginning of the next tile. */
-    for (int64_t m = 0; m < samples->count; m++) {
-        const gridding_place place = gridding_locate(plan->axis, samples->k + 3 * m);
-        int64_t at = first[tile_of[m]]++;
-        gridding_sample_f32 *f32 = (gridding_sample_f32 *)sorted + at;
-        gridding_sample_f64 *f64 = (gridding_sample_f64 *)sorted + at;
-        for (int a = 0; a < 3; a++) {
-            if (plan->real == VF_F64) {
-                f64->offset[a] = place.offset[a];
-                f64->start[a] = (int16_t)place.start[a];
-            } else {
-                f32->offset[a] = (float)place.offset[a];
-                f32->start[a] = (int16_t)place.start[a];
-            }
+    b.total = tiles->count[0] * tiles->count[1] * tiles->count[2] * b.blocks[1] * b.blocks[2];
+    return b;
+}
+
+static int64_t bucket_of(const buckets *b, const gridding_place *place)
+{
+    int64_t bucket = gridding_tile_of(b->tiles, place);
+    for (int a = 2; a > 0; a--) {
+        const int64_t size = b->tiles->size[a], along = place->start[a] / size, last = b->tiles->count[a] - 1;
+        const int64_t within = place->start[a] - (along < last ? along : last) * size;
+        bucket = bucket * b->blocks[a] + (b->block > 0 ? within / b->block : 0);
+    }
+    return bucket;
+}
+
+static void put_sample(const vf_nufft *plan, const gridding_place *place, uint32_t index, void *sorted, int64_t at)
+{
+    gridding_sample_f32 *f32 = (gridding_sample_f32 *)sorted + at;
+    gridding_sample_f64 *f64 = (gridding_sample_f64 *)sorted + at;
+    for (int a = 0; a < 3; a++) {
+        if (plan->real == VF_F64) {
+            f64->offset[a] = place->offset[a];
+            f64->start[a] = (int16_t)place->start[a];
+        } else {
+            f32->offset[a] = (float)place->offset[a];
+            f32->start[a] = (int16_t)place->start[a];
         }
-        if (plan->real == VF_F64)
-            f64->index = (uint32_t)m;
-        else
-            f32->index = (uint32_t)m;
     }
-    for (int64_t t = total; t > 0; t--)
-        first[t] = first[t - 1];
-    first[0] = 0;
-    free(tile_of);
-    return VF_OK;
+    if (plan->real == VF_F64)
+        f64->index = index;
+    else
+        f32->index = index;
+}
+
+/* Threads that are worth their own counts of the buckets. */
+static int threads_for(const vf_nufft *plan, int64_t samples, int64_t total)
+{
+    const int64_t worth = samples / (2 * total + 32768) + 1;
+    const int threads = vf_context_threads(plan->ctx);
+    return worth < threads ? (int)worth : threads;
+}
+
+/* A thread's part of the samples. */
+static int64_t part_begin(int64_t samples, int threads, int thread)
+{
+    return samples * thread / threads;
+}
+
+/* order[place] = the caller's number of each sample; counts [threads][total], zeros. Sets first [tiles + 1]. */
+static void order_samples(const vf_nufft *plan, const vf_nufft_samples *samples, const buckets *b, int threads,
+                          uint32_t *bucket, uint32_t *order, int64_t *counts, int64_t *first)
+{
+    const int64_t in_tile = b->blocks[1] * b->blocks[2], total = b->total;
+#pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
+    for (int t = 0; t < threads; t++) {
+        const int64_t end = part_begin(samples->count, threads, t + 1);
+        for (int64_t m = part_begin(samples->count, threads, t); m < end; m++) {
+            const gridding_place place = gridding_locate(plan->axis, samples->k + 3 * m);
+            bucket[m] = (uint32_t)bucket_of(b, &place);
+            counts[t * total + bucket[m]]++;
+        }
+    }
+    int64_t at = 0;
+    for (int64_t i = 0; i < total; i++) {
+        if (i % in_tile == 0)
+            first[i / in_tile] = at;
+        for (int t = 0; t < threads; t++) {
+            const int64_t n = counts[t * total + i];
+            counts[t * total + i] = at;
+            at += n;
+        }
+    }
+    first[total / in_tile] = at;
+#pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
+    for (int t = 0; t < threads; t++) {
+        const int64_t end = part_begin(samples->count, threads, t + 1);
+        for (int64_t m = part_begin(samples->count, threads, t); m < end; m++)
+            order[counts[t * total + bucket[m]]++] = (uint32_t)m;
+    }
+}
+
+vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, const gridding_tiles *tiles,
+                        int64_t block, void *sorted, int64_t *first)
+{
+    enum { AHEAD = 24 };
+    const buckets b = make_buckets(plan, tiles, block);
+    const int threads = threads_for(plan, samples->count, b.total);
+    uint32_t *bucket = malloc(((size_t)samples->count + 1) * sizeof *bucket);
+    uint32_t *order = malloc(((size_t)samples->count + 1) * sizeof *order);
+    int64_t *counts = calloc((size_t)(threads * b.total), sizeof *counts);
+    vf_status status = VF_OK;
+    if (!bucket || !order || !counts) {
+        status = vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory to sort %lld samples",
+                         (long long)samples->count);
+        goto done;
+    }
+    order_samples(plan, samples, &b, threads, bucket, order, counts, first);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < samples->count; i++) {
+        __builtin_prefetch(samples->k + 3 * (int64_t)order[i + AHEAD < samples->count ? i + AHEAD : i]);
+        const gridding_place place = gridding_locate(plan->axis, samples->k + 3 * (int64_t)order[i]);
+        put_sample(plan, &place, order[i], sorted, i);
+    }
+done:
+    free(bucket);
+    free(order);
+    free(counts);
+    return status;
 }
