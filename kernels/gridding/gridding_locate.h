@@ -32,9 +32,9 @@ GRIDDING_HOST_DEVICE static inline double gridding_product(double a, double b)
 GRIDDING_HOST_DEVICE static inline double gridding_floor(double x)
 {
 #ifndef __CUDA_ARCH__
-    if (fabs(x) < 1e9) {
-        const double whole = (double)(int32_t)x;
-        return whole > x ? whole - 1 : whole;
+    if (fabs(x) < 1e9) { /* without a branch that depends on x, which nobody could predict */
+        const int32_t whole = (int32_t)x;
+        return (double)(whole - ((double)whole > x));
     }
 #endif
     return floor(x);

@@ -6,32 +6,45 @@
 
 #include "gridding_locate.h"
 
-/* Buckets in the order of the result: tiles, and rows of blocks within a tile, y fastest. */
+/* Buckets in the order of the result: tiles, and blocks of rows and planes within a tile, y fastest. A kernel's bucket
+ * is part[0][start x] + part[1][start y] + part[2][start z]. */
 typedef struct buckets {
-    const gridding_tiles *tiles;
-    int64_t block, blocks[3], total; /* block 0: a tile is a bucket */
+    int64_t total, in_tile;
+    uint32_t *part[3];
 } buckets;
 
-static buckets make_buckets(const vf_nufft *plan, const gridding_tiles *tiles, int64_t block)
+static void free_buckets(buckets *b)
 {
-    buckets b = {.tiles = tiles, .block = block, .blocks = {1, 1, 1}};
-    for (int a = 1; a < 3 && block > 0; a++) {
-        const int64_t longest = plan->axis[a].grid - (tiles->count[a] - 1) * tiles->size[a];
-        b.blocks[a] = (longest + block - 1) / block;
-    }
-    b.total = tiles->count[0] * tiles->count[1] * tiles->count[2] * b.blocks[1] * b.blocks[2];
-    return b;
+    for (int a = 0; a < 3; a++)
+        free(b->part[a]);
 }
 
-static int64_t bucket_of(const buckets *b, const gridding_place *place)
+static bool make_buckets(const vf_nufft *plan, const gridding_tiles *tiles, int64_t block, buckets *b)
 {
-    int64_t bucket = gridding_tile_of(b->tiles, place);
-    for (int a = 2; a > 0; a--) {
-        const int64_t size = b->tiles->size[a], along = place->start[a] / size, last = b->tiles->count[a] - 1;
-        const int64_t within = place->start[a] - (along < last ? along : last) * size;
-        bucket = bucket * b->blocks[a] + (b->block > 0 ? within / b->block : 0);
+    int64_t blocks[3] = {1, 1, 1};
+    for (int a = 1; a < 3 && block > 0; a++) {
+        const int64_t longest = plan->axis[a].grid - (tiles->count[a] - 1) * tiles->size[a];
+        blocks[a] = (longest + block - 1) / block;
     }
-    return bucket;
+    *b = (buckets){.total = tiles->count[0] * tiles->count[1] * tiles->count[2], .in_tile = blocks[1] * blocks[2]};
+    b->total *= b->in_tile;
+    int64_t tile_stride = b->in_tile, block_stride = 1;
+    for (int a = 0; a < 3; a++) {
+        b->part[a] = malloc((size_t)plan->axis[a].grid * sizeof *b->part[a]);
+        for (int64_t i = 0; b->part[a] && i < plan->axis[a].grid; i++) {
+            const int64_t along = i / tiles->size[a], last = tiles->count[a] - 1, tile = along < last ? along : last;
+            const int64_t within = blocks[a] > 1 ? (i - tile * tiles->size[a]) / block : 0;
+            b->part[a][i] = (uint32_t)(tile * tile_stride + within * block_stride);
+        }
+        tile_stride *= tiles->count[a];
+        block_stride *= blocks[a];
+    }
+    return b->part[0] && b->part[1] && b->part[2];
+}
+
+static uint32_t bucket_of(const buckets *b, const gridding_place *place)
+{
+    return b->part[0][place->start[0]] + b->part[1][place->start[1]] + b->part[2][place->start[2]];
 }
 
 static void put_sample(const vf_nufft *plan, const gridding_place *place, uint32_t index, void *sorted, int64_t at)
@@ -71,13 +84,13 @@ static int64_t part_begin(int64_t samples, int threads, int thread)
 static void order_samples(const vf_nufft *plan, const vf_nufft_samples *samples, const buckets *b, int threads,
                           uint32_t *bucket, uint32_t *order, int64_t *counts, int64_t *first)
 {
-    const int64_t in_tile = b->blocks[1] * b->blocks[2], total = b->total;
+    const int64_t in_tile = b->in_tile, total = b->total;
 #pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; t++) {
         const int64_t end = part_begin(samples->count, threads, t + 1);
         for (int64_t m = part_begin(samples->count, threads, t); m < end; m++) {
             const gridding_place place = gridding_locate(plan->axis, samples->k + 3 * m);
-            bucket[m] = (uint32_t)bucket_of(b, &place);
+            bucket[m] = bucket_of(b, &place);
             counts[t * total + bucket[m]]++;
         }
     }
@@ -104,13 +117,14 @@ vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, c
                         int64_t block, void *sorted, int64_t *first)
 {
     enum { AHEAD = 24 };
-    const buckets b = make_buckets(plan, tiles, block);
+    buckets b;
+    const bool made = make_buckets(plan, tiles, block, &b);
     const int threads = threads_for(plan, samples->count, b.total);
     uint32_t *bucket = malloc(((size_t)samples->count + 1) * sizeof *bucket);
     uint32_t *order = malloc(((size_t)samples->count + 1) * sizeof *order);
     int64_t *counts = calloc((size_t)(threads * b.total), sizeof *counts);
     vf_status status = VF_OK;
-    if (!bucket || !order || !counts) {
+    if (!made || !bucket || !order || !counts) {
         status = vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory to sort %lld samples",
                          (long long)samples->count);
         goto done;
@@ -123,6 +137,7 @@ vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, c
         put_sample(plan, &place, order[i], sorted, i);
     }
 done:
+    free_buckets(&b);
     free(bucket);
     free(order);
     free(counts);
