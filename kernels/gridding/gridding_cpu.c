@@ -13,6 +13,10 @@
  * gridding_simd.h. */
 enum { TILE_X = GRIDDING_REACH + GRIDDING_LANES, TILE = 16, COLOURS = 8 };
 
+/* Within a tile samples are sorted by blocks of so many rows and planes: what a piece of them touches stays in the
+ * cache, and is all that a dense tile's piece has to clear and to add. */
+enum { BLOCK = 4 };
+
 static const gridding_simd *const simd[VF_ISA_COUNT] = {
     &gridding_simd_baseline,
 #if defined(__x86_64__)
@@ -81,7 +85,8 @@ static vf_status sort_samples(vf_nufft *plan, gridding_cpu_state *state, const v
         return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory for %lld tiles", (long long)tiles);
     vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32,
                                        plan->samples * (int64_t)(size / sizeof(float)), &state->samples);
-    return status == VF_OK ? gridding_sort(plan, samples, &state->tiles, state->samples.data, state->first) : status;
+    return status == VF_OK ? gridding_sort(plan, samples, &state->tiles, BLOCK, state->samples.data, state->first)
+                           : status;
 }
 
 static int colour_of(const gridding_cpu_state *state, int64_t tile)
@@ -175,6 +180,7 @@ static vf_status make_table(const vf_nufft *plan, gridding_cpu_state *state)
         vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32, (int64_t)(bytes / sizeof(float)), &state->table);
     if (status != VF_OK)
         return status;
+    memset(state->table.data, 0, bytes);
     gridding_table_f32 *f32 = state->table.data;
     gridding_table_f64 *f64 = state->table.data;
     for (int p = 0; p <= GRIDDING_MAX_DEGREE; p++)
@@ -184,13 +190,13 @@ static vf_status make_table(const vf_nufft *plan, gridding_cpu_state *state)
             double x = coefficient(plan, 0, q, i / 2), y = once ? coefficient(plan, 1, q, i) : 0,
                    z = once ? coefficient(plan, 2, q, i) : 0;
             if (plan->real == VF_F64) {
-                f64->twice[p][i] = x;
+                f64->twice[p][GRIDDING_FRONT + i] = x;
                 if (once) {
                     f64->once[0][p][i] = y;
                     f64->once[1][p][i] = z;
                 }
             } else {
-                f32->twice[p][i] = (float)x;
+                f32->twice[p][GRIDDING_FRONT + i] = (float)x;
                 if (once) {
                     f32->once[0][p][i] = (float)y;
                     f32->once[1][p][i] = (float)z;

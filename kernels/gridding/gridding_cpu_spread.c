@@ -65,71 +65,89 @@ static void spread_piece(const vf_nufft *plan, const gridding_job *job)
         state->simd->spread_f32(job);
 }
 
-/* The end of the tile after number `along` of an axis; the first tile follows the last. No kernel that starts in tile
- * `along` reaches beyond it, and other threads may be working there. Along x, they may also add zeros to the LANES
- * points before that end. */
-static int64_t reach_of_tile(const vf_nufft *plan, int axis, int64_t along)
+/* The end along x of the tile after number `along`; the first tile follows the last. No kernel that starts in tile
+ * `along` reaches beyond it, and other threads may be working there, who may also add zeros to the LANES points before
+ * that end. */
+static int64_t reach_of_tile(const vf_nufft *plan, int64_t along)
 {
     const gridding_cpu_state *state = plan->state;
-    const int64_t count = state->tiles.count[axis], size = state->tiles.size[axis], grid = plan->axis[axis].grid;
+    const int64_t count = state->tiles.count[0], size = state->tiles.size[0], grid = plan->axis[0].grid;
     if (count == 1)
         return INT64_MAX; /* one thread has the whole axis */
-    const int64_t end = along + 2 < count ? (along + 2) * size : along + 2 == count ? grid : grid + size;
-    return axis == 0 ? end - GRIDDING_LANES : end;
+    return (along + 2 < count ? (along + 2) * size : along + 2 == count ? grid : grid + size) - GRIDDING_LANES;
 }
 
-/* grid += the sums of a piece, whose first point is `origin`, as far as the tile's kernels reach. The local array is as
- * long as the longest tile needs, and zero beyond. */
-static void add_local(const vf_nufft *plan, const void *local, const int64_t origin[3], const int64_t tile[3])
+/* A piece of a dense tile, summed in memory of its own. */
+typedef struct local_sums {
+    gridding_job job;
+    int64_t extent[3]; /* points of the box that its kernels touch */
+} local_sums;
+
+/* The box around the kernels of the job's samples: its first point and its extent. */
+static void find_box(const vf_nufft *plan, local_sums *p)
+{
+    int64_t lo[3] = {INT64_MAX, INT64_MAX, INT64_MAX}, hi[3] = {0};
+    for (int64_t i = p->job.first; i < p->job.last; i++) {
+        const int16_t *start = plan->real == VF_F64 ? ((const gridding_sample_f64 *)p->job.samples)[i].start
+                                                    : ((const gridding_sample_f32 *)p->job.samples)[i].start;
+        for (int a = 0; a < 3; a++) {
+            lo[a] = start[a] < lo[a] ? start[a] : lo[a];
+            hi[a] = start[a] > hi[a] ? start[a] : hi[a];
+        }
+    }
+    lo[0] = lo[0] / GRIDDING_LANES * GRIDDING_LANES;
+    for (int a = 0; a < 3; a++) {
+        p->job.origin[a] = lo[a];
+        p->extent[a] = hi[a] - lo[a] + plan->axis[a].width;
+    }
+    p->extent[0] = (hi[0] - lo[0] + GRIDDING_REACH + GRIDDING_LANES) / GRIDDING_LANES * GRIDDING_LANES;
+    p->job.pitch = p->extent[0];
+    p->job.plane = p->extent[0] * p->extent[1];
+}
+
+/* grid += the sums, as far as the tile's kernels reach. */
+static void add_local(const vf_nufft *plan, const local_sums *p, int64_t tile_x)
 {
     const gridding_cpu_state *state = plan->state;
-    const int64_t *n = state->local, *grid = (const int64_t[]){0, plan->axis[1].grid, plan->axis[2].grid};
-    int64_t reached[3];
-    for (int a = 0; a < 3; a++) {
-        const int64_t end = reach_of_tile(plan, a, tile[a]) - origin[a];
-        reached[a] = n[a] < end ? n[a] : end;
-    }
-    const int64_t length = reached[0] < state->pitch - origin[0] ? reached[0] : state->pitch - origin[0];
-    for (int64_t z = 0; z < reached[2]; z++)
-        for (int64_t y = 0; y < reached[1]; y++) {
-            const int64_t from = (z * n[1] + y) * n[0];
-            void *to = gridding_cpu_point(plan, (origin[2] + z) % grid[2] * state->plane +
-                                                    (origin[1] + y) % grid[1] * state->pitch + origin[0]);
+    const int64_t *n = p->extent, *origin = p->job.origin, gy = plan->axis[1].grid, gz = plan->axis[2].grid;
+    const int64_t end = reach_of_tile(plan, tile_x) - origin[0], room = state->pitch - origin[0];
+    int64_t length = n[0] < end ? n[0] : end;
+    length = length < room ? length : room;
+    for (int64_t z = 0; z < n[2]; z++)
+        for (int64_t y = 0; y < n[1]; y++) {
+            const int64_t from = z * p->job.plane + y * p->job.pitch;
+            void *to = gridding_cpu_point(plan, (origin[2] + z) % gz * state->plane +
+                                                    (origin[1] + y) % gy * state->pitch + origin[0]);
             for (int64_t i = 0; i < 2 * length; i++)
                 if (plan->real == VF_F64)
-                    ((double *)to)[i] += ((const double *)local)[2 * from + i];
+                    ((double *)to)[i] += ((const double *)p->job.points)[2 * from + i];
                 else
-                    ((float *)to)[i] += ((const float *)local)[2 * from + i];
+                    ((float *)to)[i] += ((const float *)p->job.points)[2 * from + i];
         }
 }
 
 static void spread_tile(const vf_nufft *plan, gridding_job *job, int64_t tile)
 {
     const gridding_cpu_state *state = plan->state;
-    const int64_t *count = state->tiles.count, *size = state->tiles.size;
+    const int64_t *count = state->tiles.count;
     const int64_t first = state->first[tile], last = state->first[tile + 1];
+    const size_t element = vf_dtype_bytes(plan->complex_type);
     job->first = first;
     job->last = last;
     if (last - first <= GRIDDING_PIECE) {
         spread_piece(plan, job);
         return;
     }
-    const size_t bytes =
-        (size_t)(state->local[0] * state->local[1] * state->local[2]) * vf_dtype_bytes(plan->complex_type);
-    const int64_t at[3] = {tile % count[0], tile / count[0] % count[1], tile / count[0] / count[1]};
-    gridding_job piece = *job;
-    piece.origin[0] = at[0] * size[0] / GRIDDING_LANES * GRIDDING_LANES;
-    piece.origin[1] = at[1] * size[1];
-    piece.origin[2] = at[2] * size[2];
-    piece.points = (char *)state->locals.data + (size_t)omp_get_thread_num() * bytes;
-    piece.pitch = state->local[0];
-    piece.plane = state->local[0] * state->local[1];
-    piece.grid[1] = piece.grid[2] = INT32_MAX; /* no wrapping here */
-    for (piece.first = first; piece.first < last; piece.first = piece.last) {
-        piece.last = piece.first + GRIDDING_PIECE < last ? piece.first + GRIDDING_PIECE : last;
-        memset(piece.points, 0, bytes);
-        spread_piece(plan, &piece);
-        add_local(plan, piece.points, piece.origin, at);
+    const size_t bytes = (size_t)(state->local[0] * state->local[1] * state->local[2]) * element;
+    local_sums piece = {.job = *job};
+    piece.job.points = (char *)state->locals.data + (size_t)omp_get_thread_num() * bytes;
+    piece.job.grid[1] = piece.job.grid[2] = INT32_MAX; /* no wrapping here */
+    for (piece.job.first = first; piece.job.first < last; piece.job.first = piece.job.last) {
+        piece.job.last = piece.job.first + GRIDDING_PIECE < last ? piece.job.first + GRIDDING_PIECE : last;
+        find_box(plan, &piece);
+        memset(piece.job.points, 0, (size_t)(piece.job.plane * piece.extent[2]) * element);
+        spread_piece(plan, &piece.job);
+        add_local(plan, &piece, tile % count[0]);
     }
 }
 

@@ -1,6 +1,7 @@
 /* The spreading kernel: its width and shape from the tolerance, its transform, and its polynomials. */
 #include <float.h>
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "gridding_internal.h"
@@ -215,7 +216,7 @@ static double amplification(const gridding_kernel *kernel, double noise, int axe
     return pow(sqrt(squares) * noise, axes);
 }
 
-double gridding_estimate_rounding(double tolerance, double sigma, int axes)
+static double estimate_rounding(double tolerance, double sigma, int axes)
 {
     gridding_kernel kernel = {.width = (int)gridding_estimate_width(tolerance, sigma, axes)};
     quadrature q;
@@ -229,7 +230,7 @@ double gridding_estimate_rounding(double tolerance, double sigma, int axes)
     return amplification(&kernel, noise, axes);
 }
 
-bool gridding_choose_kernel(double tolerance, double sigma, int axes, double unit, gridding_kernel *kernel)
+static bool design(double tolerance, double sigma, int axes, double unit, gridding_kernel *kernel)
 {
     /* Most of the tolerance is for aliasing, a little for the polynomials. The rest is for samples on grid points or
      * half way between them, where aliases add up to as much as sqrt(2) times the error at random positions. */
@@ -273,4 +274,67 @@ bool gridding_choose_kernel(double tolerance, double sigma, int axes, double uni
     }
     (void)fit(kernel, best);
     return true;
+}
+
+/* ---- designs are kept: making one takes milliseconds, and plans of a series or of many coils have the same ---- */
+
+typedef struct question {
+    double tolerance, sigma, unit; /* unit -1: the rounding */
+    int axes;
+} question;
+
+typedef struct answer {
+    bool found;
+    double rounding;
+    gridding_kernel kernel;
+} answer;
+
+enum { KEPT = 16 };
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    question asked;
+    answer answer;
+} kept[KEPT]; /* a ring; all zeros is no question */
+static int next;
+
+static bool same(const question *a, const question *b)
+{
+    return a->tolerance == b->tolerance && a->sigma == b->sigma && a->unit == b->unit && a->axes == b->axes;
+}
+
+static answer find_answer(const question *asked)
+{
+    answer made = {0};
+    (void)pthread_mutex_lock(&guard);
+    for (int i = 0; i < KEPT; i++)
+        if (same(&kept[i].asked, asked)) {
+            made = kept[i].answer;
+            (void)pthread_mutex_unlock(&guard);
+            return made;
+        }
+    (void)pthread_mutex_unlock(&guard);
+    if (asked->unit < 0)
+        made.rounding = estimate_rounding(asked->tolerance, asked->sigma, asked->axes);
+    else
+        made.found = design(asked->tolerance, asked->sigma, asked->axes, asked->unit, &made.kernel);
+    (void)pthread_mutex_lock(&guard);
+    kept[next].asked = *asked;
+    kept[next].answer = made;
+    next = (next + 1) % KEPT;
+    (void)pthread_mutex_unlock(&guard);
+    return made;
+}
+
+double gridding_estimate_rounding(double tolerance, double sigma, int axes)
+{
+    const question asked = {.tolerance = tolerance, .sigma = sigma, .unit = -1, .axes = axes};
+    return find_answer(&asked).rounding;
+}
+
+bool gridding_choose_kernel(double tolerance, double sigma, int axes, double unit, gridding_kernel *kernel)
+{
+    const question asked = {.tolerance = tolerance, .sigma = sigma, .unit = unit, .axes = axes};
+    const answer made = find_answer(&asked);
+    *kernel = made.kernel;
+    return made.found;
 }

@@ -28,6 +28,23 @@ GRIDDING_HOST_DEVICE static inline double gridding_product(double a, double b)
 #endif
 }
 
+/* floor and ceil without a call where the instruction set has none for them. */
+GRIDDING_HOST_DEVICE static inline double gridding_floor(double x)
+{
+#ifndef __CUDA_ARCH__
+    if (fabs(x) < 1e9) { /* without a branch that depends on x, which nobody could predict */
+        const int32_t whole = (int32_t)x;
+        return (double)(whole - ((double)whole > x));
+    }
+#endif
+    return floor(x);
+}
+
+GRIDDING_HOST_DEVICE static inline double gridding_ceil(double x)
+{
+    return -gridding_floor(-x);
+}
+
 /* `k` must be finite on axes of more than one voxel. */
 GRIDDING_HOST_DEVICE static inline gridding_place gridding_locate(const gridding_axis axis[3], const float k[3])
 {
@@ -38,8 +55,9 @@ GRIDDING_HOST_DEVICE static inline gridding_place gridding_locate(const gridding
         if (axis[a].grid == 1)
             continue;
         const double turns = (double)k[a] / (double)axis[a].voxels;
-        const double position = gridding_product(turns - floor(turns), (double)axis[a].grid);
-        const double begin = position - 0.5 * axis[a].width, first = ceil(begin); /* half of the width is exact */
+        const double position = gridding_product(turns - gridding_floor(turns), (double)axis[a].grid);
+        const double begin = position - 0.5 * axis[a].width,
+                     first = gridding_ceil(begin); /* half of the width is exact */
         const int64_t start = (int64_t)first;
         place.offset[a] = first - begin;
         place.start[a] = start < 0 ? start + axis[a].grid : start >= axis[a].grid ? start - axis[a].grid : start;

@@ -10,17 +10,23 @@
 
 /* Kernels are padded with zeros to GRIDDING_REACH points: whole vectors of at most GRIDDING_LANES complex numbers,
  * wherever the kernel starts in the first vector. */
-enum { GRIDDING_LANES = 8, GRIDDING_REACH = GRIDDING_MAX_WIDTH + GRIDDING_LANES, GRIDDING_PADDED = 2 * GRIDDING_REACH };
+enum {
+    GRIDDING_LANES = 8,
+    GRIDDING_REACH = GRIDDING_MAX_WIDTH + GRIDDING_LANES,
+    GRIDDING_PADDED = 2 * GRIDDING_REACH,
+    GRIDDING_FRONT = 2 * GRIDDING_LANES /* zeros before the kernel's first point along x */
+};
 
 /* The kernel's polynomials in one precision, highest power first, 0 beyond the width. Along x, each point is stored
- * twice, for the real and imaginary parts; along the other axes, once. On a skipped axis the polynomial is 1. */
+ * twice, for the real and imaginary parts, after GRIDDING_FRONT zeros: read from some zeros on, the kernel begins within
+ * a vector. Along the other axes, once. On a skipped axis the polynomial is 1. */
 typedef struct gridding_table_f32 {
-    _Alignas(64) float twice[GRIDDING_MAX_DEGREE + 1][GRIDDING_PADDED];
+    _Alignas(64) float twice[GRIDDING_MAX_DEGREE + 1][GRIDDING_FRONT + GRIDDING_PADDED];
     _Alignas(64) float once[2][GRIDDING_MAX_DEGREE + 1][GRIDDING_PADDED / 2]; /* along y, z */
 } gridding_table_f32;
 
 typedef struct gridding_table_f64 {
-    _Alignas(64) double twice[GRIDDING_MAX_DEGREE + 1][GRIDDING_PADDED];
+    _Alignas(64) double twice[GRIDDING_MAX_DEGREE + 1][GRIDDING_FRONT + GRIDDING_PADDED];
     _Alignas(64) double once[2][GRIDDING_MAX_DEGREE + 1][GRIDDING_PADDED / 2];
 } gridding_table_f64;
 

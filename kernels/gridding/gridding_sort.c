@@ -1,49 +1,145 @@
-/* Sorts samples by the tile of the grid in which their kernels start. */
+/* Sorts samples by the tile of the grid in which their kernels start. Threads share the samples out in the caller's
+ * order, so the order does not depend on their number. */
+#include <omp.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "gridding_locate.h"
 
-vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, const gridding_tiles *tiles,
-                        void *sorted, int64_t *first)
+/* Buckets in the order of the result: tiles, and blocks of rows and planes within a tile, y fastest. A kernel's bucket
+ * is part[0][start x] + part[1][start y] + part[2][start z]. */
+typedef struct buckets {
+    int64_t total, in_tile;
+    uint32_t *part[3];
+} buckets;
+
+static void free_buckets(buckets *b)
 {
-    int64_t total = tiles->count[0] * tiles->count[1] * tiles->count[2];
-    uint32_t *tile_of = malloc(((size_t)samples->count + 1) * sizeof *tile_of);
-    if (!tile_of)
-        return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory to sort %lld samples",
-                       (long long)samples->count);
-    for (int64_t t = 0; t <= total; t++)
-        first[t] = 0;
-    for (int64_t m = 0; m < samples->count; m++) {
-        const gridding_place place = gridding_locate(plan->axis, samples->k + 3 * m);
-        const int64_t tile = gridding_tile_of(tiles, &place);
-        tile_of[m] = (uint32_t)tile;
-        first[tile + 1]++;
+    for (int a = 0; a < 3; a++)
+        free(b->part[a]);
+}
+
+static bool make_buckets(const vf_nufft *plan, const gridding_tiles *tiles, int64_t block, buckets *b)
+{
+    int64_t blocks[3] = {1, 1, 1};
+    for (int a = 1; a < 3 && block > 0; a++) {
+        const int64_t longest = plan->axis[a].grid - (tiles->count[a] - 1) * tiles->size[a];
+        blocks[a] = (longest + block - 1) / block;
     }
-    for (int64_t t = 0; t < total; t++)
-        first[t + 1] += first[t];
-    /* Filling a tile moves its beginning to its end, which is the beginning of the next tile. */
-    for (int64_t m = 0; m < samples->count; m++) {
-        const gridding_place place = gridding_locate(plan->axis, samples->k + 3 * m);
-        int64_t at = first[tile_of[m]]++;
-        gridding_sample_f32 *f32 = (gridding_sample_f32 *)sorted + at;
-        gridding_sample_f64 *f64 = (gridding_sample_f64 *)sorted + at;
-        for (int a = 0; a < 3; a++) {
-            if (plan->real == VF_F64) {
-                f64->offset[a] = place.offset[a];
-                f64->start[a] = (int16_t)place.start[a];
-            } else {
-                f32->offset[a] = (float)place.offset[a];
-                f32->start[a] = (int16_t)place.start[a];
-            }
+    *b = (buckets){.total = tiles->count[0] * tiles->count[1] * tiles->count[2], .in_tile = blocks[1] * blocks[2]};
+    b->total *= b->in_tile;
+    int64_t tile_stride = b->in_tile, block_stride = 1;
+    for (int a = 0; a < 3; a++) {
+        b->part[a] = malloc((size_t)plan->axis[a].grid * sizeof *b->part[a]);
+        for (int64_t i = 0; b->part[a] && i < plan->axis[a].grid; i++) {
+            const int64_t along = i / tiles->size[a], last = tiles->count[a] - 1, tile = along < last ? along : last;
+            const int64_t within = blocks[a] > 1 ? (i - tile * tiles->size[a]) / block : 0;
+            b->part[a][i] = (uint32_t)(tile * tile_stride + within * block_stride);
         }
-        if (plan->real == VF_F64)
-            f64->index = (uint32_t)m;
-        else
-            f32->index = (uint32_t)m;
+        tile_stride *= tiles->count[a];
+        block_stride *= blocks[a];
     }
-    for (int64_t t = total; t > 0; t--)
-        first[t] = first[t - 1];
-    first[0] = 0;
-    free(tile_of);
-    return VF_OK;
+    return b->part[0] && b->part[1] && b->part[2];
+}
+
+static uint32_t bucket_of(const buckets *b, const gridding_place *place)
+{
+    return b->part[0][place->start[0]] + b->part[1][place->start[1]] + b->part[2][place->start[2]];
+}
+
+static void put_sample(const vf_nufft *plan, const gridding_place *place, uint32_t index, void *sorted, int64_t at)
+{
+    gridding_sample_f32 *f32 = (gridding_sample_f32 *)sorted + at;
+    gridding_sample_f64 *f64 = (gridding_sample_f64 *)sorted + at;
+    for (int a = 0; a < 3; a++) {
+        if (plan->real == VF_F64) {
+            f64->offset[a] = place->offset[a];
+            f64->start[a] = (int16_t)place->start[a];
+        } else {
+            f32->offset[a] = (float)place->offset[a];
+            f32->start[a] = (int16_t)place->start[a];
+        }
+    }
+    if (plan->real == VF_F64)
+        f64->index = index;
+    else
+        f32->index = index;
+}
+
+/* Threads that are worth their own counts of the buckets. */
+static int threads_for(const vf_nufft *plan, int64_t samples, int64_t total)
+{
+    const int64_t worth = samples / (2 * total + 32768) + 1;
+    const int threads = vf_context_threads(plan->ctx);
+    return worth < threads ? (int)worth : threads;
+}
+
+/* A thread's part of the samples. */
+static int64_t part_begin(int64_t samples, int threads, int thread)
+{
+    return samples * thread / threads;
+}
+
+/* order[place] = the caller's number of each sample; counts [threads][total], zeros. Sets first [tiles + 1]. */
+static void order_samples(const vf_nufft *plan, const vf_nufft_samples *samples, const buckets *b, int threads,
+                          uint32_t *bucket, uint32_t *order, int64_t *counts, int64_t *first)
+{
+    const int64_t in_tile = b->in_tile, total = b->total;
+#pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
+    for (int t = 0; t < threads; t++) {
+        const int64_t end = part_begin(samples->count, threads, t + 1);
+        for (int64_t m = part_begin(samples->count, threads, t); m < end; m++) {
+            const gridding_place place = gridding_locate(plan->axis, samples->k + 3 * m);
+            bucket[m] = bucket_of(b, &place);
+            counts[t * total + bucket[m]]++;
+        }
+    }
+    int64_t at = 0;
+    for (int64_t i = 0; i < total; i++) {
+        if (i % in_tile == 0)
+            first[i / in_tile] = at;
+        for (int t = 0; t < threads; t++) {
+            const int64_t n = counts[t * total + i];
+            counts[t * total + i] = at;
+            at += n;
+        }
+    }
+    first[total / in_tile] = at;
+#pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
+    for (int t = 0; t < threads; t++) {
+        const int64_t end = part_begin(samples->count, threads, t + 1);
+        for (int64_t m = part_begin(samples->count, threads, t); m < end; m++)
+            order[counts[t * total + bucket[m]]++] = (uint32_t)m;
+    }
+}
+
+vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, const gridding_tiles *tiles,
+                        int64_t block, void *sorted, int64_t *first)
+{
+    enum { AHEAD = 24 };
+    buckets b;
+    const bool made = make_buckets(plan, tiles, block, &b);
+    const int threads = threads_for(plan, samples->count, b.total);
+    uint32_t *bucket = malloc(((size_t)samples->count + 1) * sizeof *bucket);
+    uint32_t *order = malloc(((size_t)samples->count + 1) * sizeof *order);
+    int64_t *counts = calloc((size_t)(threads * b.total), sizeof *counts);
+    vf_status status = VF_OK;
+    if (!made || !bucket || !order || !counts) {
+        status = vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory to sort %lld samples",
+                         (long long)samples->count);
+        goto done;
+    }
+    order_samples(plan, samples, &b, threads, bucket, order, counts, first);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < samples->count; i++) {
+        __builtin_prefetch(samples->k + 3 * (int64_t)order[i + AHEAD < samples->count ? i + AHEAD : i]);
+        const gridding_place place = gridding_locate(plan->axis, samples->k + 3 * (int64_t)order[i]);
+        put_sample(plan, &place, order[i], sorted, i);
+    }
+done:
+    free_buckets(&b);
+    free(bucket);
+    free(order);
+    free(counts);
+    return status;
 }
