@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "text/text_words.h"
+#include "voxfield/append.h"
 #include "voxfield/output.h"
 #include "voxfield/parse.h"
 
@@ -303,10 +304,9 @@ enum { KEYWORDS = sizeof keywords / sizeof *keywords };
 static vf_status fail_unknown(reader *r)
 {
     char quoted[TEXT_QUOTE_SIZE], known[256] = "";
-    size_t used = 0;
     for (int k = 0; k < KEYWORDS; k++)
         if ((keywords[k].part == COMMAND) == (r->begin_line > 0))
-            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", keywords[k].name);
+            vf_append(known, sizeof known, "%s%s", known[0] ? ", " : "", keywords[k].name);
     return fail_at(r, "unknown keyword '%s'; expected one of: %s", text_quote(r->word[0], quoted), known);
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "voxfield/append.h"
 #include "voxfield/output.h"
 
 enum { MOST_HEADER = 1 << 20 }; /* bytes: dimensions take about a hundred, command lines some thousands */
@@ -173,9 +174,8 @@ const char *cfl_path(const cfl_file *file)
 static vf_status not_finite(const cfl_file *f, int64_t element, float complex value)
 {
     char at[CFL_SHAPE_TEXT] = "";
-    int used = 0;
     for (int d = 0; d < CFL_DIMS; d++) {
-        used += snprintf(at + used, sizeof at - (size_t)used, "%s%" PRId64, d ? ", " : "", element % f->dims[d]);
+        vf_append(at, sizeof at, "%s%" PRId64, d ? ", " : "", element % f->dims[d]);
         element /= f->dims[d];
     }
     return vf_fail(f->ctx, VF_ERR_INPUT, "%s: element [%s] is %s; all values must be finite numbers", f->path, at,
