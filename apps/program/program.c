@@ -10,6 +10,8 @@
 
 #include "voxfield/version.h"
 
+static int lost; /* error number of notes that could not be printed; 0: none */
+
 static void print_log(void *user, vf_log_level level, const char *text)
 {
     const program *p = user;
@@ -17,16 +19,31 @@ static void print_log(void *user, vf_log_level level, const char *text)
         fputs("\r\033[K", stderr); /* erases the progress line, which is drawn again below */
     if (level == VF_LOG_WARNING)
         fprintf(stderr, "%s: warning: %s\n", p->name, text);
-    else if (!p->quiet)
-        printf("%s\n", text);
+    else if (!p->quiet && printf("%s\n", text) < 0)
+        lost = errno;
 }
 
-/* If a standard stream is closed, the next file opened would get its number, and messages would go into that file. */
+/* If a standard stream is closed, the next file opened would get its number, and messages would go into that file. So
+ * all are open, those that were not in the wrong direction: `-o /dev/stdout` then fails instead of writing nothing. */
 static void open_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            (void)open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY); /* gets the lowest free number: fd */
+            (void)open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* gets the lowest free number: fd */
+}
+
+/* Notes that are lost, because the disk is full, for example, do not make files wrong; but a plan is all that a dry run
+ * makes. Nobody may be reading, of course (`cionize ... | head`), or have closed the stream. */
+static vf_status check_notes(vf_context *ctx, const program *p)
+{
+    if (fflush(stdout) != 0)
+        lost = errno;
+    if (lost == 0 || lost == EPIPE || lost == EBADF)
+        return VF_OK;
+    if (program_given(p, "dry-run"))
+        return vf_fail(ctx, VF_ERR_OUTPUT, "standard output: %s", strerror(lost));
+    vf_warn(ctx, "standard output: %s; messages are lost", strerror(lost));
+    return VF_OK;
 }
 
 /* Runnable tasks of the whole machine, including this one; 0: unknown. */
@@ -188,6 +205,8 @@ int program_main(program *p, int argc, char **argv)
     p->argc = argc;
     p->argv = argv;
     status = read_and_run(ctx, p);
+    if (status == VF_OK)
+        status = check_notes(ctx, p);
     if (status != VF_OK)
         fprintf(stderr, "%s: error: %s\n", p->name, vf_context_message(ctx));
     option_values_free(&p->given);

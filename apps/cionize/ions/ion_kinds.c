@@ -106,9 +106,10 @@ vf_status ion_kind_with_charge(vf_context *ctx, const char *where, const char *n
     vf_status status = check_name(ctx, where, name);
     if (status != VF_OK)
         return status;
-    if (!isfinite(charge) || charge == 0)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: the charge of the ion %s is %g; it must be finite and not 0", where,
-                       name, charge);
+    if (!(fabs(charge) <= ION_MOST_CHARGE) || charge == 0)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "%s: the charge of the ion %s is %g; it must be finite and not 0, and at most %.0e", where, name,
+                       charge, (double)ION_MOST_CHARGE);
     if (!ion_is_known(name, kind)) {
         *kind = (ion_kind){.charge = charge};
         strcpy(kind->name, name); /* at most 4 characters, checked above */
