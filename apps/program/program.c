@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "voxfield/foreign.h"
+#include "voxfield/hdf5_io.h"
 #include "voxfield/version.h"
 
 static int lost; /* error number of notes that could not be printed; 0: none */
@@ -154,6 +156,52 @@ static vf_status print_asked(vf_context *ctx, const program *p)
     return status;
 }
 
+/* ---- libraries that end the program ---- */
+
+static const char *ending; /* the name of a program that has not ended yet */
+
+/* Says that a library has ended the program, and ends it. Async-signal-safe. */
+static void end_for(const char *library)
+{
+    const char *const text[] = {
+        ending, ": error: ", library,
+        " ended the program, most likely for lack of memory or threads; use fewer --threads, or "
+        "raise the limits (ulimit -v, -u)\n"};
+    for (size_t n = 0; n < sizeof text / sizeof *text; n++)
+        if (write(2, text[n], strlen(text[n])) < 0)
+            break;
+    _exit(vf_status_exit_code(VF_ERR_MEMORY));
+}
+
+/* OpenMP calls exit() if it gets no memory or no thread. */
+static void on_exit_of_library(void)
+{
+    if (ending)
+        end_for("OpenMP");
+}
+
+/* Returning repeats the fault, or goes on in abort(), and the signal then has its usual effect. */
+static void on_crash(int number)
+{
+    const char *library = vf_foreign();
+    (void)number;
+    if (library)
+        end_for(library);
+}
+
+/* Sanitizers have handlers of their own, which say more. */
+static void expect_crashes(const char *name)
+{
+    static const int numbers[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE};
+    struct sigaction action = {.sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND}, old;
+    sigemptyset(&action.sa_mask);
+    ending = name;
+    (void)atexit(on_exit_of_library);
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+        if (sigaction(numbers[n], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+            (void)sigaction(numbers[n], &action, NULL);
+}
+
 /* ---- the run ---- */
 
 static vf_status take_input(vf_context *ctx, const program *p)
@@ -187,15 +235,23 @@ static vf_status read_and_run(vf_context *ctx, program *p)
     return status == VF_OK ? p->run(ctx, p) : status;
 }
 
+static int end(int status)
+{
+    ending = NULL;
+    return status;
+}
+
 int program_main(program *p, int argc, char **argv)
 {
     vf_context *ctx = NULL;
+    expect_crashes(p->name);
+    vf_h5_for_program();
     open_standard_streams();
     setvbuf(stdout, NULL, _IOLBF, 0); /* keeps stdout and stderr in order if both go to one file */
     vf_status status = vf_context_create(&ctx);
     if (status != VF_OK) {
         fprintf(stderr, "%s: error: %s\n", p->name, vf_status_text(status));
-        return vf_status_exit_code(status);
+        return end(vf_status_exit_code(status));
     }
     spin_less_where_busy(ctx, argv);
     signal(SIGXFSZ, SIG_IGN); /* writing beyond the file size limit is then an error, like a full disk */
@@ -218,5 +274,5 @@ int program_main(program *p, int argc, char **argv)
         _exit(vf_status_exit_code(status));
     }
     vf_context_destroy(ctx);
-    return vf_status_exit_code(status);
+    return end(vf_status_exit_code(status));
 }

@@ -3,14 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "voxfield/foreign.h"
 #include "voxfield/workpool.h"
 
 static void *wait_for_lock(void *lock)
 {
     pthread_mutex_lock(lock);
     pthread_mutex_unlock(lock);
-    pthread_exit(
-        NULL); /* loads a library, as OpenMP's threads do; if memory is short, that ends the process, so do it now */
+    /* Loads a library, as OpenMP's threads do. If memory is short, that ends the process; so do it now. */
+    vf_foreign_enter("the C library");
+    pthread_exit(NULL);
 }
 
 vf_status vf_check_threads(vf_context *ctx, int teams)

@@ -9,6 +9,7 @@
 
 #include "device/arguments.h"
 #include "hdf5_internal.h"
+#include "voxfield/foreign.h"
 
 enum {
     REASON_SIZE = 256,
@@ -25,14 +26,21 @@ vf_h5_printing vf_h5_enter(void)
 {
     vf_h5_printing before;
     pthread_mutex_lock(&lock);
+    before.library = vf_foreign_enter("HDF5");
     H5Eget_auto2(H5E_DEFAULT, &before.print, &before.user);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     return before;
 }
 
+void vf_h5_for_program(void)
+{
+    (void)H5dont_atexit();
+}
+
 static void unlock(vf_h5_printing before)
 {
     H5Eset_auto2(H5E_DEFAULT, before.print, before.user);
+    vf_foreign_leave(before.library);
     pthread_mutex_unlock(&lock);
 }
 
