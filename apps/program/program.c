@@ -159,6 +159,7 @@ static vf_status print_asked(vf_context *ctx, const program *p)
 /* ---- libraries that end the program ---- */
 
 static const char *ending; /* the name of a program that has not ended yet */
+static pid_t process;      /* children end as they do */
 
 /* Says that a library has ended the program, and ends it. Async-signal-safe. */
 static void end_for(const char *library)
@@ -176,25 +177,29 @@ static void end_for(const char *library)
 /* OpenMP calls exit() if it gets no memory or no thread. */
 static void on_exit_of_library(void)
 {
-    if (ending)
+    if (ending && getpid() == process)
         end_for("OpenMP");
 }
 
-/* Returning repeats the fault, or goes on in abort(), and the signal then has its usual effect. */
+/* Otherwise the signal has its usual effect when this returns, which repeats the fault, or goes on in abort(). */
 static void on_crash(int number)
 {
     const char *library = vf_foreign();
-    (void)number;
-    if (library)
+    if (library && getpid() == process)
         end_for(library);
+    signal(number, SIG_DFL);
 }
 
 /* Sanitizers have handlers of their own, which say more. */
 static void expect_crashes(const char *name)
 {
     static const int numbers[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE};
-    struct sigaction action = {.sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND}, old;
+    static char stack[1 << 16]; /* HDF5 without memory fills the usual one */
+    const stack_t place = {.ss_sp = stack, .ss_size = sizeof stack};
+    struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK}, old;
     sigemptyset(&action.sa_mask);
+    (void)sigaltstack(&place, NULL);
+    process = getpid();
     ending = name;
     (void)atexit(on_exit_of_library);
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)

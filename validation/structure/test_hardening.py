@@ -19,7 +19,7 @@ def flaws(readelf, level, path):
     """What a file lacks."""
     head, segments, dynamic = (show(readelf, option, path) for option in ("-h", "-l", "-d"))
     symbols = show(readelf, "--dyn-syms", path)
-    imported = {line.split()[-1].split("@")[0] for line in symbols.splitlines() if " UND " in line}
+    imported = {line.split()[7].split("@")[0] for line in symbols.splitlines() if " UND " in line and len(line.split()) > 7}
     if "DYN" not in head:
         yield "is not position-independent"
     if "GNU_RELRO" not in segments:

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "device/cgroup_memory.h"
+#include "voxfield/append.h"
 #include "voxfield/context.h"
 #include "voxfield/device.h"
 
@@ -51,12 +52,13 @@ static void put(const char *name, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-/* `mounts` contains %s where the folder is. Free and total memory are 1000 and 2000 MiB without limits. */
+/* `mounts` contains @ where the folder is. Free and total memory are 1000 and 2000 MiB without limits. */
 static void expect(const char *groups, const char *mounts, uint64_t expected_free, uint64_t expected_total)
 {
-    char text[2048], where[2][300];
+    char text[2048] = "", where[2][300];
     uint64_t free_bytes = 1000 * MIB, total = 2000 * MIB;
-    snprintf(text, sizeof text, mounts, folder, folder);
+    for (const char *c = mounts; *c; c++)
+        vf_append(text, sizeof text, "%.*s", *c == '@' ? (int)sizeof folder : 1, *c == '@' ? folder : c);
     put("groups", groups);
     put("mounts", text);
     snprintf(where[0], sizeof where[0], "%s/groups", folder);
@@ -67,7 +69,7 @@ static void expect(const char *groups, const char *mounts, uint64_t expected_fre
 }
 
 static const char version_2[] = "22 1 0:5 / /proc rw - proc proc rw\n"
-                                "30 22 0:26 / %s/v2 rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
+                                "30 22 0:26 / @/v2 rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
 
 static void test_version_2(void **state)
 {
@@ -96,8 +98,8 @@ static void test_version_2(void **state)
 static void test_version_1(void **state)
 {
     (void)state;
-    static const char mounts[] = "31 22 0:27 / %s/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
-                                 "32 22 0:28 / %s/a\\040b rw - cgroup cgroup rw,memory\n";
+    static const char mounts[] = "31 22 0:27 / @/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+                                 "32 22 0:28 / @/a\\040b rw - cgroup cgroup rw,memory\n";
     put("a b/user/job/memory.limit_in_bytes", "9223372036854771712\n");
     put("a b/user/job/memory.usage_in_bytes", "104857600\n");
     put("a b/user/memory.limit_in_bytes", "524288000\n"); /* 500 MiB */
@@ -114,7 +116,7 @@ static void test_version_1(void **state)
 static void test_container(void **state)
 {
     (void)state;
-    static const char mounts[] = "32 22 0:28 /docker/abc %s/m rw - cgroup cgroup rw,memory\n";
+    static const char mounts[] = "32 22 0:28 /docker/abc @/m rw - cgroup cgroup rw,memory\n";
     put("m/memory.limit_in_bytes", "104857600\n");
     put("m/memory.usage_in_bytes", "1048576\n");
     put("m/inner/memory.limit_in_bytes", "52428800\n");
@@ -126,8 +128,8 @@ static void test_container(void **state)
 static void test_both_versions(void **state)
 {
     (void)state;
-    static const char mounts[] = "30 22 0:26 / %s/v2 rw - cgroup2 cgroup2 rw\n"
-                                 "32 22 0:28 / %s/v1 rw - cgroup cgroup rw,memory\n";
+    static const char mounts[] = "30 22 0:26 / @/v2 rw - cgroup2 cgroup2 rw\n"
+                                 "32 22 0:28 / @/v1 rw - cgroup cgroup rw,memory\n";
     put("v2/a/memory.max", "314572800\n");
     put("v1/b/memory.limit_in_bytes", "209715200\n");
     expect("4:memory:/b\n0::/a\n", mounts, 200, 200);
