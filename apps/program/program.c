@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,6 @@
 #include "voxfield/hdf5_io.h"
 #include "voxfield/version.h"
 
-static int lost; /* error number of notes that could not be printed; 0: none */
-
 static void print_log(void *user, vf_log_level level, const char *text)
 {
     const program *p = user;
@@ -21,8 +20,8 @@ static void print_log(void *user, vf_log_level level, const char *text)
         fputs("\r\033[K", stderr); /* erases the progress line, which is drawn again below */
     if (level == VF_LOG_WARNING)
         fprintf(stderr, "%s: warning: %s\n", p->name, text);
-    else if (!p->quiet && printf("%s\n", text) < 0)
-        lost = errno;
+    else if (!p->quiet)
+        printf("%s\n", text);
 }
 
 /* If a standard stream is closed, the next file opened would get its number, and messages would go into that file. So
@@ -38,8 +37,11 @@ static void open_standard_streams(void)
  * makes. Nobody may be reading, of course (`cionize ... | head`), or have closed the stream. */
 static vf_status check_notes(vf_context *ctx, const program *p)
 {
-    if (fflush(stdout) != 0)
-        lost = errno;
+    int lost = fflush(stdout) != 0 ? errno : 0;
+    if (lost == 0 && ferror(stdout)) { /* earlier; one more try tells why */
+        clearerr(stdout);
+        lost = putchar('\n') == EOF || fflush(stdout) != 0 ? errno : EIO;
+    }
     if (lost == 0 || lost == EPIPE || lost == EBADF)
         return VF_OK;
     if (program_given(p, "dry-run"))
@@ -161,16 +163,23 @@ static vf_status print_asked(vf_context *ctx, const program *p)
 static const char *ending; /* the name of a program that has not ended yet */
 static pid_t process;      /* children end as they do */
 
-/* Says that a library has ended the program, and ends it. Async-signal-safe. */
+/* Says that a library has ended the program, and ends it. Async-signal-safe. Several threads may fail at once: one says
+ * so, and ends all. */
 static void end_for(const char *library)
 {
-    const char *const text[] = {
-        ending, ": error: ", library,
-        " ended the program, most likely for lack of memory or threads; use fewer --threads, or "
-        "raise the limits (ulimit -v, -u)\n"};
-    for (size_t n = 0; n < sizeof text / sizeof *text; n++)
-        if (write(2, text[n], strlen(text[n])) < 0)
-            break;
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    const char *const pieces[] = {ending, ": error: ", library,
+                                  " ended the program, most likely for lack of memory or threads; use fewer --threads, "
+                                  "or raise the limits (ulimit -v, -u)\n"};
+    char text[256];
+    size_t length = 0;
+    while (atomic_flag_test_and_set(&said))
+        (void)pause();
+    for (size_t n = 0; n < sizeof pieces / sizeof *pieces; n++)
+        for (const char *c = pieces[n]; *c && length < sizeof text; c++)
+            text[length++] = *c;
+    if (write(2, text, length) < 0)
+        length = 0; /* nobody hears it; the status tells */
     _exit(vf_status_exit_code(VF_ERR_MEMORY));
 }
 
