@@ -41,6 +41,10 @@ if(VOXFIELD_HARDENED)
     if(VOXFIELD_HAVE_IMMEDIATE_BINDING)
         target_link_options(voxfield_flags INTERFACE LINKER:-z,relro,-z,now)
     endif()
+    if(CMAKE_C_LINK_PIE_SUPPORTED) # CMake knows no way for CUDA; the host's compiler links
+        target_link_options(voxfield_flags INTERFACE
+            $<$<AND:$<LINK_LANGUAGE:CUDA>,$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>>:-pie>)
+    endif()
     if(NOT VOXFIELD_SANITIZE AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
         # Old compilers and C libraries know level 2 alone, and warn of 3. Not for CUDA: its front end does not know the
         # built-in functions of level 3.
