@@ -124,8 +124,10 @@ vf_status ismrmrd_file_open(vf_context *ctx, const char *path, hid_t dataset, is
     status = check_type(ctx, file);
     if (status != VF_OK)
         return status;
+    const char *before = vf_foreign_enter("HDF5");
     file->head_type = head_type();
     file->body_type = body_type(file->has_trajectory);
+    vf_foreign_leave(before);
     if (H5Sget_simple_extent_ndims(file->space) != 1 || H5Sget_simple_extent_dims(file->space, &count, NULL) != 1)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: 'data' is not a list of acquisitions", path);
     if (file->head_type < 0 || file->body_type < 0 ||

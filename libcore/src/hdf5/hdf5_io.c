@@ -65,7 +65,7 @@ static herr_t take_reason(unsigned n, const H5E_error2_t *entry, void *user)
     failure *f = user;
     if (n == 0 && entry->desc)
         snprintf(f->reason, sizeof f->reason, "%s", entry->desc);
-    f->memory = f->memory ||
+    f->memory = f->memory || (entry->desc && strstr(entry->desc, "memory alloc")) ||
                 (entry->maj_num == H5E_RESOURCE && (entry->min_num == H5E_NOSPACE || entry->min_num == H5E_CANTALLOC));
     return 0;
 }
