@@ -78,7 +78,8 @@ static int files_here(void)
     return n - 2; /* . and .. */
 }
 
-/* Whether files have no name until they are whole: if the file system can. The test test_output_named takes that away. */
+/* Whether files have no name until they are whole: if the file system can. The test test_output_named takes that
+ * away. */
 static bool unnamed(void)
 {
     const int fd = open(".", O_TMPFILE | O_RDWR, 0600);

@@ -2,8 +2,8 @@
  *
  * An output is written to a file without a name in the directory of its final name, which it gets only after everything
  * is on disk. An interrupt, a full disk or a kill leaves the old file, or none, and nothing else. Where the file system
- * has no files without names (NFS, for example), it is a hidden file (".NAME.PID.part"), which a kill leaves. Special files
- * (/dev/null, a pipe) are written directly. /dev/stdout and /dev/fd/N append to the open file. Symbolic links are
+ * has no files without names (NFS, for example), it is a hidden file (".NAME.PID.part"), which a kill leaves. Special
+ * files (/dev/null, a pipe) are written directly. /dev/stdout and /dev/fd/N append to the open file. Symbolic links are
  * followed: the link stays, and its target is replaced.
  */
 #ifndef VOXFIELD_OUTPUT_H
@@ -33,7 +33,7 @@ const char *vf_output_path(const vf_output *output); /* the final name, as given
 VF_MUST_CHECK vf_status vf_output_write(vf_output *output, const void *data, size_t bytes);
 VF_MUST_CHECK vf_status vf_output_printf(vf_output *output, const char *format, ...) VF_PRINTF(2, 3);
 
-/* Reports that a library has written `bytes` more bytes to the stream's descriptor. From time to time this starts writing
+/* Reports that a library has written `bytes` more bytes to the descriptor. From time to time this starts writing
  * them to disk while the program computes; otherwise vf_output_commit would wait for all of it. The functions above do
  * this themselves. */
 void vf_output_written(vf_output *output, size_t bytes);

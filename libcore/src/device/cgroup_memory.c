@@ -114,8 +114,8 @@ static void undo_escapes(char *text)
     *to = '\0';
 }
 
-/* Where the groups with memory limits are mounted, and which of them is there: "ID PARENT DEVICE ROOT FOLDER OPTIONS ...
- * - TYPE SOURCE OPTIONS". root, folder: [PATH_MAX] */
+/* Where the groups with memory limits are mounted, and which of them is there: "ID PARENT DEVICE ROOT FOLDER OPTIONS
+ * ... - TYPE SOURCE OPTIONS". root, folder: [PATH_MAX] */
 static bool find_mount(const char *mounts, const version *v, char *root, char *folder)
 {
     char line[LINE], type[16], options[512];

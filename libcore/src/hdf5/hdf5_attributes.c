@@ -77,9 +77,9 @@ static bool is_group(const vf_h5 *file, const char *path)
     return is;
 }
 
-/* Each part of the path must exist before HDF5 can be asked for the next, and be a group. A link may lead nowhere. Where
- * HDF5 cannot tell, the answer is yes, and opening the object will say why: what is taken for missing would change the
- * result without a word. */
+/* Each part of the path must exist before HDF5 can be asked for the next, and be a group. A link may lead nowhere.
+ * Where HDF5 cannot tell, the answer is yes, and opening the object will say why: what is taken for missing would
+ * change the result without a word. */
 static bool object_exists(const vf_h5 *file, const char *name)
 {
     char *path = strdup(name);
