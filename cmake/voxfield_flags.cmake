@@ -23,13 +23,53 @@ if(VOXFIELD_SANITIZE)
     target_link_options(voxfield_flags INTERFACE -fsanitize=${VOXFIELD_SANITIZE})
 endif()
 
+# Hardening (docs/security.md). Sanitizers have their own checks, and an unoptimised build has nothing to check by.
+# Position-independent programs need -pie at the link, too, which CMake passes only after this check.
+include(CheckPIESupported)
+check_pie_supported(LANGUAGES C)
+set(VOXFIELD_FORTIFY 0) # the level, for the test of the binaries
+if(VOXFIELD_HARDENED)
+    include(CheckCCompilerFlag)
+    include(CheckCSourceCompiles)
+    include(CheckLinkerFlag)
+    check_c_compiler_flag(-fstack-protector-strong VOXFIELD_HAVE_STACK_PROTECTOR)
+    if(VOXFIELD_HAVE_STACK_PROTECTOR)
+        target_compile_options(voxfield_flags INTERFACE
+            $<$<COMPILE_LANGUAGE:C>:-fstack-protector-strong> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fstack-protector-strong>)
+    endif()
+    check_linker_flag(C LINKER:-z,relro,-z,now VOXFIELD_HAVE_IMMEDIATE_BINDING)
+    if(VOXFIELD_HAVE_IMMEDIATE_BINDING)
+        target_link_options(voxfield_flags INTERFACE LINKER:-z,relro,-z,now)
+    endif()
+    if(CMAKE_C_LINK_PIE_SUPPORTED) # CMake knows no way for CUDA; the host's compiler links
+        target_link_options(voxfield_flags INTERFACE
+            $<$<AND:$<LINK_LANGUAGE:CUDA>,$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>>:-pie>)
+    endif()
+    if(NOT VOXFIELD_SANITIZE AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+        # Old compilers and C libraries know level 2 alone, and warn of 3. Not for CUDA: its front end does not know the
+        # built-in functions of level 3.
+        set(CMAKE_REQUIRED_FLAGS "-O2 -Werror -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3")
+        check_c_source_compiles("#include <string.h>\nint main(void) { return (int)strlen(\"\"); }" VOXFIELD_HAVE_FORTIFY_3)
+        unset(CMAKE_REQUIRED_FLAGS)
+        set(VOXFIELD_FORTIFY 2)
+        if(VOXFIELD_HAVE_FORTIFY_3)
+            set(VOXFIELD_FORTIFY 3)
+        endif()
+        target_compile_options(voxfield_flags INTERFACE
+            "$<$<COMPILE_LANGUAGE:C>:SHELL:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=${VOXFIELD_FORTIFY}>")
+    endif()
+endif()
+
 # Sets the flags of NAME_baseline.c, NAME_avx2.c and NAME_avx512.c, which compile one source for three instruction
 # sets. Further arguments are flags for all three.
 # -O3: the loops have constant bounds and must be unrolled.
+# No stack protector and no checked memcpy: they cost the direct sum 6 to 9 %, because blocks of vectors are arrays on the
+# stack. Their bounds are constants, and no length in a file reaches them.
 # -mprefer-vector-width=512: the compiler must not split the vectors that the code uses.
 function(voxfield_instruction_sets name)
     set_property(SOURCE ${name}_baseline.c ${name}_avx2.c ${name}_avx512.c TARGET_DIRECTORY voxfield
-        APPEND PROPERTY COMPILE_OPTIONS -O3 ${ARGN})
+        APPEND PROPERTY COMPILE_OPTIONS -O3 ${ARGN} -U_FORTIFY_SOURCE
+            $<$<BOOL:${VOXFIELD_HAVE_STACK_PROTECTOR}>:-fno-stack-protector>)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
         set_property(SOURCE ${name}_avx2.c TARGET_DIRECTORY voxfield APPEND PROPERTY COMPILE_OPTIONS -mavx2 -mfma)
         set_property(SOURCE ${name}_avx512.c TARGET_DIRECTORY voxfield APPEND PROPERTY COMPILE_OPTIONS

@@ -22,6 +22,7 @@
 #include "solve/equations.h"
 #include "voxfield/output.h"
 #include "voxfield/version.h"
+#include "voxfield/workpool.h"
 #include "watch.h"
 
 typedef struct recon_state {
@@ -730,8 +731,10 @@ static vf_status prepare(recon_state *r)
     vf_status status = prepare_files(r);
     if (status == VF_OK) {
         warm_up(r);
-        status = read_stage(r);
+        status = vf_check_threads(r->ctx, 1);
     }
+    if (status == VF_OK)
+        status = read_stage(r);
     if (status == VF_OK)
         status = read_other(r);
     if (status == VF_OK)
@@ -749,6 +752,8 @@ static vf_status prepare(recon_state *r)
         watch_stage(&r->watch, "device", 0);
     if (status == VF_OK)
         status = plan_device(r->ctx, &r->planned, &r->scan, r->device, sizeof r->device, &r->memory);
+    if (status == VF_OK && !r->settings->dry_run)
+        status = vf_check_threads(r->ctx, vf_context_device_count(r->ctx) + 1);
     watch_hush(&r->watch);
     if (status == VF_OK && !r->settings->quiet)
         say_plan(r);

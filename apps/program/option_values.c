@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "options.h"
+#include "voxfield/append.h"
 #include "voxfield/parse.h"
 
 enum { WORDS_TEXT = 512, RANGE_TEXT = 128 };
@@ -24,8 +25,7 @@ char *option_choices_text(const option_choice *choices, char *text, size_t size)
     text[0] = '\0';
     for (int n = 0; choices[n].word; n++) {
         const char *between = n == 0 ? "" : choices[n + 1].word ? ", " : " or ";
-        const size_t length = strlen(text);
-        snprintf(text + length, size - length, "%s%s", between, choices[n].word);
+        vf_append(text, size, "%s%s", between, choices[n].word);
     }
     return text;
 }

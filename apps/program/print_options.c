@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "options.h"
+#include "voxfield/append.h"
 
 enum { COLUMN = 29, LINE_TEXT = 2048 };
 
@@ -18,8 +19,7 @@ static const char *default_text(const program_option *row)
 /* Appends the separator and the text. */
 static void append(char *line, const char *between, const char *text)
 {
-    const size_t used = strlen(line);
-    snprintf(line + used, LINE_TEXT - used, "%s%s", between, text);
+    vf_append(line, LINE_TEXT, "%s%s", between, text);
 }
 
 /* Whether --help names the prerequisite: only if it is a single option that the defaults do not provide. */

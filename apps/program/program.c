@@ -3,11 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "voxfield/foreign.h"
+#include "voxfield/hdf5_io.h"
 #include "voxfield/version.h"
 
 static void print_log(void *user, vf_log_level level, const char *text)
@@ -21,12 +24,30 @@ static void print_log(void *user, vf_log_level level, const char *text)
         printf("%s\n", text);
 }
 
-/* If a standard stream is closed, the next file opened would get its number, and messages would go into that file. */
+/* If a standard stream is closed, the next file opened would get its number, and messages would go into that file. So
+ * all are open, those that were not in the wrong direction: `-o /dev/stdout` then fails instead of writing nothing. */
 static void open_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            (void)open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY); /* gets the lowest free number: fd */
+            (void)open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* gets the lowest free number: fd */
+}
+
+/* Notes that are lost, because the disk is full, for example, do not make files wrong; but a plan is all that a dry run
+ * makes. Nobody may be reading, of course (`cionize ... | head`), or have closed the stream. */
+static vf_status check_notes(vf_context *ctx, const program *p)
+{
+    int lost = fflush(stdout) != 0 ? errno : 0;
+    if (lost == 0 && ferror(stdout)) { /* earlier; one more try tells why */
+        clearerr(stdout);
+        lost = putchar('\n') == EOF || fflush(stdout) != 0 ? errno : EIO;
+    }
+    if (lost == 0 || lost == EPIPE || lost == EBADF)
+        return VF_OK;
+    if (program_given(p, "dry-run"))
+        return vf_fail(ctx, VF_ERR_OUTPUT, "standard output: %s", strerror(lost));
+    vf_warn(ctx, "standard output: %s; messages are lost", strerror(lost));
+    return VF_OK;
 }
 
 /* Runnable tasks of the whole machine, including this one; 0: unknown. */
@@ -137,6 +158,67 @@ static vf_status print_asked(vf_context *ctx, const program *p)
     return status;
 }
 
+/* ---- libraries that end the program ---- */
+
+static const char *ending; /* the name of a program that has not ended yet */
+static pid_t process;      /* children end as they do */
+
+/* Says that a library has ended the program, and ends it. Async-signal-safe. Several threads may fail at once: one says
+ * so, and ends all. */
+static void end_for(const char *library)
+{
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    const char *const pieces[] = {ending, ": error: ", library,
+                                  " ended the program, most likely for lack of memory or threads; use fewer --threads, "
+                                  "or raise the limits (ulimit -v, -u)\n"};
+    char text[256];
+    size_t length = 0;
+    while (atomic_flag_test_and_set(&said))
+        (void)pause();
+    for (size_t n = 0; n < sizeof pieces / sizeof *pieces; n++)
+        for (const char *c = pieces[n]; *c && length < sizeof text; c++)
+            text[length++] = *c;
+    const ssize_t said_all = write(2, text, length);
+    (void)said_all; /* if nobody hears it, the status tells */
+    _exit(vf_status_exit_code(VF_ERR_MEMORY));
+}
+
+/* OpenMP calls exit() if it gets no memory or no thread. Each of several threads that do takes one function from the
+ * list; if it found none, it would end the process with OpenMP's status before the first has spoken. */
+enum { MOST_EXITS = 32 };
+static void on_exit_of_library(void)
+{
+    if (ending && getpid() == process)
+        end_for("OpenMP");
+}
+
+/* Otherwise the signal has its usual effect when this returns, which repeats the fault, or goes on in abort(). */
+static void on_crash(int number)
+{
+    const char *library = vf_foreign();
+    if (library && getpid() == process)
+        end_for(library);
+    signal(number, SIG_DFL);
+}
+
+/* Sanitizers have handlers of their own, which say more. */
+static void expect_crashes(const char *name)
+{
+    static const int numbers[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE};
+    static char stack[1 << 16]; /* HDF5 without memory fills the usual one */
+    const stack_t place = {.ss_sp = stack, .ss_size = sizeof stack};
+    struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK}, old;
+    sigemptyset(&action.sa_mask);
+    (void)sigaltstack(&place, NULL);
+    process = getpid();
+    ending = name;
+    for (int n = 0; n < MOST_EXITS; n++)
+        (void)atexit(on_exit_of_library);
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+        if (sigaction(numbers[n], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+            (void)sigaction(numbers[n], &action, NULL);
+}
+
 /* ---- the run ---- */
 
 static vf_status take_input(vf_context *ctx, const program *p)
@@ -170,15 +252,23 @@ static vf_status read_and_run(vf_context *ctx, program *p)
     return status == VF_OK ? p->run(ctx, p) : status;
 }
 
+static int end(int status)
+{
+    ending = NULL;
+    return status;
+}
+
 int program_main(program *p, int argc, char **argv)
 {
     vf_context *ctx = NULL;
+    expect_crashes(p->name);
+    vf_h5_for_program();
     open_standard_streams();
     setvbuf(stdout, NULL, _IOLBF, 0); /* keeps stdout and stderr in order if both go to one file */
     vf_status status = vf_context_create(&ctx);
     if (status != VF_OK) {
         fprintf(stderr, "%s: error: %s\n", p->name, vf_status_text(status));
-        return vf_status_exit_code(status);
+        return end(vf_status_exit_code(status));
     }
     spin_less_where_busy(ctx, argv);
     signal(SIGXFSZ, SIG_IGN); /* writing beyond the file size limit is then an error, like a full disk */
@@ -188,6 +278,8 @@ int program_main(program *p, int argc, char **argv)
     p->argc = argc;
     p->argv = argv;
     status = read_and_run(ctx, p);
+    if (status == VF_OK)
+        status = check_notes(ctx, p);
     if (status != VF_OK)
         fprintf(stderr, "%s: error: %s\n", p->name, vf_context_message(ctx));
     option_values_free(&p->given);
@@ -199,5 +291,5 @@ int program_main(program *p, int argc, char **argv)
         _exit(vf_status_exit_code(status));
     }
     vf_context_destroy(ctx);
-    return vf_status_exit_code(status);
+    return end(vf_status_exit_code(status));
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "options.h"
+#include "voxfield/append.h"
 
 enum { LIST_TEXT = 256, NAME_TEXT = 64 };
 
@@ -94,8 +95,7 @@ static vf_status find_long(const reading *r, const char *word, size_t length, co
         return VF_OK;
     for (const program_option *row = r->table; length > 0 && row->kind != OPTION_END; row++)
         if (!is_group(row) && strncmp(row->name, word, length) == 0) {
-            const size_t used = strlen(names);
-            snprintf(names + used, sizeof names - used, "%s--%s", candidates++ ? ", " : "", row->name);
+            vf_append(names, sizeof names, "%s--%s", candidates++ ? ", " : "", row->name);
             *found = row;
         }
     if (candidates > 1)
@@ -238,8 +238,8 @@ static void say_condition(const condition *c, char *text, size_t size)
 {
     snprintf(text, size, "--%s", c->row->name);
     for (const char *value = c->values; value && value < c->end; value++) {
-        const size_t length = strcspn(value, "| "), used = strlen(text);
-        snprintf(text + used, size - used, "%s%.*s", value == c->values ? " " : " or ", (int)length, value);
+        const size_t length = strcspn(value, "| ");
+        vf_append(text, size, "%s%.*s", value == c->values ? " " : " or ", (int)length, value);
         value += length;
     }
 }
@@ -253,9 +253,8 @@ char *option_conditions_text(const program_option *table, const char *conditions
         char one[LIST_TEXT];
         const char *rest = conditions;
         const bool last = !next_condition(table, &rest, &after);
-        const size_t used = strlen(text);
         say_condition(&c, one, sizeof one);
-        snprintf(text + used, size - used, "%s%s", used == 0 ? "" : last ? " or " : ", ", one);
+        vf_append(text, size, "%s%s", text[0] == '\0' ? "" : last ? " or " : ", ", one);
     }
     return text;
 }

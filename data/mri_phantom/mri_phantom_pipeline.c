@@ -7,6 +7,7 @@
 
 #include "mri_phantom.h"
 #include "program.h"
+#include "voxfield/append.h"
 #include "voxfield/device.h"
 #include "voxfield/timer.h"
 
@@ -167,22 +168,19 @@ static vf_status make_images(vf_context *ctx, const phantom_settings *s, work *w
 static void describe(const phantom_settings *s, const work *w, char *text, size_t size)
 {
     static const char *const objects[] = {"Shepp-Logan phantom", "random ellipsoids", "ball", "point", "head"};
-    int n =
-        snprintf(text, size, "%s, analytic; %s, %lld readouts of %lld samples", objects[s->phantom],
-                 trajectory_names[s->trajectory], (long long)w->trajectory.readouts, (long long)w->trajectory.length);
+    snprintf(text, size, "%s, analytic; %s, %lld readouts of %lld samples", objects[s->phantom],
+             trajectory_names[s->trajectory], (long long)w->trajectory.readouts, (long long)w->trajectory.length);
     if (s->field > 0)
-        n += snprintf(text + n, size - (size_t)n, "; field ramp from %g to %g Hz", -s->field, s->field);
+        vf_append(text, size, "; field ramp from %g to %g Hz", -s->field, s->field);
     if (is_delayed(s))
-        n += snprintf(text + n, size - (size_t)n, "; gradient delays %g, %g, %g samples", s->delay[0], s->delay[1],
-                      s->delay[2]);
+        vf_append(text, size, "; gradient delays %g, %g, %g samples", s->delay[0], s->delay[1], s->delay[2]);
     if (s->fat != 0)
-        n += snprintf(text + n, size - (size_t)n, "; fat at %g Hz", s->fat);
+        vf_append(text, size, "; fat at %g Hz", s->fat);
     if (s->image_snr > 0)
-        snprintf(text + n, size - (size_t)n, "; noise for an image SNR of %g, seed %lld", s->image_snr,
-                 (long long)s->seed);
+        vf_append(text, size, "; noise for an image SNR of %g, seed %lld", s->image_snr, (long long)s->seed);
     else if (s->noise > 0)
-        snprintf(text + n, size - (size_t)n, "; noise %.4g of the data's rms (%.1f dB), seed %lld", s->noise,
-                 -20 * log10(s->noise), (long long)s->seed);
+        vf_append(text, size, "; noise %.4g of the data's rms (%.1f dB), seed %lld", s->noise, -20 * log10(s->noise),
+                  (long long)s->seed);
 }
 
 static vf_status stages(vf_context *ctx, phantom_settings *s, work *w)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cartesian.h"
+#include "voxfield/append.h"
 #include "voxfield/copy.h"
 
 struct vf_encoding {
@@ -72,11 +73,10 @@ static vf_status create_nufft(vf_encoding *e, vf_device *device, const vf_encodi
         return status;
     vf_nufft_info info;
     vf_nufft_get_info(e->nufft, &info);
-    int used = snprintf(e->description, sizeof e->description,
-                        "NUFFT to %.0e, kernel of %d points on %lld x %lld x %lld", options->accuracy, info.width,
-                        (long long)info.grid[0], (long long)info.grid[1], (long long)info.grid[2]);
-    if (info.segments > 1 && used > 0 && (size_t)used < sizeof e->description)
-        snprintf(e->description + used, sizeof e->description - (size_t)used, ", %d time segments", info.segments);
+    snprintf(e->description, sizeof e->description, "NUFFT to %.0e, kernel of %d points on %lld x %lld x %lld",
+             options->accuracy, info.width, (long long)info.grid[0], (long long)info.grid[1], (long long)info.grid[2]);
+    if (info.segments > 1)
+        vf_append(e->description, sizeof e->description, ", %d time segments", info.segments);
     return VF_OK;
 }
 

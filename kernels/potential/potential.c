@@ -8,6 +8,7 @@
 
 #include "ewald_sum.h"
 #include "potential_methods.h"
+#include "voxfield/append.h"
 
 static const vf_potential_method *const methods[] = {&vf_potential_direct, &vf_potential_fast};
 enum { METHODS = sizeof methods / sizeof *methods };
@@ -54,8 +55,7 @@ vf_status vf_potential_method_named(vf_context *ctx, const char *where, const ch
     if (strcmp(name, "auto") == 0)
         return VF_OK;
     for (int m = 0; m < METHODS; m++) {
-        const size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, ", %s", methods[m]->name);
+        vf_append(known, sizeof known, ", %s", methods[m]->name);
         if (strcmp(name, methods[m]->name) == 0)
             *out = methods[m];
     }

@@ -11,6 +11,7 @@
 
 #include "bench_device.h"
 #include "gridding.h"
+#include "voxfield/append.h"
 
 enum { RUNS = 7 };
 
@@ -153,10 +154,10 @@ static void report_direction(const mri_scan *s, const bench_case *c, const bench
     const char *name = direction == 0 ? "adjoint" : "forward",
                *precision = c->precision == VF_F64 ? "double" : "single";
     char key[96];
-    int length = snprintf(key, sizeof key, "%g, %s, ", c->tolerance, precision);
+    snprintf(key, sizeof key, "%g, %s, ", c->tolerance, precision);
     if (c->oversampling > 0)
-        length += snprintf(key + length, sizeof key - (size_t)length, "oversampling %g, ", c->oversampling);
-    snprintf(key + length, sizeof key - (size_t)length, "%s", name);
+        vf_append(key, sizeof key, "oversampling %g, ", c->oversampling);
+    vf_append(key, sizeof key, "%s", name);
     vf_report_begin(report, key);
     vf_report_text(report, "direction", name);
     vf_report_text(report, "precision", precision);

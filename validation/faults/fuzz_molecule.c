@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fuzz_molecules.h"
+#include "voxfield/append.h"
 
 /* Three or seven decimals preserve coordinates that were written with as many; 17 digits preserve every charge. */
 static void require_round_trip(vf_context *ctx, const molecule *m)
@@ -19,17 +20,18 @@ static void require_round_trip(vf_context *ctx, const molecule *m)
     molecule again;
     if (m->atoms > MOST || strncmp(m->dialect, "GROMACS", 7) == 0) /* test_read_gro has every precision */
         return;
-    int used = pdb ? 0 : snprintf(places, sizeof places, "title\n%5d\n", (int)m->atoms);
-    int put = snprintf(charges, sizeof charges, "PSF NAMD\n%d !NATOM\n", (int)m->atoms);
+    places[0] = '\0';
+    if (!pdb)
+        vf_append(places, sizeof places, "title\n%5d\n", (int)m->atoms);
+    snprintf(charges, sizeof charges, "PSF NAMD\n%d !NATOM\n", (int)m->atoms);
     for (int64_t i = 0; i < m->atoms; i++) {
-        used += snprintf(places + used, sizeof places - (size_t)used,
-                         pdb ? "ATOM      1  C   ION A   1    %8.3f%8.3f%8.3f\n" : "%12.7f%12.7f%12.7f", m->x[i],
-                         m->y[i], m->z[i]);
+        vf_append(places, sizeof places, pdb ? "ATOM      1  C   ION A   1    %8.3f%8.3f%8.3f\n" : "%12.7f%12.7f%12.7f",
+                  m->x[i], m->y[i], m->z[i]);
         if (!pdb && (i % 2 == 1 || i + 1 == m->atoms))
-            used += snprintf(places + used, sizeof places - (size_t)used, "\n");
-        put += snprintf(charges + put, sizeof charges - (size_t)put, "1 S 1 ION C T %.16e 1.0 0\n", m->charge[i]);
+            vf_append(places, sizeof places, "\n");
+        vf_append(charges, sizeof charges, "1 S 1 ION C T %.16e 1.0 0\n", m->charge[i]);
     }
-    const named_text first = {"plain.mol", places, (size_t)used}, second = {"plain.chg", charges, (size_t)put};
+    const named_text first = {"plain.mol", places, strlen(places)}, second = {"plain.chg", charges, strlen(charges)};
     REQUIRE(parse_molecule_with_charges(ctx, &first, &second, &again) == VF_OK);
     require_same(m, &again);
     molecule_free(&again);

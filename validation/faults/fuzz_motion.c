@@ -9,6 +9,7 @@
 
 #include "fuzz_replay.h"
 #include "scan/motion_table.h"
+#include "voxfield/append.h"
 
 static void require_sound(const motion_table *t)
 {
@@ -25,14 +26,14 @@ static void require_sound(const motion_table *t)
 static void require_round_trip(vf_context *ctx, const motion_table *t)
 {
     enum { ROW = 200 };
-    char *text = malloc((size_t)t->rows * ROW + 1);
+    char *text = calloc((size_t)t->rows + 1, ROW);
     motion_table again;
     size_t used = 0;
     REQUIRE(text);
     for (int64_t i = 0; i < t->rows; i++) {
         const motion_row *r = &t->row[i];
-        used += (size_t)snprintf(text + used, ROW, "%.17g %.17g %.17g %.17g %.17g %.17g\n", r->shift[0], r->shift[1],
-                                 r->shift[2], r->degrees[0], r->degrees[1], r->degrees[2]);
+        used += vf_append(text + used, ROW, "%.17g %.17g %.17g %.17g %.17g %.17g\n", r->shift[0], r->shift[1],
+                          r->shift[2], r->degrees[0], r->degrees[1], r->degrees[2]);
     }
     REQUIRE(motion_table_parse(ctx, "plain.txt", text, (int64_t)used, &again) == VF_OK && again.rows == t->rows);
     for (int64_t i = 0; i < t->rows; i++)

@@ -10,20 +10,21 @@
 #include <string.h>
 
 #include "fuzz_molecules.h"
+#include "voxfield/append.h"
 
 /* 17 digits and an exponent preserve every double, and no PDB file has such numbers. */
 static void require_round_trip(vf_context *ctx, const molecule *m)
 {
     enum { LINE = 200, MOST = 64 };
     static char text[LINE * MOST];
-    size_t used = 0;
     molecule again;
     if (m->atoms > MOST)
         return;
+    text[0] = '\0';
     for (int64_t i = 0; i < m->atoms; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "ATOM 1 C ION A 1 %.16e %.16e %.16e %.16e %.16e\n",
-                                 m->x[i], m->y[i], m->z[i], m->charge[i], m->radius[i]);
-    REQUIRE(parse_pqr(ctx, "plain.pqr", text, used, &again) == VF_OK);
+        vf_append(text, sizeof text, "ATOM 1 C ION A 1 %.16e %.16e %.16e %.16e %.16e\n", m->x[i], m->y[i], m->z[i],
+                  m->charge[i], m->radius[i]);
+    REQUIRE(parse_pqr(ctx, "plain.pqr", text, strlen(text), &again) == VF_OK);
     require_same(m, &again);
     REQUIRE(memcmp(m->radius, again.radius, (size_t)m->atoms * sizeof(double)) == 0);
     molecule_free(&again);

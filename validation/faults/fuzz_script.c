@@ -9,6 +9,7 @@
 
 #include "fuzz_replay.h"
 #include "ions/script.h"
+#include "voxfield/append.h"
 
 static void require_sound(const script *s)
 {
@@ -39,7 +40,8 @@ static void require_round_trip(vf_context *ctx, const script *s)
     static char text[MOST];
     size_t used = 0;
     script again;
-#define WRITE(...) used += (size_t)snprintf(text + used, sizeof text - used, __VA_ARGS__)
+    text[0] = '\0';
+#define WRITE(...) used = vf_append(text, sizeof text, __VA_ARGS__)
     if (s->has_box)
         WRITE("XYZDIM %.17g %.17g %.17g %.17g %.17g %.17g\n", s->box_lo[0], s->box_lo[1], s->box_lo[2], s->box_hi[0],
               s->box_hi[1], s->box_hi[2]);

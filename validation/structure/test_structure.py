@@ -193,6 +193,19 @@ def rule_library_is_quiet(tree):
             yield f"{file}:{number}", f"uses {found}"
 
 
+def rule_texts_are_bounded(tree):
+    """Texts made of pieces go through vf_append: snprintf returns what would have been written, and then
+    `size - used` is a huge number."""
+    counts = r"\+=\s*(?:\(\w+\)\s*)?v?snprintf\b|\bv?snprintf\([^,()]+\+[^,()]+,[^,]*[\w\])] - "
+    for file in tree.code(""):
+        if file == "libcore/src/files/append.c":
+            continue
+        code = without_comments(tree.text(file))
+        pattern = counts if file.startswith("validation/") else counts + r"|\bv?sprintf\s*\("
+        for number, found in lines_with(pattern, code):
+            yield f"{file}:{number}", f"may leave its array: {found}"
+
+
 def rule_unique_names(tree):
     """A file name identifies one file."""
     places = {}
@@ -344,6 +357,9 @@ PLANTED = [
     (rule_library_is_quiet, "libcore/src/status.c", 'void h(void){fprintf(stderr, "x");}\n', "stderr"),
     (rule_library_is_quiet, "libcore/src/status.c", 'void h(void){printf("x");}\n', "printf"),
     (rule_library_is_quiet, "libcore/src/status.c", "void h(int x){assert(x);}\n", "assert"),
+    (rule_texts_are_bounded, "libcore/src/status.c", 'void h(char*t){size_t n=0;n += (size_t)snprintf(t,9,"");}\n', "leave"),
+    (rule_texts_are_bounded, "kernels/sum/sum.c", 'void h(char*t,size_t n){snprintf(t + n, 9 - n, "");}\n', "leave"),
+    (rule_texts_are_bounded, "kernels/sum/sum.c", 'void h(char*t){sprintf(t, "");}\n', "leave"),
     (rule_unique_names, "apps/cionize/status.c", "\n", "status.c"),
     (rule_everything_is_built, "libcore/src/forgotten.c", "\n", "in no CMakeLists"),
     (rule_everything_is_built, "kernels/sum/forgotten.inc", "\n", "included nowhere"),

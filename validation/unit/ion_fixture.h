@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "ions/ions.h"
+#include "voxfield/append.h"
 
 typedef struct ion_fixture {
     vf_context *ctx;
@@ -27,10 +28,8 @@ static ion_fixture fixture;
 
 static inline void keep_log(void *user, vf_log_level level, const char *text)
 {
-    const size_t used = strlen(fixture.log);
     (void)user;
-    snprintf(fixture.log + used, sizeof fixture.log - used, "%s: %s\n", level == VF_LOG_WARNING ? "warning" : "note",
-             text);
+    vf_append(fixture.log, sizeof fixture.log, "%s: %s\n", level == VF_LOG_WARNING ? "warning" : "note", text);
 }
 
 static inline int ion_setup(void **state)

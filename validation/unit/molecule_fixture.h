@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "molecule/molecule.h"
+#include "voxfield/append.h"
 
 static vf_context *ctx;
 static char warnings[8192];
@@ -23,8 +24,7 @@ static uint64_t seed;
 static void keep_warning(void *user, vf_log_level level, const char *text)
 {
     (void)user;
-    size_t used = strlen(warnings);
-    snprintf(warnings + used, sizeof warnings - used, "%s%s\n", level == VF_LOG_WARNING ? "" : "(note) ", text);
+    vf_append(warnings, sizeof warnings, "%s%s\n", level == VF_LOG_WARNING ? "" : "(note) ", text);
 }
 
 static inline int set_up_context(void **state)

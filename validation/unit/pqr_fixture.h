@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "molecule/molecule.h"
+#include "voxfield/append.h"
 
 #define FIRST "ATOM 1 N ALA A 52 1.500 2.500 3.500 0.25 1.5"
 #define SECOND "ATOM 2 C ALA A 52 -1.500 2.500 3.500 -0.25 2.0"
@@ -31,8 +32,7 @@ static uint64_t seed;
 static void keep_warning(void *user, vf_log_level level, const char *text)
 {
     (void)user;
-    size_t used = strlen(warnings);
-    snprintf(warnings + used, sizeof warnings - used, "%s%s\n", level == VF_LOG_WARNING ? "" : "note: ", text);
+    vf_append(warnings, sizeof warnings, "%s%s\n", level == VF_LOG_WARNING ? "" : "note: ", text);
 }
 
 static inline vf_status parse_bytes(const char *text, size_t bytes, molecule *out)
@@ -141,9 +141,8 @@ static inline void add_line(char *text, size_t size, const char *format, ...) VF
 static inline void add_line(char *text, size_t size, const char *format, ...)
 {
     va_list args;
-    size_t used = strlen(text);
     va_start(args, format);
-    vsnprintf(text + used, size - used, format, args);
+    vf_append_args(text, size, format, args);
     va_end(args);
 }
 

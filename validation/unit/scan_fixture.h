@@ -15,6 +15,7 @@
 
 #include "ismrmrd/ismrmrd_types.h"
 #include "scan/mri_scan.h"
+#include "voxfield/append.h"
 #include "voxfield/hdf5_io.h"
 
 enum { FIXTURE_PATH = 256, FIXTURE_LOG = 4096 };
@@ -25,9 +26,8 @@ static mri_scan s; /* the last scan read */
 
 static inline void keep_log(void *user, vf_log_level level, const char *text)
 {
-    size_t used = strlen(said);
     (void)user;
-    snprintf(said + used, sizeof said - used, "%s%s\n", level == VF_LOG_WARNING ? "warning: " : "", text);
+    vf_append(said, sizeof said, "%s%s\n", level == VF_LOG_WARNING ? "warning: " : "", text);
 }
 
 static inline int set_up(void **state)

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "voxfield/append.h"
 #include "voxfield/device.h"
 
 static vf_context *ctx;
@@ -213,7 +214,7 @@ static void test_device_names(void **state)
     vf_context_clear_error(ctx);
     char many[8 * 100] = "cuda:0";
     for (int i = 1; i < 70; i++)
-        snprintf(many + strlen(many), sizeof many - strlen(many), ",%d", i);
+        vf_append(many, sizeof many, ",%d", i);
     assert_int_equal(vf_context_set_devices(ctx, many), VF_ERR_ARGUMENT);
     vf_context_clear_error(ctx);
     vf_status status = vf_context_set_devices(ctx, "cuda:1000"); /* no machine has so many */

@@ -101,7 +101,7 @@ static void test_charges(void **state)
     assert_string_equal(kind.name, "Q+*");
     assert_string_equal(kind.element, "");
     assert_true(kind.charge == 2.5 && kind.radius == 0);
-    const double wrong[] = {0, -0.0, NAN, INFINITY, -INFINITY};
+    const double wrong[] = {0, -0.0, NAN, INFINITY, -INFINITY, 1e308, -1.01e9};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_fails(ion_kind_with_charge(fresh(), "here", "SOD", wrong[i], &kind), VF_ERR_ARGUMENT,
                      "here: |SOD|must be finite and not 0");

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "ismrmrd/ismrmrd_xml.h"
+#include "voxfield/append.h"
 
 static vf_context *ctx;
 static ismrmrd_protocol p;
@@ -191,11 +192,10 @@ static void test_entities(void **state)
     (void)state;
     char text[4096] = "<?xml version=\"1.0\"?>\n<!DOCTYPE ismrmrdHeader [\n<!ENTITY a0 \"lots\">\n";
     for (int level = 1; level < 10; level++) {
-        size_t used = strlen(text);
-        used += (size_t)snprintf(text + used, sizeof text - used, "<!ENTITY a%d \"", level);
+        vf_append(text, sizeof text, "<!ENTITY a%d \"", level);
         for (int i = 0; i < 10; i++)
-            used += (size_t)snprintf(text + used, sizeof text - used, "&a%d;", level - 1);
-        snprintf(text + used, sizeof text - used, "\">\n");
+            vf_append(text, sizeof text, "&a%d;", level - 1);
+        vf_append(text, sizeof text, "\">\n");
     }
     strcat(text, "]><ismrmrdHeader><encoding><trajectory>&a9;</trajectory></encoding></ismrmrdHeader>");
     expect_refusal(text, "xml: line 3 declares an entity");

@@ -334,6 +334,8 @@ static void refuses_damaged_prmtop_files(void **state)
         {"TITLE\n%FORMAT(20a4)", "CHARGE\n%FORMAT(5E16.8)", "duplicate section CHARGE"},
         {"(2E16.8)", "(2X16.8)", "m.chg:14: |%FORMAT of section CHARGE"},
         {"%FORMAT(2E16.8)\n", "", "m.chg:14: |%FORMAT of section CHARGE"},
+        {"(10I8)", "(10I8", "%FORMAT of section POINTERS"},
+        {"(10I8)", "(10I8x)", "%FORMAT of section POINTERS"},
         {"(10I8)", "(0I8)", "%FORMAT of section POINTERS"},
         {"(10I8)", "(10I99999999999999999999999)", "%FORMAT of section POINTERS"},
         {"-5.46669000E+00", "-5.46669000D+00", "m.chg:15: columns 1-16 (CHARGE)|Fortran"},

@@ -1,6 +1,8 @@
 /* Files that appear complete or not at all: the contents of the folder at every step, and after every failure. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -11,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -32,13 +35,17 @@ static int enter(void **state)
     return 0;
 }
 
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+    (void)info, (void)kind, (void)place;
+    return remove(path);
+}
+
 static int leave(void **state)
 {
     (void)state;
-    char command[5000];
     vf_context_destroy(ctx);
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return chdir(start) != 0 || system(command) != 0;
+    return chdir(start) != 0 || nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0;
 }
 
 static void put(const char *name, const char *text)
@@ -69,6 +76,17 @@ static int files_here(void)
         n++;
     closedir(here);
     return n - 2; /* . and .. */
+}
+
+/* Whether files have no name until they are whole: if the file system can. The test test_output_named takes that
+ * away. */
+static bool unnamed(void)
+{
+    const int fd = open(".", O_TMPFILE | O_RDWR, 0600);
+    if (fd >= 0)
+        close(fd);
+    assert_true(fd < 0 || !getenv("VOXFIELD_FAULT"));
+    return fd >= 0;
 }
 
 static vf_output *open_good(const char *path)
@@ -103,15 +121,12 @@ static mode_t mode_of(const char *name)
 static void test_appears_with_the_commit(void **state)
 {
     (void)state;
-    char expected[64];
     vf_output *output = open_good("map");
-    snprintf(expected, sizeof expected, ".map.%ld.part", (long)getpid());
-    assert_non_null(strstr(vf_output_temporary(output), expected));
     write_text(output, "one ");
     assert_int_equal(vf_output_printf(output, "%d %s", 2, "three"), VF_OK);
     assert_true(fputs(" four", vf_output_stream(output)) >= 0);
     assert_int_equal(access("map", F_OK), -1);
-    assert_int_equal(files_here(), 1);
+    assert_int_equal(files_here(), unnamed() ? 0 : 1);
     commit(&output);
     assert_holds("map", "one 2 three four");
     assert_int_equal(files_here(), 1);
@@ -142,7 +157,7 @@ static void test_discard_leaves_nothing(void **state)
         vf_output *output = open_good(i ? "old" : "new");
         write_text(output, "half");
         fflush(vf_output_stream(output));
-        assert_int_equal(files_here(), 2);
+        assert_int_equal(files_here(), unnamed() ? 1 : 2);
         vf_output_discard(&output);
         assert_null(output);
         assert_int_equal(files_here(), 1);
@@ -150,14 +165,41 @@ static void test_discard_leaves_nothing(void **state)
     assert_holds("old", "old");
 }
 
-static void test_libraries_that_open_files_themselves(void **state)
+/* Whatever ends the process, it leaves the old file, or none. */
+static void test_kill(void **state)
 {
     (void)state;
-    vf_output *output = open_good("map");
-    put(vf_output_temporary(output), "by name");
-    commit(&output);
-    assert_holds("map", "by name");
-    assert_int_equal(mode_of("map"), 0644);
+    for (int old = 0; old < 2; old++) {
+        if (old)
+            put("map", "old");
+        const pid_t child = fork();
+        if (child == 0) {
+            vf_output *output = NULL;
+            if (vf_output_open(ctx, "map", &output) == VF_OK && vf_output_printf(output, "half") == VF_OK)
+                fflush(vf_output_stream(output));
+            kill(getpid(), SIGKILL);
+        }
+        int status = 0;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        if (old)
+            assert_holds("map", "old");
+        else
+            assert_int_equal(access("map", F_OK), -1);
+        if (unnamed())
+            assert_int_equal(files_here(), old);
+    }
+}
+
+static void test_cancelled_while_no_one_reads(void **state)
+{
+    (void)state;
+    vf_output *output = NULL;
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    vf_context_cancel(ctx);
+    assert_int_equal(vf_output_open(ctx, "pipe", &output), VF_ERR_CANCELLED);
+    assert_null(output);
+    assert_string_equal(vf_context_message(ctx), "interrupted");
 }
 
 static void test_umask(void **state)
@@ -165,7 +207,9 @@ static void test_umask(void **state)
     (void)state;
     umask(027);
     vf_output *output = open_good("map");
-    assert_int_equal(mode_of(vf_output_temporary(output)), 0640);
+    struct stat info;
+    assert_int_equal(fstat(fileno(vf_output_stream(output)), &info), 0);
+    assert_int_equal(info.st_mode & 07777, 0640);
     commit(&output);
     assert_int_equal(mode_of("map"), 0640);
     assert_int_equal(umask(022), 027); /* and it stays */
@@ -225,7 +269,6 @@ static void test_leaves_other_temporaries_alone(void **state)
     put(stale, "another's");
     put(again, "one more");
     vf_output *one = open_good("map"), *two = open_good("map");
-    assert_string_not_equal(vf_output_temporary(one), vf_output_temporary(two));
     write_text(one, "one");
     write_text(two, "two");
     commit(&two);
@@ -267,7 +310,7 @@ static void test_special_files_are_written_directly(void **state)
     assert_int_equal(symlink("/dev/null", "null"), 0);
     for (int i = 0; i < 2; i++) {
         vf_output *output = open_good(i ? "/dev/null" : "null");
-        assert_string_equal(vf_output_temporary(output), "/dev/null");
+        assert_true(vf_output_direct(output));
         assert_true(vf_output_space(output) == UINT64_MAX);
         write_text(output, "gone");
         if (i == 0)
@@ -354,7 +397,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_appears_with_the_commit, enter, leave),
         cmocka_unit_test_setup_teardown(test_replaces_with_the_commit, enter, leave),
         cmocka_unit_test_setup_teardown(test_discard_leaves_nothing, enter, leave),
-        cmocka_unit_test_setup_teardown(test_libraries_that_open_files_themselves, enter, leave),
+        cmocka_unit_test_setup_teardown(test_kill, enter, leave),
+        cmocka_unit_test_setup_teardown(test_cancelled_while_no_one_reads, enter, leave),
         cmocka_unit_test_setup_teardown(test_umask, enter, leave),
         cmocka_unit_test_setup_teardown(test_refuses_before_the_work, enter, leave),
         cmocka_unit_test_setup_teardown(test_write_protection, enter, leave),

@@ -1,5 +1,6 @@
 /* The parts of an atom's names that the PQR reader keeps, in every dialect. */
 #include "molecule_fixture.h"
+#include "voxfield/append.h"
 
 static const struct dialect {
     const char *line;
@@ -113,12 +114,12 @@ static void keeps_a_label_for_every_atom(void **state)
 {
     (void)state;
     enum { ATOMS = 3000, LINE = 80 }; /* more than the arrays' initial size */
-    char *text = malloc((size_t)ATOMS * LINE);
+    char *text = calloc(ATOMS, LINE);
     size_t used = 0;
     molecule m;
     assert_non_null(text);
     for (int i = 0; i < ATOMS; i++)
-        used += (size_t)snprintf(text + used, LINE, "ATOM %d N%d ALA A %d %d.125 0.250 0.375 -0.125 1.5\n", i, i, i, i);
+        used += vf_append(text + used, LINE, "ATOM %d N%d ALA A %d %d.125 0.250 0.375 -0.125 1.5\n", i, i, i, i);
     char *copy = copy_exactly(text, used);
     assert_int_equal(parse_pqr(ctx, "m.pqr", copy, used, &m), VF_OK);
     free(copy);

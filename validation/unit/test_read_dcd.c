@@ -11,6 +11,7 @@
 #include "device_fixture.h"
 
 #include "dcd_fixture.h"
+#include "voxfield/append.h"
 
 static char log_text[4096];
 
@@ -18,8 +19,7 @@ static void keep_log(void *user, vf_log_level level, const char *text)
 {
     (void)user;
     (void)level;
-    const size_t used = strlen(log_text);
-    snprintf(log_text + used, sizeof log_text - used, "%s\n", text);
+    vf_append(log_text, sizeof log_text, "%s\n", text);
 }
 
 static int64_t below(int64_t n)

@@ -6,6 +6,7 @@
 
 #include "ions.h"
 #include "text/text_words.h"
+#include "voxfield/append.h"
 #include "voxfield/parse.h"
 
 /* Effective ionic radii for six neighbours, high spin: R. D. Shannon, Acta Cryst. A32 (1976) 751. Names are those of
@@ -89,12 +90,11 @@ static vf_status check_name(vf_context *ctx, const char *where, const char *name
 vf_status ion_kind_from_name(vf_context *ctx, const char *where, const char *name, ion_kind *kind)
 {
     char names[512] = "";
-    size_t used = 0;
     vf_status status = check_name(ctx, where, name);
     if (status != VF_OK || ion_is_known(name, kind))
         return status;
     for (int i = 0; i < KNOWN_IONS; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", known_ions[i].names);
+        vf_append(names, sizeof names, "%s%s", i ? ", " : "", known_ions[i].names);
     return vf_fail(ctx, VF_ERR_ARGUMENT,
                    "%s: unknown ion '%s'; known ions: %s. For any other ion, give its charge: "
                    "--place %s:COUNT:CHARGE",
@@ -106,9 +106,10 @@ vf_status ion_kind_with_charge(vf_context *ctx, const char *where, const char *n
     vf_status status = check_name(ctx, where, name);
     if (status != VF_OK)
         return status;
-    if (!isfinite(charge) || charge == 0)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: the charge of the ion %s is %g; it must be finite and not 0", where,
-                       name, charge);
+    if (!(fabs(charge) <= ION_MOST_CHARGE) || charge == 0)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "%s: the charge of the ion %s is %g; it must be finite and not 0, and at most %.0e", where, name,
+                       charge, (double)ION_MOST_CHARGE);
     if (!ion_is_known(name, kind)) {
         *kind = (ion_kind){.charge = charge};
         strcpy(kind->name, name); /* at most 4 characters, checked above */

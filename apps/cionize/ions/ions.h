@@ -11,11 +11,13 @@
 
 /* ---- ion_kinds.c ---- */
 
+enum { ION_MOST_CHARGE = 1000000000 }; /* e; as for the atoms of PQR files, so that energies fit single precision */
+
 /* One kind of ion. */
 typedef struct ion_kind {
     char name[5];    /* of the atom and its residue: "SOD" */
     char element[3]; /* "Na"; "" if unknown */
-    double charge;   /* e; not 0 */
+    double charge;   /* e; not 0, at most ION_MOST_CHARGE in magnitude */
     double radius;   /* angstrom, for PQR files; 0 if unknown */
 } ion_kind;
 
@@ -39,7 +41,7 @@ bool ion_is_known(const char *name, ion_kind *kind);
 VF_MUST_CHECK vf_status ion_kind_from_name(vf_context *ctx, const char *where, const char *name, ion_kind *kind);
 
 /* An ion of this charge (e) with any name of 1 to 4 printable characters without blanks. A charge other than the
- * table's is used with a warning. Errors: VF_ERR_ARGUMENT (invalid name; the charge is 0 or not finite). */
+ * table's is used with a warning. Errors: VF_ERR_ARGUMENT (invalid name; the charge is 0, not finite, or too large). */
 VF_MUST_CHECK vf_status ion_kind_with_charge(vf_context *ctx, const char *where, const char *name, double charge,
                                              ion_kind *kind);
 

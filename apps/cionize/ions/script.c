@@ -9,8 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "text/text_words.h"
+#include "voxfield/append.h"
+#include "voxfield/input.h"
 #include "voxfield/output.h"
 #include "voxfield/parse.h"
 
@@ -303,10 +306,9 @@ enum { KEYWORDS = sizeof keywords / sizeof *keywords };
 static vf_status fail_unknown(reader *r)
 {
     char quoted[TEXT_QUOTE_SIZE], known[256] = "";
-    size_t used = 0;
     for (int k = 0; k < KEYWORDS; k++)
         if ((keywords[k].part == COMMAND) == (r->begin_line > 0))
-            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", keywords[k].name);
+            vf_append(known, sizeof known, "%s%s", known[0] ? ", " : "", keywords[k].name);
     return fail_at(r, "unknown keyword '%s'; expected one of: %s", text_quote(r->word[0], quoted), known);
 }
 
@@ -415,12 +417,16 @@ vf_status read_script(vf_context *ctx, const char *path, script *out)
 {
     const bool standard = strcmp(path, "-") == 0;
     const char *name = standard ? "standard input" : path;
+    int fd = -1;
     memset(out, 0, sizeof *out);
-    FILE *file = standard ? stdin : fopen(path, "rbe");
-    if (!file)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: cannot open: %s; check the name and the permissions", path,
-                       strerror(errno));
-    vf_status status;
+    vf_status status = standard ? VF_OK : vf_input_open(ctx, path, &fd);
+    if (status != VF_OK)
+        return status;
+    FILE *file = standard ? stdin : fdopen(fd, "rb");
+    if (!file) {
+        close(fd);
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read it", name);
+    }
     char *text = malloc(MAX_BYTES + 1);
     errno = 0;
     const size_t bytes = text ? fread(text, 1, MAX_BYTES + 1, file) : 0;

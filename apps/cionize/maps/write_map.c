@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "map_format.h"
+#include "voxfield/append.h"
 #include "voxfield/output.h"
 
 /* Order matters: ".dx.gz" comes before any format that might match ".gz". */
@@ -11,15 +12,13 @@ enum { FORMATS = sizeof formats / sizeof *formats, EXTENSIONS_SIZE = 256 };
 vf_status map_format_for(vf_context *ctx, const char *path, const map_format **out)
 {
     char known[EXTENSIONS_SIZE] = "";
-    size_t used = 0;
     *out = NULL;
     for (int f = 0; f < FORMATS; f++) {
         if (vf_path_has_extension(path, formats[f]->extensions)) {
             *out = formats[f];
             return VF_OK;
         }
-        int n = snprintf(known + used, sizeof known - used, "%s%s", f ? " " : "", formats[f]->extensions);
-        used += (size_t)n < sizeof known - used ? (size_t)n : 0;
+        vf_append(known, sizeof known, "%s%s", f ? " " : "", formats[f]->extensions);
     }
     return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: unknown file extension; for a map, use one of %s", path, known);
 }

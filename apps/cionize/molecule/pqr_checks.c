@@ -10,6 +10,7 @@
 #include "molecule_readers.h"
 #include "pqr_head.h"
 #include "pqr_reader.h"
+#include "voxfield/append.h"
 #include "voxfield/timer.h"
 
 #define CHARGES_ALONE                                                                                                  \
@@ -205,14 +206,10 @@ vf_status pqr_warn(const pqr_reader *r)
 void pqr_describe(const pqr_reader *r, char *text, size_t size)
 {
     static const char *const names[PQR_READINGS] = {"separate fields", "glued names", "glued numbers", "fixed columns"};
-    size_t used = 0;
     *text = '\0';
-    for (int i = 0; i < PQR_READINGS && used < size; i++) {
-        int n = 0;
+    for (int i = 0; i < PQR_READINGS; i++)
         if (r->readings[i] == r->out->atoms)
-            n = snprintf(text, size, "%s", names[i]);
+            snprintf(text, size, "%s", names[i]);
         else if (r->readings[i] > 0)
-            n = snprintf(text + used, size - used, "%s%s (%" PRId64 ")", used ? ", " : "", names[i], r->readings[i]);
-        used += n > 0 ? (size_t)n : 0;
-    }
+            vf_append(text, size, "%s%s (%" PRId64 ")", *text ? ", " : "", names[i], r->readings[i]);
 }

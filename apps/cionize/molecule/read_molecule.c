@@ -10,6 +10,7 @@
 #include "molecule_arrays.h"
 #include "pqr_lines.h"
 #include "pqr_reader.h"
+#include "voxfield/append.h"
 
 /* ---- atoms ---- */
 
@@ -111,9 +112,8 @@ static void read_left_out(pqr_reader *r, const text_words *words)
         r->first_left_out = r->lines.line;
     if (r->out->missing_atoms <= 3) {
         char name[TEXT_QUOTE_SIZE], where[TEXT_QUOTE_SIZE];
-        size_t used = strlen(r->left_out_list);
-        snprintf(r->left_out_list + used, sizeof r->left_out_list - used, "%s%s in %s", used ? ", " : "",
-                 text_quote(words->word[3], name), text_quote(residue, where));
+        vf_append(r->left_out_list, sizeof r->left_out_list, "%s%s in %s", r->left_out_list[0] ? ", " : "",
+                  text_quote(words->word[3], name), text_quote(residue, where));
     }
 }
 

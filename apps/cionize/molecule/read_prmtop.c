@@ -45,13 +45,14 @@ static size_t scan_count(const char **p, const char *end, size_t most)
     return *p == begin ? 1 : value;
 }
 
-/* "%FORMAT(5E16.8)": values per line, kind, width of a value. */
+/* "%FORMAT(5E16.8)": values per line, kind, width of a value, decimals of it. */
 static vf_status read_format(const molecule_reader *r, text_piece line, section *s)
 {
     enum { MOST = 1000 };
     char quoted[TEXT_QUOTE_SIZE];
     const char *p = memchr(line.at, '(', line.size), *end = line.at + line.size;
     char kind = '\0';
+    bool closed = false;
     if (begins(line, "%FORMAT") && p) {
         p++;
         s->per_line = scan_count(&p, end, MOST);
@@ -59,9 +60,14 @@ static vf_status read_format(const molecule_reader *r, text_piece line, section 
             kind = (char)(*p >= 'a' ? *p - ('a' - 'A') : *p);
         p += p < end;
         s->width = scan_count(&p, end, MOST);
+        if (p < end && *p == '.') {
+            p++;
+            (void)scan_count(&p, end, MOST);
+        }
+        closed = p < end && *p == ')';
     }
-    if (!text_is_letter(kind) || !strchr(s->kinds, kind) || s->per_line < 1 || s->per_line > MOST || s->width < 1 ||
-        s->width > MOST)
+    if (!closed || !text_is_letter(kind) || !strchr(s->kinds, kind) || s->per_line < 1 || s->per_line > MOST ||
+        s->width < 1 || s->width > MOST)
         return text_fail(r->ctx, r->name, r->lines.line,
                          "'%s': expected the %%FORMAT of section %s, such as (20a4), (10I8) or (5E16.8)",
                          text_quote(label_trim(line), quoted), s->name);

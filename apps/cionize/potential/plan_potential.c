@@ -1,11 +1,11 @@
 /* Plans the computation: the method, the device, and the slabs. */
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "potential_common.h"
+#include "voxfield/workpool.h"
 
 enum {
     LAYER_MULTIPLE_X = 64, /* tiles of the kernels: 64 points along x */
@@ -19,40 +19,6 @@ static const double fill_points =
     1 << 18; /* of a slab on a GPU: two of them fill it, with two blocks per multiprocessor */
 static const double fill_seconds = 5e-4; /* of a slab: much longer than starting a kernel and a copy */
 static const double slab_bytes_most = 128 << 20;
-
-static void *wait_for_lock(void *lock)
-{
-    pthread_mutex_lock(lock);
-    pthread_mutex_unlock(lock);
-    pthread_exit(
-        NULL); /* loads a library, as OpenMP's threads do; if memory is short, that ends the process, so do it now */
-}
-
-/* OpenMP ends the process if it cannot start a thread, which would leave a partial file. So this first tries to
- * start as many threads as the run needs: one team for each computing thread, and one for the caller, which writes. */
-static vf_status check_threads(vf_context *ctx, int teams)
-{
-    int wanted = teams * vf_context_threads(ctx) - 1, started = 0, error = 0;
-    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_t *threads = calloc((size_t)wanted, sizeof *threads);
-    if (!threads)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d threads", wanted);
-    pthread_mutex_lock(&lock);
-    while (started < wanted && !error) {
-        error = pthread_create(&threads[started], NULL, wait_for_lock, &lock);
-        started += !error;
-    }
-    pthread_mutex_unlock(&lock);
-    for (int i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
-    free(threads);
-    if (error)
-        return vf_fail(ctx, VF_ERR_MEMORY,
-                       "cannot start %d threads, only %d: %s; use fewer --threads, or raise the limits on "
-                       "processes and memory (ulimit -u, -v)",
-                       wanted, started, strerror(error));
-    return VF_OK;
-}
 
 /* ---- the method ---- */
 
@@ -356,12 +322,12 @@ vf_status potential_prepare(vf_context *ctx, const cionize_settings *settings, c
     const vf_device_kind kind = strncmp(wished_device(settings), "cuda", 4) == 0 ? VF_DEVICE_CUDA : VF_DEVICE_CPU;
     vf_status status = potential_choose_method(ctx, settings, mol, grid, kind, plan);
     if (status == VF_OK)
-        status = check_threads(ctx, 2); /* measuring on the CPU also starts a team */
+        status = vf_check_threads(ctx, 2); /* measuring on the CPU also starts a team */
     if (status == VF_OK)
         status = choose_device(ctx, settings, &w, plan);
     if (status == VF_OK)
         status = plan_slabs(ctx, &w.estimate, plan);
     if (status == VF_OK && plan->workers > 1)
-        status = check_threads(ctx, plan->workers + 1);
+        status = vf_check_threads(ctx, plan->workers + 1);
     return status;
 }

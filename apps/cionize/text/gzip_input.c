@@ -1,4 +1,5 @@
 #include "gzip_input.h"
+#include "voxfield/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,13 +11,15 @@
 vf_status gzip_input_open(vf_context *ctx, const char *path, gzFile *out, size_t *bytes)
 {
     struct stat info;
+    vf_status status = VF_OK;
+    int fd;
     *out = NULL;
-    /* Not opened again: it may be a socket. */
-    int fd =
-        strcmp(path, "/dev/stdin") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: cannot open: %s; check the name and the permissions", path,
-                       strerror(errno));
+    if (strcmp(path, "/dev/stdin") != 0)
+        status = vf_input_open(ctx, path, &fd);
+    else if ((fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)) < 0) /* not opened again: it may be a socket */
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: cannot open: %s", path, strerror(errno));
+    if (status != VF_OK)
+        return status;
     if (fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) {
         close(fd);
         return vf_fail(ctx, VF_ERR_INPUT, "%s: is a directory; give a file in it", path);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "voxfield/append.h"
 #include "voxfield/output.h"
 
 enum { MOST_HEADER = 1 << 20 }; /* bytes: dimensions take about a hundred, command lines some thousands */
@@ -39,19 +40,20 @@ static vf_status read_header(cfl_file *f)
 {
     struct stat about;
     vf_status status = VF_OK;
-    FILE *stream = fopen(f->header, "rb");
-    if (!stream)
+    const bool regular = stat(f->header, &about) != 0 || S_ISREG(about.st_mode); /* opening a pipe would wait */
+    FILE *stream = regular ? fopen(f->header, "rb") : NULL;
+    if (!stream && regular)
         return cannot_open(f, f->header, f->path);
     f->text = calloc(1, MOST_HEADER + 1);
-    const bool regular = fstat(fileno(stream), &about) == 0 && S_ISREG(about.st_mode);
     const size_t bytes = f->text && regular ? fread(f->text, 1, MOST_HEADER, stream) : 0;
     if (!f->text)
         status = vf_fail(f->ctx, VF_ERR_MEMORY, "%s: not enough memory to read the file", f->header);
-    else if (!regular || ferror(stream))
+    else if (!stream || ferror(stream))
         status = vf_fail(f->ctx, VF_ERR_INPUT, "%s: cannot read: not a regular file, or a read error", f->header);
     else if (bytes == MOST_HEADER || memchr(f->text, 0, bytes))
         status = vf_fail(f->ctx, VF_ERR_INPUT, "%s: not a BART header, which is a short text", f->header);
-    fclose(stream);
+    if (stream)
+        fclose(stream);
     return status;
 }
 
@@ -116,7 +118,9 @@ static vf_status check_size(const cfl_file *f)
     struct stat about;
     char shape[CFL_SHAPE_TEXT];
     const int64_t bytes = f->count * (int64_t)sizeof(float complex);
-    if (fstat(fileno(f->stream), &about) != 0 || !S_ISREG(about.st_mode))
+    if (stat(f->path, &about) != 0)
+        return cannot_open(f, f->path, f->header);
+    if (!S_ISREG(about.st_mode))
         return vf_fail(f->ctx, VF_ERR_INPUT, "%s: not a regular file", f->path);
     if (about.st_size != bytes)
         return vf_fail(f->ctx, VF_ERR_INPUT,
@@ -142,13 +146,13 @@ vf_status cfl_open(vf_context *ctx, const char *path, cfl_file **out)
         status = read_header(f);
     if (status == VF_OK)
         status = parse_header(f);
+    if (status == VF_OK)
+        status = check_size(f);
     if (status == VF_OK) {
         f->stream = fopen(f->path, "rb");
         if (!f->stream)
             status = cannot_open(f, f->path, f->header);
     }
-    if (status == VF_OK)
-        status = check_size(f);
     if (status != VF_OK)
         cfl_close(&f);
     *out = f;
@@ -173,9 +177,8 @@ const char *cfl_path(const cfl_file *file)
 static vf_status not_finite(const cfl_file *f, int64_t element, float complex value)
 {
     char at[CFL_SHAPE_TEXT] = "";
-    int used = 0;
     for (int d = 0; d < CFL_DIMS; d++) {
-        used += snprintf(at + used, sizeof at - (size_t)used, "%s%" PRId64, d ? ", " : "", element % f->dims[d]);
+        vf_append(at, sizeof at, "%s%" PRId64, d ? ", " : "", element % f->dims[d]);
         element /= f->dims[d];
     }
     return vf_fail(f->ctx, VF_ERR_INPUT, "%s: element [%s] is %s; all values must be finite numbers", f->path, at,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cfl.h"
+#include "voxfield/append.h"
 #include "voxfield/output.h"
 
 const char *cfl_dim_name(int dim)
@@ -31,10 +32,11 @@ char *cfl_file_name(const char *path, const char *extension)
 
 const char *cfl_shape(const int64_t dims[CFL_DIMS], char text[CFL_SHAPE_TEXT])
 {
-    int last = CFL_DIMS - 1, used = 0;
+    int last = CFL_DIMS - 1;
+    text[0] = '\0';
     while (last > 2 && dims[last] == 1)
         last--;
     for (int d = 0; d <= last; d++)
-        used += snprintf(text + used, CFL_SHAPE_TEXT - (size_t)used, "%s%" PRId64, d ? " x " : "", dims[d]);
+        vf_append(text, CFL_SHAPE_TEXT, "%s%" PRId64, d ? " x " : "", dims[d]);
     return text;
 }

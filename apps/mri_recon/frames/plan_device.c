@@ -6,6 +6,7 @@
 #include "calibrate.h"
 #include "frame_group.h"
 #include "solve/choose_operator.h"
+#include "voxfield/append.h"
 
 static bool all_on_grid(const recon_settings *s, const mri_scan *raw)
 {
@@ -113,9 +114,9 @@ static int devices_that_pay(const recon_settings *s, const mri_scan *raw, int de
 
 void device_list(const vf_context *ctx, int count, char *text, size_t size)
 {
-    int used = snprintf(text, size, "%s", vf_device_spec(vf_context_device(ctx, 0)));
-    for (int d = 1; d < count && used > 0 && (size_t)used < size; d++)
-        used += snprintf(text + used, size - (size_t)used, ",%d", vf_device_ordinal(vf_context_device(ctx, d)));
+    snprintf(text, size, "%s", vf_device_spec(vf_context_device(ctx, 0)));
+    for (int d = 1; d < count; d++)
+        vf_append(text, size, ",%d", vf_device_ordinal(vf_context_device(ctx, d)));
 }
 
 /* Reduces the context's devices to the first `count`. */

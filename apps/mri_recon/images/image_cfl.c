@@ -6,6 +6,7 @@
 
 #include "bart/cfl.h"
 #include "image_files.h"
+#include "voxfield/append.h"
 
 /* Sections "# Title\n text\n", as BART writes its command and program. No line of a text starts a section. */
 static char *make_sections(const recon_image *image)
@@ -21,15 +22,15 @@ static char *make_sections(const recon_image *image)
     size_t size = 1;
     for (size_t i = 0; i < count; i++)
         size += sections[i].text ? strlen(sections[i].title) + strlen(sections[i].text) + 8 : 0;
-    char *out = calloc(1, size), *at = out;
+    char *out = calloc(1, size);
     for (size_t i = 0; out && i < count; i++) {
         if (!sections[i].text)
             continue;
-        char *text = at + sprintf(at, "# %s\n ", sections[i].title);
-        at = text + sprintf(text, "%s", sections[i].text);
-        for (char *c = text; c < at; c++)
+        char *text = out + vf_append(out, size, "# %s\n ", sections[i].title);
+        vf_append(out, size, "%s", sections[i].text);
+        for (char *c = text; *c; c++)
             *c = (char)((unsigned char)*c < ' ' ? ' ' : *c);
-        at += sprintf(at, "\n");
+        vf_append(out, size, "\n");
     }
     return out;
 }

@@ -9,16 +9,15 @@
 #include "bart/cfl.h"
 #include "correct_internal.h"
 #include "scan_internal.h"
+#include "voxfield/append.h"
 
 void note_correction(mri_scan *raw, const char *format, ...)
 {
-    size_t used = strlen(raw->corrections);
-    const size_t size = sizeof raw->corrections;
     va_list arguments;
-    if (used > 0 && used + 2 < size)
-        used += (size_t)snprintf(raw->corrections + used, size - used, "; ");
+    if (raw->corrections[0])
+        vf_append(raw->corrections, sizeof raw->corrections, "; ");
     va_start(arguments, format);
-    vsnprintf(raw->corrections + used, size - used, format, arguments);
+    vf_append_args(raw->corrections, sizeof raw->corrections, format, arguments);
     va_end(arguments);
 }
 

@@ -25,6 +25,7 @@
 #endif
 
 #include "scan_internal.h"
+#include "voxfield/append.h"
 #include "voxfield/fft.h"
 
 enum { ALIGNMENT = 64 };
@@ -195,10 +196,8 @@ static vf_status cut_scan(cut *c, mri_scan *raw)
         return status;
     raw->fov[c->axis] *= (double)c->to / (double)c->from;
     raw->matrix[c->axis] = c->to;
-    const size_t used = strlen(raw->description);
-    (void)snprintf(raw->description + used, sizeof raw->description - used,
-                   "%sreadouts along %c cropped from %lld to %lld voxels", used > 0 ? "; " : "", "xyz"[c->axis],
-                   (long long)c -> from, (long long)c -> to);
+    vf_append(raw->description, sizeof raw->description, "%sreadouts along %c cropped from %lld to %lld voxels",
+              raw->description[0] ? "; " : "", "xyz"[c->axis], (long long)c -> from, (long long)c -> to);
     return VF_OK;
 }
 

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "voxfield/input.h"
 #include "voxfield/parse.h"
 
 enum { COLUMNS = 6, MOST_LINE = 1024, MOST_BYTES = 1 << 30 };
@@ -91,12 +93,17 @@ vf_status motion_table_read(vf_context *ctx, const char *path, motion_table *out
 {
     enum { BLOCK = 1 << 16 };
     *out = (motion_table){0};
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: cannot open: %s", path, strerror(errno));
+    int fd;
+    vf_status status = vf_input_open(ctx, path, &fd);
+    if (status != VF_OK)
+        return status;
+    FILE *file = fdopen(fd, "rb");
+    if (!file) {
+        close(fd);
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read it", path);
+    }
     char *text = NULL;
     int64_t size = 0, got = 0;
-    vf_status status = VF_OK;
     do {
         char *more = size <= MOST_BYTES ? realloc(text, (size_t)size + BLOCK) : NULL;
         if (!more) {

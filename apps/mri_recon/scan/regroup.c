@@ -8,6 +8,7 @@
 
 #include "scan_internal.h"
 #include "select_frames.h"
+#include "voxfield/append.h"
 
 enum { MOST_PARTS = 1 << 20 };
 
@@ -141,20 +142,15 @@ static void describe(const regrouping *r)
     const recon_settings *s = r->settings;
     char *text = r->raw->description;
     const size_t size = sizeof r->raw->description;
-    size_t used = strlen(text);
     if (s->spokes_per_frame > 0)
-        (void)snprintf(text + used, size - used, "; regrouped: %" PRId64 " frame%s of %d readout%s", r->volumes,
-                       vf_plural(r->volumes), s->spokes_per_frame, vf_plural(s->spokes_per_frame));
-    used = strlen(text);
+        vf_append(text, size, "; regrouped: %" PRId64 " frame%s of %d readout%s", r->volumes, vf_plural(r->volumes),
+                  s->spokes_per_frame, vf_plural(s->spokes_per_frame));
     if (step_of(s) != s->spokes_per_frame)
-        (void)snprintf(text + used, size - used, ", one every %" PRId64, step_of(s));
-    used = strlen(text);
+        vf_append(text, size, ", one every %" PRId64, step_of(s));
     if (r->used < r->readouts)
-        (void)snprintf(text + used, size - used, ", %" PRId64 " of %" PRId64 " readouts in no frame",
-                       r->readouts - r->used, r->readouts);
-    used = strlen(text);
+        vf_append(text, size, ", %" PRId64 " of %" PRId64 " readouts in no frame", r->readouts - r->used, r->readouts);
     if (s->frames)
-        (void)snprintf(text + used, size - used, "; frames %.40s of %" PRId64, s->frames, r->volumes);
+        vf_append(text, size, "; frames %.40s of %" PRId64, s->frames, r->volumes);
 }
 
 /* Keeps the parts of selected volumes, and numbers those. */

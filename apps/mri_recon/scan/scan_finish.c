@@ -69,7 +69,8 @@ static int64_t cut_pieces(const mri_scan *s, piece *out)
             do { /* a missing or empty array is one piece without bytes */
                 const size_t n = bytes - at < most ? bytes - at : most;
                 if (out)
-                    out[count] = (piece){"kwtp"[a], arrays[a] ? t->samples : -1, (const char *)arrays[a] + at, n};
+                    out[count] = (piece){"kwtp"[a], arrays[a] ? t->samples : -1,
+                                         arrays[a] ? (const char *)arrays[a] + at : NULL, n};
                 count++;
                 at += n;
             } while (at < bytes);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "scan_ismrmrd.h"
+#include "voxfield/append.h"
 
 enum { NAME_SIZE = 256, MOST_NAMED = 8 };
 
@@ -45,13 +46,12 @@ typedef struct search {
 
 static void note_group(search *s, const char *group)
 {
-    size_t used = strlen(s->all);
     char printable[NAME_SIZE];
     if (s->found == 0)
         snprintf(s->name, sizeof s->name, "%s", group);
     if (s->found < MOST_NAMED)
-        snprintf(s->all + used, sizeof s->all - used, "%s%s", s->found ? ", " : "",
-                 scan_printable(group, printable, sizeof printable));
+        vf_append(s->all, sizeof s->all, "%s%s", s->found ? ", " : "",
+                  scan_printable(group, printable, sizeof printable));
     s->found++;
 }
 
@@ -162,10 +162,10 @@ static void describe(const ismrmrd_reader *r)
 {
     mri_scan *s = r->out;
     const char *name = r->protocol->trajectory;
-    int used = snprintf(s->description, sizeof s->description, "%.40s, %" PRId64 " readout%s, %d trajector%s",
-                        name[0] ? name : "trajectory not named", r->image_lines, vf_plural(r->image_lines),
-                        s->trajectories, s->trajectories == 1 ? "y" : "ies");
-    snprintf(s->description + used, sizeof s->description - (size_t)used, ", %s", r->units_text);
+    snprintf(s->description, sizeof s->description, "%.40s, %" PRId64 " readout%s, %d trajector%s",
+             name[0] ? name : "trajectory not named", r->image_lines, vf_plural(r->image_lines), s->trajectories,
+             s->trajectories == 1 ? "y" : "ies");
+    vf_append(s->description, sizeof s->description, ", %s", r->units_text);
 }
 
 vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *source, const ismrmrd_protocol *protocol,

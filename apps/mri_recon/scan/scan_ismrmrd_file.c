@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "scan_ismrmrd.h"
+#include "voxfield/foreign.h"
 
 enum { REASON_SIZE = 160, ALIGNMENT = 16 };
 
@@ -123,8 +124,10 @@ vf_status ismrmrd_file_open(vf_context *ctx, const char *path, hid_t dataset, is
     status = check_type(ctx, file);
     if (status != VF_OK)
         return status;
+    const char *before = vf_foreign_enter("HDF5");
     file->head_type = head_type();
     file->body_type = body_type(file->has_trajectory);
+    vf_foreign_leave(before);
     if (H5Sget_simple_extent_ndims(file->space) != 1 || H5Sget_simple_extent_dims(file->space, &count, NULL) != 1)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: 'data' is not a list of acquisitions", path);
     if (file->head_type < 0 || file->body_type < 0 ||
@@ -159,10 +162,12 @@ void ismrmrd_file_close(ismrmrd_file *file)
 static bool read_range(const ismrmrd_file *file, hid_t type, int64_t first, int64_t count, void *out)
 {
     hsize_t start = (hsize_t)first, n = (hsize_t)count;
+    const char *before = vf_foreign_enter("HDF5");
     hid_t memory = H5Screate_simple(1, &n, NULL);
     bool good = memory >= 0 && H5Sselect_hyperslab(file->space, H5S_SELECT_SET, &start, NULL, &n, NULL) >= 0 &&
                 H5Dread(file->dataset, type, memory, file->space, file->transfer, out) >= 0;
     H5Sclose(memory);
+    vf_foreign_leave(before);
     return good;
 }
 

@@ -68,11 +68,12 @@ vf_status ismrmrd_read_maps(vf_context *ctx, const char *path, hid_t group, mri_
 {
     hsize_t dims[H5S_MAX_RANK];
     float complex *inner = NULL;
-    if (H5Lexists(group, "csm", H5P_DEFAULT) <= 0)
+    const htri_t exists = H5Lexists(group, "csm", H5P_DEFAULT);
+    if (exists == 0)
         return VF_OK;
-    hid_t dataset = H5Dopen2(group, "csm", H5P_DEFAULT);
-    if (dataset < 0)
-        return VF_OK;
+    hid_t dataset = exists > 0 ? H5Dopen2(group, "csm", H5P_DEFAULT) : H5I_INVALID_HID;
+    if (dataset < 0) /* not the same as none: the image would be another one */
+        return ismrmrd_failure(ctx, path, "cannot open the coil maps 'csm'");
     hid_t type = H5Dget_type(dataset);
     bool complex_numbers = type >= 0 && H5Tget_class(type) == H5T_COMPOUND && H5Tget_member_index(type, "real") >= 0 &&
                            H5Tget_member_index(type, "imag") >= 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "scan_ismrmrd.h"
+#include "voxfield/append.h"
 
 /* ---- the purpose of an acquisition ---- */
 
@@ -62,21 +63,21 @@ static int reason_to_leave_out(const ismrmrd_protocol *protocol, const ismrmrd_a
     return head->number_of_samples <= (int)head->discard_pre + head->discard_post ? EMPTY : -1;
 }
 
-static int append(char *text, size_t size, int used, const char *name, int64_t count)
+static void append(char *text, size_t size, const char *name, int64_t count)
 {
-    if (count > 0 && used < (int)size)
-        used += snprintf(text + used, size - (size_t)used, "%s%" PRId64 " %s", used ? ", " : "", count, name);
-    return used;
+    if (count > 0)
+        vf_append(text, size, "%s%" PRId64 " %s", text[0] ? ", " : "", count, name);
 }
 
 static const char *describe(const tally *t, char *text, size_t size)
 {
-    int used = append(text, size, 0, "noise", t->noise);
+    text[0] = '\0';
+    append(text, size, "noise", t->noise);
     for (int i = 0; i < REASONS; i++)
-        used = append(text, size, used, not_image[i].name, t->left_out[i]);
-    used = append(text, size, used, "of another encoding", t->left_out[OTHER_ENCODING]);
-    used = append(text, size, used, "without samples", t->left_out[EMPTY]);
-    if (used == 0)
+        append(text, size, not_image[i].name, t->left_out[i]);
+    append(text, size, "of another encoding", t->left_out[OTHER_ENCODING]);
+    append(text, size, "without samples", t->left_out[EMPTY]);
+    if (text[0] == '\0')
         snprintf(text, size, "none");
     return text;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "scan_ismrmrd.h"
+#include "voxfield/append.h"
 
 vf_status ismrmrd_mark_readouts(const ismrmrd_reader *r, int frame, scan_trajectory *t)
 {
@@ -138,12 +139,11 @@ static vf_status check_is_cartesian(ismrmrd_reader *r)
 static void describe_steps(ismrmrd_reader *r)
 {
     const int64_t *n = r->out->matrix;
-    char *text = r->units_text;
-    int used = snprintf(text, sizeof r->units_text, "k = 0 at center_sample");
+    snprintf(r->units_text, sizeof r->units_text, "k = 0 at center_sample");
     if (n[1] > 1)
-        used += snprintf(text + used, sizeof r->units_text - (size_t)used, " of line %" PRId64, r->center[0]);
+        vf_append(r->units_text, sizeof r->units_text, " of line %" PRId64, r->center[0]);
     if (n[2] > 1)
-        snprintf(text + used, sizeof r->units_text - (size_t)used, " of partition %" PRId64, r->center[1]);
+        vf_append(r->units_text, sizeof r->units_text, " of partition %" PRId64, r->center[1]);
 }
 
 vf_status ismrmrd_make_cartesian(ismrmrd_reader *r)
@@ -279,10 +279,8 @@ vf_status ismrmrd_convert_trajectories(ismrmrd_reader *r)
         status = step_kz(r);
     if (status == VF_OK)
         status = scan_share_trajectories(r->ctx, r->source->path, s);
-    if (status == VF_OK && component != THIRD_KZ) {
-        size_t used = strlen(r->units_text);
-        snprintf(r->units_text + used, sizeof r->units_text - used, "; %s",
-                 component == THIRD_WEIGHT ? "third component: weights" : "kz from encoding step 2");
-    }
+    if (status == VF_OK && component != THIRD_KZ)
+        vf_append(r->units_text, sizeof r->units_text, "; %s",
+                  component == THIRD_WEIGHT ? "third component: weights" : "kz from encoding step 2");
     return status;
 }

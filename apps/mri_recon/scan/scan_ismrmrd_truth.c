@@ -54,9 +54,12 @@ static vf_status read_truth(vf_context *ctx, const char *path, hid_t dataset, in
 vf_status ismrmrd_read_truth(vf_context *ctx, const char *path, hid_t group, mri_scan *s)
 {
     vf_status status = VF_OK;
-    hid_t dataset = H5Lexists(group, "phantom", H5P_DEFAULT) > 0 ? H5Dopen2(group, "phantom", H5P_DEFAULT) : -1;
-    if (dataset < 0)
+    const htri_t exists = H5Lexists(group, "phantom", H5P_DEFAULT);
+    if (exists == 0)
         return VF_OK;
+    hid_t dataset = exists > 0 ? H5Dopen2(group, "phantom", H5P_DEFAULT) : H5I_INVALID_HID;
+    if (dataset < 0)
+        return ismrmrd_failure(ctx, path, "cannot open the truth 'phantom'");
     hid_t type = H5Dget_type(dataset);
     bool complex_numbers = type >= 0 && H5Tget_class(type) == H5T_COMPOUND && H5Tget_member_index(type, "real") >= 0 &&
                            H5Tget_member_index(type, "imag") >= 0;

@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "scan_internal.h"
+#include "voxfield/append.h"
 #include "voxfield/hdf5_io.h"
 
-enum { RANK_MOST = VF_H5_MAX_RANK, SHAPE_TEXT = 160, MOST_VOLUMES = 65536, MOST_FRAMES = 1 << 20 };
+enum { RANK_MOST = VF_H5_MAX_RANK, SHAPE_TEXT = 8 + 22 * RANK_MOST, MOST_VOLUMES = 65536, MOST_FRAMES = 1 << 20 };
 static const int64_t MOST_SAMPLES = (int64_t)1 << 40;
 
 /* A dataset. Its shape excludes the axis of two of a complex number. */
@@ -33,10 +34,10 @@ typedef struct reader {
 
 static const char *shape_text(const array *a, char text[SHAPE_TEXT])
 {
-    int used = snprintf(text, SHAPE_TEXT, "[");
+    snprintf(text, SHAPE_TEXT, "[");
     for (int d = 0; d < a->rank; d++)
-        used += snprintf(text + used, SHAPE_TEXT - (size_t)used, "%s%" PRId64, d ? ", " : "", a->dims[d]);
-    snprintf(text + used, SHAPE_TEXT - (size_t)used, "]");
+        vf_append(text, SHAPE_TEXT, "%s%" PRId64, d ? ", " : "", a->dims[d]);
+    vf_append(text, SHAPE_TEXT, "]");
     return text;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "scan_internal.h"
+#include "voxfield/append.h"
 
 enum { NAME_SIZE = 64, LIST_SIZE = 400, MOST_NAMED = 8 };
 
@@ -27,15 +28,14 @@ typedef struct whole_group {
 static void note_name(unread *u, const char *name)
 {
     char printable[NAME_SIZE];
-    size_t used = strlen(u->names);
     for (int i = 0; u->known[i]; i++)
         if (strcmp(name, u->known[i]) == 0)
             return;
     if (u->found < MOST_NAMED)
-        snprintf(u->names + used, sizeof u->names - used, "%s%s%s", u->found ? ", " : "", u->before,
-                 scan_printable(name, printable, sizeof printable));
+        vf_append(u->names, sizeof u->names, "%s%s%s", u->found ? ", " : "", u->before,
+                  scan_printable(name, printable, sizeof printable));
     else if (u->found == MOST_NAMED)
-        snprintf(u->names + used, sizeof u->names - used, ", ...");
+        vf_append(u->names, sizeof u->names, ", ...");
     u->found++;
 }
 
@@ -70,9 +70,9 @@ static const char *look(void *user, int64_t file)
 /* "matrix, fov_mm" */
 static const char *join(const char *const *names, char text[LIST_SIZE])
 {
-    int used = 0;
+    text[0] = '\0';
     for (int i = 0; names[i]; i++)
-        used += snprintf(text + used, LIST_SIZE - (size_t)used, "%s%s", i ? ", " : "", names[i]);
+        vf_append(text, LIST_SIZE, "%s%s", i ? ", " : "", names[i]);
     return text;
 }
 

@@ -46,8 +46,8 @@ int vf_device_ordinal(const vf_device *device);      /* the GPU's CUDA number; 1
 bool vf_device_watched(const vf_device *device);     /* a display watchdog kills long kernels on this GPU */
 bool vf_device_is_host(const vf_device *device);     /* true if host code may touch its VF_SPACE_DEVICE memory */
 
-/* Host memory in bytes, available now and in total. Both are capped by the limit of the control group (version 2) that
- * the process sees as its root, as in a container. */
+/* Host memory in bytes, available now and in total. Both are capped by the limits of the process's control group
+ * and of all groups above it (versions 1 and 2), as Slurm, systemd and containers set them. */
 void vf_host_memory(uint64_t *free_bytes, uint64_t *total_bytes);
 
 /* Asks the system for large pages for host memory from malloc or calloc. Call it before the first write, because the

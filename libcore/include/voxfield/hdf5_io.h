@@ -85,6 +85,10 @@ VF_MUST_CHECK vf_status vf_h5_attribute_get_text(vf_h5 *file, const char *object
 typedef const char *(*vf_h5_use)(void *user, int64_t file);
 VF_MUST_CHECK vf_status vf_h5_call(vf_h5 *file, vf_h5_use use, void *user);
 
+/* For programs, before any use of HDF5: leaves out what HDF5 does at exit, where it crashes if another library ends the
+ * program for lack of memory. Files must have been closed. */
+void vf_h5_for_program(void);
+
 #ifdef __cplusplus
 }
 #endif

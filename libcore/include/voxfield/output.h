@@ -1,8 +1,9 @@
 /* Voxfield - files that appear complete or not at all.
  *
- * An output is written to a temporary file in the directory of its final name (".NAME.PID.part"), which is renamed only
- * after everything is on disk. An interrupt, a full disk or a kill leaves the old file, or none. Special files
- * (/dev/null, a pipe) are written directly. /dev/stdout and /dev/fd/N append to the open file. Symbolic links are
+ * An output is written to a file without a name in the directory of its final name, which it gets only after everything
+ * is on disk. An interrupt, a full disk or a kill leaves the old file, or none, and nothing else. Where the file system
+ * has no files without names (NFS, for example), it is a hidden file (".NAME.PID.part"), which a kill leaves. Special
+ * files (/dev/null, a pipe) are written directly. /dev/stdout and /dev/fd/N append to the open file. Symbolic links are
  * followed: the link stays, and its target is replaced.
  */
 #ifndef VOXFIELD_OUTPUT_H
@@ -20,21 +21,19 @@ extern "C" {
 
 typedef struct vf_output vf_output;
 
-/* Opens the temporary file. Fails here, before any work, if the directory is missing or not writable, or if the final
+/* Opens the file. Fails here, before any work, if the directory is missing or not writable, or if the final
  * name is a directory. Errors: VF_ERR_OUTPUT, VF_ERR_MEMORY; *out is NULL then. */
 VF_MUST_CHECK vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out);
 
-/* Where to write: a stream (owned by the output; do not close it), or the temporary file's name for libraries that open
- * files themselves. Use one of the two. */
+/* Where to write: a stream (owned by the output; do not close it). */
 FILE *vf_output_stream(vf_output *output);
-const char *vf_output_temporary(const vf_output *output);
 const char *vf_output_path(const vf_output *output); /* the final name, as given */
 
 /* fwrite with errors reported: "PATH: cannot write: No space left on device". Errors: VF_ERR_OUTPUT. */
 VF_MUST_CHECK vf_status vf_output_write(vf_output *output, const void *data, size_t bytes);
 VF_MUST_CHECK vf_status vf_output_printf(vf_output *output, const char *format, ...) VF_PRINTF(2, 3);
 
-/* Reports that a library has written `bytes` more bytes to the temporary file. From time to time this starts writing
+/* Reports that a library has written `bytes` more bytes to the descriptor. From time to time this starts writing
  * them to disk while the program computes; otherwise vf_output_commit would wait for all of it. The functions above do
  * this themselves. */
 void vf_output_written(vf_output *output, size_t bytes);
@@ -45,7 +44,7 @@ bool vf_output_direct(const vf_output *output);
 /* Free bytes in the output's file system; UINT64_MAX if unknown. */
 uint64_t vf_output_space(const vf_output *output);
 
-/* Flushes, syncs, renames, and frees the output. On failure it removes the temporary file and leaves the final name
+/* Flushes, syncs, gives the file its name, and frees the output. On failure it leaves nothing, and the final name
  * alone. *output becomes NULL either way. Errors: VF_ERR_OUTPUT. */
 VF_MUST_CHECK vf_status vf_output_commit(vf_output **output);
 
@@ -53,7 +52,7 @@ VF_MUST_CHECK vf_status vf_output_commit(vf_output **output);
  * longer than it. */
 bool vf_path_has_extension(const char *path, const char *extensions);
 
-/* Removes the temporary file and frees the output; *output becomes NULL. *output may be NULL: for `done:` labels. */
+/* Removes what was written and frees the output; *output becomes NULL. *output may be NULL: for `done:` labels. */
 void vf_output_discard(vf_output **output);
 
 #ifdef __cplusplus

@@ -35,6 +35,11 @@ typedef struct vf_workpool {
  * first error of the functions, if any. Blocking. */
 VF_MUST_CHECK vf_status vf_workpool_run(vf_context *ctx, const vf_workpool *pool);
 
+/* Tries to start as many threads as `teams` teams of the context's threads have besides the caller: one for each
+ * computing thread, and one for the caller. OpenMP ends the process if it cannot start a thread. Errors:
+ * VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status vf_check_threads(vf_context *ctx, int teams);
+
 #ifdef __cplusplus
 }
 #endif

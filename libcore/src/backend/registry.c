@@ -1,4 +1,5 @@
 #include "registry.h"
+#include "voxfield/append.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +41,7 @@ vf_status vf_backend_choose(const vf_backend *list, const char *what, vf_device 
                 *variant = name;
             return VF_OK;
         }
-        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", name);
+        vf_append(known, sizeof known, "%s%s", i ? ", " : "", name);
     }
     if (!known[0])
         return vf_fail(ctx, VF_ERR_UNSUPPORTED, "%s has no backend for %s", what, vf_device_spec(device));

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "context_internal.h"
+#include "voxfield/append.h"
 #include "warm_up.h"
 
 double vf_warm_up_left(const vf_warm_up_state *w)
@@ -62,7 +63,6 @@ static bool shows_gpu(void)
 static vf_status take_gpus(vf_context *ctx, int count, int most, int *taken)
 {
     char spec[8 + 5 * VF_MAX_DEVICES] = "cuda", one[24];
-    size_t used = strlen(spec);
     vf_caught error = {0};
     for (int i = 0; i < count && i < 1000 && *taken < most; i++) {
         snprintf(one, sizeof one, "cuda:%d", i);
@@ -70,7 +70,7 @@ static vf_status take_gpus(vf_context *ctx, int count, int most, int *taken)
         const vf_status status = vf_context_set_devices(ctx, one);
         vf_catch_end(before);
         if (status == VF_OK)
-            used += (size_t)snprintf(spec + used, sizeof spec - used, "%c%d", (*taken)++ ? ',' : ':', i);
+            vf_append(spec, sizeof spec, "%c%d", (*taken)++ ? ',' : ':', i);
         else if (!vf_is_device_error(status))
             return vf_fail(ctx, status, "%s", error.text);
         else if (*taken || i + 1 < count)

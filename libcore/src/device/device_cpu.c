@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cgroup_memory.h"
 #include "context_internal.h"
 
 enum { HUGE_PAGE = 2 << 20, LARGE = 8 << 20 }; /* bytes */
@@ -31,49 +32,14 @@ const char *vf_isa_name(vf_isa isa)
     return isa < VF_ISA_COUNT ? names[isa] : "unknown";
 }
 
-/* Reads the value of a line "key: value" or "key value" from a small text file in /proc or /sys; false if there is
- * none. */
-static bool read_field(const char *path, const char *key, char *value, size_t size)
-{
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return false;
-    char line[512];
-    bool found = false;
-    while (!found && fgets(line, sizeof line, file)) {
-        if (strncmp(line, key, strlen(key)) != 0)
-            continue;
-        const char *text = line + strlen(key);
-        text += strspn(text, " \t:");
-        snprintf(value, size, "%.*s", (int)strcspn(text, "\n"), text);
-        found = true;
-    }
-    fclose(file);
-    return found;
-}
-
 void vf_host_memory(uint64_t *free_bytes, uint64_t *total_bytes)
 {
     char text[64];
     *total_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     *free_bytes = *total_bytes;
-    if (read_field("/proc/meminfo", "MemAvailable", text, sizeof text))
+    if (vf_read_field("/proc/meminfo", "MemAvailable", text, sizeof text))
         *free_bytes = strtoull(text, NULL, 10) * 1024;
-    if (read_field("/sys/fs/cgroup/memory.max", "", text, sizeof text) && text[0] >= '0' && text[0] <= '9') {
-        uint64_t limit = strtoull(text, NULL, 10), used = 0;
-        if (read_field("/sys/fs/cgroup/memory.current", "", text, sizeof text))
-            used = strtoull(text, NULL, 10);
-        /* The page cache counts as used, but the system frees it on demand. */
-        static const char *const cache[] = {"inactive_file ", "active_file "};
-        for (int c = 0; c < 2; c++)
-            if (read_field("/sys/fs/cgroup/memory.stat", cache[c], text, sizeof text)) {
-                uint64_t bytes = strtoull(text, NULL, 10);
-                used -= bytes < used ? bytes : used;
-            }
-        uint64_t left = limit > used ? limit - used : 0;
-        *total_bytes = limit < *total_bytes ? limit : *total_bytes;
-        *free_bytes = left < *free_bytes ? left : *free_bytes;
-    }
+    vf_cgroup_memory("/proc/self/cgroup", "/proc/self/mountinfo", free_bytes, total_bytes);
 }
 
 void vf_large_pages(void *memory, size_t bytes)
@@ -162,7 +128,7 @@ static const vf_device_ops cpu_ops = {
 void vf_device_init_cpu(vf_device *device, int number)
 {
     char model[128] = "CPU";
-    (void)read_field("/proc/cpuinfo", "model name", model, sizeof model);
+    (void)vf_read_field("/proc/cpuinfo", "model name", model, sizeof model);
     device->ops = &cpu_ops;
     device->kind = VF_DEVICE_CPU;
     device->ordinal = number < 0 ? 0 : number;

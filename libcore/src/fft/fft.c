@@ -9,6 +9,7 @@
 #include "backend/registry.h"
 #include "device/arguments.h"
 #include "fft_internal.h"
+#include "voxfield/foreign.h"
 
 struct vf_fft_rows {
     vf_dtype type;
@@ -25,6 +26,7 @@ static void make_plans(vf_fft_rows *plan, int n, int rows)
 {
     /* Neither read nor written: with FFTW_ESTIMATE, plans depend only on sizes and alignment. */
     void *sample = fftw_malloc(2 * sizeof(double));
+    const char *const outside = vf_foreign_enter("FFTW");
     pthread_mutex_lock(&planner);
     for (int d = 0; sample && d < 2; d++)
         if (plan->type == VF_C128)
@@ -34,6 +36,7 @@ static void make_plans(vf_fft_rows *plan, int n, int rows)
             plan->f32[d] =
                 fftwf_plan_many_dft(1, &n, rows, sample, NULL, 1, n, sample, NULL, 1, n, signs[d], FFTW_ESTIMATE);
     pthread_mutex_unlock(&planner);
+    vf_foreign_leave(outside);
     fftw_free(sample);
 }
 
@@ -76,11 +79,13 @@ void vf_fft_rows_destroy(vf_fft_rows *plan)
 
 void vf_fft_rows_execute(const vf_fft_rows *plan, vf_fft_direction direction, void *data)
 {
-    int d = direction == VF_FFT_BACKWARD;
+    const int d = direction == VF_FFT_BACKWARD;
+    const char *const outside = vf_foreign_enter("FFTW"); /* some plans need memory when they run */
     if (plan->type == VF_C128)
         fftw_execute_dft(plan->f64[d], data, data);
     else
         fftwf_execute_dft(plan->f32[d], data, data);
+    vf_foreign_leave(outside);
 }
 
 int64_t vf_fft_good_length(int64_t n)

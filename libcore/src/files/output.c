@@ -1,4 +1,5 @@
 #include "voxfield/output.h"
+#include "voxfield/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,7 @@ struct vf_output {
     FILE *stream;
     char *path;      /* as given */
     char *target;    /* with symbolic links followed */
-    char *temporary; /* the same as target if writing is direct */
+    char *temporary; /* NULL: no such name, because writing is direct, or the file has none yet */
     char *buffer;
     bool direct;
     size_t waiting; /* bytes written since writing to disk last started */
@@ -48,6 +49,8 @@ static char *directory_of(const char *path)
 
 static vf_status cannot_write(const vf_output *o, int error)
 {
+    if (error == ECANCELED)
+        return vf_fail(o->ctx, VF_ERR_CANCELLED, "interrupted");
     return vf_fail(o->ctx, error == ENOMEM ? VF_ERR_MEMORY : VF_ERR_OUTPUT, "%s: cannot write: %s", o->path,
                    strerror(error));
 }
@@ -98,13 +101,43 @@ static char *follow_links(const char *path, int *descriptor)
     return target;
 }
 
-/* Opens a temporary file that no one else uses. Another process may have the same number on another host or in another
- * container, and a killed one may have left its file. Sets o->temporary. Returns -1 with errno set if this fails. */
-static int open_temporary(vf_output *o, mode_t mode)
+/* The name of an open file among the names of this process's descriptors. */
+enum { DESCRIPTOR_NAME = 32 };
+static void name_descriptor(int fd, char name[DESCRIPTOR_NAME])
+{
+    snprintf(name, DESCRIPTOR_NAME, "/proc/self/fd/%d", fd);
+}
+
+/* Opens a file without a name in the target's directory: it vanishes with the process, however that ends. -1: not in
+ * this file system, or it could not get a name later. */
+static int open_unnamed(const vf_output *o, mode_t mode)
+{
+#ifdef O_TMPFILE
+    char *directory = directory_of(o->target), name[DESCRIPTOR_NAME];
+    int fd = directory ? open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, mode) : -1;
+    free(directory);
+    name_descriptor(fd, name);
+    if (fd >= 0 && access(name, F_OK) != 0) { /* no /proc */
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+#else
+    (void)o, (void)mode;
+    return -1;
+#endif
+}
+
+/* Makes a file with a name that no one else uses: a new one, or a link to the unnamed file `unnamed` if that is not -1.
+ * Another process may have the same number on another host or in another container, and a killed one may have left its
+ * file. Sets o->temporary. Returns the new file (0 for a link), or -1 with errno set. */
+static int make_temporary(vf_output *o, mode_t mode, int unnamed)
 {
     enum { MOST_TRIES = 1000, MOST_OF_NAME = 200 }; /* a name may have 255 bytes */
     const char *slash = strrchr(o->target, '/');
     int directory = slash ? (int)(slash - o->target) + 1 : 0, fd = -1;
+    char from[DESCRIPTOR_NAME];
+    name_descriptor(unnamed, from);
     for (int i = 0; i < MOST_TRIES; i++) {
         char again[16] = "";
         if (i > 0)
@@ -115,14 +148,34 @@ static int open_temporary(vf_output *o, mode_t mode)
             errno = ENOMEM;
             return -1;
         }
-        fd = open(o->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (fd >= 0 || errno != EEXIST)
-            break;
-        free(o->temporary);
+        fd = unnamed >= 0 ? linkat(AT_FDCWD, from, AT_FDCWD, o->temporary, AT_SYMLINK_FOLLOW)
+                          : open(o->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (fd >= 0)
+            return fd;
+        const int error = errno;
+        free(o->temporary); /* not ours to remove */
         o->temporary = NULL;
-        errno = EEXIST;
+        errno = error;
+        if (error != EEXIST)
+            break;
     }
-    return fd;
+    return -1;
+}
+
+/* Gives the whole file its final name. Returns 0 or an error number. */
+static int give_name(vf_output *o)
+{
+    char name[DESCRIPTOR_NAME];
+    if (!o->temporary) {
+        const int fd = fileno(o->stream);
+        name_descriptor(fd, name);
+        if (linkat(AT_FDCWD, name, AT_FDCWD, o->target, AT_SYMLINK_FOLLOW) == 0)
+            return 0;
+        /* A link replaces no file; renaming does. A kill between the two leaves a whole file under a hidden name. */
+        if (errno != EEXIST || make_temporary(o, 0, fd) < 0)
+            return errno;
+    }
+    return rename(o->temporary, o->target) == 0 ? 0 : errno;
 }
 
 vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
@@ -153,16 +206,15 @@ vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
     }
     o->direct = descriptor >= 0 || (exists && !S_ISREG(existing.st_mode));
     if (o->direct) {
-        o->temporary = strdup(o->target);
         /* Duplicated: opening it again would write from the beginning of the file. */
-        fd = descriptor >= 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, 0) : open(o->target, O_WRONLY | O_CLOEXEC);
+        fd = descriptor >= 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, 0) : vf_open_to_write(ctx, o->target);
     } else if (!exists || access(o->target, W_OK) == 0) { /* renaming would bypass write protection */
-        fd = open_temporary(o, exists ? 0600 : 0666);
+        const mode_t mode = exists ? 0600 : 0666;
+        fd = open_unnamed(o, mode);
+        fd = fd >= 0 ? fd : make_temporary(o, mode, -1);
     }
     if (fd < 0) {
         status = cannot_write(o, errno);
-        free(o->temporary); /* not ours to remove */
-        o->temporary = NULL;
         goto done;
     }
     if (!o->direct && exists && fchmod(fd, existing.st_mode & 07777) != 0) {
@@ -193,11 +245,6 @@ done:
 FILE *vf_output_stream(vf_output *output)
 {
     return output->stream;
-}
-
-const char *vf_output_temporary(const vf_output *output)
-{
-    return output->temporary;
 }
 
 const char *vf_output_path(const vf_output *output)
@@ -245,12 +292,12 @@ bool vf_output_direct(const vf_output *output)
 uint64_t vf_output_space(const vf_output *output)
 {
     struct statvfs fs;
-    if (output->direct || statvfs(output->temporary, &fs) != 0)
+    if (output->direct || fstatvfs(fileno(output->stream), &fs) != 0)
         return UINT64_MAX;
     return (uint64_t)fs.f_bavail * fs.f_frsize;
 }
 
-/* Makes the rename itself durable. Not every file system supports this; ignore its error. */
+/* Makes the name itself durable. Not every file system supports this; ignore its error. */
 static void sync_directory(const char *target)
 {
     char *directory = directory_of(target);
@@ -270,11 +317,11 @@ vf_status vf_output_commit(vf_output **output)
         error = errno;
     if (!error && !o->direct && fsync(fileno(o->stream)) != 0)
         error = errno;
-    if (fclose(o->stream) != 0 && !error)
+    if (!error && !o->direct)
+        error = give_name(o);
+    if (fclose(o->stream) != 0 && !error && o->direct) /* of other files, all has been on disk since fsync */
         error = errno;
     o->stream = NULL;
-    if (!error && !o->direct && rename(o->temporary, o->target) != 0)
-        error = errno;
     if (error) {
         vf_status status = cannot_write(o, error);
         vf_output_discard(output);

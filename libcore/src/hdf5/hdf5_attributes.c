@@ -68,18 +68,30 @@ vf_status vf_h5_attribute_integers(vf_h5 *file, const char *object, const char *
 
 /* ---- existence ---- */
 
-/* Each part of the path must exist before HDF5 can be asked for the next. A link may lead nowhere. */
+static bool is_group(const vf_h5 *file, const char *path)
+{
+    const hid_t id = H5Oopen(file->id, path, H5P_DEFAULT);
+    const bool is = id < 0 || H5Iget_type(id) == H5I_GROUP; /* what cannot be opened may be one */
+    if (id >= 0)
+        H5Oclose(id);
+    return is;
+}
+
+/* Each part of the path must exist before HDF5 can be asked for the next, and be a group. A link may lead nowhere.
+ * Where HDF5 cannot tell, the answer is yes, and opening the object will say why: what is taken for missing would
+ * change the result without a word. */
 static bool object_exists(const vf_h5 *file, const char *name)
 {
     char *path = strdup(name);
-    bool exists = path != NULL;
-    for (char *at = path; exists && *at;) {
+    bool exists = true;
+    for (char *at = path; exists && path && *at;) {
         at += strspn(at, "/");
         at += strcspn(at, "/");
         char kept = *at;
         *at = '\0';
         if (path[strspn(path, "/")])
-            exists = H5Lexists(file->id, path, H5P_DEFAULT) > 0 && H5Oexists_by_name(file->id, path, H5P_DEFAULT) > 0;
+            exists = H5Lexists(file->id, path, H5P_DEFAULT) != 0 &&
+                     H5Oexists_by_name(file->id, path, H5P_DEFAULT) != 0 && (kept == '\0' || is_group(file, path));
         *at = kept;
     }
     free(path);
@@ -96,7 +108,7 @@ bool vf_h5_exists(vf_h5 *file, const char *name)
 bool vf_h5_attribute_exists(vf_h5 *file, const char *object, const char *name)
 {
     vf_h5_printing before = vf_h5_enter();
-    bool exists = object_exists(file, object) && H5Aexists_by_name(file->id, object, name, H5P_DEFAULT) > 0;
+    bool exists = object_exists(file, object) && H5Aexists_by_name(file->id, object, name, H5P_DEFAULT) != 0;
     return vf_h5_leave(file, before, VF_OK) == VF_OK && exists;
 }
 

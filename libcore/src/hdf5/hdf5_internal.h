@@ -34,6 +34,7 @@ struct vf_h5 {
 typedef struct vf_h5_printing {
     H5E_auto2_t print;
     void *user;
+    const char *library; /* for vf_foreign_leave */
 } vf_h5_printing;
 
 /* Every use of HDF5 lies between these two. They take the lock and silence HDF5. Leaving returns `status`, or the error

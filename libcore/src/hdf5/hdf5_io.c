@@ -9,6 +9,7 @@
 
 #include "device/arguments.h"
 #include "hdf5_internal.h"
+#include "voxfield/foreign.h"
 
 enum {
     REASON_SIZE = 256,
@@ -25,14 +26,23 @@ vf_h5_printing vf_h5_enter(void)
 {
     vf_h5_printing before;
     pthread_mutex_lock(&lock);
+    before.library = vf_foreign_enter("HDF5");
     H5Eget_auto2(H5E_DEFAULT, &before.print, &before.user);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     return before;
 }
 
+void vf_h5_for_program(void)
+{
+    const char *before = vf_foreign_enter("HDF5");
+    (void)H5dont_atexit();
+    vf_foreign_leave(before);
+}
+
 static void unlock(vf_h5_printing before)
 {
     H5Eset_auto2(H5E_DEFAULT, before.print, before.user);
+    vf_foreign_leave(before.library);
     pthread_mutex_unlock(&lock);
 }
 
@@ -44,26 +54,40 @@ vf_status vf_h5_leave(const vf_h5 *file, vf_h5_printing before, vf_status status
     return status;
 }
 
+typedef struct failure {
+    char reason[REASON_SIZE];
+    bool memory; /* there was none */
+} failure;
+
 /* The innermost entry has the reason. */
 static herr_t take_reason(unsigned n, const H5E_error2_t *entry, void *user)
 {
+    failure *f = user;
     if (n == 0 && entry->desc)
-        snprintf(user, REASON_SIZE, "%s", entry->desc);
+        snprintf(f->reason, sizeof f->reason, "%s", entry->desc);
+    f->memory = f->memory || (entry->desc && strstr(entry->desc, "memory alloc")) ||
+                (entry->maj_num == H5E_RESOURCE && (entry->min_num == H5E_NOSPACE || entry->min_num == H5E_CANTALLOC));
     return 0;
 }
 
 vf_status vf_h5_fail(const vf_h5 *file, vf_status status, const char *format, ...)
 {
-    char what[REASON_SIZE], reason[REASON_SIZE] = "";
+    char what[REASON_SIZE];
+    failure f = {0};
     va_list args;
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
     if (file->sink.error != 0)
-        snprintf(reason, sizeof reason, "%s", strerror(file->sink.error));
+        snprintf(f.reason, sizeof f.reason, "%s", strerror(file->sink.error));
     else
-        H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_reason, reason);
-    return vf_fail(file->ctx, status, "%s: %s%s%s", file->path, what, reason[0] ? ": " : "", reason);
+        H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_reason, &f);
+    /* Without memory for its reasons, HDF5 gives none. */
+    void *room = malloc(REASON_SIZE);
+    f.memory = f.memory || !room;
+    free(room);
+    return vf_fail(file->ctx, f.memory ? VF_ERR_MEMORY : status, "%s: %s%s%s", file->path, what,
+                   f.reason[0] ? ": " : "", f.reason);
 }
 
 vf_status vf_h5_error(const vf_h5 *file)

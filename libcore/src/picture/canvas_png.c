@@ -34,9 +34,11 @@ static void on_flush(png_structp png)
 static void on_error(png_structp png, png_const_charp text)
 {
     sink *s = png_get_error_ptr(png);
+    /* libpng has no codes: it says "insufficient memory", "out of memory", and "too many text chunks" of a few. */
+    const bool memory = strstr(text, "memory") || strstr(text, "too many");
     if (s->status == VF_OK)
-        s->status =
-            vf_fail(s->ctx, VF_ERR_OUTPUT, "%s: cannot write the picture: libpng: %s", vf_output_path(s->output), text);
+        s->status = vf_fail(s->ctx, memory ? VF_ERR_MEMORY : VF_ERR_OUTPUT, "%s: cannot write the picture: libpng: %s",
+                            vf_output_path(s->output), text);
     png_longjmp(png, 1);
 }
 

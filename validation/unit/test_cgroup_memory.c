@@ -1,0 +1,162 @@
+/* Limits of control groups, in made-up trees: every group from the process's own to the mount counts. */
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "device/cgroup_memory.h"
+#include "voxfield/append.h"
+#include "voxfield/context.h"
+#include "voxfield/device.h"
+
+static char folder[256];
+static const uint64_t MIB = 1 << 20;
+
+static int enter(void **state)
+{
+    (void)state;
+    const char *root = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/test_cgroup.XXXXXX", root ? root : "/tmp");
+    return !mkdtemp(folder);
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+    (void)info, (void)kind, (void)place;
+    return remove(path);
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A file below the folder, and the folders on the way. */
+static void put(const char *name, const char *text)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    for (char *slash = path + strlen(folder); (slash = strchr(slash + 1, '/'));) {
+        *slash = '\0';
+        (void)mkdir(path, 0755);
+        *slash = '/';
+    }
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* `mounts` contains @ where the folder is. Free and total memory are 1000 and 2000 MiB without limits. */
+static void expect(const char *groups, const char *mounts, uint64_t expected_free, uint64_t expected_total)
+{
+    char text[2048] = "", where[2][300];
+    uint64_t free_bytes = 1000 * MIB, total = 2000 * MIB;
+    for (const char *c = mounts; *c; c++)
+        vf_append(text, sizeof text, "%.*s", *c == '@' ? (int)sizeof folder : 1, *c == '@' ? folder : c);
+    put("groups", groups);
+    put("mounts", text);
+    snprintf(where[0], sizeof where[0], "%s/groups", folder);
+    snprintf(where[1], sizeof where[1], "%s/mounts", folder);
+    vf_cgroup_memory(where[0], where[1], &free_bytes, &total);
+    assert_int_equal(free_bytes / MIB, expected_free);
+    assert_int_equal(total / MIB, expected_total);
+}
+
+static const char version_2[] = "22 1 0:5 / /proc rw - proc proc rw\n"
+                                "30 22 0:26 / @/v2 rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
+
+static void test_version_2(void **state)
+{
+    (void)state;
+    put("v2/slurm/job/step/memory.max", "max\n");
+    put("v2/slurm/job/step/memory.current", "1048576\n");
+    put("v2/slurm/job/memory.max", "419430400\n");     /* 400 MiB */
+    put("v2/slurm/job/memory.current", "314572800\n"); /* 300 MiB, of which 200 are cache */
+    put("v2/slurm/job/memory.stat", "anon 1\ninactive_file 104857600\nactive_file 104857600\n");
+    put("v2/slurm/memory.max", "max\n");
+    expect("0::/slurm/job/step\n", version_2, 300, 400); /* the limit is not the group's own */
+    expect("0::/slurm\n", version_2, 1000, 2000);
+    expect("0::/\n", version_2, 1000, 2000);
+    put("v2/slurm/memory.max", "262144000\n"); /* 250 MiB: a smaller one further up */
+    put("v2/slurm/memory.current", "0\n");
+    expect("0::/slurm/job/step\n", version_2, 250, 250);
+    put("v2/slurm/job/step/memory.high", "104857600\n"); /* above it, the kernel slows processes to a crawl */
+    expect("0::/slurm/job/step\n", version_2, 99, 100);
+    put("v2/slurm/job/step/memory.current", "209715200\n"); /* above the limit */
+    expect("0::/slurm/job/step\n", version_2, 0, 100);
+    expect("0::/no/such/group\n", version_2, 1000, 2000);
+    expect("nonsense\n", version_2, 1000, 2000);
+    expect("0::/slurm\n", "nonsense\n", 1000, 2000);
+}
+
+static void test_version_1(void **state)
+{
+    (void)state;
+    static const char mounts[] = "31 22 0:27 / @/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+                                 "32 22 0:28 / @/a\\040b rw - cgroup cgroup rw,memory\n";
+    put("a b/user/job/memory.limit_in_bytes", "9223372036854771712\n");
+    put("a b/user/job/memory.usage_in_bytes", "104857600\n");
+    put("a b/user/memory.limit_in_bytes", "524288000\n"); /* 500 MiB */
+    put("a b/user/memory.usage_in_bytes", "209715200\n"); /* 200 MiB */
+    put("a b/user/memory.stat", "inactive_file 209715200\ntotal_inactive_file 52428800\ntotal_active_file 52428800\n");
+    put("cpu/user/job/memory.limit_in_bytes", "1\n");
+    expect("5:cpu,cpuacct:/elsewhere\n4:memory:/user/job\n0::/\n", mounts, 400, 500);
+    expect("5:cpu,cpuacct:/user/job\n4:hugetlb,memory:/user\n", mounts, 400, 500);
+    expect("5:cpu,cpuacct:/user/job\n", mounts, 1000, 2000);
+    expect("5:not_memory:/user/job\n", mounts, 1000, 2000);
+}
+
+/* The mount begins at the container's own group, of which the path has the name outside. */
+static void test_container(void **state)
+{
+    (void)state;
+    static const char mounts[] = "32 22 0:28 /docker/abc @/m rw - cgroup cgroup rw,memory\n";
+    put("m/memory.limit_in_bytes", "104857600\n");
+    put("m/memory.usage_in_bytes", "1048576\n");
+    put("m/inner/memory.limit_in_bytes", "52428800\n");
+    expect("4:memory:/docker/abc\n", mounts, 99, 100);
+    expect("4:memory:/docker/abc/inner\n", mounts, 50, 50);
+    expect("4:memory:/docker/abcd\n", mounts, 99, 100); /* another's: what is mounted counts */
+}
+
+static void test_both_versions(void **state)
+{
+    (void)state;
+    static const char mounts[] = "30 22 0:26 / @/v2 rw - cgroup2 cgroup2 rw\n"
+                                 "32 22 0:28 / @/v1 rw - cgroup cgroup rw,memory\n";
+    put("v2/a/memory.max", "314572800\n");
+    put("v1/b/memory.limit_in_bytes", "209715200\n");
+    expect("4:memory:/b\n0::/a\n", mounts, 200, 200);
+}
+
+/* What the system says of this process. */
+static void test_host(void **state)
+{
+    (void)state;
+    uint64_t free_bytes = 0, total = 0;
+    vf_host_memory(&free_bytes, &total);
+    assert_true(free_bytes > 0 && free_bytes <= total);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_version_2, enter, leave),
+        cmocka_unit_test_setup_teardown(test_version_1, enter, leave),
+        cmocka_unit_test_setup_teardown(test_container, enter, leave),
+        cmocka_unit_test_setup_teardown(test_both_versions, enter, leave),
+        cmocka_unit_test(test_host),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
