@@ -265,7 +265,7 @@ def test_residuals_beyond_rounding(_):
 
 
 def test_memory_is_as_stated(_):
-    """What a scan takes beyond a small one stays within the estimate, up to 5 % and 2 MiB for pages, threads and what the
+    """What a scan takes beyond a small one stays within the estimate, up to 5 % and 4 MiB for pages, threads and what the
     allocator keeps, and is more than half of it: the estimate adds up some memory that is not there at the same time."""
     if program.DEVICE == "cuda" or program.is_sanitized():
         raise Skip("the estimate is of a device's memory, or a sanitizer has memory of its own")
@@ -277,7 +277,7 @@ def test_memory_is_as_stated(_):
                            ["radial.h5", "--method", "adjoint"]):
         expected, found = peak(scan, *options)
         print(f"    {scan} {options}: {expected / 2 ** 20:.4g} MiB expected, {(found - little) / 2 ** 20:.4g} taken")
-        assert found - little <= 1.05 * expected + 2 ** 21 and expected <= 2 * (found - little), (scan, options)
+        assert found - little <= 1.05 * expected + 2 ** 22 and expected <= 2 * (found - little), (scan, options)
 
 
 def test_iterations_are_counted(_):
