@@ -82,7 +82,7 @@ def test_formats_state_the_error(_):
             try:
                 import h5py
             except ImportError:
-                print("SKIP: no h5py, the attributes are not compared")
+                program.skip_part("no h5py")
                 continue
             with h5py.File(name) as file:
                 have = {key: float(file["potential"].attrs[key]) for key in ("error_asked", "error_rms", "error_largest")}

@@ -24,7 +24,7 @@ def test_every_format_holds_the_sum(_):
         atoms = read_atoms(sample(name))
         for kind in KINDS:
             if kind == "h5" and not shutil.which("h5dump"):
-                print("SKIP: no h5dump: .h5 is not read")
+                program.skip_part("no h5dump")
                 continue
             make("-q", name, *grid, "-o", f"map.{kind}")
             rms = compare(f"map.{kind}", atoms, scale, points, text=program.DIGITS[kind])
@@ -51,7 +51,7 @@ def test_formats_hold_the_same_bits(_):
     assert len(set(mrc.counts)) == 3 and len(set(mrc.values)) > 0.99 * len(mrc.values), "values must tell the points apart"
     for kind in KINDS:
         if kind == "h5" and not shutil.which("h5dump"):
-            print("SKIP: no h5dump: .h5 is not compared")
+            program.skip_part("no h5dump")
             continue
         other = read(f"map.{kind}")
         assert other.counts == mrc.counts, kind

@@ -103,7 +103,7 @@ def test_interrupt_while_writing(_):
         # The slowest format, in slabs of 128 MiB, which take seconds to compress.
         count, bytes_per_value = (640, 6.5) if kind == "dx.gz" else (480, 16)
         if shutil.disk_usage(".").free < count ** 3 * bytes_per_value:
-            print(f"SKIP: not enough space for a large .{kind} file")
+            program.skip_part(f"not enough space for a large .{kind} file")
             continue
         interrupt(["dipole.pqr", "--counts", count], kind, signal.SIGTERM, 0.2, PROMPTLY / 2)
 
