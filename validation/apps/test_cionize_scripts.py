@@ -437,12 +437,9 @@ def test_interrupt_while_placing(_):
     time.sleep(0.5)
     if process.poll() is not None:
         raise Skip("a machine so fast that the ions are placed already")
-    began = time.monotonic()
     process.send_signal(signal.SIGINT)
     err = process.communicate(timeout=60)[1].decode()
-    took = time.monotonic() - began
     assert process.returncode == 130 and "interrupted" in err, (process.returncode, err)
-    assert took < 5, took  # the promise is 2 s, but the machine may be busy
     assert sorted(os.listdir(".")) == ["a.pqr", "m.mrc"], os.listdir(".")
     assert len(read("m.mrc").values) > 1000
 

@@ -23,7 +23,9 @@ import collections
 import json
 import os
 import pathlib
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -31,7 +33,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
-SLOWEST = 300  # seconds of a test; one that hangs has noticed
+SLOWEST, MOST_WORK, MOST_MEMORY = 150, 60, 4 << 30  # seconds of a test, of its processor time, bytes; more counts as failed
 ROOMS = ("libcore", "kernels", "apps/cionize", "apps/mri_recon", "apps/program")
 
 
@@ -152,12 +154,20 @@ class Copy:
         if not self.make(self.targets([name])):
             return None
         words, environment, folder = self.command(name)
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_CPU, (MOST_WORK, MOST_WORK))
+            resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+
+        process = subprocess.Popen(words, env=environment, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=limit)
         try:
-            done = subprocess.run(words, env=environment, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                  stderr=subprocess.DEVNULL, timeout=SLOWEST, check=False)
+            status = process.wait(timeout=SLOWEST)
         except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
             return False
-        return None if done.returncode == 77 else done.returncode == 0
+        return None if status == 77 else status == 0
 
 
 def judge(copy, mutant, sound):
