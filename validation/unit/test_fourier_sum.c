@@ -273,14 +273,15 @@ static void test_dense_voxels(void **state)
 static void test_small_terms(void **state)
 {
     (void)state;
-    enum { MOST = 32 * 32 * 8, BLOCKS = 200, FEW = 4 }; /* terms in a block of the CPU's forward sum */
+    enum { MOST = 32 * 32 * 8, BLOCKS = 200 }; /* MOST: terms in a block of the CPU's forward sum */
+    enum { FEW = 4, ROW = 32 };                /* results of the forward sum, and of the adjoint: voxels of a row */
     const double u = 0x1p-24, small = 0.4 * u / MOST, sum = 1 + small * ((double)MOST * BLOCKS - 1);
-    double *values = calloc(2 * FEW, sizeof *values);
+    double *values = calloc(2 * ROW, sizeof *values);
     assert_non_null(values);
     for (int kind = 0; kind < 4; kind++) {
         const bool forward = kind & 1;
         problem p = forward ? random_problem(FEW, 128, 128, 100, 1, 0, kind / 2)
-                            : random_problem((int64_t)MOST * BLOCKS, FEW, 1, 1, 1, 0, kind / 2);
+                            : random_problem((int64_t)MOST * BLOCKS, ROW, 1, 1, 1, 0, kind / 2);
         double *terms = forward ? p.x : p.c;
         for (int64_t i = 0; i < (forward ? p.voxels : p.samples); i++) {
             terms[2 * i] = i == 0 ? 1 : small;
@@ -293,7 +294,7 @@ static void test_small_terms(void **state)
             run(device, &p, &o, forward, 0, p.voxels, values);
             const double limit =
                 bound(&o, &p, 1, 1, forward) + 0.8 * unit(&o) + 80 * u * 0x1p-23; /* small, in single */
-            for (int64_t n = 0; n < FEW; n++)
+            for (int64_t n = 0; n < (forward ? FEW : ROW); n++)
                 if (!(fabs(value_at(o.precision, values, 2 * n) - sum) <= limit) ||
                     !(fabs(value_at(o.precision, values, 2 * n + 1)) <= limit))
                     fail_msg("%s, %s, %s: value %lld is 1 + %.3g u, not 1 + %.3g u, allowed %.3g u", describe(&o),
