@@ -12,7 +12,6 @@ ion_cells ion_cells_of(const vf_grid *grid)
         const double half = 0.5 * (ion_cell_shape[a] - 1) * grid->spacing[a];
         cells.along[a] = (grid->counts[a] - 1) / ion_cell_shape[a] + 1;
         cells.count *= cells.along[a];
-        cells.half[a] = half * (1 + 1e-12);
         cells.radius += half * half;
     }
     cells.radius = sqrt(cells.radius) * (1 + 1e-12);

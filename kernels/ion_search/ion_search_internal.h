@@ -92,8 +92,7 @@ extern const int ion_cell_shape[3];
 
 typedef struct ion_cells {
     int64_t along[3], count;
-    double half[3]; /* of a cell's edges, from point to point */
-    double radius;  /* half its diagonal */
+    double radius; /* half a cell's diagonal, from point to point */
 } ion_cells;
 
 ion_cells ion_cells_of(const vf_grid *grid);

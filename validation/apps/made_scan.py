@@ -45,6 +45,21 @@ def relative(a, b):
     return value
 
 
+# Runs a command and prints its peak memory in KiB. This is a separate process, because a child's peak is at least
+# the memory of the process that started it.
+MEASURE = """import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"""
+
+
+def peak(*arguments):
+    """The plan's estimate and the peak of the process's memory in bytes, with two threads."""
+    said = subprocess.run([sys.executable, "-c", MEASURE, *program.command(*arguments, "-o", "i.h5", "--threads", 2)], check=True,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
+    number, unit = said.split("about ")[1].split(" of memory")[0].split()
+    return float(number) * {"KiB": 2 ** 10, "MiB": 2 ** 20, "GiB": 2 ** 30}[unit], 1024 * int(said.split()[-1])
+
+
 def run_tests(names):
     """program.main with a scan that shows whether the device exists."""
     with tempfile.TemporaryDirectory() as folder:

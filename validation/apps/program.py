@@ -1,10 +1,11 @@
 """Shared by the tests of the command line: running a program, cionize's maps, and an independent Coulomb sum.
 
 A test file ends with `program.main(globals())`, which runs its functions test_*. Each gets an empty folder
-(pathlib.Path), which is also the current directory, and raises AssertionError or Skip. Call: `python3 test_x.py
-PROGRAM [DEVICE] [test_name ...]`; DEVICE is cpu (default) or cuda. Exit status 0, 1 if a test failed, 77 if none
-could run.
+(pathlib.Path, if it takes an argument), which is also the current directory, and raises AssertionError or Skip.
+Call: `python3 test_x.py PROGRAM [DEVICE] [test_name ...]`; DEVICE is cpu (default) or cuda. The last line counts what
+passed, failed and was skipped, with the reasons. Exit status 0, 1 if a test failed, 77 if none could run.
 """
+import collections
 import math
 import os
 import pathlib
@@ -29,6 +30,15 @@ DEVICE = sys.argv[2] if sys.argv[2:3] in (["cpu"], ["cuda"]) else "cpu"
 
 class Skip(Exception):
     pass
+
+
+SKIPPED = collections.Counter()  # reasons
+
+
+def skip_part(reason):
+    """Counts and prints that a part of a test cannot run; the test goes on without it."""
+    SKIPPED[reason] += 1
+    print(f"    SKIP: {reason}", flush=True)
 
 
 class Done:
@@ -280,14 +290,17 @@ def main(names, probe=(DATA / "dipole.pqr", "--dry-run")):
         with tempfile.TemporaryDirectory(prefix=NAME + "-") as folder:
             os.chdir(folder)
             try:
-                test(pathlib.Path(folder))
+                test(*[pathlib.Path(folder)][:test.__code__.co_argcount])
                 word = "ok"
                 passed += 1
             except Skip as skip:
+                SKIPPED[str(skip)] += 1
                 word = f"SKIP: {skip}"
             except Exception:
                 word = "FAILED\n" + traceback.format_exc()
                 failed += 1
             os.chdir("/")
         print(f"{name:40} {time.monotonic() - began:5.2f} s  {word}", flush=True)
+    why = "".join(f"; {count} x {reason}" for reason, count in SKIPPED.most_common())
+    print(f"{passed} passed, {failed} failed, {SKIPPED.total()} skipped{why}")
     sys.exit(1 if failed else 0 if passed else 77)

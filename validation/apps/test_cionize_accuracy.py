@@ -29,14 +29,31 @@ def array(path):
     return numpy.array(read(path).values, dtype=float)
 
 
-def check_error(error, got, exact):
+def drawn(counts, points):
+    """The points of the map where the error is measured, the same ones in each run: SplitMix64 from 18, an index along x, y
+    and z for each (measure_error.c)."""
+    state, mask = 18, 2 ** 64 - 1
+    for _n in range(points):
+        at = []
+        for count in counts:
+            state = z = (state + 0x9e3779b97f4a7c15) & mask
+            z = ((z ^ z >> 30) * 0xbf58476d1ce4e5b9) & mask
+            z = ((z ^ z >> 27) * 0x94d049bb133111eb) & mask
+            at.append((z ^ z >> 31) % count)
+        yield (at[2] * counts[1] + at[1]) * counts[0] + at[0]
+
+
+def check_error(error, got, exact, slack=1e-5):
     """The measured error is that of random points. With k = <e^4> / <e^2>^2 over the map, the mean square of n points has a
-    relative deviation of sqrt((k - 1) / n); five of them are allowed. The largest error of the points is one of the map's."""
-    e = (got - exact) / numpy.sqrt(numpy.mean(exact ** 2))
+    relative deviation of sqrt((k - 1) / n); five of them are allowed. At the points that are drawn it is exact, but for what
+    the exact map is off by, `slack` of the error."""
+    e = (array(got) - array(exact)) / numpy.sqrt(numpy.mean(array(got) ** 2))
     square, fourth = numpy.mean(e ** 2), numpy.mean(e ** 4)
     spread = 5 * numpy.sqrt((fourth / square ** 2 - 1) / error["points"])
     assert abs(error["rms"] ** 2 / square - 1) <= spread, (error, numpy.sqrt(square), spread)
-    assert error["largest"] <= 1.0001 * abs(e).max(), (error, abs(e).max())
+    there = abs(e[list(drawn(read(got).counts, error["points"]))])
+    assert abs(error["rms"] / numpy.sqrt(numpy.mean(there ** 2)) - 1) <= slack, (error, numpy.sqrt(numpy.mean(there ** 2)))
+    assert abs(error["largest"] / there.max() - 1) <= slack, (error, there.max())
 
 
 def molecule(count=400):
@@ -48,11 +65,11 @@ def test_measured_error_is_the_error(_):
     molecule()
     for accuracy in ("1e-3", "1e-5", "1e-8"):
         error, done = measured("a.pqr", *FAST, "--precision", "double", "--accuracy", accuracy, "-o", "fast.h5")
-        assert error["asked"] == float(accuracy) and error["points"] == 256 and error["rms"] <= float(accuracy), error
+        assert error["asked"] == float(accuracy) and error["points"] > 200 and error["rms"] <= float(accuracy), error
         assert re.search(rf"^error +{error['rms']:.2g} of the rms potential, {error['largest']:.2g} at most, at 256 ",
                          done.out, re.M), done.out
         make("-q", "a.pqr", *FAST, "--method", "exact", "--precision", "double", "-o", "exact.h5")
-        check_error(error, array("fast.h5"), array("exact.h5"))
+        check_error(error, "fast.h5", "exact.h5")
 
 
 def test_formats_state_the_error(_):
@@ -65,7 +82,7 @@ def test_formats_state_the_error(_):
             try:
                 import h5py
             except ImportError:
-                print("SKIP: no h5py, the attributes are not compared")
+                program.skip_part("no h5py")
                 continue
             with h5py.File(name) as file:
                 have = {key: float(file["potential"].attrs[key]) for key in ("error_asked", "error_rms", "error_largest")}
@@ -103,14 +120,14 @@ def test_slabs_and_threads(_):
 
 
 def test_error_in_a_cell(_):
-    """Ewald's own sum is the truth there: a map to 1e-9 stands in for it here. That is 1e-4 of the error at 1e-5."""
+    """Ewald's own sum is the truth there: a map to 1e-9 stands in for it here. That is at most 1e-2 of the error at 1e-5."""
     molecule()
     for cell in ("30,32,34", "30,32,34,90,90,105"):
         some = ["--method", "fast", "--device", "cpu", "--spacing", "0.9", "--precision", "double", "--cell", cell]
         error, _done = measured("a.pqr", *some, "--accuracy", "1e-5", "-o", "fast.h5")
         make("-q", "a.pqr", *some, "--accuracy", "1e-9", "-o", "exact.h5")
         assert 16 <= error["points"] <= 256 and error["rms"] <= 1e-5, error
-        check_error(error, array("fast.h5"), array("exact.h5"))
+        check_error(error, "fast.h5", "exact.h5", 1e-2)
 
 
 def test_error_over_frames(_):
@@ -122,7 +139,7 @@ def test_error_over_frames(_):
     some = ["a.pqr", *FAST, "--trajectory", "a.dcd", "--precision", "double"]
     error, _done = measured(*some, "--accuracy", "1e-4", "-o", "fast.h5", "--deviation", "d.h5")
     make("-q", *some, "--method", "exact", "-o", "exact.h5")
-    check_error(error, array("fast.h5"), array("exact.h5"))
+    check_error(error, "fast.h5", "exact.h5")
     measured(*some, "-o", "fast.dx", "--deviation", "d.dx")
     assert "error asked" not in pathlib.Path("d.dx").read_text()[:2000]  # that of the mean does not apply
 

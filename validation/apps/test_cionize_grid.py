@@ -9,6 +9,7 @@ is the smallest that covers the molecule and its border. With one of them, it is
 """
 import json
 import math
+import struct
 
 import program
 from program import make, read, read_atoms, refuse, sample, write_atoms
@@ -98,6 +99,9 @@ def test_size(_):
                 middle = sum(bounds(atoms, a)) / 2
                 assert whole(origin[a] / h), origin
                 assert abs(origin[a] + (counts[a] - 1) * h / 2 - middle) <= 0.5001 * h, (origin, middle)
+    # 0.3 / 0.1 is below 3 in binary, as is 0.7 / 0.1 below 7; 0.8 / 0.1 is 8. All three are whole numbers of steps.
+    assert 0.3 / 0.1 < 3 and 0.7 / 0.1 < 7
+    assert grid_of("dipole.pqr", "--size", "0.3,0.7,0.8", "--spacing", "0.1")[2] == [4, 8, 9]
 
 
 def test_origin(_):
@@ -134,6 +138,18 @@ def test_ccp4_keeps_every_default_origin(_):
             a, b = read("a.ccp4"), read("a.dx")
             for n in range(3):
                 assert abs(a.origin[n] - b.origin[n]) <= 2e-7 * abs(b.origin[n]) + 1e-12, (a.origin, b.origin)
+
+
+def test_whole_steps_are_rounded(_):
+    """The quotient of origin and spacing can be just below a whole number: 0.6 / 0.2, and 43 * 0.2 / 0.2. N*START is the
+    nearest one."""
+    assert 0.6 / 0.2 < 3 and 43 * 0.2 / 0.2 < 43
+    write_atoms("one.pqr", [(0, 0, 0, 1.0)])
+    for name in ("a.ccp4", "a.mrc"):
+        for where, steps in ((["--origin=-0.6,0.6,1.2", "--counts", "12"], (-3, 3, 6)), (["--border", "8.6"], (-43, -43, -43))):
+            make("-q", "one.pqr", "--spacing", "0.2", *where, "-o", name)
+            with open(name, "rb") as file:
+                assert struct.unpack("<3i", file.read(28)[16:]) == steps, (name, where)
 
 
 def test_absurd_grids(_):

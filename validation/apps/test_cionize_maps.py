@@ -4,6 +4,7 @@
 usage: test_cionize_maps.py PROGRAM [DEVICE] [test_name ...]
 """
 import gzip
+import json
 import re
 import shutil
 import subprocess
@@ -24,7 +25,7 @@ def test_every_format_holds_the_sum(_):
         atoms = read_atoms(sample(name))
         for kind in KINDS:
             if kind == "h5" and not shutil.which("h5dump"):
-                print("SKIP: no h5dump: .h5 is not read")
+                program.skip_part("no h5dump")
                 continue
             make("-q", name, *grid, "-o", f"map.{kind}")
             rms = compare(f"map.{kind}", atoms, scale, points, text=program.DIGITS[kind])
@@ -51,7 +52,7 @@ def test_formats_hold_the_same_bits(_):
     assert len(set(mrc.counts)) == 3 and len(set(mrc.values)) > 0.99 * len(mrc.values), "values must tell the points apart"
     for kind in KINDS:
         if kind == "h5" and not shutil.which("h5dump"):
-            print("SKIP: no h5dump: .h5 is not compared")
+            program.skip_part("no h5dump")
             continue
         other = read(f"map.{kind}")
         assert other.counts == mrc.counts, kind
@@ -64,6 +65,28 @@ def test_formats_hold_the_same_bits(_):
                 assert abs(a - b) <= 0.5001e-5 * abs(b), (kind, a, b)
         else:
             assert program.bits(f"map.{kind}") == program.bits("map.mrc"), f"{kind} and mrc differ"
+
+
+def test_blocks_of_text(_):
+    """Text is formatted in blocks of 24,576 values: one, two and three of them, whole and not."""
+    sample("dipole.pqr")
+    for counts in ("32,32,24", "24577,1,1", "37,26,32", "32,32,48", "49153,1,1"):
+        for kind in ("mrc", "dx", "dx.gz"):
+            make("-q", "dipole.pqr", "--counts", counts, "-o", f"map.{kind}")
+            assert program.bits(f"map.{kind}") == program.bits("map.mrc"), (counts, kind)
+
+
+def test_figures_of_every_order(_):
+    """Minimum, maximum and mean of the report, whether x or z is fastest in the file."""
+    sample("1hpv.pqr")
+    said = {}
+    for kind in ("mrc", "dx"):
+        make("-q", "1hpv.pqr", *PROTEIN_GRID, "-o", f"map.{kind}", "--report", "r.json")
+        with open("r.json", encoding="utf-8") as file:
+            said[kind] = json.load(file)["potential"]
+    for name in ("minimum", "maximum"):
+        assert said["dx"][name] == said["mrc"][name], (name, said)
+    assert abs(said["dx"]["mean"] - said["mrc"]["mean"]) <= 1e-12 * said["mrc"]["maximum"], said  # another order of the sum
 
 
 def without_provenance(path):

@@ -112,6 +112,22 @@ def test_noise_known(_):
     assert share > 98, done.out
 
 
+def test_the_centre_is_whole(_):
+    """In a complete scan, ESPIRiT takes all samples, k = -N/2 among them. Without those along y it takes two lines fewer."""
+    need_h5py()
+    phantom("whole.h5", "--matrix", "24,24,1", "--coils", 4, "--trajectory", "cartesian", "--without", "sensitivity,truth")
+    with h5py.File("whole.h5") as old, h5py.File("part.h5", "w") as new:
+        scan = new.create_group("scan")
+        for key, value in old["scan"].attrs.items():
+            scan.attrs[key] = value
+        k = old["scan/trajectory"][...]
+        assert (k[:, 1] == -12).sum() == 24 and k.max() == 11, k
+        scan["trajectory"], scan["data"] = k[k[:, 1] > -12], old["scan/data"][...][..., k[:, 1] > -12]
+    for name, lines in (("whole.h5", 24), ("part.h5", 22)):
+        out = make(name, "-o", "i.h5", "--coils", "espirit", "--iterations", 2, "--tolerance", 0).out
+        assert f"maps estimated from 24 x {lines} x 1 samples" in out, out
+
+
 def test_own_maps(_):
     """--coils nlinv estimates maps even if the scan has its own."""
     phantom("s.h5", "--coils", "4", "--matrix", "32,32,1")

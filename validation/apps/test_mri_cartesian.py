@@ -55,6 +55,28 @@ def test_keeps_oversampling(_):
     assert relative(cropped, whole[..., 24:72]) <= NEAR
 
 
+def test_odd_crops(_):
+    """45 of 96 and 33 of 40 voxels: voxel N/2 is the centre of both the odd and the even number. Readouts are cropped before
+    the reconstruction or, for a NUFFT, its image after it, with the same bits."""
+    need_h5py()
+    phantom("k.mrd", "--matrix", "48,40,1", "--trajectory", "cartesian", "--oversample", 2, "--coils", 2)
+    with h5py.File("k.mrd", "a") as file:
+        before, after = file["dataset/xml"][0].decode().split("<reconSpace>")
+        for old, new in (("<x>48<", "<x>45<"), ("<y>40<", "<y>33<"), ("<x>240<", "<x>225<"), ("<y>240<", "<y>198<")):
+            assert old in after, after
+            after = after.replace(old, new, 1)
+        file["dataset/xml"][0] = before + "<reconSpace>" + after
+    same = ("--coils", "rss", *EXACT, "--operator")
+    make("k.mrd", *same, "nufft", "--keep-oversampling", "-o", "whole.h5")
+    make("k.mrd", *same, "nufft", "-o", "after.h5")
+    make("k.mrd", *same, "cartesian", "-o", "before.h5")
+    middle = image("whole.h5")
+    assert middle.shape == (1, 1, 40, 96), middle.shape
+    middle = middle[..., 20 - 16:20 + 17, 48 - 22:48 + 23]
+    assert (image("after.h5") == middle).all()
+    assert relative(image("before.h5"), middle) <= NEAR
+
+
 def test_devices_share_coils(_):
     """The coils of one image on two devices: the same up to rounding."""
     need_h5py()

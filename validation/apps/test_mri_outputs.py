@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 
 import program
-from made_scan import h5py, need_h5py, numpy, phantom
+from made_scan import h5py, need_h5py, numpy, peak, phantom
 from program import Skip, listing, make, refuse, run
 
 LINE = re.compile(r"^(error)? +(.*?)(?:MSE \S+, )?PSNR (\S+) dB, SNR (\S+) dB, (\S+) %(.*)$", re.M)
@@ -262,6 +262,33 @@ def test_residuals_beyond_rounding(_):
     assert "--tolerance 1e-09 is beyond single precision" in done.err and "residual below 1e-06" in done.out, done.err + done.out
     done = make("scan.h5", "--tolerance", 1e-9, "--iterations", 300, "--precision", "double", "-o", "i.h5")
     assert done.err == "" and "below" not in done.out, done.err + done.out
+
+
+def test_memory_is_as_stated(_):
+    """What a scan takes beyond a small one stays within the estimate, up to 5 % and 4 MiB for pages, threads and what the
+    allocator keeps, and is more than half of it: the estimate adds up some memory that is not there at the same time."""
+    if program.DEVICE == "cuda" or program.is_sanitized():
+        raise Skip("the estimate is of a device's memory, or a sanitizer has memory of its own")
+    phantom("small.h5", "--matrix", "16,16,1")
+    little = peak("small.h5")[1]
+    phantom("radial.h5", "--matrix", 56, "--spokes", 600, "--coils", 4)
+    phantom("grid.h5", "--matrix", 56, "--trajectory", "cartesian", "--coils", 4)
+    for scan, *options in (["grid.h5"], ["radial.h5", "--lambda", 0.1, "--iterations", 2, "--precision", "double"],
+                           ["radial.h5", "--method", "adjoint"]):
+        expected, found = peak(scan, *options)
+        print(f"    {scan} {options}: {expected / 2 ** 20:.4g} MiB expected, {(found - little) / 2 ** 20:.4g} taken")
+        assert found - little <= 1.05 * expected + 2 ** 22 and expected <= 2 * (found - little), (scan, options)
+
+
+def test_iterations_are_counted(_):
+    """Without a tolerance there are exactly as many as asked for, with every solver."""
+    phantom("scan.h5", "--matrix", "24,24,1", "--snr", 20)
+    for options in ((), ("--prior", "wavelet"), ("--prior", "wavelet", "--wavelet", "db2", "--shifts", 1, "--solver", "fista"),
+                    ("--prior", "tv", "--solver", "primal-dual")):
+        for asked in (1, 7):
+            make("scan.h5", "-o", "i.h5", "--lambda", 0.1, "--tolerance", 0, "--iterations", asked, "--report", "r.json", *options)
+            with open("r.json", encoding="utf-8") as file:
+                assert json.load(file)["reconstruction"]["iterations"] == asked, (options, asked)
 
 
 def test_small_disk(_):

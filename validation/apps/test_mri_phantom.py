@@ -16,15 +16,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import traceback
 
-PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else sys.exit(__doc__)
+import program
+from program import PROGRAM, Skip
+
 FLAT = ("radial", "golden-angle", "spiral", "rosette", "cartesian")
 SOLID = ("koosh-ball", "koosh-ball-golden", "cones", "stack-of-stars", "stack-of-spirals", "cartesian")
-
-
-class Skip(Exception):
-    pass
 
 
 def run(*arguments):
@@ -471,26 +468,4 @@ def test_help_and_version():
     assert make("--matrix", "16,16,1", "--quiet", "-o", "a.h5") == ""
 
 
-def main():
-    tests = [(name, test) for name, test in globals().items()
-             if name.startswith("test_") and (not sys.argv[2:] or name in sys.argv[2:])]
-    passed = failed = 0
-    for name, test in tests:
-        with tempfile.TemporaryDirectory(prefix="mri_phantom-") as folder:
-            os.chdir(folder)
-            try:
-                test()
-                passed += 1
-                word = "ok"
-            except Skip as skip:
-                word = f"SKIP: {skip}"
-            except Exception:
-                failed += 1
-                word = "FAILED\n" + traceback.format_exc()
-            os.chdir("/")
-        print(f"{name:40} {word}", flush=True)
-    return 1 if failed else 0 if passed else 77
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+program.main(globals())

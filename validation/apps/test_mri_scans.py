@@ -10,8 +10,8 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
-import traceback
+
+import program
 
 if len(sys.argv) < 3:
     sys.exit(__doc__)
@@ -291,23 +291,4 @@ def test_fat():
     assert np.linalg.norm(second - expected) < 1e-4 * np.linalg.norm(expected)
 
 
-def main():
-    tests = [(name, test) for name, test in globals().items()
-             if name.startswith("test_") and (not sys.argv[3:] or name in sys.argv[3:])]
-    failed = 0
-    for name, test in tests:
-        with tempfile.TemporaryDirectory(prefix="mri_scans-") as folder:
-            os.chdir(folder)
-            try:
-                test()
-                word = "ok"
-            except Exception:
-                failed += 1
-                word = "FAILED\n" + traceback.format_exc()
-            os.chdir("/")
-        print(f"{name:40} {word}", flush=True)
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+program.main(globals())

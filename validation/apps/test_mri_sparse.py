@@ -14,6 +14,7 @@ import tempfile
 import time
 
 import program
+from made_scan import peak
 from plain_scan import forward, maps_of, noise_like, radial, write_scan
 from program import Skip, make, refuse
 
@@ -302,22 +303,6 @@ def test_automatic_prior(_):
 # ---- memory ----
 
 
-# Runs a command and prints its peak memory in KiB. This is a separate process, because a child's peak is at least
-# the memory of the process that started it.
-MEASURE = """import resource, subprocess, sys
-subprocess.run(sys.argv[1:], check=True)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"""
-
-
-def peak(*options):
-    """The plan's estimate and the peak of the process's memory in bytes."""
-    arguments = program.command("s.h5", "-o", "i.h5", "--coils", "file", "--iterations", 2, "--threads", 2, *options)
-    said = subprocess.run([sys.executable, "-c", MEASURE, *arguments], check=True, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True).stdout
-    number, unit = said.split("about ")[1].split(" of memory")[0].split()
-    return float(number) * {"KiB": 2 ** 10, "MiB": 2 ** 20, "GiB": 2 ** 30}[unit], 1024 * int(said.split()[-1])
-
-
 def test_memory(_):
     """The plan includes the vectors of ADMM: one more for each shift of each of two wavelets, with at most 1 % of
     padding. The peak must not exceed the estimate by more than it does without a prior. Seven more shifts make the
@@ -327,7 +312,7 @@ def test_memory(_):
     need_h5py()
     side, slack = 384, 2 ** 21
     phantom("s.h5", "--matrix", f"{side},{side},1", "--spokes", 60, "--coils", 2, "--image-snr", 20, "--noise-scan")
-    plain, *others = [peak(*options) for options in (
+    plain, *others = [peak("s.h5", "--coils", "file", "--iterations", 2, *options) for options in (
         ("--prior", "spectrum"), ("--prior", "tv"), ("--prior", "wavelet", "--shifts", 1), ("--prior", "wavelet", "--shifts", 8),
         ("--prior", "tgv"))]
     print(f"    estimates and peaks: {plain}, {others}")

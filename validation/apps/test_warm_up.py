@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Starting a GPU must not delay runs that do not need it. The driver here takes SLOW seconds to report that it does
-not work.
+"""Starting a GPU must not delay runs that do not need it. The driver here takes long to report that it does
+not work, and says when it is asked and when it answers: a program that waits for it ends after the answer.
 
 usage: test_warm_up.py CIONIZE MRI_RECON FOLDER_OF_THE_DRIVER
 """
@@ -9,18 +9,15 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import time
 
-SLOW = 8       # seconds: slow_driver.c
-QUICK = 6      # a program that waits for the driver takes longer; any other takes tenths, or a few on a busy machine
 ASKED = "the slow driver is asked\n"
 
 
 def run(*command):
-    began = time.monotonic()
     done = subprocess.run(command, env={**os.environ, "LD_LIBRARY_PATH": sys.argv[3]}, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, check=False)
-    return done, time.monotonic() - began
+    assert "the slow driver answers" not in done.stderr, f"{command} waits for the driver"
+    return done
 
 
 def test_reading_error(programs):
@@ -28,9 +25,8 @@ def test_reading_error(programs):
     pathlib.Path("no.h5").write_bytes(b"nothing" * 300000)
     for program, name in zip(programs, ("no.pqr", "no.h5")):
         for device in ("cuda", "auto"):
-            done, seconds = run(program, "--device", device, name)
+            done = run(program, "--device", device, name)
             assert done.returncode == 3 and f"{name}: " in done.stderr, (program, device, done)
-            assert seconds < QUICK, f"{program} --device {device}: {seconds:.1f} s"
             assert done.stderr.replace(ASKED, "").count("\n") == 1, done.stderr
 
 
@@ -38,18 +34,17 @@ def test_cpu_is_chosen(programs):
     """The file's size suggests a GPU, but its contents do not need one."""
     text = "REMARK   1 nothing\n" * 500000 + "ATOM 1 X UNK 1 0.0 0.0 0.0 1.0 1.0\n"
     pathlib.Path("long.pqr").write_text(text)
-    done, seconds = run(programs[0], "-o", "long.mrc", "long.pqr")
+    done = run(programs[0], "-o", "long.mrc", "long.pqr")
     assert done.returncode == 0 and "device     cpu" in done.stdout and "done " in done.stdout, done
     assert done.stderr == ASKED, f"the driver was not asked, or something else was said: {done.stderr!r}"
-    assert seconds < QUICK, f"{seconds:.1f} s"
     assert sorted(os.listdir()) == ["long.mrc", "long.pqr", "no.h5", "no.pqr"], os.listdir()
 
 
 def test_small_files_do_not_ask(programs):
     pathlib.Path("short.pqr").write_text("ATOM 1 X UNK 1 0.0 0.0 0.0 1.0 1.0\n")
     for device in ("auto", "cpu"):
-        done, seconds = run(programs[0], "--device", device, "short.pqr")
-        assert done.returncode == 0 and done.stderr == "" and seconds < QUICK, (done, seconds)
+        done = run(programs[0], "--device", device, "short.pqr")
+        assert done.returncode == 0 and done.stderr == "", done
 
 
 def main():

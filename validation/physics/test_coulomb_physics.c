@@ -249,13 +249,49 @@ static void test_superposition_and_translation(void **state)
     for_variants(check_superposition_and_translation);
 }
 
+/* A near atom has nearly all of the potential, and each of 400 chunks of far ones 0.4 u of it (0.8 u in the longest):
+ * sums over chunks in single precision would drop them all, 160 u. The bounds for so many atoms, of some hundred u, would
+ * hide that. Here the near atom's term loses at most its own chunk's others, 0.8 u, and the tolerance is that of few
+ * atoms, 50 u. The const variants do add chunks in single precision. */
+static void check_faint_charges(const char *variant, vf_dtype precision, double tolerance)
+{
+    enum { CHUNK = 256, ATOMS = 400 * CHUNK };
+    const vf_grid grid = {.origin = {3, -2, 5}, .spacing = {0.01, 0.01, 0.01}, .counts = {19, 3, 2}};
+    if (precision == VF_F64 || strncmp(variant, "const", 5) == 0)
+        return;
+    double *charges = malloc(4 * ATOMS * sizeof *charges);
+    assert_non_null(charges);
+    for (int i = 0; i < ATOMS; i++) { /* along x from the grid's first point */
+        const double r = i == 0 ? 1 : 20 + 10 * uniform(), one[4] = {grid.origin[0] - r, grid.origin[1], grid.origin[2],
+                                                                     i == 0 ? 1 : 0.4 * 0x1p-24 / CHUNK * r};
+        memcpy(charges + 4 * (size_t)i, one, sizeof one);
+    }
+    double *v = potential(&grid, charges, ATOMS, variant, precision);
+    for (int64_t n = 0; n < vf_grid_points(&grid); n++) {
+        double sum = 0;
+        for (int i = 0; i < ATOMS; i++) {
+            const double *at = charges + 4 * (size_t)i, x = grid.origin[0] + 0.01 * (double)(n % 19) - at[0],
+                         y = 0.01 * (double)(n / 19 % 3), z = 0.01 * (double)(n / 57);
+            sum += at[3] / sqrt(x * x + y * y + z * z);
+        }
+        expect("faint charges", variant, v[n], sum, tolerance * sum);
+    }
+    free(charges);
+    free(v);
+}
+
+static void test_faint_charges(void **state)
+{
+    (void)state;
+    for_variants(check_faint_charges);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_point_and_dipole),
-        cmocka_unit_test(test_madelung),
-        cmocka_unit_test(test_convolution),
-        cmocka_unit_test(test_superposition_and_translation),
+        cmocka_unit_test(test_point_and_dipole), cmocka_unit_test(test_madelung),
+        cmocka_unit_test(test_convolution),      cmocka_unit_test(test_superposition_and_translation),
+        cmocka_unit_test(test_faint_charges),
     };
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

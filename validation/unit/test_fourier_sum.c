@@ -265,6 +265,47 @@ static void test_dense_voxels(void **state)
     }
 }
 
+/* All phases are 0, so a sum is that of its terms: one of 1, and so many small ones that a block of a grid, the longest
+ * run of additions in single precision, has at most 0.4 u of them; 80 u together. Sums in single precision over blocks
+ * or chunks would drop them all; the bound for many terms, of some hundred u, would hide that. Here additions cost
+ * little: small terms are lost only in the block of the large one. The rest of the bound is that of one term. (The
+ * published steps do add all samples in single precision.) */
+static void test_small_terms(void **state)
+{
+    (void)state;
+    enum { MOST = 32 * 32 * 8, BLOCKS = 200 }; /* MOST: terms in a block of the CPU's forward sum */
+    enum { FEW = 4, ROW = 32 };                /* results of the forward sum, and of the adjoint: voxels of a row */
+    const double u = 0x1p-24, small = 0.4 * u / MOST, sum = 1 + small * ((double)MOST * BLOCKS - 1);
+    double *values = calloc(2 * ROW, sizeof *values);
+    assert_non_null(values);
+    for (int kind = 0; kind < 4; kind++) {
+        const bool forward = kind & 1;
+        problem p = forward ? random_problem(FEW, 128, 128, 100, 1, 0, kind / 2)
+                            : random_problem((int64_t)MOST * BLOCKS, ROW, 1, 1, 1, 0, kind / 2);
+        double *terms = forward ? p.x : p.c;
+        for (int64_t i = 0; i < (forward ? p.voxels : p.samples); i++) {
+            terms[2 * i] = i == 0 ? 1 : small;
+            terms[2 * i + 1] = 0;
+        }
+        vf_fourier_options o;
+        for (int index = 0; next_options(&index, &o);) {
+            if (is_published(&o) || o.precision == VF_F64)
+                continue;
+            run(device, &p, &o, forward, 0, p.voxels, values);
+            const double limit =
+                bound(&o, &p, 1, 1, forward) + 0.8 * unit(&o) + 80 * u * 0x1p-23; /* small, in single */
+            for (int64_t n = 0; n < (forward ? FEW : ROW); n++)
+                if (!(fabs(value_at(o.precision, values, 2 * n) - sum) <= limit) ||
+                    !(fabs(value_at(o.precision, values, 2 * n + 1)) <= limit))
+                    fail_msg("%s, %s, %s: value %lld is 1 + %.3g u, not 1 + %.3g u, allowed %.3g u", describe(&o),
+                             forward ? "forward" : "adjoint", p.on_grid ? "grid" : "positions", (long long)n,
+                             (value_at(o.precision, values, 2 * n) - 1) / u, (sum - 1) / u, limit / u);
+        }
+        free_problem(&p);
+    }
+    free(values);
+}
+
 /* One sample of weight 1: y = exp(i 2 pi k.r), with phases of many whole turns that are exact in binary, also in the
  * reference. Bound: the terms of the head of the file for n = 1. */
 static void test_single_sample(void **state)
@@ -335,9 +376,10 @@ static void test_far_voxels(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_single_sample), cmocka_unit_test(test_sizes),      cmocka_unit_test(test_sample_counts),
-        cmocka_unit_test(test_batches),       cmocka_unit_test(test_tunings),    cmocka_unit_test(test_tuning_limits),
-        cmocka_unit_test(test_large_k),       cmocka_unit_test(test_far_voxels), cmocka_unit_test(test_dense_voxels),
+        cmocka_unit_test(test_single_sample), cmocka_unit_test(test_sizes),       cmocka_unit_test(test_sample_counts),
+        cmocka_unit_test(test_batches),       cmocka_unit_test(test_tunings),     cmocka_unit_test(test_tuning_limits),
+        cmocka_unit_test(test_large_k),       cmocka_unit_test(test_small_terms), cmocka_unit_test(test_far_voxels),
+        cmocka_unit_test(test_dense_voxels),
     };
     return run_on_device(argc, argv, tests, set_up, tear_down);
 }

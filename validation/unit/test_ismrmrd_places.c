@@ -384,7 +384,10 @@ static void test_counters_of_images(void **state)
                                         : t == 1 ? slabs
                                                  : NULL,
                              .source_count = t == 0 ? 3 : 2};
-        image.geometry.slice_step = t == 0 ? 5 : 0;
+        image.geometry = (scan_geometry){.known = true,
+                                         .direction = {{0.8, 0, -0.6}, {0, 1, 0}, {0.6, 0, 0.8}},
+                                         .centre = {10, -20, 30},
+                                         .slice_step = t == 0 ? 5 : 0};
         must(write_image(ctx, &image, file_path));
         read_headers(file_path, images, headers);
         for (int i = 0; i < images; i++) {
@@ -394,6 +397,11 @@ static void test_counters_of_images(void **state)
                 if (got[c] != expected[t][i][c])
                     fail_msg("case %d, image %d: counter %d is %d, not %d", t, i, c, got[c], expected[t][i][c]);
             assert_int_equal(h->image_index, i + 1);
+            const double along = t == 0 ? 5 * (i % 2) : 0; /* a stack's slices lie on its normal, (0.6, 0, 0.8) */
+            const double place[3] = {10 + 0.6 * along, -20, 30 + 0.8 * along};
+            for (int a = 0; a < 3; a++)
+                assert_true(fabs((double)h->position[a] - place[a]) <= 30 * 0x1p-23);
+            assert_true(h->read_dir[2] == -0.6f && h->phase_dir[1] == 1 && h->slice_dir[0] == 0.6f);
         }
     }
     unlink(file_path);

@@ -43,6 +43,16 @@ static void test_units_found(void **state)
     expect_line(32, -8, 0);
     assert_non_null(strstr(s.description, "radial"));
     assert_non_null(strstr(s.description, "cycles per voxel, because its extent 0.5 is at most 0.5"));
+    /* Gradient delays move samples by up to 5 % of the extent. */
+    write_line(2, 64, 32, 1, 0.52, -0.25, 0);
+    read_it(NULL, K_AUTO);
+    expect_line(0.52 * 64, -8, 0);
+    assert_non_null(strstr(s.description, "cycles per voxel, because its extent 0.52 is at most 0.5"));
+    expect_said("samples");
+    said[0] = 0;
+    write_line(2, 64, 32, 1, 0.53, -0.25, 0);
+    read_it(NULL, K_AUTO);
+    assert_non_null(strstr(s.description, "radians per voxel"));
     write_line(3, 64, 32, 16, PI, -PI / 2, PI);
     read_it(NULL, K_AUTO);
     expect_line(32, -8, 8);

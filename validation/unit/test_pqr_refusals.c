@@ -42,6 +42,9 @@ static const struct refusal {
     /* touching fields that cannot be separated, or in two ways */
     {"ATOM      1 N    ALA     1    1999.32322998.7700-900.4900 -0.202 1.824", "run together"},
     {"ATOM      1 N    ALA     1    12.345.678 1.000 -900.490 -0.202 1.824", "run together"},
+    {"ATOM 1 N ALA A 5 1.000 2.000 3.0000.500 1.5000",
+     "field 9|run together"}, /* only coordinates have three decimals */
+    {"ATOM 1 N ALA A 5 1.000 2.000 3.0000.5001.5000", "field 9|run together"},
     {"ATOM      1 N    ALA     1    1999.3230998.770 -900.490 -0.202 1.824", "run together"},
     {"ATOM      6  N   ALA C-123    12345.671900.490   5.000  0.5000 1.0000", "12345.671 900.49 5|12345.67 1900.49 5"},
     {"ATOM      6  N   ALA C   3    1234567812345678   5.000  0.5000 1.0000", "field 5 (residue number)|'C'"},

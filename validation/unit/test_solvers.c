@@ -231,6 +231,55 @@ static void test_cg_of_a_matrix(void **state)
     }
 }
 
+/* A is 1 for all elements but one, where it is -1, and b = (p, e) is small there: P = |p|^2 > E = e^2. The curvature
+ * along b is P - E > 0, so there is one step, to b (P + E) / (P - E). By algebra the next direction is (E p, P e) times
+ * 2 (P + E) / (P - E)^2, with the curvature E^2 P - P^2 E < 0 but for a square. A further step would reach a residual
+ * of 0, at a saddle point. */
+static void test_cg_stops_at_negative_curvature(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ELEMENT_TYPES; i++) {
+        subject *s = open_vectors(i);
+        const int64_t n = s->voxels;
+        if (n < 2) {
+            close_subject(s);
+            continue;
+        }
+        double *d = room(2 * n, sizeof *d), squares = 0, product = 0;
+        double complex *right = room(n, sizeof *right), *x = room(n, sizeof *x), *expected = room(n, sizeof *x);
+        for (int64_t j = 0; j < n; j++) {
+            d[j] = j == n / 2 ? -1 : 1;
+            right[j] = j == n / 2 ? 0.25 : 1; /* exact in both precisions */
+            squares += creal(right[j]) * creal(right[j]);
+            product += d[j] * creal(right[j]) * creal(right[j]);
+        }
+        for (int64_t j = 0; j < n; j++)
+            expected[j] = right[j] * squares / product;
+        vf_operator *a;
+        vf_array b = {0}, u = {0};
+        need(vf_operator_weights(device, image_space(s), put_numbers(s, s->precision, n, d)->data, &a));
+        need(vf_array_create(device, VF_SPACE_DEVICE, image_space(s).type, n, &b));
+        need(vf_array_create(device, VF_SPACE_DEVICE, image_space(s).type, n, &u));
+        put_vector(s, &b, right);
+        vf_cg_result result;
+        const vf_cg_options options = {.iterations = 20};
+        need(vf_cg(a, s->queue, &options, b.data, u.data, &result));
+        assert_int_equal(result.end, VF_SOLVER_NOT_POSITIVE);
+        assert_int_equal(result.iterations, 1);
+        get_vector(s, &u, x);
+        /* The quotient of two sums and a product: at most n + 4 roundings each. */
+        assert_true(distance(n, x, expected) <= 2 * (double)(n + 4) * roundoff(s->precision) * size_of(n, expected));
+        vf_array_free(&b);
+        vf_array_free(&u);
+        vf_operator_free(a);
+        free(d);
+        free(right);
+        free(x);
+        free(expected);
+        close_subject(s);
+    }
+}
+
 /* For weights: the largest, which a power iteration approaches from below. One that exceeds the others by half is
  * found to (2/3)^(2 iterations) of the difference, times the number of elements. */
 static void test_largest_eigenvalue(void **state)
@@ -265,8 +314,8 @@ static void test_unused(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_unused), cmocka_unit_test(test_cg),
-                                       cmocka_unit_test(test_cg_of_a_matrix),
-                                       cmocka_unit_test(test_largest_eigenvalue)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unused), cmocka_unit_test(test_cg), cmocka_unit_test(test_cg_of_a_matrix),
+        cmocka_unit_test(test_cg_stops_at_negative_curvature), cmocka_unit_test(test_largest_eigenvalue)};
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

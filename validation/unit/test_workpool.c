@@ -31,7 +31,7 @@ typedef struct record {
     int64_t fail_produce, fail_consume, cancel_at;
     int sleep_most; /* microseconds */
     int devices[MOST_SLOTS];
-    int64_t fail_from[MOST_SLOTS]; /* a device fails at every item from this one on, if > 0 */
+    int64_t fail_from[MOST_SLOTS]; /* a device fails at every item from this one on, if not 0; -1: at all */
     atomic_int given_up[MOST_SLOTS];
     int by_worker[MOST_SLOTS];
 } record;
@@ -61,7 +61,7 @@ static vf_status produce(void *user, int worker, int slot, int64_t item)
     r->held[slot] = item;
     pause_a_little(r, item, 0);
     const int64_t from = r->fail_from[r->devices[worker]];
-    if (from > 0 && item >= from) {
+    if (from != 0 && item >= from) {
         r->held[slot] = -1;
         atomic_store(&r->busy[slot], 0);
         return vf_fail(r->ctx, item % 2 ? VF_ERR_DEVICE : VF_ERR_DEVICE_MEMORY, "device %d fails", r->devices[worker]);
@@ -202,6 +202,21 @@ static void test_takeover(void **state)
                             assert_true(r->given_up[d] <= (d < failing));
                         free_record(r);
                     }
+}
+
+/* Two of four devices fail at all they take, so the first items are made again, some of them while others are. */
+static void test_devices_that_make_nothing(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 100; round++) {
+        record *r = new_record_of_devices(12, 4, 2, 3);
+        r->sleep_most = 400;
+        r->fail_from[round % 4] = r->fail_from[(round + 1) % 4] = -1;
+        assert_int_equal(vf_workpool_run(r->ctx, &r->pool), VF_OK);
+        for (int64_t i = 0; i < 12; i++)
+            assert_int_equal(r->produced[i], 1);
+        free_record(r);
+    }
 }
 
 /* An item's device fails when all other items are done: another device still takes the item over. */
@@ -371,6 +386,7 @@ static void test_nonsense(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_devices_that_make_nothing),
         cmocka_unit_test(test_every_item_once_and_in_order),
         cmocka_unit_test(test_the_fastest_does_the_most),
         cmocka_unit_test(test_failures),
