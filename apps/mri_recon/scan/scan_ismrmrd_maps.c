@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "scan_ismrmrd.h"
+#include "voxfield/foreign.h"
 
 /* Whether the last axes are [coil][z][y][x], or [coil][y][x] for one slice, with these counts along x, y, z, and the
  * axes before them have one element, which the library that writes such arrays adds. */
@@ -56,7 +57,10 @@ static vf_status read_array(vf_context *ctx, const char *path, hid_t dataset, in
 {
     vf_status status = scan_allocate(ctx, path, "coil maps", count, sizeof **out, out);
     hid_t type = ismrmrd_complex_float_type();
-    if (status == VF_OK && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *out) < 0)
+    const char *before = vf_foreign_enter("HDF5");
+    const bool read = status == VF_OK && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *out) >= 0;
+    vf_foreign_leave(before);
+    if (status == VF_OK && !read)
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: cannot read the coil maps in 'csm'", path);
     H5Tclose(type);
     if (status == VF_OK && scan_first_not_finite((const float *)*out, 2 * count) >= 0)

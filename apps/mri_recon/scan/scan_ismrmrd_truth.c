@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "scan_ismrmrd.h"
+#include "voxfield/foreign.h"
 
 /* The number of images in an array whose last axes are [z][y][x], or [y][x] for one slice: the product of the axes
  * before. 0: another shape. */
@@ -36,7 +37,10 @@ static vf_status read_truth(vf_context *ctx, const char *path, hid_t dataset, in
     float complex *values = NULL;
     hid_t type = ismrmrd_complex_float_type();
     vf_status status = scan_allocate(ctx, path, "the truth", voxels, sizeof *values, &values);
-    if (status == VF_OK && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
+    const char *before = vf_foreign_enter("HDF5");
+    const bool read = status == VF_OK && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0;
+    vf_foreign_leave(before);
+    if (status == VF_OK && !read)
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: cannot read the truth in 'phantom'", path);
     if (status == VF_OK && scan_first_not_finite((const float *)values, 2 * voxels) >= 0)
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: the truth in 'phantom' has NaN or infinite values", path);
