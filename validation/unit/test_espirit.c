@@ -177,6 +177,16 @@ static void test_invariance(void **state)
         }
     assert_int_equal(maps_of(ctx, &s, other, NULL, &quality), VF_OK);
     assert_near(worst(&s, other, mixed), 0, 0.01);
+    /* Nor does a factor change how much of the data the maps explain: here a part, as half of them is noise. */
+    vf_espirit_quality scaled;
+    for (int k = 0; k < COILS * BLOCK * BLOCK; k++)
+        s.data[k] = data[k] + (k % 2 ? 1 : I) * (k * 7919 % 1009 - 504) * 0.05f;
+    assert_int_equal(maps_of(ctx, &s, other, NULL, &quality), VF_OK);
+    assert_true(quality.explained > 0.5 && quality.explained < 0.99);
+    for (int k = 0; k < COILS * BLOCK * BLOCK; k++)
+        s.data[k] *= 0x1p-20f;
+    assert_int_equal(maps_of(ctx, &s, other, NULL, &scaled), VF_OK);
+    assert_near(scaled.explained, quality.explained, 5e-4);
     free(maps);
     free(other);
     free(mixed);

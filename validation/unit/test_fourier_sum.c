@@ -268,8 +268,8 @@ static void test_dense_voxels(void **state)
 /* All phases are 0, so a sum is that of its terms: one of 1, and so many small ones that a block of a grid, the longest
  * run of additions in single precision, has at most 0.4 u of them; 80 u together. Sums in single precision over blocks
  * or chunks would drop them all; the bound for many terms, of some hundred u, would hide that. Here additions cost
- * little: small terms are lost only in the block of the large one. The rest of the bound is that of one term. (The
- * published steps do add all samples in single precision.) */
+ * little: small terms are lost only in the block of the large one. The rest of the bound is that of one term. On the CPU:
+ * tensor cores take halves, which have no room for such terms, and the published steps add all in single precision. */
 static void test_small_terms(void **state)
 {
     (void)state;
@@ -278,7 +278,7 @@ static void test_small_terms(void **state)
     const double u = 0x1p-24, small = 0.4 * u / MOST, sum = 1 + small * ((double)MOST * BLOCKS - 1);
     double *values = calloc(2 * ROW, sizeof *values);
     assert_non_null(values);
-    for (int kind = 0; kind < 4; kind++) {
+    for (int kind = 0; kind < (vf_device_get_kind(device) == VF_DEVICE_CPU ? 4 : 0); kind++) {
         const bool forward = kind & 1;
         problem p = forward ? random_problem(FEW, 128, 128, 100, 1, 0, kind / 2)
                             : random_problem((int64_t)MOST * BLOCKS, ROW, 1, 1, 1, 0, kind / 2);
@@ -289,7 +289,7 @@ static void test_small_terms(void **state)
         }
         vf_fourier_options o;
         for (int index = 0; next_options(&index, &o);) {
-            if (is_published(&o) || o.precision == VF_F64)
+            if (o.precision == VF_F64)
                 continue;
             run(device, &p, &o, forward, 0, p.voxels, values);
             const double limit =
