@@ -200,7 +200,7 @@ static vf_status take(ismrmrd_reader *r, int64_t index, const ismrmrd_acquisitio
 
 static vf_status read_heads(ismrmrd_reader *r, tally *t)
 {
-    enum { BATCH = 2048 };
+    enum { BATCH = 1024 };
     ismrmrd_acquisition_header *heads;
     const char *path = r->source->path;
     vf_status status = scan_allocate(r->ctx, path, "headers", BATCH, sizeof *heads, &heads);

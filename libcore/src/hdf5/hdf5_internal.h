@@ -30,6 +30,7 @@ typedef struct vf_h5_shape {
     vf_dtype type;
     int rank;
     int64_t dims[VF_H5_MAX_RANK];
+    int64_t at; /* where its numbers lie in the file as in memory; -1: they do not */
 } vf_h5_shape;
 
 struct vf_h5 {

@@ -13,7 +13,7 @@
 /* Besides what a file asks for by the sizes of its chunks and texts. */
 static const uint64_t USUAL_MEMORY = (uint64_t)512 << 20;
 /* Of processor time: far more than the slowest file needs, compressed or in small pieces. */
-enum { LEAST_SECONDS = 10, BYTES_PER_SECOND = 1 << 20 };
+enum { LEAST_SECONDS = 3, BYTES_PER_SECOND = 1 << 18 };
 
 /* ---- questions ---- */
 

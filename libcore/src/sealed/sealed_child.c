@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -113,6 +114,9 @@ void sealed_serve(vf_sealed *s, const vf_sealed_work *work, int socket)
     const int descriptor = sealed_give_up_rights(work, &s->socket);
     if (descriptor < 0)
         _exit(EXIT_NO_RIGHTS);
+#ifdef MADV_POPULATE_WRITE
+    (void)madvise(s->window, (size_t)SEALED_HALVES * VF_SEALED_PIECE, MADV_POPULATE_WRITE); /* fork left them out */
+#endif
     work->begin(work->state, s->inner, descriptor);
     for (;;) {
         (void)read_or_end(s->socket, &asked, sizeof asked);
