@@ -127,7 +127,7 @@ VF_MUST_CHECK vf_status vf_h5_dataset_open(void *file, const char *name, int64_t
 VF_MUST_CHECK vf_status vf_h5_check_links(void *file, const char *name);
 /* Where answers keep something from one question to the next; `release` frees it with the file. */
 void **vf_h5_slot(void *file, void (*release)(void *kept));
-/* Lets the process that reads use `bytes` more memory than files usually need. */
+/* Lets the process that reads use `bytes` more memory than files usually need, until this answer ends. */
 bool vf_h5_more_memory(uint64_t bytes);
 
 /* The size of an open file in bytes. */

@@ -47,8 +47,8 @@ static vf_status follow_soft_link(const vf_h5 *file, const char *name, size_t by
                          MOST_SOFT_LINKS);
     else if (!text || H5Lget_val(file->id, name, text, bytes, H5P_DEFAULT) < 0)
         status = vf_h5_fail(file, VF_ERR_INPUT, "cannot read the link '%s'", name);
-    else if (asprintf(&whole, "%.*s/%s%s%s", text[0] == '/' || !slash ? 0 : (int)(slash - name), name, text,
-                      rest[0] ? "/" : "", rest) < 0)
+    else if (asprintf(&whole, "%.*s%s%s%s%s", text[0] == '/' || !slash ? 0 : (int)(slash - name), name,
+                      text[0] == '/' ? "" : "/", text, rest[0] ? "/" : "", rest) < 0)
         status = vf_fail(file->ctx, VF_ERR_MEMORY, "%s: not enough memory to follow the link '%s'", file->path, name);
     else
         status = follow(file, whole, depth + 1);
@@ -170,7 +170,7 @@ static hid_t open_with_cache(const vf_h5 *file, const char *name, hid_t id, hid_
     const size_t element = type >= 0 ? H5Tget_size(type) : 0;
     if (rank > 0 && H5Pget_layout(list) == H5D_CHUNKED && H5Pget_chunk(list, rank, chunk) == rank) {
         const double row = vf_h5_row_bytes(element, rank, dims, chunk);
-        if (row > USUAL_CACHE && row <= VF_H5_CACHE_MOST && vf_h5_more_memory((uint64_t)row)) {
+        if (row > USUAL_CACHE && row <= VF_H5_CACHE_MOST) {
             const hid_t access = vf_h5_access(element, rank, dims, chunk);
             H5Dclose(id);
             id = H5Dopen2(file->id, name, access);

@@ -10,8 +10,8 @@
 
 #include "hdf5_internal.h"
 
-/* Besides what a file asks for by the sizes of its chunks and texts. */
-static const uint64_t USUAL_MEMORY = (uint64_t)512 << 20;
+/* A cache of chunks (VF_H5_CACHE_MOST), and more than the rest of HDF5 needs. */
+static const uint64_t USUAL_MEMORY = (uint64_t)640 << 20;
 /* Of processor time: far more than the slowest file needs, compressed or in small pieces. */
 enum { LEAST_SECONDS = 3, BYTES_PER_SECOND = 1 << 18 };
 

@@ -77,6 +77,7 @@ bool vf_reply_put(vf_reply *reply, const void *data, size_t bytes)
 }
 
 static bool in_child;
+static struct rlimit usual; /* of memory, to which each answer returns */
 
 bool vf_sealed_more_memory(uint64_t bytes)
 {
@@ -98,6 +99,7 @@ static void answer_one(vf_sealed *s, void *state, const sealed_question *asked)
     sealed_message end = {.kind = SEALED_END};
     vf_reply reply = {.child = s, .most = (size_t)asked->most};
     vf_context_clear_error(s->inner);
+    (void)setrlimit(RLIMIT_AS, &usual);
     end.status = (int32_t)asked->answer(state, asked->bytes, &reply);
     const char *text = end.status == VF_OK ? "" : vf_context_message(s->inner);
     const size_t length = strnlen(text, SEALED_TEXT - 1);
@@ -117,6 +119,8 @@ void sealed_serve(vf_sealed *s, const vf_sealed_work *work, int socket)
 #ifdef MADV_POPULATE_WRITE
     (void)madvise(s->window, (size_t)SEALED_HALVES * VF_SEALED_PIECE, MADV_POPULATE_WRITE); /* fork left them out */
 #endif
+    if (getrlimit(RLIMIT_AS, &usual) != 0)
+        _exit(EXIT_NO_RIGHTS);
     work->begin(work->state, s->inner, descriptor);
     for (;;) {
         (void)read_or_end(s->socket, &asked, sizeof asked);
