@@ -65,11 +65,11 @@ static void links(void **state)
     const hid_t file = make(path);
     H5Gclose(H5Gcreate2(file, "group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     assert_true(H5Lcreate_external(other, "/own", file, "elsewhere", H5P_DEFAULT, H5P_DEFAULT) >= 0);
-    assert_true(H5Lcreate_external(other, "/", file, "root", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    assert_true(H5Lcreate_external(other, "/", file, "top", H5P_DEFAULT, H5P_DEFAULT) >= 0);
     assert_true(H5Lcreate_external(pipe, "/own", file, "waits", H5P_DEFAULT, H5P_DEFAULT) >= 0);
     H5Lcreate_soft("/elsewhere", file, "soft", H5P_DEFAULT, H5P_DEFAULT);
-    H5Lcreate_soft("../x/../root/own", file, "group/odd", H5P_DEFAULT, H5P_DEFAULT);
-    H5Lcreate_soft("root", file, "to_root", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_soft("../x/../top/own", file, "group/odd", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_soft("top", file, "to_top", H5P_DEFAULT, H5P_DEFAULT);
     H5Lcreate_soft("/own", file, "group/good", H5P_DEFAULT, H5P_DEFAULT);
     H5Lcreate_soft("good", file, "group/better", H5P_DEFAULT, H5P_DEFAULT);
     H5Lcreate_soft("/group", file, "folder", H5P_DEFAULT, H5P_DEFAULT);
@@ -77,14 +77,14 @@ static void links(void **state)
     H5Fclose(file);
     refused("elsewhere", "'elsewhere' is an external link; links to other files are not followed");
     refused("waits", "'waits' is an external link");
-    refused("root/own", "'root' is an external link");
+    refused("top/own", "'top' is an external link");
     for (int here = 0; here < 2; here++) { /* a soft link to one leads nowhere; within the file, they are followed */
         vf_h5_read_here(here);
         must(vf_h5_open(ctx, path, &opened));
         expect_error(vf_h5_read(opened, "soft", VF_F32, &zero, &all, found), VF_ERR_INPUT,
                      "'/elsewhere' is an external link");
-        expect_error(vf_h5_read(opened, "to_root/own", VF_F32, &zero, &all, found), VF_ERR_INPUT,
-                     "'/root' is an external link");
+        expect_error(vf_h5_read(opened, "to_top/own", VF_F32, &zero, &all, found), VF_ERR_INPUT,
+                     "'/top' is an external link");
         expect_error(vf_h5_read(opened, "loop", VF_F32, &zero, &all, found), VF_ERR_INPUT, "more than 16 soft links");
         expect_error(vf_h5_read(opened, "group/odd", VF_F32, &zero, &all, found), VF_ERR_INPUT, "group/odd");
         static const char *const good[] = {"own", "group/good", "group/better", "folder/better"};
