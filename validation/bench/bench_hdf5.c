@@ -70,6 +70,7 @@ static int read_once(const char *path, bool here)
 static duration run_once(const char *program, const char *path, bool here)
 {
     duration took = {0, 0};
+    char line[80] = "", *rest = line;
     int ends[2], status = 0;
     if (pipe(ends) != 0)
         exit(5);
@@ -83,8 +84,10 @@ static duration run_once(const char *program, const char *path, bool here)
     }
     close(ends[1]);
     FILE *answer = fdopen(ends[0], "r");
-    if (process < 0 || !answer || fscanf(answer, "%lf %lf", &took.wall, &took.processor) != 2 ||
-        waitpid(process, &status, 0) != process || status != 0)
+    const bool answered = process > 0 && answer && fgets(line, sizeof line, answer);
+    took.wall = strtod(line, &rest);
+    took.processor = strtod(rest, NULL);
+    if (!answered || waitpid(process, &status, 0) != process || status != 0)
         exit(1);
     fclose(answer);
     return took;

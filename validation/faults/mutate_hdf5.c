@@ -293,6 +293,7 @@ static void write_file(const char *path, const char *bytes, size_t size)
 int main(int argc, char **argv)
 {
     static seed_file seeds[MOST_SEEDS];
+    static char bytes[MOST_BYTES];
     const char *parent = getenv("TMPDIR");
     char folder[PATH_SIZE], path[PATH_SIZE + 16];
     vf_context *ctx;
@@ -308,9 +309,6 @@ int main(int argc, char **argv)
     if (files < 1 || !mkdtemp(folder) || vf_context_create(&ctx) != VF_OK)
         return 2;
     snprintf(path, sizeof path, "%s/damaged.h5", folder);
-    char *bytes = malloc(MOST_BYTES);
-    if (!bytes)
-        return 2;
     for (int n = 0; n < files; n++) {
         outcome out;
         write_file(path, seeds[n].bytes, seeds[n].size);
@@ -345,7 +343,6 @@ int main(int argc, char **argv)
            most_kilobytes(RUSAGE_CHILDREN) / 1024);
     unlink(path);
     rmdir(folder);
-    free(bytes);
     for (int n = 0; n < files; n++)
         free(seeds[n].bytes);
     vf_context_destroy(ctx);
