@@ -6,7 +6,7 @@
 
 #include "scan_ismrmrd.h"
 
-enum { BATCH_MOST = 1024, BATCH_BYTES = VF_H5_PIECE / 2, ALIGNMENT = 16 };
+enum { BATCH_MOST = 1024, BATCH_BYTES = VF_H5_PIECE / 4 * 3, ALIGNMENT = 16 };
 
 /* Sums over the samples of all noise acquisitions. */
 typedef struct noise_sums {

@@ -104,7 +104,7 @@ VF_MUST_CHECK vf_status vf_h5_call(vf_h5 *file, vf_h5_use use, void *user);
 typedef struct vf_reply vf_reply;
 typedef vf_status (*vf_h5_answer)(void *file, const void *question, vf_reply *reply);
 
-enum { VF_H5_QUESTION = 4096, VF_H5_PIECE = 1 << 20 }; /* bytes: of a question at most; of a reply's piece */
+enum { VF_H5_QUESTION = 4096, VF_H5_PIECE = 2 << 20 }; /* bytes: of a question at most; of a reply's piece */
 
 /* Asks `question` of `bytes`. The answer goes to `reply`, which has room for `most` bytes; *got is its size. With
  * `reply` NULL, it may have one piece, and *view points to it until the next call; copy from there before checking,
