@@ -143,12 +143,20 @@ static void print_help(const program *p)
     printf("See the manual page %s(1) for details.\n", p->name);
 }
 
+static void print_version(const program *p)
+{
+    char about[VF_H5_ABOUT];
+    printf("%s (Voxfield) %s\n", p->name, VF_VERSION);
+    if (p->input) /* programs without input only write HDF5 */
+        printf("%s\n", vf_h5_about(about));
+}
+
 /* Prints help, the option list of the manual page, or the version. */
 static vf_status print_asked(vf_context *ctx, const program *p)
 {
     vf_status status = VF_OK;
     if (p->given.asked == OPTION_VERSION)
-        printf("%s (Voxfield) %s\n", p->name, VF_VERSION);
+        print_version(p);
     else if (!p->given.asks_manual)
         print_help(p);
     else if ((status = option_check_table(ctx, p->options)) == VF_OK)

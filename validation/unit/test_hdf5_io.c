@@ -431,7 +431,8 @@ static void several_threads(void **state)
     for (int t = 0; t < THREADS; t++) {
         void *ok;
         assert_int_equal(pthread_join(threads[t], &ok), 0);
-        assert_true(*(bool *)ok);
+        if (!*(bool *)ok)
+            fail_msg("%s", vf_context_message(ctx));
         free(ok);
         unlink(names[t]);
     }

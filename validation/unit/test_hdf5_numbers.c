@@ -285,41 +285,54 @@ static const char *add_group(void *user, int64_t file)
     return NULL;
 }
 
+/* Called with the copy. */
+static vf_status add(vf_context *own, vf_h5 *file, void *user)
+{
+    double complex data[VALUES];
+    (void)own;
+    vf_status status = vf_h5_exists(file, "scan/data") ? VF_OK : vf_fail(own, VF_ERR_INPUT, "it is no copy");
+    if (status == VF_OK)
+        status = vf_h5_dataset_create(file, "scan/more", VF_C128, 3, dims, dims, 1);
+    if (status == VF_OK)
+        status = vf_h5_write(file, "scan/more", VF_C128, zero, dims, fill(VF_C128, data));
+    if (status == VF_OK)
+        status = vf_h5_attribute_text(file, "scan", "note", user);
+    return status == VF_OK ? vf_h5_call(file, add_group, "group") : status;
+}
+
 static void copies(void **state)
 {
     (void)state;
-    char copy[320], again[320];
+    char copy[320], again[320], note[8] = "added", found[8];
     double complex data[VALUES];
     vf_h5 *file;
     snprintf(copy, sizeof copy, "%.200s/copy.h5", directory);
     snprintf(again, sizeof again, "%.200s/again.h5", directory);
-    must(vf_h5_create(ctx, path, &file));
-    must(vf_h5_dataset_create(file, "scan/data", VF_C64, 3, dims, dims, 1));
-    must(vf_h5_write(file, "scan/data", VF_C128, zero, dims, fill(VF_C128, data)));
-    must(vf_h5_commit(&file));
-    must(vf_h5_create_copy(ctx, path, copy, &file));
-    assert_int_not_equal(access(copy, F_OK), 0); /* not before it is complete */
-    must(vf_h5_dataset_create(file, "scan/more", VF_C128, 3, dims, dims, 1));
-    must(vf_h5_write(file, "scan/more", VF_C128, zero, dims, data));
-    must(vf_h5_attribute_text(file, "scan", "note", "added"));
-    must(vf_h5_call(file, add_group, "group"));
-    expect_error(vf_h5_call(file, add_group, "group"), VF_ERR_OUTPUT, "cannot add the group: name already exists");
-    must(vf_h5_commit(&file));
-    must(vf_h5_open(ctx, copy, &file));
-    check(file, "scan/data", VF_C64);
-    check(file, "scan/more", VF_C128);
-    assert_true(vf_h5_attribute_exists(file, "scan", "note") && vf_h5_exists(file, "group"));
-    expect_error(vf_h5_call(file, add_group, "other"), VF_ERR_INPUT, "cannot add the group");
-    vf_h5_close(&file);
-    must(vf_h5_open(ctx, path, &file)); /* is unchanged */
-    assert_false(vf_h5_exists(file, "scan/more") || vf_h5_attribute_exists(file, "scan", "note"));
-    vf_h5_close(&file);
-    must(vf_h5_create_copy(ctx, copy, again, &file));
-    vf_h5_close(&file); /* given up */
-    assert_int_not_equal(access(again, F_OK), 0);
-    unlink(copy);
-    expect_error(vf_h5_create_copy(ctx, copy, again, &file), VF_ERR_INPUT, "No such file");
-    assert_null(file);
+    for (int plain = 0; plain < 2; plain++) {
+        vf_h5_read_here(plain);
+        must(vf_h5_create(ctx, path, &file));
+        must(vf_h5_dataset_create(file, "scan/data", VF_C64, 3, dims, dims, 1));
+        must(vf_h5_write(file, "scan/data", VF_C128, zero, dims, fill(VF_C128, data)));
+        must(vf_h5_commit(&file));
+        must(vf_h5_extend(ctx, path, copy, add, note));
+        must(vf_h5_open(ctx, copy, &file));
+        check(file, "scan/data", VF_C64);
+        check(file, "scan/more", VF_C128);
+        assert_true(vf_h5_exists(file, "group"));
+        must(vf_h5_attribute_get_text(file, "scan", "note", found, sizeof found));
+        assert_string_equal(found, note);
+        expect_error(vf_h5_call(file, add_group, "other"), VF_ERR_INPUT, "open for reading only");
+        vf_h5_close(&file);
+        must(vf_h5_open(ctx, path, &file)); /* is unchanged */
+        assert_false(vf_h5_exists(file, "scan/more") || vf_h5_attribute_exists(file, "scan", "note"));
+        vf_h5_close(&file);
+        expect_error(vf_h5_extend(ctx, copy, again, add, note), VF_ERR_OUTPUT, "name already exists");
+        assert_int_not_equal(access(again, F_OK), 0); /* nothing half-written */
+        unlink(copy);
+        expect_error(vf_h5_extend(ctx, copy, again, add, note), VF_ERR_INPUT, "No such file");
+        assert_int_not_equal(access(again, F_OK), 0);
+    }
+    vf_h5_read_here(false);
 }
 
 int main(void)

@@ -366,6 +366,10 @@ static const struct {
     {"object 1 class gridpositions counts 40000 40000 40000\norigin 0 0 0\ndelta 1 0 0\ndelta 0 1 0\ndelta 0 0 1\n"
      "object 3 class array type double rank 0 items 64000000000000 data follows\n" SIX,
      "too small"},
+    {"object 1 class gridpositions counts 1 2 3\norigin 0 0 0\ndelta 1 0 0\ndelta 0 1e-300 0\ndelta 0 0 1\n" ARRAY SIX,
+     "the map's step along y is 1e-300 angstrom; expected 1e-06 to 1e+06"},
+    {"object 1 class gridpositions counts 1 2 3\norigin 0 0 1e300\ndelta 1 0 0\ndelta 0 1 0\ndelta 0 0 1\n" ARRAY SIX,
+     "the map's origin along z is 1e+300 angstrom"},
 };
 
 static void damaged_dx(void **state)

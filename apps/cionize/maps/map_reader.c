@@ -8,14 +8,27 @@
 
 #include "molecule/unit_cell.h"
 
+/* What is far outside of all molecules, in angstrom, is a mistake or an attack: a step of 1e-300 makes volumes 0. */
+static const double LEAST_STEP = 1e-6, MOST_STEP = 1e6, MOST_ORIGIN = 1e9;
+
 vf_status map_allocate(vf_context *ctx, loaded_map *map)
 {
     const vf_grid *grid = &map->grid;
+    uint64_t available, total;
     size_t bytes;
+    for (int a = 0; a < 3; a++) {
+        if (!(grid->spacing[a] >= LEAST_STEP && grid->spacing[a] <= MOST_STEP))
+            return vf_fail(ctx, VF_ERR_INPUT, "%s: the map's step along %c is %g angstrom; expected %g to %g",
+                           map->path, "xyz"[a], grid -> spacing[a], LEAST_STEP, MOST_STEP);
+        if (!(fabs(grid->origin[a]) <= MOST_ORIGIN))
+            return vf_fail(ctx, VF_ERR_INPUT, "%s: the map's origin along %c is %g angstrom; expected up to %g",
+                           map->path, "xyz"[a], grid -> origin[a], MOST_ORIGIN);
+    }
     if (!vf_grid_valid(grid))
         return vf_fail(ctx, VF_ERR_INPUT, "%s: invalid or too large grid of %lld x %lld x %lld points", map->path,
                        (long long)grid->counts[0], (long long)grid->counts[1], (long long)grid->counts[2]);
-    if (__builtin_mul_overflow((size_t)vf_grid_points(grid), vf_dtype_bytes(map->type), &bytes) ||
+    vf_host_memory(&available, &total);
+    if (__builtin_mul_overflow((size_t)vf_grid_points(grid), vf_dtype_bytes(map->type), &bytes) || bytes > available ||
         !(map->values = malloc(bytes)))
         return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for the map's %lld values", map->path,
                        (long long)vf_grid_points(grid));

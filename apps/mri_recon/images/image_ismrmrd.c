@@ -277,6 +277,14 @@ static vf_status choose_names(vf_context *ctx, vf_h5 *file, series *s)
     return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: the name of the group is too long", group);
 }
 
+/* Adds the series to a new file, or to a copy of the scan. */
+static vf_status add_series(vf_context *ctx, vf_h5 *file, void *user)
+{
+    series *s = user;
+    vf_status status = choose_names(ctx, file, s);
+    return status == VF_OK ? vf_h5_call(file, put_series, s) : status;
+}
+
 static vf_status write_ismrmrd(vf_context *ctx, const recon_image *image, const char *path)
 {
     series s;
@@ -285,14 +293,15 @@ static vf_status write_ismrmrd(vf_context *ctx, const recon_image *image, const 
     if (status == VF_OK && image->copy_of && same_file(image->copy_of, path))
         status = vf_fail(ctx, VF_ERR_ARGUMENT,
                          "%s: this is the scan itself; use another name for the copy with the images", path);
-    if (status == VF_OK)
-        status = image->copy_of ? vf_h5_create_copy(ctx, image->copy_of, path, &file) : vf_h5_create(ctx, path, &file);
-    if (status == VF_OK)
-        status = choose_names(ctx, file, &s);
-    if (status == VF_OK)
-        status = vf_h5_call(file, put_series, &s);
-    if (status == VF_OK)
-        status = vf_h5_commit(&file);
+    if (status == VF_OK && image->copy_of) {
+        status = vf_h5_extend(ctx, image->copy_of, path, add_series, &s);
+    } else if (status == VF_OK) {
+        status = vf_h5_create(ctx, path, &file);
+        if (status == VF_OK)
+            status = add_series(ctx, file, &s);
+        if (status == VF_OK)
+            status = vf_h5_commit(&file);
+    }
     vf_h5_close(&file);
     free_series(&s);
     return status;

@@ -138,15 +138,4 @@ hid_t ismrmrd_complex_float_type(void);
 /* Text of variable length, ASCII and zero-terminated: the dataset `xml`, and the attributes of images. */
 hid_t ismrmrd_text_type(void);
 
-/* HDF5's own error messages, off between ismrmrd_silence and ismrmrd_restore. */
-typedef struct ismrmrd_printing {
-    H5E_auto2_t print;
-    void *user;
-} ismrmrd_printing;
-ismrmrd_printing ismrmrd_silence(void);
-void ismrmrd_restore(ismrmrd_printing before);
-
-/* Copies HDF5's innermost message about its last failure to `text`, or a guess if there is none. Returns `text`. */
-const char *ismrmrd_reason(char *text, size_t size);
-
 #endif

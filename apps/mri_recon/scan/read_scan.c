@@ -46,10 +46,9 @@ vf_status read_scan(vf_context *ctx, const char *path, const char *group, k_unit
             status = scan_warn_unread(ctx, path, file);
     } else {
         bool bare = vf_h5_exists(file, "/scan") && !vf_h5_exists(file, "/scan/data");
-        vf_h5_close(&file);
-        status = scan_find_ismrmrd(ctx, path, group, found, sizeof found);
+        status = scan_find_ismrmrd(ctx, path, file, group, found, sizeof found);
         if (status == VF_OK && found[0])
-            status = scan_read_ismrmrd(ctx, path, found, units, out);
+            status = scan_read_ismrmrd(ctx, path, file, found, units, out);
         else if (status == VF_OK)
             status = vf_fail(
                 ctx, VF_ERR_INPUT,

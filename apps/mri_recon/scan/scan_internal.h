@@ -148,10 +148,10 @@ VF_MUST_CHECK vf_status scan_warn_unread(vf_context *ctx, const char *path, vf_h
 
 /* Finds the group with `xml` and `data`: `group`, or the only one. `name` gets its name; "" if there is none and
  * `group` is NULL. Errors: VF_ERR_INPUT, VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status scan_find_ismrmrd(vf_context *ctx, const char *path, const char *group, char *name,
+VF_MUST_CHECK vf_status scan_find_ismrmrd(vf_context *ctx, const char *path, vf_h5 *file, const char *group, char *name,
                                           size_t name_size);
 
-VF_MUST_CHECK vf_status scan_read_ismrmrd(vf_context *ctx, const char *path, const char *group, k_units units,
-                                          mri_scan *out);
+VF_MUST_CHECK vf_status scan_read_ismrmrd(vf_context *ctx, const char *path, vf_h5 *file, const char *group,
+                                          k_units units, mri_scan *out);
 
 #endif

@@ -10,24 +10,35 @@
 
 enum { NAME_SIZE = 256, MOST_NAMED = 8 };
 
-/* ---- the file ---- */
+/* ---- the group; these functions run in the process that reads the file ---- */
 
-static hid_t open_file(const char *path)
-{
-    hid_t list = H5Pcreate(H5P_FILE_ACCESS);
-    H5Pset_fclose_degree(list, H5F_CLOSE_STRONG); /* open identifiers must not keep the file open */
-#if H5_VERSION_GE(1, 10, 7)
-    H5Pset_file_locking(list, true, true);
-#endif
-    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, list);
-    H5Pclose(list);
-    return file;
-}
+typedef struct group_question {
+    char group[NAME_SIZE]; /* "": the only one */
+} group_question;
 
-static bool is_dataset(hid_t file, const char *group, const char *name)
+typedef struct group_answer {
+    int32_t found;
+    char name[NAME_SIZE]; /* of the first */
+    char all[NAME_SIZE];  /* all names, for messages */
+} group_answer;
+
+typedef struct search {
+    void *file;
+    group_answer *answer;
+    vf_status status;
+    char elsewhere[NAME_SIZE]; /* a link to another file; "": none */
+} search;
+
+/* Whether there is a dataset. A link to another file is an error. */
+static bool is_dataset(search *s, const char *group, const char *name)
 {
     char path[NAME_SIZE + 16];
+    const hid_t file = (hid_t)vf_h5_id(s->file);
     snprintf(path, sizeof path, "%s/%s", group, name);
+    if (s->status == VF_OK)
+        s->status = vf_h5_check_links(s->file, path);
+    if (s->status != VF_OK)
+        return false;
     hid_t id = H5Lexists(file, path, H5P_DEFAULT) > 0 ? H5Oopen(file, path, H5P_DEFAULT) : H5I_INVALID_HID;
     bool is = id >= 0 && H5Iget_type(id) == H5I_DATASET;
     if (id >= 0)
@@ -35,24 +46,15 @@ static bool is_dataset(hid_t file, const char *group, const char *name)
     return is;
 }
 
-/* ---- the group ---- */
-
-typedef struct search {
-    hid_t file;
-    int found;
-    char name[NAME_SIZE]; /* of the first */
-    char all[NAME_SIZE];  /* all names, for messages */
-} search;
-
-static void note_group(search *s, const char *group)
+static void note_group(group_answer *a, const char *group)
 {
     char printable[NAME_SIZE];
-    if (s->found == 0)
-        snprintf(s->name, sizeof s->name, "%s", group);
-    if (s->found < MOST_NAMED)
-        vf_append(s->all, sizeof s->all, "%s%s", s->found ? ", " : "",
+    if (a->found == 0)
+        snprintf(a->name, sizeof a->name, "%s", group);
+    if (a->found < MOST_NAMED)
+        vf_append(a->all, sizeof a->all, "%s%s", a->found ? ", " : "",
                   scan_printable(group, printable, sizeof printable));
-    s->found++;
+    a->found++;
 }
 
 /* Called for each link: is it the `xml` of a group that also has `data`? */
@@ -62,50 +64,61 @@ static herr_t look_at_link(hid_t root, const char *name, const H5L_info_t *info,
     const char *slash = strrchr(name, '/');
     size_t folder = slash ? (size_t)(slash - name) : 0;
     char group[NAME_SIZE];
-    (void)root, (void)info;
+    (void)root;
+    if (info->type != H5L_TYPE_HARD && info->type != H5L_TYPE_SOFT && !s->elsewhere[0])
+        snprintf(s->elsewhere, sizeof s->elsewhere, "%s", name);
     if (strcmp(slash ? slash + 1 : name, "xml") != 0 || folder + 2 > sizeof group)
         return 0;
     snprintf(group, sizeof group, "/%.*s", (int)folder, name);
-    if (is_dataset(s->file, group, "xml") && is_dataset(s->file, group, "data"))
-        note_group(s, group);
-    return 0;
+    if (is_dataset(s, group, "xml") && is_dataset(s, group, "data"))
+        note_group(s->answer, group);
+    return s->status == VF_OK ? 0 : -1;
 }
 
-static vf_status find_group(vf_context *ctx, const char *path, const char *group, search *s)
+static vf_status answer_group(void *file, const void *question, vf_reply *reply)
 {
+    const group_question *q = question;
+    group_answer answer = {.found = 0};
+    search s = {.file = file, .answer = &answer, .status = VF_OK};
+    if (q->group[0]) {
+        if (is_dataset(&s, q->group, "xml") && is_dataset(&s, q->group, "data"))
+            note_group(&answer, q->group);
+    } else if (H5Lvisit((hid_t)vf_h5_id(file), H5_INDEX_NAME, H5_ITER_INC, look_at_link, &s) < 0 && s.status == VF_OK) {
+        return vf_h5_refuse(file, "cannot list the file's contents");
+    }
+    if (s.status == VF_OK && answer.found == 0 && s.elsewhere[0])
+        s.status = vf_h5_check_links(file, s.elsewhere);
+    if (s.status == VF_OK)
+        vf_h5_put(reply, &answer, sizeof answer);
+    return s.status;
+}
+
+vf_status scan_find_ismrmrd(vf_context *ctx, const char *path, vf_h5 *file, const char *group, char *name,
+                            size_t name_size)
+{
+    group_question q = {.group = ""};
+    group_answer answer;
     char printable[NAME_SIZE];
-    if (group && strlen(group) + 2 > sizeof s->name)
+    size_t got = 0;
+    name[0] = '\0';
+    if (group && strlen(group) + 2 > sizeof q.group)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: the name of the group is too long", path);
-    if (group) {
-        snprintf(s->name, sizeof s->name, "%s%s", group[0] == '/' ? "" : "/", group);
-        if (is_dataset(s->file, s->name, "xml") && is_dataset(s->file, s->name, "data"))
-            return VF_OK;
+    if (group)
+        snprintf(q.group, sizeof q.group, "%s%s", group[0] == '/' ? "" : "/", group);
+    vf_status status = vf_h5_ask(file, answer_group, &q, sizeof q, &answer, sizeof answer, &got, NULL);
+    if (status == VF_OK && got != sizeof answer)
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: the file's contents are damaged", path);
+    if (status != VF_OK)
+        return status;
+    answer.name[NAME_SIZE - 1] = answer.all[NAME_SIZE - 1] = '\0';
+    if (group && answer.found < 1)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: no group '%s' with datasets 'xml' and 'data'", path,
                        scan_printable(group, printable, sizeof printable));
-    }
-    if (H5Lvisit(s->file, H5_INDEX_NAME, H5_ITER_INC, look_at_link, s) < 0)
-        return ismrmrd_failure(ctx, path, "cannot list the file's contents");
-    if (s->found > 1)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: %d groups contain scans (%s); choose one with --group", path, s->found,
-                       s->all);
+    if (answer.found > 1)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: %d groups contain scans (%s); choose one with --group", path,
+                       answer.found, scan_printable(answer.all, printable, sizeof printable));
+    snprintf(name, name_size, "%s", answer.found == 1 ? answer.name : "");
     return VF_OK;
-}
-
-vf_status scan_find_ismrmrd(vf_context *ctx, const char *path, const char *group, char *name, size_t name_size)
-{
-    search s = {.found = 0};
-    vf_status status = VF_OK;
-    ismrmrd_printing before = ismrmrd_silence();
-    s.file = open_file(path);
-    if (s.file < 0)
-        status = ismrmrd_failure(ctx, path, "cannot read the HDF5 file");
-    else
-        status = find_group(ctx, path, group, &s);
-    if (s.file >= 0)
-        H5Fclose(s.file);
-    ismrmrd_restore(before);
-    snprintf(name, name_size, "%s", status == VF_OK ? s.name : "");
-    return status;
 }
 
 /* ---- the header ---- */
@@ -145,15 +158,41 @@ done:
     return text;
 }
 
-static vf_status read_header(vf_context *ctx, const char *path, hid_t group, mri_scan *out, ismrmrd_protocol *protocol)
+/* In the process that reads the file. `question`: the group. */
+static vf_status answer_header(void *file, const void *question, vf_reply *reply)
 {
-    hid_t dataset = H5Dopen2(group, "xml", H5P_DEFAULT);
-    out->protocol = dataset < 0 ? NULL : read_text(dataset);
-    if (dataset >= 0)
-        H5Dclose(dataset);
-    if (!out->protocol)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: cannot read 'xml' as text", path);
-    return ismrmrd_parse_xml(ctx, path, out->protocol, strlen(out->protocol), protocol);
+    char name[NAME_SIZE + 16];
+    int64_t dataset;
+    snprintf(name, sizeof name, "%s/xml", (const char *)question);
+    vf_status status = vf_h5_dataset_open(file, name, &dataset);
+    if (status != VF_OK)
+        return status;
+    char *text = read_text((hid_t)dataset);
+    if (!text)
+        status = vf_h5_refuse(file, "cannot read 'xml' as text");
+    else if (!vf_h5_put(reply, text, strlen(text)))
+        status = vf_h5_refuse(file, "'xml' has more than %d bytes of text", ISMRMRD_XML_MOST);
+    free(text);
+    H5Dclose((hid_t)dataset);
+    return status;
+}
+
+static vf_status read_header(vf_context *ctx, const char *place, vf_h5 *file, const char *group, mri_scan *out,
+                             ismrmrd_protocol *protocol)
+{
+    size_t bytes = 0;
+    char *text = malloc(ISMRMRD_XML_MOST + 1);
+    if (!text)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to read 'xml'", place);
+    vf_status status = vf_h5_ask(file, answer_header, group, strlen(group) + 1, text, ISMRMRD_XML_MOST, &bytes, NULL);
+    text[bytes] = '\0';
+    out->protocol = status == VF_OK ? strdup(text) : NULL;
+    free(text);
+    if (status == VF_OK && !out->protocol)
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to read 'xml'", place);
+    if (status != VF_OK)
+        return status;
+    return ismrmrd_parse_xml(ctx, place, out->protocol, strlen(out->protocol), protocol);
 }
 
 /* ---- acquisitions ---- */
@@ -195,49 +234,32 @@ vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *source, const 
     return status;
 }
 
-static vf_status read_acquisitions(vf_context *ctx, const char *path, hid_t group, const ismrmrd_protocol *protocol,
-                                   k_units units, mri_scan *out)
+static vf_status read_acquisitions(vf_context *ctx, const char *place, vf_h5 *file, const char *group,
+                                   const ismrmrd_protocol *protocol, k_units units, mri_scan *out)
 {
-    ismrmrd_file *file = NULL;
+    ismrmrd_file *acquisitions = NULL;
     ismrmrd_source source;
-    hid_t dataset = H5Dopen2(group, "data", H5P_DEFAULT);
-    if (dataset < 0)
-        return ismrmrd_failure(ctx, path, "cannot open 'data'");
-    vf_status status = ismrmrd_file_open(ctx, path, dataset, &file);
+    vf_status status = ismrmrd_file_open(ctx, place, file, group, &acquisitions);
     if (status == VF_OK) {
-        ismrmrd_file_source(file, &source);
+        ismrmrd_file_source(acquisitions, &source);
         status = ismrmrd_assemble(ctx, &source, protocol, units, out);
     }
-    ismrmrd_file_close(file);
-    H5Dclose(dataset);
+    ismrmrd_file_close(acquisitions);
     return status;
 }
 
-vf_status scan_read_ismrmrd(vf_context *ctx, const char *path, const char *group, k_units units, mri_scan *out)
+vf_status scan_read_ismrmrd(vf_context *ctx, const char *path, vf_h5 *file, const char *group, k_units units,
+                            mri_scan *out)
 {
     ismrmrd_protocol protocol;
     char place[1024], printable[NAME_SIZE]; /* file and group, for messages */
-    vf_status status = VF_OK;
-    hid_t id = H5I_INVALID_HID;
-    ismrmrd_printing before = ismrmrd_silence();
     snprintf(place, sizeof place, "%.700s:%s", path, scan_printable(group, printable, sizeof printable));
-    hid_t file = open_file(path);
-    if (file >= 0)
-        id = H5Gopen2(file, group, H5P_DEFAULT);
-    if (id < 0)
-        status = ismrmrd_failure(ctx, place, "cannot open the group");
+    vf_status status = read_header(ctx, place, file, group, out, &protocol);
     if (status == VF_OK)
-        status = read_header(ctx, place, id, out, &protocol);
+        status = read_acquisitions(ctx, place, file, group, &protocol, units, out);
     if (status == VF_OK)
-        status = read_acquisitions(ctx, place, id, &protocol, units, out);
+        status = ismrmrd_read_maps(ctx, place, file, group, out);
     if (status == VF_OK)
-        status = ismrmrd_read_maps(ctx, place, id, out);
-    if (status == VF_OK)
-        status = ismrmrd_read_truth(ctx, place, id, out);
-    if (id >= 0)
-        H5Gclose(id);
-    if (file >= 0)
-        H5Fclose(file);
-    ismrmrd_restore(before);
+        status = ismrmrd_read_truth(ctx, place, file, group, out);
     return status;
 }

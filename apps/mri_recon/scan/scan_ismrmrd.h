@@ -18,6 +18,7 @@ typedef struct ismrmrd_source {
     const char *path; /* for messages */
     void *user;
     int64_t acquisitions;
+    int64_t stored; /* bytes in the file: a complex sample takes 4 or more. 0: unknown */
     vf_status (*heads)(vf_context *ctx, void *user, int64_t first, int64_t count, ismrmrd_acquisition_header *out);
     /* `bytes`: the size according to the headers; more is an error. The result is valid until the next call. */
     vf_status (*bodies)(vf_context *ctx, void *user, int64_t first, int64_t count, size_t bytes, ismrmrd_body *out);
@@ -109,17 +110,18 @@ VF_MUST_CHECK vf_status ismrmrd_convert_trajectories(ismrmrd_reader *r);
 VF_MUST_CHECK vf_status ismrmrd_mark_readouts(const ismrmrd_reader *r, int frame, scan_trajectory *t);
 
 /* scan_ismrmrd_maps.c: reads the group's array `csm`, if any, as coil maps. */
-VF_MUST_CHECK vf_status ismrmrd_read_maps(vf_context *ctx, const char *path, hid_t group, mri_scan *s);
+VF_MUST_CHECK vf_status ismrmrd_read_maps(vf_context *ctx, const char *path, vf_h5 *file, const char *group,
+                                          mri_scan *s);
 
 /* scan_ismrmrd_truth.c: reads the group's array `phantom`, if any, as the truth. */
-VF_MUST_CHECK vf_status ismrmrd_read_truth(vf_context *ctx, const char *path, hid_t group, mri_scan *s);
+VF_MUST_CHECK vf_status ismrmrd_read_truth(vf_context *ctx, const char *path, vf_h5 *file, const char *group,
+                                           mri_scan *s);
 
-/* scan_ismrmrd_file.c: acquisitions of an HDF5 dataset. */
+/* scan_ismrmrd_file.c: the acquisitions of a group in an HDF5 file. `path` is for messages. */
 typedef struct ismrmrd_file ismrmrd_file;
-VF_MUST_CHECK vf_status ismrmrd_file_open(vf_context *ctx, const char *path, hid_t dataset, ismrmrd_file **out);
+VF_MUST_CHECK vf_status ismrmrd_file_open(vf_context *ctx, const char *path, vf_h5 *h5, const char *group,
+                                          ismrmrd_file **out);
 void ismrmrd_file_close(ismrmrd_file *file); /* NULL is allowed */
 void ismrmrd_file_source(ismrmrd_file *file, ismrmrd_source *source);
-/* VF_ERR_INPUT with `path`, `what` failed, and HDF5's own reason. */
-VF_MUST_CHECK vf_status ismrmrd_failure(vf_context *ctx, const char *path, const char *what);
 
 #endif

@@ -1,28 +1,44 @@
 /* Reads acquisitions of an HDF5 dataset: headers alone, and contents in batches. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "scan_ismrmrd.h"
-#include "voxfield/foreign.h"
 
-enum { REASON_SIZE = 160, ALIGNMENT = 16 };
+enum { ALIGNMENT = 16, GROUP_SIZE = 256 };
+
+/* ---- in the process that reads the file ---- */
 
 /* Memory for HDF5's arrays of variable length, limited to the size according to the headers. */
 typedef struct arena {
     char *memory;
-    size_t size, used, limit;
+    size_t used, limit;
 } arena;
 
-struct ismrmrd_file {
-    const char *path;
+/* The open dataset, kept between questions. */
+typedef struct acquisitions {
     hid_t dataset, space, head_type, body_type, transfer;
-    int64_t acquisitions;
-    bool has_trajectory;
     arena arena;
     hvl_t *lengths; /* [batch][2] traj, data */
     int64_t batch;
-};
+} acquisitions;
+
+typedef struct acquisitions_answer {
+    uint64_t count;
+    int32_t has_trajectory;
+} acquisitions_answer;
+
+typedef struct range_question {
+    int64_t first, count;
+    uint64_t bytes; /* of the bodies according to their headers */
+} range_question;
+
+/* Where a body is in the reply, in bytes from its beginning, and its numbers of floats. The arrays follow after the
+ * places of all bodies. */
+typedef struct body_place {
+    int64_t traj, traj_floats, data, data_floats;
+} body_place;
 
 static void *arena_allocate(size_t size, void *user)
 {
@@ -39,8 +55,6 @@ static void arena_free(void *memory, void *user)
 {
     (void)memory, (void)user; /* freed all at once with the next batch */
 }
-
-/* ---- types ---- */
 
 static bool has_member(hid_t type, const char *name, H5T_class_t kind)
 {
@@ -74,33 +88,25 @@ static hid_t body_type(bool has_trajectory)
     return type;
 }
 
-vf_status ismrmrd_failure(vf_context *ctx, const char *path, const char *what)
+static vf_status check_type(void *file, hid_t dataset, bool *has_trajectory)
 {
-    char reason[REASON_SIZE];
-    return vf_fail(ctx, VF_ERR_INPUT, "%s: %s: %s", path, what, ismrmrd_reason(reason, sizeof reason));
-}
-
-static vf_status check_type(vf_context *ctx, ismrmrd_file *file)
-{
-    hid_t type = H5Dget_type(file->dataset), data = H5I_INVALID_HID, head = H5I_INVALID_HID, base = H5I_INVALID_HID;
+    hid_t type = H5Dget_type(dataset), data = H5I_INVALID_HID, head = H5I_INVALID_HID, base = H5I_INVALID_HID;
     vf_status status = VF_OK;
     if (type < 0 || H5Tget_class(type) != H5T_COMPOUND || !has_member(type, "head", H5T_COMPOUND) ||
         !has_member(type, "data", H5T_VLEN)) {
-        status = vf_fail(ctx, VF_ERR_INPUT, "%s: 'data' is not a dataset of acquisitions with members head and data",
-                         file->path);
+        status = vf_h5_refuse(file, "'data' is not a dataset of acquisitions with members head and data");
         goto done;
     }
-    file->has_trajectory = has_member(type, "traj", H5T_VLEN);
+    *has_trajectory = has_member(type, "traj", H5T_VLEN);
     head = H5Tget_member_type(type, (unsigned)H5Tget_member_index(type, "head"));
     data = H5Tget_member_type(type, (unsigned)H5Tget_member_index(type, "data"));
     base = data >= 0 ? H5Tget_super(data) : H5I_INVALID_HID;
     static const char *const needed[] = {"flags", "number_of_samples", "active_channels", "idx"};
     for (int i = 0; i < 4; i++)
         if (status == VF_OK && H5Tget_member_index(head, needed[i]) < 0)
-            status = vf_fail(ctx, VF_ERR_INPUT, "%s: member '%s' is missing in the headers of acquisitions", file->path,
-                             needed[i]);
+            status = vf_h5_refuse(file, "member '%s' is missing in the headers of acquisitions", needed[i]);
     if (status == VF_OK && H5Tget_class(base) != H5T_FLOAT)
-        status = vf_fail(ctx, VF_ERR_INPUT, "%s: the data of acquisitions are not floats", file->path);
+        status = vf_h5_refuse(file, "the data of acquisitions are not floats");
 done:
     H5Tclose(base);
     H5Tclose(data);
@@ -109,122 +115,240 @@ done:
     return status;
 }
 
-/* ---- opening ---- */
-
-vf_status ismrmrd_file_open(vf_context *ctx, const char *path, hid_t dataset, ismrmrd_file **out)
+static void close_acquisitions(void *kept)
 {
+    acquisitions *a = kept;
+    if (a->head_type > 0)
+        H5Tclose(a->head_type);
+    if (a->body_type > 0)
+        H5Tclose(a->body_type);
+    if (a->space > 0)
+        H5Sclose(a->space);
+    if (a->transfer > 0)
+        H5Pclose(a->transfer);
+    if (a->dataset > 0)
+        H5Dclose(a->dataset);
+    free(a->lengths);
+    free(a);
+}
+
+/* `question`: the group. */
+static vf_status answer_open(void *file, const void *question, vf_reply *reply)
+{
+    char name[GROUP_SIZE + 8];
+    int64_t dataset;
     hsize_t count = 0;
+    bool has_trajectory = false;
+    void **slot = vf_h5_slot(file, close_acquisitions);
+    snprintf(name, sizeof name, "%s/data", (const char *)question);
+    vf_status status = vf_h5_dataset_open(file, name, &dataset);
+    if (status != VF_OK)
+        return status;
+    acquisitions *a = calloc(1, sizeof *a);
+    if (!a) {
+        H5Dclose((hid_t)dataset);
+        return vf_h5_refuse(file, "not enough memory to read acquisitions");
+    }
+    *slot = a;
+    a->dataset = (hid_t)dataset;
+    a->space = H5Dget_space(a->dataset);
+    a->transfer = H5Pcreate(H5P_DATASET_XFER);
+    status = check_type(file, a->dataset, &has_trajectory);
+    if (status != VF_OK)
+        return status;
+    a->head_type = head_type();
+    a->body_type = body_type(has_trajectory);
+    if (H5Sget_simple_extent_ndims(a->space) != 1 || H5Sget_simple_extent_dims(a->space, &count, NULL) != 1)
+        return vf_h5_refuse(file, "'data' is not a list of acquisitions");
+    if (a->head_type < 0 || a->body_type < 0 ||
+        H5Pset_vlen_mem_manager(a->transfer, arena_allocate, &a->arena, arena_free, NULL) < 0)
+        return vf_h5_refuse(file, "cannot prepare to read acquisitions");
+    const acquisitions_answer answer = {count, has_trajectory};
+    vf_h5_put(reply, &answer, sizeof answer);
+    return VF_OK;
+}
+
+static bool read_range(const acquisitions *a, hid_t type, int64_t first, int64_t count, void *out)
+{
+    hsize_t start = (hsize_t)first, n = (hsize_t)count;
+    hid_t memory = H5Screate_simple(1, &n, NULL);
+    bool good = memory >= 0 && H5Sselect_hyperslab(a->space, H5S_SELECT_SET, &start, NULL, &n, NULL) >= 0 &&
+                H5Dread(a->dataset, type, memory, a->space, a->transfer, out) >= 0;
+    H5Sclose(memory);
+    return good;
+}
+
+static vf_status range_failure(void *file, const range_question *q)
+{
+    if (q->count == 1)
+        return vf_h5_refuse(file, "cannot read acquisition %" PRId64 ", or it has more data than its header says",
+                            q->first);
+    return vf_h5_refuse(file, "cannot read acquisitions %" PRId64 " to %" PRId64, q->first, q->first + q->count - 1);
+}
+
+static vf_status answer_heads(void *file, const void *question, vf_reply *reply)
+{
+    const range_question *q = question;
+    const acquisitions *a = *vf_h5_slot(file, close_acquisitions);
+    const size_t bytes = (size_t)q->count * sizeof(ismrmrd_acquisition_header);
+    void *heads = vf_h5_room(reply, bytes);
+    if (heads)
+        memset(heads, 0, bytes); /* members missing in the file are 0 */
+    if (!heads || !read_range(a, a->head_type, q->first, q->count, heads))
+        return range_failure(file, q);
+    vf_h5_sent(reply, bytes);
+    return VF_OK;
+}
+
+static bool make_lengths(acquisitions *a, int64_t count)
+{
+    if (count > a->batch) {
+        free(a->lengths);
+        a->lengths = malloc((size_t)count * 2 * sizeof *a->lengths);
+        a->batch = a->lengths ? count : 0;
+    }
+    if (a->lengths)
+        memset(a->lengths, 0, (size_t)count * 2 * sizeof *a->lengths);
+    return a->lengths;
+}
+
+/* HDF5 puts the arrays where the reply goes, at once if it is one piece. */
+static vf_status answer_bodies(void *file, const void *question, vf_reply *reply)
+{
+    const range_question *q = question;
+    acquisitions *a = *vf_h5_slot(file, close_acquisitions);
+    const size_t places = (size_t)q->count * sizeof(body_place), bytes = places + q->bytes;
+    const bool small = bytes <= VF_H5_PIECE;
+    char *large = small || !vf_h5_more_memory(2 * (uint64_t)bytes) ? NULL : malloc(bytes);
+    char *whole = small ? vf_h5_room(reply, bytes) : large;
+    if (!whole || !make_lengths(a, q->count)) {
+        free(large);
+        return vf_h5_refuse(file, "not enough memory to read acquisitions");
+    }
+    a->arena = (arena){.memory = whole + places, .limit = q->bytes};
+    const bool read = read_range(a, a->body_type, q->first, q->count, a->lengths);
+    for (int64_t i = 0; read && i < q->count; i++) {
+        const hvl_t *traj = &a->lengths[2 * i], *data = traj + 1;
+        ((body_place *)whole)[i] = (body_place){.traj = traj->len ? (char *)traj->p - whole : 0,
+                                                .traj_floats = (int64_t)traj->len,
+                                                .data = data->len ? (char *)data->p - whole : 0,
+                                                .data_floats = (int64_t)data->len};
+    }
+    bool sent = read;
+    if (read && small)
+        vf_h5_sent(reply, places + a->arena.used);
+    else if (read)
+        sent = vf_h5_put(reply, large, places + a->arena.used);
+    free(large);
+    return sent ? VF_OK : range_failure(file, q);
+}
+
+/* ---- in this process ---- */
+
+struct ismrmrd_file {
+    const char *path;
+    vf_h5 *h5;
+    int64_t acquisitions;
+    char *memory; /* for a reply that is more than a piece */
+    size_t size;
+};
+
+vf_status ismrmrd_file_open(vf_context *ctx, const char *path, vf_h5 *h5, const char *group, ismrmrd_file **out)
+{
+    acquisitions_answer answer = {0};
+    size_t got = 0;
+    *out = NULL;
+    vf_status status = vf_h5_ask(h5, answer_open, group, strlen(group) + 1, &answer, sizeof answer, &got, NULL);
+    if (status != VF_OK)
+        return status;
+    if (got != sizeof answer || answer.count < 1 || answer.count > INT32_MAX)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: %" PRIu64 " acquisitions; expected 1 to 2^31 - 1", path, answer.count);
     ismrmrd_file *file;
-    vf_status status = scan_allocate(ctx, path, "acquisitions", 1, sizeof *file, &file);
+    status = scan_allocate(ctx, path, "acquisitions", 1, sizeof *file, &file);
+    if (status != VF_OK)
+        return status;
+    *file = (ismrmrd_file){.path = path, .h5 = h5, .acquisitions = (int64_t)answer.count};
     *out = file;
-    if (status != VF_OK)
-        return status;
-    *file = (ismrmrd_file){.path = path, .dataset = dataset, .space = H5Dget_space(dataset)};
-    file->transfer = H5Pcreate(H5P_DATASET_XFER);
-    status = check_type(ctx, file);
-    if (status != VF_OK)
-        return status;
-    const char *before = vf_foreign_enter("HDF5");
-    file->head_type = head_type();
-    file->body_type = body_type(file->has_trajectory);
-    vf_foreign_leave(before);
-    if (H5Sget_simple_extent_ndims(file->space) != 1 || H5Sget_simple_extent_dims(file->space, &count, NULL) != 1)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: 'data' is not a list of acquisitions", path);
-    if (file->head_type < 0 || file->body_type < 0 ||
-        H5Pset_vlen_mem_manager(file->transfer, arena_allocate, &file->arena, arena_free, NULL) < 0)
-        return ismrmrd_failure(ctx, path, "cannot prepare to read acquisitions");
-    if (count < 1 || count > INT32_MAX)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: %" PRIu64 " acquisitions; expected 1 to 2^31 - 1", path,
-                       (uint64_t)count);
-    file->acquisitions = (int64_t)count;
     return VF_OK;
 }
 
 void ismrmrd_file_close(ismrmrd_file *file)
 {
-    if (!file)
-        return;
-    if (file->head_type > 0)
-        H5Tclose(file->head_type);
-    if (file->body_type > 0)
-        H5Tclose(file->body_type);
-    if (file->space > 0)
-        H5Sclose(file->space);
-    if (file->transfer > 0)
-        H5Pclose(file->transfer);
-    free(file->arena.memory);
-    free(file->lengths);
+    if (file)
+        free(file->memory);
     free(file);
 }
 
-/* ---- reading ---- */
-
-static bool read_range(const ismrmrd_file *file, hid_t type, int64_t first, int64_t count, void *out)
+static vf_status damaged(vf_context *ctx, const ismrmrd_file *file, int64_t acquisition)
 {
-    hsize_t start = (hsize_t)first, n = (hsize_t)count;
-    const char *before = vf_foreign_enter("HDF5");
-    hid_t memory = H5Screate_simple(1, &n, NULL);
-    bool good = memory >= 0 && H5Sselect_hyperslab(file->space, H5S_SELECT_SET, &start, NULL, &n, NULL) >= 0 &&
-                H5Dread(file->dataset, type, memory, file->space, file->transfer, out) >= 0;
-    H5Sclose(memory);
-    vf_foreign_leave(before);
-    return good;
-}
-
-static vf_status range_failure(vf_context *ctx, const ismrmrd_file *file, int64_t first, int64_t count)
-{
-    char what[120];
-    if (count == 1)
-        snprintf(what, sizeof what, "cannot read acquisition %" PRId64 ", or it has more data than its header says",
-                 first);
-    else
-        snprintf(what, sizeof what, "cannot read acquisitions %" PRId64 " to %" PRId64, first, first + count - 1);
-    return ismrmrd_failure(ctx, file->path, what);
+    return vf_fail(ctx, VF_ERR_INPUT, "%s: acquisition %" PRId64 " is damaged", file->path, acquisition);
 }
 
 static vf_status read_heads(vf_context *ctx, void *user, int64_t first, int64_t count, ismrmrd_acquisition_header *out)
 {
     const ismrmrd_file *file = user;
-    return read_range(file, file->head_type, first, count, out) ? VF_OK : range_failure(ctx, file, first, count);
+    const range_question q = {.first = first, .count = count};
+    size_t got = 0;
+    const size_t bytes = (size_t)count * sizeof *out;
+    vf_status status = vf_h5_ask(file->h5, answer_heads, &q, sizeof q, out, bytes, &got, NULL);
+    return status == VF_OK && got != bytes ? damaged(ctx, file, first) : status;
 }
 
-static vf_status make_room(vf_context *ctx, ismrmrd_file *file, int64_t count, size_t bytes)
+/* Takes an array from the reply. The other process may be broken, so nothing it says about places is believed. */
+static bool take(const char *reply, size_t bytes, int64_t at, int64_t floats, const float **out)
 {
-    vf_status status = VF_OK;
-    if (bytes > file->arena.size) {
-        free(file->arena.memory);
-        file->arena = (arena){0};
-        status = scan_allocate(ctx, file->path, "a batch of acquisitions", (int64_t)bytes, 1, &file->arena.memory);
-        file->arena.size = status == VF_OK ? bytes : 0;
-    }
-    if (status == VF_OK && count > file->batch) {
-        free(file->lengths);
-        status =
-            scan_allocate(ctx, file->path, "a batch of acquisitions", 2 * count, sizeof *file->lengths, &file->lengths);
-        file->batch = status == VF_OK ? count : 0;
-    }
-    file->arena.used = 0;
-    file->arena.limit = bytes;
+    *out = NULL;
+    if (floats == 0)
+        return true;
+    if (at < 0 || floats < 0 || at % (int64_t)sizeof(float) != 0 || (size_t)at > bytes ||
+        (size_t)floats > (bytes - (size_t)at) / sizeof(float))
+        return false;
+    *out = (const float *)(const void *)(reply + at);
+    return true;
+}
+
+static vf_status make_room(vf_context *ctx, ismrmrd_file *file, size_t bytes)
+{
+    if (bytes <= file->size)
+        return VF_OK;
+    free(file->memory);
+    file->memory = NULL;
+    vf_status status = scan_allocate(ctx, file->path, "a batch of acquisitions", (int64_t)bytes, 1, &file->memory);
+    file->size = status == VF_OK ? bytes : 0;
     return status;
 }
 
 static vf_status read_bodies(vf_context *ctx, void *user, int64_t first, int64_t count, size_t bytes, ismrmrd_body *out)
 {
     ismrmrd_file *file = user;
-    vf_status status = make_room(ctx, file, count, bytes);
+    /* No array is longer than the file, whose floats may have half the size: a header that says more is damaged. */
+    const size_t stored = 2 * (size_t)vf_h5_bytes(file->h5) + 2 * (size_t)count * ALIGNMENT;
+    const range_question q = {.first = first, .count = count, .bytes = bytes < stored ? bytes : stored};
+    const size_t most = q.bytes + (size_t)count * sizeof(body_place);
+    const void *reply = NULL;
+    size_t got = 0;
+    vf_status status = most <= VF_H5_PIECE ? VF_OK : make_room(ctx, file, most);
+    if (status == VF_OK)
+        status = vf_h5_ask(file->h5, answer_bodies, &q, sizeof q, most <= VF_H5_PIECE ? NULL : file->memory, most, &got,
+                           &reply);
     if (status != VF_OK)
         return status;
-    memset(file->lengths, 0, (size_t)count * 2 * sizeof *file->lengths);
-    if (!read_range(file, file->body_type, first, count, file->lengths))
-        return range_failure(ctx, file, first, count);
+    if (most > VF_H5_PIECE)
+        reply = file->memory;
+    if (got < (size_t)count * sizeof(body_place))
+        return damaged(ctx, file, first);
     for (int64_t i = 0; i < count; i++) {
-        const hvl_t *traj = &file->lengths[2 * i], *data = traj + 1;
-        out[i] = (ismrmrd_body){traj->p, data->p, (int64_t)traj->len, (int64_t)data->len};
+        body_place place;
+        memcpy(&place, (const char *)reply + (size_t)i * sizeof place, sizeof place);
+        out[i] = (ismrmrd_body){.traj_floats = place.traj_floats, .data_floats = place.data_floats};
+        if (!take(reply, got, place.traj, place.traj_floats, &out[i].traj) ||
+            !take(reply, got, place.data, place.data_floats, &out[i].data))
+            return damaged(ctx, file, first + i);
     }
     return VF_OK;
 }
 
 void ismrmrd_file_source(ismrmrd_file *file, ismrmrd_source *source)
 {
-    *source = (ismrmrd_source){file->path, file, file->acquisitions, read_heads, read_bodies};
+    *source = (ismrmrd_source){file->path, file, file->acquisitions, vf_h5_bytes(file->h5), read_heads, read_bodies};
 }

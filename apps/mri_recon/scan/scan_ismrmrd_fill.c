@@ -6,7 +6,7 @@
 
 #include "scan_ismrmrd.h"
 
-enum { BATCH_MOST = 1024, BATCH_BYTES = 32 << 20, ALIGNMENT = 16 };
+enum { BATCH_MOST = 1024, BATCH_BYTES = VF_H5_PIECE / 4 * 3, ALIGNMENT = 16 };
 
 /* Sums over the samples of all noise acquisitions. */
 typedef struct noise_sums {
@@ -51,33 +51,35 @@ static vf_status place_data(const ismrmrd_reader *r, int64_t index, const ismrmr
     float complex *to = r->out->frame[line->frame].data;
     for (int c = 0; c < r->out->coils; c++) {
         const float *from = body->data + 2 * ((int64_t)c * line->samples + line->pre);
-        int64_t bad = scan_first_not_finite(from, 2 * kept);
+        float *own = (float *)(to + c * frame_samples + line->at);
+        memcpy(own, from, (size_t)kept * sizeof *to); /* first, because the source may change (voxfield/hdf5_io.h) */
+        int64_t bad = scan_first_not_finite(own, 2 * kept);
         if (bad >= 0)
             return vf_fail(r->ctx, VF_ERR_INPUT, "%s: acquisition %" PRId64 ": sample %" PRId64 " of channel %d is %s",
-                           r->source->path, index, bad / 2 + line->pre, c, scan_not_finite_name(from[bad]));
-        memcpy(to + c * frame_samples + line->at, from, (size_t)kept * sizeof *to);
+                           r->source->path, index, bad / 2 + line->pre, c, scan_not_finite_name(own[bad]));
     }
     return VF_OK;
 }
 
-/* The first three components go into k; the fourth is time. */
+/* The first three components go into k; the fourth is time. Checks what is copied, because the source may change. */
 static vf_status place_trajectory(const ismrmrd_reader *r, int64_t index, const ismrmrd_body *body)
 {
     const scan_line *line = &r->line[index];
     scan_trajectory *t = &r->out->trajectory[line->frame];
     const float *from = body->traj + (int64_t)line->pre * line->dims;
-    int64_t kept = line_kept(line), bad = scan_first_not_finite(from, kept * line->dims);
-    if (bad >= 0)
-        return vf_fail(
-            r->ctx, VF_ERR_INPUT,
-            "%s: acquisition %" PRId64 ": component %" PRId64 " of the trajectory's sample %" PRId64 " is %s",
-            r->source->path, index, bad % line->dims, bad / line->dims + line->pre, scan_not_finite_name(from[bad]));
-    for (int64_t m = 0; m < kept; m++) {
-        for (int a = 0; a < 3 && a < line->dims; a++)
-            t->k[3 * (line->at + m) + a] = from[m * line->dims + a];
-        if (line->dims == 4)
-            t->time[line->at + m] = from[m * 4 + 3];
-    }
+    const int64_t kept = line_kept(line);
+    for (int64_t m = 0; m < kept; m++)
+        for (int a = 0; a < line->dims; a++) {
+            const float value = from[m * line->dims + a];
+            if (!isfinite(value))
+                return vf_fail(r->ctx, VF_ERR_INPUT,
+                               "%s: acquisition %" PRId64 ": component %d of the trajectory's sample %" PRId64 " is %s",
+                               r->source->path, index, a, m + line->pre, scan_not_finite_name(value));
+            if (a < 3)
+                t->k[3 * (line->at + m) + a] = value;
+            else
+                t->time[line->at + m] = value;
+        }
     return VF_OK;
 }
 
@@ -232,6 +234,11 @@ static vf_status allocate_frames(ismrmrd_reader *r)
     int64_t samples = 0;
     for (int f = 0; f < s->frames + s->calibrations; f++)
         samples += r->frame_samples[f];
+    if (r->source->stored > 0 && (double)samples * s->coils * 2 * sizeof(uint16_t) > (double)r->source->stored)
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: the headers declare %.3g GB of samples, but the file has only %" PRId64
+                       " bytes; it is damaged, or was not written to its end",
+                       path, (double)samples * s->coils * sizeof(float complex) / 1e9, r->source->stored);
     size_t each = (size_t)s->coils * sizeof(float complex) + (r->dims > 0 ? 3 + (r->dims == 4) : 0) * sizeof(float);
     vf_status status = scan_require_memory(r->ctx, path, "the samples", samples, each);
     for (int f = 0; status == VF_OK && f < s->frames + s->calibrations; f++)

@@ -25,6 +25,9 @@ static const struct {
     {ISMRMRD_PHASE_STABILIZATION, "phase stabilization"},
     {ISMRMRD_CALIBRATION, "parallel calibration"},
 };
+enum {
+    MOST_EMPTY = 1 << 20
+}; /* acquisitions without samples; far more than any scan has, and far fewer than a file can declare */
 enum { REASONS = sizeof not_image / sizeof *not_image, CALIBRATION = REASONS - 1, OTHER_ENCODING, EMPTY, COUNTS };
 
 /* After the keys of all volumes and slices. */
@@ -32,7 +35,7 @@ static const uint64_t CALIBRATION_KEY = UINT64_C(1) << 62;
 
 typedef struct tally {
     int64_t left_out[COUNTS];
-    int64_t noise, all;
+    int64_t noise, all, empty;
 } tally;
 
 static bool is_compressed(const ismrmrd_acquisition_header *head)
@@ -172,6 +175,12 @@ static vf_status take(ismrmrd_reader *r, int64_t index, const ismrmrd_acquisitio
     keep(line, head);
     line->frame = LINE_LEFT_OUT;
     t->all++;
+    t->empty += head->number_of_samples == 0;
+    if (t->empty > MOST_EMPTY)
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: more than %d acquisitions have no samples; the file is damaged, or was not written to its "
+                       "end",
+                       r->source->path, MOST_EMPTY);
     if (head->flags & ISMRMRD_BIT(ISMRMRD_NOISE)) {
         t->noise++;
         line->frame = LINE_NOISE;
@@ -192,7 +201,7 @@ static vf_status take(ismrmrd_reader *r, int64_t index, const ismrmrd_acquisitio
 
 static vf_status read_heads(ismrmrd_reader *r, tally *t)
 {
-    enum { BATCH = 2048 };
+    enum { BATCH = 1024 };
     ismrmrd_acquisition_header *heads;
     const char *path = r->source->path;
     vf_status status = scan_allocate(r->ctx, path, "headers", BATCH, sizeof *heads, &heads);

@@ -1,6 +1,7 @@
 /* Reads the true image from the array `phantom` in the group of an ISMRMRD scan, if the program that made the scan
  * wrote one. The name is that of ismrmrd_generate_cartesian_shepp_logan. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "scan_ismrmrd.h"
@@ -8,21 +9,16 @@
 
 /* The number of images in an array whose last axes are [z][y][x], or [y][x] for one slice: the product of the axes
  * before. 0: another shape. */
-static int64_t count_images(hid_t dataset, const int64_t counts[3])
+static int64_t count_images(int rank, const int64_t *dims, const int64_t counts[3])
 {
-    hsize_t dims[H5S_MAX_RANK];
-    hid_t space = H5Dget_space(dataset);
-    int rank = space < 0 ? 0 : H5Sget_simple_extent_dims(space, dims, NULL);
-    if (space >= 0)
-        H5Sclose(space);
     for (int axes = 3; axes >= (counts[2] == 1 ? 2 : 3); axes--) {
         bool same = rank >= axes;
         int64_t images = 1;
         for (int d = 0; same && d < axes; d++)
-            same = dims[rank - 1 - d] == (hsize_t)counts[d];
+            same = dims[rank - 1 - d] == counts[d];
         for (int d = 0; same && d < rank - axes; d++) {
-            same = dims[d] >= 1 && dims[d] <= UINT16_MAX && images * (int64_t)dims[d] <= INT32_MAX;
-            images *= same ? (int64_t)dims[d] : 1;
+            same = dims[d] >= 1 && dims[d] <= UINT16_MAX && images * dims[d] <= INT32_MAX;
+            images *= same ? dims[d] : 1;
         }
         if (same)
             return images;
@@ -31,17 +27,15 @@ static int64_t count_images(hid_t dataset, const int64_t counts[3])
 }
 
 /* Reads the magnitude of the dataset. */
-static vf_status read_truth(vf_context *ctx, const char *path, hid_t dataset, int64_t images, mri_scan *s)
+static vf_status read_truth(vf_context *ctx, const char *path, vf_h5 *file, const char *name, const int64_t *dims,
+                            int64_t images, mri_scan *s)
 {
     int64_t voxels = images * s->crop[0] * s->crop[1] * s->crop[2];
+    const int64_t start[VF_H5_MAX_RANK] = {0};
     float complex *values = NULL;
-    hid_t type = ismrmrd_complex_float_type();
     vf_status status = scan_allocate(ctx, path, "the truth", voxels, sizeof *values, &values);
-    const char *before = vf_foreign_enter("HDF5");
-    const bool read = status == VF_OK && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0;
-    vf_foreign_leave(before);
-    if (status == VF_OK && !read)
-        status = vf_fail(ctx, VF_ERR_INPUT, "%s: cannot read the truth in 'phantom'", path);
+    if (status == VF_OK)
+        status = vf_h5_read(file, name, VF_C64, start, dims, values);
     if (status == VF_OK && scan_first_not_finite((const float *)values, 2 * voxels) >= 0)
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: the truth in 'phantom' has NaN or infinite values", path);
     if (status == VF_OK)
@@ -50,33 +44,30 @@ static vf_status read_truth(vf_context *ctx, const char *path, hid_t dataset, in
         s->truth[n] = cabsf(values[n]);
     if (status == VF_OK)
         s->truths = (int)images;
-    H5Tclose(type);
     free(values);
     return status;
 }
 
-vf_status ismrmrd_read_truth(vf_context *ctx, const char *path, hid_t group, mri_scan *s)
+vf_status ismrmrd_read_truth(vf_context *ctx, const char *path, vf_h5 *file, const char *group, mri_scan *s)
 {
-    vf_status status = VF_OK;
-    const htri_t exists = H5Lexists(group, "phantom", H5P_DEFAULT);
-    if (exists == 0)
+    char name[sizeof s->group + 12];
+    int64_t dims[VF_H5_MAX_RANK];
+    int rank;
+    vf_dtype type;
+    snprintf(name, sizeof name, "%s/phantom", group);
+    if (!vf_h5_exists(file, name))
         return VF_OK;
-    hid_t dataset = exists > 0 ? H5Dopen2(group, "phantom", H5P_DEFAULT) : H5I_INVALID_HID;
-    if (dataset < 0)
-        return ismrmrd_failure(ctx, path, "cannot open the truth 'phantom'");
-    hid_t type = H5Dget_type(dataset);
-    bool complex_numbers = type >= 0 && H5Tget_class(type) == H5T_COMPOUND && H5Tget_member_index(type, "real") >= 0 &&
-                           H5Tget_member_index(type, "imag") >= 0;
-    int64_t images = complex_numbers && s->slices == 1 && s->places == 1 ? count_images(dataset, s->crop) : 0;
+    vf_status status = vf_h5_dataset_shape(file, name, &type, &rank, dims);
+    if (status != VF_OK)
+        return status;
+    const bool fits = vf_dtype_real(type) != type && s->slices == 1 && s->places == 1;
+    int64_t images = fits ? count_images(rank, dims, s->crop) : 0;
     if (images == 1 || (images > 1 && images == s->volumes))
-        status = read_truth(ctx, path, dataset, images, s);
+        status = read_truth(ctx, path, file, name, dims, images, s);
     else
         vf_note(ctx,
                 "note: %s: ignoring 'phantom': it is not an array of complex numbers for the image, %" PRId64
                 " x %" PRId64 " x %" PRId64 ", or for each of its %d volume%s",
                 path, s->crop[0], s->crop[1], s->crop[2], s->volumes, vf_plural(s->volumes));
-    if (type >= 0)
-        H5Tclose(type);
-    H5Dclose(dataset);
     return status;
 }

@@ -53,18 +53,22 @@ static herr_t look_at_attribute(hid_t group, const char *name, const H5A_info_t 
     return 0;
 }
 
-static const char *look(void *user, int64_t file)
+/* In the process that reads the file. */
+static vf_status answer_unread(void *file, const void *question, vf_reply *reply)
 {
-    whole_group *w = user;
-    hid_t group = H5Gopen2((hid_t)file, "/scan", H5P_DEFAULT);
-    const char *failed = NULL;
+    whole_group w = {.links = {.known = datasets, .before = "/scan/"},
+                     .attributes = {.known = attributes, .before = ""}};
+    (void)question;
+    hid_t group = H5Gopen2((hid_t)vf_h5_id(file), "/scan", H5P_DEFAULT);
     if (group < 0)
-        return "open the group /scan";
-    if (H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, look_at_link, &w->links) < 0 ||
-        H5Aiterate2(group, H5_INDEX_NAME, H5_ITER_INC, NULL, look_at_attribute, &w->attributes) < 0)
-        failed = "list the group /scan";
+        return vf_h5_refuse(file, "cannot open the group /scan");
+    bool listed = H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, look_at_link, &w.links) >= 0 &&
+                  H5Aiterate2(group, H5_INDEX_NAME, H5_ITER_INC, NULL, look_at_attribute, &w.attributes) >= 0;
     H5Gclose(group);
-    return failed;
+    if (!listed)
+        return vf_h5_refuse(file, "cannot list the group /scan");
+    vf_h5_put(reply, &w, sizeof w);
+    return VF_OK;
 }
 
 /* "matrix, fov_mm" */
@@ -78,17 +82,21 @@ static const char *join(const char *const *names, char text[LIST_SIZE])
 
 vf_status scan_warn_unread(vf_context *ctx, const char *path, vf_h5 *file)
 {
-    whole_group w = {.links = {.known = datasets, .before = "/scan/"},
-                     .attributes = {.known = attributes, .before = ""}};
-    char known[LIST_SIZE];
-    vf_status status = vf_h5_call(file, look, &w);
+    whole_group w;
+    char known[LIST_SIZE], names[LIST_SIZE];
+    size_t got = 0;
+    vf_status status = vf_h5_ask(file, answer_unread, NULL, 0, &w, sizeof w, &got, NULL);
+    if (status == VF_OK && got != sizeof w)
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: the group /scan is damaged", path);
     if (status != VF_OK)
         return status;
+    w.links.names[LIST_SIZE - 1] = w.attributes.names[LIST_SIZE - 1] = '\0';
     if (w.links.found > 0)
-        vf_warn(ctx, "%s: %s %s unknown and ignored; known names: %s", path, w.links.names,
-                w.links.found > 1 ? "are" : "is", join(datasets, known));
+        vf_warn(ctx, "%s: %s %s unknown and ignored; known names: %s", path,
+                scan_printable(w.links.names, names, sizeof names), w.links.found > 1 ? "are" : "is",
+                join(datasets, known));
     if (w.attributes.found > 0)
-        vf_note(ctx, "note: %s: ignored unknown attributes of /scan: %s; known names: %s", path, w.attributes.names,
-                join(attributes, known));
+        vf_note(ctx, "note: %s: ignored unknown attributes of /scan: %s; known names: %s", path,
+                scan_printable(w.attributes.names, names, sizeof names), join(attributes, known));
     return VF_OK;
 }

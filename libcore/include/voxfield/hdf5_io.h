@@ -5,6 +5,10 @@
  *
  * These functions turn HDF5's own error printing off and put HDF5's text into the message. Calls are serialised inside,
  * because HDF5 is often built without thread safety.
+ *
+ * Files to read may come from strangers, and HDF5 is not safe with them. So where the system allows it, another process
+ * without rights opens and reads them (sealed/sealed.h, docs/security.md), and this one only asks it questions. Links
+ * to other files, data stored in other files, virtual datasets and filters of other programs are refused.
  */
 #ifndef VOXFIELD_HDF5_IO_H
 #define VOXFIELD_HDF5_IO_H
@@ -24,13 +28,20 @@ enum { VF_H5_MAX_RANK = 8 };
 
 /* Creates a file that appears under its final name when it is committed (see output.h). Errors: VF_ERR_OUTPUT. */
 VF_MUST_CHECK vf_status vf_h5_create(vf_context *ctx, const char *path, vf_h5 **out);
-/* Like vf_h5_create, but the new file starts as a copy of the HDF5 file `source`; datasets and attributes can be added.
- * Additional errors: VF_ERR_INPUT, VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status vf_h5_create_copy(vf_context *ctx, const char *source, const char *path, vf_h5 **out);
 VF_MUST_CHECK vf_status vf_h5_commit(vf_h5 **file); /* *file becomes NULL either way */
 
-/* Opens a file to read. Errors: VF_ERR_INPUT (missing, not HDF5, truncated). */
+/* Opens a file to read. Errors: VF_ERR_INPUT (missing, not HDF5, truncated), VF_ERR_MEMORY (also: no process). From
+ * here on, every function that reads it fails with VF_ERR_INPUT if the file is damaged. */
 VF_MUST_CHECK vf_status vf_h5_open(vf_context *ctx, const char *path, vf_h5 **out);
+
+/* Makes a copy of the HDF5 file `source` at `path`, and calls `add` with it, to add datasets and attributes: in the
+ * process that may be broken by the source, so what `add` changes in memory is lost, and it must not use several
+ * threads. Errors: VF_ERR_INPUT, VF_ERR_OUTPUT, VF_ERR_MEMORY, those of `add`. */
+typedef vf_status (*vf_h5_add)(vf_context *ctx, vf_h5 *file, void *user);
+VF_MUST_CHECK vf_status vf_h5_extend(vf_context *ctx, const char *source, const char *path, vf_h5_add add, void *user);
+
+/* Lets this process read files itself, as it does where there are no processes without rights. For tests. */
+void vf_h5_read_here(bool here);
 
 /* Closes an open file, or discards one that is being created. NULL is allowed; *file becomes NULL. */
 void vf_h5_close(vf_h5 **file);
@@ -79,15 +90,55 @@ VF_MUST_CHECK vf_status vf_h5_attribute_get_integers(vf_h5 *file, const char *ob
 VF_MUST_CHECK vf_status vf_h5_attribute_get_text(vf_h5 *file, const char *object, const char *name, char *text,
                                                  size_t size);
 
-/* For everything else: calls `use` with the file's HDF5 identifier (hid_t), under the lock and with HDF5's printing
- * off. `use` returns NULL, or what failed ("write the images"), which becomes the message together with HDF5's text.
- * Errors: VF_ERR_OUTPUT, VF_ERR_INPUT. */
+/* ---- everything else ---- */
+
+/* Calls `use` with the identifier (hid_t) of a file that is being written, under the lock and with HDF5's printing off.
+ * `use` returns NULL, or what failed ("write the images"), which becomes the message together with HDF5's text. Errors:
+ * VF_ERR_OUTPUT; VF_ERR_INPUT for a file to read. */
 typedef const char *(*vf_h5_use)(void *user, int64_t file);
 VF_MUST_CHECK vf_status vf_h5_call(vf_h5 *file, vf_h5_use use, void *user);
 
 /* For programs, before any use of HDF5: leaves out what HDF5 does at exit, where it crashes if another library ends the
  * program for lack of memory. Files must have been closed. */
 void vf_h5_for_program(void);
+/* Answers a question about an open file with HDF5's functions: puts bytes into `reply` (vf_h5_room and vf_h5_sent), or
+ * fails with vf_h5_refuse. Runs in the process that reads the file: nothing that was written after vf_h5_open is there,
+ * and pointers in the question mean nothing. */
+typedef struct vf_reply vf_reply;
+typedef vf_status (*vf_h5_answer)(void *file, const void *question, vf_reply *reply);
+
+enum { VF_H5_QUESTION = 4096, VF_H5_PIECE = 2 << 20 }; /* bytes: of a question at most; of a reply's piece */
+
+/* Asks `question` of `bytes`. The answer goes to `reply`, which has room for `most` bytes; *got is its size. With
+ * `reply` NULL, it may have one piece, and *view points to it until the next call; copy from there before checking,
+ * because a broken process could change it. Errors: VF_ERR_INPUT; those of the answer. */
+VF_MUST_CHECK vf_status vf_h5_ask(vf_h5 *file, vf_h5_answer answer, const void *question, size_t bytes, void *reply,
+                                  size_t most, size_t *got, const void **view);
+
+/* For answers. Memory for the next `bytes` of the reply (at most VF_H5_PIECE; NULL: no room), and handing them over;
+ * both for a copy of any size. */
+void *vf_h5_room(vf_reply *reply, size_t bytes);
+void vf_h5_sent(vf_reply *reply, size_t bytes);
+bool vf_h5_put(vf_reply *reply, const void *data, size_t bytes);
+/* The file's identifier (hid_t). */
+int64_t vf_h5_id(void *file);
+/* Records an error; the message continues with HDF5's reason. Returns VF_ERR_INPUT. */
+vf_status vf_h5_refuse(void *file, const char *format, ...) VF_PRINTF(2, 3);
+/* Opens the dataset `name` after checking its links, its storage and its filters. The caller closes *id. */
+VF_MUST_CHECK vf_status vf_h5_dataset_open(void *file, const char *name, int64_t *id);
+/* Checks that the links on the way to `name` stay within the file. */
+VF_MUST_CHECK vf_status vf_h5_check_links(void *file, const char *name);
+/* Where answers keep something from one question to the next; `release` frees it with the file. */
+void **vf_h5_slot(void *file, void (*release)(void *kept));
+/* Lets the process that reads use `bytes` more memory than files usually need, until this answer ends. */
+bool vf_h5_more_memory(uint64_t bytes);
+
+/* The size of an open file in bytes. */
+int64_t vf_h5_bytes(const vf_h5 *file);
+
+/* For --version: HDF5's version, how files are read, and whether this version is known to have holes. */
+enum { VF_H5_ABOUT = 400 };
+const char *vf_h5_about(char text[VF_H5_ABOUT]);
 
 #ifdef __cplusplus
 }

@@ -66,6 +66,37 @@ vf_status vf_h5_attribute_integers(vf_h5 *file, const char *object, const char *
     return vf_h5_leave(file, before, status);
 }
 
+/* ---- questions ---- */
+
+enum { OBJECT_SIZE = 1024, ATTRIBUTE_SIZE = 256 };
+
+typedef struct attribute_question {
+    char object[OBJECT_SIZE], name[ATTRIBUTE_SIZE]; /* "": the object itself */
+    int32_t count;                                  /* of numbers; of bytes */
+} attribute_question;
+
+/* Asks about an attribute, or an object. */
+static vf_status ask(vf_h5 *file, vf_h5_answer answer, const char *object, const char *name, int count, void *reply,
+                     size_t most, size_t *got)
+{
+    attribute_question q = {.count = count};
+    if (!vf_h5_name(q.object, sizeof q.object, object) || !vf_h5_name(q.name, sizeof q.name, name))
+        return vf_fail(file->ctx, VF_ERR_ARGUMENT, "%s: the name of an object or attribute is too long", file->path);
+    return vf_h5_ask(file, answer, &q, sizeof q, reply, most, got, NULL);
+}
+
+/* The same for a reply of exactly `bytes`. */
+static vf_status ask_values(vf_h5 *file, vf_h5_answer answer, const char *object, const char *name, int count,
+                            void *reply, size_t bytes)
+{
+    size_t got = 0;
+    vf_status status = ask(file, answer, object, name, count, reply, bytes, &got);
+    if (status == VF_OK && got != bytes)
+        status =
+            vf_fail(file->ctx, VF_ERR_INPUT, "%s: the attribute '%s' of '%s' is damaged", file->path, name, object);
+    return status;
+}
+
 /* ---- existence ---- */
 
 static bool is_group(const vf_h5 *file, const char *path)
@@ -77,39 +108,60 @@ static bool is_group(const vf_h5 *file, const char *path)
     return is;
 }
 
-/* Each part of the path must exist before HDF5 can be asked for the next, and be a group. A link may lead nowhere.
- * Where HDF5 cannot tell, the answer is yes, and opening the object will say why: what is taken for missing would
- * change the result without a word. */
+/* Whether the object at `path` exists, if what leads to it does. A link may lead nowhere. *known false: a link out of
+ * the file, which is refused by name where it is opened; or HDF5 cannot tell. */
+static bool is_there(const vf_h5 *file, const char *path, bool *known)
+{
+    H5L_info_t info;
+    const htri_t link = H5Lexists(file->id, path, H5P_DEFAULT);
+    *known = link == 0;
+    if (link <= 0 || H5Lget_info(file->id, path, &info, H5P_DEFAULT) < 0 ||
+        (info.type != H5L_TYPE_HARD && info.type != H5L_TYPE_SOFT))
+        return link != 0;
+    const htri_t object = H5Oexists_by_name(file->id, path, H5P_DEFAULT);
+    *known = object >= 0;
+    return object != 0;
+}
+
+/* Each part of the path must exist before HDF5 can be asked for the next, and be a group. Where that is not known, the
+ * answer is yes, and opening the object will say why: what is taken for missing would change the result without a
+ * word. */
 static bool object_exists(const vf_h5 *file, const char *name)
 {
     char *path = strdup(name);
-    bool exists = true;
-    for (char *at = path; exists && path && *at;) {
+    bool exists = true, known = true;
+    for (char *at = path; exists && known && path && *at;) {
         at += strspn(at, "/");
         at += strcspn(at, "/");
         char kept = *at;
         *at = '\0';
         if (path[strspn(path, "/")])
-            exists = H5Lexists(file->id, path, H5P_DEFAULT) != 0 &&
-                     H5Oexists_by_name(file->id, path, H5P_DEFAULT) != 0 && (kept == '\0' || is_group(file, path));
+            exists = is_there(file, path, &known) && (!known || kept == '\0' || is_group(file, path));
         *at = kept;
     }
     free(path);
     return exists;
 }
 
+static vf_status answer_exists(void *file, const void *question, vf_reply *reply)
+{
+    const attribute_question *q = question;
+    char exists = object_exists(file, q->object);
+    if (exists && q->name[0])
+        exists = H5Aexists_by_name(((vf_h5 *)file)->id, q->object, q->name, H5P_DEFAULT) != 0;
+    vf_h5_put(reply, &exists, 1);
+    return VF_OK;
+}
+
 bool vf_h5_exists(vf_h5 *file, const char *name)
 {
-    vf_h5_printing before = vf_h5_enter();
-    bool exists = object_exists(file, name);
-    return vf_h5_leave(file, before, VF_OK) == VF_OK && exists;
+    return vf_h5_attribute_exists(file, name, "");
 }
 
 bool vf_h5_attribute_exists(vf_h5 *file, const char *object, const char *name)
 {
-    vf_h5_printing before = vf_h5_enter();
-    bool exists = object_exists(file, object) && H5Aexists_by_name(file->id, object, name, H5P_DEFAULT) != 0;
-    return vf_h5_leave(file, before, VF_OK) == VF_OK && exists;
+    char exists = 1; /* also if there is no answer: reading will say why */
+    return ask_values(file, answer_exists, object, name, 0, &exists, 1) != VF_OK || exists;
 }
 
 /* ---- reading ---- */
@@ -120,9 +172,12 @@ typedef struct stored_attribute {
     hssize_t values; /* -1: unknown to HDF5 */
 } stored_attribute;
 
-static vf_status open_stored(const vf_h5 *file, const char *object, const char *name, stored_attribute *out)
+static vf_status open_stored(vf_h5 *file, const char *object, const char *name, stored_attribute *out)
 {
     *out = (stored_attribute){H5I_INVALID_HID, H5I_INVALID_HID, -1};
+    vf_status status = vf_h5_check_links(file, object);
+    if (status != VF_OK)
+        return status;
     if (!object_exists(file, object) || H5Aexists_by_name(file->id, object, name, H5P_DEFAULT) == 0)
         return vf_fail(file->ctx, VF_ERR_INPUT, "%s: no attribute '%s' at '%s'", file->path, name, object);
     out->id = H5Aopen_by_name(file->id, object, name, H5P_DEFAULT, H5P_DEFAULT);
@@ -145,22 +200,30 @@ static void close_stored(const stored_attribute *attribute)
         H5Aclose(attribute->id);
 }
 
-vf_status vf_h5_attribute_get_doubles(vf_h5 *file, const char *object, const char *name, double *values, int n)
+static vf_status answer_doubles(void *state, const void *question, vf_reply *reply)
 {
+    vf_h5 *file = state;
+    const attribute_question *q = question;
+    const size_t bytes = (size_t)q->count * sizeof(double);
     stored_attribute attribute;
     vf_dtype closest;
-    vf_h5_printing before = vf_h5_enter();
-    vf_status status = open_stored(file, object, name, &attribute);
-    if (status != VF_OK)
-        goto done;
-    if (!vf_h5_closest_type(attribute.type, &closest) || !vf_h5_same_kind(closest, VF_F64) || attribute.values != n)
-        status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: the attribute '%s' of '%s' is not %d number%s", file->path, name,
-                         object, n, n == 1 ? "" : "s");
-    else if (H5Aread(attribute.id, H5T_NATIVE_DOUBLE, values) < 0)
-        status = vf_h5_fail(file, VF_ERR_INPUT, "cannot read the attribute '%s' of '%s'", name, object);
-done:
+    double *values = vf_h5_room(reply, bytes);
+    vf_status status = open_stored(file, q->object, q->name, &attribute);
+    if (status == VF_OK && (!vf_h5_closest_type(attribute.type, &closest) || !vf_h5_same_kind(closest, VF_F64) ||
+                            attribute.values != q->count))
+        status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: the attribute '%s' of '%s' is not %d number%s", file->path,
+                         q->name, q->object, (int)q->count, q->count == 1 ? "" : "s");
+    else if (status == VF_OK && (!values || H5Aread(attribute.id, H5T_NATIVE_DOUBLE, values) < 0))
+        status = vf_h5_fail(file, VF_ERR_INPUT, "cannot read the attribute '%s' of '%s'", q->name, q->object);
+    if (status == VF_OK)
+        vf_h5_sent(reply, bytes);
     close_stored(&attribute);
-    return vf_h5_leave(file, before, status);
+    return status;
+}
+
+vf_status vf_h5_attribute_get_doubles(vf_h5 *file, const char *object, const char *name, double *values, int n)
+{
+    return ask_values(file, answer_doubles, object, name, n, values, (size_t)n * sizeof *values);
 }
 
 /* Reads `n` integers, stored as any numeric type. False if they are not integers, or cannot be read. */
@@ -180,16 +243,26 @@ static bool read_integers(const stored_attribute *attribute, int64_t *values, in
     return whole;
 }
 
+static vf_status answer_integers(void *state, const void *question, vf_reply *reply)
+{
+    vf_h5 *file = state;
+    const attribute_question *q = question;
+    const size_t bytes = (size_t)q->count * sizeof(int64_t);
+    stored_attribute attribute;
+    int64_t *values = vf_h5_room(reply, bytes);
+    vf_status status = open_stored(file, q->object, q->name, &attribute);
+    if (status == VF_OK && (attribute.values != q->count || !values || !read_integers(&attribute, values, q->count)))
+        status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: the attribute '%s' of '%s' is not %d integer%s", file->path,
+                         q->name, q->object, (int)q->count, q->count == 1 ? "" : "s");
+    if (status == VF_OK)
+        vf_h5_sent(reply, bytes);
+    close_stored(&attribute);
+    return status;
+}
+
 vf_status vf_h5_attribute_get_integers(vf_h5 *file, const char *object, const char *name, int64_t *values, int n)
 {
-    stored_attribute attribute;
-    vf_h5_printing before = vf_h5_enter();
-    vf_status status = open_stored(file, object, name, &attribute);
-    if (status == VF_OK && (attribute.values != n || !read_integers(&attribute, values, n)))
-        status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: the attribute '%s' of '%s' is not %d integer%s", file->path,
-                         name, object, n, n == 1 ? "" : "s");
-    close_stored(&attribute);
-    return vf_h5_leave(file, before, status);
+    return ask_values(file, answer_integers, object, name, n, values, (size_t)n * sizeof *values);
 }
 
 /* The text of an attribute, to be freed; NULL on failure. */
@@ -221,29 +294,36 @@ static char *read_fixed_text(const stored_attribute *attribute)
     return text;
 }
 
-vf_status vf_h5_attribute_get_text(vf_h5 *file, const char *object, const char *name, char *text, size_t size)
+static vf_status answer_text(void *state, const void *question, vf_reply *reply)
 {
+    vf_h5 *file = state;
+    const attribute_question *q = question;
     char *stored = NULL;
     stored_attribute attribute;
-    vf_h5_printing before = vf_h5_enter();
-    vf_status status = open_stored(file, object, name, &attribute);
+    vf_status status = open_stored(file, q->object, q->name, &attribute);
     if (status != VF_OK)
         goto done;
     if (H5Tget_class(attribute.type) != H5T_STRING || attribute.values != 1) {
-        status =
-            vf_fail(file->ctx, VF_ERR_INPUT, "%s: the attribute '%s' of '%s' is not text", file->path, name, object);
+        status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: the attribute '%s' of '%s' is not text", file->path, q->name,
+                         q->object);
         goto done;
     }
     stored = H5Tis_variable_str(attribute.type) > 0 ? read_variable_text(&attribute) : read_fixed_text(&attribute);
     if (!stored)
-        status = vf_h5_fail(file, VF_ERR_INPUT, "cannot read the attribute '%s' of '%s'", name, object);
-    else if (strlen(stored) >= size)
+        status = vf_h5_fail(file, VF_ERR_INPUT, "cannot read the attribute '%s' of '%s'", q->name, q->object);
+    else if (!vf_h5_put(reply, stored, strlen(stored)))
         status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: the attribute '%s' of '%s' has %zu bytes of text, more than %zu",
-                         file->path, name, object, strlen(stored), size - 1);
-    else
-        memcpy(text, stored, strlen(stored) + 1);
+                         file->path, q->name, q->object, strlen(stored), reply->most);
 done:
     free(stored);
     close_stored(&attribute);
-    return vf_h5_leave(file, before, status);
+    return status;
+}
+
+vf_status vf_h5_attribute_get_text(vf_h5 *file, const char *object, const char *name, char *text, size_t size)
+{
+    size_t got = 0;
+    vf_status status = ask(file, answer_text, object, name, 0, text, size - 1, &got);
+    text[status == VF_OK ? got : 0] = '\0';
+    return status;
 }

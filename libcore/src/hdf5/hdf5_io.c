@@ -1,11 +1,13 @@
 #include "voxfield/hdf5_io.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "device/arguments.h"
 #include "hdf5_internal.h"
@@ -15,7 +17,7 @@ enum {
     REASON_SIZE = 256,
     CACHE_SLOTS = 12421, /* a prime, about a hundred times the chunks of a usual row */
     CACHE_LEAST = 16 << 20,
-    CACHE_MOST = 256 << 20
+    CACHE_MOST = VF_H5_CACHE_MOST
 };
 
 /* ---- the lock, and HDF5's own printing ---- */
@@ -29,6 +31,7 @@ vf_h5_printing vf_h5_enter(void)
     before.library = vf_foreign_enter("HDF5");
     H5Eget_auto2(H5E_DEFAULT, &before.print, &before.user);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    vf_h5_restrict();
     return before;
 }
 
@@ -37,6 +40,11 @@ void vf_h5_for_program(void)
     const char *before = vf_foreign_enter("HDF5");
     (void)H5dont_atexit();
     vf_foreign_leave(before);
+}
+
+void vf_h5_forked(void)
+{
+    pthread_mutex_unlock(&lock);
 }
 
 static void unlock(vf_h5_printing before)
@@ -97,8 +105,7 @@ vf_status vf_h5_error(const vf_h5 *file)
 
 /* ---- files ---- */
 
-/* Closes the current dataset, which writes its cache. */
-static vf_status close_dataset(vf_h5 *file)
+vf_status vf_h5_close_dataset(vf_h5 *file)
 {
     vf_status status = VF_OK;
     if (file->current.name && H5Dclose(file->current.id) < 0 && file->output)
@@ -108,10 +115,12 @@ static vf_status close_dataset(vf_h5 *file)
     return status;
 }
 
-static void release(vf_h5 *file)
+void vf_h5_release(vf_h5 *file)
 {
     if (!file)
         return;
+    if (file->slot && file->free_slot)
+        file->free_slot(file->slot);
     if (file->id >= 0) {
         if (file->sink.error == 0)
             file->sink.error = ECANCELED; /* drop whatever is still in a cache */
@@ -122,117 +131,83 @@ static void release(vf_h5 *file)
         unlock(before);
         free(file->current.name);
     }
+    vf_sealed_stop(&file->sealed);
+    for (vf_h5_shape *shape = file->shapes, *next; shape; shape = next) {
+        next = shape->next;
+        free(shape->name);
+        free(shape);
+    }
+    if (file->own_descriptor)
+        close(file->sink.descriptor);
     vf_output_discard(&file->output);
+    free(file->view);
     free(file->path);
     free(file);
 }
 
-static vf_h5 *allocate(vf_context *ctx, const char *path)
+vf_h5 *vf_h5_allocate(vf_context *ctx, const char *path)
 {
     vf_h5 *file = calloc(1, sizeof *file);
     if (file) {
         file->ctx = ctx;
         file->id = H5I_INVALID_HID;
+        file->sink.descriptor = -1;
         file->path = strdup(path);
     }
     if (!file || !file->path) {
-        release(file);
+        vf_h5_release(file);
         file = NULL;
         vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to open the file", path);
     }
     return file;
 }
 
-/* Open identifiers must not keep the file open, and a file system without locks must not prevent opening. */
-static hid_t read_properties(void)
+vf_status vf_h5_begin_output(vf_context *ctx, const char *path, vf_h5 **out)
 {
-    hid_t list = H5Pcreate(H5P_FILE_ACCESS);
-    H5Pset_fclose_degree(list, H5F_CLOSE_STRONG);
-#if H5_VERSION_GE(1, 10, 7)
-    H5Pset_file_locking(list, true, true);
-#endif
-    return list;
-}
-
-/* Copies the file `source` into the output. */
-static vf_status copy_content(vf_h5 *file, const char *source)
-{
-    enum { BLOCK = 1 << 20 };
-    vf_status status = VF_OK;
-    size_t bytes;
-    FILE *stream = fopen(source, "rb");
-    char *block = malloc(BLOCK);
-    if (!stream || !block) {
-        status =
-            vf_fail(file->ctx, stream ? VF_ERR_MEMORY : VF_ERR_INPUT, "%s: cannot copy: %s", source, strerror(errno));
-        goto done;
-    }
-    while (status == VF_OK && (bytes = fread(block, 1, BLOCK, stream)) > 0)
-        status = vf_output_write(file->output, block, bytes);
-    if (status == VF_OK && ferror(stream))
-        status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: cannot read: %s", source, strerror(errno));
-    if (status == VF_OK && fflush(vf_output_stream(file->output)) != 0)
-        status = vf_fail(file->ctx, VF_ERR_OUTPUT, "%s: cannot write: %s", file->path, strerror(errno));
-done:
-    free(block);
-    if (stream)
-        fclose(stream);
-    return status;
-}
-
-/* Creates an empty file, or a copy of `source` to add to. */
-static vf_status create(vf_context *ctx, const char *source, const char *path, vf_h5 **out)
-{
-    vf_status status = VF_OK;
+    struct stat to;
     *out = NULL;
-    vf_h5 *file = allocate(ctx, path);
+    vf_h5 *file = vf_h5_allocate(ctx, path);
     if (!file)
         return VF_ERR_MEMORY;
-    status = vf_output_open(ctx, path, &file->output);
-    struct stat to;
+    vf_status status = vf_output_open(ctx, path, &file->output);
     if (status == VF_OK && vf_output_direct(file->output) &&
         (fstat(fileno(vf_output_stream(file->output)), &to) != 0 || !S_ISCHR(to.st_mode))) /* /dev/null works */
         status = vf_fail(ctx, VF_ERR_OUTPUT, "%s: cannot write HDF5 to a pipe or an open descriptor; give a file name",
                          path);
-    if (status == VF_OK && source)
-        status = copy_content(file, source);
-    if (status != VF_OK)
-        goto done;
-    file->sink.output = file->output;
-    file->sink.descriptor = fileno(vf_output_stream(file->output));
-    vf_h5_printing before = vf_h5_enter();
-    file->id = source ? vf_h5_sink_open(&file->sink) : vf_h5_sink_create(&file->sink);
-    /* Flushes, so that a full disk is noticed now, not after the work. */
-    if (file->id < 0 || H5Fflush(file->id, H5F_SCOPE_LOCAL) < 0)
-        status = vf_h5_fail(file, VF_ERR_OUTPUT, "cannot %s the HDF5 file", source ? "add to a copy of" : "create");
-    status = vf_h5_leave(file, before, status);
-    if (status != VF_OK)
-        goto done;
-    *out = file;
-    file = NULL;
-done:
-    release(file);
+    if (status == VF_OK) {
+        file->sink.output = file->output;
+        file->sink.descriptor = fileno(vf_output_stream(file->output));
+        *out = file;
+        file = NULL;
+    }
+    vf_h5_release(file);
     return status;
 }
 
 vf_status vf_h5_create(vf_context *ctx, const char *path, vf_h5 **out)
 {
-    return create(ctx, NULL, path, out);
-}
-
-vf_status vf_h5_create_copy(vf_context *ctx, const char *source, const char *path, vf_h5 **out)
-{
-    vf_h5 *readable;
-    vf_status status = vf_h5_open(ctx, source, &readable);
+    vf_h5 *file;
     *out = NULL;
+    vf_status status = vf_h5_begin_output(ctx, path, &file);
     if (status != VF_OK)
         return status;
-    vf_h5_close(&readable);
-    return create(ctx, source, path, out);
+    vf_h5_printing before = vf_h5_enter();
+    file->id = vf_h5_sink_create(&file->sink);
+    /* Flushes, so that a full disk is noticed now, not after the work. */
+    if (file->id < 0 || H5Fflush(file->id, H5F_SCOPE_LOCAL) < 0)
+        status = vf_h5_fail(file, VF_ERR_OUTPUT, "cannot create the HDF5 file");
+    status = vf_h5_leave(file, before, status);
+    if (status == VF_OK)
+        *out = file;
+    else
+        vf_h5_release(file);
+    return status;
 }
 
 vf_status vf_h5_call(vf_h5 *file, vf_h5_use use, void *user)
 {
+    if (!file->output)
+        return vf_fail(file->ctx, VF_ERR_INPUT, "%s: the file is open for reading only", file->path);
     vf_h5_printing before = vf_h5_enter();
     vf_status status = VF_OK;
     const char *failed = use(user, (int64_t)file->id);
@@ -246,63 +221,20 @@ vf_status vf_h5_commit(vf_h5 **file_pointer)
     vf_h5 *file = *file_pointer;
     *file_pointer = NULL;
     vf_h5_printing before = vf_h5_enter();
-    vf_status status = close_dataset(file);
+    vf_status status = vf_h5_close_dataset(file);
     if (H5Fclose(file->id) < 0 && status == VF_OK)
         status = vf_h5_fail(file, VF_ERR_OUTPUT, "cannot finish the HDF5 file");
     file->id = H5I_INVALID_HID;
     status = vf_h5_leave(file, before, status);
     if (status == VF_OK)
         status = vf_output_commit(&file->output);
-    release(file);
-    return status;
-}
-
-/* Checks for errors that HDF5 reports less clearly, or only as "unable to open file". */
-static vf_status check_readable(vf_h5 *file)
-{
-    struct stat about;
-    FILE *stream = stat(file->path, &about) == 0 ? fopen(file->path, "rb") : NULL;
-    if (!stream)
-        return vf_fail(file->ctx, VF_ERR_INPUT, "%s: cannot open: %s", file->path, strerror(errno));
-    fclose(stream);
-    if (S_ISDIR(about.st_mode))
-        return vf_fail(file->ctx, VF_ERR_INPUT, "%s: a directory, not an HDF5 file", file->path);
-    return VF_OK;
-}
-
-vf_status vf_h5_open(vf_context *ctx, const char *path, vf_h5 **out)
-{
-    vf_status status = VF_OK;
-    *out = NULL;
-    vf_h5 *file = allocate(ctx, path);
-    if (!file)
-        return VF_ERR_MEMORY;
-    status = check_readable(file);
-    if (status != VF_OK)
-        goto done;
-    vf_h5_printing before = vf_h5_enter();
-    if (H5Fis_hdf5(path) <= 0) {
-        status = vf_fail(ctx, VF_ERR_INPUT, "%s: not an HDF5 file", path);
-    } else {
-        hid_t list = read_properties();
-        file->id = H5Fopen(path, H5F_ACC_RDONLY, list);
-        if (file->id < 0)
-            status = vf_h5_fail(file, VF_ERR_INPUT, "cannot read the HDF5 file");
-        H5Pclose(list);
-    }
-    status = vf_h5_leave(file, before, status);
-    if (status != VF_OK)
-        goto done;
-    *out = file;
-    file = NULL;
-done:
-    release(file);
+    vf_h5_release(file);
     return status;
 }
 
 void vf_h5_close(vf_h5 **file)
 {
-    release(*file);
+    vf_h5_release(*file);
     *file = NULL;
 }
 
@@ -342,20 +274,21 @@ vf_status vf_h5_select(vf_h5 *file, const char *name)
     vf_h5_dataset *set = &file->current;
     if (set->name && strcmp(set->name, name) == 0)
         return VF_OK;
-    vf_status status = close_dataset(file);
+    vf_status status = vf_h5_close_dataset(file);
     if (status != VF_OK)
         return status;
     hid_t type = H5I_INVALID_HID, space = H5I_INVALID_HID;
-    hid_t id = H5Dopen2(file->id, name, H5P_DEFAULT);
-    if (id < 0)
-        return vf_h5_fail(file, vf_h5_error(file), "cannot open the dataset '%s'", name);
-    *set = (vf_h5_dataset){.id = id, .name = strdup(name)};
+    int64_t id = H5I_INVALID_HID;
+    status = vf_h5_dataset_open(file, name, &id);
+    if (status != VF_OK)
+        return status;
+    *set = (vf_h5_dataset){.id = (hid_t)id, .name = strdup(name)};
     if (!set->name) {
-        H5Dclose(id);
+        H5Dclose(set->id);
         return vf_fail(file->ctx, VF_ERR_MEMORY, "%s: not enough memory to open the dataset '%s'", file->path, name);
     }
-    type = H5Dget_type(id);
-    space = H5Dget_space(id);
+    type = H5Dget_type(set->id);
+    space = H5Dget_space(set->id);
     set->rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
     if (type < 0 || set->rank < 0)
         status = vf_h5_fail(file, vf_h5_error(file), "cannot read the type and shape of the dataset '%s'", name);
@@ -372,20 +305,25 @@ vf_status vf_h5_select(vf_h5 *file, const char *name)
     if (type >= 0)
         H5Tclose(type);
     if (status != VF_OK)
-        (void)close_dataset(file);
+        (void)vf_h5_close_dataset(file);
     return status;
 }
 
-/* A cache for all chunks with the same first index, so that pieces that cut chunks do not compress them repeatedly. */
-static hid_t dataset_access(vf_dtype type, int rank, const hsize_t *dims, const hsize_t *chunk)
+hid_t vf_h5_access(size_t element, int rank, const hsize_t *dims, const hsize_t *chunk)
 {
-    double bytes = (double)vf_dtype_bytes(type) * (double)chunk[0];
-    for (int d = 1; d < rank; d++)
-        bytes *= (double)((dims[d] + chunk[d] - 1) / chunk[d] * chunk[d]);
+    const double bytes = vf_h5_row_bytes(element, rank, dims, chunk);
     size_t room = bytes < CACHE_LEAST ? CACHE_LEAST : bytes > CACHE_MOST ? CACHE_MOST : (size_t)bytes;
     hid_t list = H5Pcreate(H5P_DATASET_ACCESS);
     H5Pset_chunk_cache(list, CACHE_SLOTS, room, H5D_CHUNK_CACHE_W0_DEFAULT);
     return list;
+}
+
+double vf_h5_row_bytes(size_t element, int rank, const hsize_t *dims, const hsize_t *chunk)
+{
+    double bytes = (double)element * (double)chunk[0];
+    for (int d = 1; d < rank; d++)
+        bytes *= ceil((double)dims[d] / (double)chunk[d]) * (double)chunk[d];
+    return bytes;
 }
 
 vf_status vf_h5_dataset_create(vf_h5 *file, const char *name, vf_dtype type, int rank, const int64_t *dims,
@@ -407,7 +345,7 @@ vf_status vf_h5_dataset_create(vf_h5 *file, const char *name, vf_dtype type, int
     vf_h5_printing before = vf_h5_enter();
     hid_t space = H5Screate_simple(rank, extent, NULL);
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    hid_t access = dataset_access(type, rank, extent, piece);
+    hid_t access = vf_h5_access(vf_dtype_bytes(type), rank, extent, piece);
     hid_t link = H5Pcreate(H5P_LINK_CREATE);
     H5Pset_create_intermediate_group(link, 1);
     H5Pset_obj_track_times(creation, false); /* the same content gives the same bytes */
@@ -419,7 +357,7 @@ vf_status vf_h5_dataset_create(vf_h5 *file, const char *name, vf_dtype type, int
     if (id < 0) {
         status = vf_h5_fail(file, VF_ERR_OUTPUT, "cannot create the dataset '%s'", name);
     } else {
-        status = close_dataset(file);
+        status = vf_h5_close_dataset(file);
         file->current =
             (vf_h5_dataset){.id = id, .name = strdup(name), .type = type, .rank = rank, .level = level ? level : -1};
         file->current.plain = is_memory_type(stored, type);
@@ -437,18 +375,4 @@ vf_status vf_h5_dataset_create(vf_h5 *file, const char *name, vf_dtype type, int
     H5Pclose(creation);
     H5Sclose(space);
     return vf_h5_leave(file, before, status);
-}
-
-vf_status vf_h5_dataset_shape(vf_h5 *file, const char *name, vf_dtype *type, int *rank, int64_t *dims)
-{
-    vf_h5_printing before = vf_h5_enter();
-    vf_status status = vf_h5_select(file, name);
-    status = vf_h5_leave(file, before, status);
-    if (status != VF_OK)
-        return status;
-    *type = file->current.type;
-    *rank = file->current.rank;
-    for (int d = 0; d < file->current.rank; d++)
-        dims[d] = (int64_t)file->current.dims[d];
-    return VF_OK;
 }

@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #if H5_VERSION_GE(1, 13, 0)
 #include <H5FDdevelop.h>
@@ -28,14 +27,13 @@ static H5FD_t *sink_open(const char *name, unsigned flags, hid_t list, haddr_t m
 {
     (void)name;
     (void)most;
-    struct stat about;
     vf_h5_sink *const *sink = H5Pget_driver_info(list);
     sink_file *file = sink ? calloc(1, sizeof *file) : NULL;
     if (!file)
         return NULL;
     file->sink = *sink;
-    if (!(flags & H5F_ACC_TRUNC) && fstat(file->sink->descriptor, &about) == 0)
-        file->size = (haddr_t)about.st_size;
+    if (!(flags & H5F_ACC_TRUNC))
+        file->size = file->sink->size;
     return &file->own;
 }
 
@@ -47,7 +45,8 @@ static herr_t sink_close(H5FD_t *own)
 
 static int sink_compare(const H5FD_t *a, const H5FD_t *b)
 {
-    int x = ((const sink_file *)a)->sink->descriptor, y = ((const sink_file *)b)->sink->descriptor;
+    /* Not by descriptor: a process that reads has its own numbers, and knows those of files this one had open. */
+    const uintptr_t x = (uintptr_t)((const sink_file *)a)->sink, y = (uintptr_t)((const sink_file *)b)->sink;
     return x < y ? -1 : x > y;
 }
 
@@ -78,7 +77,7 @@ static haddr_t sink_size(const H5FD_t *own, H5FD_mem_t type)
     return ((const sink_file *)own)->size;
 }
 
-/* Unwritten bytes read as zero. */
+/* In a file that is being written, unwritten bytes read as zero; in one to read, there is nothing beyond the end. */
 static herr_t sink_read(H5FD_t *own, H5FD_mem_t type, hid_t list, haddr_t address, size_t bytes, void *to)
 {
     (void)type;
@@ -91,6 +90,8 @@ static herr_t sink_read(H5FD_t *own, H5FD_mem_t type, hid_t list, haddr_t addres
             continue;
         if (n < 0)
             note(sink, errno);
+        if (n <= 0 && !sink->output)
+            return -1;
         if (n <= 0)
             break;
         buffer += n;
@@ -167,14 +168,17 @@ static hid_t driver_number(void)
     return number;
 }
 
-static hid_t open_sink(vf_h5_sink *sink, bool empty)
+typedef enum sink_use { SINK_CREATE, SINK_ADD, SINK_READ } sink_use;
+
+static hid_t open_sink(vf_h5_sink *sink, sink_use use)
 {
     hid_t id = H5I_INVALID_HID;
     hid_t number = driver_number();
     hid_t list = H5Pcreate(H5P_FILE_ACCESS);
     if (number >= 0 && list >= 0 && H5Pset_driver(list, number, &sink) >= 0 &&
         H5Pset_fclose_degree(list, H5F_CLOSE_STRONG) >= 0)
-        id = empty ? H5Fcreate("voxfield", H5F_ACC_TRUNC, H5P_DEFAULT, list) : H5Fopen("voxfield", H5F_ACC_RDWR, list);
+        id = use == SINK_CREATE ? H5Fcreate("voxfield", H5F_ACC_TRUNC, H5P_DEFAULT, list)
+                                : H5Fopen("voxfield", use == SINK_ADD ? H5F_ACC_RDWR : H5F_ACC_RDONLY, list);
     H5E_BEGIN_TRY /* callers see the errors from above */
     {
         if (list >= 0)
@@ -186,10 +190,15 @@ static hid_t open_sink(vf_h5_sink *sink, bool empty)
 
 hid_t vf_h5_sink_create(vf_h5_sink *sink)
 {
-    return open_sink(sink, true);
+    return open_sink(sink, SINK_CREATE);
 }
 
 hid_t vf_h5_sink_open(vf_h5_sink *sink)
 {
-    return open_sink(sink, false);
+    return open_sink(sink, SINK_ADD);
+}
+
+hid_t vf_h5_source_open(vf_h5_sink *source)
+{
+    return open_sink(source, SINK_READ);
 }
