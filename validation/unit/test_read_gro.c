@@ -7,6 +7,7 @@
 
 #include "molecule_fixture.h"
 #include "trajectory/trajectory.h"
+#include "voxfield/append.h"
 
 static const char psf[] = "PSF\n\n       1 !NTITLE\n REMARKS\n\n       3 !NATOM\n"
                           "       1 A    1    SOL  OW   OT    -0.800000       15.9994           0\n"
@@ -94,21 +95,21 @@ static void reads_every_precision(void **state)
     for (int decimals = 1; decimals <= 15; decimals++) {
         char text[TEXT], word[40];
         double nm[3][3];
-        int used = snprintf(text, sizeof text, "title\n3\n");
+        snprintf(text, sizeof text, "title\n3\n");
         for (int i = 0; i < 3; i++) {
-            used += snprintf(text + used, sizeof text - (size_t)used, "%5d%-5s%5s%5d", 1, "SOL",
-                             (const char *const[]){"OW", "HW1", "HW2"}[i], i + 1);
+            vf_append(text, sizeof text, "%5d%-5s%5s%5d", 1, "SOL", (const char *const[]){"OW", "HW1", "HW2"}[i],
+                      i + 1);
             for (int a = 0; a < 3; a++) { /* up to 999.9 and down to -999.9, which fill the column */
                 snprintf(word, sizeof word, "%*.*f", decimals + 5, decimals,
                          (double)random_between(-9999999, 9999999) / 1e4 * (i == 2 ? 1 : 1e-2));
                 nm[i][a] = strtod(word, NULL);
-                used += snprintf(text + used, sizeof text - (size_t)used, "%s", word);
+                vf_append(text, sizeof text, "%s", word);
             }
             for (int a = 0; decimals % 2 && a < 3; a++)
-                used += snprintf(text + used, sizeof text - (size_t)used, "%*.*f", decimals + 5, decimals + 1, 0.5);
-            used += snprintf(text + used, sizeof text - (size_t)used, "\n");
+                vf_append(text, sizeof text, "%*.*f", decimals + 5, decimals + 1, 0.5);
+            vf_append(text, sizeof text, "\n");
         }
-        snprintf(text + used, sizeof text - (size_t)used, "   5.00000   6.00000   7.00000\n");
+        vf_append(text, sizeof text, "   5.00000   6.00000   7.00000\n");
         molecule m;
         expect_read(text, psf, &m);
         expect_places(&m, (const double(*)[3])nm);
@@ -249,13 +250,12 @@ static void reads_frames(void **state)
     static char text[FRAMES * TEXT];
     double x[3], y[3], z[3];
     unit_cell cell;
-    for (int f = 0, used = 0; f < FRAMES;
-         f++) { /* x of the second atom, the box, and the precision of one tell the frame */
+    text[0] = '\0';
+    for (int f = 0; f < FRAMES; f++) { /* x of the second atom, the box, and the precision of one tell the frame */
         char place[32], box[32];
         snprintf(place, sizeof place, "   %.3f", 0.5 + f);
         snprintf(box, sizeof box, "   %d.82060", f + 1);
-        used += snprintf(text + used, sizeof text - (size_t)used, "%s",
-                         with(with(plain, "   0.190", place), "   1.82060", box));
+        vf_append(text, sizeof text, "%s", with(with(plain, "   0.190", place), "   1.82060", box));
     }
     trajectory *t = open_frames(text, VF_OK);
     assert_true(trajectory_frames(t) == FRAMES && trajectory_atoms(t) == 3 && strcmp(trajectory_path(t), path) == 0);

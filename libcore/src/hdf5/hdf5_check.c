@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hdf5_internal.h"
+#include "voxfield/append.h"
 
 enum {
     MOST_SOFT_LINKS = 16, /* one after the other, like HDF5 itself */
@@ -239,11 +240,11 @@ const char *vf_h5_about(char text[VF_H5_ABOUT])
         if (here[d] < fixed[d])
             holes = closed_in[i].holes;
     }
-    const int used =
-        snprintf(text, VF_H5_ABOUT, "HDF5 %u.%u.%u; files are read %s", major, minor, release, vf_sealed_text());
-    if (holes && used > 0 && used < VF_H5_ABOUT)
-        snprintf(text + used, (size_t)(VF_H5_ABOUT - used),
-                 "\nwarning: this version of HDF5 has published holes (%s), unless your distribution closed them",
-                 holes);
+    text[0] = '\0';
+    vf_append(text, VF_H5_ABOUT, "HDF5 %u.%u.%u; files are read %s", major, minor, release, vf_sealed_text());
+    if (holes)
+        vf_append(text, VF_H5_ABOUT,
+                  "\nwarning: this version of HDF5 has published holes (%s), unless your distribution closed them",
+                  holes);
     return text;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "sealed_internal.h"
@@ -15,7 +16,7 @@ static void write_or_end(int socket, const void *from, size_t bytes)
 {
     ssize_t sent;
     do
-        sent = write(socket, from, bytes);
+        sent = send(socket, from, bytes, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
     if (sent != (ssize_t)bytes)
         _exit(EXIT_NO_PARENT);

@@ -46,7 +46,7 @@ static struct sock_filter filter[] = {
     LOAD(nr),
     ALLOW(SYS_read),
     ALLOW(SYS_pread64),
-    ALLOW_ON(SYS_write, SOCKET),
+    ALLOW_ON(SYS_sendto, SOCKET), /* connected: an address is ignored */
     ALLOW_ON(SYS_pwrite64, DESCRIPTOR),
     ALLOW_ON(SYS_ftruncate, DESCRIPTOR),
     ALLOW_ON(SYS_fallocate, DESCRIPTOR),
