@@ -270,7 +270,7 @@ static void deaths(void **state)
 
 static void say(const sealed_message *message, size_t bytes)
 {
-    if (write(SOCKET, message, bytes) != (ssize_t)bytes)
+    if (send(SOCKET, message, bytes, MSG_NOSIGNAL) != (ssize_t)bytes)
         _exit(1);
 }
 
