@@ -175,6 +175,14 @@ def test_reference_prior(_):
     assert figures["reference"] > figures["differences"] and figures["reference"] > figures["identity"] + 1, figures
 
 
+def test_matrix_of_other_arrays(_):
+    """Arrays on the scan's own matrix, one kind at a time, exclude another one."""
+    for name, *options in (("sensitivity",), ("reference", "--reference"), ("field-map", "--field-hz", 20)):
+        others = {"sensitivity", "field-map", "truth"} - {name}
+        phantom("s.h5", "--matrix", "24,24,1", "--coils", 2, *options, "--without", ",".join(sorted(others)))
+        refuse(2, ["--matrix", "24 x 24 x 1"], "s.h5", "--matrix", 20, "-o", "i.h5")
+
+
 # ---- files ----
 
 
