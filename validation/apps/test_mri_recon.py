@@ -183,6 +183,16 @@ def test_matrix_of_other_arrays(_):
         refuse(2, ["--matrix", "24 x 24 x 1"], "s.h5", "--matrix", 20, "-o", "i.h5")
 
 
+def test_times_in_seconds(_):
+    """Milliseconds are suspected by the span of the times, not by when they begin."""
+    need_h5py()
+    phantom("s.h5", "--matrix", "16,16,1", "--field-hz", 20)
+    for factor, start, warned in ((1, 0, False), (1, 10, False), (1000, 0, True)):
+        with h5py.File("s.h5", "r+") as file:
+            file["scan/time"][...] = file["scan/time"][...] * factor + start
+        assert ("check that they are in seconds" in make("s.h5", "--dry-run").err) == warned, (factor, start)
+
+
 # ---- files ----
 
 
