@@ -128,6 +128,23 @@ def test_the_centre_is_whole(_):
         assert f"maps estimated from 24 x {lines} x 1 samples" in out, out
 
 
+def test_frames_of_one_trajectory(_):
+    """Coil maps come from the first of them, so its image has the bits of a scan without the others."""
+    need_h5py()
+    phantom("two.h5", "--matrix", "24,24,1", "--coils", 4, "--trajectory", "cartesian", "--frames", 2, "--without", "sensitivity,truth")
+    with h5py.File("two.h5") as old, h5py.File("one.h5", "w") as new:
+        scan = new.create_group("scan")
+        for key, value in old["scan"].attrs.items():
+            scan.attrs[key] = value
+        scan["trajectory"], scan["data"] = old["scan/trajectory"][...], old["scan/data"][0]
+    found = []
+    for name in ("two.h5", "one.h5"):
+        make(name, "-o", "i.h5", "--coils", "espirit", "--lambda", 0.1, "--tolerance", 0, "--iterations", 3)
+        with h5py.File("i.h5") as file:
+            found.append(file["image"][0])
+    assert (found[0] == found[1]).all()
+
+
 def test_own_maps(_):
     """--coils nlinv estimates maps even if the scan has its own."""
     phantom("s.h5", "--coils", "4", "--matrix", "32,32,1")
@@ -215,6 +232,7 @@ def test_time_of_joint_estimation(_):
         assert seconds["auto"] == seconds["nlinv" if joint else "espirit"], (scan, seconds)
         assert seconds["nlinv"] > seconds["espirit"] + 0.05, (scan, seconds)
         assert ("NLINV" if joint else "ESPIRiT") in make(scan, "-o", "i.h5", "--iterations", 1).out, scan
+    assert "ESPIRiT" in make("gaps.h5", "-o", "i.h5", "--iterations", 1, "--map-sets", 2).out  # which alone finds two sets
 
 
 def test_refused(_):

@@ -82,6 +82,19 @@ def test_lower_error(_):
             assert all(found[~times] == 1) and all(found[times] > 1.8) and all(found[times] < 5), found
 
 
+def test_scale(_):
+    """Data 2^12 times as large or small, with the same roundings: noise in proportion."""
+    series("s.h5", noisy(), scan=False)
+    found = []
+    for scale in (1, 2.0 ** 12, 2.0 ** -24):
+        with h5py.File("s.h5", "r+") as file:
+            file["scan/data"][...] = file["scan/data"][...] * numpy.float32(scale)
+        report = images("s.h5", "--prior", "llr", "--iterations", 3)[1]
+        found.append(numpy.array([report["noise_sigma"], *report["noise_of_frames"]]))
+    for others, scale in zip(found[1:], (2.0 ** 12, 2.0 ** -12)):
+        assert numpy.allclose(others / scale, found[0], rtol=1e-4, atol=0), (others / scale, found[0])
+
+
 def test_equal_noise(_):
     """Frames with the same noise give the same bits as --frame-noise equal. This also holds if the signal differs
     by a factor of 4, and if a frame is all zeros or only noise."""

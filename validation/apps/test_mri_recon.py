@@ -175,6 +175,24 @@ def test_reference_prior(_):
     assert figures["reference"] > figures["differences"] and figures["reference"] > figures["identity"] + 1, figures
 
 
+def test_matrix_of_other_arrays(_):
+    """Arrays on the scan's own matrix, one kind at a time, exclude another one."""
+    for name, *options in (("sensitivity",), ("reference", "--reference"), ("field-map", "--field-hz", 20)):
+        others = {"sensitivity", "field-map", "truth"} - {name}
+        phantom("s.h5", "--matrix", "24,24,1", "--coils", 2, *options, "--without", ",".join(sorted(others)))
+        refuse(2, ["--matrix", "24 x 24 x 1"], "s.h5", "--matrix", 20, "-o", "i.h5")
+
+
+def test_times_in_seconds(_):
+    """Milliseconds are suspected by the span of the times, not by when they begin."""
+    need_h5py()
+    phantom("s.h5", "--matrix", "16,16,1", "--field-hz", 20)
+    for factor, start, warned in ((1, 0, False), (1, 10, False), (1000, 0, True)):
+        with h5py.File("s.h5", "r+") as file:
+            file["scan/time"][...] = file["scan/time"][...] * factor + start
+        assert ("check that they are in seconds" in make("s.h5", "--dry-run").err) == warned, (factor, start)
+
+
 # ---- files ----
 
 

@@ -62,6 +62,10 @@ static void test_units_found(void **state)
     expect_line(32, -8, 8);
     assert_non_null(strstr(s.description, "cycles per field of view, because its extent 32 is at most N/2"));
     assert_string_equal(said, "");
+    write_line(2, 64, 1, 1, 32, 0, 0); /* one dimension */
+    read_it(NULL, K_AUTO);
+    expect_line(32, 0, 0);
+    assert_string_equal(said, "");
 }
 
 static void test_units_asked_for(void **state)
