@@ -35,9 +35,10 @@ static void expect(record *r, int condition, int number)
 static void expect_soon(record *r, const atomic_int *seen, int number)
 {
     static atomic_int in_vain;
-    for (int i = 0; !*seen && !in_vain && i < 25000; i++)
+    for (int i = 0; atomic_load(seen) == 0 && atomic_load(&in_vain) == 0 && i < 25000; i++)
         usleep(200);
-    expect(r, !(in_vain |= !*seen), number);
+    const int missing = atomic_load(seen) == 0;
+    expect(r, (atomic_fetch_or(&in_vain, missing) | missing) == 0, number);
 }
 
 static vf_status called(record *r, place where, int64_t n, size_t *bytes)
