@@ -193,6 +193,20 @@ def test_times_in_seconds(_):
         assert ("check that they are in seconds" in make("s.h5", "--dry-run").err) == warned, (factor, start)
 
 
+def test_kz_of_a_plane(_):
+    """Along an axis of one voxel k has no effect, and no bound."""
+    need_h5py()
+    phantom("s.h5", "--matrix", "16,16,1")
+    images = []
+    for kz in (0, 7):
+        with h5py.File("s.h5", "r+") as file:
+            assert file["scan/trajectory"].shape[-1] == 3
+            file["scan/trajectory"][..., 2] = kz
+        make("s.h5", "-o", "i.h5", *CONVERGED)
+        images.append(image("i.h5"))
+    assert relative(images[1], images[0]) < 1e-5, relative(images[1], images[0])
+
+
 # ---- files ----
 
 

@@ -426,6 +426,15 @@ static void test_refused(void **state)
     assert_int_equal(vf_cartesian_adjoint(plan, queue, 0, v.data, (float *)v.data + 64), VF_ERR_ARGUMENT);
     vf_context_clear_error(ctx);
     vf_cartesian_destroy(plan);
+    need(vf_cartesian_normal_create(device, matrix, &good, VF_F32, &plan));
+    float *const from = v.data, *const into[4][2] = {{from, from}, {NULL, from}, {from, NULL}, {from, from + 64}};
+    for (int i = 0; i < 4; i++) { /* the same vector, or none; the last with two coils and no maps */
+        assert_int_equal(vf_cartesian_normal_apply(plan, queue, i < 3 ? 1 : 2, NULL, into[i][0], into[i][1]),
+                         VF_ERR_ARGUMENT);
+        assert_non_null(strstr(vf_context_message(ctx), "Cartesian FFT: "));
+        vf_context_clear_error(ctx);
+    }
+    vf_cartesian_destroy(plan);
     vf_array_free(&v);
     vf_queue_destroy(queue);
 }
