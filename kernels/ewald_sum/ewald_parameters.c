@@ -30,6 +30,10 @@ enum { WINDOWS = sizeof windows / sizeof *windows };
 
 enum { MOST_POINTS = 4000 };
 
+/* Where charges of one sign add up, the potential is large beside that of independent charges, and errors add up, too. A
+ * wave number's own relative error is about e / 40 then. So e is at most this many times the tolerance. */
+static const double COHERENT = 25;
+
 static double smallest_spacing(const vf_grid *grid)
 {
     return fmin(grid->spacing[0], fmin(grid->spacing[1], grid->spacing[2]));
@@ -109,7 +113,7 @@ static double allowed_error(const ewald_summary *s, double tolerance, double h)
         return s->squares > 0 ? 0 : 1;
     const double everywhere = tolerance * s->rms / sqrt(h * s->squares / s->volume);
     const double at_most = 10 * tolerance * s->rms / (sqrt(pi / 6) * s->largest / h);
-    return 0.4 * fmin(everywhere, at_most);
+    return 0.4 * fmin(fmin(everywhere, at_most), COHERENT * tolerance);
 }
 
 /* Sets c and P; the split and the window get 1 / sqrt(3) each, and interpolation. */

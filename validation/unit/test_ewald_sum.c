@@ -32,7 +32,7 @@ typedef struct subject {
     const char *name;
     int64_t count;
     double lo, hi;
-    bool neutral;
+    bool neutral, one_sign; /* charges of one sign add up, and so do errors that others average out */
 } subject;
 
 static void check_free(const char *name, const vf_grid *g, const cloud *c)
@@ -63,10 +63,12 @@ static void check_free(const char *name, const vf_grid *g, const cloud *c)
 static void test_free_space(void **state)
 {
     (void)state;
-    static const subject subjects[] = {{"neutral", 240, 0.1, 0.9, true}, {"charged", 240, 0.1, 0.9, false},
-                                       {"sparse", 3, 0.1, 0.9, false},   {"one", 1, 0, 1, false},
-                                       {"dense", 250, 0.4, 0.6, false},  {"beyond the edges", 200, -0.3, 1.4, false},
-                                       {"beside", 60, 1.1, 1.6, false},  {"farther away", 60, 1.5, 2, true}};
+    static const subject subjects[] = {
+        {"neutral", 240, 0.1, 0.9, true, false},    {"charged", 240, 0.1, 0.9, false, false},
+        {"sparse", 3, 0.1, 0.9, false, false},      {"one", 1, 0, 1, false, false},
+        {"dense", 250, 0.4, 0.6, false, false},     {"beyond the edges", 200, -0.3, 1.4, false, false},
+        {"beside", 60, 1.1, 1.6, false, false},     {"farther away", 60, 1.5, 2, true, false},
+        {"one sign", 1500, 0.05, 0.95, false, true}};
     for (size_t n = 0; n < sizeof subjects / sizeof *subjects; n++) {
         const subject *s = &subjects[n];
         const vf_grid g = random_grid(12, 20);
@@ -74,6 +76,8 @@ static void test_free_space(void **state)
         const cloud all = c;
         if (s->neutral)
             make_neutral(&c);
+        for (int64_t i = 0; s->one_sign && i < c.count; i++)
+            c.data[3 * c.count + i] = 1;
         check_free(s->name, &g, &c);
         free(all.data);
     }
