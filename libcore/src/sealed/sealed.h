@@ -20,7 +20,7 @@
 
 enum {
     VF_SEALED_QUESTION = 4096, /* bytes of a question at most */
-    VF_SEALED_PIECE = 2 << 20 /* bytes that an answer can hand over at once; a larger one has several pieces */
+    VF_SEALED_PIECE = 2 << 20  /* bytes that an answer can hand over at once; a larger one has several pieces */
 };
 
 typedef struct vf_sealed vf_sealed;
