@@ -75,7 +75,8 @@ void vf_reply_sent(vf_reply *reply, size_t bytes);
 /* Both, for a copy of `data` of any size. False: no room. */
 bool vf_reply_put(vf_reply *reply, const void *data, size_t bytes);
 
-/* Lets the child allocate `bytes` more until its answer ends. False if that is more than it may have. True outside of a child. */
+/* Lets the child allocate `bytes` more until its answer ends. False if that is more than it may have. True outside of a
+ * child. */
 bool vf_sealed_more_memory(uint64_t bytes);
 
 #endif
