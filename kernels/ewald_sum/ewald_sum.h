@@ -22,7 +22,8 @@
  * the mean is 0 then.
  *
  * Error: the root mean square over the grid is at most `tolerance` times the rms potential, the largest at most 10
- * times that, plus rounding errors: in single precision about 1e-7 of the root of sum (q_i / r_i)^2 at a point. Where
+ * times that, plus rounding errors: in single precision about 1e-7 of the root of sum (q_i / r_i (1 + h / r_i))^2 at a
+ * point, h the largest spacing. Where
  * charges cancel so far that this would be too much, a plan computes in double precision and rounds the result. The
  * smallest error in double precision is about 2e-11 of sqrt(h sum q_i^2 / V), h the spacing, V the grid's volume: a
  * potential smaller than a fifth of that, such as that of neutral molecules far away, is not known to 1e-10 of itself.

@@ -191,7 +191,8 @@ def estimates(said):
 
 def test_memory_of_maps_that_do_not_fit(_):
     """ESPIRiT's maps are kept beside those that they replace. So the peak grows by their size, plus up to 5 % for
-    pages and memory that the allocator keeps, and the estimate by at least as much. The estimate also adds up memory
+    pages and memory that the allocator keeps, and 4 MiB shared with the process that reads the file, whose pages count as
+    they are touched; and the estimate by at least as much. The estimate also adds up memory
     that is not allocated at the same time, so it may be twice the peak."""
     need_h5py()
     if program.DEVICE == "cuda" or program.is_sanitized():
@@ -214,7 +215,7 @@ def test_memory_of_maps_that_do_not_fit(_):
     expected = {taken: estimates(text)[0] for taken, text in said.items()}
     print(f"    peaks {peaks}, expected {expected}")
     maps, grown = 8 * coils * side * side, peaks["auto"] - peaks["file"]
-    assert abs(grown - maps) < 0.05 * maps, (grown, maps)
+    assert abs(grown - maps) < 0.05 * maps + (4 << 20), (grown, maps)
     assert expected["auto"] - expected["file"] >= grown, (expected, peaks)
     assert expected["auto"] < 2 * peaks["auto"], (expected, peaks)
 

@@ -8,10 +8,13 @@
 #include "ewald_fixture.h"
 #include "prolate.h"
 
-/* Also sets spread[n]: the root of the terms' squares. */
+/* Also sets spread[n]: the root of the squares of terms times (1 + h / r), h the largest spacing. Distances round by up
+ * to u (3.5 h + 4.5 r), so a term by u (3.5 h / r + 4.5 + 5.2), at worst (test_cutoff_sum.c); 4 u (1 + h / r) is that of
+ * a term close by, and more than typical ones of those farther away. */
 static double *direct_sum(const vf_grid *g, const cloud *c, double scale, double r_min, double *spread)
 {
     const int64_t points = vf_grid_points(g), n = c->count;
+    const double h = fmax(g->spacing[0], fmax(g->spacing[1], g->spacing[2]));
     double *out = calloc((size_t)points, sizeof *out);
     assert_non_null(out);
     for (int64_t p = 0; p < points; p++) {
@@ -19,9 +22,10 @@ static double *direct_sum(const vf_grid *g, const cloud *c, double scale, double
         position(g, p, r);
         for (int64_t i = 0; i < n; i++) {
             const double x = r[0] - c->data[i], y = r[1] - c->data[n + i], z = r[2] - c->data[2 * n + i];
-            const double term = scale * c->data[3 * n + i] / fmax(sqrt(x * x + y * y + z * z), r_min);
+            const double distance = fmax(sqrt(x * x + y * y + z * z), r_min),
+                         term = scale * c->data[3 * n + i] / distance;
             out[p] += term;
-            squares += term * term;
+            squares += pow(term * (1 + h / distance), 2);
         }
         spread[p] = sqrt(squares);
     }
