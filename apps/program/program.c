@@ -151,17 +151,19 @@ static void print_version(const program *p)
         printf("%s\n", vf_h5_about(about));
 }
 
-/* Prints help, the option list of the manual page, or the version. */
+/* Prints help, the option list of the manual page, or the version. A reader may have seen enough (`--help | head`). */
 static vf_status print_asked(vf_context *ctx, const program *p)
 {
     vf_status status = VF_OK;
+    errno = 0;
     if (p->given.asked == OPTION_VERSION)
         print_version(p);
     else if (!p->given.asks_manual)
         print_help(p);
     else if ((status = option_check_table(ctx, p->options)) == VF_OK)
         option_print_manual(stdout, p->options);
-    if (status == VF_OK && (fflush(stdout) != 0 || ferror(stdout)))
+    const bool lost = fflush(stdout) != 0 || ferror(stdout);
+    if (status == VF_OK && lost && errno != EPIPE)
         status = vf_fail(ctx, VF_ERR_OUTPUT, "standard output: %s", strerror(errno));
     return status;
 }

@@ -111,6 +111,16 @@ def test_closed_standard_output(_):
     assert len(read("a.dx").values) > 100
 
 
+def test_readers_that_have_seen_enough(_):
+    """cionize --help | head: nobody reads the pipe any more. That is no error, although SIGPIPE is ignored."""
+    for option in "--help", "--version":
+        reads, writes = os.pipe()
+        os.close(reads)
+        done = subprocess.run(program.command(option), stdin=subprocess.DEVNULL, stdout=writes, stderr=subprocess.PIPE, check=False)
+        os.close(writes)
+        assert done.returncode == 0 and not done.stderr, (option, done)
+
+
 def test_full_standard_output(_):
     sample("dipole.pqr")
     small_scan()
