@@ -33,7 +33,7 @@ if(VOXFIELD_HARDENED)
     include(CheckCSourceCompiles)
     include(CheckLinkerFlag)
     check_c_compiler_flag(-fstack-protector-strong VOXFIELD_HAVE_STACK_PROTECTOR)
-    if(VOXFIELD_HAVE_STACK_PROTECTOR)
+    if(VOXFIELD_HAVE_STACK_PROTECTOR AND NOT VOXFIELD_SANITIZE) # with both, gcc 12 misplaces aligned variables
         target_compile_options(voxfield_flags INTERFACE
             $<$<COMPILE_LANGUAGE:C>:-fstack-protector-strong> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fstack-protector-strong>)
     endif()
