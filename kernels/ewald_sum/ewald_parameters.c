@@ -30,8 +30,9 @@ enum { WINDOWS = sizeof windows / sizeof *windows };
 
 enum { MOST_POINTS = 4000 };
 
-/* Where charges of one sign add up, the potential is large beside that of independent charges, and errors add up, too. A
- * wave number's own relative error was about e / 40 in one such system. So e is at most this many times the tolerance. */
+/* Where charges of one sign add up, the potential is large beside that of independent charges, and errors add up, too.
+ * A wave number's own relative error was about e / 40 in one such system. So e is at most this many times the
+ * tolerance. */
 static const double COHERENT = 25;
 
 static double smallest_spacing(const vf_grid *grid)
