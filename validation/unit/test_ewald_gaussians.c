@@ -152,7 +152,8 @@ static void test_free_space(void **state)
     for (int digits = 3; digits <= 10; digits++)
         for (int which = 0; which < 3; which++) {
             const vf_grid g = random_grid(14, 8);
-            cloud c = charges_in(&g, 40, -0.2, 1.1);
+            /* With many charges the plan that needs no pairs is the cheaper one, if wide charges allow it. */
+            cloud c = charges_in(&g, which == 2 && digits % 2 == 0 ? 1500 : 40, -0.2, 1.1);
             const vf_ewald_options o = random_options(digits, which);
             const int64_t points = vf_grid_points(&g);
             double *got = compute_all(&g, &c, &o), r[3];
