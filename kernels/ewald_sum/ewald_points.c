@@ -343,7 +343,8 @@ vf_status vf_ewald_field_create(vf_context *ctx, const vf_cell *cell, const vf_c
     f->r_min = options->r_min;
     s->own = options->sigma > 0 ? 1 / (sqrt(2) * options->sigma) : 0;
     set_cell(cell, s);
-    choose_cutoff(log(100 / options->tolerance), expected, s->own > 0 ? 0 : options->r_min, s);
+    /* A thousandth, so that a hundredth is left where neutral groups make the potential smaller than its parts. */
+    choose_cutoff(log(1000 / options->tolerance), expected, s->own > 0 ? 0 : options->r_min, s);
     f->dipole = options->vacuum ? 4 * pi / (3 * s->volume) : 0;
     f->background = pi / s->volume * (1 / (s->alpha * s->alpha) - (s->own > 0 ? 1 / (s->own * s->own) : 0));
     vf_status status = list_images(s) && list_waves(s)

@@ -389,6 +389,57 @@ static void interrupts(void **state)
     assert_true(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
 }
 
+/* ---- questions asked ahead ---- */
+
+static int asked; /* in the child: how many questions of echo it answered */
+
+/* The reply: the question's number, and which answer this is. */
+static vf_status echo(void *state, const void *question, vf_reply *reply)
+{
+    const int answer[2] = {*(const int *)question, ++asked};
+    (void)state;
+    if (answer[0] < 0)
+        return vf_fail(inner, VF_ERR_INPUT, "a.h5: less than nothing");
+    vf_reply_put(reply, answer, sizeof answer);
+    return VF_OK;
+}
+
+static void ahead(void **state)
+{
+    (void)state;
+    const int *view = NULL;
+    const void *any = NULL;
+    size_t got;
+    int answer[2];
+    start(64 << 20, 10);
+    for (int n = 0; n < 20; n++) {
+        vf_status status = vf_sealed_ask(sealed, echo, &n, sizeof n, NULL, sizeof answer, &got, &any);
+        expect(status, VF_OK, "");
+        view = any;
+        vf_sealed_ahead(sealed, echo, &(int){n + 1}, sizeof n, sizeof answer);
+        vf_sealed_ahead(sealed, echo, &(int){n + 2}, sizeof n, sizeof answer); /* one at a time: nothing */
+        usleep(1000);
+        assert_true(got == sizeof answer && view[0] == n && view[1] == n + 1); /* still valid, and answered once */
+    }
+    /* Another question instead, after an answer and after a failure: what came ahead is forgotten. */
+    for (int n = 20; n < 24; n += 2) {
+        expect(vf_sealed_ask(sealed, echo, &(int){7}, sizeof n, answer, sizeof answer, &got, NULL), VF_OK, "");
+        assert_true(got == sizeof answer && answer[0] == 7 && answer[1] == n + 2);
+        vf_sealed_ahead(sealed, echo, &(int){-1}, sizeof n, sizeof answer);
+    }
+    vf_context_clear_error(ctx);
+    expect(vf_sealed_ask(sealed, echo, &(int){-1}, sizeof answer[0], answer, sizeof answer, &got, NULL), VF_ERR_INPUT,
+           "less than nothing");
+    /* The child dies of it, or ends with it still to be answered. */
+    vf_sealed_ahead(sealed, die, "", 1, 8);
+    vf_context_clear_error(ctx);
+    expect(vf_sealed_ask(sealed, echo, &(int){1}, sizeof answer[0], answer, sizeof answer, &got, NULL), VF_ERR_INPUT,
+           "the file is damaged");
+    vf_sealed_stop(&sealed);
+    start(64 << 20, 10);
+    vf_sealed_ahead(sealed, echo, &(int){1}, sizeof answer[0], sizeof answer);
+}
+
 int main(void)
 {
     if (!vf_sealed_possible()) {
@@ -398,6 +449,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rights, set_up, tear_down),
         cmocka_unit_test_setup_teardown(answers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ahead, set_up, tear_down),
         cmocka_unit_test_setup_teardown(large_answers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(deaths, set_up, tear_down),

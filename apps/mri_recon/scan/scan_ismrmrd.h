@@ -22,6 +22,9 @@ typedef struct ismrmrd_source {
     vf_status (*heads)(vf_context *ctx, void *user, int64_t first, int64_t count, ismrmrd_acquisition_header *out);
     /* `bytes`: the size according to the headers; more is an error. The result is valid until the next call. */
     vf_status (*bodies)(vf_context *ctx, void *user, int64_t first, int64_t count, size_t bytes, ismrmrd_body *out);
+    /* Says which bodies will be asked for next, so that they are read meanwhile. The last result stays valid. NULL:
+     * nothing is read ahead. */
+    void (*ahead)(void *user, int64_t first, int64_t count, size_t bytes);
 } ismrmrd_source;
 
 enum { LINE_LEFT_OUT = -1, LINE_NOISE = -2, LINE_IMAGE = 0 };

@@ -318,13 +318,30 @@ static vf_status make_room(vf_context *ctx, ismrmrd_file *file, size_t bytes)
     return status;
 }
 
+/* No array is longer than the file, whose floats may have half the size: a header that says more is damaged. */
+static range_question bodies_question(const ismrmrd_file *file, int64_t first, int64_t count, size_t bytes)
+{
+    const size_t stored = 2 * (size_t)vf_h5_bytes(file->h5) + 2 * (size_t)count * ALIGNMENT;
+    return (range_question){.first = first, .count = count, .bytes = bytes < stored ? bytes : stored};
+}
+
+static size_t most_of_reply(const range_question *q)
+{
+    return q->bytes + (size_t)q->count * sizeof(body_place);
+}
+
+static void read_bodies_ahead(void *user, int64_t first, int64_t count, size_t bytes)
+{
+    const ismrmrd_file *file = user;
+    const range_question q = bodies_question(file, first, count, bytes);
+    vf_h5_ahead(file->h5, answer_bodies, &q, sizeof q, most_of_reply(&q));
+}
+
 static vf_status read_bodies(vf_context *ctx, void *user, int64_t first, int64_t count, size_t bytes, ismrmrd_body *out)
 {
     ismrmrd_file *file = user;
-    /* No array is longer than the file, whose floats may have half the size: a header that says more is damaged. */
-    const size_t stored = 2 * (size_t)vf_h5_bytes(file->h5) + 2 * (size_t)count * ALIGNMENT;
-    const range_question q = {.first = first, .count = count, .bytes = bytes < stored ? bytes : stored};
-    const size_t most = q.bytes + (size_t)count * sizeof(body_place);
+    const range_question q = bodies_question(file, first, count, bytes);
+    const size_t most = most_of_reply(&q);
     const void *reply = NULL;
     size_t got = 0;
     vf_status status = most <= VF_H5_PIECE ? VF_OK : make_room(ctx, file, most);
@@ -350,5 +367,6 @@ static vf_status read_bodies(vf_context *ctx, void *user, int64_t first, int64_t
 
 void ismrmrd_file_source(ismrmrd_file *file, ismrmrd_source *source)
 {
-    *source = (ismrmrd_source){file->path, file, file->acquisitions, vf_h5_bytes(file->h5), read_heads, read_bodies};
+    *source = (ismrmrd_source){file->path, file,        file->acquisitions, vf_h5_bytes(file->h5),
+                               read_heads, read_bodies, read_bodies_ahead};
 }

@@ -124,36 +124,56 @@ static vf_status place(filler *f, int64_t index, const ismrmrd_body *body)
 
 /* ---- batches ---- */
 
+typedef struct batch {
+    int64_t first, count; /* 0: there are no more */
+    size_t bytes;
+} batch;
+
 static size_t line_bytes(const scan_line *line)
 {
     size_t data = 2 * sizeof(float) * line->samples * line->channels, traj = sizeof(float) * line->samples * line->dims;
     return data + traj + 2 * ALIGNMENT;
 }
 
-static vf_status read_some(filler *f, int64_t first, int64_t count, size_t bytes)
+/* The batch that begins with the next acquisition that is needed. */
+static batch find_batch(const ismrmrd_reader *r, int64_t first)
 {
-    const ismrmrd_source *source = f->r->source;
-    return source->bodies(f->r->ctx, source->user, first, count, bytes, f->bodies);
+    const int64_t end = r->source->acquisitions;
+    while (first < end && r->line[first].frame == LINE_LEFT_OUT)
+        first++;
+    batch b = {.first = first};
+    while (b.count < BATCH_MOST && first + b.count < end && (b.count == 0 || b.bytes < BATCH_BYTES))
+        b.bytes += line_bytes(&r->line[first + b.count++]);
+    return b;
 }
 
-/* Reads a batch. If one acquisition cannot be read, the whole batch fails; then reads one by one, without those that
- * are not needed, to name the bad one or do without it. */
-static vf_status read_batch(filler *f, int64_t first, int64_t count, size_t bytes)
+static vf_status read_some(filler *f, batch b)
 {
-    vf_status status = read_some(f, first, count, bytes);
-    bool singly = status != VF_OK && count > 1;
+    const ismrmrd_source *source = f->r->source;
+    return source->bodies(f->r->ctx, source->user, b.first, b.count, b.bytes, f->bodies);
+}
+
+/* Reads a batch, while the next one is read ahead. If one acquisition cannot be read, the whole batch fails; then reads
+ * one by one, without those that are not needed, to name the bad one or do without it. */
+static vf_status read_batch(filler *f, batch b, batch next)
+{
+    const ismrmrd_source *source = f->r->source;
+    vf_status status = read_some(f, b);
+    bool singly = status != VF_OK && b.count > 1;
     if (singly) {
         vf_context_clear_error(f->r->ctx);
         status = VF_OK;
+    } else if (status == VF_OK && next.count > 0 && source->ahead) {
+        source->ahead(source->user, next.first, next.count, next.bytes);
     }
-    for (int64_t i = first; status == VF_OK && i < first + count; i++) {
+    for (int64_t i = b.first; status == VF_OK && i < b.first + b.count; i++) {
         const scan_line *line = &f->r->line[i];
         if (line->frame == LINE_LEFT_OUT)
             continue;
         if (singly)
-            status = read_some(f, i, 1, line_bytes(line));
+            status = read_some(f, (batch){i, 1, line_bytes(line)});
         if (status == VF_OK)
-            status = place(f, i, &f->bodies[singly ? 0 : i - first]);
+            status = place(f, i, &f->bodies[singly ? 0 : i - b.first]);
     }
     return status;
 }
@@ -162,17 +182,9 @@ static vf_status read_all(filler *f)
 {
     ismrmrd_reader *r = f->r;
     vf_status status = VF_OK;
-    int64_t end = r->source->acquisitions, count = 0;
-    for (int64_t first = 0; status == VF_OK && first < end; first += count) {
-        size_t bytes = 0;
-        count = 0;
-        if (r->line[first].frame == LINE_LEFT_OUT) {
-            count = 1;
-            continue;
-        }
-        while (count < BATCH_MOST && first + count < end && (count == 0 || bytes < BATCH_BYTES))
-            bytes += line_bytes(&r->line[first + count++]);
-        status = read_batch(f, first, count, bytes);
+    for (batch b = find_batch(r, 0), next; status == VF_OK && b.count > 0; b = next) {
+        next = find_batch(r, b.first + b.count);
+        status = read_batch(f, b, next);
         if (status == VF_OK && vf_cancelled(r->ctx))
             status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
     }

@@ -115,6 +115,10 @@ enum { VF_H5_QUESTION = 4096, VF_H5_PIECE = 2 << 20 }; /* bytes: of a question a
 VF_MUST_CHECK vf_status vf_h5_ask(vf_h5 *file, vf_h5_answer answer, const void *question, size_t bytes, void *reply,
                                   size_t most, size_t *got, const void **view);
 
+/* Has the other process, if there is one, answer a question meanwhile that vf_h5_ask is likely to ask next, with the
+ * same `most`, at most VF_H5_PIECE. A view from before stays valid until then. */
+void vf_h5_ahead(vf_h5 *file, vf_h5_answer answer, const void *question, size_t bytes, size_t most);
+
 /* For answers. Memory for the next `bytes` of the reply (at most VF_H5_PIECE; NULL: no room), and handing them over;
  * both for a copy of any size. */
 void *vf_h5_room(vf_reply *reply, size_t bytes);

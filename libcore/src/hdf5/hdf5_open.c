@@ -40,6 +40,12 @@ vf_status vf_h5_ask(vf_h5 *file, vf_h5_answer answer, const void *question, size
     return vf_h5_leave(file, before, status);
 }
 
+void vf_h5_ahead(vf_h5 *file, vf_h5_answer answer, const void *question, size_t bytes, size_t most)
+{
+    if (file->sealed)
+        vf_sealed_ahead(file->sealed, answer, question, bytes, most);
+}
+
 void *vf_h5_room(vf_reply *reply, size_t bytes)
 {
     return vf_reply_room(reply, bytes);

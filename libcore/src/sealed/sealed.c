@@ -86,6 +86,7 @@ void vf_sealed_stop(vf_sealed **sealed)
     if (s->window)
         munmap(s->window, (size_t)SEALED_HALVES * VF_SEALED_PIECE);
     vf_context_destroy(s->inner);
+    free(s->ahead);
     free(s->name);
     free(s);
 }
@@ -184,20 +185,16 @@ static vf_status repeat_failure(const vf_sealed *s, sealed_message *message, siz
     return vf_fail(s->ctx, (vf_status)message->status, "%s", message->text);
 }
 
-vf_status vf_sealed_ask(vf_sealed *s, vf_sealed_answer answer, const void *question, size_t bytes, void *reply,
-                        size_t most, size_t *got, const void **view)
+/* Fills in and sends a question. */
+static bool send_question(const vf_sealed *s, const sealed_question *asked, size_t bytes)
 {
-    sealed_question asked = {.answer = answer, .most = most};
+    return send_bytes(s, asked, offsetof(sealed_question, bytes) + (bytes ? bytes : 1));
+}
+
+/* Receives the answer to the question that was sent. `most`: the room in `reply`. */
+static vf_status collect(vf_sealed *s, void *reply, size_t most, size_t *got, const void **view)
+{
     sealed_message message;
-    *got = 0;
-    if (s->broken)
-        return vf_fail(s->ctx, VF_ERR_INPUT, "%s: the file is damaged: %s", s->name, s->why);
-    if (bytes > sizeof asked.bytes)
-        return vf_fail(s->ctx, VF_ERR_ARGUMENT, "%s: a name is too long", s->name);
-    if (bytes > 0)
-        memcpy(asked.bytes, question, bytes);
-    if (!send_bytes(s, &asked, offsetof(sealed_question, bytes) + (bytes ? bytes : 1)))
-        return fail_for_good(s, false);
     for (;;) {
         const ssize_t size = receive(s, &message);
         if (size < 0) {
@@ -225,5 +222,70 @@ vf_status vf_sealed_ask(vf_sealed *s, vf_sealed_answer answer, const void *quest
         *got += message.bytes;
         if (!send_bytes(s, "", 1))
             return fail_for_good(s, false);
+    }
+}
+
+static bool is_ahead(const vf_sealed *s, const sealed_question *asked, size_t bytes)
+{
+    return s->ahead && s->ahead_bytes == bytes && s->ahead->answer == asked->answer && s->ahead->most == asked->most &&
+           memcmp(s->ahead->bytes, asked->bytes, bytes) == 0;
+}
+
+/* The answer to a question asked ahead that nobody wants any more. */
+static vf_status forget_ahead(vf_sealed *s)
+{
+    const void *view;
+    size_t got = 0;
+    const size_t most = (size_t)s->ahead->most;
+    free(s->ahead);
+    s->ahead = NULL;
+    vf_status status = collect(s, NULL, most, &got, &view);
+    if (status != VF_OK && !s->broken) {
+        vf_context_clear_error(s->ctx);
+        status = VF_OK;
+    }
+    return status;
+}
+
+vf_status vf_sealed_ask(vf_sealed *s, vf_sealed_answer answer, const void *question, size_t bytes, void *reply,
+                        size_t most, size_t *got, const void **view)
+{
+    sealed_question asked = {.answer = answer, .most = most};
+    *got = 0;
+    if (s->broken)
+        return vf_fail(s->ctx, VF_ERR_INPUT, "%s: the file is damaged: %s", s->name, s->why);
+    if (bytes > sizeof asked.bytes)
+        return vf_fail(s->ctx, VF_ERR_ARGUMENT, "%s: a name is too long", s->name);
+    if (bytes > 0)
+        memcpy(asked.bytes, question, bytes);
+    if (is_ahead(s, &asked, bytes)) {
+        free(s->ahead);
+        s->ahead = NULL;
+        return collect(s, reply, most, got, view);
+    }
+    vf_status status = s->ahead ? forget_ahead(s) : VF_OK;
+    if (status == VF_OK && !send_question(s, &asked, bytes))
+        status = fail_for_good(s, false);
+    return status == VF_OK ? collect(s, reply, most, got, view) : status;
+}
+
+void vf_sealed_ahead(vf_sealed *s, vf_sealed_answer answer, const void *question, size_t bytes, size_t most)
+{
+    if (s->broken || s->ahead || bytes > VF_SEALED_QUESTION || most > VF_SEALED_PIECE)
+        return;
+    sealed_question *asked = malloc(sizeof *asked);
+    if (!asked)
+        return;
+    asked->answer = answer;
+    asked->most = most;
+    if (bytes > 0)
+        memcpy(asked->bytes, question, bytes);
+    else
+        asked->bytes[0] = 0;
+    if (send_question(s, asked, bytes)) {
+        s->ahead = asked;
+        s->ahead_bytes = bytes;
+    } else {
+        free(asked); /* the child is dead: the next question says so */
     }
 }

@@ -56,6 +56,11 @@ VF_MUST_CHECK vf_status vf_sealed_start(vf_context *ctx, const vf_sealed_work *w
 VF_MUST_CHECK vf_status vf_sealed_ask(vf_sealed *sealed, vf_sealed_answer answer, const void *question, size_t bytes,
                                       void *reply, size_t most, size_t *got, const void **view);
 
+/* Has the child answer a question meanwhile that vf_sealed_ask is likely to ask next, with the same `most`, which is at
+ * most VF_SEALED_PIECE. A view from before stays valid until vf_sealed_ask. One question at a time: a second one does
+ * nothing. Costs nothing but the child's time if another question comes. */
+void vf_sealed_ahead(vf_sealed *sealed, vf_sealed_answer answer, const void *question, size_t bytes, size_t most);
+
 /* Ends the child. NULL is allowed; *sealed becomes NULL. */
 void vf_sealed_stop(vf_sealed **sealed);
 

@@ -34,8 +34,10 @@ struct vf_sealed {
     int socket;
     pid_t process; /* 0: ended */
     int64_t seconds;
-    int next;    /* the half of the next piece */
-    int pending; /* child: pieces that the parent has not copied yet */
+    sealed_question *ahead; /* was sent, and its answer not asked for yet; NULL: none */
+    size_t ahead_bytes;     /* of its text */
+    int next;               /* the half of the next piece */
+    int pending;            /* child: pieces that the parent has not copied yet */
     bool broken;
     char why[SEALED_TEXT]; /* it broke */
 };
