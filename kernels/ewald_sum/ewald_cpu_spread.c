@@ -5,6 +5,8 @@
 
 #include "ewald_cpu.h"
 
+enum { PORTION = 2 << 20 }; /* charges that are sorted at a time: sorted copies of all would take as much as a mesh */
+
 /* Tiles along y and z: a whole number, even or one, so that two colours suffice along each. */
 typedef struct tiles {
     int64_t count[2]; /* y, z */
@@ -113,19 +115,21 @@ static void wrap_rows(const ewald_level *level)
                     ((float *)level->mesh.data)[r * level->pitch + n + i];
 }
 
-vf_status ewald_spread(ewald_level *level, const vf_coulomb_atoms *charges, double scale)
+static void clear_mesh(const ewald_level *level)
+{
+    const int64_t planes = level->at.mesh[2];
+    const size_t plane_bytes = (size_t)(level->at.mesh[1] * level->pitch) * level->element;
+    const int threads = ewald_threads(level->ctx, planes);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t z = 0; z < planes; z++)
+        memset((char *)level->mesh.data + (size_t)z * plane_bytes, 0, plane_bytes);
+}
+
+static vf_status spread_portion(const ewald_level *level, const vf_coulomb_atoms *charges, double scale)
 {
     tiles t = {0};
     vf_status status = sort(level, charges, scale, &t);
-    const int64_t planes = level->at.mesh[2];
-    const size_t plane_bytes = (size_t)(level->at.mesh[1] * level->pitch) * level->element;
-    const int clearing = ewald_threads(level->ctx, planes);
-    if (status != VF_OK)
-        goto done;
-#pragma omp parallel for schedule(static) num_threads(clearing) if (clearing > 1)
-    for (int64_t z = 0; z < planes; z++)
-        memset((char *)level->mesh.data + (size_t)z * plane_bytes, 0, plane_bytes);
-    for (int colour = 0; colour < 4; colour++) {
+    for (int colour = 0; status == VF_OK && colour < 4; colour++) {
         const int64_t across = (t.count[0] + 1 - colour % 2) / 2, along = (t.count[1] + 1 - colour / 2) / 2;
         const int threads = ewald_threads(level->ctx, across * along);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
@@ -133,12 +137,27 @@ vf_status ewald_spread(ewald_level *level, const vf_coulomb_atoms *charges, doub
             if (!vf_cancelled(level->ctx))
                 spread_tile(level, &t, (i / across * 2 + colour / 2) * t.count[0] + i % across * 2 + colour % 2);
     }
-    if (level->at.periodic)
-        wrap_rows(level);
-    if (vf_cancelled(level->ctx))
-        status = vf_fail(level->ctx, VF_ERR_CANCELLED, "interrupted");
-done:
     free(t.first);
     free(t.charges);
+    return status;
+}
+
+vf_status ewald_spread(ewald_level *level, const vf_coulomb_atoms *charges, double scale)
+{
+    vf_status status = VF_OK;
+    clear_mesh(level);
+    for (int64_t first = 0; status == VF_OK && first < charges->count; first += PORTION) {
+        const int64_t left = charges->count - first;
+        const vf_coulomb_atoms some = {.count = left < PORTION ? left : PORTION,
+                                       .x = charges->x + first,
+                                       .y = charges->y + first,
+                                       .z = charges->z + first,
+                                       .charge = charges->charge + first};
+        status = spread_portion(level, &some, scale);
+    }
+    if (status == VF_OK && level->at.periodic)
+        wrap_rows(level);
+    if (status == VF_OK && vf_cancelled(level->ctx))
+        status = vf_fail(level->ctx, VF_ERR_CANCELLED, "interrupted");
     return status;
 }

@@ -90,11 +90,11 @@ vf_status vf_ewald_create(vf_device *device, const vf_grid *grid, const vf_coulo
     if (plan) {
         *plan = (vf_ewald){
             .backend = backend, .device = device, .ctx = ctx, .grid = *grid, .options = *options, .shape = shape};
-        status = make_near(plan, charges, &loaded);
-        plan->options.variant = NULL; /* the caller's string may not outlive this call */
         set_slope(plan, charges);
+        status = backend->create(plan, charges, &loaded); /* first: it needs the most memory for a while */
         if (status == VF_OK)
-            status = backend->create(plan, charges, &loaded);
+            status = make_near(plan, charges, &loaded);
+        plan->options.variant = NULL; /* the caller's string may not outlive this call */
     } else {
         status = vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a plan");
     }
