@@ -29,8 +29,8 @@
 
 #include "voxfield/append.h"
 
-typedef enum kind { MEMORY, THREAD, MAP, OPEN, READ, WRITE, SYNC, NAME, KINDS } kind;
-static const char *const names[KINDS] = {"memory", "thread", "map", "open", "read", "write", "sync", "name"};
+typedef enum kind { MEMORY, THREAD, MAP, OPEN, READ, WRITE, SYNC, NAME, SEND, KINDS } kind;
+static const char *const names[KINDS] = {"memory", "thread", "map", "open", "read", "write", "sync", "name", "send"};
 
 static atomic_bool running; /* main has begun and not ended */
 static atomic_long calls[KINDS];
@@ -127,11 +127,12 @@ static const struct {
     long number;
     kind of;
     int error;
-} trapped[] = {{SYS_read, READ, EIO},      {SYS_pread64, READ, EIO},      {SYS_readv, READ, EIO},
-               {SYS_write, WRITE, ENOSPC}, {SYS_pwrite64, WRITE, ENOSPC}, {SYS_writev, WRITE, ENOSPC},
-               {SYS_fsync, SYNC, EIO},     {SYS_fdatasync, SYNC, EIO},    {SYS_rename, NAME, EIO},
-               {SYS_renameat, NAME, EIO},  {SYS_renameat2, NAME, EIO},    {SYS_linkat, NAME, EIO},
-               {SYS_mmap, MAP, ENOMEM},    {SYS_openat, OPEN, EMFILE},    {SYS_open, OPEN, EMFILE}};
+} trapped[] = {{SYS_read, READ, EIO},       {SYS_pread64, READ, EIO},      {SYS_readv, READ, EIO},
+               {SYS_write, WRITE, ENOSPC},  {SYS_pwrite64, WRITE, ENOSPC}, {SYS_writev, WRITE, ENOSPC},
+               {SYS_fsync, SYNC, EIO},      {SYS_fdatasync, SYNC, EIO},    {SYS_rename, NAME, EIO},
+               {SYS_renameat, NAME, EIO},   {SYS_renameat2, NAME, EIO},    {SYS_linkat, NAME, EIO},
+               {SYS_mmap, MAP, ENOMEM},     {SYS_openat, OPEN, EMFILE},    {SYS_open, OPEN, EMFILE},
+               {SYS_sendto, SEND, ENOBUFS}, {SYS_recvfrom, SEND, EIO}};
 enum { TRAPPED = sizeof trapped / sizeof *trapped };
 
 static void on_trap(int number, siginfo_t *info, void *user)

@@ -4,7 +4,7 @@
 #
 # FOLDER keeps the build, what each fuzzer printed (NAME.log), and the inputs that it found (found/NAME; copy into corpus/ what
 # is worth keeping). As many fuzzers as there are processors run at once. Exit status 1 if one found a fault: its input is
-# FOLDER/NAME-crash-*, and `FOLDER/build/validation/faults/NAME FILE` repeats it. 77 if clang has no libFuzzer.
+# FOLDER/NAME-crash-*, and `FOLDER/build/validation/faults/NAME FILE` repeats it. 77 if clang has no libFuzzer or no OpenMP.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 clang=$1 folder=$2 seconds=${3:-60}
@@ -12,9 +12,9 @@ shift $(($# < 3 ? $# : 3))
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 
-if ! "$clang" -fsanitize=fuzzer,address,undefined -x c - -o "$folder/probe" >/dev/null 2>&1 \
+if ! "$clang" -fopenmp -fsanitize=fuzzer,address,undefined -x c - -o "$folder/probe" >/dev/null 2>&1 \
     <<<'int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n) { return d && n > 9 ? 0 : 0; }'; then
-    echo "SKIP: $clang has no libFuzzer (Debian and Ubuntu: libclang-rt-dev, or libclang-common-14-dev)"
+    echo "SKIP: $clang has no libFuzzer or no OpenMP (Debian and Ubuntu: libclang-rt-VERSION-dev, libomp-dev)"
     exit 77
 fi
 rm -f "$folder/probe" "$folder"/*-crash-*

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes every call of a program fail, one after another: memory, threads, reads, writes, syncs, names.
+"""Makes every call of a program fail, one after another: memory, threads, reads, writes, syncs, names, and
+what the program and its process that reads HDF5 say to each other.
 
 usage: sweep_faults.py SHIM CIONIZE MRI_RECON MRI_PHANTOM [--every N | --samples N] [--seed S] [--kind K] [--jobs J]
                        [--case WORD]
@@ -28,7 +29,8 @@ DATA = pathlib.Path(__file__).resolve().parent.parent.parent / "data"
 # HDF5 does not always say that a failure was for lack of memory: a scan may then be "unreadable", an output "unwritable".
 READER, WRITER = 3, 4
 # Statuses besides 0 that a fault of this kind may end with: 3 invalid input, 4 output, 5 memory.
-STATUSES = {"memory": {5}, "thread": {5}, "map": {5}, "open": {3, 4, 5}, "read": {3}, "write": {4}, "sync": {4}, "name": {4}}
+STATUSES = {"memory": {5}, "thread": {5}, "map": {5}, "open": {3, 4, 5}, "read": {3}, "write": {4}, "sync": {4}, "name": {4},
+            "send": {3, 5}}
 TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ?")
 
 

@@ -56,13 +56,24 @@ static int reap(vf_sealed *s)
     return status;
 }
 
-/* Says why there will be no more answers. */
+static vf_status say_why(const vf_sealed *s)
+{
+    return s->ended == VF_ERR_INPUT ? vf_fail(s->ctx, s->ended, "%s: the file is damaged: %s", s->name, s->why)
+                                    : vf_fail(s->ctx, s->ended, "%s: %s", s->name, s->why);
+}
+
+/* Ends the child, and says why there will be no more answers. */
 static vf_status fail_for_good(vf_sealed *s, bool broke_rules)
 {
     const int ended = reap(s);
     const int number = WIFSIGNALED(ended) ? WTERMSIG(ended) : WEXITSTATUS(ended);
+    const bool silent = s->error || (WIFEXITED(ended) && number == SEALED_EXIT_CANNOT_ANSWER);
     s->broken = true;
-    if (broke_rules)
+    s->ended = silent ? VF_ERR_MEMORY : VF_ERR_INPUT;
+    if (silent)
+        snprintf(s->why, sizeof s->why, "cannot talk to the process that reads the file%s%s", s->error ? ": " : "",
+                 s->error ? strerror(s->error) : "");
+    else if (broke_rules)
         snprintf(s->why, sizeof s->why, "the process that read it gave senseless answers");
     else if (WIFSIGNALED(ended) && number == SIGXCPU)
         snprintf(s->why, sizeof s->why, "reading it took more than %lld s", (long long)s->seconds);
@@ -71,7 +82,7 @@ static vf_status fail_for_good(vf_sealed *s, bool broke_rules)
     else
         snprintf(s->why, sizeof s->why, "the library for such files failed on it (%s %d)",
                  WIFSIGNALED(ended) ? "signal" : "status", number);
-    return vf_fail(s->ctx, VF_ERR_INPUT, "%s: the file is damaged: %s", s->name, s->why);
+    return say_why(s);
 }
 
 void vf_sealed_stop(vf_sealed **sealed)
@@ -150,17 +161,20 @@ static ssize_t receive(vf_sealed *s, sealed_message *message)
         if (n <= 0)
             continue;
         const ssize_t bytes = recv(s->socket, message, sizeof *message, 0);
-        if (bytes >= 0 || errno != EINTR)
-            return bytes > 0 ? bytes : 0;
+        if (bytes < 0 && errno == EINTR)
+            continue;
+        s->error = bytes < 0 && errno != ECONNRESET ? errno : 0;
+        return bytes > 0 ? bytes : 0;
     }
 }
 
-static bool send_bytes(const vf_sealed *s, const void *from, size_t bytes)
+static bool send_bytes(vf_sealed *s, const void *from, size_t bytes)
 {
     ssize_t sent;
     do
         sent = send(s->socket, from, bytes, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
+    s->error = sent < 0 && errno != EPIPE && errno != ECONNRESET ? errno : 0;
     return sent == (ssize_t)bytes;
 }
 
@@ -186,7 +200,7 @@ static vf_status repeat_failure(const vf_sealed *s, sealed_message *message, siz
 }
 
 /* Fills in and sends a question. */
-static bool send_question(const vf_sealed *s, const sealed_question *asked, size_t bytes)
+static bool send_question(vf_sealed *s, const sealed_question *asked, size_t bytes)
 {
     return send_bytes(s, asked, offsetof(sealed_question, bytes) + (bytes ? bytes : 1));
 }
@@ -200,6 +214,8 @@ static vf_status collect(vf_sealed *s, void *reply, size_t most, size_t *got, co
         if (size < 0) {
             (void)reap(s);
             s->broken = true;
+            s->ended = VF_ERR_CANCELLED;
+            snprintf(s->why, sizeof s->why, "interrupted");
             return vf_fail(s->ctx, VF_ERR_CANCELLED, "interrupted");
         }
         if (size == 0)
@@ -253,7 +269,7 @@ vf_status vf_sealed_ask(vf_sealed *s, vf_sealed_answer answer, const void *quest
     sealed_question asked = {.answer = answer, .most = most};
     *got = 0;
     if (s->broken)
-        return vf_fail(s->ctx, VF_ERR_INPUT, "%s: the file is damaged: %s", s->name, s->why);
+        return say_why(s);
     if (bytes > sizeof asked.bytes)
         return vf_fail(s->ctx, VF_ERR_ARGUMENT, "%s: a name is too long", s->name);
     if (bytes > 0)

@@ -52,7 +52,7 @@ VF_MUST_CHECK vf_status vf_sealed_start(vf_context *ctx, const vf_sealed_work *w
 /* Asks `question` (of `bytes`). The reply goes to `reply`, which has room for `most` bytes, and *got is its size. With
  * `reply` NULL, the reply may have one piece only, and *view points to it until the next question; the child can change
  * it at any time, so copy before checking. Errors: VF_ERR_INPUT if the child died or broke these rules, now or earlier;
- * VF_ERR_CANCELLED; those of the answer. */
+ * VF_ERR_MEMORY if messages to it or from it fail; VF_ERR_CANCELLED; those of the answer. */
 VF_MUST_CHECK vf_status vf_sealed_ask(vf_sealed *sealed, vf_sealed_answer answer, const void *question, size_t bytes,
                                       void *reply, size_t most, size_t *got, const void **view);
 

@@ -11,7 +11,7 @@
 
 enum { EXIT_NO_PARENT = 0, EXIT_NO_RIGHTS = 71 };
 
-/* The parent died, or broke the rules: there is nobody to tell. */
+/* The parent died, and there is nobody to tell, or it cannot be told. */
 static void write_or_end(int socket, const void *from, size_t bytes)
 {
     ssize_t sent;
@@ -19,7 +19,7 @@ static void write_or_end(int socket, const void *from, size_t bytes)
         sent = send(socket, from, bytes, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
     if (sent != (ssize_t)bytes)
-        _exit(EXIT_NO_PARENT);
+        _exit(SEALED_EXIT_CANNOT_ANSWER);
 }
 
 static size_t read_or_end(int socket, void *to, size_t bytes)

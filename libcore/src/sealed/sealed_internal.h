@@ -25,7 +25,7 @@ typedef struct sealed_message {
     char text[SEALED_TEXT];
 } sealed_message;
 
-enum { SEALED_MESSAGE_HEAD = 16 };
+enum { SEALED_MESSAGE_HEAD = 16, SEALED_EXIT_CANNOT_ANSWER = 72 };
 
 struct vf_sealed {
     vf_context *ctx, *inner; /* `inner` is the child's */
@@ -38,8 +38,10 @@ struct vf_sealed {
     size_t ahead_bytes;     /* of its text */
     int next;               /* the half of the next piece */
     int pending;            /* child: pieces that the parent has not copied yet */
+    int error;              /* errno of talking to the child, if that failed while the child may live; else 0 */
     bool broken;
-    char why[SEALED_TEXT]; /* it broke */
+    vf_status ended;       /* how, if it is broken */
+    char why[SEALED_TEXT]; /* and why */
 };
 
 /* Takes all rights away for good, except those to `socket` and `work`'s descriptor. Returns the number that this
