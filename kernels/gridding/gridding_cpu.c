@@ -25,6 +25,11 @@ static const gridding_simd *const simd[VF_ISA_COUNT] = {
 #endif
 };
 
+const gridding_simd *gridding_simd_here(void)
+{
+    return simd[vf_cpu_isa()];
+}
+
 /* Frees what depends on the samples. */
 static void forget_samples(gridding_cpu_state *state)
 {
@@ -309,7 +314,7 @@ static vf_status create(vf_nufft *plan, const vf_nufft_samples *samples, const f
     if (!state)
         return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory for a plan");
     plan->state = state;
-    state->simd = simd[vf_cpu_isa()];
+    state->simd = gridding_simd_here();
     vf_status status = place_samples(plan, state, samples);
     if (status == VF_OK)
         status = make_table(plan, state);

@@ -55,6 +55,15 @@ typedef struct gridding_phase {
     void *out;
 } gridding_phase;
 
+enum { GRIDDING_BLOCK = 256 };
+
+/* Samples whose places are found together, an array for each axis. */
+typedef struct gridding_places {
+    float k[3][GRIDDING_BLOCK];
+    int32_t start[3][GRIDDING_BLOCK];
+    double offset[3][GRIDDING_BLOCK];
+} gridding_places;
+
 typedef struct gridding_simd {
     int lanes_f32, lanes_f64;
     void (*spread_f32)(const gridding_job *job);
@@ -64,8 +73,13 @@ typedef struct gridding_simd {
     /* out = in times the phase, or out += that. `sign` -1: the conjugate phase. */
     void (*rotate_f32)(const gridding_phase *phase, int sign, bool add);
     void (*rotate_f64)(const gridding_phase *phase, int sign, bool add);
+    /* start and offset of `count` samples at k, with the bits of gridding_locate. */
+    void (*locate)(const gridding_axis axis[3], int count, gridding_places *places);
 } gridding_simd;
 
 extern const gridding_simd gridding_simd_baseline, gridding_simd_avx2, gridding_simd_avx512;
+
+/* That of this CPU. */
+const gridding_simd *gridding_simd_here(void);
 
 #endif

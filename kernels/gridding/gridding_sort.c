@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gridding_locate.h"
+#include "gridding_simd.h"
 
 /* Buckets in the order of the result: tiles, and blocks of rows and planes within a tile, y fastest. A kernel's bucket
  * is part[0][start x] + part[1][start y] + part[2][start z]. */
@@ -42,28 +42,27 @@ static bool make_buckets(const vf_nufft *plan, const gridding_tiles *tiles, int6
     return b->part[0] && b->part[1] && b->part[2];
 }
 
-static uint32_t bucket_of(const buckets *b, const gridding_place *place)
-{
-    return b->part[0][place->start[0]] + b->part[1][place->start[1]] + b->part[2][place->start[2]];
-}
-
-static void put_sample(const vf_nufft *plan, const gridding_place *place, uint32_t index, void *sorted, int64_t at)
+static void put_samples(const vf_nufft *plan, const gridding_places *places, const uint32_t *order, int count,
+                        void *sorted, int64_t at)
 {
     gridding_sample_f32 *f32 = (gridding_sample_f32 *)sorted + at;
     gridding_sample_f64 *f64 = (gridding_sample_f64 *)sorted + at;
-    for (int a = 0; a < 3; a++) {
-        if (plan->real == VF_F64) {
-            f64->offset[a] = place->offset[a];
-            f64->start[a] = (int16_t)place->start[a];
-        } else {
-            f32->offset[a] = (float)place->offset[a];
-            f32->start[a] = (int16_t)place->start[a];
-        }
-    }
     if (plan->real == VF_F64)
-        f64->index = index;
+        for (int i = 0; i < count; i++) {
+            for (int a = 0; a < 3; a++) {
+                f64[i].offset[a] = places->offset[a][i];
+                f64[i].start[a] = (int16_t)places->start[a][i];
+            }
+            f64[i].index = order[i];
+        }
     else
-        f32->index = index;
+        for (int i = 0; i < count; i++) {
+            for (int a = 0; a < 3; a++) {
+                f32[i].offset[a] = (float)places->offset[a][i];
+                f32[i].start[a] = (int16_t)places->start[a][i];
+            }
+            f32[i].index = order[i];
+        }
 }
 
 /* Threads that are worth their own counts of the buckets. */
@@ -85,13 +84,22 @@ static void order_samples(const vf_nufft *plan, const vf_nufft_samples *samples,
                           uint32_t *bucket, uint32_t *order, int64_t *counts, int64_t *first)
 {
     const int64_t in_tile = b->in_tile, total = b->total;
+    void (*const locate)(const gridding_axis *, int, gridding_places *) = gridding_simd_here()->locate;
 #pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; t++) {
         const int64_t end = part_begin(samples->count, threads, t + 1);
-        for (int64_t m = part_begin(samples->count, threads, t); m < end; m++) {
-            const gridding_place place = gridding_locate(plan->axis, samples->k + 3 * m);
-            bucket[m] = bucket_of(b, &place);
-            counts[t * total + bucket[m]]++;
+        gridding_places places;
+        for (int64_t m = part_begin(samples->count, threads, t); m < end; m += GRIDDING_BLOCK) {
+            const int some = end - m < GRIDDING_BLOCK ? (int)(end - m) : GRIDDING_BLOCK;
+            for (int i = 0; i < some; i++)
+                for (int a = 0; a < 3; a++)
+                    places.k[a][i] = samples->k[3 * (m + i) + a];
+            locate(plan->axis, some, &places);
+            for (int i = 0; i < some; i++) {
+                bucket[m + i] =
+                    b->part[0][places.start[0][i]] + b->part[1][places.start[1][i]] + b->part[2][places.start[2][i]];
+                counts[t * total + bucket[m + i]]++;
+            }
         }
     }
     int64_t at = 0;
@@ -113,10 +121,32 @@ static void order_samples(const vf_nufft *plan, const vf_nufft_samples *samples,
     }
 }
 
+/* sorted[i] = the place of sample order[i]. */
+static void store_sorted(const vf_nufft *plan, const vf_nufft_samples *samples, int threads, const uint32_t *order,
+                         void *sorted)
+{
+    enum { AHEAD = 24 };
+    const int64_t count = samples->count, blocks = (count + GRIDDING_BLOCK - 1) / GRIDDING_BLOCK;
+    const gridding_simd *simd = gridding_simd_here();
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t n = 0; n < blocks; n++) {
+        gridding_places places;
+        const int64_t m = n * GRIDDING_BLOCK;
+        const int some = count - m < GRIDDING_BLOCK ? (int)(count - m) : GRIDDING_BLOCK;
+        for (int i = 0; i < some; i++) {
+            const float *k = samples->k + 3 * (int64_t)order[m + i];
+            __builtin_prefetch(samples->k + 3 * (int64_t)order[m + i + AHEAD < count ? m + i + AHEAD : m + i]);
+            for (int a = 0; a < 3; a++)
+                places.k[a][i] = k[a];
+        }
+        simd->locate(plan->axis, some, &places);
+        put_samples(plan, &places, order + m, some, sorted, m);
+    }
+}
+
 vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, const gridding_tiles *tiles,
                         int64_t block, void *sorted, int64_t *first)
 {
-    enum { AHEAD = 24 };
     buckets b;
     const bool made = make_buckets(plan, tiles, block, &b);
     const int threads = threads_for(plan, samples->count, b.total);
@@ -130,12 +160,7 @@ vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, c
         goto done;
     }
     order_samples(plan, samples, &b, threads, bucket, order, counts, first);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int64_t i = 0; i < samples->count; i++) {
-        __builtin_prefetch(samples->k + 3 * (int64_t)order[i + AHEAD < samples->count ? i + AHEAD : i]);
-        const gridding_place place = gridding_locate(plan->axis, samples->k + 3 * (int64_t)order[i]);
-        put_sample(plan, &place, order[i], sorted, i);
-    }
+    store_sorted(plan, samples, threads, order, sorted);
 done:
     free_buckets(&b);
     free(bucket);

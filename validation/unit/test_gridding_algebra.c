@@ -4,6 +4,8 @@
  * usage: test_gridding_algebra DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
  */
 #include "gridding_fixture.h"
+#include "gridding_locate.h"
+#include "gridding_simd.h"
 
 static const vf_nufft_options SINGLE = {.tolerance = 1e-4, .precision = VF_F32},
                               DOUBLE = {.tolerance = 1e-4, .precision = VF_F64};
@@ -375,16 +377,53 @@ static void test_refusals(void **state)
     refuse(cube, &one, 1, (vf_nufft_options){.tolerance = 1e-3, .field = field}, "time of sample 1");
 }
 
+/* The places of a block of samples, in each instruction set of this CPU, have the bits of gridding_locate: random
+ * positions, those on and beside grid points, far away, and almost at zero. */
+static void test_places(void **state)
+{
+    (void)state;
+    static const gridding_simd *const sets[VF_ISA_COUNT] = {
+        &gridding_simd_baseline,
+#if defined(__x86_64__)
+        &gridding_simd_avx2,
+        &gridding_simd_avx512,
+#endif
+    };
+    static const float special[] = {0, -0.0F, 1e-38F, -1e-38F, 1e30F, -1e30F, 48, -48, 125, -125, 12345678, -0.5F};
+    static gridding_places places;
+    for (int isa = 0; isa <= (int)vf_cpu_isa() && sets[isa]; isa++)
+        for (int round = 0; round < 200; round++) {
+            const gridding_axis axis[3] = {{.voxels = 250, .grid = 375, .width = 1 + round % GRIDDING_MAX_WIDTH},
+                                           {.voxels = 1, .grid = 1, .width = 1},
+                                           {.voxels = 96, .grid = 120, .width = 1 + round / 2 % GRIDDING_MAX_WIDTH}};
+            const int count = 1 + (int)(uniform() * GRIDDING_BLOCK);
+            for (int i = 0; i < count; i++)
+                for (int a = 0; a < 3; a++) {
+                    const double whole = floor(800 * uniform() - 400) * (double)axis[a].voxels / (double)axis[a].grid;
+                    places.k[a][i] = i % 3 == 0   ? special[(int)(uniform() * 12)]
+                                     : i % 3 == 1 ? nextafterf((float)whole, (float)(uniform() - 0.5) * 1e6F)
+                                                  : (float)(800 * uniform() - 400);
+                }
+            memset(places.start, 0x55, sizeof places.start);
+            memset(places.offset, 0x55, sizeof places.offset);
+            sets[isa]->locate(axis, count, &places);
+            for (int i = 0; i < count; i++) {
+                const float k[3] = {places.k[0][i], places.k[1][i], places.k[2][i]};
+                const gridding_place one = gridding_locate(axis, k);
+                for (int a = 0; a < 3; a++)
+                    if (places.start[a][i] != one.start[a] || places.offset[a][i] != one.offset[a])
+                        fail_msg("set %d, k %.9g: start %d, offset %.17g instead of %d, %.17g", isa, k[a],
+                                 (int)places.start[a][i], places.offset[a][i], (int)one.start[a], one.offset[a]);
+            }
+        }
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_adjoint),
-    cmocka_unit_test(test_same_bits),
-    cmocka_unit_test(test_batch),
-    cmocka_unit_test(test_dense_centre),
-    cmocka_unit_test(test_linear),
-    cmocka_unit_test(test_bilinear),
-    cmocka_unit_test(test_refusals),
-    cmocka_unit_test(test_other_samples),
-    cmocka_unit_test(test_other_samples_refused),
+    cmocka_unit_test(test_places),        cmocka_unit_test(test_adjoint),
+    cmocka_unit_test(test_same_bits),     cmocka_unit_test(test_batch),
+    cmocka_unit_test(test_dense_centre),  cmocka_unit_test(test_linear),
+    cmocka_unit_test(test_bilinear),      cmocka_unit_test(test_refusals),
+    cmocka_unit_test(test_other_samples), cmocka_unit_test(test_other_samples_refused),
 };
 
 int main(int argc, char **argv)
