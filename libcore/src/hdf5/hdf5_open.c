@@ -160,7 +160,9 @@ static vf_status answer_open(void *state, const void *question, vf_reply *reply)
     vf_h5 *file = state;
     (void)question, (void)reply;
     file->id = vf_h5_source_open(&file->sink);
-    return file->id < 0 ? vf_h5_fail(file, VF_ERR_INPUT, "cannot read the HDF5 file") : VF_OK;
+    return file->id < 0
+               ? vf_h5_fail(file, VF_ERR_INPUT, "cannot read the HDF5 file: it is damaged, or not all of it is there")
+               : VF_OK;
 }
 
 void vf_h5_read_here(bool here)
