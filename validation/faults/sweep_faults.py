@@ -5,6 +5,9 @@ what the program and its process that reads HDF5 say to each other.
 usage: sweep_faults.py SHIM CIONIZE MRI_RECON MRI_PHANTOM [--every N | --samples N] [--seed S] [--kind K] [--jobs J]
                        [--case WORD]
 
+SHIM is libfault_shim.so; or the word none, for programs that make their own calls fail (fault_own.c: allocations, under
+the address sanitizer, which ends a program with another status if memory leaks or is used wrongly).
+
 Each run has one call that fails (`once`), or one and all after it (`on`), from the first call after main begins to the
 last. A run must end with success and the same files as without faults, or with one message, the exit status of that
 fault, and no file at all. Signals, other statuses, other bytes and files left behind are failures. --every 1, the
@@ -83,7 +86,9 @@ def run(options, case, wish, source, counts=None):
         for name in case.inputs:
             os.link(os.path.join(source, name), os.path.join(folder, name))
         # A fixed policy of waiting: without one, a program may restart itself on a busy machine.
-        environment = {**os.environ, "LD_PRELOAD": options.shim, "OMP_WAIT_POLICY": "passive", "VOXFIELD_FAULT": wish}
+        environment = {**os.environ, "OMP_WAIT_POLICY": "passive", "VOXFIELD_FAULT": wish}
+        if options.shim != "none":
+            environment["LD_PRELOAD"] = options.shim
         if counts:
             environment["VOXFIELD_FAULT_COUNTS"] = counts
         process = subprocess.Popen(case.arguments, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
@@ -162,7 +167,8 @@ def sweep(options, case, source, generator, table):
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("shim", "cionize", "recon", "phantom"):
+    parser.add_argument("shim", type=lambda name: name if name == "none" else os.path.abspath(name))
+    for name in ("cionize", "recon", "phantom"):
         parser.add_argument(name, type=os.path.abspath)
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--samples", type=int)
