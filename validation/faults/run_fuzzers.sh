@@ -4,8 +4,9 @@
 #
 # FOLDER keeps the build, what each fuzzer printed (NAME.log), and the inputs that it found (found/NAME; copy into corpus/ what
 # is worth keeping). As many fuzzers as there are processors run at once. Exit status 1 if one found a fault: its input is
-# FOLDER/NAME-crash-*, and `FOLDER/build/validation/faults/NAME FILE` repeats it. 77 if clang has no libFuzzer or no OpenMP.
+# FOLDER/NAME-crash-* (-leak-, -timeout-, -oom-), and `FOLDER/build/validation/faults/NAME FILE` repeats it. 77 if clang has no libFuzzer or no OpenMP.
 set -euo pipefail
+unset LOCPATH # glibc does not free its parts, which would be a leak
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 clang=$1 folder=$2 seconds=${3:-60}
 shift $(($# < 3 ? $# : 3))
@@ -17,7 +18,7 @@ if ! "$clang" -fopenmp -fsanitize=fuzzer,address,undefined -x c - -o "$folder/pr
     echo "SKIP: $clang has no libFuzzer or no OpenMP (Debian and Ubuntu: libclang-rt-VERSION-dev, libomp-dev)"
     exit 77
 fi
-rm -f "$folder/probe" "$folder"/*-crash-*
+rm -f "$folder/probe" "$folder"/*-crash-* "$folder"/*-leak-* "$folder"/*-timeout-* "$folder"/*-oom-*
 
 generator=()
 if command -v ninja >/dev/null; then generator=(-G Ninja); fi
@@ -38,7 +39,7 @@ fuzz() { # FUZZER
     mkdir -p "$found"
     # A leak, or an input that takes 20 s or 1 GB, is a fault as well.
     UBSAN_OPTIONS=print_stacktrace=1 "$folder/build/validation/faults/$1" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=1024 \
-        -artifact_prefix="$folder/$1-crash-" -print_final_stats=1 "$found" "$corpus" >"$folder/$1.log" 2>&1 || status=$?
+        -artifact_prefix="$folder/$1-" -print_final_stats=1 "$found" "$corpus" >"$folder/$1.log" 2>&1 || status=$?
     awk -v name="$1" '/^stat::number_of_executed_units/ { runs = $2 } / cov: / { for (i = 1; i < NF; i++) if ($i == "cov:") cover = $(i + 1) }
         END { printf "%-14s %9d runs, %d edges\n", name, runs, cover }' "$folder/$1.log"
     if [ $status -ne 0 ]; then

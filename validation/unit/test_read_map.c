@@ -316,6 +316,7 @@ static const struct {
     {"# today\n# what excludes ions: 0 nothing, 1 the solute, 2 an ion in 1\n" HEAD ARRAY SIX, ":2: this is a mask"},
     {"# electrostatic potential in a_unit_that_is_as_long_as_the_room\n" HEAD ARRAY SIX,
      "unit in the comment is too long (34"},
+    {"# electrostatic potential in kT\033[31m/e\n" HEAD ARRAY SIX, "unit in the comment has characters that are not"},
     {HEAD ARRAY "1 2 3 4 5\n" FOOT, ":9: the data end after 5 values instead of 6"},
     {HEAD ARRAY "1 2 3 4 5\n", "the data end after 5 values instead of 6"},
     {HEAD ARRAY SIX "7 8\n" FOOT, "there are 8 values, but only 6 are expected"},

@@ -120,6 +120,8 @@ static vf_status read_comment(dx_reader *r, text_piece word)
     const text_piece unit = text_next_word(&p, named.at + named.size);
     if (unit.size >= sizeof r->map->unit)
         return dx_fail(r, "the unit in the comment is too long (%zu characters)", unit.size);
+    if (!map_is_printable(unit))
+        return dx_fail(r, "the unit in the comment has characters that are not printable ASCII");
     memcpy(r->map->unit, unit.at, unit.size);
     r->map->ions = ions;
     return VF_OK;

@@ -120,3 +120,11 @@ void map_constants(text_piece line, locale_t c_locale, loaded_map *map)
         map->sigma = take_number(&line, c_locale);
     }
 }
+
+bool map_is_printable(text_piece text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (text.at[i] < ' ' || text.at[i] > '~')
+            return false;
+    return true;
+}

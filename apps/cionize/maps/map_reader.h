@@ -26,4 +26,7 @@ bool map_potential(text_piece quantity, int64_t *ions, text_piece *rest);
  * have six digits. */
 void map_constants(text_piece line, locale_t c_locale, loaded_map *map);
 
+/* Whether a text of a file can be shown: printable characters of ASCII. */
+bool map_is_printable(text_piece text);
+
 #endif

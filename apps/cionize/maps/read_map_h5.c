@@ -110,6 +110,10 @@ static vf_status read_constants(vf_context *ctx, vf_h5 *file, loaded_map *map)
         status = vf_h5_attribute_get_text(file, DATASET, "dielectric_model", model, sizeof model);
     if (status != VF_OK)
         return status;
+    if (!map_is_printable((text_piece){map->unit, strlen(map->unit)}) ||
+        !map_is_printable((text_piece){model, strlen(model)}))
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: unit or dielectric_model has characters that are not printable ASCII",
+                       map->path);
     map->distance_dielectric = strncmp(model, "eps(r) =", 8) == 0;
     if (!map->distance_dielectric && strcmp(model, "eps = dielectric") != 0)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: unknown dielectric model '%s'", map->path, model);
