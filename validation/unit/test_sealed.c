@@ -404,6 +404,12 @@ static vf_status echo(void *state, const void *question, vf_reply *reply)
     return VF_OK;
 }
 
+static vf_status twice(void *state, const void *question, vf_reply *reply)
+{
+    const vf_status status = echo(state, question, reply);
+    return status == VF_OK ? echo(state, question, reply) : status;
+}
+
 static void ahead(void **state)
 {
     (void)state;
@@ -428,6 +434,8 @@ static void ahead(void **state)
         vf_sealed_ahead(sealed, echo, &(int){-1}, sizeof n, sizeof answer);
     }
     vf_context_clear_error(ctx);
+    expect(vf_sealed_ask(sealed, echo, &(int){8}, sizeof answer[0], answer, sizeof answer, &got, NULL), VF_OK, "");
+    vf_sealed_ahead(sealed, twice, &(int){9}, sizeof answer[0], 2 * sizeof answer); /* two pieces, forgotten */
     expect(vf_sealed_ask(sealed, echo, &(int){-1}, sizeof answer[0], answer, sizeof answer, &got, NULL), VF_ERR_INPUT,
            "less than nothing");
     /* The child dies of it, or ends with it still to be answered. */

@@ -205,7 +205,8 @@ static bool send_question(vf_sealed *s, const sealed_question *asked, size_t byt
     return send_bytes(s, asked, offsetof(sealed_question, bytes) + (bytes ? bytes : 1));
 }
 
-/* Receives the answer to the question that was sent. `most`: the room in `reply`. */
+/* Receives the answer to the question that was sent. `most`: the room in `reply`. With neither `reply` nor `view`, it is
+ * thrown away. */
 static vf_status collect(vf_sealed *s, void *reply, size_t most, size_t *got, const void **view)
 {
     sealed_message message;
@@ -227,12 +228,12 @@ static vf_status collect(vf_sealed *s, void *reply, size_t most, size_t *got, co
         if (message.kind == SEALED_END && may_fail_with(message.status))
             return repeat_failure(s, &message, (size_t)size);
         if (message.kind != SEALED_PIECE || message.bytes > VF_SEALED_PIECE || message.bytes > most - *got ||
-            (!reply && *got > 0))
+            (!reply && view && *got > 0))
             return fail_for_good(s, true);
         const char *piece = s->window + (size_t)s->next * VF_SEALED_PIECE;
         if (reply)
             memcpy((char *)reply + *got, piece, message.bytes);
-        else
+        else if (view)
             *view = piece;
         s->next = (s->next + 1) % SEALED_HALVES;
         *got += message.bytes;
@@ -250,12 +251,11 @@ static bool is_ahead(const vf_sealed *s, const sealed_question *asked, size_t by
 /* The answer to a question asked ahead that nobody wants any more. */
 static vf_status forget_ahead(vf_sealed *s)
 {
-    const void *view;
     size_t got = 0;
     const size_t most = (size_t)s->ahead->most;
     free(s->ahead);
     s->ahead = NULL;
-    vf_status status = collect(s, NULL, most, &got, &view);
+    vf_status status = collect(s, NULL, most, &got, NULL);
     if (status != VF_OK && !s->broken) {
         vf_context_clear_error(s->ctx);
         status = VF_OK;
