@@ -33,7 +33,7 @@ DATA = pathlib.Path(__file__).resolve().parent.parent.parent / "data"
 READER, WRITER = 3, 4
 # Statuses besides 0 that a fault of this kind may end with: 3 invalid input, 4 output, 5 memory.
 STATUSES = {"memory": {5}, "thread": {5}, "map": {5}, "open": {3, 4, 5}, "read": {3}, "write": {4}, "sync": {4}, "name": {4},
-            "send": {3, 5}}
+            "send": {5}}
 TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ?")
 
 

@@ -199,7 +199,6 @@ static vf_status repeat_failure(const vf_sealed *s, sealed_message *message, siz
     return vf_fail(s->ctx, (vf_status)message->status, "%s", message->text);
 }
 
-/* Fills in and sends a question. */
 static bool send_question(vf_sealed *s, const sealed_question *asked, size_t bytes)
 {
     return send_bytes(s, asked, offsetof(sealed_question, bytes) + (bytes ? bytes : 1));
