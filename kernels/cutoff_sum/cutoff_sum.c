@@ -99,28 +99,23 @@ static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_coulomb_at
 
 /* ---- charges and images within the cutoff of the grid's box ---- */
 
-/* The images of charges, counted, or stored if the plan has arrays. */
 typedef struct images {
-    vf_cutoff *plan;
+    vf_cutoff_take *take;
+    void *user;
     double charge;
     int64_t count;
 } images;
 
-static void add_image(void *user, const double p[3])
+static void take_image(void *user, const double p[3])
 {
     images *to = user;
-    if (to->plan->x) {
-        to->plan->x[to->count] = p[0];
-        to->plan->y[to->count] = p[1];
-        to->plan->z[to->count] = p[2];
-        to->plan->charge[to->count] = to->charge;
-    }
-    to->count++;
+    to->take(to->user, to->count++, p, to->charge);
 }
 
-static int64_t add_images(vf_cutoff *plan, const vf_coulomb_atoms *charges)
+int64_t vf_cutoff_images(const vf_cutoff *plan, vf_cutoff_take *take, void *user)
 {
-    images to = {.plan = plan};
+    images to = {.take = take, .user = user};
+    const vf_coulomb_atoms *charges = plan->source;
     double lo[3], hi[3];
     for (int a = 0; a < 3; a++) {
         lo[a] = vf_coulomb_position(&plan->grid, a, 0) - plan->options.cutoff;
@@ -128,15 +123,29 @@ static int64_t add_images(vf_cutoff *plan, const vf_coulomb_atoms *charges)
     }
     for (int64_t i = 0; i < charges->count; i++) {
         to.charge = charges->charge[i] * plan->options.scale;
-        vf_cell_images(&plan->grid.cell, (double[]){charges->x[i], charges->y[i], charges->z[i]}, lo, hi, add_image,
+        vf_cell_images(&plan->grid.cell, (double[]){charges->x[i], charges->y[i], charges->z[i]}, lo, hi, take_image,
                        &to);
     }
     return to.count;
 }
 
-static vf_status take_charges(vf_cutoff *plan, const vf_coulomb_atoms *charges)
+static void take_nothing(void *user, int64_t i, const double p[3], double charge)
 {
-    const int64_t n = add_images(plan, charges);
+    (void)user, (void)i, (void)p, (void)charge;
+}
+
+static void copy_charge(void *user, int64_t i, const double p[3], double charge)
+{
+    vf_cutoff *plan = user;
+    plan->x[i] = p[0];
+    plan->y[i] = p[1];
+    plan->z[i] = p[2];
+    plan->charge[i] = charge;
+}
+
+vf_status vf_cutoff_copy_charges(vf_cutoff *plan)
+{
+    const int64_t n = vf_cutoff_images(plan, take_nothing, NULL);
     const size_t count = (size_t)n;
     double *block = count <= SIZE_MAX / (4 * sizeof *block) ? malloc(4 * (count ? count : 1) * sizeof *block) : NULL;
     if (!block)
@@ -147,7 +156,7 @@ static vf_status take_charges(vf_cutoff *plan, const vf_coulomb_atoms *charges)
     plan->z = block + 2 * count;
     plan->charge = block + 3 * count;
     plan->bytes += 4 * count * sizeof *block;
-    add_images(plan, charges);
+    vf_cutoff_images(plan, copy_charge, plan);
     return VF_OK;
 }
 
@@ -159,20 +168,17 @@ static vf_status create(vf_device *device, const vf_grid *grid, const vf_coulomb
     vf_cutoff *plan = calloc(1, sizeof *plan);
     if (!plan)
         return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a plan");
-    *plan = (vf_cutoff){.device = device, .grid = *grid, .options = *options, .count = count, .loaded = loaded};
+    *plan = (vf_cutoff){
+        .device = device, .grid = *grid, .options = *options, .source = charges, .count = count, .loaded = loaded};
     plan->options.variant = NULL; /* the caller's string may not outlive this call */
     vf_prolate_make(options->bandwidth, &plan->psi);
     const void *backend;
     vf_status status =
         vf_backend_choose(backends, "the cutoff sum", device, options->variant, &backend, &plan->variant);
     plan->backend = backend;
-    if (status == VF_OK && options->sigma > 0 && vf_device_get_kind(device) != VF_DEVICE_CPU)
-        status = vf_fail(ctx, VF_ERR_UNSUPPORTED, "cutoff sum: Gaussian charges run on the CPU only, not on %s",
-                         vf_device_name(device));
-    if (status == VF_OK && charges)
-        status = take_charges(plan, charges);
     if (status == VF_OK)
         status = plan->backend->create(plan);
+    plan->source = NULL;
     plan->loaded = NULL;
     if (status == VF_OK)
         *out = plan;
@@ -223,4 +229,9 @@ const char *vf_cutoff_variant(const vf_cutoff *plan)
 uint64_t vf_cutoff_bytes(const vf_cutoff *plan)
 {
     return plan->bytes;
+}
+
+int64_t vf_cutoff_overflow(const vf_cutoff *plan)
+{
+    return plan->overflow;
 }

@@ -12,12 +12,15 @@
  *
  * The smooth part is a polynomial in r^2, to the precision of the arithmetic. Make a plan for a device, a grid and a
  * set of charges, then execute it for boxes of the grid in any order. A point's value does not depend on its box, on
- * the number of threads or on queues. Charges are sorted into bins of any number of charges.
+ * the number of threads or on queues. Charges are sorted into bins.
  *
  * Variants, by device (the first is the default):
- *   cpu   "simd"   the widest of avx512, avx2, baseline that the machine has; each is also a variant by name
- *         "ref"    plain C in double precision, one thread: the reference
- *   cuda  "bins"   a warp gathers the bins within reach of its tile of points
+ *   cpu   "simd"        the widest of avx512, avx2, baseline that the machine has; each is also a variant by name
+ *         "ref"         plain C in double precision, one thread: the reference
+ *   cuda  "bins"        a warp gathers the bins within reach of its tile of points; a bin has any number of charges
+ *         "small-bins"  bins of a fixed capacity, about a cutoff's fraction wide; the CPU sums the charges beyond it
+ *                       (cutoff_sum_capacity.cu), so that a plan's execution waits for these
+ *         "large-bins"  the same with bins as wide as the cutoff
  */
 #ifndef VOXFIELD_CUTOFF_SUM_H
 #define VOXFIELD_CUTOFF_SUM_H
@@ -33,7 +36,7 @@ typedef struct vf_cutoff_options {
     double r_min;        /* >= VF_COULOMB_MIN_R_MIN, in the grid's length unit */
     double cutoff;       /* rc >= r_min; at most VF_COULOMB_MAX_COORDINATE, and 2^20 spacings */
     double bandwidth;    /* c: VF_PROLATE_LEAST to VF_PROLATE_MOST; not used with sigma */
-    double sigma;        /* 0, or of Gaussian charges: rc / 10 to rc; on the CPU only */
+    double sigma;        /* 0, or of Gaussian charges: rc / 10 to rc */
     vf_dtype precision;  /* VF_F32, VF_F64: of distances, terms, results; "ref" computes in double, rounds the result */
     const char *variant; /* NULL: the device's default */
 } vf_cutoff_options;
@@ -62,6 +65,9 @@ const char *vf_cutoff_variant(const vf_cutoff *plan);
 
 /* The variants of a kind of device, the default first; NULL beyond the last. */
 const char *vf_cutoff_variant_name(vf_device_kind kind, int index);
+
+/* The charges and images beyond the capacity of their bins, which the CPU sums. */
+int64_t vf_cutoff_overflow(const vf_cutoff *plan);
 
 /* Memory held, in bytes, of the device. */
 uint64_t vf_cutoff_bytes(const vf_cutoff *plan);

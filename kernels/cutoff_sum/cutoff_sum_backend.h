@@ -25,13 +25,23 @@ struct vf_cutoff {
     vf_cutoff_options options;
     const char *variant;
     vf_prolate psi;
+    /* For the time of create: the caller's charges; or, on a GPU, x, y, z and charge of `count` ones in its memory. */
+    const vf_coulomb_atoms *source;
+    const double *loaded;
     int64_t count;              /* charges and images within the cutoff of the grid's box */
-    double *x, *y, *z, *charge; /* [count]; the charge times options.scale */
-    const double *loaded; /* instead, on a GPU: x, y, z and charge of all charges, each [count], in its memory, for the
-                             time of create */
+    double *x, *y, *z, *charge; /* [count]; the charge times options.scale; a backend may copy them, and free them */
+    int64_t overflow; /* set by backends whose bins have a capacity */
     uint64_t bytes;
     void *state; /* the backend's own */
 };
+
+/* Calls `take` for each charge and image within the cutoff of the grid's box, in a fixed order: i counts from 0; the
+ * charge is multiplied by options.scale. Returns their number. During create, with `source`. */
+typedef void vf_cutoff_take(void *user, int64_t i, const double position[3], double charge);
+int64_t vf_cutoff_images(const vf_cutoff *plan, vf_cutoff_take *take, void *user);
+
+/* Sets count, x, y, z and charge from `source`. */
+VF_MUST_CHECK vf_status vf_cutoff_copy_charges(vf_cutoff *plan);
 
 /* The part of Coulomb's law that is left out, times rc, at r / rc: Phi(x) / x, or that of a Gaussian charge. */
 double vf_cutoff_smooth(const vf_cutoff *plan, double x);

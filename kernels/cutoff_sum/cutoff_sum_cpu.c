@@ -31,10 +31,9 @@ static int32_t locate(const vf_grid *grid, int axis, double x, double *offset)
     return (int32_t)nearest;
 }
 
-static int64_t bin_of(const vf_cutoff *plan, int64_t i)
+static int64_t bin_of(const vf_cutoff *plan, const double at[3])
 {
     const cpu_state *s = plan->state;
-    const double at[3] = {plan->x[i], plan->y[i], plan->z[i]};
     int64_t bin = 0;
     for (int a = 2; a >= 0; a--) {
         double offset;
@@ -44,10 +43,20 @@ static int64_t bin_of(const vf_cutoff *plan, int64_t i)
     return bin;
 }
 
-static void put_charge(const vf_cutoff *plan, int64_t i, int64_t place)
+static void count_charge(void *user, int64_t i, const double at[3], double charge)
 {
+    const vf_cutoff *plan = user;
     const cpu_state *s = plan->state;
-    const double at[3] = {plan->x[i], plan->y[i], plan->z[i]};
+    (void)i, (void)charge;
+    s->first[bin_of(plan, at) + 1]++;
+}
+
+static void put_charge(void *user, int64_t i, const double at[3], double charge)
+{
+    const vf_cutoff *plan = user;
+    const cpu_state *s = plan->state;
+    const int64_t place = s->first[bin_of(plan, at)]++;
+    (void)i;
     for (int a = 0; a < 3; a++) {
         double offset;
         const int32_t n = locate(&plan->grid, a, at[a], &offset);
@@ -55,12 +64,12 @@ static void put_charge(const vf_cutoff *plan, int64_t i, int64_t place)
             cutoff_charge_f64 *c = (cutoff_charge_f64 *)s->charges + place;
             c->at[a] = n;
             c->offset[a] = offset;
-            c->charge = plan->charge[i];
+            c->charge = charge;
         } else {
             cutoff_charge_f32 *c = (cutoff_charge_f32 *)s->charges + place;
             c->at[a] = n;
             c->offset[a] = (float)offset;
-            c->charge = (float)plan->charge[i];
+            c->charge = (float)charge;
         }
     }
 }
@@ -70,19 +79,27 @@ static size_t charge_bytes(const vf_cutoff *plan)
     return plan->options.precision == VF_F64 ? sizeof(cutoff_charge_f64) : sizeof(cutoff_charge_f32);
 }
 
-/* A counting sort. */
-static void sort_charges(vf_cutoff *plan, int64_t bins)
+/* A counting sort, without a copy of the charges in between: they may take as much memory as all else. */
+static vf_status sort_charges(vf_cutoff *plan, int64_t bins)
 {
     cpu_state *s = plan->state;
-    for (int64_t i = 0; i < plan->count; i++)
-        s->first[bin_of(plan, i) + 1]++;
+    s->first = calloc((size_t)bins + 1, sizeof *s->first);
+    if (s->first) {
+        plan->count = vf_cutoff_images(plan, count_charge, plan);
+        s->charges = malloc((size_t)(plan->count + 1) * charge_bytes(plan));
+    }
+    if (!s->first || !s->charges)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY,
+                       "not enough memory to sort %lld charges into %lld bins", (long long)plan->count,
+                       (long long)bins);
     for (int64_t b = 0; b < bins; b++)
         s->first[b + 1] += s->first[b];
-    for (int64_t i = 0; i < plan->count; i++)
-        put_charge(plan, i, s->first[bin_of(plan, i)]++);
+    vf_cutoff_images(plan, put_charge, plan);
     for (int64_t b = bins; b > 0; b--) /* each now holds the end of its bin */
         s->first[b] = s->first[b - 1];
     s->first[0] = 0;
+    plan->bytes = (uint64_t)plan->count * charge_bytes(plan) + (uint64_t)bins * sizeof *s->first;
+    return VF_OK;
 }
 
 static vf_status create(vf_cutoff *plan)
@@ -110,17 +127,7 @@ static vf_status create(vf_cutoff *plan)
         s->reach[a] = (int64_t)ceil(plan->options.cutoff / plan->grid.spacing[a]) + 1;
         bins *= s->bins[a];
     }
-    s->first = calloc((size_t)bins + 1, sizeof *s->first);
-    s->charges = malloc((size_t)(plan->count + 1) * charge_bytes(plan));
-    if (!s->first || !s->charges)
-        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY,
-                       "not enough memory to sort %lld charges into %lld bins", (long long)plan->count,
-                       (long long)bins);
-    sort_charges(plan, bins);
-    free(plan->x); /* sorted copies replace them */
-    plan->bytes = (uint64_t)plan->count * charge_bytes(plan) + (uint64_t)bins * sizeof *s->first;
-    plan->x = plan->y = plan->z = plan->charge = NULL;
-    return VF_OK;
+    return sort_charges(plan, bins);
 }
 
 /* Adds the charges within reach of a tile, in the order of the bins. */

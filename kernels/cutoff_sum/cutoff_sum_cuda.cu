@@ -3,17 +3,18 @@
  * memory, and adds their terms in the order of the bins. So a point's sum depends neither on its box nor on the
  * schedule of warps: charges that a tile leaves out would have added 0 to each of its points. */
 #include <stdlib.h>
+#include <string.h>
 
-#include "backend/bin_order.cuh"
 #include "coulomb_sum_backend.h"
-#include "cutoff_sum_backend.h"
+#include "cutoff_sum_cuda.cuh"
 
 namespace
 {
 
 using namespace vf_bin_order;
+using namespace vf_cutoff_gpu;
 
-/* In points. A warp's tile, that of the block of warps, and a bin. */
+/* In points. A warp's tile, that of the block of warps, and a small bin. */
 enum {
     WARP_X = 8,
     WARP_Y = 4,
@@ -27,16 +28,7 @@ enum {
 };
 #define ALL_LANES 0xffffffffu
 
-/* A charge at grid point `at` plus `offset`, which is at most half a spacing: so differences from near points are
- * accurate in single precision. */
-template <typename T>
-struct __align__(16) charge_at
-{
-    int32_t at[3];
-    T charge, offset[3];
-};
-
-/* The same with the point relative to a tile, as the inner loop reads it. */
+/* A charge with the point relative to a tile, as the inner loop reads it. */
 template <typename T>
 struct __align__(16) near_charge
 {
@@ -45,7 +37,7 @@ struct __align__(16) near_charge
 
 struct place_task {
     double origin[3], spacing[3], lo[3], hi[3]; /* lo and hi: of the grid's box and the cutoff around it */
-    int64_t counts[3], bins[3];
+    int64_t counts[3], bins[3], edge[3];
     const double *data; /* x, y, z, charge, each [count] */
     int64_t count;
     double scale;
@@ -67,7 +59,7 @@ __global__ void place_charges(const place_task task, charge_at<T> *charges, uint
         c.at[a] = (int32_t)nearest;
         c.offset[a] = (T)(x - __dadd_rn(task.origin[a], __dmul_rn(task.spacing[a], nearest)));
         const int64_t last = task.counts[a] - 1, n = c.at[a] < 0 ? 0 : c.at[a] > last ? last : c.at[a];
-        bin = bin * task.bins[a] + n / BIN; /* charges beyond the grid are in the outermost bins */
+        bin = bin * task.bins[a] + n / task.edge[a]; /* charges beyond the grid are in the outermost bins */
     }
     c.charge = (T)(task.scale * task.data[3 * task.count + i]);
     charges[i] = c;
@@ -80,8 +72,9 @@ __global__ void place_charges(const place_task task, charge_at<T> *charges, uint
 template <typename T>
 struct near_task {
     const charge_at<T> *charges;
-    const uint32_t *first; /* [bins + 1] */
-    int32_t counts[3], bins[3], reach[3];
+    const uint32_t *first; /* [bins + 1]; unless bins have a capacity */
+    uint32_t capacity;
+    int32_t counts[3], bins[3], edge[3], reach[3];
     int32_t lo[3], hi[3];      /* the box */
     int32_t tile[3], tiles[3]; /* the blocks' tiles that it touches, on a lattice fixed to the grid */
     T spacing[3], cutoff_squared, r_min_squared, scale; /* t = scale r^2 - 1 */
@@ -100,15 +93,16 @@ __device__ inline int clamp_to(int n, int low, int high)
     return n < low ? low : n > high ? high : n;
 }
 
-__device__ inline rows_of_bins load_rows(const uint32_t *first, const int32_t *bins, const int *lo, const int *hi,
-                                         int row, int rows, int lane)
+template <typename T>
+__device__ inline rows_of_bins load_rows(const near_task<T> &task, const int *lo, const int *hi, int row, int rows,
+                                         int lane)
 {
     rows_of_bins r = {};
     if (row + lane < rows) {
         const int across = hi[1] - lo[1] + 1, y = lo[1] + (row + lane) % across, z = lo[2] + (row + lane) / across;
-        const int64_t at = ((int64_t)z * bins[1] + y) * bins[0];
-        r.begin = first[at + lo[0]];
-        r.count = first[at + hi[0] + 1] - r.begin;
+        const int64_t at = ((int64_t)z * task.bins[1] + y) * task.bins[0], begin = at + lo[0], end = at + hi[0] + 1;
+        r.begin = task.capacity ? (uint32_t)begin * task.capacity : task.first[begin];
+        r.count = (task.capacity ? (uint32_t)end * task.capacity : task.first[end]) - r.begin;
     }
     r.end = r.count;
     for (int step = 1; step < LANES; step *= 2) {
@@ -197,14 +191,14 @@ __global__ void __launch_bounds__(WARPS *LANES) sum_near(const near_task<T> task
         tile[a] = ((task.tile[a] + at[a]) * across[a] + in_block[a]) * sizes[a];
         if (tile[a] >= task.hi[a] || tile[a] + sizes[a] <= task.lo[a])
             return;
-        lo[a] = clamp_to(tile[a] - task.reach[a], 0, task.counts[a] - 1) / BIN;
-        hi[a] = clamp_to(tile[a] + sizes[a] - 1 + task.reach[a], 0, task.counts[a] - 1) / BIN;
+        lo[a] = clamp_to(tile[a] - task.reach[a], 0, task.counts[a] - 1) / task.edge[a];
+        hi[a] = clamp_to(tile[a] + sizes[a] - 1 + task.reach[a], 0, task.counts[a] - 1) / task.edge[a];
     }
     const T point[3] = {(T)(lane % WARP_X), (T)(lane / WARP_X), 0};
     T sums[WARP_Z] = {};
     const int rows = (hi[1] - lo[1] + 1) * (hi[2] - lo[2] + 1);
     for (int row = 0; row < rows; row += LANES) {
-        const rows_of_bins some = load_rows(task.first, task.bins, lo, hi, row, rows, lane);
+        const rows_of_bins some = load_rows(task, lo, hi, row, rows, lane);
         const uint32_t total = __shfl_sync(ALL_LANES, some.end, LANES - 1);
         for (uint32_t base = 0; base < total; base += LANES) {
             const uint32_t from = find_charge(some, base + lane);
@@ -235,12 +229,6 @@ __global__ void __launch_bounds__(WARPS *LANES) sum_near(const near_task<T> task
 
 /* ---- host side ---- */
 
-struct cuda_state {
-    binned charges; /* charge_at<T> */
-    int64_t bins[3];
-    vf_prolate_powers law;
-};
-
 template <typename T>
 near_task<T> task_for(const vf_cutoff *plan, const vf_box *box, bool add)
 {
@@ -250,10 +238,12 @@ near_task<T> task_for(const vf_cutoff *plan, const vf_box *box, bool add)
     near_task<T> task = {};
     task.charges = data_of<charge_at<T>>(s->charges.items);
     task.first = data_of<uint32_t>(s->charges.first);
+    task.capacity = (uint32_t)s->capacity;
     for (int a = 0; a < 3; a++) {
         task.counts[a] = (int32_t)plan->grid.counts[a];
         task.bins[a] = (int32_t)s->bins[a];
-        task.reach[a] = (int32_t)ceil(rc / plan->grid.spacing[a]) + 1;
+        task.edge[a] = (int32_t)s->edge[a];
+        task.reach[a] = (int32_t)s->reach[a];
         task.lo[a] = (int32_t)box->lo[a];
         task.hi[a] = (int32_t)box->hi[a];
         task.tile[a] = task.lo[a] / sizes[a];
@@ -306,30 +296,30 @@ vf_status execute_in(const vf_cutoff *plan, cudaStream_t stream, const vf_box *b
 
 vf_status execute(const vf_cutoff *plan, vf_queue *queue, const vf_box *box, bool add, void *out)
 {
-    const vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
-    if (status != VF_OK)
-        return status;
-    return plan->options.precision == VF_F64 ? execute_in<double>(plan, stream_of(queue), box, add, out)
-                                             : execute_in<float>(plan, stream_of(queue), box, add, out);
+    vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
+    if (status == VF_OK)
+        status = plan->options.precision == VF_F64 ? execute_in<double>(plan, stream_of(queue), box, add, out)
+                                                   : execute_in<float>(plan, stream_of(queue), box, add, out);
+    return status == VF_OK ? add_overflow(plan, queue, box, out) : status;
 }
 
 template <typename T>
-vf_status sort_charges(vf_cutoff *plan, vf_stream_memory *memory, const place_task &task)
+vf_status sort_charges(const cuda_state *s, vf_stream_memory *memory, const place_task &task, bool keep, binned *out)
 {
-    cuda_state *s = static_cast<cuda_state *>(plan->state);
     return sort_into_bins<charge_at<T>>(
-        memory, task.count, s->bins[0] * s->bins[1] * s->bins[2], true,
+        memory, task.count, s->bins[0] * s->bins[1] * s->bins[2], keep,
         [&](charge_at<T> *charges, uint32_t *keys, uint32_t *numbers) {
             place_charges<<<vf_blocks_for(task.count, THREADS), THREADS, 0, stream_of(memory->queue)>>>(task, charges,
                                                                                                         keys, numbers);
         },
-        &s->charges);
+        out);
 }
 
-vf_status sort_on(vf_cutoff *plan, vf_queue *queue)
+vf_status sort_on(vf_cutoff *plan, vf_queue *queue, bool limited)
 {
-    const cuda_state *s = static_cast<const cuda_state *>(plan->state);
+    cuda_state *s = static_cast<cuda_state *>(plan->state);
     const vf_grid &grid = plan->grid;
+    binned sorted = {}, *to = limited ? &sorted : &s->charges;
     vf_stream_memory memory;
     vf_array data = {};
     place_task task = {};
@@ -346,14 +336,19 @@ vf_status sort_on(vf_cutoff *plan, vf_queue *queue)
         task.spacing[a] = grid.spacing[a];
         task.counts[a] = grid.counts[a];
         task.bins[a] = s->bins[a];
+        task.edge[a] = s->edge[a];
         task.lo[a] = vf_coulomb_position(&grid, a, 0) - plan->options.cutoff;
         task.hi[a] = vf_coulomb_position(&grid, a, grid.counts[a] - 1) + plan->options.cutoff;
     }
     if (status == VF_OK)
-        status = plan->options.precision == VF_F64 ? sort_charges<double>(plan, &memory, task)
-                                                   : sort_charges<float>(plan, &memory, task);
+        status = plan->options.precision == VF_F64 ? sort_charges<double>(s, &memory, task, !limited, to)
+                                                   : sort_charges<float>(s, &memory, task, !limited, to);
+    if (status == VF_OK && limited)
+        status = limit_bins(plan, queue, sorted);
     vf_stream_memory_free(&memory);
-    return finish(queue, status);
+    status = finish(queue, status);
+    free_binned(&sorted, true);
+    return status;
 }
 
 vf_status create(vf_cutoff *plan)
@@ -363,22 +358,26 @@ vf_status create(vf_cutoff *plan)
     if (!s)
         return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a plan");
     plan->state = s;
-    vf_prolate_fit(&plan->psi, vf_prolate_slope, plan->options.precision == VF_F64 ? 0x1p-53 : 0x1p-25, &s->law);
-    for (int k = 0; k <= s->law.degree; k++)
-        s->law.coefficient[k] /= plan->options.cutoff;
+    vf_cutoff_fit(plan, plan->options.precision == VF_F64 ? 0x1p-53 : 0x1p-25, &s->law);
+    const bool large = strcmp(plan->variant, "large-bins") == 0, limited = large || strcmp(plan->variant, "bins") != 0;
     double bins = 1;
     for (int a = 0; a < 3; a++) {
-        s->bins[a] = (plan->grid.counts[a] + BIN - 1) / BIN;
+        s->reach[a] = (int64_t)ceil(plan->options.cutoff / plan->grid.spacing[a]) + 1;
+        s->edge[a] = large ? (s->reach[a] + BIN - 1) / BIN * BIN : (int64_t)BIN;
+        s->bins[a] = (plan->grid.counts[a] + s->edge[a] - 1) / s->edge[a];
         bins *= (double)s->bins[a];
     }
+    vf_status status = plan->source ? vf_cutoff_copy_charges(plan) : VF_OK;
+    if (status != VF_OK)
+        return status;
     if (!(bins < INT32_MAX) || plan->count > INT32_MAX)
         return vf_fail(ctx, VF_ERR_UNSUPPORTED, "cutoff sum: the grid or the number of charges is too large for a GPU");
     vf_queue *queue = NULL;
-    vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
+    status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
     if (status == VF_OK)
         status = vf_queue_create(plan->device, &queue);
     if (status == VF_OK)
-        status = sort_on(plan, queue);
+        status = sort_on(plan, queue, limited);
     vf_queue_destroy(queue);
     free(plan->x); /* sorted copies replace them */
     plan->bytes = (uint64_t)s->charges.items.count + (uint64_t)s->charges.first.count * sizeof(uint32_t);
@@ -390,10 +389,11 @@ void destroy(vf_cutoff *plan)
 {
     cuda_state *s = static_cast<cuda_state *>(plan->state);
     free_binned(&s->charges, false);
+    vf_cutoff_destroy(s->overflow);
     free(s);
 }
 
-const char *const variants[] = {"bins", NULL};
+const char *const variants[] = {"bins", "small-bins", "large-bins", NULL};
 
 } // namespace
 

@@ -17,12 +17,6 @@ static double potential(const vf_cutoff *plan, double x, double y, double z)
     return sum;
 }
 
-static vf_status create(vf_cutoff *plan)
-{
-    (void)plan;
-    return VF_OK;
-}
-
 static vf_status execute(const vf_cutoff *plan, vf_queue *queue, const vf_box *box, bool add, void *out)
 {
     (void)queue;
@@ -50,4 +44,4 @@ static void destroy(vf_cutoff *plan)
 
 static const char *const variants[] = {"ref", NULL};
 const vf_cutoff_backend vf_cutoff_ref = {
-    .variants = {VF_DEVICE_CPU, variants}, .create = create, .execute = execute, .destroy = destroy};
+    .variants = {VF_DEVICE_CPU, variants}, .create = vf_cutoff_copy_charges, .execute = execute, .destroy = destroy};

@@ -286,11 +286,14 @@ static vf_dtype mesh_precision(const vf_ewald_options *o, const ewald_summary *s
 }
 
 /* Whether rounding errors of near pairs, each of about the smooth part at 0, matter in single precision: for a small
- * potential of charges that cancel, or are far away. Then arithmetic is in double precision. */
+ * potential of charges that cancel, or are far away. Then arithmetic is in double precision. If the cutoff is larger
+ * than the grid, terms are as large as if it were the radius of a ball of the grid's volume. */
 static bool is_noisy(const vf_grid *grid, const vf_ewald_options *o, const ewald_summary *s, const ewald_shape *shape)
 {
     const double squares = s->squares / fmax((double)s->count, 1) * shape->pairs / (double)vf_grid_points(grid);
-    return o->precision == VF_F32 && 6e-8 * 3.5 / shape->fine.cutoff * sqrt(squares) > 0.7 * o->tolerance * s->rms;
+    const double ball = shape->fine.periodic ? INFINITY : cbrt(0.75 / pi * s->volume);
+    const double error = 6e-8 * 3.5 / fmin(shape->fine.cutoff, ball) * sqrt(squares);
+    return o->precision == VF_F32 && error > 0.7 * o->tolerance * s->rms;
 }
 
 static double numbers(const int64_t n[3])
@@ -399,9 +402,6 @@ vf_status ewald_choose(vf_device *device, const vf_ewald_backend *backend, const
     vf_context *ctx = vf_device_context(device);
     ewald_summary s;
     vf_status status = check(ctx, grid, options);
-    if (status == VF_OK && options->sigma > 0 && vf_device_get_kind(device) != VF_DEVICE_CPU)
-        return vf_fail(ctx, VF_ERR_UNSUPPORTED, "Ewald sum: Gaussian charges run on the CPU only, not on %s",
-                       vf_device_name(device));
     if (status == VF_OK)
         status = ewald_summarise(device, backend, grid, charges, loaded, options, &s);
     if (status == VF_OK && options->vacuum)

@@ -30,6 +30,15 @@ static void set_slope(vf_ewald *plan, const vf_coulomb_atoms *charges)
         plan->slope[a] = plan->options.scale * 4 * pi / 3 * dipole[a] / vf_cell_volume(&plan->grid.cell);
 }
 
+/* From the charges that a backend has loaded, unless there are images, which are found on the host. */
+static vf_status make_sum(const vf_ewald *plan, const vf_coulomb_atoms *charges, const ewald_loaded *loaded,
+                          const vf_cutoff_options *options, vf_cutoff **out)
+{
+    return plan->backend->load && plan->grid.cell.kind == VF_CELL_NONE
+               ? vf_cutoff_create_loaded(plan->device, &plan->grid, charges->count, loaded->data.data, options, out)
+               : vf_cutoff_create(plan->device, &plan->grid, charges, options, out);
+}
+
 static vf_status make_near(vf_ewald *plan, const vf_coulomb_atoms *charges, const ewald_loaded *loaded)
 {
     const bool all_on_mesh = plan->shape.fine.sigma > 0;
@@ -40,17 +49,13 @@ static vf_status make_near(vf_ewald *plan, const vf_coulomb_atoms *charges, cons
                                  .precision = plan->shape.arithmetic,
                                  .variant = plan->options.variant};
     const vf_coulomb_atoms none = {0};
-    vf_status status =
-        plan->backend->load && plan->grid.cell.kind == VF_CELL_NONE
-            ? vf_cutoff_create_loaded(plan->device, &plan->grid, charges->count, loaded->data.data, &options,
-                                      &plan->near)
-            : vf_cutoff_create(plan->device, &plan->grid, all_on_mesh ? &none : charges, &options, &plan->near);
+    const vf_status status = make_sum(plan, all_on_mesh ? &none : charges, loaded, &options, &plan->near);
     if (status != VF_OK || !(plan->shape.correction > 0))
         return status;
     options.scale = -plan->options.scale;
     options.cutoff = plan->shape.correction;
     options.sigma = plan->options.sigma;
-    return vf_cutoff_create(plan->device, &plan->grid, charges, &options, &plan->correction);
+    return make_sum(plan, charges, loaded, &options, &plan->correction);
 }
 
 /* Finds the backend, loads the charges and chooses the shape; `loaded` is to be unloaded after success. */

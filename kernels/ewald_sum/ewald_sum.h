@@ -49,7 +49,7 @@ typedef struct vf_ewald_options {
     double r_min;        /* >= VF_COULOMB_MIN_R_MIN; Gaussian charges have no use for it */
     double tolerance;    /* VF_EWALD_FINEST_F32 or _F64 to 0.1 */
     vf_dtype precision;  /* VF_F32, VF_F64: of results; F64 throughout, and F32 where that is accurate enough */
-    double sigma;        /* of Gaussian charges, >= VF_EWALD_LEAST_SIGMA, on the CPU only; 0: points */
+    double sigma;        /* of Gaussian charges, >= VF_EWALD_LEAST_SIGMA, 0: points */
     bool vacuum;         /* periodic cells only: a sphere in vacuum; the charges must be neutral to 1e-6 of sum |q| */
     double coarseness;   /* H / the map's smallest spacing: 1 to 16, or 0: chosen by cost */
     const char *variant; /* of the near sum; NULL: the device's default */

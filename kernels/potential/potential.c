@@ -100,9 +100,9 @@ vf_status vf_potential_check(vf_context *ctx, const vf_potential_method *method,
     if (!(method->laws >> problem->pair.law & 1))
         return vf_fail(ctx, VF_ERR_UNSUPPORTED, "the %s does not support this pair potential%s", method->title,
                        problem->pair.law == VF_PAIR_DISTANCE_DIELECTRIC ? " (distance-dependent dielectric)" : "");
-    if (problem->sigma > 0 && (!method->gaussians || kind != VF_DEVICE_CPU))
-        return vf_fail(ctx, VF_ERR_UNSUPPORTED, "the %s does not support Gaussian charges%s", method->title,
-                       method->gaussians ? " on this device; use the CPU" : "; use the method fast");
+    if (problem->sigma > 0 && !method->gaussians)
+        return vf_fail(ctx, VF_ERR_UNSUPPORTED, "the %s does not support Gaussian charges; use the method fast",
+                       method->title);
     if (finest > 0 && problem->tolerance < finest)
         return vf_fail(ctx, VF_ERR_UNSUPPORTED, "the %s keeps a tolerance of %g at best, not %g", method->title, finest,
                        problem->tolerance);

@@ -128,7 +128,7 @@ static vf_status choose_automatically(vf_context *ctx, const potential_plan *pla
     vf_status status = vf_context_set_devices(ctx, "cpu");
     if (status == VF_OK)
         status = measure_device(ctx, plan, w);
-    if (status != VF_OK || !(plan->method->devices >> VF_DEVICE_CUDA & 1) || plan->problem.sigma > 0)
+    if (status != VF_OK || !(plan->method->devices >> VF_DEVICE_CUDA & 1))
         return status;
     const double cpu_seconds = all_seconds(ctx, w);
     const double typical =
@@ -176,7 +176,7 @@ void potential_warm_up(vf_context *ctx, const cionize_settings *settings, double
     double atoms, points;
     expected_size(settings, file_bytes, &atoms, &points);
     const double seconds = method->expected_seconds(&problem, VF_DEVICE_CPU, vf_context_threads(ctx), atoms, points);
-    const bool may_gain = seconds > VF_CUDA_START_SECONDS + VF_CUDA_USE_SECONDS && !(settings->sigma > 0);
+    const bool may_gain = seconds > VF_CUDA_START_SECONDS + VF_CUDA_USE_SECONDS;
     if (may_gain || strcmp(wish, "auto") != 0)
         vf_device_warm_up(ctx, wish);
 }
