@@ -29,6 +29,12 @@ static double gaussian_slope(const vf_prolate *p, double x)
     return fabs(x) < 1e-10 ? 1.1283791670955126 * p->c : erf(p->c * x) / x;
 }
 
+static void gaussian_slopes(const vf_prolate *p, int64_t n, const double *x, double *out)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = gaussian_slope(p, x[i]);
+}
+
 static vf_prolate gaussian_of(const vf_cutoff *plan)
 {
     return (vf_prolate){.c = plan->options.cutoff / (sqrt(2) * plan->options.sigma)};
@@ -44,9 +50,9 @@ void vf_cutoff_fit(const vf_cutoff *plan, double accuracy, vf_prolate_powers *ou
 {
     const vf_prolate gaussian = plan->options.sigma > 0 ? gaussian_of(plan) : (vf_prolate){0};
     if (plan->options.sigma > 0)
-        vf_prolate_fit(&gaussian, gaussian_slope, accuracy, out);
+        vf_prolate_fit(&gaussian, gaussian_slopes, accuracy, out);
     else
-        vf_prolate_fit(&plan->psi, vf_prolate_slope, accuracy, out);
+        vf_prolate_fit(&plan->psi, vf_prolate_slopes, accuracy, out);
     for (int k = 0; k <= out->degree; k++)
         out->coefficient[k] /= plan->options.cutoff;
 }
@@ -160,16 +166,18 @@ vf_status vf_cutoff_copy_charges(vf_cutoff *plan)
     return VF_OK;
 }
 
-/* `charges` or, if NULL, plan->loaded. */
-static vf_status create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges, int64_t count,
-                        const double *loaded, const vf_cutoff_options *options, vf_cutoff **out)
+/* `given` has the charges: source, or queue, loaded and count. */
+static vf_status create(vf_device *device, const vf_grid *grid, const vf_cutoff *given,
+                        const vf_cutoff_options *options, vf_cutoff **out)
 {
     vf_context *ctx = vf_device_context(device);
     vf_cutoff *plan = calloc(1, sizeof *plan);
     if (!plan)
         return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a plan");
-    *plan = (vf_cutoff){
-        .device = device, .grid = *grid, .options = *options, .source = charges, .count = count, .loaded = loaded};
+    *plan = *given;
+    plan->device = device;
+    plan->grid = *grid;
+    plan->options = *options;
     plan->options.variant = NULL; /* the caller's string may not outlive this call */
     vf_prolate_make(options->bandwidth, &plan->psi);
     const void *backend;
@@ -180,6 +188,7 @@ static vf_status create(vf_device *device, const vf_grid *grid, const vf_coulomb
         status = plan->backend->create(plan);
     plan->source = NULL;
     plan->loaded = NULL;
+    plan->queue = NULL;
     if (status == VF_OK)
         *out = plan;
     else
@@ -192,15 +201,17 @@ vf_status vf_cutoff_create(vf_device *device, const vf_grid *grid, const vf_coul
 {
     *out = NULL;
     const vf_status status = check(vf_device_context(device), grid, charges, options);
-    return status == VF_OK ? create(device, grid, charges, 0, NULL, options, out) : status;
+    return status == VF_OK ? create(device, grid, &(vf_cutoff){.source = charges}, options, out) : status;
 }
 
-vf_status vf_cutoff_create_loaded(vf_device *device, const vf_grid *grid, int64_t count, const double *loaded,
+vf_status vf_cutoff_create_loaded(vf_queue *queue, const vf_grid *grid, int64_t count, const double *loaded,
                                   const vf_cutoff_options *options, vf_cutoff **out)
 {
+    vf_device *device = vf_queue_device(queue);
+    const vf_cutoff given = {.queue = queue, .loaded = loaded, .count = count};
     *out = NULL;
     const vf_status status = check(vf_device_context(device), grid, &(vf_coulomb_atoms){0}, options);
-    return status == VF_OK ? create(device, grid, NULL, count, loaded, options, out) : status;
+    return status == VF_OK ? create(device, grid, &given, options, out) : status;
 }
 
 vf_status vf_cutoff_execute(const vf_cutoff *plan, vf_queue *queue, const vf_box *box, bool add, void *out)

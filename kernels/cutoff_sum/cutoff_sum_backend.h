@@ -28,6 +28,7 @@ struct vf_cutoff {
     /* For the time of create: the caller's charges; or, on a GPU, x, y, z and charge of `count` ones in its memory. */
     const vf_coulomb_atoms *source;
     const double *loaded;
+    vf_queue *queue; /* with loaded charges: where they are, and where the plan's work goes */
     int64_t count;              /* charges and images within the cutoff of the grid's box */
     double *x, *y, *z, *charge; /* [count]; the charge times options.scale; a backend may copy them, and free them */
     int64_t overflow; /* set by backends whose bins have a capacity */
@@ -50,8 +51,8 @@ double vf_cutoff_smooth(const vf_cutoff *plan, double x);
 void vf_cutoff_fit(const vf_cutoff *plan, double accuracy, vf_prolate_powers *out);
 
 /* As vf_cutoff_create without a cell, for charges in the memory of a GPU that have been checked: x, y, z and charge,
- * each [count]. */
-VF_MUST_CHECK vf_status vf_cutoff_create_loaded(vf_device *device, const vf_grid *grid, int64_t count,
+ * each [count]. Puts its work into the queue and does not wait: the charges must last until it is done. */
+VF_MUST_CHECK vf_status vf_cutoff_create_loaded(vf_queue *queue, const vf_grid *grid, int64_t count,
                                                 const double *loaded, const vf_cutoff_options *options,
                                                 vf_cutoff **out);
 

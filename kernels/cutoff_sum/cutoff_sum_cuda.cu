@@ -346,8 +346,6 @@ vf_status sort_on(vf_cutoff *plan, vf_queue *queue, bool limited)
     if (status == VF_OK && limited)
         status = limit_bins(plan, queue, sorted);
     vf_stream_memory_free(&memory);
-    status = finish(queue, status);
-    free_binned(&sorted, true);
     return status;
 }
 
@@ -372,13 +370,15 @@ vf_status create(vf_cutoff *plan)
         return status;
     if (!(bins < INT32_MAX) || plan->count > INT32_MAX)
         return vf_fail(ctx, VF_ERR_UNSUPPORTED, "cutoff sum: the grid or the number of charges is too large for a GPU");
-    vf_queue *queue = NULL;
+    vf_queue *own = NULL;
     status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
+    if (status == VF_OK && !plan->queue)
+        status = vf_queue_create(plan->device, &own);
     if (status == VF_OK)
-        status = vf_queue_create(plan->device, &queue);
-    if (status == VF_OK)
-        status = sort_on(plan, queue, limited);
-    vf_queue_destroy(queue);
+        status = sort_on(plan, own ? own : plan->queue, limited);
+    if (own)
+        status = finish(own, status);
+    vf_queue_destroy(own);
     free(plan->x); /* sorted copies replace them */
     plan->bytes = (uint64_t)s->charges.items.count + (uint64_t)s->charges.first.count * sizeof(uint32_t);
     plan->x = plan->y = plan->z = plan->charge = NULL;
@@ -388,7 +388,7 @@ vf_status create(vf_cutoff *plan)
 void destroy(vf_cutoff *plan)
 {
     cuda_state *s = static_cast<cuda_state *>(plan->state);
-    free_binned(&s->charges, false);
+    free_binned(&s->charges);
     vf_cutoff_destroy(s->overflow);
     free(s);
 }

@@ -67,7 +67,8 @@ typedef vf_status (*ewald_execute)(const vf_ewald *plan, vf_queue *queue, const 
 
 /* A backend computes the smooth part. */
 typedef struct vf_ewald_backend {
-    /* Makes plan->state from the rest of the plan; sets plan->bytes and plan->most_bytes. `loaded`: if it loads. */
+    /* Makes plan->state from the rest of the plan; sets plan->bytes and plan->most_bytes. `loaded`: if it loads; then
+     * its work goes into that queue, without waiting. */
     vf_status (*create)(vf_ewald *plan, const vf_coulomb_atoms *charges, ewald_loaded *loaded);
     /* out = the smooth part over a box, with the term of the vacuum boundary; out of plan->shape.arithmetic. */
     ewald_execute execute;
@@ -79,7 +80,7 @@ typedef struct vf_ewald_backend {
     vf_status (*load)(vf_device *device, const vf_coulomb_atoms *charges, ewald_loaded *loaded);
     vf_status (*summarise)(ewald_loaded *loaded, const vf_grid *grid, const vf_ewald_options *options,
                            ewald_summary *out);
-    void (*unload)(ewald_loaded *loaded);
+    vf_status (*unload)(ewald_loaded *loaded); /* waits for the queue */
 } vf_ewald_backend;
 
 struct vf_ewald {

@@ -7,23 +7,18 @@
 
 /* ---- levels ---- */
 
-vf_status ewald_level_make(vf_device *device, const ewald_layout *layout, vf_dtype precision, int64_t pitch,
-                           ewald_level *out)
+void ewald_level_make(vf_context *ctx, const ewald_layout *layout, vf_dtype precision, int64_t pitch,
+                      ewald_level *out)
 {
     *out = (ewald_level){.at = *layout,
-                         .ctx = vf_device_context(device),
+                         .ctx = ctx,
                          .precision = precision,
                          .element = vf_dtype_bytes(precision),
                          .pitch = pitch};
     vf_prolate_make(layout->bandwidth, &out->psi);
+    vf_prolate_fit(&out->psi, vf_prolate_values, 0, &out->psi_powers);
     vf_prolate_make(layout->window, &out->window);
-    vf_prolate_fit(&out->window, vf_prolate_value, precision == VF_F64 ? 0 : 0x1p-26, &out->window_powers);
-    return vf_array_create(device, VF_SPACE_DEVICE, precision, layout->mesh[2] * layout->mesh[1] * pitch, &out->mesh);
-}
-
-void ewald_level_free(ewald_level *level)
-{
-    vf_array_free(&level->mesh);
+    vf_prolate_fit(&out->window, vf_prolate_values, precision == VF_F64 ? 0 : 0x1p-26, &out->window_powers);
 }
 
 /* ---- windows ---- */
@@ -53,28 +48,36 @@ static void radial_make(const ewald_level *level, ewald_radial *out)
 {
     out->most = level->at.bandwidth / level->at.cutoff;
     out->sigma = level->at.sigma;
-    vf_prolate_fit(&level->psi, vf_prolate_value, 0, &out->psi);
+    out->psi = level->psi_powers;
 }
 
-/* 1 / the window's transform at a wave number of the mesh, in mesh points. */
-static double window_inverse(const ewald_level *level, double angle)
+/* out[j] *= the transform of a level's window at `angle` j per mesh point, to the power of 1 or 2. work: [2 count]. */
+static void multiply_by_window(const ewald_level *level, double angle, int power, int64_t count, double *work,
+                               double *out)
 {
-    const double x = 0.5 * angle * level->at.width / level->window.c;
-    return 1 / (level->window.area * level->at.width * vf_prolate_value(&level->window, fmin(x, 1)));
+    const double area = level->window.area * level->at.width;
+    for (int64_t j = 0; j < count; j++)
+        work[count + j] = fmin(0.5 * angle * (double)j * level->at.width / level->window.c, 1);
+    vf_prolate_values(&level->window, count, work + count, work);
+    for (int64_t j = 0; j < count; j++)
+        out[j] *= power == 2 ? area * work[j] * (area * work[j]) : area * work[j];
 }
 
 /* [count] factor / the transforms of all windows at j of a period of `period` points along an axis; NULL without
  * memory. */
 static double *make_correction(const ewald_kernel_job *job, int axis, int64_t count, int64_t period, double factor)
 {
-    double *out = malloc((size_t)count * sizeof *out);
-    for (int64_t j = 0; out && j < count; j++) {
-        const double angle = 2 * EWALD_PI * (double)j / (double)period;
-        out[j] = factor * pow(window_inverse(job->level, angle), job->divisions);
-        if (job->more)
-            out[j] *= pow(window_inverse(job->more, angle * job->more->at.step[axis] / job->level->at.step[axis]),
-                          job->times);
-    }
+    const double angle = 2 * EWALD_PI / (double)period, step = job->level->at.step[axis];
+    double *out = malloc((size_t)count * 3 * sizeof *out);
+    if (!out)
+        return NULL;
+    for (int64_t j = 0; j < count; j++)
+        out[j] = 1;
+    multiply_by_window(job->level, angle, job->divisions, count, out + count, out);
+    if (job->more)
+        multiply_by_window(job->more, angle * job->more->at.step[axis] / step, job->times, count, out + count, out);
+    for (int64_t j = 0; j < count; j++)
+        out[j] = factor / out[j];
     return out;
 }
 

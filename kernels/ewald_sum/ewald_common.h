@@ -26,17 +26,19 @@ typedef struct ewald_level {
     vf_dtype precision;
     size_t element; /* bytes of a number */
     vf_prolate psi, window;
-    vf_prolate_powers window_powers;
+    vf_prolate_powers psi_powers, window_powers;
     const struct ewald_simd *simd; /* on a CPU */
     int64_t pitch;                 /* numbers from a row of the mesh to the next */
     vf_array mesh; /* [mesh z][mesh y][pitch], of the device: the potential in the end; on a CPU, first the charges and
                       their spectrum */
 } ewald_level;
 
-/* A level on this device, with an array for its mesh; ewald_level_free is always allowed. */
-VF_MUST_CHECK vf_status ewald_level_make(vf_device *device, const ewald_layout *layout, vf_dtype precision,
-                                         int64_t pitch, ewald_level *out);
-void ewald_level_free(ewald_level *level);
+/* A level without its mesh, which has ewald_level_points. */
+void ewald_level_make(vf_context *ctx, const ewald_layout *layout, vf_dtype precision, int64_t pitch, ewald_level *out);
+static inline int64_t ewald_level_points(const ewald_level *level)
+{
+    return level->at.mesh[2] * level->at.mesh[1] * level->pitch;
+}
 
 /* ---- charges ---- */
 

@@ -24,10 +24,13 @@ static const ewald_simd *simd_for(vf_dtype precision)
 
 /* ---- levels ---- */
 
+/* To be freed with vf_array_free(&out->mesh). */
 static vf_status make_level(vf_device *device, const ewald_layout *layout, vf_dtype precision, ewald_level *out)
 {
-    const vf_status status = ewald_level_make(device, layout, precision, ewald_pitch(layout), out);
+    ewald_level_make(vf_device_context(device), layout, precision, ewald_pitch(layout), out);
     out->simd = simd_for(precision);
+    const vf_status status =
+        vf_array_create(device, VF_SPACE_DEVICE, precision, ewald_level_points(out), &out->mesh);
     vf_large_pages(out->mesh.data, ewald_mesh_bytes(layout, precision));
     return status;
 }
@@ -91,7 +94,7 @@ static vf_status make_meshes(vf_ewald *plan, const vf_coulomb_atoms *charges)
     plan->most_bytes = ewald_mesh_bytes(&fine->at, fine->precision) + ewald_mesh_bytes(&coarse.at, VF_F64) +
                        (fine_bytes > coarse_bytes ? fine_bytes : coarse_bytes);
 done:
-    ewald_level_free(&coarse);
+    vf_array_free(&coarse.mesh);
     return status;
 }
 
@@ -203,7 +206,7 @@ static void destroy(vf_ewald *plan)
 {
     cpu_state *s = plan->state;
     ewald_targets_free(&s->map);
-    ewald_level_free(&s->fine);
+    vf_array_free(&s->fine.mesh);
     free(s);
 }
 

@@ -14,33 +14,35 @@ using namespace vf_ewald_gpu;
 struct cuda_state {
     ewald_level fine; /* its mesh has the whole smooth potential in the end */
     ewald_targets map;
+    vf_fft *fft[2]; /* of the fine mesh, and of the coarse one; used while the plan is made */
 };
 
-void unload(ewald_loaded *loaded)
+vf_status unload(ewald_loaded *loaded)
 {
-    if (loaded->data.data)
-        (void)cudaFreeAsync(loaded->data.data, stream_of(loaded->queue));
+    vf_status status = VF_OK;
+    if (loaded->queue) {
+        vf_lasting_free(loaded->queue, &loaded->data);
+        status = vf_queue_sync(loaded->queue);
+    }
     vf_queue_destroy(loaded->queue);
     *loaded = {};
+    return status;
 }
 
 vf_status load(vf_device *device, const vf_coulomb_atoms *charges, ewald_loaded *loaded)
 {
     const double *parts[4] = {charges->x, charges->y, charges->z, charges->charge};
     const int64_t n = charges->count;
-    vf_stream_memory memory;
     if (n > INT32_MAX)
         return vf_fail(vf_device_context(device), VF_ERR_UNSUPPORTED, "Ewald sum: too many charges for a GPU");
     vf_status status = vf_queue_create(device, &loaded->queue);
     if (status == VF_OK)
-        status = vf_stream_memory_begin(loaded->queue, &memory);
-    if (status == VF_OK)
-        status = vf_stream_memory_take(&memory, VF_F64, 4 * n, &loaded->data);
+        status = vf_lasting_create(loaded->queue, VF_F64, 4 * n, &loaded->data);
     for (int a = 0; a < 4 && status == VF_OK && n > 0; a++)
         status =
             vf_queue_copy(loaded->queue, data_of<double>(loaded->data) + a * n, parts[a], (size_t)n * sizeof(double));
     if (status != VF_OK)
-        unload(loaded);
+        (void)unload(loaded);
     return status;
 }
 
@@ -76,46 +78,43 @@ vf_status add_coarse(const ewald_level &fine, const ewald_level &coarse, vf_queu
     return interpolate(coarse, targets, queue, all, out);
 }
 
-/* What has to last until the queue's work is done. */
-struct making {
-    vf_stream_memory memory[2]; /* of the fine mesh, and of the coarse one */
-    vf_fft *fft[2];
-    ewald_level coarse;
-    binned sorted;
-};
-
-/* The coarse mesh's charges are those of the fine mesh's points: their window has to be divided out once more. */
-vf_status make_meshes(vf_ewald *plan, const ewald_loaded *loaded, making *m)
+/* The coarse mesh's charges are those of the fine mesh's points: their window has to be divided out once more. memory:
+ * of the fine mesh, and of the coarse one. */
+vf_status make_meshes(vf_ewald *plan, const ewald_loaded *loaded, vf_stream_memory memory[2])
 {
-    ewald_level *fine = &static_cast<cuda_state *>(plan->state)->fine, *coarse = &m->coarse;
+    cuda_state *s = static_cast<cuda_state *>(plan->state);
+    ewald_level *fine = &s->fine, coarse;
     const ewald_shape &shape = plan->shape;
     const bool periodic = shape.fine.periodic;
     const double volume = periodic ? vf_cell_volume(&plan->grid.cell) : 0;
     spectrum fine_mesh = {}, coarse_mesh = {};
-    vf_status status = ewald_level_make(plan->device, &shape.fine, shape.precision, shape.fine.mesh[0], fine);
-    if (status == VF_OK)
-        status = ewald_level_make(plan->device, &shape.coarse, VF_F64, shape.coarse.mesh[0], coarse);
+    vf_status status = VF_OK;
+    ewald_level_make(plan->ctx, &shape.fine, shape.precision, shape.fine.mesh[0], fine);
+    ewald_level_make(plan->ctx, &shape.coarse, VF_F64, shape.coarse.mesh[0], &coarse);
     for (int i = 0; i < 2 && status == VF_OK; i++)
-        status = vf_stream_memory_begin(loaded->queue, &m->memory[i]);
-    const ewald_kernel_job fine_job = {fine, coarse, shape.interpolates ? 2 : 1, NULL, 0, volume, 0};
-    const ewald_kernel_job coarse_job = {coarse, NULL, 2, fine, shape.interpolates ? 2 : 1, volume, 0};
+        status = vf_stream_memory_begin(loaded->queue, &memory[i]);
     if (status == VF_OK)
-        status = make_spectrum(fine, &m->memory[0], &fine_mesh);
+        status = vf_lasting_create(loaded->queue, shape.precision, ewald_level_points(fine), &fine->mesh);
     if (status == VF_OK)
-        status = make_spectrum(coarse, &m->memory[1], &coarse_mesh);
+        status = vf_stream_memory_take(&memory[1], VF_F64, ewald_level_points(&coarse), &coarse.mesh);
+    const ewald_kernel_job fine_job = {fine, &coarse, shape.interpolates ? 2 : 1, NULL, 0, volume, 0};
+    const ewald_kernel_job coarse_job = {&coarse, NULL, 2, fine, shape.interpolates ? 2 : 1, volume, 0};
     if (status == VF_OK)
-        status = spread(fine_mesh, &m->memory[0], loaded->data, plan->options.scale, &m->sorted);
+        status = make_spectrum(fine, &memory[0], &fine_mesh);
     if (status == VF_OK)
-        status = restrict_charges(fine_mesh, coarse_mesh, &m->memory[1]);
+        status = make_spectrum(&coarse, &memory[1], &coarse_mesh);
     if (status == VF_OK)
-        status = convolve(fine_mesh, &m->memory[0], fine_job, false, &m->fft[0]);
+        status = spread(fine_mesh, &memory[0], loaded->data, plan->options.scale);
     if (status == VF_OK)
-        status = convolve(coarse_mesh, &m->memory[1], coarse_job, !periodic, &m->fft[1]);
+        status = restrict_charges(fine_mesh, coarse_mesh, &memory[1]);
     if (status == VF_OK)
-        status = add_coarse(*fine, *coarse, loaded->queue);
+        status = convolve(fine_mesh, &memory[0], fine_job, false, &s->fft[0]);
+    if (status == VF_OK)
+        status = convolve(coarse_mesh, &memory[1], coarse_job, !periodic, &s->fft[1]);
+    if (status == VF_OK)
+        status = add_coarse(*fine, coarse, loaded->queue);
     plan->bytes = (uint64_t)fine->mesh.count * fine->element;
-    plan->most_bytes = plan->bytes + (uint64_t)coarse->mesh.count * coarse->element +
-                       vf_stream_memory_bytes(&m->memory[0]) + vf_stream_memory_bytes(&m->memory[1]) +
+    plan->most_bytes = plan->bytes + vf_stream_memory_bytes(&memory[0]) + vf_stream_memory_bytes(&memory[1]) +
                        (uint64_t)loaded->data.count * sizeof(double);
     return status;
 }
@@ -127,15 +126,10 @@ vf_status create(vf_ewald *plan, const vf_coulomb_atoms *charges, ewald_loaded *
     plan->state = s;
     if (!s)
         return vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for a plan");
-    making m = {};
-    vf_status status = make_meshes(plan, loaded, &m);
+    vf_stream_memory memory[2] = {};
+    const vf_status status = make_meshes(plan, loaded, memory);
     for (int i = 0; i < 2; i++)
-        vf_stream_memory_free(&m.memory[i]);
-    status = finish(loaded->queue, status);
-    free_binned(&m.sorted, true);
-    ewald_level_free(&m.coarse);
-    vf_fft_destroy(m.fft[0]);
-    vf_fft_destroy(m.fft[1]);
+        vf_stream_memory_free(&memory[i]);
     const double *h = plan->grid.spacing, edge[3][3] = {{h[0], 0, 0}, {0, h[1], 0}, {0, 0, h[2]}};
     if (status == VF_OK && plan->shape.interpolates)
         ewald_targets_place(&s->fine, plan->grid.counts, plan->grid.origin, edge, &s->map);
@@ -189,7 +183,9 @@ vf_status execute_rounded(const vf_ewald *plan, vf_queue *queue, const vf_box *b
 void destroy(vf_ewald *plan)
 {
     cuda_state *s = static_cast<cuda_state *>(plan->state);
-    ewald_level_free(&s->fine);
+    vf_lasting_free(NULL, &s->fine.mesh);
+    for (vf_fft *fft : s->fft)
+        vf_fft_destroy(fft);
     free(s);
 }
 

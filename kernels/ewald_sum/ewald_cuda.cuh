@@ -27,10 +27,8 @@ vf_status summarise(ewald_loaded *loaded, const vf_grid *grid, const vf_ewald_op
 /* Takes data, all 0. */
 vf_status make_spectrum(const ewald_level *level, vf_stream_memory *memory, spectrum *out);
 
-/* data = sum_i scale q_i window(mesh - r_i), beyond zeros. charges: x, y, z and charge, each [count]. *sorted: to be
- * freed when the queue's work is done. */
-vf_status spread(const spectrum &mesh, vf_stream_memory *memory, const vf_array &charges, double scale,
-                 vf_bin_order::binned *sorted);
+/* data = sum_i scale q_i window(mesh - r_i), beyond zeros. charges: x, y, z and charge, each [count]. */
+vf_status spread(const spectrum &mesh, vf_stream_memory *memory, const vf_array &charges, double scale);
 
 /* coarse = sum over the fine mesh's points of their charges times the coarse level's window there. */
 vf_status restrict_charges(const spectrum &fine, const spectrum &coarse, vf_stream_memory *memory);

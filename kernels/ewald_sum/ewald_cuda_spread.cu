@@ -168,8 +168,9 @@ __global__ void __launch_bounds__(ROWS) spread_tiles(const spread_task<T> task, 
 /* ---- host side ---- */
 
 template <typename T>
-vf_status spread_in(const spectrum &mesh, vf_stream_memory *memory, const place_task &place, binned *charges)
+vf_status spread_in(const spectrum &mesh, vf_stream_memory *memory, const place_task &place)
 {
+    binned charges;
     vf_queue *queue = memory->queue;
     const ewald_level &level = *mesh.level;
     vf_status status = sort_into_bins<mesh_charge<T>>(
@@ -178,10 +179,10 @@ vf_status spread_in(const spectrum &mesh, vf_stream_memory *memory, const place_
             place_charges<<<vf_blocks_for(place.count, THREADS), THREADS, 0, stream_of(queue)>>>(place, to, keys,
                                                                                                  numbers);
         },
-        charges);
+        &charges);
     spread_task<T> task = {};
-    task.charges = data_of<mesh_charge<T>>(charges->items);
-    task.first = data_of<uint32_t>(charges->first);
+    task.charges = data_of<mesh_charge<T>>(charges.items);
+    task.first = data_of<uint32_t>(charges.first);
     for (int a = 0; a < 3; a++) {
         task.mesh[a] = (int32_t)level.at.mesh[a];
         task.bins[a] = (int32_t)place.bins[a];
@@ -203,15 +204,15 @@ vf_status spread_in(const spectrum &mesh, vf_stream_memory *memory, const place_
 
 } // namespace
 
-vf_status spread(const spectrum &mesh, vf_stream_memory *memory, const vf_array &charges, double scale, binned *sorted)
+vf_status spread(const spectrum &mesh, vf_stream_memory *memory, const vf_array &charges, double scale)
 {
     const ewald_level &level = *mesh.level;
     const int sizes[3] = {TILE_X, TILE_Y, TILE_Z};
     place_task place = {level.at, {}, data_of<double>(charges), charges.count / 4, scale};
     for (int a = 0; a < 3; a++)
         place.bins[a] = (level.at.mesh[a] + sizes[a] - 1) / sizes[a];
-    return level.precision == VF_F64 ? spread_in<double>(mesh, memory, place, sorted)
-                                     : spread_in<float>(mesh, memory, place, sorted);
+    return level.precision == VF_F64 ? spread_in<double>(mesh, memory, place)
+                                     : spread_in<float>(mesh, memory, place);
 }
 
 } // namespace vf_ewald_gpu

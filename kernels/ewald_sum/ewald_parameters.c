@@ -409,16 +409,19 @@ vf_status ewald_choose(vf_device *device, const vf_ewald_backend *backend, const
     if (status != VF_OK)
         return status;
     double least = INFINITY;
-    for (int exponent = 0; exponent <= 18; exponent += 3)
-        for (int i = -1; i < (int)(sizeof coarser / sizeof *coarser); i++) {
+    bool dearer = false; /* coarser meshes have more near pairs: these alone cost more than the best mesh */
+    for (int exponent = 0; exponent <= 18 && !dearer; exponent += 3)
+        for (int i = -1; i < (int)(sizeof coarser / sizeof *coarser) && !dearer; i++) {
             const bool direct = i < 0;
             const double coarseness =
                 options->coarseness != 0 ? options->coarseness : ldexp(coarser[direct ? 0 : i], exponent);
             for (int on_mesh = 0; on_mesh <= (options->sigma > 0); on_mesh++) {
                 ewald_shape one;
                 if ((direct && coarseness != 1) ||
-                    !shape_for(vf_device_get_kind(device), grid, options, &s, coarseness, direct, on_mesh, &one) ||
-                    !(one.making + one.executing < least))
+                    !shape_for(vf_device_get_kind(device), grid, options, &s, coarseness, direct, on_mesh, &one))
+                    continue;
+                dearer = dearer || (one.executing >= least && !(options->sigma > 0));
+                if (!(one.making + one.executing < least))
                     continue;
                 least = one.making + one.executing;
                 *shape = one;

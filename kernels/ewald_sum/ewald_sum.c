@@ -35,7 +35,7 @@ static vf_status make_sum(const vf_ewald *plan, const vf_coulomb_atoms *charges,
                           const vf_cutoff_options *options, vf_cutoff **out)
 {
     return plan->backend->load && plan->grid.cell.kind == VF_CELL_NONE
-               ? vf_cutoff_create_loaded(plan->device, &plan->grid, charges->count, loaded->data.data, options, out)
+               ? vf_cutoff_create_loaded(loaded->queue, &plan->grid, charges->count, loaded->data.data, options, out)
                : vf_cutoff_create(plan->device, &plan->grid, charges, options, out);
 }
 
@@ -58,6 +58,13 @@ static vf_status make_near(vf_ewald *plan, const vf_coulomb_atoms *charges, cons
     return make_sum(plan, charges, loaded, &options, &plan->correction);
 }
 
+/* Waits for the work on loaded charges, also after an error; keeps the first error. */
+static vf_status unload(const vf_ewald_backend *backend, ewald_loaded *loaded, vf_status status)
+{
+    const vf_status waited = backend->unload ? backend->unload(loaded) : VF_OK;
+    return status == VF_OK ? waited : status;
+}
+
 /* Finds the backend, loads the charges and chooses the shape; `loaded` is to be unloaded after success. */
 static vf_status prepare(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
                          const vf_ewald_options *options, const vf_ewald_backend **backend, ewald_loaded *loaded,
@@ -75,9 +82,7 @@ static vf_status prepare(vf_device *device, const vf_grid *grid, const vf_coulom
         status = (*backend)->load(device, charges, loaded);
     if (status == VF_OK)
         status = ewald_choose(device, *backend, grid, charges, loaded, options, shape);
-    if (status != VF_OK && (*backend)->unload)
-        (*backend)->unload(loaded);
-    return status;
+    return status == VF_OK ? VF_OK : unload(*backend, loaded, status);
 }
 
 vf_status vf_ewald_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
@@ -103,8 +108,7 @@ vf_status vf_ewald_create(vf_device *device, const vf_grid *grid, const vf_coulo
     } else {
         status = vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a plan");
     }
-    if (backend->unload)
-        backend->unload(&loaded);
+    status = unload(backend, &loaded, status);
     if (status == VF_OK)
         *out = plan;
     else
@@ -201,8 +205,7 @@ vf_status vf_ewald_plan_costs(vf_device *device, const vf_grid *grid, const vf_c
     vf_status status = prepare(device, grid, charges, options, &backend, &loaded, &s);
     if (status != VF_OK)
         return status;
-    if (backend->unload)
-        backend->unload(&loaded);
+    status = unload(backend, &loaded, VF_OK);
     *info = info_of(&s);
     *create_seconds = s.making;
     *execute_seconds = s.executing;
@@ -216,5 +219,5 @@ vf_status vf_ewald_plan_costs(vf_device *device, const vf_grid *grid, const vf_c
                       sorted + (uint64_t)vf_grid_points(grid) / 128;
         info->most_bytes = info->bytes + 3 * sorted + gpu_work_bytes(&s);
     }
-    return VF_OK;
+    return status;
 }

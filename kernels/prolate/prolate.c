@@ -57,30 +57,52 @@ static void first_eigenvector(const tridiagonal *m, double *v)
     }
 }
 
-/* sum_n legendre[n] P_2n(x). */
-static double series(const vf_prolate *p, double x)
+/* Many points side by side: a point's recurrence alone would wait for its own last step. */
+enum { BLOCK = 16 };
+
+/* value[i] = sum_n legendre[n] P_2n(x[i]); integral[i]: that from 0 to x[i], as the integral of P_k is (P_(k+1) -
+ * P_(k-1)) / (2 k + 1). */
+static void add_terms(const vf_prolate *p, const double x[BLOCK], double value[BLOCK], double integral[BLOCK])
 {
-    double even = 1, odd = x, sum = p->legendre[0];
-    for (int n = 1; n < p->terms; n++) {
-        const double k = 2 * n;
-        even = ((2 * k - 1) * x * odd - (k - 1) * even) / k;
-        odd = ((2 * k + 1) * x * even - k * odd) / (k + 1);
-        sum += p->legendre[n] * even;
+    double even[BLOCK], odd[BLOCK];
+    for (int i = 0; i < BLOCK; i++) {
+        even[i] = 1;
+        odd[i] = x[i];
+        value[i] = p->legendre[0];
+        integral[i] = p->legendre[0] * x[i];
     }
-    return sum;
+    for (int n = 1; n < p->terms; n++) {
+        const double k = 2 * n, a = (2 * k - 1) / k, b = (k - 1) / k, c = (2 * k + 1) / (k + 1), d = k / (k + 1),
+                     term = p->legendre[n], part = term / (2 * k + 1);
+        for (int i = 0; i < BLOCK; i++) {
+            const double before = odd[i];
+            even[i] = a * x[i] * before - b * even[i];
+            odd[i] = c * x[i] * even[i] - d * before;
+            value[i] += term * even[i];
+            integral[i] += part * (odd[i] - before);
+        }
+    }
 }
 
-/* The integral of that from 0 to x: that of P_k is (P_(k+1) - P_(k-1)) / (2 k + 1). */
-static double integral(const vf_prolate *p, double x)
+static void by_blocks(const vf_prolate *p, int64_t n, const double *x, double *values, double *integrals)
 {
-    double even = 1, odd = x, sum = p->legendre[0] * x;
-    for (int n = 1; n < p->terms; n++) {
-        const double k = 2 * n, before = odd;
-        even = ((2 * k - 1) * x * odd - (k - 1) * even) / k;
-        odd = ((2 * k + 1) * x * even - k * odd) / (k + 1);
-        sum += p->legendre[n] * (odd - before) / (2 * k + 1);
+    for (int64_t begin = 0; begin < n; begin += BLOCK) {
+        const size_t some = (size_t)(n - begin < BLOCK ? n - begin : BLOCK);
+        double at[BLOCK] = {0}, value[BLOCK], integral[BLOCK];
+        memcpy(at, x + begin, some * sizeof *at);
+        add_terms(p, at, value, integral);
+        if (values)
+            memcpy(values + begin, value, some * sizeof *value);
+        if (integrals)
+            memcpy(integrals + begin, integral, some * sizeof *integral);
     }
-    return sum;
+}
+
+static double series(const vf_prolate *p, double x)
+{
+    double value;
+    by_blocks(p, 1, &x, &value, NULL);
+    return value;
 }
 
 void vf_prolate_make(double c, vf_prolate *out)
@@ -104,9 +126,20 @@ double vf_prolate_value(const vf_prolate *p, double x)
     return fabs(x) <= 1 ? series(p, x) : 0;
 }
 
+void vf_prolate_values(const vf_prolate *p, int64_t n, const double *x, double *out)
+{
+    by_blocks(p, n, x, out, NULL);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = fabs(x[i]) <= 1 ? out[i] : 0;
+}
+
 double vf_prolate_integral(const vf_prolate *p, double x)
 {
-    return fabs(x) < 1 ? integral(p, x) / p->area : copysign(1, x);
+    double value;
+    if (!(fabs(x) < 1))
+        return copysign(1, x);
+    by_blocks(p, 1, &x, NULL, &value);
+    return value / p->area;
 }
 
 /* The transform of P_k is 2 i^k j_k: spherical Bessel functions, by their recurrence downwards from far above k
@@ -143,42 +176,54 @@ double vf_prolate_slope(const vf_prolate *p, double x)
     return fabs(x) < 1e-10 ? 1 / p->area : vf_prolate_integral(p, x) / x;
 }
 
-/* chebyshev[k]: coefficients of the polynomial that interpolates at VF_PROLATE_POWERS Chebyshev nodes. */
-static void interpolate(const vf_prolate *p, double (*f)(const vf_prolate *p, double x), double *chebyshev)
+void vf_prolate_slopes(const vf_prolate *p, int64_t n, const double *x, double *out)
 {
-    enum { N = VF_PROLATE_POWERS };
-    const double pi = 3.14159265358979323846;
-    double cosine[4 * N];
-    memset(chebyshev, 0, N * sizeof *chebyshev);
-    for (int m = 0; m < 4 * N; m++)
-        cosine[m] = cos(pi * m / (2 * N));
-    for (int i = 0; i < N; i++) {
-        const double value = f(p, cos(pi * (2 * i + 1) / (4 * N))); /* t = cos(pi (2 i + 1) / (2 N)) */
-        for (int k = 0; k < N; k++)
-            chebyshev[k] += (k ? 2.0 : 1.0) / N * value * cosine[k * (2 * i + 1) % (4 * N)];
+    by_blocks(p, n, x, NULL, out);
+    for (int64_t i = 0; i < n; i++) {
+        const double integral = fabs(x[i]) < 1 ? out[i] / p->area : copysign(1, x[i]);
+        out[i] = fabs(x[i]) < 1e-10 ? 1 / p->area : integral / x[i];
     }
 }
 
-void vf_prolate_fit(const vf_prolate *p, double (*f)(const vf_prolate *p, double x), double accuracy,
-                    vf_prolate_powers *out)
+/* chebyshev[k]: coefficients of the polynomial that interpolates at VF_PROLATE_POWERS Chebyshev nodes. */
+static void interpolate(const vf_prolate *p, vf_even_function *f, double *chebyshev)
 {
     enum { N = VF_PROLATE_POWERS };
-    double chebyshev[N];
-    long double now[N] = {1}, before[N] = {0}, sum[N] = {0};     /* powers cancel */
-    const double most = fmax(accuracy, 0x1p-51) * fabs(f(p, 0)); /* rounding errors are not worth terms */
+    const double pi = 3.14159265358979323846;
+    double cosine[4 * N], node[N], value[N]; /* cosine[m] = cos(pi m / (2 N)), node: t = cos(pi (2 i + 1) / (2 N)) */
+    memset(chebyshev, 0, N * sizeof *chebyshev);
+    for (int m = 0; m <= N; m++)
+        cosine[m] = m < N ? cos(pi * m / (2 * N)) : 0;
+    for (int m = N + 1; m < 4 * N; m++)
+        cosine[m] = m <= 2 * N ? -cosine[2 * N - m] : cosine[4 * N - m];
+    for (int i = 0; i < N; i++)
+        node[i] = cos(pi * (2 * i + 1) / (4 * N));
+    f(p, N, node, value);
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < N; k++)
+            chebyshev[k] += (k ? 2.0 : 1.0) / N * value[i] * cosine[k * (2 * i + 1) % (4 * N)];
+}
+
+void vf_prolate_fit(const vf_prolate *p, vf_even_function *f, double accuracy, vf_prolate_powers *out)
+{
+    enum { N = VF_PROLATE_POWERS };
+    double chebyshev[N], at_zero;
+    long double now[N + 1] = {1}, before[N + 1] = {0}, sum[N] = {0}; /* powers cancel */
+    f(p, 1, &(double){0}, &at_zero);
+    const double most = fmax(accuracy, 0x1p-51) * fabs(at_zero); /* rounding errors are not worth terms */
     interpolate(p, f, chebyshev);
     int degree = N - 1;
     while (degree > 1 && fabs(chebyshev[degree]) <= most) /* they fall faster than geometrically */
         degree--;
     /* `now` has the powers of T_k, by T_(k+1) = 2 t T_k - T_(k-1). */
     for (int k = 0; k <= degree; k++) {
-        long double next[N] = {0};
         for (int n = 0; n <= k; n++)
             sum[n] += chebyshev[k] * now[n];
-        for (int n = 0; n < N; n++)
-            next[n] = (n > 0 ? (k > 0 ? 2 : 1) * now[n - 1] : 0) - (k > 0 ? before[n] : 0);
-        memcpy(before, now, sizeof before);
-        memcpy(now, next, sizeof now);
+        for (int n = k + 1; n >= 0; n--) { /* from above, so that the next can take the place of the one before */
+            const long double next = (n > 0 ? (k > 0 ? 2 : 1) * now[n - 1] : 0) - (k > 0 ? before[n] : 0);
+            before[n] = now[n];
+            now[n] = next;
+        }
     }
     *out = (vf_prolate_powers){.degree = degree};
     for (int k = 0; k <= degree; k++)

@@ -13,6 +13,8 @@
 #ifndef VOXFIELD_PROLATE_H
 #define VOXFIELD_PROLATE_H
 
+#include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -45,6 +47,10 @@ double vf_prolate_transform(const vf_prolate *p, double k);
 /* Phi(x) / x, which is even and smooth: 1 / area at 0. */
 double vf_prolate_slope(const vf_prolate *p, double x);
 
+/* The values and the slopes at n points, faster than one by one. `x` and `out` are distinct. */
+typedef void vf_even_function(const vf_prolate *p, int64_t n, const double *x, double *out);
+vf_even_function vf_prolate_values, vf_prolate_slopes;
+
 /* An even function of x in [-1, 1] as a polynomial: sum_k coefficient[k] t^k, t = 2 x^2 - 1, k <= degree. */
 enum { VF_PROLATE_POWERS = 64 };
 typedef struct vf_prolate_powers {
@@ -52,10 +58,9 @@ typedef struct vf_prolate_powers {
     double coefficient[VF_PROLATE_POWERS]; /* 0 above the degree */
 } vf_prolate_powers;
 
-/* The polynomial of the least degree that differs from `f` (vf_prolate_value, vf_prolate_slope) by at most about
+/* The polynomial of the least degree that differs from `f` (vf_prolate_values, vf_prolate_slopes) by at most about
  * `accuracy` f(0), or 1e-15 f(0). */
-void vf_prolate_fit(const vf_prolate *p, double (*f)(const vf_prolate *p, double x), double accuracy,
-                    vf_prolate_powers *out);
+void vf_prolate_fit(const vf_prolate *p, vf_even_function *f, double accuracy, vf_prolate_powers *out);
 
 #ifdef __cplusplus
 }

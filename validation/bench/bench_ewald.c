@@ -120,7 +120,7 @@ static void find_shares(const bench_case *c, const vf_ewald_info *info, double s
     vf_prolate_powers law;
     const bool twice = c->precision == VF_F64;
     vf_prolate_make(info->bandwidth, &psi);
-    vf_prolate_fit(&psi, vf_prolate_slope, twice ? 0x1p-53 : 0x1p-25, &law);
+    vf_prolate_fit(&psi, vf_prolate_slopes, twice ? 0x1p-53 : 0x1p-25, &law);
     const double mesh = (double)info->mesh[0] * (double)info->mesh[1] * (double)info->mesh[2],
                  map = pow((double)c->points, 3), element = (double)vf_dtype_bytes(c->precision);
     const double terms = info->pairs * (law.degree + 10) + (double)c->atoms * pow(info->width, 3) +

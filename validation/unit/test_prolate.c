@@ -115,13 +115,14 @@ static void test_polynomials(void **state)
 {
     (void)state;
     double (*const functions[])(const vf_prolate *, double) = {vf_prolate_value, vf_prolate_slope};
+    vf_even_function *const many[] = {vf_prolate_values, vf_prolate_slopes};
     for (int n = 0; n < TRIALS; n++)
         for (int f = 0; f < 2; f++) {
             const double accuracy = n % 2 ? 0 : pow(10, -12 * uniform());
             vf_prolate p;
             vf_prolate_powers powers;
             vf_prolate_make(bandwidth(n), &p);
-            vf_prolate_fit(&p, functions[f], accuracy, &powers);
+            vf_prolate_fit(&p, many[f], accuracy, &powers);
             assert_true(powers.degree < VF_PROLATE_POWERS - 20);
             for (int i = 0; i <= 500; i++) {
                 const double x = i / 500.0, t = 2 * x * x - 1, top = functions[f](&p, 0);

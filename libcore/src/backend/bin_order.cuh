@@ -118,23 +118,18 @@ __global__ void reorder_items(const Item *items, const uint32_t *numbers, int64_
 struct binned {
     vf_array items; /* VF_U8; sorted by bin */
     vf_array first; /* [bins + 1] uint32 */
-    vf_sort *sort;
 };
 
-/* The queue's work must be done, unless the arrays are of stream memory. */
-inline void free_binned(binned *b, bool stream_memory)
+/* Frees what was made to be kept. All work on it must be done. */
+inline void free_binned(binned *b)
 {
-    vf_sort_destroy(b->sort);
-    if (!stream_memory) {
-        vf_array_free(&b->items);
-        vf_array_free(&b->first);
-    }
-    *b = {};
+    vf_lasting_free(NULL, &b->items);
+    vf_lasting_free(NULL, &b->first);
 }
 
 /* Makes `count` items and sorts them into `bins` bins: `launch(items, keys, numbers)` puts the kernel into the queue's
- * stream that writes them. Items with the key `bins` are left out. `out` has arrays of its own if `keep`, otherwise of
- * `memory`. free_binned is always allowed. */
+ * stream that writes them. Items with the key `bins` are left out. `out` has arrays of its own if `keep`, which
+ * free_binned frees, also after an error; otherwise of `memory`. */
 template <typename Item, typename Launch>
 vf_status sort_into_bins(vf_stream_memory *memory, int64_t count, int64_t bins, bool keep, const Launch &launch,
                          binned *out)
@@ -144,14 +139,15 @@ vf_status sort_into_bins(vf_stream_memory *memory, int64_t count, int64_t bins, 
     const int64_t bytes = count * (int64_t)sizeof(Item);
     const cudaStream_t stream = stream_of(queue);
     vf_array unsorted, keys[2], numbers[2];
+    vf_sort *sort = NULL;
     int bits = 1;
     *out = {};
     while (((int64_t)1 << bits) <= bins)
         bits++;
-    vf_status status = keep ? vf_array_create(device, VF_SPACE_DEVICE, VF_U8, bytes, &out->items)
+    vf_status status = keep ? vf_lasting_create(queue, VF_U8, bytes, &out->items)
                             : vf_stream_memory_take(memory, VF_U8, bytes, &out->items);
     if (status == VF_OK)
-        status = keep ? vf_array_create(device, VF_SPACE_DEVICE, VF_I32, bins + 1, &out->first)
+        status = keep ? vf_lasting_create(queue, VF_I32, bins + 1, &out->first)
                       : vf_stream_memory_take(memory, VF_I32, bins + 1, &out->first);
     if (status == VF_OK)
         status = vf_stream_memory_take(memory, VF_U8, bytes, &unsorted);
@@ -165,10 +161,11 @@ vf_status sort_into_bins(vf_stream_memory *memory, int64_t count, int64_t bins, 
         status = vf_cuda_check(device, cudaGetLastError(), "finding items' bins");
     }
     if (status == VF_OK && count > 0)
-        status = vf_sort_create(device, bits, count, &out->sort);
+        status = vf_sort_create(device, bits, count, &sort);
     if (status == VF_OK && count > 0)
-        status = vf_sort_execute(out->sort, queue, count, data_of<uint32_t>(keys[0]), data_of<uint32_t>(numbers[0]),
+        status = vf_sort_execute(sort, queue, count, data_of<uint32_t>(keys[0]), data_of<uint32_t>(numbers[0]),
                                  data_of<uint32_t>(keys[1]), data_of<uint32_t>(numbers[1]));
+    vf_sort_destroy(sort); /* it holds no memory that the queue's work uses */
     if (status != VF_OK)
         return status;
     find_first<<<vf_blocks_for(bins + 1, THREADS), THREADS, 0, stream>>>(data_of<uint32_t>(keys[1]), count, bins,

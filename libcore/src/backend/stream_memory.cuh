@@ -68,6 +68,25 @@ static inline uint64_t vf_stream_memory_bytes(const vf_stream_memory *memory)
     return bytes;
 }
 
+/* An array that lasts longer than the sequence, from the same pool: neither this nor vf_lasting_free waits for the
+ * device. Work on it in other queues must begin after what is now in `queue`. */
+static inline vf_status vf_lasting_create(vf_queue *queue, vf_dtype type, int64_t count, vf_array *out)
+{
+    vf_stream_memory one;
+    const vf_status status = vf_stream_memory_begin(queue, &one);
+    return status == VF_OK ? vf_stream_memory_take(&one, type, count, out) : status;
+}
+
+/* Work on it must be done, unless it is in `queue`; NULL: all is done. */
+static inline void vf_lasting_free(vf_queue *queue, vf_array *array)
+{
+    if (array->data) {
+        (void)cudaSetDevice(vf_device_ordinal(array->device));
+        (void)cudaFreeAsync(array->data, queue ? static_cast<cudaStream_t>(vf_queue_native(queue)) : NULL);
+    }
+    *array = {};
+}
+
 /* Gives all arrays back, in the queue. */
 static inline void vf_stream_memory_free(vf_stream_memory *memory)
 {

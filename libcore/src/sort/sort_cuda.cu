@@ -5,14 +5,16 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include "backend/cuda_check.cuh"
+#include "backend/stream_memory.cuh"
 #include "sort_internal.h"
 
 namespace
 {
 
 struct cuda_state {
-    vf_array scratch; /* bytes */
-    vf_array edges;   /* empty for bytes and sorts */
+    vf_array scratch;     /* bytes; of histograms */
+    vf_array edges;       /* empty for bytes and sorts */
+    size_t scratch_bytes; /* of sorts, which take them for the time of an execution */
 };
 
 /* CUB's counters have the type that GPU atomics add. */
@@ -54,12 +56,6 @@ cudaError_t order(const vf_sort *plan, void *scratch, size_t *bytes, int64_t n, 
                                            stream);
 }
 
-/* A plan's scratch memory. At least a byte: NULL would query the size again. */
-vf_status make_scratch(vf_device *device, size_t bytes, cuda_state *state)
-{
-    return vf_array_create(device, VF_SPACE_DEVICE, VF_U8, bytes > 0 ? (int64_t)bytes : 1, &state->scratch);
-}
-
 void free_state(void *pointer)
 {
     cuda_state *state = static_cast<cuda_state *>(pointer);
@@ -86,7 +82,10 @@ vf_status histogram_create(vf_histogram *plan)
     if (status == VF_OK)
         status = vf_cuda_check(plan->device, count(plan, NULL, &bytes, plan->most, NULL, NULL, NULL),
                                "planning a histogram");
-    return status == VF_OK ? make_scratch(plan->device, bytes, state) : status;
+    /* At least a byte: NULL would query the size again. */
+    return status == VF_OK ? vf_array_create(plan->device, VF_SPACE_DEVICE, VF_U8, bytes > 0 ? (int64_t)bytes : 1,
+                                             &state->scratch)
+                           : status;
 }
 
 vf_status histogram_execute(const vf_histogram *plan, vf_queue *queue, int64_t n, const void *x, uint64_t *counts)
@@ -113,25 +112,29 @@ vf_status sort_create(vf_sort *plan)
     plan->state = state;
     if (!state)
         return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "no memory for a sort");
-    size_t bytes = 0;
-    vf_status status = use(plan->device);
-    if (status == VF_OK)
-        status = vf_cuda_check(plan->device, order(plan, NULL, &bytes, plan->most, NULL, NULL, NULL, NULL, NULL),
-                               "planning a sort");
-    return status == VF_OK ? make_scratch(plan->device, bytes, state) : status;
+    const vf_status status = use(plan->device);
+    return status == VF_OK ? vf_cuda_check(plan->device,
+                                           order(plan, NULL, &state->scratch_bytes, plan->most, NULL, NULL, NULL, NULL,
+                                                 NULL),
+                                           "planning a sort")
+                           : status;
 }
 
 vf_status sort_execute(const vf_sort *plan, vf_queue *queue, int64_t n, const uint32_t *keys, const uint32_t *values,
                        uint32_t *keys_out, uint32_t *values_out)
 {
     const cuda_state *state = static_cast<const cuda_state *>(plan->state);
-    size_t bytes = (size_t)state->scratch.count;
-    vf_status status = use(plan->device);
+    size_t bytes = state->scratch_bytes;
+    vf_stream_memory memory;
+    vf_array scratch = {};
+    vf_status status = vf_stream_memory_begin(queue, &memory);
+    if (status == VF_OK) /* at least a byte: NULL would query the size again */
+        status = vf_stream_memory_take(&memory, VF_U8, bytes > 0 ? (int64_t)bytes : 1, &scratch);
     if (status == VF_OK)
         status = vf_cuda_check(
-            plan->device,
-            order(plan, state->scratch.data, &bytes, n, keys, values, keys_out, values_out, stream_of(queue)),
+            plan->device, order(plan, scratch.data, &bytes, n, keys, values, keys_out, values_out, stream_of(queue)),
             "a sort");
+    vf_stream_memory_free(&memory);
     return status;
 }
 
