@@ -1,6 +1,6 @@
 /* What it costs that HDF5 files are read in a process of their own (docs/security.md).
  *
- *   bench_hdf5 FILE [ROUNDS]        a scan, or a map named *potential*.h5; 15 rounds
+ *   time_hdf5 FILE [ROUNDS]        a scan, or a map named *potential*.h5; 15 rounds
  *
  * Each round reads the file both ways, in turn, by the programs' own readers, each time in a program that was just
  * started: memory that was used before is faster in one way, and slower in the other. Prints the medians of the times, and that
@@ -58,7 +58,7 @@ static int read_once(const char *path, bool here)
     }
     const duration took = {vf_now() - began, processor_time() - used};
     if (status != VF_OK) {
-        fprintf(stderr, "bench_hdf5: %s\n", vf_context_message(ctx));
+        fprintf(stderr, "time_hdf5: %s\n", vf_context_message(ctx));
     } else {
         printf("%.9f %.9f\n", took.wall, took.processor);
     }
@@ -112,7 +112,7 @@ int main(int argc, char **argv)
         return read_once(argv[2], strcmp(argv[1], "--here") == 0);
     const long rounds = argc > 2 ? strtol(argv[2], NULL, 10) : 15;
     if (argc < 2 || rounds < 1 || rounds > MOST_ROUNDS) {
-        fprintf(stderr, "usage: bench_hdf5 FILE [ROUNDS]\n");
+        fprintf(stderr, "usage: time_hdf5 FILE [ROUNDS]\n");
         return 2;
     }
     (void)run_once(argv[0], argv[1], true); /* into the cache of files */
