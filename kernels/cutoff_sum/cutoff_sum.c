@@ -118,7 +118,7 @@ static void take_image(void *user, const double p[3])
     to->take(to->user, to->count++, p, to->charge);
 }
 
-int64_t vf_cutoff_images(const vf_cutoff *plan, vf_cutoff_take *take, void *user)
+int64_t vf_cutoff_images(const vf_cutoff *plan, int64_t begin, int64_t end, vf_cutoff_take *take, void *user)
 {
     images to = {.take = take, .user = user};
     const vf_coulomb_atoms *charges = plan->source;
@@ -127,7 +127,7 @@ int64_t vf_cutoff_images(const vf_cutoff *plan, vf_cutoff_take *take, void *user
         lo[a] = vf_coulomb_position(&plan->grid, a, 0) - plan->options.cutoff;
         hi[a] = vf_coulomb_position(&plan->grid, a, plan->grid.counts[a] - 1) + plan->options.cutoff;
     }
-    for (int64_t i = 0; i < charges->count; i++) {
+    for (int64_t i = begin; i < end; i++) {
         to.charge = charges->charge[i] * plan->options.scale;
         vf_cell_images(&plan->grid.cell, (double[]){charges->x[i], charges->y[i], charges->z[i]}, lo, hi, take_image,
                        &to);
@@ -151,7 +151,7 @@ static void copy_charge(void *user, int64_t i, const double p[3], double charge)
 
 vf_status vf_cutoff_copy_charges(vf_cutoff *plan)
 {
-    const int64_t n = vf_cutoff_images(plan, take_nothing, NULL);
+    const int64_t n = vf_cutoff_images(plan, 0, plan->source->count, take_nothing, NULL);
     const size_t count = (size_t)n;
     double *block = count <= SIZE_MAX / (4 * sizeof *block) ? malloc(4 * (count ? count : 1) * sizeof *block) : NULL;
     if (!block)
@@ -162,7 +162,7 @@ vf_status vf_cutoff_copy_charges(vf_cutoff *plan)
     plan->z = block + 2 * count;
     plan->charge = block + 3 * count;
     plan->bytes += 4 * count * sizeof *block;
-    vf_cutoff_images(plan, copy_charge, plan);
+    vf_cutoff_images(plan, 0, plan->source->count, copy_charge, plan);
     return VF_OK;
 }
 

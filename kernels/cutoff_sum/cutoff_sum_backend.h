@@ -36,10 +36,10 @@ struct vf_cutoff {
     void *state; /* the backend's own */
 };
 
-/* Calls `take` for each charge and image within the cutoff of the grid's box, in a fixed order: i counts from 0; the
- * charge is multiplied by options.scale. Returns their number. During create, with `source`. */
+/* Calls `take` for each image, within the cutoff of the grid's box, of charges begin <= n < end of `source`, in a fixed
+ * order: i counts from 0; the charge is multiplied by options.scale. Returns their number. During create. */
 typedef void vf_cutoff_take(void *user, int64_t i, const double position[3], double charge);
-int64_t vf_cutoff_images(const vf_cutoff *plan, vf_cutoff_take *take, void *user);
+int64_t vf_cutoff_images(const vf_cutoff *plan, int64_t begin, int64_t end, vf_cutoff_take *take, void *user);
 
 /* Sets count, x, y, z and charge from `source`. */
 VF_MUST_CHECK vf_status vf_cutoff_copy_charges(vf_cutoff *plan);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/count_places.h"
 #include "coulomb_sum_backend.h"
 #include "cutoff_sum_simd.h"
 
@@ -43,19 +44,26 @@ static int64_t bin_of(const vf_cutoff *plan, const double at[3])
     return bin;
 }
 
+/* A thread's part of a sort. */
+typedef struct sorter {
+    const vf_cutoff *plan;
+    int64_t *places; /* [bins] first the number of charges, then where the next one goes */
+} sorter;
+
 static void count_charge(void *user, int64_t i, const double at[3], double charge)
 {
-    const vf_cutoff *plan = user;
-    const cpu_state *s = plan->state;
-    (void)i, (void)charge;
-    s->first[bin_of(plan, at) + 1]++;
+    const sorter *own = user;
+    (void)i;
+    (void)charge;
+    own->places[bin_of(own->plan, at)]++;
 }
 
 static void put_charge(void *user, int64_t i, const double at[3], double charge)
 {
-    const vf_cutoff *plan = user;
+    const sorter *own = user;
+    const vf_cutoff *plan = own->plan;
     const cpu_state *s = plan->state;
-    const int64_t place = s->first[bin_of(plan, at)]++;
+    const int64_t place = own->places[bin_of(plan, at)]++;
     (void)i;
     for (int a = 0; a < 3; a++) {
         double offset;
@@ -79,25 +87,44 @@ static size_t charge_bytes(const vf_cutoff *plan)
     return plan->options.precision == VF_F64 ? sizeof(cutoff_charge_f64) : sizeof(cutoff_charge_f32);
 }
 
-/* A counting sort, without a copy of the charges in between: they may take as much memory as all else. */
+/* Threads for the sort: their counts should take an eighth of the charges' memory, at most. */
+static int sort_threads(const vf_cutoff *plan, int64_t bins)
+{
+    const int64_t charges = plan->source->count, most = charges * (int64_t)charge_bytes(plan) / (64 * bins) + 1;
+    const int threads = charges < 10000 ? 1 : vf_context_threads(vf_device_context(plan->device));
+    return most < threads ? (int)most : threads;
+}
+
+static void pass_over_charges(const vf_cutoff *plan, int threads, int64_t bins, int64_t *places, vf_cutoff_take *take)
+{
+#pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
+    for (int t = 0; t < threads; t++) {
+        sorter own = {.plan = plan, .places = places + t * bins};
+        (void)vf_cutoff_images(plan, vf_range_begin(plan->source->count, threads, t),
+                               vf_range_begin(plan->source->count, threads, t + 1), take, &own);
+    }
+}
+
+/* Without a copy of the charges in between: they may take as much memory as all else. */
 static vf_status sort_charges(vf_cutoff *plan, int64_t bins)
 {
     cpu_state *s = plan->state;
-    s->first = calloc((size_t)bins + 1, sizeof *s->first);
-    if (s->first) {
-        plan->count = vf_cutoff_images(plan, count_charge, plan);
+    const int threads = sort_threads(plan, bins);
+    int64_t *places = calloc((size_t)(threads * bins), sizeof *places);
+    s->first = malloc((size_t)(bins + 1) * sizeof *s->first);
+    if (places && s->first) {
+        pass_over_charges(plan, threads, bins, places, count_charge);
+        vf_counts_to_places(threads, bins, places, s->first);
+        plan->count = s->first[bins];
         s->charges = malloc((size_t)(plan->count + 1) * charge_bytes(plan));
     }
-    if (!s->first || !s->charges)
+    if (s->charges)
+        pass_over_charges(plan, threads, bins, places, put_charge);
+    free(places);
+    if (!s->charges)
         return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY,
-                       "not enough memory to sort %lld charges into %lld bins", (long long)plan->count,
+                       "not enough memory to sort %lld charges into %lld bins", (long long)plan->source->count,
                        (long long)bins);
-    for (int64_t b = 0; b < bins; b++)
-        s->first[b + 1] += s->first[b];
-    vf_cutoff_images(plan, put_charge, plan);
-    for (int64_t b = bins; b > 0; b--) /* each now holds the end of its bin */
-        s->first[b] = s->first[b - 1];
-    s->first[0] = 0;
     plan->bytes = (uint64_t)plan->count * charge_bytes(plan) + (uint64_t)bins * sizeof *s->first;
     return VF_OK;
 }

@@ -2,6 +2,7 @@
 #include "ewald_charges.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static const double pi = 3.14159265358979323846;
 
@@ -141,21 +142,62 @@ static double rms_in_cell(const vf_grid *grid, const vf_coulomb_atoms *charges, 
     return sigma > 0 ? fmax(rms, long_waves(grid, charges, sigma)) : rms;
 }
 
-static vf_status summarise_on_host(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
-                                   const vf_ewald_options *o, ewald_summary *s)
+/* Of charges begin <= i < end; s->wrong ends it. */
+static void summarise_block(const vf_grid *grid, const vf_coulomb_atoms *charges, double scale, int64_t begin,
+                            int64_t end, ewald_summary *s)
 {
+    *s = (ewald_summary){.wrong = -1};
     for (int a = 0; a < 3; a++) {
         s->lo[a] = grid->origin[a];
         s->hi[a] = ewald_far_end(grid, a);
     }
-    for (int64_t i = 0; i < charges->count; i++) {
+    for (int64_t i = begin; i < end; i++) {
         const double r[3] = {charges->x[i], charges->y[i], charges->z[i]};
-        if (!ewald_in_range(r, charges->charge[i] * o->scale)) {
+        if (!ewald_in_range(r, charges->charge[i] * scale)) {
             s->wrong = i;
-            return VF_OK;
+            return;
         }
         add_charge(s, grid, r, charges->charge[i]);
     }
+}
+
+static void join(ewald_summary *s, const ewald_summary *more)
+{
+    for (int a = 0; a < 3; a++) {
+        s->lo[a] = fmin(s->lo[a], more->lo[a]);
+        s->hi[a] = fmax(s->hi[a], more->hi[a]);
+    }
+    s->squares += more->squares;
+    s->largest = fmax(s->largest, more->largest);
+    s->wrong = s->wrong >= 0 ? s->wrong : more->wrong;
+    for (int n = 0; n < EWALD_DISTANCES; n++)
+        s->within[n] += more->within[n];
+}
+
+/* In blocks of a fixed size, so that the sum of squares does not depend on the number of threads. */
+static vf_status summarise_on_host(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
+                                   const vf_ewald_options *o, ewald_summary *s)
+{
+    enum { BLOCK = 1 << 15 };
+    vf_context *ctx = vf_device_context(device);
+    const int64_t blocks = charges->count / BLOCK + 1;
+    const int threads = blocks < vf_context_threads(ctx) ? (int)blocks : vf_context_threads(ctx);
+    ewald_summary *parts = malloc((size_t)blocks * sizeof *parts);
+    if (!parts)
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a plan");
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t b = 0; b < blocks; b++)
+        summarise_block(grid, charges, o->scale, b * BLOCK, b + 1 < blocks ? (b + 1) * BLOCK : charges->count,
+                        &parts[b]);
+    for (int a = 0; a < 3; a++) {
+        s->lo[a] = parts[0].lo[a];
+        s->hi[a] = parts[0].hi[a];
+    }
+    for (int64_t b = 0; b < blocks; b++)
+        join(s, &parts[b]);
+    free(parts);
+    if (s->wrong >= 0)
+        return VF_OK;
     /* The potential of a Gaussian charge is at most 0.8 / sigma. */
     const double r_min = fmax(o->r_min, 1.25 * o->sigma);
     return grid->cell.kind == VF_CELL_NONE ? sample_potential(device, grid, charges, r_min, &s->rms) : VF_OK;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/count_places.h"
 #include "ewald_cpu.h"
 
 enum { PORTION = 2 << 20 }; /* charges that are sorted at a time: sorted copies of all would take as much as a mesh */
@@ -57,32 +58,54 @@ static size_t charge_bytes(const ewald_level *level)
     return level->precision == VF_F64 ? sizeof(ewald_charge_f64) : sizeof(ewald_charge_f32);
 }
 
-/* A counting sort by tile; the caller's order within one. */
+/* places [tiles]: counts charges begin <= i < end of each tile, or puts them into their places. */
+static void count_charges(const ewald_level *level, const vf_coulomb_atoms *charges, const tiles *t, int64_t begin,
+                          int64_t end, int64_t *places)
+{
+    int64_t start[3];
+    double offset[3];
+    for (int64_t i = begin; i < end; i++) {
+        locate(level, charges, i, start, offset);
+        places[tile_of(level, t, start)]++;
+    }
+}
+
+static void put_charges(const ewald_level *level, const vf_coulomb_atoms *charges, double scale, const tiles *t,
+                        int64_t begin, int64_t end, int64_t *places)
+{
+    int64_t start[3];
+    double offset[3];
+    for (int64_t i = begin; i < end; i++) {
+        locate(level, charges, i, start, offset);
+        put_charge(level, t, places[tile_of(level, t, start)]++, start, offset, charges->charge[i] * scale);
+    }
+}
+
+/* By tile; the caller's order within one. */
 static vf_status sort(const ewald_level *level, const vf_coulomb_atoms *charges, double scale, tiles *t)
 {
     const int64_t n = charges->count;
-    int64_t start[3];
-    double offset[3];
+    const int threads = ewald_threads(level->ctx, n / 10000 + 1);
     for (int a = 0; a < 2; a++)
         t->count[a] = tiles_along(level->at.mesh[a + 1], level->at.width);
     const int64_t count = t->count[0] * t->count[1];
-    t->first = calloc((size_t)count + 1, sizeof *t->first);
+    int64_t *places = calloc((size_t)(threads * count), sizeof *places);
+    t->first = malloc((size_t)(count + 1) * sizeof *t->first);
     t->charges = malloc((size_t)(n + 1) * charge_bytes(level));
-    if (!t->first || !t->charges)
+    if (!places || !t->first || !t->charges) {
+        free(places);
         return vf_fail(level->ctx, VF_ERR_MEMORY, "not enough memory to sort %lld charges", (long long)n);
-    for (int64_t i = 0; i < n; i++) {
-        locate(level, charges, i, start, offset);
-        t->first[tile_of(level, t, start) + 1]++;
     }
-    for (int64_t i = 0; i < count; i++)
-        t->first[i + 1] += t->first[i];
-    for (int64_t i = 0; i < n; i++) {
-        locate(level, charges, i, start, offset);
-        put_charge(level, t, t->first[tile_of(level, t, start)]++, start, offset, charges->charge[i] * scale);
-    }
-    for (int64_t i = count; i > 0; i--) /* each now holds the end of its tile */
-        t->first[i] = t->first[i - 1];
-    t->first[0] = 0;
+#pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
+    for (int r = 0; r < threads; r++)
+        count_charges(level, charges, t, vf_range_begin(n, threads, r), vf_range_begin(n, threads, r + 1),
+                      places + r * count);
+    vf_counts_to_places(threads, count, places, t->first);
+#pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
+    for (int r = 0; r < threads; r++)
+        put_charges(level, charges, scale, t, vf_range_begin(n, threads, r), vf_range_begin(n, threads, r + 1),
+                    places + r * count);
+    free(places);
     return VF_OK;
 }
 

@@ -96,7 +96,8 @@ static vf_status measure(vf_device *device, const vf_potential_problem *problem,
 static vf_status estimate(vf_device *device, const vf_potential_problem *problem, const vf_coulomb_atoms *charges,
                           double maps, vf_potential_estimate *out)
 {
-    static const double worth_measuring = 2; /* seconds */
+    /* Seconds. A CPU measures in some ms, a GPU has to load libraries first. */
+    const double worth_measuring = vf_device_is_host(device) ? 0.1 : 2;
     const vf_ewald_options options = options_of(problem);
     const int threads = threads_of(device);
     double making = 0, using = 0, factor = 1;

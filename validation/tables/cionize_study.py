@@ -78,7 +78,7 @@ class Study:
 
     def once(self, device, molecule):
         report = self.work / "report.json"
-        grid = ["--spacing", str(SPACING), "--origin", "0,0,0", "--counts", str(self.edge)]
+        grid = ["--method", "direct", "--spacing", str(SPACING), "--origin", "0,0,0", "--counts", str(self.edge)]
         whole = mri_study.call([self.program, "-q", "--device", device, *grid, "-o", str(self.work / "map.mrc"), "--report",
                                 str(report), str(molecule)])
         said = json.loads(report.read_text())
