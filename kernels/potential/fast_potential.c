@@ -97,7 +97,7 @@ static vf_status estimate(vf_device *device, const vf_potential_problem *problem
                           double maps, vf_potential_estimate *out)
 {
     /* Seconds. A CPU measures in some ms, a GPU has to load libraries first. */
-    const double worth_measuring = vf_device_is_host(device) ? 0.1 : 2;
+    const double worth_measuring = vf_device_is_host(device) ? 0.05 : 2;
     const vf_ewald_options options = options_of(problem);
     const int threads = threads_of(device);
     double making = 0, using = 0, factor = 1;

@@ -96,7 +96,7 @@ typedef struct vf_potential_method {
                                double points);
 
     /* The costs on this device, measured by running a small part of the work. `maps`: the number of such maps that the
-     * device will compute; it bounds the time worth spending here. */
+     * device will compute; it bounds the time worth spending here. 0: nothing is measured. */
     vf_status (*estimate)(vf_device *device, const vf_potential_problem *problem, const vf_coulomb_atoms *charges,
                           double maps, vf_potential_estimate *out);
 

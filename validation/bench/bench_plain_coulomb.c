@@ -30,7 +30,11 @@ void bench_plain_coulomb(const float *x, const float *y, const float *z, const f
 
 double bench_ceiling_fma(int threads)
 {
+#ifdef __AVX512F__
     enum { LANES = 16, CHAINS = 12, ROUNDS = 4000000 };
+#else /* all chains fit in 16 registers */
+    enum { LANES = 8, CHAINS = 12, ROUNDS = 4000000 };
+#endif
     typedef float vec __attribute__((vector_size(4 * LANES)));
     double best = 0;
     for (int run = 0; run < 3; run++) {

@@ -61,7 +61,7 @@ static vf_status reconsider_method(vf_context *ctx, const molecule *mol, vf_devi
             continue;
         }
         if (other->tolerance[problem->precision] > 0)
-            status = other->estimate(vf_context_device(ctx, 0), problem, &charges, 1, &e);
+            status = other->estimate(vf_context_device(ctx, 0), problem, &charges, 0, &e); /* 0: by the model alone */
         else
             e.seconds = other->expected_seconds(problem, kind, threads, atoms, points);
         if (status == VF_OK && e.seconds < least) {
