@@ -197,6 +197,26 @@ def ions_block(data):
     return "\n\n".join(([table(head, rows)] if rows else []) + blocks)
 
 
+def bins_block(data):
+    report = data["gpu"].get("bench_cutoff_sum")
+    if not report:
+        return no_record("gpu", "this")
+    rows = [[name, variant, f"{1e3 * v['plan_seconds']:.2f}", f"{1e3 * v['map_seconds']:.2f}", f"{100 * v['overflow'] / case['charges']:.2f} %"]
+            for name, case in report["cases"].items() for variant, v in case.items() if isinstance(v, dict)]
+    return f"{report['device']}, {report['threads']} threads.\n\n" + table(
+        ["charges, points", "variant", "plan, ms", "map, ms", "summed by the CPU"], rows)
+
+
+def fast_block(data):
+    report = data["gpu"].get("bench_ewald")
+    if not report:
+        return no_record("gpu", "this")
+    rows = [[name, f"{1e3 * case['plan_seconds']:.2f}", f"{1e3 * case['map_seconds']:.2f}", f"{1e3 * case['seconds']:.2f}",
+             f"{1e3 * case['bar_seconds']:g}: {'met' if case['bar_reached'] else 'missed'}" if "bar_seconds" in case else "",
+             f"{case['relative_error']:.1e}", f"{case['largest_error']:.1e}"] for name, case in report["cases"].items()]
+    return f"{report['device']}.\n\n" + table(["case", "plan, ms", "map, ms", "both, ms", "bar, ms", "error, rms", "largest"], rows)
+
+
 def slopes_block(data):
     record = data["slopes"]
     if not record:
@@ -279,6 +299,8 @@ def figures(data):
                      "roots/s.\n\n" + table(head[:-1], (row[:-1] for row in speed_rows(gpu))),
         "cionize study": study_block(data),
         "fast growth": slopes_block(data),
+        "fast gpu": fast_block(data),
+        "bins gpu": bins_block(data),
         "fast or exact": auto_block(data),
         "several gpus": several_block(data),
         "images": images_block(data),
