@@ -28,10 +28,10 @@ struct vf_cutoff {
     /* For the time of create: the caller's charges; or, on a GPU, x, y, z and charge of `count` ones in its memory. */
     const vf_coulomb_atoms *source;
     const double *loaded;
-    vf_queue *queue; /* with loaded charges: where they are, and where the plan's work goes */
+    vf_queue *queue;            /* with loaded charges: where they are, and where the plan's work goes */
     int64_t count;              /* charges and images within the cutoff of the grid's box */
     double *x, *y, *z, *charge; /* [count]; the charge times options.scale; a backend may copy them, and free them */
-    int64_t overflow; /* set by backends whose bins have a capacity */
+    int64_t overflow;           /* set by backends whose bins have a capacity */
     uint64_t bytes;
     void *state; /* the backend's own */
 };

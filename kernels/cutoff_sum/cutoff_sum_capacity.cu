@@ -154,8 +154,7 @@ vf_status limit(vf_cutoff *plan, vf_queue *queue, const binned &sorted, const ui
         return vf_fail(vf_device_context(plan->device), VF_ERR_UNSUPPORTED,
                        "cutoff sum: %lld bins of %lld charges are too many; use the variant bins", (long long)bins,
                        (long long)s->capacity);
-    vf_status status =
-        vf_lasting_create(queue, VF_U8, places * (int64_t)sizeof(charge_at<T>), &s->charges.items);
+    vf_status status = vf_lasting_create(queue, VF_U8, places * (int64_t)sizeof(charge_at<T>), &s->charges.items);
     if (status == VF_OK) {
         fill_places<<<vf_blocks_for(places, THREADS), THREADS, 0, stream_of(queue)>>>(
             data_of<charge_at<T>>(sorted.items), data_of<uint32_t>(sorted.first), places, s->capacity,

@@ -7,14 +7,10 @@
 
 /* ---- levels ---- */
 
-void ewald_level_make(vf_context *ctx, const ewald_layout *layout, vf_dtype precision, int64_t pitch,
-                      ewald_level *out)
+void ewald_level_make(vf_context *ctx, const ewald_layout *layout, vf_dtype precision, int64_t pitch, ewald_level *out)
 {
-    *out = (ewald_level){.at = *layout,
-                         .ctx = ctx,
-                         .precision = precision,
-                         .element = vf_dtype_bytes(precision),
-                         .pitch = pitch};
+    *out = (ewald_level){
+        .at = *layout, .ctx = ctx, .precision = precision, .element = vf_dtype_bytes(precision), .pitch = pitch};
     vf_prolate_make(layout->bandwidth, &out->psi);
     vf_prolate_fit(&out->psi, vf_prolate_values, 0, &out->psi_powers);
     vf_prolate_make(layout->window, &out->window);

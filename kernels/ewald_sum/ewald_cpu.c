@@ -29,8 +29,7 @@ static vf_status make_level(vf_device *device, const ewald_layout *layout, vf_dt
 {
     ewald_level_make(vf_device_context(device), layout, precision, ewald_pitch(layout), out);
     out->simd = simd_for(precision);
-    const vf_status status =
-        vf_array_create(device, VF_SPACE_DEVICE, precision, ewald_level_points(out), &out->mesh);
+    const vf_status status = vf_array_create(device, VF_SPACE_DEVICE, precision, ewald_level_points(out), &out->mesh);
     vf_large_pages(out->mesh.data, ewald_mesh_bytes(layout, precision));
     return status;
 }

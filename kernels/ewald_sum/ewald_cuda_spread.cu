@@ -211,8 +211,7 @@ vf_status spread(const spectrum &mesh, vf_stream_memory *memory, const vf_array 
     place_task place = {level.at, {}, data_of<double>(charges), charges.count / 4, scale};
     for (int a = 0; a < 3; a++)
         place.bins[a] = (level.at.mesh[a] + sizes[a] - 1) / sizes[a];
-    return level.precision == VF_F64 ? spread_in<double>(mesh, memory, place)
-                                     : spread_in<float>(mesh, memory, place);
+    return level.precision == VF_F64 ? spread_in<double>(mesh, memory, place) : spread_in<float>(mesh, memory, place);
 }
 
 } // namespace vf_ewald_gpu

@@ -83,9 +83,9 @@ vf_status histogram_create(vf_histogram *plan)
         status = vf_cuda_check(plan->device, count(plan, NULL, &bytes, plan->most, NULL, NULL, NULL),
                                "planning a histogram");
     /* At least a byte: NULL would query the size again. */
-    return status == VF_OK ? vf_array_create(plan->device, VF_SPACE_DEVICE, VF_U8, bytes > 0 ? (int64_t)bytes : 1,
-                                             &state->scratch)
-                           : status;
+    return status == VF_OK
+               ? vf_array_create(plan->device, VF_SPACE_DEVICE, VF_U8, bytes > 0 ? (int64_t)bytes : 1, &state->scratch)
+               : status;
 }
 
 vf_status histogram_execute(const vf_histogram *plan, vf_queue *queue, int64_t n, const void *x, uint64_t *counts)
@@ -113,11 +113,11 @@ vf_status sort_create(vf_sort *plan)
     if (!state)
         return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "no memory for a sort");
     const vf_status status = use(plan->device);
-    return status == VF_OK ? vf_cuda_check(plan->device,
-                                           order(plan, NULL, &state->scratch_bytes, plan->most, NULL, NULL, NULL, NULL,
-                                                 NULL),
-                                           "planning a sort")
-                           : status;
+    return status == VF_OK
+               ? vf_cuda_check(plan->device,
+                               order(plan, NULL, &state->scratch_bytes, plan->most, NULL, NULL, NULL, NULL, NULL),
+                               "planning a sort")
+               : status;
 }
 
 vf_status sort_execute(const vf_sort *plan, vf_queue *queue, int64_t n, const uint32_t *keys, const uint32_t *values,
