@@ -293,12 +293,14 @@ const program_option cionize_options[] = {
      .more = "Some formats store single precision only."},
     {OPTION_CUSTOM, .letter = 'm', .name = "method", .argument = "NAME[:VARIANT]", .parse = method, .initial = "auto",
      .help = "method of the map: auto, exact, or fast, to --accuracy; variants are simd, avx512, avx2, baseline and "
-             "ref on the CPU; on GPUs tuned, roots, const1, const4 and const8 of exact, bins of fast",
+             "ref on the CPU; on GPUs tuned, roots, const1, const4 and const8 of exact; bins, small-bins "
+             "and large-bins of fast",
      .more = "`auto` is the fastest method for the problem. `exact` is the direct sum over all atoms, in free space. "
              "`fast` splits it into a sum over near pairs and a convolution on a mesh. The names of VMD's "
              "cionize mean the same: `standard` is `exact`, `multilevel` is `fast`; so is `direct` `exact`. `simd` is "
              "the widest instruction set of the CPU, `ref` is plain C in double precision on one thread. `roots` "
-             "computes all reciprocal roots with the special function units."},
+             "computes all reciprocal roots with the special function units. `small-bins` and `large-bins` have a "
+             "fixed capacity, and the CPU sums the charges beyond it."},
     {OPTION_NUMBER, .name = "accuracy", .argument = "E", SETTING(accuracy), .least = 1e-10, .most = 1e-3,
      .initial = "1e-6",
      .help = "largest error of methods that are not exact: rms over the map, relative to the rms potential",
