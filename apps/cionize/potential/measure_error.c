@@ -174,12 +174,14 @@ map_error error_points_result(vf_context *ctx, const error_points *points, const
         error.largest = fmax(error.largest, off);
     }
     error.rms = sqrt(error.rms);
+    const char *instead =
+        problem->grid.cell.kind == VF_CELL_NONE ? "--method exact" : "a smaller --accuracy"; /* exact has no cells */
     if (error.rms > error.asked || error.largest > 10 * error.asked)
         vf_warn(
             ctx,
             "the map is less accurate than asked: at %lld random points, its error is %.2g of the rms potential, and "
-            "%.2g at most, but --accuracy %g allows %g and %g; use %s",
+            "%.2g at most, but --accuracy %g allows %g and %g; use %s%s",
             (long long)error.points, error.rms, error.largest, error.asked, error.asked, 10 * error.asked,
-            problem->precision == VF_F64 ? "--method exact" : "--precision double, or --method exact");
+            problem->precision == VF_F64 ? "" : "--precision double, or ", instead);
     return error;
 }
