@@ -60,16 +60,16 @@ static void first_eigenvector(const tridiagonal *m, double *v)
 /* Many points side by side: a point's recurrence alone would wait for its own last step. */
 enum { BLOCK = 16 };
 
-/* value[i] = sum_n legendre[n] P_2n(x[i]); integral[i]: that from 0 to x[i], as the integral of P_k is (P_(k+1) -
- * P_(k-1)) / (2 k + 1). */
-static void add_terms(const vf_prolate *p, const double x[BLOCK], double value[BLOCK], double integral[BLOCK])
+/* value[i] = sum_n legendre[n] P_2n(x[i]); sum[i]: the integral of that from 0 to x[i], as that of P_k is
+ * (P_(k+1) - P_(k-1)) / (2 k + 1). */
+static void add_terms(const vf_prolate *p, const double x[BLOCK], double value[BLOCK], double sum[BLOCK])
 {
     double even[BLOCK], odd[BLOCK];
     for (int i = 0; i < BLOCK; i++) {
         even[i] = 1;
         odd[i] = x[i];
         value[i] = p->legendre[0];
-        integral[i] = p->legendre[0] * x[i];
+        sum[i] = p->legendre[0] * x[i];
     }
     for (int n = 1; n < p->terms; n++) {
         const double k = 2 * n, a = (2 * k - 1) / k, b = (k - 1) / k, c = (2 * k + 1) / (k + 1), d = k / (k + 1),
@@ -79,7 +79,7 @@ static void add_terms(const vf_prolate *p, const double x[BLOCK], double value[B
             even[i] = a * x[i] * before - b * even[i];
             odd[i] = c * x[i] * even[i] - d * before;
             value[i] += term * even[i];
-            integral[i] += part * (odd[i] - before);
+            sum[i] += part * (odd[i] - before);
         }
     }
 }
@@ -88,21 +88,39 @@ static void by_blocks(const vf_prolate *p, int64_t n, const double *x, double *v
 {
     for (int64_t begin = 0; begin < n; begin += BLOCK) {
         const size_t some = (size_t)(n - begin < BLOCK ? n - begin : BLOCK);
-        double at[BLOCK] = {0}, value[BLOCK], integral[BLOCK];
+        double at[BLOCK] = {0}, value[BLOCK], sum[BLOCK];
         memcpy(at, x + begin, some * sizeof *at);
-        add_terms(p, at, value, integral);
+        add_terms(p, at, value, sum);
         if (values)
             memcpy(values + begin, value, some * sizeof *value);
         if (integrals)
-            memcpy(integrals + begin, integral, some * sizeof *integral);
+            memcpy(integrals + begin, sum, some * sizeof *sum);
     }
 }
 
+/* One point. */
 static double series(const vf_prolate *p, double x)
 {
-    double value;
-    by_blocks(p, 1, &x, &value, NULL);
-    return value;
+    double even = 1, odd = x, sum = p->legendre[0];
+    for (int n = 1; n < p->terms; n++) {
+        const double k = 2 * n;
+        even = ((2 * k - 1) * x * odd - (k - 1) * even) / k;
+        odd = ((2 * k + 1) * x * even - k * odd) / (k + 1);
+        sum += p->legendre[n] * even;
+    }
+    return sum;
+}
+
+static double integral(const vf_prolate *p, double x)
+{
+    double even = 1, odd = x, sum = p->legendre[0] * x;
+    for (int n = 1; n < p->terms; n++) {
+        const double k = 2 * n, before = odd;
+        even = ((2 * k - 1) * x * odd - (k - 1) * even) / k;
+        odd = ((2 * k + 1) * x * even - k * odd) / (k + 1);
+        sum += p->legendre[n] * (odd - before) / (2 * k + 1);
+    }
+    return sum;
 }
 
 void vf_prolate_make(double c, vf_prolate *out)
@@ -135,11 +153,7 @@ void vf_prolate_values(const vf_prolate *p, int64_t n, const double *x, double *
 
 double vf_prolate_integral(const vf_prolate *p, double x)
 {
-    double value;
-    if (!(fabs(x) < 1))
-        return copysign(1, x);
-    by_blocks(p, 1, &x, NULL, &value);
-    return value / p->area;
+    return fabs(x) < 1 ? integral(p, x) / p->area : copysign(1, x);
 }
 
 /* The transform of P_k is 2 i^k j_k: spherical Bessel functions, by their recurrence downwards from far above k
@@ -180,8 +194,8 @@ void vf_prolate_slopes(const vf_prolate *p, int64_t n, const double *x, double *
 {
     by_blocks(p, n, x, NULL, out);
     for (int64_t i = 0; i < n; i++) {
-        const double integral = fabs(x[i]) < 1 ? out[i] / p->area : copysign(1, x[i]);
-        out[i] = fabs(x[i]) < 1e-10 ? 1 / p->area : integral / x[i];
+        const double whole = fabs(x[i]) < 1 ? out[i] / p->area : copysign(1, x[i]);
+        out[i] = fabs(x[i]) < 1e-10 ? 1 / p->area : whole / x[i];
     }
 }
 
