@@ -18,8 +18,8 @@
  *   cpu   "simd"        the widest of avx512, avx2, baseline that the machine has; each is also a variant by name
  *         "ref"         plain C in double precision, one thread: the reference
  *   cuda  "bins"        a warp gathers the bins within reach of its tile of points; a bin has any number of charges
- *         "small-bins"  bins of a fixed capacity, about a cutoff's fraction wide; the CPU sums the charges beyond it
- *                       (cutoff_sum_capacity.cu), so that a plan's execution waits for these
+ *         "small-bins"  bins of 8 points along each axis and of a fixed capacity; the CPU sums the charges beyond
+ *                       it (cutoff_sum_capacity.cu), and an execution waits for that
  *         "large-bins"  the same with bins as wide as the cutoff
  */
 #ifndef VOXFIELD_CUTOFF_SUM_H

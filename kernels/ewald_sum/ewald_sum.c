@@ -209,7 +209,7 @@ vf_status vf_ewald_plan_costs(vf_device *device, const vf_grid *grid, const vf_c
     *info = info_of(&s);
     *create_seconds = s.making;
     *execute_seconds = s.executing;
-    /* A charge in bins takes up to 48 bytes, and as many while charges are sorted; a bin of 256 points, 8. */
+    /* A charge in bins takes up to 48 bytes, and at most as many while charges are spread; a bin of 256 points, 8. */
     const uint64_t sorted = (uint64_t)charges->count * 48;
     info->bytes = ewald_mesh_bytes(&s.fine, s.precision) + sorted + (uint64_t)vf_grid_points(grid) / 32;
     info->most_bytes = info->bytes + sorted + ewald_mesh_bytes(&s.coarse, VF_F64) +

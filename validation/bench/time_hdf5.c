@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench_processor_time.h"
 #include "maps/read_map.h"
 #include "scan/mri_scan.h"
 #include "voxfield/hdf5_io.h"
@@ -23,18 +23,6 @@ enum { MOST_ROUNDS = 1000 };
 typedef struct duration {
     double wall, processor;
 } duration;
-
-static double processor_time(void)
-{
-    double sum = 0;
-    for (int i = 0; i < 2; i++) {
-        struct rusage usage;
-        if (getrusage(i ? RUSAGE_CHILDREN : RUSAGE_SELF, &usage) == 0)
-            sum += (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-                   1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-    }
-    return sum;
-}
 
 /* Reads the file, and prints the two times. */
 static int read_once(const char *path, bool here)

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench_processor_time.h"
 #include "coils/coil_map_file.h"
 #include "maps/read_map.h"
 #include "scan/mri_scan.h"
@@ -185,19 +186,6 @@ static long most_kilobytes(int who)
     return getrusage(who, &usage) == 0 ? usage.ru_maxrss : 0;
 }
 
-/* Of processor time, of this process and those that it waited for. */
-static double seconds_used(void)
-{
-    double sum = 0;
-    for (int i = 0; i < 2; i++) {
-        struct rusage usage;
-        if (getrusage(i ? RUSAGE_CHILDREN : RUSAGE_SELF, &usage) == 0)
-            sum += (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-                   1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-    }
-    return sum;
-}
-
 static vf_status read_it(vf_context *ctx, const char *name, const char *path)
 {
     vf_status status;
@@ -228,7 +216,7 @@ static bool is_refusal(vf_status status)
 static const char *check(vf_context *ctx, const char *name, const char *path, outcome *out)
 {
     const int before = open_descriptors();
-    const double used = seconds_used();
+    const double used = processor_time();
     alarm(MOST_WAIT); /* nothing waits forever */
     const vf_status status = read_it(ctx, name, path);
     alarm(0);
@@ -238,7 +226,7 @@ static const char *check(vf_context *ctx, const char *name, const char *path, ou
         return "another status than those of bad files";
     if ((status != VF_OK) != (text[0] != '\0') || (status != VF_OK && !strstr(text, path)))
         return "no message that names the file, or one without reason";
-    if (seconds_used() - used >= MOST_SECONDS)
+    if (processor_time() - used >= MOST_SECONDS)
         return "it took too long";
     if (open_descriptors() != before)
         return "a descriptor is left open";
