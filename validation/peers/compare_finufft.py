@@ -26,7 +26,7 @@ try:
     import finufft
     import numpy as np
 except ImportError as missing:
-    print(f"SKIP: {missing}")
+    print(f"SKIP: no FINUFFT to compare with (pip install finufft numpy): {missing.name} is missing")
     sys.exit(77)
 
 GOLDEN = 2.399963229728653
