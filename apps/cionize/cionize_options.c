@@ -117,6 +117,11 @@ static vf_status cell(vf_context *ctx, const char *option, const char *text, voi
     return VF_OK;
 }
 
+static vf_status part(vf_context *ctx, const char *option, const char *text, void *to)
+{
+    return parse_part(ctx, option, text, &((cionize_request *)to)->settings.pieces);
+}
+
 /* ---- the table ---- */
 
 static const option_choice orders[] = {
@@ -309,6 +314,11 @@ const program_option cionize_options[] = {
          "measures the error at up to 256 random points, against exact sums, and warns if it is larger."},
     {OPTION_FLAG, .name = "dry-run", SETTING(dry_run), .help = "the plan, time and memory only; no file is written",
      .more = "It is an error if the memory is not enough."},
+
+    {OPTION_GROUP, .name = "Long runs",
+     .help =
+         "A map can be computed in parts, by several processes or machines, and a run that was interrupted can go on."},
+    OPTION_ROWS_PIECES(cionize_request, settings.pieces, part, "layers of the map"),
 
     {OPTION_GROUP, .name = "Messages"},
     {OPTION_FLAG, .letter = 'q', .name = "quiet", SETTING(quiet), .help = "only warnings and errors"},

@@ -127,6 +127,18 @@ static void describe(cionize_state *r)
     r->deviation_info.quantity = "standard deviation over frames of the electrostatic potential";
 }
 
+/* FNV-1a (Fowler, Noll, Vo), of words instead of bytes. */
+static uint64_t add_to_digest(uint64_t digest, const double *values, int64_t count)
+{
+    for (int64_t n = 0; n < count; n++) {
+        uint64_t bits;
+        memcpy(&bits, &values[n], sizeof bits);
+        digest = (digest ^ bits) * 0x100000001b3;
+        digest ^= digest >> 29;
+    }
+    return digest;
+}
+
 /* The grid must hold all averaged frames: finds their bounds. */
 static vf_status find_bounds(cionize_state *r)
 {
@@ -141,6 +153,8 @@ static vf_status find_bounds(cionize_state *r)
     for (int64_t f = 0; status == VF_OK && f < r->frames.count; f++) {
         status =
             trajectory_read(r->trajectory, r->frames.first + f * r->frames.step, data, data + atoms, data + 2 * atoms);
+        if (status == VF_OK)
+            r->frames_digest = add_to_digest(r->frames_digest, data, 3 * atoms);
         for (int a = 0; status == VF_OK && a < 3; a++)
             for (int64_t i = 0; i < atoms; i++) {
                 const double x = data[a * atoms + i];
@@ -255,22 +269,32 @@ static vf_status prepare(cionize_state *r)
         say_molecule(r);
     vf_stage_begin(&r->stages, "plan");
     status = plan(r);
-    if (status == VF_OK && ions_asked(r))
+    const bool places = ions_asked(r) && s->pieces.parts == 0;
+    if (status == VF_OK && places)
         status = make_store(r);
     if (status == VF_OK && ions_asked(r))
         status = ions_prepare(r);
+    if (status == VF_OK && !s->dry_run)
+        status = kept_layers_begin(r);
     if (status != VF_OK)
         return status;
     r->evaluations = r->plan.evaluations * (double)r->plan.maps;
+    if (r->kept.pieces.items > 0)
+        r->evaluations *= (double)kept_missing(&r->kept.pieces) / (double)r->kept.pieces.items;
     describe(r);
     if (!s->quiet)
         say_plan(r);
-    if (!s->quiet && ions_asked(r))
+    if (!s->quiet && places)
         say_ions(r);
     return VF_OK;
 }
 
 /* ---- the map ---- */
+
+static bool only_a_part(const cionize_state *r)
+{
+    return kept_is_part(&r->kept.pieces);
+}
 
 /* Shows how much is done: a part of the map's points, or of the frames, after what comes before the first value. So
  * the time left follows from the time that has passed, whatever slows the machine down, writing included. */
@@ -281,30 +305,38 @@ static void show_part(void *user, double part)
     vf_progress_update(&r->progress, r->evaluations * (preparing + (1 - preparing) * part));
 }
 
+/* Passes layers to all that want them. */
+static vf_status pass_layers(cionize_state *r, int64_t first, int64_t count, const void *mean, const void *deviation)
+{
+    vf_status status =
+        r->stored ? store_layers(r->ctx, &r->grid, r->settings.precision, r->map.order, first, count, mean, r->stored)
+                  : VF_OK;
+    if (status == VF_OK)
+        status = map_output_take(&r->map, first, count, mean);
+    error_points_take(r->check, first, count, mean);
+    return status == VF_OK && r->deviation.path ? map_output_take(&r->deviation, first, count, deviation) : status;
+}
+
 /* Takes layers from the pool. */
 static vf_status take_layers(void *user, int64_t first, int64_t count, const void *values)
 {
     cionize_state *r = user;
-    vf_status status =
-        r->stored ? store_layers(r->ctx, &r->grid, r->settings.precision, r->map.order, first, count, values, r->stored)
-                  : VF_OK;
-    if (status == VF_OK)
-        status = map_output_take(&r->map, first, count, values);
-    error_points_take(r->check, first, count, values);
-    if (!r->trajectory)
-        show_part(r, (double)r->map.figures.count / (double)vf_grid_points(&r->grid));
+    const int64_t layers = r->grid.counts[potential_slab_axis(r->map.order)], made = r->kept.made + count;
+    const int64_t wanted = r->kept.pieces.items > 0 ? kept_missing(&r->kept.pieces) : layers;
+    const vf_status status = kept_layers_take(r, first, count, values, NULL, pass_layers);
+    show_part(r, (double)made / (double)wanted);
     return status;
 }
 
 static vf_status take_averages(void *user, int64_t first, int64_t count, const void *mean, const void *deviation)
 {
-    cionize_state *r = user;
-    vf_status status = take_layers(r, first, count, mean);
-    return status == VF_OK && r->deviation.path ? map_output_take(&r->deviation, first, count, deviation) : status;
+    return kept_layers_take(user, first, count, mean, deviation, pass_layers);
 }
 
 static vf_status check_places(const cionize_state *r)
 {
+    if (only_a_part(r))
+        return VF_OK;
     const map_output *const outputs[] = {&r->map, &r->after, &r->deviation};
     const char *const others[] = {r->settings.picture, r->ions.ionized, r->ions.ions, r->ions.mask};
     vf_status status = VF_OK;
@@ -321,28 +353,44 @@ static vf_status check_places(const cionize_state *r)
     return status;
 }
 
-static vf_status sum_map(cionize_state *r)
+static vf_status begin_outputs(cionize_state *r)
+{
+    vf_status status = map_output_begin(&r->map);
+    if (status == VF_OK && r->settings.deviation)
+        status = map_output_begin(&r->deviation);
+    if (status == VF_OK)
+        status = error_points_make(r->ctx, &r->plan, &r->molecule, r->trajectory, &r->frames, &r->check);
+    return status;
+}
+
+/* The layers that are not there yet. */
+static vf_status sum_layers(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
-    r->map.order = output_order(r);
-    r->deviation.order = r->map.order;
-    vf_status status = map_output_begin(&r->map);
-    if (status == VF_OK && s->deviation)
-        status = map_output_begin(&r->deviation);
     r->slabs_done = calloc((size_t)vf_context_device_count(r->ctx), sizeof *r->slabs_done);
-    if (status == VF_OK && !r->slabs_done)
-        status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
-    if (status != VF_OK)
-        return status;
-    status = error_points_make(r->ctx, &r->plan, &r->molecule, r->trajectory, &r->frames, &r->check);
-    if (status != VF_OK)
-        return status;
+    if (!r->slabs_done)
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
+    if (r->kept.pieces.items > 0 && kept_missing(&r->kept.pieces) == 0)
+        return VF_OK;
     vf_progress_begin(&r->progress, stderr, s->quiet ? VF_PROGRESS_OFF : s->progress, "computing", r->evaluations, 1e-9,
                       "G evaluations");
-    status = r->trajectory ? average_compute(r->ctx, &r->molecule, r->trajectory, &r->frames, &r->plan, take_averages,
-                                             show_part, r)
-                           : potential_compute(r->ctx, &r->molecule, &r->plan, take_layers, r, r->slabs_done);
+    const vf_status status =
+        r->trajectory
+            ? average_compute(r->ctx, &r->molecule, r->trajectory, &r->frames, &r->plan, take_averages, show_part, r)
+            : potential_compute(r->ctx, &r->molecule, &r->plan, take_layers, r, r->slabs_done);
     vf_progress_end(&r->progress);
+    return status;
+}
+
+static vf_status sum_map(cionize_state *r)
+{
+    r->map.order = output_order(r);
+    r->deviation.order = r->map.order;
+    vf_status status = only_a_part(r) ? VF_OK : begin_outputs(r);
+    if (status == VF_OK)
+        status = sum_layers(r);
+    if (status == VF_OK)
+        status = kept_layers_rest(r, pass_layers);
     if (status == VF_OK && r->check)
         r->info.error = error_points_result(r->ctx, r->check, &r->map.figures);
     return status;
@@ -386,14 +434,15 @@ static vf_status execute(cionize_state *r, vf_report **report)
 {
     vf_status status = compute(r);
     const double seconds = vf_stage_seconds(&r->stages, "compute") + vf_now() - r->stages.since;
-    if (status == VF_OK)
+    if (status == VF_OK && !only_a_part(r))
         status = commit(r);
     if (status == VF_OK && !r->settings.quiet)
         say_done(r, seconds);
-    if (status == VF_OK && ions_asked(r))
+    if (status == VF_OK && ions_asked(r) && !only_a_part(r))
         status = place_ions(r);
     if (status != VF_OK)
         return status;
+    vf_stage_end(&r->stages);
     report_run(*report, r, seconds);
     status = vf_report_commit(report);
     if (status == VF_OK && r->missing > 0)
@@ -416,6 +465,7 @@ static void free_run(cionize_state *r)
     map_free(&r->read);
     trajectory_close(r->trajectory);
     script_free(&r->script);
+    kept_layers_free(r);
     molecule_free(&r->molecule);
     free(r->slabs_done);
     free(r->default_name);
@@ -436,6 +486,7 @@ vf_status cionize_run(vf_context *ctx, const cionize_settings *settings)
         status = prepare(&r);
     if (status == VF_OK && !settings->dry_run)
         status = execute(&r, &report);
+    status = kept_end(&r.kept.pieces, status);
     vf_report_discard(&report);
     free_run(&r);
     return status;

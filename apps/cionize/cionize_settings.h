@@ -2,6 +2,7 @@
 #ifndef CIONIZE_SETTINGS_H
 #define CIONIZE_SETTINGS_H
 
+#include "kept_pieces.h"
 #include "potential.h"
 #include "voxfield/timer.h"
 
@@ -36,6 +37,7 @@ typedef struct cionize_settings {
     const char *variant;               /* NULL: the device's default */
     double accuracy;                   /* of methods that are not exact: rms error / rms potential */
     const char *device;                /* "auto", or a list for vf_context_set_devices */
+    pieces_settings pieces;            /* --part, --join, --resume */
     bool dry_run, quiet;
     vf_progress_mode progress;
     int argc;

@@ -10,6 +10,15 @@
 #include "program.h"
 #include "trajectory/trajectory.h"
 
+/* Layers of the map that outlive the run, and those it makes. */
+typedef struct kept_layers {
+    kept_pieces pieces;
+    layer_range *missing; /* [plan.ranges] */
+    int64_t made;         /* layers that this run has computed */
+    int64_t passed;       /* layers that the map's file has */
+    char *buffer;         /* of one layer and its deviation */
+} kept_layers;
+
 typedef struct cionize_state {
     vf_context *ctx;
     cionize_settings settings; /* updated from the script and the map that is read */
@@ -23,6 +32,7 @@ typedef struct cionize_state {
     double evaluations;  /* of all maps of the plan */
     error_points *check; /* where the map's error is measured; NULL: nowhere */
     int64_t *slabs_done; /* [the context's devices]; NULL: no slabs were computed */
+    kept_layers kept;
 
     /* What map files say about themselves. ions_info: the map with the ions placed so far. */
     map_info info, ions_info, mask_info, deviation_info;
@@ -39,6 +49,7 @@ typedef struct cionize_state {
 
     trajectory *trajectory;
     frame_selection frames;
+    uint64_t frames_digest; /* of the positions in the frames */
 
     /* Ions. */
     int requests;
@@ -62,6 +73,24 @@ VF_MUST_CHECK vf_status take_read_map(cionize_state *r);
 /* Decides which files are written, and makes default names. Errors: VF_ERR_ARGUMENT (options that exclude each other or
  * have no effect, unknown extensions, the same name for two files), VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status prepare_output(cionize_state *r);
+
+/* ---- kept_layers_stage.c: layers of the map that are kept for --resume and --join ---- */
+
+/* After planning: finds the layers that are there and restricts the plan to those that are not. Errors: those of
+ * kept_begin; VF_ERR_ARGUMENT (a method that only computes whole maps). */
+VF_MUST_CHECK vf_status kept_layers_begin(cionize_state *r);
+
+/* Takes layers that were computed, in order; `deviation` may be NULL. Keeps them, and passes them to the outputs after the
+ * kept ones before them, unless the run makes only a part. */
+typedef vf_status (*layers_sink)(cionize_state *r, int64_t first, int64_t count, const void *mean,
+                                 const void *deviation);
+VF_MUST_CHECK vf_status kept_layers_take(cionize_state *r, int64_t first, int64_t count, const void *mean,
+                                         const void *deviation, layers_sink pass);
+
+/* Passes the kept layers that come after the last computed one. */
+VF_MUST_CHECK vf_status kept_layers_rest(cionize_state *r, layers_sink pass);
+
+void kept_layers_free(cionize_state *r);
 
 /* ---- ion_stage.c ---- */
 

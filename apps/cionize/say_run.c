@@ -103,17 +103,20 @@ void say_plan(const cionize_state *r)
     say_potential(r);
     if (r->trajectory)
         say_frames(r);
+    const bool computes = r->plan.slabs > 0 && !kept_is_joined(&r->kept.pieces);
+    const double share = r->evaluations / fmax(r->plan.evaluations * (double)r->plan.maps, 1);
     printf("device     %s\n", r->plan.device);
-    if (r->plan.slabs > 0) {
+    if (computes) {
         printf("method     %s%s: %s, %s%s\n", r->plan.method->name, r->settings.method ? "" : " (auto)",
                accuracy(r, text, sizeof text), r->grid.cell.kind == VF_CELL_NONE ? "" : "periodic, boundary ",
                boundary(r));
         printf("work       %.3g G evaluations, %s, about %s", 1e-9 * r->evaluations, r->method,
-               vf_format_seconds(r->plan.seconds * (double)r->plan.maps, text, sizeof text));
+               vf_format_seconds(share * r->plan.seconds * (double)r->plan.maps, text, sizeof text));
         printf("%s, %s of memory in %lld slab%s\n", r->map.format ? " without writing" : "",
                vf_format_bytes(fmax(r->memory, (double)r->plan.host_bytes), text, sizeof text),
                (long long)r->plan.slabs, r->plan.slabs == 1 ? "" : "s");
     }
+    kept_say(&r->kept.pieces);
     if (r->map.format)
         say_map("map", r->map.format, r->map.path, &r->info);
     if (r->after.format)
@@ -212,8 +215,15 @@ void say_done(const cionize_state *r, double seconds)
 {
     char text[32];
     const map_figures *f = &r->map.figures;
+    const kept_pieces *pieces = &r->kept.pieces;
+    if (kept_is_part(pieces)) {
+        printf("done       %s; when all parts are there, the same command with --join instead of --part makes the "
+               "output\n",
+               vf_format_seconds(seconds, text, sizeof text));
+        return;
+    }
     printf("%-10s %s", ions_asked(r) ? "computed" : "done", vf_format_seconds(seconds, text, sizeof text));
-    if (r->plan.slabs > 0)
+    if (r->plan.slabs > 0 && r->evaluations > 0)
         printf(", %.3g G evaluations/s", 1e-9 * r->evaluations / seconds);
     printf("; %.6g to %.6g %s, mean %.6g\n", f->minimum, f->maximum, r->settings.unit, map_figures_mean(f));
     say_error(&r->info.error);
@@ -359,7 +369,9 @@ void report_run(vf_report *report, const cionize_state *r, double seconds)
     if (r->grid.cell.kind != VF_CELL_NONE)
         vf_report_numbers(report, "cell", r->grid.cell.vectors[0], 9);
     vf_report_end(report);
-    report_potential(report, r);
+    if (!kept_is_part(&r->kept.pieces))
+        report_potential(report, r);
+    kept_report(report, &r->kept.pieces);
     if (r->placement)
         report_ions(report, r);
     vf_report_text(report, "device", r->plan.device);

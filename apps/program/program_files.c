@@ -60,16 +60,33 @@ vf_status program_check_place(vf_context *ctx, const char *path, double bytes, c
     return VF_OK;
 }
 
+/* How many arguments, from this one on, say how the work is divided among runs, which does not change its result. */
+static int words_about_division(const char *const *argv, int left)
+{
+    static const struct {
+        const char *name;
+        int words;
+    } options[] = {{"--part", 2}, {"--journal", 2}, {"--join", 1}, {"--resume", 1}};
+    enum { SHORTEST = 5 }; /* names may be shortened */
+    const size_t length = strcspn(argv[0], "=");
+    for (size_t n = 0; length >= SHORTEST && n < sizeof options / sizeof *options; n++)
+        if (strncmp(argv[0], options[n].name, length) == 0)
+            return argv[0][length] == '=' || left < options[n].words ? 1 : options[n].words;
+    return 0;
+}
+
 char *program_join_arguments(int argc, char *const *argv)
 {
     size_t size = 1;
     for (int i = 0; i < argc; i++)
         size += strlen(argv[i]) + 1;
-    char *text = calloc(1, size);
+    char *text = calloc(1, size), *end = text;
     for (int i = 0; text && i < argc; i++) {
-        strcat(text, argv[i]);
-        if (i + 1 < argc)
-            strcat(text, " ");
+        const int skipped = words_about_division((const char *const *)argv + i, argc - i);
+        if (skipped > 0)
+            i += skipped - 1;
+        else
+            end += sprintf(end, end == text ? "%s" : " %s", argv[i]);
     }
     for (char *c = text; c && *c; c++)
         if ((unsigned char)*c < 0x20)
@@ -79,8 +96,13 @@ char *program_join_arguments(int argc, char *const *argv)
 
 void program_time(char text[PROGRAM_TIME_TEXT])
 {
+    const char *fixed = getenv("SOURCE_DATE_EPOCH");
+    char *end = NULL;
     time_t now = time(NULL);
     struct tm utc;
+    const long long seconds = fixed ? strtoll(fixed, &end, 10) : 0;
+    if (fixed && *fixed && *end == '\0' && seconds >= 0 && seconds < 253402300800) /* up to the year 9999 */
+        now = (time_t)seconds;
     strftime(text, PROGRAM_TIME_TEXT, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
 }
 

@@ -142,7 +142,7 @@ static struct sigaction action_of(int number)
 static void test_signals(void **state)
 {
     (void)state;
-    const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     for (int i = 0; i < 3; i++)
         signal(numbers[i], SIG_DFL); /* regardless of the parent process's settings */
     for (int i = 0; i < 3; i++) {

@@ -25,8 +25,9 @@ typedef struct averaging {
     vf_dtype type;                   /* plan->problem.precision */
     int64_t layer_points, thickness; /* layers of a slab; the last slab may be thinner */
     int64_t slabs;
-    int64_t frames; /* in a piece; the last piece of a slab may have fewer */
-    int64_t groups; /* pieces in a slab */
+    layer_range *slab; /* [slabs] */
+    int64_t frames;    /* in a piece; the last piece of a slab may have fewer */
+    int64_t groups;    /* pieces in a slab */
     vf_pipeline *pipeline;
     double *mean, *squares;         /* [points of a slab] */
     void *mean_out, *deviation_out; /* the same, for the sink */
@@ -96,15 +97,16 @@ static vf_status cut_work(averaging *a)
     a->thickness = (int64_t)smaller(fmax(thickness, 1), layers);
     if (a->plan->method->extent == VF_POTENTIAL_WHOLE)
         a->thickness = a->plan->cut.layers;
-    a->slabs = (a->plan->cut.layers + a->thickness - 1) / a->thickness;
+    const slab_cut even = {
+        .layers = a->plan->cut.layers, .unit = a->thickness, .most = a->thickness, .least = a->thickness, .queues = 1};
+    a->slab = cut_ranges(&even, a->plan->ranges, a->plan->range, &a->slabs);
     a->groups = (n + a->frames - 1) / a->frames;
-    return VF_OK;
+    return a->slab ? VF_OK : vf_fail(a->ctx, VF_ERR_MEMORY, "no memory");
 }
 
 static vf_box slab_box(const averaging *a, int64_t slab)
 {
-    const int64_t first = slab * a->thickness, left = a->plan->cut.layers - first;
-    return potential_slab_box(a->plan, first, first + (left < a->thickness ? left : a->thickness));
+    return potential_slab_box(a->plan, a->slab[slab].first, a->slab[slab].behind);
 }
 
 /* The number of selected frames in a piece; *first: the first of them. */
@@ -313,6 +315,7 @@ vf_status average_compute(vf_context *ctx, const molecule *mol, const trajectory
     if (status == VF_OK)
         status = vf_pipeline_run(a.pipeline, &work);
     vf_pipeline_destroy(a.pipeline);
+    free(a.slab);
     free(a.mean);
     free(a.squares);
     free(a.mean_out);

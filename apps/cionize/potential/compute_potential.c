@@ -94,6 +94,8 @@ vf_status potential_execute(const potential_plan *plan, const vf_potential *sum,
 typedef struct computation {
     vf_context *ctx;
     const potential_plan *plan;
+    layer_range *slabs;
+    int64_t slab_count;
     vf_potential **sums; /* [devices] */
     vf_pipeline *pipeline;
     potential_sink sink;
@@ -102,8 +104,7 @@ typedef struct computation {
 
 static vf_box slab_box(const computation *c, int64_t slab)
 {
-    const slab_cut *cut = &c->plan->cut;
-    return potential_slab_box(c->plan, slab_first(cut, slab), slab_first(cut, slab + 1));
+    return potential_slab_box(c->plan, c->slabs[slab].first, c->slabs[slab].behind);
 }
 
 static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *bytes)
@@ -136,8 +137,9 @@ static vf_status make_computation(computation *c, const molecule *mol)
                                         .scratch = c->plan->order == MAP_Z_FASTEST ? slab_bytes : 0,
                                         .spare = c->plan->spare};
     const vf_coulomb_atoms charges = potential_charges(mol);
+    c->slabs = cut_ranges(&c->plan->cut, c->plan->ranges, c->plan->range, &c->slab_count);
     c->sums = calloc((size_t)devices, sizeof *c->sums);
-    if (!c->sums)
+    if (!c->sums || !c->slabs)
         return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory for %d devices", devices);
     vf_status status = VF_OK;
     for (int d = 0; status == VF_OK && d < devices; d++) {
@@ -159,14 +161,16 @@ static void free_computation(computation *c)
     for (int d = 0; c->sums && d < vf_context_device_count(c->ctx); d++)
         vf_potential_destroy(c->sums[d]);
     free(c->sums);
+    free(c->slabs);
 }
 
 vf_status potential_compute(vf_context *ctx, const molecule *mol, const potential_plan *plan, potential_sink sink,
                             void *user, int64_t *slabs_done)
 {
     computation c = {.ctx = ctx, .plan = plan, .sink = sink, .user = user};
-    const vf_pipeline_work work = {.pieces = plan->slabs, .user = &c, .compute = compute, .store = store};
+    vf_pipeline_work work = {.user = &c, .compute = compute, .store = store};
     vf_status status = make_computation(&c, mol);
+    work.pieces = c.slab_count;
     if (status == VF_OK)
         status = vf_pipeline_run(c.pipeline, &work);
     for (int d = 0; status == VF_OK && d < vf_context_device_count(ctx); d++)

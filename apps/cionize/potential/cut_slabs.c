@@ -23,6 +23,8 @@
  * tiles; writing such maps takes far longer than that. */
 #include "cut_slabs.h"
 
+#include <stdlib.h>
+
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -59,4 +61,25 @@ int64_t slab_count(const slab_cut *cut)
 {
     int64_t at;
     return walk(cut, INT64_MAX, &at);
+}
+
+layer_range *cut_ranges(const slab_cut *cut, int64_t ranges, const layer_range *range, int64_t *slabs)
+{
+    const layer_range all = {0, cut->layers};
+    const layer_range *wanted = ranges > 0 ? range : &all;
+    const int64_t count = ranges > 0 ? ranges : 1;
+    slab_cut one = *cut;
+    *slabs = 0;
+    for (int64_t r = 0; r < count; r++) {
+        one.layers = wanted[r].behind - wanted[r].first;
+        *slabs += slab_count(&one);
+    }
+    layer_range *list = malloc((size_t)(*slabs > 0 ? *slabs : 1) * sizeof *list), *next = list;
+    for (int64_t r = 0; list && r < count; r++) {
+        one.layers = wanted[r].behind - wanted[r].first;
+        const int64_t some = slab_count(&one);
+        for (int64_t n = 0; n < some; n++)
+            *next++ = (layer_range){wanted[r].first + slab_first(&one, n), wanted[r].first + slab_first(&one, n + 1)};
+    }
+    return list;
 }

@@ -16,4 +16,12 @@ int64_t slab_count(const slab_cut *cut);
 /* The first layer of slab n; for n = slab_count(cut), the number of layers. */
 int64_t slab_first(const slab_cut *cut, int64_t n);
 
+typedef struct layer_range {
+    int64_t first, behind;
+} layer_range;
+
+/* The slabs of some layers, in order: each of the `ranges` is cut as a map of its own; 0 ranges: all layers. free()
+ * the result. NULL: no memory. */
+layer_range *cut_ranges(const slab_cut *cut, int64_t ranges, const layer_range *range, int64_t *slabs);
+
 #endif

@@ -42,11 +42,16 @@ static void draw_points(error_points *p)
             p->at[n][a] = (int64_t)(draw(&state) % (uint64_t)grid->counts[a]);
 }
 
+/* By the usual speeds, not those that were measured: the file names the number of points, and the same run makes the
+ * same file. A GPU has some cores beside it. */
 static int64_t affordable(const vf_context *ctx, const potential_plan *plan, int64_t atoms)
 {
-    const bool fast = plan->problem.grid.cell.kind == VF_CELL_NONE && !(plan->problem.sigma > 0);
-    const double each = fast ? pair_seconds : cell_pair_seconds;
-    const double pairs = share * plan->seconds * vf_context_threads(ctx) / each;
+    const vf_potential_problem *problem = &plan->problem;
+    const bool fast = problem->grid.cell.kind == VF_CELL_NONE && !(problem->sigma > 0);
+    const vf_device_kind kind = vf_device_get_kind(vf_context_device(ctx, 0));
+    const double cores = kind == VF_DEVICE_CPU ? 1 : 16, points = (double)vf_grid_points(&problem->grid);
+    const double seconds = plan->method->expected_seconds(problem, kind, 1, (double)atoms, points) * cores;
+    const double pairs = share * seconds / (fast ? pair_seconds : cell_pair_seconds);
     return (int64_t)fmin(fmax(pairs / (double)atoms, LEAST_POINTS), MOST_POINTS);
 }
 

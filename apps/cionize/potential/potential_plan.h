@@ -12,7 +12,9 @@ typedef struct potential_plan {
     vf_potential_problem problem;      /* the grid, C / dielectric, ... */
     map_order order;                   /* of the layers passed to the sink */
     slab_cut cut;                      /* of the layers */
-    int64_t slabs;                     /* slab_count(&cut) */
+    int64_t slabs;                     /* of the layers to compute */
+    int64_t ranges;                    /* 0: all layers are to be computed */
+    const layer_range *range;          /* [ranges] in order, apart from each other; not owned */
     bool spare;                        /* devices were chosen automatically: those that fail to start are left out */
     int workers, slots;                /* queues of all devices; maximum number of slabs in memory */
     uint64_t host_bytes, device_bytes; /* memory for slabs: total on the host, and on each GPU */
@@ -44,7 +46,8 @@ VF_MUST_CHECK vf_status potential_prepare(vf_context *ctx, const cionize_setting
 
 /* ---- compute_potential.c ---- */
 
-/* Computes the map and passes its layers, in order, from the calling thread (see map_format.write). Failing devices
+/* Computes the map, or the plan's ranges of it, and passes the layers, in order, from the calling thread (see
+ * map_format.write). Failing devices
  * are given up (vf_device_give_up) while others are left. slabs_done: [the context's devices] slabs that each has
  * computed. */
 typedef vf_status (*potential_sink)(void *user, int64_t first, int64_t count, const void *values);

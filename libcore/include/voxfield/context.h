@@ -54,7 +54,7 @@ void vf_warn(vf_context *ctx, const char *format, ...) VF_PRINTF(2, 3);
 void vf_context_cancel(vf_context *ctx);
 bool vf_cancelled(const vf_context *ctx);
 
-/* Makes SIGINT, SIGTERM and SIGHUP cancel this context; a second signal of the same kind kills at once. One context per
+/* Makes SIGINT, SIGTERM, SIGHUP and SIGUSR1 cancel this context; a second signal of the same kind kills at once. One context per
  * process; NULL restores the default. For programs, not for libraries. */
 void vf_context_cancel_on_signals(vf_context *ctx);
 

@@ -187,7 +187,7 @@ static void on_signal(int number)
 
 void vf_context_cancel_on_signals(vf_context *ctx)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1}; /* USR1: Slurm's --signal, before a time limit */
     atomic_store(&signal_context, ctx);
     struct sigaction action = {.sa_handler = ctx ? on_signal : SIG_DFL, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
     sigemptyset(&action.sa_mask);

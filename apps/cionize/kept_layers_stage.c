@@ -1,0 +1,196 @@
+/* Layers of the map that outlive the run: see apps/program/kept_pieces.h. A piece is a layer, and that of the deviation
+ * after it, in the order of the file. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cionize_state.h"
+#include "potential/potential_common.h"
+#include "voxfield/version.h"
+
+static int64_t layers_of(const cionize_state *r)
+{
+    return r->grid.counts[potential_slab_axis(r->plan.order)];
+}
+
+static size_t layer_bytes(const cionize_state *r)
+{
+    return (size_t)(vf_grid_points(&r->grid) / layers_of(r)) * vf_dtype_bytes(r->settings.precision);
+}
+
+static void write_numbers(FILE *to, const char *name, const double *numbers, int count)
+{
+    fputs(name, to);
+    for (int n = 0; n < count; n++)
+        fprintf(to, " %.17g", numbers[n]);
+    fputs("\n", to);
+}
+
+/* All that the values depend on. The method is the maker's: which of them is taken depends on the machine. */
+static char *make_key(const cionize_state *r)
+{
+    const vf_potential_problem *problem = &r->plan.problem;
+    const bool follows = r->plan.follows_cells;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return NULL;
+    fprintf(to, "program cionize %s\nmolecule %s\n", VF_VERSION, r->molecule.digest);
+    if (r->trajectory)
+        fprintf(to, "frames %" PRId64 " from %" PRId64 " in steps of %" PRId64 ", positions %016" PRIx64 "%s\n",
+                r->frames.count, r->frames.first + 1, r->frames.step, r->frames_digest,
+                follows ? ", with their cells" : "");
+    fprintf(to, "grid %" PRId64 " x %" PRId64 " x %" PRId64 "\n", r->grid.counts[0], r->grid.counts[1],
+            r->grid.counts[2]);
+    write_numbers(to, "origin", r->grid.origin, 3);
+    write_numbers(to, "spacing", r->grid.spacing, 3);
+    if (r->grid.cell.kind != VF_CELL_NONE) {
+        write_numbers(to, "cell", r->grid.cell.vectors[0], 9);
+        fprintf(to, "boundary %s\n", problem->vacuum ? "vacuum" : "tinfoil");
+    }
+    fprintf(to, "order %s fastest\nprecision %s\n", r->plan.order == MAP_Z_FASTEST ? "z" : "x",
+            problem->precision == VF_F64 ? "double" : "single");
+    fprintf(to, "accuracy %g\nlaw %s\n", problem->tolerance,
+            problem->pair.law == VF_PAIR_DISTANCE_DIELECTRIC ? "distance-dependent dielectric" : "Coulomb");
+    write_numbers(to, "scale", &problem->pair.scale, 1);
+    write_numbers(to, "r-min", &problem->pair.r_min, 1);
+    write_numbers(to, "smooth", &problem->sigma, 1);
+    fprintf(to, "deviation %s\n", r->deviation.path ? "yes" : "no");
+    if (fclose(to) != 0) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+/* The output whose name the files of pieces have. */
+static const char *main_output(const cionize_state *r)
+{
+    const char *const names[] = {r->map.path,  r->after.path, r->deviation.path, r->ions.ionized,
+                                 r->ions.ions, r->ions.mask,  r->map.picture,    r->after.picture};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        if (names[n])
+            return names[n];
+    return r->settings.input; /* a script names the outputs */
+}
+
+/* The method that made the parts, from the text of make_maker. */
+static vf_status take_maker(cionize_state *r)
+{
+    char name[32] = "", variant[32] = "";
+    const char *maker = vf_pieces_maker(r->kept.pieces.pieces);
+    if (sscanf(maker, "method %31[^:\n]:%31[^\n]", name, variant) != 2)
+        return vf_fail(r->ctx, VF_ERR_INPUT, "the parts name no method: %.60s", maker);
+    const cionize_settings *s = &r->settings;
+    vf_status status = vf_potential_method_named(r->ctx, "the method of the parts", name, &r->plan.method);
+    snprintf(r->plan.variant, sizeof r->plan.variant, "%s", variant);
+    if (status == VF_OK &&
+        ((s->method && s->method != r->plan.method) || (s->variant && strcmp(s->variant, variant) != 0)))
+        status = vf_fail(r->ctx, VF_ERR_ARGUMENT, "--method asks for another method than the parts have, %s:%s", name,
+                         variant);
+    return status;
+}
+
+static vf_status find_missing(cionize_state *r)
+{
+    kept_layers *k = &r->kept;
+    const int64_t behind = k->pieces.behind;
+    int64_t first = k->pieces.first, end, count = 0;
+    for (int64_t at = first; vf_pieces_next(k->pieces.pieces, false, at, behind, &first, &end); at = end)
+        count++;
+    k->missing = malloc((size_t)(count > 0 ? count : 1) * sizeof *k->missing);
+    k->buffer = malloc(layer_bytes(r) * (r->deviation.path ? 2 : 1));
+    if (!k->missing || !k->buffer)
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for a layer of the map");
+    count = 0;
+    for (int64_t at = k->pieces.first; vf_pieces_next(k->pieces.pieces, false, at, behind, &first, &end); at = end)
+        k->missing[count++] = (layer_range){first, end};
+    r->plan.ranges = count;
+    r->plan.range = k->missing;
+    return VF_OK;
+}
+
+vf_status kept_layers_begin(cionize_state *r)
+{
+    kept_pieces *pieces = &r->kept.pieces;
+    const pieces_settings *asked = &r->settings.pieces;
+    const double seconds = r->plan.seconds * (double)r->plan.maps;
+    char maker[80];
+    if (r->settings.read_map)
+        return VF_OK;
+    if (asked->parts > 0 && r->plan.method->extent == VF_POTENTIAL_WHOLE)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--part: the method %s computes whole maps only", r->plan.method->name);
+    char *key = make_key(r);
+    if (!key)
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
+    snprintf(maker, sizeof maker, "method %s:%s\n", r->plan.method->name, r->plan.variant);
+    const vf_pieces_result result = {
+        .key = key, .maker = maker, .items = layers_of(r), .item_bytes = layer_bytes(r) * (r->deviation.path ? 2 : 1)};
+    vf_status status = kept_begin(r->ctx, asked, main_output(r), &result, "layer", seconds, pieces);
+    free(key);
+    if (status == VF_OK && kept_is_joined(pieces))
+        status = take_maker(r);
+    if (status == VF_OK && pieces->pieces)
+        status = find_missing(r);
+    return status;
+}
+
+void kept_layers_free(cionize_state *r)
+{
+    free(r->kept.missing);
+    free(r->kept.buffer);
+}
+
+/* ---- layers on their way ---- */
+
+static vf_status pass_kept(cionize_state *r, int64_t behind, layers_sink pass)
+{
+    kept_layers *k = &r->kept;
+    vf_status status = VF_OK;
+    for (; status == VF_OK && k->passed < behind; k->passed++) {
+        status = vf_pieces_get(k->pieces.pieces, k->passed, k->buffer);
+        if (status == VF_OK)
+            status = pass(r, k->passed, 1, k->buffer, k->buffer + layer_bytes(r));
+    }
+    return status;
+}
+
+/* The layers one by one if each is followed by its deviation. */
+static vf_status keep(cionize_state *r, int64_t first, int64_t count, const char *mean, const char *deviation)
+{
+    kept_layers *k = &r->kept;
+    const size_t bytes = layer_bytes(r);
+    vf_status status = VF_OK;
+    if (!r->deviation.path)
+        return vf_pieces_add(k->pieces.pieces, first, count, mean);
+    for (int64_t n = 0; status == VF_OK && n < count; n++) {
+        memcpy(k->buffer, mean + (size_t)n * bytes, bytes);
+        memcpy(k->buffer + bytes, deviation + (size_t)n * bytes, bytes);
+        status = vf_pieces_add(k->pieces.pieces, first + n, 1, k->buffer);
+    }
+    return status;
+}
+
+vf_status kept_layers_take(cionize_state *r, int64_t first, int64_t count, const void *mean, const void *deviation,
+                           layers_sink pass)
+{
+    kept_layers *k = &r->kept;
+    vf_status status = k->pieces.pieces ? keep(r, first, count, mean, deviation) : VF_OK;
+    k->made += count;
+    if (status == VF_OK && kept_is_part(&k->pieces))
+        return VF_OK;
+    if (status == VF_OK && k->pieces.pieces)
+        status = pass_kept(r, first, pass);
+    if (status == VF_OK)
+        status = pass(r, first, count, mean, deviation);
+    k->passed = first + count;
+    return status;
+}
+
+vf_status kept_layers_rest(cionize_state *r, layers_sink pass)
+{
+    const kept_layers *k = &r->kept;
+    return k->pieces.pieces && !kept_is_part(&k->pieces) ? pass_kept(r, layers_of(r), pass) : VF_OK;
+}

@@ -1,0 +1,255 @@
+#include "kept_pieces.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "program.h"
+#include "voxfield/append.h"
+#include "voxfield/timer.h"
+
+/* From here on the pieces are kept without being asked for. Writing them takes a small part of that. */
+static const double seconds_to_keep = 120;
+
+/* ---- options ---- */
+
+const option_choice journal_modes[] = {{"auto", JOURNAL_AUTO, "if the run is expected to take two minutes or more"},
+                                       {"yes", JOURNAL_YES, NULL},
+                                       {"no", JOURNAL_NO, NULL},
+                                       {0}};
+
+vf_status parse_part(vf_context *ctx, const char *option, const char *text, pieces_settings *out)
+{
+    char rest;
+    if (sscanf(text, "%d/%d%c", &out->part, &out->parts, &rest) == 2 && out->part >= 1 && out->part <= out->parts &&
+        out->parts <= PIECES_MOST_PARTS)
+        return VF_OK;
+    return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': a part is I/N, from 1/N to N/N, such as 2/4", option, text);
+}
+
+/* ---- names ---- */
+
+static char *part_path(const char *output, int part, int parts)
+{
+    char *path = NULL;
+    return asprintf(&path, "%s.part-%d-of-%d", output, part, parts) < 0 ? NULL : path;
+}
+
+static int64_t part_begins(int64_t items, int part, int parts)
+{
+    return items / parts * (part - 1) + items % parts * (part - 1) / parts;
+}
+
+/* The number of parts, from the names in the folder of the output. Errors: VF_ERR_INPUT (none, or several). */
+static vf_status count_parts(vf_context *ctx, const char *output, int *parts)
+{
+    const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
+    char *folder = slash ? strndup(output, (size_t)(slash - output) + 1) : strdup(".");
+    DIR *files = folder ? opendir(folder) : NULL;
+    const size_t length = strlen(name);
+    const struct dirent *entry;
+    int part, of, others = 0;
+    char rest;
+    *parts = 0;
+    while (files && (entry = readdir(files)))
+        if (strncmp(entry->d_name, name, length) == 0 &&
+            sscanf(entry->d_name + length, ".part-%d-of-%d%c", &part, &of, &rest) == 2 && of != *parts) {
+            others = *parts;
+            *parts = of;
+        }
+    if (files)
+        closedir(files);
+    free(folder);
+    if (*parts < 1 || *parts > PIECES_MOST_PARTS)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s.part-1-of-N: there are no parts to join; make them with --part 1/N, ...",
+                       output);
+    if (others)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: there are parts of %d and parts of %d; delete those that are not wanted",
+                       output, others, *parts);
+    return VF_OK;
+}
+
+/* ---- parts that are joined ---- */
+
+/* Names the parts that are not complete. */
+static vf_status check_complete(const kept_pieces *k, const char *what)
+{
+    char text[600] = "";
+    int bad = 0;
+    for (int p = 1; p <= k->files; p++) {
+        const int64_t first = part_begins(k->items, p, k->files), behind = part_begins(k->items, p + 1, k->files);
+        const int64_t there = vf_pieces_count(k->pieces, first, behind);
+        if (there < behind - first && ++bad <= 5)
+            vf_append(text, sizeof text, "%s part %d has %" PRId64 " of %" PRId64, bad > 1 ? "," : "", p, there,
+                      behind - first);
+    }
+    if (vf_pieces_count(k->pieces, 0, k->items) == k->items)
+        return VF_OK;
+    return vf_fail(k->ctx, VF_ERR_INPUT, "%s: not all %ss are there:%s%s; run these parts again with --resume",
+                   k->output, what, text, bad > 5 ? ", ..." : "");
+}
+
+static vf_status gather(kept_pieces *k, const vf_pieces_result *result)
+{
+    vf_status status = count_parts(k->ctx, k->output, &k->files);
+    const char **paths = status == VF_OK ? calloc((size_t)k->files, sizeof *paths) : NULL;
+    for (int n = 0; paths && n < k->files; n++) {
+        char *path = part_path(k->output, n + 1, k->files);
+        if (!path)
+            status = vf_fail(k->ctx, VF_ERR_MEMORY, "no memory");
+        else if (status == VF_OK && access(path, F_OK) != 0)
+            status = vf_fail(k->ctx, VF_ERR_INPUT, "%s is missing; make it with --part %d/%d", path, n + 1, k->files);
+        paths[n] = path;
+    }
+    if (status == VF_OK && !paths)
+        status = vf_fail(k->ctx, VF_ERR_MEMORY, "no memory for %d names", k->files);
+    if (status == VF_OK)
+        status = vf_pieces_gather(k->ctx, k->files, paths, result, &k->pieces);
+    for (int n = 0; paths && n < k->files; n++)
+        free((char *)paths[n]);
+    free(paths);
+    return status == VF_OK ? check_complete(k, k->what) : status;
+}
+
+/* ---- one run's pieces ---- */
+
+static bool is_special(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+/* Makes the file, if there is a place for it. A run that was not asked to keep its pieces does without. */
+static vf_status create(kept_pieces *k, const vf_pieces_result *result, bool wanted)
+{
+    const double bytes = (double)result->item_bytes * (double)(k->behind - k->first);
+    vf_status status =
+        program_check_place(k->ctx, k->path, bytes, wanted ? "use a larger disk" : "it is not needed: --journal no");
+    if (status == VF_OK)
+        status = vf_pieces_create(k->ctx, k->path, result, &k->pieces);
+    if (status == VF_OK || wanted)
+        return status;
+    vf_warn(k->ctx, "%s; so the run cannot be resumed", vf_context_message(k->ctx));
+    vf_context_clear_error(k->ctx);
+    return VF_OK;
+}
+
+static vf_status open_or_create(kept_pieces *k, const vf_pieces_result *result, double seconds)
+{
+    const pieces_settings *s = &k->asked;
+    const bool wanted = s->parts > 0 || s->resume || s->journal == JOURNAL_YES;
+    if (!wanted && (s->journal == JOURNAL_NO || seconds < seconds_to_keep || is_special(k->output)))
+        return VF_OK;
+    if (wanted && is_special(k->output))
+        return vf_fail(k->ctx, VF_ERR_ARGUMENT, "%s: --part, --resume and --journal need an output that is a file",
+                       k->output);
+    if (s->parts > 0)
+        k->path = part_path(k->output, s->part, s->parts);
+    else if (asprintf(&k->path, "%s.pieces", k->output) < 0)
+        k->path = NULL;
+    if (!k->path)
+        return vf_fail(k->ctx, VF_ERR_MEMORY, "no memory");
+    if (access(k->path, F_OK) != 0)
+        return create(k, result, wanted);
+    if (!s->resume)
+        return vf_fail(k->ctx, VF_ERR_OUTPUT,
+                       "%s is there, from an earlier run; go on from it with --resume, or delete it", k->path);
+    return vf_pieces_resume(k->ctx, k->path, result, &k->pieces);
+}
+
+vf_status kept_begin(vf_context *ctx, const pieces_settings *asked, const char *output, const vf_pieces_result *result,
+                     const char *what, double seconds, kept_pieces *k)
+{
+    *k = (kept_pieces){.ctx = ctx, .asked = *asked, .what = what, .items = result->items, .behind = result->items};
+    k->output = strdup(output);
+    if (!k->output)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+    if (asked->parts > 0) {
+        k->first = part_begins(k->items, asked->part, asked->parts);
+        k->behind = part_begins(k->items, asked->part + 1, asked->parts);
+    }
+    const vf_status status = asked->join ? gather(k, result) : open_or_create(k, result, seconds);
+    k->before = status == VF_OK && k->pieces ? vf_pieces_count(k->pieces, k->first, k->behind) : 0;
+    return status;
+}
+
+bool kept_is_part(const kept_pieces *k)
+{
+    return k->asked.parts > 0;
+}
+
+bool kept_is_joined(const kept_pieces *k)
+{
+    return k->files > 0;
+}
+
+int64_t kept_missing(const kept_pieces *k)
+{
+    return k->behind - k->first - k->before;
+}
+
+/* ---- messages ---- */
+
+void kept_say(const kept_pieces *k)
+{
+    const long long count = k->behind - k->first;
+    if (kept_is_joined(k))
+        printf("parts      %d of %s joined, %lld %s%s\n", k->files, k->output, count, k->what, vf_plural(count));
+    if (kept_is_part(k))
+        printf("part       %d of %d: %lld of %lld %ss, to %s\n", k->asked.part, k->asked.parts, count,
+               (long long)k->items, k->what, k->path);
+    if (k->pieces && !kept_is_joined(k) && k->before > 0)
+        printf("kept       %lld of %lld %s%s, from %s\n", (long long)k->before, count, k->what, vf_plural(count),
+               k->path);
+}
+
+void kept_report(vf_report *report, const kept_pieces *k)
+{
+    if (!k->pieces)
+        return;
+    vf_report_begin(report, "pieces");
+    vf_report_text(report, "what", k->what);
+    vf_report_integer(report, "all", k->items);
+    if (kept_is_part(k)) {
+        vf_report_integer(report, "part", k->asked.part);
+        vf_report_integer(report, "parts", k->asked.parts);
+    }
+    if (kept_is_joined(k))
+        vf_report_integer(report, "joined", k->files);
+    vf_report_integer(report, "first", k->first);
+    vf_report_integer(report, "count", k->behind - k->first);
+    vf_report_integer(report, "kept", k->before);
+    vf_report_end(report);
+}
+
+/* After a failure: nothing that was made is lost, but a file without pieces is of no use. */
+static void keep(kept_pieces *k)
+{
+    const int64_t there = vf_pieces_count(k->pieces, k->first, k->behind);
+    if (there == 0) {
+        vf_pieces_remove(&k->pieces);
+        return;
+    }
+    vf_warn(k->ctx, "%s keeps %" PRId64 " of %" PRId64 " %ss; the same command with --resume goes on from there",
+            k->path, there, k->behind - k->first, k->what);
+}
+
+vf_status kept_end(kept_pieces *k, vf_status status)
+{
+    if (k->pieces && !kept_is_joined(k) && status != VF_OK)
+        keep(k);
+    if (k->pieces && !kept_is_joined(k) && !kept_is_part(k) && status == VF_OK)
+        vf_pieces_remove(&k->pieces);
+    if (status == VF_OK)
+        status = vf_pieces_close(&k->pieces);
+    else if (vf_pieces_close(&k->pieces) != VF_OK)
+        vf_warn(k->ctx, "%s may not be on the disk", k->path);
+    free(k->path);
+    free(k->output);
+    *k = (kept_pieces){0};
+    return status;
+}

@@ -1,0 +1,94 @@
+/* Runs that are divided among processes (--part, --join), or go on from where an earlier one ended (--resume): which
+ * pieces of the result this run makes, and the files that keep them beside the output. docs/cluster.md. */
+#ifndef VOXFIELD_KEPT_PIECES_H
+#define VOXFIELD_KEPT_PIECES_H
+
+#include "options.h"
+#include "voxfield/pieces.h"
+#include "voxfield/report.h"
+
+typedef enum journal_mode { JOURNAL_AUTO, JOURNAL_YES, JOURNAL_NO } journal_mode;
+
+/* What the user asked for. */
+typedef struct pieces_settings {
+    int part, parts; /* part 1 to `parts` of the pieces; 0 of 0: all */
+    bool join, resume;
+    journal_mode journal;
+} pieces_settings;
+
+enum { PIECES_MOST_PARTS = 100000 };
+extern const option_choice journal_modes[];
+
+/* Reads the argument of --part: "2/4". Errors: VF_ERR_ARGUMENT. */
+VF_MUST_CHECK vf_status parse_part(vf_context *ctx, const char *option, const char *text, pieces_settings *out);
+
+/* The rows of a program's table of options, after a heading. `type`: the struct of its settings; `member`: the
+ * pieces_settings in it; `parse_it`: an option's parser that calls parse_part; `words`: "layers of the map". */
+#define OPTION_ROWS_PIECES(type, member, parse_it, words)                                                              \
+    {OPTION_CUSTOM,                                                                                                    \
+     .name = "part",                                                                                                   \
+     .argument = "I/N",                                                                                                \
+     .parse = (parse_it),                                                                                              \
+     .excludes = "join journal=no",                                                                                    \
+     .help = "only part I of N of the " words ", without its files; see --join",                                       \
+     .more = "The part is written beside the output, to OUTPUT.part-I-of-N. Parts need not know of each other: they "  \
+             "may be the tasks of a job array. All must have the same options."},                                      \
+        {OPTION_FLAG,                                                                                                  \
+         .name = "join",                                                                                               \
+         OPTION_TO(type, member.join),                                                                                 \
+         .excludes = "resume",                                                                                         \
+         .help = "the output, from its parts",                                                                         \
+         .more =                                                                                                       \
+             "The options must be those of the parts. The parts stay; delete them when they are no longer needed."},   \
+        {OPTION_FLAG,                                                                                                  \
+         .name = "resume",                                                                                             \
+         OPTION_TO(type, member.resume),                                                                               \
+         .excludes = "journal=no",                                                                                     \
+         .help = "go on from an earlier run that did not end; if there is none, begin",                                \
+         .more = "The options and the input must be those of that run. The output is the same as without an "          \
+                 "interruption, byte by byte."},                                                                       \
+    {                                                                                                                  \
+        OPTION_CHOICE,                                                                                                 \
+            .name = "journal", .argument = "WHEN", OPTION_TO(type, member.journal), .choices = journal_modes,          \
+            .initial = "auto",                                                                                         \
+            .help = "whether finished " words " are kept beside the output, in OUTPUT.pieces, for --resume",           \
+            .more = "The file is removed when the output is complete."                                                 \
+    }
+
+typedef struct kept_pieces {
+    vf_context *ctx;
+    pieces_settings asked;
+    vf_pieces *pieces;     /* NULL: none are kept, and all are to be made */
+    const char *what;      /* "layer" */
+    char *path;            /* of the file, or of the first part; NULL: none */
+    char *output;          /* that the pieces belong to */
+    int64_t items;         /* of the whole result */
+    int64_t first, behind; /* this run's part of them */
+    int64_t before;        /* of those: there when the run began */
+    int files;             /* that were joined; 0: none */
+} kept_pieces;
+
+/* Finds or makes the file of pieces, beside `output`, or reads the parts that are to be joined. A run keeps its pieces if
+ * the options ask for it, or if it is expected to take so many `seconds` that losing them would hurt. Free with
+ * kept_end. Errors: those of vf_pieces_create, _resume and _gather; VF_ERR_OUTPUT
+ * (pieces of an earlier run are there, but the user does not ask to resume it); VF_ERR_INPUT (parts are missing or
+ * incomplete); VF_ERR_ARGUMENT. */
+VF_MUST_CHECK vf_status kept_begin(vf_context *ctx, const pieces_settings *asked, const char *output,
+                                   const vf_pieces_result *result, const char *what, double seconds, kept_pieces *out);
+
+/* Whether only a part is made, or nothing, because the parts are joined. */
+bool kept_is_part(const kept_pieces *kept);
+bool kept_is_joined(const kept_pieces *kept);
+
+/* How many pieces the run has to make. */
+int64_t kept_missing(const kept_pieces *kept);
+
+/* A line about the pieces: those that are kept, and the part. Nothing if there are none. */
+void kept_say(const kept_pieces *kept);
+void kept_report(vf_report *report, const kept_pieces *kept);
+
+/* Ends the use of the file. After a success, the pieces of a whole result are removed, those of parts stay. After a
+ * failure, all stay, and a warning says how to go on. `kept` may be zero. Returns the status, or an error of closing. */
+VF_MUST_CHECK vf_status kept_end(kept_pieces *kept, vf_status status);
+
+#endif
