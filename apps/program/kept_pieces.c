@@ -18,8 +18,8 @@ static const double seconds_to_keep = 120;
 /* ---- options ---- */
 
 const option_choice journal_modes[] = {{"auto", JOURNAL_AUTO, "if the run is expected to take two minutes or more"},
-                                       {"yes", JOURNAL_YES, NULL},
-                                       {"no", JOURNAL_NO, NULL},
+                                       {"yes", JOURNAL_YES, "always"},
+                                       {"no", JOURNAL_NO, "never; a run that ends early begins anew"},
                                        {0}};
 
 vf_status parse_part(vf_context *ctx, const char *option, const char *text, pieces_settings *out)

@@ -39,6 +39,7 @@ import h5py  # noqa: E402
 import numpy as np  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else sys.exit(__doc__)
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # BART has threads of its own, with which OpenBLAS's may crash
 LONGEST = 1800  # seconds that a program may run
 DEVICE = sys.argv[2] if sys.argv[2:3] in (["cpu"], ["cuda"]) else "cpu"
 
