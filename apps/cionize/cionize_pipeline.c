@@ -127,18 +127,6 @@ static void describe(cionize_state *r)
     r->deviation_info.quantity = "standard deviation over frames of the electrostatic potential";
 }
 
-/* FNV-1a (Fowler, Noll, Vo), of words instead of bytes. */
-static uint64_t add_to_digest(uint64_t digest, const double *values, int64_t count)
-{
-    for (int64_t n = 0; n < count; n++) {
-        uint64_t bits;
-        memcpy(&bits, &values[n], sizeof bits);
-        digest = (digest ^ bits) * 0x100000001b3;
-        digest ^= digest >> 29;
-    }
-    return digest;
-}
-
 /* The grid must hold all averaged frames: finds their bounds. */
 static vf_status find_bounds(cionize_state *r)
 {
@@ -154,7 +142,7 @@ static vf_status find_bounds(cionize_state *r)
         status =
             trajectory_read(r->trajectory, r->frames.first + f * r->frames.step, data, data + atoms, data + 2 * atoms);
         if (status == VF_OK)
-            r->frames_digest = add_to_digest(r->frames_digest, data, 3 * atoms);
+            r->frames_digest = vf_fingerprint(r->frames_digest, data, 3 * (size_t)atoms * sizeof *data);
         for (int a = 0; status == VF_OK && a < 3; a++)
             for (int64_t i = 0; i < atoms; i++) {
                 const double x = data[a * atoms + i];

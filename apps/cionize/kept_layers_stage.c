@@ -122,13 +122,15 @@ vf_status kept_layers_begin(cionize_state *r)
         return VF_OK;
     if (asked->parts > 0 && r->plan.method->extent == VF_POTENTIAL_WHOLE)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--part: the method %s computes whole maps only", r->plan.method->name);
+    if (!kept_wanted(asked, main_output(r), seconds))
+        return VF_OK;
     char *key = make_key(r);
     if (!key)
         return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
     snprintf(maker, sizeof maker, "method %s:%s\n", r->plan.method->name, r->plan.variant);
     const vf_pieces_result result = {
         .key = key, .maker = maker, .items = layers_of(r), .item_bytes = layer_bytes(r) * (r->deviation.path ? 2 : 1)};
-    vf_status status = kept_begin(r->ctx, asked, main_output(r), &result, "layer", seconds, pieces);
+    vf_status status = kept_begin(r->ctx, asked, main_output(r), &result, "layer", pieces);
     free(key);
     if (status == VF_OK && kept_is_joined(pieces))
         status = take_maker(r);

@@ -217,9 +217,7 @@ void say_done(const cionize_state *r, double seconds)
     const map_figures *f = &r->map.figures;
     const kept_pieces *pieces = &r->kept.pieces;
     if (kept_is_part(pieces)) {
-        printf("done       %s; when all parts are there, the same command with --join instead of --part makes the "
-               "output\n",
-               vf_format_seconds(seconds, text, sizeof text));
+        kept_say_end(vf_format_seconds(seconds, text, sizeof text));
         return;
     }
     printf("%-10s %s", ions_asked(r) ? "computed" : "done", vf_format_seconds(seconds, text, sizeof text));

@@ -9,6 +9,7 @@ static vf_status run(vf_context *ctx, const program *p)
     s->argc = p->argc;
     s->argv = p->argv;
     const vf_status status = settings_complete(ctx, s, program_given(p, "partial-fourier"), program_given(p, "prior"));
+    s->program = p;
     return status == VF_OK ? mri_recon_run(ctx, s) : status;
 }
 

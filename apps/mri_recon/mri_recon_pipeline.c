@@ -10,6 +10,7 @@
 #include "coils/coil_stages.h"
 #include "frames/reconstruct.h"
 #include "images/recon_image.h"
+#include "kept_frames.h"
 #include "mri_recon.h"
 #include "program.h"
 #include "recon_files.h"
@@ -34,7 +35,9 @@ typedef struct recon_state {
     mri_scan scan;
     scan_sampling sampling;
     recon_summary summary;
-    double memory; /* estimated bytes on each device */
+    kept_frames kept;
+    float complex *cropped; /* [crop] one frame's image */
+    double memory;          /* estimated bytes on each device */
     recon_image image;
     recon_image noise;            /* deviations of all places, then their g factors */
     float complex *whole;         /* [voxels] one place before cropping */
@@ -42,6 +45,7 @@ typedef struct recon_state {
     image_comparison *comparison; /* [compared] with the truth or with `other` */
     int compared;                 /* compared volumes, counted from the first */
     char *output, *command;
+    char devices[64]; /* that made the last frame */
     char created[PROGRAM_TIME_TEXT], method[256], device[640];
 } recon_state;
 
@@ -264,6 +268,7 @@ static void say_plan(const recon_state *r)
         printf("prior      %s, because %s\n", prior_text(s, prior, sizeof prior), r->reason);
     if (solves_series(s))
         say_series(windows_of_scan(r));
+    kept_say(&r->kept.pieces);
     printf("image      %s: %d volume%s of %lld x %lld x %lld\n", r->output, r->scan.volumes,
            r->scan.volumes == 1 ? "" : "s", (long long)r->scan.crop[0], (long long)r->scan.crop[1],
            (long long)(r->scan.crop[2] * r->scan.slices));
@@ -274,41 +279,53 @@ static void describe(recon_state *r)
 {
     const recon_settings *s = r->settings;
     const int operator_length = (int)strcspn(r->summary.encoding, ","); /* up to the comma; the report has all of it */
-    const int devices = r->summary.sharing.teams * r->summary.sharing.each;
-    char list[64], lambda[32], prior[32];
-    device_list(r->ctx, devices, list, sizeof list);
+    char lambda[32], prior[32];
     program_time(r->created);
     if (s->method == RECON_CG)
         snprintf(r->method, sizeof r->method, "%s, %lld iteration%s%s, lambda %s (%s), %.*s, %s precision, %s",
                  method_text(s), (long long)r->summary.iterations, vf_plural(r->summary.iterations), in_all_frames(r),
                  lambda_text(s, lambda, sizeof lambda), prior_text(s, prior, sizeof prior), operator_length,
-                 r->summary.encoding, s->precision == VF_F64 ? "double" : "single", list);
+                 r->summary.encoding, s->precision == VF_F64 ? "double" : "single", r->devices);
     else
         snprintf(r->method, sizeof r->method, "%s, %.*s, %s precision, %s", method_text(s), operator_length,
-                 r->summary.encoding, s->precision == VF_F64 ? "double" : "single", list);
+                 r->summary.encoding, s->precision == VF_F64 ? "double" : "single", r->devices);
 }
 
-/* Copies the middle of one frame's image to its slice of a volume. */
-static void place_in_volume(const recon_state *r, const scan_frame *frame, const float complex *whole,
-                            recon_image *image, int volume)
+/* Copies the middle of one frame's image. */
+static void crop_frame(const mri_scan *raw, const float complex *whole, float complex *cropped)
 {
-    const int64_t *n = r->scan.matrix, *crop = r->scan.crop;
+    const int64_t *n = raw->matrix, *crop = raw->crop;
     int64_t first[3];
     for (int a = 0; a < 3; a++)
         first[a] = n[a] / 2 - crop[a] / 2; /* voxel N/2 is the centre of both */
     for (int64_t z = 0; z < crop[2]; z++)
-        for (int64_t y = 0; y < crop[1]; y++) {
-            int64_t plane = frame->slice * crop[2] + z;
-            float complex *to = image->data + ((volume * image->counts[2] + plane) * crop[1] + y) * crop[0];
-            const float complex *from = whole + ((first[2] + z) * n[1] + first[1] + y) * n[0] + first[0];
-            memcpy(to, from, (size_t)crop[0] * sizeof *to);
-        }
+        for (int64_t y = 0; y < crop[1]; y++)
+            memcpy(cropped + (z * crop[1] + y) * crop[0],
+                   whole + ((first[2] + z) * n[1] + first[1] + y) * n[0] + first[0], (size_t)crop[0] * sizeof *cropped);
+}
+
+/* Copies the middle of a frame's image to its slice of a volume. */
+static void place_in_volume(const recon_state *r, const scan_frame *frame, const float complex *cropped,
+                            recon_image *image, int volume)
+{
+    const int64_t *crop = r->scan.crop, plane = crop[0] * crop[1];
+    memcpy(image->data + (volume * image->counts[2] + frame->slice * crop[2]) * plane, cropped,
+           (size_t)(plane * crop[2]) * sizeof *cropped);
+}
+
+static void place_kept(void *user, const scan_frame *frame, const float complex *cropped)
+{
+    recon_state *r = user;
+    place_in_volume(r, frame, cropped, &r->image, frame->volume);
 }
 
 static void place_frame(void *user, const scan_frame *frame, const float complex *whole)
 {
     recon_state *r = user;
-    place_in_volume(r, frame, whole, &r->image, frame->volume);
+    crop_frame(&r->scan, whole, r->cropped);
+    if (r->image.data)
+        place_kept(r, frame, r->cropped);
+    kept_frames_add(&r->kept, frame, &r->summary, r->devices, r->cropped);
 }
 
 /* All slices make one volume; each slab is a volume. */
@@ -324,7 +341,8 @@ static void place_noise(void *user, const scan_frame *frame, const float *deviat
     for (int half = 0; half < 2; half++) {
         for (int64_t n = 0; n < r->scan.matrix[0] * r->scan.matrix[1] * r->scan.matrix[2]; n++)
             r->whole[n] = half ? g[n] : deviation[n];
-        place_in_volume(r, frame, r->whole, &r->noise, half * noise_volumes(r) + volume);
+        crop_frame(&r->scan, r->whole, r->cropped);
+        place_in_volume(r, frame, r->cropped, &r->noise, half * noise_volumes(r) + volume);
     }
 }
 
@@ -342,6 +360,17 @@ static vf_status make_noise(recon_state *r)
     r->noise.data = calloc((size_t)(r->noise.frames * volume), sizeof *r->noise.data);
     r->whole = malloc((size_t)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]) * sizeof *r->whole);
     return r->noise.data && r->whole ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for the noise map");
+}
+
+static bool only_a_part(const recon_state *r)
+{
+    return kept_is_part(&r->kept.pieces);
+}
+
+/* Whether not all frames are there already. */
+static bool makes_frames(const recon_state *r)
+{
+    return !r->kept.wanted || kept_missing(&r->kept.pieces) > 0;
 }
 
 static vf_status reconstruct_stage(recon_state *r)
@@ -367,15 +396,23 @@ static vf_status reconstruct_stage(recon_state *r)
     for (int a = 0; a < 3; a++)
         image->voxel[a] = raw->fov[a] / (double)raw->matrix[a];
     const size_t volume = (size_t)(image->counts[0] * image->counts[1] * image->counts[2]);
-    image->data = calloc((size_t)raw->volumes * volume, sizeof *image->data);
-    vf_large_pages(image->data, (size_t)raw->volumes * volume * sizeof *image->data);
+    r->cropped = malloc((size_t)(raw->crop[0] * raw->crop[1] * raw->crop[2]) * sizeof *r->cropped);
+    if (!only_a_part(r)) {
+        image->data = calloc((size_t)raw->volumes * volume, sizeof *image->data);
+        vf_large_pages(image->data, (size_t)raw->volumes * volume * sizeof *image->data);
+    }
     vf_status status = VF_OK;
-    if (!image->data)
+    if (!r->cropped || (!image->data && !only_a_part(r)))
         status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for %d volumes of %zu voxels", raw->volumes, volume);
     if (status == VF_OK)
         status = make_noise(r);
-    if (status == VF_OK)
+    const recon_sharing sharing = share_devices(r->settings, raw, vf_context_device_count(r->ctx));
+    device_list(r->ctx, sharing.teams * sharing.each, r->devices, sizeof r->devices);
+    r->summary.converged = true;
+    if (status == VF_OK && makes_frames(r))
         status = reconstruct(r->ctx, r->settings, raw, &r->watch, place_frame, place_noise, r, &r->summary);
+    if (status == VF_OK)
+        status = kept_frames_rest(&r->kept, place_kept, r, &r->summary, r->devices, sizeof r->devices);
     describe(r);
     return status;
 }
@@ -655,6 +692,7 @@ static void report_run(vf_report *report, const recon_state *r)
     report_noise(report, &r->summary, s->sparse > 0, raw->frames);
     vf_report_end(report);
     comparison_report(report, r->comparison, r->compared);
+    kept_report(report, &r->kept.pieces);
     vf_report_text(report, "device", r->device);
     program_report_warm_up(r->ctx, report);
     report_devices(report, r);
@@ -662,9 +700,30 @@ static void report_run(vf_report *report, const recon_state *r)
     vf_report_stages(report, &r->watch.stages);
 }
 
+static double seconds_of_stages(const recon_state *r)
+{
+    double seconds = 0;
+    for (int i = 0; i < r->watch.stages.count; i++)
+        seconds += r->watch.stages.stage[i].seconds;
+    return seconds;
+}
+
+static vf_status finish_part(recon_state *r, vf_report **report)
+{
+    char text[32];
+    vf_stage_end(&r->watch.stages);
+    watch_hush(&r->watch);
+    if (!r->settings->quiet)
+        kept_say_end(vf_format_seconds(seconds_of_stages(r), text, sizeof text));
+    report_run(*report, r);
+    return vf_report_commit(report);
+}
+
 static vf_status finish(recon_state *r, vf_report **report)
 {
     const recon_settings *s = r->settings;
+    if (only_a_part(r))
+        return finish_part(r, report);
     watch_stage(&r->watch, "write", 0);
     vf_status status = write_image(r->ctx, &r->image, r->output);
     if (status == VF_OK && s->noise_map)
@@ -682,10 +741,9 @@ static vf_status finish(recon_state *r, vf_report **report)
         return status;
     if (!s->quiet) {
         char text[32];
-        double seconds = 0;
-        for (int i = 0; i < r->watch.stages.count; i++)
-            seconds += r->watch.stages.stage[i].seconds;
-        printf("coils      %s\n", r->summary.coils);
+        const double seconds = seconds_of_stages(r);
+        if (r->summary.coils[0])
+            printf("coils      %s\n", r->summary.coils);
         printf("encoding   %s\n", r->summary.encoding);
         say_noise(r);
         printf("done       %s", vf_format_seconds(seconds, text, sizeof text));
@@ -754,6 +812,10 @@ static vf_status prepare(recon_state *r)
         status = plan_device(r->ctx, &r->planned, &r->scan, r->device, sizeof r->device, &r->memory);
     if (status == VF_OK && !r->settings->dry_run)
         status = vf_check_threads(r->ctx, vf_context_device_count(r->ctx) + 1);
+    if (status == VF_OK && !r->settings->dry_run)
+        status = kept_frames_begin(r->ctx, r->settings, &r->scan, r->output,
+                                   plan_seconds(r->ctx, r->settings, &r->scan), &r->kept);
+    r->planned.wanted = r->kept.wanted;
     watch_hush(&r->watch);
     if (status == VF_OK && !r->settings->quiet)
         say_plan(r);
@@ -781,6 +843,8 @@ static vf_status check_places(recon_state *r)
 {
     const recon_settings *s = r->settings;
     const char *advice;
+    if (only_a_part(r))
+        return VF_OK;
     const double bytes = image_bytes(r, &advice);
     vf_status status = program_check_place(r->ctx, r->output, bytes, advice);
     if (status == VF_OK && s->picture)
@@ -815,10 +879,13 @@ vf_status mri_recon_run(vf_context *ctx, const recon_settings *settings)
             status = finish(&r, &report);
     }
     watch_end(&r.watch);
+    status = kept_frames_end(&r.kept, status);
     vf_report_discard(&report);
     recon_image_free(&r.image);
     recon_image_free(&r.noise);
     free(r.whole);
+    free(r.cropped);
+    free(r.summary.effort);
     recon_image_free(&r.other);
     free(r.comparison);
     free(r.summary.frame_noise);

@@ -58,6 +58,11 @@ static vf_status lambda(vf_context *ctx, const char *option, const char *text, v
     return text[length] ? option_number(ctx, "lambda auto", text + length + 1, 1e-6, 1e6, NULL, &s->lambda) : VF_OK;
 }
 
+static vf_status part(vf_context *ctx, const char *option, const char *text, void *settings)
+{
+    return parse_part(ctx, option, text, &((recon_settings *)settings)->pieces);
+}
+
 static const option_choice delay_words[] = {
     {"off", RECON_DELAYS_OFF, "none"},
     {"auto", RECON_DELAYS_AUTO, "estimated from the samples near the centre of k-space, where spokes must agree"},
@@ -372,6 +377,11 @@ const program_option recon_options[] = {
     {OPTION_CHOICE, .name = "precision", .argument = "P", SETTING(precision), .choices = precisions,
      .initial = "single", .help = "precision of the computation"},
     {OPTION_FLAG, .name = "dry-run", SETTING(dry_run), .help = "the plan only; no file is written"},
+
+    {OPTION_GROUP, .name = "Long runs",
+     .help =
+         "Frames can be made in parts, by several processes or machines, and a run that was interrupted can go on."},
+    OPTION_ROWS_PIECES(recon_settings, pieces, part, "frames"),
 
     {OPTION_GROUP, .name = "Messages"},
     {OPTION_FLAG, .letter = 'q', .name = "quiet", SETTING(quiet), .help = "only warnings and errors"},

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "encoding.h"
+#include "kept_pieces.h"
 #include "penalties.h"
 #include "prior.h"
 #include "voxfield/context.h"
@@ -89,17 +90,20 @@ typedef struct recon_settings {
      * the forecast, or on that of sparse.c. */
     double lambda;
     bool lambda_auto;
-    bool lambda_sure;     /* lambda_auto, and a factor by choose_lambda.c */
-    bool partial_fourier; /* use the phase's smoothness if one side of k-space is missing */
-    double accuracy;      /* of the NUFFT */
-    vf_dtype precision;   /* VF_F32, VF_F64 */
-    const char *variant;  /* of the direct sum; NULL: the device's default */
-    const char *device;   /* "auto", or as for vf_context_set_devices */
-    int64_t group_bytes;  /* limit for the images of a frame group, which has at least one frame; 0: 1 GiB */
-    double piece_pairs;   /* sample-voxel pairs of a direct sum between checks for progress and cancellation; 0: about
+    bool lambda_sure;       /* lambda_auto, and a factor by choose_lambda.c */
+    bool partial_fourier;   /* use the phase's smoothness if one side of k-space is missing */
+    double accuracy;        /* of the NUFFT */
+    vf_dtype precision;     /* VF_F32, VF_F64 */
+    const char *variant;    /* of the direct sum; NULL: the device's default */
+    const char *device;     /* "auto", or as for vf_context_set_devices */
+    int64_t group_bytes;    /* limit for the images of a frame group, which has at least one frame; 0: 1 GiB */
+    double piece_pairs;     /* sample-voxel pairs of a direct sum between checks for progress and cancellation; 0: about
                            * a second of work */
+    pieces_settings pieces; /* --part, --join, --resume */
+    const bool *wanted;     /* [frames] those to make; NULL: all */
     bool dry_run, quiet;
     vf_progress_mode progress;
+    const struct program *program; /* for the key of kept frames */
     int argc;
     char *const *argv;
 } recon_settings;

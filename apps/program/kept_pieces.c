@@ -10,7 +10,9 @@
 
 #include "program.h"
 #include "voxfield/append.h"
+#include "voxfield/digest.h"
 #include "voxfield/timer.h"
+#include "voxfield/version.h"
 
 /* From here on the pieces are kept without being asked for. Writing them takes a small part of that. */
 static const double seconds_to_keep = 120;
@@ -22,13 +24,96 @@ const option_choice journal_modes[] = {{"auto", JOURNAL_AUTO, "if the run is exp
                                        {"no", JOURNAL_NO, "never; a run that ends early begins anew"},
                                        {0}};
 
+/* Reads a number of parts and moves *text behind it. */
+static bool read_number(const char **text, int *out)
+{
+    char *end;
+    if (**text < '0' || **text > '9')
+        return false;
+    const long long value = strtoll(*text, &end, 10);
+    *text = end;
+    *out = value <= PIECES_MOST_PARTS ? (int)value : 0;
+    return *out > 0;
+}
+
+/* "2", `between`, "4". */
+static bool read_part(const char *text, const char *between, int *part, int *parts)
+{
+    const size_t length = strlen(between);
+    if (!read_number(&text, part) || strncmp(text, between, length) != 0)
+        return false;
+    text += length;
+    return read_number(&text, parts) && *text == '\0' && *part <= *parts;
+}
+
 vf_status parse_part(vf_context *ctx, const char *option, const char *text, pieces_settings *out)
 {
-    char rest;
-    if (sscanf(text, "%d/%d%c", &out->part, &out->parts, &rest) == 2 && out->part >= 1 && out->part <= out->parts &&
-        out->parts <= PIECES_MOST_PARTS)
+    if (read_part(text, "/", &out->part, &out->parts))
         return VF_OK;
     return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': a part is I/N, from 1/N to N/N, such as 2/4", option, text);
+}
+
+/* ---- what a result depends on ---- */
+
+/* The checksum of a file's bytes. A pair of BART's may be named without an extension. False: it is no plain file. */
+static bool file_fingerprint(const char *path, uint64_t *out)
+{
+    enum { PIECE = 1 << 20 };
+    char *pair = NULL, *buffer = malloc(PIECE);
+    struct stat status;
+    const bool plain = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    if (!plain && asprintf(&pair, "%s.cfl", path) < 0)
+        pair = NULL;
+    const char *name = plain ? path : pair;
+    FILE *file = buffer && name && stat(name, &status) == 0 && S_ISREG(status.st_mode) ? fopen(name, "rbe") : NULL;
+    size_t got;
+    *out = 0;
+    while (file && (got = fread(buffer, 1, PIECE, file)) > 0)
+        *out = vf_fingerprint(*out, buffer, got);
+    const bool read = file && !ferror(file);
+    if (file)
+        (void)fclose(file);
+    free(pair);
+    free(buffer);
+    return read;
+}
+
+static bool counts_for_key(const program_option *row, const char *const *skip)
+{
+    for (; (*skip)[0]; skip++)
+        if (row->name && strcmp(row->name, *skip) == 0)
+            return false;
+    return row->kind != OPTION_GROUP && row->kind != OPTION_WRITE && row->kind != OPTION_PICTURE &&
+           row->kind != OPTION_HELP && row->kind != OPTION_VERSION;
+}
+
+char *pieces_key(const struct program *p, const char *input, const char *const *skip)
+{
+    char *text = NULL;
+    size_t size = 0;
+    uint64_t fingerprint;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return NULL;
+    fprintf(to, "program %s %s\n", p->name, VF_VERSION);
+    if (file_fingerprint(input, &fingerprint))
+        fprintf(to, "input with the checksum %016" PRIx64 "\n", fingerprint);
+    for (const program_option *row = p->options; row->kind != OPTION_END; row++) {
+        const char *value = p->given.text[row - p->options];
+        if (!counts_for_key(row, skip))
+            continue;
+        if (!value)
+            fprintf(to, "no --%s\n", row->name);
+        else if (file_fingerprint(value, &fingerprint))
+            fprintf(to, "--%s with the checksum %016" PRIx64 "\n", row->name, fingerprint);
+        else
+            fprintf(to, "--%s%s%s\n", row->name, value[0] ? " " : "", value);
+    }
+    if (fclose(to) != 0) {
+        free(text);
+        text = NULL;
+    }
+    return text;
 }
 
 /* ---- names ---- */
@@ -47,17 +132,17 @@ static int64_t part_begins(int64_t items, int part, int parts)
 /* The number of parts, from the names in the folder of the output. Errors: VF_ERR_INPUT (none, or several). */
 static vf_status count_parts(vf_context *ctx, const char *output, int *parts)
 {
+    static const char before[] = ".part-";
     const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
     char *folder = slash ? strndup(output, (size_t)(slash - output) + 1) : strdup(".");
     DIR *files = folder ? opendir(folder) : NULL;
     const size_t length = strlen(name);
     const struct dirent *entry;
     int part, of, others = 0;
-    char rest;
     *parts = 0;
     while (files && (entry = readdir(files)))
-        if (strncmp(entry->d_name, name, length) == 0 &&
-            sscanf(entry->d_name + length, ".part-%d-of-%d%c", &part, &of, &rest) == 2 && of != *parts) {
+        if (strncmp(entry->d_name, name, length) == 0 && strncmp(entry->d_name + length, before, strlen(before)) == 0 &&
+            read_part(entry->d_name + length + strlen(before), "-of-", &part, &of) && of != *parts) {
             others = *parts;
             *parts = of;
         }
@@ -138,12 +223,20 @@ static vf_status create(kept_pieces *k, const vf_pieces_result *result, bool wan
     return VF_OK;
 }
 
-static vf_status open_or_create(kept_pieces *k, const vf_pieces_result *result, double seconds)
+static bool asks(const pieces_settings *s)
+{
+    return s->parts > 0 || s->resume || s->journal == JOURNAL_YES;
+}
+
+bool kept_wanted(const pieces_settings *s, const char *output, double seconds)
+{
+    return asks(s) || s->join || (s->journal == JOURNAL_AUTO && seconds >= seconds_to_keep && !is_special(output));
+}
+
+static vf_status open_or_create(kept_pieces *k, const vf_pieces_result *result)
 {
     const pieces_settings *s = &k->asked;
-    const bool wanted = s->parts > 0 || s->resume || s->journal == JOURNAL_YES;
-    if (!wanted && (s->journal == JOURNAL_NO || seconds < seconds_to_keep || is_special(k->output)))
-        return VF_OK;
+    const bool wanted = asks(s);
     if (wanted && is_special(k->output))
         return vf_fail(k->ctx, VF_ERR_ARGUMENT, "%s: --part, --resume and --journal need an output that is a file",
                        k->output);
@@ -162,7 +255,7 @@ static vf_status open_or_create(kept_pieces *k, const vf_pieces_result *result, 
 }
 
 vf_status kept_begin(vf_context *ctx, const pieces_settings *asked, const char *output, const vf_pieces_result *result,
-                     const char *what, double seconds, kept_pieces *k)
+                     const char *what, kept_pieces *k)
 {
     *k = (kept_pieces){.ctx = ctx, .asked = *asked, .what = what, .items = result->items, .behind = result->items};
     k->output = strdup(output);
@@ -172,7 +265,7 @@ vf_status kept_begin(vf_context *ctx, const pieces_settings *asked, const char *
         k->first = part_begins(k->items, asked->part, asked->parts);
         k->behind = part_begins(k->items, asked->part + 1, asked->parts);
     }
-    const vf_status status = asked->join ? gather(k, result) : open_or_create(k, result, seconds);
+    const vf_status status = asked->join ? gather(k, result) : open_or_create(k, result);
     k->before = status == VF_OK && k->pieces ? vf_pieces_count(k->pieces, k->first, k->behind) : 0;
     return status;
 }
@@ -205,6 +298,12 @@ void kept_say(const kept_pieces *k)
     if (k->pieces && !kept_is_joined(k) && k->before > 0)
         printf("kept       %lld of %lld %s%s, from %s\n", (long long)k->before, count, k->what, vf_plural(count),
                k->path);
+}
+
+void kept_say_end(const char *time)
+{
+    printf("done       %s; when all parts are there, the same command with --join instead of --part makes the output\n",
+           time);
 }
 
 void kept_report(vf_report *report, const kept_pieces *k)

@@ -55,6 +55,16 @@ VF_MUST_CHECK vf_status parse_part(vf_context *ctx, const char *option, const ch
             .more = "The file is removed when the output is complete."                                                 \
     }
 
+/* A key of the options that the user gave and of the files that they and the input name, for programs whose results
+ * depend on most of them; without files to write and without the options in `skip` ("" ends the list). free() it. NULL: no
+ * memory. */
+struct program;
+char *pieces_key(const struct program *program, const char *input, const char *const *skip);
+
+/* Whether a run keeps its pieces: because the options ask for it, or because it is expected to take so many `seconds`
+ * that losing them would hurt. `output` must be a file. */
+bool kept_wanted(const pieces_settings *asked, const char *output, double seconds);
+
 typedef struct kept_pieces {
     vf_context *ctx;
     pieces_settings asked;
@@ -68,13 +78,11 @@ typedef struct kept_pieces {
     int files;             /* that were joined; 0: none */
 } kept_pieces;
 
-/* Finds or makes the file of pieces, beside `output`, or reads the parts that are to be joined. A run keeps its pieces if
- * the options ask for it, or if it is expected to take so many `seconds` that losing them would hurt. Free with
- * kept_end. Errors: those of vf_pieces_create, _resume and _gather; VF_ERR_OUTPUT
- * (pieces of an earlier run are there, but the user does not ask to resume it); VF_ERR_INPUT (parts are missing or
- * incomplete); VF_ERR_ARGUMENT. */
+/* Finds or makes the file of pieces, beside `output`, or reads the parts that are to be joined. Free with kept_end. Errors:
+ * those of vf_pieces_create, _resume and _gather; VF_ERR_OUTPUT (pieces of an earlier run are there, but the user does
+ * not ask to resume it); VF_ERR_INPUT (parts are missing or incomplete); VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status kept_begin(vf_context *ctx, const pieces_settings *asked, const char *output,
-                                   const vf_pieces_result *result, const char *what, double seconds, kept_pieces *out);
+                                   const vf_pieces_result *result, const char *what, kept_pieces *out);
 
 /* Whether only a part is made, or nothing, because the parts are joined. */
 bool kept_is_part(const kept_pieces *kept);
@@ -85,6 +93,7 @@ int64_t kept_missing(const kept_pieces *kept);
 
 /* A line about the pieces: those that are kept, and the part. Nothing if there are none. */
 void kept_say(const kept_pieces *kept);
+void kept_say_end(const char *time); /* of a part */
 void kept_report(vf_report *report, const kept_pieces *kept);
 
 /* Ends the use of the file. After a success, the pieces of a whole result are removed, those of parts stay. After a

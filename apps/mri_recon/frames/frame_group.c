@@ -395,8 +395,10 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envel
     if (status == VF_OK)
         status =
             j->choosing ? sure_choose(c, images, j->channels * w.sets * j->voxels, estimate, &w) : solve_images(&w);
-    for (int i = 0; i < j->channels && status == VF_OK; i++)
+    for (int i = 0; i < j->channels && status == VF_OK; i++) {
         summary_add(summary, &w.result[i], i == 0);
+        effort_add(j, frame, &w.result[i], i == 0);
+    }
     free(w.result);
     return status;
 }
@@ -420,6 +422,16 @@ static vf_status solve_frames(crew *c, const frame_group *g, char *images)
 }
 
 /* ---- all of it ---- */
+
+static void note_encoding(const crew *c, const frame_group *g)
+{
+    const recon_job *j = c->job;
+    const char *text = c->summary.encoding;
+    for (int f = 0; j->effort && !j->noise_begun && !j->choosing && f < g->count && !frame_of(j, g, f)->replica; f++) {
+        frame_effort *effort = &j->effort[frame_of(j, g, f) - j->scan->frame];
+        snprintf(effort->encoding, sizeof effort->encoding, "%.*s", (int)strcspn(text, ","), text);
+    }
+}
 
 vf_status crew_make_group(crew *c, const frame_group *g, char *images)
 {
@@ -456,6 +468,7 @@ vf_status crew_make_group(crew *c, const frame_group *g, char *images)
         c->summary = before;
         return status;
     }
+    note_encoding(c, g);
     if (last < c->last) /* taken over from a failed team */
         summary_take_last(&c->summary, &before);
     else

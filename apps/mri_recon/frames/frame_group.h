@@ -55,6 +55,7 @@ typedef struct recon_job {
     double *noise_ratio;       /* [scan->frames] each frame's variance over `variance`, not 0; NULL: all are 1 */
     char noise[160];           /* the source of `variance` */
     double misfit;             /* variance of a first image's residual over `variance`; >= 1 */
+    frame_effort *effort;      /* [scan->frames] or NULL */
     bool choosing;             /* the current frames are made to choose `factor` */
     double factor;             /* on the automatic lambda of sparse priors */
     vf_sure_result sure;       /* how it was chosen; nothing tried: it is 1 */
@@ -324,6 +325,9 @@ VF_MUST_CHECK vf_status series_normal_operator(series_normal *s, vf_operator **o
 
 /* Makes the images of a group of frames of one place together, [frame][channel][voxel]. Errors: those of the stages. */
 VF_MUST_CHECK vf_status crew_solve_series(crew *c, const frame_group *g, char *images);
+
+/* Adds an image's share to the effort of a frame; `first`: of the frame's images. */
+void effort_add(const recon_job *job, const scan_frame *frame, const solve_result *result, bool first);
 
 /* ---- windows.c ---- */
 

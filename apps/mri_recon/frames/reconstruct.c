@@ -43,9 +43,65 @@ typedef struct sharing {
 /* ---- groups ---- */
 
 /* What groups have in common: the trajectory; or the place, if the frames of a place are solved together. */
-static int class_of(const recon_job *j, const scan_frame *frame)
+static int class_of(const recon_settings *settings, const scan_frame *frame)
 {
-    return solves_series(j->settings) ? frame->place : frame->trajectory;
+    return solves_series(settings) ? frame->place : frame->trajectory;
+}
+
+static bool is_wanted(const recon_job *j, int frame)
+{
+    const scan_frame *f = j->frames[frame];
+    return !j->settings->wanted || f->replica || j->settings->wanted[f - j->scan->frame];
+}
+
+/* Leaves out windows that deliver no wanted frame, nor images that the next window needs. */
+static void leave_out_windows(sharing *s)
+{
+    const recon_job *j = s->job;
+    int kept = s->groups;
+    bool next_needs = false;
+    for (int n = s->groups - 1; n >= 0; n--) {
+        const frame_group *g = &s->group[n];
+        bool delivers = false;
+        for (int f = g->skip; f < g->count - g->drop - g->after; f++)
+            delivers |= is_wanted(j, g->first + f);
+        if (delivers || (next_needs && g->after > 0))
+            s->group[--kept] = *g;
+        next_needs = delivers && g->before > 0;
+    }
+    s->groups -= kept;
+    memmove(s->group, s->group + kept, (size_t)s->groups * sizeof *s->group);
+}
+
+/* Leaves out frames that are not wanted, once all that depends on all frames is known. */
+static vf_status leave_out_frames(sharing *s)
+{
+    const recon_job *j = s->job;
+    if (!j->settings->wanted)
+        return VF_OK;
+    if (solves_series(j->settings)) {
+        leave_out_windows(s);
+        return VF_OK;
+    }
+    frame_group *wanted = calloc((size_t)j->frame_count + 1, sizeof *wanted);
+    int count = 0;
+    if (!wanted)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
+    for (int n = 0; n < s->groups; n++) {
+        bool goes_on = false;
+        for (int f = s->group[n].first; f < s->group[n].first + s->group[n].count; f++) {
+            const bool is = is_wanted(j, f);
+            if (is && goes_on)
+                wanted[count - 1].count++;
+            else if (is)
+                wanted[count++] = (frame_group){.trajectory = s->group[n].trajectory, .first = f, .count = 1};
+            goes_on = is;
+        }
+    }
+    free(s->group);
+    s->group = wanted;
+    s->groups = count;
+    return VF_OK;
 }
 
 /* The windows of all places. */
@@ -195,7 +251,7 @@ static vf_status put_group(void *user, int slot, int64_t item)
         window_blend(j, g, s->images[slot], s->shared);
     for (int f = g->skip; f < g->count - g->drop - g->after && status == VF_OK; f++) {
         status = finish_frame(j, j->frames[g->first + f], s->images[slot] + (size_t)f * frame_bytes(j), s->image);
-        if (status == VF_OK)
+        if (status == VF_OK && is_wanted(j, g->first + f))
             s->put(s->user, j->frames[g->first + f], s->image);
     }
     return status;
@@ -284,8 +340,11 @@ static vf_status make_frames(sharing *s)
                               .devices = s->number,
                               .give_up = give_up};
     vf_status status = VF_OK;
+    int frames = 0;
+    for (int g = 0; g < s->groups; g++)
+        frames += s->group[g].count - s->group[g].skip - s->group[g].drop - s->group[g].after;
     if (s->own) {
-        watch_stage(s->watch, s->job->frames[0]->replica ? "noise map" : "frames", s->job->frame_count);
+        watch_stage(s->watch, s->job->frames[0]->replica ? "noise map" : "frames", frames);
         return vf_workpool_run(s->job->ctx, &pool);
     }
     for (int g = 0; g < s->groups && status == VF_OK; g++) {
@@ -343,25 +402,36 @@ static vf_status make_noise_map(sharing *s, recon_put_noise put_noise)
 /* ---- all of it ---- */
 
 /* Sorts the frames by class. */
-static vf_status order_frames(recon_job *j)
+vf_status frame_order(vf_context *ctx, const recon_settings *settings, const mri_scan *raw, int *order)
 {
-    const mri_scan *raw = j->scan;
-    const int classes = solves_series(j->settings) ? raw->places : raw->trajectories;
+    const int classes = solves_series(settings) ? raw->places : raw->trajectories;
     int *place = calloc((size_t)classes + 1, sizeof *place); /* of a class's next frame */
-    j->frames = calloc((size_t)raw->frames + 1, sizeof *j->frames);
-    vf_status status = j->frames && place ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
+    vf_status status = place ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory");
     for (int f = 0; f < raw->frames && status == VF_OK; f++)
         if (raw->frame[f].trajectory < 0 || raw->frame[f].trajectory >= raw->trajectories)
-            status = vf_fail(j->ctx, VF_ERR_INTERNAL, "frame %d: trajectory %d of %d", f, raw->frame[f].trajectory,
+            status = vf_fail(ctx, VF_ERR_INTERNAL, "frame %d: trajectory %d of %d", f, raw->frame[f].trajectory,
                              raw->trajectories);
         else
-            place[class_of(j, &raw->frame[f]) + 1]++;
+            place[class_of(settings, &raw->frame[f]) + 1]++;
     for (int t = 0; t < classes && status == VF_OK; t++)
         place[t + 1] += place[t];
     for (int f = 0; f < raw->frames && status == VF_OK; f++)
-        j->frames[place[class_of(j, &raw->frame[f])]++] = &raw->frame[f];
-    j->frame_count = raw->frames;
+        order[place[class_of(settings, &raw->frame[f])]++] = f;
     free(place);
+    return status;
+}
+
+static vf_status order_frames(recon_job *j)
+{
+    const mri_scan *raw = j->scan;
+    int *order = calloc((size_t)raw->frames + 1, sizeof *order);
+    j->frames = calloc((size_t)raw->frames + 1, sizeof *j->frames);
+    vf_status status =
+        j->frames && order ? frame_order(j->ctx, j->settings, raw, order) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
+    for (int f = 0; f < raw->frames && status == VF_OK; f++)
+        j->frames[f] = &raw->frame[order[f]];
+    j->frame_count = raw->frames;
+    free(order);
     return status;
 }
 
@@ -370,7 +440,7 @@ static void sum_up(const sharing *s, recon_summary *summary)
 {
     int last = -1;
     const double kept = summary->coils_kept;
-    *summary = (recon_summary){.converged = true, .coils_kept = kept, .sharing = s->how};
+    *summary = (recon_summary){.converged = true, .coils_kept = kept, .sharing = s->how, .effort = s->job->effort};
     for (int t = 0; s->crew && t < s->how.teams; t++) {
         const crew *c = &s->crew[t];
         const recon_summary *of = &c->summary;
@@ -457,6 +527,9 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri
     s.slots = s.how.teams > 1 ? s.how.teams + 1 : 1;
     snprintf(j.coils, sizeof j.coils, raw->coils == 1 ? "1 coil" : "%d coils, root of the sum of squares", raw->coils);
     vf_status status = order_frames(&j);
+    summary->effort = j.effort = settings->wanted ? calloc((size_t)raw->frames + 1, sizeof *j.effort) : NULL;
+    if (status == VF_OK && settings->wanted && !j.effort)
+        status = vf_fail(ctx, VF_ERR_MEMORY, "no memory");
     if (status == VF_OK)
         status = places_create(&j);
     if (status == VF_OK)
@@ -471,6 +544,8 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri
         status = find_noise(&s);
     if (status == VF_OK)
         status = choose_lambda(&s);
+    if (status == VF_OK)
+        status = leave_out_frames(&s);
     if (status == VF_OK)
         status = make_frames(&s);
     if (status == VF_OK)

@@ -115,6 +115,14 @@ double series_frame_bytes(const recon_settings *settings, const mri_scan *raw);
 
 enum { RECON_MAX_DEVICES = 64 };
 
+/* What it took to solve for a frame. Of frames that are solved together, the last that a window delivers has all. */
+typedef struct frame_effort {
+    int64_t iterations, applications; /* of F^H W F, with sparse priors */
+    double residual;                  /* the largest */
+    bool converged;
+    char encoding[64]; /* how F was computed, in a few words */
+} frame_effort;
+
 /* Results of the reconstruction besides the images, for the report. */
 typedef struct recon_summary {
     char encoding[128], normal[160], coils[160];
@@ -134,7 +142,8 @@ typedef struct recon_summary {
     int64_t iterations;                                    /* over all frames */
     double residual;                                       /* the largest of all frames */
     bool converged;                                        /* all frames */
-    double coils_kept;                                     /* share of the energy after compression; 1 without */
+    frame_effort *effort; /* [frames] with settings->wanted, else NULL; the caller frees it */
+    double coils_kept;    /* share of the energy after compression; 1 without */
     recon_sharing sharing;
     struct {
         int frames;     /* frames it made or helped to make */
@@ -153,8 +162,12 @@ typedef void (*recon_put)(void *user, const scan_frame *frame, const float compl
  * sum of squares, both are the mean over coils. */
 typedef void (*recon_put_noise)(void *user, const scan_frame *frame, const float *deviation, const float *g);
 
-/* Reconstructs all frames of the scan on the context's devices. `put` gets each frame once, in any order, on the
- * caller's thread. Then, with settings->noise_map, `put_noise` gets the noise of all places. If a team's device fails,
+/* The order in which frames are made: `order` [frames] gets their numbers. Errors: VF_ERR_MEMORY, VF_ERR_INTERNAL. */
+VF_MUST_CHECK vf_status frame_order(vf_context *ctx, const recon_settings *settings, const mri_scan *raw, int *order);
+
+/* Reconstructs the scan's frames, all or those of settings->wanted, on the context's devices. The images do not depend on
+ * which are wanted. `put` gets each frame once, in any order, on the caller's thread; summary->effort of the frame is
+ * complete by then. Then, with settings->noise_map, `put_noise` gets the noise of all places. If a team's device fails,
  * the other teams make its frames; the last team's failure ends the run. */
 VF_MUST_CHECK vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri_scan *raw,
                                     recon_watch *watch, recon_put put, recon_put_noise put_noise, void *user,

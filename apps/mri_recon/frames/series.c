@@ -266,6 +266,7 @@ static vf_status solve_channels(series *s, char *images)
             break;
         watch_add(c->watch, j->settings->iterations - s->result[i].iterations);
         summary_add(&c->summary, &s->result[i], i == 0);
+        effort_add(j, frame_of(s, s->group->count - s->group->drop - s->group->after - 1), &s->result[i], i == 0);
     }
     return status;
 }

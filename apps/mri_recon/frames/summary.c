@@ -15,6 +15,19 @@ void summary_add(recon_summary *summary, const solve_result *result, bool first)
     summary->converged &= result->converged;
 }
 
+void effort_add(const recon_job *j, const scan_frame *frame, const solve_result *result, bool first)
+{
+    if (!j->effort || frame->replica || j->noise_begun || j->choosing)
+        return;
+    frame_effort *effort = &j->effort[frame - j->scan->frame];
+    if (first)
+        *effort = (frame_effort){.converged = true};
+    effort->iterations += result->iterations;
+    effort->applications += result->applications;
+    effort->residual = fmax(effort->residual, result->residual);
+    effort->converged &= result->converged;
+}
+
 void summary_take_last(recon_summary *summary, const recon_summary *from)
 {
     summary->diagonal = from->diagonal;

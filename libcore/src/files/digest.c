@@ -140,3 +140,19 @@ void vf_digest(const void *data, size_t bytes, char text[VF_DIGEST_TEXT])
     for (int i = 0; i < 8; i++)
         snprintf(text + 8 * i, 9, "%08x", h[i]);
 }
+
+uint64_t vf_fingerprint(uint64_t before, const void *data, size_t bytes)
+{
+    const unsigned char *from = data;
+    uint64_t state = before ^ 0xcbf29ce484222325;
+    while (bytes > 0) {
+        uint64_t word = 0;
+        const size_t some = bytes < sizeof word ? bytes : sizeof word;
+        memcpy(&word, from, some);
+        state = (state ^ word) * 0x100000001b3;
+        state ^= state >> 29;
+        from += some;
+        bytes -= some;
+    }
+    return state ^ 0xcbf29ce484222325;
+}

@@ -1,0 +1,135 @@
+#include "kept_frames.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "voxfield/copy.h"
+
+/* Options that do not change the image. */
+static const char *const no_change[] = {"device", "threads", "compare", "dry-run", "quiet", "progress",
+                                        "part",   "join",    "resume",  "journal", ""};
+
+/* What a piece begins with. */
+typedef struct piece_head {
+    frame_effort effort;
+    char devices[64];
+} piece_head;
+
+static size_t image_bytes(const mri_scan *raw)
+{
+    return (size_t)(raw->crop[0] * raw->crop[1] * raw->crop[2]) * sizeof(float complex);
+}
+
+static vf_status allocate(vf_context *ctx, const recon_settings *settings, const mri_scan *raw, kept_frames *k)
+{
+    const size_t frames = (size_t)raw->frames + 1;
+    k->order = calloc(frames, sizeof *k->order);
+    k->item = calloc(frames, sizeof *k->item);
+    k->wanted = calloc(frames, sizeof *k->wanted);
+    k->piece = calloc(1, sizeof(piece_head) + image_bytes(raw));
+    if (!k->order || !k->item || !k->wanted || !k->piece)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d frames", raw->frames);
+    vf_status status = frame_order(ctx, settings, raw, k->order);
+    for (int n = 0; status == VF_OK && n < raw->frames; n++)
+        k->item[k->order[n]] = n;
+    return status;
+}
+
+/* Maps and Q come from all frames, and are not kept. */
+static bool makes_more(const recon_settings *s)
+{
+    return s->save_coils || s->save_q || s->noise_map;
+}
+
+vf_status kept_frames_begin(vf_context *ctx, const recon_settings *settings, const mri_scan *raw, const char *output,
+                            double seconds, kept_frames *k)
+{
+    const pieces_settings *asked = &settings->pieces;
+    pieces_settings own = *asked;
+    char maker[64];
+    *k = (kept_frames){.scan = raw};
+    if (makes_more(settings) && (asked->parts > 0 || asked->join || asked->resume || asked->journal == JOURNAL_YES))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--part, --join, --resume and --journal keep frames, not what %s writes; leave it out",
+                       settings->save_coils ? "--save-coils"
+                       : settings->save_q   ? "--save-q"
+                                            : "--noise-map");
+    if (makes_more(settings) || (raw->frames == 1 && own.journal == JOURNAL_AUTO)) /* one frame: there, or not */
+        own.journal = JOURNAL_NO;
+    if (!kept_wanted(&own, output, seconds))
+        return VF_OK;
+    char *key = pieces_key(settings->program, settings->input, no_change);
+    if (!key)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+    const bool host = vf_device_is_host(vf_context_device(ctx, 0));
+    snprintf(maker, sizeof maker, "device %s\n", host ? "cpu" : "cuda");
+    const vf_pieces_result result = {
+        .key = key, .maker = maker, .items = raw->frames, .item_bytes = sizeof(piece_head) + image_bytes(raw)};
+    vf_status status = allocate(ctx, settings, raw, k);
+    if (status == VF_OK)
+        status = kept_begin(ctx, &own, output, &result, "frame", &k->pieces);
+    free(key);
+    if (status == VF_OK && !k->pieces.pieces) {
+        free(k->wanted);
+        k->wanted = NULL;
+    }
+    for (int n = 0; status == VF_OK && k->wanted && n < raw->frames; n++)
+        k->wanted[k->order[n]] =
+            n >= k->pieces.first && n < k->pieces.behind && vf_pieces_count(k->pieces.pieces, n, n + 1) == 0;
+    return status;
+}
+
+void kept_frames_add(kept_frames *k, const scan_frame *frame, const recon_summary *summary, const char *devices,
+                     const float complex *image)
+{
+    const int f = (int)(frame - k->scan->frame);
+    piece_head *head = (piece_head *)(void *)k->piece;
+    if (!k->wanted || k->status != VF_OK)
+        return;
+    *head = (piece_head){.effort = summary->effort[f]};
+    snprintf(head->devices, sizeof head->devices, "%s", devices);
+    memcpy(k->piece + sizeof *head, image, image_bytes(k->scan));
+    k->status = vf_pieces_add(k->pieces.pieces, k->item[f], 1, k->piece);
+    k->made++;
+}
+
+vf_status kept_frames_rest(kept_frames *k, kept_frames_take take, void *user, recon_summary *summary, char *devices,
+                           size_t size)
+{
+    const piece_head *head = (const piece_head *)(const void *)k->piece;
+    vf_status status = k->status;
+    if (!k->wanted || kept_is_part(&k->pieces))
+        return status;
+    summary->iterations = summary->applications = 0;
+    summary->residual = 0;
+    summary->converged = true;
+    for (int n = 0; status == VF_OK && n < k->scan->frames; n++) {
+        const scan_frame *frame = &k->scan->frame[k->order[n]];
+        status = vf_pieces_get(k->pieces.pieces, n, k->piece);
+        if (status != VF_OK)
+            break;
+        if (!k->wanted[k->order[n]])
+            take(user, frame, (const float complex *)(const void *)(k->piece + sizeof *head));
+        summary->iterations += head->effort.iterations;
+        summary->applications += head->effort.applications;
+        summary->residual = fmax(summary->residual, head->effort.residual);
+        summary->converged &= head->effort.converged || head->effort.iterations == 0;
+    }
+    snprintf(summary->encoding, sizeof summary->encoding, "%.*s", (int)sizeof head->effort.encoding - 1,
+             head->effort.encoding);
+    snprintf(devices, size, "%.*s", (int)sizeof head->devices - 1, head->devices);
+    return status;
+}
+
+vf_status kept_frames_end(kept_frames *k, vf_status status)
+{
+    status = kept_end(&k->pieces, status);
+    free(k->order);
+    free(k->item);
+    free(k->wanted);
+    free(k->piece);
+    *k = (kept_frames){0};
+    return status;
+}
