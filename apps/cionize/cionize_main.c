@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch.h"
 #include "cionize_options.h"
 #include "program.h"
 
@@ -25,9 +26,14 @@ static vf_status use_standard_input(vf_context *ctx, cionize_request *request)
     return VF_OK;
 }
 
-static vf_status complete(vf_context *ctx, const program *p, cionize_request *request)
+static vf_status complete(vf_context *ctx, program *p, cionize_request *request)
 {
     cionize_settings *s = &request->settings;
+    vf_status status = batch_name_output(ctx, p, &request->output_map);
+    if (status == VF_OK)
+        status = batch_name_output(ctx, p, &request->ions.ionized);
+    if (status != VF_OK)
+        return status;
     if (s->map && request->output_map)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "-o %s and --map %s both name the map; leave out one of them",
                        request->output_map, s->map);
@@ -42,7 +48,7 @@ static vf_status complete(vf_context *ctx, const program *p, cionize_request *re
     return use_standard_input(ctx, request);
 }
 
-static vf_status run(vf_context *ctx, const program *p)
+static vf_status run(vf_context *ctx, program *p)
 {
     cionize_request *request = p->settings;
     vf_status status = complete(ctx, p, request);
@@ -51,8 +57,9 @@ static vf_status run(vf_context *ctx, const program *p)
 
 int main(int argc, char **argv)
 {
-    static const char *const synopsis[] = {"[options] molecule.pqr", "[options] --charges FILE molecule.pdb",
-                                           "[options] --script FILE.cfg molecule.pqr", "[options] -o FILE -", NULL};
+    static const char *const synopsis[] = {
+        "[options] molecule.pqr", "[options] --charges FILE molecule.pdb", "[options] --script FILE.cfg molecule.pqr",
+        "[options] -o FILE -",    "[options] --output-dir FOLDER *.pqr",   NULL};
     cionize_request request = {0};
     program p = {
         .name = "cionize",
@@ -60,6 +67,7 @@ int main(int argc, char **argv)
         .synopsis = synopsis,
         .incomplete = "not all ions fitted",
         .options = cionize_options,
+        .endings = cionize_endings,
         .input = "molecule",
         .input_example = "molecule.pqr",
         .settings = &request,

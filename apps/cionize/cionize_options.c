@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch.h"
 #include "ewald_sum.h"
 #include "maps/map_format.h"
 #include "molecule/unit_cell.h"
@@ -18,11 +19,14 @@ static vf_status output(vf_context *ctx, const char *option, const char *text, v
     cionize_request *request = to;
     const map_format *format;
     (void)option;
-    if (vf_path_has_extension(text, ".pdb .pqr .xyz")) {
+    char name[64];
+    snprintf(name, sizeof name, "input%.50s", text);
+    const char *path = batch_is_extension(text) ? name : text;
+    if (vf_path_has_extension(path, ".pdb .pqr .xyz")) {
         request->ions.ionized = text;
         return VF_OK;
     }
-    if (map_format_for(ctx, text, &format) == VF_OK) {
+    if (map_format_for(ctx, path, &format) == VF_OK) {
         request->output_map = text;
         return VF_OK;
     }
@@ -319,6 +323,7 @@ const program_option cionize_options[] = {
      .help =
          "A map can be computed in parts, by several processes or machines, and a run that was interrupted can go on."},
     OPTION_ROWS_PIECES(cionize_request, settings.pieces, part, "layers of the map"),
+    OPTION_ROWS_BATCH(cionize_request, settings.pieces),
 
     {OPTION_GROUP, .name = "Messages"},
     {OPTION_FLAG, .letter = 'q', .name = "quiet", SETTING(quiet), .help = "only warnings and errors"},

@@ -44,6 +44,10 @@ typedef struct cionize_settings {
     char *const *argv;
 } cionize_settings;
 
+/* ---- name_files.c ---- */
+
+extern const char *const cionize_endings[]; /* of molecules, which the names of outputs replace; up to NULL */
+
 /* ---- cionize_pipeline.c ---- */
 
 /* Runs all stages in the order data flows. Errors are in the context, other messages go to stdout, progress to

@@ -2,23 +2,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch.h"
 #include "cionize_state.h"
 
 /* ---- names of files ---- */
+
+const char *const cionize_endings[] = {".pqr", ".pqr.gz", ".pdb",    ".pdb.gz",    ".ent",  ".ent.gz",
+                                       ".gro", ".gro.gz", ".inpcrd", ".inpcrd.gz", ".rst7", ".rst7.gz",
+                                       ".rst", ".rst.gz", ".crd",    ".crd.gz",    NULL};
 
 /* "a/b.pqr" -> "a/b.dx". Extensions that are not a molecule's are kept: "a/b.txt" -> "a/b.txt.dx". An input in /dev or
  * /proc (/dev/stdin, /dev/fd/63) may be a pipe, and nobody would look for a map beside it. */
 static vf_status default_name(cionize_state *r, const char *ending, const char **name)
 {
-    static const char *const endings[] = {".pqr", ".pqr.gz", ".pdb",    ".pdb.gz",    ".ent",  ".ent.gz",
-                                          ".gro", ".gro.gz", ".inpcrd", ".inpcrd.gz", ".rst7", ".rst7.gz",
-                                          ".rst", ".rst.gz", ".crd",    ".crd.gz",    NULL};
     const char *input = r->settings.input;
     const bool file = strncmp(input, "/dev/shm/", 9) == 0;
     if (!file && (strncmp(input, "/dev/", 5) == 0 || strncmp(input, "/proc/", 6) == 0))
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "%s: cannot make an output name from this input; use -o to name the output", input);
-    r->default_name = program_replace_ending(r->settings.input, endings, ending);
+    r->default_name = batch_output_name(r->settings.pieces.folder, r->settings.input, cionize_endings, ending);
     *name = r->default_name;
     return r->default_name ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
 }

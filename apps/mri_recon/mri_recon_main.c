@@ -1,9 +1,10 @@
 /* mri_recon: reads the options into settings and calls mri_recon_run. */
 #include "mri_recon.h"
 #include "program.h"
+#include "recon_files.h"
 #include "recon_options.h"
 
-static vf_status run(vf_context *ctx, const program *p)
+static vf_status run(vf_context *ctx, program *p)
 {
     recon_settings *s = p->settings;
     s->argc = p->argc;
@@ -15,7 +16,7 @@ static vf_status run(vf_context *ctx, const program *p)
 
 int main(int argc, char **argv)
 {
-    static const char *const synopsis[] = {"[options] scan.h5", NULL};
+    static const char *const synopsis[] = {"[options] scan.h5", "[options] --output-dir FOLDER *.h5", NULL};
     recon_settings settings = {.tolerance = -1};
     program p = {
         .name = "mri_recon",
@@ -25,6 +26,8 @@ int main(int argc, char **argv)
                  ".hdr). The image solves (F^H W F + lambda P) image = F^H W data by conjugate gradients. F has the "
                  "trajectory, coils and field map. W has the weights of the samples. P is the prior.",
         .options = recon_options,
+        .endings = recon_endings,
+        .suffix = "_image",
         .input = "scan",
         .input_example = "scan.h5",
         .settings = &settings,

@@ -57,7 +57,7 @@ static bool compares_with_file(const recon_settings *s)
 static vf_status prepare_files(recon_state *r)
 {
     const recon_settings *s = r->settings;
-    r->output = s->output ? strdup(s->output) : recon_default_output(s->input);
+    r->output = s->output ? strdup(s->output) : recon_default_output(s->input, s->pieces.folder);
     if (!r->output)
         return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
     vf_status status = recon_check_names(r->ctx, s, r->output);

@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "bart/cfl.h"
+#include "batch.h"
 #include "program.h"
 
-char *recon_default_output(const char *input)
+const char *const recon_endings[] = {".h5", ".hdf5", ".mrd", ".ismrmrd", ".cfl", ".hdr", NULL};
+
+char *recon_default_output(const char *input, const char *folder)
 {
-    static const char *const endings[] = {".h5", ".hdf5", ".mrd", ".ismrmrd", NULL};
-    static const char *const of_bart[] = {".cfl", ".hdr", NULL};
-    return cfl_is_name(input) ? program_replace_ending(input, of_bart, "_image.cfl")
-                              : program_replace_ending(input, endings, "_image.h5");
+    return batch_output_name(folder, input, recon_endings, cfl_is_name(input) ? "_image.cfl" : "_image.h5");
 }
 
 enum { MOST_FILES = 32 };

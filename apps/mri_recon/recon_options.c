@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "batch.h"
 #include "coils/coil_map_file.h"
 #include "recon_options.h"
 
@@ -382,6 +383,7 @@ const program_option recon_options[] = {
      .help =
          "Frames can be made in parts, by several processes or machines, and a run that was interrupted can go on."},
     OPTION_ROWS_PIECES(recon_settings, pieces, part, "frames"),
+    OPTION_ROWS_BATCH(recon_settings, pieces),
 
     {OPTION_GROUP, .name = "Messages"},
     {OPTION_FLAG, .letter = 'q', .name = "quiet", SETTING(quiet), .help = "only warnings and errors"},

@@ -124,7 +124,7 @@ static char *part_path(const char *output, int part, int parts)
     return asprintf(&path, "%s.part-%d-of-%d", output, part, parts) < 0 ? NULL : path;
 }
 
-static int64_t part_begins(int64_t items, int part, int parts)
+int64_t pieces_part_begins(int64_t items, int part, int parts)
 {
     return items / parts * (part - 1) + items % parts * (part - 1) / parts;
 }
@@ -166,7 +166,8 @@ static vf_status check_complete(const kept_pieces *k, const char *what)
     char text[600] = "";
     int bad = 0;
     for (int p = 1; p <= k->files; p++) {
-        const int64_t first = part_begins(k->items, p, k->files), behind = part_begins(k->items, p + 1, k->files);
+        const int64_t first = pieces_part_begins(k->items, p, k->files),
+                      behind = pieces_part_begins(k->items, p + 1, k->files);
         const int64_t there = vf_pieces_count(k->pieces, first, behind);
         if (there < behind - first && ++bad <= 5)
             vf_append(text, sizeof text, "%s part %d has %" PRId64 " of %" PRId64, bad > 1 ? "," : "", p, there,
@@ -262,8 +263,8 @@ vf_status kept_begin(vf_context *ctx, const pieces_settings *asked, const char *
     if (!k->output)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
     if (asked->parts > 0) {
-        k->first = part_begins(k->items, asked->part, asked->parts);
-        k->behind = part_begins(k->items, asked->part + 1, asked->parts);
+        k->first = pieces_part_begins(k->items, asked->part, asked->parts);
+        k->behind = pieces_part_begins(k->items, asked->part + 1, asked->parts);
     }
     const vf_status status = asked->join ? gather(k, result) : open_or_create(k, result);
     k->before = status == VF_OK && k->pieces ? vf_pieces_count(k->pieces, k->first, k->behind) : 0;

@@ -14,6 +14,7 @@ typedef struct pieces_settings {
     int part, parts; /* part 1 to `parts` of the pieces; 0 of 0: all */
     bool join, resume;
     journal_mode journal;
+    const char *folder, *list; /* batch.h */
 } pieces_settings;
 
 enum { PIECES_MOST_PARTS = 100000 };
@@ -21,6 +22,9 @@ extern const option_choice journal_modes[];
 
 /* Reads the argument of --part: "2/4". Errors: VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status parse_part(vf_context *ctx, const char *option, const char *text, pieces_settings *out);
+
+/* The first of the items of a part; of part + 1: the one behind its last. */
+int64_t pieces_part_begins(int64_t items, int part, int parts);
 
 /* The rows of a program's table of options, after a heading. `type`: the struct of its settings; `member`: the
  * pieces_settings in it; `parse_it`: an option's parser that calls parse_part; `words`: "layers of the map". */

@@ -1,5 +1,7 @@
 #include "program.h"
 
+#include "batch.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -254,8 +256,12 @@ static vf_status read_and_run(vf_context *ctx, program *p)
         return status;
     if (p->given.asked != OPTION_END)
         return print_asked(ctx, p);
-    status = take_input(ctx, p);
     p->quiet = program_given(p, "quiet");
+    if (batch_asked(p))
+        return batch_run(ctx, p);
+    status = take_input(ctx, p);
+    if (status == VF_OK && p->endings)
+        status = batch_name_outputs(ctx, p);
     if (status == VF_OK && program_given(p, "dry-run") && program_given(p, "report"))
         vf_note(ctx, "note: --dry-run writes no files; the report %s is not written",
                 option_text(p->options, &p->given, "report"));
@@ -293,6 +299,9 @@ int program_main(program *p, int argc, char **argv)
     if (status != VF_OK)
         fprintf(stderr, "%s: error: %s\n", p->name, vf_context_message(ctx));
     option_values_free(&p->given);
+    for (int n = 0; n < p->name_count; n++)
+        free(p->names[n]);
+    free(p->names);
     vf_context_cancel_on_signals(NULL);
     const vf_warm_up_state warm = vf_device_warm_up_state(ctx);
     /* If a GPU is still starting, end the process without waiting for the thread that starts it. */

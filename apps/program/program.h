@@ -18,13 +18,17 @@ typedef struct program {
     const char *incomplete;      /* meaning of exit status 9: "not all ions fitted"; NULL: never used */
     const vf_status *failures;   /* statuses that occur besides VF_OK and `incomplete`, up to VF_OK; NULL: all */
     const program_option *options;
+    const char *const *endings;        /* of input files, up to NULL; NULL: the program takes one input at a time */
+    const char *suffix;                /* of the names of outputs that follow from the input's: "_image"; NULL: none */
     const char *input, *input_example; /* "molecule", "molecule.pqr": the one input file; NULL: no input */
     void *settings;                    /* the struct that the options fill */
     size_t input_at;                   /* offset of the input's const char * in the settings */
-    vf_status (*run)(vf_context *ctx, const struct program *program);
+    vf_status (*run)(vf_context *ctx, struct program *program);
     /* Set by program_main: */
     option_values given;
-    bool quiet; /* --quiet: notes are not printed */
+    bool quiet;   /* --quiet: notes are not printed */
+    char **names; /* [name_count] of outputs, made from the input's */
+    int name_count;
     int argc;
     char **argv; /* the command line */
 } program;

@@ -3,7 +3,7 @@
 #include "phantom_options.h"
 #include "program.h"
 
-static vf_status run(vf_context *ctx, const program *p)
+static vf_status run(vf_context *ctx, program *p)
 {
     return mri_phantom_run(ctx, p->settings);
 }

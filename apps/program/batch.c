@@ -1,0 +1,398 @@
+#include "batch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "program.h"
+#include "voxfield/timer.h"
+
+extern char **environ;
+
+/* ---- names of outputs ---- */
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool batch_is_extension(const char *name)
+{
+    return name[0] == '.' && name[1] != '\0' && name[1] != '.' && !strchr(name, '/');
+}
+
+char *batch_output_name(const char *folder, const char *path, const char *const *endings, const char *ending)
+{
+    char *named = program_replace_ending(folder ? file_name(path) : path, endings, ending), *result = NULL;
+    if (!folder || !named)
+        return named;
+    if (asprintf(&result, "%s/%s", folder, named) < 0)
+        result = NULL;
+    free(named);
+    return result;
+}
+
+vf_status batch_name_output(vf_context *ctx, program *p, const char **name)
+{
+    if (!*name || !batch_is_extension(*name))
+        return VF_OK;
+    char **longer = realloc(p->names, ((size_t)p->name_count + 1) * sizeof *longer);
+    if (longer)
+        p->names = longer;
+    char *made = NULL, *ending = NULL;
+    if (longer && asprintf(&ending, "%s%s", p->suffix ? p->suffix : "", *name) >= 0) {
+        made =
+            batch_output_name(option_text(p->options, &p->given, "output-dir"), p->given.input[0], p->endings, ending);
+        free(ending);
+    }
+    if (!made)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+    p->names[p->name_count++] = made;
+    *name = made;
+    return VF_OK;
+}
+
+static bool is_file_to_write(const program_option *row)
+{
+    return row->kind == OPTION_WRITE || row->kind == OPTION_PICTURE;
+}
+
+static vf_status make_folder(vf_context *ctx, const program *p)
+{
+    const char *folder = option_text(p->options, &p->given, "output-dir");
+    if (!folder || program_given(p, "dry-run") || mkdir(folder, 0777) == 0 || errno == EEXIST)
+        return VF_OK;
+    return vf_fail(ctx, VF_ERR_OUTPUT, "%s: cannot make this folder: %s", folder, strerror(errno));
+}
+
+vf_status batch_name_outputs(vf_context *ctx, program *p)
+{
+    vf_status status = make_folder(ctx, p);
+    for (const program_option *row = p->options; status == VF_OK && row->kind != OPTION_END; row++)
+        if (is_file_to_write(row))
+            status = batch_name_output(ctx, p, (const char **)(void *)((char *)p->settings + row->at));
+    return status;
+}
+
+/* ---- the inputs ---- */
+
+typedef struct batch {
+    vf_context *ctx;
+    program *p;
+    int64_t count;
+    const char **input; /* [count] */
+    char *list;         /* the text of --list */
+    int64_t first, behind;
+    kept_pieces kept;
+    int64_t failed;
+    vf_status worst;
+} batch;
+
+static vf_status add_input(batch *b, const char *name)
+{
+    const char **longer = realloc(b->input, ((size_t)b->count + 1) * sizeof *longer);
+    if (!longer)
+        return vf_fail(b->ctx, VF_ERR_MEMORY, "no memory for %" PRId64 " inputs", b->count + 1);
+    b->input = longer;
+    b->input[b->count++] = name;
+    return VF_OK;
+}
+
+static vf_status read_list(batch *b, const char *path)
+{
+    const bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdin : fopen(path, "re");
+    char *line = NULL, *all = NULL;
+    size_t room = 0, size = 0;
+    ssize_t length;
+    FILE *to = open_memstream(&all, &size);
+    if (!file || !to) {
+        const int error = errno;
+        if (to)
+            (void)fclose(to);
+        free(all);
+        return vf_fail(b->ctx, VF_ERR_INPUT, "--list %s: cannot read: %s", path, strerror(error));
+    }
+    while ((length = getline(&line, &room, file)) >= 0) {
+        while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
+            line[--length] = '\0';
+        if (length > 0 && line[0] != '#')
+            (void)fwrite(line, 1, (size_t)length + 1, to);
+    }
+    free(line);
+    if (!standard)
+        (void)fclose(file);
+    vf_status status = fclose(to) == 0 ? VF_OK : vf_fail(b->ctx, VF_ERR_MEMORY, "no memory for the list %s", path);
+    b->list = all;
+    for (size_t at = 0; status == VF_OK && at < size; at += strlen(all + at) + 1)
+        status = add_input(b, all + at);
+    return status;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Inputs whose outputs would have the same names. */
+static vf_status check_collisions(const batch *b)
+{
+    const char *folder = option_text(b->p->options, &b->p->given, "output-dir");
+    char **name = calloc((size_t)b->count + 1, sizeof *name);
+    vf_status status = name ? VF_OK : vf_fail(b->ctx, VF_ERR_MEMORY, "no memory");
+    for (int64_t n = 0; status == VF_OK && n < b->count; n++) {
+        name[n] = batch_output_name(folder, b->input[n], b->p->endings, "");
+        if (!name[n])
+            status = vf_fail(b->ctx, VF_ERR_MEMORY, "no memory");
+    }
+    if (status == VF_OK)
+        qsort(name, (size_t)b->count, sizeof *name, by_name);
+    for (int64_t n = 0; status == VF_OK && n + 1 < b->count; n++)
+        if (strcmp(name[n], name[n + 1]) == 0)
+            status = vf_fail(b->ctx, VF_ERR_ARGUMENT,
+                             "two inputs would have the same outputs, %s with an extension; rename one, or use another "
+                             "folder",
+                             name[n]);
+    for (int64_t n = 0; name && n < b->count; n++)
+        free(name[n]);
+    free(name);
+    return status;
+}
+
+/* Outputs with one name for all. */
+static vf_status check_outputs(const batch *b)
+{
+    const program *p = b->p;
+    for (const program_option *row = p->options; row->kind != OPTION_END; row++) {
+        const char *value = row->kind == OPTION_GROUP ? NULL : p->given.text[row - p->options];
+        const bool writes = is_file_to_write(row) || (row->name && strcmp(row->name, "output") == 0);
+        if (value && writes && !batch_is_extension(value))
+            return vf_fail(b->ctx, VF_ERR_ARGUMENT,
+                           "--%s %s: all %" PRId64 " inputs would write this file; give its extension alone, such as "
+                           "%s, and it is named after each input",
+                           row->name, value, b->count, strrchr(value, '.') ? strrchr(value, '.') : ".h5");
+        if (value && row->name && strcmp(row->name, "join") == 0)
+            return vf_fail(b->ctx, VF_ERR_ARGUMENT, "--join makes one output; several inputs need none");
+        if (value && row->name && strcmp(row->name, "script") == 0)
+            return vf_fail(b->ctx, VF_ERR_ARGUMENT, "--script names its files, so it takes one input");
+    }
+    return VF_OK;
+}
+
+/* ---- one input ---- */
+
+static bool is_input(const program *p, const char *word)
+{
+    for (int n = 0; n < p->given.inputs; n++)
+        if (word == p->given.input[n])
+            return true;
+    return false;
+}
+
+/* Words of the option that begins here and concerns the batch as a whole: 0, 1 or 2. */
+static int words_of_batch(char *const *argv, int left)
+{
+    static const char *const names[] = {"--list", "--part"};
+    const size_t length = strcspn(argv[0], "=");
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        if (length > 4 && strncmp(argv[0], names[n], length) == 0)
+            return argv[0][length] == '=' || left < 2 ? 1 : 2;
+    return 0;
+}
+
+/* The command line of a run for one input; free() the result. */
+static char **command_of(const batch *b, const char *input)
+{
+    const program *p = b->p;
+    char **argv = calloc((size_t)p->argc + 3, sizeof *argv);
+    int count = 0;
+    for (int n = 0; argv && n < p->argc; n++) {
+        const int skipped = words_of_batch(p->argv + n, p->argc - n);
+        if (skipped > 0)
+            n += skipped - 1;
+        else if (!is_input(p, p->argv[n]) && strcmp(p->argv[n], "--") != 0)
+            argv[count++] = p->argv[n];
+    }
+    if (argv) {
+        argv[count++] = (char *)"--";
+        argv[count] = (char *)input;
+    }
+    return argv;
+}
+
+/* Waits; an interrupt ends the child as well. */
+static int wait_for(const vf_context *ctx, pid_t child)
+{
+    struct timespec pause = {.tv_nsec = 500000};
+    bool told = false;
+    int how = 0;
+    while (waitpid(child, &how, WNOHANG) == 0) {
+        if (vf_cancelled(ctx) && !told)
+            told = kill(child, SIGTERM) == 0;
+        (void)nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 20000000)
+            pause.tv_nsec *= 2;
+    }
+    return how;
+}
+
+/* Runs the program for one input; its messages but for warnings and errors are not shown. *code: its exit status. */
+static vf_status run_one(const batch *b, const char *input, int *code)
+{
+    char **argv = command_of(b, input);
+    posix_spawn_file_actions_t actions;
+    pid_t child = 0;
+    int error = argv ? posix_spawn_file_actions_init(&actions) : ENOMEM;
+    if (error == 0) {
+        error = posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+        if (error == 0)
+            error = posix_spawn(&child, "/proc/self/exe", &actions, NULL, argv, environ);
+        (void)posix_spawn_file_actions_destroy(&actions);
+    }
+    free(argv);
+    if (error != 0)
+        return vf_fail(b->ctx, VF_ERR_MEMORY, "%s: cannot start a process: %s", input, strerror(error));
+    const int how = wait_for(b->ctx, child);
+    *code = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+    if (WIFSIGNALED(how))
+        vf_warn(b->ctx, "%s: the run was ended by signal %d (%s)", input, WTERMSIG(how), strsignal(WTERMSIG(how)));
+    return VF_OK;
+}
+
+static vf_status status_of(int code)
+{
+    for (vf_status s = VF_OK; s < VF_STATUS_COUNT; s++)
+        if (vf_status_exit_code(s) == code)
+            return s;
+    return VF_ERR_INTERNAL;
+}
+
+/* ---- all inputs ---- */
+
+/* A run that is resumed leaves out the inputs that are done: their names, sizes and times make its key. */
+static vf_status keep(batch *b)
+{
+    static const char *const no_change[] = {"device", "threads", "dry-run", "quiet",   "progress", "output-dir",
+                                            "list",   "part",    "resume",  "journal", ""};
+    const program *p = b->p;
+    const pieces_settings asked = {.resume = program_given(p, "resume")};
+    const char *folder = option_text(p->options, &p->given, "output-dir"),
+               *part = option_text(p->options, &p->given, "part");
+    char *key = NULL, *output = NULL, *options = NULL;
+    size_t size = 0;
+    if (!asked.resume)
+        return VF_OK;
+    FILE *to = open_memstream(&key, &size);
+    options = pieces_key(p, "", no_change);
+    if (to && options)
+        fputs(options, to);
+    for (int64_t n = 0; to && n < b->count; n++) {
+        struct stat file = {0};
+        (void)stat(b->input[n], &file);
+        fprintf(to, "input %s of %lld bytes at %lld\n", b->input[n], (long long)file.st_size, (long long)file.st_mtime);
+    }
+    const bool made = to && fclose(to) == 0 && options &&
+                      asprintf(&output, "%s/%s-batch%s%.*s", folder ? folder : ".", p->name, part ? "-part-" : "",
+                               part ? (int)strcspn(part, "/") : 0, part ? part : "") >= 0;
+    const vf_pieces_result result = {.key = key, .maker = "", .items = b->count, .item_bytes = 1};
+    vf_status status = made ? kept_begin(b->ctx, &asked, output, &result, "input", &b->kept)
+                            : vf_fail(b->ctx, VF_ERR_MEMORY, "no memory");
+    free(key);
+    free(options);
+    if (made)
+        free(output);
+    return status;
+}
+
+static bool is_done(const batch *b, int64_t n)
+{
+    return b->kept.pieces && vf_pieces_count(b->kept.pieces, n, n + 1) > 0;
+}
+
+static vf_status run_all(batch *b)
+{
+    const bool quiet = b->p->quiet;
+    char text[32];
+    vf_status status = VF_OK;
+    for (int64_t n = b->first; status == VF_OK && n < b->behind; n++) {
+        const double began = vf_now();
+        int code = 0;
+        if (is_done(b, n))
+            continue;
+        status = run_one(b, b->input[n], &code);
+        if (status == VF_OK && vf_cancelled(b->ctx))
+            status = vf_fail(b->ctx, VF_ERR_CANCELLED, "interrupted");
+        if (status != VF_OK)
+            break;
+        const vf_status how = status_of(code);
+        if (code == 0 && b->kept.pieces)
+            status = vf_pieces_add(b->kept.pieces, n, 1, "");
+        b->failed += code != 0;
+        if (code != 0 && vf_status_exit_code(how) > vf_status_exit_code(b->worst))
+            b->worst = how;
+        if (!quiet)
+            printf("%" PRId64 " of %" PRId64 "  %s  %s\n", n - b->first + 1, b->behind - b->first, b->input[n],
+                   code == 0 ? vf_format_seconds(vf_now() - began, text, sizeof text) : "failed");
+    }
+    return status;
+}
+
+static vf_status sum_up(const batch *b)
+{
+    const int64_t all = b->behind - b->first;
+    if (b->failed == 0 && !b->p->quiet)
+        printf("done       all %" PRId64 " inputs\n", all);
+    return b->failed == 0
+               ? VF_OK
+               : vf_fail(b->ctx, b->worst, "%" PRId64 " of %" PRId64 " inputs failed; see above", b->failed, all);
+}
+
+bool batch_asked(const program *p)
+{
+    return p->endings && (p->given.inputs > 1 || program_given(p, "list"));
+}
+
+vf_status batch_run(vf_context *ctx, program *p)
+{
+    batch b = {.ctx = ctx, .p = p};
+    const char *list = option_text(p->options, &p->given, "list"), *part = option_text(p->options, &p->given, "part");
+    pieces_settings share = {0};
+    vf_status status = make_folder(ctx, p);
+    for (int n = 0; status == VF_OK && n < p->given.inputs; n++)
+        status = add_input(&b, p->given.input[n]);
+    if (status == VF_OK && list)
+        status = read_list(&b, list);
+    if (status == VF_OK && b.count == 0)
+        status = vf_fail(ctx, VF_ERR_INPUT, "--list %s: there are no names in it", list);
+    if (status == VF_OK)
+        status = check_outputs(&b);
+    if (status == VF_OK)
+        status = check_collisions(&b);
+    if (status == VF_OK && part)
+        status = parse_part(ctx, "part", part, &share);
+    b.behind = b.count;
+    if (part) {
+        b.first = pieces_part_begins(b.count, share.part, share.parts);
+        b.behind = pieces_part_begins(b.count, share.part + 1, share.parts);
+    }
+    if (status == VF_OK)
+        status = keep(&b);
+    if (status == VF_OK)
+        status = run_all(&b);
+    if (status == VF_OK)
+        status = sum_up(&b);
+    status = kept_end(&b.kept, status);
+    free(b.input);
+    free(b.list);
+    return status;
+}
