@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "program.h"
+#include "voxfield/append.h"
 #include "voxfield/output.h"
 #include "voxfield/timer.h"
 
@@ -80,13 +81,13 @@ char *program_join_arguments(int argc, char *const *argv)
     size_t size = 1;
     for (int i = 0; i < argc; i++)
         size += strlen(argv[i]) + 1;
-    char *text = calloc(1, size), *end = text;
+    char *text = calloc(1, size);
     for (int i = 0; text && i < argc; i++) {
         const int skipped = words_about_division((const char *const *)argv + i, argc - i);
         if (skipped > 0)
             i += skipped - 1;
         else
-            end += sprintf(end, end == text ? "%s" : " %s", argv[i]);
+            vf_append(text, size, "%s%s", text[0] ? " " : "", argv[i]);
     }
     for (char *c = text; c && *c; c++)
         if ((unsigned char)*c < 0x20)

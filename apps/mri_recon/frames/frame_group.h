@@ -77,6 +77,23 @@ typedef struct frame_group {
     int before, after;            /* frames shared with the window before, and with the next one */
 } frame_group;
 
+/* ---- group_list.c ---- */
+
+typedef struct group_list {
+    frame_group *group; /* [count] */
+    int count, most;    /* `most`: frames of the largest group */
+} group_list;
+
+/* Cuts the job's frames into groups for so many teams. A group has as many frames as the memory of `slots` groups allows,
+ * but at most a team's fair share: large groups need fewer plans. Frames that are solved together make windows
+ * (windows.c). free() list->group. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status group_list_make(const recon_job *job, int teams, int slots, group_list *list);
+
+/* Leaves out frames that settings->wanted does not have. To be called once all that depends on all frames is known. Errors:
+ * VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status group_list_leave_out(const recon_job *job, group_list *list);
+bool frame_is_wanted(const recon_job *job, const scan_frame *frame);
+
 /* The solver's state on one device, for all frames of a trajectory. */
 typedef struct device_solver {
     vf_normal normal;

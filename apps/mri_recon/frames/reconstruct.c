@@ -27,121 +27,19 @@ typedef struct sharing {
     recon_put put;
     void *user;
     recon_sharing how;
-    frame_group *group; /* [groups] */
-    int groups, most;   /* `most`: frames of the largest group */
-    crew *crew;         /* [how.teams] */
-    int *number;        /* [how.teams] the teams' numbers: 0, 1, ... */
-    recon_watch *own;   /* [how.teams] the teams' watches; NULL: the only team uses the caller's */
-    device_team whole;  /* all devices; used for several teams and one trajectory, else empty */
-    vf_normal *normal;  /* F^H W F on each device of `whole` */
+    group_list list;
+    crew *crew;        /* [how.teams] */
+    int *number;       /* [how.teams] the teams' numbers: 0, 1, ... */
+    recon_watch *own;  /* [how.teams] the teams' watches; NULL: the only team uses the caller's */
+    device_team whole; /* all devices; used for several teams and one trajectory, else empty */
+    vf_normal *normal; /* F^H W F on each device of `whole` */
     int slots;
     char **images;        /* [slots] the images of a group */
     char *shared;         /* the images that a window shares with the next one */
     float complex *image; /* [most_sets][voxels] a frame's image for `put` */
 } sharing;
 
-/* ---- groups ---- */
-
-/* What groups have in common: the trajectory; or the place, if the frames of a place are solved together. */
-static int class_of(const recon_settings *settings, const scan_frame *frame)
-{
-    return solves_series(settings) ? frame->place : frame->trajectory;
-}
-
-static bool is_wanted(const recon_job *j, int frame)
-{
-    const scan_frame *f = j->frames[frame];
-    return !j->settings->wanted || f->replica || j->settings->wanted[f - j->scan->frame];
-}
-
-/* Leaves out windows that deliver no wanted frame, nor images that the next window needs. */
-static void leave_out_windows(sharing *s)
-{
-    const recon_job *j = s->job;
-    int kept = s->groups;
-    bool next_needs = false;
-    for (int n = s->groups - 1; n >= 0; n--) {
-        const frame_group *g = &s->group[n];
-        bool delivers = false;
-        for (int f = g->skip; f < g->count - g->drop - g->after; f++)
-            delivers |= is_wanted(j, g->first + f);
-        if (delivers || (next_needs && g->after > 0))
-            s->group[--kept] = *g;
-        next_needs = delivers && g->before > 0;
-    }
-    s->groups -= kept;
-    memmove(s->group, s->group + kept, (size_t)s->groups * sizeof *s->group);
-}
-
-/* Leaves out frames that are not wanted, once all that depends on all frames is known. */
-static vf_status leave_out_frames(sharing *s)
-{
-    const recon_job *j = s->job;
-    if (!j->settings->wanted)
-        return VF_OK;
-    if (solves_series(j->settings)) {
-        leave_out_windows(s);
-        return VF_OK;
-    }
-    frame_group *wanted = calloc((size_t)j->frame_count + 1, sizeof *wanted);
-    int count = 0;
-    if (!wanted)
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
-    for (int n = 0; n < s->groups; n++) {
-        bool goes_on = false;
-        for (int f = s->group[n].first; f < s->group[n].first + s->group[n].count; f++) {
-            const bool is = is_wanted(j, f);
-            if (is && goes_on)
-                wanted[count - 1].count++;
-            else if (is)
-                wanted[count++] = (frame_group){.trajectory = s->group[n].trajectory, .first = f, .count = 1};
-            goes_on = is;
-        }
-    }
-    free(s->group);
-    s->group = wanted;
-    s->groups = count;
-    return VF_OK;
-}
-
-/* The windows of all places. */
-static void make_windows(sharing *s)
-{
-    const recon_job *j = s->job;
-    for (int f = 0, next = 0; f < j->frame_count; f = next) {
-        while (next < j->frame_count && j->frames[next]->place == j->frames[f]->place)
-            next++;
-        const series_windows windows = windows_of_series(j->settings, next - f, (double)frame_bytes(j));
-        for (int w = 0; w < windows.count; w++)
-            s->group[s->groups++] = window_of_series(&windows, f, next - f, w);
-    }
-}
-
-/* A group has as many frames as memory allows, but at most a team's fair share. Large groups need fewer plans. */
-static vf_status make_groups(sharing *s)
-{
-    const recon_job *j = s->job;
-    const int64_t room = recon_group_bytes(j->settings) / s->slots / (int64_t)frame_bytes(j);
-    const int fair = (j->frame_count + s->how.teams - 1) / s->how.teams;
-    const int most = room < 1 ? 1 : room < fair ? (int)room : fair;
-    s->groups = s->most = 0;
-    s->group = calloc((size_t)j->frame_count + 1, sizeof *s->group);
-    if (!s->group)
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
-    if (solves_series(j->settings))
-        make_windows(s);
-    for (int f = 0; f < j->frame_count && !solves_series(j->settings); f++) {
-        const int trajectory = j->frames[f]->trajectory;
-        frame_group *last = s->groups ? &s->group[s->groups - 1] : NULL;
-        if (last && last->trajectory == trajectory && last->count < most)
-            last->count++;
-        else
-            s->group[s->groups++] = (frame_group){.trajectory = trajectory, .first = f, .count = 1};
-    }
-    for (int g = 0; g < s->groups; g++)
-        s->most = s->group[g].count > s->most ? s->group[g].count : s->most;
-    return VF_OK;
-}
+/* ---- images ---- */
 
 static vf_status make_slots(sharing *s)
 {
@@ -149,14 +47,14 @@ static vf_status make_slots(sharing *s)
     s->images = calloc((size_t)s->slots, sizeof *s->images);
     s->image = malloc((size_t)(j->most_sets * j->voxels) * sizeof *s->image);
     int shared = 0;
-    for (int g = 0; g < s->groups; g++)
-        shared = s->group[g].after > shared ? s->group[g].after : shared;
+    for (int g = 0; g < s->list.count; g++)
+        shared = s->list.group[g].after > shared ? s->list.group[g].after : shared;
     s->shared = malloc((size_t)shared * frame_bytes(j) + 1);
     bool all = s->images && s->image && s->shared;
     vf_large_pages(s->image, (size_t)j->voxels * sizeof *s->image);
     for (int i = 0; all && i < s->slots; i++) {
-        s->images[i] = malloc((size_t)s->most * frame_bytes(j) + 1);
-        vf_large_pages(s->images[i], (size_t)s->most * frame_bytes(j));
+        s->images[i] = malloc((size_t)s->list.most * frame_bytes(j) + 1);
+        vf_large_pages(s->images[i], (size_t)s->list.most * frame_bytes(j));
         all = s->images[i];
     }
     return all ? VF_OK
@@ -236,14 +134,14 @@ static vf_status finish_frame(const recon_job *j, const scan_frame *frame, const
 static vf_status make_one_group(void *user, int worker, int slot, int64_t item)
 {
     sharing *s = user;
-    return crew_make_group(&s->crew[worker], &s->group[item], s->images[slot]);
+    return crew_make_group(&s->crew[worker], &s->list.group[item], s->images[slot]);
 }
 
 static vf_status put_group(void *user, int slot, int64_t item)
 {
     sharing *s = user;
     const recon_job *j = s->job;
-    const frame_group *g = &s->group[item];
+    const frame_group *g = &s->list.group[item];
     vf_status status = VF_OK;
     if (!s->own)
         watch_stage(s->watch, "combine", 0);
@@ -251,7 +149,7 @@ static vf_status put_group(void *user, int slot, int64_t item)
         window_blend(j, g, s->images[slot], s->shared);
     for (int f = g->skip; f < g->count - g->drop - g->after && status == VF_OK; f++) {
         status = finish_frame(j, j->frames[g->first + f], s->images[slot] + (size_t)f * frame_bytes(j), s->image);
-        if (status == VF_OK && is_wanted(j, g->first + f))
+        if (status == VF_OK && frame_is_wanted(j, j->frames[g->first + f]))
             s->put(s->user, j->frames[g->first + f], s->image);
     }
     return status;
@@ -320,9 +218,9 @@ static vf_status find_noise(sharing *s)
 static vf_status choose_lambda(sharing *s)
 {
     recon_job *j = s->job;
-    if (!j->settings->lambda_sure || !(j->variance > 0) || s->groups == 0)
+    if (!j->settings->lambda_sure || !(j->variance > 0) || s->list.count == 0)
         return VF_OK;
-    const frame_group g = sure_group(j, s->group, s->groups);
+    const frame_group g = sure_group(j, s->list.group, s->list.count);
     j->choosing = true;
     const vf_status status = on_a_team(s, &g, crew_make_group);
     j->choosing = false;
@@ -331,7 +229,7 @@ static vf_status choose_lambda(sharing *s)
 
 static vf_status make_frames(sharing *s)
 {
-    const vf_workpool pool = {.items = s->groups,
+    const vf_workpool pool = {.items = s->list.count,
                               .workers = s->how.teams,
                               .slots = s->slots,
                               .user = s,
@@ -341,13 +239,13 @@ static vf_status make_frames(sharing *s)
                               .give_up = give_up};
     vf_status status = VF_OK;
     int frames = 0;
-    for (int g = 0; g < s->groups; g++)
-        frames += s->group[g].count - s->group[g].skip - s->group[g].drop - s->group[g].after;
+    for (int g = 0; g < s->list.count; g++)
+        frames += s->list.group[g].count - s->list.group[g].skip - s->list.group[g].drop - s->list.group[g].after;
     if (s->own) {
         watch_stage(s->watch, s->job->frames[0]->replica ? "noise map" : "frames", frames);
         return vf_workpool_run(s->job->ctx, &pool);
     }
-    for (int g = 0; g < s->groups && status == VF_OK; g++) {
+    for (int g = 0; g < s->list.count && status == VF_OK; g++) {
         status = make_one_group(s, 0, 0, g);
         if (status == VF_OK)
             status = put_group(s, 0, g);
@@ -364,11 +262,11 @@ static void free_groups(sharing *s)
     free(s->images);
     free(s->image);
     free(s->shared);
-    free(s->group);
+    free(s->list.group);
     s->images = NULL;
     s->image = NULL;
     s->shared = NULL;
-    s->group = NULL;
+    s->list.group = NULL;
 }
 
 /* Makes replicas of noise as frames, by the same steps. */
@@ -386,7 +284,7 @@ static vf_status make_noise_map(sharing *s, recon_put_noise put_noise)
     for (int t = 0; t < s->how.teams; t++)
         s->crew[t].last = -1;
     if (status == VF_OK)
-        status = make_groups(s);
+        status = group_list_make(j, s->how.teams, s->slots, &s->list);
     if (status == VF_OK)
         status = make_slots(s);
     if (status == VF_OK)
@@ -400,26 +298,6 @@ static vf_status make_noise_map(sharing *s, recon_put_noise put_noise)
 }
 
 /* ---- all of it ---- */
-
-/* Sorts the frames by class. */
-vf_status frame_order(vf_context *ctx, const recon_settings *settings, const mri_scan *raw, int *order)
-{
-    const int classes = solves_series(settings) ? raw->places : raw->trajectories;
-    int *place = calloc((size_t)classes + 1, sizeof *place); /* of a class's next frame */
-    vf_status status = place ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory");
-    for (int f = 0; f < raw->frames && status == VF_OK; f++)
-        if (raw->frame[f].trajectory < 0 || raw->frame[f].trajectory >= raw->trajectories)
-            status = vf_fail(ctx, VF_ERR_INTERNAL, "frame %d: trajectory %d of %d", f, raw->frame[f].trajectory,
-                             raw->trajectories);
-        else
-            place[class_of(settings, &raw->frame[f]) + 1]++;
-    for (int t = 0; t < classes && status == VF_OK; t++)
-        place[t + 1] += place[t];
-    for (int f = 0; f < raw->frames && status == VF_OK; f++)
-        order[place[class_of(settings, &raw->frame[f])]++] = f;
-    free(place);
-    return status;
-}
 
 static vf_status order_frames(recon_job *j)
 {
@@ -533,7 +411,7 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri
     if (status == VF_OK)
         status = places_create(&j);
     if (status == VF_OK)
-        status = make_groups(&s);
+        status = group_list_make(&j, s.how.teams, s.slots, &s.list);
     if (status == VF_OK)
         status = make_slots(&s);
     if (status == VF_OK)
@@ -545,7 +423,7 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri
     if (status == VF_OK)
         status = choose_lambda(&s);
     if (status == VF_OK)
-        status = leave_out_frames(&s);
+        status = group_list_leave_out(&j, &s.list);
     if (status == VF_OK)
         status = make_frames(&s);
     if (status == VF_OK)
