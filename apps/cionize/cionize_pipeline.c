@@ -262,7 +262,7 @@ static vf_status prepare(cionize_state *r)
         status = make_store(r);
     if (status == VF_OK && ions_asked(r))
         status = ions_prepare(r);
-    if (status == VF_OK && !s->dry_run)
+    if (status == VF_OK)
         status = kept_layers_begin(r);
     if (status != VF_OK)
         return status;

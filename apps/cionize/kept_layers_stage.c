@@ -122,6 +122,8 @@ vf_status kept_layers_begin(cionize_state *r)
         return VF_OK;
     if (asked->parts > 0 && r->plan.method->extent == VF_POTENTIAL_WHOLE)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--part: the method %s computes whole maps only", r->plan.method->name);
+    if (r->settings.dry_run)
+        return kept_plan(r->ctx, asked, main_output(r), layers_of(r), "layer", pieces);
     if (!kept_wanted(asked, main_output(r), seconds))
         return VF_OK;
     char *key = make_key(r);

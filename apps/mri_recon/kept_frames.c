@@ -58,6 +58,8 @@ vf_status kept_frames_begin(vf_context *ctx, const recon_settings *settings, con
                                             : "--noise-map");
     if (makes_more(settings) || (raw->frames == 1 && own.journal == JOURNAL_AUTO)) /* one frame: there, or not */
         own.journal = JOURNAL_NO;
+    if (settings->dry_run)
+        return kept_plan(ctx, &own, output, raw->frames, "frame", &k->pieces);
     if (!kept_wanted(&own, output, seconds))
         return VF_OK;
     char *key = pieces_key(settings->program, settings->input, no_change);

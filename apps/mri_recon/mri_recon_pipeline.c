@@ -263,7 +263,9 @@ static void say_plan(const recon_state *r)
     char text[32];
     printf(", %s precision, about %s of memory", s->precision == VF_F64 ? "double" : "single",
            vf_format_bytes(r->memory, text, sizeof text));
-    printf(", about %s\n", vf_format_seconds(plan_seconds(r->ctx, s, &r->scan), text, sizeof text));
+    const kept_pieces *pieces = &r->kept.pieces;
+    const double share = pieces->items > 0 ? (double)kept_missing(pieces) / (double)pieces->items : 1;
+    printf(", about %s\n", vf_format_seconds(share * plan_seconds(r->ctx, s, &r->scan), text, sizeof text));
     if (r->reason)
         printf("prior      %s, because %s\n", prior_text(s, prior, sizeof prior), r->reason);
     if (solves_series(s))
@@ -812,7 +814,7 @@ static vf_status prepare(recon_state *r)
         status = plan_device(r->ctx, &r->planned, &r->scan, r->device, sizeof r->device, &r->memory);
     if (status == VF_OK && !r->settings->dry_run)
         status = vf_check_threads(r->ctx, vf_context_device_count(r->ctx) + 1);
-    if (status == VF_OK && !r->settings->dry_run)
+    if (status == VF_OK)
         status = kept_frames_begin(r->ctx, r->settings, &r->scan, r->output,
                                    plan_seconds(r->ctx, r->settings, &r->scan), &r->kept);
     r->planned.wanted = r->kept.wanted;

@@ -241,12 +241,6 @@ static vf_status open_or_create(kept_pieces *k, const vf_pieces_result *result)
     if (wanted && is_special(k->output))
         return vf_fail(k->ctx, VF_ERR_ARGUMENT, "%s: --part, --resume and --journal need an output that is a file",
                        k->output);
-    if (s->parts > 0)
-        k->path = part_path(k->output, s->part, s->parts);
-    else if (asprintf(&k->path, "%s.pieces", k->output) < 0)
-        k->path = NULL;
-    if (!k->path)
-        return vf_fail(k->ctx, VF_ERR_MEMORY, "no memory");
     if (access(k->path, F_OK) != 0)
         return create(k, result, wanted);
     if (!s->resume)
@@ -255,18 +249,27 @@ static vf_status open_or_create(kept_pieces *k, const vf_pieces_result *result)
     return vf_pieces_resume(k->ctx, k->path, result, &k->pieces);
 }
 
+vf_status kept_plan(vf_context *ctx, const pieces_settings *asked, const char *output, int64_t items, const char *what,
+                    kept_pieces *k)
+{
+    *k = (kept_pieces){.ctx = ctx, .asked = *asked, .what = what, .items = items, .behind = items};
+    k->output = strdup(output);
+    if (asked->parts > 0) {
+        k->path = part_path(output, asked->part, asked->parts);
+        k->first = pieces_part_begins(items, asked->part, asked->parts);
+        k->behind = pieces_part_begins(items, asked->part + 1, asked->parts);
+    } else if (asprintf(&k->path, "%s.pieces", output) < 0) {
+        k->path = NULL;
+    }
+    return k->output && k->path ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+}
+
 vf_status kept_begin(vf_context *ctx, const pieces_settings *asked, const char *output, const vf_pieces_result *result,
                      const char *what, kept_pieces *k)
 {
-    *k = (kept_pieces){.ctx = ctx, .asked = *asked, .what = what, .items = result->items, .behind = result->items};
-    k->output = strdup(output);
-    if (!k->output)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
-    if (asked->parts > 0) {
-        k->first = pieces_part_begins(k->items, asked->part, asked->parts);
-        k->behind = pieces_part_begins(k->items, asked->part + 1, asked->parts);
-    }
-    const vf_status status = asked->join ? gather(k, result) : open_or_create(k, result);
+    vf_status status = kept_plan(ctx, asked, output, result->items, what, k);
+    if (status == VF_OK)
+        status = asked->join ? gather(k, result) : open_or_create(k, result);
     k->before = status == VF_OK && k->pieces ? vf_pieces_count(k->pieces, k->first, k->behind) : 0;
     return status;
 }

@@ -74,13 +74,17 @@ typedef struct kept_pieces {
     pieces_settings asked;
     vf_pieces *pieces;     /* NULL: none are kept, and all are to be made */
     const char *what;      /* "layer" */
-    char *path;            /* of the file, or of the first part; NULL: none */
+    char *path;            /* of the file */
     char *output;          /* that the pieces belong to */
     int64_t items;         /* of the whole result */
     int64_t first, behind; /* this run's part of them */
     int64_t before;        /* of those: there when the run began */
     int files;             /* that were joined; 0: none */
 } kept_pieces;
+
+/* What a run would make, without files: for its plan. Free with kept_end. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status kept_plan(vf_context *ctx, const pieces_settings *asked, const char *output, int64_t items,
+                                  const char *what, kept_pieces *out);
 
 /* Finds or makes the file of pieces, beside `output`, or reads the parts that are to be joined. Free with kept_end. Errors:
  * those of vf_pieces_create, _resume and _gather; VF_ERR_OUTPUT (pieces of an earlier run are there, but the user does
