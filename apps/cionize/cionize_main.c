@@ -4,6 +4,7 @@
 
 #include "batch.h"
 #include "cionize_options.h"
+#include "job.h"
 #include "program.h"
 
 /* - is standard input: for one of the files that are read from beginning to end. The script's reader knows it by
@@ -51,8 +52,19 @@ static vf_status complete(vf_context *ctx, program *p, cionize_request *request)
 static vf_status run(vf_context *ctx, program *p)
 {
     cionize_request *request = p->settings;
+    cionize_settings *s = &request->settings;
+    bool idle = false;
     vf_status status = complete(ctx, p, request);
-    return status == VF_OK ? cionize_run(ctx, &request->settings) : status;
+    if (status == VF_OK)
+        status = job_begin(ctx, p, &s->pieces, &idle);
+    if (job_is_other(&s->pieces)) {
+        s->quiet = true;
+        s->progress = VF_PROGRESS_OFF;
+        s->report = NULL;
+    }
+    if (status == VF_OK && !idle)
+        status = cionize_run(ctx, s);
+    return job_end(&s->pieces, status);
 }
 
 int main(int argc, char **argv)

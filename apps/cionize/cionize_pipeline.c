@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cionize_state.h"
+#include "job.h"
 #include "potential/average.h"
 #include "potential/periodic_frames.h"
 #include "potential/potential_common.h"
@@ -187,6 +188,8 @@ static vf_status plan(cionize_state *r)
     if (status == VF_OK && s->read_map)
         return take_read_map(r);
     if (status == VF_OK)
+        status = take_job_plan(r);
+    if (status == VF_OK)
         status = plan_grid(r->ctx, s, &r->molecule, &r->grid);
     if (status == VF_OK)
         status = check_size(r);
@@ -257,7 +260,7 @@ static vf_status prepare(cionize_state *r)
         say_molecule(r);
     vf_stage_begin(&r->stages, "plan");
     status = plan(r);
-    const bool places = ions_asked(r) && s->pieces.parts == 0;
+    const bool places = ions_asked(r) && s->pieces.parts == 0 && !job_is_other(&s->pieces);
     if (status == VF_OK && places)
         status = make_store(r);
     if (status == VF_OK && ions_asked(r))
@@ -290,6 +293,8 @@ static void show_part(void *user, double part)
 {
     cionize_state *r = user;
     const double preparing = r->trajectory ? 0 : r->plan.preparing;
+    if (r->plan.ranks)
+        part = vf_ranks_part(r->plan.ranks);
     vf_progress_update(&r->progress, r->evaluations * (preparing + (1 - preparing) * part));
 }
 
@@ -358,7 +363,7 @@ static vf_status sum_layers(cionize_state *r)
     r->slabs_done = calloc((size_t)vf_context_device_count(r->ctx), sizeof *r->slabs_done);
     if (!r->slabs_done)
         return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
-    if (r->kept.pieces.items > 0 && kept_missing(&r->kept.pieces) == 0)
+    if (r->kept.pieces.items > 0 && (kept_missing(&r->kept.pieces) == 0 || (r->plan.ranks && r->plan.listed == 0)))
         return VF_OK;
     vf_progress_begin(&r->progress, stderr, s->quiet ? VF_PROGRESS_OFF : s->progress, "computing", r->evaluations, 1e-9,
                       "G evaluations");
@@ -377,6 +382,7 @@ static vf_status sum_map(cionize_state *r)
     vf_status status = only_a_part(r) ? VF_OK : begin_outputs(r);
     if (status == VF_OK)
         status = sum_layers(r);
+    status = kept_collect(&r->kept.pieces, status);
     if (status == VF_OK)
         status = kept_layers_rest(r, pass_layers);
     if (status == VF_OK && r->check)
@@ -391,6 +397,8 @@ static vf_status compute(cionize_state *r)
     if (status != VF_OK)
         return status;
     vf_stage_begin(&r->stages, "compute");
+    if (s->read_map && job_is_other(&s->pieces))
+        return VF_OK;
     if (s->read_map)
         return write_stored_map(r->ctx, &r->plan, r->stored, NULL, &r->map);
     return sum_map(r);
@@ -426,7 +434,7 @@ static vf_status execute(cionize_state *r, vf_report **report)
         status = commit(r);
     if (status == VF_OK && !r->settings.quiet)
         say_done(r, seconds);
-    if (status == VF_OK && ions_asked(r) && !only_a_part(r))
+    if (status == VF_OK && ions_asked(r) && !only_a_part(r) && !job_is_other(&r->settings.pieces))
         status = place_ions(r);
     if (status != VF_OK)
         return status;

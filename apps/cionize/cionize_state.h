@@ -14,9 +14,12 @@
 typedef struct kept_layers {
     kept_pieces pieces;
     layer_range *missing; /* [plan.ranges] */
-    int64_t made;         /* layers that this run has computed */
-    int64_t passed;       /* layers that the map's file has */
-    char *buffer;         /* of one layer and its deviation */
+    layer_range *slab;    /* [plan.listed] those that ranks share */
+    int64_t slabs;        /* of rank 0, and its variant of the method: what other ranks take from it */
+    char variant[32];
+    int64_t made;   /* layers that this run has computed */
+    int64_t passed; /* layers that the map's file has */
+    char *buffer;   /* of one layer and its deviation */
 } kept_layers;
 
 typedef struct cionize_state {
@@ -79,6 +82,10 @@ VF_MUST_CHECK vf_status prepare_output(cionize_state *r);
 /* After planning: finds the layers that are there and restricts the plan to those that are not. Errors: those of
  * kept_begin; VF_ERR_ARGUMENT (a method that only computes whole maps). */
 VF_MUST_CHECK vf_status kept_layers_begin(cionize_state *r);
+
+/* As a rank other than 0, before planning: takes the method and the slabs from rank 0. Errors: those of vf_ranks_share;
+ * VF_ERR_INTERNAL. */
+VF_MUST_CHECK vf_status take_job_plan(cionize_state *r);
 
 /* Takes layers that were computed, in order; `deviation` may be NULL. Keeps them, and passes them to the outputs after the
  * kept ones before them, unless the run makes only a part. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cionize_state.h"
+#include "potential/average.h"
 #include "potential/potential_common.h"
 #include "voxfield/version.h"
 
@@ -76,21 +77,101 @@ static const char *main_output(const cionize_state *r)
     return r->settings.input; /* a script names the outputs */
 }
 
-/* The method that made the parts, from the text of make_maker. */
+/* ---- the maker: a line with the method ---- */
+
+static void write_maker(const cionize_state *r, char *text, size_t size)
+{
+    snprintf(text, size, "method %s:%s\n", r->plan.method->name, r->plan.variant);
+}
+
+/* `what`: for the message. */
+static vf_status read_maker(vf_context *ctx, const char *what, const char *text, const vf_potential_method **method,
+                            char variant[32])
+{
+    char name[32] = "";
+    if (sscanf(text, "method %31[^:\n]:%31[^\n]", name, variant) != 2)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s is not known: %.60s", what, text);
+    return vf_potential_method_named(ctx, what, name, method);
+}
+
+/* ---- ranks: rank 0's method and slabs ---- */
+
+static vf_status share_plan(cionize_state *r, const char *maker)
+{
+    potential_plan *plan = &r->plan;
+    char *text = NULL, *none;
+    size_t size = 0;
+    plan->cut.queues *= vf_ranks_size(plan->ranks);
+    r->kept.slab = kept_missing(&r->kept.pieces) == 0 ? calloc(1, sizeof *r->kept.slab)
+                   : r->trajectory ? average_slabs(r->ctx, &r->molecule, &r->frames, plan, &plan->listed)
+                                   : potential_slabs(plan, &plan->listed);
+    double *cost = malloc(((size_t)plan->listed + 1) * sizeof *cost);
+    FILE *to = r->kept.slab && cost ? open_memstream(&text, &size) : NULL;
+    if (to)
+        fputs(maker, to);
+    for (int64_t n = 0; to && n < plan->listed; n++) {
+        fprintf(to, "%" PRId64 " %" PRId64 "\n", r->kept.slab[n].first, r->kept.slab[n].behind);
+        cost[n] = (double)(r->kept.slab[n].behind - r->kept.slab[n].first);
+    }
+    plan->list = r->kept.slab;
+    vf_status status = to && fclose(to) == 0 ? vf_ranks_offer(plan->ranks, plan->listed, cost)
+                                             : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for slabs");
+    if (status == VF_OK)
+        status = vf_ranks_share(plan->ranks, 0, text, &none);
+    free(text);
+    free(cost);
+    return status;
+}
+
+static vf_status read_slabs(cionize_state *r, const char *text, int64_t *count)
+{
+    size_t lines = 0;
+    for (const char *c = text; *c; c++)
+        lines += *c == '\n';
+    r->kept.slab = calloc(lines + 1, sizeof *r->kept.slab);
+    if (!r->kept.slab)
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for slabs");
+    char *at;
+    for (*count = 0; *text; text = at + 1, ++*count) {
+        r->kept.slab[*count].first = strtoll(text, &at, 10);
+        r->kept.slab[*count].behind = strtoll(at, &at, 10);
+        if (*at != '\n')
+            return vf_fail(r->ctx, VF_ERR_INTERNAL, "rank 0 sent no slab: %.40s", text);
+    }
+    return VF_OK;
+}
+
+vf_status take_job_plan(cionize_state *r)
+{
+    cionize_settings *s = &r->settings;
+    char *text = NULL;
+    vf_ranks *ranks = s->pieces.ranks;
+    if (!ranks || vf_ranks_rank(ranks) == 0)
+        return VF_OK;
+    vf_status status = vf_ranks_share(ranks, 0, NULL, &text);
+    if (status == VF_OK)
+        status = read_maker(r->ctx, "rank 0's method", text, &s->method, r->kept.variant);
+    if (status == VF_OK)
+        status = read_slabs(r, strchr(text, '\n') + 1, &r->kept.slabs);
+    s->variant = r->kept.variant;
+    free(text);
+    return status;
+}
+
+/* The method that made the parts. */
 static vf_status take_maker(cionize_state *r)
 {
-    char name[32] = "", variant[32] = "";
-    const char *maker = vf_pieces_maker(r->kept.pieces.pieces);
-    if (sscanf(maker, "method %31[^:\n]:%31[^\n]", name, variant) != 2)
-        return vf_fail(r->ctx, VF_ERR_INPUT, "the parts name no method: %.60s", maker);
+    char variant[sizeof r->kept.variant];
     const cionize_settings *s = &r->settings;
-    vf_status status = vf_potential_method_named(r->ctx, "the method of the parts", name, &r->plan.method);
+    vf_status status =
+        read_maker(r->ctx, "the method of the parts", vf_pieces_maker(r->kept.pieces.pieces), &r->plan.method, variant);
+    if (status != VF_OK)
+        return status;
     snprintf(r->plan.variant, sizeof r->plan.variant, "%s", variant);
-    if (status == VF_OK &&
-        ((s->method && s->method != r->plan.method) || (s->variant && strcmp(s->variant, variant) != 0)))
-        status = vf_fail(r->ctx, VF_ERR_ARGUMENT, "--method asks for another method than the parts have, %s:%s", name,
-                         variant);
-    return status;
+    if ((s->method && s->method != r->plan.method) || (s->variant && strcmp(s->variant, variant) != 0))
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--method asks for another method than the parts have, %s:%s",
+                       r->plan.method->name, variant);
+    return VF_OK;
 }
 
 static vf_status find_missing(cionize_state *r)
@@ -129,7 +210,7 @@ vf_status kept_layers_begin(cionize_state *r)
     char *key = make_key(r);
     if (!key)
         return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
-    snprintf(maker, sizeof maker, "method %s:%s\n", r->plan.method->name, r->plan.variant);
+    write_maker(r, maker, sizeof maker);
     const vf_pieces_result result = {
         .key = key, .maker = maker, .items = layers_of(r), .item_bytes = layer_bytes(r) * (r->deviation.path ? 2 : 1)};
     vf_status status = kept_begin(r->ctx, asked, main_output(r), &result, "layer", pieces);
@@ -138,12 +219,18 @@ vf_status kept_layers_begin(cionize_state *r)
         status = take_maker(r);
     if (status == VF_OK && pieces->pieces)
         status = find_missing(r);
+    r->plan.ranks = asked->ranks;
+    if (status == VF_OK && asked->ranks && vf_ranks_rank(asked->ranks) == 0)
+        return share_plan(r, maker);
+    r->plan.list = r->kept.slab;
+    r->plan.listed = r->kept.slabs;
     return status;
 }
 
 void kept_layers_free(cionize_state *r)
 {
     free(r->kept.missing);
+    free(r->kept.slab);
     free(r->kept.buffer);
 }
 
@@ -177,13 +264,29 @@ static vf_status keep(cionize_state *r, int64_t first, int64_t count, const char
     return status;
 }
 
+/* The number of the slab that begins with a layer. */
+static int64_t slab_of(const cionize_state *r, int64_t first)
+{
+    int64_t n = 0, behind = r->plan.listed;
+    while (n + 1 < behind) {
+        const int64_t middle = n + (behind - n) / 2;
+        if (r->plan.list[middle].first <= first)
+            n = middle;
+        else
+            behind = middle;
+    }
+    return n;
+}
+
 vf_status kept_layers_take(cionize_state *r, int64_t first, int64_t count, const void *mean, const void *deviation,
                            layers_sink pass)
 {
     kept_layers *k = &r->kept;
     vf_status status = k->pieces.pieces ? keep(r, first, count, mean, deviation) : VF_OK;
     k->made += count;
-    if (status == VF_OK && kept_is_part(&k->pieces))
+    if (status == VF_OK && r->plan.ranks)
+        vf_ranks_done(r->plan.ranks, slab_of(r, first));
+    if (status == VF_OK && kept_only(&k->pieces))
         return VF_OK;
     if (status == VF_OK && k->pieces.pieces)
         status = pass_kept(r, first, pass);

@@ -6,6 +6,7 @@
 
 #include "cionize_state.h"
 #include "ion_search.h"
+#include "job.h"
 
 static void say_charge(const char *what, double charge)
 {
@@ -116,6 +117,7 @@ void say_plan(const cionize_state *r)
                vf_format_bytes(fmax(r->memory, (double)r->plan.host_bytes), text, sizeof text),
                (long long)r->plan.slabs, r->plan.slabs == 1 ? "" : "s");
     }
+    job_say(&r->settings.pieces);
     kept_say(&r->kept.pieces);
     if (r->map.format)
         say_map("map", r->map.format, r->map.path, &r->info);
@@ -370,6 +372,7 @@ void report_run(vf_report *report, const cionize_state *r, double seconds)
     if (!kept_is_part(&r->kept.pieces))
         report_potential(report, r);
     kept_report(report, &r->kept.pieces);
+    job_report(report, &r->settings.pieces);
     if (r->placement)
         report_ions(report, r);
     vf_report_text(report, "device", r->plan.device);

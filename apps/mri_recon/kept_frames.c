@@ -9,7 +9,7 @@
 
 /* Options that do not change the image. */
 static const char *const no_change[] = {"device", "threads", "compare", "dry-run", "quiet", "progress",
-                                        "part",   "join",    "resume",  "journal", ""};
+                                        "part",   "join",    "resume",  "journal", "mpi",   ""};
 
 /* What a piece begins with. */
 typedef struct piece_head {
@@ -50,9 +50,10 @@ vf_status kept_frames_begin(vf_context *ctx, const recon_settings *settings, con
     pieces_settings own = *asked;
     char maker[64];
     *k = (kept_frames){.scan = raw};
-    if (makes_more(settings) && (asked->parts > 0 || asked->join || asked->resume || asked->journal == JOURNAL_YES))
+    if (makes_more(settings) &&
+        (asked->parts > 0 || asked->join || asked->resume || asked->journal == JOURNAL_YES || asked->ranks))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--part, --join, --resume and --journal keep frames, not what %s writes; leave it out",
+                       "--part, --join, --resume, --journal and MPI jobs keep frames, not what %s writes; leave it out",
                        settings->save_coils ? "--save-coils"
                        : settings->save_q   ? "--save-q"
                                             : "--noise-map");
@@ -70,8 +71,15 @@ vf_status kept_frames_begin(vf_context *ctx, const recon_settings *settings, con
     const vf_pieces_result result = {
         .key = key, .maker = maker, .items = raw->frames, .item_bytes = sizeof(piece_head) + image_bytes(raw)};
     vf_status status = allocate(ctx, settings, raw, k);
+    char *none = NULL;
+    const bool first = own.ranks && vf_ranks_rank(own.ranks) == 0;
+    if (status == VF_OK && own.ranks && !first) /* rank 0 looks for files of an earlier run before others make theirs */
+        status = vf_ranks_share(own.ranks, 0, NULL, &none);
     if (status == VF_OK)
         status = kept_begin(ctx, &own, output, &result, "frame", &k->pieces);
+    if (status == VF_OK && first)
+        status = vf_ranks_share(own.ranks, 0, "begin", &none);
+    free(none);
     free(key);
     if (status == VF_OK && !k->pieces.pieces) {
         free(k->wanted);
@@ -112,7 +120,7 @@ vf_status kept_frames_rest(kept_frames *k, kept_frames_take take, void *user, re
         status = vf_pieces_get(k->pieces.pieces, n, k->piece);
         if (status != VF_OK)
             break;
-        if (!k->wanted[k->order[n]])
+        if (!k->wanted[k->order[n]] || k->pieces.asked.ranks)
             take(user, frame, (const float complex *)(const void *)(k->piece + sizeof *head));
         summary->iterations += head->effort.iterations;
         summary->applications += head->effort.applications;

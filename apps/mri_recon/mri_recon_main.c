@@ -1,4 +1,5 @@
 /* mri_recon: reads the options into settings and calls mri_recon_run. */
+#include "job.h"
 #include "mri_recon.h"
 #include "program.h"
 #include "recon_files.h"
@@ -9,9 +10,19 @@ static vf_status run(vf_context *ctx, program *p)
     recon_settings *s = p->settings;
     s->argc = p->argc;
     s->argv = p->argv;
-    const vf_status status = settings_complete(ctx, s, program_given(p, "partial-fourier"), program_given(p, "prior"));
+    vf_status status = settings_complete(ctx, s, program_given(p, "partial-fourier"), program_given(p, "prior"));
     s->program = p;
-    return status == VF_OK ? mri_recon_run(ctx, s) : status;
+    bool idle = false;
+    if (status == VF_OK)
+        status = job_begin(ctx, p, &s->pieces, &idle);
+    if (job_is_other(&s->pieces)) {
+        s->quiet = true;
+        s->progress = VF_PROGRESS_OFF;
+        s->report = NULL;
+    }
+    if (status == VF_OK && !idle)
+        status = mri_recon_run(ctx, s);
+    return job_end(&s->pieces, status);
 }
 
 int main(int argc, char **argv)

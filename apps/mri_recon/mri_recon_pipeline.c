@@ -10,6 +10,7 @@
 #include "coils/coil_stages.h"
 #include "frames/reconstruct.h"
 #include "images/recon_image.h"
+#include "job.h"
 #include "kept_frames.h"
 #include "mri_recon.h"
 #include "program.h"
@@ -270,6 +271,7 @@ static void say_plan(const recon_state *r)
         printf("prior      %s, because %s\n", prior_text(s, prior, sizeof prior), r->reason);
     if (solves_series(s))
         say_series(windows_of_scan(r));
+    job_say(&s->pieces);
     kept_say(&r->kept.pieces);
     printf("image      %s: %d volume%s of %lld x %lld x %lld\n", r->output, r->scan.volumes,
            r->scan.volumes == 1 ? "" : "s", (long long)r->scan.crop[0], (long long)r->scan.crop[1],
@@ -413,6 +415,7 @@ static vf_status reconstruct_stage(recon_state *r)
     r->summary.converged = true;
     if (status == VF_OK && makes_frames(r))
         status = reconstruct(r->ctx, r->settings, raw, &r->watch, place_frame, place_noise, r, &r->summary);
+    status = kept_collect(&r->kept.pieces, status);
     if (status == VF_OK)
         status = kept_frames_rest(&r->kept, place_kept, r, &r->summary, r->devices, sizeof r->devices);
     describe(r);
@@ -695,6 +698,7 @@ static void report_run(vf_report *report, const recon_state *r)
     vf_report_end(report);
     comparison_report(report, r->comparison, r->compared);
     kept_report(report, &r->kept.pieces);
+    job_report(report, &s->pieces);
     vf_report_text(report, "device", r->device);
     program_report_warm_up(r->ctx, report);
     report_devices(report, r);

@@ -283,7 +283,7 @@ static vf_status status_of(int code)
 static vf_status keep(batch *b)
 {
     static const char *const no_change[] = {"device", "threads", "dry-run", "quiet",   "progress", "output-dir",
-                                            "list",   "part",    "resume",  "journal", ""};
+                                            "list",   "part",    "resume",  "journal", "mpi",      ""};
     const program *p = b->p;
     const pieces_settings asked = {.resume = program_given(p, "resume")};
     const char *folder = option_text(p->options, &p->given, "output-dir"),

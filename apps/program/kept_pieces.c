@@ -1,6 +1,7 @@
 #include "kept_pieces.h"
 
 #include <dirent.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,12 @@ static const double seconds_to_keep = 120;
 const option_choice journal_modes[] = {{"auto", JOURNAL_AUTO, "if the run is expected to take two minutes or more"},
                                        {"yes", JOURNAL_YES, "always"},
                                        {"no", JOURNAL_NO, "never; a run that ends early begins anew"},
+                                       {0}};
+
+const option_choice mpi_libraries[] = {{"auto", VF_RANKS_AUTO, "the launcher's, as the environment shows"},
+                                       {"no", VF_RANKS_NO, "none: each process works alone"},
+                                       {"openmpi", VF_RANKS_OPENMPI, "Open MPI"},
+                                       {"mpich", VF_RANKS_MPICH, "MPICH, or Intel MPI"},
                                        {0}};
 
 /* Reads a number of parts and moves *text behind it. */
@@ -117,6 +124,11 @@ char *pieces_key(const struct program *p, const char *input, const char *const *
 }
 
 /* ---- names ---- */
+
+static int rank_of(const pieces_settings *s)
+{
+    return s->ranks ? vf_ranks_rank(s->ranks) : 0;
+}
 
 static char *part_path(const char *output, int part, int parts)
 {
@@ -226,12 +238,57 @@ static vf_status create(kept_pieces *k, const vf_pieces_result *result, bool wan
 
 static bool asks(const pieces_settings *s)
 {
-    return s->parts > 0 || s->resume || s->journal == JOURNAL_YES;
+    return s->parts > 0 || s->resume || s->journal == JOURNAL_YES || s->ranks;
 }
 
 bool kept_wanted(const pieces_settings *s, const char *output, double seconds)
 {
     return asks(s) || s->join || (s->journal == JOURNAL_AUTO && seconds >= seconds_to_keep && !is_special(output));
+}
+
+/* A file of pieces of another rank than 0, left by an earlier run; free() it. NULL: none. */
+static char *rank_file(const char *output)
+{
+    glob_t found = {0};
+    char *pattern = NULL, *path = NULL;
+    size_t length = 0;
+    FILE *to = open_memstream(&pattern, &length);
+    for (const char *c = output; to && *c; c++) /* names may have the pattern's own characters */
+        fprintf(to, strchr("*?[\\", *c) ? "\\%c" : "%c", *c);
+    if (to && (fputs(".pieces-[1-9]*", to), fclose(to)) == 0 && glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
+        for (size_t n = 0; n < found.gl_pathc && !path; n++) {
+            const char *text = found.gl_pathv[n] + strlen(output) + strlen(".pieces-");
+            if (text[strspn(text, "0123456789")] == '\0')
+                path = strdup(found.gl_pathv[n]);
+        }
+        globfree(&found);
+    }
+    free(pattern);
+    return path;
+}
+
+/* Moves the pieces of another rank into this run's file. */
+static vf_status adopt(kept_pieces *k, const vf_pieces_result *result, const char *path)
+{
+    vf_pieces *other;
+    char *item = malloc(result->item_bytes);
+    vf_status status =
+        item ? vf_pieces_gather(k->ctx, 1, &path, result, &other) : vf_fail(k->ctx, VF_ERR_MEMORY, "no memory");
+    for (int64_t n = 0; status == VF_OK && n < result->items; n++) {
+        if (vf_pieces_count(other, n, n + 1) == 0 || vf_pieces_count(k->pieces, n, n + 1) > 0)
+            continue;
+        status = vf_pieces_get(other, n, item);
+        if (status == VF_OK)
+            status = vf_pieces_add(k->pieces, n, 1, item);
+    }
+    free(item);
+    if (status == VF_OK)
+        status = vf_pieces_sync(k->pieces);
+    if (status == VF_OK)
+        vf_pieces_remove(&other);
+    else if (item && vf_pieces_close(&other) != VF_OK)
+        vf_warn(k->ctx, "%s may not be on the disk", path);
+    return status;
 }
 
 static vf_status open_or_create(kept_pieces *k, const vf_pieces_result *result)
@@ -241,12 +298,22 @@ static vf_status open_or_create(kept_pieces *k, const vf_pieces_result *result)
     if (wanted && is_special(k->output))
         return vf_fail(k->ctx, VF_ERR_ARGUMENT, "%s: --part, --resume and --journal need an output that is a file",
                        k->output);
-    if (access(k->path, F_OK) != 0)
-        return create(k, result, wanted);
-    if (!s->resume)
-        return vf_fail(k->ctx, VF_ERR_OUTPUT,
-                       "%s is there, from an earlier run; go on from it with --resume, or delete it", k->path);
-    return vf_pieces_resume(k->ctx, k->path, result, &k->pieces);
+    char *other = s->parts > 0 || rank_of(s) > 0 ? NULL : rank_file(k->output);
+    const bool is_there = access(k->path, F_OK) == 0;
+    vf_status status = VF_OK;
+    if ((is_there || other) && !s->resume)
+        status = vf_fail(k->ctx, VF_ERR_OUTPUT,
+                         "%s is there, from an earlier run; go on from it with --resume, or delete it",
+                         is_there ? k->path : other);
+    else
+        status = is_there ? vf_pieces_resume(k->ctx, k->path, result, &k->pieces) : create(k, result, wanted);
+    while (status == VF_OK && other && k->pieces) {
+        status = adopt(k, result, other);
+        free(other);
+        other = status == VF_OK ? rank_file(k->output) : NULL;
+    }
+    free(other);
+    return status;
 }
 
 vf_status kept_plan(vf_context *ctx, const pieces_settings *asked, const char *output, int64_t items, const char *what,
@@ -258,7 +325,8 @@ vf_status kept_plan(vf_context *ctx, const pieces_settings *asked, const char *o
         k->path = part_path(output, asked->part, asked->parts);
         k->first = pieces_part_begins(items, asked->part, asked->parts);
         k->behind = pieces_part_begins(items, asked->part + 1, asked->parts);
-    } else if (asprintf(&k->path, "%s.pieces", output) < 0) {
+    } else if (rank_of(asked) > 0 ? asprintf(&k->path, "%s.pieces-%d", output, rank_of(asked)) < 0
+                                  : asprintf(&k->path, "%s.pieces", output) < 0) {
         k->path = NULL;
     }
     return k->output && k->path ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory");
@@ -268,6 +336,11 @@ vf_status kept_begin(vf_context *ctx, const pieces_settings *asked, const char *
                      const char *what, kept_pieces *k)
 {
     vf_status status = kept_plan(ctx, asked, output, result->items, what, k);
+    k->key = strdup(result->key);
+    k->maker = strdup(result->maker);
+    k->item_bytes = result->item_bytes;
+    if (status == VF_OK && (!k->key || !k->maker))
+        status = vf_fail(ctx, VF_ERR_MEMORY, "no memory");
     if (status == VF_OK)
         status = asked->join ? gather(k, result) : open_or_create(k, result);
     k->before = status == VF_OK && k->pieces ? vf_pieces_count(k->pieces, k->first, k->behind) : 0;
@@ -276,7 +349,47 @@ vf_status kept_begin(vf_context *ctx, const pieces_settings *asked, const char *
 
 bool kept_is_part(const kept_pieces *k)
 {
-    return k->asked.parts > 0;
+    return k->asked.parts > 0 || rank_of(&k->asked) > 0;
+}
+
+bool kept_only(const kept_pieces *k)
+{
+    return k->asked.parts > 0 || k->asked.ranks;
+}
+
+vf_status kept_collect(kept_pieces *k, vf_status status)
+{
+    const int size = k->asked.ranks ? vf_ranks_size(k->asked.ranks) : 0;
+    if (size == 0 || rank_of(&k->asked) > 0 || !k->pieces)
+        return status;
+    status = vf_ranks_collect(k->asked.ranks, status);
+    if (status == VF_OK)
+        status = vf_pieces_close(&k->pieces);
+    const char **paths = status == VF_OK ? calloc((size_t)size, sizeof *paths) : NULL;
+    int files = 0;
+    for (int n = 0; paths && n < size; n++) {
+        char *path = NULL;
+        if ((n == 0 ? asprintf(&path, "%s.pieces", k->output) : asprintf(&path, "%s.pieces-%d", k->output, n)) < 0)
+            status = vf_fail(k->ctx, VF_ERR_MEMORY, "no memory");
+        else if (n == 0 || access(path, F_OK) == 0)
+            paths[files++] = path;
+        else
+            free(path);
+    }
+    if (status == VF_OK && !paths)
+        status = vf_fail(k->ctx, VF_ERR_MEMORY, "no memory");
+    const vf_pieces_result result = {.key = k->key, .maker = k->maker, .items = k->items, .item_bytes = k->item_bytes};
+    if (status == VF_OK)
+        status = vf_pieces_gather(k->ctx, files, paths, &result, &k->pieces);
+    if (status == VF_OK && vf_pieces_count(k->pieces, 0, k->items) < k->items)
+        status = vf_fail(k->ctx, VF_ERR_INPUT,
+                         "%s and the files of the other ranks beside it do not have all %ss; do all ranks see the same "
+                         "folder? --resume goes on from what is there",
+                         paths[0], k->what);
+    for (int n = 0; n < files; n++)
+        free((char *)paths[n]);
+    free(paths);
+    return status;
 }
 
 bool kept_is_joined(const kept_pieces *k)
@@ -296,7 +409,7 @@ void kept_say(const kept_pieces *k)
     const long long count = k->behind - k->first;
     if (kept_is_joined(k))
         printf("parts      %d of %s joined, %lld %s%s\n", k->files, k->output, count, k->what, vf_plural(count));
-    if (kept_is_part(k))
+    if (k->asked.parts > 0)
         printf("part       %d of %d: %lld of %lld %ss, to %s\n", k->asked.part, k->asked.parts, count,
                (long long)k->items, k->what, k->path);
     if (k->pieces && !kept_is_joined(k) && k->before > 0)
@@ -317,7 +430,7 @@ void kept_report(vf_report *report, const kept_pieces *k)
     vf_report_begin(report, "pieces");
     vf_report_text(report, "what", k->what);
     vf_report_integer(report, "all", k->items);
-    if (kept_is_part(k)) {
+    if (k->asked.parts > 0) {
         vf_report_integer(report, "part", k->asked.part);
         vf_report_integer(report, "parts", k->asked.parts);
     }
@@ -337,8 +450,14 @@ static void keep(kept_pieces *k)
         vf_pieces_remove(&k->pieces);
         return;
     }
-    vf_warn(k->ctx, "%s keeps %" PRId64 " of %" PRId64 " %ss; the same command with --resume goes on from there",
-            k->path, there, k->behind - k->first, k->what);
+    if (k->asked.ranks)
+        vf_warn(k->ctx,
+                "%s and the files of other ranks beside it keep what is done; the same command with --resume, "
+                "with ranks or without, goes on from there",
+                k->path);
+    else
+        vf_warn(k->ctx, "%s keeps %" PRId64 " of %" PRId64 " %ss; the same command with --resume goes on from there",
+                k->path, there, k->behind - k->first, k->what);
 }
 
 vf_status kept_end(kept_pieces *k, vf_status status)
@@ -353,6 +472,8 @@ vf_status kept_end(kept_pieces *k, vf_status status)
         vf_warn(k->ctx, "%s may not be on the disk", k->path);
     free(k->path);
     free(k->output);
+    free(k->key);
+    free(k->maker);
     *k = (kept_pieces){0};
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include "options.h"
 #include "voxfield/pieces.h"
+#include "voxfield/ranks.h"
 #include "voxfield/report.h"
 
 typedef enum journal_mode { JOURNAL_AUTO, JOURNAL_YES, JOURNAL_NO } journal_mode;
@@ -14,11 +15,13 @@ typedef struct pieces_settings {
     int part, parts; /* part 1 to `parts` of the pieces; 0 of 0: all */
     bool join, resume;
     journal_mode journal;
+    vf_ranks_library mpi;
     const char *folder, *list; /* batch.h */
+    vf_ranks *ranks;           /* set by job_begin (job.h); NULL: one process */
 } pieces_settings;
 
 enum { PIECES_MOST_PARTS = 100000 };
-extern const option_choice journal_modes[];
+extern const option_choice journal_modes[], mpi_libraries[];
 
 /* Reads the argument of --part: "2/4". Errors: VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status parse_part(vf_context *ctx, const char *option, const char *text, pieces_settings *out);
@@ -51,6 +54,14 @@ int64_t pieces_part_begins(int64_t items, int part, int parts);
          .help = "go on from an earlier run that did not end; if there is none, begin",                                \
          .more = "The options and the input must be those of that run. The output is the same as without an "          \
                  "interruption, byte by byte."},                                                                       \
+        {OPTION_CHOICE,                                                                                                \
+         .name = "mpi",                                                                                                \
+         .argument = "MPI",                                                                                            \
+         OPTION_TO(type, member.mpi),                                                                                  \
+         .choices = mpi_libraries,                                                                                     \
+         .initial = "auto",                                                                                            \
+         .help = "whose launcher started this process as one of several",                                              \
+         .more = "Under mpirun, mpiexec or srun, the processes share the work, and the first writes the output."},     \
     {                                                                                                                  \
         OPTION_CHOICE,                                                                                                 \
             .name = "journal", .argument = "WHEN", OPTION_TO(type, member.journal), .choices = journal_modes,          \
@@ -80,6 +91,8 @@ typedef struct kept_pieces {
     int64_t first, behind; /* this run's part of them */
     int64_t before;        /* of those: there when the run began */
     int files;             /* that were joined; 0: none */
+    char *key, *maker;     /* of the result, and bytes of an item: */
+    size_t item_bytes;
 } kept_pieces;
 
 /* What a run would make, without files: for its plan. Free with kept_end. Errors: VF_ERR_MEMORY. */
@@ -92,9 +105,17 @@ VF_MUST_CHECK vf_status kept_plan(vf_context *ctx, const pieces_settings *asked,
 VF_MUST_CHECK vf_status kept_begin(vf_context *ctx, const pieces_settings *asked, const char *output,
                                    const vf_pieces_result *result, const char *what, kept_pieces *out);
 
-/* Whether only a part is made, or nothing, because the parts are joined. */
+/* Whether only a part is made, by this process (--part, or as a rank other than 0), or nothing, because the parts are
+ * joined. */
 bool kept_is_part(const kept_pieces *kept);
 bool kept_is_joined(const kept_pieces *kept);
+
+/* Whether finished pieces are only kept, because other ranks make the ones between. */
+bool kept_only(const kept_pieces *kept);
+
+/* After a rank's work, with its status: rank 0 waits for the others and opens the files of all ranks, so that all pieces
+ * are there. Without ranks it does nothing. Errors: those of vf_ranks_collect and vf_pieces_gather. */
+VF_MUST_CHECK vf_status kept_collect(kept_pieces *kept, vf_status status);
 
 /* How many pieces the run has to make. */
 int64_t kept_missing(const kept_pieces *kept);

@@ -1,6 +1,7 @@
 #include "program.h"
 
 #include "batch.h"
+#include "voxfield/ranks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,8 @@
 static void print_log(void *user, vf_log_level level, const char *text)
 {
     const program *p = user;
+    if (p->rank > 0)
+        return;
     if (isatty(2))
         fputs("\r\033[K", stderr); /* erases the progress line, which is drawn again below */
     if (level == VF_LOG_WARNING)
@@ -69,11 +72,11 @@ static int running_tasks(void)
 /* Idle OpenMP threads spin for milliseconds. That is fastest if each thread has a core to itself. If other programs
  * want the cores, spinning threads take them from the threads they wait for, and small problems run many times
  * slower. The OpenMP library reads its spin setting when it loads, so the program restarts itself once. */
-static void spin_less_where_busy(vf_context *ctx, char **argv)
+static void spin_less_where_busy(vf_context *ctx, char **argv, bool shares)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME") ||
-        running_tasks() - 1 + vf_context_threads(ctx) <= cores)
+        (!shares && running_tasks() - 1 + vf_context_threads(ctx) <= cores))
         return;
     if (setenv("GOMP_SPINCOUNT", "1000", 1) == 0 && setenv("KMP_BLOCKTIME", "0", 1) == 0)
         (void)execv("/proc/self/exe", argv); /* on failure, go on without the restart */
@@ -286,7 +289,11 @@ int program_main(program *p, int argc, char **argv)
         fprintf(stderr, "%s: error: %s\n", p->name, vf_status_text(status));
         return end(vf_status_exit_code(status));
     }
-    spin_less_where_busy(ctx, argv);
+    vf_ranks_launch launch;
+    if (vf_ranks_find(ctx, VF_RANKS_AUTO, &launch) != VF_OK)
+        vf_context_clear_error(ctx); /* job_begin says it, if the program has inputs */
+    p->rank = launch.rank;
+    spin_less_where_busy(ctx, argv, launch.size > 1);
     signal(SIGXFSZ, SIG_IGN); /* writing beyond the file size limit is then an error, like a full disk */
     signal(SIGPIPE, SIG_IGN); /* the run goes on if nobody reads its messages */
     vf_context_set_log(ctx, print_log, p);
@@ -296,7 +303,7 @@ int program_main(program *p, int argc, char **argv)
     status = read_and_run(ctx, p);
     if (status == VF_OK)
         status = check_notes(ctx, p);
-    if (status != VF_OK)
+    if (status != VF_OK && p->rank == 0)
         fprintf(stderr, "%s: error: %s\n", p->name, vf_context_message(ctx));
     option_values_free(&p->given);
     for (int n = 0; n < p->name_count; n++)

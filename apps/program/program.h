@@ -27,6 +27,7 @@ typedef struct program {
     /* Set by program_main: */
     option_values given;
     bool quiet;   /* --quiet: notes are not printed */
+    int rank;     /* in an MPI job, by the environment; others than 0 are silent: rank 0 speaks for all */
     char **names; /* [name_count] of outputs, made from the input's */
     int name_count;
     int argc;

@@ -67,7 +67,7 @@ static int words_about_division(const char *const *argv, int left)
     static const struct {
         const char *name;
         int words;
-    } options[] = {{"--part", 2}, {"--journal", 2}, {"--join", 1}, {"--resume", 1}};
+    } options[] = {{"--part", 2}, {"--journal", 2}, {"--mpi", 2}, {"--join", 1}, {"--resume", 1}};
     enum { SHORTEST = 5 }; /* names may be shortened */
     const size_t length = strcspn(argv[0], "=");
     for (size_t n = 0; length >= SHORTEST && n < sizeof options / sizeof *options; n++)

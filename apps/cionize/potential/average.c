@@ -28,6 +28,7 @@ typedef struct averaging {
     layer_range *slab; /* [slabs] */
     int64_t frames;    /* in a piece; the last piece of a slab may have fewer */
     int64_t groups;    /* pieces in a slab */
+    int64_t at;        /* the next piece of this rank's slab */
     vf_pipeline *pipeline;
     double *mean, *squares;         /* [points of a slab] */
     void *mean_out, *deviation_out; /* the same, for the sink */
@@ -99,7 +100,11 @@ static vf_status cut_work(averaging *a)
         a->thickness = a->plan->cut.layers;
     const slab_cut even = {
         .layers = a->plan->cut.layers, .unit = a->thickness, .most = a->thickness, .least = a->thickness, .queues = 1};
-    a->slab = cut_ranges(&even, a->plan->ranges, a->plan->range, &a->slabs);
+    a->slab = a->plan->listed > 0 ? potential_slabs(a->plan, &a->slabs)
+                                  : cut_ranges(&even, a->plan->ranges, a->plan->range, &a->slabs);
+    for (int64_t k = 0; a->slab && k < a->slabs; k++) /* the list of another rank may have thicker ones */
+        a->thickness =
+            a->slab[k].behind - a->slab[k].first > a->thickness ? a->slab[k].behind - a->slab[k].first : a->thickness;
     a->groups = (n + a->frames - 1) / a->frames;
     return a->slab ? VF_OK : vf_fail(a->ctx, VF_ERR_MEMORY, "no memory");
 }
@@ -292,6 +297,33 @@ static vf_status allocate(averaging *a)
     return vf_pipeline_create(a->ctx, &stages, &a->pipeline);
 }
 
+/* All pieces of a slab, then those of the next that rank 0 gives. */
+static int64_t next(void *user)
+{
+    averaging *a = user;
+    if (a->at % a->groups == 0) {
+        const int64_t slab = vf_ranks_next(a->plan->ranks);
+        if (slab < 0)
+            return slab;
+        a->at = slab * a->groups;
+    }
+    return a->at++;
+}
+
+layer_range *average_slabs(vf_context *ctx, const molecule *mol, const frame_selection *selection,
+                           const potential_plan *plan, int64_t *count)
+{
+    averaging a = {.ctx = ctx,
+                   .mol = mol,
+                   .selection = selection,
+                   .plan = plan,
+                   .type = plan->problem.precision,
+                   .layer_points = vf_grid_points(&plan->problem.grid) / plan->cut.layers};
+    const vf_status status = cut_work(&a);
+    *count = a.slabs;
+    return status == VF_OK ? a.slab : NULL;
+}
+
 vf_status average_compute(vf_context *ctx, const molecule *mol, const trajectory *t, const frame_selection *selection,
                           const potential_plan *plan, average_sink sink, average_progress progress, void *user)
 {
@@ -305,7 +337,7 @@ vf_status average_compute(vf_context *ctx, const molecule *mol, const trajectory
                    .sink = sink,
                    .progress = progress,
                    .user = user};
-    vf_pipeline_work work = {.user = &a, .compute = compute, .store = store};
+    vf_pipeline_work work = {.user = &a, .compute = compute, .store = store, .next = plan->ranks ? next : NULL};
     vf_status status = check(&a);
     if (status == VF_OK)
         status = cut_work(&a);

@@ -1,6 +1,7 @@
 /* The stage that computes the map: the pipeline that fills its slabs. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "potential_common.h"
 #include "voxfield/copy.h"
@@ -123,12 +124,41 @@ static vf_status store(void *user, const vf_pipeline_piece *piece)
     return c->sink(c->user, box.lo[axis], vf_box_extent(&box, axis), piece->host);
 }
 
+layer_range *potential_slabs(const potential_plan *plan, int64_t *count)
+{
+    if (plan->listed == 0)
+        return cut_ranges(&plan->cut, plan->ranges, plan->range, count);
+    layer_range *copy = malloc((size_t)plan->listed * sizeof *copy);
+    if (copy)
+        memcpy(copy, plan->list, (size_t)plan->listed * sizeof *copy);
+    *count = plan->listed;
+    return copy;
+}
+
+static int64_t next(void *user)
+{
+    const computation *c = user;
+    return vf_ranks_next(c->plan->ranks);
+}
+
+/* The thickest slab. */
+static int64_t most_layers(const computation *c)
+{
+    int64_t most = 1;
+    for (int64_t n = 0; n < c->slab_count; n++)
+        most = c->slabs[n].behind - c->slabs[n].first > most ? c->slabs[n].behind - c->slabs[n].first : most;
+    return most;
+}
+
 static vf_status make_computation(computation *c, const molecule *mol)
 {
     const int devices = vf_context_device_count(c->ctx);
     const vf_potential_problem *problem = &c->plan->problem;
     const int64_t layer_points = vf_grid_points(&problem->grid) / c->plan->cut.layers;
-    const int64_t slab_points = layer_points * c->plan->cut.most;
+    c->slabs = potential_slabs(c->plan, &c->slab_count);
+    if (!c->slabs)
+        return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory for slabs");
+    const int64_t slab_points = layer_points * most_layers(c);
     const size_t slab_bytes = (size_t)slab_points * vf_dtype_bytes(problem->precision);
     const vf_pipeline_options stages = {.devices = devices,
                                         .stages = POTENTIAL_QUEUES_PER_GPU,
@@ -137,9 +167,8 @@ static vf_status make_computation(computation *c, const molecule *mol)
                                         .scratch = c->plan->order == MAP_Z_FASTEST ? slab_bytes : 0,
                                         .spare = c->plan->spare};
     const vf_coulomb_atoms charges = potential_charges(mol);
-    c->slabs = cut_ranges(&c->plan->cut, c->plan->ranges, c->plan->range, &c->slab_count);
     c->sums = calloc((size_t)devices, sizeof *c->sums);
-    if (!c->sums || !c->slabs)
+    if (!c->sums)
         return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory for %d devices", devices);
     vf_status status = VF_OK;
     for (int d = 0; status == VF_OK && d < devices; d++) {
@@ -168,7 +197,7 @@ vf_status potential_compute(vf_context *ctx, const molecule *mol, const potentia
                             void *user, int64_t *slabs_done)
 {
     computation c = {.ctx = ctx, .plan = plan, .sink = sink, .user = user};
-    vf_pipeline_work work = {.user = &c, .compute = compute, .store = store};
+    vf_pipeline_work work = {.user = &c, .compute = compute, .store = store, .next = plan->ranks ? next : NULL};
     vf_status status = make_computation(&c, mol);
     work.pieces = c.slab_count;
     if (status == VF_OK)

@@ -5,6 +5,7 @@
 #include "cut_slabs.h"
 #include "maps/map_order.h"
 #include "plan_grid.h"
+#include "voxfield/ranks.h"
 
 /* The plan: a map is computed in slabs along the file's slowest axis. */
 typedef struct potential_plan {
@@ -15,6 +16,9 @@ typedef struct potential_plan {
     int64_t slabs;                     /* of the layers to compute */
     int64_t ranges;                    /* 0: all layers are to be computed */
     const layer_range *range;          /* [ranges] in order, apart from each other; not owned */
+    int64_t listed;                    /* 0: the slabs follow from cut and ranges */
+    const layer_range *list;           /* [listed] the slabs; not owned */
+    vf_ranks *ranks;                   /* who share the slabs; NULL: this process computes them all */
     bool spare;                        /* devices were chosen automatically: those that fail to start are left out */
     int workers, slots;                /* queues of all devices; maximum number of slabs in memory */
     uint64_t host_bytes, device_bytes; /* memory for slabs: total on the host, and on each GPU */
@@ -45,6 +49,9 @@ VF_MUST_CHECK vf_status potential_prepare(vf_context *ctx, const cionize_setting
                                           const vf_grid *grid, map_order order, int64_t maps, potential_plan *plan);
 
 /* ---- compute_potential.c ---- */
+
+/* The slabs that potential_compute will compute. free() the result. NULL: no memory. */
+layer_range *potential_slabs(const potential_plan *plan, int64_t *count);
 
 /* Computes the map, or the plan's ranges of it, and passes the layers, in order, from the calling thread (see
  * map_format.write). Failing devices

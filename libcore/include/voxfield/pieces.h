@@ -65,6 +65,9 @@ VF_MUST_CHECK vf_status vf_pieces_add(vf_pieces *pieces, int64_t first, int64_t 
 /* Reads an item that is there (VF_ERR_INTERNAL otherwise) into host memory. Errors: VF_ERR_INPUT. */
 VF_MUST_CHECK vf_status vf_pieces_get(vf_pieces *pieces, int64_t item, void *data);
 
+/* Writes what was added to the disk. Errors: VF_ERR_OUTPUT. */
+VF_MUST_CHECK vf_status vf_pieces_sync(vf_pieces *pieces);
+
 /* Syncs and closes the file, which stays; *pieces becomes NULL. *pieces may be NULL. Errors: VF_ERR_OUTPUT. */
 VF_MUST_CHECK vf_status vf_pieces_close(vf_pieces **pieces);
 

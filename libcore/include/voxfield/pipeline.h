@@ -64,7 +64,7 @@ int vf_pipeline_stages(const vf_pipeline *pipeline);
 int64_t vf_pipeline_done(const vf_pipeline *pipeline, int device);
 
 typedef struct vf_pipeline_work {
-    int64_t pieces; /* >= 0 */
+    int64_t pieces; /* >= 0; with `next`: at most so many */
     void *user;
     /* Fills piece->host and sets the number of bytes to copy in; on a stage's thread. NULL: nothing to copy. */
     vf_status (*load)(void *user, const vf_pipeline_piece *piece, size_t *bytes);
@@ -73,6 +73,9 @@ typedef struct vf_pipeline_work {
     vf_status (*compute)(void *user, const vf_pipeline_piece *piece, size_t *bytes);
     /* Uses piece->host; called in the order of the pieces, on the calling thread. NULL: nothing is copied out. */
     vf_status (*store)(void *user, const vf_pipeline_piece *piece);
+    /* The number of the next piece, for runs that share the pieces of one list; see vf_workpool. Not if `ordered`.
+     * NULL: 0, 1, 2, ... */
+    int64_t (*next)(void *user);
 } vf_pipeline_work;
 
 /* Processes all pieces, until one of the functions fails or the context is cancelled. When it returns, all work is done

@@ -19,13 +19,18 @@
 extern "C" {
 #endif
 
+enum { VF_NEXT_NONE = -1 /* there are no more for this pool */, VF_NEXT_LATER = -2 /* none now; ask again */ };
+
 typedef struct vf_workpool {
-    int64_t items; /* >= 0 */
+    int64_t items; /* >= 0; with `next`: at most so many */
     int workers;   /* >= 1; each is a thread */
     int slots;     /* >= workers; one more lets the consumer work at the same time */
     void *user;
     vf_status (*produce)(void *user, int worker, int slot, int64_t item); /* on a worker's thread */
     vf_status (*consume)(void *user, int slot, int64_t item);             /* on the calling thread, items in order */
+    /* The number of the item to start next, for pools that share the items of one list: larger than those before, or
+     * one of the two below. On a worker's thread, one call at a time. NULL: 0, 1, 2, ... */
+    int64_t (*next)(void *user);
     const int *devices; /* [workers] the device of each worker; NULL: all on one */
     void (*give_up)(void *user, int device, const char *error); /* once per device, on a worker's thread; may be NULL */
 } vf_workpool;

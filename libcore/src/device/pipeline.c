@@ -315,6 +315,12 @@ static vf_status consume(void *user, int slot, int64_t item)
     return w->store ? w->store(w->user, &piece) : VF_OK;
 }
 
+static int64_t next(void *user)
+{
+    const pipeline_run *r = user;
+    return r->work->next(r->work->user);
+}
+
 /* Processes one piece after the other on the calling thread; another thread would gain nothing. */
 static vf_status run_here(pipeline_run *r)
 {
@@ -334,6 +340,7 @@ static vf_status run_threads(pipeline_run *r)
                               .user = r,
                               .produce = produce,
                               .consume = consume,
+                              .next = r->work->next ? next : NULL,
                               .devices = p->devices,
                               .give_up = give_up};
     pthread_mutex_init(&r->lock, NULL);
@@ -347,8 +354,8 @@ static vf_status run_threads(pipeline_run *r)
 vf_status vf_pipeline_run(vf_pipeline *p, const vf_pipeline_work *work)
 {
     pipeline_run r = {.pipeline = p, .work = work, .ordered = p->order != NULL};
-    if (work->pieces < 0 || !work->compute)
-        return vf_fail(p->ctx, VF_ERR_INTERNAL, "pipeline: %lld pieces, or no compute function",
+    if (work->pieces < 0 || !work->compute || (work->next && r.ordered))
+        return vf_fail(p->ctx, VF_ERR_INTERNAL, "pipeline: %lld pieces, no compute function, or an order of its own",
                        (long long)work->pieces);
     drop_failed(p);
     if (p->count == 0)
@@ -358,7 +365,7 @@ vf_status vf_pipeline_run(vf_pipeline *p, const vf_pipeline_work *work)
         return vf_fail(p->ctx, VF_ERR_MEMORY, "not enough memory for %d devices", p->options.devices);
     for (int s = 0; s < p->count; s++)
         p->stages[s].pieces = 0;
-    vf_status status = p->count == 1 && !work->store ? run_here(&r) : run_threads(&r);
+    vf_status status = p->count == 1 && !work->store && !work->next ? run_here(&r) : run_threads(&r);
     for (int d = 0; d < behind_last(p); d++)
         p->done[d] = 0;
     for (int s = 0; s < p->count; s++)

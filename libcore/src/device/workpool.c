@@ -20,7 +20,10 @@ typedef struct pool_run {
     const vf_workpool *pool;
     pthread_mutex_t lock;   /* guards all members below */
     pthread_cond_t changed; /* an item became ready, must be produced again, or was consumed; or the run stops */
-    int64_t next;           /* the first item not yet started */
+    int64_t next;           /* the first item not yet started: items are counted here from 0, */
+    int64_t *number;        /* [slots] and have these numbers outside */
+    int64_t items;          /* pool->items, or fewer once pool->next has said that there are no more */
+    bool asking;            /* a worker is in pool->next */
     int64_t made, consumed; /* numbers of items */
     int again;              /* number of AGAIN slots */
     slot_state *slots;      /* [slots] */
@@ -77,6 +80,29 @@ static void wait_for_change(pool_run *r)
     }
 }
 
+/* Starts the next item; -1: none now. Call with the lock held; it is released while pool->next runs. */
+static int64_t start_next(pool_run *r)
+{
+    int64_t number = r->next;
+    if (r->asking || r->next >= r->items || r->next >= r->consumed + r->pool->slots)
+        return -1;
+    if (r->pool->next) {
+        r->asking = true;
+        pthread_mutex_unlock(&r->lock);
+        number = r->pool->next(r->pool->user);
+        pthread_mutex_lock(&r->lock);
+        r->asking = false;
+        if (number == VF_NEXT_NONE)
+            r->items = r->next;
+        if (number != VF_NEXT_LATER)
+            pthread_cond_broadcast(&r->changed);
+    }
+    if (number < 0 || r->status != VF_OK)
+        return -1;
+    r->number[r->next % r->pool->slots] = number;
+    return r->next++;
+}
+
 /* The item to start now: the first that must be produced again, else the next if its slot is free; -1: none. Call with
  * the lock held. */
 static int64_t choose(pool_run *r)
@@ -87,7 +113,7 @@ static int64_t choose(pool_run *r)
             r->again--;
             return item;
         }
-    return r->next < r->pool->items && r->next < r->consumed + slots ? r->next++ : -1;
+    return start_next(r);
 }
 
 /* Takes an item; returns false if there will be none for this worker. A worker stays until all items are made, because
@@ -96,8 +122,9 @@ static bool take(pool_run *r, const worker *w, int64_t *item)
 {
     *item = -1;
     pthread_mutex_lock(&r->lock);
-    while (r->status == VF_OK && !r->dismissed[w->number] && r->made < r->pool->items && (*item = choose(r)) < 0)
-        wait_for_change(r);
+    while (r->status == VF_OK && !r->dismissed[w->number] && r->made < r->items && (*item = choose(r)) < 0)
+        if (r->made < r->items)
+            wait_for_change(r);
     if (*item >= 0)
         r->slots[*item % r->pool->slots] = AT_WORK;
     pthread_mutex_unlock(&r->lock);
@@ -157,7 +184,7 @@ static void *work(void *argument)
         vf_caught *before = vf_catch(r->ctx, &error);
         vf_status status = cancelled(r->ctx);
         if (status == VF_OK)
-            status = r->pool->produce(r->pool->user, w->number, slot, item);
+            status = r->pool->produce(r->pool->user, w->number, slot, r->number[slot]);
         vf_catch_end(before);
         if (status != VF_OK) {
             fail_item(r, w, item, status, &error);
@@ -175,17 +202,17 @@ static void *work(void *argument)
 static void consume_all(pool_run *r)
 {
     vf_caught error;
-    for (int64_t item = 0; item < r->pool->items; item++) {
+    for (int64_t item = 0;; item++) {
         int slot = (int)(item % r->pool->slots);
         pthread_mutex_lock(&r->lock);
-        while (r->status == VF_OK && r->slots[slot] != READY)
+        while (r->status == VF_OK && item < r->items && r->slots[slot] != READY)
             wait_for_change(r);
-        bool stopped = r->status != VF_OK;
+        bool stopped = r->status != VF_OK || item >= r->items;
         pthread_mutex_unlock(&r->lock);
         if (stopped)
             return;
         vf_caught *before = vf_catch(r->ctx, &error);
-        vf_status status = r->pool->consume(r->pool->user, slot, item);
+        vf_status status = r->pool->consume(r->pool->user, slot, r->number[slot]);
         vf_catch_end(before);
         if (status != VF_OK) {
             stop(r, status, &error);
@@ -224,14 +251,15 @@ static void run_all(pool_run *r, worker *workers)
 
 vf_status vf_workpool_run(vf_context *ctx, const vf_workpool *pool)
 {
-    pool_run r = {.ctx = ctx, .pool = pool};
+    pool_run r = {.ctx = ctx, .pool = pool, .items = pool->items};
     if (pool->items < 0 || pool->workers < 1 || pool->slots < pool->workers)
         return vf_fail(ctx, VF_ERR_INTERNAL, "work pool: %lld items, %d workers, %d slots", (long long)pool->items,
                        pool->workers, pool->slots);
     worker *workers = calloc((size_t)pool->workers, sizeof *workers);
     r.slots = calloc((size_t)pool->slots, sizeof *r.slots);
+    r.number = calloc((size_t)pool->slots, sizeof *r.number);
     r.dismissed = calloc((size_t)pool->workers, sizeof *r.dismissed);
-    if (!workers || !r.slots || !r.dismissed) {
+    if (!workers || !r.slots || !r.number || !r.dismissed) {
         r.status = vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for %d workers", pool->workers);
         goto done;
     }
@@ -243,6 +271,7 @@ vf_status vf_workpool_run(vf_context *ctx, const vf_workpool *pool)
 done:
     free(workers);
     free(r.slots);
+    free(r.number);
     free(r.dismissed);
     return r.status;
 }

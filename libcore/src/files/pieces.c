@@ -398,7 +398,7 @@ bool vf_pieces_next(const vf_pieces *p, bool there, int64_t from, int64_t behind
     return *end > *first;
 }
 
-static vf_status sync_now(vf_pieces *p)
+vf_status vf_pieces_sync(vf_pieces *p)
 {
     p->synced = vf_now();
     return fdatasync(p->file[0].fd) == 0 ? VF_OK : cannot_write(p, errno);
@@ -421,7 +421,7 @@ vf_status vf_pieces_add(vf_pieces *p, int64_t first, int64_t count, const void *
         if (p->place[first + n].at == 0)
             p->place[first + n].at = at + (off_t)((size_t)n * p->item_bytes);
     f->end = at + (off_t)bytes;
-    return vf_now() - p->synced >= VF_PIECES_SYNC_SECONDS ? sync_now(p) : VF_OK;
+    return vf_now() - p->synced >= VF_PIECES_SYNC_SECONDS ? vf_pieces_sync(p) : VF_OK;
 }
 
 vf_status vf_pieces_get(vf_pieces *p, int64_t item, void *data)
@@ -436,7 +436,7 @@ vf_status vf_pieces_close(vf_pieces **pieces)
 {
     vf_status status = VF_OK;
     if (*pieces && (fcntl((*pieces)->file[0].fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
-        status = sync_now(*pieces);
+        status = vf_pieces_sync(*pieces);
     release(pieces);
     return status;
 }

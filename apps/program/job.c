@@ -1,0 +1,133 @@
+#include "job.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "program.h"
+
+/* ---- the machine's cores and GPUs, divided ---- */
+
+/* Launchers that bind ranks to cores have divided them already. */
+static vf_status divide_cores(vf_context *ctx, int ranks)
+{
+    cpu_set_t set;
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const bool bound = sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) < cores;
+    if (bound || getenv("OMP_NUM_THREADS") || ranks < 2)
+        return VF_OK;
+    const int each = (int)cores / ranks;
+    return vf_context_set_threads(ctx, each > 1 ? each : 1);
+}
+
+static int count_gpus(void)
+{
+    int count = 0;
+    DIR *folder = opendir("/proc/driver/nvidia/gpus");
+    const struct dirent *entry;
+    while (folder && (entry = readdir(folder)))
+        count += entry->d_name[0] != '.';
+    if (folder)
+        closedir(folder);
+    return count;
+}
+
+/* Shows each rank its share of the GPUs, before CUDA starts: one, or several if there are more GPUs than ranks. */
+static void divide_gpus(int rank, int ranks)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    char all[512] = "", share[512] = "";
+    if (getenv("SLURM_GPUS_PER_TASK") || ranks < 2) /* Slurm has divided them */
+        return;
+    for (int n = 0; !visible && n < count_gpus() && n < 64; n++)
+        (void)snprintf(all + strlen(all), sizeof all - strlen(all), "%s%d", n ? "," : "", n);
+    if (visible)
+        (void)snprintf(all, sizeof all, "%s", visible);
+    char *of[64], *rest = NULL;
+    int count = 0;
+    for (char *word = strtok_r(all, ",", &rest); word && count < 64; word = strtok_r(NULL, ",", &rest))
+        of[count++] = word;
+    for (int n = 0; n < count; n++)
+        if (count >= ranks ? n % ranks == rank : n == rank % count)
+            (void)snprintf(share + strlen(share), sizeof share - strlen(share), "%s%s", share[0] ? "," : "", of[n]);
+    if (count > 1)
+        (void)setenv("CUDA_VISIBLE_DEVICES", share, 1);
+}
+
+/* ---- the job ---- */
+
+bool job_is_other(const pieces_settings *asked)
+{
+    return asked->ranks && vf_ranks_rank(asked->ranks) > 0;
+}
+
+vf_status job_begin(vf_context *ctx, program *p, pieces_settings *asked, bool *idle)
+{
+    vf_ranks_launch launch;
+    int rank = 0, size = 1;
+    *idle = false;
+    vf_status status = vf_ranks_find(ctx, asked->mpi, &launch);
+    if (asked->mpi == VF_RANKS_NO)
+        p->rank = 0;
+    if (status != VF_OK || launch.library == VF_RANKS_NO)
+        return status;
+    if (asked->parts > 0 || asked->join)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--%s: the %d ranks of this job share the whole work; leave it out, or use --mpi no",
+                       asked->join ? "join" : "part", launch.size);
+    if (program_given(p, "dry-run")) {
+        *idle = launch.rank > 0;
+        return VF_OK;
+    }
+    if (strcmp(p->given.input[0], "-") == 0)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "standard input reaches only one of the ranks; use a file");
+    status = vf_ranks_start(ctx, &launch, &asked->ranks);
+    if (status != VF_OK)
+        return status;
+    vf_ranks_on_node(asked->ranks, &rank, &size);
+    divide_gpus(rank, size);
+    return program_given(p, "threads") ? VF_OK : divide_cores(ctx, size);
+}
+
+vf_status job_end(pieces_settings *asked, vf_status status)
+{
+    return vf_ranks_end(&asked->ranks, status);
+}
+
+/* ---- messages ---- */
+
+void job_say(const pieces_settings *asked)
+{
+    int rank, on_node;
+    if (!asked->ranks)
+        return;
+    vf_ranks_on_node(asked->ranks, &rank, &on_node);
+    printf("ranks      %d, %d of them on this machine; %s\n", vf_ranks_size(asked->ranks), on_node,
+           vf_ranks_library_name(asked->ranks));
+}
+
+void job_report(vf_report *report, const pieces_settings *asked)
+{
+    if (!asked->ranks)
+        return;
+    vf_report_begin(report, "job");
+    vf_report_text(report, "mpi", vf_ranks_library_name(asked->ranks));
+    vf_report_integer(report, "ranks", vf_ranks_size(asked->ranks));
+    for (int k = 0; k < vf_ranks_size(asked->ranks); k++) {
+        const char *host, *error;
+        int64_t done;
+        char name[32];
+        vf_ranks_about(asked->ranks, k, &host, &done, &error);
+        (void)snprintf(name, sizeof name, "rank %d", k);
+        vf_report_begin(report, name);
+        vf_report_text(report, "host", host);
+        vf_report_integer(report, "done", done);
+        if (error)
+            vf_report_text(report, "error", error);
+        vf_report_end(report);
+    }
+    vf_report_end(report);
+}

@@ -1,0 +1,25 @@
+/* A run as one of the processes of an MPI job (voxfield/ranks.h): what changes for the process. */
+#ifndef PROGRAM_JOB_H
+#define PROGRAM_JOB_H
+
+#include "kept_pieces.h"
+
+struct program;
+
+/* Starts MPI if a launcher started the process, and sets asked->ranks. Ranks of one machine divide its cores, unless --threads
+ * or the launcher says how many each has, and its GPUs. Rank 0 alone speaks and writes outputs; errors of others reach it.
+ * A dry run does not start MPI: *idle is true on all ranks but the first, which then have nothing to do. Errors: those of
+ * vf_ranks_find and vf_ranks_start; VF_ERR_ARGUMENT (--part or --join with several ranks). */
+VF_MUST_CHECK vf_status job_begin(vf_context *ctx, struct program *program, pieces_settings *asked, bool *idle);
+
+/* Ends the job with the run's status, and returns that of the job: rank 0's. */
+VF_MUST_CHECK vf_status job_end(pieces_settings *asked, vf_status status);
+
+/* Whether this process is a rank other than 0. */
+bool job_is_other(const pieces_settings *asked);
+
+/* A line about the ranks, and their object in the report. Nothing if there is one process. */
+void job_say(const pieces_settings *asked);
+void job_report(vf_report *report, const pieces_settings *asked);
+
+#endif
