@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "job.h"
 #include "program.h"
 #include "voxfield/timer.h"
 
@@ -93,6 +94,7 @@ typedef struct batch {
     const char **input; /* [count] */
     char *list;         /* the text of --list */
     int64_t first, behind;
+    pieces_settings asked;
     kept_pieces kept;
     int64_t failed;
     vf_status worst;
@@ -202,7 +204,7 @@ static bool is_input(const program *p, const char *word)
 /* Words of the option that begins here and concerns the batch as a whole: 0, 1 or 2. */
 static int words_of_batch(char *const *argv, int left)
 {
-    static const char *const names[] = {"--list", "--part"};
+    static const char *const names[] = {"--list", "--part", "--mpi"};
     const size_t length = strcspn(argv[0], "=");
     for (size_t n = 0; n < sizeof names / sizeof *names; n++)
         if (length > 4 && strncmp(argv[0], names[n], length) == 0)
@@ -214,7 +216,7 @@ static int words_of_batch(char *const *argv, int left)
 static char **command_of(const batch *b, const char *input)
 {
     const program *p = b->p;
-    char **argv = calloc((size_t)p->argc + 3, sizeof *argv);
+    char **argv = calloc((size_t)p->argc + 4, sizeof *argv);
     int count = 0;
     for (int n = 0; argv && n < p->argc; n++) {
         const int skipped = words_of_batch(p->argv + n, p->argc - n);
@@ -224,6 +226,7 @@ static char **command_of(const batch *b, const char *input)
             argv[count++] = p->argv[n];
     }
     if (argv) {
+        argv[count++] = (char *)"--mpi=no"; /* a run of its own */
         argv[count++] = (char *)"--";
         argv[count] = (char *)input;
     }
@@ -285,7 +288,7 @@ static vf_status keep(batch *b)
     static const char *const no_change[] = {"device", "threads", "dry-run", "quiet",   "progress", "output-dir",
                                             "list",   "part",    "resume",  "journal", "mpi",      ""};
     const program *p = b->p;
-    const pieces_settings asked = {.resume = program_given(p, "resume")};
+    const pieces_settings asked = {.resume = b->asked.resume, .ranks = b->asked.ranks};
     const char *folder = option_text(p->options, &p->given, "output-dir"),
                *part = option_text(p->options, &p->given, "part");
     char *key = NULL, *output = NULL, *options = NULL;
@@ -319,31 +322,111 @@ static bool is_done(const batch *b, int64_t n)
     return b->kept.pieces && vf_pieces_count(b->kept.pieces, n, n + 1) > 0;
 }
 
+/* Runs the program for input n. Errors of the input are counted, and are no errors of the batch. */
+static vf_status run_input(batch *b, int64_t n)
+{
+    const double began = vf_now();
+    char text[32];
+    int code = 0;
+    vf_status status = run_one(b, b->input[n], &code);
+    if (status == VF_OK && vf_cancelled(b->ctx))
+        status = vf_fail(b->ctx, VF_ERR_CANCELLED, "interrupted");
+    if (status != VF_OK)
+        return status;
+    if (code == 0 && b->kept.pieces)
+        status = vf_pieces_add(b->kept.pieces, n, 1, "");
+    b->failed += code != 0;
+    if (code != 0 && vf_status_exit_code(status_of(code)) > vf_status_exit_code(b->worst))
+        b->worst = status_of(code);
+    if (code != 0 && b->asked.ranks)
+        vf_ranks_failed(b->asked.ranks, vf_status_exit_code(status_of(code)));
+    if (!b->p->quiet && !job_is_other(&b->asked))
+        printf("%" PRId64 " of %" PRId64 "  %s  %s\n", n - b->first + 1, b->behind - b->first, b->input[n],
+               code == 0 ? vf_format_seconds(vf_now() - began, text, sizeof text) : "failed");
+    return status;
+}
+
 static vf_status run_all(batch *b)
 {
-    const bool quiet = b->p->quiet;
-    char text[32];
     vf_status status = VF_OK;
-    for (int64_t n = b->first; status == VF_OK && n < b->behind; n++) {
-        const double began = vf_now();
-        int code = 0;
-        if (is_done(b, n))
-            continue;
-        status = run_one(b, b->input[n], &code);
+    for (int64_t n = b->first; status == VF_OK && n < b->behind; n++)
+        if (!is_done(b, n))
+            status = run_input(b, n);
+    return status;
+}
+
+/* ---- as a rank of an MPI job ---- */
+
+/* Rank 0 opens the list of finished inputs, and tells the others which are left. */
+static vf_status share_inputs(batch *b, int64_t *left, int64_t *count)
+{
+    char *text = NULL, *got = NULL, *at;
+    size_t size = 0;
+    vf_ranks *ranks = b->asked.ranks;
+    *count = 0;
+    if (vf_ranks_rank(ranks) == 0) {
+        vf_status status = keep(b);
+        FILE *to = status == VF_OK ? open_memstream(&text, &size) : NULL;
+        for (int64_t n = 0; to && n < b->count; n++)
+            if (!is_done(b, n)) {
+                left[(*count)++] = n;
+                fprintf(to, "%" PRId64 "\n", n);
+            }
+        if (status == VF_OK && (!to || fclose(to) != 0))
+            status = vf_fail(b->ctx, VF_ERR_MEMORY, "no memory");
+        if (status == VF_OK)
+            status = vf_ranks_offer(ranks, *count, NULL);
+        if (status == VF_OK)
+            status = vf_ranks_share(ranks, 0, text, &got);
+        free(text);
+        return status;
+    }
+    vf_status status = vf_ranks_share(ranks, 0, NULL, &got);
+    for (at = got; at && *at && *count < b->count; at++)
+        left[(*count)++] = strtoll(at, &at, 10);
+    free(got);
+    return status == VF_OK ? keep(b) : status;
+}
+
+static vf_ranks_library mpi_library(const program *p)
+{
+    const char *name = option_text(p->options, &p->given, "mpi");
+    const option_choice *choice = mpi_libraries;
+    while (name && choice->name && strcmp(choice->name, name) != 0)
+        choice++;
+    return name && choice->name ? (vf_ranks_library)choice->value : VF_RANKS_AUTO;
+}
+
+/* Runs get this rank's share of the machine. */
+static vf_status pass_threads(vf_context *ctx)
+{
+    char text[16];
+    (void)snprintf(text, sizeof text, "%d", vf_context_threads(ctx));
+    return setenv("OMP_NUM_THREADS", text, 1) == 0 ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+}
+
+static vf_status run_shared(batch *b)
+{
+    vf_ranks *ranks = b->asked.ranks;
+    const struct timespec pause = {.tv_nsec = 10000000};
+    int64_t item, count = 0, *left = calloc((size_t)b->count + 1, sizeof *left);
+    vf_status status = left ? share_inputs(b, left, &count) : vf_fail(b->ctx, VF_ERR_MEMORY, "no memory");
+    while (status == VF_OK && (item = vf_ranks_next(ranks)) != VF_NEXT_NONE) {
+        if (item >= 0 && item < count)
+            status = run_input(b, left[item]);
+        else
+            (void)nanosleep(&pause, NULL); /* another rank may fail */
+        if (status == VF_OK && item >= 0)
+            vf_ranks_done(ranks, item);
         if (status == VF_OK && vf_cancelled(b->ctx))
             status = vf_fail(b->ctx, VF_ERR_CANCELLED, "interrupted");
-        if (status != VF_OK)
-            break;
-        const vf_status how = status_of(code);
-        if (code == 0 && b->kept.pieces)
-            status = vf_pieces_add(b->kept.pieces, n, 1, "");
-        b->failed += code != 0;
-        if (code != 0 && vf_status_exit_code(how) > vf_status_exit_code(b->worst))
-            b->worst = how;
-        if (!quiet)
-            printf("%" PRId64 " of %" PRId64 "  %s  %s\n", n - b->first + 1, b->behind - b->first, b->input[n],
-                   code == 0 ? vf_format_seconds(vf_now() - began, text, sizeof text) : "failed");
     }
+    free(left);
+    if (vf_ranks_rank(ranks) > 0)
+        return status;
+    status = vf_ranks_collect(ranks, status);
+    const int64_t worst = vf_ranks_worst(ranks, &b->failed);
+    b->worst = b->failed > 0 ? status_of((int)worst) : VF_OK;
     return status;
 }
 
@@ -364,7 +447,8 @@ bool batch_asked(const program *p)
 
 vf_status batch_run(vf_context *ctx, program *p)
 {
-    batch b = {.ctx = ctx, .p = p};
+    batch b = {.ctx = ctx, .p = p, .asked = {.resume = program_given(p, "resume")}};
+    bool idle = false;
     const char *list = option_text(p->options, &p->given, "list"), *part = option_text(p->options, &p->given, "part");
     pieces_settings share = {0};
     vf_status status = make_folder(ctx, p);
@@ -385,14 +469,21 @@ vf_status batch_run(vf_context *ctx, program *p)
         b.first = pieces_part_begins(b.count, share.part, share.parts);
         b.behind = pieces_part_begins(b.count, share.part + 1, share.parts);
     }
+    b.asked.mpi = mpi_library(p);
     if (status == VF_OK)
+        status = job_begin(ctx, p, &b.asked, &idle);
+    if (status == VF_OK && b.asked.ranks)
+        status = pass_threads(ctx);
+    if (status == VF_OK && b.asked.ranks)
+        status = run_shared(&b);
+    if (status == VF_OK && !b.asked.ranks && !idle)
         status = keep(&b);
-    if (status == VF_OK)
+    if (status == VF_OK && !b.asked.ranks && !idle)
         status = run_all(&b);
-    if (status == VF_OK)
+    if (status == VF_OK && !idle && !job_is_other(&b.asked))
         status = sum_up(&b);
     status = kept_end(&b.kept, status);
     free(b.input);
     free(b.list);
-    return status;
+    return job_end(&b.asked, status);
 }

@@ -70,8 +70,6 @@ vf_status job_begin(vf_context *ctx, program *p, pieces_settings *asked, bool *i
     int rank = 0, size = 1;
     *idle = false;
     vf_status status = vf_ranks_find(ctx, asked->mpi, &launch);
-    if (asked->mpi == VF_RANKS_NO)
-        p->rank = 0;
     if (status != VF_OK || launch.library == VF_RANKS_NO)
         return status;
     if (asked->parts > 0 || asked->join)
@@ -82,7 +80,8 @@ vf_status job_begin(vf_context *ctx, program *p, pieces_settings *asked, bool *i
         *idle = launch.rank > 0;
         return VF_OK;
     }
-    if (strcmp(p->given.input[0], "-") == 0)
+    const char *list = option_text(p->options, &p->given, "list");
+    if ((p->given.inputs > 0 && strcmp(p->given.input[0], "-") == 0) || (list && strcmp(list, "-") == 0))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "standard input reaches only one of the ranks; use a file");
     status = vf_ranks_start(ctx, &launch, &asked->ranks);
     if (status != VF_OK)

@@ -260,6 +260,9 @@ static vf_status read_and_run(vf_context *ctx, program *p)
     if (p->given.asked != OPTION_END)
         return print_asked(ctx, p);
     p->quiet = program_given(p, "quiet");
+    const char *mpi = option_text(p->options, &p->given, "mpi");
+    if (mpi && strcmp(mpi, "no") == 0)
+        p->rank = 0;
     if (batch_asked(p))
         return batch_run(ctx, p);
     status = take_input(ctx, p);

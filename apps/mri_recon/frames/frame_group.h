@@ -94,6 +94,17 @@ VF_MUST_CHECK vf_status group_list_make(const recon_job *job, int teams, int slo
 VF_MUST_CHECK vf_status group_list_leave_out(const recon_job *job, group_list *list);
 bool frame_is_wanted(const recon_job *job, const scan_frame *frame);
 
+/* ---- frame_ranges.c ---- */
+
+/* Some of the job's frames: [first, behind), in the order in which they are put into groups. */
+typedef struct frame_range {
+    int first, behind;
+} frame_range;
+
+/* Rank 0 of an MPI job: cuts the wanted frames into ranges, and offers them to all ranks. Others get the list. free() *out.
+ * Errors: those of vf_ranks_offer and vf_ranks_share. */
+VF_MUST_CHECK vf_status frame_ranges_share(const recon_job *job, vf_ranks *ranks, frame_range **out, int *count);
+
 /* The solver's state on one device, for all frames of a trajectory. */
 typedef struct device_solver {
     vf_normal normal;

@@ -62,6 +62,11 @@ int64_t vf_ranks_next(vf_ranks *ranks);
 /* The item's result is kept: nobody needs to make it again, whatever happens. */
 void vf_ranks_done(vf_ranks *ranks, int64_t item);
 
+/* The item is done, but without success: for items that fail each on their own. `code`: larger is worse. On rank 0,
+ * vf_ranks_worst returns the worst code of all ranks, and how many there were; after vf_ranks_collect. */
+void vf_ranks_failed(vf_ranks *ranks, int64_t code);
+int64_t vf_ranks_worst(const vf_ranks *ranks, int64_t *count);
+
 /* Rank 0: the share of all costs that is done, 0 to 1. */
 double vf_ranks_part(vf_ranks *ranks);
 

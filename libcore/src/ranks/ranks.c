@@ -11,8 +11,8 @@
 #include "ranks_internal.h"
 #include "voxfield/timer.h"
 
-/* Requests, and the answers to them: TEXT to HELLO, ITEM to NEXT, VERDICT to END; DONE has none. */
-typedef enum message_kind { HELLO, NEXT, DONE, END, TEXT, ITEM, VERDICT } message_kind;
+/* Requests, and the answers to them: TEXT to HELLO, ITEM to NEXT, VERDICT to END; DONE and FAILED have none. */
+typedef enum message_kind { HELLO, NEXT, DONE, FAILED, END, TEXT, ITEM, VERDICT } message_kind;
 
 typedef struct message {
     int64_t number; /* an item, or a status */
@@ -44,6 +44,7 @@ struct vf_ranks {
     bool offered;               /* there is a list: */
     hand_out list;
     rank_state *of; /* [size] */
+    int64_t failures, worst;
     bool has_verdict;
     vf_status verdict;
     char said[1000]; /* its message */
@@ -146,6 +147,12 @@ static void end_rank(vf_ranks *r, int rank, const message *m)
                 of->error ? of->error : "?");
 }
 
+static void take_failure(vf_ranks *r, int64_t code)
+{
+    r->failures++;
+    r->worst = code > r->worst ? code : r->worst;
+}
+
 static vf_status answer(vf_ranks *r, int from, const message *m)
 {
     rank_state *of = &r->of[from];
@@ -162,6 +169,9 @@ static vf_status answer(vf_ranks *r, int from, const message *m)
         break;
     case DONE:
         of->done += hand_out_done(&r->list, from, m->number);
+        break;
+    case FAILED:
+        take_failure(r, m->number);
         break;
     case END:
         end_rank(r, from, m);
@@ -339,6 +349,23 @@ void vf_ranks_done(vf_ranks *r, int64_t item)
     } else if (send(r, 0, DONE, item, NULL) != VF_OK) {
         vf_context_cancel(r->ctx);
     }
+}
+
+void vf_ranks_failed(vf_ranks *r, int64_t code)
+{
+    if (r->place.rank == 0) {
+        pthread_mutex_lock(&r->lock);
+        take_failure(r, code);
+        pthread_mutex_unlock(&r->lock);
+    } else if (send(r, 0, FAILED, code, NULL) != VF_OK) {
+        vf_context_cancel(r->ctx);
+    }
+}
+
+int64_t vf_ranks_worst(const vf_ranks *r, int64_t *count)
+{
+    *count = r->failures;
+    return r->worst;
 }
 
 double vf_ranks_part(vf_ranks *r)
