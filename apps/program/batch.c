@@ -144,6 +144,19 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* The name with its folder's real path; free() the result. NULL: there is no such folder. */
+static char *whole_name(const char *path)
+{
+    const char *name = file_name(path);
+    char *folder = name > path ? strndup(path, (size_t)(name - path)) : strdup("."), *whole = NULL;
+    char *real = folder ? realpath(folder, NULL) : NULL;
+    if (real && asprintf(&whole, "%s/%s", real, name) < 0)
+        whole = NULL;
+    free(folder);
+    free(real);
+    return whole;
+}
+
 /* Inputs whose outputs would have the same names. */
 static vf_status check_collisions(const batch *b)
 {
@@ -151,7 +164,9 @@ static vf_status check_collisions(const batch *b)
     char **name = calloc((size_t)b->count + 1, sizeof *name);
     vf_status status = name ? VF_OK : vf_fail(b->ctx, VF_ERR_MEMORY, "no memory");
     for (int64_t n = 0; status == VF_OK && n < b->count; n++) {
-        name[n] = batch_output_name(folder, b->input[n], b->p->endings, "");
+        char *whole = folder ? NULL : whole_name(b->input[n]);
+        name[n] = batch_output_name(folder, whole ? whole : b->input[n], b->p->endings, "");
+        free(whole);
         if (!name[n])
             status = vf_fail(b->ctx, VF_ERR_MEMORY, "no memory");
     }
@@ -205,7 +220,7 @@ static int words_of_batch(char *const *argv, int left)
     static const char *const names[] = {"--list", "--part"};
     const size_t length = strcspn(argv[0], "=");
     for (size_t n = 0; n < sizeof names / sizeof *names; n++)
-        if (length > 4 && strncmp(argv[0], names[n], length) == 0)
+        if (length > 2 && strncmp(argv[0], names[n], length) == 0)
             return argv[0][length] == '=' || left < 2 ? 1 : 2;
     return 0;
 }
@@ -254,7 +269,8 @@ static vf_status run_one(const batch *b, const char *input, int *code)
     pid_t child = 0;
     int error = argv ? posix_spawn_file_actions_init(&actions) : ENOMEM;
     if (error == 0) {
-        error = posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+        if (!program_given(b->p, "dry-run")) /* plans are all that it makes */
+            error = posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
         if (error == 0)
             error = posix_spawn(&child, "/proc/self/exe", &actions, NULL, argv, environ);
         (void)posix_spawn_file_actions_destroy(&actions);
@@ -279,7 +295,20 @@ static vf_status status_of(int code)
 
 /* ---- all inputs ---- */
 
-/* A run that is resumed leaves out the inputs that are done: their names, sizes and times make its key. */
+/* What tells a file from its later versions: the item of an input that is done. */
+typedef struct file_stamp {
+    int64_t size, seconds, nanoseconds;
+} file_stamp;
+
+static file_stamp stamp_of(const char *path)
+{
+    struct stat file;
+    if (stat(path, &file) != 0)
+        return (file_stamp){.size = -1};
+    return (file_stamp){(int64_t)file.st_size, (int64_t)file.st_mtim.tv_sec, (int64_t)file.st_mtim.tv_nsec};
+}
+
+/* A run that is resumed leaves out the inputs that are done: the options, and the inputs' names, make its key. */
 static vf_status keep(batch *b)
 {
     static const char *const no_change[] = {"device", "threads", "dry-run", "quiet",   "progress", "output-dir",
@@ -290,21 +319,21 @@ static vf_status keep(batch *b)
                *part = option_text(p->options, &p->given, "part");
     char *key = NULL, *output = NULL, *options = NULL;
     size_t size = 0;
-    if (!asked.resume)
+    if (!asked.resume || program_given(p, "dry-run"))
         return VF_OK;
     FILE *to = open_memstream(&key, &size);
     options = pieces_key(p, "", no_change);
     if (to && options)
         fputs(options, to);
-    for (int64_t n = 0; to && n < b->count; n++) {
-        struct stat file = {0};
-        (void)stat(b->input[n], &file);
-        fprintf(to, "input %s of %lld bytes at %lld\n", b->input[n], (long long)file.st_size, (long long)file.st_mtime);
-    }
+    for (const program_option *row = p->options; to && row->kind != OPTION_END; row++)
+        if (is_file_to_write(row) && p->given.text[row - p->options])
+            fprintf(to, "--%s %s\n", row->name, p->given.text[row - p->options]);
+    for (int64_t n = 0; to && n < b->count; n++)
+        fprintf(to, "input %s\n", b->input[n]);
     const bool made = to && fclose(to) == 0 && options &&
                       asprintf(&output, "%s/%s-batch%s%.*s", folder ? folder : ".", p->name, part ? "-part-" : "",
                                part ? (int)strcspn(part, "/") : 0, part ? part : "") >= 0;
-    const vf_pieces_result result = {.key = key, .maker = "", .items = b->count, .item_bytes = 1};
+    const vf_pieces_result result = {.key = key, .maker = "", .items = b->count, .item_bytes = sizeof(file_stamp)};
     vf_status status = made ? kept_begin(b->ctx, &asked, output, &result, "input", &b->kept)
                             : vf_fail(b->ctx, VF_ERR_MEMORY, "no memory");
     free(key);
@@ -314,9 +343,12 @@ static vf_status keep(batch *b)
     return status;
 }
 
+/* False also if the input has changed since. */
 static bool is_done(const batch *b, int64_t n)
 {
-    return b->kept.pieces && vf_pieces_count(b->kept.pieces, n, n + 1) > 0;
+    file_stamp then, now = stamp_of(b->input[n]);
+    return b->kept.pieces && vf_pieces_count(b->kept.pieces, n, n + 1) > 0 &&
+           vf_pieces_get(b->kept.pieces, n, &then) == VF_OK && memcmp(&then, &now, sizeof now) == 0;
 }
 
 static vf_status run_all(batch *b)
@@ -326,6 +358,7 @@ static vf_status run_all(batch *b)
     vf_status status = VF_OK;
     for (int64_t n = b->first; status == VF_OK && n < b->behind; n++) {
         const double began = vf_now();
+        const file_stamp stamp = stamp_of(b->input[n]);
         int code = 0;
         if (is_done(b, n))
             continue;
@@ -336,7 +369,7 @@ static vf_status run_all(batch *b)
             break;
         const vf_status how = status_of(code);
         if (code == 0 && b->kept.pieces)
-            status = vf_pieces_add(b->kept.pieces, n, 1, "");
+            status = vf_pieces_add(b->kept.pieces, n, 1, &stamp);
         b->failed += code != 0;
         if (code != 0 && vf_status_exit_code(how) > vf_status_exit_code(b->worst))
             b->worst = how;
@@ -367,7 +400,7 @@ vf_status batch_run(vf_context *ctx, program *p)
     batch b = {.ctx = ctx, .p = p};
     const char *list = option_text(p->options, &p->given, "list"), *part = option_text(p->options, &p->given, "part");
     pieces_settings share = {0};
-    vf_status status = make_folder(ctx, p);
+    vf_status status = VF_OK;
     for (int n = 0; status == VF_OK && n < p->given.inputs; n++)
         status = add_input(&b, p->given.input[n]);
     if (status == VF_OK && list)
@@ -385,6 +418,8 @@ vf_status batch_run(vf_context *ctx, program *p)
         b.first = pieces_part_begins(b.count, share.part, share.parts);
         b.behind = pieces_part_begins(b.count, share.part + 1, share.parts);
     }
+    if (status == VF_OK)
+        status = make_folder(ctx, p);
     if (status == VF_OK)
         status = keep(&b);
     if (status == VF_OK)
