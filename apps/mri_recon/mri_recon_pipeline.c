@@ -37,6 +37,7 @@ typedef struct recon_state {
     scan_sampling sampling;
     recon_summary summary;
     kept_frames kept;
+    bool made_frames;       /* false: all were kept, and nothing is known of how they were made */
     float complex *cropped; /* [crop] one frame's image */
     double memory;          /* estimated bytes on each device */
     recon_image image;
@@ -61,11 +62,14 @@ static vf_status prepare_files(recon_state *r)
     r->output = s->output ? strdup(s->output) : recon_default_output(s->input, s->pieces.folder);
     if (!r->output)
         return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
+    /* a dry run does not make the folder of --output-dir */
+    vf_status (*check)(vf_context *, const char *) =
+        s->dry_run && s->pieces.folder ? image_check_extension : image_check_path;
     vf_status status = recon_check_names(r->ctx, s, r->output);
     if (status == VF_OK)
-        status = image_check_path(r->ctx, r->output);
+        status = check(r->ctx, r->output);
     if (status == VF_OK && s->noise_map)
-        status = image_check_path(r->ctx, s->noise_map);
+        status = check(r->ctx, s->noise_map);
     return status;
 }
 
@@ -413,7 +417,8 @@ static vf_status reconstruct_stage(recon_state *r)
     const recon_sharing sharing = share_devices(r->settings, raw, vf_context_device_count(r->ctx));
     device_list(r->ctx, sharing.teams * sharing.each, r->devices, sizeof r->devices);
     r->summary.converged = true;
-    if (status == VF_OK && makes_frames(r))
+    r->made_frames = makes_frames(r);
+    if (status == VF_OK && r->made_frames)
         status = reconstruct(r->ctx, r->settings, raw, &r->watch, place_frame, place_noise, r, &r->summary);
     status = kept_collect(&r->kept.pieces, status);
     if (status == VF_OK)
@@ -618,10 +623,12 @@ static void report_sure(vf_report *report, const recon_summary *s)
 static void report_sparse(vf_report *report, const recon_state *r)
 {
     const recon_settings *s = r->settings;
+    const bool all = r->kept.pieces.before == 0; /* of the frames were made by this run */
     vf_report_text(report, "solver", method_text(s));
     vf_report_integer(report, "applications_of_normal", r->summary.applications);
     vf_report_number(report, "noise_unit", r->summary.noise_unit);
-    vf_report_number(report, "objective", r->summary.objective);
+    if (all)
+        vf_report_number(report, "objective", r->summary.objective);
     if (solves_series(s)) {
         const series_windows w = windows_of_scan(r);
         vf_report_integer(report, "windows", w.count);
@@ -633,7 +640,8 @@ static void report_sparse(vf_report *report, const recon_state *r)
     for (int i = 0; i < s->sparse; i++) {
         vf_report_begin(report, vf_penalty_name(s->sparse_prior[i]));
         vf_report_number(report, "lambda", r->summary.sparse_lambda[i]);
-        vf_report_number(report, "term", r->summary.penalty[i]);
+        if (all)
+            vf_report_number(report, "term", r->summary.penalty[i]);
         vf_report_end(report);
     }
 }
@@ -679,19 +687,23 @@ static void report_run(vf_report *report, const recon_state *r)
     vf_report_begin(report, "reconstruction");
     vf_report_text(report, "method", r->method);
     vf_report_text(report, "encoding", r->summary.encoding);
-    vf_report_text(report, "coils", r->summary.coils);
+    if (r->made_frames)
+        vf_report_text(report, "coils", r->summary.coils);
     vf_report_number(report, "coil_energy_kept", r->summary.coils_kept);
     if (s->method == RECON_CG) {
-        vf_report_text(report, "q", r->summary.normal);
+        if (r->made_frames)
+            vf_report_text(report, "q", r->summary.normal);
         char prior[32];
         vf_report_text(report, "prior", prior_text(s, prior, sizeof prior));
         if (r->reason)
             vf_report_text(report, "prior_chosen_because", r->reason);
-        report_lambda(report, s, &r->summary);
-        vf_report_number(report, "diagonal", r->summary.diagonal);
+        if (r->made_frames) {
+            report_lambda(report, s, &r->summary);
+            vf_report_number(report, "diagonal", r->summary.diagonal);
+        }
         vf_report_integer(report, "iterations", r->summary.iterations);
         vf_report_number(report, "residual", r->summary.residual);
-        if (s->sparse)
+        if (s->sparse && r->made_frames)
             report_sparse(report, r);
     }
     report_noise(report, &r->summary, s->sparse > 0, raw->frames);
@@ -751,7 +763,8 @@ static vf_status finish(recon_state *r, vf_report **report)
         if (r->summary.coils[0])
             printf("coils      %s\n", r->summary.coils);
         printf("encoding   %s\n", r->summary.encoding);
-        say_noise(r);
+        if (r->made_frames)
+            say_noise(r);
         printf("done       %s", vf_format_seconds(seconds, text, sizeof text));
         const double rounding = recon_rounding(s->precision);
         if (s->method == RECON_CG)

@@ -16,73 +16,14 @@
 #include "job.h"
 #include "program.h"
 #include "voxfield/timer.h"
+#include "voxfield/workpool.h"
 
 extern char **environ;
-
-/* ---- names of outputs ---- */
 
 static const char *file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
-}
-
-bool batch_is_extension(const char *name)
-{
-    return name[0] == '.' && name[1] != '\0' && name[1] != '.' && !strchr(name, '/');
-}
-
-char *batch_output_name(const char *folder, const char *path, const char *const *endings, const char *ending)
-{
-    char *named = program_replace_ending(folder ? file_name(path) : path, endings, ending), *result = NULL;
-    if (!folder || !named)
-        return named;
-    if (asprintf(&result, "%s/%s", folder, named) < 0)
-        result = NULL;
-    free(named);
-    return result;
-}
-
-vf_status batch_name_output(vf_context *ctx, program *p, const char **name)
-{
-    if (!*name || !batch_is_extension(*name))
-        return VF_OK;
-    char **longer = realloc(p->names, ((size_t)p->name_count + 1) * sizeof *longer);
-    if (longer)
-        p->names = longer;
-    char *made = NULL, *ending = NULL;
-    if (longer && asprintf(&ending, "%s%s", p->suffix ? p->suffix : "", *name) >= 0) {
-        made =
-            batch_output_name(option_text(p->options, &p->given, "output-dir"), p->given.input[0], p->endings, ending);
-        free(ending);
-    }
-    if (!made)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
-    p->names[p->name_count++] = made;
-    *name = made;
-    return VF_OK;
-}
-
-static bool is_file_to_write(const program_option *row)
-{
-    return row->kind == OPTION_WRITE || row->kind == OPTION_PICTURE;
-}
-
-static vf_status make_folder(vf_context *ctx, const program *p)
-{
-    const char *folder = option_text(p->options, &p->given, "output-dir");
-    if (!folder || program_given(p, "dry-run") || mkdir(folder, 0777) == 0 || errno == EEXIST)
-        return VF_OK;
-    return vf_fail(ctx, VF_ERR_OUTPUT, "%s: cannot make this folder: %s", folder, strerror(errno));
-}
-
-vf_status batch_name_outputs(vf_context *ctx, program *p)
-{
-    vf_status status = make_folder(ctx, p);
-    for (const program_option *row = p->options; status == VF_OK && row->kind != OPTION_END; row++)
-        if (is_file_to_write(row))
-            status = batch_name_output(ctx, p, (const char **)(void *)((char *)p->settings + row->at));
-    return status;
 }
 
 /* ---- the inputs ---- */
@@ -146,6 +87,19 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* The name with its folder's real path; free() the result. NULL: there is no such folder. */
+static char *whole_name(const char *path)
+{
+    const char *name = file_name(path);
+    char *folder = name > path ? strndup(path, (size_t)(name - path)) : strdup("."), *whole = NULL;
+    char *real = folder ? realpath(folder, NULL) : NULL;
+    if (real && asprintf(&whole, "%s/%s", real, name) < 0)
+        whole = NULL;
+    free(folder);
+    free(real);
+    return whole;
+}
+
 /* Inputs whose outputs would have the same names. */
 static vf_status check_collisions(const batch *b)
 {
@@ -153,7 +107,9 @@ static vf_status check_collisions(const batch *b)
     char **name = calloc((size_t)b->count + 1, sizeof *name);
     vf_status status = name ? VF_OK : vf_fail(b->ctx, VF_ERR_MEMORY, "no memory");
     for (int64_t n = 0; status == VF_OK && n < b->count; n++) {
-        name[n] = batch_output_name(folder, b->input[n], b->p->endings, "");
+        char *whole = folder ? NULL : whole_name(b->input[n]);
+        name[n] = batch_output_name(folder, whole ? whole : b->input[n], b->p->endings, "");
+        free(whole);
         if (!name[n])
             status = vf_fail(b->ctx, VF_ERR_MEMORY, "no memory");
     }
@@ -177,7 +133,7 @@ static vf_status check_outputs(const batch *b)
     const program *p = b->p;
     for (const program_option *row = p->options; row->kind != OPTION_END; row++) {
         const char *value = row->kind == OPTION_GROUP ? NULL : p->given.text[row - p->options];
-        const bool writes = is_file_to_write(row) || (row->name && strcmp(row->name, "output") == 0);
+        const bool writes = batch_writes(row) || (row->name && strcmp(row->name, "output") == 0);
         if (value && writes && !batch_is_extension(value))
             return vf_fail(b->ctx, VF_ERR_ARGUMENT,
                            "--%s %s: all %" PRId64 " inputs would write this file; give its extension alone, such as "
@@ -207,7 +163,7 @@ static int words_of_batch(char *const *argv, int left)
     static const char *const names[] = {"--list", "--part", "--mpi"};
     const size_t length = strcspn(argv[0], "=");
     for (size_t n = 0; n < sizeof names / sizeof *names; n++)
-        if (length > 4 && strncmp(argv[0], names[n], length) == 0)
+        if (length > 2 && strncmp(argv[0], names[n], length) == 0)
             return argv[0][length] == '=' || left < 2 ? 1 : 2;
     return 0;
 }
@@ -257,7 +213,8 @@ static vf_status run_one(const batch *b, const char *input, int *code)
     pid_t child = 0;
     int error = argv ? posix_spawn_file_actions_init(&actions) : ENOMEM;
     if (error == 0) {
-        error = posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+        if (!program_given(b->p, "dry-run")) /* plans are all that it makes */
+            error = posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
         if (error == 0)
             error = posix_spawn(&child, "/proc/self/exe", &actions, NULL, argv, environ);
         (void)posix_spawn_file_actions_destroy(&actions);
@@ -282,7 +239,20 @@ static vf_status status_of(int code)
 
 /* ---- all inputs ---- */
 
-/* A run that is resumed leaves out the inputs that are done: their names, sizes and times make its key. */
+/* What tells a file from its later versions: the item of an input that is done. */
+typedef struct file_stamp {
+    int64_t size, seconds, nanoseconds;
+} file_stamp;
+
+static file_stamp stamp_of(const char *path)
+{
+    struct stat file;
+    if (stat(path, &file) != 0)
+        return (file_stamp){.size = -1};
+    return (file_stamp){(int64_t)file.st_size, (int64_t)file.st_mtim.tv_sec, (int64_t)file.st_mtim.tv_nsec};
+}
+
+/* A run that is resumed leaves out the inputs that are done: the options, and the inputs' names, make its key. */
 static vf_status keep(batch *b)
 {
     static const char *const no_change[] = {"device", "threads", "dry-run", "quiet",   "progress", "output-dir",
@@ -293,21 +263,21 @@ static vf_status keep(batch *b)
                *part = option_text(p->options, &p->given, "part");
     char *key = NULL, *output = NULL, *options = NULL;
     size_t size = 0;
-    if (!asked.resume)
+    if (!asked.resume || program_given(p, "dry-run"))
         return VF_OK;
     FILE *to = open_memstream(&key, &size);
     options = pieces_key(p, "", no_change);
     if (to && options)
         fputs(options, to);
-    for (int64_t n = 0; to && n < b->count; n++) {
-        struct stat file = {0};
-        (void)stat(b->input[n], &file);
-        fprintf(to, "input %s of %lld bytes at %lld\n", b->input[n], (long long)file.st_size, (long long)file.st_mtime);
-    }
+    for (const program_option *row = p->options; to && row->kind != OPTION_END; row++)
+        if (batch_writes(row) && p->given.text[row - p->options])
+            fprintf(to, "--%s %s\n", row->name, p->given.text[row - p->options]);
+    for (int64_t n = 0; to && n < b->count; n++)
+        fprintf(to, "input %s\n", b->input[n]);
     const bool made = to && fclose(to) == 0 && options &&
                       asprintf(&output, "%s/%s-batch%s%.*s", folder ? folder : ".", p->name, part ? "-part-" : "",
                                part ? (int)strcspn(part, "/") : 0, part ? part : "") >= 0;
-    const vf_pieces_result result = {.key = key, .maker = "", .items = b->count, .item_bytes = 1};
+    const vf_pieces_result result = {.key = key, .maker = "", .items = b->count, .item_bytes = sizeof(file_stamp)};
     vf_status status = made ? kept_begin(b->ctx, &asked, output, &result, "input", &b->kept)
                             : vf_fail(b->ctx, VF_ERR_MEMORY, "no memory");
     free(key);
@@ -317,15 +287,19 @@ static vf_status keep(batch *b)
     return status;
 }
 
+/* False also if the input has changed since. */
 static bool is_done(const batch *b, int64_t n)
 {
-    return b->kept.pieces && vf_pieces_count(b->kept.pieces, n, n + 1) > 0;
+    file_stamp then, now = stamp_of(b->input[n]);
+    return b->kept.pieces && vf_pieces_count(b->kept.pieces, n, n + 1) > 0 &&
+           vf_pieces_get(b->kept.pieces, n, &then) == VF_OK && memcmp(&then, &now, sizeof now) == 0;
 }
 
 /* Runs the program for input n. Errors of the input are counted, and are no errors of the batch. */
 static vf_status run_input(batch *b, int64_t n)
 {
     const double began = vf_now();
+    const file_stamp stamp = stamp_of(b->input[n]);
     char text[32];
     int code = 0;
     vf_status status = run_one(b, b->input[n], &code);
@@ -334,7 +308,7 @@ static vf_status run_input(batch *b, int64_t n)
     if (status != VF_OK)
         return status;
     if (code == 0 && b->kept.pieces)
-        status = vf_pieces_add(b->kept.pieces, n, 1, "");
+        status = vf_pieces_add(b->kept.pieces, n, 1, &stamp);
     b->failed += code != 0;
     if (code != 0 && vf_status_exit_code(status_of(code)) > vf_status_exit_code(b->worst))
         b->worst = status_of(code);
@@ -392,9 +366,9 @@ static vf_ranks_library mpi_library(const program *p)
 {
     const char *name = option_text(p->options, &p->given, "mpi");
     const option_choice *choice = mpi_libraries;
-    while (name && choice->name && strcmp(choice->name, name) != 0)
+    while (name && choice->word && strcmp(choice->word, name) != 0)
         choice++;
-    return name && choice->name ? (vf_ranks_library)choice->value : VF_RANKS_AUTO;
+    return name && choice->word ? (vf_ranks_library)choice->value : VF_RANKS_AUTO;
 }
 
 /* Runs get this rank's share of the machine. */
@@ -427,7 +401,7 @@ static vf_status run_shared(batch *b)
     status = vf_ranks_collect(ranks, status);
     const int64_t worst = vf_ranks_worst(ranks, &b->failed);
     b->worst = b->failed > 0 ? status_of((int)worst) : VF_OK;
-    return status;
+    return status == VF_OK && b->failed == 0 && b->kept.pieces ? kept_gather_ranks(&b->kept) : status;
 }
 
 static vf_status sum_up(const batch *b)
@@ -451,7 +425,7 @@ vf_status batch_run(vf_context *ctx, program *p)
     bool idle = false;
     const char *list = option_text(p->options, &p->given, "list"), *part = option_text(p->options, &p->given, "part");
     pieces_settings share = {0};
-    vf_status status = make_folder(ctx, p);
+    vf_status status = VF_OK;
     for (int n = 0; status == VF_OK && n < p->given.inputs; n++)
         status = add_input(&b, p->given.input[n]);
     if (status == VF_OK && list)
@@ -470,6 +444,9 @@ vf_status batch_run(vf_context *ctx, program *p)
         b.behind = pieces_part_begins(b.count, share.part + 1, share.parts);
     }
     b.asked.mpi = mpi_library(p);
+    b.asked.parts = share.parts;
+    if (status == VF_OK)
+        status = batch_make_folder(ctx, p);
     if (status == VF_OK)
         status = job_begin(ctx, p, &b.asked, &idle);
     if (status == VF_OK && b.asked.ranks)

@@ -33,7 +33,13 @@ bool batch_asked(const struct program *program);
  * same names); VF_ERR_INPUT (the list); VF_ERR_CANCELLED; the worst of the inputs' own, whose messages they have printed. */
 VF_MUST_CHECK vf_status batch_run(vf_context *ctx, struct program *program);
 
-/* ---- names of outputs ---- */
+/* ---- output_names.c ---- */
+
+/* Makes the folder of --output-dir, unless this is a dry run. Errors: VF_ERR_OUTPUT. */
+VF_MUST_CHECK vf_status batch_make_folder(vf_context *ctx, const struct program *program);
+
+/* Whether an option names a file to write. */
+bool batch_writes(const struct program_option *row);
 
 /* `path` without the first of the `endings` that it has, with `ending`; in `folder`, if that is not NULL. free() the result. NULL:
  * no memory. */

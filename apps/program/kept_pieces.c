@@ -62,27 +62,40 @@ vf_status parse_part(vf_context *ctx, const char *option, const char *text, piec
 
 /* ---- what a result depends on ---- */
 
-/* The checksum of a file's bytes. A pair of BART's may be named without an extension. False: it is no plain file. */
-static bool file_fingerprint(const char *path, uint64_t *out)
+/* Continues a checksum with a file's bytes. False: it is no plain file. */
+static bool add_file(const char *path, uint64_t *fingerprint)
 {
     enum { PIECE = 1 << 20 };
-    char *pair = NULL, *buffer = malloc(PIECE);
+    char *buffer = malloc(PIECE);
     struct stat status;
     const bool plain = stat(path, &status) == 0 && S_ISREG(status.st_mode);
-    if (!plain && asprintf(&pair, "%s.cfl", path) < 0)
-        pair = NULL;
-    const char *name = plain ? path : pair;
-    FILE *file = buffer && name && stat(name, &status) == 0 && S_ISREG(status.st_mode) ? fopen(name, "rbe") : NULL;
+    FILE *file = buffer && plain ? fopen(path, "rbe") : NULL;
     size_t got;
-    *out = 0;
     while (file && (got = fread(buffer, 1, PIECE, file)) > 0)
-        *out = vf_fingerprint(*out, buffer, got);
+        *fingerprint = vf_fingerprint(*fingerprint, buffer, got);
     const bool read = file && !ferror(file);
     if (file)
         (void)fclose(file);
-    free(pair);
     free(buffer);
     return read;
+}
+
+/* The checksum of a file, or of both of a pair of BART's, which may be named without an extension. False: there is no such
+ * file. */
+static bool file_fingerprint(const char *path, uint64_t *out)
+{
+    const size_t length = strlen(path), dot = strlen(".cfl");
+    const bool named = length > dot && strcmp(path + length - dot, ".cfl") == 0;
+    char *header = NULL, *data = NULL;
+    const int stem = (int)(named ? length - dot : length);
+    *out = 0;
+    bool found = add_file(path, out);
+    if ((named || !found) && asprintf(&header, "%.*s.hdr", stem, path) >= 0 &&
+        asprintf(&data, "%.*s.cfl", stem, path) >= 0)
+        found = (found || add_file(data, out)) && add_file(header, out);
+    free(header);
+    free(data);
+    return found;
 }
 
 static bool counts_for_key(const program_option *row, const char *const *skip)
@@ -359,12 +372,16 @@ bool kept_only(const kept_pieces *k)
 
 vf_status kept_collect(kept_pieces *k, vf_status status)
 {
-    const int size = k->asked.ranks ? vf_ranks_size(k->asked.ranks) : 0;
-    if (size == 0 || rank_of(&k->asked) > 0 || !k->pieces)
+    if (!k->asked.ranks || rank_of(&k->asked) > 0 || !k->pieces)
         return status;
     status = vf_ranks_collect(k->asked.ranks, status);
-    if (status == VF_OK)
-        status = vf_pieces_close(&k->pieces);
+    return status == VF_OK ? kept_gather_ranks(k) : status;
+}
+
+vf_status kept_gather_ranks(kept_pieces *k)
+{
+    const int size = vf_ranks_size(k->asked.ranks);
+    vf_status status = vf_pieces_close(&k->pieces);
     const char **paths = status == VF_OK ? calloc((size_t)size, sizeof *paths) : NULL;
     int files = 0;
     for (int n = 0; paths && n < size; n++) {
@@ -410,8 +427,8 @@ void kept_say(const kept_pieces *k)
     if (kept_is_joined(k))
         printf("parts      %d of %s joined, %lld %s%s\n", k->files, k->output, count, k->what, vf_plural(count));
     if (k->asked.parts > 0)
-        printf("part       %d of %d: %lld of %lld %ss, to %s\n", k->asked.part, k->asked.parts, count,
-               (long long)k->items, k->what, k->path);
+        printf("part       %d of %d: %lld of %lld %s%s, to %s\n", k->asked.part, k->asked.parts, count,
+               (long long)k->items, k->what, vf_plural(k->items), k->path);
     if (k->pieces && !kept_is_joined(k) && k->before > 0)
         printf("kept       %lld of %lld %s%s, from %s\n", (long long)k->before, count, k->what, vf_plural(count),
                k->path);

@@ -116,6 +116,7 @@ bool kept_only(const kept_pieces *kept);
 /* After a rank's work, with its status: rank 0 waits for the others and opens the files of all ranks, so that all pieces
  * are there. Without ranks it does nothing. Errors: those of vf_ranks_collect and vf_pieces_gather. */
 VF_MUST_CHECK vf_status kept_collect(kept_pieces *kept, vf_status status);
+VF_MUST_CHECK vf_status kept_gather_ranks(kept_pieces *kept); /* its second half */
 
 /* How many pieces the run has to make. */
 int64_t kept_missing(const kept_pieces *kept);

@@ -221,12 +221,13 @@ def test_help_and_version(_):
               "--spacing": "1", "--smooth": "1", "--boundary": "vacuum",
               "--size": "1", "--counts": "2", "--temperature": "300", "--dielectric": "2", "--distance-dielectric": "2",
               "--r-min": "0.1", "--map": "a.dx", "--ions": "i.pdb", "--mask": "m.dx", "--place": "SOD:1", "--neutralize": "CLA",
-              "--concentration": "0.1", "--salt": "POT,CLA", "--ion-solute": "5", "--ion-ion": "5", "--order": "alternate"}
+              "--concentration": "0.1", "--salt": "POT,CLA", "--ion-solute": "5", "--ion-ion": "5", "--order": "alternate",
+              "--part": "1/2", "--journal": "yes", "--mpi": "no", "--output-dir": "maps"}
     place = ["--place", "SOD:1"]
     of_ions = {"--ions": place, "--mask": place, "--map-with-ions": ["--map", "a.dx", *place], "--refine": place,
                "--from-surface": place, "--ion-solute": place, "--ion-ion": place, "--order": place,
                "--salt": ["--concentration", "0.1"], "--boundary": ["--cell", "30,30,30"]}
-    files = {"--script", "--charges", "--trajectory", "--frames", "--read-map", "--deviation"}  # need a file of theirs; tested elsewhere
+    files = {"--script", "--charges", "--trajectory", "--frames", "--read-map", "--deviation", "--list"}  # need a file of theirs; tested elsewhere
     for option in sorted(named - {"--help", "--version"} - files):
         value = [values[option]] if option in values else []
         make("dipole.pqr", option, *value, *of_ions.get(option, []), "--dry-run")
@@ -249,7 +250,7 @@ def test_order_of_arguments(_):
     refuse(2, "--help", "dipole.pqr", "--spaceing", "1")
     refuse(2, "--help", "dipole.pqr", "-o")
     refuse(2, "no input")
-    refuse(2, ["b.pqr", "one molecule"], "dipole.pqr", "b.pqr")
+    refuse(2, ["a.dx", "all 2 inputs"], "dipole.pqr", "b.pqr", "-o", "a.dx")
 
 
 def test_molecule_from_a_pipe_and_compressed(_):

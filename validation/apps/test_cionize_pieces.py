@@ -4,7 +4,6 @@ byte by byte.
 
 usage: test_cionize_pieces.py PROGRAM [DEVICE] [test_name ...]
 """
-import contextlib
 import fcntl
 import json
 import os
@@ -15,35 +14,17 @@ import resource
 import shutil
 import signal
 import struct
-import subprocess
 import time
 
 import program
 from ion_truth import SEED, generator, random_molecule, whole, write_dcd, write_molecule
-from program import command, listing, make, refuse, run, sample, Skip
+from program import listing, make, refuse, run, sample, Skip
+from two_folders import assert_same, inside, parts_in, size_of, stopped, two_folders
 
-os.environ["SOURCE_DATE_EPOCH"] = "1700000000"  # the time in the files
 DRAW = random.Random(SEED)
 FORMATS = ("mrc", "dx", "cube", "h5", "dx.gz")
 GRID = ["--spacing", "2"]  # of 1hpv: 39 layers along z, 34 along x
 LONG = ["--method", "exact", "--spacing", "0.45"]  # of 1hpv: a second of two cores
-
-
-@contextlib.contextmanager
-def inside(folder):
-    before = os.getcwd()
-    os.chdir(folder)
-    yield
-    os.chdir(before)
-
-
-def folders(*names):
-    """Folders with the molecule: a file's header has the command, so a run and its double have the same names."""
-    for folder in ("one", "two"):
-        shutil.rmtree(folder, ignore_errors=True)
-        os.mkdir(folder)
-        for name in names:
-            shutil.copy(name, folder)
 
 
 def in_parts(count, *arguments):
@@ -53,23 +34,9 @@ def in_parts(count, *arguments):
     return make(*arguments, "--join")
 
 
-def parts_in(folder):
-    return {name for name in os.listdir(folder) if re.search(r"\.part-\d+-of-\d+$|\.pieces$", name)}
-
-
-def assert_same(what):
-    """Both folders have the same files, apart from parts."""
-    one, two = (set(os.listdir(folder)) - parts_in(folder) for folder in ("one", "two"))
-    assert one == two and one, f"{what}: {sorted(one ^ two)}"
-    for name in sorted(one):
-        a, b = (pathlib.Path(folder, name).read_bytes() for folder in ("one", "two"))
-        at = next((n for n, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
-        assert a == b, f"{what}: {name} of {len(a)} and {len(b)} bytes: they differ from byte {at}"
-
-
 def compare(count, *arguments, names):
     """One run, and the same in parts."""
-    folders(*names)
+    two_folders(*names)
     with inside("one"):
         make("-q", *arguments)
     with inside("two"):
@@ -337,7 +304,7 @@ def test_torn_files(_):
         kind = DRAW.choice(FORMATS)
         arguments = ["a.pqr", "--spacing", "1", *([*average, f"d.{kind}"] if trial % 3 == 0 else []), "-o", f"m.{kind}", "--method",
                      DRAW.choice(["exact", "fast"]), "--precision", DRAW.choice(["single", "double"])]
-        folders("a.pqr", "t.dcd")
+        two_folders("a.pqr", "t.dcd")
         with inside("one"):
             make(*arguments)
         with inside("two"):
@@ -357,7 +324,7 @@ def test_damaged_files(_):
     """Bits that changed on the disk: layers are made again, with a warning; the map is right."""
     make_trajectory()
     arguments = ["a.pqr", "--spacing", "1", "-o", "m.mrc"]
-    folders("a.pqr")
+    two_folders("a.pqr")
     with inside("one"):
         make(*arguments)
     with inside("two"):
@@ -385,7 +352,7 @@ def test_full_disk(_):
     """What was finished before the disk was full is kept."""
     sample("1hpv.pqr")
     arguments = ["1hpv.pqr", *GRID, "-o", "m.mrc"]
-    folders("1hpv.pqr")
+    two_folders("1hpv.pqr")
     with inside("one"):
         make("-q", *arguments)
     size = os.path.getsize("one/m.mrc")
@@ -412,30 +379,10 @@ def test_full_disk(_):
 # ---- runs that are stopped ----
 
 
-class Stopped:
-    """A run that gets a signal as soon as `when` says so; `status` as of subprocess."""
-
-    def __init__(self, number, when, *arguments):
-        with subprocess.Popen(command(*arguments), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE) as process:
-            began = time.monotonic()
-            while process.poll() is None and not when(time.monotonic() - began):
-                time.sleep(0.001)
-            process.send_signal(number)  # nothing if it has ended
-            out, err = process.communicate(timeout=300)
-        self.status, self.out, self.err = process.returncode, out.decode(), err.decode()
-
-
-def size_of(name):
-    with contextlib.suppress(FileNotFoundError):
-        return os.path.getsize(name)
-    return 0
-
-
 def one_long_run(*more):
     """The files of a run of a second, in the folder one. Returns its arguments, the seconds and the size of the map."""
     arguments = [sample("1hpv.pqr"), *LONG, "-o", "m.mrc", *more]
-    folders("1hpv.pqr")
+    two_folders("1hpv.pqr")
     with inside("one"):
         began = time.monotonic()
         make(*arguments)
@@ -451,7 +398,7 @@ def test_kill(_):
         for trial in range(20):
             at = DRAW.uniform(0, seconds) if trial % 2 else DRAW.uniform(0, 0.05)
             bytes_before = 0 if trial % 2 else DRAW.uniform(size_of("m.mrc.pieces"), size)
-            done = Stopped(signal.SIGKILL, lambda now, at=at, least=bytes_before: now >= at and size_of("m.mrc.pieces") >= least,
+            done = stopped(signal.SIGKILL, lambda now, at=at, least=bytes_before: now >= at and size_of("m.mrc.pieces") >= least,
                            *arguments, *(["--resume"] if trial or "m.mrc.pieces" in os.listdir(".") else ["--journal=yes"]))
             assert done.status in (0, -signal.SIGKILL) and done.err == "", (done.status, done.err)
             if "\nmap " in done.out:  # what comes after the line about kept layers
@@ -477,7 +424,7 @@ def test_signals(_):
         for number, part in ((signal.SIGTERM, []), (signal.SIGUSR1, []), (signal.SIGINT, ["--part", "1/1"]),
                              (signal.SIGHUP, [])):
             name = "m.mrc.part-1-of-1" if part else "m.mrc.pieces"
-            done = Stopped(number, lambda _, name=name: size_of(name) > size / 20, *arguments, *(part or ["--journal", "yes"]))
+            done = stopped(number, lambda _, name=name: size_of(name) > size / 20, *arguments, *(part or ["--journal", "yes"]))
             if done.status == 0 and program.DEVICE == "cuda":
                 raise Skip("the GPU ends the run before a signal can")
             lines = done.err.splitlines()

@@ -110,7 +110,7 @@ static void assert_after_damage(vf_pieces *pieces, const small_file *made, off_t
             assert_true(has);
     }
     if (lost >= 0 && others)
-        assert_non_null(strstr(warning, "do not match their checksums"));
+        assert_non_null(strstr(warning, "because of wrong checksums"));
     warning[0] = '\0';
 }
 

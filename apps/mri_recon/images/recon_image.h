@@ -36,6 +36,7 @@ typedef struct recon_image {
  * .h5 (dataset /image), .nii, .nii.gz (magnitude), .mrd (ISMRMRD images), .cfl (BART). Errors: VF_ERR_ARGUMENT,
  * VF_ERR_OUTPUT. */
 VF_MUST_CHECK vf_status image_check_path(vf_context *ctx, const char *path);
+VF_MUST_CHECK vf_status image_check_extension(vf_context *ctx, const char *path); /* the extension only */
 
 /* Writes the image in the format of the path's extension, atomically. An image with NaN or infinities is VF_ERR_OUTPUT.
  * Errors: VF_ERR_OUTPUT, VF_ERR_MEMORY, VF_ERR_UNSUPPORTED (more voxels along an axis than the format allows);

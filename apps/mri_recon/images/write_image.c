@@ -23,6 +23,12 @@ static vf_status format_for(vf_context *ctx, const char *path, const image_forma
                    formats[4]->extensions);
 }
 
+vf_status image_check_extension(vf_context *ctx, const char *path)
+{
+    const image_format *format;
+    return format_for(ctx, path, &format);
+}
+
 vf_status image_check_path(vf_context *ctx, const char *path)
 {
     const image_format *format;
