@@ -252,8 +252,7 @@ static vf_status find_records(vf_pieces *p, int number)
     }
     free(buffer);
     if (bad > 0)
-        vf_warn(p->ctx, "%s: %" PRId64 " piece%s left out, because of wrong checksums", f->path, bad,
-                vf_plural(bad));
+        vf_warn(p->ctx, "%s: %" PRId64 " piece%s left out, because of wrong checksums", f->path, bad, vf_plural(bad));
     return vf_cancelled(p->ctx) ? vf_fail(p->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
