@@ -275,6 +275,10 @@ static vf_status prepare(cionize_state *r)
     describe(r);
     if (!s->quiet)
         say_plan(r);
+    if (s->dry_run && !s->quiet && !s->read_map)
+        status = plan_job(r);
+    if (status != VF_OK)
+        return status;
     if (!s->quiet && places)
         say_ions(r);
     return VF_OK;

@@ -87,6 +87,9 @@ VF_MUST_CHECK vf_status kept_layers_begin(cionize_state *r);
  * VF_ERR_INTERNAL. */
 VF_MUST_CHECK vf_status take_job_plan(cionize_state *r);
 
+/* --dry-run --ranks. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status plan_job(cionize_state *r);
+
 /* Takes layers that were computed, in order; `deviation` may be NULL. Keeps them, and passes them to the outputs after the
  * kept ones before them, unless the run makes only a part. */
 typedef vf_status (*layers_sink)(cionize_state *r, int64_t first, int64_t count, const void *mean,

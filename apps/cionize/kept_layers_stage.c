@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cionize_state.h"
+#include "job.h"
 #include "potential/average.h"
 #include "potential/potential_common.h"
 #include "voxfield/version.h"
@@ -101,7 +102,7 @@ static vf_status share_plan(cionize_state *r, const char *maker)
     potential_plan *plan = &r->plan;
     char *text = NULL, *none;
     size_t size = 0;
-    plan->cut.queues *= vf_ranks_size(plan->ranks);
+    potential_cut_for_ranks(plan, vf_ranks_size(plan->ranks));
     r->kept.slab = kept_missing(&r->kept.pieces) == 0 ? calloc(1, sizeof *r->kept.slab)
                    : r->trajectory ? average_slabs(r->ctx, &r->molecule, &r->frames, plan, &plan->listed)
                                    : potential_slabs(plan, &plan->listed);
@@ -121,6 +122,32 @@ static vf_status share_plan(cionize_state *r, const char *maker)
     free(text);
     free(cost);
     return status;
+}
+
+vf_status plan_job(cionize_state *r)
+{
+    const pieces_settings *asked = &r->settings.pieces;
+    potential_plan plan = r->plan;
+    const double seconds = plan.seconds * (double)plan.maps, layers = (double)layers_of(r);
+    const double again = r->trajectory ? 0 : plan.preparing * seconds;
+    int64_t count = 0;
+    if (asked->ranks_planned == 0 || !plan.method)
+        return VF_OK;
+    potential_cut_for_ranks(&plan, asked->ranks_planned);
+    layer_range *slab =
+        r->trajectory ? average_slabs(r->ctx, &r->molecule, &r->frames, &plan, &count) : potential_slabs(&plan, &count);
+    double *cost = calloc((size_t)count + 1, sizeof *cost);
+    if (!slab || !cost) {
+        free(slab);
+        free(cost);
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for slabs");
+    }
+    for (int64_t n = 0; n < count; n++)
+        cost[n] = (seconds - again) * (double)(slab[n].behind - slab[n].first) / layers;
+    job_say_plan(asked, again, count, cost, layers * (double)layer_bytes(r));
+    free(slab);
+    free(cost);
+    return VF_OK;
 }
 
 static vf_status read_slabs(cionize_state *r, const char *text, int64_t *count)

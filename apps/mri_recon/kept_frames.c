@@ -1,4 +1,6 @@
 #include "kept_frames.h"
+#include "frames/frame_group.h"
+#include "job.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -89,6 +91,24 @@ vf_status kept_frames_begin(vf_context *ctx, const recon_settings *settings, con
         k->wanted[k->order[n]] =
             n >= k->pieces.first && n < k->pieces.behind && vf_pieces_count(k->pieces.pieces, n, n + 1) == 0;
     return status;
+}
+
+vf_status kept_frames_plan_job(vf_context *ctx, const recon_settings *settings, const mri_scan *raw)
+{
+    const int ranks = settings->pieces.ranks_planned;
+    const double before = plan_seconds_before(ctx, settings, raw);
+    const double frame = (plan_seconds(ctx, settings, raw) - before) / raw->frames;
+    double *cost = calloc((size_t)raw->frames + 1, sizeof *cost);
+    if (!cost)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+    const int64_t share = (int64_t)ranks * frame_ranges_a_rank(settings),
+                  most = (raw->frames + share - 1) / (share > 0 ? share : 1);
+    int count = 0;
+    for (int64_t f = 0; ranks > 0 && f < raw->frames; f += most)
+        cost[count++] = frame * (double)(raw->frames - f < most ? raw->frames - f : most);
+    job_say_plan(&settings->pieces, before, count, cost, (double)raw->frames * (double)image_bytes(raw));
+    free(cost);
+    return VF_OK;
 }
 
 void kept_frames_add(kept_frames *k, const scan_frame *frame, const recon_summary *summary, const char *devices,

@@ -30,6 +30,9 @@ typedef void (*kept_frames_take)(void *user, const scan_frame *frame, const floa
 VF_MUST_CHECK vf_status kept_frames_rest(kept_frames *kept, kept_frames_take take, void *user, recon_summary *summary,
                                          char *devices, size_t size);
 
+/* --dry-run --ranks. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status kept_frames_plan_job(vf_context *ctx, const recon_settings *settings, const mri_scan *raw);
+
 /* Ends the use of the pieces, as kept_end does, and frees. */
 VF_MUST_CHECK vf_status kept_frames_end(kept_frames *kept, vf_status status);
 

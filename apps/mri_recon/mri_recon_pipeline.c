@@ -838,6 +838,8 @@ static vf_status prepare(recon_state *r)
     watch_hush(&r->watch);
     if (status == VF_OK && !r->settings->quiet)
         say_plan(r);
+    if (status == VF_OK && r->settings->dry_run && !r->settings->quiet)
+        status = kept_frames_plan_job(r->ctx, r->settings, &r->scan);
     return status;
 }
 

@@ -18,6 +18,16 @@ VF_MUST_CHECK vf_status job_end(pieces_settings *asked, vf_status status);
 /* Whether this process is a rank other than 0. */
 bool job_is_other(const pieces_settings *asked);
 
+/* ---- job_plan.c ---- */
+
+/* The time until the last of `pieces` is done, each of which takes cost[n] seconds on any rank and is handed out in this order.
+ * NaN: no memory. */
+double job_seconds(int ranks, int64_t pieces, const double *cost);
+
+/* --dry-run --ranks: the time of such a job. `again`: seconds that each rank needs before its first piece; `bytes`: of the
+ * result. Nothing without --ranks. */
+void job_say_plan(const pieces_settings *asked, double again, int64_t pieces, const double *cost, double bytes);
+
 /* A line about the ranks, and their object in the report. Nothing if there is one process. */
 void job_say(const pieces_settings *asked);
 void job_report(vf_report *report, const pieces_settings *asked);

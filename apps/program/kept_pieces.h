@@ -16,6 +16,7 @@ typedef struct pieces_settings {
     bool join, resume;
     journal_mode journal;
     vf_ranks_library mpi;
+    int ranks_planned;         /* --ranks; 0: not asked */
     const char *folder, *list; /* batch.h */
     vf_ranks *ranks;           /* set by job_begin (job.h); NULL: one process */
 } pieces_settings;
@@ -62,6 +63,16 @@ int64_t pieces_part_begins(int64_t items, int part, int parts);
          .initial = "auto",                                                                                            \
          .help = "whose launcher started this process as one of several",                                              \
          .more = "Under mpirun, mpiexec or srun, the processes share the work, and the first writes the output."},     \
+        {OPTION_INTEGER,                                                                                               \
+         .name = "ranks",                                                                                              \
+         .argument = "N",                                                                                              \
+         OPTION_TO(type, member.ranks_planned),                                                                        \
+         .least = 1,                                                                                                   \
+         .most = PIECES_MOST_PARTS,                                                                                    \
+         .default_help = "",                                                                                           \
+         .needs = "dry-run",                                                                                           \
+         .help = "plan a job of N ranks: how long it would take",                                                      \
+         .more = "The time is simulated from the speed of this machine, which `--dry-run` measures."},                 \
     {                                                                                                                  \
         OPTION_CHOICE,                                                                                                 \
             .name = "journal", .argument = "WHEN", OPTION_TO(type, member.journal), .choices = journal_modes,          \

@@ -124,6 +124,20 @@ static vf_status store(void *user, const vf_pipeline_piece *piece)
     return c->sink(c->user, box.lo[axis], vf_box_extent(&box, axis), piece->host);
 }
 
+void potential_cut_for_ranks(potential_plan *plan, int ranks)
+{
+    const double seconds_least = 0.05; /* fifty times that of an answer */
+    slab_cut *cut = &plan->cut;
+    const double layer_seconds = plan->seconds * (1 - plan->preparing) / (double)cut->layers;
+    if (ranks < 2 || plan->method->extent == VF_POTENTIAL_WHOLE)
+        return;
+    if (cut->unit == cut->most) /* of equal thickness */
+        cut->unit = 1;
+    const double units = ceil(seconds_least / fmax(layer_seconds, 1e-12) / (double)cut->unit);
+    cut->least = (int64_t)fmin(fmax(units, 1) * (double)cut->unit, (double)cut->most);
+    cut->queues *= ranks;
+}
+
 layer_range *potential_slabs(const potential_plan *plan, int64_t *count)
 {
     if (plan->listed == 0)

@@ -50,6 +50,10 @@ VF_MUST_CHECK vf_status potential_prepare(vf_context *ctx, const cionize_setting
 
 /* ---- compute_potential.c ---- */
 
+/* Cuts slabs for so many ranks: thinner towards the end, so that all end together, but not so thin that handing them out takes
+ * long. */
+void potential_cut_for_ranks(potential_plan *plan, int ranks);
+
 /* The slabs that potential_compute will compute. free() the result. NULL: no memory. */
 layer_range *potential_slabs(const potential_plan *plan, int64_t *count);
 

@@ -101,6 +101,9 @@ typedef struct frame_range {
     int first, behind;
 } frame_range;
 
+/* Into how many ranges a rank's share is cut. */
+int frame_ranges_a_rank(const recon_settings *settings);
+
 /* Rank 0 of an MPI job: cuts the wanted frames into ranges, and offers them to all ranks. Others get the list. free() *out.
  * Errors: those of vf_ranks_offer and vf_ranks_share. */
 VF_MUST_CHECK vf_status frame_ranges_share(const recon_job *job, vf_ranks *ranks, frame_range **out, int *count);

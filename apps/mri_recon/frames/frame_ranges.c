@@ -9,6 +9,11 @@
  * differ in speed. */
 enum { RANGES_A_RANK = 4 };
 
+int frame_ranges_a_rank(const recon_settings *settings)
+{
+    return solves_series(settings) ? 1 : RANGES_A_RANK;
+}
+
 vf_status frame_ranges_share(const recon_job *j, vf_ranks *ranks, frame_range **out, int *count)
 {
     const bool first = vf_ranks_rank(ranks) == 0;
@@ -21,7 +26,7 @@ vf_status frame_ranges_share(const recon_job *j, vf_ranks *ranks, frame_range **
     FILE *to = range && cost ? open_memstream(&text, &size) : NULL;
     for (int f = 0; f < j->frame_count; f++)
         wanted += frame_is_wanted(j, j->frames[f]);
-    const int share = vf_ranks_size(ranks) * (solves_series(j->settings) ? 1 : RANGES_A_RANK);
+    const int share = vf_ranks_size(ranks) * frame_ranges_a_rank(j->settings);
     const int most = (wanted + share - 1) / share;
     for (int f = 0, room = 0; to && first && f < j->frame_count; f++) {
         if (!frame_is_wanted(j, j->frames[f]))

@@ -368,7 +368,7 @@ static vf_status check_memory(vf_context *ctx, const recon_settings *s, const mr
 
 /* Time for joint estimation of maps and image, which always runs on the CPU. Assumes that all places are like the
  * first. */
-static double joint_seconds(vf_context *ctx, const recon_settings *s, const mri_scan *raw)
+double plan_seconds_before(vf_context *ctx, const recon_settings *s, const mri_scan *raw)
 {
     const double rate = 5e9; /* FLOP/s of one core */
     if (s->coils == RECON_COILS_RSS || uses_scan_maps(s, raw) ||
@@ -381,7 +381,7 @@ double plan_seconds(vf_context *ctx, const recon_settings *s, const mri_scan *ra
 {
     double cpu, gpu;
     estimate(ctx, s, raw, &cpu, &gpu);
-    const double maps = joint_seconds(ctx, s, raw);
+    const double maps = plan_seconds_before(ctx, s, raw);
     const recon_sharing how = share_devices(s, raw, vf_context_device_count(ctx));
     const double devices = how.teams * how.each;
     return maps + (vf_device_is_host(vf_context_device(ctx, 0)) ? cpu : gpu / devices + VF_CUDA_USE_SECONDS);

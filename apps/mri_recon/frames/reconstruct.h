@@ -25,6 +25,8 @@ VF_MUST_CHECK vf_status plan_device(vf_context *ctx, recon_settings *settings, c
 bool plan_fits(vf_context *ctx, const recon_settings *settings, const mri_scan *raw, int sets);
 /* Estimated run time on the context's devices in s, good to a factor of two or three. */
 double plan_seconds(vf_context *ctx, const recon_settings *settings, const mri_scan *raw);
+double plan_seconds_before(vf_context *ctx, const recon_settings *settings,
+                           const mri_scan *raw); /* of that, before frames */
 /* "cuda:0,1": the context's first `count` devices. */
 void device_list(const vf_context *ctx, int count, char *text, size_t size);
 
