@@ -104,7 +104,8 @@ static vf_status share_plan(cionize_state *r, const char *maker)
     size_t size = 0;
     potential_cut_for_ranks(plan, vf_ranks_size(plan->ranks));
     r->kept.slab = kept_missing(&r->kept.pieces) == 0 ? calloc(1, sizeof *r->kept.slab)
-                   : r->trajectory ? average_slabs(r->ctx, &r->molecule, &r->frames, plan, &plan->listed)
+                   : r->trajectory ? average_slabs(r->ctx, &r->molecule, &r->frames, plan, vf_ranks_size(plan->ranks),
+                                                   &plan->listed)
                                    : potential_slabs(plan, &plan->listed);
     double *cost = malloc(((size_t)plan->listed + 1) * sizeof *cost);
     FILE *to = r->kept.slab && cost ? open_memstream(&text, &size) : NULL;
@@ -134,8 +135,9 @@ vf_status plan_job(cionize_state *r)
     if (asked->ranks_planned == 0 || !plan.method)
         return VF_OK;
     potential_cut_for_ranks(&plan, asked->ranks_planned);
-    layer_range *slab =
-        r->trajectory ? average_slabs(r->ctx, &r->molecule, &r->frames, &plan, &count) : potential_slabs(&plan, &count);
+    layer_range *slab = r->trajectory
+                            ? average_slabs(r->ctx, &r->molecule, &r->frames, &plan, asked->ranks_planned, &count)
+                            : potential_slabs(&plan, &count);
     double *cost = calloc((size_t)count + 1, sizeof *cost);
     if (!slab || !cost) {
         free(slab);

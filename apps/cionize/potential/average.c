@@ -28,6 +28,7 @@ typedef struct averaging {
     layer_range *slab; /* [slabs] */
     int64_t frames;    /* in a piece; the last piece of a slab may have fewer */
     int64_t groups;    /* pieces in a slab */
+    int ranks;         /* that the slabs are for */
     int64_t at;        /* the next piece of this rank's slab */
     vf_pipeline *pipeline;
     double *mean, *squares;         /* [points of a slab] */
@@ -89,8 +90,8 @@ static vf_status cut_work(averaging *a)
     const double most_layers = floor(most / layer_bytes) / (a->plan->method->costly_plans ? layers : 1);
     a->frames = (int64_t)fmax(smaller(smaller(MOST_FRAMES, (double)n), floor(most_layers)), 1);
     double thickness = fmax(ceil(layers / slabs_wanted), ceil(slab_seconds_least / fmax(layer_seconds, 1e-12)));
-    if (a->plan->method->costly_plans) /* each slab makes a plan of each frame */
-        thickness = layers;
+    if (a->plan->method->costly_plans) /* each slab makes a plan of each frame: one slab, or one a rank */
+        thickness = ceil(layers / (double)(a->ranks > 1 ? a->ranks : 1));
     thickness = ceil(thickness / (double)unit) * (double)unit;
     thickness = smaller(thickness, floor(most / (layer_bytes * (double)a->frames)));
     if (thickness > (double)unit)
@@ -311,12 +312,13 @@ static int64_t next(void *user)
 }
 
 layer_range *average_slabs(vf_context *ctx, const molecule *mol, const frame_selection *selection,
-                           const potential_plan *plan, int64_t *count)
+                           const potential_plan *plan, int ranks, int64_t *count)
 {
     averaging a = {.ctx = ctx,
                    .mol = mol,
                    .selection = selection,
                    .plan = plan,
+                   .ranks = ranks,
                    .type = plan->problem.precision,
                    .layer_points = vf_grid_points(&plan->problem.grid) / plan->cut.layers};
     const vf_status status = cut_work(&a);

@@ -53,9 +53,9 @@ typedef vf_status (*average_sink)(void *user, int64_t first, int64_t count, cons
 /* Takes the part of the work that is done, up to 1: after some frames of a slab, more often than the sink. */
 typedef void (*average_progress)(void *user, double part);
 
-/* The slabs that average_compute will compute. free() the result. NULL: an error. */
+/* The slabs that average_compute will compute, for so many ranks. free() the result. NULL: an error. */
 layer_range *average_slabs(vf_context *ctx, const molecule *mol, const frame_selection *selection,
-                           const potential_plan *plan, int64_t *count);
+                           const potential_plan *plan, int ranks, int64_t *count);
 
 /* Computes both maps from the selected frames (>= 1) on the context's devices, by the plan that potential_prepare
  * made for this grid. Passes their layers to the sink from the calling thread, and what is done to
