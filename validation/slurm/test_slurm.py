@@ -252,8 +252,8 @@ def scripts(options="--method fast"):
     """Writes the document's scripts into the current folder, as they stand or with other options of cionize."""
     blocks = re.findall(r"^```bash\n(.*?)^```$", DOCUMENT.read_text(encoding="utf-8"), re.M | re.S)
     named = {name: block for block in blocks for name in re.findall(r"^#SBATCH --job-name=(\w+)$", block, re.M)}
-    assert {"map", "join"} <= set(named), f"{DOCUMENT} has the scripts {sorted(named)}"
-    for name in ("map", "join"):
+    assert {"map", "join", "job"} <= set(named), f"{DOCUMENT} has the scripts {sorted(named)}"
+    for name in ("map", "join", "job"):
         assert named[name].count("--method fast") == 1, named[name]
         pathlib.Path(f"{name}.sh").write_text(named[name].replace("--method fast", options), encoding="utf-8")
 
@@ -388,6 +388,34 @@ def test_cancelled(_):
     (first, all_of_first), = kept(again, 1)
     (second, all_of_second), = kept(again, 2)
     assert first == all_of_first and 0 < second < all_of_second, outputs(again)
+    assert_one_run(one)
+
+
+def test_mpi_job(_):
+    """The script of an MPI job, with as many ranks as there are cores. Then one that all ranks are told to stop: the script
+    queues it again, and it goes on."""
+    plugin = pathlib.Path(os.path.realpath(program.PROGRAM)).parents[2] / "lib" / "voxfield" / "voxfield_mpich.so"
+    if not plugin.exists():
+        raise program.Skip("no plugin for MPICH")
+    sample("1hpv.pqr")
+    os.rename("1hpv.pqr", "molecule.pqr")
+    scripts()
+    one = one_run()
+    job = submit("--ntasks=2", "job.sh")
+    wait_until(job, "COMPLETED")
+    assert re.search(r"^ranks +2, 2 of them on this machine; MPICH", outputs(job), re.M), outputs(job)
+    assert_one_run(one)
+    os.remove("map.mrc")
+    shutil.rmtree("one")
+    scripts(long_molecule(2 * SHORT))
+    one = one_run()
+    job = submit("--ntasks=2", "job.sh")
+    wait_for("layers of both ranks", lambda: all(os.path.exists(name) and os.path.getsize(name) > 100000
+                                                 for name in ("map.mrc.pieces", "map.mrc.pieces-1")))
+    slurm("scancel", "--signal=USR1", job)
+    wait_until(job, "COMPLETED")
+    (some, every), = re.findall(r"^kept +(\d+) of (\d+) layers?, from \S+$", outputs(job), re.M)
+    assert 0 < int(some) < int(every) and outputs(job).count("cionize: error: interrupted") == 1, outputs(job)
     assert_one_run(one)
 
 
