@@ -64,7 +64,7 @@ static vf_status run(vf_context *ctx, program *p)
     }
     if (status == VF_OK && !idle)
         status = cionize_run(ctx, s);
-    return job_end(&s->pieces, status);
+    return job_end(ctx, p, &s->pieces, status);
 }
 
 int main(int argc, char **argv)

@@ -22,7 +22,7 @@ static vf_status run(vf_context *ctx, program *p)
     }
     if (status == VF_OK && !idle)
         status = mri_recon_run(ctx, s);
-    return job_end(&s->pieces, status);
+    return job_end(ctx, p, &s->pieces, status);
 }
 
 int main(int argc, char **argv)

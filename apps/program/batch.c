@@ -462,5 +462,5 @@ vf_status batch_run(vf_context *ctx, program *p)
     status = kept_end(&b.kept, status);
     free(b.input);
     free(b.list);
-    return job_end(&b.asked, status);
+    return job_end(ctx, p, &b.asked, status);
 }

@@ -91,8 +91,10 @@ vf_status job_begin(vf_context *ctx, program *p, pieces_settings *asked, bool *i
     return program_given(p, "threads") ? VF_OK : divide_cores(ctx, size);
 }
 
-vf_status job_end(pieces_settings *asked, vf_status status)
+vf_status job_end(vf_context *ctx, program *p, pieces_settings *asked, vf_status status)
 {
+    if (asked->ranks && status != VF_OK)
+        program_print_error(ctx, p);
     return vf_ranks_end(&asked->ranks, status);
 }
 

@@ -12,8 +12,9 @@ struct program;
  * vf_ranks_find and vf_ranks_start; VF_ERR_ARGUMENT (--part or --join with several ranks). */
 VF_MUST_CHECK vf_status job_begin(vf_context *ctx, struct program *program, pieces_settings *asked, bool *idle);
 
-/* Ends the job with the run's status, and returns that of the job: rank 0's. */
-VF_MUST_CHECK vf_status job_end(pieces_settings *asked, vf_status status);
+/* Ends the job with the run's status, and returns that of the job: rank 0's. Prints rank 0's error first, because the launcher
+ * may end rank 0 as soon as another rank has ended with a failure. */
+VF_MUST_CHECK vf_status job_end(vf_context *ctx, struct program *program, pieces_settings *asked, vf_status status);
 
 /* Whether this process is a rank other than 0. */
 bool job_is_other(const pieces_settings *asked);

@@ -463,7 +463,8 @@ void kept_report(vf_report *report, const kept_pieces *k)
 static void keep(kept_pieces *k)
 {
     const int64_t there = vf_pieces_count(k->pieces, k->first, k->behind);
-    if (there == 0) {
+    const bool others = k->asked.ranks && rank_of(&k->asked) == 0 && vf_ranks_part(k->asked.ranks) > 0;
+    if (there == 0 && !others) {
         vf_pieces_remove(&k->pieces);
         return;
     }

@@ -82,6 +82,13 @@ static void spin_less_where_busy(vf_context *ctx, char **argv, bool shares)
         (void)execv("/proc/self/exe", argv); /* on failure, go on without the restart */
 }
 
+void program_print_error(const vf_context *ctx, program *p)
+{
+    if (p->rank == 0 && !p->has_ended)
+        fprintf(stderr, "%s: error: %s\n", p->name, vf_context_message(ctx));
+    p->has_ended = true;
+}
+
 bool program_given(const program *p, const char *option)
 {
     return option_text(p->options, &p->given, option) != NULL;
@@ -306,8 +313,8 @@ int program_main(program *p, int argc, char **argv)
     status = read_and_run(ctx, p);
     if (status == VF_OK)
         status = check_notes(ctx, p);
-    if (status != VF_OK && p->rank == 0)
-        fprintf(stderr, "%s: error: %s\n", p->name, vf_context_message(ctx));
+    if (status != VF_OK)
+        program_print_error(ctx, p);
     option_values_free(&p->given);
     for (int n = 0; n < p->name_count; n++)
         free(p->names[n]);

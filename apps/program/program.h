@@ -26,9 +26,10 @@ typedef struct program {
     vf_status (*run)(vf_context *ctx, struct program *program);
     /* Set by program_main: */
     option_values given;
-    bool quiet;   /* --quiet: notes are not printed */
-    int rank;     /* in an MPI job, by the environment; others than 0 are silent: rank 0 speaks for all */
-    char **names; /* [name_count] of outputs, made from the input's */
+    bool quiet;     /* --quiet: notes are not printed */
+    bool has_ended; /* with an error that was printed */
+    int rank;       /* in an MPI job, by the environment; others than 0 are silent: rank 0 speaks for all */
+    char **names;   /* [name_count] of outputs, made from the input's */
     int name_count;
     int argc;
     char **argv; /* the command line */
@@ -37,6 +38,9 @@ typedef struct program {
 /* The body of main(): standard streams, context, messages, signals, options, --help and --version. Returns the exit
  * status. Options named "quiet", "dry-run" and "report" mean the same in all programs. */
 int program_main(program *program, int argc, char **argv);
+
+/* Prints the context's error, once; ranks other than 0 are silent. */
+void program_print_error(const vf_context *ctx, program *program);
 
 /* Whether the user gave an option. */
 bool program_given(const program *program, const char *option);

@@ -371,7 +371,7 @@ int64_t vf_ranks_worst(const vf_ranks *r, int64_t *count)
 double vf_ranks_part(vf_ranks *r)
 {
     pthread_mutex_lock(&r->lock);
-    const double part = r->list.all > 0 ? r->list.done / r->list.all : 1;
+    const double part = !r->offered ? 0 : r->list.all > 0 ? r->list.done / r->list.all : 1;
     pthread_mutex_unlock(&r->lock);
     return part;
 }
