@@ -142,7 +142,7 @@ static void end_rank(vf_ranks *r, int rank, const message *m)
     if (of->status == VF_OK)
         return;
     of->error = copy_text(m->length > 0 ? m->text : "?");
-    if (!r->has_verdict && !vf_cancelled(r->ctx))
+    if (!r->has_verdict && of->status != VF_ERR_CANCELLED) /* the others may be interrupted as well */
         vf_warn(r->ctx, "rank %d on %s failed, and the others do its work: %s", rank, of->host ? of->host : "?",
                 of->error ? of->error : "?");
 }
@@ -402,6 +402,10 @@ vf_status vf_ranks_collect(vf_ranks *r, vf_status status)
     }
     while (count_ended(r, &left) < r->place.size - 1 && !r->failed && !vf_cancelled(r->ctx))
         pause_ms(1);
+    for (int k = 1; k < r->place.size && left == 0; k++)
+        if (r->of[k].status == VF_ERR_CANCELLED)
+            vf_warn(r->ctx, "rank %d on %s was interrupted, and the others did its work", k,
+                    r->of[k].host ? r->of[k].host : "?");
     if (left == 0 && !r->failed) {
         vf_context_clear_error(r->ctx);
         return VF_OK;
