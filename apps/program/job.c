@@ -86,6 +86,7 @@ vf_status job_begin(vf_context *ctx, program *p, pieces_settings *asked, bool *i
     status = vf_ranks_start(ctx, &launch, &asked->ranks);
     if (status != VF_OK)
         return status;
+    p->in_job = asked->ranks;
     vf_ranks_on_node(asked->ranks, &rank, &size);
     divide_gpus(rank, size);
     return program_given(p, "threads") ? VF_OK : divide_cores(ctx, size);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "voxfield/foreign.h"
@@ -313,6 +314,9 @@ int program_main(program *p, int argc, char **argv)
     status = read_and_run(ctx, p);
     if (status == VF_OK)
         status = check_notes(ctx, p);
+    const struct timespec pause = {.tv_nsec = 500000000};
+    if (status != VF_OK && p->rank > 0 && !p->in_job) /* the launcher may end rank 0 when this one ends: let it speak */
+        (void)nanosleep(&pause, NULL);
     if (status != VF_OK)
         program_print_error(ctx, p);
     option_values_free(&p->given);

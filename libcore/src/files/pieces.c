@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -275,6 +276,17 @@ static vf_status allocate(vf_context *ctx, const vf_pieces_result *result, int f
                : vf_fail(ctx, VF_ERR_MEMORY, "no memory for %" PRId64 " pieces", result->items);
 }
 
+/* False: another run holds the file, and not only because it is still ending. */
+static bool lock(int fd, int how)
+{
+    const struct timespec pause = {.tv_nsec = 50000000};
+    const double until = vf_now() + 0.5;
+    int failed;
+    while ((failed = flock(fd, how | LOCK_NB)) != 0 && errno == EWOULDBLOCK && vf_now() < until)
+        (void)nanosleep(&pause, NULL);
+    return failed == 0 || errno != EWOULDBLOCK;
+}
+
 /* `how`: the flags of open(). Writers exclude all others, readers writers; where there are no locks, nothing does. */
 static vf_status open_file(vf_pieces *p, piece_file *f, const char *path, int how)
 {
@@ -285,7 +297,7 @@ static vf_status open_file(vf_pieces *p, piece_file *f, const char *path, int ho
     f->fd = open(path, how | O_CLOEXEC, 0666);
     if (f->fd < 0)
         return vf_fail(p->ctx, writes ? VF_ERR_OUTPUT : VF_ERR_INPUT, "%s: cannot open: %s", path, strerror(errno));
-    if (flock(f->fd, (writes ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    if (!lock(f->fd, writes ? LOCK_EX : LOCK_SH))
         return vf_fail(p->ctx, writes ? VF_ERR_OUTPUT : VF_ERR_INPUT,
                        "%s: another run is %s it; wait for its end, or stop it", path,
                        writes ? "using" : "still writing");

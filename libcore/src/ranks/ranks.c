@@ -132,6 +132,16 @@ static int64_t next_held(vf_ranks *r, int rank)
     return r->has_verdict ? VF_NEXT_NONE : hand_out_take(&r->list, rank);
 }
 
+/* Not before there are items: what a rank finds wrong with the input, rank 0 finds, too. The others may be interrupted as
+ * well. */
+static void say_failure(vf_ranks *r, int rank)
+{
+    const rank_state *of = &r->of[rank];
+    if (!r->has_verdict && of->status != VF_OK && of->status != VF_ERR_CANCELLED)
+        vf_warn(r->ctx, "rank %d on %s failed, and the others do its work: %s", rank, of->host ? of->host : "?",
+                of->error ? of->error : "?");
+}
+
 /* A rank that ends with an error before all is done gives its items back. Call with the lock held. */
 static void end_rank(vf_ranks *r, int rank, const message *m)
 {
@@ -142,9 +152,8 @@ static void end_rank(vf_ranks *r, int rank, const message *m)
     if (of->status == VF_OK)
         return;
     of->error = copy_text(m->length > 0 ? m->text : "?");
-    if (!r->has_verdict && of->status != VF_ERR_CANCELLED) /* the others may be interrupted as well */
-        vf_warn(r->ctx, "rank %d on %s failed, and the others do its work: %s", rank, of->host ? of->host : "?",
-                of->error ? of->error : "?");
+    if (r->offered)
+        say_failure(r, rank);
 }
 
 static void take_failure(vf_ranks *r, int64_t code)
@@ -298,6 +307,9 @@ vf_status vf_ranks_offer(vf_ranks *r, int64_t items, const double *cost)
     pthread_mutex_lock(&r->lock);
     r->list = list;
     r->offered = status == VF_OK;
+    for (int k = 1; k < r->place.size && r->offered; k++)
+        if (r->of[k].ended)
+            say_failure(r, k);
     pthread_mutex_unlock(&r->lock);
     return status;
 }

@@ -1,0 +1,464 @@
+#!/usr/bin/env python3
+"""cionize and mri_recon as jobs of several ranks, started by mpirun: the files of one process, byte by byte; ranks and jobs
+that are killed, stopped or fail; what is said.
+
+usage: test_mpi.py PROGRAM [DEVICE] [test_name ...]
+VOXFIELD_TEST_MPI is openmpi (default) or mpich; VOXFIELD_PHANTOM names mri_phantom, which mri_recon's tests need;
+VOXFIELD_TEST_SEED repeats the random choices.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import program
+from ion_truth import generator, random_molecule, SEED, whole, write_dcd, write_molecule
+from program import Done, listing, make, NAME, PROGRAM, refuse, sample, skip_part
+from two_folders import assert_same, inside, parts_in, two_folders, size_of
+
+DRAW = random.Random(SEED)
+KIND = os.environ.get("VOXFIELD_TEST_MPI") or "openmpi"
+OTHER = {"openmpi": "mpich", "mpich": "openmpi"}[KIND]
+SIGNS = {"openmpi": ("Open MPI", "OpenRTE"), "mpich": ("HYDRA",)}  # in the launcher's --version
+FLAGS = {"openmpi": ["--oversubscribe"], "mpich": []}
+ITEM = {"cionize": "layer", "mri_recon": "frame"}[NAME]
+LIMIT = 60  # seconds, after which a job is said to hang
+os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+
+
+def launcher(kind):
+    """Its name; None: there is none."""
+    for name in (f"mpirun.{kind}", "mpirun"):
+        if shutil.which(name):
+            version = subprocess.run([name, "--version"], capture_output=True, text=True, check=False, timeout=LIMIT).stdout
+            if any(sign in version for sign in SIGNS[kind]):
+                return name
+    return None
+
+
+def has_plugin(kind):
+    return any((pathlib.Path(PROGRAM).parents[n] / f"lib/voxfield/voxfield_{kind}.so").exists() for n in range(3))
+
+
+MPIRUN = {kind: launcher(kind) for kind in (KIND, OTHER) if has_plugin(kind) and launcher(kind)}
+
+
+# ---- jobs ----
+
+
+class Job:
+    """mpirun -n COUNT PROGRAM ARGUMENTS. `failing`: what VOXFIELD_SIMULATE_FAILURE is for some ranks."""
+
+    def __init__(self, count, *arguments, kind=KIND, failing=None, prefix=(), exe=PROGRAM):
+        words = [exe, *program.command(*arguments)[1:]]
+        blocks = [["-n", str(count), *words]]
+        if failing:
+            blocks = [["-n", "1", *(["env", f"VOXFIELD_SIMULATE_FAILURE={failing[rank]}"] if rank in failing else []), *words]
+                      for rank in range(count)]
+        for block in blocks[1:]:
+            blocks[0] += [":", *block]
+        self.words = [*prefix, MPIRUN[kind], *FLAGS[kind], *blocks[0]]
+        self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # pylint: disable=R1732
+        self.process = subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err)  # pylint: disable=R1732
+
+    def ranks(self):
+        """The processes of the program in this folder. Name and folder are there until a process has closed its files. The
+        program may have started itself again, as /proc/self/exe."""
+        found = []
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if (folder / "comm").read_text().strip() in (NAME, "exe") and os.readlink(folder / "cwd") == os.getcwd():
+                    found.append(int(folder.name))
+            except OSError:  # it has ended
+                pass
+        return found
+
+    @staticmethod
+    def send(number, pids):
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def texts(self):
+        return [file.seek(0) or file.read() for file in (self.out, self.err)]
+
+    def done(self, limit=LIMIT):
+        """Waits for mpirun and all ranks."""
+        until = time.monotonic() + limit
+        while self.process.poll() is None or self.ranks():
+            if time.monotonic() > until:
+                left = self.ranks()
+                self.send(signal.SIGKILL, left)
+                self.process.kill()
+                self.process.wait(LIMIT)
+                raise AssertionError(f"after {limit} s {len(left)} ranks are still there: {self.words}: {self.texts()}")
+            time.sleep(0.01)
+        done = Done(self.process, *self.texts())
+        done.own = "".join(line for line in done.err.splitlines(True) if line.startswith(f"{NAME}: "))  # without mpirun's
+        self.out.close()
+        self.err.close()
+        return done
+
+
+def job(count, *arguments, **options):
+    """A job that must succeed, with only warnings."""
+    done = Job(count, *arguments, **options).done()
+    assert done.status == 0 and done.err == done.own and "error:" not in done.err, (
+        f"{count} ranks, {arguments}: exit {done.status}: {done.out}{done.err}")
+    return done
+
+
+def refuse_job(status, words, count, *arguments, warnings=0, **options):
+    """A job that must fail, with one line of error from all ranks together, and an unchanged folder."""
+    before = listing()
+    done = Job(count, *arguments, **options).done()
+    what = f"{count} ranks, {arguments}: exit {done.status}: {done.err!r}"
+    lines = done.own.splitlines()
+    assert done.status == status, f"{what}, expected exit {status}"
+    assert len(lines) == 1 + warnings and lines[-1].startswith(f"{NAME}: error: "), what
+    assert done.err.count("error: ") == 1 and all(word in lines[-1] for word in words), f"{what}, expected {words}"
+    assert listing() == before, f"{what}, and it changed files"
+    return done
+
+
+# ---- inputs ----
+
+
+def phantom(name, frames, matrix, spokes, *more):
+    subprocess.run([os.environ["VOXFIELD_PHANTOM"], "-q", "-o", name, "--phantom", "head", "--matrix", f"{matrix},{matrix},1",
+                    "--coils", "3", "--spokes", str(spokes), "--frames", str(frames), "--continue", "--image-snr", "20",
+                    "--noise-scan", "--seed", str(SEED % 2 ** 31), *more], check=True, stdin=subprocess.DEVNULL, timeout=LIMIT)
+
+
+def trajectory(_):
+    """A molecule of 40 atoms, and 5 frames of it."""
+    numbers = generator()
+    atoms = whole(random_molecule(numbers, 40), 2)
+    write_molecule("a.pqr", atoms)
+    write_dcd("t.dcd", atoms[:, :3] + numbers.normal(0, 0.5, (5, len(atoms), 3)))
+
+
+MAKERS = {"a.pqr": trajectory, "t.dcd": trajectory, "s.h5": lambda name: phantom(name, 6, 20, 8),
+          "m.mrd": lambda name: phantom(name, 6, 20, 8), "one.h5": lambda name: phantom(name, 1, 20, 8),
+          "long.h5": lambda name: phantom(name, 12, 64, 12), "longer.h5": lambda name: phantom(name, 24, 64, 12)}
+
+
+def inputs(*names):
+    for name in names:
+        if not os.path.exists(name):
+            MAKERS.get(name, sample)(name)
+    two_folders(*names)
+
+
+# ---- the bytes of one process ----
+
+TINY = "dipole.pqr --counts 4,5,3 --picture p.png"
+CIONIZE = ("1hpv.pqr --spacing 2 --method exact -o m.mrc", "1hpv.pqr --spacing 2 --method fast --precision double -o m.dx",
+           "1hpv.pqr --spacing 2 --method exact --precision double -o m.cube", "1hpv.pqr --spacing 1.5 --method fast -o m.h5",
+           "water_box.pqr --cell 30,31,32 --spacing 1.1 -o m.dx.gz", "1hpv.pqr --spacing 2 --place CLA:3 --place SOD:2",
+           TINY, "dipole.pqr -o m.mrc --distance-dielectric 4",
+           "a.pqr --trajectory t.dcd --spacing 1.2 --method exact -o m.mrc --deviation d.mrc",
+           "a.pqr --trajectory t.dcd --spacing 1.2 --method fast --precision double -o m.dx --deviation d.dx",
+           "1hpv.pqr --spacing 2 -o all.pdb --mask k.dx --place CLA:2 --map m.h5 --map-with-ions --picture p.png")
+MRI = ("s.h5 -o i.h5", "s.h5 --prior wavelet --shifts 2 --seed 5 -o i.nii", "s.h5 --lambda sure -o i.cfl",
+       "s.h5 --prior wavelet+temporal --window 4 -o i.h5", "s.h5 --prior llr --window 4 --lambda sure -o i.nii.gz",
+       "m.mrd --coils rss -o i.mrd", "s.h5 --prior llr --window 4 --spokes-per-frame 5 -o i.h5", "m.mrd --coils walsh -o i.h5",
+       "one.h5 -o i.h5", "s.h5 --method adjoint --picture p.png -o i.h5", "s.h5 --iterations 3 --tolerance 0 -o i.h5")
+
+
+def test_same_bytes(_):
+    """All cases, with 1 to 7 ranks. Some on one core, where they take turns in another order. Some with more ranks than work,
+    again and again, because it is a matter of moments."""
+    cases = list({"cionize": CIONIZE, "mri_recon": MRI}[NAME]) + 3 * [{"cionize": TINY, "mri_recon": "one.h5 -o i.h5"}[NAME]]
+    DRAW.shuffle(cases)
+    counts = DRAW.sample(range(1, 8), 7) + DRAW.choices(range(2, 8), k=len(cases))
+    for case, count in zip(cases, counts):
+        arguments = case.split()
+        quiet = DRAW.choice([["-q"], []])
+        alone = ["taskset", "-c", str(min(os.sched_getaffinity(0)))] if shutil.which("taskset") and DRAW.random() < 0.3 else []
+        inputs(arguments[0], *(["t.dcd"] if "t.dcd" in case else []))
+        with inside("one"):
+            one = make(*arguments, *quiet)
+        with inside("two"):
+            two = job(count, *arguments, *quiet, prefix=alone)
+            assert not parts_in("."), (count, case, os.listdir("."))
+        assert_same((count, *arguments, *quiet))
+        assert two.own == one.err, f"{count} ranks, {case}: {two.own} instead of {one.err}"
+        said = re.findall(r"^ranks +(\d+), (\d+) of them on this machine; (?:Open MPI|MPICH)", two.out, re.M)
+        assert said == ([(str(count),) * 2] if count > 1 and not quiet else []), (count, quiet, two.out)
+        assert bool(two.out) == (not quiet), two.out
+        first = [line.split()[0] for line in one.out.splitlines() if line[:1] != " "]
+        assert [line.split()[0] for line in two.out.splitlines() if line[:1] not in " r"] == first, (case, two.out)
+
+
+# ---- files of pieces ----
+
+
+def records(data):
+    """(where it begins, the items) of each whole record of a file of pieces."""
+    if len(data) < 48:
+        return []
+    item_bytes, key_bytes, maker_bytes = struct.unpack_from("<QII", data, 24)
+    at, found = 48 + key_bytes + maker_bytes, []
+    while at + 32 <= len(data):
+        first, count = struct.unpack_from("<qq", data, at + 8)
+        end = at + 32 + count * item_bytes
+        if end > len(data):
+            break
+        found.append((at, end, set(range(first, first + count))))
+        at = end
+    return found
+
+
+def kept_items():
+    """All items in all files of pieces here."""
+    return set().union(*(items for name in parts_in(".") for _, _, items in records(pathlib.Path(name).read_bytes())))
+
+
+def kept(text):
+    """The number in the line about kept items; 0: there is no such line."""
+    line = re.search(rf"^kept +(\d+) of \d+ {ITEM}s?, from \S+$", text, re.M)
+    return int(line[1]) if line else 0
+
+
+def size_of_pieces():
+    return sum(size_of(name) for name in parts_in("."))
+
+
+def long_run(*more, longer=False):
+    """The files of a run, in the folder one. Returns its arguments, the output, about the size of all pieces, and the time."""
+    arguments = {"cionize": ["1hpv.pqr", "--method", "exact", "--spacing", "0.36" if longer else "0.45", *more, "-o", "m.mrc"],
+                 "mri_recon": ["longer.h5" if longer else "long.h5", "--prior", "wavelet",
+                               *DRAW.choice([[], ["--lambda", "sure"]]), *more, "-o", "i.h5"]}[NAME]
+    inputs(arguments[0])
+    with inside("one"):
+        began = time.monotonic()
+        make(*arguments)
+        return arguments, arguments[-1], os.path.getsize(arguments[-1]), time.monotonic() - began
+
+
+def any_run(*arguments):
+    """A run that goes on: with ranks of this MPI or of the other, or with none."""
+    way = DRAW.choice([None, *MPIRUN, KIND])
+    return make(*arguments) if way is None else job(DRAW.randint(1, 4), *arguments, kind=way)
+
+
+def test_files_of_other_ranks(_):
+    """Of a job that was killed: they are joined, and removed. Others with such names are left alone."""
+    case = {"cionize": "dipole.pqr --counts 6,7,11 -o m.mrc", "mri_recon": "s.h5 --method adjoint -o i.h5"}[NAME].split()
+    output = case[-1]
+    inputs(case[0])
+    with inside("one"):
+        make(*case)
+    for trial in range(3):
+        with inside("two"):
+            make("-q", *case, "--part", "1/1")
+            data = pathlib.Path(f"{output}.part-1-of-1").read_bytes()
+            os.remove(f"{output}.part-1-of-1")
+            found = records(data)
+            header, some = data[:found[0][0]], DRAW.sample(found, DRAW.choice([len(found), DRAW.randint(1, len(found))]))
+            names = DRAW.sample([f"{output}.pieces{end}" for end in ("", "-1", "-2", "-3", "-11", "-99999")], DRAW.randint(1, 4))
+            for n, name in enumerate(names):
+                mine = b"".join(data[at:end] for at, end, _ in some[n::len(names)] + some[:DRAW.randrange(2)])
+                pathlib.Path(name).write_bytes((header + mine)[:-1 if trial == 2 and n == 0 else None])
+            left = [pathlib.Path(name) for name in (f"{output}.pieces-1x", f"x{output}.pieces-1", f"{output}.pieces-")]
+            for path in left:
+                path.write_bytes(header)
+            there = len(kept_items())
+            for count in (1, 3):
+                refuse_job(4, [".pieces", "--resume"], count, *case, *(["--journal", "yes"] if count == 1 else []))
+            done = any_run(*case, "--resume")
+            assert kept(done.out) == there and parts_in(".") == {f"x{output}.pieces-1"}, (trial, names, there, done.out)
+            for path in left:
+                assert path.read_bytes() == header
+                path.unlink()
+        assert_same((trial, names))
+
+
+# ---- killed and stopped ----
+
+
+def test_kill(_):
+    """One rank, all ranks, or mpirun, at random moments of the job's time or of its files' growth. Then ranks of another
+    number, of another MPI, or one process go on."""
+    arguments, output, size, seconds = long_run()
+    before, best = set(), 0
+    with inside("two"):
+        for trial in range(8):
+            running = Job(DRAW.randint(2, 5), *arguments, *(["--resume"] if trial else []), kind=DRAW.choice([*MPIRUN, KIND]))
+            after, least = (0, DRAW.uniform(size_of_pieces(), size)) if trial % 2 else (DRAW.uniform(0, 1.5 * seconds + 0.5), 0)
+            began = time.monotonic()
+            while running.process.poll() is None and not (time.monotonic() >= began + after and size_of_pieces() >= least
+                                                          and running.ranks()):
+                time.sleep(0.002)
+            ranks = running.ranks()
+            chosen = DRAW.choice(["one", "one", "all", "mpirun"])
+            running.send(signal.SIGKILL, {"one": DRAW.sample(ranks, min(1, len(ranks))), "all": ranks,
+                                          "mpirun": [running.process.pid]}[chosen])
+            done = running.done()
+            what = (trial, chosen, len(ranks), done.status, done.out, done.err, sorted(os.listdir(".")))
+            now = kept_items()
+            if re.search("^(kept|map|image) ", done.out, re.M):
+                assert kept(done.out) == len(before), (len(before), *what)
+                best = max(best, len(before))
+            assert done.status != 0 or os.path.exists(output), what
+            if os.path.exists(output):
+                assert_same(what, "../")
+                os.remove(output)
+                before = now
+            assert now >= before, ("lost", sorted(before - now), *what)
+            before = now
+        if best == 0:
+            skip_part("no job went on from where another ended: all were killed too early or too late")
+        done = any_run(*arguments, "--resume")
+        assert kept(done.out) == len(before) and not parts_in("."), (len(before), done.out, os.listdir("."))
+    assert_same("the last run")
+
+
+def interrupted(number, to, arguments, size):
+    """A job that gets a signal when it has some items. Open MPI's mpirun passes SIGTERM on after a second."""
+    for _ in range(3):
+        running = Job(DRAW.randint(2, 4), *arguments)
+        while running.process.poll() is None and size_of_pieces() < size / 20:
+            time.sleep(0.002)
+        running.send(number, [running.process.pid] if to == "mpirun" else running.ranks())
+        done = running.done()
+        if not os.path.exists(arguments[-1]):
+            assert done.status != 0 or to == "mpirun", (number, to, done.err, os.listdir("."))  # MPICH's ends well after SIGTERM
+            return done
+        assert not parts_in("."), os.listdir(".")
+        assert_same((number, to), "../")
+        os.remove(arguments[-1])
+    return None
+
+
+def test_signals(_):
+    """To mpirun, which passes them on, or to all ranks: what is done is kept, and there is no output."""
+    arguments, output, size, _ = long_run(longer=True)
+    with inside("two"):
+        for number in (signal.SIGTERM, signal.SIGUSR1):
+            for to in ("mpirun", "ranks"):
+                done = interrupted(number, to, arguments, size)
+                if not done:
+                    skip_part(f"jobs end before signal {number} to {to} reaches them")
+                    continue
+                what = (number, to, done.status, done.err, sorted(os.listdir(".")))
+                there = len(kept_items())
+                assert there > 0, what
+                if to == "ranks":  # mpirun may kill them a second later
+                    assert done.status == 130 and done.own.count("--resume") == done.own.count("error: interrupted") == 1, what
+                assert done.own.count("error:") <= 1 and done.own.count("warning:") <= 1, what
+                done = any_run(*arguments, "--resume")
+                assert kept(done.out) == there and not parts_in("."), (there, done.out, *what)
+                assert_same(what, "../")
+                os.remove(output)
+
+
+# ---- ranks that fail ----
+
+
+def test_ranks_that_fail(_):
+    """Others do their work. If rank 0 of mri_recon cannot even measure the noise and choose lambda, the job ends."""
+    arguments, output, _, _ = long_run("--report", "../r.json")
+    piece = {"cionize": "123", "mri_recon": "1"}[NAME]
+    met = set()
+    with inside("two"):
+        for trial, rank in enumerate((0, 0, 1, 2, 1)):
+            failing = {rank: f"cpu@{DRAW.choice(piece if trial else '1')}"}
+            if rank == 0 and NAME == "mri_recon":
+                refuse_job(6, ["simulated"], 2, *arguments, failing=failing)
+                continue
+            done = job(max(rank + 1, DRAW.randint(2, 3)), *arguments, failing=failing)
+            job_said = json.loads(pathlib.Path("../r.json").read_bytes())["job"]
+            errors = [n for n in range(job_said["ranks"]) if "simulated" in job_said[f"rank {n}"].get("error", "")]
+            said = list(map(int, re.findall(rf"^{NAME}: warning: rank (\d+) on \S+ failed", done.err, re.M)))
+            assert said == errors == [rank] * len(errors), (failing, done.err, job_said)
+            assert done.own.count("warning:") == len(errors), done.err  # none: the others were faster
+            met.update(errors)
+            assert not parts_in("."), os.listdir(".")
+            assert_same(failing, "../")
+            os.remove(output)
+        assert len(met) > 0, "no rank failed"
+        done = Job(3, *arguments, failing={rank: "cpu@1" for rank in range(3)}).done()
+        assert done.status == 6 and done.own.count("error:") == 1 and "simulated" in done.own, (done.status, done.err)
+        assert not os.path.exists(output) and not parts_in("."), os.listdir(".")
+
+
+# ---- what is said ----
+
+
+def small_case():
+    case = {"cionize": "dipole.pqr -o m.mrc", "mri_recon": "s.h5 --method adjoint -o i.h5"}[NAME].split()
+    inputs(case[0])
+    return case
+
+
+def test_refused(_):
+    """Once, though each rank finds it. Again and again: whether a rank fails before or after rank 0 is a matter of moments."""
+    case = small_case()
+    for _ in range(2):
+        refuse_job(2, ["--nonsense"], DRAW.randint(2, 6), *case, "--nonsense")
+        refuse_job(3, ["none.in"], DRAW.randint(2, 6), "none.in", *case[1:])
+    refuse_job(4, ["no/such"], 3, *case[:-1], "no/such.h5")
+    for option in (["--part", "1/2"], ["--join"]):
+        refuse_job(2, [option[0]], 2, *case, *option)
+    if NAME == "cionize":
+        refuse_job(2, ["standard input"], 2, "-", *case[1:])
+    refuse(2, ["srun", "4", "--mpi"], *case, env={**os.environ, "SLURM_STEP_NUM_TASKS": "4"})
+    alone = job(2, *case, "--mpi", "no", "--dry-run")  # each for itself
+    assert len(re.findall("^device ", alone.out, re.M)) == 2, alone.out
+    make(*case, "--mpi", "no", env={**os.environ, "SLURM_STEP_NUM_TASKS": "4"})
+
+
+def test_dry_run(_):
+    case = small_case()
+    before = listing()
+    one, many = make(*case, "--dry-run"), job(3, *case, "--dry-run")
+    first = [[line.split()[0] for line in done.out.splitlines() if line[:1] != " "] for done in (one, many)]
+    assert first[0] == first[1] != [] and listing() == before, many.out
+
+
+def test_report(_):
+    """It says what each rank has done: ranges that rank 0 handed out."""
+    case = small_case()
+    job(4, *case, "--report", "r.json")
+    report = json.loads(pathlib.Path("r.json").read_bytes())
+    ranks = {name: of for name, of in report["job"].items() if name.startswith("rank ")}
+    assert list(ranks) == [f"rank {n}" for n in range(4)] and report["job"]["ranks"] == 4, report["job"]
+    assert report["job"]["mpi"].startswith({"openmpi": "Open MPI", "mpich": "MPICH"}[KIND]), report["job"]
+    done = sum(of["done"] for of in ranks.values())
+    pieces = report["pieces"]
+    assert 0 < done <= pieces["all"] == pieces["count"] and (NAME == "cionize" or done == pieces["all"]), report
+    assert all(of["host"] == os.uname().nodename and "error" not in of for of in ranks.values()), report["job"]
+    if NAME == "mri_recon":
+        make(*case, "--report", "one.json")
+        one = json.loads(pathlib.Path("one.json").read_bytes())
+        assert one["reconstruction"] == report["reconstruction"], (one["reconstruction"], report["reconstruction"])
+
+
+def test_without_its_plugin(_):
+    """A program that was copied away from lib/voxfield says what is missing, once, and still works alone."""
+    case = small_case()
+    os.makedirs("away/from/here")
+    exe = shutil.copy(PROGRAM, os.path.abspath("away/from/here"))
+    refuse_job(8, [f"voxfield_{KIND}.so", "lib/voxfield", "--mpi no", "--part"], DRAW.randint(2, 5), *case, exe=exe)
+    job(1, *case, exe=exe)
+
+
+if __name__ == "__main__":
+    for there, missing in ((launcher(KIND), f"no mpirun.{KIND} on this machine"),
+                           (has_plugin(KIND), f"no plugin voxfield_{KIND}.so beside {PROGRAM}"),
+                           (NAME == "cionize" or os.environ.get("VOXFIELD_PHANTOM"), "VOXFIELD_PHANTOM is not set")):
+        if not there:
+            print(f"SKIP: {missing}")
+            sys.exit(77)
+    program.main(globals())
