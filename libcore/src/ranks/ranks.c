@@ -121,12 +121,6 @@ static vf_status ask(vf_ranks *r, message_kind kind, int64_t number, const char 
 
 /* ---- rank 0: answers ---- */
 
-static char *copy_text(const char *text)
-{
-    char *copy = strdup(text);
-    return copy ? copy : NULL;
-}
-
 static int64_t next_held(vf_ranks *r, int rank)
 {
     return r->has_verdict ? VF_NEXT_NONE : hand_out_take(&r->list, rank);
@@ -151,7 +145,7 @@ static void end_rank(vf_ranks *r, int rank, const message *m)
     (void)hand_out_give_back(&r->list, rank);
     if (of->status == VF_OK)
         return;
-    of->error = copy_text(m->length > 0 ? m->text : "?");
+    of->error = strdup(m->length > 0 ? m->text : "?");
     if (r->offered)
         say_failure(r, rank);
 }
@@ -171,7 +165,7 @@ static vf_status answer(vf_ranks *r, int from, const message *m)
     case HELLO:
         of->waits = (int)m->number + 1;
         if (!of->host)
-            of->host = copy_text(m->text);
+            of->host = strdup(m->text);
         break;
     case NEXT:
         item = next_held(r, from);
@@ -265,7 +259,7 @@ vf_status vf_ranks_start(vf_context *ctx, const vf_ranks_launch *launch, vf_rank
     if (status == VF_OK && !r->of)
         status = vf_fail(ctx, VF_ERR_MEMORY, "no memory");
     if (status == VF_OK && r->place.rank == 0) {
-        r->of[0].host = copy_text(r->place.host);
+        r->of[0].host = strdup(r->place.host);
         r->running = pthread_create(&r->thread, NULL, serve, r) == 0;
         if (!r->running)
             status = vf_fail(ctx, VF_ERR_MEMORY, "cannot start a thread");
@@ -407,7 +401,7 @@ vf_status vf_ranks_collect(vf_ranks *r, vf_status status)
     if (status != VF_OK) {
         vf_warn(r->ctx, "rank 0 on %s failed, and the others do its work: %s", r->place.host,
                 vf_context_message(r->ctx));
-        r->of[0].error = copy_text(vf_context_message(r->ctx));
+        r->of[0].error = strdup(vf_context_message(r->ctx));
         pthread_mutex_lock(&r->lock);
         (void)hand_out_give_back(&r->list, 0);
         pthread_mutex_unlock(&r->lock);
