@@ -74,8 +74,8 @@ vf_status job_begin(vf_context *ctx, program *p, pieces_settings *asked, bool *i
         return status;
     if (asked->parts > 0 || asked->join)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--%s: the %d ranks of this job share the whole work; leave it out, or use --mpi no",
-                       asked->join ? "join" : "part", launch.size);
+                       "--%s: the ranks of this job share the whole work; leave it out, or use --mpi no",
+                       asked->join ? "join" : "part");
     if (program_given(p, "dry-run")) {
         *idle = launch.rank > 0;
         return VF_OK;
@@ -97,6 +97,14 @@ vf_status job_end(vf_context *ctx, program *p, pieces_settings *asked, vf_status
     if (asked->ranks && status != VF_OK)
         program_print_error(ctx, p);
     return vf_ranks_end(&asked->ranks, status);
+}
+
+/* The wire protocol of MPICH's process manager: PMI 1, section "abort". */
+void job_give_up(int exit_code)
+{
+    const char *fd = getenv("PMI_FD");
+    if (fd)
+        (void)dprintf((int)strtol(fd, NULL, 10), "cmd=abort exitcode=%d\n", exit_code);
 }
 
 /* ---- messages ---- */

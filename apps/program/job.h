@@ -16,6 +16,9 @@ VF_MUST_CHECK vf_status job_begin(vf_context *ctx, struct program *program, piec
  * may end rank 0 as soon as another rank has ended with a failure. */
 VF_MUST_CHECK vf_status job_end(vf_context *ctx, struct program *program, pieces_settings *asked, vf_status status);
 
+/* Tells MPICH's launcher that this process fails before MPI is started; otherwise the others would wait for it for ever. */
+void job_give_up(int exit_code);
+
 /* Whether this process is a rank other than 0. */
 bool job_is_other(const pieces_settings *asked);
 

@@ -28,7 +28,7 @@ const option_choice journal_modes[] = {{"auto", JOURNAL_AUTO, "if the run is exp
 const option_choice mpi_libraries[] = {{"auto", VF_RANKS_AUTO, "the launcher's, as the environment shows"},
                                        {"no", VF_RANKS_NO, "none: each process works alone"},
                                        {"openmpi", VF_RANKS_OPENMPI, "Open MPI"},
-                                       {"mpich", VF_RANKS_MPICH, "MPICH, or Intel MPI"},
+                                       {"mpich", VF_RANKS_MPICH, "MPICH"},
                                        {0}};
 
 /* Reads a number of parts and moves *text behind it. */

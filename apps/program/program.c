@@ -1,6 +1,7 @@
 #include "program.h"
 
 #include "batch.h"
+#include "job.h"
 #include "voxfield/ranks.h"
 
 #include <errno.h>
@@ -269,8 +270,10 @@ static vf_status read_and_run(vf_context *ctx, program *p)
         return print_asked(ctx, p);
     p->quiet = program_given(p, "quiet");
     const char *mpi = option_text(p->options, &p->given, "mpi");
-    if (mpi && strcmp(mpi, "no") == 0)
+    if (mpi && strcmp(mpi, "no") == 0) {
         p->rank = 0;
+        p->launched = false;
+    }
     if (batch_asked(p))
         return batch_run(ctx, p);
     status = take_input(ctx, p);
@@ -304,7 +307,8 @@ int program_main(program *p, int argc, char **argv)
     if (vf_ranks_find(ctx, VF_RANKS_AUTO, &launch) != VF_OK)
         vf_context_clear_error(ctx); /* job_begin says it, if the program has inputs */
     p->rank = launch.rank;
-    spin_less_where_busy(ctx, argv, launch.size > 1);
+    p->launched = launch.library != VF_RANKS_NO;
+    spin_less_where_busy(ctx, argv, launch.library != VF_RANKS_NO);
     signal(SIGXFSZ, SIG_IGN); /* writing beyond the file size limit is then an error, like a full disk */
     signal(SIGPIPE, SIG_IGN); /* the run goes on if nobody reads its messages */
     vf_context_set_log(ctx, print_log, p);
@@ -314,11 +318,15 @@ int program_main(program *p, int argc, char **argv)
     status = read_and_run(ctx, p);
     if (status == VF_OK)
         status = check_notes(ctx, p);
-    const struct timespec pause = {.tv_nsec = 500000000};
-    if (status != VF_OK && p->rank > 0 && !p->in_job) /* the launcher may end rank 0 when this one ends: let it speak */
+    const struct timespec pause = {.tv_sec = 1};
+    if (status != VF_OK && p->rank > 0 && !p->in_job) { /* rank 0 may find the same, and end all when it has said so */
         (void)nanosleep(&pause, NULL);
+        p->rank = 0;
+    }
     if (status != VF_OK)
         program_print_error(ctx, p);
+    if (status != VF_OK && p->launched && !p->in_job)
+        job_give_up(vf_status_exit_code(status));
     option_values_free(&p->given);
     for (int n = 0; n < p->name_count; n++)
         free(p->names[n]);

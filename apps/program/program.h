@@ -28,6 +28,7 @@ typedef struct program {
     option_values given;
     bool quiet;     /* --quiet: notes are not printed */
     bool has_ended; /* with an error that was printed */
+    bool launched;  /* as one of several, by MPI's launcher */
     bool in_job;    /* MPI was started */
     int rank;       /* in an MPI job, by the environment; others than 0 are silent: rank 0 speaks for all */
     char **names;   /* [name_count] of outputs, made from the input's */

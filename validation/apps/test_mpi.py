@@ -22,13 +22,13 @@ import time
 
 import program
 from ion_truth import generator, random_molecule, SEED, whole, write_dcd, write_molecule
-from program import Done, listing, make, NAME, PROGRAM, refuse, sample, skip_part
+from program import Done, listing, make, NAME, PROGRAM, refuse, sample, Skip, skip_part
 from two_folders import assert_same, inside, parts_in, two_folders, size_of
 
 DRAW = random.Random(SEED)
 KIND = os.environ.get("VOXFIELD_TEST_MPI") or "openmpi"
 OTHER = {"openmpi": "mpich", "mpich": "openmpi"}[KIND]
-SIGNS = {"openmpi": ("Open MPI", "OpenRTE"), "mpich": ("HYDRA",)}  # in the launcher's --version
+SIGN = {"openmpi": b"Open", "mpich": b"HYDRA"}  # in the launcher's --version
 FLAGS = {"openmpi": ["--oversubscribe"], "mpich": []}
 ITEM = {"cionize": "layer", "mri_recon": "frame"}[NAME]
 LIMIT = 60  # seconds, after which a job is said to hang
@@ -39,8 +39,8 @@ def launcher(kind):
     """Its name; None: there is none."""
     for name in (f"mpirun.{kind}", "mpirun"):
         if shutil.which(name):
-            version = subprocess.run([name, "--version"], capture_output=True, text=True, check=False, timeout=LIMIT).stdout
-            if any(sign in version for sign in SIGNS[kind]):
+            version = subprocess.run([name, "--version"], capture_output=True, check=False, timeout=LIMIT).stdout
+            if SIGN[kind] in version:
                 return name
     return None
 
@@ -60,15 +60,15 @@ class Job:
 
     def __init__(self, count, *arguments, kind=KIND, failing=None, prefix=(), exe=PROGRAM):
         words = [exe, *program.command(*arguments)[1:]]
-        blocks = [["-n", str(count), *words]]
+        what = ["-n", str(count), *words]
         if failing:
-            blocks = [["-n", "1", *(["env", f"VOXFIELD_SIMULATE_FAILURE={failing[rank]}"] if rank in failing else []), *words]
-                      for rank in range(count)]
-        for block in blocks[1:]:
-            blocks[0] += [":", *block]
-        self.words = [*prefix, MPIRUN[kind], *FLAGS[kind], *blocks[0]]
-        self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # pylint: disable=R1732
-        self.process = subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err)  # pylint: disable=R1732
+            what = []
+            for rank in range(count):
+                simulated = ["env", f"VOXFIELD_SIMULATE_FAILURE={failing[rank]}"] if rank in failing else []
+                what += [*([":"] if rank else []), "-n", "1", *simulated, *words]
+        self.words = [*prefix, MPIRUN[kind], *FLAGS[kind], *what]
+        self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+        self.process = subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err)
 
     def ranks(self):
         """The processes of the program in this folder. Name and folder are there until a process has closed its files. The
@@ -97,15 +97,11 @@ class Job:
         while self.process.poll() is None or self.ranks():
             if time.monotonic() > until:
                 left = self.ranks()
-                self.send(signal.SIGKILL, left)
-                self.process.kill()
-                self.process.wait(LIMIT)
+                self.send(signal.SIGKILL, [*left, self.process.pid])
                 raise AssertionError(f"after {limit} s {len(left)} ranks are still there: {self.words}: {self.texts()}")
             time.sleep(0.01)
         done = Done(self.process, *self.texts())
         done.own = "".join(line for line in done.err.splitlines(True) if line.startswith(f"{NAME}: "))  # without mpirun's
-        self.out.close()
-        self.err.close()
         return done
 
 
@@ -117,20 +113,17 @@ def job(count, *arguments, **options):
     return done
 
 
-def refuse_job(status, words, count, *arguments, warnings=0, **options):
+def refuse_job(status, words, count, *arguments, **options):
     """A job that must fail, with one line of error from all ranks together, and an unchanged folder."""
     before = listing()
     done = Job(count, *arguments, **options).done()
     what = f"{count} ranks, {arguments}: exit {done.status}: {done.err!r}"
     lines = done.own.splitlines()
     assert done.status == status, f"{what}, expected exit {status}"
-    assert len(lines) == 1 + warnings and lines[-1].startswith(f"{NAME}: error: "), what
+    assert len(lines) == 1 and lines[-1].startswith(f"{NAME}: error: "), what
     assert done.err.count("error: ") == 1 and all(word in lines[-1] for word in words), f"{what}, expected {words}"
     assert listing() == before, f"{what}, and it changed files"
     return done
-
-
-# ---- inputs ----
 
 
 def phantom(name, frames, matrix, spokes, *more):
@@ -198,9 +191,6 @@ def test_same_bytes(_):
         assert bool(two.out) == (not quiet), two.out
         first = [line.split()[0] for line in one.out.splitlines() if line[:1] != " "]
         assert [line.split()[0] for line in two.out.splitlines() if line[:1] not in " r"] == first, (case, two.out)
-
-
-# ---- files of pieces ----
 
 
 def records(data):
@@ -274,7 +264,7 @@ def test_files_of_other_ranks(_):
             for path in left:
                 path.write_bytes(header)
             there = len(kept_items())
-            for count in (1, 3):
+            for count in (1, 3) if trial == 0 else ():
                 refuse_job(4, [".pieces", "--resume"], count, *case, *(["--journal", "yes"] if count == 1 else []))
             done = any_run(*case, "--resume")
             assert kept(done.out) == there and parts_in(".") == {f"x{output}.pieces-1"}, (trial, names, there, done.out)
@@ -293,7 +283,7 @@ def test_kill(_):
     arguments, output, size, seconds = long_run()
     before, best = set(), 0
     with inside("two"):
-        for trial in range(8):
+        for trial in range(5):
             running = Job(DRAW.randint(2, 5), *arguments, *(["--resume"] if trial else []), kind=DRAW.choice([*MPIRUN, KIND]))
             after, least = (0, DRAW.uniform(size_of_pieces(), size)) if trial % 2 else (DRAW.uniform(0, 1.5 * seconds + 0.5), 0)
             began = time.monotonic()
@@ -325,7 +315,8 @@ def test_kill(_):
 
 
 def interrupted(number, to, arguments, size):
-    """A job that gets a signal when it has some items. Open MPI's mpirun passes SIGTERM on after a second."""
+    """A job that gets a signal when it has some items. Open MPI's mpirun passes SIGTERM on after a second. After a signal,
+    MPICH's mpirun may exit with 0 whatever its processes do: one time in 24 with a script that exits with 130."""
     for _ in range(3):
         running = Job(DRAW.randint(2, 4), *arguments)
         while running.process.poll() is None and size_of_pieces() < size / 20:
@@ -333,7 +324,7 @@ def interrupted(number, to, arguments, size):
         running.send(number, [running.process.pid] if to == "mpirun" else running.ranks())
         done = running.done()
         if not os.path.exists(arguments[-1]):
-            assert done.status != 0 or to == "mpirun", (number, to, done.err, os.listdir("."))  # MPICH's ends well after SIGTERM
+            assert done.status != 0 or (KIND == "mpich" and to == "mpirun"), (number, to, done.err, os.listdir("."))
             return done
         assert not parts_in("."), os.listdir(".")
         assert_same((number, to), "../")
@@ -363,9 +354,6 @@ def test_signals(_):
                 os.remove(output)
 
 
-# ---- ranks that fail ----
-
-
 def test_ranks_that_fail(_):
     """Others do their work. If rank 0 of mri_recon cannot even measure the noise and choose lambda, the job ends."""
     arguments, output, _, _ = long_run("--report", "../r.json")
@@ -391,9 +379,6 @@ def test_ranks_that_fail(_):
         done = Job(3, *arguments, failing={rank: "cpu@1" for rank in range(3)}).done()
         assert done.status == 6 and done.own.count("error:") == 1 and "simulated" in done.own, (done.status, done.err)
         assert not os.path.exists(output) and not parts_in("."), os.listdir(".")
-
-
-# ---- what is said ----
 
 
 def small_case():

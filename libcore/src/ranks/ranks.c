@@ -2,6 +2,7 @@
  * wait for each other. docs/architecture.md. */
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ struct vf_ranks {
     ranks_place place;
     pthread_mutex_t mpi;  /* held by the thread that is in MPI */
     pthread_mutex_t lock; /* guards all below, on rank 0 */
-    bool failed;          /* MPI itself */
+    atomic_bool failed;   /* MPI itself */
     /* rank 0 only: */
     pthread_t thread;
     bool running;
@@ -50,8 +51,7 @@ struct vf_ranks {
     char said[1000]; /* its message */
 };
 
-/* After the program was asked to end, rank 0 waits so long for the others. */
-static const double patience = 10;
+static const double patience = 10; /* of rank 0, after the program was asked to end */
 
 /* ---- messages ---- */
 
@@ -226,6 +226,8 @@ static void *serve(void *argument)
         if (!all_told)
             pause_ms(ms);
     }
+    if (status != VF_OK)
+        r->failed = true; /* nobody waits for answers then */
     return NULL;
 }
 
@@ -250,7 +252,7 @@ vf_status vf_ranks_start(vf_context *ctx, const vf_ranks_launch *launch, vf_rank
     const int error = plugin->start(&r->place);
     if (error)
         status = vf_fail(ctx, VF_ERR_INTERNAL, "MPI cannot start: error %d", error);
-    else if (r->place.size != launch->size)
+    else if (launch->size > 0 && r->place.size != launch->size)
         status = vf_fail(ctx, VF_ERR_UNSUPPORTED,
                          "the launcher started %d ranks, but %s knows of %d; the launcher belongs to another MPI: see "
                          "--mpi",

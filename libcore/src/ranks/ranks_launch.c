@@ -32,8 +32,8 @@ vf_status vf_ranks_find(vf_context *ctx, vf_ranks_library wish, vf_ranks_launch 
     for (size_t n = 0; n < sizeof launchers / sizeof *launchers; n++) {
         if (!getenv(launchers[n].rank))
             continue;
-        const int rank = number(launchers[n].rank, 0), size = number(launchers[n].size, 1);
-        if (size > 1 && rank >= 0 && rank < size)
+        const int rank = number(launchers[n].rank, 0), size = number(launchers[n].size, 0);
+        if (size != 1 && rank >= 0)
             *out = (vf_ranks_launch){wish == VF_RANKS_AUTO ? launchers[n].library : wish, rank, size};
         return VF_OK;
     }
