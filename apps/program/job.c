@@ -99,11 +99,16 @@ vf_status job_end(vf_context *ctx, program *p, pieces_settings *asked, vf_status
     return vf_ranks_end(&asked->ranks, status);
 }
 
+bool job_is_told(void)
+{
+    return getenv("PMI_FD") != NULL;
+}
+
 /* The wire protocol of MPICH's process manager: PMI 1, section "abort". */
 void job_give_up(int exit_code)
 {
     const char *fd = getenv("PMI_FD");
-    if (fd)
+    if (job_is_told())
         (void)dprintf((int)strtol(fd, NULL, 10), "cmd=abort exitcode=%d\n", exit_code);
 }
 

@@ -18,6 +18,7 @@ VF_MUST_CHECK vf_status job_end(vf_context *ctx, struct program *program, pieces
 
 /* Tells MPICH's launcher that this process fails before MPI is started; otherwise the others would wait for it for ever. */
 void job_give_up(int exit_code);
+bool job_is_told(void); /* whether there is such a launcher; others say themselves which rank failed */
 
 /* Whether this process is a rank other than 0. */
 bool job_is_other(const pieces_settings *asked);

@@ -321,7 +321,7 @@ int program_main(program *p, int argc, char **argv)
     const struct timespec pause = {.tv_sec = 1};
     if (status != VF_OK && p->rank > 0 && !p->in_job) { /* rank 0 may find the same, and end all when it has said so */
         (void)nanosleep(&pause, NULL);
-        p->rank = 0;
+        p->rank = job_is_told() ? 0 : p->rank;
     }
     if (status != VF_OK)
         program_print_error(ctx, p);
