@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "program.h"
@@ -108,7 +109,9 @@ bool job_is_told(void)
 void job_give_up(int exit_code)
 {
     const char *fd = getenv("PMI_FD");
-    if (job_is_told())
+    const struct timespec pause = {.tv_nsec = 300000000};
+    (void)nanosleep(&pause, NULL); /* it forwards messages until then */
+    if (fd)
         (void)dprintf((int)strtol(fd, NULL, 10), "cmd=abort exitcode=%d\n", exit_code);
 }
 

@@ -325,7 +325,7 @@ int program_main(program *p, int argc, char **argv)
     }
     if (status != VF_OK)
         program_print_error(ctx, p);
-    if (status != VF_OK && p->launched && !p->in_job)
+    if (status != VF_OK && p->launched && !p->in_job && job_is_told())
         job_give_up(vf_status_exit_code(status));
     option_values_free(&p->given);
     for (int n = 0; n < p->name_count; n++)
