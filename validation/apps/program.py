@@ -9,6 +9,7 @@ import collections
 import math
 import os
 import pathlib
+import random
 import shutil
 import struct
 import subprocess
@@ -273,12 +274,25 @@ def compare(path, atoms, scale=1.0, points=None, double=False, text=0.0, r_min=0
 # ---- running the tests of a file ----
 
 
+def some_of(tests):
+    """All tests, or a share of them that is chosen at random: for builds in which programs are slow, such as with sanitizers."""
+    share = float(os.environ.get("VOXFIELD_TEST_SHARE") or 1)
+    if share >= 1:
+        return tests
+    seed = int(os.environ.get("VOXFIELD_TEST_CHOICE") or time.time_ns() % 2 ** 31)
+    count = math.ceil(share * len(tests))
+    print(f"{count} of {len(tests)} tests, chosen at random (VOXFIELD_TEST_CHOICE={seed} repeats it)", flush=True)
+    return [tests[n] for n in sorted(random.Random(seed).sample(range(len(tests)), count))]
+
+
 def main(names, probe=(DATA / "dipole.pqr", "--dry-run")):
     """`probe`: arguments of a run that shows whether the device exists."""
     chosen = [word for word in sys.argv[2:] if word.startswith("test_")]
     tests = [(name, test) for name, test in names.items() if name.startswith("test_") and (not chosen or name in chosen)]
     if not tests:
         sys.exit("no such test")
+    if not chosen:
+        tests = some_of(tests)
     failed = passed = 0
     if DEVICE == "cuda" and run("--version").status == 0:
         done = run(*probe)
