@@ -375,7 +375,7 @@ vf_status kept_collect(kept_pieces *k, vf_status status)
     if (!k->asked.ranks || rank_of(&k->asked) > 0 || !k->pieces)
         return status;
     status = vf_ranks_collect(k->asked.ranks, status);
-    return status == VF_OK ? kept_gather_ranks(k) : status;
+    return status == VF_OK && vf_ranks_offered(k->asked.ranks) ? kept_gather_ranks(k) : status;
 }
 
 vf_status kept_gather_ranks(kept_pieces *k)
@@ -463,17 +463,14 @@ void kept_report(vf_report *report, const kept_pieces *k)
 static void keep(kept_pieces *k)
 {
     const int64_t there = vf_pieces_count(k->pieces, k->first, k->behind);
-    const bool others = k->asked.ranks && rank_of(&k->asked) == 0 && vf_ranks_part(k->asked.ranks) > 0;
-    if (there == 0 && !others) {
+    const bool others = k->asked.ranks && rank_of(&k->asked) == 0 && vf_ranks_offered(k->asked.ranks);
+    if (there == 0)
         vf_pieces_remove(&k->pieces);
-        return;
-    }
-    if (k->asked.ranks)
+    if (others)
         vf_warn(k->ctx,
-                "%s and the files of other ranks beside it keep what is done; the same command with --resume, "
-                "with ranks or without, goes on from there",
+                "%s* keep what is done; the same command with --resume, with ranks or without, goes on from there",
                 k->path);
-    else
+    else if (there > 0)
         vf_warn(k->ctx, "%s keeps %" PRId64 " of %" PRId64 " %ss; the same command with --resume goes on from there",
                 k->path, there, k->behind - k->first, k->what);
 }

@@ -67,6 +67,9 @@ void vf_ranks_done(vf_ranks *ranks, int64_t item);
 void vf_ranks_failed(vf_ranks *ranks, int64_t code);
 int64_t vf_ranks_worst(const vf_ranks *ranks, int64_t *count);
 
+/* Rank 0: whether there were items to hand out. */
+bool vf_ranks_offered(vf_ranks *ranks);
+
 /* Rank 0: the share of all costs that is done, 0 to 1. */
 double vf_ranks_part(vf_ranks *ranks);
 

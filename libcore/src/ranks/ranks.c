@@ -12,15 +12,6 @@
 #include "ranks_internal.h"
 #include "voxfield/timer.h"
 
-/* Requests, and the answers to them: TEXT to HELLO, ITEM to NEXT, VERDICT to END; DONE and FAILED have none. */
-typedef enum message_kind { HELLO, NEXT, DONE, FAILED, END, TEXT, ITEM, VERDICT } message_kind;
-
-typedef struct message {
-    int64_t number; /* an item, or a status */
-    int32_t kind, length;
-    char text[];
-} message;
-
 /* Rank 0's knowledge of another rank. */
 typedef struct rank_state {
     int waits;  /* for a text: its number + 1; 0: for none */
@@ -376,10 +367,18 @@ int64_t vf_ranks_worst(const vf_ranks *r, int64_t *count)
     return r->worst;
 }
 
+bool vf_ranks_offered(vf_ranks *r)
+{
+    pthread_mutex_lock(&r->lock);
+    const bool offered = r->offered;
+    pthread_mutex_unlock(&r->lock);
+    return offered;
+}
+
 double vf_ranks_part(vf_ranks *r)
 {
     pthread_mutex_lock(&r->lock);
-    const double part = !r->offered ? 0 : r->list.all > 0 ? r->list.done / r->list.all : 1;
+    const double part = r->list.all > 0 ? r->list.done / r->list.all : 1;
     pthread_mutex_unlock(&r->lock);
     return part;
 }
