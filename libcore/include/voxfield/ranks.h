@@ -30,7 +30,7 @@ typedef enum vf_ranks_library { VF_RANKS_AUTO, VF_RANKS_NO, VF_RANKS_OPENMPI, VF
 /* What the environment says about this process. */
 typedef struct vf_ranks_launch {
     vf_ranks_library library; /* VF_RANKS_NO: there is one process */
-    int rank, size; /* size 0: not known before MPI starts */
+    int rank, size;           /* size 0: not known before MPI starts */
 } vf_ranks_launch;
 
 /* Errors: VF_ERR_ARGUMENT (several processes that cannot know of each other: srun without MPI). */
