@@ -370,11 +370,14 @@ static void test_every_pair_of_failures(void **state)
         fake_fails_at = fake_calls + at;
         fake_failed[1] = at % 3 ? NULL : vf_context_device(r->ctx, 1 - at % 2);
         const vf_status status = vf_pipeline_run(r->pipeline, &r->work);
-        assert_true(vf_is_device_error(status));
+        const bool both = fake_failed[1] != fake_failed[0]; /* otherwise the first device made the failing call, too */
+        assert_int_equal(vf_is_device_error(status), both);
         assert_int_equal(vf_context_status(r->ctx), status);
-        assert_string_equal(vf_context_message(r->ctx), "made to fail");
+        assert_string_equal(vf_context_message(r->ctx), both ? "made to fail" : "");
         assert_int_equal(r->warnings, 1);
-        assert_true(r->stored < PIECES);
+        assert_true(both ? r->stored < PIECES : r->stored == PIECES);
+        if (!both) /* another time: its second thread was late */
+            at -= 5;
         vf_pipeline_destroy(r->pipeline);
         r->pipeline = NULL;
         assert_int_equal(fake_held, 0);
