@@ -150,7 +150,7 @@ def test_unwritable_folder(_):
 def test_outputs(_):
     sample("dipole.pqr")
     os.mkdir("folder.dx")
-    for name in ("a.zip", "a", "dx", "..dx", "a.dx.bz2", "a.gz", "a.", "", "a.dx/", "folder.dx/.mrc"):
+    for name in ("a.zip", "a", "dx", "a.dx.bz2", "a.gz", "a.", "", "a.dx/", "folder.dx/.mrc"):
         refuse(2, [name, ".dx", ".mrc", ".cube", ".h5"], "dipole.pqr", "-o", name)
         refuse(2, name, "dipole.pqr", "-o", name, "--dry-run")
     for kind in ("dx", "dx.gz", "mrc", "ccp4", "cube", "h5"):
