@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What dividing a run costs, measured, and how a map scales over ranks, simulated.
 
-usage: ranks_study.py CIONIZE [--json FILE] [--quick] [--markdown]
+usage: ranks_study.py CIONIZE [--json FILE] [--quick] [--simulate] [--markdown]
 
 Measured, on this machine, in pairs (one run after the other, medians of the ratios):
   journal   a run that keeps its layers (--journal yes), beside one that does not
@@ -98,11 +98,10 @@ def compared(program, spacing, pairs):
 
 
 def table(study):
-    lines = ["| ranks | one map: time | efficiency | a map a rank: time | efficiency |", "|---|---|---|---|---|"]
+    lines = ["| ranks | one map: pieces | efficiency | 250 layers a rank: pieces | efficiency |", "|---|---|---|---|---|"]
     for strong, weak in zip(study["strong"], study["weak"]):
-        base = study["weak"][0]["seconds"]
-        lines.append(f"| {strong['ranks']} | {strong['seconds']:.3g} s | {strong['efficiency']:.3f} | {weak['seconds']:.3g} s | "
-                     f"{base / weak['seconds']:.3f} |")
+        lines.append(f"| {strong['ranks']} | {strong['pieces']} | {strong['efficiency']:.3f} | {weak['pieces']} | "
+                     f"{weak['efficiency']:.3f} |")
     return "\n".join(lines)
 
 
@@ -111,7 +110,8 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--json")
     parser.add_argument("--quick", action="store_true", help="a tiny map and few pairs, to try the study itself")
-    parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--simulate", action="store_true", help="only what is simulated")
+    parser.add_argument("--markdown", action="store_true", help="the table of docs/cluster.md")
     given = parser.parse_args()
     program = os.path.abspath(given.program)
     spacing, pairs, fine, layers = (0.8, 1, 0.2, 20) if given.quick else (0.16, 5, 0.05, 250)
@@ -120,7 +120,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         study = {"machine": platform.processor() or platform.machine(), "date": time.strftime("%Y-%m-%d"),
-                 "overheads": overheads(program, spacing, pairs), "two_ranks": compared(program, spacing, pairs),
+                 "overheads": {} if given.simulate else overheads(program, spacing, pairs),
+                 "two_ranks": None if given.simulate else compared(program, spacing, pairs),
                  "strong": [simulated(program, n, "--spacing", fine) for n in RANKS],
                  "weak": [simulated(program, n, "--counts", f"214,190,{layers * n}", "--spacing", 0.2) for n in RANKS]}
         os.chdir(before)
