@@ -22,7 +22,7 @@ import time
 
 import program
 from ion_truth import generator, random_molecule, SEED, whole, write_dcd, write_molecule
-from program import Done, listing, make, NAME, PROGRAM, refuse, sample, Skip, skip_part
+from program import Done, listing, make, NAME, PROGRAM, refuse, sample, skip_part
 from two_folders import assert_same, inside, parts_in, two_folders, size_of
 
 DRAW = random.Random(SEED)
@@ -437,6 +437,34 @@ def test_without_its_plugin(_):
     exe = shutil.copy(PROGRAM, os.path.abspath("away/from/here"))
     refuse_job(8, [f"voxfield_{KIND}.so", "lib/voxfield", "--mpi no", "--part"], DRAW.randint(2, 5), *case, exe=exe)
     job(1, *case, exe=exe)
+
+
+def test_several_inputs(_):
+    """Ranks share the inputs, each of which is made once. One that fails leaves the others alone; --resume makes it alone."""
+    source, options = {"cionize": ("dipole.pqr", ["--counts", "4,5,6"]), "mri_recon": ("s.h5", ["--method", "adjoint"])}[NAME]
+    inputs(source)
+    ending = os.path.splitext(source)[1]
+    names = [f"in{n}{ending}" for n in range(5)]
+    for folder in ("one", "two"):
+        for name in names:
+            shutil.copy(source, os.path.join(folder, name))
+    arguments = [*options, "--resume", "--output-dir", "out", *names]
+    with inside("one"):
+        make(*arguments)
+    with inside("two"):
+        os.rename(names[2], "away")
+        done = Job(3, *arguments).done()
+        assert done.status == 3 and f"{NAME}: error: 1 of 5 inputs failed" in done.own, (done.status, done.err)
+        assert len([name for name in os.listdir("out") if ".pieces" not in name]) == 4, os.listdir("out")
+        os.rename("away", names[2])
+        times = {name: os.stat(os.path.join("out", name)).st_mtime_ns for name in os.listdir("out")}
+        done = job(2, *arguments)
+        assert "done       all 5 inputs" in done.out, done.out
+        made = {name for name in os.listdir("out") if os.stat(os.path.join("out", name)).st_mtime_ns != times.get(name)}
+        assert len(made) == 1 and "in2" in made.pop(), made
+    for name in sorted(os.listdir("one/out")):
+        assert pathlib.Path("one/out", name).read_bytes() == pathlib.Path("two/out", name).read_bytes(), name
+    assert sorted(os.listdir("one/out")) == sorted(os.listdir("two/out"))
 
 
 if __name__ == "__main__":
