@@ -19,7 +19,9 @@ typedef struct kept_layers {
     char variant[32];
     int64_t made;   /* layers that this run has computed */
     int64_t passed; /* layers that the map's file has */
-    char *buffer;   /* of one layer and its deviation */
+    char *buffer;   /* of one piece: a layer and its deviation, or a block's sums for them */
+    double *sums;   /* of all blocks, for one layer; made when needed, as is the layer that follows: */
+    char *layer;
 } kept_layers;
 
 typedef struct cionize_state {
@@ -91,13 +93,13 @@ VF_MUST_CHECK vf_status take_job_plan(cionize_state *r);
 VF_MUST_CHECK vf_status plan_job(cionize_state *r);
 
 /* Takes layers that were computed, in order; `deviation` may be NULL. Keeps them, and passes them to the outputs after the
- * kept ones before them, unless the run makes only a part. */
+ * kept ones before them, unless the run makes only a part. The sums of blocks of frames are only kept. */
 typedef vf_status (*layers_sink)(cionize_state *r, int64_t first, int64_t count, const void *mean,
                                  const void *deviation);
 VF_MUST_CHECK vf_status kept_layers_take(cionize_state *r, int64_t first, int64_t count, const void *mean,
                                          const void *deviation, layers_sink pass);
 
-/* Passes the kept layers that come after the last computed one. */
+/* Passes the kept layers that come after the last passed one. */
 VF_MUST_CHECK vf_status kept_layers_rest(cionize_state *r, layers_sink pass);
 
 void kept_layers_free(cionize_state *r);

@@ -1,5 +1,6 @@
 /* Layers of the map that outlive the run: see apps/program/kept_pieces.h. A piece is a layer, and that of the deviation
- * after it, in the order of the file. */
+ * after it, in the order of the file. Of an average with several blocks of frames (potential/frame_sums.h) it is a layer
+ * of a block's sums: l + b * layers for layer l of block b, the means and, for the deviation, the sums of squares. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include "cionize_state.h"
 #include "job.h"
 #include "potential/average.h"
+#include "potential/frame_sums.h"
 #include "potential/potential_common.h"
 #include "voxfield/version.h"
 
@@ -16,9 +18,40 @@ static int64_t layers_of(const cionize_state *r)
     return r->grid.counts[potential_slab_axis(r->plan.order)];
 }
 
+static int64_t layer_points(const cionize_state *r)
+{
+    return vf_grid_points(&r->grid) / layers_of(r);
+}
+
 static size_t layer_bytes(const cionize_state *r)
 {
-    return (size_t)(vf_grid_points(&r->grid) / layers_of(r)) * vf_dtype_bytes(r->settings.precision);
+    return (size_t)layer_points(r) * vf_dtype_bytes(r->settings.precision);
+}
+
+static frame_blocks blocks_of(const cionize_state *r)
+{
+    return frame_blocks_of(r->trajectory ? r->frames.count : 1, vf_grid_points(&r->grid));
+}
+
+static bool keeps_sums(const cionize_state *r)
+{
+    return blocks_of(r).count > 1;
+}
+
+/* Of a layer, or its sums, without those of the deviation. */
+static size_t kept_bytes(const cionize_state *r)
+{
+    return keeps_sums(r) ? (size_t)layer_points(r) * sizeof(double) : layer_bytes(r);
+}
+
+static int64_t items_of(const cionize_state *r)
+{
+    return blocks_of(r).count * layers_of(r);
+}
+
+static size_t item_bytes(const cionize_state *r)
+{
+    return kept_bytes(r) * (r->deviation.path ? 2 : 1);
 }
 
 static void write_numbers(FILE *to, const char *name, const double *numbers, int count)
@@ -41,9 +74,11 @@ static char *make_key(const cionize_state *r)
         return NULL;
     fprintf(to, "program cionize %s\nmolecule %s\n", VF_VERSION, r->molecule.digest);
     if (r->trajectory)
-        fprintf(to, "frames %" PRId64 " from %" PRId64 " in steps of %" PRId64 ", positions %016" PRIx64 "%s\n",
+        fprintf(to,
+                "frames %" PRId64 " from %" PRId64 " in steps of %" PRId64 ", positions %016" PRIx64 "%s, in %" PRId64
+                " blocks\n",
                 r->frames.count, r->frames.first + 1, r->frames.step, r->frames_digest,
-                follows ? ", with their cells" : "");
+                follows ? ", with their cells" : "", blocks_of(r).count);
     fprintf(to, "grid %" PRId64 " x %" PRId64 " x %" PRId64 "\n", r->grid.counts[0], r->grid.counts[1],
             r->grid.counts[2]);
     write_numbers(to, "origin", r->grid.origin, 3);
@@ -129,7 +164,7 @@ vf_status plan_job(cionize_state *r)
 {
     const pieces_settings *asked = &r->settings.pieces;
     potential_plan plan = r->plan;
-    const double seconds = plan.seconds * (double)plan.maps, layers = (double)layers_of(r);
+    const double seconds = plan.seconds * (double)plan.maps, items = (double)items_of(r);
     const double again = r->trajectory ? 0 : plan.preparing * seconds;
     int64_t count = 0;
     if (asked->ranks_planned == 0 || !plan.method)
@@ -145,8 +180,8 @@ vf_status plan_job(cionize_state *r)
         return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for slabs");
     }
     for (int64_t n = 0; n < count; n++)
-        cost[n] = (seconds - again) * (double)(slab[n].behind - slab[n].first) / layers;
-    job_say_plan(asked, again, count, cost, layers * (double)layer_bytes(r));
+        cost[n] = (seconds - again) * (double)(slab[n].behind - slab[n].first) / items;
+    job_say_plan(asked, again, count, cost, items * (double)item_bytes(r));
     free(slab);
     free(cost);
     return VF_OK;
@@ -211,7 +246,7 @@ static vf_status find_missing(cionize_state *r)
     for (int64_t at = first; vf_pieces_next(k->pieces.pieces, false, at, behind, &first, &end); at = end)
         count++;
     k->missing = malloc((size_t)(count > 0 ? count : 1) * sizeof *k->missing);
-    k->buffer = malloc(layer_bytes(r) * (r->deviation.path ? 2 : 1));
+    k->buffer = malloc(item_bytes(r));
     if (!k->missing || !k->buffer)
         return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for a layer of the map");
     count = 0;
@@ -227,22 +262,22 @@ vf_status kept_layers_begin(cionize_state *r)
     kept_pieces *pieces = &r->kept.pieces;
     const pieces_settings *asked = &r->settings.pieces;
     const double seconds = r->plan.seconds * (double)r->plan.maps;
+    const char *what = keeps_sums(r) ? "layer sum" : "layer";
     char maker[80];
     if (r->settings.read_map)
         return VF_OK;
     if (asked->parts > 0 && r->plan.method->extent == VF_POTENTIAL_WHOLE)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--part: the method %s computes whole maps only", r->plan.method->name);
     if (r->settings.dry_run)
-        return kept_plan(r->ctx, asked, main_output(r), layers_of(r), "layer", pieces);
+        return kept_plan(r->ctx, asked, main_output(r), items_of(r), layers_of(r), what, pieces);
     if (!kept_wanted(asked, main_output(r), seconds))
         return VF_OK;
     char *key = make_key(r);
     if (!key)
         return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
     write_maker(r, maker, sizeof maker);
-    const vf_pieces_result result = {
-        .key = key, .maker = maker, .items = layers_of(r), .item_bytes = layer_bytes(r) * (r->deviation.path ? 2 : 1)};
-    vf_status status = kept_begin(r->ctx, asked, main_output(r), &result, "layer", pieces);
+    const vf_pieces_result result = {.key = key, .maker = maker, .items = items_of(r), .item_bytes = item_bytes(r)};
+    vf_status status = kept_begin(r->ctx, asked, main_output(r), &result, layers_of(r), what, pieces);
     free(key);
     if (status == VF_OK && kept_is_joined(pieces))
         status = take_maker(r);
@@ -261,18 +296,50 @@ void kept_layers_free(cionize_state *r)
     free(r->kept.missing);
     free(r->kept.slab);
     free(r->kept.buffer);
+    free(r->kept.sums);
+    free(r->kept.layer);
 }
 
 /* ---- layers on their way ---- */
 
+/* A layer of the result, from the sums of all blocks, into k->layer. */
+static vf_status join_blocks(cionize_state *r, int64_t layer)
+{
+    kept_layers *k = &r->kept;
+    const frame_blocks blocks = blocks_of(r);
+    const int64_t points = layer_points(r);
+    const bool deviation = r->deviation.path;
+    vf_status status = VF_OK;
+    if (!k->sums)
+        k->sums = malloc(2 * (size_t)points * sizeof *k->sums);
+    if (!k->layer)
+        k->layer = malloc(2 * layer_bytes(r));
+    if (!k->sums || !k->layer)
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for a layer of the map");
+    double *const squares = deviation ? k->sums + points : NULL;
+    for (int64_t b = 0; status == VF_OK && b < blocks.count; b++) {
+        status = vf_pieces_get(k->pieces.pieces, b * layers_of(r) + layer, k->buffer);
+        const double *block = (const double *)(const void *)k->buffer;
+        if (status == VF_OK)
+            frame_sums_join(r->ctx, points, frame_block_frames(&blocks, b), b * blocks.length, block,
+                            deviation ? block + points : NULL, k->sums, squares);
+    }
+    if (status == VF_OK)
+        frame_sums_finish(r->ctx, r->settings.precision, points, blocks.frames, k->sums, squares, k->layer,
+                          deviation ? k->layer + layer_bytes(r) : NULL);
+    return status;
+}
+
 static vf_status pass_kept(cionize_state *r, int64_t behind, layers_sink pass)
 {
     kept_layers *k = &r->kept;
+    const bool sums = keeps_sums(r);
     vf_status status = VF_OK;
     for (; status == VF_OK && k->passed < behind; k->passed++) {
-        status = vf_pieces_get(k->pieces.pieces, k->passed, k->buffer);
+        status = sums ? join_blocks(r, k->passed) : vf_pieces_get(k->pieces.pieces, k->passed, k->buffer);
+        const char *layer = sums ? k->layer : k->buffer;
         if (status == VF_OK)
-            status = pass(r, k->passed, 1, k->buffer, k->buffer + layer_bytes(r));
+            status = pass(r, k->passed, 1, layer, layer + layer_bytes(r));
     }
     return status;
 }
@@ -281,7 +348,7 @@ static vf_status pass_kept(cionize_state *r, int64_t behind, layers_sink pass)
 static vf_status keep(cionize_state *r, int64_t first, int64_t count, const char *mean, const char *deviation)
 {
     kept_layers *k = &r->kept;
-    const size_t bytes = layer_bytes(r);
+    const size_t bytes = kept_bytes(r);
     vf_status status = VF_OK;
     if (!r->deviation.path)
         return vf_pieces_add(k->pieces.pieces, first, count, mean);
@@ -315,7 +382,7 @@ vf_status kept_layers_take(cionize_state *r, int64_t first, int64_t count, const
     k->made += count;
     if (status == VF_OK && r->plan.ranks)
         vf_ranks_done(r->plan.ranks, slab_of(r, first));
-    if (status == VF_OK && kept_only(&k->pieces))
+    if (status == VF_OK && (kept_only(&k->pieces) || (k->pieces.pieces && keeps_sums(r))))
         return VF_OK;
     if (status == VF_OK && k->pieces.pieces)
         status = pass_kept(r, first, pass);

@@ -62,7 +62,7 @@ vf_status kept_frames_begin(vf_context *ctx, const recon_settings *settings, con
     if (makes_more(settings) || (raw->frames == 1 && own.journal == JOURNAL_AUTO)) /* one frame: there, or not */
         own.journal = JOURNAL_NO;
     if (settings->dry_run)
-        return kept_plan(ctx, &own, output, raw->frames, "frame", &k->pieces);
+        return kept_plan(ctx, &own, output, raw->frames, 1, "frame", &k->pieces);
     if (!kept_wanted(&own, output, seconds))
         return VF_OK;
     char *key = pieces_key(settings->program, settings->input, no_change);
@@ -78,7 +78,7 @@ vf_status kept_frames_begin(vf_context *ctx, const recon_settings *settings, con
     if (status == VF_OK && own.ranks && !first) /* rank 0 looks for files of an earlier run before others make theirs */
         status = vf_ranks_share(own.ranks, 0, NULL, &none);
     if (status == VF_OK)
-        status = kept_begin(ctx, &own, output, &result, "frame", &k->pieces);
+        status = kept_begin(ctx, &own, output, &result, 1, "frame", &k->pieces);
     if (status == VF_OK && first)
         status = vf_ranks_share(own.ranks, 0, "begin", &none);
     free(none);

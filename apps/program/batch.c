@@ -278,7 +278,7 @@ static vf_status keep(batch *b)
                       asprintf(&output, "%s/%s-batch%s%.*s", folder ? folder : ".", p->name, part ? "-part-" : "",
                                part ? (int)strcspn(part, "/") : 0, part ? part : "") >= 0;
     const vf_pieces_result result = {.key = key, .maker = "", .items = b->count, .item_bytes = sizeof(file_stamp)};
-    vf_status status = made ? kept_begin(b->ctx, &asked, output, &result, "input", &b->kept)
+    vf_status status = made ? kept_begin(b->ctx, &asked, output, &result, 1, "input", &b->kept)
                             : vf_fail(b->ctx, VF_ERR_MEMORY, "no memory");
     free(key);
     free(options);

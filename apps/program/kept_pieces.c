@@ -154,6 +154,13 @@ int64_t pieces_part_begins(int64_t items, int part, int parts)
     return items / parts * (part - 1) + items % parts * (part - 1) / parts;
 }
 
+/* The same in whole groups, if there are enough. */
+static int64_t part_begins(const kept_pieces *k, int part, int parts)
+{
+    const int64_t group = k->items / k->group < parts ? 1 : k->group;
+    return group * pieces_part_begins(k->items / group, part, parts);
+}
+
 /* The number of parts, from the names in the folder of the output. Errors: VF_ERR_INPUT (none, or several). */
 static vf_status count_parts(vf_context *ctx, const char *output, int *parts)
 {
@@ -191,8 +198,7 @@ static vf_status check_complete(const kept_pieces *k, const char *what)
     char text[600] = "";
     int bad = 0;
     for (int p = 1; p <= k->files; p++) {
-        const int64_t first = pieces_part_begins(k->items, p, k->files),
-                      behind = pieces_part_begins(k->items, p + 1, k->files);
+        const int64_t first = part_begins(k, p, k->files), behind = part_begins(k, p + 1, k->files);
         const int64_t there = vf_pieces_count(k->pieces, first, behind);
         if (there < behind - first && ++bad <= 5)
             vf_append(text, sizeof text, "%s part %d has %" PRId64 " of %" PRId64, bad > 1 ? "," : "", p, there,
@@ -329,15 +335,15 @@ static vf_status open_or_create(kept_pieces *k, const vf_pieces_result *result)
     return status;
 }
 
-vf_status kept_plan(vf_context *ctx, const pieces_settings *asked, const char *output, int64_t items, const char *what,
-                    kept_pieces *k)
+vf_status kept_plan(vf_context *ctx, const pieces_settings *asked, const char *output, int64_t items, int64_t group,
+                    const char *what, kept_pieces *k)
 {
-    *k = (kept_pieces){.ctx = ctx, .asked = *asked, .what = what, .items = items, .behind = items};
+    *k = (kept_pieces){.ctx = ctx, .asked = *asked, .what = what, .items = items, .group = group, .behind = items};
     k->output = strdup(output);
     if (asked->parts > 0) {
         k->path = part_path(output, asked->part, asked->parts);
-        k->first = pieces_part_begins(items, asked->part, asked->parts);
-        k->behind = pieces_part_begins(items, asked->part + 1, asked->parts);
+        k->first = part_begins(k, asked->part, asked->parts);
+        k->behind = part_begins(k, asked->part + 1, asked->parts);
     } else if (rank_of(asked) > 0 ? asprintf(&k->path, "%s.pieces-%d", output, rank_of(asked)) < 0
                                   : asprintf(&k->path, "%s.pieces", output) < 0) {
         k->path = NULL;
@@ -346,9 +352,9 @@ vf_status kept_plan(vf_context *ctx, const pieces_settings *asked, const char *o
 }
 
 vf_status kept_begin(vf_context *ctx, const pieces_settings *asked, const char *output, const vf_pieces_result *result,
-                     const char *what, kept_pieces *k)
+                     int64_t group, const char *what, kept_pieces *k)
 {
-    vf_status status = kept_plan(ctx, asked, output, result->items, what, k);
+    vf_status status = kept_plan(ctx, asked, output, result->items, group, what, k);
     k->key = strdup(result->key);
     k->maker = strdup(result->maker);
     k->item_bytes = result->item_bytes;

@@ -99,6 +99,7 @@ typedef struct kept_pieces {
     char *path;            /* of the file */
     char *output;          /* that the pieces belong to */
     int64_t items;         /* of the whole result */
+    int64_t group;         /* of which as many belong together */
     int64_t first, behind; /* this run's part of them */
     int64_t before;        /* of those: there when the run began */
     int files;             /* that were joined; 0: none */
@@ -106,15 +107,16 @@ typedef struct kept_pieces {
     size_t item_bytes;
 } kept_pieces;
 
-/* What a run would make, without files: for its plan. Free with kept_end. Errors: VF_ERR_MEMORY. */
+/* What a run would make, without files: for its plan. Parts consist of whole groups of `group` items, a divisor of
+ * their number, if there is a group for each. Free with kept_end. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status kept_plan(vf_context *ctx, const pieces_settings *asked, const char *output, int64_t items,
-                                  const char *what, kept_pieces *out);
+                                  int64_t group, const char *what, kept_pieces *out);
 
 /* Finds or makes the file of pieces, beside `output`, or reads the parts that are to be joined. Free with kept_end. Errors:
  * those of vf_pieces_create, _resume and _gather; VF_ERR_OUTPUT (pieces of an earlier run are there, but the user does
  * not ask to resume it); VF_ERR_INPUT (parts are missing or incomplete); VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status kept_begin(vf_context *ctx, const pieces_settings *asked, const char *output,
-                                   const vf_pieces_result *result, const char *what, kept_pieces *out);
+                                   const vf_pieces_result *result, int64_t group, const char *what, kept_pieces *out);
 
 /* Whether only a part is made, by this process (--part, or as a rank other than 0), or nothing, because the parts are
  * joined. */

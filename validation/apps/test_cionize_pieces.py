@@ -47,7 +47,7 @@ def compare(count, *arguments, names):
 
 def kept(text):
     """(kept, all) of the line about kept layers; None: there is no such line."""
-    line = re.search(r"^kept +(\d+) of (\d+) layers?, from \S+$", text, re.M)
+    line = re.search(r"^kept +(\d+) of (\d+) layer(?:s?| sums), from \S+$", text, re.M)
     return line and (int(line[1]), int(line[2]))
 
 
@@ -78,21 +78,39 @@ def test_more_parts_than_layers(_):
     assert {"dipole.dx", "p.png", "dipole.dx.part-9-of-9"} <= set(os.listdir("two"))
 
 
-def make_trajectory():
-    """A molecule of 40 atoms, and 5 frames of it."""
+MANY = 100  # frames, three blocks
+
+
+def make_trajectory(frames=5):
+    """A molecule of 40 atoms, and frames of it."""
     numbers = generator()
     atoms = whole(random_molecule(numbers, 40), 2)
     write_molecule("a.pqr", atoms)
-    write_dcd("t.dcd", atoms[:, :3] + numbers.normal(0, 0.5, (5, len(atoms), 3)))
+    write_dcd("t.dcd", atoms[:, :3] + numbers.normal(0, 0.5, (frames, len(atoms), 3)))
 
 
 def test_parts_of_averages(_):
-    make_trajectory()
-    for kind in FORMATS:
-        for method in ("exact", "fast"):
-            precision = DRAW.choice(["single", "double"])
-            compare(DRAW.randint(2, 5), "a.pqr", "--trajectory", "t.dcd", "--spacing", "1.2", "--method", method,
-                    "--precision", precision, "-o", f"m.{kind}", "--deviation", f"d.{kind}", names=["a.pqr", "t.dcd"])
+    for frames in (5, MANY):
+        make_trajectory(frames)
+        for kind in FORMATS:
+            for method in ("exact", "fast"):
+                precision = DRAW.choice(["single", "double"])
+                deviation = ["--deviation", f"d.{kind}"] if DRAW.randrange(3) else []
+                compare(DRAW.randint(2, 5), "a.pqr", "--trajectory", "t.dcd", "--spacing", "1.5", "--method", method,
+                        "--precision", precision, "-o", f"m.{kind}", *deviation, names=["a.pqr", "t.dcd"])
+
+
+def test_blocks_of_frames(_):
+    """A part of an average with many frames has whole blocks of them, if there is a block for each: so no part repeats the
+    Fourier transforms of another's frames."""
+    make_trajectory(MANY)
+    common = ["a.pqr", "--trajectory", "t.dcd", "--counts", "9,10,11", "-o", "m.mrc"]  # 11 layers, 3 blocks
+    for parts, expected in ((1, [33]), (2, [11, 22]), (3, [11, 11, 11]), (4, [8, 8, 8, 9])):
+        for part in range(1, parts + 1):
+            make(*common, "--part", f"{part}/{parts}", "--report", "r.json")
+            pieces = json.loads(pathlib.Path("r.json").read_text(encoding="utf-8"))["pieces"]
+            assert pieces["what"] == "layer sum" and pieces["all"] == 33 and pieces["count"] == expected[part - 1], pieces
+            os.remove(f"m.mrc.part-{part}-of-{parts}")
 
 
 def test_parts_with_ions(_):
@@ -298,7 +316,7 @@ def records(data):
 
 def test_torn_files(_):
     """Cut off anywhere, as if the run that wrote it had been killed there."""
-    make_trajectory()
+    make_trajectory(MANY)
     average = ["--trajectory", "t.dcd", "--deviation"]
     for trial in range(12):
         kind = DRAW.choice(FORMATS)

@@ -137,10 +137,11 @@ def trajectory(_):
     numbers = generator()
     atoms = whole(random_molecule(numbers, 40), 2)
     write_molecule("a.pqr", atoms)
-    write_dcd("t.dcd", atoms[:, :3] + numbers.normal(0, 0.5, (5, len(atoms), 3)))
+    for name, frames in (("t.dcd", 5), ("l.dcd", 130)):  # one block and four
+        write_dcd(name, atoms[:, :3] + numbers.normal(0, 0.5, (frames, len(atoms), 3)))
 
 
-MAKERS = {"a.pqr": trajectory, "t.dcd": trajectory, "s.h5": lambda name: phantom(name, 6, 20, 8),
+MAKERS = {"a.pqr": trajectory, "t.dcd": trajectory, "l.dcd": trajectory, "s.h5": lambda name: phantom(name, 6, 20, 8),
           "m.mrd": lambda name: phantom(name, 6, 20, 8), "one.h5": lambda name: phantom(name, 1, 20, 8),
           "long.h5": lambda name: phantom(name, 12, 64, 12), "longer.h5": lambda name: phantom(name, 24, 64, 12)}
 
@@ -160,6 +161,8 @@ CIONIZE = ("1hpv.pqr --spacing 2 --method exact -o m.mrc", "1hpv.pqr --spacing 2
            "water_box.pqr --cell 30,31,32 --spacing 1.1 -o m.dx.gz", "1hpv.pqr --spacing 2 --place CLA:3 --place SOD:2",
            TINY, "dipole.pqr -o m.mrc --distance-dielectric 4",
            "a.pqr --trajectory t.dcd --spacing 1.2 --method exact -o m.mrc --deviation d.mrc",
+           "a.pqr --trajectory l.dcd --spacing 1.2 --method fast -o m.mrc --deviation d.mrc",
+           "a.pqr --trajectory l.dcd --spacing 1.6 --method exact -o m.dx",
            "a.pqr --trajectory t.dcd --spacing 1.2 --method fast --precision double -o m.dx --deviation d.dx",
            "1hpv.pqr --spacing 2 -o all.pdb --mask k.dx --place CLA:2 --map m.h5 --map-with-ions --picture p.png")
 MRI = ("s.h5 -o i.h5", "s.h5 --prior wavelet --shifts 2 --seed 5 -o i.nii", "s.h5 --lambda sure -o i.cfl",
@@ -178,7 +181,7 @@ def test_same_bytes(_):
         arguments = case.split()
         quiet = DRAW.choice([["-q"], []])
         alone = ["taskset", "-c", str(min(os.sched_getaffinity(0)))] if shutil.which("taskset") and DRAW.random() < 0.3 else []
-        inputs(arguments[0], *(["t.dcd"] if "t.dcd" in case else []))
+        inputs(arguments[0], *(name for name in ("t.dcd", "l.dcd") if name in case))
         with inside("one"):
             one = make(*arguments, *quiet)
         with inside("two"):

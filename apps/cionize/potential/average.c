@@ -1,5 +1,5 @@
-/* The mean and deviation of the potential over a trajectory: the pipeline that sums frames slab by slab, and its
- * accumulators. average.h explains the method, its accuracy and cost. */
+/* The mean and deviation of the potential over a trajectory: the pipeline that sums frames slab by slab. average.h
+ * explains the method, its accuracy and cost. */
 #include "average.h"
 
 #include <inttypes.h>
@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frame_sums.h"
 #include "periodic_frames.h"
 #include "potential_common.h"
 #include "voxfield/pipeline.h"
+#include "voxfield/workpool.h"
 
 enum { MOST_FRAMES = 4 }; /* frames in a piece: the accumulators are read and written once per piece */
 static const double slab_seconds_least = 1e-2; /* of a frame: longer than its preparation */
@@ -24,15 +26,20 @@ typedef struct averaging {
     const potential_plan *plan;
     vf_dtype type;                   /* plan->problem.precision */
     int64_t layer_points, thickness; /* layers of a slab; the last slab may be thinner */
+    int64_t layers;                  /* of the map */
+    frame_blocks blocks;
+    bool keeps; /* sums of blocks go to the sink */
     int64_t slabs;
-    layer_range *slab; /* [slabs] */
-    int64_t frames;    /* in a piece; the last piece of a slab may have fewer */
-    int64_t groups;    /* pieces in a slab */
-    int ranks;         /* that the slabs are for */
-    int64_t at;        /* the next piece of this rank's slab */
+    layer_range *slab;  /* [slabs] layers of a block: layer l of block b has the number b * layers + l */
+    int64_t frames;     /* in a piece; the last piece of a block may have fewer */
+    int64_t groups;     /* pieces in a slab, at most */
+    int ranks;          /* that the slabs are for */
+    int64_t work, done; /* layers of single frames */
+    int64_t now, at;    /* the slab whose pieces are handed out, and the next of them */
     vf_pipeline *pipeline;
-    double *mean, *squares;         /* [points of a slab] */
-    void *mean_out, *deviation_out; /* the same, for the sink */
+    double *mean, *squares;          /* [points of a slab] of a block */
+    double *joined, *joined_squares; /* the same, of all blocks so far */
+    void *mean_out, *deviation_out;  /* the same, for the sink */
     average_sink sink;
     average_progress progress;
     void *user;
@@ -49,9 +56,10 @@ static double smaller(double a, double b)
 static vf_status piece_bytes(const averaging *a, double *most)
 {
     const bool host = vf_device_is_host(vf_context_device(a->ctx, 0)), reorder = a->plan->order == MAP_Z_FASTEST;
-    /* In pieces. Besides the buffers: accumulators and results (six times the size of a frame's values in single
-     * precision, four times in double) and a scratch buffer for each stage. */
-    const double host_pieces = a->plan->slots + 6 + (host && reorder ? a->plan->workers : 0);
+    /* In pieces. Besides the buffers: sums and results (six times the size of a frame's values in single
+     * precision, ten with several blocks, less in double) and a scratch buffer for each stage. */
+    const double host_pieces =
+        a->plan->slots + (a->blocks.count > 1 ? 10 : 6) + (host && reorder ? a->plan->workers : 0);
     const double device_pieces = POTENTIAL_QUEUES_PER_GPU * (reorder ? 2 : 1);
     const double atoms_bytes =
         (double)(POTENTIAL_QUEUES_PER_GPU * MOST_FRAMES) * (double)a->mol->atoms * 4 * sizeof(double);
@@ -76,6 +84,35 @@ static vf_status piece_bytes(const averaging *a, double *most)
     return VF_OK;
 }
 
+/* Slabs of the layers of all blocks, or of the plan's ranges of them. If the sums are kept, block after block; otherwise
+ * all blocks of a slab, one after another. */
+static layer_range *cut_blocks(averaging *a)
+{
+    const slab_cut even = {
+        .layers = a->layers, .unit = a->thickness, .most = a->thickness, .least = a->thickness, .queues = 1};
+    const int64_t blocks = a->blocks.count, ranges = a->plan->ranges, most = ranges + blocks;
+    layer_range *range = malloc((size_t)most * sizeof *range), *slab = NULL, *list = NULL;
+    int64_t count = 0;
+    for (int64_t r = 0; range && r < ranges; r++)
+        for (int64_t at = a->plan->range[r].first, end; at < a->plan->range[r].behind; at = end) {
+            end = (at / a->layers + 1) * a->layers;
+            end = end < a->plan->range[r].behind ? end : a->plan->range[r].behind;
+            range[count++] = (layer_range){at, end};
+        }
+    if (range)
+        slab = cut_ranges(&even, count, range, &a->slabs);
+    free(range);
+    if (count > 0 || !slab)
+        return slab;
+    list = malloc((size_t)(a->slabs * blocks) * sizeof *list);
+    for (int64_t k = 0; list && k < a->slabs * blocks; k++)
+        list[k] = (layer_range){k % blocks * a->layers + slab[k / blocks].first,
+                                k % blocks * a->layers + slab[k / blocks].behind};
+    a->slabs *= blocks;
+    free(slab);
+    return list;
+}
+
 static vf_status cut_work(averaging *a)
 {
     const bool host = vf_device_is_host(vf_context_device(a->ctx, 0));
@@ -90,8 +127,9 @@ static vf_status cut_work(averaging *a)
     const double most_layers = floor(most / layer_bytes) / (a->plan->method->costly_plans ? layers : 1);
     a->frames = (int64_t)fmax(smaller(smaller(MOST_FRAMES, (double)n), floor(most_layers)), 1);
     double thickness = fmax(ceil(layers / slabs_wanted), ceil(slab_seconds_least / fmax(layer_seconds, 1e-12)));
-    if (a->plan->method->costly_plans) /* each slab makes a plan of each frame: one slab, or one a rank */
-        thickness = ceil(layers / (double)(a->ranks > 1 ? a->ranks : 1));
+    if (a->plan->method
+            ->costly_plans) /* each slab makes a plan of each frame: one slab, or one a rank without a block */
+        thickness = ceil(layers / fmax(ceil((double)a->ranks / (double)a->blocks.count), 1));
     thickness = ceil(thickness / (double)unit) * (double)unit;
     thickness = smaller(thickness, floor(most / (layer_bytes * (double)a->frames)));
     if (thickness > (double)unit)
@@ -99,28 +137,31 @@ static vf_status cut_work(averaging *a)
     a->thickness = (int64_t)smaller(fmax(thickness, 1), layers);
     if (a->plan->method->extent == VF_POTENTIAL_WHOLE)
         a->thickness = a->plan->cut.layers;
-    const slab_cut even = {
-        .layers = a->plan->cut.layers, .unit = a->thickness, .most = a->thickness, .least = a->thickness, .queues = 1};
-    a->slab = a->plan->listed > 0 ? potential_slabs(a->plan, &a->slabs)
-                                  : cut_ranges(&even, a->plan->ranges, a->plan->range, &a->slabs);
-    for (int64_t k = 0; a->slab && k < a->slabs; k++) /* the list of another rank may have thicker ones */
-        a->thickness =
-            a->slab[k].behind - a->slab[k].first > a->thickness ? a->slab[k].behind - a->slab[k].first : a->thickness;
-    a->groups = (n + a->frames - 1) / a->frames;
+    a->slab = a->plan->listed > 0 ? potential_slabs(a->plan, &a->slabs) : cut_blocks(a);
+    for (int64_t k = 0; a->slab && k < a->slabs; k++) {
+        const int64_t thick = a->slab[k].behind - a->slab[k].first;
+        a->thickness = thick > a->thickness ? thick : a->thickness; /* the list of another rank may have thicker ones */
+        a->work += thick * frame_block_frames(&a->blocks, a->slab[k].first / a->layers);
+    }
+    const int64_t length = a->blocks.count > 1 ? a->blocks.length : n;
+    a->groups = (length + a->frames - 1) / a->frames;
     return a->slab ? VF_OK : vf_fail(a->ctx, VF_ERR_MEMORY, "no memory");
 }
 
 static vf_box slab_box(const averaging *a, int64_t slab)
 {
-    return potential_slab_box(a->plan, a->slab[slab].first, a->slab[slab].behind);
+    const int64_t block = a->slab[slab].first / a->layers;
+    return potential_slab_box(a->plan, a->slab[slab].first - block * a->layers,
+                              a->slab[slab].behind - block * a->layers);
 }
 
-/* The number of selected frames in a piece; *first: the first of them. */
+/* The number of selected frames in a piece, none if the block has fewer pieces; *first: the first of them. */
 static int64_t frames_of(const averaging *a, int64_t piece, int64_t *first)
 {
-    *first = piece % a->groups * a->frames;
-    const int64_t left = a->selection->count - *first;
-    return left < a->frames ? left : a->frames;
+    const int64_t block = a->slab[piece / a->groups].first / a->layers, before = piece % a->groups * a->frames;
+    const int64_t left = frame_block_frames(&a->blocks, block) - before;
+    *first = block * a->blocks.length + before;
+    return left <= 0 ? 0 : left < a->frames ? left : a->frames;
 }
 
 /* ---- one piece ---- */
@@ -183,77 +224,42 @@ static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *byt
     return status == VF_OK ? ended : status;
 }
 
-/* ---- the accumulators ---- */
+/* ---- sums of the frames ---- */
 
-/* Adds frames k + 1, ..., k + frames of some points. `stride`: distance between the values of two frames. The same for
- * both types: */
-#define DEFINE_TAKE(name, real)                                                                                        \
-    static void name(int64_t points, int64_t frames, int64_t k, const real *values, int64_t stride, double *mean,      \
-                     double *squares)                                                                                  \
-    {                                                                                                                  \
-        for (int64_t f = 0; f < frames; f++) {                                                                         \
-            const double share = 1 / (double)(k + f + 1);                                                              \
-            const real *v = values + f * stride;                                                                       \
-            for (int64_t i = 0; i < points; i++) {                                                                     \
-                const double from_mean = (double)v[i] - mean[i];                                                       \
-                mean[i] += from_mean * share;                                                                          \
-                squares[i] += from_mean * ((double)v[i] - mean[i]);                                                    \
-            }                                                                                                          \
-        }                                                                                                              \
-    }
-DEFINE_TAKE(take_f32, float)
-DEFINE_TAKE(take_f64, double)
-
-/* Adds a piece's frames after `k` earlier ones, in blocks whose accumulators stay in the cache. */
-static void take_frames(averaging *a, int64_t points, int64_t frames, int64_t k, const void *values)
+/* What a block's sums become: kept, joined to those before, or, if there is only one, the result. */
+static vf_status end_block(averaging *a, int64_t slab, const vf_box *box)
 {
-    enum { BLOCK = 1024 };
-#pragma omp parallel for schedule(static) num_threads(vf_context_threads(a->ctx))
-    for (int64_t from = 0; from < points; from += BLOCK) {
-        const int64_t some = points - from < BLOCK ? points - from : BLOCK;
-        if (k == 0) {
-            memset(a->mean + from, 0, (size_t)some * sizeof *a->mean);
-            memset(a->squares + from, 0, (size_t)some * sizeof *a->squares);
-        }
-        if (a->type == VF_F64)
-            take_f64(some, frames, k, (const double *)values + from, points, a->mean + from, a->squares + from);
-        else
-            take_f32(some, frames, k, (const float *)values + from, points, a->mean + from, a->squares + from);
+    const layer_range *items = &a->slab[slab];
+    const int64_t block = items->first / a->layers, points = vf_box_points(box);
+    const int axis = potential_slab_axis(a->plan->order);
+    const double *mean = a->mean, *squares = a->squares;
+    if (a->keeps)
+        return a->sink(a->user, items->first, items->behind - items->first, mean, squares);
+    if (a->blocks.count > 1) {
+        frame_sums_join(a->ctx, points, frame_block_frames(&a->blocks, block), block * a->blocks.length, mean, squares,
+                        a->joined, a->joined_squares);
+        mean = a->joined;
+        squares = a->joined_squares;
     }
-}
-
-/* Computes the two maps of a slab from its sums. */
-static void finish_slab(averaging *a, int64_t points)
-{
-    const double share = 1 / (double)a->selection->count;
-#pragma omp parallel for schedule(static) num_threads(vf_context_threads(a->ctx))
-    for (int64_t i = 0; i < points; i++) {
-        const double deviation = sqrt(a->squares[i] * share);
-        if (a->type == VF_F64) {
-            ((double *)a->mean_out)[i] = a->mean[i];
-            ((double *)a->deviation_out)[i] = deviation;
-        } else {
-            ((float *)a->mean_out)[i] = (float)a->mean[i];
-            ((float *)a->deviation_out)[i] = (float)deviation;
-        }
-    }
+    if (block + 1 < a->blocks.count)
+        return VF_OK;
+    frame_sums_finish(a->ctx, a->type, points, a->blocks.frames, mean, squares, a->mean_out, a->deviation_out);
+    return a->sink(a->user, box->lo[axis], vf_box_extent(box, axis), a->mean_out, a->deviation_out);
 }
 
 static vf_status store(void *user, const vf_pipeline_piece *piece)
 {
     averaging *a = user;
-    const vf_box box = slab_box(a, piece->number / a->groups);
-    const int axis = potential_slab_axis(a->plan->order);
-    const int64_t points = vf_box_points(&box);
+    const int64_t slab = piece->number / a->groups;
+    const vf_box box = slab_box(a, slab);
     int64_t first;
-    const int64_t frames = frames_of(a, piece->number, &first);
-    take_frames(a, points, frames, first, piece->host);
-    vf_status status = VF_OK;
-    if (first + frames == a->selection->count) {
-        finish_slab(a, points);
-        status = a->sink(a->user, box.lo[axis], vf_box_extent(&box, axis), a->mean_out, a->deviation_out);
-    }
-    a->progress(a->user, (double)(piece->number + 1) / (double)(a->slabs * a->groups));
+    const int64_t frames = frames_of(a, piece->number, &first), block = a->slab[slab].first / a->layers,
+                  of_block = first - block * a->blocks.length;
+    frame_sums_take(a->ctx, a->type, vf_box_points(&box), frames, of_block, piece->host, a->mean, a->squares);
+    const vf_status status =
+        of_block + frames == frame_block_frames(&a->blocks, block) ? end_block(a, slab, &box) : VF_OK;
+    a->done += frames * (a->slab[slab].behind - a->slab[slab].first);
+    a->progress(a->user, (double)a->done / (double)a->work);
     return status;
 }
 
@@ -288,39 +294,57 @@ static vf_status allocate(averaging *a)
                                         .bytes = (size_t)a->frames * bytes,
                                         .scratch = a->plan->order == MAP_Z_FASTEST ? bytes : 0,
                                         .spare = a->plan->spare};
-    a->mean = malloc(points * sizeof *a->mean);
-    a->squares = malloc(points * sizeof *a->squares);
-    a->mean_out = malloc(bytes);
-    a->deviation_out = malloc(bytes);
-    if (!a->mean || !a->squares || !a->mean_out || !a->deviation_out)
+    double **sums[] = {&a->mean, &a->squares, &a->joined, &a->joined_squares};
+    bool made = true;
+    for (int n = 0; n < (a->blocks.count > 1 && !a->keeps ? 4 : 2); n++)
+        made = (*sums[n] = malloc(points * sizeof **sums[n])) && made;
+    a->mean_out = a->keeps ? NULL : malloc(bytes);
+    a->deviation_out = a->keeps ? NULL : malloc(bytes);
+    if (!made || (!a->keeps && (!a->mean_out || !a->deviation_out)))
         return vf_fail(a->ctx, VF_ERR_MEMORY,
                        "no memory for the sums of %zu grid points; use a larger --spacing or a smaller grid", points);
     return vf_pipeline_create(a->ctx, &stages, &a->pipeline);
 }
 
-/* All pieces of a slab, then those of the next that rank 0 gives. */
+/* All pieces of a slab, then those of the next, or of the next that rank 0 gives. */
 static int64_t next(void *user)
 {
     averaging *a = user;
-    if (a->at % a->groups == 0) {
-        const int64_t slab = vf_ranks_next(a->plan->ranks);
+    int64_t first;
+    if (a->now < 0 || a->at == (a->now + 1) * a->groups || frames_of(a, a->at, &first) == 0) {
+        const int64_t slab = a->plan->ranks          ? vf_ranks_next(a->plan->ranks)
+                             : a->now + 1 < a->slabs ? a->now + 1
+                                                     : VF_NEXT_NONE;
         if (slab < 0)
             return slab;
+        a->now = slab;
         a->at = slab * a->groups;
     }
     return a->at++;
 }
 
+static averaging averaging_of(vf_context *ctx, const molecule *mol, const frame_selection *selection,
+                              const potential_plan *plan)
+{
+    const int64_t points = vf_grid_points(&plan->problem.grid), layers = plan->cut.layers;
+    const frame_blocks blocks = frame_blocks_of(selection->count, points);
+    return (averaging){.ctx = ctx,
+                       .mol = mol,
+                       .selection = selection,
+                       .plan = plan,
+                       .type = plan->problem.precision,
+                       .layers = layers,
+                       .layer_points = points / layers,
+                       .blocks = blocks,
+                       .keeps = blocks.count > 1 && plan->ranges > 0,
+                       .now = -1};
+}
+
 layer_range *average_slabs(vf_context *ctx, const molecule *mol, const frame_selection *selection,
                            const potential_plan *plan, int ranks, int64_t *count)
 {
-    averaging a = {.ctx = ctx,
-                   .mol = mol,
-                   .selection = selection,
-                   .plan = plan,
-                   .ranks = ranks,
-                   .type = plan->problem.precision,
-                   .layer_points = vf_grid_points(&plan->problem.grid) / plan->cut.layers};
+    averaging a = averaging_of(ctx, mol, selection, plan);
+    a.ranks = ranks;
     const vf_status status = cut_work(&a);
     *count = a.slabs;
     return status == VF_OK ? a.slab : NULL;
@@ -329,17 +353,12 @@ layer_range *average_slabs(vf_context *ctx, const molecule *mol, const frame_sel
 vf_status average_compute(vf_context *ctx, const molecule *mol, const trajectory *t, const frame_selection *selection,
                           const potential_plan *plan, average_sink sink, average_progress progress, void *user)
 {
-    averaging a = {.ctx = ctx,
-                   .mol = mol,
-                   .t = t,
-                   .selection = selection,
-                   .plan = plan,
-                   .type = plan->problem.precision,
-                   .layer_points = vf_grid_points(&plan->problem.grid) / plan->cut.layers,
-                   .sink = sink,
-                   .progress = progress,
-                   .user = user};
-    vf_pipeline_work work = {.user = &a, .compute = compute, .store = store, .next = plan->ranks ? next : NULL};
+    averaging a = averaging_of(ctx, mol, selection, plan);
+    a.t = t;
+    a.sink = sink;
+    a.progress = progress;
+    a.user = user;
+    vf_pipeline_work work = {.user = &a, .compute = compute, .store = store, .next = next};
     vf_status status = check(&a);
     if (status == VF_OK)
         status = cut_work(&a);
@@ -352,6 +371,8 @@ vf_status average_compute(vf_context *ctx, const molecule *mol, const trajectory
     free(a.slab);
     free(a.mean);
     free(a.squares);
+    free(a.joined);
+    free(a.joined_squares);
     free(a.mean_out);
     free(a.deviation_out);
     return status;
