@@ -352,6 +352,7 @@ static vf_status check_places(const cionize_state *r)
 
 static vf_status begin_outputs(cionize_state *r)
 {
+    r->info.placed = r->kept.pieces.data;
     vf_status status = map_output_begin(&r->map);
     if (status == VF_OK && r->settings.deviation)
         status = map_output_begin(&r->deviation);

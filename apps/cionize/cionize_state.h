@@ -13,6 +13,7 @@
 /* Layers of the map that outlive the run, and those it makes. */
 typedef struct kept_layers {
     kept_pieces pieces;
+    bool places;          /* they are at their places in the map's file (kept_places) */
     layer_range *missing; /* [plan.ranges] */
     layer_range *slab;    /* [plan.listed] those that ranks share */
     int64_t slabs;        /* of rank 0, and its variant of the method: what other ranks take from it */

@@ -125,6 +125,7 @@ static vf_status write_map_with_ions(cionize_state *r, map_output *out)
     }
     map_quantity(r->read.ions + list->count, r->ions_quantity);
     r->ions_info = r->info;
+    r->ions_info.placed = NULL;
     r->ions_info.quantity = r->ions_quantity;
     out->info = &r->ions_info;
     vf_status status = write_stored_map(r->ctx, &r->plan, r->stored, n > 0 ? &ions : NULL, out);

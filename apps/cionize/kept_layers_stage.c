@@ -132,6 +132,8 @@ static vf_status read_maker(vf_context *ctx, const char *what, const char *text,
 
 /* ---- ranks: rank 0's method and slabs ---- */
 
+static const char in_place[] = "in place\n";
+
 static vf_status share_plan(cionize_state *r, const char *maker)
 {
     potential_plan *plan = &r->plan;
@@ -145,7 +147,7 @@ static vf_status share_plan(cionize_state *r, const char *maker)
     double *cost = malloc(((size_t)plan->listed + 1) * sizeof *cost);
     FILE *to = r->kept.slab && cost ? open_memstream(&text, &size) : NULL;
     if (to)
-        fputs(maker, to);
+        fprintf(to, "%s%s", maker, r->kept.places ? in_place : "kept\n");
     for (int64_t n = 0; to && n < plan->listed; n++) {
         fprintf(to, "%" PRId64 " %" PRId64 "\n", r->kept.slab[n].first, r->kept.slab[n].behind);
         cost[n] = (double)(r->kept.slab[n].behind - r->kept.slab[n].first);
@@ -158,6 +160,12 @@ static vf_status share_plan(cionize_state *r, const char *maker)
     free(text);
     free(cost);
     return status;
+}
+
+/* Whether the layers are the bytes of the map's file, one after another. */
+static bool are_bytes_of_file(const cionize_state *r)
+{
+    return r->map.path && r->map.format->values_begin > 0 && r->settings.precision == VF_F32 && !r->trajectory;
 }
 
 vf_status plan_job(cionize_state *r)
@@ -181,7 +189,7 @@ vf_status plan_job(cionize_state *r)
     }
     for (int64_t n = 0; n < count; n++)
         cost[n] = (seconds - again) * (double)(slab[n].behind - slab[n].first) / items;
-    job_say_plan(asked, again, count, cost, items * (double)item_bytes(r));
+    job_say_plan(asked, again, count, cost, items * (double)item_bytes(r), are_bytes_of_file(r));
     free(slab);
     free(cost);
     return VF_OK;
@@ -215,8 +223,10 @@ vf_status take_job_plan(cionize_state *r)
     vf_status status = vf_ranks_share(ranks, 0, NULL, &text);
     if (status == VF_OK)
         status = read_maker(r->ctx, "rank 0's method", text, &s->method, r->kept.variant);
+    const char *where = status == VF_OK ? strchr(text, '\n') + 1 : "\n";
+    r->kept.places = strncmp(where, in_place, strlen(in_place)) == 0;
     if (status == VF_OK)
-        status = read_slabs(r, strchr(text, '\n') + 1, &r->kept.slabs);
+        status = read_slabs(r, strchr(where, '\n') + 1, &r->kept.slabs);
     s->variant = r->kept.variant;
     free(text);
     return status;
@@ -276,7 +286,13 @@ vf_status kept_layers_begin(cionize_state *r)
     if (!key)
         return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
     write_maker(r, maker, sizeof maker);
-    const vf_pieces_result result = {.key = key, .maker = maker, .items = items_of(r), .item_bytes = item_bytes(r)};
+    if (!job_is_other(asked))
+        r->kept.places = are_bytes_of_file(r) && kept_places(asked, main_output(r));
+    const vf_pieces_result result = {.key = key,
+                                     .maker = maker,
+                                     .items = items_of(r),
+                                     .item_bytes = item_bytes(r),
+                                     .data_begin = r->kept.places ? r->map.format->values_begin : 0};
     vf_status status = kept_begin(r->ctx, asked, main_output(r), &result, layers_of(r), what, pieces);
     free(key);
     if (status == VF_OK && kept_is_joined(pieces))

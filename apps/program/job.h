@@ -30,8 +30,9 @@ bool job_is_other(const pieces_settings *asked);
 double job_seconds(int ranks, int64_t pieces, const double *cost);
 
 /* --dry-run --ranks: the time of such a job. `again`: seconds that each rank needs before its first piece; `bytes`: of the
- * result. Nothing without --ranks. */
-void job_say_plan(const pieces_settings *asked, double again, int64_t pieces, const double *cost, double bytes);
+ * result; `in_place`: that ranks write to its place (kept_places). Nothing without --ranks. */
+void job_say_plan(const pieces_settings *asked, double again, int64_t pieces, const double *cost, double bytes,
+                  bool in_place);
 
 /* A line about the ranks, and their object in the report. Nothing if there is one process. */
 void job_say(const pieces_settings *asked);

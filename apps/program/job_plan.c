@@ -10,7 +10,7 @@
 /* Rank 0 looks for requests at least every millisecond, and so do the others for answers; half of each on average, and a
  * network's microseconds. It answers one request after the other. */
 static const double answer_seconds = 1e-3, service_seconds = 2e-5;
-/* Rank 0 reads all pieces and writes the output; a modest parallel file system. */
+/* Rank 0 reads all pieces and writes the output, if they are not in it; a modest parallel file system. */
 static const double file_bytes_a_second = 1e9;
 
 double job_seconds(int ranks, int64_t pieces, const double *cost)
@@ -29,7 +29,8 @@ double job_seconds(int ranks, int64_t pieces, const double *cost)
     return known ? end : NAN;
 }
 
-void job_say_plan(const pieces_settings *asked, double again, int64_t pieces, const double *cost, double bytes)
+void job_say_plan(const pieces_settings *asked, double again, int64_t pieces, const double *cost, double bytes,
+                  bool in_place)
 {
     char text[32], text2[32], text3[32];
     double whole = 0;
@@ -37,12 +38,13 @@ void job_say_plan(const pieces_settings *asked, double again, int64_t pieces, co
         whole += cost[n];
     if (asked->ranks_planned == 0 || !(whole > 0))
         return;
-    const double shared = job_seconds(asked->ranks_planned, pieces, cost), files = 2 * bytes / file_bytes_a_second;
+    const double shared = job_seconds(asked->ranks_planned, pieces, cost),
+                 files = (in_place ? 1 : 2) * bytes / file_bytes_a_second;
     const double ranks = asked->ranks_planned, seconds = again + shared;
     printf("ranks      %d: about %s, of which %s each rank does again; %lld piece%s, efficiency %.3f\n",
            asked->ranks_planned, vf_format_seconds(seconds, text, sizeof text),
            vf_format_seconds(again, text2, sizeof text2), (long long)pieces, vf_plural(pieces),
            (again + whole) / (ranks * seconds));
-    printf("           then rank 0 reads and writes the result: %s at 1 GB/s\n",
+    printf("           then rank 0 reads%s the result: %s at 1 GB/s\n", in_place ? "" : " and writes",
            vf_format_seconds(files, text3, sizeof text3));
 }

@@ -1,7 +1,6 @@
 #include "kept_pieces.h"
 
 #include <dirent.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "kept_names.h"
 #include "program.h"
 #include "voxfield/append.h"
 #include "voxfield/digest.h"
@@ -143,12 +143,6 @@ static int rank_of(const pieces_settings *s)
     return s->ranks ? vf_ranks_rank(s->ranks) : 0;
 }
 
-static char *part_path(const char *output, int part, int parts)
-{
-    char *path = NULL;
-    return asprintf(&path, "%s.part-%d-of-%d", output, part, parts) < 0 ? NULL : path;
-}
-
 int64_t pieces_part_begins(int64_t items, int part, int parts)
 {
     return items / parts * (part - 1) + items % parts * (part - 1) / parts;
@@ -215,7 +209,7 @@ static vf_status gather(kept_pieces *k, const vf_pieces_result *result)
     vf_status status = count_parts(k->ctx, k->output, &k->files);
     const char **paths = status == VF_OK ? calloc((size_t)k->files, sizeof *paths) : NULL;
     for (int n = 0; paths && n < k->files; n++) {
-        char *path = part_path(k->output, n + 1, k->files);
+        char *path = kept_part_path(k->output, n + 1, k->files);
         if (!path)
             status = vf_fail(k->ctx, VF_ERR_MEMORY, "no memory");
         else if (status == VF_OK && access(path, F_OK) != 0)
@@ -234,6 +228,17 @@ static vf_status gather(kept_pieces *k, const vf_pieces_result *result)
 
 /* ---- one run's pieces ---- */
 
+static vf_pieces_result result_of(const kept_pieces *k)
+{
+    return (vf_pieces_result){.key = k->key,
+                              .maker = k->maker,
+                              .items = k->items,
+                              .item_bytes = k->item_bytes,
+                              .data = k->data,
+                              .data_begin = k->data_begin,
+                              .makes_data = rank_of(&k->asked) == 0};
+}
+
 static bool is_special(const char *path)
 {
     struct stat status;
@@ -243,7 +248,7 @@ static bool is_special(const char *path)
 /* Makes the file, if there is a place for it. A run that was not asked to keep its pieces does without. */
 static vf_status create(kept_pieces *k, const vf_pieces_result *result, bool wanted)
 {
-    const double bytes = (double)result->item_bytes * (double)(k->behind - k->first);
+    const double bytes = k->data ? 0 : (double)result->item_bytes * (double)(k->behind - k->first);
     vf_status status =
         program_check_place(k->ctx, k->path, bytes, wanted ? "use a larger disk" : "it is not needed: --journal no");
     if (status == VF_OK)
@@ -263,27 +268,6 @@ static bool asks(const pieces_settings *s)
 bool kept_wanted(const pieces_settings *s, const char *output, double seconds)
 {
     return asks(s) || s->join || (s->journal == JOURNAL_AUTO && seconds >= seconds_to_keep && !is_special(output));
-}
-
-/* A file of pieces of another rank than 0, left by an earlier run; free() it. NULL: none. */
-static char *rank_file(const char *output)
-{
-    glob_t found = {0};
-    char *pattern = NULL, *path = NULL;
-    size_t length = 0;
-    FILE *to = open_memstream(&pattern, &length);
-    for (const char *c = output; to && *c; c++) /* names may have the pattern's own characters */
-        fprintf(to, strchr("*?[\\", *c) ? "\\%c" : "%c", *c);
-    if (to && (fputs(".pieces-[1-9]*", to), fclose(to)) == 0 && glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
-        for (size_t n = 0; n < found.gl_pathc && !path; n++) {
-            const char *text = found.gl_pathv[n] + strlen(output) + strlen(".pieces-");
-            if (text[strspn(text, "0123456789")] == '\0')
-                path = strdup(found.gl_pathv[n]);
-        }
-        globfree(&found);
-    }
-    free(pattern);
-    return path;
 }
 
 /* Moves the pieces of another rank into this run's file. */
@@ -317,7 +301,7 @@ static vf_status open_or_create(kept_pieces *k, const vf_pieces_result *result)
     if (wanted && is_special(k->output))
         return vf_fail(k->ctx, VF_ERR_ARGUMENT, "%s: --part, --resume and --journal need an output that is a file",
                        k->output);
-    char *other = s->parts > 0 || rank_of(s) > 0 ? NULL : rank_file(k->output);
+    char *other = s->parts > 0 || rank_of(s) > 0 ? NULL : kept_rank_file(k->output);
     const bool is_there = access(k->path, F_OK) == 0;
     vf_status status = VF_OK;
     if ((is_there || other) && !s->resume)
@@ -329,7 +313,7 @@ static vf_status open_or_create(kept_pieces *k, const vf_pieces_result *result)
     while (status == VF_OK && other && k->pieces) {
         status = adopt(k, result, other);
         free(other);
-        other = status == VF_OK ? rank_file(k->output) : NULL;
+        other = status == VF_OK ? kept_rank_file(k->output) : NULL;
     }
     free(other);
     return status;
@@ -341,7 +325,7 @@ vf_status kept_plan(vf_context *ctx, const pieces_settings *asked, const char *o
     *k = (kept_pieces){.ctx = ctx, .asked = *asked, .what = what, .items = items, .group = group, .behind = items};
     k->output = strdup(output);
     if (asked->parts > 0) {
-        k->path = part_path(output, asked->part, asked->parts);
+        k->path = kept_part_path(output, asked->part, asked->parts);
         k->first = part_begins(k, asked->part, asked->parts);
         k->behind = part_begins(k, asked->part + 1, asked->parts);
     } else if (rank_of(asked) > 0 ? asprintf(&k->path, "%s.pieces-%d", output, rank_of(asked)) < 0
@@ -358,10 +342,13 @@ vf_status kept_begin(vf_context *ctx, const pieces_settings *asked, const char *
     k->key = strdup(result->key);
     k->maker = strdup(result->maker);
     k->item_bytes = result->item_bytes;
-    if (status == VF_OK && (!k->key || !k->maker))
+    k->data_begin = result->data_begin;
+    k->data = k->data_begin > 0 ? kept_data_path(output) : NULL;
+    if (status == VF_OK && (!k->key || !k->maker || (k->data_begin > 0 && !k->data)))
         status = vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+    const vf_pieces_result own = result_of(k);
     if (status == VF_OK)
-        status = asked->join ? gather(k, result) : open_or_create(k, result);
+        status = asked->join ? gather(k, &own) : open_or_create(k, &own);
     k->before = status == VF_OK && k->pieces ? vf_pieces_count(k->pieces, k->first, k->behind) : 0;
     return status;
 }
@@ -401,7 +388,7 @@ vf_status kept_gather_ranks(kept_pieces *k)
     }
     if (status == VF_OK && !paths)
         status = vf_fail(k->ctx, VF_ERR_MEMORY, "no memory");
-    const vf_pieces_result result = {.key = k->key, .maker = k->maker, .items = k->items, .item_bytes = k->item_bytes};
+    const vf_pieces_result result = result_of(k);
     if (status == VF_OK)
         status = vf_pieces_gather(k->ctx, files, paths, &result, &k->pieces);
     if (status == VF_OK && vf_pieces_count(k->pieces, 0, k->items) < k->items)
@@ -425,45 +412,7 @@ int64_t kept_missing(const kept_pieces *k)
     return k->behind - k->first - k->before;
 }
 
-/* ---- messages ---- */
-
-void kept_say(const kept_pieces *k)
-{
-    const long long count = k->behind - k->first;
-    if (kept_is_joined(k))
-        printf("parts      %d of %s joined, %lld %s%s\n", k->files, k->output, count, k->what, vf_plural(count));
-    if (k->asked.parts > 0)
-        printf("part       %d of %d: %lld of %lld %s%s, to %s\n", k->asked.part, k->asked.parts, count,
-               (long long)k->items, k->what, vf_plural(k->items), k->path);
-    if (k->pieces && !kept_is_joined(k) && k->before > 0)
-        printf("kept       %lld of %lld %s%s, from %s\n", (long long)k->before, count, k->what, vf_plural(count),
-               k->path);
-}
-
-void kept_say_end(const char *time)
-{
-    printf("done       %s; when all parts are there, the same command with --join instead of --part makes the output\n",
-           time);
-}
-
-void kept_report(vf_report *report, const kept_pieces *k)
-{
-    if (!k->pieces)
-        return;
-    vf_report_begin(report, "pieces");
-    vf_report_text(report, "what", k->what);
-    vf_report_integer(report, "all", k->items);
-    if (k->asked.parts > 0) {
-        vf_report_integer(report, "part", k->asked.part);
-        vf_report_integer(report, "parts", k->asked.parts);
-    }
-    if (kept_is_joined(k))
-        vf_report_integer(report, "joined", k->files);
-    vf_report_integer(report, "first", k->first);
-    vf_report_integer(report, "count", k->behind - k->first);
-    vf_report_integer(report, "kept", k->before);
-    vf_report_end(report);
-}
+/* ---- the end ---- */
 
 /* After a failure: nothing that was made is lost, but a file without pieces is of no use. */
 static void keep(kept_pieces *k)
@@ -472,6 +421,10 @@ static void keep(kept_pieces *k)
     const bool others = k->asked.ranks && rank_of(&k->asked) == 0 && vf_ranks_offered(k->asked.ranks);
     if (there == 0)
         vf_pieces_remove(&k->pieces);
+    char *other = kept_rank_file(k->output);
+    if (there == 0 && !other && k->data && rank_of(&k->asked) == 0)
+        (void)unlink(k->data);
+    free(other);
     if (others)
         vf_warn(k->ctx,
                 "%s* keep what is done; the same command with --resume, with ranks or without, goes on from there",
@@ -495,6 +448,7 @@ vf_status kept_end(kept_pieces *k, vf_status status)
     free(k->output);
     free(k->key);
     free(k->maker);
+    free(k->data);
     *k = (kept_pieces){0};
     return status;
 }

@@ -91,6 +91,11 @@ char *pieces_key(const struct program *program, const char *input, const char *c
  * that losing them would hurt. `output` must be a file. */
 bool kept_wanted(const pieces_settings *asked, const char *output, double seconds);
 
+/* Whether items that are the bytes of the output go straight to their final places, in OUTPUT.pieces-map, which becomes the
+ * output by its name: so no rank has to write them again. If ranks share the work, unless the run goes on from one that
+ * kept its items elsewhere. Rank 0's answer counts. */
+bool kept_places(const pieces_settings *asked, const char *output);
+
 typedef struct kept_pieces {
     vf_context *ctx;
     pieces_settings asked;
@@ -105,6 +110,8 @@ typedef struct kept_pieces {
     int files;             /* that were joined; 0: none */
     char *key, *maker;     /* of the result, and bytes of an item: */
     size_t item_bytes;
+    char *data; /* the file that has the items at their places, item 0 at data_begin; NULL: the file of pieces */
+    int64_t data_begin;
 } kept_pieces;
 
 /* What a run would make, without files: for its plan. Parts consist of whole groups of `group` items, a divisor of
@@ -112,7 +119,8 @@ typedef struct kept_pieces {
 VF_MUST_CHECK vf_status kept_plan(vf_context *ctx, const pieces_settings *asked, const char *output, int64_t items,
                                   int64_t group, const char *what, kept_pieces *out);
 
-/* Finds or makes the file of pieces, beside `output`, or reads the parts that are to be joined. Free with kept_end. Errors:
+/* Finds or makes the file of pieces, beside `output`, or reads the parts that are to be joined. result->data_begin > 0:
+ * kept_places. Free with kept_end. Errors:
  * those of vf_pieces_create, _resume and _gather; VF_ERR_OUTPUT (pieces of an earlier run are there, but the user does
  * not ask to resume it); VF_ERR_INPUT (parts are missing or incomplete); VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status kept_begin(vf_context *ctx, const pieces_settings *asked, const char *output,

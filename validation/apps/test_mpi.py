@@ -19,11 +19,12 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 import program
 from ion_truth import generator, random_molecule, SEED, whole, write_dcd, write_molecule
 from program import Done, listing, make, NAME, PROGRAM, refuse, sample, skip_part
-from two_folders import assert_same, inside, parts_in, two_folders, size_of
+from two_folders import assert_same, inside, parts_in, two_folders
 
 DRAW = random.Random(SEED)
 KIND = os.environ.get("VOXFIELD_TEST_MPI") or "openmpi"
@@ -197,14 +198,15 @@ def test_same_bytes(_):
 
 
 def records(data):
-    """(where it begins, the items) of each whole record of a file of pieces."""
+    """(where it begins, its end, the items) of each whole record of a file of pieces."""
     if len(data) < 48:
         return []
+    version = struct.unpack_from("<I", data, 8)[0]
     item_bytes, key_bytes, maker_bytes = struct.unpack_from("<QII", data, 24)
     at, found = 48 + key_bytes + maker_bytes, []
     while at + 32 <= len(data):
         first, count = struct.unpack_from("<qq", data, at + 8)
-        end = at + 32 + count * item_bytes
+        end = at + 32 + (count * item_bytes if version == 1 else 0)
         if end > len(data):
             break
         found.append((at, end, set(range(first, first + count))))
@@ -212,9 +214,24 @@ def records(data):
     return found
 
 
+def placed(data, at, items):
+    """Whether a record's items are in the map's file, from byte 1024 on, with the record's checksum."""
+    item_bytes = struct.unpack_from("<Q", data, 24)[0]
+    with contextlib.suppress(FileNotFoundError), open("m.mrc.pieces-map", "rb") as file:
+        file.seek(1024 + min(items) * item_bytes)
+        return zlib.crc32(file.read(len(items) * item_bytes)) == struct.unpack_from("<I", data, at + 4)[0]
+    return False
+
+
 def kept_items():
-    """All items in all files of pieces here."""
-    return set().union(*(items for name in parts_in(".") for _, _, items in records(pathlib.Path(name).read_bytes())))
+    """All items that the files of pieces here have."""
+    found = set()
+    for name in parts_in(".") - {"m.mrc.pieces-map"}:
+        data = pathlib.Path(name).read_bytes()
+        for at, _, items in records(data):
+            if struct.unpack_from("<I", data, 8)[0] == 1 or placed(data, at, items):
+                found |= items
+    return found
 
 
 def kept(text):
@@ -224,7 +241,10 @@ def kept(text):
 
 
 def size_of_pieces():
-    return sum(size_of(name) for name in parts_in("."))
+    """On the disk: the file of a map has its size from the start, and holes."""
+    with contextlib.suppress(FileNotFoundError):
+        return sum(os.stat(name).st_blocks * 512 for name in parts_in("."))
+    return 0
 
 
 def long_run(*more, longer=False):

@@ -30,7 +30,7 @@ def two_folders(*names):
 
 
 def parts_in(folder):
-    return {name for name in os.listdir(folder) if re.search(r"\.part-\d+-of-\d+$|\.pieces(-\d+)?$", name)}
+    return {name for name in os.listdir(folder) if re.search(r"\.part-\d+-of-\d+$|\.pieces(-\d+|-map)?$", name)}
 
 
 def assert_same(what, where=""):

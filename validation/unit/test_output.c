@@ -165,6 +165,40 @@ static void test_discard_leaves_nothing(void **state)
     assert_holds("old", "old");
 }
 
+/* A file that others have made gets the name at the commit; before, or without one, it stays as it is. */
+static void test_adopts(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        vf_output *output;
+        if (i > 0) {
+            put("map", "old");
+            chmod("map", 0640);
+        }
+        put("made", "0123456789");
+        assert_int_equal(vf_output_adopt(ctx, "map", "made", &output), VF_OK);
+        assert_int_equal(access("map", F_OK), i > 0 ? 0 : -1);
+        write_text(output, "head");
+        if (i == 2) {
+            vf_output_discard(&output);
+            assert_holds("map", "old");
+            assert_holds("made", "head456789");
+            continue;
+        }
+        commit(&output);
+        assert_holds("map", "head456789");
+        assert_int_equal(access("made", F_OK), -1);
+        assert_int_equal(mode_of("map"), i > 0 ? 0640 : 0644);
+    }
+    vf_output *output;
+    assert_int_equal(vf_output_adopt(ctx, "map", "absent", &output), VF_ERR_OUTPUT);
+    assert_null(output);
+    assert_int_equal(vf_output_adopt(ctx, "/dev/null", "made", &output), VF_ERR_OUTPUT);
+    assert_null(output);
+    assert_holds("made", "head456789");
+    vf_context_clear_error(ctx);
+}
+
 /* Whatever ends the process, it leaves the old file, or none. */
 static void test_kill(void **state)
 {
@@ -400,6 +434,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_appears_with_the_commit, enter, leave),
         cmocka_unit_test_setup_teardown(test_replaces_with_the_commit, enter, leave),
         cmocka_unit_test_setup_teardown(test_discard_leaves_nothing, enter, leave),
+        cmocka_unit_test_setup_teardown(test_adopts, enter, leave),
         cmocka_unit_test_setup_teardown(test_kill, enter, leave),
         cmocka_unit_test_setup_teardown(test_cancelled_while_no_one_reads, enter, leave),
         cmocka_unit_test_setup_teardown(test_umask, enter, leave),

@@ -32,6 +32,7 @@ typedef struct map_info {
     double r_min;             /* angstrom */
     double sigma;             /* of Gaussian charges, angstrom; 0: points */
     bool vacuum;              /* of periodic maps: around the crystal, instead of a conductor */
+    const char *placed;       /* the file that has the values already (map_format.layout); NULL: none */
     map_error error;          /* measured between the last layer and the commit, at the earliest */
     const molecule *molecule; /* for total charge and digest; cube files list the atoms */
 } map_info;
@@ -53,6 +54,10 @@ typedef struct map_format {
     double bytes_per_value[2]; /* by vf_dtype of the map */
     double bytes_per_atom;
     double bytes_besides; /* header, footer and container */
+    /* Where the file begins to have the values of a map in single precision, one after another, as they are in memory; 0: it
+     * does not. Then info->placed may name a file with all of them at their places: `write` only checks the values, and
+     * `commit` gives that file the final name. `discard` leaves it. */
+    int64_t values_begin;
     vf_status (*begin)(vf_context *ctx, const char *path, const map_info *info, void **state);
     vf_status (*write)(void *state, int64_t first, int64_t count, const void *values);
     vf_status (*commit)(void *state, double minimum, double maximum, double mean, double rms);

@@ -212,7 +212,8 @@ static vf_status mrc_begin(vf_context *ctx, const char *path, const map_info *in
         status = vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to write the map", path);
         goto done;
     }
-    status = vf_output_open(ctx, path, &state->output);
+    status = info->placed ? vf_output_adopt(ctx, path, info->placed, &state->output)
+                          : vf_output_open(ctx, path, &state->output);
     if (status == VF_OK)
         status = vf_output_write(state->output, state->header, sizeof state->header);
     if (status != VF_OK)
@@ -241,7 +242,7 @@ static vf_status mrc_write(void *pointer, int64_t first, int64_t count, const vo
     mrc_state *state = pointer;
     const int64_t n = count * map_layer_values(&state->map);
     vf_status status = map_take(&state->map, first, count, values);
-    if (status != VF_OK)
+    if (status != VF_OK || state->map.info->placed)
         return status;
     if (state->map.info->type == VF_F64)
         return write_doubles(state, values, n);
@@ -276,6 +277,7 @@ const map_format map_mrc = {.name = "MRC/CCP4",
                             .max_reason = "",
                             .bytes_per_value = {4, 4},
                             .bytes_besides = sizeof(uint32_t) * WORDS,
+                            .values_begin = sizeof(uint32_t) * WORDS,
                             .begin = mrc_begin,
                             .write = mrc_write,
                             .commit = mrc_commit,

@@ -25,6 +25,10 @@ typedef struct vf_output vf_output;
  * name is a directory. Errors: VF_ERR_OUTPUT, VF_ERR_MEMORY; *out is NULL then. */
 VF_MUST_CHECK vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out);
 
+/* The same, in place of a new file with one that others have made, `whole`, in the directory of the final name. Its bytes
+ * stay unless they are written over. It gets the final name at the commit, and stays as it is if there is none. */
+VF_MUST_CHECK vf_status vf_output_adopt(vf_context *ctx, const char *path, const char *whole, vf_output **out);
+
 /* Where to write: a stream (owned by the output; do not close it). */
 FILE *vf_output_stream(vf_output *output);
 const char *vf_output_path(const vf_output *output); /* the final name, as given */

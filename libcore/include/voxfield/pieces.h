@@ -6,12 +6,16 @@
  * off. Records are synced to disk at most every VF_PIECES_SYNC_SECONDS, and when the file is closed; only a machine
  * that fails loses records that were not.
  *
+ * The items themselves may go to another file, each to its final place, such as the map that they make. Several pieces
+ * files, of several processes, may then have the same other file. Their records hold only the checksums.
+ *
  * Numbers in the file are as in memory; another byte order is refused. One thread at a time. Texts of messages begin
  * with the file's path.
  */
 #ifndef VOXFIELD_PIECES_H
 #define VOXFIELD_PIECES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +35,9 @@ typedef struct vf_pieces_result {
     const char *maker; /* how it is made, if several ways have equal keys but other rounding errors; "": one way */
     int64_t items;     /* >= 1 */
     size_t item_bytes; /* >= 1 */
+    const char *data; /* the file that the items go to, item n at data_begin + n item_bytes; NULL: to the pieces file */
+    int64_t data_begin; /* >= 1, of `data` */
+    bool makes_data;    /* makes `data` if it is not there */
 } vf_pieces_result;
 
 /* Makes a new file, and locks it. Errors: VF_ERR_OUTPUT (also if it exists), VF_ERR_MEMORY. *out is NULL then. */
@@ -71,7 +78,7 @@ VF_MUST_CHECK vf_status vf_pieces_sync(vf_pieces *pieces);
 /* Syncs and closes the file, which stays; *pieces becomes NULL. *pieces may be NULL. Errors: VF_ERR_OUTPUT. */
 VF_MUST_CHECK vf_status vf_pieces_close(vf_pieces **pieces);
 
-/* The same, and removes the files. */
+/* The same, and removes the files, but not that of the items. */
 void vf_pieces_remove(vf_pieces **pieces);
 
 #ifdef __cplusplus

@@ -20,6 +20,7 @@ struct vf_output {
     char *temporary; /* NULL: no such name, because writing is direct, or the file has none yet */
     char *buffer;
     bool direct;
+    bool stays;     /* `temporary` is not ours to remove */
     size_t waiting; /* bytes written since writing to disk last started */
 };
 
@@ -178,7 +179,8 @@ static int give_name(vf_output *o)
     return rename(o->temporary, o->target) == 0 ? 0 : errno;
 }
 
-vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
+/* `whole`: the file to adopt; NULL: a new one. */
+static vf_status open_output(vf_context *ctx, const char *path, const char *whole, vf_output **out)
 {
     struct stat existing;
     int fd = -1, descriptor = -1;
@@ -205,7 +207,11 @@ vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
         goto done;
     }
     o->direct = descriptor >= 0 || (exists && !S_ISREG(existing.st_mode));
-    if (o->direct) {
+    if (whole) {
+        o->stays = true;
+        o->temporary = strdup(whole);
+        fd = exists && access(o->target, W_OK) != 0 ? -1 : open(whole, O_RDWR | O_CLOEXEC);
+    } else if (o->direct) {
         /* Duplicated: opening it again would write from the beginning of the file. */
         fd = descriptor >= 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, 0) : vf_open_to_write(ctx, o->target);
     } else if (!exists || access(o->target, W_OK) == 0) { /* renaming would bypass write protection */
@@ -215,6 +221,10 @@ vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
     }
     if (fd < 0) {
         status = cannot_write(o, errno);
+        goto done;
+    }
+    if (whole && (o->direct || !o->temporary)) {
+        status = cannot_write(o, o->direct ? EINVAL : ENOMEM);
         goto done;
     }
     if (!o->direct && exists && fchmod(fd, existing.st_mode & 07777) != 0) {
@@ -240,6 +250,16 @@ done:
     if (o)
         vf_output_discard(&o);
     return status;
+}
+
+vf_status vf_output_open(vf_context *ctx, const char *path, vf_output **out)
+{
+    return open_output(ctx, path, NULL, out);
+}
+
+vf_status vf_output_adopt(vf_context *ctx, const char *path, const char *whole, vf_output **out)
+{
+    return open_output(ctx, path, whole, out);
 }
 
 FILE *vf_output_stream(vf_output *output)
@@ -335,7 +355,7 @@ vf_status vf_output_commit(vf_output **output)
 
 void vf_output_discard(vf_output **output)
 {
-    if (*output && !(*output)->direct && (*output)->temporary)
+    if (*output && !(*output)->direct && (*output)->temporary && !(*output)->stays)
         (void)unlink((*output)->temporary);
     release(output);
 }

@@ -11,9 +11,10 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "exact_io.h"
 #include "voxfield/timer.h"
 
-/* The file: a header, the texts of key and maker, records. */
+/* The file: a header, the texts of key and maker, records: each a header and, unless they are in a file apart, the items. */
 typedef struct file_header {
     char magic[8];
     uint32_t version, order; /* ORDER in the machine's byte order */
@@ -33,7 +34,7 @@ typedef struct record_header {
 } record_header;
 
 static const char magic[8] = {'V', 'F', 'P', 'I', 'E', 'C', 'E', 'S'};
-enum { VERSION = 1, MOST_TEXT = 1 << 20 };
+enum { VERSION = 1, VERSION_APART = 2, MOST_TEXT = 1 << 20 };  /* 2: the items are in a file apart */
 static const uint32_t ORDER = 0x01020304, RECORD = 0x43504656; /* "VFPC" */
 
 typedef struct piece_file {
@@ -47,6 +48,8 @@ struct vf_pieces {
     vf_context *ctx;
     int64_t items;
     size_t item_bytes;
+    int data;           /* the file apart; -1: none */
+    int64_t data_begin; /* of item 0 in it */
     char *maker;
     int files; /* the first is the one that grows */
     piece_file *file;
@@ -56,45 +59,6 @@ struct vf_pieces {
     } * place; /* [items] */
     double synced;
 };
-
-/* ---- reading and writing ---- */
-
-/* False, with errno: an error; errno 0: the file is too short. */
-static bool read_at(int fd, off_t at, void *data, size_t bytes)
-{
-    char *to = data;
-    while (bytes > 0) {
-        const ssize_t got = pread(fd, to, bytes, at);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0) {
-            errno = got < 0 ? errno : 0;
-            return false;
-        }
-        to += got;
-        at += got;
-        bytes -= (size_t)got;
-    }
-    return true;
-}
-
-static bool write_at(int fd, off_t at, const void *data, size_t bytes)
-{
-    const char *from = data;
-    while (bytes > 0) {
-        const ssize_t put = pwrite(fd, from, bytes, at);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0) {
-            errno = put < 0 ? errno : ENOSPC;
-            return false;
-        }
-        from += put;
-        at += put;
-        bytes -= (size_t)put;
-    }
-    return true;
-}
 
 static uint32_t checksum(uint32_t before, const void *data, size_t bytes)
 {
@@ -124,7 +88,7 @@ static vf_status cannot_read(const vf_pieces *p, const piece_file *f, int error)
 static vf_status write_header(vf_pieces *p, const vf_pieces_result *result)
 {
     piece_file *f = &p->file[0];
-    file_header h = {.version = VERSION,
+    file_header h = {.version = p->data < 0 ? VERSION : VERSION_APART,
                      .order = ORDER,
                      .items = result->items,
                      .item_bytes = result->item_bytes,
@@ -169,7 +133,7 @@ static vf_status read_header(vf_pieces *p, piece_file *f, const vf_pieces_result
     }
     if (memcmp(h.magic, magic, sizeof magic) != 0)
         return vf_fail(p->ctx, VF_ERR_INPUT, "%s is not a file of pieces", f->path);
-    if (h.version != VERSION || h.order != ORDER)
+    if (h.version != (p->data < 0 ? VERSION : VERSION_APART) || h.order != ORDER)
         return vf_fail(p->ctx, VF_ERR_INPUT, "%s was written by another version, or on another kind of machine",
                        f->path);
     if (h.key_bytes > MOST_TEXT || h.maker_bytes > MOST_TEXT)
@@ -211,11 +175,29 @@ static vf_status compare(const vf_pieces *p, const piece_file *f, const char *th
 
 /* ---- records ---- */
 
+/* The file that has the items whose records are in `f`. */
+static int items_of(const vf_pieces *p, const piece_file *f)
+{
+    return p->data < 0 ? f->fd : p->data;
+}
+
+/* Where the items of a record are whose header begins at `at`. */
+static off_t data_of(const vf_pieces *p, off_t at, int64_t first)
+{
+    return p->data < 0 ? at + (off_t)sizeof(record_header) : (off_t)(p->data_begin + first * (int64_t)p->item_bytes);
+}
+
+/* The bytes of a record. */
+static off_t record_bytes(const vf_pieces *p, int64_t count)
+{
+    return (off_t)sizeof(record_header) + (p->data < 0 ? (off_t)((size_t)count * p->item_bytes) : 0);
+}
+
 static bool data_matches(vf_pieces *p, const piece_file *f, const record_header *h, off_t at, char *buffer)
 {
     uint32_t sum = 0;
     for (int64_t n = 0; n < h->count; n++) {
-        if (!read_at(f->fd, at + (off_t)((size_t)n * p->item_bytes), buffer, p->item_bytes))
+        if (!read_at(items_of(p, f), at + (off_t)((size_t)n * p->item_bytes), buffer, p->item_bytes))
             return false;
         sum = checksum(sum, buffer, p->item_bytes);
     }
@@ -239,7 +221,7 @@ static vf_status find_records(vf_pieces *p, int number)
     while (read_at(f->fd, f->end, &h, sizeof h) && h.magic == RECORD &&
            h.checksum == checksum(0, &h, offsetof(record_header, checksum)) && h.first >= 0 && h.count > 0 &&
            h.count <= p->items - h.first && !vf_cancelled(p->ctx)) {
-        const off_t data = f->end + (off_t)sizeof h, end = data + (off_t)((size_t)h.count * p->item_bytes);
+        const off_t data = data_of(p, f->end, h.first), end = f->end + record_bytes(p, h.count);
         if (end > status.st_size)
             break;
         const bool good = data_matches(p, f, &h, data, buffer);
@@ -259,12 +241,29 @@ static vf_status find_records(vf_pieces *p, int number)
 
 /* ---- opening ---- */
 
+/* The file apart has its final size at once; whoever opens it leaves the bytes of others alone. */
+static vf_status open_data(vf_pieces *p, const vf_pieces_result *result)
+{
+    const int64_t bytes = result->data_begin + result->items * (int64_t)result->item_bytes;
+    if (!result->data)
+        return VF_OK;
+    p->data = open(result->data, O_RDWR | O_CLOEXEC | (result->makes_data ? O_CREAT : 0), 0666);
+    if (p->data < 0 || ftruncate(p->data, bytes) != 0)
+        return vf_fail(p->ctx, VF_ERR_OUTPUT, "%s: cannot write: %s", result->data, strerror(errno));
+    return VF_OK;
+}
+
 static vf_status allocate(vf_context *ctx, const vf_pieces_result *result, int files, vf_pieces **out)
 {
     vf_pieces *p = *out = calloc(1, sizeof *p);
     if (p) {
-        *p = (vf_pieces){
-            .ctx = ctx, .items = result->items, .item_bytes = result->item_bytes, .files = files, .synced = vf_now()};
+        *p = (vf_pieces){.ctx = ctx,
+                         .items = result->items,
+                         .item_bytes = result->item_bytes,
+                         .data = -1,
+                         .data_begin = result->data_begin,
+                         .files = files,
+                         .synced = vf_now()};
         p->place = calloc((size_t)result->items, sizeof *p->place);
         p->file = calloc((size_t)files, sizeof *p->file);
         p->maker = strdup(result->maker);
@@ -272,7 +271,7 @@ static vf_status allocate(vf_context *ctx, const vf_pieces_result *result, int f
     for (int n = 0; p && p->file && n < files; n++)
         p->file[n].fd = -1;
     return p && p->place && p->file && p->maker
-               ? VF_OK
+               ? open_data(p, result)
                : vf_fail(ctx, VF_ERR_MEMORY, "no memory for %" PRId64 " pieces", result->items);
 }
 
@@ -316,6 +315,8 @@ static void release(vf_pieces **pieces)
         free(p->file[n].maker);
     }
     if (p) {
+        if (p->data >= 0)
+            close(p->data);
         free(p->file);
         free(p->place);
         free(p->maker);
@@ -412,17 +413,18 @@ bool vf_pieces_next(const vf_pieces *p, bool there, int64_t from, int64_t behind
 vf_status vf_pieces_sync(vf_pieces *p)
 {
     p->synced = vf_now();
-    return fdatasync(p->file[0].fd) == 0 ? VF_OK : cannot_write(p, errno);
+    const bool items = p->data < 0 || fdatasync(p->data) == 0; /* first: a record says that they are there */
+    return items && fdatasync(p->file[0].fd) == 0 ? VF_OK : cannot_write(p, errno);
 }
 
-vf_status vf_pieces_add(vf_pieces *p, int64_t first, int64_t count, const void *data)
+static vf_status add_record(vf_pieces *p, int64_t first, int64_t count, const void *data)
 {
     piece_file *f = &p->file[0];
     const size_t bytes = (size_t)count * p->item_bytes;
     record_header h = {.magic = RECORD, .data_checksum = checksum(0, data, bytes), .first = first, .count = count};
     h.checksum = checksum(0, &h, offsetof(record_header, checksum));
-    const off_t at = f->end + (off_t)sizeof h;
-    if (!write_at(f->fd, at, data, bytes) || !write_at(f->fd, f->end, &h, sizeof h)) {
+    const off_t at = data_of(p, f->end, first);
+    if (!write_at(items_of(p, f), at, data, bytes) || !write_at(f->fd, f->end, &h, sizeof h)) {
         const int error = errno;
         const int cut = ftruncate(f->fd, f->end); /* if this fails, too, the next run does it */
         (void)cut;
@@ -431,8 +433,19 @@ vf_status vf_pieces_add(vf_pieces *p, int64_t first, int64_t count, const void *
     for (int64_t n = 0; n < count; n++)
         if (p->place[first + n].at == 0)
             p->place[first + n].at = at + (off_t)((size_t)n * p->item_bytes);
-    f->end = at + (off_t)bytes;
+    f->end += record_bytes(p, count);
     return vf_now() - p->synced >= VF_PIECES_SYNC_SECONDS ? vf_pieces_sync(p) : VF_OK;
+}
+
+vf_status vf_pieces_add(vf_pieces *p, int64_t first, int64_t count, const void *data)
+{
+    int64_t from, end;
+    vf_status status = VF_OK;
+    if (p->data < 0)
+        return add_record(p, first, count, data);
+    for (int64_t at = first; status == VF_OK && vf_pieces_next(p, false, at, first + count, &from, &end); at = end)
+        status = add_record(p, from, end - from, (const char *)data + (size_t)(from - first) * p->item_bytes);
+    return status;
 }
 
 vf_status vf_pieces_get(vf_pieces *p, int64_t item, void *data)
@@ -440,7 +453,7 @@ vf_status vf_pieces_get(vf_pieces *p, int64_t item, void *data)
     if (item < 0 || item >= p->items || p->place[item].at == 0)
         return vf_fail(p->ctx, VF_ERR_INTERNAL, "piece %" PRId64 " is not there", item);
     const piece_file *f = &p->file[p->place[item].file];
-    return read_at(f->fd, p->place[item].at, data, p->item_bytes) ? VF_OK : cannot_read(p, f, errno);
+    return read_at(items_of(p, f), p->place[item].at, data, p->item_bytes) ? VF_OK : cannot_read(p, f, errno);
 }
 
 vf_status vf_pieces_close(vf_pieces **pieces)
