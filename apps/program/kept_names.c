@@ -46,11 +46,7 @@ bool kept_places(const pieces_settings *s, const char *output)
     struct stat status;
     char *data = kept_data_path(output), *kept = NULL, *other = s->resume ? kept_rank_file(output) : NULL;
     const bool named = data && asprintf(&kept, "%s.pieces", output) >= 0;
-    bool places = s->ranks && vf_ranks_size(s->ranks) > 1;
-    if (named && s->resume && access(data, F_OK) == 0)
-        places = true;
-    else if (!named || (s->resume && (other || access(kept, F_OK) == 0)))
-        places = false;
+    bool places = named && (!s->resume || access(data, F_OK) == 0 || (!other && access(kept, F_OK) != 0));
     if (s->parts > 0 || s->join || (lstat(output, &status) == 0 && !S_ISREG(status.st_mode)))
         places = false;
     free(data);

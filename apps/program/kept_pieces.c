@@ -255,6 +255,10 @@ static vf_status create(kept_pieces *k, const vf_pieces_result *result, bool wan
         status = vf_pieces_create(k->ctx, k->path, result, &k->pieces);
     if (status == VF_OK || wanted)
         return status;
+    if (k->data)
+        (void)unlink(k->data);
+    free(k->data);
+    k->data = NULL;
     vf_warn(k->ctx, "%s; so the run cannot be resumed", vf_context_message(k->ctx));
     vf_context_clear_error(k->ctx);
     return VF_OK;

@@ -92,8 +92,8 @@ char *pieces_key(const struct program *program, const char *input, const char *c
 bool kept_wanted(const pieces_settings *asked, const char *output, double seconds);
 
 /* Whether items that are the bytes of the output go straight to their final places, in OUTPUT.pieces-map, which becomes the
- * output by its name: so no rank has to write them again. If ranks share the work, unless the run goes on from one that
- * kept its items elsewhere. Rank 0's answer counts. */
+ * output by its name: so nothing is written twice. Not for --part, and not if the run goes on from one that kept its items
+ * elsewhere. Rank 0's answer counts. */
 bool kept_places(const pieces_settings *asked, const char *output);
 
 typedef struct kept_pieces {

@@ -162,6 +162,30 @@ static void test_refused(void **state)
     assert_refused(status, pieces, VF_ERR_INPUT, "pieces", "another version");
 }
 
+/* Whoever is refused leaves the items of others alone, also if the result would be smaller. */
+static void test_refused_leave_items_alone(void **state)
+{
+    (void)state;
+    const vf_pieces_result result = apart(8, 4);
+    vf_pieces_result other = apart(3, 4);
+    static const char *const names[] = {"pieces"};
+    vf_pieces *pieces;
+    size_t bytes;
+    other.key = "another key\n";
+    must(vf_pieces_create(ctx, "pieces", &result, &pieces));
+    must(add(pieces, &result, 0, 8));
+    must(vf_pieces_close(&pieces));
+    unsigned char *data = load("map", &bytes);
+    vf_status status = vf_pieces_resume(ctx, "pieces", &other, &pieces);
+    assert_refused(status, pieces, VF_ERR_INPUT, "pieces", "another key");
+    status = vf_pieces_gather(ctx, 1, names, &other, &pieces);
+    assert_refused(status, pieces, VF_ERR_INPUT, "pieces", "another key");
+    status = vf_pieces_create(ctx, "pieces", &other, &pieces);
+    assert_refused(status, pieces, VF_ERR_OUTPUT, "pieces", "cannot open");
+    assert_file_holds("map", data, bytes);
+    free(data);
+}
+
 /* The items are synced before the records that say that they are there. */
 static void test_sync(void **state)
 {
@@ -188,6 +212,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_several_share, enter, leave),
         cmocka_unit_test_setup_teardown(test_damage, enter, leave),
         cmocka_unit_test_setup_teardown(test_refused, enter, leave),
+        cmocka_unit_test_setup_teardown(test_refused_leave_items_alone, enter, leave),
         cmocka_unit_test_setup_teardown(test_sync, enter, leave),
     };
     if (!getcwd(start, sizeof start))

@@ -88,7 +88,7 @@ static vf_status cannot_read(const vf_pieces *p, const piece_file *f, int error)
 static vf_status write_header(vf_pieces *p, const vf_pieces_result *result)
 {
     piece_file *f = &p->file[0];
-    file_header h = {.version = p->data < 0 ? VERSION : VERSION_APART,
+    file_header h = {.version = result->data ? VERSION_APART : VERSION,
                      .order = ORDER,
                      .items = result->items,
                      .item_bytes = result->item_bytes,
@@ -133,7 +133,7 @@ static vf_status read_header(vf_pieces *p, piece_file *f, const vf_pieces_result
     }
     if (memcmp(h.magic, magic, sizeof magic) != 0)
         return vf_fail(p->ctx, VF_ERR_INPUT, "%s is not a file of pieces", f->path);
-    if (h.version != (p->data < 0 ? VERSION : VERSION_APART) || h.order != ORDER)
+    if (h.version != (result->data ? VERSION_APART : VERSION) || h.order != ORDER)
         return vf_fail(p->ctx, VF_ERR_INPUT, "%s was written by another version, or on another kind of machine",
                        f->path);
     if (h.key_bytes > MOST_TEXT || h.maker_bytes > MOST_TEXT)
@@ -241,18 +241,6 @@ static vf_status find_records(vf_pieces *p, int number)
 
 /* ---- opening ---- */
 
-/* The file apart has its final size at once; whoever opens it leaves the bytes of others alone. */
-static vf_status open_data(vf_pieces *p, const vf_pieces_result *result)
-{
-    const int64_t bytes = result->data_begin + result->items * (int64_t)result->item_bytes;
-    if (!result->data)
-        return VF_OK;
-    p->data = open(result->data, O_RDWR | O_CLOEXEC | (result->makes_data ? O_CREAT : 0), 0666);
-    if (p->data < 0 || ftruncate(p->data, bytes) != 0)
-        return vf_fail(p->ctx, VF_ERR_OUTPUT, "%s: cannot write: %s", result->data, strerror(errno));
-    return VF_OK;
-}
-
 static vf_status allocate(vf_context *ctx, const vf_pieces_result *result, int files, vf_pieces **out)
 {
     vf_pieces *p = *out = calloc(1, sizeof *p);
@@ -271,7 +259,7 @@ static vf_status allocate(vf_context *ctx, const vf_pieces_result *result, int f
     for (int n = 0; p && p->file && n < files; n++)
         p->file[n].fd = -1;
     return p && p->place && p->file && p->maker
-               ? open_data(p, result)
+               ? VF_OK
                : vf_fail(ctx, VF_ERR_MEMORY, "no memory for %" PRId64 " pieces", result->items);
 }
 
@@ -300,6 +288,18 @@ static vf_status open_file(vf_pieces *p, piece_file *f, const char *path, int ho
         return vf_fail(p->ctx, writes ? VF_ERR_OUTPUT : VF_ERR_INPUT,
                        "%s: another run is %s it; wait for its end, or stop it", path,
                        writes ? "using" : "still writing");
+    return VF_OK;
+}
+
+/* The file apart has its final size at once. Not before it is certain that the file of pieces is that of this result. */
+static vf_status open_data(vf_pieces *p, const vf_pieces_result *result)
+{
+    const int64_t bytes = result->data_begin + result->items * (int64_t)result->item_bytes;
+    if (!result->data)
+        return VF_OK;
+    p->data = open(result->data, O_RDWR | O_CLOEXEC | (result->makes_data ? O_CREAT : 0), 0666);
+    if (p->data < 0 || ftruncate(p->data, bytes) != 0)
+        return vf_fail(p->ctx, VF_ERR_OUTPUT, "%s: cannot write: %s", result->data, strerror(errno));
     return VF_OK;
 }
 
@@ -336,6 +336,8 @@ vf_status vf_pieces_create(vf_context *ctx, const char *path, const vf_pieces_re
     vf_status status = allocate(ctx, result, 1, out);
     if (status == VF_OK)
         status = open_file(*out, &(*out)->file[0], path, O_RDWR | O_CREAT | O_EXCL);
+    if (status == VF_OK && (status = open_data(*out, result)) != VF_OK)
+        (void)unlink(path);
     if (status == VF_OK)
         status = write_header(*out, result);
     return end_opening(status, out);
@@ -350,12 +352,14 @@ vf_status vf_pieces_resume(vf_context *ctx, const char *path, const vf_pieces_re
         status = open_file(*out, f, path, O_RDWR);
     if (status == VF_OK)
         status = read_header(*out, f, result, &begun);
+    if (status == VF_OK && begun)
+        status = compare(*out, f, f->key, result->key);
+    if (status == VF_OK && begun)
+        status = compare(*out, f, f->maker, result->maker);
+    if (status == VF_OK)
+        status = open_data(*out, result);
     if (status == VF_OK && !begun)
         return end_opening(write_header(*out, result), out);
-    if (status == VF_OK)
-        status = compare(*out, f, f->key, result->key);
-    if (status == VF_OK)
-        status = compare(*out, f, f->maker, result->maker);
     if (status == VF_OK)
         status = find_records(*out, 0);
     if (status == VF_OK && ftruncate(f->fd, f->end) != 0)
@@ -379,6 +383,8 @@ vf_status vf_pieces_gather(vf_context *ctx, int count, const char *const *paths,
             status = compare(*out, f, f->key, result->key);
         if (status == VF_OK && n > 0)
             status = compare(*out, f, f->maker, (*out)->file[0].maker);
+        if (status == VF_OK && n == 0)
+            status = open_data(*out, result);
         if (status == VF_OK)
             status = find_records(*out, n);
     }
