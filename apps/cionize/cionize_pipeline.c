@@ -178,24 +178,31 @@ static map_order output_order(const cionize_state *r)
     return r->map.format ? r->map.format->order : r->deviation.format ? r->deviation.format->order : MAP_X_FASTEST;
 }
 
-static vf_status plan(cionize_state *r)
+static vf_status plan_map(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
-    bool follows = false;
-    vf_status status = s->trajectory ? open_trajectory(r) : VF_OK;
+    return potential_prepare(r->ctx, s, &r->molecule, &r->grid, output_order(r), s->trajectory ? r->frames.count : 1,
+                             &r->plan);
+}
+
+static vf_status plan(cionize_state *r)
+{
+    bool follows = false, differs = false;
+    vf_status status = r->settings.trajectory ? open_trajectory(r) : VF_OK;
     if (status == VF_OK)
         status = take_cell(r, &follows);
-    if (status == VF_OK && s->read_map)
+    if (status == VF_OK && r->settings.read_map)
         return take_read_map(r);
     if (status == VF_OK)
-        status = take_job_plan(r);
-    if (status == VF_OK)
-        status = plan_grid(r->ctx, s, &r->molecule, &r->grid);
+        status = plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid);
     if (status == VF_OK)
         status = check_size(r);
     if (status == VF_OK)
-        status = potential_prepare(r->ctx, s, &r->molecule, &r->grid, output_order(r),
-                                   s->trajectory ? r->frames.count : 1, &r->plan);
+        status = plan_map(r);
+    if (status == VF_OK)
+        status = take_job_plan(r, &differs);
+    if (status == VF_OK && differs)
+        status = plan_map(r);
     r->plan.follows_cells = follows;
     return status;
 }
@@ -314,7 +321,6 @@ static vf_status pass_layers(cionize_state *r, int64_t first, int64_t count, con
     return status == VF_OK && r->deviation.path ? map_output_take(&r->deviation, first, count, deviation) : status;
 }
 
-/* Takes layers from the pool. */
 static vf_status take_layers(void *user, int64_t first, int64_t count, const void *values)
 {
     cionize_state *r = user;

@@ -86,9 +86,9 @@ VF_MUST_CHECK vf_status prepare_output(cionize_state *r);
  * kept_begin; VF_ERR_ARGUMENT (a method that only computes whole maps). */
 VF_MUST_CHECK vf_status kept_layers_begin(cionize_state *r);
 
-/* As a rank other than 0, before planning: takes the method and the slabs from rank 0. Errors: those of vf_ranks_share;
- * VF_ERR_INTERNAL. */
-VF_MUST_CHECK vf_status take_job_plan(cionize_state *r);
+/* As a rank other than 0, after planning, so that all ranks measure their speed at the same time: takes the method and the
+ * slabs from rank 0. *differs: the plan has another method. Errors: those of vf_ranks_share; VF_ERR_INTERNAL. */
+VF_MUST_CHECK vf_status take_job_plan(cionize_state *r, bool *differs);
 
 /* --dry-run --ranks. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status plan_job(cionize_state *r);

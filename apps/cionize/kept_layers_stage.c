@@ -213,7 +213,7 @@ static vf_status read_slabs(cionize_state *r, const char *text, int64_t *count)
     return VF_OK;
 }
 
-vf_status take_job_plan(cionize_state *r)
+vf_status take_job_plan(cionize_state *r, bool *differs)
 {
     cionize_settings *s = &r->settings;
     char *text = NULL;
@@ -228,6 +228,7 @@ vf_status take_job_plan(cionize_state *r)
     if (status == VF_OK)
         status = read_slabs(r, strchr(where, '\n') + 1, &r->kept.slabs);
     s->variant = r->kept.variant;
+    *differs = s->method != r->plan.method || strcmp(s->variant, r->plan.variant) != 0;
     free(text);
     return status;
 }

@@ -3,8 +3,8 @@
 
 usage: ranks_study.py CIONIZE [--json FILE] [--quick] [--simulate] [--markdown]
 
-Measured, on this machine, in pairs (one run after the other, medians of the ratios). Where times scatter by 5 %, the
-median of 20 ratios is good to about 1.5 %:
+Measured, on this machine, in pairs (one run after the other, medians of the ratios). Where times scatter by 4 %, the
+median of 10 ratios is good to about 1.6 %:
   journal   a run that keeps its layers (--journal yes), beside one that does not
   mpi       two ranks of one thread each, beside one process of two threads; with each MPI that is there. MPI's start, which
             takes as long whatever the run, is given apart: it is that of a map of one point
@@ -115,7 +115,7 @@ def main():
     parser.add_argument("--markdown", action="store_true", help="the table of docs/cluster.md")
     given = parser.parse_args()
     program = os.path.abspath(given.program)
-    spacing, pairs, fine, layers = (0.8, 1, 0.2, 20) if given.quick else (0.22, 20, 0.05, 250)
+    spacing, pairs, fine, layers = (0.8, 1, 0.2, 20) if given.quick else (0.16, 10, 0.05, 250)
     result = os.path.abspath(given.json) if given.json else None
     before = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
