@@ -218,6 +218,7 @@ vf_status take_job_plan(cionize_state *r, bool *differs)
     cionize_settings *s = &r->settings;
     char *text = NULL;
     vf_ranks *ranks = s->pieces.ranks;
+    *differs = false;
     if (!ranks || vf_ranks_rank(ranks) == 0)
         return VF_OK;
     vf_status status = vf_ranks_share(ranks, 0, NULL, &text);

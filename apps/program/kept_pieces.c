@@ -255,7 +255,7 @@ static vf_status create(kept_pieces *k, const vf_pieces_result *result, bool wan
         status = vf_pieces_create(k->ctx, k->path, result, &k->pieces);
     if (status == VF_OK || wanted)
         return status;
-    if (k->data)
+    if (k->data && access(k->path, F_OK) != 0) /* otherwise it is that of a run that began at the same moment */
         (void)unlink(k->data);
     free(k->data);
     k->data = NULL;
