@@ -24,9 +24,9 @@ GONE = "-" * 64
 
 
 def listed(root):
-    """Tracked files; without git, all files outside build folders."""
+    """Files that git does not ignore; without git, all files outside build folders."""
     try:
-        found = subprocess.run(["git", "ls-files", "*.cu", "*.cuh"], cwd=root, capture_output=True, text=True, check=True).stdout.split("\n")
+        found = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.cu", "*.cuh"], cwd=root, capture_output=True, text=True, check=True).stdout.split("\n")
         found = [path for path in found if path and (root / path).exists()]
     except (OSError, subprocess.CalledProcessError):
         found = []

@@ -69,7 +69,7 @@ def cuda_sources():
     """The digest of the CUDA sources here, as ./run gpu writes it; None if git does not list them."""
     root = pathlib.Path(__file__).resolve().parents[2]
     try:
-        done = subprocess.run(["git", "-C", root, "ls-files", "*.cu", "*.cuh"], capture_output=True, text=True, check=True)
+        done = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard", "*.cu", "*.cuh"], capture_output=True, text=True, check=True)
     except (FileNotFoundError, subprocess.CalledProcessError):
         return None
     return hashlib.sha256(b"".join((root / name).read_bytes() for name in sorted(done.stdout.split()))).hexdigest()

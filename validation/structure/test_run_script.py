@@ -239,12 +239,16 @@ class RunScript(unittest.TestCase):
             subprocess.run([git, *command], cwd=self.tree, check=True, env=self.environment)
         (self.tree / "B.cu").write_text("three\n")
         subprocess.run([git, "add", "B.cu"], cwd=self.tree, check=True, env=self.environment)
+        (self.tree / "new.cuh").write_text("four\n")
+        (self.tree / "old.cuh").write_text("five\n")
+        (self.tree / ".gitignore").write_text("/old.cuh\n/a.cuh\n/b/\n")
         status, text, record = self.gpu()
         self.assertEqual(status, 0, text)
         self.assertRegex(record["commit"], "^[0-9a-f]{40}$")
         self.assertIn("not committed", record["commit_note"])
         self.assertEqual(record["cuda_sources_listed_by"], "git")
-        self.assertEqual(record["cuda_sources_sha256"], hashlib.sha256(b"three\n").hexdigest())  # the only tracked one
+        # A build uses untracked sources as well; but not ignored ones.
+        self.assertEqual(record["cuda_sources_sha256"], hashlib.sha256(b"three\nfour\n").hexdigest())
 
     def test_gpu_skip_is_a_failure(self):
         status, text, record = self.gpu(SKIPPED)
