@@ -77,27 +77,27 @@ static int64_t place(int64_t n, int64_t length)
 
 /* Reorders for the transform and rounds to the plan's precision. Returns false if a value is not finite, or
  * overflows. */
-static bool arrange(const int64_t n[3], vf_dtype real, const double *m, void *to)
+static bool arrange(const int64_t n[3], int threads, vf_dtype real, const double *m, void *to)
 {
     const double voxels = (double)(n[0] * n[1] * n[2]);
-    bool finite = true;
-    for (int64_t z = 0; z < n[2]; z++)
-        for (int64_t y = 0; y < n[1]; y++) {
-            const int64_t row = (place(z, n[2]) * n[1] + place(y, n[1])) * n[0];
-            const double *from = m + (z * n[1] + y) * n[0];
-            for (int64_t x = 0; x < n[0]; x++) {
-                const double value = from[x] / voxels;
-                const int64_t at = row + place(x, n[0]);
-                if (real == VF_F64) {
-                    ((double *)to)[at] = value;
-                    finite = finite && isfinite(value);
-                } else {
-                    ((float *)to)[at] = (float)value;
-                    finite = finite && isfinite((float)value);
-                }
+    int64_t wrong = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(+ : wrong)
+    for (int64_t line = 0; line < n[1] * n[2]; line++) {
+        const int64_t row = (place(line / n[1], n[2]) * n[1] + place(line % n[1], n[1])) * n[0];
+        const double *from = m + line * n[0];
+        for (int64_t x = 0; x < n[0]; x++) {
+            const double value = from[x] / voxels;
+            const int64_t at = row + place(x, n[0]);
+            if (real == VF_F64) {
+                ((double *)to)[at] = value;
+                wrong += !isfinite(value);
+            } else {
+                ((float *)to)[at] = (float)value;
+                wrong += !isfinite((float)value);
             }
         }
-    return finite;
+    }
+    return wrong == 0;
 }
 
 vf_status vf_circulant_put(vf_context *ctx, vf_queue *queue, const int64_t matrix[3], vf_dtype real, const double *m,
@@ -109,7 +109,7 @@ vf_status vf_circulant_put(vf_context *ctx, vf_queue *queue, const int64_t matri
     if (!values)
         return vf_fail(ctx, VF_ERR_MEMORY, "circulant: not enough memory for %lld eigenvalues", (long long)voxels);
     vf_status status =
-        arrange(matrix, real, m, values)
+        arrange(matrix, vf_context_threads(ctx), real, m, values)
             ? VF_OK
             : vf_fail(ctx, VF_ERR_ARGUMENT, "circulant: an eigenvalue is NaN, infinite or too large for %s",
                       vf_dtype_name(real));

@@ -41,6 +41,7 @@ typedef struct padding {
 } padding;
 
 struct vf_penalties {
+    vf_context *ctx;
     vf_penalties_options options;
     vf_dtype type;
     unsigned axes; /* in space, with more than one voxel */
@@ -349,11 +350,10 @@ vf_status vf_penalties_create(vf_device *device, const vf_penalties_options *opt
                        "penalties: %d priors, %d shifts, or a grid of %lld x %lld x %lld, %lld frames: not supported",
                        options->priors, options->shifts, (long long)options->counts[0], (long long)options->counts[1],
                        (long long)options->counts[2], (long long)options->counts[3]);
-    vf_penalties *p = calloc(1, sizeof *p);
+    vf_penalties *p = malloc(sizeof *p);
     if (!p)
         return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the penalties");
-    p->options = *options;
-    p->type = vf_dtype_complex(options->precision);
+    *p = (vf_penalties){.ctx = ctx, .options = *options, .type = vf_dtype_complex(options->precision)};
     for (int a = 0; a < 3; a++)
         if (options->counts[a] > 1) {
             p->axes |= 1U << a;
@@ -457,11 +457,9 @@ double vf_penalties_largest(const vf_penalties *p)
     return sum;
 }
 
-/* Eigenvalues of B^H B at a frequency, B a difference along axis a. */
-static double curvature(const vf_penalties *p, const int64_t at[3], int a)
+static double curvature(int64_t at, int64_t n)
 {
-    const int64_t n = p->options.counts[a];
-    return 4 * pow(sin(M_PI * (double)(at[a] - n / 2) / (double)n), 2);
+    return 4 * pow(sin(M_PI * (double)(at - n / 2) / (double)n), 2);
 }
 
 static int axis_of(const vf_penalties *p, int which) /* of those in use */
@@ -482,18 +480,20 @@ double vf_penalties_coupling(const vf_penalties *p)
 
 void vf_penalties_add_spectrum(const vf_penalties *p, int part, double *out)
 {
-    const int64_t *n = p->options.counts, voxels = n[0] * n[1] * n[2];
-    const int axis = part > 0 ? axis_of(p, part - 1) : 0;
-    for (int64_t i = 0; i < voxels; i++) {
-        const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
-        const double all = curvature(p, at, 0) + curvature(p, at, 1) + curvature(p, at, 2);
-        for (int q = 0; q < p->options.priors; q++) {
-            const vf_penalty_kind kind = p->options.kind[q];
-            const bool tgv = kind == VF_PENALTY_TGV;
-            if (part > 0)
-                out[i] += tgv ? p->rho[q] * (1 + SECOND_TIE * (all + curvature(p, at, axis)) / 2) : 0;
-            else if (kind != VF_PENALTY_TEMPORAL)
-                out[i] += p->rho[q] * (tgv || kind == VF_PENALTY_TV ? all : 1);
-        }
+    const int64_t *n = p->options.counts;
+    const int axis = part > 0 ? axis_of(p, part - 1) : 0, threads = vf_context_threads(p->ctx);
+    double even = 0, of[3] = {0}; /* + even + sum_a of[a] curvature(at[a]): the eigenvalues of differences' B^H B */
+    for (int q = 0; q < p->options.priors; q++) {
+        const vf_penalty_kind kind = p->options.kind[q];
+        const bool tgv = kind == VF_PENALTY_TGV, curved = tgv || (kind == VF_PENALTY_TV && part == 0);
+        even += (part > 0 ? tgv : !curved && kind != VF_PENALTY_TEMPORAL) ? p->rho[q] : 0;
+        for (int a = 0; a < 3 && curved; a++)
+            of[a] += p->rho[q] * (part > 0 ? SECOND_TIE * (a == axis ? 2 : 1) / 2 : 1);
+    }
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t row = 0; row < n[1] * n[2]; row++) {
+        const double across = even + of[1] * curvature(row % n[1], n[1]) + of[2] * curvature(row / n[1], n[2]);
+        for (int64_t x = 0; x < n[0]; x++)
+            out[row * n[0] + x] += across + (of[0] > 0 ? of[0] * curvature(x, n[0]) : 0);
     }
 }

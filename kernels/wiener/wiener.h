@@ -81,7 +81,8 @@ void vf_spectrum_fill(vf_context *ctx, const vf_wiener_space *space, const vf_sp
 
 /* out[z][y][x] = N sum_m w_m b(k_m - k): the number of samples per frequency, spread by a kernel b about as wide as the
  * spectrum of coil maps (a triangle, twice smoothed by 1/4, 1/2, 1/4). The mean over frequencies is sum_m w_m.
- * `weights` (NULL: 1) are w |phi|^2. Errors: VF_ERR_MEMORY. */
+ * `weights` (NULL: 1) are w |phi|^2. With the context's threads; the bits do not depend on their number. Errors:
+ * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_sampling_density(vf_context *ctx, const vf_wiener_space *space, int64_t count,
                                             const float *k, const double *weights, double *out);
 
@@ -94,12 +95,13 @@ typedef struct vf_forecast {
     double freedom; /* trace of C (C + w P)^-1: the number of complex numbers determined by the data */
     double outer;   /* the part of it from frequencies beyond `radius` */
 } vf_forecast;
-void vf_wiener_forecast(const vf_wiener_space *space, double variance, const double *c, const double *s,
-                        const double *p, double w, double radius, vf_forecast *out);
+/* With the context's threads; the bits do not depend on their number. */
+void vf_wiener_forecast(vf_context *ctx, const vf_wiener_space *space, double variance, const double *c,
+                        const double *s, const double *p, double w, double radius, vf_forecast *out);
 
 /* The w with the smallest noise^2 + bias^2, to 2 %. `near` > 0: an initial guess. */
-double vf_wiener_best_weight(const vf_wiener_space *space, double variance, const double *c, const double *s,
-                             const double *p, double near);
+double vf_wiener_best_weight(vf_context *ctx, const vf_wiener_space *space, double variance, const double *c,
+                             const double *s, const double *p, double near);
 
 #ifdef __cplusplus
 }

@@ -184,52 +184,88 @@ static void neighbours(float k, int64_t n, int64_t at[2], double share[2])
     share[0] = 1 - share[1];
 }
 
-/* Smooths twice by 1/4, 1/2, 1/4 along a periodic axis. `line`: room for two rows of n. */
-static void smooth_axis(const int64_t n[3], int axis, double *values, double *line)
+/* Smooths `count` values, `step` apart, twice by 1/4, 1/2, 1/4; the first follows the last. `line`: room for two rows of
+ * them. */
+static void smooth_line(double *values, int64_t count, int64_t step, double *line)
+{
+    double *next = line + count;
+    for (int64_t j = 0; j < count; j++)
+        line[j] = values[j * step];
+    for (int pass = 0; pass < 2; pass++) {
+        next[0] = (line[count - 1] + 2 * line[0] + line[1 % count]) / 4;
+        for (int64_t j = 1; j < count - 1; j++)
+            next[j] = (line[j - 1] + 2 * line[j] + line[j + 1]) / 4;
+        if (count > 1)
+            next[count - 1] = (line[count - 2] + 2 * line[count - 1] + line[0]) / 4;
+        memcpy(line, next, (size_t)count * sizeof *line);
+    }
+    for (int64_t j = 0; j < count; j++)
+        values[j * step] = line[j];
+}
+
+/* `room`: for two of the longest rows for each thread. */
+static void smooth_axis(const int64_t n[3], int axis, int threads, double *values, double *room)
 {
     const int64_t step = axis == 0 ? 1 : axis == 1 ? n[0] : n[0] * n[1], length = n[axis];
-    double *next = line + length;
-    for (int64_t i = 0; i < n[0] * n[1] * n[2]; i++) {
-        if (i / step % length != 0)
+    const int64_t lines = n[0] * n[1] * n[2] / length;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int t = 0; t < threads; t++)
+        for (int64_t i = lines * t / threads; i < lines * (t + 1) / threads; i++)
+            smooth_line(values + i / step * step * length + i % step, length, step, room + 2 * t * length);
+}
+
+typedef struct sample_list {
+    const int64_t *n;
+    int64_t count;
+    const float *k;
+    const double *weights;
+} sample_list;
+
+/* Adds what the samples give to planes [first, end) of an axis, in the samples' order. */
+static void add_to_planes(const sample_list *s, int axis, int64_t first, int64_t end, double *out)
+{
+    const int64_t *n = s->n;
+    const double voxels = (double)(n[0] * n[1] * n[2]);
+    for (int64_t m = 0; m < s->count; m++) {
+        int64_t at[3][2];
+        double share[3][2];
+        neighbours(s->k[3 * m + axis], n[axis], at[axis], share[axis]);
+        const bool in[2] = {at[axis][0] >= first && at[axis][0] < end, at[axis][1] >= first && at[axis][1] < end};
+        if (!in[0] && !in[1])
             continue;
-        for (int64_t j = 0; j < length; j++)
-            line[j] = values[i + j * step];
-        for (int pass = 0; pass < 2; pass++) {
-            for (int64_t j = 0; j < length; j++)
-                next[j] = (line[(j + length - 1) % length] + 2 * line[j] + line[(j + 1) % length]) / 4;
-            memcpy(line, next, (size_t)length * sizeof *line);
+        const double w = (s->weights ? s->weights[m] : 1) * voxels;
+        for (int a = 0; a < 3; a++)
+            if (a != axis)
+                neighbours(s->k[3 * m + a], n[a], at[a], share[a]);
+        for (int corner = 0; corner < 8; corner++) {
+            const int which[3] = {corner & 1, corner >> 1 & 1, corner >> 2};
+            const double part = share[0][which[0]] * share[1][which[1]] * share[2][which[2]];
+            if (part > 0 && in[which[axis]])
+                out[(at[2][which[2]] * n[1] + at[1][which[1]]) * n[0] + at[0][which[0]]] += w * part;
         }
-        for (int64_t j = 0; j < length; j++)
-            values[i + j * step] = line[j];
     }
 }
 
 vf_status vf_sampling_density(vf_context *ctx, const vf_wiener_space *space, int64_t count, const float *k,
                               const double *weights, double *out)
 {
-    const int64_t *n = space->matrix, voxels = n[0] * n[1] * n[2];
+    enum { SLABS_OF_A_THREAD = 3 }; /* the middle of k-space has more samples than its edges */
+    const int64_t *n = space->matrix;
+    const int threads = vf_context_threads(ctx), axis = n[2] > 1 ? 2 : n[1] > 1 ? 1 : 0;
     const int64_t longest = n[0] > n[1] ? (n[0] > n[2] ? n[0] : n[2]) : n[1] > n[2] ? n[1] : n[2];
-    double *line = malloc(2 * (size_t)longest * sizeof *line);
-    if (!line)
+    const int slabs = threads > 1 ? SLABS_OF_A_THREAD * threads : 1;
+    const sample_list samples = {n, count, k, weights};
+    double *room = malloc(2 * (size_t)threads * (size_t)longest * sizeof *room);
+    if (!room)
         return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the sampling density");
-    for (int64_t i = 0; i < voxels; i++)
-        out[i] = 0;
-    for (int64_t m = 0; m < count; m++) {
-        int64_t at[3][2];
-        double share[3][2];
-        const double w = (weights ? weights[m] : 1) * (double)voxels;
-        for (int a = 0; a < 3; a++)
-            neighbours(k[3 * m + a], n[a], at[a], share[a]);
-        for (int corner = 0; corner < 8; corner++) {
-            const int x = corner & 1, y = corner >> 1 & 1, z = corner >> 2;
-            const double part = share[0][x] * share[1][y] * share[2][z];
-            if (part > 0)
-                out[(at[2][z] * n[1] + at[1][y]) * n[0] + at[0][x]] += w * part;
-        }
-    }
+    memset(out, 0, (size_t)(n[0] * n[1] * n[2]) * sizeof *out);
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
+    for (int s = 0; s < slabs; s++)
+        if (n[axis] * s / slabs < n[axis] * (s + 1) / slabs)
+            add_to_planes(&samples, axis, n[axis] * s / slabs, n[axis] * (s + 1) / slabs, out);
     for (int a = 0; a < 3; a++)
         if (n[a] > 1)
-            smooth_axis(n, a, out, line);
-    free(line);
+            smooth_axis(n, a, threads, out, room);
+    free(room);
     return VF_OK;
 }

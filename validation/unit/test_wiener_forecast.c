@@ -177,7 +177,7 @@ static void test_forecast(void **state)
                 other[i][j] = c[i][j] + w * prior[i][j];
         invert(other, a);
         multiply(a, c, ac);
-        vf_wiener_forecast(&small, variance, eigen, s, kind % 2 ? p : NULL, w, edge, &f);
+        vf_wiener_forecast(ctx, &small, variance, eigen, s, kind % 2 ? p : NULL, w, edge, &f);
         near("signal", f.signal, sqrt(trace(cov) / N), 1e-10);
         near("freedom", f.freedom, trace(ac), 1e-10);
         multiply(ac, a, product);
@@ -217,13 +217,13 @@ static void test_best_weight(void **state)
         }
         for (double w = 1e-9; w < 1e9; w *= 1.005) {
             vf_forecast f;
-            vf_wiener_forecast(&space, variance, c, s, i < 4 ? NULL : p, w, INFINITY, &f);
+            vf_wiener_forecast(ctx, &space, variance, c, s, i < 4 ? NULL : p, w, INFINITY, &f);
             const double error = f.noise * f.noise + f.bias * f.bias;
             best = error < least ? w : best;
             least = fmin(error, least);
         }
         for (double from = 1e-6; from < 1e7; from *= 1e3) {
-            const double w = vf_wiener_best_weight(&space, variance, c, s, i < 4 ? NULL : p, from);
+            const double w = vf_wiener_best_weight(ctx, &space, variance, c, s, i < 4 ? NULL : p, from);
             if (!(fabs(log(w / best)) <= log(1.0222) + log(1.005)))
                 fail_msg("case %d, from %g: weight %.6g, by a scan %.6g", i, from, w, best);
         }

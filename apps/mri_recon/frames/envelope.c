@@ -31,40 +31,40 @@ static void smooth_line(double *values, int64_t count, int64_t step, int64_t rea
     }
 }
 
-/* Box filters along all axes, twice. `line` is scratch for the longest axis. */
-static void smooth(const int64_t n[3], double *values, double *line)
+/* Box filters along all axes, twice. `room` is scratch for the longest axis, for each thread. */
+static void smooth(const int64_t n[3], int threads, double *values, double *room)
 {
     const int64_t steps[3] = {1, n[0], n[0] * n[1]};
     for (int pass = 0; pass < 2; pass++)
         for (int a = 0; a < 3; a++) {
-            const int64_t reach = n[a] / ENVELOPE_SHARE;
-            for (int64_t i = 0; reach > 0 && i < n[0] * n[1] * n[2]; i++)
-                if (i / steps[a] % n[a] == 0)
-                    smooth_line(values + i, n[a], steps[a], reach, line);
+            const int64_t reach = n[a] / ENVELOPE_SHARE, step = steps[a], lines = n[0] * n[1] * n[2] / n[a];
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && reach > 0)
+            for (int t = 0; t < threads; t++)
+                for (int64_t i = lines * t / threads; reach > 0 && i < lines * (t + 1) / threads; i++)
+                    smooth_line(values + i / step * step * n[a] + i % step, n[a], step, reach, room + t * n[a]);
         }
 }
 
 /* Sum of |x|^2 over channels, or over the images of several sets. For maps that fade, the sum is of |s x|^2, the image
- * of even intensity, because x alone is brighter where the maps are faint. */
-static void add_energies(const recon_job *j, const scan_frame *frame, const char *image, double *energy)
+ * of even intensity, because x alone is brighter where the maps are faint. `power`: scratch. */
+static void add_energies(const recon_job *j, const scan_frame *frame, const char *image, double *power, double *energy)
 {
     const int images = j->channels * frame_sets(j, frame);
     const frame_place *place = &j->place[frame->place];
     const bool weighted = j->has_maps && place->weighted;
-    for (int64_t v = 0; v < j->voxels; v++)
-        energy[v] = 0;
-    for (int i = 0; i < images; i++)
+    const int threads = vf_context_threads(j->ctx);
+    memset(energy, 0, (size_t)j->voxels * sizeof *energy);
+    for (int i = 0; i < images; i++) {
+        if (weighted)
+            map_powers(j, place->maps + i * j->scan->coils * j->voxels, power);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
         for (int64_t v = 0; v < j->voxels; v++) {
             const int64_t at = i * j->voxels + v;
             const double complex x = j->type == VF_C128 ? ((const double complex *)(const void *)image)[at]
                                                         : ((const float complex *)(const void *)image)[at];
-            double power = weighted ? 0 : 1;
-            for (int c = 0; c < j->scan->coils && weighted; c++) {
-                const float complex s = place->maps[(i * j->scan->coils + c) * j->voxels + v];
-                power += (double)crealf(s) * crealf(s) + (double)cimagf(s) * cimagf(s);
-            }
-            energy[v] += power * (creal(x) * creal(x) + cimag(x) * cimag(x));
+            energy[v] += (weighted ? power[v] : 1) * (creal(x) * creal(x) + cimag(x) * cimag(x));
         }
+    }
 }
 
 /* The envelope of an image, and the share of the field of view that the object fills: (sum |x|)^2 / (N sum |x|^2),
@@ -72,11 +72,13 @@ static void add_energies(const recon_job *j, const scan_frame *frame, const char
 static vf_status smooth_energy(const recon_job *j, const scan_frame *frame, const char *image, frame_envelope *out)
 {
     const int64_t *n = j->scan->matrix;
+    const int threads = vf_context_threads(j->ctx);
     double sum = 0, squares = 0;
-    double *energy = malloc((size_t)(j->voxels + n[0] + n[1] + n[2]) * sizeof *energy);
+    const int64_t room = threads * (n[0] + n[1] + n[2]);
+    double *energy = malloc((size_t)(j->voxels + (room > j->voxels ? room : j->voxels)) * sizeof *energy);
     if (!energy)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the envelope of %lld voxels", (long long)j->voxels);
-    add_energies(j, frame, image, energy);
+    add_energies(j, frame, image, energy + j->voxels, energy);
     for (int64_t v = 0; v < j->voxels; v++) {
         sum += sqrt(energy[v]);
         squares += energy[v];
@@ -84,7 +86,8 @@ static vf_status smooth_energy(const recon_job *j, const scan_frame *frame, cons
     const double share = sum * sum / (squares * (double)j->voxels), mean = squares / (double)j->voxels;
     const bool known = share > 0 && isfinite(mean); /* else all values are 0, or their squares overflow */
     out->filled = known ? fmin(fmax(share, LEAST_FILLED), 1) : 1;
-    smooth(n, energy, energy + j->voxels);
+    smooth(n, threads, energy, energy + j->voxels);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t v = 0; v < j->voxels; v++)
         out->values[v] = known ? (float)fmax(sqrt(energy[v] / mean), LEAST_ENVELOPE) : 1;
     free(energy);
@@ -98,8 +101,10 @@ static vf_status low_resolution(crew *c, const scan_frame *frame, float *weights
     const recon_job *j = c->job;
     const int64_t *n = j->scan->matrix;
     const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
-    vf_status status = regularise_density(c, frame->trajectory);
-    for (int64_t m = 0; status == VF_OK && m < at->samples; m++) {
+    const int threads = vf_context_threads(j->ctx);
+    const vf_status status = regularise_density(c, frame->trajectory);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t m = 0; m < (status == VF_OK ? at->samples : 0); m++) {
         double radius = 0;
         int64_t cell = 0;
         for (int a = 2; a >= 0; a--) {
@@ -143,9 +148,13 @@ vf_status envelope_of_frame(crew *c, right_side *side, const scan_frame *frame, 
     vf_status status = weights && data && image && out->values
                            ? low_resolution(c, frame, weights)
                            : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a frame's image of low resolution");
-    for (int coil = 0; status == VF_OK && coil < j->scan->coils; coil++)
+    const int threads = vf_context_threads(j->ctx);
+    for (int coil = 0; status == VF_OK && coil < j->scan->coils; coil++) {
+        const float complex *from = scan_coil(j->scan, frame, coil);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
         for (int64_t m = 0; m < at->samples; m++)
-            data[coil * at->samples + m] = weights[m] * scan_coil(j->scan, frame, coil)[m];
+            data[coil * at->samples + m] = weights[m] * from[m];
+    }
     scan_frame weighted = *frame;
     weighted.data = data;
     weighted.part_of = 0;

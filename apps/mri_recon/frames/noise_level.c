@@ -82,54 +82,48 @@ vf_status noise_from_samples(recon_job *j, int *frame)
     return status;
 }
 
-/* A frame's samples beyond a radius, thinned out. */
-typedef struct outer_samples {
-    int64_t all, count; /* samples beyond the radius; those that were taken */
-    double radius;
-    int64_t *index; /* [count] */
-    float *k, *time;
-} outer_samples;
+/* Samples that the residual is computed for: the outermost ones, and then ones of all of k-space, both thinned out. */
+typedef struct taken_samples {
+    int64_t count, outer; /* all that were taken; those of them that are outermost, which come first */
+    int64_t index[2 * MOST_SAMPLES];
+    float k[6 * MOST_SAMPLES], time[2 * MOST_SAMPLES];
+} taken_samples;
 
-static vf_status take_outer(const recon_job *j, const scan_frame *frame, double share, outer_samples *o)
+/* Takes samples beyond `radius`; *all is how many there are. */
+static vf_status take_samples(const recon_job *j, const scan_frame *frame, double radius, taken_samples *o,
+                              int64_t *all)
 {
     const vf_wiener_space space = regularise_space(j->scan);
-    const vf_wiener_samples samples = samples_of(j->scan, frame);
     const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
-    vf_status status = share < 1 ? vf_outer_radius(j->ctx, &space, &samples, share, &o->radius) : VF_OK;
-    o->index = calloc((size_t)at->samples + 1, sizeof *o->index);
-    o->k = calloc(3 * (size_t)MOST_SAMPLES, sizeof *o->k);
-    o->time = calloc(MOST_SAMPLES, sizeof *o->time);
-    if (status == VF_OK && !(o->index && o->k && o->time))
-        status = vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the outermost samples");
-    for (int64_t m = 0; status == VF_OK && m < at->samples; m++) {
+    int64_t *beyond = malloc((size_t)at->samples * sizeof *beyond + 1);
+    if (!beyond)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the outermost samples");
+    *all = 0;
+    for (int64_t m = 0; m < at->samples; m++) {
         const double k[3] = {at->k[3 * m], at->k[3 * m + 1], at->k[3 * m + 2]};
-        if ((!at->weights || at->weights[m] > 0) && vf_wiener_radius(&space, k) >= o->radius)
-            o->index[o->all++] = m;
+        if ((!at->weights || at->weights[m] > 0) && vf_wiener_radius(&space, k) >= radius)
+            beyond[(*all)++] = m;
     }
-    const int64_t step = o->all / MOST_SAMPLES + 1;
-    for (int64_t i = 0; status == VF_OK && i < o->all; i += step) {
-        const int64_t m = o->index[i];
+    const int64_t step = *all / MOST_SAMPLES + 1;
+    for (int64_t i = 0; i < *all; i += step) {
+        const int64_t m = beyond[i];
         memcpy(o->k + 3 * o->count, at->k + 3 * m, 3 * sizeof *o->k);
         o->time[o->count] = at->time ? at->time[m] : 0;
         o->index[o->count++] = m;
     }
-    return status;
-}
-
-static void free_outer(outer_samples *o)
-{
-    free(o->index);
-    free(o->k);
-    free(o->time);
+    free(beyond);
+    return VF_OK;
 }
 
 /* What a coil sees: s x, added up over the sets; without maps, the coil's own image. */
 static void see_through(const recon_job *j, const scan_frame *frame, int coil, const char *image, float complex *out)
 {
+    const int threads = vf_context_threads(j->ctx);
     for (int s = 0; s < frame_sets(j, frame); s++) {
         const float complex *maps =
             j->has_maps ? j->place[frame->place].maps + (s * j->scan->coils + coil) * j->voxels : NULL;
         const int64_t first = (j->has_maps ? s : coil) * j->voxels;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
         for (int64_t n = 0; n < j->voxels; n++) {
             const float complex x = j->type == VF_C128
                                         ? (float complex)((const double complex *)(const void *)image)[first + n]
@@ -146,23 +140,25 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* w |d - F s x|^2 of the taken samples: *median is the mean over coils of median / ln 2, *mean the mean over coils of
- * the mean. Samples that are exactly 0 were not acquired and do not count; without any others, *median is infinite. */
-static vf_status residual_variance(const crew *c, const scan_frame *frame, const char *image, const outer_samples *o,
+/* w |d - F s x|^2: *median of the outermost samples, the mean over coils of median / ln 2; *mean of the others, the mean
+ * over coils of the mean. Samples that are exactly 0 were not acquired and do not count; without any others, *median is
+ * infinite, and *mean is 0. */
+static vf_status residual_variance(const crew *c, const scan_frame *frame, const char *image, const taken_samples *o,
                                    double *median, double *mean)
 {
     const recon_job *j = c->job;
     const mri_scan *raw = j->scan;
     const scan_trajectory *at = &raw->trajectory[frame->trajectory];
     const vf_encoding_options options = {.precision = VF_F32, .accuracy = 1e-5, .most_batch = 1};
-    const scan_trajectory taken = {.samples = o->count, .k = o->k, .time = at->time ? o->time : NULL};
+    const scan_trajectory taken = {.samples = o->count, .k = (float *)o->k, .time = at->time ? (float *)o->time : NULL};
     vf_queue *queue = c->team.queue[0];
     vf_device *device = vf_queue_device(queue);
     vf_encoding *e = NULL;
     vf_array x = {0}, d = {0};
     double medians = 0, means = 0;
-    int coils = 0;
-    float complex *seen = malloc((size_t)j->voxels * sizeof *seen), *expected = calloc(MOST_SAMPLES, sizeof *expected);
+    int median_coils = 0, mean_coils = 0;
+    float complex *seen = malloc((size_t)j->voxels * sizeof *seen),
+                  *expected = calloc((size_t)o->count, sizeof *expected);
     double *squares = malloc(MOST_SAMPLES * sizeof *squares);
     vf_status status =
         seen && expected && squares ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a coil's image");
@@ -179,26 +175,29 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
             status = vf_encoding_forward(e, queue, 1, &x, &d);
         if (status == VF_OK)
             status = download(queue, &d, o->count, expected);
-        int64_t kept = 0;
+        int64_t kept = 0, others = 0;
+        double sum = 0;
         for (int64_t i = 0; i < o->count && status == VF_OK; i++) {
             const int64_t m = o->index[i];
             const float complex phi = sample_phi(j->settings, raw, at, m), d_m = scan_coil(raw, frame, coil)[m];
             const double complex left = d_m - phi * expected[i];
-            if (d_m == 0)
-                continue;
-            squares[kept++] =
+            const double square =
                 (at->weights ? at->weights[m] : 1) * (creal(left) * creal(left) + cimag(left) * cimag(left));
+            if (d_m != 0 && i < o->outer) {
+                squares[kept++] = square;
+            } else if (d_m != 0) {
+                sum += square;
+                others++;
+            }
         }
-        if (kept == 0)
-            continue;
         qsort(squares, (size_t)kept, sizeof *squares, compare);
-        medians += squares[kept / 2] / log(2);
-        for (int64_t i = 0; i < kept; i++)
-            means += squares[i] / (double)kept;
-        coils++;
+        medians += kept > 0 ? squares[kept / 2] / log(2) : 0;
+        median_coils += kept > 0;
+        means += others > 0 ? sum / (double)others : 0;
+        mean_coils += others > 0;
     }
-    *median = coils > 0 ? medians / coils : INFINITY;
-    *mean = coils > 0 ? means / coils : 0;
+    *median = median_coils > 0 ? medians / median_coils : INFINITY;
+    *mean = mean_coils > 0 ? means / mean_coils : 0;
     vf_encoding_destroy(e);
     vf_array_free(&x);
     vf_array_free(&d);
@@ -218,22 +217,28 @@ vf_status noise_from_residual(crew *c, int number, const char *image, bool *told
 {
     recon_job *j = c->job;
     const scan_frame *frame = j->frames[number];
-    outer_samples outer = {0}, all = {0};
-    double power = 1, variance = 0, rest = 0, unused = 0;
+    const vf_wiener_space space = regularise_space(j->scan);
+    const vf_wiener_samples samples = samples_of(j->scan, frame);
+    double power = 1, variance = 0, rest = 0, radius = 0;
+    int64_t outer = 0, all = 0;
     vf_forecast forecast = {0};
-    vf_status status = take_outer(j, frame, OUTER_SHARE, &outer);
+    taken_samples *taken = calloc(1, sizeof *taken);
+    vf_status status = taken ? vf_outer_radius(j->ctx, &space, &samples, OUTER_SHARE, &radius)
+                             : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the outermost samples");
     if (status == VF_OK)
-        status = take_outer(j, frame, 1, &all);
+        status = take_samples(j, frame, radius, taken, &outer);
+    if (status == VF_OK) {
+        taken->outer = taken->count;
+        status = take_samples(j, frame, 0, taken, &all);
+    }
     if (status == VF_OK && !place_power(c, frame, &power))
         status = vf_fail(j->ctx, VF_ERR_INTERNAL, "the power of a frame that was made is not known");
     if (status == VF_OK)
-        status = regularise_forecast(c, frame, power, outer.radius, &forecast);
-    if (status == VF_OK && outer.count > 0)
-        status = residual_variance(c, frame, image, &outer, &variance, &unused);
-    if (status == VF_OK && all.count > 0)
-        status = residual_variance(c, frame, image, &all, &unused, &rest);
-    const double outer_free = outer.all > 0 ? share_free(j, forecast.outer, outer.all) : 0;
-    const double all_free = all.all > 0 ? share_free(j, forecast.freedom, all.all) : 0;
+        status = regularise_forecast(c, frame, power, radius, &forecast);
+    if (status == VF_OK && taken->count > 0)
+        status = residual_variance(c, frame, image, taken, &variance, &rest);
+    const double outer_free = outer > 0 ? share_free(j, forecast.outer, outer) : 0;
+    const double all_free = all > 0 ? share_free(j, forecast.freedom, all) : 0;
     *told = status == VF_OK && outer_free > LEAST_FREE;
     if (*told && !j->noise_known && variance / outer_free < j->variance) {
         j->variance = variance / outer_free;
@@ -244,7 +249,6 @@ vf_status noise_from_residual(crew *c, int number, const char *image, bool *told
         j->misfit = rest / all_free / j->variance;
     else if (status == VF_OK)
         j->misfit = 1;
-    free_outer(&outer);
-    free_outer(&all);
+    free(taken);
     return status;
 }

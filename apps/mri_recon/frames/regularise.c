@@ -41,12 +41,16 @@ vf_status regularise_density(crew *c, int trajectory)
         c->density = malloc((size_t)j->voxels * sizeof *c->density);
     vf_status status =
         weights && c->density ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the samples' density");
+    const int64_t samples = status == VF_OK ? at->samples : 0;
+    const int threads = vf_context_threads(j->ctx);
     c->mean_weight = 0;
-    for (int64_t m = 0; status == VF_OK && m < at->samples; m++) {
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t m = 0; m < samples; m++) {
         const float complex phi = sample_phi(j->settings, j->scan, at, m);
         weights[m] = (at->weights ? at->weights[m] : 1) * (double)crealf(phi * conjf(phi));
-        c->mean_weight += weights[m] / (double)at->samples;
     }
+    for (int64_t m = 0; m < samples; m++)
+        c->mean_weight += weights[m] / (double)samples;
     if (status == VF_OK)
         status = vf_sampling_density(j->ctx, &space, at->samples, at->k, weights, c->density);
     c->density_of = trajectory;
@@ -109,11 +113,12 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     if (status != VF_OK)
         return status;
     vf_spectrum_fill(j->ctx, &f->space, &spectrum, f->s);
-    for (int64_t i = 0; i < j->voxels; i++)
-        f->s[i] /= c->filled; /* the variance in the object, not the mean over the field of view */
     f->mean = c->solver->normal.diagonal * power;
     f->variance = regularise_variance(j) * ratio;
+    const int threads = vf_context_threads(j->ctx);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t i = 0; i < j->voxels; i++) {
+        f->s[i] /= c->filled; /* the variance in the object, not the mean over the field of view */
         f->c[i] = c->density[i] * power;
         if (j->settings->prior == RECON_SPECTRUM)
             f->p[i] = fmax(f->variance * (double)j->voxels / f->s[i], LEAST_WEIGHT * f->mean);
@@ -130,9 +135,11 @@ vf_status regularise_put(const recon_job *j, const double *values, int64_t count
     const vf_dtype real = vf_dtype_real(j->type);
     vf_status status = grow_array(vf_queue_device(queue), VF_SPACE_DEVICE, real, count, to);
     float *narrow = real == VF_F32 ? malloc((size_t)count * sizeof *narrow) : NULL;
+    const int threads = vf_context_threads(j->ctx);
     if (status == VF_OK && real == VF_F32 && !narrow)
         status = vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)count);
-    for (int64_t n = 0; narrow && n < count; n++)
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t n = 0; n < (narrow ? count : 0); n++)
         narrow[n] = (float)values[n];
     if (status == VF_OK)
         status = vf_queue_copy(queue, to->data, narrow ? (const void *)narrow : values,
@@ -146,7 +153,9 @@ vf_status regularise_put(const recon_job *j, const double *values, int64_t count
 void regularise_balance(const recon_job *j, const frame_place *place, int set, double power, double *out)
 {
     const double least = place->weighted ? LEAST_BALANCE_FADING : LEAST_BALANCE;
+    const int threads = vf_context_threads(j->ctx);
     map_powers(j, place->maps + set * j->scan->coils * j->voxels, out);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t i = 0; i < j->voxels; i++)
         out[i] = out[i] > 0 ? 1 / fmax(sqrt(out[i] / power), least) : 0;
 }
@@ -154,7 +163,9 @@ void regularise_balance(const recon_job *j, const frame_place *place, int set, d
 void regularise_unseen(const recon_job *j, const frame_place *place, int set, double power, double *out)
 {
     const double least = place->weighted ? LEAST_BALANCE_FADING : LEAST_BALANCE;
+    const int threads = vf_context_threads(j->ctx);
     map_powers(j, place->maps + set * j->scan->coils * j->voxels, out);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t i = 0; i < j->voxels; i++)
         out[i] = 1 - fmin(1, out[i] / (power * least * least));
 }
@@ -168,8 +179,13 @@ vf_status regularise_put_of_maps(const recon_job *j, const frame_place *place, r
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)count);
     for (int set = 0; set < place->sets; set++)
         what(j, place, set, power, values + set * j->voxels);
-    for (int64_t i = count - 1; i >= 0; i--) /* the first frame's, which is the source, last */
-        values[i] = values[i % of_frame] * factor[i / of_frame];
+    const int threads = vf_context_threads(j->ctx);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t v = 0; v < of_frame; v++) {
+        const double value = values[v];
+        for (int f = 0; f < frames; f++)
+            values[f * of_frame + v] = value * factor[f];
+    }
     const vf_status status = regularise_put(j, values, count, queue, to);
     free(values);
     return status;
@@ -181,6 +197,7 @@ static vf_status set_support(const crew *c, const frame_envelope *envelope, cons
 {
     const recon_job *j = c->job;
     const int64_t count = place->sets * j->voxels;
+    const int threads = vf_context_threads(j->ctx);
     vf_queue *queue = s->part.queue;
     double *seen = malloc(3 * (size_t)count * sizeof *seen);
     if (!seen)
@@ -188,6 +205,7 @@ static vf_status set_support(const crew *c, const frame_envelope *envelope, cons
     double *balance = seen + count, *bright = balance + count;
     for (int set = 0; set < place->sets; set++)
         regularise_balance(j, place, set, power, balance + set * j->voxels);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t i = 0; i < count; i++) {
         seen[i] = balance[i] > 0;
         bright[i] = balance[i] > 0 ? (double)envelope->values[i % j->voxels] : 0;
@@ -207,9 +225,12 @@ static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, fra
 {
     const recon_job *j = c->job;
     vf_queue *queue = s->part.queue;
+    const int threads = vf_context_threads(j->ctx);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t n = 0; n < j->voxels; n++) /* f->s serves as scratch from here on */
         f->s[n] = f->p[n] / envelope->filled;
     vf_status status = vf_circulant_set(s->known.circulant, queue, VF_PRIOR_WEIGHTS, f->s);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t n = 0; n < j->voxels; n++)
         f->s[n] = 1 / (double)envelope->values[n];
     if (status == VF_OK)
@@ -260,9 +281,11 @@ static vf_status set_inverse(const crew *c, frame_model *f, double lambda, doubl
     const int64_t *n = j->scan->matrix;
     const double filled = j->settings->prior == RECON_SPECTRUM ? c->filled : 1; /* 1 / envelope^2 in the object */
     const int end = imaginary > 0 ? VF_PRIOR_MATRICES : VF_PRIOR_INVERSE_DATA_IMAGINARY;
+    const int threads = vf_context_threads(j->ctx);
     vf_status status = VF_OK;
     for (int which = VF_PRIOR_INVERSE_DATA; which < end && status == VF_OK; which++) {
         const bool data = which == VF_PRIOR_INVERSE_DATA || which == VF_PRIOR_INVERSE_DATA_IMAGINARY;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
         for (int64_t i = 0; i < j->voxels; i++) {
             const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
             int64_t opposite = 0;
@@ -305,9 +328,9 @@ static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, 
     if (status == VF_OK) {
         double lambda = settings->sparse ? 1 : settings->lambda; /* of a first image */
         if (settings->lambda_auto && settings->prior != RECON_SPECTRUM)
-            lambda *=
-                fmax(LEAST_WEIGHT * f.mean, vf_wiener_best_weight(&f.space, f.variance, f.c, f.s, f.p, 1e-2 * f.mean));
-        vf_wiener_forecast(&f.space, f.variance, f.c, f.s, f.p, lambda, INFINITY, &forecast);
+            lambda *= fmax(LEAST_WEIGHT * f.mean,
+                           vf_wiener_best_weight(j->ctx, &f.space, f.variance, f.c, f.s, f.p, 1e-2 * f.mean));
+        vf_wiener_forecast(j->ctx, &f.space, f.variance, f.c, f.s, f.p, lambda, INFINITY, &forecast);
         summary->lambda = lambda;
         summary->expected_signal = forecast.signal;
         summary->expected_noise = forecast.noise;
@@ -360,7 +383,7 @@ vf_status regularise_forecast(crew *c, const scan_frame *frame, double power, do
     frame_model f = {0};
     vf_status status = make_model(c, frame, power, &f);
     if (status == VF_OK)
-        vf_wiener_forecast(&f.space, f.variance, f.c, f.s, f.p, c->summary.lambda, radius, forecast);
+        vf_wiener_forecast(c->job->ctx, &f.space, f.variance, f.c, f.s, f.p, c->summary.lambda, radius, forecast);
     free(f.s);
     return status;
 }

@@ -128,7 +128,7 @@ static vf_status hold(series *s, const frame_place *place, double *kappa)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
     for (int f = 0, last = -1; f < j->frame_count; f++)
         if (&j->place[j->frames[f]->place] == place && j->frames[f]->trajectory != last)
-            scan_mark_reached(j->scan, last = j->frames[f]->trajectory, reached);
+            scan_mark_reached(j->ctx, j->scan, last = j->frames[f]->trajectory, reached);
     const vf_status status = sparse_hold(j, s->queue, reached, s->mean, kappa, &s->held);
     free(reached);
     return status;

@@ -70,18 +70,32 @@ static vf_status make(const recon_job *j, device_solver *s)
     return status;
 }
 
+/* |the frequency response|^2 of Haar's detail filter, times 2. */
+static double response(int64_t at, int64_t n)
+{
+    return n > 1 ? 1 - cos(2 * M_PI * (double)(at - n / 2) / (double)n) : 1;
+}
+
 double sparse_unit(const crew *c, double power, double *mean)
 {
+    enum { BLOCKS = 128 }; /* of rows, added in order: the bits do not depend on the number of threads */
     const recon_job *j = c->job;
-    const int64_t *n = j->scan->matrix;
-    double sum = 0, high = 0;
-    for (int64_t i = 0; i < j->voxels; i++) {
-        const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
-        double response = 1;
-        for (int a = 0; a < 3; a++)
-            response *= n[a] > 1 ? 1 - cos(2 * M_PI * (double)(at[a] - n[a] / 2) / (double)n[a]) : 1;
-        sum += c->density[i] * power;
-        high += c->density[i] * power * response;
+    const int64_t *n = j->scan->matrix, rows = n[1] * n[2];
+    const int threads = vf_context_threads(j->ctx);
+    double sums[BLOCKS][2] = {{0}}, sum = 0, high = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int b = 0; b < BLOCKS; b++)
+        for (int64_t row = rows * b / BLOCKS; row < rows * (b + 1) / BLOCKS; row++) {
+            const double *density = c->density + row * n[0];
+            const double across = response(row % n[1], n[1]) * response(row / n[1], n[2]);
+            for (int64_t x = 0; x < n[0]; x++) {
+                sums[b][0] += density[x] * power;
+                sums[b][1] += density[x] * power * across * response(x, n[0]);
+            }
+        }
+    for (int b = 0; b < BLOCKS; b++) {
+        sum += sums[b][0];
+        high += sums[b][1];
     }
     *mean = sum / (double)j->voxels;
     return sqrt(regularise_variance(j) * high / (double)j->voxels);
@@ -143,14 +157,18 @@ void sparse_spectrum(const crew *c, const vf_penalties *penalties, double power,
                      double *out)
 {
     const int64_t voxels = c->job->voxels;
+    const int threads = vf_context_threads(c->job->ctx);
     memset(out, 0, (size_t)voxels * sizeof *out);
     vf_penalties_add_spectrum(penalties, 0, out);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t i = 0; i < voxels; i++)
         out[i] += fmax(c->density[i] * power, LEAST_DENSITY * mean) + kappa[i];
 }
 
 static vf_status set_inverse(const recon_job *j, vf_queue *queue, int which, double *spectrum, vf_circulant *inverse)
 {
+    const int threads = vf_context_threads(j->ctx);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t i = 0; i < j->voxels; i++)
         spectrum[i] = 1 / spectrum[i];
     return vf_circulant_set(inverse, queue, which, spectrum);
@@ -178,7 +196,7 @@ static vf_status set_solver(crew *c, const scan_frame *frame, device_solver *s, 
                            ? make(j, s)
                            : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
     if (status == VF_OK) {
-        scan_mark_reached(j->scan, frame->trajectory, reached);
+        scan_mark_reached(j->ctx, j->scan, frame->trajectory, reached);
         status = sparse_hold(j, s->part.queue, reached, mean, spectrum + j->voxels, &s->held);
     }
     if (status == VF_OK) {

@@ -111,7 +111,7 @@ typedef struct scan_sampling {
 VF_MUST_CHECK vf_status scan_measure_sampling(vf_context *ctx, const mri_scan *raw, scan_sampling *out);
 /* Sets reached[i], [voxels of `matrix`] by frequency with 0 at n / 2, where cells of k-space lie in the ball, cylinder or
  * box that the trajectory reaches; leaves the others as they are. Radial scans do not reach the corners. */
-void scan_mark_reached(const mri_scan *raw, int trajectory, bool *reached);
+void scan_mark_reached(vf_context *ctx, const mri_scan *raw, int trajectory, bool *reached);
 /* Describes the undersampling in one line; "" if the scan is complete. */
 void scan_say_sampling(const recon_settings *settings, const mri_scan *raw, const scan_sampling *sampling, char *text,
                        size_t size);

@@ -42,20 +42,24 @@ static void position(const k_region *r, const float *k, double at[3])
 }
 
 /* Finds the smallest shape that contains all samples. */
-static void find_region(const mri_scan *raw, const scan_trajectory *t, k_region *r)
+static void find_region(vf_context *ctx, const mri_scan *raw, const scan_trajectory *t, k_region *r)
 {
-    double most[5] = {0};
+    const int threads = vf_context_threads(ctx);
+    double far[3] = {0}, most[5] = {0};
     *r = (k_region){.reach = {1, 1, 1}};
     for (int a = 0; a < 3; a++) {
         r->n[a] = raw->matrix[a] > 1 ? raw->crop[a] : 1;
         r->scale[a] = (double)raw->crop[a] / (double)raw->matrix[a];
         r->blocks[a] = (r->n[a] + BLOCK - 1) / BLOCK;
     }
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(max : far)
     for (int64_t m = 0; m < t->samples; m++)
         for (int a = 0; a < 3; a++)
-            if (r->n[a] > 1)
-                r->reach[a] =
-                    fmax(r->reach[a], fmin(fabs((double)t->k[3 * m + a]) * r->scale[a], 0.5 * (double)r->n[a]));
+            far[a] = fmax(far[a], fabs((double)t->k[3 * m + a]));
+    for (int a = 0; a < 3; a++)
+        if (r->n[a] > 1)
+            r->reach[a] = fmax(r->reach[a], fmin(far[a] * r->scale[a], 0.5 * (double)r->n[a]));
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(max : most)
     for (int64_t m = 0; m < t->samples; m++) {
         double at[3];
         position(r, t->k + 3 * m, at);
@@ -166,7 +170,7 @@ vf_status scan_measure_sampling(vf_context *ctx, const mri_scan *raw, scan_sampl
     *out = (scan_sampling){1, 1};
     for (int t = 0; t < raw->trajectories && status == VF_OK; t++) {
         k_region r;
-        find_region(raw, &raw->trajectory[t], &r);
+        find_region(ctx, raw, &raw->trajectory[t], &r);
         const size_t blocks = (size_t)(r.blocks[0] * r.blocks[1] * r.blocks[2]);
         k_blocks b = {.held = calloc((size_t)(r.n[0] * r.n[1] * r.n[2]) / 8 + 1, 1),
                       .cells = calloc(blocks, sizeof *b.cells),
@@ -184,17 +188,25 @@ vf_status scan_measure_sampling(vf_context *ctx, const mri_scan *raw, scan_sampl
     return status;
 }
 
-void scan_mark_reached(const mri_scan *raw, int trajectory, bool *reached)
+/* How far out a cell begins along an axis, relative to the samples' reach. */
+static double cell_begins(const k_region *r, int64_t cell, int64_t n, int a)
+{
+    return fmax(fabs((double)(cell - n / 2)) - 0.5, 0) * r->scale[a] / r->reach[a];
+}
+
+void scan_mark_reached(vf_context *ctx, const mri_scan *raw, int trajectory, bool *reached)
 {
     const int64_t *n = raw->matrix;
+    const int threads = vf_context_threads(ctx);
     k_region r;
-    find_region(raw, &raw->trajectory[trajectory], &r);
-    for (int64_t i = 0; i < n[0] * n[1] * n[2]; i++) {
-        const int64_t cell[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
-        double at[3];
-        for (int a = 0; a < 3; a++)
-            at[a] = fmax(fabs((double)(cell[a] - n[a] / 2)) - 0.5, 0) * r.scale[a] / r.reach[a];
-        reached[i] |= region_radius(ROUND[r.shape], at) <= 1 + ROUNDING;
+    find_region(ctx, raw, &raw->trajectory[trajectory], &r);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t row = 0; row < n[1] * n[2]; row++) {
+        double at[3] = {0, cell_begins(&r, row % n[1], n[1], 1), cell_begins(&r, row / n[1], n[2], 2)};
+        for (int64_t x = 0; x < n[0]; x++) {
+            at[0] = cell_begins(&r, x, n[0], 0);
+            reached[row * n[0] + x] |= region_radius(ROUND[r.shape], at) <= 1 + ROUNDING;
+        }
     }
 }
 
