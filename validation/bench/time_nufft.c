@@ -39,7 +39,6 @@ static void read_all(const char *folder, const char *name, void *to, size_t size
     fclose(file);
 }
 
-/* Host memory is a CPU device's; so this program is for CPUs, and others need a copy. */
 static void make_vector(const problem *p, const char *name, int64_t count, vf_array *out)
 {
     const vf_dtype type = vf_dtype_complex(p->options.precision);

@@ -1,18 +1,25 @@
 #!/usr/bin/env python3
 """The NUFFT against FINUFFT (Python's finufft: PyPI's wheel, or built for the machine) at equal measured error.
 
-    compare_finufft.py TIME_NUFFT [--quick] [--cases REGEX] [--threads N,...] [--coils N,...] [--rounds N] [--json FILE]
+    compare_finufft.py TIME_NUFFT [--device cpu|cuda] [--quick] [--cases REGEX] [--threads N,...] [--coils N,...]
+                       [--precisions P,...] [--rounds N] [--json FILE]
+
+On a GPU the other is cuFINUFFT (Python's cufinufft, with cupy), whose methods of spreading are tried as well. Positions
+come from host memory, inputs and outputs are in the GPU's.
 
 For a build for this machine: pip install --no-binary finufft finufft. The wheel's instructions stop at AVX2: where ours
 has AVX-512, a native build is 1.4 to 1.8 times as fast as the wheel in the adjoint, 1.6 to 2 in two dimensions forward.
 
 For each case, tolerance and direction FINUFFT gets the options that are fastest: both upsampling factors, and the largest
-of some tolerances whose measured error is at most 1.1 times ours (where it cannot get there: the tolerance). Errors are relative, in l2, at some outputs, against
+of some tolerances whose measured error is at most 1.1 times ours (where it cannot get there: the tolerance). Without such
+options there is no ratio. Errors are relative, in l2, at some outputs, against
 exact sums in double precision. Then runs of both alternate, each with a new plan. Ratios are medians of FINUFFT's time
 over ours: above 1, Voxfield is faster. Exit status 1 if an error is above the tolerance; 77 without finufft or numpy.
 """
 import argparse
+import itertools
 import json
+import os
 import pathlib
 import re
 import statistics
@@ -23,10 +30,9 @@ import time
 import warnings
 
 try:
-    import finufft
     import numpy as np
-except ImportError as missing:
-    print(f"SKIP: no FINUFFT to compare with (pip install finufft numpy): {missing.name} is missing")
+except ImportError:
+    print("SKIP: numpy is missing")
     sys.exit(77)
 
 GOLDEN = 2.399963229728653
@@ -134,14 +140,14 @@ class Problem:
 
 
 class Ours:
-    def __init__(self, program, problem, tolerance, precision, threads, folder):
+    def __init__(self, program, device, problem, tolerance, precision, threads, folder):
         self.problem, self.folder = problem, pathlib.Path(folder)
         k = np.zeros((len(problem.k), 3), np.float32)
         k[:, :problem.k.shape[1]] = problem.k
         for name, array in (("k", k), ("c", problem.c), ("x", problem.x)):
             array.tofile(self.folder / f"{name}.raw")
         matrix = ",".join(str(n) for n in (*problem.matrix, 1)[:3])
-        self.process = subprocess.Popen([program, "cpu", str(threads), str(len(k)), matrix, str(tolerance), precision,
+        self.process = subprocess.Popen([program, device, str(threads), str(len(k)), matrix, str(tolerance), precision,
                                          str(problem.coils), folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, line):
@@ -170,25 +176,44 @@ class Ours:
 
 
 class Finufft:
+    SETTINGS = {direction: [{"upsampfac": factor} for factor in (2.0, 1.25)] for direction in ("adjoint", "forward")}
+
+    @staticmethod
+    def load():
+        """Returns the version; fails with ImportError."""
+        global finufft
+        import finufft
+        return finufft.__version__
+
     def __init__(self, problem, precision, threads):
         self.problem, self.threads = problem, threads
         real, self.kind = (np.float32, np.complex64) if precision == "single" else (np.float64, np.complex128)
         self.points = [p.astype(real) for p in problem.points]
         self.input = {"adjoint": problem.c.astype(self.kind), "forward": problem.x.astype(self.kind)}
 
-    def run(self, direction, eps, upsampling):
+    def plan(self, kind, *arguments, **options):
+        plan = finufft.Plan(kind, *arguments, nthreads=self.threads, showwarn=0, **options)
+        plan.setpts(*self.points[::-1])
+        return plan
+
+    def wait(self):
+        pass
+
+    def found(self):
+        return self.result if self.problem.coils > 1 else self.result[None]
+
+    def run(self, direction, eps, setting):
         """Milliseconds of planning and of executing. FINUFFT's first axis of modes is the last of the positions."""
         vector = self.input[direction]
+        self.wait()
         began = time.perf_counter()
-        plan = finufft.Plan(1 if direction == "adjoint" else 2, self.problem.matrix[::-1], n_trans=self.problem.coils, eps=eps,
-                            isign=1 if direction == "adjoint" else -1, dtype=self.kind.__name__, nthreads=self.threads,
-                            upsampfac=upsampling, showwarn=0)
-        plan.setpts(*self.points[::-1])
+        plan = self.plan(1 if direction == "adjoint" else 2, self.problem.matrix[::-1], n_trans=self.problem.coils, eps=eps,
+                         isign=1 if direction == "adjoint" else -1, dtype=self.kind.__name__, **setting)
+        self.wait()
         made = time.perf_counter()
         self.result = plan.execute(vector if self.problem.coils > 1 else vector[0])
+        self.wait()
         ended = time.perf_counter()
-        if self.problem.coils == 1:
-            self.result = self.result[None]
         return 1e3 * (made - began), 1e3 * (ended - made)
 
     def best(self, direction, tolerance, error):
@@ -197,19 +222,48 @@ class Finufft:
 
     def fastest(self, direction, tolerance, error):
         found = None
-        for upsampling in (2.0, 1.25):
+        for setting in self.SETTINGS[direction]:
             for factor in (10, 3, 1, 0.3, 0.1, 0.03):
                 try:
-                    self.run(direction, tolerance * factor, upsampling)
-                except RuntimeError:  # a tolerance that it cannot do with this factor
+                    self.run(direction, tolerance * factor, setting)
+                except RuntimeError:  # a tolerance that it cannot do with this setting
                     continue
-                own = self.problem.error(direction, self.result)
+                own = self.problem.error(direction, self.found())
                 if own <= error:
-                    seconds = min(sum(self.run(direction, tolerance * factor, upsampling)) for _ in range(2))
+                    seconds = min(sum(self.run(direction, tolerance * factor, setting)) for _ in range(2))
                     if not found or seconds < found[0]:
-                        found = seconds, tolerance * factor, upsampling, own
+                        found = seconds, tolerance * factor, setting, own
                     break
         return found
+
+
+class Cufinufft(Finufft):
+    """Its methods: 1 is driven by points, 2 and 3 have parts of the grid in shared memory; 3 only spreads."""
+    SETTINGS = {direction: [{"upsampfac": factor, "gpu_method": method} for factor, method in itertools.product((2.0, 1.25), methods)]
+                for direction, methods in (("adjoint", (1, 2, 3)), ("forward", (1, 2)))}
+
+    @staticmethod
+    def load():
+        global cufinufft, cupy
+        import cufinufft
+        import cupy
+        return cufinufft.__version__
+
+    def __init__(self, problem, precision, threads):
+        super().__init__(problem, precision, threads)
+        self.input = {direction: cupy.asarray(vector) for direction, vector in self.input.items()}
+
+    def plan(self, kind, *arguments, **options):
+        plan = cufinufft.Plan(kind, *arguments, **options)
+        plan.setpts(*(cupy.asarray(p) for p in self.points[::-1]))
+        return plan
+
+    def wait(self):
+        cupy.cuda.Device().synchronize()
+
+    def found(self):
+        result = cupy.asnumpy(self.result)
+        return result if self.problem.coils > 1 else result[None]
 
 
 def compare(ours, theirs, direction, tolerance, rounds):
@@ -218,13 +272,13 @@ def compare(ours, theirs, direction, tolerance, rounds):
     row = {"direction": direction, "tolerance": tolerance, "error": error, "wrong": not error <= 1.2 * tolerance}
     if not best:
         return {**row, "finufft": None}
-    _, eps, upsampling, own = best
-    pairs = [(ours.run(direction), theirs.run(direction, eps, upsampling)) for _ in range(rounds)]
+    _, eps, setting, own = best
+    pairs = [(ours.run(direction), theirs.run(direction, eps, setting)) for _ in range(rounds)]
     mean = [[statistics.median(pair[who][part] for pair in pairs) for part in (0, 1)] for who in (0, 1)]
 
     def ratio(ms):
         return statistics.median(ms(pair[1]) / ms(pair[0]) for pair in pairs)
-    return {**row, **ours.plan, "finufft": {"eps": eps, "upsampling": upsampling, "error": own},
+    return {**row, **ours.plan, "finufft": {"eps": eps, **setting, "error": own},
             "milliseconds": {"ours": mean[0], "finufft": mean[1]},
             "ratio": {"planning": ratio(lambda p: p[0]), "executing": ratio(lambda p: p[1]), "both": ratio(sum)}}
 
@@ -234,7 +288,7 @@ def show(name, threads, coils, precision, row):
         return f"| {name} | {threads} | {coils} | {row['direction']} | {precision} {row['tolerance']:g} | {row['error']:.1e} | FINUFFT does not get there |"
     ratio, ms = row["ratio"], row["milliseconds"]
     return (f"| {name} | {threads} | {coils} | {row['direction']} | {precision} {row['tolerance']:g} | {row['error']:.1e} | "
-            f"{row['finufft']['error']:.1e}, {row['finufft']['upsampling']:g} | {ms['ours'][0]:.1f} + {ms['ours'][1]:.1f} | "
+            f"{row['finufft']['error']:.1e}, {row['finufft']['upsampfac']:g} | {ms['ours'][0]:.1f} + {ms['ours'][1]:.1f} | "
             f"{ms['finufft'][0]:.1f} + {ms['finufft'][1]:.1f} | {ratio['planning']:.2f} | {ratio['executing']:.2f} | {ratio['both']:.2f} |"
             + ("  WRONG" if row["wrong"] else ""))
 
@@ -242,17 +296,25 @@ def show(name, threads, coils, precision, row):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", metavar="TIME_NUFFT")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--quick", action="store_true", help="two small cases, to test this program")
     parser.add_argument("--cases", default="", help="only cases whose names match")
-    parser.add_argument("--threads", default="1,2", help="numbers of threads")
+    parser.add_argument("--threads", help="numbers of threads (1,2; with cuda: all)")
     parser.add_argument("--coils", default="1", help="numbers of vectors in a batch")
     parser.add_argument("--precisions", default="single,double")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=pathlib.Path, help="record")
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # of tolerances that FINUFFT cannot keep: the measured errors tell
-    record = {"benchmark": "nufft against finufft", "finufft": finufft.__version__, "rows": []}
-    print(f"FINUFFT {finufft.__version__}; milliseconds of planning + executing; ratios above 1: Voxfield is faster")
+    peer = Cufinufft if options.device == "cuda" else Finufft
+    threads_of = options.threads or (str(os.cpu_count()) if options.device == "cuda" else "1,2")
+    try:
+        version = peer.load()
+    except ImportError as missing:
+        print(f"SKIP: no {peer.__name__} to compare with (pip install {peer.__name__.lower()}): {missing}")
+        return 77
+    record = {"benchmark": "nufft against finufft", "device": options.device, "finufft": version, "rows": []}
+    print(f"{peer.__name__} {version}; milliseconds of planning + executing; ratios above 1: Voxfield is faster")
     print("| case | threads | coils | direction | tolerance | error | its error, upsampling | ours | FINUFFT | planning | executing | both |")
     print("|---|---:|---:|---|---|---:|---|---:|---:|---:|---:|---:|")
     for name, (matrix, positions) in (QUICK if options.quick else CASES).items():
@@ -262,10 +324,10 @@ def main():
             problem = Problem(matrix, positions(), coils)
             for precision in options.precisions.split(","):
                 for tolerance in TOLERANCES[precision]:
-                    for threads in map(int, options.threads.split(",")):
+                    for threads in map(int, threads_of.split(",")):
                         with tempfile.TemporaryDirectory() as folder:
-                            ours = Ours(options.program, problem, tolerance, precision, threads, folder)
-                            theirs = Finufft(problem, precision, threads)
+                            ours = Ours(options.program, options.device, problem, tolerance, precision, threads, folder)
+                            theirs = peer(problem, precision, threads)
                             for direction in ("adjoint", "forward"):
                                 row = compare(ours, theirs, direction, tolerance, options.rounds)
                                 record["rows"].append({"case": name, "threads": threads, "coils": coils, "precision": precision, **row})

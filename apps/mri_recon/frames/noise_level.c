@@ -119,6 +119,7 @@ static vf_status take_samples(const recon_job *j, const scan_frame *frame, doubl
 static void see_through(const recon_job *j, const scan_frame *frame, int coil, const char *image, float complex *out)
 {
     const int threads = vf_context_threads(j->ctx);
+    float *to = (float *)out;
     for (int s = 0; s < frame_sets(j, frame); s++) {
         const float complex *maps =
             j->has_maps ? j->place[frame->place].maps + (s * j->scan->coils + coil) * j->voxels : NULL;
@@ -128,8 +129,11 @@ static void see_through(const recon_job *j, const scan_frame *frame, int coil, c
             const float complex x = j->type == VF_C128
                                         ? (float complex)((const double complex *)(const void *)image)[first + n]
                                         : ((const float complex *)(const void *)image)[first + n];
-            const float complex y = maps ? maps[n] * x : x;
-            out[n] = s > 0 ? out[n] + y : y;
+            const float complex m = maps ? maps[n] : 1; /* a plain product: all values are finite */
+            const float re = crealf(m) * crealf(x) - cimagf(m) * cimagf(x);
+            const float im = crealf(m) * cimagf(x) + cimagf(m) * crealf(x);
+            to[2 * n] = s > 0 ? to[2 * n] + re : re;
+            to[2 * n + 1] = s > 0 ? to[2 * n + 1] + im : im;
         }
     }
 }

@@ -139,10 +139,12 @@ void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit, do
 vf_status sparse_hold(const recon_job *j, vf_queue *queue, const bool *reached, double mean, double *kappa,
                       vf_circulant **held)
 {
+    const int threads = vf_context_threads(j->ctx);
     bool all = true;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(&& : all)
     for (int64_t i = 0; i < j->voxels; i++) {
         kappa[i] = reached[i] ? 0 : mean;
-        all &= reached[i];
+        all = all && reached[i];
     }
     vf_circulant_destroy(*held);
     *held = NULL;
