@@ -213,7 +213,7 @@ spread_task<T> make_task(const vf_nufft *plan, int segment, const void *values)
     memcpy(task.tiles, state->tiles, sizeof task.tiles);
     task.kernel_width = plan->kernel.width;
     task.degree = plan->kernel.degree;
-    task.kernel_pitch = 3 * plan->kernel.width | 1;
+    task.kernel_pitch = kernel_pitch_of<T>(plan->kernel.width);
     return task;
 }
 
@@ -222,7 +222,9 @@ vf_status spread(const vf_nufft *plan, cudaStream_t stream, int segment, const v
 {
     const cuda_state *state = static_cast<const cuda_state *>(plan->state);
     const spread_task<T> task = make_task<T>(plan, segment, values);
-    const size_t shared = (size_t)(precision<T>::VISITS * task.kernel_pitch) * sizeof(T);
+    const size_t kernels = (size_t)(precision<T>::VISITS * task.kernel_pitch) * sizeof(T);
+    const size_t tile = (size_t)(TILE_ROWS * TILE_PITCH) * sizeof(typename precision<T>::complex);
+    const size_t shared = kernels > tile ? kernels : tile;
     spread_tiles<T><<<vf_blocks_for(state->pieces.piece_count, 1), TILE_ROWS, shared, stream>>>(
         task, static_cast<const gridding_piece *>(state->pieces.pieces.data));
     cudaError_t error = cudaGetLastError();
@@ -234,21 +236,29 @@ vf_status spread(const vf_nufft *plan, cudaStream_t stream, int segment, const v
     return vf_cuda_check(plan->device, error, "spreading samples");
 }
 
+template <typename T, int LANES>
+void interpolate_with(const vf_nufft *plan, cudaStream_t stream, int segment, void *values)
+{
+    typedef typename precision<T>::complex C;
+    const int threads = WARP * SAMPLE_WARPS;
+    interpolate_samples<T, LANES><<<vf_blocks_for(plan->samples, threads / LANES), threads, 0, stream>>>(
+        make_task<T>(plan, segment, NULL), static_cast<C *>(values), plan->samples, segment > 0);
+}
+
 template <typename T>
 vf_status interpolate(const vf_nufft *plan, cudaStream_t stream, int segment, void *values)
 {
-    typedef typename precision<T>::complex C;
-    const spread_task<T> task = make_task<T>(plan, segment, NULL);
-    const unsigned blocks = vf_blocks_for(plan->samples, SAMPLE_WARPS);
-    C *out = static_cast<C *>(values);
-    if (blocks == 0)
+    const int width = plan->kernel.width;
+    if (plan->samples == 0)
         return VF_OK;
-    if (plan->kernel.width <= 8)
-        interpolate_samples<T, 8><<<blocks, WARP * SAMPLE_WARPS, 0, stream>>>(task, out, plan->samples, segment > 0);
-    else if (plan->kernel.width <= 16)
-        interpolate_samples<T, 16><<<blocks, WARP * SAMPLE_WARPS, 0, stream>>>(task, out, plan->samples, segment > 0);
+    if (width <= 4)
+        interpolate_with<T, 4>(plan, stream, segment, values);
+    else if (width <= 8)
+        interpolate_with<T, 8>(plan, stream, segment, values);
+    else if (width <= 16)
+        interpolate_with<T, 16>(plan, stream, segment, values);
     else
-        interpolate_samples<T, 32><<<blocks, WARP * SAMPLE_WARPS, 0, stream>>>(task, out, plan->samples, segment > 0);
+        interpolate_with<T, 32>(plan, stream, segment, values);
     return vf_cuda_check(plan->device, cudaGetLastError(), "interpolating samples");
 }
 

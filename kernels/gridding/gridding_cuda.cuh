@@ -1,14 +1,16 @@
 /* CUDA kernels of the NUFFT: between samples and grid, and between grid and voxels. Not installed.
  *
- * Adjoint. A thread block owns a tile of grid points in shared memory; each thread owns one row of the tile along x.
- * The block visits the samples of the tile's walk (gridding_walk.cuh). No two threads add to the same point and there
- * are no atomics, so the same input gives the same bits. Every tile that a sample's kernel reaches visits the sample
- * (about 5 tiles for width 8), but each of the width^3 terms is computed once. Where samples are dense (the centre of a
- * radial scan), several blocks share a walk: it is cut into pieces of GRIDDING_PIECE visits, and a second kernel adds
- * the pieces' tiles in order. Shared memory limits the speed: width^3 complex reads and writes per sample.
+ * Adjoint. A thread block owns a tile of grid points; each thread owns one row of the tile along x, in registers. The
+ * block visits the samples of the tile's walk (gridding_walk.cuh): their kernels along x lie in shared memory, with zeros
+ * where they do not reach, and are the same for all rows. In two dimensions a tile has TILE_Z copies: each takes every
+ * TILE_Z-th visit, and they are added at the end, in order. No two threads add to the same point and there are no
+ * atomics, so the same input gives the same bits. Every tile that a sample's kernel reaches visits the sample (about 5
+ * tiles for width 8), but each of the width^3 terms is computed once. Where samples are dense (the centre of a radial
+ * scan), several blocks share a walk: it is cut into pieces of GRIDDING_PIECE visits, and a second kernel adds the
+ * pieces' tiles in order.
  *
- * Forward. One warp computes one sample. Its lanes run along x, and it takes several rows at a time. Grid points come
- * through the L2 cache, because neighbouring warps have neighbouring samples.
+ * Forward. A group of lanes computes one sample; they run along x, and take one row after the other. Grid points come
+ * through the L2 cache, because neighbouring groups have neighbouring samples.
  */
 #ifndef VOXFIELD_GRIDDING_CUDA_CUH
 #define VOXFIELD_GRIDDING_CUDA_CUH
@@ -24,6 +26,7 @@ namespace
 enum {
     TILE_ROWS = TILE_Y * TILE_Z, /* threads per spreading block */
     TILE_PITCH = TILE_X + 1,     /* odd: rows begin in different banks */
+    HALF = TILE_X / 2,
     TILE_POINTS = TILE_X * TILE_ROWS,
     WARP = 32,
     SAMPLE_WARPS = 8,
@@ -34,13 +37,13 @@ template <typename T>
 struct precision;
 template <>
 struct precision<float> {
-    enum { VISITS = 64 }; /* prepared at a time; limited by shared memory */
+    enum { VISITS = TILE_ROWS }; /* prepared at a time, one by each thread */
     typedef float2 complex;
     typedef gridding_sample_f32 sample;
 };
 template <>
 struct precision<double> {
-    enum { VISITS = 32 };
+    enum { VISITS = TILE_ROWS };
     typedef double2 complex;
     typedef gridding_sample_f64 sample;
 };
@@ -53,7 +56,7 @@ struct spread_task {
     const typename precision<T>::complex *values, *factor; /* caller's order; sorted, or NULL */
     typename precision<T>::complex *grid, *scratch;
     int grid_size[3], tiles[3], width[3];
-    int kernel_width, degree, kernel_pitch; /* pitch: odd, so that visits begin in different banks */
+    int kernel_width, degree, kernel_pitch; /* pitch: see kernel_pitch_of */
 };
 
 template <typename T>
@@ -74,18 +77,33 @@ __device__ C times(C a, C b)
     return p;
 }
 
+/* Numbers that are read together. */
+template <typename T>
+struct alignas(16) quad {
+    enum { COUNT = 16 / sizeof(T) };
+    T value[COUNT];
+};
+
+/* A visit's kernels: the tile's points along x, then the kernel's along y and z. Visits begin at multiples of 16 bytes,
+ * odd ones, so that they begin in different banks. */
+template <typename T>
+int kernel_pitch_of(int width)
+{
+    const int numbers = TILE_X + 2 * width, quads = (numbers + quad<T>::COUNT - 1) / quad<T>::COUNT;
+    return (quads | 1) * quad<T>::COUNT;
+}
+
 /* The samples that a block is visiting. */
 template <typename T>
 struct visit_batch {
     typename precision<T>::complex value[precision<T>::VISITS];
     int start[precision<T>::VISITS][3]; /* relative to the tile */
-    T *kernel;                          /* [visit][kernel_pitch]: values along x, y, z; dynamic shared memory */
 };
 
 /* Each thread prepares one visit. */
 template <typename T>
 __device__ void prepare_visit(const spread_task<T> &task, const visit_range *ranges, int count, uint32_t visit,
-                              visit_batch<T> &batch)
+                              visit_batch<T> &batch, T *kernels)
 {
     int low = 0, high = count - 1;
     while (low < high) { /* find the first range that ends after the visit */
@@ -102,38 +120,64 @@ __device__ void prepare_visit(const spread_task<T> &task, const visit_range *ran
     if (task.factor)
         value = times(value, task.factor[n]);
     batch.value[threadIdx.x] = value;
-    T *kernel = batch.kernel + threadIdx.x * task.kernel_pitch;
+    T *kernel = kernels + threadIdx.x * task.kernel_pitch;
+    for (int i = 0; i < TILE_X; i++)
+        kernel[i] = 0;
     for (int a = 0; a < 3; a++) {
-        batch.start[threadIdx.x][a] = s.start[a] + r.shift[a];
+        const int start = s.start[a] + r.shift[a];
         const T *table = task.table + a * (task.degree + 1) * task.kernel_width;
-        for (int j = 0; j < task.width[a]; j++)
-            kernel[a * task.kernel_width + j] = horner(table, task.degree, task.kernel_width, j, 2 * s.offset[a] - 1);
+        batch.start[threadIdx.x][a] = start;
+        for (int j = 0; j < task.width[a]; j++) {
+            const int at = a == 0 ? start + j : TILE_X + (a - 1) * task.kernel_width + j;
+            if (a > 0 || (at >= 0 && at < TILE_X))
+                kernel[at] = horner(table, task.degree, task.kernel_width, j, 2 * s.offset[a] - 1);
+        }
     }
 }
 
-/* Adds the visits to the thread's row. */
+/* A thread's row of the tile. */
 template <typename T>
-__device__ void add_visits(const spread_task<T> &task, const visit_batch<T> &batch, int visits,
-                           typename precision<T>::complex *row)
+struct tile_row {
+    T re[TILE_X], im[TILE_X];
+};
+
+/* Adds a visit to one half of the row. */
+template <typename T>
+__device__ void add_half(const T *kernel, typename precision<T>::complex value, int first, tile_row<T> &row)
 {
+    const quad<T> *from = reinterpret_cast<const quad<T> *>(kernel + first);
+#pragma unroll
+    for (int q = 0; q < HALF / quad<T>::COUNT; q++) {
+        const quad<T> k = from[q];
+#pragma unroll
+        for (int i = 0; i < quad<T>::COUNT; i++) {
+            const int at = first + q * quad<T>::COUNT + i;
+            row.re[at] = fma(value.x, k.value[i], row.re[at]);
+            row.im[at] = fma(value.y, k.value[i], row.im[at]);
+        }
+    }
+}
+
+/* Adds the visits to the thread's row; in two dimensions, those of its copy of the tile. */
+template <typename T>
+__device__ void add_visits(const spread_task<T> &task, const visit_batch<T> &batch, const T *kernels, int visits,
+                           tile_row<T> &row)
+{
+    const bool flat = task.grid_size[2] == 1;
     const int y = threadIdx.x % TILE_Y, z = threadIdx.x / TILE_Y;
-    for (int v = 0; v < visits; v++) {
-        const int dy = y - batch.start[v][1], dz = z - batch.start[v][2], x = batch.start[v][0];
+    for (int v = flat ? z : 0; v < visits; v += flat ? (int)TILE_Z : 1) {
+        const int dy = y - batch.start[v][1], dz = flat ? 0 : z - batch.start[v][2], x = batch.start[v][0];
         if (dy < 0 || dy >= task.width[1] || dz < 0 || dz >= task.width[2])
             continue;
-        const T *kernel = batch.kernel + v * task.kernel_pitch;
-        const T weight = kernel[task.kernel_width + dy] * kernel[2 * task.kernel_width + dz];
+        const T *kernel = kernels + v * task.kernel_pitch;
+        const T weight = kernel[TILE_X + dy] * kernel[TILE_X + task.kernel_width + dz];
         typename precision<T>::complex value = batch.value[v];
         value.x *= weight;
         value.y *= weight;
-        const int from = x < 0 ? 0 : x, to = min(x + task.width[0], (int)TILE_X);
-        for (int i = from; i < to; i++) {
-            const T k = kernel[i - x];
-            typename precision<T>::complex sum = row[i];
-            sum.x = fma(value.x, k, sum.x);
-            sum.y = fma(value.y, k, sum.y);
-            row[i] = sum;
-        }
+        if (x < HALF)
+            add_half<T>(kernel, value, 0, row);
+        if (x + task.width[0] > HALF)
+            add_half<T>(kernel, value, HALF, row);
     }
 }
 
@@ -141,18 +185,18 @@ template <typename T>
 __global__ void __launch_bounds__(TILE_ROWS) spread_tiles(const spread_task<T> task, const gridding_piece *pieces)
 {
     typedef typename precision<T>::complex C;
-    __shared__ C tile[TILE_ROWS * TILE_PITCH];
     __shared__ visit_batch<T> batch;
     __shared__ visit_range ranges[MOST_RANGES];
-    extern __shared__ double kernel_values[];
+    extern __shared__ uint4 dynamic[]; /* the visits' kernels; at the end, the tile */
+    T *kernels = reinterpret_cast<T *>(dynamic);
+    C *tile = reinterpret_cast<C *>(dynamic);
     const gridding_piece piece = pieces[blockIdx.x];
     const tile_walk walk = walk_of(task.grid_size, task.tiles, task.width, (int)piece.tile);
     const int count = walk_ranges(walk);
-    C *row = tile + threadIdx.x * TILE_PITCH;
-    if (threadIdx.x == 0)
-        batch.kernel = reinterpret_cast<T *>(kernel_values);
+    tile_row<T> row;
+#pragma unroll
     for (int i = 0; i < TILE_X; i++)
-        row[i].x = row[i].y = 0;
+        row.re[i] = row.im[i] = 0;
     if (piece.last_visit > piece.first_visit) { /* the same for the whole block */
         for (int n = threadIdx.x; n < count; n += TILE_ROWS)
             ranges[n] = walk_range(walk, task.grid_size, task.tiles, task.first, n);
@@ -164,14 +208,26 @@ __global__ void __launch_bounds__(TILE_ROWS) spread_tiles(const spread_task<T> t
             __syncthreads();
             const int visits = min((int)(piece.last_visit - v), (int)precision<T>::VISITS);
             if ((int)threadIdx.x < visits)
-                prepare_visit(task, ranges, count, v + threadIdx.x, batch);
+                prepare_visit(task, ranges, count, v + threadIdx.x, batch, kernels);
             __syncthreads();
-            add_visits(task, batch, visits, row);
+            add_visits(task, batch, kernels, visits, row);
         }
+        __syncthreads();
+    }
+#pragma unroll
+    for (int i = 0; i < TILE_X; i++) {
+        tile[threadIdx.x * TILE_PITCH + i].x = row.re[i];
+        tile[threadIdx.x * TILE_PITCH + i].y = row.im[i];
     }
     __syncthreads();
-    for (int i = threadIdx.x; i < TILE_POINTS; i += TILE_ROWS) {
-        const C value = tile[i / TILE_X * TILE_PITCH + i % TILE_X];
+    const int copies = task.grid_size[2] == 1 ? (int)TILE_Z : 1, points = TILE_POINTS / copies;
+    for (int i = threadIdx.x; i < points; i += TILE_ROWS) {
+        C value = tile[i / TILE_X * TILE_PITCH + i % TILE_X];
+        for (int c = 1; c < copies; c++) {
+            const C other = tile[(i / TILE_X + c * TILE_Y) * TILE_PITCH + i % TILE_X];
+            value.x += other.x;
+            value.y += other.y;
+        }
         const int x = walk.begin[0] + i % TILE_X, y = walk.begin[1] + i / TILE_X % TILE_Y,
                   z = walk.begin[2] + i / TILE_X / TILE_Y;
         if (piece.slot >= 0)
@@ -192,62 +248,60 @@ __global__ void add_pieces(const spread_task<T> task, const gridding_split *spli
                   z = walk.begin[2] + i / TILE_X / TILE_Y;
         C sum;
         sum.x = sum.y = 0;
+        if (x >= task.grid_size[0] || y >= task.grid_size[1] || z >= task.grid_size[2])
+            continue;
         for (int p = 0; p < split.pieces; p++) {
             const C value = task.scratch[(int64_t)(split.slot + p) * TILE_POINTS + i];
             sum.x += value.x;
             sum.y += value.y;
         }
-        if (x < task.grid_size[0] && y < task.grid_size[1] && z < task.grid_size[2])
-            task.grid[((int64_t)z * task.grid_size[1] + y) * task.grid_size[0] + x] = sum;
+        task.grid[((int64_t)z * task.grid_size[1] + y) * task.grid_size[0] + x] = sum;
     }
 }
 
 /* ---- forward ---- */
 
-/* LANES: lanes along x, a power of two and at least the kernel's width. */
+/* LANES: lanes of a group, along x; a power of two and at least the kernel's width. */
 template <typename T, int LANES>
 __global__ void __launch_bounds__(WARP *SAMPLE_WARPS)
     interpolate_samples(const spread_task<T> task, typename precision<T>::complex *out, int64_t samples, bool add)
 {
     typedef typename precision<T>::complex C;
-    const int lane = threadIdx.x % WARP;
-    const int64_t n = (int64_t)blockIdx.x * SAMPLE_WARPS + threadIdx.x / WARP;
-    if (n >= samples) /* the same for the whole warp */
-        return;
+    const unsigned all = 0xffffffffu;
+    const int along = threadIdx.x % LANES;
+    const int64_t wanted = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / LANES;
+    const int64_t n = wanted < samples ? wanted : samples - 1; /* all lanes take part in the exchanges */
     const typename precision<T>::sample s = task.samples[n];
-    const int stride = (task.degree + 1) * task.kernel_width, along = lane % LANES;
-    const int last = task.kernel_width - 1, jx = min(along, last), j = min(lane, last);
+    const int stride = (task.degree + 1) * task.kernel_width, j = min(along, task.kernel_width - 1);
     const T *table = task.table;
-    T kx = horner(table, task.degree, task.kernel_width, jx, 2 * s.offset[0] - 1);
+    const T kx = along < task.width[0] ? horner(table, task.degree, task.kernel_width, j, 2 * s.offset[0] - 1) : T(0);
     const T ky = horner(table + stride, task.degree, task.kernel_width, j, 2 * s.offset[1] - 1);
     const T kz = horner(table + 2 * stride, task.degree, task.kernel_width, j, 2 * s.offset[2] - 1);
-    const bool inside = along < task.width[0];
-    int x = s.start[0] + (inside ? along : 0);
+    int x = s.start[0] + (along < task.width[0] ? along : 0);
     x = x >= task.grid_size[0] ? x - task.grid_size[0] : x;
-    kx = inside ? kx : 0;
     T re = 0, im = 0;
-    const int rows = task.width[1] * task.width[2];
-    for (int first = 0; first < rows; first += WARP / LANES) {
-        const int row = first + lane / LANES, dy = row % task.width[1], dz = row / task.width[1];
-        const bool valid = row < rows;
-        const T wy = __shfl_sync(0xffffffffu, ky, dy), wz = __shfl_sync(0xffffffffu, kz, valid ? dz : 0);
-        int y = s.start[1] + dy, z = s.start[2] + (valid ? dz : 0);
-        y = y >= task.grid_size[1] ? y - task.grid_size[1] : y;
+    for (int dz = 0; dz < task.width[2]; dz++) {
+        const T wz = __shfl_sync(all, kz, dz, LANES);
+        int z = s.start[2] + dz;
         z = z >= task.grid_size[2] ? z - task.grid_size[2] : z;
-        if (valid && inside) {
-            const C value = task.grid[((int64_t)z * task.grid_size[1] + y) * task.grid_size[0] + x];
-            const T weight = wy * wz;
+        const C *plane = task.grid + (int64_t)z * task.grid_size[1] * task.grid_size[0] + x;
+#pragma unroll 4
+        for (int dy = 0; dy < task.width[1]; dy++) {
+            const T weight = wz * __shfl_sync(all, ky, dy, LANES);
+            int y = s.start[1] + dy;
+            y = y >= task.grid_size[1] ? y - task.grid_size[1] : y;
+            const C value = plane[(int64_t)y * task.grid_size[0]];
             re = fma(weight, value.x, re);
             im = fma(weight, value.y, im);
         }
     }
     re *= kx;
     im *= kx;
-    for (int distance = WARP / 2; distance > 0; distance /= 2) {
-        re += __shfl_xor_sync(0xffffffffu, re, distance);
-        im += __shfl_xor_sync(0xffffffffu, im, distance);
+    for (int distance = LANES / 2; distance > 0; distance /= 2) {
+        re += __shfl_xor_sync(all, re, distance);
+        im += __shfl_xor_sync(all, im, distance);
     }
-    if (lane != 0)
+    if (along != 0 || wanted >= samples)
         return;
     C value;
     value.x = re;
