@@ -5,6 +5,7 @@
 
 /* Rows are summed in blocks, and blocks are added in order, so the bits do not depend on the number of threads. */
 enum { BLOCKS = 128 };
+enum { WORTH_THREADS = 1 << 15 }; /* voxels: fewer take less time than starting threads */
 
 typedef struct model {
     const vf_wiener_space *space;
@@ -41,7 +42,7 @@ void vf_wiener_forecast(vf_context *ctx, const vf_wiener_space *space, double va
     const int64_t *n = space->matrix, rows = n[1] * n[2];
     const double voxels = (double)n[0] * (double)rows;
     const model m = {space, c, s, p, w, radius};
-    const int threads = vf_context_threads(ctx);
+    const int threads = rows * n[0] < WORTH_THREADS ? 1 : vf_context_threads(ctx);
     model_sums block[BLOCKS] = {{0}}, all = {0};
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int b = 0; b < BLOCKS; b++)

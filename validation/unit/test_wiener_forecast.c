@@ -230,12 +230,45 @@ static void test_best_weight(void **state)
     }
 }
 
+/* Large enough for threads to take part. */
+static void test_threads(void **state)
+{
+    (void)state;
+    static const int64_t grids[][3] = {{41, 37, 29}, {211, 199, 1}, {70001, 1, 1}};
+    for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) {
+        const vf_wiener_space space = {{grids[g][0], grids[g][1], grids[g][2]}, {200, 210, 220}};
+        const int64_t n = grids[g][0] * grids[g][1] * grids[g][2], count = 20000;
+        float *k = room(3 * count, sizeof *k);
+        double *c = room(n, sizeof *c), *again = room(n, sizeof *again), *s = room(n, sizeof *s);
+        vf_forecast one = {0}, more;
+        for (int64_t m = 0; m < 3 * count; m++)
+            k[m] = (float)(1.2 * (double)grids[g][m % 3] * (uniform() - 0.5));
+        for (int64_t i = 0; i < n; i++)
+            s[i] = uniform();
+        for (int threads = 1; threads <= 7; threads += 2) {
+            need(vf_context_set_threads(ctx, threads));
+            need(vf_sampling_density(ctx, &space, count, k, NULL, threads == 1 ? c : again));
+            vf_wiener_forecast(ctx, &space, 0.5, c, s, NULL, 0.3 * (double)n, 0.01, threads == 1 ? &one : &more);
+            if (threads > 1) {
+                assert_memory_equal(c, again, (size_t)n * sizeof *c);
+                assert_memory_equal(&one, &more, sizeof one);
+            }
+        }
+        need(vf_context_set_threads(ctx, 2));
+        assert_true(one.outer > 0 && one.outer < one.freedom && one.noise > 0 && one.bias > 0);
+        free(k);
+        free(c);
+        free(again);
+        free(s);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_density_mean),  cmocka_unit_test(test_density_of_a_grid),
         cmocka_unit_test(test_density_wraps), cmocka_unit_test(test_forecast),
-        cmocka_unit_test(test_best_weight),
+        cmocka_unit_test(test_best_weight),   cmocka_unit_test(test_threads),
     };
     return run_group(argc, argv, tests, sizeof tests / sizeof *tests);
 }
