@@ -689,6 +689,8 @@ static void report_run(vf_report *report, const recon_state *r)
     vf_report_text(report, "encoding", r->summary.encoding);
     if (r->made_frames)
         vf_report_text(report, "coils", r->summary.coils);
+    if (r->summary.shared[0])
+        vf_report_text(report, "coil_sharing", r->summary.shared);
     vf_report_number(report, "coil_energy_kept", r->summary.coils_kept);
     if (s->method == RECON_CG) {
         if (r->made_frames)
@@ -762,6 +764,8 @@ static vf_status finish(recon_state *r, vf_report **report)
         const double seconds = seconds_of_stages(r);
         if (r->summary.coils[0])
             printf("coils      %s\n", r->summary.coils);
+        if (r->summary.shared[0])
+            printf("           %s\n", r->summary.shared);
         printf("encoding   %s\n", r->summary.encoding);
         if (r->made_frames)
             say_noise(r);

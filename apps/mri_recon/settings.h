@@ -32,6 +32,7 @@ typedef enum recon_coils {
     RECON_COILS_RSS
 } recon_coils;
 /* Sets of coil maps: chosen from the data, or a fixed number. */
+typedef enum recon_share { RECON_SHARE_AUTO, RECON_SHARE_YES, RECON_SHARE_NO } recon_share;
 typedef enum recon_map_sets { RECON_SETS_AUTO, RECON_SETS_ONE, RECON_SETS_TWO } recon_map_sets;
 enum { RECON_MOST_SETS = 2 };
 enum { RECON_LEAST_WINDOW = 4 }; /* frames: half of them are shared with each neighbour */
@@ -66,6 +67,7 @@ typedef struct recon_settings {
     int seed;            /* of their shifts */
     int window;          /* frames of a series that are solved together, at most; 0: all that fit (windows.c) */
     recon_coils coils;
+    recon_share share_coils; /* among ranks */
     recon_map_sets map_sets; /* for --method cg; other methods use the first set */
     k_units units;
     int spokes_per_frame; /* readouts that make a frame; 0: the scan's frames */

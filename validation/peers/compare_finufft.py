@@ -311,7 +311,7 @@ def main():
     try:
         version = peer.load()
     except ImportError as missing:
-        print(f"SKIP: no {peer.__name__} to compare with (pip install {peer.__name__.lower()}): {missing}")
+        print(f"SKIP: no {peer.__name__} to compare with (pip install {peer.__name__.lower()}): {missing.name} is missing")
         return 77
     record = {"benchmark": "nufft against finufft", "device": options.device, "finufft": version, "rows": []}
     print(f"{peer.__name__} {version}; milliseconds of planning + executing; ratios above 1: Voxfield is faster")

@@ -1,6 +1,6 @@
 /* Makes a group of frames of one trajectory on one team of devices: F^H d of all frames first. Then its memory is
  * freed, and Q (once) and the solver follow. */
-#include "frame_group.h"
+#include "coil_ranks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -129,22 +129,6 @@ static void free_solvers(crew *c)
     c->solvers = 0;
 }
 
-/* Allocates the vectors b and x on the devices that solve a system, for `sets` images. Arrays that are large enough
- * stay. */
-static vf_status make_vectors(crew *c, int d, int sets)
-{
-    const recon_job *j = c->job;
-    device_solver *s = &c->solver[d];
-    const bool first = d == 0 || shares_channels(j);
-    s->part.sets = sets;
-    vf_status status = system_part_create(first ? &s->part : &c->solver->part, j->type, j->voxels, &s->part);
-    if (status == VF_OK && first)
-        status = grow_array(vf_queue_device(s->part.queue), VF_SPACE_DEVICE, j->type, sets * j->voxels, &s->b);
-    if (status == VF_OK && first)
-        status = grow_array(vf_queue_device(s->part.queue), VF_SPACE_DEVICE, j->type, sets * j->voxels, &s->x);
-    return status;
-}
-
 static vf_status make_prior(const recon_job *j, vf_queue *queue, vf_prior *out)
 {
     const recon_settings *settings = j->settings;
@@ -167,10 +151,10 @@ static vf_status prepare_device(crew *c, int d)
     s->part = (system_part){.queue = queue, .normal = &s->normal, .coils = 1};
     if (d == 0 || shares_channels(j))
         status = make_prior(j, queue, &s->known);
-    return status == VF_OK ? make_vectors(c, d, 1) : status;
+    return status == VF_OK ? crew_make_vectors(c, d, 1) : status;
 }
 
-static vf_status prepare_solvers(crew *c, int trajectory)
+vf_status crew_prepare(crew *c, int trajectory)
 {
     const recon_job *j = c->job;
     const int wanted = crew_normals(j, c->team.count);
@@ -181,8 +165,9 @@ static vf_status prepare_solvers(crew *c, int trajectory)
         status = normal_matrix_create(&c->team, j->settings, j->scan, &j->scan->trajectory[trajectory], c->watch,
                                       wanted, normal);
     if (status == VF_OK) {
-        c->solvers = wanted;
+        c->solvers = c->parts = wanted;
         c->trajectory = trajectory;
+        c->none = (vf_prior){.counts = {j->scan->matrix[0], j->scan->matrix[1], j->scan->matrix[2]}};
         for (int d = 0; d < wanted; d++)
             c->solver[d].normal = c->normal ? c->normal[d] : normal[d];
         snprintf(c->summary.normal, sizeof c->summary.normal, "%s", c->solver->normal.description);
@@ -193,30 +178,6 @@ static vf_status prepare_solvers(crew *c, int trajectory)
     free(normal);
     if (status != VF_OK)
         free_solvers(c);
-    return status;
-}
-
-/* Copies the frame's maps to the devices; each device gets its share of the coils. */
-static vf_status give_coils(crew *c, const scan_frame *frame)
-{
-    const recon_job *j = c->job;
-    const int coils = j->scan->coils, parts = c->solvers;
-    team_share *shares = calloc((size_t)parts, sizeof *shares);
-    if (!shares)
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
-    for (int d = 0; d < parts; d++) {
-        const int64_t first = team_cut(coils, 1, parts, d);
-        shares[d] =
-            (team_share){.first_coil = first, .coils = team_cut(coils, 1, parts, d + 1) - first, .voxels = j->voxels};
-    }
-    const host_maps maps = frame_maps(j, frame);
-    vf_status status = device_maps_put(&c->team, parts, shares, j->type, &maps, &c->maps);
-    for (int d = 0; d < parts && status == VF_OK; d++) {
-        status = make_vectors(c, d, maps.sets);
-        c->solver[d].part.coils = (int)shares[d].coils;
-        c->solver[d].part.maps = &c->maps.array[d];
-    }
-    free(shares);
     return status;
 }
 
@@ -245,6 +206,20 @@ static bool tell(void *user, int iteration, double residual)
     return false;
 }
 
+vf_status crew_system(const crew *c, int d, const vf_prior *prior, system_matrix *out, system_part **part)
+{
+    const bool alone = shares_channels(c->job);
+    const int parts = alone ? 1 : c->parts;
+    *part = calloc((size_t)parts, sizeof **part);
+    *out = (system_matrix){
+        .prior = prior ? prior : &c->none, .parts = parts, .part = *part, .remote = alone ? NULL : coil_ranks_sum(c)};
+    if (!*part)
+        return vf_fail(c->job->ctx, VF_ERR_MEMORY, "no memory");
+    for (int p = 0; p < parts; p++)
+        (*part)[p] = c->solver[d + p].part;
+    return VF_OK;
+}
+
 /* Solves for a channel on device d, or with maps for all of a frame's images on all devices. */
 static vf_status solve_channel(const solving *w, int d, int channel)
 {
@@ -256,15 +231,8 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     char *image = w->images + (size_t)channel * image_bytes;
     vf_array b = s->b, x = s->x;
     b.count = x.count = w->sets * j->voxels;
-    const int parts = shares_channels(j) ? 1 : c->solvers;
-    system_part *part = calloc((size_t)parts, sizeof *part);
-    if (!part)
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
-    for (int p = 0; p < parts; p++)
-        part[p] = c->solver[d + p].part;
-    const system_matrix system = {.prior = &s->known, .parts = parts, .part = part};
-    const vf_prior none = {.counts = {j->scan->matrix[0], j->scan->matrix[1], j->scan->matrix[2]}};
-    system_matrix bare = {.prior = &none, .parts = parts, .part = part};
+    system_part *part;
+    system_matrix system;
     vf_operator *normal = NULL;
     const sparse_problem problem = sparse_problem_of(c, s);
     const solve_options options = {.precision = j->settings->precision,
@@ -272,9 +240,11 @@ static vf_status solve_channel(const solving *w, int d, int channel)
                                    .tolerance = w->again ? 0 : w->tolerance,
                                    .input = j->settings->input,
                                    .lambda_auto = j->settings->lambda_auto};
-    vf_status status = vf_queue_copy(s->part.queue, s->b.data, image, image_bytes);
+    vf_status status = crew_system(c, d, w->sparse ? NULL : &s->known, &system, &part);
+    if (status == VF_OK)
+        status = vf_queue_copy(s->part.queue, s->b.data, image, image_bytes);
     if (status == VF_OK && w->sparse)
-        status = system_operator_create(&bare, j->type, x.count, &normal);
+        status = system_operator_create(&system, j->type, x.count, &normal);
     if (status == VF_OK)
         status = w->sparse ? solve_sparse(j->ctx, &options, normal, s->part.queue, &problem, &b, &x, tell, c, result)
                            : solve(j->ctx, &options, &system, &b, &x, tell, c, result);
@@ -331,8 +301,9 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
                        .images = image,
                        .sets = now->sets,
                        .result = &result};
-    if (image)
-        status = solve_channel(&w, 0, 0);
+    do
+        status = image ? solve_channel(&w, 0, 0) : VF_OK;
+    while (status != VF_OK && crew_takes_over(c, frame, &status));
     if (status == VF_OK)
         status = constrain_phase(c, frame, power, reach, image);
     free(image);
@@ -343,7 +314,11 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
 static vf_status solve_images(solving *w)
 {
     crew *c = w->crew;
-    return team_run(&c->team, shares_channels(c->job) ? c->solvers : 1, solve_channels, w);
+    vf_status status;
+    do
+        status = team_run(&c->team, shares_channels(c->job) ? c->solvers : 1, solve_channels, w);
+    while (status != VF_OK && crew_takes_over(c, w->frame, &status));
+    return status;
 }
 
 /* A sure_estimate. */
@@ -383,7 +358,7 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envel
                  .result = calloc((size_t)j->channels, sizeof *w.result)};
     vf_status status = w.result ? crew_power(c, frame, &w.power) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     if (status == VF_OK && j->has_maps)
-        status = give_coils(c, frame);
+        status = crew_give_coils(c, frame);
     if (status == VF_OK)
         status = regularise_frame(c, frame, w.power, envelope);
     if (status == VF_OK && sparse)
@@ -412,7 +387,7 @@ void crew_stage_solve(crew *c, int frames, double work)
 static vf_status solve_frames(crew *c, const frame_group *g, char *images)
 {
     const recon_job *j = c->job;
-    vf_status status = c->solvers ? VF_OK : prepare_solvers(c, g->trajectory);
+    vf_status status = c->solvers ? VF_OK : crew_prepare(c, g->trajectory);
     if (status == VF_OK)
         crew_stage_solve(c, g->count, (double)g->count * j->channels * j->settings->iterations);
     for (int f = 0; f < g->count && status == VF_OK; f++)

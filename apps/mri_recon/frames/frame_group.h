@@ -66,6 +66,7 @@ typedef struct recon_job {
     pthread_cond_t changed; /* a once_state left ONCE_BEGUN */
     frame_place *place;     /* [scan->places] */
     char coils[160];        /* how the maps were made */
+    char shared[200];       /* how ranks share the coils; "": they do not */
 } recon_job;
 
 /* Frames of one trajectory, or of one place, that are made together. Windows of a series (windows.c) overlap: the
@@ -119,6 +120,8 @@ typedef struct device_solver {
     vf_array unseen;              /* the same */
 } device_solver;
 
+typedef struct coil_ranks coil_ranks;
+
 typedef struct crew {
     recon_job *job;
     device_team team;
@@ -128,6 +131,9 @@ typedef struct crew {
     device_maps maps;
     int solvers, trajectory; /* devices with a solver (0: none), and its trajectory */
     device_solver *solver;   /* [solvers] */
+    int parts;               /* with maps: devices that share the coils, <= solvers */
+    vf_prior none;           /* of a system without one */
+    coil_ranks *others;      /* of rank 0 of an MPI job that shares the coils; NULL: none */
     vf_normal *normal;       /* [team.count] shared, for the scan's only trajectory; NULL: the crew makes its own */
     double *density;         /* [voxels] of trajectory density_of (vf_sampling_density); NULL: not made */
     int density_of;
@@ -142,6 +148,26 @@ typedef struct crew {
 /* The number of devices of a team that need Q. */
 int crew_normals(const recon_job *job, int devices);
 
+/* Makes Q of a trajectory and the solvers. Errors: as normal_matrix_create and vf_prior_create. */
+VF_MUST_CHECK vf_status crew_prepare(crew *c, int trajectory);
+/* The system of equations from device d on, for the coils that the devices have, with `prior` (NULL: none). free() *part. Errors:
+ * VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status crew_system(const crew *c, int d, const vf_prior *prior, system_matrix *out,
+                                    system_part **part);
+
+/* ---- crew_coils.c ---- */
+
+/* Allocates the vectors b and x on the devices that solve a system, for `sets` images. Arrays that are large enough
+ * stay. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY. */
+VF_MUST_CHECK vf_status crew_make_vectors(crew *c, int d, int sets);
+/* Copies the maps of coils [first, behind) to the devices; each device gets its share. Errors: as device_maps_put. */
+VF_MUST_CHECK vf_status crew_put_coils(crew *c, const host_maps *maps, int64_t first, int64_t behind);
+/* The frame's maps, all coils', or those that other ranks leave. Errors: the same, and as coil_ranks_give. */
+VF_MUST_CHECK vf_status crew_give_coils(crew *c, const scan_frame *frame);
+/* After an error of the solver: whether it came from the loss of a rank, and the coils are given anew. *status is that of
+ * giving then. */
+bool crew_takes_over(crew *c, const scan_frame *frame, vf_status *status);
+
 /* Makes the images of a group in host memory: each frame's [channel][voxel] or [set][voxel], frame_bytes apart. After
  * an error the crew can be freed, and another crew can make the same group. Errors: those of the stages. */
 VF_MUST_CHECK vf_status crew_make_group(crew *c, const frame_group *g, char *images);
@@ -155,6 +181,9 @@ VF_MUST_CHECK vf_status crew_power(crew *c, const scan_frame *frame, double *pow
 void crew_stage_solve(crew *c, int frames, double work);
 
 /* ---- summary.c ---- */
+
+/* Warns if the solver stopped early. */
+void summary_judge(vf_context *ctx, const recon_settings *settings, const recon_summary *summary);
 
 /* Adds a channel's result to a summary. */
 void summary_add(recon_summary *summary, const solve_result *result, bool first);

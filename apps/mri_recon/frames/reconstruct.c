@@ -6,21 +6,17 @@
 #include <time.h>
 
 #include "coil_maps.h"
-#include "frame_group.h"
+#include "coil_ranks.h"
 #include "solve/choose_operator.h"
 #include "voxfield/ranks.h"
 #include "voxfield/workpool.h"
 
-/* Warn if the residual is larger than this multiple of the tolerance. */
-static const double WORTH_A_WARNING = 10;
 /* Warn if the residual is larger than this multiple of the known noise. Because voxels only approximate the object, two
  * or three is normal. */
 static const double MUCH_MORE_THAN_NOISE = 5;
 /* The tolerance of the images that are only used to estimate the noise. */
 static const double ROUGH = 1e-3;
 enum { FIRST_ITERATIONS = 500 };
-/* The default for a fixed lambda; with fewer iterations, the user asked for fewer. */
-enum { ENOUGH_ITERATIONS = 60 };
 
 /* All frame groups of a scan, and the crews that make them. */
 typedef struct sharing {
@@ -285,12 +281,14 @@ static vf_status make_range(sharing *s, const frame_range *range)
     return status == VF_OK ? vf_context_status(j->ctx) : status;
 }
 
-static vf_status make_shared_frames(sharing *s, vf_ranks *ranks)
+/* `volume`: there is one frame, whose coils ranks may share. */
+static vf_status make_shared_frames(sharing *s, vf_ranks *ranks, bool volume)
 {
-    frame_range *range;
-    int count;
+    frame_range one = {0, 1}, *listed = NULL, *range = &one;
+    int count = 1;
     int64_t item = VF_NEXT_LATER;
-    vf_status status = frame_ranges_share(s->job, ranks, &range, &count);
+    vf_status status = volume ? VF_OK : frame_ranges_share(s->job, ranks, &listed, &count);
+    range = volume ? range : listed;
     while (status == VF_OK && (item = vf_ranks_next(ranks)) != VF_NEXT_NONE) {
         const struct timespec pause = {.tv_nsec = 10000000};
         if (item >= 0 && item < count)
@@ -302,7 +300,7 @@ static vf_status make_shared_frames(sharing *s, vf_ranks *ranks)
         if (status == VF_OK && vf_cancelled(s->job->ctx))
             status = vf_fail(s->job->ctx, VF_ERR_CANCELLED, "interrupted");
     }
-    free(range);
+    free(listed);
     return status;
 }
 
@@ -389,6 +387,7 @@ static void sum_up(const sharing *s, recon_summary *summary)
         summary_take_last(summary, of);
     }
     memcpy(summary->coils, s->job->coils, sizeof summary->coils);
+    memcpy(summary->shared, s->job->shared, sizeof summary->shared);
     memcpy(summary->noise, s->job->noise, sizeof summary->noise);
     summary->sure = s->job->sure;
     summary->sure_applications = s->job->sure_applications;
@@ -414,23 +413,25 @@ static void free_sharing(sharing *s)
     free(s->normal);
 }
 
-/* Warns if the solver stopped early. If a fixed lambda is too small for the noise, more iterations make the image
- * worse; if the user asked for few, they make it better. */
-static void judge_solver(vf_context *ctx, const recon_settings *settings, const recon_summary *summary)
+static vf_status make_all(sharing *s)
 {
-    char advice[160] = "use more --iterations";
-    if (settings->method != RECON_CG || summary->converged || !(settings->tolerance > 0) ||
-        !(summary->residual > WORTH_A_WARNING * settings->tolerance))
-        return;
-    if (settings->lambda_auto && settings->lambda < 1)
-        snprintf(advice, sizeof advice, "use --lambda auto without the factor %g, or more --iterations",
-                 settings->lambda);
-    else if (!settings->lambda_auto && settings->iterations >= ENOUGH_ITERATIONS)
-        snprintf(advice, sizeof advice,
-                 "lambda is small for this scan; use --lambda auto or a larger number (more --iterations would amplify "
-                 "noise)");
-    vf_warn(ctx, "the solver stopped after %d iteration%s at a residual of %.2g, far above the tolerance of %g: %s",
-            settings->iterations, vf_plural(settings->iterations), summary->residual, settings->tolerance, advice);
+    recon_job *j = s->job;
+    vf_ranks *ranks = j->settings->pieces.ranks;
+    const bool volume = coil_ranks_possible(j), first = volume && vf_ranks_rank(ranks) == 0;
+    bool made = false;
+    vf_status status = first ? coil_ranks_begin(s->crew) : volume ? coil_ranks_serve(s->crew, &made) : VF_OK;
+    if (status != VF_OK || made)
+        return status;
+    status = find_noise(s);
+    if (status == VF_OK)
+        status = choose_lambda(s);
+    if (status == VF_OK && ranks)
+        status = make_shared_frames(s, ranks, volume);
+    if (status == VF_OK && !ranks)
+        status = group_list_leave_out(j, &s->list);
+    if (status == VF_OK && !ranks)
+        status = make_frames(s);
+    return status == VF_OK ? places_save_maps(j) : status;
 }
 
 vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri_scan *raw, recon_watch *watch,
@@ -472,23 +473,15 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri
     if (status == VF_OK)
         status = make_crews(&s);
     if (status == VF_OK)
-        status = find_noise(&s);
-    if (status == VF_OK)
-        status = choose_lambda(&s);
-    if (status == VF_OK && settings->pieces.ranks)
-        status = make_shared_frames(&s, settings->pieces.ranks);
-    if (status == VF_OK && !settings->pieces.ranks)
-        status = group_list_leave_out(&j, &s.list);
-    if (status == VF_OK && !settings->pieces.ranks)
-        status = make_frames(&s);
-    if (status == VF_OK)
-        status = places_save_maps(&j);
+        status = make_all(&s);
+    for (int t = 0; s.crew && t < s.how.teams; t++)
+        coil_ranks_end(&s.crew[t], status == VF_OK);
     sum_up(&s, summary);
     if (status == VF_OK && settings->noise_map)
         status = make_noise_map(&s, put_noise);
     watch_hush(watch);
     if (status == VF_OK)
-        judge_solver(ctx, settings, summary);
+        summary_judge(ctx, settings, summary);
     free_sharing(&s);
     places_free(&j);
     free(j.frames);

@@ -1,8 +1,14 @@
 /* What the reconstruction reports of its frames. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "frame_group.h"
+
+/* Warn if the residual is larger than this multiple of the tolerance. */
+static const double WORTH_A_WARNING = 10;
+/* The default for a fixed lambda; with fewer iterations, the user asked for fewer. */
+enum { ENOUGH_ITERATIONS = 60 };
 
 void summary_add(recon_summary *summary, const solve_result *result, bool first)
 {
@@ -42,4 +48,23 @@ void summary_take_last(recon_summary *summary, const recon_summary *from)
     memcpy(summary->encoding, from->encoding, sizeof summary->encoding);
     memcpy(summary->normal, from->normal, sizeof summary->normal);
     memcpy(summary->phase, from->phase, sizeof summary->phase);
+}
+
+/* If a fixed lambda is too small for the noise, more iterations make the image
+ * worse; if the user asked for few, they make it better. */
+void summary_judge(vf_context *ctx, const recon_settings *settings, const recon_summary *summary)
+{
+    char advice[160] = "use more --iterations";
+    if (settings->method != RECON_CG || summary->converged || !(settings->tolerance > 0) ||
+        !(summary->residual > WORTH_A_WARNING * settings->tolerance))
+        return;
+    if (settings->lambda_auto && settings->lambda < 1)
+        snprintf(advice, sizeof advice, "use --lambda auto without the factor %g, or more --iterations",
+                 settings->lambda);
+    else if (!settings->lambda_auto && settings->iterations >= ENOUGH_ITERATIONS)
+        snprintf(advice, sizeof advice,
+                 "lambda is small for this scan; use --lambda auto or a larger number (more --iterations would amplify "
+                 "noise)");
+    vf_warn(ctx, "the solver stopped after %d iteration%s at a residual of %.2g, far above the tolerance of %g: %s",
+            settings->iterations, vf_plural(settings->iterations), summary->residual, settings->tolerance, advice);
 }

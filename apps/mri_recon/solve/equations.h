@@ -100,13 +100,23 @@ void system_part_free(system_part *part);
 VF_MUST_CHECK vf_status map_sets_apply(const system_part *part, const vf_array *x, vf_array *y);
 int64_t map_sets_room(int sets, int64_t voxels); /* elements; 0 for one set */
 
+/* A part of F^H W F that is computed elsewhere. */
+typedef struct remote_sum {
+    void *user;
+    /* Begins with an image; `x` is complete once the queue's work is done. */
+    vf_status (*begin)(void *user, vf_queue *queue, const vf_array *x);
+    /* y += the result; after each `begin` without error. y NULL: after an error here, to end what has begun. */
+    vf_status (*end)(void *user, vf_queue *queue, vf_array *y);
+} remote_sum;
+
 /* F^H W F + lambda P for one trajectory and one place's coil maps. The parts are added up in order. */
 typedef struct system_matrix {
     const vf_prior *prior; /* on the device of the first part */
     int parts;             /* >= 1 */
     const system_part *part;
-    vf_dtype type; /* of its vectors; solve sets this and count */
-    int64_t count; /* elements of its vectors */
+    const remote_sum *remote; /* NULL: none */
+    vf_dtype type;            /* of its vectors; solve sets this and count */
+    int64_t count;            /* elements of its vectors */
 } system_matrix;
 
 typedef struct solve_result {

@@ -31,8 +31,12 @@ static vf_status apply_part(const system_part *p, const vf_array *x, vf_array *y
 static vf_status apply(const system_matrix *system, const vf_array *x, vf_array *y)
 {
     vf_queue *queue = system->part[0].queue;
+    const remote_sum *remote = system->remote;
     vf_status status =
         system->parts > 1 ? vf_queue_sync(queue) : VF_OK; /* x is complete, and `arrived` is free again */
+    if (status == VF_OK && remote)
+        status = remote->begin(remote->user, queue, x);
+    const bool begun = status == VF_OK && remote;
     for (int d = 1; d < system->parts && status == VF_OK; d++) {
         const system_part *p = &system->part[d];
         vf_array copy = p->x, result = p->y, arrived = p->arrived;
@@ -47,6 +51,10 @@ static vf_status apply(const system_matrix *system, const vf_array *x, vf_array 
         status = apply_part(&system->part[0], x, y);
     if (status == VF_OK)
         status = add_parts(system, y);
+    if (begun) {
+        const vf_status ended = remote->end(remote->user, queue, status == VF_OK ? y : NULL);
+        status = status == VF_OK ? ended : status;
+    }
     for (int d = 1; d < system->parts && status != VF_OK; d++) {
         const vf_status ended = vf_queue_sync(system->part[d].queue); /* it may still read x */
         (void)ended;

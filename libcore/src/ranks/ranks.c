@@ -1,58 +1,25 @@
 /* The job: requests of ranks, and the thread of rank 0 that answers them. Only rank 0 answers, and others only ask, so no two
  * wait for each other. docs/architecture.md. */
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "hand_out.h"
 #include "ranks_internal.h"
 #include "voxfield/timer.h"
-
-/* Rank 0's knowledge of another rank. */
-typedef struct rank_state {
-    int waits;  /* for a text: its number + 1; 0: for none */
-    bool ended; /* waits for the verdict */
-    bool told;  /* has it */
-    int64_t done;
-    vf_status status;
-    char *host, *error;
-} rank_state;
-
-struct vf_ranks {
-    vf_context *ctx;
-    const ranks_plugin *plugin;
-    ranks_place place;
-    pthread_mutex_t mpi;  /* held by the thread that is in MPI */
-    pthread_mutex_t lock; /* guards all below, on rank 0 */
-    atomic_bool failed;   /* MPI itself */
-    /* rank 0 only: */
-    pthread_t thread;
-    bool running;
-    char *text[VF_RANKS_TEXTS]; /* NULL: not yet known */
-    bool offered;               /* there is a list: */
-    hand_out list;
-    rank_state *of; /* [size] */
-    int64_t failures, worst;
-    bool has_verdict;
-    vf_status verdict;
-    char said[1000]; /* its message */
-};
 
 static const double patience = 10; /* of rank 0, after the program was asked to end */
 
 /* ---- messages ---- */
 
-static void pause_ms(double ms)
+void ranks_pause(double ms)
 {
     const struct timespec pause = {.tv_nsec = (long)(ms * 1e6)};
     (void)nanosleep(&pause, NULL);
 }
 
-static vf_status mpi_failed(vf_ranks *r, int error)
+vf_status ranks_check(vf_ranks *r, int error)
 {
     if (error == 0)
         return VF_OK;
@@ -75,7 +42,7 @@ static vf_status send(vf_ranks *r, int to, message_kind kind, int64_t number, co
     const int error = r->plugin->send(to, m, (int)(sizeof *m + length));
     pthread_mutex_unlock(&r->mpi);
     free(m);
-    return mpi_failed(r, error);
+    return ranks_check(r, error);
 }
 
 /* Receives a message, if one is there: *out is NULL otherwise; free() it. */
@@ -93,7 +60,7 @@ static vf_status receive(vf_ranks *r, int *from, message **out)
     pthread_mutex_unlock(&r->mpi);
     if (!error && *from >= 0 && !*out)
         return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for a message of %d bytes", bytes);
-    return mpi_failed(r, error);
+    return ranks_check(r, error);
 }
 
 /* Asks rank 0 and waits for its answer: first often, then every millisecond. free() *out. */
@@ -104,7 +71,7 @@ static vf_status ask(vf_ranks *r, message_kind kind, int64_t number, const char 
     *out = NULL;
     vf_status status = send(r, 0, kind, number, text);
     while (status == VF_OK && (status = receive(r, &from, out)) == VF_OK && !*out) {
-        pause_ms(ms);
+        ranks_pause(ms);
         ms = ms < 1 ? ms * 1.5 : 1;
     }
     return status;
@@ -215,7 +182,7 @@ static void *serve(void *argument)
         ms = m ? 0.02 : ms < 1 ? ms * 1.5 : 1;
         free(m);
         if (!all_told)
-            pause_ms(ms);
+            ranks_pause(ms);
     }
     if (status != VF_OK)
         r->failed = true; /* nobody waits for answers then */
@@ -408,7 +375,7 @@ vf_status vf_ranks_collect(vf_ranks *r, vf_status status)
         pthread_mutex_unlock(&r->lock);
     }
     while (count_ended(r, &left) < r->place.size - 1 && !r->failed && !vf_cancelled(r->ctx))
-        pause_ms(1);
+        ranks_pause(1);
     for (int k = 1; k < r->place.size && left == 0; k++)
         if (r->of[k].status == VF_ERR_CANCELLED)
             vf_warn(r->ctx, "rank %d on %s was interrupted, and the others did its work", k,
@@ -451,7 +418,7 @@ static bool tell_all(vf_ranks *r, vf_status status)
     pthread_mutex_unlock(&r->lock);
     const double until = vf_now() + patience;
     while (count_ended(r, &left) < r->place.size - 1 && !r->failed && !(vf_cancelled(r->ctx) && vf_now() > until))
-        pause_ms(1);
+        ranks_pause(1);
     if (r->failed || count_ended(r, &left) < r->place.size - 1)
         return false;
     pthread_join(r->thread, NULL);
@@ -483,7 +450,7 @@ vf_status vf_ranks_end(vf_ranks **ranks, vf_status status)
     } else if (!tell_all(r, status)) {
         return status; /* the thread may still be in MPI: the end of the process ends both */
     }
-    const int error = r->failed ? 0 : r->plugin->stop();
+    const int error = r->failed || r->data_left ? 0 : r->plugin->stop();
     if (error)
         vf_warn(r->ctx, "MPI did not end well: error %d", error);
     free_ranks(r);
