@@ -422,7 +422,7 @@ int64_t kept_missing(const kept_pieces *k)
 static void keep(kept_pieces *k)
 {
     const int64_t there = vf_pieces_count(k->pieces, k->first, k->behind);
-    const bool others = k->asked.ranks && rank_of(&k->asked) == 0 && vf_ranks_offered(k->asked.ranks);
+    const bool others = k->asked.ranks && k->items > 1 && rank_of(&k->asked) == 0 && vf_ranks_offered(k->asked.ranks);
     if (there == 0)
         vf_pieces_remove(&k->pieces);
     char *other = kept_rank_file(k->output);

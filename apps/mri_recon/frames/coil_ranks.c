@@ -17,9 +17,11 @@ static const char text_coils[] = "coils\n"; /* to the other ranks, in place of r
 
 typedef enum command_kind { TAKE_MAPS, APPLY, STOP } command_kind;
 
+typedef enum outcome { NOT_MADE, MADE, INTERRUPTED } outcome; /* of the frame */
+
 typedef struct command {
     int32_t kind, sets;
-    int64_t coils; /* STOP: whether the frame is made */
+    int64_t coils; /* STOP: an outcome */
 } command;
 
 typedef struct reply {
@@ -328,7 +330,7 @@ void coil_ranks_end(crew *c, bool made)
     coil_ranks *o = c->others;
     if (!o)
         return;
-    const command stop = {.kind = STOP, .coils = made};
+    const command stop = {.kind = STOP, .coils = made ? MADE : vf_cancelled(c->job->ctx) ? INTERRUPTED : NOT_MADE};
     for (int rank = 1; rank < vf_ranks_size(o->ranks); rank++)
         if (vf_ranks_send(o->ranks, rank, &stop, sizeof stop) != VF_OK && made)
             vf_context_clear_error(c->job->ctx); /* it has ended */
@@ -435,7 +437,9 @@ static vf_status serve(helper *h, bool *made)
         command what;
         status = vf_ranks_receive(h->ranks, 0, &what, sizeof what);
         if (status == VF_OK && what.kind == STOP) {
-            *made = what.coils;
+            *made = what.coils == MADE;
+            if (what.coils == INTERRUPTED)
+                return vf_fail(h->crew->job->ctx, VF_ERR_CANCELLED, "rank 0 was interrupted");
             break;
         }
         if (status == VF_OK)
