@@ -9,7 +9,7 @@
 #include "voxfield/timer.h"
 #include "voxfield/vector.h"
 
-/* Voxels times coils, below which an application of F^H W F takes less time than asking others. */
+/* Voxels times coils. With fewer, sharing saves seconds at most, and the image keeps the bits of one process. */
 enum { WORTH_SHARING = 1 << 21 };
 /* What sharing must save to be worth its while, by a measurement that is not exact. */
 static const double LEAST_GAIN = 1.1;
@@ -29,16 +29,21 @@ typedef struct reply {
     char text[252];
 } reply;
 
+/* Vectors on their way, in host memory. */
+typedef struct buffers {
+    int64_t bytes; /* of each */
+    char *out, *in;
+} buffers;
+
 struct coil_ranks {
     vf_ranks *ranks;
     int count;      /* other ranks that take part */
     int *rank;      /* [count] their numbers */
     int64_t *first; /* [count + 2] where each rank's coils begin, rank 0's first */
     bool decided, shared, lost;
-    int place;      /* of the maps that they have; -1: none */
-    int64_t bytes;  /* of a vector, at most */
-    int64_t asked;  /* bytes of the last one */
-    char *out, *in; /* [bytes] */
+    int place;     /* of the maps that they have; -1: none */
+    int64_t asked; /* bytes of the last vector */
+    buffers host;
     vf_array arrived;
     remote_sum sum;
 };
@@ -65,7 +70,7 @@ bool coil_ranks_possible(recon_job *j)
     return !reason;
 }
 
-static vf_status make_buffers(coil_ranks *o, vf_context *ctx, int64_t bytes)
+static vf_status make_buffers(buffers *o, vf_context *ctx, int64_t bytes)
 {
     if (bytes <= o->bytes)
         return VF_OK;
@@ -91,7 +96,6 @@ static void lose(crew *c, int n, const char *why)
     o->place = -1;
 }
 
-/* Errors are those of this rank alone. */
 static vf_status say(crew *c, int n, command_kind kind, int sets, int64_t coils)
 {
     const command what = {.kind = kind, .sets = sets, .coils = coils};
@@ -107,16 +111,15 @@ static vf_status hear(crew *c, int n)
                : status;
 }
 
-/* Whether to go on without a rank after its error: not if this one is interrupted, or MPI failed. */
+/* Whether to go on without a rank after its error: not if this one is interrupted. */
 static bool survives(crew *c, int n, vf_status status)
 {
     if (status == VF_OK || vf_cancelled(c->job->ctx))
         return false;
-    coil_ranks *o = c->others;
     char why[256];
     (void)snprintf(why, sizeof why, "%s", vf_context_message(c->job->ctx));
     lose(c, n, why);
-    return o->lost;
+    return true;
 }
 
 static vf_status give_maps(crew *c, int n, const host_maps *maps)
@@ -159,14 +162,14 @@ static vf_status begin_sum(void *user, vf_queue *queue, const vf_array *x)
     crew *c = user;
     coil_ranks *o = c->others;
     const int64_t bytes = x->count * (int64_t)vf_dtype_bytes(x->type);
-    vf_status status = vf_queue_copy(queue, o->out, x->data, (size_t)bytes);
+    vf_status status = vf_queue_copy(queue, o->host.out, x->data, (size_t)bytes);
     if (status == VF_OK)
         status = vf_queue_sync(queue);
     o->asked = bytes;
     for (int n = 0; n < o->count && status == VF_OK;) {
         vf_status sent = say(c, n, APPLY, 0, 0);
         if (sent == VF_OK)
-            sent = vf_ranks_send(o->ranks, o->rank[n], o->out, bytes);
+            sent = vf_ranks_send(o->ranks, o->rank[n], o->host.out, bytes);
         if (sent == VF_OK)
             n++;
         else if (!survives(c, n, sent)) /* the next one has its number now */
@@ -178,16 +181,16 @@ static vf_status begin_sum(void *user, vf_queue *queue, const vf_array *x)
 static vf_status add_answer(crew *c, int n, vf_queue *queue, vf_array *y)
 {
     coil_ranks *o = c->others;
-    vf_status status = vf_ranks_receive(o->ranks, o->rank[n], o->in, o->asked);
+    vf_status status = vf_ranks_receive(o->ranks, o->rank[n], o->host.in, o->asked);
     if (status != VF_OK || !y)
         return status;
-    status = vf_queue_copy(queue, o->arrived.data, o->in, (size_t)o->asked);
+    status = vf_queue_copy(queue, o->arrived.data, o->host.in, (size_t)o->asked);
     if (status == VF_OK)
         status = vf_vector_axpby(queue, y->type, y->count, 1, o->arrived.data, 1, y->data);
-    return status == VF_OK ? vf_queue_sync(queue) : status; /* o->in is free again */
+    return status == VF_OK ? vf_queue_sync(queue) : status; /* the buffer is free again */
 }
 
-/* y += what the other ranks found. All answers are heard, also those that are of no use any more. */
+/* y += what the other ranks found. All answers are heard, also those that are of no use any more: who sends one waits. */
 static vf_status end_sum(void *user, vf_queue *queue, vf_array *y)
 {
     crew *c = user;
@@ -199,7 +202,8 @@ static vf_status end_sum(void *user, vf_queue *queue, vf_array *y)
             const vf_status added = add_answer(c, n++, queue, status == VF_OK ? y : NULL);
             status = status == VF_OK ? added : status;
         } else if (!survives(c, n, heard)) {
-            return heard;
+            status = status == VF_OK ? heard : status;
+            n++;
         }
     }
     return status == VF_OK && o->lost ? vf_fail(c->job->ctx, VF_ERR_INTERNAL, "a rank was lost") : status;
@@ -295,7 +299,7 @@ static vf_status share(crew *c, const host_maps *maps)
     const recon_job *j = c->job;
     coil_ranks *o = c->others;
     const int64_t count = maps->sets * j->voxels;
-    vf_status status = make_buffers(o, j->ctx, count * (int64_t)vf_dtype_bytes(j->type));
+    vf_status status = make_buffers(&o->host, j->ctx, count * (int64_t)vf_dtype_bytes(j->type));
     if (status == VF_OK)
         status = grow_array(vf_queue_device(c->team.queue[0]), VF_SPACE_DEVICE, j->type, count, &o->arrived);
     if (status == VF_OK && o->place != maps->place)
@@ -336,8 +340,8 @@ void coil_ranks_end(crew *c, bool made)
             vf_context_clear_error(c->job->ctx); /* it has ended */
     free(o->rank);
     free(o->first);
-    free(o->out);
-    free(o->in);
+    free(o->host.out);
+    free(o->host.in);
     vf_array_free(&o->arrived);
     free(o);
     c->others = NULL;
@@ -348,7 +352,7 @@ void coil_ranks_end(crew *c, bool made)
 typedef struct helper {
     crew *crew;
     vf_ranks *ranks;
-    coil_ranks own; /* its buffers */
+    buffers host;
     vf_status able; /* not VF_OK: it helps no more */
     char why[252];
 } helper;
@@ -379,7 +383,7 @@ static vf_status take_maps(helper *h, const command *what, int number)
     const recon_job *j = h->crew->job;
     const int64_t of_set = what->coils * j->voxels;
     float complex *data = malloc((size_t)(what->sets * of_set) * sizeof *data + 1);
-    note(h, data ? make_buffers(&h->own, j->ctx, what->sets * j->voxels * (int64_t)vf_dtype_bytes(j->type))
+    note(h, data ? make_buffers(&h->host, j->ctx, what->sets * j->voxels * (int64_t)vf_dtype_bytes(j->type))
                  : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the maps of %lld coils", (long long)what->coils));
     vf_status status = answer(h);
     const bool comes = h->able == VF_OK;
@@ -405,11 +409,11 @@ static vf_status apply(helper *h, int64_t count, int64_t bytes)
     if (status == VF_OK)
         status = system_operator_create(&system, h->crew->job->type, count, &a);
     if (status == VF_OK)
-        status = vf_queue_copy(s->part.queue, s->x.data, h->own.in, (size_t)bytes);
+        status = vf_queue_copy(s->part.queue, s->x.data, h->host.in, (size_t)bytes);
     if (status == VF_OK)
         status = vf_operator_forward(a, s->part.queue, s->x.data, s->b.data);
     if (status == VF_OK)
-        status = vf_queue_copy(s->part.queue, h->own.out, s->b.data, (size_t)bytes);
+        status = vf_queue_copy(s->part.queue, h->host.out, s->b.data, (size_t)bytes);
     if (status == VF_OK)
         status = vf_queue_sync(s->part.queue);
     vf_operator_free(a);
@@ -421,12 +425,12 @@ static vf_status take_image(helper *h)
 {
     const int64_t count = (int64_t)h->crew->solver->part.sets * h->crew->job->voxels,
                   bytes = count * (int64_t)vf_dtype_bytes(h->crew->job->type);
-    vf_status status = vf_ranks_receive(h->ranks, 0, h->own.in, bytes);
+    vf_status status = vf_ranks_receive(h->ranks, 0, h->host.in, bytes);
     if (status == VF_OK && h->able == VF_OK)
         note(h, apply(h, count, bytes));
     if (status == VF_OK)
         status = answer(h);
-    return status == VF_OK && h->able == VF_OK ? vf_ranks_send(h->ranks, 0, h->own.out, bytes) : status;
+    return status == VF_OK && h->able == VF_OK ? vf_ranks_send(h->ranks, 0, h->host.out, bytes) : status;
 }
 
 static vf_status serve(helper *h, bool *made)
@@ -459,7 +463,7 @@ vf_status coil_ranks_serve(crew *c, bool *made)
     free(text);
     if (status == VF_OK)
         status = serve(&h, made);
-    free(h.own.out);
-    free(h.own.in);
+    free(h.host.out);
+    free(h.host.in);
     return status;
 }
