@@ -23,6 +23,20 @@ static const vf_backend backends[] = {
     {0},
 };
 
+/* Without branches, so that compilers make vectors of it. */
+static bool all_finite(int threads, int64_t count, const float *x)
+{
+    const uint32_t exponent = 0x7f800000; /* all ones in infinities and NaN, and in nothing else */
+    int special = 0;
+#pragma omp parallel for num_threads(threads) if (count > 1 << 16) reduction(| : special)
+    for (int64_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, x + i, sizeof bits);
+        special |= (bits & exponent) == exponent;
+    }
+    return special == 0;
+}
+
 static vf_status check_samples(vf_context *ctx, const int64_t matrix[3], const vf_nufft_samples *samples,
                                bool has_field)
 {
@@ -30,6 +44,8 @@ static vf_status check_samples(vf_context *ctx, const int64_t matrix[3], const v
         return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: %lld samples are not supported", (long long)samples->count);
     if (has_field && !samples->time)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: a field map needs the samples' times");
+    if (all_finite(vf_context_threads(ctx), 3 * samples->count, samples->k))
+        return VF_OK;
     for (int64_t m = 0; m < samples->count; m++)
         for (int a = 0; a < 3; a++)
             if (matrix[a] > 1 && !isfinite(samples->k[3 * m + a]))

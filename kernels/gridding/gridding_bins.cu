@@ -1,9 +1,8 @@
-/* Bins samples on a GPU and cuts the tiles' walks into pieces. The kernels here do the work per sample, tile and piece;
+/* Bins samples on a GPU and cuts the tiles' samples into runs. The kernels here do the work per sample, tile and run;
  * libcore's sort, scan and gather do the rest. */
 #include "backend/bin_order.cuh"
 #include "gridding_bins.h"
 #include "gridding_locate.h"
-#include "gridding_walk.cuh"
 #include "voxfield/copy.h"
 #include "voxfield/scan.h"
 
@@ -52,191 +51,188 @@ __global__ void write_records(const bin_task task, const uint32_t *index, Sample
     sorted[i].index = (uint32_t)m;
 }
 
-/* Sorts the samples by tile. The sort's input is freed before the records are made. */
-vf_status sort_samples(vf_queue *queue, const bin_task &task, ordering *order)
+/* Makes the sorted records and where tiles begin. */
+vf_status sort_samples(const vf_nufft *plan, vf_stream_memory *memory, const bin_task &task, gridding_bins *out)
 {
-    vf_device *device = vf_queue_device(queue);
-    vf_status status = create_ordering(device, task.samples, order);
-    if (status == VF_OK && task.samples > 0) {
-        find_tiles<<<vf_blocks_for(task.samples, THREADS), THREADS, 0, stream_of(queue)>>>(
-            task, data_of<uint32_t>(order->keys), data_of<uint32_t>(order->numbers));
-        status = vf_cuda_check(device, cudaGetLastError(), "finding samples' tiles");
-    }
-    return status == VF_OK ? sort_by_key(queue, total_tiles(&task.tiles), order) : status;
-}
-
-vf_status make_records(const vf_nufft *plan, vf_queue *queue, const bin_task &task, const ordering *order,
-                       gridding_bins *out)
-{
+    vf_queue *queue = memory->queue;
     const bool is_double = plan->real == VF_F64;
-    const size_t bytes = is_double ? sizeof(gridding_sample_f64) : sizeof(gridding_sample_f32);
-    const uint32_t *index = data_of<uint32_t>(order->sorted_numbers);
+    const int64_t bytes =
+        task.samples * (int64_t)(is_double ? sizeof(gridding_sample_f64) : sizeof(gridding_sample_f32));
     const unsigned blocks = vf_blocks_for(task.samples, THREADS);
-    vf_status status =
-        vf_array_create(plan->device, VF_SPACE_DEVICE, VF_U8, task.samples * (int64_t)bytes, &out->samples);
+    const cudaStream_t stream = stream_of(queue);
+    ordering order;
+    vf_status status = take_ordering(memory, task.samples, &order);
+    if (status == VF_OK)
+        status = vf_lasting_create(queue, VF_U8, bytes, &out->samples);
+    if (status == VF_OK)
+        status = vf_lasting_create(queue, VF_I32, total_tiles(&task.tiles) + 1, &out->first);
+    if (status == VF_OK && blocks > 0)
+        find_tiles<<<blocks, THREADS, 0, stream>>>(task, data_of<uint32_t>(order.keys),
+                                                   data_of<uint32_t>(order.numbers));
+    if (status == VF_OK)
+        status = sort_by_key(queue, total_tiles(&task.tiles), &order);
+    if (status == VF_OK)
+        status = make_first(queue, &order, total_tiles(&task.tiles), &out->first);
     if (status != VF_OK || blocks == 0)
         return status;
+    const uint32_t *index = data_of<uint32_t>(order.sorted_numbers);
     if (is_double)
-        write_records<double>
-            <<<blocks, THREADS, 0, stream_of(queue)>>>(task, index, data_of<gridding_sample_f64>(out->samples));
+        write_records<double><<<blocks, THREADS, 0, stream>>>(task, index, data_of<gridding_sample_f64>(out->samples));
     else
-        write_records<float>
-            <<<blocks, THREADS, 0, stream_of(queue)>>>(task, index, data_of<gridding_sample_f32>(out->samples));
+        write_records<float><<<blocks, THREADS, 0, stream>>>(task, index, data_of<gridding_sample_f32>(out->samples));
     return vf_cuda_check(plan->device, cudaGetLastError(), "writing sorted samples");
 }
 
-/* ---- walks ---- */
+/* ---- runs ---- */
 
-struct walk_task {
-    const uint32_t *first;
-    int64_t total;
-    int grid[3], tiles[3], width[3];
+/* As many runs as keep a GPU busy. With more samples than this many pieces, runs have several pieces. */
+enum { MANY_RUNS = 4096 };
+
+struct run_task {
+    const uint32_t *first;  /* [tiles + 1] samples before each tile's */
+    int64_t tiles, in_run;  /* in_run: samples of a full run */
+    int32_t *runs, *splits; /* [tiles + 1] runs of each tile, and 1 if there are several; then their exclusive sums */
 };
 
-__device__ uint64_t visits_of(const walk_task &task, int tile)
-{
-    const tile_walk walk = walk_of(task.grid, task.tiles, task.width, tile);
-    const int ranges = walk_ranges(walk);
-    uint64_t visits = 0;
-    for (int n = 0; n < ranges; n++)
-        visits += walk_range(walk, task.grid, task.tiles, task.first, n).end;
-    return visits;
-}
-
-/* pieces[t]: the number of pieces of tile t; splits[t]: 1 if there are several. Both are 0 at the end, t = total, which
- * is not a tile. A walk with more visits than 32 bits can count gets a number of pieces that no plan may have. */
-__global__ void count_pieces(const walk_task task, int64_t *pieces, int64_t *splits)
+__global__ void count_runs(const run_task task)
 {
     const int64_t t = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (t > task.total)
+    if (t > task.tiles)
         return;
-    int64_t count = 0;
-    if (t < task.total) {
-        const uint64_t visits = visits_of(task, (int)t);
-        count = visits > UINT32_MAX       ? (int64_t)INT32_MAX + 1
-                : visits > GRIDDING_PIECE ? (int64_t)((visits + GRIDDING_PIECE - 1) / GRIDDING_PIECE)
-                                          : 1;
-    }
-    pieces[t] = count;
-    splits[t] = count > 1;
+    const int64_t samples = t < task.tiles ? task.first[t + 1] - task.first[t] : 0;
+    task.runs[t] = (int32_t)((samples + task.in_run - 1) / task.in_run);
+    task.splits[t] = task.runs[t] > 1;
 }
 
-/* The exclusive sums of what count_pieces counts. */
-struct piece_sums {
-    vf_array pieces, splits; /* int64 [tiles + 1] */
-};
-
-/* One thread per piece. The thread of a split tile's first piece also writes the tile's split. The fuller a piece, the
- * smaller its key. */
-__global__ void write_pieces(const walk_task task, const int64_t *first_piece, const int64_t *first_split,
-                             int64_t pieces, gridding_piece *piece, gridding_split *split, uint32_t *keys,
-                             uint32_t *numbers)
+__global__ void list_tiles(const run_task task, int32_t *tile_run, gridding_split *splits)
 {
-    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= pieces)
+    const int64_t t = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (t >= task.tiles)
         return;
-    int64_t t = 0, high = task.total - 1; /* find the last tile whose pieces begin at i or before */
+    const int32_t first = task.runs[t], runs = task.runs[t + 1] - first;
+    tile_run[t] = runs > 0 ? first : -1;
+    if (runs > 1)
+        splits[task.splits[t]] = {first, runs};
+}
+
+/* One thread per run of a chunk. The fuller a run, the smaller its key; chunks do not mix. */
+__global__ void write_runs(const run_task task, const gridding_chunk chunk, int number, gridding_run *run,
+                           uint32_t *keys, uint32_t *numbers)
+{
+    const int64_t i = chunk.first_run + (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= chunk.end_run)
+        return;
+    int64_t t = chunk.first_tile, high = chunk.end_tile - 1; /* find the last tile whose runs begin at i or before */
     while (t < high) {
         const int64_t middle = (t + high + 1) / 2;
-        if (first_piece[middle] <= i)
+        if (task.runs[middle] <= i)
             t = middle;
         else
             high = middle - 1;
     }
-    const uint32_t visits = (uint32_t)visits_of(task, (int)t);
-    const int64_t of_tile = first_piece[t + 1] - first_piece[t], number = i - first_piece[t];
-    /* Each tile before it that is not split has one piece and no slot. */
-    const int64_t slot = first_piece[t] - (t - first_split[t]);
-    const int64_t begin = number * GRIDDING_PIECE, end = number + 1 < of_tile ? begin + GRIDDING_PIECE : visits;
-    piece[i].tile = (uint32_t)t;
-    piece[i].first_visit = (uint32_t)begin;
-    piece[i].last_visit = (uint32_t)end;
-    piece[i].slot = of_tile > 1 ? (int32_t)(slot + number) : -1;
-    keys[i] = (uint32_t)(GRIDDING_PIECE - (end - begin));
+    const int64_t begin = task.first[t] + (i - task.runs[t]) * task.in_run,
+                  end = min(begin + task.in_run, (int64_t)task.first[t + 1]);
+    run[i].tile = (uint32_t)t;
+    run[i].first = (uint32_t)begin;
+    run[i].last = (uint32_t)end;
+    run[i].slot = (int32_t)(i - chunk.first_run);
+    keys[i] = (uint32_t)(number * (GRIDDING_PIECE + 1) + GRIDDING_PIECE * (task.in_run - (end - begin)) / task.in_run);
     numbers[i] = (uint32_t)i;
-    if (of_tile > 1 && number == 0) {
-        gridding_split *to = split + first_split[t];
-        to->tile = (uint32_t)t;
-        to->slot = (int32_t)slot;
-        to->pieces = (int32_t)of_tile;
-    }
 }
 
-/* Checks that the ranges of the longest walk fit into shared memory. */
-vf_status check_ranges(const vf_nufft *plan, const walk_task &task)
+vf_status sum_runs(vf_queue *queue, const run_task &task)
 {
-    static const int sizes[3] = {TILE_X, TILE_Y, TILE_Z};
-    int most[3] = {1, 1, 1};
-    for (int a = 0; a < 3; a++)
-        for (int t = 0; t < task.tiles[a]; t++) {
-            const reach r = tiles_that_reach(t, sizes[a], task.width[a], task.grid[a], task.tiles[a]);
-            const int ranges = a > 0 ? r.count : r.wrapped > 0 ? 2 : 1;
-            most[a] = ranges > most[a] ? ranges : most[a];
-        }
-    const int ranges = most[0] * most[1] * most[2];
-    return ranges <= MOST_RANGES
-               ? VF_OK
-               : vf_fail(plan->ctx, VF_ERR_INTERNAL, "NUFFT: a kernel reaches %d rows of tiles", ranges);
-}
-
-/* Computes the sums, and the numbers in `out` from their last elements. */
-vf_status sum_pieces(const vf_nufft *plan, vf_queue *queue, const walk_task &task, piece_sums *sums,
-                     gridding_pieces *out)
-{
-    const vf_scan_options options = {VF_I64, true, false, NULL};
-    const int64_t count = task.total + 1;
+    const vf_scan_options options = {VF_I32, true, false, NULL};
+    vf_device *device = vf_queue_device(queue);
     vf_scan *scan = NULL;
-    vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_I64, count, &sums->pieces);
-    if (status == VF_OK)
-        status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_I64, count, &sums->splits);
-    if (status == VF_OK)
-        status = vf_scan_create(plan->device, &options, count, &scan);
+    const int64_t count = task.tiles + 1;
+    vf_status status = vf_scan_create(device, &options, count, &scan);
     if (status != VF_OK)
         return status;
-    int64_t *pieces = data_of<int64_t>(sums->pieces), *splits = data_of<int64_t>(sums->splits);
-    count_pieces<<<vf_blocks_for(count, THREADS), THREADS, 0, stream_of(queue)>>>(task, pieces, splits);
-    status = vf_cuda_check(plan->device, cudaGetLastError(), "counting visits of tiles");
+    count_runs<<<vf_blocks_for(count, THREADS), THREADS, 0, stream_of(queue)>>>(task);
+    status = vf_cuda_check(device, cudaGetLastError(), "counting tiles' runs");
     if (status == VF_OK)
-        status = vf_scan_execute(scan, queue, count, pieces, NULL, pieces);
+        status = vf_scan_execute(scan, queue, count, task.runs, NULL, task.runs);
     if (status == VF_OK)
-        status = vf_scan_execute(scan, queue, count, splits, NULL, splits);
-    if (status == VF_OK)
-        status = vf_queue_copy(queue, &out->piece_count, pieces + task.total, sizeof *pieces);
-    if (status == VF_OK)
-        status = vf_queue_copy(queue, &out->split_count, splits + task.total, sizeof *splits);
+        status = vf_scan_execute(scan, queue, count, task.splits, NULL, task.splits);
     status = finish(queue, status);
     vf_scan_destroy(scan);
-    out->slots = out->piece_count - (task.total - out->split_count);
-    if (status == VF_OK && out->slots > INT32_MAX)
-        status = vf_fail(plan->ctx, VF_ERR_UNSUPPORTED, "NUFFT: too many samples at one place for a GPU");
     return status;
 }
 
-/* Lists the pieces from the sums, the fullest first. The caller frees `unsorted` and `order`. */
-vf_status list_pieces(const vf_nufft *plan, vf_queue *queue, const walk_task &task, const piece_sums *sums,
-                      vf_array *unsorted, ordering *order, gridding_pieces *out)
+/* Cuts the tiles into chunks. `runs`, `splits`: the sums, in host memory. */
+vf_status cut_chunks(const vf_nufft *plan, int64_t tiles, const int32_t *runs, const int32_t *splits,
+                     int64_t most_slots, gridding_runs *out)
 {
-    static_assert(sizeof(gridding_piece) == 16, "pieces are moved as elements of VF_C128");
-    const int64_t count = out->piece_count, bytes = count * (int64_t)sizeof(gridding_piece),
-                  split_bytes = out->split_count * (int64_t)sizeof(gridding_split);
-    vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_U8, split_bytes, &out->splits);
+    /* Two chunks that follow each other have more than most_slots runs. */
+    const size_t most = 2 * (size_t)(runs[tiles] / most_slots) + 2;
+    out->chunks = static_cast<gridding_chunk *>(calloc(most, sizeof *out->chunks));
+    if (!out->chunks)
+        return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: no memory for a plan");
+    int64_t begin = 0;
+    for (int64_t end = 1; end <= tiles; end++)
+        if (end == tiles || runs[end + 1] - runs[begin] > most_slots) {
+            out->chunks[out->chunk_count++] = {begin, end, runs[begin], runs[end], splits[begin], splits[end]};
+            if (runs[end] - runs[begin] > out->slots)
+                out->slots = runs[end] - runs[begin];
+            begin = end;
+        }
+    return VF_OK;
+}
+
+vf_status make_chunks(const vf_nufft *plan, vf_queue *queue, const run_task &task, int64_t most_slots,
+                      gridding_runs *out)
+{
+    const size_t count = (size_t)task.tiles + 1, bytes = count * sizeof(int32_t);
+    int32_t *sums = static_cast<int32_t *>(malloc(2 * bytes));
+    if (!sums)
+        return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: no memory for a plan");
+    vf_status status = vf_queue_copy(queue, sums, task.runs, bytes);
     if (status == VF_OK)
-        status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_U8, bytes, &out->pieces);
+        status = vf_queue_copy(queue, sums + count, task.splits, bytes);
+    status = finish(queue, status);
     if (status == VF_OK)
-        status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_U8, bytes, unsorted);
+        status = cut_chunks(plan, task.tiles, sums, sums + count, most_slots, out);
+    free(sums);
+    return status;
+}
+
+/* Lists the tiles and the runs. */
+vf_status list_runs(const vf_nufft *plan, vf_stream_memory *memory, const run_task &task, gridding_runs *out)
+{
+    static_assert(sizeof(gridding_run) == 16, "runs are moved as elements of VF_C128");
+    vf_queue *queue = memory->queue;
+    const gridding_chunk *last = out->chunks + out->chunk_count - 1;
+    const int64_t runs = last->end_run, bytes = runs * (int64_t)sizeof(gridding_run),
+                  split_bytes = last->end_split * (int64_t)sizeof(gridding_split);
+    vf_array unsorted;
+    ordering order;
+    vf_status status = vf_lasting_create(queue, VF_I32, task.tiles, &out->tile_run);
     if (status == VF_OK)
-        status = create_ordering(plan->device, count, order);
+        status = vf_lasting_create(queue, VF_U8, split_bytes, &out->splits);
+    if (status == VF_OK)
+        status = vf_lasting_create(queue, VF_U8, bytes, &out->runs);
+    if (status == VF_OK)
+        status = vf_stream_memory_take(memory, VF_U8, bytes, &unsorted);
+    if (status == VF_OK)
+        status = take_ordering(memory, runs, &order);
     if (status != VF_OK)
         return status;
-    write_pieces<<<vf_blocks_for(count, THREADS), THREADS, 0, stream_of(queue)>>>(
-        task, data_of<int64_t>(sums->pieces), data_of<int64_t>(sums->splits), count, data_of<gridding_piece>(*unsorted),
-        data_of<gridding_split>(out->splits), data_of<uint32_t>(order->keys), data_of<uint32_t>(order->numbers));
-    status = vf_cuda_check(plan->device, cudaGetLastError(), "cutting walks into pieces");
+    list_tiles<<<vf_blocks_for(task.tiles, THREADS), THREADS, 0, stream_of(queue)>>>(
+        task, data_of<int32_t>(out->tile_run), data_of<gridding_split>(out->splits));
+    for (int c = 0; c < out->chunk_count; c++) {
+        const gridding_chunk &chunk = out->chunks[c];
+        if (chunk.end_run > chunk.first_run)
+            write_runs<<<vf_blocks_for(chunk.end_run - chunk.first_run, THREADS), THREADS, 0, stream_of(queue)>>>(
+                task, chunk, c, data_of<gridding_run>(unsorted), data_of<uint32_t>(order.keys),
+                data_of<uint32_t>(order.numbers));
+    }
+    status = vf_cuda_check(plan->device, cudaGetLastError(), "cutting samples into runs");
     if (status == VF_OK)
-        status = sort_by_key(queue, GRIDDING_PIECE + 1, order);
-    if (status == VF_OK)
-        status = vf_gather(queue, VF_C128, count, data_of<uint32_t>(order->sorted_numbers), unsorted->data,
-                           out->pieces.data);
+        status = sort_by_key(queue, (int64_t)out->chunk_count * (GRIDDING_PIECE + 1), &order);
+    if (status == VF_OK && runs > 0)
+        status =
+            vf_gather(queue, VF_C128, runs, data_of<uint32_t>(order.sorted_numbers), unsorted.data, out->runs.data);
     return status;
 }
 
@@ -244,67 +240,96 @@ vf_status list_pieces(const vf_nufft *plan, vf_queue *queue, const walk_task &ta
 
 extern "C" vf_status gridding_bin_tiles(const vf_nufft *plan, gridding_tiles *tiles)
 {
-    *tiles = {{1, 1, 1}, {TILE_X, TILE_Y, TILE_Z}};
-    for (int a = 0; a < 3; a++)
+    const int64_t size[3] = {GRIDDING_TILE_X, GRIDDING_TILE_Y, GRIDDING_TILE_Z};
+    for (int a = 0; a < 3; a++) {
+        tiles->size[a] = plan->axis[a].grid > 1 ? size[a] : 1;
         tiles->count[a] = (plan->axis[a].grid + tiles->size[a] - 1) / tiles->size[a];
+    }
     return total_tiles(tiles) <= INT32_MAX / 2
                ? VF_OK
                : vf_fail(plan->ctx, VF_ERR_UNSUPPORTED, "NUFFT: the grid is too large for a GPU");
 }
 
+extern "C" void gridding_pad_tile(const vf_nufft *plan, const gridding_tiles *tiles, gridding_padded *out)
+{
+    const int banks = 16;        /* as many points are in different ones */
+    const int shared = 56 << 10; /* for four blocks on a multiprocessor; less than any GPU's limit for a block */
+    const bool flat = plan->axis[2].grid == 1;
+    const int element = (int)vf_dtype_bytes(plan->complex_type);
+    gridding_padded p = {};
+    for (int i = 0; i < 3; i++) {
+        p.axis[i] = flat && i > 0 ? 3 - i : i;
+        p.size[i] = (int)tiles->size[p.axis[i]];
+        p.width[i] = plan->axis[p.axis[i]].width;
+    }
+    p.pitch = p.size[0] + p.width[0] - 1;
+    while (p.pitch % banks != p.width[0] % banks)
+        p.pitch++;
+    p.rows = p.size[1] + p.width[1] - 1;
+    p.planes = p.size[2] + p.width[2] - 1;
+    p.plane = p.rows * p.pitch;
+    p.points = p.planes * p.plane;
+    p.copies = flat ? GRIDDING_FLAT_COPIES : 1;
+    p.copy_warps = GRIDDING_COPY_WARPS(p.width[2], flat);
+    const int batch = (2 << 10) + GRIDDING_BATCH * (p.width[0] + p.width[1] + p.width[2]) * element / 2;
+    do {
+        p.parts++;
+        p.part_planes = (p.planes + p.parts - 1) / p.parts;
+    } while (p.part_planes > 1 && p.copies * p.part_planes * p.plane * element + batch > shared);
+    p.parts = (p.planes + p.part_planes - 1) / p.part_planes;
+    *out = p;
+}
+
 extern "C" vf_status gridding_bin_samples(const vf_nufft *plan, vf_queue *queue, const vf_nufft_samples *samples,
                                           const gridding_tiles *tiles, gridding_bins *out)
 {
-    ordering order = {};
+    vf_stream_memory memory;
     vf_array k = {};
     *out = {};
-    bin_task task = {{plan->axis[0], plan->axis[1], plan->axis[2]}, *tiles, NULL, samples->count};
-    vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
+    vf_status status = vf_stream_memory_begin(queue, &memory);
     if (status == VF_OK)
-        status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32, 3 * samples->count, &k);
-    task.k = data_of<float>(k);
+        status = vf_stream_memory_take(&memory, VF_F32, 3 * samples->count, &k);
     if (status == VF_OK)
         status = vf_queue_copy(queue, k.data, samples->k, (size_t)k.count * sizeof *samples->k);
+    const bin_task task = {{plan->axis[0], plan->axis[1], plan->axis[2]}, *tiles, data_of<float>(k), samples->count};
     if (status == VF_OK)
-        status = sort_samples(queue, task, &order);
-    if (status == VF_OK)
-        status = make_records(plan, queue, task, &order, out);
-    if (status == VF_OK)
-        status = make_first(queue, &order, total_tiles(tiles), &out->first);
-    status = finish(queue, status);
-    if (status == VF_OK) {
-        out->index = order.sorted_numbers;
-        order.sorted_numbers = {};
-    }
-    free_ordering(&order);
-    vf_array_free(&k);
-    return status;
+        status = sort_samples(plan, &memory, task, out);
+    vf_stream_memory_free(&memory);
+    return finish(queue, status);
 }
 
-extern "C" vf_status gridding_cut_walks(const vf_nufft *plan, vf_queue *queue, const gridding_tiles *tiles,
-                                        const uint32_t *first, gridding_pieces *out)
+extern "C" vf_status gridding_cut_runs(const vf_nufft *plan, vf_queue *queue, const gridding_tiles *tiles,
+                                       const uint32_t *first, int64_t most_slots, gridding_runs *out)
 {
-    walk_task task = {first, total_tiles(tiles), {}, {}, {}};
-    piece_sums sums = {};
-    ordering order = {};
-    vf_array unsorted = {};
+    const int64_t pieces = plan->samples / ((int64_t)GRIDDING_PIECE * MANY_RUNS) + 1, count = total_tiles(tiles);
+    vf_stream_memory memory;
+    vf_array sums[2] = {};
     *out = {};
-    for (int a = 0; a < 3; a++) {
-        task.grid[a] = (int)plan->axis[a].grid;
-        task.tiles[a] = (int)tiles->count[a];
-        task.width[a] = plan->axis[a].width;
-    }
-    vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
+    vf_status status = vf_stream_memory_begin(queue, &memory);
+    for (int i = 0; i < 2 && status == VF_OK; i++)
+        status = vf_stream_memory_take(&memory, VF_I32, count + 1, &sums[i]);
+    const run_task task = {first, count, pieces * GRIDDING_PIECE, data_of<int32_t>(sums[0]), data_of<int32_t>(sums[1])};
     if (status == VF_OK)
-        status = check_ranges(plan, task);
+        status = sum_runs(queue, task);
     if (status == VF_OK)
-        status = sum_pieces(plan, queue, task, &sums, out);
+        status = make_chunks(plan, queue, task, most_slots, out);
     if (status == VF_OK)
-        status = list_pieces(plan, queue, task, &sums, &unsorted, &order, out);
-    status = finish(queue, status);
-    vf_array_free(&sums.pieces);
-    vf_array_free(&sums.splits);
-    vf_array_free(&unsorted);
-    free_ordering(&order);
-    return status;
+        status = list_runs(plan, &memory, task, out);
+    vf_stream_memory_free(&memory);
+    return finish(queue, status);
+}
+
+extern "C" void gridding_bins_free(gridding_bins *bins)
+{
+    vf_lasting_free(NULL, &bins->samples);
+    vf_lasting_free(NULL, &bins->first);
+}
+
+extern "C" void gridding_runs_free(gridding_runs *runs)
+{
+    vf_lasting_free(NULL, &runs->runs);
+    vf_lasting_free(NULL, &runs->tile_run);
+    vf_lasting_free(NULL, &runs->splits);
+    free(runs->chunks);
+    runs->chunks = NULL;
 }

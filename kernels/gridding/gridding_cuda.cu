@@ -1,10 +1,13 @@
-/* The CUDA backend of the NUFFT: a plan's device memory, and the order of its kernels (gridding_cuda.cuh). */
+/* The CUDA backend of the NUFFT: a plan's device memory, and the order of its kernels (gridding_cuda.cuh,
+ * gridding_spread.cuh). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/cuda_check.cuh"
 #include "backend/launch_blocks.h"
+#include "backend/stream_memory.cuh"
 #include "gridding_cuda.cuh"
+#include "gridding_spread.cuh"
 #include "voxfield/copy.h"
 #include "voxfield/fft.h"
 
@@ -13,9 +16,10 @@ namespace
 
 struct cuda_state {
     gridding_bins bins;
-    gridding_pieces pieces;
+    gridding_tiles tiles;
+    gridding_padded padded;
+    gridding_runs runs;
     vf_array table, scale[3], field, factor, grid, scratch;
-    int tiles[3];
     vf_fft *fft;
 };
 
@@ -25,7 +29,7 @@ struct cuda_state {
  * end: a copy from memory that is not pinned may return before its last bytes have arrived. */
 vf_status upload(vf_nufft *plan, vf_queue *queue, const void *data, int64_t count, vf_dtype type, vf_array *out)
 {
-    vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, type, count, out);
+    vf_status status = vf_lasting_create(queue, type, count, out);
     return status == VF_OK ? vf_queue_copy(queue, out->data, data, (size_t)count * vf_dtype_bytes(type)) : status;
 }
 
@@ -46,16 +50,8 @@ vf_status copy_reals(vf_nufft *plan, vf_queue *queue, const double *data, int64_
 
 vf_status upload_reals(vf_nufft *plan, vf_queue *queue, const double *data, int64_t count, vf_array *out)
 {
-    vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, plan->real, count, out);
+    vf_status status = vf_lasting_create(queue, plan->real, count, out);
     return status == VF_OK ? copy_reals(plan, queue, data, count, out->data) : status;
-}
-
-void grid_sizes(const vf_nufft *plan, int grid[3], int width[3])
-{
-    for (int a = 0; a < 3; a++) {
-        grid[a] = (int)plan->axis[a].grid;
-        width[a] = plan->axis[a].width;
-    }
 }
 
 /* Uploads the kernel's polynomials. An axis of width 1 gets the constant polynomial 1. */
@@ -72,20 +68,39 @@ vf_status upload_table(vf_nufft *plan, vf_queue *queue, cuda_state *state)
     return upload_reals(plan, queue, table, 3 * rows * width, &state->table);
 }
 
+template <typename Sample, typename C>
+__global__ void sort_factors(const Sample *samples, int64_t count, const C *factors, C *sorted)
+{
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count)
+        sorted[i] = factors[samples[i].index];
+}
+
+template <typename T>
+vf_status sort_row(const vf_nufft *plan, vf_queue *queue, const cuda_state *state, const void *row, int segment)
+{
+    typedef typename precision<T>::complex C;
+    if (plan->samples == 0)
+        return VF_OK;
+    sort_factors<<<vf_blocks_for(plan->samples, POINT_THREADS), POINT_THREADS, 0,
+                   static_cast<cudaStream_t>(vf_queue_native(queue))>>>(
+        static_cast<const typename precision<T>::sample *>(state->bins.samples.data), plan->samples,
+        static_cast<const C *>(row), static_cast<C *>(state->factor.data) + segment * plan->samples);
+    return vf_cuda_check(plan->device, cudaGetLastError(), "sorting segments' factors");
+}
+
 /* Uploads the segments' factors in the order of the sorted samples, one segment at a time through `row`. */
 vf_status upload_factors(vf_nufft *plan, vf_queue *queue, cuda_state *state, vf_array *row)
 {
     const int64_t segments = plan->segments.count, samples = plan->samples;
-    vf_status status =
-        vf_array_create(plan->device, VF_SPACE_DEVICE, plan->complex_type, segments * samples, &state->factor);
+    vf_status status = vf_lasting_create(queue, plan->complex_type, segments * samples, &state->factor);
     if (status == VF_OK)
-        status = vf_array_create(plan->device, VF_SPACE_DEVICE, plan->complex_type, samples, row);
-    for (int64_t l = 0; l < segments && status == VF_OK; l++) {
-        void *to = static_cast<char *>(state->factor.data) + (size_t)(l * samples) * vf_dtype_bytes(row->type);
+        status = vf_lasting_create(queue, plan->complex_type, samples, row);
+    for (int l = 0; l < segments && status == VF_OK; l++) {
         status = copy_reals(plan, queue, plan->segments.coefficient + 2 * l * samples, 2 * samples, row->data);
         if (status == VF_OK)
-            status = vf_gather(queue, row->type, samples, static_cast<const uint32_t *>(state->bins.index.data),
-                               row->data, to);
+            status = plan->real == VF_F64 ? sort_row<double>(plan, queue, state, row->data, l)
+                                          : sort_row<float>(plan, queue, state, row->data, l);
     }
     return status;
 }
@@ -99,27 +114,10 @@ vf_status upload_segments(vf_nufft *plan, vf_queue *queue, cuda_state *state, co
     if (status == VF_OK)
         status = upload(plan, queue, field, plan->voxels, VF_F32, &state->field);
     const vf_status waited = vf_queue_sync(queue);
-    vf_array_free(&row);
+    vf_lasting_free(queue, &row);
     free(plan->segments.coefficient); /* only the sorted copy is used */
     plan->segments.coefficient = NULL;
     return status == VF_OK ? waited : status;
-}
-
-vf_status sort_samples(vf_nufft *plan, vf_queue *queue, cuda_state *state, const vf_nufft_samples *samples)
-{
-    gridding_tiles tiles;
-    vf_status status = gridding_bin_tiles(plan, &tiles);
-    for (int a = 0; a < 3; a++)
-        state->tiles[a] = (int)tiles.count[a];
-    if (status == VF_OK)
-        status = gridding_bin_samples(plan, queue, samples, &tiles, &state->bins);
-    if (status == VF_OK)
-        status = gridding_cut_walks(plan, queue, &tiles, static_cast<const uint32_t *>(state->bins.first.data),
-                                    &state->pieces);
-    if (status == VF_OK)
-        status = vf_array_create(plan->device, VF_SPACE_DEVICE, plan->complex_type, state->pieces.slots * TILE_POINTS,
-                                 &state->scratch);
-    return status;
 }
 
 int64_t grid_points(const vf_nufft *plan)
@@ -127,14 +125,34 @@ int64_t grid_points(const vf_nufft *plan)
     return plan->axis[0].grid * plan->axis[1].grid * plan->axis[2].grid;
 }
 
+/* The padded tiles of a chunk take no more memory than the grid, or SCRATCH bytes if it is small. */
+vf_status sort_samples(vf_nufft *plan, vf_queue *queue, cuda_state *state, const vf_nufft_samples *samples)
+{
+    const int64_t SCRATCH = 64 << 20, point = (int64_t)vf_dtype_bytes(plan->complex_type),
+                  grid = grid_points(plan) * point, most = grid > SCRATCH ? grid : SCRATCH;
+    vf_status status = gridding_bin_tiles(plan, &state->tiles);
+    if (status != VF_OK)
+        return status;
+    gridding_pad_tile(plan, &state->tiles, &state->padded);
+    const int64_t most_slots = most / (state->padded.points * point);
+    status = gridding_bin_samples(plan, queue, samples, &state->tiles, &state->bins);
+    if (status == VF_OK)
+        status = gridding_cut_runs(plan, queue, &state->tiles, static_cast<const uint32_t *>(state->bins.first.data),
+                                   most_slots > 0 ? most_slots : 1, &state->runs);
+    vf_lasting_free(queue, &state->bins.first);
+    if (status == VF_OK)
+        status =
+            vf_lasting_create(queue, plan->complex_type, state->runs.slots * state->padded.points, &state->scratch);
+    return status;
+}
+
 /* All arrays of a plan. */
-enum { ARRAYS = 13 };
+enum { ARRAYS = 12 };
 void list_arrays(cuda_state *state, vf_array *arrays[ARRAYS])
 {
-    vf_array *all[ARRAYS] = {&state->bins.samples,  &state->bins.first, &state->bins.index, &state->pieces.pieces,
-                             &state->pieces.splits, &state->table,      &state->scale[0],   &state->scale[1],
-                             &state->scale[2],      &state->field,      &state->factor,     &state->grid,
-                             &state->scratch};
+    vf_array *all[ARRAYS] = {&state->bins.samples, &state->runs.runs, &state->runs.tile_run, &state->runs.splits,
+                             &state->table,        &state->scale[0],  &state->scale[1],      &state->scale[2],
+                             &state->field,        &state->factor,    &state->grid,          &state->scratch};
     memcpy(arrays, all, sizeof all);
 }
 
@@ -143,8 +161,10 @@ void destroy(vf_nufft *plan)
     cuda_state *state = static_cast<cuda_state *>(plan->state);
     vf_array *arrays[ARRAYS];
     list_arrays(state, arrays);
+    gridding_bins_free(&state->bins);
+    gridding_runs_free(&state->runs);
     for (int i = 0; i < ARRAYS; i++)
-        vf_array_free(arrays[i]);
+        vf_lasting_free(NULL, arrays[i]);
     vf_fft_destroy(state->fft);
     free(state);
     plan->state = NULL;
@@ -156,13 +176,12 @@ vf_status fill_plan(vf_nufft *plan, vf_queue *queue, cuda_state *state, const vf
     vf_status status = sort_samples(plan, queue, state, samples);
     if (status == VF_OK)
         status = upload_segments(plan, queue, state, field);
-    vf_array_free(&state->bins.index);
     if (status == VF_OK)
         status = upload_table(plan, queue, state);
     for (int a = 0; a < 3 && status == VF_OK; a++)
         status = upload_reals(plan, queue, plan->scale[a], plan->axis[a].voxels, &state->scale[a]);
     if (status == VF_OK)
-        status = vf_array_create(plan->device, VF_SPACE_DEVICE, plan->complex_type, grid_points(plan), &state->grid);
+        status = vf_lasting_create(queue, plan->complex_type, grid_points(plan), &state->grid);
     const int64_t dims[3] = {plan->axis[2].grid, plan->axis[1].grid, plan->axis[0].grid};
     if (status == VF_OK)
         status = vf_fft_create(plan->device, plan->complex_type, 3, dims, 1, &state->fft);
@@ -196,44 +215,150 @@ vf_status create(vf_nufft *plan, const vf_nufft_samples *samples, const float *f
 /* ---- launches ---- */
 
 template <typename T>
-spread_task<T> make_task(const vf_nufft *plan, int segment, const void *values)
+kernel_table<T> table_of(const vf_nufft *plan)
+{
+    const cuda_state *state = static_cast<const cuda_state *>(plan->state);
+    return {static_cast<const T *>(state->table.data), plan->kernel.degree, plan->kernel.width};
+}
+
+/* The segment's factors, in the order of the sorted samples, or NULL. */
+template <typename T>
+const typename precision<T>::complex *factors_of(const vf_nufft *plan, int segment)
 {
     typedef typename precision<T>::complex C;
     const cuda_state *state = static_cast<const cuda_state *>(plan->state);
+    return plan->segments.count > 0 ? static_cast<const C *>(state->factor.data) + segment * plan->samples : NULL;
+}
+
+template <typename T>
+spread_task<T> make_spread(const vf_nufft *plan, int segment, const void *values)
+{
+    typedef typename precision<T>::complex C;
+    const cuda_state *state = static_cast<const cuda_state *>(plan->state);
+    const gridding_padded &padded = state->padded;
     spread_task<T> task = {};
+    task.table = table_of<T>(plan);
     task.samples = static_cast<const typename precision<T>::sample *>(state->bins.samples.data);
-    task.first = static_cast<const uint32_t *>(state->bins.first.data);
-    task.table = static_cast<const T *>(state->table.data);
     task.values = static_cast<const C *>(values);
-    if (plan->segments.count > 0)
-        task.factor = static_cast<const C *>(state->factor.data) + segment * plan->samples;
-    task.grid = static_cast<C *>(state->grid.data);
+    task.factor = factors_of<T>(plan, segment);
     task.scratch = static_cast<C *>(state->scratch.data);
-    grid_sizes(plan, task.grid_size, task.width);
-    memcpy(task.tiles, state->tiles, sizeof task.tiles);
-    task.kernel_width = plan->kernel.width;
-    task.degree = plan->kernel.degree;
-    task.kernel_pitch = kernel_pitch_of<T>(plan->kernel.width);
+    task.grid = static_cast<C *>(state->grid.data);
+    task.tile_run = static_cast<const int32_t *>(state->runs.tile_run.data);
+    task.padded = padded;
+    const int64_t grid_step[3] = {1, plan->axis[0].grid, plan->axis[0].grid * plan->axis[1].grid},
+                  *count = state->tiles.count, tile_step[3] = {1, count[0], count[0] * count[1]};
+    for (int i = 0; i < 3; i++) {
+        const int axis = padded.axis[i];
+        task.grid_size[i] = (int)plan->axis[axis].grid;
+        task.tiles[i] = (int)count[axis];
+        task.grid_step[i] = grid_step[axis];
+        task.tile_step[i] = (int)tile_step[axis];
+    }
     return task;
+}
+
+template <typename T, int W, bool FLAT>
+cudaError_t launch_runs(const spread_task<T> &task, int64_t count, const gridding_run *runs, cudaStream_t stream)
+{
+    const gridding_padded &padded = task.padded;
+    const size_t points = (size_t)padded.copies * padded.part_planes * padded.plane,
+                 numbers = (size_t)GRIDDING_BATCH * (padded.width[0] + padded.width[1] + padded.width[2]),
+                 shared =
+                     sizeof(spread_batch<T>) + points * sizeof(typename precision<T>::complex) + numbers * sizeof(T);
+    const dim3 blocks(vf_blocks_for(count, 1), (unsigned)padded.parts);
+    const cudaError_t error =
+        cudaFuncSetAttribute(spread_runs<T, W, FLAT>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+    if (error != cudaSuccess)
+        return error;
+    spread_runs<T, W, FLAT><<<blocks, WARP * padded.copies * padded.copy_warps, shared, stream>>>(task, runs);
+    return cudaGetLastError();
+}
+
+/* With a kernel made for the width, one from LEAST to MOST, or else with the one for all. */
+template <typename T, int LEAST, int MOST>
+cudaError_t launch_spread(const spread_task<T> &task, int64_t count, const gridding_run *runs, cudaStream_t stream)
+{
+    if constexpr (LEAST > MOST) {
+        return launch_runs<T, 0, false>(task, count, runs, stream);
+    } else {
+        if (spread_shape<LEAST, true>::fits(task.padded, task.table.degree))
+            return launch_runs<T, LEAST, true>(task, count, runs, stream);
+        if (spread_shape<LEAST, false>::fits(task.padded, task.table.degree))
+            return launch_runs<T, LEAST, false>(task, count, runs, stream);
+        return launch_spread<T, LEAST + 1, MOST>(task, count, runs, stream);
+    }
+}
+
+/* The widths of tolerances from 1e-2 to 1e-6, and to 1e-12. */
+cudaError_t launch_any(const spread_task<float> &task, int64_t count, const gridding_run *runs, cudaStream_t stream)
+{
+    return launch_spread<float, 3, 9>(task, count, runs, stream);
+}
+
+cudaError_t launch_any(const spread_task<double> &task, int64_t count, const gridding_run *runs, cudaStream_t stream)
+{
+    return launch_spread<double, 7, 16>(task, count, runs, stream);
+}
+
+/* Adds a chunk's padded tiles to the grid; if it is the only one, sets the grid. */
+template <typename T>
+cudaError_t gather(const spread_task<T> &task, const gridding_chunk &chunk, bool only, cudaStream_t stream)
+{
+    const int slow = task.tile_step[2], all = task.tiles[2], size = task.padded.size[2];
+    const int first = (int)(chunk.first_tile / slow % all), last = (int)((chunk.end_tile - 1) / slow % all);
+    /* Samples of the last layer reach that many behind it; one more where the grid's last tile is smaller. */
+    const int behind = (task.padded.width[2] - 1 + size - 1) / size + 1, reached = last + 1 - first + behind;
+    const int layers = only || reached > all ? all : reached;
+    gather_tiles<T><<<vf_blocks_for((int64_t)task.tiles[0] * task.tiles[1] * layers, 1), GATHER_THREADS, 0, stream>>>(
+        task, (int)chunk.first_run, (unsigned)(chunk.end_run - chunk.first_run), first, !only);
+    return cudaGetLastError();
+}
+
+template <typename T>
+cudaError_t spread_chunk(const spread_task<T> &task, const gridding_runs &runs, const gridding_chunk &chunk,
+                         cudaStream_t stream)
+{
+    const int64_t count = chunk.end_run - chunk.first_run, splits = chunk.end_split - chunk.first_split;
+    const int blocks = (int)vf_blocks_for(task.padded.points, POINT_THREADS);
+    cudaError_t error = cudaSuccess;
+    if (count > 0)
+        error = launch_any(task, count, static_cast<const gridding_run *>(runs.runs.data) + chunk.first_run, stream);
+    if (error == cudaSuccess && splits > 0) {
+        add_runs<T><<<vf_blocks_for(splits * blocks, 1), POINT_THREADS, 0, stream>>>(
+            task, static_cast<const gridding_split *>(runs.splits.data) + chunk.first_split, blocks,
+            (int)chunk.first_run);
+        error = cudaGetLastError();
+    }
+    return error == cudaSuccess ? gather(task, chunk, runs.chunk_count == 1, stream) : error;
 }
 
 template <typename T>
 vf_status spread(const vf_nufft *plan, cudaStream_t stream, int segment, const void *values)
 {
     const cuda_state *state = static_cast<const cuda_state *>(plan->state);
-    const spread_task<T> task = make_task<T>(plan, segment, values);
-    const size_t kernels = (size_t)(precision<T>::VISITS * task.kernel_pitch) * sizeof(T);
-    const size_t tile = (size_t)(TILE_ROWS * TILE_PITCH) * sizeof(typename precision<T>::complex);
-    const size_t shared = kernels > tile ? kernels : tile;
-    spread_tiles<T><<<vf_blocks_for(state->pieces.piece_count, 1), TILE_ROWS, shared, stream>>>(
-        task, static_cast<const gridding_piece *>(state->pieces.pieces.data));
-    cudaError_t error = cudaGetLastError();
-    if (error == cudaSuccess && state->pieces.split_count > 0) {
-        add_pieces<T><<<vf_blocks_for(state->pieces.split_count, 1), POINT_THREADS, 0, stream>>>(
-            task, static_cast<const gridding_split *>(state->pieces.splits.data));
-        error = cudaGetLastError();
-    }
+    const spread_task<T> task = make_spread<T>(plan, segment, values);
+    cudaError_t error = cudaSuccess;
+    if (state->runs.chunk_count > 1)
+        error = cudaMemsetAsync(task.grid, 0, (size_t)grid_points(plan) * sizeof *task.grid, stream);
+    for (int c = 0; c < state->runs.chunk_count && error == cudaSuccess; c++)
+        error = spread_chunk(task, state->runs, state->runs.chunks[c], stream);
     return vf_cuda_check(plan->device, error, "spreading samples");
+}
+
+template <typename T>
+interpolate_task<T> make_interpolate(const vf_nufft *plan, int segment)
+{
+    const cuda_state *state = static_cast<const cuda_state *>(plan->state);
+    interpolate_task<T> task = {};
+    task.table = table_of<T>(plan);
+    task.samples = static_cast<const typename precision<T>::sample *>(state->bins.samples.data);
+    task.factor = factors_of<T>(plan, segment);
+    task.grid = static_cast<const typename precision<T>::complex *>(state->grid.data);
+    for (int a = 0; a < 3; a++) {
+        task.grid_size[a] = (int)plan->axis[a].grid;
+        task.width[a] = plan->axis[a].width;
+    }
+    return task;
 }
 
 template <typename T, int LANES>
@@ -242,7 +367,7 @@ void interpolate_with(const vf_nufft *plan, cudaStream_t stream, int segment, vo
     typedef typename precision<T>::complex C;
     const int threads = WARP * SAMPLE_WARPS;
     interpolate_samples<T, LANES><<<vf_blocks_for(plan->samples, threads / LANES), threads, 0, stream>>>(
-        make_task<T>(plan, segment, NULL), static_cast<C *>(values), plan->samples, segment > 0);
+        make_interpolate<T>(plan, segment), static_cast<C *>(values), plan->samples, segment > 0);
 }
 
 template <typename T>

@@ -1,5 +1,5 @@
 /* How a plan of the NUFFT bins the samples' positions on a GPU: records and tiles equal those of gridding_sort on
- * the host, bit for bit, and the pieces of the tiles' walks match their definition.
+ * the host, bit for bit, and the runs of samples match their definition.
  *
  * usage: test_gridding_bins cuda [SEED]     (exit 77 if there is no GPU)
  */
@@ -76,118 +76,121 @@ static void check_bins(const vf_nufft *plan, const vf_nufft_samples *samples, co
     assert_int_equal(bins->samples.count * (int64_t)vf_dtype_bytes(bins->samples.type),
                      samples->count * (int64_t)record);
     assert_int_equal(bins->first.count, total(tiles) + 1);
-    assert_int_equal(bins->index.count, samples->count);
     void *records = download(&bins->samples);
-    uint32_t *got_first = download(&bins->first), *index = download(&bins->index);
+    uint32_t *got_first = download(&bins->first);
     for (int64_t t = 0; t <= total(tiles); t++)
         assert_int_equal(got_first[t], first[t]);
     if (plan->real == VF_F64)
         check_f64(records, expected, samples->count);
     else
         check_f32(records, expected, samples->count);
-    for (int64_t i = 0; i < samples->count; i++)
-        assert_int_equal(index[i], plan->real == VF_F64 ? ((const gridding_sample_f64 *)expected)[i].index
-                                                        : ((const gridding_sample_f32 *)expected)[i].index);
     free(records);
     free(got_first);
-    free(index);
     free(expected);
 }
 
-/* ---- walks ---- */
-
-/* How often the walk of tile `to` meets kernels that start in tile `from` of an axis: there, and one period ahead.
- * The walk takes whole tiles, of which the last may reach beyond the grid. */
-static int meetings(const gridding_axis *axis, int64_t size, int64_t from, int64_t to)
-{
-    const int64_t farthest = (from + 1) * size - 1 + axis->width - 1, begin = to * size;
-    return (from <= to && farthest >= begin) + (begin < axis->width - 1 && farthest - axis->grid >= begin);
-}
-
-static uint64_t visits_of(const vf_nufft *plan, const gridding_tiles *tiles, const int64_t *first, int64_t tile)
-{
-    const int64_t *n = tiles->count, to[3] = {tile % n[0], tile / n[0] % n[1], tile / n[0] / n[1]};
-    uint64_t visits = 0;
-    for (int64_t t = 0; t < total(tiles); t++) {
-        const int64_t from[3] = {t % n[0], t / n[0] % n[1], t / n[0] / n[1]};
-        int times = 1;
-        for (int a = 0; a < 3 && times > 0; a++)
-            times *= meetings(&plan->axis[a], tiles->size[a], from[a], to[a]);
-        visits += (uint64_t)times * (uint64_t)(first[t + 1] - first[t]);
-    }
-    return visits;
-}
+/* ---- runs ---- */
 
 static int fullest_first(const void *a, const void *b)
 {
-    const gridding_piece *p = a, *q = b;
-    const uint32_t m = p->last_visit - p->first_visit, n = q->last_visit - q->first_visit;
+    const gridding_run *p = a, *q = b;
+    const uint32_t m = p->last - p->first, n = q->last - q->first;
     if (m != n)
         return m < n ? 1 : -1;
-    if (p->tile != q->tile)
-        return p->tile < q->tile ? -1 : 1;
-    return p->first_visit < q->first_visit ? -1 : p->first_visit > q->first_visit;
+    return p->first < q->first ? -1 : p->first > q->first;
 }
 
-static void check_pieces(const vf_nufft *plan, const gridding_tiles *tiles, const int64_t *first,
-                         const gridding_pieces *got)
+/* The chunk's runs, in the order of the samples. Returns their number. */
+static int64_t expected_runs(const gridding_chunk *chunk, const int64_t *first, gridding_run *runs)
 {
-    int64_t most = total(tiles);
-    uint64_t *visits = allocate(total(tiles), sizeof *visits);
-    for (int64_t t = 0; t < total(tiles); t++) {
-        visits[t] = visits_of(plan, tiles, first, t);
-        most += (int64_t)(visits[t] / GRIDDING_PIECE);
+    int64_t count = 0;
+    for (int64_t t = chunk->first_tile; t < chunk->end_tile; t++)
+        for (int64_t n = first[t]; n < first[t + 1]; n += GRIDDING_PIECE) {
+            const int64_t left = first[t + 1] - n, taken = left < GRIDDING_PIECE ? left : GRIDDING_PIECE;
+            runs[count] = (gridding_run){(uint32_t)t, (uint32_t)n, (uint32_t)(n + taken), (int32_t)count};
+            count++;
+        }
+    return count;
+}
+
+/* Chunks follow each other. One has several tiles only if their runs fit, and the next tile's would not. `first_run`:
+ * [tiles + 1]. */
+static void check_chunks(const gridding_tiles *tiles, const int64_t *first_run, int64_t most_slots,
+                         const gridding_runs *got)
+{
+    const gridding_split *splits = download(&got->splits);
+    gridding_chunk end = {0};
+    int64_t slots = 0;
+    assert_true(got->chunk_count > 0);
+    for (int c = 0; c < got->chunk_count; c++) {
+        const gridding_chunk *chunk = &got->chunks[c];
+        const int64_t runs = chunk->end_run - chunk->first_run;
+        assert_int_equal(chunk->first_tile, end.end_tile);
+        assert_int_equal(chunk->first_run, end.end_run);
+        assert_int_equal(chunk->first_split, end.end_split);
+        assert_true(chunk->end_tile > chunk->first_tile);
+        assert_int_equal(chunk->end_run, first_run[chunk->end_tile]);
+        assert_true(runs <= most_slots || chunk->end_tile == chunk->first_tile + 1);
+        assert_true(chunk->end_tile == total(tiles) || first_run[chunk->end_tile + 1] - chunk->first_run > most_slots);
+        int64_t split = chunk->first_split;
+        for (int64_t t = chunk->first_tile; t < chunk->end_tile; t++)
+            if (first_run[t + 1] - first_run[t] > 1) {
+                assert_int_equal(splits[split].first_run, first_run[t]);
+                assert_int_equal(splits[split++].runs, first_run[t + 1] - first_run[t]);
+            }
+        assert_int_equal(split, chunk->end_split);
+        slots = runs > slots ? runs : slots;
+        end = *chunk;
     }
-    gridding_piece *pieces = allocate(most, sizeof *pieces);
-    gridding_split *splits = allocate(total(tiles), sizeof *splits);
-    int64_t count = 0, split_count = 0;
-    int32_t slots = 0;
-    for (int64_t t = 0; t < total(tiles); t++) {
-        const bool split = visits[t] > GRIDDING_PIECE;
-        const int32_t slot = slots;
-        uint64_t visit = 0;
-        do {
-            const uint64_t left = visits[t] - visit, taken = left < GRIDDING_PIECE ? left : GRIDDING_PIECE;
-            pieces[count++] =
-                (gridding_piece){(uint32_t)t, (uint32_t)visit, (uint32_t)(visit + taken), split ? slots++ : -1};
-            visit += taken;
-        } while (visit < visits[t]);
-        if (split)
-            splits[split_count++] = (gridding_split){(uint32_t)t, slot, slots - slot};
-    }
-    qsort(pieces, (size_t)count, sizeof *pieces, fullest_first);
-    assert_int_equal(got->piece_count, count);
-    assert_int_equal(got->split_count, split_count);
+    assert_int_equal(end.end_tile, total(tiles));
+    assert_int_equal(end.end_split * (int64_t)sizeof *splits, got->splits.count);
     assert_int_equal(got->slots, slots);
-    void *got_pieces = download(&got->pieces), *got_splits = download(&got->splits);
-    assert_memory_equal(got_pieces, pieces, (size_t)count * sizeof *pieces);
-    assert_memory_equal(got_splits, splits, (size_t)split_count * sizeof *splits);
-    free(got_pieces);
-    free(got_splits);
-    free(pieces);
-    free(splits);
-    free(visits);
+    free((void *)splits);
+}
+
+static void check_runs(const gridding_tiles *tiles, const int64_t *first, int64_t most_slots, const gridding_runs *got)
+{
+    int32_t *tile_run = download(&got->tile_run);
+    int64_t *first_run = allocate(total(tiles) + 1, sizeof *first_run);
+    gridding_run *runs = download(&got->runs),
+                 *expected = allocate(total(tiles) + first[total(tiles)] / GRIDDING_PIECE, sizeof *expected);
+    for (int64_t t = 0; t < total(tiles); t++) {
+        first_run[t + 1] = first_run[t] + (first[t + 1] - first[t] + GRIDDING_PIECE - 1) / GRIDDING_PIECE;
+        assert_int_equal(tile_run[t], first_run[t + 1] > first_run[t] ? first_run[t] : -1);
+    }
+    check_chunks(tiles, first_run, most_slots, got);
+    for (int c = 0; c < got->chunk_count; c++) {
+        const gridding_chunk *chunk = &got->chunks[c];
+        const int64_t count = expected_runs(chunk, first, expected);
+        qsort(expected, (size_t)count, sizeof *expected, fullest_first);
+        assert_int_equal(chunk->end_run - chunk->first_run, count);
+        assert_memory_equal(runs + chunk->first_run, expected, (size_t)count * sizeof *expected);
+    }
+    free(tile_run);
+    free(first_run);
+    free(runs);
+    free(expected);
 }
 
 static void check(const int64_t voxels[3], const int64_t grid[3], int width, int64_t samples, const float *k)
 {
+    const int64_t most_slots[] = {1 << 20, 1 + (int64_t)(30 * uniform()), 1};
     for (int precision = 0; precision < 2; precision++) {
         const vf_nufft plan = plan_for(voxels, grid, width, precision ? VF_F64 : VF_F32, samples);
         const vf_nufft_samples s = {.count = samples, .k = k};
         gridding_tiles tiles;
         gridding_bins bins = {0};
-        gridding_pieces pieces = {0};
         need(gridding_bin_tiles(&plan, &tiles));
         int64_t *first = allocate(total(&tiles) + 1, sizeof *first);
         need(gridding_bin_samples(&plan, queue, &s, &tiles, &bins));
         check_bins(&plan, &s, &tiles, &bins, first);
-        need(gridding_cut_walks(&plan, queue, &tiles, bins.first.data, &pieces));
-        check_pieces(&plan, &tiles, first, &pieces);
-        vf_array_free(&bins.samples);
-        vf_array_free(&bins.first);
-        vf_array_free(&bins.index);
-        vf_array_free(&pieces.pieces);
-        vf_array_free(&pieces.splits);
+        for (int i = 0; i < 3; i++) {
+            gridding_runs runs = {0};
+            need(gridding_cut_runs(&plan, queue, &tiles, bins.first.data, most_slots[i], &runs));
+            check_runs(&tiles, first, most_slots[i], &runs);
+            gridding_runs_free(&runs);
+        }
+        gridding_bins_free(&bins);
         free(first);
     }
 }
@@ -278,7 +281,7 @@ static void test_few(void **state)
     }
 }
 
-/* Numbers of visits at whole pieces, one fewer and one more. */
+/* Numbers of samples at whole pieces, one fewer and one more. */
 static void test_whole_pieces(void **state)
 {
     static const int64_t voxels[3] = {64, 1, 1}, grid[3] = {128, 1, 1};
@@ -298,34 +301,54 @@ static void refused(vf_status status, vf_status expected)
     vf_context_clear_error(ctx);
 }
 
-/* A grid of 2^45 points; and 2^32 - 1 samples in a grid of one tile, whose kernels each reach it twice along an
- * axis.
- */
-static void test_refusals(void **state)
+/* 2^32 - 1 samples in a grid of one tile: runs have as many pieces as it takes to keep their number in bounds. */
+static void test_crowd(void **state)
 {
-    static const int64_t voxels[3] = {16000, 16000, 16000}, grid[3] = {32000, 32000, 32000}, two[3] = {2, 2, 2},
-                         eight[3] = {8, 8, 8};
+    static const int64_t two[3] = {2, 2, 2}, eight[3] = {8, 8, 8};
     (void)state;
-    vf_nufft plan = plan_for(voxels, grid, 4, VF_F32, 0);
+    const vf_nufft plan = plan_for(two, eight, 4, VF_F32, UINT32_MAX);
     gridding_tiles tiles;
-    refused(gridding_bin_tiles(&plan, &tiles), VF_ERR_UNSUPPORTED);
-    plan = plan_for(two, eight, 4, VF_F32, UINT32_MAX);
     need(gridding_bin_tiles(&plan, &tiles));
     assert_int_equal(total(&tiles), 1);
     const uint32_t crowd[2] = {0, UINT32_MAX};
     vf_array first = {0};
-    gridding_pieces pieces = {0};
+    gridding_runs runs = {0};
     need(vf_array_create(device, VF_SPACE_DEVICE, VF_I32, 2, &first));
     need(vf_queue_copy(queue, first.data, crowd, sizeof crowd));
-    refused(gridding_cut_walks(&plan, queue, &tiles, first.data, &pieces), VF_ERR_UNSUPPORTED);
-    vf_array_free(&pieces.pieces);
-    vf_array_free(&pieces.splits);
+    need(gridding_cut_runs(&plan, queue, &tiles, first.data, 1, &runs));
+    assert_int_equal(runs.chunk_count, 1);
+    assert_true(runs.slots > 1000 && runs.slots <= 4096);
+    gridding_run *got = download(&runs.runs);
+    uint32_t next = 0;
+    for (int64_t i = 0; i < runs.slots; i++) { /* all are full but the last */
+        assert_int_equal(got[i].first, next);
+        assert_int_equal(got[i].slot, i);
+        assert_true(got[i].last > next);
+        assert_true(i + 1 == runs.slots || (got[i].last - next) % GRIDDING_PIECE == 0);
+        next = got[i].last;
+    }
+    assert_int_equal(next, UINT32_MAX);
+    free(got);
+    gridding_runs_free(&runs);
     vf_array_free(&first);
 }
 
+/* A grid of 2^45 points. */
+static void test_refusals(void **state)
+{
+    static const int64_t voxels[3] = {16000, 16000, 16000}, grid[3] = {32000, 32000, 32000};
+    (void)state;
+    const vf_nufft plan = plan_for(voxels, grid, 4, VF_F32, 0);
+    gridding_tiles tiles;
+    assert_int_equal(gridding_bin_tiles(&plan, &tiles), VF_ERR_UNSUPPORTED);
+    assert_true(vf_context_message(ctx)[0] != '\0');
+    vf_context_clear_error(ctx);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_random), cmocka_unit_test(test_clustered),    cmocka_unit_test(test_edges),
-    cmocka_unit_test(test_few),    cmocka_unit_test(test_whole_pieces), cmocka_unit_test(test_refusals),
+    cmocka_unit_test(test_random),   cmocka_unit_test(test_clustered),    cmocka_unit_test(test_edges),
+    cmocka_unit_test(test_few),      cmocka_unit_test(test_whole_pieces), cmocka_unit_test(test_crowd),
+    cmocka_unit_test(test_refusals),
 };
 
 int main(int argc, char **argv)

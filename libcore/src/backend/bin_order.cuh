@@ -33,46 +33,37 @@ inline vf_status finish(vf_queue *queue, vf_status status)
     return status == VF_OK ? waited : status;
 }
 
-/* Keys and the numbers of the items they belong to, all uint32. */
+/* Keys and the numbers of the items they belong to, all uint32; then the same sorted. */
 struct ordering {
+    int64_t count;
     vf_array keys, numbers, sorted_keys, sorted_numbers;
 };
 
-inline void free_ordering(ordering *order)
+inline vf_status take_ordering(vf_stream_memory *memory, int64_t count, ordering *order)
 {
-    vf_array_free(&order->keys);
-    vf_array_free(&order->numbers);
-    vf_array_free(&order->sorted_keys);
-    vf_array_free(&order->sorted_numbers);
+    vf_array *arrays[] = {&order->keys, &order->numbers, &order->sorted_keys, &order->sorted_numbers};
+    vf_status status = VF_OK;
+    *order = {count, {}, {}, {}, {}};
+    for (int i = 0; i < 4 && status == VF_OK; i++)
+        status = vf_stream_memory_take(memory, VF_I32, count, arrays[i]);
+    return status;
 }
 
-inline vf_status create_ordering(vf_device *device, int64_t count, ordering *order)
+/* Stable sort by keys, which are below `end`. */
+inline vf_status sort_by_key(vf_queue *queue, int64_t end, const ordering *order)
 {
-    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, VF_I32, count, &order->keys);
-    return status == VF_OK ? vf_array_create(device, VF_SPACE_DEVICE, VF_I32, count, &order->numbers) : status;
-}
-
-/* Stable sort by keys, which are below `end`. Waits, and frees the unsorted arrays. */
-inline vf_status sort_by_key(vf_queue *queue, int64_t end, ordering *order)
-{
-    vf_device *device = vf_queue_device(queue);
-    const int64_t count = order->keys.count;
+    vf_sort *sort = NULL;
     int bits = 1;
     while (((int64_t)1 << bits) < end)
         bits++;
-    vf_sort *sort = NULL;
-    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, VF_I32, count, &order->sorted_keys);
+    if (order->count == 0)
+        return VF_OK;
+    vf_status status = vf_sort_create(vf_queue_device(queue), bits, order->count, &sort);
     if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, VF_I32, count, &order->sorted_numbers);
-    if (status == VF_OK)
-        status = vf_sort_create(device, bits, count, &sort);
-    if (status == VF_OK)
-        status = vf_sort_execute(sort, queue, count, data_of<uint32_t>(order->keys), data_of<uint32_t>(order->numbers),
-                                 data_of<uint32_t>(order->sorted_keys), data_of<uint32_t>(order->sorted_numbers));
-    status = finish(queue, status);
-    vf_sort_destroy(sort);
-    vf_array_free(&order->keys);
-    vf_array_free(&order->numbers);
+        status = vf_sort_execute(sort, queue, order->count, data_of<uint32_t>(order->keys),
+                                 data_of<uint32_t>(order->numbers), data_of<uint32_t>(order->sorted_keys),
+                                 data_of<uint32_t>(order->sorted_numbers));
+    vf_sort_destroy(sort); /* it holds no memory that the queue's work uses */
     return status;
 }
 
@@ -94,16 +85,12 @@ __global__ void find_first(const uint32_t *sorted_keys, int64_t count, int64_t b
     first[b] = (Index)low;
 }
 
-/* first [bins + 1], uint32: where each bin begins. */
-inline vf_status make_first(vf_queue *queue, const ordering *order, int64_t bins, vf_array *first)
+/* first [bins + 1]: where each bin begins among the sorted keys. */
+inline vf_status make_first(vf_queue *queue, const ordering *order, int64_t bins, const vf_array *first)
 {
-    vf_device *device = vf_queue_device(queue);
-    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, VF_I32, bins + 1, first);
-    if (status != VF_OK)
-        return status;
     find_first<<<vf_blocks_for(bins + 1, THREADS), THREADS, 0, stream_of(queue)>>>(
-        data_of<uint32_t>(order->sorted_keys), order->sorted_keys.count, bins, data_of<uint32_t>(*first));
-    return vf_cuda_check(device, cudaGetLastError(), "finding where bins begin");
+        data_of<uint32_t>(order->sorted_keys), order->count, bins, data_of<uint32_t>(*first));
+    return vf_cuda_check(vf_queue_device(queue), cudaGetLastError(), "finding where bins begin");
 }
 
 template <typename Item>
@@ -137,13 +124,9 @@ vf_status sort_into_bins(vf_stream_memory *memory, int64_t count, int64_t bins, 
     vf_queue *queue = memory->queue;
     vf_device *device = vf_queue_device(queue);
     const int64_t bytes = count * (int64_t)sizeof(Item);
-    const cudaStream_t stream = stream_of(queue);
-    vf_array unsorted, keys[2], numbers[2];
-    vf_sort *sort = NULL;
-    int bits = 1;
+    vf_array unsorted;
+    ordering order;
     *out = {};
-    while (((int64_t)1 << bits) <= bins)
-        bits++;
     vf_status status = keep ? vf_lasting_create(queue, VF_U8, bytes, &out->items)
                             : vf_stream_memory_take(memory, VF_U8, bytes, &out->items);
     if (status == VF_OK)
@@ -151,28 +134,20 @@ vf_status sort_into_bins(vf_stream_memory *memory, int64_t count, int64_t bins, 
                       : vf_stream_memory_take(memory, VF_I32, bins + 1, &out->first);
     if (status == VF_OK)
         status = vf_stream_memory_take(memory, VF_U8, bytes, &unsorted);
-    for (int i = 0; i < 2 && status == VF_OK; i++) {
-        status = vf_stream_memory_take(memory, VF_I32, count, &keys[i]);
-        if (status == VF_OK)
-            status = vf_stream_memory_take(memory, VF_I32, count, &numbers[i]);
-    }
+    if (status == VF_OK)
+        status = take_ordering(memory, count, &order);
     if (status == VF_OK && count > 0) {
-        launch(data_of<Item>(unsorted), data_of<uint32_t>(keys[0]), data_of<uint32_t>(numbers[0]));
+        launch(data_of<Item>(unsorted), data_of<uint32_t>(order.keys), data_of<uint32_t>(order.numbers));
         status = vf_cuda_check(device, cudaGetLastError(), "finding items' bins");
     }
-    if (status == VF_OK && count > 0)
-        status = vf_sort_create(device, bits, count, &sort);
-    if (status == VF_OK && count > 0)
-        status = vf_sort_execute(sort, queue, count, data_of<uint32_t>(keys[0]), data_of<uint32_t>(numbers[0]),
-                                 data_of<uint32_t>(keys[1]), data_of<uint32_t>(numbers[1]));
-    vf_sort_destroy(sort); /* it holds no memory that the queue's work uses */
-    if (status != VF_OK)
+    if (status == VF_OK)
+        status = sort_by_key(queue, bins + 1, &order);
+    if (status == VF_OK)
+        status = make_first(queue, &order, bins, &out->first);
+    if (status != VF_OK || count == 0)
         return status;
-    find_first<<<vf_blocks_for(bins + 1, THREADS), THREADS, 0, stream>>>(data_of<uint32_t>(keys[1]), count, bins,
-                                                                         data_of<uint32_t>(out->first));
-    if (count > 0)
-        reorder_items<<<vf_blocks_for(count, THREADS), THREADS, 0, stream>>>(
-            data_of<Item>(unsorted), data_of<uint32_t>(numbers[1]), count, data_of<Item>(out->items));
+    reorder_items<<<vf_blocks_for(count, THREADS), THREADS, 0, stream_of(queue)>>>(
+        data_of<Item>(unsorted), data_of<uint32_t>(order.sorted_numbers), count, data_of<Item>(out->items));
     return vf_cuda_check(device, cudaGetLastError(), "sorting items");
 }
 

@@ -1,0 +1,115 @@
+/* The NUFFT where a GPU's plan works in parts: padded tiles that do not fit into its scratch memory at once, and more
+ * samples than its runs can have pieces. Against the direct sum, at some outputs.
+ *
+ * usage: test_gridding_large DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ *
+ * Values and positions are random, so an output's error is a sum of many aliases with random phases. Of PROBES complex
+ * outputs, the mean square is chi-square distributed with 2 PROBES degrees of freedom. It exceeds four times its
+ * expectation, the square of the tolerance, once in 10^8 times. Rounding is below a tenth of the tolerances.
+ */
+#include "gridding_fixture.h"
+
+enum { PROBES = 12 };
+
+static double complex term(const problem *p, int64_t sample, const int64_t at[3])
+{
+    double turns = 0;
+    for (int a = 0; a < 3; a++)
+        if (p->matrix[a] > 1)
+            turns += (double)p->k[3 * sample + a] * (double)(at[a] - p->matrix[a] / 2) / (double)p->matrix[a];
+    return cexp(2 * M_PI * I * (turns - floor(turns)));
+}
+
+static void check(const char *what, double squares, double expected, double tolerance)
+{
+    if (!(squares <= 4 * tolerance * tolerance * PROBES * expected))
+        fail_msg("%s: error %.3g, tolerance %g", what, sqrt(squares / (PROBES * expected)), tolerance);
+}
+
+static void check_adjoint(const problem *p, const double complex *image, double tolerance)
+{
+    const double size = norm(p->c, p->samples);
+    double squares = 0;
+    for (int i = 0; i < PROBES; i++) {
+        /* The first are at the edges, where a kernel's transform is least. */
+        const int64_t n = i < 2 ? i * (p->voxels - 1) : (int64_t)(uniform() * (double)p->voxels);
+        const int64_t at[3] = {n % p->matrix[0], n / p->matrix[0] % p->matrix[1], n / p->matrix[0] / p->matrix[1]};
+        double complex sum = 0;
+        for (int64_t m = 0; m < p->samples; m++)
+            sum += p->c[m] * term(p, m, at);
+        squares += pow(cabs(image[n] - sum), 2);
+    }
+    check("adjoint", squares, size * size, tolerance);
+}
+
+static void check_forward(const problem *p, const double complex *data, double tolerance)
+{
+    const double size = norm(p->x, p->voxels);
+    double complex *e[3];
+    double squares = 0;
+    for (int a = 0; a < 3; a++)
+        e[a] = allocate((size_t)p->matrix[a], sizeof **e);
+    for (int i = 0; i < PROBES; i++) {
+        const int64_t m = (int64_t)(uniform() * (double)p->samples);
+        double complex sum = 0;
+        for (int a = 0; a < 3; a++)
+            phases(p->matrix[a], p->k[3 * m + a], e[a]);
+        for (int64_t n = 0; n < p->voxels; n++)
+            sum += p->x[n] * conj(e[0][n % p->matrix[0]] * e[1][n / p->matrix[0] % p->matrix[1]] *
+                                  e[2][n / p->matrix[0] / p->matrix[1]]);
+        squares += pow(cabs(data[m] - sum), 2);
+    }
+    for (int a = 0; a < 3; a++)
+        free(e[a]);
+    check("forward", squares, size * size, tolerance);
+}
+
+static void check_problem(int64_t nx, int64_t ny, int64_t nz, int64_t samples, const vf_nufft_options *options)
+{
+    problem p = random_problem(nx, ny, nz, samples, false);
+    vf_nufft *plan = make_plan(&p, options, 1);
+    double complex *image = allocate((size_t)p.voxels, sizeof *image), *data = allocate((size_t)samples, sizeof *data);
+    apply(plan, options->precision, true, 1, p.c, p.samples, image, p.voxels);
+    check_adjoint(&p, image, options->tolerance);
+    apply(plan, options->precision, false, 1, p.x, p.voxels, data, p.samples);
+    check_forward(&p, data, options->tolerance);
+    free(image);
+    free(data);
+    vf_nufft_destroy(plan);
+    problem_free(&p);
+}
+
+/* 80,000 tiles in two dimensions, whose padded tiles are twice as large as the grid's memory, 84 MB. */
+static void test_many_tiles(void **state)
+{
+    (void)state;
+    const vf_nufft_options o = {.tolerance = 1e-3, .precision = VF_F32, .oversampling = 2};
+    check_problem(1930, 1350, 1, 400000, &o);
+}
+
+/* In three dimensions, 7,000 tiles: five times the grid's memory, 110 MB. */
+static void test_many_tiles_in_space(void **state)
+{
+    (void)state;
+    const vf_nufft_options o = {.tolerance = 1e-6, .precision = VF_F64, .oversampling = 2};
+    check_problem(96, 100, 90, 60000, &o);
+}
+
+/* 4.3 million samples in a dozen tiles: runs of three pieces. */
+static void test_crowd(void **state)
+{
+    (void)state;
+    const vf_nufft_options o = {.tolerance = 1e-3, .precision = VF_F32, .oversampling = 2};
+    check_problem(18, 20, 1, 4300000, &o);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_many_tiles),
+    cmocka_unit_test(test_many_tiles_in_space),
+    cmocka_unit_test(test_crowd),
+};
+
+int main(int argc, char **argv)
+{
+    return run_on_device(argc, argv, tests, NULL, NULL);
+}
