@@ -27,7 +27,7 @@ struct cuda_state {
 
 /* Copies host memory to a new device array. All copies of a plan go into one queue, which the plan waits for at the
  * end: a copy from memory that is not pinned may return before its last bytes have arrived. */
-vf_status upload(vf_nufft *plan, vf_queue *queue, const void *data, int64_t count, vf_dtype type, vf_array *out)
+vf_status upload(vf_queue *queue, const void *data, int64_t count, vf_dtype type, vf_array *out)
 {
     vf_status status = vf_lasting_create(queue, type, count, out);
     return status == VF_OK ? vf_queue_copy(queue, out->data, data, (size_t)count * vf_dtype_bytes(type)) : status;
@@ -112,7 +112,7 @@ vf_status upload_segments(vf_nufft *plan, vf_queue *queue, cuda_state *state, co
         return VF_OK;
     vf_status status = upload_factors(plan, queue, state, &row);
     if (status == VF_OK)
-        status = upload(plan, queue, field, plan->voxels, VF_F32, &state->field);
+        status = upload(queue, field, plan->voxels, VF_F32, &state->field);
     const vf_status waited = vf_queue_sync(queue);
     vf_lasting_free(queue, &row);
     free(plan->segments.coefficient); /* only the sorted copy is used */

@@ -294,13 +294,6 @@ static void test_whole_pieces(void **state)
         }
 }
 
-static void refused(vf_status status, vf_status expected)
-{
-    assert_int_equal(status, expected);
-    assert_true(vf_context_message(ctx)[0] != '\0');
-    vf_context_clear_error(ctx);
-}
-
 /* 2^32 - 1 samples in a grid of one tile: runs have as many pieces as it takes to keep their number in bounds. */
 static void test_crowd(void **state)
 {
