@@ -113,10 +113,15 @@ static inline int instruction_sets(void)
     return vf_device_get_kind(device) == VF_DEVICE_CPU ? (int)vf_cpu_isa() + 1 : 1;
 }
 
-/* Whether the device has memory for so many bytes, and half as many again; otherwise prints SKIP. */
+/* Whether the device has memory for so many bytes and half as many again, and no sanitizer slows it down; otherwise
+ * prints SKIP. */
 static inline bool has_memory(uint64_t bytes, const char *what)
 {
     uint64_t free_bytes = 0, total = 0;
+    if (SANITIZED) {
+        printf("SKIP: %s takes too long under a sanitizer\n", what);
+        return false;
+    }
     need_ok(vf_device_memory(device, &free_bytes, &total));
     if (free_bytes >= bytes + bytes / 2)
         return true;

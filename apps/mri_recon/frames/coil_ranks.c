@@ -62,7 +62,11 @@ static const char *reason_not_to(const recon_job *j)
 bool coil_ranks_possible(recon_job *j)
 {
     vf_ranks *ranks = j->settings->pieces.ranks;
-    if (!ranks || vf_ranks_size(ranks) == 1 || j->scan->frames > 1)
+    const bool alone = !ranks || vf_ranks_size(ranks) == 1, asked = j->settings->share_coils == RECON_SHARE_YES;
+    if (asked && (alone || j->scan->frames > 1))
+        snprintf(j->shared, sizeof j->shared, "the coils are not shared: %s",
+                 alone ? "there is one rank; mpirun or srun starts several" : "ranks share the frames instead");
+    if (alone || j->scan->frames > 1)
         return false;
     const char *reason = reason_not_to(j);
     if (reason)
