@@ -116,8 +116,7 @@ static void sizes_case(vf_reduction reduction, vf_dtype type)
     /* Offsets of x and y: aligned; the same; different ones. */
     static const int64_t offsets[][2] = {{0, 0}, {1, 1}, {3, 0}, {0, 5}, {31, 17}};
     vf_reduce *plan = make_plan(reduction, type, MOST);
-    /* The largest first: a plan that does not clean its scratch memory shows. */
-    for (int s = SIZES - (SANITIZED ? 3 : 1); s >= 0; s--)
+    for (int s = SIZES - (SANITIZED ? 3 : 1); s >= 0; s--) /* largest first: unclean scratch memory shows */
         for (size_t o = 0; o < (sizes[s] < 10000 ? 5 : sizes[s] < MANY ? 2 : 1); o++) {
             const size_t which = sizes[s] < MANY ? o : (size_t)s % 2;
             const int64_t n = sizes[s];
