@@ -1,5 +1,6 @@
 /* The NUFFT where a GPU's plan works in parts: padded tiles that do not fit into its scratch memory at once, and more
- * samples than its runs can have pieces. Against the direct sum, at some outputs.
+ * samples than its runs can have pieces. Against the direct sum, at some outputs. And what loses most by rounding: the
+ * point spread function of spokes.
  *
  * usage: test_gridding_large DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
  *
@@ -103,7 +104,56 @@ static void test_crowd(void **state)
     check_problem(18, 20, 1, 4300000, &o);
 }
 
+/* Golden-angle spokes, in two or three dimensions. */
+static void set_spokes(problem *p, int64_t a_spoke)
+{
+    const double n = (double)p->matrix[0], spokes = (double)(p->samples / a_spoke);
+    for (int64_t m = 0; m < p->samples; m++) {
+        const double i = (double)(m / a_spoke), r = n * ((double)(m % a_spoke) / (double)a_spoke - 0.5);
+        const double z = p->matrix[2] > 1 ? 1 - (2 * i + 1) / spokes : 0, angle = 2.399963229728653 * i;
+        p->k[3 * m] = (float)(r * sqrt(1 - z * z) * cos(angle));
+        p->k[3 * m + 1] = (float)(r * sqrt(1 - z * z) * sin(angle));
+        p->k[3 * m + 2] = (float)(r * z);
+        p->c[m] = 1;
+    }
+}
+
+/* All spokes add their equal values at the grid's centre. What is lost there goes to all voxels, and becomes larger at the
+ * corners, where the image is small. The plan must choose its grid so that the tolerance holds even so, down to 16 units of
+ * rounding. The reference is a plan in double precision, whose own tolerance is 1e-3 of the least here. */
+static void check_point_spread(int64_t n, int64_t nz, int64_t spokes)
+{
+    problem p = random_problem(n, n, nz, spokes * n, false);
+    set_spokes(&p, n);
+    double complex *exact = allocate((size_t)p.voxels, sizeof *exact),
+                   *image = allocate((size_t)p.voxels, sizeof *image);
+    vf_nufft_options o = {.tolerance = 1e-12, .precision = VF_F64};
+    for (int power = 0; power <= 14; power++) { /* single precision to 1e-6, double to 1e-9 */
+        if (power > 0)
+            o = (vf_nufft_options){.tolerance = pow(10, power > 6 ? 5 - power : -power),
+                                   .precision = power > 6 ? VF_F64 : VF_F32};
+        vf_nufft *plan = make_plan(&p, &o, 1);
+        apply(plan, o.precision, true, 1, p.c, p.samples, power > 0 ? image : exact, p.voxels);
+        vf_nufft_destroy(plan);
+        double error = power > 0 ? difference(image, exact, p.voxels, 0) : 0;
+        if (!(error <= o.tolerance))
+            fail_msg("%lld x %lld x %lld, %s, tolerance %g: error %.3g", (long long)n, (long long)n, (long long)nz,
+                     o.precision == VF_F64 ? "double" : "single", o.tolerance, error);
+    }
+    free(exact);
+    free(image);
+    problem_free(&p);
+}
+
+static void test_point_spread(void **state)
+{
+    (void)state;
+    check_point_spread(256, 1, 390);
+    check_point_spread(64, 64, 1200);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_point_spread),
     cmocka_unit_test(test_many_tiles),
     cmocka_unit_test(test_many_tiles_in_space),
     cmocka_unit_test(test_crowd),
