@@ -25,9 +25,6 @@ struct vf_encoding {
     char description[128];
 };
 
-/* Accuracies finer than this need the denser grid in single precision. */
-static const double ROUNDING_SHOWS = 1e-4;
-
 static vf_status create_direct(vf_encoding *e, vf_device *device, const vf_encoding_options *options,
                                const int64_t matrix[3], const vf_fourier_samples *samples, const float *field)
 {
@@ -62,11 +59,7 @@ static vf_status create_nufft(vf_encoding *e, vf_device *device, const vf_encodi
             k[i] = 2 * samples->k[i];
         at.k = k;
     }
-    /* With less than twofold oversampling, the corners of an image are divided by small numbers. This amplifies the
-     * rounding errors from the centre of k-space, where all spokes of a radial scan add up. */
-    const bool dense = options->precision == VF_F32 && options->accuracy < ROUNDING_SHOWS;
-    const vf_nufft_options how = {
-        .tolerance = options->accuracy, .precision = options->precision, .oversampling = dense ? 2 : 0, .field = field};
+    const vf_nufft_options how = {.tolerance = options->accuracy, .precision = options->precision, .field = field};
     vf_status status = vf_nufft_create(device, matrix, &at, options->most_batch, &how, &e->nufft);
     free(k);
     if (status != VF_OK)

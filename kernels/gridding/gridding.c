@@ -113,12 +113,16 @@ static double length_cost(const vf_nufft *plan)
 
 /* Chooses the oversampling with the least cost of spreading and transform together. Costs are in units of about a
  * nanosecond of one core: one per row of a kernel's points, and one per grid point for transforms and memory traffic.
- * They were measured on an EPYC of 2024; only their ratio matters. Rounding errors bound the oversampling from below:
- * they must not exceed half the tolerance, or else must be as small as possible. The bound is for the worst input known:
- * a point spread function of spokes. There, thousands of equal values add up at the grid's centre, and what these sums
- * lose goes to all voxels, while the image is small at the corners, where corrections are largest. Measured on koosh
- * balls and radial spokes of 1e5 to 3e6 samples: 10 to 70 times `unit`, with white noise 2 to 15 times. Memory bounds it from above: a grid beyond
- * LARGE_GRID bytes is used only if no smaller one works. */
+ * They were measured on an EPYC of 2024; only their ratio matters.
+ *
+ * Rounding bounds the oversampling from below: it must not take more than half the tolerance, or else must be as small
+ * as possible. The bound is for the worst input known, the point spread function of spokes: thousands of equal values add
+ * up at the grid's centre, and what these sums lose goes to all voxels, also to the corners, where the image is small and
+ * corrections are large. Measured on koosh balls and radial spokes, the loss is 10 to 70 times what
+ * gridding_estimate_rounding gives for values that do not add up; for white noise it is 2 to 15 times
+ * (test_gridding_large).
+ *
+ * Memory bounds it from above: of the grids beyond LARGE_GRID bytes only the first that is accurate enough is used. */
 static double choose_oversampling(vf_nufft *plan, double tolerance)
 {
     static const double candidates[] = {1.25, 1.375, 1.5, 1.625, 1.75, 2};
@@ -136,7 +140,7 @@ static double choose_oversampling(vf_nufft *plan, double tolerance)
             (double)plan->samples * (sample_cost + pow(width, plan->axes - 1) * (row_cost + wide_cost * width)) +
             point_cost * length_cost(plan) * points;
         rounding = fmax(rounding, tolerance / 2);
-        if (i > 0 && bytes > LARGE_GRID)
+        if (bytes > LARGE_GRID && least_rounding <= tolerance / 2)
             break;
         if (rounding < least_rounding || (rounding == least_rounding && cost < least)) {
             least_rounding = rounding;
