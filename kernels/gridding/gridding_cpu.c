@@ -13,10 +13,6 @@
  * gridding_simd.h. */
 enum { TILE_X = GRIDDING_REACH + GRIDDING_LANES, TILE = 16, COLOURS = 8 };
 
-/* Within a tile samples are sorted by blocks of so many rows and planes: what a piece of them touches stays in the
- * cache, and is all that a dense tile's piece has to clear and to add. */
-enum { BLOCK = 4 };
-
 static const gridding_simd *const simd[VF_ISA_COUNT] = {
     &gridding_simd_baseline,
 #if defined(__x86_64__)
@@ -76,7 +72,8 @@ static int64_t count_tiles(const gridding_axis *axis, int64_t least)
     return tiles < 2 ? 1 : tiles / 2 * 2;
 }
 
-static vf_status sort_samples(vf_nufft *plan, gridding_cpu_state *state, const vf_nufft_samples *samples)
+static vf_status sort_samples(vf_nufft *plan, gridding_cpu_state *state, const vf_nufft_samples *samples,
+                              unsigned char *starts)
 {
     size_t size = plan->real == VF_F64 ? sizeof(gridding_sample_f64) : sizeof(gridding_sample_f32);
     for (int a = 0; a < 3; a++) {
@@ -90,7 +87,8 @@ static vf_status sort_samples(vf_nufft *plan, gridding_cpu_state *state, const v
         return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory for %lld tiles", (long long)tiles);
     vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32,
                                        plan->samples * (int64_t)(size / sizeof(float)), &state->samples);
-    return status == VF_OK ? gridding_sort(plan, samples, &state->tiles, BLOCK, state->samples.data, state->first)
+    return status == VF_OK ? gridding_sort(plan, samples, &state->tiles, GRIDDING_CPU_BLOCK, state->samples.data,
+                                           state->first, starts)
                            : status;
 }
 
@@ -134,39 +132,27 @@ static vf_status order_tiles(const vf_nufft *plan, gridding_cpu_state *state)
     return VF_OK;
 }
 
-static void start_of(const vf_nufft *plan, const gridding_cpu_state *state, int64_t i, int64_t *y, int64_t *z)
-{
-    const int16_t *start = plan->real == VF_F64 ? ((const gridding_sample_f64 *)state->samples.data)[i].start
-                                                : ((const gridding_sample_f32 *)state->samples.data)[i].start;
-    *y = start[1];
-    *z = start[2];
-}
-
 /* Marks the rows that kernels reach: a kernel covers the row where it starts and the next `width` - 1, along y, then
- * along z. */
-static vf_status find_used_rows(const vf_nufft *plan, gridding_cpu_state *state)
+ * along z. `starts`: [grid z][grid y]. */
+static vf_status find_used_rows(const vf_nufft *plan, gridding_cpu_state *state, const unsigned char *starts)
 {
-    int64_t gy = plan->axis[1].grid, gz = plan->axis[2].grid, y, z;
-    unsigned char *starts = calloc((size_t)(gy * gz), 1), *along_y = calloc((size_t)(gy * gz), 1);
+    int64_t gy = plan->axis[1].grid, gz = plan->axis[2].grid;
+    unsigned char *along_y = calloc((size_t)(gy * gz), 1);
     state->used = calloc((size_t)(gy * gz), 1);
-    if (state->used && starts && along_y) {
-        for (int64_t i = 0; i < plan->samples; i++) {
-            start_of(plan, state, i, &y, &z);
-            starts[z * gy + y] = 1;
-        }
-        for (z = 0; z < gz; z++)
-            for (y = 0; y < gy; y++)
-                for (int64_t w = 0; starts[z * gy + y] && w < plan->axis[1].width; w++)
-                    along_y[z * gy + (y + w) % gy] = 1;
-        for (z = 0; z < gz; z++)
-            for (y = 0; y < gy; y++)
-                for (int64_t w = 0; along_y[z * gy + y] && w < plan->axis[2].width; w++)
-                    state->used[(z + w) % gz * gy + y] = 1;
+    if (!along_y || !state->used) {
+        free(along_y);
+        return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory for a plan");
     }
-    bool complete = starts && along_y && state->used;
-    free(starts);
+    for (int64_t z = 0; z < gz; z++)
+        for (int64_t y = 0; y < gy; y++)
+            for (int64_t w = 0; starts[z * gy + y] && w < plan->axis[1].width; w++)
+                along_y[z * gy + (y + w) % gy] = 1;
+    for (int64_t z = 0; z < gz; z++)
+        for (int64_t y = 0; y < gy; y++)
+            for (int64_t w = 0; along_y[z * gy + y] && w < plan->axis[2].width; w++)
+                state->used[(z + w) % gz * gy + y] = 1;
     free(along_y);
-    return complete ? VF_OK : vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory for a plan");
+    return VF_OK;
 }
 
 /* Coefficient p of the polynomial of point j, along an axis. */
@@ -188,26 +174,26 @@ static vf_status make_table(const vf_nufft *plan, gridding_cpu_state *state)
     memset(state->table.data, 0, bytes);
     gridding_table_f32 *f32 = state->table.data;
     gridding_table_f64 *f64 = state->table.data;
-    for (int p = 0; p <= GRIDDING_MAX_DEGREE; p++)
-        for (int i = 0; i < GRIDDING_PADDED; i++) {
-            int q = p <= plan->kernel.degree ? p : 0; /* beyond the degree: never read */
-            bool once = i < GRIDDING_PADDED / 2;
-            double x = coefficient(plan, 0, q, i / 2), y = once ? coefficient(plan, 1, q, i) : 0,
-                   z = once ? coefficient(plan, 2, q, i) : 0;
-            if (plan->real == VF_F64) {
-                f64->twice[p][GRIDDING_FRONT + i] = x;
-                if (once) {
-                    f64->once[0][p][i] = y;
-                    f64->once[1][p][i] = z;
-                }
-            } else {
-                f32->twice[p][GRIDDING_FRONT + i] = (float)x;
-                if (once) {
-                    f32->once[0][p][i] = (float)y;
-                    f32->once[1][p][i] = (float)z;
+    const int width = plan->kernel.width;
+    const int half = (plan->real == VF_F64 ? state->simd->lanes_f64 : state->simd->lanes_f32) / 2;
+    for (int p = 0; p <= plan->kernel.degree; p++)
+        for (int a = 0; a < 3; a++)
+            for (int i = 0; i < width; i++) {
+                const double c = coefficient(plan, a, p, i);
+                if (plan->real == VF_F64) {
+                    f64->once[a][p][i] = c;
+                    if (a == 0)
+                        f64->twice[p][GRIDDING_FRONT + 2 * i] = f64->twice[p][GRIDDING_FRONT + 2 * i + 1] = c;
+                    else if (width <= half)
+                        f64->sides[p][(a - 1) * half + i] = c;
+                } else {
+                    f32->once[a][p][i] = (float)c;
+                    if (a == 0)
+                        f32->twice[p][GRIDDING_FRONT + 2 * i] = f32->twice[p][GRIDDING_FRONT + 2 * i + 1] = (float)c;
+                    else if (width <= half)
+                        f32->sides[p][(a - 1) * half + i] = (float)c;
                 }
             }
-        }
     return VF_OK;
 }
 
@@ -298,13 +284,16 @@ static vf_status make_locals(const vf_nufft *plan, gridding_cpu_state *state)
 
 static vf_status place_samples(vf_nufft *plan, gridding_cpu_state *state, const vf_nufft_samples *samples)
 {
-    vf_status status = sort_samples(plan, state, samples);
+    unsigned char *starts = calloc((size_t)(plan->axis[1].grid * plan->axis[2].grid), 1);
+    vf_status status = starts ? sort_samples(plan, state, samples, starts)
+                              : vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory for a plan");
     if (status == VF_OK)
         status = order_tiles(plan, state);
     if (status == VF_OK)
-        status = find_used_rows(plan, state);
+        status = find_used_rows(plan, state, starts);
     if (status == VF_OK)
         status = make_locals(plan, state);
+    free(starts);
     return status;
 }
 

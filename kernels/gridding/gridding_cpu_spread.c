@@ -83,24 +83,35 @@ typedef struct local_sums {
     int64_t extent[3]; /* points of the box that its kernels touch */
 } local_sums;
 
-/* The box around the kernels of the job's samples: its first point and its extent. */
-static void find_box(const vf_nufft *plan, local_sums *p)
+static const int16_t *start_of(const vf_nufft *plan, const gridding_job *job, int64_t sample)
 {
-    int64_t lo[3] = {INT64_MAX, INT64_MAX, INT64_MAX}, hi[3] = {0};
-    for (int64_t i = p->job.first; i < p->job.last; i++) {
-        const int16_t *start = plan->real == VF_F64 ? ((const gridding_sample_f64 *)p->job.samples)[i].start
-                                                    : ((const gridding_sample_f32 *)p->job.samples)[i].start;
-        for (int a = 0; a < 3; a++) {
-            lo[a] = start[a] < lo[a] ? start[a] : lo[a];
-            hi[a] = start[a] > hi[a] ? start[a] : hi[a];
-        }
-    }
-    lo[0] = lo[0] / GRIDDING_LANES * GRIDDING_LANES;
+    return plan->real == VF_F64 ? ((const gridding_sample_f64 *)job->samples)[sample].start
+                                : ((const gridding_sample_f32 *)job->samples)[sample].start;
+}
+
+/* The box that kernels reach from the blocks between that of the piece's first sample and that of its last one: along x
+ * the whole tile; blocks follow each other along y, then along z. */
+static void find_box(const vf_nufft *plan, int64_t tile, local_sums *p)
+{
+    const gridding_tiles *tiles = &((const gridding_cpu_state *)plan->state)->tiles;
+    const int16_t *from = start_of(plan, &p->job, p->job.first), *to = start_of(plan, &p->job, p->job.last - 1);
+    int64_t begin[3], end[3], first[3], last[3]; /* points: the tile's; the blocks' */
     for (int a = 0; a < 3; a++) {
-        p->job.origin[a] = lo[a];
-        p->extent[a] = hi[a] - lo[a] + plan->axis[a].width;
+        const int64_t along = tile % tiles->count[a];
+        tile /= tiles->count[a];
+        begin[a] = along * tiles->size[a];
+        end[a] = along + 1 < tiles->count[a] ? begin[a] + tiles->size[a] : plan->axis[a].grid;
+        first[a] = begin[a] + (from[a] - begin[a]) / GRIDDING_CPU_BLOCK * GRIDDING_CPU_BLOCK;
+        last[a] = begin[a] + ((to[a] - begin[a]) / GRIDDING_CPU_BLOCK + 1) * GRIDDING_CPU_BLOCK;
+        last[a] = last[a] < end[a] ? last[a] : end[a];
     }
-    p->extent[0] = (hi[0] - lo[0] + GRIDDING_REACH + GRIDDING_LANES) / GRIDDING_LANES * GRIDDING_LANES;
+    const bool layer = last[2] - first[2] <= GRIDDING_CPU_BLOCK; /* the blocks lie along y */
+    p->job.origin[0] = begin[0] / GRIDDING_LANES * GRIDDING_LANES;
+    p->job.origin[1] = layer ? first[1] : begin[1];
+    p->job.origin[2] = first[2];
+    p->extent[0] = (end[0] - 1 - p->job.origin[0] + GRIDDING_REACH + GRIDDING_LANES) / GRIDDING_LANES * GRIDDING_LANES;
+    p->extent[1] = (layer ? last[1] : end[1]) - 1 - p->job.origin[1] + plan->axis[1].width;
+    p->extent[2] = last[2] - 1 - first[2] + plan->axis[2].width;
     p->job.pitch = p->extent[0];
     p->job.plane = p->extent[0] * p->extent[1];
 }
@@ -144,7 +155,7 @@ static void spread_tile(const vf_nufft *plan, gridding_job *job, int64_t tile)
     piece.job.grid[1] = piece.job.grid[2] = INT32_MAX; /* no wrapping here */
     for (piece.job.first = first; piece.job.first < last; piece.job.first = piece.job.last) {
         piece.job.last = piece.job.first + GRIDDING_PIECE < last ? piece.job.first + GRIDDING_PIECE : last;
-        find_box(plan, &piece);
+        find_box(plan, tile, &piece);
         memset(piece.job.points, 0, (size_t)(piece.job.plane * piece.extent[2]) * element);
         spread_piece(plan, &piece.job);
         add_local(plan, &piece, tile % count[0]);

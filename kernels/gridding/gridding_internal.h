@@ -64,9 +64,11 @@ typedef struct gridding_tiles {
 
 /* Sorts the samples by tile, x fastest, and by the caller's order within a tile; with `block` > 0, first by blocks of
  * that many points along y and z of the tile, y fastest. `sorted`: [samples] of the plan's precision. `first`:
- * [tiles + 1] set to the beginning of each tile. */
+ * [tiles + 1] set to the beginning of each tile. `starts`: [grid z][grid y], set to 1 where a sample's kernel starts;
+ * or NULL. */
 VF_MUST_CHECK vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples,
-                                      const gridding_tiles *tiles, int64_t block, void *sorted, int64_t *first);
+                                      const gridding_tiles *tiles, int64_t block, void *sorted, int64_t *first,
+                                      unsigned char *starts);
 
 typedef struct gridding_backend {
     /* Makes plan->state from the rest of the plan, and sets plan->bytes. */

@@ -121,9 +121,9 @@ static void order_samples(const vf_nufft *plan, const vf_nufft_samples *samples,
     }
 }
 
-/* sorted[i] = the place of sample order[i]. */
+/* sorted[i] = the place of sample order[i]. Threads may mark the same row. */
 static void store_sorted(const vf_nufft *plan, const vf_nufft_samples *samples, int threads, const uint32_t *order,
-                         void *sorted)
+                         void *sorted, unsigned char *starts)
 {
     enum { AHEAD = 24 };
     const int64_t count = samples->count, blocks = (count + GRIDDING_BLOCK - 1) / GRIDDING_BLOCK;
@@ -141,11 +141,14 @@ static void store_sorted(const vf_nufft *plan, const vf_nufft_samples *samples, 
         }
         simd->locate(plan->axis, some, &places);
         put_samples(plan, &places, order + m, some, sorted, m);
+        for (int i = 0; starts && i < some; i++)
+            __atomic_store_n(&starts[places.start[2][i] * plan->axis[1].grid + places.start[1][i]], 1,
+                             __ATOMIC_RELAXED);
     }
 }
 
 vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, const gridding_tiles *tiles,
-                        int64_t block, void *sorted, int64_t *first)
+                        int64_t block, void *sorted, int64_t *first, unsigned char *starts)
 {
     buckets b;
     const bool made = make_buckets(plan, tiles, block, &b);
@@ -160,7 +163,7 @@ vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, c
         goto done;
     }
     order_samples(plan, samples, &b, threads, bucket, order, counts, first);
-    store_sorted(plan, samples, threads, order, sorted);
+    store_sorted(plan, samples, threads, order, sorted, starts);
 done:
     free_buckets(&b);
     free(bucket);

@@ -71,7 +71,7 @@ static void check_bins(const vf_nufft *plan, const vf_nufft_samples *samples, co
                        const gridding_bins *bins, int64_t *first)
 {
     void *expected = allocate(samples->count, sizeof(gridding_sample_f64));
-    need(gridding_sort(plan, samples, tiles, 0, expected, first));
+    need(gridding_sort(plan, samples, tiles, 0, expected, first, NULL));
     const size_t record = plan->real == VF_F64 ? sizeof(gridding_sample_f64) : sizeof(gridding_sample_f32);
     assert_int_equal(bins->samples.count * (int64_t)vf_dtype_bytes(bins->samples.type),
                      samples->count * (int64_t)record);
