@@ -153,11 +153,11 @@ vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, c
     buckets b;
     const bool made = make_buckets(plan, tiles, block, &b);
     const int threads = threads_for(plan, samples->count, b.total);
-    uint32_t *bucket = malloc(((size_t)samples->count + 1) * sizeof *bucket);
+    uint32_t *bucket = sorted; /* has room for that, and is written only when buckets are needed no more */
     uint32_t *order = malloc(((size_t)samples->count + 1) * sizeof *order);
     int64_t *counts = calloc((size_t)(threads * b.total), sizeof *counts);
     vf_status status = VF_OK;
-    if (!made || !bucket || !order || !counts) {
+    if (!made || !order || !counts) {
         status = vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory to sort %lld samples",
                          (long long)samples->count);
         goto done;
@@ -166,7 +166,6 @@ vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, c
     store_sorted(plan, samples, threads, order, sorted, starts);
 done:
     free_buckets(&b);
-    free(bucket);
     free(order);
     free(counts);
     return status;
