@@ -37,13 +37,8 @@ static bool all_finite(int threads, int64_t count, const float *x)
     return special == 0;
 }
 
-static vf_status check_samples(vf_context *ctx, const int64_t matrix[3], const vf_nufft_samples *samples,
-                               bool has_field)
+vf_status gridding_check_positions(vf_context *ctx, const int64_t matrix[3], const vf_nufft_samples *samples)
 {
-    if (samples->count < 0 || samples->count > UINT32_MAX)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: %lld samples are not supported", (long long)samples->count);
-    if (has_field && !samples->time)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: a field map needs the samples' times");
     if (all_finite(vf_context_threads(ctx), 3 * samples->count, samples->k))
         return VF_OK;
     for (int64_t m = 0; m < samples->count; m++)
@@ -51,6 +46,15 @@ static vf_status check_samples(vf_context *ctx, const int64_t matrix[3], const v
             if (matrix[a] > 1 && !isfinite(samples->k[3 * m + a]))
                 return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: sample %lld is at (%g, %g, %g); k must be finite",
                                (long long)m + 1, samples->k[3 * m], samples->k[3 * m + 1], samples->k[3 * m + 2]);
+    return VF_OK;
+}
+
+static vf_status check_samples(vf_context *ctx, const vf_nufft_samples *samples, bool has_field)
+{
+    if (samples->count < 0 || samples->count > UINT32_MAX)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: %lld samples are not supported", (long long)samples->count);
+    if (has_field && !samples->time)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "NUFFT: a field map needs the samples' times");
     return VF_OK;
 }
 
@@ -151,25 +155,43 @@ static double choose_oversampling(vf_nufft *plan, double tolerance)
     return best;
 }
 
-/* 1 / the kernel's transform, at the frequency of each voxel. */
+/* scale [voxels] = 1 / the kernel's transform at the frequency of each voxel, which is even. Returns false without memory. */
+static bool make_scale(const vf_nufft *plan, const gridding_axis *axis, double *scale)
+{
+    const int64_t centre = axis->voxels / 2;
+    double *xi = malloc((size_t)(centre + 1) * sizeof(double)),
+           *transform = malloc((size_t)(centre + 1) * sizeof(double));
+    const bool made = xi && transform;
+    if (made) {
+        for (int64_t i = 0; i <= centre; i++)
+            xi[i] = (double)i / (double)axis->grid;
+        gridding_kernel_transform(plan->kernel.width, plan->kernel.beta, (int)centre + 1, xi, transform);
+        for (int64_t i = 0; i < axis->voxels; i++)
+            scale[i] = 1 / transform[i < centre ? centre - i : i - centre];
+    }
+    free(xi);
+    free(transform);
+    return made;
+}
+
 static vf_status make_scales(vf_nufft *plan)
 {
     for (int a = 0; a < 3; a++) {
-        int64_t n = plan->axis[a].voxels;
-        plan->scale[a] = malloc((size_t)n * sizeof(double));
-        double *xi = malloc((size_t)n * sizeof(double));
-        if (plan->scale[a] && xi) {
-            for (int64_t i = 0; i < n; i++)
-                xi[i] = (double)(i - n / 2) / (double)plan->axis[a].grid;
-            if (plan->axis[a].width > 1)
-                gridding_kernel_transform(plan->kernel.width, plan->kernel.beta, (int)n, xi, plan->scale[a]);
-            else
-                plan->scale[a][0] = 1;
-            for (int64_t i = 0; i < n; i++)
-                plan->scale[a][i] = 1 / plan->scale[a][i];
-        }
-        free(xi);
-        if (!plan->scale[a])
+        const gridding_axis *axis = &plan->axis[a];
+        const size_t bytes = (size_t)axis->voxels * sizeof(double);
+        const double *same = NULL;
+        for (int b = 0; b < a; b++)
+            if (plan->axis[b].voxels == axis->voxels && plan->axis[b].grid == axis->grid)
+                same = plan->scale[b];
+        plan->scale[a] = malloc(bytes);
+        bool made = plan->scale[a] != NULL;
+        if (made && same)
+            memcpy(plan->scale[a], same, bytes);
+        else if (made && axis->width > 1)
+            made = make_scale(plan, axis, plan->scale[a]);
+        else if (made)
+            plan->scale[a][0] = 1;
+        if (!made)
             return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory for a plan");
     }
     return VF_OK;
@@ -219,7 +241,7 @@ vf_status vf_nufft_create(vf_device *device, const int64_t matrix[3], const vf_n
     *out = NULL;
     vf_status status = check(ctx, matrix, most_batch, options);
     if (status == VF_OK)
-        status = check_samples(ctx, matrix, samples, options->field != NULL);
+        status = check_samples(ctx, samples, options->field != NULL);
     if (status != VF_OK)
         return status;
     vf_nufft *plan = calloc(1, sizeof *plan);
@@ -230,6 +252,8 @@ vf_status vf_nufft_create(vf_device *device, const int64_t matrix[3], const vf_n
     if (status == VF_OK) {
         plan->backend = ((const gridding_device *)table)->backend;
         plan->set_samples = ((const gridding_device *)table)->set_samples;
+        if (!plan->backend->checks_positions)
+            status = gridding_check_positions(ctx, matrix, samples);
     }
     plan->device = device;
     plan->ctx = ctx;
@@ -259,7 +283,9 @@ vf_status vf_nufft_set_samples(vf_nufft *plan, const vf_nufft_samples *samples, 
                        "NUFFT: the plan was made with%s a field map; its new samples need the same",
                        plan->has_field ? "" : "out");
     vf_segments segments = {0};
-    vf_status status = check_samples(plan->ctx, matrix, samples, plan->has_field);
+    vf_status status = check_samples(plan->ctx, samples, plan->has_field);
+    if (status == VF_OK)
+        status = gridding_check_positions(plan->ctx, matrix, samples);
     if (status == VF_OK)
         status = make_segments(plan, samples, field, &segments);
     if (status != VF_OK)

@@ -19,7 +19,20 @@ enum { GRIDDING_TILE_X = 16, GRIDDING_TILE_Y = 8, GRIDDING_TILE_Z = 8 };
 enum { GRIDDING_BATCH = 32, GRIDDING_FLAT_COPIES = 4 };
 #define GRIDDING_COPY_WARPS(width, flat) ((flat) ? 1 : (width) <= 4 ? 2 : (width) <= 6 ? 3 : 4)
 
-/* The sorted samples: the same bits as gridding_sort makes, except for the padding of records. */
+/* A sorted sample: where its kernel lies (gridding_locate), and its index in the caller's order. */
+typedef struct gridding_sample_f32 {
+    float offset[3];
+    int16_t start[3];
+    uint32_t index;
+} gridding_sample_f32;
+
+typedef struct gridding_sample_f64 {
+    double offset[3];
+    int16_t start[3];
+    uint32_t index;
+} gridding_sample_f64;
+
+/* The sorted samples, in the order of gridding_sort. */
 typedef struct gridding_bins {
     vf_array samples; /* bytes: [samples] records of the plan's precision */
     vf_array first;   /* uint32 [tiles + 1]: where each tile begins */

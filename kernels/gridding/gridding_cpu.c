@@ -75,7 +75,6 @@ static int64_t count_tiles(const gridding_axis *axis, int64_t least)
 static vf_status sort_samples(vf_nufft *plan, gridding_cpu_state *state, const vf_nufft_samples *samples,
                               unsigned char *starts)
 {
-    size_t size = plan->real == VF_F64 ? sizeof(gridding_sample_f64) : sizeof(gridding_sample_f32);
     for (int a = 0; a < 3; a++) {
         state->tiles.count[a] = count_tiles(&plan->axis[a], a == 0 ? TILE_X : TILE);
         state->tiles.size[a] = plan->axis[a].grid / state->tiles.count[a];
@@ -85,8 +84,9 @@ static vf_status sort_samples(vf_nufft *plan, gridding_cpu_state *state, const v
     state->order = calloc((size_t)tiles, sizeof *state->order);
     if (!state->first || !state->order)
         return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory for %lld tiles", (long long)tiles);
-    vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32,
-                                       plan->samples * (int64_t)(size / sizeof(float)), &state->samples);
+    vf_status status =
+        vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32,
+                        plan->samples * (int64_t)(sizeof(gridding_record) / sizeof(float)), &state->samples);
     return status == VF_OK ? gridding_sort(plan, samples, &state->tiles, GRIDDING_CPU_BLOCK, state->samples.data,
                                            state->first, starts)
                            : status;
@@ -241,8 +241,7 @@ static vf_status keep_segments(vf_nufft *plan, gridding_cpu_state *state, const 
         return status;
     memcpy(state->field.data, field, (size_t)plan->voxels * sizeof *field);
     for (int64_t i = 0; i < plan->samples; i++) {
-        int64_t index = plan->real == VF_F64 ? ((gridding_sample_f64 *)state->samples.data)[i].index
-                                             : ((gridding_sample_f32 *)state->samples.data)[i].index;
+        const int64_t index = ((const gridding_record *)state->samples.data)[i].index;
         for (int64_t l = 0; l < segments; l++)
             for (int part = 0; part < 2; part++)
                 set_real(&state->factor, 2 * (l * plan->samples + i) + part,
@@ -393,4 +392,5 @@ static vf_status forward(vf_nufft *plan, vf_queue *queue, int batch, const void 
     return status;
 }
 
-const gridding_backend gridding_cpu = {.create = create, .adjoint = adjoint, .forward = forward, .destroy = destroy};
+const gridding_backend gridding_cpu = {
+    .create = create, .adjoint = adjoint, .forward = forward, .destroy = destroy, .checks_positions = true};

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "gridding_cpu.h"
+#include "gridding_locate.h"
 
 enum { CHUNK = 512 }; /* samples per unit of work when interpolating */
 
@@ -22,6 +23,7 @@ static gridding_job make_job(const vf_nufft *plan, int segment, const void *valu
 {
     const gridding_cpu_state *state = plan->state;
     gridding_job job = {.samples = state->samples.data,
+                        .axis = plan->axis,
                         .table = state->table.data,
                         .degree = plan->kernel.degree,
                         .kernel_width = plan->kernel.width,
@@ -83,26 +85,21 @@ typedef struct local_sums {
     int64_t extent[3]; /* points of the box that its kernels touch */
 } local_sums;
 
-static const int16_t *start_of(const vf_nufft *plan, const gridding_job *job, int64_t sample)
-{
-    return plan->real == VF_F64 ? ((const gridding_sample_f64 *)job->samples)[sample].start
-                                : ((const gridding_sample_f32 *)job->samples)[sample].start;
-}
-
 /* The box that kernels reach from the blocks between that of the piece's first sample and that of its last one: along x
  * the whole tile; blocks follow each other along y, then along z. */
 static void find_box(const vf_nufft *plan, int64_t tile, local_sums *p)
 {
     const gridding_tiles *tiles = &((const gridding_cpu_state *)plan->state)->tiles;
-    const int16_t *from = start_of(plan, &p->job, p->job.first), *to = start_of(plan, &p->job, p->job.last - 1);
+    const gridding_place from = gridding_locate(plan->axis, p->job.samples[p->job.first].k),
+                         to = gridding_locate(plan->axis, p->job.samples[p->job.last - 1].k);
     int64_t begin[3], end[3], first[3], last[3]; /* points: the tile's; the blocks' */
     for (int a = 0; a < 3; a++) {
         const int64_t along = tile % tiles->count[a];
         tile /= tiles->count[a];
         begin[a] = along * tiles->size[a];
         end[a] = along + 1 < tiles->count[a] ? begin[a] + tiles->size[a] : plan->axis[a].grid;
-        first[a] = begin[a] + (from[a] - begin[a]) / GRIDDING_CPU_BLOCK * GRIDDING_CPU_BLOCK;
-        last[a] = begin[a] + ((to[a] - begin[a]) / GRIDDING_CPU_BLOCK + 1) * GRIDDING_CPU_BLOCK;
+        first[a] = begin[a] + (from.start[a] - begin[a]) / GRIDDING_CPU_BLOCK * GRIDDING_CPU_BLOCK;
+        last[a] = begin[a] + ((to.start[a] - begin[a]) / GRIDDING_CPU_BLOCK + 1) * GRIDDING_CPU_BLOCK;
         last[a] = last[a] < end[a] ? last[a] : end[a];
     }
     const bool layer = last[2] - first[2] <= GRIDDING_CPU_BLOCK; /* the blocks lie along y */

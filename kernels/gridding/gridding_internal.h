@@ -43,32 +43,30 @@ typedef struct gridding_axis {
     int width;
 } gridding_axis;
 
-/* A sorted sample. `offset` is d of gridding_kernel along each axis, `start` the first grid point under the kernel,
- * `index` the sample's index in the caller's order. */
-typedef struct gridding_sample_f32 {
-    float offset[3];
-    int16_t start[3];
-    uint32_t index;
-} gridding_sample_f32;
-
-typedef struct gridding_sample_f64 {
-    double offset[3];
-    int16_t start[3];
-    uint32_t index;
-} gridding_sample_f64;
-
 /* Tiles of the grid: along an axis, a kernel that starts at point s belongs to tile s / size, or to the last. */
 typedef struct gridding_tiles {
     int64_t count[3], size[3];
 } gridding_tiles;
 
+/* A sorted sample on the CPU: its position and its index in the caller's order. Where its kernel lies is found when it is
+ * used, which takes less time than to store and load it. */
+typedef struct gridding_record {
+    float k[3];
+    uint32_t index;
+} gridding_record;
+
 /* Sorts the samples by tile, x fastest, and by the caller's order within a tile; with `block` > 0, first by blocks of
- * that many points along y and z of the tile, y fastest. `sorted`: [samples] of the plan's precision. `first`:
- * [tiles + 1] set to the beginning of each tile. `starts`: [grid z][grid y], set to 1 where a sample's kernel starts;
- * or NULL. */
+ * that many points along y and z of the tile, y fastest. `sorted`: [samples]. `first`: [tiles + 1] set to the beginning
+ * of each tile. `starts`: [grid z][grid y], set to 1 where a sample's kernel starts; or NULL. Errors: VF_ERR_ARGUMENT
+ * (a position that is not finite), VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples,
-                                      const gridding_tiles *tiles, int64_t block, void *sorted, int64_t *first,
-                                      unsigned char *starts);
+                                      const gridding_tiles *tiles, int64_t block, gridding_record *sorted,
+                                      int64_t *first, unsigned char *starts);
+
+/* VF_ERR_ARGUMENT, with a message about the first position that is not finite along an axis of more than one voxel; else
+ * VF_OK. */
+VF_MUST_CHECK vf_status gridding_check_positions(vf_context *ctx, const int64_t matrix[3],
+                                                 const vf_nufft_samples *samples);
 
 typedef struct gridding_backend {
     /* Makes plan->state from the rest of the plan, and sets plan->bytes. */
@@ -76,6 +74,7 @@ typedef struct gridding_backend {
     vf_status (*adjoint)(vf_nufft *plan, vf_queue *queue, int batch, const void *c, void *y);
     vf_status (*forward)(vf_nufft *plan, vf_queue *queue, int batch, const void *x, void *c);
     void (*destroy)(vf_nufft *plan);
+    bool checks_positions; /* `create` finds those that are not finite; else the caller must */
 } gridding_backend;
 
 extern const gridding_backend gridding_cpu, gridding_cuda;

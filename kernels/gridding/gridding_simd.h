@@ -39,7 +39,9 @@ typedef struct gridding_table_f64 {
  * multiplied by 0. So rows are that much longer than `grid[0]`; the padding stands for the start of the row. Rows are
  * 64-byte aligned. */
 typedef struct gridding_job {
-    const void *samples, *table; /* of the precision */
+    const gridding_record *samples; /* sorted */
+    const gridding_axis *axis;      /* [3] */
+    const void *table;              /* of the precision */
     int64_t first, last;
     int degree, kernel_width, width[3]; /* width: 1 along a skipped axis */
     int64_t grid[3], pitch, plane;      /* points; strides between rows and planes, in complex elements */
@@ -59,7 +61,7 @@ typedef struct gridding_phase {
     void *out;
 } gridding_phase;
 
-enum { GRIDDING_BLOCK = 256 };
+enum { GRIDDING_BLOCK = 64 };
 
 /* Samples whose places are found together, an array for each axis. */
 typedef struct gridding_places {
@@ -67,6 +69,13 @@ typedef struct gridding_places {
     int32_t start[3][GRIDDING_BLOCK];
     double offset[3][GRIDDING_BLOCK];
 } gridding_places;
+
+/* Buckets in the order of the result: tiles, and blocks of rows and planes within a tile, y fastest. A kernel's bucket
+ * is part[0][start x] + part[1][start y] + part[2][start z]. */
+typedef struct gridding_buckets {
+    int64_t total, in_tile;
+    uint32_t *part[3];
+} gridding_buckets;
 
 typedef struct gridding_simd {
     int lanes_f32, lanes_f64;
@@ -79,6 +88,10 @@ typedef struct gridding_simd {
     void (*rotate_f64)(const gridding_phase *phase, int sign, bool add);
     /* start and offset of `count` samples at k, with the bits of gridding_locate. */
     void (*locate)(const gridding_axis axis[3], int count, gridding_places *places);
+    /* The buckets of at most GRIDDING_BLOCK samples at k [count][3]. Sets starts[start z][start y] to 1, if not NULL.
+     * Returns false, and does nothing, if a position is not finite along an axis of more than one point. */
+    bool (*find_buckets)(const gridding_axis axis[3], const gridding_buckets *buckets, int count, const float *k,
+                         uint32_t *bucket, unsigned char *starts);
 } gridding_simd;
 
 extern const gridding_simd gridding_simd_baseline, gridding_simd_avx2, gridding_simd_avx512;

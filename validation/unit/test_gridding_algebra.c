@@ -377,8 +377,8 @@ static void test_refusals(void **state)
     refuse(cube, &one, 1, (vf_nufft_options){.tolerance = 1e-3, .field = field}, "time of sample 1");
 }
 
-/* The places of a block of samples, in each instruction set of this CPU, have the bits of gridding_locate: random
- * positions, those on and beside grid points, far away, and almost at zero. */
+/* The places of a block of samples, in each instruction set of this CPU, have the bits of gridding_locate, and the buckets
+ * are those of these places: random positions, those on and beside grid points, far away, and almost at zero. */
 static void test_places(void **state)
 {
     (void)state;
@@ -391,6 +391,15 @@ static void test_places(void **state)
     };
     static const float special[] = {0, -0.0F, 1e-38F, -1e-38F, 1e30F, -1e30F, 48, -48, 125, -125, 12345678, -0.5F};
     static gridding_places places;
+    static float all[3 * GRIDDING_BLOCK];
+    static unsigned char starts[120], marks[120]; /* [grid z][one] */
+    static uint32_t bucket[GRIDDING_BLOCK], part[3][375];
+    const gridding_buckets buckets = {.part = {part[0], part[1], part[2]}};
+    part[1][0] = 7;
+    for (int i = 0; i < 375; i++) {
+        part[0][i] = (uint32_t)(1000 * uniform());
+        part[2][i] = 1000 * (uint32_t)i;
+    }
     for (int isa = 0; isa <= (int)vf_cpu_isa() && sets[isa]; isa++)
         for (int round = 0; round < 200; round++) {
             const gridding_axis axis[3] = {{.voxels = 250, .grid = 375, .width = 1 + round % GRIDDING_MAX_WIDTH},
@@ -407,14 +416,27 @@ static void test_places(void **state)
             memset(places.start, 0x55, sizeof places.start);
             memset(places.offset, 0x55, sizeof places.offset);
             sets[isa]->locate(axis, count, &places);
+            for (int i = 0; i < 3 * count; i++)
+                all[i] = places.k[i % 3][i / 3];
+            memset(bucket, 0x55, sizeof bucket);
+            memset(starts, 0, sizeof starts);
+            memset(marks, 0, sizeof marks);
+            assert_true(sets[isa]->find_buckets(axis, &buckets, count, all, bucket, starts));
             for (int i = 0; i < count; i++) {
-                const float k[3] = {places.k[0][i], places.k[1][i], places.k[2][i]};
+                const float *k = all + 3 * (int64_t)i;
                 const gridding_place one = gridding_locate(axis, k);
+                marks[one.start[2]] = 1;
+                assert_int_equal(bucket[i], part[0][one.start[0]] + 7 + part[2][one.start[2]]);
                 for (int a = 0; a < 3; a++)
                     if (places.start[a][i] != one.start[a] || places.offset[a][i] != one.offset[a])
                         fail_msg("set %d, k %.9g: start %d, offset %.17g instead of %d, %.17g", isa, k[a],
                                  (int)places.start[a][i], places.offset[a][i], (int)one.start[a], one.offset[a]);
             }
+            assert_memory_equal(starts, marks, sizeof marks);
+            all[3 * (int)(uniform() * count) + 1] = NAN; /* where there is one point, it is ignored */
+            assert_true(sets[isa]->find_buckets(axis, &buckets, count, all, bucket, NULL));
+            all[3 * (int)(uniform() * count) + (round % 2 ? 0 : 2)] = round % 3 ? NAN : -INFINITY;
+            assert_false(sets[isa]->find_buckets(axis, &buckets, count, all, bucket, NULL));
         }
 }
 

@@ -1,5 +1,5 @@
-/* How a plan of the NUFFT bins the samples' positions on a GPU: records and tiles equal those of gridding_sort on
- * the host, bit for bit, and the runs of samples match their definition.
+/* How a plan of the NUFFT bins the samples' positions on a GPU: records and tiles equal those of gridding_sort and
+ * gridding_locate on the host, bit for bit, and the runs of samples match their definition.
  *
  * usage: test_gridding_bins cuda [SEED]     (exit 77 if there is no GPU)
  */
@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "gridding_bins.h"
+#include "gridding_locate.h"
 #include "queue_fixture.h"
 
 static void need(vf_status status)
@@ -48,20 +49,26 @@ static void *download(const vf_array *array)
 
 /* ---- samples ---- */
 
-static void check_f32(const gridding_sample_f32 *got, const gridding_sample_f32 *expected, int64_t samples)
+static void check_f32(const vf_nufft *plan, const gridding_sample_f32 *got, const gridding_record *expected)
 {
-    for (int64_t i = 0; i < samples; i++) {
-        assert_memory_equal(got[i].offset, expected[i].offset, sizeof got->offset);
-        assert_memory_equal(got[i].start, expected[i].start, sizeof got->start);
+    for (int64_t i = 0; i < plan->samples; i++) {
+        const gridding_place place = gridding_locate(plan->axis, expected[i].k);
+        for (int a = 0; a < 3; a++) {
+            assert_true(got[i].offset[a] == (float)place.offset[a]);
+            assert_int_equal(got[i].start[a], place.start[a]);
+        }
         assert_int_equal(got[i].index, expected[i].index);
     }
 }
 
-static void check_f64(const gridding_sample_f64 *got, const gridding_sample_f64 *expected, int64_t samples)
+static void check_f64(const vf_nufft *plan, const gridding_sample_f64 *got, const gridding_record *expected)
 {
-    for (int64_t i = 0; i < samples; i++) {
-        assert_memory_equal(got[i].offset, expected[i].offset, sizeof got->offset);
-        assert_memory_equal(got[i].start, expected[i].start, sizeof got->start);
+    for (int64_t i = 0; i < plan->samples; i++) {
+        const gridding_place place = gridding_locate(plan->axis, expected[i].k);
+        for (int a = 0; a < 3; a++) {
+            assert_true(got[i].offset[a] == place.offset[a]);
+            assert_int_equal(got[i].start[a], place.start[a]);
+        }
         assert_int_equal(got[i].index, expected[i].index);
     }
 }
@@ -70,7 +77,7 @@ static void check_f64(const gridding_sample_f64 *got, const gridding_sample_f64 
 static void check_bins(const vf_nufft *plan, const vf_nufft_samples *samples, const gridding_tiles *tiles,
                        const gridding_bins *bins, int64_t *first)
 {
-    void *expected = allocate(samples->count, sizeof(gridding_sample_f64));
+    gridding_record *expected = allocate(samples->count, sizeof *expected);
     need(gridding_sort(plan, samples, tiles, 0, expected, first, NULL));
     const size_t record = plan->real == VF_F64 ? sizeof(gridding_sample_f64) : sizeof(gridding_sample_f32);
     assert_int_equal(bins->samples.count * (int64_t)vf_dtype_bytes(bins->samples.type),
@@ -81,9 +88,9 @@ static void check_bins(const vf_nufft *plan, const vf_nufft_samples *samples, co
     for (int64_t t = 0; t <= total(tiles); t++)
         assert_int_equal(got_first[t], first[t]);
     if (plan->real == VF_F64)
-        check_f64(records, expected, samples->count);
+        check_f64(plan, records, expected);
     else
-        check_f32(records, expected, samples->count);
+        check_f32(plan, records, expected);
     free(records);
     free(got_first);
     free(expected);
