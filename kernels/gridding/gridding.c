@@ -10,12 +10,14 @@
 #include "gridding_internal.h"
 #include "voxfield/fft.h"
 
-/* A backend, and its function that replaces the samples. */
+/* A backend, its function that replaces the samples, and whether making a plan finds positions that are not finite. */
 typedef struct gridding_device {
     const gridding_backend *backend;
     vf_status (*set_samples)(vf_nufft *plan, const vf_nufft_samples *samples, const float *field);
+    bool checks_positions;
 } gridding_device;
-static const gridding_device on_cpu = {&gridding_cpu, gridding_cpu_set_samples}, on_cuda = {&gridding_cuda, NULL};
+static const gridding_device on_cpu = {&gridding_cpu, gridding_cpu_set_samples, true},
+                             on_cuda = {&gridding_cuda, NULL, false};
 
 static const vf_backend backends[] = {
     {&vf_cpu_only, &on_cpu},
@@ -252,7 +254,7 @@ vf_status vf_nufft_create(vf_device *device, const int64_t matrix[3], const vf_n
     if (status == VF_OK) {
         plan->backend = ((const gridding_device *)table)->backend;
         plan->set_samples = ((const gridding_device *)table)->set_samples;
-        if (!plan->backend->checks_positions)
+        if (!((const gridding_device *)table)->checks_positions)
             status = gridding_check_positions(ctx, matrix, samples);
     }
     plan->device = device;

@@ -74,7 +74,6 @@ typedef struct gridding_backend {
     vf_status (*adjoint)(vf_nufft *plan, vf_queue *queue, int batch, const void *c, void *y);
     vf_status (*forward)(vf_nufft *plan, vf_queue *queue, int batch, const void *x, void *c);
     void (*destroy)(vf_nufft *plan);
-    bool checks_positions; /* `create` finds those that are not finite; else the caller must */
 } gridding_backend;
 
 extern const gridding_backend gridding_cpu, gridding_cuda;
