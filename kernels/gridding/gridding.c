@@ -170,7 +170,7 @@ static bool make_scale(const vf_nufft *plan, const gridding_axis *axis, double *
     if (made) {
         for (int64_t i = 0; i <= centre; i++)
             xi[i] = (double)i / (double)axis->grid;
-        gridding_kernel_transform(plan->kernel.width, plan->kernel.beta, (int)centre + 1, xi, transform);
+        gridding_kernel_transform(&plan->kernel, (int)centre + 1, xi, transform);
         for (int64_t i = 0; i < axis->voxels; i++)
             scale[i] = 1 / transform[i < centre ? centre - i : i - centre];
     }

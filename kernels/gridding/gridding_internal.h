@@ -10,15 +10,16 @@ extern "C" {
 
 /* The first grid point of a kernel is stored in 16 bits. So the grid, twice a matrix and a little more, must stay below
  * 2^15. */
-enum { GRIDDING_MAX_WIDTH = 24, GRIDDING_MAX_DEGREE = 16, GRIDDING_MAX_MATRIX = 16000 };
+enum { GRIDDING_MAX_WIDTH = 24, GRIDDING_MAX_DEGREE = 16, GRIDDING_MAX_MATRIX = 16000, GRIDDING_MAX_NODES = 160 };
 
 /* The kernel exp(beta (sqrt(1 - (2 x / width)^2) - 1)), |x| <= width / 2, in points of the oversampled grid. Let d in
  * [0, 1) be the distance from the kernel's beginning to the first grid point under it. Point j of the `width` points
- * has the value sum_p coefficient[p][j] z^(degree - p), z = 2 d - 1. */
+ * has the value sum_p coefficient[p][j] z^(degree - p), z = 2 d - 1. The transform is sum_i weight[i] cos(2 pi xi place[i]), places in grid points. */
 typedef struct gridding_kernel {
-    int width, degree;
+    int width, degree, nodes;
     double beta;
     double coefficient[GRIDDING_MAX_DEGREE + 1][GRIDDING_MAX_WIDTH];
+    double place[GRIDDING_MAX_NODES], weight[GRIDDING_MAX_NODES];
 } gridding_kernel;
 
 /* Sets width and beta, then the polynomials. The width is the smallest whose aliasing error (root mean square over
@@ -35,7 +36,7 @@ double gridding_estimate_width(double tolerance, double sigma, int axes);
 double gridding_estimate_rounding(double tolerance, double sigma, int axes);
 
 /* The kernel's transform, integral phi(x) cos(2 pi xi x) dx, at `count` frequencies in cycles per grid point. */
-void gridding_kernel_transform(int width, double beta, int count, const double *xi, double *out);
+void gridding_kernel_transform(const gridding_kernel *kernel, int count, const double *xi, double *out);
 
 /* One axis of the plan. An axis of one voxel is skipped: grid 1, width 1, a kernel of 1 and no frequency. */
 typedef struct gridding_axis {

@@ -7,7 +7,7 @@
 #include "gridding_internal.h"
 
 /* Aliases farther away are smaller by orders of magnitude. */
-enum { NODES = 160, FREQUENCIES = 24, ALIASES = 2, BANDS = 2 * ALIASES + 1, CHECKS = 40 };
+enum { NODES = GRIDDING_MAX_NODES, FREQUENCIES = 24, ALIASES = 2, BANDS = 2 * ALIASES + 1, CHECKS = 40 };
 
 static const double pi = 3.14159265358979323846;
 
@@ -78,15 +78,24 @@ static double transform(const quadrature *q, const double *wave)
     return sum;
 }
 
-void gridding_kernel_transform(int width, double beta, int count, const double *xi, double *out)
+void gridding_kernel_transform(const gridding_kernel *kernel, int count, const double *xi, double *out)
 {
-    quadrature q;
-    double wave[NODES];
-    make_quadrature(&q, width);
-    set_kernel(&q, width, beta);
     for (int i = 0; i < count; i++) {
-        make_wave(&q, width, xi[i], wave);
-        out[i] = transform(&q, wave);
+        double sum = 0;
+        for (int n = 0; n < kernel->nodes; n++)
+            sum += kernel->weight[n] * cos(2 * pi * xi[i] * kernel->place[n]);
+        out[i] = sum;
+    }
+}
+
+/* The quadrature of the transform, for the kernel's width and beta. */
+static void keep_quadrature(quadrature *q, gridding_kernel *kernel)
+{
+    set_kernel(q, kernel->width, kernel->beta);
+    kernel->nodes = q->nodes;
+    for (int i = 0; i < q->nodes; i++) {
+        kernel->place[i] = 0.5 * kernel->width * q->sine[i];
+        kernel->weight[i] = q->kernel[i];
     }
 }
 
@@ -262,6 +271,7 @@ static bool design(double tolerance, double sigma, int axes, double unit, griddi
     if (width > GRIDDING_MAX_WIDTH)
         return false;
     kernel->width = width;
+    keep_quadrature(&q, kernel);
     /* Above some degree, rounding makes the fit worse again. */
     int best = 3;
     double least = fit(kernel, best);
