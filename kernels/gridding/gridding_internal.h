@@ -14,7 +14,8 @@ enum { GRIDDING_MAX_WIDTH = 24, GRIDDING_MAX_DEGREE = 16, GRIDDING_MAX_MATRIX = 
 
 /* The kernel exp(beta (sqrt(1 - (2 x / width)^2) - 1)), |x| <= width / 2, in points of the oversampled grid. Let d in
  * [0, 1) be the distance from the kernel's beginning to the first grid point under it. Point j of the `width` points
- * has the value sum_p coefficient[p][j] z^(degree - p), z = 2 d - 1. The transform is sum_i weight[i] cos(2 pi xi place[i]), places in grid points. */
+ * has the value sum_p coefficient[p][j] z^(degree - p), z = 2 d - 1. The transform is
+ * sum_i weight[i] cos(2 pi xi place[i]), places in grid points. */
 typedef struct gridding_kernel {
     int width, degree, nodes;
     double beta;

@@ -3,6 +3,7 @@
 #define VOXFIELD_GRIDDING_LOCATE_H
 
 #include <math.h>
+#include <string.h>
 
 #include "gridding_internal.h"
 
@@ -43,6 +44,19 @@ GRIDDING_HOST_DEVICE static inline double gridding_floor(double x)
 GRIDDING_HOST_DEVICE static inline double gridding_ceil(double x)
 {
     return -gridding_floor(-x);
+}
+
+/* Whether all numbers are finite; without branches, so that compilers make vectors of it. */
+static inline bool gridding_are_finite(int64_t count, const float *x)
+{
+    const uint32_t exponent = 0x7f800000; /* all ones in infinities and NaN, and in nothing else */
+    uint32_t special = 0;
+    for (int64_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, x + i, sizeof bits);
+        special |= (bits & exponent) == exponent;
+    }
+    return special == 0;
 }
 
 /* `k` must be finite on axes of more than one voxel. */

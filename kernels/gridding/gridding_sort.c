@@ -72,7 +72,7 @@ static bool count_samples(const vf_nufft *plan, const vf_nufft_samples *samples,
 }
 
 /* Turns counts into each thread's first place in each bucket. */
-static void find_places(const gridding_buckets *b, int threads, uint32_t *counts, int64_t *first)
+static void place_buckets(const gridding_buckets *b, int threads, uint32_t *counts, int64_t *first)
 {
     uint32_t at = 0;
     for (int64_t i = 0; i < b->total; i++) {
@@ -123,7 +123,7 @@ vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, c
             status = vf_fail(plan->ctx, VF_ERR_INTERNAL, "NUFFT: positions changed while they were sorted");
     }
     if (status == VF_OK) {
-        find_places(&b, threads, counts, first);
+        place_buckets(&b, threads, counts, first);
         store_sorted(samples, &b, threads, bucket, counts, sorted);
     }
     free_buckets(&b);

@@ -10,12 +10,12 @@ come from host memory, inputs and outputs are in the GPU's.
 For a build for this machine: pip install --no-binary finufft finufft. The wheel's instructions stop at AVX2: where ours
 has AVX-512, a native build is 1.4 to 1.8 times as fast as the wheel in the adjoint, 1.6 to 2 in two dimensions forward.
 
-For each case, tolerance and direction FINUFFT gets the options that are fastest: both upsampling factors, and the largest
-of some tolerances whose measured error is at most 1.1 times ours (where it cannot get there: the tolerance). Without such
-options there is no ratio. Errors are relative, in l2, at some outputs, against
-exact sums in double precision. Then runs of both alternate, each with a new plan; on a GPU, which has to switch between
-the two processes, each runs twice and the second one counts. Ratios are medians of FINUFFT's time
-over ours: above 1, Voxfield is faster. Exit status 1 if an error is above the tolerance; 77 without finufft or numpy.
+For each case, tolerance and direction FINUFFT gets the options that are fastest: both upsampling factors, and the
+largest of some tolerances whose measured error is at most 1.1 times ours (where it cannot get there: the tolerance).
+Without such options there is no ratio. Errors are relative, in l2, at some outputs, against exact sums in double
+precision. Then runs of both alternate, each with a new plan; on a GPU, which has to switch between the two processes,
+each runs twice and the second one counts. Ratios are medians of FINUFFT's time over ours: above 1, Voxfield is faster.
+Exit status 1 if an error is above the tolerance; 77 without finufft or numpy.
 """
 import argparse
 import itertools
@@ -274,6 +274,7 @@ def compare(ours, theirs, direction, tolerance, rounds, warm):
     if not best:
         return {**row, "finufft": None}
     _, eps, setting, own = best
+
     def last(run):
         return [run() for _ in range(2 if warm else 1)][-1]
 

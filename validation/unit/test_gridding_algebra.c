@@ -377,6 +377,30 @@ static void test_refusals(void **state)
     refuse(cube, &one, 1, (vf_nufft_options){.tolerance = 1e-3, .field = field}, "time of sample 1");
 }
 
+/* Threads share the check: one position that is not finite is found wherever it is, by a new plan and by an old one. */
+static void test_one_wrong_among_many(void **state)
+{
+    (void)state;
+    enum { COUNT = 3000000 }; /* enough for several threads */
+    const int64_t matrix[3] = {16, 1, 16}, at[] = {0, COUNT - 1, (int64_t)(uniform() * COUNT)};
+    float *k = allocate(3 * COUNT, sizeof *k);
+    const vf_nufft_samples few = {.count = 1, .k = k}, many = {.count = COUNT, .k = k};
+    vf_nufft *plan = NULL;
+    assert_int_equal(vf_nufft_create(device, matrix, &few, 1, &SINGLE, &plan), VF_OK);
+    for (int i = 0; i < 3; i++) {
+        char word[40];
+        snprintf(word, sizeof word, "sample %lld is", (long long)at[i] + 1);
+        k[3 * at[i] + 2 * (i % 2)] = i < 2 ? NAN : INFINITY;
+        refuse(matrix, &many, 1, SINGLE, word);
+        assert_int_equal(vf_nufft_set_samples(plan, &many, NULL), VF_ERR_ARGUMENT);
+        assert_non_null(strstr(vf_context_message(ctx), word));
+        vf_context_clear_error(ctx);
+        k[3 * at[i] + 2 * (i % 2)] = 0;
+    }
+    vf_nufft_destroy(plan);
+    free(k);
+}
+
 /* The places of a block of samples, in each instruction set of this CPU, have the bits of gridding_locate, and the buckets
  * are those of these places: random positions, those on and beside grid points, far away, and almost at zero. */
 static void test_places(void **state)
@@ -441,11 +465,17 @@ static void test_places(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_places),        cmocka_unit_test(test_adjoint),
-    cmocka_unit_test(test_same_bits),     cmocka_unit_test(test_batch),
-    cmocka_unit_test(test_dense_centre),  cmocka_unit_test(test_linear),
-    cmocka_unit_test(test_bilinear),      cmocka_unit_test(test_refusals),
-    cmocka_unit_test(test_other_samples), cmocka_unit_test(test_other_samples_refused),
+    cmocka_unit_test(test_places),
+    cmocka_unit_test(test_adjoint),
+    cmocka_unit_test(test_same_bits),
+    cmocka_unit_test(test_batch),
+    cmocka_unit_test(test_dense_centre),
+    cmocka_unit_test(test_linear),
+    cmocka_unit_test(test_bilinear),
+    cmocka_unit_test(test_refusals),
+    cmocka_unit_test(test_one_wrong_among_many),
+    cmocka_unit_test(test_other_samples),
+    cmocka_unit_test(test_other_samples_refused),
 };
 
 int main(int argc, char **argv)
