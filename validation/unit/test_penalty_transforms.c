@@ -93,6 +93,16 @@ static void test_largest(void **state)
     }
 }
 
+/* e^(2 pi i m / n), within 4 u: whole quarters of a turn are exact, and at most pi/4 is left, rounded three times. */
+static double complex root_of_unity(int64_t m, int64_t n)
+{
+    const int64_t quarters = (4 * (m % n) + n / 2) / n;
+    const double angle = M_PI / 2 * ((double)(4 * (m % n) - quarters * n) / (double)n);
+    const double c = cos(angle), d = sin(angle);
+    const double complex turned[4] = {number(c, d), number(-d, c), number(-c, -d), number(d, -c)};
+    return turned[quarters % 4];
+}
+
 /* sum rho T^H T is applied to a plane wave in one part of the unknowns. In that part, the result is the spectrum
  * times the wave. For wavelets and low-rank penalties that holds everywhere, because padding preserves norms; for
  * differences, wherever all neighbours exist. Differences between frames give 2 times the coupling, the mean over all
@@ -105,20 +115,21 @@ static void check_spectrum(const subject *s, int part)
     double *spectrum = room(voxels, sizeof *spectrum);
     double complex *x = room(s->whole, sizeof *x), *y = room(s->whole, sizeof *y);
     const double complex *of_part = x + part * s->numbers, *made = y + part * s->numbers;
-    double f[4], total = 0, between = part > 0 ? 0 : 2 * vf_penalties_coupling(s->p);
+    int64_t turns[4]; /* of the wave from one unknown to the next along an axis, in units of 1 / numbers */
+    double total = 0, between = part > 0 ? 0 : 2 * vf_penalties_coupling(s->p);
     for (int64_t j = 0; j < voxels; j++)
         spectrum[j] = 1;
     vf_penalties_add_spectrum(s->p, part, spectrum);
     for (int64_t j = 0, rest = which; j < 3; rest /= n[j++])
-        f[j] = (double)(rest % n[j] - n[j] / 2) / (double)n[j];
+        turns[j] = (rest % n[j] - n[j] / 2 + n[j]) % n[j] * (s->numbers / n[j]);
     for (int64_t k = 0; k < n[3]; k++) {
-        f[3] = (double)k / (double)n[3];
+        turns[3] = k * (s->numbers / n[3]);
         for (int64_t j = 0; j < s->whole; j++)
             x[j] = y[j] = 0;
         for (int64_t j = 0; j < s->numbers; j++) {
-            const double turns = f[0] * (double)(j % n[0]) + f[1] * (double)(j / n[0] % n[1]) +
-                                 f[2] * (double)(j / n[0] / n[1] % n[2]) + f[3] * (double)(j / voxels);
-            x[part * s->numbers + j] = rounded(s->o.precision, cexp(number(0, 2 * M_PI * turns)));
+            const int64_t turned = turns[0] * (j % n[0]) + turns[1] * (j / n[0] % n[1]) +
+                                   turns[2] * (j / n[0] / n[1] % n[2]) + turns[3] * (j / voxels);
+            x[part * s->numbers + j] = rounded(s->o.precision, root_of_unity(turned, s->numbers));
         }
         for (int t = 0; t < s->terms; t++)
             add_normal(s, t, x, y);
