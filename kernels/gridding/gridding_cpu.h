@@ -27,10 +27,6 @@ typedef struct gridding_cpu_state {
  */
 enum { GRIDDING_PIECE = 512 };
 
-/* Within a tile samples are sorted by blocks of so many rows and planes: what a piece of them touches stays in the
- * cache, and is all that a dense tile's piece has to clear and to add. */
-enum { GRIDDING_CPU_BLOCK = 4 };
-
 /* ---- gridding_cpu_spread.c: `segment` 0 without a field map; values [samples], complex ---- */
 
 /* grid = sum of the values times the kernel around each sample (times the segment's factors). */

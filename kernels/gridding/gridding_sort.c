@@ -87,6 +87,9 @@ static void place_buckets(const gridding_buckets *b, int threads, uint32_t *coun
     first[b->total / b->in_tile] = at;
 }
 
+typedef float four_floats __attribute__((vector_size(sizeof(gridding_record))));
+
+/* Writes records in one piece: three positions and what follows them in memory, which the index replaces. */
 static void store_sorted(const vf_nufft_samples *samples, const gridding_buckets *b, int threads,
                          const uint32_t *bucket, uint32_t *places, gridding_record *sorted)
 {
@@ -95,9 +98,17 @@ static void store_sorted(const vf_nufft_samples *samples, const gridding_buckets
     for (int t = 0; t < threads; t++) {
         const int64_t end = part_begin(samples->count, threads, t + 1);
         uint32_t *place = places + t * b->total;
-        for (int64_t m = part_begin(samples->count, threads, t); m < end; m++) {
-            const float *k = samples->k + 3 * m;
+        int64_t m = part_begin(samples->count, threads, t);
+        for (; m < end - 1; m++) {
             __builtin_prefetch(sorted + place[bucket[m + AHEAD < end ? m + AHEAD : m]], 1);
+            four_floats record;
+            const uint32_t index = (uint32_t)m;
+            memcpy(&record, samples->k + 3 * m, sizeof record);
+            memcpy(&record[3], &index, sizeof index);
+            memcpy(sorted + place[bucket[m]]++, &record, sizeof record);
+        }
+        if (m < end) {
+            const float *k = samples->k + 3 * m;
             sorted[place[bucket[m]]++] = (gridding_record){{k[0], k[1], k[2]}, (uint32_t)m};
         }
     }
