@@ -87,7 +87,7 @@ static void place_buckets(const gridding_buckets *b, int threads, uint32_t *coun
     first[b->total / b->in_tile] = at;
 }
 
-typedef float four_floats __attribute__((vector_size(sizeof(gridding_record))));
+typedef uint32_t four_words __attribute__((vector_size(sizeof(gridding_record))));
 
 /* Writes records in one piece: three positions and what follows them in memory, which the index replaces. */
 static void store_sorted(const vf_nufft_samples *samples, const gridding_buckets *b, int threads,
@@ -101,10 +101,9 @@ static void store_sorted(const vf_nufft_samples *samples, const gridding_buckets
         int64_t m = part_begin(samples->count, threads, t);
         for (; m < end - 1; m++) {
             __builtin_prefetch(sorted + place[bucket[m + AHEAD < end ? m + AHEAD : m]], 1);
-            four_floats record;
-            const uint32_t index = (uint32_t)m;
+            four_words record;
             memcpy(&record, samples->k + 3 * m, sizeof record);
-            memcpy(&record[3], &index, sizeof index);
+            record[3] = (uint32_t)m;
             memcpy(sorted + place[bucket[m]]++, &record, sizeof record);
         }
         if (m < end) {
