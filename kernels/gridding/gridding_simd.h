@@ -35,8 +35,8 @@ typedef struct gridding_table_f64 {
 } gridding_table_f64;
 
 /* Samples [first, last), between the grid and the caller's vector. Zeros may be added, and values read and multiplied by
- * 0, at up to GRIDDING_LANES - 1 points before a kernel, and up to GRIDDING_REACH points from its start. So rows are that much longer than `grid[0]`; the padding stands for the start of the row. Rows are
- * 64-byte aligned. */
+ * 0, at up to GRIDDING_LANES - 1 points before a kernel, and up to GRIDDING_REACH points from its start. So rows are that
+ * much longer than `grid[0]`; the padding stands for the start of the row. Rows are 64-byte aligned. */
 typedef struct gridding_job {
     const gridding_record *samples; /* sorted */
     const gridding_axis *axis;      /* [3] */
