@@ -86,3 +86,12 @@ function(voxfield_instruction_sets name)
             -mavx512f -mavx512dq -mavx512vl -mavx512bw -mfma -mprefer-vector-width=512)
     endif()
 endfunction()
+
+# For such files that shuffle vectors (backend/simd_blocks.h): gcc 12 makes wrong code of shuffled vectors when it checks
+# them for undefined behaviour, at any optimisation; addresses are still checked.
+function(voxfield_shuffles name)
+    if(VOXFIELD_SANITIZE MATCHES undefined AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+        set_property(SOURCE ${name}_baseline.c ${name}_avx2.c ${name}_avx512.c TARGET_DIRECTORY voxfield
+            APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=undefined)
+    endif()
+endfunction()

@@ -84,35 +84,38 @@ static void x_group(const vf_nufft *plan, vf_fft_direction direction, int64_t z,
             extend(plan, gridding_cpu_point(plan, at + r * state->pitch));
 }
 
-/* Columns x .. x + count of a plane, along y. */
-static void y_group(const vf_nufft *plan, vf_fft_direction direction, int64_t z, int64_t x, int64_t count)
+/* Columns x .. x + count of a plane, along y; the voxels are in the grid, or in `image`. */
+static void y_group(const vf_nufft *plan, vf_fft_direction direction, void *image, int64_t z, int64_t x, int64_t count)
 {
     const gridding_cpu_state *state = plan->state;
-    vf_fft_lines voxels = {.data = gridding_cpu_point(plan, z * state->plane + x),
-                           .point = state->pitch,
-                           .line = 1,
-                           .span = voxel_span(plan, 1),
-                           .scale = state->scale[1].data};
-    vf_fft_lines grid = voxels;
-    grid.span = grid_span(plan, 1);
-    grid.scale = NULL;
+    vf_fft_lines grid = {.data = gridding_cpu_point(plan, z * state->plane + x),
+                         .point = state->pitch,
+                         .line = 1,
+                         .span = grid_span(plan, 1)};
+    vf_fft_lines voxels = grid;
+    voxels.span = voxel_span(plan, 1);
+    voxels.scale = state->scale[1].data;
+    if (image) {
+        voxels.data = (char *)image + (size_t)x * vf_dtype_bytes(plan->complex_type);
+        voxels.point = plan->axis[0].voxels;
+    }
     bool adjoint = direction == VF_FFT_BACKWARD;
     vf_fft_axis_lines(state->fft[1], direction, count, adjoint ? &grid : &voxels, adjoint ? &voxels : &grid,
                       vf_fft_axis_rows(state->fft[1], thread_number()));
 }
 
-static void transform_plane(const vf_nufft *plan, vf_fft_direction direction, int64_t z)
+static void transform_plane(const vf_nufft *plan, vf_fft_direction direction, void *image, int64_t z)
 {
     if (direction == VF_FFT_FORWARD)
-        y_group(plan, direction, z, 0, plan->axis[0].voxels);
+        y_group(plan, direction, image, z, 0, plan->axis[0].voxels);
     for (int64_t y = 0; y < plan->axis[1].grid; y += VF_FFT_LINES)
         x_group(plan, direction, z, y);
     if (direction == VF_FFT_BACKWARD)
-        y_group(plan, direction, z, 0, plan->axis[0].voxels);
+        y_group(plan, direction, image, z, 0, plan->axis[0].voxels);
 }
 
 /* Too few planes for the threads (two dimensions): one axis at a time. */
-static void transform_few_planes(const vf_nufft *plan, vf_fft_direction direction, int threads)
+static void transform_few_planes(const vf_nufft *plan, vf_fft_direction direction, void *image, int threads)
 {
     int64_t planes = plan->axis[2].grid, voxels = plan->axis[0].voxels;
     int64_t x_groups = (plan->axis[1].grid + VF_FFT_LINES - 1) / VF_FFT_LINES,
@@ -126,24 +129,25 @@ static void transform_few_planes(const vf_nufft *plan, vf_fft_direction directio
             if (along_x)
                 x_group(plan, direction, g / groups, at);
             else
-                y_group(plan, direction, g / groups, at, left < VF_FFT_LINES ? left : VF_FFT_LINES);
+                y_group(plan, direction, image, g / groups, at, left < VF_FFT_LINES ? left : VF_FFT_LINES);
         }
     }
 }
 
-static vf_status transform_planes(const vf_nufft *plan, vf_fft_direction direction)
+/* `image`: a single plane's voxels, if they are not in the grid. */
+static vf_status transform_planes(const vf_nufft *plan, vf_fft_direction direction, void *image)
 {
     const gridding_cpu_state *state = plan->state;
     int threads = gridding_cpu_threads(plan, plan->axis[0].grid * plan->axis[1].grid * plan->axis[2].grid);
     int most = vf_fft_axis_threads(state->fft[0]);
     threads = threads < most ? threads : most;
     if (plan->axis[2].grid < threads) {
-        transform_few_planes(plan, direction, threads);
+        transform_few_planes(plan, direction, image, threads);
     } else {
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
         for (int64_t z = 0; z < plan->axis[2].grid; z++)
             if (!vf_cancelled(plan->ctx))
-                transform_plane(plan, direction, z);
+                transform_plane(plan, direction, image, z);
     }
     return vf_cancelled(plan->ctx) ? vf_fail(plan->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
@@ -169,12 +173,14 @@ static vf_status transform_z(const vf_nufft *plan, vf_fft_direction direction, v
 
 vf_status gridding_cpu_to_image(const vf_nufft *plan, void *image)
 {
-    vf_status status = transform_planes(plan, VF_FFT_BACKWARD);
-    return status == VF_OK ? transform_z(plan, VF_FFT_BACKWARD, image) : status;
+    const bool plane = plan->axis[2].grid == 1;
+    vf_status status = transform_planes(plan, VF_FFT_BACKWARD, plane ? image : NULL);
+    return status == VF_OK && !plane ? transform_z(plan, VF_FFT_BACKWARD, image) : status;
 }
 
 vf_status gridding_cpu_from_image(const vf_nufft *plan, const void *image)
 {
-    vf_status status = transform_z(plan, VF_FFT_FORWARD, (void *)image);
-    return status == VF_OK ? transform_planes(plan, VF_FFT_FORWARD) : status;
+    const bool plane = plan->axis[2].grid == 1;
+    vf_status status = plane ? VF_OK : transform_z(plan, VF_FFT_FORWARD, (void *)image);
+    return status == VF_OK ? transform_planes(plan, VF_FFT_FORWARD, plane ? (void *)image : NULL) : status;
 }

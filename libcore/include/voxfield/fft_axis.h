@@ -45,19 +45,13 @@ void vf_fft_axis_destroy(vf_fft_axis *axis); /* NULL is allowed */
 /* Host memory held, in bytes. */
 int64_t vf_fft_axis_bytes(const vf_fft_axis *axis);
 
-/* The number of threads with working memory. vf_fft_axis_rows returns that of thread 0 <= thread < vf_fft_axis_threads:
- * `rows` below, 64-byte aligned. */
+/* The number of threads with working memory. vf_fft_axis_rows returns that of thread 0 <= thread < vf_fft_axis_threads,
+ * `rows` below. */
 int vf_fft_axis_threads(const vf_fft_axis *axis);
 void *vf_fft_axis_rows(const vf_fft_axis *axis, int thread);
 
-/* The three steps, on the calling thread, for callers with their own work in between. rows: [VF_FFT_LINES][n]; 1 <=
- * lines <= VF_FFT_LINES. gather fills `lines` complete rows (zeros outside the span); scatter writes their span. */
-void vf_fft_axis_gather(const vf_fft_axis *axis, int lines, const vf_fft_lines *src, void *rows);
-void vf_fft_axis_transform(const vf_fft_axis *axis, vf_fft_direction direction, void *rows);
-void vf_fft_axis_scatter(const vf_fft_axis *axis, int lines, const void *rows, const vf_fft_lines *dst);
-
-/* All three steps for `lines` >= 0 lines (any number), on the calling thread with the working memory `rows`. src and
- * dst may be the same memory if the points of each line have the same locations in both (the spans may differ). */
+/* Transforms `lines` >= 0 lines (any number) on the calling thread with the working memory `rows`. src and dst may be
+ * the same memory if the points of each line have the same locations in both (the spans may differ). */
 void vf_fft_axis_lines(const vf_fft_axis *axis, vf_fft_direction direction, int64_t lines, const vf_fft_lines *src,
                        const vf_fft_lines *dst, void *rows);
 

@@ -22,25 +22,26 @@ static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
 static const int signs[2] = {FFTW_FORWARD, FFTW_BACKWARD};
 
-static void make_plans(vf_fft_rows *plan, int n, int rows)
+static void make_plans(vf_fft_rows *plan, int n, int rows, bool apart)
 {
-    /* Neither read nor written: with FFTW_ESTIMATE, plans depend only on sizes and alignment. */
-    void *sample = fftw_malloc(2 * sizeof(double));
+    /* Neither read nor written: with FFTW_ESTIMATE, plans depend only on sizes and alignment, and on whether both places
+     * are the same. */
+    fftw_complex *from = fftw_malloc(2 * sizeof *from), *to = apart ? from + 1 : from;
+    fftwf_complex *from32 = (fftwf_complex *)from, *to32 = (fftwf_complex *)to;
     const char *const outside = vf_foreign_enter("FFTW");
     pthread_mutex_lock(&planner);
-    for (int d = 0; sample && d < 2; d++)
+    for (int d = 0; from && d < 2; d++)
         if (plan->type == VF_C128)
-            plan->f64[d] =
-                fftw_plan_many_dft(1, &n, rows, sample, NULL, 1, n, sample, NULL, 1, n, signs[d], FFTW_ESTIMATE);
+            plan->f64[d] = fftw_plan_many_dft(1, &n, rows, from, NULL, 1, n, to, NULL, 1, n, signs[d], FFTW_ESTIMATE);
         else
             plan->f32[d] =
-                fftwf_plan_many_dft(1, &n, rows, sample, NULL, 1, n, sample, NULL, 1, n, signs[d], FFTW_ESTIMATE);
+                fftwf_plan_many_dft(1, &n, rows, from32, NULL, 1, n, to32, NULL, 1, n, signs[d], FFTW_ESTIMATE);
     pthread_mutex_unlock(&planner);
     vf_foreign_leave(outside);
-    fftw_free(sample);
+    fftw_free(from);
 }
 
-vf_status vf_fft_rows_create(vf_context *ctx, vf_dtype type, int64_t n, int64_t rows, vf_fft_rows **out)
+static vf_status create_rows(vf_context *ctx, vf_dtype type, int64_t n, int64_t rows, bool apart, vf_fft_rows **out)
 {
     *out = NULL;
     vf_status status = vf_check_complex(ctx, "FFT", type);
@@ -53,13 +54,23 @@ vf_status vf_fft_rows_create(vf_context *ctx, vf_dtype type, int64_t n, int64_t 
     if (!plan)
         return vf_fail(ctx, VF_ERR_MEMORY, "FFT: not enough memory for a plan");
     plan->type = type;
-    make_plans(plan, (int)n, (int)rows);
+    make_plans(plan, (int)n, (int)rows, apart);
     if (type == VF_C128 ? !plan->f64[0] || !plan->f64[1] : !plan->f32[0] || !plan->f32[1]) {
         vf_fft_rows_destroy(plan);
         return vf_fail(ctx, VF_ERR_MEMORY, "FFT: FFTW cannot make a plan");
     }
     *out = plan;
     return VF_OK;
+}
+
+vf_status vf_fft_rows_create(vf_context *ctx, vf_dtype type, int64_t n, int64_t rows, vf_fft_rows **out)
+{
+    return create_rows(ctx, type, n, rows, false, out);
+}
+
+vf_status vf_fft_rows_create_apart(vf_context *ctx, vf_dtype type, int64_t n, int64_t rows, vf_fft_rows **out)
+{
+    return create_rows(ctx, type, n, rows, true, out);
 }
 
 void vf_fft_rows_destroy(vf_fft_rows *plan)
@@ -77,15 +88,20 @@ void vf_fft_rows_destroy(vf_fft_rows *plan)
     free(plan);
 }
 
-void vf_fft_rows_execute(const vf_fft_rows *plan, vf_fft_direction direction, void *data)
+void vf_fft_rows_execute_apart(const vf_fft_rows *plan, vf_fft_direction direction, const void *from, void *to)
 {
     const int d = direction == VF_FFT_BACKWARD;
     const char *const outside = vf_foreign_enter("FFTW"); /* some plans need memory when they run */
     if (plan->type == VF_C128)
-        fftw_execute_dft(plan->f64[d], data, data);
+        fftw_execute_dft(plan->f64[d], (fftw_complex *)from, to);
     else
-        fftwf_execute_dft(plan->f32[d], data, data);
+        fftwf_execute_dft(plan->f32[d], (fftwf_complex *)from, to);
     vf_foreign_leave(outside);
+}
+
+void vf_fft_rows_execute(const vf_fft_rows *plan, vf_fft_direction direction, void *data)
+{
+    vf_fft_rows_execute_apart(plan, direction, data, data);
 }
 
 int64_t vf_fft_good_length(int64_t n)

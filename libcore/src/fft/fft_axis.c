@@ -8,19 +8,34 @@
 #endif
 
 #include "device/arguments.h"
+#include "fft_internal.h"
+#include "fft_move.h"
 
 struct vf_fft_axis {
     vf_context *ctx;
     vf_dtype type;
     int64_t n;
     vf_fft_rows *plan;
+    void (*gather)(const fft_move *move);
+    void (*scatter)(const fft_move *move);
     int threads;
-    size_t row_bytes, thread_bytes;
-    char *rows; /* [threads][VF_FFT_LINES][n], each thread's part 64-byte aligned */
+    size_t element, half_bytes, thread_bytes;
+    char *rows; /* [threads][before, after the transform][VF_FFT_LINES][n], each half 64-byte aligned */
 };
 
-/* BLOCK: points moved at a time. In complex single precision they fill a cache line of a row. */
-enum { BLOCK = 8, ALIGNMENT = 64, THREAD_GAP = 256 };
+enum { ALIGNMENT = 64, THREAD_GAP = 256 };
+
+static const fft_moves *moves_here(void)
+{
+    static const fft_moves *const sets[VF_ISA_COUNT] = {
+        &fft_moves_baseline,
+#if defined(__x86_64__)
+        &fft_moves_avx2,
+        &fft_moves_avx512,
+#endif
+    };
+    return sets[vf_cpu_isa()];
+}
 
 vf_status vf_fft_axis_create(vf_context *ctx, vf_dtype type, int64_t n, vf_fft_axis **out)
 {
@@ -37,10 +52,13 @@ vf_status vf_fft_axis_create(vf_context *ctx, vf_dtype type, int64_t n, vf_fft_a
     axis->type = type;
     axis->n = n;
     axis->threads = vf_context_threads(ctx);
-    axis->row_bytes = (size_t)n * (type == VF_C128 ? 2 * sizeof(double) : 2 * sizeof(float));
+    axis->gather = moves_here()->gather[type == VF_C128];
+    axis->scatter = moves_here()->scatter[type == VF_C128];
+    axis->element = vf_dtype_bytes(type);
     /* The gap makes the threads' rows begin at different offsets in a page. */
-    axis->thread_bytes = (axis->row_bytes * VF_FFT_LINES + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + THREAD_GAP;
-    status = vf_fft_rows_create(ctx, type, n, VF_FFT_LINES, &axis->plan);
+    axis->half_bytes = ((size_t)n * VF_FFT_LINES * axis->element + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    axis->thread_bytes = 2 * axis->half_bytes + THREAD_GAP;
+    status = vf_fft_rows_create_apart(ctx, type, n, VF_FFT_LINES, &axis->plan);
     if (status == VF_OK) {
         axis->rows = aligned_alloc(ALIGNMENT, axis->thread_bytes * (size_t)axis->threads);
         if (!axis->rows)
@@ -97,73 +115,66 @@ static int span_runs(vf_fft_span span, int64_t n, index_run runs[2])
     return runs[1].count > 0 ? 2 : 1;
 }
 
-#define REAL float
-#define NAME(x) x##_c64
-#include "fft_axis_move.inc"
-#undef REAL
-#undef NAME
+/* Moves the points of one run: points r->memory ... of the lines, r->row ... of the rows. */
+static fft_move move_of(const vf_fft_axis *axis, int lines, const vf_fft_lines *at, const index_run *r, void *rows)
+{
+    const size_t real = axis->element / 2;
+    return (fft_move){.data = (char *)at->data + r->memory * at->point * (int64_t)axis->element,
+                      .point = at->point,
+                      .line = at->line,
+                      .scale = at->scale ? (const char *)at->scale + (size_t)r->memory * real : NULL,
+                      .rows = (char *)rows + (size_t)r->row * axis->element,
+                      .row = axis->n,
+                      .points = r->count,
+                      .lines = lines};
+}
 
-#define REAL double
-#define NAME(x) x##_c128
-#include "fft_axis_move.inc"
-#undef REAL
-#undef NAME
-
-void vf_fft_axis_gather(const vf_fft_axis *axis, int lines, const vf_fft_lines *src, void *rows)
+/* Fills complete rows, with zeros outside the span: before and after a single run, or between two runs. */
+static void gather(const vf_fft_axis *axis, int lines, const vf_fft_lines *src, void *rows)
 {
     index_run runs[2];
-    int count = span_runs(src->span, axis->n, runs);
-    size_t element = axis->row_bytes / (size_t)axis->n;
-    int64_t end = runs[count - 1].row + runs[count - 1].count, begin = count == 2 ? runs[0].row : 0;
-    /* Zero the points outside the span: before and after a single run, or between two runs. */
+    const int count = span_runs(src->span, axis->n, runs);
+    const int64_t end = runs[count - 1].row + runs[count - 1].count, begin = count == 2 ? runs[0].row : axis->n;
     for (int l = 0; l < lines && src->span.count < axis->n; l++) {
-        char *row = (char *)rows + (size_t)l * axis->row_bytes;
-        if (count == 1) {
-            memset(row, 0, (size_t)runs[0].row * element);
-            begin = axis->n;
-        }
-        memset(row + (size_t)end * element, 0, (size_t)(begin - end) * element);
+        char *row = (char *)rows + (size_t)(l * axis->n) * axis->element;
+        if (count == 1)
+            memset(row, 0, (size_t)runs[0].row * axis->element);
+        memset(row + (size_t)end * axis->element, 0, (size_t)(begin - end) * axis->element);
     }
-    for (int r = 0; r < count; r++)
-        if (axis->type == VF_C128)
-            gather_c128(axis->n, lines, src, &runs[r], rows);
-        else
-            gather_c64(axis->n, lines, src, &runs[r], rows);
+    for (int r = 0; r < count; r++) {
+        const fft_move move = move_of(axis, lines, src, &runs[r], rows);
+        axis->gather(&move);
+    }
 }
 
-void vf_fft_axis_transform(const vf_fft_axis *axis, vf_fft_direction direction, void *rows)
-{
-    vf_fft_rows_execute(axis->plan, direction, rows);
-}
-
-void vf_fft_axis_scatter(const vf_fft_axis *axis, int lines, const void *rows, const vf_fft_lines *dst)
+static void scatter(const vf_fft_axis *axis, int lines, void *rows, const vf_fft_lines *dst)
 {
     index_run runs[2];
-    int count = span_runs(dst->span, axis->n, runs);
-    for (int r = 0; r < count; r++)
-        if (axis->type == VF_C128)
-            scatter_c128(axis->n, lines, rows, dst, &runs[r]);
-        else
-            scatter_c64(axis->n, lines, rows, dst, &runs[r]);
+    const int count = span_runs(dst->span, axis->n, runs);
+    for (int r = 0; r < count; r++) {
+        const fft_move move = move_of(axis, lines, dst, &runs[r], rows);
+        axis->scatter(&move);
+    }
 }
 
 static void *at(const vf_fft_axis *axis, const void *data, int64_t elements)
 {
-    return (char *)data + elements * (int64_t)(axis->row_bytes / (size_t)axis->n);
+    return (char *)data + elements * (int64_t)axis->element;
 }
 
 void vf_fft_axis_lines(const vf_fft_axis *axis, vf_fft_direction direction, int64_t lines, const vf_fft_lines *src,
                        const vf_fft_lines *dst, void *rows)
 {
+    void *after = (char *)rows + axis->half_bytes;
     for (int64_t l = 0; l < lines; l += VF_FFT_LINES) {
         int count = lines - l < VF_FFT_LINES ? (int)(lines - l) : VF_FFT_LINES;
         vf_fft_lines from = *src, to = *dst;
         from.data = at(axis, src->data, l * src->line);
         to.data = at(axis, dst->data, l * dst->line);
-        vf_fft_axis_gather(axis, count, &from, rows);
+        gather(axis, count, &from, rows);
         /* Unused rows hold zeros or an earlier group; these are finite and as fast to transform as others. */
-        vf_fft_axis_transform(axis, direction, rows);
-        vf_fft_axis_scatter(axis, count, rows, &to);
+        vf_fft_rows_execute_apart(axis->plan, direction, rows, after);
+        scatter(axis, count, after, &to);
     }
 }
 
