@@ -115,7 +115,7 @@ static int span_runs(vf_fft_span span, int64_t n, index_run runs[2])
     return runs[1].count > 0 ? 2 : 1;
 }
 
-/* Moves the points of one run: points r->memory ... of the lines, r->row ... of the rows. */
+/* The move of the points of one run: points r->memory ... of the lines, r->row ... of the rows. */
 static fft_move move_of(const vf_fft_axis *axis, int lines, const vf_fft_lines *at, const index_run *r, void *rows)
 {
     const size_t real = axis->element / 2;
