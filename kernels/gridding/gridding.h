@@ -13,8 +13,8 @@
  * exp(i 2 pi t_l f) with the b_l from least squares over the values of f (Sutton, Noll and Fessler, IEEE Trans.
  * Med. Imaging 22 (2003) 178) and the smallest L that keeps the tolerance.
  *
- * The error against the direct sum, relative in the l2 norm, is at most `tolerance` down to 1e-5 in single and 1e-12 in
- * double precision. At finer tolerances in single precision, rounding adds up to 1e-6 where thousands of equal values
+ * The error against the direct sum, relative in the l2 norm over some tens of sums or more, is at most `tolerance` down
+ * to 1e-5 in single and 1e-12 in double precision; a single sum may be wrong by up to three times as much. At finer tolerances in single precision, rounding adds up to 1e-6 where thousands of equal values
  * meet, as at the centre of spokes (docs/image_accuracy.md).
  */
 #ifndef VOXFIELD_GRIDDING_H

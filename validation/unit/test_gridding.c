@@ -53,6 +53,19 @@ static double rounding(const vf_nufft_options *o, const vf_nufft *plan, const pr
     return (o->precision == VF_F64 ? 0x1p-53 : 0x1p-24) * (6 + 6 * product + 40 * sum);
 }
 
+/* The tolerance is for the root mean square of the errors, with a factor of sqrt(2) to spare for samples at the worst
+ * positions. With random values, the error of one sum is as if normally distributed, complex, and its square is
+ * exponentially distributed. The mean of `sums` such squares exceeds `t` times the expected one with a probability of
+ * at most (t exp(1 - t))^sums (Chernoff's bound). Returns sqrt(t / 2) for a probability of 1e-7, or 1 if that is less,
+ * as it is from about 40 sums. */
+static double fluctuation(int64_t sums)
+{
+    double t = 1;
+    while (sums > 0 && t - 1 - log(t) < 7 * log(10) / (double)sums)
+        t += 0.01;
+    return fmax(1, sqrt(0.5 * t));
+}
+
 static double worst_share; /* of the bound */
 
 /* Checks both directions against the sums `y` and `c`. */
@@ -66,16 +79,18 @@ static void check(const problem *p, const vf_nufft_options *o, const double comp
     /* A few sums may be small by chance, so errors are relative to the expected size if that is larger. */
     double back = difference(image, y, voxels, sqrt((double)p->voxels) * norm(p->c, samples));
     double forth = difference(data, c, samples, sqrt((double)p->samples) * norm(p->x, voxels));
-    double bound = o->tolerance + rounding(o, plan, p);
-    worst_share = fmax(worst_share, fmax(back, forth) / bound);
-    if (!(back <= bound) || !(forth <= bound)) {
+    double round = rounding(o, plan, p), bound_back = o->tolerance * fluctuation(p->vectors * p->voxels) + round,
+           bound_forth = o->tolerance * fluctuation(p->vectors * p->samples) + round;
+    worst_share = fmax(worst_share, fmax(back / bound_back, forth / bound_forth));
+    if (!(back <= bound_back) || !(forth <= bound_forth)) {
         vf_nufft_info info;
         vf_nufft_get_info(plan, &info);
         fail_msg("%lld x %lld x %lld, %lld samples, tolerance %g, sigma %g, %s, grid %lld %lld %lld, width %d, %d "
-                 "segments: adjoint %.3g, forward %.3g, allowed %.3g",
+                 "segments: adjoint %.3g, allowed %.3g, forward %.3g, allowed %.3g",
                  (long long)p->matrix[0], (long long)p->matrix[1], (long long)p->matrix[2], (long long)p->samples,
                  o->tolerance, o->oversampling, o->precision == VF_F64 ? "double" : "single", (long long)info.grid[0],
-                 (long long)info.grid[1], (long long)info.grid[2], info.width, info.segments, back, forth, bound);
+                 (long long)info.grid[1], (long long)info.grid[2], info.width, info.segments, back, bound_back, forth,
+                 bound_forth);
     }
     if (p->samples == 0)
         for (int64_t n = 0; n < voxels; n++)
