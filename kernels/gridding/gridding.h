@@ -14,8 +14,9 @@
  * Med. Imaging 22 (2003) 178) and the smallest L that keeps the tolerance.
  *
  * The error against the direct sum, relative in the l2 norm over some tens of sums or more, is at most `tolerance` down
- * to 1e-5 in single and 1e-12 in double precision; a single sum may be wrong by up to three times as much. At finer tolerances in single precision, rounding adds up to 1e-6 where thousands of equal values
- * meet, as at the centre of spokes (docs/image_accuracy.md).
+ * to 1e-5 in single and 1e-12 in double precision. A single sum may be wrong by up to three times as much. At finer
+ * tolerances in single precision, rounding adds up to 1e-6 where thousands of equal values meet, as at the centre of
+ * spokes (docs/image_accuracy.md).
  */
 #ifndef VOXFIELD_GRIDDING_H
 #define VOXFIELD_GRIDDING_H
