@@ -23,6 +23,7 @@ struct bin_task {
     gridding_tiles tiles;
     const float *k; /* [samples][3] */
     int64_t samples;
+    int32_t *not_finite; /* set if a position is not finite */
 };
 
 __global__ void find_tiles(const bin_task task, uint32_t *keys, uint32_t *numbers)
@@ -30,9 +31,18 @@ __global__ void find_tiles(const bin_task task, uint32_t *keys, uint32_t *number
     const int64_t m = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (m >= task.samples)
         return;
-    const gridding_place place = gridding_locate(task.axis, task.k + 3 * m);
-    keys[m] = (uint32_t)gridding_tile_of(&task.tiles, &place);
+    const float *k = task.k + 3 * m;
+    bool finite = true;
+    for (int a = 0; a < 3; a++)
+        finite = finite && (task.axis[a].grid == 1 || isfinite(k[a]));
+    keys[m] = 0;
     numbers[m] = (uint32_t)m;
+    if (finite) {
+        const gridding_place place = gridding_locate(task.axis, k);
+        keys[m] = (uint32_t)gridding_tile_of(&task.tiles, &place);
+    } else {
+        *task.not_finite = 1;
+    }
 }
 
 /* `Sample` has offsets of type `T`. */
@@ -283,19 +293,32 @@ extern "C" void gridding_pad_tile(const vf_nufft *plan, const gridding_tiles *ti
 extern "C" vf_status gridding_bin_samples(const vf_nufft *plan, vf_queue *queue, const vf_nufft_samples *samples,
                                           const gridding_tiles *tiles, gridding_bins *out)
 {
+    const int64_t matrix[3] = {plan->axis[0].voxels, plan->axis[1].voxels, plan->axis[2].voxels};
     vf_stream_memory memory;
-    vf_array k = {};
+    vf_array k = {}, flag = {};
+    int32_t not_finite = 0;
     *out = {};
     vf_status status = vf_stream_memory_begin(queue, &memory);
     if (status == VF_OK)
         status = vf_stream_memory_take(&memory, VF_F32, 3 * samples->count, &k);
     if (status == VF_OK)
+        status = vf_stream_memory_take(&memory, VF_I32, 1, &flag);
+    if (status == VF_OK)
+        status = vf_queue_copy(queue, flag.data, &not_finite, sizeof not_finite);
+    if (status == VF_OK)
         status = vf_queue_copy(queue, k.data, samples->k, (size_t)k.count * sizeof *samples->k);
-    const bin_task task = {{plan->axis[0], plan->axis[1], plan->axis[2]}, *tiles, data_of<float>(k), samples->count};
+    const bin_task task = {{plan->axis[0], plan->axis[1], plan->axis[2]},
+                           *tiles,
+                           data_of<float>(k),
+                           samples->count,
+                           data_of<int32_t>(flag)};
     if (status == VF_OK)
         status = sort_samples(plan, &memory, task, out);
+    if (status == VF_OK)
+        status = vf_queue_copy(queue, &not_finite, flag.data, sizeof not_finite);
     vf_stream_memory_free(&memory);
-    return finish(queue, status);
+    status = finish(queue, status);
+    return status == VF_OK && not_finite ? gridding_check_positions(plan->ctx, matrix, samples) : status;
 }
 
 extern "C" vf_status gridding_cut_runs(const vf_nufft *plan, vf_queue *queue, const gridding_tiles *tiles,

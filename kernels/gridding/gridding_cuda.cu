@@ -1,12 +1,11 @@
 /* The CUDA backend of the NUFFT: a plan's device memory, and the order of its kernels (gridding_cuda.cuh,
- * gridding_spread.cuh). */
+ * gridding_spread.cuh, gridding_interpolate.cuh). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/cuda_check.cuh"
-#include "backend/launch_blocks.h"
 #include "backend/stream_memory.cuh"
-#include "gridding_cuda.cuh"
+#include "gridding_interpolate.cuh"
 #include "gridding_spread.cuh"
 #include "voxfield/copy.h"
 #include "voxfield/fft.h"
@@ -20,7 +19,9 @@ struct cuda_state {
     gridding_padded padded;
     gridding_runs runs;
     vf_array table, scale[3], field, factor, grid, scratch;
-    vf_fft *fft;
+    int together;           /* vectors that are transformed together, each with a grid */
+    vf_fft *fft, *fft_rest; /* for `together` vectors; and for one at a time, if that is not the same */
+    int most_shared;        /* of shared memory that a block may have, in bytes */
 };
 
 /* ---- the plan ---- */
@@ -166,8 +167,27 @@ void destroy(vf_nufft *plan)
     for (int i = 0; i < ARRAYS; i++)
         vf_lasting_free(NULL, arrays[i]);
     vf_fft_destroy(state->fft);
+    vf_fft_destroy(state->fft_rest);
     free(state);
     plan->state = NULL;
+}
+
+/* Small grids are transformed together, as many as the GPU's cache holds: each alone does not keep a GPU busy. */
+vf_status make_transforms(vf_nufft *plan, vf_queue *queue, cuda_state *state)
+{
+    const int64_t TOGETHER = 32 << 20, bytes = grid_points(plan) * (int64_t)vf_dtype_bytes(plan->complex_type),
+                  most = bytes < TOGETHER ? TOGETHER / bytes : 1, calls = (plan->most_batch + most - 1) / most;
+    const int64_t dims[3] = {plan->axis[2].grid, plan->axis[1].grid, plan->axis[0].grid};
+    state->together = (int)((plan->most_batch + calls - 1) / calls);
+    vf_status status = vf_lasting_create(queue, plan->complex_type, state->together * grid_points(plan), &state->grid);
+    if (status == VF_OK)
+        status = vf_fft_create(plan->device, plan->complex_type, 3, dims, state->together, &state->fft);
+    if (status == VF_OK && state->together > 1)
+        status = vf_fft_create(plan->device, plan->complex_type, 3, dims, 1, &state->fft_rest);
+    return status == VF_OK ? VF_CUDA(plan->device, cudaDeviceGetAttribute(&state->most_shared,
+                                                                          cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                                                          vf_device_ordinal(plan->device)))
+                           : status;
 }
 
 vf_status fill_plan(vf_nufft *plan, vf_queue *queue, cuda_state *state, const vf_nufft_samples *samples,
@@ -180,12 +200,7 @@ vf_status fill_plan(vf_nufft *plan, vf_queue *queue, cuda_state *state, const vf
         status = upload_table(plan, queue, state);
     for (int a = 0; a < 3 && status == VF_OK; a++)
         status = upload_reals(plan, queue, plan->scale[a], plan->axis[a].voxels, &state->scale[a]);
-    if (status == VF_OK)
-        status = vf_lasting_create(queue, plan->complex_type, grid_points(plan), &state->grid);
-    const int64_t dims[3] = {plan->axis[2].grid, plan->axis[1].grid, plan->axis[0].grid};
-    if (status == VF_OK)
-        status = vf_fft_create(plan->device, plan->complex_type, 3, dims, 1, &state->fft);
-    return status;
+    return status == VF_OK ? make_transforms(plan, queue, state) : status;
 }
 
 vf_status create(vf_nufft *plan, const vf_nufft_samples *samples, const float *field)
@@ -206,7 +221,7 @@ vf_status create(vf_nufft *plan, const vf_nufft_samples *samples, const float *f
         return status;
     vf_array *arrays[ARRAYS];
     list_arrays(state, arrays);
-    plan->bytes = vf_fft_bytes(state->fft);
+    plan->bytes = vf_fft_bytes(state->fft) + (state->fft_rest ? vf_fft_bytes(state->fft_rest) : 0);
     for (int i = 0; i < ARRAYS; i++)
         plan->bytes += arrays[i]->count * (int64_t)vf_dtype_bytes(arrays[i]->type);
     return VF_OK;
@@ -231,7 +246,7 @@ const typename precision<T>::complex *factors_of(const vf_nufft *plan, int segme
 }
 
 template <typename T>
-spread_task<T> make_spread(const vf_nufft *plan, int segment, const void *values)
+spread_task<T> make_spread(const vf_nufft *plan, int segment, int vector, const void *values)
 {
     typedef typename precision<T>::complex C;
     const cuda_state *state = static_cast<const cuda_state *>(plan->state);
@@ -239,10 +254,10 @@ spread_task<T> make_spread(const vf_nufft *plan, int segment, const void *values
     spread_task<T> task = {};
     task.table = table_of<T>(plan);
     task.samples = static_cast<const typename precision<T>::sample *>(state->bins.samples.data);
-    task.values = static_cast<const C *>(values);
+    task.values = static_cast<const C *>(values) + vector * plan->samples;
     task.factor = factors_of<T>(plan, segment);
     task.scratch = static_cast<C *>(state->scratch.data);
-    task.grid = static_cast<C *>(state->grid.data);
+    task.grid = static_cast<C *>(state->grid.data) + vector * grid_points(plan);
     task.tile_run = static_cast<const int32_t *>(state->runs.tile_run.data);
     task.padded = padded;
     const int64_t grid_step[3] = {1, plan->axis[0].grid, plan->axis[0].grid * plan->axis[1].grid},
@@ -275,7 +290,7 @@ cudaError_t launch_runs(const spread_task<T> &task, int64_t count, const griddin
 }
 
 /* With a kernel made for the width, one from LEAST to MOST, or else with the one for all. */
-template <typename T, int LEAST, int MOST>
+template <typename T, int LEAST = precision<T>::LEAST_WIDTH, int MOST = precision<T>::MOST_WIDTH>
 cudaError_t launch_spread(const spread_task<T> &task, int64_t count, const gridding_run *runs, cudaStream_t stream)
 {
     if constexpr (LEAST > MOST) {
@@ -287,17 +302,6 @@ cudaError_t launch_spread(const spread_task<T> &task, int64_t count, const gridd
             return launch_runs<T, LEAST, false>(task, count, runs, stream);
         return launch_spread<T, LEAST + 1, MOST>(task, count, runs, stream);
     }
-}
-
-/* The widths of tolerances from 1e-2 to 1e-6, and to 1e-12. */
-cudaError_t launch_any(const spread_task<float> &task, int64_t count, const gridding_run *runs, cudaStream_t stream)
-{
-    return launch_spread<float, 3, 9>(task, count, runs, stream);
-}
-
-cudaError_t launch_any(const spread_task<double> &task, int64_t count, const gridding_run *runs, cudaStream_t stream)
-{
-    return launch_spread<double, 7, 16>(task, count, runs, stream);
 }
 
 /* Adds a chunk's padded tiles to the grid; if it is the only one, sets the grid. */
@@ -322,7 +326,7 @@ cudaError_t spread_chunk(const spread_task<T> &task, const gridding_runs &runs, 
     const int blocks = (int)vf_blocks_for(task.padded.points, POINT_THREADS);
     cudaError_t error = cudaSuccess;
     if (count > 0)
-        error = launch_any(task, count, static_cast<const gridding_run *>(runs.runs.data) + chunk.first_run, stream);
+        error = launch_spread(task, count, static_cast<const gridding_run *>(runs.runs.data) + chunk.first_run, stream);
     if (error == cudaSuccess && splits > 0) {
         add_runs<T><<<vf_blocks_for(splits * blocks, 1), POINT_THREADS, 0, stream>>>(
             task, static_cast<const gridding_split *>(runs.splits.data) + chunk.first_split, blocks,
@@ -333,10 +337,10 @@ cudaError_t spread_chunk(const spread_task<T> &task, const gridding_runs &runs, 
 }
 
 template <typename T>
-vf_status spread(const vf_nufft *plan, cudaStream_t stream, int segment, const void *values)
+vf_status spread(const vf_nufft *plan, cudaStream_t stream, int segment, int vector, const void *values)
 {
     const cuda_state *state = static_cast<const cuda_state *>(plan->state);
-    const spread_task<T> task = make_spread<T>(plan, segment, values);
+    const spread_task<T> task = make_spread<T>(plan, segment, vector, values);
     cudaError_t error = cudaSuccess;
     if (state->runs.chunk_count > 1)
         error = cudaMemsetAsync(task.grid, 0, (size_t)grid_points(plan) * sizeof *task.grid, stream);
@@ -346,45 +350,37 @@ vf_status spread(const vf_nufft *plan, cudaStream_t stream, int segment, const v
 }
 
 template <typename T>
-interpolate_task<T> make_interpolate(const vf_nufft *plan, int segment)
+interpolate_task<T> make_interpolate(const vf_nufft *plan, int segment, int vectors, void *values)
 {
+    typedef typename precision<T>::complex C;
     const cuda_state *state = static_cast<const cuda_state *>(plan->state);
     interpolate_task<T> task = {};
     task.table = table_of<T>(plan);
     task.samples = static_cast<const typename precision<T>::sample *>(state->bins.samples.data);
     task.factor = factors_of<T>(plan, segment);
-    task.grid = static_cast<const typename precision<T>::complex *>(state->grid.data);
+    task.grid = static_cast<const C *>(state->grid.data);
+    task.out = static_cast<C *>(values);
+    task.count = plan->samples;
+    task.grid_points = grid_points(plan);
+    task.vectors = vectors;
+    task.add = segment > 0;
     for (int a = 0; a < 3; a++) {
         task.grid_size[a] = (int)plan->axis[a].grid;
         task.width[a] = plan->axis[a].width;
+        task.tiles[a] = (int)state->tiles.count[a];
     }
     return task;
 }
 
-template <typename T, int LANES>
-void interpolate_with(const vf_nufft *plan, cudaStream_t stream, int segment, void *values)
-{
-    typedef typename precision<T>::complex C;
-    const int threads = WARP * SAMPLE_WARPS;
-    interpolate_samples<T, LANES><<<vf_blocks_for(plan->samples, threads / LANES), threads, 0, stream>>>(
-        make_interpolate<T>(plan, segment), static_cast<C *>(values), plan->samples, segment > 0);
-}
-
 template <typename T>
-vf_status interpolate(const vf_nufft *plan, cudaStream_t stream, int segment, void *values)
+vf_status interpolate(const vf_nufft *plan, cudaStream_t stream, int segment, int vectors, void *values)
 {
-    const int width = plan->kernel.width;
-    if (plan->samples == 0)
-        return VF_OK;
-    if (width <= 4)
-        interpolate_with<T, 4>(plan, stream, segment, values);
-    else if (width <= 8)
-        interpolate_with<T, 8>(plan, stream, segment, values);
-    else if (width <= 16)
-        interpolate_with<T, 16>(plan, stream, segment, values);
-    else
-        interpolate_with<T, 32>(plan, stream, segment, values);
-    return vf_cuda_check(plan->device, cudaGetLastError(), "interpolating samples");
+    const cuda_state *state = static_cast<const cuda_state *>(plan->state);
+    const interpolate_runs_of of = {static_cast<const gridding_run *>(state->runs.runs.data),
+                                    state->runs.chunks[state->runs.chunk_count - 1].end_run, state->most_shared};
+    return vf_cuda_check(plan->device,
+                         launch_interpolate(make_interpolate<T>(plan, segment, vectors, values), of, stream),
+                         "interpolating samples");
 }
 
 template <typename T>
@@ -405,60 +401,75 @@ crop_task<T> make_crop(const vf_nufft *plan, int segment, int sign)
     return task;
 }
 
+/* Transforms the grids of `vectors` vectors, one or as many as go together. */
+vf_status transform(const cuda_state *state, vf_queue *queue, int vectors, vf_fft_direction direction)
+{
+    return vf_fft_execute(vectors == state->together ? state->fft : state->fft_rest, queue, direction,
+                          state->grid.data);
+}
+
 template <typename T>
-vf_status adjoint_one(const vf_nufft *plan, vf_queue *queue, int segment, const void *c, void *y)
+vf_status adjoint_some(const vf_nufft *plan, vf_queue *queue, int segment, int vectors, const void *c, void *y)
 {
     typedef typename precision<T>::complex C;
     const cuda_state *state = static_cast<const cuda_state *>(plan->state);
+    const gridding_axis *axis = plan->axis;
     cudaStream_t stream = static_cast<cudaStream_t>(vf_queue_native(queue));
-    vf_status status = spread<T>(plan, stream, segment, c);
+    vf_status status = VF_OK;
+    for (int v = 0; v < vectors && status == VF_OK; v++)
+        status = spread<T>(plan, stream, segment, v, c);
     if (status == VF_OK)
-        status = vf_fft_execute(state->fft, queue, VF_FFT_BACKWARD, state->grid.data);
+        status = transform(state, queue, vectors, VF_FFT_BACKWARD);
     if (status != VF_OK)
         return status;
-    crop_grid<T><<<vf_blocks_for(plan->voxels, POINT_THREADS), POINT_THREADS, 0, stream>>>(
-        make_crop<T>(plan, segment, 1), static_cast<const C *>(state->grid.data), static_cast<C *>(y));
+    crop_grid<T>
+        <<<row_blocks(axis[0].voxels, axis[1].voxels * axis[2].voxels, vectors), dim3(ROW_X, ROW_ROWS), 0, stream>>>(
+            make_crop<T>(plan, segment, 1), static_cast<const C *>(state->grid.data), static_cast<C *>(y));
     return vf_cuda_check(plan->device, cudaGetLastError(), "cropping the grid");
 }
 
 template <typename T>
-vf_status forward_one(const vf_nufft *plan, vf_queue *queue, int segment, const void *x, void *c)
+vf_status forward_some(const vf_nufft *plan, vf_queue *queue, int segment, int vectors, const void *x, void *c)
 {
     typedef typename precision<T>::complex C;
     const cuda_state *state = static_cast<const cuda_state *>(plan->state);
+    const gridding_axis *axis = plan->axis;
     cudaStream_t stream = static_cast<cudaStream_t>(vf_queue_native(queue));
-    pad_image<T><<<vf_blocks_for(grid_points(plan), POINT_THREADS), POINT_THREADS, 0, stream>>>(
+    pad_image<T><<<row_blocks(axis[0].grid, axis[1].grid * axis[2].grid, vectors), dim3(ROW_X, ROW_ROWS), 0, stream>>>(
         make_crop<T>(plan, segment, -1), static_cast<const C *>(x), static_cast<C *>(state->grid.data));
     vf_status status = vf_cuda_check(plan->device, cudaGetLastError(), "padding the image");
     if (status == VF_OK)
-        status = vf_fft_execute(state->fft, queue, VF_FFT_FORWARD, state->grid.data);
-    return status == VF_OK ? interpolate<T>(plan, stream, segment, c) : status;
+        status = transform(state, queue, vectors, VF_FFT_FORWARD);
+    return status == VF_OK ? interpolate<T>(plan, stream, segment, vectors, c) : status;
 }
 
-/* Calls `one` for each vector of a batch and each segment. */
+/* Calls `some` for the vectors of a batch, as many as go together, or one at a time for the rest, and each segment. */
 vf_status for_all(vf_nufft *plan, vf_queue *queue, int batch, const void *in, int64_t in_count, void *out,
-                  int64_t out_count, vf_status (*one)(const vf_nufft *, vf_queue *, int, const void *, void *))
+                  int64_t out_count, vf_status (*some)(const vf_nufft *, vf_queue *, int, int, const void *, void *))
 {
     const size_t element = vf_dtype_bytes(plan->complex_type);
-    const int segments = plan->segments.count > 0 ? plan->segments.count : 1;
+    const int segments = plan->segments.count > 0 ? plan->segments.count : 1,
+              together = static_cast<const cuda_state *>(plan->state)->together;
     vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
-    for (int b = 0; b < batch; b++)
+    for (int b = 0, vectors = 0; b < batch; b += vectors) {
+        vectors = batch - b >= together ? together : 1;
         for (int l = 0; l < segments && status == VF_OK; l++)
-            status = one(plan, queue, l, static_cast<const char *>(in) + (size_t)(b * in_count) * element,
-                         static_cast<char *>(out) + (size_t)(b * out_count) * element);
+            status = some(plan, queue, l, vectors, static_cast<const char *>(in) + (size_t)(b * in_count) * element,
+                          static_cast<char *>(out) + (size_t)(b * out_count) * element);
+    }
     return status;
 }
 
 vf_status adjoint(vf_nufft *plan, vf_queue *queue, int batch, const void *c, void *y)
 {
     return for_all(plan, queue, batch, c, plan->samples, y, plan->voxels,
-                   plan->real == VF_F64 ? adjoint_one<double> : adjoint_one<float>);
+                   plan->real == VF_F64 ? adjoint_some<double> : adjoint_some<float>);
 }
 
 vf_status forward(vf_nufft *plan, vf_queue *queue, int batch, const void *x, void *c)
 {
     return for_all(plan, queue, batch, x, plan->voxels, c, plan->samples,
-                   plan->real == VF_F64 ? forward_one<double> : forward_one<float>);
+                   plan->real == VF_F64 ? forward_some<double> : forward_some<float>);
 }
 
 } // namespace

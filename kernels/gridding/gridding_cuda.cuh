@@ -1,9 +1,5 @@
-/* CUDA kernels of the NUFFT: what spreading and interpolation share, the forward's interpolation, and the steps between
- * grid and voxels. gridding_spread.cuh has the adjoint's. Not installed.
- *
- * Forward. A group of lanes computes one sample; they run along x, and take one row after the other. Grid points come
- * through the L2 cache, because neighbouring groups have neighbouring samples.
- */
+/* CUDA kernels of the NUFFT: what spreading (gridding_spread.cuh) and interpolation (gridding_interpolate.cuh) share,
+ * and the steps between grid and voxels. Not installed. */
 #ifndef VOXFIELD_GRIDDING_CUDA_CUH
 #define VOXFIELD_GRIDDING_CUDA_CUH
 
@@ -14,19 +10,22 @@
 namespace
 {
 
-enum { WARP = 32, SAMPLE_WARPS = 8, POINT_THREADS = 256 };
+enum { WARP = 32, POINT_THREADS = 256 };
 
+/* There are kernels for these widths, of tolerances from 1e-2 to 1e-6, and to 1e-12; and others for all widths. */
 template <typename T>
 struct precision;
 template <>
 struct precision<float> {
     typedef float2 complex;
     typedef gridding_sample_f32 sample;
+    enum { LEAST_WIDTH = 3, MOST_WIDTH = 9 };
 };
 template <>
 struct precision<double> {
     typedef double2 complex;
     typedef gridding_sample_f64 sample;
+    enum { LEAST_WIDTH = 7, MOST_WIDTH = 16 };
 };
 
 /* The kernel's polynomials: [axis][degree + 1][width], highest power first. */
@@ -52,6 +51,38 @@ __device__ const T *polynomials_of(const kernel_table<T> &table, int axis)
     return table.polynomials + axis * (table.degree + 1) * table.width;
 }
 
+/* A kernel of W points, or of any number (0): at least the degree of its polynomials, and the lanes for its points. */
+template <int W>
+struct kernel_points {
+    enum { DEGREE = W == 0 ? GRIDDING_MAX_DEGREE : W == 3 ? 4 : W < 12 ? W : 12 };
+    enum { LANES = W <= 4 ? 4 : W <= 8 ? 8 : W <= 16 ? 16 : 32 };
+};
+
+/* The polynomial of one of W points in registers; it is the same along all axes. */
+template <typename T, int W>
+struct point_polynomial {
+    enum { DEGREE = kernel_points<W>::DEGREE };
+    T coefficient[DEGREE + 1]; /* highest power first; zeros are before */
+
+    __device__ void load(const kernel_table<T> &table, int point)
+    {
+#pragma unroll
+        for (int p = 0; p <= DEGREE; p++) {
+            const int from = p - (DEGREE - table.degree);
+            coefficient[p] = from >= 0 ? table.polynomials[from * table.width + point] : T(0);
+        }
+    }
+
+    __device__ T value(T z) const
+    {
+        T sum = coefficient[0];
+#pragma unroll
+        for (int p = 1; p <= DEGREE; p++)
+            sum = fma(sum, z, coefficient[p]);
+        return sum;
+    }
+};
+
 template <typename C>
 __device__ C times(C a, C b)
 {
@@ -59,73 +90,6 @@ __device__ C times(C a, C b)
     p.x = a.x * b.x - a.y * b.y;
     p.y = a.x * b.y + a.y * b.x;
     return p;
-}
-
-/* ---- forward ---- */
-
-template <typename T>
-struct interpolate_task {
-    kernel_table<T> table;
-    const typename precision<T>::sample *samples;
-    const typename precision<T>::complex *factor, *grid; /* factor: sorted, or NULL */
-    int grid_size[3], width[3];
-};
-
-/* LANES: lanes of a group, along x; a power of two and at least the kernel's width. */
-template <typename T, int LANES>
-__global__ void __launch_bounds__(WARP *SAMPLE_WARPS)
-    interpolate_samples(const interpolate_task<T> task, typename precision<T>::complex *out, int64_t samples, bool add)
-{
-    typedef typename precision<T>::complex C;
-    const unsigned all = 0xffffffffu;
-    const int along = threadIdx.x % LANES;
-    const int64_t wanted = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / LANES;
-    const int64_t n = wanted < samples ? wanted : samples - 1; /* all lanes take part in the exchanges */
-    const typename precision<T>::sample s = task.samples[n];
-    const int j = min(along, task.table.width - 1);
-    const T kx =
-        along < task.width[0] ? horner(task.table, polynomials_of(task.table, 0) + j, 2 * s.offset[0] - 1) : T(0);
-    const T ky = horner(task.table, polynomials_of(task.table, 1) + j, 2 * s.offset[1] - 1);
-    const T kz = horner(task.table, polynomials_of(task.table, 2) + j, 2 * s.offset[2] - 1);
-    int x = s.start[0] + (along < task.width[0] ? along : 0);
-    x = x >= task.grid_size[0] ? x - task.grid_size[0] : x;
-    T re = 0, im = 0;
-    for (int dz = 0; dz < task.width[2]; dz++) {
-        const T wz = __shfl_sync(all, kz, dz, LANES);
-        int z = s.start[2] + dz;
-        z = z >= task.grid_size[2] ? z - task.grid_size[2] : z;
-        const C *plane = task.grid + (int64_t)z * task.grid_size[1] * task.grid_size[0] + x;
-#pragma unroll 4
-        for (int dy = 0; dy < task.width[1]; dy++) {
-            const T weight = wz * __shfl_sync(all, ky, dy, LANES);
-            int y = s.start[1] + dy;
-            y = y >= task.grid_size[1] ? y - task.grid_size[1] : y;
-            const C value = plane[(int64_t)y * task.grid_size[0]];
-            re = fma(weight, value.x, re);
-            im = fma(weight, value.y, im);
-        }
-    }
-    re *= kx;
-    im *= kx;
-    for (int distance = LANES / 2; distance > 0; distance /= 2) {
-        re += __shfl_xor_sync(all, re, distance);
-        im += __shfl_xor_sync(all, im, distance);
-    }
-    if (along != 0 || wanted >= samples)
-        return;
-    C value;
-    value.x = re;
-    value.y = im;
-    if (task.factor) {
-        C factor = task.factor[n];
-        factor.y = -factor.y;
-        value = times(value, factor);
-    }
-    if (add) {
-        value.x += out[s.index].x;
-        value.y += out[s.index].y;
-    }
-    out[s.index] = value;
 }
 
 /* ---- between grid and voxels ---- */
@@ -162,25 +126,44 @@ __device__ inline int64_t frequency_index(int64_t n, int64_t voxels, int64_t gri
     return frequency < 0 ? frequency + grid : frequency;
 }
 
+/* Blocks for rows of `x` points: ROW_X threads along x and ROW_ROWS rows; blocks lie along rows, x and vectors. */
+enum { ROW_X = 64, ROW_ROWS = POINT_THREADS / ROW_X };
+
+inline dim3 row_blocks(int64_t x, int64_t rows, int vectors)
+{
+    return dim3((unsigned)((rows + ROW_ROWS - 1) / ROW_ROWS), (unsigned)((x + ROW_X - 1) / ROW_X), (unsigned)vectors);
+}
+
+/* The thread's point (x, y, z) of an array of that size; false if it has none. */
+__device__ inline bool row_point(const int64_t size[3], int64_t at[3])
+{
+    const unsigned rows = (unsigned)(size[1] * size[2]), row = blockIdx.x * ROW_ROWS + threadIdx.y;
+    at[0] = (int64_t)blockIdx.y * ROW_X + threadIdx.x;
+    at[1] = row % (unsigned)size[1];
+    at[2] = row / (unsigned)size[1];
+    return row < rows && at[0] < size[0];
+}
+
 template <typename T>
 __global__ void crop_grid(const crop_task<T> task, const typename precision<T>::complex *grid,
                           typename precision<T>::complex *image)
 {
-    const int64_t n = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (n >= task.voxels[0] * task.voxels[1] * task.voxels[2])
+    int64_t at[3];
+    if (!row_point(task.voxels, at))
         return;
-    const int64_t x = n % task.voxels[0], y = n / task.voxels[0] % task.voxels[1],
-                  z = n / task.voxels[0] / task.voxels[1];
-    const int64_t at = (frequency_index(z, task.voxels[2], task.grid[2]) * task.grid[1] +
-                        frequency_index(y, task.voxels[1], task.grid[1])) *
-                           task.grid[0] +
-                       frequency_index(x, task.voxels[0], task.grid[0]);
-    typename precision<T>::complex value = grid[at];
-    const T scale = task.scale[0][x] * task.scale[1][y] * task.scale[2][z];
+    const int64_t in_image = (at[2] * task.voxels[1] + at[1]) * task.voxels[0] + at[0],
+                  n = blockIdx.z * task.voxels[0] * task.voxels[1] * task.voxels[2] + in_image;
+    const int64_t from =
+        ((blockIdx.z * task.grid[2] + frequency_index(at[2], task.voxels[2], task.grid[2])) * task.grid[1] +
+         frequency_index(at[1], task.voxels[1], task.grid[1])) *
+            task.grid[0] +
+        frequency_index(at[0], task.voxels[0], task.grid[0]);
+    typename precision<T>::complex value = grid[from];
+    const T scale = task.scale[0][at[0]] * task.scale[1][at[1]] * task.scale[2][at[2]];
     value.x *= scale;
     value.y *= scale;
     if (task.field)
-        value = times(value, phase_of(task.time * (double)task.field[n], T(0)));
+        value = times(value, phase_of(task.time * (double)task.field[in_image], T(0)));
     if (task.add) {
         value.x += image[n].x;
         value.y += image[n].y;
@@ -199,24 +182,24 @@ template <typename T>
 __global__ void pad_image(const crop_task<T> task, const typename precision<T>::complex *image,
                           typename precision<T>::complex *grid)
 {
-    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= task.grid[0] * task.grid[1] * task.grid[2])
+    int64_t at[3];
+    if (!row_point(task.grid, at))
         return;
-    const int64_t x = voxel_index(i % task.grid[0], task.voxels[0], task.grid[0]),
-                  y = voxel_index(i / task.grid[0] % task.grid[1], task.voxels[1], task.grid[1]),
-                  z = voxel_index(i / task.grid[0] / task.grid[1], task.voxels[2], task.grid[2]);
+    const int64_t x = voxel_index(at[0], task.voxels[0], task.grid[0]),
+                  y = voxel_index(at[1], task.voxels[1], task.grid[1]),
+                  z = voxel_index(at[2], task.voxels[2], task.grid[2]);
     typename precision<T>::complex value;
     value.x = value.y = 0;
     if (x >= 0 && y >= 0 && z >= 0) {
         const int64_t n = (z * task.voxels[1] + y) * task.voxels[0] + x;
         const T scale = task.scale[0][x] * task.scale[1][y] * task.scale[2][z];
-        value = image[n];
+        value = image[blockIdx.z * task.voxels[0] * task.voxels[1] * task.voxels[2] + n];
         value.x *= scale;
         value.y *= scale;
         if (task.field)
             value = times(value, phase_of(task.time * (double)task.field[n], T(0)));
     }
-    grid[i] = value;
+    grid[((blockIdx.z * task.grid[2] + at[2]) * task.grid[1] + at[1]) * task.grid[0] + at[0]] = value;
 }
 
 } // namespace

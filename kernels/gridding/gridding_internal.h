@@ -71,7 +71,8 @@ VF_MUST_CHECK vf_status gridding_check_positions(vf_context *ctx, const int64_t 
                                                  const vf_nufft_samples *samples);
 
 typedef struct gridding_backend {
-    /* Makes plan->state from the rest of the plan, and sets plan->bytes. */
+    /* Makes plan->state from the rest of the plan, and sets plan->bytes. Errors: of vf_nufft_create; it looks for
+     * positions that are not finite. */
     vf_status (*create)(vf_nufft *plan, const vf_nufft_samples *samples, const float *field);
     vf_status (*adjoint)(vf_nufft *plan, vf_queue *queue, int batch, const void *c, void *y);
     vf_status (*forward)(vf_nufft *plan, vf_queue *queue, int batch, const void *x, void *c);

@@ -39,8 +39,6 @@ enum { GATHER_THREADS = GRIDDING_TILE_X * GRIDDING_TILE_Y, GATHER_PLANES = GRIDD
  * others. */
 template <int W, bool FLAT>
 struct spread_shape {
-    /* At least the degree of the kernel's polynomials; see fits(). */
-    enum { DEGREE = W == 0 ? GRIDDING_MAX_DEGREE : W == 3 ? 4 : W < 12 ? W : 12 };
     enum { LANE_ROWS = W == 0 ? 1 : WARP / (W == 0 ? 1 : W) }; /* that a warp takes at a time */
     /* Rows of a kernel whose weights a lane keeps: all, or four at a time. */
     enum { KEPT_ROWS = W == 0 ? 4 : FLAT ? 1 : (W + LANE_ROWS - 1) / LANE_ROWS };
@@ -50,7 +48,7 @@ struct spread_shape {
     static bool fits(const gridding_padded &padded, int degree)
     {
         return (padded.axis[2] == 1) == FLAT && padded.width[0] == W && padded.width[1] == (FLAT ? 1 : W) &&
-               padded.width[2] == W && degree <= DEGREE;
+               padded.width[2] == W && degree <= kernel_points<W>::DEGREE;
     }
     __device__ int width(int along) const
     {
@@ -123,20 +121,15 @@ __device__ void prepare_sample(const spread_task<T> &task, const int begin[3], u
     batch.sample[i].plane = (flat ? s.start[1] : s.start[2]) - begin[2];
 }
 
-/* What a thread evaluates: the kernel's polynomial of one point, the same along all axes. */
+/* What a thread evaluates: the kernel's polynomial of one point. */
 template <typename T, int W, bool FLAT>
 struct spread_polynomial {
-    enum { DEGREE = spread_shape<W, FLAT>::DEGREE, LANES = W <= 4 ? 4 : W <= 8 ? 8 : W <= 16 ? 16 : 32 };
-    T coefficient[DEGREE + 1]; /* highest power first; zeros are before */
+    enum { LANES = kernel_points<W>::LANES };
+    point_polynomial<T, W> polynomial;
 
     __device__ void load(const kernel_table<T> &table)
     {
-        const int point = min((int)(threadIdx.x % LANES), table.width - 1);
-#pragma unroll
-        for (int p = 0; p <= DEGREE; p++) {
-            const int from = p - (DEGREE - table.degree);
-            coefficient[p] = from >= 0 ? table.polynomials[from * table.width + point] : T(0);
-        }
+        polynomial.load(table, min((int)(threadIdx.x % LANES), table.width - 1));
     }
 
     /* The kernels of the batch, for each sample the values along its axes. */
@@ -144,13 +137,9 @@ struct spread_polynomial {
     {
         const int point = threadIdx.x % LANES;
         for (int i = threadIdx.x / LANES; i < samples * (FLAT ? 2 : 3); i += blockDim.x / LANES) {
-            const T z = batch.z[i];
-            T sum = coefficient[0];
-#pragma unroll
-            for (int p = 1; p <= DEGREE; p++)
-                sum = fma(sum, z, coefficient[p]);
+            const T value = polynomial.value(batch.z[i]);
             if (point < W)
-                kernels[i * W + point] = sum;
+                kernels[i * W + point] = value;
         }
     }
 };

@@ -136,12 +136,93 @@ static void test_queues_in_order_behind_the_back(void **state)
     fake_device_end(device);
 }
 
+/* ---- large copies from ordinary memory, which go through buffers ---- */
+
+typedef struct upload {
+    vf_queue *queue;
+    vf_array memory, back;
+    uint8_t *host;
+    size_t bytes;
+    uint64_t seed;
+    bool right;
+} upload;
+
+/* Bytes that differ from place to place, also a buffer's length apart. */
+static uint8_t pattern(uint64_t seed, size_t i)
+{
+    uint64_t x = (seed + i) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint8_t)(x >> 56);
+}
+
+static vf_status copy_there_and_back(upload *u)
+{
+    for (size_t i = 0; i < u->bytes; i++)
+        u->host[i] = pattern(u->seed, i);
+    vf_status status = vf_queue_copy(u->queue, u->memory.data, u->host, u->bytes);
+    memset(u->host, 0, u->bytes); /* it may be used again */
+    if (status == VF_OK)
+        status = vf_queue_copy(u->queue, u->back.data, u->memory.data, u->bytes);
+    if (status == VF_OK)
+        status = vf_queue_sync(u->queue);
+    u->right = status == VF_OK;
+    for (size_t i = 0; i < u->bytes && u->right; i++)
+        u->right = ((uint8_t *)u->back.data)[i] == pattern(u->seed, i);
+    return status;
+}
+
+static void *copy_in_thread(void *user)
+{
+    for (int round = 0; round < 3; round++) {
+        upload *u = user;
+        u->seed += 1000003;
+        if (copy_there_and_back(u) != VF_OK || !u->right)
+            break;
+    }
+    return NULL;
+}
+
+/* Two threads at a time, so that one may find the buffers in use. The lengths are around those of the buffers, and the
+ * addresses odd. */
+static void test_large_copies(void **state)
+{
+    (void)state;
+    const size_t lengths[] = {(8 << 20) - 1, 8 << 20, (8 << 20) + 1, (12 << 20) + 7, (21 << 20) + 3};
+    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+        upload both[2] = {0};
+        pthread_t threads[2];
+        uint8_t *memory[2];
+        for (int t = 0; t < 2; t++) {
+            upload *u = &both[t];
+            memory[t] = malloc(lengths[l] + 1);
+            assert_non_null(memory[t]);
+            u->host = memory[t] + 1;
+            u->bytes = lengths[l];
+            u->seed = random_state + (uint64_t)t;
+            assert_int_equal(vf_queue_create(device, &u->queue), VF_OK);
+            assert_int_equal(vf_array_create(device, VF_SPACE_DEVICE, VF_U8, (int64_t)u->bytes, &u->memory), VF_OK);
+            assert_int_equal(vf_array_create(device, VF_SPACE_PINNED, VF_U8, (int64_t)u->bytes, &u->back), VF_OK);
+        }
+        for (int t = 0; t < 2; t++)
+            assert_int_equal(pthread_create(&threads[t], NULL, copy_in_thread, &both[t]), 0);
+        for (int t = 0; t < 2; t++)
+            assert_int_equal(pthread_join(threads[t], NULL), 0);
+        for (int t = 0; t < 2; t++) {
+            assert_true(both[t].right);
+            vf_queue_destroy(both[t].queue);
+            vf_array_free(&both[t].memory);
+            vf_array_free(&both[t].back);
+            free(memory[t]);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_queues_in_order),
         cmocka_unit_test(test_queues_in_order_behind_the_back),
         cmocka_unit_test(test_a_gpu_overlaps),
+        cmocka_unit_test(test_large_copies),
     };
     alarm(120); /* a test that hangs has failed */
     return run_on_device(argc, argv, tests, NULL, NULL);
