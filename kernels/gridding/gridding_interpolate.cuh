@@ -51,13 +51,14 @@ __device__ void put_value(const interpolate_task<T> &task, int vector, int64_t n
 
 /* ---- dense samples ---- */
 
-enum { MOST_INTERPOLATE_THREADS = 512 };
-
+/* With two columns, a lane has two points along x, and fewer lanes exchange kernels and sums. That is worth it where a
+ * sample has few rows. */
 template <typename T, int W, bool FLAT>
 struct interpolate_shape {
     enum {
         AT_A_TIME = 128 / (2 * sizeof(T)), /* points that shared memory serves in one cycle */
-        LANES_X = kernel_points<W>::LANES,
+        COLUMNS = FLAT && kernel_points<W>::LANES > AT_A_TIME ? 2 : 1,
+        LANES_X = kernel_points<W>::LANES / COLUMNS,
         LANES_Y = FLAT || LANES_X >= AT_A_TIME ? 1 : AT_A_TIME / LANES_X,
         LANES = LANES_X * LANES_Y,
         ROWS = (W + LANES_Y - 1) / LANES_Y, /* of a lane in each plane */
@@ -67,7 +68,8 @@ struct interpolate_shape {
         /* Rows that are read together lie in different banks. */
         PITCH = LANES_Y == 1 ? TILE_ROW : TILE_ROW + (LANES_X + AT_A_TIME - TILE_ROW % AT_A_TIME) % AT_A_TIME,
         PLANE = PITCH * TILE_ROWS,
-        POINTS = PLANE * PLANES
+        POINTS = PLANE * PLANES,
+        MOST_THREADS = FLAT ? 256 : 512
     };
 };
 
@@ -116,60 +118,82 @@ template <typename T, int W, bool FLAT>
 struct interpolate_lane {
     typedef typename precision<T>::complex C;
     typedef interpolate_shape<T, W, FLAT> shape;
-    enum { ALL = 0xffffffffu };
-    int point, row, last; /* point: along x and of the polynomial; last: where the lane's last row is */
-    bool has_x, has_last;
-    point_polynomial<T, W> polynomial;
-    T kx, kz, ky[shape::ROWS];
+    enum { ALL = 0xffffffffu, COLUMNS = shape::COLUMNS };
+    int point[COLUMNS]; /* along x and of the polynomial */
+    int row, last;      /* the first row in a plane; from there to where the last is */
+    bool has_x[COLUMNS], has_last;
+    point_polynomial<T, W> polynomial[COLUMNS];
+    T kx[COLUMNS], kz, ky[shape::ROWS];
 
     __device__ explicit interpolate_lane(const kernel_table<T> &table)
     {
-        const int x = threadIdx.x % shape::LANES_X, y = threadIdx.x % shape::LANES / shape::LANES_X,
-                  wanted = y + (shape::ROWS - 1) * shape::LANES_Y;
-        point = min(x, W - 1);
-        row = y;
-        has_x = x < W;
+        const int x = threadIdx.x % shape::LANES_X;
+        row = threadIdx.x % shape::LANES / shape::LANES_X;
+        const int wanted = row + (shape::ROWS - 1) * shape::LANES_Y;
         has_last = wanted < W;
-        last = (min(wanted, W - 1) - y) * shape::PITCH;
-        polynomial.load(table, point);
+        last = (min(wanted, W - 1) - row) * shape::PITCH;
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) {
+            point[c] = min(x + c * shape::LANES_X, W - 1);
+            has_x[c] = x + c * shape::LANES_X < W;
+            polynomial[c].load(table, point[c]);
+        }
     }
 
     template <typename Sample>
     __device__ void set_kernels(const Sample &s)
     {
-        const T along_y = polynomial.value(2 * s.offset[1] - 1);
-        kx = has_x ? polynomial.value(2 * s.offset[0] - 1) : T(0);
+        T along_y[COLUMNS];
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) {
+            along_y[c] = polynomial[c].value(2 * s.offset[1] - 1);
+            kx[c] = has_x[c] ? polynomial[c].value(2 * s.offset[0] - 1) : T(0);
+        }
         if (!FLAT)
-            kz = polynomial.value(2 * s.offset[2] - 1);
+            kz = polynomial[0].value(2 * s.offset[2] - 1);
 #pragma unroll
         for (int k = 0; k < shape::ROWS; k++) {
-            const T value = __shfl_sync(ALL, along_y, min(row + k * shape::LANES_Y, W - 1), shape::LANES_X);
+            const int c = COLUMNS > 1 ? k / shape::LANES_X : 0, before = c * shape::LANES_X;
+            const T value = __shfl_sync(ALL, along_y[c], min(row + k * shape::LANES_Y, W - 1) - before, shape::LANES_X);
             ky[k] = k < shape::ROWS - 1 || has_last ? value : T(0);
         }
     }
 
-    /* The sample's value, the same in all lanes of the group. `from`: its kernel's first point in the padded tile. */
-    __device__ C sum(const C *from) const
+    /* The lane's part of the sample's value. `from`: the kernel's first point in the padded tile. */
+    __device__ C own_sum(const C *from) const
     {
-        C all;
-        all.x = all.y = 0;
-        from += row * shape::PITCH + point;
+        C all[COLUMNS] = {}, sum = {};
+        from += row * shape::PITCH;
 #pragma unroll 2
         for (int dz = 0; dz < (FLAT ? 1 : W); dz++, from += shape::PLANE) {
-            C plane;
-            plane.x = plane.y = 0;
+            C plane[COLUMNS] = {};
 #pragma unroll
-            for (int k = 0; k < shape::ROWS; k++) {
-                const C value = from[k < shape::ROWS - 1 ? k * shape::LANES_Y * shape::PITCH : last];
-                plane.x = fma(ky[k], value.x, plane.x);
-                plane.y = fma(ky[k], value.y, plane.y);
-            }
+            for (int k = 0; k < shape::ROWS; k++)
+#pragma unroll
+                for (int c = 0; c < COLUMNS; c++) {
+                    const C value = from[point[c] + (k < shape::ROWS - 1 ? k * shape::LANES_Y * shape::PITCH : last)];
+                    plane[c].x = fma(ky[k], value.x, plane[c].x);
+                    plane[c].y = fma(ky[k], value.y, plane[c].y);
+                }
             const T weight = FLAT ? T(1) : __shfl_sync(ALL, kz, dz, shape::LANES_X);
-            all.x = fma(weight, plane.x, all.x);
-            all.y = fma(weight, plane.y, all.y);
+#pragma unroll
+            for (int c = 0; c < COLUMNS; c++) {
+                all[c].x = fma(weight, plane[c].x, all[c].x);
+                all[c].y = fma(weight, plane[c].y, all[c].y);
+            }
         }
-        all.x *= kx;
-        all.y *= kx;
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) {
+            sum.x = fma(kx[c], all[c].x, sum.x);
+            sum.y = fma(kx[c], all[c].y, sum.y);
+        }
+        return sum;
+    }
+
+    /* The sample's value, the same in all lanes of the group. */
+    __device__ C sum(const C *from) const
+    {
+        C all = own_sum(from);
         for (int distance = shape::LANES / 2; distance > 0; distance /= 2) {
             all.x += __shfl_xor_sync(ALL, all.x, distance);
             all.y += __shfl_xor_sync(ALL, all.y, distance);
@@ -180,7 +204,7 @@ struct interpolate_lane {
 
 /* One block per run and `together` vectors. */
 template <typename T, int W, bool FLAT>
-__global__ void __launch_bounds__(MOST_INTERPOLATE_THREADS)
+__global__ void __launch_bounds__(interpolate_shape<T, W, FLAT>::MOST_THREADS)
     interpolate_runs(const interpolate_task<T> task, const gridding_run *runs)
 {
     typedef typename precision<T>::complex C;
@@ -294,8 +318,7 @@ bool launch_tiles(interpolate_task<T> task, const interpolate_runs_of &of, cudaS
         (double)of.count * shape::POINTS > 0.5 * (double)task.count * W * W * (FLAT ? 1 : W))
         return false;
     task.together = least < most ? least : most;
-    const int shared = task.together * tile,
-              threads = shared > LARGE ? MOST_INTERPOLATE_THREADS : MOST_INTERPOLATE_THREADS / 2;
+    const int shared = task.together * tile, threads = shared > LARGE ? (int)shape::MOST_THREADS : 256;
     const dim3 blocks(vf_blocks_for(of.count, 1), (unsigned)((task.vectors + task.together - 1) / task.together));
     *error = cudaFuncSetAttribute(interpolate_runs<T, W, FLAT>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
     if (*error == cudaSuccess) {

@@ -228,6 +228,30 @@ struct spread_lane {
         }
     }
 
+    /* The same in two dimensions: all rows, which are the planes, are loaded before the first is stored. `to`: in the
+     * kernel's first row; `plane`: that row. */
+    __device__ void add_flat(C value, const T *kz, int plane, C *to) const
+    {
+        enum { LANE_ROWS = spread_shape<W, FLAT>::LANE_ROWS, ALL_ROWS = (W + LANE_ROWS - 1) / LANE_ROWS };
+        C sum[ALL_ROWS];
+        bool mine[ALL_ROWS];
+#pragma unroll
+        for (int k = 0; k < ALL_ROWS; k++) {
+            const int at = ahead + k * LANE_ROWS;
+            mine[k] = row == 0 && at < W && plane + at >= low && plane + at < high;
+            if (mine[k])
+                sum[k] = to[k * LANE_ROWS * shape.plane()];
+        }
+#pragma unroll
+        for (int k = 0; k < ALL_ROWS; k++)
+            if (mine[k]) {
+                const T z = kz[k * LANE_ROWS];
+                sum[k].x = fma(value.x, z, sum[k].x);
+                sum[k].y = fma(value.y, z, sum[k].y);
+                to[k * LANE_ROWS * shape.plane()] = sum[k];
+            }
+    }
+
     /* Adds the copy's samples of the batch to the planes that the warp has. */
     __device__ void add(const spread_batch<T> &batch, const T *kernels, int samples, C *points) const
     {
@@ -239,11 +263,13 @@ struct spread_lane {
             const spread_sample<T> s = batch.sample[i];
             const int from = max(s.plane, low), end = min(s.plane + shape.width(2), high);
             const int first = from + (unsigned)(warp + all_warps - from) % (unsigned)shape.copy_warps();
-            if (first < end) {
-                const T at_x = *kx;
-                C value;
-                value.x = s.value.x * at_x;
-                value.y = s.value.y * at_x;
+            const T at_x = *kx;
+            C value;
+            value.x = s.value.x * at_x;
+            value.y = s.value.y * at_x;
+            if constexpr (FLAT && W > 0) {
+                add_flat(value, kz, s.plane, points + (s.plane * shape.plane() + s.at));
+            } else if (first < end) {
                 C *to = points + (first * shape.plane() + s.at);
                 const T *from_z = kz + (first - s.plane);
                 if (W > 0)

@@ -49,10 +49,14 @@ struct column_port {
         const number<T> v = in[i * in_apart];
         return MODE == BACK ? conjugate(v) : v;
     }
+    __device__ number<T> finished(unsigned, number<T> v) const
+    {
+        return HALF_OUT ? conjugate(v) : v;
+    }
     __device__ void store(unsigned i, number<T> v) const
     {
         if (is_there)
-            out[i * out_apart] = HALF_OUT ? conjugate(v) : v;
+            out[i * out_apart] = v;
     }
     /* A backward transform is a forward one between two conjugations. */
     __device__ number<T> between(unsigned i, number<T> v) const
@@ -63,7 +67,7 @@ struct column_port {
 };
 
 template <typename T, int MODE, int LENGTH>
-__global__ void __launch_bounds__(MOST_THREADS, (least_blocks<T, LENGTH>()))
+__global__ void __launch_bounds__((block_limits<T, LENGTH>::THREADS), (block_limits<T, LENGTH>::BLOCKS))
     columns(const columns_task<T> task, const axis_shape shape)
 {
     const int line = (int)threadIdx.x % shape.lines;
@@ -111,6 +115,10 @@ struct enter_port {
     {
         return product(seen_through(w, item, first + i), x[first + i]);
     }
+    __device__ number<T> finished(int, number<T> v) const
+    {
+        return v;
+    }
     __device__ void store(int i, number<T> v) const
     {
         if (is_there)
@@ -123,7 +131,7 @@ struct enter_port {
 };
 
 template <typename T, int HALF, int LENGTH>
-__global__ void __launch_bounds__(MOST_THREADS, (least_blocks<T, LENGTH>()))
+__global__ void __launch_bounds__((block_limits<T, LENGTH>::THREADS), (block_limits<T, LENGTH>::BLOCKS))
     enter(const work<T> w, const axis_shape shape, const number<T> *__restrict__ x)
 {
     int line;
@@ -153,12 +161,15 @@ struct leave_port {
     {
         return conjugate(in[i]);
     }
+    __device__ number<T> finished(int i, number<T> v) const
+    {
+        const number<T> seen = product(conjugate(seen_through(w, item, first + i)), conjugate(v));
+        return item > 0 ? y[first + i] + seen : seen;
+    }
     __device__ void store(int i, number<T> v) const
     {
-        if (!is_there)
-            return;
-        const number<T> seen = product(conjugate(seen_through(w, item, first + i)), conjugate(v));
-        y[first + i] = item > 0 ? y[first + i] + seen : seen;
+        if (is_there)
+            y[first + i] = v;
     }
     __device__ number<T> between(int, number<T> v) const
     {
@@ -168,7 +179,7 @@ struct leave_port {
 
 /* The batch's arrays are added in order, so the bits are always the same. */
 template <typename T, int HALF, int LENGTH>
-__global__ void __launch_bounds__(MOST_THREADS, (least_blocks<T, LENGTH>()))
+__global__ void __launch_bounds__((block_limits<T, LENGTH>::THREADS), (block_limits<T, LENGTH>::BLOCKS))
     leave(const work<T> w, const axis_shape shape, number<T> *y)
 {
     int line;
@@ -193,6 +204,10 @@ struct plain_port {
     __device__ number<T> load(int i) const
     {
         return row[i];
+    }
+    __device__ number<T> finished(int, number<T> v) const
+    {
+        return v;
     }
     __device__ void store(int i, number<T> v) const
     {

@@ -52,23 +52,24 @@ struct line_port {
         const T p = WORK & TURNS ? w.kernels[first + (int64_t)i * apart] : 0;
         return {p * v.re, -p * v.im};
     }
-    __device__ void store(unsigned i, number<T> v) const
+    __device__ number<T> finished(unsigned i, number<T> v) const
     {
         const int64_t n = first + (int64_t)i * apart;
-        if (!is_there)
-            return;
-        if (WORK & LEAVES) {
-            const number<T> seen = product(conjugate(seen_through(w, item, n)), conjugate(v));
-            y[n] = adds ? y[n] + seen : seen;
-        } else {
-            array[n] = WORK & (TURNS | RETURNS) ? conjugate(v) : v;
-        }
+        if (!(WORK & LEAVES))
+            return WORK & (TURNS | RETURNS) ? conjugate(v) : v;
+        const number<T> seen = product(conjugate(seen_through(w, item, n)), conjugate(v));
+        return adds ? y[n] + seen : seen;
+    }
+    __device__ void store(unsigned i, number<T> v) const
+    {
+        if (is_there)
+            (WORK & LEAVES ? y : array)[first + (int64_t)i * apart] = v;
     }
 };
 
 /* A thread block adds its items in order, so the bits are always the same. */
 template <typename T, int WORK, int LENGTH>
-__global__ void __launch_bounds__(MOST_THREADS, (least_blocks<T, LENGTH>()))
+__global__ void __launch_bounds__((block_limits<T, LENGTH>::THREADS), (block_limits<T, LENGTH>::BLOCKS))
     lines(const work<T> w, const axis_shape shape, const line_grid grid, const number<T> *x, number<T> *y)
 {
     const int line = (int)threadIdx.x % shape.lines, length = shape.plan.length;

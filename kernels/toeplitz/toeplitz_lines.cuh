@@ -10,13 +10,13 @@ namespace vf_toeplitz_gpu
 
 enum { MOST_THREADS = 512 }; /* of a thread block */
 
-/* Thread blocks per multiprocessor that the compiler leaves registers for: two for single-precision lines longer than
- * 256, else one. */
+/* The most threads of a block, and the blocks of a multiprocessor that the compiler leaves registers for. Lines of these
+ * lengths take at most 256 threads in single precision; one or two such blocks would wait for memory most of the time. */
 template <typename T, int LENGTH>
-constexpr int least_blocks()
-{
-    return LENGTH > 256 && sizeof(T) == 4 ? 2 : 1;
-}
+struct block_limits {
+    enum { SHORT = sizeof(T) == 4 && (LENGTH == 64 || LENGTH == 128 || LENGTH == 256) };
+    enum { THREADS = SHORT ? 256 : MOST_THREADS, BLOCKS = SHORT ? 3 : LENGTH > 256 && sizeof(T) == 4 ? 2 : 1 };
+};
 
 __host__ __device__ inline int row_pitch(int length)
 {

@@ -172,9 +172,9 @@ struct line_place {
     }
 };
 
-/* A port has load(i), store(i, v) and between(i, v); the last gives the value to keep if the line stays in shared
- * memory. HALF_IN: the line's upper half is zero and is not loaded. HALF_OUT: the upper half is not needed and is not
- * stored. */
+/* A port has load(i); finished(i, v), the value to store, and store(i, v); and between(i, v), the value to keep if the
+ * line stays in shared memory. What finished() loads need not wait for what store() stores. HALF_IN: the line's upper
+ * half is zero and is not loaded. HALF_OUT: the upper half is not needed and is not stored. */
 template <int R, typename T, bool ROWS, typename Port>
 __device__ __forceinline__ void pass(const line_place<T, ROWS> &place, int length, int done,
                                      const number<T> *__restrict__ roots, int from, bool loads, bool stores, bool last,
@@ -204,12 +204,18 @@ __device__ __forceinline__ void pass(const line_place<T, ROWS> &place, int lengt
         transform_few(v);
         const int to = (j - k) * R + k;
         if (stores) {
+            /* i: in the last pass, j + t * apart */
+            const auto needed = [&](int t, int i) {
+                return !Port::HALF_OUT || (R % 2 == 0 ? t < R / 2 : 2 * i < length || length == 1);
+            };
 #pragma unroll
-            for (int t = 0; t < R; t++) {
-                const int i = to + t * done; /* in the last pass: j + t * apart */
-                if (!Port::HALF_OUT || (R % 2 == 0 ? t < R / 2 : 2 * i < length || length == 1))
-                    port.store(i, v[t]);
-            }
+            for (int t = 0; t < R; t++)
+                if (needed(t, to + t * done))
+                    v[t] = port.finished(to + t * done, v[t]);
+#pragma unroll
+            for (int t = 0; t < R; t++)
+                if (needed(t, to + t * done))
+                    port.store(to + t * done, v[t]);
         } else if (last) {
 #pragma unroll
             for (int t = 0; t < R; t++)
