@@ -54,11 +54,13 @@ __global__ void write_records(const bin_task task, const uint32_t *index, Sample
         return;
     const int64_t m = index[i];
     const gridding_place place = gridding_locate(task.axis, task.k + 3 * m);
+    Sample sample = {};
     for (int a = 0; a < 3; a++) {
-        sorted[i].offset[a] = (T)place.offset[a];
-        sorted[i].start[a] = (int16_t)place.start[a];
+        sample.offset[a] = (T)place.offset[a];
+        sample.start[a] = (int16_t)place.start[a];
     }
-    sorted[i].index = (uint32_t)m;
+    sample.index = (uint32_t)m;
+    sorted[i] = sample;
 }
 
 /* Makes the sorted records and where tiles begin. */

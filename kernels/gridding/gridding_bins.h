@@ -19,17 +19,18 @@ enum { GRIDDING_TILE_X = 16, GRIDDING_TILE_Y = 8, GRIDDING_TILE_Z = 8 };
 enum { GRIDDING_BATCH = 32, GRIDDING_FLAT_COPIES = 4 };
 #define GRIDDING_COPY_WARPS(width, flat) ((flat) ? 1 : (width) <= 4 ? 2 : (width) <= 6 ? 3 : 4)
 
-/* A sorted sample: where its kernel lies (gridding_locate), and its index in the caller's order. */
+/* A sorted sample: where its kernel lies (gridding_locate), and its index in the caller's order. Kernels read it in words of
+ * 8 bytes, so all its bytes are set. */
 typedef struct gridding_sample_f32 {
     float offset[3];
-    int16_t start[3];
+    int16_t start[3], zero;
     uint32_t index;
 } gridding_sample_f32;
 
 typedef struct gridding_sample_f64 {
     double offset[3];
-    int16_t start[3];
-    uint32_t index;
+    int16_t start[3], zero;
+    uint32_t index, zero_too;
 } gridding_sample_f64;
 
 /* The sorted samples, in the order of gridding_sort. */
