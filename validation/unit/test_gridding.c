@@ -148,6 +148,18 @@ static void test_one_dimension(void **state)
     }
 }
 
+/* Many samples for each point of a small grid, and several vectors: GPUs take these from tiles in shared memory. */
+static void test_dense(void **state)
+{
+    (void)state;
+    int64_t shapes[][3] = {{12, 11, 10}, {12, 13, 1}};
+    for (int i = 0; i < 4; i++) {
+        problem p = random_problem(shapes[i % 2][0], shapes[i % 2][1], shapes[i % 2][2], 599, i >= 2);
+        check_tolerances(&p);
+        problem_free(&p);
+    }
+}
+
 /* Shapes and numbers of samples at the ends of their ranges. */
 static void test_edges(void **state)
 {
@@ -180,8 +192,11 @@ static void test_off_resonance(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_three_dimensions), cmocka_unit_test(test_two_dimensions),
-    cmocka_unit_test(test_one_dimension),    cmocka_unit_test(test_edges),
+    cmocka_unit_test(test_three_dimensions),
+    cmocka_unit_test(test_two_dimensions),
+    cmocka_unit_test(test_one_dimension),
+    cmocka_unit_test(test_dense),
+    cmocka_unit_test(test_edges),
     cmocka_unit_test(test_off_resonance),
 };
 
