@@ -128,7 +128,7 @@ static double grid_cost(const vf_nufft *plan, const gridding_costs *costs)
     return costs->point * longer * grid_points(plan);
 }
 
-/* Whether a grid of so many bytes is large: of more than a constant on CPUs, also of more than a share of a GPU's memory. */
+/* Whether a grid of so many bytes is large. On GPUs it is not as long as it takes only a small share of the memory. */
 static bool is_large(const vf_nufft *plan, double bytes)
 {
     const double LARGE = 420e6, SHARE = 1.0 / 32;
