@@ -1,12 +1,12 @@
 /* The CUDA backend of the NUFFT: a plan's device memory, and the order of its kernels (gridding_cuda.cuh,
- * gridding_spread.cuh, gridding_interpolate.cuh). */
+ * gridding_spread.cuh, gridding_tensor_spread.cuh, gridding_interpolate.cuh). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/cuda_check.cuh"
 #include "backend/stream_memory.cuh"
 #include "gridding_interpolate.cuh"
-#include "gridding_spread.cuh"
+#include "gridding_tensor_spread.cuh"
 #include "voxfield/copy.h"
 #include "voxfield/fft.h"
 
@@ -22,6 +22,7 @@ struct cuda_state {
     int together;           /* vectors that are transformed together, each with a grid */
     vf_fft *fft, *fft_rest; /* for `together` vectors; and for one at a time, if that is not the same */
     int most_shared;        /* of shared memory that a block may have, in bytes */
+    bool tensor_cores;      /* for double precision */
 };
 
 /* ---- the plan ---- */
@@ -172,11 +173,16 @@ void destroy(vf_nufft *plan)
     plan->state = NULL;
 }
 
-/* Small grids are transformed together, as many as the GPU's cache holds: each alone does not keep a GPU busy. */
+/* Small grids are transformed together, as many as the GPU's cache holds: each alone does not keep a GPU busy. At most
+ * as many as a launch may have blocks along z. */
 vf_status make_transforms(vf_nufft *plan, vf_queue *queue, cuda_state *state)
 {
-    const int64_t TOGETHER = 32 << 20, bytes = grid_points(plan) * (int64_t)vf_dtype_bytes(plan->complex_type),
-                  most = bytes < TOGETHER ? TOGETHER / bytes : 1, calls = (plan->most_batch + most - 1) / most;
+    const int64_t TOGETHER = 32 << 20, MOST = 65535,
+                  bytes = grid_points(plan) * (int64_t)vf_dtype_bytes(plan->complex_type), fit = TOGETHER / bytes,
+                  most = fit < 1      ? 1
+                         : fit < MOST ? fit
+                                      : MOST,
+                  calls = (plan->most_batch + most - 1) / most;
     const int64_t dims[3] = {plan->axis[2].grid, plan->axis[1].grid, plan->axis[0].grid};
     state->together = (int)((plan->most_batch + calls - 1) / calls);
     vf_status status = vf_lasting_create(queue, plan->complex_type, state->together * grid_points(plan), &state->grid);
@@ -184,16 +190,23 @@ vf_status make_transforms(vf_nufft *plan, vf_queue *queue, cuda_state *state)
         status = vf_fft_create(plan->device, plan->complex_type, 3, dims, state->together, &state->fft);
     if (status == VF_OK && state->together > 1)
         status = vf_fft_create(plan->device, plan->complex_type, 3, dims, 1, &state->fft_rest);
-    return status == VF_OK ? VF_CUDA(plan->device, cudaDeviceGetAttribute(&state->most_shared,
-                                                                          cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                                                                          vf_device_ordinal(plan->device)))
-                           : status;
+    return status;
+}
+
+vf_status note_device(const vf_nufft *plan, cuda_state *state)
+{
+    const int device = vf_device_ordinal(plan->device);
+    const vf_status status = VF_CUDA(
+        plan->device, cudaDeviceGetAttribute(&state->most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    return status == VF_OK ? VF_CUDA(plan->device, has_tensor_cores(device, &state->tensor_cores)) : status;
 }
 
 vf_status fill_plan(vf_nufft *plan, vf_queue *queue, cuda_state *state, const vf_nufft_samples *samples,
                     const float *field)
 {
-    vf_status status = sort_samples(plan, queue, state, samples);
+    vf_status status = note_device(plan, state);
+    if (status == VF_OK)
+        status = sort_samples(plan, queue, state, samples);
     if (status == VF_OK)
         status = upload_segments(plan, queue, state, field);
     if (status == VF_OK)
@@ -260,6 +273,7 @@ spread_task<T> make_spread(const vf_nufft *plan, int segment, int vector, const 
     task.grid = static_cast<C *>(state->grid.data) + vector * grid_points(plan);
     task.tile_run = static_cast<const int32_t *>(state->runs.tile_run.data);
     task.padded = padded;
+    task.tensor_cores = state->tensor_cores;
     const int64_t grid_step[3] = {1, plan->axis[0].grid, plan->axis[0].grid * plan->axis[1].grid},
                   *count = state->tiles.count, tile_step[3] = {1, count[0], count[0] * count[1]};
     for (int i = 0; i < 3; i++) {
@@ -270,38 +284,6 @@ spread_task<T> make_spread(const vf_nufft *plan, int segment, int vector, const 
         task.tile_step[i] = (int)tile_step[axis];
     }
     return task;
-}
-
-template <typename T, int W, bool FLAT>
-cudaError_t launch_runs(const spread_task<T> &task, int64_t count, const gridding_run *runs, cudaStream_t stream)
-{
-    const gridding_padded &padded = task.padded;
-    const size_t points = (size_t)padded.copies * padded.part_planes * padded.plane,
-                 numbers = (size_t)GRIDDING_BATCH * (padded.width[0] + padded.width[1] + padded.width[2]),
-                 shared =
-                     sizeof(spread_batch<T>) + points * sizeof(typename precision<T>::complex) + numbers * sizeof(T);
-    const dim3 blocks(vf_blocks_for(count, 1), (unsigned)padded.parts);
-    const cudaError_t error =
-        cudaFuncSetAttribute(spread_runs<T, W, FLAT>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
-    if (error != cudaSuccess)
-        return error;
-    spread_runs<T, W, FLAT><<<blocks, WARP * padded.copies * padded.copy_warps, shared, stream>>>(task, runs);
-    return cudaGetLastError();
-}
-
-/* With a kernel made for the width, one from LEAST to MOST, or else with the one for all. */
-template <typename T, int LEAST = precision<T>::LEAST_WIDTH, int MOST = precision<T>::MOST_WIDTH>
-cudaError_t launch_spread(const spread_task<T> &task, int64_t count, const gridding_run *runs, cudaStream_t stream)
-{
-    if constexpr (LEAST > MOST) {
-        return launch_runs<T, 0, false>(task, count, runs, stream);
-    } else {
-        if (spread_shape<LEAST, true>::fits(task.padded, task.table.degree))
-            return launch_runs<T, LEAST, true>(task, count, runs, stream);
-        if (spread_shape<LEAST, false>::fits(task.padded, task.table.degree))
-            return launch_runs<T, LEAST, false>(task, count, runs, stream);
-        return launch_spread<T, LEAST + 1, MOST>(task, count, runs, stream);
-    }
 }
 
 /* Adds a chunk's padded tiles to the grid; if it is the only one, sets the grid. */

@@ -25,6 +25,7 @@ struct spread_task {
     typename precision<T>::complex *scratch, *grid;
     const int32_t *tile_run; /* [tiles] */
     gridding_padded padded;
+    bool tensor_cores;          /* see gridding_tensor.cuh */
     int grid_size[3], tiles[3]; /* along the padded tile's axes, as are the two below */
     int64_t grid_step[3];
     int tile_step[3];
