@@ -13,8 +13,10 @@ has AVX-512, a native build is 1.4 to 1.8 times as fast as the wheel in the adjo
 For each case, tolerance and direction FINUFFT gets the options that are fastest: both upsampling factors, and the
 largest of some tolerances whose measured error is at most 1.1 times ours (where it cannot get there: the tolerance).
 Without such options there is no ratio. Errors are relative, in l2, at some outputs, against exact sums in double
-precision. Then runs of both alternate, each with a new plan; on a GPU, which has to switch between the two processes,
-each runs twice and the second one counts. Ratios are medians of FINUFFT's time over ours: above 1, Voxfield is faster.
+precision. Then runs of both alternate, each with a new plan; each runs twice and the second one counts: a GPU has to
+switch between the two processes, and a virtual machine may have given the memory that one freed back to its host, which
+takes up to a second to return half a gigabyte. Ratios are medians of FINUFFT's time over ours: above 1, Voxfield is
+faster.
 Exit status 1 if an error is above the tolerance; 77 without finufft or numpy.
 """
 import argparse
@@ -267,7 +269,7 @@ class Cufinufft(Finufft):
         return result if self.problem.coils > 1 else result[None]
 
 
-def compare(ours, theirs, direction, tolerance, rounds, warm):
+def compare(ours, theirs, direction, tolerance, rounds):
     error = ours.error(direction)
     best = theirs.best(direction, tolerance, error)
     row = {"direction": direction, "tolerance": tolerance, "error": error, "wrong": not error <= 1.2 * tolerance}
@@ -276,7 +278,7 @@ def compare(ours, theirs, direction, tolerance, rounds, warm):
     _, eps, setting, own = best
 
     def last(run):
-        return [run() for _ in range(2 if warm else 1)][-1]
+        return [run() for _ in range(2)][-1]
 
     pairs = [(last(lambda: ours.run(direction)), last(lambda: theirs.run(direction, eps, setting))) for _ in range(rounds)]
     mean = [[statistics.median(pair[who][part] for pair in pairs) for part in (0, 1)] for who in (0, 1)]
@@ -334,7 +336,7 @@ def main():
                             ours = Ours(options.program, options.device, problem, tolerance, precision, threads, folder)
                             theirs = peer(problem, precision, threads)
                             for direction in ("adjoint", "forward"):
-                                row = compare(ours, theirs, direction, tolerance, options.rounds, options.device == "cuda")
+                                row = compare(ours, theirs, direction, tolerance, options.rounds)
                                 record["rows"].append({"case": name, "threads": threads, "coils": coils, "precision": precision, **row})
                                 print(show(name, threads, coils, precision, row), flush=True)
                             ours.close()
