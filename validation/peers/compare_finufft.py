@@ -290,6 +290,12 @@ def compare(ours, theirs, direction, tolerance, rounds):
             "ratio": {"planning": ratio(lambda p: p[0]), "executing": ratio(lambda p: p[1]), "both": ratio(sum)}}
 
 
+def save(record, path):
+    part = path.with_name(path.name + ".part")
+    part.write_text(json.dumps(record, indent=2) + "\n")
+    part.replace(path)
+
+
 def show(name, threads, coils, precision, row):
     if not row["finufft"]:
         return f"| {name} | {threads} | {coils} | {row['direction']} | {precision} {row['tolerance']:g} | {row['error']:.1e} | FINUFFT does not get there |"
@@ -339,9 +345,9 @@ def main():
                                 row = compare(ours, theirs, direction, tolerance, options.rounds)
                                 record["rows"].append({"case": name, "threads": threads, "coils": coils, "precision": precision, **row})
                                 print(show(name, threads, coils, precision, row), flush=True)
+                                if options.json:  # after each row, for it may take an hour
+                                    save(record, options.json)
                             ours.close()
-    if options.json:
-        options.json.write_text(json.dumps(record, indent=2) + "\n")
     ratios = [row["ratio"]["both"] for row in record["rows"] if row["finufft"]]
     if ratios:
         print(f"ratio of both: median {statistics.median(ratios):.2f}, least {min(ratios):.2f}, {len(ratios)} rows")
