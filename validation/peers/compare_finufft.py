@@ -13,10 +13,10 @@ has AVX-512, a native build is 1.4 to 1.8 times as fast as the wheel in the adjo
 For each case, tolerance and direction FINUFFT gets the options that are fastest: both upsampling factors, and the
 largest of some tolerances whose measured error is at most 1.1 times ours (where it cannot get there: the tolerance).
 Without such options there is no ratio. Errors are relative, in l2, at some outputs, against exact sums in double
-precision. Then runs of both alternate, each with a new plan; each runs twice and the second one counts: a GPU has to
-switch between the two processes, and on a virtual machine first runs of ours got memory far more slowly than second ones,
-while FINUFFT's did not (docs/library.md). So this leaves out a cost that only we had there. Ratios are medians of FINUFFT's time over ours: above 1, Voxfield is
-faster.
+precision. Then runs of both alternate, each with a new plan; each runs twice and the second one counts. A GPU has to
+switch between the two processes; and on a virtual machine first runs of ours got memory far more slowly than second
+ones, while FINUFFT's did not (docs/library.md), so this leaves out a cost that only we had there. Ratios are medians of
+FINUFFT's time over ours: above 1, Voxfield is faster.
 Exit status 1 if an error is above the tolerance; 77 without finufft or numpy.
 """
 import argparse
