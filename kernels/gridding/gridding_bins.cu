@@ -26,6 +26,17 @@ struct bin_task {
     int32_t *not_finite; /* set if a position is not finite */
 };
 
+/* The first planes that kernels can have in a tile, times the first x; in two dimensions samples are not sorted by them. */
+__host__ __device__ inline int64_t starts_in_tile(const gridding_tiles &tiles)
+{
+    return tiles.size[2] > 1 ? tiles.size[2] * tiles.size[0] : 1;
+}
+
+__device__ inline int64_t start_in_tile(const gridding_tiles &tiles, const gridding_place &place)
+{
+    return tiles.size[2] > 1 ? place.start[2] % tiles.size[2] * tiles.size[0] + place.start[0] % tiles.size[0] : 0;
+}
+
 __global__ void find_tiles(const bin_task task, uint32_t *keys, uint32_t *numbers)
 {
     const int64_t m = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -39,7 +50,8 @@ __global__ void find_tiles(const bin_task task, uint32_t *keys, uint32_t *number
     numbers[m] = (uint32_t)m;
     if (finite) {
         const gridding_place place = gridding_locate(task.axis, k);
-        keys[m] = (uint32_t)gridding_tile_of(&task.tiles, &place);
+        keys[m] = (uint32_t)(gridding_tile_of(&task.tiles, &place) * starts_in_tile(task.tiles) +
+                             start_in_tile(task.tiles, place));
     } else {
         *task.not_finite = 1;
     }
@@ -82,9 +94,9 @@ vf_status sort_samples(const vf_nufft *plan, vf_stream_memory *memory, const bin
         find_tiles<<<blocks, THREADS, 0, stream>>>(task, data_of<uint32_t>(order.keys),
                                                    data_of<uint32_t>(order.numbers));
     if (status == VF_OK)
-        status = sort_by_key(queue, total_tiles(&task.tiles), &order);
+        status = sort_by_key(queue, total_tiles(&task.tiles) * starts_in_tile(task.tiles), &order);
     if (status == VF_OK)
-        status = make_first(queue, &order, total_tiles(&task.tiles), &out->first);
+        status = make_first(queue, &order, total_tiles(&task.tiles), &out->first, starts_in_tile(task.tiles));
     if (status != VF_OK || blocks == 0)
         return status;
     const uint32_t *index = data_of<uint32_t>(order.sorted_numbers);
@@ -172,18 +184,21 @@ vf_status sum_runs(vf_queue *queue, const run_task &task)
     return status;
 }
 
-/* Cuts the tiles into chunks. `runs`, `splits`: the sums, in host memory. */
+/* Cuts the tiles into chunks of about as many runs each. `runs`, `splits`: the sums, in host memory. */
 vf_status cut_chunks(const vf_nufft *plan, int64_t tiles, const int32_t *runs, const int32_t *splits,
                      int64_t most_slots, gridding_runs *out)
 {
-    /* Two chunks that follow each other have more than most_slots runs. */
-    const size_t most = 2 * (size_t)(runs[tiles] / most_slots) + 2;
+    /* At most `even` chunks end where they have their share. The others and their followers have more than most_slots runs
+     * in pairs, but for the last chunk. */
+    const int64_t all = runs[tiles], even = (all + most_slots - 1) / most_slots;
+    const size_t most = (size_t)(even + 2 * (all / most_slots) + 2);
     out->chunks = static_cast<gridding_chunk *>(calloc(most, sizeof *out->chunks));
     if (!out->chunks)
         return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: no memory for a plan");
     int64_t begin = 0;
     for (int64_t end = 1; end <= tiles; end++)
-        if (end == tiles || runs[end + 1] - runs[begin] > most_slots) {
+        if (end == tiles || runs[end + 1] - runs[begin] > most_slots ||
+            (runs[end] > runs[begin] && runs[end] * even >= all * (out->chunk_count + 1))) {
             out->chunks[out->chunk_count++] = {begin, end, runs[begin], runs[end], splits[begin], splits[end]};
             if (runs[end] - runs[begin] > out->slots)
                 out->slots = runs[end] - runs[begin];
@@ -257,7 +272,7 @@ extern "C" vf_status gridding_bin_tiles(const vf_nufft *plan, gridding_tiles *ti
         tiles->size[a] = plan->axis[a].grid > 1 ? size[a] : 1;
         tiles->count[a] = (plan->axis[a].grid + tiles->size[a] - 1) / tiles->size[a];
     }
-    return total_tiles(tiles) <= INT32_MAX / 2
+    return total_tiles(tiles) * starts_in_tile(*tiles) <= INT32_MAX / 2
                ? VF_OK
                : vf_fail(plan->ctx, VF_ERR_UNSUPPORTED, "NUFFT: the grid is too large for a GPU");
 }

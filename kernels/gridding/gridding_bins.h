@@ -33,7 +33,8 @@ typedef struct gridding_sample_f64 {
     uint32_t index, zero_too;
 } gridding_sample_f64;
 
-/* The sorted samples, in the order of gridding_sort. */
+/* The samples, sorted by tile, x fastest, as by gridding_sort; within a tile, in three dimensions, by the first plane of
+ * their kernels, then by the first x; then in the caller's order. */
 typedef struct gridding_bins {
     vf_array samples; /* bytes: [samples] records of the plan's precision */
     vf_array first;   /* uint32 [tiles + 1]: where each tile begins */

@@ -1,5 +1,5 @@
 /* The CUDA backend of the NUFFT: a plan's device memory, and the order of its kernels (gridding_cuda.cuh,
- * gridding_spread.cuh, gridding_tensor_spread.cuh, gridding_interpolate.cuh). */
+ * gridding_spread.cuh, gridding_columns.cuh, gridding_tensor_spread.cuh, gridding_interpolate.cuh). */
 #include <stdlib.h>
 #include <string.h>
 

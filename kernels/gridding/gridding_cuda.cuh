@@ -4,6 +4,7 @@
 #define VOXFIELD_GRIDDING_CUDA_CUH
 
 #include <cuda_runtime.h>
+#include <string.h>
 
 #include "gridding_bins.h"
 
@@ -82,6 +83,20 @@ struct point_polynomial {
         return sum;
     }
 };
+
+template <typename Sample>
+__device__ Sample load_sample(const Sample *from)
+{
+    enum { WORDS = sizeof(Sample) / sizeof(uint2) };
+    static_assert(sizeof(Sample) == WORDS * sizeof(uint2), "samples are read in words of 8 bytes");
+    uint2 word[WORDS];
+    Sample sample;
+#pragma unroll
+    for (int i = 0; i < WORDS; i++)
+        word[i] = __ldg(reinterpret_cast<const uint2 *>(from) + i);
+    memcpy(&sample, word, sizeof sample);
+    return sample;
+}
 
 template <typename C>
 __device__ C times(C a, C b)

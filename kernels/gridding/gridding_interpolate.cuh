@@ -9,8 +9,6 @@
 #ifndef VOXFIELD_GRIDDING_INTERPOLATE_CUH
 #define VOXFIELD_GRIDDING_INTERPOLATE_CUH
 
-#include <string.h>
-
 #include "backend/launch_blocks.h"
 #include "gridding_cuda.cuh"
 
@@ -72,20 +70,6 @@ struct interpolate_shape {
         MOST_THREADS = FLAT ? 256 : 512
     };
 };
-
-template <typename Sample>
-__device__ Sample load_sample(const Sample *from)
-{
-    enum { WORDS = sizeof(Sample) / sizeof(uint2) };
-    static_assert(sizeof(Sample) == WORDS * sizeof(uint2), "samples are read in words of 8 bytes");
-    uint2 word[WORDS];
-    Sample sample;
-#pragma unroll
-    for (int i = 0; i < WORDS; i++)
-        word[i] = __ldg(reinterpret_cast<const uint2 *>(from) + i);
-    memcpy(&sample, word, sizeof sample);
-    return sample;
-}
 
 __device__ inline int wrapped(int i, int size)
 {

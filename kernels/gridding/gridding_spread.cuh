@@ -1,10 +1,11 @@
 /* CUDA kernels of the adjoint NUFFT: samples to grid. Not installed.
  *
- * A thread block takes a run of a tile's samples and keeps the tile's padded tile in shared memory (gridding_bins.h).
- * Each warp owns some of its planes, and adds to them what every sample has there; the lanes lie along x, and on as many
- * rows as a warp has room for. So no two threads add to the same point, all add in the samples' order, and the same
- * input gives the same bits, without atomics. In two dimensions, where a plane is one row, a block has several copies of
- * the padded tile, which take turns with the samples.
+ * Where there is no better kernel (gridding_columns.cuh, gridding_tensor_spread.cuh), as in single precision in two
+ * dimensions, a thread block takes a run of a tile's samples and keeps the tile's padded tile in shared memory
+ * (gridding_bins.h). Each warp owns some of its planes, and adds to them what every sample has there; the lanes lie along
+ * x, and on as many rows as a warp has room for. So no two threads add to the same point, all add in the samples' order,
+ * and the same input gives the same bits, without atomics. In two dimensions, where a plane is one row, a block has
+ * several copies of the padded tile, which take turns with the samples.
  *
  * The padded tiles go to scratch memory. A second kernel adds the runs of tiles that have several, a third gathers the
  * grid: each point adds, in a fixed order, the padded tiles that reach it.
@@ -36,24 +37,21 @@ enum { MOST_SPREAD_THREADS = 128, ADD_AT_A_TIME = 8 };
 /* A thread that gathers points of a tile has one in each plane, or, if planes are rows, in some. */
 enum { GATHER_THREADS = GRIDDING_TILE_X * GRIDDING_TILE_Y, GATHER_PLANES = GRIDDING_TILE_Z };
 
-/* The sizes of a padded tile: constants for kernels of W points in two (FLAT) or three dimensions; W = 0 is for all
- * others. */
-template <int W, bool FLAT>
+/* The sizes of a padded tile: constants for kernels of W points in two dimensions; W = 0 is for all others. */
+template <int W>
 struct spread_shape {
     enum { LANE_ROWS = W == 0 ? 1 : WARP / (W == 0 ? 1 : W) }; /* that a warp takes at a time */
-    /* Rows of a kernel whose weights a lane keeps: all, or four at a time. */
-    enum { KEPT_ROWS = W == 0 ? 4 : FLAT ? 1 : (W + LANE_ROWS - 1) / LANE_ROWS };
-    enum { COPIES = FLAT ? GRIDDING_FLAT_COPIES : 1, COPY_WARPS = GRIDDING_COPY_WARPS(W, FLAT) };
+    enum { KEPT_ROWS = 4 };                                    /* of a kernel, whose weights a lane keeps at a time */
     const gridding_padded &padded;
 
     static bool fits(const gridding_padded &padded, int degree)
     {
-        return (padded.axis[2] == 1) == FLAT && padded.width[0] == W && padded.width[1] == (FLAT ? 1 : W) &&
-               padded.width[2] == W && degree <= kernel_points<W>::DEGREE;
+        return padded.axis[2] == 1 && padded.width[0] == W && padded.width[1] == 1 && padded.width[2] == W &&
+               degree <= kernel_points<W>::DEGREE;
     }
     __device__ int width(int along) const
     {
-        return W == 0 ? padded.width[along] : FLAT && along == 1 ? 1 : W;
+        return W == 0 ? padded.width[along] : along == 1 ? 1 : W;
     }
     __device__ int pitch() const
     {
@@ -61,19 +59,19 @@ struct spread_shape {
     }
     __device__ int plane() const
     {
-        return W == 0 ? padded.plane : pitch() * (FLAT ? 1 : GRIDDING_TILE_Y + W - 1);
+        return W == 0 ? padded.plane : pitch();
     }
     __device__ int numbers() const /* of a sample's kernels along all axes; constant ones are left out */
     {
-        return W == 0 ? padded.width[0] + padded.width[1] + padded.width[2] : (FLAT ? 2 : 3) * W;
+        return W == 0 ? padded.width[0] + padded.width[1] + padded.width[2] : 2 * W;
     }
     __device__ int copies() const
     {
-        return W == 0 ? padded.copies : COPIES;
+        return W == 0 ? padded.copies : GRIDDING_FLAT_COPIES;
     }
     __device__ int copy_warps() const
     {
-        return W == 0 ? padded.copy_warps : COPY_WARPS;
+        return W == 0 ? padded.copy_warps : 1;
     }
     __device__ int lane_rows() const
     {
@@ -100,13 +98,13 @@ struct spread_batch {
 static_assert(sizeof(spread_batch<double>) <= 2 << 10, "gridding_pad_tile counts on it");
 
 /* Sample `n` of the run becomes number `i` of the batch. */
-template <typename T, int W, bool FLAT>
+template <typename T, int W>
 __device__ void prepare_sample(const spread_task<T> &task, const int begin[3], uint32_t n, int i,
                                spread_batch<T> &batch)
 {
-    const bool flat = W == 0 ? task.padded.axis[2] == 1 : FLAT;
-    const int axes = W > 0 && FLAT ? 2 : 3;
-    const spread_shape<W, FLAT> shape = {task.padded};
+    const bool flat = W > 0 || task.padded.axis[2] == 1;
+    const int axes = W > 0 ? 2 : 3;
+    const spread_shape<W> shape = {task.padded};
     const typename precision<T>::sample s = task.samples[n];
     typename precision<T>::complex value = task.values[s.index];
     if (task.factor)
@@ -123,7 +121,7 @@ __device__ void prepare_sample(const spread_task<T> &task, const int begin[3], u
 }
 
 /* What a thread evaluates: the kernel's polynomial of one point. */
-template <typename T, int W, bool FLAT>
+template <typename T, int W>
 struct spread_polynomial {
     enum { LANES = kernel_points<W>::LANES };
     point_polynomial<T, W> polynomial;
@@ -137,7 +135,7 @@ struct spread_polynomial {
     __device__ void evaluate(int samples, const spread_batch<T> &batch, T *kernels) const
     {
         const int point = threadIdx.x % LANES;
-        for (int i = threadIdx.x / LANES; i < samples * (FLAT ? 2 : 3); i += blockDim.x / LANES) {
+        for (int i = threadIdx.x / LANES; i < samples * 2; i += blockDim.x / LANES) {
             const T value = polynomial.value(batch.z[i]);
             if (point < W)
                 kernels[i * W + point] = value;
@@ -146,8 +144,8 @@ struct spread_polynomial {
 };
 
 /* The same for any width. */
-template <typename T, bool FLAT>
-struct spread_polynomial<T, 0, FLAT> {
+template <typename T>
+struct spread_polynomial<T, 0> {
     const kernel_table<T> *table;
     const gridding_padded *padded;
 
@@ -170,11 +168,11 @@ __device__ inline int keep(int number)
 }
 
 /* A lane's part in adding: points along x of rows that are lane_rows() apart, in planes. */
-template <typename T, int W, bool FLAT>
+template <typename T, int W>
 struct spread_lane {
     typedef typename precision<T>::complex C;
-    enum { ROWS = spread_shape<W, FLAT>::KEPT_ROWS };
-    const spread_shape<W, FLAT> shape;
+    enum { ROWS = spread_shape<W>::KEPT_ROWS };
+    const spread_shape<W> shape;
     int x, row; /* row: width(1) and more for lanes without work */
     int point;  /* the first one in plane 0 */
     int ahead;  /* planes after the warp's first */
@@ -207,7 +205,7 @@ struct spread_lane {
         C weight[ROWS];
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
-            const T y = FLAT && W > 0 ? T(1) : has(r, k) ? ky[k * rows] : T(0);
+            const T y = has(r, k) ? ky[k * rows] : T(0);
             weight[k].x = y * value.x;
             weight[k].y = y * value.y;
         }
@@ -233,7 +231,7 @@ struct spread_lane {
      * kernel's first row; `plane`: that row. */
     __device__ void add_flat(C value, const T *kz, int plane, C *to) const
     {
-        enum { LANE_ROWS = spread_shape<W, FLAT>::LANE_ROWS, ALL_ROWS = (W + LANE_ROWS - 1) / LANE_ROWS };
+        enum { LANE_ROWS = spread_shape<W>::LANE_ROWS, ALL_ROWS = (W + LANE_ROWS - 1) / LANE_ROWS };
         C sum[ALL_ROWS];
         bool mine[ALL_ROWS];
 #pragma unroll
@@ -258,7 +256,7 @@ struct spread_lane {
     {
         const int all_warps = 32 * shape.copy_warps(); /* a multiple, larger than any plane's number */
         const T *kx = kernels + copy * shape.numbers() + x, *ky = kx - x + shape.width(0) + row,
-                *kz = ky - row + (FLAT && W > 0 ? 0 : shape.width(1)) + ahead;
+                *kz = ky - row + (W > 0 ? 0 : shape.width(1)) + ahead;
         points += point;
         for (int i = copy; i < samples; i += shape.copies()) {
             const spread_sample<T> s = batch.sample[i];
@@ -268,16 +266,13 @@ struct spread_lane {
             C value;
             value.x = s.value.x * at_x;
             value.y = s.value.y * at_x;
-            if constexpr (FLAT && W > 0) {
+            if constexpr (W > 0) {
                 add_flat(value, kz, s.plane, points + (s.plane * shape.plane() + s.at));
             } else if (first < end) {
                 C *to = points + (first * shape.plane() + s.at);
                 const T *from_z = kz + (first - s.plane);
-                if (W > 0)
-                    add_rows(row, value, ky, from_z, end - first - ahead, to);
-                else
-                    for (int r = row; r < shape.width(1); r += ROWS * shape.lane_rows())
-                        add_rows(r, value, ky + (r - row), from_z, end - first - ahead, to + (r - row) * shape.pitch());
+                for (int r = row; r < shape.width(1); r += ROWS * shape.lane_rows())
+                    add_rows(r, value, ky + (r - row), from_z, end - first - ahead, to + (r - row) * shape.pitch());
             }
             kx += shape.copies() * shape.numbers();
             ky += shape.copies() * shape.numbers();
@@ -287,10 +282,10 @@ struct spread_lane {
     }
 };
 
-template <typename T, int W, bool FLAT>
-__device__ spread_polynomial<T, W, FLAT> polynomial_of(const spread_task<T> &task)
+template <typename T, int W>
+__device__ spread_polynomial<T, W> polynomial_of(const spread_task<T> &task)
 {
-    spread_polynomial<T, W, FLAT> polynomial;
+    spread_polynomial<T, W> polynomial;
     if constexpr (W == 0)
         polynomial = {&task.table, &task.padded};
     else
@@ -323,7 +318,7 @@ __device__ void flush_points(const gridding_padded &padded, int points, bool aga
 }
 
 /* One block per run and part of its padded tile. */
-template <typename T, int W, bool FLAT>
+template <typename T, int W>
 __global__ void __launch_bounds__(MOST_SPREAD_THREADS) spread_runs(const spread_task<T> task, const gridding_run *runs)
 {
     typedef typename precision<T>::complex C;
@@ -338,7 +333,7 @@ __global__ void __launch_bounds__(MOST_SPREAD_THREADS) spread_runs(const spread_
 #pragma unroll
     for (int a = 0; a < 3; a++)
         begin[a] = (int)(run.tile / task.tile_step[a] % task.tiles[a]) * padded.size[a];
-    const spread_lane<T, W, FLAT> lane(padded, blockIdx.y);
+    const spread_lane<T, W> lane(padded, blockIdx.y);
     const int own_points = (lane.high - lane.low) * padded.plane;
     C *to = task.scratch + (int64_t)run.slot * padded.points + lane.low * padded.plane;
     for (int i = threadIdx.x; i < all_points; i += blockDim.x)
@@ -349,9 +344,9 @@ __global__ void __launch_bounds__(MOST_SPREAD_THREADS) spread_runs(const spread_
             flush_points<T>(padded, own_points, n > run.first + GRIDDING_PIECE, points, to);
         __syncthreads();
         if ((int)threadIdx.x < samples)
-            prepare_sample<T, W, FLAT>(task, begin, n + threadIdx.x, threadIdx.x, batch);
+            prepare_sample<T, W>(task, begin, n + threadIdx.x, threadIdx.x, batch);
         __syncthreads();
-        polynomial_of<T, W, FLAT>(task).evaluate(samples, batch, kernels);
+        polynomial_of<T, W>(task).evaluate(samples, batch, kernels);
         __syncthreads();
         lane.add(batch, kernels, samples, points);
     }

@@ -25,7 +25,9 @@ __device__ inline void multiply_add(double sum[4], const double a[4], const doub
         : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
         : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 #else
+#pragma unroll
     for (int k = 0; k < 2; k++)
+#pragma unroll
         for (int m = 0; m < 2; m++)
             asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
                 : "+d"(sum[2 * m]), "+d"(sum[2 * m + 1])
@@ -41,7 +43,7 @@ constexpr int odd_times(int least, int of)
     return (least + of - 1) / of % 2 == 1 ? (least + of - 1) / of * of : odd_times(least + of, of);
 }
 
-/* Sizes for a kernel of W points. A unit is what a product adds to: all x of four rows, real and imaginary. In two
+/* Sizes for a kernel of W points. A unit is what two products add to: all x of four rows, real and imaginary. In two
  * dimensions the rows are what is elsewhere called planes. Pitches are such that lanes that read together read from
  * different banks. */
 template <int W, bool FLAT>
@@ -52,10 +54,10 @@ struct tensor_shape {
         ROWS = GRIDDING_TILE_Y + W - 1,
         PLANES = FLAT ? 1 : GRIDDING_TILE_Z + W - 1,
         FOURS = (ROWS + 3) / 4,
-        /* Warps that share the planes; planes of a block, and blocks of a multiprocessor, for which there are registers. */
-        SHARERS = FLAT ? 1 : (FOURS == 5 ? 3 : 2),
+        SHARERS = FLAT ? 1 : (FOURS == 5 ? 3 : 2), /* warps that share the planes */
+        /* For these there are registers: planes of a block, and blocks of a multiprocessor, at least. */
         MOST_PLANES = FOURS == 4 ? 8 : 12,
-        BLOCKS = FLAT ? (W <= 9 ? 4 : 3) : (FOURS == 4 ? 2 : 1),
+        BLOCKS = FLAT ? 3 : (FOURS == 4 ? 2 : 1),
         PARTS = (PLANES + MOST_PLANES - 1) / MOST_PLANES,
         PART_PLANES = (PLANES + PARTS - 1) / PARTS,
         UNITS = FLAT ? (int)FOURS : (PART_PLANES + SHARERS - 1) / SHARERS, /* of a warp */
@@ -65,11 +67,13 @@ struct tensor_shape {
         THREADS = WARP * TEAM_WARPS * TEAMS,
         BATCH = FLAT ? 16 : WARP,
         STEPS = BATCH / STEP,
-        ROUNDS = GRIDDING_PIECE / (BATCH * TEAMS), /* batches of a team in a piece */
+        ROUNDS = GRIDDING_PIECE / (BATCH * TEAMS), /* batches of a team in a piece; no rest */
         PITCH_X = POINTS_X + 4,
         PITCH_Y = odd_times(4 * FOURS, 4),
-        PITCH_Z = odd_times(FLAT ? 4 * FOURS : (int)PLANES, 2)
+        /* Points are read for planes that a unit has beyond the last one, too. */
+        PITCH_Z = odd_times(FLAT ? 4 * FOURS : PLANES + SHARERS - 1, 2)
     };
+    static_assert((int)GRIDDING_PIECE % (BATCH * TEAMS) == 0, "a piece is whole rounds");
     static_assert((int)GRIDDING_TILE_X + W <= (int)POINTS_X, "a padded tile's rows with their pitch");
     static_assert((int)GRIDDING_TILE_Y == (int)GRIDDING_TILE_Z, "ROWS are also those in two dimensions");
 

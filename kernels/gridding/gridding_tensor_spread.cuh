@@ -1,14 +1,15 @@
-/* CUDA kernels of the adjoint NUFFT on tensor cores, in double precision: samples to padded tiles. Not installed.
+/* CUDA kernels of the adjoint NUFFT on tensor cores, in double precision: samples to padded tiles; and the choice of
+ * kernels for both precisions. Not installed.
  *
  * Take a padded tile (gridding_bins.h) as a matrix: a row for each x, a column for each (y, z) and real or imaginary part.
  * A sample adds a product to it: its kernel along x, times the kernels along the other axes and the sample's value. So
  * several samples add a product of two matrices, which tensor cores compute. Most of their elements are zeros, where
  * kernels do not reach, but the sums stay in registers: no point is loaded and stored for each sample, which takes longer.
  *
- * A team of warps takes a batch of samples at a time, in steps of eight. In three dimensions the team is the block; it sorts
- * a batch by planes, so that a step leaves out planes that none of its samples reaches; each warp has four rows of every
- * second or third plane. While some warps add a batch, others compute the kernels of the next, and the samples after that are
- * on their way. In two dimensions, where tiles are small, a team is one warp; the teams' sums are added in the end. The
+ * A team of warps takes a batch of samples at a time, in steps of eight. In three dimensions the team is the block. Samples
+ * are sorted by planes, and a step leaves out planes that none of its samples reaches; each warp has four rows of every
+ * second or third plane. While some warps add a batch, others compute the kernels of the next, and the samples after that
+ * are on their way. In two dimensions, where tiles are small, a team is one warp; the teams' sums are added in the end. The
  * order of all sums is fixed.
  */
 #ifndef VOXFIELD_GRIDDING_TENSOR_SPREAD_CUH
@@ -17,6 +18,7 @@
 #include <cuda_pipeline.h>
 
 #include "backend/launch_blocks.h"
+#include "gridding_columns.cuh"
 #include "gridding_spread.cuh"
 #include "gridding_tensor.cuh"
 
@@ -40,7 +42,6 @@ struct tensor_block {
 template <int W, bool FLAT>
 struct tensor_team {
     typedef tensor_shape<W, FLAT> shape;
-    enum { ALL = 0xffffffffu };
     const spread_task<double> &task;
     const tensor_polynomials<W> &polynomials;
     tensor_memory<W, FLAT> &memory;
@@ -106,20 +107,7 @@ struct tensor_team {
             __pipeline_memcpy_async(to + i, from + i, 8);
     }
 
-    /* The lane's place among the batch's samples, sorted by their first plane. */
-    __device__ int place_of(int plane, bool exists) const
-    {
-        int place = lane, before = 0;
-        for (int p = 0; p < GRIDDING_TILE_Z && !FLAT; p++) {
-            const unsigned same = __ballot_sync(ALL, exists && plane == p);
-            if (exists && plane == p)
-                place = before + __popc(same & ((1u << lane) - 1));
-            before += __popc(same);
-        }
-        return place;
-    }
-
-    /* When the records are there: notes the samples, sorted, and begins to copy their values. */
+    /* When the records are there: notes the samples and begins to copy their values. */
     __device__ void note_samples(int round)
     {
         tensor_samples<W, FLAT> &out = memory.samples[round % 3];
@@ -128,21 +116,20 @@ struct tensor_team {
         gridding_sample_f64 record = {};
         if (exists)
             record = memory.record[round % 3][lane];
-        const int place = place_of(exists ? record.start[shape::AXES - 1] - begin[shape::AXES - 1] : 0, exists);
         if (lane >= shape::BATCH)
             return;
 #pragma unroll
         for (int a = 0; a < shape::AXES; a++) {
-            out.variable[a * shape::BATCH + place] = exists ? 2 * record.offset[a] - 1 : 0.0;
-            out.start[a * shape::BATCH + place] = exists ? record.start[a] - begin[a] : 0;
+            out.variable[a * shape::BATCH + lane] = exists ? 2 * record.offset[a] - 1 : 0.0;
+            out.start[a * shape::BATCH + lane] = exists ? record.start[a] - begin[a] : 0;
         }
         if (exists) {
-            __pipeline_memcpy_async(out.value + place, task.values + record.index, sizeof(double2));
+            __pipeline_memcpy_async(out.value + lane, task.values + record.index, sizeof(double2));
             if (task.factor)
-                __pipeline_memcpy_async(out.factor + place, task.factor + batch_begin(round) + lane, sizeof(double2));
+                __pipeline_memcpy_async(out.factor + lane, task.factor + batch_begin(round) + lane, sizeof(double2));
         } else {
-            out.value[place].x = out.value[place].y = 0;
-            out.factor[place].x = out.factor[place].y = 0;
+            out.value[lane].x = out.value[lane].y = 0;
+            out.factor[lane].x = out.factor[lane].y = 0;
         }
     }
 
@@ -304,7 +291,7 @@ struct tensor_team {
 };
 
 /* One block per run and part of its padded tile. In a round, a team adds a batch, computes the kernels of the next, and
- * notes the samples of that after the next but one. */
+ * notes the samples of the batch three rounds ahead. */
 template <int W, bool FLAT>
 __global__ void __launch_bounds__(tensor_shape<W, FLAT>::THREADS, tensor_shape<W, FLAT>::BLOCKS)
     spread_tensor(const spread_task<double> task, const gridding_run *runs)
@@ -398,12 +385,15 @@ inline cudaError_t has_tensor_cores(int device, bool *has)
     cudaError_t error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(&single_to_double, cudaDevAttrSingleToDoublePrecisionPerfRatio, device);
-    *has = major >= 8 && single_to_double <= 2;
+    cudaFuncAttributes function = {};
+    if (error == cudaSuccess) /* what was compiled for older GPUs has no products, wherever it runs */
+        error = cudaFuncGetAttributes(&function, spread_tensor<8, false>);
+    *has = major >= 8 && single_to_double <= 2 && function.ptxVersion >= 80;
     return error;
 }
 
 /* Without tensor cores. */
-template <typename T, int W, bool FLAT>
+template <typename T, int W>
 cudaError_t launch_runs(const spread_task<T> &task, int64_t count, const gridding_run *runs, cudaStream_t stream)
 {
     const gridding_padded &padded = task.padded;
@@ -413,10 +403,10 @@ cudaError_t launch_runs(const spread_task<T> &task, int64_t count, const griddin
                      sizeof(spread_batch<T>) + points * sizeof(typename precision<T>::complex) + numbers * sizeof(T);
     const dim3 blocks(vf_blocks_for(count, 1), (unsigned)padded.parts);
     const cudaError_t error =
-        cudaFuncSetAttribute(spread_runs<T, W, FLAT>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+        cudaFuncSetAttribute(spread_runs<T, W>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     if (error != cudaSuccess)
         return error;
-    spread_runs<T, W, FLAT><<<blocks, WARP * padded.copies * padded.copy_warps, shared, stream>>>(task, runs);
+    spread_runs<T, W><<<blocks, WARP * padded.copies * padded.copy_warps, shared, stream>>>(task, runs);
     return cudaGetLastError();
 }
 
@@ -425,12 +415,12 @@ template <int LEAST = precision<float>::LEAST_WIDTH, int MOST = precision<float>
 cudaError_t launch_spread(const spread_task<float> &task, int64_t count, const gridding_run *runs, cudaStream_t stream)
 {
     if constexpr (LEAST > MOST) {
-        return launch_runs<float, 0, false>(task, count, runs, stream);
+        return launch_runs<float, 0>(task, count, runs, stream);
     } else {
-        if (spread_shape<LEAST, true>::fits(task.padded, task.table.degree))
-            return launch_runs<float, LEAST, true>(task, count, runs, stream);
-        if (spread_shape<LEAST, false>::fits(task.padded, task.table.degree))
-            return launch_runs<float, LEAST, false>(task, count, runs, stream);
+        if (spread_shape<LEAST>::fits(task.padded, task.table.degree))
+            return launch_runs<float, LEAST>(task, count, runs, stream);
+        if (columns_fit<LEAST>(task.padded, task.table.degree))
+            return launch_columns<LEAST>(task, count, runs, stream);
         return launch_spread<LEAST + 1, MOST>(task, count, runs, stream);
     }
 }
@@ -441,7 +431,7 @@ cudaError_t launch_spread(const spread_task<double> &task, int64_t count, const 
     cudaError_t error = cudaSuccess;
     if (task.tensor_cores && launch_any_tensor<LEAST, MOST>(task, count, runs, stream, &error))
         return error;
-    return launch_runs<double, 0, false>(task, count, runs, stream);
+    return launch_runs<double, 0>(task, count, runs, stream);
 }
 
 } // namespace

@@ -73,12 +73,36 @@ static void check_f64(const vf_nufft *plan, const gridding_sample_f64 *got, cons
     }
 }
 
-/* Compares the device's bins with gridding_sort's; `first` receives the latter's. */
+/* Where the records' kernels start, in a tile: plane, then x. */
+static int64_t start_of(const vf_nufft *plan, const gridding_tiles *tiles, const gridding_record *record)
+{
+    const gridding_place place = gridding_locate(plan->axis, record->k);
+    return place.start[2] % tiles->size[2] * tiles->size[0] + place.start[0] % tiles->size[0];
+}
+
+/* Sorts the records of a tile by their starts and keeps the order of equal ones. */
+static void sort_tile(const vf_nufft *plan, const gridding_tiles *tiles, int64_t count, gridding_record *records)
+{
+    const int64_t starts = tiles->size[2] * tiles->size[0];
+    gridding_record *sorted = allocate(count, sizeof *sorted);
+    int64_t n = 0;
+    for (int64_t start = 0; start < starts && n < count; start++)
+        for (int64_t i = 0; i < count; i++)
+            if (start_of(plan, tiles, records + i) == start)
+                sorted[n++] = records[i];
+    assert_int_equal(n, count);
+    memcpy(records, sorted, (size_t)count * sizeof *sorted);
+    free(sorted);
+}
+
+/* Compares the device's bins with gridding_sort's, whose tiles are sorted further; `first` receives the latter's. */
 static void check_bins(const vf_nufft *plan, const vf_nufft_samples *samples, const gridding_tiles *tiles,
                        const gridding_bins *bins, int64_t *first)
 {
     gridding_record *expected = allocate(samples->count, sizeof *expected);
     need(gridding_sort(plan, samples, tiles, 0, expected, first, NULL));
+    for (int64_t t = 0; t < total(tiles) && tiles->size[2] > 1; t++)
+        sort_tile(plan, tiles, first[t + 1] - first[t], expected + first[t]);
     const size_t record = plan->real == VF_F64 ? sizeof(gridding_sample_f64) : sizeof(gridding_sample_f32);
     assert_int_equal(bins->samples.count * (int64_t)vf_dtype_bytes(bins->samples.type),
                      samples->count * (int64_t)record);
@@ -120,8 +144,16 @@ static int64_t expected_runs(const gridding_chunk *chunk, const int64_t *first, 
     return count;
 }
 
-/* Chunks follow each other. One has several tiles only if their runs fit, and the next tile's would not. `first_run`:
- * [tiles + 1]. */
+/* Whether chunk c, of the tiles to `end`, has what it needs for all chunks to be of one length. */
+static bool has_share(const gridding_tiles *tiles, const int64_t *first_run, int64_t most_slots, int c,
+                      const gridding_chunk *chunk, int64_t end)
+{
+    const int64_t all = first_run[total(tiles)], chunks = (all + most_slots - 1) / most_slots;
+    return first_run[end] > chunk->first_run && first_run[end] * chunks >= all * (c + 1);
+}
+
+/* Chunks follow each other. One has several tiles only if their runs fit. It ends when it has its share, or if the next
+ * tile's runs would not fit. `first_run`: [tiles + 1]. */
 static void check_chunks(const gridding_tiles *tiles, const int64_t *first_run, int64_t most_slots,
                          const gridding_runs *got)
 {
@@ -138,7 +170,9 @@ static void check_chunks(const gridding_tiles *tiles, const int64_t *first_run, 
         assert_true(chunk->end_tile > chunk->first_tile);
         assert_int_equal(chunk->end_run, first_run[chunk->end_tile]);
         assert_true(runs <= most_slots || chunk->end_tile == chunk->first_tile + 1);
-        assert_true(chunk->end_tile == total(tiles) || first_run[chunk->end_tile + 1] - chunk->first_run > most_slots);
+        assert_true(chunk->end_tile == total(tiles) || first_run[chunk->end_tile + 1] - chunk->first_run > most_slots ||
+                    has_share(tiles, first_run, most_slots, c, chunk, chunk->end_tile));
+        assert_false(has_share(tiles, first_run, most_slots, c, chunk, chunk->end_tile - 1));
         int64_t split = chunk->first_split;
         for (int64_t t = chunk->first_tile; t < chunk->end_tile; t++)
             if (first_run[t + 1] - first_run[t] > 1) {

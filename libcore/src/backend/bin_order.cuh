@@ -67,9 +67,9 @@ inline vf_status sort_by_key(vf_queue *queue, int64_t end, const ordering *order
     return status;
 }
 
-/* first[b], b <= bins: the number of keys below b. */
+/* first[b], b <= bins: the number of keys below b times `step`. */
 template <typename Index>
-__global__ void find_first(const uint32_t *sorted_keys, int64_t count, int64_t bins, Index *first)
+__global__ void find_first(const uint32_t *sorted_keys, int64_t count, int64_t bins, int64_t step, Index *first)
 {
     const int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (b > bins)
@@ -77,7 +77,7 @@ __global__ void find_first(const uint32_t *sorted_keys, int64_t count, int64_t b
     int64_t low = 0, high = count;
     while (low < high) {
         const int64_t middle = (low + high) / 2;
-        if (sorted_keys[middle] < b)
+        if (sorted_keys[middle] < b * step)
             low = middle + 1;
         else
             high = middle;
@@ -85,11 +85,12 @@ __global__ void find_first(const uint32_t *sorted_keys, int64_t count, int64_t b
     first[b] = (Index)low;
 }
 
-/* first [bins + 1]: where each bin begins among the sorted keys. */
-inline vf_status make_first(vf_queue *queue, const ordering *order, int64_t bins, const vf_array *first)
+/* first [bins + 1]: where each bin, of `step` keys, begins among the sorted keys. */
+inline vf_status make_first(vf_queue *queue, const ordering *order, int64_t bins, const vf_array *first,
+                            int64_t step = 1)
 {
     find_first<<<vf_blocks_for(bins + 1, THREADS), THREADS, 0, stream_of(queue)>>>(
-        data_of<uint32_t>(order->sorted_keys), order->count, bins, data_of<uint32_t>(*first));
+        data_of<uint32_t>(order->sorted_keys), order->count, bins, step, data_of<uint32_t>(*first));
     return vf_cuda_check(vf_queue_device(queue), cudaGetLastError(), "finding where bins begin");
 }
 
