@@ -188,6 +188,31 @@ static void test_atom_counts(void **state)
         }
 }
 
+/* Atoms at 0.9 to 1.1 r_min from a grid point, in any direction. At 0.9 r_min a term is 11 % too large where r is not
+ * raised to r_min: the bound is far below that. Few of them, so that in most rows and chunks no atom is near (the CPU
+ * skips the maximum there), and on faces as often as inside. */
+static void test_atoms_at_r_min(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 32; kind++) {
+        vf_grid grid = random_grid(1 + (int64_t)(uniform() * 70), 19, 10);
+        vf_box box = vf_grid_box(&grid);
+        double r_min = 0.02 + 0.2 * uniform();
+        cloud c = random_cloud(300, &grid);
+        for (int64_t i = 0; i < c.count; i += 1 + (int64_t)(uniform() * 40)) {
+            double d[3] = {uniform() - 0.5, uniform() - 0.5, uniform() - 0.5};
+            double length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]), r = r_min * (0.9 + 0.2 * uniform());
+            for (int a = 0; a < 3 && length > 0; a++) {
+                double last = (double)(grid.counts[a] - 1), at = floor((1.4 * uniform() - 0.2) * (last + 1));
+                c.data[a * c.count + i] =
+                    grid.origin[a] + grid.spacing[a] * fmin(fmax(at, 0), last) + r * d[a] / length;
+            }
+        }
+        compare(&grid, &c, &box, r_min, kind & 1, kind & 2 ? VF_F64 : VF_F32);
+        free(c.data);
+    }
+}
+
 /* Single precision far from the origin, on a large grid: the reason for local centres. */
 static void test_far_box(void **state)
 {
@@ -460,6 +485,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_atom_counts),
+        cmocka_unit_test(test_atoms_at_r_min),
         cmocka_unit_test(test_far_box),
         cmocka_unit_test(test_far_index),
         cmocka_unit_test(test_boxes_and_threads),
