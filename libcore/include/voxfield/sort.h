@@ -1,6 +1,6 @@
 /* Voxfield - histograms, and a stable sort of pairs of keys and values, in device memory.
  *
- * Memory, lengths and queues as in reduce.h. GPUs use CUB (CUDA Toolkit), the CPU a counting sort of 8 bits per
+ * Memory, lengths and queues as in reduce.h. GPUs use CUB (CUDA Toolkit), the CPU a counting sort of some bits per
  * pass with the context's threads. Counts and order are exact, so results are the same on all devices.
  */
 #ifndef VOXFIELD_SORT_H
