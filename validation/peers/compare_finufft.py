@@ -13,10 +13,10 @@ has AVX-512, a native build is 1.4 to 1.8 times as fast as the wheel in the adjo
 For each case, tolerance and direction FINUFFT gets the options that are fastest: both upsampling factors, and the
 largest of some tolerances whose measured error is at most 1.1 times ours (where it cannot get there: the tolerance).
 Without such options there is no ratio. Errors are relative, in l2, at some outputs, against exact sums in double
-precision. Then runs of both alternate, each with a new plan; each runs twice and the second one counts. A GPU has to
-switch between the two processes; and on a virtual machine first runs of ours got memory far more slowly than second
-ones, while FINUFFT's did not (docs/library.md), so this leaves out a cost that only we had there. Ratios are medians of
-FINUFFT's time over ours: above 1, Voxfield is faster.
+precision. Then runs of both alternate, each with a new plan; each runs twice and the second one counts, because a GPU has
+to switch between the two processes. The last column has first runs, planning and execution: on a virtual machine ours got
+memory far more slowly then, while FINUFFT did not (docs/library.md). Ratios are medians of FINUFFT's time over ours: above
+1, Voxfield is faster.
 Exit status 1 if an error is above the tolerance; 77 without finufft or numpy.
 """
 import argparse
@@ -277,17 +277,19 @@ def compare(ours, theirs, direction, tolerance, rounds):
         return {**row, "finufft": None}
     _, eps, setting, own = best
 
-    def last(run):
-        return [run() for _ in range(2)][-1]
+    def twice(run):
+        return [run() for _ in range(2)]
 
-    pairs = [(last(lambda: ours.run(direction)), last(lambda: theirs.run(direction, eps, setting))) for _ in range(rounds)]
+    runs = [(twice(lambda: ours.run(direction)), twice(lambda: theirs.run(direction, eps, setting))) for _ in range(rounds)]
+    first, pairs = ([(own[n], other[n]) for own, other in runs] for n in range(2))
     mean = [[statistics.median(pair[who][part] for pair in pairs) for part in (0, 1)] for who in (0, 1)]
 
-    def ratio(ms):
+    def ratio(ms, pairs):
         return statistics.median(ms(pair[1]) / ms(pair[0]) for pair in pairs)
     return {**row, **ours.plan, "finufft": {"eps": eps, **setting, "error": own},
             "milliseconds": {"ours": mean[0], "finufft": mean[1]},
-            "ratio": {"planning": ratio(lambda p: p[0]), "executing": ratio(lambda p: p[1]), "both": ratio(sum)}}
+            "ratio": {"planning": ratio(lambda p: p[0], pairs), "executing": ratio(lambda p: p[1], pairs),
+                      "both": ratio(sum, pairs), "first": ratio(sum, first)}}
 
 
 def save(record, path):
@@ -302,7 +304,7 @@ def show(name, threads, coils, precision, row):
     ratio, ms = row["ratio"], row["milliseconds"]
     return (f"| {name} | {threads} | {coils} | {row['direction']} | {precision} {row['tolerance']:g} | {row['error']:.1e} | "
             f"{row['finufft']['error']:.1e}, {row['finufft']['upsampfac']:g} | {ms['ours'][0]:.1f} + {ms['ours'][1]:.1f} | "
-            f"{ms['finufft'][0]:.1f} + {ms['finufft'][1]:.1f} | {ratio['planning']:.2f} | {ratio['executing']:.2f} | {ratio['both']:.2f} |"
+            f"{ms['finufft'][0]:.1f} + {ms['finufft'][1]:.1f} | {ratio['planning']:.2f} | {ratio['executing']:.2f} | {ratio['both']:.2f} | {ratio['first']:.2f} |"
             + ("  WRONG" if row["wrong"] else ""))
 
 
@@ -328,8 +330,8 @@ def main():
         return 77
     record = {"benchmark": "nufft against finufft", "device": options.device, "finufft": version, "rows": []}
     print(f"{peer.__name__} {version}; milliseconds of planning + executing; ratios above 1: Voxfield is faster")
-    print("| case | threads | coils | direction | tolerance | error | its error, upsampling | ours | FINUFFT | planning | executing | both |")
-    print("|---|---:|---:|---|---|---:|---|---:|---:|---:|---:|---:|")
+    print("| case | threads | coils | direction | tolerance | error | its error, upsampling | ours | FINUFFT | planning | executing | both | first runs |")
+    print("|---|---:|---:|---|---|---:|---|---:|---:|---:|---:|---:|---:|")
     for name, (matrix, positions) in (QUICK if options.quick else CASES).items():
         if not re.search(options.cases, name):
             continue
