@@ -6,9 +6,9 @@
  * Counts per pair (coulomb_sum_simd.inc, coulomb_sum_cuda.cu):
  *   CPU, AVX-512   6 vector operations (and max, in rows near an atom): add, reciprocal root seed, and 4 on the
  *                  multiply-add pipes (y^2, 3 - s y^2, q y, sum). A core has two pipes, each with one operation per
- *                  clock: the ceiling is a quarter of the multiply-add rate. Intel's cores do all of them on these
- *                  two pipes, and less than half the ceiling can be reached there (the same operations without
- *                  memory: 45 %).
+ *                  clock: the ceiling is a quarter of the multiply-add rate. Intel's cores do all six on these two
+ *                  pipes. Less than half of the ceiling can be reached there: a loop of the same operations that
+ *                  used registers only was at 45 % (measured by hand).
  *   GPU            one reciprocal square root in the special function units: the ceiling is their rate.
  * Memory traffic does not count: an atom (16 bytes in shared memory or cache) serves 128 to 1,024 points.
  */

@@ -1,7 +1,7 @@
 /* Histograms and sorts on the CPU. Each thread counts in its own bins. A sort is a counting sort of a few bits per
  * pass, from the lowest up: Knuth, The Art of Computer Programming 3, section 5.2.5. Long sorts collect the pairs of
  * each digit in two cache lines, keys and values, and write whole lines with streaming stores (Satish et al., SIGMOD
- * 2010, 351). So no line is read before it is overwritten, or leaves the caches and returns between two pairs. */
+ * 2010, 351). So whole lines of the output are written once, and never read. */
 #include <stdlib.h>
 #include <string.h>
 
