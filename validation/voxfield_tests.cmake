@@ -5,17 +5,29 @@ if(VOXFIELD_TESTS AND NOT (CMOCKA_INCLUDE AND CMOCKA_LIBRARY))
 endif()
 find_package(Python3 COMPONENTS Interpreter)
 
-# Adds a unit test with cmocka, linked to the library and the stages of the programs.
-function(vf_unit_test name)
+# Adds a program with cmocka, linked to the library and the stages of the programs, if there is cmocka.
+function(vf_unit_program name)
     if(NOT (CMOCKA_INCLUDE AND CMOCKA_LIBRARY))
         return()
     endif()
     add_executable(${name} ${name}.c)
     target_include_directories(${name} PRIVATE ${CMOCKA_INCLUDE})
     target_link_libraries(${name} PRIVATE cionize_stages mri_recon_stages voxfield voxfield_flags ${CMOCKA_LIBRARY} PNG::PNG ZLIB::ZLIB m)
-    vf_register(${name} COMMAND ${name} ${ARGN})
-    set_tests_properties(${name} PROPERTIES LABELS unit)
 endfunction()
+
+# A unit test: such a program and its arguments.
+function(vf_unit_test name)
+    vf_unit_program(${name})
+    if(TARGET ${name})
+        vf_register(${name} COMMAND ${name} ${ARGN})
+        set_tests_properties(${name} PROPERTIES LABELS unit)
+    endif()
+endfunction()
+
+# Tests need no more optimisation than this, and take half the time to compile.
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    set(VOXFIELD_TEST_OPTIONS $<$<COMPILE_LANGUAGE:C>:-O1>)
+endif()
 
 # Registers a test whose exit status 77 means skipped.
 function(vf_register name)
@@ -33,13 +45,40 @@ function(vf_threads)
     endforeach()
 endfunction()
 
-# Registers a unit test that takes a device: once for the CPU and once, as NAME_gpu, for a GPU. Without a GPU, the
-# latter is skipped with a message.
+# Registers a test that needs GPUs, as many as GPUS says (1 unless given), with the LABELS. Where the build has no GPU code or
+# the machine not so many GPUs, the test is left out and counted: validation/left_out.txt in the build folder has the reason,
+# and the summary of `./run check` shows it.
+function(vf_gpu_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 gpu "" GPUS "COMMAND;LABELS")
+    if(NOT gpu_GPUS)
+        set(gpu_GPUS 1)
+    endif()
+    set(why "")
+    if(NOT VOXFIELD_HAVE_CUDA)
+        set(why "no GPU code in this build")
+    elseif(VOXFIELD_GPUS EQUAL 0)
+        set(why "no GPU")
+    elseif(VOXFIELD_GPUS LESS gpu_GPUS)
+        set(why "one GPU, not two")
+    endif()
+    if(why)
+        set_property(GLOBAL APPEND PROPERTY VOXFIELD_LEFT_OUT "${name}: ${why}")
+        return()
+    endif()
+    vf_register(${name} COMMAND ${gpu_COMMAND})
+    set_tests_properties(${name} PROPERTIES LABELS "${gpu_LABELS}")
+endfunction()
+
+# Registers a unit test that takes a device: once for the CPU and once, as NAME_gpu, for a GPU, or for two if a second
+# argument says so.
 function(vf_device_test name)
     vf_unit_test(${name} cpu)
     if(TARGET ${name})
         vf_threads(${name})
-        vf_register(${name}_gpu COMMAND ${name} cuda)
-        set_tests_properties(${name}_gpu PROPERTIES LABELS gpu)
+        set(label gpu)
+        if("${ARGV1}" STREQUAL 2)
+            set(label gpus)
+        endif()
+        vf_gpu_test(${name}_gpu GPUS "${ARGV1}" COMMAND ${name} cuda LABELS ${label})
     endif()
 endfunction()

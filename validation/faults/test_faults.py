@@ -283,10 +283,8 @@ def test_little_memory(_):
             bytes_ = mebi << 20
             limited = {"preexec_fn": lambda b=bytes_: resource.setrlimit(resource.RLIMIT_AS, (b, b))}
             done = run("-q", "dipole.pqr", "--spacing", "0.4", "--threads", threads, "-o", "a.dx", **limited)
-            if done.status == 127 or "loading shared libraries" in done.err:
-                continue  # it did not reach main
-            if "libgomp: Out of memory" in done.err and "libgomp: Out of memory" in run("--version", **limited).err:
-                continue  # it did not reach main either: --version starts no threads, so libgomp's constructor failed
+            if done.status not in (0, 5) and run("--version", **limited).status != 0:
+                continue  # it does not reach main: the kernel, the loader or the constructor of a library gives up
             seen.add(done.status)
             what = f"{mebi} MiB, {threads} threads: exit {done.status}: {done.err}"
             assert done.status in (0, 5), what

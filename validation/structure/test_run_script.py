@@ -96,7 +96,7 @@ class RunScript(unittest.TestCase):
         for arguments in ((), ("help",), ("--help",)):
             status, text = self.run_script(*arguments)
             self.assertEqual(status, 0, text)
-            for command in ("demo", "check", "bench", "gpu"):
+            for command in ("demo", "check", "soak", "bench", "gpu"):
                 self.assertRegex(text, rf"(?m)^  {command} ")
 
     def test_wrong_words(self):
@@ -131,7 +131,7 @@ class RunScript(unittest.TestCase):
             text = self.run_script("demo")[1]  # the next step needs programs that do not exist
             self.assertIn(f"-DVOXFIELD_CUDA={expected} ", (self.tree / "build/release/configured").read_text() + " ", text)
 
-    def test_check_compiles_all_gpu_code(self):
+    def test_check_compiles_gpu_code_for_what_is_there(self):
         for name, script in STAND_INS.items():
             self.stand_in(name, script)
         self.stand_in("ctest", "exit 0")
