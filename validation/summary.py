@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Prints the result of a test run as a short table: passed, failed, skipped, and the skipped by reason.
 
-usage: summary.py TESTS.xml [LEFT_OUT.txt] [--need-all]
+usage: summary.py TESTS.xml [LEFT_OUT.txt] [--need-all | --skipped]
 
 TESTS.xml is what `ctest --output-junit` wrote. A test that cannot run exits with 77 after a line `SKIP: reason`; one that
 cannot do a part of its work prints such a line and goes on. LEFT_OUT.txt has a line `test: reason` for each test that was
 not registered at all. With --need-all, the exit status is 1 if anything was skipped for another reason than a GPU; the
-packages named must then be installed.
+packages named must then be installed. --skipped prints only the names of tests that were skipped, wholly or in part, for
+another reason than a GPU, as a pattern for `ctest -R`.
 """
 import collections
 import re
@@ -78,6 +79,9 @@ def main(arguments):
     if not files:
         sys.exit(__doc__)
     passed, failed, skipped, undone = read(files[0])
+    if "--skipped" in arguments:
+        print("|".join(sorted({re.escape(name) for reason, name, _ in undone if kind_of(reason) != "no GPU"})))
+        return 0
     for path in files[1:2]:
         with open(path, encoding="utf-8") as stream:
             left_out = [line.strip().split(": ", 1) for line in stream if ": " in line]

@@ -233,11 +233,14 @@ __global__ void __launch_bounds__(MOST_THREADS) whole_rows(number<T> *q, int64_t
 
 /* ---- host side ---- */
 
+/* WHOLE is for plans, once each: it needs no code of its own for the common lengths. */
 template <typename T, int MODE>
 cudaError_t launch_columns(const columns_task<T> &task, const axis_shape &shape, cudaStream_t stream)
 {
     const int64_t blocks = (task.inner + shape.lines - 1) / shape.lines * task.outer;
     cudaError_t error = cudaSuccess;
+    if constexpr (MODE == WHOLE)
+        return launch(columns<T, WHOLE, 0>, blocks, shape, false, stream, task, shape);
     with_length<T>(shape.plan.length, [&](auto length) {
         error = launch(columns<T, MODE, length.value>, blocks, shape, MODE == THERE_AND_BACK, stream, task, shape);
     });

@@ -98,7 +98,7 @@ int vf_device_rule(const vf_device_costs *costs, int gpus, double *seconds);
 
 /* "auto" for one piece of work: applies vf_device_rule and sets the context's devices. CUDA is not touched if the rule
  * says CPU for any number of GPUs. If a warm-up is running, only its remaining time counts. Unusable GPUs are left out
- * with a warning; VF_ERR_DEVICE if all are. `why` gets one line with the choice and its reason; at most `why_size`
+ * with a warning, and the CPU is chosen if all are. `why` gets one line with the choice and its reason; at most `why_size`
  * bytes. */
 VF_MUST_CHECK vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_seconds, char *why,
                                          size_t why_size);

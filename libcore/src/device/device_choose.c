@@ -58,25 +58,28 @@ static bool shows_gpu(void)
     return false;
 }
 
-/* Selects the first `most` usable GPUs of `count`. Unusable ones are left out with a warning; it is an error if none is
- * usable. */
-static vf_status take_gpus(vf_context *ctx, int count, int most, int *taken)
+/* Selects the first `most` usable GPUs of `count`, or the CPU if none is usable. Each unusable one is named in a warning. */
+static vf_status take_gpus(vf_context *ctx, int count, int most, char *why, size_t why_size)
 {
+    int taken = 0;
     char spec[8 + 5 * VF_MAX_DEVICES] = "cuda", one[24];
     vf_caught error = {0};
-    for (int i = 0; i < count && i < 1000 && *taken < most; i++) {
+    for (int i = 0; i < count && i < 1000 && taken < most; i++) {
         snprintf(one, sizeof one, "cuda:%d", i);
         vf_caught *before = vf_catch(ctx, &error);
         const vf_status status = vf_context_set_devices(ctx, one);
         vf_catch_end(before);
         if (status == VF_OK)
-            vf_append(spec, sizeof spec, "%c%d", (*taken)++ ? ',' : ':', i);
+            vf_append(spec, sizeof spec, "%c%d", taken++ ? ',' : ':', i);
         else if (!vf_is_device_error(status))
             return vf_fail(ctx, status, "%s", error.text);
-        else if (*taken || i + 1 < count)
+        else
             vf_warn(ctx, "%s is left out: %s", one, error.text);
     }
-    return *taken ? vf_context_set_devices(ctx, spec) : vf_fail(ctx, VF_ERR_DEVICE, "%s", error.text);
+    if (taken)
+        return vf_context_set_devices(ctx, spec);
+    (void)snprintf(why, why_size, "no GPU can be used");
+    return vf_context_set_devices(ctx, "cpu");
 }
 
 vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_seconds, char *why, size_t why_size)
@@ -108,6 +111,5 @@ vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_secon
     there = there < VF_MAX_DEVICES ? there : VF_MAX_DEVICES;
     const int use = vf_device_rule(&costs, there, NULL);
     explain(&costs, use, why, why_size);
-    int taken = 0;
-    return use > 0 ? take_gpus(ctx, there, use, &taken) : VF_OK;
+    return use > 0 ? take_gpus(ctx, there, use, why, why_size) : VF_OK;
 }

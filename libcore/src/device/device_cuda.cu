@@ -168,6 +168,25 @@ extern "C" bool vf_cuda_start(int ordinal)
     return started;
 }
 
+/* Every source file is compiled for the same generations, so if this kernel has code for a GPU, all have. */
+static __global__ void nothing()
+{
+}
+
+/* Whether this program has code for the current device. */
+static vf_status find_code(vf_device *device, int major, int minor)
+{
+    cudaFuncAttributes attributes;
+    const cudaError_t error = cudaFuncGetAttributes(&attributes, nothing);
+    if (error != cudaErrorNoKernelImageForDevice && error != cudaErrorInvalidDeviceFunction)
+        return VF_CUDA(device, error);
+    (void)cudaGetLastError();
+    return vf_fail(device->ctx, VF_ERR_DEVICE,
+                   "%s (%s): this program has no code for compute capability %d.%d, only for %s; build it with "
+                   "-DVOXFIELD_CUDA=ALL, or use --device cpu",
+                   device->spec, device->name, major, minor, VOXFIELD_GENERATIONS);
+}
+
 extern "C" vf_status vf_device_init_cuda(vf_device *device, int ordinal)
 {
     const char *reason = NULL;
@@ -194,5 +213,9 @@ extern "C" vf_status vf_device_init_cuda(vf_device *device, int ordinal)
         status = vf_fail(device->ctx, VF_ERR_DEVICE,
                          "%s (%s): compute capability %d.%d; 7.5 (Turing) or later is needed; use --device cpu",
                          device->spec, device->name, properties.major, properties.minor);
+    if (status == VF_OK)
+        status = use(device);
+    if (status == VF_OK)
+        status = find_code(device, properties.major, properties.minor);
     return status;
 }
