@@ -9,7 +9,6 @@ import collections
 import math
 import os
 import pathlib
-import random
 import shutil
 import struct
 import subprocess
@@ -20,9 +19,10 @@ import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 DATA = HERE.parent.parent / "data"
-sys.path.insert(0, str(HERE.parent / "peers"))
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "peers")]
 sys.dont_write_bytecode = True
 import read_map  # noqa: E402  (strict readers of the formats)
+import seeds  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else sys.exit(__doc__)
 NAME = os.path.basename(PROGRAM)
@@ -279,10 +279,10 @@ def some_of(tests):
     share = float(os.environ.get("VOXFIELD_TEST_SHARE") or 1)
     if share >= 1:
         return tests
-    seed = int(os.environ.get("VOXFIELD_TEST_CHOICE") or time.time_ns() % 2 ** 31)
     count = math.ceil(share * len(tests))
-    print(f"{count} of {len(tests)} tests, chosen at random (VOXFIELD_TEST_CHOICE={seed} repeats it)", flush=True)
-    return [tests[n] for n in sorted(random.Random(seed).sample(range(len(tests)), count))]
+    chosen = sorted(seeds.draw("share").sample(range(len(tests)), count))
+    print(f"{count} of {len(tests)} tests, chosen at random", flush=True)
+    return [tests[n] for n in chosen]
 
 
 def main(names, probe=(DATA / "dipole.pqr", "--dry-run")):
