@@ -6,12 +6,11 @@ ions.
 """
 import json
 import math
-import os
 import pathlib
 import struct
-import time
 
 import program
+import seeds
 from program import Skip
 
 try:
@@ -19,16 +18,14 @@ try:
 except ImportError:
     numpy = None
 
-SEED = int(os.environ.get("VOXFIELD_TEST_SEED") or time.time_ns() % 2 ** 32)
-print(f"seed {SEED} (VOXFIELD_TEST_SEED repeats it)", flush=True)
 CHARGES = {"SOD": 1, "CLA": -1, "MG": 2, "ZN": 2, "POT": 1, "CAL": 2, "IOD": -1}
 
 
 def generator():
-    """A generator of fresh numbers, with the same sequence for each test of a run."""
+    """A generator of random numbers, with the same sequence for each test of a run."""
     if numpy is None:
         raise Skip("no numpy")
-    return numpy.random.default_rng(SEED)
+    return seeds.generator()
 
 
 # ---- molecules ----

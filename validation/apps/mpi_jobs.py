@@ -1,12 +1,10 @@
 """Jobs of several ranks, for tests: mpirun of both MPIs, its processes, and their input.
 
-VOXFIELD_TEST_MPI is openmpi (default) or mpich; VOXFIELD_PHANTOM names mri_phantom, which mri_recon's tests need;
-VOXFIELD_TEST_SEED repeats the random choices.
+VOXFIELD_TEST_MPI is openmpi (default) or mpich; VOXFIELD_PHANTOM names mri_phantom, which mri_recon's tests need.
 """
 import contextlib
 import os
 import pathlib
-import random
 import shutil
 import signal
 import subprocess
@@ -14,11 +12,12 @@ import tempfile
 import time
 
 import program
-from ion_truth import generator, random_molecule, SEED, whole, write_dcd, write_molecule
+from ion_truth import generator, random_molecule, whole, write_dcd, write_molecule
 from program import Done, listing, NAME, PROGRAM, sample
+from seeds import draw, program_seed
 from two_folders import two_folders
 
-DRAW = random.Random(SEED)
+DRAW = draw()
 KIND = os.environ.get("VOXFIELD_TEST_MPI") or "openmpi"
 OTHER = {"openmpi": "mpich", "mpich": "openmpi"}[KIND]
 SIGN = {"openmpi": b"Open", "mpich": b"HYDRA"}  # in the launcher's --version
@@ -122,7 +121,7 @@ def refuse_job(status, words, count, *arguments, **options):
 def phantom(name, frames, matrix, spokes, *more):
     subprocess.run([os.environ["VOXFIELD_PHANTOM"], "-q", "-o", name, "--phantom", "head", "--matrix", f"{matrix},{matrix},1",
                     "--coils", "3", "--spokes", str(spokes), "--frames", str(frames), "--continue", "--image-snr", "20",
-                    "--noise-scan", "--seed", str(SEED % 2 ** 31), *more], check=True, stdin=subprocess.DEVNULL, timeout=LIMIT)
+                    "--noise-scan", "--seed", str(program_seed()), *more], check=True, stdin=subprocess.DEVNULL, timeout=LIMIT)
 
 
 def trajectory(_):

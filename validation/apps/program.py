@@ -9,7 +9,6 @@ import collections
 import math
 import os
 import pathlib
-import random
 import shutil
 import struct
 import subprocess
@@ -20,9 +19,10 @@ import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 DATA = HERE.parent.parent / "data"
-sys.path.insert(0, str(HERE.parent / "peers"))
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "peers")]
 sys.dont_write_bytecode = True
 import read_map  # noqa: E402  (strict readers of the formats)
+import seeds  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else sys.exit(__doc__)
 NAME = os.path.basename(PROGRAM)
@@ -274,15 +274,14 @@ def compare(path, atoms, scale=1.0, points=None, double=False, text=0.0, r_min=0
 # ---- running the tests of a file ----
 
 
-def some_of(tests):
-    """All tests, or a share of them that is chosen at random: for builds in which programs are slow, such as with sanitizers."""
-    share = float(os.environ.get("VOXFIELD_TEST_SHARE") or 1)
-    if share >= 1:
-        return tests
-    seed = int(os.environ.get("VOXFIELD_TEST_CHOICE") or time.time_ns() % 2 ** 31)
-    count = math.ceil(share * len(tests))
-    print(f"{count} of {len(tests)} tests, chosen at random (VOXFIELD_TEST_CHOICE={seed} repeats it)", flush=True)
-    return [tests[n] for n in sorted(random.Random(seed).sample(range(len(tests)), count))]
+def part_of(tests):
+    """All tests, or with VOXFIELD_TEST_PART=K/N the K-th, K+N-th and so on, at least one: for builds in which programs are
+    slow, such as with sanitizers."""
+    part, parts = map(int, (os.environ.get("VOXFIELD_TEST_PART") or "1/1").split("/"))
+    chosen = tests[part - 1::parts] or [tests[part % len(tests)]]
+    if parts > 1:
+        print(f"part {part} of {parts}: {len(chosen)} of {len(tests)} tests", flush=True)
+    return chosen
 
 
 def main(names, probe=(DATA / "dipole.pqr", "--dry-run")):
@@ -292,7 +291,7 @@ def main(names, probe=(DATA / "dipole.pqr", "--dry-run")):
     if not tests:
         sys.exit("no such test")
     if not chosen:
-        tests = some_of(tests)
+        tests = part_of(tests)
     failed = passed = 0
     if DEVICE == "cuda" and run("--version").status == 0:
         done = run(*probe)

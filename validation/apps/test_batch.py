@@ -9,7 +9,6 @@ import itertools
 import json
 import os
 import pathlib
-import random
 import re
 import shutil
 import signal
@@ -17,11 +16,11 @@ import subprocess
 import time
 
 import program
-from ion_truth import SEED
 from program import NAME, command, listing, make, refuse, run
+from seeds import draw
 from two_folders import inside
 
-DRAW = random.Random(SEED)
+DRAW = draw()
 IONS = NAME == "cionize"
 if not IONS:
     import made_scan
@@ -128,8 +127,9 @@ def batch(names, how, *options):
 
 
 def test_same_as_single_runs(_):
+    hows = DRAW.sample(["words", "list", "stdin", "both", "mixed"], 5)
     for n, (options, extensions) in enumerate(NAMED):
-        how = ["words", "list", "stdin", "both", "mixed"][(n + SEED) % 5]
+        how = hows[n % 5]
         names = folders(STEMS if n < 2 else DRAW.sample(STEMS, 3))
         if how in ("list", "both", "stdin"):  # a line that begins with # is a comment
             names = [("./" if name[0] == "#" else "") + name for name in names]

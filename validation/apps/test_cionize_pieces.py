@@ -8,7 +8,6 @@ import fcntl
 import json
 import os
 import pathlib
-import random
 import re
 import resource
 import shutil
@@ -17,11 +16,12 @@ import struct
 import time
 
 import program
-from ion_truth import SEED, generator, random_molecule, whole, write_dcd, write_molecule
+from ion_truth import generator, random_molecule, whole, write_dcd, write_molecule
 from program import listing, make, refuse, run, sample, Skip
+from seeds import draw
 from two_folders import assert_same, inside, parts_in, size_of, stopped, two_folders
 
-DRAW = random.Random(SEED)
+DRAW = draw()
 FORMATS = ("mrc", "dx", "cube", "h5", "dx.gz")
 GRID = ["--spacing", "2"]  # of 1hpv: 39 layers along z, 34 along x
 LONG = ["--method", "exact", "--spacing", "0.45"]  # of 1hpv: a second of two cores

@@ -31,7 +31,7 @@ LEAST = 1e-6
 
 def phantom(name, matrix, spokes, coils):
     made_scan.phantom(name, "--phantom", "head", "--matrix", matrix, "--coils", coils, "--spokes", spokes, "--noise", 0.02,
-                      "--seed", mpi.SEED % 2 ** 31)
+                      "--seed", mpi.program_seed())
 
 
 def alone(*arguments):

@@ -2,18 +2,15 @@
 """Series whose frames differ in noise, with sparse priors: --frame-noise.
 
 usage: test_mri_frame_noise.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
-
-VOXFIELD_TEST_SEED repeats the random numbers.
 """
 import json
 import os
-import time
 
 from made_scan import h5py, need_h5py, numpy, phantom, relative, run_tests, skip_without_h5py
 from program import make, refuse
+from seeds import program_seed
 
-SEED = int(os.environ.get("VOXFIELD_TEST_SEED") or time.time()) % 2 ** 31
-print(f"seed {SEED} (VOXFIELD_TEST_SEED repeats it)")
+SEED = program_seed()
 FRAMES, N, NOISY = 10, 40, [1, 4, 5, 8]
 ALL = numpy.ones(FRAMES) if numpy else None
 

@@ -2,18 +2,15 @@
 """Frames that are solved together: --prior temporal, llr and nuclear, alone and with wavelet.
 
 usage: test_mri_joint.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
-
-VOXFIELD_TEST_SEED repeats the random numbers.
 """
 import json
 import os
-import time
 
 from made_scan import h5py, need_h5py, numpy, phantom, relative, run_tests
 from program import make, refuse
+from seeds import generator, program_seed
 
-SEED = int(os.environ.get("VOXFIELD_TEST_SEED") or time.time()) % 2 ** 31
-print(f"seed {SEED} (VOXFIELD_TEST_SEED repeats it)")
+SEED = program_seed()
 FRAMES = 6
 
 
@@ -107,7 +104,7 @@ def test_shared_trajectory(_):
 def plain(frames=2, coils=3, shape=(1, 10, 9)):
     """Writes a small scan with noise and maps, with samples on the grid of k-space."""
     need_h5py()
-    rng = numpy.random.default_rng(SEED)
+    rng = generator()
     at = [(numpy.arange(n) - n // 2) / n for n in shape]
     r = numpy.stack([axis.ravel() for axis in numpy.meshgrid(*at, indexing="ij")[::-1]], axis=-1)
     k, voxels = numpy.round(r * shape[::-1]), len(r)

@@ -3,23 +3,19 @@
 certifies the distance of its own solution from the minimum.
 
 usage: test_mri_optimum.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
-
-VOXFIELD_TEST_SEED repeats the random numbers.
 """
 import json
 import os
-import time
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: several threads make small matrices slower
 
 from made_scan import h5py, need_h5py, numpy, run_tests  # noqa: E402
 from program import make  # noqa: E402
+from seeds import generator  # noqa: E402
 
 if numpy:
     from convex_reference import LowRank, Problem, Sparse, Temporal, blocks, gradient, wavelet
 
-SEED = int(os.environ.get("VOXFIELD_TEST_SEED") or time.time()) % 2 ** 31
-print(f"seed {SEED} (VOXFIELD_TEST_SEED repeats it)")
 COILS, BLOCK, LEAST_BALANCE = 4, 8, 0.3
 BOTH = ("admm", "primal-dual")
 
@@ -78,8 +74,8 @@ def even_noise(a, b, seen):
 # ---- shifts, by the rule of penalties.h ----
 
 
-def splitmix(state):
-    """Steele, Lea and Flood, OOPSLA 2014."""
+def numbers_from(state):
+    """splitmix64, as the program must draw them."""
     mask = 2 ** 64 - 1
     while True:
         state = state + 0x9e3779b97f4a7c15 & mask
@@ -150,7 +146,7 @@ def check(prior, shape, number, frames=1, moments=0, shifts=0, solvers=("admm",)
     reach(x), and a term by its part of 2^-24 reach(x).
     The image: m |x - x*|^2 / 2 <= P(x) - P*."""
     need_h5py()
-    rng = numpy.random.default_rng([SEED, *shape, frames, moments])
+    rng = generator(*shape, frames, moments)
     a, b, seen = write(shape, frames, rng)
     even, unseen = even_noise(a, b, seen)
     assert even.max() == 1 / LEAST_BALANCE and unseen.max() > 0
@@ -163,7 +159,7 @@ def check(prior, shape, number, frames=1, moments=0, shifts=0, solvers=("admm",)
         x, said = reconstruct(*options, "--solver", solver, "--tolerance", tolerance)
         x = x.reshape(frames, -1) / even
         if not problem:
-            numbers = splitmix(seed)
+            numbers = numbers_from(seed)
             parts = {name: terms_of(name, said[name]["lambda"], shape, moments, shifts, numbers)
                      for name in prior.split("+")}
             problem = Problem(even[:, None] * a * even + numpy.diag(unseen), even * b, sum(parts.values(), []))

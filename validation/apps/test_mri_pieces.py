@@ -3,13 +3,12 @@
 run, byte by byte.
 
 usage: test_mri_pieces.py PROGRAM [DEVICE] [test_name ...]
-VOXFIELD_PHANTOM names mri_phantom; VOXFIELD_TEST_SEED repeats the random numbers.
+VOXFIELD_PHANTOM names mri_phantom.
 """
 import fcntl
 import json
 import os
 import pathlib
-import random
 import re
 import shutil
 import signal
@@ -20,13 +19,13 @@ import time
 import program
 from made_scan import h5py, need_h5py, numpy, phantom, run_tests
 from program import listing, make, refuse, Skip
+from seeds import draw, generator, program_seed
 from test_mri_bart import write_cfl
 from test_mri_series import write_acquisitions
 from two_folders import assert_same, inside, parts_in, size_of, stopped, two_folders
 
-SEED = int(os.environ.get("VOXFIELD_TEST_SEED") or time.time_ns()) % 2 ** 31
-print(f"seed {SEED} (VOXFIELD_TEST_SEED repeats it)", flush=True)
-DRAW = random.Random(SEED)
+SEED = program_seed()
+DRAW = draw()
 FRAMES = 6
 FORMATS = ("h5", "cfl", "mrd", "nii", "nii.gz")
 
@@ -61,7 +60,7 @@ def stack(path):
 
 def bart(path):
     """2 echoes at 3 times, of 2 slices."""
-    numbers, shape = numpy.random.default_rng(SEED), [8, 18, 1, 2, 1, 2, 1, 1, 1, 1, 3, 1, 1, 2, 1, 1]
+    numbers, shape = generator(), [8, 18, 1, 2, 1, 2, 1, 1, 1, 1, 3, 1, 1, 2, 1, 1]
     write_cfl(path.removesuffix(".cfl"), numbers.normal(size=shape) + 1j * numbers.normal(size=shape), shape)
 
 

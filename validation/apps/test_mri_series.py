@@ -3,18 +3,17 @@
 of a scan that was made with these frames, bit for bit, in every layout. Also tests --frames.
 
 usage: test_mri_series.py PROGRAM [DEVICE] [test_name ...]
-VOXFIELD_PHANTOM names mri_phantom, VOXFIELD_TEST_SEED the seed.
+VOXFIELD_PHANTOM names mri_phantom.
 """
 import json
-import os
-import time
 
 from made_scan import h5py, image, need_h5py, numpy, phantom, relative, run_tests
 from program import make, refuse
+from seeds import generator, program_seed
 from test_mri_bart import write_cfl
 
 SPOKES, FRAMES, SAMPLES, COILS = 24, 4, 64, 4
-SEED = int(os.environ.get("VOXFIELD_TEST_SEED") or time.time_ns() % 10 ** 6)
+SEED = program_seed()
 PER_SAMPLE = {"trajectory": 1, "data": 2, "time": 0, "weights": 0}  # the axis of samples in a scan of many frames
 
 
@@ -30,7 +29,7 @@ def spokes_of(path):
         k, data, when = (file["scan"][name][...] for name in ("trajectory", "data", "time"))
     data = data.reshape(len(data), COILS, -1, SAMPLES).transpose(0, 2, 1, 3).reshape(-1, COILS, SAMPLES)
     k = k.reshape(-1, SAMPLES, 3)
-    weights = numpy.random.default_rng(SEED).uniform(0.5, 1, k.shape[:2]).astype("f4")
+    weights = generator().uniform(0.5, 1, k.shape[:2]).astype("f4")
     times = numpy.tile(when.reshape(-1, SAMPLES), (FRAMES, 1))
     return {"trajectory": k, "data": data, "time": times, "weights": weights}
 
@@ -91,7 +90,6 @@ def expect_same(whole, whole_options, separate, *options):
 def test_one_long_frame(_):
     """A series cut into its own frames, also if maps, noise and lambda are estimated from the samples."""
     need_h5py()
-    print(f"seed {SEED} (VOXFIELD_TEST_SEED repeats it)")
     made("s.h5", "--field-hz", 40)
     readouts = spokes_of("s.h5")
     separate = write_frames("frames.h5", "s.h5", readouts, windows(SPOKES, SPOKES))
@@ -221,7 +219,7 @@ def test_where_readouts_begin(_):
     halves, _ = reconstruct("k.h5", "--spokes-per-frame", 64, "--readout-samples", SAMPLES // 2, "--coils", "rss",
                             "--lambda", 0.01)
     assert halves.tobytes() == expected.tobytes()
-    readouts["trajectory"] = numpy.random.default_rng(SEED).uniform(-16, 16, readouts["trajectory"].shape).astype("f4")
+    readouts["trajectory"] = generator().uniform(-16, 16, readouts["trajectory"].shape).astype("f4")
     write_frames("random.h5", "s.h5", readouts, windows(96, 1))
     refuse(3, ["random.h5", "--readout-samples"], "random.h5", "--spokes-per-frame", 32)
 

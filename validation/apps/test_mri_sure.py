@@ -4,20 +4,16 @@ automatic lambda is bad, series, the report, one choice for all frames, identica
 invalid options.
 
 usage: test_mri_sure.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
-
-VOXFIELD_TEST_SEED repeats the random numbers.
 """
 import json
-import os
-import time
 
 import program
 from made_scan import h5py, need_h5py, numpy, phantom, relative, run_tests
 from plain_scan import forward, maps_of, noise_like, radial, write_scan
 from program import make, refuse
+from seeds import generator, program_seed
 
-SEED = int(os.environ.get("VOXFIELD_TEST_SEED") or time.time()) % 2 ** 31
-print(f"seed {SEED} (VOXFIELD_TEST_SEED repeats it)")
+SEED = program_seed()
 FACTORS = (0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 2.8, 4)  # of the automatic lambda
 HEAD = ("--phantom", "head", "--matrix", "96,96,1", "--coils", 8, "--oversample", 2, "--noise-scan", "--seed", SEED)
 
@@ -79,7 +75,7 @@ def test_predicted_error(_):
     Noise: a share of the misfit counts as noise, and whitening knows sigma to 1 %. A relative error s of the
     variance changes the difference of the risks by 2 s |f' - f|."""
     need_h5py()
-    rng = numpy.random.default_rng(SEED)
+    rng = generator()
     for sigma in 0.5, 3:
         error = plain("s.h5", rng, sigma)
         for prior in "wavelet", "tv":
@@ -227,7 +223,7 @@ def test_no_noise(_):
     """All-zero data: with a noise scan, the image is 0. Without one there is no noise to measure, so lambda is that
     of auto."""
     need_h5py()
-    plain("s.h5", numpy.random.default_rng(SEED), 1)
+    plain("s.h5", generator(), 1)
     with h5py.File("s.h5", "a") as file:
         file["scan/data"][...] = 0
     values, whole, _ = image("s.h5", "--lambda", "sure")

@@ -2,18 +2,15 @@
 """Long series: --window solves the frames in overlapping windows.
 
 usage: test_mri_windows.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
-
-VOXFIELD_TEST_SEED repeats the random numbers.
 """
 import json
 import os
-import time
 
 from made_scan import h5py, need_h5py, numpy, phantom, relative, run_tests
 from program import make, refuse
+from seeds import program_seed
 
-SEED = int(os.environ.get("VOXFIELD_TEST_SEED") or time.time()) % 2 ** 31
-print(f"seed {SEED} (VOXFIELD_TEST_SEED repeats it)")
+SEED = program_seed()
 FRAMES, N = 15, 40
 SHARED = ("--coils", "file")
 FACTOR = 0.3  # of the automatic lambda, with temporal: the head does not move, so frames would be one image

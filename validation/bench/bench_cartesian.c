@@ -36,7 +36,7 @@ static const bench_case cases[] = {
 
 static float random_number(void)
 {
-    return (float)rand() / (float)RAND_MAX - 0.5F;
+    return (float)uniform_between(-0.5, 0.5);
 }
 
 /* Every `step`-th line along y and the middle CENTRE lines, complete along x and z; random data. */
@@ -45,7 +45,7 @@ static mri_scan make_scan(const bench_case *c)
     mri_scan s = {.coils = COILS, .volumes = 1, .slices = 1, .places = 1, .trajectories = 1, .frames = 1};
     const int64_t *n = c->matrix, voxels = n[0] * n[1] * n[2];
     int64_t count = 0;
-    srand(1);
+    seed_random();
     for (int a = 0; a < 3; a++) {
         s.matrix[a] = s.crop[a] = n[a];
         s.fov[a] = (double)n[a];

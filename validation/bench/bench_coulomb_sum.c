@@ -32,10 +32,10 @@ typedef struct bench_case {
 static double *random_atoms(const bench_case *c)
 {
     double *data = room((size_t)c->atoms * 4, sizeof *data);
-    srand(1);
+    seed_random();
     for (int a = 0; a < 4; a++)
         for (int i = 0; i < c->atoms; i++)
-            data[a * c->atoms + i] = rand() / (double)RAND_MAX * (a < 3 ? 0.5 * c->counts[a] : 2) - (a < 3 ? 0 : 1);
+            data[a * c->atoms + i] = uniform() * (a < 3 ? 0.5 * c->counts[a] : 2) - (a < 3 ? 0 : 1);
     return data;
 }
 
@@ -44,7 +44,8 @@ static double largest_error(const bench_case *c, const double *atoms, const vf_a
 {
     double largest = 0;
     for (int n = 0; n < 50; n++) {
-        int p[3] = {rand() % c->counts[0], rand() % c->counts[1], rand() % c->counts[2]};
+        int p[3] = {(int)integer_below(c->counts[0]), (int)integer_below(c->counts[1]),
+                    (int)integer_below(c->counts[2])};
         double sum = 0, size = 0;
         for (int i = 0; i < c->atoms; i++) {
             double dx = 0.5 * p[0] - atoms[i], dy = 0.5 * p[1] - atoms[c->atoms + i],

@@ -26,11 +26,6 @@ static const bench_case cases[] = {{"16000 charges, 129^3", 16000, 129, false},
 
 static const double spacing = 0.5, density = 0.1, r_min = 0.1;
 
-static double uniform(void)
-{
-    return rand() / (double)RAND_MAX;
-}
-
 static double *random_charges(const bench_case *c)
 {
     double *data = room((size_t)c->charges * 4, sizeof *data);
@@ -76,7 +71,7 @@ static double find_error(const vf_grid *grid, const vf_coulomb_atoms *charges, c
         int64_t index = 0;
         double r[3], size;
         for (int a = 2; a >= 0; a--) {
-            const int64_t at = rand() % grid->counts[a];
+            const int64_t at = integer_below(grid->counts[a]);
             index = index * grid->counts[a] + at;
             r[a] = grid->origin[a] + grid->spacing[a] * (double)at;
         }

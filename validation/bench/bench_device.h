@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "random_fixture.h"
 #include "voxfield/copy.h"
 #include "voxfield/device.h"
 #include "voxfield/report.h"

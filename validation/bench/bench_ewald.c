@@ -48,9 +48,9 @@ static double *random_atoms(const bench_case *c)
 {
     double *data = room((size_t)c->atoms * 4, sizeof *data);
     const double edge = cbrt((double)c->atoms / density), first = 0.5 * (spacing * (double)(c->points - 1) - edge);
-    srand(1);
+    seed_random();
     for (int64_t i = 0; i < 4 * c->atoms; i++) {
-        const double at = rand() / (double)RAND_MAX;
+        const double at = uniform();
         data[i] = i < 3 * c->atoms ? first + edge * at : 2 * at - 1;
     }
     return data;
@@ -78,7 +78,7 @@ static void choose_samples(const vf_grid *grid, sample *samples)
     for (int n = 0; n < SAMPLES; n++) {
         samples[n].got = NAN;
         for (int a = 0; a < 3; a++)
-            samples[n].at[a] = rand() % grid->counts[a];
+            samples[n].at[a] = integer_below(grid->counts[a]);
     }
 }
 

@@ -38,11 +38,6 @@ typedef struct bench_case {
     double bar; /* least share of the ceiling; 0: none */
 } bench_case;
 
-static double uniform(void)
-{
-    return rand() / (double)RAND_MAX;
-}
-
 static float *random_numbers(int64_t count, double half_width)
 {
     float *v = room((size_t)count, sizeof *v);
@@ -68,7 +63,7 @@ static double coordinate(const bench_data *d, int64_t n, int axis)
 static bench_data make_data(const bench_case *c)
 {
     bench_data d = {.voxels = (int64_t)c->counts[0] * c->counts[1] * c->counts[2]};
-    srand(1);
+    seed_random();
     for (int a = 0; a < 3; a++) {
         d.grid.counts[a] = c->counts[a];
         d.grid.spacing[a] = 1.0 / c->counts[a];

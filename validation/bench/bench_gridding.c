@@ -49,7 +49,7 @@ static double part(const vf_array *a, int64_t i)
 static void fill(vf_array *a)
 {
     for (int64_t i = 0; i < 2 * a->count; i++) {
-        float v = (float)rand() / (float)RAND_MAX - 0.5f;
+        float v = (float)uniform_between(-0.5, 0.5);
         if (a->type == VF_C128)
             ((double *)a->data)[i] = v;
         else

@@ -54,11 +54,6 @@ typedef struct placement {
     double made, excluded; /* seconds */
 } placement;
 
-static double uniform(void)
-{
-    return rand() / (double)RAND_MAX;
-}
-
 static void make_map(problem *p)
 {
     vf_array there = {0};
@@ -84,7 +79,7 @@ static problem make_problem(const bench_case *c)
     const double side = cbrt((double)n / solute_density), first = 0.5 * ((double)(c->edge - 1) - side);
     double charge = 0;
     p.data = room((size_t)n * 5, sizeof *p.data);
-    srand(1);
+    seed_random();
     for (int64_t i = 0; i < n; i++) {
         for (int a = 0; a < 3; a++)
             p.data[a * n + i] = first + side * uniform();

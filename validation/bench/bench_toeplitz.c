@@ -59,11 +59,6 @@ typedef struct problem {
     double complex *maps, *x, *y; /* y: the answer */
 } problem;
 
-static double uniform(void)
-{
-    return rand() / (double)RAND_MAX - 0.5;
-}
-
 /* exp(i 2 pi k.(n - origin) / N) at all points of a grid, as a product of three tables. */
 static void wave(const problem *p, int sample, const int64_t counts[3], const int64_t origin[3], double complex *out)
 {
@@ -135,8 +130,8 @@ static double complex *random_vector(int64_t count)
 {
     double complex *v = room((size_t)count, sizeof *v);
     for (int64_t n = 0; n < count; n++) {
-        double re = uniform();
-        v[n] = re + I * uniform();
+        double re = uniform_between(-0.5, 0.5);
+        v[n] = re + I * uniform_between(-0.5, 0.5);
     }
     return v;
 }
@@ -144,22 +139,22 @@ static double complex *random_vector(int64_t count)
 static problem make_problem(const bench_case *c)
 {
     problem p = {.c = c, .voxels = 1, .points = 1};
-    srand(1);
+    seed_random();
     for (int a = 0; a < 3; a++) {
         p.doubled[a] = c->matrix[a] > 1 ? 2 * c->matrix[a] : 1;
         p.voxels *= c->matrix[a];
         p.points *= p.doubled[a];
     }
     for (int m = 0; m < SAMPLES; m++) {
-        p.weight[m] = 1 + uniform();
+        p.weight[m] = 1 + uniform_between(-0.5, 0.5);
         for (int a = 0; a < 3; a++)
-            p.k[m][a] = rint(1024 * uniform() * (double)c->matrix[a]) / 1024;
+            p.k[m][a] = rint(1024 * uniform_between(-0.5, 0.5) * (double)c->matrix[a]) / 1024;
     }
     for (int l = 0; l < c->segments; l++)
         p.time[l] = 0.005 * l;
     p.field = c->segments > 1 ? room((size_t)p.voxels, sizeof *p.field) : NULL;
     for (int64_t n = 0; p.field && n < p.voxels; n++)
-        p.field[n] = (float)(200 * uniform());
+        p.field[n] = (float)(200 * uniform_between(-0.5, 0.5));
     p.maps = random_vector(c->coils * p.voxels);
     p.x = random_vector(p.voxels);
     p.y = room((size_t)p.voxels, sizeof *p.y);

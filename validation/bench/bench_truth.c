@@ -4,20 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "random_fixture.h"
+
 enum { CHUNK = 1 << 16 };
 
-/* Element i of Steele and Vigna's splitmix64. */
-static uint64_t random_bits(uint64_t i)
+/* Element i of splitmix64's sequence from 0, in any order. */
+static uint64_t element(uint64_t i)
 {
-    uint64_t v = (i + 1) * 0x9e3779b97f4a7c15u;
-    v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9u;
-    v = (v ^ v >> 27) * 0x94d049bb133111ebu;
-    return v ^ v >> 31;
+    uint64_t state = i * UINT64_C(0x9e3779b97f4a7c15);
+    return splitmix(&state);
 }
 
 static float small_number(uint64_t i)
 {
-    return (float)((int)((random_bits(i) >> 33) % 17) - 8);
+    return (float)((int)((element(i) >> 33) % 17) - 8);
 }
 
 bool truth_make(bench_truth *t, int log, int threads)
@@ -66,7 +66,7 @@ void truth_randomise(bench_truth *t)
     t->random = (uint32_t *)(void *)t->y;
 #pragma omp parallel for schedule(static) num_threads(t->threads)
     for (int64_t i = 0; i < t->n; i++) {
-        const uint32_t bits = (uint32_t)random_bits((uint64_t)i);
+        const uint32_t bits = (uint32_t)element((uint64_t)i);
         memcpy(t->random + i, &bits, sizeof bits);
     }
 }

@@ -23,10 +23,9 @@ typedef struct kernel_case {
 static double *random_atoms(const kernel_case *c)
 {
     double *data = room((size_t)c->atoms * 4, sizeof *data);
-    srand(1);
+    seed_random();
     for (long i = 0; i < 4 * c->atoms; i++)
-        data[i] =
-            rand() / (double)RAND_MAX * (i < 3 * c->atoms ? 0.5 * (double)c->edge : 2) - (i < 3 * c->atoms ? 0 : 1);
+        data[i] = uniform() * (i < 3 * c->atoms ? 0.5 * (double)c->edge : 2) - (i < 3 * c->atoms ? 0 : 1);
     return data;
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "coulomb_sum_tiles.cuh"
+#include "random_fixture.h"
 
 using namespace vf_coulomb_gpu;
 
@@ -116,11 +117,11 @@ float run(const trial &t)
 void upload(bool absolute)
 {
     std::vector<device_atom> host(ATOMS);
-    srand(1);
+    seed_random();
     for (device_atom &a : host) {
         double u[4];
         for (double &v : u)
-            v = rand() / (double)RAND_MAX;
+            v = uniform();
         a = {grid.origin[0] + u[0] * 256, grid.origin[1] + u[1] * 256, grid.origin[2] + u[2] * 16, 2 * u[3] - 1};
         a.charge = absolute ? std::fabs(a.charge) : a.charge;
     }
@@ -164,7 +165,7 @@ int main()
         order[i] = (int)i;
     for (int r = 0; r < REPEATS; r++) {
         for (size_t i = order.size() - 1; i > 0; i--)
-            std::swap(order[i], order[(size_t)rand() % (i + 1)]);
+            std::swap(order[i], order[(size_t)integer_below((int64_t)i + 1)]);
         for (int i : order)
             trials[(size_t)i].milliseconds.push_back(run(trials[(size_t)i]));
     }

@@ -65,11 +65,6 @@ typedef struct search {
     double error, allowed; /* the largest error found */
 } search;
 
-static double uniform(void)
-{
-    return rand() / (RAND_MAX + 1.0);
-}
-
 static vf_fourier *make_plan(const char *variant, vf_dtype precision, vf_trig trig)
 {
     vf_fourier_samples points = {samples, k, NULL};
@@ -406,7 +401,6 @@ int main(int argc, char **argv)
     int ended = begin("tune_fourier_sum", spec, argc > 2 ? argv[2] : NULL);
     if (ended >= 0)
         return ended;
-    srand(1);
     make_case();
     printf("%s: %lld samples, %d^3 voxels\n", vf_device_name(device), (long long)samples, MATRIX);
     vf_report_integer(report, "samples", samples);

@@ -187,7 +187,7 @@ static bool begin_trial(tuned_kernel k, int shape, trial *t)
 static void shuffle(trial *trials, int count)
 {
     for (int i = count - 1; i > 0; i--) {
-        const int j = rand() % (i + 1);
+        const int j = (int)integer_below(i + 1);
         const trial swapped = trials[i];
         trials[i] = trials[j];
         trials[j] = swapped;
@@ -267,7 +267,6 @@ int main(int argc, char **argv)
     const int ended = begin("tune_primitives", spec, argc > 2 ? argv[2] : NULL);
     if (ended >= 0)
         return ended;
-    srand(1);
     make_data();
     tuned_shape chosen[TUNED_KERNELS];
     int arch;

@@ -1,12 +1,13 @@
 /* Damages HDF5 files at random and reads them by the programs' own readers: scans of both layouts, coil maps, maps.
  *
- *   mutate_hdf5 FOLDER [COUNT [SEED]]        (1000 files; seeds: the .h5 files of the folder)
+ *   mutate_hdf5 FOLDER [COUNT]
  *
+ * It damages the .h5 files of the folder, COUNT times (1000), by the seeds VOXFIELD_SEED, VOXFIELD_SEED + 1, ...
  * A damaged file is read, or refused with one message; in either case no signal, no descriptor and no process is left,
  * and it takes less than 20 s of processor time and 1 GB, of this process and of the one that reads. Besides random bits, the damage
  * follows the format: headers of heaps, trees and objects; sizes and dimensions; addresses, so that links lead
- * elsewhere; names; parts that are copied over others; truncation. The program says what it drew, so that one file can
- * be made again: mutate_hdf5 FOLDER 1 SEED. */
+ * elsewhere; names; parts that are copied over others; truncation. A failure names its seed, so that one file can be made
+ * again: VOXFIELD_SEED=... mutate_hdf5 FOLDER 1. */
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -22,6 +23,7 @@
 #include "bench_processor_time.h"
 #include "coils/coil_map_file.h"
 #include "maps/read_map.h"
+#include "random_fixture.h"
 #include "scan/mri_scan.h"
 #include "voxfield/hdf5_io.h"
 
@@ -41,20 +43,9 @@ typedef struct seed_file {
     size_t size;
 } seed_file;
 
-static uint64_t state;
-
-/* SplitMix64. */
-static uint64_t draw(void)
-{
-    uint64_t z = state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 static size_t below(size_t limit)
 {
-    return limit ? (size_t)(draw() % limit) : 0;
+    return limit ? (size_t)(random_bits() % limit) : 0;
 }
 
 /* ---- damage ---- */
@@ -287,11 +278,11 @@ int main(int argc, char **argv)
     vf_context *ctx;
     int64_t tally[OUTCOMES] = {0};
     if (argc < 2) {
-        fprintf(stderr, "usage: mutate_hdf5 FOLDER [COUNT [SEED]]\n");
+        fprintf(stderr, "usage: mutate_hdf5 FOLDER [COUNT]\n");
         return 2;
     }
     const int64_t count = argc > 2 ? strtoll(argv[2], NULL, 10) : 1000;
-    const uint64_t first = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
+    const uint64_t first = seed_random();
     const int files = load(argv[1], seeds);
     snprintf(folder, sizeof folder, "%.400s/mutate.XXXXXX", parent ? parent : "/tmp");
     if (files < 1 || !mkdtemp(folder) || vf_context_create(&ctx) != VF_OK)
@@ -308,7 +299,7 @@ int main(int argc, char **argv)
         }
     }
     for (int64_t n = 0; n < count; n++) {
-        state = (first + (uint64_t)n) * UINT64_C(0x2545f4914f6cdd1d);
+        random_state = (first + (uint64_t)n) * UINT64_C(0x2545f4914f6cdd1d);
         const seed_file *seed = &seeds[below((size_t)files)];
         outcome out;
         memcpy(bytes, seed->bytes, seed->size);

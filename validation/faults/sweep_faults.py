@@ -2,7 +2,7 @@
 """Makes every call of a program fail, one after another: memory, threads, reads, writes, syncs, names, and
 what the program and its process that reads HDF5 say to each other.
 
-usage: sweep_faults.py SHIM CIONIZE MRI_RECON MRI_PHANTOM [--every N | --samples N] [--seed S] [--kind K] [--jobs J]
+usage: sweep_faults.py SHIM CIONIZE MRI_RECON MRI_PHANTOM [--every N | --samples N] [--kind K] [--jobs J]
                        [--case WORD]
 
 SHIM is libfault_shim.so; or the word none, for programs that make their own calls fail (fault_own.c: allocations, under
@@ -19,7 +19,6 @@ import concurrent.futures
 import gzip
 import os
 import pathlib
-import random
 import re
 import shutil
 import struct
@@ -28,7 +27,10 @@ import sys
 import tempfile
 import zlib
 
-DATA = pathlib.Path(__file__).resolve().parent.parent.parent / "data"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from seeds import draw  # noqa: E402
+
+DATA = pathlib.Path(__file__).resolve().parents[2] / "data"
 # HDF5 does not always say that a failure was for lack of memory: a scan may then be "unreadable", an output "unwritable".
 READER, WRITER = 3, 4
 # Statuses besides 0 that a fault of this kind may end with: 3 invalid input, 4 output, 5 memory.
@@ -128,7 +130,7 @@ def judge(case, kind, mode, status, err, left, good):
     return None
 
 
-def sweep(options, case, source, generator, table):
+def sweep(options, case, source, table):
     counts = os.path.join(source, "counts")
     status, err, good = run(options, case, "", source, counts)
     if status == 77:
@@ -143,7 +145,7 @@ def sweep(options, case, source, generator, table):
             continue
         numbers = range(1, most + 1, options.every)
         if options.samples:
-            drawn = generator.sample(range(1, most + 1), min(most, options.samples))
+            drawn = draw(case.name, kind).sample(range(1, most + 1), min(most, options.samples))
             numbers = sorted({1, most, *drawn} if most else set())
         jobs += [(kind, n, mode) for mode in ("", "+") for n in numbers]
 
@@ -172,18 +174,16 @@ def main():
         parser.add_argument(name, type=os.path.abspath)
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--samples", type=int)
-    parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"))
     parser.add_argument("--kind", action="append")
     parser.add_argument("--case", action="append")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    print(f"seed {options.seed} (--seed repeats it)")
     table = collections.defaultdict(lambda: [0, 0, 0])
     failed = 0
     with tempfile.TemporaryDirectory(prefix="sweep-") as source:
         for case in cases(options, source):
             if not options.case or case.name in options.case:
-                failed += sweep(options, case, source, random.Random(options.seed), table)
+                failed += sweep(options, case, source, table)
     print(f"{'case':10} {'kind':7} {'fails':5} {'runs':>7} {'right':>7} {'message':>8} {'wrong':>6}")
     for (name, kind, mode), (runs, right, wrong) in table.items():
         print(f"{name:10} {kind:7} {mode:5} {runs:7} {right:7} {runs - right - wrong:8} {wrong:6}")

@@ -137,7 +137,7 @@ class Copy:
             wrong(f"there is no test {test}")
         words = self.known[test].get("command") or wrong(f"{test} has no command")
         if functions and not any(word.endswith(".py") for word in words):
-            words = [*words[:2], "1"]  # DEVICE SEED: device_fixture.h
+            words = words[:2]  # DEVICE: device_fixture.h
         have = {p["name"]: p["value"] for p in self.known[test].get("properties", [])}
         environment = dict(item.split("=", 1) for item in have.get("ENVIRONMENT", []))
         return [*words, *filter(None, functions.split(","))], {**os.environ, "OMP_WAIT_POLICY": "passive", **environment}, have["WORKING_DIRECTORY"]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that trajectories of other programs are read correctly: random coordinates exactly, and boxes closely.
 
-usage: read_trajectory.py PROGRAM [SEED]      (PROGRAM: print_trajectory)
+usage: read_trajectory.py PROGRAM    (PROGRAM: print_trajectory)
 
 Every writer gets a line: "ok", "SKIP (reason)" or "FAILED (what)". If MDAnalysisTests is installed, its
 trajectories of CHARMM, NAMD and LAMMPS are compared with what MDAnalysis reads. Exit status: 0; 1 if any failed;
@@ -11,7 +11,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
 
 try:
@@ -19,6 +18,9 @@ try:
 except ImportError:
     print("SKIP: numpy is missing")
     sys.exit(77)
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from seeds import generator  # noqa: E402
 
 warnings.filterwarnings("ignore")
 FRAMES, ATOMS = 5, 17
@@ -76,9 +78,9 @@ def mdtraj_without_box(path, xyz):
     return [0] * 6
 
 
-def check_writers(program, folder, seed):
+def check_writers(program, folder):
     good = bad = 0
-    rng = np.random.default_rng(seed)
+    rng = generator()
     for number, writer in enumerate((mdanalysis, mdtraj_with_box, mdtraj_without_box)):
         xyz = rng.normal(0, 100, (FRAMES, ATOMS, 3)).astype(np.float32)
         path = os.path.join(folder, f"{number}.dcd")
@@ -125,15 +127,13 @@ def check_samples(program):
 
 
 def main():
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else int(time.time())
-    print(f"seed {seed}")
     with tempfile.TemporaryDirectory() as folder:
-        counts = [check_writers(sys.argv[1], folder, seed), check_samples(sys.argv[1])]
+        counts = [check_writers(sys.argv[1], folder), check_samples(sys.argv[1])]
     good, bad = (sum(column) for column in zip(*counts))
     return 1 if bad else 0 if good else 77
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
+    if len(sys.argv) != 2:
         sys.exit(__doc__)
     sys.exit(main())

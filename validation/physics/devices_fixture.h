@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "recon_fixture.h"
 
@@ -13,7 +12,6 @@ enum { MOST_FRAMES = 5, LISTS = 3 };
 static const int64_t plane[3] = {14, 17, 1};
 static char lists[LISTS][24]; /* of devices */
 static int devices[LISTS] = {1, 2, 3};
-static uint64_t first_seed;
 
 /* The scan, and how it is reconstructed. */
 typedef struct variation {
@@ -73,7 +71,7 @@ static images try_to_make(const variation *v, int list)
 {
     scan_trajectory trajectories[2];
     device_spec = lists[list];
-    seed = first_seed;
+    seed_random();
     problem p = open_problem(v->matrix, v->coils, v->frames, v->field, v->precision, v->encode_by);
     p.settings.method = v->method;
     p.settings.coils = v->seen;
@@ -204,11 +202,10 @@ static double relative(const images *a, const images *b)
     return sqrt(difference / size);
 }
 
-/* Makes the lists, of KIND cpu or cuda and from SEED on the command line. False: there are not enough devices. */
+/* Makes the lists, of KIND cpu or cuda on the command line. False: there are not enough devices. */
 static bool begin_lists(int argc, char **argv)
 {
     const char *kind = argc > 1 ? argv[1] : "cpu", *reason = "";
-    first_seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL) * 2654435761u + 1;
     const int gpus = strcmp(kind, "cuda") == 0 ? vf_cuda_device_count(&reason) : LISTS;
     if (gpus < 2) {
         printf("SKIP: %d GPU, not two: %s\n", gpus, reason);
@@ -218,7 +215,6 @@ static bool begin_lists(int argc, char **argv)
     snprintf(lists[1], sizeof lists[1], "%s:0,1", kind);
     snprintf(lists[2], sizeof lists[2], gpus > 2 ? "%s:0,1,2" : "%s:1,0", kind);
     devices[2] = gpus > 2 ? 3 : 2;
-    printf("seed %llu\n", (unsigned long long)first_seed);
     return true;
 }
 

@@ -11,23 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #include "frames/reconstruct.h"
+#include "random_fixture.h"
 #include "solve/equations.h"
 
 static const char *device_spec;
-static uint64_t seed;
-
-static double uniform(void)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (double)(seed >> 11) * 0x1p-53;
-}
 
 static float complex random_complex(void)
 {
@@ -247,13 +238,11 @@ static inline void dense_solve(int64_t n, double complex *a, double complex *b)
     }
 }
 
-/* Reads DEVICE and SEED from the command line. Returns false if there is no such device; the test is then skipped. */
+/* Reads DEVICE from the command line. Returns false if there is no such device; the test is then skipped. */
 static inline bool begin_tests(int argc, char **argv)
 {
     const char *reason = "";
     device_spec = argc > 1 ? argv[1] : "cpu";
-    seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL) * 2654435761u + 1;
-    printf("seed %llu\n", (unsigned long long)seed);
     if (strncmp(device_spec, "cuda", 4) != 0 || vf_cuda_device_count(&reason) > 0)
         return true;
     printf("SKIP: no GPU: %s\n", reason);

@@ -1,6 +1,6 @@
 /* The Coulomb sum against physics and algebra, without the reference: every variant of a device.
  *
- * usage: test_coulomb_physics DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_coulomb_physics DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  *
  * Tolerances. Single precision (u = 2^-24): a term's relative error is at most (13.2 + additions in its chunk) u + 2
  * |P| u / r (head of unit/test_coulomb_sum.c), with |P| <= 14 angstrom from a block's centre at the spacings used

@@ -1,10 +1,9 @@
 /* Cartesian scans: which operator is chosen, and that cropping readouts does not change the image.
  *
- * usage: test_recon_cartesian DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_recon_cartesian DEVICE     (cpu, cuda; exit 77 if there is no such device)
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "recon_fixture.h"
 #include "scan/crop_readout.h"
@@ -133,9 +132,9 @@ static void test_same_image(void **state)
     static const recon_method methods[] = {RECON_CG, RECON_ADJOINT, RECON_GRIDDING};
     for (size_t i = 0; i < sizeof cases / sizeof *cases * 6; i++) {
         vf_context *ctx = open_context();
-        const uint64_t here = seed;
+        const uint64_t here = random_state;
         mri_scan whole = make_lines(cases[i / 6].matrix, cases[i / 6].axis, cases[i / 6].keep, i % 2);
-        seed = here;
+        random_state = here;
         mri_scan cut = make_lines(cases[i / 6].matrix, cases[i / 6].axis, cases[i / 6].keep, i % 2);
         recon_settings settings = usual;
         settings.method = methods[i / 2 % 3];
@@ -260,6 +259,7 @@ int main(int argc, char **argv)
 {
     if (!begin_tests(argc, argv))
         return 77;
+    seed_random();
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_image), cmocka_unit_test(test_left_alone),
                                        cmocka_unit_test(test_choice)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,7 +101,7 @@ static void test_coils_adjoint(void **state)
     v.seen = RECON_COILS_AUTO;
     check_not_zero(&one, 1);
     device_spec = lists[0];
-    seed = first_seed;
+    seed_random();
     problem p = open_problem(cube, COILS, 1, false, VF_F32, VF_ENCODE_NUFFT); /* for its maps */
     for (int list = 1; list < LISTS; list++) {
         images several = make(&v, list);

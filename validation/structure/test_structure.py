@@ -302,6 +302,26 @@ def rule_no_private_paths(tree):
                 yield f"{file}:{number}", f"names {found}"
 
 
+# Generators of their own, and numbers that differ from run to run.
+RANDOM_FIXTURES = {"validation/random_fixture.h", "validation/seeds.py"}
+OTHER_RANDOM = re.compile(
+    r"\b(?:s?rand|srandom|[delm]rand48)\(|\b(\w+) \^= \1 <<|\b(?:1664525|1103515245|6364136223846793005)\b|\bmt19937\b"
+    r"|\b(?:uniform|splitmix\w*)\([^;()]*\)\s*\{|\bdef (?:uniform|splitmix\w*)\b"
+    r"|\bdefault_rng\(\)|\brandom\.Random\(\)|\brandom\.seed\(|\bnumpy\.random\.(?!default_rng)|\bVOXFIELD_SEED\b"
+    r"|^.*\b(?i:seed|random_state|rng|draw)\b.*(?:\btime\(|\bgetpid\(|\btime_ns\(|\burandom\().*$", re.MULTILINE)
+
+
+def rule_one_source_of_random_numbers(tree):
+    """Tests and benchmarks draw from random_fixture.h or seeds.py, so that VOXFIELD_SEED repeats each of them."""
+    for file in tree.files:
+        if not file.startswith("validation/") or file in RANDOM_FIXTURES or file.startswith("validation/structure/"):
+            continue
+        if pathlib.PurePath(file).suffix in CODE | {".py"}:
+            text = tree.text(file)
+            for number, found in lines_with(OTHER_RANDOM, text if file.endswith(".py") else without_comments(text)):
+                yield f"{file}:{number}", f"has random numbers of its own: {found}"
+
+
 RULES = [value for name, value in list(globals().items()) if name.startswith("rule_")]
 
 
@@ -378,6 +398,14 @@ PLANTED = [
     (rule_no_long_files, "docs/font.md", "line\n", "does not need it"),
     (rule_examples_are_short, "examples/long.c", "\n" * 80, "lines"),
     (rule_examples_are_short, "examples/inside.c", "#include <voxfield/scan.h>\n", "scan.h"),
+    (rule_one_source_of_random_numbers, "validation/unit/a.c", "static double uniform(void)\n{\n    return 0;\n}\n", "uniform"),
+    (rule_one_source_of_random_numbers, "validation/unit/a.c", "int f(void){return rand() % 9;}\n", "rand"),
+    (rule_one_source_of_random_numbers, "validation/unit/a.c", "void f(void){seed = (uint64_t)time(NULL);}\n", "time"),
+    (rule_one_source_of_random_numbers, "validation/unit/a.c", "void f(void){srand((unsigned)getpid());}\n", "srand"),
+    (rule_one_source_of_random_numbers, "validation/unit/a.h", "void f(void){x ^= x << 13;}\n", "<<"),
+    (rule_one_source_of_random_numbers, "validation/apps/a.py", "SEED = time.time_ns() % 9\n", "time_ns"),
+    (rule_one_source_of_random_numbers, "validation/apps/a.py", "seed = int.from_bytes(os.urandom(4))\n", "urandom"),
+    (rule_one_source_of_random_numbers, "validation/apps/a.py", "rng = numpy.random.default_rng()\n", "default_rng"),
     (rule_no_private_paths, "docs/a.md", "see /ho" + "me/ann/x\n", "/ho"),
     (rule_no_private_paths, "docs/a.md", "in '/wo" + "rk/main'\n", "/wo"),
     (rule_no_private_paths, "docs/a.md", "see ../sha" + "red/x\n", "sha"),

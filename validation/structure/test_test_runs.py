@@ -45,10 +45,10 @@ class Summary(unittest.TestCase):
 
     def test_counts_and_reasons(self):
         more = SKIPPED.format(name="bart", output="SKIP: no bart here") + SKIPPED.format(name="mute", output="")
-        status, text = self.table(more=more, left_out="sums_gpu: no GPU\nmaps_gpu: no GPU\ntwo_gpu: one GPU, not two\n")
+        status, text = self.table(more=more, left_out="sums_gpu: no GPU\nmaps_gpu: no GPU\ntwo_gpu: one GPU here, two needed\n")
         self.assertEqual(status, 0, text)
         self.assertRegex(text, r"(?m)^2 passed, 0 failed, 5 skipped$")
-        self.assertRegex(text, r"(?m)^  3 skipped: no GPU$")
+        self.assertRegex(text, r"(?m)^  2 skipped: no GPU\n  1 skipped: BART.*\n(.*\n)*  1 skipped: one GPU here, two needed$")
         self.assertRegex(text, r"(?m)^  1 skipped: BART is not installed; VOXFIELD_PEERS=1 ./run check installs it$")
         self.assertRegex(text, r"(?m)^  1 skipped: no reason was printed$")
         self.assertRegex(text, r"(?m)^  1 part of tests: h5dump is not installed")

@@ -3,21 +3,21 @@
 
     test_series_study.py MRI_RECON"""
 import math
-import os
 import pathlib
 import shutil
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path[:0] = map(str, pathlib.Path(__file__).resolve().parents[:2])
 import series_study as study  # noqa: E402 - first: it finds a Python with numpy
 import image_scans as scans  # noqa: E402
 from image_study import bart_data, changed  # noqa: E402
 from mri_peers import np  # noqa: E402
+from seeds import program_seed  # noqa: E402
 from test_bart import bart, read_cfl  # noqa: E402
 
-SEED = int(os.environ.get("VOXFIELD_TEST_SEED", "1"))
+SEED = program_seed()
 N, SPOKES, FRAMES = 24, 5, 8
 
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "random_fixture.h"
 #include "voxfield/context.h"
 
 /* Fails on NaN. */
@@ -30,20 +31,10 @@ static inline void *allocate(size_t bytes)
     return memory;
 }
 
-/* Uniform in [-1, 1) (xorshift64*, Vigna 2016), the same in every run. */
-static inline double random_real(void)
-{
-    static uint64_t state = 88172645463325252u;
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return (double)((state * 2685821657736338717u) >> 11) * 0x1p-52 - 1;
-}
-
 static inline double complex random_complex(void)
 {
-    double re = random_real();
-    return re + random_real() * I;
+    double re = uniform_between(-1, 1);
+    return re + uniform_between(-1, 1) * I;
 }
 
 static inline float complex *random_images(int coils, int64_t count)

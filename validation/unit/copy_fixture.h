@@ -22,17 +22,6 @@ static inline int close_queue(void **state)
     return 0;
 }
 
-static inline uint64_t random_bits(void)
-{
-    return (uint64_t)(uniform() * 0x1p32) << 32 ^ (uint64_t)(uniform() * 0x1p53);
-}
-
-/* A whole number in [from, to]. */
-static inline int64_t between(int64_t from, int64_t to)
-{
-    return from + (int64_t)(uniform() * (double)(to - from + 1));
-}
-
 typedef struct memory {
     vf_array array; /* device memory */
     uint8_t *host;  /* the expected bytes */

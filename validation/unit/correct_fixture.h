@@ -1,4 +1,4 @@
-/* Shared by the tests of trajectory corrections: scans in memory, files, and random numbers from a seed. */
+/* Shared by the tests of trajectory corrections: scans in memory, files, and random numbers. */
 #ifndef CORRECT_FIXTURE_H
 #define CORRECT_FIXTURE_H
 
@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -28,11 +27,6 @@ static vf_context *ctx;
 static char directory[200], path[256];
 static mri_scan raw;
 static recon_settings settings;
-
-static inline double between(double least, double most)
-{
-    return least + (most - least) * uniform();
-}
 
 static inline int set_up(void **state)
 {
@@ -65,7 +59,7 @@ static inline void *room(int64_t count, size_t size)
 static inline void curve(float *k, float *seconds, int dimensions)
 {
     for (int i = 0; i < READOUTS; i++) {
-        const double turn = between(0, 6), speed = between(0.1, 0.3), rise = between(-0.2, 0.2);
+        const double turn = uniform_between(0, 6), speed = uniform_between(0.1, 0.3), rise = uniform_between(-0.2, 0.2);
         for (int j = 0; j < LENGTH; j++) {
             float *at = k + 3 * (i * LENGTH + j);
             at[0] = (float)(0.25 * j * cos(turn + speed * j));
@@ -81,7 +75,7 @@ static inline void make_scan(int dimensions, int frames)
 {
     scan_free(&raw);
     raw = (mri_scan){.matrix = {16, 16, dimensions == 3 ? 16 : 1},
-                     .fov = {between(150, 300), between(150, 300), between(150, 300)},
+                     .fov = {uniform_between(150, 300), uniform_between(150, 300), uniform_between(150, 300)},
                      .coils = COILS,
                      .volumes = frames,
                      .slices = 1,
@@ -110,7 +104,7 @@ static inline void make_radial(bool with_time)
 {
     make_scan(3, 1);
     for (int i = 0; i < READOUTS; i++) {
-        const double turn = between(0, 6), height = between(-1, 1), flat = sqrt(1 - height * height);
+        const double turn = uniform_between(0, 6), height = uniform_between(-1, 1), flat = sqrt(1 - height * height);
         for (int j = 0; j < LENGTH; j++) {
             float *at = raw.trajectory->k + 3 * (i * LENGTH + j);
             at[0] = (float)((j - LENGTH / 2) * 0.5 * flat * cos(turn));
@@ -183,13 +177,6 @@ static inline void write_file(const char *name, vf_dtype type, int rank, const i
     assert_int_equal(vf_h5_create(ctx, path, &file), VF_OK);
     write_array(file, name, type, rank, dims, data);
     assert_int_equal(vf_h5_commit(&file), VF_OK);
-}
-
-static inline void print_seed(void)
-{
-    const char *given = getenv("VOXFIELD_TEST_SEED");
-    random_state = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
-    print_message("seed %llu (VOXFIELD_TEST_SEED repeats it)\n", (unsigned long long)random_state);
 }
 
 #endif

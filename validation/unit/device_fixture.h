@@ -1,5 +1,5 @@
-/* Shared by the tests that run on a device: the context, the device and random numbers, from the command line's
- * DEVICE [SEED [TEST...]]; the variants that this machine can run; and main's body. */
+/* Shared by the tests that run on a device: random numbers, the context and the device, from the command line's
+ * DEVICE [TEST...]; the variants that this machine can run; and main's body. */
 #ifndef DEVICE_FIXTURE_H
 #define DEVICE_FIXTURE_H
 
@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -63,11 +62,10 @@ static inline int run_group(int argc, char **argv, const struct CMUnitTest *test
 {
     enum { MOST_NAMED = 16 };
     const char *spec = argc > 1 ? argv[1] : "cpu";
-    const int names = argc > 3 ? argc - 3 : 0;
+    const int names = argc > 2 ? argc - 2 : 0;
     struct CMUnitTest chosen[MOST_NAMED];
-    random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL);
-    printf("device %s, seed %llu\n", spec, (unsigned long long)random_state);
-    if (names > MOST_NAMED || !choose_tests(names, argv + 3, tests, count, chosen))
+    printf("device %s\n", spec);
+    if (names > MOST_NAMED || !choose_tests(names, argv + 2, tests, count, chosen))
         return 1;
     if (vf_context_create(&ctx) != VF_OK)
         return 1;

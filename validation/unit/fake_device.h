@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "device/context_internal.h"
+#include "random_fixture.h"
 
 typedef struct fake_event {
     bool reached;
@@ -63,7 +64,7 @@ static inline void fake_leave(fake_event *event)
 static void *fake_work(void *argument)
 {
     fake_queue *q = argument;
-    unsigned random = (unsigned)(uintptr_t)q;
+    uint64_t random = (uintptr_t)q;
     pthread_mutex_lock(&fake_lock);
     for (;;) {
         while (!q->first && !q->ends)
@@ -74,9 +75,8 @@ static void *fake_work(void *argument)
         while (job->wait && !job->wait->reached)
             pthread_cond_wait(&fake_changed, &fake_lock);
         pthread_mutex_unlock(&fake_lock);
-        random = random * 1664525u + 1013904223u;
         if (fake_sleep)
-            usleep((random >> 8) % (unsigned)fake_sleep);
+            usleep((unsigned)(splitmix(&random) % (unsigned)fake_sleep));
         if (job->to && !fake_has_failed(q->device))
             memcpy(job->to, job->from, job->bytes);
         pthread_mutex_lock(&fake_lock);

@@ -1,4 +1,4 @@
-/* Shared by the tests of ions and scripts: a context that keeps notes and warnings, and fresh random numbers. */
+/* Shared by the tests of ions and scripts: a context that keeps notes and warnings, and random numbers. */
 #ifndef ION_FIXTURE_H
 #define ION_FIXTURE_H
 
@@ -10,18 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "ions/ions.h"
+#include "random_fixture.h"
 #include "voxfield/append.h"
 
 typedef struct ion_fixture {
     vf_context *ctx;
     char log[8192]; /* "warning: ...\n" */
-    uint64_t seed;
 } ion_fixture;
 
 static ion_fixture fixture;
@@ -34,11 +32,7 @@ static inline void keep_log(void *user, vf_log_level level, const char *text)
 
 static inline int ion_setup(void **state)
 {
-    const char *given = getenv("VOXFIELD_TEST_SEED");
     (void)state;
-    fixture.seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 1000003 + (uint64_t)getpid();
-    print_message("seed %llu (VOXFIELD_TEST_SEED repeats it)\n", (unsigned long long)fixture.seed);
-    fixture.seed = fixture.seed ? fixture.seed : 1;
     if (vf_context_create(&fixture.ctx) != VF_OK)
         return -1;
     vf_context_set_log(fixture.ctx, keep_log, NULL);
@@ -58,20 +52,6 @@ static inline vf_context *fresh(void)
     fixture.log[0] = '\0';
     vf_context_clear_error(fixture.ctx);
     return fixture.ctx;
-}
-
-/* xorshift64*: the same on every machine for the same seed; in [0, 1). */
-static inline double uniform(void)
-{
-    fixture.seed ^= fixture.seed >> 12;
-    fixture.seed ^= fixture.seed << 25;
-    fixture.seed ^= fixture.seed >> 27;
-    return (double)((fixture.seed * UINT64_C(2685821657736338717)) >> 11) * 0x1p-53;
-}
-
-static inline int64_t uniform_integer(int64_t least, int64_t most)
-{
-    return least + (int64_t)floor(uniform() * (double)(most - least + 1));
 }
 
 static inline void assert_ok(vf_status status)

@@ -9,17 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "molecule/molecule.h"
+#include "random_fixture.h"
 #include "voxfield/append.h"
 
 static vf_context *ctx;
 static char warnings[8192];
-static uint64_t seed;
 
 static void keep_warning(void *user, vf_log_level level, const char *text)
 {
@@ -30,10 +28,6 @@ static void keep_warning(void *user, vf_log_level level, const char *text)
 static inline int set_up_context(void **state)
 {
     (void)state;
-    const char *given = getenv("VOXFIELD_TEST_SEED");
-    seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 1000003 + (uint64_t)getpid();
-    print_message("seed %llu (VOXFIELD_TEST_SEED repeats it)\n", (unsigned long long)seed);
-    seed = seed ? seed : 1;
     if (vf_context_create(&ctx) != VF_OK)
         return -1;
     vf_context_set_log(ctx, keep_warning, NULL);
@@ -45,15 +39,6 @@ static inline int tear_down_context(void **state)
     (void)state;
     vf_context_destroy(ctx);
     return 0;
-}
-
-/* xorshift64*: the same on every machine for the same seed. */
-static inline int64_t random_between(int64_t lo, int64_t hi)
-{
-    seed ^= seed >> 12;
-    seed ^= seed << 25;
-    seed ^= seed >> 27;
-    return lo + (int64_t)((seed * UINT64_C(2685821657736338717)) % (uint64_t)(hi - lo + 1));
 }
 
 /* A separate allocation, so that a sanitizer detects reads beyond its end. */

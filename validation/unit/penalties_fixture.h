@@ -50,11 +50,6 @@ typedef struct subject {
     double share[TERMS], tie[TERMS], lambda[VF_MOST_PRIORS], rho[VF_MOST_PRIORS];
 } subject;
 
-static inline int64_t integer_below(int64_t n)
-{
-    return (int64_t)(uniform() * (double)n);
-}
-
 static inline const char *text_of(const subject *s)
 {
     static char text[200];

@@ -17,7 +17,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -75,12 +74,6 @@ static inline int leave(void **state)
     (void)state;
     vf_context_destroy(ctx);
     return chdir(start) != 0 || nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0;
-}
-
-/* From 0 to `below` - 1. */
-static inline int64_t pick(int64_t below)
-{
-    return (int64_t)(uniform() * (double)below);
 }
 
 /* ---- items ---- */
@@ -259,12 +252,9 @@ static inline int whole_before(const small_file *made, off_t cut)
     return whole;
 }
 
-static inline void set_seed(void)
+static inline void set_salt(void)
 {
-    const char *given = getenv("VOXFIELD_TEST_SEED");
-    random_state = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
-    print_message("seed %llu (VOXFIELD_TEST_SEED repeats it)\n", (unsigned long long)random_state);
-    salt = splitmix(&random_state);
+    salt = random_bits();
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* Shared by the tests of the PQR reader: text in a separate allocation, the expected result, atoms to write, and
- * random numbers that VOXFIELD_TEST_SEED repeats. */
+ * random numbers. */
 #ifndef VOXFIELD_PQR_FIXTURE_H
 #define VOXFIELD_PQR_FIXTURE_H
 
@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "molecule/molecule.h"
+#include "random_fixture.h"
 #include "voxfield/append.h"
 
 #define FIRST "ATOM 1 N ALA A 52 1.500 2.500 3.500 0.25 1.5"
@@ -27,7 +27,6 @@ enum { PATH_SIZE = 256, LOG_SIZE = 8192, X = 0, Y, Z, CHARGE, RADIUS, VALUES };
 static vf_context *ctx;
 static char directory[PATH_SIZE];
 static char warnings[LOG_SIZE];
-static uint64_t seed;
 
 static void keep_warning(void *user, vf_log_level level, const char *text)
 {
@@ -123,20 +122,6 @@ static inline void expect_no_warning(const char *text)
         fail_msg("unexpected '%s' for\n%.400s", warnings, text);
 }
 
-/* xorshift64*: the same on every machine for the same seed. */
-static inline uint64_t random_bits(void)
-{
-    seed ^= seed >> 12;
-    seed ^= seed << 25;
-    seed ^= seed >> 27;
-    return seed * UINT64_C(2685821657736338717);
-}
-
-static inline int64_t random_between(int64_t lo, int64_t hi)
-{
-    return lo + (int64_t)(random_bits() % (uint64_t)(hi - lo + 1));
-}
-
 static inline void add_line(char *text, size_t size, const char *format, ...) VF_PRINTF(3, 4);
 static inline void add_line(char *text, size_t size, const char *format, ...)
 {
@@ -159,10 +144,6 @@ static inline char *many_atoms(int count, int charges, const char *const *charge
 static inline int set_up(void **state)
 {
     (void)state;
-    const char *given = getenv("VOXFIELD_TEST_SEED");
-    seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 1000003 + (uint64_t)getpid();
-    print_message("seed %llu (VOXFIELD_TEST_SEED repeats it)\n", (unsigned long long)seed);
-    seed = seed ? seed : 1;
     const char *base = getenv("TMPDIR");
     snprintf(directory, sizeof directory, "%s/test_pqr.XXXXXX", base ? base : "/tmp");
     if (!mkdtemp(directory) || vf_context_create(&ctx) != VF_OK)

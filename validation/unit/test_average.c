@@ -1,7 +1,7 @@
 /* The mean of the potential over a trajectory and its deviation, on fresh random molecules and trajectories: against
  * a plain double-precision reference, against maps of single frames, and for bits that are always the same.
  *
- * usage: test_average DEVICE [SEED [TEST...]]     (cpu, cpu:0,1, cuda, ...; exit 77 if there is no such device)
+ * usage: test_average DEVICE [TEST...]     (cpu, cpu:0,1, cuda, ...; exit 77 if there is no such device)
  */
 #include "device_fixture.h"
 

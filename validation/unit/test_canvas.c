@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "canvas_fixture.h"
+#include "random_fixture.h"
 #include "read_png.h"
 
 /* ---- shapes ---- */
@@ -312,10 +313,9 @@ static int files_in(const char *directory)
 static vf_canvas *noise(fixture *f)
 {
     vf_canvas *canvas = new_canvas(f, 1200, 800);
-    uint32_t random = 1;
     for (int y = 0; y < 800; y++)
         for (int x = 0; x < 1200; x++) {
-            random = random * 1664525u + 1013904223u;
+            const uint64_t random = random_bits();
             vf_canvas_fill(canvas, x, y, 1, 1,
                            (vf_color){(uint8_t)(random >> 24), (uint8_t)(random >> 16), (uint8_t)(random >> 8), 255});
         }

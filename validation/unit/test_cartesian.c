@@ -9,7 +9,7 @@
  *             back, of at most sqrt(5) u each: (2 * 6.7 stages + 16) u V max W max |s| |s x| for each coil. Adding
  *             the coils costs less than the same again in u.
  *
- * usage: test_cartesian DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_cartesian DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  */
 #include "cartesian.h"
 #include "gridding.h"

@@ -1,6 +1,6 @@
 /* Circulant matrices against their explicit sum, in double precision, on fresh random numbers.
  *
- * usage: test_circulant DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_circulant DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  *
  * The bound. Parts of x are within [-1, 1], |m| <= M, L = log2 N, u the unit roundoff (2^-24 or 2^-53). A transform
  * of N numbers of root mean square r has an error of at most 10 (L + 1) u sqrt(N) r (test_fft_vector.c). Forward: 10

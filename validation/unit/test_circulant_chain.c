@@ -1,7 +1,7 @@
 /* The inverse of coupled circulant matrices: multiplying its result by A gives the original vector. The test computes
  * A by vf_circulant_apply and differences of images. Fresh random numbers.
  *
- * usage: test_circulant_chain DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_circulant_chain DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  *
  * The bound. Eigenvalues c are in [1/4, 4], the coupling is at most R = 3, so |A| <= 16 and |A^-1| <= 4. u is the unit
  * roundoff, L = log2 N. A transform of N numbers has an error of at most 10 (L + 1) u times their norm

@@ -1,7 +1,7 @@
 /* The stage of cionize that computes a map gives the same bits with a method for any box of the grid, and with a
  * method for only the whole grid. The second is the direct sum, declared as such a method.
  *
- * usage: test_compute_potential DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_compute_potential DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  */
 #include "device_fixture.h"
 #include "potential/potential_plan.h"

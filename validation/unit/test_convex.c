@@ -1,7 +1,7 @@
 /* The solvers of convex problems with penalties: closed forms, proofs that a point is a minimum, the reported
  * numbers, options that must not change the solution, warm starts, and identical bits.
  *
- * usage: test_convex DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_convex DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  *
  * How far from the solution x* may x be? The last calls of the maps give z and a subgradient y at z (`prove`). Let R
  * = |A x - b + T^H y| and G = |T x - z|, and let y* be the subgradient of the solution. Then A (x - x*) + T^H (y -

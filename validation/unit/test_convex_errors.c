@@ -1,7 +1,7 @@
 /* How the solvers of convex problems end, and what they reject: no iterations, stops, NaN, b = 0, cancellation,
  * invalid options, and spaces that do not match.
  *
- * usage: test_convex_errors DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device) */
+ * usage: test_convex_errors DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device) */
 #include "convex_fixture.h"
 
 /* ---- ends ---- */

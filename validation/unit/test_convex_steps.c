@@ -1,6 +1,6 @@
 /* The iterations of the solvers of convex problems, against the same iterations on the host.
  *
- * usage: test_convex_steps DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device) */
+ * usage: test_convex_steps DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device) */
 #include "convex_fixture.h"
 
 /* A diagonal from 1 to 100, so that 60 iterations are far from the solution, and lambda |x|_1. */

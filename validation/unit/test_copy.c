@@ -38,9 +38,9 @@ static void test_copy_every_alignment(void **state)
     for (int64_t x_at = 0; x_at < 16; x_at++)
         for (int64_t y_at = 16; y_at < 32; y_at++) {
             for (int l = 0; l < LENGTHS; l++)
-                if (lengths[l] <= 1025 || between(0, 15) == 0)
+                if (lengths[l] <= 1025 || integer_between(0, 15) == 0)
                     check_copy(VF_U8, lengths[l], x_at, y_at);
-            check_copy(VF_U8, between(0, 200000), x_at, y_at);
+            check_copy(VF_U8, integer_between(0, 200000), x_at, y_at);
         }
 }
 
@@ -49,10 +49,11 @@ static void test_copy_every_type(void **state)
     (void)state;
     for (int t = 0; t < TYPES; t++)
         for (int l = 0; l < LENGTHS; l++)
-            check_copy(types[t], lengths[l], alignment(types[t]) * between(0, 31),
-                       alignment(types[t]) * between(0, 31));
+            check_copy(types[t], lengths[l], alignment(types[t]) * integer_between(0, 31),
+                       alignment(types[t]) * integer_between(0, 31));
     for (int t = 0; t < TYPES; t++)
-        check_copy(types[t], (1 << 20) + 3, alignment(types[t]) * between(0, 31), alignment(types[t]) * between(0, 31));
+        check_copy(types[t], (1 << 20) + 3, alignment(types[t]) * integer_between(0, 31),
+                   alignment(types[t]) * integer_between(0, 31));
 }
 
 /* From 32 MiB on, the CPU bypasses its caches for writes. */
@@ -96,7 +97,7 @@ static void test_fill(void **state)
 static void shuffle(int64_t n, uint32_t *order)
 {
     for (int64_t i = 0; i < n; i++) {
-        const int64_t j = between(0, i);
+        const int64_t j = integer_between(0, i);
         order[i] = order[j];
         order[j] = (uint32_t)i;
     }
@@ -105,8 +106,9 @@ static void shuffle(int64_t n, uint32_t *order)
 static void check_gather(vf_dtype type, int64_t n)
 {
     const size_t size = vf_dtype_bytes(type);
-    const int64_t x_at = alignment(type) * between(0, 15), y_at = 16 + alignment(type) * between(0, 15);
-    const int64_t index_at = 4 * between(0, 7), whole = n + between(0, 5), bytes = whole * (int64_t)size;
+    const int64_t x_at = alignment(type) * integer_between(0, 15), y_at = 16 + alignment(type) * integer_between(0, 15);
+    const int64_t index_at = 4 * integer_between(0, 7), whole = n + integer_between(0, 5),
+                  bytes = whole * (int64_t)size;
     char what[128];
     snprintf(what, sizeof what, "gather of type %d, %lld elements, from %lld to %lld", (int)type, (long long)n,
              (long long)x_at, (long long)y_at);
@@ -115,8 +117,8 @@ static void check_gather(vf_dtype type, int64_t n)
     assert_non_null(order);
     shuffle(whole, order);
     for (int64_t i = 0; i < n; i++)
-        if (between(0, 9) == 0)
-            order[i] = (uint32_t)between(0, whole - 1); /* twice */
+        if (integer_between(0, 9) == 0)
+            order[i] = (uint32_t)integer_between(0, whole - 1); /* twice */
     memcpy(index.host + index_at, order, (size_t)n * sizeof *order);
     upload(&index);
     assert_int_equal(vf_gather(queue, type, n, at(&index, index_at), at(&x, x_at), at(&y, y_at)), VF_OK);
@@ -136,7 +138,7 @@ static void test_gather(void **state)
         for (int l = 0; l < LENGTHS; l++)
             check_gather(types[t], lengths[l]);
         for (int repeat = 0; repeat < 20; repeat++)
-            check_gather(types[t], between(0, 3000));
+            check_gather(types[t], integer_between(0, 3000));
         check_gather(types[t], (1 << 20) + 3);
     }
 }
@@ -144,8 +146,8 @@ static void test_gather(void **state)
 /* Rows do not overlap: they are at least a row apart, planes at least all their rows. */
 static vf_pitch random_pitch(const int64_t counts[3])
 {
-    const int64_t row = counts[0] + between(0, 1) * between(0, 9);
-    return (vf_pitch){row, counts[1] * row + between(0, 1) * between(0, 17)};
+    const int64_t row = counts[0] + integer_between(0, 1) * integer_between(0, 9);
+    return (vf_pitch){row, counts[1] * row + integer_between(0, 1) * integer_between(0, 17)};
 }
 
 static int64_t extent(const int64_t counts[3], vf_pitch pitch)
@@ -157,7 +159,7 @@ static int64_t extent(const int64_t counts[3], vf_pitch pitch)
 static void check_box(vf_dtype type, const int64_t counts[3], vf_pitch x_pitch, vf_pitch y_pitch)
 {
     const int64_t size = (int64_t)vf_dtype_bytes(type);
-    const int64_t x_at = alignment(type) * between(0, 15), y_at = 16 + alignment(type) * between(0, 15);
+    const int64_t x_at = alignment(type) * integer_between(0, 15), y_at = 16 + alignment(type) * integer_between(0, 15);
     char what[160];
     snprintf(what, sizeof what, "box of type %d, %lld x %lld x %lld, rows (%lld, %lld) to (%lld, %lld)", (int)type,
              (long long)counts[2], (long long)counts[1], (long long)counts[0], (long long)x_pitch.row,
@@ -183,7 +185,7 @@ static void test_boxes(void **state)
             for (int repeat = 0; repeat < 12; repeat++) {
                 int64_t counts[3];
                 for (int a = 0; a < 3; a++)
-                    counts[a] = between(repeat < 10 ? 1 : 0, most[m][a]);
+                    counts[a] = integer_between(repeat < 10 ? 1 : 0, most[m][a]);
                 check_box(types[t], counts, random_pitch(counts), random_pitch(counts));
             }
     /* Larger than a piece of the CPU, and than its caches. */
@@ -205,7 +207,7 @@ static void check_transpose(vf_dtype type, int64_t batch, int64_t rows, int64_t 
 {
     const int64_t size = (int64_t)vf_dtype_bytes(type), x_counts[3] = {columns, rows, batch},
                   y_counts[3] = {rows, columns, batch};
-    const int64_t x_at = alignment(type) * between(0, 15), y_at = 16 + alignment(type) * between(0, 15);
+    const int64_t x_at = alignment(type) * integer_between(0, 15), y_at = 16 + alignment(type) * integer_between(0, 15);
     char what[160];
     snprintf(what, sizeof what, "transpose of type %d, %lld of %lld x %lld, rows (%lld, %lld) to (%lld, %lld)",
              (int)type, (long long)batch, (long long)rows, (long long)columns, (long long)x_pitch.row,

@@ -1,7 +1,7 @@
 /* Copies of more than 2^32 bytes, whose offsets need 64 bits. Windows of the result are compared: at both ends,
  * around 2^31 and 2^32, and at random.
  *
- * usage: test_copy_large DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device, or less than 11 GiB free)
+ * usage: test_copy_large DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device, or less than 11 GiB free)
  */
 #include "copy_fixture.h"
 
@@ -66,7 +66,7 @@ static void check_result(const char *what, int64_t (*source)(int64_t i))
                                       (INT64_C(1) << 32) + (1 << 20)};
     uint8_t window[WINDOW];
     for (int w = 0; w < WINDOWS; w++) {
-        int64_t first = w < 7 ? middles[w] - WINDOW / 2 : between(0, BYTES - WINDOW);
+        int64_t first = w < 7 ? middles[w] - WINDOW / 2 : integer_between(0, BYTES - WINDOW);
         first = first < 0 ? 0 : first > BYTES - WINDOW ? BYTES - WINDOW : first;
         assert_int_equal(vf_queue_copy(queue, window, in(&y, first), WINDOW), VF_OK);
         assert_int_equal(vf_queue_sync(queue), VF_OK);

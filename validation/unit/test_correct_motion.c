@@ -13,9 +13,9 @@ static points make_points(void)
     points p;
     for (int n = 0; n < POINTS; n++) {
         for (int a = 0; a < 3; a++)
-            p.r[n][a] = between(-0.3, 0.3) * raw.fov[a];
+            p.r[n][a] = uniform_between(-0.3, 0.3) * raw.fov[a];
         for (int c = 0; c < COILS; c++)
-            p.value[c][n] = between(-1, 1) + between(-1, 1) * I;
+            p.value[c][n] = uniform_between(-1, 1) + uniform_between(-1, 1) * I;
     }
     return p;
 }
@@ -65,7 +65,7 @@ static void check_motion(int dimensions, bool cut)
         cut_readout();
     for (int row = 0; row < 2 * count; row++) {
         for (int a = 0; a < 6; a++)
-            move[row][a] = dimensions == 3 || a < 2 || a == 5 ? between(-30, 30) : 0;
+            move[row][a] = dimensions == 3 || a < 2 || a == 5 ? uniform_between(-30, 30) : 0;
         snprintf(text + strlen(text), 200,
                  row % 2 ? "%.17g %.17g\t%.17g %.17g %.17g %.17g # row\r\n"
                          : " %.17g, %.17g,%.17g ,%.17g,%.17g, %.17g\n",
@@ -137,6 +137,5 @@ static void test_motion_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_motion), cmocka_unit_test(test_motion_refusals)};
-    print_seed();
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

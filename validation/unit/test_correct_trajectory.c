@@ -17,7 +17,7 @@ static void test_readouts(void **state)
     free(raw.trajectory->time);
     raw.trajectory->time = NULL;
     for (int i = 0; i < 3 * SAMPLES; i++)
-        raw.trajectory->k[i] = (float)between(-8, 8);
+        raw.trajectory->k[i] = (float)uniform_between(-8, 8);
     expect_refusal("--motion: cannot tell where readouts begin: sample times (/scan/time)");
     settings.readout_samples = LENGTH;
     expect_refusal("but the scan has 7 readouts");
@@ -156,7 +156,7 @@ static void test_measured(void **state)
     (void)state;
     float *k = room(2 * 3 * SAMPLES, sizeof *k);
     for (int i = 0; i < 2 * 3 * SAMPLES; i++)
-        k[i] = (float)between(-8, 8);
+        k[i] = (float)uniform_between(-8, 8);
     const int64_t one[2] = {SAMPLES, 3}, each[3] = {2, SAMPLES, 3}, flat[2] = {SAMPLES, 2}, three[3] = {3, SAMPLES, 1};
     for (int n = 0; n < 3; n++) {
         make_scan(n == 2 ? 2 : 3, 2);
@@ -183,7 +183,7 @@ static void test_measured(void **state)
     write_file("/scan/trajectory", VF_F32, 2, one, k);
     expect_refusal("k of sample 11 is nan");
     for (int i = 0; i < 3 * SAMPLES; i++)
-        k[i] = (float)between(-0.4, 0.4);
+        k[i] = (float)uniform_between(-0.4, 0.4);
     write_file("/scan/trajectory", VF_F32, 2, one, k);
     expect_refusal("--trajectory-units");
     settings.units = K_NORMALIZED;
@@ -207,7 +207,7 @@ static void test_given_delays(void **state)
         float *k = copy_k();
         settings.delays = RECON_DELAYS_GIVEN;
         for (int a = 0; a < 3; a++)
-            settings.delay[a] = between(-2, 2);
+            settings.delay[a] = uniform_between(-2, 2);
         correct();
         for (int64_t m = 0; m < SAMPLES; m++)
             for (int a = 0; a < 3; a++) {
@@ -246,6 +246,5 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_readouts),      cmocka_unit_test(test_girf),
                                        cmocka_unit_test(test_girf_refusals), cmocka_unit_test(test_measured),
                                        cmocka_unit_test(test_given_delays),  cmocka_unit_test(test_not_radial)};
-    print_seed();
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

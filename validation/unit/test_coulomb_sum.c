@@ -1,6 +1,6 @@
 /* The Coulomb sum, every variant of a device against the reference, on fresh random molecules.
  *
- * usage: test_coulomb_sum DEVICE [SEED | large]
+ * usage: test_coulomb_sum DEVICE [TEST...]
  *        (cpu, cuda; exit 77 if there is no such device, or no memory for `large`)
  *
  * The bound, from the arithmetic. u is the unit roundoff (2^-24 or 2^-53), S1 = sum |q|/r, S2 = sum |q|/r^2 over the

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "coulomb_sum.h"
+#include "random_fixture.h"
 
 static vf_context *ctx;
 static vf_device *device;
@@ -42,7 +43,7 @@ static void test_large_box(void **state)
     const int64_t marks[] = {0, (INT64_C(1) << 29) - WINDOW / 2, (INT64_C(1) << 30) - WINDOW / 2,
                              (INT64_C(1) << 31) - WINDOW / 2, points - WINDOW};
     for (int w = 0; w < 200; w++) {
-        int64_t first = w < 5 ? marks[w] : (int64_t)((rand() / (RAND_MAX + 1.0)) * (double)(points - WINDOW));
+        int64_t first = w < 5 ? marks[w] : integer_below(points - WINDOW);
         vf_array view = {.data = (float *)values.data + first,
                          .count = WINDOW,
                          .type = VF_F32,

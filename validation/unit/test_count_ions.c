@@ -113,7 +113,7 @@ static void test_one_to_one(void **state)
 {
     (void)state;
     for (int round = 0; round < 2000; round++) {
-        const double z = (double)uniform_integer(1, 3), charge = z * (double)uniform_integer(-60, 60);
+        const double z = (double)integer_between(1, 3), charge = z * (double)integer_between(-60, 60);
         const double concentration = pow(10, -4 + 4 * uniform()), volume = pow(10, 4 + 3 * uniform());
         const ion_demand demand = salt(concentration, z, -z);
         const double half = charge / z / 2, pairs = concentration * PER_ANGSTROM3 * volume;
@@ -139,7 +139,7 @@ static void test_mass_action(void **state)
                                       {3, -2, 2, 3}, {2, -2, 1, 1}, {2, -3, 3, 2}};
     for (int round = 0; round < 3000; round++) {
         const int *v = valences[round % 6];
-        const double charge = (double)uniform_integer(-80, 80) * (v[0] == 2 && v[1] == -2 ? 2 : 1);
+        const double charge = (double)integer_between(-80, 80) * (v[0] == 2 && v[1] == -2 ? 2 : 1);
         const double concentration = pow(10, -3 + 3 * uniform()), volume = pow(10, 4.5 + 2 * uniform());
         const ion_demand demand = salt(concentration, v[0], v[1]);
         const double units = concentration * PER_ANGSTROM3 * volume;

@@ -1,7 +1,7 @@
 /* The cutoff sum: every variant of a device against its formula, on fresh random charges, in free space and in cells;
  * the same bits in boxes and for any number of threads; what is refused.
  *
- * usage: test_cutoff_sum DEVICE [SEED [TEST...]] (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_cutoff_sum DEVICE [TEST...] (cpu, cuda; exit 77 if there is no such device)
  *
  * The bound, from the arithmetic. u is the unit roundoff (2^-24 or 2^-53), h the largest spacing, g = Phi(0) / rc the
  * smooth part at 0, where it is largest, D = 1 / r^2 + g c / rc at least the slope of S (without the first from r_min

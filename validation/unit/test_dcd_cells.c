@@ -1,6 +1,6 @@
 /* The unit cells of DCD files, in each of the forms that programs write.
  *
- * usage: test_dcd_cells [cpu [SEED]]
+ * usage: test_dcd_cells [cpu [TEST...]]
  */
 #include "device_fixture.h"
 

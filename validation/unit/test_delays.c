@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -22,11 +21,6 @@ static void need(vf_status status)
 {
     if (status != VF_OK)
         fail_msg("%s", vf_context_message(ctx));
-}
-
-static double between(double least, double most)
-{
-    return least + (most - least) * uniform();
 }
 
 /* A simulated scan with `oversample` samples per cycle of the field of view. */
@@ -44,7 +38,8 @@ static void make_delays(made *m, double most, double oversample)
 {
     for (int a = 0; a < m->dimensions; a++)
         for (int b = 0; b <= a; b++)
-            m->s[a][b] = m->s[b][a] = oversample * (a == b ? between(-most, most) : between(-0.2, 0.2) * most);
+            m->s[a][b] = m->s[b][a] =
+                oversample * (a == b ? uniform_between(-most, most) : uniform_between(-0.2, 0.2) * most);
 }
 
 /* Golden angles in 2D, golden means in 3D, with a random start. */
@@ -286,9 +281,7 @@ static void test_coils_and_threads(void **state)
 
 int main(void)
 {
-    const char *given = getenv("VOXFIELD_TEST_SEED");
-    random_state = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
-    print_message("seed %llu (VOXFIELD_TEST_SEED repeats it)\n", (unsigned long long)random_state);
+    seed_random();
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_2d),
                                        cmocka_unit_test(test_3d),
                                        cmocka_unit_test(test_images),

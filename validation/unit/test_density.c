@@ -7,7 +7,7 @@
  * and add up as squares, with that of the last scale: sqrt(17) 1e-3 = 4.1e-3, as rms over the samples. Some weights are
  * off by more: up to 3 times that, for no more than some hundred samples.
  *
- * usage: test_density DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device) */
+ * usage: test_density DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device) */
 #include <complex.h>
 #include <math.h>
 

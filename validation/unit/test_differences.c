@@ -1,7 +1,7 @@
 /* Gradients and their adjoints, group soft thresholds and norms: against the definitions in double precision, and by
  * properties that need no reference, on fresh random numbers.
  *
- * usage: test_differences DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_differences DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  *
  * The bounds. u is the unit roundoff, 2^-24 or 2^-53; inputs are exact in the precision.
  *   Gradients: a value is a sum of at most 8 inputs with factors 1 or 1/2, which are exact: at most 8 additions,

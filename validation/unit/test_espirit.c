@@ -43,7 +43,7 @@ static void make_maps(sample *s)
             power += square(sum);
         }
         const double x = (n % N - N / 2) / 12.0, y = (n / N - N / 2) / 9.0;
-        s->object[n] = x * x + y * y <= 1 ? 1 + 0.5f * (float)random_real() : 0;
+        s->object[n] = x * x + y * y <= 1 ? 1 + 0.5f * (float)uniform_between(-1, 1) : 0;
         s->object[n] *= (float)sqrt(power); /* the image for maps whose squares add up to 1 */
         for (int c = 0; c < COILS; c++)
             s->truth[c * N * N + n] /= (float)sqrt(power);

@@ -1,6 +1,6 @@
 /* Ewald sums in periodic cells against Ewald's own sum, at every power of ten; Madelung constants; translations.
  *
- * usage: test_ewald_cells DEVICE [SEED [TEST...]] (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_ewald_cells DEVICE [TEST...] (cpu, cuda; exit 77 if there is no such device)
  *
  * Bounds: ewald_fixture.h. Where only some points are compared, their rms error may be larger by chance: with n of
  * them, 1 + 4 / sqrt(n) times. */

@@ -2,7 +2,7 @@
  * sum of erf(r / (sqrt(2) sigma)) / r; wide ones, which a mesh resolves, and narrow ones, which are corrected at near
  * pairs.
  *
- * usage: test_ewald_gaussians DEVICE [SEED [TEST...]] (cpu; exit 77 if there is no such device)
+ * usage: test_ewald_gaussians DEVICE [TEST...] (cpu; exit 77 if there is no such device)
  *
  * Bounds: ewald_fixture.h. The plain sums are in double precision and go on until terms are below 1e-17 of the first.
  * In single precision, rounding errors are those of points: what is subtracted next to a narrow charge is as large. */

@@ -1,7 +1,7 @@
 /* Ewald sums in free space against the direct sum, at every power of ten; the same bits in boxes and for any number of
  * threads, in cells, too; costs; what is refused.
  *
- * usage: test_ewald_sum DEVICE [SEED [TEST...]]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_ewald_sum DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  *
  * Bounds: ewald_fixture.h. The direct sums here are in double precision; their errors of 1e-15 of sum |q| / r do not
  * matter. */

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -180,10 +179,8 @@ static void test_layouts_and_spans(void **state)
     vf_context_destroy(ctx);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    random_state = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)time(NULL);
-    printf("seed %llu\n", (unsigned long long)random_state);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_layouts_and_spans)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,24 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
+#include "random_fixture.h"
 #include "refusal_fixture.h"
 #include "voxfield/fft.h"
 #include "voxfield/vector.h"
 
 static const char *device_spec;
-static uint64_t seed;
-
-static double uniform(void)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (double)(seed >> 11) * 0x1p-53;
-}
 
 typedef struct fixture {
     vf_context *ctx;
@@ -445,13 +436,11 @@ static void test_refused_vectors(void **state)
 int main(int argc, char **argv)
 {
     device_spec = argc > 1 ? argv[1] : "cpu";
-    seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL) * 2654435761u + 1;
     const char *reason = "";
     if (strncmp(device_spec, "cuda", 4) == 0 && vf_cuda_device_count(&reason) == 0) {
         printf("SKIP: no GPU: %s\n", reason);
         return 77;
     }
-    printf("seed %llu\n", (unsigned long long)seed);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_transforms),
         cmocka_unit_test(test_rows),

@@ -1,5 +1,5 @@
 /* Finding the beginnings of readouts in scans that do not state them (apps/mri_recon/scan/find_readouts.c), and scans
- * that regrouping rejects. VOXFIELD_TEST_SEED repeats a run. */
+ * that regrouping rejects. */
 #include <math.h>
 
 #include "scan/regroup.h"
@@ -135,6 +135,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_finds_readouts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
     };
-    start_random();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* Weighted first differences against their matrix, entry by entry, on fresh random numbers.
  *
- * usage: test_first_differences DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_first_differences DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  *
  * The bound: a voxel's value is y plus at most six terms s w (x - x'). u is the unit roundoff (2^-24 or 2^-53). s is
  * rounded to the precision (u); the difference, s w and their product have one rounding each (3 u); there are at

@@ -12,17 +12,8 @@
 
 #include <cmocka.h>
 
+#include "random_fixture.h"
 #include "voxfield/format_number.h"
-
-static uint64_t random_state = 0x9e3779b97f4a7c15;
-
-static uint64_t random_bits(void) /* xorshift64 */
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
 
 /* Must write exactly what printf writes, within the promised length, and read back the same number if there are
  * enough digits. */

@@ -1,7 +1,7 @@
 /* Properties of the Fourier sum for any values: adjointness, scaling, ranges and threads that change no bit, NaN,
  * and invalid arguments; every variant of a device, on fresh random input.
  *
- * usage: test_fourier_algebra DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_fourier_algebra DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  */
 #include "fourier_fixture.h"
 

@@ -1,7 +1,7 @@
 /* The Fourier sum, every variant of a device against the reference, both directions, on fresh random input, and
  * against known phases.
  *
- * usage: test_fourier_sum DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_fourier_sum DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  */
 #include "fourier_fixture.h"
 #include "fourier_sum_backend.h"

@@ -1,6 +1,6 @@
 /* Sums over frames in blocks: against two passes in long double, and joined from blocks that were made apart.
  *
- * usage: test_frame_sums DEVICE [SEED [TEST...]]     (any device: the sums are the host's)
+ * usage: test_frame_sums DEVICE [TEST...]     (any device: the sums are the host's)
  */
 #include "potential/frame_sums.h"
 

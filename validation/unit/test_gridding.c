@@ -1,6 +1,6 @@
 /* The NUFFT against the direct sum, for every supported tolerance, on fresh random input.
  *
- * usage: test_gridding DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_gridding DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  *
  * The bound on the relative error in the l2 norm is the tolerance (for the plan, the root mean square over random
  * positions) plus rounding. u is the unit roundoff (2^-24, 2^-53):

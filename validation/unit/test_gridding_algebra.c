@@ -1,7 +1,7 @@
 /* Properties of the NUFFT that do not need the direct sum: adjointness, linearity, batches, the same bits every
  * time, invalid arguments; and the plain gridding.
  *
- * usage: test_gridding_algebra DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_gridding_algebra DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  */
 #include "gridding_fixture.h"
 #include "gridding_locate.h"

@@ -1,7 +1,7 @@
 /* How a plan of the NUFFT bins the samples' positions on a GPU: records and tiles equal those of gridding_sort and
  * gridding_locate on the host, bit for bit, and the runs of samples match their definition.
  *
- * usage: test_gridding_bins cuda [SEED]     (exit 77 if there is no GPU)
+ * usage: test_gridding_bins cuda [TEST...]     (exit 77 if there is no GPU)
  */
 #include <float.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The NUFFT where a GPU's plan works in parts: padded tiles that do not fit into its scratch memory at once, and more
  * samples than its runs can have pieces. Against the direct sum, at some outputs. And what loses most by rounding.
  *
- * usage: test_gridding_large DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_gridding_large DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  *
  * Values and positions are random, so an output's error is a sum of many aliases with random phases. Of PROBES complex
  * outputs, the mean square is chi-square distributed with 2 PROBES degrees of freedom. It exceeds four times its

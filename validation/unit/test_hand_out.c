@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -177,9 +176,6 @@ int main(void)
         cmocka_unit_test(test_pools),
         cmocka_unit_test(test_all_fail),
     };
-    const char *given = getenv("VOXFIELD_TEST_SEED");
-    random_state = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
-    print_message("seed %llu (VOXFIELD_TEST_SEED repeats it)\n", (unsigned long long)random_state);
     alarm(120); /* a test that hangs has failed */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

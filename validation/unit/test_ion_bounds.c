@@ -1,7 +1,7 @@
 /* The search for ions' places bounds the potential of the ions within each node of its tree. At the corners of a
  * node, and elsewhere in it, the potential must lie between these bounds.
  *
- * usage: test_ion_bounds cpu [SEED]
+ * usage: test_ion_bounds cpu [TEST...]
  *
  * The potential is summed in long double, accurate to 2^-60 of sum |q|/r. The bounds include a margin of 2^-39 of
  * that for their own rounding, so the test adds nothing. One ion far away along a node's longest axis brings Taylor's

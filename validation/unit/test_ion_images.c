@@ -1,7 +1,7 @@
 /* The search for ions' places in periodic cells, against brute force: all images, and Ewald's own sum for each ion and
  * point.
  *
- * usage: test_ion_images [cpu [SEED]]
+ * usage: test_ion_images [cpu [TEST...]]
  *
  * The variant "images" takes an ion's potential from a table, which is accurate to 1e-9 of its rms over the grid, and
  * to 10 times that at any point. So energies may differ by 1e-8 of |z| C sum |q| times the largest potential of a

@@ -113,12 +113,12 @@ static void test_placements(void **state)
     for (int round = 0; round < 500; round++) {
         char name[5] = "", text[64];
         ion_request request;
-        const int length = (int)uniform_integer(1, 4);
-        const int64_t count = uniform_integer(0, ION_MOST);
+        const int length = (int)integer_between(1, 4);
+        const int64_t count = integer_between(0, ION_MOST);
         const double charge = (uniform() - 0.5) * 8;
         for (int i = 0; i < length; i++)
             do
-                name[i] = (char)uniform_integer('!', '~');
+                name[i] = (char)integer_between('!', '~');
             while (name[i] == ':');
         snprintf(text, sizeof text, "%s:%lld:%+.17g", name, (long long)count, charge);
         assert_ok(parse_placement(fresh(), "place", text, &request));

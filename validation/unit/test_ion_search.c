@@ -1,7 +1,7 @@
 /* The search for ions' places: against an independent search by brute force, between its variants, and with known
  * answers.
  *
- * usage: test_ion_search DEVICE [SEED]
+ * usage: test_ion_search DEVICE [TEST...]
  *
  * The test's own search sums every point in long double. Both take the first of the points whose energies differ by
  * at most 2^-40 of |z| C sum |q|/r. Sums in double precision are accurate to about 2^-50 of that, so only points

@@ -2,7 +2,7 @@
  * singular value decomposition of each block by another method (svd_fixture.h), and by the properties of a proximal
  * map.
  *
- * usage: test_low_rank DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device) */
+ * usage: test_low_rank DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device) */
 #include "low_rank_fixture.h"
 
 /* ---- inputs ---- */

@@ -19,7 +19,7 @@ static void write_places(sample *s, bool as_pdb)
     for (int i = 0; i < s->atoms; i++) {
         double *xyz = s->xyz[i];
         for (int a = 0; a < 3; a++) /* the nearest double of a decimal number */
-            xyz[a] = (double)random_between(-limit, limit) / (as_pdb ? 1e3 : 1e7);
+            xyz[a] = (double)integer_between(-limit, limit) / (as_pdb ? 1e3 : 1e7);
         if (as_pdb)
             to += sprintf(to, "ATOM  %5d C%-3d ALA A%4d    %8.3f%8.3f%8.3f\n", i, i % 999, i / 3 % 9999, xyz[0], xyz[1],
                           xyz[2]);
@@ -36,7 +36,7 @@ static void write_psf(sample *s, int form)
     for (int i = 0; i < s->atoms; i++) {
         int residue = i / 3 % 9999, name = i % 999;
         const char *segment = i % 2 || form == 2 ? "SEG" : "", *names = i % 5 || form == 2 ? "ALA" : "";
-        s->charge[i] = (double)random_between(-999999, 999999) / 1e6;
+        s->charge[i] = (double)integer_between(-999999, 999999) / 1e6;
         to += form == 0 ? sprintf(to, "%8d %-4s %-4d %-4s C%-3d %-4s %10.6f     %9.4f  %10d\n", i + 1, segment, residue,
                                   names, name, "CT1", s->charge[i], 12.011, 0)
               : form == 1 ? sprintf(to, "%10d %-8s %-8d %-8s C%-7d %-6s %10.6f     %9.4f  %10d\n", i + 1, segment,
@@ -61,7 +61,7 @@ static void write_prmtop(sample *s)
                   "%%FLAG CHARGE\n%%FORMAT(3E24.16)\n",
                   1);
     for (int i = 0; i < s->atoms; i++) {
-        double value = (double)random_between(-999999, 999999) / 1e5;
+        double value = (double)integer_between(-999999, 999999) / 1e5;
         to += sprintf(to, "%24.16E%s", value, i % 3 == 2 || i == last ? "\n" : ""); /* 17 digits are exact */
         s->charge[i] = value / 18.2223;
     }
@@ -74,9 +74,9 @@ static void reads_random_molecules(void **state)
     sample *s = calloc(1, sizeof *s);
     assert_non_null(s);
     for (int round = 0; round < 60; round++) {
-        int form = (int)random_between(0, 3);
-        s->atoms = (int)random_between(1, round % 3 ? 40 : MOST);
-        write_places(s, random_between(0, 1) == 1);
+        int form = (int)integer_between(0, 3);
+        s->atoms = (int)integer_between(1, round % 3 ? 40 : MOST);
+        write_places(s, integer_between(0, 1) == 1);
         if (form == 3)
             write_prmtop(s);
         else

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -28,16 +27,6 @@ typedef struct sample {
     double energy;
 } sample;
 
-static uint64_t seed;
-
-static double uniform(double from, double to)
-{
-    seed ^= seed >> 12;
-    seed ^= seed << 25;
-    seed ^= seed >> 27;
-    return from + (to - from) * (double)((seed * 2685821657736338717u) >> 11) * 0x1p-53;
-}
-
 static double at(int n)
 {
     return (double)(n - N / 2) / N;
@@ -48,11 +37,11 @@ static void make_object(sample *s)
     double ellipse[8][5];
     for (int e = 0; e < 8; e++) { /* the first is the body */
         const double far = e ? 0.22 : 0, size = e ? 0.15 : 0.42;
-        ellipse[e][0] = uniform(-far, far);
-        ellipse[e][1] = uniform(-far, far);
-        ellipse[e][2] = size * uniform(e ? 0.3 : 0.8, 1);
-        ellipse[e][3] = size * uniform(e ? 0.3 : 0.8, 1);
-        ellipse[e][4] = e ? uniform(-0.5, 0.5) : 1;
+        ellipse[e][0] = uniform_between(-far, far);
+        ellipse[e][1] = uniform_between(-far, far);
+        ellipse[e][2] = size * uniform_between(e ? 0.3 : 0.8, 1);
+        ellipse[e][3] = size * uniform_between(e ? 0.3 : 0.8, 1);
+        ellipse[e][4] = e ? uniform_between(-0.5, 0.5) : 1;
     }
     for (int n = 0; n < SEEN; n++) {
         s->object[n] = 0;
@@ -204,9 +193,9 @@ static nlinv_run maps_of(vf_context *ctx, const sample *s, int periods)
  * Measured 0.001 to 0.006. Q of one period and of two are the same operator. */
 static void test_few_lines(void **state)
 {
-    const uint64_t first = seed;
+    const uint64_t first = random_state;
     for (int periods = 1; periods <= 2; periods++) {
-        seed = first;
+        random_state = first;
         sample s = make(2, 4, periods);
         nlinv_run r = maps_of(*state, &s, periods);
         assert_near(map_error(&s, r.maps), 0, 0.02);
@@ -375,7 +364,7 @@ static void test_refused(void **state)
     drop(&s);
 }
 
-int main(int count, char **text)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_few_lines, make_context, free_context),
@@ -385,7 +374,6 @@ int main(int count, char **text)
         cmocka_unit_test_setup_teardown(test_noise, make_context, free_context),
         cmocka_unit_test_setup_teardown(test_refused, make_context, free_context),
     };
-    seed = count > 1 ? strtoull(text[1], NULL, 10) : (uint64_t)time(NULL) * 2654435761u + 1;
-    printf("objects of seed %llu; test_nlinv SEED repeats them\n", (unsigned long long)seed);
+    seed_random();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* Every linear operator: its adjoint, its normal against adjoint of forward, linearity, and that it does not change
  * its input.
  *
- * usage: test_operators DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_operators DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  *
  * The bound. An element of an operator's result is a sum of at most n products, where n is the number of elements of
  * both spaces together. In any order of summation its error is at most (n + 8) u sum |a_j x_j|, where u is the unit

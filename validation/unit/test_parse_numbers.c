@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "random_fixture.h"
 #include "voxfield/parse.h"
 
 static void check_doubles(void)
@@ -123,11 +124,10 @@ static void test_in_another_locale(void **state)
 static void test_round_trip(void **state)
 {
     (void)state;
-    uint64_t bits = 0x9e3779b97f4a7c15;
     for (int i = 0; i < 100000; i++) {
         char text[40];
         double x, back = NAN;
-        bits ^= bits << 13, bits ^= bits >> 7, bits ^= bits << 17; /* xorshift64 */
+        const uint64_t bits = random_bits();
         memcpy(&x, &bits, sizeof x);
         if (!isfinite(x))
             continue;

@@ -1,7 +1,7 @@
 /* The penalties of sparse and low-rank priors: values against their definitions, the properties of a proximal map,
  * invalid arguments. On fresh random numbers.
  *
- * usage: test_penalties DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_penalties DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  * penalties_fixture.h derives the bounds. */
 #include "penalties_fixture.h"
 

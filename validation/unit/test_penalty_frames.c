@@ -1,6 +1,6 @@
 /* Penalties whose lambda differs from frame to frame, against penalties of single frames. On fresh random numbers.
  *
- * usage: test_penalty_frames DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device) */
+ * usage: test_penalty_frames DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device) */
 #include "penalties_fixture.h"
 
 /* A wavelet prior with a factor for each frame treats each frame as a separate prior with lambda times the factor

@@ -1,7 +1,7 @@
 /* The shifts of wavelet and block penalties: parities, the rule of penalties.h, seeds and threads. On fresh random
  * numbers.
  *
- * usage: test_penalty_shifts DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device) */
+ * usage: test_penalty_shifts DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device) */
 #include "low_rank.h"
 #include "penalties_fixture.h"
 #include "wavelet.h"

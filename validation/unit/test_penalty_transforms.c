@@ -1,7 +1,7 @@
 /* What solvers need from penalties: weights and sums of the terms, transforms and adjoints, the largest eigenvalue,
  * the spectrum. On fresh random numbers.
  *
- * usage: test_penalty_transforms DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_penalty_transforms DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  * penalties_fixture.h derives the bounds. */
 #include "penalties_fixture.h"
 

@@ -1,4 +1,6 @@
 /* Files of pieces: the items that come back are those that were put in, and only those of this result; one run writes. */
+#include <time.h>
+
 #include "pieces_fixture.h"
 
 /* ---- what is put in comes back ---- */
@@ -17,7 +19,7 @@ static void assert_runs(const vf_pieces *pieces, int64_t items, const bool *ther
 {
     int64_t first, end, expected_first, expected_end;
     for (int n = 0; n < 20; n++) {
-        const int64_t from = pick(items + 1), behind = from + pick(items - from + 1);
+        const int64_t from = integer_below(items + 1), behind = from + integer_below(items - from + 1);
         const bool wanted = uniform() < 0.5;
         const bool found = expected_run(there, wanted, from, behind, &expected_first, &expected_end);
         assert_int_equal(vf_pieces_next(pieces, wanted, from, behind, &first, &end), found);
@@ -35,7 +37,7 @@ static void assert_runs(const vf_pieces *pieces, int64_t items, const bool *ther
 /* Items that are there are added again, now and then: with other bytes, which must not replace them. */
 static void add_some(vf_pieces *pieces, const vf_pieces_result *result, bool *there)
 {
-    const int64_t first = pick(result->items), count = 1 + pick(result->items - first);
+    const int64_t first = integer_below(result->items), count = 1 + integer_below(result->items - first);
     int64_t fresh = 0;
     for (int64_t n = first; n < first + count; n++)
         fresh += !there[n];
@@ -51,8 +53,8 @@ static void test_items_come_back(void **state)
     for (int trial = 0; trial < 40; trial++) {
         const vf_pieces_result result = {.key = "key\n",
                                          .maker = trial % 2 ? "" : "maker\n",
-                                         .items = 1 + pick(MOST_ITEMS),
-                                         .item_bytes = 1 + (size_t)pick(trial % 4 ? 40 : MOST_BYTES)};
+                                         .items = 1 + integer_below(MOST_ITEMS),
+                                         .item_bytes = 1 + (size_t)integer_below(trial % 4 ? 40 : MOST_BYTES)};
         bool there[MOST_ITEMS] = {false};
         char name[32];
         vf_pieces *pieces;
@@ -62,7 +64,7 @@ static void test_items_come_back(void **state)
             assert_string_equal(vf_pieces_maker(pieces), result.maker);
             assert_has(pieces, &result, there);
             assert_runs(pieces, result.items, there);
-            for (int64_t n = pick(6); n > 0; n--)
+            for (int64_t n = integer_below(6); n > 0; n--)
                 add_some(pieces, &result, there);
             assert_has(pieces, &result, there);
             for (int64_t n = 0; n < result.items; n++)
@@ -275,14 +277,15 @@ static void test_gather(void **state)
     for (int trial = 0; trial < 15; trial++) {
         vf_pieces_result result = {.key = "key\n",
                                    .maker = "method exact\n",
-                                   .items = 1 + pick(MOST_ITEMS),
-                                   .item_bytes = 1 + (size_t)pick(99)};
+                                   .items = 1 + integer_below(MOST_ITEMS),
+                                   .item_bytes = 1 + (size_t)integer_below(99)};
         bool there[MOST_ITEMS] = {false};
         vf_pieces *pieces;
         for (int f = 0; f < FILES; f++) {
             must(vf_pieces_create(ctx, paths[f], &result, &pieces));
-            for (int64_t n = pick(3); n > 0; n--) {
-                const int64_t first = pick(result.items), count = 1 + pick((result.items - first + 2) / 3);
+            for (int64_t n = integer_below(3); n > 0; n--) {
+                const int64_t first = integer_below(result.items),
+                              count = 1 + integer_below((result.items - first + 2) / 3);
                 must(add(pieces, &result, first, count));
                 memset(there + first, true, (size_t)count);
             }
@@ -342,6 +345,6 @@ int main(void)
     };
     if (!getcwd(start, sizeof start))
         return 1;
-    set_seed();
+    set_salt();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

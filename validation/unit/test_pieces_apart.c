@@ -17,7 +17,7 @@ static vf_pieces_result apart(int64_t items, size_t item_bytes)
 /* Other bytes for items that are there are not written. */
 static void add_some(vf_pieces *pieces, const vf_pieces_result *result, bool *there)
 {
-    const int64_t first = pick(result->items), count = 1 + pick(result->items - first);
+    const int64_t first = integer_below(result->items), count = 1 + integer_below(result->items - first);
     must(add(pieces, result, first, count));
     salt++;
     must(add(pieces, result, first, count));
@@ -42,13 +42,14 @@ static void test_places(void **state)
 {
     (void)state;
     for (int trial = 0; trial < 20; trial++) {
-        const vf_pieces_result result = apart(1 + pick(MOST_ITEMS), 1 + (size_t)pick(trial % 4 ? 40 : MOST_BYTES));
+        const vf_pieces_result result =
+            apart(1 + integer_below(MOST_ITEMS), 1 + (size_t)integer_below(trial % 4 ? 40 : MOST_BYTES));
         bool there[MOST_ITEMS] = {false};
         vf_pieces *pieces;
         must(vf_pieces_create(ctx, "pieces", &result, &pieces));
         for (int run = 0; run < 4; run++) {
             assert_has(pieces, &result, there);
-            for (int64_t n = pick(4); n > 0; n--)
+            for (int64_t n = integer_below(4); n > 0; n--)
                 add_some(pieces, &result, there);
             assert_has(pieces, &result, there);
             assert_map(&result, there);
@@ -69,7 +70,7 @@ static void test_several_share(void **state)
     (void)state;
     static const char *const names[] = {"a", "b", "c"};
     for (int trial = 0; trial < 10; trial++) {
-        vf_pieces_result result = apart(3 + pick(MOST_ITEMS - 3), 1 + (size_t)pick(40));
+        vf_pieces_result result = apart(3 + integer_below(MOST_ITEMS - 3), 1 + (size_t)integer_below(40));
         bool all[MOST_ITEMS] = {false}, own[3][MOST_ITEMS] = {{false}};
         vf_pieces *pieces[3], *whole;
         for (int n = 0; n < 3; n++) {
@@ -110,8 +111,8 @@ static void test_damage(void **state)
         size_t bytes;
         unsigned char *data = load("map", &bytes);
         /* Cut off between items: a part of one may be zeros, as is what replaces it. */
-        const int64_t hit = cut ? BEGIN + 4 * pick(8) : pick((int64_t)bytes);
-        data[hit] ^= (unsigned char)(1 << pick(8));
+        const int64_t hit = cut ? BEGIN + 4 * integer_below(8) : integer_below((int64_t)bytes);
+        data[hit] ^= (unsigned char)(1 << integer_below(8));
         store("map", data, cut ? (size_t)hit : bytes);
         free(data);
         const int64_t item = hit < BEGIN ? -1 : (hit - BEGIN) / 4;
@@ -217,6 +218,6 @@ int main(void)
     };
     if (!getcwd(start, sizeof start))
         return 1;
-    set_seed();
+    set_salt();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,13 +67,13 @@ static void test_rubbish_at_the_end(void **state)
     for (int r = 0; r < RECORDS; r++)
         mark(r, true, there);
     for (int trial = 0; trial < 50; trial++) {
-        const size_t more = 1 + (size_t)pick(200);
+        const size_t more = 1 + (size_t)integer_below(200);
         vf_pieces *pieces;
         unsigned char *longer = malloc(bytes + more);
         assert_non_null(longer);
         memcpy(longer, made.data, bytes);
         for (size_t n = 0; n < more; n++)
-            longer[bytes + n] = (unsigned char)pick(256);
+            longer[bytes + n] = (unsigned char)integer_below(256);
         if (trial % 2)
             memcpy(longer + bytes, "VFPC", more < 4 ? more : 4);
         store("longer", longer, bytes + more);
@@ -123,7 +123,7 @@ static void test_every_flipped_bit(void **state)
     const size_t bytes = (size_t)made.end[RECORDS];
     for (size_t at = 0; at < bytes; at++) {
         vf_pieces *pieces;
-        const int64_t chosen = pick(8);
+        const int64_t chosen = integer_below(8);
         for (int bit = 0; bit < 8; bit++) {
             made.data[at] ^= (unsigned char)(1 << bit);
             store("flipped", made.data, bytes);
@@ -161,9 +161,9 @@ static void test_random_damage(void **state)
         const int64_t from = trial % 2 ? made.end[0] : 0; /* a damaged header hides all else */
         vf_pieces *pieces;
         memcpy(damaged, made.data, bytes);
-        for (int64_t n = 1 + pick(4); n > 0; n--)
-            damaged[from + pick((int64_t)bytes - from)] = (unsigned char)pick(256);
-        store("damaged", damaged, bytes - (trial % 3 ? 0 : (size_t)pick((int64_t)bytes)));
+        for (int64_t n = 1 + integer_below(4); n > 0; n--)
+            damaged[from + integer_below((int64_t)bytes - from)] = (unsigned char)integer_below(256);
+        store("damaged", damaged, bytes - (trial % 3 ? 0 : (size_t)integer_below((int64_t)bytes)));
         const vf_status status = vf_pieces_gather(ctx, 1, paths, &small, &pieces);
         bool there[MOST_ITEMS] = {false};
         assert_true(status == VF_OK || status == VF_ERR_INPUT);
@@ -375,6 +375,6 @@ int main(void)
     };
     if (!getcwd(start, sizeof start))
         return 1;
-    set_seed();
+    set_salt();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * potential, linearity, the same bits in boxes as whole, and errors for what its table row does not claim. A new
  * method is tested as soon as it is in the table. Tests of its variants and hard cases belong to its kernel.
  *
- * usage: test_potential_methods DEVICE [SEED [TEST...]]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_potential_methods DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  *
  * Bounds. A method with a tolerance must keep it as rms over the grid, relative to the rms potential, and at most 10
  * times that at any point. An exact method (tolerance 0) must keep at each point the bound derived at the head of

@@ -84,26 +84,26 @@ static void keeps_random_names_in_columns(void **state)
 {
     (void)state;
     for (int i = 0; i < 20000; i++) {
-        atom_label label = {.hetero = random_between(0, 1) == 1};
+        atom_label label = {.hetero = integer_between(0, 1) == 1};
         char name[6], line[96];
         molecule m;
-        int letters = (int)random_between(1, 4), residue = (int)random_between(3, 4);
-        label.name[0] = (char)random_between('A', 'Z');
+        int letters = (int)integer_between(1, 4), residue = (int)integer_between(3, 4);
+        label.name[0] = (char)integer_between('A', 'Z');
         for (int n = 1; n < letters; n++)
-            label.name[n] = (char)(n == 1 ? random_between('A', 'Z') : random_between('1', '9'));
+            label.name[n] = (char)(n == 1 ? integer_between('A', 'Z') : integer_between('1', '9'));
         for (int n = 0; n < residue; n++)
-            label.residue[n] = (char)random_between('A', 'Z');
-        if (random_between(0, 3) > 0)
-            label.chain[0] = (char)random_between('A', 'Z');
-        label.residue_number = (int32_t)random_between(-999, 9999);
-        if (random_between(0, 3) == 0)
-            label.insertion = (char)random_between('A', 'Z');
+            label.residue[n] = (char)integer_between('A', 'Z');
+        if (integer_between(0, 3) > 0)
+            label.chain[0] = (char)integer_between('A', 'Z');
+        label.residue_number = (int32_t)integer_between(-999, 9999);
+        if (integer_between(0, 3) == 0)
+            label.insertion = (char)integer_between('A', 'Z');
         snprintf(name, sizeof name, letters < 4 ? " %-3s" : "%s", label.name);
         snprintf(line, sizeof line, "%-6s%5d %s%4s %c%4d%c   %8.3f%8.3f%8.3f %7.4f %6.4f",
-                 label.hetero ? "HETATM" : "ATOM", (int)random_between(1, 99999), name, label.residue,
+                 label.hetero ? "HETATM" : "ATOM", (int)integer_between(1, 99999), name, label.residue,
                  *label.chain ? *label.chain : ' ', (int)label.residue_number, label.insertion ? label.insertion : ' ',
-                 (double)random_between(-999999, 999999) / 1000, (double)random_between(-999999, 999999) / 1000,
-                 (double)random_between(-999999, 999999) / 1000, -0.25, 1.5);
+                 (double)integer_between(-999999, 999999) / 1000, (double)integer_between(-999999, 999999) / 1000,
+                 (double)integer_between(-999999, 999999) / 1000, -0.25, 1.5);
         read_line(line, &m);
         expect_label(&m.labels[0], &label, line);
         molecule_free(&m);

@@ -135,19 +135,19 @@ static fields random_fields(const struct writer *w, int serial)
 {
     static const char *const names[] = {"N", "CA", "HD11", "1HB", "O5'", "H12A", "ZN", "H5''"};
     static const char *const residues[] = {"ALA", "NALA", "POPC", "DA", "U", "HOH", "2MG", "DC5", "CL-"};
-    fields f = {.serial = serial, .number = (int)random_between(-99, 9999), .chain = ' ', .code = ' '};
-    strcpy(f.name, names[random_between(0, 7)]);
-    strcpy(f.residue, residues[random_between(0, 8)]);
-    if (random_between(0, 3) > 0)
-        f.chain = (char)random_between('A', 'Z');
-    if (random_between(0, 9) == 0)
-        f.code = (char)random_between('A', 'C');
-    int64_t reach = random_between(0, 2) ? 99999 : 9999999; /* near the origin, or filling the columns */
+    fields f = {.serial = serial, .number = (int)integer_between(-99, 9999), .chain = ' ', .code = ' '};
+    strcpy(f.name, names[integer_between(0, 7)]);
+    strcpy(f.residue, residues[integer_between(0, 8)]);
+    if (integer_between(0, 3) > 0)
+        f.chain = (char)integer_between('A', 'Z');
+    if (integer_between(0, 9) == 0)
+        f.code = (char)integer_between('A', 'C');
+    int64_t reach = integer_between(0, 2) ? 99999 : 9999999; /* near the origin, or filling the columns */
     for (int v = X; v <= Z; v++)
-        f.value[v] = random_between(reach > 999999 ? -999999 : -reach, reach);
+        f.value[v] = integer_between(reach > 999999 ? -999999 : -reach, reach);
     int64_t unit = w->decimals == 4 ? 10000 : w->decimals == 3 ? 1000 : 100;
-    f.value[CHARGE] = random_between(-2 * unit, 2 * unit);
-    f.value[RADIUS] = random_between(0, random_between(0, 3) ? 3 * unit : w->largest_radius);
+    f.value[CHARGE] = integer_between(-2 * unit, 2 * unit);
+    f.value[RADIUS] = integer_between(0, integer_between(0, 3) ? 3 * unit : w->largest_radius);
     return f;
 }
 
@@ -186,8 +186,8 @@ static void never_misreads_cut_coordinates(void **state)
         char line[256], column[9] = "";
         molecule m;
         fields f = random_fields(w, 1);
-        f.value[random_between(X, Z)] = random_between(-99999999, 99999999);
-        f.value[random_between(X, Z)] = random_between(-99999999, 99999999);
+        f.value[integer_between(X, Z)] = integer_between(-99999999, 99999999);
+        f.value[integer_between(X, Z)] = integer_between(-99999999, 99999999);
         f.value[CHARGE] = -1234;
         write_pdb2pqr(&f, line);
         if (parse(line, &m) != VF_OK) {
@@ -222,17 +222,17 @@ static void never_shifts_fields(void **state)
                                           n.x,    n.y, n.z,    n.charge,  n.radius};
         for (int k = 0; k < FIELDS; k++)
             snprintf(word[k], NUMBER_SIZE, "%s", from[k] ? from[k] : "");
-        bool digit_chain = random_between(0, 1);
-        sprintf(word[4], "%c", (int)(digit_chain ? random_between('0', '9') : random_between('A', 'Z')));
+        bool digit_chain = integer_between(0, 1);
+        sprintf(word[4], "%c", (int)(digit_chain ? integer_between('0', '9') : integer_between('A', 'Z')));
         sprintf(word[5], "%d", f.number);
-        bool chain = random_between(0, 1), insert = random_between(0, 1);
-        int at = (int)random_between(1, FIELDS - 1);
+        bool chain = integer_between(0, 1), insert = integer_between(0, 1);
+        int at = (int)integer_between(1, FIELDS - 1);
         for (int k = 0; k < FIELDS; k++) {
             if ((k == 4 && !chain) || (k == at && !insert))
                 continue;
             if (k == at)
                 add_line(line, sizeof line, "%s ",
-                         (const char *const[]){"7", "7.25", "X", "1001"}[random_between(0, 3)]);
+                         (const char *const[]){"7", "7.25", "X", "1001"}[integer_between(0, 3)]);
             add_line(line, sizeof line, "%s ", word[k]);
         }
         molecule m;
@@ -328,11 +328,11 @@ static void reads_numbers_correctly_rounded(void **state)
     for (int i = 0; i < 200000; i++) {
         char text[64];
         double value;
-        uint64_t mantissa = random_bits() >> random_between(1, 60);
-        int decimals = (int)random_between(0, 18);
-        decimal(random_between(0, 1) ? (int64_t)mantissa : -(int64_t)mantissa, decimals, text);
-        if (random_between(0, 3) == 0)
-            sprintf(text + strlen(text), "e%+03d", (int)random_between(-40, 40));
+        uint64_t mantissa = random_bits() >> integer_between(1, 60);
+        int decimals = (int)integer_between(0, 18);
+        decimal(integer_between(0, 1) ? (int64_t)mantissa : -(int64_t)mantissa, decimals, text);
+        if (integer_between(0, 3) == 0)
+            sprintf(text + strlen(text), "e%+03d", (int)integer_between(-40, 40));
         assert_true(number(text, &value));
         if (!(value == strtod(text, NULL)))
             fail_msg("%s read as %.17g, not %.17g", text, value, strtod(text, NULL));

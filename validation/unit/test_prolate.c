@@ -1,8 +1,6 @@
 /* The prolate function: it is an eigenfunction of its integral equation and has no zeros, so it is the zeroth one;
  * its integral, transform and variance, by quadrature; its polynomials.
  *
- * usage: test_prolate [SEED]
- *
  * Quadrature: 220 Gauss-Legendre nodes, exact for polynomials up to degree 439. psi(x) cos(k x), c <= 60 and k <= 200,
  * is a polynomial of that degree to far below 1e-16. Bounds: values of at most 1 with errors of 1e-14 (prolate.h),
  * summed over weights of sum 2; with rounding errors of the sum itself, 1e-13. */
@@ -12,7 +10,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -134,12 +131,10 @@ static void test_polynomials(void **state)
         }
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_eigenfunction), cmocka_unit_test(test_integrals),
                                        cmocka_unit_test(test_polynomials)};
-    random_state = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)time(NULL);
-    printf("seed %llu\n", (unsigned long long)random_state);
     make_quadrature();
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -197,7 +197,7 @@ static void test_large_copies(void **state)
             assert_non_null(memory[t]);
             u->host = memory[t] + 1;
             u->bytes = lengths[l];
-            u->seed = random_state + (uint64_t)t;
+            u->seed = random_bits();
             assert_int_equal(vf_queue_create(device, &u->queue), VF_OK);
             assert_int_equal(vf_array_create(device, VF_SPACE_DEVICE, VF_U8, (int64_t)u->bytes, &u->memory), VF_OK);
             assert_int_equal(vf_array_create(device, VF_SPACE_PINNED, VF_U8, (int64_t)u->bytes, &u->back), VF_OK);

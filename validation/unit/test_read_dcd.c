@@ -1,7 +1,7 @@
 /* DCD trajectories: files of every kind with random coordinates, read back exactly in any order. Truncated or
  * damaged files, and files of other formats, are rejected with a suitable message.
  *
- * usage: test_read_dcd [cpu [SEED [TEST...]]]
+ * usage: test_read_dcd [cpu [TEST...]]
  */
 #include <fcntl.h>
 #include <math.h>
@@ -20,11 +20,6 @@ static void keep_log(void *user, vf_log_level level, const char *text)
     (void)user;
     (void)level;
     vf_append(log_text, sizeof log_text, "%s\n", text);
-}
-
-static int64_t below(int64_t n)
-{
-    return (int64_t)(uniform() * (double)n);
 }
 
 static trajectory *open_dcd(const char *path)
@@ -74,16 +69,17 @@ static dcd_kind random_kind(int number, int32_t atoms)
                       .version = charmm ? 24 : 0,
                       .cell = charmm && number & 4,
                       .fourth = charmm && number & 8,
-                      .fixed = number & 32 ? 1 + (int32_t)below(atoms - 1) : 0,
-                      .titles = (int32_t)below(4)};
+                      .fixed = number & 32 ? 1 + (int32_t)integer_below(atoms - 1) : 0,
+                      .titles = (int32_t)integer_below(4)};
 }
 
 static void test_every_kind(void **state)
 {
     (void)state;
     for (int number = 0; number < 64; number++) {
-        const int32_t atoms = 2 + (int32_t)below(number % 7 == 0 ? 9000 : 40); /* more than the reader's chunk, too */
-        const int64_t frames = 1 + below(6);
+        const int32_t atoms =
+            2 + (int32_t)integer_below(number % 7 == 0 ? 9000 : 40); /* more than the reader's chunk, too */
+        const int64_t frames = 1 + integer_below(6);
         dcd_kind kind = random_kind(number, atoms);
         kind.promised = (int32_t)frames;
         dcd_sample s = make_dcd(kind, atoms, frames, 200);
@@ -93,9 +89,9 @@ static void test_every_kind(void **state)
         assert_int_equal(trajectory_frames(t), frames);
         assert_int_equal(trajectory_atoms(t), atoms);
         for (int look = 0; look < 8; look++)
-            check_frame(t, &s, below(frames));
+            check_frame(t, &s, integer_below(frames));
         unit_cell cell;
-        const int64_t frame = below(frames);
+        const int64_t frame = integer_below(frames);
         const double *c = s.cells + 6 * frame;
         assert_int_equal(trajectory_read_cell(t, frame, &cell), VF_OK);
         assert_int_equal(cell.state != UNIT_CELL_NONE, kind.cell);

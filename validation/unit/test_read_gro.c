@@ -101,7 +101,7 @@ static void reads_every_precision(void **state)
                       i + 1);
             for (int a = 0; a < 3; a++) { /* up to 999.9 and down to -999.9, which fill the column */
                 snprintf(word, sizeof word, "%*.*f", decimals + 5, decimals,
-                         (double)random_between(-9999999, 9999999) / 1e4 * (i == 2 ? 1 : 1e-2));
+                         (double)integer_between(-9999999, 9999999) / 1e4 * (i == 2 ? 1 : 1e-2));
                 nm[i][a] = strtod(word, NULL);
                 vf_append(text, sizeof text, "%s", word);
             }
@@ -144,8 +144,8 @@ static void reads_boxes(void **state)
         vf_cell cell;
         char line[200];
         for (int a = 0; a < 3; a++) {
-            lengths[a] = 3 + (double)random_between(0, 1000) / 100; /* nm */
-            angles[a] = 60 + (double)random_between(0, 5500) / 100;
+            lengths[a] = 3 + (double)integer_between(0, 1000) / 100; /* nm */
+            angles[a] = 60 + (double)integer_between(0, 5500) / 100;
         }
         assert_true(cell_of_shape(lengths, angles, &cell));
         const double(*v)[3] = cell.vectors;

@@ -1,9 +1,9 @@
 /* Maps read back: files of our writers, files of other programs, and invalid files. */
-#include <time.h>
 #include <zlib.h>
 
 #include "map_fixture.h"
 #include "maps/read_map.h"
+#include "random_fixture.h"
 #include "voxfield/hdf5_io.h"
 
 static char warnings[1024];
@@ -445,10 +445,6 @@ static void long_files(void **state)
     (void)state;
     enum { NX = 37, NY = 120, NZ = 150, POINTS = NX * NY * NZ, WIDTH = 24 };
     char path[PATH_SIZE];
-    const char *given = getenv("VOXFIELD_TEST_SEED");
-    const unsigned seed = given ? (unsigned)strtoull(given, NULL, 0) : (unsigned)time(NULL) ^ (unsigned)getpid();
-    print_message("seed %u (VOXFIELD_TEST_SEED repeats it)\n", seed);
-    srand(seed);
     char *text = malloc(1024 + (size_t)POINTS * WIDTH);
     assert_non_null(text);
     size_t used = (size_t)sprintf(text,
@@ -457,7 +453,7 @@ static void long_files(void **state)
                                   "follows\n",
                                   NX, NY, NZ, POINTS);
     for (int v = 0; v < POINTS; v++)
-        used += (size_t)sprintf(text + used, "%d.%0*d%c", v, 1 + rand() % 9, 0, " \n"[rand() % 2]);
+        used += (size_t)sprintf(text + used, "%d.%0*d%c", v, (int)integer_between(1, 9), 0, " \n"[integer_below(2)]);
     path_of("long.dx", path);
     put_file(path, text, used);
     loaded_map map = must_read(path, NULL);

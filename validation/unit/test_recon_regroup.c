@@ -1,6 +1,6 @@
 /* Cutting readouts into other frames, and selecting frames (apps/mri_recon/scan/regroup.c): random scans of several
  * slices or slabs, contrasts, phases and repetitions, against lists of their samples. Regrouping only moves samples,
- * so all comparisons are exact. VOXFIELD_TEST_SEED repeats a run. */
+ * so all comparisons are exact. */
 #include "coils/coil_stages.h"
 #include "frames/calibrate.h"
 #include "scan/regroup.h"
@@ -397,6 +397,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_whitened_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_selection, set_up, tear_down),
     };
-    start_random();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,14 @@
 /* The templates of reductions and scans on a GPU with operators that do not commute, products of matrices and
  * compositions of affine maps, of integers that wrap, so that the results are exact: a wrong order of the operands
  * shows. Several shapes, lengths and alignments; sentinels around what is written. Run as `test_reduce_operators
- * [SEED [MOST]]`, MOST elements in an array; exit status 77 without a GPU. */
+ * [MOST]`, MOST elements in an array; exit status 77 without a GPU. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <vector>
 
+#include "random_fixture.h"
 #include "scan/scan_runs.cuh"
 #include "scan/scan_tiles.cuh"
 
@@ -35,14 +35,9 @@ bool check(cudaError_t error, const char *call)
     return error == cudaSuccess;
 }
 
-uint64_t random_state;
-
-unsigned random_bits()
+unsigned random_word()
 {
-    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (unsigned)((z ^ z >> 31) >> 32);
+    return (unsigned)random_bits();
 }
 
 /* ---- operators ---- */
@@ -65,7 +60,7 @@ struct product {
     /* Odd determinants: products do not come to nothing. */
     static State random()
     {
-        return {random_bits() | 1, random_bits() & ~1u, random_bits(), random_bits() | 1};
+        return {random_word() | 1, random_word() & ~1u, random_word(), random_word() | 1};
     }
 };
 
@@ -87,7 +82,7 @@ struct composition {
     }
     static State random()
     {
-        return {random_bits() | 1, random_bits()};
+        return {random_word() | 1, random_word()};
     }
 };
 
@@ -299,10 +294,10 @@ void scan_case(int64_t n, int64_t offset, bool three_kernel)
     const std::vector<T> x = random_elements<Op>(n);
     std::vector<uint8_t> head((size_t)n);
     std::vector<T> want((size_t)n);
-    const unsigned rare = 1u << (random_bits() % 14);
+    const unsigned rare = 1u << (random_word() % 14);
     T sum = Op::identity();
     for (int64_t i = 0; i < n; i++) {
-        head[i] = random_bits() % rare == 0 ? (uint8_t)(1 + random_bits() % 255) : 0;
+        head[i] = random_word() % rare == 0 ? (uint8_t)(1 + random_word() % 255) : 0;
         if (Work::SEGMENTED && head[i])
             sum = Op::identity();
         if (Work::EXCLUSIVE)
@@ -338,7 +333,7 @@ void scan_case(int64_t n, int64_t offset, bool three_kernel)
                 break;
             scratch.launches = UINT32_MAX;
         }
-        const int64_t m = again == 1 ? n : 1 + (int64_t)(random_bits() % (uint64_t)n);
+        const int64_t m = again == 1 ? n : integer_between(1, n);
         const vf_range part = {m, range.lead};
         CUDA(py.create(n, offset % 3, nullptr));
         work.y = py.data();
@@ -407,10 +402,8 @@ int main(int argc, char **argv)
         printf("SKIP: no GPU\n");
         return 77;
     }
-    random_state = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)time(NULL);
-    if (argc > 2)
-        most_elements = strtoll(argv[2], NULL, 10);
-    printf("seed %llu\n", (unsigned long long)random_state);
+    if (argc > 1)
+        most_elements = strtoll(argv[1], NULL, 10);
     all_shapes<composition>();
     printf("affine maps: %d failures\n", failures);
     all_shapes<product>();

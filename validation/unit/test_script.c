@@ -109,7 +109,7 @@ static void test_random_numbers(void **state)
         double box[6];
         script s;
         const double border = 1e5 * uniform(), spacing = 1e-3 + uniform(), charge = 8 * uniform() - 4;
-        const int64_t count = uniform_integer(0, ION_MOST);
+        const int64_t count = integer_between(0, ION_MOST);
         for (int a = 0; a < 3; a++) {
             box[a] = 2e5 * uniform() - 1e5;
             box[a + 3] = box[a] + (1e5 - box[a]) * uniform();

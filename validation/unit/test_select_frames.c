@@ -1,15 +1,10 @@
 /* Which frames "first:last:step" selects, and invalid selections.
  *
- * usage: test_select_frames [cpu [SEED [TEST...]]]
+ * usage: test_select_frames [cpu [TEST...]]
  */
 #include "device_fixture.h"
 
 #include "select_frames.h"
-
-static int64_t below(int64_t n)
-{
-    return (int64_t)(uniform() * (double)n);
-}
 
 static void test_selections(void **state)
 {
@@ -66,8 +61,9 @@ static void test_random_selections(void **state)
 {
     (void)state;
     for (int trial = 0; trial < 2000; trial++) {
-        const int64_t frames = 1 + below(30), first = 1 + below(frames), last = first + below(frames - first + 1);
-        const int64_t step = 1 + below(8);
+        const int64_t frames = 1 + integer_below(30), first = 1 + integer_below(frames),
+                      last = first + integer_below(frames - first + 1);
+        const int64_t step = 1 + integer_below(8);
         const bool back = uniform() < 0.5;
         int64_t expected = 0;
         char text[80];

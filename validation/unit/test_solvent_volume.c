@@ -236,7 +236,7 @@ static void test_halves_make_the_whole(void **state)
     for (int axis = 0; axis < 3; axis++) {
         const vf_grid whole = {.origin = {-5, -6, -4.5}, .spacing = {0.31, 0.4, 0.23}, .counts = {33, 29, 41}};
         vf_grid half[2] = {whole, whole};
-        const int64_t cut = uniform_integer(1, whole.counts[axis] - 2);
+        const int64_t cut = integer_between(1, whole.counts[axis] - 2);
         half[0].counts[axis] = cut + 1;
         half[1].counts[axis] -= cut;
         half[1].origin[axis] += (double)cut * whole.spacing[axis];

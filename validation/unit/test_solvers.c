@@ -1,7 +1,7 @@
 /* The solvers that take operators: conjugate gradients and power iteration, on operators with known inverse and
  * eigenvalues.
  *
- * usage: test_solvers DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device) */
+ * usage: test_solvers DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device) */
 #include "operator_fixture.h"
 
 /* A subject whose vectors are used; its operator, the identity, is not. One for each element type in turn. */

@@ -16,7 +16,7 @@ enum { LENGTHS = sizeof lengths / sizeof *lengths, GUARD = 64 };
 static void check_counts(const vf_histogram *plan, int bins, int64_t n, const void *values, size_t size,
                          const uint64_t *expected, const char *what)
 {
-    const int64_t x_at = (int64_t)size * between(0, 15), counts_at = 8 * between(1, 8);
+    const int64_t x_at = (int64_t)size * integer_between(0, 15), counts_at = 8 * integer_between(1, 8);
     memory x = make_memory(x_at + n * (int64_t)size), counts = make_memory(counts_at + 8 * (int64_t)bins + GUARD);
     memcpy(x.host + x_at, values, (size_t)n * size);
     upload(&x);
@@ -37,7 +37,7 @@ static void check_byte_histogram(int64_t n, int least, int most)
     assert_non_null(values);
     snprintf(what, sizeof what, "%lld bytes", (long long)n);
     for (int64_t i = 0; i < n; i++)
-        expected[values[i] = (uint8_t)between(least, most)]++;
+        expected[values[i] = (uint8_t)integer_between(least, most)]++;
     assert_int_equal(vf_histogram_create(device, &(vf_histogram_bins){.type = VF_U8}, n, &plan), VF_OK);
     check_counts(plan, 256, n, values, 1, expected, what);
     vf_histogram_destroy(plan);
@@ -57,8 +57,8 @@ static void test_byte_histograms(void **state)
 /* Some values are special: an edge, next to an edge, NaN, infinite, outside, zero of either sign. */
 static double random_value(int bins, const double *edges, vf_dtype type)
 {
-    const double edge = edges[between(0, bins)], width = edges[bins] - edges[0];
-    switch (between(0, 19)) {
+    const double edge = edges[integer_between(0, bins)], width = edges[bins] - edges[0];
+    switch (integer_between(0, 19)) {
     case 0:
         return edge;
     case 1:
@@ -68,13 +68,13 @@ static double random_value(int bins, const double *edges, vf_dtype type)
     case 3:
         return NAN;
     case 4:
-        return between(0, 1) ? INFINITY : -INFINITY;
+        return integer_between(0, 1) ? INFINITY : -INFINITY;
     case 5:
         return edges[0] - width * uniform();
     case 6:
         return edges[bins] + width * uniform();
     case 7:
-        return between(0, 1) ? 0.0 : -0.0;
+        return integer_between(0, 1) ? 0.0 : -0.0;
     case 8:
         return edges[bins];
     default:
@@ -120,7 +120,7 @@ static void test_histograms(void **state)
         for (int m = 0; m < 9 && (lengths[l] < 100000 || m % 4 == 0); m++)
             for (int t = 0; t < 2; t++) {
                 double edges[1001];
-                const bool even = between(0, 1);
+                const bool even = integer_between(0, 1);
                 edges[0] = 10 * uniform() - 20;
                 for (int b = 1; b <= most_bins[m]; b++)
                     edges[b] = even ? -8 + 0.25 * b : edges[b - 1] + 1e-3 + uniform();
@@ -167,7 +167,7 @@ static uint32_t key_at(keys kind, int bits, int64_t i, int64_t n)
     case RANDOM:
         return (uint32_t)random_bits() & most;
     case FEW:
-        return (uint32_t)between(0, 2) & most;
+        return (uint32_t)integer_between(0, 2) & most;
     case EQUAL:
         return most / 2;
     case SORTED:
@@ -175,7 +175,7 @@ static uint32_t key_at(keys kind, int bits, int64_t i, int64_t n)
     case REVERSED:
         return most - (uint32_t)((double)most * (double)i / (double)n);
     default:
-        return most - (uint32_t)between(0, most > 1);
+        return most - (uint32_t)integer_between(0, most > 1);
     }
 }
 
@@ -183,9 +183,9 @@ static uint32_t key_at(keys kind, int bits, int64_t i, int64_t n)
  * on a cache line, where the CPU writes long ones differently. */
 static void check_sort(const vf_sort *plan, keys kind, int bits, int64_t n)
 {
-    const bool on_line = between(0, 1);
-    const int64_t offset[4] = {4 * between(0, 15), 4 * between(0, 15), on_line ? 64 : 4 * between(1, 15),
-                               on_line ? 64 : 4 * between(1, 15)};
+    const bool on_line = integer_between(0, 1);
+    const int64_t offset[4] = {4 * integer_between(0, 15), 4 * integer_between(0, 15),
+                               on_line ? 64 : 4 * integer_between(1, 15), on_line ? 64 : 4 * integer_between(1, 15)};
     memory m[4];
     char what[96];
     pair *pairs = malloc(((size_t)n + 1) * sizeof *pairs);
@@ -218,9 +218,9 @@ static void check_sort(const vf_sort *plan, keys kind, int bits, int64_t n)
 static void check_sorts(int bits, int64_t n, keys kind)
 {
     vf_sort *plan;
-    assert_int_equal(vf_sort_create(device, bits, n + between(0, 100), &plan), VF_OK);
+    assert_int_equal(vf_sort_create(device, bits, n + integer_between(0, 100), &plan), VF_OK);
     check_sort(plan, kind, bits, n);
-    check_sort(plan, RANDOM, bits, between(0, n)); /* a shorter one with the same plan */
+    check_sort(plan, RANDOM, bits, integer_between(0, n)); /* a shorter one with the same plan */
     vf_sort_destroy(plan);
 }
 
@@ -230,7 +230,7 @@ static void test_every_number_of_bits(void **state)
     for (int bits = 1; bits <= 32; bits++)
         for (int kind = 0; kind < KEYS; kind++) {
             check_sorts(bits, 1000, (keys)kind);
-            check_sorts(bits, 40000 + between(0, 30000), (keys)kind);
+            check_sorts(bits, 40000 + integer_between(0, 30000), (keys)kind);
         }
 }
 
@@ -240,7 +240,7 @@ static void test_lengths(void **state)
     static const int bits[] = {1, 8, 9, 16, 21, 32};
     for (int l = 0; l < LENGTHS; l++)
         for (int b = 0; b < 6 && (lengths[l] < 100000 || b % 3 == 1); b++)
-            check_sorts(bits[b], lengths[l], between(0, 1) ? RANDOM : FEW);
+            check_sorts(bits[b], lengths[l], integer_between(0, 1) ? RANDOM : FEW);
 }
 
 /* Lengths that the CPU writes in whole lines (STREAM_FROM in sort_cpu.c), with threads that meet inside lines. */
@@ -251,8 +251,9 @@ static void test_long_sorts(void **state)
     const int threads = vf_context_threads(ctx);
     for (int b = 0; b < 3; b++)
         for (int kind = RANDOM; kind <= EQUAL; kind++) {
-            assert_int_equal(vf_context_set_threads(ctx, between(1, 3)), VF_OK);
-            check_sorts(bits[b], (1 << 21) + between(0, 100), (keys)(kind == EQUAL ? between(EQUAL, GREATEST) : kind));
+            assert_int_equal(vf_context_set_threads(ctx, integer_between(1, 3)), VF_OK);
+            check_sorts(bits[b], (1 << 21) + integer_between(0, 100),
+                        (keys)(kind == EQUAL ? integer_between(EQUAL, GREATEST) : kind));
         }
     assert_int_equal(vf_context_set_threads(ctx, threads), VF_OK);
 }

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "random_fixture.h"
 #include "refusal_fixture.h"
 #include "voxfield/statistics.h"
 
@@ -35,13 +36,6 @@ static float float_of(uint32_t bits)
     float x;
     memcpy(&x, &bits, sizeof x);
     return x;
-}
-
-static uint32_t random_bits(void)
-{
-    static uint64_t seed = 20;
-    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(seed >> 32);
 }
 
 static int compare_floats(const void *a, const void *b)
@@ -112,7 +106,7 @@ static void any_floats(float *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         do
-            x[i] = float_of(random_bits());
+            x[i] = float_of((uint32_t)random_bits());
         while (!isfinite(x[i]));
 }
 
@@ -129,10 +123,10 @@ static void quantiles(void **state)
             any_floats(x, n);
             check_quantiles(n, x);
             for (int64_t i = 0; i < n; i++) /* adjacent values, many of them equal: bins of one number */
-                x[i] = float_of(0x3f800000 + random_bits() % 3000);
+                x[i] = float_of((uint32_t)(0x3f800000 + integer_below(3000)));
             check_quantiles(n, x);
             for (int64_t i = 0; i < n; i++) /* about zero: subnormal, and both zeros */
-                x[i] = float_of((random_bits() & 0x80000000) + random_bits() % 3);
+                x[i] = float_of(((uint32_t)random_bits() & 0x80000000) + (uint32_t)integer_below(3));
             check_quantiles(n, x);
             for (int64_t i = 0; i < n; i++) /* constant */
                 x[i] = -7.25f;

@@ -1,7 +1,7 @@
 /* Stein's unbiased risk estimate: linear estimates, whose degrees of freedom are a trace; soft thresholds, whose
  * degrees of freedom are known; the search for the least risk; and invalid arguments. On fresh random numbers.
  *
- * usage: test_sure DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_sure DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  *
  * Bounds of means are 6 standard deviations, so a correct program fails once in 1e8 runs. */
 #include <complex.h>

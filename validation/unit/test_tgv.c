@@ -1,7 +1,7 @@
 /* Total generalised variation as the solvers minimise it, on fresh random numbers: against an exact minimum over the
  * field, the solvers against each other, and whether it preserves slopes where total variation makes stairs.
  *
- * usage: test_tgv DEVICE [SEED] [test ...]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_tgv DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  *
  * All problems are |x - a|^2 / 2 + penalties: A is the identity for the image and 0 for the field. */
 #include "penalties_fixture.h"

@@ -1,6 +1,6 @@
 /* Time segments against exp(i 2 pi t f) itself, for every tolerance of the NUFFT.
  *
- * usage: test_time_segments [cpu [SEED]]
+ * usage: test_time_segments [cpu [TEST...]]
  *
  * The residual (root mean square over the field's values, maximum over the samples' times) must be at most the
  * tolerance plus rounding. The latter is 2 L 2^-53 for coefficients of size up to 2 in a sum of L terms, and 2 pi

@@ -1,6 +1,6 @@
 /* Multiplication by a Toeplitz matrix against the sum over all pairs of voxels, on fresh random problems.
  *
- * usage: test_toeplitz DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_toeplitz DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  */
 #include "toeplitz_fixture.h"
 

@@ -1,7 +1,7 @@
 /* Properties of the multiplication by a Toeplitz matrix for any numbers, at sizes for which the sum over all pairs
  * would be slow.
  *
- * usage: test_toeplitz_algebra DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_toeplitz_algebra DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  */
 #include "toeplitz_fixture.h"
 

@@ -1,6 +1,6 @@
 /* Cells of files: CRYST1 in PDB and PQR files, boxes of AMBER's coordinates, vectors from lengths and angles.
  *
- * usage: test_unit_cell [cpu [SEED]]
+ * usage: test_unit_cell [cpu [TEST...]]
  */
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* Wavelet transforms: extents and padding; every variant against the reference; threads; NaN and infinite values;
  * invalid arguments. wavelet_fixture.h derives the bound.
  *
- * usage: test_wavelet DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_wavelet DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  */
 #include "wavelet_fixture.h"
 

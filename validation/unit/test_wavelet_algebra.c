@@ -1,7 +1,7 @@
 /* Wavelet transforms, by algebra that needs no reference: unitarity, vanishing moments, shifts, the soft threshold as
  * a proximal map, sums over bands. wavelet_fixture.h derives the bound.
  *
- * usage: test_wavelet_algebra DEVICE [SEED]     (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_wavelet_algebra DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  */
 #include "wavelet_fixture.h"
 

@@ -1,8 +1,6 @@
 /* Noise, spectrum, density and forecast of wiener.h, against the parameters of random data and against dense
  * matrices.
  *
- * usage: test_wiener [SEED]
- *
  * Bounds of estimates are SIGMAS standard deviations, derived where they are used. */
 #include <complex.h>
 #include <math.h>
@@ -294,7 +292,7 @@ static void test_fill(void **state)
     free_samples(&r);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outer_radius), cmocka_unit_test(test_outer_variance),
@@ -302,5 +300,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_no_threshold), cmocka_unit_test(test_one_bin),
         cmocka_unit_test(test_fill),
     };
-    return run_group(argc, argv, tests, sizeof tests / sizeof *tests);
+    return run_group(tests, sizeof tests / sizeof *tests);
 }

@@ -1,6 +1,4 @@
-/* Density and forecast of wiener.h, against results computed by hand and against dense matrices.
- *
- * usage: test_wiener_forecast [SEED] */
+/* Density and forecast of wiener.h, against results computed by hand and against dense matrices. */
 #include <complex.h>
 #include <math.h>
 
@@ -263,12 +261,12 @@ static void test_threads(void **state)
     }
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_density_mean),  cmocka_unit_test(test_density_of_a_grid),
         cmocka_unit_test(test_density_wraps), cmocka_unit_test(test_forecast),
         cmocka_unit_test(test_best_weight),   cmocka_unit_test(test_threads),
     };
-    return run_group(argc, argv, tests, sizeof tests / sizeof *tests);
+    return run_group(tests, sizeof tests / sizeof *tests);
 }

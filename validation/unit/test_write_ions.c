@@ -1,9 +1,9 @@
 /* Files of ions: columns character by character, what a reader finds in them, and errors. */
-#include <time.h>
 
 #include "ions/hybrid36.h"
 #include "ions/ions.h"
 #include "map_fixture.h"
+#include "random_fixture.h"
 
 static ion_kind kinds[] = {
     {"SOD", "Na", 1, 1.41}, {"CLA", "Cl", -1, 2.27}, {"CAL", "Ca", 2, 1.37}, {"QX", "", 0.25, 0}, {"K", "K", 1, 1.76}};
@@ -331,22 +331,12 @@ static void xyz_columns(void **state)
                 "X         0.000001       12.345678       -7.000000\n");
 }
 
-static uint64_t seed;
-
-static double random_number(double lo, double hi)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return lo + (hi - lo) * (double)(seed >> 11) * 0x1p-53;
-}
-
 static void random_word(char *to, int most)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ'*+abcz";
-    int n = 1 + (int)random_number(0, most);
+    int n = 1 + (int)uniform_between(0, most);
     for (int i = 0; i < n; i++)
-        to[i] = letters[(int)random_number(0, sizeof letters - 1)];
+        to[i] = letters[(int)uniform_between(0, sizeof letters - 1)];
     to[n] = '\0';
 }
 
@@ -367,28 +357,24 @@ static void random_molecules_read_back(void **state)
     enum { ATOMS = 300 };
     static double x[5][ATOMS];
     static atom_label names[ATOMS];
-    const char *given = getenv("VOXFIELD_TEST_SEED");
-    seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 1000003 + (uint64_t)getpid();
-    print_message("seed %llu (VOXFIELD_TEST_SEED repeats it)\n", (unsigned long long)seed);
-    seed = seed ? seed : 1;
     for (int turn = 0; turn < 50; turn++) {
-        const double size = pow(10, random_number(0, 6));
+        const double size = pow(10, uniform_between(0, 6));
         double total = 0;
         ion_site sites[ATOMS];
         for (int i = 0; i < ATOMS; i++) {
             for (int a = 0; a < 3; a++)
-                x[a][i] = random_number(-size, size);
-            x[3][i] = turn % 2 ? random_number(-2, 2) : round(random_number(-20000, 20000)) / 1e4;
-            x[4][i] = random_number(0, 3);
+                x[a][i] = uniform_between(-size, size);
+            x[3][i] = turn % 2 ? uniform_between(-2, 2) : round(uniform_between(-20000, 20000)) / 1e4;
+            x[4][i] = uniform_between(0, 3);
             total += x[3][i];
-            names[i] = (atom_label){.hetero = random_number(0, 1) < 0.5,
-                                    .insertion = (char)(random_number(0, 1) < 0.1 ? 'A' : 0),
-                                    .residue_number = (int32_t)random_number(-100, size)};
+            names[i] = (atom_label){.hetero = uniform_between(0, 1) < 0.5,
+                                    .insertion = (char)(uniform_between(0, 1) < 0.1 ? 'A' : 0),
+                                    .residue_number = (int32_t)uniform_between(-100, size)};
             random_word(names[i].name, 8);
             random_word(names[i].residue, 8);
-            if (random_number(0, 1) < 0.7)
+            if (uniform_between(0, 1) < 0.7)
                 random_word(names[i].chain, 8);
-            sites[i] = (ion_site){(int)random_number(0, KINDS), {x[0][i], -x[1][i], x[2][i]}, 0};
+            sites[i] = (ion_site){(int)uniform_between(0, KINDS), {x[0][i], -x[1][i], x[2][i]}, 0};
             total += kinds[sites[i].kind].charge;
         }
         const molecule mol = {.atoms = ATOMS,

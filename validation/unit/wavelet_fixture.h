@@ -48,11 +48,6 @@ static inline double unit(vf_dtype precision)
     return precision == VF_F64 ? 0x1p-53 : 0x1p-24;
 }
 
-static inline int64_t integer_below(int64_t n)
-{
-    return (int64_t)(uniform() * (double)n);
-}
-
 static inline subject open_plan(const vf_wavelet_options *options)
 {
     subject s = {.options = *options, .numbers = 1, .voxels = 1};

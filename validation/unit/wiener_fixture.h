@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -41,10 +40,8 @@ static inline void near(const char *what, double got, double expected, double to
                  tolerance);
 }
 
-static inline int run_group(int argc, char **argv, const struct CMUnitTest *tests, size_t count)
+static inline int run_group(const struct CMUnitTest *tests, size_t count)
 {
-    random_state = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)time(NULL);
-    printf("seed %llu\n", (unsigned long long)random_state);
     if (vf_context_create(&ctx) != VF_OK)
         return 1;
     const int failed = _cmocka_run_group_tests("tests", tests, count, NULL, NULL);
