@@ -264,11 +264,11 @@ class RunScript(unittest.TestCase):
     def test_gpu_sanitizers_run_in_a_pool_after_the_tests(self):
         calls = self.folder / "sanitizer.calls"
         self.sanitizer = """echo "begin $2 $*" >>"$STAND_IN_CALLS"
-            read -rt 1 <> <(:)
+            read -rt 0.2 <> <(:)
             echo "========= ERROR SUMMARY: 0 errors"
             echo "end $2" >>"$STAND_IN_CALLS\""""
         # If a sanitizer ran in parallel with the tests, it would start before they end.
-        self.ctest = """read -rt 2 <> <(:)
+        self.ctest = """read -rt 0.5 <> <(:)
             echo tests >>"$STAND_IN_CALLS"
             """ + STAND_INS["ctest"]
         self.nproc = "echo 20"
