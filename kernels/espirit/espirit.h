@@ -61,8 +61,9 @@ enum { VF_ESPIRIT_LARGEST_2D = 48, VF_ESPIRIT_LARGEST_3D = 24, VF_ESPIRIT_KERNEL
  * (soft SENSE: Uecker et al., Proc. ISMRM 21 (2013) 127). The phase is relative to the first principal component of the
  * coils' data. Two maps s_1 and s_2 factor w(G) = s_1 s_1^H + s_2 s_2^H. They are not the eigenvectors, which may turn
  * from voxel to voxel where both eigenvalues are near 1. Instead, s_1 is along w(G) e, where e is the first principal
- * component, and the second component of s_2 is positive. Both maps are as smooth as w(G). Where the second eigenvalue
- * is below 0.94, s_2 = 0 and s_1 is as with one set.
+ * component, and the second component of s_2 is positive. Both maps are as smooth as w(G), except around voxels where
+ * w(G) e or the second component of s_2 vanishes: phases turn there. Where the second eigenvalue is below 0.94, s_2 = 0
+ * and s_1 is as with one set.
  *
  * `eigenvalue` [set][z][y][x] in [0, 1 + rounding]; may be NULL. `maps` and `eigenvalue` have room for `sets` sets; the
  * function does not write sets that it does not make. Scaling the data changes only rounding. The result has the same

@@ -4,6 +4,7 @@
  * usage: test_read_gro
  */
 #include <math.h>
+#include <unistd.h>
 
 #include "molecule_fixture.h"
 #include "trajectory/trajectory.h"
