@@ -10,13 +10,18 @@ static const int64_t BYTES = (INT64_C(1) << 32) + (1 << 20), BILLION = INT64_C(1
 
 static vf_array x, y;
 
-/* Byte i of x (splitmix64's mixer, a word at a time). */
+/* 8 bytes of x (splitmix64's mixer), and byte i. */
+static uint64_t word(int64_t n)
+{
+    uint64_t z = ((uint64_t)n + 1) * 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    return z ^ z >> 31;
+}
+
 static uint8_t content(int64_t i)
 {
-    uint64_t z = ((uint64_t)i / 8 + 1) * 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z ^= z >> 31;
-    return (uint8_t)(z >> i % 8 * 8);
+    const uint64_t z = word(i / 8);
+    return ((const uint8_t *)&z)[i % 8];
 }
 
 static void *in(const vf_array *array, int64_t byte)
@@ -27,14 +32,14 @@ static void *in(const vf_array *array, int64_t byte)
 static int make_arrays(void **state)
 {
     enum { PIECE = 1 << 24 };
-    uint8_t *piece = malloc(PIECE);
+    uint64_t *piece = malloc(PIECE);
     bool made = open_queue(state) == 0 && piece &&
                 vf_array_create(device, VF_SPACE_DEVICE, VF_U8, BYTES, &x) == VF_OK &&
                 vf_array_create(device, VF_SPACE_DEVICE, VF_U8, BYTES, &y) == VF_OK;
     for (int64_t i = 0; made && i < BYTES; i += PIECE) {
         const int64_t count = BYTES - i < PIECE ? BYTES - i : PIECE;
-        for (int64_t k = 0; k < count; k++)
-            piece[k] = content(i + k);
+        for (int64_t k = 0; k < count / 8; k++)
+            piece[k] = word(i / 8 + k);
         made = vf_queue_copy(queue, in(&x, i), piece, (size_t)count) == VF_OK && vf_queue_sync(queue) == VF_OK;
     }
     free(piece);
