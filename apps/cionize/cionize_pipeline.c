@@ -242,9 +242,8 @@ static vf_status make_store(cionize_state *r)
             "not enough memory to place ions: cannot allocate %s for the map, mask and bounds; raise the limit "
             "(ulimit -v), if there is one, or use a larger --spacing",
             vf_format_bytes(needed, text, sizeof text));
-    r->stored = realloc(all, (size_t)vf_grid_points(&r->grid) * vf_dtype_bytes(r->settings.precision));
-    if (!r->stored)
-        r->stored = all;
+    void *less = realloc(all, (size_t)vf_grid_points(&r->grid) * vf_dtype_bytes(r->settings.precision));
+    r->stored = less ? less : all;
     return VF_OK;
 }
 

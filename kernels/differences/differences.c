@@ -174,6 +174,7 @@ static vf_status open_field(vf_queue *queue, vf_dtype type, int groups, int64_t 
     bool good = (type == VF_C64 || type == VF_C128) && groups >= 1 && groups <= VF_MOST_GROUPS && n >= 0 &&
                 n <= (int64_t)1 << 50 && (arrays || n == 0);
     *f = (group_field){.groups = groups, .n = n};
+    *backend = NULL;
     for (int g = 0; good && g < groups; g++) {
         f->weights[g] = weights ? weights[g] : 1;
         good = f->weights[g] > 0 && isfinite(f->weights[g]);

@@ -129,7 +129,9 @@ class RunScript(unittest.TestCase):
             self.environment.pop("VOXFIELD_CUDA", None)
             self.environment.update({"VOXFIELD_INSTALL": "no"} | ({"VOXFIELD_CUDA": value} if value else {}))
             text = self.run_script("demo")[1]  # the next step needs programs that do not exist
-            self.assertIn(f"-DVOXFIELD_CUDA={expected} ", (self.tree / "build/release/configured").read_text() + " ", text)
+            configured = (self.tree / "build/release/configured").read_text() + " "
+            self.assertIn(f"-DVOXFIELD_CUDA={expected} ", configured, text)
+            self.assertNotIn("Python3", configured, "CMake warns of variables that a build without tests does not use")
 
     def test_check_compiles_gpu_code_for_what_is_there(self):
         for name, script in STAND_INS.items():

@@ -429,10 +429,11 @@ static void check_terminal(unsigned short columns, const char *title, const char
     vf_progress_add(&p, 2);
     vf_progress_end(&p);
     char shown[256] = "";
+    enum { MOST = sizeof shown - 1 };
     /* The terminal's driver delivers it later, in pieces. */
     struct pollfd ready = {.fd = master, .events = POLLIN};
-    for (size_t length = 0; length < strlen(expected) && poll(&ready, 1, 10000) == 1;) {
-        ssize_t more = read(master, shown + length, sizeof shown - 1 - length);
+    for (size_t length = 0; length < MOST && length < strlen(expected) && poll(&ready, 1, 10000) == 1;) {
+        ssize_t more = read(master, shown + length, MOST - length);
         if (more <= 0)
             break;
         length += (size_t)more;

@@ -11,6 +11,10 @@
 #ifdef VF_HAVE_EXPAT
 #include <expat.h>
 
+#if XML_MAJOR_VERSION == 2 && XML_MINOR_VERSION < 9
+#define XML_GetCurrentLineNumber64 XML_GetCurrentLineNumber /* which expat 2.9 deprecates */
+#endif
+
 enum { MOST_DEPTH = 64, PATH_SIZE = 256, TEXT_SIZE = 64 };
 
 typedef enum kind { NUMBER, WHOLE, WORD } kind;
@@ -166,7 +170,7 @@ static vf_status run(vf_context *ctx, const char *path, const char *text, size_t
     XML_SetEntityDeclHandler(p->expat, on_entity);
     if (XML_Parse(p->expat, text, (int)size, XML_TRUE) != XML_STATUS_OK)
         *error = XML_GetErrorCode(p->expat);
-    unsigned long line = XML_GetCurrentLineNumber(p->expat);
+    unsigned long line = XML_GetCurrentLineNumber64(p->expat);
     bool encoding_trouble = *error == XML_ERROR_INVALID_TOKEN || *error == XML_ERROR_UNKNOWN_ENCODING ||
                             *error == XML_ERROR_INCORRECT_ENCODING || *error == XML_ERROR_PARTIAL_CHAR;
     if (p->declares_entity)

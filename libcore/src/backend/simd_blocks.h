@@ -50,18 +50,18 @@ static inline __attribute__((always_inline)) void exchange(vec_words *a, vec_wor
     static inline __attribute__((always_inline)) vec_##F load_part_##F(const REAL *p, int count)                       \
     {                                                                                                                  \
         vec_##F v = {0};                                                                                               \
-        if (count == SIDE_##F)                                                                                         \
-            memcpy(&v, p, sizeof v);                                                                                   \
-        else                                                                                                           \
+        if (count < SIDE_##F)                                                                                          \
             memcpy(&v, p, (size_t)count * 2 * sizeof *p);                                                              \
+        else                                                                                                           \
+            memcpy(&v, p, sizeof v);                                                                                   \
         return v;                                                                                                      \
     }                                                                                                                  \
     static inline __attribute__((always_inline)) void store_part_##F(REAL *p, vec_##F v, int count)                    \
     {                                                                                                                  \
-        if (count == SIDE_##F)                                                                                         \
-            memcpy(p, &v, sizeof v);                                                                                   \
-        else                                                                                                           \
+        if (count < SIDE_##F)                                                                                          \
             memcpy(p, &v, (size_t)count * 2 * sizeof *p);                                                              \
+        else                                                                                                           \
+            memcpy(p, &v, sizeof v);                                                                                   \
     }                                                                                                                  \
     static inline __attribute__((always_inline)) void turn_##F(vec_##F v[SIDE_##F])                                    \
     {                                                                                                                  \
