@@ -206,6 +206,9 @@ typedef struct ewald_truncated {
     double *correction[3]; /* [count] 1 / the windows' transforms, and other factors of the axis */
 } ewald_truncated;
 
+/* Sets radius, samples, count and unit. */
+void ewald_truncated_sizes(const ewald_layout *s, ewald_truncated *out);
+
 /* ewald_truncated_free is always allowed. */
 VF_MUST_CHECK vf_status ewald_truncated_make(const ewald_kernel_job *job, ewald_truncated *out);
 void ewald_truncated_free(ewald_truncated *t);
