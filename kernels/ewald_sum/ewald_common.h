@@ -64,6 +64,12 @@ EWALD_EVERYWHERE int ewald_distance_class(const vf_grid *grid, const double r[3]
     return n < 0 ? 0 : n < EWALD_DISTANCES ? n : EWALD_DISTANCES - 1;
 }
 
+/* The rms of a potential over the grid from its samples, rather too small: a tolerance is relative to it. Squares have
+ * a long tail, for 1 / r^2 exceeds x in a part of the grid that falls as x^(-3/2), and one dense group of charges may
+ * have eight samples, where a fair share is less than two. So the eight largest count as much as the ninth. That
+ * takes a quarter of the sum of squares about a single charge. */
+double ewald_rms_of_samples(double values[EWALD_SAMPLES * EWALD_SAMPLES * EWALD_SAMPLES]);
+
 /* ---- windows ---- */
 
 /* The first mesh point of the window around mesh coordinate u. Point p of it lies p - width / 2 + *offset from u. */
