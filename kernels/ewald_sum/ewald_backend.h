@@ -99,6 +99,9 @@ struct vf_ewald {
 
 extern const vf_ewald_backend vf_ewald_cpu, vf_ewald_cuda;
 
+/* The CPU backend's memory while it makes the meshes, without charges. */
+uint64_t ewald_cpu_making_bytes(const ewald_shape *shape, int threads);
+
 /* Gaussian charges have no pole; what is subtracted from one should not be larger than needed. */
 static inline double ewald_r_min(const vf_ewald_options *o)
 {

@@ -6,7 +6,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-enum { SAMPLES = EWALD_SAMPLES };
+enum { SAMPLES = EWALD_SAMPLES, ALL_SAMPLES = SAMPLES * SAMPLES * SAMPLES, CUT_SAMPLES = 8 };
 
 void ewald_invert(const double e[3][3], double u[3][3])
 {
@@ -16,6 +16,23 @@ void ewald_invert(const double e[3][3], double u[3][3])
     u[1][2] = -e[2][1] * u[1][1] * u[2][2];
     u[0][1] = -e[1][0] * u[0][0] * u[1][1];
     u[0][2] = -(e[2][0] * u[2][2] + e[1][0] * u[1][2]) * u[0][0];
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (fabs(x) > fabs(y)) - (fabs(x) < fabs(y));
+}
+
+double ewald_rms_of_samples(double values[ALL_SAMPLES])
+{
+    double sum = 0;
+    qsort(values, ALL_SAMPLES, sizeof *values, by_size);
+    for (int i = 0; i < ALL_SAMPLES; i++) {
+        const double value = values[i < ALL_SAMPLES - CUT_SAMPLES ? i : ALL_SAMPLES - CUT_SAMPLES - 1];
+        sum += value * value;
+    }
+    return sqrt(sum / ALL_SAMPLES);
 }
 
 static vf_status refuse_charge(vf_context *ctx, const vf_coulomb_atoms *charges, int64_t i)
@@ -41,8 +58,8 @@ static vf_status sample_potential(vf_device *device, const vf_grid *grid, const 
 {
     vf_grid coarse = {.counts = {SAMPLES, SAMPLES, SAMPLES}};
     const vf_coulomb_options options = {.scale = 1, .r_min = r_min, .precision = VF_F32};
-    float values[SAMPLES * SAMPLES * SAMPLES];
-    double sum = 0;
+    float values[ALL_SAMPLES];
+    double doubles[ALL_SAMPLES];
     vf_coulomb *plan = NULL;
     vf_queue *queue = NULL;
     for (int a = 0; a < 3; a++) {
@@ -55,9 +72,9 @@ static vf_status sample_potential(vf_device *device, const vf_grid *grid, const 
         status = vf_queue_create(device, &queue);
     if (status == VF_OK)
         status = vf_coulomb_execute(plan, queue, &all, values);
-    for (int i = 0; status == VF_OK && i < SAMPLES * SAMPLES * SAMPLES; i++)
-        sum += (double)values[i] * (double)values[i];
-    *rms = sqrt(sum / (SAMPLES * SAMPLES * SAMPLES));
+    for (int i = 0; status == VF_OK && i < ALL_SAMPLES; i++)
+        doubles[i] = (double)values[i];
+    *rms = status == VF_OK ? ewald_rms_of_samples(doubles) : 0;
     vf_queue_destroy(queue);
     vf_coulomb_destroy(plan);
     return status;

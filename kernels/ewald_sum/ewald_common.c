@@ -118,12 +118,9 @@ void ewald_closed_form_free(ewald_closed_form *f)
         free(f->correction[a]);
 }
 
-vf_status ewald_truncated_make(const ewald_kernel_job *job, ewald_truncated *out)
+void ewald_truncated_sizes(const ewald_layout *s, ewald_truncated *out)
 {
-    const ewald_layout *s = &job->level->at;
     double diagonal = 0;
-    *out = (ewald_truncated){0};
-    radial_make(job->level, &out->radial);
     for (int a = 0; a < 3; a++)
         diagonal += pow((double)s->mesh[a] * s->step[a], 2);
     out->radius = sqrt(diagonal) + s->cutoff;
@@ -134,8 +131,19 @@ vf_status ewald_truncated_make(const ewald_kernel_job *job, ewald_truncated *out
         n = n > s->length[a] ? n : s->length[a];
         out->samples[a] = n;
         out->unit[a] = 2 * EWALD_PI / ((double)n * s->step[a]);
-        out->count[a] = (int64_t)(out->radial.most / out->unit[a]) + 1;
+        out->count[a] = (int64_t)(s->bandwidth / s->cutoff / out->unit[a]) + 1;
         out->count[a] = out->count[a] < n / 2 + 1 ? out->count[a] : n / 2 + 1;
+    }
+}
+
+vf_status ewald_truncated_make(const ewald_kernel_job *job, ewald_truncated *out)
+{
+    const ewald_layout *s = &job->level->at;
+    *out = (ewald_truncated){0};
+    radial_make(job->level, &out->radial);
+    ewald_truncated_sizes(s, out);
+    for (int a = 0; a < 3; a++) {
+        const int64_t n = out->samples[a];
         out->correction[a] =
             make_correction(job, a, out->count[a], n, 1 / ((double)n * s->step[a] * (double)s->length[a]));
         if (!out->correction[a])

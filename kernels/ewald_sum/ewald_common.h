@@ -64,6 +64,12 @@ EWALD_EVERYWHERE int ewald_distance_class(const vf_grid *grid, const double r[3]
     return n < 0 ? 0 : n < EWALD_DISTANCES ? n : EWALD_DISTANCES - 1;
 }
 
+/* The rms of a potential over the grid from its samples, rather too small: a tolerance is relative to it. Squares have
+ * a long tail, for 1 / r^2 exceeds x in a part of the grid that falls as x^(-3/2), and one dense group of charges may
+ * have eight samples, where a fair share is less than two. So the eight largest count as much as the ninth. That
+ * takes a quarter of the sum of squares about a single charge. */
+double ewald_rms_of_samples(double values[EWALD_SAMPLES * EWALD_SAMPLES * EWALD_SAMPLES]);
+
 /* ---- windows ---- */
 
 /* The first mesh point of the window around mesh coordinate u. Point p of it lies p - width / 2 + *offset from u. */
@@ -205,6 +211,9 @@ typedef struct ewald_truncated {
     double unit[3];        /* from a wave number to the next */
     double *correction[3]; /* [count] 1 / the windows' transforms, and other factors of the axis */
 } ewald_truncated;
+
+/* Sets radius, samples, count and unit. */
+void ewald_truncated_sizes(const ewald_layout *s, ewald_truncated *out);
 
 /* ewald_truncated_free is always allowed. */
 VF_MUST_CHECK vf_status ewald_truncated_make(const ewald_kernel_job *job, ewald_truncated *out);

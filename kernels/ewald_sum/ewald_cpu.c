@@ -34,6 +34,11 @@ static vf_status make_level(vf_device *device, const ewald_layout *layout, vf_dt
     return status;
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* level->mesh = the potential of its part of the law on the mesh. *bytes: the most memory used meanwhile. */
 static vf_status solve(ewald_level *level, const vf_coulomb_atoms *charges, double scale, ewald_kernel_job *job,
                        bool truncated, uint64_t *bytes)
@@ -45,7 +50,7 @@ static vf_status solve(ewald_level *level, const vf_coulomb_atoms *charges, doub
         status = ewald_spread(level, charges, scale);
     if (status == VF_OK)
         status = ewald_convolve(level, &kernel, &work);
-    *bytes = (uint64_t)kernel.count * level->element + (work > job->work_bytes ? work : job->work_bytes);
+    *bytes = (uint64_t)kernel.count * level->element + larger(work, job->work_bytes);
     vf_array_free(&kernel);
     return status;
 }
@@ -66,6 +71,22 @@ static vf_status add_coarse(const ewald_level *level, const ewald_level *coarse)
         status = ewald_interpolate(coarse, &targets, &all, &out);
     ewald_targets_free(&targets);
     return status;
+}
+
+static uint64_t kernel_bytes(const ewald_layout *s, vf_dtype precision)
+{
+    return (uint64_t)(ewald_kernel_size(s, 0) * ewald_kernel_size(s, 1) * ewald_kernel_size(s, 2)) *
+           vf_dtype_bytes(precision);
+}
+
+uint64_t ewald_cpu_making_bytes(const ewald_shape *shape, int threads)
+{
+    const ewald_layout *fine = &shape->fine, *coarse = &shape->coarse;
+    const uint64_t fine_work = ewald_convolve_bytes(fine, shape->precision, threads);
+    const uint64_t coarse_work = larger(ewald_convolve_bytes(coarse, VF_F64, threads),
+                                        coarse->periodic ? 0 : ewald_truncated_bytes(coarse, threads));
+    return ewald_mesh_bytes(fine, shape->precision) + ewald_mesh_bytes(coarse, VF_F64) +
+           larger(kernel_bytes(fine, shape->precision) + fine_work, kernel_bytes(coarse, VF_F64) + coarse_work);
 }
 
 static vf_status make_meshes(vf_ewald *plan, const vf_coulomb_atoms *charges)
@@ -91,7 +112,7 @@ static vf_status make_meshes(vf_ewald *plan, const vf_coulomb_atoms *charges)
         status = add_coarse(fine, &coarse);
     plan->bytes = ewald_mesh_bytes(&fine->at, fine->precision);
     plan->most_bytes = ewald_mesh_bytes(&fine->at, fine->precision) + ewald_mesh_bytes(&coarse.at, VF_F64) +
-                       (fine_bytes > coarse_bytes ? fine_bytes : coarse_bytes);
+                       larger(fine_bytes, coarse_bytes);
 done:
     vf_array_free(&coarse.mesh);
     return status;

@@ -13,8 +13,11 @@ VF_MUST_CHECK vf_status ewald_spread(ewald_level *level, const vf_coulomb_atoms 
 VF_MUST_CHECK vf_status ewald_make_kernel(ewald_kernel_job *job, vf_array *kernel);
 VF_MUST_CHECK vf_status ewald_truncated_kernel(ewald_kernel_job *job, vf_array *kernel);
 
+uint64_t ewald_truncated_bytes(const ewald_layout *layout, int threads); /* what it takes meanwhile */
+
 /* mesh = the mesh convolved. *bytes: memory used meanwhile. */
 VF_MUST_CHECK vf_status ewald_convolve(ewald_level *level, const vf_array *kernel, uint64_t *bytes);
+uint64_t ewald_convolve_bytes(const ewald_layout *layout, vf_dtype precision, int threads);
 
 /* As ewald_targets_place, with windows. ewald_targets_free is always allowed. */
 VF_MUST_CHECK vf_status ewald_targets_make(const ewald_level *level, const int64_t counts[3], const double origin[3],

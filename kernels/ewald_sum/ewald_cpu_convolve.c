@@ -22,9 +22,49 @@ typedef struct convolution {
     const char *kernel;
     vf_fft_rows *fft[3];
     char *work;
-    size_t thread_bytes, columns; /* a thread's memory; where in it columns begin */
+    size_t thread_bytes; /* of the work, for a thread of this pass */
     size_t complex_bytes;
 } convolution;
+
+typedef enum pass { ROWS_FORWARD, PLANES, ROWS_BACKWARD, PASSES } pass;
+
+/* A pass in pieces of `per_piece` rows or wave numbers along x. */
+static int64_t pass_items(const ewald_layout *s, pass which, int64_t *per_piece)
+{
+    *per_piece = which == PLANES ? LINES : 2 * LINES;
+    return which == PLANES ? s->length[0] / 2 + 1 : s->mesh[1] * s->mesh[2];
+}
+
+static int pass_threads(const ewald_layout *s, pass which, int threads)
+{
+    int64_t per_piece;
+    const int64_t items = pass_items(s, which, &per_piece), pieces = (items + per_piece - 1) / per_piece;
+    return pieces < threads ? (int)pieces : threads;
+}
+
+/* Where columns begin in a thread's memory, after the planes. */
+static size_t columns_at(const ewald_layout *s, size_t complex_bytes)
+{
+    return (size_t)(s->mesh[2] * LINES * s->length[1]) * complex_bytes;
+}
+
+static size_t pass_bytes(const ewald_layout *s, pass which, size_t complex_bytes)
+{
+    const int64_t lines = LINES * (which == PLANES ? s->length[2] : s->length[0]);
+    const size_t bytes = (which == PLANES ? columns_at(s, complex_bytes) : 0) + (size_t)lines * complex_bytes;
+    return (bytes + 63) / 64 * 64 + 256; /* threads begin at different offsets in a page */
+}
+
+uint64_t ewald_convolve_bytes(const ewald_layout *s, vf_dtype precision, int threads)
+{
+    uint64_t most = 0;
+    for (int i = ROWS_FORWARD; i < PASSES; i++) {
+        const uint64_t bytes =
+            pass_bytes(s, (pass)i, 2 * vf_dtype_bytes(precision)) * (uint64_t)pass_threads(s, (pass)i, threads);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
 
 static char *thread_work(const convolution *c)
 {
@@ -92,7 +132,7 @@ static void convolve_planes(const convolution *c, int64_t x)
     const ewald_layout *s = &c->level->at;
     const int64_t nx = s->length[0] / 2 + 1, ny = s->length[1], stride = c->level->pitch / 2;
     const int lines = (int)(nx - x < LINES ? nx - x : LINES);
-    char *plane = thread_work(c), *columns = plane + c->columns; /* plane: [z][LINES][y] */
+    char *plane = thread_work(c), *columns = plane + columns_at(s, c->complex_bytes); /* plane: [z][LINES][y] */
     for (int64_t z = 0; z < s->mesh[2]; z++) {
         char *rows = plane + (size_t)(z * LINES * ny) * c->complex_bytes;
         c->level->simd->gather(s->mesh[1], lines, mesh_row(c, z * s->mesh[1]) + (size_t)x * c->complex_bytes, stride,
@@ -110,15 +150,13 @@ static void convolve_planes(const convolution *c, int64_t x)
     }
 }
 
-typedef enum pass { ROWS_FORWARD, PLANES, ROWS_BACKWARD, PASSES } pass;
-
-static vf_status run(const convolution *c, pass which)
+static vf_status run(convolution *c, pass which, int most_threads)
 {
-    const ewald_layout *s = &c->level->at;
     vf_context *ctx = c->level->ctx;
-    const int64_t per_piece = which == PLANES ? LINES : 2 * LINES;
-    const int64_t all = which == PLANES ? s->length[0] / 2 + 1 : s->mesh[1] * s->mesh[2];
-    const int threads = ewald_threads(ctx, (all + per_piece - 1) / per_piece);
+    int64_t per_piece;
+    const int64_t all = pass_items(&c->level->at, which, &per_piece);
+    const int threads = pass_threads(&c->level->at, which, most_threads);
+    c->thread_bytes = pass_bytes(&c->level->at, which, c->complex_bytes);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
     for (int64_t i = 0; i < all; i += per_piece) {
         if (vf_cancelled(ctx))
@@ -131,34 +169,28 @@ static vf_status run(const convolution *c, pass which)
     return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
-static vf_status prepare(convolution *c, const ewald_level *level)
+static vf_status prepare(convolution *c, const ewald_level *level, size_t bytes)
 {
-    const ewald_layout *s = &level->at;
     const vf_dtype type = vf_dtype_complex(level->precision);
-    const size_t threads = (size_t)vf_context_threads(level->ctx);
-    c->columns = (size_t)(s->mesh[2] * LINES * s->length[1]) * c->complex_bytes;
-    size_t bytes = c->columns + (size_t)(LINES * s->length[2]) * c->complex_bytes;
-    const size_t rows = (size_t)(LINES * s->length[0]) * c->complex_bytes;
-    bytes = bytes > rows ? bytes : rows;
-    c->thread_bytes = (bytes + 63) / 64 * 64 + 256; /* threads begin at different offsets in a page */
-    c->work = aligned_alloc(64, c->thread_bytes * threads);
+    c->work = aligned_alloc(64, bytes);
     if (!c->work)
         return vf_fail(level->ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for transforms");
-    vf_large_pages(c->work, c->thread_bytes * threads);
-    memset(c->work, 0, c->thread_bytes * threads); /* unused lines are transformed, too */
+    vf_large_pages(c->work, bytes);
+    memset(c->work, 0, bytes); /* unused lines are transformed, too */
     vf_status status = VF_OK;
     for (int a = 0; a < 3 && status == VF_OK; a++)
-        status = vf_fft_rows_create(level->ctx, type, s->length[a], LINES, &c->fft[a]);
+        status = vf_fft_rows_create(level->ctx, type, level->at.length[a], LINES, &c->fft[a]);
     return status;
 }
 
 vf_status ewald_convolve(ewald_level *level, const vf_array *kernel, uint64_t *bytes)
 {
     convolution c = {.level = level, .kernel = kernel->data, .complex_bytes = 2 * level->element};
-    vf_status status = prepare(&c, level);
-    *bytes = (uint64_t)c.thread_bytes * (uint64_t)vf_context_threads(level->ctx);
+    const int threads = vf_context_threads(level->ctx);
+    *bytes = ewald_convolve_bytes(&level->at, level->precision, threads);
+    vf_status status = prepare(&c, level, (size_t)*bytes);
     for (int i = ROWS_FORWARD; i < PASSES && status == VF_OK; i++)
-        status = run(&c, (pass)i);
+        status = run(&c, (pass)i, threads);
     for (int a = 0; a < 3; a++)
         vf_fft_rows_destroy(c.fft[a]);
     free(c.work);

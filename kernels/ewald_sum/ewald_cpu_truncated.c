@@ -57,6 +57,13 @@ static void put_even(double *rows, int64_t n, int l, int64_t j, double value)
         row[2 * (n - j)] = value;
 }
 
+/* Numbers of working memory. */
+typedef struct work_sizes {
+    int threads;
+    size_t row, thread; /* of one of a thread's two sets of rows; of a thread */
+    size_t between;     /* of what is kept between axes */
+} work_sizes;
+
 typedef struct builder {
     const ewald_level *level;
     ewald_truncated s;
@@ -64,7 +71,7 @@ typedef struct builder {
     double *between; /* [z wave numbers][y][x] */
     void *kernel;
     double *work;
-    size_t thread_doubles, row_doubles; /* of a thread's working memory; of one of its two sets of rows */
+    work_sizes size;
 } builder;
 
 static double *thread_work(const builder *b)
@@ -73,7 +80,7 @@ static double *thread_work(const builder *b)
 #ifdef _OPENMP
     thread = omp_get_thread_num();
 #endif
-    return b->work + (size_t)thread * b->thread_doubles;
+    return b->work + (size_t)thread * b->size.thread;
 }
 
 /* Along x, then y, for one wave number along z. */
@@ -82,7 +89,7 @@ static void build_plane(const builder *b, int64_t z)
     const ewald_truncated *s = &b->s;
     const ewald_layout *shape = &b->level->at;
     const int64_t nx = shape->mesh[0] + 1, ny = shape->mesh[1] + 1;
-    double *rows = thread_work(b), *work = rows + b->row_doubles, *plane = work + b->row_doubles;
+    double *rows = thread_work(b), *work = rows + b->size.row, *plane = work + b->size.row;
     const double kz = s->unit[2] * (double)z;
     for (int64_t y = 0; y < s->count[1]; y += PAIRED) {
         const int lines = (int)(s->count[1] - y < PAIRED ? s->count[1] - y : PAIRED);
@@ -120,7 +127,7 @@ static void build_columns(const builder *b, int64_t y)
     const ewald_truncated *s = &b->s;
     const ewald_level *level = b->level;
     const int64_t nx = level->at.mesh[0] + 1, ny = level->at.mesh[1] + 1, nz = level->at.mesh[2] + 1;
-    double *rows = thread_work(b), *work = rows + b->row_doubles;
+    double *rows = thread_work(b), *work = rows + b->size.row;
     for (int64_t x = 0; x < nx; x += PAIRED) {
         const int lines = (int)(nx - x < PAIRED ? nx - x : PAIRED);
         memset(rows, 0, (size_t)(LINES * s->samples[2]) * 2 * sizeof *rows);
@@ -147,27 +154,44 @@ static vf_status make_transforms(builder *b)
     return status;
 }
 
+static work_sizes find_sizes(const ewald_layout *shape, const ewald_truncated *s, int threads)
+{
+    const int64_t planes = s->count[2], rows = shape->mesh[1] + 1, most = planes > rows ? planes : rows;
+    int64_t longest = 0;
+    for (int a = 0; a < 3; a++)
+        longest = longest > s->samples[a] ? longest : s->samples[a];
+    work_sizes size = {.threads = most < threads ? (int)most : threads, .row = (size_t)(LINES * longest) * 2};
+    size.thread = (2 * size.row + (size_t)(s->count[1] * (shape->mesh[0] + 1)) + 31) / 8 * 8;
+    size.between = (size_t)(planes * rows * (shape->mesh[0] + 1));
+    return size;
+}
+
+static uint64_t bytes_of(const work_sizes *size)
+{
+    return ((uint64_t)size->threads * size->thread + size->between) * sizeof(double);
+}
+
+uint64_t ewald_truncated_bytes(const ewald_layout *layout, int threads)
+{
+    ewald_truncated s;
+    ewald_truncated_sizes(layout, &s);
+    const work_sizes size = find_sizes(layout, &s, threads);
+    return bytes_of(&size);
+}
+
 static vf_status prepare(builder *b, ewald_kernel_job *job)
 {
     const ewald_layout *shape = &job->level->at;
-    const ewald_truncated *s = &b->s;
     vf_context *ctx = job->level->ctx;
     vf_status status = ewald_truncated_make(job, &b->s);
     if (status == VF_OK)
         status = make_transforms(b);
     if (status != VF_OK)
         return status;
-    int64_t longest = 0;
-    for (int a = 0; a < 3; a++)
-        longest = longest > s->samples[a] ? longest : s->samples[a];
-    const int64_t plane = s->count[1] * (shape->mesh[0] + 1);
-    b->row_doubles = (size_t)(LINES * longest) * 2;
-    b->thread_doubles = (2 * b->row_doubles + (size_t)plane + 31) / 8 * 8;
-    const size_t threads = (size_t)vf_context_threads(ctx);
-    const size_t between = (size_t)(s->count[2] * (shape->mesh[1] + 1) * (shape->mesh[0] + 1));
-    b->work = aligned_alloc(64, threads * b->thread_doubles * sizeof(double));
-    b->between = malloc(between * sizeof(double));
-    job->work_bytes = (threads * b->thread_doubles + between) * sizeof(double);
+    b->size = find_sizes(shape, &b->s, vf_context_threads(ctx));
+    b->work = aligned_alloc(64, (size_t)b->size.threads * b->size.thread * sizeof(double));
+    b->between = malloc(b->size.between * sizeof(double));
+    job->work_bytes = bytes_of(&b->size);
     if (!b->work || !b->between)
         return vf_fail(ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for a kernel of %lld x %lld x %lld points",
                        (long long)shape->mesh[0], (long long)shape->mesh[1], (long long)shape->mesh[2]);
@@ -179,7 +203,7 @@ static vf_status build(builder *b)
     const ewald_level *level = b->level;
     vf_context *ctx = level->ctx;
     const int64_t planes = b->s.count[2], rows = level->at.mesh[1] + 1;
-    const int threads = ewald_threads(ctx, planes);
+    const int threads = b->size.threads;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
     for (int64_t z = 0; z < planes; z++)
         if (!vf_cancelled(ctx))

@@ -19,7 +19,7 @@ struct part {
 
 struct result {
     part all;
-    double potential_squares; /* summed over the samples */
+    double potential[POINTS]; /* at the samples */
     unsigned long long within[EWALD_DISTANCES];
 };
 
@@ -119,7 +119,6 @@ __global__ void __launch_bounds__(BLOCK)
     join_parts(const summary_task task, int64_t blocks, const part *parts, const float *potentials, result *out)
 {
     __shared__ part shared[BLOCK];
-    __shared__ double squares[BLOCK];
     part own = empty_part(task);
     double sum = 0;
     for (int64_t b = threadIdx.x; b < blocks; b += BLOCK)
@@ -128,15 +127,12 @@ __global__ void __launch_bounds__(BLOCK)
 #pragma unroll 8
         for (int64_t b = 0; b < blocks; b++)
             sum += potentials[b * POINTS + threadIdx.x];
+    if (threadIdx.x < POINTS)
+        out->potential[threadIdx.x] = sum;
     shared[threadIdx.x] = own;
-    squares[threadIdx.x] = sum * sum;
     join_block(shared);
-    if (threadIdx.x > 0)
-        return;
-    out->all = shared[0];
-    out->potential_squares = 0;
-    for (int n = 0; n < BLOCK; n++)
-        out->potential_squares += squares[n];
+    if (threadIdx.x == 0)
+        out->all = shared[0];
 }
 
 } // namespace
@@ -184,7 +180,7 @@ vf_status summarise(ewald_loaded *loaded, const vf_grid *grid, const vf_ewald_op
     out->squares = r.all.squares;
     out->largest = r.all.largest;
     out->wrong = r.all.wrong < count ? r.all.wrong : -1;
-    out->rms = sqrt(r.potential_squares / POINTS);
+    out->rms = ewald_rms_of_samples(r.potential);
     for (int a = 0; a < 3; a++) {
         out->lo[a] = r.all.lo[a];
         out->hi[a] = r.all.hi[a];

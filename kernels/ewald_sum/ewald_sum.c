@@ -189,12 +189,6 @@ static uint64_t gpu_work_bytes(const ewald_shape *s)
            twice * (uint64_t)(s->coarse.mesh[0] * s->fine.mesh[1] * s->fine.mesh[2]);
 }
 
-static uint64_t kernel_bytes(const ewald_layout *s, vf_dtype precision)
-{
-    return (uint64_t)(ewald_kernel_size(s, 0) * ewald_kernel_size(s, 1) * ewald_kernel_size(s, 2)) *
-           vf_dtype_bytes(precision);
-}
-
 vf_status vf_ewald_plan_costs(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
                               const vf_ewald_options *options, vf_ewald_info *info, double *create_seconds,
                               double *execute_seconds)
@@ -212,8 +206,8 @@ vf_status vf_ewald_plan_costs(vf_device *device, const vf_grid *grid, const vf_c
     /* A charge in bins takes up to 48 bytes, and at most as many while charges are spread; a bin of 256 points, 8. */
     const uint64_t sorted = (uint64_t)charges->count * 48;
     info->bytes = ewald_mesh_bytes(&s.fine, s.precision) + sorted + (uint64_t)vf_grid_points(grid) / 32;
-    info->most_bytes = info->bytes + sorted + ewald_mesh_bytes(&s.coarse, VF_F64) +
-                       kernel_bytes(&s.coarse, VF_F64) * 3 + kernel_bytes(&s.fine, s.precision);
+    info->most_bytes = 2 * sorted + (uint64_t)vf_grid_points(grid) / 32 +
+                       ewald_cpu_making_bytes(&s, vf_context_threads(vf_device_context(device)));
     if (vf_device_get_kind(device) == VF_DEVICE_CUDA) {
         info->bytes = (uint64_t)(s.fine.mesh[0] * s.fine.mesh[1] * s.fine.mesh[2]) * vf_dtype_bytes(s.precision) +
                       sorted + (uint64_t)vf_grid_points(grid) / 128;

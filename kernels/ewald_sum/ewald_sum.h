@@ -21,12 +21,14 @@
  * pairs. Otherwise, erfc(r / (sqrt(2) sigma)) / r is subtracted from the potential of points, at near pairs. In a cell,
  * the mean is 0 then.
  *
- * Error: the root mean square over the grid is at most `tolerance` times the rms potential, the largest at most 10
- * times that, plus rounding errors: in single precision about 1e-7 of the root of sum (q_i / r_i (1 + h / r_i))^2 at a
- * point, h the largest spacing. Where
- * charges cancel so far that this would be too much, a plan computes in double precision and rounds the result. The
- * smallest error in double precision is about 2e-11 of sqrt(h sum q_i^2 / V), h the spacing, V the grid's volume: a
- * potential smaller than a fifth of that, such as that of neutral molecules far away, is not known to 1e-10 of itself.
+ * Error: the root mean square over the grid is at most `tolerance` times the rms potential, and the largest at most 10
+ * times that; or 4 sqrt(n) times that, if n > 6 charges as large as the largest crowd within one spacing of the mesh
+ * (ewald_parameters.c). Rounding errors are added: in single precision about 1e-7 of the root of
+ * sum (q_i / r_i (1 + h / r_i))^2 at a point, h the largest spacing; 2e-8 sqrt(n) of it if that is more, with n charges
+ * within rc, for each addition to a sum rounds it. Where charges cancel so far that this would be too much, a plan
+ * computes in double precision and rounds the result. The smallest error in double precision is about 2e-11 of
+ * sqrt(h sum q_i^2 / V), h the spacing, V the grid's volume: a potential smaller than a fifth of that,
+ * such as that of neutral molecules far away, is not known to 1e-10 of itself.
  *
  * A plan does the work on the mesh. Executing it for a box interpolates and sums near pairs, so that maps of any size
  * can be made slab by slab. A point's value does not depend on its box, on the number of threads or on queues. Lengths

@@ -5,6 +5,7 @@
  *
  * Bounds: ewald_fixture.h. The direct sums here are in double precision; their errors of 1e-15 of sum |q| / r do not
  * matter. */
+#include "ewald_common.h"
 #include "ewald_fixture.h"
 #include "prolate.h"
 
@@ -186,6 +187,22 @@ static void test_split_model(void **state)
     }
 }
 
+/* A few samples, such as those of one dense group of charges, must not raise the potential that a tolerance is relative
+ * to. The group `dense` has eight samples; with all of them, plans for it had errors of 13 to 17 tolerances. */
+static void test_rms_of_samples(void **state)
+{
+    (void)state;
+    double values[EWALD_SAMPLES * EWALD_SAMPLES * EWALD_SAMPLES];
+    const size_t count = sizeof values / sizeof *values;
+    for (size_t i = 0; i < count; i++)
+        values[i] = i % 2 ? 2 : -2;
+    for (int i = 0; i < 8; i++)
+        values[(size_t)(uniform() * (double)count)] = 1000 * uniform() - 500;
+    const double rms = ewald_rms_of_samples(values);
+    if (!(rms <= 2 && rms > 1.9))
+        fail_msg("rms %.17g", rms);
+}
+
 /* ---- bits, costs and errors ---- */
 
 static vf_box random_box(const vf_grid *g)
@@ -229,14 +246,15 @@ static void test_bits(void **state)
     }
 }
 
-/* What is planned is what is made. */
-static void test_costs(void **state)
+/* What is planned is what is made, for any number of threads, each of which takes memory of its own. */
+static void check_costs(vf_cell_kind kind, int threads)
 {
-    (void)state;
-    const vf_grid g = random_grid(30, 30);
+    const vf_grid g = kind == VF_CELL_NONE ? random_grid(30, 30) : cell_grid(kind, 40, 0.5);
     cloud c = charges_in(&g, 500, 0, 1);
     const vf_coulomb_atoms charges = charges_of(&c);
-    const vf_ewald_options o = {.scale = 1, .r_min = 0.1, .tolerance = 1e-6, .precision = VF_F32};
+    const vf_ewald_options o = {
+        .scale = 1, .r_min = 0.1, .tolerance = 1e-6, .precision = uniform() < 0.5 ? VF_F32 : VF_F64};
+    need(vf_context_set_threads(ctx, threads));
     vf_ewald *plan = make_plan(&g, &c, &o);
     vf_ewald_info planned, made;
     double making, using;
@@ -245,10 +263,23 @@ static void test_costs(void **state)
     assert_true(making > 0 && using > 0 && making < 60 && using < 60);
     assert_true(planned.cutoff == made.cutoff && planned.width == made.width && planned.mesh[2] == made.mesh[2]);
     assert_true(made.bytes > 0 && made.most_bytes >= made.bytes);
-    assert_true((double)planned.most_bytes > 0.8 * (double)made.most_bytes &&
-                (double)planned.most_bytes < 4 * (double)made.most_bytes);
+    if (!((double)planned.most_bytes > 0.8 * (double)made.most_bytes &&
+          (double)planned.most_bytes < 4 * (double)made.most_bytes))
+        fail_msg("%d threads: %llu bytes planned, %llu held", threads, (unsigned long long)planned.most_bytes,
+                 (unsigned long long)made.most_bytes);
     vf_ewald_destroy(plan);
     free(c.data);
+}
+
+static void test_costs(void **state)
+{
+    (void)state;
+    static const int threads[] = {1, 2, 16, 64};
+    const int usual = vf_context_threads(ctx);
+    for (int i = 0; i < 4; i++)
+        for (int kind = VF_CELL_NONE; kind <= VF_CELL_TRICLINIC; kind++)
+            check_costs((vf_cell_kind)kind, threads[i]);
+    need(vf_context_set_threads(ctx, usual));
 }
 
 static void refuse(const vf_grid *g, const cloud *c, const vf_ewald_options *o, vf_status expected, const char *word)
@@ -295,9 +326,9 @@ static void test_refusals(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_free_space),  cmocka_unit_test(test_near_points),
-                                       cmocka_unit_test(test_cancelling),  cmocka_unit_test(test_nothing),
-                                       cmocka_unit_test(test_split_model), cmocka_unit_test(test_bits),
-                                       cmocka_unit_test(test_costs),       cmocka_unit_test(test_refusals)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_free_space), cmocka_unit_test(test_near_points), cmocka_unit_test(test_cancelling),
+        cmocka_unit_test(test_nothing),    cmocka_unit_test(test_split_model), cmocka_unit_test(test_rms_of_samples),
+        cmocka_unit_test(test_bits),       cmocka_unit_test(test_costs),       cmocka_unit_test(test_refusals)};
     return run_on_device(argc, argv, tests, NULL, NULL);
 }
