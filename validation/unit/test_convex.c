@@ -28,12 +28,12 @@ static bool is_fine(vf_dtype type)
 }
 
 /* Both solvers are slow where an element's subgradient is nearly as large as lambda at the solution: they need many
- * iterations to find out whether the element is 0. One problem in about 100 takes ADMM 100,000 iterations, and ten times
- * as many with a weight that is off by 10; one in 50 takes the primal-dual method more than 20,000. This draws problems
- * until one takes the solver a tenth of MOST_ITERATIONS at most; five slow ones in a row are a failure. */
+ * iterations to find out whether the element is 0. One problem in about 100 takes ADMM 100,000 iterations, one in 30 more
+ * than 2,000, and ten times as many with a weight that is off by 10; one in 50 takes the primal-dual method more than
+ * 20,000. This draws problems until one takes the solver at most so many; five slow ones in a row are a failure. */
 static trial *quick_trial(int solver, vf_dtype type, double least, double tolerance)
 {
-    vf_convex_options options = {.iterations = MOST_ITERATIONS / 10, .tolerance = tolerance};
+    vf_convex_options options = {.iterations = MOST_ITERATIONS / (solver == ADMM ? 100 : 10), .tolerance = tolerance};
     if (solver == ADMM) {
         options.inner = 1;
         options.relaxation = 1;
