@@ -251,7 +251,7 @@ static int load(const char *folder, seed_file *seeds)
             exit(2);
         seed->size = fread(seed->bytes, 1, MOST_BYTES, file);
         fclose(file);
-        snprintf(seed->name, sizeof seed->name, "%s", entry->d_name);
+        memcpy(seed->name, entry->d_name, strlen(entry->d_name) + 1);
         count += seed->size > 2048;
     }
     if (directory)
