@@ -65,7 +65,7 @@ class RunScript(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         self.tree, self.bin = self.folder / "tree", self.folder / "bin"
         self.bin.mkdir()
-        for name in ("run", "validation/bench/gpu_record.py", "validation/bench/cuda_sources.py"):
+        for name in ("run", "validation/bench/record_gpu.sh", "validation/bench/gpu_record.py", "validation/bench/cuda_sources.py"):
             (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(SOURCE / name, self.tree / name)
         (self.tree / "CMakeLists.txt").write_text("# a tree\n")
@@ -295,7 +295,7 @@ class RunScript(unittest.TestCase):
         self.assertEqual(lines.index("benchmark"), len(lines) - 1)  # nothing ran in parallel with the benchmark
 
     def test_gpu_sanitizer_cases_name_tests_that_exist(self):
-        cases = re.findall(r'"\$unit/(test_\w+) cuda ([\w ]+)"', (SOURCE / "run").read_text())
+        cases = re.findall(r'"\$unit/(test_\w+) cuda ([\w ]+)"', (SOURCE / "validation/bench/record_gpu.sh").read_text())
         self.assertGreater(len(cases), 3)
         for program, names in cases:
             source = (SOURCE / f"validation/unit/{program}.c").read_text()

@@ -1,0 +1,166 @@
+# shellcheck shell=bash disable=SC2154 # root and began are those of ./run
+# The command `gpu` of ./run, which sources this file: tests, compute-sanitizer and benchmarks on a machine with an NVIDIA GPU, and
+# the record of all of them.
+
+# The digest by which a record is known to belong to the CUDA sources as they are. Where there is no git, the files that are
+# not in build folders are taken to be the tracked ones.
+list_cuda_sources() { # FILE: gets how they were found
+    if git ls-files --error-unmatch CMakeLists.txt >/dev/null 2>&1; then
+        echo git >"$1" # which may know files that are gone
+        git ls-files -coz --exclude-standard '*.cu' '*.cuh' | xargs -0 ls 2>/dev/null || true
+    else
+        echo find >"$1"
+        find . \( -name '.?*' -o -path './build*' -o -path ./out \) -prune -o -type f \( -name '*.cu' -o -name '*.cuh' \) -printf '%P\n'
+    fi | LC_ALL=C sort
+}
+
+gpu() {
+    # Relative, for the reports name the commands they come from, and a record should name nobody's folders.
+    local folder=build/gpu work=build/gpu/record status=0 results=${RESULTS_DIR:-$root/validation/results}
+    local tests labels='gpu|unit' gpus partial
+    have nvidia-smi || die -77 "SKIP: no GPU here: there is no nvidia-smi"
+    gpu_names >/dev/null || die -77 "SKIP: no GPU here: $(nvidia-smi 2>&1 | head -n 1)"
+    have nvcc || PATH=$PATH:/usr/local/cuda/bin
+    have nvcc || die "no nvcc: install the CUDA Toolkit, or put its bin folder on the PATH"
+    have compute-sanitizer || PATH=$PATH:/usr/local/cuda/compute-sanitizer
+    need build
+    have python3 || die "no python3, which writes the record"
+    mkdir -p "$results"
+    results=$(cd "$results" && pwd)
+    build cuda gpu all -DCMAKE_CUDA_ARCHITECTURES="${CUDAARCHS:-native}"
+    cd "$root" || die "$root is gone"
+    tests=$folder/validation/unit/test_coulomb_sum
+    [ -x "$tests" ] || die "the unit tests were not built: is cmocka (libcmocka-dev) there? See build/gpu/configure.log"
+
+    mapfile -t gpus < <(gpu_names)
+    if [ ${#gpus[@]} -ge 2 ]; then labels="$labels|gpus"; else say "one GPU: the tests that need two are left out"; fi
+    rm -rf "$work"
+    mkdir -p "$work"
+    nvidia-smi --query-gpu=name,driver_version,memory.total,power.limit,clocks.max.sm --format=csv,noheader >"$work/devices.csv"
+    nvcc --version >"$work/nvcc.txt"
+    list_cuda_sources "$work/listed_by.txt" >"$work/sources.txt"
+    xargs sha256sum <"$work/sources.txt" >"$work/digests.txt"
+    xargs cat <"$work/sources.txt" | sha256sum | cut -d' ' -f1 >"$work/digest.txt"
+    if [ "$(cat "$work/listed_by.txt")" = git ] && [ -z "${VOXFIELD_COMMIT-}" ]; then
+        git rev-parse HEAD >"$work/commit.txt"
+        git status --porcelain --untracked-files=no >"$work/changes.txt"
+    else
+        say "no git repository here, or VOXFIELD_COMMIT is set: the record names ${VOXFIELD_COMMIT:-no} commit"
+        [ -z "${VOXFIELD_COMMIT-}" ] || say "$VOXFIELD_COMMIT" >"$work/commit.txt"
+    fi
+
+    # Tests, sanitizers and benchmarks one after the other: beside each other they are slow, and some run out of time. So do more
+    # than 12 tests on one GPU, whatever the machine. Tests labelled gpus want two; those against other programs might be skipped.
+    say "" "== tests"
+    OMP_WAIT_POLICY=passive OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} ctest --test-dir "$folder" -L "^($labels)\$" -LE '^peers$' --parallel 12 --output-on-failure --no-tests=error \
+        --output-junit "$root/$work/tests.xml" </dev/null || status=1
+    say "" "== compute-sanitizer"
+    "$folder/data/mri_phantom/mri_phantom" -q --matrix 12 --spokes 30 --coils 2 --field-hz 10 -o "$work/small.h5"
+    "$folder/data/mri_phantom/mri_phantom" -q --matrix 12 --spokes 30 --coils 2 -o "$work/plain.h5"
+    sanitize "${SANITIZER_SECONDS:-240}" "$work" "$folder" || status=1
+    say "" "== benchmarks"
+    for program in "$folder"/validation/bench/bench_*; do
+        if ! [ -f "$program" ] || ! [ -x "$program" ]; then continue; fi
+        "$program" cuda "$work/$(basename "$program").json" </dev/null || status=1
+    done
+    python3 validation/bench/time_mri_recon.py "$folder" cuda "$work/bench_mri_recon.json" || status=1
+    # The studies take longest: what there is by now, should they be cut short.
+    mkdir -p "$results/incomplete"
+    partial=$(python3 validation/bench/gpu_record.py "$work" "$results/incomplete" | sed -n 's/^record: //p') || true
+    python3 validation/tables/mri_study.py run "$folder" "$work/bench_mri_study.json" --device cuda --limit "${STUDY_SECONDS:-15}" || status=1
+    python3 validation/tables/cionize_study.py run "$folder" "$work/bench_cionize_study.json" --device cuda \
+        --limit "${CIONIZE_STUDY_SECONDS:-60}" || status=1
+    if [ ${#gpus[@]} -ge 2 ]; then python3 validation/bench/time_devices.py "$folder" "$work/bench_devices.json" || status=1; fi
+    say ""
+    python3 validation/bench/gpu_record.py "$work" "$results" || status=1
+    # Of what is there only the record of this run goes.
+    [ -z "$partial" ] || rm -f "$partial"
+    rmdir "$results/incomplete" 2>/dev/null || true
+    [ "$results" != "$root/validation/results" ] || python3 validation/bench/cuda_sources.py --write || status=1
+    say "$((SECONDS - began)) s"
+    [ $status -eq 0 ] || die "not all is well: see above"
+}
+
+# Every kernel on a small case, under every tool: as many at a time as there are cores, 6 at most, for they share one GPU.
+# compute-sanitizer cannot run on every machine with a GPU; the record says what came of it. Each tool leaves a log of its cases in
+# order, and one status. Only tests that launch some hundred kernels on up to a million elements; the operators' test takes the
+# most elements as its argument. Racecheck leaves out the single-pass scan, whose mbarrier events it takes for races.
+sanitize() { # SECONDS WORK FOLDER
+    local seconds=$1 work=$2 folder=$3 tools=(memcheck racecheck initcheck synccheck) tool case most running=()
+    local recon="$folder/apps/mri_recon/mri_recon --device cuda -q $work/small.h5" unit=$folder/validation/unit
+    local cases=("$unit/test_coulomb_sum cuda test_sizes test_charge_reversal" "$unit/test_fft_vector cuda"
+        "$unit/test_ion_search cuda test_ties test_no_charge test_exact_map"
+        "$unit/test_copy cuda test_copy_every_type test_gather test_boxes test_swap"
+        "$unit/test_reduce cuda test_wide_accumulators test_all_the_same test_zeros"
+        "$unit/test_scan cuda test_nan_and_infinity test_again_and_again"
+        "$unit/test_sort cuda test_extreme_edges test_more_threads_than_planned"
+        "$unit/test_toeplitz cuda test_lengths" "$unit/test_wavelet_algebra cuda test_haar_by_hand test_sums"
+        "$unit/test_differences cuda test_by_hand test_special_values" "$unit/test_low_rank cuda test_nan test_optimality"
+        "$recon --iterations 2 --operator nufft" "$recon --iterations 2 --operator direct --prior differences"
+        "$recon --iterations 2 --operator nufft --precision double --coils walsh" "$recon --method gridding")
+    for tool in tuned pairs naive registers constant published; do
+        cases+=("$recon --method adjoint --operator direct --variant $tool")
+    done
+    for tool in products phasors; do # which a field map leaves no use for
+        cases+=("${recon/small.h5/plain.h5} --iterations 2 --operator direct --variant $tool")
+    done
+    cases+=("$unit/test_reduce_operators 5000")
+    if ! have compute-sanitizer; then
+        printf 'SKIP: %s: there is no compute-sanitizer\n' "${tools[@]}"
+        return
+    fi
+    most=$(nproc)
+    [ "$most" -le 6 ] || most=6
+    for case in "${!cases[@]}"; do
+        for tool in "${tools[@]}"; do
+            # shellcheck disable=SC2207 # numbers, one a word
+            while running=($(jobs -pr)) && [ ${#running[@]} -ge "$most" ]; do
+                wait -n || true
+            done
+            sanitize_case "$tool" "$seconds" "$work/$tool-$case" "${cases[case]}" &
+        done
+    done
+    wait
+    for tool in "${tools[@]}"; do
+        collect_cases "$tool" "$work" "${cases[@]}"
+    done
+}
+
+# One case under one tool: PREFIX.log and PREFIX.status. If one of the tool's cases ran out of time, those not begun are left out.
+sanitize_case() { # TOOL SECONDS PREFIX CASE
+    local tool=$1 seconds=$2 prefix=$3 case=$4 status=0 output=() without=()
+    case $case in *mri_recon*) output=(-o "$prefix.h5") ;; esac
+    case $tool in racecheck) without=(--kernel-regex-exclude kns=vf_scan_tiles) ;; esac
+    if [ -e "${prefix%-*}.late" ]; then return; fi
+    # shellcheck disable=SC2086 # words, not one word
+    timeout "$seconds" compute-sanitizer --tool "$tool" "${without[@]}" --error-exitcode 99 $case "${output[@]}" \
+        </dev/null >"$prefix.log" 2>&1 || status=$?
+    if [ $status -eq 124 ]; then : >"${prefix%-*}.late"; fi
+    echo $status >"$prefix.status"
+}
+
+# The tool's log out of those of its cases, and its status: of a case with an error if there is one, else 124 if one ran out of
+# time, else 77 if one was skipped.
+collect_cases() { # TOOL WORK CASE...
+    local tool=$1 prefix=$2/$1 case number=0 one wrong="" late="" skipped=""
+    shift 2
+    : >"$prefix.log"
+    for case in "$@"; do
+        one=124 # not begun
+        if [ -e "$prefix-$number.status" ]; then
+            one=$(cat "$prefix-$number.status")
+            cat "$prefix-$number.log" >>"$prefix.log"
+            [ "$one" -eq 0 ] || say "$tool: status $one: $case"
+        fi
+        case $one in
+        0) ;;
+        77) skipped=77 ;;
+        124) late=124 ;;
+        *) wrong=$one ;;
+        esac
+        number=$((number + 1))
+    done
+    one=${wrong:-${late:-${skipped:-0}}}
+    echo "$one" >"$prefix.status"
+    say "$tool: status $one, $# cases: $(grep -E 'SUMMARY|Error:|not supported' "$prefix.log" | sort | uniq -c | sort -rn | head -n 1)"
+}
