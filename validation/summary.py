@@ -5,8 +5,8 @@ usage: summary.py TESTS.xml [LEFT_OUT.txt] [--need-all | --skipped]
 
 TESTS.xml is what `ctest --output-junit` wrote. A test that cannot run exits with 77 after a line `SKIP: reason`; one that
 cannot do a part of its work prints such a line and goes on. LEFT_OUT.txt has a line `test: reason` for each test that was
-not registered at all. With --need-all, the exit status is 1 if anything was skipped for another reason than a GPU; the
-packages named must then be installed. --skipped prints only the names of tests that were skipped, wholly or in part, for
+not registered at all. With --need-all, the exit status is 1 if anything was skipped for want of a package of the
+distribution. --skipped prints only the names of tests that were skipped, wholly or in part, for
 another reason than a GPU, as a pattern for `ctest -R`.
 """
 import collections
@@ -28,7 +28,7 @@ KINDS = [
     (r"no (pymol|apbs|pdb2pqr|gemmi)", rf"\1 {PEERS}"),
     (r"(no .*[Ss]lurm|slurmctld|munge).*", "Slurm is not installed (packages slurm-wlm and munge)"),
     (r"no (Open MPI|MPICH|openmpi|mpich|mpirun[.\w]*|plugin)", r"\1: MPI is not installed (packages openmpi-bin, libopenmpi-dev, mpich, libmpich-dev)"),
-    (r"locale with a decimal comma", "no locale with a decimal comma (locale-gen de_DE.UTF-8)"),
+    (r"locale with a decimal comma", "a locale with a decimal comma is not installed (locale-gen de_DE.UTF-8)"),
     (r"([\d.]+) GiB of memory are needed|needs [\d.]+ GiB of memory", "too little free memory"),
 ]
 
@@ -95,9 +95,9 @@ def main(arguments):
     for tests, parts, reason in rows(undone):
         what = [f"{tests} skipped"] * (tests > 0) + [f"{parts} {'part' if parts == 1 else 'parts'} of tests"] * (parts > 0)
         print(f"  {', '.join(what)}: {reason}")
-    missing = [row for row in rows(undone) if "GPU" not in row[2]]
+    missing = [row for row in rows(undone) if "not installed" in row[2] and "pip install" not in row[2]]
     if need_all and missing:
-        print("all but what needs a GPU should run here")
+        print("these packages should be here:", *(row[2] for row in missing), sep="\n  ")
         return 1
     return 1 if failed else 0
 

@@ -1,6 +1,8 @@
 /* Scripts of VMD's cionize: every keyword is read, every mistake is reported with its line. */
 #include "ion_fixture.h"
 
+#include <unistd.h>
+
 #include "ions/script.h"
 
 static vf_status parse_bytes(const char *text, size_t bytes, script *out)
