@@ -6,8 +6,8 @@ usage: summary.py TESTS.xml [LEFT_OUT.txt] [--need-all | --skipped]
 TESTS.xml is what `ctest --output-junit` wrote. A test that cannot run exits with 77 after a line `SKIP: reason`; one that
 cannot do a part of its work prints such a line and goes on. LEFT_OUT.txt has a line `test: reason` for each test that was
 not registered at all. With --need-all, the exit status is 1 if anything was skipped for want of a package of the
-distribution. --skipped prints only the names of tests that were skipped, wholly or in part, for
-another reason than a GPU, as a pattern for `ctest -R`.
+distribution. --skipped prints only the names of the tests that this concerns, wholly or in part, as a pattern for
+`ctest -R`.
 """
 import collections
 import re
@@ -39,6 +39,11 @@ def kind_of(reason):
         if found:
             return found.expand(text)
     return reason
+
+
+def is_missing(kind):
+    """Whether a package of the distribution would help."""
+    return "not installed" in kind and "pip install" not in kind
 
 
 def reasons_in(output):
@@ -81,7 +86,7 @@ def main(arguments):
         sys.exit(__doc__)
     passed, failed, skipped, undone = read(files[0])
     if "--skipped" in arguments:
-        print("|".join(sorted({re.escape(name) for reason, name, _ in undone if "GPU" not in kind_of(reason)})))
+        print("|".join(sorted({re.escape(name) for reason, name, _ in undone if is_missing(kind_of(reason))})))
         return 0
     for path in files[1:2]:
         with open(path, encoding="utf-8") as stream:
@@ -95,7 +100,7 @@ def main(arguments):
     for tests, parts, reason in rows(undone):
         what = [f"{tests} skipped"] * (tests > 0) + [f"{parts} {'part' if parts == 1 else 'parts'} of tests"] * (parts > 0)
         print(f"  {', '.join(what)}: {reason}")
-    missing = [row for row in rows(undone) if "not installed" in row[2] and "pip install" not in row[2]]
+    missing = [row for row in rows(undone) if is_missing(row[2])]
     if need_all and missing:
         print("these packages should be here:", *(row[2] for row in missing), sep="\n  ")
         return 1

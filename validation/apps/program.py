@@ -10,6 +10,7 @@ import math
 import os
 import pathlib
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -27,6 +28,13 @@ import seeds  # noqa: E402
 PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else sys.exit(__doc__)
 NAME = os.path.basename(PROGRAM)
 DEVICE = sys.argv[2] if sys.argv[2:3] in (["cpu"], ["cuda"]) else "cpu"
+
+
+# A shell without job control starts what it runs in the background with SIGINT ignored, and nohup so with SIGHUP. Programs
+# under test would inherit that.
+for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 
 class Skip(Exception):
