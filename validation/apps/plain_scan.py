@@ -30,12 +30,16 @@ def radial(spokes=30, n=24):
     return numpy.stack([r * numpy.cos(angle), r * numpy.sin(angle), 0 * r], -1).reshape(-1, 3).astype("f4")
 
 
-def forward(k, image):
-    """F as an explicit sum: [coil][sample] from images [coil][y][x]."""
-    n = image.shape[-1]
+def exponentials(k, n):
+    """The matrix of F: [voxel][sample], with voxels in the order [y][x]."""
     at = (numpy.arange(n) - n // 2) / n
     turns = k[:, 0, None, None] * at + k[:, 1, None, None] * at[:, None]
-    return image.reshape(len(image), -1) @ numpy.exp(-2j * numpy.pi * turns.astype(float)).reshape(len(k), -1).T
+    return numpy.exp(-2j * numpy.pi * turns.astype(float)).reshape(len(k), -1).T
+
+
+def forward(k, image):
+    """F as an explicit sum: [coil][sample] from images [coil][y][x]."""
+    return image.reshape(len(image), -1) @ exponentials(k, image.shape[-1])
 
 
 def noise_like(data, rng, sigma):

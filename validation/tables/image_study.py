@@ -91,8 +91,13 @@ class Case:
         return self.k.T[:, :, None], self.data.T[None, :, None, :]
 
     def sweep(self, start, file=None):
-        value, _, tried = best_of(lambda v: self.error(self.image("--lambda", v, file=file)), start, (1e-6, 20))
-        return {"lambda": value, **self.figures(self.image("--lambda", value, file=file)), "tried": tried}
+        figures = {}
+
+        def error(value):
+            figures[value] = self.figures(self.image("--lambda", value, file=file))
+            return figures[value]["error"]
+        value, _, tried = best_of(error, start, (1e-6, 20))
+        return {"lambda": value, **figures[value], "tried": tried}
 
     def with_maps(self, maps, start):
         file = write_scan("maps.h5", self.matrix, self.k, self.data, maps)
@@ -241,9 +246,9 @@ def cases_of(options):
         yield from ((f"radial R={step} SNR {snr}", "other", snr, (), True, case) for snr in snrs)
     case = simulated(head, (n, n, 1), scans.spiral(n, n // 8, 4, 24), 8, 1)
     yield from ((f"spiral R=4 SNR {snr}", "other", snr, (), True, case) for snr in snrs)
-    m = 24 if quick else 40
+    m, coils = (10, 4) if quick else (40, 6)
     # Without BART, which takes half a minute per image.
-    case = simulated(head, (m, m, m), scans.koosh_ball(m, round(np.pi * m * m / 2 / 6)), 6, 2)
+    case = simulated(head, (m, m, m), scans.koosh_ball(m, round(np.pi * m * m / 2 / 6)), coils, 2)
     yield from ((f"koosh ball R=6 SNR {snr}", "other", snr, (), False, case) for snr in snrs)
     wide = 80 if quick else 160
 

@@ -106,12 +106,12 @@ def measure(case, with_bart):
 
 def cases_of(options):
     """As in image_study.py: (name, kind, SNR, needed tools, with BART, function)."""
-    n, spokes, frames, snrs = (48, 9, 6, (15,)) if options.quick else (128, 13, 16, (15, 60, 5))
+    n, spokes, frames, coils, snrs = (32, 9, 4, 4, (15,)) if options.quick else (128, 13, 16, 8, (15, 60, 5))
     k = scans.radial(n, spokes * frames).reshape(frames, -1, 3)
     objects = {"static": scans.still, "contrast": scans.perfused, "motion": scans.beating}
     if options.quick:
         del objects["contrast"]
-    made = {name: simulated(make, (n, n, 1), k, 8, 1, scan_type=scans.Series, case_type=SeriesCase)
+    made = {name: simulated(make, (n, n, 1), k, coils, 1, scan_type=scans.Series, case_type=SeriesCase)
             for name, make in objects.items()}
     for snr in snrs:
         for name, case in made.items():

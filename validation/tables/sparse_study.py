@@ -166,7 +166,7 @@ def measure_times(case, with_bart):
 def cases_of(options):
     """As in image_study.py: (name, kind, SNR, needed tools, with BART, function)."""
     quick, head, peer = options.quick, scans.template(options.brain) if options.brain else scans.head, not options.ours
-    n, m, snrs = (64, 16, (15,)) if quick else (192, 64, (15, 60, 5))
+    n, m, coils, snrs = (64, 10, 4, (15,)) if quick else (192, 64, 8, (15, 60, 5))
     radial = {spokes: simulated(head, (n, n, 1), scans.radial(n, spokes), 8, 1, centre=min(24, 2 * round(spokes / np.pi)))
               for spokes in ((24,) if quick else (48, 24))}
     mask = []
@@ -177,7 +177,7 @@ def cases_of(options):
             mask.append(simulated(head, (n, n, 1), scans.cartesian(drawn), 8, 3, drawn))
         return mask[0](snr)
     spiral = simulated(head, (n, n, 1), scans.spiral(n, n // 8, 4, 24), 8, 1)
-    koosh = simulated(head, (m, m, m), scans.koosh_ball(m, round(np.pi * m * m / 2 / 6)), 8, 2)
+    koosh = simulated(head, (m, m, m), scans.koosh_ball(m, round(np.pi * m * m / 2 / 6)), coils, 2)
     bottle = simulated(scans.bottle, (n, n, 1), scans.radial(n, 48), 8, 1)
     for snr in snrs:
         if options.sure:
