@@ -133,9 +133,10 @@ static inline bool has_memory(uint64_t bytes, const char *what)
     return false;
 }
 
-/* More elements than a 31-bit index allows: 512 pieces and one element. On a GPU they are an array. On the CPU, where
- * clearing gigabytes takes longer than the tests, all pieces but the first and the last two are the same memory. */
-enum { PIECE = 1 << 22, PIECES = 513 };
+/* More elements than a 31-bit index allows: the last two pieces begin at or after 2^31. On a GPU they are an array. On
+ * the CPU, where clearing gigabytes takes longer than the tests, all pieces but the first and the last two are the same
+ * memory. */
+enum { PIECE = 1 << 22, PIECES = 514 };
 static const int64_t large_count = (int64_t)PIECE * (PIECES - 1) + 1;
 
 typedef struct large {

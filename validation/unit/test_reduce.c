@@ -376,7 +376,7 @@ static void test_ties_and_places(void **state)
 static void large_case(vf_dtype type, const void *one, const void *two)
 {
     const int64_t n = large_count;
-    if (!has_memory(bytes_of_large(type), "a reduction of 2^31 + 1 elements"))
+    if (!has_memory(bytes_of_large(type), "a reduction of more than 2^31 elements"))
         return;
     large x = make_large(type, one, two);
     vf_reduce *plan = make_plan(VF_REDUCE_SUM, type, n);
