@@ -3,7 +3,10 @@
 #ifndef REDUCE_FIXTURE_H
 #define REDUCE_FIXTURE_H
 
+#include <errno.h>
 #include <math.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { GUARD = 64, SENTINEL = 0xA5 }; /* elements before and after an array; their bytes */
 
@@ -130,30 +133,82 @@ static inline bool has_memory(uint64_t bytes, const char *what)
     return false;
 }
 
-/* n elements of the same value. */
-static inline vf_array filled(vf_dtype type, int64_t n, const void *value)
+/* More elements than a 31-bit index allows: the last two pieces begin at or after 2^31. On a GPU they are an array. On
+ * the CPU, where clearing gigabytes takes longer than the tests, all pieces but the first and the last two are the same
+ * memory. */
+enum { PIECE = 1 << 22, PIECES = 514 };
+static const int64_t large_count = (int64_t)PIECE * (PIECES - 1) + 1;
+
+typedef struct large {
+    vf_array array; /* of a GPU */
+    void *data;
+    size_t piece; /* bytes */
+} large;
+
+static inline bool is_apart(int64_t piece)
 {
-    enum { PIECE = 1 << 24 };
+    return vf_device_get_kind(device) == VF_DEVICE_CUDA || piece == 0 || piece >= PIECES - 2;
+}
+
+/* The memory that it takes. */
+static inline uint64_t bytes_of_large(vf_dtype type)
+{
+    const bool gpu = vf_device_get_kind(device) == VF_DEVICE_CUDA;
+    return (gpu ? (uint64_t)large_count : 4 * (uint64_t)PIECE) * vf_dtype_bytes(type);
+}
+
+static inline int64_t count_of(int64_t piece)
+{
+    return piece < PIECES - 1 ? PIECE : 1;
+}
+
+/* Copies a piece from or to the host. */
+static inline void copy_piece(const large *a, int64_t piece, void *host, bool to_host)
+{
+    unsigned char *there = (unsigned char *)a->data + (size_t)piece * a->piece;
+    const size_t bytes = a->piece / PIECE * (size_t)count_of(piece);
+    need_ok(vf_queue_copy(queue, to_host ? host : there, to_host ? there : host, bytes));
+    need_ok(vf_queue_sync(queue));
+}
+
+/* All elements are `value`, apart from the last one. */
+static inline large make_large(vf_dtype type, const void *value, const void *last)
+{
     const size_t size = vf_dtype_bytes(type);
-    vf_array a;
-    need_ok(vf_array_create(device, VF_SPACE_DEVICE, type, n, &a));
-    unsigned char *piece = allocate_host((size_t)PIECE * size);
+    large a = {.piece = PIECE * size};
+    if (vf_device_get_kind(device) == VF_DEVICE_CUDA) {
+        need_ok(vf_array_create(device, VF_SPACE_DEVICE, type, large_count, &a.array));
+        a.data = a.array.data;
+    } else {
+        const int file = memfd_create("large", MFD_CLOEXEC);
+        assert_return_code(file, errno);
+        assert_return_code(ftruncate(file, (off_t)(4 * a.piece)), errno);
+        a.data = mmap(NULL, PIECES * a.piece, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        assert_ptr_not_equal(a.data, MAP_FAILED);
+        for (int64_t p = 0; p < PIECES; p++) {
+            const int64_t at = p == 0 ? 0 : is_apart(p) ? p - PIECES + 4 : 1;
+            assert_ptr_not_equal(mmap((unsigned char *)a.data + (size_t)p * a.piece, a.piece, PROT_READ | PROT_WRITE,
+                                      MAP_SHARED | MAP_FIXED | MAP_POPULATE, file, at * (off_t)a.piece),
+                                 MAP_FAILED);
+        }
+        close(file);
+    }
+    unsigned char *piece = allocate_host(a.piece);
     for (size_t i = 0; i < PIECE; i++)
         memcpy(piece + i * size, value, size);
-    for (int64_t at = 0; at < n; at += PIECE) {
-        const int64_t here = n - at < PIECE ? n - at : PIECE;
-        need_ok(vf_queue_copy(queue, (unsigned char *)a.data + (size_t)at * size, piece, (size_t)here * size));
-    }
-    need_ok(vf_queue_sync(queue));
+    for (int64_t p = 0; p < PIECES; p++)
+        if (is_apart(p) || p == 1)
+            copy_piece(&a, p, p < PIECES - 1 ? piece : (void *)(uintptr_t)last, false);
     free(piece);
     return a;
 }
 
-static inline void set_element(vf_array *a, int64_t i, const void *value)
+static inline void free_large(large *a)
 {
-    const size_t size = vf_dtype_bytes(a->type);
-    need_ok(vf_queue_copy(queue, (unsigned char *)a->data + (size_t)i * size, value, size));
-    need_ok(vf_queue_sync(queue));
+    if (a->array.data)
+        vf_array_free(&a->array);
+    else
+        munmap(a->data, PIECES * a->piece);
 }
 
 static inline int open_queue(void **state)
