@@ -71,7 +71,7 @@ class Soak:
     def __init__(self, tests, seconds):
         self.tests, self.end = tests, time.monotonic() + seconds
         self.seeds = random.Random(int(os.environ["VOXFIELD_SEED"], 0) if os.environ.get("VOXFIELD_SEED") else None)
-        self.lock, self.busy = threading.Condition(), {}
+        self.lock, self.busy, self.interrupted = threading.Condition(), {}, False
 
     def next(self):
         with self.lock:
@@ -92,6 +92,8 @@ class Soak:
             status, output = test.run(seed)
             with self.lock:
                 del self.busy[test]
+                if self.interrupted:
+                    continue
                 test.runs += 1
                 test.draws = bool(DRAWS.search(output)) and status != 77
                 test.skips = status == 77
@@ -106,8 +108,14 @@ class Soak:
         workers = [threading.Thread(target=self.work) for _ in range(AT_ONCE)]
         for worker in workers:
             worker.start()
-        for worker in workers:
-            worker.join()
+        try:
+            for worker in workers:
+                worker.join()
+        except KeyboardInterrupt:  # the tests at work get the signal, too
+            print("interrupted: waiting for the tests at work", flush=True)
+            self.interrupted, self.end = True, 0
+            for worker in workers:
+                worker.join()
 
 
 def main(folder, minutes="10", *patterns):
