@@ -224,4 +224,10 @@ static inline int close_queue(void **state)
     return 0;
 }
 
+/* Equality of results: NaN equals NaN, and -0 equals 0. */
+static inline bool same(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
 #endif

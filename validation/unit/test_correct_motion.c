@@ -54,6 +54,8 @@ static void check_motion(int dimensions, bool cut)
     static double move[MOST_ROWS][6];
     char text[200 * MOST_ROWS] = "# x y z, about x y z\n\n";
     make_scan(dimensions, 2);
+    for (int a = 0; a < dimensions; a++) /* turned, samples reach up to 2 (the ratio of the sides) times as far */
+        raw.matrix[a] = 32;
     const points p = make_points();
     int begin[READOUTS + 2] = {0}, count = 0;
     for (int m = LENGTH; m <= SAMPLES; m += LENGTH) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Has another compiler read all C files of a build, with the build's own flags: its warnings are errors, nothing is compiled.
 
-usage: check_syntax.py BUILD_FOLDER COMPILER [FLAG...]
+usage: compiler_warnings.py BUILD_FOLDER COMPILER [FLAG...]
 
 BUILD_FOLDER has compile_commands.json (CMAKE_EXPORT_COMPILE_COMMANDS). Exit status 1 if the compiler has something to say.
 """
