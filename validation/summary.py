@@ -23,6 +23,7 @@ KINDS = [
     (r"ismrmrd[-_](tools|recon|generate)|no ismrmrd", f"ismrmrd-tools {PEERS}"),
     (r"no (\w+) to compare with \((pip install [\w-]+)\)", r"\1 is not installed; \2"),
     (r"no (h5dump|multivalue of APBS|gzip)", rf"\1 {PEERS}"),
+    (r"no Python here has (ismrmrd)$", r"Python's \1 is not installed; pip install \1"),
     (r"no Python here has ([\w.]+)$", rf"Python's \1 {PEERS}"),
     (r"No module named '?(\w+)", rf"Python's \1 {PEERS}"),
     (r"no (pymol|apbs|pdb2pqr|gemmi)", rf"\1 {PEERS}"),

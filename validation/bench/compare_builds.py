@@ -26,7 +26,7 @@ try:
     import h5py
     import numpy as np
 except ImportError:
-    print("skipped: needs numpy and h5py")
+    print("SKIP: no Python here has numpy and h5py")
     sys.exit(77)
 
 BAR = 1.02

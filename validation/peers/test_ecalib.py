@@ -15,7 +15,7 @@ import tempfile
 try:
     import numpy as np
 except ImportError:
-    print("skipped: no numpy")
+    print("SKIP: no Python here has numpy")
     sys.exit(77)
 
 SIZE, COILS, LINES = 96, 8, 24
@@ -110,7 +110,7 @@ def compare(program, noise):
 def main():
     program = str(pathlib.Path(sys.argv[1]).resolve())
     if not shutil.which("bart"):
-        print("skipped: no bart")
+        print("SKIP: no bart here")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
