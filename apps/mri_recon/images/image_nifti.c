@@ -91,7 +91,8 @@ static bool find_rotation(const double affine[3][4], double r[3][3], double *fli
 }
 
 /* b, c, d of the unit quaternion a + bi + cj + dk, a >= 0, of a rotation given by its columns. Starts from the
- * largest of the four, to avoid dividing by a small number. */
+ * largest of the four, to avoid dividing by a small number. Readers take a for sqrt(1 - b^2 - c^2 - d^2): in half turns,
+ * where a is 0, rounding could leave 1e-4 or more. There, b, c and d are rounded up, so that it is 0. */
 static void to_quaternion(const double r[3][3], float out[3])
 {
     const double xx = r[0][0], yy = r[1][1], zz = r[2][2];
@@ -108,6 +109,10 @@ static void to_quaternion(const double r[3][3], float out[3])
     const double scale = (products[largest][0] < 0 ? -0.5 : 0.5) / sqrt(squares[largest]);
     for (int i = 0; i < 3; i++)
         out[i] = (float)(scale * products[largest][i + 1]);
+    const double a = scale * products[largest][0];
+    for (int i = 0; i < 3 && a * a < 1e-9; i++)
+        if (fabs((double)out[i]) < fabs(scale * products[largest][i + 1]))
+            out[i] = nextafterf(out[i], out[i] < 0 ? -1.0f : 1.0f);
 }
 
 /* Left is positive x in LPS and negative x in NIfTI's RAS; likewise for y. An unknown orientation also gets numbers,
