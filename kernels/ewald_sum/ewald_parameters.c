@@ -9,8 +9,7 @@
  * amplitude, weighted with the kernel, give the errors of the table below, for c = 1.5 P and the bandwidth that makes
  * them least; interpolation adds as much again. Near a single charge all wave numbers have the same phase: there the
  * error is at most sqrt(pi / 6) e / H, which is kept below 4 times the tolerance. Of n charges of independent signs
- * within one spacing H, it is sqrt(n) times that. It stays below 10 for n up to 6, and is measured to be a third
- * of this bound or less for n from 80 to 800: typical windows and splits have smaller errors than are allowed. */
+ * within one spacing H, it is typically sqrt(n) times that, so it stays below 10 for n up to 6. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
