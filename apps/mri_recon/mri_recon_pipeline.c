@@ -102,9 +102,11 @@ static vf_status read_stage(recon_state *r)
 {
     const recon_settings *s = r->settings;
     mri_scan *raw = &r->scan;
+    scan_request request = s->read;
+    request.incomplete = s->frames || s->spokes_per_frame > 0;
     watch_stage(&r->watch, "read", 0);
     vf_status status =
-        cfl_is_name(s->input) ? read_bart_scan(r->ctx, s, raw) : read_scan(r->ctx, s->input, s->group, s->units, raw);
+        cfl_is_name(s->input) ? read_bart_scan(r->ctx, s, raw) : read_scan(r->ctx, s->input, &request, raw);
     if (status == VF_OK)
         status = correct_trajectory(r->ctx, s, raw);
     if (status == VF_OK && s->has_matrix)
@@ -190,6 +192,8 @@ static void say_scan(const recon_state *r)
     printf(", %lld sample%s\n", (long long)scan_samples(raw), vf_plural(scan_samples(raw)));
     if (raw->description[0])
         printf("           %s\n", raw->description);
+    if (raw->sign[0])
+        printf("           %s\n", raw->sign);
     if (raw->corrections[0])
         printf("           %s\n", raw->corrections);
     printf("           matrix %lld x %lld x %lld over %g x %g x %g mm", (long long)raw->matrix[0],

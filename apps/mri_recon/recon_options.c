@@ -139,6 +139,10 @@ static const option_choice units[] = {{"auto", K_AUTO, "decided by the extent of
                                       {"fov", K_FOV, "cycles per field of view"},
                                       {"radians", K_RADIANS, "k in [-pi, pi)"},
                                       {0}};
+static const option_choice signs[] = {{"auto", SIGN_AUTO, "+ for Siemens' scanners, - for others"},
+                                      {"-", SIGN_MINUS, "d(k) = sum of rho(r) exp(-i 2 pi k.r)"},
+                                      {"+", SIGN_PLUS, "d(k) = sum of rho(r) exp(+i 2 pi k.r)"},
+                                      {0}};
 static const option_choice map_sets[] = {
     {"auto", RECON_SETS_AUTO,
      "two if the calibration by ESPIRiT shows that parts fold, or if the file of maps has two"},
@@ -229,8 +233,8 @@ const program_option recon_options[] = {
          "A `.cfl` has [3][samples][spokes], an `.h5` [sample][3] or [frame][sample][3], in cycles per field of view, "
          "with as many samples as the scan. A scan in a `.cfl` takes a `.cfl`; without this option its k-space is "
          "Cartesian, and samples that are 0 in all coils were not acquired."},
-    {OPTION_CHOICE, .name = "trajectory-units", .argument = "UNIT", SETTING(units), .choices = units, .initial = "auto",
-     .help = "unit of k in ISMRMRD files"},
+    {OPTION_CHOICE, .name = "trajectory-units", .argument = "UNIT", SETTING(read.units), .choices = units,
+     .initial = "auto", .help = "unit of k in ISMRMRD files"},
     {OPTION_READ, .name = "girf", .argument = "FILE.h5", SETTING(girf),
      .help = "gradient impulse response functions, to predict the actual trajectory",
      .more = "The datasets are /girf/frequency in Hz and /girf/transfer, complex, [3][frequency] or, with cross terms, "
@@ -241,8 +245,16 @@ const program_option recon_options[] = {
     {OPTION_READ, .name = "motion", .argument = "FILE", SETTING(motion),
      .help = "the patient's motion: a text file with a row for each readout",
      .more = "A row has the shift in mm along x, y and z and the rotation in degrees about x, y and z."},
-    {OPTION_TEXT, .name = "group", .argument = "NAME", SETTING(group),
+    {OPTION_TEXT, .name = "group", .argument = "NAME", SETTING(read.group),
      .help = "group to read, if an ISMRMRD file has several"},
+    {OPTION_INTEGER, .name = "encoding", .argument = "N", SETTING(read.encoding), .least = 1, .most = 16,
+     .default_help = "the one with most image data", .help = "encoding to reconstruct, if an ISMRMRD file has several"},
+    {OPTION_CHOICE, .name = "phase-sign", .argument = "SIGN", SETTING(read.sign), .choices = signs, .initial = "auto",
+     .help = "sign in the exponent of the data's Fourier transform, in ISMRMRD files",
+     .more = "With the wrong sign an image is turned by 180 degrees, a volume mirrored: left and right are swapped."},
+    {OPTION_NUMBER, .name = "oversampling", .argument = "F", SETTING(read.oversampling), .least = 0.01, .most = 100,
+     .default_help = "by the header, checked against the samples",
+     .help = "field of view of Cartesian readouts over that of the image, in ISMRMRD files"},
     {OPTION_COUNTS, .name = "matrix", .argument = "X,Y,Z", SETTING(matrix), OPTION_GIVEN(recon_settings, has_matrix),
      .least = 1, .most = INFINITY, .default_help = "that of the scan", .help = "voxels over the encoded field of view"},
     {OPTION_FLAG, .name = "keep-oversampling", SETTING(keep_oversampling),

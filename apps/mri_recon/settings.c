@@ -12,7 +12,7 @@ static vf_status check_files(vf_context *ctx, const recon_settings *s)
     if (s->trajectory && !cfl_is_name(s->trajectory) && (bart || !vf_path_has_extension(s->trajectory, ".h5 .hdf5")))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--trajectory %s: unknown file extension; use %s.cfl or .hdr",
                        s->trajectory, bart ? "" : ".h5, .hdf5, ");
-    if (s->group && bart)
+    if (s->read.group && bart)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--group applies to ISMRMRD files; %s has no groups", s->input);
     if (s->save_coils && !coil_map_is_name(s->save_coils))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-coils %s: unknown file extension; use .h5, .hdf5, .cfl or .hdr",

@@ -40,14 +40,27 @@ enum { RECON_LEAST_WINDOW = 4 }; /* frames: half of them are shared with each ne
 typedef enum recon_delays { RECON_DELAYS_OFF, RECON_DELAYS_AUTO, RECON_DELAYS_GIVEN } recon_delays;
 typedef enum k_units { K_AUTO, K_NORMALIZED, K_FOV, K_RADIANS } k_units;
 
+/* The sign in the exponent of the data's Fourier transform: - as in docs/scans.md, + if the data are conjugated. */
+typedef enum scan_sign { SIGN_AUTO, SIGN_MINUS, SIGN_PLUS } scan_sign;
+
+/* How to understand a scan where its file does not say it, or says it wrongly. All 0: the reader decides. */
+typedef struct scan_request {
+    const char *group; /* of an ISMRMRD file; NULL: the reader finds it */
+    k_units units;
+    scan_sign sign;
+    int encoding;        /* counted from 1; 0: the one with most image lines */
+    double oversampling; /* field of view of Cartesian readouts over the image's; 0: by header and samples */
+    bool incomplete;     /* keep a last repetition that was aborted */
+} scan_request;
+
 /* The user's settings. The option parser has checked each number by itself: finite and in range. */
 typedef struct recon_settings {
     const char *input;
     const char *output;                     /* NULL: recon_default_output */
     const char *picture, *report, *compare; /* compare: "truth", or a file; NULL: none */
     const char *save_q, *load_q;
-    const char *noise_map;  /* file to write; NULL: none */
-    const char *group;      /* of an ISMRMRD file; NULL: the reader finds it */
+    const char *noise_map; /* file to write; NULL: none */
+    scan_request read;
     const char *trajectory; /* file that replaces the scan's trajectory; NULL: none */
     const char *girf;       /* gradient impulse response functions; NULL: none */
     const char *motion;     /* table of the patient's motion; NULL: none */
@@ -69,11 +82,10 @@ typedef struct recon_settings {
     recon_coils coils;
     recon_share share_coils; /* among ranks */
     recon_map_sets map_sets; /* for --method cg; other methods use the first set */
-    k_units units;
-    int spokes_per_frame; /* readouts that make a frame; 0: the scan's frames */
-    int frame_step;       /* readouts from the beginning of a frame to the next; 0: spokes_per_frame */
-    int readout_samples;  /* samples of a readout, for scans that do not say so; 0: found from the scan */
-    int compress;         /* coils to keep; 0: all */
+    int spokes_per_frame;    /* readouts that make a frame; 0: the scan's frames */
+    int frame_step;          /* readouts from the beginning of a frame to the next; 0: spokes_per_frame */
+    int readout_samples;     /* samples of a readout, for scans that do not say so; 0: found from the scan */
+    int compress;            /* coils to keep; 0: all */
     int64_t matrix[3];
     bool has_matrix;
     bool equal_noise;   /* with sparse priors: all frames have the common noise */

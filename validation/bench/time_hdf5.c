@@ -40,7 +40,7 @@ static int read_once(const char *path, bool here)
             map_free(&map);
     } else {
         mri_scan scan;
-        status = read_scan(ctx, path, NULL, K_AUTO, &scan);
+        status = read_scan(ctx, path, &(scan_request){.group = NULL}, &scan);
         if (status == VF_OK)
             scan_free(&scan);
     }

@@ -214,23 +214,25 @@ static vf_status made_up_bodies(vf_context *ctx, void *user, int64_t first, int6
 static vf_status assemble(vf_context *ctx, made_up *m, const ismrmrd_protocol *protocol, k_units units, mri_scan *s)
 {
     const ismrmrd_source source = {PATH, m, m->count, 0, made_up_heads, made_up_bodies, NULL};
-    return ismrmrd_assemble(ctx, &source, protocol, units, s);
+    return ismrmrd_assemble(ctx, &source, protocol, &(scan_request){.units = units}, s);
 }
 
 static vf_status run_acquisitions(vf_context *ctx, bytes b, mri_scan *s)
 {
     made_up m = {.count = 1 + take(&b) % MOST_ACQUISITIONS};
-    ismrmrd_protocol protocol = {.encodings = 1, .noise_bandwidth = 1, .step_1 = {-1, -1, -1}, .step_2 = {-1, -1, -1}};
+    ismrmrd_protocol protocol;
+    ismrmrd_protocol_reset(&protocol);
+    ismrmrd_encoding *e = &protocol.encoding[0];
     k_units units = (k_units)(take(&b) % 4);
     for (int a = 0; a < 3; a++) {
-        protocol.encoded.matrix[a] = (int64_t)take(&b) % 65;
-        protocol.recon.matrix[a] = (int64_t)take(&b) % 65;
-        protocol.encoded.fov[a] = (double)(take(&b) * 2);
-        protocol.recon.fov[a] = (double)take(&b);
+        e->encoded.matrix[a] = (int64_t)take(&b) % 65;
+        e->recon.matrix[a] = (int64_t)take(&b) % 65;
+        e->encoded.fov[a] = (double)(take(&b) * 2);
+        e->recon.fov[a] = (double)take(&b);
     }
-    protocol.step_1.center = (int64_t)take(&b) - 1;
+    e->step_1.center = (int64_t)take(&b) - 1;
     static const char *const names[] = {"cartesian", "", "radial", "epi", "other"};
-    snprintf(protocol.trajectory, sizeof protocol.trajectory, "%s", names[take(&b) % 5]);
+    snprintf(e->trajectory, sizeof e->trajectory, "%s", names[take(&b) % 5]);
     for (int64_t i = 0; i < m.count; i++)
         make_acquisition(&m, i, &b);
     vf_status status = assemble(ctx, &m, &protocol, units, s);
@@ -260,7 +262,7 @@ static vf_status run_xml(vf_context *ctx, bytes b, mri_scan *s)
         line[2 * i] = (float)(i - 4) / 8;
     for (int i = 0; i < 3; i++) {
         m.head[i] = (ismrmrd_acquisition_header){.number_of_samples = 8, .active_channels = 1, .center_sample = 4};
-        m.head[i].trajectory_dimensions = protocol.trajectory[0] == 'r' ? 2 : 0;
+        m.head[i].trajectory_dimensions = protocol.encoding[0].trajectory[0] == 'r' ? 2 : 0;
         m.head[i].idx.kspace_encode_step_1 = (uint16_t)i;
         m.body[i] = (ismrmrd_body){line, zeros, 8 * m.head[i].trajectory_dimensions, 16};
     }

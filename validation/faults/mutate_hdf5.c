@@ -191,7 +191,7 @@ static vf_status read_it(vf_context *ctx, const char *name, const char *path)
         scan_free(&scan);
     } else {
         mri_scan scan;
-        status = read_scan(ctx, path, NULL, K_AUTO, &scan);
+        status = read_scan(ctx, path, &(scan_request){.group = NULL}, &scan);
         if (status == VF_OK)
             scan_free(&scan);
     }

@@ -60,6 +60,14 @@ static inline ismrmrd_acquisition *acquire(int samples, int channels, int dims)
     return it;
 }
 
+/* A line of the second partition, so that the scan has three dimensions. */
+static inline ismrmrd_acquisition *acquire_partition(int samples, int channels)
+{
+    ismrmrd_acquisition *it = acquire(samples, channels, 0);
+    it->head.idx.kspace_encode_step_2 = 1;
+    return it;
+}
+
 /* The header of a scan: matrix and field of view of the encoded space and of the image, and further elements. */
 static inline const char *header(const int encoded[3], const double encoded_fov[3], const int image[3],
                                  const double image_fov[3], const char *rest)

@@ -64,7 +64,7 @@ static inline void read_it(const char *group, k_units units)
 {
     scan_free(&s);
     said[0] = 0;
-    must(read_scan(ctx, path, group, units, &s));
+    must(read_scan(ctx, path, &(scan_request){.group = group, .units = units}, &s));
 }
 
 /* Reads the file, which must be rejected with a message that names the file and contains these words, without leaks. */
@@ -72,7 +72,7 @@ static inline void expect_refusal(const char *group, k_units units, vf_status ex
 {
     static const mri_scan nothing;
     scan_free(&s);
-    vf_status status = read_scan(ctx, path, group, units, &s);
+    vf_status status = read_scan(ctx, path, &(scan_request){.group = group, .units = units}, &s);
     const char *text = vf_context_message(ctx);
     if (status != expected || !strstr(text, words) || !strstr(text, path))
         fail_msg("got %s, '%s', not %s, '%s'", vf_status_name(status), text, vf_status_name(expected), words);

@@ -69,7 +69,7 @@ static void test_slabs(void **state)
     static const int places[5] = {0, 1, 2, 0, 2}, slices[3] = {7, 0, 3};
     begin_acquisitions();
     for (int i = 0; i < 5; i++) {
-        ismrmrd_acquisition *a = acquire(4, 2, 0);
+        ismrmrd_acquisition *a = i == 4 ? acquire_partition(4, 2) : acquire(4, 2, 0);
         a->head.idx.slice = (uint16_t)slices[places[i]];
         a->head.idx.repetition = i >= 3;
         a->head.position[2] = 40.0f * (float)places[i];
@@ -98,6 +98,7 @@ static void test_slabs(void **state)
         assert_int_equal(s.frame[f].place, f);
     begin_acquisitions();
     acquire(4, 2, 0)->head.position[2] = 40; /* a single slab is an ordinary volume */
+    acquire_partition(4, 2)->head.position[2] = 40;
     write_scan(plain_header(4, 4, 2, cartesian));
     read_it(NULL, K_AUTO);
     assert_true(s.geometry.known && s.geometry.centre[2] == 40 && !s.place_geometry);
@@ -221,6 +222,7 @@ static void test_maps_of_slabs(void **state)
     for (int slabs = 1; slabs <= 2; slabs++) {
         acquire_stack();
         acquisitions = slabs;
+        acquire_partition(4, 2);
         write_scan(plain_header(4, 4, 2, cartesian));
         write_maps(dims, maps);
         read_it(NULL, K_AUTO);
@@ -236,11 +238,13 @@ static void test_maps_of_zeros(void **state)
     static const float complex maps[2 * 2 * 4 * 4];
     acquire_stack();
     acquisitions = 1;
+    acquire_partition(4, 2);
     write_scan(plain_header(4, 4, 2, cartesian));
     read_it(NULL, K_AUTO);
     assert_non_null(strstr(s.description, "k = 0 at center_sample of line 2 of partition 1"));
     write_maps(dims, maps);
     expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "the coil maps in 'csm' are 0 everywhere");
+    acquisitions = 1;
     write_scan(plain_header(4, 4, 1, cartesian));
     read_it(NULL, K_AUTO);
     assert_non_null(strstr(s.description, "k = 0 at center_sample of line 2"));
@@ -417,9 +421,11 @@ static void test_places_of_images(void **state)
     char file_path[FIXTURE_PATH + 16];
     snprintf(file_path, sizeof file_path, "%.200s/image.mrd", directory);
     acquire_turned_slabs();
-    ismrmrd_acquisition_header *again = &acquire(4, 2, 0)->head, first = acquired[0].head;
-    memcpy(again->position, first.position, sizeof again->position);
-    again->idx.repetition = 1;
+    for (int i = 0; i < 2; i++) {
+        ismrmrd_acquisition_header *again = &(i == 0 ? acquire(4, 2, 0) : acquire_partition(4, 2))->head;
+        memcpy(again->position, acquired[0].head.position, sizeof again->position);
+        again->idx.repetition = 1;
+    }
     write_scan(plain_header(4, 4, 2, cartesian));
     read_it(NULL, K_AUTO);
     assert_int_equal(s.volumes, IMAGES);

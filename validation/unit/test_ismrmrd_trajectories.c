@@ -236,8 +236,8 @@ static void test_acquisitions_that_disagree(void **state)
     acquire(4, 1, 5);
     refuse_acquisitions(radial, "a trajectory of 5 components; expected 2, 3 or 4");
     begin_acquisitions();
-    acquire(16, 1, 0);
-    refuse_acquisitions(xml, "samples from -8 to 7 relative to center_sample exceed the encoded matrix of 8");
+    acquire(40, 1, 0);
+    refuse_acquisitions(xml, "samples from -20 to 19 relative to center_sample exceed the encoded matrix of 8");
 }
 
 static void test_datasets_that_are_none(void **state)
@@ -297,6 +297,7 @@ static void test_coil_maps(void **state)
     const double fov[3] = {16, 8, 4}, image_fov[3] = {8, 8, 4};
     begin_acquisitions();
     acquire(8, 2, 0);
+    acquire_partition(8, 2);
     const char *xml = header(encoded, fov, image, image_fov, "<trajectory>cartesian</trajectory>");
     for (int front = 0; front < 2; front++) {
         write_scan(xml);
@@ -363,7 +364,9 @@ static void test_other_matrix_than_kept(void **state)
     };
     for (size_t t = 0; t < sizeof cases / sizeof *cases; t++) {
         begin_acquisitions();
-        acquire(4, 2, 0)->head.center_sample = 2;
+        acquire(cases[t].encoded[0], 2, 0);
+        if (cases[t].encoded[2] > 1)
+            acquire_partition(cases[t].encoded[0], 2);
         write_scan(header(cases[t].encoded, cases[t].encoded_fov, cases[t].image, cases[t].image_fov,
                           "<trajectory>cartesian</trajectory>"));
         read_it(NULL, K_AUTO);

@@ -76,15 +76,15 @@ static void expect_whole(void)
 {
     static const int64_t encoded[3] = {256, 140, 80}, recon[3] = {128, 120, 64};
     static const double encoded_fov[3] = {600, 300.53, 160}, recon_fov[3] = {300, 257.5, 128};
-    assert_memory_equal(p.encoded.matrix, encoded, sizeof encoded);
-    assert_memory_equal(p.recon.matrix, recon, sizeof recon);
-    assert_memory_equal(p.encoded.fov, encoded_fov, sizeof encoded_fov);
-    assert_memory_equal(p.recon.fov, recon_fov, sizeof recon_fov);
-    assert_int_equal(p.step_1.minimum, 1);
-    assert_int_equal(p.step_1.maximum, 139);
-    assert_int_equal(p.step_1.center, 70);
-    assert_int_equal(p.step_2.center, 40);
-    assert_string_equal(p.trajectory, "spiral");
+    assert_memory_equal(p.encoding[0].encoded.matrix, encoded, sizeof encoded);
+    assert_memory_equal(p.encoding[0].recon.matrix, recon, sizeof recon);
+    assert_memory_equal(p.encoding[0].encoded.fov, encoded_fov, sizeof encoded_fov);
+    assert_memory_equal(p.encoding[0].recon.fov, recon_fov, sizeof recon_fov);
+    assert_int_equal(p.encoding[0].step_1.minimum, 1);
+    assert_int_equal(p.encoding[0].step_1.maximum, 139);
+    assert_int_equal(p.encoding[0].step_1.center, 70);
+    assert_int_equal(p.encoding[0].step_2.center, 40);
+    assert_string_equal(p.encoding[0].trajectory, "spiral");
     assert_true(p.noise_bandwidth == 0.793);
     assert_int_equal(p.encodings, 1);
 }
@@ -105,14 +105,14 @@ static void test_what_is_missing_stays_unknown(void **state)
                         "</encodedSpace></encoding></ismrmrdHeader>";
     parse(text, sizeof text - 1);
     for (int a = 0; a < 3; a++) {
-        assert_int_equal(p.encoded.matrix[a], 0);
-        assert_true(p.encoded.fov[a] == 0);
-        assert_int_equal(p.recon.matrix[a], 0);
+        assert_int_equal(p.encoding[0].encoded.matrix[a], 0);
+        assert_true(p.encoding[0].encoded.fov[a] == 0);
+        assert_int_equal(p.encoding[0].recon.matrix[a], 0);
     }
-    assert_int_equal(p.step_1.center, -1);
-    assert_int_equal(p.step_2.maximum, -1);
+    assert_int_equal(p.encoding[0].step_1.center, -1);
+    assert_int_equal(p.encoding[0].step_2.maximum, -1);
     assert_true(p.noise_bandwidth == 1);
-    assert_string_equal(p.trajectory, "cartesian");
+    assert_string_equal(p.encoding[0].trajectory, "cartesian");
 }
 
 static void test_names_with_prefix_and_case(void **state)
@@ -121,7 +121,7 @@ static void test_names_with_prefix_and_case(void **state)
     const char text[] = "<m:IsmrmrdHeader xmlns:m='u'><m:Encoding><m:encodedspace><m:MATRIXSIZE><m:x>7</m:x>"
                         "</m:MATRIXSIZE></m:encodedspace></m:Encoding></m:IsmrmrdHeader>";
     parse(text, sizeof text - 1);
-    assert_int_equal(p.encoded.matrix[0], 7);
+    assert_int_equal(p.encoding[0].encoded.matrix[0], 7);
 }
 
 static void test_second_encoding_is_counted_only(void **state)
@@ -132,8 +132,8 @@ static void test_second_encoding_is_counted_only(void **state)
                         "</ismrmrdHeader>";
     parse(text, sizeof text - 1);
     assert_int_equal(p.encodings, 2);
-    assert_int_equal(p.encoded.matrix[0], 0);
-    assert_string_equal(p.trajectory, "epi");
+    assert_int_equal(p.encoding[0].encoded.matrix[0], 0);
+    assert_string_equal(p.encoding[0].trajectory, "epi");
 }
 
 static void test_same_names_elsewhere(void **state)
@@ -145,8 +145,8 @@ static void test_same_names_elsewhere(void **state)
                         "</ismrmrdHeader>";
     parse(text, sizeof text - 1);
     assert_int_equal(p.encodings, 1);
-    assert_string_equal(p.trajectory, "");
-    assert_int_equal(p.step_1.center, -1);
+    assert_string_equal(p.encoding[0].trajectory, "");
+    assert_int_equal(p.encoding[0].step_1.center, -1);
 }
 
 static void test_encodings_of_text(void **state)
@@ -207,7 +207,7 @@ static void test_entities(void **state)
     const char standard[] = "<ismrmrdHeader><encoding><trajectory>&#115;piral&amp;</trajectory></encoding>"
                             "</ismrmrdHeader>";
     parse(standard, sizeof standard - 1);
-    assert_string_equal(p.trajectory, "spiral&");
+    assert_string_equal(p.encoding[0].trajectory, "spiral&");
 }
 
 static void test_long_header(void **state)
@@ -235,7 +235,7 @@ static void test_long_names(void **state)
              "</ismrmrdHeader>",
              name, name, name, name, name, name, name);
     parse(text, strlen(text));
-    assert_int_equal(strlen(p.trajectory), ISMRMRD_WORD - 1);
+    assert_int_equal(strlen(p.encoding[0].trajectory), ISMRMRD_WORD - 1);
 }
 
 int main(void)

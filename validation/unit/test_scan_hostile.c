@@ -37,7 +37,7 @@ static void test_flipped_bits_in_heaps(void **state)
             const char flipped = (char)(bytes[at + bit / 8] ^ 1 << bit % 8);
             assert_int_equal(pwrite(file, &flipped, 1, at + bit / 8), 1);
             scan_free(&s);
-            const vf_status status = read_scan(ctx, path, NULL, K_AUTO, &s);
+            const vf_status status = read_scan(ctx, path, &(scan_request){.group = NULL}, &s);
             if (status != VF_OK && (status != VF_ERR_INPUT || !strstr(vf_context_message(ctx), path)))
                 fail_msg("bit %d: %s, '%s'", bit, vf_status_name(status), vf_context_message(ctx));
             refused += status != VF_OK;
@@ -99,7 +99,7 @@ static void test_millions_of_empty_acquisitions(void **state)
     const char *xml = plain_header(8, 8, 1, cartesian);
     must(ismrmrd_parse_xml(ctx, path, xml, strlen(xml), &protocol));
     asked = 0;
-    assert_int_equal(ismrmrd_assemble(ctx, &source, &protocol, K_AUTO, &s), VF_ERR_INPUT);
+    assert_int_equal(ismrmrd_assemble(ctx, &source, &protocol, &(scan_request){.units = K_AUTO}, &s), VF_ERR_INPUT);
     assert_non_null(strstr(vf_context_message(ctx), "more than 1048576 acquisitions have no samples"));
     assert_true(asked < 1100000);
     vf_context_clear_error(ctx);

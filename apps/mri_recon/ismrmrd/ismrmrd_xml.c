@@ -8,6 +8,13 @@
 
 #include "voxfield/parse.h"
 
+void ismrmrd_protocol_reset(ismrmrd_protocol *out)
+{
+    *out = (ismrmrd_protocol){.encodings = 1, .noise_bandwidth = 1};
+    for (int e = 0; e < ISMRMRD_MOST_ENCODINGS; e++)
+        out->encoding[e].step_1 = out->encoding[e].step_2 = (ismrmrd_limit){-1, -1, -1};
+}
+
 #ifdef VF_HAVE_EXPAT
 #include <expat.h>
 
@@ -17,7 +24,7 @@
 
 enum { MOST_DEPTH = 64, PATH_SIZE = 256, TEXT_SIZE = 64 };
 
-typedef enum kind { NUMBER, WHOLE, WORD } kind;
+typedef enum kind { NUMBER, WHOLE, ROUNDED, WORD } kind;
 
 /* The destination of an element's content. Names are compared without namespace, in any case. */
 typedef struct element {
@@ -26,7 +33,7 @@ typedef struct element {
     size_t offset;
 } element;
 
-#define AT(member) offsetof(ismrmrd_protocol, member)
+#define AT(member) offsetof(ismrmrd_encoding, member)
 #define THREE(path, member, kind)                                                                                      \
     {path "/x", kind, AT(member)}, {path "/y", kind, AT(member) + 8},                                                  \
     {                                                                                                                  \
@@ -40,18 +47,34 @@ typedef struct element {
 #define ROOT "/ismrmrdHeader"
 #define ENCODING ROOT "/encoding"
 
-static const element elements[] = {
-    THREE(ENCODING "/encodedSpace/matrixSize", encoded.matrix, WHOLE),
-    THREE(ENCODING "/encodedSpace/fieldOfView_mm", encoded.fov, NUMBER),
-    THREE(ENCODING "/reconSpace/matrixSize", recon.matrix, WHOLE),
-    THREE(ENCODING "/reconSpace/fieldOfView_mm", recon.fov, NUMBER),
-    LIMITS(ENCODING "/encodingLimits/kspace_encoding_step_1", step_1),
-    LIMITS(ENCODING "/encodingLimits/kspace_encoding_step_2", step_2),
-    {ENCODING "/trajectory", WORD, AT(trajectory)},
-    {ENCODING "/parallelImaging/calibrationMode", WORD, AT(calibration_mode)},
-    {ROOT "/acquisitionSystemInformation/relativeReceiverNoiseBandwidth", NUMBER, AT(noise_bandwidth)},
+/* Of each encoding. */
+static const element encoding_elements[] = {
+    THREE("/encodedSpace/matrixSize", encoded.matrix, ROUNDED),
+    THREE("/encodedSpace/fieldOfView_mm", encoded.fov, NUMBER),
+    THREE("/reconSpace/matrixSize", recon.matrix, ROUNDED),
+    THREE("/reconSpace/fieldOfView_mm", recon.fov, NUMBER),
+    LIMITS("/encodingLimits/kspace_encoding_step_1", step_1),
+    LIMITS("/encodingLimits/kspace_encoding_step_2", step_2),
+    {"/trajectory", WORD, AT(trajectory)},
+    {"/parallelImaging/calibrationMode", WORD, AT(calibration_mode)},
+    {"/parallelImaging/multiband/multiband_factor", WHOLE, AT(multiband)},
 };
-enum { ELEMENTS = sizeof elements / sizeof *elements };
+static const element header_elements[] = {
+    {"/acquisitionSystemInformation/systemVendor", WORD, offsetof(ismrmrd_protocol, vendor)},
+    {"/acquisitionSystemInformation/relativeReceiverNoiseBandwidth", NUMBER,
+     offsetof(ismrmrd_protocol, noise_bandwidth)},
+};
+/* Names of the values in trajectoryDescription's userParameterLong and userParameterDouble. */
+static const element epi_parameters[] = {
+    {"rampUpTime", NUMBER, AT(epi.ramp_up)},     {"flatTopTime", NUMBER, AT(epi.flat_top)},
+    {"rampDownTime", NUMBER, AT(epi.ramp_down)}, {"acqDelayTime", NUMBER, AT(epi.delay)},
+    {"dwellTime", NUMBER, AT(epi.dwell)},        {"numSamples", WHOLE, AT(epi.samples)},
+};
+enum {
+    ENCODING_ELEMENTS = sizeof encoding_elements / sizeof *encoding_elements,
+    HEADER_ELEMENTS = sizeof header_elements / sizeof *header_elements,
+    EPI_PARAMETERS = sizeof epi_parameters / sizeof *epi_parameters
+};
 
 typedef struct parser {
     XML_Parser expat;
@@ -60,6 +83,7 @@ typedef struct parser {
     size_t length[MOST_DEPTH + 1]; /* of the path, by depth */
     int depth;
     char text[TEXT_SIZE]; /* its content so far */
+    char name[TEXT_SIZE]; /* of the user parameter whose value follows */
     size_t used;
     bool declares_entity, too_deep;
 } parser;
@@ -104,11 +128,11 @@ static void XMLCALL on_text(void *user, const XML_Char *text, int size)
 }
 
 /* An invalid number keeps the old value: "not in the file". */
-static void store(const parser *p, const element *e)
+static void store(const parser *p, const element *e, void *whole)
 {
-    char *at = (char *)p->out + e->offset;
+    char *at = (char *)whole + e->offset;
     double number;
-    int64_t whole;
+    int64_t integer;
     if (e->kind == WORD) {
         snprintf(at, ISMRMRD_WORD, "%s", p->text);
         for (char *c = at; *c; c++)
@@ -117,24 +141,47 @@ static void store(const parser *p, const element *e)
     }
     if (vf_parse_doubles(p->text, 1, 1, &number) != 1 || !(fabs(number) <= 1e9))
         return;
-    whole = (int64_t)number;
+    integer = llround(number);
     if (e->kind == NUMBER)
         memcpy(at, &number, sizeof number);
-    else if ((double)whole == number)
-        memcpy(at, &whole, sizeof whole);
+    else if (fabs((double)integer - number) <= (e->kind == ROUNDED ? 0.01 : 0))
+        memcpy(at, &integer, sizeof integer);
+}
+
+/* A user parameter of trajectoryDescription: its name, then its value. */
+static void user_parameter(parser *p, const char *path, ismrmrd_encoding *encoding)
+{
+    static const char description[] = "/trajectoryDescription/userParameter";
+    const char *last = strrchr(path, '/');
+    if (strncasecmp(path, description, sizeof description - 1) != 0)
+        return;
+    if (strcasecmp(last, "/name") == 0)
+        snprintf(p->name, sizeof p->name, "%s", p->text);
+    for (int i = 0; strcasecmp(last, "/value") == 0 && i < EPI_PARAMETERS; i++)
+        if (strcasecmp(p->name, epi_parameters[i].path) == 0)
+            store(p, &epi_parameters[i], encoding);
 }
 
 static void XMLCALL on_end(void *user, const XML_Char *name)
 {
     parser *p = user;
+    const size_t root = strlen(ROOT), encoding = strlen(ENCODING);
+    const int number = p->out->encodings;
     (void)name;
     while (p->used > 0 && strchr(" \t\r\n", p->text[p->used - 1]))
         p->used--;
     p->text[p->used] = 0;
-    bool first = p->out->encodings <= 1;
-    for (int i = 0; first && i < ELEMENTS; i++)
-        if (strcasecmp(p->path, elements[i].path) == 0)
-            store(p, &elements[i]);
+    if (number >= 1 && number <= ISMRMRD_MOST_ENCODINGS && strncasecmp(p->path, ENCODING "/", encoding + 1) == 0) {
+        ismrmrd_encoding *to = &p->out->encoding[number - 1];
+        for (int i = 0; i < ENCODING_ELEMENTS; i++)
+            if (strcasecmp(p->path + encoding, encoding_elements[i].path) == 0)
+                store(p, &encoding_elements[i], to);
+        user_parameter(p, p->path + encoding, to);
+    } else if (strncasecmp(p->path, ROOT "/", root + 1) == 0) {
+        for (int i = 0; i < HEADER_ELEMENTS; i++)
+            if (strcasecmp(p->path + root, header_elements[i].path) == 0)
+                store(p, &header_elements[i], p->out);
+    }
     p->path[p->length[--p->depth]] = 0;
     p->used = 0;
 }
@@ -150,16 +197,12 @@ static void XMLCALL on_entity(void *user, const XML_Char *name, int is_parameter
     XML_StopParser(p->expat, XML_FALSE);
 }
 
-static void reset(ismrmrd_protocol *out)
-{
-    *out = (ismrmrd_protocol){.step_1 = {-1, -1, -1}, .step_2 = {-1, -1, -1}, .noise_bandwidth = 1};
-}
-
 static vf_status run(vf_context *ctx, const char *path, const char *text, size_t size, const char *encoding, parser *p,
                      enum XML_Error *error)
 {
     vf_status status = VF_OK;
-    reset(p->out);
+    ismrmrd_protocol_reset(p->out);
+    p->out->encodings = 0;
     *error = XML_ERROR_NONE;
     p->expat = XML_ParserCreate(encoding);
     if (!p->expat)

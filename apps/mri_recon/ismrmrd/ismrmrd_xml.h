@@ -8,27 +8,44 @@
 
 #include "voxfield/context.h"
 
-enum { ISMRMRD_XML_MOST = 16 << 20, ISMRMRD_WORD = 64 };
+enum { ISMRMRD_XML_MOST = 16 << 20, ISMRMRD_WORD = 64, ISMRMRD_MOST_ENCODINGS = 16 };
 
 /* A space of an encoding. Missing or unusable values are 0. */
 typedef struct ismrmrd_space {
-    int64_t matrix[3];
-    double fov[3]; /* mm */
+    int64_t matrix[3]; /* rounded: some converters compute it */
+    double fov[3];     /* mm */
 } ismrmrd_space;
 
 typedef struct ismrmrd_limit {
     int64_t minimum, maximum, center; /* -1: not in the file */
 } ismrmrd_limit;
 
-/* The first encoding, if the file has several. */
-typedef struct ismrmrd_protocol {
-    int encodings;
+/* The readout of echo-planar imaging, from the parameters of trajectoryDescription. Times in us, 0: not in the file. */
+typedef struct ismrmrd_epi {
+    double ramp_up, flat_top, ramp_down;
+    double delay; /* from the beginning of the ramp to the first sample */
+    double dwell;
+    int64_t samples;
+} ismrmrd_epi;
+
+typedef struct ismrmrd_encoding {
     ismrmrd_space encoded, recon;
     ismrmrd_limit step_1, step_2;
     char trajectory[ISMRMRD_WORD];       /* in lower case; "" if the file does not state it */
     char calibration_mode[ISMRMRD_WORD]; /* of parallel imaging, in the form of `trajectory` */
-    double noise_bandwidth;              /* relativeReceiverNoiseBandwidth; 1 if the file does not state it */
+    int64_t multiband;                   /* slices excited together; 0: not in the file */
+    ismrmrd_epi epi;
+} ismrmrd_encoding;
+
+typedef struct ismrmrd_protocol {
+    int encodings; /* in the file; at most ISMRMRD_MOST_ENCODINGS are kept */
+    ismrmrd_encoding encoding[ISMRMRD_MOST_ENCODINGS];
+    char vendor[ISMRMRD_WORD]; /* systemVendor, in the form of `trajectory` */
+    double noise_bandwidth;    /* relativeReceiverNoiseBandwidth; 1 if the file does not state it */
 } ismrmrd_protocol;
+
+/* A protocol of one encoding of which nothing is known. */
+void ismrmrd_protocol_reset(ismrmrd_protocol *out);
 
 /* Parses `size` bytes of XML. `path` is for messages. Errors: VF_ERR_INPUT (not well-formed, with the line; declares
  * entities; no encoding); VF_ERR_MEMORY; VF_ERR_UNSUPPORTED (built without expat). */

@@ -138,7 +138,7 @@ vf_status take_measured(vf_context *ctx, const recon_settings *settings, mri_sca
             status = vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
     }
     if (status == VF_OK)
-        status = convert(ctx, s.path, settings->units, raw);
+        status = convert(ctx, s.path, settings->read.units, raw);
     if (status == VF_OK)
         note_correction(raw, "trajectory of %s", s.path);
     vf_h5_close(&s.h5);

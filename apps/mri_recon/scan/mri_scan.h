@@ -84,6 +84,8 @@ typedef struct mri_scan {
     char *protocol;                /* the ISMRMRD header, copied to an ISMRMRD image file; NULL for plain files */
     char layout[32];               /* "ISMRMRD", "plain", "BART" */
     char group[256];               /* of the ISMRMRD file, from its root: "/dataset"; "" for plain files */
+    char sign[96];                 /* how the file's Fourier transform differs from docs/scans.md; "" if not */
+    char *told;                    /* lines on what the file says and how it was understood, or NULL */
     char description[400];         /* one line: trajectory, units and how they were chosen */
     char corrections[512];         /* what correct_trajectory changed, separated by "; " */
     char digest[VF_DIGEST_TEXT];   /* of trajectories, weights, time and phi, which Q depends on */
@@ -91,7 +93,7 @@ typedef struct mri_scan {
 
 /* Reads an HDF5 scan of either layout (docs/scans.md). `out` is overwritten; free it with scan_free. Prints warnings
  * with vf_warn. Errors, each naming file and dataset: VF_ERR_INPUT; VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status read_scan(vf_context *ctx, const char *path, const char *group, k_units units, mri_scan *out);
+VF_MUST_CHECK vf_status read_scan(vf_context *ctx, const char *path, const scan_request *request, mri_scan *out);
 /* Warns about input that is valid but probably a mistake: a trajectory that covers little of k-space, a matrix deeper
  * than the trajectory, coil maps that are 0. `name` is the file. */
 void scan_warn(vf_context *ctx, const char *name, const mri_scan *raw);

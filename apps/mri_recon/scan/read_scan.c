@@ -29,8 +29,9 @@ static vf_status h5_doubles(void *user, const char *object, const char *name, do
     return vf_h5_attribute_get_doubles(user, object, name, values, n);
 }
 
-vf_status read_scan(vf_context *ctx, const char *path, const char *group, k_units units, mri_scan *out)
+vf_status read_scan(vf_context *ctx, const char *path, const scan_request *request, mri_scan *out)
 {
+    const char *group = request->group;
     char found[sizeof out->group] = "";
     vf_h5 *file = NULL;
     memset(out, 0, sizeof *out);
@@ -41,14 +42,14 @@ vf_status read_scan(vf_context *ctx, const char *path, const char *group, k_unit
         goto done;
     if (!group && vf_h5_exists(file, "/scan/data") && !vf_h5_exists(file, "/scan/xml")) {
         const plain_source source = {path, file, h5_exists, h5_shape, h5_read, h5_integers, h5_doubles};
-        status = scan_read_plain(ctx, &source, units, out);
+        status = scan_read_plain(ctx, &source, request->units, out);
         if (status == VF_OK)
             status = scan_warn_unread(ctx, path, file);
     } else {
         bool bare = vf_h5_exists(file, "/scan") && !vf_h5_exists(file, "/scan/data");
         status = scan_find_ismrmrd(ctx, path, file, group, found, sizeof found);
         if (status == VF_OK && found[0])
-            status = scan_read_ismrmrd(ctx, path, file, found, units, out);
+            status = scan_read_ismrmrd(ctx, path, file, found, request, out);
         else if (status == VF_OK)
             status = vf_fail(
                 ctx, VF_ERR_INPUT,

@@ -1,5 +1,7 @@
 /* Memory for the arrays of a scan, and checks of their values. */
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +61,7 @@ void scan_free(mri_scan *s)
     free(s->truth);
     free(s->place_geometry);
     free(s->protocol);
+    free(s->told);
     memset(s, 0, sizeof *s);
 }
 
@@ -125,4 +128,19 @@ int64_t scan_samples(const mri_scan *raw)
     for (int f = 0; f < raw->frames; f++)
         samples += raw->trajectory[raw->frame[f].trajectory].samples;
     return samples;
+}
+
+void scan_tell(mri_scan *s, const char *format, ...)
+{
+    char *line = NULL, *all = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    if (vasprintf(&line, format, arguments) < 0)
+        line = NULL;
+    va_end(arguments);
+    if (line && asprintf(&all, "%s%s\n", s->told ? s->told : "", line) >= 0) {
+        free(s->told);
+        s->told = all;
+    }
+    free(line);
 }

@@ -127,7 +127,7 @@ static vf_status guess_matrix(reader *r)
     const recon_settings *s = r->settings;
     const double *most = r->extent;
     static const int64_t many[3] = {SCAN_MOST_MATRIX, SCAN_MOST_MATRIX, SCAN_MOST_MATRIX};
-    if (s->units == K_AUTO && scan_looks_normalized(many, most))
+    if (s->read.units == K_AUTO && scan_looks_normalized(many, most))
         return scan_refuse_normalized(r->ctx, cfl_path(r->trajectory), s->has_matrix ? s->matrix : NULL, most);
     for (int a = 0; a < 3; a++) {
         if (2 * ceil(most[a]) > SCAN_MOST_MATRIX)
@@ -147,7 +147,7 @@ static vf_status take_matrix(reader *r)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "%s: with --trajectory-units %s the trajectory does not determine the matrix; add --matrix, or "
                        "--coils with a file of maps",
-                       cfl_path(r->trajectory), s->units == K_NORMALIZED ? "normalized" : "radians");
+                       cfl_path(r->trajectory), s->read.units == K_NORMALIZED ? "normalized" : "radians");
     memcpy(r->out->matrix, s->matrix, sizeof r->out->matrix);
     if (s->matrix[0] == s->matrix[1] && s->matrix[1] == s->matrix[2] && r->extent[2] == 0)
         r->out->matrix[2] = 1;
@@ -161,9 +161,9 @@ static vf_status choose_matrix(reader *r, const char **why)
     if (s->maps) {
         *why = "from the coil maps";
         status = coil_map_matrix(r->ctx, s->maps, r->out->matrix);
-        if (status == VF_OK && s->units == K_AUTO && scan_looks_normalized(r->out->matrix, r->extent))
+        if (status == VF_OK && s->read.units == K_AUTO && scan_looks_normalized(r->out->matrix, r->extent))
             status = scan_refuse_normalized(r->ctx, cfl_path(r->trajectory), r->out->matrix, r->extent);
-    } else if (s->units == K_NORMALIZED || s->units == K_RADIANS) {
+    } else if (s->read.units == K_NORMALIZED || s->read.units == K_RADIANS) {
         *why = "from --matrix";
         status = take_matrix(r);
     } else {
@@ -204,7 +204,7 @@ static vf_status read_k(reader *r, int index)
 
 static void convert_units(reader *r)
 {
-    const k_units units = r->settings->units == K_AUTO ? K_FOV : r->settings->units;
+    const k_units units = r->settings->read.units == K_AUTO ? K_FOV : r->settings->read.units;
     for (int i = 0; units != K_FOV && i < r->out->trajectories; i++)
         for (int a = 0; a < 3; a++) {
             const float factor = (float)scan_unit_factor(units, r->out->matrix[a]);
@@ -415,7 +415,7 @@ static vf_status read_frames(reader *r)
 static vf_status read_cartesian(reader *r)
 {
     mri_scan *s = r->out;
-    if (r->settings->units != K_AUTO)
+    if (r->settings->read.units != K_AUTO)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "%s: --trajectory-units needs --trajectory; without it, the scan is Cartesian",
                        cfl_path(r->data));

@@ -27,6 +27,9 @@ const char *scan_not_finite_name(float value); /* "nan" or "infinite" */
 
 bool scan_all_zero(const float *values, int64_t count);
 
+/* Adds a line to s->told, which --info prints: what the file says, and how it was understood. */
+void scan_tell(mri_scan *s, const char *format, ...) VF_PRINTF(2, 3);
+
 /* Copies text from a file for messages: characters other than printable ASCII become '?'. */
 const char *scan_printable(const char *text, char *out, size_t size);
 
@@ -152,6 +155,6 @@ VF_MUST_CHECK vf_status scan_find_ismrmrd(vf_context *ctx, const char *path, vf_
                                           size_t name_size);
 
 VF_MUST_CHECK vf_status scan_read_ismrmrd(vf_context *ctx, const char *path, vf_h5 *file, const char *group,
-                                          k_units units, mri_scan *out);
+                                          const scan_request *request, mri_scan *out);
 
 #endif

@@ -33,11 +33,15 @@ enum { LINE_LEFT_OUT = -1, LINE_NOISE = -2, LINE_IMAGE = 0 };
 typedef struct scan_line {
     int64_t at;    /* index of its first sample in its frame */
     int32_t frame; /* or LINE_LEFT_OUT, LINE_NOISE */
-    uint16_t samples, channels, pre, post, center, dims, step_1, step_2;
-    uint16_t slice, contrast, phase, repetition, set;
+    int32_t step_1, step_2;
+    uint16_t samples, channels, pre, post, center, dims;
+    uint16_t slice, contrast, phase, repetition, set, encoding;
+    uint16_t user[2]; /* idx.user[5] and [6], where Siemens' converter writes the centres of the steps */
     bool reversed;
     bool calibration; /* not part of the image, but usable to estimate coil maps */
+    bool empty;       /* all samples are exactly 0: it was not measured */
     float sample_time_us;
+    float energy; /* sum of |sample|^2 over what is kept, all channels; of image and calibration lines */
 } scan_line;
 
 /* A slice in the numbering of the acquisitions. */
@@ -55,16 +59,37 @@ typedef struct scan_order {
     int64_t line;
 } scan_order;
 
+/* What the headers of the image's acquisitions have in common: of the kept samples, center_sample and the steps. */
+typedef struct ismrmrd_facts {
+    int samples_least, samples_most, center_least, center_most;
+    int32_t least[2], most[2]; /* steps 1 and 2 */
+} ismrmrd_facts;
+
+/* The energy of readouts by sample, of forward and of reversed ones: of those that begin, end and have their centre
+ * where the first one has. */
+typedef struct readout_energy {
+    bool seen;
+    uint16_t samples, center, pre, post;
+    int64_t lines;
+    double *sum;     /* [samples] */
+    int lead, trail; /* samples at the ends that are exactly 0 in all lines */
+} readout_energy;
+
 typedef struct ismrmrd_reader {
     vf_context *ctx;
     const ismrmrd_source *source;
     const ismrmrd_protocol *protocol;
-    k_units units;
+    const scan_request *request;
+    const ismrmrd_encoding *e; /* the encoding that is reconstructed: number `encoding` of the protocol */
+    int encoding;
     mri_scan *out;
     scan_line *line;   /* [acquisitions] */
     scan_slice *slice; /* [65536] */
     int slice_count;   /* slices seen */
     bool slabs;        /* 3D: each slice number is a volume of its own */
+    bool plane;        /* the header has several voxels along z, but nothing was encoded along it */
+    bool conjugate;    /* the samples are conjugated, so that their Fourier transform has the sign of scans.md */
+    bool as_stored;    /* center_sample of reversed readouts counts samples as stored */
     int64_t image_lines, noise_lines, calibration_lines;
     int64_t centers_assumed;          /* readouts without a center_sample */
     scan_order *order;                /* [image_lines + calibration_lines] by frame, then as in the file */
@@ -72,10 +97,12 @@ typedef struct ismrmrd_reader {
     int64_t *frame_samples;           /* [frames + calibrations] */
     int dims;                         /* components of the trajectory; 0: Cartesian */
     ismrmrd_acquisition_header first; /* of the first image acquisition */
-    bool oblique;                     /* acquisitions have different orientations */
-    bool oblique_slice;               /* acquisitions of one slice have different orientations */
-    int64_t center[2];                /* the encoding steps at k = 0 */
-    char units_text[200];
+    ismrmrd_facts facts;
+    readout_energy readout[2]; /* forward, reversed */
+    bool oblique;              /* acquisitions have different orientations */
+    bool oblique_slice;        /* acquisitions of one slice have different orientations */
+    int64_t center[2];         /* the encoding steps at k = 0 */
+    char units_text[300];
 } ismrmrd_reader;
 
 static inline int64_t line_kept(const scan_line *line)
@@ -89,21 +116,31 @@ bool ismrmrd_line_fits(const ismrmrd_reader *r, const scan_line *line, int *axis
 
 /* Makes a scan from acquisitions. `out` must be zero; free it also after a failure. */
 VF_MUST_CHECK vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *source,
-                                         const ismrmrd_protocol *protocol, k_units units, mri_scan *out);
+                                         const ismrmrd_protocol *protocol, const scan_request *request, mri_scan *out);
 
 /* ---- the steps, in order ---- */
 
-/* scan_ismrmrd_space.c: matrix, field of view and crop from the XML header. */
-VF_MUST_CHECK vf_status ismrmrd_read_space(ismrmrd_reader *r);
+/* scan_ismrmrd_heads.c: reads all headers: which encoding, which acquisitions are image data. */
+VF_MUST_CHECK vf_status ismrmrd_read_heads(ismrmrd_reader *r);
 
-/* scan_ismrmrd_sort.c: reads all headers: which acquisitions are image data, and to which frames they belong. */
-VF_MUST_CHECK vf_status ismrmrd_sort(ismrmrd_reader *r);
+/* scan_ismrmrd_space.c: matrix, field of view and crop, from the XML header and what the acquisitions have. */
+VF_MUST_CHECK vf_status ismrmrd_read_space(ismrmrd_reader *r);
 
 /* scan_ismrmrd_space.c: the order of slices, and the image's position in the patient. */
 VF_MUST_CHECK vf_status ismrmrd_order_slices(ismrmrd_reader *r);
 
+/* scan_ismrmrd_sort.c: the frame of each acquisition. */
+VF_MUST_CHECK vf_status ismrmrd_sort(ismrmrd_reader *r);
+/* Makes the frames again without lines that are `empty`, and moves the samples. */
+VF_MUST_CHECK vf_status ismrmrd_leave_out_empty(ismrmrd_reader *r);
+
 /* scan_ismrmrd_fill.c: the samples, the stored trajectory, and the covariance of the noise. */
 VF_MUST_CHECK vf_status ismrmrd_fill(ismrmrd_reader *r);
+
+/* scan_ismrmrd_centre.c: adds a line whose samples are in its frame to the energy of readouts. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status ismrmrd_add_energy(ismrmrd_reader *r, const scan_line *line);
+/* Where the samples' energy shows that the headers' centre of k-space is wrong, moves it. */
+VF_MUST_CHECK vf_status ismrmrd_check_centre(ismrmrd_reader *r);
 
 /* scan_ismrmrd_trajectory.c: one trajectory per frame; equal ones are then shared. */
 VF_MUST_CHECK vf_status ismrmrd_make_cartesian(ismrmrd_reader *r);

@@ -44,9 +44,22 @@ static vf_status check_body(const ismrmrd_reader *r, int64_t index, const ismrmr
     return VF_OK;
 }
 
-static vf_status place_data(const ismrmrd_reader *r, int64_t index, const ismrmrd_body *body)
+/* Adds the energy of a line's kept samples of one channel to the line's, and conjugates them if the file's Fourier
+ * transform has the other sign. */
+static void take_samples(const ismrmrd_reader *r, float *own, int64_t kept, scan_line *line)
 {
-    const scan_line *line = &r->line[index];
+    double energy = 0;
+#pragma omp simd reduction(+ : energy)
+    for (int64_t m = 0; m < 2 * kept; m++)
+        energy += (double)own[m] * (double)own[m];
+    line->energy += (float)energy;
+    for (int64_t m = 0; r->conjugate && m < kept; m++)
+        own[2 * m + 1] = -own[2 * m + 1];
+}
+
+static vf_status place_data(ismrmrd_reader *r, int64_t index, const ismrmrd_body *body)
+{
+    scan_line *line = &r->line[index];
     int64_t kept = line_kept(line), frame_samples = r->frame_samples[line->frame];
     float complex *to = r->out->frame[line->frame].data;
     for (int c = 0; c < r->out->coils; c++) {
@@ -57,8 +70,10 @@ static vf_status place_data(const ismrmrd_reader *r, int64_t index, const ismrmr
         if (bad >= 0)
             return vf_fail(r->ctx, VF_ERR_INPUT, "%s: acquisition %" PRId64 ": sample %" PRId64 " of channel %d is %s",
                            r->source->path, index, bad / 2 + line->pre, c, scan_not_finite_name(own[bad]));
+        take_samples(r, own, kept, line);
     }
-    return VF_OK;
+    line->empty = !(line->energy > 0);
+    return line->frame < r->out->frames ? ismrmrd_add_energy(r, line) : VF_OK;
 }
 
 /* The first three components go into k; the fourth is time. Checks what is copied, because the source may change. */
@@ -99,7 +114,7 @@ static void add_noise(filler *f, int64_t index, const ismrmrd_body *body)
     for (int c = 0; c < coils; c++)
         for (int64_t m = 0; m < kept; m++) {
             const float *sample = from + 2 * ((int64_t)c * line->samples + m);
-            f->noise.samples[c * kept + m] = (double)sample[0] + (double)sample[1] * I;
+            f->noise.samples[c * kept + m] = (double)sample[0] + (r->conjugate ? -I : I) * (double)sample[1];
         }
     scan_noise_add(coils, kept, f->noise.samples, f->noise.product);
     f->noise.count += kept;
@@ -107,7 +122,7 @@ static void add_noise(filler *f, int64_t index, const ismrmrd_body *body)
 
 static vf_status place(filler *f, int64_t index, const ismrmrd_body *body)
 {
-    const ismrmrd_reader *r = f->r;
+    ismrmrd_reader *r = f->r;
     const scan_line *line = &r->line[index];
     vf_status status = check_body(r, index, body);
     if (status != VF_OK)

@@ -1,222 +1,13 @@
-/* Reads the headers of all acquisitions: which are image data, and to which frame each belongs. */
+/* The frame of each acquisition: volumes and slices of the image, and calibration lines. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "scan_ismrmrd.h"
-#include "voxfield/append.h"
-
-/* ---- the purpose of an acquisition ---- */
-
-/* The first match decides. */
-static const struct {
-    ismrmrd_flag flag;
-    const char *name;
-} not_image[] = {
-    {ISMRMRD_NAVIGATION, "navigation"},
-    {ISMRMRD_PHASE_CORRECTION, "phase correction"},
-    {ISMRMRD_HP_FEEDBACK, "HP feedback"},
-    {ISMRMRD_RT_FEEDBACK, "RT feedback"},
-    {ISMRMRD_DUMMY_SCAN, "dummy"},
-    {ISMRMRD_SURFACE_COIL_CORRECTION, "surface coil correction"},
-    {ISMRMRD_PHASE_STABILIZATION_REFERENCE, "phase stabilization reference"},
-    {ISMRMRD_PHASE_STABILIZATION, "phase stabilization"},
-    {ISMRMRD_CALIBRATION, "parallel calibration"},
-};
-enum {
-    MOST_EMPTY = 1 << 20
-}; /* acquisitions without samples; far more than any scan has, and far fewer than a file can declare */
-enum { REASONS = sizeof not_image / sizeof *not_image, CALIBRATION = REASONS - 1, OTHER_ENCODING, EMPTY, COUNTS };
 
 /* After the keys of all volumes and slices. */
 static const uint64_t CALIBRATION_KEY = UINT64_C(1) << 62;
-
-typedef struct tally {
-    int64_t left_out[COUNTS];
-    int64_t noise, all, empty;
-} tally;
-
-static bool is_compressed(const ismrmrd_acquisition_header *head)
-{
-    return (head->flags & (UINT64_C(15) << (ISMRMRD_COMPRESSION1 - 1))) != 0;
-}
-
-/* Whether calibration lines were acquired interleaved with the image, with the same contrast. Then they are also image
- * data. */
-static bool calibration_is_image(const ismrmrd_protocol *protocol)
-{
-    return strcmp(protocol->calibration_mode, "embedded") == 0 ||
-           strcmp(protocol->calibration_mode, "interleaved") == 0;
-}
-
-/* The index of the reason why this is not image data, or -1. */
-static int reason_to_leave_out(const ismrmrd_protocol *protocol, const ismrmrd_acquisition_header *head)
-{
-    for (int i = 0; i < REASONS; i++) {
-        bool also_image = not_image[i].flag == ISMRMRD_CALIBRATION &&
-                          ((head->flags & ISMRMRD_BIT(ISMRMRD_CALIBRATION_AND_IMAGING)) != 0 ||
-                           (calibration_is_image(protocol) && !is_compressed(head)));
-        if ((head->flags & ISMRMRD_BIT(not_image[i].flag)) != 0 && !also_image)
-            return i;
-    }
-    if (head->encoding_space_ref != 0)
-        return OTHER_ENCODING;
-    return head->number_of_samples <= (int)head->discard_pre + head->discard_post ? EMPTY : -1;
-}
-
-static void append(char *text, size_t size, const char *name, int64_t count)
-{
-    if (count > 0)
-        vf_append(text, size, "%s%" PRId64 " %s", text[0] ? ", " : "", count, name);
-}
-
-static const char *describe(const tally *t, char *text, size_t size)
-{
-    text[0] = '\0';
-    append(text, size, "noise", t->noise);
-    for (int i = 0; i < REASONS; i++)
-        append(text, size, not_image[i].name, t->left_out[i]);
-    append(text, size, "of another encoding", t->left_out[OTHER_ENCODING]);
-    append(text, size, "without samples", t->left_out[EMPTY]);
-    if (text[0] == '\0')
-        snprintf(text, size, "none");
-    return text;
-}
-
-/* ---- one header after another ---- */
-
-static void keep(scan_line *line, const ismrmrd_acquisition_header *head)
-{
-    *line = (scan_line){.samples = head->number_of_samples,
-                        .channels = head->active_channels,
-                        .pre = head->discard_pre,
-                        .post = head->discard_post,
-                        .center = head->center_sample,
-                        .dims = head->trajectory_dimensions,
-                        .step_1 = head->idx.kspace_encode_step_1,
-                        .step_2 = head->idx.kspace_encode_step_2,
-                        .slice = head->idx.slice,
-                        .contrast = head->idx.contrast,
-                        .phase = head->idx.phase,
-                        .repetition = head->idx.repetition,
-                        .set = head->idx.set,
-                        .reversed = (head->flags & ISMRMRD_BIT(ISMRMRD_REVERSE)) != 0,
-                        .sample_time_us = head->sample_time_us};
-}
-
-/* Whether an acquisition has these read, phase and slice directions. */
-static bool has_directions(const ismrmrd_acquisition_header *head, const float direction[3][3])
-{
-    for (int i = 0; i < 3; i++)
-        if (!(fabsf(head->read_dir[i] - direction[0][i]) <= 1e-3f &&
-              fabsf(head->phase_dir[i] - direction[1][i]) <= 1e-3f &&
-              fabsf(head->slice_dir[i] - direction[2][i]) <= 1e-3f))
-            return false;
-    return true;
-}
-
-/* Records the position of an image acquisition, and whether it differs from the first one and from the first of its
- * slice. */
-static void take_place(ismrmrd_reader *r, const ismrmrd_acquisition_header *head)
-{
-    scan_slice *slice = &r->slice[head->idx.slice];
-    if (!slice->seen) {
-        slice->seen = true;
-        memcpy(slice->position, head->position, sizeof slice->position);
-        memcpy(slice->direction[0], head->read_dir, sizeof slice->direction[0]);
-        memcpy(slice->direction[1], head->phase_dir, sizeof slice->direction[1]);
-        memcpy(slice->direction[2], head->slice_dir, sizeof slice->direction[2]);
-        r->slice_count++;
-    }
-    r->oblique = r->oblique || !has_directions(head, r->slice[r->first.idx.slice].direction);
-    r->oblique_slice = r->oblique_slice || !has_directions(head, slice->direction);
-}
-
-/* Some writers leave center_sample at 0. In a readout as long as the matrix, the centre cannot be there. */
-static void assume_center(ismrmrd_reader *r, scan_line *line)
-{
-    if (line->dims > 0 || line->center > 0 || line->samples < 2 || line->samples != r->out->matrix[0])
-        return;
-    line->center = line->samples / 2;
-    r->centers_assumed++;
-}
-
-/* Records an image acquisition. All must have the same channels and components. */
-static vf_status take_image(ismrmrd_reader *r, int64_t index, const ismrmrd_acquisition_header *head)
-{
-    const char *path = r->source->path;
-    if (is_compressed(head))
-        return vf_fail(r->ctx, VF_ERR_UNSUPPORTED,
-                       "%s: acquisition %" PRId64 " is compressed (flags 53 to 56), which is not supported", path,
-                       index);
-    if (head->active_channels < 1)
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: acquisition %" PRId64 " has no channels", path, index);
-    if (r->image_lines++ == 0) {
-        r->first = *head;
-        r->out->coils = head->active_channels;
-        r->dims = head->trajectory_dimensions;
-    }
-    if (head->active_channels != r->out->coils)
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: acquisition %" PRId64 " has %d channel%s, but earlier ones have %d",
-                       path, index, head->active_channels, vf_plural(head->active_channels), r->out->coils);
-    if (head->trajectory_dimensions != r->dims)
-        return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: acquisition %" PRId64 " has a trajectory of %d component%s, but earlier ones have %d", path,
-                       index, head->trajectory_dimensions, vf_plural(head->trajectory_dimensions), r->dims);
-    take_place(r, head);
-    return VF_OK;
-}
-
-static vf_status take(ismrmrd_reader *r, int64_t index, const ismrmrd_acquisition_header *head, tally *t)
-{
-    scan_line *line = &r->line[index];
-    keep(line, head);
-    line->frame = LINE_LEFT_OUT;
-    t->all++;
-    t->empty += head->number_of_samples == 0;
-    if (t->empty > MOST_EMPTY)
-        return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: more than %d acquisitions have no samples; the file is damaged, or was not written to its "
-                       "end",
-                       r->source->path, MOST_EMPTY);
-    if (head->flags & ISMRMRD_BIT(ISMRMRD_NOISE)) {
-        t->noise++;
-        line->frame = LINE_NOISE;
-        r->noise_lines++;
-        return VF_OK;
-    }
-    int reason = reason_to_leave_out(r->protocol, head);
-    if (reason >= 0) {
-        t->left_out[reason]++;
-        line->calibration = reason == CALIBRATION && head->encoding_space_ref == 0 && !is_compressed(head);
-        assume_center(r, line);
-        return VF_OK;
-    }
-    line->frame = LINE_IMAGE;
-    assume_center(r, line);
-    return take_image(r, index, head);
-}
-
-static vf_status read_heads(ismrmrd_reader *r, tally *t)
-{
-    enum { BATCH = 1024 };
-    ismrmrd_acquisition_header *heads;
-    const char *path = r->source->path;
-    vf_status status = scan_allocate(r->ctx, path, "headers", BATCH, sizeof *heads, &heads);
-    for (int64_t first = 0; status == VF_OK && first < r->source->acquisitions; first += BATCH) {
-        int64_t count = r->source->acquisitions - first < BATCH ? r->source->acquisitions - first : BATCH;
-        memset(heads, 0, BATCH * sizeof *heads); /* members missing in the file are 0 */
-        status = r->source->heads(r->ctx, r->source->user, first, count, heads);
-        for (int64_t i = 0; status == VF_OK && i < count; i++)
-            status = take(r, first + i, &heads[i], t);
-        if (status == VF_OK && vf_cancelled(r->ctx))
-            status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
-    }
-    free(heads);
-    return status;
-}
 
 /* ---- frames ---- */
 
@@ -232,19 +23,61 @@ static uint64_t volume_key(const scan_line *line)
     return (uint64_t)line->repetition << 48 | (uint64_t)line->phase << 32 | (uint64_t)line->set << 16 | line->contrast;
 }
 
+/* Some writers leave center_sample at 0. In a readout as long as the matrix, the centre cannot be there. */
+static void assume_centers(ismrmrd_reader *r)
+{
+    for (int64_t i = 0; i < r->source->acquisitions; i++) {
+        scan_line *line = &r->line[i];
+        if (line->dims > 0 || line->center > 0 || line->samples < 2 || line->samples != r->out->matrix[0] ||
+            (line->frame != LINE_IMAGE && !line->calibration))
+            continue;
+        line->center = line->samples / 2;
+        r->centers_assumed += line->frame == LINE_IMAGE;
+    }
+    if (r->centers_assumed > 0)
+        vf_warn(r->ctx, "%s: center_sample is 0 in %" PRId64 " readout%s as long as the matrix; using the middle",
+                r->source->path, r->centers_assumed, vf_plural(r->centers_assumed));
+}
+
+/* Counts the steps of a calibration line of another encoding from the image's centre, if both have the same field of
+ * view, so that their samples lie on one grid. */
+static bool count_from_centre(const ismrmrd_reader *r, scan_line *line)
+{
+    if (line->encoding == r->encoding)
+        return true;
+    if (line->encoding >= r->protocol->encodings || line->encoding >= ISMRMRD_MOST_ENCODINGS)
+        return false;
+    const ismrmrd_encoding *e = &r->protocol->encoding[line->encoding];
+    const ismrmrd_limit *const limit[2] = {&e->step_1, &e->step_2};
+    int32_t *const step[2] = {&line->step_1, &line->step_2};
+    for (int a = 0; a < 3; a++)
+        if (r->out->matrix[a] > 1 && !(fabs(e->encoded.fov[a] - r->out->fov[a]) <= 0.01 * r->out->fov[a]))
+            return false;
+    for (int a = 0; a < 2; a++) {
+        const int64_t own = limit[a]->center >= 0 ? limit[a]->center : e->encoded.matrix[a + 1] / 2;
+        *step[a] += (int32_t)(r->center[a] - own);
+    }
+    return true;
+}
+
 /* Calibration lines that are not image data can also give coil maps, if their readouts are like the image's. For each
  * slice, uses those of the first volume that has any. */
 static void choose_calibrations(ismrmrd_reader *r)
 {
     int axis;
+    int64_t elsewhere = 0;
     for (int pass = 0; pass < 2; pass++)
         for (int64_t i = 0; i < r->source->acquisitions; i++) {
             scan_line *line = &r->line[i];
             scan_slice *slice = &r->slice[line->slice];
             uint64_t volume = volume_key(line);
             line->calibration = line->calibration && r->dims == 0 && line->dims == 0 && !r->slabs && slice->seen &&
-                                line->channels == r->out->coils && line_kept(line) > 0 &&
-                                ismrmrd_line_fits(r, line, &axis);
+                                line->channels == r->out->coils && line_kept(line) > 0;
+            if (line->calibration && pass == 0) {
+                const bool same = count_from_centre(r, line);
+                elsewhere += !same;
+                line->calibration = same && ismrmrd_line_fits(r, line, &axis);
+            }
             if (line->calibration && pass == 0 && (!slice->calibrated || volume < slice->calibration_volume)) {
                 slice->calibrated = true;
                 slice->calibration_volume = volume;
@@ -252,6 +85,72 @@ static void choose_calibrations(ismrmrd_reader *r)
             line->calibration = line->calibration && (pass == 0 || volume == slice->calibration_volume);
             r->calibration_lines += pass == 1 && line->calibration;
         }
+    if (elsewhere > 0)
+        vf_warn(r->ctx,
+                "%s: %" PRId64
+                " calibration lines of another encoding are not used, because its field of view is another",
+                r->source->path, elsewhere);
+}
+
+/* ---- a scan that was aborted ---- */
+
+/* Image lines by repetition, and by slice: of the last repetition, and of all before it. */
+typedef struct repetition_lines {
+    int64_t of[UINT16_MAX + 1], last[UINT16_MAX + 1], before[UINT16_MAX + 1];
+} repetition_lines;
+
+/* Counts. Returns how many repetitions there are before the last, if they have equally many lines; else 0. */
+static int64_t count_repetitions(const ismrmrd_reader *r, repetition_lines *lines, int *last)
+{
+    int64_t before = 0, least = INT64_MAX, most = 0;
+    *last = 0;
+    for (int64_t i = 0; i < r->source->acquisitions; i++)
+        if (r->line[i].frame == LINE_IMAGE) {
+            lines->of[r->line[i].repetition]++;
+            *last = r->line[i].repetition > *last ? r->line[i].repetition : *last;
+        }
+    for (int n = 0; n < *last; n++)
+        if (lines->of[n] > 0) {
+            before++;
+            least = lines->of[n] < least ? lines->of[n] : least;
+            most = lines->of[n] > most ? lines->of[n] : most;
+        }
+    for (int64_t i = 0; i < r->source->acquisitions; i++)
+        if (r->line[i].frame == LINE_IMAGE)
+            (r->line[i].repetition == *last ? lines->last : lines->before)[r->line[i].slice]++;
+    return least == most ? before : 0;
+}
+
+/* Leaves out slices of the last repetition that have clearly fewer lines than in all other ones, which have equally
+ * many. */
+static vf_status leave_out_aborted(ismrmrd_reader *r)
+{
+    repetition_lines *lines;
+    int64_t left_out = 0;
+    int last;
+    if (r->request->incomplete)
+        return VF_OK;
+    vf_status status = scan_allocate(r->ctx, r->source->path, "repetitions", 1, sizeof *lines, &lines);
+    if (status != VF_OK)
+        return status;
+    const int64_t before = count_repetitions(r, lines, &last);
+    for (int64_t i = 0; before > 0 && i < r->source->acquisitions; i++) {
+        scan_line *line = &r->line[i];
+        if (line->frame != LINE_IMAGE || line->repetition != last ||
+            (double)(lines->last[line->slice] * before) >= 0.9 * (double)lines->before[line->slice])
+            continue;
+        line->frame = LINE_LEFT_OUT;
+        left_out++;
+    }
+    r->image_lines -= left_out;
+    if (left_out > 0)
+        vf_warn(r->ctx,
+                "%s: the last repetition was aborted: %" PRId64 " of its %" PRId64
+                " lines belong to images that the other repetitions have more lines of; they are left out. --frames : "
+                "keeps them",
+                r->source->path, left_out, lines->of[last]);
+    free(lines);
+    return VF_OK;
 }
 
 /* Sorts lines by volume and numbers the volumes: keys become 0, 1, ... */
@@ -350,43 +249,122 @@ static vf_status make_frames(ismrmrd_reader *r)
     return VF_OK;
 }
 
+/* ---- lines that were not measured ---- */
+
+/* Moves the kept samples of a frame's lines, [coil][sample], to where they are without the others. */
+static void move_samples(const ismrmrd_reader *r, const scan_order *order, int64_t lines, int64_t before, int64_t after,
+                         int frame, const int64_t *from)
+{
+    float complex *data = r->out->frame[frame].data;
+    for (int64_t c = 0; c < r->out->coils; c++)
+        for (int64_t i = 0; i < lines; i++) {
+            const scan_line *line = &r->line[order[i].line];
+            memmove(data + c * after + line->at, data + c * before + from[i], (size_t)line_kept(line) * sizeof *data);
+        }
+    scan_trajectory *t = r->dims > 0 && frame < r->out->frames ? &r->out->trajectory[frame] : NULL;
+    for (int64_t i = 0; t && i < lines; i++) {
+        const scan_line *line = &r->line[order[i].line];
+        memmove(t->k + 3 * line->at, t->k + 3 * from[i], 3 * (size_t)line_kept(line) * sizeof *t->k);
+        if (t->time)
+            memmove(t->time + line->at, t->time + from[i], (size_t)line_kept(line) * sizeof *t->time);
+    }
+}
+
+/* Of a frame: how many lines are not empty; all, if none. */
+static int64_t lines_to_keep(const ismrmrd_reader *r, const scan_order *order, int64_t lines)
+{
+    int64_t kept = 0;
+    for (int64_t i = 0; i < lines; i++)
+        kept += !r->line[order[i].line].empty;
+    return kept > 0 ? kept : lines;
+}
+
+/* Drops samples that are exactly 0 at an end of all readouts. Returns those at the beginning. */
+static int64_t cut_zeros(const ismrmrd_reader *r, scan_line *line, int frame)
+{
+    const readout_energy *e = &r->readout[line->reversed];
+    if (frame >= r->out->frames || !e->sum || e->samples != line->samples || e->center != line->center ||
+        e->pre != line->pre || e->post != line->post)
+        return 0;
+    line->pre = (uint16_t)(line->pre + e->lead);
+    line->post = (uint16_t)(line->post + e->trail);
+    return e->lead;
+}
+
+vf_status ismrmrd_leave_out_empty(ismrmrd_reader *r)
+{
+    enum { FEW = 4 }; /* zeros at the ends: that many are not chance */
+    bool zeros = false;
+    for (int i = 0; i < 2; i++) {
+        readout_energy *e = &r->readout[i];
+        e->lead = e->lead < FEW ? 0 : e->lead;
+        e->trail = e->trail < FEW ? 0 : e->trail;
+        zeros = zeros || e->lead > 0 || e->trail > 0;
+        if (e->lead > 0 || e->trail > 0)
+            vf_note(r->ctx, "%s: the first %d and last %d samples of readouts are 0: filled in, not measured; left out",
+                    r->source->path, e->lead, e->trail);
+    }
+    const int frames = r->out->frames + r->out->calibrations;
+    int64_t *from, to = 0, dropped = 0;
+    vf_status status = scan_allocate(r->ctx, r->source->path, "acquisitions", r->image_lines + r->calibration_lines,
+                                     sizeof *from, &from);
+    for (int f = 0; status == VF_OK && f < frames; f++) {
+        const int64_t first = r->frame_first[f], lines = r->frame_first[f + 1] - first;
+        const int64_t kept = lines_to_keep(r, r->order + first, lines), before = r->frame_samples[f];
+        r->frame_first[f] = to;
+        if (kept == lines && to == first && !zeros) { /* nothing moves */
+            to += lines;
+            continue;
+        }
+        r->frame_samples[f] = 0;
+        for (int64_t i = 0; i < lines; i++) {
+            scan_line *line = &r->line[r->order[first + i].line];
+            if (line->empty && kept < lines) {
+                line->frame = LINE_LEFT_OUT;
+                continue;
+            }
+            from[to] = line->at + cut_zeros(r, line, f);
+            line->at = r->frame_samples[f];
+            r->frame_samples[f] += line_kept(line);
+            r->order[to++] = r->order[first + i];
+        }
+        if (kept == lines && !zeros)
+            continue; /* only the numbers of its lines changed */
+        dropped += lines - kept;
+        r->image_lines -= f < r->out->frames ? lines - kept : 0;
+        r->calibration_lines -= f < r->out->frames ? 0 : lines - kept;
+        move_samples(r, r->order + to - kept, kept, before, r->frame_samples[f], f, from + to - kept);
+        if (r->dims > 0 && f < r->out->frames) {
+            free(r->out->trajectory[f].readout);
+            r->out->trajectory[f].readout = NULL;
+        }
+    }
+    if (status == VF_OK)
+        r->frame_first[frames] = to;
+    for (int f = 0; status == VF_OK && r->dims > 0 && f < r->out->frames; f++)
+        if (!r->out->trajectory[f].readout)
+            status = ismrmrd_mark_readouts(r, f, &r->out->trajectory[f]);
+    if (status == VF_OK && dropped > 0)
+        vf_note(r->ctx, "%s: %" PRId64 " line%s hold%s only zeros: filled in, not measured; left out", r->source->path,
+                dropped, vf_plural(dropped), dropped == 1 ? "s" : "");
+    free(from);
+    return status;
+}
+
 /* ---- the whole ---- */
 
-static vf_status check_what_is_left(ismrmrd_reader *r, const tally *t)
+vf_status ismrmrd_sort(ismrmrd_reader *r)
 {
-    char text[400];
-    describe(t, text, sizeof text);
-    if (r->image_lines == 0)
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: no image data in its %" PRId64 " acquisition%s: %s", r->source->path,
-                       t->all, vf_plural(t->all), text);
-    if (r->image_lines < t->all)
-        vf_note(r->ctx, "%s: %" PRId64 " of %" PRId64 " acquisitions %s image data; others: %s", r->source->path,
-                r->image_lines, t->all, r->image_lines == 1 ? "is" : "are", text);
-    if (r->centers_assumed > 0)
-        vf_warn(r->ctx, "%s: center_sample is 0 in %" PRId64 " readout%s as long as the matrix; using the middle",
-                r->source->path, r->centers_assumed, vf_plural(r->centers_assumed));
     r->slabs = r->out->matrix[2] > 1 && r->slice_count > 1;
     if (r->slabs)
         vf_warn(r->ctx, "%s: %d slabs of 3D data; each becomes a volume of its own", r->source->path, r->slice_count);
     r->out->slices = r->slabs ? 1 : r->slice_count;
     r->out->places = r->slice_count;
-    return VF_OK;
-}
-
-vf_status ismrmrd_sort(ismrmrd_reader *r)
-{
-    tally t = {.all = 0};
-    vf_status status =
-        scan_allocate(r->ctx, r->source->path, "acquisitions", r->source->acquisitions, sizeof *r->line, &r->line);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, r->source->path, "slices", UINT16_MAX + 1, sizeof *r->slice, &r->slice);
-    if (status == VF_OK)
-        status = read_heads(r, &t);
-    if (status == VF_OK)
-        status = check_what_is_left(r, &t);
+    vf_status status = leave_out_aborted(r);
     if (status == VF_OK)
         status = ismrmrd_order_slices(r);
     if (status == VF_OK) {
+        assume_centers(r);
         choose_calibrations(r);
         status = sort_lines(r);
     }

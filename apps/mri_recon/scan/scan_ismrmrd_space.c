@@ -17,7 +17,7 @@ static bool matrix_known(const ismrmrd_space *space)
 
 static vf_status encoded_matrix(ismrmrd_reader *r)
 {
-    const ismrmrd_protocol *p = r->protocol;
+    const ismrmrd_encoding *p = r->e;
     const ismrmrd_space *space = matrix_known(&p->encoded) ? &p->encoded : &p->recon;
     const char *path = r->source->path;
     if (!matrix_known(space))
@@ -41,7 +41,7 @@ static vf_status encoded_matrix(ismrmrd_reader *r)
 /* A missing field of view follows from the image's voxels; if these are unknown too, voxels are 1 mm. */
 static void encoded_fov(ismrmrd_reader *r)
 {
-    const ismrmrd_protocol *p = r->protocol;
+    const ismrmrd_encoding *p = r->e;
     for (int a = 0; a < 3; a++) {
         double n = (double)r->out->matrix[a], image = p->recon.fov[a];
         double voxel = image > 0 && p->recon.matrix[a] > 0 ? image / (double)p->recon.matrix[a] : 0;
@@ -57,7 +57,7 @@ static void encoded_fov(ismrmrd_reader *r)
  * checked: in some files it is the number of slices. */
 static void check_crop(const ismrmrd_reader *r)
 {
-    const ismrmrd_space *image = &r->protocol->recon;
+    const ismrmrd_space *image = &r->e->recon;
     const mri_scan *s = r->out;
     const int64_t *n = s->matrix, *kept = s->crop, *wanted = image->matrix;
     bool other = false, larger = false, wider = false;
@@ -90,7 +90,7 @@ static void check_crop(const ismrmrd_reader *r)
 /* The voxels of the image: those in the field of view of reconSpace. */
 static void image_crop(ismrmrd_reader *r)
 {
-    const ismrmrd_space *image = &r->protocol->recon;
+    const ismrmrd_space *image = &r->e->recon;
     mri_scan *s = r->out;
     bool missing = !matrix_known(image) && !(image->fov[0] > 0);
     if (missing)
@@ -115,15 +115,111 @@ static int64_t step_center(ismrmrd_reader *r, const ismrmrd_limit *limit, int ax
     return n / 2;
 }
 
+/* ---- the acquisitions against the header ---- */
+
+/* Whether the third component of stored trajectories is the same in some acquisitions of the image. */
+static vf_status third_is_constant(ismrmrd_reader *r, bool *out)
+{
+    enum { LOOKED_AT = 32 };
+    const int64_t every = r->image_lines / LOOKED_AT + 1;
+    int64_t seen = 0;
+    float first = NAN;
+    *out = true;
+    for (int64_t i = 0; *out && i < r->source->acquisitions; i++) {
+        const scan_line *line = &r->line[i];
+        ismrmrd_body body;
+        if (line->frame != LINE_IMAGE || seen++ % every != 0)
+            continue;
+        const int64_t floats = (int64_t)line->samples * line->dims;
+        vf_status status = r->source->bodies(
+            r->ctx, r->source->user, i, 1,
+            sizeof(float) * (size_t)(2 * (int64_t)line->samples * line->channels + floats) + 64, &body);
+        if (status != VF_OK)
+            return status;
+        for (int64_t m = 2; m < floats && m < body.traj_floats; m += line->dims) {
+            const float z = body.traj[m];
+            first = isnan(first) ? z : first;
+            *out = *out && z == first;
+        }
+    }
+    return VF_OK;
+}
+
+/* Planes whose header has several voxels along z: Pulseq on Siemens writes 2, others the number of slices. */
+static vf_status find_planes(ismrmrd_reader *r)
+{
+    mri_scan *s = r->out;
+    const int64_t z = s->matrix[2];
+    bool constant = true;
+    if (z == 1 || r->facts.least[1] != r->facts.most[1])
+        return VF_OK;
+    if (r->dims >= 3) {
+        vf_status status = third_is_constant(r, &constant);
+        if (status != VF_OK || !constant)
+            return status;
+    }
+    r->plane = true;
+    s->matrix[2] = 1;
+    if (r->e->recon.matrix[2] == 1 && r->e->recon.fov[2] > 0)
+        s->fov[2] = r->e->recon.fov[2];
+    else if (z == r->slice_count)
+        s->fov[2] /= (double)z;
+    vf_note(r->ctx,
+            "%s: the header has %" PRId64
+            " voxels along z, but kspace_encode_step_2 and kz never vary: these are planes of "
+            "%g mm",
+            r->source->path, z, s->fov[2]);
+    return VF_OK;
+}
+
+/* Sets the grid of Cartesian readouts: n voxels over fov mm. */
+static void set_readout(ismrmrd_reader *r, int64_t n, double fov, const char *why)
+{
+    mri_scan *s = r->out;
+    vf_note(r->ctx,
+            "%s: readouts of up to %d samples%s: %" PRId64 " voxels over %g mm along x, where the header has %" PRId64
+            " over %g mm; --oversampling says otherwise",
+            r->source->path, r->facts.samples_most, why, n, fov, s->matrix[0], s->fov[0]);
+    s->matrix[0] = n;
+    s->fov[0] = fov;
+}
+
+/* Readout oversampling that the header has and the samples have not, because a converter removed it; and the reverse.
+ * The longer side of the readouts, from the centre to an end, is half the samples of a whole readout. */
+static void fit_readout(ismrmrd_reader *r)
+{
+    const mri_scan *s = r->out;
+    const ismrmrd_facts *f = &r->facts;
+    const int64_t n = s->matrix[0], image_n = r->e->recon.matrix[0];
+    const double fov = s->fov[0], image_fov = r->e->recon.fov[0], asked = r->request->oversampling;
+    if (r->dims > 0 || f->samples_least != f->samples_most || f->center_least != f->center_most)
+        return;
+    const int samples = f->samples_most, center = f->center_most > 0 ? f->center_most : samples / 2;
+    const int64_t side = center > samples - center ? center : samples - center, whole = 2 * side;
+    const int64_t kept = image_fov > 0 && image_fov < fov ? llround((double)n * image_fov / fov) : n;
+    if (asked > 0) {
+        const double wanted = asked * (image_fov > 0 ? image_fov : fov);
+        if (whole != n || fabs(wanted - fov) > 1e-3 * fov)
+            set_readout(r, whole > samples + 1 && whole < n ? n : whole, wanted, ", as --oversampling says");
+    } else if (kept <= 0.8 * (double)n && llabs(whole - kept) <= 1) {
+        set_readout(r, kept, fov * (double)kept / (double)n, " have no oversampling any more");
+    } else if ((double)whole >= 1.1 * (double)n && whole <= 4 * n && whole <= SCAN_MOST_MATRIX) {
+        const bool by_fov = image_n > 0 && image_fov > 0 &&
+                            fabs(fov / image_fov - (double)whole / (double)image_n) <= 0.01 * fov / image_fov;
+        set_readout(r, whole, by_fov ? fov : fov * (double)whole / (double)n, " are oversampled");
+    }
+}
+
 vf_status ismrmrd_read_space(ismrmrd_reader *r)
 {
     vf_status status = encoded_matrix(r);
     if (status != VF_OK)
         return status;
-    if (r->protocol->encodings > 1)
-        vf_warn(r->ctx, "%s: xml: %d encodings; only the first is reconstructed", r->source->path,
-                r->protocol->encodings);
     encoded_fov(r);
+    status = find_planes(r);
+    if (status != VF_OK)
+        return status;
+    fit_readout(r);
     image_crop(r);
     return VF_OK;
 }
@@ -304,7 +400,7 @@ vf_status ismrmrd_order_slices(ismrmrd_reader *r)
         vf_warn(r->ctx, "%s: acquisitions of a slab differ in orientation; using that of the first", r->source->path);
     else if (!r->slabs && r->oblique)
         vf_warn(r->ctx, "%s: acquisitions differ in orientation; using that of the first", r->source->path);
-    r->center[0] = step_center(r, &r->protocol->step_1, 1);
-    r->center[1] = step_center(r, &r->protocol->step_2, 2);
+    r->center[0] = step_center(r, &r->e->step_1, 1);
+    r->center[1] = r->plane ? r->facts.least[1] : step_center(r, &r->e->step_2, 2);
     return status;
 }

@@ -26,16 +26,18 @@ vf_status ismrmrd_mark_readouts(const ismrmrd_reader *r, int frame, scan_traject
 /* ---- Cartesian ---- */
 
 /* k of a sample of a readout. A readout acquired backwards is reversed first: center_sample counts from the end at
- * negative k. */
-static float readout_k(const scan_line *line, int sample)
+ * negative k, unless r->as_stored. */
+static float readout_k(const ismrmrd_reader *r, const scan_line *line, int sample)
 {
+    if (line->reversed && r->as_stored)
+        return (float)(line->center - sample);
     return (float)((line->reversed ? line->samples - 1 - sample : sample) - line->center);
 }
 
 /* The smallest and largest k of the kept part of a readout. */
-static void readout_range(const scan_line *line, float range[2])
+static void readout_range(const ismrmrd_reader *r, const scan_line *line, float range[2])
 {
-    float first = readout_k(line, line->pre), last = readout_k(line, line->samples - line->post - 1);
+    float first = readout_k(r, line, line->pre), last = readout_k(r, line, line->samples - line->post - 1);
     range[0] = fminf(first, last);
     range[1] = fmaxf(first, last);
 }
@@ -51,7 +53,7 @@ bool ismrmrd_line_fits(const ismrmrd_reader *r, const scan_line *line, int *axis
             return false;
     }
     *axis = 0;
-    readout_range(line, range);
+    readout_range(r, line, range);
     return range[0] >= -(float)n[0] / 2 - 0.5f && range[1] <= (float)n[0] / 2 + 0.5f;
 }
 
@@ -70,7 +72,7 @@ static vf_status check_line(const ismrmrd_reader *r, int64_t index)
                        r->source->path, index, axis, step[axis - 1], step[axis - 1] - r->center[axis - 1], n[axis],
                        "xyz"[axis]);
     float range[2];
-    readout_range(line, range);
+    readout_range(r, line, range);
     return vf_fail(r->ctx, VF_ERR_INPUT,
                    "%s: acquisition %" PRId64
                    ": samples from %g to %g relative to center_sample exceed the encoded matrix of %" PRId64 " along x",
@@ -82,13 +84,13 @@ static vf_status cartesian_digest(const ismrmrd_reader *r, int frame, trajectory
 {
     enum { VALUES = 7 };
     int64_t lines = r->frame_first[frame + 1] - r->frame_first[frame];
-    uint16_t *values;
+    int32_t *values;
     vf_status status = scan_allocate(r->ctx, r->source->path, "a frame", lines, VALUES * sizeof *values, &values);
     for (int64_t i = 0; status == VF_OK && i < lines; i++) {
         int64_t index = r->order[r->frame_first[frame] + i].line;
         const scan_line *line = &r->line[index];
-        const uint16_t row[VALUES] = {line->samples, line->pre,    line->post,    line->center,
-                                      line->step_1,  line->step_2, line->reversed};
+        const int32_t row[VALUES] = {line->samples, line->pre,    line->post,    line->center,
+                                     line->step_1,  line->step_2, line->reversed};
         memcpy(values + i * VALUES, row, sizeof row);
         status = check_line(r, index);
     }
@@ -112,7 +114,7 @@ static vf_status make_k(ismrmrd_reader *r, int frame, scan_trajectory *t)
     for (int64_t i = r->frame_first[frame]; i < r->frame_first[frame + 1]; i++) {
         const scan_line *line = &r->line[r->order[i].line];
         for (int m = line->pre; m < line->samples - line->post; m++, k += 3) {
-            k[0] = readout_k(line, m);
+            k[0] = readout_k(r, line, m);
             k[1] = r->out->matrix[1] == 1 ? 0 : (float)(line->step_1 - r->center[0]);
             k[2] = r->out->matrix[2] == 1 ? 0 : (float)(line->step_2 - r->center[1]);
         }
@@ -123,7 +125,7 @@ static vf_status make_k(ismrmrd_reader *r, int frame, scan_trajectory *t)
 /* Fails or warns if the header names a trajectory that does not follow from encoding steps. */
 static vf_status check_is_cartesian(ismrmrd_reader *r)
 {
-    const char *name = r->protocol->trajectory;
+    const char *name = r->e->trajectory;
     if (strcmp(name, "cartesian") == 0)
         return VF_OK;
     if (strcmp(name, "radial") == 0 || strcmp(name, "goldenangle") == 0 || strcmp(name, "spiral") == 0)
@@ -231,7 +233,7 @@ static vf_status step_kz(ismrmrd_reader *r)
         int64_t k = line->step_2 - r->center[1], n = r->out->matrix[2];
         if (k < -n / 2 || k > n / 2)
             return vf_fail(r->ctx, VF_ERR_INPUT,
-                           "%s: acquisition %" PRId64 " has kspace_encode_step_2 = %d, which is %+" PRId64
+                           "%s: acquisition %" PRId64 " has kspace_encode_step_2 = %" PRId32 ", which is %+" PRId64
                            " from the centre; the encoded matrix is %" PRId64 " along z",
                            r->source->path, r->order[i].line, line->step_2, k, n);
         float *kz = r->out->trajectory[line->frame].k + 3 * line->at + 2;
@@ -253,7 +255,7 @@ static vf_status convert_units(ismrmrd_reader *r, int axes)
         for (int a = 0; a < 3; a++)
             most[a] = fmax(most[a], extent[a]);
     }
-    if (!scan_choose_units(r->units, s->matrix, axes, most, &chosen, why, sizeof why))
+    if (!scan_choose_units(r->request->units, s->matrix, axes, most, &chosen, why, sizeof why))
         return vf_fail(r->ctx, VF_ERR_INPUT, "%s: units of the trajectory: %s", r->source->path, why);
     snprintf(r->units_text, sizeof r->units_text, "k %s", why);
     for (int i = 0; i < s->trajectories; i++)

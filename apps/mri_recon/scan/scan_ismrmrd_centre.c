@@ -1,0 +1,269 @@
+/* Where the centre of k-space lies, by the energy of the samples: headers state it wrongly, and in two ways.
+ *
+ * An image has most of its energy near k = 0, and a line far from it has a hundredth of that or less. So the peak of the
+ * energy decides where the declared centre is far from it and has much less energy. A phase that varies linearly over the
+ * object moves the peak, too, by a few lines; then both centres give images that differ only in phase. So a difference
+ * that small is no evidence, and the declared centre is kept. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scan_ismrmrd.h"
+
+/* The peak must have so many times the energy of the declared centre. */
+static const double PROMINENT = 4;
+
+/* How far a peak may be from the centre of an axis of n voxels without a meaning. */
+static double usual_shift(int64_t n)
+{
+    return fmax(2, (double)n / 32);
+}
+
+/* ---- the energy of readouts ---- */
+
+static bool is_alike(const readout_energy *e, const scan_line *line)
+{
+    return e->samples == line->samples && e->center == line->center && e->pre == line->pre && e->post == line->post;
+}
+
+vf_status ismrmrd_add_energy(ismrmrd_reader *r, const scan_line *line)
+{
+    readout_energy *e = &r->readout[line->reversed];
+    const int64_t kept = line_kept(line), stride = r->frame_samples[line->frame];
+    if (r->dims > 0 || line->empty)
+        return VF_OK;
+    if (!e->sum) {
+        *e = (readout_energy){.samples = line->samples,
+                              .center = line->center,
+                              .pre = line->pre,
+                              .post = line->post,
+                              .lead = (int)kept,
+                              .trail = (int)kept};
+        vf_status status = scan_allocate(r->ctx, r->source->path, "a readout", 2 * kept, sizeof *e->sum, &e->sum);
+        if (status != VF_OK)
+            return status;
+    }
+    if (!is_alike(e, line))
+        return VF_OK;
+    double *now = e->sum + kept;
+    memset(now, 0, (size_t)kept * sizeof *now);
+    for (int c = 0; c < r->out->coils; c++) {
+        const float *own = (const float *)(r->out->frame[line->frame].data + c * stride + line->at);
+        for (int64_t m = 0; m < kept; m++)
+            now[m] += (double)own[2 * m] * (double)own[2 * m] + (double)own[2 * m + 1] * (double)own[2 * m + 1];
+    }
+    int lead = 0, trail = 0;
+    while (lead < kept && now[lead] == 0)
+        lead++;
+    while (trail < kept && now[kept - 1 - trail] == 0)
+        trail++;
+    e->lead = lead < e->lead ? lead : e->lead;
+    e->trail = trail < e->trail ? trail : e->trail;
+    for (int64_t m = 0; m < kept; m++)
+        e->sum[m] += now[m];
+    e->lines++;
+    return VF_OK;
+}
+
+/* ---- peaks ---- */
+
+/* The mean of three neighbours; less than 0 means that there is no value. */
+static double smooth(const double *e, int64_t n, int64_t at)
+{
+    double sum = 0;
+    int count = 0;
+    for (int64_t i = at - 1; i <= at + 1; i++)
+        if (i >= 0 && i < n && e[i] >= 0) {
+            sum += e[i];
+            count++;
+        }
+    return count > 0 ? sum / count : 0;
+}
+
+/* The place of the largest energy: the centre of mass of the five values about it. */
+static double peak_of(const double *e, int64_t n)
+{
+    int64_t most = 0;
+    double mass = 0, moment = 0;
+    for (int64_t i = 1; i < n; i++)
+        most = smooth(e, n, i) > smooth(e, n, most) ? i : most;
+    for (int64_t i = most - 2; i <= most + 2; i++)
+        if (i >= 0 && i < n && e[i] > 0) {
+            mass += e[i];
+            moment += e[i] * (double)i;
+        }
+    return mass > 0 ? moment / mass : (double)most;
+}
+
+/* Whether the energy has a peak at all: noise has not. */
+static bool has_peak(const double *e, int64_t n, double peak)
+{
+    double sum = 0;
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (e[i] >= 0) {
+            sum += e[i];
+            count++;
+        }
+    return count >= 8 && smooth(e, n, llround(peak)) * (double)count >= PROMINENT * sum;
+}
+
+/* A centre to put in the declared one's place, of an axis of `voxels` whose values of e are those from `least` on; or
+ * the declared one. The samples then lie within the matrix. */
+static int64_t better_centre(const double *e, int64_t n, int64_t least, int64_t voxels, int64_t declared, double *peak)
+{
+    const int64_t most = least + n - 1, low = most - voxels / 2, high = least + voxels / 2;
+    const bool fits = declared >= low && declared <= high;
+    *peak = peak_of(e, n) + (double)least;
+    int64_t centre = llround(*peak);
+    if (low > high || !has_peak(e, n, *peak - (double)least))
+        return declared;
+    centre = centre < low ? low : centre > high ? high : centre;
+    if (fits && fabs((double)(centre - declared)) <= usual_shift(voxels))
+        return declared;
+    const bool within = declared >= least && declared <= most;
+    if (fits && within && smooth(e, n, centre - least) < PROMINENT * smooth(e, n, declared - least))
+        return declared;
+    return centre;
+}
+
+/* ---- readouts ---- */
+
+static void shift_centers(ismrmrd_reader *r, const readout_energy *e, bool reversed, int64_t by)
+{
+    for (int64_t i = 0; i < r->source->acquisitions; i++) {
+        scan_line *line = &r->line[i];
+        if ((line->frame >= 0 || line->calibration) && line->reversed == reversed && is_alike(e, line))
+            line->center = (uint16_t)(line->center + by);
+    }
+}
+
+/* Whether center_sample of reversed readouts counts samples as stored, as the standard's text has it, instead of after
+ * reversal, as Siemens' converter does. Where both are close, an offset of the forward readouts' peak may be that of the
+ * reversed ones. */
+static void read_reversed(ismrmrd_reader *r)
+{
+    const readout_energy *back = &r->readout[1], *forth = &r->readout[0];
+    if (!back->sum || back->lines == 0)
+        return;
+    const int64_t kept = back->samples - back->pre - back->post;
+    const double after = back->samples - 1 - back->center - back->pre, stored = back->center - back->pre;
+    const double peak = peak_of(back->sum, kept);
+    double offset = 0;
+    if (forth->sum && forth->lines > 0)
+        offset = fabs(peak_of(forth->sum, forth->samples - forth->pre - forth->post) + forth->pre - forth->center);
+    if (!has_peak(back->sum, kept, peak) || fabs(after - stored) <= 2 * offset)
+        return;
+    r->as_stored = fabs(peak - stored) + 0.25 < fabs(peak - after);
+    if (fabs(after - stored) > 2)
+        scan_tell(r->out,
+                  "reversed readouts: their energy peaks at sample %.1f as stored; center_sample %d counts samples %s",
+                  peak + back->pre, back->center, r->as_stored ? "as stored" : "after reversal");
+}
+
+static void check_center_sample(ismrmrd_reader *r)
+{
+    readout_energy *e = &r->readout[0];
+    const int64_t voxels = r->out->matrix[0];
+    double peak;
+    if (!e->sum || e->lines == 0 || voxels < 2)
+        return;
+    const int64_t kept = e->samples - e->pre - e->post;
+    const int64_t centre = better_centre(e->sum, kept, e->pre, voxels, e->center, &peak);
+    scan_tell(r->out, "readout: %d samples, center_sample %d, the energy peaks at sample %.1f", e->samples, e->center,
+              peak);
+    if (centre == e->center || centre < 0 || centre > UINT16_MAX)
+        return;
+    vf_warn(r->ctx,
+            "%s: center_sample is %d, but the energy of the readouts peaks at sample %.0f; %" PRId64
+            " is taken as the centre",
+            r->source->path, e->center, peak, centre);
+    shift_centers(r, e, false, centre - e->center);
+    e->center = (uint16_t)centre;
+}
+
+/* ---- encoding steps ---- */
+
+/* Mean energy of the image's lines by step, from facts.least on; -1 where there is no line. */
+static vf_status energy_by_step(const ismrmrd_reader *r, int axis, double **out, int64_t *n)
+{
+    const int32_t least = r->facts.least[axis];
+    *n = r->facts.most[axis] - least + 1;
+    int64_t *lines = NULL;
+    vf_status status = scan_allocate(r->ctx, r->source->path, "steps", *n, sizeof **out, out);
+    if (status == VF_OK)
+        status = scan_allocate(r->ctx, r->source->path, "steps", *n, sizeof *lines, &lines);
+    for (int64_t i = 0; status == VF_OK && i < r->source->acquisitions; i++) {
+        const scan_line *line = &r->line[i];
+        const int64_t at = (axis == 0 ? line->step_1 : line->step_2) - least;
+        if (line->frame < 0 || line->frame >= r->out->frames || line->empty || at < 0 || at >= *n)
+            continue;
+        (*out)[at] += (double)line->energy;
+        lines[at]++;
+    }
+    for (int64_t i = 0; status == VF_OK && i < *n; i++)
+        (*out)[i] = lines[i] > 0 ? (*out)[i] / (double)lines[i] : -1;
+    free(lines);
+    return status;
+}
+
+/* The centre that Siemens' converter writes in idx.user, the same in all lines; 0: none. */
+static int64_t stated_by_siemens(const ismrmrd_reader *r, int axis)
+{
+    int64_t stated = -1;
+    if (!strstr(r->protocol->vendor, "siemens"))
+        return 0;
+    for (int64_t i = 0; i < r->source->acquisitions; i++) {
+        const scan_line *line = &r->line[i];
+        if (line->frame < 0 || line->frame >= r->out->frames)
+            continue;
+        if (stated >= 0 && stated != line->user[axis])
+            return 0;
+        stated = line->user[axis];
+    }
+    return stated > 0 ? stated : 0;
+}
+
+static vf_status check_step(ismrmrd_reader *r, int axis)
+{
+    const int64_t voxels = r->out->matrix[axis + 1], declared = r->center[axis], stated = stated_by_siemens(r, axis);
+    const int32_t least = r->facts.least[axis];
+    double *e = NULL, peak;
+    int64_t n;
+    if (voxels < 2 || r->facts.most[axis] == least)
+        return VF_OK;
+    vf_status status = energy_by_step(r, axis, &e, &n);
+    if (status != VF_OK) {
+        free(e);
+        return status;
+    }
+    int64_t centre = better_centre(e, n, least, voxels, declared, &peak);
+    const bool agrees = stated > 0 && fabs((double)stated - peak) <= usual_shift(voxels) &&
+                        r->facts.most[axis] - stated <= voxels / 2 && least - stated >= -voxels / 2;
+    char also[64] = "";
+    if (stated > 0)
+        snprintf(also, sizeof also, ", idx.user[%d] says %" PRId64, axis + 5, stated);
+    scan_tell(r->out, "encoding step %d: %d to %d, the header's centre is %" PRId64 "%s, the energy peaks at %.1f",
+              axis + 1, least, r->facts.most[axis], declared, also, peak);
+    if (centre != declared && agrees)
+        centre = stated;
+    else if (centre != declared)
+        vf_warn(r->ctx,
+                "%s: the header's centre of kspace_encoding_step_%d is %" PRId64
+                ", but the energy of the samples peaks at %.0f; %" PRId64 " is taken as the centre",
+                r->source->path, axis + 1, declared, peak, centre);
+    r->center[axis] = centre;
+    free(e);
+    return VF_OK;
+}
+
+vf_status ismrmrd_check_centre(ismrmrd_reader *r)
+{
+    vf_status status = VF_OK;
+    read_reversed(r);
+    check_center_sample(r);
+    for (int axis = 0; axis < 2 && status == VF_OK; axis++)
+        status = check_step(r, axis);
+    return status;
+}
