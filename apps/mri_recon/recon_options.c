@@ -135,9 +135,15 @@ static vf_status prior(vf_context *ctx, const char *option, const char *text, vo
 /* ---- the table ---- */
 
 static const option_choice units[] = {{"auto", K_AUTO, "decided by the extent of the trajectory; the program says how"},
-                                      {"normalized", K_NORMALIZED, "k in [-1/2, 1/2)"},
-                                      {"fov", K_FOV, "cycles per field of view"},
-                                      {"radians", K_RADIANS, "k in [-pi, pi)"},
+                                      {"normalized", K_NORMALIZED, "cycles per voxel: k in [-1/2, 1/2)"},
+                                      {"radians", K_RADIANS, "radians per voxel: k in [-pi, pi)"},
+                                      {"fov", K_FOV, "cycles per field of view: k in [-N/2, N/2)"},
+                                      {"edge", K_EDGE, "k in [-1, 1)"},
+                                      {"1/m", K_PER_M, NULL},
+                                      {"1/cm", K_PER_CM, NULL},
+                                      {"1/mm", K_PER_MM, NULL},
+                                      {"rad/m", K_RAD_PER_M, NULL},
+                                      {"rad/mm", K_RAD_PER_MM, NULL},
                                       {0}};
 static const option_choice signs[] = {{"auto", SIGN_AUTO, "+ for Siemens' scanners, - for others"},
                                       {"-", SIGN_MINUS, "d(k) = sum of rho(r) exp(-i 2 pi k.r)"},
@@ -234,7 +240,7 @@ const program_option recon_options[] = {
          "with as many samples as the scan. A scan in a `.cfl` takes a `.cfl`; without this option its k-space is "
          "Cartesian, and samples that are 0 in all coils were not acquired."},
     {OPTION_CHOICE, .name = "trajectory-units", .argument = "UNIT", SETTING(read.units), .choices = units,
-     .initial = "auto", .help = "unit of k in ISMRMRD files"},
+     .initial = "auto", .help = "unit of k"},
     {OPTION_READ, .name = "girf", .argument = "FILE.h5", SETTING(girf),
      .help = "gradient impulse response functions, to predict the actual trajectory",
      .more = "The datasets are /girf/frequency in Hz and /girf/transfer, complex, [3][frequency] or, with cross terms, "

@@ -38,7 +38,18 @@ enum { RECON_MOST_SETS = 2 };
 enum { RECON_LEAST_WINDOW = 4 }; /* frames: half of them are shared with each neighbour */
 /* Gradient delays: none, estimated from the data, or given. */
 typedef enum recon_delays { RECON_DELAYS_OFF, RECON_DELAYS_AUTO, RECON_DELAYS_GIVEN } recon_delays;
-typedef enum k_units { K_AUTO, K_NORMALIZED, K_FOV, K_RADIANS } k_units;
+typedef enum k_units {
+    K_AUTO,
+    K_NORMALIZED,
+    K_RADIANS,
+    K_FOV,
+    K_EDGE,
+    K_PER_M,
+    K_PER_CM,
+    K_PER_MM,
+    K_RAD_PER_M,
+    K_RAD_PER_MM
+} k_units;
 
 /* The sign in the exponent of the data's Fourier transform: - as in docs/scans.md, + if the data are conjugated. */
 typedef enum scan_sign { SIGN_AUTO, SIGN_MINUS, SIGN_PLUS } scan_sign;

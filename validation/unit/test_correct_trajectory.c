@@ -186,10 +186,10 @@ static void test_measured(void **state)
         k[i] = (float)uniform_between(-0.4, 0.4);
     write_file("/scan/trajectory", VF_F32, 2, one, k);
     expect_refusal("--trajectory-units");
-    settings.units = K_NORMALIZED;
+    settings.read.units = K_NORMALIZED;
     make_scan(3, 2);
     settings.trajectory = path;
-    settings.units = K_NORMALIZED;
+    settings.read.units = K_NORMALIZED;
     correct();
     expect_k(0, 5, 1, 16 * (double)k[3 * 5 + 1], 0);
     free(k);

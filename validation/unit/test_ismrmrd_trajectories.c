@@ -42,30 +42,65 @@ static void test_units_found(void **state)
     read_it(NULL, K_AUTO);
     expect_line(32, -8, 0);
     assert_non_null(strstr(s.description, "radial"));
-    assert_non_null(strstr(s.description, "cycles per voxel, because its extent 0.5 is at most 0.5"));
+    assert_non_null(
+        strstr(s.description, "cycles per voxel, because its extent of 0.5 is then 100 % of the edge of k-space"));
     /* Gradient delays move samples by up to 5 % of the extent. */
     write_line(2, 64, 32, 1, 0.52, -0.25, 0);
     read_it(NULL, K_AUTO);
     expect_line(0.52 * 64, -8, 0);
-    assert_non_null(strstr(s.description, "cycles per voxel, because its extent 0.52 is at most 0.5"));
+    assert_non_null(
+        strstr(s.description, "cycles per voxel, because its extent of 0.52 is then 104 % of the edge of k-space"));
     expect_said("samples");
     said[0] = 0;
     write_line(2, 64, 32, 1, 0.53, -0.25, 0);
-    read_it(NULL, K_AUTO);
-    assert_non_null(strstr(s.description, "radians per voxel"));
+    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT,
+                   "it may be in radians (17 % of the edge), or in edge (parts of the edge of "
+                   "k-space, 53 % of the edge)");
     write_line(3, 64, 32, 16, PI, -PI / 2, PI);
     read_it(NULL, K_AUTO);
     expect_line(32, -8, 8);
-    assert_non_null(strstr(s.description, "radians per voxel, because its extent 3.142 is at most pi"));
+    assert_non_null(strstr(s.description, "radians per voxel, because its extent of 3.142 is then 100 % of the edge"));
     write_line(3, 64, 32, 16, 32, -8, 8);
     read_it(NULL, K_AUTO);
     expect_line(32, -8, 8);
-    assert_non_null(strstr(s.description, "cycles per field of view, because its extent 32 is at most N/2"));
+    assert_non_null(
+        strstr(s.description, "cycles per field of view, because its extent of 32 is then 100 % of the edge"));
     assert_string_equal(said, "");
     write_line(2, 64, 1, 1, 32, 0, 0); /* one dimension */
     read_it(NULL, K_AUTO);
     expect_line(32, 0, 0);
     assert_string_equal(said, "");
+}
+
+/* Voxels of 2 mm, so that cycles per mm reach 0.25; the matrix is 64 x 32. The values are those of each unit's definition:
+ * 0.25 cycles per mm is the edge of k-space. */
+static void test_units_of_length(void **state)
+{
+    (void)state;
+    static const struct {
+        double edge;
+        const char *text;
+        k_units units;
+    } cases[] = {
+        {0.25, "cycles per mm", K_PER_MM},        {2.5, "cycles per cm", K_PER_CM},
+        {250, "cycles per m", K_PER_M},           {0.5 * PI, "radians per mm", K_RAD_PER_MM},
+        {500 * PI, "radians per m", K_RAD_PER_M}, {1, "parts of the edge of k-space", K_EDGE},
+    };
+    for (size_t t = 0; t < sizeof cases / sizeof *cases; t++) {
+        write_line(2, 64, 32, 1, cases[t].edge, -0.5 * cases[t].edge, 0);
+        read_it(NULL, K_AUTO);
+        expect_line(32, -8, 0);
+        assert_non_null(strstr(s.description, cases[t].text));
+        write_line(2, 64, 32, 1, 0.5 * cases[t].edge, -0.5 * cases[t].edge, 0);
+        read_it(NULL, cases[t].units);
+        expect_line(16, -8, 0);
+    }
+    /* Stars in cycles per voxel, stacked by partitions. */
+    write_line(3, 64, 32, 16, 0.5, -0.25, 8);
+    read_it(NULL, K_AUTO);
+    expect_line(32, -8, 8);
+    assert_non_null(
+        strstr(s.description, "in cycles per voxel along x and y, and in cycles per field of view along z"));
 }
 
 static void test_units_asked_for(void **state)
@@ -91,7 +126,9 @@ static void test_units_that_fit_none_or_two(void **state)
     write_line(2, 64, 32, 1, 32, 18, 0);
     expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "fits no units");
     write_line(2, 6, 6, 1, 3, 3, 0);
-    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "fits both radians per voxel (pi) and cycles per field of view");
+    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT,
+                   "fits several: radians (radians per voxel, 95 % of the edge), fov (cycles per field of view, 100 % "
+                   "of the edge)");
     read_it(NULL, K_FOV);
     expect_line(3, 3, 0);
     write_line(2, 64, 32, 1, 33, 16, 0); /* a gradient delay: dropped, not an error */
@@ -171,7 +208,7 @@ static void test_discarded_samples_of_trajectories(void **state)
     a->head.discard_post = 3;
     a->head.flags = ISMRMRD_BIT(ISMRMRD_REVERSE); /* the trajectory belongs to the samples, so nothing is reversed */
     write_scan(plain_header(32, 32, 1, ""));
-    read_it(NULL, K_AUTO);
+    read_it(NULL, K_NORMALIZED);
     assert_int_equal(s.trajectory[0].samples, 4);
     for (int m = 0; m < 4; m++) {
         assert_true(s.trajectory[0].k[3 * m] == 32 * 0.5f * (float)(m + 2 - 4) / 4);
@@ -433,6 +470,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_other_matrix_than_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_most_voxels, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_units_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_units_of_length, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_units_asked_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_units_that_fit_none_or_two, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_third_component, set_up, tear_down),

@@ -113,7 +113,7 @@ static vf_status convert(vf_context *ctx, const char *path, k_units units, mri_s
         double extent[3];
         scan_extent(t->k, t->samples, extent);
         for (int a = 0; a < 3; a++) {
-            const float factor = (float)scan_unit_factor(units == K_AUTO ? K_FOV : units, raw->matrix[a]);
+            const float factor = (float)scan_unit_factor(units, raw->matrix[a], raw->fov[a]);
             most[a] = extent[a] > most[a] ? extent[a] : most[a];
             for (int64_t m = 0; factor != 1 && m < t->samples; m++)
                 t->k[3 * m + a] *= factor;

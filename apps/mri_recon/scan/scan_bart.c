@@ -147,7 +147,7 @@ static vf_status take_matrix(reader *r)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "%s: with --trajectory-units %s the trajectory does not determine the matrix; add --matrix, or "
                        "--coils with a file of maps",
-                       cfl_path(r->trajectory), s->read.units == K_NORMALIZED ? "normalized" : "radians");
+                       cfl_path(r->trajectory), scan_unit_word(s->read.units));
     memcpy(r->out->matrix, s->matrix, sizeof r->out->matrix);
     if (s->matrix[0] == s->matrix[1] && s->matrix[1] == s->matrix[2] && r->extent[2] == 0)
         r->out->matrix[2] = 1;
@@ -163,7 +163,7 @@ static vf_status choose_matrix(reader *r, const char **why)
         status = coil_map_matrix(r->ctx, s->maps, r->out->matrix);
         if (status == VF_OK && s->read.units == K_AUTO && scan_looks_normalized(r->out->matrix, r->extent))
             status = scan_refuse_normalized(r->ctx, cfl_path(r->trajectory), r->out->matrix, r->extent);
-    } else if (s->read.units == K_NORMALIZED || s->read.units == K_RADIANS) {
+    } else if (s->read.units != K_AUTO && s->read.units != K_FOV) {
         *why = "from --matrix";
         status = take_matrix(r);
     } else {
@@ -207,7 +207,7 @@ static void convert_units(reader *r)
     const k_units units = r->settings->read.units == K_AUTO ? K_FOV : r->settings->read.units;
     for (int i = 0; units != K_FOV && i < r->out->trajectories; i++)
         for (int a = 0; a < 3; a++) {
-            const float factor = (float)scan_unit_factor(units, r->out->matrix[a]);
+            const float factor = (float)scan_unit_factor(units, r->out->matrix[a], r->out->fov[a]);
             for (int64_t m = 0; m < r->samples; m++)
                 r->out->trajectory[i].k[3 * m + a] *= factor;
         }

@@ -110,10 +110,18 @@ void scan_noise_finish(int coils, double scale, double count, double complex *pr
 /* The largest |k| along each axis. */
 void scan_extent(const float *k, int64_t samples, double extent[3]);
 
-/* Determines the units of a trajectory from its extent along the first `axes` axes: `asked`, or for K_AUTO the units
- * that fit. `why` gets a clause for messages. Returns false, with the reason in `why`, if no units or two fit. */
-bool scan_choose_units(k_units asked, const int64_t matrix[3], int axes, const double extent[3], k_units *chosen,
-                       char *why, size_t why_size);
+/* What decides the units of a trajectory: the largest |k| along x, y, z, voxels, and the field of view in mm. */
+typedef struct k_space {
+    double extent[3];
+    int64_t matrix[3];
+    double fov[3];
+    double most; /* set by scan_choose_units */
+} k_space;
+
+/* Determines the units of a trajectory along x, y, z from its extent along the first `axes` axes: `asked`, or for K_AUTO
+ * the units that fit. `why` gets a clause for messages. Returns false, with the reason in `why`, if no units or several
+ * fit. docs/scans.md has the rule. */
+bool scan_choose_units(k_units asked, const k_space *space, int axes, k_units chosen[3], char *why, size_t why_size);
 
 /* Whether k is in cycles per voxel instead of cycles per field of view: at most 0.5 along every axis of more than a few
  * voxels, and not 0 along all of them. */
@@ -123,8 +131,10 @@ bool scan_looks_normalized(const int64_t matrix[3], const double extent[3]);
 VF_MUST_CHECK vf_status scan_refuse_normalized(vf_context *ctx, const char *path, const int64_t *matrix,
                                                const double extent[3]);
 
-/* The factor from units to cycles per field of view along an axis of `matrix` voxels. */
-double scan_unit_factor(k_units units, int64_t matrix);
+/* The factor from units to cycles per field of view along an axis of `matrix` voxels over `fov` mm. */
+double scan_unit_factor(k_units units, int64_t matrix, double fov);
+const char *scan_unit_word(k_units units); /* of --trajectory-units */
+const char *scan_unit_text(k_units units); /* "cycles per voxel" */
 
 /* ---- scan_plain.c ---- */
 

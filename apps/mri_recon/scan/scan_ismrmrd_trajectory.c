@@ -246,21 +246,26 @@ static vf_status step_kz(ismrmrd_reader *r)
 static vf_status convert_units(ismrmrd_reader *r, int axes)
 {
     mri_scan *s = r->out;
-    double most[3] = {0, 0, 0};
-    char why[160];
-    k_units chosen;
+    k_space space = {.most = 0};
+    char why[800] = "";
+    k_units chosen[3];
+    memcpy(space.matrix, s->matrix, sizeof space.matrix);
+    memcpy(space.fov, s->fov, sizeof space.fov);
     for (int i = 0; i < s->trajectories; i++) {
         double extent[3];
         scan_extent(s->trajectory[i].k, s->trajectory[i].samples, extent);
         for (int a = 0; a < 3; a++)
-            most[a] = fmax(most[a], extent[a]);
+            space.extent[a] = fmax(space.extent[a], extent[a]);
     }
-    if (!scan_choose_units(r->request->units, s->matrix, axes, most, &chosen, why, sizeof why))
+    const bool fits = scan_choose_units(r->request->units, &space, axes, chosen, why, sizeof why);
+    scan_tell(s, "trajectory: |k| up to %.4g, %.4g, %.4g along x, y, z; %s", space.extent[0], space.extent[1],
+              space.extent[2], why);
+    if (!fits)
         return vf_fail(r->ctx, VF_ERR_INPUT, "%s: units of the trajectory: %s", r->source->path, why);
-    snprintf(r->units_text, sizeof r->units_text, "k %s", why);
+    snprintf(r->units_text, sizeof r->units_text, "k %.280s", why);
     for (int i = 0; i < s->trajectories; i++)
         for (int a = 0; a < axes; a++) {
-            double factor = scan_unit_factor(chosen, s->matrix[a]);
+            double factor = scan_unit_factor(chosen[a], s->matrix[a], s->fov[a]);
             float *k = s->trajectory[i].k + a;
             for (int64_t m = 0; factor != 1 && m < s->trajectory[i].samples; m++)
                 k[3 * m] = (float)((double)k[3 * m] * factor);

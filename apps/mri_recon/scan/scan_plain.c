@@ -221,9 +221,6 @@ static vf_status read_k(reader *r)
 /* In the plain layout, k is in cycles per field of view, unless the user chooses other units. */
 static vf_status convert_units(reader *r, k_units units)
 {
-    static const char *const names[] = {"cycles per field of view, the default of the layout",
-                                        "cycles per voxel, as requested", "cycles per field of view",
-                                        "radians per voxel, as requested"};
     mri_scan *s = r->out;
     double most[3] = {0, 0, 0};
     for (int i = 0; i < s->trajectories; i++) {
@@ -232,14 +229,16 @@ static vf_status convert_units(reader *r, k_units units)
         scan_extent(t->k, t->samples, extent);
         for (int a = 0; a < 3; a++) {
             most[a] = fmax(most[a], extent[a]);
-            float factor = (float)scan_unit_factor(units == K_AUTO ? K_FOV : units, s->matrix[a]);
+            float factor = (float)scan_unit_factor(units, s->matrix[a], s->fov[a]);
             for (int64_t m = 0; factor != 1 && m < t->samples; m++)
                 t->k[3 * m + a] *= factor;
         }
     }
     snprintf(s->description, sizeof s->description,
-             "%" PRId64 " sample%s%s, k in %s (extent %.4g, %.4g, %.4g along x, y, z)", r->samples,
-             vf_plural(r->samples), r->own_trajectories ? " a frame" : "", names[units], most[0], most[1], most[2]);
+             "%" PRId64 " sample%s%s, k in %s%s (extent %.4g, %.4g, %.4g along x, y, z)", r->samples,
+             vf_plural(r->samples), r->own_trajectories ? " a frame" : "",
+             scan_unit_text(units == K_AUTO ? K_FOV : units),
+             units == K_NORMALIZED || units == K_RADIANS ? ", as requested" : "", most[0], most[1], most[2]);
     if (units == K_AUTO && scan_looks_normalized(s->matrix, most))
         return scan_refuse_normalized(r->ctx, r->source->path, s->matrix, most);
     return VF_OK;

@@ -3,9 +3,12 @@
 #include <stdio.h>
 
 #include "scan_internal.h"
+#include "voxfield/append.h"
 
 /* Real trajectories go this far beyond the edge of k-space, because of gradient delays and rounding. */
 static const double SLACK = 1.05;
+/* Units in which a trajectory reaches less of the edge are not proposed. */
+static const double LEAST_SHARE = 0.25;
 static const double PI = 3.14159265358979323846;
 
 void scan_extent(const float *k, int64_t samples, double extent[3])
@@ -25,10 +28,40 @@ void scan_extent(const float *k, int64_t samples, double extent[3])
         extent[i % 3] = fmax(extent[i % 3], (double)most[i]);
 }
 
-double scan_unit_factor(k_units units, int64_t matrix)
+/* The units, those of other programs' formats first. `per_voxel`: the factor to cycles per field of view is that times
+ * the matrix; else that times the field of view in mm. */
+static const struct {
+    const char *word, *text;
+    double factor;
+    bool per_voxel, common; /* common: in ISMRMRD files of reconstruction programs */
+} units_of_k[] = {
+    [K_NORMALIZED] = {"normalized", "cycles per voxel", 1, true, true},
+    [K_RADIANS] = {"radians", "radians per voxel", 0.5 / PI, true, true},
+    [K_FOV] = {"fov", "cycles per field of view", 0, false, true},
+    [K_EDGE] = {"edge", "parts of the edge of k-space", 0.5, true, false},
+    [K_PER_M] = {"1/m", "cycles per m", 1e-3, false, false},
+    [K_PER_CM] = {"1/cm", "cycles per cm", 0.1, false, false},
+    [K_PER_MM] = {"1/mm", "cycles per mm", 1, false, false},
+    [K_RAD_PER_M] = {"rad/m", "radians per m", 0.5e-3 / PI, false, false},
+    [K_RAD_PER_MM] = {"rad/mm", "radians per mm", 0.5 / PI, false, false},
+};
+enum { UNITS = sizeof units_of_k / sizeof *units_of_k };
+
+const char *scan_unit_word(k_units units)
 {
-    double n = (double)matrix;
-    return units == K_NORMALIZED ? n : units == K_RADIANS ? n / (2 * PI) : 1;
+    return units_of_k[units].word;
+}
+
+const char *scan_unit_text(k_units units)
+{
+    return units_of_k[units].text;
+}
+
+double scan_unit_factor(k_units units, int64_t matrix, double fov)
+{
+    if (units == K_AUTO || units == K_FOV)
+        return 1;
+    return units_of_k[units].factor * (units_of_k[units].per_voxel ? (double)matrix : fov);
 }
 
 bool scan_looks_normalized(const int64_t matrix[3], const double extent[3])
@@ -57,62 +90,162 @@ vf_status scan_refuse_normalized(vf_context *ctx, const char *path, const int64_
                    path, extent[0], extent[1], extent[2], by, matrix ? "" : " and --matrix");
 }
 
-/* Whether the extent stays within N/2 along every axis of more than one voxel. `covered` gets the smallest fraction
- * reached. */
-static bool within_matrix(const int64_t matrix[3], int axes, const double extent[3], double *covered)
+/* A trajectory read in some units: how far it reaches along x and y, or z if that is all, over the edge of k-space; and
+ * whether it stays within the edge along every axis. */
+typedef struct reach {
+    bool within, to_the_edge;
+    double share;
+} reach;
+
+static reach reach_of(k_units units, const k_space *space, int first, int axes)
 {
-    bool within = true;
-    *covered = 1;
-    for (int a = 0; a < axes; a++) {
-        double edge = (double)matrix[a] / 2;
-        if (matrix[a] == 1)
+    reach r = {.within = true};
+    double edge_of_most = 1;
+    const bool plane = first > 0 || space->matrix[0] > 1 || space->matrix[1] > 1;
+    for (int a = first; a < axes; a++) {
+        const double edge = 0.5 * (double)space->matrix[a];
+        const double k = space->extent[a] * scan_unit_factor(units, space->matrix[a], space->fov[a]);
+        if (space->matrix[a] == 1)
             continue;
-        within = within && extent[a] <= fmax(edge * SLACK, edge + 0.5);
-        *covered = fmin(*covered, extent[a] / edge);
+        r.within = r.within && k <= fmax(edge * SLACK, edge + 0.5 * (units == K_FOV));
+        if ((a < 2 || first == 2 || !plane) && k / edge > r.share) {
+            r.share = k / edge;
+            edge_of_most = edge;
+        }
     }
-    return within;
+    /* The last sample of a line or spoke may be one or two short of the edge. */
+    r.to_the_edge = r.within && r.share >= 1 - fmax(0.01, 1.25 / edge_of_most);
+    return r;
 }
 
-bool scan_choose_units(k_units asked, const int64_t matrix[3], int axes, const double extent[3], k_units *chosen,
-                       char *why, size_t why_size)
+/* Whether two units mean the same here, to 2 %: cycles per mm and per voxel, for voxels of 1 mm. */
+static bool same_units(k_units a, k_units b, const k_space *space)
 {
-    double most = 0, covered;
+    for (int i = 0; i < 3; i++) {
+        const double ratio =
+            scan_unit_factor(a, space->matrix[i], space->fov[i]) / scan_unit_factor(b, space->matrix[i], space->fov[i]);
+        if (space->matrix[i] > 1 && !(fabs(ratio - 1) <= 0.02))
+            return false;
+    }
+    return true;
+}
+
+/* Appends "1/mm (reaches 100 % of the edge)" for units in which the trajectory stays within the edge and reaches more
+ * than `least` of it. */
+static int list_units(const k_space *space, int axes, double least, char *text, size_t size)
+{
+    int listed = 0;
+    for (int u = K_NORMALIZED; u < UNITS; u++) {
+        const reach r = reach_of((k_units)u, space, 0, axes);
+        if (!r.within || !(r.share > least))
+            continue;
+        vf_append(text, size, "%s%s (%s, %.0f %% of the edge)", listed ? ", " : "", units_of_k[u].word,
+                  units_of_k[u].text, 100 * r.share);
+        listed++;
+    }
+    return listed;
+}
+
+/* The only units in which the trajectory reaches the edge; K_AUTO if there are none; -1 if several differ. */
+static int units_to_the_edge(const k_space *space, int first, int axes)
+{
+    int found = K_AUTO, common = K_AUTO, commons = 0;
+    bool differ = false;
+    for (int u = K_NORMALIZED; u < UNITS; u++) {
+        if (!reach_of((k_units)u, space, first, axes).to_the_edge)
+            continue;
+        if (units_of_k[u].common && !(common != K_AUTO && same_units((k_units)u, (k_units)common, space))) {
+            commons++;
+            common = common == K_AUTO ? u : common;
+        }
+        differ = differ || (found != K_AUTO && !same_units((k_units)u, (k_units)found, space));
+        found = found == K_AUTO ? u : found;
+    }
+    return !differ ? found : commons == 1 ? common : -1;
+}
+
+static void say_share(const k_space *space, k_units units, int axes, char *why, size_t size)
+{
+    snprintf(why, size,
+             "in %s, because its extent of %.4g is then %.0f %% of the edge of k-space (--trajectory-units %s)",
+             units_of_k[units].text, space->most, 100 * reach_of(units, space, 0, axes).share, units_of_k[units].word);
+}
+
+/* kx and ky in any units, and kz by partitions. */
+static bool choose_mixed(const k_space *space, k_units chosen[3], char *why, size_t size)
+{
+    const int plane = units_to_the_edge(space, 0, 2);
+    if (space->matrix[2] == 1 || plane <= K_AUTO || plane == K_FOV || !reach_of(K_FOV, space, 2, 3).to_the_edge)
+        return false;
+    chosen[0] = chosen[1] = (k_units)plane;
+    chosen[2] = K_FOV;
+    snprintf(why, size,
+             "in %s along x and y, and in cycles per field of view along z, because its extents fit these only",
+             units_of_k[plane].text);
+    return true;
+}
+
+/* Nothing reaches the edge: common units, unless the trajectory reaches more of the edge in others. */
+static bool choose_inner(const k_space *space, int axes, k_units chosen[3], char *why, size_t size)
+{
+    const double most = space->most;
+    for (int u = K_NORMALIZED; u < UNITS && units_of_k[u].common; u++) {
+        const reach r = reach_of((k_units)u, space, 0, axes);
+        char others[300] = "";
+        if (!r.within || !(r.share > 0))
+            continue;
+        if (list_units(space, axes, 1.02 * r.share, others, sizeof others) > 0) {
+            snprintf(
+                why, size,
+                "an extent of %.4g reaches the edge of k-space in no units; it may be in %s (%.0f %% of the edge), or "
+                "in %s; give them with --trajectory-units",
+                most, units_of_k[u].word, 100 * r.share, others);
+            return false;
+        }
+        chosen[0] = chosen[1] = chosen[2] = (k_units)u;
+        say_share(space, (k_units)u, axes, why, size);
+        return true;
+    }
+    return false;
+}
+
+bool scan_choose_units(k_units asked, const k_space *given, int axes, k_units chosen[3], char *why, size_t why_size)
+{
+    k_space space = *given;
+    space.most = 0;
     for (int a = 0; a < axes; a++)
-        most = matrix[a] > 1 && extent[a] > most ? extent[a] : most;
-    bool fov = within_matrix(matrix, axes, extent, &covered);
-    *chosen = asked;
+        space.most = space.matrix[a] > 1 && space.extent[a] > space.most ? space.extent[a] : space.most;
+    chosen[0] = chosen[1] = chosen[2] = asked;
     if (asked != K_AUTO) {
-        static const char *const names[] = {"", "cycles per voxel", "cycles per field of view", "radians per voxel"};
-        snprintf(why, why_size, "in %s, as requested (extent %.4g)", names[asked], most);
+        snprintf(why, why_size, "in %s, as requested (extent %.4g)", units_of_k[asked].text, space.most);
         return true;
     }
-    if (most <= 0.5 * SLACK) {
-        *chosen = K_NORMALIZED;
-        snprintf(why, why_size,
-                 "in cycles per voxel, because its extent %.4g is at most 0.5 (--trajectory-units normalized)", most);
+    const int found = units_to_the_edge(&space, 0, axes);
+    if (found > K_AUTO) {
+        chosen[0] = chosen[1] = chosen[2] = (k_units)found;
+        say_share(&space, (k_units)found, axes, why, why_size);
         return true;
     }
-    if (most <= PI * SLACK && fov && covered >= 0.5) {
-        snprintf(why, why_size,
-                 "an extent of %.4g fits both radians per voxel (pi) and cycles per field of view (N/2); choose with "
-                 "--trajectory-units radians or fov",
-                 most);
+    char fits[400] = "";
+    if (found < K_AUTO) {
+        list_units(&space, axes, 0.7, fits, sizeof fits);
+        snprintf(why, why_size, "an extent of %.4g fits several: %s; choose with --trajectory-units", space.most, fits);
         return false;
     }
-    if (most <= PI * SLACK) {
-        *chosen = K_RADIANS;
-        snprintf(why, why_size,
-                 "in radians per voxel, because its extent %.4g is at most pi (--trajectory-units radians)", most);
+    if (axes == 3 && choose_mixed(&space, chosen, why, why_size))
         return true;
-    }
-    *chosen = K_FOV;
-    if (fov)
-        snprintf(why, why_size,
-                 "in cycles per field of view, because its extent %.4g is at most N/2 (--trajectory-units fov)", most);
+    if (choose_inner(&space, axes, chosen, why, why_size))
+        return true;
+    if (why[0] != '\0')
+        return false;
+    if (list_units(&space, axes, LEAST_SHARE, fits, sizeof fits) == 0)
+        snprintf(
+            why, why_size,
+            "an extent of %.4g, %.4g, %.4g along x, y, z fits no units, for a matrix of %lld x %lld x %lld over %g x "
+            "%g x %g mm; check the matrix, or give --trajectory-units",
+            space.extent[0], space.extent[1], space.extent[2], (long long)space.matrix[0], (long long)space.matrix[1],
+            (long long)space.matrix[2], space.fov[0], space.fov[1], space.fov[2]);
     else
-        snprintf(why, why_size,
-                 "an extent of %.4g, %.4g, %.4g along x, y, z fits no units: not 0.5 (cycles per voxel), not pi "
-                 "(radians per voxel), not half the matrix %lld x %lld x %lld (cycles per field of view)",
-                 extent[0], extent[1], extent[2], (long long)matrix[0], (long long)matrix[1], (long long)matrix[2]);
-    return fov;
+        snprintf(why, why_size, "an extent of %.4g may be in %s; choose with --trajectory-units", space.most, fits);
+    return false;
 }
