@@ -340,21 +340,15 @@ static void place_frame(void *user, const scan_frame *frame, const float complex
     kept_frames_add(&r->kept, frame, &r->summary, r->devices, r->cropped);
 }
 
-/* All slices make one volume; each slab is a volume. */
-static int noise_volumes(const recon_state *r)
-{
-    return r->scan.slices > 1 ? 1 : r->scan.places;
-}
-
 static void place_noise(void *user, const scan_frame *frame, const float *deviation, const float *g)
 {
     recon_state *r = user;
-    const int volume = r->scan.slices > 1 ? 0 : frame->place;
+    const int volume = frame->place / r->scan.slices;
     for (int half = 0; half < 2; half++) {
         for (int64_t n = 0; n < r->scan.matrix[0] * r->scan.matrix[1] * r->scan.matrix[2]; n++)
             r->whole[n] = half ? g[n] : deviation[n];
         crop_frame(&r->scan, r->whole, r->cropped);
-        place_in_volume(r, frame, r->cropped, &r->noise, half * noise_volumes(r) + volume);
+        place_in_volume(r, frame, r->cropped, &r->noise, half * r->scan.stacks + volume);
     }
 }
 
@@ -366,7 +360,7 @@ static vf_status make_noise(recon_state *r)
         return VF_OK;
     const int64_t volume = r->image.counts[0] * r->image.counts[1] * r->image.counts[2];
     r->noise = r->image;
-    r->noise.frames = 2 * noise_volumes(r);
+    r->noise.frames = 2 * r->scan.stacks;
     r->noise.copy_of = NULL;
     r->noise.source_count = 0;
     r->noise.data = calloc((size_t)(r->noise.frames * volume), sizeof *r->noise.data);
@@ -392,7 +386,7 @@ static vf_status reconstruct_stage(recon_state *r)
     *image = (recon_image){.frames = raw->volumes,
                            .counts = {raw->crop[0], raw->crop[1], raw->crop[2] * raw->slices},
                            .geometry = raw->geometry,
-                           .places = raw->places,
+                           .places = raw->stacks,
                            .place_geometry = raw->place_geometry,
                            .program = "mri_recon (Voxfield) " VF_VERSION,
                            .command = r->command,

@@ -38,7 +38,7 @@ static void test_each_direction_is_compared(void **state)
         flipped[d] = -1;
         write_scan(plain_header(4, 4, 1, cartesian));
         read_it(NULL, K_AUTO);
-        expect_said("acquisitions differ in orientation");
+        expect_said("slices of several orientations: 4 volumes of 1 slice");
     }
 }
 

@@ -134,10 +134,11 @@ static void spread(montage *m, int64_t first, int64_t last)
         m->item[p] = first + (2 * p + 1) * count / (2 * m->panels);
 }
 
-/* The number of slabs at different positions. The panels show the first. */
+/* The number of places that volumes are at. The panels show the first, unless each has one slice of one time. */
 static int slabs(const montage *m)
 {
-    return m->image->place_geometry ? m->image->places : 1;
+    const bool single = m->image->counts[2] == 1 && m->image->frames == m->image->places;
+    return m->image->place_geometry && !single ? m->image->places : 1;
 }
 
 static vf_status choose_panels(montage *m)

@@ -8,6 +8,7 @@
 
 #include "image_files.h"
 #include "voxfield/gzip.h"
+#include "voxfield/output.h"
 #include "voxfield/workpool.h"
 
 /* The layout of the file: C places every member where the format wants it. In the machine's byte order, which readers
@@ -154,17 +155,6 @@ static vf_status check_limits(vf_context *ctx, const recon_image *image, const c
     return VF_OK;
 }
 
-/* Warns of volumes at different positions: the file has only one affine. */
-static void warn_of_places(vf_context *ctx, const recon_image *image, const char *path)
-{
-    if (image->place_geometry)
-        vf_warn(ctx,
-                "%s: the volumes have %d different positions, but a NIfTI file stores only one; the position of the "
-                "first is "
-                "written. Use .h5 or .mrd to keep all",
-                path, image->places);
-}
-
 static vf_status make_header(vf_context *ctx, const recon_image *image, nifti_header *header)
 {
     double white;
@@ -207,14 +197,10 @@ static char *make_head(const recon_image *image, nifti_header *header, size_t *b
         return NULL;
     char *extension = head + sizeof *header + EXTENDER, *text = extension + EXTENSION;
     const int room = MOST_TEXT - EXTENSION;
-    char places[96] = "";
-    if (image->place_geometry)
-        (void)snprintf(places, sizeof places, "place: volume n lies at place n mod %d; the affine is that of place 0\n",
-                       image->places);
-    int length = snprintf(text, (size_t)room,
-                          "%sprogram: %s\ncreated: %s\nmethod: %s\ninput: %s\nscan_sha256: %s\ncommand: %s\n", places,
-                          or_empty(image->program), or_empty(image->created), or_empty(image->method),
-                          or_empty(image->input), or_empty(image->digest), or_empty(image->command));
+    int length =
+        snprintf(text, (size_t)room, "program: %s\ncreated: %s\nmethod: %s\ninput: %s\nscan_sha256: %s\ncommand: %s\n",
+                 or_empty(image->program), or_empty(image->created), or_empty(image->method), or_empty(image->input),
+                 or_empty(image->digest), or_empty(image->command));
     length = length < room ? length : room - 1;
     const int32_t about[2] = {(EXTENSION + length + 1 + 15) / 16 * 16, COMMENT};
     *bytes = sizeof *header + EXTENDER + (size_t)about[0];
@@ -287,7 +273,7 @@ static vf_status write_voxels(vf_context *ctx, nifti_writing *w, int workers)
     return vf_workpool_run(ctx, &pool);
 }
 
-static vf_status write_nifti(vf_context *ctx, const recon_image *image, const char *path, bool compress)
+static vf_status write_one(vf_context *ctx, const recon_image *image, const char *path, bool compress)
 {
     nifti_header header;
     char *head = NULL;
@@ -310,7 +296,6 @@ static vf_status write_nifti(vf_context *ctx, const recon_image *image, const ch
         status = vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to write the image", path);
         goto done;
     }
-    warn_of_places(ctx, image, path);
     status = vf_output_open(ctx, path, &w.output);
     if (status == VF_OK)
         status = write_head(ctx, &w, head, head_bytes);
@@ -326,6 +311,56 @@ done:
     free(w.values);
     free(w.packed);
     free(w.blocks);
+    return status;
+}
+
+/* NAME_2.nii.gz for the second place. free() it. */
+static char *name_of_place(const char *path, int place)
+{
+    const size_t length = strlen(path), end = vf_path_has_extension(path, ".nii.gz") ? 7 : 4;
+    char *out = NULL;
+    if (asprintf(&out, "%.*s_%d%s", (int)(length - end), path, place + 1, path + length - end) < 0)
+        return NULL;
+    return out;
+}
+
+/* The volumes of one place. `data` is theirs. */
+static recon_image image_of_place(const recon_image *image, int place, float complex *data)
+{
+    const int64_t voxels = image_volume(image);
+    recon_image one = *image;
+    one.frames = 0;
+    one.geometry = *image_geometry(image, place);
+    one.place_geometry = NULL;
+    one.places = 1;
+    one.data = data;
+    for (int f = place; f < image->frames; f += image->places)
+        memcpy(data + one.frames++ * voxels, image->data + f * voxels, (size_t)voxels * sizeof *data);
+    return one;
+}
+
+/* A file has one affine. So volumes at other places go to files of their own. */
+static vf_status write_nifti(vf_context *ctx, const recon_image *image, const char *path, bool compress)
+{
+    if (!image->place_geometry)
+        return write_one(ctx, image, path, compress);
+    const int64_t most = (image->frames - 1) / image->places + 1;
+    float complex *data = malloc((size_t)(most * image_volume(image)) * sizeof *data);
+    vf_status status = data ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to write the image", path);
+    for (int p = image->places - 1; p >= 0 && status == VF_OK; p--) { /* the name that was asked for last */
+        const recon_image one = image_of_place(image, p, data);
+        char *name = p > 0 ? name_of_place(path, p) : strdup(path);
+        status = name ? write_one(ctx, &one, name, compress)
+                      : vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to write the image", path);
+        free(name);
+    }
+    free(data);
+    if (status == VF_OK) {
+        char *name = name_of_place(path, image->places - 1);
+        vf_note(ctx, "%s: has the first of %d places; the others are in files of their own, up to %s", path,
+                image->places, name ? name : "the last number");
+        free(name);
+    }
     return status;
 }
 

@@ -56,6 +56,8 @@ typedef struct mri_scan {
     int coils;           /* >= 1 */
     int volumes, slices; /* volumes * slices = frames if none is missing */
     int places;          /* slices, or slabs of 3D scans, each a volume; frame.place is in 0 .. places - 1 */
+    int stacks;          /* volumes of one time at different places: slabs, or stacks of slices with other directions.
+                          * Place p belongs to stack p / slices, and volume n shows stack n % stacks */
     int trajectories;
     bool readouts_found;         /* the file does not say where readouts begin; find_readouts found it */
     double dwell;                /* s between samples, if the file has one for all readouts; else 0 */
@@ -80,7 +82,7 @@ typedef struct mri_scan {
     int truths;                    /* 0, 1, or `volumes` */
     float *truth;                  /* [truths][z][y][x] of `crop`, or NULL */
     scan_geometry geometry;        /* of all volumes; of the first if they differ */
-    scan_geometry *place_geometry; /* [places] for slabs: volume n shows place n % places; NULL: all share `geometry` */
+    scan_geometry *place_geometry; /* [stacks]; NULL: all share `geometry` */
     char *protocol;                /* the ISMRMRD header, copied to an ISMRMRD image file; NULL for plain files */
     char layout[32];               /* "ISMRMRD", "plain", "BART" */
     char group[256];               /* of the ISMRMRD file, from its root: "/dataset"; "" for plain files */

@@ -56,7 +56,8 @@ static vf_status count_parts(regrouping *r)
         const int64_t readouts = raw->trajectory[raw->frame[w].trajectory].readouts, frames = frames_in(r, w);
         char where[32] = "";
         if (raw->places > 1)
-            (void)snprintf(where, sizeof where, " in %s %d", r->slabs > 1 ? "slab" : "slice", raw->frame[w].place + 1);
+            (void)snprintf(where, sizeof where, " in %s %d", raw->slices == 1 && r->slabs > 1 ? "slab" : "slice",
+                           raw->frame[w].place + 1);
         if (frames == 0)
             return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                            "--spokes-per-frame %" PRId64 ": %s has only %" PRId64 " readout%s%s", length,
@@ -168,7 +169,7 @@ static vf_status select_parts(regrouping *r)
         part *to = &r->part[kept++];
         *to = r->part[i];
         to->volume = from_first / chosen.step;
-        to->frame.volume = (int)(to->volume * r->slabs + (r->slabs > 1 ? to->frame.place : 0));
+        to->frame.volume = (int)(to->volume * r->slabs + to->frame.place / r->raw->slices);
     }
     if (status == VF_OK && kept == 0)
         status = vf_fail(r->ctx, VF_ERR_ARGUMENT, "--frames '%s': %s has no samples of these frames",
@@ -329,11 +330,7 @@ static vf_status install_selection(const regrouping *r)
 vf_status regroup_frames(vf_context *ctx, const recon_settings *settings, mri_scan *raw)
 {
     const bool cuts = settings->spokes_per_frame > 0;
-    regrouping r = {.ctx = ctx,
-                    .settings = settings,
-                    .raw = raw,
-                    .slabs = raw->places > raw->slices ? raw->places : 1,
-                    .old_volumes = raw->volumes};
+    regrouping r = {.ctx = ctx, .settings = settings, .raw = raw, .slabs = raw->stacks, .old_volumes = raw->volumes};
     vf_status status = VF_OK;
     if (!cuts && !settings->frames)
         return VF_OK;

@@ -189,7 +189,7 @@ static vf_status sort_lines(ismrmrd_reader *r)
     if (volumes > INT32_MAX / r->slice_count)
         return vf_fail(r->ctx, VF_ERR_INPUT, "%s: %" PRId64 " volumes of %d slices are more than the program supports",
                        path, volumes, r->slice_count);
-    s->volumes = (int)(r->slabs ? volumes * r->slice_count : volumes);
+    s->volumes = (int)(volumes * s->stacks);
     return VF_OK;
 }
 
@@ -198,8 +198,8 @@ static scan_frame frame_of(const ismrmrd_reader *r, const scan_order *o)
 {
     const scan_line *line = &r->line[o->line];
     int volume = o->key & CALIBRATION_KEY ? 0 : (int)(o->key >> 16), slice = (int)(o->key & 0xffff);
-    return (scan_frame){.volume = r->slabs ? volume * r->slice_count + slice : volume,
-                        .slice = r->slabs ? 0 : slice,
+    return (scan_frame){.volume = volume * r->out->stacks + slice / r->out->slices,
+                        .slice = slice % r->out->slices,
                         .place = slice,
                         .contrast = line->contrast,
                         .phase = line->phase,

@@ -274,7 +274,7 @@ static double even_step(const place *places, int n, double *worst)
 }
 
 /* Warns if slices are off the normal through the first one. Written positions are on it. */
-static void check_shear(ismrmrd_reader *r, const place *places, int n)
+static void check_shear(ismrmrd_reader *r, const place *places, int n, const scan_geometry *g)
 {
     const mri_scan *s = r->out;
     const float *first = r->slice[places[0].slice].position;
@@ -284,8 +284,8 @@ static void check_shear(ismrmrd_reader *r, const place *places, int n)
         const float *position = r->slice[places[i].slice].position;
         double beside[3];
         for (int a = 0; a < 3; a++)
-            beside[a] = (double)position[a] - (double)first[a] -
-                        (places[i].along - places[0].along) * s->geometry.direction[2][a];
+            beside[a] =
+                (double)position[a] - (double)first[a] - (places[i].along - places[0].along) * g->direction[2][a];
         worst = fmax(worst, sqrt(dot(beside, beside)));
     }
     if (worst > 0.01 * voxel)
@@ -296,49 +296,47 @@ static void check_shear(ismrmrd_reader *r, const place *places, int n)
 }
 
 /* Warns if positions are not those of an evenly spaced stack, which is what is written. */
-static void check_stack(ismrmrd_reader *r, const place *places, int n, double step, double worst)
+static void check_stack(ismrmrd_reader *r, const place *places, int n, const scan_geometry *g, double step,
+                        double worst)
 {
     const char *path = r->source->path;
     if (worst > 0.01 * step && step > 0)
         vf_warn(r->ctx, "%s: slices are not evenly spaced: the gaps differ from their mean of %g mm by up to %g mm",
                 path, step, worst);
     if (step > 0)
-        check_shear(r, places, n);
+        check_shear(r, places, n, g);
     else
         vf_warn(r->ctx, "%s: slices share a position; stacking them by number", path);
 }
 
-/* Sets the slices' ranks and the step between them. `places`: [slice_count]. */
-static void rank_slices(ismrmrd_reader *r, place *places)
+/* Sets the ranks of `n` slices, from `rank` on, by their position along g->direction[2], the step between them, and the
+ * centre of the first. */
+static void rank_slices(ismrmrd_reader *r, place *places, int n, int rank, scan_geometry *g)
 {
-    scan_geometry *g = &r->out->geometry;
     double step = 0, worst;
-    int n = 0;
-    for (int i = 0; i <= UINT16_MAX; i++) {
-        const float *p = r->slice[i].position;
+    for (int i = 0; i < n; i++) {
+        const float *p = r->slice[places[i].slice].position;
         const double position[3] = {(double)p[0], (double)p[1], (double)p[2]};
-        if (!r->slice[i].seen)
-            continue;
         g->known = g->known && isfinite(position[0]) && isfinite(position[1]) && isfinite(position[2]);
-        places[n++] = (place){g->known ? dot(position, g->direction[2]) : 0, i};
+        places[i].along = g->known ? dot(position, g->direction[2]) : 0;
     }
     if (g->known && n > 1) {
         qsort(places, (size_t)n, sizeof *places, by_place);
         step = even_step(places, n, &worst);
         if (!r->slabs)
-            check_stack(r, places, n, step, worst);
+            check_stack(r, places, n, g, step, worst);
     }
     for (int i = 0; i < n && !(step > 0); i++)
         places[i].along = 0;
     qsort(places, (size_t)n, sizeof *places, by_place);
     for (int i = 0; i < n; i++)
-        r->slice[places[i].slice].rank = i;
+        r->slice[places[i].slice].rank = rank + i;
     for (int a = 0; a < 3; a++)
         g->centre[a] = g->known ? (double)r->slice[places[0].slice].position[a] : 0;
     g->slice_step = r->out->slices > 1 ? (step > 0 ? step : r->out->fov[2]) : 0;
 }
 
-/* ---- slabs ---- */
+/* ---- volumes at several places ---- */
 
 static bool same_place(const scan_geometry *a, const scan_geometry *b)
 {
@@ -346,51 +344,129 @@ static bool same_place(const scan_geometry *a, const scan_geometry *b)
            memcmp(a->centre, b->centre, sizeof a->centre) == 0;
 }
 
-/* Sets the position of each slab, or of none if some are unknown. */
-static vf_status place_slabs(ismrmrd_reader *r)
+/* Takes the geometry of the stacks or slabs for the scan's, or none if some are unknown. */
+static void take_stacks(ismrmrd_reader *r)
 {
     mri_scan *s = r->out;
-    bool known = s->geometry.known, differ = false;
-    vf_status status =
-        scan_allocate(r->ctx, r->source->path, "slabs", s->places, sizeof *s->place_geometry, &s->place_geometry);
-    if (status != VF_OK)
-        return status;
-    for (int i = 0; i <= UINT16_MAX; i++) {
-        const scan_slice *slice = &r->slice[i];
-        if (!slice->seen)
-            continue;
-        scan_geometry *g = &s->place_geometry[slice->rank];
-        g->known = read_directions(slice->direction, g->direction);
-        known = known && g->known;
-        for (int a = 0; a < 3; a++)
-            g->centre[a] = (double)slice->position[a];
-    }
-    for (int p = 1; p < s->places; p++)
+    bool known = true, differ = false;
+    for (int p = 0; p < s->stacks; p++) {
+        known = known && s->place_geometry[p].known;
         differ = differ || !same_place(&s->place_geometry[p], &s->place_geometry[0]);
+    }
     if (!known)
-        vf_warn(r->ctx, "%s: the position and directions of some slabs are unknown; none are written", r->source->path);
+        vf_warn(r->ctx, "%s: the position and directions of some %s are unknown; none are written", r->source->path,
+                r->slabs ? "slabs" : "slices");
     s->geometry = s->place_geometry[0];
     s->geometry.known = known;
     if (!known || !differ) {
         free(s->place_geometry);
         s->place_geometry = NULL;
     }
+}
+
+static vf_status place_slabs(ismrmrd_reader *r, place *places)
+{
+    mri_scan *s = r->out;
+    s->stacks = s->places;
+    rank_slices(r, places, s->places, 0, &s->geometry);
+    vf_status status =
+        scan_allocate(r->ctx, r->source->path, "slabs", s->stacks, sizeof *s->place_geometry, &s->place_geometry);
+    for (int i = 0; status == VF_OK && i < s->places; i++) {
+        const scan_slice *slice = &r->slice[places[i].slice];
+        scan_geometry *g = &s->place_geometry[slice->rank];
+        g->known = s->geometry.known && read_directions(slice->direction, g->direction);
+        for (int a = 0; a < 3; a++)
+            g->centre[a] = (double)slice->position[a];
+    }
+    if (status == VF_OK)
+        take_stacks(r);
+    return status;
+}
+
+static bool parallel(const scan_slice *a, const scan_slice *b)
+{
+    for (int i = 0; i < 9; i++)
+        if (!(fabsf(a->direction[i / 3][i % 3] - b->direction[i / 3][i % 3]) <= 1e-3f))
+            return false;
+    return true;
+}
+
+/* Sorts slices by their directions: places[i].along becomes the number of its stack, by the first slice of each.
+ * Returns the number of stacks; `size` gets their slices if they have equally many, else 1. */
+static int find_stacks(const ismrmrd_reader *r, place *places, int n, int *size)
+{
+    int stacks = 0, *count = calloc((size_t)n, sizeof *count);
+    for (int i = 0; i < n; i++) {
+        int before = 0;
+        while (before < i && !parallel(&r->slice[places[before].slice], &r->slice[places[i].slice]))
+            before++;
+        places[i].along = before < i ? places[before].along : stacks++;
+        if (count)
+            count[(int)places[i].along]++;
+    }
+    *size = count ? count[0] : 1;
+    for (int s = 0; count && s < stacks; s++)
+        *size = count[s] == count[0] ? *size : 1;
+    free(count);
+    qsort(places, (size_t)n, sizeof *places, by_place);
+    return *size > 1 ? stacks : n;
+}
+
+/* Slices of several orientations, as localizers have: each stack is a volume of its own, or each slice. */
+static vf_status place_stacks(ismrmrd_reader *r, place *places)
+{
+    mri_scan *s = r->out;
+    s->stacks = find_stacks(r, places, s->places, &s->slices);
+    vf_status status =
+        scan_allocate(r->ctx, r->source->path, "stacks", s->stacks, sizeof *s->place_geometry, &s->place_geometry);
+    for (int i = 0; status == VF_OK && i < s->stacks; i++) {
+        scan_geometry *g = &s->place_geometry[i];
+        place *own = places + (size_t)i * (size_t)s->slices;
+        g->known = read_directions(r->slice[own->slice].direction, g->direction);
+        rank_slices(r, own, s->slices, i * s->slices, g);
+    }
+    if (status != VF_OK)
+        return status;
+    vf_note(r->ctx, "%s: slices of several orientations: %d volumes of %d slice%s, each with its own position",
+            r->source->path, s->stacks, s->slices, vf_plural(s->slices));
+    take_stacks(r);
     return VF_OK;
 }
 
 /* ---- the whole ---- */
 
+/* Whether slices have different directions, each of them one only. */
+static bool has_stacks(const ismrmrd_reader *r)
+{
+    bool known = r->oblique && !r->oblique_slice && !r->slabs;
+    for (int i = 0; i <= UINT16_MAX && known; i++) {
+        double direction[3][3];
+        known = !r->slice[i].seen || read_directions(r->slice[i].direction, direction);
+    }
+    return known;
+}
+
 vf_status ismrmrd_order_slices(ismrmrd_reader *r)
 {
-    scan_geometry *g = &r->out->geometry;
+    mri_scan *s = r->out;
+    scan_geometry *g = &s->geometry;
     place *places;
+    int n = 0;
     vf_status status = scan_allocate(r->ctx, r->source->path, "slices", r->slice_count, sizeof *places, &places);
     if (status != VF_OK)
         return status;
+    for (int i = 0; i <= UINT16_MAX; i++)
+        if (r->slice[i].seen)
+            places[n++] = (place){0, i};
+    s->stacks = 1;
     g->known = read_directions(r->slice[r->first.idx.slice].direction, g->direction);
-    rank_slices(r, places);
+    const bool stacks = has_stacks(r);
     if (r->slabs)
-        status = place_slabs(r);
+        status = place_slabs(r, places);
+    else if (stacks)
+        status = place_stacks(r, places);
+    else
+        rank_slices(r, places, n, 0, g);
     for (int i = 0; i < 9 && !g->known; i++) {
         g->direction[i / 3][i % 3] = i % 4 == 0;
         g->centre[i / 3] = 0;
@@ -398,7 +474,7 @@ vf_status ismrmrd_order_slices(ismrmrd_reader *r)
     free(places);
     if (r->slabs && r->oblique_slice)
         vf_warn(r->ctx, "%s: acquisitions of a slab differ in orientation; using that of the first", r->source->path);
-    else if (!r->slabs && r->oblique)
+    else if (!r->slabs && !stacks && r->oblique)
         vf_warn(r->ctx, "%s: acquisitions differ in orientation; using that of the first", r->source->path);
     r->center[0] = step_center(r, &r->e->step_1, 1);
     r->center[1] = r->plane ? r->facts.least[1] : step_center(r, &r->e->step_2, 2);
