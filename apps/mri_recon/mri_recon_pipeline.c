@@ -103,12 +103,17 @@ static vf_status read_stage(recon_state *r)
     const recon_settings *s = r->settings;
     mri_scan *raw = &r->scan;
     scan_request request = s->read;
+    request.info = s->info;
     request.incomplete = s->frames || s->spokes_per_frame > 0;
     watch_stage(&r->watch, "read", 0);
     vf_status status =
         cfl_is_name(s->input) ? read_bart_scan(r->ctx, s, raw) : read_scan(r->ctx, s->input, &request, raw);
     if (status == VF_OK)
         status = correct_trajectory(r->ctx, s, raw);
+    if (status == VF_OK)
+        status = shift_fov(r->ctx, s, raw);
+    if (status == VF_OK)
+        status = select_slices(r->ctx, s, raw);
     if (status == VF_OK && s->has_matrix)
         status = change_matrix(r->ctx, s->matrix, raw);
     if (status == VF_OK)
@@ -206,6 +211,13 @@ static void say_scan(const recon_state *r)
     scan_say_sampling(r->settings, raw, &r->sampling, text, sizeof text);
     if (text[0])
         printf("           %s\n", text);
+}
+
+/* What the reader told of the file, for --info. */
+static void say_told(const mri_scan *raw)
+{
+    for (const char *line = raw->told; line && *line; line = strchr(line, '\n') + 1)
+        printf("%-10s %.*s\n", line == raw->told ? "file" : "", (int)strcspn(line, "\n"), line);
 }
 
 /* ---- the image ---- */
@@ -819,12 +831,16 @@ static vf_status prepare(recon_state *r)
     if (status == VF_OK)
         status = scan_measure_sampling(r->ctx, &r->scan, &r->sampling);
     watch_hush(&r->watch); /* text must not share the progress line */
+    if (r->settings->info)
+        say_told(&r->scan);
     if (status == VF_OK && r->settings->chooses_prior)
         choose_prior(r);
     if (status == VF_OK && !r->settings->quiet)
         say_scan(r);
     if (status == VF_OK)
         status = coil_stage(r);
+    if (r->settings->info)
+        return status;
     if (status == VF_OK)
         scan_warn_sampling(r->ctx, r->settings, &r->scan, &r->sampling);
     if (status == VF_OK)

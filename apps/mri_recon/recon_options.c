@@ -85,6 +85,28 @@ static vf_status delays(vf_context *ctx, const char *option, const char *text, v
     return option_parse(ctx, &row, text, s->delay);
 }
 
+static const option_choice shift_words[] = {{"auto", RECON_SHIFT_AUTO, "none; a warning says where one may be needed"},
+                                            {"header", RECON_SHIFT_HEADER, "that of the file's positions"},
+                                            {"off", RECON_SHIFT_OFF, "none"},
+                                            {0}};
+
+/* A keyword, or three numbers. */
+static vf_status fov_shift(vf_context *ctx, const char *option, const char *text, void *settings)
+{
+    recon_settings *s = settings;
+    for (const option_choice *c = shift_words; c->word; c++)
+        if (strcmp(text, c->word) == 0) {
+            s->fov_shift = (recon_shift)c->value;
+            return VF_OK;
+        }
+    if (!strchr(text, ','))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': expected auto, header, off, or a shift X,Y,Z in mm", option,
+                       text);
+    const program_option row = {OPTION_TRIPLE, .name = option, .least = -1e4, .most = 1e4, .unit = "mm"};
+    s->fov_shift = RECON_SHIFT_GIVEN;
+    return option_parse(ctx, &row, text, s->shift);
+}
+
 static const option_choice priors[] = {
     {"auto", RECON_PRIOR_AUTO,
      "wavelet if the scan is undersampled, wavelet+temporal if it is a series of undersampled frames, else spectrum"},
@@ -251,6 +273,13 @@ const program_option recon_options[] = {
     {OPTION_READ, .name = "motion", .argument = "FILE", SETTING(motion),
      .help = "the patient's motion: a text file with a row for each readout",
      .more = "A row has the shift in mm along x, y and z and the rotation in degrees about x, y and z."},
+    {OPTION_CUSTOM, .name = "fov-shift", .argument = "SHIFT", .parse = fov_shift, .choices = shift_words,
+     .initial = "auto",
+     .help = "centre of the field of view from the isocentre, for samples without that shift: X,Y,Z in mm, or one of",
+     .more = "The axes are those of the image. Scanners often store spirals and radials without the shift."},
+    {OPTION_TEXT, .name = "slices", .argument = "FIRST:LAST:STEP", SETTING(slices), .default_help = "all",
+     .help = "slices to reconstruct, counted from 1",
+     .more = "They are counted by position, in each stack of slices. The numbers are those of --frames."},
     {OPTION_TEXT, .name = "group", .argument = "NAME", SETTING(read.group),
      .help = "group to read, if an ISMRMRD file has several"},
     {OPTION_INTEGER, .name = "encoding", .argument = "N", SETTING(read.encoding), .least = 1, .most = 16,
@@ -399,6 +428,8 @@ const program_option recon_options[] = {
      .help = "number of CPU threads", .more = "Only cores that the process may use are counted."},
     {OPTION_CHOICE, .name = "precision", .argument = "P", SETTING(precision), .choices = precisions,
      .initial = "single", .help = "precision of the computation"},
+    {OPTION_FLAG, .name = "info", SETTING(info),
+     .help = "only what the file holds and how it is understood; no file is written"},
     {OPTION_FLAG, .name = "dry-run", SETTING(dry_run), .help = "the plan only; no file is written"},
 
     {OPTION_GROUP, .name = "Long runs",

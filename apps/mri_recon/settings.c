@@ -77,6 +77,7 @@ vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partia
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--method gridding cannot be combined with --operator direct");
     if (s->append_to_copy && !(s->output && vf_path_has_extension(s->output, ".mrd")))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--append-to-copy needs an output (-o) with the extension .mrd");
+    s->dry_run = s->dry_run || s->info;
     if (s->method != RECON_CG)
         s->lambda_auto = false;
     s->chooses_prior = s->prior == RECON_PRIOR_AUTO && s->method == RECON_CG && s->lambda_auto;

@@ -38,6 +38,8 @@ enum { RECON_MOST_SETS = 2 };
 enum { RECON_LEAST_WINDOW = 4 }; /* frames: half of them are shared with each neighbour */
 /* Gradient delays: none, estimated from the data, or given. */
 typedef enum recon_delays { RECON_DELAYS_OFF, RECON_DELAYS_AUTO, RECON_DELAYS_GIVEN } recon_delays;
+/* The shift of the field of view: none, with a warning where one may be needed; none; the file's; given. */
+typedef enum recon_shift { RECON_SHIFT_AUTO, RECON_SHIFT_OFF, RECON_SHIFT_HEADER, RECON_SHIFT_GIVEN } recon_shift;
 typedef enum k_units {
     K_AUTO,
     K_NORMALIZED,
@@ -61,6 +63,7 @@ typedef struct scan_request {
     scan_sign sign;
     int encoding;        /* counted from 1; 0: the one with most image lines */
     double oversampling; /* field of view of Cartesian readouts over the image's; 0: by header and samples */
+    bool info;           /* keep what was told of a scan that is refused */
     bool incomplete;     /* keep a last repetition that was aborted */
 } scan_request;
 
@@ -80,7 +83,11 @@ typedef struct recon_settings {
     const char *save_coils; /* file to save the coil maps in; NULL: none */
     double delay[3];        /* samples along x, y, z, with RECON_DELAYS_GIVEN */
     recon_delays delays;
-    int replicas; /* of noise, for the noise map */
+    double shift[3]; /* mm along x, y, z, with RECON_SHIFT_GIVEN */
+    recon_shift fov_shift;
+    const char *slices; /* selection by parse_frames; NULL: all */
+    bool info;          /* say what is in the file, and make no image */
+    int replicas;       /* of noise, for the noise map */
     recon_method method;
     vf_encode_by encode_by;
     recon_prior prior; /* of first images, if there are sparse priors: RECON_SPECTRUM */

@@ -12,4 +12,11 @@
  * VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status correct_trajectory(vf_context *ctx, const recon_settings *settings, mri_scan *raw);
 
+/* shift_fov.c: moves the field of view of all frames, as --fov-shift says, or warns that it may be needed. Errors:
+ * VF_ERR_INPUT. */
+VF_MUST_CHECK vf_status shift_fov(vf_context *ctx, const recon_settings *settings, mri_scan *raw);
+
+/* select_slices.c: keeps the slices that --slices names, of each stack. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status select_slices(vf_context *ctx, const recon_settings *settings, mri_scan *raw);
+
 #endif

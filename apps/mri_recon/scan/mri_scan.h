@@ -60,6 +60,7 @@ typedef struct mri_scan {
                           * Place p belongs to stack p / slices, and volume n shows stack n % stacks */
     int trajectories;
     bool readouts_found;         /* the file does not say where readouts begin; find_readouts found it */
+    bool stored_trajectory;      /* the file has positions in k-space, not encoding steps */
     double dwell;                /* s between samples, if the file has one for all readouts; else 0 */
     scan_trajectory *trajectory; /* [trajectories + calibrations]; the last may be empty */
     int frames;

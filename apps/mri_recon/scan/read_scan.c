@@ -1,4 +1,5 @@
 /* Reads a scan and detects the layout of its file. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "scan_internal.h"
@@ -63,7 +64,13 @@ done:
     memcpy(out->group, found, sizeof out->group);
     if (status == VF_OK)
         status = scan_finish(ctx, path, out);
-    if (status != VF_OK)
+    if (status != VF_OK) {
+        char *told = out->told;
+        out->told = NULL;
         scan_free(out);
+        out->told = request->info ? told : NULL;
+        if (!request->info)
+            free(told);
+    }
     return status;
 }

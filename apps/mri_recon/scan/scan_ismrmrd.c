@@ -252,6 +252,8 @@ vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *source, const 
     if (status == VF_OK)
         status = ismrmrd_leave_out_empty(&r);
     if (status == VF_OK)
+        out->stored_trajectory = r.dims > 0;
+    if (status == VF_OK)
         status = r.dims == 0 ? ismrmrd_make_cartesian(&r) : ismrmrd_convert_trajectories(&r);
     if (status == VF_OK)
         describe(&r);

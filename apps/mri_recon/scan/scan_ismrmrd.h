@@ -35,7 +35,7 @@ typedef struct scan_line {
     int32_t frame; /* or LINE_LEFT_OUT, LINE_NOISE */
     int32_t step_1, step_2;
     uint16_t samples, channels, pre, post, center, dims;
-    uint16_t slice, contrast, phase, repetition, set, encoding;
+    uint16_t slice, contrast, phase, repetition, set, average, segment, encoding;
     uint16_t user[2]; /* idx.user[5] and [6], where Siemens' converter writes the centres of the steps */
     bool reversed;
     bool calibration; /* not part of the image, but usable to estimate coil maps */
@@ -122,6 +122,11 @@ VF_MUST_CHECK vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *
 
 /* scan_ismrmrd_heads.c: reads all headers: which encoding, which acquisitions are image data. */
 VF_MUST_CHECK vf_status ismrmrd_read_heads(ismrmrd_reader *r);
+
+/* scan_ismrmrd_tell.c: for --info, what the header and the acquisitions say, and where the image lies. `others`: the
+ * acquisitions that are no image data. */
+void ismrmrd_tell_header(const ismrmrd_reader *r, const char *others);
+void ismrmrd_tell_geometry(const ismrmrd_reader *r);
 
 /* scan_ismrmrd_space.c: matrix, field of view and crop, from the XML header and what the acquisitions have. */
 VF_MUST_CHECK vf_status ismrmrd_read_space(ismrmrd_reader *r);

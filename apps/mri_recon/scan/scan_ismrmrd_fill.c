@@ -232,6 +232,9 @@ static void finish_noise(filler *f)
                 f->noise.count, f->noise.count == 1 ? " is" : "s are", coils, vf_plural(coils));
         return;
     }
+    for (int c = 0; c < coils; c++)
+        scan_tell(r->out, "noise of channel %d: %.4g, by the noise scan", c,
+                  sqrt(creal(f->noise.product[c * coils + c]) * scale / (double)f->noise.count));
     scan_noise_finish(coils, scale / (double)f->noise.count, (double)f->noise.count, f->noise.product);
     r->out->noise = f->noise.product;
     f->noise.product = NULL;

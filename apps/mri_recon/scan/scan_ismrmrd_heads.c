@@ -109,6 +109,8 @@ static void keep(scan_line *line, const ismrmrd_acquisition_header *head)
                         .phase = head->idx.phase,
                         .repetition = head->idx.repetition,
                         .set = head->idx.set,
+                        .average = head->idx.average,
+                        .segment = head->idx.segment,
                         .encoding = head->encoding_space_ref,
                         .user = {head->idx.user[5], head->idx.user[6]},
                         .reversed = (head->flags & ISMRMRD_BIT(ISMRMRD_REVERSE)) != 0,
@@ -295,6 +297,7 @@ static vf_status check_what_is_left(ismrmrd_reader *r, const tally *t)
 {
     char text[400];
     describe(t, text, sizeof text);
+    ismrmrd_tell_header(r, text);
     if (r->image_lines == 0)
         return vf_fail(r->ctx, VF_ERR_INPUT, "%s: no image data in its %" PRId64 " acquisition%s: %s", r->source->path,
                        t->all, vf_plural(t->all), text);

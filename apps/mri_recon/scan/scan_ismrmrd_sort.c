@@ -364,6 +364,7 @@ vf_status ismrmrd_sort(ismrmrd_reader *r)
     if (status == VF_OK)
         status = ismrmrd_order_slices(r);
     if (status == VF_OK) {
+        ismrmrd_tell_geometry(r);
         assume_centers(r);
         choose_calibrations(r);
         status = sort_lines(r);
