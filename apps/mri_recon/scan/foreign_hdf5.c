@@ -64,7 +64,7 @@ static bool is_4d_flow(const scan_file *f)
 
 static bool is_bare(const scan_file *f)
 {
-    return has(f, "kspace") || has(f, "kus");
+    return !f->matlab && (has(f, "kspace") || has(f, "kus"));
 }
 
 static bool is_image(const scan_file *f)
