@@ -82,7 +82,8 @@ MATLAB = b"MATLAB 7.3 MAT-file, Platform: GLNXA64, Created on: Mon Jan 01 00:00:
 def matlab_complex(values):
     """As MATLAB stores complex numbers: {real, imag}."""
     values = numpy.asarray(values)
-    pairs = numpy.empty(values.shape, [("real", "f4"), ("imag", "f4")])
+    part = "f8" if values.dtype == numpy.complex128 else "f4"
+    pairs = numpy.empty(values.shape, [("real", part), ("imag", part)])
     pairs["real"], pairs["imag"] = values.real, values.imag
     return pairs
 
@@ -92,7 +93,8 @@ def write_matlab(path, block=MATLAB, **variables):
     with h5py.File(path, "w", userblock_size=512) as file:
         for name, values in variables.items():
             values = numpy.asarray(values)
-            file[name] = matlab_complex(values) if numpy.iscomplexobj(values) else values
+            values = matlab_complex(values) if numpy.iscomplexobj(values) else values
+            file.create_dataset(name, data=values, compression="gzip", compression_opts=3)  # MATLAB compresses
             file[name].attrs["MATLAB_class"] = numpy.bytes_("single")
     with open(path, "r+b") as stream:
         stream.write(block.ljust(116, b" ") + b"\0" * 8 + b"\0\2IM")

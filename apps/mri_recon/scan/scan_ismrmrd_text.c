@@ -174,7 +174,8 @@ static vf_status answer_text(void *file, const void *question, vf_reply *reply)
         return status;
     char *text = read_text((hid_t)dataset);
     if (!text)
-        status = vf_h5_refuse(file, "cannot read '%s' as text", last);
+        status = vf_h5_refuse(
+            file, "cannot read '%s' as text; store it as a string, or as an array of characters or bytes", last);
     else if (!vf_h5_put(reply, text, strlen(text)))
         status = vf_h5_refuse(file, "'%s' has more than %d bytes of text", last, ISMRMRD_XML_MOST);
     free(text);
