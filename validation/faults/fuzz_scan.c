@@ -2,7 +2,8 @@
  * one leaves an error message and no memory.
  *
  * This does not test HDF5 itself. The first byte selects the part: 'x' the XML header of an ISMRMRD file, 'a'
- * acquisitions, 'p' the shapes and values of the plain layout.
+ * acquisitions, 'p' the shapes and values of the plain layout, 'f' those of fastMRI with the numbers of its header, 'c'
+ * those of CMRxRecon.
  *
  * With libFuzzer (clang -fsanitize=fuzzer, VOXFIELD_LIBFUZZER defined) this is a fuzzer; otherwise a program for
  * tests that runs the given files and directories. There, files named ok-* must be read, and files named bad-* must
@@ -14,6 +15,7 @@
 
 #include "fuzz_replay.h"
 #include "scan/scan_ismrmrd.h"
+#include "scan/scan_layouts.h"
 #include "voxfield/hdf5_io.h"
 
 static const char PATH[] = "fuzz.h5";
@@ -343,6 +345,21 @@ static vf_status plain_doubles(void *user, const char *object, const char *name,
     return VF_OK;
 }
 
+/* Kinds and shapes of `count` datasets. */
+static void make_sets(made_up_file *f, const char *const *names, int count, bytes *b)
+{
+    for (int i = 0; i < PLAIN_SETS; i++) {
+        made_up_set *set = &f->sets[i];
+        unsigned kind = i < count ? take(b) : 0;
+        set->name = i < count ? names[i] : "";
+        set->exists = kind % 16 != 0;
+        set->type = (vf_dtype)(kind / 16 % 4);
+        set->rank = set->exists ? (int)(take(b) % 9) : 0;
+        for (int d = 0; d < set->rank; d++)
+            set->dims[d] = take_size(b);
+    }
+}
+
 static vf_status run_plain(vf_context *ctx, bytes b, mri_scan *s)
 {
     static const char *const names[PLAIN_SETS] = {
@@ -354,19 +371,40 @@ static vf_status run_plain(vf_context *ctx, bytes b, mri_scan *s)
         f.fov[a] = (double)take_float(&b);
     }
     k_units units = (k_units)(take(&b) % 4);
-    for (int i = 0; i < PLAIN_SETS; i++) {
-        made_up_set *set = &f.sets[i];
-        unsigned kind = take(&b);
-        set->name = names[i];
-        set->exists = kind % 16 != 0;
-        set->type = (vf_dtype)(kind / 16 % 4);
-        set->rank = set->exists ? (int)(take(&b) % 9) : 0;
-        for (int d = 0; d < set->rank; d++)
-            set->dims[d] = take_size(&b);
-    }
+    make_sets(&f, names, PLAIN_SETS, &b);
     f.values = b;
     const plain_source source = {PATH, &f, plain_exists, plain_shape, plain_read, plain_integers, plain_doubles};
     return scan_read_plain(ctx, &source, units, s);
+}
+
+/* ---- fastMRI and CMRxRecon ---- */
+
+enum { GRID_SETS = 5 };
+
+/* Their readers are called only for files that have k-space, which the file's list of datasets says. */
+static vf_status run_grid(vf_context *ctx, bytes b, bool fastmri, mri_scan *s)
+{
+    static const char *const names[2][GRID_SETS] = {
+        {"kspace_full", "mask04", "kspace_single_full", "-", "--"},
+        {"kspace", "mask", "reconstruction_rss", "reconstruction_esc", "-"}};
+    made_up_file f = {.ctx = ctx};
+    ismrmrd_protocol protocol;
+    ismrmrd_protocol_reset(&protocol);
+    for (int a = 0; a < 3; a++) {
+        protocol.encoding[0].encoded.matrix[a] = take_size(&b);
+        protocol.encoding[0].recon.matrix[a] = take_size(&b);
+        protocol.encoding[0].encoded.fov[a] = (double)take_float(&b);
+        protocol.encoding[0].recon.fov[a] = (double)take_float(&b);
+    }
+    const bool single = take(&b) % 2;
+    make_sets(&f, names[fastmri], GRID_SETS, &b);
+    f.values = b;
+    const plain_source source = {PATH, &f, plain_exists, plain_shape, plain_read, plain_integers, plain_doubles};
+    if (!f.sets[single && !fastmri ? 2 : 0].exists)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: no k-space", PATH);
+    if (fastmri)
+        return scan_read_fastmri(ctx, &source, &protocol, s);
+    return scan_read_cmrxrecon(ctx, &source, names[0][single ? 2 : 0], f.sets[1].exists ? "mask04" : NULL, s);
 }
 
 /* ---- one input ---- */
@@ -383,6 +421,8 @@ vf_status fuzz_one(const uint8_t *data, size_t size)
     int part = size > 0 ? data[0] : 0;
     vf_status status = part == 'x'   ? run_xml(ctx, rest, &s)
                        : part == 'a' ? run_acquisitions(ctx, rest, &s)
+                       : part == 'f' ? run_grid(ctx, rest, true, &s)
+                       : part == 'c' ? run_grid(ctx, rest, false, &s)
                                      : run_plain(ctx, rest, &s);
     if (status == VF_OK)
         status = scan_finish(ctx, PATH, &s);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the initial inputs for fuzz_scan (corpus/scan): headers of ISMRMRD files, acquisitions, and plain layouts,
-as the bytes that fuzz_scan.c expects. The folder also has the inputs that fuzz_scan has found since.
+"""Writes the initial inputs for fuzz_scan (corpus/scan): headers of ISMRMRD files, acquisitions, plain layouts, and those of
+fastMRI and CMRxRecon, as the bytes that fuzz_scan.c expects. The folder also has the inputs that fuzz_scan has found since.
 
     make_scan_corpus.py FOLDER
 """
@@ -98,15 +98,50 @@ PLAINS = {
 }
 
 
+def grid(sets, values, encoded=(4, 5, 1), recon=(2, 4, 1), single=0):
+    """sets: k-space, mask and what follows, as of plain()."""
+    out = []
+    for n, m in zip(encoded, recon):
+        out += [n, m, number(1), number(m / n)]
+    out.append(single)
+    for one in sets + [None] * (5 - len(sets)):
+        out += [0] if one is None else [16 * one[0] + 1, len(one[1])] + list(one[1])
+    return bytes(out) + values
+
+
+ONES = bytes([number(.25)]) * 400
+LINES = (bytes([number(0)]) * 2 + bytes([number(.5)]) * 8) * 40  # of 5 positions; the first is 0
+FASTMRI = {
+    "ok-coils": grid([(2, (2, 3, 4, 5)), None, (0, (2, 2, 4))], ONES),
+    "ok-mask": grid([(2, (2, 3, 4, 5)), (0, (5,))], bytes([number(1), number(0)] * 3)[:5] + ONES),
+    "ok-zeros": grid([(2, (2, 3, 4, 5))], LINES),
+    "ok-single": grid([(2, (2, 4, 5)), None, None, (0, (2, 2, 4))], ONES),
+    "ok-other-matrix": grid([(2, (1, 4, 5))], ONES, encoded=(8, 8, 3)),
+    "bad-real": grid([(0, (2, 3, 4, 5))], ONES),
+    "bad-mask": grid([(2, (2, 3, 4, 5)), (0, (4,))], ONES),
+    "bad-nan": grid([(2, (2, 4, 5))], bytes(90)),
+    "bad-large": grid([(2, (1, 254, 253, 252))], ONES),
+}
+CMRXRECON = {
+    "ok-full": grid([(2, (2, 1, 2, 4, 5))], LINES),
+    "ok-mask": grid([(2, (2, 1, 2, 4, 5)), (0, (2, 4, 5))], ONES),
+    "ok-plane": grid([(2, (4, 5))], ONES),
+    "ok-single": grid([None, None, (2, (2, 3, 4, 5))], ONES, single=1),
+    "bad-single": grid([None, None, (2, (2, 1, 3, 4, 5))], ONES, single=1),
+    "bad-mask": grid([(2, (2, 1, 2, 4, 5)), (0, (3, 4, 5))], ONES),
+    "bad-zeros": grid([(2, (2, 1, 2, 4, 5))], bytes([number(0)]) * 400),
+}
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for mark, cases in (("x", HEADERS), ("a", SCANS), ("p", PLAINS)):
+    parts = (("xml", HEADERS), ("acquisitions", SCANS), ("plain", PLAINS), ("fastmri", FASTMRI), ("cmrxrecon", CMRXRECON))
+    for part, cases in parts:
         for name, content in cases.items():
             verdict, what = name.split("-", 1)
             text = content.encode("latin-1") if isinstance(content, str) else content
-            (folder / f"{verdict}-{ {'x': 'xml', 'a': 'acquisitions', 'p': 'plain'}[mark]}-{what}").write_bytes(
-                mark.encode() + text)
+            (folder / f"{verdict}-{part}-{what}").write_bytes(part[0].encode() + text)
 
 
 if __name__ == "__main__":

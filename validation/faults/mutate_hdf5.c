@@ -1,4 +1,4 @@
-/* Damages HDF5 files at random and reads them by the programs' own readers: scans of both layouts, coil maps, maps.
+/* Damages HDF5 files at random and reads them by the programs' own readers: scans of all layouts, coil maps, maps.
  *
  *   mutate_hdf5 FOLDER [COUNT]
  *
@@ -115,8 +115,8 @@ static void damage_address(char *bytes, size_t size)
 
 static void damage_name(char *bytes, size_t size)
 {
-    static const char *const names[] = {"data",      "xml",  "scan", "trajectory", "maps",
-                                        "potential", "head", "idx",  "traj"};
+    static const char *const names[] = {"data", "xml", "scan", "trajectory", "maps", "potential",
+                                        "head", "idx", "traj", "kspace",     "mask", "ismrmrd_header"};
     const size_t at = find(bytes, size, names[below(sizeof names / sizeof *names)]);
     const char *other = names[below(sizeof names / sizeof *names)];
     if (at < size)

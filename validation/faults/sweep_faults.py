@@ -68,6 +68,7 @@ def cases(options, folder):
     subprocess.run([options.phantom, "-q", "-o", "scan.h5", "--matrix", "24,24,1", "--coils", "4", "--spokes", "20"], cwd=folder,
                    check=True)
     subprocess.run([options.phantom, "-q", "-o", "scan.mrd", "--matrix", "24,24,1", "--coils", "2"], cwd=folder, check=True)
+    shutil.copy(pathlib.Path(__file__).resolve().parent / "corpus" / "hdf5" / "fastmri.h5", folder)
     cionize, recon = [options.cionize, "-q", "--threads", "2"], [options.recon, "-q", "--threads", "2"]
     coarse = ["dipole.pqr", "--spacing", "1"]
     return [
@@ -79,6 +80,8 @@ def cases(options, folder):
         Case("plain", "mri_recon", [*recon, "scan.h5", "--iterations", "3", "-o", "i.h5"], ["i.h5"], ["scan.h5"]),
         Case("ismrmrd", "mri_recon", [*recon, "scan.mrd", "--iterations", "3", "-o", "i.nii.gz", "--picture", "i.png"],
              ["i.nii.gz", "i.png"], ["scan.mrd"]),
+        Case("fastmri", "mri_recon", [*recon, "fastmri.h5", "--iterations", "3", "--coils", "walsh", "-o", "i.h5"], ["i.h5"],
+             ["fastmri.h5"]),
     ]
 
 

@@ -137,10 +137,10 @@ vf_status find_readouts(vf_context *ctx, const recon_settings *settings, const c
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--readout-samples: %s says itself how long its readouts are; leave out this option",
                        settings->input);
-    if (raw->readouts_found && settings->spokes_per_frame > 0 && strcmp(raw->layout, "BART") == 0)
+    if (raw->readouts_found && settings->spokes_per_frame > 0 && strcmp(raw->layout, "plain") != 0)
         return vf_fail(ctx, VF_ERR_INPUT,
-                       "%s: --spokes-per-frame: a Cartesian .cfl does not say in what order it was acquired",
-                       settings->input);
+                       "%s: --spokes-per-frame: a Cartesian %s does not say in what order it was acquired",
+                       settings->input, strcmp(raw->layout, "BART") == 0 ? ".cfl" : raw->layout);
     for (int t = 0; t < raw->trajectories && status == VF_OK; t++)
         if (raw->trajectory[t].readouts == 0)
             status = find(ctx, settings, option, &raw->trajectory[t]);

@@ -34,6 +34,9 @@ static const char BRUKER[] = "raw data of a Bruker scanner",
                   BY_BRUKER[] = "convert it: bruker_to_ismrmrd, or read it in Python (brukerapi) and write the plain "
                                 "layout with h5py (docs/scans.md)";
 
+static const char MRD2[] = "MRD of version 2",
+                  BY_MRD2[] = "convert it: mrd_to_ismrmrd < scan.mrd | ismrmrd_stream_to_hdf5 --use-stdin -o scan.h5";
+
 static const foreign known[] = {
     {344, "n+1", 4, "", NIFTI, AN_IMAGE},
     {344, "ni1", 4, "", NIFTI, AN_IMAGE},
@@ -45,6 +48,11 @@ static const foreign known[] = {
     {0, "PK\003\004", 4, ".npz", NPY, BY_H5PY},
     {0, "rawarray", 8, "", "a RawArray file (.ra)",
      "read it in Python, and write the plain layout with h5py (docs/scans.md)"},
+    {0, "yardl", 5, "", MRD2, BY_MRD2},
+    {0, "{\"yardl\":", 9, "", "MRD of version 2 as text (ndjson)",
+     "write it as a binary MRD stream (mrd package), and convert that: mrd_to_ismrmrd < scan.mrd | "
+     "ismrmrd_stream_to_hdf5 --use-stdin -o scan.h5"},
+    {6, "<?xml", 5, "", "an ISMRMRD stream", "convert it: ismrmrd_stream_to_hdf5 -i scan.bin -o scan.h5"},
     {-1, "[VERSION]", 9, ".seq", "a Pulseq sequence",
      "it has no samples; write its trajectory (pypulseq: seq.calculate_kspace) into the scan of its data with h5py "
      "(docs/scans.md)"},
@@ -148,11 +156,16 @@ vf_status refuse_foreign_file(vf_context *ctx, const char *path)
     return is_twix(head, bytes) ? refuse(ctx, path, SIEMENS, BY_SIEMENS) : VF_OK;
 }
 
-const char *scan_matlab_advice(const char *path)
+bool scan_is_matlab(const char *path)
 {
     char head[HEAD] = "";
     static const char begin[] = "MATLAB 7.3 MAT-file";
-    if (read_head(path, head) < sizeof begin || memcmp(head, begin, sizeof begin - 1) != 0)
+    return read_head(path, head) >= sizeof begin && memcmp(head, begin, sizeof begin - 1) == 0;
+}
+
+const char *scan_matlab_advice(const char *path)
+{
+    if (!scan_is_matlab(path))
         return "";
     return "; this is a MATLAB file; write the plain layout with h5py or h5write: /scan/data, /scan/trajectory, and "
            "the attributes matrix and fov_mm of /scan (docs/scans.md)";

@@ -81,11 +81,11 @@ typedef struct mri_scan {
     int references;
     float *reference;              /* [references][z][y][x] of `matrix`, or NULL */
     int truths;                    /* 0, 1, or `volumes` */
-    float *truth;                  /* [truths][z][y][x] of `crop`, or NULL */
+    float *truth;                  /* [truths][z][y][x] of `crop`, z slices of a stack, or NULL */
     scan_geometry geometry;        /* of all volumes; of the first if they differ */
     scan_geometry *place_geometry; /* [stacks]; NULL: all share `geometry` */
     char *protocol;                /* the ISMRMRD header, copied to an ISMRMRD image file; NULL for plain files */
-    char layout[32];               /* "ISMRMRD", "plain", "BART" */
+    char layout[32];               /* "ISMRMRD", "plain", "BART", "fastMRI", "CMRxRecon" */
     char group[256];               /* of the ISMRMRD file, from its root: "/dataset"; "" for plain files */
     char sign[96];                 /* how the file's Fourier transform differs from docs/scans.md; "" if not */
     char *told;                    /* lines on what the file says and how it was understood, or NULL */
@@ -94,7 +94,7 @@ typedef struct mri_scan {
     char digest[VF_DIGEST_TEXT];   /* of trajectories, weights, time and phi, which Q depends on */
 } mri_scan;
 
-/* Reads an HDF5 scan of either layout (docs/scans.md). `out` is overwritten; free it with scan_free. Prints warnings
+/* Reads an HDF5 scan of any layout (docs/scans.md). `out` is overwritten; free it with scan_free. Prints warnings
  * with vf_warn. Errors, each naming file and dataset: VF_ERR_INPUT; VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status read_scan(vf_context *ctx, const char *path, const scan_request *request, mri_scan *out);
 /* Warns about input that is valid but probably a mistake: a trajectory that covers little of k-space, a matrix deeper

@@ -95,6 +95,8 @@ VF_MUST_CHECK vf_status scan_finish_trajectories(vf_context *ctx, const char *pa
  * pass. */
 VF_MUST_CHECK vf_status refuse_foreign_file(vf_context *ctx, const char *path);
 
+/* Whether it is a MATLAB file of version 7.3, which is HDF5. */
+bool scan_is_matlab(const char *path);
 /* Advice for MATLAB files of version 7.3, which are HDF5, if they have no scan; "" for other files. */
 const char *scan_matlab_advice(const char *path);
 /* ---- scan_noise.c ---- */

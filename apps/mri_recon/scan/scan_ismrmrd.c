@@ -123,73 +123,12 @@ vf_status scan_find_ismrmrd(vf_context *ctx, const char *path, vf_h5 *file, cons
 
 /* ---- the header ---- */
 
-/* Text of fixed or variable length; the first element if there are several. */
-static char *read_text(hid_t dataset)
-{
-    hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset), memory = ismrmrd_text_type();
-    hssize_t count = H5Sget_simple_extent_npoints(space);
-    size_t size = H5Tget_size(type);
-    char *text = NULL, *given = NULL;
-    hsize_t first = 0, one = 1;
-    hid_t element = H5Screate_simple(1, &one, NULL);
-    if (type < 0 || H5Tget_class(type) != H5T_STRING || count < 1 || H5Sget_simple_extent_ndims(space) > 1)
-        goto done;
-    if (H5Sget_simple_extent_ndims(space) == 1 &&
-        H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, NULL, &one, NULL) < 0)
-        goto done;
-    if (H5Tis_variable_str(type) > 0) {
-        H5Tset_cset(memory, H5Tget_cset(type));
-        if (H5Dread(dataset, memory, element, space, H5P_DEFAULT, &given) < 0 || !given)
-            goto done;
-        text = strdup(given);
-        H5free_memory(given);
-    } else if (size > 0 && size <= ISMRMRD_XML_MOST) {
-        text = calloc(size + 1, 1);
-        if (text && H5Dread(dataset, type, element, space, H5P_DEFAULT, text) < 0) {
-            free(text);
-            text = NULL;
-        }
-    }
-done:
-    H5Sclose(element);
-    H5Tclose(memory);
-    H5Sclose(space);
-    H5Tclose(type);
-    return text;
-}
-
-/* In the process that reads the file. `question`: the group. */
-static vf_status answer_header(void *file, const void *question, vf_reply *reply)
-{
-    char name[NAME_SIZE + 16];
-    int64_t dataset;
-    snprintf(name, sizeof name, "%s/xml", (const char *)question);
-    vf_status status = vf_h5_dataset_open(file, name, &dataset);
-    if (status != VF_OK)
-        return status;
-    char *text = read_text((hid_t)dataset);
-    if (!text)
-        status = vf_h5_refuse(file, "cannot read 'xml' as text");
-    else if (!vf_h5_put(reply, text, strlen(text)))
-        status = vf_h5_refuse(file, "'xml' has more than %d bytes of text", ISMRMRD_XML_MOST);
-    free(text);
-    H5Dclose((hid_t)dataset);
-    return status;
-}
-
 static vf_status read_header(vf_context *ctx, const char *place, vf_h5 *file, const char *group, mri_scan *out,
                              ismrmrd_protocol *protocol)
 {
-    size_t bytes = 0;
-    char *text = malloc(ISMRMRD_XML_MOST + 1);
-    if (!text)
-        return vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to read 'xml'", place);
-    vf_status status = vf_h5_ask(file, answer_header, group, strlen(group) + 1, text, ISMRMRD_XML_MOST, &bytes, NULL);
-    text[bytes] = '\0';
-    out->protocol = status == VF_OK ? strdup(text) : NULL;
-    free(text);
-    if (status == VF_OK && !out->protocol)
-        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to read 'xml'", place);
+    char name[NAME_SIZE + 16];
+    snprintf(name, sizeof name, "%s/xml", group);
+    vf_status status = ismrmrd_read_text(ctx, place, file, name, &out->protocol);
     if (status != VF_OK)
         return status;
     return ismrmrd_parse_xml(ctx, place, out->protocol, strlen(out->protocol), protocol);
@@ -269,8 +208,10 @@ static vf_status read_acquisitions(vf_context *ctx, const char *place, vf_h5 *fi
     vf_status status = ismrmrd_file_open(ctx, place, file, group, &acquisitions);
     if (status == VF_OK) {
         ismrmrd_file_source(acquisitions, &source);
-        status = ismrmrd_assemble(ctx, &source, protocol, request, out);
+        status = ismrmrd_check_sizes(ctx, &source);
     }
+    if (status == VF_OK)
+        status = ismrmrd_assemble(ctx, &source, protocol, request, out);
     ismrmrd_file_close(acquisitions);
     return status;
 }

@@ -118,6 +118,20 @@ bool ismrmrd_line_fits(const ismrmrd_reader *r, const scan_line *line, int *axis
 VF_MUST_CHECK vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *source,
                                          const ismrmrd_protocol *protocol, const scan_request *request, mri_scan *out);
 
+/* scan_ismrmrd_sizes.c: fails if the headers of image acquisitions say that they are empty, but they are not:
+ * VF_ERR_INPUT. Looks at the first ones. */
+VF_MUST_CHECK vf_status ismrmrd_check_sizes(vf_context *ctx, const ismrmrd_source *source);
+
+/* ---- scan_ismrmrd_text.c ---- */
+
+/* Reads the text of a dataset: strings, or arrays of characters, bytes or UTF-16; the first string of several. The
+ * result is UTF-8 if the file has UTF-16, and tidy; free it also after a failure. Errors: VF_ERR_INPUT, VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status ismrmrd_read_text(vf_context *ctx, const char *place, vf_h5 *file, const char *name,
+                                          char **out);
+/* Takes away what XML may not have before its first line: a byte-order mark, white space; and an encoding that is
+ * declared with two bytes a character, which text with one byte each cannot have. */
+void ismrmrd_tidy_xml(char *text);
+
 /* ---- the steps, in order ---- */
 
 /* scan_ismrmrd_heads.c: reads all headers: which encoding, which acquisitions are image data. */

@@ -55,7 +55,8 @@ hid_t vf_h5_file_type(vf_dtype type)
 
 static bool closest_real(hid_t stored, vf_dtype *type)
 {
-    size_t exact_in_float = H5Tget_class(stored) == H5T_FLOAT ? 4 : H5Tget_class(stored) == H5T_INTEGER ? 2 : 0;
+    const H5T_class_t class = H5Tget_class(stored); /* h5py's logical values are an enumeration of 0 and 1 */
+    size_t exact_in_float = class == H5T_FLOAT ? 4 : class == H5T_INTEGER || class == H5T_ENUM ? 2 : 0;
     *type = H5Tget_size(stored) <= exact_in_float ? VF_F32 : VF_F64;
     return exact_in_float > 0;
 }
