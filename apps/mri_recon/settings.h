@@ -59,6 +59,7 @@ typedef enum scan_sign { SIGN_AUTO, SIGN_MINUS, SIGN_PLUS } scan_sign;
 /* How to understand a scan where its file does not say it, or says it wrongly. All 0: the reader decides. */
 typedef struct scan_request {
     const char *group; /* of an ISMRMRD file; NULL: the reader finds it */
+    const char *noise; /* FILE or FILE:GROUP with noise acquisitions; NULL: those of the scan's file */
     k_units units;
     scan_sign sign;
     int encoding;        /* counted from 1; 0: the one with most image lines */

@@ -81,8 +81,10 @@ static int tear_down(void **state)
 
 static vf_status read_it(void)
 {
-    ismrmrd_protocol protocol = {
-        .encodings = 1, .encoded = {{HEIGHT, WIDTH, 1}, {80, 30, 5}}, .recon = {{2, WIDTH, 1}, {40, 30, 5}}};
+    ismrmrd_protocol protocol;
+    ismrmrd_protocol_reset(&protocol);
+    protocol.encoding[0].encoded = (ismrmrd_space){{HEIGHT, WIDTH, 1}, {80, 30, 5}};
+    protocol.encoding[0].recon = (ismrmrd_space){{2, WIDTH, 1}, {40, 30, 5}};
     return scan_read_fastmri(ctx, &source, &protocol, &s);
 }
 

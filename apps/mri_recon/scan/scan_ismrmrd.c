@@ -1,4 +1,4 @@
-/* Reads ISMRMRD files: finds the group, parses its header, assembles the acquisitions, and reads coil maps and truth
+/* Reads ISMRMRD files: parses the header of a group, assembles the acquisitions, and reads coil maps and truth
  * from the same group. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,130 +8,23 @@
 #include "scan_ismrmrd.h"
 #include "voxfield/append.h"
 
-enum { NAME_SIZE = 256, MOST_NAMED = 8 };
-
-/* ---- the group; these functions run in the process that reads the file ---- */
-
-typedef struct group_question {
-    char group[NAME_SIZE]; /* "": the only one */
-} group_question;
-
-typedef struct group_answer {
-    int32_t found;
-    char name[NAME_SIZE]; /* of the first */
-    char all[NAME_SIZE];  /* all names, for messages */
-} group_answer;
-
-typedef struct search {
-    void *file;
-    group_answer *answer;
-    vf_status status;
-    char elsewhere[NAME_SIZE]; /* a link to another file; "": none */
-} search;
-
-/* Whether there is a dataset. A link to another file is an error. */
-static bool is_dataset(search *s, const char *group, const char *name)
-{
-    char path[NAME_SIZE + 16];
-    const hid_t file = (hid_t)vf_h5_id(s->file);
-    snprintf(path, sizeof path, "%s/%s", group, name);
-    if (s->status == VF_OK)
-        s->status = vf_h5_check_links(s->file, path);
-    if (s->status != VF_OK)
-        return false;
-    hid_t id = H5Lexists(file, path, H5P_DEFAULT) > 0 ? H5Oopen(file, path, H5P_DEFAULT) : H5I_INVALID_HID;
-    bool is = id >= 0 && H5Iget_type(id) == H5I_DATASET;
-    if (id >= 0)
-        H5Oclose(id);
-    return is;
-}
-
-static void note_group(group_answer *a, const char *group)
-{
-    char printable[NAME_SIZE];
-    if (a->found == 0)
-        snprintf(a->name, sizeof a->name, "%s", group);
-    if (a->found < MOST_NAMED)
-        vf_append(a->all, sizeof a->all, "%s%s", a->found ? ", " : "",
-                  scan_printable(group, printable, sizeof printable));
-    a->found++;
-}
-
-/* Called for each link: is it the `xml` of a group that also has `data`? */
-static herr_t look_at_link(hid_t root, const char *name, const H5L_info_t *info, void *user)
-{
-    search *s = user;
-    const char *slash = strrchr(name, '/');
-    size_t folder = slash ? (size_t)(slash - name) : 0;
-    char group[NAME_SIZE];
-    (void)root;
-    if (info->type != H5L_TYPE_HARD && info->type != H5L_TYPE_SOFT && !s->elsewhere[0])
-        snprintf(s->elsewhere, sizeof s->elsewhere, "%s", name);
-    if (strcmp(slash ? slash + 1 : name, "xml") != 0 || folder + 2 > sizeof group)
-        return 0;
-    snprintf(group, sizeof group, "/%.*s", (int)folder, name);
-    if (is_dataset(s, group, "xml") && is_dataset(s, group, "data"))
-        note_group(s->answer, group);
-    return s->status == VF_OK ? 0 : -1;
-}
-
-static vf_status answer_group(void *file, const void *question, vf_reply *reply)
-{
-    const group_question *q = question;
-    group_answer answer = {.found = 0};
-    search s = {.file = file, .answer = &answer, .status = VF_OK};
-    if (q->group[0]) {
-        if (is_dataset(&s, q->group, "xml") && is_dataset(&s, q->group, "data"))
-            note_group(&answer, q->group);
-    } else if (H5Lvisit((hid_t)vf_h5_id(file), H5_INDEX_NAME, H5_ITER_INC, look_at_link, &s) < 0 && s.status == VF_OK) {
-        return vf_h5_refuse(file, "cannot list the file's contents");
-    }
-    if (s.status == VF_OK && answer.found == 0 && s.elsewhere[0])
-        s.status = vf_h5_check_links(file, s.elsewhere);
-    if (s.status == VF_OK)
-        vf_h5_put(reply, &answer, sizeof answer);
-    return s.status;
-}
-
-vf_status scan_find_ismrmrd(vf_context *ctx, const char *path, vf_h5 *file, const char *group, char *name,
-                            size_t name_size)
-{
-    group_question q = {.group = ""};
-    group_answer answer;
-    char printable[NAME_SIZE];
-    size_t got = 0;
-    name[0] = '\0';
-    if (group && strlen(group) + 2 > sizeof q.group)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: the name of the group is too long", path);
-    if (group)
-        snprintf(q.group, sizeof q.group, "%s%s", group[0] == '/' ? "" : "/", group);
-    vf_status status = vf_h5_ask(file, answer_group, &q, sizeof q, &answer, sizeof answer, &got, NULL);
-    if (status == VF_OK && got != sizeof answer)
-        status = vf_fail(ctx, VF_ERR_INPUT, "%s: the file's contents are damaged", path);
-    if (status != VF_OK)
-        return status;
-    answer.name[NAME_SIZE - 1] = answer.all[NAME_SIZE - 1] = '\0';
-    if (group && answer.found < 1)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: no group '%s' with datasets 'xml' and 'data'", path,
-                       scan_printable(group, printable, sizeof printable));
-    if (answer.found > 1)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: %d groups contain scans (%s); choose one with --group", path,
-                       answer.found, scan_printable(answer.all, printable, sizeof printable));
-    snprintf(name, name_size, "%s", answer.found == 1 ? answer.name : "");
-    return VF_OK;
-}
+enum { NAME_SIZE = 256 };
 
 /* ---- the header ---- */
 
-static vf_status read_header(vf_context *ctx, const char *place, vf_h5 *file, const char *group, mri_scan *out,
-                             ismrmrd_protocol *protocol)
+vf_status ismrmrd_read_header(vf_context *ctx, const char *place, vf_h5 *file, const char *group, char **text,
+                              ismrmrd_protocol *protocol)
 {
-    char name[NAME_SIZE + 16];
+    char name[NAME_SIZE + 16], *own = NULL;
     snprintf(name, sizeof name, "%s/xml", group);
-    vf_status status = ismrmrd_read_text(ctx, place, file, name, &out->protocol);
-    if (status != VF_OK)
-        return status;
-    return ismrmrd_parse_xml(ctx, place, out->protocol, strlen(out->protocol), protocol);
+    vf_status status = ismrmrd_read_text(ctx, place, file, name, &own);
+    if (status == VF_OK)
+        status = ismrmrd_parse_xml(ctx, place, own, strlen(own), protocol);
+    if (text)
+        *text = own;
+    else
+        free(own);
+    return status;
 }
 
 /* ---- acquisitions ---- */
@@ -222,9 +115,11 @@ vf_status scan_read_ismrmrd(vf_context *ctx, const char *path, vf_h5 *file, cons
     ismrmrd_protocol protocol;
     char place[1024], printable[NAME_SIZE]; /* file and group, for messages */
     snprintf(place, sizeof place, "%.700s:%s", path, scan_printable(group, printable, sizeof printable));
-    vf_status status = read_header(ctx, place, file, group, out, &protocol);
+    vf_status status = ismrmrd_read_header(ctx, place, file, group, &out->protocol, &protocol);
     if (status == VF_OK)
         status = read_acquisitions(ctx, place, file, group, &protocol, request, out);
+    if (status == VF_OK)
+        status = ismrmrd_read_noise(ctx, path, file, group, request->noise, out);
     if (status == VF_OK)
         status = ismrmrd_read_maps(ctx, place, file, group, out);
     if (status == VF_OK)

@@ -168,6 +168,22 @@ VF_MUST_CHECK vf_status ismrmrd_convert_trajectories(ismrmrd_reader *r);
 /* Sets the number of samples and the readouts of a frame's trajectory. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status ismrmrd_mark_readouts(const ismrmrd_reader *r, int frame, scan_trajectory *t);
 
+/* scan_ismrmrd_fill.c: the covariance of the noise alone, for lines that are LINE_NOISE or LINE_LEFT_OUT. */
+VF_MUST_CHECK vf_status ismrmrd_fill_noise(ismrmrd_reader *r);
+
+/* scan_ismrmrd.c: reads and parses the header of a group. `text` gets it; free() it. NULL: it is not kept. */
+VF_MUST_CHECK vf_status ismrmrd_read_header(vf_context *ctx, const char *place, vf_h5 *file, const char *group,
+                                            char **text, ismrmrd_protocol *protocol);
+
+/* scan_ismrmrd_groups.c: the first group, other than `image`, with noise acquisitions; "" if there is none. */
+VF_MUST_CHECK vf_status ismrmrd_find_noise(vf_context *ctx, const char *path, vf_h5 *file, const char *image,
+                                           char *name, size_t name_size);
+
+/* scan_ismrmrd_noise.c: for a scan from the group `image` of a file, the noise of `asked` (FILE or FILE:GROUP), or with
+ * NULL, if the scan has none, of another group of the file. */
+VF_MUST_CHECK vf_status ismrmrd_read_noise(vf_context *ctx, const char *path, vf_h5 *file, const char *image,
+                                           const char *asked, mri_scan *s);
+
 /* scan_ismrmrd_maps.c: reads the group's array `csm`, if any, as coil maps. */
 VF_MUST_CHECK vf_status ismrmrd_read_maps(vf_context *ctx, const char *path, vf_h5 *file, const char *group,
                                           mri_scan *s);

@@ -290,6 +290,22 @@ static vf_status allocate_frames(ismrmrd_reader *r)
     return status;
 }
 
+vf_status ismrmrd_fill_noise(ismrmrd_reader *r)
+{
+    filler f = {.r = r};
+    vf_status status = scan_allocate(r->ctx, r->source->path, "acquisitions", BATCH_MOST, sizeof *f.bodies, &f.bodies);
+    if (status == VF_OK)
+        status = allocate_noise(&f);
+    if (status == VF_OK)
+        status = read_all(&f);
+    if (status == VF_OK)
+        finish_noise(&f);
+    free(f.bodies);
+    free(f.noise.product);
+    free(f.noise.samples);
+    return status;
+}
+
 vf_status ismrmrd_fill(ismrmrd_reader *r)
 {
     filler f = {.r = r};
