@@ -75,7 +75,9 @@ vf_status select_slices(vf_context *ctx, const recon_settings *settings, mri_sca
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--slices: %s has no stack of slices", settings->input);
     vf_status status = parse_frames(ctx, settings->slices, "the scan", raw->slices, &chosen);
     if (status != VF_OK)
-        return status;
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--slices '%s': expected FIRST:LAST:STEP or a number; %s has %d slices, numbered from 1",
+                       settings->slices, settings->input, raw->slices);
     if (raw->sensitivity && raw->own_maps)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--slices: the coil maps of %s belong to all slices", settings->input);
     const int stacks = raw->stacks, trajectories = raw->trajectories + raw->calibrations;
