@@ -40,7 +40,7 @@ static void describe(const ismrmrd_reader *r)
 }
 
 /* Whether the file's Fourier transform has the other sign than docs/scans.md: Siemens' data, as Siemens' converter writes
- * them. docs/phase_sign.md has how that was found. */
+ * them. docs/phase_sign.md has what that rests on. */
 static void choose_sign(ismrmrd_reader *r)
 {
     static const char *const texts[] = {"", "as --phase-sign says", "as --phase-sign says"};

@@ -75,6 +75,8 @@ vf_status select_slices(vf_context *ctx, const recon_settings *settings, mri_sca
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--slices: %s has no stack of slices", settings->input);
     vf_status status = parse_frames(ctx, settings->slices, "the scan", raw->slices, &chosen);
     if (status != VF_OK)
+        vf_context_clear_error(ctx);
+    if (status != VF_OK)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--slices '%s': expected FIRST:LAST:STEP or a number; %s has %d slices, numbered from 1",
                        settings->slices, settings->input, raw->slices);
