@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "bart/cfl.h"
+#include "coils/channel_noise.h"
 #include "coils/coil_map_file.h"
 #include "coils/coil_stages.h"
 #include "frames/reconstruct.h"
@@ -113,6 +114,10 @@ static vf_status read_stage(recon_state *r)
         scan_warn(r->ctx, s->input, raw);
     if (status == VF_OK && s->method != RECON_BILINEAR)
         status = encoding_check(r->ctx, s, raw);
+    if (status == VF_OK)
+        status = drop_coils(r->ctx, s->drop_coils, raw);
+    if (status == VF_OK)
+        status = estimate_channel_noise(r->ctx, raw);
     if (status == VF_OK && s->maps)
         status = read_coil_maps(r->ctx, s->maps, s->compress, s->map_sets, raw);
     if (status == VF_OK && s->keep_oversampling) {

@@ -291,6 +291,11 @@ const program_option recon_options[] = {
      .more =
          "If coils were decorrelated or compressed, the maps are those of the resulting coils. The file says so. It "
          "can be used again with the same scan and the same --compress."},
+    {OPTION_TEXT, .name = "drop-coils", .argument = "LIST", SETTING(drop_coils),
+     .default_help = "channels that are dead or have only noise",
+     .help = "channels to leave out, counted from 0, such as 3 or 0,4:7; or none",
+     .more = "Channels that are 0 everywhere, or have only noise, are left out as well; a note names them. `none` keeps "
+             "all channels."},
     {OPTION_INTEGER, .name = "compress", .argument = "N", SETTING(compress), .least = 1, .most = 4096,
      .help = "number of virtual coils, the principal components, to reduce the coils to"},
 

@@ -123,7 +123,7 @@ static void measure(joint *j)
         noise += c->scan->coils * (double)crealf(j->weights[m]);
     calibrate_normalise(c->data, c->centre.samples * c->scan->coils);
     j->energy = data_energy(j);
-    j->noise = c->scan->whitened && before > 0 ? noise / before * j->energy : 0;
+    j->noise = c->scan->whitened && !c->scan->noise_estimated && before > 0 ? noise / before * j->energy : 0;
 }
 
 /* y = F^H x for `count` vectors of samples, on a matrix of `extent` fields of view. `weighted`: y = F^H W x. */
