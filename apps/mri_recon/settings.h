@@ -70,10 +70,11 @@ typedef struct recon_settings {
     recon_share share_coils; /* among ranks */
     recon_map_sets map_sets; /* for --method cg; other methods use the first set */
     k_units units;
-    int spokes_per_frame; /* readouts that make a frame; 0: the scan's frames */
-    int frame_step;       /* readouts from the beginning of a frame to the next; 0: spokes_per_frame */
-    int readout_samples;  /* samples of a readout, for scans that do not say so; 0: found from the scan */
-    int compress;         /* coils to keep; 0: all */
+    int spokes_per_frame;   /* readouts that make a frame; 0: the scan's frames */
+    int frame_step;         /* readouts from the beginning of a frame to the next; 0: spokes_per_frame */
+    int readout_samples;    /* samples of a readout, for scans that do not say so; 0: found from the scan */
+    int compress;           /* coils to keep; 0: all */
+    bool keep_spikes;       /* interference is image data, too */
     const char *drop_coils; /* channels to leave out (drop_coils.c); NULL: chosen from the data */
     int64_t matrix[3];
     bool has_matrix;

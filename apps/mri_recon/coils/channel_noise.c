@@ -160,10 +160,11 @@ vf_status estimate_channel_noise(vf_context *ctx, mri_scan *raw)
         }
         raw->noise_estimated = status == VF_OK;
         if (status == VF_OK)
-            vf_note(ctx,
-                    "note: the channels' noise differs, %.2g to %.2g times the median, and there is no noise scan: they "
-                    "are scaled to equal noise, as estimated from the outermost samples",
-                    least, most);
+            vf_note(
+                ctx,
+                "note: the channels' noise differs, %.2g to %.2g times the median, and there is no noise scan: they "
+                "are scaled to equal noise, as estimated from the outermost samples",
+                least, most);
     }
     free(s);
     free(numbers);

@@ -90,8 +90,8 @@ static void append_numbers(const why *of, int coils, why reason, char *text, siz
             vf_append(text, size, "%s%d", done == 0 ? "" : done == count - 1 ? " and " : ", ", c);
             done++;
         }
-    static const char *const one[REASONS] = {"", "was named", "is dead (0 everywhere)", "has no noise in the noise scan",
-                                             "has only noise"};
+    static const char *const one[REASONS] = {"", "was named", "is dead (0 everywhere)",
+                                             "has no noise in the noise scan", "has only noise"};
     static const char *const many[REASONS] = {"", "were named", "are dead (0 everywhere)",
                                               "have no noise in the noise scan", "have only noise"};
     vf_append(text, size, " %s", count == 1 ? one[reason] : many[reason]);
@@ -109,8 +109,7 @@ static void say(vf_context *ctx, const why *of, int coils)
                 break;
             }
     if (text[0])
-        vf_note(ctx, "note: %s; left out (counted from 0%s)", text,
-                automatic ? "; --drop-coils none keeps them" : "");
+        vf_note(ctx, "note: %s; left out (counted from 0%s)", text, automatic ? "; --drop-coils none keeps them" : "");
 }
 
 void remove_rows(int rows, const bool *left_out, int64_t count, float complex *data)

@@ -22,7 +22,7 @@ static const double LEAST_COVERED = 0.85, LEAST_COVERED_IRREGULARLY = 0.6, MOST_
 enum { WIDER = 8 }; /* extra samples along an axis that are solved for and then cut off before ESPIRiT */
 /* ESPIRiT's truncation, for original samples and for solved ones. With 1e-6, the errors of solved samples may count as
  * signal: images of a half-sampled radial scan were off by 6 % with WIDER = 8, but by 18 to 24 % with 0, 4 and 24. */
-static const double TRUNCATION = 3e-5, TRUNCATION_SOLVED = 1e-4;
+static const double TRUNCATION = CALIBRATE_TRUNCATION, TRUNCATION_SOLVED = 1e-4;
 /* Warn if the maps explain less of the data, or if more of the signal lies where two parts of the object fall on one
  * voxel. */
 static const double LEAST_EXPLAINED = CALIBRATE_LEAST_EXPLAINED, MOST_SECOND = 0.1;

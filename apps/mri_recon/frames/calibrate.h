@@ -65,6 +65,8 @@ VF_MUST_CHECK vf_status calibrate_jointly(calibration *c, int place, bool warn, 
                                           calibrated *made);
 /* Makes one set of maps by vf_coil_maps_walsh. With `warn`, warns if too little of the centre is sampled. */
 VF_MUST_CHECK vf_status calibrate_walsh(calibration *c, int place, bool warn, float complex *maps, calibrated *made);
+/* ESPIRiT's truncation for original samples. */
+#define CALIBRATE_TRUNCATION 3e-5
 /* Maps must explain this share of the calibration data, or there is a warning. */
 #define CALIBRATE_LEAST_EXPLAINED 0.9
 

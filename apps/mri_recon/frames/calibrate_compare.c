@@ -20,14 +20,15 @@ static const double WHOLE = 0.98;
 /* The root of the sum of squares of maps is smooth if it differs from its mean over 5 voxels an axis by less than this
  * (rms); that of 8 coils of noise differs by 0.18. */
 static const double ROUGH = 0.1;
-enum { REACH = 2 };
+/* A taper would blend the voxels of an axis that has at most FEW, all of them sampled. */
+enum { REACH = 2, FEW = 16 };
 
 static vf_status make_images(calibration *c, low_resolution *l)
 {
     const int64_t *n = l->n, *whole = c->scan->matrix;
     for (int a = 0; a < 3; a++) {
         c->small[a] = n[a];
-        c->k_cut[a] = n[a] > 1 ? (double)n[a] / 2 : INFINITY;
+        c->k_cut[a] = n[a] > FEW || n[a] < whole[a] ? (double)n[a] / 2 : INFINITY;
     }
     vf_status status = calibrate_number(c);
     l->points = c->points;
@@ -189,12 +190,13 @@ static vf_status try_espirit(calibration *c, const low_resolution *l, int place,
     const bool even = even_out(c, given, maps);
     made->weighted = !even;
     if (place == 0)
-        vf_warn(c->ctx,
-                "the file's coil maps leave %.1f %% of the calibration data unexplained, more than %g %%, and maps "
-                "estimated from the data (ESPIRiT) only %.1f %%, so mri_recon uses the estimated maps%s; for the file's "
-                "maps, use --coils file",
-                100 * by_given, 100 * WRONG, 100 * by_new,
-                even ? ", scaled to the total sensitivity of the file's" : ", and the image is shaded by the coils");
+        vf_warn(
+            c->ctx,
+            "the file's coil maps leave %.1f %% of the calibration data unexplained, more than %g %%, and maps "
+            "estimated from the data (ESPIRiT) only %.1f %%, so mri_recon uses the estimated maps%s; for the file's "
+            "maps, use --coils file",
+            100 * by_given, 100 * WRONG, 100 * by_new,
+            even ? ", scaled to the total sensitivity of the file's" : ", and the image is shaded by the coils");
     *out = maps;
     return VF_OK;
 }
