@@ -18,49 +18,59 @@ static const double SLACK = 0.1;
 static const double CLEARLY = 9;
 static const double DEVIATIONS = 3;
 
-/* Adds the samples of a frame at radii of at least `radius`; their mean goes to half[1] beyond `outermost`, else to
- * half[0]. */
-typedef struct ring {
-    vf_wiener_space space;
-    double radius, outermost;
-} ring;
+/* Where a sample counts. */
+enum { INSIDE, OUTER, OUTERMOST };
 
-static void add_frame(const mri_scan *raw, const scan_frame *frame, int coil, const ring *r, channel_statistics *out,
-                      double half[2][2])
+/* Adds the samples of a frame; with `ring` [sample] (may be NULL) those that are not INSIDE, and their sums and numbers
+ * to `half`. */
+static void add_frame(const mri_scan *raw, const scan_frame *frame, int coil, const unsigned char *ring,
+                      channel_statistics *out, double half[2][2])
 {
     const scan_trajectory *at = &raw->trajectory[frame->trajectory];
-    const float complex *d = frame->data + coil * at->samples;
-    double complex before[2] = {0, 0};
+    const float *d = (const float *)(frame->data + coil * at->samples);
+    double before[4] = {0, 0, 0, 0}; /* the sample before, and the one before that */
     for (int64_t m = 0; m < at->samples; m++) {
-        const double weight = at->weights ? (double)at->weights[m] : 1;
-        const double k[3] = {at->k[3 * m], at->k[3 * m + 1], at->k[3 * m + 2]};
-        const double radius = r ? vf_wiener_radius(&r->space, k) : 0;
-        const double complex v = d[m] == 0 || (r && radius < r->radius) ? 0 : sqrt(weight) * (double complex)d[m];
-        const double x = creal(v) * creal(v) + cimag(v) * cimag(v);
+        const double root = ring && ring[m] == INSIDE ? 0 : at->weights ? sqrt((double)at->weights[m]) : 1;
+        const double re = root * (double)d[2 * m], im = root * (double)d[2 * m + 1], x = re * re + im * im;
         if (x > 0) {
             out->count++;
             out->sum += x;
             out->squares += x * x;
-            out->largest = fmax(out->largest, x);
-            for (int lag = 0; lag < 2; lag++)
-                out->lag[lag] += v * conj(before[lag]);
+            out->largest = x > out->largest ? x : out->largest;
+            for (int lag = 0; lag < 2; lag++) { /* times the conjugate */
+                const double a = before[2 * lag], b = before[2 * lag + 1];
+                out->lag[lag][0] += re * a + im * b;
+                out->lag[lag][1] += im * a - re * b;
+            }
+            if (ring) {
+                half[ring[m] == OUTERMOST][0] += x;
+                half[ring[m] == OUTERMOST][1]++;
+            }
         }
-        if (x > 0 && r) {
-            half[radius >= r->outermost][0] += x;
-            half[radius >= r->outermost][1]++;
-        }
-        before[1] = before[0];
-        before[0] = v;
+        memcpy(before + 2, before, 2 * sizeof *before);
+        before[0] = re;
+        before[1] = im;
     }
 }
 
-static vf_status find_ring(vf_context *ctx, const mri_scan *raw, const scan_frame *frame, ring *out)
+/* Marks the outermost samples of a trajectory, ring [sample], which the caller frees. */
+static vf_status find_ring(vf_context *ctx, const mri_scan *raw, const scan_trajectory *at, unsigned char **ring)
 {
-    const scan_trajectory *at = &raw->trajectory[frame->trajectory];
     const vf_wiener_samples samples = {.count = at->samples, .k = at->k, .weights = at->weights, .coils = 0};
-    out->space = regularise_space(raw);
-    vf_status status = vf_outer_radius(ctx, &out->space, &samples, OUTER_SHARE, &out->radius);
-    return status == VF_OK ? vf_outer_radius(ctx, &out->space, &samples, OUTERMOST_HALF, &out->outermost) : status;
+    const vf_wiener_space space = regularise_space(raw);
+    double outer = 0, outermost = 0;
+    *ring = malloc((size_t)at->samples + 1);
+    if (!*ring)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory to look at the channels");
+    vf_status status = vf_outer_radius(ctx, &space, &samples, OUTER_SHARE, &outer);
+    if (status == VF_OK)
+        status = vf_outer_radius(ctx, &space, &samples, OUTERMOST_HALF, &outermost);
+    for (int64_t m = 0; m < at->samples && status == VF_OK; m++) {
+        const double k[3] = {at->k[3 * m], at->k[3 * m + 1], at->k[3 * m + 2]};
+        const double radius = vf_wiener_radius(&space, k);
+        (*ring)[m] = radius < outer ? INSIDE : radius < outermost ? OUTER : OUTERMOST;
+    }
+    return status;
 }
 
 vf_status channel_measure(vf_context *ctx, const mri_scan *raw, bool outer, channel_statistics *out, double *half)
@@ -72,14 +82,16 @@ vf_status channel_measure(vf_context *ctx, const mri_scan *raw, bool outer, chan
     memset(out, 0, (size_t)raw->coils * sizeof *out);
     for (int f = 0; f < (outer ? raw->frames : frames) && status == VF_OK; f += step) {
         const scan_frame *frame = &raw->frame[f];
-        ring r;
+        unsigned char *ring = NULL;
         if (!frame->data)
             continue;
         if (outer)
-            status = find_ring(ctx, raw, frame, &r);
+            status = find_ring(ctx, raw, &raw->trajectory[frame->trajectory], &ring);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(vf_context_threads(ctx))
         for (int c = 0; c < raw->coils; c++)
-            add_frame(raw, frame, c, outer ? &r : NULL, &out[c], halves[c]);
+            if (ring || !outer)
+                add_frame(raw, frame, c, ring, &out[c], halves[c]);
+        free(ring);
     }
     for (int c = 0; c < raw->coils && half && status == VF_OK; c++)
         for (int h = 0; h < 2; h++)
@@ -99,7 +111,7 @@ bool channel_looks_like_noise(const channel_statistics *s, double deviations)
     if (!(fabs(s->squares / n / (mean * mean) - 2) < 2 * SLACK + deviations * sqrt(20 / n)))
         return false;
     for (int lag = 0; lag < 2; lag++)
-        if (!(cabs(s->lag[lag]) / s->sum < SLACK + deviations / sqrt(n)))
+        if (!(hypot(s->lag[lag][0], s->lag[lag][1]) / s->sum < SLACK + deviations / sqrt(n)))
             return false;
     return true;
 }

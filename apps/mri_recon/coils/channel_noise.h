@@ -8,7 +8,7 @@
 typedef struct channel_statistics {
     int64_t count;
     double sum, squares, largest; /* of x; of x^2; the largest x */
-    double complex lag[2];        /* sum of d(m + 1) conj d(m), and for m + 2, with the roots of the weights */
+    double lag[2][2];             /* sum of d(m + 1) conj d(m), and for m + 2, with the roots of the weights: re, im */
 } channel_statistics;
 
 /* Statistics of all channels over all frames, or with `outer` over the outermost samples of at most 16 frames, of which

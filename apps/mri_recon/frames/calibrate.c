@@ -281,9 +281,9 @@ static vf_status take_any(calibration *c, int place, bool must, int64_t n[3])
     return status;
 }
 
-static void judge(const calibration *c, const vf_espirit_quality *quality)
+static void judge(const calibration *c, const vf_espirit_quality *quality, bool replaced)
 {
-    if (quality->explained < LEAST_EXPLAINED)
+    if (quality->explained < LEAST_EXPLAINED && !replaced)
         vf_warn(
             c->ctx,
             "the coil maps explain only %.0f %% of the calibration data, so the image may be shaded or folded; acquire "
@@ -415,8 +415,8 @@ vf_status calibrate_maps(const device_team *team, const mri_scan *raw, recon_coi
     bool replaced = false;
     if (status == VF_OK && made->sets > 0 && quality.explained < LEAST_EXPLAINED && !must)
         status = calibrate_replace(&c, place, quality.explained, maps, made, &replaced);
-    if (status == VF_OK && made->sets > 0 && !replaced)
-        judge(&c, &quality);
+    if (status == VF_OK && made->sets > 0)
+        judge(&c, &quality, replaced);
     if (status == VF_OK && made->sets == 0) {
         calibrate_release(&c);
         status = how == RECON_COILS_WALSH || raw->coils == 1 ? calibrate_walsh(&c, place, true, maps, made)

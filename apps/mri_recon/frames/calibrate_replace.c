@@ -121,7 +121,7 @@ vf_status calibrate_replace(calibration *c, int place, double explained, float c
                 "ESPIRiT's coil maps explain only %.0f %% of the calibration data, so mri_recon uses maps by %s, which "
                 "explain %.0f %%%s; for ESPIRiT's, use --coils espirit",
                 100 * explained, name, 100 * best,
-                best < CALIBRATE_LEAST_EXPLAINED ? ", so the image may be shaded or folded" : "");
+                best < CALIBRATE_LEAST_EXPLAINED ? "; the image may still be shaded or folded" : "");
     free(made_now);
     calibrate_low_resolution_free(&l);
     return status;

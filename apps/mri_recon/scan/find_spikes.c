@@ -135,7 +135,8 @@ typedef struct search {
 
 static float level(const search *s, int64_t m)
 {
-    return s->at->weights && !(s->at->weights[m] > 0) ? 0 : cabsf(s->data[m]);
+    const float re = crealf(s->data[m]), im = cimagf(s->data[m]);
+    return s->at->weights && !(s->at->weights[m] > 0) ? 0 : sqrtf(re * re + im * im);
 }
 
 static void fill(const search *s)
