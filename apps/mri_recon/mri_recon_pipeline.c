@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "bart/cfl.h"
+#include "coils/channel_noise.h"
 #include "coils/coil_map_file.h"
 #include "coils/coil_stages.h"
 #include "frames/reconstruct.h"
@@ -19,6 +20,7 @@
 #include "scan/crop_readout.h"
 #include "scan/mri_scan.h"
 #include "scan/regroup.h"
+#include "scan/remove_spikes.h"
 #include "scan/scan_bart.h"
 #include "solve/choose_operator.h"
 #include "solve/equations.h"
@@ -120,6 +122,12 @@ static vf_status read_stage(recon_state *r)
         scan_warn(r->ctx, s->input, raw);
     if (status == VF_OK && s->method != RECON_BILINEAR)
         status = encoding_check(r->ctx, s, raw);
+    if (status == VF_OK && !s->keep_spikes)
+        status = remove_spikes(r->ctx, s->input, raw);
+    if (status == VF_OK)
+        status = drop_coils(r->ctx, s->drop_coils, raw);
+    if (status == VF_OK)
+        status = estimate_channel_noise(r->ctx, raw);
     if (status == VF_OK && s->maps)
         status = read_coil_maps(r->ctx, s->maps, s->compress, s->map_sets, raw);
     if (status == VF_OK && s->keep_oversampling) {
@@ -755,7 +763,9 @@ static vf_status finish(recon_state *r, vf_report **report)
     if (only_a_part(r))
         return finish_part(r, report);
     watch_stage(&r->watch, "write", 0);
-    vf_status status = write_image(r->ctx, &r->image, r->output);
+    vf_status status = image_refuse_zeros(r->ctx, &r->image, &r->scan);
+    if (status == VF_OK)
+        status = write_image(r->ctx, &r->image, r->output);
     if (status == VF_OK && s->noise_map)
         status = write_noise_map(r->ctx, &r->noise, s->noise_map);
     if (status == VF_OK && s->picture) {

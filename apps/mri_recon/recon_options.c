@@ -214,6 +214,10 @@ static const option_choice operators[] = {
     {"cartesian", VF_ENCODE_CARTESIAN,
      "FFT of the grid that all samples lie on; samples off the grid and off-resonance are errors"},
     {0}};
+static const option_choice spikes[] = {
+    {"auto", false, "left out, if they are alone and far above all other samples, as interference is"},
+    {"keep", true, "used like all others"},
+    {0}};
 static const option_choice trigs[] = {{"accurate", false, NULL}, {"hardware", true, NULL}, {0}};
 static const option_choice voxels[] = {{"point", false, NULL}, {"box", true, NULL}, {0}};
 static const option_choice precisions[] = {{"single", VF_F32, NULL}, {"double", VF_F64, NULL}, {0}};
@@ -263,6 +267,8 @@ const program_option recon_options[] = {
          "Cartesian, and samples that are 0 in all coils were not acquired."},
     {OPTION_CHOICE, .name = "trajectory-units", .argument = "UNIT", SETTING(read.units), .choices = units,
      .initial = "auto", .help = "unit of k"},
+    {OPTION_CHOICE, .name = "spikes", .argument = "HOW", SETTING(keep_spikes), .choices = spikes, .initial = "auto",
+     .help = "samples that no object can have"},
     {OPTION_READ, .name = "girf", .argument = "FILE.h5", SETTING(girf),
      .help = "gradient impulse response functions, to predict the actual trajectory",
      .more = "The datasets are /girf/frequency in Hz and /girf/transfer, complex, [3][frequency] or, with cross terms, "
@@ -341,6 +347,12 @@ const program_option recon_options[] = {
      .more =
          "If coils were decorrelated or compressed, the maps are those of the resulting coils. The file says so. It "
          "can be used again with the same scan and the same --compress."},
+    {OPTION_TEXT, .name = "drop-coils", .argument = "LIST", SETTING(drop_coils),
+     .default_help = "channels that are dead or have only noise",
+     .help = "channels to leave out, counted from 0, such as 3 or 0,4:7; or none",
+     .more =
+         "Channels that are 0 everywhere, or have only noise, are left out as well; a note names them. `none` keeps "
+         "all channels."},
     {OPTION_INTEGER, .name = "compress", .argument = "N", SETTING(compress), .least = 1, .most = 4096,
      .help = "number of virtual coils, the principal components, to reduce the coils to"},
 

@@ -105,6 +105,8 @@ typedef struct recon_settings {
     int frame_step;          /* readouts from the beginning of a frame to the next; 0: spokes_per_frame */
     int readout_samples;     /* samples of a readout, for scans that do not say so; 0: found from the scan */
     int compress;            /* coils to keep; 0: all */
+    bool keep_spikes;        /* interference is image data, too */
+    const char *drop_coils;  /* channels to leave out (drop_coils.c); NULL: chosen from the data */
     int64_t matrix[3];
     bool has_matrix;
     bool equal_noise;   /* with sparse priors: all frames have the common noise */

@@ -23,7 +23,9 @@ static vf_status check(vf_context *ctx, const vf_espirit_task *t)
     return VF_OK;
 }
 
-/* The width of the patch: VF_ESPIRIT_KERNEL, or one less in 3D; at most half of the block, at least 2. */
+/* The width of the patch: VF_ESPIRIT_KERNEL, or one less in 3D; at most half of the block, at least 2. Of 2 samples it
+ * is 1: a patch of both has a single place, and says nothing of its neighbours. The maps are then even along the axis;
+ * if the coils are not, the second set of maps tells. */
 static vf_status choose_patch(espirit *e)
 {
     const int64_t *n = e->task->block;
@@ -32,7 +34,7 @@ static vf_status choose_patch(espirit *e)
         axes += n[a] > 1;
     for (int a = 0; a < 3; a++) {
         const int wide = axes == 3 ? VF_ESPIRIT_KERNEL - 1 : VF_ESPIRIT_KERNEL;
-        e->width[a] = n[a] == 1 ? 1 : (int)fmax(2, fmin(wide, (double)(n[a] / 2)));
+        e->width[a] = n[a] <= 2 ? 1 : (int)fmax(2, fmin(wide, (double)(n[a] / 2)));
         e->span[a] = 2 * e->width[a] - 1;
         box *= e->width[a];
     }

@@ -29,7 +29,7 @@ extern "C" {
 /* The input. All in host memory. Axes are in the order x, y, z; an axis of 1 voxel is ignored. */
 typedef struct vf_espirit_task {
     int64_t matrix[3];  /* of the maps; x(n) = (n - N/2) / N */
-    int64_t block[3];   /* of the calibration data; 1 if matrix is 1, else 6 to matrix */
+    int64_t block[3];   /* of the calibration data; 1 if matrix is 1, else 2 to matrix, 64 at most */
     int coils;          /* 1 to 1024 */
     const void *data;   /* complex of floats, [coil][kz][ky][kx], k = n - N/2 */
     double sigma;       /* root mean square of |noise| of a sample; 0: unknown, estimated from the block */

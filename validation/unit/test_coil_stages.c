@@ -191,6 +191,83 @@ static void test_singular_noise_is_refused(void **state)
     refuse_noise(*state, &s, "coil 4 of 6");
 }
 
+/* ---- channels that are left out ---- */
+
+/* A scan with a bright sample in each channel but those in `silent`, which have only noise: the real and imaginary parts
+ * of its numbers are sums of 12 uniform ones, nearly Gaussian. Numbers in `dead` are 0. */
+static mri_scan scan_of_channels(const bool *silent, const bool *dead)
+{
+    mri_scan s = random_scan();
+    for (int f = 0; f < s.frames; f++)
+        for (int c = 0; c < COILS; c++)
+            for (int64_t m = 0; m < samples_of(&s, f); m++) {
+                float complex *to = &s.frame[f].data[c * samples_of(&s, f) + m];
+                *to = 0;
+                for (int i = 0; i < 12 && !dead[c]; i++)
+                    *to += (float complex)random_complex();
+                if (m == 300 && !silent[c] && !dead[c])
+                    *to = 100;
+            }
+    return s;
+}
+
+/* Channel 1 is named, 2 has only noise, 4 is dead, 5 has no noise: 0 and 3 are left, with their samples, maps and
+ * covariance. */
+static void test_channels_are_left_out(void **state)
+{
+    static const bool silent[COILS] = {[2] = true}, dead[COILS] = {[4] = true};
+    mri_scan s = scan_of_channels(silent, dead);
+    set_noise(&s, 0.5);
+    for (int j = 0; j < COILS; j++)
+        s.noise[5 * COILS + j] = s.noise[j * COILS + 5] = 0;
+    float complex *data = copy_of(s.frame[1].data, COILS * LONG), *maps = copy_of(s.sensitivity, COILS * VOXELS);
+    const double complex across = s.noise[3];
+    assert_int_equal(drop_coils(*state, "1", &s), VF_OK);
+    assert_int_equal(s.coils, 2);
+    assert_int_equal(s.coils_before, COILS);
+    for (int c = 0; c < COILS; c++)
+        assert_int_equal(s.left_out[c], c != 0 && c != 3);
+    assert_memory_equal(s.frame[1].data, data, LONG * sizeof *data);
+    assert_memory_equal(s.frame[1].data + LONG, data + 3 * LONG, LONG * sizeof *data);
+    assert_memory_equal(s.sensitivity + VOXELS, maps + 3 * VOXELS, VOXELS * sizeof *maps);
+    assert_true(creal(s.noise[0]) == 4 && creal(s.noise[3]) == 7 && s.noise[1] == across);
+    free(s.left_out);
+    free(data);
+    free(maps);
+    free_scan(&s);
+}
+
+/* Nothing is left out without a reason, with "none", or if nothing else would be left. */
+static void test_channels_that_stay(void **state)
+{
+    static const bool no[COILS] = {false}, all[COILS] = {true, true, true, true, true, true}, one[COILS] = {true};
+    const bool *const silent[3] = {no, all, one};
+    for (int i = 0; i < 3; i++) {
+        mri_scan s = scan_of_channels(silent[i], no);
+        assert_int_equal(drop_coils(*state, i == 2 ? "none" : NULL, &s), VF_OK);
+        assert_int_equal(s.coils, COILS);
+        assert_null(s.left_out);
+        free_scan(&s);
+    }
+}
+
+static void test_lists_of_channels(void **state)
+{
+    static const char *const bad[] = {"", "a", "1,", "1:", ":2", "6", "-1", "3:2", "0:6", "0:5", "1:2:3", "0x1"};
+    static const bool no[COILS] = {false};
+    mri_scan s = scan_of_channels(no, no);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(drop_coils(*state, bad[i], &s), VF_ERR_ARGUMENT);
+        vf_context_clear_error(*state);
+        assert_int_equal(s.coils, COILS);
+    }
+    assert_int_equal(drop_coils(*state, "5,0:2", &s), VF_OK);
+    assert_int_equal(s.coils, 2);
+    assert_true(s.left_out[0] && s.left_out[1] && s.left_out[2] && !s.left_out[3] && !s.left_out[4] && s.left_out[5]);
+    free(s.left_out);
+    free_scan(&s);
+}
+
 /* ---- coil compression ---- */
 
 /* Data with known principal components: coil i at sample m is sum_k size[k] u_ki f_km, with u unitary and the f
@@ -352,6 +429,9 @@ int main(void)
         cmocka_unit_test(test_whitening_keeps_maps_and_data_together),
         cmocka_unit_test(test_no_covariance_nothing_to_do),
         cmocka_unit_test(test_singular_noise_is_refused),
+        cmocka_unit_test(test_channels_are_left_out),
+        cmocka_unit_test(test_channels_that_stay),
+        cmocka_unit_test(test_lists_of_channels),
         cmocka_unit_test(test_compression_keeps_the_largest_components),
         cmocka_unit_test(test_compression_regards_every_frame),
         cmocka_unit_test(test_compression_without_loss),

@@ -334,6 +334,39 @@ static void test_refused(void **state)
     drop(&s);
 }
 
+/* An axis of 2 voxels: a line of the object, and a darker copy of it, seen by the same coils. Patches are as wide as the
+ * axis of 40 allows, and 1 along the other, so the maps of both lines are those of the first, with the bound of
+ * test_known_maps. A patch of 2 has one place, and gave maps of 0. */
+static void test_two_voxels(void **state)
+{
+    sample s = make(0);
+    const int line = N / 2 * N;
+    float complex *data = allocate(COILS * BLOCK * 2 * sizeof *data), *maps = allocate(COILS * N * 2 * sizeof *maps);
+    vf_espirit_quality quality;
+    for (int c = 0; c < COILS; c++)
+        for (int k = 0; k < 2 * BLOCK; k++) {
+            const double other = k < BLOCK ? -0.5 : 0.5; /* ky = -1, 0; the darker line is at y = -1/2 */
+            double complex sum = 0;
+            for (int n = 0; n < N; n++)
+                sum += s.object[line + n] * s.truth[c * N * N + line + n] * conj(turn(k % BLOCK - BLOCK / 2, n)) *
+                       (1 + other);
+            data[c * BLOCK * 2 + k] = (float complex)sum;
+        }
+    const vf_espirit_task task = {.matrix = {N, 2, 1}, .block = {BLOCK, 2, 1}, .coils = COILS, .data = data, .sets = 1};
+    assert_int_equal(vf_espirit(*state, &task, maps, NULL, &quality), VF_OK);
+    assert_true(quality.explained > 0.97);
+    for (int n = 0; n < 2 * N; n++) {
+        double complex dot = 0;
+        for (int c = 0; c < COILS; c++)
+            dot += conj(s.truth[c * N * N + line + n % N]) * maps[c * 2 * N + n];
+        if (s.object[line + n % N] > 0)
+            assert_near(cabs(dot), 1, 0.01); /* both have length 1 */
+    }
+    free(data);
+    free(maps);
+    drop(&s);
+}
+
 static int set_up(void **state)
 {
     return vf_context_create((vf_context **)state) == VF_OK ? 0 : 1;
@@ -351,6 +384,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_known_maps, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_invariance, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_two_sets, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_two_voxels, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

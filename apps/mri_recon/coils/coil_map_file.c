@@ -6,6 +6,7 @@
 
 #include "bart/cfl.h"
 #include "coil_map_file.h"
+#include "coil_stages.h"
 #include "scan/scan_internal.h"
 #include "voxfield/hdf5_io.h"
 #include "voxfield/output.h"
@@ -186,7 +187,9 @@ static vf_status check_coils(const map_file *m, int compress, const mri_scan *ra
                        "%s: maps for %" PRId64 " virtual coils, which --compress %" PRId64 " combined from %" PRId64
                        " coils; use them with the same scan (this one has %d coil%s) and the same --compress",
                        m->path, m->coils, m->coils, m->compressed_from, raw->coils, vf_plural(raw->coils));
-    if (m->compressed_from == 0 && m->coils != raw->coils)
+    /* maps as received belong to all channels, also to those that were left out */
+    const bool of_all = raw->left_out && m->coils == raw->coils_before && !m->whitened;
+    if (m->compressed_from == 0 && m->coils != raw->coils && !of_all)
         return vf_fail(m->ctx, VF_ERR_INPUT, "%s: maps of %" PRId64 " coil%s, but the scan has %d", m->path, m->coils,
                        vf_plural(m->coils), raw->coils);
     if (m->whitened && !raw->noise)
@@ -309,6 +312,10 @@ vf_status read_coil_maps(vf_context *ctx, const char *path, int compress, recon_
         status = scan_allocate(ctx, path, "coil maps", m.places * m.read * m.coils * voxels, sizeof *maps, &maps);
     if (status == VF_OK)
         status = read_places(&m, raw, cropped, maps);
+    if (status == VF_OK && m.coils != raw->coils && m.compressed_from == 0) {
+        remove_map_rows((int)(m.places * m.read), (int)m.coils, raw->left_out, voxels, maps);
+        m.coils = raw->coils;
+    }
     if (status == VF_OK) {
         drop_empty_sets(&m, voxels, maps);
         raw->map_sets = (int)m.read;

@@ -1,8 +1,16 @@
-/* mri_recon: noise whitening and coil compression. */
+/* mri_recon: choice of channels, noise whitening and coil compression. */
 #ifndef COIL_STAGES_H
 #define COIL_STAGES_H
 
 #include "scan/mri_scan.h"
+
+/* Leaves out channels of the scan, its noise and its maps, and says which and why: those of `list` (numbers from 0 and
+ * ranges first:last, separated by commas; NULL: none), and, unless the list is "none", channels that are dead or have
+ * only noise. raw->left_out says which they were. Errors: VF_ERR_ARGUMENT (a list that does not fit), VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status drop_coils(vf_context *ctx, const char *list, mri_scan *raw);
+/* Removes rows of data [rows][count], or of each of `sets` sets of maps [rows][voxels]. */
+void remove_rows(int rows, const bool *left_out, int64_t count, float complex *data);
+void remove_map_rows(int sets, int rows, const bool *left_out, int64_t voxels, float complex *maps);
 
 /* Whitens the coils' noise: multiplies data and maps by the inverse Cholesky factor of the noise covariance, and frees
  * the covariance. Does nothing if the scan has none. Errors: VF_ERR_INPUT, naming the coil, for a singular covariance

@@ -22,10 +22,10 @@ static const double LEAST_COVERED = 0.85, LEAST_COVERED_IRREGULARLY = 0.6, MOST_
 enum { WIDER = 8 }; /* extra samples along an axis that are solved for and then cut off before ESPIRiT */
 /* ESPIRiT's truncation, for original samples and for solved ones. With 1e-6, the errors of solved samples may count as
  * signal: images of a half-sampled radial scan were off by 6 % with WIDER = 8, but by 18 to 24 % with 0, 4 and 24. */
-static const double TRUNCATION = 3e-5, TRUNCATION_SOLVED = 1e-4;
+static const double TRUNCATION = CALIBRATE_TRUNCATION, TRUNCATION_SOLVED = 1e-4;
 /* Warn if the maps explain less of the data, or if more of the signal lies where two parts of the object fall on one
  * voxel. */
-static const double LEAST_EXPLAINED = 0.9, MOST_SECOND = 0.1;
+static const double LEAST_EXPLAINED = CALIBRATE_LEAST_EXPLAINED, MOST_SECOND = 0.1;
 /* Precise enough for ratios of coils. */
 static const solve_options small_solve = {
     .precision = VF_F32, .iterations = 25, .tolerance = 1e-3, .input = "calibration"};
@@ -281,9 +281,9 @@ static vf_status take_any(calibration *c, int place, bool must, int64_t n[3])
     return status;
 }
 
-static void judge(const calibration *c, const vf_espirit_quality *quality)
+static void judge(const calibration *c, const vf_espirit_quality *quality, bool replaced)
 {
-    if (quality->explained < LEAST_EXPLAINED)
+    if (quality->explained < LEAST_EXPLAINED && !replaced)
         vf_warn(
             c->ctx,
             "the coil maps explain only %.0f %% of the calibration data, so the image may be shaded or folded; acquire "
@@ -355,13 +355,13 @@ static bool has_calibration_lines(const mri_scan *raw)
     return false;
 }
 
-static vf_status by_walsh(calibration *c, int place, float complex *maps, calibrated *made)
+vf_status calibrate_walsh(calibration *c, int place, bool warn, float complex *maps, calibrated *made)
 {
     const mri_scan *raw = c->scan;
     choose_centre(c);
     vf_status status = make_grid(c);
     if (status == VF_OK)
-        status = take_centre(c, place, true);
+        status = take_centre(c, place, warn);
     if (status == VF_OK)
         status = solve_small(c);
     if (status == VF_OK)
@@ -412,12 +412,15 @@ vf_status calibrate_maps(const device_team *team, const mri_scan *raw, recon_coi
     c.voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     if (must || (how != RECON_COILS_WALSH && how != RECON_COILS_NLINV && raw->coils > 1))
         status = calibrate_espirit(&c, place, must, sets, watch, maps, made, &quality);
+    bool replaced = false;
+    if (status == VF_OK && made->sets > 0 && quality.explained < LEAST_EXPLAINED && !must)
+        status = calibrate_replace(&c, place, quality.explained, maps, made, &replaced);
     if (status == VF_OK && made->sets > 0)
-        judge(&c, &quality);
+        judge(&c, &quality, replaced);
     if (status == VF_OK && made->sets == 0) {
         calibrate_release(&c);
-        status = how == RECON_COILS_WALSH || raw->coils == 1 ? by_walsh(&c, place, maps, made)
-                                                             : calibrate_jointly(&c, place, watch, maps, made);
+        status = how == RECON_COILS_WALSH || raw->coils == 1 ? calibrate_walsh(&c, place, true, maps, made)
+                                                             : calibrate_jointly(&c, place, true, watch, maps, made);
     }
     calibrate_release(&c);
     return status;

@@ -58,11 +58,37 @@ VF_MUST_CHECK vf_status calibrate_espirit(calibration *c, int place, bool must, 
 /* Frees the arrays of the calibration. */
 void calibrate_release(calibration *c);
 
-/* Makes one set of maps by joint estimation (nlinv.h) from the centre's samples. Warns if they explain too little of
- * the data, or if the samples do not determine them. Errors: as vf_density_weights, vf_nlinv; VF_ERR_INPUT (no sample
- * in the centre). */
-VF_MUST_CHECK vf_status calibrate_jointly(calibration *c, int place, recon_watch *watch, float complex *maps,
+/* Makes one set of maps by joint estimation (nlinv.h) from the centre's samples. With `warn`, warns if they explain too
+ * little of the data, or if the samples do not determine them. Errors: as vf_density_weights, vf_nlinv; VF_ERR_INPUT (no
+ * sample in the centre). */
+VF_MUST_CHECK vf_status calibrate_jointly(calibration *c, int place, bool warn, recon_watch *watch, float complex *maps,
                                           calibrated *made);
+/* Makes one set of maps by vf_coil_maps_walsh. With `warn`, warns if too little of the centre is sampled. */
+VF_MUST_CHECK vf_status calibrate_walsh(calibration *c, int place, bool warn, float complex *maps, calibrated *made);
+/* ESPIRiT's truncation for original samples. */
+#define CALIBRATE_TRUNCATION 3e-5
+/* Maps must explain this share of the calibration data, or there is a warning. */
+#define CALIBRATE_LEAST_EXPLAINED 0.9
+
+/* ---- calibrate_compare.c ---- */
+
+/* The coils' images of low resolution, and the nearest voxels of the scan's matrix. */
+typedef struct low_resolution {
+    int64_t n[3], points;
+    float complex *images; /* [coil][points] */
+    int64_t *voxel;        /* [points] the nearest */
+} low_resolution;
+/* Makes them from the block of calibration data; points stays 0 if the centre is not sampled well enough. */
+VF_MUST_CHECK vf_status calibrate_low_resolution(calibration *c, int place, low_resolution *l);
+void calibrate_low_resolution_free(low_resolution *l);
+/* The share of the energy that maps [coil][voxels] do not explain; over voxels where `others` are not 0, too, if they
+ * are given, else over all: where maps are 0, they explain nothing. */
+double calibrate_unexplained(const calibration *c, const low_resolution *l, const float complex *maps,
+                             const float complex *others);
+
+/* Replaces ESPIRiT's maps, which explain too little, by those of another method if they explain more, with a warning. */
+VF_MUST_CHECK vf_status calibrate_replace(calibration *c, int place, double explained, float complex *maps,
+                                          calibrated *made, bool *replaced);
 /* The approximate number of floating-point operations of calibrate_jointly for a place; all run on the host, in double
  * precision. */
 double calibrate_jointly_work(const mri_scan *raw, bool on_grid);

@@ -123,7 +123,7 @@ static void measure(joint *j)
         noise += c->scan->coils * (double)crealf(j->weights[m]);
     calibrate_normalise(c->data, c->centre.samples * c->scan->coils);
     j->energy = data_energy(j);
-    j->noise = c->scan->whitened && before > 0 ? noise / before * j->energy : 0;
+    j->noise = c->scan->whitened && !c->scan->noise_estimated && before > 0 ? noise / before * j->energy : 0;
 }
 
 /* y = F^H x for `count` vectors of samples, on a matrix of `extent` fields of view. `weighted`: y = F^H W x. */
@@ -244,7 +244,8 @@ double calibrate_jointly_work(const mri_scan *raw, bool on_grid)
     return iterations * coils * 2 * (5 * points * log2(points + 1) + sums);
 }
 
-vf_status calibrate_jointly(calibration *c, int place, recon_watch *watch, float complex *maps, calibrated *made)
+vf_status calibrate_jointly(calibration *c, int place, bool warn, recon_watch *watch, float complex *maps,
+                            calibrated *made)
 {
     joint j = {.c = c};
     vf_nlinv_quality quality;
@@ -259,7 +260,8 @@ vf_status calibrate_jointly(calibration *c, int place, recon_watch *watch, float
     if (status == VF_OK)
         status = estimate(&j, watch, maps, &quality);
     if (status == VF_OK) {
-        judge(c, &quality);
+        if (warn)
+            judge(c, &quality);
         made->sets = 1;
         snprintf(made->text, sizeof made->text,
                  "%d coils, maps estimated together with the image from %lld samples of the centre of k-space (NLINV), "

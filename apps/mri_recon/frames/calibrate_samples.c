@@ -1,4 +1,5 @@
-/* Gathers the samples in the centre of k-space, the input of all estimates of coil maps. */
+/* Gathers the samples in the centre of k-space, the input of all estimates of coil maps. Those of weight 0 do not
+ * count. */
 #include <math.h>
 #include <string.h>
 
@@ -39,7 +40,7 @@ int64_t calibrate_gather(const calibration *c, int place, float *k, float comple
             continue;
         const scan_trajectory *at = &raw->trajectory[raw->frame[f].trajectory];
         for (int64_t m = 0; m < at->samples; m++) {
-            if (!inside(c, at->k + 3 * m))
+            if (!inside(c, at->k + 3 * m) || (at->weights && at->weights[m] == 0))
                 continue;
             for (int coil = 0; data && coil < raw->coils; coil++)
                 data[coil * samples + found] = scan_coil(raw, &raw->frame[f], coil)[m];

@@ -62,8 +62,8 @@ vf_status noise_from_samples(recon_job *j, int *frame)
     vf_status status = VF_OK;
     *frame = -1;
     j->misfit = 1;
-    j->noise_known = raw->whitened;
-    if (raw->whitened) {
+    j->noise_known = raw->whitened && !raw->noise_estimated;
+    if (j->noise_known) {
         *frame = raw->frames / 2;
         j->variance = 1;
         snprintf(j->noise, sizeof j->noise, "after prewhitening with the noise scan");

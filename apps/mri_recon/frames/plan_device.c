@@ -47,10 +47,11 @@ static double solver_iterations(const recon_settings *s, const mri_scan *raw)
 {
     const double typical = 40, rough = 20;
     if (s->sparse)
-        return sparse_applications(s) * (raw->frames + sure_frames(s, raw)) + (raw->whitened ? 1 : 2) * rough;
+        return sparse_applications(s) * (raw->frames + sure_frames(s, raw)) +
+               (raw->whitened && !raw->noise_estimated ? 1 : 2) * rough;
     if (!s->lambda_auto)
         return (double)s->iterations * raw->frames;
-    return fmin(typical, s->iterations) * raw->frames + (raw->whitened ? 1 : 2) * rough;
+    return fmin(typical, s->iterations) * raw->frames + (raw->whitened && !raw->noise_estimated ? 1 : 2) * rough;
 }
 
 /* Seconds of the transforms, from rates measured on two cores and on an H200; precise enough for a choice. */

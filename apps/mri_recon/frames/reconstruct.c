@@ -203,7 +203,7 @@ static vf_status find_noise(sharing *s)
     status = on_a_team(s, &(frame_group){.first = frame}, crew_find_noise);
     j->settings = settings;
     j->noise_begun = false;
-    if (status == VF_OK && j->scan->whitened && j->misfit > MUCH_MORE_THAN_NOISE * MUCH_MORE_THAN_NOISE)
+    if (status == VF_OK && j->noise_known && j->misfit > MUCH_MORE_THAN_NOISE * MUCH_MORE_THAN_NOISE)
         vf_warn(j->ctx,
                 "%s: the residual of the samples is %.2g times the noise measured by the noise scan, so the coil maps, "
                 "trajectory or field map do not fit the data; try other maps (--coils espirit, walsh or a file), and "

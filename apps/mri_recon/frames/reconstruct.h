@@ -57,9 +57,10 @@ bool calibrate_takes_joint(vf_context *ctx, const mri_scan *raw, recon_coils how
 
 /* ---- calibrate_compare.c ---- */
 
-/* Compares a place's maps, `given` [coil][z][y][x], one set, with the centre of its k-space. If they leave much of it
- * unexplained and ESPIRiT's maps explain it, *out gets ESPIRiT's maps, which the caller frees, and a warning is
- * printed; else *out is NULL. Errors: as calibrate_maps. */
+/* Compares a place's maps, `given` [coil][z][y][x], one set, with the centre of its k-space. If they leave so much of it
+ * unexplained that they must be wrong, and ESPIRiT's maps explain it, *out gets ESPIRiT's maps, with the length of the
+ * given ones if that is smooth; the caller frees them, and a warning is printed. Else *out is NULL; if ESPIRiT's maps
+ * explain much more, a warning says so. Errors: as calibrate_maps. */
 VF_MUST_CHECK vf_status calibrate_better_maps(const device_team *team, const mri_scan *raw, int place,
                                               const float complex *given, recon_watch *watch, float complex **out,
                                               calibrated *made);

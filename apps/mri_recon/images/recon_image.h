@@ -53,6 +53,11 @@ VF_MUST_CHECK vf_status write_noise_map(vf_context *ctx, const recon_image *map,
 VF_MUST_CHECK vf_status read_image(vf_context *ctx, const char *path, recon_image *out);
 void recon_image_free(recon_image *image); /* frees the data only */
 
+/* ---- zero_image.c ---- */
+
+/* Fails if the image is 0 everywhere and the scan is not: VF_ERR_INPUT. Warns if that is so for some frames. */
+VF_MUST_CHECK vf_status image_refuse_zeros(vf_context *ctx, const recon_image *image, const mri_scan *raw);
+
 /* ---- compare.c ---- */
 
 /* The error of an image over all voxels, as published (Stone et al. 2008): MSE = mean (I - I0)^2, PSNR = 20 log10(max

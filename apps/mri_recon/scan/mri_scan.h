@@ -54,6 +54,8 @@ typedef struct mri_scan {
     double fov[3];       /* mm, encoded; > 0 */
     int64_t crop[3];     /* voxels of the image to keep, about the centre; equal to matrix if nothing is cut */
     int coils;           /* >= 1 */
+    int coils_before;    /* the number before drop_coils; 0: none was left out */
+    bool *left_out;      /* [coils_before], or NULL */
     int volumes, slices; /* volumes * slices = frames if none is missing */
     int places;          /* slices, or slabs of 3D scans, each a volume; frame.place is in 0 .. places - 1 */
     int stacks;          /* volumes of one time at different places: slabs, or stacks of slices with other directions.
@@ -76,6 +78,7 @@ typedef struct mri_scan {
     bool maps_weighted;         /* the maps fade as vf_espirit's do; the image gets even intensity */
     bool maps_whitened, maps_compressed; /* these stages are already applied to sensitivity */
     bool whitened;                       /* the coils' noise is decorrelated */
+    bool noise_estimated;                /* `noise` is relative, and from the outermost samples (channel_noise.h) */
     int compressed_from;                 /* the number of coils before compression; 0: not compressed */
     float *field_map;                    /* [z][y][x] of `matrix`, Hz, or NULL */
     int references;

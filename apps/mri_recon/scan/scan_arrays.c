@@ -55,6 +55,7 @@ void scan_free(mri_scan *s)
     free(s->trajectory);
     free(s->frame);
     free(s->noise);
+    free(s->left_out);
     free(s->sensitivity);
     free(s->field_map);
     free(s->reference);

@@ -1,0 +1,30 @@
+/* What the samples of a channel alone say of it: signal or noise. */
+#ifndef CHANNEL_NOISE_H
+#define CHANNEL_NOISE_H
+
+#include "scan/mri_scan.h"
+
+/* Sums over samples x = w |d|^2 of a channel that were acquired (d and w are not 0). */
+typedef struct channel_statistics {
+    int64_t count;
+    double sum, squares, largest; /* of x; of x^2; the largest x */
+    double lag[2][2];             /* sum of d(m + 1) conj d(m), and for m + 2, with the roots of the weights: re, im */
+} channel_statistics;
+
+/* Statistics of all channels over all frames, or with `outer` over the outermost samples of at most 16 frames, of which
+ * `half` [2][coils] gets the means of the inner and the outer half. `out` [coils]. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status channel_measure(vf_context *ctx, const mri_scan *raw, bool outer, channel_statistics *out,
+                                        double *half);
+
+/* Whether the samples look like white complex Gaussian noise of one variance, within `deviations` standard deviations of
+ * each statistic: for such noise, x has an exponential distribution, so the mean of x^2 is twice the square of the mean,
+ * and the largest of n is the mean times ln n, with a chance of exp(-10) to exceed ln n + 10; neighbours are not
+ * correlated. False if there are fewer than 256 samples. */
+bool channel_looks_like_noise(const channel_statistics *s, double deviations);
+
+/* If the scan has no noise samples, and the noise of its channels clearly differs, raw->noise becomes a diagonal matrix
+ * of the channels' variances relative to their median, from the outermost samples, and raw->noise_estimated is set.
+ * Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status estimate_channel_noise(vf_context *ctx, mri_scan *raw);
+
+#endif

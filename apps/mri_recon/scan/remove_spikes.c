@@ -1,0 +1,168 @@
+#include "remove_spikes.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "find_spikes.h"
+#include "scan_internal.h"
+#include "voxfield/append.h"
+
+enum { MOST_NAMED = 4 };
+
+/* What was found, for the warning. */
+typedef struct findings {
+    int64_t samples, readouts;
+    int frames, named;
+    double ratio;
+    char text[512];
+} findings;
+
+static void *copy(const void *from, size_t bytes, bool *failed)
+{
+    void *to = from ? malloc(bytes + 1) : NULL;
+    if (to)
+        memcpy(to, from, bytes);
+    *failed = *failed || (from && !to);
+    return to;
+}
+
+/* Gives a frame a trajectory of its own, with weights. Those of calibration frames come last, and theirs only. */
+static vf_status own_trajectory(vf_context *ctx, const char *path, mri_scan *raw, scan_frame *frame)
+{
+    int users = 0;
+    bool failed = false;
+    for (int f = 0; f < raw->frames + raw->calibrations; f++)
+        users += raw->frame[f].trajectory == frame->trajectory;
+    const scan_trajectory *from = &raw->trajectory[frame->trajectory];
+    const size_t n = (size_t)from->samples;
+    if (users > 1) {
+        scan_trajectory own = *from, *all = realloc(raw->trajectory,
+                                                    sizeof *all * (size_t)(raw->trajectories + raw->calibrations + 1));
+        if (!all)
+            return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to leave out samples", path);
+        raw->trajectory = all;
+        from = &raw->trajectory[frame->trajectory];
+        own.borrowed = false;
+        own.k = copy(from->k, 3 * n * sizeof *own.k, &failed);
+        own.weights = copy(from->weights, n * sizeof *own.weights, &failed);
+        own.time = copy(from->time, n * sizeof *own.time, &failed);
+        own.phi = copy(from->phi, n * sizeof *own.phi, &failed);
+        own.readout = copy(from->readout, (size_t)(from->readouts + 1) * sizeof *own.readout, &failed);
+        memmove(all + raw->trajectories + 1, all + raw->trajectories, (size_t)raw->calibrations * sizeof *all);
+        for (int f = 0; f < raw->frames + raw->calibrations; f++)
+            raw->frame[f].trajectory += raw->frame[f].trajectory >= raw->trajectories;
+        all[raw->trajectories] = own;
+        frame->trajectory = raw->trajectories++;
+    }
+    scan_trajectory *own = &raw->trajectory[frame->trajectory];
+    if (!own->weights && !failed) {
+        own->weights = malloc(n * sizeof *own->weights + 1);
+        for (size_t m = 0; own->weights && m < n; m++)
+            own->weights[m] = 1;
+    }
+    return !failed && own->weights ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to leave out samples", path);
+}
+
+/* Names the readouts of bad samples, counted from 1, until there are too many. */
+static void name(const mri_scan *raw, const scan_frame *frame, const spike_cells *c, const bool *bad, findings *found)
+{
+    const scan_trajectory *at = &raw->trajectory[frame->trajectory];
+    for (int64_t m = 0, end; m < at->samples; m = end) {
+        int64_t count = 0, first = -1;
+        for (end = m; end < at->samples && c->readout[end] == c->readout[m]; end++)
+            if (bad[end] && count++ == 0)
+                first = end;
+        if (count == 0)
+            continue;
+        found->readouts++;
+        if (found->named++ >= MOST_NAMED)
+            continue;
+        vf_append(found->text, sizeof found->text, "%s%" PRId64 " of readout %d", found->text[0] ? ", " : "", count,
+                  c->readout[m] + 1);
+        if (raw->frames + raw->calibrations > 1)
+            vf_append(found->text, sizeof found->text, " of volume %d, slice %d", frame->volume + 1, frame->slice + 1);
+        vf_append(found->text, sizeof found->text, " (%s at k = %.4g, %.4g, %.4g)", count > 1 ? "the first" : "it is",
+                  (double)at->k[3 * first] + 0.0, (double)at->k[3 * first + 1] + 0.0,
+                  (double)at->k[3 * first + 2] + 0.0);
+    }
+}
+
+static vf_status clean(vf_context *ctx, const char *path, mri_scan *raw, scan_frame *frame, const spike_cells *c,
+                       findings *found)
+{
+    const scan_trajectory *at = &raw->trajectory[frame->trajectory];
+    const int64_t samples = at->samples;
+    bool *bad = calloc((size_t)samples + 1, sizeof *bad), failed = !bad;
+    double ratio = 0;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_context_threads(ctx)) reduction(max : ratio)
+    for (int coil = 0; coil < raw->coils; coil++) { /* threads only ever set elements of `bad` */
+        double by = 0;
+        const int64_t count = bad ? find_spikes(at, c, frame->data + coil * samples, bad, &by) : 0;
+        ratio = fmax(ratio, by);
+        if (count < 0)
+#pragma omp atomic write
+            failed = true;
+    }
+    int64_t count = 0;
+    for (int64_t m = 0; m < samples && !failed; m++)
+        count += bad[m];
+    vf_status status = failed ? vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to look for interference", path) : VF_OK;
+    if (status == VF_OK && count > 0)
+        status = own_trajectory(ctx, path, raw, frame);
+    if (status == VF_OK && count > 0) {
+        name(raw, frame, c, bad, found);
+        found->samples += count;
+        found->frames++;
+        found->ratio = fmax(found->ratio, ratio);
+        for (int64_t m = 0; m < samples; m++) {
+            raw->trajectory[frame->trajectory].weights[m] *= bad[m] ? 0 : 1;
+            for (int coil = 0; coil < raw->coils && bad[m]; coil++)
+                frame->data[coil * samples + m] = 0;
+        }
+    }
+    free(bad);
+    return status;
+}
+
+static void say(vf_context *ctx, const char *path, const findings *found)
+{
+    char more[48] = "";
+    if (found->named > MOST_NAMED)
+        vf_append(more, sizeof more, " and of %d more readouts", found->named - MOST_NAMED);
+    vf_warn(ctx,
+            "%s: interference: %" PRId64 " sample%s %s alone in k-space and up to %.3g times as strong as the object, "
+            "which no object can be: %s%s; left out (weight 0); to use %s, give --spikes keep",
+            path, found->samples, vf_plural(found->samples), found->samples == 1 ? "is" : "are", found->ratio,
+            found->text, more, found->samples == 1 ? "it" : "them");
+}
+
+vf_status remove_spikes(vf_context *ctx, const char *path, mri_scan *raw)
+{
+    vf_status status = VF_OK;
+    findings found = {0};
+    spike_cells c = {0};
+    int made_for = -1;
+    for (int f = 0; f < raw->frames + raw->calibrations && status == VF_OK; f++) {
+        scan_frame *frame = &raw->frame[f];
+        if (!frame->data || raw->trajectory[frame->trajectory].samples == 0)
+            continue;
+        if (made_for != frame->trajectory) {
+            spike_cells_free(&c);
+            status = spike_cells_make(ctx, raw, &raw->trajectory[frame->trajectory], &c);
+            made_for = frame->trajectory;
+        }
+        const int before = raw->trajectories;
+        if (status == VF_OK)
+            status = clean(ctx, path, raw, frame, &c, &found);
+        if (raw->trajectories != before) /* its own has another number now */
+            made_for = -1;
+    }
+    spike_cells_free(&c);
+    if (status == VF_OK && found.samples > 0) {
+        say(ctx, path, &found);
+        status = scan_digest(ctx, path, raw);
+    }
+    return status;
+}
