@@ -68,20 +68,36 @@ vf_status ismrmrd_add_energy(ismrmrd_reader *r, const scan_line *line)
 
 /* ---- peaks ---- */
 
-/* The mean of three neighbours; less than 0 means that there is no value. */
-static double smooth(const double *e, int64_t n, int64_t at)
+/* The nearest value before or after, as far as lines may be missing; -1 if there is none. */
+static double beside(const double *e, int64_t n, int64_t at, int step)
 {
-    double sum = 0;
-    int count = 0;
-    for (int64_t i = at - 1; i <= at + 1; i++)
-        if (i >= 0 && i < n && e[i] >= 0) {
-            sum += e[i];
-            count++;
-        }
-    return count > 0 ? sum / count : 0;
+    enum { APART = 8 };
+    for (int64_t i = at + step; i >= 0 && i < n && llabs(i - at) <= APART; i += step)
+        if (e[i] >= 0)
+            return e[i];
+    return -1;
 }
 
-/* The place of the largest energy: the centre of mass of the five values about it. */
+/* The median of a value and its two neighbours, which one spike of interference does not change. At an end, the lesser of
+ * two. 0 where there is no value. */
+static double smooth(const double *e, int64_t n, int64_t at)
+{
+    const double before = beside(e, n, at, -1), after = beside(e, n, at, 1);
+    if (!(e[at] >= 0))
+        return fmax(0, fmin(before, after));
+    if (before < 0 || after < 0)
+        return fmin(e[at], fmax(before, after));
+    return fmax(fmin(before, after), fmin(e[at], fmax(before, after)));
+}
+
+/* A value as far as its neighbours bear it out: a peak may be four times as high, a spike is more. */
+static double strength(const double *e, int64_t n, int64_t at)
+{
+    const double most = 4 * smooth(e, n, at);
+    return e[at] >= 0 ? fmin(e[at], most) : most / 4;
+}
+
+/* The place of the largest energy: the centre of mass of the five smoothed values about it. */
 static double peak_of(const double *e, int64_t n)
 {
     int64_t most = 0;
@@ -89,9 +105,10 @@ static double peak_of(const double *e, int64_t n)
     for (int64_t i = 1; i < n; i++)
         most = smooth(e, n, i) > smooth(e, n, most) ? i : most;
     for (int64_t i = most - 2; i <= most + 2; i++)
-        if (i >= 0 && i < n && e[i] > 0) {
-            mass += e[i];
-            moment += e[i] * (double)i;
+        if (i >= 0 && i < n) {
+            const double own = e[i] >= 0 ? strength(e, n, i) : 0;
+            mass += own;
+            moment += own * (double)i;
         }
     return mass > 0 ? moment / mass : (double)most;
 }
@@ -103,10 +120,10 @@ static bool has_peak(const double *e, int64_t n, double peak)
     int64_t count = 0;
     for (int64_t i = 0; i < n; i++)
         if (e[i] >= 0) {
-            sum += e[i];
+            sum += strength(e, n, i);
             count++;
         }
-    return count >= 8 && smooth(e, n, llround(peak)) * (double)count >= PROMINENT * sum;
+    return count >= 8 && strength(e, n, llround(peak)) * (double)count >= PROMINENT * sum;
 }
 
 /* A centre to put in the declared one's place, of an axis of `voxels` whose values of e are those from `least` on; or
@@ -123,7 +140,7 @@ static int64_t better_centre(const double *e, int64_t n, int64_t least, int64_t 
     if (fits && fabs((double)(centre - declared)) <= usual_shift(voxels))
         return declared;
     const bool within = declared >= least && declared <= most;
-    if (fits && within && smooth(e, n, centre - least) < PROMINENT * smooth(e, n, declared - least))
+    if (fits && within && strength(e, n, centre - least) < PROMINENT * strength(e, n, declared - least))
         return declared;
     return centre;
 }
