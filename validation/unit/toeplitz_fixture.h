@@ -272,8 +272,8 @@ static inline double norm(int64_t count, const double complex *v)
     return sqrt(sum);
 }
 
-/* Q_l(n - m) */
-static inline double complex kernel(const problem *p, int l, int64_t n, int64_t m)
+/* The place of n - m in Q_l. */
+static inline int64_t kernel_index(const problem *p, int64_t n, int64_t m)
 {
     int64_t index = 0, stride = 1;
     for (int a = 0; a < 3; a++) {
@@ -283,7 +283,13 @@ static inline double complex kernel(const problem *p, int l, int64_t n, int64_t 
         m /= size;
         stride *= p->doubled[a];
     }
-    return p->q[l * p->points + index];
+    return index;
+}
+
+/* Q_l(n - m) */
+static inline double complex kernel(const problem *p, int l, int64_t n, int64_t m)
+{
+    return p->q[l * p->points + kernel_index(p, n, m)];
 }
 
 static inline double complex seen(const problem *p, int c, int l, int64_t n)
@@ -294,6 +300,7 @@ static inline double complex seen(const problem *p, int c, int l, int64_t n)
 
 static inline void dense(const problem *p, const double complex *x, double complex *y)
 {
+    const int64_t *matrix = p->matrix;
     double complex *inner = room(p->voxels, sizeof *inner);
     memset(y, 0, (size_t)p->voxels * sizeof *y);
     for (int c = 0; c < p->coils; c++)
@@ -301,10 +308,19 @@ static inline void dense(const problem *p, const double complex *x, double compl
             for (int64_t m = 0; m < p->voxels; m++)
                 inner[m] = seen(p, c, l, m) * x[m];
             for (int64_t n = 0; n < p->voxels; n++) {
-                double complex sum = 0;
-                for (int64_t m = 0; m < p->voxels; m++)
-                    sum += kernel(p, l, n, m) * inner[m];
-                y[n] += conj(seen(p, c, l, n)) * sum;
+                const double complex *in = inner;
+                double re = 0, im = 0;
+                for (int64_t z = 0; z < matrix[2]; z++)
+                    for (int64_t row = 0; row < matrix[1]; row++) {
+                        /* Q_l(n - m) for the row's first voxel m; along x, Q runs backwards. */
+                        const int64_t first = (z * matrix[1] + row) * matrix[0];
+                        const double complex *q = p->q + l * p->points + kernel_index(p, n, first);
+                        for (int64_t i = 0; i < matrix[0]; i++, q--, in++) { /* no NaN: plain products */
+                            re += creal(*q) * creal(*in) - cimag(*q) * cimag(*in);
+                            im += creal(*q) * cimag(*in) + cimag(*q) * creal(*in);
+                        }
+                    }
+                y[n] += conj(seen(p, c, l, n)) * number(re, im);
             }
         }
     free(inner);
