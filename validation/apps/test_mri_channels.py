@@ -154,7 +154,7 @@ def test_maps_that_explain_little(_):
     data = transform(coils_of() * numpy.exp(2j * numpy.arange(COILS)[:, None, None] ** 2 * (at[1] + 3 * at[0])) * head())
     write("s.h5", data + noise_like(data, noise_for(head(), .01), 16))
     found, done = image_of("s.h5", "--map-sets", 1)
-    assert "explain only" in done.err and "uses maps by Walsh" in done.err and len(done.err.splitlines()) == 1, done.err
+    assert "explain only" in done.err and "uses maps by Walsh" in done.err, done.err
     kept, _ = image_of("s.h5", "--map-sets", 1, "--coils", "espirit")
     assert error(found[0], head()) < .5 * error(kept[0], head())
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "coil_fixture.h"
+#include "coils/channel_noise.h"
 #include "coils/coil_stages.h"
 #include "voxfield/dense.h"
 
@@ -209,6 +210,23 @@ static mri_scan scan_of_channels(const bool *silent, const bool *dead)
                     *to = 100;
             }
     return s;
+}
+
+/* Each criterion alone: a million samples of variance 1, of which the largest is ln n = 14 by chance. */
+static void test_what_noise_looks_like(void **state)
+{
+    const channel_statistics noise = {.count = 1000000, .sum = 1e6, .squares = 2e6, .largest = 14};
+    const channel_statistics bright = {.count = 1000000, .sum = 1e6, .squares = 2e6, .largest = 24};
+    const channel_statistics even = {.count = 1000000, .sum = 1e6, .squares = 1.7e6, .largest = 14};
+    const channel_statistics peaked = {.count = 1000000, .sum = 1e6, .squares = 2.3e6, .largest = 14};
+    const channel_statistics smooth = {.count = 1000000, .sum = 1e6, .squares = 2e6, .largest = 14, .lag = {{0, 2e5}}};
+    const channel_statistics wave = {.count = 1000000, .sum = 1e6, .squares = 2e6, .largest = 14, .lag = {{0}, {-2e5}}};
+    const channel_statistics few = {.count = 255, .sum = 255, .squares = 510, .largest = 6};
+    const channel_statistics *const others[] = {&bright, &even, &peaked, &smooth, &wave, &few};
+    (void)state;
+    assert_true(channel_looks_like_noise(&noise, 3));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(channel_looks_like_noise(others[i], 3));
 }
 
 /* Channel 1 is named, 2 has only noise, 4 is dead, 5 has no noise: 0 and 3 are left, with their samples, maps and
@@ -429,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_whitening_keeps_maps_and_data_together),
         cmocka_unit_test(test_no_covariance_nothing_to_do),
         cmocka_unit_test(test_singular_noise_is_refused),
+        cmocka_unit_test(test_what_noise_looks_like),
         cmocka_unit_test(test_channels_are_left_out),
         cmocka_unit_test(test_channels_that_stay),
         cmocka_unit_test(test_lists_of_channels),

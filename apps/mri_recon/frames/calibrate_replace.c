@@ -119,7 +119,7 @@ vf_status calibrate_replace(calibration *c, int place, double explained, float c
     if (*replaced)
         vf_warn(c->ctx,
                 "ESPIRiT's coil maps explain only %.0f %% of the calibration data, so mri_recon uses maps by %s, which "
-                "explain %.0f %%%s; for ESPIRiT's, use --coils espirit",
+                "explain %.0f %% of the images of low resolution%s; for ESPIRiT's, use --coils espirit",
                 100 * explained, name, 100 * best,
                 best < CALIBRATE_LEAST_EXPLAINED ? "; the image may still be shaded or folded" : "");
     free(made_now);
