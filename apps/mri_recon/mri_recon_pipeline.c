@@ -368,7 +368,7 @@ static void place_noise(void *user, const scan_frame *frame, const float *deviat
         for (int64_t n = 0; n < r->scan.matrix[0] * r->scan.matrix[1] * r->scan.matrix[2]; n++)
             r->whole[n] = half ? g[n] : deviation[n];
         crop_frame(&r->scan, r->whole, r->cropped);
-        place_in_volume(r, frame, r->cropped, &r->noise, half * r->scan.stacks + volume);
+        place_in_volume(r, frame, r->cropped, &r->noise, half * scan_stacks(&r->scan) + volume);
     }
 }
 
@@ -380,7 +380,7 @@ static vf_status make_noise(recon_state *r)
         return VF_OK;
     const int64_t volume = r->image.counts[0] * r->image.counts[1] * r->image.counts[2];
     r->noise = r->image;
-    r->noise.frames = 2 * r->scan.stacks;
+    r->noise.frames = 2 * scan_stacks(&r->scan);
     r->noise.copy_of = NULL;
     r->noise.source_count = 0;
     r->noise.data = calloc((size_t)(r->noise.frames * volume), sizeof *r->noise.data);
@@ -406,7 +406,7 @@ static vf_status reconstruct_stage(recon_state *r)
     *image = (recon_image){.frames = raw->volumes,
                            .counts = {raw->crop[0], raw->crop[1], raw->crop[2] * raw->slices},
                            .geometry = raw->geometry,
-                           .places = raw->stacks,
+                           .places = scan_stacks(raw),
                            .place_geometry = raw->place_geometry,
                            .program = "mri_recon (Voxfield) " VF_VERSION,
                            .command = r->command,

@@ -58,8 +58,6 @@ typedef struct mri_scan {
     bool *left_out;      /* [coils_before], or NULL */
     int volumes, slices; /* volumes * slices = frames if none is missing */
     int places;          /* slices, or slabs of 3D scans, each a volume; frame.place is in 0 .. places - 1 */
-    int stacks;          /* volumes of one time at different places: slabs, or stacks of slices with other directions.
-                          * Place p belongs to stack p / slices, and volume n shows stack n % stacks */
     int trajectories;
     bool readouts_found;         /* the file does not say where readouts begin; find_readouts found it */
     bool stored_trajectory;      /* the file has positions in k-space, not encoding steps */
@@ -86,7 +84,7 @@ typedef struct mri_scan {
     int truths;                    /* 0, 1, or `volumes` */
     float *truth;                  /* [truths][z][y][x] of `crop`, z slices of a stack, or NULL */
     scan_geometry geometry;        /* of all volumes; of the first if they differ */
-    scan_geometry *place_geometry; /* [stacks]; NULL: all share `geometry` */
+    scan_geometry *place_geometry; /* [scan_stacks]; NULL: all share `geometry` */
     char *protocol;                /* the ISMRMRD header, copied to an ISMRMRD image file; NULL for plain files */
     char layout[32];               /* "ISMRMRD", "plain", "BART", "fastMRI", "CMRxRecon" */
     char group[256];               /* of the ISMRMRD file, from its root: "/dataset"; "" for plain files */
@@ -128,6 +126,12 @@ void scan_say_sampling(const recon_settings *settings, const mri_scan *raw, cons
 void scan_warn_sampling(vf_context *ctx, const recon_settings *settings, const mri_scan *raw,
                         const scan_sampling *sampling);
 
+/* Volumes of one time at different places: slabs, or stacks of slices with other directions. Place p belongs to stack
+ * p / slices, and volume n shows stack n % scan_stacks. */
+static inline int scan_stacks(const mri_scan *raw)
+{
+    return raw->slices > 0 && raw->places > raw->slices ? raw->places / raw->slices : 1;
+}
 /* The frame whose data a frame's are part of, or itself. */
 static inline const scan_frame *scan_whole(const mri_scan *raw, const scan_frame *frame)
 {

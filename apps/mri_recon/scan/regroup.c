@@ -330,7 +330,8 @@ static vf_status install_selection(const regrouping *r)
 vf_status regroup_frames(vf_context *ctx, const recon_settings *settings, mri_scan *raw)
 {
     const bool cuts = settings->spokes_per_frame > 0;
-    regrouping r = {.ctx = ctx, .settings = settings, .raw = raw, .slabs = raw->stacks, .old_volumes = raw->volumes};
+    regrouping r = {
+        .ctx = ctx, .settings = settings, .raw = raw, .slabs = scan_stacks(raw), .old_volumes = raw->volumes};
     vf_status status = VF_OK;
     if (!cuts && !settings->frames)
         return VF_OK;

@@ -130,7 +130,6 @@ vf_status scan_finish_trajectories(vf_context *ctx, const char *path, mri_scan *
 
 vf_status scan_finish(vf_context *ctx, const char *path, mri_scan *s)
 {
-    s->stacks = s->places / s->slices;
     const vf_status status = scan_finish_trajectories(ctx, path, s);
     if (status != VF_OK)
         return status;

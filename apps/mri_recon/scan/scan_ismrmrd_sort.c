@@ -189,7 +189,7 @@ static vf_status sort_lines(ismrmrd_reader *r)
     if (volumes > INT32_MAX / r->slice_count)
         return vf_fail(r->ctx, VF_ERR_INPUT, "%s: %" PRId64 " volumes of %d slices are more than the program supports",
                        path, volumes, r->slice_count);
-    s->volumes = (int)(volumes * s->stacks);
+    s->volumes = (int)(volumes * scan_stacks(s));
     return VF_OK;
 }
 
@@ -198,7 +198,7 @@ static scan_frame frame_of(const ismrmrd_reader *r, const scan_order *o)
 {
     const scan_line *line = &r->line[o->line];
     int volume = o->key & CALIBRATION_KEY ? 0 : (int)(o->key >> 16), slice = (int)(o->key & 0xffff);
-    return (scan_frame){.volume = volume * r->out->stacks + slice / r->out->slices,
+    return (scan_frame){.volume = volume * scan_stacks(r->out) + slice / r->out->slices,
                         .slice = slice % r->out->slices,
                         .place = slice,
                         .contrast = line->contrast,

@@ -349,7 +349,7 @@ static void take_stacks(ismrmrd_reader *r)
 {
     mri_scan *s = r->out;
     bool known = true, differ = false;
-    for (int p = 0; p < s->stacks; p++) {
+    for (int p = 0; p < scan_stacks(s); p++) {
         known = known && s->place_geometry[p].known;
         differ = differ || !same_place(&s->place_geometry[p], &s->place_geometry[0]);
     }
@@ -367,10 +367,9 @@ static void take_stacks(ismrmrd_reader *r)
 static vf_status place_slabs(ismrmrd_reader *r, place *places)
 {
     mri_scan *s = r->out;
-    s->stacks = s->places;
     rank_slices(r, places, s->places, 0, &s->geometry);
     vf_status status =
-        scan_allocate(r->ctx, r->source->path, "slabs", s->stacks, sizeof *s->place_geometry, &s->place_geometry);
+        scan_allocate(r->ctx, r->source->path, "slabs", scan_stacks(s), sizeof *s->place_geometry, &s->place_geometry);
     for (int i = 0; status == VF_OK && i < s->places; i++) {
         const scan_slice *slice = &r->slice[places[i].slice];
         scan_geometry *g = &s->place_geometry[slice->rank];
@@ -416,10 +415,10 @@ static int find_stacks(const ismrmrd_reader *r, place *places, int n, int *size)
 static vf_status place_stacks(ismrmrd_reader *r, place *places)
 {
     mri_scan *s = r->out;
-    s->stacks = find_stacks(r, places, s->places, &s->slices);
+    const int stacks = find_stacks(r, places, s->places, &s->slices);
     vf_status status =
-        scan_allocate(r->ctx, r->source->path, "stacks", s->stacks, sizeof *s->place_geometry, &s->place_geometry);
-    for (int i = 0; status == VF_OK && i < s->stacks; i++) {
+        scan_allocate(r->ctx, r->source->path, "stacks", stacks, sizeof *s->place_geometry, &s->place_geometry);
+    for (int i = 0; status == VF_OK && i < stacks; i++) {
         scan_geometry *g = &s->place_geometry[i];
         place *own = places + (size_t)i * (size_t)s->slices;
         g->known = read_directions(r->slice[own->slice].direction, g->direction);
@@ -428,7 +427,7 @@ static vf_status place_stacks(ismrmrd_reader *r, place *places)
     if (status != VF_OK)
         return status;
     vf_note(r->ctx, "%s: slices of several orientations: %d volumes of %d slice%s, each with its own position",
-            r->source->path, s->stacks, s->slices, vf_plural(s->slices));
+            r->source->path, stacks, s->slices, vf_plural(s->slices));
     take_stacks(r);
     return VF_OK;
 }
@@ -458,7 +457,6 @@ vf_status ismrmrd_order_slices(ismrmrd_reader *r)
     for (int i = 0; i <= UINT16_MAX; i++)
         if (r->slice[i].seen)
             places[n++] = (place){0, i};
-    s->stacks = 1;
     g->known = read_directions(r->slice[r->first.idx.slice].direction, g->direction);
     const bool stacks = has_stacks(r);
     if (r->slabs)

@@ -77,7 +77,7 @@ static const char *nearest_axis(const double direction[3])
 void ismrmrd_tell_geometry(const ismrmrd_reader *r)
 {
     mri_scan *s = r->out;
-    for (int n = 0; n < s->stacks; n++) {
+    for (int n = 0; n < scan_stacks(s); n++) {
         const scan_geometry *g = s->place_geometry ? &s->place_geometry[n] : &s->geometry;
         char stack[96] = "";
         if (s->place_geometry)

@@ -82,7 +82,7 @@ vf_status select_slices(vf_context *ctx, const recon_settings *settings, mri_sca
                        settings->slices, settings->input, raw->slices);
     if (raw->sensitivity && raw->own_maps)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--slices: the coil maps of %s belong to all slices", settings->input);
-    const int stacks = raw->stacks, trajectories = raw->trajectories + raw->calibrations;
+    const int stacks = scan_stacks(raw), trajectories = raw->trajectories + raw->calibrations;
     int *number;
     status = scan_allocate(ctx, settings->input, "trajectories", trajectories, sizeof *number, &number);
     if (status != VF_OK)
