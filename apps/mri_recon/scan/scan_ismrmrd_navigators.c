@@ -13,6 +13,7 @@ static const double LEAST_COHERENCE = 0.5;
 /* Whether readouts of both polarities make the images, and alternate as in EPI. */
 static bool alternate(const ismrmrd_reader *r, int frame)
 {
+    enum { FEW = 4 }; /* changes of polarity: fewer can be other than a train of echoes */
     int64_t reversed = 0, changes = 0;
     const int64_t first = r->frame_first[frame], end = r->frame_first[frame + 1];
     for (int64_t i = first; i < end; i++) {
@@ -21,7 +22,8 @@ static bool alternate(const ismrmrd_reader *r, int frame)
         changes += i > first && line->reversed != r->line[r->order[i - 1].line].reversed;
     }
     const bool both = reversed > 0 && reversed < end - first;
-    return both && (strcmp(r->e->trajectory, "epi") == 0 || 2 * changes >= end - first - 1);
+    const bool in_turn = changes >= FEW && 2 * changes >= end - first - 1;
+    return both && (in_turn || strcmp(r->e->trajectory, "epi") == 0);
 }
 
 static vf_status find_mixed(ismrmrd_reader *r)
