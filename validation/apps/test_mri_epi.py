@@ -183,7 +183,7 @@ def test_navigators_of_one_polarity():
     """They say nothing, which is said; then the image decides."""
     signal = Signal()
     parts = shot(signal, range(N), 0.31, 0.42)
-    made.write("s.h5", header(), parts[:1] + parts[3:])
+    made.write("s.h5", header(), parts[:1] + parts[2:])  # + +
     said = both(signal)
     assert "do not tell a phase" in said and "from the images" in said, said
 
@@ -207,7 +207,7 @@ def test_nothing_to_correct():
     made.write("s.h5", header(), shot(signal, range(N), navigators=0))
     image, said = reconstruct()
     without, _ = reconstruct("--epi", "off")
-    assert "not corrected" in said and numpy.array_equal(image, without), said
+    assert "not corrected" in said and "may have ghosts" not in said and numpy.array_equal(image, without), said
 
 
 def test_noise_decides_nothing():

@@ -54,57 +54,78 @@ static void use(epi_correction *c, int64_t at, const epi_phase *p)
     c->has[at] = true;
 }
 
-/* The last train before a line, of its slice if there is one; else the next after it. */
-static const epi_train *train_for(const epi_train *trains, int count, const scan_line *line, int64_t index)
+/* The train of each acquisition, [acquisitions]: the last before it, of its slice if that has any, else of any slice; if
+ * there is none before it, the first after it. -1: none. */
+static vf_status assign_trains(const ismrmrd_reader *r, const epi_train *trains, int count, int *of)
 {
-    const epi_train *best = NULL;
-    bool own = false;
-    for (int i = 0; i < count; i++)
-        own = own || (trains[i].good && trains[i].slice == line->slice);
+    enum { SLICES = UINT16_MAX + 1 };
+    int *first, *last, any = -1, before = -1, next = 0;
+    vf_status status = scan_allocate(r->ctx, r->source->path, "slices", 2 * SLICES, sizeof *first, &first);
+    if (status != VF_OK)
+        return status;
+    last = first + SLICES;
+    for (int i = 0; i < 2 * SLICES; i++)
+        first[i] = -1;
+    for (int i = count - 1; i >= 0; i--)
+        if (trains[i].good)
+            first[trains[i].slice] = any = i;
+    for (int64_t i = 0; i < r->source->acquisitions; i++) {
+        const uint16_t slice = r->line[i].slice;
+        for (; next < count && trains[next].first <= i; next++)
+            if (trains[next].good)
+                last[trains[next].slice] = before = next;
+        if (first[slice] >= 0)
+            of[i] = last[slice] >= 0 ? last[slice] : first[slice];
+        else
+            of[i] = before >= 0 ? before : any;
+    }
+    free(first);
+    return VF_OK;
+}
+
+/* Counts the trains, and says what they show. */
+static void tell_trains(epi_correction *c, const epi_train *trains, int count)
+{
+    enum { MOST_TOLD = 64 };
+    const ismrmrd_reader *r = c->r;
     for (int i = 0; i < count; i++) {
         const epi_train *t = &trains[i];
-        if (!t->good || (own && t->slice != line->slice))
-            continue;
-        if (t->first > index && best)
-            break;
-        best = t;
+        c->sum.navigators += t->good ? t->lines : 0;
+        c->sum.trains += t->good;
+        if (t->good && i < MOST_TOLD)
+            scan_tell(r->out,
+                      "EPI, %d navigators from acquisition %" PRId64
+                      " on, slice %d: shift %.3f samples, turn %.1f degrees, coherence %.3f",
+                      t->lines, t->first, t->slice, t->phase.shift, t->phase.turn * 180 / PI, t->phase.coherence);
     }
-    return best;
+    if (c->sum.trains < count)
+        vf_warn(r->ctx,
+                "%s: EPI: %" PRId64
+                " of %d groups of navigators do not tell a phase (one polarity only, or noise) and are "
+                "not used",
+                r->source->path, count - c->sum.trains, count);
 }
 
 static vf_status by_navigators(epi_correction *c)
 {
     const ismrmrd_reader *r = c->r;
     epi_train *trains = NULL;
-    int count = 0;
-    int64_t bad = 0;
+    int count = 0, *of = NULL;
     vf_status status = ismrmrd_fit_navigators(r, &trains, &count);
-    for (int i = 0; i < count; i++) {
-        const epi_train *t = &trains[i];
-        c->sum.navigators += t->good ? t->lines : 0;
-        c->sum.trains += t->good;
-        bad += !t->good;
-        if (t->good && i < 64)
-            scan_tell(r->out,
-                      "EPI, %d navigators from acquisition %" PRId64
-                      " on, slice %d: shift %.3f samples, turn %.1f degrees, coherence %.3f",
-                      t->lines, t->first, t->slice, t->phase.shift, t->phase.turn * 180 / PI, t->phase.coherence);
-    }
-    if (status == VF_OK && bad > 0)
-        vf_warn(r->ctx,
-                "%s: EPI: %" PRId64
-                " of %d groups of navigators do not tell a phase (one polarity only, or noise) and are "
-                "not used",
-                r->source->path, bad, count);
-    for (int64_t i = 0; status == VF_OK && c->sum.trains > 0 && i < r->image_lines + r->calibration_lines; i++) {
+    if (status == VF_OK)
+        status = scan_allocate(r->ctx, r->source->path, "acquisitions", r->source->acquisitions, sizeof *of, &of);
+    if (status == VF_OK)
+        status = assign_trains(r, trains, count, of);
+    if (status == VF_OK)
+        tell_trains(c, trains, count);
+    for (int64_t i = 0; status == VF_OK && i < r->image_lines + r->calibration_lines; i++) {
         const int64_t index = r->order[i].line;
         const scan_line *line = &r->line[index];
-        const bool wanted = line->reversed && r->epi.mixed[line->frame] && line->encoding == r->encoding;
-        const epi_train *t = wanted ? train_for(trains, count, line, index) : NULL;
-        if (t)
-            use(c, i, &t->phase);
+        if (line->reversed && r->epi.mixed[line->frame] && line->encoding == r->encoding && of[index] >= 0)
+            use(c, i, &trains[of[index]].phase);
     }
     free(trains);
+    free(of);
     return status;
 }
 

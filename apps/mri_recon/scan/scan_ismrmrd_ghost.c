@@ -8,7 +8,7 @@
 #include "voxfield/fft.h"
 
 /* Of volumes, and of partitions about the centre, no more than these are looked at. */
-enum { MOST_FRAMES = 8, MOST_PARTITIONS = 9, MOST_POSITIONS = 128, MOST_SHARP = 512, ALIGNMENT = 64 };
+enum { MOST_FRAMES = 4, MOST_PARTITIONS = 9, MOST_POSITIONS = 64, MOST_SHARP = 512, ALIGNMENT = 64 };
 
 typedef struct ghost_fit {
     const ismrmrd_reader *r;

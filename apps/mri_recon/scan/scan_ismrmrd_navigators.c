@@ -173,7 +173,7 @@ static vf_status fit(const ismrmrd_reader *r, epi_train *t, epi_profile kind[2])
 
 vf_status ismrmrd_fit_navigators(const ismrmrd_reader *r, epi_train **trains, int *count)
 {
-    enum { MOST_POSITIONS = 128 };
+    enum { MOST_POSITIONS = 64 }; /* shifts of up to half of that */
     const int64_t n = r->out->matrix[0];
     epi_profile kind[2] = {{.nx = (int)(n < MOST_POSITIONS ? n : MOST_POSITIONS)}};
     kind[1] = kind[0];
