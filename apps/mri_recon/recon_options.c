@@ -171,6 +171,9 @@ static const option_choice signs[] = {{"auto", SIGN_AUTO, "+ for Siemens' scanne
                                       {"-", SIGN_MINUS, "d(k) = sum of rho(r) exp(-i 2 pi k.r)"},
                                       {"+", SIGN_PLUS, "d(k) = sum of rho(r) exp(+i 2 pi k.r)"},
                                       {0}};
+static const option_choice epi[] = {{"auto", EPI_AUTO, "as header, navigators or images say"},
+                                    {"off", EPI_OFF, "even samples, and readouts as they are"},
+                                    {0}};
 static const option_choice map_sets[] = {
     {"auto", RECON_SETS_AUTO,
      "two if the calibration by ESPIRiT shows that parts fold, or if the file of maps has two"},
@@ -299,6 +302,10 @@ const program_option recon_options[] = {
     {OPTION_TEXT, .name = "noise", .argument = "FILE[:GROUP]", SETTING(read.noise),
      .default_help = "noise acquisitions of the scan's file, in any group",
      .help = "ISMRMRD file with the noise of the channels"},
+    {OPTION_CHOICE, .name = "epi", .argument = "WHAT", SETTING(read.epi), .choices = epi, .initial = "auto",
+     .help = "ramp sampling, and the shift and phase of reversed readouts, in echo-planar ISMRMRD files",
+     .more = "Reversed readouts are corrected by the navigators of the scan (phase correction, flag 24). Without "
+             "navigators, the phase with the fewest ghosts is taken, if it is clearly better than none."},
     {OPTION_COUNTS, .name = "matrix", .argument = "X,Y,Z", SETTING(matrix), OPTION_GIVEN(recon_settings, has_matrix),
      .least = 1, .most = INFINITY, .default_help = "that of the scan", .help = "voxels over the encoded field of view"},
     {OPTION_FLAG, .name = "keep-oversampling", SETTING(keep_oversampling),

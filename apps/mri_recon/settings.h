@@ -56,6 +56,9 @@ typedef enum k_units {
 /* The sign in the exponent of the data's Fourier transform: - as in docs/scans.md, + if the data are conjugated. */
 typedef enum scan_sign { SIGN_AUTO, SIGN_MINUS, SIGN_PLUS } scan_sign;
 
+/* Ramp sampling, and the phase of reversed readouts, of echo-planar scans. */
+typedef enum scan_epi { EPI_AUTO, EPI_OFF } scan_epi;
+
 /* How to understand a scan where its file does not say it, or says it wrongly. All 0: the reader decides. */
 typedef struct scan_request {
     const char *group; /* of an ISMRMRD file; NULL: the reader finds it */
@@ -64,8 +67,9 @@ typedef struct scan_request {
     scan_sign sign;
     int encoding;        /* counted from 1; 0: the one with most image lines */
     double oversampling; /* field of view of Cartesian readouts over the image's; 0: by header and samples */
-    bool info;           /* keep what was told of a scan that is refused */
-    bool incomplete;     /* keep a last repetition that was aborted */
+    scan_epi epi;
+    bool info;       /* keep what was told of a scan that is refused */
+    bool incomplete; /* keep a last repetition that was aborted */
 } scan_request;
 
 /* The user's settings. The option parser has checked each number by itself: finite and in range. */

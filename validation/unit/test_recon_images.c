@@ -6,12 +6,12 @@
 
 #include "voxfield/hdf5_io.h"
 
-static char said[1024]; /* the last warning */
+static char said[1024]; /* the last note or warning */
 
 static void keep_log(void *user, vf_log_level level, const char *text)
 {
     (void)user;
-    if (level == VF_LOG_WARNING)
+    if (level == VF_LOG_WARNING || level == VF_LOG_NOTE)
         snprintf(said, sizeof said, "%s", text);
 }
 

@@ -289,7 +289,7 @@ static void judge(const calibration *c, const vf_espirit_quality *quality, bool 
             "the coil maps explain only %.0f %% of the calibration data, so the image may be shaded or folded; acquire "
             "more calibration lines, or use --coils rss",
             100 * quality->explained);
-    if (quality->second_share > MOST_SECOND && quality->sets == 1)
+    if (quality->second_share > MOST_SECOND && quality->sets == 1 && !c->scan->ghosts)
         vf_warn(c->ctx,
                 "the object seems to be larger than the field of view: %.0f %% of the signal is in voxels where two "
                 "parts of it overlap, which one set of coil maps cannot describe; use two sets (--method cg with "
@@ -341,9 +341,9 @@ vf_status calibrate_espirit(calibration *c, int place, bool must, recon_map_sets
     else
         snprintf(made->text, sizeof made->text,
                  "%d coil%s, two sets of maps estimated from %lld x %lld x %lld samples of the centre of k-space "
-                 "(ESPIRiT); %.0f %% of the signal is folded",
+                 "(ESPIRiT); %.0f %% of the signal is folded%s",
                  raw->coils, vf_plural(raw->coils), (long long)n[0], (long long)n[1], (long long)n[2],
-                 100 * quality->second_share);
+                 100 * quality->second_share, raw->ghosts ? ", or ghosts" : "");
     return VF_OK;
 }
 

@@ -86,12 +86,13 @@ typedef struct mri_scan {
     scan_geometry geometry;        /* of all volumes; of the first if they differ */
     scan_geometry *place_geometry; /* [scan_stacks]; NULL: all share `geometry` */
     char *protocol;                /* the ISMRMRD header, copied to an ISMRMRD image file; NULL for plain files */
+    bool ghosts;                   /* of EPI: reversed readouts may have another phase, which is not known */
     char layout[32];               /* "ISMRMRD", "plain", "BART", "fastMRI", "CMRxRecon" */
     char group[256];               /* of the ISMRMRD file, from its root: "/dataset"; "" for plain files */
     char sign[96];                 /* how the file's Fourier transform differs from docs/scans.md; "" if not */
     char *told;                    /* lines on what the file says and how it was understood, or NULL */
     char description[400];         /* one line: trajectory, units and how they were chosen */
-    char corrections[512];         /* what correct_trajectory changed, separated by "; " */
+    char corrections[512];         /* what the reader and correct_trajectory changed, separated by "; " */
     char digest[VF_DIGEST_TEXT];   /* of trajectories, weights, time and phi, which Q depends on */
 } mri_scan;
 

@@ -61,6 +61,7 @@ static void free_reader(ismrmrd_reader *r)
     free(r->frame_samples);
     free(r->readout[0].sum);
     free(r->readout[1].sum);
+    ismrmrd_epi_free(&r->epi);
 }
 
 vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *source, const ismrmrd_protocol *protocol,
@@ -73,8 +74,10 @@ vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *source, const 
     if (status == VF_OK && r.dims != 0 && (r.dims < 2 || r.dims > 4))
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: a trajectory of %d component%s; expected 2, 3 or 4", source->path,
                          r.dims, vf_plural(r.dims));
-    if (status == VF_OK)
+    if (status == VF_OK) {
+        ismrmrd_find_ramps(&r);
         status = ismrmrd_read_space(&r);
+    }
     if (status == VF_OK)
         status = ismrmrd_sort(&r);
     if (status == VF_OK)
@@ -84,7 +87,10 @@ vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *source, const 
     if (status == VF_OK)
         status = ismrmrd_leave_out_empty(&r);
     if (status == VF_OK)
-        out->stored_trajectory = r.dims > 0;
+        status = ismrmrd_confirm_ramps(&r);
+    if (status == VF_OK)
+        status = ismrmrd_correct_epi(&r);
+    out->stored_trajectory = r.dims > 0;
     if (status == VF_OK)
         status = r.dims == 0 ? ismrmrd_make_cartesian(&r) : ismrmrd_convert_trajectories(&r);
     if (status == VF_OK)

@@ -6,6 +6,7 @@
 #include "ismrmrd/ismrmrd_types.h"
 #include "ismrmrd/ismrmrd_xml.h"
 #include "scan_internal.h"
+#include "scan_ismrmrd_epi.h"
 
 /* The contents of an acquisition besides its header. */
 typedef struct ismrmrd_body {
@@ -27,12 +28,12 @@ typedef struct ismrmrd_source {
     void (*ahead)(void *user, int64_t first, int64_t count, size_t bytes);
 } ismrmrd_source;
 
-enum { LINE_LEFT_OUT = -1, LINE_NOISE = -2, LINE_IMAGE = 0 };
+enum { LINE_LEFT_OUT = -1, LINE_NOISE = -2, LINE_NAVIGATOR = -3, LINE_IMAGE = 0 };
 
 /* One acquisition. */
 typedef struct scan_line {
     int64_t at;    /* index of its first sample in its frame */
-    int32_t frame; /* or LINE_LEFT_OUT, LINE_NOISE */
+    int32_t frame; /* or LINE_LEFT_OUT, LINE_NOISE, LINE_NAVIGATOR */
     int32_t step_1, step_2;
     uint16_t samples, channels, pre, post, center, dims;
     uint16_t slice, contrast, phase, repetition, set, average, segment, encoding;
@@ -42,6 +43,7 @@ typedef struct scan_line {
     bool empty;       /* all samples are exactly 0: it was not measured */
     float sample_time_us;
     float energy; /* sum of |sample|^2 over what is kept, all channels; of image and calibration lines */
+    float shift;  /* what EPI's correction adds to k along x */
 } scan_line;
 
 /* A slice in the numbering of the acquisitions. */
@@ -102,6 +104,7 @@ typedef struct ismrmrd_reader {
     bool oblique;              /* acquisitions have different orientations */
     bool oblique_slice;        /* acquisitions of one slice have different orientations */
     int64_t center[2];         /* the encoding steps at k = 0 */
+    ismrmrd_epi_state epi;
     char units_text[300];
 } ismrmrd_reader;
 
@@ -113,6 +116,9 @@ static inline int64_t line_kept(const scan_line *line)
 /* Whether a Cartesian readout and its encoding steps stay within the encoded matrix. `axis` gets the first axis that
  * does not (0: x). Needs r->center. In scan_ismrmrd_trajectory.c. */
 bool ismrmrd_line_fits(const ismrmrd_reader *r, const scan_line *line, int *axis);
+
+/* k along x of a Cartesian sample as acquired, without a shift; on ramps as the header describes them, or even. */
+double ismrmrd_readout_k(const ismrmrd_reader *r, const scan_line *line, int sample, bool ramps);
 
 /* Makes a scan from acquisitions. `out` must be zero; free it also after a failure. */
 VF_MUST_CHECK vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *source,

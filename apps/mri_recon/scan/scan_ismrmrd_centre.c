@@ -151,7 +151,8 @@ static void shift_centers(ismrmrd_reader *r, const readout_energy *e, bool rever
 {
     for (int64_t i = 0; i < r->source->acquisitions; i++) {
         scan_line *line = &r->line[i];
-        if ((line->frame >= 0 || line->calibration) && line->reversed == reversed && is_alike(e, line))
+        if ((line->frame >= 0 || line->frame == LINE_NAVIGATOR || line->calibration) && line->reversed == reversed &&
+            is_alike(e, line))
             line->center = (uint16_t)(line->center + by);
     }
 }

@@ -131,6 +131,10 @@ static vf_status place(filler *f, int64_t index, const ismrmrd_body *body)
         add_noise(f, index, body);
         return VF_OK;
     }
+    if (line->frame == LINE_NAVIGATOR) {
+        ismrmrd_take_navigator(r, index, body);
+        return VF_OK;
+    }
     status = place_data(r, index, body);
     if (status == VF_OK && line->dims > 0)
         status = place_trajectory(r, index, body);
@@ -261,7 +265,11 @@ static vf_status allocate_frames(ismrmrd_reader *r)
 {
     mri_scan *s = r->out;
     const char *path = r->source->path;
-    int64_t samples = 0;
+    int64_t navigator = 0;
+    vf_status status = ismrmrd_choose_navigators(r, &navigator);
+    if (status != VF_OK)
+        return status;
+    int64_t samples = navigator;
     for (int f = 0; f < s->frames + s->calibrations; f++)
         samples += r->frame_samples[f];
     if (r->source->stored > 0 && (double)samples * s->coils * 2 * sizeof(uint16_t) > (double)r->source->stored)
@@ -270,7 +278,10 @@ static vf_status allocate_frames(ismrmrd_reader *r)
                        " bytes; it is damaged, or was not written to its end",
                        path, (double)samples * s->coils * sizeof(float complex) / 1e9, r->source->stored);
     size_t each = (size_t)s->coils * sizeof(float complex) + (r->dims > 0 ? 3 + (r->dims == 4) : 0) * sizeof(float);
-    vf_status status = scan_require_memory(r->ctx, path, "the samples", samples, each);
+    status = scan_require_memory(r->ctx, path, "the samples", samples, each);
+    if (status == VF_OK)
+        status = scan_allocate(r->ctx, path, "navigators", navigator * s->coils, sizeof *r->epi.samples_of,
+                               &r->epi.samples_of);
     for (int f = 0; status == VF_OK && f < s->frames + s->calibrations; f++)
         status = scan_allocate(r->ctx, path, "samples", r->frame_samples[f] * s->coils, sizeof(float complex),
                                &s->frame[f].data);

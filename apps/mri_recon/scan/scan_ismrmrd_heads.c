@@ -210,6 +210,9 @@ static vf_status take(ismrmrd_reader *r, int64_t index, const ismrmrd_acquisitio
     if (reason >= 0) {
         t->left_out[reason]++;
         line->calibration = reason == CALIBRATION && !is_compressed(head);
+        if (reason < REASONS && not_image[reason].flag == ISMRMRD_PHASE_CORRECTION && !is_compressed(head) &&
+            head->encoding_space_ref == r->encoding)
+            line->frame = LINE_NAVIGATOR;
         return VF_OK;
     }
     line->frame = LINE_IMAGE;

@@ -29,7 +29,7 @@ static void assume_centers(ismrmrd_reader *r)
     for (int64_t i = 0; i < r->source->acquisitions; i++) {
         scan_line *line = &r->line[i];
         if (line->dims > 0 || line->center > 0 || line->samples < 2 || line->samples != r->out->matrix[0] ||
-            (line->frame != LINE_IMAGE && !line->calibration))
+            (line->frame != LINE_IMAGE && line->frame != LINE_NAVIGATOR && !line->calibration))
             continue;
         line->center = line->samples / 2;
         r->centers_assumed += line->frame == LINE_IMAGE;

@@ -192,7 +192,7 @@ static void fit_readout(ismrmrd_reader *r)
     const ismrmrd_facts *f = &r->facts;
     const int64_t n = s->matrix[0], image_n = r->e->recon.matrix[0];
     const double fov = s->fov[0], image_fov = r->e->recon.fov[0], asked = r->request->oversampling;
-    if (r->dims > 0 || f->samples_least != f->samples_most || f->center_least != f->center_most)
+    if (r->dims > 0 || r->epi.ramps || f->samples_least != f->samples_most || f->center_least != f->center_most)
         return;
     const int samples = f->samples_most, center = f->center_most > 0 ? f->center_most : samples / 2;
     const int64_t side = center > samples - center ? center : samples - center, whole = 2 * side;

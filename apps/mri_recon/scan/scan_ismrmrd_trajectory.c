@@ -25,13 +25,17 @@ vf_status ismrmrd_mark_readouts(const ismrmrd_reader *r, int frame, scan_traject
 
 /* ---- Cartesian ---- */
 
-/* k of a sample of a readout. A readout acquired backwards is reversed first: center_sample counts from the end at
- * negative k, unless r->as_stored. */
+/* A readout acquired backwards is reversed first: center_sample counts from the end at negative k, unless r->as_stored. */
+double ismrmrd_readout_k(const ismrmrd_reader *r, const scan_line *line, int sample, bool ramps)
+{
+    const int zero = line->reversed && !r->as_stored ? line->samples - 1 - line->center : line->center;
+    const double k = ramps ? epi_k(&r->epi.gradient, sample, zero) : sample - zero;
+    return line->reversed ? -k : k;
+}
+
 static float readout_k(const ismrmrd_reader *r, const scan_line *line, int sample)
 {
-    if (line->reversed && r->as_stored)
-        return (float)(line->center - sample);
-    return (float)((line->reversed ? line->samples - 1 - sample : sample) - line->center);
+    return (float)ismrmrd_readout_k(r, line, sample, ismrmrd_on_ramps(r, line));
 }
 
 /* The smallest and largest k of the kept part of a readout. */
@@ -54,7 +58,7 @@ bool ismrmrd_line_fits(const ismrmrd_reader *r, const scan_line *line, int *axis
     }
     *axis = 0;
     readout_range(r, line, range);
-    return range[0] >= -(float)n[0] / 2 - 0.5f && range[1] <= (float)n[0] / 2 + 0.5f;
+    return ismrmrd_on_ramps(r, line) || (range[0] >= -(float)n[0] / 2 - 0.5f && range[1] <= (float)n[0] / 2 + 0.5f);
 }
 
 static vf_status check_line(const ismrmrd_reader *r, int64_t index)
@@ -82,7 +86,7 @@ static vf_status check_line(const ismrmrd_reader *r, int64_t index)
 /* A digest of everything that k depends on. */
 static vf_status cartesian_digest(const ismrmrd_reader *r, int frame, trajectory_digest *out)
 {
-    enum { VALUES = 7 };
+    enum { VALUES = 8 };
     int64_t lines = r->frame_first[frame + 1] - r->frame_first[frame];
     int32_t *values;
     vf_status status = scan_allocate(r->ctx, r->source->path, "a frame", lines, VALUES * sizeof *values, &values);
@@ -92,6 +96,7 @@ static vf_status cartesian_digest(const ismrmrd_reader *r, int frame, trajectory
         const int32_t row[VALUES] = {line->samples, line->pre,    line->post,    line->center,
                                      line->step_1,  line->step_2, line->reversed};
         memcpy(values + i * VALUES, row, sizeof row);
+        memcpy(values + i * VALUES + 7, &line->shift, sizeof line->shift);
         status = check_line(r, index);
     }
     if (status == VF_OK)
@@ -99,6 +104,28 @@ static vf_status cartesian_digest(const ismrmrd_reader *r, int frame, trajectory
     out->frame = frame;
     free(values);
     return status;
+}
+
+/* Samples of EPI's readouts that its correction or the ramps put more than half a cycle beyond the matrix get the weight
+ * 0; readouts that the headers put there are refused before. */
+static vf_status drop_beyond(const ismrmrd_reader *r, scan_trajectory *t)
+{
+    const float edge = (float)r->out->matrix[0] / 2;
+    for (int64_t m = 0; (r->epi.ramps || r->epi.mixed) && m < t->samples; m++) {
+        if (r->out->matrix[0] == 1 || fabsf(t->k[3 * m]) <= edge + 0.5f)
+            continue;
+        if (!t->weights) {
+            vf_status status =
+                scan_allocate(r->ctx, r->source->path, "weights", t->samples, sizeof *t->weights, &t->weights);
+            if (status != VF_OK)
+                return status;
+            for (int64_t i = 0; i < t->samples; i++)
+                t->weights[i] = 1;
+        }
+        t->weights[m] = 0;
+        t->k[3 * m] = copysignf(edge, t->k[3 * m]);
+    }
+    return VF_OK;
 }
 
 static vf_status make_k(ismrmrd_reader *r, int frame, scan_trajectory *t)
@@ -114,12 +141,12 @@ static vf_status make_k(ismrmrd_reader *r, int frame, scan_trajectory *t)
     for (int64_t i = r->frame_first[frame]; i < r->frame_first[frame + 1]; i++) {
         const scan_line *line = &r->line[r->order[i].line];
         for (int m = line->pre; m < line->samples - line->post; m++, k += 3) {
-            k[0] = readout_k(r, line, m);
+            k[0] = readout_k(r, line, m) + line->shift;
             k[1] = r->out->matrix[1] == 1 ? 0 : (float)(line->step_1 - r->center[0]);
             k[2] = r->out->matrix[2] == 1 ? 0 : (float)(line->step_2 - r->center[1]);
         }
     }
-    return VF_OK;
+    return drop_beyond(r, t);
 }
 
 /* Fails or warns if the header names a trajectory that does not follow from encoding steps. */
@@ -132,16 +159,17 @@ static vf_status check_is_cartesian(ismrmrd_reader *r)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: the header says '%s', but the acquisitions have no trajectory (trajectory_dimensions is 0)",
                        r->source->path, name);
-    vf_warn(r->ctx, "%s: xml: the trajectory is '%s', but the acquisitions have none; assuming Cartesian%s",
-            r->source->path, name[0] ? name : "not named",
-            strcmp(name, "epi") == 0 ? ", evenly sampled (not on the gradient's ramps)" : "");
+    if (strcmp(name, "epi") != 0)
+        vf_warn(r->ctx, "%s: xml: the trajectory is '%s', but the acquisitions have none; assuming Cartesian",
+                r->source->path, name[0] ? name : "not named");
     return VF_OK;
 }
 
 static void describe_steps(ismrmrd_reader *r)
 {
     const int64_t *n = r->out->matrix;
-    snprintf(r->units_text, sizeof r->units_text, "k = 0 at center_sample");
+    snprintf(r->units_text, sizeof r->units_text, "%sk = 0 at center_sample",
+             r->epi.ramps ? "sampled on the gradient's ramps, " : "");
     if (n[1] > 1)
         vf_append(r->units_text, sizeof r->units_text, " of line %" PRId64, r->center[0]);
     if (n[2] > 1)

@@ -1,0 +1,193 @@
+/* The navigators of EPI: readouts without phase encoding, of both polarities, before the lines of an image. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scan_ismrmrd.h"
+
+/* With less, the profiles of a train do not agree on a phase. */
+static const double LEAST_COHERENCE = 0.5;
+
+/* ---- which, and their samples ---- */
+
+/* Whether readouts of both polarities make the images, and alternate as in EPI. */
+static bool alternate(const ismrmrd_reader *r, int frame)
+{
+    enum { FEW = 4 }; /* changes of polarity: fewer can be other than a train of echoes */
+    int64_t reversed = 0, changes = 0;
+    const int64_t first = r->frame_first[frame], end = r->frame_first[frame + 1];
+    for (int64_t i = first; i < end; i++) {
+        const scan_line *line = &r->line[r->order[i].line];
+        reversed += line->reversed;
+        changes += i > first && line->reversed != r->line[r->order[i - 1].line].reversed;
+    }
+    const bool both = reversed > 0 && reversed < end - first;
+    const bool in_turn = changes >= FEW && 2 * changes >= end - first - 1;
+    return both && (in_turn || strcmp(r->e->trajectory, "epi") == 0);
+}
+
+static vf_status find_mixed(ismrmrd_reader *r)
+{
+    const int frames = r->out->frames + r->out->calibrations;
+    bool any = false;
+    if (r->request->epi == EPI_OFF || r->dims > 0)
+        return VF_OK;
+    vf_status status = scan_allocate(r->ctx, r->source->path, "frames", frames, sizeof *r->epi.mixed, &r->epi.mixed);
+    for (int f = 0; status == VF_OK && f < frames; f++) {
+        r->epi.mixed[f] = alternate(r, f);
+        any = any || (r->epi.mixed[f] && f < r->out->frames);
+    }
+    if (!any) {
+        free(r->epi.mixed);
+        r->epi.mixed = NULL;
+    }
+    return status;
+}
+
+vf_status ismrmrd_choose_navigators(ismrmrd_reader *r, int64_t *samples)
+{
+    *samples = 0;
+    vf_status status = find_mixed(r);
+    for (int64_t i = 0; status == VF_OK && i < r->source->acquisitions; i++) {
+        scan_line *line = &r->line[i];
+        if (line->frame != LINE_NAVIGATOR)
+            continue;
+        if (!r->epi.mixed || line->channels != r->out->coils || line->dims != 0 || line_kept(line) < 2) {
+            line->frame = LINE_LEFT_OUT;
+            continue;
+        }
+        line->at = *samples * r->out->coils;
+        *samples += line_kept(line);
+        r->epi.navigators++;
+    }
+    return status;
+}
+
+void ismrmrd_take_navigator(ismrmrd_reader *r, int64_t index, const ismrmrd_body *body)
+{
+    scan_line *line = &r->line[index];
+    const int64_t kept = line_kept(line);
+    float complex *to = r->epi.samples_of + line->at;
+    for (int c = 0; c < r->out->coils; c++) {
+        const float *from = body->data + 2 * ((int64_t)c * line->samples + line->pre);
+        memcpy(to + c * kept, from, (size_t)kept * sizeof *to);
+    }
+    float *own = (float *)to;
+    if (scan_first_not_finite(own, 2 * kept * r->out->coils) >= 0) {
+        line->frame = LINE_LEFT_OUT;
+        return;
+    }
+    for (int64_t m = 0; r->conjugate && m < kept * r->out->coils; m++)
+        own[2 * m + 1] = -own[2 * m + 1];
+}
+
+/* ---- trains ---- */
+
+/* Finds the trains: navigators of a slice without image lines of it between them. */
+static int find_trains(const ismrmrd_reader *r, epi_train *trains)
+{
+    int count = 0;
+    bool open = false;
+    for (int64_t i = 0; i < r->source->acquisitions; i++) {
+        const scan_line *line = &r->line[i];
+        if (line->frame != LINE_NAVIGATOR) {
+            open = open && line->frame < 0 && !line->calibration;
+            continue;
+        }
+        if (!open || trains[count - 1].slice != line->slice)
+            trains[count++] = (epi_train){.first = i, .slice = line->slice};
+        trains[count - 1].count = i - trains[count - 1].first + 1;
+        trains[count - 1].lines++;
+        open = true;
+    }
+    return count;
+}
+
+/* Profiles of a train's navigators, [line][coil][x]. */
+static vf_status make_profiles(const ismrmrd_reader *r, const epi_train *t, epi_profile kind[2], float complex *out,
+                               bool *reversed)
+{
+    vf_status status = VF_OK;
+    int n = 0;
+    for (int64_t i = t->first; status == VF_OK && i < t->first + t->count; i++) {
+        const scan_line *line = &r->line[i];
+        if (line->frame != LINE_NAVIGATOR)
+            continue;
+        epi_profile *p = &kind[line->reversed];
+        p->ramps = ismrmrd_on_ramps(r, line);
+        status = ismrmrd_profile_for(r, line, p);
+        for (int c = 0; status == VF_OK && c < r->out->coils; c++)
+            ismrmrd_profile(p, r->epi.samples_of + line->at + c * line_kept(line),
+                            out + ((int64_t)n * r->out->coils + c) * p->nx);
+        reversed[n++] = line->reversed;
+    }
+    return status;
+}
+
+/* Adds reversed times conjugate forward: a navigator with the mean of its neighbours, if both have the other polarity, so
+ * that a phase that grows evenly from line to line cancels; if there are no such three, pairs. */
+static bool compare(const epi_train *t, int coils, int nx, const float complex *z, const bool *reversed,
+                    double complex *sum)
+{
+    bool any = false;
+    const int64_t size = (int64_t)coils * nx;
+    for (int three = 1; three >= 0 && !any; three--)
+        for (int i = 0; i + 1 + three < t->lines; i++) {
+            const bool fits = reversed[i] != reversed[i + 1] && (!three || reversed[i + 1] != reversed[i + 2]);
+            const float complex *const a = z + i * size, *const b = a + size, *const c = a + (three ? 2 : 0) * size;
+            any = any || fits;
+            for (int64_t m = 0; fits && m < size; m++) {
+                const float complex mean = (a[m] + c[m]) / 2;
+                sum[m % nx] += (double complex)(reversed[i + 1] ? b[m] * conjf(mean) : mean * conjf(b[m]));
+            }
+        }
+    return any;
+}
+
+static vf_status fit(const ismrmrd_reader *r, epi_train *t, epi_profile kind[2])
+{
+    const int nx = kind[0].nx, coils = r->out->coils;
+    float complex *z = NULL;
+    double complex *sum = NULL;
+    bool *reversed = NULL;
+    vf_status status =
+        scan_allocate(r->ctx, r->source->path, "navigators", (int64_t)t->lines * coils * nx, sizeof *z, &z);
+    if (status == VF_OK)
+        status = scan_allocate(r->ctx, r->source->path, "navigators", nx, sizeof *sum, &sum);
+    if (status == VF_OK)
+        status = scan_allocate(r->ctx, r->source->path, "navigators", t->lines, sizeof *reversed, &reversed);
+    if (status == VF_OK)
+        status = make_profiles(r, t, kind, z, reversed);
+    if (status == VF_OK && compare(t, coils, nx, z, reversed, sum)) {
+        const double half = 0.5 * nx * (double)r->out->crop[0] / (double)r->out->matrix[0];
+        for (int i = 0; i < nx; i++) /* outside the image there may be copies of it */
+            sum[i] = fabs((double)(i - nx / 2)) <= half ? sum[i] : 0;
+        epi_fit_phase(nx, sum, &t->phase);
+        t->good = t->phase.coherence >= LEAST_COHERENCE;
+    }
+    free(z);
+    free(sum);
+    free(reversed);
+    return status;
+}
+
+vf_status ismrmrd_fit_navigators(const ismrmrd_reader *r, epi_train **trains, int *count)
+{
+    enum { MOST_POSITIONS = 64 }; /* shifts of up to half of that */
+    const int64_t n = r->out->matrix[0];
+    epi_profile kind[2] = {{.nx = (int)(n < MOST_POSITIONS ? n : MOST_POSITIONS)}};
+    kind[1] = kind[0];
+    *count = 0;
+    vf_status status = scan_allocate(r->ctx, r->source->path, "navigators", r->epi.navigators, sizeof **trains, trains);
+    if (status != VF_OK)
+        return status;
+    *count = find_trains(r, *trains);
+    for (int i = 0; status == VF_OK && i < *count; i++) {
+        status = fit(r, &(*trains)[i], kind);
+        if (status == VF_OK && vf_cancelled(r->ctx))
+            status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
+    }
+    free(kind[0].factor);
+    free(kind[1].factor);
+    return status;
+}
