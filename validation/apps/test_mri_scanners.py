@@ -167,6 +167,15 @@ def test_centre_of_partitions():
     assert f"of partition {nz // 2 - first}" in run("--dry-run")
 
 
+def test_centre_that_is_not_stated():
+    k = samples(phased())
+    write("s.h5", header(encoding((N, N, 1), FOV, centers=(None, None))),
+          [acquisition(k[:, n], kspace_encode_step_1=n - FIRST) for n in range(FIRST, N)])
+    said = run()
+    assert f"no centre of kspace_encoding_step_1 in encodingLimits; {N // 2 - FIRST} is taken, where" in said, said
+    assert said.count("warning") == 1 and error("i.h5") < 0.06
+
+
 def test_centre_with_interference():
     """A spike with all the energy of k-space is not its centre."""
     k = samples(phased())
@@ -253,6 +262,14 @@ def test_encodings():
     said = run()
     assert "maps estimated from" in said and "(ESPIRiT)" in said, said
     assert error("i.h5") < CLOSE
+    # References of another gain, as they mostly have: in the same encoding, or in their own.
+    for gain in (0.3, 10):
+        for space in (0, 1):
+            other = [acquisition(gain * middle[:, n], kspace_encode_step_1=n + (0 if space else N // 2 - 10),
+                                 encoding_space_ref=space, flags=[CALIBRATION]) for n in range(20)]
+            write("s.h5", header(image_space, encoding((N, 20, 1), FOV)), sparse + other)
+            run()
+            assert error("i.h5") < CLOSE, (gain, space, error("i.h5"))
     # The opposite: another field of view is another grid.
     write("s.h5", header(image_space, encoding((N, 20, 1), (240, 300, 5))), sparse + own)
     assert "20 calibration lines of another encoding are not used" in run()
@@ -347,6 +364,7 @@ def test_aborted_repetition():
 
 def test_matrix_that_is_almost_whole():
     write("s.h5", header(encoding((N, f"{N - 0.0004}", 1), FOV)), lines(samples()))
+    assert "sizes that are not whole were rounded" in make("s.h5", "--info").out
     run()
     assert error("i.h5") < CLOSE
     write("s.h5", header(encoding((N, f"{N - 0.5}", 1), FOV)), lines(samples()))

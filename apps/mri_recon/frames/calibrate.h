@@ -21,7 +21,8 @@ typedef struct calibration {
     double share;           /* the share of the centre that is sampled */
 } calibration;
 
-/* Gathers the samples of the place's frames within c->small: `k` [sample][3] and `data` [coil][sample]; both may be
+/* Gathers the samples of the place's frames within c->small, or of its calibration lines alone, if they have another
+ * contrast or gain than the image's: `k` [sample][3] and `data` [coil][sample]; both may be
  * NULL. `samples` is the length of data's rows. Returns the number of samples. */
 int64_t calibrate_gather(const calibration *c, int place, float *k, float complex *data, int64_t samples);
 

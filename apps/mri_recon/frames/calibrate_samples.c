@@ -1,6 +1,7 @@
 /* Gathers the samples in the centre of k-space, the input of all estimates of coil maps. Those of weight 0 do not
  * count. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "calibrate.h"
@@ -28,6 +29,69 @@ static bool inside(const calibration *c, const float *k)
     return true;
 }
 
+/* ---- calibration lines with another contrast ---- */
+
+enum { BOX = 48, LEAST_COMMON = 64 };
+/* Samples of both kinds at one place of k-space differ by their noise, unless the calibration was acquired with another
+ * contrast or gain: then by this share of the energy and more. */
+static const double DIFFERENT = 0.1;
+
+/* The place of a sample on the grid within BOX of the centre along each axis; -1 for others. */
+static int64_t place_in_box(const mri_scan *raw, const float *k)
+{
+    int64_t at = 0;
+    for (int a = 2; a >= 0; a--) {
+        const float nearest = raw->matrix[a] > 1 ? roundf(k[a]) : 0;
+        if (fabsf(k[a] - nearest) > 1e-3f || !(fabsf(nearest) < BOX / 2))
+            return -1;
+        at = at * BOX + (int64_t)nearest + BOX / 2;
+    }
+    return at;
+}
+
+static bool is_calibration(const mri_scan *raw, int f)
+{
+    return f >= raw->frames && !raw->frame[f].spare;
+}
+
+/* Whether the place has calibration lines that are not like the image's where both were acquired. With them, the
+ * image's lines must not be mixed: the coils would seem to see a comb. */
+static bool calibration_differs(const mri_scan *raw, int first, int place)
+{
+    const scan_frame *image = &raw->frame[first];
+    const scan_trajectory *at = &raw->trajectory[image->trajectory];
+    double difference = 0, energy = 0;
+    int64_t common = 0, *sample = NULL;
+    bool any = false;
+    for (int f = raw->frames; f < raw->frames + raw->calibrations; f++)
+        any = any || (is_calibration(raw, f) && raw->frame[f].place == place);
+    sample = any ? calloc((size_t)BOX * BOX * BOX, sizeof *sample) : NULL;
+    for (int64_t m = 0; sample && m < at->samples; m++) {
+        const int64_t i = place_in_box(raw, at->k + 3 * m);
+        if (i >= 0 && !(at->weights && at->weights[m] == 0))
+            sample[i] = m + 1;
+    }
+    for (int f = raw->frames; sample && f < raw->frames + raw->calibrations; f++) {
+        const scan_trajectory *own = &raw->trajectory[raw->frame[f].trajectory];
+        if (!is_calibration(raw, f) || raw->frame[f].place != place)
+            continue;
+        for (int64_t m = 0; m < own->samples; m++) {
+            const int64_t i = place_in_box(raw, own->k + 3 * m);
+            if (i < 0 || sample[i] == 0)
+                continue;
+            common++;
+            for (int coil = 0; coil < raw->coils; coil++) {
+                const double complex y = scan_coil(raw, image, coil)[sample[i] - 1],
+                                     c = scan_coil(raw, &raw->frame[f], coil)[m];
+                difference += creal((c - y) * conj(c - y));
+                energy += fmax(creal(y * conj(y)), creal(c * conj(c)));
+            }
+        }
+    }
+    free(sample);
+    return common >= LEAST_COMMON && difference > DIFFERENT * energy;
+}
+
 int64_t calibrate_gather(const calibration *c, int place, float *k, float complex *data, int64_t samples)
 {
     const mri_scan *raw = c->scan;
@@ -35,8 +99,9 @@ int64_t calibrate_gather(const calibration *c, int place, float *k, float comple
     int first = 0;
     while (first < raw->frames && raw->frame[first].place != place)
         first++;
+    const bool alone = first < raw->frames && calibration_differs(raw, first, place);
     for (int f = 0; f < raw->frames + raw->calibrations && first < raw->frames; f++) {
-        if (!belongs(raw, f, first, place))
+        if (!belongs(raw, f, first, place) || (alone && !is_calibration(raw, f)))
             continue;
         const scan_trajectory *at = &raw->trajectory[raw->frame[f].trajectory];
         for (int64_t m = 0; m < at->samples; m++) {

@@ -144,8 +144,11 @@ static void store(const parser *p, const element *e, void *whole)
     integer = llround(number);
     if (e->kind == NUMBER)
         memcpy(at, &number, sizeof number);
-    else if (fabs((double)integer - number) <= (e->kind == ROUNDED ? 0.01 : 0))
+    else if (fabs((double)integer - number) <= (e->kind == ROUNDED ? 0.01 : 0)) {
         memcpy(at, &integer, sizeof integer);
+        if (e->kind == ROUNDED && (double)integer != number)
+            ((ismrmrd_encoding *)whole)->rounded = true;
+    }
 }
 
 /* A user parameter of trajectoryDescription: its name, then its value. */

@@ -33,6 +33,7 @@ typedef struct ismrmrd_encoding {
     ismrmrd_limit step_1, step_2;
     char trajectory[ISMRMRD_WORD];       /* in lower case; "" if the file does not state it */
     char calibration_mode[ISMRMRD_WORD]; /* of parallel imaging, in the form of `trajectory` */
+    bool rounded;                        /* some matrix sizes were not whole */
     int64_t multiband;                   /* slices excited together; 0: not in the file */
     ismrmrd_epi epi;
 } ismrmrd_encoding;

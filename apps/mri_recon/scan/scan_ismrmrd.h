@@ -104,6 +104,7 @@ typedef struct ismrmrd_reader {
     bool oblique;              /* acquisitions have different orientations */
     bool oblique_slice;        /* acquisitions of one slice have different orientations */
     int64_t center[2];         /* the encoding steps at k = 0 */
+    bool center_missing[2];    /* the header does not state them */
     ismrmrd_epi_state epi;
     char units_text[300];
 } ismrmrd_reader;

@@ -243,36 +243,49 @@ static int64_t stated_by_siemens(const ismrmrd_reader *r, int axis)
     return stated > 0 ? stated : 0;
 }
 
+/* One sentence on the centre that is taken. */
+static void say_centre(const ismrmrd_reader *r, int axis, int64_t centre, double peak, bool agrees)
+{
+    const int64_t declared = r->center[axis];
+    const char *path = r->source->path;
+    if (r->center_missing[axis])
+        vf_warn(r->ctx, "%s: xml: no centre of kspace_encoding_step_%d in encodingLimits; %" PRId64 " is taken%s", path,
+                axis + 1, centre, centre != declared ? ", where the energy of the samples peaks" : "");
+    else if (centre != declared && !agrees)
+        vf_warn(r->ctx,
+                "%s: the header's centre of kspace_encoding_step_%d is %" PRId64
+                ", but the energy of the samples peaks at %.0f; %" PRId64 " is taken as the centre",
+                path, axis + 1, declared, peak, centre);
+}
+
 static vf_status check_step(ismrmrd_reader *r, int axis)
 {
     const int64_t voxels = r->out->matrix[axis + 1], declared = r->center[axis], stated = stated_by_siemens(r, axis);
     const int32_t least = r->facts.least[axis];
     double *e = NULL, peak;
-    int64_t n;
-    if (voxels < 2 || r->facts.most[axis] == least)
+    int64_t n, centre = declared;
+    if (voxels < 2)
         return VF_OK;
     vf_status status = energy_by_step(r, axis, &e, &n);
     if (status != VF_OK) {
         free(e);
         return status;
     }
-    int64_t centre = better_centre(e, n, least, voxels, declared, &peak);
+    centre = better_centre(e, n, least, voxels, declared, &peak);
+    free(e);
     const bool agrees = stated > 0 && fabs((double)stated - peak) <= usual_shift(voxels) &&
                         r->facts.most[axis] - stated <= voxels / 2 && least - stated >= -voxels / 2;
-    char also[64] = "";
+    char also[64] = "", claimed[64] = "the header states no centre";
     if (stated > 0)
         snprintf(also, sizeof also, ", idx.user[%d] says %" PRId64, axis + 5, stated);
-    scan_tell(r->out, "encoding step %d: %d to %d, the header's centre is %" PRId64 "%s, the energy peaks at %.1f",
-              axis + 1, least, r->facts.most[axis], declared, also, peak);
+    if (!r->center_missing[axis])
+        snprintf(claimed, sizeof claimed, "the header's centre is %" PRId64, declared);
+    scan_tell(r->out, "encoding step %d: %d to %d, %s%s, the energy peaks at %.1f", axis + 1, least,
+              r->facts.most[axis], claimed, also, peak);
     if (centre != declared && agrees)
         centre = stated;
-    else if (centre != declared)
-        vf_warn(r->ctx,
-                "%s: the header's centre of kspace_encoding_step_%d is %" PRId64
-                ", but the energy of the samples peaks at %.0f; %" PRId64 " is taken as the centre",
-                r->source->path, axis + 1, declared, peak, centre);
+    say_centre(r, axis, centre, peak, agrees);
     r->center[axis] = centre;
-    free(e);
     return VF_OK;
 }
 

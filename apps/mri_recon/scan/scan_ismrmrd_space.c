@@ -109,9 +109,7 @@ static int64_t step_center(ismrmrd_reader *r, const ismrmrd_limit *limit, int ax
     int64_t n = r->out->matrix[axis];
     if (limit->center >= 0 && limit->center <= UINT16_MAX)
         return limit->center;
-    if (n > 1 && r->dims == 0)
-        vf_warn(r->ctx, "%s: xml: no centre of kspace_encoding_step_%d in encodingLimits; %" PRId64 " is taken",
-                r->source->path, axis, n / 2);
+    r->center_missing[axis - 1] = true;
     return n / 2;
 }
 

@@ -1,6 +1,7 @@
 /* What --info says of an ISMRMRD file: what the header claims, what the acquisitions are, and where they lie. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "scan_ismrmrd.h"
 #include "voxfield/append.h"
@@ -11,6 +12,8 @@ static void tell_encoding(const ismrmrd_reader *r, int number)
     char more[160] = "";
     if (e->multiband > 0)
         vf_append(more, sizeof more, ", multiband factor %" PRId64, e->multiband);
+    if (e->rounded)
+        vf_append(more, sizeof more, ", matrix sizes that are not whole were rounded");
     if (e->calibration_mode[0])
         vf_append(more, sizeof more, ", calibration %s", e->calibration_mode);
     scan_tell(r->out,
@@ -45,8 +48,11 @@ static void tell_counters(const ismrmrd_reader *r)
     for (int c = 0; c < COUNTERS && !first; c++)
         if (most[c] > 0)
             vf_append(text, sizeof text, "%s%s %d to %d", text[0] ? ", " : "", names[c], least[c], most[c]);
-    scan_tell(r->out, "image data: %" PRId64 " readouts of %d to %d samples, %d channel%s%s%s", r->image_lines,
-              r->facts.samples_least, r->facts.samples_most, r->out->coils, vf_plural(r->out->coils),
+    char samples[32] = "";
+    if (r->facts.samples_least < r->facts.samples_most)
+        snprintf(samples, sizeof samples, "%d to ", r->facts.samples_least);
+    scan_tell(r->out, "image data: %" PRId64 " readout%s of %s%d samples, %d channel%s%s%s", r->image_lines,
+              vf_plural(r->image_lines), samples, r->facts.samples_most, r->out->coils, vf_plural(r->out->coils),
               text[0] ? ", numbers of " : "", text);
 }
 
