@@ -344,17 +344,27 @@ def test_ismrmrd_xml():
 
 
 def test_ismrmrd_sizes():
-    """Headers without sizes beside data, and empty acquisitions, which are left out as before."""
+    """Headers without sizes beside data get them by its length, if that is possible; empty acquisitions are left out as
+    before."""
     phantom("a.h5", "--layout", "ismrmrd", "--trajectory", "cartesian", "--matrix", "12,12,1", "--coils", "2")
-    for field, zero, words in ((("number_of_samples",), slice(None), "number_of_samples 0 and active_channels 2"),
-                               (("active_channels",), slice(None), "number_of_samples 12 and active_channels 0")):
+    make("a.h5", "-o", "a_image.h5")
+    sizes = ("number_of_samples", "active_channels", "available_channels")
+    for zeros, words in ((sizes[:1], "number_of_samples 0 and active_channels 2"),
+                         (sizes[1:], "number_of_samples 12 and active_channels 0"),
+                         (sizes[:2], "number_of_samples 0 and active_channels 0"), (sizes, None)):
         with h5py.File("a.h5") as old, h5py.File("b.h5", "w") as new:
             old.copy("dataset", new)
             rows = new["dataset/data"][...]
-            for name in field:
-                rows["head"][name][zero] = 0
+            for name in zeros:
+                rows["head"][name] = 0
             new["dataset/data"][...] = rows
-        refuse(3, ["acquisition 0: the header says " + words, "48 numbers"], "b.h5", "-o", "x.h5")
+        if words is None:
+            refuse(3, ["acquisition 0: the header says number_of_samples 0 and active_channels 0", "48 numbers"], "b.h5", "-o",
+                   "x.h5")
+            continue
+        said = make("b.h5", "-o", "b_image.h5").err
+        assert words + " beside data; 12 samples of 2 channels are taken" in said, said
+        assert numpy.array_equal(image("b_image.h5"), image("a_image.h5"))
     with h5py.File("a.h5") as old, h5py.File("c.h5", "w") as new:
         old.copy("dataset", new)
         rows = new["dataset/data"][...]

@@ -103,14 +103,14 @@ static vf_status read_acquisitions(vf_context *ctx, const char *place, vf_h5 *fi
                                    const ismrmrd_protocol *protocol, const scan_request *request, mri_scan *out)
 {
     ismrmrd_file *acquisitions = NULL;
-    ismrmrd_source source;
+    ismrmrd_source source, sized;
     vf_status status = ismrmrd_file_open(ctx, place, file, group, &acquisitions);
     if (status == VF_OK) {
         ismrmrd_file_source(acquisitions, &source);
-        status = ismrmrd_check_sizes(ctx, &source);
+        status = ismrmrd_check_sizes(ctx, &source, &sized);
     }
     if (status == VF_OK)
-        status = ismrmrd_assemble(ctx, &source, protocol, request, out);
+        status = ismrmrd_assemble(ctx, &sized, protocol, request, out);
     ismrmrd_file_close(acquisitions);
     return status;
 }

@@ -125,9 +125,10 @@ double ismrmrd_readout_k(const ismrmrd_reader *r, const scan_line *line, int sam
 VF_MUST_CHECK vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *source,
                                          const ismrmrd_protocol *protocol, const scan_request *request, mri_scan *out);
 
-/* scan_ismrmrd_sizes.c: fails if the headers of image acquisitions say that they are empty, but they are not:
- * VF_ERR_INPUT. Looks at the first ones. */
-VF_MUST_CHECK vf_status ismrmrd_check_sizes(vf_context *ctx, const ismrmrd_source *source);
+/* scan_ismrmrd_sizes.c: `out` becomes `inner`, or, if the headers of the first image acquisitions lack sizes that their
+ * data have, a source with the sizes by the data's length, with a warning. `inner` must outlive it. Errors:
+ * VF_ERR_INPUT (the sizes do not follow), VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status ismrmrd_check_sizes(vf_context *ctx, ismrmrd_source *inner, ismrmrd_source *out);
 
 /* ---- scan_ismrmrd_text.c ---- */
 

@@ -1,5 +1,5 @@
-/* Refuses files whose headers say that acquisitions are empty although they have data. Without this, they would count
- * as acquisitions without samples. */
+/* Headers of acquisitions without sizes: some writers leave number_of_samples or active_channels 0 beside data. The
+ * length of the data has what is missing, if one of both is known, or available_channels is. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -15,6 +15,11 @@ static bool is_image(const ismrmrd_acquisition_header *head)
     return (head->flags & others) == 0;
 }
 
+static bool has_sizes(const ismrmrd_acquisition_header *head)
+{
+    return head->number_of_samples > 0 && head->active_channels > 0;
+}
+
 /* The first image acquisition of some at the start; -1 if there is none, or one of them has a size. */
 static int64_t find_empty(const ismrmrd_acquisition_header *heads, int64_t count)
 {
@@ -22,31 +27,95 @@ static int64_t find_empty(const ismrmrd_acquisition_header *heads, int64_t count
     for (int64_t i = count - 1; i >= 0; i--) {
         if (!is_image(&heads[i]))
             continue;
-        if (heads[i].number_of_samples > 0 && heads[i].active_channels > 0)
+        if (has_sizes(&heads[i]))
             return -1;
         first = i;
     }
     return first;
 }
 
-vf_status ismrmrd_check_sizes(vf_context *ctx, const ismrmrd_source *source)
+/* Sets the sizes from the data's length. False if they do not follow from it. */
+static bool set_sizes(ismrmrd_acquisition_header *head, int64_t floats)
 {
-    const int64_t count = source->acquisitions < LOOKED_AT ? source->acquisitions : LOOKED_AT;
+    const int64_t numbers = floats / 2, samples = head->number_of_samples;
+    const int64_t channels = head->active_channels > 0 ? head->active_channels
+                             : samples > 0             ? numbers / samples
+                                                       : head->available_channels;
+    const int64_t length = samples > 0 ? samples : channels > 0 ? numbers / channels : 0;
+    if (floats % 2 != 0 || length < 1 || length > UINT16_MAX || channels < 1 || channels > UINT16_MAX ||
+        length * channels != numbers)
+        return false;
+    head->number_of_samples = (uint16_t)length;
+    head->active_channels = (uint16_t)channels;
+    return true;
+}
+
+/* ---- a source whose headers get their sizes ---- */
+
+static vf_status sized_heads(vf_context *ctx, void *user, int64_t first, int64_t count, ismrmrd_acquisition_header *out)
+{
+    const ismrmrd_source *inner = user;
+    vf_status status = inner->heads(ctx, inner->user, first, count, out);
+    for (int64_t i = 0; status == VF_OK && i < count; i++) {
+        ismrmrd_body body = {.data_floats = 0};
+        if (has_sizes(&out[i]))
+            continue;
+        status = inner->bodies(ctx, inner->user, first + i, 1, MOST_BYTES, &body);
+        if (status == VF_OK && body.data_floats > 0)
+            (void)set_sizes(&out[i], body.data_floats); /* else it stays an acquisition without samples */
+    }
+    return status;
+}
+
+static vf_status sized_bodies(vf_context *ctx, void *user, int64_t first, int64_t count, size_t bytes,
+                              ismrmrd_body *out)
+{
+    const ismrmrd_source *inner = user;
+    return inner->bodies(ctx, inner->user, first, count, bytes, out);
+}
+
+static void sized_ahead(void *user, int64_t first, int64_t count, size_t bytes)
+{
+    const ismrmrd_source *inner = user;
+    if (inner->ahead)
+        inner->ahead(inner->user, first, count, bytes);
+}
+
+vf_status ismrmrd_check_sizes(vf_context *ctx, ismrmrd_source *inner, ismrmrd_source *out)
+{
+    const int64_t count = inner->acquisitions < LOOKED_AT ? inner->acquisitions : LOOKED_AT;
     ismrmrd_acquisition_header *heads = NULL;
     ismrmrd_body body = {.data_floats = 0};
-    vf_status status = scan_allocate(ctx, source->path, "headers", count, sizeof *heads, &heads);
+    *out = *inner;
+    vf_status status = scan_allocate(ctx, inner->path, "headers", count, sizeof *heads, &heads);
     if (status == VF_OK)
-        status = source->heads(ctx, source->user, 0, count, heads);
+        status = inner->heads(ctx, inner->user, 0, count, heads);
     const int64_t at = status == VF_OK ? find_empty(heads, count) : -1;
     if (at >= 0)
-        status = source->bodies(ctx, source->user, at, 1, MOST_BYTES, &body);
-    if (status == VF_OK && body.data_floats > 0)
-        status =
-            vf_fail(ctx, VF_ERR_INPUT,
-                    "%s: acquisition %" PRId64 ": the header says number_of_samples %u and active_channels %u, but "
-                    "its data have %" PRId64 " numbers; write both into the headers of all acquisitions (samples x "
-                    "channels x 2 numbers each)",
-                    source->path, at, heads[at].number_of_samples, heads[at].active_channels, body.data_floats);
+        status = inner->bodies(ctx, inner->user, at, 1, MOST_BYTES, &body);
+    if (status == VF_OK && body.data_floats > 0) {
+        const unsigned samples = heads[at].number_of_samples, channels = heads[at].active_channels;
+        if (set_sizes(&heads[at], body.data_floats)) {
+            vf_warn(
+                ctx,
+                "%s: headers say number_of_samples %u and active_channels %u beside data; %d samples of %d channel%s "
+                "are taken, by the length of the data",
+                inner->path, samples, channels, heads[at].number_of_samples, heads[at].active_channels,
+                vf_plural(heads[at].active_channels));
+            out->user = inner;
+            out->heads = sized_heads;
+            out->bodies = sized_bodies;
+            out->ahead = sized_ahead;
+        } else {
+            status =
+                vf_fail(ctx, VF_ERR_INPUT,
+                        "%s: acquisition %" PRId64
+                        ": the header says number_of_samples %u and active_channels %u, but its data have %" PRId64
+                        " numbers; write both into the headers of all acquisitions (samples x channels x 2 numbers "
+                        "each)",
+                        inner->path, at, samples, channels, body.data_floats);
+        }
+    }
     free(heads);
     return status;
 }
