@@ -85,14 +85,14 @@ typedef struct recon_settings {
     const char *motion;     /* table of the patient's motion; NULL: none */
     const char *maps;       /* coil map file, with RECON_COILS_FILE; NULL: the scan's own maps */
     const char *frames;     /* selection by parse_frames; NULL: all */
+    const char *slices;     /* the same */
+    const char *drop_coils; /* channels to leave out (drop_coils.c); NULL: chosen from the data */
     const char *save_coils; /* file to save the coil maps in; NULL: none */
     double delay[3];        /* samples along x, y, z, with RECON_DELAYS_GIVEN */
     recon_delays delays;
-    double shift[3]; /* mm along x, y, z, with RECON_SHIFT_GIVEN */
     recon_shift fov_shift;
-    const char *slices; /* selection by parse_frames; NULL: all */
-    bool info;          /* say what is in the file, and make no image */
-    int replicas;       /* of noise, for the noise map */
+    double shift[3]; /* mm along x, y, z, with RECON_SHIFT_GIVEN */
+    int replicas;    /* of noise, for the noise map */
     recon_method method;
     vf_encode_by encode_by;
     recon_prior prior; /* of first images, if there are sparse priors: RECON_SPECTRUM */
@@ -109,10 +109,10 @@ typedef struct recon_settings {
     int frame_step;          /* readouts from the beginning of a frame to the next; 0: spokes_per_frame */
     int readout_samples;     /* samples of a readout, for scans that do not say so; 0: found from the scan */
     int compress;            /* coils to keep; 0: all */
-    bool keep_spikes;        /* interference is image data, too */
-    const char *drop_coils;  /* channels to leave out (drop_coils.c); NULL: chosen from the data */
     int64_t matrix[3];
     bool has_matrix;
+    bool info;          /* say what is in the file, and make no image */
+    bool keep_spikes;   /* interference is image data, too */
     bool equal_noise;   /* with sparse priors: all frames have the common noise */
     bool chooses_prior; /* settings_choose_prior must be called */
     bool partial_fourier_given;

@@ -56,29 +56,33 @@ def check_values(magnitude, affine, first_frame=0, step=1):
 
 NIBABEL = """
 import nibabel
-image = nibabel.load(path)
-data = np.asarray(image.dataobj)
-check(data.dtype == np.float32, f"type {data.dtype}")
-check(data.shape == (counts if frames == 1 else counts + (frames,)), f"shape {data.shape}")
-data = data.reshape(counts + (frames,))
-check(np.allclose(image.header.get_zooms()[:3], steps, rtol=1e-6), f"voxels {image.header.get_zooms()}")
-check(image.header.get_xyzt_units()[0] == "mm", "unit")
-sform, scode = image.header.get_sform(coded=True)
-qform, qcode = image.header.get_qform(coded=True)
-check((scode, qcode) == ((1, 1) if known else (0, 0)), f"codes {scode}, {qcode}")
 to_lps = np.diag([-1, -1, 1, 1])
-sform_numbers = image.header.get_sform()  # those of an unknown orientation too
-check_values(data, to_lps @ sform_numbers, step=places)
-if known:
-    check(np.allclose(qform, sform, atol=1e-4), f"qform {qform} is not sform {sform}")
-    check("".join(nibabel.aff2axcodes(image.affine)) == letters, f"axes {nibabel.aff2axcodes(image.affine)}")
-    check_values(data, to_lps @ image.affine, step=places)
-white = float(image.header["cal_max"])
-check(data.min() < white <= data.max(), f"cal_max {white}")
-check(b"Voxfield" in image.header["descrip"].tobytes(), "description")
-notes = [e.get_content() for e in image.header.extensions]
-check(len(notes) == 1 and "cg, 10 iterations" in str(notes[0]), f"extension {notes}")
-check((f"volume n lies at place n mod {places}" in str(notes[0])) == (places > 1), f"extension {notes}")
+end = ".nii.gz" if path.endswith(".gz") else ".nii"
+for place in range(places):  # volumes at other places are in files of their own
+    image = nibabel.load(path if place == 0 else f"{path[:-len(end)]}_{place + 1}{end}")
+    own = range(place, frames, places)
+    data = np.asarray(image.dataobj)
+    check(data.dtype == np.float32, f"type {data.dtype}")
+    check(data.shape == (counts if len(own) == 1 else counts + (len(own),)), f"shape {data.shape}")
+    data = data.reshape(counts + (len(own),))
+    check(np.allclose(image.header.get_zooms()[:3], steps, rtol=1e-6), f"voxels {image.header.get_zooms()}")
+    check(image.header.get_xyzt_units()[0] == "mm", "unit")
+    sform, scode = image.header.get_sform(coded=True)
+    qform, qcode = image.header.get_qform(coded=True)
+    check((scode, qcode) == ((1, 1) if known else (0, 0)), f"codes {scode}, {qcode}")
+    sform_numbers = image.header.get_sform()  # those of an unknown orientation too
+    for n, frame in enumerate(own):
+        check_values(data[..., n : n + 1], to_lps @ sform_numbers, frame)
+        if known:
+            check_values(data[..., n : n + 1], to_lps @ image.affine, frame)
+    if known:
+        check(np.allclose(qform, sform, atol=1e-4), f"qform {qform} is not sform {sform}")
+        check(place > 0 or "".join(nibabel.aff2axcodes(image.affine)) == letters, f"axes {nibabel.aff2axcodes(image.affine)}")
+    white = float(image.header["cal_max"])
+    check(data.min() < white <= data.max(), f"cal_max {white}")
+    check(b"Voxfield" in image.header["descrip"].tobytes(), "description")
+    notes = [e.get_content() for e in image.header.extensions]
+    check(len(notes) == 1 and "cg, 10 iterations" in str(notes[0]), f"extension {notes}")
 """
 
 H5PY = """

@@ -59,8 +59,6 @@ typedef struct mri_scan {
     int volumes, slices; /* volumes * slices = frames if none is missing */
     int places;          /* slices, or slabs of 3D scans, each a volume; frame.place is in 0 .. places - 1 */
     int trajectories;
-    bool readouts_found;         /* the file does not say where readouts begin; find_readouts found it */
-    bool stored_trajectory;      /* the file has positions in k-space, not encoding steps */
     double dwell;                /* s between samples, if the file has one for all readouts; else 0 */
     scan_trajectory *trajectory; /* [trajectories + calibrations]; the last may be empty */
     int frames;
@@ -71,26 +69,28 @@ typedef struct mri_scan {
     double complex *noise; /* [coil][coil] covariance of the coils' noise, or NULL */
     float complex *sensitivity; /* [place][set][coil][z][y][x] of `matrix`, or NULL; coil c of set s sees s_sc, and its
                                  * data are F sum_s s_sc rho_s of the images rho_s */
-    bool own_maps;              /* each place has its own maps; else all share one place's */
     int map_sets;               /* 2; or 0 or 1 for one set */
+    int compressed_from;        /* the number of coils before compression; 0: not compressed */
+    bool own_maps;              /* each place has its own maps; else all share one place's */
     bool maps_weighted;         /* the maps fade as vf_espirit's do; the image gets even intensity */
     bool maps_whitened, maps_compressed; /* these stages are already applied to sensitivity */
     bool whitened;                       /* the coils' noise is decorrelated */
     bool noise_estimated;                /* `noise` is relative, and from the outermost samples (channel_noise.h) */
-    int compressed_from;                 /* the number of coils before compression; 0: not compressed */
+    bool readouts_found;                 /* the file does not say where readouts begin; find_readouts found it */
+    bool stored_trajectory;              /* the file has positions in k-space, not encoding steps */
     float *field_map;                    /* [z][y][x] of `matrix`, Hz, or NULL */
     int references;
-    float *reference;              /* [references][z][y][x] of `matrix`, or NULL */
     int truths;                    /* 0, 1, or `volumes` */
+    float *reference;              /* [references][z][y][x] of `matrix`, or NULL */
     float *truth;                  /* [truths][z][y][x] of `crop`, z slices of a stack, or NULL */
     scan_geometry geometry;        /* of all volumes; of the first if they differ */
     scan_geometry *place_geometry; /* [scan_stacks]; NULL: all share `geometry` */
     char *protocol;                /* the ISMRMRD header, copied to an ISMRMRD image file; NULL for plain files */
+    char *told;                    /* lines on what the file says and how it was understood, or NULL */
     bool ghosts;                   /* of EPI: reversed readouts may have another phase, which is not known */
     char layout[32];               /* "ISMRMRD", "plain", "BART", "fastMRI", "CMRxRecon" */
     char group[256];               /* of the ISMRMRD file, from its root: "/dataset"; "" for plain files */
     char sign[96];                 /* how the file's Fourier transform differs from docs/scans.md; "" if not */
-    char *told;                    /* lines on what the file says and how it was understood, or NULL */
     char description[400];         /* one line: trajectory, units and how they were chosen */
     char corrections[512];         /* what the reader and correct_trajectory changed, separated by "; " */
     char digest[VF_DIGEST_TEXT];   /* of trajectories, weights, time and phi, which Q depends on */

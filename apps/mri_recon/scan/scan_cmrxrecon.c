@@ -98,5 +98,7 @@ vf_status scan_read_cmrxrecon_file(const scan_file *file, mri_scan *out)
     vf_status status = choose(file, false, &name);
     if (status == VF_OK)
         status = choose(file, true, &mask);
+    if (status == VF_OK && !name) /* it was recognised by it */
+        status = vf_fail(file->ctx, VF_ERR_INTERNAL, "%s: no k-space", file->path);
     return status == VF_OK ? scan_read_cmrxrecon(file->ctx, &source, name, mask, out) : status;
 }

@@ -263,7 +263,7 @@ static vf_status check_step(ismrmrd_reader *r, int axis)
     const int64_t voxels = r->out->matrix[axis + 1], declared = r->center[axis], stated = stated_by_siemens(r, axis);
     const int32_t least = r->facts.least[axis];
     double *e = NULL, peak;
-    int64_t n, centre = declared;
+    int64_t n, centre;
     if (voxels < 2)
         return VF_OK;
     vf_status status = energy_by_step(r, axis, &e, &n);
