@@ -126,7 +126,7 @@ static bool length_of(const calibration *c, const float complex *given, float *l
         count += sum > 0;
     }
     smooth_axis(n, 0, length, other);
-    float *swap = malloc((size_t)c->voxels * sizeof *swap);
+    float *swap = calloc((size_t)c->voxels, sizeof *swap);
     if (!swap || !(mean > 0)) {
         free(swap);
         return false;
@@ -145,7 +145,7 @@ static bool length_of(const calibration *c, const float complex *given, float *l
 /* Gives maps the length of the file's where they are not 0. They no longer fade then. */
 static bool even_out(const calibration *c, const float complex *given, float complex *maps)
 {
-    float *length = malloc((size_t)c->voxels * sizeof *length), *other = malloc((size_t)c->voxels * sizeof *other);
+    float *length = calloc((size_t)c->voxels, sizeof *length), *other = calloc((size_t)c->voxels, sizeof *other);
     const bool even = length && other && length_of(c, given, length, other);
     for (int64_t i = 0; even && i < c->voxels; i++) {
         double sum = 0;
