@@ -21,6 +21,14 @@ static const option_choice coil_words[] = {
     {"rss", RECON_COILS_RSS, "no maps: each coil alone, then the root of the sum of squares"},
     {0}};
 
+/* The keyword's row, or NULL. */
+static const option_choice *find_word(const option_choice *words, const char *text)
+{
+    while (words->word && strcmp(words->word, text) != 0)
+        words++;
+    return words->word ? words : NULL;
+}
+
 /* --coils: a keyword, or a coil map file, recognised by its extension. */
 static vf_status coils(vf_context *ctx, const char *option, const char *text, void *settings)
 {
@@ -32,11 +40,11 @@ static vf_status coils(vf_context *ctx, const char *option, const char *text, vo
         s->maps = text;
         return VF_OK;
     }
-    for (const option_choice *c = coil_words; c->word; c++)
-        if (strcmp(text, c->word) == 0) {
-            s->coils = (recon_coils)c->value;
-            return VF_OK;
-        }
+    const option_choice *c = find_word(coil_words, text);
+    if (c) {
+        s->coils = (recon_coils)c->value;
+        return VF_OK;
+    }
     return vf_fail(ctx, VF_ERR_ARGUMENT,
                    "--%s '%s': expected %s, or a file of maps with the extension .h5, .hdf5, .cfl or .hdr", option,
                    text, option_choices_text(coil_words, words, sizeof words));
@@ -73,11 +81,11 @@ static const option_choice delay_words[] = {
 static vf_status delays(vf_context *ctx, const char *option, const char *text, void *settings)
 {
     recon_settings *s = settings;
-    for (const option_choice *c = delay_words; c->word; c++)
-        if (strcmp(text, c->word) == 0) {
-            s->delays = (recon_delays)c->value;
-            return VF_OK;
-        }
+    const option_choice *c = find_word(delay_words, text);
+    if (c) {
+        s->delays = (recon_delays)c->value;
+        return VF_OK;
+    }
     if (!strpbrk(text, "0123456789"))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': expected auto, off, or delays X,Y,Z in samples", option, text);
     const program_option row = {OPTION_TRIPLE, .name = option, .least = -100, .most = 100, .unit = "samples"};
@@ -94,11 +102,11 @@ static const option_choice shift_words[] = {{"auto", RECON_SHIFT_AUTO, "none; a 
 static vf_status fov_shift(vf_context *ctx, const char *option, const char *text, void *settings)
 {
     recon_settings *s = settings;
-    for (const option_choice *c = shift_words; c->word; c++)
-        if (strcmp(text, c->word) == 0) {
-            s->fov_shift = (recon_shift)c->value;
-            return VF_OK;
-        }
+    const option_choice *c = find_word(shift_words, text);
+    if (c) {
+        s->fov_shift = (recon_shift)c->value;
+        return VF_OK;
+    }
     if (!strchr(text, ','))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': expected auto, header, off, or a shift X,Y,Z in mm", option,
                        text);

@@ -320,13 +320,7 @@ static vf_status share_pattern(reader *r, scan_frame *frame)
     mri_scan *s = r->out;
     scan_trajectory *t = &s->trajectory[s->trajectories];
     vf_status status = take_acquired(r, frame->data, t);
-    frame->trajectory = 0;
-    while (status == VF_OK && frame->trajectory < s->trajectories) {
-        const scan_trajectory *other = &s->trajectory[frame->trajectory];
-        if (other->samples == t->samples && memcmp(other->k, t->k, 3 * (size_t)t->samples * sizeof *t->k) == 0)
-            break;
-        frame->trajectory++;
-    }
+    frame->trajectory = status == VF_OK ? scan_find_trajectory(s, t) : 0;
     if (status == VF_OK && t->samples > 0) {
         float complex *less = realloc(frame->data, (size_t)(t->samples * s->coils) * sizeof *less);
         frame->data = less ? less : frame->data;

@@ -215,13 +215,7 @@ static vf_status share_pattern(const scan_grid *g, const grid_frame *f, mri_scan
 {
     scan_trajectory *t = &s->trajectory[s->trajectories];
     vf_status status = list_positions(g, s, f, t);
-    frame->trajectory = 0;
-    while (status == VF_OK && frame->trajectory < s->trajectories) {
-        const scan_trajectory *other = &s->trajectory[frame->trajectory];
-        if (other->samples == t->samples && memcmp(other->k, t->k, 3 * (size_t)t->samples * sizeof *t->k) == 0)
-            break;
-        frame->trajectory++;
-    }
+    frame->trajectory = status == VF_OK ? scan_find_trajectory(s, t) : 0;
     if (status == VF_OK && frame->trajectory == s->trajectories) {
         s->trajectories++;
     } else {

@@ -48,6 +48,8 @@ VF_MUST_CHECK vf_status scan_allocate_digests(vf_context *ctx, const char *path,
                                               trajectory_digest **digests, int **first);
 /* For each frame, the first frame with the same digest: first[f] <= f. Sorts the digests. */
 void scan_find_equal(trajectory_digest *digests, int frames, int *first);
+/* The number of the first trajectory with the same k as `t`; s->trajectories if there is none. */
+int scan_find_trajectory(const mri_scan *s, const scan_trajectory *t);
 /* Lets frames with equal trajectories share one. Before, frame f has trajectory f. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status scan_share_trajectories(vf_context *ctx, const char *path, mri_scan *s);
 

@@ -43,13 +43,12 @@ static void describe(const ismrmrd_reader *r)
  * them. docs/phase_sign.md has what that rests on. */
 static void choose_sign(ismrmrd_reader *r)
 {
-    static const char *const texts[] = {"", "as --phase-sign says", "as --phase-sign says"};
     const scan_sign asked = r->request->sign;
     const bool siemens = strstr(r->protocol->vendor, "siemens") != NULL;
     r->conjugate = asked == SIGN_PLUS || (asked == SIGN_AUTO && siemens);
     if (r->conjugate)
         snprintf(r->out->sign, sizeof r->out->sign, "phase sign +, %s",
-                 asked == SIGN_AUTO ? "because the scanner is Siemens' (--phase-sign)" : texts[asked]);
+                 asked == SIGN_AUTO ? "because the scanner is Siemens' (--phase-sign)" : "as --phase-sign says");
 }
 
 static void free_reader(ismrmrd_reader *r)

@@ -320,10 +320,10 @@ vf_status ismrmrd_read_heads(ismrmrd_reader *r)
     if (status == VF_OK)
         status = choose_encoding(r);
     if (status == VF_OK)
-        status = refuse_multiband(r);
-    if (status == VF_OK)
         status = read_each(r, take, &t);
     if (status == VF_OK)
         status = check_what_is_left(r, &t);
+    if (status == VF_OK)
+        status = refuse_multiband(r); /* after --info knows what there is */
     return status;
 }

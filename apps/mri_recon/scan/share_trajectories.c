@@ -71,3 +71,13 @@ vf_status scan_share_trajectories(vf_context *ctx, const char *path, mri_scan *s
     free(first);
     return status;
 }
+
+int scan_find_trajectory(const mri_scan *s, const scan_trajectory *t)
+{
+    int found = 0;
+    while (found < s->trajectories &&
+           !(s->trajectory[found].samples == t->samples &&
+             memcmp(s->trajectory[found].k, t->k, 3 * (size_t)t->samples * sizeof *t->k) == 0))
+        found++;
+    return found;
+}
