@@ -11,12 +11,25 @@
 /* An atom's names in its file, for output files. Texts that the file does not state are empty. */
 typedef struct atom_label {
     char name[9], residue[9]; /* "CA", "ALA" */
-    char chain[9];            /* chain or segment: "A", "PROT" */
+    char chain[9];            /* chain: "A"; of a PSF file the segment: "PROT" */
+    char segment[9];          /* segment, where a file has both */
     char element[3];          /* "Na" */
     char insertion;           /* letter after the residue number; 0: none */
+    char alternate;           /* alternate location; 0: the atom has one place */
     bool hetero;              /* a HETATM record */
-    int32_t residue_number;
+    bool ends_chain;          /* a TER follows */
+    float occupancy;          /* 1 if the file states none */
+    int32_t residue_number;   /* 0 if number_text is set */
+    char number_text[9];      /* the residue's label if it is no number: "****"; otherwise "" */
 } atom_label;
+
+/* What PDB and PQR files say beside the atoms, for output files. All zero: nothing. */
+typedef struct molecule_records {
+    char *lines;          /* records before the atoms, as they stand in the file, each with '\n'; NULL: none */
+    int64_t bonds;        /* of CONECT, in the file's order; a double bond is there twice */
+    int64_t (*bond)[2];   /* [bonds] from one atom to another, by index */
+    int32_t model_number; /* of the MODEL that was read; 0: none */
+} molecule_records;
 
 /* The atoms of a molecule, in the order of the file. */
 typedef struct molecule {
@@ -29,6 +42,7 @@ typedef struct molecule {
     double lo[3], hi[3];         /* bounds of the atoms' centres: x, y, z */
     int64_t missing_atoms;       /* atoms left out according to the file itself (REMARK 5 of pdb2pqr) */
     int64_t missing_residues;    /* residues of those atoms, or residues named as missing */
+    molecule_records records;    /* what else the file says */
     unit_cell cell;              /* of the crystal or box, if the file states one */
     char dialect[96];            /* how the records were read, for messages */
     char digest[VF_DIGEST_TEXT]; /* SHA-256 of the file's text */

@@ -29,6 +29,8 @@ void molecule_free(molecule *m)
     free(m->charge);
     free(m->radius);
     free(m->labels);
+    free(m->records.lines);
+    free(m->records.bond);
     memset(m, 0, sizeof *m);
 }
 
@@ -48,6 +50,54 @@ void molecule_add_charge(molecule *m, double charge, double *rest)
     bool larger = fabs(m->total_charge) >= fabs(charge);
     *rest += larger ? m->total_charge - sum + charge : charge - sum + m->total_charge;
     m->total_charge = sum;
+}
+
+/* ---- part of the atoms ---- */
+
+/* place[i]: where atom i goes; -1: it is left out. Bonds to such atoms go. */
+static void keep_bonds(molecule_records *records, const int64_t *place)
+{
+    int64_t kept = 0;
+    for (int64_t b = 0; b < records->bonds; b++) {
+        const int64_t from = place[records->bond[b][0]], to = place[records->bond[b][1]];
+        if (from < 0 || to < 0)
+            continue;
+        records->bond[kept][0] = from;
+        records->bond[kept++][1] = to;
+    }
+    records->bonds = kept;
+}
+
+static bool same_chain(const atom_label *a, const atom_label *b)
+{
+    return strcmp(a->chain, b->chain) == 0 && strcmp(a->segment, b->segment) == 0;
+}
+
+bool molecule_keep(molecule *m, const bool *keep)
+{
+    int64_t *place = malloc((size_t)m->atoms * sizeof *place), kept = 0;
+    double rest = 0;
+    if (!place)
+        return false;
+    m->total_charge = 0;
+    for (int64_t i = 0; i < m->atoms; i++) {
+        place[i] = keep[i] ? kept : -1;
+        if (!keep[i] && m->labels[i].ends_chain && kept > 0 && same_chain(&m->labels[i], &m->labels[kept - 1]))
+            m->labels[kept - 1].ends_chain = true;
+        if (!keep[i])
+            continue;
+        const double xyz[3] = {m->x[i], m->y[i], m->z[i]};
+        molecule_place(m, kept, xyz);
+        m->charge[kept] = m->charge[i];
+        m->radius[kept] = m->radius[i];
+        m->labels[kept++] = m->labels[i];
+        molecule_add_charge(m, m->charge[i], &rest);
+    }
+    m->total_charge += rest;
+    m->atoms = kept;
+    keep_bonds(&m->records, place);
+    free(place);
+    return true;
 }
 
 /* ---- labels ---- */

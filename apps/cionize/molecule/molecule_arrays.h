@@ -11,6 +11,11 @@ bool molecule_resize(molecule *m, int64_t capacity);
 /* Stores the position of atom `i` and updates the bounds. Atoms come in order from 0. */
 void molecule_place(molecule *m, int64_t i, const double xyz[3]);
 
+/* Keeps the atoms whose keep[i] is set, in their order, and sets the bounds, the total charge and the bonds anew. If a TER follows
+ * an atom that goes, it follows the last kept atom of the same chain. At least one atom must be kept. False if memory is not
+ * enough; the molecule is then unchanged. */
+bool molecule_keep(molecule *m, const bool *keep);
+
 /* Neumaier's compensated sum: the total of many charges is as accurate as the charges. `rest` starts at 0 and is
  * added to the total at the end. */
 void molecule_add_charge(molecule *m, double charge, double *rest);
