@@ -134,6 +134,13 @@ static const option_choice orders[] = {
     {"alternate", ION_ORDER_ALTERNATE, "one ion of each kind in turn"},
     {"largest", ION_ORDER_LARGEST, "the largest charges first"},
     {0}};
+static const option_choice ion_name_choices[] = {
+    {"given", ION_NAMES_GIVEN, "as the options or the script name them"},
+    {"charmm", ION_NAMES_CHARMM, "SOD, CLA, CAL, ZN2"},
+    {"amber", ION_NAMES_AMBER, "Na+, Cl-, CA, ZN"},
+    {"gromacs", ION_NAMES_GROMACS, "NA, CL, CA, ZN, as in GROMACS's AMBER and OPLS force fields"},
+    {"pdb", ION_NAMES_PDB, "NA, CL, CA, ZN, as chemical components of the PDB"},
+    {0}};
 static const option_choice units[] = {
     {"kT/e", 0, NULL}, {"V", 0, NULL}, {"kcal/mol/e", 0, NULL}, {"e/A", 0, NULL}, {0}};
 static const option_choice boundaries[] = {
@@ -168,8 +175,12 @@ const program_option cionize_options[] = {
              "out. A number alone selects one frame."},
     {OPTION_READ, .name = "read-map", .argument = "FILE", SETTING(read_map), .needs = PLACES_IONS,
      .excludes = "trajectory", .help = "existing map (.dx, .dx.gz, .h5) to place ions on, instead of a new one",
-     .more = "The ions are placed on the grid of this map. Options that contradict the file are errors: another grid, "
-             "unit, temperature, dielectric, --r-min or --precision. A variant of --method, --mask and --deviation are "
+     .more = "The ions are placed on the grid of this map, with its constants. A file that does not state the "
+             "dielectric, through which "
+             "ions act on each other, needs --dielectric or --distance-dielectric. Options that contradict the file "
+             "are errors: another "
+             "grid, unit, temperature, dielectric, --r-min or --precision. A variant of --method, --mask and "
+             "--deviation are "
              "errors too. If the map includes the potential of ions, later ions feel it, but may overlap them: a "
              "warning says so."},
     {OPTION_READ, .letter = 'i', .name = "script", .argument = "FILE", ION_SETTING(script),
@@ -224,6 +235,8 @@ const program_option cionize_options[] = {
      .more = "The radius of each atom is added. The molecule must have radii."},
     {OPTION_NUMBER, .name = "ion-ion", .argument = "D", ION_SETTING(ion_ion), SETS_ION(has_ion_ion), .least = 0,
      .most = 1e4, .unit = "angstrom", .initial = "10", .needs = PLACES_IONS, .help = "minimum distance between ions"},
+    {OPTION_CHOICE, .name = "ion-names", .argument = "NAMES", ION_SETTING(names), .choices = ion_name_choices,
+     .initial = "given", .needs = PLACES_IONS, .help = "whose names ions have in the output"},
     {OPTION_CHOICE, .name = "order", .argument = "ORDER", ION_SETTING(order), .choices = orders, .initial = "given",
      .needs = "place neutralize concentration", .excludes = "script",
      .why = "a script's ions are placed in the order of its commands", .help = "order of placement"},
@@ -266,8 +279,8 @@ const program_option cionize_options[] = {
     {OPTION_GROUP, .name = "Physics", .help = "By default, the molecule is in vacuum."},
     {OPTION_WORD, .name = "units", .argument = "UNIT", SETTING(unit), .choices = units, .initial = "kT/e",
      .help = "unit of the potential", .more = "The constants are from CODATA 2022."},
-    {OPTION_NUMBER, .name = "temperature", .argument = "T", SETTING(temperature), .least = 1, .most = 1e5, .unit = "K",
-     .initial = "298.15", .help = "temperature of the unit kT/e, in kelvin",
+    {OPTION_NUMBER, .name = "temperature", .argument = "T", SETTING(temperature), SETS(has_temperature), .least = 1,
+     .most = 1e5, .unit = "K", .initial = "298.15", .help = "temperature of the unit kT/e, in kelvin",
      .more = "Other units do not depend on it."},
     {OPTION_NUMBER, .name = "dielectric", .argument = "D", SETTING(dielectric), SETS(has_dielectric), .least = 1e-3,
      .most = 1e6, .initial = "1", .help = "relative permittivity of the whole space; 1 is vacuum"},
@@ -283,8 +296,8 @@ const program_option cionize_options[] = {
      .help = "the potential of Gaussian charges of this standard deviation, instead of points",
      .more = "The map of VMD's PMEPot with an Ewald factor of beta has a SIGMA of 0.7071 / beta; its default, 0.25 per "
              "angstrom, is 2.83 angstrom. Needs --method fast, which auto takes, on the CPU."},
-    {OPTION_NUMBER, .name = "r-min", .argument = "R", SETTING(r_min), .least = 1e-6, .most = 1e3, .unit = "angstrom",
-     .initial = "0.1", .help = "smallest distance in the sum: smaller ones count as R",
+    {OPTION_NUMBER, .name = "r-min", .argument = "R", SETTING(r_min), SETS(has_r_min), .least = 1e-6, .most = 1e3,
+     .unit = "angstrom", .initial = "0.1", .help = "smallest distance in the sum: smaller ones count as R",
      .more = "This keeps the potential finite at the atoms."},
 
     {OPTION_GROUP, .name = "Computation"},

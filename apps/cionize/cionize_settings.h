@@ -29,8 +29,9 @@ typedef struct cionize_settings {
     const char *unit; /* one of the names that potential_constant knows */
     double temperature;
     double dielectric; /* relative permittivity; with distance_dielectric, the factor c of eps(r) = c r */
-    bool has_dielectric, distance_dielectric;
+    bool has_temperature, has_dielectric, distance_dielectric;
     double r_min;
+    bool has_r_min;
     bool has_precision;
     vf_dtype precision;                /* with read_map, the file's */
     const vf_potential_method *method; /* NULL: auto */

@@ -27,7 +27,8 @@ static vf_status add_requests(cionize_state *r, const ion_request *request, int 
         return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for %d kinds of ions", r->requests + count);
     r->request = larger;
     for (int n = 0; n < count; n++) {
-        r->request[r->requests++] = request[n];
+        r->request[r->requests] = request[n];
+        ion_rename(r->ctx, r->ions.names, &r->request[r->requests++].kind);
         r->wanted += request[n].count;
     }
     return VF_OK;

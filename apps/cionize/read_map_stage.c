@@ -16,6 +16,12 @@ static vf_status check_read_map(const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     const loaded_map *m = &r->read;
+    if (isnan(m->dielectric) && !s->has_dielectric && !s->distance_dielectric)
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: the file does not say for which dielectric the map was made, and ions act on each other "
+                       "through it; add "
+                       "--dielectric D: 1 for a map in vacuum, about 78.5 for one in water, as of APBS or DelPhi",
+                       m->path);
     if (m->distance_dielectric != s->distance_dielectric && !isnan(m->dielectric))
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "%s: the map was made with a dielectric that %s on the distance; use %s %g", m->path,
@@ -53,6 +59,21 @@ static vf_status check_read_map(const cionize_state *r)
     return VF_OK;
 }
 
+/* What the file states and no option does. */
+static void take_map_constants(cionize_state *r)
+{
+    cionize_settings *s = &r->settings;
+    const loaded_map *m = &r->read;
+    if (!isnan(m->dielectric) && !s->has_dielectric && !s->distance_dielectric) {
+        s->dielectric = m->dielectric;
+        s->distance_dielectric = m->distance_dielectric;
+    }
+    if (!isnan(m->temperature) && !s->has_temperature)
+        s->temperature = m->temperature;
+    if (!isnan(m->r_min) && !s->has_r_min)
+        s->r_min = m->r_min;
+}
+
 /* A cell that the options state, for a map that does not. */
 static vf_status take_map_cell(cionize_state *r)
 {
@@ -72,8 +93,10 @@ vf_status take_read_map(cionize_state *r)
 {
     cionize_settings *s = &r->settings;
     vf_status status = read_map(r->ctx, s->read_map, s->unit, &r->read);
-    if (status == VF_OK)
+    if (status == VF_OK) {
+        take_map_constants(r);
         status = check_read_map(r);
+    }
     if (status != VF_OK)
         return status;
     if (s->cell.kind != VF_CELL_NONE)

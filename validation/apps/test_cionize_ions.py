@@ -4,6 +4,7 @@
 usage: test_cionize_ions.py PROGRAM [DEVICE] [test_name ...]
 """
 import collections
+import json
 import math
 import os
 import pathlib
@@ -385,12 +386,48 @@ def test_maps_read_back(_):
     world = ["--dielectric", "78.5432198", "--temperature", "310.15", "--r-min", "0.3"]  # DX stores six digits of these
     make("-q", "a.pqr", *SMALL, *world, "-o", "world.dx")
     make("-q", "a.pqr", *place, *world, "--read-map", "world.dx", "--ions", "two.pqr")
-    program.refuse(2, "--dielectric 78.5432", "a.pqr", *place, "--read-map", "world.dx", "--ions", "two.pqr")
+    # Constants that no option gives are the map's, so the ions are the same; a contradiction is refused.
+    make("-q", "a.pqr", *place, "--read-map", "world.dx", "--ions", "same.pqr")
+    assert open("same.pqr").read() == open("two.pqr").read()
+    for option in (["--dielectric", "1"], ["--temperature", "298.15"], ["--r-min", "0.1"]):
+        program.refuse(2, f"use {option[0]}", "a.pqr", *place, *option, "--read-map", "world.dx")
     program.refuse(3, ["m.h5", "points"], "a.pqr", "--border", "8", "--spacing", "1", *place, "--read-map", "m.h5")
     origin = ",".join(str(v + 0.25) for v in expected.origin)
     counts = ",".join(map(str, expected.counts))
     program.refuse(3, ["m.h5", "origin"], "a.pqr", f"--origin={origin}", "--counts", counts, "--spacing", "1", *place,
                    "--read-map", "m.h5")
+
+
+def test_map_of_another_program(_):
+    """A map that does not say for which dielectric it was made is refused: the ions' repulsion would be a guess. With --dielectric,
+    ions act on each other through it: on a map of zeros, the second like ion has the energy C z^2 / (eps r)."""
+    pathlib.Path("empty.pqr").write_text( "ATOM 1 C RES 1 0 0 0 0 1\n")
+    numbers = "0 " * 11
+    pathlib.Path("foreign.dx").write_text( "# Data from APBS 3.4.1\n# POTENTIAL (kT/e)\nobject 1 class gridpositions counts 11 1 1\norigin 10 0 0\ndelta 1 0 0\n"
+          "delta 0 1 0\ndelta 0 0 1\nobject 2 class gridconnections counts 11 1 1\nobject 3 class array type double rank 0 items 11 data "
+          f"follows\n{numbers}\n")
+    place = ["--place", "SOD:2", "--read-map", "foreign.dx", "--ions", "i.pqr"]
+    program.refuse(3, ["foreign.dx", "--dielectric", "78.5"], "empty.pqr", *place)
+    for eps in (1, 78.5):
+        make("-q", "empty.pqr", *place, "--dielectric", eps, "--report", "r.json")
+        ions = json.load(open("r.json"))["ions"]
+        assert abs(ions["x"][1] - ions["x"][0]) == 10, ions  # as far apart as the grid allows
+        # C = 560.459 kT/e angstrom/e to six digits, so 1e-5 covers it
+        assert abs(ions["energy"][1] * eps / (560.459322 / 10) - 1) <= 1e-5, ions
+
+
+def test_names_of_force_fields(_):
+    """--ion-names: residue and atom of each force field; unknown ions keep their names, and CHARMM's gaps are said."""
+    pathlib.Path("empty.pqr").write_text( "ATOM 1 C RES 1 0 0 0 0 1\n")
+    for names, expected in (("given", "Na+ Na+ ZN2 ZN MN MN XX XX"), ("charmm", "SOD SOD ZN2 ZN MN MN XX XX"),
+                            ("amber", "Na+ Na+ ZN ZN MN MN XX XX"), ("gromacs", "NA NA ZN ZN MN MN XX XX"),
+                            ("pdb", "NA NA ZN ZN MN MN XX XX")):
+        done = make("empty.pqr", "--spacing", "2", "--border", "20", "--place", "Na+:1", "--place", "ZN2:1", "--place", "MN:1",
+                    "--place", "XX:1:-5", "--ion-names", names, "--ions", "i.pdb")
+        lines = [line for line in open("i.pdb") if line.startswith("HETATM")]
+        assert " ".join(f"{line[17:21].strip()} {line[12:16].strip()}" for line in lines) == expected, lines
+        assert ("have no MN" in done.err) == (names == "charmm"), done.err
+        assert ("XX is in no table" in done.out + done.err) == (names != "given"), done
 
 
 def test_more_ions_than_fit(_):

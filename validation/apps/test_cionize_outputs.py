@@ -221,11 +221,11 @@ def test_help_and_version(_):
               "--spacing": "1", "--smooth": "1", "--boundary": "vacuum",
               "--size": "1", "--counts": "2", "--temperature": "300", "--dielectric": "2", "--distance-dielectric": "2",
               "--r-min": "0.1", "--map": "a.dx", "--ions": "i.pdb", "--mask": "m.dx", "--place": "SOD:1", "--neutralize": "CLA",
-              "--concentration": "0.1", "--salt": "POT,CLA", "--ion-solute": "5", "--ion-ion": "5", "--order": "alternate",
+              "--concentration": "0.1", "--salt": "POT,CLA", "--ion-solute": "5", "--ion-ion": "5", "--order": "alternate", "--ion-names": "amber",
               "--part": "1/2", "--journal": "yes", "--mpi": "no", "--ranks": "4", "--output-dir": "maps"}
     place = ["--place", "SOD:1"]
     of_ions = {"--ions": place, "--mask": place, "--map-with-ions": ["--map", "a.dx", *place], "--refine": place,
-               "--from-surface": place, "--ion-solute": place, "--ion-ion": place, "--order": place,
+               "--from-surface": place, "--ion-solute": place, "--ion-ion": place, "--order": place, "--ion-names": place,
                "--salt": ["--concentration", "0.1"], "--boundary": ["--cell", "30,30,30"]}
     files = {"--script", "--charges", "--trajectory", "--frames", "--read-map", "--deviation", "--list"}  # need a file of theirs; tested elsewhere
     for option in sorted(named - {"--help", "--version"} - files):

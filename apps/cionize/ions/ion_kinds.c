@@ -9,30 +9,61 @@
 #include "voxfield/append.h"
 #include "voxfield/parse.h"
 
-/* Effective ionic radii for six neighbours, high spin: R. D. Shannon, Acta Cryst. A32 (1976) 751. Names are those of
- * CHARMM, AMBER, GROMACS and the PDB, and element symbols. Elements with several common charges (FE, CU, CO) are known
- * only by names that state the charge. */
+/* Names are those of CHARMM, AMBER, GROMACS, OPLS and the PDB, and element symbols. Elements with several common charges (FE, CU,
+ * CO) are known only by names that state the charge. Radii: effective ionic radii for six neighbours, high spin, of R. D. Shannon,
+ * Acta Cryst. A32 (1976) 751, which has none for ammonium. The residue's names for output: CHARMM's of toppar_water_ions.str; AMBER's
+ * of atomic_ions.lib; GROMACS's of its AMBER and OPLS force fields, and the element's symbol where these have no such ion; the PDB's
+ * of its chemical components. "": none. */
 static const struct known_ion {
     const char *names; /* separated by blanks; if two differ only in case, both are listed */
     const char element[3];
     double charge, radius;
+    const char *output[ION_NAMES_COUNT - 1]; /* of the residue: CHARMM, AMBER, GROMACS, PDB */
+    const char *atom;                        /* where it is not the residue's; "" otherwise */
 } known_ions[] = {
-    {"LIT LI Li+", "Li", 1, 0.76},
-    {"SOD NA Na+ NA+", "Na", 1, 1.02},
-    {"POT K K+", "K", 1, 1.38},
-    {"RUB RB Rb+", "Rb", 1, 1.52},
-    {"CES CS Cs+", "Cs", 1, 1.67},
-    {"MG MG2 Mg2+ MG2+", "Mg", 2, 0.72},
-    {"CAL CA CA2 Ca2+", "Ca", 2, 1.00},
-    {"SR SR2 Sr2+", "Sr", 2, 1.18},
-    {"BAR BA BA2 Ba2+", "Ba", 2, 1.35},
-    {"ZN ZN2 Zn2+ ZN2+", "Zn", 2, 0.74},
-    {"CAD CD CD2 Cd2+", "Cd", 2, 0.95},
-    {"FE2 Fe2+", "Fe", 2, 0.78},
-    {"F F-", "F", -1, 1.33},
-    {"CLA CL Cl- CL-", "Cl", -1, 1.81},
-    {"BR Br- BR-", "Br", -1, 1.96},
-    {"IOD I I-", "I", -1, 2.20},
+    {"LIT LI Li+", "Li", 1, 0.76, {"LIT", "Li+", "LI", "LI"}, ""},
+    {"SOD NA Na+ NA+", "Na", 1, 1.02, {"SOD", "Na+", "NA", "NA"}, ""},
+    {"POT K K+", "K", 1, 1.38, {"POT", "K+", "K", "K"}, ""},
+    {"RUB RB Rb+", "Rb", 1, 1.52, {"RUB", "Rb+", "RB", "RB"}, ""},
+    {"CES CS Cs+", "Cs", 1, 1.67, {"CES", "Cs+", "CS", "CS"}, ""},
+    {"AG Ag+", "Ag", 1, 1.15, {"", "AG", "AG", "AG"}, ""},
+    {"CU1 Cu+ CU1+", "Cu", 1, 0.77, {"", "CU1", "CU1", "CU1"}, ""},
+    {"TL Tl+", "Tl", 1, 1.50, {"", "TL", "TL", "TL"}, ""},
+    {"BE Be2+ BE2+", "Be", 2, 0.45, {"", "Be", "BE", "BE"}, ""},
+    {"MG MG2 Mg2+ MG2+", "Mg", 2, 0.72, {"MG", "MG", "MG", "MG"}, ""},
+    {"CAL CA CA2 Ca2+ CA2+", "Ca", 2, 1.00, {"CAL", "CA", "CA", "CA"}, ""},
+    {"SR SR2 Sr2+ SR2+", "Sr", 2, 1.18, {"", "SR", "SR", "SR"}, ""},
+    {"BAR BA BA2 Ba2+ BA2+", "Ba", 2, 1.35, {"BAR", "BA", "BA", "BA"}, ""},
+    {"MN MN2 Mn2+ MN2+", "Mn", 2, 0.83, {"", "MN", "MN", "MN"}, ""},
+    {"FE2 Fe2+ FE2+", "Fe", 2, 0.78, {"", "FE2", "FE2", "FE2"}, ""},
+    {"Co2+ CO2+", "Co", 2, 0.745, {"", "CO", "CO", "CO"}, ""},
+    {"NI NI2 Ni2+ NI2+", "Ni", 2, 0.69, {"", "NI", "NI", "NI"}, ""},
+    {"CU2 Cu2+ CU2+", "Cu", 2, 0.73, {"", "CU", "CU", "CU"}, ""},
+    {"ZN ZN2 Zn2+ ZN2+", "Zn", 2, 0.74, {"ZN2", "ZN", "ZN", "ZN"}, "ZN"},
+    {"CAD CD CD2 Cd2+ CD2+", "Cd", 2, 0.95, {"CD2", "CD", "CD", "CD"}, "CD"},
+    {"HG HG2 Hg2+ HG2+", "Hg", 2, 1.02, {"", "HG", "HG", "HG"}, ""},
+    {"PB PB2 Pb2+ PB2+", "Pb", 2, 1.19, {"", "PB", "PB", "PB"}, ""},
+    {"EU2 Eu2+ EU2+", "Eu", 2, 1.17, {"", "EU", "EU", "EU"}, ""},
+    {"AL AL3 Al3+ AL3+", "Al", 3, 0.535, {"", "AL", "AL", "AL"}, ""},
+    {"CR3 Cr3+ CR3+", "Cr", 3, 0.615, {"", "CR", "CR", "CR"}, ""},
+    {"MN3 Mn3+ MN3+", "Mn", 3, 0.645, {"", "MN3", "MN3", "MN3"}, ""},
+    {"FE3 Fe3+ FE3+", "Fe", 3, 0.645, {"", "FE", "FE", "FE"}, ""},
+    {"3CO Co3+ CO3+", "Co", 3, 0.545, {"", "3CO", "3CO", "3CO"}, ""},
+    {"GA GA3 Ga3+ GA3+", "Ga", 3, 0.62, {"", "GA", "GA", "GA"}, ""},
+    {"IN IN3 In3+ IN3+", "In", 3, 0.80, {"", "IN", "IN", "IN"}, ""},
+    {"Y Y3 Y3+ YT3", "Y", 3, 0.90, {"", "Y", "YT3", "YT3"}, ""},
+    {"LA LA3 La3+ LA3+", "La", 3, 1.032, {"", "LA", "LA", "LA"}, ""},
+    {"CE CE3 Ce3+ CE3+", "Ce", 3, 1.01, {"", "CE", "CE", "CE"}, ""},
+    {"SM SM3 Sm3+ SM3+", "Sm", 3, 0.958, {"", "SM", "SM", "SM"}, ""},
+    {"EU3 Eu3+ EU3+", "Eu", 3, 0.947, {"", "EU3", "EU3", "EU3"}, ""},
+    {"GD3 Gd3+ GD3+", "Gd", 3, 0.938, {"", "GD3", "GD3", "GD3"}, ""},
+    {"TB TB3 Tb3+ TB3+", "Tb", 3, 0.923, {"", "TB", "TB", "TB"}, ""},
+    {"LU LU3 Lu3+ LU3+", "Lu", 3, 0.861, {"", "LU", "LU", "LU"}, ""},
+    {"NH4 NH4+", "N", 1, 0, {"", "NH4", "NH4", "NH4"}, "N"},
+    {"F F-", "F", -1, 1.33, {"", "F", "F", "F"}, ""},
+    {"CLA CL Cl- CL-", "Cl", -1, 1.81, {"CLA", "Cl-", "CL", "CL"}, ""},
+    {"BR Br- BR-", "Br", -1, 1.96, {"", "BR", "BR", "BR"}, ""},
+    {"IOD I I-", "I", -1, 2.20, {"", "IOD", "I", "IOD"}, ""},
 };
 enum { KNOWN_IONS = sizeof known_ions / sizeof *known_ions };
 
@@ -52,6 +83,12 @@ static bool is_among(const char *names, const char *name, bool any_case, char sp
     return false;
 }
 
+/* The atom's name in a residue of this name, if it is another one. Only CHARMM's ZN2 and CD2, and ammonium, name it otherwise. */
+static const char *atom_of(const struct known_ion *ion, const char *residue)
+{
+    return strcmp(residue, ion->output[0]) == 0 || !*ion->output[0] ? ion->atom : "";
+}
+
 bool ion_is_known(const char *name, ion_kind *kind)
 {
     for (int any_case = 0; any_case < 2; any_case++)
@@ -60,6 +97,7 @@ bool ion_is_known(const char *name, ion_kind *kind)
             if (!is_among(ion->names, name, any_case, kind->name))
                 continue;
             memcpy(kind->element, ion->element, sizeof kind->element);
+            snprintf(kind->atom, sizeof kind->atom, "%s", atom_of(ion, kind->name));
             kind->charge = ion->charge;
             kind->radius = ion->radius;
             return true;
@@ -89,7 +127,7 @@ static vf_status check_name(vf_context *ctx, const char *where, const char *name
 
 vf_status ion_kind_from_name(vf_context *ctx, const char *where, const char *name, ion_kind *kind)
 {
-    char names[512] = "";
+    char names[1024] = "";
     vf_status status = check_name(ctx, where, name);
     if (status != VF_OK || ion_is_known(name, kind))
         return status;
@@ -120,6 +158,30 @@ vf_status ion_kind_with_charge(vf_context *ctx, const char *where, const char *n
                 kind->element, kind->charge, charge);
     kind->charge = charge;
     return VF_OK;
+}
+
+void ion_rename(vf_context *ctx, ion_names names, ion_kind *kind)
+{
+    char spelling[5];
+    if (names == ION_NAMES_GIVEN)
+        return;
+    for (int i = 0; i < KNOWN_IONS; i++) {
+        const struct known_ion *ion = &known_ions[i];
+        if (!is_among(ion->names, kind->name, false, spelling))
+            continue;
+        const char *wanted = ion->output[names - 1];
+        if (!*wanted) {
+            wanted = ion->output[ION_NAMES_PDB - 1];
+            vf_warn(ctx,
+                    "--ion-names charmm: CHARMM's water and ions (toppar_water_ions.str) have no %s; using the PDB's "
+                    "name, %s",
+                    kind->name, wanted);
+        }
+        snprintf(kind->name, sizeof kind->name, "%s", wanted);
+        snprintf(kind->atom, sizeof kind->atom, "%s", atom_of(ion, kind->name));
+        return;
+    }
+    vf_note(ctx, "note: %s is in no table of ions; it keeps its name", kind->name);
 }
 
 vf_status parse_placement(vf_context *ctx, const char *option, const char *text, ion_request *request)

@@ -15,10 +15,11 @@ enum { ION_MOST_CHARGE = 1000000000 }; /* e; as for the atoms of PQR files, so t
 
 /* One kind of ion. */
 typedef struct ion_kind {
-    char name[5];    /* of the atom and its residue: "SOD" */
+    char name[5];    /* of the residue: "SOD" */
     char element[3]; /* "Na"; "" if unknown */
     double charge;   /* e; not 0, at most ION_MOST_CHARGE in magnitude */
     double radius;   /* angstrom, for PQR files; 0 if unknown */
+    char atom[5];    /* of the atom, if it is another: "ZN" in CHARMM's ZN2 */
 } ion_kind;
 
 /* A number of ions of one kind. */
@@ -36,6 +37,20 @@ const char *ion_name_trouble(const char *name);
 bool ion_is_known(const char *name, ion_kind *kind);
 
 /* In the functions below, `where` begins the messages: "--salt", "script.cfg:12". */
+
+/* Whose names ions have in output files. */
+typedef enum ion_names {
+    ION_NAMES_GIVEN, /* as the user wrote them */
+    ION_NAMES_CHARMM,
+    ION_NAMES_AMBER,
+    ION_NAMES_GROMACS,
+    ION_NAMES_PDB,
+    ION_NAMES_COUNT
+} ion_names;
+
+/* Gives a known ion the name of a force field. An ion that the table does not have keeps its name, with a note; one that CHARMM does
+ * not have gets the PDB's name, with a warning. */
+void ion_rename(vf_context *ctx, ion_names names, ion_kind *kind);
 
 /* A known ion by name. Errors: VF_ERR_ARGUMENT, listing the known names. */
 VF_MUST_CHECK vf_status ion_kind_from_name(vf_context *ctx, const char *where, const char *name, ion_kind *kind);
@@ -114,6 +129,7 @@ typedef struct ion_settings { /* cionize_settings.ions */
     bool from_surface; /* ion_solute is measured from the atoms' surfaces: radii are added */
     bool refine;       /* move ions off the grid */
     ion_order order;
+    ion_names names; /* in files and messages */
     /* Files; NULL: none. */
     const char *ionized; /* the solute and the ions */
     const char *ions;    /* the ions alone */

@@ -178,7 +178,7 @@ static filed_atom ion_atom(const ion_list *ions, int64_t i, const char *chain, i
 {
     const ion_site *site = &ions->sites[i];
     const ion_kind *kind = &ions->kinds[site->kind];
-    return (filed_atom){.name = kind->name,
+    return (filed_atom){.name = *kind->atom ? kind->atom : kind->name,
                         .residue = kind->name,
                         .chain = chain,
                         .element = kind->element,
