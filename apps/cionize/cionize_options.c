@@ -174,7 +174,7 @@ const program_option cionize_options[] = {
      .more = "Both ends are included. Negative numbers count from the end: -1 is the last frame. Each part may be left "
              "out. A number alone selects one frame."},
     {OPTION_READ, .name = "read-map", .argument = "FILE", SETTING(read_map), .needs = PLACES_IONS,
-     .excludes = "trajectory", .help = "existing map (.dx, .dx.gz, .h5) to place ions on, instead of a new one",
+     .excludes = "trajectory", .help = "existing map (.dx, .mrc, .cube, .h5) to place ions on, instead of a new one",
      .more = "The ions are placed on the grid of this map, with its constants. A file that does not state the "
              "dielectric, through which "
              "ions act on each other, needs --dielectric or --distance-dielectric. Options that contradict the file "

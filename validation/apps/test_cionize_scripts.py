@@ -358,7 +358,7 @@ def test_bad_options(_):
             ([*place, "--ions", "i.pdb", "-o", "./i.pdb"], "same file"),
             ([*place, "--ions", "dipole.pqr"], ["the molecule", "same file"]),
             ([*place, "--map", "m.dx", "--mask", "m.dx"], "same file"),
-            (["--ions", "i.pdb", "--place", "SOD:1", "--read-map", "m.mrc"], ["m.mrc", ".dx"])):
+            (["--ions", "i.pdb", "--place", "SOD:1", "--read-map", "m.png"], ["m.png", ".dx"])):
         refuse(2, words, "dipole.pqr", *arguments)
     refuse(3, ["no.h5", "No such file"], "dipole.pqr", *place, "--read-map", "no.h5")
     write("map.cfg", "GRIDFILE no.h5\nBEGIN\nPLACEION SOD 1 1\nSAVEION i.pdb\nEXIT\n")

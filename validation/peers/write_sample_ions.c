@@ -12,7 +12,7 @@
 #include "ions/ions.h"
 
 static ion_kind kinds[] = {
-    {"SOD", "Na", 1, 1.41}, {"CLA", "Cl", -1, 2.27}, {"CAL", "Ca", 2, 1.37}, {"POT", "K", 1, 1.76}};
+    {"SOD", "Na", 1, 1.41, ""}, {"CLA", "Cl", -1, 2.27, ""}, {"CAL", "Ca", 2, 1.37, ""}, {"POT", "K", 1, 1.76, ""}};
 static const struct {
     const char *name, *element;
 } names[] = {{"N", "N"}, {"CA", "C"}, {"C", "C"}, {"O", "O"}, {"HH11", "H"}, {"SG", "S"}};

@@ -387,8 +387,8 @@ static void damaged_dx(void **state)
     }
     path_of("none.dx", path);
     expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, "cannot open");
-    path_of("map.mrc", path);
-    expect_error(read_map(ctx, path, NULL, &map), VF_ERR_ARGUMENT, path, ".dx, .dx.gz, .h5 or .hdf5");
+    path_of("map.png", path);
+    expect_error(read_map(ctx, path, NULL, &map), VF_ERR_ARGUMENT, path, ".dx, .mrc, .ccp4, .map or .cube");
     expect_error(read_map(ctx, directory, NULL, &map), VF_ERR_ARGUMENT, directory, ".dx");
 }
 

@@ -121,6 +121,33 @@ void map_constants(text_piece line, locale_t c_locale, loaded_map *map)
     }
 }
 
+bool map_header_text(text_piece line, locale_t c_locale, loaded_map *map, char trouble[MAP_TROUBLE_SIZE])
+{
+    text_piece named;
+    int64_t ions;
+    const char *other = map_no_potential(line);
+    if (other) {
+        snprintf(trouble, MAP_TROUBLE_SIZE, "this is %s; use a map of the potential", other);
+        return false;
+    }
+    if (*map->unit)
+        map_constants(line, c_locale, map);
+    if (*map->unit || !map_potential(line, &ions, &named) || !text_take_prefix(&named, " in ") || named.size == 0)
+        return true;
+    const char *p = named.at;
+    const text_piece unit = text_next_word(&p, named.at + named.size);
+    if (unit.size >= sizeof map->unit)
+        snprintf(trouble, MAP_TROUBLE_SIZE, "the unit in the comment is too long (%zu characters)", unit.size);
+    else if (!map_is_printable(unit))
+        snprintf(trouble, MAP_TROUBLE_SIZE, "the unit in the comment has characters that are not printable ASCII");
+    else {
+        memcpy(map->unit, unit.at, unit.size);
+        map->ions = ions;
+        return true;
+    }
+    return false;
+}
+
 bool map_is_printable(text_piece text)
 {
     for (size_t i = 0; i < text.size; i++)

@@ -8,6 +8,8 @@
 /* They fill in all but the path, which is set already. map_free frees what they allocate. */
 VF_MUST_CHECK vf_status read_map_dx(vf_context *ctx, loaded_map *map);
 VF_MUST_CHECK vf_status read_map_h5(vf_context *ctx, loaded_map *map);
+VF_MUST_CHECK vf_status read_map_mrc(vf_context *ctx, loaded_map *map);
+VF_MUST_CHECK vf_status read_map_cube(vf_context *ctx, loaded_map *map);
 
 /* ---- map_reader.c ---- */
 
@@ -25,6 +27,12 @@ bool map_potential(text_piece quantity, int64_t *ions, text_piece *rest);
 /* Parses a line of the header that map_provenance (map_common.h) wrote: digest, constants, dielectric. The texts
  * have six digits. */
 void map_constants(text_piece line, locale_t c_locale, loaded_map *map);
+
+/* Takes a line of a header that cionize wrote, without what marks it as a comment: the first, "electrostatic potential in kT/e", and
+ * those of map_constants. Other lines are skipped. False if the map is not a potential, or its unit cannot be shown: `trouble` says
+ * so. */
+enum { MAP_TROUBLE_SIZE = 160 };
+bool map_header_text(text_piece line, locale_t c_locale, loaded_map *map, char trouble[MAP_TROUBLE_SIZE]);
 
 /* Whether a text of a file can be shown: printable characters of ASCII. */
 bool map_is_printable(text_piece text);

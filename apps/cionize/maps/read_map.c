@@ -33,11 +33,16 @@ vf_status read_map(vf_context *ctx, const char *path, const char *wanted_unit, l
         status = read_map_dx(ctx, out);
     else if (vf_path_has_extension(path, ".h5 .hdf5"))
         status = read_map_h5(ctx, out);
+    else if (vf_path_has_extension(path, ".mrc .ccp4 .map .mrc.gz .ccp4.gz .map.gz"))
+        status = read_map_mrc(ctx, out);
+    else if (vf_path_has_extension(path, ".cube .cub .cube.gz .cub.gz"))
+        status = read_map_cube(ctx, out);
     else
-        status = vf_fail(ctx, VF_ERR_ARGUMENT,
-                         "%s: cannot read maps with this extension; use .dx, .dx.gz, .h5 "
-                         "or .hdf5",
-                         path);
+        status = vf_fail(
+            ctx, VF_ERR_ARGUMENT,
+            "%s: cannot read maps with this extension; use .dx, .mrc, .ccp4, .map or .cube, each also with .gz, .h5 or "
+            ".hdf5",
+            path);
     if (status == VF_OK)
         status = check_unit(ctx, out, wanted_unit);
     if (status != VF_OK)

@@ -25,7 +25,7 @@ typedef struct loaded_map {
     char molecule[VF_DIGEST_TEXT]; /* SHA-256 of the molecule's file; "": not stated */
 } loaded_map;
 
-/* Reads a map: .dx, .dx.gz, .h5, .hdf5. `out` is overwritten; free it with map_free. The file's unit must be
+/* Reads a map: .dx, .mrc, .ccp4, .map, .cube, .cub, each also with .gz, .h5, .hdf5. `out` is overwritten; free it with map_free. The file's unit must be
  * `wanted_unit` (NULL: any). If the file states no unit, wanted_unit is assumed, with a warning. Maps of cionize
  * that are not a potential (mask, deviation) are errors. Errors (each names the file, and the line or grid point):
  * VF_ERR_INPUT; VF_ERR_ARGUMENT (unknown extension: lists the known ones); VF_ERR_MEMORY; VF_ERR_CANCELLED. */
