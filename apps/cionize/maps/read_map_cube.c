@@ -50,7 +50,7 @@ static vf_status read_number(map_words *r, const char *what, text_number *number
 
 static vf_status read_whole(map_words *r, const char *what, double most, int64_t *value)
 {
-    text_number number;
+    text_number number = {0};
     vf_status status = read_number(r, what, &number);
     if (status != VF_OK)
         return status;
@@ -64,7 +64,7 @@ static vf_status read_whole(map_words *r, const char *what, double most, int64_t
 static vf_status read_axis(map_words *r, int axis, bool *angstrom)
 {
     vf_grid *grid = &r->map->grid;
-    int64_t count;
+    int64_t count = 0;
     vf_status status = read_whole(r, "number of points", INT32_MAX, &count);
     if (status == VF_OK && count == 0)
         return words_fail(r, "there are 0 points along axis %d", axis + 1);
@@ -104,7 +104,7 @@ static vf_status skip_atoms(map_words *r, int64_t atoms)
 /* Files of orbitals have a negative number of atoms, and after the atoms the number of data sets and their names. */
 static vf_status check_sets(map_words *r)
 {
-    int64_t sets, name;
+    int64_t sets = 0, name;
     vf_status status = read_whole(r, "number of data sets", INT32_MAX, &sets);
     if (status == VF_OK && sets != 1)
         return words_fail(r, "the file has %lld data sets; a map has one", (long long)sets);
