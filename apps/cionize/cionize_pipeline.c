@@ -170,7 +170,8 @@ static vf_status open_trajectory(cionize_state *r)
 static vf_status take_cell(cionize_state *r, bool *follows)
 {
     cionize_settings *s = &r->settings;
-    return choose_cell(r->ctx, s, &r->molecule, r->trajectory, &r->frames, &s->cell, follows);
+    return choose_cell(r->ctx, s, &r->molecule, r->trajectory, &r->frames, &s->cell, follows, &r->cell_of_file,
+                       &r->cell_symmetry);
 }
 
 static map_order output_order(const cionize_state *r)
@@ -191,6 +192,8 @@ static vf_status plan(cionize_state *r)
     vf_status status = r->settings.trajectory ? open_trajectory(r) : VF_OK;
     if (status == VF_OK)
         status = take_cell(r, &follows);
+    if (status == VF_OK && r->settings.cell.kind != VF_CELL_NONE)
+        status = take_symmetry(r);
     if (status == VF_OK && r->settings.read_map)
         return take_read_map(r);
     if (status == VF_OK)
@@ -473,6 +476,7 @@ static void free_run(cionize_state *r)
     script_free(&r->script);
     kept_layers_free(r);
     molecule_free(&r->molecule);
+    symmetry_free(&r->cell_symmetry);
     free(r->slabs_done);
     free(r->default_name);
     free(r->command);
