@@ -42,12 +42,26 @@ static void take_hexagonal(plain_name *name)
     name->setting = 'H';
 }
 
+/* Whether a name of the table is the wanted one. Its e, two glide planes in one, was a, b or c before 1992. Of groups 67 and
+ * 68, the two old names of a setting differed in the origin. */
+static bool same_name(const char *name, const char *wanted, int number)
+{
+    enum { FIRST = 67, LAST = 68 };
+    const bool old = number != FIRST && number != LAST;
+    const plain_name own = make_plain(name);
+    const char *p = own.text;
+    for (; *p && *wanted; p++, wanted++)
+        if (*p != *wanted && !(old && *p == 'E' && strchr("ABC", *wanted)))
+            return false;
+    return *p == *wanted;
+}
+
 /* `names`: those that spglib separates by " = ". */
-static bool is_among(const char *names, const char *wanted)
+static bool is_among(const char *names, const char *wanted, int number)
 {
     for (const char *part = names; part; part = strstr(part, " = ")) {
         part += strncmp(part, " = ", 3) == 0 ? 3 : 0;
-        if (strcmp(make_plain(part).text, wanted) == 0)
+        if (same_name(part, wanted, number))
             return true;
     }
     return false;
@@ -74,11 +88,11 @@ static bool has_name(const SpglibSpacegroupType *type, const plain_name *wanted)
     const bool stated = choice != '\0' && strchr("HR12", choice);
     if (wanted->setting && stated && wanted->setting != choice)
         return false;
-    if (strcmp(make_plain(type->international_full).text, wanted->text) == 0)
+    if (same_name(type->international_full, wanted->text, type->number))
         return true;
     if (type->number >= MONOCLINIC && type->number < MONOCLINIC_END)
         return strcmp(without_ones(type->international_full).text, wanted->text) == 0;
-    return is_among(type->international, wanted->text);
+    return is_among(type->international, wanted->text, type->number);
 }
 
 static bool read_setting(int hall, symmetry_group *out)

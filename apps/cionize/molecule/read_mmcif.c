@@ -336,7 +336,7 @@ static vf_status choose_places(const molecule_reader *r)
     /* MERGE: replace the loop by `return choose_conformers(r->ctx, r->name, CHOICE, r->out);`, as read_pdb.c has it. */
     for (int64_t i = 0; i < r->out->atoms; i++)
         if (r->out->labels[i].alternate)
-            return vf_fail(r->ctx, VF_ERR_UNSUPPORTED,
+            return vf_fail(r->ctx, VF_ERR_INPUT,
                            "%s: atom %" PRId64 " (%s, %s %" PRId32 ") has alternate locations; keep one of them", r->name,
                            i + 1, r->out->labels[i].name, r->out->labels[i].residue, r->out->labels[i].residue_number);
     return VF_OK;

@@ -102,7 +102,7 @@ static vf_status read_tags(finder *f, int64_t line, int *table, cif_table *colum
         columns->width++;
     }
     if (status == VF_OK && columns->width == 0)
-        return text_fail(f->ctx, f->name, line, "a loop_ without items: a tag (_category.item) must follow");
+        return text_fail(f->ctx, f->name, line, "mmCIF: a loop_ without items: a tag (_category.item) must follow");
     return status;
 }
 
@@ -160,7 +160,7 @@ static vf_status read_word(finder *f, cif_word *word)
         return read_loop(f, first.line, word); /* which has read the word after it */
     default:
         return text_fail(f->ctx, f->name, first.line,
-                         "'%s' belongs to no item: a tag (_category.item) or loop_ must come before it",
+                         "mmCIF: '%s' belongs to no item: a tag (_category.item) or loop_ must come before it",
                          text_quote(first.text, quoted));
     }
 }
