@@ -7,7 +7,6 @@
 #include "cionize_state.h"
 #include "job.h"
 #include "potential/average.h"
-#include "potential/periodic_frames.h"
 #include "potential/potential_common.h"
 #include "voxfield/version.h"
 
@@ -166,14 +165,6 @@ static vf_status open_trajectory(cionize_state *r)
     return status == VF_OK ? find_bounds(r) : status;
 }
 
-/* From here on, the settings have the cell. */
-static vf_status take_cell(cionize_state *r, bool *follows)
-{
-    cionize_settings *s = &r->settings;
-    return choose_cell(r->ctx, s, &r->molecule, r->trajectory, &r->frames, &s->cell, follows, &r->cell_of_file,
-                       &r->cell_symmetry);
-}
-
 static map_order output_order(const cionize_state *r)
 {
     return r->map.format ? r->map.format->order : r->deviation.format ? r->deviation.format->order : MAP_X_FASTEST;
@@ -192,8 +183,6 @@ static vf_status plan(cionize_state *r)
     vf_status status = r->settings.trajectory ? open_trajectory(r) : VF_OK;
     if (status == VF_OK)
         status = take_cell(r, &follows);
-    if (status == VF_OK && r->settings.cell.kind != VF_CELL_NONE)
-        status = take_symmetry(r);
     if (status == VF_OK && r->settings.read_map)
         return take_read_map(r);
     if (status == VF_OK)

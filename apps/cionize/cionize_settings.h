@@ -32,9 +32,9 @@ typedef struct cionize_settings {
     const char *cell_file; /* with the cell; NULL: none */
     bool cell_from_input;
     symmetry_choice symmetry; /* of a crystal whose file names a space group */
-    bool vacuum;      /* around the crystal */
-    double sigma;     /* of Gaussian charges; 0: points */
-    const char *unit; /* one of the names that potential_constant knows */
+    bool vacuum;              /* around the crystal */
+    double sigma;             /* of Gaussian charges; 0: points */
+    const char *unit;         /* one of the names that potential_constant knows */
     double temperature;
     double dielectric; /* relative permittivity; with distance_dielectric, the factor c of eps(r) = c r */
     bool has_dielectric, distance_dielectric;

@@ -79,10 +79,14 @@ VF_MUST_CHECK vf_status take_read_map(cionize_state *r);
 
 /* ---- symmetry_stage.c ---- */
 
-/* After the cell of the run is known: expands the molecule of a crystal by its space group, if the settings ask for it.
+/* After the cell of the run is known, if there is one: expands the molecule of a crystal by its space group, if the settings ask for it.
  * Errors: VF_ERR_INPUT (a space group without --symmetry; the message says what to do), those of symmetry_operators and
  * molecule_expand. */
 VF_MUST_CHECK vf_status take_symmetry(cionize_state *r);
+
+/* From here on, the settings have the cell, and the molecule is that of the cell. *follows: as in choose_cell. Errors: those of
+ * choose_cell and take_symmetry. */
+VF_MUST_CHECK vf_status take_cell(cionize_state *r, bool *follows);
 
 /* ---- name_files.c ---- */
 

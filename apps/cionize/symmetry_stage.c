@@ -1,8 +1,9 @@
-/* The space group of a crystal: whether the molecule's file is the asymmetric unit or the whole cell. */
+/* The cell of the run, and the space group of a crystal: whether the molecule's file is the asymmetric unit or the whole cell. */
 #include <math.h>
 #include <stdio.h>
 
 #include "cionize_state.h"
+#include "potential/periodic_frames.h"
 
 /* Whether the cell of the run is that of the molecule's file, within the rounding of a file or an option. */
 static bool same_cell(const vf_cell *cell, const unit_cell *stated)
@@ -22,10 +23,11 @@ static vf_status refuse(const cionize_state *r, const char *path, const unit_cel
     const int order = symmetry_order(cell, listed);
     if (order > 0)
         snprintf(copies, sizeof copies, ", so a cell has %d copies of the asymmetric unit", order);
-    return vf_fail(r->ctx, VF_ERR_INPUT,
-                   "%s: the crystal has space group %s%s; add --symmetry expand if the molecule's file is the asymmetric "
-                   "unit, or --symmetry none if it has all atoms of the cell",
-                   path, *cell->group ? cell->group : "operators", copies);
+    return vf_fail(
+        r->ctx, VF_ERR_INPUT,
+        "%s: the crystal has space group %s%s; add --symmetry expand if the molecule's file is the asymmetric "
+        "unit, or --symmetry none if it has all atoms of the cell",
+        path, *cell->group ? cell->group : "operators", copies);
 }
 
 vf_status take_symmetry(cionize_state *r)
@@ -37,7 +39,7 @@ vf_status take_symmetry(cionize_state *r)
     const char *path = of_file ? s->cell_file : s->input;
     symmetry_group group;
     r->copies = 1;
-    if (s->trajectory && !of_file) /* frames have all atoms of the cell */
+    if (s->cell.kind == VF_CELL_NONE || (s->trajectory && !of_file)) /* frames have all atoms of the cell */
         return VF_OK;
     if ((!of_file && !same_cell(&s->cell, &cell)) || symmetry_is_trivial(cell.group, listed))
         return VF_OK;
@@ -59,4 +61,12 @@ vf_status take_symmetry(cionize_state *r)
         printf("           %lld atoms in the cell, total charge %+g e\n", (long long)r->molecule.atoms,
                fabs(r->molecule.total_charge) < 1e-9 ? 0.0 : r->molecule.total_charge);
     return status;
+}
+
+vf_status take_cell(cionize_state *r, bool *follows)
+{
+    cionize_settings *s = &r->settings;
+    vf_status status = choose_cell(r->ctx, s, &r->molecule, r->trajectory, &r->frames, &s->cell, follows,
+                                   &r->cell_of_file, &r->cell_symmetry);
+    return status == VF_OK ? take_symmetry(r) : status;
 }

@@ -14,8 +14,8 @@ int main(void)
         symmetry_group group;
         int name = 0;
         line[strcspn(line, "\n")] = '\0';
-        if (sscanf(line, "%lf %lf %lf %lf %lf %lf %n", &cell.lengths[0], &cell.lengths[1], &cell.lengths[2], &cell.angles[0],
-                   &cell.angles[1], &cell.angles[2], &name) != 6)
+        if (sscanf(line, "%lf %lf %lf %lf %lf %lf %n", &cell.lengths[0], &cell.lengths[1], &cell.lengths[2],
+                   &cell.angles[0], &cell.angles[1], &cell.angles[2], &name) != 6)
             return 2;
         const space_group_search search = space_group_named(line + name, &cell, &group);
         printf("%d\n", search == SPACE_GROUP_FOUND ? group.count : search == SPACE_GROUP_NO_TABLES ? -1 : 0);

@@ -16,8 +16,8 @@ static void expect_word(const char *text, int index, cif_kind kind, const char *
     const cif_word word = word_at(text, index);
     if (word.kind != kind || word.text.size != strlen(value) || memcmp(word.text.at, value, word.text.size) != 0 ||
         word.quoted != quoted || word.line != line || word.trouble)
-        fail_msg("word %d of '%s': kind %d '%.*s', line %d, %s", index, text, word.kind, (int)word.text.size, word.text.at,
-                 (int)word.line, word.trouble ? word.trouble : "no trouble");
+        fail_msg("word %d of '%s': kind %d '%.*s', line %d, %s", index, text, word.kind, (int)word.text.size,
+                 word.text.at, (int)word.line, word.trouble ? word.trouble : "no trouble");
 }
 
 static void reads_words(void **state)

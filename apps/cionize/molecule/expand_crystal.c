@@ -145,7 +145,8 @@ static vf_status fail_overlap(const expansion *e, int64_t atom, int k, int64_t o
     const atom_label *a = &e->m->labels[atom], *b = &e->m->labels[e->source[other]];
     return vf_fail(e->ctx, VF_ERR_INPUT,
                    "%s: copy %d of atom %" PRId64 " (%s, %s %s %" PRId32 ") is %.2g A from atom %" PRId64
-                   " (%s, %s %s %" PRId32 "), which has another charge or radius; if the file has the atoms of the whole "
+                   " (%s, %s %s %" PRId32
+                   "), which has another charge or radius; if the file has the atoms of the whole "
                    "cell, use --symmetry none; if not, check the space group",
                    e->path, k + 1, atom + 1, a->name, a->residue, a->chain, a->residue_number, how_far,
                    e->source[other] + 1, b->name, b->residue, b->chain, b->residue_number);
@@ -276,18 +277,21 @@ static void say(const expansion *e)
 {
     if (e->special > 0)
         vf_note(e->ctx,
-                "note: %s: %" PRId64 " atom%s on special positions, within %g A of copies of their own; they are moved there, "
+                "note: %s: %" PRId64
+                " atom%s on special positions, within %g A of copies of their own; they are moved there, "
                 "and are there once",
                 e->path, e->special, e->special == 1 ? " is" : "s are", same_distance);
     if (e->merged > 0)
         vf_note(e->ctx, "note: %s: %" PRId64 " cop%s of atoms coincide%s with other atoms, and %s left out", e->path,
                 e->merged, e->merged == 1 ? "y" : "ies", e->merged == 1 ? "s" : "", e->merged == 1 ? "is" : "are");
     if (e->count == e->atoms)
-        vf_warn(e->ctx, "%s: all copies coincide with atoms of the file, which has all atoms of the cell (--symmetry none)",
+        vf_warn(e->ctx,
+                "%s: all copies coincide with atoms of the file, which has all atoms of the cell (--symmetry none)",
                 e->path);
     if (e->close > 0)
         vf_warn(e->ctx,
-                "%s: %" PRId64 " cop%s of atoms %s closer than %g A to other atoms; leave out atoms with partial occupancy, "
+                "%s: %" PRId64
+                " cop%s of atoms %s closer than %g A to other atoms; leave out atoms with partial occupancy, "
                 "or check the space group",
                 e->path, e->close, e->close == 1 ? "y" : "ies", e->close == 1 ? "is" : "are", least_distance);
 }
@@ -329,7 +333,8 @@ vf_status molecule_expand(vf_context *ctx, const char *path, const unit_cell *sh
     if (group->count < 2)
         return VF_OK;
     if (m->atoms > INT64_MAX / (1024 * SYMMETRY_MOST))
-        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for %d copies of %" PRId64 " atoms", path, group->count, m->atoms);
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for %d copies of %" PRId64 " atoms", path, group->count,
+                       m->atoms);
     e.capacity = m->atoms * group->count;
     for (int i = 0; i < 9; i++)
         e.axes[i / 3][i % 3] = cell.vectors[i % 3][i / 3];
@@ -340,10 +345,9 @@ vf_status molecule_expand(vf_context *ctx, const char *path, const unit_cell *sh
         if (!(width >= least_width))
             return vf_fail(ctx, VF_ERR_INPUT, "%s: a cell that is %.3g A wide is no crystal's", path, width);
     }
-    vf_status status =
-        allocate(&e) ? run(&e)
-                     : vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for %d copies of %" PRId64 " atoms", path,
-                               group->count, m->atoms);
+    vf_status status = allocate(&e) ? run(&e)
+                                    : vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for %d copies of %" PRId64 " atoms",
+                                              path, group->count, m->atoms);
     free(e.fraction);
     free(e.source);
     free(e.copy);

@@ -34,26 +34,34 @@ static double (*operator_at(listed_symmetry *listed, int64_t index))[4]
 
 /* ---- REMARK 290 ---- */
 
-bool symmetry_read_remark(text_piece line, locale_t c_locale, listed_symmetry *out)
+static void read_smtry(text_piece rest, locale_t c_locale, listed_symmetry *out)
 {
     text_words words;
-    text_number number[4], serial;
-    text_piece rest = line;
-    if (!text_take_prefix(&rest, "REMARK 290"))
-        return false;
+    text_number number[4] = {0}, serial = {0};
     text_split(rest, &words);
     if (words.count < 1 || words.word[0].size != 6 || memcmp(words.word[0].at, "SMTRY", 5) != 0)
-        return false;
+        return;
     const int row = words.word[0].at[5] - '1';
     bool valid = words.count == 6 && row >= 0 && row < 3 && text_read_number(words.word[1], c_locale, &serial);
     for (int i = 0; valid && i < 4; i++)
         valid = text_read_number(words.word[2 + i], c_locale, &number[i]);
+    valid = valid && serial.value >= 1 && serial.value <= SYMMETRY_MOST;
     out->cartesian = true;
-    double(*to)[4] = operator_at(out, valid && serial.value >= 1 && serial.value <= SYMMETRY_MOST
-                                          ? (int64_t)serial.value - 1 : -1);
+    double(*to)[4] = operator_at(out, valid ? (int64_t)serial.value - 1 : -1);
     for (int i = 0; to && i < 4; i++)
         to[row][i] = number[i].value;
-    return true;
+}
+
+void symmetry_read_record(text_piece line, locale_t c_locale, listed_symmetry *out)
+{
+    enum { SERIAL = 7, SERIAL_END = 10, GIVEN = 59 };
+    text_piece rest = line;
+    int32_t serial;
+    if (text_take_prefix(&rest, "REMARK 290"))
+        read_smtry(rest, c_locale, out);
+    else if (text_take_prefix(&rest, "MTRIX1") && line.size >= SERIAL_END &&
+             label_number(label_trim((text_piece){line.at + SERIAL, SERIAL_END - SERIAL}), &serial) && serial != 1)
+        out->leaves_out |= line.size <= GIVEN || line.at[GIVEN] != '1'; /* the first is the identity */
 }
 
 /* ---- texts ---- */
@@ -316,32 +324,43 @@ vf_status symmetry_operators(vf_context *ctx, const char *path, const unit_cell 
                              symmetry_group *out)
 {
     static const char *const troubles[] = {
-        [SPACE_GROUP_UNKNOWN] = "is no space group that is known by this name; add the operators to the file (REMARK 290 "
-                                "with SMTRY lines, or _space_group_symop.operation_xyz in mmCIF)",
+        [SPACE_GROUP_UNKNOWN] =
+            "is no space group that is known by this name; add the operators to the file (REMARK 290 "
+            "with SMTRY lines, or _space_group_symop.operation_xyz in mmCIF)",
         [SPACE_GROUP_NO_FIT] = "does not fit the cell's lengths and angles; correct CRYST1 or _cell",
-        [SPACE_GROUP_TWO] = "has two origins in use, and the file does not say which; write :1 or :2 after the name, or add "
-                            "the operators",
-        [SPACE_GROUP_NO_TABLES] =
-            "cannot be looked up, since this program was built without spglib; add the operators to the file (REMARK 290 "
-            "with SMTRY lines), or install spglib (Debian: libsymspg-dev) and build again"};
+        [SPACE_GROUP_TWO] =
+            "has two origins in use, and the file does not say which; write :1 or :2 after the name, or add "
+            "the operators",
+        [SPACE_GROUP_NO_TABLES] = "cannot be looked up, since this program was built without spglib; add the operators "
+                                  "to the file (REMARK 290 "
+                                  "with SMTRY lines), or install spglib (Debian: libsymspg-dev) and build again"};
     symmetry_group named;
+    if (listed->leaves_out)
+        return vf_fail(
+            ctx, VF_ERR_INPUT,
+            "%s: the file leaves out copies by non-crystallographic symmetry (MTRIX, _struct_ncs_oper); write them "
+            "first (gemmi convert --expand-ncs=new)",
+            path);
     const space_group_search search = space_group_named(cell->group, cell, &named);
     if (listed->count > 1) {
         const char *trouble = read_list(cell, listed, out);
         if (trouble)
-            return vf_fail(ctx, VF_ERR_INPUT, "%s: the %d symmetry operators that the file lists %s; correct or remove them",
-                           path, listed->count, trouble);
-        if (search == SPACE_GROUP_FOUND && named.count != out->count)
             return vf_fail(ctx, VF_ERR_INPUT,
-                           "%s: the file lists %d symmetry operators, but its space group %s has %d; correct one of them",
-                           path, out->count, cell->group, named.count);
+                           "%s: the %d symmetry operators that the file lists %s; correct or remove them", path,
+                           listed->count, trouble);
+        if (search == SPACE_GROUP_FOUND && named.count != out->count)
+            return vf_fail(
+                ctx, VF_ERR_INPUT,
+                "%s: the file lists %d symmetry operators, but its space group %s has %d; correct one of them", path,
+                out->count, cell->group, named.count);
         return VF_OK;
     }
     if (search != SPACE_GROUP_FOUND)
-        return vf_fail(ctx, search == SPACE_GROUP_NO_TABLES ? VF_ERR_UNSUPPORTED : VF_ERR_INPUT, "%s: space group '%s' %s",
-                       path, cell->group, troubles[search]);
+        return vf_fail(ctx, search == SPACE_GROUP_NO_TABLES ? VF_ERR_UNSUPPORTED : VF_ERR_INPUT,
+                       "%s: space group '%s' %s", path, cell->group, troubles[search]);
     *out = named;
     const char *trouble = check_group(out, cell);
-    return trouble ? vf_fail(ctx, VF_ERR_INTERNAL, "%s: the operators of space group '%s' %s", path, cell->group, trouble)
-                   : VF_OK;
+    return trouble
+               ? vf_fail(ctx, VF_ERR_INTERNAL, "%s: the operators of space group '%s' %s", path, cell->group, trouble)
+               : VF_OK;
 }

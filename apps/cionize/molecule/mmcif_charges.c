@@ -80,7 +80,8 @@ static vf_status take_charge(mmcif_file *f, const cif_word *word, const atom_of_
     return VF_OK;
 }
 
-static vf_status take_rows(mmcif_file *f, const cif_table *table, const cif_table *meta, const atom_of_id *ids, bool *has)
+static vf_status take_rows(mmcif_file *f, const cif_table *table, const cif_table *meta, const atom_of_id *ids,
+                           bool *has)
 {
     cif_word word[CIF_MOST_ITEMS];
     cif_rows rows = cif_rows_of(table);

@@ -12,6 +12,7 @@ enum mmcif_table {
     MMCIF_GROUP,
     MMCIF_SYMMETRY_TEXTS,
     MMCIF_GROUP_TEXTS,
+    MMCIF_NCS,
     MMCIF_CHARGES,      /* _sb_ncbr_partial_atomic_charges, and _partial_atomic_charges: Atomic Charge Calculator II */
     MMCIF_CHARGES_META, /* what kinds of charges these are */
     MMCIF_PLAIN_CHARGES,

@@ -81,8 +81,7 @@ VF_MUST_CHECK vf_status parse_molecule_with_charges(vf_context *ctx, const named
 /* The periodic cell of a file that is read for its cell alone: .gro (of the first frame), AMBER coordinates, PDB,
  * PQR or mmCIF, and the symmetry operators that it lists (NULL: not wanted; zero before, to be
  * freed with symmetry_free). Errors: VF_ERR_INPUT, VF_ERR_MEMORY, VF_ERR_CANCELLED. A file without a cell is none. */
-VF_MUST_CHECK vf_status read_cell_of_file(vf_context *ctx, const char *path, unit_cell *out,
-                                          listed_symmetry *symmetry);
+VF_MUST_CHECK vf_status read_cell_of_file(vf_context *ctx, const char *path, unit_cell *out, listed_symmetry *symmetry);
 
 /* The same from memory. The fuzzer calls this. */
 VF_MUST_CHECK vf_status parse_cell(vf_context *ctx, const char *name, const char *text, size_t bytes, unit_cell *out,

@@ -32,11 +32,12 @@ static vf_status choose_coordinates(const molecule_reader *r, text_piece text, r
 {
     *out = is_cif(text) ? read_mmcif : is_gro(text) ? read_gro : is_inpcrd(text, r->c_locale) ? read_inpcrd : read_pdb;
     if (charges_reader(text))
-        return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: this file has charges but no coordinates; give the file with the coordinates (PDB, mmCIF, .gro, "
-                       "inpcrd, rst7) "
-                       "as the molecule, and this one after --charges",
-                       r->name);
+        return vf_fail(
+            r->ctx, VF_ERR_INPUT,
+            "%s: this file has charges but no coordinates; give the file with the coordinates (PDB, mmCIF, .gro, "
+            "inpcrd, rst7) "
+            "as the molecule, and this one after --charges",
+            r->name);
     return VF_OK;
 }
 

@@ -103,12 +103,12 @@ vf_status name_copies(vf_context *ctx, const char *path, atom_label *labels, int
                       const int64_t *source, const int *copy, int64_t count)
 {
     name_set chains = {0}, segments = {0};
-    const bool made = make_names(&chains, labels, atoms, copies, true) &&
-                      make_names(&segments, labels, atoms, copies, false);
+    const bool made =
+        make_names(&chains, labels, atoms, copies, true) && make_names(&segments, labels, atoms, copies, false);
     bool ends = false;
     for (int64_t i = 0; made && i < atoms; i++)
         ends |= labels[i].ends_chain;
-    for (int64_t n = atoms; made && n < count; n++)
+    for (int64_t n = atoms; made && chains.own > 0 && n < count; n++)
         label_copies(&labels[source[n]], &labels[n], copy[n], &chains, &segments);
     for (int64_t n = atoms; made && ends && n <= count; n++)
         if (n == count || n == atoms || copy[n] != copy[n - 1])

@@ -17,7 +17,7 @@ static vf_status find_cell(molecule_reader *r, text_piece text)
     while (status == VF_OK && more && r->out->cell.state == UNIT_CELL_NONE) {
         status = reader_next(r, &line, &more);
         if (status == VF_OK && more && !read_cryst1(line, r->c_locale, &r->out->cell))
-            symmetry_read_remark(line, r->c_locale, &r->out->symmetry); /* which comes before CRYST1 */
+            symmetry_read_record(line, r->c_locale, &r->out->symmetry); /* which comes before CRYST1 */
     }
     return status;
 }

@@ -6,42 +6,42 @@
 
 #include "mmcif_file.h"
 
-static const char *const atom_items[] = {
-    [ATOM_GROUP] = "group_PDB",
-    [ATOM_ID] = "id",
-    [ATOM_ELEMENT] = "type_symbol",
-    [ATOM_AUTH_NAME] = "auth_atom_id",
-    [ATOM_NAME] = "label_atom_id",
-    [ATOM_PLAIN_LABEL] = "label",
-    [ATOM_ALTERNATE] = "label_alt_id",
-    [ATOM_DISORDER] = "disorder_group",
-    [ATOM_AUTH_RESIDUE] = "auth_comp_id",
-    [ATOM_RESIDUE] = "label_comp_id",
-    [ATOM_AUTH_CHAIN] = "auth_asym_id",
-    [ATOM_CHAIN] = "label_asym_id",
-    [ATOM_AUTH_NUMBER] = "auth_seq_id",
-    [ATOM_NUMBER] = "label_seq_id",
-    [ATOM_INSERTION] = "pdbx_PDB_ins_code",
-    [ATOM_X] = "Cartn_x",
-    [ATOM_Y] = "Cartn_y",
-    [ATOM_Z] = "Cartn_z",
-    [ATOM_FRACTION_X] = "fract_x",
-    [ATOM_FRACTION_Y] = "fract_y",
-    [ATOM_FRACTION_Z] = "fract_z",
-    [ATOM_OCCUPANCY] = "occupancy",
-    [ATOM_MODEL] = "pdbx_PDB_model_num",
-    [ATOM_PQR_CHARGE] = "pqr_partial_charge",
-    [ATOM_PARTIAL_CHARGE] = "partial_charge",
-    [ATOM_CHARGE] = "charge",
-    [ATOM_PQR_RADIUS] = "pqr_radius",
-    [ATOM_RADIUS] = "radius",
-    NULL};
-static const char *const cell_items[] = {"length_a",    "length_b",   "length_c",    "angle_alpha",
+static const char *const atom_items[] = {[ATOM_GROUP] = "group_PDB",
+                                         [ATOM_ID] = "id",
+                                         [ATOM_ELEMENT] = "type_symbol",
+                                         [ATOM_AUTH_NAME] = "auth_atom_id",
+                                         [ATOM_NAME] = "label_atom_id",
+                                         [ATOM_PLAIN_LABEL] = "label",
+                                         [ATOM_ALTERNATE] = "label_alt_id",
+                                         [ATOM_DISORDER] = "disorder_group",
+                                         [ATOM_AUTH_RESIDUE] = "auth_comp_id",
+                                         [ATOM_RESIDUE] = "label_comp_id",
+                                         [ATOM_AUTH_CHAIN] = "auth_asym_id",
+                                         [ATOM_CHAIN] = "label_asym_id",
+                                         [ATOM_AUTH_NUMBER] = "auth_seq_id",
+                                         [ATOM_NUMBER] = "label_seq_id",
+                                         [ATOM_INSERTION] = "pdbx_PDB_ins_code",
+                                         [ATOM_X] = "Cartn_x",
+                                         [ATOM_Y] = "Cartn_y",
+                                         [ATOM_Z] = "Cartn_z",
+                                         [ATOM_FRACTION_X] = "fract_x",
+                                         [ATOM_FRACTION_Y] = "fract_y",
+                                         [ATOM_FRACTION_Z] = "fract_z",
+                                         [ATOM_OCCUPANCY] = "occupancy",
+                                         [ATOM_MODEL] = "pdbx_PDB_model_num",
+                                         [ATOM_PQR_CHARGE] = "pqr_partial_charge",
+                                         [ATOM_PARTIAL_CHARGE] = "partial_charge",
+                                         [ATOM_CHARGE] = "charge",
+                                         [ATOM_PQR_RADIUS] = "pqr_radius",
+                                         [ATOM_RADIUS] = "radius",
+                                         NULL};
+static const char *const cell_items[] = {"length_a",   "length_b",    "length_c", "angle_alpha",
                                          "angle_beta", "angle_gamma", NULL};
 static const char *const symmetry_items[] = {"space_group_name_H-M", "pdbx_full_space_group_name_H-M", NULL};
 static const char *const group_items[] = {"name_H-M_alt", "name_H-M_full", NULL};
 static const char *const symmetry_texts[] = {"pos_as_xyz", NULL};
 static const char *const group_texts[] = {"operation_xyz", NULL};
+static const char *const ncs_items[] = {"code", "matrix[1][1]", "matrix[2][2]", "matrix[3][3]", NULL};
 static const char *const charge_items[] = {"type_id", "atom_id", "charge", NULL};
 static const char *const meta_items[] = {"id", "type", "method", NULL};
 
@@ -52,6 +52,7 @@ static const cif_table wanted[MMCIF_TABLES] = {
     [MMCIF_GROUP] = {.category = "_space_group", .items = group_items},
     [MMCIF_SYMMETRY_TEXTS] = {.category = "_symmetry_equiv", .items = symmetry_texts},
     [MMCIF_GROUP_TEXTS] = {.category = "_space_group_symop", .items = group_texts},
+    [MMCIF_NCS] = {.category = "_struct_ncs_oper", .items = ncs_items},
     [MMCIF_CHARGES] = {.category = "_sb_ncbr_partial_atomic_charges", .items = charge_items},
     [MMCIF_CHARGES_META] = {.category = "_sb_ncbr_partial_atomic_charges_meta", .items = meta_items},
     [MMCIF_PLAIN_CHARGES] = {.category = "_partial_atomic_charges", .items = charge_items},
@@ -119,8 +120,7 @@ static void read_label(const molecule_reader *r, const cif_word *word, atom_labe
     label->hetero = cif_same_text(word[ATOM_GROUP].text, "HETATM");
     if (residue.size > 0 && !label_number(residue, &label->residue_number))
         label_copy(residue, label->number_text);
-    if (cif_is_stated(&word[ATOM_OCCUPANCY]) &&
-        text_read_number(word[ATOM_OCCUPANCY].text, r->c_locale, &occupancy))
+    if (cif_is_stated(&word[ATOM_OCCUPANCY]) && text_read_number(word[ATOM_OCCUPANCY].text, r->c_locale, &occupancy))
         label->occupancy = (float)occupancy.value;
 }
 
@@ -136,9 +136,9 @@ static vf_status read_position(const mmcif_file *f, const cif_word *word, const 
         status = mmcif_number(f->r, &word[item], atom_items[item], &value[a]);
     }
     for (int a = 0; status == VF_OK && a < 3; a++)
-        xyz[a] = fractions ? value[0] * cell->vectors[0][a] + value[1] * cell->vectors[1][a] +
-                                 value[2] * cell->vectors[2][a]
-                           : value[a];
+        xyz[a] = fractions
+                     ? value[0] * cell->vectors[0][a] + value[1] * cell->vectors[1][a] + value[2] * cell->vectors[2][a]
+                     : value[a];
     return status;
 }
 
@@ -291,6 +291,23 @@ static void read_group(mmcif_file *f)
     }
 }
 
+/* Whether the file lacks copies by non-crystallographic symmetry: operators to generate, other than the identity. */
+static bool leaves_out(const mmcif_file *f)
+{
+    cif_word word[CIF_MOST_ITEMS];
+    cif_rows rows = cif_rows_of(&f->tables[MMCIF_NCS]);
+    while (cif_next_row(&rows, word)) {
+        bool identity = true;
+        for (int i = 1; i <= 3; i++) {
+            text_number number;
+            identity = identity && text_read_number(word[i].text, f->r->c_locale, &number) && number.value == 1;
+        }
+        if (cif_same_text(word[0].text, "generate") && !identity)
+            return true;
+    }
+    return false;
+}
+
 /* ---- files ---- */
 
 static vf_status find_tables(mmcif_file *f, text_piece text)
@@ -303,6 +320,7 @@ static vf_status find_tables(mmcif_file *f, text_piece text)
         status = read_cell(f);
     if (status == VF_OK)
         read_group(f);
+    r->out->symmetry.leaves_out = leaves_out(f);
     if (status == VF_OK && others > 0)
         vf_warn(r->ctx, "%s: only the first data block is read; %" PRId64 " other%s ignored", r->name, others,
                 others == 1 ? " is" : "s are");
@@ -316,16 +334,18 @@ static vf_status check_coordinates(const mmcif_file *f, vf_cell *cell)
     const molecule_reader *r = f->r;
     const unit_cell *stated = &r->out->cell;
     if (!t->found || t->rows == 0)
-        return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: an mmCIF file without atoms (_atom_site) in its first data block; a file of structure factors or "
-                       "of a chemical component has none",
-                       r->name);
+        return vf_fail(
+            r->ctx, VF_ERR_INPUT,
+            "%s: an mmCIF file without atoms (_atom_site) in its first data block; a file of structure factors or "
+            "of a chemical component has none",
+            r->name);
     if (t->has[ATOM_X] && t->has[ATOM_Y] && t->has[ATOM_Z])
         return VF_OK;
     if (!t->has[ATOM_X] && t->has[ATOM_FRACTION_X] && t->has[ATOM_FRACTION_Y] && t->has[ATOM_FRACTION_Z]) {
         if (stated->state == UNIT_CELL_NUMBERS && cell_of_shape(stated->lengths, stated->angles, cell))
             return VF_OK;
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: the coordinates are fractional, and the file has no cell (_cell)", r->name);
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: the coordinates are fractional, and the file has no cell (_cell)",
+                       r->name);
     }
     return vf_fail(r->ctx, VF_ERR_INPUT, "%s: _atom_site lacks the coordinates Cartn_x, Cartn_y or Cartn_z", r->name);
 }
@@ -337,8 +357,9 @@ static vf_status choose_places(const molecule_reader *r)
     for (int64_t i = 0; i < r->out->atoms; i++)
         if (r->out->labels[i].alternate)
             return vf_fail(r->ctx, VF_ERR_INPUT,
-                           "%s: atom %" PRId64 " (%s, %s %" PRId32 ") has alternate locations; keep one of them", r->name,
-                           i + 1, r->out->labels[i].name, r->out->labels[i].residue, r->out->labels[i].residue_number);
+                           "%s: atom %" PRId64 " (%s, %s %" PRId32 ") has alternate locations; keep one of them",
+                           r->name, i + 1, r->out->labels[i].name, r->out->labels[i].residue,
+                           r->out->labels[i].residue_number);
     return VF_OK;
 }
 
@@ -356,10 +377,11 @@ static vf_status read_file(mmcif_file *f, text_piece text, bool alone)
     if (status == VF_OK && alone)
         status = mmcif_read_charges(f, &charged);
     if (status == VF_OK && alone && !charged)
-        return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: an mmCIF file without partial charges; give them (--charges molecule.psf, or .prmtop), or make a "
-                       "PQR file with pdb2pqr (pdb2pqr --ff=AMBER in.cif out.pqr)",
-                       r->name);
+        return vf_fail(
+            r->ctx, VF_ERR_INPUT,
+            "%s: an mmCIF file without partial charges; give them (--charges molecule.psf, or .prmtop), or make a "
+            "PQR file with pdb2pqr (pdb2pqr --ff=AMBER in.cif out.pqr)",
+            r->name);
     if (status == VF_OK)
         status = choose_places(r);
     strcpy(r->out->dialect, f->tables[MMCIF_ATOMS].has[ATOM_X] ? "mmCIF" : "CIF, fractional coordinates");

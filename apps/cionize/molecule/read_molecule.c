@@ -175,7 +175,7 @@ static vf_status read_line(pqr_reader *r, text_piece line)
 {
     pqr_kind kind = pqr_line_kind(line);
     if (!r->stopped && !read_cryst1(line, r->c_locale, &r->out->cell))
-        symmetry_read_remark(line, r->c_locale, &r->out->symmetry);
+        symmetry_read_record(line, r->c_locale, &r->out->symmetry);
     switch (kind) {
     case PQR_ATOM:
     case PQR_ATOM_CASE:
@@ -201,10 +201,11 @@ static vf_status read_line(pqr_reader *r, text_piece line)
         r->pdb_records = true;
         return VF_OK;
     case PQR_MMCIF:
-        return r->stopped ? VF_OK
-                          : text_fail(r->ctx, r->name, r->lines.line,
-                                      "this line belongs to an mmCIF file, but the file does not begin like one; remove "
-                                      "the lines before data_");
+        return r->stopped
+                   ? VF_OK
+                   : text_fail(r->ctx, r->name, r->lines.line,
+                               "this line belongs to an mmCIF file, but the file does not begin like one; remove "
+                               "the lines before data_");
     case PQR_UNKNOWN:
         return r->stopped ? VF_OK : read_unknown(r, line);
     case PQR_BLANK:

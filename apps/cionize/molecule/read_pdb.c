@@ -117,7 +117,7 @@ static vf_status read_line(pdb_reader *p, text_piece line)
 {
     const molecule_reader *r = p->r;
     if (!p->stopped && !read_cryst1(line, r->c_locale, &r->out->cell))
-        symmetry_read_remark(line, r->c_locale, &r->out->symmetry);
+        symmetry_read_record(line, r->c_locale, &r->out->symmetry);
     switch (pqr_line_kind(line)) {
     case PQR_ATOM:
         if (p->stopped)

@@ -27,17 +27,18 @@ typedef struct symmetry_group {
 typedef struct listed_symmetry {
     int count;
     bool cartesian;
-    bool broken;             /* a line or text could not be read, or there are more than SYMMETRY_MOST */
-    double (*matrix)[3][4];  /* [SYMMETRY_MOST] turn and shift; NaN: a row that the file lacks */
+    bool broken;            /* a line or text could not be read, or there are more than SYMMETRY_MOST */
+    bool leaves_out;        /* the file lacks copies by non-crystallographic symmetry */
+    double (*matrix)[3][4]; /* [SYMMETRY_MOST] turn and shift; NaN: a row that the file lacks */
 } listed_symmetry;
 
 void symmetry_free(listed_symmetry *listed);
 
 /* ---- listed_symmetry.c ---- */
 
-/* Whether a line is an operator of REMARK 290 (SMTRY1 to SMTRY3), which is added to *out. False also if there is no
- * memory, which sets `broken`. */
-bool symmetry_read_remark(text_piece line, locale_t c_locale, listed_symmetry *out);
+/* Takes a line of a PDB file if it is an operator of REMARK 290 (SMTRY1 to SMTRY3), or of MTRIX1 to MTRIX3. A lack of memory
+ * sets `broken`. */
+void symmetry_read_record(text_piece line, locale_t c_locale, listed_symmetry *out);
 
 /* Adds an operator as text: "-x,y+1/2,-z". Sets `broken` if it is none. */
 void symmetry_read_text(text_piece text, listed_symmetry *out);

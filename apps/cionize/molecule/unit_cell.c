@@ -53,8 +53,9 @@ static bool ends_in_z(const text_words *words)
     int64_t unused;
     if (last < 8 || words->more || !text_count(words->word[last], &unused))
         return false;
-    return last > 9 || (last == 8 ? words->word[7].size > 1
-                                  : !word_is(words, last, "3") && !(word_is(words, 8, "3") && word_is(words, last, "2")));
+    return last > 9 ||
+           (last == 8 ? words->word[7].size > 1
+                      : !word_is(words, last, "3") && !(word_is(words, 8, "3") && word_is(words, last, "2")));
 }
 
 static void take_group_words(const text_words *words, unit_cell *out)

@@ -30,7 +30,8 @@ static vf_status next(finder *f, cif_word *out)
         return text_fail(f->ctx, f->name, out->line, "'%s' %s", text_quote(out->text, quoted), out->trouble);
     if (out->ends_early && !f->told)
         vf_warn(f->ctx,
-                "%s:%" PRId64 ": the text field that begins here has no line that begins with ; as its end; it is taken "
+                "%s:%" PRId64
+                ": the text field that begins here has no line that begins with ; as its end; it is taken "
                 "to end at the first ; at the end of a line (pdb2pqr writes such files)",
                 f->name, out->line);
     f->told |= out->ends_early;
@@ -73,8 +74,7 @@ static vf_status read_pair(finder *f, const cif_word *tag)
         return VF_OK;
     cif_table *to = &f->tables[table];
     if (to->loop || to->has[item])
-        return text_fail(f->ctx, f->name, tag->line, "'%s' is there twice; remove one",
-                         text_quote(tag->text, quoted));
+        return text_fail(f->ctx, f->name, tag->line, "'%s' is there twice; remove one", text_quote(tag->text, quoted));
     to->found = to->has[item] = true;
     to->single[item] = value;
     to->rows = 1;
@@ -122,7 +122,7 @@ static vf_status read_loop(finder *f, int64_t line, cif_word *word)
         status = next(f, word);
     if (status != VF_OK)
         return status;
-    if (values % columns.width != 0)
+    if (columns.width == 0 || values % columns.width != 0)
         return text_fail(f->ctx, f->name, line,
                          "this loop has %" PRId64 " values in rows of %" PRId64
                          " items, so a row is not complete; a value is missing or has a blank without quotes",
@@ -147,11 +147,9 @@ static vf_status read_word(finder *f, cif_word *word)
     vf_status status = VF_OK;
     switch (first.kind) {
     case CIF_DATA:
-        f->blocks++;
-        f->in_frame = false;
-        return next(f, word);
     case CIF_SAVE:
-        f->in_frame = first.text.size > strlen("save_");
+        f->blocks += first.kind == CIF_DATA;
+        f->in_frame = first.kind == CIF_SAVE && first.text.size > strlen("save_");
         return next(f, word);
     case CIF_TAG:
         status = read_pair(f, &first);

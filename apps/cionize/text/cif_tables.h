@@ -23,8 +23,8 @@ typedef struct cif_table {
 /* Finds the tables in the first data block. Tags are the category, a point or an underscore (as in the CIF of small
  * molecules), and the item, in any case. *others: data blocks after the first. Errors, with file and line: VF_ERR_INPUT
  * (damaged words, a loop with a row that is not complete, a table that is there twice), VF_ERR_CANCELLED. */
-VF_MUST_CHECK vf_status cif_find_tables(vf_context *ctx, const char *name, text_piece text, cif_table *tables, int count,
-                                        int64_t *others);
+VF_MUST_CHECK vf_status cif_find_tables(vf_context *ctx, const char *name, text_piece text, cif_table *tables,
+                                        int count, int64_t *others);
 
 /* The rows of a table, one after the other. */
 typedef struct cif_rows {

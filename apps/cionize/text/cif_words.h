@@ -18,12 +18,12 @@ typedef enum cif_kind {
 } cif_kind;
 
 typedef struct cif_word {
-    cif_kind kind;
     text_piece text;     /* without quotes; of a text field the lines between the semicolons */
     int64_t line;        /* from 1 */
-    bool quoted;         /* or a text field: then ? and . are texts */
-    bool ends_early;     /* a text field whose end is a semicolon at the end of a line (pdb2pqr) */
     const char *trouble; /* NULL, or why the word is damaged: "begins with a quote that is not closed" */
+    cif_kind kind;
+    bool quoted;     /* or a text field: then ? and . are texts */
+    bool ends_early; /* a text field whose end is a semicolon at the end of a line (pdb2pqr) */
 } cif_word;
 
 /* Where a reader is. */
