@@ -18,6 +18,15 @@ else()
     message(STATUS "Voxfield: no ISMRMRD files (expat not found: package libexpat1-dev); mri_recon will say so")
 endif()
 
+# For space groups by name.
+find_package(Spglib)
+set(VOXFIELD_HAVE_SPGLIB OFF)
+if(Spglib_FOUND)
+    set(VOXFIELD_HAVE_SPGLIB ON)
+else()
+    message(STATUS "Voxfield: no table of space groups (spglib not found: package libsymspg-dev); cionize will say so")
+endif()
+
 # The compute capabilities of this machine's GPUs, in the form of CMake's architectures, and how many GPUs there are.
 # Empty and 0 without a GPU or a driver.
 function(voxfield_gpus capabilities count)

@@ -93,7 +93,7 @@ static vf_status method(vf_context *ctx, const char *option, const char *text, v
 static vf_status cell(vf_context *ctx, const char *option, const char *text, void *to)
 {
     static const char cell_files[] = ".gro .gro.gz .pdb .pdb.gz .ent .ent.gz .pqr .pqr.gz .inpcrd .inpcrd.gz .rst7 "
-                                     ".rst7.gz .rst .rst.gz .crd .crd.gz";
+                                     ".rst7.gz .rst .rst.gz .crd .crd.gz .cif .cif.gz .mmcif .mmcif.gz";
     double numbers[6] = {0, 0, 0, 90, 90, 90};
     const char *rest = text;
     int count = 0;
@@ -116,7 +116,7 @@ static vf_status cell(vf_context *ctx, const char *option, const char *text, voi
             ctx, VF_ERR_ARGUMENT,
             "--%s '%s': a cell is three lengths in angstrom, and three angles in degrees unless all are 90, "
             "such as 60,60,80 or 60,60,60,90,90,120; or input, for the cell of the input file; or a file that "
-            "has it (.gro, .pdb, .pqr, .inpcrd, .rst7)",
+            "has it (.gro, .pdb, .pqr, .cif, .inpcrd, .rst7)",
             option, text);
     return VF_OK;
 }
@@ -147,6 +147,10 @@ static const option_choice boundaries[] = {
     {"tinfoil", false, "a conductor: the usual condition of Ewald sums in simulations"},
     {"vacuum", true, "vacuum around a sphere of cells; the charges must be neutral, and molecules whole"},
     {0}};
+static const option_choice symmetries[] = {
+    {"expand", SYMMETRY_EXPAND, "the file is the asymmetric unit; its copies by symmetry are added, also to outputs"},
+    {"none", SYMMETRY_NONE, "the file has all atoms of the cell; only translations repeat it"},
+    {0}};
 static const option_choice precisions[] = {{"single", VF_F32, NULL}, {"double", VF_F64, NULL}, {0}};
 
 #define SETTING(member) OPTION_TO(cionize_request, settings.member)
@@ -162,7 +166,8 @@ const program_option cionize_options[] = {
     {OPTION_READ, .name = "charges", .argument = "FILE", SETTING(charges),
      .help = "the charges, if the molecule's file has none: PSF or AMBER prmtop",
      .more =
-         "A PSF file may come from CHARMM, NAMD or X-PLOR. The molecule is then a PDB file, a GROMACS .gro file, or "
+         "A PSF file may come from CHARMM, NAMD or X-PLOR. The molecule is then a PDB or mmCIF file, a GROMACS .gro "
+         "file, or "
          "an AMBER coordinate file in text form (inpcrd, rst7). Both files must have the same atoms in the same order. "
          "The names of the "
          "atoms are compared. One of the two files may be -, standard input."},
@@ -191,7 +196,8 @@ const program_option cionize_options[] = {
      .default_help = "INPUT.dx, or INPUT_ionized.pdb if ions are placed",
      .help = "the map (.dx, .dx.gz, .mrc, .ccp4, .cube, .h5), or the molecule and its ions (.pdb, .pqr, .xyz)",
      .more = "The extension selects the format: see the section FORMATS. The default name replaces `.pqr`, `.pdb`, "
-             "`.ent`, `.gro`, `.inpcrd`, `.rst7`, `.rst` or `.crd` of the input, with or without `.gz`. The file is "
+             "`.ent`, `.gro`, `.inpcrd`, `.rst7`, `.rst`, `.crd`, `.cif` or `.mmcif` of the input, with or without "
+             "`.gz`. The file is "
              "beside the "
              "input. An input in /dev or /proc has no default output."},
     {OPTION_WRITE, .name = "map", .argument = "FILE", SETTING(map),
@@ -268,13 +274,24 @@ const program_option cionize_options[] = {
      .help = "periodic cell A,B,C[,ALPHA,BETA,GAMMA], in angstrom and degrees; input: that of the input file; or FILE",
      .more =
          "`input` takes the cells of the trajectory's frames, or else that of the molecule's file: the record CRYST1 "
-         "of PDB and PQR files, the box of GROMACS's and AMBER's coordinates. FILE is one of these files (.gro, .pdb, "
-         ".pqr, .inpcrd, .rst7), read for its cell alone. The first vector is along x, the second in the plane of x "
+         "of PDB and PQR files, _cell of mmCIF, the box of GROMACS's and AMBER's coordinates. FILE is one of these "
+         "files (.gro, .pdb, "
+         ".pqr, .cif, .inpcrd, .rst7), read for its cell alone. The first vector is along x, the second in the plane "
+         "of x "
          "and y. The grid covers the cell once: a box of the cell's volume with edges along x, y and z. Its spacing is "
          "the one nearest to --spacing that divides the edges, unless --counts is given. If frames have cells of "
          "different sizes, the map has their mean, and shows the mean potential at the same fractional coordinates. "
          "The mean potential is 0; a uniform background neutralises a net charge. Distances of ions are those of the "
          "nearest images. Needs --method fast, which auto takes."},
+
+    {OPTION_CHOICE, .name = "symmetry", .argument = "S", SETTING(symmetry), .choices = symmetries,
+     .default_help = "a file with a space group is rejected", .needs = "cell read-map",
+     .help = "what a crystal's space group means for the atoms of the file: expand or none",
+     .more = "The space group is that of the file with the cell: the record CRYST1, or _symmetry or _space_group in "
+             "mmCIF. The "
+             "operators are those that the file lists (REMARK 290, _space_group_symop), or else the group's own. With "
+             "--trajectory, only none is allowed. Without a "
+             "space group, or with P 1, the option changes nothing."},
 
     {OPTION_GROUP, .name = "Physics", .help = "By default, the molecule is in vacuum."},
     {OPTION_WORD, .name = "units", .argument = "UNIT", SETTING(unit), .choices = units, .initial = "kT/e",

@@ -7,7 +7,6 @@
 #include "cionize_state.h"
 #include "job.h"
 #include "potential/average.h"
-#include "potential/periodic_frames.h"
 #include "potential/potential_common.h"
 #include "voxfield/version.h"
 
@@ -164,13 +163,6 @@ static vf_status open_trajectory(cionize_state *r)
         status = parse_frames(r->ctx, r->settings.frames ? r->settings.frames : ":", "the trajectory",
                               trajectory_frames(r->trajectory), &r->frames);
     return status == VF_OK ? find_bounds(r) : status;
-}
-
-/* From here on, the settings have the cell. */
-static vf_status take_cell(cionize_state *r, bool *follows)
-{
-    cionize_settings *s = &r->settings;
-    return choose_cell(r->ctx, s, &r->molecule, r->trajectory, &r->frames, &s->cell, follows);
 }
 
 static map_order output_order(const cionize_state *r)
@@ -473,6 +465,7 @@ static void free_run(cionize_state *r)
     script_free(&r->script);
     kept_layers_free(r);
     molecule_free(&r->molecule);
+    symmetry_free(&r->cell_symmetry);
     free(r->slabs_done);
     free(r->default_name);
     free(r->command);

@@ -6,6 +6,13 @@
 #include "potential.h"
 #include "voxfield/timer.h"
 
+/* What to do with the space group of a crystal's file. */
+typedef enum symmetry_choice {
+    SYMMETRY_ASK,    /* refuse a group other than P 1 */
+    SYMMETRY_EXPAND, /* the file is the asymmetric unit: make the other copies */
+    SYMMETRY_NONE    /* the file is the whole cell */
+} symmetry_choice;
+
 /* What the user asked for. The parsers of options check each number: finite and in range. */
 typedef struct cionize_settings {
     const char *input;
@@ -24,9 +31,10 @@ typedef struct cionize_settings {
     vf_cell cell;          /* of a periodic system; none: in free space, or the input's */
     const char *cell_file; /* with the cell; NULL: none */
     bool cell_from_input;
-    bool vacuum;      /* around the crystal */
-    double sigma;     /* of Gaussian charges; 0: points */
-    const char *unit; /* one of the names that potential_constant knows */
+    symmetry_choice symmetry; /* of a crystal whose file names a space group */
+    bool vacuum;              /* around the crystal */
+    double sigma;             /* of Gaussian charges; 0: points */
+    const char *unit;         /* one of the names that potential_constant knows */
     double temperature;
     double dielectric; /* relative permittivity; with distance_dielectric, the factor c of eps(r) = c r */
     bool has_temperature, has_dielectric, distance_dielectric;

@@ -33,6 +33,9 @@ typedef struct cionize_state {
     vf_stages stages;
     vf_progress progress;
     molecule molecule;
+    unit_cell cell_of_file; /* of --cell FILE, and what that file lists of its symmetry */
+    listed_symmetry cell_symmetry;
+    int copies; /* of the molecule's atoms by symmetry; 0 or 1: none but those of the file */
     vf_grid grid;
     potential_plan plan;
     double evaluations;  /* of all maps of the plan */
@@ -73,6 +76,17 @@ typedef struct cionize_state {
 /* Reads the map of settings.read_map and plans with its grid; if options ask for a grid, it must be the same. Needs the
  * molecule. Errors: those of read_map; VF_ERR_ARGUMENT, VF_ERR_INPUT (options that contradict the map). */
 VF_MUST_CHECK vf_status take_read_map(cionize_state *r);
+
+/* ---- symmetry_stage.c ---- */
+
+/* After the cell of the run is known, if there is one: expands the molecule of a crystal by its space group, if the settings ask for it.
+ * Errors: VF_ERR_INPUT (a space group without --symmetry; the message says what to do), those of symmetry_operators and
+ * molecule_expand. */
+VF_MUST_CHECK vf_status take_symmetry(cionize_state *r);
+
+/* From here on, the settings have the cell, and the molecule is that of the cell. *follows: as in choose_cell. Errors: those of
+ * choose_cell and take_symmetry. */
+VF_MUST_CHECK vf_status take_cell(cionize_state *r, bool *follows);
 
 /* ---- name_files.c ---- */
 

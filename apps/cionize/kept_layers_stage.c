@@ -86,6 +86,8 @@ static char *make_key(const cionize_state *r)
     if (r->grid.cell.kind != VF_CELL_NONE) {
         write_numbers(to, "cell", r->grid.cell.vectors[0], 9);
         fprintf(to, "boundary %s\n", problem->vacuum ? "vacuum" : "tinfoil");
+        if (r->copies > 1)
+            fprintf(to, "symmetry %d copies, %" PRId64 " atoms\n", r->copies, r->molecule.atoms);
     }
     fprintf(to, "order %s fastest\nprecision %s\n", r->plan.order == MAP_Z_FASTEST ? "z" : "x",
             problem->precision == VF_F64 ? "double" : "single");

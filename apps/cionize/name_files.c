@@ -7,9 +7,10 @@
 
 /* ---- names of files ---- */
 
-const char *const cionize_endings[] = {".pqr", ".pqr.gz", ".pdb",    ".pdb.gz",    ".ent",  ".ent.gz",
-                                       ".gro", ".gro.gz", ".inpcrd", ".inpcrd.gz", ".rst7", ".rst7.gz",
-                                       ".rst", ".rst.gz", ".crd",    ".crd.gz",    NULL};
+const char *const cionize_endings[] = {".pqr",   ".pqr.gz",   ".pdb",    ".pdb.gz",    ".ent",  ".ent.gz",
+                                       ".gro",   ".gro.gz",   ".inpcrd", ".inpcrd.gz", ".rst7", ".rst7.gz",
+                                       ".rst",   ".rst.gz",   ".crd",    ".crd.gz",    ".cif",  ".cif.gz",
+                                       ".mmcif", ".mmcif.gz", NULL};
 
 /* "a/b.pqr" -> "a/b.dx". Extensions that are not a molecule's are kept: "a/b.txt" -> "a/b.txt.dx". An input in /dev or
  * /proc (/dev/stdin, /dev/fd/63) may be a pipe, and nobody would look for a map beside it. */
@@ -91,6 +92,9 @@ static vf_status check_combinations(const cionize_state *r)
                            needs_ions[n][0]);
     if (s->read_map && s->trajectory)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--read-map cannot be combined with --trajectory");
+    if (s->symmetry == SYMMETRY_EXPAND && s->trajectory)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                       "--symmetry expand cannot be combined with --trajectory: frames have no symmetry");
     if (s->read_map && s->variant)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "--method variants apply to computed maps, but the map is read from %s; leave out one of them",

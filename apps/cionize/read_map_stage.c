@@ -104,7 +104,12 @@ vf_status take_read_map(cionize_state *r)
     if (status != VF_OK)
         return status;
     r->grid = r->read.grid;
+    const bool asked = s->cell.kind != VF_CELL_NONE; /* then the symmetry has been taken */
     s->cell = r->grid.cell;
+    if (!asked && s->cell.kind != VF_CELL_NONE)
+        status = take_symmetry(r);
+    if (status != VF_OK)
+        return status;
     if (s->has_spacing || s->has_border || s->has_origin || s->has_size || s->has_counts || r->script.has_spacing ||
         r->script.has_border) {
         vf_grid wanted;

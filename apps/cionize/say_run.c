@@ -368,6 +368,8 @@ void report_run(vf_report *report, const cionize_state *r, double seconds)
     vf_report_integers(report, "counts", r->grid.counts, 3);
     if (r->grid.cell.kind != VF_CELL_NONE)
         vf_report_numbers(report, "cell", r->grid.cell.vectors[0], 9);
+    if (r->copies > 1)
+        vf_report_integer(report, "symmetry_copies", r->copies);
     vf_report_end(report);
     if (!kept_is_part(&r->kept.pieces))
         report_potential(report, r);

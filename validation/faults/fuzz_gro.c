@@ -16,7 +16,7 @@ static void require_cell(const uint8_t *data, size_t size, bool frames)
     REQUIRE(text);
     if (size)
         memcpy(text, data, size);
-    const vf_status status = parse_cell(ctx, name, text, size, &cell);
+    const vf_status status = parse_cell(ctx, name, text, size, &cell, NULL);
     free(text);
     REQUIRE(status == VF_OK || status == VF_ERR_INPUT);
     REQUIRE(status == VF_OK || !frames); /* the first frame is read in the same way */

@@ -62,10 +62,6 @@ static const struct refusal {
     {"ATOMS 1 N ALA A 5 1.0 2.0 3.0 0.5 1.5", "field 1 (record)|'ATOMS'"},
     {"1 N ALA A 5 1.0 2.0 3.0 0.5 1.5", "field 1 (record)|'1'"},
     {"atom 1 N ALA A 5 1.0 2.0 3.0 0.5 -1.5", "field 11 (radius)"},
-    /* mmCIF */
-    {"data_1ABC", "mmCIF"},
-    {"loop_", "mmCIF"},
-    {"_atom_site.group_PDB", "mmCIF"},
 };
 
 static void refuses_with_file_line_and_field(void **state)
@@ -89,6 +85,19 @@ static const char *const gro_atoms[] = {"    1ALA      N    1   1.234   5.678   
                                         "    1ALA      N    1   1.234   5.678   9.012  0.1234  0.5678  0.9012",
                                         "    1ALA      N    1-100.234-205.678-309.012",
                                         "99999ALA   HB11    0  1.23456  5.67890  9.01234"};
+
+static void refuses_lines_of_mmcif(void **state)
+{
+    static const char *const lines[] = {"data_1ABC", "loop_", "_atom_site.group_PDB"};
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char text[512];
+        snprintf(text, sizeof text, FIRST "\n" SECOND "\n%s\n" FIRST "\n", lines[i]);
+        expect_refused(text, "m.pqr:3: |mmCIF|does not begin like one");
+        snprintf(text, sizeof text, "\n%s\n" FIRST "\n", lines[i]); /* it does */
+        expect_refused(text, "m.pqr");
+    }
+}
 
 static void refuses_what_is_no_pqr(void **state)
 {
@@ -192,9 +201,8 @@ static void refuses_radii_before_charges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_with_file_line_and_field),
-        cmocka_unit_test(refuses_what_is_no_pqr),
-        cmocka_unit_test(refuses_pdb_files_that_parse),
+        cmocka_unit_test(refuses_with_file_line_and_field), cmocka_unit_test(refuses_lines_of_mmcif),
+        cmocka_unit_test(refuses_what_is_no_pqr),           cmocka_unit_test(refuses_pdb_files_that_parse),
         cmocka_unit_test(refuses_radii_before_charges),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

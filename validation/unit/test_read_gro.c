@@ -129,7 +129,7 @@ static unit_cell box_of(const char *line)
     expect_read(text, psf, &m);
     const unit_cell cell = m.cell;
     molecule_free(&m);
-    assert_int_equal(parse_cell(ctx, "box.gro", text, strlen(text), &alone), VF_OK);
+    assert_int_equal(parse_cell(ctx, "box.gro", text, strlen(text), &alone, NULL), VF_OK);
     assert_memory_equal(&alone, &cell, sizeof cell);
     return cell;
 }
@@ -189,14 +189,14 @@ static void reads_cells_of_other_files(void **state)
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         unit_cell cell;
-        assert_int_equal(parse_cell(ctx, "f", files[i].text, strlen(files[i].text), &cell), VF_OK);
+        assert_int_equal(parse_cell(ctx, "f", files[i].text, strlen(files[i].text), &cell, NULL), VF_OK);
         assert_int_equal(cell.state, files[i].state);
         assert_true(cell.lengths[0] == files[i].length || cell.state == UNIT_CELL_BAD);
     }
     unit_cell cell;
-    assert_int_equal(parse_cell(ctx, "f", "", 0, &cell), VF_ERR_INPUT);
+    assert_int_equal(parse_cell(ctx, "f", "", 0, &cell, NULL), VF_ERR_INPUT);
     vf_context_clear_error(ctx);
-    assert_int_equal(read_cell_of_file(ctx, "/nowhere/box.gro", &cell), VF_ERR_INPUT);
+    assert_int_equal(read_cell_of_file(ctx, "/nowhere/box.gro", &cell, NULL), VF_ERR_INPUT);
     assert_true(contains_all(vf_context_message(ctx), "/nowhere/box.gro|No such file"));
 }
 

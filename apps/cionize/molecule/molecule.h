@@ -2,6 +2,7 @@
 #ifndef CIONIZE_MOLECULE_H
 #define CIONIZE_MOLECULE_H
 
+#include "space_group.h"
 #include "unit_cell.h"
 #include "voxfield/context.h"
 #include "voxfield/digest.h"
@@ -44,11 +45,12 @@ typedef struct molecule {
     int64_t missing_residues;    /* residues of those atoms, or residues named as missing */
     molecule_records records;    /* what else the file says */
     unit_cell cell;              /* of the crystal or box, if the file states one */
+    listed_symmetry symmetry;    /* the crystal's operators, if the file lists them */
     char dialect[96];            /* how the records were read, for messages */
     char digest[VF_DIGEST_TEXT]; /* SHA-256 of the file's text */
 } molecule;
 
-/* Reads a PQR file (docs/molecules.md). `out` is overwritten; free it with molecule_free. Suspicious input gives
+/* Reads a PQR file, or an mmCIF file with charges (docs/molecules.md). `out` is overwritten; free it with molecule_free. Suspicious input gives
  * warnings (vf_warn). Errors (each names file, line and field): VF_ERR_INPUT, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status read_molecule(vf_context *ctx, const char *path, molecule *out);
 
@@ -58,7 +60,7 @@ void molecule_free(molecule *molecule);
 
 /* ---- molecule_with_charges.c ---- */
 
-/* Reads a molecule from two files: coordinates (PDB, GROMACS's .gro, or AMBER's inpcrd or rst7 in text form) and charges (PSF, or
+/* Reads a molecule from two files: coordinates (PDB, mmCIF, GROMACS's .gro, or AMBER's inpcrd or rst7 in text form) and charges (PSF, or
  * AMBER's prmtop). The contents tell the formats. Both files must have the same atoms in the same order; atom names
  * are compared if both files have them. Without radii in the charge file, radii are 0, with a note. The digest is
  * that of the text of the coordinates followed by the text of the charges. */
@@ -76,11 +78,24 @@ VF_MUST_CHECK vf_status parse_molecule_with_charges(vf_context *ctx, const named
 
 /* ---- read_cell.c ---- */
 
-/* The periodic cell of a file that is read for its cell alone: .gro (of the first frame), AMBER coordinates, PDB or
- * PQR. Errors: VF_ERR_INPUT, VF_ERR_MEMORY, VF_ERR_CANCELLED. A file without a cell is none. */
-VF_MUST_CHECK vf_status read_cell_of_file(vf_context *ctx, const char *path, unit_cell *out);
+/* The periodic cell of a file that is read for its cell alone: .gro (of the first frame), AMBER coordinates, PDB,
+ * PQR or mmCIF, and the symmetry operators that it lists (NULL: not wanted; zero before, to be
+ * freed with symmetry_free). Errors: VF_ERR_INPUT, VF_ERR_MEMORY, VF_ERR_CANCELLED. A file without a cell is none. */
+VF_MUST_CHECK vf_status read_cell_of_file(vf_context *ctx, const char *path, unit_cell *out, listed_symmetry *symmetry);
 
 /* The same from memory. The fuzzer calls this. */
-VF_MUST_CHECK vf_status parse_cell(vf_context *ctx, const char *name, const char *text, size_t bytes, unit_cell *out);
+VF_MUST_CHECK vf_status parse_cell(vf_context *ctx, const char *name, const char *text, size_t bytes, unit_cell *out,
+                                   listed_symmetry *symmetry);
+
+/* ---- expand_crystal.c ---- */
+
+/* Adds the copies of the atoms that the operators make, so that the molecule is a whole cell. Copies keep charge, radius
+ * and labels; their chains and segments get names of their own. Each copy is shifted by lattice vectors so that the
+ * centre of its atoms lies in the cell. Copies within 0.1 A of an atom with the same charge and radius are that atom, and
+ * atoms within 0.1 A of their own copies are moved to the special position between them; a note counts both. The
+ * cell's group becomes P 1. `path` is for messages. Errors: VF_ERR_INPUT (copies that overlap with other atoms),
+ * VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+VF_MUST_CHECK vf_status molecule_expand(vf_context *ctx, const char *path, const unit_cell *shape,
+                                        const symmetry_group *group, molecule *m);
 
 #endif

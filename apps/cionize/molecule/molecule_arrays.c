@@ -31,6 +31,7 @@ void molecule_free(molecule *m)
     free(m->labels);
     free(m->records.lines);
     free(m->records.bond);
+    symmetry_free(&m->symmetry);
     memset(m, 0, sizeof *m);
 }
 

@@ -24,6 +24,15 @@ VF_MUST_CHECK vf_status read_inpcrd(molecule_reader *r);
 VF_MUST_CHECK vf_status read_psf(molecule_reader *r);
 VF_MUST_CHECK vf_status read_prmtop(molecule_reader *r);
 
+/* mmCIF: read_mmcif reads coordinates, read_mmcif_with_charges a file that has charges, and perhaps radii, too;
+ * read_mmcif_cell reads the cell and its symmetry alone. */
+VF_MUST_CHECK vf_status read_mmcif(molecule_reader *r);
+VF_MUST_CHECK vf_status read_mmcif_with_charges(molecule_reader *r);
+VF_MUST_CHECK vf_status read_mmcif_cell(molecule_reader *r, text_piece text);
+
+/* Warns if all charges are 0 or their sum is no integer; a note says that there are no radii. `name`: of their file. */
+void say_of_charges(vf_context *ctx, const char *name, const molecule *m);
+
 /* Whether the text is an AMBER coordinate file: a title, a line with the number of atoms, then coordinates. */
 bool is_inpcrd(text_piece text, locale_t c_locale);
 

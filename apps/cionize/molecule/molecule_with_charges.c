@@ -8,6 +8,7 @@
 
 #include "gro_text.h"
 #include "molecule_readers.h"
+#include "text/cif_words.h"
 #include "voxfield/timer.h"
 
 typedef vf_status (*reader_function)(molecule_reader *r);
@@ -29,13 +30,14 @@ static reader_function charges_reader(text_piece text)
 
 static vf_status choose_coordinates(const molecule_reader *r, text_piece text, reader_function *out)
 {
-    *out = is_gro(text) ? read_gro : is_inpcrd(text, r->c_locale) ? read_inpcrd : read_pdb;
+    *out = is_cif(text) ? read_mmcif : is_gro(text) ? read_gro : is_inpcrd(text, r->c_locale) ? read_inpcrd : read_pdb;
     if (charges_reader(text))
-        return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: this file has charges but no coordinates; give the file with the coordinates (PDB, .gro, "
-                       "inpcrd, rst7) "
-                       "as the molecule, and this one after --charges",
-                       r->name);
+        return vf_fail(
+            r->ctx, VF_ERR_INPUT,
+            "%s: this file has charges but no coordinates; give the file with the coordinates (PDB, mmCIF, .gro, "
+            "inpcrd, rst7) "
+            "as the molecule, and this one after --charges",
+            r->name);
     return VF_OK;
 }
 
@@ -134,7 +136,7 @@ static void join(molecule *out, molecule *charged)
     memcpy(out->dialect, dialect, sizeof dialect);
 }
 
-static void say_of_charges(vf_context *ctx, const char *charges, const molecule *m)
+void say_of_charges(vf_context *ctx, const char *charges, const molecule *m)
 {
     const double tolerance = 0.01; /* far above the rounding of charges with six decimals, even for a million atoms */
     double distance = fabs(m->total_charge - nearbyint(m->total_charge));

@@ -1,11 +1,14 @@
 /* The periodic cell of a file that is read for its cell alone. */
 #include "gro_text.h"
 #include "molecule_readers.h"
+#include "text/cif_words.h"
 
 static vf_status find_cell(molecule_reader *r, text_piece text)
 {
     if (is_gro(text))
         return read_gro(r);
+    if (is_cif(text))
+        return read_mmcif_cell(r, text);
     if (is_inpcrd(text, r->c_locale))
         return read_inpcrd(r);
     text_piece line;
@@ -13,13 +16,14 @@ static vf_status find_cell(molecule_reader *r, text_piece text)
     vf_status status = VF_OK;
     while (status == VF_OK && more && r->out->cell.state == UNIT_CELL_NONE) {
         status = reader_next(r, &line, &more);
-        if (status == VF_OK && more)
-            read_cryst1(line, r->c_locale, &r->out->cell);
+        if (status == VF_OK && more && !read_cryst1(line, r->c_locale, &r->out->cell))
+            symmetry_read_record(line, r->c_locale, &r->out->symmetry); /* which comes before CRYST1 */
     }
     return status;
 }
 
-vf_status parse_cell(vf_context *ctx, const char *name, const char *text, size_t bytes, unit_cell *out)
+vf_status parse_cell(vf_context *ctx, const char *name, const char *text, size_t bytes, unit_cell *out,
+                     listed_symmetry *symmetry)
 {
     text_piece rest = {text, bytes};
     molecule found = {0};
@@ -37,18 +41,22 @@ vf_status parse_cell(vf_context *ctx, const char *name, const char *text, size_t
         status = find_cell(&r, rest);
     if (status == VF_OK)
         *out = found.cell;
+    if (status == VF_OK && symmetry) {
+        *symmetry = found.symmetry;
+        found.symmetry = (listed_symmetry){0};
+    }
     molecule_free(&found);
     freelocale(c_locale);
     return status;
 }
 
-vf_status read_cell_of_file(vf_context *ctx, const char *path, unit_cell *out)
+vf_status read_cell_of_file(vf_context *ctx, const char *path, unit_cell *out, listed_symmetry *symmetry)
 {
     input_text text = {0};
     *out = (unit_cell){0};
     vf_status status = input_text_read(ctx, path, &text);
     if (status == VF_OK)
-        status = parse_cell(ctx, path, text.data, text.size, out);
+        status = parse_cell(ctx, path, text.data, text.size, out, symmetry);
     input_text_free(&text);
     return status;
 }

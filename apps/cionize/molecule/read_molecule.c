@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "molecule.h"
-#include "molecule_arrays.h"
+#include "molecule_readers.h"
 #include "pqr_lines.h"
 #include "pqr_reader.h"
+#include "text/cif_words.h"
 #include "voxfield/append.h"
 
 /* ---- atoms ---- */
@@ -173,8 +174,8 @@ static void stop(pqr_reader *r)
 static vf_status read_line(pqr_reader *r, text_piece line)
 {
     pqr_kind kind = pqr_line_kind(line);
-    if (!r->stopped)
-        read_cryst1(line, r->c_locale, &r->out->cell);
+    if (!r->stopped && !read_cryst1(line, r->c_locale, &r->out->cell))
+        symmetry_read_record(line, r->c_locale, &r->out->symmetry);
     switch (kind) {
     case PQR_ATOM:
     case PQR_ATOM_CASE:
@@ -200,10 +201,11 @@ static vf_status read_line(pqr_reader *r, text_piece line)
         r->pdb_records = true;
         return VF_OK;
     case PQR_MMCIF:
-        return r->stopped ? VF_OK
-                          : text_fail(r->ctx, r->name, r->lines.line,
-                                      "this is an mmCIF file, not a PQR; make a PQR file from it with pdb2pqr "
-                                      "(pdb2pqr --ff=AMBER in.cif out.pqr)");
+        return r->stopped
+                   ? VF_OK
+                   : text_fail(r->ctx, r->name, r->lines.line,
+                               "this line belongs to an mmCIF file, but the file does not begin like one; remove "
+                               "the lines before data_");
     case PQR_UNKNOWN:
         return r->stopped ? VF_OK : read_unknown(r, line);
     case PQR_BLANK:
@@ -242,6 +244,21 @@ static vf_status finish(pqr_reader *r)
     return pqr_warn(r);
 }
 
+static vf_status read_records(pqr_reader *r)
+{
+    vf_status status = read_lines(r);
+    return status == VF_OK ? finish(r) : status;
+}
+
+static vf_status read_cif(pqr_reader *r)
+{
+    molecule_reader cif = {.ctx = r->ctx, .name = r->name, .lines = r->lines, .c_locale = r->c_locale, .out = r->out};
+    vf_status status = read_mmcif_with_charges(&cif);
+    if (status == VF_OK && !molecule_resize(r->out, r->out->atoms))
+        status = vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory", r->name);
+    return status;
+}
+
 vf_status parse_pqr(vf_context *ctx, const char *name, const char *text, size_t bytes, molecule *out)
 {
     text_piece rest = {text, bytes};
@@ -257,9 +274,7 @@ vf_status parse_pqr(vf_context *ctx, const char *name, const char *text, size_t 
     }
     r.text = rest;
     r.lines = (text_lines){.next = rest.at, .end = rest.at + rest.size};
-    status = read_lines(&r);
-    if (status == VF_OK)
-        status = finish(&r);
+    status = is_cif(rest) ? read_cif(&r) : read_records(&r);
     if (status == VF_OK)
         vf_digest(text, bytes, out->digest);
 done:

@@ -116,8 +116,8 @@ static void note_unknown(pdb_reader *p, text_piece line)
 static vf_status read_line(pdb_reader *p, text_piece line)
 {
     const molecule_reader *r = p->r;
-    if (!p->stopped)
-        read_cryst1(line, r->c_locale, &r->out->cell);
+    if (!p->stopped && !read_cryst1(line, r->c_locale, &r->out->cell))
+        symmetry_read_record(line, r->c_locale, &r->out->symmetry);
     switch (pqr_line_kind(line)) {
     case PQR_ATOM:
         if (p->stopped)
@@ -140,7 +140,8 @@ static vf_status read_line(pdb_reader *p, text_piece line)
         break;
     case PQR_MMCIF:
         return text_fail(r->ctx, r->name, r->lines.line,
-                         "this is an mmCIF file; write a PDB file from it (gemmi convert in.cif out.pdb)");
+                         "this line belongs to an mmCIF file, but the file does not begin like one; remove the lines "
+                         "before data_");
     case PQR_ATOM_CASE:
     case PQR_UNKNOWN:
         if (!p->stopped)
@@ -267,7 +268,7 @@ static vf_status finish(pdb_reader *p)
     if (r->out->atoms == 0)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: no atoms: none of its %" PRId64 " line%s begins with ATOM or HETATM; coordinates are read "
-                       "from PDB files, GROMACS's .gro files, and AMBER's inpcrd and rst7 files",
+                       "from PDB and mmCIF files, GROMACS's .gro files, and AMBER's inpcrd and rst7 files",
                        r->name, r->lines.line, vf_plural(r->lines.line));
     vf_status status = choose_locations(p);
     if (status == VF_OK)

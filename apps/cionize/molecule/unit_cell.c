@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "molecule_readers.h"
+#include "voxfield/append.h"
 
 static const double degree = 3.14159265358979323846 / 180;
 
@@ -27,12 +28,59 @@ bool cell_of_shape(const double lengths[3], const double angles[3], vf_cell *out
     return valid && height2 > flat && vf_cell_valid(out);
 }
 
-static void take_numbers(const double numbers[6], unit_cell *out)
+void cell_take_group(unit_cell *out, text_piece name)
+{
+    const text_piece inner = label_trim(name);
+    const size_t size = inner.size < sizeof out->group ? inner.size : sizeof out->group - 1;
+    bool letter = false;
+    for (size_t i = 0; i < size; i++) {
+        out->group[i] = inner.at[i] >= ' ' && inner.at[i] <= '~' ? inner.at[i] : '?';
+        letter |= text_is_letter(inner.at[i]);
+    }
+    out->group[letter ? size : 0] = '\0';
+}
+
+static bool word_is(const text_words *words, int n, const char *text)
+{
+    return words->word[n].size == strlen(text) && memcmp(words->word[n].at, text, strlen(text)) == 0;
+}
+
+/* Whether the last word of CRYST1 is the number of molecules Z, after the group's name. Of "P 1", "R 3 2" and "P 21 3" it
+ * is not: Z is a multiple of the number of operators. */
+static bool ends_in_z(const text_words *words)
+{
+    const int last = words->count - 1;
+    int64_t unused;
+    if (last < 8 || words->more || !text_count(words->word[last], &unused))
+        return false;
+    return last > 9 ||
+           (last == 8 ? words->word[7].size > 1
+                      : !word_is(words, last, "3") && !(word_is(words, 8, "3") && word_is(words, last, "2")));
+}
+
+static void take_group_words(const text_words *words, unit_cell *out)
+{
+    char text[sizeof out->group] = "";
+    const int count = words->count - ends_in_z(words);
+    for (int n = 7; n < count; n++)
+        vf_append(text, sizeof text, "%s%.*s", n > 7 ? " " : "", (int)words->word[n].size, words->word[n].at);
+    cell_take_group(out, (text_piece){text, strlen(text)});
+}
+
+static void take_numbers(unit_cell *out, const double numbers[6])
 {
     vf_cell cell;
     memcpy(out->lengths, numbers, sizeof out->lengths);
     memcpy(out->angles, numbers + 3, sizeof out->angles);
     out->state = cell_of_shape(out->lengths, out->angles, &cell) ? UNIT_CELL_NUMBERS : UNIT_CELL_BAD;
+}
+
+/* Lengths of 1 mean that there is no crystal. */
+void cell_take_crystal(unit_cell *out, const double numbers[6])
+{
+    take_numbers(out, numbers);
+    if (out->state == UNIT_CELL_NUMBERS && out->lengths[0] == 1 && out->lengths[1] == 1 && out->lengths[2] == 1)
+        out->state = UNIT_CELL_DUMMY;
 }
 
 /* A number in columns [begin, end), with blanks around it. */
@@ -47,6 +95,7 @@ static bool number_in(text_piece line, size_t begin, size_t end, locale_t c_loca
 
 bool read_cryst1(text_piece line, locale_t c_locale, unit_cell *out)
 {
+    enum { GROUP = 55, GROUP_END = 66 };
     static const size_t column[7] = {6, 15, 24, 33, 40, 47, 54};
     double numbers[6];
     bool columns = true, words = true;
@@ -57,10 +106,13 @@ bool read_cryst1(text_piece line, locale_t c_locale, unit_cell *out)
         return true;
     for (int i = 0; i < 6; i++)
         columns = columns && number_in(line, column[i], column[i + 1], c_locale, &numbers[i]);
-    if (!columns) {
+    if (columns)
+        cell_take_group(out, text_columns(line, GROUP, GROUP_END));
+    else {
         text_words split;
         text_number number;
         text_split(line, &split);
+        take_group_words(&split, out);
         words = split.count >= 7;
         for (int i = 0; words && i < 6; i++) {
             words = text_read_number(split.word[i + 1], c_locale, &number);
@@ -68,11 +120,9 @@ bool read_cryst1(text_piece line, locale_t c_locale, unit_cell *out)
         }
     }
     if (columns || words)
-        take_numbers(numbers, out);
+        cell_take_crystal(out, numbers);
     else
         out->state = UNIT_CELL_BAD;
-    if (out->state == UNIT_CELL_NUMBERS && out->lengths[0] == 1 && out->lengths[1] == 1 && out->lengths[2] == 1)
-        out->state = UNIT_CELL_DUMMY;
     return true;
 }
 
@@ -87,6 +137,6 @@ bool read_amber_box(text_piece line, locale_t c_locale, unit_cell *out)
         count++;
     if ((count != 3 && count != 6) || (count == 3 && words.count != 3))
         return false;
-    take_numbers(numbers, out);
+    take_numbers(out, numbers);
     return true;
 }

@@ -18,7 +18,14 @@ typedef struct unit_cell {
     unit_cell_state state;
     double lengths[3]; /* a, b, c */
     double angles[3];  /* alpha, beta, gamma */
+    char group[24];    /* name of the space group: "P 21 21 21"; empty: none stated */
 } unit_cell;
+
+/* Takes the name of a space group, without blanks around it. Names without a letter are none. */
+void cell_take_group(unit_cell *cell, text_piece name);
+
+/* Takes the lengths and angles of CRYST1 or of mmCIF's _cell, and sets the state. */
+void cell_take_crystal(unit_cell *cell, const double numbers[6]);
 
 /* The vectors of a cell, the first along x, the second in the plane of x and y. False if there is no such cell. */
 bool cell_of_shape(const double lengths[3], const double angles[3], vf_cell *out);

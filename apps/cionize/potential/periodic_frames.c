@@ -52,14 +52,14 @@ static vf_status mean_cell(vf_context *ctx, const trajectory *t, const frame_sel
 }
 
 vf_status choose_cell(vf_context *ctx, const cionize_settings *settings, const molecule *mol, const trajectory *t,
-                      const frame_selection *frames, vf_cell *out, bool *follows)
+                      const frame_selection *frames, vf_cell *out, bool *follows, unit_cell *of_file,
+                      listed_symmetry *symmetry)
 {
     *follows = false;
     *out = settings->cell;
     if (settings->cell_file) {
-        unit_cell cell;
-        const vf_status status = read_cell_of_file(ctx, settings->cell_file, &cell);
-        return status == VF_OK ? take_cell(ctx, settings->cell_file, "", &cell, out) : status;
+        const vf_status status = read_cell_of_file(ctx, settings->cell_file, of_file, symmetry);
+        return status == VF_OK ? take_cell(ctx, settings->cell_file, "", of_file, out) : status;
     }
     if (!settings->cell_from_input)
         return VF_OK;

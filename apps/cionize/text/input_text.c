@@ -63,6 +63,19 @@ const text_signature *text_find_signature(text_piece text, const text_signature 
 
 #define NETCDF "a NetCDF file; if it is an AMBER restart, write it as text with cpptraj (trajout m.rst7 restart)"
 
+/* The name of a format that packs an mmCIF's tables with MessagePack: a map whose first keys tell. NULL: none. */
+static const char *packed_molecule(text_piece text)
+{
+    enum { LOOKED_AT = 400 };
+    const unsigned char first = (unsigned char)(text.size > 0 ? *text.at : 0);
+    const size_t size = text.size < LOOKED_AT ? text.size : LOOKED_AT;
+    if ((first & 0xf0) != 0x80 && first != 0xde && first != 0xdf)
+        return NULL;
+    if (memmem(text.at, size, "mmtfVersion", 11))
+        return "MMTF";
+    return memmem(text.at, size, "dataBlocks", 10) || memmem(text.at, size, "encoder", 7) ? "BinaryCIF" : NULL;
+}
+
 vf_status text_check(vf_context *ctx, const char *name, text_piece *text)
 {
     static const text_signature binary[] = {
@@ -86,6 +99,10 @@ vf_status text_check(vf_context *ctx, const char *name, text_piece *text)
     const text_signature *found = text_find_signature(*text, binary);
     if (found)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: is %s", name, found->what);
+    const char *packed = packed_molecule(*text);
+    if (packed)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s: is a %s file, not text; write an mmCIF file from it (%s)", name, packed,
+                       "gemmi or Mol* can, or download the .cif");
     const char *zero = memchr(text->at, '\0', text->size);
     if (zero)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: this is a binary file, not a text file of a molecule (byte %td is zero)",

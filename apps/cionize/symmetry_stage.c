@@ -1,0 +1,72 @@
+/* The cell of the run, and the space group of a crystal: whether the molecule's file is the asymmetric unit or the whole cell. */
+#include <math.h>
+#include <stdio.h>
+
+#include "cionize_state.h"
+#include "potential/periodic_frames.h"
+
+/* Whether the cell of the run is that of the molecule's file, within the rounding of a file or an option. */
+static bool same_cell(const vf_cell *cell, const unit_cell *stated)
+{
+    double lengths[3], angles[3];
+    bool same = stated->state == UNIT_CELL_NUMBERS;
+    vf_cell_shape(cell, lengths, angles);
+    for (int a = 0; a < 3; a++)
+        same = same && fabs(lengths[a] - stated->lengths[a]) <= 1e-3 * stated->lengths[a] &&
+               fabs(angles[a] - stated->angles[a]) <= 0.1;
+    return same;
+}
+
+static vf_status refuse(const cionize_state *r, const char *path, const unit_cell *cell, const listed_symmetry *listed)
+{
+    char copies[64] = "";
+    const int order = symmetry_order(cell, listed);
+    if (order > 0)
+        snprintf(copies, sizeof copies, ", so a cell has %d copies of the asymmetric unit", order);
+    return vf_fail(
+        r->ctx, VF_ERR_INPUT,
+        "%s: the crystal has space group %s%s; add --symmetry expand if the molecule's file is the asymmetric "
+        "unit, or --symmetry none if it has all atoms of the cell",
+        path, *cell->group ? cell->group : "operators", copies);
+}
+
+vf_status take_symmetry(cionize_state *r)
+{
+    const cionize_settings *s = &r->settings;
+    const bool of_file = s->cell_file != NULL;
+    const unit_cell cell = of_file ? r->cell_of_file : r->molecule.cell;
+    const listed_symmetry *listed = of_file ? &r->cell_symmetry : &r->molecule.symmetry;
+    const char *path = of_file ? s->cell_file : s->input;
+    symmetry_group group;
+    r->copies = 1;
+    if (s->cell.kind == VF_CELL_NONE || (s->trajectory && !of_file)) /* frames have all atoms of the cell */
+        return VF_OK;
+    if ((!of_file && !same_cell(&s->cell, &cell)) || symmetry_is_trivial(cell.group, listed))
+        return VF_OK;
+    if (s->symmetry == SYMMETRY_ASK)
+        return refuse(r, path, &cell, listed);
+    if (s->symmetry == SYMMETRY_NONE)
+        return VF_OK;
+    vf_status status = symmetry_operators(r->ctx, path, &cell, listed, &group);
+    if (status != VF_OK)
+        return status;
+    const int64_t atoms = r->molecule.atoms;
+    const char *const name = *cell.group ? cell.group : "not named";
+    if (!s->quiet)
+        printf("symmetry   space group %s: %d copies of %lld atom%s\n", name, group.count, (long long)atoms,
+               vf_plural(atoms));
+    status = molecule_expand(r->ctx, s->input, &cell, &group, &r->molecule);
+    r->copies = group.count;
+    if (status == VF_OK && !s->quiet)
+        printf("           %lld atoms in the cell, total charge %+g e\n", (long long)r->molecule.atoms,
+               fabs(r->molecule.total_charge) < 1e-9 ? 0.0 : r->molecule.total_charge);
+    return status;
+}
+
+vf_status take_cell(cionize_state *r, bool *follows)
+{
+    cionize_settings *s = &r->settings;
+    vf_status status = choose_cell(r->ctx, s, &r->molecule, r->trajectory, &r->frames, &s->cell, follows,
+                                   &r->cell_of_file, &r->cell_symmetry);
+    return status == VF_OK ? take_symmetry(r) : status;
+}

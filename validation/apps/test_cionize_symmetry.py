@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Crystals: a file with a space group is rejected without --symmetry; expanded, its map is that of the whole cell. And mmCIF
+through the command line.
+
+usage: test_cionize_symmetry.py PROGRAM [DEVICE] [test_name ...]
+"""
+import gzip
+import json
+import pathlib
+
+import program
+from ion_truth import generator, numpy
+from program import make, read, refuse
+
+A, B, C = 18.0, 20.0, 22.0
+OPERATORS = (lambda x, y, z: (x, y, z), lambda x, y, z: (A / 2 - x, -y, z + C / 2),
+             lambda x, y, z: (-x, y + B / 2, C / 2 - z), lambda x, y, z: (x + A / 2, B / 2 - y, -z))  # P 21 21 21
+TEXTS = ["x,y,z", "-x+1/2,-y,z+1/2", "-x,y+1/2,-z+1/2", "x+1/2,-y+1/2,-z"]
+SMTRY = [(1, 1, 1, 0, 0, 0), (-1, -1, 1, A / 2, 0, C / 2), (-1, 1, -1, 0, B / 2, C / 2), (1, -1, -1, A / 2, B / 2, 0)]
+ORIGIN = ["--spacing", "1", "--origin", "0.3,0.3,0.3"]
+PRECISE = ["--precision", "double", "--accuracy", "1e-8"]
+
+
+def cryst1(group):
+    return f"CRYST1{A:9.3f}{B:9.3f}{C:9.3f}  90.00  90.00  90.00 {group:<11}{4:4}\n"
+
+
+def remark_290():
+    text = ""
+    for n, op in enumerate(SMTRY, 1):
+        for row in range(3):
+            turn = [float(op[row]) if row == column else 0.0 for column in range(3)]
+            text += f"REMARK 290   SMTRY{row + 1}{n:4}{turn[0]:10.6f}{turn[1]:10.6f}{turn[2]:10.6f}{op[3 + row]:15.5f}\n"
+    return text
+
+
+def molecule():
+    """Atoms of an asymmetric unit: [(x, y, z, charge)], neutral."""
+    rng = generator()
+    places, charges = rng.uniform(1, 8, (10, 3)).round(3), rng.uniform(-0.6, 0.6, 10).round(3)
+    charges[-1] = round(-float(charges[:-1].sum()), 3)
+    return [(*map(float, place), float(charge)) for place, charge in zip(places, charges)]
+
+
+def write(path, atoms, head, copies=1):
+    text, n = head, 0
+    for op in OPERATORS[:copies]:
+        for x, y, z, q in atoms:
+            n += 1
+            place = op(x, y, z)
+            text += f"ATOM {n} CA ALA A {n} {place[0]:.3f} {place[1]:.3f} {place[2]:.3f} {q:.3f} 1.5\n"
+    pathlib.Path(path).write_text(text + "END\n", encoding="ascii")
+    return path
+
+
+def same_map(first, second):
+    """Both maps are within 1e-8 (rms) of the exact one, on the same grid; DX keeps 12 digits."""
+    a, b = (numpy.array(read(path).values) for path in (first, second))
+    difference = numpy.sqrt(((a - b) ** 2).mean() / (b ** 2).mean())
+    assert difference < 3e-8, difference
+    assert numpy.sqrt((b ** 2).mean()) > 1
+
+
+def test_expanded_crystal_has_the_map_of_the_cell(_):
+    atoms = molecule()
+    write("p1.pqr", atoms, cryst1("P 1"), 4)
+    make("-o", "p1.dx", "p1.pqr", "--cell", "input", *ORIGIN, *PRECISE)
+    write("listed.pqr", atoms, remark_290() + cryst1("P 21 21 21"))
+    make("-o", "listed.dx", "listed.pqr", "--cell", "input", "--symmetry", "expand", *ORIGIN, *PRECISE)
+    same_map("listed.dx", "p1.dx")
+    # The cell's file, or numbers that are its cell, say the same.
+    write("bare.pqr", atoms, "")
+    make("-o", "file.dx", "bare.pqr", "--cell", "listed.pqr", "--symmetry", "expand", *ORIGIN, *PRECISE)
+    same_map("file.dx", "p1.dx")
+    make("-o", "numbers.dx", "listed.pqr", "--cell", f"{A},{B},{C}", "--symmetry", "expand", *ORIGIN, *PRECISE)
+    same_map("numbers.dx", "p1.dx")
+    # The whole cell, in a file that names the group.
+    write("whole.pqr", atoms, cryst1("P 21 21 21"), 4)
+    make("-o", "whole.dx", "whole.pqr", "--cell", "input", "--symmetry", "none", *ORIGIN, *PRECISE)
+    same_map("whole.dx", "p1.dx")
+
+
+def test_groups_by_name(_):
+    atoms = molecule()
+    write("asu.pqr", atoms, cryst1("P 21 21 21"))
+    done = program.run("asu.pqr", "--cell", "input", "--symmetry", "expand", *ORIGIN, *PRECISE, "-o", "asu.dx")
+    if done.status and "spglib" in done.err:
+        assert "libsymspg-dev" in done.err and "REMARK 290" in done.err
+        program.skip_part("built without spglib")
+        return
+    assert done.status == 0, done.err
+    write("p1.pqr", atoms, cryst1("P 1"), 4)
+    make("-o", "p1.dx", "p1.pqr", "--cell", "input", *ORIGIN, *PRECISE)
+    same_map("asu.dx", "p1.dx")
+    refuse(3, ["asu.pqr", "P 21 21 21", "4 copies", "--symmetry expand", "--symmetry none"], "asu.pqr", "--cell", "input")
+    write("odd.pqr", atoms, cryst1("P 7"))
+    refuse(3, ["odd.pqr", "P 7", "--symmetry"], "odd.pqr", "--cell", "input")
+    refuse(3, ["odd.pqr", "'P 7' is no space group", "REMARK 290"], "odd.pqr", "--cell", "input", "--symmetry", "expand")
+    write("tetragonal.pqr", atoms, cryst1("P 43 21 2"))
+    refuse(3, ["P 43 21 2", "does not fit"], "tetragonal.pqr", "--cell", "input", "--symmetry", "expand")
+
+
+def test_without_the_option_a_group_is_rejected(_):
+    atoms = molecule()
+    write("listed.pqr", atoms, remark_290() + cryst1("P 21 21 21"))
+    advice = ["P 21 21 21", "4 copies", "--symmetry expand", "--symmetry none"]
+    refuse(3, ["listed.pqr", *advice], "listed.pqr", "--cell", "input")
+    refuse(3, ["listed.pqr", *advice], "listed.pqr", "--cell", f"{A},{B},{C}")
+    write("bare.pqr", atoms, "")
+    refuse(3, ["listed.pqr", *advice], "bare.pqr", "--cell", "listed.pqr")
+    make("listed.pqr", "--cell", "40,40,40", "--dry-run")  # another cell than the crystal's
+    make("listed.pqr", "--dry-run")  # in free space
+    make("bare.pqr", "--cell", "40,40,40", "--symmetry", "expand", "--dry-run")  # no group: nothing to do
+    refuse(2, ["--symmetry", "--cell"], "listed.pqr", "--symmetry", "expand")
+    refuse(2, ["--symmetry expand", "--trajectory"], "listed.pqr", "--cell", "input", "--symmetry", "expand", "--trajectory", "a.dcd")
+
+
+def test_ions_and_outputs_see_the_whole_cell(_):
+    atoms = molecule()
+    write("listed.pqr", atoms, remark_290() + cryst1("P 21 21 21"))
+    write("p1.pqr", atoms, cryst1("P 1"), 4)
+    for name, options in (("listed", ["--symmetry", "expand"]), ("p1", [])):
+        make(f"{name}.pqr", "--cell", "input", *options, "--spacing", "1", "--ion-solute", "3", "--place", "SOD:2",
+                    "-o", f"{name}.pdb", "--report", f"{name}.json", *PRECISE)
+    # Four places are alike by symmetry, and rounding chooses; their energies are the same to the maps' 1e-8, of which the
+    # energy at a point can be some tens.
+    energies = [json.loads(pathlib.Path(f"{name}.json").read_text())["ions"]["energy"] for name in ("listed", "p1")]
+    assert len(energies[0]) == 2 and numpy.allclose(energies[0], energies[1], rtol=1e-6, atol=0), energies
+    lines = [line for line in pathlib.Path("listed.pdb").read_text().splitlines() if line.startswith("ATOM")]
+    assert len(lines) == 40 and "".join(sorted({line[21] for line in lines})) == "ABCD"
+
+
+# ---- mmCIF ----
+
+
+def write_cif(path, atoms, charges):
+    items = ["group_PDB", "id", "type_symbol", "auth_atom_id", "auth_comp_id", "auth_asym_id", "auth_seq_id",
+             "Cartn_x", "Cartn_y", "Cartn_z"] + (["pqr_partial_charge", "pqr_radius"] if charges else [])
+    text = "data_T\nloop_\n" + "".join(f"_atom_site.{item}\n" for item in items)
+    for n, (x, y, z, q) in enumerate(atoms, 1):
+        text += f"ATOM {n} C CA ALA A {n} {x:.3f} {y:.3f} {z:.3f}" + (f" {q:.3f} 1.5\n" if charges else "\n")
+    text += f"#\n_cell.length_a {A}\n_cell.length_b {B}\n_cell.length_c {C}\n"
+    text += "_cell.angle_alpha 90\n_cell.angle_beta 90\n_cell.angle_gamma 90\n_symmetry.space_group_name_H-M 'P 21 21 21'\n"
+    text += "loop_\n_space_group_symop.id\n_space_group_symop.operation_xyz\n"
+    text += "".join(f"{n} {op}\n" for n, op in enumerate(TEXTS, 1))
+    pathlib.Path(path).write_text(text, encoding="ascii")
+
+
+def test_mmcif(_):
+    atoms = molecule()
+    write("p1.pqr", atoms, cryst1("P 1"), 4)
+    make("-o", "p1.dx", "p1.pqr", "--cell", "input", *ORIGIN, *PRECISE)
+    write_cif("own.cif", atoms, True)
+    make("-o", "own.dx", "own.cif", "--cell", "input", "--symmetry", "expand", *ORIGIN, *PRECISE)
+    same_map("own.dx", "p1.dx")
+    write_cif("plain.cif", atoms, False)
+    pathlib.Path("plain.psf").write_text(f"PSF NAMD\n{len(atoms)} !NATOM\n" + "".join(
+        f"{n} P {n} ALA CA C {q:.3f} 12.0 0\n" for n, (_, _, _, q) in enumerate(atoms, 1)), encoding="ascii")
+    with gzip.open("packed.cif.gz", "wt") as stream:
+        stream.write(pathlib.Path("plain.cif").read_text())
+    make("-o", "two.dx", "packed.cif.gz", "--charges", "plain.psf", "--cell", "own.cif", "--symmetry", "expand", *ORIGIN, *PRECISE)
+    same_map("two.dx", "p1.dx")
+    make("packed.cif.gz", "--charges", "plain.psf")  # beside the input
+    assert pathlib.Path("packed.dx").exists()
+    refuse(3, ["plain.cif", "without partial charges", "--charges"], "plain.cif")
+
+
+if __name__ == "__main__":
+    program.main(globals())
