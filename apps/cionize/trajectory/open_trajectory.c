@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "molecule/amber_netcdf.h"
 #include "molecule/gro_text.h"
 #include "trajectory_file.h"
 #include "voxfield/output.h"
@@ -83,6 +84,8 @@ static vf_status recognise(trajectory *t)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (bytes >= known[i].count && memcmp(head, known[i].bytes, known[i].count) == 0)
             t->format = known[i].format;
+    if (is_netcdf(head, bytes))
+        t->format = &netcdf_format;
     return VF_OK;
 }
 

@@ -10,6 +10,7 @@
  *
  * The precision follows from the bytes of a part. Frames without x have velocities or forces alone. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "trajectory_file.h"
 

@@ -14,7 +14,7 @@ typedef struct trajectory_format {
     vf_status (*read_cell)(const trajectory *t, int64_t frame, unit_cell *cell); /* *cell is zero before */
     void (*close)(trajectory *t);                                                /* also after open has failed */
 } trajectory_format;
-extern const trajectory_format dcd_format, gro_format, xtc_format, trr_format;
+extern const trajectory_format dcd_format, gro_format, xtc_format, trr_format, netcdf_format;
 
 /* Where the frames of a .gro file are. */
 typedef struct gro_layout {
@@ -37,6 +37,7 @@ struct trajectory {
     dcd_layout dcd; /* of the file's format */
     gro_layout gro;
     xdr_layout xdr;
+    struct amber_netcdf *netcdf;
 };
 
 /* VF_ERR_INPUT; the file's name comes before the text. */

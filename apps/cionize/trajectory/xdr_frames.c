@@ -121,7 +121,7 @@ vf_status xdr_find_frames(trajectory *t, xdr_look look)
                                " frame%s has positions; use the trajectory with positions (GROMACS: nstxout)",
                                t->xdr.left_out, vf_plural(t->xdr.left_out));
     if (status == VF_OK && t->xdr.left_out > 0)
-        vf_note(t->ctx, "%s: %" PRId64 " frame%s no positions and %s left out; %" PRId64 " %s, counted from 1", t->path,
+        vf_note(t->ctx, "note: %s: %" PRId64 " frame%s no positions and %s left out; %" PRId64 " %s, counted from 1", t->path,
                 t->xdr.left_out, t->xdr.left_out == 1 ? " has" : "s have", t->xdr.left_out == 1 ? "is" : "are",
                 t->frames, t->frames == 1 ? "is left" : "are left");
     return status;
