@@ -320,7 +320,7 @@ static void rejects_damaged_trr(void **state)
         size_t offset;
         int64_t value;
         const char *why;
-    } damage[] = {{0, 1994, "no trajectory that is supported"},
+    } damage[] = {{0, 1994, "neither a DCD"},
                   {12, 0, "GMX_trn_file"},
                   {24, 4, "parts whose sizes do not fit"},  /* an input record */
                   {32, 36 + 4, "parts whose sizes do not fit"},

@@ -112,7 +112,7 @@ static vf_status recognise(trajectory *t)
         if (memcmp(head, others[i].bytes, (size_t)others[i].count) == 0)
             return vf_fail(t->ctx, VF_ERR_UNSUPPORTED, "%s: %s", t->path, others[i].advice);
     return trajectory_fail(
-        t, "is no trajectory that is supported: neither DCD, which begins with a record of 84 bytes named CORD, nor "
+        t, "is neither a DCD trajectory, which begins with a record of 84 bytes named CORD, nor one of the formats "
            "XTC, TRR, AMBER NetCDF or GROMACS .gro; convert it to DCD with mdconvert, catdcd, cpptraj or MDAnalysis");
 }
 
