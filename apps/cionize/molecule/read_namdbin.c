@@ -25,7 +25,9 @@ static bool fits(const char *bytes, size_t size, bool big_endian)
 bool is_namdbin(const char *name, const char *bytes, size_t size)
 {
     const bool named = vf_path_has_extension(name, ".coor") || vf_path_has_extension(name, ".coor.gz");
-    const bool binary = size >= COUNT && memchr(bytes, '\0', COUNT); /* a text file of this name is a PDB file */
+    bool binary = size < COUNT; /* a text file of this name is a PDB file */
+    for (size_t i = 0; i < COUNT && i < size; i++)
+        binary |= (unsigned char)bytes[i] < '\t' || (unsigned char)bytes[i] > '~';
     return fits(bytes, size, false) || fits(bytes, size, true) || (named && binary);
 }
 
