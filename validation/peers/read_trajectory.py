@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that trajectories of other programs are read correctly: random coordinates exactly, and boxes closely.
+"""Checks that trajectories of other programs (DCD, XTC, TRR, AMBER NetCDF) are read correctly: random coordinates exactly, and
+boxes closely.
 
 usage: read_trajectory.py PROGRAM    (PROGRAM: print_trajectory)
 
@@ -161,8 +162,8 @@ def gmx_xtc(path, rng):
             file.write("   6.00000   5.00000   4.00000   0.00000   0.00000   1.00000   0.00000  -1.00000   0.50000\n")
     try:
         run = subprocess.run(["gmx", "-quiet", "trjconv", "-f", gro, "-o", path], capture_output=True, text=True)
-    except OSError as error:
-        raise ImportError(f"gmx: {error.strerror} (gromacs)")
+    except OSError:
+        raise ImportError("no gmx")
     if run.returncode:
         raise Wrong(run.stderr[-300:])
     vectors = np.array([[60, 0, 0], [10, 50, 0], [-10, 5, 40]], float)
