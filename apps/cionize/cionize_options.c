@@ -161,7 +161,8 @@ const program_option cionize_options[] = {
          "compared, if both files have them. One of the two files may be -, standard input."},
     {OPTION_READ, .name = "trajectory", .argument = "FILE", SETTING(trajectory),
      .help = "trajectory of the same atoms (.dcd, .xtc, .trr, .nc, .gro); the map is the mean over its frames",
-     .more = "The file's contents tell its format; .nc is AMBER's NetCDF. A long trajectory is read frame by frame. The grid covers all frames. Ions keep their distance from the atoms of every frame."},
+     .more = "The file's contents tell its format; .nc is AMBER's NetCDF. A long trajectory is read frame by frame. "
+             "The grid covers all frames. Ions keep their distance from the atoms of every frame."},
     {OPTION_TEXT, .name = "frames", .argument = "FIRST:LAST:STEP", SETTING(frames), .default_help = "all",
      .help = "frames of the trajectory, counted from 1", .needs = "trajectory",
      .more = "Both ends are included. Negative numbers count from the end: -1 is the last frame. Each part may be left "
@@ -179,9 +180,10 @@ const program_option cionize_options[] = {
     {OPTION_CUSTOM, .letter = 'o', .name = "output", .argument = "FILE", .parse = output,
      .default_help = "INPUT.dx, or INPUT_ionized.pdb if ions are placed",
      .help = "the map (.dx, .dx.gz, .mrc, .ccp4, .cube, .h5), or the molecule and its ions (.pdb, .pqr, .xyz)",
-     .more = "The extension selects the format: see the section FORMATS. The default name replaces `.pqr`, `.pdb`, "
-             "`.ent`, `.gro`, `.inpcrd`, `.rst7`, `.rst`, `.crd`, `.cor`, `.coor`, `.ncrst` or `.nc` of the input, with "
-             "or without `.gz`. The file is beside the input. An input in /dev or /proc has no default output."},
+     .more =
+         "The extension selects the format: see the section FORMATS. The default name replaces `.pqr`, `.pdb`, "
+         "`.ent`, `.gro`, `.inpcrd`, `.rst7`, `.rst`, `.crd`, `.cor`, `.coor`, `.ncrst` or `.nc` of the input, with "
+         "or without `.gz`. The file is beside the input. An input in /dev or /proc has no default output."},
     {OPTION_WRITE, .name = "map", .argument = "FILE", SETTING(map),
      .help = "the map, in addition to the files of ions"},
     {OPTION_FLAG, .name = "map-with-ions", ION_SETTING(map_with_ions), .needs = PLACES_IONS,
@@ -255,7 +257,8 @@ const program_option cionize_options[] = {
      .more =
          "`input` takes the cells of the trajectory's frames, or else that of the molecule's file: the record CRYST1 "
          "of PDB and PQR files, the box of GROMACS's and AMBER's coordinates. FILE is one of these files (.gro, .pdb, "
-         ".pqr, .inpcrd, .rst7, .ncrst) or NAMD's .xsc or .xst, read for its cell alone. The first vector is along x, the second in the plane of x "
+         ".pqr, .inpcrd, .rst7, .ncrst) or NAMD's .xsc or .xst, read for its cell alone. The first vector is along x, "
+         "the second in the plane of x "
          "and y. The grid covers the cell once: a box of the cell's volume with edges along x, y and z. Its spacing is "
          "the one nearest to --spacing that divides the edges, unless --counts is given. If frames have cells of "
          "different sizes, the map has their mean, and shows the mean potential at the same fractional coordinates. "

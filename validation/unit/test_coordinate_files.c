@@ -7,10 +7,11 @@
 
 #include "molecule_fixture.h"
 
-static const char psf[] = "PSF EXT\n\n       1 !NTITLE\n REMARKS\n\n       3 !NATOM\n"
-                          "         1 PROT     1        ALA      N        NH3     -0.300000       14.0070           0\n"
-                          "         2 PROT     1        ALA      HT1      HC       0.330000        1.0080           0\n"
-                          "         3 WAT      12A      TIP3     OH2      OT      -0.834000       15.9994           0\n";
+static const char psf[] =
+    "PSF EXT\n\n       1 !NTITLE\n REMARKS\n\n       3 !NATOM\n"
+    "         1 PROT     1        ALA      N        NH3     -0.300000       14.0070           0\n"
+    "         2 PROT     1        ALA      HT1      HC       0.330000        1.0080           0\n"
+    "         3 WAT      12A      TIP3     OH2      OT      -0.834000       15.9994           0\n";
 static const double xyz[3][3] = {{-13.87325, 2.5, -0.00001}, {1234.56789, -999.99999, 0}, {1, 2, 3}};
 enum { TEXT = 4000 };
 
@@ -45,8 +46,7 @@ static const char *with(const char *text, const char *from, const char *to)
 
 static void expect_crd(const char *text, const char *dialect)
 {
-    const atom_label third = {
-        .name = "OH2", .residue = "TIP3", .chain = "WAT", .insertion = 'A', .residue_number = 12};
+    const atom_label third = {.name = "OH2", .residue = "TIP3", .chain = "WAT", .insertion = 'A', .residue_number = 12};
     molecule m;
     expect_read(text, psf, &m);
     assert_int_equal(m.atoms, 3);
@@ -217,13 +217,14 @@ static void rejects_xsc(void **state)
     (void)state;
     static const struct {
         const char *from, *to, *why;
-    } damage[] = {{" c_x c_y c_z", "", "m.xsc:2: |periodic in three directions"},
-                  {"2000 30 0 0 3 40 0 0 -4 50.5 1 2 3 0 0 0 0 0 0\n", "2000 30 0 0 3 40 0 0 -4\n", "m.xsc:4: |9 words|c_z"},
-                  {"50.5", "5x", "m.xsc:4: c_z: '5x'"},
-                  {"50.5", "nan", "m.xsc:4: c_z: 'nan'"},
-                  {"50.5", "1e999", "m.xsc:4: c_z"},
-                  {"1000 60 0 0 0 50 0 0 0 40 1 2 3 0 0 0 0 0 0\n2000 30 0 0 3 40 0 0 -4 50.5 1 2 3 0 0 0 0 0 0\n", "",
-                   "no line with a cell"}};
+    } damage[] = {
+        {" c_x c_y c_z", "", "m.xsc:2: |periodic in three directions"},
+        {"2000 30 0 0 3 40 0 0 -4 50.5 1 2 3 0 0 0 0 0 0\n", "2000 30 0 0 3 40 0 0 -4\n", "m.xsc:4: |9 words|c_z"},
+        {"50.5", "5x", "m.xsc:4: c_z: '5x'"},
+        {"50.5", "nan", "m.xsc:4: c_z: 'nan'"},
+        {"50.5", "1e999", "m.xsc:4: c_z"},
+        {"1000 60 0 0 0 50 0 0 0 40 1 2 3 0 0 0 0 0 0\n2000 30 0 0 3 40 0 0 -4 50.5 1 2 3 0 0 0 0 0 0\n", "",
+         "no line with a cell"}};
     unit_cell cell;
     for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
         assert_int_equal(cell_of(with(xsc, damage[i].from, damage[i].to), &cell), VF_ERR_INPUT);
@@ -236,7 +237,7 @@ static void rejects_xsc(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_crd),  cmocka_unit_test(rejects_crd), cmocka_unit_test(reads_coor),
+        cmocka_unit_test(reads_crd),    cmocka_unit_test(rejects_crd), cmocka_unit_test(reads_coor),
         cmocka_unit_test(rejects_coor), cmocka_unit_test(reads_xsc),   cmocka_unit_test(rejects_xsc),
     };
     return cmocka_run_group_tests(tests, set_up_context, tear_down_context);

@@ -24,16 +24,16 @@ static void keep_log(void *user, vf_log_level level, const char *text)
 
 /* What a file in the classic format has. */
 typedef struct nc_kind {
-    int version;    /* 1, 2, 5 */
-    int type;       /* of coordinates: FLOAT or DOUBLE */
-    int cell;       /* type of cells; 0: none */
-    bool restart;   /* one frame, without a dimension of frames */
-    bool fixed;     /* the dimension of frames has a length */
-    bool alone;     /* coordinates are the only variable of records */
+    int version;  /* 1, 2, 5 */
+    int type;     /* of coordinates: FLOAT or DOUBLE */
+    int cell;     /* type of cells; 0: none */
+    bool restart; /* one frame, without a dimension of frames */
+    bool fixed;   /* the dimension of frames has a length */
+    bool alone;   /* coordinates are the only variable of records */
     int32_t atoms;
     int64_t records; /* in the header */
     const char *conventions, *units;
-    double scale;   /* scale_factor of coordinates; 0: no attribute */
+    double scale; /* scale_factor of coordinates; 0: no attribute */
 } nc_kind;
 
 static int width_of(int type)
@@ -149,19 +149,19 @@ static xdr_bytes make_nc(const nc_kind *k)
     if (!k->restart && !k->alone)
         v[variables++] = (nc_variable){.name = "step", .type = SHORT, .rank = 1, .dims = {0}, .bytes = 4};
     if (k->cell)
-        v[variables++] = k->restart
-                             ? (nc_variable){.name = "cell_lengths", .type = k->cell, .rank = 1, .dims = {3}, .bytes = of_cell}
-                             : (nc_variable){
-                                   .name = "cell_lengths", .type = k->cell, .rank = 2, .dims = {0, 3}, .bytes = of_cell};
+        v[variables++] =
+            k->restart
+                ? (nc_variable){.name = "cell_lengths", .type = k->cell, .rank = 1, .dims = {3}, .bytes = of_cell}
+                : (nc_variable){.name = "cell_lengths", .type = k->cell, .rank = 2, .dims = {0, 3}, .bytes = of_cell};
     v[variables++] =
         k->restart
             ? (nc_variable){.name = "coordinates", .type = k->type, .rank = 2, .dims = {2, 1}, .bytes = of_atoms}
             : (nc_variable){.name = "coordinates", .type = k->type, .rank = 3, .dims = {0, 2, 1}, .bytes = of_atoms};
     if (k->cell)
-        v[variables++] = k->restart
-                             ? (nc_variable){.name = "cell_angles", .type = k->cell, .rank = 1, .dims = {3}, .bytes = of_cell}
-                             : (nc_variable){
-                                   .name = "cell_angles", .type = k->cell, .rank = 2, .dims = {0, 3}, .bytes = of_cell};
+        v[variables++] =
+            k->restart
+                ? (nc_variable){.name = "cell_angles", .type = k->cell, .rank = 1, .dims = {3}, .bytes = of_cell}
+                : (nc_variable){.name = "cell_angles", .type = k->cell, .rank = 2, .dims = {0, 3}, .bytes = of_cell};
     put_header(&b, k, v, variables);
     const int frames = k->restart ? 1 : FRAMES;
     int64_t at = (int64_t)b.size; /* variables without records come first, whole */
@@ -238,7 +238,9 @@ static nc_kind random_nc(int number)
                      .fixed = number % 4 == 2,
                      .alone = number % 8 == 0 || number % 8 == 4, /* with number & 2 = 0: no cells */
                      .atoms = 1 + (int32_t)integer_below(MOST_ATOMS),
-                     .records = restart || number % 4 == 2 ? 0 : number % 7 == 0 ? -1 : FRAMES,
+                     .records = restart || number % 4 == 2 ? 0
+                                : number % 7 == 0          ? -1
+                                                           : FRAMES,
                      .conventions = restart ? "AMBERRESTART" : NULL,
                      .scale = number % 5 == 0 ? 0.5 : 0};
 }
@@ -321,7 +323,8 @@ static void survives_damaged_headers(void **state)
                 set_int(&changed, at, lies[i]);
                 vf_status status = trajectory_open(ctx, save_bytes(changed.at, changed.size), &t);
                 assert_true(status == VF_OK || status == VF_ERR_INPUT);
-                for (int64_t f = 0; status == VF_OK && f < trajectory_frames(t) && trajectory_atoms(t) <= MOST_ATOMS; f++)
+                for (int64_t f = 0; status == VF_OK && f < trajectory_frames(t) && trajectory_atoms(t) <= MOST_ATOMS;
+                     f++)
                     status = trajectory_read(t, f, x, y, z);
                 assert_true(status == VF_OK || status == VF_ERR_INPUT);
                 rejected += status != VF_OK;
@@ -426,7 +429,8 @@ static void reads_hdf5(void **state)
 static void reads_a_restart(void **state)
 {
     (void)state;
-    static const char psf[] = "PSF NAMD\n3 !NATOM\n1 S 1 ION A T -0.5 1 0\n2 S 1 ION B T 0.25 1 0\n3 S 1 ION C T 0.25 1 0\n";
+    static const char psf[] =
+        "PSF NAMD\n3 !NATOM\n1 S 1 ION A T -0.5 1 0\n2 S 1 ION B T 0.25 1 0\n3 S 1 ION C T 0.25 1 0\n";
     for (int number = 0; number < 6; number++) {
         nc_kind k = random_nc(4 * number + 1);
         molecule m;
@@ -474,9 +478,9 @@ static int tear_down(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_every_form),        cmocka_unit_test(ignores_incomplete_frames),
-        cmocka_unit_test(rejects_other_files),     cmocka_unit_test(survives_damaged_headers),
-        cmocka_unit_test(rejects_bad_numbers),     cmocka_unit_test(reads_hdf5),
+        cmocka_unit_test(reads_every_form),    cmocka_unit_test(ignores_incomplete_frames),
+        cmocka_unit_test(rejects_other_files), cmocka_unit_test(survives_damaged_headers),
+        cmocka_unit_test(rejects_bad_numbers), cmocka_unit_test(reads_hdf5),
         cmocka_unit_test(reads_a_restart),
     };
     return run_on_device(argc, argv, tests, set_up, tear_down);

@@ -51,16 +51,16 @@ static void check_frame(const trajectory *t, int64_t frame, const double (*want)
         fail_msg("%s", vf_context_message(ctx));
     for (int64_t i = 0; i < trajectory_atoms(t); i++)
         if (!(x[i] == want[i][0] && y[i] == want[i][1] && z[i] == want[i][2]))
-            fail_msg("frame %d, atom %d: %.17g %.17g %.17g, not %.17g %.17g %.17g", (int)frame, (int)i, x[i], y[i], z[i],
-                     want[i][0], want[i][1], want[i][2]);
+            fail_msg("frame %d, atom %d: %.17g %.17g %.17g, not %.17g %.17g %.17g", (int)frame, (int)i, x[i], y[i],
+                     z[i], want[i][0], want[i][1], want[i][2]);
 }
 
 /* Lengths and angles from scalar products of the vectors, 3 0 0, 0.5 4 0, -0.25 1 5 nm. */
 static void check_cell(const trajectory *t, int64_t frame)
 {
     const double degrees = 180 / 3.14159265358979323846, b = sqrt(16.25), c = sqrt(26.0625);
-    const double want[6] = {30, 10 * b, 10 * c, degrees * acos((4 - 0.125) / (b * c)), degrees * acos(-0.25 / c),
-                            degrees * acos(0.5 / b)};
+    const double want[6] = {
+        30, 10 * b, 10 * c, degrees * acos((4 - 0.125) / (b * c)), degrees * acos(-0.25 / c), degrees * acos(0.5 / b)};
     unit_cell cell;
     assert_int_equal(trajectory_read_cell(t, frame, &cell), VF_OK);
     assert_int_equal(cell.state, UNIT_CELL_NUMBERS);
@@ -72,8 +72,11 @@ static void check_cell(const trajectory *t, int64_t frame)
 static xtc_kind random_xtc(int number)
 {
     static const int32_t sizes[] = {1, 2, 100, 5000, 0xffffff, 0x1000000, 500000000, INT32_MAX};
-    xtc_kind k = {.atoms = number % 5 == 0 ? 1 + (int32_t)integer_below(9) : 10 + (int32_t)integer_below(MOST_ATOMS - 10),
-                  .precision = number % 3 == 0 ? 1000 : number % 3 == 1 ? 1234.5F : 1e6F,
+    xtc_kind k = {.atoms =
+                      number % 5 == 0 ? 1 + (int32_t)integer_below(9) : 10 + (int32_t)integer_below(MOST_ATOMS - 10),
+                  .precision = number % 3 == 0   ? 1000
+                               : number % 3 == 1 ? 1234.5F
+                                                 : 1e6F,
                   .small = (int32_t)integer_between(XTC_FIRST, XTC_LAST),
                   .large = number % 4 == 3};
     for (int a = 0; a < 3; a++) {
@@ -148,14 +151,22 @@ static void rejects_damaged_headers(void **state)
         size_t offset; /* in the second frame */
         int64_t value;
         const char *why;
-    } damage[] = {{0, 1996, "frame 2, at byte"},      {4, 0, "no atoms"},
-                  {4, -5, "2^31"},                    {4, INT32_MIN, "2^31"},
-                  {4, 13, "two different numbers"},   {52, 11, "two different numbers"},
-                  {56, 0, "precision"},               {56, 0x7fc00000, "precision"},
-                  {56, 0x7f800000, "precision"},      {56, -1, "precision"},
-                  {60, 51, "exclude"},                {84, 8, "size of differences"},
-                  {84, 74, "size of differences"},    {84, -1, "size of differences"},
-                  {88, -1, "fewer bytes"},            {88, 2, "fewer bytes"},
+    } damage[] = {{0, 1996, "frame 2, at byte"},
+                  {4, 0, "no atoms"},
+                  {4, -5, "2^31"},
+                  {4, INT32_MIN, "2^31"},
+                  {4, 13, "two different numbers"},
+                  {52, 11, "two different numbers"},
+                  {56, 0, "precision"},
+                  {56, 0x7fc00000, "precision"},
+                  {56, 0x7f800000, "precision"},
+                  {56, -1, "precision"},
+                  {60, 51, "exclude"},
+                  {84, 8, "size of differences"},
+                  {84, 74, "size of differences"},
+                  {84, -1, "size of differences"},
+                  {88, -1, "fewer bytes"},
+                  {88, 2, "fewer bytes"},
                   {88, INT32_MIN, "fewer bytes"}};
     const xtc_kind k = {.atoms = 12, .precision = 1000, .hi = {50, 60, 70}, .small = 12};
     for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
@@ -200,7 +211,8 @@ static void survives_damaged_bits(void **state)
         trajectory *t = open_bytes(&b);
         const vf_status status = trajectory_read(t, 0, x, y, z);
         errors += status != VF_OK;
-        assert_true(status == VF_OK || (status == VF_ERR_INPUT && strstr(vf_context_message(ctx), "frame 1, at byte 0")));
+        assert_true(status == VF_OK ||
+                    (status == VF_ERR_INPUT && strstr(vf_context_message(ctx), "frame 1, at byte 0")));
         for (int i = 0; status == VF_OK && i < 40; i++)
             assert_true(isfinite(x[i]) && isfinite(y[i]) && isfinite(z[i]));
         vf_context_clear_error(ctx);
@@ -233,11 +245,14 @@ static void reads_boxes(void **state)
 {
     (void)state;
     static const float none[9] = {0}, turned[9] = {3, 0.5F, 0, 0, 4, 0, 0, 0, 5}, flat[9] = {3, 0, 0, 0, 4, 0, 0, 0, 0},
-                       not[9] = {3, 0, 0, 0, 4, 0, 0, 0, NAN};
+                       not [9] = {3, 0, 0, 0, 4, 0, 0, 0, NAN};
     static const struct {
         const float *box;
         unit_cell_state state;
-    } kinds[] = {{box, UNIT_CELL_NUMBERS}, {none, UNIT_CELL_NONE}, {turned, UNIT_CELL_TURNED}, {flat, UNIT_CELL_BAD},
+    } kinds[] = {{box, UNIT_CELL_NUMBERS},
+                 {none, UNIT_CELL_NONE},
+                 {turned, UNIT_CELL_TURNED},
+                 {flat, UNIT_CELL_BAD},
                  {not, UNIT_CELL_BAD}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const xtc_kind k = {.atoms = 3};
@@ -322,7 +337,7 @@ static void rejects_damaged_trr(void **state)
         const char *why;
     } damage[] = {{0, 1994, "neither a DCD"},
                   {12, 0, "GMX_trn_file"},
-                  {24, 4, "parts whose sizes do not fit"},  /* an input record */
+                  {24, 4, "parts whose sizes do not fit"}, /* an input record */
                   {32, 36 + 4, "parts whose sizes do not fit"},
                   {32, 72, "parts whose sizes do not fit"}, /* a box of doubles before positions in floats */
                   {52, 60, "parts whose sizes do not fit"},
@@ -370,10 +385,14 @@ static int tear_down(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_every_stream),         cmocka_unit_test(ignores_an_incomplete_frame),
-        cmocka_unit_test(rejects_damaged_headers),    cmocka_unit_test(survives_damaged_bits),
-        cmocka_unit_test(reads_boxes),                cmocka_unit_test(rejects_what_is_not_finite),
-        cmocka_unit_test(reads_every_trr),            cmocka_unit_test(rejects_damaged_trr),
+        cmocka_unit_test(reads_every_stream),
+        cmocka_unit_test(ignores_an_incomplete_frame),
+        cmocka_unit_test(rejects_damaged_headers),
+        cmocka_unit_test(survives_damaged_bits),
+        cmocka_unit_test(reads_boxes),
+        cmocka_unit_test(rejects_what_is_not_finite),
+        cmocka_unit_test(reads_every_trr),
+        cmocka_unit_test(rejects_damaged_trr),
     };
     return run_on_device(argc, argv, tests, set_up, tear_down);
 }

@@ -50,12 +50,13 @@ static inline void set_int(xdr_bytes *b, size_t offset, int64_t value)
 
 /* The edges of the cubes of differences, from the format's definition. */
 static const int32_t xtc_edges[] = {
-    0,       0,       0,       0,       0,       0,       0,        0,        0,       8,       10,      12,     16,
-    20,      25,      32,      40,      50,      64,      80,       101,      128,     161,     203,     256,    322,
-    406,     512,     645,     812,     1024,    1290,    1625,     2048,     2580,    3250,    4096,    5060,   6501,
-    8192,    10321,   13003,   16384,   20642,   26007,   32768,    41285,    52015,   65536,   82570,   104031, 131072,
-    165140,  208063,  262144,  330280,  416127,  524287,  660561,   832255,   1048576, 1321122, 1664510, 2097152, 2642245,
-    3329021, 4194304, 5284491, 6658042, 8388607, 10568983, 13316085, 16777216};
+    0,       0,       0,       0,       0,        0,        0,       0,       0,       8,       10,
+    12,      16,      20,      25,      32,       40,       50,      64,      80,      101,     128,
+    161,     203,     256,     322,     406,      512,      645,     812,     1024,    1290,    1625,
+    2048,    2580,    3250,    4096,    5060,     6501,     8192,    10321,   13003,   16384,   20642,
+    26007,   32768,   41285,   52015,   65536,    82570,    104031,  131072,  165140,  208063,  262144,
+    330280,  416127,  524287,  660561,  832255,   1048576,  1321122, 1664510, 2097152, 2642245, 3329021,
+    4194304, 5284491, 6658042, 8388607, 10568983, 13316085, 16777216};
 enum { XTC_FIRST = 9, XTC_LAST = sizeof xtc_edges / sizeof *xtc_edges - 1 };
 
 /* Bits, the highest of a byte first. */
@@ -194,8 +195,8 @@ typedef struct trr_kind {
 static inline void put_trr(xdr_bytes *b, const trr_kind *k, const double box[9], double (*out)[3])
 {
     const int64_t nine = 9 * k->width, each = 3 * (int64_t)k->width * k->atoms;
-    const int64_t parts[10] = {0, 0, k->box ? nine : 0, k->virial ? nine : 0, k->virial ? nine : 0, 0, 0,
-                               k->positions ? each : 0, k->velocities ? each : 0, k->forces ? each : 0};
+    const int64_t parts[10] = {0, 0, k->box ? nine : 0,       k->virial ? nine : 0,     k->virial ? nine : 0,
+                               0, 0, k->positions ? each : 0, k->velocities ? each : 0, k->forces ? each : 0};
     put_int(b, 1993);
     put_int(b, 13);
     put_int(b, 12);

@@ -64,7 +64,8 @@ static vf_status read_classic(const amber_netcdf *file, const netcdf_variable *v
     unsigned char bytes[CHUNK * MOST_BYTES];
     const int width = v->type == NETCDF_FLOAT ? 4 : 8;
     const int64_t each = v->record ? file->head.record_bytes : v->bytes / (v->dims[0] > 0 ? v->dims[0] : 1);
-    const int64_t begin = v->begin + (v->rank == 1 || (v == &file->variable[COORDINATES] && v->rank == 2) ? 0 : frame * each);
+    const int64_t begin =
+        v->begin + (v->rank == 1 || (v == &file->variable[COORDINATES] && v->rank == 2) ? 0 : frame * each);
     for (int64_t done = 0; done < count; done += CHUNK) {
         const int64_t some = count - done < CHUNK ? count - done : CHUNK;
         const vf_status status = read_bytes(file, begin + (from + done) * width, bytes, (size_t)(some * width));
@@ -97,8 +98,8 @@ static vf_status read_values(const amber_netcdf *file, int which, int64_t frame,
                              double *out)
 {
     const netcdf_variable *v = &file->variable[which];
-    const vf_status status = file->hdf5 ? read_hdf5(file, v, frame, from, count, out)
-                                        : read_classic(file, v, frame, from, count, out);
+    const vf_status status =
+        file->hdf5 ? read_hdf5(file, v, frame, from, count, out) : read_classic(file, v, frame, from, count, out);
     for (int64_t i = 0; status == VF_OK && i < count; i++)
         out[i] *= v->scale;
     return status;
@@ -183,7 +184,8 @@ static vf_status check_variables(amber_netcdf *file)
         if (cell && v->found &&
             (v->rank != x->rank - 1 || v->dims[v->rank - 1] != 3 || (v->record != x->record) ||
              (v->rank == 2 && v->dims[0] != x->dims[0]) || (v->type != NETCDF_FLOAT && v->type != NETCDF_DOUBLE)))
-            return fail(file, "cell_lengths or cell_angles is not [frame][3] or, of a restart, [3], of floats or doubles");
+            return fail(file,
+                        "cell_lengths or cell_angles is not [frame][3] or, of a restart, [3], of floats or doubles");
     }
     return VF_OK;
 }
@@ -274,20 +276,22 @@ vf_status amber_netcdf_read(const amber_netcdf *file, int64_t frame, double *x, 
     enum { CHUNK = 1 << 14 };
     double *const out[3] = {x, y, z};
     double *values = malloc(3 * CHUNK * sizeof *values);
-    vf_status status = values ? VF_OK : vf_fail(file->ctx, VF_ERR_MEMORY, "%s: no memory to read it", file->source.path);
+    vf_status status =
+        values ? VF_OK : vf_fail(file->ctx, VF_ERR_MEMORY, "%s: no memory to read it", file->source.path);
     for (int64_t from = 0; status == VF_OK && from < file->atoms; from += CHUNK) {
         const int64_t some = file->atoms - from < CHUNK ? file->atoms - from : CHUNK;
         status = read_values(file, COORDINATES, frame, 3 * from, 3 * some, values);
         for (int64_t i = 0; status == VF_OK && i < 3 * some; i++) {
             out[i % 3][from + i / 3] = values[i];
             if (!isfinite(values[i]) || never_written(values[i]))
-                status = vf_fail(file->ctx, VF_ERR_INPUT,
-                                 "%s: frame %" PRId64 ": %c of atom %" PRId64
-                                 " %s; the simulation failed or the file is damaged; leave out that frame with --frames",
-                                 file->source.path, frame + 1, "xyz"[i % 3], from + i / 3 + 1,
-                                 isnan(values[i])   ? "is NaN"
-                                 : isinf(values[i]) ? "is infinite"
-                                                    : "was never written");
+                status =
+                    vf_fail(file->ctx, VF_ERR_INPUT,
+                            "%s: frame %" PRId64 ": %c of atom %" PRId64
+                            " %s; the simulation failed or the file is damaged; leave out that frame with --frames",
+                            file->source.path, frame + 1, "xyz"[i % 3], from + i / 3 + 1,
+                            isnan(values[i])   ? "is NaN"
+                            : isinf(values[i]) ? "is infinite"
+                                               : "was never written");
         }
     }
     free(values);

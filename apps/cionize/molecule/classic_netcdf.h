@@ -11,21 +11,21 @@ enum { NETCDF_FLOAT = 5, NETCDF_DOUBLE = 6, NETCDF_MOST_RANK = 3, NETCDF_TEXT = 
 
 /* A variable that is looked for. */
 typedef struct netcdf_variable {
-    const char *name;            /* set by the caller */
+    const char *name; /* set by the caller */
     bool found;
-    int type;                    /* NETCDF_FLOAT, ... */
-    int rank;                    /* may be larger than NETCDF_MOST_RANK: then dims are only the first */
+    int type;                       /* NETCDF_FLOAT, ... */
+    int rank;                       /* may be larger than NETCDF_MOST_RANK: then dims are only the first */
     int64_t dims[NETCDF_MOST_RANK]; /* of a record variable, dims[0] is 0 */
-    bool record;                 /* whether it has a part in each record */
-    int64_t begin;               /* offset of its first value */
-    int64_t bytes;               /* of its values; of those in one record */
-    char units[NETCDF_TEXT];     /* attribute, or "" */
-    double scale;                /* attribute scale_factor, or 1 */
+    bool record;                    /* whether it has a part in each record */
+    int64_t begin;                  /* offset of its first value */
+    int64_t bytes;                  /* of its values; of those in one record */
+    char units[NETCDF_TEXT];        /* attribute, or "" */
+    double scale;                   /* attribute scale_factor, or 1 */
 } netcdf_variable;
 
 typedef struct netcdf_header {
-    int64_t records;             /* -1: unknown, by the file's size */
-    int64_t record_bytes;        /* from one record to the next */
+    int64_t records;      /* -1: unknown, by the file's size */
+    int64_t record_bytes; /* from one record to the next */
     char conventions[NETCDF_TEXT];
 } netcdf_header;
 

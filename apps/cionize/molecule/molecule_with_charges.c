@@ -32,10 +32,7 @@ static reader_function charges_reader(text_piece text)
 
 static vf_status choose_coordinates(const molecule_reader *r, text_piece text, reader_function *out)
 {
-    *out = is_gro(text)                     ? read_gro
-           : is_inpcrd(text, r->c_locale)   ? read_inpcrd
-           : is_crd(text)                   ? read_crd
-                                            : read_pdb;
+    *out = is_gro(text) ? read_gro : is_inpcrd(text, r->c_locale) ? read_inpcrd : is_crd(text) ? read_crd : read_pdb;
     if (charges_reader(text))
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: this file has charges but no coordinates; give the file with the coordinates (PDB, .gro, "

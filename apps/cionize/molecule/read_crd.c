@@ -93,7 +93,8 @@ static vf_status read_atoms(molecule_reader *r, int64_t count, const crd_columns
         status = reader_next(r, &line, &more);
         if (status == VF_OK && !more)
             return vf_fail(r->ctx, VF_ERR_INPUT,
-                           "%s: the file ends after %" PRId64 " of the %" PRId64 " atom%s that it states; copy it again",
+                           "%s: the file ends after %" PRId64 " of the %" PRId64
+                           " atom%s that it states; copy it again",
                            r->name, r->out->atoms, count, vf_plural(count));
         if (status == VF_OK)
             status = read_atom(r, line, c);

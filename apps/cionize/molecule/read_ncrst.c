@@ -8,8 +8,9 @@
 
 vf_status binary_coordinate_fail(const molecule_reader *r, int64_t atom, int axis, double value)
 {
-    return vf_fail(r->ctx, VF_ERR_INPUT, "%s: %c of atom %" PRId64 " is %s; the simulation failed or the file is damaged",
-                   r->name, "xyz"[axis], atom + 1, isnan(value) ? "NaN" : "beyond +-1e9");
+    return vf_fail(r->ctx, VF_ERR_INPUT,
+                   "%s: %c of atom %" PRId64 " is %s; the simulation failed or the file is damaged", r->name,
+                   "xyz"[axis], atom + 1, isnan(value) ? "NaN" : "beyond +-1e9");
 }
 
 static vf_status take_atoms(molecule_reader *r, const amber_netcdf *file)

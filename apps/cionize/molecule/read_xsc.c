@@ -48,9 +48,10 @@ static vf_status take_line(molecule_reader *r, text_piece line, int64_t number, 
     for (int i = 0; i < 9; i++) {
         text_number value;
         if (column[i] >= words.count)
-            return text_fail(r->ctx, r->name, number,
-                             "the last line has %d words, but %c_%c is the word %d; the file is incomplete: copy it again",
-                             words.count, "abc"[i / 3], "xyz"[i % 3], column[i] + 1);
+            return text_fail(
+                r->ctx, r->name, number,
+                "the last line has %d words, but %c_%c is the word %d; the file is incomplete: copy it again",
+                words.count, "abc"[i / 3], "xyz"[i % 3], column[i] + 1);
         if (!text_read_number(words.word[column[i]], r->c_locale, &value))
             return text_fail(r->ctx, r->name, number, "%c_%c: '%s' %s", "abc"[i / 3], "xyz"[i % 3],
                              text_quote(words.word[column[i]], quoted), text_number_trouble(words.word[column[i]]));
@@ -79,12 +80,13 @@ vf_status read_xsc(molecule_reader *r)
         }
     }
     if (last_at == 0)
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: has no line with a cell; NAMD writes one for each step that it stores",
-                       r->name);
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: has no line with a cell; NAMD writes one for each step that it stores", r->name);
     if (!find_columns(labels, column))
-        return text_fail(r->ctx, r->name, labels_at,
-                         "the labels do not name all of a_x to c_z: the system is not periodic in three directions; give "
-                         "the cell as --cell A,B,C[,ALPHA,BETA,GAMMA]");
+        return text_fail(
+            r->ctx, r->name, labels_at,
+            "the labels do not name all of a_x to c_z: the system is not periodic in three directions; give "
+            "the cell as --cell A,B,C[,ALPHA,BETA,GAMMA]");
     strcpy(r->out->dialect, "NAMD extended system");
     return take_line(r, last, last_at, column);
 }

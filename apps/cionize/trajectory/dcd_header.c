@@ -205,7 +205,8 @@ static vf_status read_index(trajectory *t, int64_t offset)
     if (!t->dcd.index || !seen)
         status = vf_fail(t->ctx, VF_ERR_MEMORY, "%s: no memory for %" PRId64 " atoms", t->path, t->atoms);
     if (status == VF_OK)
-        status = trajectory_bytes(t, offset + t->dcd.marker, t->dcd.index, (size_t)t->dcd.moving * sizeof *t->dcd.index);
+        status =
+            trajectory_bytes(t, offset + t->dcd.marker, t->dcd.index, (size_t)t->dcd.moving * sizeof *t->dcd.index);
     for (int64_t i = 0; status == VF_OK && i < t->dcd.moving; i++) {
         unsigned char bytes[4];
         memcpy(bytes, &t->dcd.index[i], sizeof bytes);

@@ -71,7 +71,8 @@ static vf_status recognise(trajectory *t)
         const char *bytes;
         size_t count;
         const trajectory_format *format;
-    } known[] = {{"\x00\x00\x07\xcb", 4, &xtc_format}, {"\x00\x00\x07\xe7", 4, &xtc_format},
+    } known[] = {{"\x00\x00\x07\xcb", 4, &xtc_format},
+                 {"\x00\x00\x07\xe7", 4, &xtc_format},
                  {"\x00\x00\x07\xc9", 4, &trr_format}};
     char head[LOOK];
     const size_t bytes = t->size < LOOK ? (size_t)t->size : LOOK;

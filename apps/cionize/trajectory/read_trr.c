@@ -20,14 +20,15 @@ enum { PART_BOX = 2, PART_VIRIAL, PART_PRESSURE, PART_X = 7, PART_V, PART_F, PAR
 typedef struct trr_header {
     int64_t part[PARTS]; /* bytes */
     int64_t atoms;
-    int width;           /* of a number: FLOAT or DOUBLE */
+    int width; /* of a number: FLOAT or DOUBLE */
     bool complete;
 } trr_header;
 
 static vf_status fail_frame(const trajectory *t, int64_t number, int64_t offset, const char *why)
 {
     return trajectory_fail(t,
-                           "frame %" PRId64 ", at byte %" PRId64 ", %s; the file is damaged: copy it again, or write the "
+                           "frame %" PRId64 ", at byte %" PRId64
+                           ", %s; the file is damaged: copy it again, or write the "
                            "frames before with gmx trjconv -e",
                            number, offset, why);
 }
@@ -36,9 +37,7 @@ static vf_status fail_frame(const trajectory *t, int64_t number, int64_t offset,
 static bool take_parts(trr_header *h, const unsigned char *bytes)
 {
     for (int p = 0; p < PARTS; p++) {
-        const int64_t most = p < PART_BOX || (p > PART_PRESSURE && p < PART_X) ? 0
-                             : p < PART_X                                      ? 9
-                                                                               : 3 * h->atoms;
+        const int64_t most = p < PART_BOX || (p > PART_PRESSURE && p < PART_X) ? 0 : p < PART_X ? 9 : 3 * h->atoms;
         h->part[p] = xdr_integer(bytes + 4 * p);
         if (h->part[p] == 0)
             continue;
@@ -60,7 +59,8 @@ static vf_status read_header(const trajectory *t, int64_t number, int64_t offset
     if (status != VF_OK)
         return status;
     if (most >= PARTS_AT && (xdr_integer(bytes) != MAGIC || memcmp(bytes + 12, "GMX_trn_file", 12) != 0))
-        return fail_frame(t, number, offset, "does not begin as a frame of a TRR file does (with 1993 and GMX_trn_file)");
+        return fail_frame(t, number, offset,
+                          "does not begin as a frame of a TRR file does (with 1993 and GMX_trn_file)");
     h->complete = most == HEAD;
     if (!h->complete)
         return VF_OK;

@@ -19,10 +19,10 @@
 enum {
     MAGIC = 1995,
     MAGIC_LARGE = 2023,
-    BOX = 16,            /* offsets in a frame */
+    BOX = 16, /* offsets in a frame */
     AGAIN = 52,
-    HEAD = 56,           /* up to and with N again */
-    MOST_CODING = 40,    /* bytes from the precision to the number of bytes */
+    HEAD = 56,        /* up to and with N again */
+    MOST_CODING = 40, /* bytes from the precision to the number of bytes */
     MOST_UNCOMPRESSED = 9
 };
 
@@ -38,7 +38,8 @@ typedef struct xtc_header {
 static vf_status fail_frame(const trajectory *t, int64_t number, int64_t offset, const char *why)
 {
     return trajectory_fail(t,
-                           "frame %" PRId64 ", at byte %" PRId64 ", %s; the file is damaged: copy it again, or write the "
+                           "frame %" PRId64 ", at byte %" PRId64
+                           ", %s; the file is damaged: copy it again, or write the "
                            "frames before with gmx trjconv -e",
                            number, offset, why);
 }
@@ -118,7 +119,8 @@ static vf_status read_frame(const trajectory *t, int64_t frame, double *x, doubl
         return xdr_positions(t, frame, offset + h.begin, 4, x, y, z);
     unsigned char *bits = h.coding.bytes <= t->size ? malloc((size_t)h.coding.bytes + 1) : NULL;
     if (!bits)
-        return vf_fail(t->ctx, VF_ERR_MEMORY, "%s: no memory for %" PRId64 " bytes of a frame", t->path, h.coding.bytes);
+        return vf_fail(t->ctx, VF_ERR_MEMORY, "%s: no memory for %" PRId64 " bytes of a frame", t->path,
+                       h.coding.bytes);
     status = trajectory_bytes(t, offset + h.begin, bits, (size_t)h.coding.bytes);
     if (status == VF_OK && !xtc_decode(&h.coding, bits, t->atoms, x, y, z))
         status = trajectory_fail(t,

@@ -116,13 +116,12 @@ vf_status xdr_find_frames(trajectory *t, xdr_look look)
         offset += head.bytes;
     }
     if (status == VF_OK && t->frames == 0)
-        return trajectory_fail(t,
-                               "none of its %" PRId64
-                               " frame%s has positions; use the trajectory with positions (GROMACS: nstxout)",
-                               t->xdr.left_out, vf_plural(t->xdr.left_out));
+        return trajectory_fail(
+            t, "none of its %" PRId64 " frame%s has positions; use the trajectory with positions (GROMACS: nstxout)",
+            t->xdr.left_out, vf_plural(t->xdr.left_out));
     if (status == VF_OK && t->xdr.left_out > 0)
-        vf_note(t->ctx, "note: %s: %" PRId64 " frame%s no positions and %s left out; %" PRId64 " %s, counted from 1", t->path,
-                t->xdr.left_out, t->xdr.left_out == 1 ? " has" : "s have", t->xdr.left_out == 1 ? "is" : "are",
+        vf_note(t->ctx, "note: %s: %" PRId64 " frame%s no positions and %s left out; %" PRId64 " %s, counted from 1",
+                t->path, t->xdr.left_out, t->xdr.left_out == 1 ? " has" : "s have", t->xdr.left_out == 1 ? "is" : "are",
                 t->frames, t->frames == 1 ? "is left" : "are left");
     return status;
 }

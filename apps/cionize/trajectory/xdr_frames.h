@@ -8,9 +8,9 @@
 
 /* Where the frames of a file are. */
 typedef struct xdr_layout {
-    int64_t *offset;     /* [frames] of the frames that have positions */
-    int64_t capacity;    /* of `offset` */
-    int64_t left_out;    /* frames without positions */
+    int64_t *offset;  /* [frames] of the frames that have positions */
+    int64_t capacity; /* of `offset` */
+    int64_t left_out; /* frames without positions */
 } xdr_layout;
 
 /* What the header of a frame says. */

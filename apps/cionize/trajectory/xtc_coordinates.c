@@ -5,12 +5,13 @@
 /* The edges of the cubes of differences: about 2^(i/3), so that three differences take i bits. */
 enum { FIRST_SMALL = 9 };
 static const int32_t small_edges[] = {
-    0,       0,       0,       0,       0,       0,       0,        0,        0,       8,       10,      12,     16,
-    20,      25,      32,      40,      50,      64,      80,       101,      128,     161,     203,     256,    322,
-    406,     512,     645,     812,     1024,    1290,    1625,     2048,     2580,    3250,    4096,    5060,   6501,
-    8192,    10321,   13003,   16384,   20642,   26007,   32768,    41285,    52015,   65536,   82570,   104031, 131072,
-    165140,  208063,  262144,  330280,  416127,  524287,  660561,   832255,   1048576, 1321122, 1664510, 2097152, 2642245,
-    3329021, 4194304, 5284491, 6658042, 8388607, 10568983, 13316085, 16777216};
+    0,       0,       0,       0,       0,        0,        0,       0,       0,       8,       10,
+    12,      16,      20,      25,      32,       40,       50,      64,      80,      101,     128,
+    161,     203,     256,     322,     406,      512,      645,     812,     1024,    1290,    1625,
+    2048,    2580,    3250,    4096,    5060,     6501,     8192,    10321,   13003,   16384,   20642,
+    26007,   32768,   41285,   52015,   65536,    82570,    104031,  131072,  165140,  208063,  262144,
+    330280,  416127,  524287,  660561,  832255,   1048576,  1321122, 1664510, 2097152, 2642245, 3329021,
+    4194304, 5284491, 6658042, 8388607, 10568983, 13316085, 16777216};
 enum { SMALL_EDGES = sizeof small_edges / sizeof *small_edges };
 
 /* The edge of an index. GROMACS's writer has one more index than edges, for atoms so far apart that no differences are
@@ -29,8 +30,8 @@ bool xtc_coding_valid(const xtc_coding *coding, int64_t atoms, const char **why)
         *why = "has a precision that is not positive";
     else if (coding->small < FIRST_SMALL || coding->small > SMALL_EDGES)
         *why = "has a size of differences that does not exist";
-    else if (coding->bytes < 0 || (coding->bytes < INT64_MAX / BITS_A_BYTE &&
-                                   coding->bytes * BITS_A_BYTE < LEAST_BITS * atoms))
+    else if (coding->bytes < 0 ||
+             (coding->bytes < INT64_MAX / BITS_A_BYTE && coding->bytes * BITS_A_BYTE < LEAST_BITS * atoms))
         *why = "has fewer bytes of coordinates than its atoms need";
     for (int a = 0; a < 3; a++)
         if (coding->hi[a] < coding->lo[a])
@@ -42,23 +43,60 @@ bool xtc_coding_valid(const xtc_coding *coding, int64_t atoms, const char **why)
 
 typedef struct bit_reader {
     const unsigned char *next, *end;
-    uint32_t held; /* the bits of the last byte */
-    int count;     /* of them, those that are left */
-    bool short_of; /* whether bits were asked for that are not there, which are 0 */
+    uint64_t held; /* the lowest `count` bits are the next ones; those above were taken */
+    int count;
+    int filling; /* bytes of 0 that were taken for bytes behind the end */
 } bit_reader;
 
-/* The next bits, at most 32. */
-static uint32_t take_bits(bit_reader *r, int count)
+enum { MOST_BITS = 56 }; /* of a field that is taken at once */
+
+static uint64_t lowest(uint64_t bits, int count)
 {
-    uint64_t value = r->held & ((1U << r->count) - 1);
-    int have = r->count;
-    for (; have < count; have += 8) {
-        r->short_of |= r->next == r->end;
-        r->held = r->next == r->end ? 0 : *r->next++;
-        value = value << 8 | r->held;
+    return bits & (((uint64_t)1 << count) - 1);
+}
+
+static uint64_t next_bytes(const unsigned char *from)
+{
+    uint64_t value = 0;
+    for (int i = 0; i < 8; i++)
+        value = value << 8 | from[i];
+    return value;
+}
+
+static void fill(bit_reader *r)
+{
+    const int bytes = (64 - r->count) / 8;
+    if (bytes < 8 && r->end - r->next >= 8) {
+        r->held = r->held << 8 * bytes | next_bytes(r->next) >> (64 - 8 * bytes);
+        r->next += bytes;
+        r->count += 8 * bytes;
+        return;
     }
-    r->count = have - count;
-    return (uint32_t)(value >> r->count);
+    for (; r->count <= 64 - 8; r->count += 8) {
+        r->filling += r->next == r->end;
+        r->held = r->held << 8 | (r->next == r->end ? 0 : *r->next++);
+    }
+}
+
+/* The next bits, at most MOST_BITS. */
+static uint64_t take_bits(bit_reader *r, int count)
+{
+    if (r->count < count)
+        fill(r);
+    r->count -= count;
+    return lowest(r->held >> r->count, count);
+}
+
+/* Whether bits behind the end were taken. */
+static bool is_short(const bit_reader *r)
+{
+    return 8 * r->filling > r->count;
+}
+
+/* The whole bytes that were not touched. */
+static int64_t bytes_left(const bit_reader *r)
+{
+    return r->end - r->next + r->count / 8 - r->filling;
 }
 
 static int bits_of(unsigned __int128 value)
@@ -69,16 +107,22 @@ static int bits_of(unsigned __int128 value)
     return bits;
 }
 
-/* Three numbers below `sizes`, in one field of `bits`. False if they are not below. */
+/* An integer of at most MOST_BITS, whose lowest byte comes first; the last byte may have fewer bits. */
+static uint64_t take_integer(bit_reader *r, int bits)
+{
+    const int whole = (bits - 1) / 8, rest = bits - 8 * whole;
+    const uint64_t value = take_bits(r, bits), bytes = value >> rest;
+    uint64_t turned = 0;
+    for (int i = 0; i < whole; i++)
+        turned |= (bytes >> 8 * i & 0xff) << 8 * (whole - 1 - i);
+    return turned | lowest(value, rest) << 8 * whole;
+}
+
+/* Three numbers below `sizes`, in one field of `bits`, at most 72. False if they are not below. */
 static bool take_three(bit_reader *r, int bits, const uint32_t sizes[3], int32_t out[3])
 {
-    unsigned __int128 value = 0;
-    int at = 0;
-    for (; bits - at > 8; at += 8)
-        value |= (unsigned __int128)take_bits(r, 8) << at;
-    value |= (unsigned __int128)take_bits(r, bits - at) << at;
-    if (bits <= 64) { /* the same, faster */
-        uint64_t rest = (uint64_t)value;
+    if (bits <= MOST_BITS) { /* the same as below, faster */
+        uint64_t rest = take_integer(r, bits);
         out[2] = (int32_t)(rest % sizes[2]);
         rest /= sizes[2];
         out[1] = (int32_t)(rest % sizes[1]);
@@ -86,6 +130,8 @@ static bool take_three(bit_reader *r, int bits, const uint32_t sizes[3], int32_t
         out[0] = (int32_t)rest;
         return rest < sizes[0];
     }
+    unsigned __int128 value = take_integer(r, MOST_BITS);
+    value |= (unsigned __int128)take_integer(r, bits - MOST_BITS) << MOST_BITS;
     out[2] = (int32_t)(value % sizes[2]);
     value /= sizes[2];
     out[1] = (int32_t)(value % sizes[1]);
@@ -137,7 +183,7 @@ static bool take_full(decoder *d, int64_t atom[3])
         return inside;
     }
     for (int a = 0; a < 3; a++) {
-        const uint32_t number = take_bits(&d->bits, d->apart[a]);
+        const uint64_t number = take_bits(&d->bits, d->apart[a]);
         inside &= number < d->sizes[a];
         atom[a] = d->lo[a] + (int64_t)number;
     }
@@ -177,7 +223,7 @@ static bool take_group(decoder *d, int64_t atoms)
         d->run = both / CHANGES;
         change = both % CHANGES - 1;
     }
-    if (d->bits.short_of || d->run >= atoms - d->done)
+    if (is_short(&d->bits) || d->run >= atoms - d->done)
         return false;
     for (int a = 0; a < 3; a++)
         before[a] = full[a];
@@ -204,5 +250,5 @@ bool xtc_decode(const xtc_coding *coding, const unsigned char *bits, int64_t ato
     while (d.done < atoms)
         if (!take_group(&d, atoms))
             return false;
-    return !d.bits.short_of && d.bits.end - d.bits.next <= FILLED_UP;
+    return !is_short(&d.bits) && bytes_left(&d.bits) <= FILLED_UP;
 }

@@ -17,10 +17,10 @@
 
 /* What stands before the bits. */
 typedef struct xtc_coding {
-    float precision;       /* steps a nm */
-    int32_t lo[3], hi[3];  /* bounds of the integers */
-    int32_t small;         /* index of the size of differences in the table */
-    int64_t bytes;         /* of bits, which are filled up to a multiple of 4 */
+    float precision;      /* steps a nm */
+    int32_t lo[3], hi[3]; /* bounds of the integers */
+    int32_t small;        /* index of the size of differences in the table */
+    int64_t bytes;        /* of bits, which are filled up to a multiple of 4 */
 } xtc_coding;
 
 /* Whether the numbers can be right; if not, *why is the end of a sentence. */
