@@ -424,6 +424,23 @@ static void reads_hdf5(void **state)
     }
 }
 
+/* A dataset that claims a thousand million atoms and stores none. */
+static void rejects_an_empty_giant(void **state)
+{
+    (void)state;
+    const int64_t dims[3] = {1, (int64_t)1 << 30, 3}, chunk[3] = {1, 1024, 3};
+    const char *path = save_bytes("", 0);
+    vf_h5 *file;
+    trajectory *t;
+    assert_int_equal(vf_h5_create(ctx, path, &file), VF_OK);
+    assert_int_equal(vf_h5_dataset_create(file, "coordinates", VF_F32, 3, dims, chunk, 0), VF_OK);
+    assert_int_equal(vf_h5_attribute_text(file, "/", "Conventions", "AMBER"), VF_OK);
+    assert_int_equal(vf_h5_commit(&file), VF_OK);
+    assert_int_equal(trajectory_open(ctx, path, &t), VF_ERR_INPUT);
+    assert_non_null(strstr(vf_context_message(ctx), "more atoms than a file of its size can hold"));
+    vf_context_clear_error(ctx);
+}
+
 /* ---- as a molecule ---- */
 
 static void reads_a_restart(void **state)
@@ -478,10 +495,10 @@ static int tear_down(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_every_form),    cmocka_unit_test(ignores_incomplete_frames),
-        cmocka_unit_test(rejects_other_files), cmocka_unit_test(survives_damaged_headers),
-        cmocka_unit_test(rejects_bad_numbers), cmocka_unit_test(reads_hdf5),
-        cmocka_unit_test(reads_a_restart),
+        cmocka_unit_test(reads_every_form),       cmocka_unit_test(ignores_incomplete_frames),
+        cmocka_unit_test(rejects_other_files),    cmocka_unit_test(survives_damaged_headers),
+        cmocka_unit_test(rejects_bad_numbers),    cmocka_unit_test(reads_hdf5),
+        cmocka_unit_test(rejects_an_empty_giant), cmocka_unit_test(reads_a_restart),
     };
     return run_on_device(argc, argv, tests, set_up, tear_down);
 }

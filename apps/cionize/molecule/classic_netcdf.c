@@ -177,7 +177,6 @@ static void take_shape(header_reader *r, netcdf_variable *v)
 static void take_variables(header_reader *r, netcdf_header *head, netcdf_variable *wanted, int count)
 {
     const int64_t variables = take_list(r, TAG_VARIABLES, MOST_VARIABLES);
-    int64_t alone = 0, of_records = 0;
     for (int64_t i = 0; i < variables && !r->why; i++) {
         netcdf_variable v = {.found = true, .scale = 1};
         int64_t length;
@@ -195,8 +194,7 @@ static void take_variables(header_reader *r, netcdf_header *head, netcdf_variabl
                 refuse(r, "has records of 2^62 bytes or more in its header");
                 return;
             }
-            of_records++;
-            alone = v.bytes;
+            /* A single record variable is not filled up; one of floats or doubles need not be. */
             head->record_bytes += filled_up(v.bytes);
         }
         for (int w = 0; w < count && !r->why; w++)
@@ -205,8 +203,6 @@ static void take_variables(header_reader *r, netcdf_header *head, netcdf_variabl
                 wanted[w] = v;
             }
     }
-    if (of_records == 1) /* a single record variable is not filled up */
-        head->record_bytes = alone;
 }
 
 bool is_classic_netcdf(const void *bytes, size_t size)
