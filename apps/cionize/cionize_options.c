@@ -93,7 +93,8 @@ static vf_status method(vf_context *ctx, const char *option, const char *text, v
 static vf_status cell(vf_context *ctx, const char *option, const char *text, void *to)
 {
     static const char cell_files[] = ".gro .gro.gz .pdb .pdb.gz .ent .ent.gz .pqr .pqr.gz .inpcrd .inpcrd.gz .rst7 "
-                                     ".rst7.gz .rst .rst.gz .crd .crd.gz .cif .cif.gz .mmcif .mmcif.gz";
+                                     ".rst7.gz .rst .rst.gz .crd .crd.gz .ncrst .xsc .xsc.gz .xst .xst.gz "
+                                     ".cif .cif.gz .mmcif .mmcif.gz";
     double numbers[6] = {0, 0, 0, 90, 90, 90};
     const char *rest = text;
     int count = 0;
@@ -116,7 +117,7 @@ static vf_status cell(vf_context *ctx, const char *option, const char *text, voi
             ctx, VF_ERR_ARGUMENT,
             "--%s '%s': a cell is three lengths in angstrom, and three angles in degrees unless all are 90, "
             "such as 60,60,80 or 60,60,60,90,90,120; or input, for the cell of the input file; or a file that "
-            "has it (.gro, .pdb, .pqr, .cif, .inpcrd, .rst7)",
+            "has it (.gro, .pdb, .pqr, .cif, .inpcrd, .rst7, .ncrst, .xsc)",
             option, text);
     return VF_OK;
 }
@@ -167,13 +168,14 @@ const program_option cionize_options[] = {
      .help = "the charges, if the molecule's file has none: PSF or AMBER prmtop",
      .more =
          "A PSF file may come from CHARMM, NAMD or X-PLOR. The molecule is then a PDB or mmCIF file, a GROMACS .gro "
-         "file, or "
-         "an AMBER coordinate file in text form (inpcrd, rst7). Both files must have the same atoms in the same order. "
-         "The names of the "
-         "atoms are compared. One of the two files may be -, standard input."},
+         "file, "
+         "coordinates of CHARMM (.crd) or NAMD (binary, .coor), or an AMBER coordinate file, as text (inpcrd, rst7) or "
+         "NetCDF (ncrst, rst7). Both files must have the same atoms in the same order. The names of the atoms are "
+         "compared, if both files have them. One of the two files may be -, standard input."},
     {OPTION_READ, .name = "trajectory", .argument = "FILE", SETTING(trajectory),
-     .help = "trajectory of the same atoms (.dcd, .gro); the map is the mean over its frames",
-     .more = "The grid covers all frames. Ions keep their distance from the atoms of every frame."},
+     .help = "trajectory of the same atoms (.dcd, .xtc, .trr, .nc, .gro); the map is the mean over its frames",
+     .more = "The file's contents tell its format; .nc is AMBER's NetCDF. A long trajectory is read frame by frame. "
+             "The grid covers all frames. Ions keep their distance from the atoms of every frame."},
     {OPTION_TEXT, .name = "frames", .argument = "FIRST:LAST:STEP", SETTING(frames), .default_help = "all",
      .help = "frames of the trajectory, counted from 1", .needs = "trajectory",
      .more = "Both ends are included. Negative numbers count from the end: -1 is the last frame. Each part may be left "
@@ -196,10 +198,10 @@ const program_option cionize_options[] = {
      .default_help = "INPUT.dx, or INPUT_ionized.pdb if ions are placed",
      .help = "the map (.dx, .dx.gz, .mrc, .ccp4, .cube, .h5), or the molecule and its ions (.pdb, .pqr, .xyz)",
      .more = "The extension selects the format: see the section FORMATS. The default name replaces `.pqr`, `.pdb`, "
-             "`.ent`, `.gro`, `.inpcrd`, `.rst7`, `.rst`, `.crd`, `.cif` or `.mmcif` of the input, with or without "
-             "`.gz`. The file is "
-             "beside the "
-             "input. An input in /dev or /proc has no default output."},
+             "`.ent`, `.gro`, `.inpcrd`, `.rst7`, `.rst`, `.crd`, `.cor`, `.coor`, `.ncrst`, `.nc`, `.cif` or `.mmcif` "
+             "of the "
+             "input, with or without `.gz`. The file is beside the input. An input in /dev or /proc has no default "
+             "output."},
     {OPTION_WRITE, .name = "map", .argument = "FILE", SETTING(map),
      .help = "the map, in addition to the files of ions"},
     {OPTION_FLAG, .name = "map-with-ions", ION_SETTING(map_with_ions), .needs = PLACES_IONS,
@@ -276,8 +278,9 @@ const program_option cionize_options[] = {
          "`input` takes the cells of the trajectory's frames, or else that of the molecule's file: the record CRYST1 "
          "of PDB and PQR files, _cell of mmCIF, the box of GROMACS's and AMBER's coordinates. FILE is one of these "
          "files (.gro, .pdb, "
-         ".pqr, .cif, .inpcrd, .rst7), read for its cell alone. The first vector is along x, the second in the plane "
-         "of x "
+         ".pqr, .cif, .inpcrd, .rst7, .ncrst) or NAMD's .xsc or .xst, read for its cell alone. The first vector is "
+         "along x, "
+         "the second in the plane of x "
          "and y. The grid covers the cell once: a box of the cell's volume with edges along x, y and z. Its spacing is "
          "the one nearest to --spacing that divides the edges, unless --counts is given. If frames have cells of "
          "different sizes, the map has their mean, and shows the mean potential at the same fractional coordinates. "

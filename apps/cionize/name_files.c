@@ -7,10 +7,10 @@
 
 /* ---- names of files ---- */
 
-const char *const cionize_endings[] = {".pqr",   ".pqr.gz",   ".pdb",    ".pdb.gz",    ".ent",  ".ent.gz",
-                                       ".gro",   ".gro.gz",   ".inpcrd", ".inpcrd.gz", ".rst7", ".rst7.gz",
-                                       ".rst",   ".rst.gz",   ".crd",    ".crd.gz",    ".cif",  ".cif.gz",
-                                       ".mmcif", ".mmcif.gz", NULL};
+const char *const cionize_endings[] = {
+    ".pqr",       ".pqr.gz",  ".pdb",     ".pdb.gz", ".ent",    ".ent.gz", ".gro",    ".gro.gz",   ".inpcrd",
+    ".inpcrd.gz", ".rst7",    ".rst7.gz", ".rst",    ".rst.gz", ".crd",    ".crd.gz", ".cor",      ".cor.gz",
+    ".coor",      ".coor.gz", ".ncrst",   ".nc",     ".cif",    ".cif.gz", ".mmcif",  ".mmcif.gz", NULL};
 
 /* "a/b.pqr" -> "a/b.dx". Extensions that are not a molecule's are kept: "a/b.txt" -> "a/b.txt.dx". An input in /dev or
  * /proc (/dev/stdin, /dev/fd/63) may be a pipe, and nobody would look for a map beside it. */

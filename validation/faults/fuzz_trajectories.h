@@ -22,6 +22,8 @@ static inline void check_text(void *user, vf_log_level level, const char *text)
 {
     (void)user;
     (void)level;
+    if (strncmp(text, "note: ", 6) == 0)
+        text += 6;
     REQUIRE(strncmp(text, name, strlen(name)) == 0 && text[strlen(name)] == ':');
     for (; *text; text++)
         REQUIRE(*text >= ' ' && *text <= '~'); /* no control characters for a terminal */
@@ -61,6 +63,8 @@ static inline vf_status fuzz_trajectory(const uint8_t *data, size_t size)
     enum { MOST_FRAMES = 64 };
     vf_context *ctx;
     trajectory *t = NULL;
+    if (size >= 4 && memcmp(data, "\x89HDF", 4) == 0) /* another process reads HDF5 files; mutate_hdf5 has them */
+        return VF_ERR_INPUT;
     if (vf_context_create(&ctx) != VF_OK)
         return VF_ERR_MEMORY;
     vf_context_set_log(ctx, check_text, NULL);
@@ -70,7 +74,8 @@ static inline vf_status fuzz_trajectory(const uint8_t *data, size_t size)
     vf_status status = trajectory_open(ctx, name, &t);
     if (status == VF_OK) {
         const int64_t frames = trajectory_frames(t), atoms = trajectory_atoms(t);
-        REQUIRE(frames >= 1 && atoms >= 1 && (uint64_t)atoms <= size && (uint64_t)frames <= size);
+        /* An atom takes at least 2 bits, in XTC files. */
+        REQUIRE(frames >= 1 && atoms >= 1 && (uint64_t)atoms <= 4 * size && (uint64_t)frames <= size);
         for (int64_t f = 0; f < frames && f < MOST_FRAMES; f++)
             if (!read_frame(ctx, t, frames - 1 - f))
                 status = VF_ERR_INPUT;

@@ -297,8 +297,8 @@ static void refuses_damaged_inpcrd_files(void **state)
     expect_refused(with(rst7, "-999.99900009999.9990000  -0.0010000\n", ""), psf, "ends after 2 of the 3 atoms");
     snprintf(text, sizeof text, "%s%s%s%s%s", rst7, box, box, box, box);
     expect_refused(text, psf, "m.xyz:5: 4 lines follow the 3 atoms|velocities take 2");
-    expect_refused("CDF\x01 and so on\n", psf, "m.xyz: is a NetCDF file|cpptraj");
-    expect_refused("CDF\x02 and so on\n", psf, "m.xyz: is a NetCDF file|cpptraj");
+    expect_refused("CDF\x01 and so on\n", psf, "m.xyz: |header");
+    expect_refused("CDF\x02 and so on\n", psf, "m.xyz: |header");
 }
 
 static void refuses_damaged_psf_files(void **state)

@@ -60,8 +60,8 @@ void molecule_free(molecule *molecule);
 
 /* ---- molecule_with_charges.c ---- */
 
-/* Reads a molecule from two files: coordinates (PDB, mmCIF, GROMACS's .gro, or AMBER's inpcrd or rst7 in text form) and charges (PSF, or
- * AMBER's prmtop). The contents tell the formats. Both files must have the same atoms in the same order; atom names
+/* Reads a molecule from two files: coordinates (PDB, mmCIF, GROMACS's .gro, CHARMM's .crd, NAMD's .coor, or AMBER's inpcrd, rst7 or
+ * NetCDF restart) and charges (PSF, or AMBER's prmtop). The contents tell the formats. Both files must have the same atoms in the same order; atom names
  * are compared if both files have them. Without radii in the charge file, radii are 0, with a note. The digest is
  * that of the text of the coordinates followed by the text of the charges. */
 VF_MUST_CHECK vf_status read_molecule_with_charges(vf_context *ctx, const char *coordinates, const char *charges,
@@ -78,8 +78,8 @@ VF_MUST_CHECK vf_status parse_molecule_with_charges(vf_context *ctx, const named
 
 /* ---- read_cell.c ---- */
 
-/* The periodic cell of a file that is read for its cell alone: .gro (of the first frame), AMBER coordinates, PDB,
- * PQR or mmCIF, and the symmetry operators that it lists (NULL: not wanted; zero before, to be
+/* The periodic cell of a file that is read for its cell alone: .gro (of the first frame), AMBER coordinates, NAMD's
+ * .xsc (of the last line), PDB, PQR or mmCIF, and the symmetry operators that it lists (NULL: not wanted; zero before, to be
  * freed with symmetry_free). Errors: VF_ERR_INPUT, VF_ERR_MEMORY, VF_ERR_CANCELLED. A file without a cell is none. */
 VF_MUST_CHECK vf_status read_cell_of_file(vf_context *ctx, const char *path, unit_cell *out, listed_symmetry *symmetry);
 

@@ -21,6 +21,7 @@ typedef struct molecule_reader {
 VF_MUST_CHECK vf_status read_pdb(molecule_reader *r);
 VF_MUST_CHECK vf_status read_gro(molecule_reader *r);
 VF_MUST_CHECK vf_status read_inpcrd(molecule_reader *r);
+VF_MUST_CHECK vf_status read_crd(molecule_reader *r);
 VF_MUST_CHECK vf_status read_psf(molecule_reader *r);
 VF_MUST_CHECK vf_status read_prmtop(molecule_reader *r);
 

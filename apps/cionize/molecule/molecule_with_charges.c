@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "amber_netcdf.h"
+#include "binary_coordinates.h"
+#include "crd_text.h"
 #include "gro_text.h"
 #include "molecule_readers.h"
 #include "text/cif_words.h"
@@ -30,13 +33,16 @@ static reader_function charges_reader(text_piece text)
 
 static vf_status choose_coordinates(const molecule_reader *r, text_piece text, reader_function *out)
 {
-    *out = is_cif(text) ? read_mmcif : is_gro(text) ? read_gro : is_inpcrd(text, r->c_locale) ? read_inpcrd : read_pdb;
+    *out = is_cif(text)                   ? read_mmcif
+           : is_gro(text)                 ? read_gro
+           : is_inpcrd(text, r->c_locale) ? read_inpcrd
+           : is_crd(text)                 ? read_crd
+                                          : read_pdb;
     if (charges_reader(text))
         return vf_fail(
             r->ctx, VF_ERR_INPUT,
             "%s: this file has charges but no coordinates; give the file with the coordinates (PDB, mmCIF, .gro, "
-            "inpcrd, rst7) "
-            "as the molecule, and this one after --charges",
+            ".crd, .coor, inpcrd, rst7, ncrst) as the molecule, and this one after --charges",
             r->name);
     return VF_OK;
 }
@@ -52,12 +58,19 @@ static vf_status choose_charges(const molecule_reader *r, text_piece text, reade
     return VF_OK;
 }
 
+typedef vf_status (*choose_function)(const molecule_reader *r, text_piece text, reader_function *out);
+
 /* Reads one of the two files. */
-static vf_status read_part(vf_context *ctx, const named_text *from, locale_t c_locale,
-                           vf_status (*choose)(const molecule_reader *, text_piece, reader_function *), molecule *out)
+static vf_status read_part(vf_context *ctx, const named_text *from, locale_t c_locale, choose_function choose,
+                           molecule *out)
 {
     text_piece text = {from->text, from->bytes};
     reader_function read;
+    molecule_reader binary = {.ctx = ctx, .name = from->name, .c_locale = c_locale, .out = out};
+    if (choose == choose_coordinates && is_netcdf(from->text, from->bytes))
+        return read_ncrst(&binary, from->text, from->bytes);
+    if (choose == choose_coordinates && is_namdbin(from->name, from->text, from->bytes))
+        return read_namdbin(&binary, from->text, from->bytes);
     vf_status status = text_check(ctx, from->name, &text);
     if (status != VF_OK)
         return status;

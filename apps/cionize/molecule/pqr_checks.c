@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crd_text.h"
 #include "gro_text.h"
 #include "molecule_readers.h"
 #include "pqr_head.h"
@@ -44,6 +45,8 @@ static const char *other_kind(text_piece text, locale_t c_locale)
         return found->what;
     if (is_inpcrd(text, c_locale))
         return "an AMBER coordinate file, which has no charges; give the prmtop file after --charges";
+    if (is_crd(text))
+        return "a CHARMM coordinate file, which has no charges; give the PSF file after --charges";
     return is_gro(text) ? "a GROMACS .gro file, which has no charges and no radii; give a PSF or prmtop "
                           "file after --charges, or write a PQR (gmx editconf -f run.tpr -mead out.pqr)"
                         : NULL;

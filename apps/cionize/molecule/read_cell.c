@@ -1,7 +1,10 @@
 /* The periodic cell of a file that is read for its cell alone. */
+#include "amber_netcdf.h"
+#include "binary_coordinates.h"
 #include "gro_text.h"
 #include "molecule_readers.h"
 #include "text/cif_words.h"
+#include "xsc_text.h"
 
 static vf_status find_cell(molecule_reader *r, text_piece text)
 {
@@ -9,6 +12,8 @@ static vf_status find_cell(molecule_reader *r, text_piece text)
         return read_gro(r);
     if (is_cif(text))
         return read_mmcif_cell(r, text);
+    if (is_xsc(text))
+        return read_xsc(r);
     if (is_inpcrd(text, r->c_locale))
         return read_inpcrd(r);
     text_piece line;
@@ -31,14 +36,15 @@ vf_status parse_cell(vf_context *ctx, const char *name, const char *text, size_t
     locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!c_locale)
         return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read numbers", name);
-    vf_status status = text_check(ctx, name, &rest);
+    const bool netcdf = is_netcdf(text, bytes);
+    vf_status status = netcdf ? VF_OK : text_check(ctx, name, &rest);
     molecule_reader r = {.ctx = ctx,
                          .name = name,
                          .lines = {.next = rest.at, .end = rest.at + rest.size},
                          .c_locale = c_locale,
                          .out = &found};
     if (status == VF_OK)
-        status = find_cell(&r, rest);
+        status = netcdf ? read_ncrst(&r, text, bytes) : find_cell(&r, rest);
     if (status == VF_OK)
         *out = found.cell;
     if (status == VF_OK && symmetry) {

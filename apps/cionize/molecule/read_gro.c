@@ -3,7 +3,6 @@
  * the decimal points on the first atom's line is the width of their columns, and five less are decimals. Velocities
  * may follow, which are ignored. */
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "gro_text.h"
@@ -47,40 +46,22 @@ bool is_gro(text_piece text)
 
 /* ---- the box ---- */
 
-static double length_of(const double v[3])
-{
-    return hypot(hypot(v[0], v[1]), v[2]);
-}
-
 bool gro_box(text_piece line, locale_t c_locale, unit_cell *out)
 {
     static const int row[9] = {0, 1, 2, 0, 0, 1, 1, 2, 2}, column[9] = {0, 1, 2, 1, 2, 0, 2, 0, 1};
-    const double degree = 3.14159265358979323846 / 180;
     double v[3][3] = {{0}};
     text_words words;
     text_number number;
-    vf_cell cell;
     text_split(line, &words);
     *out = (unit_cell){.state = UNIT_CELL_BAD};
     if (words.count != 3 && words.count != 9)
         return false;
-    bool any = false;
     for (int i = 0; i < words.count; i++) {
         if (!text_read_number(words.word[i], c_locale, &number))
             return false;
         v[row[i]][column[i]] = number.value;
-        any |= number.value != 0;
     }
-    for (int a = 0; a < 3; a++) {
-        const double *p = v[(a + 1) % 3], *q = v[(a + 2) % 3];
-        const double cosine = (p[0] * q[0] + p[1] * q[1] + p[2] * q[2]) / (length_of(p) * length_of(q));
-        out->lengths[a] = angstrom * length_of(v[a]);
-        out->angles[a] = 90 - asin(cosine) / degree; /* exact at 90, unlike acos */
-    }
-    if (!any)
-        *out = (unit_cell){.state = UNIT_CELL_NONE};
-    else if (v[0][0] > 0 && v[1][1] > 0 && v[2][2] > 0 && cell_of_shape(out->lengths, out->angles, &cell))
-        out->state = v[0][1] != 0 || v[0][2] != 0 || v[1][2] != 0 ? UNIT_CELL_TURNED : UNIT_CELL_NUMBERS;
+    cell_of_vectors(v, angstrom, out);
     return true;
 }
 

@@ -67,6 +67,31 @@ static void take_group_words(const text_words *words, unit_cell *out)
     cell_take_group(out, (text_piece){text, strlen(text)});
 }
 
+static double length_of(const double v[3])
+{
+    return hypot(hypot(v[0], v[1]), v[2]);
+}
+
+void cell_of_vectors(double vectors[3][3], double unit, unit_cell *out)
+{
+    double(*v)[3] = vectors;
+    vf_cell cell;
+    bool any = false;
+    *out = (unit_cell){.state = UNIT_CELL_BAD};
+    for (int i = 0; i < 9; i++)
+        any |= v[i / 3][i % 3] != 0; /* also true for NaN */
+    for (int a = 0; a < 3; a++) {
+        const double *p = v[(a + 1) % 3], *q = v[(a + 2) % 3];
+        const double cosine = (p[0] * q[0] + p[1] * q[1] + p[2] * q[2]) / (length_of(p) * length_of(q));
+        out->lengths[a] = unit * length_of(v[a]);
+        out->angles[a] = 90 - asin(cosine) / degree; /* exact at 90, unlike acos */
+    }
+    if (!any)
+        *out = (unit_cell){.state = UNIT_CELL_NONE};
+    else if (v[0][0] > 0 && v[1][1] > 0 && v[2][2] > 0 && cell_of_shape(out->lengths, out->angles, &cell))
+        out->state = v[0][1] != 0 || v[0][2] != 0 || v[1][2] != 0 ? UNIT_CELL_TURNED : UNIT_CELL_NUMBERS;
+}
+
 static void take_numbers(unit_cell *out, const double numbers[6])
 {
     vf_cell cell;

@@ -61,7 +61,7 @@ const text_signature *text_find_signature(text_piece text, const text_signature 
     return NULL;
 }
 
-#define NETCDF "a NetCDF file; if it is an AMBER restart, write it as text with cpptraj (trajout m.rst7 restart)"
+#define NETCDF "a NetCDF file, not text; give AMBER's prmtop after --charges to use an AMBER restart as the molecule"
 
 /* The name of a format that packs an mmCIF's tables with MessagePack: a map whose first keys tell. NULL: none. */
 static const char *packed_molecule(text_piece text)
@@ -85,9 +85,8 @@ vf_status text_check(vf_context *ctx, const char *name, text_piece *text)
         {"\x28\xb5\x2f\xfd", 4, "compressed with zstd; uncompress it (unzstd)"},
         {"PK\x03\x04", 4, "a zip archive; unpack it (unzip)"},
         {"\x89HDF", 4,
-         "an HDF5 file (or NetCDF 4), not text; give a map after --read-map; write an AMBER restart as text "
-         "with "
-         "cpptraj (trajout m.rst7 restart)"},
+         "an HDF5 file (or NetCDF 4), not text; give a map after --read-map; give AMBER's prmtop after --charges to "
+         "use an AMBER restart as the molecule"},
         {"CDF\x01", 4, NETCDF},
         {"CDF\x02", 4, NETCDF},
         {"CDF\x05", 4, NETCDF},

@@ -42,9 +42,7 @@ VF_MUST_CHECK vf_status dcd_read_layout(trajectory *t);
 
 /* ---- dcd_records.c ---- */
 
-uint64_t dcd_unsigned(const unsigned char *bytes, int count, bool big_endian);
 int32_t dcd_integer(const trajectory *t, const unsigned char *bytes);
-VF_MUST_CHECK vf_status dcd_read(const trajectory *t, int64_t offset, void *to, size_t bytes);
 
 /* The size of a record with its markers; and the length that a marker states, negative if it is 2^31 (2^63) or more. */
 int64_t dcd_record_bytes(const trajectory *t, int64_t bytes);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/stored_number.h"
 #include "trajectory_file.h"
 
 enum {
@@ -51,7 +52,7 @@ static vf_status enter_titles(const trajectory *t, int64_t offset, int64_t *byte
     if (t->size - offset >= 2 * t->dcd.marker + 4) {
         vf_status status = dcd_read_marker(t, offset, &said);
         if (status == VF_OK)
-            status = dcd_read(t, offset + t->dcd.marker, number, sizeof number);
+            status = trajectory_bytes(t, offset + t->dcd.marker, number, sizeof number);
         if (status != VF_OK)
             return status;
         *bytes = 4 + 80 * (int64_t)dcd_integer(t, number);
@@ -70,17 +71,6 @@ typedef struct known_format {
 } known_format;
 
 static const known_format others[] = {
-    {"\x00\x00\x07\xcb", 4,
-     "is a GROMACS XTC trajectory; convert it to DCD (mdconvert of MDTraj) or .gro (gmx trjconv -o out.gro)"},
-    {"\x00\x00\x07\xe7", 4,
-     "is a GROMACS XTC trajectory; convert it to DCD (MDAnalysis) or .gro (gmx trjconv -o out.gro)"},
-    {"\x00\x00\x07\xc9", 4,
-     "is a GROMACS TRR trajectory; convert it to DCD (mdconvert of MDTraj) or .gro (gmx trjconv -o out.gro)"},
-    {"CDF\x01", 4, "is a NetCDF file, such as AMBER's; convert it to DCD: cpptraj with trajin in.nc, trajout out.dcd"},
-    {"CDF\x02", 4, "is a NetCDF file, such as AMBER's; convert it to DCD: cpptraj with trajin in.nc, trajout out.dcd"},
-    {"CDF\x05", 4, "is a NetCDF file, such as AMBER's; convert it to DCD: cpptraj with trajin in.nc, trajout out.dcd"},
-    {"\x89HDF\r\n\x1a\n", 8,
-     "is an HDF5 file (MDTraj's, H5MD or NetCDF-4); convert it to DCD with mdconvert (MDTraj) or MDAnalysis"},
     {"\x1f\x8b", 2, "is compressed with gzip; uncompress it (gunzip), because frames are read in any order"},
     {"BZh", 3, "is compressed with bzip2; uncompress it (bunzip2), because frames are read in any order"},
     {"\xfd"
@@ -92,7 +82,7 @@ static const known_format others[] = {
 
 static bool is_first_record(const unsigned char *head, int marker, bool big_endian, uint64_t bytes)
 {
-    return dcd_unsigned(head, marker, big_endian) == bytes &&
+    return stored_unsigned(head, marker, big_endian) == bytes &&
            (memcmp(head + marker, "CORD", 4) == 0 || memcmp(head + marker, "VELD", 4) == 0);
 }
 
@@ -101,7 +91,7 @@ static vf_status recognise(trajectory *t)
 {
     enum { HEAD = 12, WIDE_CONTROL_BYTES = 164 };
     unsigned char head[HEAD] = {0};
-    const vf_status status = dcd_read(t, 0, head, t->size < HEAD ? (size_t)t->size : HEAD);
+    const vf_status status = trajectory_bytes(t, 0, head, t->size < HEAD ? (size_t)t->size : HEAD);
     if (status != VF_OK)
         return status;
     for (int kind = 0; kind < 4; kind++) {
@@ -122,8 +112,8 @@ static vf_status recognise(trajectory *t)
         if (memcmp(head, others[i].bytes, (size_t)others[i].count) == 0)
             return vf_fail(t->ctx, VF_ERR_UNSUPPORTED, "%s: %s", t->path, others[i].advice);
     return trajectory_fail(
-        t, "is neither a DCD trajectory, which begins with a record of 84 bytes named CORD, nor a GROMACS .gro "
-           "file; convert it to DCD with mdconvert, catdcd, cpptraj or MDAnalysis");
+        t, "is neither a DCD trajectory, which begins with a record of 84 bytes named CORD, nor one of the formats "
+           "XTC, TRR, AMBER NetCDF or GROMACS .gro; convert it to DCD with mdconvert, catdcd, cpptraj or MDAnalysis");
 }
 
 /* ---- opening ---- */
@@ -135,7 +125,7 @@ static vf_status read_header(trajectory *t, int64_t *offset)
     int64_t bytes = 0;
     vf_status status = enter_record(t, "header", *offset, &bytes);
     if (status == VF_OK)
-        status = dcd_read(t, *offset + t->dcd.marker, control, sizeof control);
+        status = trajectory_bytes(t, *offset + t->dcd.marker, control, sizeof control);
     if (status != VF_OK)
         return status;
     /* control[0..3] is the name; icntrl(n) is at 4 n */
@@ -158,7 +148,7 @@ static vf_status read_header(trajectory *t, int64_t *offset)
                                " bytes instead of 4; the file is damaged; copy it again",
                                *offset, bytes);
     if (status == VF_OK)
-        status = dcd_read(t, *offset + t->dcd.marker, control, 4);
+        status = trajectory_bytes(t, *offset + t->dcd.marker, control, 4);
     if (status != VF_OK)
         return status;
     t->atoms = dcd_integer(t, control);
@@ -215,7 +205,8 @@ static vf_status read_index(trajectory *t, int64_t offset)
     if (!t->dcd.index || !seen)
         status = vf_fail(t->ctx, VF_ERR_MEMORY, "%s: no memory for %" PRId64 " atoms", t->path, t->atoms);
     if (status == VF_OK)
-        status = dcd_read(t, offset + t->dcd.marker, t->dcd.index, (size_t)t->dcd.moving * sizeof *t->dcd.index);
+        status =
+            trajectory_bytes(t, offset + t->dcd.marker, t->dcd.index, (size_t)t->dcd.moving * sizeof *t->dcd.index);
     for (int64_t i = 0; status == VF_OK && i < t->dcd.moving; i++) {
         unsigned char bytes[4];
         memcpy(bytes, &t->dcd.index[i], sizeof bytes);

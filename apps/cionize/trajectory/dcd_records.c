@@ -1,57 +1,13 @@
 /* The records of a DCD file: bytes, markers, and the offsets of a frame's records (dcd_file.h). */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
-#include <unistd.h>
 
+#include "text/stored_number.h"
 #include "trajectory_file.h"
-
-/* ---- bytes ---- */
-
-uint64_t dcd_unsigned(const unsigned char *bytes, int count, bool big_endian)
-{
-    uint64_t value = 0;
-    for (int i = 0; i < count; i++)
-        value = value << 8 | bytes[big_endian ? i : count - 1 - i];
-    return value;
-}
 
 int32_t dcd_integer(const trajectory *t, const unsigned char *bytes)
 {
-    return (int32_t)(uint32_t)dcd_unsigned(bytes, 4, t->dcd.big_endian);
-}
-
-static float float_at(const trajectory *t, const unsigned char *bytes)
-{
-    const uint32_t bits = (uint32_t)dcd_unsigned(bytes, 4, t->dcd.big_endian);
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static double double_at(const trajectory *t, const unsigned char *bytes)
-{
-    const uint64_t bits = dcd_unsigned(bytes, 8, t->dcd.big_endian);
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-vf_status dcd_read(const trajectory *t, int64_t offset, void *to, size_t bytes)
-{
-    for (size_t done = 0; done < bytes;) {
-        const ssize_t got = pread(t->fd, (char *)to + done, bytes - done, (off_t)(offset + (int64_t)done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return trajectory_fail(t, "cannot read: %s", strerror(errno));
-        if (got == 0)
-            return trajectory_fail(t, "the file ends at byte %" PRId64 ", earlier than its header says; copy it again",
-                                   offset + (int64_t)done);
-        done += (size_t)got;
-    }
-    return VF_OK;
+    return stored_integer(bytes, t->dcd.big_endian);
 }
 
 /* ---- records ---- */
@@ -64,9 +20,9 @@ int64_t dcd_record_bytes(const trajectory *t, int64_t bytes)
 vf_status dcd_read_marker(const trajectory *t, int64_t offset, int64_t *value)
 {
     unsigned char bytes[8] = {0};
-    const vf_status status = dcd_read(t, offset, bytes, (size_t)t->dcd.marker);
+    const vf_status status = trajectory_bytes(t, offset, bytes, (size_t)t->dcd.marker);
     if (status == VF_OK) /* lengths of 2^63 and more become negative, which is also an error */
-        *value = t->dcd.marker == 4 ? dcd_integer(t, bytes) : (int64_t)dcd_unsigned(bytes, 8, t->dcd.big_endian);
+        *value = t->dcd.marker == 4 ? dcd_integer(t, bytes) : (int64_t)stored_unsigned(bytes, 8, t->dcd.big_endian);
     return status;
 }
 
@@ -129,18 +85,14 @@ vf_status dcd_read_axis(const trajectory *t, int64_t frame, int axis, double *ou
     const int32_t *index = frame > 0 ? t->dcd.index : NULL;
     for (int64_t from = 0; from < count; from += CHUNK) {
         const int64_t some = count - from < CHUNK ? count - from : CHUNK;
-        const vf_status status = dcd_read(t, offset + 4 * from, bytes, 4 * (size_t)some);
+        const vf_status status = trajectory_bytes(t, offset + 4 * from, bytes, 4 * (size_t)some);
         if (status != VF_OK)
             return status;
         for (int64_t i = 0; i < some; i++) {
             const int64_t atom = index ? index[from + i] - 1 : from + i;
-            out[atom] = (double)float_at(t, bytes + 4 * i);
+            out[atom] = (double)stored_float(bytes + 4 * i, t->dcd.big_endian);
             if (!isfinite(out[atom]))
-                return trajectory_fail(
-                    t,
-                    "frame %" PRId64 ": %s of atom %" PRId64
-                    " is %s; the simulation failed or the file is damaged; leave out that frame with --frames",
-                    frame + 1, axis_names[axis], atom + 1, isnan(out[atom]) ? "NaN" : "infinite");
+                return trajectory_not_finite(t, frame, axis, atom, out[atom]);
         }
     }
     return VF_OK;
@@ -151,8 +103,8 @@ vf_status dcd_read_cell(const trajectory *t, int64_t frame, double values[6])
     unsigned char bytes[DCD_CELL_BYTES];
     vf_status status = check_record(t, frame, "the unit cell", frame_offset(t, frame), DCD_CELL_BYTES);
     if (status == VF_OK)
-        status = dcd_read(t, frame_offset(t, frame) + t->dcd.marker, bytes, sizeof bytes);
+        status = trajectory_bytes(t, frame_offset(t, frame) + t->dcd.marker, bytes, sizeof bytes);
     for (int i = 0; status == VF_OK && i < 6; i++)
-        values[i] = double_at(t, bytes + 8 * i);
+        values[i] = stored_double(bytes + 8 * i, t->dcd.big_endian);
     return status;
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "molecule/amber_netcdf.h"
 #include "molecule/gro_text.h"
 #include "trajectory_file.h"
 #include "voxfield/output.h"
@@ -21,6 +23,30 @@ vf_status trajectory_fail(const trajectory *t, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     return vf_fail(t->ctx, VF_ERR_INPUT, "%s: %s", t->path, text);
+}
+
+vf_status trajectory_bytes(const trajectory *t, int64_t offset, void *to, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t got = pread(t->fd, (char *)to + done, bytes - done, (off_t)(offset + (int64_t)done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return trajectory_fail(t, "cannot read: %s", strerror(errno));
+        if (got == 0)
+            return trajectory_fail(t, "the file ends at byte %" PRId64 ", earlier than its header says; copy it again",
+                                   offset + (int64_t)done);
+        done += (size_t)got;
+    }
+    return VF_OK;
+}
+
+vf_status trajectory_not_finite(const trajectory *t, int64_t frame, int axis, int64_t atom, double value)
+{
+    return trajectory_fail(t,
+                           "frame %" PRId64 ": %c of atom %" PRId64
+                           " is %s; the simulation failed or the file is damaged; leave out that frame with --frames",
+                           frame + 1, "xyz"[axis], atom + 1, isnan(value) ? "NaN" : "infinite");
 }
 
 static vf_status open_file(trajectory *t)
@@ -36,18 +62,31 @@ static vf_status open_file(trajectory *t)
     return t->size > 0 ? VF_OK : trajectory_fail(t, "is empty");
 }
 
-/* A .gro file shows in its first lines. One that is damaged there counts by its name, so that the message suits it. */
+/* A .gro file shows in its first lines. One that is damaged there counts by its name, so that the message suits it. Where
+ * no format shows, the reader of DCD files says what the file is. */
 static vf_status recognise(trajectory *t)
 {
     enum { LOOK = 4096 };
+    static const struct {
+        const char *bytes;
+        size_t count;
+        const trajectory_format *format;
+    } known[] = {{"\x00\x00\x07\xcb", 4, &xtc_format},
+                 {"\x00\x00\x07\xe7", 4, &xtc_format},
+                 {"\x00\x00\x07\xc9", 4, &trr_format}};
     char head[LOOK];
     const size_t bytes = t->size < LOOK ? (size_t)t->size : LOOK;
-    const vf_status status = dcd_read(t, 0, head, bytes);
+    const vf_status status = trajectory_bytes(t, 0, head, bytes);
     if (status != VF_OK)
         return status;
     const bool text = !memchr(head, '\0', bytes);
     const bool gro = text && (is_gro((text_piece){head, bytes}) || vf_path_has_extension(t->path, ".gro"));
     t->format = gro ? &gro_format : &dcd_format;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (bytes >= known[i].count && memcmp(head, known[i].bytes, known[i].count) == 0)
+            t->format = known[i].format;
+    if (is_netcdf(head, bytes))
+        t->format = &netcdf_format;
     return VF_OK;
 }
 
