@@ -190,7 +190,7 @@ static vf_status cell_of(const char *text, unit_cell *out)
 {
     char *copy = copy_exactly(text, strlen(text));
     vf_context_clear_error(ctx);
-    const vf_status status = parse_cell(ctx, "m.xsc", copy, strlen(text), out);
+    const vf_status status = parse_cell(ctx, "m.xsc", copy, strlen(text), out, NULL);
     free(copy);
     return status;
 }

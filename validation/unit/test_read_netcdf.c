@@ -470,7 +470,7 @@ static void reads_a_restart(void **state)
         assert_string_equal(m.labels[1].name, "B");
         assert_true(m.charge[0] == -0.5 && m.hi[0] >= m.x[0]);
         assert_int_equal(m.cell.state, k.cell ? UNIT_CELL_NUMBERS : UNIT_CELL_NONE);
-        assert_int_equal(parse_cell(ctx, "m.ncrst", (const char *)b.at, b.size, &cell), VF_OK);
+        assert_int_equal(parse_cell(ctx, "m.ncrst", (const char *)b.at, b.size, &cell, NULL), VF_OK);
         assert_true(cell.state == m.cell.state && cell.lengths[1] == m.cell.lengths[1] &&
                     (!k.cell || cell.angles[2] == cells[0][5]));
         molecule_free(&m);
