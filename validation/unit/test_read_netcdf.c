@@ -424,7 +424,7 @@ static void reads_hdf5(void **state)
     }
 }
 
-/* A dataset that claims a thousand million atoms and stores none. */
+/* A dataset that claims a thousand million atoms and stores none: libcore refuses it. */
 static void rejects_an_empty_giant(void **state)
 {
     (void)state;
@@ -437,7 +437,8 @@ static void rejects_an_empty_giant(void **state)
     assert_int_equal(vf_h5_attribute_text(file, "/", "Conventions", "AMBER"), VF_OK);
     assert_int_equal(vf_h5_commit(&file), VF_OK);
     assert_int_equal(trajectory_open(ctx, path, &t), VF_ERR_INPUT);
-    assert_non_null(strstr(vf_context_message(ctx), "more atoms than a file of its size can hold"));
+    if (!strstr(vf_context_message(ctx), "only 0 bytes of it are stored"))
+        fail_msg("%s", vf_context_message(ctx));
     vf_context_clear_error(ctx);
 }
 

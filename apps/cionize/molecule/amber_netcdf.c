@@ -171,9 +171,6 @@ static vf_status check_variables(amber_netcdf *file)
     file->atoms = x->dims[x->rank - 2];
     if (file->atoms < 1 || file->atoms > INT32_MAX)
         return fail(file, "has no atoms, or 2^31 and more");
-    /* Deflate packs at most 1032 bytes in one, and an atom has 12. */
-    if (file->hdf5 && file->atoms > 1032 / 12 * vf_h5_bytes(file->hdf5))
-        return fail(file, "has more atoms than a file of its size can hold; it is damaged or incomplete");
     if (!has_unit(x, "angstrom") || !has_unit(&file->variable[LENGTHS], "angstrom") ||
         !has_unit(&file->variable[ANGLES], "degree"))
         return fail(file, "has other units than angstrom and degree, against AMBER's convention");
