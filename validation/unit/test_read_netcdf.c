@@ -449,6 +449,12 @@ static void reads_a_restart(void **state)
     (void)state;
     static const char psf[] =
         "PSF NAMD\n3 !NATOM\n1 S 1 ION A T -0.5 1 0\n2 S 1 ION B T 0.25 1 0\n3 S 1 ION C T 0.25 1 0\n";
+    molecule none;
+    assert_int_equal(parse_molecule_with_charges(ctx, &(named_text){"m.ncrst.gz", "\x89HDF\r\n\x1a\n", 8},
+                                                 &(named_text){"m.psf", psf, sizeof psf - 1}, &none),
+                     VF_ERR_INPUT);
+    assert_non_null(strstr(vf_context_message(ctx), "m.ncrst.gz: is a compressed NetCDF-4 file"));
+    vf_context_clear_error(ctx);
     for (int number = 0; number < 6; number++) {
         nc_kind k = random_nc(4 * number + 1);
         molecule m;
