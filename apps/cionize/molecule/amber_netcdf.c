@@ -10,6 +10,7 @@
 #include "classic_netcdf.h"
 #include "text/stored_number.h"
 #include "voxfield/hdf5_io.h"
+#include "voxfield/output.h"
 #include "voxfield/timer.h"
 
 enum { COORDINATES, LENGTHS, ANGLES, VARIABLES };
@@ -124,6 +125,9 @@ static vf_status find_classic(amber_netcdf *file)
 
 static vf_status find_in_hdf5(amber_netcdf *file)
 {
+    if (file->source.fd < 0 && vf_path_has_extension(file->source.path, ".gz"))
+        return fail(file,
+                    "is a compressed NetCDF-4 file; uncompress it (gunzip), because HDF5 files are read in place");
     vf_status status = vf_h5_open(file->ctx, file->source.path, &file->hdf5);
     if (status == VF_OK && vf_h5_attribute_exists(file->hdf5, "/", "Conventions"))
         status = vf_h5_attribute_get_text(file->hdf5, "/", "Conventions", file->head.conventions,
@@ -171,9 +175,6 @@ static vf_status check_variables(amber_netcdf *file)
     file->atoms = x->dims[x->rank - 2];
     if (file->atoms < 1 || file->atoms > INT32_MAX)
         return fail(file, "has no atoms, or 2^31 and more");
-    /* Deflate packs at most 1032 bytes in one, and an atom has 12. */
-    if (file->hdf5 && file->atoms > 1032 / 12 * vf_h5_bytes(file->hdf5))
-        return fail(file, "has more atoms than a file of its size can hold; it is damaged or incomplete");
     if (!has_unit(x, "angstrom") || !has_unit(&file->variable[LENGTHS], "angstrom") ||
         !has_unit(&file->variable[ANGLES], "degree"))
         return fail(file, "has other units than angstrom and degree, against AMBER's convention");
