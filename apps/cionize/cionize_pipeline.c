@@ -6,6 +6,7 @@
 
 #include "cionize_state.h"
 #include "job.h"
+#include "molecule/molecule_part.h"
 #include "potential/average.h"
 #include "potential/periodic_frames.h"
 #include "potential/potential_common.h"
@@ -122,6 +123,8 @@ static void describe(cionize_state *r)
         .vacuum = s->vacuum,
         .error.asked = s->read_map || r->plan.method->tolerance[s->precision] == 0 ? 0 : s->accuracy,
         .molecule = &r->molecule,
+        .sources = r->sources,
+        .selection = r->selection,
     };
     r->deviation_info = r->info;
     r->deviation_info.error = (map_error){0};
@@ -133,10 +136,6 @@ static vf_status find_bounds(cionize_state *r)
 {
     molecule *m = &r->molecule;
     const int64_t atoms = trajectory_atoms(r->trajectory);
-    if (atoms != m->atoms)
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s has %lld atom%s, but %s has %lld; both must describe the same system",
-                       trajectory_path(r->trajectory), (long long)atoms, vf_plural(atoms), r->settings.input,
-                       (long long)m->atoms);
     double *data = malloc((size_t)atoms * 3 * sizeof *data);
     vf_status status = data ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for %lld atoms", (long long)atoms);
     for (int64_t f = 0; status == VF_OK && f < r->frames.count; f++) {
@@ -144,8 +143,10 @@ static vf_status find_bounds(cionize_state *r)
             trajectory_read(r->trajectory, r->frames.first + f * r->frames.step, data, data + atoms, data + 2 * atoms);
         if (status == VF_OK)
             r->frames_digest = vf_fingerprint(r->frames_digest, data, 3 * (size_t)atoms * sizeof *data);
+        if (status == VF_OK)
+            molecule_gather(m, data, data + atoms, data + 2 * atoms);
         for (int a = 0; status == VF_OK && a < 3; a++)
-            for (int64_t i = 0; i < atoms; i++) {
+            for (int64_t i = 0; i < m->atoms; i++) {
                 const double x = data[a * atoms + i];
                 m->lo[a] = (f == 0 && i == 0) || x < m->lo[a] ? x : m->lo[a];
                 m->hi[a] = (f == 0 && i == 0) || x > m->hi[a] ? x : m->hi[a];
@@ -163,7 +164,14 @@ static vf_status open_trajectory(cionize_state *r)
     if (status == VF_OK)
         status = parse_frames(r->ctx, r->settings.frames ? r->settings.frames : ":", "the trajectory",
                               trajectory_frames(r->trajectory), &r->frames);
-    return status == VF_OK ? find_bounds(r) : status;
+    if (status != VF_OK)
+        return status;
+    const int64_t atoms = trajectory_atoms(r->trajectory), expected = r->molecule.atoms;
+    if (atoms != expected)
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s has %lld atom%s, but %s has %lld; both must describe the same system",
+                       trajectory_path(r->trajectory), (long long)atoms, vf_plural(atoms), r->settings.input,
+                       (long long)expected);
+    return VF_OK;
 }
 
 /* From here on, the settings have the cell. */
@@ -181,7 +189,7 @@ static map_order output_order(const cionize_state *r)
 static vf_status plan_map(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
-    return potential_prepare(r->ctx, s, &r->molecule, &r->grid, output_order(r), s->trajectory ? r->frames.count : 1,
+    return potential_prepare(r->ctx, s, r->sources, &r->grid, output_order(r), s->trajectory ? r->frames.count : 1,
                              &r->plan);
 }
 
@@ -191,6 +199,10 @@ static vf_status plan(cionize_state *r)
     vf_status status = r->settings.trajectory ? open_trajectory(r) : VF_OK;
     if (status == VF_OK)
         status = take_cell(r, &follows);
+    if (status == VF_OK)
+        status = take_selections(r);
+    if (status == VF_OK && r->trajectory)
+        status = find_bounds(r);
     if (status == VF_OK && r->settings.read_map)
         return take_read_map(r);
     if (status == VF_OK)
@@ -247,6 +259,11 @@ static vf_status make_store(cionize_state *r)
     return VF_OK;
 }
 
+static bool only_a_part(const cionize_state *r)
+{
+    return kept_is_part(&r->kept.pieces);
+}
+
 /* From the molecule to the plan. All checks of the input are here, before any work. */
 static vf_status prepare(cionize_state *r)
 {
@@ -275,6 +292,10 @@ static vf_status prepare(cionize_state *r)
         status = kept_layers_begin(r);
     if (status != VF_OK)
         return status;
+    if (!only_a_part(r) && !job_is_other(&s->pieces))
+        status = analyses_begin(r);
+    if (status != VF_OK)
+        return status;
     r->evaluations = r->plan.evaluations * (double)r->plan.maps;
     if (r->kept.pieces.items > 0)
         r->evaluations *= (double)kept_missing(&r->kept.pieces) / (double)r->kept.pieces.items;
@@ -291,11 +312,6 @@ static vf_status prepare(cionize_state *r)
 }
 
 /* ---- the map ---- */
-
-static bool only_a_part(const cionize_state *r)
-{
-    return kept_is_part(&r->kept.pieces);
-}
 
 /* Shows how much is done: a part of the map's points, or of the frames, after what comes before the first value. So
  * the time left follows from the time that has passed, whatever slows the machine down, writing included. */
@@ -316,6 +332,9 @@ static vf_status pass_layers(cionize_state *r, int64_t first, int64_t count, con
                   : VF_OK;
     if (status == VF_OK)
         status = map_output_take(&r->map, first, count, mean);
+    const map_layers layers = {r->map.order, r->settings.precision, first, count, mean};
+    if (status == VF_OK)
+        status = analyses_take(r, &layers);
     error_points_take(r->check, first, count, mean);
     return status == VF_OK && r->deviation.path ? map_output_take(&r->deviation, first, count, deviation) : status;
 }
@@ -340,13 +359,15 @@ static vf_status check_places(const cionize_state *r)
     if (only_a_part(r))
         return VF_OK;
     const map_output *const outputs[] = {&r->map, &r->after, &r->deviation};
-    const char *const others[] = {r->settings.picture, r->ions.ionized, r->ions.ions, r->ions.mask};
+    const char *const others[] = {r->settings.picture, r->ions.ionized,     r->ions.ions,
+                                  r->ions.mask,        r->settings.profile, r->settings.radial};
+    enum { OTHERS = sizeof others / sizeof *others };
     vf_status status = VF_OK;
     for (int n = 0; status == VF_OK && n < 3; n++)
         if (outputs[n]->path)
             status = program_check_place(r->ctx, outputs[n]->path, map_output_bytes(outputs[n]->format, &r->info),
                                          "use a larger --spacing");
-    for (int n = 0; status == VF_OK && n < 4; n++)
+    for (int n = 0; status == VF_OK && n < OTHERS; n++)
         if (others[n])
             status = program_check_place(r->ctx, others[n], 0, "");
     for (int64_t n = 0; status == VF_OK && n < r->script.commands; n++)
@@ -362,7 +383,7 @@ static vf_status begin_outputs(cionize_state *r)
     if (status == VF_OK && r->settings.deviation)
         status = map_output_begin(&r->deviation);
     if (status == VF_OK)
-        status = error_points_make(r->ctx, &r->plan, &r->molecule, r->trajectory, &r->frames, &r->check);
+        status = error_points_make(r->ctx, &r->plan, r->sources, r->trajectory, &r->frames, &r->check);
     return status;
 }
 
@@ -379,8 +400,8 @@ static vf_status sum_layers(cionize_state *r)
                       "G evaluations");
     const vf_status status =
         r->trajectory
-            ? average_compute(r->ctx, &r->molecule, r->trajectory, &r->frames, &r->plan, take_averages, show_part, r)
-            : potential_compute(r->ctx, &r->molecule, &r->plan, take_layers, r, r->slabs_done);
+            ? average_compute(r->ctx, r->sources, r->trajectory, &r->frames, &r->plan, take_averages, show_part, r)
+            : potential_compute(r->ctx, r->sources, &r->plan, take_layers, r, r->slabs_done);
     vf_progress_end(&r->progress);
     return status;
 }
@@ -409,18 +430,24 @@ static vf_status compute(cionize_state *r)
     vf_stage_begin(&r->stages, "compute");
     if (s->read_map && job_is_other(&s->pieces))
         return VF_OK;
-    if (s->read_map)
-        return write_stored_map(r->ctx, &r->plan, r->stored, NULL, &r->map);
-    return sum_map(r);
+    if (!s->read_map)
+        return sum_map(r);
+    const map_layers layers = {MAP_X_FASTEST, r->read.type, 0, r->grid.counts[2], r->stored};
+    status = write_stored_map(r->ctx, &r->plan, r->stored, NULL, &r->map);
+    return status == VF_OK ? analyses_take(r, &layers) : status;
 }
 
 /* Commits the files of the map. */
 static vf_status commit(cionize_state *r)
 {
     vf_stage_begin(&r->stages, "write");
-    vf_status status = r->settings.read_map ? VF_OK : map_output_commit(&r->map);
+    vf_status status = analyses_end(r);
+    if (status == VF_OK && !r->settings.read_map)
+        status = map_output_commit(&r->map);
     if (status == VF_OK && r->settings.deviation)
         status = map_output_commit(&r->deviation);
+    if (status == VF_OK)
+        status = analyses_write(r);
     vf_stage_end(&r->stages);
     return status;
 }
@@ -473,8 +500,12 @@ static void free_run(cionize_state *r)
     script_free(&r->script);
     kept_layers_free(r);
     molecule_free(&r->molecule);
+    molecule_free(&r->acting);
+    free(r->selection);
     free(r->slabs_done);
     free(r->default_name);
+    free(r->profile_name);
+    analyses_free(r);
     free(r->command);
 }
 
@@ -483,6 +514,7 @@ vf_status cionize_run(vf_context *ctx, const cionize_settings *settings)
     cionize_state r = {.ctx = ctx, .settings = *settings, .ions = *settings->ions};
     vf_report *report = NULL;
     vf_status status = VF_OK;
+    r.sources = &r.molecule;
     r.command = program_join_arguments(settings->argc, settings->argv);
     if (!r.command)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory");

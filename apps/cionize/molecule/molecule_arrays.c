@@ -31,6 +31,7 @@ void molecule_free(molecule *m)
     free(m->labels);
     free(m->records.lines);
     free(m->records.bond);
+    free(m->of_whole);
     memset(m, 0, sizeof *m);
 }
 
