@@ -72,8 +72,7 @@ static vf_status add_frames(cionize_state *r)
 static vf_status end_profile(cionize_state *r)
 {
     const double *const at[3] = {r->sources->x, r->sources->y, r->sources->z};
-    const vf_status status =
-        r->trajectory ? add_frames(r) : add_charges(r, &r->grid, 1, at[r->settings.profile_axis]);
+    const vf_status status = r->trajectory ? add_frames(r) : add_charges(r, &r->grid, 1, at[r->settings.profile_axis]);
     profile_end(&r->analyses.profile);
     return status;
 }
@@ -140,8 +139,8 @@ static vf_status write_profile_rows(const cionize_state *r, vf_output *out)
     const map_profile *p = &r->analyses.profile;
     const int axis = p->axis;
     vf_status status =
-        vf_output_printf(out, "%c (A),mean potential (%s),charge density (e/A^3)%s%s%s\n", "xyz"[axis], r->settings.unit,
-                         p->has_check ? ",double integral of the charge density (" : "",
+        vf_output_printf(out, "%c (A),mean potential (%s),charge density (e/A^3)%s%s%s\n", "xyz"[axis],
+                         r -> settings.unit, p->has_check ? ",double integral of the charge density (" : "",
                          p->has_check ? r->settings.unit : "", p->has_check ? ")" : "");
     for (int64_t k = 0; status == VF_OK && k < p->grid.counts[axis]; k++) {
         status = vf_output_printf(out, "%.9g,%.9g,%.9g", p->grid.origin[axis] + (double)k * p->grid.spacing[axis],
@@ -226,7 +225,7 @@ void say_analyses(const cionize_state *r)
         say_comparison(r);
     if (p->mean) {
         printf("profile    %s: %lld layers along %c, rms %.4g %s; ", r->settings.profile,
-               (long long)p->grid.counts[p->axis], "xyz"[p->axis], p->rms, r->settings.unit);
+               (long long)p->grid.counts[p->axis], "xyz"[p->axis], p -> rms, r -> settings.unit);
         if (p->has_check)
             printf("rms difference from the double integral of the charge density %.3g\n", p->rms_difference);
         else

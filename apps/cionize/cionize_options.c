@@ -269,9 +269,10 @@ const program_option cionize_options[] = {
     {OPTION_GROUP, .name = "Studies of the map"},
     {OPTION_READ, .name = "compare", .argument = "FILE", SETTING(compare),
      .help = "another map on the same grid: the difference to it, on the terminal and in the report",
-     .more = "The formats are those of --read-map. The run prints the rms difference, also relative to the rms of FILE, "
-             "the mean and the largest difference and its place, and the correlation. If the grids differ, the message "
-             "has the options for that of FILE."},
+     .more =
+         "The formats are those of --read-map. The run prints the rms difference, also relative to the rms of FILE, "
+         "the mean and the largest difference and its place, and the correlation. If the grids differ, the message "
+         "has the options for that of FILE."},
     {OPTION_CUSTOM, .name = "profile", .argument = "AXIS[:FILE.csv]", .parse = profile, .default_help = "",
      .help = "mean potential of the layers along x, y or z, as a table",
      .more = "By default, the file is INPUT_profile_z.csv. In a periodic cell, the table also has the double integral "

@@ -17,14 +17,14 @@ typedef struct cionize_settings {
     const char *deviation;           /* map of the standard deviation over frames */
     const char *compare;             /* map to compare with */
     bool has_profile;
-    int profile_axis;                /* 0 to 2 */
-    const char *profile;             /* file of the profile; NULL: by the input's name */
-    const char *radial;              /* file of the distribution by distance */
+    int profile_axis;    /* 0 to 2 */
+    const char *profile; /* file of the profile; NULL: by the input's name */
+    const char *radial;  /* file of the distribution by distance */
     double radial_width;
     const struct ion_settings *ions; /* ions.h */
     /* Selections of atoms (molecule/select_atoms.h), which the parsers of options have checked. */
     int selects;
-    const char **select; /* [selects] --select, one map each */
+    const char **select;  /* [selects] --select, one map each */
     const char *selected; /* of this map: one of them; NULL: all atoms act */
     int select_number;    /* of this map, from 1, for the names of outputs; 0: there is only one */
     const char *minus;    /* atoms whose potential is subtracted; NULL: none */

@@ -84,6 +84,11 @@ typedef struct cionize_state {
     int64_t missing;   /* ions without room */
 } cionize_state;
 
+/* ---- script_settings.c ---- */
+
+/* Reads the script, r->ions.script, and takes its settings. Errors: those of read_script. */
+VF_MUST_CHECK vf_status take_script(cionize_state *r);
+
 /* ---- select_stage.c ---- */
 
 /* Applies the selections: sets r->acting, r->sources and r->selection, and reduces r->molecule to the solute. Needs the molecule

@@ -147,9 +147,9 @@ static vf_status share_plan(cionize_state *r, const char *maker)
     size_t size = 0;
     potential_cut_for_ranks(plan, vf_ranks_size(plan->ranks));
     r->kept.slab = kept_missing(&r->kept.pieces) == 0 ? calloc(1, sizeof *r->kept.slab)
-                   : r->trajectory ? average_slabs(r->ctx, r->sources, &r->frames, plan, vf_ranks_size(plan->ranks),
-                                                   &plan->listed)
-                                   : potential_slabs(plan, &plan->listed);
+                   : r->trajectory
+                       ? average_slabs(r->ctx, r->sources, &r->frames, plan, vf_ranks_size(plan->ranks), &plan->listed)
+                       : potential_slabs(plan, &plan->listed);
     double *cost = malloc(((size_t)plan->listed + 1) * sizeof *cost);
     FILE *to = r->kept.slab && cost ? open_memstream(&text, &size) : NULL;
     if (to)

@@ -156,7 +156,8 @@ comparison_figures comparison_result(const map_comparison *c)
     f.mean_difference = c->difference / c->count;
     f.rms_difference = sqrt(c->square_of_difference / c->count);
     f.rms_other = sqrt(c->square_of_other / c->count);
-    f.correlation = c->squares > 0 && c->squares_other > 0 ? c->products / sqrt(c->squares) / sqrt(c->squares_other) : NAN;
+    f.correlation =
+        c->squares > 0 && c->squares_other > 0 ? c->products / sqrt(c->squares) / sqrt(c->squares_other) : NAN;
     return f;
 }
 

@@ -22,12 +22,12 @@
 
 typedef struct map_profile {
     vf_grid grid;
-    int axis; /* 0 to 2: x, y, z */
-    double *mean;     /* [layers] of the values; sums until profile_end */
+    int axis;     /* 0 to 2: x, y, z */
+    double *mean; /* [layers] of the values; sums until profile_end */
     bool has_check;
-    const char *no_check; /* why not; NULL */
-    double *integral;     /* [layers] the double integral; NULL without check */
-    double *density;      /* [layers] charge of the slab around a layer, e / angstrom^3; for all maps */
+    const char *no_check;       /* why not; NULL */
+    double *integral;           /* [layers] the double integral; NULL without check */
+    double *density;            /* [layers] charge of the slab around a layer, e / angstrom^3; for all maps */
     double rms, rms_difference; /* of the profile; from the integral */
 } map_profile;
 
