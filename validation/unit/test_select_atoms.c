@@ -73,7 +73,6 @@ static vf_status select_in(const char *text, const vf_cell *cell, bool *chosen)
     warnings[0] = '\0';
     vf_status status = selection_parse(ctx, "--select", text, &s);
     if (status == VF_OK) {
-        assert_string_equal(selection_text(s), text);
         status = selection_apply(ctx, s, &made.m, cell, chosen);
     }
     selection_free(s);
@@ -125,7 +124,7 @@ static void test_words_and_fields(void **state)
     expect("name 'CA'", "1 4 7");
     expect("name O5'", "10");
     expect("name \"O5'\"", "10");
-    expect("name AS", "13");
+    expect("name\tAS\n", "13");
     expect("name = CA", "1 4 7");
     expect("name != CA and protein", "0 2 3 5 6 8 9");
     expect("resname Na+", "15");
@@ -244,6 +243,8 @@ static void test_refusals(void **state)
     expect_refused("resname NON", "selects none of the molecule's 24 atoms");
     expect_refused("protein and water", "'protein and water' selects none");
     expect_refused("within 5 of none", "selects none");
+    expect_refused("name C\001", "character 7|ASCII");
+    expect_refused("name \xc3\xa9", "character 6|ASCII");
     char deep[1000];
     memset(deep, '(', sizeof deep);
     deep[999] = '\0';

@@ -195,9 +195,25 @@ static vf_status parse_or(parser *p, int *out)
     return status;
 }
 
+/* Labels are printable ASCII; messages show the text on a terminal. */
+static vf_status check_characters(parser *p)
+{
+    for (char *c = p->s->text; *c; c++) {
+        if (strchr("\t\n\r\v\f", *c))
+            *c = ' ';
+        if (*c < ' ' || *c > '~')
+            return vf_fail(p->ctx, VF_ERR_ARGUMENT,
+                           "%s: character %zu of the selection is not printable ASCII; names of atoms have no others",
+                           p->s->where, (size_t)(c - p->s->text) + 1);
+    }
+    return VF_OK;
+}
+
 static vf_status parse_all(parser *p)
 {
-    vf_status status = selection_next(p);
+    vf_status status = check_characters(p);
+    if (status == VF_OK)
+        status = selection_next(p);
     if (status == VF_OK && p->now.kind == TOKEN_END)
         status = selection_fail(p, &p->now, "the selection is empty; all selects all atoms");
     if (status == VF_OK)
