@@ -16,21 +16,20 @@ typedef struct cionize_settings {
     const char *trajectory, *frames; /* average over these frames; NULL: no trajectory, all frames */
     const char *deviation;           /* map of the standard deviation over frames */
     const char *compare;             /* map to compare with */
-    bool has_profile;
-    int profile_axis;    /* 0 to 2 */
-    const char *profile; /* file of the profile; NULL: by the input's name */
-    const char *radial;  /* file of the distribution by distance */
-    double radial_width;
+    const char *profile;             /* file of the profile; NULL: by the input's name */
+    const char *radial;              /* file of the distribution by distance */
     const struct ion_settings *ions; /* ions.h */
     /* Selections of atoms (molecule/select_atoms.h), which the parsers of options have checked. */
-    int selects;
     const char **select;  /* [selects] --select, one map each */
     const char *selected; /* of this map: one of them; NULL: all atoms act */
-    int select_number;    /* of this map, from 1, for the names of outputs; 0: there is only one */
     const char *minus;    /* atoms whose potential is subtracted; NULL: none */
     const char *solute;   /* atoms that count for the grid, for ions and in output files; NULL: all */
     double spacing[3];
-    double border;
+    double border, radial_width;
+    int selects;
+    int select_number; /* of this map, from 1, for the names of outputs; 0: there is only one */
+    int profile_axis;  /* 0 to 2 */
+    bool has_profile;
     bool has_spacing, has_border, has_origin, has_size, has_counts;
     double origin[3], size[3];
     int64_t counts[3];

@@ -82,7 +82,7 @@ static vf_status select_in(const char *text, const vf_cell *cell, bool *chosen)
 /* `expected`: numbers of atoms, "0 1 5-7". */
 static void expect(const char *text, const char *expected)
 {
-    bool chosen[MOST], wanted[MOST] = {false};
+    bool chosen[MOST] = {false}, wanted[MOST] = {false};
     for (const char *at = expected; *at;) {
         char *end;
         const long first = strtol(at, &end, 10), last = *end == '-' ? strtol(end + 1, &end, 10) : first;
@@ -353,7 +353,7 @@ static void test_algebra(void **state)
     make_sample();
     for (int n = 0; n < 50; n++) {
         const char *a = parts[integer_below(8)], *b = parts[integer_below(8)];
-        bool left[MOST], right[MOST];
+        bool left[MOST] = {false}, right[MOST] = {false};
         char text[200];
         snprintf(text, sizeof text, "not (%s and %s) or none", a, b);
         assert_int_equal(select_in(text, &no_cell, left), VF_OK);

@@ -62,10 +62,11 @@ static void add_gaussians(map_profile *p, const vf_grid *grid, double factor, do
     for (int64_t i = 0; i < charges; i++) {
         const double steps = (at[i] - grid->origin[p->axis]) / h;
         total += charge[i];
-        for (double j = ceil(steps - far * sigma / h); j <= steps + far * sigma / h; j++) {
-            const double u = fabs(j - steps) * h;
+        const int64_t last = (int64_t)floor(steps + far * sigma / h);
+        for (int64_t j = (int64_t)ceil(steps - far * sigma / h); j <= last; j++) {
+            const double u = fabs((double)j - steps) * h;
             const double c = sigma * sqrt(2 / PI) * exp(-u * u / (2 * sigma * sigma)) - u * erfc(u / (sigma * sqrt(2)));
-            p->integral[(int64_t)(j - (double)n * floor(j / (double)n))] -= factor * charge[i] * c / 2;
+            p->integral[(j % n + n) % n] -= factor * charge[i] * c / 2;
         }
     }
     for (int64_t j = 0; j < n; j++)

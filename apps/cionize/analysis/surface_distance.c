@@ -95,7 +95,7 @@ vf_status surface_create(vf_context *ctx, const molecule *m, const vf_cell *cell
     if (t) {
         t->cell = *cell;
         t->count = m->atoms;
-        t->balls = malloc((size_t)m->atoms * sizeof *t->balls);
+        t->balls = calloc((size_t)m->atoms + 1, sizeof *t->balls);
         t->node = malloc((size_t)(m->atoms + 2) * sizeof *t->node); /* leaves have three balls at least */
     }
     if (!t || !t->balls || !t->node) {

@@ -28,7 +28,7 @@ vf_status molecule_weigh(vf_context *ctx, const molecule *whole, const double *w
     *out = (molecule){.whole_atoms = molecule_whole_atoms(whole)};
     for (int64_t i = 0; i < whole->atoms; i++)
         atoms += weight[i] != 0;
-    out->of_whole = malloc((size_t)atoms * sizeof *out->of_whole);
+    out->of_whole = calloc((size_t)atoms + 1, sizeof *out->of_whole);
     if (!out->of_whole || !molecule_resize(out, atoms)) {
         molecule_free(out);
         return no_memory(ctx, whole);
