@@ -63,7 +63,7 @@ static vf_status run(vf_context *ctx, program *p)
         s->report = NULL;
     }
     if (status == VF_OK && !idle)
-        status = cionize_run(ctx, s);
+        status = cionize_run_selections(ctx, s);
     return job_end(ctx, p, &s->pieces, status);
 }
 
@@ -88,5 +88,6 @@ int main(int argc, char **argv)
     };
     const int status = program_main(&p, argc, argv);
     free(request.ions.request);
+    free(request.settings.select);
     return status;
 }

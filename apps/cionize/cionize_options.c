@@ -8,6 +8,7 @@
 #include "batch.h"
 #include "ewald_sum.h"
 #include "maps/map_format.h"
+#include "molecule/select_atoms.h"
 #include "molecule/unit_cell.h"
 #include "voxfield/output.h"
 
@@ -127,6 +128,51 @@ static vf_status part(vf_context *ctx, const char *option, const char *text, voi
     return parse_part(ctx, option, text, &((cionize_request *)to)->settings.pieces);
 }
 
+/* The syntax is checked before any file is read; a run reads the text again. */
+static vf_status selection(vf_context *ctx, const char *option, const char *text, const char **out)
+{
+    char where[32];
+    atom_selection *s = NULL;
+    snprintf(where, sizeof where, "--%s", option);
+    const vf_status status = selection_parse(ctx, where, text, &s);
+    selection_free(s);
+    *out = text;
+    return status;
+}
+
+static vf_status select_atoms(vf_context *ctx, const char *option, const char *text, void *to)
+{
+    cionize_settings *s = &((cionize_request *)to)->settings;
+    const char **larger = realloc(s->select, (size_t)(s->selects + 1) * sizeof *larger);
+    if (!larger)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d selections", s->selects + 1);
+    s->select = larger;
+    return selection(ctx, option, text, &s->select[s->selects++]);
+}
+
+static vf_status minus_atoms(vf_context *ctx, const char *option, const char *text, void *to)
+{
+    return selection(ctx, option, text, &((cionize_request *)to)->settings.minus);
+}
+
+static vf_status solute_atoms(vf_context *ctx, const char *option, const char *text, void *to)
+{
+    return selection(ctx, option, text, &((cionize_request *)to)->settings.solute);
+}
+
+/* z, or z:FILE */
+static vf_status profile(vf_context *ctx, const char *option, const char *text, void *to)
+{
+    cionize_settings *s = &((cionize_request *)to)->settings;
+    if (text[0] < 'x' || text[0] > 'z' || (text[1] != '\0' && (text[1] != ':' || text[2] == '\0')))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': expected x, y or z, or an axis and a file: z:profile.csv",
+                       option, text);
+    s->has_profile = true;
+    s->profile_axis = text[0] - 'x';
+    s->profile = text[1] ? text + 2 : NULL;
+    return VF_OK;
+}
+
 /* ---- the table ---- */
 
 static const option_choice orders[] = {
@@ -160,6 +206,8 @@ static const option_choice precisions[] = {{"single", VF_F32, NULL}, {"double", 
 #define SETS_ION(member) OPTION_GIVEN(cionize_request, ions.member)
 /* Options that have ions placed. */
 #define PLACES_IONS "place neutralize concentration script"
+/* Options that study the map. */
+#define STUDIES "compare profile radial"
 
 const program_option cionize_options[] = {
     {OPTION_GROUP, .name = "Input",
@@ -180,8 +228,9 @@ const program_option cionize_options[] = {
      .help = "frames of the trajectory, counted from 1", .needs = "trajectory",
      .more = "Both ends are included. Negative numbers count from the end: -1 is the last frame. Each part may be left "
              "out. A number alone selects one frame."},
-    {OPTION_READ, .name = "read-map", .argument = "FILE", SETTING(read_map), .needs = PLACES_IONS,
-     .excludes = "trajectory", .help = "existing map (.dx, .mrc, .cube, .h5) to place ions on, instead of a new one",
+    {OPTION_READ, .name = "read-map", .argument = "FILE", SETTING(read_map), .needs = PLACES_IONS " " STUDIES,
+     .excludes = "trajectory select minus",
+     .help = "existing map (.dx, .mrc, .cube, .h5) to place ions on or to study, instead of a new one",
      .more = "The ions are placed on the grid of this map, with its constants. A file that does not state the "
              "dielectric, through which "
              "ions act on each other, needs --dielectric or --distance-dielectric. Options that contradict the file "
@@ -192,6 +241,23 @@ const program_option cionize_options[] = {
              "warning says so."},
     {OPTION_READ, .letter = 'i', .name = "script", .argument = "FILE", ION_SETTING(script),
      .help = "script of VMD's cionize; - reads standard input", .more = "The section SCRIPTS describes the commands."},
+
+    {OPTION_GROUP, .name = "Selections",
+     .help = "A selection chooses atoms: `protein and not resname LIG`, `chain A and within 5 of resname HEM`. The "
+             "section SELECTIONS describes the language."},
+    {OPTION_CUSTOM, .name = "select", .argument = "SELECTION", .parse = select_atoms, .default_help = "all atoms",
+     .excludes = "refine", .why = "the map has the potential of selected atoms alone",
+     .help = "the atoms that act: the map is their potential; may be repeated",
+     .more = "All atoms still count for the extent of the grid, for the distance of ions and in output files. If "
+             "repeated, each selection gives a map, and all output names get its number: map_1.dx, map_2.dx. With "
+             "--trajectory, the selection is made once, by the labels and positions of the molecule's file."},
+    {OPTION_CUSTOM, .name = "minus", .argument = "SELECTION", .parse = minus_atoms, .default_help = "",
+     .excludes = "refine " PLACES_IONS, .why = "ions are placed by a potential, not by a difference",
+     .help = "atoms whose potential is subtracted from that of --select, or of all atoms"},
+    {OPTION_CUSTOM, .name = "solute", .argument = "SELECTION", .parse = solute_atoms, .default_help = "all atoms",
+     .excludes = "refine", .why = "the map has the potential of selected atoms",
+     .help = "the atoms that count: for the extent of the grid, the distance of ions, and in output files",
+     .more = "The others still act, unless --select leaves them out."},
 
     {OPTION_GROUP, .name = "Output"},
     {OPTION_CUSTOM, .letter = 'o', .name = "output", .argument = "FILE", .parse = output,
@@ -218,6 +284,23 @@ const program_option cionize_options[] = {
     {OPTION_WRITE, .name = "report", .argument = "FILE.json", SETTING(report),
      .help = "settings, times, statistics of the map, and all ions",
      .more = "The report has the name, position and energy of every ion, and the time of every stage."},
+
+    {OPTION_GROUP, .name = "Studies of the map"},
+    {OPTION_READ, .name = "compare", .argument = "FILE", SETTING(compare),
+     .help = "another map on the same grid: the difference to it, on the terminal and in the report",
+     .more =
+         "The formats are those of --read-map. The run prints the rms difference, also relative to the rms of FILE, "
+         "the mean and the largest difference and its place, and the correlation. If the grids differ, the message "
+         "has the options for that of FILE."},
+    {OPTION_CUSTOM, .name = "profile", .argument = "AXIS[:FILE.csv]", .parse = profile, .default_help = "",
+     .help = "mean potential of the layers along x, y or z, as a table",
+     .more = "By default, the file is INPUT_profile_z.csv. In a periodic cell, the table also has the double integral "
+             "of the charge density, which the profile must equal, and the run prints the rms difference."},
+    {OPTION_WRITE, .name = "radial", .argument = "FILE.csv", SETTING(radial), .excludes = "trajectory",
+     .why = "the surface moves from frame to frame",
+     .help = "distribution of the potential by distance from the molecule's surface, as a table"},
+    {OPTION_NUMBER, .name = "radial-width", .argument = "W", SETTING(radial_width), .least = 0.01, .most = 100,
+     .unit = "angstrom", .initial = "0.5", .needs = "radial", .help = "width of the shells of --radial"},
 
     {OPTION_GROUP, .name = "Ions",
      .help = "Ions have the names of CHARMM (SOD, CLA), AMBER (Na+, Cl-), GROMACS or the PDB (NA, CL), in upper or "

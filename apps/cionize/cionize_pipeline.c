@@ -6,76 +6,10 @@
 
 #include "cionize_state.h"
 #include "job.h"
+#include "molecule/molecule_part.h"
 #include "potential/average.h"
 #include "potential/potential_common.h"
 #include "voxfield/version.h"
-
-/* ---- the script's settings ---- */
-
-/* A script's settings override options. A warning names each option that is overridden. */
-static void warn_overridden(const cionize_state *r)
-{
-    const cionize_settings *s = &r->settings;
-    const script *from = &r->script;
-    const char *name = strcmp(r->ions.script, "-") == 0 ? "standard input" : r->ions.script;
-    const bool border = from->has_border && !from->has_box;
-    const struct {
-        bool both;
-        const char *used, *unused;
-    } pairs[] = {
-        {from->has_ion_solute && r->ions.has_ion_solute, "R_ION_SOLUTE", "--ion-solute"},
-        {from->has_ion_ion && r->ions.has_ion_ion, "R_ION_ION", "--ion-ion"},
-        {from->has_spacing && s->has_spacing, "GRIDSPACING", "--spacing"},
-        {border && s->has_border, "BORDERSIZE", "--border"},
-        {border && s->has_size, "--size", "BORDERSIZE"},
-        {border && s->has_counts, "--counts", "BORDERSIZE"},
-        {from->has_box && from->has_border, "XYZDIM", "BORDERSIZE"},
-        {from->has_box && s->has_border, "XYZDIM", "--border"},
-        {from->has_box && s->has_origin, "XYZDIM", "--origin"},
-        {from->has_box && s->has_size, "XYZDIM", "--size"},
-        {from->has_box && s->has_counts, "XYZDIM", "--counts"},
-        {from->has_distance_dielectric && s->has_dielectric, "DDD",
-         s->distance_dielectric ? "--distance-dielectric" : "--dielectric"},
-        {from->grid_file && s->read_map, "GRIDFILE", "--read-map"},
-    };
-    for (size_t n = 0; n < sizeof pairs / sizeof *pairs; n++)
-        if (pairs[n].both)
-            vf_warn(r->ctx, "%s: %s overrides %s", name, pairs[n].used, pairs[n].unused);
-}
-
-static vf_status read_settings_script(cionize_state *r)
-{
-    cionize_settings *s = &r->settings;
-    script *from = &r->script;
-    vf_status status = read_script(r->ctx, r->ions.script, from);
-    if (status != VF_OK)
-        return status;
-    warn_overridden(r);
-    if (from->has_ion_solute)
-        r->ions.ion_solute = from->ion_solute;
-    if (from->has_ion_ion)
-        r->ions.ion_ion = from->ion_ion;
-    if (from->has_border)
-        s->border = from->border;
-    for (int a = 0; a < 3; a++) {
-        if (from->has_spacing)
-            s->spacing[a] = from->spacing;
-        if (from->has_box) {
-            s->origin[a] = from->box_lo[a];
-            s->counts[a] = (int64_t)round((from->box_hi[a] - from->box_lo[a]) / s->spacing[a]) + 1;
-        }
-    }
-    s->has_origin |= from->has_box;
-    s->has_counts |= from->has_box;
-    s->has_size &= !from->has_box;
-    if (from->has_distance_dielectric) {
-        s->distance_dielectric = true;
-        s->dielectric = from->distance_dielectric;
-    }
-    if (from->grid_file)
-        s->read_map = from->grid_file;
-    return VF_OK;
-}
 
 /* ---- the plan ---- */
 
@@ -121,6 +55,8 @@ static void describe(cionize_state *r)
         .vacuum = s->vacuum,
         .error.asked = s->read_map || r->plan.method->tolerance[s->precision] == 0 ? 0 : s->accuracy,
         .molecule = &r->molecule,
+        .sources = r->sources,
+        .selection = r->selection,
     };
     r->deviation_info = r->info;
     r->deviation_info.error = (map_error){0};
@@ -132,10 +68,6 @@ static vf_status find_bounds(cionize_state *r)
 {
     molecule *m = &r->molecule;
     const int64_t atoms = trajectory_atoms(r->trajectory);
-    if (atoms != m->atoms)
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s has %lld atom%s, but %s has %lld; both must describe the same system",
-                       trajectory_path(r->trajectory), (long long)atoms, vf_plural(atoms), r->settings.input,
-                       (long long)m->atoms);
     double *data = malloc((size_t)atoms * 3 * sizeof *data);
     vf_status status = data ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for %lld atoms", (long long)atoms);
     for (int64_t f = 0; status == VF_OK && f < r->frames.count; f++) {
@@ -143,8 +75,10 @@ static vf_status find_bounds(cionize_state *r)
             trajectory_read(r->trajectory, r->frames.first + f * r->frames.step, data, data + atoms, data + 2 * atoms);
         if (status == VF_OK)
             r->frames_digest = vf_fingerprint(r->frames_digest, data, 3 * (size_t)atoms * sizeof *data);
+        if (status == VF_OK)
+            molecule_gather(m, data, data + atoms, data + 2 * atoms);
         for (int a = 0; status == VF_OK && a < 3; a++)
-            for (int64_t i = 0; i < atoms; i++) {
+            for (int64_t i = 0; i < m->atoms; i++) {
                 const double x = data[a * atoms + i];
                 m->lo[a] = (f == 0 && i == 0) || x < m->lo[a] ? x : m->lo[a];
                 m->hi[a] = (f == 0 && i == 0) || x > m->hi[a] ? x : m->hi[a];
@@ -162,7 +96,14 @@ static vf_status open_trajectory(cionize_state *r)
     if (status == VF_OK)
         status = parse_frames(r->ctx, r->settings.frames ? r->settings.frames : ":", "the trajectory",
                               trajectory_frames(r->trajectory), &r->frames);
-    return status == VF_OK ? find_bounds(r) : status;
+    if (status != VF_OK)
+        return status;
+    const int64_t atoms = trajectory_atoms(r->trajectory), expected = r->molecule.atoms;
+    if (atoms != expected)
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s has %lld atom%s, but %s has %lld; both must describe the same system",
+                       trajectory_path(r->trajectory), (long long)atoms, vf_plural(atoms), r->settings.input,
+                       (long long)expected);
+    return VF_OK;
 }
 
 static map_order output_order(const cionize_state *r)
@@ -173,7 +114,7 @@ static map_order output_order(const cionize_state *r)
 static vf_status plan_map(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
-    return potential_prepare(r->ctx, s, &r->molecule, &r->grid, output_order(r), s->trajectory ? r->frames.count : 1,
+    return potential_prepare(r->ctx, s, r->sources, &r->grid, output_order(r), s->trajectory ? r->frames.count : 1,
                              &r->plan);
 }
 
@@ -183,6 +124,10 @@ static vf_status plan(cionize_state *r)
     vf_status status = r->settings.trajectory ? open_trajectory(r) : VF_OK;
     if (status == VF_OK)
         status = take_cell(r, &follows);
+    if (status == VF_OK)
+        status = take_selections(r);
+    if (status == VF_OK && r->trajectory)
+        status = find_bounds(r);
     if (status == VF_OK && r->settings.read_map)
         return take_read_map(r);
     if (status == VF_OK)
@@ -239,12 +184,17 @@ static vf_status make_store(cionize_state *r)
     return VF_OK;
 }
 
+static bool only_a_part(const cionize_state *r)
+{
+    return kept_is_part(&r->kept.pieces);
+}
+
 /* From the molecule to the plan. All checks of the input are here, before any work. */
 static vf_status prepare(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     vf_stage_begin(&r->stages, "read");
-    vf_status status = r->ions.script ? read_settings_script(r) : VF_OK;
+    vf_status status = r->ions.script ? take_script(r) : VF_OK;
     if (status == VF_OK && !s->read_map)
         potential_warm_up(r->ctx, s, program_file_bytes(s->input));
     if (status == VF_OK)
@@ -267,6 +217,10 @@ static vf_status prepare(cionize_state *r)
         status = kept_layers_begin(r);
     if (status != VF_OK)
         return status;
+    if (!only_a_part(r) && !job_is_other(&s->pieces))
+        status = analyses_begin(r);
+    if (status != VF_OK)
+        return status;
     r->evaluations = r->plan.evaluations * (double)r->plan.maps;
     if (r->kept.pieces.items > 0)
         r->evaluations *= (double)kept_missing(&r->kept.pieces) / (double)r->kept.pieces.items;
@@ -283,11 +237,6 @@ static vf_status prepare(cionize_state *r)
 }
 
 /* ---- the map ---- */
-
-static bool only_a_part(const cionize_state *r)
-{
-    return kept_is_part(&r->kept.pieces);
-}
 
 /* Shows how much is done: a part of the map's points, or of the frames, after what comes before the first value. So
  * the time left follows from the time that has passed, whatever slows the machine down, writing included. */
@@ -308,6 +257,9 @@ static vf_status pass_layers(cionize_state *r, int64_t first, int64_t count, con
                   : VF_OK;
     if (status == VF_OK)
         status = map_output_take(&r->map, first, count, mean);
+    const map_layers layers = {r->map.order, r->settings.precision, first, count, mean};
+    if (status == VF_OK)
+        status = analyses_take(r, &layers);
     error_points_take(r->check, first, count, mean);
     return status == VF_OK && r->deviation.path ? map_output_take(&r->deviation, first, count, deviation) : status;
 }
@@ -332,13 +284,15 @@ static vf_status check_places(const cionize_state *r)
     if (only_a_part(r))
         return VF_OK;
     const map_output *const outputs[] = {&r->map, &r->after, &r->deviation};
-    const char *const others[] = {r->settings.picture, r->ions.ionized, r->ions.ions, r->ions.mask};
+    const char *const others[] = {r->settings.picture, r->ions.ionized,     r->ions.ions,
+                                  r->ions.mask,        r->settings.profile, r->settings.radial};
+    enum { OTHERS = sizeof others / sizeof *others };
     vf_status status = VF_OK;
     for (int n = 0; status == VF_OK && n < 3; n++)
         if (outputs[n]->path)
             status = program_check_place(r->ctx, outputs[n]->path, map_output_bytes(outputs[n]->format, &r->info),
                                          "use a larger --spacing");
-    for (int n = 0; status == VF_OK && n < 4; n++)
+    for (int n = 0; status == VF_OK && n < OTHERS; n++)
         if (others[n])
             status = program_check_place(r->ctx, others[n], 0, "");
     for (int64_t n = 0; status == VF_OK && n < r->script.commands; n++)
@@ -354,7 +308,7 @@ static vf_status begin_outputs(cionize_state *r)
     if (status == VF_OK && r->settings.deviation)
         status = map_output_begin(&r->deviation);
     if (status == VF_OK)
-        status = error_points_make(r->ctx, &r->plan, &r->molecule, r->trajectory, &r->frames, &r->check);
+        status = error_points_make(r->ctx, &r->plan, r->sources, r->trajectory, &r->frames, &r->check);
     return status;
 }
 
@@ -371,8 +325,8 @@ static vf_status sum_layers(cionize_state *r)
                       "G evaluations");
     const vf_status status =
         r->trajectory
-            ? average_compute(r->ctx, &r->molecule, r->trajectory, &r->frames, &r->plan, take_averages, show_part, r)
-            : potential_compute(r->ctx, &r->molecule, &r->plan, take_layers, r, r->slabs_done);
+            ? average_compute(r->ctx, r->sources, r->trajectory, &r->frames, &r->plan, take_averages, show_part, r)
+            : potential_compute(r->ctx, r->sources, &r->plan, take_layers, r, r->slabs_done);
     vf_progress_end(&r->progress);
     return status;
 }
@@ -401,18 +355,24 @@ static vf_status compute(cionize_state *r)
     vf_stage_begin(&r->stages, "compute");
     if (s->read_map && job_is_other(&s->pieces))
         return VF_OK;
-    if (s->read_map)
-        return write_stored_map(r->ctx, &r->plan, r->stored, NULL, &r->map);
-    return sum_map(r);
+    if (!s->read_map)
+        return sum_map(r);
+    const map_layers layers = {MAP_X_FASTEST, r->read.type, 0, r->grid.counts[2], r->stored};
+    status = write_stored_map(r->ctx, &r->plan, r->stored, NULL, &r->map);
+    return status == VF_OK ? analyses_take(r, &layers) : status;
 }
 
 /* Commits the files of the map. */
 static vf_status commit(cionize_state *r)
 {
     vf_stage_begin(&r->stages, "write");
-    vf_status status = r->settings.read_map ? VF_OK : map_output_commit(&r->map);
+    vf_status status = analyses_end(r);
+    if (status == VF_OK && !r->settings.read_map)
+        status = map_output_commit(&r->map);
     if (status == VF_OK && r->settings.deviation)
         status = map_output_commit(&r->deviation);
+    if (status == VF_OK)
+        status = analyses_write(r);
     vf_stage_end(&r->stages);
     return status;
 }
@@ -466,8 +426,12 @@ static void free_run(cionize_state *r)
     kept_layers_free(r);
     molecule_free(&r->molecule);
     symmetry_free(&r->cell_symmetry);
+    molecule_free(&r->acting);
+    free(r->selection);
     free(r->slabs_done);
     free(r->default_name);
+    free(r->profile_name);
+    analyses_free(r);
     free(r->command);
 }
 
@@ -476,6 +440,7 @@ vf_status cionize_run(vf_context *ctx, const cionize_settings *settings)
     cionize_state r = {.ctx = ctx, .settings = *settings, .ions = *settings->ions};
     vf_report *report = NULL;
     vf_status status = VF_OK;
+    r.sources = &r.molecule;
     r.command = program_join_arguments(settings->argc, settings->argv);
     if (!r.command)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory");

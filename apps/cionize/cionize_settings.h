@@ -22,9 +22,21 @@ typedef struct cionize_settings {
     const char *read_map;            /* existing map to place ions on; NULL: compute the map */
     const char *trajectory, *frames; /* average over these frames; NULL: no trajectory, all frames */
     const char *deviation;           /* map of the standard deviation over frames */
+    const char *compare;             /* map to compare with */
+    const char *profile;             /* file of the profile; NULL: by the input's name */
+    const char *radial;              /* file of the distribution by distance */
     const struct ion_settings *ions; /* ions.h */
+    /* Selections of atoms (molecule/select_atoms.h), which the parsers of options have checked. */
+    const char **select;  /* [selects] --select, one map each */
+    const char *selected; /* of this map: one of them; NULL: all atoms act */
+    const char *minus;    /* atoms whose potential is subtracted; NULL: none */
+    const char *solute;   /* atoms that count for the grid, for ions and in output files; NULL: all */
     double spacing[3];
-    double border;
+    double border, radial_width;
+    int selects;
+    int select_number; /* of this map, from 1, for the names of outputs; 0: there is only one */
+    int profile_axis;  /* 0 to 2 */
+    bool has_profile;
     bool has_spacing, has_border, has_origin, has_size, has_counts;
     double origin[3], size[3];
     int64_t counts[3];
@@ -62,5 +74,11 @@ extern const char *const cionize_endings[]; /* of molecules, which the names of 
 /* Runs all stages in the order data flows. Errors are in the context, other messages go to stdout, progress to
  * stderr. */
 VF_MUST_CHECK vf_status cionize_run(vf_context *ctx, const cionize_settings *settings);
+
+/* ---- selection_runs.c ---- */
+
+/* The same, once for each of settings->select, or once for all atoms. Of several, the names of outputs have the number: "map_2.dx".
+ * Errors: those of cionize_run; VF_ERR_ARGUMENT (several, with what allows only one). */
+VF_MUST_CHECK vf_status cionize_run_selections(vf_context *ctx, const cionize_settings *settings);
 
 #endif

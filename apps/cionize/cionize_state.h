@@ -2,6 +2,9 @@
 #ifndef CIONIZE_STATE_H
 #define CIONIZE_STATE_H
 
+#include "analysis/compare_maps.h"
+#include "analysis/map_profile.h"
+#include "analysis/radial.h"
 #include "ions/ions.h"
 #include "ions/script.h"
 #include "maps/map_output.h"
@@ -25,6 +28,14 @@ typedef struct kept_layers {
     char *layer;
 } kept_layers;
 
+/* What the map is studied for; docs/formats.md has the files. */
+typedef struct analyses {
+    map_comparison *comparison; /* NULL: none, like the others */
+    comparison_figures compared;
+    map_profile profile;
+    radial_distribution radial;
+} analyses;
+
 typedef struct cionize_state {
     vf_context *ctx;
     cionize_settings settings; /* updated from the script and the map that is read */
@@ -32,10 +43,14 @@ typedef struct cionize_state {
     script script;
     vf_stages stages;
     vf_progress progress;
+    analyses analyses;
     molecule molecule;
     unit_cell cell_of_file; /* of --cell FILE, and what that file lists of its symmetry */
     listed_symmetry cell_symmetry;
-    int copies; /* of the molecule's atoms by symmetry; 0 or 1: none but those of the file */
+    int copies;              /* of the molecule's atoms by symmetry; 0 or 1: none but those of the file */
+    molecule acting;         /* the atoms whose potential is asked for; none: those of the molecule */
+    const molecule *sources; /* acting, or molecule */
+    char *selection;         /* the selections in words, for map files; NULL: none */
     vf_grid grid;
     potential_plan plan;
     double evaluations;  /* of all maps of the plan */
@@ -49,6 +64,7 @@ typedef struct cionize_state {
     char created[PROGRAM_TIME_TEXT], method[160];
     char *command;
     char *default_name;   /* of the output that no option names */
+    char *profile_name;   /* of the profile, likewise */
     map_output map;       /* of the solute; no file if none is requested */
     map_output after;     /* with the ions */
     map_output deviation; /* over the frames */
@@ -70,6 +86,39 @@ typedef struct cionize_state {
     int64_t points[3]; /* grid points: free, excluded by the solute, excluded by ions */
     int64_t missing;   /* ions without room */
 } cionize_state;
+
+/* ---- script_settings.c ---- */
+
+/* Reads the script, r->ions.script, and takes its settings. Errors: those of read_script. */
+VF_MUST_CHECK vf_status take_script(cionize_state *r);
+
+/* ---- select_stage.c ---- */
+
+/* Applies the selections: sets r->acting, r->sources and r->selection, and reduces r->molecule to the solute. Needs the molecule
+ * and the cell. Errors: those of selection_apply. */
+VF_MUST_CHECK vf_status take_selections(cionize_state *r);
+
+/* Reports the selections on the terminal, and in the report. */
+void say_selections(const cionize_state *r);
+void report_selections(vf_report *report, const cionize_state *r);
+
+/* ---- analysis_stage.c: --compare, --profile, --radial ---- */
+
+/* Whether one of them is asked for. */
+bool analyses_asked(const cionize_settings *settings);
+
+/* After planning, before the map. Errors: those of comparison_begin, profile_begin, radial_begin. */
+VF_MUST_CHECK vf_status analyses_begin(cionize_state *r);
+
+/* Takes layers of the map. */
+VF_MUST_CHECK vf_status analyses_take(cionize_state *r, const map_layers *layers);
+
+/* After all layers: sums up. Then the files are written. Errors: those of trajectory_read; VF_ERR_OUTPUT. */
+VF_MUST_CHECK vf_status analyses_end(cionize_state *r);
+VF_MUST_CHECK vf_status analyses_write(cionize_state *r);
+void analyses_free(cionize_state *r);
+void say_analyses(const cionize_state *r);
+void report_analyses(vf_report *report, const cionize_state *r);
 
 /* ---- read_map_stage.c ---- */
 

@@ -251,8 +251,9 @@ static vf_status write_files(cionize_state *r)
 vf_status ions_place(cionize_state *r)
 {
     const solute_frames frames = {r->trajectory, &r->frames, r->plan.follows_cells};
-    vf_status status = placement_create(r->ctx, &r->plan, &r->ions, &r->molecule, r->trajectory ? &frames : NULL,
-                                        r->stored, r->settings.read_map || r->settings.trajectory, &r->placement);
+    vf_status status =
+        placement_create(r->ctx, &r->plan, &r->ions, &r->molecule, r->trajectory ? &frames : NULL, r->stored,
+                         r->settings.read_map || r->settings.trajectory || r->sources != &r->molecule, &r->placement);
     if (status != VF_OK)
         return status;
     vf_progress_begin(&r->progress, stderr, r->settings.quiet ? VF_PROGRESS_OFF : r->settings.progress, "placing ions",

@@ -73,6 +73,12 @@ static char *make_key(const cionize_state *r)
     if (!to)
         return NULL;
     fprintf(to, "program cionize %s\nmolecule %s\n", VF_VERSION, r->molecule.digest);
+    if (r->sources != &r->molecule) {
+        const size_t n = (size_t)r->sources->atoms;
+        const uint64_t numbers = vf_fingerprint(0, r->sources->of_whole, n * sizeof *r->sources->of_whole);
+        fprintf(to, "selected %zu atoms, %016" PRIx64 "\n", n,
+                vf_fingerprint(numbers, r->sources->charge, n * sizeof *r->sources->charge));
+    }
     if (r->trajectory)
         fprintf(to,
                 "frames %" PRId64 " from %" PRId64 " in steps of %" PRId64 ", positions %016" PRIx64 "%s, in %" PRId64
@@ -143,9 +149,9 @@ static vf_status share_plan(cionize_state *r, const char *maker)
     size_t size = 0;
     potential_cut_for_ranks(plan, vf_ranks_size(plan->ranks));
     r->kept.slab = kept_missing(&r->kept.pieces) == 0 ? calloc(1, sizeof *r->kept.slab)
-                   : r->trajectory ? average_slabs(r->ctx, &r->molecule, &r->frames, plan, vf_ranks_size(plan->ranks),
-                                                   &plan->listed)
-                                   : potential_slabs(plan, &plan->listed);
+                   : r->trajectory
+                       ? average_slabs(r->ctx, r->sources, &r->frames, plan, vf_ranks_size(plan->ranks), &plan->listed)
+                       : potential_slabs(plan, &plan->listed);
     double *cost = malloc(((size_t)plan->listed + 1) * sizeof *cost);
     FILE *to = r->kept.slab && cost ? open_memstream(&text, &size) : NULL;
     if (to)
@@ -181,7 +187,7 @@ vf_status plan_job(cionize_state *r)
         return VF_OK;
     potential_cut_for_ranks(&plan, asked->ranks_planned);
     layer_range *slab = r->trajectory
-                            ? average_slabs(r->ctx, &r->molecule, &r->frames, &plan, asked->ranks_planned, &count)
+                            ? average_slabs(r->ctx, r->sources, &r->frames, &plan, asked->ranks_planned, &count)
                             : potential_slabs(&plan, &count);
     double *cost = calloc((size_t)count + 1, sizeof *cost);
     if (!slab || !cost) {

@@ -1,4 +1,5 @@
 /* Decides which files a run writes, and checks their names before any work. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,16 +15,23 @@ const char *const cionize_endings[] = {
 
 /* "a/b.pqr" -> "a/b.dx". Extensions that are not a molecule's are kept: "a/b.txt" -> "a/b.txt.dx". An input in /dev or
  * /proc (/dev/stdin, /dev/fd/63) may be a pipe, and nobody would look for a map beside it. */
-static vf_status default_name(cionize_state *r, const char *ending, const char **name)
+static vf_status default_name(cionize_state *r, const char *ending, char **store, const char **name)
 {
     const char *input = r->settings.input;
+    char numbered[64];
     const bool file = strncmp(input, "/dev/shm/", 9) == 0;
     if (!file && (strncmp(input, "/dev/", 5) == 0 || strncmp(input, "/proc/", 6) == 0))
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "%s: cannot make an output name from this input; use -o to name the output", input);
-    r->default_name = batch_output_name(r->settings.pieces.folder, r->settings.input, cionize_endings, ending);
-    *name = r->default_name;
-    return r->default_name ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
+    if (r->settings.select_number > 0) { /* of several selections: "_2.dx" */
+        const char *extension = strrchr(ending, '.');
+        snprintf(numbered, sizeof numbered, "%.*s_%d%s", (int)(extension - ending), ending, r->settings.select_number,
+                 extension);
+        ending = numbered;
+    }
+    *store = batch_output_name(r->settings.pieces.folder, r->settings.input, cionize_endings, ending);
+    *name = *store;
+    return *store ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
 }
 
 /* An output must not replace an input, nor another output. */
@@ -32,6 +40,7 @@ static vf_status check_names(const cionize_state *r)
     const cionize_settings *s = &r->settings;
     const bool read_anyway = s->cell_file && (strcmp(s->cell_file, s->input) == 0 ||
                                               (s->trajectory && strcmp(s->cell_file, s->trajectory) == 0));
+    const bool with_itself = s->compare && s->read_map && strcmp(s->compare, s->read_map) == 0;
     const program_file files[] = {{"the molecule", s->input},
                                   {"the charges", s->charges},
                                   {"the map to read", s->read_map},
@@ -39,7 +48,10 @@ static vf_status check_names(const cionize_state *r)
                                   {"the script", r->ions.script},
                                   {"the map", r->map.path ? r->map.path : r->after.path},
                                   {"the deviation map", s->deviation},
+                                  {"the map to compare with", with_itself ? NULL : s->compare},
                                   {"the picture", s->picture},
+                                  {"the profile", s->profile},
+                                  {"the distribution by distance", s->radial},
                                   {"the report", s->report},
                                   {"the molecule and its ions", r->ions.ionized},
                                   {"the ions", r->ions.ions},
@@ -82,14 +94,17 @@ static vf_status check_combinations(const cionize_state *r)
                                          {"-o with .pdb, .pqr or .xyz", r->ions.ionized},
                                          {"--map-with-ions", r->ions.map_with_ions ? "" : NULL},
                                          {"--refine", r->ions.refine ? "" : NULL},
-                                         {"--from-surface", r->ions.from_surface ? "" : NULL},
-                                         {"--read-map", s->read_map}};
+                                         {"--from-surface", r->ions.from_surface ? "" : NULL}};
     for (size_t n = 0; !ions && n < sizeof needs_ions / sizeof *needs_ions; n++)
         if (needs_ions[n][1])
             return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                            "%s needs ions: add --place, --neutralize or "
                            "--concentration",
                            needs_ions[n][0]);
+    if (s->read_map && !ions && !analyses_asked(s))
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                       "--read-map needs ions or a study of the map: add --place, --neutralize, --concentration, "
+                       "--compare, --profile or --radial");
     if (s->read_map && s->trajectory)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--read-map cannot be combined with --trajectory");
     if (s->symmetry == SYMMETRY_EXPAND && s->trajectory)
@@ -114,11 +129,15 @@ vf_status prepare_output(cionize_state *r)
     const bool ions = ions_asked(r);
     const char *map = s->map;
     vf_status status = check_combinations(r);
-    if (status == VF_OK && !map && !ions)
-        status = default_name(r, ".dx", &map);
+    if (status == VF_OK && !map && !ions && !s->read_map)
+        status = default_name(r, ".dx", &r->default_name, &map);
+    if (status == VF_OK && s->has_profile && !s->profile) {
+        const char *const endings[] = {"_profile_x.csv", "_profile_y.csv", "_profile_z.csv"};
+        status = default_name(r, endings[s->profile_axis], &r->profile_name, &r->settings.profile);
+    }
     if (status == VF_OK && ions && !r->ions.script && !r->ions.ionized && !r->ions.ions && !r->ions.mask &&
         !r->ions.map_with_ions)
-        status = default_name(r, "_ionized.pdb", &r->ions.ionized);
+        status = default_name(r, "_ionized.pdb", &r->default_name, &r->ions.ionized);
     map_output *out = r->ions.map_with_ions ? &r->after : &r->map;
     r->map = r->after = r->deviation = (map_output){.ctx = r->ctx, .info = &r->info};
     r->deviation.info = &r->deviation_info;

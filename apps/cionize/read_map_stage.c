@@ -37,18 +37,18 @@ static vf_status check_read_map(const cionize_state *r)
     if (differ(m->r_min, s->r_min))
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map was made with --r-min %g, not %g; use --r-min %g", m->path,
                        m->r_min, s->r_min, m->r_min);
-    if (m->sigma > 0)
+    if (m->sigma > 0 && ions_asked(r))
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: the map shows Gaussian charges (--smooth %g); ions need a map of point charges", m->path,
                        m->sigma);
-    if (m->vacuum)
+    if (m->vacuum && ions_asked(r))
         return vf_fail(
             r->ctx, VF_ERR_INPUT,
             "%s: the map has a vacuum boundary, which ions do not support; use a map with --boundary tinfoil", m->path);
     if (s->has_precision && s->precision != m->type)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map is in %s precision; leave out --precision", m->path,
                        m->type == VF_F64 ? "double" : "single");
-    if (m->ions > 0)
+    if (m->ions > 0 && ions_asked(r))
         vf_warn(r->ctx, "%s: the map includes the potential of %lld ion%s; new ions feel it, but may overlap them",
                 m->path, (long long)m->ions, m->ions == 1 ? "" : "s");
     if (m->molecule[0] != '\0' && strcmp(m->molecule, r->molecule.digest) != 0)

@@ -44,7 +44,7 @@ static void say_grid(const cionize_state *r)
     printf("cell       %g x %g x %g A, %g, %g, %g degrees%s\n", lengths[0], lengths[1], lengths[2], angles[0],
            angles[1], angles[2], r->plan.follows_cells ? "; mean of the frames' cells" : "");
     if (map_has_background(&r->info))
-        printf("           the net charge of %+g e is neutralised by a uniform background\n", r->molecule.total_charge);
+        printf("           the net charge of %+g e is neutralised by a uniform background\n", map_charge(&r->info));
 }
 
 static void say_potential(const cionize_state *r)
@@ -100,6 +100,7 @@ static const char *accuracy(const cionize_state *r, char *text, size_t size)
 void say_plan(const cionize_state *r)
 {
     char text[32];
+    say_selections(r);
     say_grid(r);
     say_potential(r);
     if (r->trajectory)
@@ -229,6 +230,7 @@ void say_done(const cionize_state *r, double seconds)
     say_error(&r->info.error);
     if (r->settings.picture)
         printf("picture    %s\n", r->settings.picture);
+    say_analyses(r);
 }
 
 /* ---- the report ---- */
@@ -262,6 +264,7 @@ static void report_input(vf_report *report, const cionize_state *r)
     vf_report_number(report, "total_charge", r->molecule.total_charge);
     vf_report_integer(report, "missing_atoms", r->molecule.missing_atoms);
     vf_report_end(report);
+    report_selections(report, r);
     if (!r->trajectory)
         return;
     vf_report_begin(report, "frames");
@@ -310,7 +313,7 @@ static void report_potential(vf_report *report, const cionize_state *r)
     if (s->sigma > 0)
         vf_report_number(report, "sigma", s->sigma);
     if (map_has_background(&r->info))
-        vf_report_number(report, "background_charge", -r->molecule.total_charge);
+        vf_report_number(report, "background_charge", -map_charge(&r->info));
     vf_report_number(report, "minimum", f->minimum);
     vf_report_number(report, "maximum", f->maximum);
     vf_report_number(report, "mean", map_figures_mean(f));
@@ -373,6 +376,8 @@ void report_run(vf_report *report, const cionize_state *r, double seconds)
     vf_report_end(report);
     if (!kept_is_part(&r->kept.pieces))
         report_potential(report, r);
+    if (!kept_is_part(&r->kept.pieces))
+        report_analyses(report, r);
     kept_report(report, &r->kept.pieces);
     job_report(report, &r->settings.pieces);
     if (r->placement)

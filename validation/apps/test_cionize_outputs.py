@@ -222,12 +222,14 @@ def test_help_and_version(_):
               "--size": "1", "--counts": "2", "--temperature": "300", "--dielectric": "2", "--distance-dielectric": "2",
               "--r-min": "0.1", "--map": "a.dx", "--ions": "i.pdb", "--mask": "m.dx", "--place": "SOD:1", "--neutralize": "CLA",
               "--concentration": "0.1", "--salt": "POT,CLA", "--ion-solute": "5", "--ion-ion": "5", "--order": "alternate", "--ion-names": "amber",
-              "--part": "1/2", "--journal": "yes", "--mpi": "no", "--ranks": "4", "--output-dir": "maps"}
+              "--part": "1/2", "--journal": "yes", "--mpi": "no", "--ranks": "4", "--output-dir": "maps",
+              "--select": "all", "--minus": "index 0", "--solute": "all", "--profile": "z", "--radial": "a.csv", "--radial-width": "1"}
     place = ["--place", "SOD:1"]
     of_ions = {"--ions": place, "--mask": place, "--map-with-ions": ["--map", "a.dx", *place], "--refine": place,
                "--from-surface": place, "--ion-solute": place, "--ion-ion": place, "--order": place, "--ion-names": place,
-               "--salt": ["--concentration", "0.1"], "--boundary": ["--cell", "30,30,30"]}
-    files = {"--script", "--charges", "--trajectory", "--frames", "--read-map", "--deviation", "--list"}  # need a file of theirs; tested elsewhere
+               "--salt": ["--concentration", "0.1"], "--boundary": ["--cell", "30,30,30"],
+               "--radial-width": ["--radial", "a.csv"]}
+    files = {"--script", "--charges", "--trajectory", "--frames", "--read-map", "--deviation", "--list", "--compare"}  # need a file of theirs; tested elsewhere
     for option in sorted(named - {"--help", "--version"} - files):
         value = [values[option]] if option in values else []
         make("dipole.pqr", option, *value, *of_ions.get(option, []), "--dry-run")

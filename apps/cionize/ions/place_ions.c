@@ -5,6 +5,7 @@
 
 #include "ion_search.h"
 #include "ions.h"
+#include "molecule/molecule_part.h"
 #include "potential/periodic_frames.h"
 #include "potential/potential_common.h"
 
@@ -56,15 +57,16 @@ static vf_status scale_frame(const placement *p, int64_t frame, double *const po
 static vf_status exclude_frames(placement *p, const double *distance)
 {
     const solute_frames *f = &p->frames;
-    const int64_t atoms = p->mol->atoms;
-    double *data = malloc(4 * (size_t)atoms * sizeof *data), factor, *scaled = data + 3 * atoms;
+    const int64_t atoms = p->mol->atoms, whole = molecule_whole_atoms(p->mol);
+    double *data = malloc(4 * (size_t)whole * sizeof *data), factor, *scaled = data + 3 * whole;
     if (!data)
-        return vf_fail(p->ctx, VF_ERR_MEMORY, "no memory for the positions of %lld atoms", (long long)atoms);
-    double *const position[3] = {data, data + atoms, data + 2 * atoms};
+        return vf_fail(p->ctx, VF_ERR_MEMORY, "no memory for the positions of %lld atoms", (long long)whole);
+    double *const position[3] = {data, data + whole, data + 2 * whole};
     vf_status status = VF_OK;
     for (int64_t n = 0; n < f->selection->count && status == VF_OK; n++) {
         const int64_t frame = f->selection->first + n * f->selection->step;
         status = trajectory_read(f->trajectory, frame, position[0], position[1], position[2]);
+        molecule_gather(p->mol, position[0], position[1], position[2]);
         if (status == VF_OK)
             status = scale_frame(p, frame, position, &factor);
         for (int64_t i = 0; status == VF_OK && i < atoms; i++)

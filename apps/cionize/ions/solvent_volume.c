@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "ions.h"
+#include "molecule/molecule_part.h"
 #include "potential/periodic_frames.h"
 
 static const double PROBE_RADIUS = 1.4, MISSING_RADIUS = 1.5, BLOCK_THICKNESS = 8, LINE_SPACING = 0.1; /* angstrom */
@@ -323,14 +324,17 @@ static vf_status count_solvent(vf_context *ctx, const sphere *spheres, int64_t c
 }
 
 /* Moves the spheres to the atoms' positions in a frame; `data`: buffer for the positions. */
-static vf_status take_frame(const solute_frames *frames, int64_t n, int64_t atoms, double *data, sphere *spheres)
+static vf_status take_frame(const solute_frames *frames, int64_t n, const molecule *mol, double *data, sphere *spheres)
 {
     const frame_selection *s = frames->selection;
+    const int64_t whole = molecule_whole_atoms(mol);
     vf_status status =
-        trajectory_read(frames->trajectory, s->first + n * s->step, data, data + atoms, data + 2 * atoms);
-    for (int64_t i = 0; status == VF_OK && i < atoms; i++)
+        trajectory_read(frames->trajectory, s->first + n * s->step, data, data + whole, data + 2 * whole);
+    if (status == VF_OK)
+        molecule_gather(mol, data, data + whole, data + 2 * whole);
+    for (int64_t i = 0; status == VF_OK && i < mol->atoms; i++)
         for (int a = 0; a < 3; a++)
-            spheres[i].centre[a] = data[a * atoms + i];
+            spheres[i].centre[a] = data[a * whole + i];
     return status;
 }
 
@@ -391,7 +395,7 @@ vf_status solvent_volume(vf_context *ctx, const molecule *mol, const solute_fram
     const int64_t all = frames ? frames->selection->count : 1;
     const int64_t count = all < SOLVENT_MOST_FRAMES ? all : SOLVENT_MOST_FRAMES;
     sphere *spheres = make_spheres(ctx, mol);
-    double *data = frames ? malloc(3 * (size_t)mol->atoms * sizeof *data) : NULL;
+    double *data = frames ? malloc(3 * (size_t)molecule_whole_atoms(mol) * sizeof *data) : NULL;
     double sum = 0;
     vf_status status = VF_OK;
     if (!spheres || (frames && !data))
@@ -401,7 +405,7 @@ vf_status solvent_volume(vf_context *ctx, const molecule *mol, const solute_fram
         vf_grid own = *grid;
         double here = 0;
         if (frames)
-            status = take_frame(frames, chosen, mol->atoms, data, spheres);
+            status = take_frame(frames, chosen, mol, data, spheres);
         if (status == VF_OK && frames && frames->follows_cells)
             status = frame_grid(ctx, frames->trajectory, frames->selection->first + chosen * frames->selection->step,
                                 grid, &own);

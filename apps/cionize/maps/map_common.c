@@ -125,10 +125,15 @@ static void make_ascii(char *text)
     *to = '\0';
 }
 
+double map_charge(const map_info *info)
+{
+    return (info->sources ? info->sources : info->molecule)->total_charge;
+}
+
 bool map_has_background(const map_info *info)
 {
     const double rounding = 5e-4; /* of charges with few decimals */
-    return info->grid.cell.kind != VF_CELL_NONE && fabs(info->molecule->total_charge) >= rounding;
+    return info->grid.cell.kind != VF_CELL_NONE && fabs(map_charge(info)) >= rounding;
 }
 
 /* The cell's shape: its first vector is along x, its second in the plane of x and y. */
@@ -139,7 +144,7 @@ static void describe_cell(const map_info *info, char *text, size_t size)
     vf_cell_shape(&info->grid.cell, shape, shape + 3);
     for (int i = 0; i < 6; i++)
         vf_format_general(shape[i], 12, number[i]);
-    vf_format_general(info->molecule->total_charge, 6, number[6]);
+    vf_format_general(map_charge(info), 6, number[6]);
     if (map_has_background(info))
         snprintf(background, sizeof background, "; %s e neutralised by a uniform background", number[6]);
     snprintf(text, size, "periodic: %s %s %s %s %s %s, %s%s", number[0], number[1], number[2], number[3], number[4],
@@ -198,10 +203,13 @@ bool map_provenance(const map_info *info, int line, char *text, size_t size)
         snprintf(text, size, "eps = %s%s, r at least %s Angstrom", vf_format_general(info->dielectric, 6, a),
                  info->distance_dielectric ? " r/Angstrom" : "", vf_format_general(info->r_min, 6, b));
         break;
-    case 8:
+    case 8: /* up to three of these */
     case 9:
+    case 10:
         if (periodic && line == 8)
             describe_cell(info, text, size);
+        else if (info->selection && line == 8 + periodic + (info->sigma > 0))
+            snprintf(text, size, "of selected atoms: %s", info->selection);
         else if (info->sigma > 0 && line == 8 + periodic)
             snprintf(text, size, "Gaussian charges: erf(r/(sqrt(2) sigma))/r instead of 1/r, sigma = %s Angstrom",
                      vf_format_general(info->sigma, 6, a));

@@ -1,4 +1,5 @@
 /* Gaussian cube files: lengths in bohr, z fastest, every row of z on its own lines, as cubegen writes them. */
+#include <string.h>
 
 #include "ions/atom_element.h"
 #include "map_common.h"
@@ -26,6 +27,7 @@ static vf_status write_comments(text_map *state)
 {
     /* Lines of map_provenance, without method and command, which do not fit. The first of each group always exists. */
     static const int lines[2][3] = {{0, 1, 6}, {2, 7, 3}};
+    static const char SELECTED[] = "of selected atoms";
     enum { ERROR_SIZE = 60 }; /* without its last words, which VMD might cut */
     char part[PART_SIZE];
     vf_status status = VF_OK;
@@ -35,6 +37,9 @@ static vf_status write_comments(text_map *state)
                 status = map_text_printf(state->text, "%s%s", n > 0 ? "; " : "", part);
         if (status == VF_OK && line == 0)
             status = text_map_error_line(state, "; ", ERROR_SIZE, "");
+        for (int n = 8; status == VF_OK && line == 1 && map_provenance(state->map.info, n, part, sizeof part); n++)
+            if (strncmp(part, SELECTED, strlen(SELECTED)) == 0)
+                status = map_text_printf(state->text, "; %s", part);
         if (status == VF_OK)
             status = map_text_append(state->text, "\n");
     }

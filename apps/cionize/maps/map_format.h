@@ -35,7 +35,12 @@ typedef struct map_info {
     const char *placed;       /* the file that has the values already (map_format.layout); NULL: none */
     map_error error;          /* measured between the last layer and the commit, at the earliest */
     const molecule *molecule; /* for total charge and digest; cube files list the atoms */
+    const molecule *sources;  /* the selected atoms, whose potential it is; NULL: those of the molecule */
+    const char *selection;    /* which they are: "protein (1231 atoms, +4 e)"; NULL: all */
 } map_info;
+
+/* The total charge of the atoms whose potential the map has. */
+double map_charge(const map_info *info);
 
 /* Whether a uniform background neutralises the charge of a periodic map. */
 bool map_has_background(const map_info *info);

@@ -132,6 +132,8 @@ static vf_status describe_dataset(vf_h5 *file, const map_info *info)
         status = write_numbers(file, DATASET, numbers, sizeof numbers / sizeof *numbers);
     if (status == VF_OK)
         status = vf_h5_attribute_integers(file, DATASET, "counts", info->grid.counts, 3);
+    if (status == VF_OK && info->selection)
+        status = vf_h5_attribute_text(file, DATASET, "selection", info->selection);
     if (status == VF_OK && info->grid.cell.kind != VF_CELL_NONE)
         status = vf_h5_attribute_doubles(file, DATASET, "cell", info->grid.cell.vectors[0], 9);
     if (status == VF_OK && info->grid.cell.kind != VF_CELL_NONE)

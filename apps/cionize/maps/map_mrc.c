@@ -37,6 +37,7 @@ enum {
     WORDS = 256,
     LABEL_SIZE = 80,
     LABELS_MOST = 10,
+    METHOD = 4,
     COMMAND = 5, /* of map_provenance */
     MODE_FLOAT = 2,
     SINGLE_CRYSTAL = 1, /* space group 1: one volume. 0 would be a stack of images, 401 a stack of volumes */
@@ -86,7 +87,8 @@ static void put_labels(uint32_t *header, const map_info *info)
         lines++;
     memset(labels, ' ', LABELS_MOST * LABEL_SIZE);
     for (int line = 0; line < lines; line++) {
-        if (line == COMMAND && lines + has_error > LABELS_MOST) /* a label has only its beginning */
+        const int over = lines + has_error - LABELS_MOST;
+        if ((line == COMMAND && over > 0) || (line == METHOD && over > 1)) /* a label has only its beginning */
             continue;
         (void)map_provenance(info, line, text, sizeof text);
         memcpy(labels + used++ * LABEL_SIZE, text, strlen(text));

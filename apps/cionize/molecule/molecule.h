@@ -48,6 +48,9 @@ typedef struct molecule {
     listed_symmetry symmetry;    /* the crystal's operators, if the file lists them */
     char dialect[96];            /* how the records were read, for messages */
     char digest[VF_DIGEST_TEXT]; /* SHA-256 of the file's text */
+    /* Of a part of a molecule (molecule_part.h), which still has frames of the whole: */
+    int64_t whole_atoms; /* 0: this is the whole */
+    int64_t *of_whole;   /* [atoms] numbers of the atoms in the whole, in order; NULL: this is the whole */
 } molecule;
 
 /* Reads a PQR file, or an mmCIF file with charges (docs/molecules.md). `out` is overwritten; free it with molecule_free. Suspicious input gives

@@ -32,6 +32,7 @@ void molecule_free(molecule *m)
     free(m->records.lines);
     free(m->records.bond);
     symmetry_free(&m->symmetry);
+    free(m->of_whole);
     memset(m, 0, sizeof *m);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "frame_sums.h"
+#include "molecule/molecule_part.h"
 #include "periodic_frames.h"
 #include "potential_common.h"
 #include "voxfield/pipeline.h"
@@ -166,10 +167,10 @@ static int64_t frames_of(const averaging *a, int64_t piece, int64_t *first)
 
 /* ---- one piece ---- */
 
-/* Reads the coordinates of a frame, by its number in the file; xyz: [3][atoms]. */
+/* Reads the coordinates of a frame, by its number in the file; xyz: [3][atoms of the whole]. */
 static vf_status read_frame(const averaging *a, int64_t frame, double *xyz)
 {
-    const int64_t atoms = a->mol->atoms;
+    const int64_t atoms = molecule_whole_atoms(a->mol);
     vf_status status = trajectory_read(a->t, frame, xyz, xyz + atoms, xyz + 2 * atoms);
     for (int64_t i = 0; status == VF_OK && i < 3 * atoms; i++)
         if (!(fabs(xyz[i]) <= VF_COULOMB_MAX_COORDINATE))
@@ -179,13 +180,15 @@ static vf_status read_frame(const averaging *a, int64_t frame, double *xyz)
                         "simulation failed or the file is damaged; leave out that frame with --frames",
                         trajectory_path(a->t), frame + 1, (int)"xyz"[i / atoms], i % atoms + 1, xyz[i],
                         VF_COULOMB_MAX_COORDINATE);
+    molecule_gather(a->mol, xyz, xyz + atoms, xyz + 2 * atoms);
     return status;
 }
 
 static vf_status make_sum(const averaging *a, vf_device *device, int64_t frame, double *xyz, vf_potential **sum)
 {
-    const int64_t n = a->mol->atoms;
-    const vf_coulomb_atoms charges = {.count = n, .x = xyz, .y = xyz + n, .z = xyz + 2 * n, .charge = a->mol->charge};
+    const int64_t n = molecule_whole_atoms(a->mol);
+    const vf_coulomb_atoms charges = {
+        .count = a->mol->atoms, .x = xyz, .y = xyz + n, .z = xyz + 2 * n, .charge = a->mol->charge};
     vf_potential_problem problem = a->plan->problem;
     vf_status status = read_frame(a, frame, xyz);
     if (status == VF_OK && a->plan->follows_cells)
@@ -203,7 +206,7 @@ static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *byt
     const int64_t frames = frames_of(a, piece->number, &first);
     vf_potential *sums[MOST_FRAMES] = {NULL};
     *bytes = (size_t)(frames * points) * vf_dtype_bytes(a->type);
-    double *xyz = malloc(3 * (size_t)a->mol->atoms * sizeof *xyz);
+    double *xyz = malloc(3 * (size_t)molecule_whole_atoms(a->mol) * sizeof *xyz);
     vf_status status =
         xyz ? VF_OK
             : vf_fail(a->ctx, VF_ERR_MEMORY, "no memory for the coordinates of %" PRId64 " atoms", a->mol->atoms);
@@ -269,12 +272,13 @@ static vf_status check(const averaging *a)
 {
     const frame_selection *s = a->selection;
     const int64_t frames = trajectory_frames(a->t);
-    if (trajectory_atoms(a->t) != a->mol->atoms)
+    const int64_t atoms = molecule_whole_atoms(a->mol);
+    if (trajectory_atoms(a->t) != atoms)
         return vf_fail(a->ctx, VF_ERR_INPUT,
                        "%s: frames have %" PRId64 " atom%s, but the molecule has %" PRId64
                        "; both must have the same atoms in the same order. Make the molecule's file from the structure "
                        "that was simulated, or reduce the trajectory to its atoms (catdcd, cpptraj, MDAnalysis)",
-                       trajectory_path(a->t), trajectory_atoms(a->t), vf_plural(trajectory_atoms(a->t)), a->mol->atoms);
+                       trajectory_path(a->t), trajectory_atoms(a->t), vf_plural(trajectory_atoms(a->t)), atoms);
     if (s->count < 1 || s->step < 1 || s->first < 0 || s->first >= frames ||
         s->count - 1 > (frames - 1 - s->first) / s->step)
         return vf_fail(a->ctx, VF_ERR_ARGUMENT,

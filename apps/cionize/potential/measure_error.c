@@ -6,6 +6,7 @@
 
 #include "coulomb_points.h"
 #include "ewald_sum.h"
+#include "molecule/molecule_part.h"
 #include "periodic_frames.h"
 #include "potential_common.h"
 
@@ -101,15 +102,17 @@ static vf_status sum_exactly(vf_context *ctx, error_points *p, const vf_grid *gr
 static vf_status sum_frames(vf_context *ctx, error_points *p, const molecule *mol, const trajectory *t,
                             const frame_selection *selection)
 {
-    const int64_t n = mol->atoms;
+    const int64_t n = molecule_whole_atoms(mol);
     double *xyz = malloc(3 * (size_t)n * sizeof *xyz), values[MOST_POINTS];
     vf_status status =
         xyz ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for the coordinates of %lld atoms", (long long)n);
-    const vf_coulomb_atoms charges = {.count = n, .x = xyz, .y = xyz + n, .z = xyz + 2 * n, .charge = mol->charge};
+    const vf_coulomb_atoms charges = {
+        .count = mol->atoms, .x = xyz, .y = xyz + n, .z = xyz + 2 * n, .charge = mol->charge};
     for (int64_t f = 0; status == VF_OK && f < selection->count; f++) {
         const int64_t frame = selection->first + f * selection->step;
         vf_grid grid = p->plan->problem.grid;
         status = trajectory_read(t, frame, xyz, xyz + n, xyz + 2 * n);
+        molecule_gather(mol, xyz, xyz + n, xyz + 2 * n);
         if (status == VF_OK && p->plan->follows_cells)
             status = frame_grid(ctx, t, frame, &p->plan->problem.grid, &grid);
         if (status == VF_OK)
