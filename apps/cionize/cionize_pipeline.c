@@ -100,6 +100,8 @@ static void describe(cionize_state *r)
     map_quantity(r->read.ions, r->quantity);
     if (s->read_map)
         snprintf(r->method, sizeof r->method, "read from %.100s", s->read_map);
+    else if (only_points(r))
+        snprintf(r->method, sizeof r->method, "sum at points, double precision");
     else
         snprintf(r->method, sizeof r->method, "%s (%s), %s precision%s", r->plan.method->title, r->plan.variant,
                  s->precision == VF_F64 ? "double" : "single", r->trajectory ? ", mean over frames" : "");
@@ -120,7 +122,7 @@ static void describe(cionize_state *r)
         .r_min = s->r_min,
         .sigma = s->sigma,
         .vacuum = s->vacuum,
-        .error.asked = s->read_map || r->plan.method->tolerance[s->precision] == 0 ? 0 : s->accuracy,
+        .error.asked = s->read_map || only_points(r) || r->plan.method->tolerance[s->precision] == 0 ? 0 : s->accuracy,
         .molecule = &r->molecule,
     };
     r->deviation_info = r->info;
@@ -193,6 +195,10 @@ static vf_status plan(cionize_state *r)
         status = take_cell(r, &follows);
     if (status == VF_OK && r->settings.read_map)
         return take_read_map(r);
+    if (status == VF_OK && only_points(r)) {
+        r->plan.follows_cells = follows;
+        return r->settings.points.field_map ? plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid) : VF_OK;
+    }
     if (status == VF_OK)
         status = plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid);
     if (status == VF_OK)
@@ -253,7 +259,7 @@ static vf_status prepare(cionize_state *r)
     const cionize_settings *s = &r->settings;
     vf_stage_begin(&r->stages, "read");
     vf_status status = r->ions.script ? read_settings_script(r) : VF_OK;
-    if (status == VF_OK && !s->read_map)
+    if (status == VF_OK && !s->read_map && !only_points(r))
         potential_warm_up(r->ctx, s, program_file_bytes(s->input));
     if (status == VF_OK)
         status = prepare_output(r);
@@ -266,6 +272,14 @@ static vf_status prepare(cionize_state *r)
         say_molecule(r);
     vf_stage_begin(&r->stages, "plan");
     status = plan(r);
+    if (status == VF_OK)
+        status = points_prepare(r);
+    if (status == VF_OK && only_points(r)) {
+        describe(r);
+        if (!s->quiet)
+            say_points(r);
+        return VF_OK;
+    }
     const bool places = ions_asked(r) && s->pieces.parts == 0 && !job_is_other(&s->pieces);
     if (status == VF_OK && places)
         status = make_store(r);
@@ -279,8 +293,10 @@ static vf_status prepare(cionize_state *r)
     if (r->kept.pieces.items > 0)
         r->evaluations *= (double)kept_missing(&r->kept.pieces) / (double)r->kept.pieces.items;
     describe(r);
-    if (!s->quiet)
+    if (!s->quiet) {
         say_plan(r);
+        say_points(r);
+    }
     if (s->dry_run && !s->quiet && !s->read_map)
         status = plan_job(r);
     if (status != VF_OK)
@@ -340,13 +356,18 @@ static vf_status check_places(const cionize_state *r)
     if (only_a_part(r))
         return VF_OK;
     const map_output *const outputs[] = {&r->map, &r->after, &r->deviation};
-    const char *const others[] = {r->settings.picture, r->ions.ionized, r->ions.ions, r->ions.mask};
+    const char *const others[] = {r->settings.picture,
+                                  r->ions.ionized,
+                                  r->ions.ions,
+                                  r->ions.mask,
+                                  r->settings.points.out,
+                                  r->field_files > 0 ? r->field_names[0] : NULL};
     vf_status status = VF_OK;
     for (int n = 0; status == VF_OK && n < 3; n++)
         if (outputs[n]->path)
             status = program_check_place(r->ctx, outputs[n]->path, map_output_bytes(outputs[n]->format, &r->info),
                                          "use a larger --spacing");
-    for (int n = 0; status == VF_OK && n < 4; n++)
+    for (int n = 0; status == VF_OK && n < 6; n++)
         if (others[n])
             status = program_check_place(r->ctx, others[n], 0, "");
     for (int64_t n = 0; status == VF_OK && n < r->script.commands; n++)
@@ -404,7 +425,7 @@ static vf_status compute(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     vf_status status = check_places(r);
-    if (status != VF_OK)
+    if (status != VF_OK || only_points(r))
         return status;
     vf_stage_begin(&r->stages, "compute");
     if (s->read_map && job_is_other(&s->pieces))
@@ -440,10 +461,12 @@ static vf_status execute(cionize_state *r, vf_report **report)
 {
     vf_status status = compute(r);
     const double seconds = vf_stage_seconds(&r->stages, "compute") + vf_now() - r->stages.since;
-    if (status == VF_OK && !only_a_part(r))
+    if (status == VF_OK && !only_a_part(r) && !only_points(r))
         status = commit(r);
-    if (status == VF_OK && !r->settings.quiet)
+    if (status == VF_OK && !r->settings.quiet && !only_points(r))
         say_done(r, seconds);
+    if (status == VF_OK)
+        status = points_run(r);
     if (status == VF_OK && ions_asked(r) && !only_a_part(r) && !job_is_other(&r->settings.pieces))
         status = place_ions(r);
     if (status != VF_OK)
@@ -475,6 +498,8 @@ static void free_run(cionize_state *r)
     molecule_free(&r->molecule);
     free(r->slabs_done);
     free(r->default_name);
+    free(r->points_name);
+    points_free(&r->at_points);
     free(r->command);
 }
 

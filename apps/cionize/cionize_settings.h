@@ -3,6 +3,7 @@
 #define CIONIZE_SETTINGS_H
 
 #include "kept_pieces.h"
+#include "points/point_settings.h"
 #include "potential.h"
 #include "voxfield/timer.h"
 
@@ -16,6 +17,7 @@ typedef struct cionize_settings {
     const char *trajectory, *frames; /* average over these frames; NULL: no trajectory, all frames */
     const char *deviation;           /* map of the standard deviation over frames */
     const struct ion_settings *ions; /* ions.h */
+    point_settings points;
     double spacing[3];
     double border;
     bool has_spacing, has_border, has_origin, has_size, has_counts;

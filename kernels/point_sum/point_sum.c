@@ -34,6 +34,8 @@ static vf_status check_options(vf_context *ctx, const vf_point_options *o)
     if (o->tolerance != 0 && (!(o->tolerance >= 0.999999 * VF_EWALD_FINEST_F64) || !(o->tolerance <= 0.1)))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "sum at points: tolerance %g is not 0 or between %g and 0.1", o->tolerance,
                        VF_EWALD_FINEST_F64);
+    if (!(o->exactness >= 0) || !(o->exactness <= 0.1))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "sum at points: exactness %g is out of range", o->exactness);
     if (o->distance_dielectric && (periodic || o->sigma > 0 || o->tolerance > 0))
         return vf_fail(ctx, VF_ERR_UNSUPPORTED,
                        "sum at points: a distance-dependent dielectric needs the exact sum of points in free space");
@@ -180,8 +182,11 @@ void point_sum_exclude(const vf_coulomb_atoms *charges, const vf_point_options *
 static vf_status make_field(vf_point_sum *p, double expected)
 {
     const vf_point_options *o = &p->options;
-    const vf_ewald_options ewald = {
-        .scale = o->scale, .r_min = o->r_min, .tolerance = exact_in_cells, .sigma = o->sigma, .vacuum = o->vacuum};
+    const vf_ewald_options ewald = {.scale = o->scale,
+                                    .r_min = o->r_min,
+                                    .tolerance = o->exactness > 0 ? o->exactness : exact_in_cells,
+                                    .sigma = o->sigma,
+                                    .vacuum = o->vacuum};
     return vf_ewald_field_create(p->ctx, &o->cell, &p->charges, &ewald, (int64_t)fmin(fmax(expected, 1), 1e9),
                                  &p->field);
 }

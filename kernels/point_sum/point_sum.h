@@ -47,6 +47,7 @@ typedef struct vf_point_options {
     bool vacuum;              /* as in vf_ewald_options */
     double tolerance;         /* 0: exact; else VF_EWALD_FINEST_F64 to 0.1 */
     bool fields;              /* execute will be asked for fields */
+    double exactness;         /* of exact sums in a cell, to a hundredth of this of the rms potential; 0: 1e-13 */
 } vf_point_options;
 
 typedef struct vf_point_list {

@@ -83,6 +83,21 @@ static vf_status sample(vf_context *ctx, const vf_coulomb_atoms *charges, const 
     return status;
 }
 
+/* In a cell: about the rms field, without the scale. Of points, wave numbers up to the inverse of a neighbour's distance d
+ * count: 2 pi / d times the potential. Of Gaussians: that of independent charges beyond k = 2 pi / d, the integral
+ * 8 / V sum q^2 of exp(-sigma^2 k^2) dk; or that of the longest wave alone, for no field is less than its wave number
+ * times the potential. */
+static double field_in_cell(const vf_cell *cell, double sigma, const ewald_summary *s)
+{
+    double lengths[3], angles[3];
+    const double k = 2 * pi / cbrt(s->volume / fmax((double)s->count, 1));
+    vf_cell_shape(cell, lengths, angles);
+    if (!(sigma > 0))
+        return s->rms * k;
+    const double rest = 4 * sqrt(pi) / sigma * erfc(sigma * k) * s->squares / s->volume;
+    return fmax(sqrt(rest), s->rms * 2 * pi / fmax(lengths[0], fmax(lengths[1], lengths[2])));
+}
+
 /* What the choice needs of the charges. In free space, errors spread over the charges' box and a neighbour's distance
  * around it. */
 static vf_status summarise(vf_context *ctx, const vf_coulomb_atoms *charges, const vf_point_options *o,
@@ -97,7 +112,7 @@ static vf_status summarise(vf_context *ctx, const vf_coulomb_atoms *charges, con
     if (o->cell.kind != VF_CELL_NONE) {
         s->volume = vf_cell_volume(&o->cell);
         s->rms = ewald_rms_in_cell(&o->cell, charges, o->sigma, s);
-        *rms_field = s->rms * 2 * pi / fmax(cbrt(s->volume / fmax((double)s->count, 1)), o->sigma);
+        *rms_field = field_in_cell(&o->cell, o->sigma, s);
         return VF_OK;
     }
     find_bounds(charges, NULL, lo, hi);
