@@ -26,7 +26,7 @@ static bool is_separator(char c)
     return c == ' ' || c == '\t' || c == ',' || c == ';';
 }
 
-/* Words between blanks, commas or semicolons, without quotes. Returns their number. */
+/* Words between blanks, commas or semicolons; what is in quotes is one word. Returns their number. */
 static int split(text_piece line, text_piece words[MOST_COLUMNS])
 {
     const char *p = line.at, *end = line.at + line.size;
@@ -34,15 +34,14 @@ static int split(text_piece line, text_piece words[MOST_COLUMNS])
     while (p < end && count < MOST_COLUMNS) {
         while (p < end && (*p == ' ' || *p == '\t'))
             p++;
-        const char *from = p;
-        while (p < end && !is_separator(*p))
+        const bool quoted = p < end && *p == '"';
+        const char *from = p += quoted;
+        while (p < end && (quoted ? *p != '"' : !is_separator(*p)))
             p++;
         if (p == from && p == end)
             break;
-        words[count] = (text_piece){from, (size_t)(p - from)};
-        if (words[count].size >= 2 && from[0] == '"' && p[-1] == '"')
-            words[count] = (text_piece){from + 1, words[count].size - 2};
-        count++;
+        words[count++] = (text_piece){from, (size_t)(p - from)};
+        p += quoted && p < end;
         while (p < end && (*p == ' ' || *p == '\t'))
             p++;
         p += p < end && (*p == ',' || *p == ';');
@@ -107,6 +106,23 @@ static bool take_header(int words, const text_piece word[MOST_COLUMNS], int colu
     return true;
 }
 
+/* Whether a line has the titles of columns: no word is a number, nor what is left of one (nan, inf). */
+static bool is_title(const point_reader *r, int words, const text_piece word[MOST_COLUMNS])
+{
+    static const char *const broken[] = {"nan", "inf", "infinity"};
+    bool letters = false;
+    for (int w = 0; w < words; w++) {
+        text_number number;
+        if (text_read_number(word[w], r->c_locale, &number))
+            return false;
+        for (size_t n = 0; n < sizeof broken / sizeof *broken; n++)
+            if (same_word(word[w], broken[n]))
+                return false;
+        letters |= word[w].size > 0 && text_is_letter(word[w].at[0]);
+    }
+    return letters;
+}
+
 static vf_status read_columns(point_reader *r)
 {
     int column[3] = {0, 1, 2};
@@ -114,12 +130,10 @@ static vf_status read_columns(point_reader *r)
     text_piece line, word[MOST_COLUMNS];
     vf_status status = VF_OK;
     while (status == VF_OK && text_next_line(&r->lines, &line)) {
-        text_number number;
         const int words = split(line, word);
-        if (words == 0 || word[0].at[0] == '#')
+        if (words == 0 || (word[0].size > 0 && word[0].at[0] == '#'))
             continue;
-        if (!headed && r->out->count == 0 && !text_read_number(word[0], r->c_locale, &number) &&
-            text_is_letter(word[0].at[0])) {
+        if (!headed && r->out->count == 0 && is_title(r, words, word)) {
             headed = true;
             if (!take_header(words, word, column))
                 status =
