@@ -76,6 +76,11 @@ typedef struct cionize_state {
     int64_t missing;   /* ions without room */
 } cionize_state;
 
+/* ---- script_stage.c ---- */
+
+/* Reads the script and changes the settings; warns of options that it overrides. Errors: those of read_script. */
+VF_MUST_CHECK vf_status read_settings_script(cionize_state *r);
+
 /* ---- read_map_stage.c ---- */
 
 /* Reads the map of settings.read_map and plans with its grid; if options ask for a grid, it must be the same. Needs the

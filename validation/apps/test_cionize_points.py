@@ -300,7 +300,7 @@ def test_refusals(_):
     sample("dipole.pqr")
     for content, line, words in (("1 2 3\n4 5\n", 2, "no z coordinate"), ("1 2 3\n4 x 6\n", 2, "'x'"), ("1 2 nan\n", 1, "nan"),
                                  ("a b c\nd e f\n", 2, "'d'"), ("x,y,w\n1,2,3\n", 1, "header"), ("1 2 1e9\n", 1, "farther"),
-                                 ("x,x,y,z\n1,2,3,4\n", 1, "header"), ("1 2 inf\n", 1, "inf"), ("nan nan nan\n1 2 3\n", 1, "nan"),
+                                 ("x,x,y,z\n1,2,3,4\n", 1, "header"), ("x,x,z\n1,2,3\n", 1, "header"), ("1 2 inf\n", 1, "inf"), ("nan nan nan\n1 2 3\n", 1, "nan"),
                                  ("O 1 2 3\nO 4 5 6\n", 1, "'O'"), ('"1 2 3\n', 1, "coordinate")):
         pathlib.Path("p.csv").write_text(content, encoding="ascii")
         refuse(3, [f"p.csv:{line}:", words], "dipole.pqr", "--points", "p.csv")

@@ -92,18 +92,18 @@ static bool same_word(text_piece word, const char *name)
 static bool take_header(int words, const text_piece word[MOST_COLUMNS], int column[3])
 {
     static const char *const names[] = {"x", "y", "z"};
-    int found = 0, at[3] = {0};
+    int found[3] = {0}, at[3] = {0};
     for (int w = 0; w < words; w++)
         for (int a = 0; a < 3; a++)
             if (same_word(word[w], names[a])) {
                 at[a] = w;
-                found++;
+                found[a]++;
             }
-    if (found == 3 && at[0] != at[1] && at[1] != at[2] && at[0] != at[2])
+    if (found[0] == 1 && found[1] == 1 && found[2] == 1) {
         memcpy(column, at, sizeof at);
-    else if (found > 0)
-        return false;
-    return true;
+        return true;
+    }
+    return found[0] == 0 && found[1] == 0 && found[2] == 0;
 }
 
 /* Whether a line has the titles of columns: no word is a number, nor what is left of one (nan, inf). */
