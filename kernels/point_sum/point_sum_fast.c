@@ -129,6 +129,8 @@ static vf_status summarise(vf_context *ctx, const vf_coulomb_atoms *charges, con
 
 /* ---- the choice ---- */
 
+enum { SPACINGS = 40 }; /* of meshes that are compared: from a third of the longest edge to about 1 / 2000 of it */
+
 /* The mesh with the least cost; *seconds: INFINITY if there is none. */
 static void choose(const vf_point_options *o, const double lo[3], const double hi[3], const ewald_summary *s,
                    double rms_field, double expected, ewald_points_layout *best, double *seconds)
@@ -139,7 +141,8 @@ static void choose(const vf_point_options *o, const double lo[3], const double h
     for (int a = 0; a < 3; a++)
         longest = fmax(longest, periodic ? 0 : hi[a] - lo[a]);
     *seconds = INFINITY;
-    for (double h = longest / 3; h > longest / 2048; h *= 0.85) {
+    double h = longest / 3;
+    for (int n = 0; n < SPACINGS; n++, h *= 0.85) {
         ewald_points_layout one;
         ewald_summary wanted = *s;
         if (o->fields) /* the window's derivative: up to pi / H times the error */

@@ -111,8 +111,8 @@ static void check_free(const cloud *c, const double *points, int64_t count, doub
 static void test_free_space(void **state)
 {
     (void)state;
-    enum { CHARGES = 4000, COUNT = 2000 };
-    const double edge[3] = {38, 32, 35}, lo[3] = {-8, -8, -8}, hi[3] = {46, 40, 43};
+    enum { CHARGES = 6000, COUNT = 2000 };
+    const double edge[3] = {45, 35, 40}, lo[3] = {-8, -8, -8}, hi[3] = {53, 43, 48};
     for (int digits = 2; digits <= 10; digits++) {
         cloud c = box_of(CHARGES, edge);
         double *points = points_in(COUNT, lo, hi);
