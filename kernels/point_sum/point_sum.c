@@ -119,7 +119,6 @@ vf_status point_sum_exactly(vf_context *ctx, const vf_coulomb_atoms *charges, co
 static void to_nearest(const vf_cell *cell, double d[3])
 {
     const double volume = vf_cell_volume(cell);
-    double best = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
     for (int i = 0; i < 3; i++) {
         const double *b = cell->vectors[(i + 1) % 3], *c = cell->vectors[(i + 2) % 3];
         double turns = 0;
@@ -128,7 +127,7 @@ static void to_nearest(const vf_cell *cell, double d[3])
         for (int a = 0; a < 3; a++)
             d[a] -= nearbyint(turns) * cell->vectors[i][a];
     }
-    best = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+    double best = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
     for (bool closer = cell->kind == VF_CELL_TRICLINIC; closer;) {
         const double from[3] = {d[0], d[1], d[2]};
         closer = false;

@@ -141,8 +141,8 @@ static void choose(const vf_point_options *o, const double lo[3], const double h
     for (int a = 0; a < 3; a++)
         longest = fmax(longest, periodic ? 0 : hi[a] - lo[a]);
     *seconds = INFINITY;
-    double h = longest / 3;
-    for (int n = 0; n < SPACINGS; n++, h *= 0.85) {
+    for (int n = 0; n < SPACINGS; n++) {
+        const double h = longest / 3 * pow(0.85, n);
         ewald_points_layout one;
         ewald_summary wanted = *s;
         if (o->fields) /* the window's derivative: up to pi / H times the error */
@@ -228,7 +228,7 @@ vf_status point_fast_create(vf_context *ctx, const vf_coulomb_atoms *charges, co
     const bool periodic = o->cell.kind != VF_CELL_NONE;
     const double direct =
         periodic ? INFINITY : (double)charges->count * expected * direct_seconds * (o->sigma > 0 ? 20 : 1);
-    ewald_points_layout layout;
+    ewald_points_layout layout = {0};
     ewald_summary s;
     double lo[3], hi[3], rms_field = 0, seconds;
     *out = NULL;
