@@ -40,6 +40,8 @@ static vf_status complete(vf_context *ctx, program *p, cionize_request *request)
                        request->output_map, s->map);
     if (!s->map)
         s->map = request->output_map;
+    if (s->points.points && strcmp(s->points.points, "atoms") != 0 && s->points.has_exclude)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--exclude needs --points atoms; no atom is excluded at points of a file");
     s->has_dielectric |= s->distance_dielectric;
     s->ions = &request->ions;
     s->argc = p->argc;

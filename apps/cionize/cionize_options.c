@@ -200,6 +200,11 @@ static const option_choice symmetries[] = {
     {0}};
 static const option_choice precisions[] = {{"single", VF_F32, NULL}, {"double", VF_F64, NULL}, {0}};
 
+static const option_choice exclusions[] = {{"atom", EXCLUDE_ATOM, "the atom itself"},
+                                           {"residue", EXCLUDE_RESIDUE, "all atoms of its residue"},
+                                           {"nothing", EXCLUDE_NOTHING, "no atom"},
+                                           {0}};
+
 #define SETTING(member) OPTION_TO(cionize_request, settings.member)
 #define ION_SETTING(member) OPTION_TO(cionize_request, ions.member)
 #define SETS(member) OPTION_GIVEN(cionize_request, settings.member)
@@ -337,6 +342,33 @@ const program_option cionize_options[] = {
      .more =
          "An ion moves by at most one spacing from its grid point. In a periodic cell, this takes seconds for each ion "
          "of a large map."},
+
+    {OPTION_GROUP, .name = "Points",
+     .help = "Values at points instead of a grid. If nothing else is asked for, no map is computed."},
+    {OPTION_TEXT, .name = "points", .argument = "FILE", SETTING(points.points),
+     .excludes = "read-map solute part join resume mpi",
+     .why = "points are summed by one process, from all atoms of the molecule",
+     .help = "the potential at the points of FILE; or at the molecule's own atoms, if FILE is the word atoms",
+     .more =
+         "The extension of FILE tells its format: .xyz; .pdb, .ent, .pqr or .gro, for the positions of their atoms; "
+         ".h5, with a dataset points of [n][3]; all others are text or CSV with x, y and z, one point a line. "
+         "Positions are in angstrom. The section POINTS has the details. The units, dielectric, --r-min, --cell, "
+         "--accuracy and --method are those of maps. Values are in double precision."},
+    {OPTION_FLAG, .name = "field", SETTING(points.field), .needs = "points",
+     .help = "the electric field at the points, too",
+     .more = "It is minus the gradient of the potential, in its unit per angstrom."},
+    {OPTION_CHOICE, .name = "exclude", .argument = "WHAT", SETTING(points.exclude), SETS(points.has_exclude),
+     .choices = exclusions, .initial = "atom", .needs = "points",
+     .help = "what does not count at an atom, with --points atoms",
+     .more = "In a periodic cell, the nearest image of an excluded atom does not count; its other images do. A residue "
+             "is neighbouring atoms of the file with the same chain, residue name and number."},
+    {OPTION_WRITE, .name = "points-out", .argument = "FILE", SETTING(points.out), .needs = "points",
+     .default_help = "INPUT_points.csv", .help = "the values at the points: .csv or .h5",
+     .more = "With --trajectory, CSV has the mean and the standard deviation over the frames, HDF5 the values of each "
+             "frame."},
+    {OPTION_WRITE, .name = "field-map", .argument = "FILE", SETTING(points.field_map),
+     .excludes = "trajectory read-map part join resume mpi", .why = "it is made of the molecule, by one process",
+     .help = "the electric field on the grid: .h5, or .mrc for three files NAME_x.mrc, NAME_y.mrc and NAME_z.mrc"},
 
     {OPTION_GROUP, .name = "Grid",
      .help = "Lengths are in angstrom. One number applies to x, y and z. The grid is centred on the molecule, "

@@ -33,6 +33,8 @@ static void describe(cionize_state *r)
     map_quantity(r->read.ions, r->quantity);
     if (s->read_map)
         snprintf(r->method, sizeof r->method, "read from %.100s", s->read_map);
+    else if (only_points(r))
+        snprintf(r->method, sizeof r->method, "sum at points, double precision");
     else
         snprintf(r->method, sizeof r->method, "%s (%s), %s precision%s", r->plan.method->title, r->plan.variant,
                  s->precision == VF_F64 ? "double" : "single", r->trajectory ? ", mean over frames" : "");
@@ -53,7 +55,7 @@ static void describe(cionize_state *r)
         .r_min = s->r_min,
         .sigma = s->sigma,
         .vacuum = s->vacuum,
-        .error.asked = s->read_map || r->plan.method->tolerance[s->precision] == 0 ? 0 : s->accuracy,
+        .error.asked = s->read_map || only_points(r) || r->plan.method->tolerance[s->precision] == 0 ? 0 : s->accuracy,
         .molecule = &r->molecule,
         .sources = r->sources,
         .selection = r->selection,
@@ -130,6 +132,10 @@ static vf_status plan(cionize_state *r)
         status = find_bounds(r);
     if (status == VF_OK && r->settings.read_map)
         return take_read_map(r);
+    if (status == VF_OK && only_points(r)) {
+        r->plan.follows_cells = follows;
+        return r->settings.points.field_map ? plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid) : VF_OK;
+    }
     if (status == VF_OK)
         status = plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid);
     if (status == VF_OK)
@@ -195,7 +201,7 @@ static vf_status prepare(cionize_state *r)
     const cionize_settings *s = &r->settings;
     vf_stage_begin(&r->stages, "read");
     vf_status status = r->ions.script ? take_script(r) : VF_OK;
-    if (status == VF_OK && !s->read_map)
+    if (status == VF_OK && !s->read_map && !only_points(r))
         potential_warm_up(r->ctx, s, program_file_bytes(s->input));
     if (status == VF_OK)
         status = prepare_output(r);
@@ -208,6 +214,14 @@ static vf_status prepare(cionize_state *r)
         say_molecule(r);
     vf_stage_begin(&r->stages, "plan");
     status = plan(r);
+    if (status == VF_OK)
+        status = points_prepare(r);
+    if (status == VF_OK && only_points(r)) {
+        describe(r);
+        if (!s->quiet)
+            say_points(r);
+        return VF_OK;
+    }
     const bool places = ions_asked(r) && s->pieces.parts == 0 && !job_is_other(&s->pieces);
     if (status == VF_OK && places)
         status = make_store(r);
@@ -225,8 +239,10 @@ static vf_status prepare(cionize_state *r)
     if (r->kept.pieces.items > 0)
         r->evaluations *= (double)kept_missing(&r->kept.pieces) / (double)r->kept.pieces.items;
     describe(r);
-    if (!s->quiet)
+    if (!s->quiet) {
         say_plan(r);
+        say_points(r);
+    }
     if (s->dry_run && !s->quiet && !s->read_map)
         status = plan_job(r);
     if (status != VF_OK)
@@ -284,8 +300,9 @@ static vf_status check_places(const cionize_state *r)
     if (only_a_part(r))
         return VF_OK;
     const map_output *const outputs[] = {&r->map, &r->after, &r->deviation};
-    const char *const others[] = {r->settings.picture, r->ions.ionized,     r->ions.ions,
-                                  r->ions.mask,        r->settings.profile, r->settings.radial};
+    const char *const others[] = {
+        r->settings.picture, r->ions.ionized,    r->ions.ions,           r->ions.mask,
+        r->settings.profile, r->settings.radial, r->settings.points.out, r->field_files > 0 ? r->field_names[0] : NULL};
     enum { OTHERS = sizeof others / sizeof *others };
     vf_status status = VF_OK;
     for (int n = 0; status == VF_OK && n < 3; n++)
@@ -350,7 +367,7 @@ static vf_status compute(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     vf_status status = check_places(r);
-    if (status != VF_OK)
+    if (status != VF_OK || only_points(r))
         return status;
     vf_stage_begin(&r->stages, "compute");
     if (s->read_map && job_is_other(&s->pieces))
@@ -392,10 +409,12 @@ static vf_status execute(cionize_state *r, vf_report **report)
 {
     vf_status status = compute(r);
     const double seconds = vf_stage_seconds(&r->stages, "compute") + vf_now() - r->stages.since;
-    if (status == VF_OK && !only_a_part(r))
+    if (status == VF_OK && !only_a_part(r) && !only_points(r))
         status = commit(r);
-    if (status == VF_OK && !r->settings.quiet)
+    if (status == VF_OK && !r->settings.quiet && !only_points(r))
         say_done(r, seconds);
+    if (status == VF_OK)
+        status = points_run(r);
     if (status == VF_OK && ions_asked(r) && !only_a_part(r) && !job_is_other(&r->settings.pieces))
         status = place_ions(r);
     if (status != VF_OK)
@@ -428,10 +447,13 @@ static void free_run(cionize_state *r)
     symmetry_free(&r->cell_symmetry);
     molecule_free(&r->acting);
     free(r->selection);
+    free(r->acting_charge);
     free(r->slabs_done);
     free(r->default_name);
     free(r->profile_name);
     analyses_free(r);
+    free(r->points_name);
+    points_free(&r->at_points);
     free(r->command);
 }
 

@@ -3,6 +3,7 @@
 #define CIONIZE_SETTINGS_H
 
 #include "kept_pieces.h"
+#include "points/point_settings.h"
 #include "potential.h"
 #include "voxfield/timer.h"
 
@@ -31,6 +32,7 @@ typedef struct cionize_settings {
     const char *selected; /* of this map: one of them; NULL: all atoms act */
     const char *minus;    /* atoms whose potential is subtracted; NULL: none */
     const char *solute;   /* atoms that count for the grid, for ions and in output files; NULL: all */
+    point_settings points;
     double spacing[3];
     double border, radial_width;
     int selects;

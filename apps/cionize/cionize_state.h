@@ -9,6 +9,7 @@
 #include "ions/script.h"
 #include "maps/map_output.h"
 #include "maps/read_map.h"
+#include "points/points.h"
 #include "potential/measure_error.h"
 #include "program.h"
 #include "trajectory/trajectory.h"
@@ -50,6 +51,7 @@ typedef struct cionize_state {
     int copies;              /* of the molecule's atoms by symmetry; 0 or 1: none but those of the file */
     molecule acting;         /* the atoms whose potential is asked for; none: those of the molecule */
     const molecule *sources; /* acting, or molecule */
+    double *acting_charge;   /* the same as charges of all atoms of the file; NULL: the molecule's own */
     char *selection;         /* the selections in words, for map files; NULL: none */
     vf_grid grid;
     potential_plan plan;
@@ -75,6 +77,13 @@ typedef struct cionize_state {
     trajectory *trajectory;
     frame_selection frames;
     uint64_t frames_digest; /* of the positions in the frames */
+
+    /* Points. */
+    point_run at_points;
+    char *points_name;               /* the default name */
+    char field_names[3][FIELD_NAME]; /* files of the field map */
+    int field_files;
+    map_error field_map_error;
 
     /* Ions. */
     int requests;
@@ -179,6 +188,21 @@ VF_MUST_CHECK vf_status ions_place(cionize_state *r);
 /* Whether options or a script place ions. If so, the map stays in memory. */
 bool ions_asked(const cionize_state *r);
 
+/* ---- point_stage.c ---- */
+
+/* Whether options ask for values at points, or a field map; and for nothing else: then there is no map. */
+bool points_asked(const cionize_state *r);
+bool only_points(const cionize_state *r);
+
+/* Reads the points, after the molecule and the cell. */
+VF_MUST_CHECK vf_status points_prepare(cionize_state *r);
+
+/* Computes and writes what is asked, and says it. */
+VF_MUST_CHECK vf_status points_run(cionize_state *r);
+
+void say_points(const cionize_state *r); /* the plan */
+void report_points(vf_report *report, const cionize_state *r);
+
 /* ---- say_run.c ---- */
 
 void say_molecule(const cionize_state *r);
@@ -186,6 +210,8 @@ void say_plan(const cionize_state *r);
 void say_ions(const cionize_state *r); /* before they are placed */
 void say_placed(const cionize_state *r, double seconds);
 void say_done(const cionize_state *r, double seconds);
+void report_input(vf_report *report, const cionize_state *r);
+void report_error(vf_report *report, const char *key, const map_error *e);
 void report_run(vf_report *report, const cionize_state *r, double seconds);
 
 #endif

@@ -22,7 +22,8 @@ static vf_status default_name(cionize_state *r, const char *ending, char **store
     const bool file = strncmp(input, "/dev/shm/", 9) == 0;
     if (!file && (strncmp(input, "/dev/", 5) == 0 || strncmp(input, "/proc/", 6) == 0))
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
-                       "%s: cannot make an output name from this input; use -o to name the output", input);
+                       "%s: cannot make an output name from this input; use %s to name the output", input,
+                       store == &r->points_name ? "--points-out" : "-o");
     if (r->settings.select_number > 0) { /* of several selections: "_2.dx" */
         const char *extension = strrchr(ending, '.');
         snprintf(numbered, sizeof numbered, "%.*s_%d%s", (int)(extension - ending), ending, r->settings.select_number,
@@ -41,6 +42,8 @@ static vf_status check_names(const cionize_state *r)
     const bool read_anyway = s->cell_file && (strcmp(s->cell_file, s->input) == 0 ||
                                               (s->trajectory && strcmp(s->cell_file, s->trajectory) == 0));
     const bool with_itself = s->compare && s->read_map && strcmp(s->compare, s->read_map) == 0;
+    const char *points = s->points.points;
+    const char *points_file = points && strcmp(points, "atoms") != 0 && strcmp(points, s->input) != 0 ? points : NULL;
     const program_file files[] = {{"the molecule", s->input},
                                   {"the charges", s->charges},
                                   {"the map to read", s->read_map},
@@ -56,6 +59,11 @@ static vf_status check_names(const cionize_state *r)
                                   {"the molecule and its ions", r->ions.ionized},
                                   {"the ions", r->ions.ions},
                                   {"the mask", r->ions.mask},
+                                  {"the points", points_file},
+                                  {"the values at points", s->points.out},
+                                  {"the field map", r->field_files > 0 ? r->field_names[0] : NULL},
+                                  {"the field map along y", r->field_files > 1 ? r->field_names[1] : NULL},
+                                  {"the field map along z", r->field_files > 2 ? r->field_names[2] : NULL},
                                   {"the file with the cell", read_anyway ? NULL : s->cell_file}};
     enum { FILES = sizeof files / sizeof *files };
     program_file *all = malloc((FILES + (size_t)r->script.commands) * sizeof *all);
@@ -123,18 +131,34 @@ static vf_status check_combinations(const cionize_state *r)
     return VF_OK;
 }
 
+/* The files of points and of the field map. */
+static vf_status name_points(cionize_state *r)
+{
+    point_settings *p = &r->settings.points;
+    vf_status status = VF_OK;
+    if (p->points && !p->out)
+        status = default_name(r, "_points.csv", &r->points_name, &p->out);
+    if (status == VF_OK && p->points)
+        status = points_check_path(r->ctx, p->out);
+    if (status == VF_OK && p->field_map)
+        status = field_map_names(r->ctx, p->field_map, &r->field_files, r->field_names);
+    return status;
+}
+
 vf_status prepare_output(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     const bool ions = ions_asked(r);
     const char *map = s->map;
     vf_status status = check_combinations(r);
-    if (status == VF_OK && !map && !ions && !s->read_map)
+    if (status == VF_OK && !map && !ions && !s->read_map && !only_points(r))
         status = default_name(r, ".dx", &r->default_name, &map);
     if (status == VF_OK && s->has_profile && !s->profile) {
         const char *const endings[] = {"_profile_x.csv", "_profile_y.csv", "_profile_z.csv"};
         status = default_name(r, endings[s->profile_axis], &r->profile_name, &r->settings.profile);
     }
+    if (status == VF_OK)
+        status = name_points(r);
     if (status == VF_OK && ions && !r->ions.script && !r->ions.ionized && !r->ions.ions && !r->ions.mask &&
         !r->ions.map_with_ions)
         status = default_name(r, "_ionized.pdb", &r->default_name, &r->ions.ionized);

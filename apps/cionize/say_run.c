@@ -252,7 +252,7 @@ static void report_devices(vf_report *report, const cionize_state *r)
     vf_report_end(report);
 }
 
-static void report_input(vf_report *report, const cionize_state *r)
+void report_input(vf_report *report, const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     vf_report_begin(report, "input");
@@ -275,11 +275,11 @@ static void report_input(vf_report *report, const cionize_state *r)
     vf_report_end(report);
 }
 
-static void report_error(vf_report *report, const map_error *e)
+void report_error(vf_report *report, const char *key, const map_error *e)
 {
     if (e->asked == 0)
         return;
-    vf_report_begin(report, "error");
+    vf_report_begin(report, key);
     vf_report_number(report, "asked", e->asked);
     vf_report_integer(report, "points", e->points);
     if (e->points > 0) {
@@ -302,7 +302,7 @@ static void report_potential(vf_report *report, const cionize_state *r)
         vf_report_text(report, "variant", r->plan.variant);
         vf_report_text(report, "accuracy", accuracy(r, text, sizeof text));
         vf_report_text(report, "boundary", boundary(r));
-        report_error(report, &r->info.error);
+        report_error(report, "error", &r->info.error);
     }
     vf_report_text(report, "unit", s->unit);
     vf_report_number(report, "constant", r->info.unit_constant);
@@ -365,6 +365,11 @@ void report_run(vf_report *report, const cionize_state *r, double seconds)
         return;
     vf_report_run(report, "cionize", s->argc, s->argv);
     report_input(report, r);
+    report_points(report, r);
+    if (only_points(r)) {
+        vf_report_stages(report, &r->stages);
+        return;
+    }
     vf_report_begin(report, "grid");
     vf_report_numbers(report, "origin", r->grid.origin, 3);
     vf_report_numbers(report, "spacing", r->grid.spacing, 3);

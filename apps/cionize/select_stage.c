@@ -68,7 +68,9 @@ static vf_status choose_acting(cionize_state *r, bool *chosen)
                          s->selected ? "--select" : "all");
     if (status == VF_OK)
         status = molecule_weigh(r->ctx, &r->molecule, weight, &r->acting);
-    free(weight);
+    for (int64_t i = 0; status == VF_OK && i < atoms; i++)
+        weight[i] *= r->molecule.charge[i];
+    r->acting_charge = weight;
     if (status != VF_OK)
         return status;
     r->sources = &r->acting;

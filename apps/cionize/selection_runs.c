@@ -43,7 +43,8 @@ static vf_status check(vf_context *ctx, const cionize_settings *s)
 static vf_status run_one(vf_context *ctx, const cionize_settings *settings, int number)
 {
     cionize_settings s = *settings;
-    const char **outputs[] = {&s.map, &s.picture, &s.report, &s.deviation, &s.profile, &s.radial};
+    const char **outputs[] = {&s.map,     &s.picture, &s.report,     &s.deviation,
+                              &s.profile, &s.radial,  &s.points.out, &s.points.field_map};
     enum { OUTPUTS = sizeof outputs / sizeof *outputs };
     char *names[OUTPUTS] = {NULL};
     vf_status status = VF_OK;

@@ -27,15 +27,39 @@ double vf_coulomb_point(const vf_coulomb_atoms *atoms, const double at[3], doubl
     return sum;
 }
 
-vf_status vf_coulomb_points(vf_context *ctx, const vf_coulomb_atoms *atoms, const vf_coulomb_options *options,
-                            int64_t count, const double *points, double *values)
+/* Points [first, first + count), at most a group. What is left of the group repeats the last point. */
+static void sum_group(const vf_coulomb_atoms *atoms, const vf_coulomb_options *o, int64_t first, int64_t count,
+                      const double *points, double *values, double *electric)
 {
-    const int64_t most = vf_context_threads(ctx);
-    const int threads = (int)(count < most ? count : most);
+    static coulomb_group_sum *const sums[] = {coulomb_group_baseline, coulomb_group_avx2, coulomb_group_avx512};
+    enum { G = COULOMB_POINTS_GROUP, PART = 2048 }; /* atoms whose sum is made by itself: less rounding */
+    double at[3 * G], sum[4 * G] = {0};
+    for (int64_t n = 0; n < G; n++)
+        for (int a = 0; a < 3; a++)
+            at[a * G + n] = points[3 * (first + (n < count ? n : count - 1)) + a];
+    for (int64_t from = 0; from < atoms->count; from += PART) {
+        const int64_t left = atoms->count - from;
+        sums[vf_cpu_isa()](atoms, from, left < PART ? left : PART, o->r_min, o->distance_dielectric, electric != NULL,
+                           at, sum);
+    }
+    for (int64_t n = 0; n < count; n++) {
+        values[first + n] = o->scale * sum[n];
+        for (int a = 0; electric && a < 3; a++)
+            electric[3 * (first + n) + a] = o->scale * sum[(a + 1) * G + n];
+    }
+}
+
+vf_status vf_coulomb_points(vf_context *ctx, const vf_coulomb_atoms *atoms, const vf_coulomb_options *options,
+                            int64_t count, const double *points, double *values, double *electric)
+{
+    const int64_t groups = (count + COULOMB_POINTS_GROUP - 1) / COULOMB_POINTS_GROUP, most = vf_context_threads(ctx);
+    const int threads = (int)(groups < most ? groups : most);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
-    for (int64_t n = 0; n < count; n++)
+    for (int64_t g = 0; g < groups; g++) {
+        const int64_t first = g * COULOMB_POINTS_GROUP, left = count - first;
         if (!vf_cancelled(ctx))
-            values[n] = options->scale *
-                        vf_coulomb_point(atoms, points + 3 * n, options->r_min, options->distance_dielectric, 1);
+            sum_group(atoms, options, first, left < COULOMB_POINTS_GROUP ? left : COULOMB_POINTS_GROUP, points, values,
+                      electric);
+    }
     return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }

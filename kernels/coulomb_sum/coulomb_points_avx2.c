@@ -1,3 +1,3 @@
-/* The Coulomb sum at one point: avx2; CMakeLists.txt sets the flags. */
-#define ISA coulomb_point_avx2
+/* The Coulomb sum at single points: avx2; CMakeLists.txt sets the flags. */
+#define ISA(name) name##_avx2
 #include "coulomb_points.inc"

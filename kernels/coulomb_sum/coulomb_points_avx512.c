@@ -1,3 +1,3 @@
-/* The Coulomb sum at one point: avx512; CMakeLists.txt sets the flags. */
-#define ISA coulomb_point_avx512
+/* The Coulomb sum at single points: avx512; CMakeLists.txt sets the flags. */
+#define ISA(name) name##_avx512
 #include "coulomb_points.inc"

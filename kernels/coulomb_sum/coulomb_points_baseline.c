@@ -1,3 +1,3 @@
-/* The Coulomb sum at one point: baseline; CMakeLists.txt sets the flags. */
-#define ISA coulomb_point_baseline
+/* The Coulomb sum at single points: baseline; CMakeLists.txt sets the flags. */
+#define ISA(name) name##_baseline
 #include "coulomb_points.inc"

@@ -35,26 +35,32 @@ static void gaussian_slopes(const vf_prolate *p, int64_t n, const double *x, dou
         out[i] = gaussian_slope(p, x[i]);
 }
 
-static vf_prolate gaussian_of(const vf_cutoff *plan)
+static vf_prolate gaussian_of(double cutoff, double sigma)
 {
-    return (vf_prolate){.c = plan->options.cutoff / (sqrt(2) * plan->options.sigma)};
+    return (vf_prolate){.c = cutoff / (sqrt(2) * sigma)};
 }
 
 double vf_cutoff_smooth(const vf_cutoff *plan, double x)
 {
-    const vf_prolate gaussian = plan->options.sigma > 0 ? gaussian_of(plan) : (vf_prolate){0};
+    const vf_prolate gaussian =
+        plan->options.sigma > 0 ? gaussian_of(plan->options.cutoff, plan->options.sigma) : (vf_prolate){0};
     return plan->options.sigma > 0 ? gaussian_slope(&gaussian, x) : vf_prolate_slope(&plan->psi, x);
+}
+
+void vf_cutoff_fit_law(const vf_prolate *psi, double cutoff, double sigma, double accuracy, vf_prolate_powers *out)
+{
+    const vf_prolate gaussian = sigma > 0 ? gaussian_of(cutoff, sigma) : (vf_prolate){0};
+    if (sigma > 0)
+        vf_prolate_fit(&gaussian, gaussian_slopes, accuracy, out);
+    else
+        vf_prolate_fit(psi, vf_prolate_slopes, accuracy, out);
+    for (int k = 0; k <= out->degree; k++)
+        out->coefficient[k] /= cutoff;
 }
 
 void vf_cutoff_fit(const vf_cutoff *plan, double accuracy, vf_prolate_powers *out)
 {
-    const vf_prolate gaussian = plan->options.sigma > 0 ? gaussian_of(plan) : (vf_prolate){0};
-    if (plan->options.sigma > 0)
-        vf_prolate_fit(&gaussian, gaussian_slopes, accuracy, out);
-    else
-        vf_prolate_fit(&plan->psi, vf_prolate_slopes, accuracy, out);
-    for (int k = 0; k <= out->degree; k++)
-        out->coefficient[k] /= plan->options.cutoff;
+    vf_cutoff_fit_law(&plan->psi, plan->options.cutoff, plan->options.sigma, accuracy, out);
 }
 
 /* ---- checks ---- */

@@ -50,6 +50,9 @@ double vf_cutoff_smooth(const vf_cutoff *plan, double x);
 /* The same as a polynomial, divided by rc. */
 void vf_cutoff_fit(const vf_cutoff *plan, double accuracy, vf_prolate_powers *out);
 
+/* The same without a plan: of psi, or of Gaussian charges if sigma > 0; psi is not used then. */
+void vf_cutoff_fit_law(const vf_prolate *psi, double cutoff, double sigma, double accuracy, vf_prolate_powers *out);
+
 /* As vf_cutoff_create without a cell, for charges in the memory of a GPU that have been checked: x, y, z and charge,
  * each [count]. Puts its work into the queue and does not wait: the charges must last until it is done. */
 VF_MUST_CHECK vf_status vf_cutoff_create_loaded(vf_queue *queue, const vf_grid *grid, int64_t count,

@@ -120,6 +120,16 @@ VF_MUST_CHECK vf_status ewald_choose(vf_device *device, const vf_ewald_backend *
                                      const vf_coulomb_atoms *charges, ewald_loaded *loaded,
                                      const vf_ewald_options *options, ewald_shape *shape);
 
+/* One mesh, in double precision, for the smooth part at scattered points between lo and hi (which hold the charges,
+ * too; in a cell, anywhere). False: none of this spacing suits. s: count, squares, largest, rms and volume. */
+typedef struct ewald_points_layout {
+    ewald_layout mesh;
+    double correction; /* as in ewald_shape */
+    double seconds;    /* of one typical thread to make it */
+} ewald_points_layout;
+bool ewald_layout_for_points(const vf_cell *cell, const double lo[3], const double hi[3], const ewald_summary *s,
+                             double tolerance, double sigma, double h, ewald_points_layout *out);
+
 /* Sample n of the potential along an axis. */
 static inline double ewald_sample(const vf_grid *grid, int axis, int n)
 {

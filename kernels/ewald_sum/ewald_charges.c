@@ -119,12 +119,12 @@ static void add_factors(const double u[3], double q, factors *f)
 }
 
 /* The rms potential of Gaussian charges in a cell, at least: that of the longest waves, by Parseval's theorem. */
-static double long_waves(const vf_grid *grid, const vf_coulomb_atoms *charges, double sigma)
+static double long_waves(const vf_cell *cell, const vf_coulomb_atoms *charges, double sigma)
 {
     double inverse[3][3], sum = 0;
-    const double volume = vf_cell_volume(&grid->cell);
+    const double volume = vf_cell_volume(cell);
     factors f = {{0}, {0}};
-    ewald_invert(grid->cell.vectors, inverse);
+    ewald_invert(cell->vectors, inverse);
     for (int64_t i = 0; i < charges->count; i++) {
         double u[3] = {0};
         const double r[3] = {charges->x[i], charges->y[i], charges->z[i]};
@@ -151,12 +151,12 @@ static double long_waves(const vf_grid *grid, const vf_coulomb_atoms *charges, d
 /* In a cell: the potential of independent charges, without wave lengths beyond their mean distance. Real ones are
  * larger. The integral of (4 pi / k^2)^2 exp(-sigma^2 k^2) over wave numbers beyond k is
  * (2 pi)^3 8 (exp(-x^2) / k - sqrt(pi) sigma erfc(x)), x = sigma k. */
-static double rms_in_cell(const vf_grid *grid, const vf_coulomb_atoms *charges, double sigma, const ewald_summary *s)
+double ewald_rms_in_cell(const vf_cell *cell, const vf_coulomb_atoms *charges, double sigma, const ewald_summary *s)
 {
     const double k = 6.3 / cbrt(s->volume / fmax((double)s->count, 1)), x = sigma * k;
     const double waves = 8 / k * (exp(-x * x) - sqrt(pi) * x * erfc(x));
     const double rms = sqrt(fmax(waves, 0) * s->squares / s->volume);
-    return sigma > 0 ? fmax(rms, long_waves(grid, charges, sigma)) : rms;
+    return sigma > 0 ? fmax(rms, long_waves(cell, charges, sigma)) : rms;
 }
 
 /* Of charges begin <= i < end; s->wrong ends it. */
@@ -237,6 +237,6 @@ vf_status ewald_summarise(vf_device *device, const vf_ewald_backend *backend, co
             s->volume *= grid->spacing[a] * (double)grid->counts[a];
         return VF_OK;
     }
-    s->rms = rms_in_cell(grid, charges, o->sigma, s);
+    s->rms = ewald_rms_in_cell(&grid->cell, charges, o->sigma, s);
     return VF_OK;
 }

@@ -9,6 +9,9 @@ VF_MUST_CHECK vf_status ewald_summarise(vf_device *device, const vf_ewald_backen
                                         const vf_coulomb_atoms *charges, ewald_loaded *loaded,
                                         const vf_ewald_options *options, ewald_summary *out);
 
+/* In a cell: about the rms potential, without the scale, from .count, .squares and .volume. */
+double ewald_rms_in_cell(const vf_cell *cell, const vf_coulomb_atoms *charges, double sigma, const ewald_summary *s);
+
 /* The inverse of a triangular cell or mesh, vectors in rows: mesh coordinates u_i = inverse[i] . r. */
 void ewald_invert(const double edge[3][3], double inverse[3][3]);
 

@@ -24,8 +24,7 @@ static const ewald_simd *simd_for(vf_dtype precision)
 
 /* ---- levels ---- */
 
-/* To be freed with vf_array_free(&out->mesh). */
-static vf_status make_level(vf_device *device, const ewald_layout *layout, vf_dtype precision, ewald_level *out)
+vf_status ewald_level_create(vf_device *device, const ewald_layout *layout, vf_dtype precision, ewald_level *out)
 {
     ewald_level_make(vf_device_context(device), layout, precision, ewald_pitch(layout), out);
     out->simd = simd_for(precision);
@@ -39,9 +38,8 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* level->mesh = the potential of its part of the law on the mesh. *bytes: the most memory used meanwhile. */
-static vf_status solve(ewald_level *level, const vf_coulomb_atoms *charges, double scale, ewald_kernel_job *job,
-                       bool truncated, uint64_t *bytes)
+vf_status ewald_solve(ewald_level *level, const vf_coulomb_atoms *charges, double scale, ewald_kernel_job *job,
+                      bool truncated, uint64_t *bytes)
 {
     vf_array kernel = {0};
     uint64_t work = 0;
@@ -96,18 +94,18 @@ static vf_status make_meshes(vf_ewald *plan, const vf_coulomb_atoms *charges)
     const double volume = periodic ? vf_cell_volume(&plan->grid.cell) : 0;
     uint64_t fine_bytes = 0, coarse_bytes = 0;
     ewald_level coarse = {0};
-    vf_status status = make_level(plan->device, &plan->shape.fine, plan->shape.precision, fine);
+    vf_status status = ewald_level_create(plan->device, &plan->shape.fine, plan->shape.precision, fine);
     if (status == VF_OK)
-        status = make_level(plan->device, &plan->shape.coarse, VF_F64, &coarse);
+        status = ewald_level_create(plan->device, &plan->shape.coarse, VF_F64, &coarse);
     if (status != VF_OK)
         goto done;
     ewald_kernel_job fine_job = {
         .level = fine, .less = &coarse, .divisions = plan->shape.interpolates ? 2 : 1, .volume = volume};
     ewald_kernel_job coarse_job = {
         .level = &coarse, .divisions = 2, .more = plan->shape.interpolates ? fine : NULL, .times = 1, .volume = volume};
-    status = solve(fine, charges, plan->options.scale, &fine_job, false, &fine_bytes);
+    status = ewald_solve(fine, charges, plan->options.scale, &fine_job, false, &fine_bytes);
     if (status == VF_OK)
-        status = solve(&coarse, charges, plan->options.scale, &coarse_job, !periodic, &coarse_bytes);
+        status = ewald_solve(&coarse, charges, plan->options.scale, &coarse_job, !periodic, &coarse_bytes);
     if (status == VF_OK)
         status = add_coarse(fine, &coarse);
     plan->bytes = ewald_mesh_bytes(&fine->at, fine->precision);

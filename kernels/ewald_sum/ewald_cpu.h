@@ -5,6 +5,15 @@
 #include "ewald_common.h"
 #include "ewald_simd.h"
 
+/* A level with its mesh, to be freed with vf_array_free(&out->mesh), also after an error. */
+VF_MUST_CHECK vf_status ewald_level_create(vf_device *device, const ewald_layout *layout, vf_dtype precision,
+                                           ewald_level *out);
+
+/* level->mesh = the potential of its part of the law on the mesh. `truncated`: in free space, without `less`. *bytes:
+ * the most memory used meanwhile. */
+VF_MUST_CHECK vf_status ewald_solve(ewald_level *level, const vf_coulomb_atoms *charges, double scale,
+                                    ewald_kernel_job *job, bool truncated, uint64_t *bytes);
+
 /* mesh = sum_i scale q_i window(mesh - r_i). */
 VF_MUST_CHECK vf_status ewald_spread(ewald_level *level, const vf_coulomb_atoms *charges, double scale);
 

@@ -55,10 +55,10 @@ static vf_status check_cell(vf_context *ctx, const vf_cell *cell)
     return VF_OK;
 }
 
-static vf_status check_vacuum(vf_context *ctx, const vf_grid *grid, const vf_coulomb_atoms *charges)
+static vf_status check_vacuum(vf_context *ctx, const vf_cell *cell, const vf_coulomb_atoms *charges)
 {
     double sum = 0, size = 0;
-    if (grid->cell.kind == VF_CELL_NONE)
+    if (cell->kind == VF_CELL_NONE)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "Ewald sum: a vacuum boundary needs a periodic cell");
     for (int64_t i = 0; i < charges->count; i++) {
         sum += charges->charge[i];
@@ -70,6 +70,12 @@ static vf_status check_vacuum(vf_context *ctx, const vf_grid *grid, const vf_cou
                          "a vacuum boundary needs neutral charges, but the total charge is %g e; use the tinfoil "
                          "boundary, or add counter-ions",
                          sum);
+}
+
+vf_status vf_ewald_check_cell(vf_context *ctx, const vf_cell *cell, const vf_coulomb_atoms *in_vacuum)
+{
+    const vf_status status = check_cell(ctx, cell);
+    return status == VF_OK && in_vacuum ? check_vacuum(ctx, cell, in_vacuum) : status;
 }
 
 static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_ewald_options *o)
@@ -395,6 +401,39 @@ static bool shape_for(vf_device_kind kind, const vf_grid *grid, const vf_ewald_o
            out->fine.cutoff <= 0x1p19 * smallest_spacing(grid) && out->fine.cutoff <= VF_COULOMB_MAX_COORDINATE;
 }
 
+/* ---- scattered points ---- */
+
+bool ewald_layout_for_points(const vf_cell *cell, const double lo[3], const double hi[3], const ewald_summary *s,
+                             double tolerance, double sigma, double h, ewald_points_layout *out)
+{
+    const vf_grid grid = {.cell = *cell};
+    const double allowed = allowed_error(s, tolerance, h), step[3] = {h, h, h};
+    ewald_layout *mesh = &out->mesh;
+    *out = (ewald_points_layout){0};
+    *mesh = (ewald_layout){.periodic = cell->kind != VF_CELL_NONE, .skewed = cell->kind == VF_CELL_TRICLINIC};
+    choose_window(allowed, mesh);
+    if (mesh->periodic) {
+        int64_t points[3];
+        if (!points_in_cell(&grid, h, mesh->width, points))
+            return false;
+        lay_cell(&grid, points, mesh);
+    } else {
+        if (!lay_free(lo, hi, step, ceil(0.5 * mesh->width) + 1, mesh))
+            return false;
+        for (int a = 0; a < 3; a++) {
+            mesh->mesh[a] = vf_fft_good_length(mesh->mesh[a]);
+            mesh->length[a] = 2 * mesh->mesh[a];
+        }
+    }
+    set_cutoff(mesh);
+    if (sigma > 0) {
+        out->correction = gaussian_reach(sigma, allowed);
+        mesh->background = mesh->periodic ? 2 * pi * sigma * sigma : 0; /* the mean of what is subtracted */
+    }
+    out->seconds = level_seconds(mesh, (double)s->count, true) + numbers(mesh->mesh) * (mesh->periodic ? 5e-8 : 2e-7);
+    return true;
+}
+
 vf_status ewald_choose(vf_device *device, const vf_ewald_backend *backend, const vf_grid *grid,
                        const vf_coulomb_atoms *charges, ewald_loaded *loaded, const vf_ewald_options *options,
                        ewald_shape *shape)
@@ -406,7 +445,7 @@ vf_status ewald_choose(vf_device *device, const vf_ewald_backend *backend, const
     if (status == VF_OK)
         status = ewald_summarise(device, backend, grid, charges, loaded, options, &s);
     if (status == VF_OK && options->vacuum)
-        status = check_vacuum(ctx, grid, charges);
+        status = check_vacuum(ctx, &grid->cell, charges);
     if (status != VF_OK)
         return status;
     double least = INFINITY;

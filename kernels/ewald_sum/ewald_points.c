@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "backend/variants.h"
+#include "ewald_gaussian.h"
 #include "ewald_sum.h"
 
 static const double pi = 3.14159265358979323846;
@@ -238,18 +239,30 @@ static vf_status sum_waves(vf_context *ctx, division *s, const vf_coulomb_atoms 
 
 /* ---- one point ---- */
 
-static double over_waves(const division *s, const double r[3])
+/* `gradient`: is increased; NULL: not wanted. */
+static double over_waves(const division *s, const double r[3], double gradient[3])
 {
-    double sum = 0, turns[3];
+    double sum = 0, turns[3], along[3] = {0}; /* along: derivatives by turns */
     for (int i = 0; i < 3; i++)
         turns[i] = 2 * pi * (s->inverse[i][0] * r[0] + s->inverse[i][1] * r[1] + s->inverse[i][2] * r[2]);
     for (int64_t w = 0; w < s->waves; w++) {
         const wave *k = &s->wave[w];
         const double *p = s->sums + 4 * w; /* of a + i b = S without l, and c + i d = that of l */
         const double both = k->n * turns[0] + k->m * turns[1], l = k->l * turns[2];
-        sum += k->weight[0] * (cos(both + l) * (p[0] - p[1]) + sin(both + l) * (p[2] + p[3]));
-        sum += k->weight[1] * (cos(both - l) * (p[0] + p[1]) + sin(both - l) * (p[3] - p[2]));
+        const double c = cos(both + l), d = sin(both + l), e = cos(both - l), f = sin(both - l);
+        sum += k->weight[0] * (c * (p[0] - p[1]) + d * (p[2] + p[3]));
+        sum += k->weight[1] * (e * (p[0] + p[1]) + f * (p[3] - p[2]));
+        if (!gradient)
+            continue;
+        const double up = k->weight[0] * (c * (p[2] + p[3]) - d * (p[0] - p[1])),
+                     down = k->weight[1] * (e * (p[3] - p[2]) - f * (p[0] + p[1]));
+        along[0] += k->n * (up + down);
+        along[1] += k->m * (up + down);
+        along[2] += k->l * (up - down);
     }
+    for (int a = 0; gradient && a < 3; a++)
+        gradient[a] +=
+            2 * pi * (along[0] * s->inverse[0][a] + along[1] * s->inverse[1][a] + along[2] * s->inverse[2][a]);
     return sum;
 }
 
@@ -264,7 +277,20 @@ static double near_value(const division *s, double distance, double r_min)
     return 1 / r_min - (distance > 0 ? erf(spread) / distance : at_zero * s->alpha);
 }
 
-static double over_images(const division *s, const vf_coulomb_atoms *charges, const double r[3], double r_min)
+/* The derivative of near_value, divided by the distance. */
+static double near_slope(const division *s, double distance, double r_min)
+{
+    if (s->own > 0)
+        return ewald_erf_slope(s->own, distance) - ewald_erf_slope(s->alpha, distance);
+    if (distance < r_min)
+        return -ewald_erf_slope(s->alpha, distance);
+    const double spread = s->alpha * distance;
+    return -(erfc(spread) / distance + 2 / sqrt(pi) * s->alpha * exp(-spread * spread)) / (distance * distance);
+}
+
+/* `gradient`: is increased; NULL: not wanted. */
+static double over_images(const division *s, const vf_coulomb_atoms *charges, const double r[3], double r_min,
+                          double gradient[3])
 {
     const double most = s->cutoff * s->cutoff;
     double sum = 0;
@@ -278,8 +304,15 @@ static double over_images(const division *s, const vf_coulomb_atoms *charges, co
         for (int64_t n = 0; n < s->images.count; n++) {
             const double *t = s->images.shift[n], x = d[0] + t[0], y = d[1] + t[1], z = d[2] + t[2];
             const double squared = x * x + y * y + z * z;
-            if (squared < most)
-                sum += charges->charge[i] * near_value(s, sqrt(squared), r_min);
+            if (squared >= most)
+                continue;
+            sum += charges->charge[i] * near_value(s, sqrt(squared), r_min);
+            if (!gradient)
+                continue;
+            const double slope = charges->charge[i] * near_slope(s, sqrt(squared), r_min);
+            gradient[0] += slope * x;
+            gradient[1] += slope * y;
+            gradient[2] += slope * z;
         }
     }
     return sum;
@@ -396,6 +429,12 @@ vf_status vf_ewald_field_add(vf_ewald_field *f, const double place[3], double ch
 
 vf_status vf_ewald_field_values(const vf_ewald_field *f, int64_t count, const double *points, double *values)
 {
+    return vf_ewald_field_electric(f, count, points, values, NULL);
+}
+
+vf_status vf_ewald_field_electric(const vf_ewald_field *f, int64_t count, const double *points, double *values,
+                                  double *electric)
+{
     const division *s = &f->division;
     const vf_coulomb_atoms charges = charges_of(f);
     const int64_t most = vf_context_threads(f->ctx);
@@ -403,10 +442,14 @@ vf_status vf_ewald_field_values(const vf_ewald_field *f, int64_t count, const do
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
     for (int64_t p = 0; p < count; p++) {
         const double *r = points + 3 * p;
-        if (!vf_cancelled(f->ctx))
-            values[p] =
-                f->scale * (over_images(s, &charges, r, f->r_min) + over_waves(s, r) - f->background * f->total +
-                            f->moment[0] * r[0] + f->moment[1] * r[1] + f->moment[2] * r[2]);
+        double gradient[3] = {f->moment[0], f->moment[1], f->moment[2]}, *wanted = electric ? gradient : NULL;
+        if (vf_cancelled(f->ctx))
+            continue;
+        values[p] =
+            f->scale * (over_images(s, &charges, r, f->r_min, wanted) + over_waves(s, r, wanted) -
+                        f->background * f->total + f->moment[0] * r[0] + f->moment[1] * r[1] + f->moment[2] * r[2]);
+        for (int a = 0; electric && a < 3; a++)
+            electric[3 * p + a] = -f->scale * gradient[a];
     }
     return vf_cancelled(f->ctx) ? vf_fail(f->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }

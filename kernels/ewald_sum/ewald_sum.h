@@ -97,6 +97,10 @@ VF_MUST_CHECK vf_status vf_ewald_plan_costs(vf_device *device, const vf_grid *gr
                                             const vf_ewald_options *options, vf_ewald_info *info,
                                             double *create_seconds, double *execute_seconds);
 
+/* Whether cells and charges suit these sums: VF_ERR_UNSUPPORTED for a triclinic cell turned otherwise; VF_ERR_ARGUMENT
+ * for charges in a vacuum boundary that are not neutral (NULL: no such boundary). */
+VF_MUST_CHECK vf_status vf_ewald_check_cell(vf_context *ctx, const vf_cell *cell, const vf_coulomb_atoms *in_vacuum);
+
 /* ---- the reference for periodic cells: Ewald's own sum with Gaussians, in double precision ---- */
 
 /* The potential of the charges and all their images at `count` points, points [count][3], to about 1e-14 of
@@ -122,6 +126,9 @@ VF_MUST_CHECK vf_status vf_ewald_field_create(vf_context *ctx, const vf_cell *ce
 VF_MUST_CHECK vf_status vf_ewald_field_add(vf_ewald_field *field, const double place[3], double charge);
 VF_MUST_CHECK vf_status vf_ewald_field_values(const vf_ewald_field *field, int64_t count, const double *points,
                                               double *values);
+/* And the electric field E = -grad V, electric [count][3]; NULL: not wanted. It is 0 within r_min of a single charge. */
+VF_MUST_CHECK vf_status vf_ewald_field_electric(const vf_ewald_field *field, int64_t count, const double *points,
+                                                double *values, double *electric);
 void vf_ewald_field_destroy(vf_ewald_field *field); /* NULL is allowed */
 
 #ifdef __cplusplus

@@ -79,6 +79,9 @@ typedef struct named_text {
 VF_MUST_CHECK vf_status parse_molecule_with_charges(vf_context *ctx, const named_text *coordinates,
                                                     const named_text *charges, molecule *out);
 
+/* The coordinates alone, of one file in a format of those; charges are 0. */
+VF_MUST_CHECK vf_status parse_coordinates(vf_context *ctx, const named_text *coordinates, molecule *out);
+
 /* ---- read_cell.c ---- */
 
 /* The periodic cell of a file that is read for its cell alone: .gro (of the first frame), AMBER coordinates, NAMD's

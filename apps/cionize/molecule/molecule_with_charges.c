@@ -209,6 +209,19 @@ vf_status parse_molecule_with_charges(vf_context *ctx, const named_text *coordin
     return status;
 }
 
+vf_status parse_coordinates(vf_context *ctx, const named_text *coordinates, molecule *out)
+{
+    memset(out, 0, sizeof *out);
+    locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!c_locale)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read numbers", coordinates->name);
+    const vf_status status = read_part(ctx, coordinates, c_locale, choose_coordinates, out);
+    freelocale(c_locale);
+    if (status != VF_OK)
+        molecule_free(out);
+    return status;
+}
+
 vf_status read_molecule_with_charges(vf_context *ctx, const char *coordinates, const char *charges, molecule *out)
 {
     input_text places = {0}, values = {0};

@@ -96,7 +96,7 @@ static vf_status sum_exactly(vf_context *ctx, error_points *p, const vf_grid *gr
         return vf_ewald_points(ctx, &grid->cell, charges, &in_cell, p->count, p->place, values);
     if (problem->sigma > 0)
         return sum_gaussians(ctx, p, charges, values);
-    return vf_coulomb_points(ctx, charges, &options, p->count, p->place, values);
+    return vf_coulomb_points(ctx, charges, &options, p->count, p->place, values, NULL);
 }
 
 static vf_status sum_frames(vf_context *ctx, error_points *p, const molecule *mol, const trajectory *t,

@@ -1,0 +1,286 @@
+/* Points from files: text in columns, .xyz, the positions of a molecule's atoms, HDF5. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "coulomb_sum.h"
+#include "points.h"
+#include "text/input_text.h"
+#include "voxfield/hdf5_io.h"
+#include "voxfield/output.h"
+
+enum { MOST_COLUMNS = 256 };
+
+typedef struct point_reader {
+    vf_context *ctx;
+    const char *name;
+    text_lines lines;
+    locale_t c_locale;
+    point_set *out;
+    int64_t capacity;
+} point_reader;
+
+static bool is_separator(char c)
+{
+    return c == ' ' || c == '\t' || c == ',' || c == ';';
+}
+
+/* Words between blanks, commas or semicolons; what is in quotes is one word. Returns their number. */
+static int split(text_piece line, text_piece words[MOST_COLUMNS])
+{
+    const char *p = line.at, *end = line.at + line.size;
+    int count = 0;
+    while (p < end && count < MOST_COLUMNS) {
+        while (p < end && (*p == ' ' || *p == '\t'))
+            p++;
+        const bool quoted = p < end && *p == '"';
+        const char *from = p += quoted;
+        while (p < end && (quoted ? *p != '"' : !is_separator(*p)))
+            p++;
+        if (p == from && p == end)
+            break;
+        words[count++] = (text_piece){from, (size_t)(p - from)};
+        p += quoted && p < end;
+        while (p < end && (*p == ' ' || *p == '\t'))
+            p++;
+        p += p < end && (*p == ',' || *p == ';');
+    }
+    return count;
+}
+
+static vf_status add_point(point_reader *r, const double xyz[3])
+{
+    if (r->out->count == r->capacity) {
+        r->capacity += r->capacity / 2 + 256;
+        double *larger = realloc(r->out->place, (size_t)r->capacity * 3 * sizeof *larger);
+        if (!larger)
+            return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory for %lld points", r->name, (long long)r->capacity);
+        r->out->place = larger;
+    }
+    memcpy(r->out->place + 3 * r->out->count++, xyz, 3 * sizeof *xyz);
+    return VF_OK;
+}
+
+/* A point from three words of a line. */
+static vf_status take_words(point_reader *r, int words, const text_piece word[MOST_COLUMNS], const int column[3])
+{
+    double xyz[3];
+    char quoted[TEXT_QUOTE_SIZE];
+    for (int a = 0; a < 3; a++) {
+        text_number number;
+        if (column[a] >= words)
+            return text_fail(r->ctx, r->name, r->lines.line, "no %c coordinate: %d column%s, expected at least %d",
+                             'x' + a, words, vf_plural(words), column[a] + 1);
+        if (!text_read_number(word[column[a]], r->c_locale, &number))
+            return text_fail(r->ctx, r->name, r->lines.line, "the %c coordinate '%s' %s", 'x' + a,
+                             text_quote(word[column[a]], quoted), text_number_trouble(word[column[a]]));
+        if (!(fabs(number.value) <= VF_COULOMB_MAX_COORDINATE))
+            return text_fail(r->ctx, r->name, r->lines.line, "the %c coordinate %g is farther than %g angstrom from 0",
+                             'x' + a, number.value, VF_COULOMB_MAX_COORDINATE);
+        xyz[a] = number.value;
+    }
+    return add_point(r, xyz);
+}
+
+static bool same_word(text_piece word, const char *name)
+{
+    return word.size == strlen(name) && strncasecmp(word.at, name, word.size) == 0;
+}
+
+/* A header: where its columns x, y and z are, or else the first three. False if only some are there, or one is twice. */
+static bool take_header(int words, const text_piece word[MOST_COLUMNS], int column[3])
+{
+    static const char *const names[] = {"x", "y", "z"};
+    int found[3] = {0}, at[3] = {0};
+    for (int w = 0; w < words; w++)
+        for (int a = 0; a < 3; a++)
+            if (same_word(word[w], names[a])) {
+                at[a] = w;
+                found[a]++;
+            }
+    if (found[0] == 1 && found[1] == 1 && found[2] == 1) {
+        memcpy(column, at, sizeof at);
+        return true;
+    }
+    return found[0] == 0 && found[1] == 0 && found[2] == 0;
+}
+
+/* Whether a line has the titles of columns: no word is a number, nor what is left of one (nan, inf). */
+static bool is_title(const point_reader *r, int words, const text_piece word[MOST_COLUMNS])
+{
+    static const char *const broken[] = {"nan", "inf", "infinity"};
+    bool letters = false;
+    for (int w = 0; w < words; w++) {
+        text_number number;
+        if (text_read_number(word[w], r->c_locale, &number))
+            return false;
+        for (size_t n = 0; n < sizeof broken / sizeof *broken; n++)
+            if (same_word(word[w], broken[n]))
+                return false;
+        letters |= word[w].size > 0 && text_is_letter(word[w].at[0]);
+    }
+    return letters;
+}
+
+static vf_status read_columns(point_reader *r)
+{
+    int column[3] = {0, 1, 2};
+    bool headed = false;
+    text_piece line, word[MOST_COLUMNS];
+    vf_status status = VF_OK;
+    while (status == VF_OK && text_next_line(&r->lines, &line)) {
+        const int words = split(line, word);
+        if (words == 0 || (word[0].size > 0 && word[0].at[0] == '#'))
+            continue;
+        if (!headed && r->out->count == 0 && is_title(r, words, word)) {
+            headed = true;
+            if (!take_header(words, word, column))
+                status =
+                    text_fail(r->ctx, r->name, r->lines.line,
+                              "the header names some of the columns x, y, z, or one twice; name each once, or none");
+            continue;
+        }
+        status = take_words(r, words, word, column);
+        if (r->lines.line % 4096 == 0 && vf_cancelled(r->ctx))
+            status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
+    }
+    return status;
+}
+
+/* The number of atoms, a title, then an element and a position a line. */
+static vf_status read_xyz(point_reader *r)
+{
+    const int column[3] = {1, 2, 3};
+    text_piece line, word[MOST_COLUMNS];
+    text_number number = {0};
+    vf_status status = VF_OK;
+    const bool begun = text_next_line(&r->lines, &line) && split(line, word) == 1 &&
+                       text_read_number(word[0], r->c_locale, &number) && number.value >= 1 && number.value <= 1e12 &&
+                       number.value == floor(number.value);
+    if (!begun)
+        return text_fail(r->ctx, r->name, r->lines.line,
+                         "expected the number of atoms of an .xyz file alone in the line");
+    if (!text_next_line(&r->lines, &line))
+        return text_fail(r->ctx, r->name, r->lines.line, "the file ends before the title of an .xyz file");
+    const int64_t atoms = (int64_t)number.value;
+    for (int64_t i = 0; status == VF_OK && i < atoms; i++) {
+        if (!text_next_line(&r->lines, &line))
+            return text_fail(r->ctx, r->name, r->lines.line, "the file ends after %lld of %lld atoms", (long long)i,
+                             (long long)atoms);
+        status = take_words(r, split(line, word), word, column);
+    }
+    if (status == VF_OK && !text_rest_blank(r->lines))
+        status =
+            text_fail(r->ctx, r->name, r->lines.line + 1,
+                      "more lines than the %lld atoms that the first line states; give one frame", (long long)atoms);
+    return status;
+}
+
+vf_status parse_points(vf_context *ctx, const char *name, const char *text, size_t bytes, bool xyz, point_set *out)
+{
+    text_piece piece = {text, bytes};
+    *out = (point_set){0};
+    point_reader r = {.ctx = ctx, .name = name, .out = out};
+    vf_status status = text_check(ctx, name, &piece);
+    r.lines = (text_lines){.next = piece.at, .end = piece.at + piece.size};
+    r.c_locale = status == VF_OK ? newlocale(LC_ALL_MASK, "C", (locale_t)0) : (locale_t)0;
+    if (status == VF_OK && !r.c_locale)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read numbers", name);
+    if (status == VF_OK)
+        status = xyz ? read_xyz(&r) : read_columns(&r);
+    if (r.c_locale)
+        freelocale(r.c_locale);
+    if (status == VF_OK && out->count == 0)
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: no points; give x, y and z in angstrom, one point a line", name);
+    return status;
+}
+
+static vf_status read_text(vf_context *ctx, const char *path, bool xyz, point_set *out)
+{
+    input_text text = {0};
+    vf_status status = input_text_read(ctx, path, &text);
+    if (status == VF_OK)
+        status = parse_points(ctx, path, text.data, text.size, xyz, out);
+    input_text_free(&text);
+    return status;
+}
+
+static vf_status take_molecule(vf_context *ctx, const char *path, const molecule *m, point_set *out)
+{
+    out->place = malloc((size_t)m->atoms * 3 * sizeof *out->place);
+    if (!out->place)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for %lld points", path, (long long)m->atoms);
+    out->count = m->atoms;
+    for (int64_t i = 0; i < m->atoms; i++) {
+        out->place[3 * i] = m->x[i];
+        out->place[3 * i + 1] = m->y[i];
+        out->place[3 * i + 2] = m->z[i];
+    }
+    return VF_OK;
+}
+
+/* The positions of another molecule's atoms. */
+static vf_status read_positions(vf_context *ctx, const char *path, point_set *out)
+{
+    molecule m = {0};
+    input_text text = {0};
+    const bool pqr = vf_path_has_extension(path, ".pqr .pqr.gz");
+    vf_status status = pqr ? read_molecule(ctx, path, &m) : input_text_read(ctx, path, &text);
+    if (status == VF_OK && !pqr)
+        status = parse_coordinates(ctx, &(named_text){path, text.data, text.size}, &m);
+    if (status == VF_OK)
+        status = take_molecule(ctx, path, &m, out);
+    input_text_free(&text);
+    molecule_free(&m);
+    return status;
+}
+
+/* The dataset /points, [n][3], or the only name that fits. */
+static vf_status read_h5(vf_context *ctx, const char *path, point_set *out)
+{
+    vf_h5 *file = NULL;
+    vf_dtype type;
+    int rank = 0;
+    int64_t dims[VF_H5_MAX_RANK] = {0};
+    vf_status status = vf_h5_open(ctx, path, &file);
+    if (status == VF_OK)
+        status = vf_h5_dataset_shape(file, "points", &type, &rank, dims);
+    if (status == VF_OK && (rank != 2 || dims[1] != 3 || dims[0] < 1 || dims[0] > INT64_MAX / 64))
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: /points has %d dimension%s, the last of %lld; expected [n][3]", path,
+                         rank, vf_plural(rank), rank > 0 ? (long long)dims[rank - 1] : 0LL);
+    if (status == VF_OK && (type != VF_F32 && type != VF_F64))
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: /points is complex; expected real numbers", path);
+    if (status == VF_OK) {
+        out->count = dims[0];
+        out->place = malloc((size_t)dims[0] * 3 * sizeof *out->place);
+        status = out->place ? vf_h5_read(file, "points", VF_F64, (const int64_t[2]){0}, dims, out->place)
+                            : vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory for %lld points", path, (long long)dims[0]);
+    }
+    vf_h5_close(&file);
+    for (int64_t n = 0; status == VF_OK && n < 3 * out->count; n++)
+        if (!(fabs(out->place[n]) <= VF_COULOMB_MAX_COORDINATE))
+            status = vf_fail(ctx, VF_ERR_INPUT, "%s: /points[%lld][%lld] is %g; expected a number up to %g angstrom",
+                             path, (long long)(n / 3), (long long)(n % 3), out->place[n], VF_COULOMB_MAX_COORDINATE);
+    return status;
+}
+
+vf_status read_points(vf_context *ctx, const point_settings *s, const molecule *mol, point_set *out)
+{
+    *out = (point_set){0};
+    if (strcmp(s->points, "atoms") == 0) {
+        *out = (point_set){.count = mol->atoms, .atoms = true};
+        return VF_OK;
+    }
+    if (vf_path_has_extension(s->points, ".h5 .hdf5"))
+        return read_h5(ctx, s->points, out);
+    if (vf_path_has_extension(s->points, ".pqr .pqr.gz .pdb .pdb.gz .ent .ent.gz .gro .gro.gz"))
+        return read_positions(ctx, s->points, out);
+    return read_text(ctx, s->points, vf_path_has_extension(s->points, ".xyz .xyz.gz"), out);
+}
+
+void point_set_free(point_set *set)
+{
+    free(set->place);
+    *set = (point_set){0};
+}
