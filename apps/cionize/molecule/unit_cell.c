@@ -27,6 +27,23 @@ bool cell_of_shape(const double lengths[3], const double angles[3], vf_cell *out
     return valid && height2 > flat && vf_cell_valid(out);
 }
 
+static double dot(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+void shape_of_cell(const vf_cell *cell, unit_cell *out)
+{
+    *out = (unit_cell){.state = UNIT_CELL_NUMBERS};
+    for (int a = 0; a < 3; a++)
+        out->lengths[a] = sqrt(dot(cell->vectors[a], cell->vectors[a]));
+    for (int a = 0; a < 3; a++) {
+        const int b = (a + 1) % 3, c = (a + 2) % 3;
+        const double cosine = dot(cell->vectors[b], cell->vectors[c]) / (out->lengths[b] * out->lengths[c]);
+        out->angles[a] = 90 - asin(cosine) / degree; /* exact at 90, unlike acos */
+    }
+}
+
 static void take_numbers(const double numbers[6], unit_cell *out)
 {
     vf_cell cell;

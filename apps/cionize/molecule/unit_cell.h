@@ -23,6 +23,9 @@ typedef struct unit_cell {
 /* The vectors of a cell, the first along x, the second in the plane of x and y. False if there is no such cell. */
 bool cell_of_shape(const double lengths[3], const double angles[3], vf_cell *out);
 
+/* The lengths and angles of a cell, which is not VF_CELL_NONE. */
+void shape_of_cell(const vf_cell *cell, unit_cell *out);
+
 /* Whether a line is the record CRYST1 of PDB and PQR files, which sets *out; later ones are ignored. */
 bool read_cryst1(text_piece line, locale_t c_locale, unit_cell *out);
 
