@@ -124,15 +124,15 @@ static bool has_no_chains(const molecule *solute, int64_t *last_residue)
 }
 
 /* Whether a TER follows atom i of the solute: where its file has one, before the ions, and where chains or segments meet
- * that letters do not tell apart. */
-static bool ends_chain(const molecule *solute, int64_t i, bool ions)
+ * that letters, or the words of PQR files, do not tell apart. */
+static bool ends_chain(const molecule *solute, int64_t i, bool ions, bool words)
 {
     const atom_label *label = solute->labels ? &solute->labels[i] : NULL, *next = label + 1;
     if (i + 1 == solute->atoms)
         return ions || (label && label->ends_chain);
     if (!label)
         return false;
-    const bool letters = *label->chain && *next->chain && !label->chain[1] && !next->chain[1];
+    const bool letters = *label->chain && *next->chain && (words || (!label->chain[1] && !next->chain[1]));
     const bool chains = strcmp(label->chain, next->chain) != 0, segments = strcmp(label->segment, next->segment) != 0;
     return label->ends_chain || (chains ? !letters : segments);
 }
@@ -147,7 +147,7 @@ static vf_status write_solute(ion_file *file)
         status = file->format->atom(file, &atom);
         if (file->serial)
             file->serial[file->written] = file->format->words ? file->written + 1 : file->records;
-        if (status == VF_OK && file->format->part && ends_chain(solute, file->written, ions))
+        if (status == VF_OK && file->format->part && ends_chain(solute, file->written, ions, file->format->words))
             status = file->format->part(file, &atom);
     }
     return status;

@@ -20,16 +20,12 @@ static bool is_unbuilt(const molecule *m, int64_t i)
     return is_at_origin(m, i) && m->labels[i].occupancy < 0;
 }
 
+/* A mark is the same for all three coordinates. */
 static bool is_undefined(const molecule *m, int64_t i)
 {
-    const double mark = 9999, rounding = 1e-6; /* coordinates in nm times 10 are not exact */
+    const double least = 9999, rounding = 1e-6; /* coordinates in nm times 10 are not exact */
     const double size[3] = {fabs(m->x[i]), fabs(m->y[i]), fabs(m->z[i])};
-    bool marked = false, beyond = true;
-    for (int a = 0; a < 3; a++) {
-        marked |= fabs(size[a] - mark) < rounding;
-        beyond &= size[a] > mark - rounding;
-    }
-    return marked || beyond;
+    return size[0] > least - rounding && fabs(size[1] - size[0]) < rounding && fabs(size[2] - size[0]) < rounding;
 }
 
 typedef bool (*position_test)(const molecule *m, int64_t i);

@@ -8,7 +8,7 @@
  *
  * - 0 0 0 with a negative occupancy: psfgen could not build the atom;
  * - 0 0 0 of several atoms: no two atoms are at one point, and other programs write this, too;
- * - a coordinate of 9999 or -9999, or all three beyond: CHARMM's mark for undefined ones is 9999.0 for each.
+ * - three equal coordinates of 9999 or beyond: CHARMM's mark for undefined ones is 9999.0.
  *
  * The message names the first few and their number. Warns of other atoms that share a position. `line`: [atoms] of each
  * atom, for messages; NULL: unknown. Errors: VF_ERR_INPUT, VF_ERR_MEMORY. */

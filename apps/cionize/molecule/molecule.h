@@ -83,10 +83,13 @@ typedef struct named_text {
     const char *name; /* replaces the path in messages */
     const char *text;
     size_t bytes;
-    conformer_choice choice; /* of coordinates */
 } named_text;
 VF_MUST_CHECK vf_status parse_molecule_with_charges(vf_context *ctx, const named_text *coordinates,
                                                     const named_text *charges, molecule *out);
+
+/* The same, choosing among alternate locations otherwise than by occupancy. */
+VF_MUST_CHECK vf_status parse_molecule_choosing(vf_context *ctx, const named_text *coordinates,
+                                                const named_text *charges, conformer_choice choice, molecule *out);
 
 /* ---- read_cell.c ---- */
 

@@ -64,9 +64,16 @@ static void keep_line(record_pieces *pieces, text_piece line)
     pieces->line[pieces->lines++] = line;
 }
 
+/* Serial numbers may touch the record's name. */
+static bool is_bond(text_piece line)
+{
+    static const char name[] = "CONECT";
+    return line.size >= sizeof name && memcmp(line.at, name, sizeof name - 1) == 0;
+}
+
 void records_take_bond(record_pieces *pieces, text_piece line, int64_t number)
 {
-    if (!record_is(line, "CONECT"))
+    if (!is_bond(line))
         return;
     if (pieces->bonds == pieces->bond_room) {
         const int64_t room = larger(pieces->bond_room);
@@ -100,10 +107,10 @@ static bool is_empty_remark_6(text_piece line)
 
 void records_take_line(record_pieces *pieces, text_piece line, int64_t number)
 {
-    static const char *const unwanted[] = {"TER", "CONECT", "ANISOU", "SIGATM", "SIGUIJ", "MASTER"};
+    static const char *const unwanted[] = {"TER", "ANISOU", "SIGATM", "SIGUIJ", "MASTER"};
     const pqr_kind kind = pqr_line_kind(line);
     records_take_bond(pieces, line, number);
-    if (kind != PQR_OTHER && kind != PQR_PDB_ONLY && kind != PQR_REMARK)
+    if ((kind != PQR_OTHER && kind != PQR_PDB_ONLY && kind != PQR_REMARK) || is_bond(line))
         return;
     for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted; i++)
         if (record_is(line, unwanted[i]))

@@ -248,14 +248,14 @@ static vf_status digest_both(vf_context *ctx, const named_text *coordinates, con
     return VF_OK;
 }
 
-static vf_status read_both(vf_context *ctx, const named_text *coordinates, const named_text *charges, locale_t c_locale,
-                           file_part *places, file_part *charged)
+static vf_status read_both(vf_context *ctx, const named_text *coordinates, const named_text *charges,
+                           conformer_choice choice, locale_t c_locale, file_part *places, file_part *charged)
 {
     vf_status status = read_part(ctx, coordinates, c_locale, choose_coordinates, places);
     if (status == VF_OK)
         status = read_part(ctx, charges, c_locale, choose_charges, charged);
     if (status == VF_OK)
-        status = choose_locations(ctx, coordinates->choice, places, charged);
+        status = choose_locations(ctx, choice, places, charged);
     if (status == VF_OK)
         status = compare(ctx, places, charged);
     if (status == VF_OK) {
@@ -269,15 +269,23 @@ static vf_status read_both(vf_context *ctx, const named_text *coordinates, const
     return status;
 }
 
+static const conformer_choice by_occupancy = {CONFORMER_BY_OCCUPANCY, '\0'};
+
 vf_status parse_molecule_with_charges(vf_context *ctx, const named_text *coordinates, const named_text *charges,
                                       molecule *out)
+{
+    return parse_molecule_choosing(ctx, coordinates, charges, by_occupancy, out);
+}
+
+vf_status parse_molecule_choosing(vf_context *ctx, const named_text *coordinates, const named_text *charges,
+                                  conformer_choice choice, molecule *out)
 {
     file_part places = {.name = NULL}, charged = {.name = NULL};
     memset(out, 0, sizeof *out);
     locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!c_locale)
         return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read numbers", coordinates->name);
-    const vf_status status = read_both(ctx, coordinates, charges, c_locale, &places, &charged);
+    const vf_status status = read_both(ctx, coordinates, charges, choice, c_locale, &places, &charged);
     freelocale(c_locale);
     molecule_free(&charged.m);
     if (status != VF_OK) {
@@ -299,8 +307,8 @@ static vf_status read_two(vf_context *ctx, const char *coordinates, const char *
         status = input_text_read(ctx, charges, &values);
     if (status == VF_OK)
         status =
-            parse_molecule_with_charges(ctx, &(named_text){coordinates, places.data, places.size, choice},
-                                        &(named_text){.name = charges, .text = values.data, .bytes = values.size}, out);
+            parse_molecule_choosing(ctx, &(named_text){coordinates, places.data, places.size},
+                                    &(named_text){charges, values.data, values.size}, choice, out);
     input_text_free(&places);
     input_text_free(&values);
     return status;
@@ -308,7 +316,7 @@ static vf_status read_two(vf_context *ctx, const char *coordinates, const char *
 
 vf_status read_molecule_with_charges(vf_context *ctx, const char *coordinates, const char *charges, molecule *out)
 {
-    return read_two(ctx, coordinates, charges, (conformer_choice){CONFORMER_BY_OCCUPANCY, '\0'}, out);
+    return read_two(ctx, coordinates, charges, by_occupancy, out);
 }
 
 vf_status read_molecule_choosing(vf_context *ctx, const char *path, const char *charges, conformer_choice choice,

@@ -8,6 +8,7 @@
 
 #include "gro_text.h"
 #include "molecule_readers.h"
+#include "residue_labels.h"
 #include "voxfield/timer.h"
 
 enum { NAME = 5, ATOM = 10, SERIAL = 15, X = 20, LEAST_WIDTH = 6, MOST_WIDTH = 24, BEFORE_DECIMALS = 5 };
@@ -124,12 +125,17 @@ static vf_status read_atom(molecule_reader *r, text_piece line, size_t width)
 {
     static const char *const names[3] = {"x", "y", "z"};
     atom_label label = {.occupancy = 1};
+    char quoted[TEXT_QUOTE_SIZE];
     double xyz[3];
     const text_piece number = text_columns(line, 0, NAME);
     label_copy(text_columns(line, NAME, ATOM), label.residue);
     label_copy(text_columns(line, ATOM, SERIAL), label.name);
-    if (!label_number(label_trim(number), &label.residue_number))
+    if (!label_number(label_trim(number), &label.residue_number)) {
+        if (!label_is_plausible(label_trim(number)))
+            return text_fail(r->ctx, r->name, r->lines.line, "columns 1-%d (residue number): '%s' is not a number",
+                             NAME, text_quote(number, quoted));
         label_copy(number, label.number_text);
+    }
     if (!*label.name)
         return text_fail(r->ctx, r->name, r->lines.line, "columns %d-%d (atom name) are blank", ATOM + 1, SERIAL);
     for (size_t a = 0; a < 3; a++) {
