@@ -1,23 +1,30 @@
 /* PQR files: words between blanks, in pdb2pqr's columns where they fit. */
-#include <math.h>
 #include <string.h>
 
 #include "ion_files.h"
 
-/* Decimals of a charge or radius: four, as in pdb2pqr, if they are exact; otherwise six, so that a sum of charges is
- * off by at most half a millionth for each. */
+/* Decimals of a charge or radius: four, as in pdb2pqr, if the fifth and sixth are 0; otherwise six, so that a sum of charges
+ * is off by at most half a millionth for each. The rounded number decides, so that a file that is read and written again is
+ * the same. */
 static int pqr_decimals(double value)
 {
     int64_t scaled;
-    return scale_number(value, 4, &scaled) && fabs(value - (double)scaled / 1e4) <= 1e-9 ? 4 : 6;
+    return scale_number(value, 6, &scaled) && scaled % 100 == 0 ? 4 : 6;
 }
 
-/* Decimals of a coordinate: four, or three if only three fit pdb2pqr's eight columns after a blank, because Open Babel
- * reads by columns. If neither fits, four, for readers that split at blanks. */
+/* Whether a number fits pdb2pqr's eight columns after a blank. */
+static bool fits(double value, int decimals)
+{
+    const int64_t least = -99999, most = 999999;
+    int64_t scaled;
+    return scale_number(value, decimals, &scaled) && scaled >= least && scaled <= most;
+}
+
+/* Decimals of a coordinate: four, or three if only three fit the columns, because Open Babel reads by columns. If neither
+ * fits, four, for readers that split at blanks. */
 static int place_decimals(double value)
 {
-    const bool four = value > -9.9999 && value<99.9999, three = value> - 99.999 && value < 999.999;
-    return three && !four ? 3 : 4;
+    return fits(value, 3) && !fits(value, 4) ? 3 : 4;
 }
 
 static char *put_pqr_numbers(const filed_atom *atom, const char *line, char *to, const char **bad, double *bad_value)
