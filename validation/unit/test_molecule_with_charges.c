@@ -116,7 +116,8 @@ static void keeps_labels_of_both_files(void **state)
     expect_read(with(pdb, "WA00Z", "W  77"), prmtop, &m);
     assert_int_equal(m.labels[2].residue_number, 77);
     molecule_free(&m);
-    expect_read(with(pdb, "ALA A   1 ", "ALA   -12B"), with(psf, "PROT 1   ", "PROT -12B"), &m); /* the segment if the PDB file has no chain */
+    expect_read(with(pdb, "ALA A   1 ", "ALA   -12B"), with(psf, "PROT 1   ", "PROT -12B"),
+                &m); /* the segment if the PDB file has no chain */
     expect_label(
         &m.labels[0],
         &(atom_label){
@@ -209,7 +210,8 @@ static void keeps_one_conformer(void **state)
     expect_molecule(with(pdb, plain, first), psf, three_places, psf_charges, no_radii, 3);
     assert_null(strstr(warnings, "alternate"));
     expect_molecule(with(pdb, plain, others), psf, three_places, psf_charges, no_radii, 3);
-    assert_true(contains_all(warnings, "m.xyz: |1 residue has alternate locations|of ALA 1 of A letter A, occupancy 0.60|3 atoms are left out|--altloc"));
+    assert_true(contains_all(warnings, "m.xyz: |1 residue has alternate locations|of ALA 1 of A letter A, occupancy "
+                                       "0.60|3 atoms are left out|--altloc"));
     expect_read(with(pdb, plain, others), psf, &m);
     assert_true(m.hi[2] == 5.259 && m.lo[2] == -0.001); /* bounds of the atoms that are kept */
     assert_string_equal(m.labels[2].name, "OH2");

@@ -100,15 +100,16 @@ static void hybrid36_is_the_published(void **state)
 
 /* ---- PDB ---- */
 
-static atom_label labels[] = {{.name = "CA", .residue = "ALA", .chain = "A", .element = "C", .residue_number = 12, .occupancy = 1},
-                              {.name = "CA",
-                               .residue = "CA",
-                               .chain = "A",
-                               .element = "Ca",
-                               .insertion = 'B',
-                               .hetero = true,
-                               .residue_number = -5,
-                               .occupancy = 1}};
+static atom_label labels[] = {
+    {.name = "CA", .residue = "ALA", .chain = "A", .element = "C", .residue_number = 12, .occupancy = 1},
+    {.name = "CA",
+     .residue = "CA",
+     .chain = "A",
+     .element = "Ca",
+     .insertion = 'B',
+     .hetero = true,
+     .residue_number = -5,
+     .occupancy = 1}};
 
 static void pdb_columns(void **state)
 {
@@ -162,8 +163,9 @@ static void pdb_without_labels(void **state)
 static void pdb_names(void **state)
 {
     (void)state;
-    atom_label odd[] = {{.name = "HH11", .residue = "TIP3", .chain = "PROTX", .element = "H", .residue_number = 12345, .occupancy = 1},
-                        {.name = "1HB", .residue = "A", .chain = "I", .element = "H", .residue_number = 2436111, .occupancy = 1}};
+    atom_label odd[] = {
+        {.name = "HH11", .residue = "TIP3", .chain = "PROTX", .element = "H", .residue_number = 12345, .occupancy = 1},
+        {.name = "1HB", .residue = "A", .chain = "I", .element = "H", .residue_number = 2436111, .occupancy = 1}};
     ion_site site = {0, {1, 2, 3}, -1};
     const ion_list ions = {KINDS, kinds, 1, &site};
     molecule labelled = solute;

@@ -306,9 +306,8 @@ static vf_status read_two(vf_context *ctx, const char *coordinates, const char *
     if (status == VF_OK)
         status = input_text_read(ctx, charges, &values);
     if (status == VF_OK)
-        status =
-            parse_molecule_choosing(ctx, &(named_text){coordinates, places.data, places.size},
-                                    &(named_text){charges, values.data, values.size}, choice, out);
+        status = parse_molecule_choosing(ctx, &(named_text){coordinates, places.data, places.size},
+                                         &(named_text){charges, values.data, values.size}, choice, out);
     input_text_free(&places);
     input_text_free(&values);
     return status;

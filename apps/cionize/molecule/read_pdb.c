@@ -201,9 +201,11 @@ static vf_status read_line(pdb_reader *p, text_piece line)
         break;
     case PQR_MODEL:
         p->models++;
-        if (!p->stopped && (p->models > 1 || r->out->atoms > 0))
+        if (p->stopped)
+            break;
+        if (p->models > 1 || r->out->atoms > 0)
             stop(p);
-        else if (!p->stopped)
+        else
             r->out->records.model_number = records_model_number(line);
         break;
     case PQR_END:

@@ -58,7 +58,7 @@ static meanings read_meanings(text_piece text, char code, bool word)
 {
     meanings m = {none, none, none, code, code, false};
     int32_t number;
-    char own_code;
+    char own_code = '\0';
     for (size_t i = 0; i < text.size; i++)
         m.small |= text.at[i] >= 'a' && text.at[i] <= 'z';
     if (text_is_digit(code)) {
@@ -70,15 +70,13 @@ static meanings read_meanings(text_piece text, char code, bool word)
     if (code && !text_is_letter(code))
         return m;
     m.hexadecimal = read_hexadecimal(text, word);
-    if (text.size > 0 && text_is_letter(*text.at)) {
-        if (label_number(text, &number))
-            m.hybrid = number;
-    } else if (label_number(text, &number)) {
+    const bool letter = text.size > 0 && text_is_letter(*text.at), plain = label_number(text, &number);
+    if (plain && letter)
+        m.hybrid = number;
+    else if (plain || (word && !code && !letter && label_number_and_code(text, &number, &own_code)))
         m.decimal = number;
-    } else if (word && !code && label_number_and_code(text, &number, &own_code)) {
-        m.decimal = number;
+    if (!plain && m.decimal != none)
         m.decimal_code = own_code;
-    }
     return m;
 }
 
@@ -119,7 +117,8 @@ static count_kind choose(const meanings *m, const count_state *before, bool same
 
 static int64_t meaning(const meanings *m, count_kind kind)
 {
-    return kind == DECIMAL ? m->decimal : kind == HEXADECIMAL ? m->hexadecimal : m->hybrid;
+    const int64_t all[] = {[DECIMAL] = m->decimal, [HEXADECIMAL] = m->hexadecimal, [HYBRID] = m->hybrid};
+    return all[kind];
 }
 
 static bool in_one_chain(const atom_label *a, const atom_label *b)
