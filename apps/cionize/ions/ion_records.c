@@ -228,7 +228,7 @@ vf_status write_tail(ion_file *file)
     vf_status status = VF_OK;
     if (file->solute && file->solute->records.model_number > 0)
         status = write_padded(file, "ENDMDL");
-    if (status == VF_OK && file->serial)
+    if (status == VF_OK && file->solute && file->serial)
         status = write_bonds(file);
     return status == VF_OK ? write_padded(file, "END") : status;
 }
