@@ -193,9 +193,10 @@ static void take_numbers(vf_context *ctx, file_part *places, const file_part *ch
     }
     if (changed > 0 && plain && records)
         vf_note(ctx,
-                "note: residue numbers are those of %s, and differ from those of %s for %" PRId64
-                " atom%s; its records are kept as they are",
-                charges->name, places->name, changed, vf_plural(changed));
+                "note: %s: the residue numbers of %" PRId64
+                " atom%s are taken from %s, which has others; the records of "
+                "the structure still have the old ones",
+                places->name, changed, vf_plural(changed), charges->name);
 }
 
 /* Moves the charges and radii of `charges` into `places`. */
