@@ -23,7 +23,7 @@ static vf_status output(vf_context *ctx, const char *option, const char *text, v
     char name[64];
     snprintf(name, sizeof name, "input%.50s", text);
     const char *path = batch_is_extension(text) ? name : text;
-    if (vf_path_has_extension(path, ".pdb .pqr .xyz")) {
+    if (vf_path_has_extension(path, ".pdb .pqr .gro .xyz")) {
         request->ions.ionized = text;
         return VF_OK;
     }
@@ -34,7 +34,7 @@ static vf_status output(vf_context *ctx, const char *option, const char *text, v
     vf_context_clear_error(ctx);
     return vf_fail(ctx, VF_ERR_ARGUMENT,
                    "-o '%s': unknown file extension; use .dx, .dx.gz, .mrc, .ccp4, .map, .cube, .cub, .h5 or .hdf5 for "
-                   "a map, or .pdb, .pqr or .xyz for the molecule and its ions",
+                   "a map, or .pdb, .pqr, .gro or .xyz for the molecule and its ions",
                    text);
 }
 
@@ -88,6 +88,23 @@ static vf_status method(vf_context *ctx, const char *option, const char *text, v
         status = vf_fail(ctx, VF_ERR_ARGUMENT, "--method '%s': a variant needs a method, such as exact:%s", text,
                          s->variant);
     return status;
+}
+
+/* occupancy, first, or a letter */
+static vf_status altloc(vf_context *ctx, const char *option, const char *text, void *to)
+{
+    conformer_choice *choice = &((cionize_request *)to)->settings.altloc;
+    *choice = (conformer_choice){CONFORMER_BY_OCCUPANCY, '\0'};
+    if (strcmp(text, "occupancy") == 0)
+        return VF_OK;
+    if (strcmp(text, "first") == 0)
+        choice->rule = CONFORMER_FIRST;
+    else if (text[0] > ' ' && text[0] <= '~' && text[1] == '\0')
+        *choice = (conformer_choice){CONFORMER_LETTER, text[0]};
+    else
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--%s '%s': expected occupancy, first, or the letter of a conformer, such as A", option, text);
+    return VF_OK;
 }
 
 /* input, FILE, or A,B,C[,ALPHA,BETA,GAMMA] */
@@ -225,6 +242,13 @@ const program_option cionize_options[] = {
          "coordinates of CHARMM (.crd) or NAMD (binary, .coor), or an AMBER coordinate file, as text (inpcrd, rst7) or "
          "NetCDF (ncrst, rst7). Both files must have the same atoms in the same order. The names of the atoms are "
          "compared, if both files have them. One of the two files may be -, standard input."},
+    {OPTION_CUSTOM, .name = "altloc", .argument = "RULE", .parse = altloc, .default_help = "occupancy",
+     .help = "which alternate location is kept of residues with several: occupancy, first, or a letter",
+     .more =
+         "`occupancy` keeps the conformer whose atoms have the largest mean occupancy, of equal ones the first letter; "
+         "`first` the one that comes first in the file. With a letter, residues that do not have it choose by "
+         "occupancy. "
+         "Each residue chooses for itself."},
     {OPTION_READ, .name = "trajectory", .argument = "FILE", SETTING(trajectory),
      .help = "trajectory of the same atoms (.dcd, .xtc, .trr, .nc, .gro); the map is the mean over its frames",
      .more = "The file's contents tell its format; .nc is AMBER's NetCDF. A long trajectory is read frame by frame. "
@@ -267,7 +291,7 @@ const program_option cionize_options[] = {
     {OPTION_GROUP, .name = "Output"},
     {OPTION_CUSTOM, .letter = 'o', .name = "output", .argument = "FILE", .parse = output,
      .default_help = "INPUT.dx, or INPUT_ionized.pdb if ions are placed",
-     .help = "the map (.dx, .dx.gz, .mrc, .ccp4, .cube, .h5), or the molecule and its ions (.pdb, .pqr, .xyz)",
+     .help = "the map (.dx, .dx.gz, .mrc, .ccp4, .cube, .h5), or the molecule and its ions (.pdb, .pqr, .gro, .xyz)",
      .more = "The extension selects the format: see the section FORMATS. The default name replaces `.pqr`, `.pdb`, "
              "`.ent`, `.gro`, `.inpcrd`, `.rst7`, `.rst`, `.crd`, `.cor`, `.coor`, `.ncrst`, `.nc`, `.cif` or `.mmcif` "
              "of the "
@@ -281,7 +305,7 @@ const program_option cionize_options[] = {
     {OPTION_WRITE, .name = "deviation", .argument = "FILE", SETTING(deviation), .needs = "trajectory",
      .help = "map of the potential's standard deviation over the frames"},
     {OPTION_WRITE, .name = "ions", .argument = "FILE", ION_SETTING(ions), .needs = PLACES_IONS,
-     .help = "the ions alone: .pdb, .pqr or .xyz"},
+     .help = "the ions alone: .pdb, .pqr, .gro or .xyz"},
     {OPTION_WRITE, .name = "mask", .argument = "FILE", ION_SETTING(mask), .needs = PLACES_IONS,
      .help = "map of excluded points: 0 free, 1 near the molecule, 2 near an ion"},
     {OPTION_PICTURE, .name = "picture", .argument = "FILE.png", SETTING(picture),

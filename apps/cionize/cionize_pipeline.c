@@ -206,8 +206,7 @@ static vf_status prepare(cionize_state *r)
     if (status == VF_OK)
         status = prepare_output(r);
     if (status == VF_OK)
-        status = s->charges ? read_molecule_with_charges(r->ctx, s->input, s->charges, &r->molecule)
-                            : read_molecule(r->ctx, s->input, &r->molecule);
+        status = read_molecule_choosing(r->ctx, s->input, s->charges, s->altloc, &r->molecule);
     if (status != VF_OK)
         return status;
     if (!s->quiet)

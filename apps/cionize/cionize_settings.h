@@ -3,6 +3,7 @@
 #define CIONIZE_SETTINGS_H
 
 #include "kept_pieces.h"
+#include "molecule/molecule.h"
 #include "points/point_settings.h"
 #include "potential.h"
 #include "voxfield/timer.h"
@@ -18,7 +19,8 @@ typedef enum symmetry_choice {
 typedef struct cionize_settings {
     const char *input;
     const char *charges; /* file of charges, if the molecule's file has none; NULL: the input is a PQR file */
-    const char *map;     /* NULL: the input's path with .dx, unless ions are placed */
+    conformer_choice altloc;
+    const char *map; /* NULL: the input's path with .dx, unless ions are placed */
     const char *picture, *report;
     const char *read_map;            /* existing map to place ions on; NULL: compute the map */
     const char *trajectory, *frames; /* average over these frames; NULL: no trajectory, all frames */

@@ -101,6 +101,24 @@ vf_status ions_prepare(cionize_state *r)
 
 /* ---- files ---- */
 
+/* The solute as the run saw it: in the cell of --cell, if there is one. If this is the file's, it keeps the file's numbers. */
+static molecule solute_of_run(const cionize_state *r)
+{
+    const double rounding = 1e-9;
+    molecule solute = r->molecule;
+    bool same = solute.cell.state == UNIT_CELL_NUMBERS;
+    unit_cell used;
+    if (r->settings.cell.kind == VF_CELL_NONE)
+        return solute;
+    shape_of_cell(&r->settings.cell, &used);
+    for (int a = 0; a < 3; a++)
+        same = same && fabs(used.lengths[a] - solute.cell.lengths[a]) <= rounding * used.lengths[a] &&
+               fabs(used.angles[a] - solute.cell.angles[a]) <= rounding * used.angles[a];
+    if (!same)
+        solute.cell = used;
+    return solute;
+}
+
 static vf_status write_list(const cionize_state *r, const char *path, const ion_list *list, const molecule *solute)
 {
     char comment[80];
@@ -236,9 +254,10 @@ static vf_status run_commands(cionize_state *r)
 
 static vf_status write_files(cionize_state *r)
 {
+    const molecule solute = solute_of_run(r);
     vf_status status = VF_OK;
     if (r->ions.ionized)
-        status = write_list(r, r->ions.ionized, &r->placed, &r->molecule);
+        status = write_list(r, r->ions.ionized, &r->placed, &solute);
     if (status == VF_OK && r->ions.ions)
         status = write_list(r, r->ions.ions, &r->placed, NULL);
     if (status == VF_OK && r->ions.mask)

@@ -99,7 +99,7 @@ static vf_status check_combinations(const cionize_state *r)
     const bool ions = ions_asked(r);
     const char *const needs_ions[][2] = {{"--ions", r->ions.ions},
                                          {"--mask", r->ions.mask},
-                                         {"-o with .pdb, .pqr or .xyz", r->ions.ionized},
+                                         {"-o with .pdb, .pqr, .gro or .xyz", r->ions.ionized},
                                          {"--map-with-ions", r->ions.map_with_ions ? "" : NULL},
                                          {"--refine", r->ions.refine ? "" : NULL},
                                          {"--from-surface", r->ions.from_surface ? "" : NULL}};

@@ -107,10 +107,17 @@ static void keeps_labels_of_both_files(void **state)
     expect_label(
         &m.labels[2],
         &(atom_label){
-            .name = "OH2", .residue = "TIP3", .chain = "W", .element = "O", .hetero = true, .residue_number = 10035},
-        "PDB, hybrid-36");
+            .name = "OH2", .residue = "TIP3", .chain = "W", .element = "O", .hetero = true, .residue_number = 1},
+        "PDB, with the number of the PSF");
     molecule_free(&m);
-    expect_read(with(pdb, "ALA A   1 ", "ALA   -12B"), psf, &m); /* the segment if the PDB file has no chain */
+    expect_read(pdb, prmtop, &m); /* which only counts residues: its numbers replace those that are not plain */
+    assert_int_equal(m.labels[2].residue_number, 2);
+    molecule_free(&m);
+    expect_read(with(pdb, "WA00Z", "W  77"), prmtop, &m);
+    assert_int_equal(m.labels[2].residue_number, 77);
+    molecule_free(&m);
+    expect_read(with(pdb, "ALA A   1 ", "ALA   -12B"), with(psf, "PROT 1   ", "PROT -12B"),
+                &m); /* the segment if the PDB file has no chain */
     expect_label(
         &m.labels[0],
         &(atom_label){
@@ -121,6 +128,12 @@ static void keeps_labels_of_both_files(void **state)
     expect_label(&m.labels[0],
                  &(atom_label){.name = "N", .residue = "ALA", .chain = "PROT", .residue_number = 7, .insertion = 'A'},
                  "PSF");
+    molecule_free(&m);
+    expect_read(pdb, with(psf, "PROT 1   ", "PROT x   "), &m); /* a label never stops a run */
+    assert_int_equal(m.labels[0].residue_number, 1);
+    molecule_free(&m);
+    expect_read(rst7, with(psf, "PROT 1   ", "PROT x   "), &m);
+    assert_string_equal(m.labels[0].number_text, "x");
     molecule_free(&m);
     expect_read(rst7, prmtop, &m);
     expect_label(&m.labels[1], &(atom_label){.name = "HB1", .residue = "ALA", .residue_number = 1}, "prmtop");
@@ -184,7 +197,7 @@ static void reads_ends_of_lines_and_models(void **state)
     expect_molecule(text, psf, three_places, psf_charges, no_radii, 3);
 }
 
-static void keeps_the_first_alternate_location(void **state)
+static void keeps_one_conformer(void **state)
 {
     (void)state;
     static const char first[] = "ATOM      2 1HB AALA A   1      14.120 -39.003   5.259  0.60 20.00           H\n";
@@ -197,7 +210,8 @@ static void keeps_the_first_alternate_location(void **state)
     expect_molecule(with(pdb, plain, first), psf, three_places, psf_charges, no_radii, 3);
     assert_null(strstr(warnings, "alternate"));
     expect_molecule(with(pdb, plain, others), psf, three_places, psf_charges, no_radii, 3);
-    assert_true(contains_all(warnings, "m.xyz: |first location|3 alternate locations"));
+    assert_true(contains_all(warnings, "m.xyz: |1 residue has alternate locations|of ALA 1 of A letter A, occupancy "
+                                       "0.60|3 atoms are left out|--altloc"));
     expect_read(with(pdb, plain, others), psf, &m);
     assert_true(m.hi[2] == 5.259 && m.lo[2] == -0.001); /* bounds of the atoms that are kept */
     assert_string_equal(m.labels[2].name, "OH2");
@@ -267,12 +281,7 @@ static void refuses_damaged_pdb_files(void **state)
         {"   5.159", "    1e-3", "columns 47-54 (z)"},
         {"  39.003", "39.00 03", "columns 39-46 (y)|not a number"},
         {"9999.999", "99999.99", "m.xyz:5: columns 39-46 (y)|cut"},
-        {"HETATM    4", "HETATM100000", "m.xyz:5: "}, /* the serial number shifts everything to the right */
         {"ATOM      1", " ATOM     1", "m.xyz:2: |column 1"},
-        {"A   1 ", "A   x ", "m.xyz:2: columns 23-26 (residue number): '   x'"},
-        {"A   1 ", "A     ", "columns 23-26 (residue number)"},
-        {"A   1 ", "AA00z ", "columns 23-26 (residue number)"},
-        {"A   1 ", "A   10", "column 27 (insertion code): '0'"},
         {" N  ", "    ", "columns 13-16 (atom name)"},
         {"   5.159  1.00 20.00           N", "   5.1", "columns 47-54 (z): '   5.1'"},
         {"REMARK   1 three atoms", "END", "m.xyz:1: |ends here without atoms|3 atoms follow"},
@@ -314,7 +323,6 @@ static void refuses_damaged_psf_files(void **state)
     expect_refused(pdb, with(psf, "-0.300000", "-0,300000"), "m.chg:8: columns 35-48 (charge)|'-0,300000'|comma");
     expect_refused(pdb, with(psf, "-0.300000", "-0.3x0000"), "m.chg:8: columns 35-48 (charge)|not a number");
     expect_refused(pdb, with(psf, " N    NH3", "      NH3"), "m.chg:8: |no name");
-    expect_refused(pdb, with(psf, "PROT 1   ", "PROT x   "), "m.chg:8: |'x    '|residue number");
     expect_refused(pdb, "PSF NAMD\n\n3 !NATOM\n1 1 ALA N NH3 -0.3 14.007 0\n", "m.chg:4: |not an atom line");
     expect_refused(pdb, "PSF\n\n3 !NATOM\n1 P 1 ALA N NH3 -0.3 14.007 0\n", "ends after 1 of the 3 atoms");
     expect_refused(pdb, with(psf, "3 !NATOM", "11111111111111111111 !NATOM"), "m.chg:7: |!NATOM");
@@ -397,7 +405,7 @@ int main(void)
         cmocka_unit_test(keeps_labels_of_both_files),
         cmocka_unit_test(reads_every_form_of_psf),
         cmocka_unit_test(reads_ends_of_lines_and_models),
-        cmocka_unit_test(keeps_the_first_alternate_location),
+        cmocka_unit_test(keeps_one_conformer),
         cmocka_unit_test(reads_names_with_rotated_digits),
         cmocka_unit_test(digests_both_texts),
         cmocka_unit_test(warns_of_charges),

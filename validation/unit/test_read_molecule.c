@@ -215,7 +215,7 @@ static void warns_of_what_looks_wrong(void **state)
     expect_warning(FIRST "\n" SECOND
                          "\nATOM 3 C ALA A 5 1.500 2.500 3.500 0.0 1.0\nATOM 4 C ALA A 5 -1.5 2.500 3.500 0.0 1.0\n",
                    "m.pqr:3: |that in line 1|2 such atoms");
-    expect_warning("ATOM 1 N ALA A 5 0.000 0.0 0.0 0.0 1.0\nATOM 2 N ALA A 5 -0.000 -0.0 0.0 0.0 1.0\n",
+    expect_warning("ATOM 1 N ALA A 5 0.000 1.0 0.0 0.0 1.0\nATOM 2 N ALA A 5 -0.000 1.0 -0.0 0.0 1.0\n",
                    "line 1|all charges are 0");
     expect_warning("MASTER 1\nFROBNICATE 3\nAtom 12 was added\nHETATMS follow\n" FIRST "\n" SECOND "\n",
                    "m.pqr:2: 'FROBNICATE'|3 such lines");

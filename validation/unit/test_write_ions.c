@@ -9,13 +9,12 @@ static ion_kind kinds[] = {
     {"SOD", "Na", 1, 1.41}, {"CLA", "Cl", -1, 2.27}, {"CAL", "Ca", 2, 1.37}, {"QX", "", 0.25, 0}, {"K", "K", 1, 1.76}};
 enum { KINDS = sizeof kinds / sizeof *kinds, MANY = 100001 };
 
-static char warnings[1024];
+static char warnings[1024], notes[1024];
 
 static void keep_warning(void *user, vf_log_level level, const char *text)
 {
     (void)user;
-    (void)level;
-    snprintf(warnings, sizeof warnings, "%s", text);
+    snprintf(level == VF_LOG_WARNING ? warnings : notes, sizeof warnings, "%s", text);
 }
 
 /* Writes, expects success, and returns the text. */
@@ -24,7 +23,7 @@ static char *written(const char *name, const ion_list *ions, const molecule *mol
     char path[PATH_SIZE];
     size_t bytes;
     path_of(name, path);
-    warnings[0] = '\0';
+    warnings[0] = notes[0] = '\0';
     vf_context_set_log(ctx, keep_warning, NULL);
     if (write_ions(ctx, path, ions, mol, comment) != VF_OK)
         fail_msg("%s", vf_context_message(ctx));
@@ -101,14 +100,16 @@ static void hybrid36_is_the_published(void **state)
 
 /* ---- PDB ---- */
 
-static atom_label labels[] = {{.name = "CA", .residue = "ALA", .chain = "A", .element = "C", .residue_number = 12},
-                              {.name = "CA",
-                               .residue = "CA",
-                               .chain = "A",
-                               .element = "Ca",
-                               .insertion = 'B',
-                               .hetero = true,
-                               .residue_number = -5}};
+static atom_label labels[] = {
+    {.name = "CA", .residue = "ALA", .chain = "A", .element = "C", .residue_number = 12, .occupancy = 1},
+    {.name = "CA",
+     .residue = "CA",
+     .chain = "A",
+     .element = "Ca",
+     .insertion = 'B',
+     .hetero = true,
+     .residue_number = -5,
+     .occupancy = 1}};
 
 static void pdb_columns(void **state)
 {
@@ -162,17 +163,19 @@ static void pdb_without_labels(void **state)
 static void pdb_names(void **state)
 {
     (void)state;
-    atom_label odd[] = {{.name = "HH11", .residue = "TIP3", .chain = "PROTX", .element = "H", .residue_number = 12345},
-                        {.name = "1HB", .residue = "A", .chain = "I", .element = "H", .residue_number = 2436111}};
+    atom_label odd[] = {
+        {.name = "HH11", .residue = "TIP3", .chain = "PROTX", .element = "H", .residue_number = 12345, .occupancy = 1},
+        {.name = "1HB", .residue = "A", .chain = "I", .element = "H", .residue_number = 2436111, .occupancy = 1}};
     ion_site site = {0, {1, 2, 3}, -1};
     const ion_list ions = {KINDS, kinds, 1, &site};
     molecule labelled = solute;
     labelled.labels = odd;
-    expect_text("a.pdb", &ions, &labelled, NULL, /* chain I is taken, so the ions' is Z */
+    expect_text("a.pdb", &ions, &labelled, NULL, /* chain I is taken, so the ions' is Z; PROTX has no letter */
                 "ATOM      1 HH11 TIP3 A1T5       1.500   0.125  -7.750  1.00  0.00      PROT H  \n"
-                "ATOM      2 1HB    A Izzzz      -2.250   3.000 100.500  1.00  0.00           H  \n"
-                "TER       3        A Izzzz                                                      \n"
-                "HETATM    4  SOD SOD Z   1       1.000   2.000   3.000  1.00  0.00          NA1+\n"
+                "TER       2      TIP3 A1T5                                                      \n"
+                "ATOM      3 1HB    A Izzzz      -2.250   3.000 100.500  1.00  0.00           H  \n"
+                "TER       4        A Izzzz                                                      \n"
+                "HETATM    5  SOD SOD Z   1       1.000   2.000   3.000  1.00  0.00          NA1+\n"
                 "END                                                                             \n");
     assert_non_null(strstr(warnings, "1 name is too long"));
     memcpy(odd[0].name, "C\tA\xe9X", 6);
@@ -435,8 +438,8 @@ static void refusals(void **state)
     path_of("a.xyz", path);
     expect_error(write_ions(ctx, path, &ions, NULL, "two\nlines"), VF_ERR_INTERNAL, path, "comment");
     path_of("a.dat", path);
-    expect_error(write_ions(ctx, path, &ions, NULL, NULL), VF_ERR_ARGUMENT, path, ".pdb, .pqr or .xyz");
-    expect_error(check_ions_path(ctx, path), VF_ERR_ARGUMENT, path, ".pdb, .pqr or .xyz");
+    expect_error(write_ions(ctx, path, &ions, NULL, NULL), VF_ERR_ARGUMENT, path, ".pdb, .pqr, .gro or .xyz");
+    expect_error(check_ions_path(ctx, path), VF_ERR_ARGUMENT, path, ".pdb, .pqr, .gro or .xyz");
     path_of("none/a.pdb", path);
     expect_error(write_ions(ctx, path, &ions, NULL, NULL), VF_ERR_OUTPUT, "", "none");
     assert_int_equal(check_ions_path(ctx, "x.Pqr"), VF_OK);

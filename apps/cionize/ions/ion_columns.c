@@ -6,6 +6,8 @@
 #include "ion_files.h"
 #include "voxfield/format_number.h"
 
+const char filed_out_of_range[] = "the largest number in the file is 1e9, and NaN is not allowed";
+
 int name_column(const filed_atom *atom)
 {
     const size_t symbol = strlen(atom->element);
@@ -56,6 +58,29 @@ char *put_scaled(int64_t scaled, int decimals, char *to)
     while (n > 0)
         *to++ = digits[--n];
     return to;
+}
+
+char *put_field(const char *line, char *to, int column, const char *text, size_t length)
+{
+    const char *start = line + column - 1;
+    do
+        *to++ = ' ';
+    while (to < start);
+    memcpy(to, text, length);
+    return to + length;
+}
+
+char *put_name_field(ion_file *file, const char *line, char *to, int column, const char *name)
+{
+    char text[FILED_NAME];
+    return put_field(line, to, column, text, (size_t)(put_name(file, name, FILED_NAME, text) - text));
+}
+
+char *put_number_field(const char *line, char *to, int last, int64_t scaled, int decimals)
+{
+    char text[PUT_NUMBER_TEXT];
+    const size_t length = (size_t)(put_scaled(scaled, decimals, text) - text);
+    return put_field(line, to, last + 1 - (int)length, text, length);
 }
 
 vf_status refuse_number(const ion_file *file, const filed_atom *atom, const char *what, double value, const char *why)

@@ -185,7 +185,9 @@ const uint8_t *placement_mask(const placement *p); /* [z][y][x]: VF_ION_FREE, ..
 /* ---- write_ions.c ---- */
 
 /* Writes the ions, after the solute (with its labels) unless it is NULL. The extension of `path` selects the format:
- * .pdb, .pqr, .xyz. The file appears complete or not at all. In PDB files, atom numbers above 99,999 and residue
+ * .pdb, .pqr, .gro, .xyz. With the solute go its cell, records, bonds and model number, where the format has a place for them; a
+ * note names what it has none for. A TER ends each chain that ends in the solute's file, and each segment that no letter
+ * tells from the next. The file appears complete or not at all. In PDB files, atom numbers above 99,999 and residue
  * numbers above 9,999 are hybrid-36; PQR files have plain integers. Warns if the format cannot hold something.
  * Coordinates that do not fit a PDB file (-999.999 to 9999.999) are VF_ERR_UNSUPPORTED, and the message suggests
  * .pqr and .xyz. `comment`: one ASCII line for the head of the file, or NULL. Errors: VF_ERR_OUTPUT,

@@ -9,8 +9,7 @@ enum {
     COLUMNS = 80,
     DECIMALS = 3,
     LEAST = -999999, /* thousandths: the range of eight columns */
-    GREATEST = 9999999,
-    REMARK_TEXT = 68 /* characters of a remark per line, from column 12 */
+    GREATEST = 9999999
 };
 
 typedef struct pdb_line {
@@ -38,21 +37,11 @@ static vf_status write_line(const ion_file *file, const pdb_line *line)
     return vf_output_write(file->output, line->text, sizeof line->text);
 }
 
-/* REMARK 6 and above are free text. The first line of each is empty. */
-static vf_status pdb_begin(ion_file *file)
+/* A chain of two letters, which begins in the column of a residue name's fourth letter. (The name of a segment in its place
+ * goes to the segment's columns.) */
+static bool has_two_letters(const filed_atom *atom)
 {
-    if (!file->comment)
-        return VF_OK;
-    pdb_line line = new_line("REMARK   6");
-    vf_status status = write_line(file, &line);
-    const char *from = file->comment;
-    for (size_t left = strlen(from), n; left > 0 && status == VF_OK; left -= n, from += n) {
-        n = left < REMARK_TEXT ? left : REMARK_TEXT;
-        line = new_line("REMARK   6");
-        memcpy(at_column(&line, 12), from, n);
-        status = write_line(file, &line);
-    }
-    return status;
+    return strlen(atom->chain) == 2 && strlen(atom->residue) <= 3 && strcmp(atom->chain, atom->segment) != 0;
 }
 
 /* Serial number, residue and chain, which ATOM, HETATM and TER share. */
@@ -62,11 +51,14 @@ static vf_status put_identity(ion_file *file, const filed_atom *atom, pdb_line *
         return vf_fail(file->ctx, VF_ERR_UNSUPPORTED,
                        "%s: a PDB file holds at most %lld atoms, with hybrid-36 numbers; write .pqr or .xyz",
                        file->path, (long long)hybrid36_greatest(5));
-    const size_t residue = strlen(atom->residue), chain = strlen(atom->chain);
+    const size_t residue = strlen(atom->residue), chain = strlen(atom->chain), text = strlen(atom->number_text);
     put_name(file, atom->residue, 4, at_column(line, residue < 3 ? 21 - (int)residue : 18));
-    if (chain == 1)
-        put_name(file, atom->chain, 1, at_column(line, 22));
-    if (!hybrid36_put(atom->residue_number, 4, at_column(line, 23)))
+    if (chain == 1 || has_two_letters(atom))
+        put_name(file, atom->chain, (int)chain, at_column(line, 23 - (int)chain));
+    if (text > 0) {
+        const int room = text < 5 ? (int)text : 5;
+        put_name(file, atom->number_text, room, at_column(line, room < 5 ? 27 - room : 23));
+    } else if (!hybrid36_put(atom->residue_number, 4, at_column(line, 23)))
         return vf_fail(file->ctx, VF_ERR_UNSUPPORTED,
                        "%s: atom %lld is in residue %lld; a PDB file holds residue numbers from -999 to %lld, with "
                        "hybrid-36; write .pqr or .xyz",
@@ -115,6 +107,31 @@ static void put_element(const filed_atom *atom, pdb_line *line)
     }
 }
 
+/* Occupancy and temperature factor: six columns, two decimals. */
+static void put_hundredths(ion_file *file, double value, int last, pdb_line *line)
+{
+    enum { WIDTH = 6 };
+    char number[PUT_NUMBER_TEXT];
+    int64_t scaled;
+    size_t length = WIDTH + 1;
+    if (scale_number(value, 2, &scaled))
+        length = (size_t)(put_scaled(scaled, 2, number) - number);
+    if (length <= WIDTH)
+        memcpy(at_column(line, last + 1 - (int)length), number, length);
+    else
+        file->lost |= HELD_OCCUPANCIES;
+}
+
+/* The segment, where versions before 3.3 have it, or a chain that has no place elsewhere. */
+static void put_segment(ion_file *file, const filed_atom *atom, pdb_line *line)
+{
+    const bool homeless = strlen(atom->chain) > 1 && !has_two_letters(atom);
+    if (*atom->segment || homeless)
+        put_name(file, *atom->segment ? atom->segment : atom->chain, 4, at_column(line, 73));
+    if (homeless && *atom->segment && strcmp(atom->segment, atom->chain) != 0)
+        file->lost |= HELD_CHAINS;
+}
+
 static vf_status pdb_atom(ion_file *file, const filed_atom *atom)
 {
     pdb_line line = new_line(atom->hetero ? "HETATM" : "ATOM");
@@ -129,12 +146,16 @@ static vf_status pdb_atom(ion_file *file, const filed_atom *atom)
         status = put_coordinates(file, atom, &line);
     if (status != VF_OK)
         return status;
-    memcpy(at_column(&line, 57), "1.00  0.00", 10); /* occupancy and temperature factor */
-    if (strlen(atom->chain) > 1)                    /* segment, where versions before 3.3 have it */
-        put_name(file, atom->chain, 4, at_column(&line, 73));
+    if (atom->alternate)
+        *at_column(&line, 17) = atom->alternate;
+    put_hundredths(file, atom->occupancy, 60, &line);
+    put_hundredths(file, atom->b_factor, 66, &line);
+    put_segment(file, atom, &line);
     put_element(&known, &line);
     if (atom->ion)
         put_charge(file, atom, &line);
+    else if (strlen(atom->formal_charge) == 2)
+        memcpy(at_column(&line, 79), atom->formal_charge, 2);
     return write_line(file, &line);
 }
 
@@ -148,11 +169,9 @@ static vf_status pdb_part(ion_file *file, const filed_atom *last)
     return status == VF_OK ? write_line(file, &line) : status;
 }
 
-static vf_status pdb_end(ion_file *file)
-{
-    const pdb_line line = new_line("END");
-    return write_line(file, &line);
-}
-
-const ion_format ions_as_pdb = {
-    .extension = ".pdb", .begin = pdb_begin, .atom = pdb_atom, .part = pdb_part, .end = pdb_end};
+const ion_format ions_as_pdb = {.extension = ".pdb",
+                                .holds = ~(unsigned)(HELD_CHARGES | HELD_CELL_DECIMALS),
+                                .begin = write_head,
+                                .atom = pdb_atom,
+                                .part = pdb_part,
+                                .end = write_tail};

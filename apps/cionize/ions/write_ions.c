@@ -1,121 +1,11 @@
-/* Writes ions and their solute to files: PQR and XYZ here, PDB in ions_pdb.c. docs/formats.md describes the
- * contents. */
+/* Writes ions and their solute to files: XYZ here, PDB, PQR and GRO in files of their own. docs/formats.md describes
+ * the contents. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "ion_files.h"
-
-/* ---- PQR ---- */
-
-enum {
-    LINE = 256,      /* the longest names and numbers of a record, and the columns between them */
-    LONGEST_NAME = 8 /* of an atom_label */
-};
-
-/* Appends a field that starts in `column` (from 1), or after a blank if that column is taken. */
-static char *put_field(const char *line, char *to, int column, const char *text, size_t length)
-{
-    const char *start = line + column - 1;
-    do
-        *to++ = ' ';
-    while (to < start);
-    memcpy(to, text, length);
-    return to + length;
-}
-
-static char *put_name_field(ion_file *file, const char *line, char *to, int column, const char *name)
-{
-    char text[LONGEST_NAME];
-    return put_field(line, to, column, text, (size_t)(put_name(file, name, LONGEST_NAME, text) - text));
-}
-
-/* Appends a number that ends in column `last`. */
-static char *put_number_field(const char *line, char *to, int last, int64_t scaled, int decimals)
-{
-    char text[PUT_NUMBER_TEXT];
-    const size_t length = (size_t)(put_scaled(scaled, decimals, text) - text);
-    return put_field(line, to, last + 1 - (int)length, text, length);
-}
-
-/* Decimals of a charge or radius: four, as in pdb2pqr, if they are exact; otherwise six, so that a sum of charges is
- * off by at most half a millionth for each. */
-static int pqr_decimals(double value)
-{
-    int64_t scaled;
-    return scale_number(value, 4, &scaled) && fabs(value - (double)scaled / 1e4) <= 1e-9 ? 4 : 6;
-}
-
-/* Decimals of a coordinate: four, or three if only three fit pdb2pqr's eight columns after a blank, because Open Babel
- * reads by columns. If neither fits, four, for readers that split at blanks. */
-static int place_decimals(double value)
-{
-    const bool four = value > -9.9999 && value<99.9999, three = value> - 99.999 && value < 999.999;
-    return three && !four ? 3 : 4;
-}
-
-/* Every reader skips REMARK. After the #, APBS does not take a word ATOM for a record. */
-static vf_status pqr_begin(ion_file *file)
-{
-    return file->comment ? vf_output_printf(file->output, "REMARK   1 # %s\n", file->comment) : VF_OK;
-}
-
-static char *put_pqr_numbers(const filed_atom *atom, const char *line, char *to, const char **bad, double *bad_value)
-{
-    static const char *const names[5] = {"its x", "its y", "its z", "its charge", "its radius"};
-    static const int last[5] = {38, 46, 54, 62, 69};
-    const double values[5] = {atom->position[0], atom->position[1], atom->position[2], atom->charge, atom->radius};
-    for (int i = 0; i < 5; i++) {
-        const int decimals = i < 3 ? place_decimals(values[i]) : pqr_decimals(values[i]);
-        int64_t scaled;
-        if (!scale_number(values[i], decimals, &scaled)) {
-            *bad = names[i];
-            *bad_value = values[i];
-            return to;
-        }
-        to = put_number_field(line, to, last[i], scaled, decimals);
-    }
-    return to;
-}
-
-static const char out_of_range[] = "the largest number in the file is 1e9, and NaN is not allowed";
-
-static vf_status pqr_atom(ion_file *file, const filed_atom *atom)
-{
-    char line[LINE], *to = line;
-    const char *bad = NULL;
-    double bad_value = 0;
-    const size_t residue = strlen(atom->residue);
-    to = put_name(file, atom->hetero ? "HETATM" : "ATOM", 6, to);
-    to = put_number_field(line, to, 11, file->written + 1, 0);
-    to = put_name_field(file, line, to, name_column(atom), atom->name);
-    to = put_name_field(file, line, to, residue < 3 ? 21 - (int)residue : 18, atom->residue);
-    if (*atom->chain)
-        to = put_name_field(file, line, to, 22, atom->chain);
-    to = put_number_field(line, to, 26, atom->residue_number, 0);
-    if (atom->insertion)
-        *to++ = atom->insertion;
-    to = put_pqr_numbers(atom, line, to, &bad, &bad_value);
-    if (bad)
-        return refuse_number(file, atom, bad, bad_value, out_of_range);
-    *to++ = '\n';
-    return vf_output_write(file->output, line, (size_t)(to - line));
-}
-
-static vf_status pqr_part(ion_file *file, const filed_atom *last)
-{
-    (void)last;
-    return vf_output_printf(file->output, "TER\n");
-}
-
-static vf_status pqr_end(ion_file *file)
-{
-    return vf_output_printf(file->output, "END\n");
-}
-
-static const ion_format ions_as_pqr = {
-    .extension = ".pqr", .words = true, .begin = pqr_begin, .atom = pqr_atom, .part = pqr_part, .end = pqr_end};
 
 /* ---- XYZ ---- */
 
@@ -127,14 +17,14 @@ static vf_status xyz_begin(ion_file *file)
 static vf_status xyz_atom(ion_file *file, const filed_atom *atom)
 {
     static const char *const axes[3] = {"its x", "its y", "its z"};
-    char line[LINE], symbol[3];
+    char line[FILED_LINE], symbol[3];
     /* Always a symbol: readers ignore atoms without one. */
     (void)atom_element(atom->name, atom->residue, atom->element, symbol);
-    char *to = put_name(file, symbol, LONGEST_NAME, line);
+    char *to = put_name(file, symbol, FILED_NAME, line);
     for (int a = 0; a < 3; a++) {
         int64_t scaled;
         if (!scale_number(atom->position[a], 6, &scaled))
-            return refuse_number(file, atom, axes[a], atom->position[a], out_of_range);
+            return refuse_number(file, atom, axes[a], atom->position[a], filed_out_of_range);
         to = put_number_field(line, to, 18 + 16 * a, scaled, 6);
     }
     *to++ = '\n';
@@ -155,8 +45,12 @@ static filed_atom solute_atom(const molecule *solute, int64_t i)
     filed_atom atom = {.name = "X",
                        .residue = "MOL",
                        .chain = "",
+                       .segment = "",
                        .element = "",
+                       .formal_charge = "",
+                       .number_text = "",
                        .residue_number = 1,
+                       .occupancy = 1,
                        .position = {solute->x[i], solute->y[i], solute->z[i]},
                        .charge = solute->charge[i],
                        .radius = solute->radius[i]};
@@ -169,6 +63,12 @@ static filed_atom solute_atom(const molecule *solute, int64_t i)
         atom.residue_number = label->residue_number;
         atom.insertion = label->insertion;
         atom.hetero = label->hetero;
+        atom.segment = label->segment;
+        atom.formal_charge = label->formal_charge;
+        atom.number_text = label->number_text;
+        atom.alternate = label->alternate;
+        atom.occupancy = label->occupancy;
+        atom.b_factor = label->b_factor;
     }
     return atom;
 }
@@ -181,8 +81,12 @@ static filed_atom ion_atom(const ion_list *ions, int64_t i, const char *chain, i
     return (filed_atom){.name = *kind->atom ? kind->atom : kind->name,
                         .residue = kind->name,
                         .chain = chain,
+                        .segment = "",
                         .element = kind->element,
+                        .formal_charge = "",
+                        .number_text = "",
                         .residue_number = residue_number,
+                        .occupancy = 1,
                         .hetero = true,
                         .ion = true,
                         .position = {site->position[0], site->position[1], site->position[2]},
@@ -209,41 +113,69 @@ static char ion_chain(const molecule *solute)
 /* Whether the solute has no chains, and its largest residue number. */
 static bool has_no_chains(const molecule *solute, int64_t *last_residue)
 {
+    bool none = true;
     *last_residue = 1; /* of atoms without labels */
     for (int64_t i = 0; solute->labels && i < solute->atoms; i++) {
         const int64_t number = solute->labels[i].residue_number;
         *last_residue = i == 0 || number > *last_residue ? number : *last_residue;
-        if (*solute->labels[i].chain)
-            return false;
+        none &= !*solute->labels[i].chain;
     }
-    return true;
+    return none;
 }
 
-/* Ions have a chain of their own, numbered from 1. Where records are words and the solute has no chains, they have none
- * either, and their numbers follow those of the solute. */
-static vf_status write_atoms(ion_file *file, const ion_format *format, const ion_list *ions, const molecule *solute)
+/* Whether a TER follows atom i of the solute: where its file has one, before the ions, and where chains or segments meet
+ * that letters, or the words of PQR files, do not tell apart. */
+static bool ends_chain(const molecule *solute, int64_t i, bool ions, bool words)
 {
+    const atom_label *label = solute->labels ? &solute->labels[i] : NULL, *next = label + 1;
+    if (i + 1 == solute->atoms)
+        return ions || (label && label->ends_chain);
+    if (!label)
+        return false;
+    const bool letters = *label->chain && *next->chain && (words || (!label->chain[1] && !next->chain[1]));
+    const bool chains = strcmp(label->chain, next->chain) != 0, segments = strcmp(label->segment, next->segment) != 0;
+    return label->ends_chain || (chains ? !letters : segments);
+}
+
+static vf_status write_solute(ion_file *file)
+{
+    const molecule *solute = file->solute;
+    const bool ions = file->atoms > solute->atoms;
+    vf_status status = VF_OK;
+    for (; file->written < solute->atoms && status == VF_OK; file->written++) {
+        const filed_atom atom = solute_atom(solute, file->written);
+        status = file->format->atom(file, &atom);
+        if (file->serial)
+            file->serial[file->written] = file->format->words ? file->written + 1 : file->records;
+        if (status == VF_OK && file->format->part && ends_chain(solute, file->written, ions, file->format->words))
+            status = file->format->part(file, &atom);
+    }
+    return status;
+}
+
+/* Ions have a chain of their own, numbered from 1. Where there are no chains, or records are words and the solute has none,
+ * they have none either, and their numbers follow those of the solute. */
+static vf_status write_atoms(ion_file *file, const ion_list *ions)
+{
+    const molecule *solute = file->solute;
     int64_t last_residue = 0;
-    const bool no_chain = format->words && solute && has_no_chains(solute, &last_residue);
+    const bool chains = !solute || !has_no_chains(solute, &last_residue);
+    const bool no_chain = solute && (file->format->chainless || (file->format->words && !chains));
     const char chain[2] = {no_chain ? '\0' : ion_chain(solute), '\0'};
     const int64_t before = solute ? solute->atoms : 0,
                   first_residue = no_chain && last_residue > 0 ? last_residue + 1 : 1;
-    filed_atom atom = {.name = ""};
-    vf_status status = VF_OK;
+    vf_status status = solute ? write_solute(file) : VF_OK;
     for (; file->written < file->atoms && status == VF_OK; file->written++) {
-        if (file->written == before && before > 0 && format->part)
-            status = format->part(file, &atom);
         const int64_t ion = file->written - before;
-        atom = solute && ion < 0 ? solute_atom(solute, file->written) : ion_atom(ions, ion, chain, first_residue + ion);
-        if (status == VF_OK)
-            status = format->atom(file, &atom);
+        const filed_atom atom = ion_atom(ions, ion, chain, first_residue + ion);
+        status = file->format->atom(file, &atom);
     }
     return status;
 }
 
 /* ---- files ---- */
 
-static const ion_format *const formats[] = {&ions_as_pdb, &ions_as_pqr, &ions_as_xyz};
+static const ion_format *const formats[] = {&ions_as_pdb, &ions_as_pqr, &ions_as_gro, &ions_as_xyz};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 static vf_status find_format(vf_context *ctx, const char *path, const ion_format **out)
@@ -253,7 +185,7 @@ static vf_status find_format(vf_context *ctx, const char *path, const ion_format
             *out = formats[f];
             return VF_OK;
         }
-    return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: unknown file extension; use .pdb, .pqr or .xyz for ions", path);
+    return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: unknown file extension; use .pdb, .pqr, .gro or .xyz for ions", path);
 }
 
 vf_status check_ions_path(vf_context *ctx, const char *path)
@@ -298,26 +230,47 @@ static void warn(const ion_file *file)
                 file->uncharged == 1 ? " is" : "s are");
 }
 
+static vf_status prepare(ion_file *file)
+{
+    const molecule *solute = file->solute;
+    file->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (solute && solute->records.bonds > 0 && (file->format->holds & HELD_BONDS))
+        file->serial = malloc((size_t)solute->atoms * sizeof *file->serial);
+    else if (file->c_locale)
+        return VF_OK;
+    return file->c_locale && file->serial ? VF_OK : vf_fail(file->ctx, VF_ERR_MEMORY, "%s: no memory", file->path);
+}
+
 vf_status write_ions(vf_context *ctx, const char *path, const ion_list *ions, const molecule *solute,
                      const char *comment)
 {
-    const ion_format *format = NULL;
-    ion_file file = {.ctx = ctx, .path = path, .comment = comment, .atoms = ions->count + (solute ? solute->atoms : 0)};
-    vf_status status = find_format(ctx, path, &format);
+    ion_file file = {.ctx = ctx,
+                     .path = path,
+                     .solute = solute,
+                     .comment = comment,
+                     .atoms = ions->count + (solute ? solute->atoms : 0)};
+    vf_status status = find_format(ctx, path, &file.format);
     if (status == VF_OK)
         status = check_comment(ctx, path, comment);
     if (status == VF_OK)
-        status = vf_output_open(ctx, path, &file.output);
-    if (status == VF_OK && format->begin)
-        status = format->begin(&file);
+        status = prepare(&file);
     if (status == VF_OK)
-        status = write_atoms(&file, format, ions, solute);
-    if (status == VF_OK && format->end)
-        status = format->end(&file);
+        status = vf_output_open(ctx, path, &file.output);
+    if (status == VF_OK && file.format->begin)
+        status = file.format->begin(&file);
+    if (status == VF_OK)
+        status = write_atoms(&file, ions);
+    if (status == VF_OK && file.format->end)
+        status = file.format->end(&file);
     if (status == VF_OK)
         status = vf_output_commit(&file.output);
-    if (status == VF_OK)
+    if (status == VF_OK) {
+        note_lost(&file);
         warn(&file);
+    }
     vf_output_discard(&file.output);
+    if (file.c_locale)
+        freelocale(file.c_locale);
+    free(file.serial);
     return status;
 }

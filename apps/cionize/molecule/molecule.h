@@ -12,16 +12,18 @@
 /* An atom's names in its file, for output files. Texts that the file does not state are empty. */
 typedef struct atom_label {
     char name[9], residue[9]; /* "CA", "ALA" */
-    char chain[9];            /* chain: "A"; of a PSF file the segment: "PROT" */
-    char segment[9];          /* segment, where a file has both */
+    char chain[9];            /* chain: "A"; if the file has none, the segment: "PROT" */
+    char segment[9];          /* segment; "" if the file has none */
     char element[3];          /* "Na" */
     char insertion;           /* letter after the residue number; 0: none */
-    char alternate;           /* alternate location; 0: the atom has one place */
+    char alternate;           /* alternate location; 0: none, or another conformer was left out */
     bool hetero;              /* a HETATM record */
     bool ends_chain;          /* a TER follows */
     float occupancy;          /* 1 if the file states none */
     int32_t residue_number;   /* 0 if number_text is set */
     char number_text[9];      /* the residue's label if it is no number: "****"; otherwise "" */
+    char formal_charge[3];    /* "2+", as in PDB files; "" if the file states none */
+    float b_factor;           /* temperature factor; 0 if the file states none */
 } atom_label;
 
 /* What PDB and PQR files say beside the atoms, for output files. All zero: nothing. */
@@ -53,6 +55,17 @@ typedef struct molecule {
     int64_t *of_whole;   /* [atoms] numbers of the atoms in the whole, in order; NULL: this is the whole */
 } molecule;
 
+/* Which of several alternate locations of a residue's atoms is kept. All zero: by occupancy. */
+typedef enum conformer_rule { CONFORMER_BY_OCCUPANCY, CONFORMER_FIRST, CONFORMER_LETTER } conformer_rule;
+typedef struct conformer_choice {
+    conformer_rule rule;
+    char letter; /* of CONFORMER_LETTER: residues that have it */
+} conformer_choice;
+
+/* Reads the molecule in `path`, a PQR file or an mmCIF file with charges, or with `charges` (NULL: none) in two files. It calls the functions below. */
+VF_MUST_CHECK vf_status read_molecule_choosing(vf_context *ctx, const char *path, const char *charges,
+                                               conformer_choice choice, molecule *out);
+
 /* Reads a PQR file, or an mmCIF file with charges (docs/molecules.md). `out` is overwritten; free it with molecule_free. Suspicious input gives
  * warnings (vf_warn). Errors (each names file, line and field): VF_ERR_INPUT, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status read_molecule(vf_context *ctx, const char *path, molecule *out);
@@ -81,6 +94,9 @@ VF_MUST_CHECK vf_status parse_molecule_with_charges(vf_context *ctx, const named
 
 /* The coordinates alone, of one file in a format of those; charges are 0. */
 VF_MUST_CHECK vf_status parse_coordinates(vf_context *ctx, const named_text *coordinates, molecule *out);
+/* The same, choosing among alternate locations otherwise than by occupancy. */
+VF_MUST_CHECK vf_status parse_molecule_choosing(vf_context *ctx, const named_text *coordinates,
+                                                const named_text *charges, conformer_choice choice, molecule *out);
 
 /* ---- read_cell.c ---- */
 

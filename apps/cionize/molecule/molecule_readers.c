@@ -24,7 +24,26 @@ vf_status reader_add_atom(molecule_reader *r)
     }
     int64_t i = m->atoms++;
     m->x[i] = m->y[i] = m->z[i] = m->charge[i] = m->radius[i] = 0;
-    m->labels[i] = (atom_label){0};
+    m->labels[i] = (atom_label){.occupancy = 1};
+    return VF_OK;
+}
+
+vf_status refuse_overflow(vf_context *ctx, const char *name, text_piece text)
+{
+    static const char stars[] = "*****";
+    text_lines lines = {.next = text.at, .end = text.at + text.size};
+    text_piece line;
+    while (text_next_line(&lines, &line)) {
+        const char *at = line.at;
+        text_piece word = text_next_word(&at, line.at + line.size);
+        for (; word.size > 0; word = text_next_word(&at, line.at + line.size))
+            if (word.size >= sizeof stars - 1 &&
+                memcmp(word.at + word.size - (sizeof stars - 1), stars, sizeof stars - 1) == 0)
+                return text_fail(ctx, name, lines.line,
+                                 "asterisks stand in place of a number that is too large for its columns, such as a "
+                                 "number of atoms, a serial number or a coordinate; write the file in a format with "
+                                 "room for it, or move the molecule closer to the origin");
+    }
     return VF_OK;
 }
 

@@ -11,9 +11,11 @@ typedef struct molecule_reader {
     vf_context *ctx;
     const char *name; /* of the file, for messages */
     text_lines lines;
-    locale_t c_locale; /* a locale with a decimal point */
-    molecule *out;     /* empty at first; the caller frees it, also after a failure */
-    int64_t capacity;  /* the allocated length of out's arrays */
+    locale_t c_locale;  /* a locale with a decimal point */
+    molecule *out;      /* empty at first; the caller frees it, also after a failure */
+    int64_t capacity;   /* the allocated length of out's arrays */
+    bool plain_numbers; /* set by readers: residue numbers are plain decimals and do not fall within a chain */
+    bool own_numbers;   /* set by readers of charges: residue numbers are the system's own, and no mere index */
 } molecule_reader;
 
 /* Each reads the whole text. Readers of coordinates set x, y, z, bounds and labels; readers of charges set charge,
@@ -33,6 +35,8 @@ VF_MUST_CHECK vf_status read_mmcif_cell(molecule_reader *r, text_piece text);
 
 /* Warns if all charges are 0 or their sum is no integer; a note says that there are no radii. `name`: of their file. */
 void say_of_charges(vf_context *ctx, const char *name, const molecule *m);
+/* As read_molecule. */
+VF_MUST_CHECK vf_status read_pqr_choosing(vf_context *ctx, const char *path, conformer_choice choice, molecule *out);
 
 /* Whether the text is an AMBER coordinate file: a title, a line with the number of atoms, then coordinates. */
 bool is_inpcrd(text_piece text, locale_t c_locale);
@@ -42,6 +46,9 @@ VF_MUST_CHECK vf_status reader_next(molecule_reader *r, text_piece *line, bool *
 
 /* Makes room for one more atom at out->atoms and sets it to 0. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status reader_add_atom(molecule_reader *r);
+
+/* Fails if the text has asterisks in place of a number that was too large for its columns. */
+VF_MUST_CHECK vf_status refuse_overflow(vf_context *ctx, const char *name, text_piece text);
 
 /* Columns [begin, end) of a line, from 0. Shorter or empty if the line is short. */
 text_piece text_columns(text_piece line, size_t begin, size_t end);

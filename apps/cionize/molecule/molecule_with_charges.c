@@ -8,6 +8,8 @@
 
 #include "amber_netcdf.h"
 #include "binary_coordinates.h"
+#include "check_positions.h"
+#include "choose_conformer.h"
 #include "crd_text.h"
 #include "gro_text.h"
 #include "molecule_readers.h"
@@ -58,15 +60,22 @@ static vf_status choose_charges(const molecule_reader *r, text_piece text, reade
     return VF_OK;
 }
 
+/* One of the two files, and what its reader found out. */
+typedef struct file_part {
+    const char *name;
+    molecule m;
+    bool plain_numbers, own_numbers;
+} file_part;
+
 typedef vf_status (*choose_function)(const molecule_reader *r, text_piece text, reader_function *out);
 
-/* Reads one of the two files. */
 static vf_status read_part(vf_context *ctx, const named_text *from, locale_t c_locale, choose_function choose,
-                           molecule *out)
+                           file_part *out)
 {
     text_piece text = {from->text, from->bytes};
     reader_function read;
-    molecule_reader binary = {.ctx = ctx, .name = from->name, .c_locale = c_locale, .out = out};
+    molecule_reader binary = {.ctx = ctx, .name = from->name, .c_locale = c_locale, .out = &out->m};
+    out->name = from->name;
     if (choose == choose_coordinates && is_netcdf(from->text, from->bytes))
         return read_ncrst(&binary, from->text, from->bytes);
     if (choose == choose_coordinates && is_namdbin(from->name, from->text, from->bytes))
@@ -78,9 +87,13 @@ static vf_status read_part(vf_context *ctx, const named_text *from, locale_t c_l
                          .name = from->name,
                          .lines = {.next = text.at, .end = text.at + text.size},
                          .c_locale = c_locale,
-                         .out = out};
+                         .out = &out->m};
     status = choose(&r, text, &read);
-    return status == VF_OK ? read(&r) : status;
+    if (status == VF_OK)
+        status = read(&r);
+    out->plain_numbers = r.plain_numbers;
+    out->own_numbers = r.own_numbers;
+    return status;
 }
 
 /* ---- one molecule ---- */
@@ -92,6 +105,13 @@ static void unrotate(const char *name, char out[LABEL_SIZE])
     snprintf(out, LABEL_SIZE, "%s%.*s", name + digits, (int)digits, name);
 }
 
+/* Formats for files of coordinates have room for four letters of a name, or five. */
+static bool is_cut_name(const char *a, const char *b)
+{
+    const size_t size = strlen(a);
+    return (size == 4 || size == 5) && strlen(b) > size && strncmp(a, b, size) == 0;
+}
+
 static bool same_name(const char *a, const char *b)
 {
     char plain_a[LABEL_SIZE], plain_b[LABEL_SIZE];
@@ -99,44 +119,107 @@ static bool same_name(const char *a, const char *b)
         return true;
     unrotate(a, plain_a);
     unrotate(b, plain_b);
-    return strcmp(plain_a, plain_b) == 0;
+    return strcmp(plain_a, plain_b) == 0 || is_cut_name(a, b);
 }
 
-static vf_status compare(vf_context *ctx, const char *coordinates, const molecule *places, const char *charges,
-                         const molecule *charged)
+static vf_status compare(vf_context *ctx, const file_part *places, const file_part *charges)
 {
     static const char advice[] = "both must have the same atoms in the same order";
-    if (places->atoms != charged->atoms)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s has %" PRId64 " atom%s, but %s has %" PRId64 "; %s", coordinates,
-                       places->atoms, vf_plural(places->atoms), charges, charged->atoms, advice);
-    for (int64_t i = 0; i < places->atoms; i++) {
-        const atom_label *a = &places->labels[i], *b = &charged->labels[i];
+    if (places->m.atoms != charges->m.atoms)
+        return vf_fail(ctx, VF_ERR_INPUT, "%s has %" PRId64 " atom%s, but %s has %" PRId64 "; %s", places->name,
+                       places->m.atoms, vf_plural(places->m.atoms), charges->name, charges->m.atoms, advice);
+    for (int64_t i = 0; i < places->m.atoms; i++) {
+        const atom_label *a = &places->m.labels[i], *b = &charges->m.labels[i];
         if (*a->name && !same_name(a->name, b->name))
             return vf_fail(ctx, VF_ERR_INPUT,
                            "%s: atom %" PRId64 " is '%s' (%s %" PRId32 "), but in %s it is '%s' (%s %" PRId32 "); %s",
-                           coordinates, i + 1, a->name, a->residue, a->residue_number, charges, b->name, b->residue,
-                           b->residue_number, advice);
+                           places->name, i + 1, a->name, a->residue, a->residue_number, charges->name, b->name,
+                           b->residue, b->residue_number, advice);
     }
     return VF_OK;
 }
 
-/* Labels come from the file of coordinates. The file of charges adds what is missing. */
+/* The letters of alternate locations are the fifth letters of names if the other file has these names. */
+static bool letters_are_of_names(const file_part *places, const file_part *charges)
+{
+    bool any = false;
+    if (places->m.atoms != charges->m.atoms)
+        return false;
+    for (int64_t i = 0; i < places->m.atoms; i++) {
+        const atom_label *a = &places->m.labels[i];
+        char name[LABEL_SIZE + 1];
+        snprintf(name, sizeof name, "%s%c", a->name, a->alternate);
+        if (a->alternate && strcmp(name, charges->m.labels[i].name) != 0)
+            return false;
+        any |= a->alternate != '\0';
+    }
+    return any;
+}
+
+static vf_status choose_locations(vf_context *ctx, conformer_choice choice, file_part *places, const file_part *charges)
+{
+    if (!letters_are_of_names(places, charges))
+        return choose_conformers(ctx, places->name, choice, &places->m);
+    for (int64_t i = 0; i < places->m.atoms; i++)
+        places->m.labels[i].alternate = '\0';
+    return VF_OK;
+}
+
+/* Labels come from the file of coordinates. The file of charges adds what is missing, and what was cut. */
 static void complete_label(atom_label *label, const atom_label *other)
 {
     if (!*label->name) {
         *label = *other;
         return;
     }
+    if (is_cut_name(label->name, other->name))
+        memcpy(label->name, other->name, sizeof label->name);
     if (!*label->residue)
         memcpy(label->residue, other->residue, sizeof label->residue);
+    if (!*label->segment && strcmp(label->chain, other->segment) != 0)
+        memcpy(label->segment, other->segment, sizeof label->segment);
     if (!*label->chain)
         memcpy(label->chain, other->chain, sizeof label->chain);
 }
 
-/* Moves the charges and radii of `charged` into `out`, which has the coordinates. */
-static void join(molecule *out, molecule *charged)
+static bool same_number(const atom_label *a, const atom_label *b)
 {
+    return a->residue_number == b->residue_number && a->insertion == b->insertion &&
+           strcmp(a->number_text, b->number_text) == 0;
+}
+
+/* Residue numbers of a PSF file are the system's own. Those of a prmtop file only count residues: they replace numbers that
+ * are not plain, or start again, and are left alone if the coordinates have none of their own. */
+static void take_numbers(vf_context *ctx, file_part *places, const file_part *charges)
+{
+    bool plain = places->plain_numbers, records = places->m.records.lines != NULL;
+    int64_t changed = 0;
+    if (!charges->own_numbers && plain)
+        return;
+    for (int64_t i = 0; i < places->m.atoms; i++) {
+        atom_label *label = &places->m.labels[i];
+        const atom_label *other = &charges->m.labels[i];
+        if (*other->number_text || same_number(label, other))
+            continue;
+        changed++;
+        label->residue_number = other->residue_number;
+        label->insertion = other->insertion;
+        memcpy(label->number_text, other->number_text, sizeof label->number_text);
+    }
+    if (changed > 0 && plain && records)
+        vf_note(ctx,
+                "note: %s: the residue numbers of %" PRId64
+                " atom%s are taken from %s, which has others; the records of "
+                "the structure still have the old ones",
+                places->name, changed, vf_plural(changed), charges->name);
+}
+
+/* Moves the charges and radii of `charges` into `places`. */
+static void join(vf_context *ctx, file_part *places, file_part *charges)
+{
+    molecule *out = &places->m, *charged = &charges->m;
     char dialect[sizeof out->dialect];
+    take_numbers(ctx, places, charges);
     for (int64_t i = 0; i < out->atoms; i++)
         complete_label(&out->labels[i], &charged->labels[i]);
     free(out->charge);
@@ -181,48 +264,74 @@ static vf_status digest_both(vf_context *ctx, const named_text *coordinates, con
     return VF_OK;
 }
 
+static vf_status read_both(vf_context *ctx, const named_text *coordinates, const named_text *charges,
+                           conformer_choice choice, locale_t c_locale, file_part *places, file_part *charged)
+{
+    vf_status status = read_part(ctx, coordinates, c_locale, choose_coordinates, places);
+    if (status == VF_OK)
+        status = read_part(ctx, charges, c_locale, choose_charges, charged);
+    if (status == VF_OK)
+        status = choose_locations(ctx, choice, places, charged);
+    if (status == VF_OK)
+        status = compare(ctx, places, charged);
+    if (status == VF_OK) {
+        join(ctx, places, charged);
+        status = check_positions(ctx, coordinates->name, &places->m, NULL);
+    }
+    if (status == VF_OK)
+        status = digest_both(ctx, coordinates, charges, &places->m);
+    if (status == VF_OK && !molecule_resize(&places->m, places->m.atoms))
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory", coordinates->name);
+    return status;
+}
+
+static const conformer_choice by_occupancy = {CONFORMER_BY_OCCUPANCY, '\0'};
+
 vf_status parse_molecule_with_charges(vf_context *ctx, const named_text *coordinates, const named_text *charges,
                                       molecule *out)
 {
-    molecule charged = {0};
+    return parse_molecule_choosing(ctx, coordinates, charges, by_occupancy, out);
+}
+
+vf_status parse_molecule_choosing(vf_context *ctx, const named_text *coordinates, const named_text *charges,
+                                  conformer_choice choice, molecule *out)
+{
+    file_part places = {.name = NULL}, charged = {.name = NULL};
     memset(out, 0, sizeof *out);
     locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!c_locale)
         return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read numbers", coordinates->name);
-    vf_status status = read_part(ctx, coordinates, c_locale, choose_coordinates, out);
-    if (status == VF_OK)
-        status = read_part(ctx, charges, c_locale, choose_charges, &charged);
-    if (status == VF_OK)
-        status = compare(ctx, coordinates->name, out, charges->name, &charged);
-    if (status == VF_OK) {
-        join(out, &charged);
-        status = digest_both(ctx, coordinates, charges, out);
-    }
-    if (status == VF_OK && !molecule_resize(out, out->atoms))
-        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory", coordinates->name);
-    if (status == VF_OK)
-        say_of_charges(ctx, charges->name, out);
+    const vf_status status = read_both(ctx, coordinates, charges, choice, c_locale, &places, &charged);
     freelocale(c_locale);
-    molecule_free(&charged);
-    if (status != VF_OK)
-        molecule_free(out);
-    return status;
+    molecule_free(&charged.m);
+    if (status != VF_OK) {
+        molecule_free(&places.m);
+        return status;
+    }
+    *out = places.m;
+    say_of_charges(ctx, charges->name, out);
+    return VF_OK;
 }
 
 vf_status parse_coordinates(vf_context *ctx, const named_text *coordinates, molecule *out)
 {
+    file_part part = {.name = NULL};
     memset(out, 0, sizeof *out);
     locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!c_locale)
         return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read numbers", coordinates->name);
-    const vf_status status = read_part(ctx, coordinates, c_locale, choose_coordinates, out);
+    const vf_status status = read_part(ctx, coordinates, c_locale, choose_coordinates, &part);
     freelocale(c_locale);
-    if (status != VF_OK)
-        molecule_free(out);
-    return status;
+    if (status != VF_OK) {
+        molecule_free(&part.m);
+        return status;
+    }
+    *out = part.m;
+    return VF_OK;
 }
 
-vf_status read_molecule_with_charges(vf_context *ctx, const char *coordinates, const char *charges, molecule *out)
+static vf_status read_two(vf_context *ctx, const char *coordinates, const char *charges, conformer_choice choice,
+                          molecule *out)
 {
     input_text places = {0}, values = {0};
     memset(out, 0, sizeof *out);
@@ -230,9 +339,20 @@ vf_status read_molecule_with_charges(vf_context *ctx, const char *coordinates, c
     if (status == VF_OK)
         status = input_text_read(ctx, charges, &values);
     if (status == VF_OK)
-        status = parse_molecule_with_charges(ctx, &(named_text){coordinates, places.data, places.size},
-                                             &(named_text){charges, values.data, values.size}, out);
+        status = parse_molecule_choosing(ctx, &(named_text){coordinates, places.data, places.size},
+                                         &(named_text){charges, values.data, values.size}, choice, out);
     input_text_free(&places);
     input_text_free(&values);
     return status;
+}
+
+vf_status read_molecule_with_charges(vf_context *ctx, const char *coordinates, const char *charges, molecule *out)
+{
+    return read_two(ctx, coordinates, charges, by_occupancy, out);
+}
+
+vf_status read_molecule_choosing(vf_context *ctx, const char *path, const char *charges, conformer_choice choice,
+                                 molecule *out)
+{
+    return charges ? read_two(ctx, path, charges, choice, out) : read_pqr_choosing(ctx, path, choice, out);
 }

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "check_positions.h"
 #include "crd_text.h"
 #include "gro_text.h"
 #include "molecule_readers.h"
@@ -68,6 +68,9 @@ vf_status pqr_fail_no_atoms(const pqr_reader *r)
                        "%s:%" PRId64 ": the file or its first model ends here without atoms, but %" PRId64
                        " atom%s; remove the lines before them",
                        r->name, r->end_line, r->atoms_after_end, r->atoms_after_end == 1 ? " follows" : "s follow");
+    status = refuse_overflow(r->ctx, r->name, r->text);
+    if (status != VF_OK)
+        return status;
     return vf_fail(r->ctx, VF_ERR_INPUT, "%s: no atoms: none of its %" PRId64 " line%s begins with ATOM or HETATM",
                    r->name, r->lines.line, vf_plural(r->lines.line));
 }
@@ -100,54 +103,6 @@ vf_status pqr_check_not_swapped(const pqr_reader *r)
                    "%s:%" PRId64 ": this REMARK says that the radii come before the charges, and no charge is "
                    "negative; exchange the two columns, and remove the REMARK",
                    r->name, r->swapped_line);
-}
-
-static uint64_t hash_position(double x, double y, double z)
-{
-    double xyz[3] = {x + 0.0, y + 0.0, z + 0.0}; /* -0 becomes +0 */
-    uint64_t hash = 0, bits;
-    for (int a = 0; a < 3; a++) {
-        memcpy(&bits, &xyz[a], sizeof bits);
-        hash = (hash ^ bits) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 29;
-    }
-    return hash * UINT64_C(0xbf58476d1ce4e5b9) >> 16;
-}
-
-/* Warns of two atoms at one point, usually because a model or an alternate location was read twice. */
-static vf_status warn_of_duplicates(const pqr_reader *r)
-{
-    const molecule *m = r->out;
-    uint64_t size = 16;
-    while (size < 2 * (uint64_t)m->atoms)
-        size *= 2;
-    uint32_t *table = m->atoms < UINT32_MAX ? calloc(size, sizeof *table) : NULL; /* index + 1; 0: free */
-    if (!table)
-        return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory to look for atoms in the same place", r->name);
-    int64_t count = 0, first = 0, second = 0;
-    for (int64_t i = 0; i < m->atoms; i++) {
-        uint64_t slot = hash_position(m->x[i], m->y[i], m->z[i]) & (size - 1);
-        for (; table[slot]; slot = (slot + 1) & (size - 1)) {
-            int64_t j = (int64_t)table[slot] - 1;
-            if (m->x[i] != m->x[j] || m->y[i] != m->y[j] || m->z[i] != m->z[j])
-                continue;
-            if (count++ == 0) {
-                first = j;
-                second = i;
-            }
-            break;
-        }
-        if (!table[slot])
-            table[slot] = (uint32_t)(i + 1);
-    }
-    free(table);
-    if (count > 0)
-        vf_warn(r->ctx,
-                "%s:%" PRId64 ": this atom is at the same position as that in line %" PRId64 " (%g %g %g); %" PRId64
-                " such atom%s in all; check for duplicates",
-                r->name, r->atom_line[second], r->atom_line[first], m->x[second], m->y[second], m->z[second], count,
-                count == 1 ? "" : "s");
-    return VF_OK;
 }
 
 /* A molecule's charge is an integer. Rounding of the charges explains at most half a unit of the last decimal for each
@@ -203,7 +158,7 @@ vf_status pqr_warn(const pqr_reader *r)
 {
     warn_of_omissions(r);
     warn_of_charge(r);
-    return warn_of_duplicates(r);
+    return check_positions(r->ctx, r->name, r->out, r->lines_known ? r->atom_line : NULL);
 }
 
 void pqr_describe(const pqr_reader *r, char *text, size_t size)

@@ -12,6 +12,7 @@
 
 #include "molecule_arrays.h"
 #include "pqr_head.h"
+#include "pqr_lines.h"
 #include "voxfield/timer.h"
 
 static const char *const value_names[PQR_VALUES] = {"x", "y", "z", "charge", "radius"};
@@ -66,12 +67,20 @@ static void split_record(text_piece line, locale_t c_locale, record *out)
     words->count -= out->element;
 }
 
+/* The serial number: the second word, or what touches ATOM or HETATM. */
+static text_piece serial_of(const text_piece *word)
+{
+    const size_t name = pqr_record_name(word[0]);
+    return name < word[0].size ? (text_piece){word[0].at + name, word[0].size - name} : word[1];
+}
+
 static void take_values(const text_number *number, const record *from, pqr_atom *out)
 {
     for (int i = 0; i < PQR_VALUES; i++) {
         out->value[i] = number[i].value;
         out->decimals[i] = number[i].decimals;
     }
+    out->serial = serial_of(from->words.word);
     out->element = from->element;
     if (from->element)
         label_element(from->words.word[from->words.count], out->label.element);

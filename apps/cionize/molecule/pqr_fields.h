@@ -25,6 +25,7 @@ typedef struct pqr_atom {
     bool cut;        /* a coordinate lost decimals because it filled its column */
     bool element;    /* an element symbol followed the radius */
     text_piece name; /* the atom's name, or the word that contains it */
+    text_piece serial;
     atom_label label;
 } pqr_atom;
 

@@ -5,6 +5,7 @@
 
 #include "molecule_arrays.h"
 #include "pqr_lines.h"
+#include "residue_labels.h"
 
 static size_t trailing_digits(text_piece text)
 {
@@ -160,7 +161,7 @@ void pqr_label_words(text_piece line, const text_piece *word, int count, atom_la
     const text_piece *names = word + (pqr_record_name(word[0]) < word[0].size ? 1 : 2);
     int n = count - (int)(names - word);
     char code = '\0';
-    *out = (atom_label){.hetero = *word[0].at == 'H' || *word[0].at == 'h'};
+    *out = (atom_label){.hetero = *word[0].at == 'H' || *word[0].at == 'h', .occupancy = 1};
     if (n > 2 && names[n - 1].size == 1 && text_is_letter(*names[n - 1].at) && pqr_is_integer(names[n - 2]))
         code = *names[--n].at;
 
@@ -195,10 +196,9 @@ void pqr_label_words(text_piece line, const text_piece *word, int count, atom_la
     label_copy(name, out->name);
     label_copy(residue, out->residue);
     label_copy(chain, out->chain);
-    if (!label_number_and_code(number, &out->residue_number, &out->insertion))
-        out->residue_number = 0;
-    if (code)
-        out->insertion = code;
+    label_keep_number(number, code, out);
+    if (residue.size == RESIDUE_WIDTH && residue.at == line.at + RESIDUE) /* until pqr_settle_alternates */
+        out->alternate = *residue.at;
 }
 
 void pqr_label_columns(text_piece line, size_t name, size_t number, size_t code, atom_label *out)
@@ -206,11 +206,9 @@ void pqr_label_columns(text_piece line, size_t name, size_t number, size_t code,
     const char *record = line.at, *first = line.at + name;
     size_t residue = name + NAME_WIDTH;
     record = text_next_word(&record, line.at + line.size).at;
-    *out = (atom_label){.hetero = *record == 'H' || *record == 'h'};
+    *out = (atom_label){.hetero = *record == 'H' || *record == 'h', .occupancy = 1};
     label_copy(text_next_word(&first, line.at + residue), out->name);
     label_copy((text_piece){line.at + residue, number - 1 - residue}, out->residue);
     label_copy((text_piece){line.at + number - 1, 1}, out->chain);
-    label_number(label_trim((text_piece){line.at + number, code - number}), &out->residue_number);
-    if (text_is_letter(line.at[code]))
-        out->insertion = line.at[code];
+    label_keep_number((text_piece){line.at + number, code - number}, line.at[code], out);
 }

@@ -26,12 +26,16 @@ typedef enum pqr_head {
 pqr_head pqr_check_head(const text_piece *word, int count, const text_number *xyz, locale_t c_locale, pqr_atom *out);
 
 /* Labels the atom from these words, after pqr_check_head. Glued names are split by the columns of PDB files: four
- * for the name, four for the residue, one for the chain, four for the residue number. An invalid or too large
- * residue number becomes 0. */
+ * for the name, four for the residue, one for the chain, four for the residue number, whose text is
+ * kept (label_keep_number). */
 void pqr_label_words(text_piece line, const text_piece *word, int count, atom_label *out);
 
 /* The same from the columns of a record. Arguments: where the name, the residue number and its insertion code begin,
  * from 0. */
 void pqr_label_columns(text_piece line, size_t name, size_t number, size_t code, atom_label *out);
+
+/* Decides whether the letters that pqr_label_words took for alternate locations are such (pqr_alternates.c), and removes
+ * them from the residue names. */
+void pqr_settle_alternates(atom_label *labels, int64_t atoms);
 
 #endif

@@ -56,6 +56,8 @@ pqr_kind pqr_line_kind(text_piece line)
         return memcmp(word.at, name == 4 ? "ATOM" : "HETATM", name) == 0 ? PQR_ATOM : PQR_ATOM_CASE;
     if (begins(word, "data_") || begins(word, "loop_") || begins(word, "_atom_site"))
         return PQR_MMCIF;
+    if (begins(word, "CONECT")) /* serial numbers of five columns touch it */
+        return PQR_OTHER;
     while (word.size > 0 && text_is_digit(word.at[word.size - 1]))
         word.size--;
     if (is_word(word, "REMARK"))

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "molecule.h"
+#include "molecule_records.h"
 #include "pqr_fields.h"
 #include "text/input_text.h"
 
@@ -12,12 +13,15 @@ typedef struct pqr_reader {
     vf_context *ctx;
     const char *name; /* of the file, for messages */
     molecule *out;
+    conformer_choice choice;
+    record_pieces records;
     int64_t capacity;   /* the allocated length of out's arrays */
     int64_t *atom_line; /* [atoms] the line of each atom */
+    bool lines_known;   /* no conformer was left out since */
     locale_t c_locale;
     text_piece text; /* the whole file */
     text_lines lines;
-    bool stopped; /* after END or the first model */
+    bool stopped, ended; /* after END or the first model; after END */
 
     int64_t readings[PQR_READINGS];
     double total_rest; /* compensation for the rounding of total_charge */

@@ -7,15 +7,21 @@
 
 #include "gro_text.h"
 #include "molecule_readers.h"
+#include "residue_labels.h"
 #include "voxfield/timer.h"
 
 enum { NAME = 5, ATOM = 10, SERIAL = 15, X = 20, LEAST_WIDTH = 6, MOST_WIDTH = 24, BEFORE_DECIMALS = 5 };
 static const double angstrom = 10; /* of a nm */
 
+/* A number, or the asterisks of one that was too large. */
 static bool is_integer(text_piece text)
 {
     int32_t number;
-    return label_number(label_trim(text), &number);
+    text = label_trim(text);
+    size_t stars = 0;
+    while (stars < text.size && text.at[stars] == '*')
+        stars++;
+    return label_number(text, &number) || (stars > 0 && stars == text.size);
 }
 
 bool gro_count(text_piece line, int64_t *atoms)
@@ -46,15 +52,44 @@ bool is_gro(text_piece text)
 
 /* ---- the box ---- */
 
+/* The words of a box; a word of several numbers, which touch where they fill their columns, is taken apart: all have as many
+ * decimals as the last. False if they are too many. */
+static bool split_box(text_piece line, text_words *out)
+{
+    text_words words;
+    size_t decimals = 0;
+    text_split(line, &words);
+    *out = (text_words){.count = 0};
+    if (words.count == 0 || words.more)
+        return false;
+    const text_piece last = words.word[words.count - 1];
+    while (decimals < last.size && text_is_digit(last.at[last.size - 1 - decimals]))
+        decimals++;
+    for (int i = 0; i < words.count; i++) {
+        text_piece rest = words.word[i];
+        while (rest.size > 0) {
+            const char *point = memchr(rest.at, '.', rest.size), *end = rest.at + rest.size;
+            const bool touches =
+                point && memchr(point + 1, '.', (size_t)(end - point) - 1) && (size_t)(end - point) > decimals + 1;
+            const size_t size = touches ? (size_t)(point - rest.at) + decimals + 1 : rest.size;
+            if (out->count == TEXT_MAX_WORDS)
+                return false;
+            out->word[out->count++] = (text_piece){rest.at, size};
+            rest.at += size;
+            rest.size -= size;
+        }
+    }
+    return true;
+}
+
 bool gro_box(text_piece line, locale_t c_locale, unit_cell *out)
 {
     static const int row[9] = {0, 1, 2, 0, 0, 1, 1, 2, 2}, column[9] = {0, 1, 2, 1, 2, 0, 2, 0, 1};
     double v[3][3] = {{0}};
     text_words words;
     text_number number;
-    text_split(line, &words);
     *out = (unit_cell){.state = UNIT_CELL_BAD};
-    if (words.count != 3 && words.count != 9)
+    if (!split_box(line, &words) || (words.count != 3 && words.count != 9))
         return false;
     for (int i = 0; i < words.count; i++) {
         if (!text_read_number(words.word[i], c_locale, &number))
@@ -70,15 +105,18 @@ bool gro_box(text_piece line, locale_t c_locale, unit_cell *out)
 static vf_status read_atom(molecule_reader *r, text_piece line, size_t width)
 {
     static const char *const names[3] = {"x", "y", "z"};
+    atom_label label = {.occupancy = 1};
     char quoted[TEXT_QUOTE_SIZE];
-    atom_label label = {0};
     double xyz[3];
     const text_piece number = text_columns(line, 0, NAME);
     label_copy(text_columns(line, NAME, ATOM), label.residue);
     label_copy(text_columns(line, ATOM, SERIAL), label.name);
-    if (!label_number(label_trim(number), &label.residue_number))
-        return text_fail(r->ctx, r->name, r->lines.line, "columns 1-%d (residue number): '%s' is not a number", NAME,
-                         text_quote(number, quoted));
+    if (!label_number(label_trim(number), &label.residue_number)) {
+        if (!label_is_plausible(label_trim(number)))
+            return text_fail(r->ctx, r->name, r->lines.line, "columns 1-%d (residue number): '%s' is not a number",
+                             NAME, text_quote(number, quoted));
+        label_copy(number, label.number_text);
+    }
     if (!*label.name)
         return text_fail(r->ctx, r->name, r->lines.line, "columns %d-%d (atom name) are blank", ATOM + 1, SERIAL);
     for (size_t a = 0; a < 3; a++) {
@@ -108,6 +146,15 @@ static vf_status next_line(molecule_reader *r, int64_t count, text_piece *line)
                        " atom%s stated in its second line, or before the box that follows them; copy it again",
                        r->name, r->out->atoms, count, vf_plural(count));
     return status;
+}
+
+/* Residue numbers start again after 99,999. */
+static bool numbers_rise(const molecule *m)
+{
+    for (int64_t i = 0; i < m->atoms; i++)
+        if (*m->labels[i].number_text || (i > 0 && m->labels[i].residue_number < m->labels[i - 1].residue_number))
+            return false;
+    return true;
 }
 
 vf_status read_gro(molecule_reader *r)
@@ -148,6 +195,7 @@ vf_status read_gro(molecule_reader *r)
                 "%s:%" PRId64 ": the first frame ends here; what follows is not read (--trajectory averages over "
                 "frames)",
                 r->name, r->lines.line);
+    r->plain_numbers = numbers_rise(r->out);
     strcpy(r->out->dialect, "GROMACS coordinates");
     return VF_OK;
 }

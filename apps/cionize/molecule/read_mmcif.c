@@ -350,19 +350,6 @@ static vf_status check_coordinates(const mmcif_file *f, vf_cell *cell)
     return vf_fail(r->ctx, VF_ERR_INPUT, "%s: _atom_site lacks the coordinates Cartn_x, Cartn_y or Cartn_z", r->name);
 }
 
-/* Atoms at several places must not be mixed. */
-static vf_status choose_places(const molecule_reader *r)
-{
-    /* MERGE: replace the loop by `return choose_conformers(r->ctx, r->name, CHOICE, r->out);`, as read_pdb.c has it. */
-    for (int64_t i = 0; i < r->out->atoms; i++)
-        if (r->out->labels[i].alternate)
-            return vf_fail(r->ctx, VF_ERR_INPUT,
-                           "%s: atom %" PRId64 " (%s, %s %" PRId32 ") has alternate locations; keep one of them",
-                           r->name, i + 1, r->out->labels[i].name, r->out->labels[i].residue,
-                           r->out->labels[i].residue_number);
-    return VF_OK;
-}
-
 /* `alone`: the file must have charges. */
 static vf_status read_file(mmcif_file *f, text_piece text, bool alone)
 {
@@ -382,8 +369,6 @@ static vf_status read_file(mmcif_file *f, text_piece text, bool alone)
             "%s: an mmCIF file without partial charges; give them (--charges molecule.psf, or .prmtop), or make a "
             "PQR file with pdb2pqr (pdb2pqr --ff=AMBER in.cif out.pqr)",
             r->name);
-    if (status == VF_OK)
-        status = choose_places(r);
     strcpy(r->out->dialect, f->tables[MMCIF_ATOMS].has[ATOM_X] ? "mmCIF" : "CIF, fractional coordinates");
     return status;
 }

@@ -6,10 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check_positions.h"
+#include "choose_conformer.h"
 #include "molecule.h"
+#include "molecule_arrays.h"
 #include "molecule_readers.h"
+#include "pqr_head.h"
 #include "pqr_lines.h"
 #include "pqr_reader.h"
+#include "residue_labels.h"
 #include "text/cif_words.h"
 #include "voxfield/append.h"
 
@@ -74,6 +79,7 @@ static vf_status add_atom(pqr_reader *r, const pqr_atom *atom)
     m->radius[m->atoms] = atom->value[PQR_RADIUS];
     m->labels[m->atoms] = atom->label;
     r->atom_line[m->atoms] = r->lines.line;
+    records_take_serial(&r->records, atom->serial);
     m->atoms++;
     molecule_add_charge(m, atom->value[PQR_CHARGE], &r->total_rest);
     add_rounding(r, atom->value[PQR_CHARGE], atom->decimals[PQR_CHARGE]);
@@ -171,11 +177,27 @@ static void stop(pqr_reader *r)
     r->end_line = r->lines.line;
 }
 
+/* A record about the structure, or none. A remark about the order of columns is not true of files that are written. */
+static void take_record(pqr_reader *r, text_piece line)
+{
+    const int64_t swapped_line = r->swapped_line;
+    if (!read_cryst1(line, r->c_locale, &r->out->cell))
+        symmetry_read_record(line, r->c_locale, &r->out->symmetry);
+    if (pqr_line_kind(line) == PQR_REMARK)
+        read_remark(r, line);
+    if (r->swapped_line == swapped_line)
+        records_take_line(&r->records, line, r->lines.line);
+    if (record_is(line, "TER") && r->out->atoms > 0)
+        r->out->labels[r->out->atoms - 1].ends_chain = true;
+}
+
 static vf_status read_line(pqr_reader *r, text_piece line)
 {
     pqr_kind kind = pqr_line_kind(line);
-    if (!r->stopped && !read_cryst1(line, r->c_locale, &r->out->cell))
-        symmetry_read_record(line, r->c_locale, &r->out->symmetry);
+    if (!r->stopped)
+        take_record(r, line);
+    else if (!r->ended)
+        records_take_bond(&r->records, line, r->lines.line);
     switch (kind) {
     case PQR_ATOM:
     case PQR_ATOM_CASE:
@@ -187,15 +209,14 @@ static vf_status read_line(pqr_reader *r, text_piece line)
         r->models++;
         if (!r->stopped && (r->models > 1 || r->out->atoms > 0))
             stop(r);
+        else if (!r->stopped)
+            r->out->records.model_number = records_model_number(line);
         return VF_OK;
     case PQR_END:
     case PQR_ENDMDL:
         if (!r->stopped)
             stop(r);
-        return VF_OK;
-    case PQR_REMARK:
-        if (!r->stopped)
-            read_remark(r, line);
+        r->ended |= kind == PQR_END;
         return VF_OK;
     case PQR_PDB_ONLY:
         r->pdb_records = true;
@@ -209,6 +230,7 @@ static vf_status read_line(pqr_reader *r, text_piece line)
     case PQR_UNKNOWN:
         return r->stopped ? VF_OK : read_unknown(r, line);
     case PQR_BLANK:
+    case PQR_REMARK:
     case PQR_OTHER:
         break;
     }
@@ -229,6 +251,17 @@ static vf_status read_lines(pqr_reader *r)
     return VF_OK;
 }
 
+/* One conformer of each residue. The atoms' lines are not known afterwards. */
+static vf_status choose_locations(pqr_reader *r)
+{
+    molecule *m = r->out;
+    const int64_t before = m->atoms;
+    pqr_settle_alternates(m->labels, m->atoms);
+    const vf_status status = choose_conformers(r->ctx, r->name, r->choice, m);
+    r->lines_known = m->atoms == before;
+    return status;
+}
+
 static vf_status finish(pqr_reader *r)
 {
     molecule *m = r->out;
@@ -239,9 +272,13 @@ static vf_status finish(pqr_reader *r)
     if ((status = pqr_check_not_pdb(r)) != VF_OK || (status = pqr_check_not_swapped(r)) != VF_OK)
         return status;
     pqr_describe(r, m->dialect, sizeof m->dialect);
+    (void)label_resolve_numbers(m->labels, m->atoms, true);
+    if ((status = records_finish(r->ctx, r->name, &r->records, m)) != VF_OK ||
+        (status = choose_locations(r)) != VF_OK || (status = pqr_warn(r)) != VF_OK)
+        return status;
     if (!molecule_resize(m, m->atoms))
         return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory", r->name);
-    return pqr_warn(r);
+    return VF_OK;
 }
 
 static vf_status read_records(pqr_reader *r)
@@ -254,15 +291,20 @@ static vf_status read_cif(pqr_reader *r)
 {
     molecule_reader cif = {.ctx = r->ctx, .name = r->name, .lines = r->lines, .c_locale = r->c_locale, .out = r->out};
     vf_status status = read_mmcif_with_charges(&cif);
+    if (status == VF_OK)
+        status = choose_conformers(r->ctx, r->name, r->choice, r->out);
+    if (status == VF_OK)
+        status = check_positions(r->ctx, r->name, r->out, NULL);
     if (status == VF_OK && !molecule_resize(r->out, r->out->atoms))
         status = vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory", r->name);
     return status;
 }
 
-vf_status parse_pqr(vf_context *ctx, const char *name, const char *text, size_t bytes, molecule *out)
+static vf_status parse(vf_context *ctx, const char *name, const char *text, size_t bytes, conformer_choice choice,
+                       molecule *out)
 {
     text_piece rest = {text, bytes};
-    pqr_reader r = {.ctx = ctx, .name = name, .out = out};
+    pqr_reader r = {.ctx = ctx, .name = name, .out = out, .choice = choice};
     memset(out, 0, sizeof *out);
     vf_status status = text_check(ctx, name, &rest);
     if (status != VF_OK)
@@ -281,20 +323,33 @@ done:
     if (r.c_locale)
         freelocale(r.c_locale);
     free(r.atom_line);
+    record_pieces_free(&r.records);
     if (status != VF_OK)
         molecule_free(out);
     return status;
 }
 
+static const conformer_choice by_occupancy = {CONFORMER_BY_OCCUPANCY, '\0'};
+
+vf_status parse_pqr(vf_context *ctx, const char *name, const char *text, size_t bytes, molecule *out)
+{
+    return parse(ctx, name, text, bytes, by_occupancy, out);
+}
+
 /* ---- files ---- */
 
-vf_status read_molecule(vf_context *ctx, const char *path, molecule *out)
+vf_status read_pqr_choosing(vf_context *ctx, const char *path, conformer_choice choice, molecule *out)
 {
     input_text text;
     memset(out, 0, sizeof *out);
     vf_status status = input_text_read(ctx, path, &text);
     if (status == VF_OK)
-        status = parse_pqr(ctx, path, text.data, text.size, out);
+        status = parse(ctx, path, text.data, text.size, choice, out);
     input_text_free(&text);
     return status;
+}
+
+vf_status read_molecule(vf_context *ctx, const char *path, molecule *out)
+{
+    return read_pqr_choosing(ctx, path, by_occupancy, out);
 }

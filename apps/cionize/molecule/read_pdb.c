@@ -4,13 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chain_letters.h"
 #include "molecule_readers.h"
+#include "molecule_records.h"
 #include "pqr_lines.h"
+#include "residue_labels.h"
 #include "voxfield/timer.h"
 
 /* From 0. Each field ends where the next begins, except for the gaps in the format. The residue name has three
  * columns in the format; molecular dynamics programs also use the free column after it (TIP3). */
 enum {
+    SERIAL = 6,
     NAME = 12,
     ALTERNATE = 16,
     RESIDUE = 17,
@@ -20,15 +24,21 @@ enum {
     X = 30,
     COORDINATE_WIDTH = 8,
     COORDINATE_DECIMALS = 3,
+    OCCUPANCY = 54,
+    B_FACTOR = 60,
+    B_FACTOR_END = 66,
+    SEGMENT = 72, /* of versions before 3.3, and of molecular dynamics programs */
     ELEMENT = 76,
-    ELEMENT_END = 78
+    ELEMENT_END = 78,
+    CHARGE_END = 80
 };
 
 typedef struct pdb_reader {
     molecule_reader *r;
-    char *alternate; /* [r->capacity] the atoms' alternate locations; ' ': only one */
-    int64_t alternates_capacity;
-    bool has_alternates, stopped;
+    record_pieces records;
+    chain_columns *chains; /* [r->capacity] */
+    int64_t chains_capacity;
+    bool stopped, ended; /* ended: at END, which CONECT does not follow */
     int64_t models, atoms_after_end, end_line;
     int64_t unknown, first_unknown;
     char unknown_word[TEXT_QUOTE_SIZE];
@@ -41,38 +51,100 @@ static char column(text_piece line, size_t at)
     return at < line.size ? line.at[at] : ' ';
 }
 
+/* A number that may be blank. */
+static float number_or(const molecule_reader *r, text_piece line, size_t begin, size_t end, float otherwise)
+{
+    text_number number;
+    const text_piece text = label_trim(text_columns(line, begin, end));
+    return text_read_number(text, r->c_locale, &number) ? (float)number.value : otherwise;
+}
+
+/* Before version 2, columns 73-80 had the code of the file and the number of the line: "1ABC 123". */
+static bool has_segments(text_piece line)
+{
+    bool digits = false;
+    for (size_t i = ELEMENT; i < CHARGE_END && i < line.size; i++)
+        digits |= text_is_digit(line.at[i]);
+    return !digits || text_is_letter(column(line, ELEMENT_END - 1));
+}
+
+static void read_end_of_label(const molecule_reader *r, text_piece line, atom_label *label)
+{
+    label->occupancy = number_or(r, line, OCCUPANCY, B_FACTOR, 1);
+    label->b_factor = number_or(r, line, B_FACTOR, B_FACTOR_END, 0);
+    label_element(text_columns(line, ELEMENT, ELEMENT_END), label->element);
+    if (has_segments(line))
+        label_copy(text_columns(line, SEGMENT, ELEMENT), label->segment);
+    if (!*label->chain)
+        memcpy(label->chain, label->segment, sizeof label->chain);
+    const char digit = column(line, ELEMENT_END), sign = column(line, CHARGE_END - 1);
+    if (*label->element && text_is_digit(digit) && (sign == '+' || sign == '-')) {
+        label->formal_charge[0] = digit;
+        label->formal_charge[1] = sign;
+    }
+}
+
 static vf_status read_label(const molecule_reader *r, text_piece line, atom_label *label)
 {
-    char quoted[TEXT_QUOTE_SIZE];
-    text_piece number = text_columns(line, NUMBER, CODE);
-    char code = column(line, CODE);
+    const char alternate = column(line, ALTERNATE);
     label_copy(text_columns(line, NAME, ALTERNATE), label->name);
     label_copy(text_columns(line, RESIDUE, CHAIN), label->residue);
     label_copy(text_columns(line, CHAIN, NUMBER), label->chain);
-    label_element(text_columns(line, ELEMENT, ELEMENT_END), label->element);
-    label->hetero = *line.at == 'H';
     if (!*label->name)
         return text_fail(r->ctx, r->name, r->lines.line, "columns %d-%d (atom name) are blank", NAME + 1, ALTERNATE);
-    if (!label_number(label_trim(number), &label->residue_number))
-        return text_fail(r->ctx, r->name, r->lines.line,
-                         "columns %d-%d (residue number): '%s' is neither a decimal nor a hybrid-36 (A000) number",
-                         NUMBER + 1, CODE, text_quote(number, quoted));
-    if (code != ' ' && !text_is_letter(code))
-        return text_fail(r->ctx, r->name, r->lines.line,
-                         "column %d (insertion code): '%s' is not a letter; the line is shifted, or a residue number "
-                         "is longer than its columns",
-                         CODE + 1, text_quote((text_piece){&code, 1}, quoted));
-    label->insertion = (char)(code == ' ' ? '\0' : code);
+    label->alternate = (char)(alternate > ' ' && alternate <= '~' ? alternate : '\0');
+    label_keep_number(text_columns(line, NUMBER, CODE), column(line, CODE), label);
+    read_end_of_label(r, line, label);
     return VF_OK;
 }
 
-static vf_status read_atom(pdb_reader *p, text_piece line)
+static bool has_points(text_piece line, size_t shift)
+{
+    for (size_t a = 0; a < 3; a++)
+        if (column(line, shift + X + (a + 1) * COORDINATE_WIDTH - COORDINATE_DECIMALS - 1) != '.')
+            return false;
+    return true;
+}
+
+/* How far a serial number of more than five digits pushes the rest of the line to the right. A number of six can also
+ * take the blank column after it. */
+static size_t shift_of(text_piece line)
+{
+    enum { MOST = 5 };
+    if (has_points(line, 0))
+        return 0;
+    for (size_t shift = 1; shift <= MOST; shift++) {
+        bool serial = true;
+        for (size_t i = SERIAL; i < NAME - 1 + shift; i++)
+            serial &= text_is_digit(column(line, i));
+        if (serial && has_points(line, shift))
+            return shift;
+    }
+    return 0;
+}
+
+static vf_status make_room(pdb_reader *p)
+{
+    const molecule_reader *r = p->r;
+    if (p->chains_capacity == r->capacity)
+        return VF_OK;
+    chain_columns *larger = realloc(p->chains, (size_t)r->capacity * sizeof *larger);
+    if (!larger)
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory for %" PRId64 " atoms", r->name, r->capacity);
+    p->chains = larger;
+    p->chains_capacity = r->capacity;
+    return VF_OK;
+}
+
+static vf_status read_atom(pdb_reader *p, text_piece whole)
 {
     static const char *const names[3] = {"x", "y", "z"};
     molecule_reader *r = p->r;
     molecule *m = r->out;
     double xyz[3];
-    atom_label label = {0};
+    const size_t shift = shift_of(whole);
+    const text_piece line = {whole.at + shift, whole.size - shift};
+    atom_label label = {.hetero = *whole.at == 'H'};
     vf_status status = read_label(r, line, &label);
     for (int a = 0; status == VF_OK && a < 3; a++) {
         size_t begin = X + (size_t)a * COORDINATE_WIDTH;
@@ -80,20 +152,15 @@ static vf_status read_atom(pdb_reader *p, text_piece line)
     }
     if (status == VF_OK)
         status = reader_add_atom(r);
+    if (status == VF_OK)
+        status = make_room(p);
     if (status != VF_OK)
         return status;
-    if (p->alternates_capacity < r->capacity) {
-        char *larger = realloc(p->alternate, (size_t)r->capacity);
-        if (!larger)
-            return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory for %" PRId64 " atoms", r->name, r->capacity);
-        p->alternate = larger;
-        p->alternates_capacity = r->capacity;
-    }
-    int64_t i = m->atoms - 1;
+    const int64_t i = m->atoms - 1;
     molecule_place(m, i, xyz);
     m->labels[i] = label;
-    p->alternate[i] = column(line, ALTERNATE);
-    p->has_alternates |= p->alternate[i] != ' ';
+    chain_columns_take(text_columns(line, RESIDUE, NUMBER), &p->chains[i]);
+    records_take_serial(&p->records, text_columns(whole, SERIAL, NAME + shift));
     return VF_OK;
 }
 
@@ -116,8 +183,13 @@ static void note_unknown(pdb_reader *p, text_piece line)
 static vf_status read_line(pdb_reader *p, text_piece line)
 {
     const molecule_reader *r = p->r;
-    if (!p->stopped && !read_cryst1(line, r->c_locale, &r->out->cell))
-        symmetry_read_record(line, r->c_locale, &r->out->symmetry);
+    if (!p->stopped) {
+        if (!read_cryst1(line, r->c_locale, &r->out->cell))
+            symmetry_read_record(line, r->c_locale, &r->out->symmetry);
+        records_take_line(&p->records, line, r->lines.line);
+    } else if (!p->ended) {
+        records_take_bond(&p->records, line, r->lines.line);
+    }
     switch (pqr_line_kind(line)) {
     case PQR_ATOM:
         if (p->stopped)
@@ -130,13 +202,22 @@ static vf_status read_line(pdb_reader *p, text_piece line)
         break;
     case PQR_MODEL:
         p->models++;
-        if (!p->stopped && (p->models > 1 || r->out->atoms > 0))
+        if (p->stopped)
+            break;
+        if (p->models > 1 || r->out->atoms > 0)
             stop(p);
+        else
+            r->out->records.model_number = records_model_number(line);
         break;
     case PQR_END:
     case PQR_ENDMDL:
         if (!p->stopped)
             stop(p);
+        p->ended |= record_is(line, "END");
+        break;
+    case PQR_OTHER:
+        if (!p->stopped && record_is(line, "TER") && r->out->atoms > 0)
+            r->out->labels[r->out->atoms - 1].ends_chain = true;
         break;
     case PQR_MMCIF:
         return text_fail(r->ctx, r->name, r->lines.line,
@@ -150,95 +231,6 @@ static vf_status read_line(pdb_reader *p, text_piece line)
     default:
         break;
     }
-    return VF_OK;
-}
-
-/* ---- alternate locations ---- */
-
-static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes)
-{
-    const unsigned char *p = data;
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ p[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
-    return hash;
-}
-
-static bool same_place(const atom_label *a, const atom_label *b, bool name)
-{
-    return a->residue_number == b->residue_number && a->insertion == b->insertion && strcmp(a->chain, b->chain) == 0 &&
-           (!name || strcmp(a->name, b->name) == 0);
-}
-
-/* A set of atoms, keyed by residue or by residue and name. */
-typedef struct place_set {
-    int64_t *slots; /* [size] atom + 1; 0: free */
-    uint64_t size;
-    bool name;
-} place_set;
-
-/* The atom stored first under the key of `label`. If there is none, stores and returns `atom`. */
-static int64_t find_or_put(place_set *set, const molecule *m, const atom_label *label, int64_t atom)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    hash = hash_bytes(hash, &label->residue_number, sizeof label->residue_number);
-    hash = hash_bytes(hash, &label->insertion, 1);
-    hash = hash_bytes(hash, label->chain, strlen(label->chain));
-    if (set->name)
-        hash = hash_bytes(hash, label->name, strlen(label->name));
-    uint64_t slot = (hash ^ hash >> 32) & (set->size - 1);
-    for (; set->slots[slot]; slot = (slot + 1) & (set->size - 1))
-        if (same_place(&m->labels[set->slots[slot] - 1], label, set->name))
-            return set->slots[slot] - 1;
-    set->slots[slot] = atom + 1;
-    return atom;
-}
-
-/* Keeps the first location of each atom. If two residue names share a position, the first name is kept. */
-static int64_t drop_alternates(pdb_reader *p, place_set *residues, place_set *names)
-{
-    molecule *m = p->r->out;
-    int64_t kept = 0;
-    for (int64_t i = 0; i < m->atoms; i++) {
-        /* Kept atoms have moved to the front, where the sets look them up. So this one must move there before the
-         * lookup. */
-        const double xyz[3] = {m->x[i], m->y[i], m->z[i]};
-        m->labels[kept] = m->labels[i];
-        p->alternate[kept] = p->alternate[i];
-        const atom_label *label = &m->labels[kept];
-        int64_t residue = find_or_put(residues, m, label, kept);
-        bool other = p->alternate[kept] != ' ';
-        if (other && strcmp(m->labels[residue].residue, label->residue) != 0)
-            continue;
-        int64_t first = find_or_put(names, m, label, kept);
-        if (other && p->alternate[first] != p->alternate[kept])
-            continue;
-        molecule_place(m, kept++, xyz);
-    }
-    int64_t dropped = m->atoms - kept;
-    m->atoms = kept;
-    return dropped;
-}
-
-static vf_status choose_locations(pdb_reader *p)
-{
-    const molecule_reader *r = p->r;
-    if (!p->has_alternates)
-        return VF_OK;
-    place_set residues = {.size = 16}, names = {.name = true};
-    while (residues.size < 2 * (uint64_t)r->out->atoms)
-        residues.size *= 2;
-    names.size = residues.size;
-    residues.slots = calloc(residues.size, sizeof *residues.slots);
-    names.slots = calloc(names.size, sizeof *names.slots);
-    bool room = residues.slots && names.slots;
-    int64_t dropped = room ? drop_alternates(p, &residues, &names) : 0;
-    free(residues.slots);
-    free(names.slots);
-    if (!room)
-        return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: not enough memory to choose among alternate locations", r->name);
-    if (dropped > 0)
-        vf_warn(r->ctx, "%s: using the first location of each atom; %" PRId64 " alternate location%s ignored", r->name,
-                dropped, dropped == 1 ? "" : "s");
     return VF_OK;
 }
 
@@ -257,28 +249,41 @@ static void warn_of_omissions(const pdb_reader *p)
                 p->first_unknown, p->unknown_word, p->unknown, p->unknown == 1 ? "" : "s");
 }
 
-static vf_status finish(pdb_reader *p)
+static vf_status fail_no_atoms(const pdb_reader *p, text_piece text)
 {
-    molecule_reader *r = p->r;
-    if (r->out->atoms == 0 && p->atoms_after_end > 0)
+    const molecule_reader *r = p->r;
+    if (p->atoms_after_end > 0)
         return text_fail(r->ctx, r->name, p->end_line,
                          "the file or its first model ends here without atoms, but %" PRId64
                          " atom%s; remove the lines before them",
                          p->atoms_after_end, p->atoms_after_end == 1 ? " follows" : "s follow");
-    if (r->out->atoms == 0)
-        return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: no atoms: none of its %" PRId64 " line%s begins with ATOM or HETATM; coordinates are read "
-                       "from PDB and mmCIF files, GROMACS's .gro files, and AMBER's inpcrd and rst7 files",
-                       r->name, r->lines.line, vf_plural(r->lines.line));
-    vf_status status = choose_locations(p);
+    const vf_status status = refuse_overflow(r->ctx, r->name, text);
+    if (status != VF_OK)
+        return status;
+    return vf_fail(r->ctx, VF_ERR_INPUT,
+                   "%s: no atoms: none of its %" PRId64 " line%s begins with ATOM or HETATM; coordinates are read "
+                   "from PDB and mmCIF files, GROMACS's .gro files, and AMBER's inpcrd and rst7 files",
+                   r->name, r->lines.line, vf_plural(r->lines.line));
+}
+
+static vf_status finish(pdb_reader *p, text_piece text)
+{
+    molecule_reader *r = p->r;
+    molecule *m = r->out;
+    if (m->atoms == 0)
+        return fail_no_atoms(p, text);
+    split_chain_letters(m->labels, p->chains, m->atoms);
+    r->plain_numbers = label_resolve_numbers(m->labels, m->atoms, false);
+    const vf_status status = records_finish(r->ctx, r->name, &p->records, m);
     if (status == VF_OK)
         warn_of_omissions(p);
-    strcpy(r->out->dialect, "PDB");
+    strcpy(m->dialect, "PDB");
     return status;
 }
 
 vf_status read_pdb(molecule_reader *r)
 {
+    const text_piece text = {r->lines.next, (size_t)(r->lines.end - r->lines.next)};
     pdb_reader p = {.r = r};
     text_piece line;
     bool more;
@@ -289,7 +294,8 @@ vf_status read_pdb(molecule_reader *r)
             status = reader_next(r, &line, &more);
     }
     if (status == VF_OK)
-        status = finish(&p);
-    free(p.alternate);
+        status = finish(&p, text);
+    record_pieces_free(&p.records);
+    free(p.chains);
     return status;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "molecule_readers.h"
+#include "residue_labels.h"
 #include "voxfield/timer.h"
 
 /* Where the fields of an atom begin, from 0. A blank follows every name. */
@@ -114,13 +115,10 @@ static bool split_words(text_piece line, locale_t c_locale, fields *out)
     text_words words;
     text_number number;
     int64_t serial, fixed;
-    int32_t residue;
-    char code;
     text_split(line, &words);
     const text_piece *word = words.word;
-    if (words.count < LEAST || !text_count(word[SERIAL], &serial) ||
-        !label_number_and_code(word[NUMBER], &residue, &code) || !text_read_number(word[CHARGE], c_locale, &number) ||
-        !text_read_number(word[MASS], c_locale, &number))
+    if (words.count < LEAST || !text_count(word[SERIAL], &serial) || !label_is_plausible(word[NUMBER]) ||
+        !text_read_number(word[CHARGE], c_locale, &number) || !text_read_number(word[MASS], c_locale, &number))
         return false;
     text_piece last = word[FIXED];
     if (last.size > 1 && *last.at == '-') /* -1 is a lone pair */
@@ -172,22 +170,20 @@ static bool split_line(const psf_reader *p, text_piece line, fields *out)
 static vf_status read_atom(psf_reader *p, text_piece line)
 {
     molecule_reader *r = p->r;
-    atom_label label = {0};
+    atom_label label = {.occupancy = 1};
     fields from;
     double charge;
-    char quoted[TEXT_QUOTE_SIZE];
     if (!split_line(p, line, &from))
         return text_fail(
             r->ctx, r->name, r->lines.line,
             "not an atom line: expected serial, segment, residue number, residue, name, type, charge, mass "
             "and an integer, separated by blanks%s",
             p->free_form ? "" : " or in the columns that the first line specifies");
-    if (!label_number_and_code(label_trim(from.number), &label.residue_number, &label.insertion))
-        return text_fail(r->ctx, r->name, r->lines.line, "'%s' is not a residue number",
-                         text_quote(from.number, quoted));
+    label_keep_number(from.number, '\0', &label);
     label_copy(from.name, label.name);
     label_copy(from.residue, label.residue);
-    label_copy(from.segment, label.chain);
+    label_copy(from.segment, label.segment);
+    memcpy(label.chain, label.segment, sizeof label.chain);
     if (!*label.name)
         return text_fail(r->ctx, r->name, r->lines.line, "the atom has no name");
     vf_status status = reader_number(r, line, from.charge, from.charge_end, -1, "charge", &charge);
@@ -220,5 +216,8 @@ vf_status read_psf(molecule_reader *r)
             status = read_atom(&p, line);
     }
     r->out->total_charge += p.rest;
+    r->own_numbers = true;
+    if (status == VF_OK)
+        r->plain_numbers = label_resolve_numbers(r->out->labels, r->out->atoms, true);
     return status;
 }

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""What surrounds the atoms goes through a run: cells, chains, bonds, conformers, labels; and the next program reads the output.
+
+usage: test_cionize_surroundings.py PROGRAM [DEVICE] [test_name ...]
+"""
+import pathlib
+import shutil
+import subprocess
+
+import program
+from program import make, refuse, skip_part
+
+WATER = (("OH2", -0.834, (0, 0, 0)), ("H1", 0.417, (0.957, 0, 0)), ("H2", 0.417, (-0.24, 0.927, 0)))
+
+
+def pdb_line(serial, name, residue, chain, number, place, segment="", occupancy=1.0, letter=" "):
+    """number: columns 23-27"""
+    padded = name if len(name) == 4 else " " + name.ljust(3)
+    return "ATOM  %5d %4s%1s%-4s%1s%-5s   %8.3f%8.3f%8.3f%6.2f%6.2f      %-4s\n" % (
+        serial, padded, letter, residue, chain, number, *place, occupancy, 0, segment)
+
+
+def write_psf(atoms):
+    """atoms: segment, number, residue, name, charge"""
+    lines = [f"{i + 1} {s} {n} {r} {name} X {q} 12.0 0\n" for i, (s, n, r, name, q) in enumerate(atoms)]
+    pathlib.Path("m.psf").write_text(f"PSF NAMD\n\n{len(atoms)} !NATOM\n" + "".join(lines))
+
+
+def two_chains(letter):
+    """Two peptides of three glycines whose chain is in the segment, or also in one letter for both."""
+    atoms, text, places = [], "", {"N": (0, 0, 0), "CA": (1.45, 0, 0), "C": (2.0, 1.4, 0), "O": (1.2, 2.3, 0)}
+    for segment, shift in (("PROA", 0), ("PROB", 9)):
+        for residue in (1, 2, 3):
+            for name, (x, y, z) in places.items():
+                atoms.append((segment, residue, "GLY", name, -0.25 if name == "O" else 0.0))
+                text += pdb_line(len(atoms), name, "GLY", letter, "%4d " % residue,
+                                 (x + 3.6 * residue, y + shift, z + 1), segment)
+    write_psf(atoms)
+    pathlib.Path("m.pdb").write_text(
+        "CRYST1   40.000   40.000   40.000  90.00  90.00  90.00 P 1           1\n"
+        "SSBOND   1 CYS P    3    CYS P    3\n" + text + "CONECT    1    2\nEND\n")
+    return ["--charges", "m.psf", "m.pdb", "--cell", "input", "--spacing", "2"]
+
+
+def test_output_is_the_next_input():
+    """The cell of the output serves the next run; segments end with a TER, which the input lacks."""
+    inputs = two_chains(" ")
+    for ending in ("pdb", "pqr"):
+        make("-q", *inputs, "--place", "SOD:2", "-o", f"one.{ending}")
+        text = pathlib.Path(f"one.{ending}").read_text()
+        assert text.count("\nTER") == (2 if ending == "pdb" else 1), text
+        assert "SSBOND   1 CYS P    3" in text and "CRYST1   40.000" in text and "\nCONECT    1    2" in text, text
+        assert "PROA" in text and "PROB" in text
+    make("-q", "one.pqr", "--cell", "input", "--spacing", "2", "--place", "CLA:1", "-o", "two.pqr")
+    again = pathlib.Path("two.pqr").read_text()
+    kept = iter(again.split("\n"))  # in the same order, with the new ion between them
+    for line in text.split("\n"):
+        assert line.startswith("REMARK") or line in kept, (line, again)
+    assert again.count("cionize (Voxfield)") == 1, "the remark of an earlier run is replaced"
+    make("-q", *inputs[:3], "--cell", "41,42,43", "--spacing", "2", "--place", "SOD:1", "-o", "three.pdb")
+    assert "CRYST1   41.000   42.000   43.000  90.00  90.00  90.00 P 1           1" in pathlib.Path("three.pdb").read_text()
+    done = make(*inputs, "--place", "SOD:1", "-o", "four.xyz")
+    assert done.out.count("the format has no place for") == 1 and "bonds" in done.out, done.out
+
+
+def test_gromacs_reads_the_output():
+    gmx = shutil.which("gmx")
+    inputs = two_chains(" ")
+    make("-q", *inputs, "--place", "SOD:2", "-o", "one.pdb")
+    make("-q", *inputs, "--place", "SOD:2", "-o", "one.gro")
+    lines = pathlib.Path("one.gro").read_text().split("\n")
+    assert lines[1].strip() == "26" and lines[-2] == "   4.00000   4.00000   4.00000", lines
+    if not gmx:
+        skip_part("gmx (Debian: gromacs) is not installed")
+        return
+    for name in ("one.pdb", "one.gro"):
+        subprocess.run([gmx, "-quiet", "editconf", "-f", name, "-o", "back.gro"], check=True, capture_output=True)
+        back = pathlib.Path("back.gro").read_text().split("\n")
+        assert len(back) == len(lines) and back[-2].split() == lines[-2].split(), back[-2]
+        pathlib.Path("back.gro").unlink()
+
+
+def test_labels_never_stop_a_run():
+    for number, resid, expected in (("10000", "10000", "10000"), ("271a ", "10010", "10010"), ("**** ", "65536", "65536"),
+                                    ("   1 ", "27af", "10159"), ("fffd ", "65533", "65533")):
+        write_psf([("WAT", resid, "TIP3", name, q) for name, q, _ in WATER])
+        pathlib.Path("m.pdb").write_text("".join(
+            pdb_line(i + 1, name, "TIP3", "W", number, place, "WAT") for i, (name, _, place) in enumerate(WATER)))
+        make("-q", "--charges", "m.psf", "m.pdb", "--place", "SOD:1", "--spacing", "2", "-o", "m.pqr")
+        word = [line.split()[5] for line in pathlib.Path("m.pqr").read_text().split("\n") if line.startswith("ATOM")][0]
+        assert word == expected, (number, resid, word)
+
+
+def test_one_conformer():
+    write_psf([("A", "1", "SER", n, q) for n, q in (("N", 0.1), ("CB", 0.2), ("OG", -0.3))])
+    rows = (("N", " ", (0, 0, 0), 1), ("CB", "A", (1.5, 0, 0), 0.3), ("CB", "B", (0, 1.5, 0), 0.7),
+            ("OG", "B", (0, 2.9, 0), 0.7), ("OG", "A", (2.9, 0, 0), 0.3))
+    pathlib.Path("m.pdb").write_text("".join(
+        pdb_line(i + 1, n, "SER", "A", "   1 ", place, occupancy=o, letter=letter)
+        for i, (n, letter, place, o) in enumerate(rows)))
+    for rule, x in ((), 0.0), (("--altloc", "A"), 2.9), (("--altloc", "first"), 2.9), (("--altloc", "occupancy"), 0.0):
+        done = make("--charges", "m.psf", "m.pdb", *rule, "--place", "SOD:1", "--spacing", "1", "-o", "m.xyz")
+        assert float(pathlib.Path("m.xyz").read_text().split("\n")[4].split()[1]) == x, rule
+        assert "1 residue has alternate locations" in done.err, done.err
+    refuse(2, ["--altloc 'AB'", "occupancy, first"], "--charges", "m.psf", "m.pdb", "--altloc", "AB", "-o", "m.dx")
+
+
+def test_atoms_without_positions():
+    names = ("N", "HT1", "CA", "HA")
+    write_psf([("A", "1", "ALA", n, q) for n, q in zip(names, (0.5, -0.5, 0.25, -0.25))])
+    for bad, occupancy, word in (((0, 0, 0), -1, "psfgen"), ((9999, 9999, 9999), 1, "CHARMM")):
+        pathlib.Path("m.pdb").write_text("".join(
+            pdb_line(i + 1, n, "ALA", "A", "   1 ", bad if n == "HA" else (i, 1, 2), occupancy=occupancy if n == "HA" else 1)
+            for i, n in enumerate(names)))
+        refuse(3, ["m.pdb: 1 atom has no position", "HA (ALA 1)", word], "--charges", "m.psf", "m.pdb", "-o", "m.dx")
+
+
+program.main(globals())
