@@ -134,6 +134,16 @@ static const option_choice orders[] = {
     {"alternate", ION_ORDER_ALTERNATE, "one ion of each kind in turn"},
     {"largest", ION_ORDER_LARGEST, "the largest charges first"},
     {0}};
+static const option_choice waters[] = {
+    {"solvent", ION_WATER_SOLVENT,
+     "each ion takes the place of a water molecule, at its oxygen; water keeps no ions away, and its charges do not "
+     "act"},
+    {"solute", ION_WATER_SOLUTE, "water counts like other atoms, and ions are placed on the grid"},
+    {0}};
+static const option_choice measures[] = {
+    {"water", ION_BY_WATER, "the number of water molecules that are left"},
+    {"volume", ION_BY_VOLUME, "the volume of solvent; where water is solvent, that of the cell without the solute"},
+    {0}};
 static const option_choice units[] = {
     {"kT/e", 0, NULL}, {"V", 0, NULL}, {"kcal/mol/e", 0, NULL}, {"e/A", 0, NULL}, {0}};
 static const option_choice boundaries[] = {
@@ -227,6 +237,20 @@ const program_option cionize_options[] = {
     {OPTION_CHOICE, .name = "order", .argument = "ORDER", ION_SETTING(order), .choices = orders, .initial = "given",
      .needs = "place neutralize concentration", .excludes = "script",
      .why = "a script's ions are placed in the order of its commands", .help = "order of placement"},
+    {OPTION_CHOICE, .name = "water", .argument = "KIND", ION_SETTING(water), .choices = waters, .needs = PLACES_IONS,
+     .excludes = "script",
+     .why = "the ions of a script are placed as by VMD's cionize, with water as part of the solute",
+     .default_help = "solvent if the molecule has water", .help = "what water molecules in the input are",
+     .more = "Water is known by the names of its residues and by its atoms, in the models of all common force fields."},
+    {OPTION_TEXT, .name = "keep-water", .argument = "within:R", ION_SETTING(keep_water), .default_help = "none",
+     .needs = "place neutralize concentration", .excludes = "script",
+     .help = "water that stays with the solute: with its oxygen nearer than R to an atom that is not water",
+     .more = "This water acts, keeps ions away, and is never replaced."},
+    {OPTION_CHOICE, .name = "concentration-by", .argument = "MEASURE", ION_SETTING(concentration_by),
+     .choices = measures, .needs = "concentration", .default_help = "water where it is solvent, otherwise volume",
+     .help = "what the number of ions for a concentration follows from"},
+    {OPTION_FLAG, .name = "renumber", ION_SETTING(renumber), .needs = PLACES_IONS,
+     .help = "residues of the molecule numbered anew, from 1 in each chain, without gaps"},
     {OPTION_FLAG, .name = "refine", ION_SETTING(refine), .needs = PLACES_IONS, .excludes = "read-map trajectory",
      .why = "it moves ions by the potential between grid points",
      .help = "ions off the grid: each moves to the lowest energy nearby",

@@ -100,6 +100,12 @@ static void describe(cionize_state *r)
     map_quantity(r->read.ions, r->quantity);
     if (s->read_map)
         snprintf(r->method, sizeof r->method, "read from %.100s", s->read_map);
+    else if (r->water.no_map)
+        snprintf(r->method, sizeof r->method, "sums at the oxygens of water molecules");
+    else if (r->water.solvent)
+        snprintf(r->method, sizeof r->method, "%s (%s), %s precision; without %lld water molecules of the file",
+                 r->plan.method->title, r->plan.variant, s->precision == VF_F64 ? "double" : "single",
+                 (long long)r->water.count);
     else
         snprintf(r->method, sizeof r->method, "%s (%s), %s precision%s", r->plan.method->title, r->plan.variant,
                  s->precision == VF_F64 ? "double" : "single", r->trajectory ? ", mean over frames" : "");
@@ -120,7 +126,7 @@ static void describe(cionize_state *r)
         .r_min = s->r_min,
         .sigma = s->sigma,
         .vacuum = s->vacuum,
-        .error.asked = s->read_map || r->plan.method->tolerance[s->precision] == 0 ? 0 : s->accuracy,
+        .error.asked = s->read_map || !r->plan.method || r->plan.method->tolerance[s->precision] == 0 ? 0 : s->accuracy,
         .molecule = &r->molecule,
     };
     r->deviation_info = r->info;
@@ -191,10 +197,13 @@ static vf_status plan(cionize_state *r)
     vf_status status = r->settings.trajectory ? open_trajectory(r) : VF_OK;
     if (status == VF_OK)
         status = take_cell(r, &follows);
-    if (status == VF_OK && r->settings.read_map)
+    if (r->water.no_map)
+        r->grid.cell = r->settings.cell;
+    if (status != VF_OK || r->water.no_map)
+        return status;
+    if (r->settings.read_map)
         return take_read_map(r);
-    if (status == VF_OK)
-        status = plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid);
+    status = plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid);
     if (status == VF_OK)
         status = check_size(r);
     if (status == VF_OK)
@@ -247,6 +256,12 @@ static vf_status make_store(cionize_state *r)
     return VF_OK;
 }
 
+/* Ions that replace water do not need the map. */
+static bool needs_stored_map(const cionize_state *r)
+{
+    return !r->water.solvent || r->ions.map_with_ions;
+}
+
 /* From the molecule to the plan. All checks of the input are here, before any work. */
 static vf_status prepare(cionize_state *r)
 {
@@ -265,13 +280,15 @@ static vf_status prepare(cionize_state *r)
     if (!s->quiet)
         say_molecule(r);
     vf_stage_begin(&r->stages, "plan");
-    status = plan(r);
+    status = water_prepare(r);
+    if (status == VF_OK)
+        status = plan(r);
     const bool places = ions_asked(r) && s->pieces.parts == 0 && !job_is_other(&s->pieces);
-    if (status == VF_OK && places)
+    if (status == VF_OK && places && needs_stored_map(r))
         status = make_store(r);
     if (status == VF_OK && ions_asked(r))
         status = ions_prepare(r);
-    if (status == VF_OK)
+    if (status == VF_OK && !r->water.no_map)
         status = kept_layers_begin(r);
     if (status != VF_OK)
         return status;
@@ -281,7 +298,7 @@ static vf_status prepare(cionize_state *r)
     describe(r);
     if (!s->quiet)
         say_plan(r);
-    if (s->dry_run && !s->quiet && !s->read_map)
+    if (s->dry_run && !s->quiet && !s->read_map && !r->water.no_map)
         status = plan_job(r);
     if (status != VF_OK)
         return status;
@@ -404,7 +421,7 @@ static vf_status compute(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     vf_status status = check_places(r);
-    if (status != VF_OK)
+    if (status != VF_OK || r->water.no_map)
         return status;
     vf_stage_begin(&r->stages, "compute");
     if (s->read_map && job_is_other(&s->pieces))
@@ -440,9 +457,9 @@ static vf_status execute(cionize_state *r, vf_report **report)
 {
     vf_status status = compute(r);
     const double seconds = vf_stage_seconds(&r->stages, "compute") + vf_now() - r->stages.since;
-    if (status == VF_OK && !only_a_part(r))
+    if (status == VF_OK && !only_a_part(r) && !r->water.no_map)
         status = commit(r);
-    if (status == VF_OK && !r->settings.quiet)
+    if (status == VF_OK && !r->settings.quiet && !r->water.no_map)
         say_done(r, seconds);
     if (status == VF_OK && ions_asked(r) && !only_a_part(r) && !job_is_other(&r->settings.pieces))
         status = place_ions(r);
@@ -473,6 +490,7 @@ static void free_run(cionize_state *r)
     script_free(&r->script);
     kept_layers_free(r);
     molecule_free(&r->molecule);
+    water_free(&r->water);
     free(r->slabs_done);
     free(r->default_name);
     free(r->command);

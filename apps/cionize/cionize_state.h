@@ -6,6 +6,7 @@
 #include "ions/script.h"
 #include "maps/map_output.h"
 #include "maps/read_map.h"
+#include "molecule/water.h"
 #include "potential/measure_error.h"
 #include "program.h"
 #include "trajectory/trajectory.h"
@@ -25,6 +26,22 @@ typedef struct kept_layers {
     char *layer;
 } kept_layers;
 
+/* Water in the molecule's file (water_stage.c). */
+typedef struct water_state {
+    bool solvent; /* ions replace water molecules. The rest counts only if set: */
+    bool no_map;  /* no map is asked for, so there is no grid and no plan */
+    molecule
+        whole; /* the molecule as in the file, later without the replaced molecules; cionize_state.molecule is the solute */
+    int64_t atoms;        /* of the file */
+    double charge;        /* of the file */
+    water_list found;     /* all water molecules of the file */
+    int64_t count;        /* those that are solvent */
+    int64_t *place;       /* [count] index into found */
+    double (*oxygen)[3];  /* [count] */
+    atom_label *replaced; /* [placed.count] labels of the molecules that ions have replaced; NULL: none yet */
+    water_solvent places; /* for the placement */
+} water_state;
+
 typedef struct cionize_state {
     vf_context *ctx;
     cionize_settings settings; /* updated from the script and the map that is read */
@@ -32,7 +49,8 @@ typedef struct cionize_state {
     script script;
     vf_stages stages;
     vf_progress progress;
-    molecule molecule;
+    molecule molecule; /* those atoms that act: without water that is solvent */
+    water_state water;
     vf_grid grid;
     potential_plan plan;
     double evaluations;  /* of all maps of the plan */
@@ -73,6 +91,19 @@ typedef struct cionize_state {
 /* Reads the map of settings.read_map and plans with its grid; if options ask for a grid, it must be the same. Needs the
  * molecule. Errors: those of read_map; VF_ERR_ARGUMENT, VF_ERR_INPUT (options that contradict the map). */
 VF_MUST_CHECK vf_status take_read_map(cionize_state *r);
+
+/* ---- water_stage.c ---- */
+
+/* After reading: if ions are placed in water, takes the water out of r->molecule. Sets the settings' cell. Errors: VF_ERR_ARGUMENT
+ * (options that water excludes, or that need water), VF_ERR_MEMORY, those of choose_cell. */
+VF_MUST_CHECK vf_status water_prepare(cionize_state *r);
+
+/* After the placement: takes the replaced water out of water.whole. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status water_replace(cionize_state *r);
+
+/* All atoms for the files: the solute, and the water that is left. */
+const molecule *whole_molecule(const cionize_state *r);
+void water_free(water_state *water);
 
 /* ---- name_files.c ---- */
 

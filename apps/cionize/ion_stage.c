@@ -33,19 +33,50 @@ static vf_status add_requests(cionize_state *r, const ion_request *request, int 
     return VF_OK;
 }
 
+/* Whether the number for a concentration follows from the number of water molecules. */
+static bool counts_water(const cionize_state *r)
+{
+    return r->ions.demand.has_concentration && r->water.solvent && r->ions.concentration_by != ION_BY_VOLUME;
+}
+
+/* The volume of solvent, on the map's grid, or, if there is no map, on the one that it would have. */
+static vf_status measure_solvent(cionize_state *r)
+{
+    const solute_frames frames = {r->trajectory, &r->frames, r->plan.follows_cells};
+    vf_grid grid = r->grid;
+    vf_status status = VF_OK;
+    if (r->water.solvent && r->settings.cell.kind == VF_CELL_NONE)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                       "--concentration-by volume needs the volume of the box of water: add --cell, or use "
+                       "--concentration-by water");
+    if (r->molecule.atoms == 0) {
+        r->solvent = vf_cell_volume(&r->settings.cell);
+        return VF_OK;
+    }
+    if (r->water.no_map)
+        status = plan_grid(r->ctx, &r->settings, &r->molecule, &grid);
+    return status == VF_OK ? solvent_volume(r->ctx, &r->molecule, r->trajectory ? &frames : NULL, &grid, &r->solvent)
+                           : status;
+}
+
 /* Ions by rule: they count the charge of the solute and of the ions requested by number. */
 static vf_status add_by_rule(cionize_state *r)
 {
-    const solute_frames frames = {r->trajectory, &r->frames, r->plan.follows_cells};
     double charge = r->molecule.total_charge;
     ion_request request[2];
     int kinds = 0;
-    for (int n = 0; n < r->requests; n++)
+    int64_t waters = r->water.count;
+    for (int n = 0; n < r->requests; n++) {
         charge += (double)r->request[n].count * r->request[n].kind.charge;
+        waters -= r->request[n].count;
+    }
+    const bool by_water = counts_water(r);
     vf_status status = VF_OK;
-    if (r->ions.demand.has_concentration)
-        status = solvent_volume(r->ctx, &r->molecule, r->trajectory ? &frames : NULL, &r->grid, &r->solvent);
-    if (status == VF_OK)
+    if (r->ions.demand.has_concentration && !by_water)
+        status = measure_solvent(r);
+    if (status == VF_OK && by_water)
+        status = count_ions_in_water(r->ctx, &r->ions.demand, charge, waters > 0 ? waters : 0, request, &kinds);
+    else if (status == VF_OK)
         status = count_ions(r->ctx, &r->ions.demand, charge, r->solvent, request, &kinds);
     if (status == VF_OK)
         status = add_requests(r, request, kinds);
@@ -67,7 +98,7 @@ static vf_status check_radii(const cionize_state *r)
 /* An ion is nearer to its own images than ions may be to each other if the shortest vector of the lattice says so. */
 static void warn_of_small_cell(const cionize_state *r)
 {
-    const double(*v)[3] = r->grid.cell.vectors;
+    const double(*v)[3] = r->settings.cell.vectors;
     double least = INFINITY;
     for (int n = 0; n < 27; n++) {
         double square = 0;
@@ -76,7 +107,7 @@ static void warn_of_small_cell(const cionize_state *r)
         if (n != 13)
             least = fmin(least, sqrt(square));
     }
-    if (r->grid.cell.kind != VF_CELL_NONE && least < r->ions.ion_ion)
+    if (r->settings.cell.kind != VF_CELL_NONE && least < r->ions.ion_ion)
         vf_warn(r->ctx, "the images of an ion are %g A apart, nearer than the %g A between ions", least,
                 r->ions.ion_ion);
 }
@@ -86,7 +117,7 @@ vf_status ions_prepare(cionize_state *r)
     vf_status status = r->ions.from_surface ? check_radii(r) : VF_OK;
     warn_of_small_cell(r);
     if (status == VF_OK && r->ions.ionized)
-        status = check_ions_room(r->ctx, r->ions.ionized, &r->molecule);
+        status = check_ions_room(r->ctx, r->ions.ionized, whole_molecule(r));
     for (int64_t n = 0; status == VF_OK && n < r->script.commands; n++)
         if (r->script.command[n].verb == SCRIPT_PLACEION)
             status = add_requests(r, &r->script.command[n].request, 1);
@@ -179,6 +210,19 @@ static void note_missing(cionize_state *r, const ion_request *request, int reque
     if (placed == wanted)
         return;
     placement_points(r->placement, points);
+    if (r->water.solvent) {
+        vf_warn(r->ctx,
+                "only %lld of %lld ion%s placed: no water molecule is left whose oxygen is at least %g A from the "
+                "solute's %s and %g A from every ion (of %lld water molecule%s, the solute excludes %lld and ions "
+                "%lld); %s",
+                (long long)placed, (long long)wanted, vf_plural(wanted), r->ions.ion_solute,
+                r->ions.from_surface ? "surface" : "atoms", r->ions.ion_ion, (long long)r->water.count,
+                vf_plural(r->water.count), (long long)points[VF_ION_SOLUTE], (long long)points[VF_ION_ION],
+                points[VF_ION_ION] > points[VF_ION_SOLUTE]
+                    ? "ions exclude most of them: lower --ion-ion, or use a larger box of water"
+                    : "the solute excludes most of them: lower --ion-solute, or use a larger box of water");
+        return;
+    }
     vf_warn(r->ctx,
             "only %lld of %lld ion%s placed: no grid point is left at least %g A from the solute's %s and "
             "%g A from every ion (of %lld point%s, the solute excludes %lld and ions %lld); %s",
@@ -235,9 +279,12 @@ static vf_status run_commands(cionize_state *r)
 
 static vf_status write_files(cionize_state *r)
 {
-    vf_status status = VF_OK;
-    if (r->ions.ionized)
-        status = write_list(r, r->ions.ionized, &r->placed, &r->molecule);
+    molecule *all = r->water.solvent ? &r->water.whole : &r->molecule;
+    vf_status status = r->water.solvent ? water_replace(r) : VF_OK;
+    if (status == VF_OK && r->ions.ionized && r->ions.renumber)
+        status = renumber_residues(r->ctx, all);
+    if (status == VF_OK && r->ions.ionized)
+        status = write_list(r, r->ions.ionized, &r->placed, all->atoms > 0 ? all : NULL);
     if (status == VF_OK && r->ions.ions)
         status = write_list(r, r->ions.ions, &r->placed, NULL);
     if (status == VF_OK && r->ions.mask)
@@ -250,8 +297,17 @@ static vf_status write_files(cionize_state *r)
 vf_status ions_place(cionize_state *r)
 {
     const solute_frames frames = {r->trajectory, &r->frames, r->plan.follows_cells};
-    vf_status status = placement_create(r->ctx, &r->plan, &r->ions, &r->molecule, r->trajectory ? &frames : NULL,
-                                        r->stored, r->settings.read_map || r->settings.trajectory, &r->placement);
+    vf_status status;
+    if (r->water.solvent) {
+        r->water.places = (water_solvent){.count = r->water.count,
+                                          .oxygen = (const double(*)[3])r->water.oxygen,
+                                          .pair = potential_pair(&r->settings),
+                                          .cell = r->settings.cell};
+        status = placement_create_in_water(r->ctx, &r->water.places, &r->ions, &r->molecule, &r->placement);
+    } else {
+        status = placement_create(r->ctx, &r->plan, &r->ions, &r->molecule, r->trajectory ? &frames : NULL, r->stored,
+                                  r->settings.read_map || r->settings.trajectory, &r->placement);
+    }
     if (status != VF_OK)
         return status;
     vf_progress_begin(&r->progress, stderr, r->settings.quiet ? VF_PROGRESS_OFF : r->settings.progress, "placing ions",

@@ -7,6 +7,7 @@
 #include "ions.h"
 #include "potential/periodic_frames.h"
 #include "potential/potential_common.h"
+#include "water_sites.h"
 
 struct placement {
     vf_context *ctx;
@@ -19,6 +20,7 @@ struct placement {
     vf_device *device; /* the device that searches */
     vf_ion_search *search;
     int64_t points;
+    water_sites *water; /* ions replace water molecules; NULL: they are on the grid, and the rest of this counts */
 };
 
 bool wants_ions(const ion_settings *settings)
@@ -154,10 +156,29 @@ vf_status placement_create(vf_context *ctx, const potential_plan *plan, const io
     return status;
 }
 
+vf_status placement_create_in_water(vf_context *ctx, const water_solvent *water, const ion_settings *ions,
+                                    const molecule *solute, placement **out)
+{
+    *out = NULL;
+    placement *p = calloc(1, sizeof *p);
+    if (!p)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory to place ions");
+    p->ctx = ctx;
+    p->settings = ions;
+    vf_status status = water_sites_create(ctx, water, ions, solute, &p->water);
+    if (status == VF_OK)
+        *out = p;
+    else
+        placement_destroy(p);
+    return status;
+}
+
 void placement_destroy(placement *p)
 {
-    if (p)
-        vf_ion_search_destroy(p->search);
+    if (!p)
+        return;
+    vf_ion_search_destroy(p->search);
+    water_sites_destroy(p->water);
     free(p);
 }
 
@@ -168,6 +189,10 @@ const uint8_t *placement_mask(const placement *p)
 
 void placement_points(const placement *p, int64_t points[3])
 {
+    if (p->water) {
+        water_sites_count(p->water, points);
+        return;
+    }
     const uint8_t *mask = vf_ion_search_mask(p->search);
     points[0] = points[1] = points[2] = 0;
     for (int64_t i = 0; i < p->points; i++)
@@ -195,6 +220,10 @@ static int next_request(const ion_request *request, const int64_t *left, int req
 /* Finds the best place and takes it; index -1: no point is free. */
 static vf_status take_place(placement *p, double charge, vf_ion_place *place, double *energy)
 {
+    if (p->water) {
+        water_sites_find(p->water, charge, place);
+        return place->index < 0 ? VF_OK : water_sites_add(p->water, place, charge, p->settings->ion_ion, energy);
+    }
     vf_status status = vf_ion_search_find(p->search, charge, place);
     if (status == VF_OK && place->index >= 0 && p->settings->refine)
         status = vf_ion_search_refine(p->search, charge, place);
@@ -216,6 +245,7 @@ static vf_status place_one(placement *p, const ion_kind *kind, int number, ion_l
     ion_site *site = &list->sites[list->count++];
     site->kind = number;
     site->energy = energy;
+    site->water = p->water ? place.index : -1;
     memcpy(site->position, place.position, sizeof site->position);
     return VF_OK;
 }
