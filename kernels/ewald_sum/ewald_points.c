@@ -75,7 +75,7 @@ static int64_t images_along(const division *s, int axis, double cutoff)
 
 /* The cutoff with the least work for `points`: the images are a step function, so just below its steps are candidates.
  */
-static void choose_cutoff(double s2, int64_t points, double r_min, division *s)
+static void choose_cutoff(double s2, double points, double r_min, division *s)
 {
     const double edge = cbrt(s->volume);
     double least = INFINITY, width = INFINITY;
@@ -88,8 +88,7 @@ static void choose_cutoff(double s2, int64_t points, double r_min, division *s)
         for (int i = 0; i < 3; i++)
             near *= 2 * (double)images_along(s, i, cutoff) + 1;
         const double pairs = 4 * pi / 3 * pow(cutoff / edge, 3);
-        const double seconds =
-            waves * wave_seconds + (double)points * (pairs * pair_seconds + (near + 2) * image_seconds);
+        const double seconds = waves * wave_seconds + points * (pairs * pair_seconds + (near + 2) * image_seconds);
         if (seconds < least) {
             least = seconds;
             s->cutoff = cutoff;
@@ -344,7 +343,7 @@ vf_status vf_ewald_field_create(vf_context *ctx, const vf_cell *cell, const vf_c
     s->own = options->sigma > 0 ? 1 / (sqrt(2) * options->sigma) : 0;
     set_cell(cell, s);
     /* A thousandth, so that a hundredth is left where neutral groups make the potential smaller than its parts. */
-    choose_cutoff(log(1000 / options->tolerance), expected, s->own > 0 ? 0 : options->r_min, s);
+    choose_cutoff(log(1000 / options->tolerance), (double)expected, s->own > 0 ? 0 : options->r_min, s);
     f->dipole = options->vacuum ? 4 * pi / (3 * s->volume) : 0;
     f->background = pi / s->volume * (1 / (s->alpha * s->alpha) - (s->own > 0 ? 1 / (s->own * s->own) : 0));
     vf_status status = list_images(s) && list_waves(s)
@@ -420,4 +419,88 @@ vf_status vf_ewald_points(vf_context *ctx, const vf_cell *cell, const vf_coulomb
         status = vf_ewald_field_values(field, count, points, values);
     vf_ewald_field_destroy(field);
     return status;
+}
+
+/* ---- one charge ---- */
+
+struct vf_ewald_pair {
+    division division;
+    double r_min, background;
+};
+
+vf_status vf_ewald_pair_create(vf_context *ctx, const vf_cell *cell, double r_min, double tolerance,
+                               vf_ewald_pair **out)
+{
+    static const double wave_of_pair_seconds = 1e-9; /* a wave at a point, in pair_over_waves */
+    vf_ewald_pair *pair = *out = calloc(1, sizeof *pair);
+    if (!pair)
+        return vf_fail(ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory");
+    division *s = &pair->division;
+    pair->r_min = r_min;
+    set_cell(cell, s);
+    choose_cutoff(log(1000 / tolerance), wave_seconds / wave_of_pair_seconds, r_min, s);
+    pair->background = pi / (s->volume * s->alpha * s->alpha);
+    if (list_images(s) && list_waves(s))
+        return VF_OK;
+    vf_ewald_pair_destroy(pair);
+    *out = NULL;
+    return vf_fail(ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for waves and images");
+}
+
+void vf_ewald_pair_destroy(vf_ewald_pair *pair)
+{
+    if (!pair)
+        return;
+    free(pair->division.images.shift);
+    free(pair->division.wave);
+    free(pair->division.sums);
+    free(pair);
+}
+
+/* The sum of weight cos(k.d). powers: of one point, as make_powers has them in the first place of a block. */
+static double pair_over_waves(const division *s, const double d[3], double *powers)
+{
+    double place[3][BLOCK], a = 0, b = 0, sum = 0, *re[3], *im[3];
+    for (int axis = 0; axis < 3; axis++) {
+        place[axis][0] = d[axis];
+        re[axis] = powers + s->reach[axis] * BLOCK; /* of n = 0 */
+        im[axis] = re[axis] + (2 * s->reach[axis] + 1) * BLOCK;
+        powers += 2 * (2 * s->reach[axis] + 1) * BLOCK;
+    }
+    for (int axis = 0; axis < 3; axis++)
+        make_powers(s, axis, 1, place, re[axis] - s->reach[axis] * BLOCK);
+    for (int64_t w = 0; w < s->waves; w++) {
+        const wave *k = &s->wave[w];
+        const int64_t x = k->n * BLOCK, y = k->m * BLOCK, z = k->l * BLOCK;
+        if (w == 0 || k->n != k[-1].n || k->m != k[-1].m) {
+            a = re[0][x] * re[1][y] - im[0][x] * im[1][y];
+            b = re[0][x] * im[1][y] + im[0][x] * re[1][y];
+        }
+        sum += a * re[2][z] * (k->weight[0] + k->weight[1]) - b * im[2][z] * (k->weight[0] - k->weight[1]);
+    }
+    return sum;
+}
+
+vf_status vf_ewald_pair_add(vf_context *ctx, const vf_ewald_pair *pair, const double place[3], double factor,
+                            int64_t count, const double *points, double *values)
+{
+    const division *s = &pair->division;
+    const double zero = 0, one = 1;
+    const vf_coulomb_atoms unit = {.count = 1, .x = &zero, .y = &zero, .z = &zero, .charge = &one};
+    const int most = vf_context_threads(ctx), threads = count / BLOCK + 1 < most ? (int)(count / BLOCK) + 1 : most;
+    bool failed = false;
+#pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
+    {
+        double *powers = malloc(powers_size(s) * sizeof *powers);
+        failed |= !powers;
+#pragma omp for schedule(static)
+        for (int64_t p = 0; p < count; p++) {
+            const double d[3] = {points[3 * p] - place[0], points[3 * p + 1] - place[1], points[3 * p + 2] - place[2]};
+            if (powers)
+                values[p] +=
+                    factor * (over_images(s, &unit, d, pair->r_min) + pair_over_waves(s, d, powers) - pair->background);
+        }
+        free(powers);
+    }
+    return failed ? vf_fail(ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for waves") : VF_OK;
 }

@@ -15,13 +15,13 @@ struct water_sites {
     vf_context *ctx;
     vf_pair_potential pair;
     vf_cell cell;
-    double charges;  /* sum of the magnitudes of all charges, e */
-    double distance; /* the least of an atom, for the size of rounding errors */
-    int64_t count;   /* free oxygens */
-    int64_t *index;  /* [count] of the caller's, rising */
-    double *at;      /* [count][3] */
-    double *value;   /* [count] the potential */
-    double *added;   /* [count] scratch */
+    vf_ewald_pair *images; /* of an ion, in a cell; NULL: free space */
+    double charges;        /* sum of the magnitudes of all charges, e */
+    double distance;       /* the least of an atom, for the size of rounding errors */
+    int64_t count;         /* free oxygens */
+    int64_t *index;        /* [count] of the caller's, rising */
+    double *at;            /* [count][3] */
+    double *value;         /* [count] the potential */
     int64_t total, near_solute;
 };
 
@@ -32,7 +32,7 @@ void water_sites_destroy(water_sites *s)
     free(s->index);
     free(s->at);
     free(s->value);
-    free(s->added);
+    vf_ewald_pair_destroy(s->images);
     free(s);
 }
 
@@ -73,24 +73,30 @@ static vf_status exclude_solute(water_sites *s, const ion_settings *ions, const 
     return status;
 }
 
-/* Adds the potential of charges to that of the free oxygens. */
-static vf_status add_potential(water_sites *s, const vf_coulomb_atoms *charges)
+/* Sums the solute's potential at the free oxygens. */
+static vf_status sum_solute(water_sites *s, const vf_coulomb_atoms *atoms)
 {
+    /* In a vf_ewald_field, a wave at a point takes as long as at this many charges. */
+    static const double point_cost = 300;
     const vf_coulomb_options free_space = {.scale = s->pair.scale,
                                            .r_min = s->pair.r_min,
                                            .distance_dielectric = s->pair.law == VF_PAIR_DISTANCE_DIELECTRIC,
                                            .precision = VF_F64};
     const vf_ewald_options periodic = {
         .scale = s->pair.scale, .r_min = s->pair.r_min, .tolerance = WATER_SITES_TOLERANCE, .precision = VF_F64};
-    if (charges->count == 0 || s->count == 0)
+    if (atoms->count == 0 || s->count == 0)
         return VF_OK;
-    for (int64_t i = 0; i < charges->count; i++)
-        s->charges += fabs(charges->charge[i]);
-    const vf_status status = s->cell.kind == VF_CELL_NONE
-                                 ? vf_coulomb_points(s->ctx, charges, &free_space, s->count, s->at, s->added)
-                                 : vf_ewald_points(s->ctx, &s->cell, charges, &periodic, s->count, s->at, s->added);
-    for (int64_t n = 0; status == VF_OK && n < s->count; n++)
-        s->value[n] += s->added[n];
+    for (int64_t i = 0; i < atoms->count; i++)
+        s->charges += fabs(atoms->charge[i]);
+    if (s->cell.kind == VF_CELL_NONE)
+        return vf_coulomb_points(s->ctx, atoms, &free_space, s->count, s->at, s->value);
+    vf_ewald_field *field;
+    const double points = (double)s->count;
+    const int64_t expected = 1 + (int64_t)(points / (1 + point_cost * points / (double)atoms->count));
+    vf_status status = vf_ewald_field_create(s->ctx, &s->cell, atoms, &periodic, expected, &field);
+    if (status == VF_OK)
+        status = vf_ewald_field_values(field, s->count, s->at, s->value);
+    vf_ewald_field_destroy(field);
     return status;
 }
 
@@ -110,9 +116,8 @@ vf_status water_sites_create(vf_context *ctx, const water_solvent *water, const 
     s->index = malloc((count + 1) * sizeof *s->index);
     s->at = malloc((3 * count + 1) * sizeof *s->at);
     s->value = calloc(count + 1, sizeof *s->value);
-    s->added = malloc((count + 1) * sizeof *s->added);
     vf_status status = VF_OK;
-    if (!s->index || !s->at || !s->value || !s->added)
+    if (!s->index || !s->at || !s->value)
         status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for %lld water molecules", (long long)water->count);
     for (int64_t n = 0; status == VF_OK && n < s->count; n++) {
         s->index[n] = n;
@@ -121,7 +126,9 @@ vf_status water_sites_create(vf_context *ctx, const water_solvent *water, const 
     if (status == VF_OK)
         status = exclude_solute(s, ions, solute);
     if (status == VF_OK)
-        status = add_potential(s, &charges);
+        status = sum_solute(s, &charges);
+    if (status == VF_OK && s->cell.kind != VF_CELL_NONE)
+        status = vf_ewald_pair_create(ctx, &s->cell, s->pair.r_min, WATER_SITES_TOLERANCE, &s->images);
     if (status == VF_OK)
         return VF_OK;
     water_sites_destroy(s);
@@ -135,7 +142,7 @@ static double least_difference(const water_sites *s)
 {
     const double scale = fabs(s->pair.scale) * s->charges;
     if (s->cell.kind != VF_CELL_NONE)
-        return WATER_SITES_TOLERANCE * scale / cbrt(vf_cell_volume(&s->cell));
+        return WATER_SITES_EQUAL * scale / cbrt(vf_cell_volume(&s->cell));
     return 0x1p-40 * scale / (s->pair.law == VF_PAIR_DISTANCE_DIELECTRIC ? s->distance * s->distance : s->distance);
 }
 
@@ -173,10 +180,18 @@ vf_status water_sites_add(water_sites *s, const vf_ion_place *place, double char
     const double *at = place->position;
     const double *const places[3] = {&at[0], &at[1], &at[2]};
     const double least = fmax(distance, s->pair.r_min); /* its own oxygen goes, too */
-    const vf_coulomb_atoms ion = {.count = 1, .x = &at[0], .y = &at[1], .z = &at[2], .charge = &charge};
     *energy = charge * s->value[find_index(s, place->index)];
     vf_status status = exclude(s, 1, places, &least);
-    return status == VF_OK ? add_potential(s, &ion) : status;
+    if (status != VF_OK)
+        return status;
+    s->charges += fabs(charge);
+    if (s->images)
+        return vf_ewald_pair_add(s->ctx, s->images, at, charge * s->pair.scale, s->count, s->at, s->value);
+    for (int64_t n = 0; n < s->count; n++) {
+        const double d[3] = {s->at[3 * n] - at[0], s->at[3 * n + 1] - at[1], s->at[3 * n + 2] - at[2]};
+        s->value[n] += charge * vf_pair_value(&s->pair, d);
+    }
+    return VF_OK;
 }
 
 void water_sites_count(const water_sites *s, int64_t counts[3])

@@ -1,14 +1,16 @@
 /* cionize: the search for the water molecule whose place an ion takes: the one at whose oxygen the ion's energy is least.
  * Like ion_search.h, with the oxygens instead of a grid's points. Energies are exact sums: in free space to rounding, in a
- * cell by Ewald's sum to WATER_SITES_TOLERANCE of the rms potential or better. Energies that differ by no more than rounding and
- * that tolerance explain count as equal; of equal oxygens, the first is taken. Lengths in angstrom. */
+ * cell by Ewald's sum to 1e-9 of the rms potential. Energies that differ by no more than the sums' errors explain (in free
+ * space 2^-40 of |z| C sum |q| / d, d the least distance from atoms) count as equal; of equal oxygens, the first is taken.
+ * Lengths in angstrom. */
 #ifndef CIONIZE_WATER_SITES_H
 #define CIONIZE_WATER_SITES_H
 
 #include "ion_search.h"
 #include "ions.h"
 
-#define WATER_SITES_TOLERANCE 1e-9
+#define WATER_SITES_TOLERANCE 1e-7 /* of an Ewald sum, whose points are off by a hundredth of it */
+#define WATER_SITES_EQUAL 1e-8 /* energies in a cell, of |z| C sum |q| / edge, the edge that of a cube of its volume */
 
 typedef struct water_sites water_sites;
 
