@@ -126,7 +126,7 @@ def ewald(places, charges, ions):
     cutoff, alpha = 20.0, 3.2 / 20.0
     constant = 560.459322
     new, charge = places[-ions:], charges[-ions:]
-    erfc = numpy.vectorize(math.erfc)
+    erfc = numpy.vectorize(math.erfc, otypes=[float])
     energy = 0.0
     for n, (place, q) in enumerate(zip(new, charge)):
         r = numpy.sqrt((nearest(places - place) ** 2).sum(1))
