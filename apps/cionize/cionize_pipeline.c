@@ -216,52 +216,6 @@ static vf_status plan(cionize_state *r)
     return status;
 }
 
-/* The memory that ion placement takes: the map, unless it was read, plus either what the summation of the map takes, or
- * later the mask, the bounds of cells, and a second mask in the form of a map. */
-static double ions_memory(const cionize_state *r)
-{
-    static const double kinds[] = {2.1, 11, 25}; /* bytes a point, by the kind of cell: docs/ions.md */
-    const double bounds_and_mask = kinds[r->grid.cell.kind];
-    const double points = (double)vf_grid_points(&r->grid);
-    const double map = r->stored ? 0 : points * (double)vf_dtype_bytes(r->settings.precision);
-    const double search = points * (bounds_and_mask + (r->ions.mask ? sizeof(float) : 0));
-    return map + fmax((double)r->plan.host_bytes, search);
-}
-
-/* Allocates the map. Asks for all the memory that is needed later in one piece and returns the surplus, so a lack of
- * memory shows now. */
-static vf_status make_store(cionize_state *r)
-{
-    const double needed = r->memory = ions_memory(r);
-    uint64_t available, total;
-    char text[32], text2[32];
-    vf_host_memory(&available, &total);
-    if (needed > (double)available)
-        return vf_fail(
-            r->ctx, VF_ERR_MEMORY,
-            "not enough memory to place ions: the map, mask and bounds need %s, and %s are available; use a larger "
-            "--spacing",
-            vf_format_bytes(needed, text, sizeof text), vf_format_bytes((double)available, text2, sizeof text2));
-    if (r->stored)
-        return VF_OK;
-    void *all = malloc((size_t)needed);
-    if (!all)
-        return vf_fail(
-            r->ctx, VF_ERR_MEMORY,
-            "not enough memory to place ions: cannot allocate %s for the map, mask and bounds; raise the limit "
-            "(ulimit -v), if there is one, or use a larger --spacing",
-            vf_format_bytes(needed, text, sizeof text));
-    void *less = realloc(all, (size_t)vf_grid_points(&r->grid) * vf_dtype_bytes(r->settings.precision));
-    r->stored = less ? less : all;
-    return VF_OK;
-}
-
-/* Ions that replace water do not need the map. */
-static bool needs_stored_map(const cionize_state *r)
-{
-    return !r->water.solvent || r->ions.map_with_ions;
-}
-
 /* From the molecule to the plan. All checks of the input are here, before any work. */
 static vf_status prepare(cionize_state *r)
 {
@@ -284,8 +238,8 @@ static vf_status prepare(cionize_state *r)
     if (status == VF_OK)
         status = plan(r);
     const bool places = ions_asked(r) && s->pieces.parts == 0 && !job_is_other(&s->pieces);
-    if (status == VF_OK && places && needs_stored_map(r))
-        status = make_store(r);
+    if (status == VF_OK && places)
+        status = ions_make_store(r);
     if (status == VF_OK && ions_asked(r))
         status = ions_prepare(r);
     if (status == VF_OK && !r->water.no_map)

@@ -138,6 +138,9 @@ void kept_layers_free(cionize_state *r);
 
 /* ---- ion_stage.c ---- */
 
+/* After planning: allocates the map that ions are placed on, if they need one. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status ions_make_store(cionize_state *r);
+
 /* Lists the ions to place and their settings, from options or the script. Needs the molecule and the grid. */
 VF_MUST_CHECK vf_status ions_prepare(cionize_state *r);
 

@@ -18,6 +18,50 @@ bool ions_asked(const cionize_state *r)
     return has_script(r) || wants_ions(&r->ions);
 }
 
+/* ---- memory ---- */
+
+/* The memory that ion placement takes: the map, unless it was read, plus either what the summation of the map takes, or
+ * later the mask, the bounds of cells, and a second mask in the form of a map. */
+static double ions_memory(const cionize_state *r)
+{
+    static const double kinds[] = {2.1, 11, 25}; /* bytes a point, by the kind of cell: docs/ions.md */
+    const double bounds_and_mask = kinds[r->grid.cell.kind];
+    const double points = (double)vf_grid_points(&r->grid);
+    const double map = r->stored ? 0 : points * (double)vf_dtype_bytes(r->settings.precision);
+    const double search = points * (bounds_and_mask + (r->ions.mask ? sizeof(float) : 0));
+    return map + fmax((double)r->plan.host_bytes, search);
+}
+
+/* Asks for all the memory that is needed later in one piece and returns the surplus, so a lack of
+ * memory shows now. */
+vf_status ions_make_store(cionize_state *r)
+{
+    if (r->water.solvent && !r->ions.map_with_ions) /* ions that replace water do not need the map */
+        return VF_OK;
+    const double needed = r->memory = ions_memory(r);
+    uint64_t available, total;
+    char text[32], text2[32];
+    vf_host_memory(&available, &total);
+    if (needed > (double)available)
+        return vf_fail(
+            r->ctx, VF_ERR_MEMORY,
+            "not enough memory to place ions: the map, mask and bounds need %s, and %s are available; use a larger "
+            "--spacing",
+            vf_format_bytes(needed, text, sizeof text), vf_format_bytes((double)available, text2, sizeof text2));
+    if (r->stored)
+        return VF_OK;
+    void *all = malloc((size_t)needed);
+    if (!all)
+        return vf_fail(
+            r->ctx, VF_ERR_MEMORY,
+            "not enough memory to place ions: cannot allocate %s for the map, mask and bounds; raise the limit "
+            "(ulimit -v), if there is one, or use a larger --spacing",
+            vf_format_bytes(needed, text, sizeof text));
+    void *less = realloc(all, (size_t)vf_grid_points(&r->grid) * vf_dtype_bytes(r->settings.precision));
+    r->stored = less ? less : all;
+    return VF_OK;
+}
+
 /* ---- which ions to place ---- */
 
 static vf_status add_requests(cionize_state *r, const ion_request *request, int count)
