@@ -242,10 +242,12 @@ const program_option cionize_options[] = {
      .why = "the ions of a script are placed as by VMD's cionize, with water as part of the solute",
      .default_help = "solvent if the molecule has water", .help = "what water molecules in the input are",
      .more = "Water is known by the names of its residues and by its atoms, in the models of all common force fields."},
-    {OPTION_TEXT, .name = "keep-water", .argument = "within:R", ION_SETTING(keep_water), .default_help = "none",
+    {OPTION_TEXT, .name = "keep-water", .argument = "SELECTION", ION_SETTING(keep_water), .default_help = "none",
      .needs = "place neutralize concentration", .excludes = "script",
-     .help = "water that stays with the solute: with its oxygen nearer than R to an atom that is not water",
-     .more = "This water acts, keeps ions away, and is never replaced."},
+     .help = "water that stays with the solute: a selection of atoms, or within:R",
+     .more = "A molecule is kept if one of its atoms is selected; with `within:R`, if its oxygen is nearer than R "
+             "angstrom to "
+             "an atom that is not water. This water acts, keeps ions away, and is never replaced."},
     {OPTION_CHOICE, .name = "concentration-by", .argument = "MEASURE", ION_SETTING(concentration_by),
      .choices = measures, .needs = "concentration", .default_help = "water where it is solvent, otherwise volume",
      .help = "what the number of ions for a concentration follows from"},

@@ -7,6 +7,7 @@
 #include "cionize_state.h"
 #include "ions/near_places.h"
 #include "molecule/molecule_arrays.h"
+#include "molecule/select_atoms.h"
 #include "potential/periodic_frames.h"
 
 /* ---- options ---- */
@@ -84,6 +85,31 @@ static vf_status keep_within(const cionize_state *r, const bool *is_water, doubl
     return status;
 }
 
+/* Water of which an atom is selected. */
+static vf_status keep_selected(const cionize_state *r, const char *text, bool *stays)
+{
+    const water_state *w = &r->water;
+    atom_selection *selection;
+    int64_t kept = 0;
+    vf_status status = selection_parse(r->ctx, "--keep-water", text, &selection);
+    bool *chosen = status == VF_OK ? calloc((size_t)r->molecule.atoms, sizeof *chosen) : NULL;
+    if (status == VF_OK && !chosen)
+        status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for a selection");
+    if (status == VF_OK)
+        status = selection_apply(r->ctx, selection, &r->molecule, &r->settings.cell, chosen);
+    for (int64_t n = 0; status == VF_OK && n < w->found.count; n++) {
+        const water_molecule *one = &w->found.at[n];
+        for (int64_t i = one->first; i < one->first + one->atoms; i++)
+            stays[n] |= chosen[i];
+        kept += stays[n];
+    }
+    if (status == VF_OK && kept == 0)
+        vf_warn(r->ctx, "--keep-water '%s' selects no water molecule, so ions may replace any", text);
+    selection_free(selection);
+    free(chosen);
+    return status;
+}
+
 static vf_status choose_kept(const cionize_state *r, const bool *is_water, bool *stays)
 {
     const char *text = r->ions.keep_water;
@@ -94,9 +120,10 @@ static vf_status choose_kept(const cionize_state *r, const bool *is_water, bool 
         const double within = strtod(text + 7, &end);
         if (end != text + 7 && *end == '\0' && within > 0 && within <= 1e4)
             return keep_within(r, is_water, within, stays);
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                       "--keep-water '%s': expected within:R, with R in angstrom, above 0 and at most 1e4", text);
     }
-    return vf_fail(r->ctx, VF_ERR_ARGUMENT,
-                   "--keep-water '%s': expected within:R, with R in angstrom, above 0 and at most 1e4", text);
+    return keep_selected(r, text, stays);
 }
 
 /* ---- the split ---- */

@@ -253,6 +253,20 @@ def test_water_that_is_kept(_):
         assert not set(kept) & set(replaced)
 
 
+def test_water_that_is_selected(_):
+    rng = generator()
+    rows = box(rng, ORTHO, ("TIP3", "HOH"), solute=12)
+    write_pqr("a.pqr", rows, ORTHO)
+    kept = [n for n, (first, _) in enumerate(molecules(rows)) if rows[first][1] == "HOH"]
+    options = ["--cell", "input", "--place", "SOD:3", "--ion-solute", "2", "--ion-ion", "4", "-o", "o.pqr"]
+    _, report = place("a.pqr", *options, "--keep-water", "resname HOH")
+    assert report["water"]["kept_with_solute"] == len(kept)
+    check_output("o.pqr", rows, replay(report, rows, vectors(ORTHO), 2, 4, kept=kept), report)
+    done, report = place("a.pqr", *options, "--keep-water", "resname LIG")
+    assert report["water"]["kept_with_solute"] == 0 and "'resname LIG' selects no water molecule" in done.err, done.err
+    refuse(2, "--keep-water", "a.pqr", *options, "--keep-water", "nonsense of mine")
+
+
 # ---- numbers ----
 
 
