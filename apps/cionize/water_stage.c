@@ -230,6 +230,7 @@ vf_status water_replace(cionize_state *r)
     water_state *w = &r->water;
     molecule *m = &w->whole;
     const ion_list *list = &r->placed;
+    const int64_t *replaced = placement_replaced(r->placement);
     bool *stays = malloc((size_t)m->atoms * sizeof *stays);
     w->replaced = malloc((size_t)(list->count + 1) * sizeof *w->replaced);
     if (!stays || !w->replaced) {
@@ -240,7 +241,7 @@ vf_status water_replace(cionize_state *r)
         stays[i] = true;
     int64_t left = m->atoms;
     for (int64_t n = 0; n < list->count; n++) {
-        const water_molecule *one = &w->found.at[w->place[list->sites[n].water]];
+        const water_molecule *one = &w->found.at[w->place[replaced[n]]];
         w->replaced[n] = m->labels[one->first];
         memset(stays + one->first, false, (size_t)one->atoms * sizeof *stays);
         left -= one->atoms;

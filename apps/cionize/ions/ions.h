@@ -157,7 +157,6 @@ typedef struct ion_site {
     int kind;           /* index into ion_list.kinds */
     double position[3]; /* angstrom */
     double energy;      /* charge x potential of the solute and the ions placed before */
-    int64_t water;      /* whose place it takes: index into water_solvent.oxygen; -1: none's */
 } ion_site;
 
 /* Ions in the order of placement. */
@@ -203,6 +202,9 @@ void placement_destroy(placement *p); /* NULL is allowed */
  * compare counts. `progress` counts ions. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status placement_place(placement *p, const ion_request *request, int requests, vf_progress *progress,
                                         ion_list *list);
+
+/* Of a placement in water: the index into water->oxygen that each placed ion replaced, in the order of placement. */
+const int64_t *placement_replaced(const placement *p);
 
 /* Counts grid points (of a placement in water, molecules): free, excluded by the solute, excluded by ions. */
 void placement_points(const placement *p, int64_t points[3]);

@@ -21,6 +21,7 @@ struct placement {
     vf_ion_search *search;
     int64_t points;
     water_sites *water; /* ions replace water molecules; NULL: they are on the grid, and the rest of this counts */
+    int64_t *replaced, replaced_count; /* in water: indices of oxygens */
 };
 
 bool wants_ions(const ion_settings *settings)
@@ -179,6 +180,7 @@ void placement_destroy(placement *p)
         return;
     vf_ion_search_destroy(p->search);
     water_sites_destroy(p->water);
+    free(p->replaced);
     free(p);
 }
 
@@ -232,10 +234,26 @@ static vf_status take_place(placement *p, double charge, vf_ion_place *place, do
     return status;
 }
 
+/* For one more replaced molecule. */
+static bool make_room(placement *p)
+{
+    int64_t *larger = realloc(p->replaced, (size_t)(p->replaced_count + 1) * sizeof *larger);
+    if (larger)
+        p->replaced = larger;
+    return larger != NULL;
+}
+
+const int64_t *placement_replaced(const placement *p)
+{
+    return p->replaced;
+}
+
 static vf_status place_one(placement *p, const ion_kind *kind, int number, ion_list *list, bool *placed)
 {
     vf_ion_place place;
     double energy;
+    if (p->water && !make_room(p))
+        return vf_fail(p->ctx, VF_ERR_MEMORY, "no memory for %lld ions", (long long)list->count);
     vf_status status = take_place(p, kind->charge, &place, &energy);
     while (vf_is_device_error(status) && (status = take_over(p, list, status)) == VF_OK)
         status = take_place(p, kind->charge, &place, &energy);
@@ -245,7 +263,8 @@ static vf_status place_one(placement *p, const ion_kind *kind, int number, ion_l
     ion_site *site = &list->sites[list->count++];
     site->kind = number;
     site->energy = energy;
-    site->water = p->water ? place.index : -1;
+    if (p->water)
+        p->replaced[p->replaced_count++] = place.index;
     memcpy(site->position, place.position, sizeof site->position);
     return VF_OK;
 }

@@ -102,7 +102,7 @@ bool molecule_keep(molecule *m, const bool *keep)
 
 static bool copy_array(void *to, const void *from, int64_t count, size_t bytes)
 {
-    void *copy = malloc((size_t)count * bytes + 1), **at = to;
+    void *copy = calloc((size_t)count + 1, bytes), **at = to;
     *at = copy;
     if (copy && count > 0 && from)
         memcpy(copy, from, (size_t)count * bytes);
@@ -121,8 +121,8 @@ static bool copy_molecule(const molecule *from, molecule *out)
         enough =
             enough && copy_array(&out->records.lines, from->records.lines, (int64_t)strlen(from->records.lines) + 1, 1);
     if (from->records.bond)
-        enough = enough &&
-                 copy_array(&out->records.bond, from->records.bond, from->records.bonds, sizeof *out->records.bond);
+        enough =
+            enough && copy_array(&out->records.bond, from->records.bond, out->records.bonds, sizeof *out->records.bond);
     return enough;
 }
 
@@ -134,6 +134,7 @@ bool molecule_part(const molecule *from, const bool *keep, molecule *out)
     out->labels = NULL;
     out->records.lines = NULL;
     out->records.bond = NULL;
+    out->records.bonds = from->records.bond ? from->records.bonds : 0;
     for (int64_t i = 0; i < from->atoms; i++)
         kept += keep[i];
     const bool enough = copy_molecule(from, out) && (kept == 0 || molecule_keep(out, keep));
