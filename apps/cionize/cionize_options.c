@@ -205,6 +205,16 @@ static const option_choice ion_name_choices[] = {
     {"gromacs", ION_NAMES_GROMACS, "NA, CL, CA, ZN, as in GROMACS's AMBER and OPLS force fields"},
     {"pdb", ION_NAMES_PDB, "NA, CL, CA, ZN, as chemical components of the PDB"},
     {0}};
+static const option_choice waters[] = {
+    {"solvent", ION_WATER_SOLVENT,
+     "each ion takes the place of a water molecule, at its oxygen; water keeps no ions away, and its charges do not "
+     "act"},
+    {"solute", ION_WATER_SOLUTE, "water counts like other atoms, and ions are placed on the grid"},
+    {0}};
+static const option_choice measures[] = {
+    {"water", ION_BY_WATER, "the number of water molecules that are left"},
+    {"volume", ION_BY_VOLUME, "the volume of solvent; where water is solvent, that of the cell without the solute"},
+    {0}};
 static const option_choice units[] = {
     {"kT/e", 0, NULL}, {"V", 0, NULL}, {"kcal/mol/e", 0, NULL}, {"e/A", 0, NULL}, {0}};
 static const option_choice boundaries[] = {
@@ -360,6 +370,22 @@ const program_option cionize_options[] = {
     {OPTION_CHOICE, .name = "order", .argument = "ORDER", ION_SETTING(order), .choices = orders, .initial = "given",
      .needs = "place neutralize concentration", .excludes = "script",
      .why = "a script's ions are placed in the order of its commands", .help = "order of placement"},
+    {OPTION_CHOICE, .name = "water", .argument = "KIND", ION_SETTING(water), .choices = waters, .needs = PLACES_IONS,
+     .excludes = "script",
+     .why = "the ions of a script are placed as by VMD's cionize, with water as part of the solute",
+     .default_help = "solvent if the molecule has water", .help = "what water molecules in the input are",
+     .more = "Water is known by the names of its residues and by its atoms, in the models of all common force fields."},
+    {OPTION_TEXT, .name = "keep-water", .argument = "SELECTION", ION_SETTING(keep_water), .default_help = "none",
+     .needs = "place neutralize concentration", .excludes = "script",
+     .help = "water that stays with the solute: a selection of atoms, or within:R",
+     .more = "A molecule is kept if one of its atoms is selected; with `within:R`, if its oxygen is nearer than R "
+             "angstrom to "
+             "an atom that is not water. This water acts, keeps ions away, and is never replaced."},
+    {OPTION_CHOICE, .name = "concentration-by", .argument = "MEASURE", ION_SETTING(concentration_by),
+     .choices = measures, .needs = "concentration", .default_help = "water where it is solvent, otherwise volume",
+     .help = "what the number of ions for a concentration follows from"},
+    {OPTION_FLAG, .name = "renumber", ION_SETTING(renumber), .needs = PLACES_IONS,
+     .help = "residues of the molecule numbered anew, from 1 in each chain, without gaps"},
     {OPTION_FLAG, .name = "refine", ION_SETTING(refine), .needs = PLACES_IONS, .excludes = "read-map trajectory",
      .why = "it moves ions by the potential between grid points",
      .help = "ions off the grid: each moves to the lowest energy nearby",

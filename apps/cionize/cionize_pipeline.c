@@ -35,6 +35,12 @@ static void describe(cionize_state *r)
         snprintf(r->method, sizeof r->method, "read from %.100s", s->read_map);
     else if (only_points(r))
         snprintf(r->method, sizeof r->method, "sum at points, double precision");
+    else if (r->water.no_map)
+        snprintf(r->method, sizeof r->method, "sums at the oxygens of water molecules");
+    else if (r->water.solvent)
+        snprintf(r->method, sizeof r->method, "%s (%s), %s precision; without %lld water molecules of the file",
+                 r->plan.method->title, r->plan.variant, s->precision == VF_F64 ? "double" : "single",
+                 (long long)r->water.count);
     else
         snprintf(r->method, sizeof r->method, "%s (%s), %s precision%s", r->plan.method->title, r->plan.variant,
                  s->precision == VF_F64 ? "double" : "single", r->trajectory ? ", mean over frames" : "");
@@ -55,7 +61,7 @@ static void describe(cionize_state *r)
         .r_min = s->r_min,
         .sigma = s->sigma,
         .vacuum = s->vacuum,
-        .error.asked = s->read_map || only_points(r) || r->plan.method->tolerance[s->precision] == 0 ? 0 : s->accuracy,
+        .error.asked = s->read_map || !r->plan.method || r->plan.method->tolerance[s->precision] == 0 ? 0 : s->accuracy,
         .molecule = &r->molecule,
         .sources = r->sources,
         .selection = r->selection,
@@ -120,6 +126,17 @@ static vf_status plan_map(cionize_state *r)
                              &r->plan);
 }
 
+static bool only_a_part(const cionize_state *r)
+{
+    return kept_is_part(&r->kept.pieces);
+}
+
+/* Neither a map nor its plan is needed. */
+static bool makes_no_map(const cionize_state *r)
+{
+    return only_points(r) || r->water.no_map;
+}
+
 static vf_status plan(cionize_state *r)
 {
     bool follows = false, differs = false;
@@ -127,15 +144,17 @@ static vf_status plan(cionize_state *r)
     if (status == VF_OK)
         status = take_cell(r, &follows);
     if (status == VF_OK)
+        status = water_prepare(r);
+    if (status == VF_OK)
         status = take_selections(r);
     if (status == VF_OK && r->trajectory)
         status = find_bounds(r);
     if (status == VF_OK && r->settings.read_map)
         return take_read_map(r);
-    if (status == VF_OK && only_points(r)) {
-        r->plan.follows_cells = follows;
+    r->plan.follows_cells = follows;
+    r->grid.cell = r->settings.cell;
+    if (status == VF_OK && makes_no_map(r))
         return r->settings.points.field_map ? plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid) : VF_OK;
-    }
     if (status == VF_OK)
         status = plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid);
     if (status == VF_OK)
@@ -148,51 +167,6 @@ static vf_status plan(cionize_state *r)
         status = plan_map(r);
     r->plan.follows_cells = follows;
     return status;
-}
-
-/* The memory that ion placement takes: the map, unless it was read, plus either what the summation of the map takes, or
- * later the mask, the bounds of cells, and a second mask in the form of a map. */
-static double ions_memory(const cionize_state *r)
-{
-    static const double kinds[] = {2.1, 11, 25}; /* bytes a point, by the kind of cell: docs/ions.md */
-    const double bounds_and_mask = kinds[r->grid.cell.kind];
-    const double points = (double)vf_grid_points(&r->grid);
-    const double map = r->stored ? 0 : points * (double)vf_dtype_bytes(r->settings.precision);
-    const double search = points * (bounds_and_mask + (r->ions.mask ? sizeof(float) : 0));
-    return map + fmax((double)r->plan.host_bytes, search);
-}
-
-/* Allocates the map. Asks for all the memory that is needed later in one piece and returns the surplus, so a lack of
- * memory shows now. */
-static vf_status make_store(cionize_state *r)
-{
-    const double needed = r->memory = ions_memory(r);
-    uint64_t available, total;
-    char text[32], text2[32];
-    vf_host_memory(&available, &total);
-    if (needed > (double)available)
-        return vf_fail(
-            r->ctx, VF_ERR_MEMORY,
-            "not enough memory to place ions: the map, mask and bounds need %s, and %s are available; use a larger "
-            "--spacing",
-            vf_format_bytes(needed, text, sizeof text), vf_format_bytes((double)available, text2, sizeof text2));
-    if (r->stored)
-        return VF_OK;
-    void *all = malloc((size_t)needed);
-    if (!all)
-        return vf_fail(
-            r->ctx, VF_ERR_MEMORY,
-            "not enough memory to place ions: cannot allocate %s for the map, mask and bounds; raise the limit "
-            "(ulimit -v), if there is one, or use a larger --spacing",
-            vf_format_bytes(needed, text, sizeof text));
-    void *less = realloc(all, (size_t)vf_grid_points(&r->grid) * vf_dtype_bytes(r->settings.precision));
-    r->stored = less ? less : all;
-    return VF_OK;
-}
-
-static bool only_a_part(const cionize_state *r)
-{
-    return kept_is_part(&r->kept.pieces);
 }
 
 /* From the molecule to the plan. All checks of the input are here, before any work. */
@@ -223,10 +197,10 @@ static vf_status prepare(cionize_state *r)
     }
     const bool places = ions_asked(r) && s->pieces.parts == 0 && !job_is_other(&s->pieces);
     if (status == VF_OK && places)
-        status = make_store(r);
+        status = ions_make_store(r);
     if (status == VF_OK && ions_asked(r))
         status = ions_prepare(r);
-    if (status == VF_OK)
+    if (status == VF_OK && !r->water.no_map)
         status = kept_layers_begin(r);
     if (status != VF_OK)
         return status;
@@ -242,7 +216,7 @@ static vf_status prepare(cionize_state *r)
         say_plan(r);
         say_points(r);
     }
-    if (s->dry_run && !s->quiet && !s->read_map)
+    if (s->dry_run && !s->quiet && !s->read_map && !r->water.no_map)
         status = plan_job(r);
     if (status != VF_OK)
         return status;
@@ -366,7 +340,7 @@ static vf_status compute(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     vf_status status = check_places(r);
-    if (status != VF_OK || only_points(r))
+    if (status != VF_OK || makes_no_map(r))
         return status;
     vf_stage_begin(&r->stages, "compute");
     if (s->read_map && job_is_other(&s->pieces))
@@ -408,9 +382,9 @@ static vf_status execute(cionize_state *r, vf_report **report)
 {
     vf_status status = compute(r);
     const double seconds = vf_stage_seconds(&r->stages, "compute") + vf_now() - r->stages.since;
-    if (status == VF_OK && !only_a_part(r) && !only_points(r))
+    if (status == VF_OK && !only_a_part(r) && !makes_no_map(r))
         status = commit(r);
-    if (status == VF_OK && !r->settings.quiet && !only_points(r))
+    if (status == VF_OK && !r->settings.quiet && !makes_no_map(r))
         say_done(r, seconds);
     if (status == VF_OK)
         status = points_run(r);
@@ -447,6 +421,7 @@ static void free_run(cionize_state *r)
     molecule_free(&r->acting);
     free(r->selection);
     free(r->acting_charge);
+    water_free(&r->water);
     free(r->slabs_done);
     free(r->default_name);
     free(r->profile_name);

@@ -9,6 +9,7 @@
 #include "ions/script.h"
 #include "maps/map_output.h"
 #include "maps/read_map.h"
+#include "molecule/water.h"
 #include "points/points.h"
 #include "potential/measure_error.h"
 #include "program.h"
@@ -36,6 +37,21 @@ typedef struct analyses {
     map_profile profile;
     radial_distribution radial;
 } analyses;
+/* Water in the molecule's file (water_stage.c). */
+typedef struct water_state {
+    bool solvent; /* ions replace water molecules. The rest counts only if set: */
+    bool no_map;  /* no map is asked for, so there is no grid and no plan */
+    molecule
+        whole; /* the molecule as in the file, later without the replaced molecules; cionize_state.molecule is the solute */
+    int64_t atoms;        /* of the file */
+    double charge;        /* of the file */
+    water_list found;     /* all water molecules of the file */
+    int64_t count;        /* those that are solvent */
+    int64_t *place;       /* [count] index into found */
+    double (*oxygen)[3];  /* [count] */
+    atom_label *replaced; /* [placed.count] labels of the molecules that ions have replaced; NULL: none yet */
+    water_solvent places; /* for the placement */
+} water_state;
 
 typedef struct cionize_state {
     vf_context *ctx;
@@ -45,7 +61,8 @@ typedef struct cionize_state {
     vf_stages stages;
     vf_progress progress;
     analyses analyses;
-    molecule molecule;
+    molecule molecule; /* without water that is solvent */
+    water_state water;
     unit_cell cell_of_file; /* of --cell FILE, and what that file lists of its symmetry */
     listed_symmetry cell_symmetry;
     int copies;              /* of the molecule's atoms by symmetry; 0 or 1: none but those of the file */
@@ -146,6 +163,19 @@ VF_MUST_CHECK vf_status take_symmetry(cionize_state *r);
  * choose_cell and take_symmetry. */
 VF_MUST_CHECK vf_status take_cell(cionize_state *r, bool *follows);
 
+/* ---- water_stage.c ---- */
+
+/* When the cell is known: if ions are placed in water, takes the water out of r->molecule. Errors: VF_ERR_ARGUMENT (options that
+ * water excludes, or that need water), VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status water_prepare(cionize_state *r);
+
+/* After the placement: takes the replaced water out of water.whole. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status water_replace(cionize_state *r);
+
+/* All atoms for the files: the solute, and the water that is left. */
+const molecule *whole_molecule(const cionize_state *r);
+void water_free(water_state *water);
+
 /* ---- name_files.c ---- */
 
 /* Decides which files are written, and makes default names. Errors: VF_ERR_ARGUMENT (options that exclude each other or
@@ -178,6 +208,9 @@ VF_MUST_CHECK vf_status kept_layers_rest(cionize_state *r, layers_sink pass);
 void kept_layers_free(cionize_state *r);
 
 /* ---- ion_stage.c ---- */
+
+/* After planning: allocates the map that ions are placed on, if they need one. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status ions_make_store(cionize_state *r);
 
 /* Lists the ions to place and their settings, from options or the script. Needs the molecule and the grid. */
 VF_MUST_CHECK vf_status ions_prepare(cionize_state *r);

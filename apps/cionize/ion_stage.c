@@ -18,6 +18,50 @@ bool ions_asked(const cionize_state *r)
     return has_script(r) || wants_ions(&r->ions);
 }
 
+/* ---- memory ---- */
+
+/* The memory that ion placement takes: the map, unless it was read, plus either what the summation of the map takes, or
+ * later the mask, the bounds of cells, and a second mask in the form of a map. */
+static double ions_memory(const cionize_state *r)
+{
+    static const double kinds[] = {2.1, 11, 25}; /* bytes a point, by the kind of cell: docs/ions.md */
+    const double bounds_and_mask = kinds[r->grid.cell.kind];
+    const double points = (double)vf_grid_points(&r->grid);
+    const double map = r->stored ? 0 : points * (double)vf_dtype_bytes(r->settings.precision);
+    const double search = points * (bounds_and_mask + (r->ions.mask ? sizeof(float) : 0));
+    return map + fmax((double)r->plan.host_bytes, search);
+}
+
+/* Asks for all the memory that is needed later in one piece and returns the surplus, so a lack of
+ * memory shows now. */
+vf_status ions_make_store(cionize_state *r)
+{
+    if (r->water.solvent && !r->ions.map_with_ions) /* ions that replace water do not need the map */
+        return VF_OK;
+    const double needed = r->memory = ions_memory(r);
+    uint64_t available, total;
+    char text[32], text2[32];
+    vf_host_memory(&available, &total);
+    if (needed > (double)available)
+        return vf_fail(
+            r->ctx, VF_ERR_MEMORY,
+            "not enough memory to place ions: the map, mask and bounds need %s, and %s are available; use a larger "
+            "--spacing",
+            vf_format_bytes(needed, text, sizeof text), vf_format_bytes((double)available, text2, sizeof text2));
+    if (r->stored)
+        return VF_OK;
+    void *all = malloc((size_t)needed);
+    if (!all)
+        return vf_fail(
+            r->ctx, VF_ERR_MEMORY,
+            "not enough memory to place ions: cannot allocate %s for the map, mask and bounds; raise the limit "
+            "(ulimit -v), if there is one, or use a larger --spacing",
+            vf_format_bytes(needed, text, sizeof text));
+    void *less = realloc(all, (size_t)vf_grid_points(&r->grid) * vf_dtype_bytes(r->settings.precision));
+    r->stored = less ? less : all;
+    return VF_OK;
+}
+
 /* ---- which ions to place ---- */
 
 static vf_status add_requests(cionize_state *r, const ion_request *request, int count)
@@ -34,19 +78,50 @@ static vf_status add_requests(cionize_state *r, const ion_request *request, int 
     return VF_OK;
 }
 
+/* Whether the number for a concentration follows from the number of water molecules. */
+static bool counts_water(const cionize_state *r)
+{
+    return r->ions.demand.has_concentration && r->water.solvent && r->ions.concentration_by != ION_BY_VOLUME;
+}
+
+/* The volume of solvent, on the map's grid, or, if there is no map, on the one that it would have. */
+static vf_status measure_solvent(cionize_state *r)
+{
+    const solute_frames frames = {r->trajectory, &r->frames, r->plan.follows_cells};
+    vf_grid grid = r->grid;
+    vf_status status = VF_OK;
+    if (r->water.solvent && r->settings.cell.kind == VF_CELL_NONE)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                       "--concentration-by volume needs the volume of the box of water: add --cell, or use "
+                       "--concentration-by water");
+    if (r->molecule.atoms == 0) {
+        r->solvent = vf_cell_volume(&r->settings.cell);
+        return VF_OK;
+    }
+    if (r->water.no_map)
+        status = plan_grid(r->ctx, &r->settings, &r->molecule, &grid);
+    return status == VF_OK ? solvent_volume(r->ctx, &r->molecule, r->trajectory ? &frames : NULL, &grid, &r->solvent)
+                           : status;
+}
+
 /* Ions by rule: they count the charge of the solute and of the ions requested by number. */
 static vf_status add_by_rule(cionize_state *r)
 {
-    const solute_frames frames = {r->trajectory, &r->frames, r->plan.follows_cells};
     double charge = r->molecule.total_charge;
     ion_request request[2];
     int kinds = 0;
-    for (int n = 0; n < r->requests; n++)
+    int64_t waters = r->water.count;
+    for (int n = 0; n < r->requests; n++) {
         charge += (double)r->request[n].count * r->request[n].kind.charge;
+        waters -= r->request[n].count;
+    }
+    const bool by_water = counts_water(r);
     vf_status status = VF_OK;
-    if (r->ions.demand.has_concentration)
-        status = solvent_volume(r->ctx, &r->molecule, r->trajectory ? &frames : NULL, &r->grid, &r->solvent);
-    if (status == VF_OK)
+    if (r->ions.demand.has_concentration && !by_water)
+        status = measure_solvent(r);
+    if (status == VF_OK && by_water)
+        status = count_ions_in_water(r->ctx, &r->ions.demand, charge, waters > 0 ? waters : 0, request, &kinds);
+    else if (status == VF_OK)
         status = count_ions(r->ctx, &r->ions.demand, charge, r->solvent, request, &kinds);
     if (status == VF_OK)
         status = add_requests(r, request, kinds);
@@ -68,7 +143,7 @@ static vf_status check_radii(const cionize_state *r)
 /* An ion is nearer to its own images than ions may be to each other if the shortest vector of the lattice says so. */
 static void warn_of_small_cell(const cionize_state *r)
 {
-    const double(*v)[3] = r->grid.cell.vectors;
+    const double(*v)[3] = r->settings.cell.vectors;
     double least = INFINITY;
     for (int n = 0; n < 27; n++) {
         double square = 0;
@@ -77,7 +152,7 @@ static void warn_of_small_cell(const cionize_state *r)
         if (n != 13)
             least = fmin(least, sqrt(square));
     }
-    if (r->grid.cell.kind != VF_CELL_NONE && least < r->ions.ion_ion)
+    if (r->settings.cell.kind != VF_CELL_NONE && least < r->ions.ion_ion)
         vf_warn(r->ctx, "the images of an ion are %g A apart, nearer than the %g A between ions", least,
                 r->ions.ion_ion);
 }
@@ -87,7 +162,7 @@ vf_status ions_prepare(cionize_state *r)
     vf_status status = r->ions.from_surface ? check_radii(r) : VF_OK;
     warn_of_small_cell(r);
     if (status == VF_OK && r->ions.ionized)
-        status = check_ions_room(r->ctx, r->ions.ionized, &r->molecule);
+        status = check_ions_room(r->ctx, r->ions.ionized, whole_molecule(r));
     for (int64_t n = 0; status == VF_OK && n < r->script.commands; n++)
         if (r->script.command[n].verb == SCRIPT_PLACEION)
             status = add_requests(r, &r->script.command[n].request, 1);
@@ -101,16 +176,16 @@ vf_status ions_prepare(cionize_state *r)
 
 /* ---- files ---- */
 
-/* The solute as the run saw it: in the cell of --cell, if there is one. If this is the file's, it keeps the file's numbers. */
-static molecule solute_of_run(const cionize_state *r)
+/* The atoms as the run saw them: in the cell of --cell, if there is one. If this is the file's, it keeps the file's numbers. */
+static molecule in_cell_of_run(const cionize_state *r, const molecule *all)
 {
     const double rounding = 1e-9;
-    molecule solute = r->molecule;
+    molecule solute = *all;
     bool same = solute.cell.state == UNIT_CELL_NUMBERS;
-    unit_cell used;
+    unit_cell used = {.state = UNIT_CELL_NUMBERS};
     if (r->settings.cell.kind == VF_CELL_NONE)
         return solute;
-    shape_of_cell(&r->settings.cell, &used);
+    vf_cell_shape(&r->settings.cell, used.lengths, used.angles);
     for (int a = 0; a < 3; a++)
         same = same && fabs(used.lengths[a] - solute.cell.lengths[a]) <= rounding * used.lengths[a] &&
                fabs(used.angles[a] - solute.cell.angles[a]) <= rounding * used.angles[a];
@@ -198,6 +273,19 @@ static void note_missing(cionize_state *r, const ion_request *request, int reque
     if (placed == wanted)
         return;
     placement_points(r->placement, points);
+    if (r->water.solvent) {
+        vf_warn(r->ctx,
+                "only %lld of %lld ion%s placed: no water molecule is left whose oxygen is at least %g A from the "
+                "solute's %s and %g A from every ion (of %lld water molecule%s, the solute excludes %lld and ions "
+                "%lld); %s",
+                (long long)placed, (long long)wanted, vf_plural(wanted), r->ions.ion_solute,
+                r->ions.from_surface ? "surface" : "atoms", r->ions.ion_ion, (long long)r->water.count,
+                vf_plural(r->water.count), (long long)points[VF_ION_SOLUTE], (long long)points[VF_ION_ION],
+                points[VF_ION_ION] > points[VF_ION_SOLUTE]
+                    ? "ions exclude most of them: lower --ion-ion, or use a larger box of water"
+                    : "the solute excludes most of them: lower --ion-solute, or use a larger box of water");
+        return;
+    }
     vf_warn(r->ctx,
             "only %lld of %lld ion%s placed: no grid point is left at least %g A from the solute's %s and "
             "%g A from every ion (of %lld point%s, the solute excludes %lld and ions %lld); %s",
@@ -254,10 +342,13 @@ static vf_status run_commands(cionize_state *r)
 
 static vf_status write_files(cionize_state *r)
 {
-    const molecule solute = solute_of_run(r);
-    vf_status status = VF_OK;
-    if (r->ions.ionized)
-        status = write_list(r, r->ions.ionized, &r->placed, &solute);
+    molecule *all = r->water.solvent ? &r->water.whole : &r->molecule;
+    vf_status status = r->water.solvent ? water_replace(r) : VF_OK;
+    if (status == VF_OK && r->ions.ionized && r->ions.renumber)
+        status = renumber_residues(r->ctx, all);
+    const molecule written = in_cell_of_run(r, all);
+    if (status == VF_OK && r->ions.ionized)
+        status = write_list(r, r->ions.ionized, &r->placed, all->atoms > 0 ? &written : NULL);
     if (status == VF_OK && r->ions.ions)
         status = write_list(r, r->ions.ions, &r->placed, NULL);
     if (status == VF_OK && r->ions.mask)
@@ -270,9 +361,18 @@ static vf_status write_files(cionize_state *r)
 vf_status ions_place(cionize_state *r)
 {
     const solute_frames frames = {r->trajectory, &r->frames, r->plan.follows_cells};
-    vf_status status =
-        placement_create(r->ctx, &r->plan, &r->ions, &r->molecule, r->trajectory ? &frames : NULL, r->stored,
-                         r->settings.read_map || r->settings.trajectory || r->sources != &r->molecule, &r->placement);
+    vf_status status;
+    if (r->water.solvent) {
+        r->water.places = (water_solvent){.count = r->water.count,
+                                          .oxygen = (const double(*)[3])r->water.oxygen,
+                                          .pair = potential_pair(&r->settings),
+                                          .cell = r->settings.cell};
+        status = placement_create_in_water(r->ctx, &r->water.places, &r->ions, &r->molecule, &r->placement);
+    } else {
+        status = placement_create(r->ctx, &r->plan, &r->ions, &r->molecule, r->trajectory ? &frames : NULL, r->stored,
+                                  r->settings.read_map || r->settings.trajectory || r->sources != &r->molecule,
+                                  &r->placement);
+    }
     if (status != VF_OK)
         return status;
     vf_progress_begin(&r->progress, stderr, r->settings.quiet ? VF_PROGRESS_OFF : r->settings.progress, "placing ions",

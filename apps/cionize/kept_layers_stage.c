@@ -79,6 +79,9 @@ static char *make_key(const cionize_state *r)
         fprintf(to, "selected %zu atoms, %016" PRIx64 "\n", n,
                 vf_fingerprint(numbers, r->sources->charge, n * sizeof *r->sources->charge));
     }
+    if (r->water.solvent)
+        fprintf(to, "without water, atoms %" PRId64 ", positions %016" PRIx64 "\n", r->molecule.atoms,
+                vf_fingerprint(0, r->molecule.x, (size_t)r->molecule.atoms * sizeof *r->molecule.x));
     if (r->trajectory)
         fprintf(to,
                 "frames %" PRId64 " from %" PRId64 " in steps of %" PRId64 ", positions %016" PRIx64 "%s, in %" PRId64

@@ -27,6 +27,33 @@ void say_molecule(const cionize_state *r)
            m->lo[2], m->hi[2]);
 }
 
+static void say_cell(const cionize_state *r)
+{
+    const vf_cell *cell = &r->settings.cell;
+    if (cell->kind == VF_CELL_NONE)
+        return;
+    double lengths[3], angles[3];
+    vf_cell_shape(cell, lengths, angles);
+    printf("cell       %g x %g x %g A, %g, %g, %g degrees%s\n", lengths[0], lengths[1], lengths[2], angles[0],
+           angles[1], angles[2], r->plan.follows_cells ? "; mean of the frames' cells" : "");
+    if (map_has_background(&r->info))
+        printf("           the net charge of %+g e is neutralised by a uniform background\n", map_charge(&r->info));
+}
+
+/* Water that is solvent. */
+static void say_water(const cionize_state *r)
+{
+    const water_state *w = &r->water;
+    if (!w->solvent)
+        return;
+    printf("water      %lld molecule%s, solvent: neither in the map nor in distances", (long long)w->count,
+           vf_plural(w->count));
+    if (w->found.count > w->count)
+        printf("; %lld more kept with the solute", (long long)(w->found.count - w->count));
+    printf("\n           %lld atom%s of solute, ", (long long)r->molecule.atoms, vf_plural(r->molecule.atoms));
+    printf("%+g e\n", fabs(r->molecule.total_charge) < 5e-7 ? 0.0 : r->molecule.total_charge);
+}
+
 static void say_grid(const cionize_state *r)
 {
     const vf_grid *g = &r->grid;
@@ -37,14 +64,6 @@ static void say_grid(const cionize_state *r)
     else
         printf("%g x %g x %g A", g->spacing[0], g->spacing[1], g->spacing[2]);
     printf(", origin (%g, %g, %g)\n", g->origin[0], g->origin[1], g->origin[2]);
-    if (g->cell.kind == VF_CELL_NONE)
-        return;
-    double lengths[3], angles[3];
-    vf_cell_shape(&g->cell, lengths, angles);
-    printf("cell       %g x %g x %g A, %g, %g, %g degrees%s\n", lengths[0], lengths[1], lengths[2], angles[0],
-           angles[1], angles[2], r->plan.follows_cells ? "; mean of the frames' cells" : "");
-    if (map_has_background(&r->info))
-        printf("           the net charge of %+g e is neutralised by a uniform background\n", map_charge(&r->info));
 }
 
 static void say_potential(const cionize_state *r)
@@ -101,10 +120,17 @@ void say_plan(const cionize_state *r)
 {
     char text[32];
     say_selections(r);
-    say_grid(r);
+    if (!r->water.no_map)
+        say_grid(r);
+    say_cell(r);
     say_potential(r);
     if (r->trajectory)
         say_frames(r);
+    say_water(r);
+    if (r->water.no_map) {
+        fflush(stdout);
+        return;
+    }
     const bool computes = r->plan.slabs > 0 && !kept_is_joined(&r->kept.pieces);
     const double share = r->evaluations / fmax(r->plan.evaluations * (double)r->plan.maps, 1);
     printf("device     %s\n", r->plan.device);
@@ -143,7 +169,7 @@ static const char *energy_unit(const cionize_state *r)
 
 static double charge_with_ions(const cionize_state *r)
 {
-    double charge = r->molecule.total_charge;
+    double charge = whole_molecule(r)->total_charge;
     for (int64_t n = 0; n < r->placed.count; n++)
         charge += r->placed.kinds[r->placed.sites[n].kind].charge;
     return charge;
@@ -175,6 +201,11 @@ void say_ions(const cionize_state *r)
     printf("           %g A or more from atoms' %s, %g A from each other%s\n", r->ions.ion_solute,
            r->ions.from_surface ? "surfaces" : "centres", r->ions.ion_ion,
            r->ions.refine ? ", refined off the grid" : "");
+    if (r->ions.demand.has_concentration && r->water.solvent && r->solvent == 0)
+        printf("           each in the place of a water molecule; %g mol/L of the %lld left, %.5g mol in a litre\n",
+               r->ions.demand.concentration, (long long)(r->water.count - r->wanted), WATER_MOLARITY);
+    else if (r->water.solvent)
+        printf("           each in the place of a water molecule\n");
     if (r->solvent > 0)
         printf("           %.4g A^3 of solvent%s\n", r->solvent, r->trajectory ? ", mean over frames" : "");
     if (r->settings.dry_run)
@@ -182,10 +213,37 @@ void say_ions(const cionize_state *r)
     fflush(stdout);
 }
 
+/* "ALA A 12B" */
+static void say_residue(const atom_label *label)
+{
+    printf(" %s%s%s ", label->residue, *label->chain ? " " : "", label->chain);
+    if (*label->number_text)
+        printf("%s", label->number_text);
+    else
+        printf("%d%.1s", (int)label->residue_number, &label->insertion);
+}
+
+static void say_replaced(const cionize_state *r)
+{
+    enum { SHOWN = 4 };
+    const int64_t count = r->placed.count;
+    if (!r->water.replaced || count == 0)
+        return;
+    printf("           in the place of");
+    for (int64_t n = 0; n < count && n < SHOWN; n++) {
+        printf("%s", n ? "," : "");
+        say_residue(&r->water.replaced[n]);
+    }
+    if (count > SHOWN)
+        printf(" and %lld more", (long long)(count - SHOWN));
+    printf("; %lld water molecule%s left\n", (long long)(r->water.found.count - count),
+           r->water.found.count - count == 1 ? " is" : "s are");
+}
+
 void say_placed(const cionize_state *r, double seconds)
 {
     const ion_list *list = &r->placed;
-    const double points = (double)vf_grid_points(&r->grid);
+    const double points = r->water.solvent ? (double)r->water.count : (double)vf_grid_points(&r->grid);
     char text[32];
     double least = INFINITY, most = -INFINITY;
     for (int64_t n = 0; n < list->count; n++) {
@@ -196,7 +254,9 @@ void say_placed(const cionize_state *r, double seconds)
            vf_format_seconds(seconds, text, sizeof text));
     if (list->count > 0)
         printf("; energies %.6g to %.6g %s", least, most, energy_unit(r));
-    printf("\n           the solute excludes %.3g %% of the grid\n", 100 * (double)r->points[VF_ION_SOLUTE] / points);
+    printf("\n           the solute excludes %.3g %% of the %s\n", 100 * (double)r->points[VF_ION_SOLUTE] / points,
+           r->water.solvent ? "water" : "grid");
+    say_replaced(r);
     say_charge("with the ions, the total charge is", charge_with_ions(r));
     say_ion_files(r);
 }
@@ -260,8 +320,8 @@ void report_input(vf_report *report, const cionize_state *r)
     if (s->charges)
         vf_report_text(report, "charges", s->charges);
     vf_report_text(report, "sha256", r->molecule.digest);
-    vf_report_integer(report, "atoms", r->molecule.atoms);
-    vf_report_number(report, "total_charge", r->molecule.total_charge);
+    vf_report_integer(report, "atoms", r->water.solvent ? r->water.atoms : r->molecule.atoms);
+    vf_report_number(report, "total_charge", r->water.solvent ? r->water.charge : r->molecule.total_charge);
     vf_report_integer(report, "missing_atoms", r->molecule.missing_atoms);
     vf_report_end(report);
     report_selections(report, r);
@@ -297,7 +357,7 @@ static void report_potential(vf_report *report, const cionize_state *r)
     vf_report_begin(report, "potential");
     if (s->read_map) {
         vf_report_text(report, "read", s->read_map);
-    } else {
+    } else if (!r->water.no_map) {
         vf_report_text(report, "method", r->plan.method->name);
         vf_report_text(report, "variant", r->plan.variant);
         vf_report_text(report, "accuracy", accuracy(r, text, sizeof text));
@@ -314,10 +374,12 @@ static void report_potential(vf_report *report, const cionize_state *r)
         vf_report_number(report, "sigma", s->sigma);
     if (map_has_background(&r->info))
         vf_report_number(report, "background_charge", -map_charge(&r->info));
-    vf_report_number(report, "minimum", f->minimum);
-    vf_report_number(report, "maximum", f->maximum);
-    vf_report_number(report, "mean", map_figures_mean(f));
-    vf_report_number(report, "rms_deviation", map_figures_deviation(f));
+    if (!r->water.no_map) {
+        vf_report_number(report, "minimum", f->minimum);
+        vf_report_number(report, "maximum", f->maximum);
+        vf_report_number(report, "mean", map_figures_mean(f));
+        vf_report_number(report, "rms_deviation", map_figures_deviation(f));
+    }
     vf_report_end(report);
 }
 
@@ -327,6 +389,38 @@ static void report_sites(vf_report *report, const cionize_state *r, const char *
     for (int64_t n = 0; n < r->placed.count; n++)
         values[n] = what < 3 ? r->placed.sites[n].position[what] : r->placed.sites[n].energy;
     vf_report_numbers(report, key, values, (int)r->placed.count);
+}
+
+/* The molecules that ions have replaced, in the order of placement: index n is that of the ions' lists. */
+static void report_water(vf_report *report, const cionize_state *r)
+{
+    const water_state *w = &r->water;
+    const int count = (int)r->placed.count;
+    const char **texts = malloc((size_t)(count + 1) * sizeof *texts);
+    char(*numbers)[16] = malloc((size_t)(count + 1) * sizeof *numbers);
+    if (texts && numbers && w->replaced) {
+        vf_report_begin(report, "water");
+        vf_report_integer(report, "molecules", w->found.count);
+        vf_report_integer(report, "kept_with_solute", w->found.count - w->count);
+        vf_report_integer(report, "replaced", count);
+        vf_report_integer(report, "left", w->found.count - count);
+        vf_report_number(report, "mol_per_litre", WATER_MOLARITY);
+        for (int n = 0; n < count; n++)
+            texts[n] = w->replaced[n].residue;
+        vf_report_texts(report, "replaced_residue", texts, count);
+        for (int n = 0; n < count; n++)
+            texts[n] = *w->replaced[n].chain ? w->replaced[n].chain : w->replaced[n].segment;
+        vf_report_texts(report, "replaced_chain", texts, count);
+        for (int n = 0; n < count; n++) {
+            snprintf(numbers[n], sizeof numbers[n], "%d%.1s", (int)w->replaced[n].residue_number,
+                     &w->replaced[n].insertion);
+            texts[n] = *w->replaced[n].number_text ? w->replaced[n].number_text : numbers[n];
+        }
+        vf_report_texts(report, "replaced_number", texts, count);
+        vf_report_end(report);
+    }
+    free(texts);
+    free(numbers);
 }
 
 static void report_ions(vf_report *report, const cionize_state *r)
@@ -340,7 +434,8 @@ static void report_ions(vf_report *report, const cionize_state *r)
         vf_report_number(report, "ion_ion", r->ions.ion_ion);
         vf_report_bool(report, "from_surface", r->ions.from_surface);
         vf_report_bool(report, "refined", r->ions.refine);
-        vf_report_integers(report, "points_free_solute_ions", r->points, 3);
+        vf_report_integers(report, r->water.solvent ? "waters_free_solute_ions" : "points_free_solute_ions", r->points,
+                           3);
         if (r->solvent > 0)
             vf_report_number(report, "solvent_volume", r->solvent);
         vf_report_integer(report, "asked", r->placed.count + r->missing);
@@ -358,6 +453,22 @@ static void report_ions(vf_report *report, const cionize_state *r)
     free(names);
 }
 
+static void report_grid(vf_report *report, const cionize_state *r)
+{
+    const vf_cell *cell = &r->settings.cell;
+    vf_report_begin(report, "grid");
+    if (!r->water.no_map) {
+        vf_report_numbers(report, "origin", r->grid.origin, 3);
+        vf_report_numbers(report, "spacing", r->grid.spacing, 3);
+        vf_report_integers(report, "counts", r->grid.counts, 3);
+    }
+    if (cell->kind != VF_CELL_NONE)
+        vf_report_numbers(report, "cell", cell->vectors[0], 9);
+    if (r->copies > 1)
+        vf_report_integer(report, "symmetry_copies", r->copies);
+    vf_report_end(report);
+}
+
 void report_run(vf_report *report, const cionize_state *r, double seconds)
 {
     const cionize_settings *s = &r->settings;
@@ -370,15 +481,7 @@ void report_run(vf_report *report, const cionize_state *r, double seconds)
         vf_report_stages(report, &r->stages);
         return;
     }
-    vf_report_begin(report, "grid");
-    vf_report_numbers(report, "origin", r->grid.origin, 3);
-    vf_report_numbers(report, "spacing", r->grid.spacing, 3);
-    vf_report_integers(report, "counts", r->grid.counts, 3);
-    if (r->grid.cell.kind != VF_CELL_NONE)
-        vf_report_numbers(report, "cell", r->grid.cell.vectors[0], 9);
-    if (r->copies > 1)
-        vf_report_integer(report, "symmetry_copies", r->copies);
-    vf_report_end(report);
+    report_grid(report, r);
     if (!kept_is_part(&r->kept.pieces))
         report_potential(report, r);
     if (!kept_is_part(&r->kept.pieces))
@@ -387,6 +490,13 @@ void report_run(vf_report *report, const cionize_state *r, double seconds)
     job_report(report, &r->settings.pieces);
     if (r->placement)
         report_ions(report, r);
+    if (r->water.solvent)
+        report_water(report, r);
+    if (r->water.no_map) {
+        vf_report_text(report, "method", r->method);
+        vf_report_stages(report, &r->stages);
+        return;
+    }
     vf_report_text(report, "device", r->plan.device);
     program_report_warm_up(r->ctx, report);
     report_devices(report, r);

@@ -13,142 +13,15 @@
 #include <stdlib.h>
 
 #include "backend/variants.h"
+#include "ewald_division.h"
 #include "ewald_gaussian.h"
 #include "ewald_sum.h"
 
 static const double pi = 3.14159265358979323846;
 
-enum { BLOCK = 256, PARTS = 64 }; /* charges whose waves are in the cache; parts of the sum, in order */
-static const double wave_seconds = 0.15e-9, pair_seconds = 20e-9, image_seconds = 2e-9;
-
-typedef struct images {
-    int64_t count;
-    double (*shift)[3];
-} images;
-
-/* Waves k = n b_0 + m b_1 + l b_2 of half the space; l and -l are summed together. */
-typedef struct wave {
-    int n, m, l;
-    double weight[2]; /* of l and -l, 0: none */
-} wave;
-
-typedef struct division {
-    double vectors[3][3], inverse[3][3], volume; /* inverse: fractions of the cell = inverse r */
-    double alpha, cutoff, most;
-    double own; /* b of Gaussian charges; 0: points */
-    images images;
-    int reach[3]; /* most n, m, l */
-    int64_t waves;
-    wave *wave;
-    double *sums; /* [PARTS][waves][4] */
-} division;
-
-/* ---- the division ---- */
-
-static double length(const double v[3])
-{
-    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
-}
-
-static void set_cell(const vf_cell *cell, division *s)
-{
-    s->volume = vf_cell_volume(cell);
-    for (int i = 0; i < 3; i++) {
-        const double *b = cell->vectors[(i + 1) % 3], *c = cell->vectors[(i + 2) % 3];
-        for (int a = 0; a < 3; a++) {
-            s->vectors[i][a] = cell->vectors[i][a];
-            s->inverse[i][a] = (b[(a + 1) % 3] * c[(a + 2) % 3] - b[(a + 2) % 3] * c[(a + 1) % 3]) / s->volume;
-        }
-    }
-}
-
-static void translate(const division *s, const double turns[3], double out[3])
-{
-    for (int a = 0; a < 3; a++)
-        out[a] = turns[0] * s->vectors[0][a] + turns[1] * s->vectors[1][a] + turns[2] * s->vectors[2][a];
-}
-
-/* Images to either side that may come within a cutoff of a distance whose fractions are between -1/2 and 1/2. */
-static int64_t images_along(const division *s, int axis, double cutoff)
-{
-    return (int64_t)floor(cutoff * length(s->inverse[axis]) + 0.5);
-}
-
-/* The cutoff with the least work for `points`: the images are a step function, so just below its steps are candidates.
- */
-static void choose_cutoff(double s2, int64_t points, double r_min, division *s)
-{
-    const double edge = cbrt(s->volume);
-    double least = INFINITY, width = INFINITY;
-    for (int i = 0; i < 3; i++)
-        width = fmin(width, 1 / length(s->inverse[i]));
-    for (int tenths = 1; tenths < 30; tenths++) {
-        const double cutoff = fmax(0.09999 * tenths * width, r_min),
-                     waves = 2 * pi / 3 * pow(s2 * edge / (pi * cutoff), 3);
-        double near = 1;
-        for (int i = 0; i < 3; i++)
-            near *= 2 * (double)images_along(s, i, cutoff) + 1;
-        const double pairs = 4 * pi / 3 * pow(cutoff / edge, 3);
-        const double seconds =
-            waves * wave_seconds + (double)points * (pairs * pair_seconds + (near + 2) * image_seconds);
-        if (seconds < least) {
-            least = seconds;
-            s->cutoff = cutoff;
-        }
-    }
-    s->alpha = sqrt(s2) / s->cutoff;
-    if (s->own > 0 && s->own <= s->alpha) {
-        s->alpha = s->own;
-        s->cutoff = 0;
-    }
-    s->most = 2 * sqrt(s2) * s->alpha;
-}
-
-static bool list_images(division *s)
-{
-    int64_t most[3], room = 1;
-    for (int i = 0; i < 3; i++) {
-        most[i] = images_along(s, i, s->cutoff);
-        room *= 2 * most[i] + 1;
-    }
-    s->images.shift = malloc((size_t)room * sizeof *s->images.shift);
-    for (int64_t n = 0; s->images.shift && n < room; n++) {
-        const int64_t w0 = 2 * most[0] + 1, w1 = 2 * most[1] + 1;
-        const double turns[3] = {(double)(n % w0 - most[0]), (double)(n / w0 % w1 - most[1]),
-                                 (double)(n / w0 / w1 - most[2])};
-        translate(s, turns, s->images.shift[s->images.count++]);
-    }
-    return s->images.shift != NULL;
-}
-
-/* 4 pi / V exp(-k^2 / 4 a^2) / k^2, twice for the other half of the space; 0 beyond the last wave. */
-static double weight_of(const division *s, int n, int m, int l)
-{
-    double k[3], k2 = 0;
-    for (int a = 0; a < 3; a++) {
-        k[a] = 2 * pi * (n * s->inverse[0][a] + m * s->inverse[1][a] + l * s->inverse[2][a]);
-        k2 += k[a] * k[a];
-    }
-    const bool half = n > 0 || (n == 0 && (m > 0 || (m == 0 && l > 0)));
-    return half && k2 < s->most * s->most ? 8 * pi / s->volume * exp(-k2 / (4 * s->alpha * s->alpha)) / k2 : 0;
-}
-
-static bool list_waves(division *s)
-{
-    for (int i = 0; i < 3; i++)
-        s->reach[i] = (int)floor(s->most * length(s->vectors[i]) / (2 * pi));
-    const int64_t room = (int64_t)(s->reach[0] + 1) * (2 * s->reach[1] + 1) * (s->reach[2] + 1);
-    s->wave = calloc((size_t)room, sizeof *s->wave);
-    for (int n = 0; s->wave && n <= s->reach[0]; n++)
-        for (int m = -s->reach[1]; m <= s->reach[1]; m++)
-            for (int l = 0; l <= s->reach[2]; l++) {
-                const wave w = {n, m, l, {weight_of(s, n, m, l), l > 0 ? weight_of(s, n, m, -l) : 0}};
-                if (w.weight[0] > 0 || w.weight[1] > 0)
-                    s->wave[s->waves++] = w;
-            }
-    s->sums = s->wave ? calloc((size_t)(PARTS * s->waves + 1), 4 * sizeof *s->sums) : NULL;
-    return s->sums != NULL;
-}
+enum { BLOCK = 256 }; /* charges whose waves are in the cache */
+typedef ewald_division division;
+typedef ewald_wave wave;
 
 /* ---- waves ---- */
 
@@ -218,7 +91,7 @@ static void add_block(const division *s, const vf_coulomb_atoms *charges, int64_
 static vf_status sum_waves(vf_context *ctx, division *s, const vf_coulomb_atoms *charges)
 {
     const int64_t blocks = (charges->count + BLOCK - 1) / BLOCK;
-    const int parts = (int)(blocks < PARTS ? blocks : PARTS), most = vf_context_threads(ctx);
+    const int parts = (int)(blocks < EWALD_PARTS ? blocks : EWALD_PARTS), most = vf_context_threads(ctx);
     const int threads = parts < most ? parts : most;
     bool failed = false;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads) reduction(| : failed) if (threads > 1)
@@ -298,7 +171,7 @@ static double over_images(const division *s, const vf_coulomb_atoms *charges, co
         double d[3] = {r[0] - charges->x[i], r[1] - charges->y[i], r[2] - charges->z[i]}, turns[3], back[3];
         for (int a = 0; a < 3; a++)
             turns[a] = -nearbyint(s->inverse[a][0] * d[0] + s->inverse[a][1] * d[1] + s->inverse[a][2] * d[2]);
-        translate(s, turns, back);
+        ewald_division_translate(s, turns, back);
         for (int a = 0; a < 3; a++)
             d[a] += back[a];
         for (int64_t n = 0; n < s->images.count; n++) {
@@ -375,12 +248,12 @@ vf_status vf_ewald_field_create(vf_context *ctx, const vf_cell *cell, const vf_c
     f->scale = options->scale;
     f->r_min = options->r_min;
     s->own = options->sigma > 0 ? 1 / (sqrt(2) * options->sigma) : 0;
-    set_cell(cell, s);
+    ewald_division_set_cell(cell, s);
     /* A thousandth, so that a hundredth is left where neutral groups make the potential smaller than its parts. */
-    choose_cutoff(log(1000 / options->tolerance), expected, s->own > 0 ? 0 : options->r_min, s);
+    ewald_division_choose_cutoff(log(1000 / options->tolerance), (double)expected, s->own > 0 ? 0 : options->r_min, s);
     f->dipole = options->vacuum ? 4 * pi / (3 * s->volume) : 0;
     f->background = pi / s->volume * (1 / (s->alpha * s->alpha) - (s->own > 0 ? 1 / (s->own * s->own) : 0));
-    vf_status status = list_images(s) && list_waves(s)
+    vf_status status = ewald_division_list_images(s) && ewald_division_list_waves(s)
                            ? VF_OK
                            : vf_fail(ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for waves and images");
     if (status == VF_OK)
@@ -402,9 +275,7 @@ void vf_ewald_field_destroy(vf_ewald_field *f)
 {
     if (!f)
         return;
-    free(f->division.images.shift);
-    free(f->division.wave);
-    free(f->division.sums);
+    ewald_division_free(&f->division);
     free(f->x);
     free(f->y);
     free(f->z);
@@ -463,4 +334,86 @@ vf_status vf_ewald_points(vf_context *ctx, const vf_cell *cell, const vf_coulomb
         status = vf_ewald_field_values(field, count, points, values);
     vf_ewald_field_destroy(field);
     return status;
+}
+
+/* ---- one charge ---- */
+
+struct vf_ewald_pair {
+    division division;
+    double r_min, background;
+};
+
+vf_status vf_ewald_pair_create(vf_context *ctx, const vf_cell *cell, double r_min, double tolerance,
+                               vf_ewald_pair **out)
+{
+    static const double wave_of_pair_seconds = 1e-9; /* a wave at a point, in pair_over_waves */
+    vf_ewald_pair *pair = *out = calloc(1, sizeof *pair);
+    if (!pair)
+        return vf_fail(ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory");
+    division *s = &pair->division;
+    pair->r_min = r_min;
+    ewald_division_set_cell(cell, s);
+    ewald_division_choose_cutoff(log(1000 / tolerance), EWALD_WAVE_SECONDS / wave_of_pair_seconds, r_min, s);
+    pair->background = pi / (s->volume * s->alpha * s->alpha);
+    if (ewald_division_list_images(s) && ewald_division_list_waves(s))
+        return VF_OK;
+    vf_ewald_pair_destroy(pair);
+    *out = NULL;
+    return vf_fail(ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for waves and images");
+}
+
+void vf_ewald_pair_destroy(vf_ewald_pair *pair)
+{
+    if (!pair)
+        return;
+    ewald_division_free(&pair->division);
+    free(pair);
+}
+
+/* The sum of weight cos(k.d). powers: of one point, as make_powers has them in the first place of a block. */
+static double pair_over_waves(const division *s, const double d[3], double *powers)
+{
+    double place[3][BLOCK], a = 0, b = 0, sum = 0, *re[3], *im[3];
+    for (int axis = 0; axis < 3; axis++)
+        place[axis][0] = d[axis];
+    for (int axis = 0; axis < 3; axis++) {
+        make_powers(s, axis, 1, place, powers);
+        re[axis] = powers + s->reach[axis] * BLOCK; /* of n = 0 */
+        im[axis] = re[axis] + (2 * s->reach[axis] + 1) * BLOCK;
+        powers += 2 * (2 * s->reach[axis] + 1) * BLOCK;
+    }
+    for (int64_t w = 0; w < s->waves; w++) {
+        const wave *k = &s->wave[w];
+        const int64_t x = k->n * BLOCK, y = k->m * BLOCK, z = k->l * BLOCK;
+        if (w == 0 || k->n != k[-1].n || k->m != k[-1].m) {
+            a = re[0][x] * re[1][y] - im[0][x] * im[1][y];
+            b = re[0][x] * im[1][y] + im[0][x] * re[1][y];
+        }
+        sum += a * re[2][z] * (k->weight[0] + k->weight[1]) - b * im[2][z] * (k->weight[0] - k->weight[1]);
+    }
+    return sum;
+}
+
+vf_status vf_ewald_pair_add(vf_context *ctx, const vf_ewald_pair *pair, const double place[3], double factor,
+                            int64_t count, const double *points, double *values)
+{
+    const division *s = &pair->division;
+    const double zero = 0, one = 1;
+    const vf_coulomb_atoms unit = {.count = 1, .x = &zero, .y = &zero, .z = &zero, .charge = &one};
+    const int most = vf_context_threads(ctx), threads = count / BLOCK + 1 < most ? (int)(count / BLOCK) + 1 : most;
+    bool failed = false;
+#pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
+    {
+        double *powers = malloc(powers_size(s) * sizeof *powers);
+        failed |= !powers;
+#pragma omp for schedule(static)
+        for (int64_t p = 0; p < count; p++) {
+            const double d[3] = {points[3 * p] - place[0], points[3 * p + 1] - place[1], points[3 * p + 2] - place[2]};
+            if (powers)
+                values[p] +=
+                    factor * (over_images(s, &unit, d, pair->r_min, NULL) + pair_over_waves(s, d, powers) - pair->background);
+        }
+        free(powers);
+    }
+    return failed ? vf_fail(ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for waves") : VF_OK;
 }

@@ -131,6 +131,18 @@ VF_MUST_CHECK vf_status vf_ewald_field_electric(const vf_ewald_field *field, int
                                                 double *values, double *electric);
 void vf_ewald_field_destroy(vf_ewald_field *field); /* NULL is allowed */
 
+/* One charge with its images and a uniform background, mean 0, at many points: about a microsecond a point, where a field's
+ * points take longer the more waves it has. Errors up to `tolerance` / edge, the edge that of a cube of the cell's volume. Errors:
+ * VF_ERR_MEMORY. */
+typedef struct vf_ewald_pair vf_ewald_pair;
+VF_MUST_CHECK vf_status vf_ewald_pair_create(vf_context *ctx, const vf_cell *cell, double r_min, double tolerance,
+                                             vf_ewald_pair **out);
+/* values[n] += factor times the potential of a unit charge at `place`, at points[n], [count][3], by the context's threads. A value
+ * does not depend on the other points. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status vf_ewald_pair_add(vf_context *ctx, const vf_ewald_pair *pair, const double place[3],
+                                          double factor, int64_t count, const double *points, double *values);
+void vf_ewald_pair_destroy(vf_ewald_pair *pair); /* NULL is allowed */
+
 #ifdef __cplusplus
 }
 #endif

@@ -202,6 +202,47 @@ static void test_example_of_the_conventions(void **state)
     assert_true(fabs(sqrt(39.0 * 19.0) / volume / PER_ANGSTROM3 - 0.151) < 0.0005);
 }
 
+/* In water, N formula units belong to waters left, W - N+ - N-, of 55.34 mol in a litre: the law of mass action of
+ * test_mass_action, with the reservoir's units c / 55.34 of the waters left. With the numbers half a formula unit below and above, as
+ * there, the product must lie on either side; the waters left change with them. */
+static void test_in_water(void **state)
+{
+    (void)state;
+    static const int valences[][4] = {{1, -1, 1, 1}, {2, -1, 1, 2}, {1, -2, 2, 1}, {3, -1, 1, 3}, {3, -2, 2, 3}};
+    for (int round = 0; round < 3000; round++) {
+        const int *v = valences[round % 5];
+        const double charge = (double)integer_between(-80, 80), concentration = pow(10, -3 + 4 * uniform());
+        const int64_t waters = integer_between(3000, 100000);
+        const ion_demand demand = salt(concentration, v[0], v[1]);
+        ion_request out[2];
+        int kinds;
+        double number[2] = {0, 0}, excess[2];
+        assert_ok(count_ions_in_water(fresh(), &demand, charge, waters, out, &kinds));
+        for (int i = 0; i < kinds; i++)
+            number[out[i].kind.charge < 0] = (double)out[i].count;
+        assert_true(v[0] * number[0] + v[1] * number[1] + charge == 0);
+        assert_string_equal(fixture.log, "");
+        for (int i = 0; i < 2; i++) {
+            const double cations = number[0] + (i - 0.5) * v[2], anions = number[1] + (i - 0.5) * v[3];
+            const double units = concentration / (997.047 / 18.01528) * fmax((double)waters - cations - anions, 1e-9);
+            const double reservoir = v[2] * log(v[2] * units) + v[3] * log(v[3] * units);
+            excess[i] = cations > 0 && anions > 0 ? v[2] * log(cations) + v[3] * log(anions) - reservoir : -INFINITY;
+        }
+        const bool fewest = number[0] < v[2] || number[1] < v[3];
+        if (!(excess[0] <= 1e-9 || fewest) || !(excess[1] >= -1e-9))
+            fail_msg("%g and %g of %+d and %+d for charge %g, %g mol/L, %lld waters", number[0], number[1], v[0], v[1],
+                     charge, concentration, (long long)waters);
+    }
+    /* 0.15 x 1718 / 55.34 = 4.66 pairs; no water, no salt */
+    const ion_demand demand = salt(0.15, 1, -1);
+    ion_request out[2];
+    int kinds;
+    assert_ok(count_ions_in_water(fresh(), &demand, 0, 1728, out, &kinds));
+    assert_true(kinds == 2 && out[0].count == 5 && out[1].count == 5);
+    assert_ok(count_ions_in_water(fresh(), &demand, -3, 0, out, &kinds));
+    assert_true(kinds == 1 && out[0].count == 3);
+}
+
 static void test_options(void **state)
 {
     (void)state;
@@ -232,10 +273,15 @@ static void test_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_neutralise),  cmocka_unit_test(test_charges_that_are_no_integers),
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_one_to_one),
-        cmocka_unit_test(test_mass_action), cmocka_unit_test(test_salt_limits),
-        cmocka_unit_test(test_options),     cmocka_unit_test(test_example_of_the_conventions),
+        cmocka_unit_test(test_neutralise),
+        cmocka_unit_test(test_charges_that_are_no_integers),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_one_to_one),
+        cmocka_unit_test(test_mass_action),
+        cmocka_unit_test(test_salt_limits),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_in_water),
+        cmocka_unit_test(test_example_of_the_conventions),
     };
     return cmocka_run_group_tests(tests, ion_setup, ion_teardown);
 }

@@ -115,6 +115,45 @@ static void test_points(void **state)
         }
 }
 
+/* One charge: vf_ewald_pair against the reference, at points near it, far from it and beyond the cell, in cells up to flat and
+ * skewed ones. Bound: its contract, and rounding as in test_points. Added to what is there, whatever the threads. */
+static void test_pair(void **state)
+{
+    enum { SOME = 300 };
+    static const double shapes[][3][3] = {
+        {{9, 0, 0}, {0, 9, 0}, {0, 0, 9}}, {{30, 0, 0}, {0, 8, 0}, {0, 0, 5}}, {{9, 0, 0}, {4, 8, 0}, {-4, 3, 7}}};
+    (void)state;
+    for (int shape = 0; shape < 3; shape++)
+        for (int digits = 2; digits <= 10; digits += 4) {
+            vf_cell cell = {.kind = shape < 2 ? VF_CELL_ORTHORHOMBIC : VF_CELL_TRICLINIC};
+            memcpy(cell.vectors, shapes[shape], sizeof cell.vectors);
+            const double place[3] = {20 * uniform() - 10, 20 * uniform() - 10, 20 * uniform() - 10}, one = 1;
+            const double tolerance = pow(10, -digits), edge = cbrt(vf_cell_volume(&cell)), r_min = 0.01 + uniform();
+            const vf_coulomb_atoms unit = {1, &place[0], &place[1], &place[2], &one};
+            double points[SOME][3], expected[SOME], got[SOME], other[SOME];
+            for (int n = 0; n < SOME; n++) {
+                const double reach = n % 3 == 0 ? 2 * r_min : 20;
+                for (int a = 0; a < 3; a++)
+                    points[n][a] = place[a] + (n == 0 ? 0 : reach * (2 * uniform() - 1));
+                got[n] = other[n] = 7;
+            }
+            vf_ewald_pair *pair;
+            need(vf_ewald_pair_create(ctx, &cell, r_min, tolerance, &pair));
+            const int threads = vf_context_threads(ctx);
+            need(vf_ewald_pair_add(ctx, pair, place, -2.5, SOME, &points[0][0], got));
+            need(vf_context_set_threads(ctx, 1));
+            need(vf_ewald_pair_add(ctx, pair, place, -2.5, SOME, &points[0][0], other));
+            need(vf_context_set_threads(ctx, threads));
+            assert_memory_equal(got, other, sizeof got);
+            vf_ewald_pair_destroy(pair);
+            vf_ewald_reference(&cell, &unit, -2.5, r_min, false, SOME, &points[0][0], expected);
+            for (int n = 0; n < SOME; n++)
+                if (!(fabs(got[n] - 7 - expected[n]) <= 2.5 * tolerance / edge + 1e-12))
+                    fail_msg("shape %d, tolerance %g, point %d: %.12g instead of %.12g", shape, tolerance, n,
+                             got[n] - 7, expected[n]);
+        }
+}
+
 typedef struct crystal {
     const char *name;
     double madelung; /* of the nearest distance */
@@ -213,8 +252,8 @@ static void test_translations(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cells), cmocka_unit_test(test_points),
-                                       cmocka_unit_test(test_reference), cmocka_unit_test(test_madelung),
-                                       cmocka_unit_test(test_translations)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cells),    cmocka_unit_test(test_points),
+                                       cmocka_unit_test(test_pair),     cmocka_unit_test(test_reference),
+                                       cmocka_unit_test(test_madelung), cmocka_unit_test(test_translations)};
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

@@ -360,7 +360,7 @@ static void reads_boxes_that_touch(void **state)
         char text[TEXT];
         unit_cell cell;
         snprintf(text, sizeof text, "t\n    1\n    1ALA      N    1   0.000   0.000   0.000\n%s\n", cases[i].box);
-        assert_int_equal(parse_cell(ctx, "b.gro", text, strlen(text), &cell), VF_OK);
+        assert_int_equal(parse_cell(ctx, "b.gro", text, strlen(text), &cell, NULL), VF_OK);
         assert_int_equal(cell.state, cases[i].lengths[0] > 0 ? UNIT_CELL_NUMBERS : UNIT_CELL_BAD);
         for (int a = 0; a < 3 && cases[i].lengths[0] > 0; a++) /* nm times 10: two roundings, each of 2^-53 */
             if (!(fabs(cell.lengths[a] - cases[i].lengths[a]) <= 4e-16 * cases[i].lengths[a]))

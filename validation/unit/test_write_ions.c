@@ -5,8 +5,11 @@
 #include "map_fixture.h"
 #include "random_fixture.h"
 
-static ion_kind kinds[] = {
-    {"SOD", "Na", 1, 1.41}, {"CLA", "Cl", -1, 2.27}, {"CAL", "Ca", 2, 1.37}, {"QX", "", 0.25, 0}, {"K", "K", 1, 1.76}};
+static ion_kind kinds[] = {{"SOD", "Na", 1, 1.41, ""},
+                           {"CLA", "Cl", -1, 2.27, ""},
+                           {"CAL", "Ca", 2, 1.37, ""},
+                           {"QX", "", 0.25, 0, ""},
+                           {"K", "K", 1, 1.76, ""}};
 enum { KINDS = sizeof kinds / sizeof *kinds, MANY = 100001 };
 
 static char warnings[1024], notes[1024];

@@ -177,11 +177,46 @@ static double round_to_neutral(double charge, const ion_kind salt[2], double ste
     return charge + number[0] * salt[0].charge + number[1] * salt[1].charge;
 }
 
-static vf_status add_salt(vf_context *ctx, const ion_demand *demand, double charge, double volume, ion_request *out,
+/* Numbers of cations and anions around a charge, if the reservoir has `formulas` of the salt in the solvent's volume. */
+static void mean_numbers(double charge, const double z[2], double cations, double formulas, double mean[2])
+{
+    const double sites = cations * z[0] * formulas;
+    if (sites > 1e-9) {
+        donnan(charge, z, sites, mean);
+    } else { /* no salt, only counter-ions */
+        mean[0] = fmax(-charge, 0) / z[0];
+        mean[1] = fmax(charge, 0) / -z[1];
+    }
+}
+
+/* The same for `per_water` formulas for each water molecule that is left, where each ion replaces one of `waters`. The more are
+ * left, the more ions there are: bisection finds the number left. */
+static void mean_numbers_in_water(double charge, const double z[2], double cations, double per_water, double waters,
+                                  double mean[2])
+{
+    double lo = 0, hi = waters;
+    for (int i = 0; i < 200; i++) {
+        const double left = lo + (hi - lo) / 2;
+        mean_numbers(charge, z, cations, per_water * left, mean);
+        if (left + mean[0] + mean[1] < waters)
+            lo = left;
+        else
+            hi = left;
+    }
+    mean_numbers(charge, z, cations, per_water * lo, mean);
+}
+
+/* The solvent: a volume, or water molecules if `waters` is not negative. */
+typedef struct solvent {
+    double volume, waters;
+} solvent;
+
+static vf_status add_salt(vf_context *ctx, const ion_demand *demand, double charge, solvent in, ion_request *out,
                           int *kinds)
 {
     const double per_angstrom3 = 6.02214076e23 * 1e-27; /* ions per angstrom^3 at 1 mol/L */
     const ion_kind *salt = demand->salt;
+    const double volume = in.volume;
     double cations = 1, mean[2], number[2] = {0, 0};
     if (!(demand->concentration >= 0 && demand->concentration <= ION_MOST_CONCENTRATION) || !(volume >= 0) ||
         !isfinite(volume))
@@ -195,13 +230,10 @@ static vf_status add_salt(vf_context *ctx, const ion_demand *demand, double char
     if (status != VF_OK)
         return status;
     const double z[2] = {salt[0].charge, salt[1].charge};
-    const double sites = cations * z[0] * demand->concentration * per_angstrom3 * volume;
-    if (sites > 1e-9) {
-        donnan(charge, z, sites, mean);
-    } else { /* no salt, only counter-ions */
-        mean[0] = fmax(-charge, 0) / z[0];
-        mean[1] = fmax(charge, 0) / -z[1];
-    }
+    if (in.waters >= 0)
+        mean_numbers_in_water(charge, z, cations, demand->concentration / WATER_MOLARITY, in.waters, mean);
+    else
+        mean_numbers(charge, z, cations, demand->concentration * per_angstrom3 * volume, mean);
     for (int i = 0; i < 2; i++)
         if (!(mean[i] < ION_MOST + 0.5))
             return too_many(ctx, &salt[i], mean[i]);
@@ -215,8 +247,8 @@ static vf_status add_salt(vf_context *ctx, const ion_demand *demand, double char
     return VF_OK;
 }
 
-vf_status count_ions(vf_context *ctx, const ion_demand *demand, double solute_charge, double solvent_volume,
-                     ion_request *out, int *kinds)
+static vf_status count(vf_context *ctx, const ion_demand *demand, double solute_charge, solvent in, ion_request *out,
+                       int *kinds)
 {
     double charge;
     *kinds = 0;
@@ -229,6 +261,18 @@ vf_status count_ions(vf_context *ctx, const ion_demand *demand, double solute_ch
     vf_status status = counted_charge(ctx, solute_charge, &charge);
     if (status != VF_OK)
         return status;
-    return demand->has_concentration ? add_salt(ctx, demand, charge, solvent_volume, out, kinds)
+    return demand->has_concentration ? add_salt(ctx, demand, charge, in, out, kinds)
                                      : neutralise(ctx, demand, charge, out, kinds);
+}
+
+vf_status count_ions(vf_context *ctx, const ion_demand *demand, double solute_charge, double solvent_volume,
+                     ion_request *out, int *kinds)
+{
+    return count(ctx, demand, solute_charge, (solvent){.volume = solvent_volume, .waters = -1}, out, kinds);
+}
+
+vf_status count_ions_in_water(vf_context *ctx, const ion_demand *demand, double solute_charge, int64_t waters,
+                              ion_request *out, int *kinds)
+{
+    return count(ctx, demand, solute_charge, (solvent){.waters = (double)waters}, out, kinds);
 }

@@ -90,6 +90,15 @@ VF_MUST_CHECK vf_status parse_salt(vf_context *ctx, const char *option, const ch
 VF_MUST_CHECK vf_status count_ions(vf_context *ctx, const ion_demand *demand, double solute_charge,
                                    double solvent_volume, ion_request *out, int *kinds);
 
+/* The same for a solvent of this many water molecules, of which each ion replaces one: the concentration is that of the molecules
+ * left, WATER_MOLARITY mol in a litre. */
+VF_MUST_CHECK vf_status count_ions_in_water(vf_context *ctx, const ion_demand *demand, double solute_charge,
+                                            int64_t waters, ion_request *out, int *kinds);
+
+/* Water at 298.15 K and 0.1 MPa: 997.047 g/L (IAPWS-95; Wagner and Pruss, J. Phys. Chem. Ref. Data 31 (2002) 387) and 18.01528
+ * g/mol. */
+#define WATER_MOLARITY (997.047 / 18.01528)
+
 /* Frames of a trajectory, which replace the positions in the molecule's file. */
 typedef struct solute_frames {
     const trajectory *trajectory;
@@ -118,6 +127,19 @@ typedef enum ion_order {
     ION_ORDER_LARGEST    /* the largest charges first; equal charges in the order of the requests */
 } ion_order;
 
+/* What water in the molecule's file is. */
+typedef enum ion_water {
+    ION_WATER_AUTO,    /* solvent, if there is any */
+    ION_WATER_SOLVENT, /* ions take the place of water molecules */
+    ION_WATER_SOLUTE   /* like other atoms */
+} ion_water;
+
+typedef enum ion_measure {
+    ION_BY_AUTO,  /* water, if it is solvent */
+    ION_BY_WATER, /* the number of water molecules that are left */
+    ION_BY_VOLUME /* the volume of solvent */
+} ion_measure;
+
 /* What the user asked for. */
 typedef struct ion_settings { /* cionize_settings.ions */
     int requests;
@@ -135,7 +157,12 @@ typedef struct ion_settings { /* cionize_settings.ions */
     const char *ions;    /* the ions alone */
     const char *mask;    /* map of what excludes each point: VF_ION_FREE, ... */
     bool map_with_ions;  /* the map includes the potential of the ions */
-    const char *script;  /* commands that replace the settings above */
+    bool renumber;       /* residues of `ionized` are numbered anew */
+    /* Water in the molecule's file. */
+    ion_water water;
+    const char *keep_water;       /* water that stays with the solute: a selection, or within:R; NULL: none */
+    ion_measure concentration_by; /* what the number of ions for a concentration follows from */
+    const char *script;           /* commands that replace the settings above */
 } ion_settings;
 
 /* Whether ions are asked for. */
@@ -160,6 +187,20 @@ void ion_list_free(ion_list *list);
 /* Places ions on a map of the solute's potential. ion_search.h has the rules. */
 typedef struct placement placement;
 
+/* Water molecules whose place ions may take. */
+typedef struct water_solvent {
+    int64_t count;
+    const double (*oxygen)[3]; /* [count] angstrom */
+    vf_pair_potential pair; /* of the solute's atoms and the ions: Coulomb's law or a distance-dependent dielectric */
+    vf_cell cell;           /* kind none: free space */
+} water_solvent;
+
+/* Places ions at the oxygens of water molecules instead of a grid's points (water_sites.h has the rules), on the CPU. The arguments
+ * must outlive the placement; solute->atoms may be 0. placement_mask must not be called. Errors: VF_ERR_MEMORY,
+ * VF_ERR_CANCELLED. */
+VF_MUST_CHECK vf_status placement_create_in_water(vf_context *ctx, const water_solvent *water, const ion_settings *ions,
+                                                  const molecule *solute, placement **out);
+
 /* Starts on the context's first working device. If a device fails, now or later, the next takes over, and finally
  * the CPU; the ions are the same. `plan` has the grid and the method, which defines the potential that an ion adds.
  * The molecule, the `map` ([z][y][x] of that grid, in the precision of plan->problem), `ions` and the contents of
@@ -178,7 +219,10 @@ void placement_destroy(placement *p); /* NULL is allowed */
 VF_MUST_CHECK vf_status placement_place(placement *p, const ion_request *request, int requests, vf_progress *progress,
                                         ion_list *list);
 
-/* Counts grid points: free, excluded by the solute, excluded by ions. */
+/* Of a placement in water: the index into water->oxygen that each placed ion replaced, in the order of placement. */
+const int64_t *placement_replaced(const placement *p);
+
+/* Counts grid points (of a placement in water, molecules): free, excluded by the solute, excluded by ions. */
 void placement_points(const placement *p, int64_t points[3]);
 const uint8_t *placement_mask(const placement *p); /* [z][y][x]: VF_ION_FREE, ... */
 

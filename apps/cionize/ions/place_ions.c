@@ -8,6 +8,7 @@
 #include "molecule/molecule_part.h"
 #include "potential/periodic_frames.h"
 #include "potential/potential_common.h"
+#include "water_sites.h"
 
 struct placement {
     vf_context *ctx;
@@ -20,6 +21,8 @@ struct placement {
     vf_device *device; /* the device that searches */
     vf_ion_search *search;
     int64_t points;
+    water_sites *water; /* ions replace water molecules; NULL: they are on the grid, and the rest of this counts */
+    int64_t *replaced, replaced_count; /* in water: indices of oxygens */
 };
 
 bool wants_ions(const ion_settings *settings)
@@ -156,10 +159,30 @@ vf_status placement_create(vf_context *ctx, const potential_plan *plan, const io
     return status;
 }
 
+vf_status placement_create_in_water(vf_context *ctx, const water_solvent *water, const ion_settings *ions,
+                                    const molecule *solute, placement **out)
+{
+    *out = NULL;
+    placement *p = calloc(1, sizeof *p);
+    if (!p)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory to place ions");
+    p->ctx = ctx;
+    p->settings = ions;
+    vf_status status = water_sites_create(ctx, water, ions, solute, &p->water);
+    if (status == VF_OK)
+        *out = p;
+    else
+        placement_destroy(p);
+    return status;
+}
+
 void placement_destroy(placement *p)
 {
-    if (p)
-        vf_ion_search_destroy(p->search);
+    if (!p)
+        return;
+    vf_ion_search_destroy(p->search);
+    water_sites_destroy(p->water);
+    free(p->replaced);
     free(p);
 }
 
@@ -170,6 +193,10 @@ const uint8_t *placement_mask(const placement *p)
 
 void placement_points(const placement *p, int64_t points[3])
 {
+    if (p->water) {
+        water_sites_count(p->water, points);
+        return;
+    }
     const uint8_t *mask = vf_ion_search_mask(p->search);
     points[0] = points[1] = points[2] = 0;
     for (int64_t i = 0; i < p->points; i++)
@@ -197,6 +224,10 @@ static int next_request(const ion_request *request, const int64_t *left, int req
 /* Finds the best place and takes it; index -1: no point is free. */
 static vf_status take_place(placement *p, double charge, vf_ion_place *place, double *energy)
 {
+    if (p->water) {
+        water_sites_find(p->water, charge, place);
+        return place->index < 0 ? VF_OK : water_sites_add(p->water, place, charge, p->settings->ion_ion, energy);
+    }
     vf_status status = vf_ion_search_find(p->search, charge, place);
     if (status == VF_OK && place->index >= 0 && p->settings->refine)
         status = vf_ion_search_refine(p->search, charge, place);
@@ -205,10 +236,26 @@ static vf_status take_place(placement *p, double charge, vf_ion_place *place, do
     return status;
 }
 
+/* For one more replaced molecule. */
+static bool make_room(placement *p)
+{
+    int64_t *larger = realloc(p->replaced, (size_t)(p->replaced_count + 1) * sizeof *larger);
+    if (larger)
+        p->replaced = larger;
+    return larger != NULL;
+}
+
+const int64_t *placement_replaced(const placement *p)
+{
+    return p->replaced;
+}
+
 static vf_status place_one(placement *p, const ion_kind *kind, int number, ion_list *list, bool *placed)
 {
     vf_ion_place place;
     double energy;
+    if (p->water && !make_room(p))
+        return vf_fail(p->ctx, VF_ERR_MEMORY, "no memory for %lld ions", (long long)list->count);
     vf_status status = take_place(p, kind->charge, &place, &energy);
     while (vf_is_device_error(status) && (status = take_over(p, list, status)) == VF_OK)
         status = take_place(p, kind->charge, &place, &energy);
@@ -218,6 +265,8 @@ static vf_status place_one(placement *p, const ion_kind *kind, int number, ion_l
     ion_site *site = &list->sites[list->count++];
     site->kind = number;
     site->energy = energy;
+    if (p->water)
+        p->replaced[p->replaced_count++] = place.index;
     memcpy(site->position, place.position, sizeof site->position);
     return VF_OK;
 }

@@ -102,6 +102,53 @@ bool molecule_keep(molecule *m, const bool *keep)
     return true;
 }
 
+static bool copy_array(void *to, const void *from, int64_t count, size_t bytes)
+{
+    void *copy = calloc((size_t)count + 1, bytes), **at = to;
+    *at = copy;
+    if (copy && count > 0 && from)
+        memcpy(copy, from, (size_t)count * bytes);
+    return copy != NULL;
+}
+
+static bool copy_molecule(const molecule *from, molecule *out)
+{
+    const int64_t n = from->atoms;
+    bool enough = copy_array(&out->x, from->x, n, sizeof *out->x) && copy_array(&out->y, from->y, n, sizeof *out->y) &&
+                  copy_array(&out->z, from->z, n, sizeof *out->z) &&
+                  copy_array(&out->charge, from->charge, n, sizeof *out->charge) &&
+                  copy_array(&out->radius, from->radius, n, sizeof *out->radius) &&
+                  copy_array(&out->labels, from->labels, n, sizeof *out->labels);
+    if (from->records.lines)
+        enough =
+            enough && copy_array(&out->records.lines, from->records.lines, (int64_t)strlen(from->records.lines) + 1, 1);
+    if (from->records.bond)
+        enough =
+            enough && copy_array(&out->records.bond, from->records.bond, out->records.bonds, sizeof *out->records.bond);
+    return enough;
+}
+
+bool molecule_part(const molecule *from, const bool *keep, molecule *out)
+{
+    int64_t kept = 0;
+    *out = *from;
+    out->x = out->y = out->z = out->charge = out->radius = NULL;
+    out->labels = NULL;
+    out->records.lines = NULL;
+    out->records.bond = NULL;
+    out->records.bonds = from->records.bond ? from->records.bonds : 0;
+    for (int64_t i = 0; i < from->atoms; i++)
+        kept += keep[i];
+    const bool enough = copy_molecule(from, out) && (kept == 0 || molecule_keep(out, keep));
+    if (!enough)
+        molecule_free(out);
+    else if (kept == 0) {
+        out->atoms = out->records.bonds = 0;
+        out->total_charge = 0;
+    }
+    return enough;
+}
+
 /* ---- labels ---- */
 
 text_piece label_trim(text_piece text)

@@ -16,6 +16,10 @@ void molecule_place(molecule *m, int64_t i, const double xyz[3]);
  * enough; the molecule is then unchanged. */
 bool molecule_keep(molecule *m, const bool *keep);
 
+/* A molecule of its own with the atoms whose keep[i] is set, in their order; there may be none. The texts and records are those of
+ * `from`. False if memory is not enough; *out is then empty. */
+bool molecule_part(const molecule *from, const bool *keep, molecule *out);
+
 /* Neumaier's compensated sum: the total of many charges is as accurate as the charges. `rest` starts at 0 and is
  * added to the total at the end. */
 void molecule_add_charge(molecule *m, double charge, double *rest);

@@ -92,12 +92,6 @@ void cell_of_vectors(double vectors[3][3], double unit, unit_cell *out)
         out->state = v[0][1] != 0 || v[0][2] != 0 || v[1][2] != 0 ? UNIT_CELL_TURNED : UNIT_CELL_NUMBERS;
 }
 
-void shape_of_cell(const vf_cell *cell, unit_cell *out)
-{
-    *out = (unit_cell){.state = UNIT_CELL_NUMBERS};
-    vf_cell_shape(cell, out->lengths, out->angles);
-}
-
 static void take_numbers(unit_cell *out, const double numbers[6])
 {
     vf_cell cell;

@@ -33,8 +33,6 @@ bool cell_of_shape(const double lengths[3], const double angles[3], vf_cell *out
 /* The cell of three vectors in lengths of `unit` angstrom. All 0: none. Vectors of a file that do not follow the convention
  * above give a turned cell; vectors that span no cell, or a left-handed one, a bad one. */
 void cell_of_vectors(double vectors[3][3], double unit, unit_cell *out);
-/* The lengths and angles of a cell, which is not VF_CELL_NONE. */
-void shape_of_cell(const vf_cell *cell, unit_cell *out);
 
 /* Whether a line is the record CRYST1 of PDB and PQR files, which sets *out; later ones are ignored. */
 bool read_cryst1(text_piece line, locale_t c_locale, unit_cell *out);

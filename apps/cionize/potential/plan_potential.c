@@ -22,19 +22,22 @@ static const double slab_bytes_most = 128 << 20;
 
 /* ---- the method ---- */
 
+vf_pair_potential potential_pair(const cionize_settings *s)
+{
+    return (vf_pair_potential){.law = s->distance_dielectric ? VF_PAIR_DISTANCE_DIELECTRIC : VF_PAIR_COULOMB,
+                               .scale = potential_constant(s->unit, s->temperature) / s->dielectric,
+                               .r_min = s->r_min};
+}
+
 static vf_potential_problem problem_of(const cionize_settings *s, const vf_grid *grid)
 {
-    const double constant = potential_constant(s->unit, s->temperature);
-    return (vf_potential_problem){
-        .grid = *grid,
-        .pair = {.law = s->distance_dielectric ? VF_PAIR_DISTANCE_DIELECTRIC : VF_PAIR_COULOMB,
-                 .scale = constant / s->dielectric,
-                 .r_min = s->r_min},
-        .precision = s->precision,
-        .tolerance = s->accuracy,
-        .variant = s->variant,
-        .sigma = s->sigma,
-        .vacuum = s->vacuum};
+    return (vf_potential_problem){.grid = *grid,
+                                  .pair = potential_pair(s),
+                                  .precision = s->precision,
+                                  .tolerance = s->accuracy,
+                                  .variant = s->variant,
+                                  .sigma = s->sigma,
+                                  .vacuum = s->vacuum};
 }
 
 /* What a method is expected to take does not know where the charges are: those far from a small map cost a mesh little,

@@ -32,6 +32,9 @@ typedef struct potential_plan {
     char device[640];                  /* the device, and the reason for an automatic choice */
 } potential_plan;
 
+/* The potential of one charge by the settings, without a cell. */
+vf_pair_potential potential_pair(const cionize_settings *settings);
+
 /* Sets plan->problem to the problem of the settings on a grid, and plan->method to the requested method or the
  * fastest one for this kind of device. Errors: those of vf_potential_check. */
 VF_MUST_CHECK vf_status potential_choose_method(vf_context *ctx, const cionize_settings *settings, const molecule *mol,
