@@ -176,6 +176,10 @@ VF_MUST_CHECK vf_status water_replace(cionize_state *r);
 const molecule *whole_molecule(const cionize_state *r);
 void water_free(water_state *water);
 
+/* The water that is solvent, on the terminal; what became of it, in the report. */
+void say_water(const cionize_state *r);
+void report_water(vf_report *report, const cionize_state *r);
+
 /* ---- name_files.c ---- */
 
 /* Decides which files are written, and makes default names. Errors: VF_ERR_ARGUMENT (options that exclude each other or

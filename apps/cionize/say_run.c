@@ -40,20 +40,6 @@ static void say_cell(const cionize_state *r)
         printf("           the net charge of %+g e is neutralised by a uniform background\n", map_charge(&r->info));
 }
 
-/* Water that is solvent. */
-static void say_water(const cionize_state *r)
-{
-    const water_state *w = &r->water;
-    if (!w->solvent)
-        return;
-    printf("water      %lld molecule%s, solvent: neither in the map nor in distances", (long long)w->count,
-           vf_plural(w->count));
-    if (w->found.count > w->count)
-        printf("; %lld more kept with the solute", (long long)(w->found.count - w->count));
-    printf("\n           %lld atom%s of solute, ", (long long)r->molecule.atoms, vf_plural(r->molecule.atoms));
-    printf("%+g e\n", fabs(r->molecule.total_charge) < 5e-7 ? 0.0 : r->molecule.total_charge);
-}
-
 static void say_grid(const cionize_state *r)
 {
     const vf_grid *g = &r->grid;
@@ -389,38 +375,6 @@ static void report_sites(vf_report *report, const cionize_state *r, const char *
     for (int64_t n = 0; n < r->placed.count; n++)
         values[n] = what < 3 ? r->placed.sites[n].position[what] : r->placed.sites[n].energy;
     vf_report_numbers(report, key, values, (int)r->placed.count);
-}
-
-/* The molecules that ions have replaced, in the order of placement: index n is that of the ions' lists. */
-static void report_water(vf_report *report, const cionize_state *r)
-{
-    const water_state *w = &r->water;
-    const int count = (int)r->placed.count;
-    const char **texts = malloc((size_t)(count + 1) * sizeof *texts);
-    char(*numbers)[16] = malloc((size_t)(count + 1) * sizeof *numbers);
-    if (texts && numbers && w->replaced) {
-        vf_report_begin(report, "water");
-        vf_report_integer(report, "molecules", w->found.count);
-        vf_report_integer(report, "kept_with_solute", w->found.count - w->count);
-        vf_report_integer(report, "replaced", count);
-        vf_report_integer(report, "left", w->found.count - count);
-        vf_report_number(report, "mol_per_litre", WATER_MOLARITY);
-        for (int n = 0; n < count; n++)
-            texts[n] = w->replaced[n].residue;
-        vf_report_texts(report, "replaced_residue", texts, count);
-        for (int n = 0; n < count; n++)
-            texts[n] = *w->replaced[n].chain ? w->replaced[n].chain : w->replaced[n].segment;
-        vf_report_texts(report, "replaced_chain", texts, count);
-        for (int n = 0; n < count; n++) {
-            snprintf(numbers[n], sizeof numbers[n], "%d%.1s", (int)w->replaced[n].residue_number,
-                     &w->replaced[n].insertion);
-            texts[n] = *w->replaced[n].number_text ? w->replaced[n].number_text : numbers[n];
-        }
-        vf_report_texts(report, "replaced_number", texts, count);
-        vf_report_end(report);
-    }
-    free(texts);
-    free(numbers);
 }
 
 static void report_ions(vf_report *report, const cionize_state *r)

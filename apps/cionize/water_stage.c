@@ -11,11 +11,18 @@
 
 /* ---- options ---- */
 
+/* Selections say which atoms act and count, water included. */
+static bool has_selection(const cionize_settings *s)
+{
+    return s->selected || s->minus || s->solute;
+}
+
 /* Options of water that have no effect, or ask for what there is not. */
 static vf_status check_without_water(const cionize_state *r)
 {
     const ion_settings *ions = &r->ions;
     const char *why = ions->water == ION_WATER_SOLUTE ? "--water solute counts water with the solute"
+                      : has_selection(&r->settings)   ? "--select, --minus or --solute says what acts and counts"
                       : ions->script                  ? "a script's ions are placed with water as part of the solute"
                                                       : "the molecule has no water molecules";
     const char *option = ions->keep_water                         ? "--keep-water"
@@ -38,8 +45,6 @@ static vf_status check_with_water(const cionize_state *r)
     } cases[] = {
         {s->trajectory, "--trajectory", "water moves from frame to frame, so no molecule has one place"},
         {s->read_map, "--read-map", "a map does not tell whether its potential is that of the solute without water"},
-        {s->selected || s->minus || s->solute, "--select, --minus or --solute",
-         "--keep-water says which water is solute"},
         {points_asked(r), "--points or --field-map", "these are values of all atoms of the file"},
         {r->ions.refine, "--refine", "an ion is at the place of the oxygen that it replaces"},
         {r->ions.mask, "--mask", "ions take the places of water molecules, not of grid points"},
@@ -189,7 +194,7 @@ static vf_status check_split(const cionize_state *r)
 vf_status water_prepare(cionize_state *r)
 {
     water_state *w = &r->water;
-    if (!ions_asked(r) || r->ions.script || r->ions.water == ION_WATER_SOLUTE)
+    if (!ions_asked(r) || r->ions.script || r->ions.water == ION_WATER_SOLUTE || has_selection(&r->settings))
         return check_without_water(r);
     vf_status status = find_water(r->ctx, &r->molecule, &w->found);
     if (status != VF_OK || w->found.count == 0)
@@ -252,6 +257,51 @@ vf_status water_replace(cionize_state *r)
         status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for the molecule without the replaced water");
     free(stays);
     return status;
+}
+
+void say_water(const cionize_state *r)
+{
+    const water_state *w = &r->water;
+    if (!w->solvent)
+        return;
+    printf("water      %lld molecule%s, solvent: neither in the map nor in distances", (long long)w->count,
+           vf_plural(w->count));
+    if (w->found.count > w->count)
+        printf("; %lld more kept with the solute", (long long)(w->found.count - w->count));
+    printf("\n           %lld atom%s of solute, ", (long long)r->molecule.atoms, vf_plural(r->molecule.atoms));
+    printf("%+g e\n", fabs(r->molecule.total_charge) < 5e-7 ? 0.0 : r->molecule.total_charge);
+}
+
+/* The molecules that ions have replaced, in the order of placement: index n is that of the ions' lists. */
+void report_water(vf_report *report, const cionize_state *r)
+{
+    const water_state *w = &r->water;
+    const int count = (int)r->placed.count;
+    const char **texts = malloc((size_t)(count + 1) * sizeof *texts);
+    char(*numbers)[16] = malloc((size_t)(count + 1) * sizeof *numbers);
+    if (texts && numbers && w->replaced) {
+        vf_report_begin(report, "water");
+        vf_report_integer(report, "molecules", w->found.count);
+        vf_report_integer(report, "kept_with_solute", w->found.count - w->count);
+        vf_report_integer(report, "replaced", count);
+        vf_report_integer(report, "left", w->found.count - count);
+        vf_report_number(report, "mol_per_litre", WATER_MOLARITY);
+        for (int n = 0; n < count; n++)
+            texts[n] = w->replaced[n].residue;
+        vf_report_texts(report, "replaced_residue", texts, count);
+        for (int n = 0; n < count; n++)
+            texts[n] = *w->replaced[n].chain ? w->replaced[n].chain : w->replaced[n].segment;
+        vf_report_texts(report, "replaced_chain", texts, count);
+        for (int n = 0; n < count; n++) {
+            snprintf(numbers[n], sizeof numbers[n], "%d%.1s", (int)w->replaced[n].residue_number,
+                     &w->replaced[n].insertion);
+            texts[n] = *w->replaced[n].number_text ? w->replaced[n].number_text : numbers[n];
+        }
+        vf_report_texts(report, "replaced_number", texts, count);
+        vf_report_end(report);
+    }
+    free(texts);
+    free(numbers);
 }
 
 void water_free(water_state *w)

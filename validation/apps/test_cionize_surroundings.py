@@ -86,7 +86,7 @@ def test_labels_never_stop_a_run():
         write_psf([("WAT", resid, "TIP3", name, q) for name, q, _ in WATER])
         pathlib.Path("m.pdb").write_text("".join(
             pdb_line(i + 1, name, "TIP3", "W", number, place, "WAT") for i, (name, _, place) in enumerate(WATER)))
-        make("-q", "--charges", "m.psf", "m.pdb", "--place", "SOD:1", "--spacing", "2", "-o", "m.pqr")
+        make("-q", "--charges", "m.psf", "m.pdb", "--place", "SOD:1", "--water", "solute", "--spacing", "2", "-o", "m.pqr")
         word = [line.split()[5] for line in pathlib.Path("m.pqr").read_text().split("\n") if line.startswith("ATOM")][0]
         assert word == expected, (number, resid, word)
 

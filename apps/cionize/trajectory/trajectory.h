@@ -1,7 +1,7 @@
 /* cionize: trajectories, the coordinates of a molecule's atoms in frames.
  *
  * They are read from DCD files of CHARMM, NAMD, X-PLOR, OpenMM and LAMMPS, from GROMACS's XTC, TRR and .gro files, and from
- * AMBER's NetCDF files (docs/molecules.md says what is supported, and why). Frames are numbered from 0 in the code, and from 1 in
+ * AMBER's NetCDF files (docs/trajectories.md says what is supported, and why). Frames are numbered from 0 in the code, and from 1 in
  * all that users see. Lengths in angstrom. */
 #ifndef CIONIZE_TRAJECTORY_H
 #define CIONIZE_TRAJECTORY_H
