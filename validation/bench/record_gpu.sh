@@ -44,7 +44,7 @@ gpu() { # [PART...]
     [ $# -gt 0 ] || set -- "${parts[@]}"
     for part in "$@"; do
         say "" "== $part"
-        mkdir "$work/$part"
+        mkdir -p "$work/$part"
         "gpu_$part" "$folder" "$work/$part" || status=1
         python3 validation/bench/gpu_record.py "$work" "$results" "$part" || status=1
     done
