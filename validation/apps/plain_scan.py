@@ -30,16 +30,20 @@ def radial(spokes=30, n=24):
     return numpy.stack([r * numpy.cos(angle), r * numpy.sin(angle), 0 * r], -1).reshape(-1, 3).astype("f4")
 
 
+def along(k, n):
+    """The factor of F along an axis: [sample][voxel]."""
+    return numpy.exp(-2j * numpy.pi * numpy.outer(k.astype(float), (numpy.arange(n) - n // 2) / n))
+
+
 def exponentials(k, n):
     """The matrix of F: [voxel][sample], with voxels in the order [y][x]."""
-    at = (numpy.arange(n) - n // 2) / n
-    turns = k[:, 0, None, None] * at + k[:, 1, None, None] * at[:, None]
-    return numpy.exp(-2j * numpy.pi * turns.astype(float)).reshape(len(k), -1).T
+    return (along(k[:, 1], n)[:, :, None] * along(k[:, 0], n)[:, None]).reshape(len(k), -1).T
 
 
-def forward(k, image):
-    """F as an explicit sum: [coil][sample] from images [coil][y][x]."""
-    return image.reshape(len(image), -1) @ exponentials(k, image.shape[-1])
+def forward(k, images):
+    """F as an explicit sum, axis after axis: [coil][sample] from images [coil][y][x]."""
+    x, y = along(k[:, 0], images.shape[-1]).T, along(k[:, 1], images.shape[-2]).T
+    return numpy.array([((image @ x) * y).sum(0) for image in images])
 
 
 def noise_like(data, rng, sigma):

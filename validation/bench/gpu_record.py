@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""Makes the record of a run on a GPU (./run gpu) from the files that the run left in a folder.
+"""Keeps a part of a run on a GPU (./run gpu), and makes the record of all parts when the last one is there.
 
-    gpu_record.py WORK RESULTS
+    gpu_record.py WORK RESULTS PART
 
-WORK holds devices.csv (nvidia-smi), nvcc.txt, digest.txt, digests.txt and listed_by.txt (of the CUDA sources),
-tests.xml (ctest), TOOL.log and TOOL.status for each tool of compute-sanitizer, and the reports bench_*.json; with
-git, also commit.txt and changes.txt. RESULTS gets one file gpu-DEVICE-DATE.json. Exits with 1 if the record shows
-a problem: a failed or skipped test, no tests, an error found by compute-sanitizer, or no benchmark.
+WORK holds devices.csv (nvidia-smi), nvcc.txt, digest.txt, digests.txt and listed_by.txt (of the CUDA sources); with
+git, also commit.txt and changes.txt. WORK/PART holds what the part left: tests.xml (ctest), TOOL.log and TOOL.status for
+each tool of compute-sanitizer, or the reports bench_*.json. The part is kept as RESULTS/parts/gpu-DEVICE-PART.json.
+
+Parts of the same CUDA sources and the same kind of device belong together, whoever made them and when. When all are
+there, they become RESULTS/gpu-DEVICE-DATE.json, whose date, driver, toolkit and commit are those of the newest part;
+its `parts` has those of each. Then the parts are removed, unless the record shows a problem: so a part can be done again.
+Exits with 1 if the part or the record shows a problem: a failed or skipped test, no tests, an error found by
+compute-sanitizer, or no benchmark.
 """
 import datetime
 import json
@@ -75,10 +80,16 @@ def read_benchmarks(work):
     return {path.stem: json.loads(path.read_text()) for path in sorted(work.glob("bench_*.json"))}
 
 
-def make_record(work):
+# The name of a part -> where its results go in the record, and how they are read.
+PARTS = {"tests": ("tests", read_tests), "sanitizer": ("compute_sanitizer", read_sanitizer),
+         "benchmarks": ("benchmarks", read_benchmarks), "studies": ("benchmarks", read_benchmarks)}
+
+
+def make_part(work, part):
     devices = read_devices(work)
     commit, changes = text_of(work / "commit.txt"), text_of(work / "changes.txt")
     toolkit = re.search(r"release [\d.]+, V([\d.]+)", text_of(work / "nvcc.txt") or "")
+    key, read = PARTS[part]
     return {
         "device": devices[0]["name"] if devices else None,
         "devices": devices,
@@ -90,47 +101,97 @@ def make_record(work):
         "cuda_sources_sha256": text_of(work / "digest.txt"),
         "cuda_sources_listed_by": text_of(work / "listed_by.txt"),
         "cuda_sources": {path: digest for digest, path in map(str.split, (text_of(work / "digests.txt") or "").splitlines())},
-        "tests": read_tests(work),
-        "compute_sanitizer": read_sanitizer(work),
-        "benchmarks": read_benchmarks(work),
+        key: read(work / part),
     }
 
 
 def problems_of(record):
-    tests = record["tests"]
-    problems = [f"test {name}: {kind}" for name, kind in tests["not_passed"].items()]
-    if tests["passed"] == 0:
+    """Those of a record, or of a part."""
+    tests = record.get("tests")
+    problems = [f"test {name}: {kind}" for name, kind in tests["not_passed"].items()] if tests else []
+    if tests and tests["passed"] == 0:
         problems.append("no test passed")
     problems += [f"compute-sanitizer {tool}: {entry['summary'] or 'see its log'}"
-                 for tool, entry in record["compute_sanitizer"].items() if entry["result"] == "errors"]
-    if not record["benchmarks"]:
+                 for tool, entry in record.get("compute_sanitizer", {}).items() if entry["result"] == "errors"]
+    if not record.get("benchmarks", True):
         problems.append("no benchmark left a report")
     problems += [f"unknown: {key}" for key in ("device", "driver", "cuda", "cuda_sources_sha256") if not record[key]]
     return problems
 
 
-def write(record, folder):
-    device = re.sub(r"[^a-z0-9]+", "-", (record["device"] or "unknown").lower()).strip("-")
-    path = folder / f"gpu-{device}-{record['date'][:10]}.json"
+def name_of(record):
+    return "gpu-" + re.sub(r"[^a-z0-9]+", "-", (record["device"] or "unknown").lower()).strip("-")
+
+
+def write(record, path):
+    path.parent.mkdir(exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     part.write_text(json.dumps(record, indent=2) + "\n")
     os.replace(part, path)
-    return path
 
 
-def main():
-    work, folder = map(pathlib.Path, sys.argv[1:3])
-    record = make_record(work)
-    path = write(record, folder)
-    tests = record["tests"]
-    print(f"{record['device']}: {tests['passed']} tests passed, {tests['failed']} failed, {tests['skipped']} skipped")
-    for tool, entry in record["compute_sanitizer"].items():
+def part_path(folder, like, part):
+    return folder / "parts" / f"{name_of(like)}-{part}.json"
+
+
+def parts_like(folder, new):
+    """The parts of the sources and the device of `new`. Says which ones are missing or of other sources."""
+    found = {}
+    for part in PARTS:
+        path = part_path(folder, new, part)
+        record = json.loads(path.read_text()) if path.exists() else None
+        if record is None:
+            print(f"the record lacks the part {part}: ./run gpu {part}")
+        elif record["cuda_sources_sha256"] != new["cuda_sources_sha256"]:
+            print(f"{path} is of other CUDA sources, so the record lacks the part {part}: ./run gpu {part}")
+        else:
+            found[part] = record
+    return found
+
+
+def join(parts):
+    """The record of all parts."""
+    about = ("date", "driver", "cuda", "commit", "commit_note")
+    record = dict(max(parts.values(), key=lambda part: part["date"]))
+    if len({part["commit"] for part in parts.values()}) > 1:
+        record["commit_note"] = "the parts are of several commits"
+    record["parts"] = {name: {key: part[key] for key in about} for name, part in parts.items()}
+    for key in ("tests", "compute_sanitizer", "benchmarks"):
+        of_key = [part[key] for name, part in parts.items() if PARTS[name][0] == key]
+        record[key] = {name: value for results in of_key for name, value in results.items()}
+    return record
+
+
+def say(record):
+    if "tests" in record:
+        tests = record["tests"]
+        print(f"{record['device']}: {tests['passed']} tests passed, {tests['failed']} failed, {tests['skipped']} skipped")
+    for tool, entry in record.get("compute_sanitizer", {}).items():
         print(f"  {tool}: {entry['result']}" + (f" ({entry['summary']})" if entry["summary"] else ""))
-    print(f"record: {path}")
     problems = problems_of(record)
     for problem in problems:
         print(f"WRONG: {problem}")
-    return 1 if problems else 0
+    return problems
+
+
+def main():
+    work, folder, part = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
+    new = make_part(work, part)
+    write(new, part_path(folder, new, part))
+    parts = parts_like(folder, new)
+    if len(parts) < len(PARTS):
+        return 1 if say(new) else 0
+    record = join(parts)
+    path = folder / f"{name_of(record)}-{record['date'][:10]}.json"
+    write(record, path)
+    print(f"record: {path}")
+    if say(record):
+        return 1
+    for name in parts:
+        part_path(folder, new, name).unlink()
+    if not any((folder / "parts").iterdir()):
+        (folder / "parts").rmdir()
+    return 0
 
 
 if __name__ == "__main__":

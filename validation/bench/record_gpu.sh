@@ -14,10 +14,15 @@ list_cuda_sources() { # FILE: gets how they were found
     fi | LC_ALL=C sort
 }
 
-gpu() {
+# Each part leaves its results in RESULTS_DIR/parts as soon as it is done: a machine may be lent for some minutes at a time. The
+# record is made when all parts are there (gpu_record.py).
+gpu() { # [PART...]
     # Relative, for the reports name the commands they come from, and a record should name nobody's folders.
     local folder=build/gpu work=build/gpu/record status=0 results=${RESULTS_DIR:-$root/validation/results}
-    local tests labels='gpu|unit' gpus partial
+    local part parts=(tests sanitizer benchmarks studies) gpus
+    for part in "$@"; do
+        case " ${parts[*]} " in *" $part "*) ;; *) die -2 "gpu has the parts ${parts[*]}, and not: $part" ;; esac
+    done
     have nvidia-smi || die -77 "SKIP: no GPU here: there is no nvidia-smi"
     gpu_names >/dev/null || die -77 "SKIP: no GPU here: $(nvidia-smi 2>&1 | head -n 1)"
     have nvcc || PATH=$PATH:/usr/local/cuda/bin
@@ -29,13 +34,28 @@ gpu() {
     results=$(cd "$results" && pwd)
     build cuda gpu all -DCMAKE_CUDA_ARCHITECTURES="${CUDAARCHS:-native}"
     cd "$root" || die "$root is gone"
-    tests=$folder/validation/unit/test_coulomb_sum
-    [ -x "$tests" ] || die "the unit tests were not built: is cmocka (libcmocka-dev) there? See build/gpu/configure.log"
-
+    [ -x $folder/validation/unit/test_coulomb_sum ] ||
+        die "the unit tests were not built: is cmocka (libcmocka-dev) there? See build/gpu/configure.log"
     mapfile -t gpus < <(gpu_names)
-    if [ ${#gpus[@]} -ge 2 ]; then labels="$labels|gpus"; else say "one GPU: the tests that need two are left out"; fi
     rm -rf "$work"
     mkdir -p "$work"
+    describe_run "$work"
+    # One after the other: beside each other they are slow, and some run out of time.
+    [ $# -gt 0 ] || set -- "${parts[@]}"
+    for part in "$@"; do
+        say "" "== $part"
+        mkdir -p "$work/$part"
+        "gpu_$part" "$folder" "$work/$part" || status=1
+        python3 validation/bench/gpu_record.py "$work" "$results" "$part" || status=1
+    done
+    [ "$results" != "$root/validation/results" ] || python3 validation/bench/cuda_sources.py --write || status=1
+    say "$((SECONDS - began)) s"
+    [ $status -eq 0 ] || die "not all is well: see above"
+}
+
+# What the parts of a run share: the devices, the compiler and the sources.
+describe_run() { # WORK
+    local work=$1
     nvidia-smi --query-gpu=name,driver_version,memory.total,power.limit,clocks.max.sm --format=csv,noheader >"$work/devices.csv"
     nvcc --version >"$work/nvcc.txt"
     list_cuda_sources "$work/listed_by.txt" >"$work/sources.txt"
@@ -48,37 +68,40 @@ gpu() {
         say "no git repository here, or VOXFIELD_COMMIT is set: the record names ${VOXFIELD_COMMIT:-no} commit"
         [ -z "${VOXFIELD_COMMIT-}" ] || say "$VOXFIELD_COMMIT" >"$work/commit.txt"
     fi
+}
 
-    # Tests, sanitizers and benchmarks one after the other: beside each other they are slow, and some run out of time. So do more
-    # than 12 tests on one GPU, whatever the machine. Tests labelled gpus want two; those against other programs might be skipped.
-    say "" "== tests"
-    OMP_WAIT_POLICY=passive OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} ctest --test-dir "$folder" -L "^($labels)\$" -LE '^peers$' --parallel 12 --output-on-failure --no-tests=error \
-        --output-junit "$root/$work/tests.xml" </dev/null || status=1
-    say "" "== compute-sanitizer"
-    "$folder/data/mri_phantom/mri_phantom" -q --matrix 12 --spokes 30 --coils 2 --field-hz 10 -o "$work/small.h5"
-    "$folder/data/mri_phantom/mri_phantom" -q --matrix 12 --spokes 30 --coils 2 -o "$work/plain.h5"
-    sanitize "${SANITIZER_SECONDS:-240}" "$work" "$folder" || status=1
-    say "" "== benchmarks"
-    for program in "$folder"/validation/bench/bench_*; do
+# More than 12 tests on one GPU at a time are slow, whatever the machine. Tests labelled gpus want two; those against other
+# programs might be skipped.
+gpu_tests() { # FOLDER WORK
+    local labels='gpu|unit'
+    if [ ${#gpus[@]} -ge 2 ]; then labels="$labels|gpus"; else say "one GPU: the tests that need two are left out"; fi
+    OMP_WAIT_POLICY=passive OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} ctest --test-dir "$1" -L "^($labels)\$" -LE '^peers$' --parallel 12 --output-on-failure --no-tests=error \
+        --output-junit "$root/$2/tests.xml" </dev/null
+}
+
+gpu_sanitizer() { # FOLDER WORK
+    "$1/data/mri_phantom/mri_phantom" -q --matrix 12 --spokes 30 --coils 2 --field-hz 10 -o "$2/small.h5"
+    "$1/data/mri_phantom/mri_phantom" -q --matrix 12 --spokes 30 --coils 2 -o "$2/plain.h5"
+    sanitize "${SANITIZER_SECONDS:-240}" "$2" "$1"
+}
+
+gpu_benchmarks() { # FOLDER WORK
+    local program status=0
+    for program in "$1"/validation/bench/bench_*; do
         if ! [ -f "$program" ] || ! [ -x "$program" ]; then continue; fi
-        "$program" cuda "$work/$(basename "$program").json" </dev/null || status=1
+        "$program" cuda "$2/$(basename "$program").json" </dev/null || status=1
     done
-    python3 validation/bench/time_mri_recon.py "$folder" cuda "$work/bench_mri_recon.json" || status=1
-    # The studies take longest: what there is by now, should they be cut short.
-    mkdir -p "$results/incomplete"
-    partial=$(python3 validation/bench/gpu_record.py "$work" "$results/incomplete" | sed -n 's/^record: //p') || true
-    python3 validation/tables/mri_study.py run "$folder" "$work/bench_mri_study.json" --device cuda --limit "${STUDY_SECONDS:-15}" || status=1
-    python3 validation/tables/cionize_study.py run "$folder" "$work/bench_cionize_study.json" --device cuda \
+    python3 validation/bench/time_mri_recon.py "$1" cuda "$2/bench_mri_recon.json" || status=1
+    return $status
+}
+
+gpu_studies() { # FOLDER WORK
+    local status=0
+    python3 validation/tables/mri_study.py run "$1" "$2/bench_mri_study.json" --device cuda --limit "${STUDY_SECONDS:-15}" || status=1
+    python3 validation/tables/cionize_study.py run "$1" "$2/bench_cionize_study.json" --device cuda \
         --limit "${CIONIZE_STUDY_SECONDS:-60}" || status=1
-    if [ ${#gpus[@]} -ge 2 ]; then python3 validation/bench/time_devices.py "$folder" "$work/bench_devices.json" || status=1; fi
-    say ""
-    python3 validation/bench/gpu_record.py "$work" "$results" || status=1
-    # Of what is there only the record of this run goes.
-    [ -z "$partial" ] || rm -f "$partial"
-    rmdir "$results/incomplete" 2>/dev/null || true
-    [ "$results" != "$root/validation/results" ] || python3 validation/bench/cuda_sources.py --write || status=1
-    say "$((SECONDS - began)) s"
-    [ $status -eq 0 ] || die "not all is well: see above"
+    if [ ${#gpus[@]} -ge 2 ]; then python3 validation/bench/time_devices.py "$1" "$2/bench_devices.json" || status=1; fi
+    return $status
 }
 
 # Every kernel on a small case, under every tool: as many at a time as there are cores, 6 at most, for they share one GPU.

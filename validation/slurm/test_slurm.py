@@ -2,7 +2,7 @@
 """The job scripts of docs/cluster.md, run as they stand there by a real Slurm: a private cluster of this machine alone, with
 its own keys, ports and folder, which ends with the test. Whatever happened to a job, the map has the bytes of one run.
 
-usage: test_slurm.py PROGRAM [DEVICE] [test_name ...]
+usage: test_slurm.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_SLOW_PWRITE_LIBRARY names the library of slow_pwrite.c
 
 Skipped where Slurm is not installed (Debian: slurm-wlm), or where its daemons may not be started (they want root).
 """
@@ -22,7 +22,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "apps"))
 import program
-from program import make, sample
+from program import sample
 
 DOCUMENT = program.HERE.parent.parent / "docs" / "cluster.md"
 DAEMONS = ("munged", "slurmctld", "slurmd")
@@ -30,9 +30,9 @@ COMMANDS = ("sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun")
 FORBIDDEN = re.compile(r"permission denied|operation not permitted", re.I)
 PATIENCE = 240  # seconds, for whatever should happen
 PARTS = 4
-ATOMS = 40000  # of the molecule for long runs
+PIECES = 20  # at least, of a run: the program writes them one by one
 # A job with a limit of a minute is told to stop within 30 seconds (see test_time_limit), so this one is stopped for sure.
-LONG = 40  # seconds of a core
+LONG = 40  # seconds
 SHORT = 10
 DEATH_SIGNAL, SUBREAPER = 1, 36  # of Linux's prctl
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -72,6 +72,7 @@ BOUND = {0, 1} <= os.sched_getaffinity(0)  # the cores that Slurm would choose a
 # What the scripts find as cionize: it notes its process and its cores in the current folder.
 WRAPPER = """#!/bin/sh
 echo "$SLURM_ARRAY_TASK_ID $$ $(grep Cpus_allowed_list /proc/self/status)" >>started
+[ -z "$VOXFIELD_SLOW_PWRITE" ] || export LD_PRELOAD='{slow}'
 exec '{program}' "$@"
 """
 
@@ -151,7 +152,7 @@ class Cluster:
         key.touch(0o600)
         key.write_bytes(os.urandom(128))
         wrapper = folder / "bin" / "cionize"
-        wrapper.write_text(WRAPPER.format(program=program.PROGRAM), encoding="utf-8")
+        wrapper.write_text(WRAPPER.format(program=program.PROGRAM, slow=os.environ["VOXFIELD_SLOW_PWRITE_LIBRARY"]), encoding="utf-8")
         wrapper.chmod(0o755)
         for name in [name for name in os.environ if re.match("S(LURM|BATCH|RUN|CANCEL|QUEUE)", name)]:
             del os.environ[name]
@@ -192,14 +193,17 @@ class Cluster:
 # ---- jobs ----
 
 
-def slurm(*arguments, check=True):
-    done = subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+def slurm(*arguments, check=True, **environment):
+    done = subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+                          env=os.environ | environment)
     assert not check or done.returncode == 0, f"{arguments}: {done.stderr}"
     return done
 
 
-def submit(*arguments):
-    return slurm("sbatch", "--parsable", *arguments).stdout.strip()
+def submit(*arguments, seconds=None):
+    """`seconds`: the least time that the program takes in this job, most of which it waits."""
+    environment = {"VOXFIELD_SLOW_PWRITE": str(round(1000 * seconds / PIECES))} if seconds else {}
+    return slurm("sbatch", "--parsable", *arguments, **environment).stdout.strip()
 
 
 def states(job):
@@ -276,25 +280,17 @@ def assert_one_run(process):
     assert one == two, f"maps of {len(one)} and {len(two)} bytes: they differ from byte {at}"
 
 
-def long_molecule(seconds):
-    """Writes molecule.pqr. Returns the options of cionize for a map that takes one core these
-    seconds: the time grows with the number of points."""
-    with open("molecule.pqr", "wb") as file:
-        subprocess.run([sys.executable, program.DATA / "make_random_molecule.py", str(ATOMS), "1"], stdout=file, check=True)
-    coarse = 2
-    taken = []
-    for _ in range(3):
-        began = time.monotonic()
-        make("-q", "molecule.pqr", "-o", "coarse.mrc", "--method", "exact", "--threads", 1, "--spacing", coarse)
-        taken.append(time.monotonic() - began)
-    os.remove("coarse.mrc")
-    return f"--method exact --spacing {coarse * (min(taken) / seconds) ** (1 / 3):.3f}"
+def some_megabytes():
+    """Writes molecule.pqr and the scripts for a map of this size."""
+    sample("1hpv.pqr")
+    os.rename("1hpv.pqr", "molecule.pqr")
+    scripts("--method exact --spacing 0.7")
 
 
 def wait_for_layers(part, parts):
-    """Until the file of a part has some."""
+    """Until the file of a part has some, of 1.6 MB."""
     file = pathlib.Path(f"map.mrc.part-{part}-of-{parts}")
-    wait_for(f"no layers in {file}", lambda: file.exists() and file.stat().st_size > 100000)
+    wait_for(f"no layers in {file}", lambda: file.exists() and file.stat().st_size > 500000)
 
 
 # ---- tests ----
@@ -325,20 +321,14 @@ def test_array(_):
 def test_time_limit(_):
     """Slurm looks at limits twice a minute, and sends a signal if 30 seconds more would be too late: with a limit of a minute
     and 30 seconds to stop, at the first look. The script queues the task again, which goes on, perhaps to be cut off again."""
-    for seconds in (LONG, 3 * LONG):  # the longer one where the first was done in time: the machine was busy when measured
-        for name in (*pathlib.Path().glob("slurm-*"), "started", "map.mrc"):
-            pathlib.Path(name).unlink(missing_ok=True)
-        shutil.rmtree("one", ignore_errors=True)
-        scripts(long_molecule(seconds))
-        looks = CLUSTER.log("slurmctld").count("job time limits")  # not while the program starts: it should get far
-        wait_for("Slurm does not look at limits", lambda: CLUSTER.log("slurmctld").count("job time limits") > looks, 60)
-        one = one_run()
-        job = submit("--array=1-1", "--time=1", "--cpus-per-task=1", "map.sh")
-        joining = submit(f"--dependency=afterok:{job}", "join.sh")
-        wait_until(job, "COMPLETED")
-        wait_until(joining, "COMPLETED")
-        if "interrupted" in output(job, 1):
-            break
+    some_megabytes()
+    looks = CLUSTER.log("slurmctld").count("job time limits")  # not while the program starts: it should get far
+    wait_for("Slurm does not look at limits", lambda: CLUSTER.log("slurmctld").count("job time limits") > looks, 60)
+    one = one_run()
+    job = submit("--array=1-1", "--time=1", "--cpus-per-task=1", "map.sh", seconds=LONG)
+    joining = submit(f"--dependency=afterok:{job}", "join.sh")
+    wait_until(job, "COMPLETED")
+    wait_until(joining, "COMPLETED")
     times = len(kept(job, 1))
     assert times >= 1 and output(job, 1).count("cionize: error: interrupted") == times, output(job, 1)
     assert len(started(1)) == times + 1, started(1)
@@ -351,9 +341,9 @@ def test_time_limit(_):
 def test_killed(_):
     """The program of a task is killed with SIGKILL: the task fails, and goes on when it is queued again. Another is queued
     again while it runs. A job that waited for tasks that failed never starts, so the second script is submitted again."""
-    scripts(long_molecule(2 * SHORT))
+    some_megabytes()
     one = one_run()
-    job = submit("--array=1-2", "--cpus-per-task=1", "map.sh")
+    job = submit("--array=1-2", "--cpus-per-task=1", "map.sh", seconds=SHORT)
     joining = submit(f"--dependency=afterok:{job}", "join.sh")
     wait_for_layers(1, 2)
     os.kill(started(1)[0][0], signal.SIGKILL)
@@ -375,9 +365,9 @@ def test_killed(_):
 
 def test_cancelled(_):
     """The script does not undo `scancel`. The job that waits for the array never starts. The array is submitted again."""
-    scripts(long_molecule(SHORT))
+    some_megabytes()
     one = one_run()
-    job = submit("--array=1-2", "--cpus-per-task=1", "map.sh")
+    job = submit("--array=1-2", "--cpus-per-task=1", "map.sh", seconds=SHORT)
     joining = submit(f"--dependency=afterok:{job}", "join.sh")
     wait_for_layers(2, 2)
     slurm("scancel", f"{job}_2")
@@ -430,9 +420,9 @@ def test_mpi_job(_):
     short_mpi_job("mpich", "MPICH", "pmi2")
     os.remove("map.mrc")
     shutil.rmtree("one")
-    scripts(long_molecule(2 * SHORT))
+    some_megabytes()
     one = one_run()
-    job = submit("--ntasks=2", "job.sh")
+    job = submit("--ntasks=2", "job.sh", seconds=SHORT)
     wait_for("layers of both ranks", lambda: has_records("map.mrc.pieces") and has_records("map.mrc.pieces-1"))
     slurm("scancel", "--signal=USR1", job)
     wait_until(job, "COMPLETED")

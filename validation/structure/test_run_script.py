@@ -73,6 +73,7 @@ class RunScript(unittest.TestCase):
         for name in wanting_a_gpu:
             (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
             (self.tree / name).write_text("raise SystemExit(0)\n")
+        (self.tree / "validation/tables/mri_study.py").write_text("import sys\nopen(sys.argv[3], 'w').write('{}')\n")
         for name in TOOLS:
             where = sys.executable if name == "python3" else shutil.which(name)
             if where:
@@ -85,8 +86,8 @@ class RunScript(unittest.TestCase):
         path.write_text(f"#!{shutil.which('bash')}\n{script}\n")
         path.chmod(0o755)
 
-    def run_script(self, *arguments):
-        done = subprocess.run([self.tree / "run", *arguments], env=self.environment, cwd="/", stdin=subprocess.DEVNULL,
+    def run_script(self, *arguments, **environment):
+        done = subprocess.run([self.tree / "run", *arguments], env=self.environment | environment, cwd="/", stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
         return done.returncode, done.stdout
 
@@ -100,7 +101,7 @@ class RunScript(unittest.TestCase):
                 self.assertRegex(text, rf"(?m)^  {command} ")
 
     def test_wrong_words(self):
-        for arguments in (("nonsense",), ("demo", "nonsense"), ("packages", "nonsense")):
+        for arguments in (("nonsense",), ("demo", "nonsense"), ("packages", "nonsense"), ("gpu", "tests", "nonsense")):
             status, text = self.run_script(*arguments)
             self.assertEqual(status, 2, text)
             self.assertIn("nonsense", text)
@@ -168,7 +169,7 @@ class RunScript(unittest.TestCase):
 
     # ---- gpu ----
 
-    def gpu(self, more_tests="", **environment):
+    def prepare_gpu(self, more_tests="", **environment):
         """A test may have its own stand-ins: self.sanitizer, self.ctest, self.nproc."""
         own = {"compute-sanitizer": getattr(self, "sanitizer", None), "ctest": getattr(self, "ctest", None),
                "nproc": getattr(self, "nproc", None)}
@@ -180,9 +181,21 @@ class RunScript(unittest.TestCase):
         for name, text in (("b/two.cu", "two\n"), ("a.cuh", "one\n"), ("B.cu", "three\n")):
             (self.tree / name).parent.mkdir(exist_ok=True)
             (self.tree / name).write_text(text)
+
+    def gpu_part(self, part, more_tests="", **environment):
+        """Runs one part, and returns what is kept of it."""
+        self.prepare_gpu(more_tests, **environment)
+        status, text = self.run_script("gpu", part)
+        self.assertEqual(self.parts(), [f"gpu-nvidia-h200-{part}.json"], text)
+        self.assertEqual(list((self.tree / "validation/results").glob("*.json")), [])
+        return status, text, json.loads((self.tree / f"validation/results/parts/gpu-nvidia-h200-{part}.json").read_text())
+
+    def gpu(self, more_tests="", **environment):
+        self.prepare_gpu(more_tests, **environment)
         status, text = self.run_script("gpu")
-        records = list((self.tree / "validation/results").glob("*"))
+        records = list((self.tree / "validation/results").glob("*.json"))
         self.assertEqual(len(records), 1, text)
+        self.assertEqual(self.parts() == [], status == 0, "a complete record needs its parts only to be made again")
         self.assertRegex(records[0].name, r"^gpu-nvidia-h200-\d{4}-\d\d-\d\d\.json$")
         return status, text, json.loads(records[0].read_text())
 
@@ -216,21 +229,49 @@ class RunScript(unittest.TestCase):
         self.assertNotIn(str(self.folder), json.dumps(record))
         self.assertIn("native", (self.tree / "build/gpu/configured").read_text())
 
-    def test_gpu_record_is_there_before_the_studies(self):
-        (self.tree / "validation/tables/mri_study.py").write_text(
-            "import pathlib\nraise SystemExit(len(list(pathlib.Path('validation/results').glob('incomplete/gpu-*.json'))) != 1)\n")
-        status, text, record = self.gpu()
+    def parts(self):
+        return sorted(path.name for path in (self.tree / "validation/results").glob("parts/*"))
+
+    def test_gpu_parts(self):
+        """The machine goes away after each part. Parts of other sources and of another device are no parts of the record."""
+        results = self.tree / "validation/results"
+        self.prepare_gpu()
+        self.stand_in("nvidia-smi", STAND_INS["nvidia-smi"].replace("H200", "L4"))
+        self.assertEqual(self.run_script("gpu", "studies")[0], 0)
+        self.stand_in("nvidia-smi", STAND_INS["nvidia-smi"])
+        status, text = self.run_script("gpu", "tests", VOXFIELD_COMMIT="old")
         self.assertEqual(status, 0, text)
-        self.assertEqual(record["tests"]["passed"], 1)
-        incomplete = self.tree / "validation/results/incomplete"
-        self.assertFalse(incomplete.exists())
-        # A run must not remove another run's folder.
-        shutil.rmtree(incomplete.parent)
-        incomplete.mkdir(parents=True)
-        (incomplete / "gpu-other.json").write_text("{}")
-        (self.tree / "validation/tables/mri_study.py").write_text("raise SystemExit(0)\n")
-        self.assertEqual(self.run_script("gpu")[0], 0)
-        self.assertEqual([path.name for path in incomplete.iterdir()], ["gpu-other.json"])
+        self.assertEqual(self.parts(), ["gpu-nvidia-h200-tests.json", "gpu-nvidia-l4-studies.json"])
+        for part in "sanitizer", "benchmarks", "studies":
+            self.assertIn(f"the record lacks the part {part}: ./run gpu {part}\n", text)
+        self.assertNotIn("lacks the part tests", text)
+        self.assertEqual(list(results.glob("*.json")), [])
+        (self.tree / "B.cu").write_text("changed\n")
+        status, text = self.run_script("gpu", "sanitizer", "benchmarks", "studies")
+        self.assertEqual(status, 0, text)
+        self.assertIn("gpu-nvidia-h200-tests.json is of other CUDA sources, so the record lacks the part tests: ./run gpu tests\n", text)
+        self.assertEqual(list(results.glob("*.json")), [])
+        status, text = self.run_script("gpu", "tests", VOXFIELD_COMMIT="new")
+        self.assertEqual(status, 0, text)
+        self.assertEqual(self.parts(), ["gpu-nvidia-l4-studies.json"])
+        path, = results.glob("*.json")
+        record = json.loads(path.read_text())
+        self.assertEqual((record["tests"]["passed"], record["compute_sanitizer"]["memcheck"]["result"]), (1, "no errors"))
+        self.assertEqual(sorted(record["benchmarks"]), ["bench_coulomb_sum", "bench_mri_study"])
+        self.assertEqual(record["cuda_sources_sha256"], hashlib.sha256(b"changed\none\ntwo\n").hexdigest())
+        self.assertEqual((record["commit"], record["commit_note"]), ("new", "the parts are of several commits"))
+        self.assertEqual({name: part["commit"] for name, part in record["parts"].items()},
+                         {"tests": "new", "sanitizer": None, "benchmarks": None, "studies": None})
+
+    def test_gpu_part_is_done_again(self):
+        """A part with a problem is replaced, and the others are still there."""
+        self.assertEqual(self.gpu(FAILED)[0], 1)
+        self.prepare_gpu()
+        status, text = self.run_script("gpu", "tests")
+        self.assertEqual(status, 0, text)
+        record, = (self.tree / "validation/results").glob("*.json")
+        tests = json.loads(record.read_text())["tests"]
+        self.assertEqual((tests["passed"], tests["failed"]), (1, 0))
 
     def test_gpu_record_names_the_commit(self):
         git = shutil.which("git")
@@ -244,7 +285,7 @@ class RunScript(unittest.TestCase):
         (self.tree / "new.cuh").write_text("four\n")
         (self.tree / "old.cuh").write_text("five\n")
         (self.tree / ".gitignore").write_text("/old.cuh\n/a.cuh\n/b/\n")
-        status, text, record = self.gpu()
+        status, text, record = self.gpu_part("tests")
         self.assertEqual(status, 0, text)
         self.assertRegex(record["commit"], "^[0-9a-f]{40}$")
         self.assertIn("not committed", record["commit_note"])
@@ -253,13 +294,13 @@ class RunScript(unittest.TestCase):
         self.assertEqual(record["cuda_sources_sha256"], hashlib.sha256(b"three\nfour\n").hexdigest())
 
     def test_gpu_skip_is_a_failure(self):
-        status, text, record = self.gpu(SKIPPED)
+        status, text, record = self.gpu_part("tests", SKIPPED)
         self.assertEqual(status, 1, text)
         self.assertIn("WRONG: test test_other: skipped", text)
         self.assertEqual((record["tests"]["passed"], record["tests"]["skipped"]), (1, 1))
 
     def test_gpu_failed_test(self):
-        status, text, record = self.gpu(FAILED)
+        status, text, record = self.gpu_part("tests", FAILED)
         self.assertEqual(status, 1, text)
         self.assertEqual((record["tests"]["passed"], record["tests"]["failed"]), (1, 1))
 
@@ -288,7 +329,7 @@ class RunScript(unittest.TestCase):
             cases = sum(line.startswith(f"begin {tool} ") for line in begun)
             self.assertEqual(cases, CASES)
             self.assertIn(f"{tool}: status 0, {CASES} cases: ", text)
-            self.assertEqual((self.tree / f"build/gpu/record/{tool}.log").read_text().count("SUMMARY"), CASES)
+            self.assertEqual((self.tree / f"build/gpu/record/sanitizer/{tool}.log").read_text().count("SUMMARY"), CASES)
             for name in ("copy", "reduce", "scan", "sort", "reduce_operators"):
                 self.assertTrue(any(f"/test_{name} " in line for line in begun if f" {tool} " in line), name)
         self.assertEqual(lines.index("tests"), 0, lines)  # before the sanitizers
@@ -308,14 +349,14 @@ class RunScript(unittest.TestCase):
             *" constant "*) exec sleep_forever ;;
             *) echo "========= ERROR SUMMARY: 0 errors" ;;
             esac"""
-        status, text, record = self.gpu()
+        status, text, record = self.gpu_part("sanitizer")
         self.assertEqual(status, 1, text)
         self.assertIn("memcheck: status 99: ", text)
         self.assertIn(f"memcheck: status 99, {CASES} cases: ", text)
         self.assertEqual(record["compute_sanitizer"]["memcheck"]["result"], "errors")
 
     def test_gpu_sanitizer_error(self):
-        status, text, record = self.gpu(STAND_IN_ERRORS="3")
+        status, text, record = self.gpu_part("sanitizer", STAND_IN_ERRORS="3")
         self.assertEqual(status, 1, text)
         self.assertIn("WRONG: compute-sanitizer memcheck: ERROR SUMMARY: 3 errors", text)
         self.assertEqual(record["compute_sanitizer"]["memcheck"]["result"], "errors")
