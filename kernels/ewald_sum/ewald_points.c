@@ -410,8 +410,8 @@ vf_status vf_ewald_pair_add(vf_context *ctx, const vf_ewald_pair *pair, const do
         for (int64_t p = 0; p < count; p++) {
             const double d[3] = {points[3 * p] - place[0], points[3 * p + 1] - place[1], points[3 * p + 2] - place[2]};
             if (powers)
-                values[p] +=
-                    factor * (over_images(s, &unit, d, pair->r_min, NULL) + pair_over_waves(s, d, powers) - pair->background);
+                values[p] += factor * (over_images(s, &unit, d, pair->r_min, NULL) + pair_over_waves(s, d, powers) -
+                                       pair->background);
         }
         free(powers);
     }

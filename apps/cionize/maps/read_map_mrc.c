@@ -293,8 +293,8 @@ static vf_status read_file(mrc_reader *r, size_t file_bytes)
         return status;
     set_position(r);
     /* Stops a wrong header from allocating memory. */
-    const double bytes =
-        sizeof r->header + integer(r, NSYMBT) + (double)r->count[0] * (double)r->count[1] * (double)r->count[2] * r->bytes;
+    const double bytes = sizeof r->header + integer(r, NSYMBT) +
+                         (double)r->count[0] * (double)r->count[1] * (double)r->count[2] * r->bytes;
     if (file_bytes > 0 && bytes > (double)file_bytes * (gzdirect(r->file) ? 1 : MOST_DEFLATE))
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: a file of %zu bytes is too small for %d x %d x %d values; copy or write it again",
