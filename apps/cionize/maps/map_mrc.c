@@ -12,32 +12,10 @@
 #include <strings.h>
 
 #include "map_common.h"
+#include "mrc_format.h"
 #include "voxfield/format_number.h"
 
-/* Words of the header, from 0; the format's description counts from 1. */
 enum {
-    NX = 0,
-    MODE = 3,
-    NXSTART = 4,
-    MX = 7,
-    CELL_LENGTHS = 10,
-    CELL_ANGLES = 13,
-    MAPC = 16,
-    DMIN = 19,
-    DMAX = 20,
-    DMEAN = 21,
-    ISPG = 22,
-    NVERSION = 27,
-    ORIGIN = 49,
-    MAP = 52,
-    MACHINE_STAMP = 53,
-    RMS = 54,
-    LABELS_USED = 55,
-    LABELS = 56,
-    WORDS = 256,
-    LABEL_SIZE = 80,
-    LABELS_MOST = 10,
-    METHOD = 4,
     COMMAND = 5, /* of map_provenance */
     MODE_FLOAT = 2,
     SINGLE_CRYSTAL = 1, /* space group 1: one volume. 0 would be a stack of images, 401 a stack of volumes */

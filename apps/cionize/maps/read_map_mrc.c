@@ -6,30 +6,11 @@
 #include <string.h>
 
 #include "map_reader.h"
+#include "mrc_format.h"
 #include "text/gzip_input.h"
 #include "voxfield/output.h"
 
-/* Words of the header, from 0; the format's description counts from 1. */
-enum {
-    NX = 0,
-    MODE = 3,
-    NXSTART = 4,
-    MX = 7,
-    CELL_LENGTHS = 10,
-    CELL_ANGLES = 13,
-    MAPC = 16,
-    ISPG = 22,
-    NSYMBT = 23,
-    ORIGIN = 49,
-    MAP = 52,
-    LABELS_USED = 55,
-    LABELS = 56,
-    WORDS = 256,
-    LABEL_SIZE = 80,
-    LABELS_MOST = 10,
-    VOLUME_STACK = 401,
-    MOST_SYMBT = 1 << 30
-};
+enum { VOLUME_STACK = 401, MOST_SYMBT = 1 << 30 };
 
 typedef struct mrc_reader {
     vf_context *ctx;
