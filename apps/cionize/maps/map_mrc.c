@@ -16,7 +16,8 @@
 #include "voxfield/format_number.h"
 
 enum {
-    COMMAND = 5, /* of map_provenance */
+    METHOD = 4, /* of map_provenance, like COMMAND */
+    COMMAND = 5,
     MODE_FLOAT = 2,
     SINGLE_CRYSTAL = 1, /* space group 1: one volume. 0 would be a stack of images, 401 a stack of volumes */
     VERSION = 20141,
