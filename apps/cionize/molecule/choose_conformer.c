@@ -280,7 +280,7 @@ vf_status choose_conformers(vf_context *ctx, const char *name, conformer_choice 
                   .conformers = malloc(n * sizeof *c.conformers),
                   .choice = calloc(n, sizeof *c.choice),
                   .best = malloc(n * sizeof *c.best),
-                  .conformer = malloc(n * sizeof *c.conformer),
+                  .conformer = calloc(n, sizeof *c.conformer),
                   .letter = calloc(n, 1)};
     bool *keep = malloc(n * sizeof *keep);
     vf_status status = c.residue && c.name && c.conformers && c.choice && c.best && c.conformer && c.letter && keep
