@@ -2,9 +2,9 @@
 """mri_recon: the forecast of its plan. What it says of the solver is compared with what the solver does, not seconds, which
 depend on what else the machine does: validation/bench/forecast.py measures those.
 
-The tables of apps/mri_recon/frames/forecast_counts.c are typical numbers. Of the 298 scans that they were fitted to, the
-worst work (applications of F^H W F, those for first images included) was 2.3 times the forecast or its inverse, and 7 of 8
-within 1.5. Where a count does not depend on the image, it is exact.
+The tables of apps/mri_recon/frames/forecast_counts.c are typical numbers. Of the 298 scans that they were fitted to, 87 %
+have a work (applications of F^H W F, those for first images included) within a factor of 1.5 of the forecast; the worst is
+off by 3.2. Of the scans here the worst is off by 2.0. Where a count does not depend on the image, it is exact.
 """
 import json
 import math
@@ -15,7 +15,7 @@ import program
 from made_scan import phantom, run_tests
 from program import make
 
-WORST = 2.3 * 1.1  # other compilers and instruction sets change an iteration or two of these small scans
+WORST = 2.5  # other compilers and instruction sets change a first image more or less, which is up to a third of the work
 SLICE = ("--matrix", "64,64,1", "--noise", 0.02)
 COILS = ("--coils", 4, "--without", "sensitivity")
 CARTESIAN = ("--trajectory", "cartesian")

@@ -204,7 +204,7 @@ static void count_solver(tally *t, const recon_settings *s, const mri_scan *raw)
     if (s->sparse)
         count_sparse(t, s, c->iterations, c->applications);
     else
-        count_gradients(t, s, c->iterations);
+        count_gradients(t, s, c->iterations + c->phase_iterations);
     if (regularise_by_noise(s))
         count_setup(t, z->frames);
     const double more = (c->sure_solutions + c->replicas) / solutions;

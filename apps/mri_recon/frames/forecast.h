@@ -6,10 +6,11 @@
 #include "scan/mri_scan.h"
 #include "settings.h"
 
-/* What the solver will do. Numbers are typical of scans of their kind; in 5 of 6 runs the work is within a factor of 1.5. */
+/* What the solver will do. Numbers are typical of scans of their kind; in 6 of 7 runs the work is within a factor of 1.5. */
 typedef struct forecast_counts {
     double first_images;     /* made for the noise, and the solver's iterations for all of them */
     double first_iterations; /* over all channels, as in the report */
+    double phase_iterations; /* for the phase, if one side of k-space is missing; not in the report */
     double iterations;       /* for all frames and channels, as in the report */
     double applications;     /* of F^H W F, with sparse priors; of a series: to all its frames */
     double sure_solutions;   /* that choose lambda, each as long as that of one frame or series */

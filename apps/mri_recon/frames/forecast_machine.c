@@ -203,11 +203,12 @@ static forecast_sizes part_of(const forecast_sizes *z, const mri_scan *raw, doub
     return part;
 }
 
-/* The least of some products by a matrix of zeros, over what they should take. 0: it cannot be measured. */
+/* By a matrix of zeros. The median, of both: a forecast is for the machine as it is, not for its best moment. */
 double forecast_measure_speed(vf_context *ctx, const forecast_machine *m, const forecast_sizes *z, const mri_scan *raw,
                               double seconds)
 {
-    enum { ROUNDS = 3 };
+    enum { ROUNDS = 5 };
+    double taken[ROUNDS];
     vf_device *device = vf_context_host(ctx);
     vf_toeplitz *plan = NULL;
     vf_queue *queue = NULL;
@@ -217,7 +218,6 @@ double forecast_measure_speed(vf_context *ctx, const forecast_machine *m, const 
     const vf_toeplitz_options options = {
         .precision = z->wide > 1 ? VF_F64 : VF_F32, .segments = 1, .circulant = z->on_grid};
     const vf_dtype type = vf_dtype_complex(options.precision);
-    double least = INFINITY;
     vf_status status = vf_queue_create(device, &queue);
     if (status == VF_OK)
         status = vf_toeplitz_create(device, matrix, &options, &plan);
@@ -231,7 +231,7 @@ double forecast_measure_speed(vf_context *ctx, const forecast_machine *m, const 
         const double begin = vf_now();
         status = vf_toeplitz_apply(plan, queue, 1, x.data, x.data, y.data);
         if (round >= 0)
-            least = fmin(least, vf_now() - begin);
+            taken[round] = vf_now() - begin;
     }
     vf_array_free(&x);
     vf_array_free(&y);
@@ -241,8 +241,9 @@ double forecast_measure_speed(vf_context *ctx, const forecast_machine *m, const 
         vf_context_clear_error(ctx); /* the run itself will tell */
         return 0;
     }
+    qsort(taken, ROUNDS, sizeof *taken, compare);
     const double speed =
-        least / (forecast_product_seconds(&part) / forecast_gain(m, forecast_threads_of_product(&part)));
+        taken[ROUNDS / 2] / (forecast_product_seconds(&part) / forecast_gain(m, forecast_threads_of_product(&part)));
     return fmin(fmax(speed, LEAST_SPEED), MOST_SPEED);
 }
 
