@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Compares the time that mri_recon forecasts in its plan with the time that it takes, on the CPU.
 
-    forecast.py BUILD [--threads N,N,...] [--cases NAME,NAME,...] [--runs N] [--processor] [--report FILE.json]
+    forecast.py BUILD [--threads N,N,...] [--cases EXPRESSION] [--runs N] [--processor] [--report FILE.json]
 
 BUILD is a build folder. Scans of many kinds are made by mri_phantom and reconstructed with the default options, with each
-number of threads (default: 1, 2 and all cores). A short run is repeated, RUNS times at most (default 3), and the fastest
-counts, with the forecast that it printed. Below each line are the parts, forecast/measured in ms, and the iterations. With
---processor the processor time counts instead, and what was measured before the plan does not: for one thread, where other
-programs use the machine.
+number of threads (default: 1, 2 and all cores). --cases is a regular expression for their names. A short run is repeated,
+RUNS times at most (default 3), and the fastest counts, with the forecast that it printed. Below each line are the parts,
+forecast/measured in ms, and the iterations. With --processor the processor time counts instead, and what was measured
+before the plan does not: for one thread, where other programs use the machine.
 
 Exits with 1 if a forecast is not within a factor of 1.5. What it needs: idle cores, and about a minute for one thread.
 """
@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -109,7 +110,9 @@ def main():
     recon, phantom = build / "apps/mri_recon/mri_recon", build / "data/mri_phantom/mri_phantom"
     cores = len(os.sched_getaffinity(0))
     threads = [int(n) for n in asked.threads.split(",")] if asked.threads else sorted({1, min(2, cores), cores})
-    names = [name for name in CASES if any(word in name for word in asked.cases.split(","))]
+    names = [name for name in CASES if re.search(asked.cases, name)]
+    if not names:
+        sys.exit(f"no case has a name like {asked.cases}; there are: {', '.join(CASES)}")
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
