@@ -93,11 +93,12 @@ vf_status kept_frames_begin(vf_context *ctx, const recon_settings *settings, con
     return status;
 }
 
-vf_status kept_frames_plan_job(vf_context *ctx, const recon_settings *settings, const mri_scan *raw)
+vf_status kept_frames_plan_job(vf_context *ctx, const recon_settings *settings, const mri_scan *raw,
+                               const recon_forecast *forecast)
 {
     const int ranks = settings->pieces.ranks_planned;
-    const double before = plan_seconds_before(ctx, settings, raw);
-    const double frame = (plan_seconds(ctx, settings, raw) - before) / raw->frames;
+    const double before = forecast->again;
+    const double frame = (forecast_total(forecast) - before) / raw->frames;
     double *cost = calloc((size_t)raw->frames + 1, sizeof *cost);
     if (!cost)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory");

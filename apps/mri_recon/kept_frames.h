@@ -3,6 +3,7 @@
 #ifndef KEPT_FRAMES_H
 #define KEPT_FRAMES_H
 
+#include "frames/forecast.h"
 #include "frames/reconstruct.h"
 
 typedef struct kept_frames {
@@ -31,7 +32,8 @@ VF_MUST_CHECK vf_status kept_frames_rest(kept_frames *kept, kept_frames_take tak
                                          char *devices, size_t size);
 
 /* --dry-run --ranks. Errors: VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status kept_frames_plan_job(vf_context *ctx, const recon_settings *settings, const mri_scan *raw);
+VF_MUST_CHECK vf_status kept_frames_plan_job(vf_context *ctx, const recon_settings *settings, const mri_scan *raw,
+                                             const recon_forecast *forecast);
 
 /* Ends the use of the pieces, as kept_end does, and frees. */
 VF_MUST_CHECK vf_status kept_frames_end(kept_frames *kept, vf_status status);

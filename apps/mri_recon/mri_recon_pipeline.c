@@ -9,6 +9,7 @@
 #include "coils/channel_noise.h"
 #include "coils/coil_map_file.h"
 #include "coils/coil_stages.h"
+#include "frames/forecast.h"
 #include "frames/reconstruct.h"
 #include "images/recon_image.h"
 #include "job.h"
@@ -42,6 +43,8 @@ typedef struct recon_state {
     bool made_frames;       /* false: all were kept, and nothing is known of how they were made */
     float complex *cropped; /* [crop] one frame's image */
     double memory;          /* estimated bytes on each device */
+    double began;           /* when the run began, by vf_now */
+    recon_forecast forecast;
     recon_image image;
     recon_image noise;            /* deviations of all places, then their g factors */
     float complex *whole;         /* [voxels] one place before cropping */
@@ -294,7 +297,8 @@ static void say_plan(const recon_state *r)
            vf_format_bytes(r->memory, text, sizeof text));
     const kept_pieces *pieces = &r->kept.pieces;
     const double share = pieces->items > 0 ? (double)kept_missing(pieces) / (double)pieces->items : 1;
-    printf(", about %s\n", vf_format_seconds(share * plan_seconds(r->ctx, s, &r->scan), text, sizeof text));
+    const double again = r->forecast.again, frames = forecast_total(&r->forecast) - again;
+    printf(", about %s\n", vf_format_seconds(again + share * frames, text, sizeof text));
     if (r->reason)
         printf("prior      %s, because %s\n", prior_text(s, prior, sizeof prior), r->reason);
     if (solves_series(s))
@@ -609,6 +613,8 @@ static void report_noise(vf_report *report, const recon_summary *s, bool sparse,
     vf_report_number(report, "noise_sigma", s->sigma);
     vf_report_text(report, "noise_rests_on", s->noise);
     vf_report_number(report, "misfit", s->misfit);
+    vf_report_integer(report, "first_images", s->first_images);
+    vf_report_integer(report, "first_iterations", s->first_iterations);
     if (s->frame_noise)
         vf_report_numbers(report, "noise_of_frames", s->frame_noise, frames);
     if (s->phase[0])
@@ -681,6 +687,28 @@ static void report_lambda(vf_report *report, const recon_settings *s, const reco
         vf_report_number(report, "lambda_absolute", found->lambda);
 }
 
+/* What the plan expected, in the units of the report. */
+static void report_forecast(vf_report *report, const recon_forecast *f)
+{
+    vf_report_begin(report, "forecast");
+    vf_report_number(report, "total", forecast_total(f));
+    vf_report_number(report, "first_images", f->counts.first_images);
+    vf_report_number(report, "first_iterations", f->counts.first_iterations);
+    vf_report_number(report, "iterations", f->counts.iterations);
+    vf_report_number(report, "applications_of_normal", f->counts.applications);
+    if (f->speed > 0)
+        vf_report_number(report, "measured_speed", f->speed);
+    if (f->region > 0)
+        vf_report_number(report, "measured_region", f->region);
+    vf_report_begin(report, "seconds");
+    for (int p = 0; p < FORECAST_PARTS; p++)
+        vf_report_number(report, forecast_names[p], f->part[p]);
+    if (f->gpu > 0)
+        vf_report_number(report, "gpu", f->gpu);
+    vf_report_end(report);
+    vf_report_end(report);
+}
+
 static void report_run(vf_report *report, const recon_state *r)
 {
     const recon_settings *s = r->settings;
@@ -735,6 +763,7 @@ static void report_run(vf_report *report, const recon_state *r)
     program_report_warm_up(r->ctx, report);
     report_devices(report, r);
     vf_report_text(report, "image", r->output);
+    report_forecast(report, &r->forecast);
     vf_report_stages(report, &r->watch.stages);
 }
 
@@ -856,18 +885,19 @@ static vf_status prepare(recon_state *r)
     if (status == VF_OK)
         watch_stage(&r->watch, "device", 0);
     if (status == VF_OK)
-        status = plan_device(r->ctx, &r->planned, &r->scan, r->device, sizeof r->device, &r->memory);
+        status = plan_device(r->ctx, &r->planned, &r->scan, &r->sampling, r->device, sizeof r->device, &r->memory);
     if (status == VF_OK && !r->settings->dry_run)
         status = vf_check_threads(r->ctx, vf_context_device_count(r->ctx) + 1);
     if (status == VF_OK)
-        status = kept_frames_begin(r->ctx, r->settings, &r->scan, r->output,
-                                   plan_seconds(r->ctx, r->settings, &r->scan), &r->kept);
+        forecast_make(r->ctx, r->settings, &r->scan, &r->sampling, vf_now() - r->began, &r->forecast);
+    if (status == VF_OK)
+        status = kept_frames_begin(r->ctx, r->settings, &r->scan, r->output, forecast_total(&r->forecast), &r->kept);
     r->planned.wanted = r->kept.wanted;
     watch_hush(&r->watch);
     if (status == VF_OK && !r->settings->quiet)
         say_plan(r);
     if (status == VF_OK && r->settings->dry_run && !r->settings->quiet)
-        status = kept_frames_plan_job(r->ctx, r->settings, &r->scan);
+        status = kept_frames_plan_job(r->ctx, r->settings, &r->scan, &r->forecast);
     return status;
 }
 
@@ -907,8 +937,10 @@ static vf_status check_places(recon_state *r)
 
 vf_status mri_recon_run(vf_context *ctx, const recon_settings *settings)
 {
-    recon_state r = {
-        .ctx = ctx, .planned = *settings, .watch.mode = settings->quiet ? VF_PROGRESS_OFF : settings->progress};
+    recon_state r = {.ctx = ctx,
+                     .planned = *settings,
+                     .began = vf_now(),
+                     .watch.mode = settings->quiet ? VF_PROGRESS_OFF : settings->progress};
     vf_report *report = NULL;
     vf_status status = VF_OK;
     r.settings = &r.planned;

@@ -13,10 +13,19 @@ double vf_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+double vf_processor_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 void vf_stage_end(vf_stages *stages)
 {
-    if (stages->current > 0)
+    if (stages->current > 0) {
         stages->stage[stages->current - 1].seconds += vf_now() - stages->since;
+        stages->stage[stages->current - 1].processor += vf_processor_now() - stages->processor_since;
+    }
     stages->current = 0;
 }
 
@@ -30,11 +39,12 @@ void vf_stage_begin(vf_stages *stages, const char *name)
         return;
     if (i == stages->count) {
         stages->stage[i].name = name;
-        stages->stage[i].seconds = 0;
+        stages->stage[i].seconds = stages->stage[i].processor = 0;
         stages->count++;
     }
     stages->current = i + 1;
     stages->since = vf_now();
+    stages->processor_since = vf_processor_now();
 }
 
 double vf_stage_seconds(const vf_stages *stages, const char *name)

@@ -267,9 +267,27 @@ static void test_run(void **state)
     assert_non_null(strstr(text, "\"command\": [\"prog\", \"-o\", \"a b\"]"));
     assert_non_null(strstr(text, "\"seconds\": {\n    \"one\": "));
     assert_non_null(strstr(text, ",\n    \"two\": "));
+    assert_non_null(strstr(text, "},\n  \"processor_seconds\": {\n    \"one\": "));
 }
 
 /* ---- timer.h ---- */
+
+/* Sleeping takes no processor time, and work does, even where other programs use the processors. */
+static void test_processor_seconds(void **state)
+{
+    (void)state;
+    vf_stages s = {0};
+    vf_stage_begin(&s, "sleep");
+    usleep(50000);
+    vf_stage_begin(&s, "work");
+    const double began = vf_processor_now();
+    while (vf_processor_now() - began < 0.02)
+        ;
+    vf_stage_end(&s);
+    assert_true(s.stage[0].processor >= 0 && s.stage[0].processor < s.stage[0].seconds / 2);
+    assert_true(s.stage[1].processor >= 0.02 && s.stage[1].processor < 0.03);
+    assert_true(s.stage[1].seconds > 0.015); /* one thread; the clocks' ticks differ */
+}
 
 static void test_stages(void **state)
 {
@@ -465,6 +483,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_report, make_context, free_context),
         cmocka_unit_test_setup_teardown(test_failures, make_context, free_context),
         cmocka_unit_test_setup_teardown(test_run, make_context, free_context),
+        cmocka_unit_test(test_processor_seconds),
         cmocka_unit_test(test_stages),
         cmocka_unit_test(test_clock),
         cmocka_unit_test(test_seconds_and_bytes),

@@ -93,6 +93,8 @@ static recon_settings settings_of(const char *device, int window)
                             .group_bytes = INT64_MAX};
 }
 
+static const scan_sampling complete = {.mean = 1, .edge = 1};
+
 /* The program halves the window until it fits into the free memory. The matrix is so large that about 25 frames fill
  * half of the memory, so neither 200 nor 100 frames fit. A window given by --window is never changed. A series that
  * does not fit even with the smallest window is rejected. The larger matrix needs 40 times the memory, so not even
@@ -112,7 +114,7 @@ static void test_memory(void **state)
         const int64_t rows = (int64_t)(of_frame / (n == 2 ? 4 : 160) / 1024);
         const mri_scan raw = scan_of(1, rows, trajectory, frame);
         recon_settings settings = settings_of("cpu", n == 1 ? 150 : 0);
-        const vf_status status = plan_device(ctx, &settings, &raw, text, sizeof text, &bytes);
+        const vf_status status = plan_device(ctx, &settings, &raw, &complete, text, sizeof text, &bytes);
         assert_int_equal(status, n == 0 ? VF_OK : VF_ERR_MEMORY);
         assert_true(n == 0 ? settings.window < 100 && settings.window >= 13 : settings.window == (n == 1 ? 150 : 0));
         assert_true(n == 0 || strstr(vf_context_message(ctx), "a smaller --window"));
@@ -137,7 +139,7 @@ static void test_memory_of_teams(void **state)
         const int64_t rows = small ? 8 : (int64_t)((double)available / 50 / 160 / 1024);
         const mri_scan raw = scan_of(2, rows, trajectory, frame);
         recon_settings settings = settings_of("cpu:0,1,2", 0);
-        assert_int_equal(plan_device(ctx, &settings, &raw, text, sizeof text, &bytes), VF_OK);
+        assert_int_equal(plan_device(ctx, &settings, &raw, &complete, text, sizeof text, &bytes), VF_OK);
         assert_true(small ? settings.window == 0 : settings.window < 100 && settings.window >= 13);
         assert_int_equal(vf_context_device_count(ctx), small ? 3 : 1);
         const recon_sharing how = share_devices(&settings, &raw, vf_context_device_count(ctx));

@@ -344,7 +344,7 @@ static vf_status estimate(void *user, double factor, bool again, const void *b, 
 
 static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envelope *envelope, char *images)
 {
-    const recon_job *j = c->job;
+    recon_job *j = c->job;
     recon_summary *summary = &c->summary;
     const bool sparse = j->settings->sparse > 0 && !j->noise_begun;
     solving w = {.crew = c,
@@ -373,7 +373,9 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envel
     for (int i = 0; i < j->channels && status == VF_OK; i++) {
         summary_add(summary, &w.result[i], i == 0);
         effort_add(j, frame, &w.result[i], i == 0);
+        j->first_iterations += j->noise_begun ? w.result[i].iterations : 0;
     }
+    j->first_images += j->noise_begun && status == VF_OK;
     free(w.result);
     return status;
 }

@@ -55,6 +55,7 @@ typedef struct recon_job {
     double *noise_ratio;       /* [scan->frames] each frame's variance over `variance`, not 0; NULL: all are 1 */
     char noise[160];           /* the source of `variance` */
     double misfit;             /* variance of a first image's residual over `variance`; >= 1 */
+    int64_t first_iterations;  /* of the solver, for all first images */
     frame_effort *effort;      /* [scan->frames] or NULL */
     bool choosing;             /* the current frames are made to choose `factor` */
     double factor;             /* on the automatic lambda of sparse priors */
@@ -62,6 +63,7 @@ typedef struct recon_job {
     int64_t sure_applications; /* of F^H W F, for that */
     const scan_frame **frames; /* [frame_count] trajectory by trajectory: the scan's, or replicas of noise */
     int frame_count;
+    int first_images; /* made for `variance` */
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a once_state left ONCE_BEGUN */
     frame_place *place;     /* [scan->places] */

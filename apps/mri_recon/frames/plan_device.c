@@ -1,78 +1,11 @@
-/* Chooses the devices from estimates of time and memory on the CPU and on a GPU. */
+/* Chooses the devices from forecasts of time and estimates of memory, on the CPU and on a GPU. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrate.h"
+#include "forecast.h"
 #include "frame_group.h"
-#include "solve/choose_operator.h"
 #include "voxfield/append.h"
-
-static bool all_on_grid(const recon_settings *s, const mri_scan *raw)
-{
-    bool on_grid = raw->trajectories > 0;
-    for (int t = 0; t < raw->trajectories && on_grid; t++)
-        on_grid = encoding_choose_for(s, raw, &raw->trajectory[t]) == VF_ENCODE_CARTESIAN;
-    return on_grid;
-}
-
-/* Points of the transform for F^H W F: the doubled grid, or the matrix itself for samples on a grid. */
-static double transform_points(const recon_settings *s, const mri_scan *raw)
-{
-    const bool on_grid = all_on_grid(s, raw);
-    double points = 1;
-    for (int a = 0; a < 3; a++)
-        points *= (double)(raw->matrix[a] > 1 && !on_grid ? 2 * raw->matrix[a] : raw->matrix[a]);
-    return points;
-}
-
-/* Applications of F^H W F for an image with sparse priors: ADMM takes two steps an iteration, the others one, and more
- * iterations. */
-static double sparse_applications(const recon_settings *s)
-{
-    const double typical = 40, slow = 200;
-    return s->solver == RECON_ADMM ? 2 * fmin(typical, s->iterations) : fmin(slow, s->iterations);
-}
-
-/* Frames that choose_lambda.c solves again and again, times how often. */
-static double sure_frames(const recon_settings *s, const mri_scan *raw)
-{
-    const double typical = 8;
-    return s->lambda_sure ? typical * (solves_series(s) ? ceil((double)raw->frames / fmax(1, raw->places)) : 1) : 0;
-}
-
-/* Expected iterations of all frames. If lambda comes from the noise, the solver is preconditioned and converges long
- * before its limit; and up to three rough solutions of a frame are needed to estimate the noise. */
-static double solver_iterations(const recon_settings *s, const mri_scan *raw)
-{
-    const double typical = 40, rough = 20;
-    if (s->sparse)
-        return sparse_applications(s) * (raw->frames + sure_frames(s, raw)) +
-               (raw->whitened && !raw->noise_estimated ? 1 : 2) * rough;
-    if (!s->lambda_auto)
-        return (double)s->iterations * raw->frames;
-    return fmin(typical, s->iterations) * raw->frames + (raw->whitened && !raw->noise_estimated ? 1 : 2) * rough;
-}
-
-/* Seconds of the transforms, from rates measured on two cores and on an H200; precise enough for a choice. */
-static void estimate(vf_context *ctx, const recon_settings *s, const mri_scan *raw, double *cpu, double *gpu)
-{
-    const double cpu_rate = 1e10, gpu_rate = 8e12; /* FLOP/s of one core and of a GPU */
-    const double doubled = transform_points(s, raw);
-    const double voxels = (double)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]);
-    double transform = 5 * doubled * log2(doubled + 1), threads = vf_context_threads(ctx);
-    double adjoint = 2 * transform * raw->coils * raw->frames + 500.0 * (double)scan_samples(raw) * raw->coils;
-    double solver = s->method == RECON_CG ? 1.2 * transform * raw->coils * solver_iterations(s, raw) : 0;
-    double q = s->method == RECON_CG ? 3 * transform * raw->trajectories : 0;
-    *cpu = (adjoint + solver + q) / (cpu_rate * threads);
-    *gpu = (adjoint + solver + q) / gpu_rate;
-    if (s->encode_by == VF_ENCODE_DIRECT) {
-        double pairs =
-            (double)scan_samples(raw) * voxels + (s->method == RECON_CG ? (double)scan_samples(raw) * doubled / 2 : 0);
-        *cpu += pairs / (2e10 * threads);
-        *gpu += pairs / 3e12;
-    }
-}
 
 /* The frames of the longest window, if frames are solved together; else 1. */
 static int frames_together(const recon_settings *s, const mri_scan *raw)
@@ -88,7 +21,7 @@ static int shares_pay_for(const recon_settings *s, const mri_scan *raw, int devi
 {
     const double rate = 2e13, link = 1e11, wait = 5e-5; /* FLOP/s of transforms, bytes/s of links, latency in s */
     const double element = s->precision == VF_F64 ? 16 : 8;
-    const double doubled = transform_points(s, raw), frames = frames_together(s, raw);
+    const double doubled = forecast_transform_points(s, raw), frames = frames_together(s, raw);
     double voxels = (double)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]), least = INFINITY;
     int best = 1;
     for (int n = 1; n <= devices; n++) {
@@ -131,19 +64,20 @@ static vf_status keep_devices(vf_context *ctx, int count)
 }
 
 /* "cuda" uses as many GPUs as pay off, "auto" those or the CPU, and a list uses all devices it names. */
-static vf_status set_devices(vf_context *ctx, const recon_settings *s, const mri_scan *raw, char *why, size_t size)
+static vf_status set_devices(vf_context *ctx, const recon_settings *s, const mri_scan *raw,
+                             const scan_sampling *sampling, char *why, size_t size)
 {
     const bool all_gpus = strcmp(s->device, "cuda") == 0 && vf_cuda_device_count(NULL) > 1;
     const double endless = 1e9; /* s; longer than any estimate for a GPU */
     double cpu, gpu;
     vf_status status;
-    estimate(ctx, s, raw, &cpu, &gpu);
+    if (!all_gpus && strcmp(s->device, "auto") != 0)
+        return vf_context_set_devices(ctx, s->device);
+    forecast_devices(ctx, s, raw, sampling, &cpu, &gpu);
     if (all_gpus)
         status = vf_device_choose(ctx, endless, gpu, why, size);
-    else if (strcmp(s->device, "auto") == 0)
-        status = vf_device_choose(ctx, cpu, gpu, why, size);
     else
-        return vf_context_set_devices(ctx, s->device);
+        status = vf_device_choose(ctx, cpu, gpu, why, size);
     if (all_gpus && size > 0)
         why[0] = '\0'; /* the user chose */
     return status == VF_OK ? keep_devices(ctx, devices_that_pay(s, raw, vf_context_device_count(ctx))) : status;
@@ -220,7 +154,7 @@ static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_
     const double element = s->precision == VF_F64 ? 16 : 8, frames = raw->frames;
     const double voxels = (double)raw->matrix[0] * (double)raw->matrix[1] * (double)raw->matrix[2];
     const bool maps = s->coils != RECON_COILS_RSS && (raw->coils > 1 || raw->sensitivity);
-    const double doubled = transform_points(s, raw);
+    const double doubled = forecast_transform_points(s, raw);
     const bool from_file = raw->sensitivity && (s->coils == RECON_COILS_AUTO || s->coils == RECON_COILS_FILE);
     /* If the scan's own maps do not fit the data, ESPIRiT's replace them, but both stay in memory. */
     const bool judged = judges_scan_maps(s, raw) && sets == 1;
@@ -367,31 +301,11 @@ static vf_status check_memory(vf_context *ctx, const recon_settings *s, const mr
     return VF_OK;
 }
 
-/* Time for joint estimation of maps and image, which always runs on the CPU. Assumes that all places are like the
- * first. */
-double plan_seconds_before(vf_context *ctx, const recon_settings *s, const mri_scan *raw)
-{
-    const double rate = 5e9; /* FLOP/s of one core */
-    if (s->coils == RECON_COILS_RSS || uses_scan_maps(s, raw) ||
-        !calibrate_takes_joint(ctx, raw, s->coils, most_map_sets(s, raw) > 1 ? s->map_sets : RECON_SETS_ONE, 0))
-        return 0;
-    return raw->places * calibrate_jointly_work(raw, all_on_grid(s, raw)) / (rate * vf_context_threads(ctx));
-}
-
-double plan_seconds(vf_context *ctx, const recon_settings *s, const mri_scan *raw)
-{
-    double cpu, gpu;
-    estimate(ctx, s, raw, &cpu, &gpu);
-    const double maps = plan_seconds_before(ctx, s, raw);
-    const recon_sharing how = share_devices(s, raw, vf_context_device_count(ctx));
-    const double devices = how.teams * how.each;
-    return maps + (vf_device_is_host(vf_context_device(ctx, 0)) ? cpu : gpu / devices + VF_CUDA_USE_SECONDS);
-}
-
-vf_status plan_device(vf_context *ctx, recon_settings *s, const mri_scan *raw, char *text, size_t size, double *bytes)
+vf_status plan_device(vf_context *ctx, recon_settings *s, const mri_scan *raw, const scan_sampling *sampling,
+                      char *text, size_t size, double *bytes)
 {
     char why[384] = "", list[8 + 5 * RECON_MAX_DEVICES], shared[160];
-    vf_status status = set_devices(ctx, s, raw, why, sizeof why);
+    vf_status status = set_devices(ctx, s, raw, sampling, why, sizeof why);
     if (status != VF_OK)
         return status;
     status = fit_series(ctx, s, raw);

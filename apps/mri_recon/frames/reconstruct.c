@@ -393,6 +393,8 @@ static void sum_up(const sharing *s, recon_summary *summary)
     summary->sure_applications = s->job->sure_applications;
     summary->sigma = sqrt(s->job->variance);
     summary->misfit = s->job->misfit;
+    summary->first_images = s->job->first_images;
+    summary->first_iterations = s->job->first_iterations;
     summary->frame_noise = s->job->noise_ratio;
     for (int f = 0; summary->frame_noise && f < s->job->scan->frames; f++)
         summary->frame_noise[f] = summary->sigma * sqrt(summary->frame_noise[f]);

@@ -19,14 +19,10 @@
  * leaves out devices; if it does not fit on the first one either, sets settings->window. `text` [size] gets the
  * devices, why they were chosen, and how they share the work; *bytes an estimate of the memory needed on each.
  * Errors: as vf_context_set_devices; VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY. */
-VF_MUST_CHECK vf_status plan_device(vf_context *ctx, recon_settings *settings, const mri_scan *raw, char *text,
-                                    size_t size, double *bytes);
+VF_MUST_CHECK vf_status plan_device(vf_context *ctx, recon_settings *settings, const mri_scan *raw,
+                                    const scan_sampling *sampling, char *text, size_t size, double *bytes);
 /* Whether the devices and the host have enough memory for `sets` sets of coil maps. */
 bool plan_fits(vf_context *ctx, const recon_settings *settings, const mri_scan *raw, int sets);
-/* Estimated run time on the context's devices in s, good to a factor of two or three. */
-double plan_seconds(vf_context *ctx, const recon_settings *settings, const mri_scan *raw);
-double plan_seconds_before(vf_context *ctx, const recon_settings *settings,
-                           const mri_scan *raw); /* of that, before frames */
 /* "cuda:0,1": the context's first `count` devices. */
 void device_list(const vf_context *ctx, int count, char *text, size_t size);
 
@@ -137,6 +133,8 @@ typedef struct recon_summary {
     double *frame_noise; /* [frames] each frame's sigma, if they differ, else NULL; the caller frees it */
     char phase[128];     /* how the phase was used if one side of k-space is missing; "": both sides are there */
     double misfit;       /* variance of a first image's residual over sigma^2; at least 1 */
+    int first_images;    /* made for the noise, and the solver's iterations for all of them */
+    int64_t first_iterations;
     double expected_signal, expected_noise, expected_bias; /* root mean squares over the last frame's voxels */
     double noise_unit, sparse_lambda[VF_MOST_PRIORS];      /* for the last frame: sparse.c, and absolute */
     vf_sure_result sure;                                   /* how the factor on these was chosen; tried 0: it is 1 */

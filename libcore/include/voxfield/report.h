@@ -34,7 +34,7 @@ void vf_report_end(vf_report *report);                    /* `}` */
 
 /* "voxfield": version and build, "started": time in UTC, "command": the arguments. */
 void vf_report_run(vf_report *report, const char *program, int argc, char *const *argv);
-/* `"seconds": {stage: seconds, ...}` */
+/* `"seconds": {stage: seconds, ...}`, and the same of the processor time, `"processor_seconds"`. */
 void vf_report_stages(vf_report *report, const vf_stages *stages);
 
 /* Ends all open objects and commits the file; *report becomes NULL either way. VF_OK if it is NULL. */

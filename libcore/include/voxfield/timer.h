@@ -14,6 +14,8 @@ extern "C" {
 
 /* Seconds on a monotonic clock. */
 double vf_now(void);
+/* Seconds of processor time of this process, all threads together; not of its children. */
+double vf_processor_now(void);
 
 /* The stages of a run and their times. Zero-initialise. `name` must outlive the record (a string literal). Starting a
  * stage ends the current one; a repeated name adds to its time. */
@@ -21,11 +23,11 @@ enum { VF_MAX_STAGES = 16 };
 typedef struct vf_stages {
     struct {
         const char *name;
-        double seconds;
+        double seconds, processor; /* on the clock; of vf_processor_now */
     } stage[VF_MAX_STAGES];
     int count;
     int current; /* index + 1 of the running stage; 0: none */
-    double since;
+    double since, processor_since;
 } vf_stages;
 void vf_stage_begin(vf_stages *stages, const char *name);
 void vf_stage_end(vf_stages *stages);

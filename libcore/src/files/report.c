@@ -226,6 +226,10 @@ void vf_report_stages(vf_report *report, const vf_stages *stages)
     for (int i = 0; i < stages->count; i++)
         vf_report_number(report, stages->stage[i].name, stages->stage[i].seconds);
     vf_report_end(report);
+    vf_report_begin(report, "processor_seconds");
+    for (int i = 0; i < stages->count; i++)
+        vf_report_number(report, stages->stage[i].name, stages->stage[i].processor);
+    vf_report_end(report);
 }
 
 vf_status vf_report_commit(vf_report **report)

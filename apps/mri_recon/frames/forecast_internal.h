@@ -1,0 +1,48 @@
+/* Declarations shared by the files of the forecast. */
+#ifndef FORECAST_INTERNAL_H
+#define FORECAST_INTERNAL_H
+
+#include "forecast.h"
+
+/* The machine: seconds over those of the reference, and seconds of a parallel region. */
+typedef struct forecast_machine {
+    int threads;
+    double speed, region;
+} forecast_machine;
+
+/* What the formulas need of a scan. */
+typedef struct forecast_sizes {
+    double voxels, points, grid;   /* of the image, of F^H W F's transform, of the NUFFT */
+    double voxel_work, point_work; /* n log2 n */
+    double samples;                /* of a frame, the mean */
+    double frames, trajectories, coils;
+    double together; /* frames that are solved together */
+    double systems;  /* the coils that a product by F^H W F sums over */
+    double wide;     /* 2 in double precision */
+    double segments; /* of time, with a field map */
+    double rough;    /* of the lengths of transforms, the mean */
+    bool volume, on_grid, direct, maps, series;
+} forecast_sizes;
+
+forecast_sizes forecast_sizes_of(const recon_settings *settings, const mri_scan *raw);
+
+/* Seconds of a product by F^H W F, of one coil and one time segment, on one thread of the reference machine. */
+double forecast_product_seconds(const forecast_sizes *sizes);
+
+/* Threads that an image can keep busy: in products, transforms and passes over vectors. */
+double forecast_threads_of_product(const forecast_sizes *sizes);
+double forecast_threads_of_transform(const forecast_sizes *sizes);
+double forecast_threads_of_vector(const forecast_sizes *sizes);
+/* How many threads' work `useful` threads do, of those that there are. */
+double forecast_gain(const forecast_machine *machine, double useful);
+
+/* The reference machine with the context's threads. */
+forecast_machine forecast_usual_machine(const vf_context *ctx, const forecast_sizes *sizes);
+/* Measures the mean time of a parallel region, of teams as the solver has them. */
+double forecast_measure_region(const forecast_machine *machine, const forecast_sizes *sizes);
+/* Measures products of about `seconds` each, of one thread of the reference: their time over what it should be. 0: they cannot
+ * be made. */
+double forecast_measure_speed(vf_context *ctx, const forecast_machine *machine, const forecast_sizes *sizes,
+                              const mri_scan *raw, double seconds);
+
+#endif
