@@ -274,13 +274,13 @@ bool kept_wanted(const pieces_settings *s, const char *output, double seconds)
     return asks(s) || s->join || (s->journal == JOURNAL_AUTO && seconds >= seconds_to_keep && !is_special(output));
 }
 
-/* Moves the pieces of another rank into this run's file. */
+/* Moves the pieces of another rank into this run's file. The rank may have been killed before its file's header was whole. */
 static vf_status adopt(kept_pieces *k, const vf_pieces_result *result, const char *path)
 {
     vf_pieces *other;
     char *item = malloc(result->item_bytes);
     vf_status status =
-        item ? vf_pieces_gather(k->ctx, 1, &path, result, &other) : vf_fail(k->ctx, VF_ERR_MEMORY, "no memory");
+        item ? vf_pieces_resume(k->ctx, path, result, &other) : vf_fail(k->ctx, VF_ERR_MEMORY, "no memory");
     for (int64_t n = 0; status == VF_OK && n < result->items; n++) {
         if (vf_pieces_count(other, n, n + 1) == 0 || vf_pieces_count(k->pieces, n, n + 1) > 0)
             continue;

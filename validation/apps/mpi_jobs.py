@@ -1,6 +1,7 @@
 """Jobs of several ranks, for tests: mpirun of both MPIs, its processes, and their input.
 
-VOXFIELD_TEST_MPI is openmpi (default) or mpich; VOXFIELD_PHANTOM names mri_phantom, which mri_recon's tests need.
+VOXFIELD_TEST_MPI is openmpi (default) or mpich; VOXFIELD_PHANTOM names mri_phantom, which mri_recon's tests need;
+VOXFIELD_SLOW_PWRITE_LIBRARY names the library of slow_pwrite.c, which test_mpi.py needs.
 """
 import contextlib
 import os
@@ -44,13 +45,21 @@ def has_plugin(kind):
 MPIRUN = {kind: launcher(kind) for kind in (KIND, OTHER) if has_plugin(kind) and launcher(kind)}
 
 
+def share(cases):
+    """Half of the cases, in an order that is drawn: the test with the other MPI, which draws the same, has the others. All, if
+    the other one is not there."""
+    draw().shuffle(cases)
+    return cases[sorted(MPIRUN).index(KIND)::len(MPIRUN)]
+
+
 # ---- jobs ----
 
 
 class Job:
-    """mpirun -n COUNT PROGRAM ARGUMENTS. `failing`: what VOXFIELD_SIMULATE_FAILURE is for some ranks; `each`: more arguments."""
+    """mpirun -n COUNT PROGRAM ARGUMENTS. `failing`: what VOXFIELD_SIMULATE_FAILURE is for some ranks; `each`: more arguments;
+    `slow`: how many milliseconds longer a piece takes to write."""
 
-    def __init__(self, count, *arguments, kind=KIND, failing=None, each=None, prefix=(), exe=PROGRAM):
+    def __init__(self, count, *arguments, kind=KIND, failing=None, each=None, prefix=(), exe=PROGRAM, slow=0):
         words = [exe, *program.command(*arguments)[1:]]
         what = ["-n", str(count), *words]
         if failing or each:
@@ -60,7 +69,8 @@ class Job:
                 what += [*([":"] if rank else []), "-n", "1", *simulated, *words, *(each[rank] if each else [])]
         self.words = [*prefix, MPIRUN[kind], *FLAGS[kind], *what]
         self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
-        self.process = subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err)
+        self.process = subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err,
+                                        env=program.slow(slow) if slow else None)
 
     def ranks(self):
         """The processes of the program in this folder. Name and folder are there until a process has closed its files. The
@@ -135,7 +145,7 @@ def trajectory(_):
 
 MAKERS = {"a.pqr": trajectory, "t.dcd": trajectory, "l.dcd": trajectory, "s.h5": lambda name: phantom(name, 6, 20, 8),
           "m.mrd": lambda name: phantom(name, 6, 20, 8), "one.h5": lambda name: phantom(name, 1, 20, 8),
-          "long.h5": lambda name: phantom(name, 12, 64, 12), "longer.h5": lambda name: phantom(name, 24, 64, 12)}
+          "long.h5": lambda name: phantom(name, 12, 20, 8), "longer.h5": lambda name: phantom(name, 24, 20, 8)}
 
 
 def inputs(*names):

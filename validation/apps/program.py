@@ -84,6 +84,13 @@ def make(*arguments, **options):
     return done
 
 
+def slow(milliseconds):
+    """An environment in which each pwrite() of a program takes longer: for runs that a test stops in the middle. (The address
+    sanitizer wants to be the first library.)"""
+    return {**os.environ, "LD_PRELOAD": os.environ["VOXFIELD_SLOW_PWRITE_LIBRARY"], "VOXFIELD_SLOW_PWRITE": str(milliseconds),
+            "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+
+
 def on_a_terminal(*arguments):
     """Returns what a terminal would receive, as one text."""
     master, slave = os.openpty()
@@ -307,7 +314,7 @@ def main(names, probe=(DATA / "dipole.pqr", "--dry-run")):
             print("SKIP: " + done.err.strip())
             sys.exit(77)
     for name, test in tests:
-        began = time.monotonic()
+        began, busy = time.monotonic(), sum(os.times()[:4])
         with tempfile.TemporaryDirectory(prefix=NAME + "-") as folder:
             os.chdir(folder)
             try:
@@ -321,7 +328,7 @@ def main(names, probe=(DATA / "dipole.pqr", "--dry-run")):
                 word = "FAILED\n" + traceback.format_exc()
                 failed += 1
             os.chdir("/")
-        print(f"{name:40} {time.monotonic() - began:5.2f} s  {word}", flush=True)
+        print(f"{name:40} {time.monotonic() - began:5.2f} s, processor {sum(os.times()[:4]) - busy:5.2f} s  {word}", flush=True)
     why = "".join(f"; {count} x {reason}" for reason, count in SKIPPED.most_common())
     print(f"{passed} passed, {failed} failed, {SKIPPED.total()} skipped{why}")
     sys.exit(1 if failed else 0 if passed else 77)

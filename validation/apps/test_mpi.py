@@ -18,7 +18,7 @@ import time
 import zlib
 
 import program
-from mpi_jobs import DRAW, inputs, ITEM, job, Job, KIND, MPIRUN, refuse_job, why_not
+from mpi_jobs import DRAW, inputs, ITEM, job, Job, KIND, MPIRUN, refuse_job, share, why_not
 from program import listing, make, NAME, PROGRAM, refuse, skip_part
 from two_folders import assert_same, inside, parts_in
 
@@ -43,7 +43,7 @@ MRI = ("s.h5 -o i.h5", "s.h5 --prior wavelet --shifts 2 --seed 5 -o i.nii", "s.h
 def test_same_bytes(_):
     """All cases, with 1 to 7 ranks. Some on one core, where they take turns in another order. Some with more ranks than work,
     again and again, because it is a matter of moments."""
-    cases = list({"cionize": CIONIZE, "mri_recon": MRI}[NAME]) + 3 * [{"cionize": TINY, "mri_recon": "one.h5 -o i.h5"}[NAME]]
+    cases = share(list({"cionize": CIONIZE, "mri_recon": MRI}[NAME])) + 3 * [{"cionize": TINY, "mri_recon": "one.h5 -o i.h5"}[NAME]]
     DRAW.shuffle(cases)
     counts = DRAW.sample(range(1, 8), 7) + DRAW.choices(range(2, 8), k=len(cases))
     for case, count in zip(cases, counts):
@@ -108,23 +108,22 @@ def kept(text):
     return int(line[1]) if line else 0
 
 
-def size_of_pieces():
-    """On the disk: the file of a map has its size from the start, and holes."""
-    with contextlib.suppress(FileNotFoundError):
-        return sum(os.stat(name).st_blocks * 512 for name in parts_in("."))
-    return 0
+PIECES = 20  # about so many of a long run
+SLOW = 100    # milliseconds to write one
 
 
 def long_run(*more, longer=False):
-    """The files of a run, in the folder one. Returns its arguments, the output, about the size of all pieces, and the time."""
-    arguments = {"cionize": ["1hpv.pqr", "--method", "exact", "--spacing", "0.36" if longer else "0.45", *more, "-o", "m.mrc"],
+    """The files of a run, in the folder one. Returns its arguments, the output, the number of items, and the seconds that it
+    takes to write them slowly. It computes little, so others can use the processor."""
+    arguments = {"cionize": ["1hpv.pqr", "--method", "exact", "--spacing", "1", *more, "-o", "m.mrc"],
                  "mri_recon": ["longer.h5" if longer else "long.h5", "--prior", "wavelet",
                                *DRAW.choice([[], ["--lambda", "sure"]]), *more, "-o", "i.h5"]}[NAME]
     inputs(arguments[0])
     with inside("one"):
-        began = time.monotonic()
         make(*arguments)
-        return arguments, arguments[-1], os.path.getsize(arguments[-1]), time.monotonic() - began
+        layers = struct.unpack_from("<i", pathlib.Path(arguments[-1]).read_bytes(), 8)[0]  # of an MRC file
+    items = {"cionize": layers, "mri_recon": 24 if longer else 12}[NAME]
+    return arguments, arguments[-1], items, PIECES * SLOW / 1000
 
 
 def any_run(*arguments):
@@ -134,7 +133,8 @@ def any_run(*arguments):
 
 
 def test_files_of_other_ranks(_):
-    """Of a job that was killed: they are joined, and removed. Others with such names are left alone."""
+    """Of a job that was killed, perhaps while a rank began its file: they are joined, and removed. Others with such names are
+    left alone."""
     case = {"cionize": "dipole.pqr --counts 6,7,11 -o m.mrc", "mri_recon": "s.h5 --method adjoint -o i.h5"}[NAME].split()
     output = case[-1]
     inputs(case[0])
@@ -151,6 +151,7 @@ def test_files_of_other_ranks(_):
             for n, name in enumerate(names):
                 mine = b"".join(data[at:end] for at, end, _ in some[n::len(names)] + some[:DRAW.randrange(2)])
                 pathlib.Path(name).write_bytes((header + mine)[:-1 if trial == 2 and n == 0 else None])
+            pathlib.Path(f"{output}.pieces-7").write_bytes(header[:DRAW.randrange(len(header))])
             left = [pathlib.Path(name) for name in (f"{output}.pieces-1x", f"x{output}.pieces-1", f"{output}.pieces-")]
             for path in left:
                 path.write_bytes(header)
@@ -169,16 +170,17 @@ def test_files_of_other_ranks(_):
 
 
 def test_kill(_):
-    """One rank, all ranks, or mpirun, at random moments of the job's time or of its files' growth. Then ranks of another
-    number, of another MPI, or one process go on."""
-    arguments, output, size, seconds = long_run()
+    """One rank, all ranks, or mpirun, at random moments of the job's time or of what is done. Then ranks of another number, of
+    another MPI, or one process go on."""
+    arguments, output, items, seconds = long_run()
     before, best = set(), 0
     with inside("two"):
         for trial in range(5):
-            running = Job(DRAW.randint(2, 5), *arguments, *(["--resume"] if trial else []), kind=DRAW.choice([*MPIRUN, KIND]))
-            after, least = (0, DRAW.uniform(size_of_pieces(), size)) if trial % 2 else (DRAW.uniform(0, 1.5 * seconds + 0.5), 0)
+            running = Job(DRAW.randint(2, 5), *arguments, *(["--resume"] if trial else []), kind=DRAW.choice([*MPIRUN, KIND]),
+                          slow=SLOW)
+            after, least = (0, DRAW.uniform(len(before), items)) if trial % 2 else (DRAW.uniform(0, seconds), 0)
             began = time.monotonic()
-            while running.process.poll() is None and not (time.monotonic() >= began + after and size_of_pieces() >= least
+            while running.process.poll() is None and not (time.monotonic() >= began + after and len(kept_items()) >= least
                                                           and running.ranks()):
                 time.sleep(0.002)
             ranks = running.ranks()
@@ -205,12 +207,12 @@ def test_kill(_):
     assert_same("the last run")
 
 
-def interrupted(number, to, arguments, size):
+def interrupted(number, to, arguments):
     """A job that gets a signal when it has some items. Open MPI's mpirun passes SIGTERM on after a second. After a signal,
     MPICH's mpirun may exit with 0 whatever its processes do: one time in 24 with a script that exits with 130."""
     for _ in range(3):
-        running = Job(DRAW.randint(2, 4), *arguments)
-        while running.process.poll() is None and size_of_pieces() < size / 20:
+        running = Job(DRAW.randint(2, 4), *arguments, slow=SLOW)
+        while running.process.poll() is None and not kept_items():
             time.sleep(0.002)
         running.send(number, [running.process.pid] if to == "mpirun" else running.ranks())
         done = running.done()
@@ -225,11 +227,11 @@ def interrupted(number, to, arguments, size):
 
 def test_signals(_):
     """To mpirun, which passes them on, or to all ranks: what is done is kept, and there is no output."""
-    arguments, output, size, _ = long_run(longer=True)
+    arguments, output, _, _ = long_run(longer=True)
     with inside("two"):
         for number in (signal.SIGTERM, signal.SIGUSR1):
             for to in ("mpirun", "ranks"):
-                done = interrupted(number, to, arguments, size)
+                done = interrupted(number, to, arguments)
                 if not done:
                     skip_part(f"jobs end before signal {number} to {to} reaches them")
                     continue
@@ -256,7 +258,7 @@ def test_ranks_that_fail(_):
             if rank == 0 and NAME == "mri_recon":
                 refuse_job(6, ["simulated"], 2, *arguments, failing=failing)
                 continue
-            done = job(max(rank + 1, DRAW.randint(2, 3)), *arguments, failing=failing)
+            done = job(max(rank + 1, DRAW.randint(2, 3)), *arguments, failing=failing, slow=SLOW)
             job_said = json.loads(pathlib.Path("../r.json").read_bytes())["job"]
             errors = [n for n in range(job_said["ranks"]) if "simulated" in job_said[f"rank {n}"].get("error", "")]
             said = list(map(int, re.findall(rf"^{NAME}: warning: rank (\d+) on \S+ failed", done.err, re.M)))

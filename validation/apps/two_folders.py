@@ -50,10 +50,12 @@ def size_of(name):
     return 0
 
 
-def stopped(number, when, *arguments):
-    """A run that gets a signal as soon as `when`, of the seconds that it has run, says so."""
+def stopped(number, when, *arguments, slow=0):
+    """A run that gets a signal as soon as `when`, of the seconds that it has run, says so. `slow`: how many milliseconds longer
+    it takes to write a piece."""
     quiet, pipe = subprocess.DEVNULL, subprocess.PIPE
-    with subprocess.Popen(program.command(*arguments), stdin=quiet, stdout=pipe, stderr=pipe) as process:
+    with subprocess.Popen(program.command(*arguments), stdin=quiet, stdout=pipe, stderr=pipe,
+                          env=program.slow(slow) if slow else None) as process:
         began = time.monotonic()
         while process.poll() is None and not when(time.monotonic() - began):
             time.sleep(0.001)

@@ -1,5 +1,5 @@
 /* Preloaded (LD_PRELOAD), makes each pwrite() take VOXFIELD_SLOW_PWRITE milliseconds longer: so a run takes long, and leaves the
- * processor to others. For test_slurm.py. */
+ * processor to others. For tests that stop runs in the middle. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <time.h>
