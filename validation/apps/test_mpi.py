@@ -95,7 +95,10 @@ def kept_items():
     """All items that the files of pieces here have."""
     found = set()
     for name in parts_in(".") - {"m.mrc.pieces-map"}:
-        data = pathlib.Path(name).read_bytes()
+        try:
+            data = pathlib.Path(name).read_bytes()
+        except FileNotFoundError:  # a job that ends has put its pieces together meanwhile
+            continue
         for at, _, items in records(data):
             if struct.unpack_from("<I", data, 8)[0] == 1 or placed(data, at, items):
                 found |= items
