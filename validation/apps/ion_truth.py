@@ -21,6 +21,15 @@ except ImportError:
 CHARGES = {"SOD": 1, "CLA": -1, "MG": 2, "ZN": 2, "POT": 1, "CAL": 2, "IOD": -1}
 
 
+def vectors(shape):
+    """The vectors of a cell of these lengths and angles (degrees), the first along x, the second in the plane of x and y."""
+    a, b, c = shape[:3]
+    alpha, beta, gamma = (math.radians(angle) for angle in shape[3:])
+    y = (math.cos(alpha) - math.cos(beta) * math.cos(gamma)) / math.sin(gamma)
+    return numpy.array([[a, 0, 0], [b * math.cos(gamma), b * math.sin(gamma), 0],
+                        [c * math.cos(beta), c * y, c * math.sqrt(1 - math.cos(beta) ** 2 - y ** 2)]])
+
+
 def generator():
     """A generator of random numbers, with the same sequence for each test of a run."""
     if numpy is None:

@@ -10,7 +10,7 @@ import pathlib
 import struct
 
 import program
-from ion_truth import generator, numpy
+from ion_truth import generator, numpy, vectors
 from program import make, read, refuse, sample
 
 DOUBLE = ["--precision", "double", "--accuracy", "1e-9", "--units", "e/A"]
@@ -43,14 +43,6 @@ def write_dcd(path, frames, shapes):
         for axis in range(3):
             content += record(frame[:, axis].astype("<f4").tobytes())
     pathlib.Path(path).write_bytes(content)
-
-
-def vectors(shape):
-    a, b, c = shape[:3]
-    alpha, beta, gamma = (math.radians(angle) for angle in shape[3:])
-    y = (math.cos(alpha) - math.cos(beta) * math.cos(gamma)) / math.sin(gamma)
-    return numpy.array([[a, 0, 0], [b * math.cos(gamma), b * math.sin(gamma), 0],
-                        [c * math.cos(beta), c * y, c * math.sqrt(1 - math.cos(beta) ** 2 - y ** 2)]])
 
 
 def values_of(path):

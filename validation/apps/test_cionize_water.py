@@ -9,7 +9,7 @@ import math
 import pathlib
 
 import program
-from ion_truth import CHARGES, generator, numpy
+from ion_truth import CHARGES, generator, numpy, vectors
 from program import make, read, refuse, run
 
 # Names and charges of the atoms of a molecule, the oxygen first: three, four and five points.
@@ -19,14 +19,6 @@ MODELS = {"TIP3": (("OH2", -0.834), ("H1", 0.417), ("H2", 0.417)),
           "HOH": (("O", 0),)}
 ORTHO = (21.0, 19.0, 23.0, 90, 90, 90)
 TRICLINIC = (20.0, 21.0, 22.0, 80, 105, 70)
-
-
-def vectors(shape):
-    a, b, c = shape[:3]
-    alpha, beta, gamma = (math.radians(angle) for angle in shape[3:])
-    y = (math.cos(alpha) - math.cos(beta) * math.cos(gamma)) / math.sin(gamma)
-    return numpy.array([[a, 0, 0], [b * math.cos(gamma), b * math.sin(gamma), 0],
-                        [c * math.cos(beta), c * y, c * math.sqrt(1 - math.cos(beta) ** 2 - y ** 2)]])
 
 
 def row(name, residue, chain, number, place, charge, radius):

@@ -24,15 +24,6 @@ typedef struct trr_header {
     bool complete;
 } trr_header;
 
-static vf_status fail_frame(const trajectory *t, int64_t number, int64_t offset, const char *why)
-{
-    return trajectory_fail(t,
-                           "frame %" PRId64 ", at byte %" PRId64
-                           ", %s; the file is damaged: copy it again, or write the "
-                           "frames before with gmx trjconv -e",
-                           number, offset, why);
-}
-
 /* Finds the width of a number and checks the bytes of all parts. */
 static bool take_parts(trr_header *h, const unsigned char *bytes)
 {
@@ -59,17 +50,16 @@ static vf_status read_header(const trajectory *t, int64_t number, int64_t offset
     if (status != VF_OK)
         return status;
     if (most >= PARTS_AT && (xdr_integer(bytes) != MAGIC || memcmp(bytes + 12, "GMX_trn_file", 12) != 0))
-        return fail_frame(t, number, offset,
-                          "does not begin as a frame of a TRR file does (with 1993 and GMX_trn_file)");
+        return xdr_fail(t, number, offset, "does not begin as a frame of a TRR file does (with 1993 and GMX_trn_file)");
     h->complete = most == HEAD;
     if (!h->complete)
         return VF_OK;
     h->atoms = xdr_integer(bytes + ATOMS_AT);
     if (h->atoms < 1)
-        return fail_frame(t, number, offset, "has no atoms, or 2^31 and more");
+        return xdr_fail(t, number, offset, "has no atoms, or 2^31 and more");
     if (!take_parts(h, bytes + PARTS_AT))
-        return fail_frame(t, number, offset, "has parts whose sizes do not fit its number of atoms");
-    return h->width > 0 ? VF_OK : fail_frame(t, number, offset, "has no parts, so its precision is unknown");
+        return xdr_fail(t, number, offset, "has parts whose sizes do not fit its number of atoms");
+    return h->width > 0 ? VF_OK : xdr_fail(t, number, offset, "has no parts, so its precision is unknown");
 }
 
 static vf_status look(const trajectory *t, int64_t number, int64_t offset, xdr_header *out)
@@ -95,7 +85,7 @@ static vf_status read_again(const trajectory *t, int64_t frame, trr_header *h)
 {
     const vf_status status = read_header(t, frame + 1, t->xdr.offset[frame], h);
     if (status == VF_OK && (h->atoms != t->atoms || !h->complete || h->part[PART_X] == 0))
-        return fail_frame(t, frame + 1, t->xdr.offset[frame], "has changed since the file was opened");
+        return xdr_fail(t, frame + 1, t->xdr.offset[frame], "has changed since the file was opened");
     return status;
 }
 

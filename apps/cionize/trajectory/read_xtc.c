@@ -35,15 +35,6 @@ typedef struct xtc_header {
     int64_t begin, size; /* of the coordinates' bytes, filled up */
 } xtc_header;
 
-static vf_status fail_frame(const trajectory *t, int64_t number, int64_t offset, const char *why)
-{
-    return trajectory_fail(t,
-                           "frame %" PRId64 ", at byte %" PRId64
-                           ", %s; the file is damaged: copy it again, or write the "
-                           "frames before with gmx trjconv -e",
-                           number, offset, why);
-}
-
 static void take_coding(xtc_header *h, bool large)
 {
     const unsigned char *from = h->bytes + HEAD;
@@ -68,10 +59,10 @@ static vf_status read_header(const trajectory *t, int64_t number, int64_t offset
         return status;
     const int32_t magic = xdr_integer(h->bytes);
     if (most >= 4 && magic != MAGIC && magic != MAGIC_LARGE)
-        return fail_frame(t, number, offset, "does not begin as a frame of an XTC file does (with 1995 or 2023)");
+        return xdr_fail(t, number, offset, "does not begin as a frame of an XTC file does (with 1995 or 2023)");
     h->atoms = xdr_integer(h->bytes + 4);
     if (most >= 8 && h->atoms < 1)
-        return fail_frame(t, number, offset, "has no atoms, or 2^31 and more");
+        return xdr_fail(t, number, offset, "has no atoms, or 2^31 and more");
     h->compressed = h->atoms > MOST_UNCOMPRESSED;
     const bool large = magic == MAGIC_LARGE;
     h->begin = HEAD + (h->compressed ? (large ? MOST_CODING : MOST_CODING - 4) : 0);
@@ -79,13 +70,13 @@ static vf_status read_header(const trajectory *t, int64_t number, int64_t offset
     if (!h->complete)
         return VF_OK;
     if (xdr_integer(h->bytes + AGAIN) != h->atoms)
-        return fail_frame(t, number, offset, "states two different numbers of atoms");
+        return xdr_fail(t, number, offset, "states two different numbers of atoms");
     h->size = 12 * (int64_t)h->atoms;
     if (!h->compressed)
         return VF_OK;
     take_coding(h, large);
     if (!xtc_coding_valid(&h->coding, h->atoms, &why))
-        return fail_frame(t, number, offset, why);
+        return xdr_fail(t, number, offset, why);
     h->size = h->coding.bytes > t->size ? h->coding.bytes : (h->coding.bytes + 3) / 4 * 4;
     return VF_OK;
 }
@@ -112,7 +103,7 @@ static vf_status read_frame(const trajectory *t, int64_t frame, double *x, doubl
     xtc_header h;
     vf_status status = read_header(t, frame + 1, offset, &h);
     if (status == VF_OK && (h.atoms != t->atoms || !h.complete))
-        status = fail_frame(t, frame + 1, offset, "has changed since the file was opened");
+        status = xdr_fail(t, frame + 1, offset, "has changed since the file was opened");
     if (status != VF_OK)
         return status;
     if (!h.compressed)

@@ -81,6 +81,15 @@ static vf_status take_frame(trajectory *t, int64_t number, int64_t offset, const
     return add_frame(t, offset);
 }
 
+vf_status xdr_fail(const trajectory *t, int64_t number, int64_t offset, const char *why)
+{
+    return trajectory_fail(t,
+                           "frame %" PRId64 ", at byte %" PRId64
+                           ", %s; the file is damaged: copy it again, or write the "
+                           "frames before with gmx trjconv -e",
+                           number, offset, why);
+}
+
 /* The file ends within frame `number`, after `rest` of its bytes. */
 static void warn_of_end(const trajectory *t, int64_t number, int64_t rest, int64_t bytes)
 {

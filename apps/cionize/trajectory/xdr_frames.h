@@ -24,6 +24,9 @@ typedef struct xdr_header {
  * VF_ERR_INPUT (not a header). */
 typedef vf_status (*xdr_look)(const trajectory *t, int64_t number, int64_t offset, xdr_header *out);
 
+/* Fails because of frame `number` (from 1) at `offset`; `why` follows its number: "has no atoms". Always VF_ERR_INPUT. */
+vf_status xdr_fail(const trajectory *t, int64_t number, int64_t offset, const char *why);
+
 /* Finds the frames of a file; sets t->atoms and t->frames. Warns of an incomplete last frame, and notes frames without
  * positions. */
 VF_MUST_CHECK vf_status xdr_find_frames(trajectory *t, xdr_look look);
