@@ -27,6 +27,8 @@ static const char *no_check(const cionize_state *r)
         return "the boundary is vacuum, not tin-foil";
     if (!plane_is_lattice(cell, r->settings.profile_axis))
         return "the cell's vectors do not span planes across this axis; z has them in every cell";
+    if (r->read.of_selection)
+        return "the map is that of selected atoms";
     if (r->read.ions > 0)
         return "the map includes the potential of ions";
     if (r->settings.read_map && r->read.molecule[0] && strcmp(r->read.molecule, r->molecule.digest) != 0)

@@ -12,8 +12,6 @@
 #include "molecule/unit_cell.h"
 #include "voxfield/output.h"
 
-/* The extension of -o decides: a map, or the molecule with its ions. */
-
 /* -o is a map, or the molecule with its ions: the extension tells. */
 static vf_status output(vf_context *ctx, const char *option, const char *text, void *to)
 {
@@ -396,7 +394,7 @@ const program_option cionize_options[] = {
     {OPTION_GROUP, .name = "Points",
      .help = "Values at points instead of a grid. If nothing else is asked for, no map is computed."},
     {OPTION_TEXT, .name = "points", .argument = "FILE", SETTING(points.points),
-     .excludes = "read-map solute part join resume mpi",
+     .excludes = "read-map solute part join resume",
      .why = "points are summed by one process, from all atoms of the molecule",
      .help = "the potential at the points of FILE; or at the molecule's own atoms, if FILE is the word atoms",
      .more =
@@ -417,7 +415,7 @@ const program_option cionize_options[] = {
      .more = "With --trajectory, CSV has the mean and the standard deviation over the frames, HDF5 the values of each "
              "frame."},
     {OPTION_WRITE, .name = "field-map", .argument = "FILE", SETTING(points.field_map),
-     .excludes = "trajectory read-map part join resume mpi", .why = "it is made of the molecule, by one process",
+     .excludes = "trajectory read-map part join resume", .why = "it is made of the molecule, by one process",
      .help = "the electric field on the grid: .h5, or .mrc for three files NAME_x.mrc, NAME_y.mrc and NAME_z.mrc"},
 
     {OPTION_GROUP, .name = "Grid",
@@ -454,7 +452,7 @@ const program_option cionize_options[] = {
 
     {OPTION_CHOICE, .name = "symmetry", .argument = "S", SETTING(symmetry), .choices = symmetries,
      .default_help = "a file with a space group is rejected", .needs = "cell read-map",
-     .help = "what a crystal's space group means for the atoms of the file: expand or none",
+     .help = "what a crystal's space group means for the atoms of the file",
      .more = "The space group is that of the file with the cell: the record CRYST1, or _symmetry or _space_group in "
              "mmCIF. The "
              "operators are those that the file lists (REMARK 290, _space_group_symop), or else the group's own. With "

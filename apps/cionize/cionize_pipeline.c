@@ -143,6 +143,8 @@ static vf_status plan(cionize_state *r)
     vf_status status = r->settings.trajectory ? open_trajectory(r) : VF_OK;
     if (status == VF_OK)
         status = take_cell(r, &follows);
+    if (status == VF_OK && r->settings.read_map)
+        status = open_read_map(r);
     if (status == VF_OK)
         status = water_prepare(r);
     if (status == VF_OK)
@@ -192,7 +194,7 @@ static vf_status prepare(cionize_state *r)
     if (status == VF_OK && only_points(r)) {
         describe(r);
         if (!s->quiet)
-            say_points(r);
+            say_plan(r);
         return VF_OK;
     }
     const bool places = ions_asked(r) && s->pieces.parts == 0 && !job_is_other(&s->pieces);
@@ -214,7 +216,6 @@ static vf_status prepare(cionize_state *r)
     describe(r);
     if (!s->quiet) {
         say_plan(r);
-        say_points(r);
     }
     if (s->dry_run && !s->quiet && !s->read_map && !r->water.no_map)
         status = plan_job(r);

@@ -148,8 +148,11 @@ void report_analyses(vf_report *report, const cionize_state *r);
 
 /* ---- read_map_stage.c ---- */
 
-/* Reads the map of settings.read_map and plans with its grid; if options ask for a grid, it must be the same. Needs the
- * molecule. Errors: those of read_map; VF_ERR_ARGUMENT, VF_ERR_INPUT (options that contradict the map). */
+/* Reads the map of settings.read_map, and takes its constants, its cell and, if the cell is new, the crystal's symmetry. Needs the
+ * molecule. Errors: those of read_map and take_symmetry; VF_ERR_ARGUMENT, VF_ERR_INPUT (options that contradict the map). */
+VF_MUST_CHECK vf_status open_read_map(cionize_state *r);
+
+/* Plans with its grid; if options ask for a grid, it must be the same. Errors: as above. */
 VF_MUST_CHECK vf_status take_read_map(cionize_state *r);
 
 /* ---- symmetry_stage.c ---- */

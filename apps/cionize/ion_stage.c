@@ -117,10 +117,16 @@ static vf_status add_by_rule(cionize_state *r)
     }
     const bool by_water = counts_water(r);
     vf_status status = VF_OK;
+    if (by_water && waters <= 0)
+        return vf_fail(
+            r->ctx, VF_ERR_ARGUMENT,
+            "--place asks for as many ions as there are water molecules (%lld), or more, so none is left for "
+            "--concentration; place fewer",
+            (long long)r->water.count);
     if (r->ions.demand.has_concentration && !by_water)
         status = measure_solvent(r);
     if (status == VF_OK && by_water)
-        status = count_ions_in_water(r->ctx, &r->ions.demand, charge, waters > 0 ? waters : 0, request, &kinds);
+        status = count_ions_in_water(r->ctx, &r->ions.demand, charge, waters, request, &kinds);
     else if (status == VF_OK)
         status = count_ions(r->ctx, &r->ions.demand, charge, r->solvent, request, &kinds);
     if (status == VF_OK)

@@ -9,9 +9,9 @@
 /* ---- names of files ---- */
 
 const char *const cionize_endings[] = {
-    ".pqr",       ".pqr.gz",  ".pdb",     ".pdb.gz", ".ent",    ".ent.gz", ".gro",    ".gro.gz",   ".inpcrd",
-    ".inpcrd.gz", ".rst7",    ".rst7.gz", ".rst",    ".rst.gz", ".crd",    ".crd.gz", ".cor",      ".cor.gz",
-    ".coor",      ".coor.gz", ".ncrst",   ".nc",     ".cif",    ".cif.gz", ".mmcif",  ".mmcif.gz", NULL};
+    ".pqr",      ".pqr.gz",  ".pdb",   ".pdb.gz", ".ent", ".ent.gz", ".gro",   ".gro.gz",   ".inpcrd", ".inpcrd.gz",
+    ".rst7",     ".rst7.gz", ".rst",   ".rst.gz", ".crd", ".crd.gz", ".cor",   ".cor.gz",   ".coor",   ".coor.gz",
+    ".ncrst.gz", ".nc.gz",   ".ncrst", ".nc",     ".cif", ".cif.gz", ".mmcif", ".mmcif.gz", NULL};
 
 /* "a/b.pqr" -> "a/b.dx". Extensions that are not a molecule's are kept: "a/b.txt" -> "a/b.txt.dx". An input in /dev or
  * /proc (/dev/stdin, /dev/fd/63) may be a pipe, and nobody would look for a map beside it. */
@@ -115,6 +115,18 @@ static vf_status check_combinations(const cionize_state *r)
                        "--compare, --profile or --radial");
     if (s->read_map && s->trajectory)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--read-map cannot be combined with --trajectory");
+    if (s->read_map && (s->selected || s->minus || points_asked(r)))
+        return vf_fail(
+            r->ctx, VF_ERR_ARGUMENT,
+            "%s: an existing map cannot be combined with --select, --minus, --points or --field-map; leave them "
+            "out, or let the map be computed",
+            s->read_map);
+    if (s->profile && s->pieces.folder)
+        return vf_fail(
+            r->ctx, VF_ERR_ARGUMENT,
+            "--profile: all inputs of --output-dir would write %s; give the axis alone, and the table is named after "
+            "each input",
+            s->profile);
     if (s->symmetry == SYMMETRY_EXPAND && s->trajectory)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "--symmetry expand cannot be combined with --trajectory: frames have no symmetry");

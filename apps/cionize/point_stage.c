@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cionize_state.h"
+#include "job.h"
 
 bool points_asked(const cionize_state *r)
 {
@@ -13,7 +14,7 @@ bool points_asked(const cionize_state *r)
 bool only_points(const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
-    return points_asked(r) && !s->map && !s->picture && !s->deviation && !ions_asked(r);
+    return points_asked(r) && !s->map && !s->picture && !s->deviation && !analyses_asked(s) && !ions_asked(r);
 }
 
 vf_status points_prepare(cionize_state *r)
@@ -102,6 +103,8 @@ static vf_status run_field_map(cionize_state *r)
 
 vf_status points_run(cionize_state *r)
 {
+    if (job_is_other(&r->settings.pieces)) /* rank 0 computes them */
+        return VF_OK;
     const vf_status status = run_points(r);
     return status == VF_OK ? run_field_map(r) : status;
 }

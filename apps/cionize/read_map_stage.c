@@ -48,6 +48,9 @@ static vf_status check_read_map(const cionize_state *r)
     if (s->has_precision && s->precision != m->type)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map is in %s precision; leave out --precision", m->path,
                        m->type == VF_F64 ? "double" : "single");
+    if (m->of_selection && ions_asked(r))
+        vf_warn(r->ctx, "%s: the map has the potential of selected atoms alone, so the others do not act on the ions",
+                m->path);
     if (m->ions > 0 && ions_asked(r))
         vf_warn(r->ctx, "%s: the map includes the potential of %lld ion%s; new ions feel it, but may overlap them",
                 m->path, (long long)m->ions, m->ions == 1 ? "" : "s");
@@ -88,8 +91,7 @@ static vf_status take_map_cell(cionize_state *r)
     return VF_OK;
 }
 
-/* The grid is the map's. If options ask for a grid, it must be the same. */
-vf_status take_read_map(cionize_state *r)
+vf_status open_read_map(cionize_state *r)
 {
     cionize_settings *s = &r->settings;
     vf_status status = read_map(r->ctx, s->read_map, s->unit, &r->read);
@@ -108,8 +110,14 @@ vf_status take_read_map(cionize_state *r)
     s->cell = r->grid.cell;
     if (!asked && s->cell.kind != VF_CELL_NONE)
         status = take_symmetry(r);
-    if (status != VF_OK)
-        return status;
+    return status;
+}
+
+/* The grid is the map's. If options ask for a grid, it must be the same. */
+vf_status take_read_map(cionize_state *r)
+{
+    cionize_settings *s = &r->settings;
+    vf_status status = VF_OK;
     if (s->has_spacing || s->has_border || s->has_origin || s->has_size || s->has_counts || r->script.has_spacing ||
         r->script.has_border) {
         vf_grid wanted;

@@ -106,14 +106,15 @@ void say_plan(const cionize_state *r)
 {
     char text[32];
     say_selections(r);
-    if (!r->water.no_map)
+    if (!r->water.no_map && (!only_points(r) || r->settings.points.field_map))
         say_grid(r);
     say_cell(r);
     say_potential(r);
     if (r->trajectory)
         say_frames(r);
     say_water(r);
-    if (r->water.no_map) {
+    say_points(r);
+    if (r->water.no_map || only_points(r)) {
         fflush(stdout);
         return;
     }
@@ -343,7 +344,7 @@ static void report_potential(vf_report *report, const cionize_state *r)
     vf_report_begin(report, "potential");
     if (s->read_map) {
         vf_report_text(report, "read", s->read_map);
-    } else if (!r->water.no_map) {
+    } else if (r->plan.method) {
         vf_report_text(report, "method", r->plan.method->name);
         vf_report_text(report, "variant", r->plan.variant);
         vf_report_text(report, "accuracy", accuracy(r, text, sizeof text));
@@ -360,7 +361,7 @@ static void report_potential(vf_report *report, const cionize_state *r)
         vf_report_number(report, "sigma", s->sigma);
     if (map_has_background(&r->info))
         vf_report_number(report, "background_charge", -map_charge(&r->info));
-    if (!r->water.no_map) {
+    if (!r->water.no_map && !only_points(r)) {
         vf_report_number(report, "minimum", f->minimum);
         vf_report_number(report, "maximum", f->maximum);
         vf_report_number(report, "mean", map_figures_mean(f));
@@ -411,7 +412,7 @@ static void report_grid(vf_report *report, const cionize_state *r)
 {
     const vf_cell *cell = &r->settings.cell;
     vf_report_begin(report, "grid");
-    if (!r->water.no_map) {
+    if (!r->water.no_map && (!only_points(r) || r->settings.points.field_map)) {
         vf_report_numbers(report, "origin", r->grid.origin, 3);
         vf_report_numbers(report, "spacing", r->grid.spacing, 3);
         vf_report_integers(report, "counts", r->grid.counts, 3);
@@ -431,11 +432,12 @@ void report_run(vf_report *report, const cionize_state *r, double seconds)
     vf_report_run(report, "cionize", s->argc, s->argv);
     report_input(report, r);
     report_points(report, r);
+    report_grid(report, r);
     if (only_points(r)) {
+        report_potential(report, r);
         vf_report_stages(report, &r->stages);
         return;
     }
-    report_grid(report, r);
     if (!kept_is_part(&r->kept.pieces))
         report_potential(report, r);
     if (!kept_is_part(&r->kept.pieces))

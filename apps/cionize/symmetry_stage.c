@@ -41,13 +41,16 @@ vf_status take_symmetry(cionize_state *r)
     r->copies = 1;
     if (s->cell.kind == VF_CELL_NONE || (s->trajectory && !of_file)) /* frames have all atoms of the cell */
         return VF_OK;
-    if ((!of_file && !same_cell(&s->cell, &cell)) || symmetry_is_trivial(cell.group, listed))
+    if (!of_file && !same_cell(&s->cell, &cell))
         return VF_OK;
+    vf_status status = s->symmetry == SYMMETRY_NONE ? VF_OK : symmetry_check_copies(r->ctx, path, listed);
+    if (status != VF_OK || symmetry_is_trivial(cell.group, listed))
+        return status;
     if (s->symmetry == SYMMETRY_ASK)
         return refuse(r, path, &cell, listed);
     if (s->symmetry == SYMMETRY_NONE)
         return VF_OK;
-    vf_status status = symmetry_operators(r->ctx, path, &cell, listed, &group);
+    status = symmetry_operators(r->ctx, path, &cell, listed, &group);
     if (status != VF_OK)
         return status;
     const int64_t atoms = r->molecule.atoms;

@@ -11,18 +11,11 @@
 
 /* ---- options ---- */
 
-/* Selections say which atoms act and count, water included. */
-static bool has_selection(const cionize_settings *s)
-{
-    return s->selected || s->minus || s->solute;
-}
-
 /* Options of water that have no effect, or ask for what there is not. */
 static vf_status check_without_water(const cionize_state *r)
 {
     const ion_settings *ions = &r->ions;
     const char *why = ions->water == ION_WATER_SOLUTE ? "--water solute counts water with the solute"
-                      : has_selection(&r->settings)   ? "--select, --minus or --solute says what acts and counts"
                       : ions->script                  ? "a script's ions are placed with water as part of the solute"
                                                       : "the molecule has no water molecules";
     const char *option = ions->keep_water                         ? "--keep-water"
@@ -45,6 +38,8 @@ static vf_status check_with_water(const cionize_state *r)
     } cases[] = {
         {s->trajectory, "--trajectory", "water moves from frame to frame, so no molecule has one place"},
         {s->read_map, "--read-map", "a map does not tell whether its potential is that of the solute without water"},
+        {s->selected || s->minus || s->solute, "--select, --minus or --solute",
+         "--keep-water says which water is solute"},
         {points_asked(r), "--points or --field-map", "these are values of all atoms of the file"},
         {r->ions.refine, "--refine", "an ion is at the place of the oxygen that it replaces"},
         {r->ions.mask, "--mask", "ions take the places of water molecules, not of grid points"},
@@ -184,6 +179,10 @@ static vf_status check_split(const cionize_state *r)
                        "%s is nothing but water, so there is no solute for a map; leave out the map, or use --water "
                        "solute",
                        r->settings.input);
+    if (r->settings.cell.kind == VF_CELL_NONE && w->whole.cell.state == UNIT_CELL_NUMBERS)
+        vf_warn(r->ctx,
+                "%s has a periodic cell, but distances and energies of ions are those of free space; add --cell input",
+                r->settings.input);
     /* Charges are rounded to some 1e-4 e in files. */
     if (fabs(charge) > fmax(0.01, 1e-4 * (double)w->count))
         vf_warn(r->ctx, "the %lld water molecules that are solvent have a total charge of %+g e, but count as neutral",
@@ -194,7 +193,7 @@ static vf_status check_split(const cionize_state *r)
 vf_status water_prepare(cionize_state *r)
 {
     water_state *w = &r->water;
-    if (!ions_asked(r) || r->ions.script || r->ions.water == ION_WATER_SOLUTE || has_selection(&r->settings))
+    if (!ions_asked(r) || r->ions.script || r->ions.water == ION_WATER_SOLUTE)
         return check_without_water(r);
     vf_status status = find_water(r->ctx, &r->molecule, &w->found);
     if (status != VF_OK || w->found.count == 0)

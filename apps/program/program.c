@@ -5,6 +5,7 @@
 #include "voxfield/ranks.h"
 
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -228,6 +229,8 @@ static void on_crash(int number)
 /* Sanitizers have handlers of their own, which say more. */
 static void expect_crashes(const char *name)
 {
+    void *caller;
+    (void)backtrace(&caller, 1); /* loads libgcc_s: threads that end need it, and there may be no memory for it then */
     static const int numbers[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE};
     static char stack[1 << 16]; /* HDF5 without memory fills the usual one */
     const stack_t place = {.ss_sp = stack, .ss_size = sizeof stack};

@@ -89,9 +89,11 @@ def test_grid_and_names(_):
     far = numpy.linalg.norm(points, axis=1) > 0.5
     expected = 1 / numpy.linalg.norm(points[far], axis=1) - 1 / numpy.linalg.norm(points[far] - [40, 0, 0], axis=1)
     assert numpy.abs(values.ravel()[far] - expected).max() < 1e-13  # the water still acts; two terms below 1
-    make("-q", "a.pqr", "--border", "9", "--spacing", "1", "--solute", "protein", "--place", "CLA:1", "-o", "b.pdb")
+    make("-q", "a.pqr", "--border", "9", "--spacing", "1", "--solute", "protein", "--water", "solute", "--place", "CLA:1",
+         "-o", "b.pdb")
     written = pathlib.Path("b.pdb").read_text()
     assert "ALA" in written and "HOH" not in written and "CLA" in written, written
+    refuse(2, ["--solute", "water", "--water solute"], "a.pqr", "--solute", "protein", "--place", "CLA:1", "-o", "c.pdb")
 
 
 def test_ions_of_selections(_):

@@ -68,14 +68,15 @@ static void reads_crd(void **state)
     expect_crd(with(crd, "*    7 EXT\n*\n", ""), "CHARMM");
     expect_crd(with(crd, "WAT  12A    0.00000\n", "WAT  12A"), "CHARMM"); /* no weight, no end of the last line */
     molecule m;
-    expect_read(with(crd, "WAT  12A ", "WAT  **** "), psf, &m); /* a label is no reason to stop */
-    assert_int_equal(m.labels[2].residue_number, 0);
-    assert_string_equal(m.labels[2].number_text, "****");
-    molecule_free(&m);
-    expect_read(with(crd, "WAT  12A ", "         "), psf, &m);
-    assert_int_equal(m.labels[2].residue_number, 2);
-    assert_string_equal(m.labels[2].chain, "WAT"); /* of the PSF */
-    molecule_free(&m);
+    static const char *const others[] = {"WAT  **** ", "WAT  7    ", "         "}; /* the PSF's chain and number win */
+    for (int i = 0; i < 3; i++) {
+        const atom_label third = {
+            .name = "OH2", .residue = "TIP3", .chain = "WAT", .insertion = 'A', .residue_number = 12};
+        expect_read(with(crd, "WAT  12A ", others[i]), psf, &m);
+        expect_label(&m.labels[2], &third, others[i]);
+        assert_string_equal(m.labels[2].number_text, "");
+        molecule_free(&m);
+    }
 }
 
 static void rejects_crd(void **state)

@@ -81,7 +81,10 @@ static void reads_every_pair_of_files(void **state)
 {
     (void)state;
     expect_molecule(pdb, psf, three_places, psf_charges, no_radii, 3);
-    assert_string_equal(warnings, "(note) note: m.chg has no radii; using 0\n");
+    assert_string_equal(warnings,
+                        "(note) note: m.xyz: the residue numbers of 1 atom are taken from m.chg, which has others; "
+                        "the records of the structure still have the old ones\n"
+                        "(note) note: m.chg has no radii; using 0\n");
     expect_molecule(rst7, psf, three_places, psf_charges, no_radii, 3);
     expect_molecule(rst7, prmtop, three_places, prmtop_charges, prmtop_radii, 3);
     assert_string_equal(warnings, "");

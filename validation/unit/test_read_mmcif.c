@@ -14,8 +14,8 @@ static const char head[] = "data_TEST\n#\n_entry.id TEST\nloop_\n"
 static const char rows[] = "ATOM 1 N N . ALA A 1 ? 13.120 39.003 5.159 1.00 ? 101 X N 1\n"
                            "ATOM 2 H HB1 . ALA A 1 ? 14.120 -39.003 5.2590000 0.50 ? 101 X HB1 1\n"
                            "HETATM 7 O \"O5'\" . HOH B . C -999.999 9999.999 -1e-3 1.00 ? -3 . ? 1\n";
-static const char psf[] = "PSF NAMD\n3 !NATOM\n1 P 1 ALA N NH3 -0.3 14.007 0\n2 P 1 ALA HB1 HA 0.09 1.008 0\n"
-                          "3 P 2 HOH O5' O 0.5 15.999 0\n";
+static const char psf[] = "PSF NAMD\n3 !NATOM\n1 P 101 ALA N NH3 -0.3 14.007 0\n2 P 101 ALA HB1 HA 0.09 1.008 0\n"
+                          "3 P -3 HOH O5' O 0.5 15.999 0\n";
 static const double xyz[3][3] = {{13.120, 39.003, 5.159}, {14.120, -39.003, 5.259}, {-999.999, 9999.999, -1e-3}};
 
 enum { TEXT = 1 << 13 };

@@ -154,15 +154,16 @@ static void describe_cell(const map_info *info, char *text, size_t size)
 const char *map_error_line(const map_info *info, char text[MAP_ERROR_SIZE])
 {
     const map_error *e = &info->error;
+    const char *const what = info->values_unit ? "field" : "potential";
     char asked[VF_NUMBER_TEXT], rms[VF_NUMBER_TEXT], largest[VF_NUMBER_TEXT], line[160] = "";
     if (!*info->unit || e->asked == 0)
         return strcpy(text, "");
     vf_format_general(e->asked, 3, asked);
     if (e->points > 0)
-        snprintf(line, sizeof line, "error asked %s; measured %s rms, %s at most (of rms potential)", asked,
-                 vf_format_general(e->rms, 2, rms), vf_format_general(e->largest, 2, largest));
+        snprintf(line, sizeof line, "error asked %s; measured %s rms, %s at most (of rms %s)", asked,
+                 vf_format_general(e->rms, 2, rms), vf_format_general(e->largest, 2, largest), what);
     else
-        snprintf(line, sizeof line, "error asked %s, not measured here (of rms potential)", asked);
+        snprintf(line, sizeof line, "error asked %s, not measured here (of rms %s)", asked, what);
     snprintf(text, MAP_ERROR_SIZE, "%-80.80s", line);
     return text;
 }
@@ -173,7 +174,8 @@ bool map_provenance(const map_info *info, int line, char *text, size_t size)
     const bool periodic = info->grid.cell.kind != VF_CELL_NONE;
     switch (line) {
     case 0:
-        snprintf(text, size, "%s%s%s", info->quantity, *info->unit ? " in " : "", info->unit);
+        snprintf(text, size, "%s%s%s", info->quantity, *info->unit ? " in " : "",
+                 info->values_unit ? info->values_unit : info->unit);
         break;
     case 1:
         snprintf(text, size, "%s, %s", info->program, info->created);

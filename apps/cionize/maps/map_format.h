@@ -16,18 +16,19 @@ typedef struct map_error {
 
 /* The description of a map in its file. All strings are UTF-8 without line breaks, and not NULL. */
 typedef struct map_info {
-    vf_grid grid;         /* angstrom */
-    vf_dtype type;        /* of the values passed in */
-    const char *quantity; /* "electrostatic potential", "electrostatic potential with 5 ions" */
-    const char *unit;     /* "kT/e"; "": not a potential, without unit and constants */
-    const char *program;  /* "cionize (Voxfield) 0.1.0" */
-    const char *command;  /* the command line */
-    const char *created;  /* UTC, ISO 8601 */
-    const char *method;   /* "direct sum (avx512), single precision" */
-    const char *input;    /* the molecule's path */
-    double unit_constant; /* C in V = C sum q/r: unit * angstrom / e */
-    double temperature;   /* K */
-    double dielectric;    /* relative permittivity, or the factor c of eps(r) = c r */
+    vf_grid grid;            /* angstrom */
+    vf_dtype type;           /* of the values passed in */
+    const char *quantity;    /* "electrostatic potential", "electrostatic potential with 5 ions" */
+    const char *unit;        /* "kT/e"; "": not a potential, without unit and constants */
+    const char *values_unit; /* of the values, if they are no potential but its field; NULL: `unit` */
+    const char *program;     /* "cionize (Voxfield) 0.1.0" */
+    const char *command;     /* the command line */
+    const char *created;     /* UTC, ISO 8601 */
+    const char *method;      /* "direct sum (avx512), single precision" */
+    const char *input;       /* the molecule's path */
+    double unit_constant;    /* C in V = C sum q/r: unit * angstrom / e */
+    double temperature;      /* K */
+    double dielectric;       /* relative permittivity, or the factor c of eps(r) = c r */
     bool distance_dielectric;
     double r_min;             /* angstrom */
     double sigma;             /* of Gaussian charges, angstrom; 0: points */

@@ -49,6 +49,8 @@ const char *map_no_potential(text_piece quantity)
 {
     if (text_take_prefix(&quantity, "what excludes ions"))
         return "a mask (what excludes ions)";
+    if (text_take_prefix(&quantity, "electric field"))
+        return "a component of the electric field";
     return text_take_prefix(&quantity, "standard deviation over frames") ? "a standard deviation over frames" : NULL;
 }
 
@@ -114,6 +116,8 @@ void map_constants(text_piece line, locale_t c_locale, loaded_map *map)
         map->distance_dielectric = text_take_prefix(&line, " r/Angstrom");
         if (text_take_prefix(&line, ", r at least "))
             map->r_min = take_number(&line, c_locale);
+    } else if (text_take_prefix(&line, "of selected atoms: ")) {
+        map->of_selection = true;
     } else if (text_take_prefix(&line, "periodic: ")) {
         take_cell(&line, c_locale, map);
     } else if (text_take_prefix(&line, "Gaussian charges: erf(r/(sqrt(2) sigma))/r instead of 1/r, sigma = ")) {

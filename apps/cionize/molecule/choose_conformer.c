@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "molecule_arrays.h"
+#include "residue_kinds.h"
 #include "voxfield/timer.h"
 
 enum { NO_LETTER = 0, OWN_LETTER = ' ' }; /* OWN_LETTER: of an atom without a letter that is a conformer of its own */
@@ -54,8 +55,30 @@ static bool same_residue(const atom_label *a, const atom_label *b)
            strcmp(a->segment, b->segment) == 0 && strcmp(a->number_text, b->number_text) == 0;
 }
 
-/* Sets first[i] to the first atom of the same residue and, with `names`, of the same name. */
-static bool find_first(const molecule *m, bool names, int64_t *first)
+/* Water molecules often share a label. Sets water[i] to the number of the atom's molecule, from 1; 0: no water. An atom begins
+ * another one if its name comes again with the same letter, or if either has none. */
+static void number_waters(const molecule *m, int64_t *water)
+{
+    int64_t count = 0, first = 0;
+    for (int64_t i = 0; i < m->atoms; i++) {
+        const atom_label *label = &m->labels[i];
+        water[i] = 0;
+        if (!residue_is_water(label->residue))
+            continue;
+        bool begins = i == 0 || water[i - 1] == 0 || !same_residue(label, &m->labels[i - 1]);
+        for (int64_t k = first; k < i && !begins; k++) {
+            const atom_label *other = &m->labels[k];
+            begins = strcmp(other->name, label->name) == 0 &&
+                     (other->alternate == label->alternate || !label->alternate || !other->alternate);
+        }
+        if (begins)
+            first = i, count++;
+        water[i] = count;
+    }
+}
+
+/* Sets first[i] to the first atom of the same residue and, with `names`, of the same name. water: of number_waters. */
+static bool find_first(const molecule *m, const int64_t *water, bool names, int64_t *first)
 {
     uint64_t size = 16;
     while (size < 2 * (uint64_t)m->atoms)
@@ -66,14 +89,17 @@ static bool find_first(const molecule *m, bool names, int64_t *first)
         uint64_t hash = UINT64_C(0xcbf29ce484222325);
         hash = hash_bytes(hash, &label->residue_number, sizeof label->residue_number);
         hash = hash_bytes(hash, &label->insertion, 1);
+        hash = hash_bytes(hash, &water[i], sizeof water[i]);
         hash = hash_text(hash_text(hash, label->chain), label->segment);
         hash = hash_text(hash, label->number_text);
         if (names)
             hash = hash_text(hash, label->name);
         uint64_t slot = (hash ^ hash >> 32) & (size - 1);
         for (; slots[slot]; slot = (slot + 1) & (size - 1)) {
-            const atom_label *other = &m->labels[slots[slot] - 1];
-            if (same_residue(other, label) && (!names || strcmp(other->name, label->name) == 0))
+            const int64_t at = slots[slot] - 1;
+            const atom_label *other = &m->labels[at];
+            if (same_residue(other, label) && water[at] == water[i] &&
+                (!names || strcmp(other->name, label->name) == 0))
                 break;
         }
         if (!slots[slot])
@@ -246,7 +272,8 @@ static vf_status choose(vf_context *ctx, const char *name, conformer_choice choi
                         bool *keep)
 {
     chosen_report report = {0};
-    bool room = find_first(m, false, c->residue) && find_first(m, true, c->name);
+    number_waters(m, c->best); /* which find_letters sets anew */
+    bool room = find_first(m, c->best, false, c->residue) && find_first(m, c->best, true, c->name);
     if (room) {
         find_letters(c);
         find_conformers(c);

@@ -8,6 +8,7 @@
  *
  * - A residue is what has the same chain, segment, number and insertion code. It has several conformers if a name occurs
  *   at two letters, or if the letters have different residue names.
+ *   Water molecules that share one label are told apart by the order of their atoms.
  * - By occupancy: the letter whose atoms have the largest mean occupancy; of equal ones the first of the alphabet.
  *   CONFORMER_FIRST: the letter that comes first in the file. CONFORMER_LETTER: that letter, or else by occupancy.
  * - Atoms without a letter belong to all conformers. But one whose name also occurs with a letter is a conformer of its own.

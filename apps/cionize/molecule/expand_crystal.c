@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "molecule_arrays.h"
+#include "molecule_records.h"
 #include "name_copies.h"
 #include "voxfield/append.h"
 #include "voxfield/timer.h"
@@ -229,26 +230,6 @@ static bool copy_bonds(const expansion *e, molecule_records *records)
     return true;
 }
 
-/* The records before the atoms, without the operators, and with P 1 in CRYST1. */
-static void rewrite_records(molecule_records *records)
-{
-    char *from = records->lines, *to = records->lines;
-    while (from && *from) {
-        const size_t size = strcspn(from, "\n") + (from[strcspn(from, "\n")] == '\n');
-        const bool drop = strncmp(from, "REMARK 290", 10) == 0;
-        if (!drop && strncmp(from, "CRYST1", 6) == 0)
-            for (size_t i = 55; i < size && from[i] != '\n' && from[i] != '\r'; i++)
-                from[i] = i == 55 ? 'P' : i == 57 || i == 69 ? '1' : ' ';
-        if (!drop) {
-            memmove(to, from, size);
-            to += size;
-        }
-        from += size;
-    }
-    if (to)
-        *to = '\0';
-}
-
 static vf_status fill(expansion *e)
 {
     molecule *m = e->m;
@@ -267,14 +248,32 @@ static vf_status fill(expansion *e)
     }
     m->total_charge += rest;
     m->atoms = e->count;
-    rewrite_records(&m->records);
+    records_drop(&m->records, "REMARK 290");
+    records_drop(&m->records, "CRYST1"); /* whoever writes the molecule states its cell, in P 1 */
     symmetry_free(&m->symmetry);
     strcpy(m->cell.group, "P 1");
     return VF_OK;
 }
 
+/* Records that name atoms, or operators of the space group. */
+static bool names_atoms(const molecule_records *records)
+{
+    static const char *const names[] = {"SSBOND", "LINK", "CISPEP", "HELIX", "SHEET", "SITE", "MODRES", "HET"};
+    for (const char *line = records->lines; line && *line; line += strcspn(line, "\n") + 1)
+        for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+            if (record_is((text_piece){line, strcspn(line, "\n")}, names[n]))
+                return true;
+    return false;
+}
+
 static void say(const expansion *e)
 {
+    if (names_atoms(&e->m->records))
+        vf_note(e->ctx,
+                "note: %s: records of the structure (SSBOND, LINK, HELIX, ...) name atoms of the first copy alone, and "
+                "symmetry "
+                "operators in them are those of the old space group",
+                e->path);
     if (e->special > 0)
         vf_note(e->ctx,
                 "note: %s: %" PRId64

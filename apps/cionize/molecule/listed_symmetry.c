@@ -320,6 +320,16 @@ static const char *read_list(const unit_cell *cell, const listed_symmetry *liste
     return check_group(out, cell);
 }
 
+vf_status symmetry_check_copies(vf_context *ctx, const char *path, const listed_symmetry *listed)
+{
+    return listed->leaves_out ? vf_fail(ctx, VF_ERR_INPUT,
+                                        "%s: the file leaves out copies by non-crystallographic symmetry (MTRIX, "
+                                        "_struct_ncs_oper); write them "
+                                        "first (gemmi convert --expand-ncs=new), or add --symmetry none to do without",
+                                        path)
+                              : VF_OK;
+}
+
 vf_status symmetry_operators(vf_context *ctx, const char *path, const unit_cell *cell, const listed_symmetry *listed,
                              symmetry_group *out)
 {
@@ -335,12 +345,6 @@ vf_status symmetry_operators(vf_context *ctx, const char *path, const unit_cell 
                                   "to the file (REMARK 290 "
                                   "with SMTRY lines), or install spglib (Debian: libsymspg-dev) and build again"};
     symmetry_group named;
-    if (listed->leaves_out)
-        return vf_fail(
-            ctx, VF_ERR_INPUT,
-            "%s: the file leaves out copies by non-crystallographic symmetry (MTRIX, _struct_ncs_oper); write them "
-            "first (gemmi convert --expand-ncs=new)",
-            path);
     const space_group_search search = space_group_named(cell->group, cell, &named);
     if (listed->count > 1) {
         const char *trouble = read_list(cell, listed, out);

@@ -17,6 +17,7 @@ enum mmcif_table {
     MMCIF_CHARGES_META, /* what kinds of charges these are */
     MMCIF_PLAIN_CHARGES,
     MMCIF_PLAIN_CHARGES_META,
+    MMCIF_BONDS, /* which are not kept */
     MMCIF_TABLES
 };
 
@@ -49,7 +50,9 @@ enum atom_item {
     ATOM_PARTIAL_CHARGE,
     ATOM_CHARGE,
     ATOM_PQR_RADIUS,
-    ATOM_RADIUS
+    ATOM_RADIUS,
+    ATOM_B_FACTOR,
+    ATOM_FORMAL_CHARGE
 };
 
 enum { CHARGE_TYPE, CHARGE_ATOM, CHARGE_VALUE };

@@ -137,6 +137,9 @@ bool molecule_part(const molecule *from, const bool *keep, molecule *out)
     out->records.lines = NULL;
     out->records.bond = NULL;
     out->records.bonds = from->records.bond ? from->records.bonds : 0;
+    out->symmetry = (listed_symmetry){0}; /* this, and what follows, is of the whole alone */
+    out->of_whole = NULL;
+    out->whole_atoms = 0;
     for (int64_t i = 0; i < from->atoms; i++)
         kept += keep[i];
     const bool enough = copy_molecule(from, out) && (kept == 0 || molecule_keep(out, keep));

@@ -136,8 +136,11 @@ static uint64_t text_key(text_piece text)
     return text.size <= sizeof key ? key : 0;
 }
 
+enum { WIDTH = 5, WIDE = 6, MOST_BONDS = 4, MOST_FIELDS = MOST_BONDS + 1, UNKNOWN = -1, REPEATED = -2 };
+
 void records_take_serial(record_pieces *pieces, text_piece serial)
 {
+    pieces->wide |= label_trim(serial).size > WIDTH;
     if (pieces->serials == pieces->serial_room) {
         const int64_t room = larger(pieces->serial_room);
         if (!grow(&pieces->serial, room, sizeof *pieces->serial)) {
@@ -151,12 +154,11 @@ void records_take_serial(record_pieces *pieces, text_piece serial)
 
 /* ---- bonds ---- */
 
-enum { WIDTH = 5, WIDE = 6, MOST_FIELDS = 16, MOST_BONDS = 4, UNKNOWN = -1, REPEATED = -2 };
-
 typedef struct serial_table {
     int64_t *slot; /* [size] atom + 1; 0: free; -(atom + 1): several atoms have this serial number */
     uint64_t size;
     const uint64_t *serial;
+    size_t width, other; /* columns of a serial number, and those that are tried last */
 } serial_table;
 
 static uint64_t slot_of(const serial_table *t, uint64_t key)
@@ -174,6 +176,8 @@ static bool fill_table(const record_pieces *pieces, serial_table *t)
     while (t->size < 2 * (uint64_t)pieces->serials)
         t->size *= 2;
     t->serial = pieces->serial;
+    t->width = pieces->wide ? WIDE : WIDTH;
+    t->other = pieces->wide ? WIDTH : WIDE;
     t->slot = calloc(t->size, sizeof *t->slot);
     for (int64_t i = 0; t->slot && i < pieces->serials; i++) {
         int64_t *slot = &t->slot[slot_of(t, pieces->serial[i])];
@@ -215,13 +219,14 @@ static void split_by_width(text_piece rest, size_t width, bond_fields *out)
     }
 }
 
-/* By columns of five, or words, or columns of six, whichever finds atoms for all serial numbers. */
+/* By columns as wide as the atoms' serial numbers (five, or six if one has six characters), or words, or the other columns,
+ * whichever finds atoms for all serial numbers. */
 static void read_bonds(const serial_table *t, text_piece line, bond_fields *out)
 {
     const text_piece rest = text_columns(line, strlen("CONECT"), line.size);
     bond_fields other = {.count = 0};
     text_words words;
-    split_by_width(rest, WIDTH, out);
+    split_by_width(rest, t->width, out);
     look_up(t, out);
     if (out->unknown == 0)
         return;
@@ -230,7 +235,7 @@ static void read_bonds(const serial_table *t, text_piece line, bond_fields *out)
         other.text[other.count] = words.word[other.count];
     look_up(t, &other);
     if (other.unknown > 0) {
-        split_by_width(rest, WIDE, &other);
+        split_by_width(rest, t->other, &other);
         look_up(t, &other);
     }
     if (other.unknown == 0)
@@ -240,6 +245,7 @@ static void read_bonds(const serial_table *t, text_piece line, bond_fields *out)
 /* What to warn of. */
 typedef struct lost_bonds {
     int64_t count, line;
+    int64_t beyond, beyond_line; /* records with fields behind the fourth bond */
     bool repeated;
     char text[TEXT_QUOTE_SIZE];
 } lost_bonds;
@@ -253,6 +259,14 @@ static void note_lost(lost_bonds *lost, const bond_fields *fields, int64_t line)
         lost->repeated = fields->atom[i] == REPEATED;
         text_quote(fields->text[i], lost->text);
     }
+}
+
+/* Versions of the format before 3 have hydrogen bonds and salt bridges there. */
+static void note_beyond(lost_bonds *lost, const serial_table *t, text_piece line, int64_t number)
+{
+    const size_t end = strlen("CONECT") + MOST_FIELDS * t->width;
+    if (label_trim(text_columns(line, end, end + MOST_FIELDS * t->width)).size > 0 && lost->beyond++ == 0)
+        lost->beyond_line = number;
 }
 
 static bool add_bonds(molecule_records *records, const bond_fields *fields, int64_t *room)
@@ -285,6 +299,7 @@ static bool take_bonds(vf_context *ctx, const char *name, const record_pieces *p
         bond_fields fields;
         read_bonds(&table, pieces->bond[b], &fields);
         note_lost(&lost, &fields, pieces->bond_line[b]);
+        note_beyond(&lost, &table, pieces->bond[b], pieces->bond_line[b]);
         good = add_bonds(records, &fields, &room);
     }
     free(table.slot);
@@ -294,6 +309,12 @@ static bool take_bonds(vf_context *ctx, const char *name, const record_pieces *p
                 " such number%s in all; these bonds are left out",
                 name, lost.line, lost.repeated ? "several atoms have" : "no atom has", lost.text, lost.count,
                 vf_plural(lost.count));
+    if (good && lost.beyond > 0)
+        vf_warn(ctx,
+                "%s:%" PRId64 ": CONECT: %" PRId64 " record%s more than four bonds; what follows the fourth (hydrogen "
+                "bonds in old PDB files) is left out; give "
+                "further bonds in a CONECT of their own",
+                name, lost.beyond_line, lost.beyond, lost.beyond == 1 ? " has" : "s have");
     return good;
 }
 

@@ -15,6 +15,7 @@ typedef struct record_pieces {
     int64_t bonds, bond_room;
     uint64_t *serial; /* [serials] of each atom, its text */
     int64_t serials, serial_room;
+    bool wide; /* a serial number has more than five characters */
     bool full; /* memory was not enough */
 } record_pieces;
 void record_pieces_free(record_pieces *pieces);

@@ -182,31 +182,32 @@ static void complete_label(atom_label *label, const atom_label *other)
         memcpy(label->chain, other->chain, sizeof label->chain);
 }
 
-static bool same_number(const atom_label *a, const atom_label *b)
+/* Whether `other` says nothing new of a residue's number: the same one, with the same insertion code or none. */
+static bool is_number_of(const atom_label *label, const atom_label *other)
 {
-    return a->residue_number == b->residue_number && a->insertion == b->insertion &&
-           strcmp(a->number_text, b->number_text) == 0;
+    return label->residue_number == other->residue_number && strcmp(label->number_text, other->number_text) == 0 &&
+           (!other->insertion || label->insertion == other->insertion);
 }
 
 /* Residue numbers of a PSF file are the system's own. Those of a prmtop file only count residues: they replace numbers that
  * are not plain, or start again, and are left alone if the coordinates have none of their own. */
 static void take_numbers(vf_context *ctx, file_part *places, const file_part *charges)
 {
-    bool plain = places->plain_numbers, records = places->m.records.lines != NULL;
+    const bool records = places->m.records.lines != NULL;
     int64_t changed = 0;
-    if (!charges->own_numbers && plain)
+    if (!charges->own_numbers && places->plain_numbers)
         return;
     for (int64_t i = 0; i < places->m.atoms; i++) {
         atom_label *label = &places->m.labels[i];
         const atom_label *other = &charges->m.labels[i];
-        if (*other->number_text || same_number(label, other))
+        if (*other->number_text || is_number_of(label, other))
             continue;
         changed++;
         label->residue_number = other->residue_number;
         label->insertion = other->insertion;
         memcpy(label->number_text, other->number_text, sizeof label->number_text);
     }
-    if (changed > 0 && plain && records)
+    if (changed > 0 && records)
         vf_note(ctx,
                 "note: %s: the residue numbers of %" PRId64
                 " atom%s are taken from %s, which has others; the records of "

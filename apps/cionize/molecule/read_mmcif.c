@@ -34,6 +34,8 @@ static const char *const atom_items[] = {[ATOM_GROUP] = "group_PDB",
                                          [ATOM_CHARGE] = "charge",
                                          [ATOM_PQR_RADIUS] = "pqr_radius",
                                          [ATOM_RADIUS] = "radius",
+                                         [ATOM_B_FACTOR] = "B_iso_or_equiv",
+                                         [ATOM_FORMAL_CHARGE] = "pdbx_formal_charge",
                                          NULL};
 static const char *const cell_items[] = {"length_a",   "length_b",    "length_c", "angle_alpha",
                                          "angle_beta", "angle_gamma", NULL};
@@ -43,6 +45,7 @@ static const char *const symmetry_texts[] = {"pos_as_xyz", NULL};
 static const char *const group_texts[] = {"operation_xyz", NULL};
 static const char *const ncs_items[] = {"code", "matrix[1][1]", "matrix[2][2]", "matrix[3][3]", NULL};
 static const char *const charge_items[] = {"type_id", "atom_id", "charge", NULL};
+static const char *const bond_items[] = {"conn_type_id", NULL};
 static const char *const meta_items[] = {"id", "type", "method", NULL};
 
 static const cif_table wanted[MMCIF_TABLES] = {
@@ -56,7 +59,8 @@ static const cif_table wanted[MMCIF_TABLES] = {
     [MMCIF_CHARGES] = {.category = "_sb_ncbr_partial_atomic_charges", .items = charge_items},
     [MMCIF_CHARGES_META] = {.category = "_sb_ncbr_partial_atomic_charges_meta", .items = meta_items},
     [MMCIF_PLAIN_CHARGES] = {.category = "_partial_atomic_charges", .items = charge_items},
-    [MMCIF_PLAIN_CHARGES_META] = {.category = "_partial_atomic_charges_meta", .items = meta_items}};
+    [MMCIF_PLAIN_CHARGES_META] = {.category = "_partial_atomic_charges_meta", .items = meta_items},
+    [MMCIF_BONDS] = {.category = "_struct_conn", .items = bond_items}};
 
 /* ---- values ---- */
 
@@ -103,11 +107,26 @@ static text_piece letters_of(text_piece symbol)
     return (text_piece){symbol.at, size};
 }
 
+static float number_or(const molecule_reader *r, const cif_word *word, float otherwise)
+{
+    text_number number;
+    return cif_is_stated(word) && text_read_number(word->text, r->c_locale, &number) ? (float)number.value : otherwise;
+}
+
+/* "2" or "-1" as PDB files have it: "2+", "1-". */
+static void take_formal_charge(const cif_word *word, atom_label *label)
+{
+    int32_t charge;
+    if (!cif_is_stated(word) || !label_number(word->text, &charge) || charge == 0 || abs(charge) > 9)
+        return;
+    label->formal_charge[0] = (char)('0' + abs(charge));
+    label->formal_charge[1] = charge > 0 ? '+' : '-';
+}
+
 static void read_label(const molecule_reader *r, const cif_word *word, atom_label *label)
 {
     const text_piece residue = first_stated(word, ATOM_AUTH_NUMBER, ATOM_NUMBER);
     text_piece name = first_stated(word, ATOM_AUTH_NAME, ATOM_NAME);
-    text_number occupancy;
     if (name.size == 0 && cif_is_stated(&word[ATOM_PLAIN_LABEL]))
         name = word[ATOM_PLAIN_LABEL].text;
     *label = (atom_label){.occupancy = 1};
@@ -116,12 +135,13 @@ static void read_label(const molecule_reader *r, const cif_word *word, atom_labe
     label_copy(first_stated(word, ATOM_AUTH_CHAIN, ATOM_CHAIN), label->chain);
     label_element(letters_of(word[ATOM_ELEMENT].text), label->element);
     label->insertion = one_letter(&word[ATOM_INSERTION]);
-    label->alternate = one_letter(&word[word[ATOM_ALTERNATE].text.size > 0 ? ATOM_ALTERNATE : ATOM_DISORDER]);
+    label->alternate = one_letter(&word[ATOM_ALTERNATE]);
     label->hetero = cif_same_text(word[ATOM_GROUP].text, "HETATM");
     if (residue.size > 0 && !label_number(residue, &label->residue_number))
         label_copy(residue, label->number_text);
-    if (cif_is_stated(&word[ATOM_OCCUPANCY]) && text_read_number(word[ATOM_OCCUPANCY].text, r->c_locale, &occupancy))
-        label->occupancy = (float)occupancy.value;
+    label->occupancy = number_or(r, &word[ATOM_OCCUPANCY], 1);
+    label->b_factor = number_or(r, &word[ATOM_B_FACTOR], 0);
+    take_formal_charge(&word[ATOM_FORMAL_CHARGE], label);
 }
 
 /* ---- atoms ---- */
@@ -178,6 +198,23 @@ static vf_status make_room(mmcif_file *f)
     return VF_OK;
 }
 
+/* Alternate locations have one letter. Those of small molecules have names of their own, so which atoms exclude each other cannot
+ * be told from the names. */
+static vf_status check_place(const mmcif_file *f, const cif_word *alternate, const cif_word *disorder, int64_t i)
+{
+    char quoted[TEXT_QUOTE_SIZE];
+    if (cif_is_stated(alternate) && alternate->text.size > 1)
+        return text_fail(f->r->ctx, f->r->name, f->line[i], "label_alt_id: '%s' has more than one letter; shorten it",
+                         text_quote(alternate->text, quoted));
+    if (!f->tables[MMCIF_ATOMS].has[ATOM_ALTERNATE] && cif_is_stated(disorder))
+        return text_fail(
+            f->r->ctx, f->r->name, f->line[i],
+            "disorder_group: '%s' is one of several places of disordered atoms; leave one group in the file, without "
+            "its disorder_group",
+            text_quote(disorder->text, quoted));
+    return VF_OK;
+}
+
 static vf_status read_atom(mmcif_file *f, const cif_word *word, const vf_cell *cell)
 {
     molecule_reader *r = f->r;
@@ -202,7 +239,7 @@ static vf_status read_atom(mmcif_file *f, const cif_word *word, const vf_cell *c
     f->line[i] = word[f->tables[MMCIF_ATOMS].has[ATOM_X] ? ATOM_X : ATOM_FRACTION_X].line;
     if (!*m->labels[i].name)
         return text_fail(r->ctx, r->name, f->line[i], "this atom has no name (auth_atom_id or label_atom_id)");
-    return VF_OK;
+    return check_place(f, &word[ATOM_ALTERNATE], &word[ATOM_DISORDER], i);
 }
 
 static bool same_text(text_piece a, text_piece b)
@@ -369,6 +406,9 @@ static vf_status read_file(mmcif_file *f, text_piece text, bool alone)
             "%s: an mmCIF file without partial charges; give them (--charges molecule.psf, or .prmtop), or make a "
             "PQR file with pdb2pqr (pdb2pqr --ff=AMBER in.cif out.pqr)",
             r->name);
+    if (status == VF_OK && f->tables[MMCIF_BONDS].rows > 0)
+        vf_note(r->ctx, "note: %s: the %" PRId64 " bonds of _struct_conn are not kept", r->name,
+                f->tables[MMCIF_BONDS].rows);
     strcpy(r->out->dialect, f->tables[MMCIF_ATOMS].has[ATOM_X] ? "mmCIF" : "CIF, fractional coordinates");
     return status;
 }

@@ -77,7 +77,9 @@ static void read_end_of_label(const molecule_reader *r, text_piece line, atom_la
         label_copy(text_columns(line, SEGMENT, ELEMENT), label->segment);
     if (!*label->chain)
         memcpy(label->chain, label->segment, sizeof label->chain);
-    const char digit = column(line, ELEMENT_END), sign = column(line, CHARGE_END - 1);
+    const char first = column(line, ELEMENT_END), second = column(line, CHARGE_END - 1);
+    const bool turned = text_is_digit(second); /* "+2" of some programs, for "2+" */
+    const char digit = turned ? second : first, sign = turned ? first : second;
     if (*label->element && text_is_digit(digit) && (sign == '+' || sign == '-')) {
         label->formal_charge[0] = digit;
         label->formal_charge[1] = sign;
@@ -260,10 +262,11 @@ static vf_status fail_no_atoms(const pdb_reader *p, text_piece text)
     const vf_status status = refuse_overflow(r->ctx, r->name, text);
     if (status != VF_OK)
         return status;
-    return vf_fail(r->ctx, VF_ERR_INPUT,
-                   "%s: no atoms: none of its %" PRId64 " line%s begins with ATOM or HETATM; coordinates are read "
-                   "from PDB and mmCIF files, GROMACS's .gro files, and AMBER's inpcrd and rst7 files",
-                   r->name, r->lines.line, vf_plural(r->lines.line));
+    return vf_fail(
+        r->ctx, VF_ERR_INPUT,
+        "%s: no atoms: none of its %" PRId64 " line%s begins with ATOM or HETATM; coordinates are read "
+        "from files of PDB, mmCIF, GROMACS (.gro), AMBER (inpcrd, rst7, ncrst), CHARMM (.crd) and NAMD (.coor)",
+        r->name, r->lines.line, vf_plural(r->lines.line));
 }
 
 static vf_status finish(pdb_reader *p, text_piece text)

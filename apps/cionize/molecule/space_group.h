@@ -46,6 +46,9 @@ void symmetry_read_text(text_piece text, listed_symmetry *out);
 /* Whether a name, with the operators listed, is that of a crystal whose cell has one copy: P 1, or nothing. */
 bool symmetry_is_trivial(const char *group, const listed_symmetry *listed);
 
+/* Refuses a file that leaves out copies by non-crystallographic symmetry. VF_ERR_INPUT. */
+VF_MUST_CHECK vf_status symmetry_check_copies(vf_context *ctx, const char *path, const listed_symmetry *listed);
+
 /* The operators of a crystal: those listed, or else those of the group's name (space_group_named). Checks that they are
  * a group, with the identity, and that they leave the lattice as it is. `path` is for messages. Errors: VF_ERR_INPUT,
  * VF_ERR_UNSUPPORTED. */

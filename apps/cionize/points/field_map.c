@@ -63,6 +63,19 @@ static vf_status begin_h5(field_files *f, const char *path, const map_info *info
         status = vf_h5_attribute_doubles(f->file, "field", "spacing", info->grid.spacing, 3);
     if (status == VF_OK)
         status = vf_h5_attribute_integers(f->file, "field", "counts", n, 3);
+    const struct {
+        const char *name;
+        double value;
+    } constants[] = {{"unit_constant", info->unit_constant},
+                     {"temperature", info->temperature},
+                     {"dielectric", info->dielectric},
+                     {"r_min", info->r_min}};
+    for (size_t c = 0; status == VF_OK && c < sizeof constants / sizeof *constants; c++)
+        status = vf_h5_attribute_doubles(f->file, "field", constants[c].name, &constants[c].value, 1);
+    if (status == VF_OK && info->sigma > 0)
+        status = vf_h5_attribute_doubles(f->file, "field", "sigma", &info->sigma, 1);
+    if (status == VF_OK && info->selection)
+        status = vf_h5_attribute_text(f->file, "field", "selection", info->selection);
     if (status == VF_OK && info->grid.cell.kind != VF_CELL_NONE)
         status = vf_h5_attribute_doubles(f->file, "field", "cell", info->grid.cell.vectors[0], 9);
     return status;
@@ -79,7 +92,7 @@ static vf_status begin(field_files *f, const char *path, const map_info *info, c
     for (int a = 0; status == VF_OK && a < 3; a++) {
         f->info[a] = *info;
         f->info[a].quantity = quantity[a];
-        f->info[a].unit = unit;
+        f->info[a].values_unit = unit;
         f->map[a] = (map_output){.ctx = f->ctx, .path = names[a], .info = &f->info[a], .order = MAP_X_FASTEST};
         status = map_format_for(f->ctx, names[a], &f->map[a].format);
         if (status == VF_OK)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "maps/map_common.h"
 #include "points.h"
 #include "voxfield/hdf5_io.h"
 #include "voxfield/output.h"
@@ -24,12 +25,15 @@ static const char *excluded_text(const point_run *r)
 
 static vf_status csv_head(vf_output *out, const point_run *r, const map_info *info)
 {
+    char text[160];
     vf_status status = vf_output_printf(out, "# %s, %s\n# command: %s\n# input: %s, SHA-256 %s\n", info->program,
                                         info->created, info->command, info->input, r->mol->digest);
     if (status == VF_OK)
         status = vf_output_printf(out, "# positions in angstrom, potential in %s%s%s%s\n", info->unit,
                                   r->settings->points.field ? ", field in " : "",
                                   r->settings->points.field ? info->unit : "", r->settings->points.field ? "/A" : "");
+    for (int line = 6; status == VF_OK && map_provenance(info, line, text, sizeof text); line++)
+        status = vf_output_printf(out, "# %s\n", text);
     if (status == VF_OK && r->set.atoms)
         status = vf_output_printf(out, "# excluded at each atom: %s\n", excluded_text(r));
     if (status == VF_OK && r->trajectory)
@@ -121,12 +125,10 @@ static vf_status h5_make(const h5_points *h, const char *name, bool frames, bool
     return vf_h5_dataset_create(h->file, name, VF_F64, 1 + frames + vector, all, chunk, 1);
 }
 
-static vf_status h5_put(const h5_points *h, const char *name, int64_t frame, bool frames, bool vector,
-                        const double *values)
+static vf_status h5_put(const h5_points *h, const char *name, int64_t frame, bool frames, const double *values)
 {
     const int64_t n = h->run->set.count, start[3] = {frames ? frame : 0};
     const int64_t count[3] = {frames ? 1 : n, frames ? n : 3, 3};
-    (void)vector;
     return vf_h5_write(h->file, name, VF_F64, start, count, values);
 }
 
@@ -136,7 +138,7 @@ static vf_status h5_say(vf_status status, const h5_points *h, const char *object
     return status == VF_OK ? vf_h5_attribute_text(h->file, object, name, text) : status;
 }
 
-/* The atoms' labels as lines of one text, for HDF5's attributes hold at most 64 KiB: numbers alone. */
+/* Residue numbers alone; names are in h5_texts. */
 static vf_status h5_residues(const h5_points *h)
 {
     const point_run *r = h->run;
@@ -147,7 +149,7 @@ static vf_status h5_residues(const h5_points *h)
         numbers[n] = r->mol->labels[n].residue_number;
     vf_status status = h5_make(h, "residue_number", false, false);
     if (status == VF_OK)
-        status = h5_put(h, "residue_number", 0, false, false, numbers);
+        status = h5_put(h, "residue_number", 0, false, numbers);
     free(numbers);
     return status;
 }
@@ -234,10 +236,10 @@ static vf_status take_frame(void *user, int64_t frame, const double *place, cons
         return VF_OK;
     vf_status status = VF_OK;
     if (frame == 0 || moves)
-        status = h5_put(h, "points", frame, moves, true, place);
+        status = h5_put(h, "points", frame, moves, place);
     if (status == VF_OK)
-        status = h5_put(h, "potential", frame, frames, false, potential);
-    return status == VF_OK && field ? h5_put(h, "field", frame, frames, true, field) : status;
+        status = h5_put(h, "potential", frame, frames, potential);
+    return status == VF_OK && field ? h5_put(h, "field", frame, frames, field) : status;
 }
 
 static vf_status h5_commit(h5_points *h)
