@@ -44,8 +44,7 @@ static vf_status complete(vf_context *ctx, program *p, cionize_request *request)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--exclude needs --points atoms; no atom is excluded at points of a file");
     s->has_dielectric |= s->distance_dielectric;
     s->ions = &request->ions;
-    s->argc = p->argc;
-    s->argv = p->argv;
+    s->program = p;
     if (program_given(p, "temperature") && strcmp(s->unit, "kT/e") != 0)
         vf_warn(ctx, "--temperature has no effect on a map in %s; it applies to kT/e", s->unit);
     return use_standard_input(ctx, request);

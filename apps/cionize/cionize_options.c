@@ -323,7 +323,7 @@ const program_option cionize_options[] = {
      .more = "The report has the name, position and energy of every ion, and the time of every stage."},
 
     {OPTION_GROUP, .name = "Studies of the map"},
-    {OPTION_READ, .name = "compare", .argument = "FILE", SETTING(compare),
+    {OPTION_READ, .scope = OPTION_OF_REPORT, .name = "compare", .argument = "FILE", SETTING(compare),
      .help = "another map on the same grid: the difference to it, on the terminal and in the report",
      .more =
          "The formats are those of --read-map. The run prints the rms difference, also relative to the rms of FILE, "
@@ -484,13 +484,13 @@ const program_option cionize_options[] = {
      .more = "This keeps the potential finite at the atoms."},
 
     {OPTION_GROUP, .name = "Computation"},
-    {OPTION_TEXT, .name = "device", .argument = "DEVICE", SETTING(device), .initial = "auto",
+    {OPTION_TEXT, .scope = OPTION_OF_RUN, .name = "device", .argument = "DEVICE", SETTING(device), .initial = "auto",
      .help = "where to compute: auto, cpu, cuda, or a list such as cuda:0,1; cpu:0,1 simulates devices for tests",
      .more = "`auto` estimates the work, and prints its choice and the reason. `cuda` is the first GPU. `cuda:0,1` are "
              "GPUs by number. `cpu:0,1` simulates several devices on the CPU, to test what several GPUs would do; it "
              "is not faster. A requested GPU that is not available is an error. If one of several devices fails while "
              "the map is computed, a warning says so and the others continue."},
-    {OPTION_CUSTOM, .letter = 'p', .name = "threads", .argument = "N", .parse = option_threads,
+    {OPTION_CUSTOM, .letter = 'p', .scope = OPTION_OF_RUN, .name = "threads", .argument = "N", .parse = option_threads,
      .default_help = "one per core", .help = "number of CPU threads",
      .more = "Only cores that the process may use are counted."},
     {OPTION_CHOICE, .name = "precision", .argument = "P", SETTING(precision), SETS(has_precision),
@@ -512,7 +512,8 @@ const program_option cionize_options[] = {
      .more =
          "The error of single points is at most 10 times that. Below 1e-6, `fast` needs --precision double. Each run "
          "measures the error at up to 256 random points, against exact sums, and warns if it is larger."},
-    {OPTION_FLAG, .name = "dry-run", SETTING(dry_run), .help = "the plan, time and memory only; no file is written",
+    {OPTION_FLAG, .scope = OPTION_OF_RUN, .name = "dry-run", SETTING(dry_run),
+     .help = "the plan, time and memory only; no file is written",
      .more = "It is an error if the memory is not enough."},
 
     {OPTION_GROUP, .name = "Long runs",
@@ -522,8 +523,9 @@ const program_option cionize_options[] = {
     OPTION_ROWS_BATCH(cionize_request, settings.pieces),
 
     {OPTION_GROUP, .name = "Messages"},
-    {OPTION_FLAG, .letter = 'q', .name = "quiet", SETTING(quiet), .help = "only warnings and errors"},
-    {OPTION_FLAG, .name = "progress", SETTING(progress), .excludes = "quiet",
+    {OPTION_FLAG, .letter = 'q', .scope = OPTION_OF_RUN, .name = "quiet", SETTING(quiet),
+     .help = "only warnings and errors"},
+    {OPTION_FLAG, .scope = OPTION_OF_RUN, .name = "progress", SETTING(progress), .excludes = "quiet",
      .help = "progress even if standard error is not a terminal: a line every ten seconds"},
     OPTION_ROWS_HELP,
     {0}};

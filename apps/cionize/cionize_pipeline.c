@@ -438,7 +438,7 @@ vf_status cionize_run(vf_context *ctx, const cionize_settings *settings)
     vf_report *report = NULL;
     vf_status status = VF_OK;
     r.sources = &r.molecule;
-    r.command = program_join_arguments(settings->argc, settings->argv);
+    r.command = program_command(settings->program);
     if (!r.command)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
     if (settings->report && !settings->dry_run)

@@ -65,8 +65,7 @@ typedef struct cionize_settings {
     pieces_settings pieces;            /* --part, --join, --resume */
     bool dry_run, quiet;
     vf_progress_mode progress;
-    int argc;
-    char *const *argv;
+    const struct program *program; /* its options and command line */
 } cionize_settings;
 
 /* ---- name_files.c ---- */

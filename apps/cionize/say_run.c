@@ -429,7 +429,7 @@ void report_run(vf_report *report, const cionize_state *r, double seconds)
     const cionize_settings *s = &r->settings;
     if (!report)
         return;
-    vf_report_run(report, "cionize", s->argc, s->argv);
+    vf_report_run(report, "cionize", s->program->argc, s->program->argv);
     report_input(report, r);
     report_points(report, r);
     report_grid(report, r);

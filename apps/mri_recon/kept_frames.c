@@ -9,10 +9,6 @@
 
 #include "voxfield/copy.h"
 
-/* Options that do not change the image. */
-static const char *const no_change[] = {"device", "threads", "compare", "dry-run", "quiet", "progress",
-                                        "part",   "join",    "resume",  "journal", "mpi",   ""};
-
 /* What a piece begins with. */
 typedef struct piece_head {
     frame_effort effort;
@@ -65,7 +61,7 @@ vf_status kept_frames_begin(vf_context *ctx, const recon_settings *settings, con
         return kept_plan(ctx, &own, output, raw->frames, 1, "frame", &k->pieces);
     if (!kept_wanted(&own, output, seconds))
         return VF_OK;
-    char *key = pieces_key(settings->program, settings->input, no_change);
+    char *key = pieces_key(settings->program, settings->input);
     if (!key)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
     const bool host = vf_device_is_host(vf_context_device(ctx, 0));

@@ -8,8 +8,6 @@
 static vf_status run(vf_context *ctx, program *p)
 {
     recon_settings *s = p->settings;
-    s->argc = p->argc;
-    s->argv = p->argv;
     vf_status status = settings_complete(ctx, s, program_given(p, "partial-fourier"), program_given(p, "prior"));
     s->program = p;
     bool idle = false;

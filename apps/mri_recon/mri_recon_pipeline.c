@@ -713,7 +713,7 @@ static void report_run(vf_report *report, const recon_state *r)
 {
     const recon_settings *s = r->settings;
     const mri_scan *raw = &r->scan;
-    vf_report_run(report, "mri_recon", s->argc, s->argv);
+    vf_report_run(report, "mri_recon", s->program->argc, s->program->argv);
     vf_report_begin(report, "input");
     vf_report_text(report, "path", s->input);
     vf_report_text(report, "layout", raw->layout);
@@ -944,7 +944,7 @@ vf_status mri_recon_run(vf_context *ctx, const recon_settings *settings)
     vf_report *report = NULL;
     vf_status status = VF_OK;
     r.settings = &r.planned;
-    r.command = program_join_arguments(settings->argc, settings->argv);
+    r.command = program_command(settings->program);
     if (!r.command)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
     if (settings->report && !settings->dry_run)

@@ -261,7 +261,7 @@ const program_option recon_options[] = {
      .more = "With 32 replicas, the deviation of a voxel is uncertain by 9 %."},
     {OPTION_WRITE, .name = "report", .argument = "FILE.json", SETTING(report),
      .help = "settings, times, and figures of the reconstruction"},
-    {OPTION_TEXT, .name = "compare", .argument = "FILE", SETTING(compare),
+    {OPTION_TEXT, .scope = OPTION_OF_REPORT, .name = "compare", .argument = "FILE", SETTING(compare),
      .help = "image to print the error against: .h5, .cfl, .nii, .nii.gz, or the word truth for that of the scan",
      .more = "The error is that of the magnitude. The other image may be from any program. Voxels are compared in the "
              "order of the files. If another scale fits better by more than 5 %, a second line has the error of the "
@@ -445,7 +445,7 @@ const program_option recon_options[] = {
      .more = "It must be for the same trajectory and matrix."},
 
     {OPTION_GROUP, .name = "Computation"},
-    {OPTION_TEXT, .name = "device", .argument = "DEVICE", SETTING(device), .initial = "auto",
+    {OPTION_TEXT, .scope = OPTION_OF_RUN, .name = "device", .argument = "DEVICE", SETTING(device), .initial = "auto",
      .help = "where to compute: auto, cpu, cuda, or a list such as cuda:0,1; cpu:0,1 simulates devices for tests",
      .more = "`auto` weighs the work against the time it takes to start a GPU. `cuda` uses as many GPUs as pay off. "
              "`cuda:0,1` uses all GPUs of the list. `cpu:0,1` are several devices that all are the CPU; this is no "
@@ -454,13 +454,15 @@ const program_option recon_options[] = {
              "by voxels. Sharing by coils changes the last bits of the sums. "
              "One image of one coil by NUFFT is not shared. If one of several devices fails, a warning says so and the "
              "others continue, unless they make one image together."},
-    {OPTION_CUSTOM, .name = "threads", .argument = "N", .parse = option_threads, .default_help = "one per core",
-     .help = "number of CPU threads", .more = "Only cores that the process may use are counted."},
+    {OPTION_CUSTOM, .scope = OPTION_OF_RUN, .name = "threads", .argument = "N", .parse = option_threads,
+     .default_help = "one per core", .help = "number of CPU threads",
+     .more = "Only cores that the process may use are counted."},
     {OPTION_CHOICE, .name = "precision", .argument = "P", SETTING(precision), .choices = precisions,
      .initial = "single", .help = "precision of the computation"},
     {OPTION_FLAG, .name = "info", SETTING(info),
      .help = "only what the file holds and how it is understood; no file is written"},
-    {OPTION_FLAG, .name = "dry-run", SETTING(dry_run), .help = "the plan only; no file is written"},
+    {OPTION_FLAG, .scope = OPTION_OF_RUN, .name = "dry-run", SETTING(dry_run),
+     .help = "the plan only; no file is written"},
 
     {OPTION_GROUP, .name = "Long runs",
      .help =
@@ -474,8 +476,9 @@ const program_option recon_options[] = {
     OPTION_ROWS_BATCH(recon_settings, pieces),
 
     {OPTION_GROUP, .name = "Messages"},
-    {OPTION_FLAG, .letter = 'q', .name = "quiet", SETTING(quiet), .help = "only warnings and errors"},
-    {OPTION_FLAG, .name = "progress", SETTING(progress), .excludes = "quiet",
+    {OPTION_FLAG, .letter = 'q', .scope = OPTION_OF_RUN, .name = "quiet", SETTING(quiet),
+     .help = "only warnings and errors"},
+    {OPTION_FLAG, .scope = OPTION_OF_RUN, .name = "progress", SETTING(progress), .excludes = "quiet",
      .help = "progress even if standard error is not a terminal: a line every ten seconds",
      .more =
          "The line has the stage, its share done and the time left, and for the solver the iteration and residual."},

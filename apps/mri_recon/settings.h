@@ -142,9 +142,7 @@ typedef struct recon_settings {
     const bool *wanted;     /* [frames] those to make; NULL: all */
     bool dry_run, quiet;
     vf_progress_mode progress;
-    const struct program *program; /* for the key of kept frames */
-    int argc;
-    char *const *argv;
+    const struct program *program; /* its options and command line */
 } recon_settings;
 
 /* Rejects contradictory settings that the option table does not catch, and fills in the defaults that depend on other

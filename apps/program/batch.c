@@ -157,17 +157,6 @@ static bool is_input(const program *p, const char *word)
     return false;
 }
 
-/* Words of the option that begins here and concerns the batch as a whole: 0, 1 or 2. */
-static int words_of_batch(char *const *argv, int left)
-{
-    static const char *const names[] = {"--list", "--part", "--mpi"};
-    const size_t length = strcspn(argv[0], "=");
-    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
-        if (length > 2 && strncmp(argv[0], names[n], length) == 0)
-            return argv[0][length] == '=' || left < 2 ? 1 : 2;
-    return 0;
-}
-
 /* The command line of a run for one input; free() the result. */
 static char **command_of(const batch *b, const char *input)
 {
@@ -175,10 +164,9 @@ static char **command_of(const batch *b, const char *input)
     char **argv = calloc((size_t)p->argc + 4, sizeof *argv);
     int count = 0;
     for (int n = 0; argv && n < p->argc; n++) {
-        const int skipped = words_of_batch(p->argv + n, p->argc - n);
-        if (skipped > 0)
-            n += skipped - 1;
-        else if (!is_input(p, p->argv[n]) && strcmp(p->argv[n], "--") != 0)
+        const option_scope scope = p->given.row[n] ? p->given.row[n]->scope : OPTION_OF_RESULT;
+        if (scope != OPTION_OF_BATCH && scope != OPTION_OF_DIVISION && !is_input(p, p->argv[n]) &&
+            strcmp(p->argv[n], "--") != 0)
             argv[count++] = p->argv[n];
     }
     if (argv) {
@@ -255,8 +243,6 @@ static file_stamp stamp_of(const char *path)
 /* A run that is resumed leaves out the inputs that are done: the options, and the inputs' names, make its key. */
 static vf_status keep(batch *b)
 {
-    static const char *const no_change[] = {"device", "threads", "dry-run", "quiet",   "progress", "output-dir",
-                                            "list",   "part",    "resume",  "journal", "mpi",      ""};
     const program *p = b->p;
     const pieces_settings asked = {.resume = b->asked.resume, .ranks = b->asked.ranks};
     const char *folder = option_text(p->options, &p->given, "output-dir"),
@@ -266,11 +252,11 @@ static vf_status keep(batch *b)
     if (!asked.resume || program_given(p, "dry-run"))
         return VF_OK;
     FILE *to = open_memstream(&key, &size);
-    options = pieces_key(p, "", no_change);
+    options = pieces_key(p, "");
     if (to && options)
         fputs(options, to);
     for (const program_option *row = p->options; to && row->kind != OPTION_END; row++)
-        if (batch_writes(row) && p->given.text[row - p->options])
+        if ((batch_writes(row) || row->scope == OPTION_OF_REPORT) && p->given.text[row - p->options])
             fprintf(to, "--%s %s\n", row->name, p->given.text[row - p->options]);
     for (int64_t n = 0; to && n < b->count; n++)
         fprintf(to, "input %s\n", b->input[n]);

@@ -9,6 +9,7 @@
 /* The rows of a program's table of options. */
 #define OPTION_ROWS_BATCH(type, member)                                                                                \
     {OPTION_TEXT,                                                                                                      \
+     .scope = OPTION_OF_RUN,                                                                                           \
      .name = "output-dir",                                                                                             \
      .argument = "FOLDER",                                                                                             \
      OPTION_TO(type, member.folder),                                                                                   \
@@ -19,7 +20,7 @@
          "it is missing."},                                                                                            \
     {                                                                                                                  \
         OPTION_READ,                                                                                                   \
-            .name = "list", .argument = "FILE", OPTION_TO(type, member.list),                                          \
+            .scope = OPTION_OF_BATCH, .name = "list", .argument = "FILE", OPTION_TO(type, member.list),                \
             .help = "file with the names of more inputs, one a line; - reads standard input",                          \
             .more =                                                                                                    \
                 "Each input is a run of its own; one that fails leaves the others alone. Empty lines and those that "  \

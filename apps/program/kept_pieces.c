@@ -98,16 +98,13 @@ static bool file_fingerprint(const char *path, uint64_t *out)
     return found;
 }
 
-static bool counts_for_key(const program_option *row, const char *const *skip)
+static bool counts_for_key(const program_option *row)
 {
-    for (; (*skip)[0]; skip++)
-        if (row->name && strcmp(row->name, *skip) == 0)
-            return false;
-    return row->kind != OPTION_GROUP && row->kind != OPTION_WRITE && row->kind != OPTION_PICTURE &&
-           row->kind != OPTION_HELP && row->kind != OPTION_VERSION;
+    return row->scope == OPTION_OF_RESULT && row->kind != OPTION_GROUP && row->kind != OPTION_WRITE &&
+           row->kind != OPTION_PICTURE && row->kind != OPTION_HELP && row->kind != OPTION_VERSION;
 }
 
-char *pieces_key(const struct program *p, const char *input, const char *const *skip)
+char *pieces_key(const struct program *p, const char *input)
 {
     char *text = NULL;
     size_t size = 0;
@@ -120,7 +117,7 @@ char *pieces_key(const struct program *p, const char *input, const char *const *
         fprintf(to, "input with the checksum %016" PRIx64 "\n", fingerprint);
     for (const program_option *row = p->options; row->kind != OPTION_END; row++) {
         const char *value = p->given.text[row - p->options];
-        if (!counts_for_key(row, skip))
+        if (!counts_for_key(row))
             continue;
         if (!value)
             fprintf(to, "no --%s\n", row->name);

@@ -34,6 +34,7 @@ int64_t pieces_part_begins(int64_t items, int part, int parts);
  * pieces_settings in it; `parse_it`: an option's parser that calls parse_part; `words`: "layers of the map". */
 #define OPTION_ROWS_PIECES(type, member, parse_it, words)                                                              \
     {OPTION_CUSTOM,                                                                                                    \
+     .scope = OPTION_OF_DIVISION,                                                                                      \
      .name = "part",                                                                                                   \
      .argument = "I/N",                                                                                                \
      .parse = (parse_it),                                                                                              \
@@ -42,6 +43,7 @@ int64_t pieces_part_begins(int64_t items, int part, int parts);
      .more = "The part is written beside the output, to OUTPUT.part-I-of-N. Parts need not know of each other: they "  \
              "may be the tasks of a job array. All must have the same options."},                                      \
         {OPTION_FLAG,                                                                                                  \
+         .scope = OPTION_OF_KEEPING,                                                                                   \
          .name = "join",                                                                                               \
          OPTION_TO(type, member.join),                                                                                 \
          .excludes = "resume",                                                                                         \
@@ -49,6 +51,7 @@ int64_t pieces_part_begins(int64_t items, int part, int parts);
          .more =                                                                                                       \
              "The options must be those of the parts. The parts stay; delete them when they are no longer needed."},   \
         {OPTION_FLAG,                                                                                                  \
+         .scope = OPTION_OF_KEEPING,                                                                                   \
          .name = "resume",                                                                                             \
          OPTION_TO(type, member.resume),                                                                               \
          .excludes = "journal=no",                                                                                     \
@@ -56,6 +59,7 @@ int64_t pieces_part_begins(int64_t items, int part, int parts);
          .more = "The options and the input must be those of that run. The output is the same as without an "          \
                  "interruption, byte by byte."},                                                                       \
         {OPTION_CHOICE,                                                                                                \
+         .scope = OPTION_OF_DIVISION,                                                                                  \
          .name = "mpi",                                                                                                \
          .argument = "MPI",                                                                                            \
          OPTION_TO(type, member.mpi),                                                                                  \
@@ -64,6 +68,7 @@ int64_t pieces_part_begins(int64_t items, int part, int parts);
          .help = "whose launcher started this process as one of several",                                              \
          .more = "Under mpirun, mpiexec or srun, the processes share the work, and the first writes the output."},     \
         {OPTION_INTEGER,                                                                                               \
+         .scope = OPTION_OF_RUN,                                                                                       \
          .name = "ranks",                                                                                              \
          .argument = "N",                                                                                              \
          OPTION_TO(type, member.ranks_planned),                                                                        \
@@ -75,17 +80,16 @@ int64_t pieces_part_begins(int64_t items, int part, int parts);
          .more = "The time is simulated from the speed of this machine, which `--dry-run` measures."},                 \
     {                                                                                                                  \
         OPTION_CHOICE,                                                                                                 \
-            .name = "journal", .argument = "WHEN", OPTION_TO(type, member.journal), .choices = journal_modes,          \
-            .initial = "auto",                                                                                         \
+            .scope = OPTION_OF_KEEPING, .name = "journal", .argument = "WHEN", OPTION_TO(type, member.journal),        \
+            .choices = journal_modes, .initial = "auto",                                                               \
             .help = "whether finished " words " are kept beside the output, in OUTPUT.pieces, for --resume",           \
             .more = "The file is removed when the output is complete."                                                 \
     }
 
-/* A key of the options that the user gave and of the files that they and the input name, for programs whose results
- * depend on most of them; without files to write and without the options in `skip` ("" ends the list). free() it. NULL: no
- * memory. */
+/* A key of the options that the user gave, those of OPTION_OF_RESULT without files to write, and of the files that they
+ * and the input name. free() it. NULL: no memory. */
 struct program;
-char *pieces_key(const struct program *program, const char *input, const char *const *skip);
+char *pieces_key(const struct program *program, const char *input);
 
 /* Whether a run keeps its pieces: because the options ask for it, or because it is expected to take so many `seconds`
  * that losing them would hurt. `output` must be a file. */

@@ -36,6 +36,16 @@ typedef enum option_kind {
     OPTION_VERSION,
 } option_kind;
 
+/* What an option changes. */
+typedef enum option_scope {
+    OPTION_OF_RESULT,   /* the result, or which files are written; most do */
+    OPTION_OF_RUN,      /* how the result is made: devices, threads, messages, folders */
+    OPTION_OF_REPORT,   /* what is said about the result: --compare */
+    OPTION_OF_KEEPING,  /* what is kept of the work for later runs: --resume */
+    OPTION_OF_DIVISION, /* which share of the work, or of a batch's inputs, this run has: --part */
+    OPTION_OF_BATCH,    /* which inputs there are: --list */
+} option_scope;
+
 typedef struct option_choice {
     const char *word;
     int value;
@@ -46,6 +56,7 @@ typedef struct program_option {
     option_kind kind;
     char letter; /* of the short form; 0: none */
     bool required;
+    option_scope scope;
     const char *name;             /* "ion-solute" */
     const char *argument;         /* as in --help: "FILE"; NULL: the option takes none */
     size_t at, size;              /* OPTION_TO */
@@ -78,6 +89,9 @@ typedef struct option_values {
     const char **text;  /* [rows] the argument ("" of a flag); NULL: the option was not given */
     const char **input; /* [inputs] words that are not options, in order */
     int inputs;
+    const program_option *
+        *row;          /* [argc] the option that each word of the command line belongs to; NULL: none, or it has
+                                 * several, as -qp 2 */
     option_kind asked; /* OPTION_HELP or OPTION_VERSION if the user asked only for that; else OPTION_END */
     bool asks_manual;  /* with OPTION_HELP: --help=man, the manual page's list in mdoc(7) */
 } option_values;

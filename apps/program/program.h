@@ -71,9 +71,9 @@ void program_report_warm_up(vf_context *ctx, vf_report *report);
  * none, `ending` is appended. free() the result. NULL: no memory. */
 char *program_replace_ending(const char *path, const char *const *endings, const char *ending);
 
-/* The command line as one string, without control characters, and without options that divide the work among runs
- * (--part, --join, --resume, --journal), which do not change the result; free() it. NULL: no memory. */
-char *program_join_arguments(int argc, char *const *argv);
+/* The command line as one string, without control characters, and without options that divide the work among runs or
+ * keep it (--part, --join, --resume), which do not change the result; free() it. NULL: no memory. */
+char *program_command(const program *program);
 
 /* The time now, UTC, ISO 8601; or that of the environment variable SOURCE_DATE_EPOCH, in seconds since 1970, with which
  * the same run makes the same bytes (https://reproducible-builds.org/specs/source-date-epoch/). */

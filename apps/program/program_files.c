@@ -61,33 +61,16 @@ vf_status program_check_place(vf_context *ctx, const char *path, double bytes, c
     return VF_OK;
 }
 
-/* How many arguments, from this one on, say how the work is divided among runs, which does not change its result. */
-static int words_about_division(const char *const *argv, int left)
-{
-    static const struct {
-        const char *name;
-        int words;
-    } options[] = {{"--part", 2}, {"--journal", 2}, {"--mpi", 2}, {"--join", 1}, {"--resume", 1}};
-    enum { SHORTEST = 5 }; /* names may be shortened */
-    const size_t length = strcspn(argv[0], "=");
-    for (size_t n = 0; length >= SHORTEST && n < sizeof options / sizeof *options; n++)
-        if (strncmp(argv[0], options[n].name, length) == 0)
-            return argv[0][length] == '=' || left < options[n].words ? 1 : options[n].words;
-    return 0;
-}
-
-char *program_join_arguments(int argc, char *const *argv)
+char *program_command(const program *p)
 {
     size_t size = 1;
-    for (int i = 0; i < argc; i++)
-        size += strlen(argv[i]) + 1;
+    for (int i = 0; i < p->argc; i++)
+        size += strlen(p->argv[i]) + 1;
     char *text = calloc(1, size);
-    for (int i = 0; text && i < argc; i++) {
-        const int skipped = words_about_division((const char *const *)argv + i, argc - i);
-        if (skipped > 0)
-            i += skipped - 1;
-        else
-            vf_append(text, size, "%s%s", text[0] ? " " : "", argv[i]);
+    for (int i = 0; text && i < p->argc; i++) {
+        const option_scope scope = p->given.row[i] ? p->given.row[i]->scope : OPTION_OF_RESULT;
+        if (scope != OPTION_OF_DIVISION && scope != OPTION_OF_KEEPING)
+            vf_append(text, size, "%s%s", text[0] ? " " : "", p->argv[i]);
     }
     for (char *c = text; c && *c; c++)
         if ((unsigned char)*c < 0x20)

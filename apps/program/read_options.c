@@ -143,6 +143,7 @@ static vf_status take_long(reading *r, const char *word)
 {
     const program_option *row;
     const char *equals = strchr(word, '='), *argument = equals ? equals + 1 : NULL;
+    const int first = r->next - 1;
     vf_status status = find_long(r, word + 2, equals ? (size_t)(equals - word) - 2 : strlen(word + 2), &row);
     if (status != VF_OK)
         return status;
@@ -152,6 +153,8 @@ static vf_status take_long(reading *r, const char *word)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--%s takes no value, but %s gives one", row->name, word);
     if (takes_argument(row) && !argument)
         status = next_word(r, word, &argument);
+    for (int n = first; status == VF_OK && n < r->next; n++)
+        r->values->row[n] = row;
     return status == VF_OK ? take(r, row, argument) : status;
 }
 
@@ -313,9 +316,10 @@ vf_status option_read(vf_context *ctx, const char *name, const program_option *t
                       void *settings, option_values *values)
 {
     *values = (option_values){.text = calloc(rows_of(table) + 1, sizeof *values->text),
-                              .input = calloc((size_t)argc + 1, sizeof *values->input)};
+                              .input = calloc((size_t)argc + 1, sizeof *values->input),
+                              .row = calloc((size_t)argc + 1, sizeof(program_option *))};
     reading r = {ctx, name, table, argc, 1, argv, settings, values};
-    if (!values->text || !values->input)
+    if (!values->text || !values->input || !values->row)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d arguments", argc);
     vf_status status = take_defaults(&r);
     if (status == VF_OK)
@@ -327,6 +331,7 @@ void option_values_free(option_values *values)
 {
     free(values->text);
     free(values->input);
+    free((void *)values->row);
     *values = (option_values){0};
 }
 

@@ -262,9 +262,10 @@ const program_option phantom_options[] = {
      .help = "seed of the noise, of --poisson, and of the phantoms ellipsoids and head"},
 
     {OPTION_GROUP, .name = "Running"},
-    {OPTION_CUSTOM, .name = "threads", .argument = "N", .parse = option_threads, .default_help = "one per core",
-     .help = "number of CPU threads",
+    {OPTION_CUSTOM, .scope = OPTION_OF_RUN, .name = "threads", .argument = "N", .parse = option_threads,
+     .default_help = "one per core", .help = "number of CPU threads",
      .more = "Only cores that the process may use are counted. The result does not depend on the number."},
-    {OPTION_FLAG, .letter = 'q', .name = "quiet", SETTING(quiet), .help = "only warnings and errors"},
+    {OPTION_FLAG, .letter = 'q', .scope = OPTION_OF_RUN, .name = "quiet", SETTING(quiet),
+     .help = "only warnings and errors"},
     OPTION_ROWS_HELP,
     {0}};

@@ -120,6 +120,21 @@ static void test_forms(void **state)
     assert_true(got.border == 3);
 }
 
+/* Each word of the command line knows its option, however that is spelled. */
+static void test_rows_of_words(void **state)
+{
+    (void)state;
+    static const char *const names[] = {NULL,    "units", "units", "quiet",  "seed",   NULL,
+                                        "level", "level", NULL,    "output", "output", NULL};
+    assert_read("--units V --qui --seed=3 input --lev 4 -q --out x other");
+    for (int n = 0; n < 12; n++) {
+        if (!names[n])
+            assert_null(values.row[n]);
+        else
+            assert_string_equal(values.row[n] ? values.row[n]->name : "none", names[n]);
+    }
+}
+
 static void test_values(void **state)
 {
     (void)state;
@@ -319,10 +334,10 @@ static int free_context(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_forms), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_ranges),   cmocka_unit_test(test_names), cmocka_unit_test(test_needs),
-        cmocka_unit_test(test_required), cmocka_unit_test(test_help),  cmocka_unit_test(test_printed),
-        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_forms),    cmocka_unit_test(test_rows_of_words),
+        cmocka_unit_test(test_values),   cmocka_unit_test(test_ranges),   cmocka_unit_test(test_names),
+        cmocka_unit_test(test_needs),    cmocka_unit_test(test_required), cmocka_unit_test(test_help),
+        cmocka_unit_test(test_printed),  cmocka_unit_test(test_table),
     };
     return cmocka_run_group_tests(tests, make_context, free_context);
 }
