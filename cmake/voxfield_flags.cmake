@@ -73,29 +73,36 @@ if(VOXFIELD_HARDENED)
     endif()
 endif()
 
-# Sets the flags of NAME_baseline.c, NAME_avx2.c and NAME_avx512.c, which compile one source for three instruction
-# sets. Further arguments are flags for all three.
+# Compiles NAME_isa.inc of this folder for three instruction sets, as NAME_baseline.c, NAME_avx2.c and NAME_avx512.c of the
+# build, in which ISA(name) is the set's name of what others see. Further arguments are flags for all three.
 # -O3: the loops have constant bounds and must be unrolled. Also for sanitizers: with -O1 the build is a minute shorter, and
 # the tests take twice as long.
 # No stack protector and no checked memcpy: they cost the direct sum 6 to 9 %, because blocks of vectors are arrays on the
 # stack. Their bounds are constants, and no length in a file reaches them.
 # -mprefer-vector-width=512: the compiler must not split the vectors that the code uses.
 function(voxfield_instruction_sets name)
-    set_property(SOURCE ${name}_baseline.c ${name}_avx2.c ${name}_avx512.c TARGET_DIRECTORY voxfield
-        APPEND PROPERTY COMPILE_OPTIONS -O3 ${ARGN} -U_FORTIFY_SOURCE
-            $<$<BOOL:${VOXFIELD_HAVE_STACK_PROTECTOR}>:-fno-stack-protector>)
-    if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-        set_property(SOURCE ${name}_avx2.c TARGET_DIRECTORY voxfield APPEND PROPERTY COMPILE_OPTIONS -mavx2 -mfma)
-        set_property(SOURCE ${name}_avx512.c TARGET_DIRECTORY voxfield APPEND PROPERTY COMPILE_OPTIONS
-            -mavx512f -mavx512dq -mavx512vl -mavx512bw -mfma -mprefer-vector-width=512)
-    endif()
+    set(flags_avx2 -mavx2 -mfma)
+    set(flags_avx512 -mavx512f -mavx512dq -mavx512vl -mavx512bw -mfma -mprefer-vector-width=512)
+    foreach(isa baseline avx2 avx512)
+        set(file ${CMAKE_CURRENT_BINARY_DIR}/${name}_${isa}.c)
+        file(CONFIGURE OUTPUT ${file} CONTENT "#define ISA(name) name##_@isa@\n#include \"@name@_isa.inc\"\n" @ONLY)
+        target_sources(voxfield PRIVATE ${file})
+        set_property(SOURCE ${file} TARGET_DIRECTORY voxfield PROPERTY INCLUDE_DIRECTORIES ${CMAKE_CURRENT_SOURCE_DIR})
+        set_property(SOURCE ${file} TARGET_DIRECTORY voxfield APPEND PROPERTY COMPILE_OPTIONS -O3 ${ARGN}
+            -U_FORTIFY_SOURCE $<$<BOOL:${VOXFIELD_HAVE_STACK_PROTECTOR}>:-fno-stack-protector>)
+        if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+            set_property(SOURCE ${file} TARGET_DIRECTORY voxfield APPEND PROPERTY COMPILE_OPTIONS ${flags_${isa}})
+        endif()
+    endforeach()
 endfunction()
 
 # For such files that shuffle vectors (backend/simd_blocks.h): gcc 12 makes wrong code of shuffled vectors when it checks
 # them for undefined behaviour, at any optimisation; addresses are still checked.
 function(voxfield_shuffles name)
     if(VOXFIELD_SANITIZE MATCHES undefined AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
-        set_property(SOURCE ${name}_baseline.c ${name}_avx2.c ${name}_avx512.c TARGET_DIRECTORY voxfield
-            APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=undefined)
+        foreach(isa baseline avx2 avx512)
+            set_property(SOURCE ${CMAKE_CURRENT_BINARY_DIR}/${name}_${isa}.c TARGET_DIRECTORY voxfield
+                APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=undefined)
+        endforeach()
     endif()
 endfunction()

@@ -229,6 +229,8 @@ def rule_everything_is_built(tree):
     for file in tree.cmake():
         listed |= set(re.findall(r"[\w.+-]+", re.sub(r"#[^\n]*", "", tree.text(file))))
     included = {os.path.basename(name) for file in tree.code("") for name in includes(tree.text(file))}
+    for file in tree.cmake():
+        included |= {f"{name}_isa.inc" for name in re.findall(r"^voxfield_instruction_sets\((\w+)", tree.text(file), re.M)}
     for file in tree.files:
         name = os.path.basename(file)
         stem, suffix = os.path.splitext(name)

@@ -1,2 +1,0 @@
-#define CHUNK_TABLE vf_reduce_chunks_avx512
-#include "reduce_chunks.inc"
