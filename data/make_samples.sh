@@ -25,7 +25,7 @@ command -v python3 >/dev/null || { echo "SKIP: python3 is not installed"; exit 7
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-phantom=${MRI_PHANTOM:-$(command -v mri_phantom || ls "$folder/../build/release/data/mri_phantom/mri_phantom" 2>/dev/null || true)}
+phantom=${MRI_PHANTOM:-$(command -v mri_phantom || ls "$folder/../build/release/apps/mri_phantom/mri_phantom" 2>/dev/null || true)}
 
 scan() { # FILE OPTIONS...: to standard output
     [ -n "$phantom" ] || { echo "SKIP: $1: mri_phantom is not built" >&2; return 77; }

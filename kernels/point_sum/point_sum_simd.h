@@ -1,4 +1,4 @@
-/* The interface between the fast sum at points and each instruction set (point_sum.inc, compiled once for each); not
+/* The interface between the fast sum at points and each instruction set (point_sum_isa.inc, compiled once for each); not
  * installed. */
 #ifndef VOXFIELD_POINT_SUM_SIMD_H
 #define VOXFIELD_POINT_SUM_SIMD_H

@@ -107,7 +107,7 @@ def main():
     asked.add_argument("--report", type=pathlib.Path)
     asked = asked.parse_args()
     build = asked.build.resolve()
-    recon, phantom = build / "apps/mri_recon/mri_recon", build / "data/mri_phantom/mri_phantom"
+    recon, phantom = build / "apps/mri_recon/mri_recon", build / "apps/mri_phantom/mri_phantom"
     cores = len(os.sched_getaffinity(0))
     threads = [int(n) for n in asked.threads.split(",")] if asked.threads else sorted({1, min(2, cores), cores})
     names = [name for name in CASES if re.search(asked.cases, name)]

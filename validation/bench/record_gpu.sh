@@ -80,8 +80,8 @@ gpu_tests() { # FOLDER WORK
 }
 
 gpu_sanitizer() { # FOLDER WORK
-    "$1/data/mri_phantom/mri_phantom" -q --matrix 12 --spokes 30 --coils 2 --field-hz 10 -o "$2/small.h5"
-    "$1/data/mri_phantom/mri_phantom" -q --matrix 12 --spokes 30 --coils 2 -o "$2/plain.h5"
+    "$1/apps/mri_phantom/mri_phantom" -q --matrix 12 --spokes 30 --coils 2 --field-hz 10 -o "$2/small.h5"
+    "$1/apps/mri_phantom/mri_phantom" -q --matrix 12 --spokes 30 --coils 2 -o "$2/plain.h5"
     sanitize "${SANITIZER_SECONDS:-240}" "$2" "$1"
 }
 

@@ -160,7 +160,7 @@ def main():
         write_molecule(folder / "large.pqr", atoms)
         cases = {"cionize": ([programs["cionize"], *map_arguments("large.pqr", options.edge)], MAP, "map.mrc")}
         for number, (case, (_, scan)) in enumerate([] if options.without_recon else SCANS.items()):
-            subprocess.run([options.build.resolve() / "data/mri_phantom/mri_phantom", "-q", "--coils", "8", *scan, "-o", f"scan{number}.h5"],
+            subprocess.run([options.build.resolve() / "apps/mri_phantom/mri_phantom", "-q", "--coils", "8", *scan, "-o", f"scan{number}.h5"],
                            cwd=folder, check=True)
             cases[case] = ([programs["mri_recon"], "--lambda", "0.001", "--iterations", "60", "--tolerance", "0", "-o", "image.h5", f"scan{number}.h5"], SOLUTION, None)
         rounds = [one_round(cases, specs, folder) for _ in range(options.rounds)]

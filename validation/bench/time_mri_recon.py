@@ -101,7 +101,7 @@ def bart(folder):
 
 def main():
     build, device, report = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2], pathlib.Path(sys.argv[3]).resolve()
-    recon, phantom = build / "apps/mri_recon/mri_recon", build / "data/mri_phantom/mri_phantom"
+    recon, phantom = build / "apps/mri_recon/mri_recon", build / "apps/mri_phantom/mri_phantom"
     out = {"benchmark": "mri_recon", "case": "284592 samples, koosh-ball, 128^3, 60 iterations", "runs": RUNS}
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

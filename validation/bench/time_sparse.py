@@ -37,7 +37,7 @@ def reconstruct(recon, device, folder, *words):
 def measure(build, device, n, folder):
     import numpy as np
     recon = build / "apps/mri_recon/mri_recon"
-    run([build / "data/mri_phantom/mri_phantom", "-q", "--phantom", "head", "--matrix", str(n), "--coils", "8", "--spokes",
+    run([build / "apps/mri_phantom/mri_phantom", "-q", "--phantom", "head", "--matrix", str(n), "--coils", "8", "--spokes",
          str(round(math.pi * n * n / 12)), "--noise", "0.02", "-o", "head.h5"], folder)
     solution, _ = reconstruct(recon, device, folder, "--tolerance", "0", "--iterations", str(SOLUTION))
     if not np.isfinite(solution).all():

@@ -39,12 +39,12 @@ case $1 in
 --version) echo "cmake version 4.4.0" ;;
 --preset) echo "-- Voxfield: stand-in" && echo "$*" >"$4/configured" ;;
 --build)
-    mkdir -p "$2/validation/unit" "$2/validation/bench" "$2/data/mri_phantom"
-    printf '#!/bin/bash\\nexit 0\\n' | tee "$2/validation/unit/test_coulomb_sum" >"$2/data/mri_phantom/mri_phantom"
+    mkdir -p "$2/validation/unit" "$2/validation/bench" "$2/apps/mri_phantom"
+    printf '#!/bin/bash\\nexit 0\\n' | tee "$2/validation/unit/test_coulomb_sum" >"$2/apps/mri_phantom/mri_phantom"
     printf '#!/bin/bash\\necho "{\\\\"command\\\\": \\\\"$0 $2\\\\"}" >"$2"; echo benchmark >>"${STAND_IN_CALLS:-/dev/null}"\\n' \\
         >"$2/validation/bench/bench_coulomb_sum"
     printf '#!/bin/bash\\nexit 1\\n' >"$2/validation/bench/tune_fourier_sum" # is no benchmark, so nobody runs it
-    chmod +x "$2"/validation/*/* "$2"/data/*/*
+    chmod +x "$2"/validation/*/* "$2"/apps/*/*
     ;;
 esac""",
     "ctest": 'while [ "$1" != --output-junit ]; do shift; done; cp_xml=$2; cat "$STAND_IN_TESTS" >"$cp_xml"',

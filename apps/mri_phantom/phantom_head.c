@@ -157,7 +157,7 @@ static void add_texture(phantom *out, phantom_random *random)
     for (int octave = 0; octave < OCTAVES; octave++)
         for (int n = 0; n < count[octave]; n++) {
             double size = 6 * pow(2, octave + random_uniform(random)), width = fmin(0.6 / size, 0.05);
-            double place[3], f[3], length = 2;
+            double place[3] = {0}, f[3] = {0}, length = 2;
             phantom_atom *atom = &out->atom[out->atoms++];
             while (length > 1) /* random direction: a point in a ball */
                 for (int a = 0; a < 3; a++) {
