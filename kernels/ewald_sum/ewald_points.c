@@ -325,17 +325,6 @@ vf_status vf_ewald_field_electric(const vf_ewald_field *f, int64_t count, const 
     return vf_cancelled(f->ctx) ? vf_fail(f->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
-vf_status vf_ewald_points(vf_context *ctx, const vf_cell *cell, const vf_coulomb_atoms *charges,
-                          const vf_ewald_options *options, int64_t count, const double *points, double *values)
-{
-    vf_ewald_field *field;
-    vf_status status = vf_ewald_field_create(ctx, cell, charges, options, count, &field);
-    if (status == VF_OK)
-        status = vf_ewald_field_values(field, count, points, values);
-    vf_ewald_field_destroy(field);
-    return status;
-}
-
 /* ---- one charge ---- */
 
 struct vf_ewald_pair {
