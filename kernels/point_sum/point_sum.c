@@ -17,7 +17,8 @@ struct vf_point_sum {
     vf_ewald_field *field; /* exact, in a cell */
 };
 
-static const double exact_in_cells = 1e-13; /* the tolerance of Ewald's own sum */
+static const double exact_in_cells =
+    1e-13; /* of vf_ewald_field; what it leaves out is less than rounding errors then */
 
 /* ---- checks ---- */
 

@@ -50,6 +50,8 @@ static double root_mean(int64_t n, const double *values)
     return sqrt(sum / (double)n);
 }
 
+_Static_assert(POINT_SAMPLES == EWALD_SAMPLES * EWALD_SAMPLES * EWALD_SAMPLES, "as many as ewald_rms_of_samples takes");
+
 /* In free space: the rms potential and the rms field over the points, from some of them, without the scale. The points
  * nearest to charges do not count (ewald_rms_of_samples). */
 static vf_status sample(vf_context *ctx, const vf_coulomb_atoms *charges, const vf_point_options *options,

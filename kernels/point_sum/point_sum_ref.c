@@ -55,8 +55,8 @@ static void nearest(const vf_cell *cell, double d[3])
         const int turns[3] = {n % SIDE - REACH, n / SIDE % SIDE - REACH, n / (SIDE * SIDE) - REACH};
         double other[3];
         for (int a = 0; a < 3; a++)
-            other[a] = d[a] + turns[0] * cell->vectors[0][a] + turns[1] * cell->vectors[1][a] +
-                       turns[2] * cell->vectors[2][a];
+            other[a] =
+                d[a] + turns[0] * cell->vectors[0][a] + turns[1] * cell->vectors[1][a] + turns[2] * cell->vectors[2][a];
         if (distance(other) < distance(best))
             for (int a = 0; a < 3; a++)
                 best[a] = other[a];

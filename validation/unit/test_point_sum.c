@@ -195,6 +195,34 @@ static void test_cells(void **state)
     check_cell(VF_CELL_ORTHORHOMBIC, 1e-6, 2.5, false);
 }
 
+/* What sums in a cell leave out for a given exactness, against those that leave out nothing but rounding errors: a hundredth. */
+static void test_exactness(void **state)
+{
+    (void)state;
+    enum { COUNT = 40 };
+    for (int digits = 1; digits <= 7; digits += 3)
+        for (int kind = VF_CELL_ORTHORHOMBIC; kind <= VF_CELL_TRICLINIC; kind++)
+            for (int wide = 0; wide <= 1; wide++) {
+                const vf_grid g = cell_grid((vf_cell_kind)kind, 14, 0.5);
+                cloud c = charges_in(&g, 60, 0, 1), at = charges_in(&g, COUNT, 0, 1);
+                make_neutral(&c);
+                double *points = places(&at);
+                const vf_point_list list = {.count = COUNT, .points = points};
+                vf_point_options o = {
+                    .cell = g.cell, .scale = 2, .r_min = 0.1, .sigma = wide ? 0.5 : 0, .fields = true};
+                result want = sum_at(&c, &o, &list, NULL);
+                o.exactness = pow(10, -digits);
+                result got = sum_at(&c, &o, &list, NULL);
+                o.tolerance = o.exactness / 100;
+                assert_contract("exactness", &o, &got, &want, 2e-12);
+                free_result(&got);
+                free_result(&want);
+                free(points);
+                free(c.data);
+                free(at.data);
+            }
+}
+
 /* ---- exclusions ---- */
 
 /* What the exclusions take away, against the reference, which gets no charges but those excluded ones. What is left of
@@ -370,12 +398,50 @@ static void test_refusals(void **state)
     free(c.data);
 }
 
+/* Exact in free space, exact in a cell, and fast. In a context of its own, for it stays cancelled. */
+static void test_cancel(void **state)
+{
+    (void)state;
+    enum { COUNT = 100 };
+    const double edge[3] = {20, 20, 20}, lo[3] = {0, 0, 0};
+    cloud c = box_of(3000, edge);
+    const vf_coulomb_atoms charges = charges_of(&c);
+    double *points = points_in(COUNT, lo, edge);
+    const vf_point_list list = {.count = COUNT, .points = points};
+    vf_point_options o[3];
+    vf_point_sum *plan[3] = {NULL};
+    vf_context *own = NULL;
+    result r = make_result(COUNT);
+    need(vf_context_create(&own));
+    for (int n = 0; n < 3; n++) {
+        o[n] = (vf_point_options){.scale = 1, .r_min = 0.1, .tolerance = n == 2 ? 1e-3 : 0, .exactness = 1e-3};
+        if (n > 0)
+            o[n].cell = (vf_cell){.kind = VF_CELL_ORTHORHOMBIC, .vectors = {{20}, {0, 20}, {0, 0, 20}}};
+        assert_int_equal(vf_point_sum_create(own, &charges, &o[n], &list, COUNT, &plan[n]), VF_OK);
+    }
+    vf_context_cancel(own);
+    for (int n = 0; n < 3; n++) {
+        assert_int_equal(vf_point_sum_execute(plan[n], &list, r.values, NULL), VF_ERR_CANCELLED);
+        vf_context_clear_error(own);
+        vf_point_sum_destroy(plan[n]);
+        assert_int_equal(vf_point_sum_create(own, &charges, &o[n], &list, COUNT, &plan[n]),
+                         n == 0 ? VF_OK : VF_ERR_CANCELLED);
+        vf_context_clear_error(own);
+        vf_point_sum_destroy(plan[n]);
+    }
+    vf_context_destroy(own);
+    free_result(&r);
+    free(points);
+    free(c.data);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact),          cmocka_unit_test(test_free_space), cmocka_unit_test(test_wide_charges), cmocka_unit_test(test_cells),
-        cmocka_unit_test(test_exclusions),     cmocka_unit_test(test_lists),      cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_field_in_cells),
+        cmocka_unit_test(test_exact),    cmocka_unit_test(test_free_space),     cmocka_unit_test(test_wide_charges),
+        cmocka_unit_test(test_cells),    cmocka_unit_test(test_exclusions),     cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_field_in_cells), cmocka_unit_test(test_exactness),
+        cmocka_unit_test(test_cancel),
     };
     return run_on_device(argc, argv, tests, NULL, NULL);
 }
