@@ -45,12 +45,12 @@ typedef struct vf_point_options {
     vf_cell cell;             /* VF_CELL_NONE: free space; a triclinic one as ewald_sum.h says */
     double scale;             /* C: finite */
     double r_min;             /* >= VF_COULOMB_MIN_R_MIN, even for Gaussians */
-    bool distance_dielectric; /* exact, in free space */
     double sigma;             /* of Gaussian charges, >= VF_EWALD_LEAST_SIGMA; 0: points */
-    bool vacuum;              /* as in vf_ewald_options */
     double tolerance;         /* 0: exact; else VF_EWALD_FINEST_F64 to 0.1 */
-    bool fields;              /* execute will be asked for fields */
     double exactness;         /* of exact sums in a cell: up to 0.1; 0: as exact as rounding allows */
+    bool distance_dielectric; /* exact, in free space */
+    bool vacuum;              /* as in vf_ewald_options */
+    bool fields;              /* execute will be asked for fields */
 } vf_point_options;
 
 typedef struct vf_point_list {
