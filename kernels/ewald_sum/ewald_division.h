@@ -7,8 +7,8 @@
 
 #include "voxfield/grid.h"
 
-#define EWALD_WAVE_SECONDS 0.15e-9 /* of one wave at one charge */
-enum { EWALD_PARTS = 64 };         /* parts of the sums over waves, added in order */
+#define EWALD_WAVE_SECONDS 0.1e-9 /* of one wave at one charge */
+enum { EWALD_PARTS = 64 };        /* parts of the sums over waves, added in order */
 
 typedef struct ewald_images {
     int64_t count;

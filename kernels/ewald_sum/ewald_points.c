@@ -19,31 +19,67 @@
 
 static const double pi = 3.14159265358979323846;
 
-enum { BLOCK = 256 }; /* charges whose waves are in the cache */
+enum { BLOCK = 128 }; /* charges whose waves along an axis are in the fastest cache */
 typedef ewald_division division;
 typedef ewald_wave wave;
 
 /* ---- waves ---- */
 
-/* exp(2 pi i n u) of a block for n from -reach to reach: real parts [2 reach + 1][BLOCK], then imaginary parts. */
-static void make_powers(const division *s, int axis, int64_t count, const double place[3][BLOCK], double *out)
+/* exp(2 pi i n u) of `count` places, u their fraction of the cell along an axis, for n from -reach to reach. A row holds one n of
+ * all places, `row` numbers: the real parts [2 reach + 1][row], then the imaginary parts. */
+static void make_powers(const division *s, int axis, int64_t count, int64_t row, const double *const place[3],
+                        double *out)
 {
     const int reach = s->reach[axis];
-    double *const re = out, *const im = out + (2 * reach + 1) * BLOCK;
+    double *const re = out + reach * row, *const im = re + (2 * reach + 1) * row, cosine[BLOCK], sine[BLOCK];
     for (int64_t i = 0; i < count; i++) {
         const double u =
             s->inverse[axis][0] * place[0][i] + s->inverse[axis][1] * place[1][i] + s->inverse[axis][2] * place[2][i];
-        const double phase = 2 * pi * (u - floor(u)), c = cos(phase), d = sin(phase);
-        double a = 1, b = 0;
-        for (int n = 0; n <= reach; n++) {
-            re[(reach + n) * BLOCK + i] = re[(reach - n) * BLOCK + i] = a;
-            im[(reach + n) * BLOCK + i] = b;
-            im[(reach - n) * BLOCK + i] = -b;
-            const double next = a * c - b * d;
-            b = a * d + b * c;
-            a = next;
+        const double phase = 2 * pi * (u - floor(u));
+        cosine[i] = cos(phase);
+        sine[i] = sin(phase);
+        re[i] = 1;
+        im[i] = 0;
+    }
+    for (int n = 1; n <= reach; n++) {
+        const double *a = re + (n - 1) * row, *b = im + (n - 1) * row;
+        double *c = re + n * row, *d = im + n * row, *e = re - n * row, *f = im - n * row;
+        for (int64_t i = 0; i < count; i++) {
+            c[i] = e[i] = a[i] * cosine[i] - b[i] * sine[i];
+            d[i] = a[i] * sine[i] + b[i] * cosine[i];
+            f[i] = -d[i];
         }
     }
+}
+
+/* The powers of all axes: re[axis] and im[axis] are the rows of n = 0. `powers`: powers_size(s, row) numbers. */
+typedef struct axis_powers {
+    const double *re[3], *im[3];
+} axis_powers;
+
+static size_t powers_size(const division *s, int64_t row)
+{
+    return (size_t)(2 * (2 * (s->reach[0] + s->reach[1] + s->reach[2]) + 3)) * (size_t)row;
+}
+
+static axis_powers make_all_powers(const division *s, int64_t count, int64_t row, const double *const place[3],
+                                   double *powers)
+{
+    axis_powers p;
+    for (int axis = 0; axis < 3; axis++) {
+        const int64_t rows = 2 * s->reach[axis] + 1;
+        make_powers(s, axis, count, row, place, powers);
+        p.re[axis] = powers + s->reach[axis] * row;
+        p.im[axis] = p.re[axis] + rows * row;
+        powers += 2 * rows * row;
+    }
+    return p;
+}
+
+/* The first wave of its n and m. */
+static bool is_first(const division *s, int64_t w)
+{
+    return w == 0 || s->wave[w].n != s->wave[w - 1].n || s->wave[w].m != s->wave[w - 1].m;
 }
 
 static void multiply(int64_t count, const double *charge, const double *x, const double *y, const double *u,
@@ -55,35 +91,25 @@ static void multiply(int64_t count, const double *charge, const double *x, const
     }
 }
 
-static size_t powers_size(const division *s)
-{
-    return (size_t)(2 * (2 * (s->reach[0] + s->reach[1] + s->reach[2]) + 3)) * BLOCK;
-}
-
-/* Adds charges [first, first + count), at most BLOCK, to sums [waves][4]. */
+/* Adds charges [first, first + count), at most BLOCK, to sums [waves][4]. Two waves at a time: the sums of one wait for each other. */
 static void add_block(const division *s, const vf_coulomb_atoms *charges, int64_t first, int64_t count, double *powers,
                       double *sums)
 {
     static ewald_products *const sets[] = {ewald_products_baseline, ewald_products_avx2, ewald_products_avx512};
     ewald_products *const add = sets[vf_cpu_isa()];
-    double place[3][BLOCK], a[BLOCK], b[BLOCK], *at[3], *next = powers;
-    for (int64_t i = 0; i < count; i++) {
-        place[0][i] = charges->x[first + i];
-        place[1][i] = charges->y[first + i];
-        place[2][i] = charges->z[first + i];
-    }
-    for (int axis = 0; axis < 3; axis++) {
-        at[axis] = next + s->reach[axis] * BLOCK; /* of n = 0 */
-        make_powers(s, axis, count, place, next);
-        next += 2 * (2 * s->reach[axis] + 1) * BLOCK;
-    }
-    for (int64_t w = 0; w < s->waves; w++) {
+    const double *const place[3] = {charges->x + first, charges->y + first, charges->z + first};
+    const axis_powers p = make_all_powers(s, count, BLOCK, place, powers);
+    double a[BLOCK], b[BLOCK];
+    for (int64_t w = 0; w < s->waves;) {
         const wave *k = &s->wave[w];
-        const double *x = at[0] + k->n * BLOCK, *y = at[1] + k->m * BLOCK, *z = at[2] + k->l * BLOCK;
-        if (w == 0 || k->n != k[-1].n || k->m != k[-1].m)
-            multiply(count, charges->charge + first, x, x + (2 * s->reach[0] + 1) * BLOCK, y,
-                     y + (2 * s->reach[1] + 1) * BLOCK, a, b);
-        add(count, a, b, z, z + (2 * s->reach[2] + 1) * BLOCK, sums + 4 * w);
+        const int64_t x = k->n * BLOCK, y = k->m * BLOCK, z = k->l * BLOCK;
+        if (is_first(s, w))
+            multiply(count, charges->charge + first, p.re[0] + x, p.im[0] + x, p.re[1] + y, p.im[1] + y, a, b);
+        const bool two = w + 1 < s->waves && !is_first(s, w + 1);
+        const int64_t other = two ? k[1].l * BLOCK : z;
+        const double *const c[2] = {p.re[2] + z, p.re[2] + other}, *const d[2] = {p.im[2] + z, p.im[2] + other};
+        add(count, a, b, two ? 2 : 1, c, d, sums + 4 * w);
+        w += two ? 2 : 1;
     }
 }
 
@@ -96,7 +122,7 @@ static vf_status sum_waves(vf_context *ctx, division *s, const vf_coulomb_atoms 
     bool failed = false;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads) reduction(| : failed) if (threads > 1)
     for (int p = 0; p < parts; p++) {
-        double *powers = malloc(powers_size(s) * sizeof *powers);
+        double *powers = malloc(powers_size(s, BLOCK) * sizeof *powers);
         failed |= !powers;
         for (int64_t n = blocks * p / parts; powers && n < blocks * (p + 1) / parts && !vf_cancelled(ctx); n++) {
             const int64_t left = charges->count - n * BLOCK;
@@ -112,30 +138,33 @@ static vf_status sum_waves(vf_context *ctx, division *s, const vf_coulomb_atoms 
 
 /* ---- one point ---- */
 
-/* `gradient`: is increased; NULL: not wanted. */
-static double over_waves(const division *s, const double r[3], double gradient[3])
+/* `gradient`: is increased; NULL: not wanted. `powers`: room for powers_size(s, 1). */
+static double over_waves(const division *s, const double r[3], double *powers, double gradient[3])
 {
-    double sum = 0, turns[3], along[3] = {0}; /* along: derivatives by turns */
-    for (int i = 0; i < 3; i++)
-        turns[i] = 2 * pi * (s->inverse[i][0] * r[0] + s->inverse[i][1] * r[1] + s->inverse[i][2] * r[2]);
+    const axis_powers p = make_all_powers(s, 1, 1, (const double *const[3]){r, r + 1, r + 2}, powers);
+    double sum = 0, along[3] = {0}, a = 0, b = 0; /* along: derivatives by turns */
     for (int64_t w = 0; w < s->waves; w++) {
         const wave *k = &s->wave[w];
-        const double *p = s->sums + 4 * w; /* of a + i b = S without l, and c + i d = that of l */
-        const double both = k->n * turns[0] + k->m * turns[1], l = k->l * turns[2];
-        const double c = cos(both + l), d = sin(both + l), e = cos(both - l), f = sin(both - l);
-        sum += k->weight[0] * (c * (p[0] - p[1]) + d * (p[2] + p[3]));
-        sum += k->weight[1] * (e * (p[0] + p[1]) + f * (p[3] - p[2]));
+        const double *q = s->sums + 4 * w; /* of a + i b = S without l, and c + i d = that of l */
+        if (is_first(s, w)) {
+            a = p.re[0][k->n] * p.re[1][k->m] - p.im[0][k->n] * p.im[1][k->m];
+            b = p.re[0][k->n] * p.im[1][k->m] + p.im[0][k->n] * p.re[1][k->m];
+        }
+        const double x = p.re[2][k->l], y = p.im[2][k->l];
+        const double c = a * x - b * y, d = b * x + a * y, e = a * x + b * y, f = b * x - a * y; /* of l and -l */
+        sum += k->weight[0] * (c * (q[0] - q[1]) + d * (q[2] + q[3]));
+        sum += k->weight[1] * (e * (q[0] + q[1]) + f * (q[3] - q[2]));
         if (!gradient)
             continue;
-        const double up = k->weight[0] * (c * (p[2] + p[3]) - d * (p[0] - p[1])),
-                     down = k->weight[1] * (e * (p[3] - p[2]) - f * (p[0] + p[1]));
+        const double up = k->weight[0] * (c * (q[2] + q[3]) - d * (q[0] - q[1])),
+                     down = k->weight[1] * (e * (q[3] - q[2]) - f * (q[0] + q[1]));
         along[0] += k->n * (up + down);
         along[1] += k->m * (up + down);
         along[2] += k->l * (up - down);
     }
-    for (int a = 0; gradient && a < 3; a++)
-        gradient[a] +=
-            2 * pi * (along[0] * s->inverse[0][a] + along[1] * s->inverse[1][a] + along[2] * s->inverse[2][a]);
+    for (int axis = 0; gradient && axis < 3; axis++)
+        gradient[axis] +=
+            2 * pi * (along[0] * s->inverse[0][axis] + along[1] * s->inverse[1][axis] + along[2] * s->inverse[2][axis]);
     return sum;
 }
 
@@ -286,7 +315,7 @@ void vf_ewald_field_destroy(vf_ewald_field *f)
 vf_status vf_ewald_field_add(vf_ewald_field *f, const double place[3], double charge)
 {
     vf_status status = f->count < f->capacity ? VF_OK : make_room(f, 2 * f->capacity);
-    double *powers = status == VF_OK ? malloc(powers_size(&f->division) * sizeof *powers) : NULL;
+    double *powers = status == VF_OK ? malloc(powers_size(&f->division, BLOCK) * sizeof *powers) : NULL;
     if (status == VF_OK && !powers)
         status = vf_fail(f->ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for waves");
     if (status == VF_OK) {
@@ -303,37 +332,36 @@ vf_status vf_ewald_field_values(const vf_ewald_field *f, int64_t count, const do
     return vf_ewald_field_electric(f, count, points, values, NULL);
 }
 
-vf_status vf_ewald_field_electric(const vf_ewald_field *f, int64_t count, const double *points, double *values,
-                                  double *electric)
+static void field_at(const vf_ewald_field *f, const double r[3], double *powers, double *value, double *electric)
 {
     const division *s = &f->division;
     const vf_coulomb_atoms charges = charges_of(f);
-    const int64_t most = vf_context_threads(f->ctx);
-    const int threads = (int)(count < most ? count : most);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
-    for (int64_t p = 0; p < count; p++) {
-        const double *r = points + 3 * p;
-        double gradient[3] = {f->moment[0], f->moment[1], f->moment[2]}, *wanted = electric ? gradient : NULL;
-        if (vf_cancelled(f->ctx))
-            continue;
-        values[p] =
-            f->scale * (over_images(s, &charges, r, f->r_min, wanted) + over_waves(s, r, wanted) -
-                        f->background * f->total + f->moment[0] * r[0] + f->moment[1] * r[1] + f->moment[2] * r[2]);
-        for (int a = 0; electric && a < 3; a++)
-            electric[3 * p + a] = -f->scale * gradient[a];
-    }
-    return vf_cancelled(f->ctx) ? vf_fail(f->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+    double gradient[3] = {f->moment[0], f->moment[1], f->moment[2]}, *wanted = electric ? gradient : NULL;
+    *value = f->scale * (over_images(s, &charges, r, f->r_min, wanted) + over_waves(s, r, powers, wanted) -
+                         f->background * f->total + f->moment[0] * r[0] + f->moment[1] * r[1] + f->moment[2] * r[2]);
+    for (int a = 0; electric && a < 3; a++)
+        electric[a] = -f->scale * gradient[a];
 }
 
-vf_status vf_ewald_points(vf_context *ctx, const vf_cell *cell, const vf_coulomb_atoms *charges,
-                          const vf_ewald_options *options, int64_t count, const double *points, double *values)
+vf_status vf_ewald_field_electric(const vf_ewald_field *f, int64_t count, const double *points, double *values,
+                                  double *electric)
 {
-    vf_ewald_field *field;
-    vf_status status = vf_ewald_field_create(ctx, cell, charges, options, count, &field);
-    if (status == VF_OK)
-        status = vf_ewald_field_values(field, count, points, values);
-    vf_ewald_field_destroy(field);
-    return status;
+    const int64_t most = vf_context_threads(f->ctx);
+    const int threads = (int)(count < most ? count : most);
+    bool failed = false;
+#pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
+    {
+        double *powers = malloc(powers_size(&f->division, 1) * sizeof *powers);
+        failed |= !powers;
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t p = 0; p < count; p++)
+            if (powers && !vf_cancelled(f->ctx))
+                field_at(f, points + 3 * p, powers, &values[p], electric ? electric + 3 * p : NULL);
+        free(powers);
+    }
+    if (failed)
+        return vf_fail(f->ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for waves");
+    return vf_cancelled(f->ctx) ? vf_fail(f->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
 /* ---- one charge ---- */
@@ -370,26 +398,18 @@ void vf_ewald_pair_destroy(vf_ewald_pair *pair)
     free(pair);
 }
 
-/* The sum of weight cos(k.d). powers: of one point, as make_powers has them in the first place of a block. */
+/* The sum of weight cos(k.d). `powers`: as in over_waves. */
 static double pair_over_waves(const division *s, const double d[3], double *powers)
 {
-    double place[3][BLOCK], a = 0, b = 0, sum = 0, *re[3], *im[3];
-    for (int axis = 0; axis < 3; axis++)
-        place[axis][0] = d[axis];
-    for (int axis = 0; axis < 3; axis++) {
-        make_powers(s, axis, 1, place, powers);
-        re[axis] = powers + s->reach[axis] * BLOCK; /* of n = 0 */
-        im[axis] = re[axis] + (2 * s->reach[axis] + 1) * BLOCK;
-        powers += 2 * (2 * s->reach[axis] + 1) * BLOCK;
-    }
+    const axis_powers p = make_all_powers(s, 1, 1, (const double *const[3]){d, d + 1, d + 2}, powers);
+    double a = 0, b = 0, sum = 0;
     for (int64_t w = 0; w < s->waves; w++) {
         const wave *k = &s->wave[w];
-        const int64_t x = k->n * BLOCK, y = k->m * BLOCK, z = k->l * BLOCK;
-        if (w == 0 || k->n != k[-1].n || k->m != k[-1].m) {
-            a = re[0][x] * re[1][y] - im[0][x] * im[1][y];
-            b = re[0][x] * im[1][y] + im[0][x] * re[1][y];
+        if (is_first(s, w)) {
+            a = p.re[0][k->n] * p.re[1][k->m] - p.im[0][k->n] * p.im[1][k->m];
+            b = p.re[0][k->n] * p.im[1][k->m] + p.im[0][k->n] * p.re[1][k->m];
         }
-        sum += a * re[2][z] * (k->weight[0] + k->weight[1]) - b * im[2][z] * (k->weight[0] - k->weight[1]);
+        sum += a * p.re[2][k->l] * (k->weight[0] + k->weight[1]) - b * p.im[2][k->l] * (k->weight[0] - k->weight[1]);
     }
     return sum;
 }
@@ -404,7 +424,7 @@ vf_status vf_ewald_pair_add(vf_context *ctx, const vf_ewald_pair *pair, const do
     bool failed = false;
 #pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
     {
-        double *powers = malloc(powers_size(s) * sizeof *powers);
+        double *powers = malloc(powers_size(s, 1) * sizeof *powers);
         failed |= !powers;
 #pragma omp for schedule(static)
         for (int64_t p = 0; p < count; p++) {

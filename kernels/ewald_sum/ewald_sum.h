@@ -109,17 +109,10 @@ void vf_ewald_reference(const vf_cell *cell, const vf_coulomb_atoms *charges, do
                         int64_t count, const double *points, double *values);
 
 /* The same to a hundredth of options->tolerance of the rms potential or better, in double precision, by the context's
- * threads: one sum over waves for all points, and one over near images for each. For a few hundred points it takes a
- * few per cent of the time of a map: to measure its error. `options`: scale, r_min, tolerance (> 0), sigma, vacuum.
- * Errors:
- * VF_ERR_MEMORY, VF_ERR_CANCELLED. */
-VF_MUST_CHECK vf_status vf_ewald_points(vf_context *ctx, const vf_cell *cell, const vf_coulomb_atoms *charges,
-                                        const vf_ewald_options *options, int64_t count, const double *points,
-                                        double *values);
-
-/* The same for charges that are kept: points that are not all known at once, and charges that come later. `expected`:
- * about how many points there will be, which decides how the work is divided. The charges are copied. Errors: as
- * vf_ewald_points. */
+ * threads: one sum over waves of all charges when they are given, then for each point one over waves and one over near
+ * images. Points need not be known at once, and charges may be added. `options`: scale, r_min, tolerance (> 0), sigma,
+ * vacuum. `expected`: about how many points there will be, which decides how the work is divided. The charges are
+ * copied. Errors: VF_ERR_MEMORY, VF_ERR_CANCELLED. */
 typedef struct vf_ewald_field vf_ewald_field;
 VF_MUST_CHECK vf_status vf_ewald_field_create(vf_context *ctx, const vf_cell *cell, const vf_coulomb_atoms *charges,
                                               const vf_ewald_options *options, int64_t expected, vf_ewald_field **out);

@@ -17,7 +17,8 @@ struct vf_point_sum {
     vf_ewald_field *field; /* exact, in a cell */
 };
 
-static const double exact_in_cells = 1e-13; /* the tolerance of Ewald's own sum */
+static const double exact_in_cells =
+    1e-13; /* of vf_ewald_field; what it leaves out is less than rounding errors then */
 
 /* ---- checks ---- */
 
@@ -115,37 +116,36 @@ vf_status point_sum_exactly(vf_context *ctx, const vf_coulomb_atoms *charges, co
 
 /* ---- exclusions ---- */
 
-/* d to the nearest image: rounded first, then as long as a neighbouring cell has a nearer one. */
+typedef struct nearest {
+    double d[3], square;
+} nearest;
+
+static void take_nearer(void *user, const double image[3])
+{
+    nearest *n = user;
+    const double square = image[0] * image[0] + image[1] * image[1] + image[2] * image[2];
+    if (!(square < n->square))
+        return;
+    *n = (nearest){{image[0], image[1], image[2]}, square};
+}
+
+/* d to its image nearest to 0. Rounding along z, then y, then x leaves half an edge of the lower triangular cell along each axis;
+ * a nearer image can only be in a box of that distance. */
 static void to_nearest(const vf_cell *cell, double d[3])
 {
-    const double volume = vf_cell_volume(cell);
-    for (int i = 0; i < 3; i++) {
-        const double *b = cell->vectors[(i + 1) % 3], *c = cell->vectors[(i + 2) % 3];
-        double turns = 0;
+    for (int i = 2; i >= 0; i--) {
+        const double turns = nearbyint(d[i] / cell->vectors[i][i]);
         for (int a = 0; a < 3; a++)
-            turns += (b[(a + 1) % 3] * c[(a + 2) % 3] - b[(a + 2) % 3] * c[(a + 1) % 3]) / volume * d[a];
-        for (int a = 0; a < 3; a++)
-            d[a] -= nearbyint(turns) * cell->vectors[i][a];
+            d[a] -= turns * cell->vectors[i][a];
     }
-    double best = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-    for (bool closer = cell->kind == VF_CELL_TRICLINIC; closer;) {
-        const double from[3] = {d[0], d[1], d[2]};
-        closer = false;
-        for (int n = 0; n < 27; n++) {
-            double other[3], square = 0;
-            for (int a = 0; a < 3; a++) {
-                other[a] = from[a] + (n % 3 - 1) * cell->vectors[0][a] + (n / 3 % 3 - 1) * cell->vectors[1][a] +
-                           (n / 9 - 1) * cell->vectors[2][a];
-                square += other[a] * other[a];
-            }
-            if (square >= best * (1 - 1e-12))
-                continue;
-            closer = true;
-            best = square;
-            for (int a = 0; a < 3; a++)
-                d[a] = other[a];
-        }
-    }
+    if (cell->kind != VF_CELL_TRICLINIC)
+        return;
+    nearest best = {{d[0], d[1], d[2]}, d[0] * d[0] + d[1] * d[1] + d[2] * d[2]};
+    const double reach = sqrt(best.square), lo[3] = {-reach, -reach, -reach}, hi[3] = {reach, reach, reach};
+    const double from[3] = {d[0], d[1], d[2]};
+    vf_cell_images(cell, from, lo, hi, take_nearer, &best);
+    for (int a = 0; a < 3; a++)
+        d[a] = best.d[a];
 }
 
 /* g(r) and -g'(r) / r */
@@ -251,6 +251,18 @@ static vf_status sum_fast(const vf_point_sum *p, const vf_point_list *list, doub
     return vf_cancelled(p->ctx) ? vf_fail(p->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
+static vf_status exclude_all(const vf_point_sum *p, const vf_point_list *list, double *values, double *fields)
+{
+    enum { BLOCK = 64 };
+    const int64_t blocks = (list->count + BLOCK - 1) / BLOCK, most = vf_context_threads(p->ctx);
+    const int threads = (int)(blocks < most ? blocks : most);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+    for (int64_t b = 0; b < blocks; b++)
+        for (int64_t n = b * BLOCK; n < list->count && n < (b + 1) * BLOCK && !vf_cancelled(p->ctx); n++)
+            point_sum_exclude(&p->charges, &p->options, list, n, &values[n], fields ? fields + 3 * n : NULL);
+    return vf_cancelled(p->ctx) ? vf_fail(p->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+}
+
 vf_status vf_point_sum_execute(const vf_point_sum *p, const vf_point_list *list, double *values, double *fields)
 {
     vf_status status = check_list(p, list);
@@ -264,7 +276,5 @@ vf_status vf_point_sum_execute(const vf_point_sum *p, const vf_point_list *list,
         status = vf_ewald_field_electric(p->field, list->count, list->points, values, fields);
     else
         status = point_sum_exactly(p->ctx, &p->charges, &p->options, list->count, list->points, values, fields);
-    for (int64_t n = 0; status == VF_OK && list->first && n < list->count; n++)
-        point_sum_exclude(&p->charges, &p->options, list, n, &values[n], fields ? fields + 3 * n : NULL);
-    return status;
+    return status == VF_OK && list->first ? exclude_all(p, list, values, fields) : status;
 }

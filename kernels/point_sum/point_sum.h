@@ -5,11 +5,13 @@
  *     g(d) = 1 / max(d, r_min)                 points; with `distance_dielectric`, 1 / max(d, r_min)^2
  *     g(d) = erf(d / (sqrt(2) sigma)) / d      Gaussians, with `sigma`
  *
- * Within r_min of a point charge, g is constant, and so its field is 0. In cells, the potential is that of ewald_sum.h:
- * tinfoil or vacuum boundary, a uniform background for a net charge, mean 0.
+ * Within r_min of a point charge, g is constant, and so its field is 0. Gaussians are finite everywhere: r_min does not
+ * matter to them. In cells, the potential is that of ewald_sum.h: tinfoil or vacuum boundary, a uniform background for a
+ * net charge, mean 0.
  *
- * Exact (tolerance 0): the direct sum in free space (coulomb_points.h), Ewald's own sum in a cell (vf_ewald_field), to
- * about 1e-12 of the rms potential. The work grows with charges times points.
+ * Exact (tolerance 0): in free space the direct sum (coulomb_points.h), with rounding errors alone. In a cell Ewald's
+ * own sum (vf_ewald_field): its rms error is at most a hundredth of `exactness` times the rms potential, that of the
+ * field a hundredth of it times the rms field, and rounding adds about 1e-12. The work grows with charges times points.
  *
  * Fast (tolerance > 0): the split of ewald_sum.h. The smooth part is computed on one mesh in double precision, in free
  * space with the truncated kernel, and interpolated at the points by the mesh's window. Its field comes from the
@@ -21,7 +23,8 @@
  * of ewald_parameters.c; it takes the points to be where the charges are, or around them. The window's derivative
  * multiplies the errors of wave numbers by at most pi / H, H the mesh's spacing, so plans with fields use a finer
  * split. The rms values are those at up to POINT_SAMPLES of the points (in cells: of independent charges). Rounding
- * adds about 1e-15 of sum |q| / max(d, r_min) over the charges within rc.
+ * adds about 1e-15 of sum |q| / max(d, r_min) over the charges within rc; for Gaussians, the lesser of sigma and rc takes
+ * the place of r_min.
  *
  * Excluded charges do not count at a point: their terms C q g(d) at the point are subtracted, in a cell those of the
  * nearest image alone. So at an atom that excludes itself, its own other images still count.
@@ -41,19 +44,19 @@ enum { POINT_SAMPLES = 216 };
 typedef struct vf_point_options {
     vf_cell cell;             /* VF_CELL_NONE: free space; a triclinic one as ewald_sum.h says */
     double scale;             /* C: finite */
-    double r_min;             /* >= VF_COULOMB_MIN_R_MIN */
-    bool distance_dielectric; /* exact, in free space */
+    double r_min;             /* >= VF_COULOMB_MIN_R_MIN, even for Gaussians */
     double sigma;             /* of Gaussian charges, >= VF_EWALD_LEAST_SIGMA; 0: points */
-    bool vacuum;              /* as in vf_ewald_options */
     double tolerance;         /* 0: exact; else VF_EWALD_FINEST_F64 to 0.1 */
+    double exactness;         /* of exact sums in a cell: up to 0.1; 0: as exact as rounding allows */
+    bool distance_dielectric; /* exact, in free space */
+    bool vacuum;              /* as in vf_ewald_options */
     bool fields;              /* execute will be asked for fields */
-    double exactness;         /* of exact sums in a cell, to a hundredth of this of the rms potential; 0: 1e-13 */
 } vf_point_options;
 
 typedef struct vf_point_list {
     int64_t count;
-    const double *points;    /* [count][3] */
-    const int64_t *first;    /* [count + 1]: point n excludes charges excluded[first[n]], ... up to first[n + 1] */
+    const double *points; /* [count][3] */
+    const int64_t *first; /* [count + 1]: point n excludes charges excluded[first[n]] to excluded[first[n + 1] - 1] */
     const int64_t *excluded; /* NULL with `first`: nothing is excluded */
 } vf_point_list;
 
@@ -69,8 +72,8 @@ VF_MUST_CHECK vf_status vf_point_sum_create(vf_context *ctx, const vf_coulomb_at
 
 /* values [count]; fields [count][3], NULL unless wanted. A point outside the bounds of the plan's points is summed
  * exactly. A point's value does not depend on the other points of the list, nor on the number of threads. Blocking.
- * Errors: VF_ERR_ARGUMENT (a point that is NaN or out of range; fields of a plan without), VF_ERR_MEMORY,
- * VF_ERR_CANCELLED. */
+ * Errors: VF_ERR_ARGUMENT (a point that is NaN or out of range; an excluded charge that does not exist; fields of a plan
+ * without), VF_ERR_MEMORY, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status vf_point_sum_execute(const vf_point_sum *plan, const vf_point_list *list, double *values,
                                              double *fields);
 

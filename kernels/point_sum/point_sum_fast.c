@@ -15,7 +15,6 @@ static const double pi = 3.14159265358979323846;
 static const double pair_seconds = 4e-9, point_seconds = 2e-6, bin_seconds = 8e-8, direct_seconds = 7e-10;
 
 struct point_fast {
-    const vf_coulomb_atoms *charges;
     vf_cell cell;
     double lo[3], hi[3]; /* in free space: bounds of the points */
     double slope[3];     /* of the vacuum boundary's term */
@@ -50,6 +49,8 @@ static double root_mean(int64_t n, const double *values)
         sum += values[i] * values[i];
     return sqrt(sum / (double)n);
 }
+
+_Static_assert(POINT_SAMPLES == EWALD_SAMPLES * EWALD_SAMPLES * EWALD_SAMPLES, "as many as ewald_rms_of_samples takes");
 
 /* In free space: the rms potential and the rms field over the points, from some of them, without the scale. The points
  * nearest to charges do not count (ewald_rms_of_samples). */
@@ -154,7 +155,9 @@ static void choose(const vf_point_options *o, const double lo[3], const double h
                                   periodic ? INFINITY : 2.0 * (double)s->count);
         const double images = (double)s->count * (periodic ? pow(1 + 2 * rc / cbrt(s->volume), 3) : 1);
         const double all = one.seconds + images * bin_seconds + expected * (point_seconds + pairs * pair_seconds);
-        if (one.mesh.cutoff < (o->sigma > 0 ? 0 : o->r_min) || all >= *seconds)
+        if (!(o->sigma > 0) && one.mesh.cutoff < o->r_min) /* beyond the cutoff, nothing would bound 1 / r */
+            continue;
+        if (!(all < *seconds))
             continue;
         *seconds = all;
         *best = one;
@@ -187,10 +190,12 @@ static vf_status make_mesh(vf_context *ctx, const vf_coulomb_atoms *charges, con
     return status;
 }
 
+/* Of Gaussians, the 1 / r of both laws cancels. It is bounded where both laws hold, so that it cancels there, too; the
+ * correction reaches to 2 sigma at least. */
 static void set_laws(const vf_point_options *o, const ewald_points_layout *layout, const ewald_level *level,
                      point_near *near)
 {
-    const double r_min = o->sigma > 0 ? fmin(o->sigma, o->r_min) : o->r_min;
+    const double r_min = o->sigma > 0 ? fmin(o->sigma, layout->mesh.cutoff) : o->r_min;
     near->laws = layout->correction > 0 ? 2 : 1;
     near->law[0] = (point_law){.cutoff = layout->mesh.cutoff, .r_min = r_min, .factor = o->scale};
     vf_cutoff_fit_law(&level->psi, layout->mesh.cutoff, 0, 0x1p-53, &near->law[0].smooth);

@@ -131,32 +131,35 @@ static double outside_bin(const point_near *n, int axis, int64_t bin, double x)
     return x < lo ? lo - x : x > lo + n->edge ? x - lo - n->edge : 0;
 }
 
-/* The ranges of charges in the rows of bins that come within `cutoff`. Charges at the rim of a bin may lie a rounding
- * error outside; the law is 0 there. */
-static int find_rows(const point_near *n, double cutoff, const double at[3], int64_t range[POINT_MOST_ROWS][2])
+/* A law at a point: adds the charges in the rows of bins that come within its cutoff. Charges at the rim of a bin may lie a
+ * rounding error outside; the law is 0 there. */
+static void add_rows(const point_near *n, const point_law *law, const double at[3], bool fields, double out[4])
 {
+    const int64_t room = n->count + POINT_PADDING;
+    const point_charges charges = {n->data, n->data + room, n->data + 2 * room, n->data + 3 * room};
+    const double cutoff = law->cutoff;
+    int64_t range[POINT_ROWS][2];
     int rows = 0;
     for (int64_t z = bin_along(n, 2, at[2] - cutoff); z <= bin_along(n, 2, at[2] + cutoff); z++)
         for (int64_t y = bin_along(n, 1, at[1] - cutoff); y <= bin_along(n, 1, at[1] + cutoff); y++) {
             const double dz = outside_bin(n, 2, z, at[2]), dy = outside_bin(n, 1, y, at[1]);
             const double rest = cutoff * cutoff - dz * dz - dy * dy;
-            if (!(rest > 0) || rows == POINT_MOST_ROWS)
+            if (!(rest > 0))
                 continue;
             const int64_t row = (z * n->bins[1] + y) * n->bins[0];
             range[rows][0] = n->first[row + bin_along(n, 0, at[0] - sqrt(rest))];
             range[rows][1] = n->first[row + bin_along(n, 0, at[0] + sqrt(rest)) + 1];
             rows += range[rows][1] > range[rows][0];
+            if (rows < POINT_ROWS)
+                continue;
+            n->simd->near(law, &charges, rows, (const int64_t(*)[2])range, at, fields, out);
+            rows = 0;
         }
-    return rows;
+    n->simd->near(law, &charges, rows, (const int64_t(*)[2])range, at, fields, out);
 }
 
 void point_near_add(const point_near *n, const double at[3], bool fields, double out[4])
 {
-    const int64_t room = n->count + POINT_PADDING;
-    const point_charges charges = {n->data, n->data + room, n->data + 2 * room, n->data + 3 * room};
-    int64_t range[POINT_MOST_ROWS][2];
-    for (int l = 0; l < n->laws; l++) {
-        const int rows = find_rows(n, n->law[l].cutoff, at, range);
-        n->simd->near(&n->law[l], &charges, rows, (const int64_t(*)[2])range, at, fields, out);
-    }
+    for (int l = 0; l < n->laws; l++)
+        add_rows(n, &n->law[l], at, fields, out);
 }

@@ -40,26 +40,26 @@ static void from_charge(const vf_coulomb_atoms *charges, int64_t i, const double
     out[2] = r[2] - charges->z[i];
 }
 
-/* d to the nearest image, by trying all near ones. */
+/* d to its image nearest to 0: within a cell of it, then by trying all that its vectors may reach. Enough for cells whose skew
+ * is up to 8 edges. */
 static void nearest(const vf_cell *cell, double d[3])
 {
+    enum { REACH = 9, SIDE = 2 * REACH + 1 };
     double best[3] = {d[0], d[1], d[2]};
-    bool closer = cell->kind != VF_CELL_NONE;
-    while (closer) {
-        closer = false;
-        const double from[3] = {best[0], best[1], best[2]};
-        for (int n = 0; n < 27; n++) {
-            const int turns[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1};
-            double other[3];
+    for (int i = 2; cell->kind != VF_CELL_NONE && i >= 0; i--) {
+        const double turns = floor(d[i] / cell->vectors[i][i]);
+        for (int a = 0; a < 3; a++)
+            best[a] = d[a] -= turns * cell->vectors[i][a];
+    }
+    for (int n = 0; cell->kind != VF_CELL_NONE && n < SIDE * SIDE * SIDE; n++) {
+        const int turns[3] = {n % SIDE - REACH, n / SIDE % SIDE - REACH, n / (SIDE * SIDE) - REACH};
+        double other[3];
+        for (int a = 0; a < 3; a++)
+            other[a] =
+                d[a] + turns[0] * cell->vectors[0][a] + turns[1] * cell->vectors[1][a] + turns[2] * cell->vectors[2][a];
+        if (distance(other) < distance(best))
             for (int a = 0; a < 3; a++)
-                other[a] = from[a] + turns[0] * cell->vectors[0][a] + turns[1] * cell->vectors[1][a] +
-                           turns[2] * cell->vectors[2][a];
-            if (distance(other) < distance(best) * (1 - 1e-14)) {
-                closer = true;
-                for (int a = 0; a < 3; a++)
-                    best[a] = other[a];
-            }
-        }
+                best[a] = other[a];
     }
     for (int a = 0; a < 3; a++)
         d[a] = best[a];

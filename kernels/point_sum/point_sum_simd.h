@@ -8,8 +8,9 @@
 
 #include "prolate.h"
 
-/* Near charges in bins; POINT_PADDING readable numbers follow each array. */
-enum { POINT_PADDING = 8, POINT_MOST_ROWS = 256 };
+/* Near charges in bins; POINT_PADDING readable numbers follow each array. POINT_ROWS rows of bins are summed in one call; of
+ * bins that are a third of the cutoff, there are about 40. */
+enum { POINT_PADDING = 8, POINT_ROWS = 32 };
 
 /* factor q (1 / max(r, r_min) - smooth(t)) for r < cutoff, t = 2 (r / cutoff)^2 - 1. */
 typedef struct point_law {

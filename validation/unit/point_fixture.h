@@ -78,7 +78,8 @@ static inline void exclude_selves(int64_t n, int64_t **first, int64_t **excluded
 {
     *first = malloc((size_t)(n + 1) * sizeof **first);
     *excluded = malloc((size_t)(n + 1) * sizeof **excluded);
-    assert_true(*first && *excluded);
+    assert_non_null(*first);
+    assert_non_null(*excluded);
     for (int64_t i = 0; i <= n; i++)
         (*first)[i] = (*excluded)[i] = i;
 }

@@ -65,7 +65,7 @@ static void test_exact(void **state)
 
 /* ---- fast sums ---- */
 
-/* rms errors of both, and the largest, against the contract; `rounding`: of the reference, of its rms. */
+/* rms errors of the potential, and of the field if there is one, and the largest, against the contract; `rounding`: of the reference, of its rms. */
 static void assert_contract(const char *what, const vf_point_options *o, const result *got, const result *want,
                             double rounding)
 {
@@ -74,7 +74,7 @@ static void assert_contract(const char *what, const vf_point_options *o, const r
     for (int64_t i = 0; i < got->count; i++) {
         const double off = got->values[i] - want->values[i];
         double field_off = 0;
-        for (int a = 0; a < 3; a++) {
+        for (int a = 0; o->fields && a < 3; a++) {
             field_off += pow(got->fields[3 * i + a] - want->fields[3 * i + a], 2);
             field_size += pow(want->fields[3 * i + a], 2) / n;
         }
@@ -92,9 +92,10 @@ static void assert_contract(const char *what, const vf_point_options *o, const r
                  field_most / sqrt(field_size));
 }
 
-static void check_free(const cloud *c, const double *points, int64_t count, double tolerance, double sigma)
+static void check_free(const cloud *c, const double *points, int64_t count, double tolerance, double sigma,
+                       double r_min, bool fields)
 {
-    vf_point_options o = {.scale = 7, .r_min = 0.1, .sigma = sigma, .tolerance = tolerance, .fields = true};
+    vf_point_options o = {.scale = 7, .r_min = r_min, .sigma = sigma, .tolerance = tolerance, .fields = fields};
     const vf_point_list list = {.count = count, .points = points};
     bool fast;
     result got = sum_at(c, &o, &list, &fast);
@@ -118,12 +119,28 @@ static void test_free_space(void **state)
         double *points = points_in(COUNT, lo, hi);
         if (digits % 3 == 0)
             make_neutral(&c);
-        check_free(&c, points, COUNT, pow(10, -digits), 0);
+        check_free(&c, points, COUNT, pow(10, -digits), 0, 0.1, true);
         if (digits == 4)
-            check_free(&c, points, COUNT, 1e-4, 1.1);
+            check_free(&c, points, COUNT, 1e-4, 1.1, 0.1, true);
         free(points);
         free(c.data);
     }
+}
+
+/* Charges so dense that the cheapest mesh has a cutoff of about r_min and less than sigma. For points, the cutoff may not be
+ * less than r_min: nothing bounds 1 / r beyond it. For Gaussians, it may be: r_min does not matter to them. Without fields,
+ * for a plan with fields takes a larger cutoff. */
+static void test_wide_charges(void **state)
+{
+    (void)state;
+    enum { CHARGES = 3000, COUNT = 10000 };
+    const double edge[3] = {20, 20, 20}, lo[3] = {0, 0, 0};
+    cloud c = box_of(CHARGES, edge);
+    double *points = points_in(COUNT, lo, edge);
+    check_free(&c, points, COUNT, 1e-3, 0, 2, false);
+    check_free(&c, points, COUNT, 1e-3, 2, 2, false);
+    free(points);
+    free(c.data);
 }
 
 static void check_cell(vf_cell_kind kind, double tolerance, double sigma, bool vacuum)
@@ -178,42 +195,91 @@ static void test_cells(void **state)
     check_cell(VF_CELL_ORTHORHOMBIC, 1e-6, 2.5, false);
 }
 
+/* What sums in a cell leave out for a given exactness, against those that leave out nothing but rounding errors: a hundredth. */
+static void test_exactness(void **state)
+{
+    (void)state;
+    enum { COUNT = 40 };
+    for (int digits = 1; digits <= 7; digits += 3)
+        for (int kind = VF_CELL_ORTHORHOMBIC; kind <= VF_CELL_TRICLINIC; kind++)
+            for (int wide = 0; wide <= 1; wide++) {
+                const vf_grid g = cell_grid((vf_cell_kind)kind, 14, 0.5);
+                cloud c = charges_in(&g, 60, 0, 1), at = charges_in(&g, COUNT, 0, 1);
+                make_neutral(&c);
+                double *points = places(&at);
+                const vf_point_list list = {.count = COUNT, .points = points};
+                vf_point_options o = {
+                    .cell = g.cell, .scale = 2, .r_min = 0.1, .sigma = wide ? 0.5 : 0, .fields = true};
+                result want = sum_at(&c, &o, &list, NULL);
+                o.exactness = pow(10, -digits);
+                result got = sum_at(&c, &o, &list, NULL);
+                o.tolerance = o.exactness / 100;
+                assert_contract("exactness", &o, &got, &want, 2e-12);
+                free_result(&got);
+                free_result(&want);
+                free(points);
+                free(c.data);
+                free(at.data);
+            }
+}
+
 /* ---- exclusions ---- */
 
-/* Several, none, and twice the same, against the reference. Values are of the size of 1 / r_min = 10, fields of 100. */
+/* What the exclusions take away, against the reference, which gets no charges but those excluded ones. What is left of
+ * the others does not matter. Values are of the size of 1 / r_min = 10, fields of 100, and a few terms are added. */
+static void check_exclusions(const vf_cell *cell, const cloud *c, const vf_point_list *list)
+{
+    const vf_point_options o = {.cell = *cell, .scale = 1, .r_min = 0.1, .fields = true, .exactness = 1e-3};
+    const vf_point_list all = {.count = list->count, .points = list->points};
+    vf_coulomb_atoms none = charges_of(c);
+    result got = sum_at(c, &o, list, NULL), before = sum_at(c, &o, &all, NULL), want = make_result(list->count);
+    none.count = 0;
+    vf_point_sum_reference(&none, &o, list, want.values, want.fields);
+    for (int64_t n = 0; n < list->count; n++) {
+        assert_true(fabs(got.values[n] - before.values[n] - want.values[n]) <= 1e-11);
+        for (int64_t m = 3 * n; m < 3 * n + 3; m++)
+            assert_true(fabs(got.fields[m] - before.fields[m] - want.fields[m]) <= 1e-10);
+    }
+    free_result(&got);
+    free_result(&before);
+    free_result(&want);
+}
+
+/* Several, none, and twice the same. In the skewed cell, the nearest image of many pairs is five cells away by the first
+ * vector and one by the second, with none nearer in between: steps to neighbouring cells do not find it. */
 static void test_exclusions(void **state)
 {
     (void)state;
-    for (int kind = VF_CELL_NONE; kind <= VF_CELL_TRICLINIC; kind++) {
-        const vf_grid g = cell_grid(kind ? (vf_cell_kind)kind : VF_CELL_ORTHORHOMBIC, 14, 0.5);
-        const vf_point_options o = {
-            .cell = kind ? g.cell : (vf_cell){0}, .scale = 1, .r_min = 0.1, .fields = true, .tolerance = 0};
-        cloud c = charges_in(&g, 20, -0.5, 1.5);
-        double *points = places(&c);
-        int64_t first[21], excluded[60];
+    enum { COUNT = 200, SKEWED = VF_CELL_TRICLINIC + 1 }; /* more than a block of points */
+    for (int kind = VF_CELL_NONE; kind <= SKEWED; kind++) {
+        vf_grid g = cell_grid(kind == VF_CELL_TRICLINIC ? VF_CELL_TRICLINIC : VF_CELL_ORTHORHOMBIC, 14, 0.5);
+        if (kind == SKEWED)
+            g.cell = (vf_cell){.kind = VF_CELL_TRICLINIC, .vectors = {{10, 0, 0}, {45, 10, 0}, {0, 0, 10}}};
+        cloud c = charges_in(&g, 20, -0.5, 1.5), at = charges_in(&g, COUNT, -0.5, 1.5);
+        double *points = places(&at);
+        int64_t first[COUNT + 1], excluded[3 * COUNT];
+        for (int64_t i = 0; i < 20; i++) /* at charges, which exclude themselves */
+            for (int a = 0; a < 3; a++)
+                points[3 * i + a] = c.data[a * 20 + i];
         first[0] = 0;
-        for (int64_t i = 0; i < 20; i++) {
+        for (int64_t i = 0; i < COUNT; i++) {
             first[i + 1] = first[i] + integer_below(4);
             for (int64_t e = first[i]; e < first[i + 1]; e++)
-                excluded[e] = e == first[i] ? i : integer_below(20);
+                excluded[e] = e == first[i] ? i % 20 : integer_below(20);
         }
-        const vf_point_list list = {20, points, first, excluded};
-        result got = sum_at(&c, &o, &list, NULL), want = reference_at(&c, &o, &list);
-        for (int64_t n = 0; n < 20; n++)
-            assert_true(fabs(got.values[n] - want.values[n]) <= 1e-10);
-        for (int64_t n = 0; kind == VF_CELL_NONE && n < 60; n++)
-            assert_true(fabs(got.fields[n] - want.fields[n]) <= 1e-10);
-        free_result(&got);
-        free_result(&want);
+        check_exclusions(kind == VF_CELL_NONE ? &(vf_cell){0} : &g.cell, &c,
+                         &(vf_point_list){COUNT, points, first, excluded});
         free(points);
         free(c.data);
+        free(at.data);
     }
 }
 
 /* ---- the contract ---- */
 
-/* A point's bits depend neither on the list nor on the place in it; without fields, on nothing but rounding. Points
- * outside of the plan's bounds are right, too. */
+/* A point's bits depend neither on the list nor on the place in it. A plan without fields has another mesh, so its potentials
+ * differ by the errors of both. Points outside of the plan's bounds are right, too: they are summed directly. All of this is said
+ * of the fast sum; with so few points, it would not be taken unless many more were expected. */
 static void test_lists(void **state)
 {
     (void)state;
@@ -226,7 +292,11 @@ static void test_lists(void **state)
     vf_point_options o = {.scale = 1, .r_min = 0.1, .tolerance = 1e-5, .fields = true};
     result all = make_result(COUNT), part = make_result(5), outside = make_result(1);
     vf_point_sum *plan = NULL;
-    need(vf_point_sum_create(ctx, &charges, &o, &list, COUNT, &plan));
+    vf_point_info info;
+    bool fast;
+    need(vf_point_sum_create(ctx, &charges, &o, &list, 100 * COUNT, &plan));
+    vf_point_sum_get_info(plan, &info);
+    assert_true(info.fast);
     need(vf_point_sum_execute(plan, &list, all.values, all.fields));
     need(vf_point_sum_execute(plan, &some, part.values, part.fields));
     assert_memory_equal(part.values, all.values + 1001, 5 * sizeof(double));
@@ -237,7 +307,8 @@ static void test_lists(void **state)
     assert_true(fabs(outside.values[0] - want.values[0]) <= 1e-9);
     vf_point_sum_destroy(plan);
     o.fields = false;
-    result alone = sum_at(&c, &o, &list, NULL);
+    result alone = sum_at(&c, &o, &list, &fast);
+    assert_true(fast);
     double off = 0, size = 0;
     for (int n = 0; n < COUNT; n++) {
         off += pow(alone.values[n] - all.values[n], 2);
@@ -327,12 +398,50 @@ static void test_refusals(void **state)
     free(c.data);
 }
 
+/* Exact in free space, exact in a cell, and fast. In a context of its own, for it stays cancelled. */
+static void test_cancel(void **state)
+{
+    (void)state;
+    enum { COUNT = 100 };
+    const double edge[3] = {20, 20, 20}, lo[3] = {0, 0, 0};
+    cloud c = box_of(3000, edge);
+    const vf_coulomb_atoms charges = charges_of(&c);
+    double *points = points_in(COUNT, lo, edge);
+    const vf_point_list list = {.count = COUNT, .points = points};
+    vf_point_options o[3];
+    vf_point_sum *plan[3] = {NULL};
+    vf_context *own = NULL;
+    result r = make_result(COUNT);
+    need(vf_context_create(&own));
+    for (int n = 0; n < 3; n++) {
+        o[n] = (vf_point_options){.scale = 1, .r_min = 0.1, .tolerance = n == 2 ? 1e-3 : 0, .exactness = 1e-3};
+        if (n > 0)
+            o[n].cell = (vf_cell){.kind = VF_CELL_ORTHORHOMBIC, .vectors = {{20}, {0, 20}, {0, 0, 20}}};
+        assert_int_equal(vf_point_sum_create(own, &charges, &o[n], &list, COUNT, &plan[n]), VF_OK);
+    }
+    vf_context_cancel(own);
+    for (int n = 0; n < 3; n++) {
+        assert_int_equal(vf_point_sum_execute(plan[n], &list, r.values, NULL), VF_ERR_CANCELLED);
+        vf_context_clear_error(own);
+        vf_point_sum_destroy(plan[n]);
+        assert_int_equal(vf_point_sum_create(own, &charges, &o[n], &list, COUNT, &plan[n]),
+                         n == 0 ? VF_OK : VF_ERR_CANCELLED);
+        vf_context_clear_error(own);
+        vf_point_sum_destroy(plan[n]);
+    }
+    vf_context_destroy(own);
+    free_result(&r);
+    free(points);
+    free(c.data);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact),          cmocka_unit_test(test_free_space), cmocka_unit_test(test_cells),
-        cmocka_unit_test(test_exclusions),     cmocka_unit_test(test_lists),      cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_field_in_cells),
+        cmocka_unit_test(test_exact),    cmocka_unit_test(test_free_space),     cmocka_unit_test(test_wide_charges),
+        cmocka_unit_test(test_cells),    cmocka_unit_test(test_exclusions),     cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_field_in_cells), cmocka_unit_test(test_exactness),
+        cmocka_unit_test(test_cancel),
     };
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

@@ -4,10 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "coulomb_points.h"
-#include "ewald_sum.h"
 #include "molecule/molecule_part.h"
 #include "periodic_frames.h"
+#include "point_sum.h"
 #include "potential_common.h"
 
 enum { LEAST_POINTS = 16, MOST_POINTS = 256 };
@@ -58,45 +57,29 @@ static int64_t affordable(const vf_context *ctx, const potential_plan *plan, int
 
 /* ---- exact sums ---- */
 
-/* Gaussian charges in free space. */
-static vf_status sum_gaussians(vf_context *ctx, const error_points *p, const vf_coulomb_atoms *charges, double *values)
-{
-    const double sigma = p->plan->problem.sigma, b = 1 / (sqrt(2) * sigma);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_context_threads(ctx))
-    for (int64_t n = 0; n < p->count; n++) {
-        const double *r = p->place + 3 * n;
-        double sum = 0;
-        for (int64_t i = 0; i < charges->count && !vf_cancelled(ctx); i++) {
-            const double x = r[0] - charges->x[i], y = r[1] - charges->y[i], z = r[2] - charges->z[i];
-            const double d = fmax(sqrt(x * x + y * y + z * z), 1e-9 * sigma); /* constant there */
-            sum += charges->charge[i] * erf(b * d) / d;
-        }
-        values[n] = p->plan->problem.pair.scale * sum;
-    }
-    return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
-}
-
 /* `grid`: the map's, or that of a frame with a cell of its own. */
 static vf_status sum_exactly(vf_context *ctx, error_points *p, const vf_grid *grid, const vf_coulomb_atoms *charges,
                              double *values)
 {
     const vf_potential_problem *problem = &p->plan->problem;
     const vf_pair_potential *pair = &problem->pair;
-    const vf_ewald_options in_cell = {.scale = pair->scale,
-                                      .r_min = pair->r_min,
-                                      .tolerance = problem->tolerance,
-                                      .sigma = problem->sigma,
-                                      .vacuum = problem->vacuum};
-    const vf_coulomb_options options = {
-        .scale = pair->scale, .r_min = pair->r_min, .distance_dielectric = pair->law == VF_PAIR_DISTANCE_DIELECTRIC};
+    const vf_point_options truth = {.cell = grid->cell,
+                                    .scale = pair->scale,
+                                    .r_min = pair->r_min,
+                                    .distance_dielectric = pair->law == VF_PAIR_DISTANCE_DIELECTRIC,
+                                    .sigma = problem->sigma,
+                                    .vacuum = problem->vacuum,
+                                    .exactness = problem->tolerance};
+    const vf_point_list list = {.count = p->count, .points = p->place};
+    vf_point_sum *sum = NULL;
     for (int64_t n = 0; n < p->count; n++)
         for (int a = 0; a < 3; a++)
             p->place[3 * n + a] = grid->origin[a] + grid->spacing[a] * (double)p->at[n][a];
-    if (grid->cell.kind != VF_CELL_NONE)
-        return vf_ewald_points(ctx, &grid->cell, charges, &in_cell, p->count, p->place, values);
-    if (problem->sigma > 0)
-        return sum_gaussians(ctx, p, charges, values);
-    return vf_coulomb_points(ctx, charges, &options, p->count, p->place, values, NULL);
+    vf_status status = vf_point_sum_create(ctx, charges, &truth, &list, (double)list.count, &sum);
+    if (status == VF_OK)
+        status = vf_point_sum_execute(sum, &list, values, NULL);
+    vf_point_sum_destroy(sum);
+    return status;
 }
 
 static vf_status sum_frames(vf_context *ctx, error_points *p, const molecule *mol, const trajectory *t,

@@ -17,7 +17,7 @@
 typedef struct error_points error_points;
 
 /* Draws points and sums their exact values: of the molecule, or the mean over frames (`t`, `selection`; else NULL).
- * *out is NULL for methods that are exact. Errors: VF_ERR_MEMORY, VF_ERR_CANCELLED, those of trajectory_read. */
+ * *out is NULL for methods that are exact. Errors: those of vf_point_sum_create and of trajectory_read. */
 VF_MUST_CHECK vf_status error_points_make(vf_context *ctx, const potential_plan *plan, const molecule *mol,
                                           const trajectory *t, const frame_selection *selection, error_points **out);
 void error_points_free(error_points *points); /* NULL is allowed */
