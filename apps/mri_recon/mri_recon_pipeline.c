@@ -103,6 +103,15 @@ static int least_frames(const mri_scan *raw, bool in_time)
 
 /* ---- the scan ---- */
 
+static vf_status read_bart(const recon_state *r, mri_scan *raw)
+{
+    const recon_settings *s = r->settings;
+    int64_t matrix[3];
+    const bool has_maps = s->trajectory && s->maps;
+    vf_status status = has_maps ? coil_map_matrix(r->ctx, s->maps, matrix) : VF_OK;
+    return status == VF_OK ? read_bart_scan(r->ctx, s, has_maps ? matrix : NULL, raw) : status;
+}
+
 static vf_status read_stage(recon_state *r)
 {
     const recon_settings *s = r->settings;
@@ -111,8 +120,7 @@ static vf_status read_stage(recon_state *r)
     request.info = s->info;
     request.incomplete = s->frames || s->spokes_per_frame > 0;
     watch_stage(&r->watch, "read", 0);
-    vf_status status =
-        cfl_is_name(s->input) ? read_bart_scan(r->ctx, s, raw) : read_scan(r->ctx, s->input, &request, raw);
+    vf_status status = cfl_is_name(s->input) ? read_bart(r, raw) : read_scan(r->ctx, s->input, &request, raw);
     if (status == VF_OK)
         status = correct_trajectory(r->ctx, s, raw);
     if (status == VF_OK)

@@ -102,6 +102,34 @@ def rule_dependencies(tree):
                     yield file, f"includes {name}"
 
 
+def rooms_of(tree):
+    """The folders of each program in the order of docs/architecture.md."""
+    text = tree.text("docs/architecture.md") if "docs/architecture.md" in tree.files else ""
+    apps = re.search(r"^apps/.*\n((?:  .*\n)*)", text, re.MULTILINE)
+    for program, rooms in re.findall(r"^  (\w+)/ .*\n((?:    .*\n)*)", apps.group(1) if apps else "", re.MULTILINE):
+        yield f"apps/{program}", [f"apps/{program}/{room}" for room in re.findall(r"^    (\w+)/ ", rooms, re.MULTILINE)]
+
+
+def rule_folders_have_an_order(tree):
+    """A folder of a program includes only folders before it, in the order of docs/architecture.md. A header beside the folders
+    counts with the last folder that it includes."""
+    homes = {os.path.basename(file): file for file in tree.code("apps/") if file.endswith(".h")}
+    for program, rooms in rooms_of(tree):
+        def rank(file, seen=()):
+            if (folder := os.path.dirname(file)) != program:
+                return rooms.index(folder) if folder in rooms else len(rooms)
+            used = {homes.get(os.path.basename(name), "") for name in includes(tree.text(file))} - {*seen, file}
+            return max([rank(f, (*seen, file)) for f in used if f.startswith(program + "/")], default=-1)
+        for file in tree.code(program + "/"):
+            folder = os.path.dirname(file)
+            if folder != program and folder not in rooms:
+                yield file, "is in a folder that docs/architecture.md does not list"
+            for name in includes(tree.text(file)) if folder in rooms else ():
+                used = homes.get(os.path.basename(name), "")
+                if used.startswith(program + "/") and rank(used) > rooms.index(folder):
+                    yield file, f"includes {name}, which comes later"
+
+
 def rule_kernels_use_backend(tree):
     """Kernels use only those private headers of libcore that are in backend/."""
     private = {os.path.basename(file): file.split("/")[2] for file in tree.code("libcore/src/") if file.count("/") == 3}
@@ -354,6 +382,12 @@ CLEAN = {
     "kernels/sum/sum.c": '#include "sum.h"\n#include "voxfield/status.h"\nint g(void){return snprintf(0,0,"");}\n',
     "kernels/sum/sum_cuda.cu": "#include <cuda_runtime.h>\n",
     "apps/cionize/prog_main.c": '#include "sum.h"\n#include "voxfield/status.h"\nint main(void){printf("cudaMalloc");return 0;}\n',
+    "apps/cionize/first/a.h": '#include "leaf.h"\n',
+    "apps/cionize/leaf.h": "int x;\n",
+    "apps/cionize/after_first.h": '#include "first/a.h"\n',
+    "apps/cionize/second/b.h": '#include "first/a.h"\n#include "after_first.h"\n#include "leaf.h"\n',
+    "apps/cionize/of_all.h": '#include "second/b.h"\n#include "first/a.h"\n#include "of_all.h"\n',
+    "docs/architecture.md": "apps/  programs\n  cionize/ a_main.c\n    first/  a\n    second/  b\nkernels/ the sums\n",
     "docs/font.md": "line\n" * (MAX_LINES + 1),
     "data/README.md": "see /usr/local/cuda, /tmp and ../data\n",
 }
@@ -362,6 +396,9 @@ CLEAN = {
 PLANTED = [
     (rule_dependencies, "libcore/src/status.c", '#include "sum.h"\n', "sum.h of kernels"),
     (rule_dependencies, "kernels/sum/sum.c", '#include "../../apps/cionize/x.h"\n', "x.h"),
+    (rule_folders_have_an_order, "apps/cionize/first/c.c", '#include "second/b.h"\n', "second/b.h"),
+    (rule_folders_have_an_order, "apps/cionize/first/c.c", '#include "of_all.h"\n', "of_all.h"),
+    (rule_folders_have_an_order, "apps/cionize/third/c.c", "int x;\n", "does not list"),
     (rule_kernels_use_backend, "kernels/sum/sum.c", '#include "device/context_internal.h"\n', "context_internal.h"),
     (rule_no_physics_in_libcore, "libcore/src/status.c", "int atom_count;\n", "atom"),
     (rule_no_physics_in_libcore, "libcore/src/status.c", "/* the molecule */\n", "molecule"),

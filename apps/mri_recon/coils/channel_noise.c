@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frames/frame_group.h"
-#include "wiener.h"
 
 /* The share of samples, by radius, that counts as outermost, and the most frames that are looked at there. */
 static const double OUTER_SHARE = 0.15, OUTERMOST_HALF = 0.075;
@@ -20,6 +18,16 @@ static const double DEVIATIONS = 3;
 
 /* Where a sample counts. */
 enum { INSIDE, OUTER, OUTERMOST };
+
+vf_wiener_space wiener_space_of(const mri_scan *raw)
+{
+    vf_wiener_space space;
+    for (int a = 0; a < 3; a++) {
+        space.matrix[a] = raw->matrix[a];
+        space.fov[a] = raw->fov[a];
+    }
+    return space;
+}
 
 /* Adds the samples of a frame; with `ring` [sample] (may be NULL) those that are not INSIDE, and their sums and numbers
  * to `half`. */
@@ -57,7 +65,7 @@ static void add_frame(const mri_scan *raw, const scan_frame *frame, int coil, co
 static vf_status find_ring(vf_context *ctx, const mri_scan *raw, const scan_trajectory *at, unsigned char **ring)
 {
     const vf_wiener_samples samples = {.count = at->samples, .k = at->k, .weights = at->weights, .coils = 0};
-    const vf_wiener_space space = regularise_space(raw);
+    const vf_wiener_space space = wiener_space_of(raw);
     double outer = 0, outermost = 0;
     *ring = malloc((size_t)at->samples + 1);
     if (!*ring)

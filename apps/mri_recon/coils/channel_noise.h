@@ -3,6 +3,10 @@
 #define CHANNEL_NOISE_H
 
 #include "scan/mri_scan.h"
+#include "wiener.h"
+
+/* The matrix and field of view of a scan. */
+vf_wiener_space wiener_space_of(const mri_scan *raw);
 
 /* Sums over samples x = w |d|^2 of a channel that were acquired (d and w are not 0). */
 typedef struct channel_statistics {

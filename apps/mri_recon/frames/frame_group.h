@@ -288,7 +288,6 @@ VF_MUST_CHECK vf_status regularise_filtered_noise(crew *c, const scan_frame *fra
 /* Sets the first device's preconditioners for the real and the imaginary part; the imaginary part has the share
  * `imaginary` of the power. 0: the phase is unknown. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status regularise_parts(crew *c, const scan_frame *frame, double power, double imaginary);
-vf_wiener_space regularise_space(const mri_scan *raw);
 
 /* What a set of maps says of each voxel. */
 typedef void regularise_of_maps(const recon_job *j, const frame_place *place, int set, double power, double *out);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coils/channel_noise.h"
 #include "frame_group.h"
 #include "wiener.h"
 
@@ -28,7 +29,7 @@ static vf_wiener_samples samples_of(const mri_scan *raw, const scan_frame *frame
 
 vf_status noise_of_outer(const recon_job *j, const scan_frame *frame, double *variance, double *error)
 {
-    const vf_wiener_space space = regularise_space(j->scan);
+    const vf_wiener_space space = wiener_space_of(j->scan);
     const vf_wiener_samples samples = samples_of(j->scan, frame);
     double radius, used = 0;
     vf_status status = vf_outer_radius(j->ctx, &space, &samples, OUTER_SHARE, &radius);
@@ -93,7 +94,7 @@ typedef struct taken_samples {
 static vf_status take_samples(const recon_job *j, const scan_frame *frame, double radius, taken_samples *o,
                               int64_t *all)
 {
-    const vf_wiener_space space = regularise_space(j->scan);
+    const vf_wiener_space space = wiener_space_of(j->scan);
     const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
     int64_t *beyond = malloc((size_t)at->samples * sizeof *beyond + 1);
     if (!beyond)
@@ -221,7 +222,7 @@ vf_status noise_from_residual(crew *c, int number, const char *image, bool *told
 {
     recon_job *j = c->job;
     const scan_frame *frame = j->frames[number];
-    const vf_wiener_space space = regularise_space(j->scan);
+    const vf_wiener_space space = wiener_space_of(j->scan);
     const vf_wiener_samples samples = samples_of(j->scan, frame);
     double power = 1, variance = 0, rest = 0, radius = 0;
     int64_t outer = 0, all = 0;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "coils/channel_noise.h"
 #include "frame_group.h"
 #include "wiener.h"
 
@@ -19,20 +20,10 @@ static const double LEAST_BALANCE = 0.3, LEAST_BALANCE_FADING = 1;
  * is, in the middle of k-space. So the misfit counts by its cube root, up to this factor (docs/reconstruction.md). */
 static const double MOST_FOR_MISFIT = 3;
 
-vf_wiener_space regularise_space(const mri_scan *raw)
-{
-    vf_wiener_space space;
-    for (int a = 0; a < 3; a++) {
-        space.matrix[a] = raw->matrix[a];
-        space.fov[a] = raw->fov[a];
-    }
-    return space;
-}
-
 vf_status regularise_density(crew *c, int trajectory)
 {
     const recon_job *j = c->job;
-    const vf_wiener_space space = regularise_space(j->scan);
+    const vf_wiener_space space = wiener_space_of(j->scan);
     const scan_trajectory *at = &j->scan->trajectory[trajectory];
     if (c->density && c->density_of == trajectory)
         return VF_OK;
@@ -99,7 +90,7 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
                                        .stride = scan_stride(raw, frame),
                                        .data = (const float *)scan_coil(raw, frame, 0)};
     vf_spectrum spectrum;
-    f->space = regularise_space(raw);
+    f->space = wiener_space_of(raw);
     f->s = malloc(3 * (size_t)j->voxels * sizeof *f->s);
     if (!f->s)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the spectrum of %lld voxels", (long long)j->voxels);

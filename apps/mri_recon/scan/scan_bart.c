@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "bart/cfl.h"
-#include "coils/coil_map_file.h"
 #include "scan_bart.h"
 #include "scan_internal.h"
 
@@ -16,6 +15,7 @@ static const int64_t MOST_SAMPLES = (int64_t)1 << 40;
 typedef struct reader {
     vf_context *ctx;
     const recon_settings *settings;
+    const int64_t *map_matrix; /* NULL: no coil maps */
     mri_scan *out;
     cfl_file *data, *trajectory;  /* NULL: Cartesian */
     const int64_t *dims, *k_dims; /* of both files; k_dims is NULL for Cartesian scans */
@@ -157,11 +157,11 @@ static vf_status take_matrix(reader *r)
 static vf_status choose_matrix(reader *r, const char **why)
 {
     const recon_settings *s = r->settings;
-    vf_status status;
-    if (s->maps) {
+    vf_status status = VF_OK;
+    if (r->map_matrix) {
         *why = "from the coil maps";
-        status = coil_map_matrix(r->ctx, s->maps, r->out->matrix);
-        if (status == VF_OK && s->read.units == K_AUTO && scan_looks_normalized(r->out->matrix, r->extent))
+        memcpy(r->out->matrix, r->map_matrix, sizeof r->out->matrix);
+        if (s->read.units == K_AUTO && scan_looks_normalized(r->out->matrix, r->extent))
             status = scan_refuse_normalized(r->ctx, cfl_path(r->trajectory), r->out->matrix, r->extent);
     } else if (s->read.units != K_AUTO && s->read.units != K_FOV) {
         *why = "from --matrix";
@@ -430,9 +430,9 @@ static vf_status read_cartesian(reader *r)
     return status;
 }
 
-vf_status read_bart_scan(vf_context *ctx, const recon_settings *settings, mri_scan *out)
+vf_status read_bart_scan(vf_context *ctx, const recon_settings *settings, const int64_t *map_matrix, mri_scan *out)
 {
-    reader r = {.ctx = ctx, .settings = settings, .out = out};
+    reader r = {.ctx = ctx, .settings = settings, .map_matrix = map_matrix, .out = out};
     memset(out, 0, sizeof *out);
     snprintf(out->layout, sizeof out->layout, "BART");
     vf_status status = open_files(&r);
