@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "residues.h"
+
 static bool resize(void *array, int64_t count, size_t bytes)
 {
     void **at = array, *moved = realloc(*at, (size_t)count * bytes);
@@ -68,11 +70,6 @@ static void keep_bonds(molecule_records *records, const int64_t *place)
         records->bond[kept++][1] = to;
     }
     records->bonds = kept;
-}
-
-static bool same_chain(const atom_label *a, const atom_label *b)
-{
-    return strcmp(a->chain, b->chain) == 0 && strcmp(a->segment, b->segment) == 0;
 }
 
 bool molecule_keep(molecule *m, const bool *keep)

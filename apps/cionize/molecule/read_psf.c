@@ -28,11 +28,6 @@ typedef struct psf_reader {
     double rest; /* compensation for the rounding of the total charge */
 } psf_reader;
 
-static bool word_is(text_piece word, const char *text)
-{
-    return word.size == strlen(text) && memcmp(word.at, text, word.size) == 0;
-}
-
 static bool word_begins(text_piece word, const char *text)
 {
     return word.size >= strlen(text) && memcmp(word.at, text, strlen(text)) == 0;
