@@ -7,6 +7,7 @@
 #include "cionize_state.h"
 #include "ion_search.h"
 #include "job.h"
+#include "molecule/molecule_part.h"
 
 static void say_charge(const char *what, double charge)
 {
@@ -307,8 +308,8 @@ void report_input(vf_report *report, const cionize_state *r)
     if (s->charges)
         vf_report_text(report, "charges", s->charges);
     vf_report_text(report, "sha256", r->molecule.digest);
-    vf_report_integer(report, "atoms", r->water.solvent ? r->water.atoms : r->molecule.atoms);
-    vf_report_number(report, "total_charge", r->water.solvent ? r->water.charge : r->molecule.total_charge);
+    vf_report_integer(report, "atoms", r->water.solvent ? r->water.atoms : molecule_whole_atoms(&r->molecule));
+    vf_report_number(report, "total_charge", r->water.solvent ? r->water.charge : molecule_whole_charge(&r->molecule));
     vf_report_integer(report, "missing_atoms", r->molecule.missing_atoms);
     vf_report_end(report);
     report_selections(report, r);

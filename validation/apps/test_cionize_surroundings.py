@@ -105,6 +105,37 @@ def test_one_conformer():
     refuse(2, ["--altloc 'AB'", "occupancy, first"], "--charges", "m.psf", "m.pdb", "--altloc", "AB", "-o", "m.dx")
 
 
+def test_occupancies_that_are_none():
+    """A word in the columns of an occupancy or a temperature factor is named once, with its line; blanks are not. CIF's brackets are an
+    uncertainty."""
+    write_psf([("A", "1", "ALA", n, 0.25) for n in ("N", "CA", "C", "O")])
+    rows = [pdb_line(i + 1, n, "ALA", "A", "   1 ", (i, 1, 2)) for i, n in enumerate(("N", "CA", "C", "O"))]
+    bad = [rows[0][:54] + " " * 12 + rows[0][66:], rows[1][:54] + "   abc" + rows[1][60:], rows[2][:60] + "******" + rows[2][66:], rows[3]]
+    for text, words in ((rows, None), (bad, "m.pdb:2: 'abc' is no number")):
+        pathlib.Path("m.pdb").write_text("".join(text))
+        done = make("--charges", "m.psf", "m.pdb", "--place", "CLA:1", "--spacing", "1", "-o", "o.pdb")
+        assert (words in done.err and "more such values" in done.err) if words else "is no number" not in done.err, done.err
+        assert done.err.count("is no number") <= 1
+    for occupancy, words in (("0.5(2)", None), ("?", None), ("half", "m.cif:14: 'half' is no number")):
+        pathlib.Path("m.cif").write_text("data_m\nloop_\n" + "".join(f"_atom_site.{item}\n" for item in (
+            "group_PDB", "id", "auth_atom_id", "auth_comp_id", "auth_asym_id", "auth_seq_id", "Cartn_x", "Cartn_y", "Cartn_z",
+            "partial_charge", "occupancy")) + f"ATOM 1 N ALA LONGCHAINA -1234 1 2 3 0.5 {occupancy}\n" +
+            "ATOM 2 N ALA LONGCHAINB 2 2 3 4 -0.5 1\n")
+        done = make("m.cif", "--place", "CLA:1", "--spacing", "1", "-o", "o.pqr")
+        assert words in done.err if words else "is no number" not in done.err, done.err
+        assert "m.cif: 2 atoms have a name, residue, chain or segment of more than eight characters" in done.err, done.err
+        assert "LONGCHAI -1234 " in pathlib.Path("o.pqr").read_text()
+    done = make("m.cif", "--place", "CLA:1", "--spacing", "1", "--renumber", "-o", "o.pdb")
+    refuse(8, ["o.pdb", "residue -1234", "-999", "--renumber", ".pqr"], "m.cif", "--place", "CLA:1", "--spacing", "1", "-o", "o.pdb")
+    make("m.cif", "--place", "CLA:1", "--cell", "30,31,32", "--spacing", "1", "--ion-ion", "3", "-o", "o.cube", "--ions", "i.gro")
+    assert pathlib.Path("i.gro").read_text().endswith("\n   3.00000   3.10000   3.20000\n")
+    done = make("m.cif", "--place", "CLA:1", "--spacing", "1", "-o", "o.cube", "--ions", "i.gro")
+    assert "i.gro: without a cell the box is 0 0 0" in done.out, done.out
+    assert pathlib.Path("i.gro").read_text().endswith("\n   0.00000   0.00000   0.00000\n")
+    make("m.cif", "--place", "CLA:1", "--cell", "30,31,32", "--spacing", "1", "--ion-ion", "3", "--ions", "i.pdb")
+    assert "CRYST1   30.000   31.000   32.000" in pathlib.Path("i.pdb").read_text()
+
+
 def test_atoms_without_positions():
     names = ("N", "HT1", "CA", "HA")
     write_psf([("A", "1", "ALA", n, q) for n, q in zip(names, (0.5, -0.5, 0.25, -0.25))])

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "hybrid36.h"
 #include "ion_files.h"
 
 /* ---- XYZ ---- */
@@ -194,7 +195,22 @@ vf_status check_ions_path(vf_context *ctx, const char *path)
     return find_format(ctx, path, &format);
 }
 
-vf_status check_ions_room(vf_context *ctx, const char *path, const molecule *solute)
+static vf_status check_numbers(vf_context *ctx, const char *path, const molecule *solute)
+{
+    for (int64_t i = 0; solute->labels && i < solute->atoms; i++) {
+        const int64_t number = solute->labels[i].residue_number;
+        if (number < PDB_LEAST_RESIDUE || number > hybrid36_greatest(PDB_RESIDUE_WIDTH))
+            return vf_fail(
+                ctx, VF_ERR_UNSUPPORTED,
+                "%s: atom %lld (%s) is in residue %lld; a PDB file holds residue numbers from %d to %lld, with "
+                "hybrid-36; add --renumber, which numbers residues from 1, or use .pqr, .gro or .xyz",
+                path, (long long)i + 1, solute->labels[i].name, (long long)number, PDB_LEAST_RESIDUE,
+                (long long)hybrid36_greatest(PDB_RESIDUE_WIDTH));
+    }
+    return VF_OK;
+}
+
+vf_status check_ions_room(vf_context *ctx, const char *path, const molecule *solute, bool renumbered)
 {
     const double least = -999.9995, most = 9999.9995; /* what rounds to three decimals in eight columns */
     for (int a = 0; a < 3; a++)
@@ -203,6 +219,8 @@ vf_status check_ions_room(vf_context *ctx, const char *path, const molecule *sol
                            "%s: a PDB file holds coordinates from -999.999 to 9999.999, but the molecule "
                            "reaches from %g to %g along %c; use .pqr or .xyz",
                            path, solute->lo[a], solute->hi[a], "xyz"[a]);
+    if (vf_path_has_extension(path, ".pdb") && !renumbered)
+        return check_numbers(ctx, path, solute);
     return VF_OK;
 }
 
@@ -242,11 +260,12 @@ static vf_status prepare(ion_file *file)
 }
 
 vf_status write_ions(vf_context *ctx, const char *path, const ion_list *ions, const molecule *solute,
-                     const char *comment)
+                     const unit_cell *cell, const char *comment)
 {
     ion_file file = {.ctx = ctx,
                      .path = path,
                      .solute = solute,
+                     .cell = solute ? &solute->cell : cell,
                      .comment = comment,
                      .atoms = ions->count + (solute ? solute->atoms : 0)};
     vf_status status = find_format(ctx, path, &file.format);
