@@ -80,6 +80,41 @@ def test_gromacs_reads_the_output():
         pathlib.Path("back.gro").unlink()
 
 
+def write_prmtop(residues, bonds):
+    """residues: (name, atoms); bonds between atoms, from 0."""
+    atoms = sum(count for _, count in residues)
+    firsts = [1 + sum(count for _, count in residues[:n]) for n in range(len(residues))]
+    pointers = [atoms] + [0] * 10 + [len(residues), len(bonds)] + [0] * 18
+    sections = (("POINTERS", "10I8", 10, ["%8d" % n for n in pointers]), ("ATOM_NAME", "20a4", 20, ["C%-3d" % n for n in range(atoms)]),
+                ("CHARGE", "5E16.8", 5, ["%16.8E" % (18.2223 * (n % 2)) for n in range(atoms)]),
+                ("RESIDUE_LABEL", "20a4", 20, ["%-4s" % name for name, _ in residues]),
+                ("RESIDUE_POINTER", "10I8", 10, ["%8d" % n for n in firsts]),
+                ("BONDS_WITHOUT_HYDROGEN", "10I8", 10, ["%8d" % n for a, b in bonds for n in (3 * a, 3 * b, 1)]))
+    text = "%VERSION  VERSION_STAMP = V0001.000\n"
+    for name, form, line, values in sections:
+        rows = ["".join(values[n:n + line]) for n in range(0, len(values), line)] or [""]
+        text += f"%FLAG {name}\n%FORMAT({form})\n" + "\n".join(rows) + "\n"
+    pathlib.Path("m.prmtop").write_text(text, encoding="ascii")
+    return atoms
+
+
+def test_chains_of_amber_files():
+    """A prmtop file has no chains, but bonds: a TER ends each chain of bonded residues, and comes before one. tleap would bind the
+    residues otherwise. A disulfide bond between two chains does not join them; a lone residue has no TER of its own."""
+    residues = [("LIG", 2), ("ALA", 2), ("CYX", 2), ("CYX", 2), ("ALA", 2), ("GLY", 2), ("ZN", 1), ("ZN", 1)]
+    bonds = [(0, 1), (2, 3), (3, 4), (4, 5), (6, 7), (7, 8), (9, 10), (10, 11), (5, 9)]
+    atoms = write_prmtop(residues, bonds)
+    places = "".join("%12.7f" * 3 % (3 * n, n % 2, 1) + ("\n" if n % 2 else "") for n in range(atoms))
+    pathlib.Path("m.inpcrd").write_text(f"a title\n{atoms:6d}\n{places}\n", encoding="ascii")
+    make("-q", "--charges", "m.prmtop", "m.inpcrd", "--place", "CLA:1", "--spacing", "2", "-o", "o.pdb")
+    lines = [line for line in pathlib.Path("o.pdb").read_text().split("\n") if line.startswith(("ATOM", "HETATM", "TER"))]
+    assert [lines[n - 1][17:26].split() for n, line in enumerate(lines) if line.startswith("TER")] == [
+        ["LIG", "1"], ["CYX", "3"], ["GLY", "6"], ["ZN", "8"]], lines
+    for bond, words in (((0, atoms), "bond 1 is of an atom"), ((-1, 2), "bond 1 is of an atom")):
+        write_prmtop(residues, [bond])
+        refuse(3, ["m.prmtop", "BONDS_WITHOUT_HYDROGEN", words], "--charges", "m.prmtop", "m.inpcrd", "-o", "o.dx")
+
+
 def test_labels_never_stop_a_run():
     for number, resid, expected in (("10000", "10000", "10000"), ("271a ", "10010", "10010"), ("**** ", "65536", "65536"),
                                     ("   1 ", "27af", "10159"), ("fffd ", "65533", "65533")):

@@ -64,6 +64,7 @@ typedef struct ion_format {
     const char *extension;
     bool words;     /* fields are words between blanks: readers expect as many in each record */
     bool chainless; /* there are no chains: the numbers of ions follow those of the solute */
+    bool grouped;   /* ions of a kind stand together, because topologies count them so */
     unsigned holds; /* HELD_ bits of what has a place */
     vf_status (*begin)(ion_file *file);
     vf_status (*atom)(ion_file *file, const filed_atom *atom);

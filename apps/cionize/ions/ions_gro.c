@@ -90,6 +90,7 @@ static vf_status gro_end(ion_file *file)
 
 const ion_format ions_as_gro = {.extension = ".gro",
                                 .chainless = true,
+                                .grouped = true,
                                 .holds = HELD_NAMES | HELD_CELL,
                                 .begin = gro_begin,
                                 .atom = gro_atom,

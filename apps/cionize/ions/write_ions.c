@@ -154,6 +154,30 @@ static vf_status write_solute(ion_file *file)
     return status;
 }
 
+/* The first kind with the name of kind k. */
+static int first_alike(const ion_list *ions, int k)
+{
+    int first = 0;
+    while (strcmp(ions->kinds[first].name, ions->kinds[k].name) != 0)
+        first++;
+    return first;
+}
+
+/* Ions in the order of placement; kind >= 0: those of this kind. Residues count from first_residue. */
+static vf_status write_kind(ion_file *file, const ion_list *ions, int kind, const char *chain, int64_t first_residue)
+{
+    const int64_t before = file->atoms - ions->count;
+    vf_status status = VF_OK;
+    for (int64_t i = 0; i < ions->count && status == VF_OK; i++) {
+        if (kind >= 0 && first_alike(ions, ions->sites[i].kind) != kind)
+            continue;
+        const filed_atom atom = ion_atom(ions, i, chain, first_residue + file->written - before);
+        status = file->format->atom(file, &atom);
+        file->written++;
+    }
+    return status;
+}
+
 /* Ions have a chain of their own, numbered from 1. Where there are no chains, or records are words and the solute has none,
  * they have none either, and their numbers follow those of the solute. */
 static vf_status write_atoms(ion_file *file, const ion_list *ions)
@@ -163,14 +187,13 @@ static vf_status write_atoms(ion_file *file, const ion_list *ions)
     const bool chains = !solute || !has_no_chains(solute, &last_residue);
     const bool no_chain = solute && (file->format->chainless || (file->format->words && !chains));
     const char chain[2] = {no_chain ? '\0' : ion_chain(solute), '\0'};
-    const int64_t before = solute ? solute->atoms : 0,
-                  first_residue = no_chain && last_residue > 0 ? last_residue + 1 : 1;
+    const int64_t first_residue = no_chain && last_residue > 0 ? last_residue + 1 : 1;
     vf_status status = solute ? write_solute(file) : VF_OK;
-    for (; file->written < file->atoms && status == VF_OK; file->written++) {
-        const int64_t ion = file->written - before;
-        const filed_atom atom = ion_atom(ions, ion, chain, first_residue + ion);
-        status = file->format->atom(file, &atom);
-    }
+    if (status == VF_OK && !file->format->grouped)
+        return write_kind(file, ions, -1, chain, first_residue);
+    for (int k = 0; status == VF_OK && k < ions->kind_count; k++)
+        if (first_alike(ions, k) == k)
+            status = write_kind(file, ions, k, chain, first_residue);
     return status;
 }
 
