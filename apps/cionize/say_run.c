@@ -245,7 +245,12 @@ void say_placed(const cionize_state *r, double seconds)
     printf("\n           the solute excludes %.3g %% of the %s\n", 100 * (double)r->points[VF_ION_SOLUTE] / points,
            r->water.solvent ? "water" : "grid");
     say_replaced(r);
-    say_charge("with the ions, the total charge is", charge_with_ions(r));
+    /* Of charges in a file with few decimals, those of water add up to something; ions are counted as if they did not. */
+    const double water = r->water.solvent ? whole_molecule(r)->total_charge - r->molecule.total_charge : 0;
+    if (fabs(water) > 0.005)
+        say_charge("with the ions, and water as neutral, the total charge is", charge_with_ions(r) - water);
+    else
+        say_charge("with the ions, the total charge is", charge_with_ions(r));
     say_ion_files(r);
 }
 

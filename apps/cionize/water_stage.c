@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cionize_state.h"
-#include "ions/near_places.h"
 #include "molecule/molecule_arrays.h"
+#include "molecule/near_places.h"
 #include "molecule/select_atoms.h"
 
 /* ---- options ---- */

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "atoms_within.h"
 #include "ions/atom_element.h"
+#include "near_places.h"
 #include "residue_kinds.h"
 #include "residues.h"
 #include "selection_tree.h"
@@ -292,13 +292,43 @@ static vf_status same_residues(const application *a, bool *chosen)
 
 static vf_status apply(application *a, int at, bool *chosen);
 
+/* Sets near[i] to whether an atom of `of`, or a periodic image of one, is at most `distance` from atom i. */
+static vf_status find_near(const application *a, double distance, const bool *of, bool *near)
+{
+    const molecule *m = a->m;
+    const double reach = fmax(distance * (1 + 1e-10), 1e-10); /* atoms exactly as far away as asked count; also for 0 */
+    near_places *places = NULL;
+    double *xyz = malloc(4 * (size_t)m->atoms * sizeof *xyz), *limit = xyz ? xyz + 3 * m->atoms : NULL;
+    int64_t n = 0;
+    for (int64_t i = 0; xyz && i < m->atoms; i++)
+        if (of[i]) {
+            xyz[n] = m->x[i];
+            xyz[m->atoms + n] = m->y[i];
+            xyz[2 * m->atoms + n] = m->z[i];
+            limit[n++] = reach;
+        }
+    vf_status status =
+        xyz ? near_places_create(a->ctx, a->cell, n, xyz, xyz + m->atoms, xyz + 2 * m->atoms, reach, &places)
+            : no_memory(a);
+    if (status == VF_OK) {
+#pragma omp parallel for schedule(dynamic, 256) num_threads(vf_context_threads(a->ctx))
+        for (int64_t i = 0; i < m->atoms; i++) {
+            const double at[3] = {m->x[i], m->y[i], m->z[i]};
+            near[i] = near_places_any(places, at, limit);
+        }
+    }
+    near_places_destroy(places);
+    free(xyz);
+    return status;
+}
+
 static vf_status apply_within(application *a, const selection_node *node, bool *chosen)
 {
     const int64_t atoms = a->m->atoms;
     bool *of = malloc((size_t)atoms * sizeof *of);
     vf_status status = of ? apply(a, node->left, of) : no_memory(a);
-    if (status == VF_OK && !atoms_within(a->ctx, a->m, a->cell, node->distance, of, chosen))
-        status = no_memory(a);
+    if (status == VF_OK)
+        status = find_near(a, node->distance, of, chosen);
     for (int64_t i = 0; status == VF_OK && node->excludes && i < atoms; i++)
         chosen[i] = chosen[i] && !of[i];
     free(of);
