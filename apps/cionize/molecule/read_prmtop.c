@@ -194,8 +194,9 @@ static vf_status next_number(molecule_reader *r, cursor *c, double *out)
 
 static vf_status next_integer(molecule_reader *r, cursor *c, int64_t *out)
 {
-    double value;
+    double value = 0;
     vf_status status = next_number(r, c, &value);
+    *out = 0;
     if (status != VF_OK)
         return status;
     if (value == floor(value) && fabs(value) <= 1e15) {
@@ -322,7 +323,7 @@ static vf_status read_bonds(prmtop_reader *p, bool *at, bool *next)
     atom_label *labels = r->out->labels;
     cursor c = begin_section(p, BONDS, 3 * p->bonds);
     for (int64_t b = 0; b < p->bonds; b++) {
-        int64_t value[3]; /* three times the number of each atom, from 0; the bond's type */
+        int64_t value[3] = {0, 0, 0}; /* three times the number of each atom, from 0; the bond's type */
         vf_status status = VF_OK;
         for (int k = 0; status == VF_OK && k < 3; k++)
             status = next_integer(r, &c, &value[k]);
