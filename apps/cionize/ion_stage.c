@@ -168,7 +168,7 @@ vf_status ions_prepare(cionize_state *r)
     vf_status status = r->ions.from_surface ? check_radii(r) : VF_OK;
     warn_of_small_cell(r);
     if (status == VF_OK && r->ions.ionized)
-        status = check_ions_room(r->ctx, r->ions.ionized, whole_molecule(r));
+        status = check_ions_room(r->ctx, r->ions.ionized, whole_molecule(r), r->ions.renumber);
     for (int64_t n = 0; status == VF_OK && n < r->script.commands; n++)
         if (r->script.command[n].verb == SCRIPT_PLACEION)
             status = add_requests(r, &r->script.command[n].request, 1);
@@ -205,7 +205,9 @@ static vf_status write_list(const cionize_state *r, const char *path, const ion_
     char comment[80];
     snprintf(comment, sizeof comment, "cionize (Voxfield) %s: %lld ion%s", VF_VERSION, (long long)list->count,
              vf_plural(list->count));
-    return write_ions(r->ctx, path, list, solute, comment);
+    const molecule *all = whole_molecule(r);
+    const molecule in_cell = in_cell_of_run(r, all);
+    return write_ions(r->ctx, path, list, solute, &in_cell.cell, comment);
 }
 
 /* The map with all ions placed so far. */

@@ -44,7 +44,7 @@ static vf_status check_names(const cionize_state *r)
     const bool with_itself = s->compare && s->read_map && strcmp(s->compare, s->read_map) == 0;
     const char *points = s->points.points;
     const char *points_file = points && strcmp(points, "atoms") != 0 && strcmp(points, s->input) != 0 ? points : NULL;
-    const program_file files[] = {{"the molecule", s->input},
+    const program_file files[] = {{"the input", s->input},
                                   {"the charges", s->charges},
                                   {"the map to read", s->read_map},
                                   {"the trajectory", s->trajectory},
@@ -56,7 +56,7 @@ static vf_status check_names(const cionize_state *r)
                                   {"the profile", s->profile},
                                   {"the distribution by distance", s->radial},
                                   {"the report", s->report},
-                                  {"the molecule and its ions", r->ions.ionized},
+                                  {"the output with ions", r->ions.ionized},
                                   {"the ions", r->ions.ions},
                                   {"the mask", r->ions.mask},
                                   {"the points", points_file},

@@ -7,6 +7,7 @@
 #include "cionize_state.h"
 #include "ion_search.h"
 #include "job.h"
+#include "molecule/molecule_part.h"
 
 static void say_charge(const char *what, double charge)
 {
@@ -244,7 +245,12 @@ void say_placed(const cionize_state *r, double seconds)
     printf("\n           the solute excludes %.3g %% of the %s\n", 100 * (double)r->points[VF_ION_SOLUTE] / points,
            r->water.solvent ? "water" : "grid");
     say_replaced(r);
-    say_charge("with the ions, the total charge is", charge_with_ions(r));
+    /* Of charges in a file with few decimals, those of water add up to something; ions are counted as if they did not. */
+    const double water = r->water.solvent ? whole_molecule(r)->total_charge - r->molecule.total_charge : 0;
+    if (fabs(water) > 0.005)
+        say_charge("with the ions, and water as neutral, the total charge is", charge_with_ions(r) - water);
+    else
+        say_charge("with the ions, the total charge is", charge_with_ions(r));
     say_ion_files(r);
 }
 
@@ -307,8 +313,8 @@ void report_input(vf_report *report, const cionize_state *r)
     if (s->charges)
         vf_report_text(report, "charges", s->charges);
     vf_report_text(report, "sha256", r->molecule.digest);
-    vf_report_integer(report, "atoms", r->water.solvent ? r->water.atoms : r->molecule.atoms);
-    vf_report_number(report, "total_charge", r->water.solvent ? r->water.charge : r->molecule.total_charge);
+    vf_report_integer(report, "atoms", r->water.solvent ? r->water.atoms : molecule_whole_atoms(&r->molecule));
+    vf_report_number(report, "total_charge", r->water.solvent ? r->water.charge : molecule_whole_charge(&r->molecule));
     vf_report_integer(report, "missing_atoms", r->molecule.missing_atoms);
     vf_report_end(report);
     report_selections(report, r);

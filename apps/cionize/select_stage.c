@@ -100,9 +100,9 @@ void say_selections(const cionize_state *r)
     if (r->sources != &r->molecule)
         printf("selected   %s\n", r->selection);
     if (r->settings.solute)
-        printf("solute     %s (%lld atom%s of %lld): for the grid, ions and output files\n", r->settings.solute,
-               (long long)r->molecule.atoms, vf_plural(r->molecule.atoms),
-               (long long)molecule_whole_atoms(&r->molecule));
+        printf("solute     %s (%lld atom%s of %lld, %+.6g e): for the grid, ions and output files\n",
+               r->settings.solute, (long long)r->molecule.atoms, vf_plural(r->molecule.atoms),
+               (long long)molecule_whole_atoms(&r->molecule), r->molecule.total_charge);
 }
 
 void report_selections(vf_report *report, const cionize_state *r)
@@ -119,6 +119,7 @@ void report_selections(vf_report *report, const cionize_state *r)
     if (s->solute) {
         vf_report_text(report, "solute", s->solute);
         vf_report_integer(report, "solute_atoms", r->molecule.atoms);
+        vf_report_number(report, "solute_charge", r->molecule.total_charge);
     }
     vf_report_end(report);
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cionize_state.h"
-#include "ions/near_places.h"
 #include "molecule/molecule_arrays.h"
+#include "molecule/near_places.h"
 #include "molecule/select_atoms.h"
 
 /* ---- options ---- */
@@ -195,7 +195,7 @@ vf_status water_prepare(cionize_state *r)
     water_state *w = &r->water;
     if (!ions_asked(r) || r->ions.script || r->ions.water == ION_WATER_SOLUTE)
         return check_without_water(r);
-    vf_status status = find_water(r->ctx, &r->molecule, &w->found);
+    vf_status status = find_water(r->ctx, &r->molecule, true, &w->found);
     if (status != VF_OK || w->found.count == 0)
         return status == VF_OK ? check_without_water(r) : status;
     w->solvent = true;

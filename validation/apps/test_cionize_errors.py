@@ -182,9 +182,9 @@ def test_outputs_do_not_replace_the_molecule_or_each_other(_):
     os.symlink("..", "sub/up")
     for arguments in (["-o", "link.dx"], ["-o", "hard.dx"], ["--report", "dipole.pqr"], ["--picture", "dipole.pqr"],
                       ["--report", "./dipole.pqr"], ["--picture", "sub/../dipole.pqr"], ["--report", "sub/up/dipole.pqr"]):
-        refuse(2, ["the molecule", "same file"], "dipole.pqr", *arguments)
-    refuse(2, ["the molecule", "same file"], "text.dx", "-o", "text.dx")
-    refuse(2, ["the molecule", "same file"], "link.dx", "-o", "hard.dx")
+        refuse(2, ["the input", "same file"], "dipole.pqr", *arguments)
+    refuse(2, ["the input", "same file"], "text.dx", "-o", "text.dx")
+    refuse(2, ["the input", "same file"], "link.dx", "-o", "hard.dx")
     for a, b in (("--picture", "--report"), ("-o", "--report"), ("-o", "--picture")):
         for one, two in (("new.dx", "new.dx"), ("new.dx", "./new.dx"), ("new.dx", "sub/up/new.dx"),
                          ("text.dx", "sub/../text.dx")):

@@ -7,6 +7,7 @@ Bounds. CSV has 12 digits of values, of positions 9: a value is off by 1e-11 of 
 the method fast are off by 10 times --accuracy of the rms, at most.
 """
 import csv
+import json
 import math
 import pathlib
 
@@ -172,6 +173,28 @@ def test_exclusions(_):
         labels = rows("o.csv")
         assert [row["residue_number"] for row in labels] == [str(n) for n in residues]
         assert all(row["name"] == "X" and row["residue"] == "UNK" for row in labels)
+
+
+def test_molecules_that_share_a_number(_):
+    """Water molecules and ions with one number for all are residues of their own: at an atom its own molecule is left out, not its
+    neighbours. Of a ligand, names may repeat: it is one residue."""
+    draw = generator()
+    waters = [(name, "SOL") for names in ("OW HW1 HW2", "H1 O H2", "O H H") for name in names.split() * 3]
+    names = waters + [("NA", "NA"), ("NA", "NA")] + [("C", "LIG"), ("H", "LIG"), ("C", "LIG"), ("H", "LIG")]
+    residues = [n // 3 for n in range(len(waters))] + [100, 101] + [102] * 4
+    atoms = cloud(draw, len(names), 12.0)
+    pathlib.Path("m.pqr").write_text("".join(
+        f"ATOM {n} {name} {residue} 7 {x:.6f} {y:.6f} {z:.6f} {q:.6f} 1.0\n" + ("TER\n" if n in (9, 18) else "")
+        for n, ((name, residue), (x, y, z, q)) in enumerate(zip(names, atoms), 1)), encoding="ascii")
+    make("m.pqr", "--points", "atoms", "--exclude", "residue", *E_PER_A, "--points-out", "o.csv")
+    for i, (value,) in enumerate(numbers("o.csv")):
+        right = coulomb(atoms, atoms[i], [n for n in range(len(atoms)) if residues[n] == residues[i]])[0]
+        close(value, right, 1e-10 * max(1, abs(right)), str(names[i]))
+    for selection, count in (("ions", 2), ("same residue as index 0", 3), ("same residue as index 10", 3), ("same residue as index 24", 3),
+                             ("same residue as index 27", 1), ("same residue as (resname LIG and name C)", 4)):
+        make("m.pqr", "--select", selection, "--spacing", "3", "-o", "m.dx", "--report", "r.json")
+        found = json.loads(pathlib.Path("r.json").read_text(encoding="utf-8"))["selection"]["atoms"]
+        assert found == count, (selection, found)
 
 
 def test_translation(_):

@@ -356,7 +356,7 @@ def test_bad_options(_):
             ([*place, "-o", "a.dx", "--map", "b.dx"], ["-o", "--map", "a.dx", "b.dx"]),
             ([*place, "--map", "b.dx", "-o", "a.dx"], ["-o", "--map", "a.dx", "b.dx"]),
             ([*place, "--ions", "i.pdb", "-o", "./i.pdb"], "same file"),
-            ([*place, "--ions", "dipole.pqr"], ["the molecule", "same file"]),
+            ([*place, "--ions", "dipole.pqr"], ["the input", "same file"]),
             ([*place, "--map", "m.dx", "--mask", "m.dx"], "same file"),
             (["--ions", "i.pdb", "--place", "SOD:1", "--read-map", "m.png"], ["m.png", ".dx"])):
         refuse(2, words, "dipole.pqr", *arguments)

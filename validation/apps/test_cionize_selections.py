@@ -69,6 +69,17 @@ def test_heads(_):
     for name in ("b.dx", "b.mrc", "b.cube", "b.h5"):
         make("-q", "a.pqr", "--spacing", "2", "--select", "resname LIG", "-o", name)
         assert b"resname LIG (3 atoms" in pathlib.Path(name).read_bytes(), name
+    # Atoms and charge of the file, and those of the solute.
+    make("-q", "a.pqr", "--spacing", "2", "-o", "b.h5", "--report", "r.json")
+    whole = report()["input"]
+    for name in ("b.dx", "b.mrc", "b.cube", "b.h5"):
+        make("-q", "a.pqr", "--spacing", "2", "--solute", "resname LIG", "-o", name, "--report", "r.json")
+        assert name == "b.h5" or b"molecule: 12 atoms, " in pathlib.Path(name).read_bytes(), name
+        assert name == "b.h5" or b"solute 3 of them, " in pathlib.Path(name).read_bytes(), name
+        found, solute = report()["input"], report()["selection"]
+        assert found["atoms"] == 12 and abs(found["total_charge"] - whole["total_charge"]) < 1e-12, found
+        charges = [float(line.split()[-2]) for line in open("a.pqr", encoding="ascii") if " LIG " in line]
+        assert len(charges) == solute["solute_atoms"] == 3 and abs(solute["solute_charge"] - sum(charges)) < 1e-12, solute
     # As many lines as there can be: MRC has ten.
     cloud("a.pqr", 12)
     make("-q", "a.pqr", "--cell", "20,20,20", "--smooth", "1", "--spacing", "2", "--select", "name C1", "-o", "b.mrc")

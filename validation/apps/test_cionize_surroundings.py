@@ -80,6 +80,41 @@ def test_gromacs_reads_the_output():
         pathlib.Path("back.gro").unlink()
 
 
+def write_prmtop(residues, bonds):
+    """residues: (name, atoms); bonds between atoms, from 0."""
+    atoms = sum(count for _, count in residues)
+    firsts = [1 + sum(count for _, count in residues[:n]) for n in range(len(residues))]
+    pointers = [atoms] + [0] * 10 + [len(residues), len(bonds)] + [0] * 18
+    sections = (("POINTERS", "10I8", 10, ["%8d" % n for n in pointers]), ("ATOM_NAME", "20a4", 20, ["C%-3d" % n for n in range(atoms)]),
+                ("CHARGE", "5E16.8", 5, ["%16.8E" % (18.2223 * (n % 2)) for n in range(atoms)]),
+                ("RESIDUE_LABEL", "20a4", 20, ["%-4s" % name for name, _ in residues]),
+                ("RESIDUE_POINTER", "10I8", 10, ["%8d" % n for n in firsts]),
+                ("BONDS_WITHOUT_HYDROGEN", "10I8", 10, ["%8d" % n for a, b in bonds for n in (3 * a, 3 * b, 1)]))
+    text = "%VERSION  VERSION_STAMP = V0001.000\n"
+    for name, form, line, values in sections:
+        rows = ["".join(values[n:n + line]) for n in range(0, len(values), line)] or [""]
+        text += f"%FLAG {name}\n%FORMAT({form})\n" + "\n".join(rows) + "\n"
+    pathlib.Path("m.prmtop").write_text(text, encoding="ascii")
+    return atoms
+
+
+def test_chains_of_amber_files():
+    """A prmtop file has no chains, but bonds: a TER ends each chain of bonded residues, and comes before one. tleap would bind the
+    residues otherwise. A disulfide bond between two chains does not join them; a lone residue has no TER of its own."""
+    residues = [("LIG", 2), ("ALA", 2), ("CYX", 2), ("CYX", 2), ("ALA", 2), ("GLY", 2), ("ZN", 1), ("ZN", 1)]
+    bonds = [(0, 1), (2, 3), (3, 4), (4, 5), (6, 7), (7, 8), (9, 10), (10, 11), (5, 9)]
+    atoms = write_prmtop(residues, bonds)
+    places = "".join("%12.7f" * 3 % (3 * n, n % 2, 1) + ("\n" if n % 2 else "") for n in range(atoms))
+    pathlib.Path("m.inpcrd").write_text(f"a title\n{atoms:6d}\n{places}\n", encoding="ascii")
+    make("-q", "--charges", "m.prmtop", "m.inpcrd", "--place", "CLA:1", "--spacing", "2", "-o", "o.pdb")
+    lines = [line for line in pathlib.Path("o.pdb").read_text().split("\n") if line.startswith(("ATOM", "HETATM", "TER"))]
+    assert [lines[n - 1][17:26].split() for n, line in enumerate(lines) if line.startswith("TER")] == [
+        ["LIG", "1"], ["CYX", "3"], ["GLY", "6"], ["ZN", "8"]], lines
+    for bond, words in (((0, atoms), "bond 1 is of an atom"), ((-1, 2), "bond 1 is of an atom")):
+        write_prmtop(residues, [bond])
+        refuse(3, ["m.prmtop", "BONDS_WITHOUT_HYDROGEN", words], "--charges", "m.prmtop", "m.inpcrd", "-o", "o.dx")
+
+
 def test_labels_never_stop_a_run():
     for number, resid, expected in (("10000", "10000", "10000"), ("271a ", "10010", "10010"), ("**** ", "65536", "65536"),
                                     ("   1 ", "27af", "10159"), ("fffd ", "65533", "65533")):
@@ -103,6 +138,37 @@ def test_one_conformer():
         assert float(pathlib.Path("m.xyz").read_text().split("\n")[4].split()[1]) == x, rule
         assert "1 residue has alternate locations" in done.err, done.err
     refuse(2, ["--altloc 'AB'", "occupancy, first"], "--charges", "m.psf", "m.pdb", "--altloc", "AB", "-o", "m.dx")
+
+
+def test_occupancies_that_are_none():
+    """A word in the columns of an occupancy or a temperature factor is named once, with its line; blanks are not. CIF's brackets are an
+    uncertainty."""
+    write_psf([("A", "1", "ALA", n, 0.25) for n in ("N", "CA", "C", "O")])
+    rows = [pdb_line(i + 1, n, "ALA", "A", "   1 ", (i, 1, 2)) for i, n in enumerate(("N", "CA", "C", "O"))]
+    bad = [rows[0][:54] + " " * 12 + rows[0][66:], rows[1][:54] + "   abc" + rows[1][60:], rows[2][:60] + "******" + rows[2][66:], rows[3]]
+    for text, words in ((rows, None), (bad, "m.pdb:2: 'abc' is no number")):
+        pathlib.Path("m.pdb").write_text("".join(text))
+        done = make("--charges", "m.psf", "m.pdb", "--place", "CLA:1", "--spacing", "1", "-o", "o.pdb")
+        assert (words in done.err and "more such values" in done.err) if words else "is no number" not in done.err, done.err
+        assert done.err.count("is no number") <= 1
+    for occupancy, words in (("0.5(2)", None), ("?", None), ("half", "m.cif:14: 'half' is no number")):
+        pathlib.Path("m.cif").write_text("data_m\nloop_\n" + "".join(f"_atom_site.{item}\n" for item in (
+            "group_PDB", "id", "auth_atom_id", "auth_comp_id", "auth_asym_id", "auth_seq_id", "Cartn_x", "Cartn_y", "Cartn_z",
+            "partial_charge", "occupancy")) + f"ATOM 1 N ALA LONGCHAINA -1234 1 2 3 0.5 {occupancy}\n" +
+            "ATOM 2 N ALA LONGCHAINB 2 2 3 4 -0.5 1\n")
+        done = make("m.cif", "--place", "CLA:1", "--spacing", "1", "-o", "o.pqr")
+        assert words in done.err if words else "is no number" not in done.err, done.err
+        assert "m.cif: 2 atoms have a name, residue, chain or segment of more than eight characters" in done.err, done.err
+        assert "LONGCHAI -1234 " in pathlib.Path("o.pqr").read_text()
+    done = make("m.cif", "--place", "CLA:1", "--spacing", "1", "--renumber", "-o", "o.pdb")
+    refuse(8, ["o.pdb", "residue -1234", "-999", "--renumber", ".pqr"], "m.cif", "--place", "CLA:1", "--spacing", "1", "-o", "o.pdb")
+    make("m.cif", "--place", "CLA:1", "--cell", "30,31,32", "--spacing", "1", "--ion-ion", "3", "-o", "o.cube", "--ions", "i.gro")
+    assert pathlib.Path("i.gro").read_text().endswith("\n   3.00000   3.10000   3.20000\n")
+    done = make("m.cif", "--place", "CLA:1", "--spacing", "1", "-o", "o.cube", "--ions", "i.gro")
+    assert "i.gro: without a cell the box is 0 0 0" in done.out, done.out
+    assert pathlib.Path("i.gro").read_text().endswith("\n   0.00000   0.00000   0.00000\n")
+    make("m.cif", "--place", "CLA:1", "--cell", "30,31,32", "--spacing", "1", "--ion-ion", "3", "--ions", "i.pdb")
+    assert "CRYST1   30.000   31.000   32.000" in pathlib.Path("i.pdb").read_text()
 
 
 def test_atoms_without_positions():

@@ -6,6 +6,7 @@ usage: test_cionize_symmetry.py PROGRAM [DEVICE] [test_name ...]
 """
 import gzip
 import json
+import math
 import pathlib
 
 import program
@@ -128,6 +129,37 @@ def test_ions_and_outputs_see_the_whole_cell(_):
     assert len(energies[0]) == 2 and numpy.allclose(energies[0], energies[1], rtol=1e-6, atol=0), energies
     lines = [line for line in pathlib.Path("listed.pdb").read_text().splitlines() if line.startswith("ATOM")]
     assert len(lines) == 40 and "".join(sorted({line[21] for line in lines})) == "ABCD"
+
+
+def test_ions_in_the_water_of_a_crystal(_):
+    """The operators that a file lists belong to one molecule only, when water divides it in two, or in three (--keep-water): a build with
+    AddressSanitizer finds memory that is freed twice. The whole cell has four times the water."""
+    draw = generator()
+    places = draw.uniform(1, 8, (6, 3)).round(3)
+    atoms, charges = "", [("LIG", n + 1, "ALA", "CA", q) for n, q in enumerate((0.5, -0.5, 0.25, -0.25))]
+    for n, (x, y, z) in enumerate(places, 1):
+        name, residue = ("CA", "ALA") if n <= 4 else ("O", "HOH")
+        charges += [("LIG", n, "HOH", "O", 0.0)] if n > 4 else []
+        atoms += f"ATOM  {n:5d}  {name:<3s} {residue} A{n:4d}    {x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00\n"
+    pathlib.Path("m.psf").write_text(f"PSF NAMD\n{len(charges)} !NATOM\n" + "".join(
+        f"{n} {s} {number} {residue} {name} C {q:.3f} 12.0 0\n" for n, (s, number, residue, name, q) in enumerate(charges, 1)), encoding="ascii")
+    pathlib.Path("m.pdb").write_text(remark_290() + cryst1("P 21 21 21") + atoms + "END\n", encoding="ascii")
+    options = ["m.pdb", "--charges", "m.psf", "--place", "SOD:1", "--ion-solute", "0.5", "--ion-ion", "0.5", "-o", "o.pdb", "--report",
+               "r.json"]
+    # A radius in which the water nearest to the rest stays, and the farthest does not: of the file alone, and of the whole crystal.
+    for copies, cell in ((1, []), (1, ["--cell", "input", "--symmetry", "none"]), (4, ["--cell", "input", "--symmetry", "expand"])):
+        edges = (A, B, C) if cell else (1e9, 1e9, 1e9)
+        rest = [op(*place) for op in OPERATORS[:copies] for place in places[:4]]
+        nearest = sorted(min(math.sqrt(sum((d - edge * round(d / edge)) ** 2 for d, edge in zip(numpy.subtract(place, other), edges)))
+                             for other in rest) for place in places[4:])
+        for keep, kept in (([], 0), (["--keep-water", f"within:{sum(nearest) / 2:.4f}"], copies)):
+            make(*options, *cell, *keep)
+            water = json.loads(pathlib.Path("r.json").read_text())["water"]
+            assert (water["molecules"], water["kept_with_solute"], water["replaced"]) == (2 * copies, kept, 1), water
+            text = pathlib.Path("o.pdb").read_text()
+            residues = [line[17:20] for line in text.splitlines() if line.startswith("ATOM")]
+            assert (residues.count("HOH"), residues.count("ALA")) == (2 * copies - 1, 4 * copies), text
+            assert ("REMARK 290" in text) == (copies == 1), text
 
 
 # ---- mmCIF ----

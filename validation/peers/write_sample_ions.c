@@ -77,7 +77,8 @@ int main(int argc, char **argv)
             fill_atom(&mol, i);
         for (int64_t i = 0; i < ions.count; i++)
             ions.sites[i] = (ion_site){(int)(i % KINDS), {place(i, 3), place(i, 4), place(i, 5)}, -1};
-        status = write_ions(ctx, argv[1], &ions, atoms ? &mol : NULL, "made by write_sample_ions: an ATOM, ions # 1");
+        status =
+            write_ions(ctx, argv[1], &ions, atoms ? &mol : NULL, NULL, "made by write_sample_ions: an ATOM, ions # 1");
         if (status == VF_OK && write_expected(argv[4], &mol, &ions) != 0)
             status = VF_ERR_OUTPUT;
     }

@@ -17,7 +17,7 @@ static char *with_atom(const char *file, const char *name, const char *residue, 
     snprintf(label->element, sizeof label->element, "%s", known);
     labelled.labels = label;
     path_of(file, path);
-    if (write_ions(ctx, path, &none, &labelled, NULL) != VF_OK)
+    if (write_ions(ctx, path, &none, &labelled, NULL, NULL) != VF_OK)
         fail_msg("%s", vf_context_message(ctx));
     char *text = slurp(path, &bytes);
     unlink(path);

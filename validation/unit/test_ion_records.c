@@ -35,7 +35,7 @@ static char *written(const molecule *m, const ion_list *ions, const char *extens
     char path[100];
     snprintf(path, sizeof path, "%s/a%s", folder, extension);
     warnings[0] = '\0';
-    if (write_ions(ctx, path, ions, m, NULL) != VF_OK)
+    if (write_ions(ctx, path, ions, m, NULL, NULL) != VF_OK)
         fail_msg("%s", vf_context_message(ctx));
     return slurp_and_remove(path);
 }

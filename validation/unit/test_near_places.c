@@ -1,6 +1,6 @@
 /* Whether a place is near, against brute force over images, in cells of any shape. */
 #include "ion_fixture.h"
-#include "ions/near_places.h"
+#include "molecule/near_places.h"
 
 enum { PLACES = 60, POINTS = 200, IMAGES = 4 };
 

@@ -44,7 +44,7 @@ static const char *found(const char *text)
     water_list list;
     *out = '\0';
     *warnings = '\0';
-    assert_int_equal(find_water(ctx, &m, &list), VF_OK);
+    assert_int_equal(find_water(ctx, &m, true, &list), VF_OK);
     for (int64_t n = 0; n < list.count; n++)
         vf_append(out, sizeof out, "%d+%d@%d ", (int)list.at[n].first, (int)list.at[n].atoms, (int)list.at[n].oxygen);
     water_list_free(&list);
@@ -113,11 +113,11 @@ static void test_elements(void **state)
     (void)state;
     molecule m = make("HOH:1:MW HOH:1:O1 HOH:1:H1 HOH:1:H2");
     water_list list;
-    assert_int_equal(find_water(ctx, &m, &list), VF_OK);
+    assert_int_equal(find_water(ctx, &m, true, &list), VF_OK);
     assert_int_equal(list.count, 1);
     water_list_free(&list);
     strcpy(m.labels[0].element, "Mg");
-    assert_int_equal(find_water(ctx, &m, &list), VF_OK);
+    assert_int_equal(find_water(ctx, &m, true, &list), VF_OK);
     assert_int_equal(list.count, 0);
     water_list_free(&list);
     molecule_free(&m);

@@ -28,7 +28,7 @@ static char *written(const char *name, const ion_list *ions, const molecule *mol
     path_of(name, path);
     warnings[0] = notes[0] = '\0';
     vf_context_set_log(ctx, keep_warning, NULL);
-    if (write_ions(ctx, path, ions, mol, comment) != VF_OK)
+    if (write_ions(ctx, path, ions, mol, NULL, comment) != VF_OK)
         fail_msg("%s", vf_context_message(ctx));
     vf_context_set_log(ctx, NULL, NULL);
     char *text = slurp(path, &bytes);
@@ -192,7 +192,7 @@ static void pdb_names(void **state)
     odd[1].residue_number = 2436112;
     char path[PATH_SIZE];
     path_of("a.pdb", path);
-    expect_error(write_ions(ctx, path, &ions, &labelled, NULL), VF_ERR_UNSUPPORTED, path, "2436112");
+    expect_error(write_ions(ctx, path, &ions, &labelled, NULL, NULL), VF_ERR_UNSUPPORTED, path, "2436112");
     assert_int_equal(files_left(), 0);
 }
 
@@ -220,8 +220,8 @@ static void pdb_edges(void **state)
                 free(text);
             } else {
                 snprintf(axis, sizeof axis, "atom 1 (SOD): its %c", "xyz"[a]);
-                expect_error(write_ions(ctx, path, &ions, NULL, NULL), VF_ERR_UNSUPPORTED, path, axis);
-                expect_error(write_ions(ctx, path, &ions, NULL, NULL), VF_ERR_UNSUPPORTED, path, ".xyz");
+                expect_error(write_ions(ctx, path, &ions, NULL, NULL, NULL), VF_ERR_UNSUPPORTED, path, axis);
+                expect_error(write_ions(ctx, path, &ions, NULL, NULL, NULL), VF_ERR_UNSUPPORTED, path, ".xyz");
                 assert_int_equal(files_left(), 0);
             }
         }
@@ -430,21 +430,22 @@ static void refusals(void **state)
         molecule charged = solute;
         charged.charge = charge;
         path_of("a.pqr", path);
-        expect_error(write_ions(ctx, path, &ions, &charged, NULL), VF_ERR_UNSUPPORTED, path, "atom 2 (X): its charge");
+        expect_error(write_ions(ctx, path, &ions, &charged, NULL, NULL), VF_ERR_UNSUPPORTED, path,
+                     "atom 2 (X): its charge");
         site.position[2] = bad[b];
-        expect_error(write_ions(ctx, path, &ions, NULL, NULL), VF_ERR_UNSUPPORTED, path, "atom 1 (SOD): its z");
+        expect_error(write_ions(ctx, path, &ions, NULL, NULL, NULL), VF_ERR_UNSUPPORTED, path, "atom 1 (SOD): its z");
         path_of("a.xyz", path);
-        expect_error(write_ions(ctx, path, &ions, NULL, NULL), VF_ERR_UNSUPPORTED, path, "atom 1 (SOD): its z");
+        expect_error(write_ions(ctx, path, &ions, NULL, NULL, NULL), VF_ERR_UNSUPPORTED, path, "atom 1 (SOD): its z");
         site.position[2] = 3;
         assert_int_equal(files_left(), 0);
     }
     path_of("a.xyz", path);
-    expect_error(write_ions(ctx, path, &ions, NULL, "two\nlines"), VF_ERR_INTERNAL, path, "comment");
+    expect_error(write_ions(ctx, path, &ions, NULL, NULL, "two\nlines"), VF_ERR_INTERNAL, path, "comment");
     path_of("a.dat", path);
-    expect_error(write_ions(ctx, path, &ions, NULL, NULL), VF_ERR_ARGUMENT, path, ".pdb, .pqr, .gro or .xyz");
+    expect_error(write_ions(ctx, path, &ions, NULL, NULL, NULL), VF_ERR_ARGUMENT, path, ".pdb, .pqr, .gro or .xyz");
     expect_error(check_ions_path(ctx, path), VF_ERR_ARGUMENT, path, ".pdb, .pqr, .gro or .xyz");
     path_of("none/a.pdb", path);
-    expect_error(write_ions(ctx, path, &ions, NULL, NULL), VF_ERR_OUTPUT, "", "none");
+    expect_error(write_ions(ctx, path, &ions, NULL, NULL, NULL), VF_ERR_OUTPUT, "", "none");
     assert_int_equal(check_ions_path(ctx, "x.Pqr"), VF_OK);
     assert_int_equal(files_left(), 0);
 }

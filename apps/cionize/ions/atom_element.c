@@ -118,3 +118,14 @@ int atomic_number(const char *symbol)
             return number;
     return 0;
 }
+
+bool atom_is_hydrogen(const char *name, const char *residue, const char *element)
+{
+    char symbol[3];
+    (void)atom_element(name, residue, element, symbol);
+    const int number = atomic_number(symbol);
+    while (isdigit((unsigned char)*name))
+        name++;
+    return number == 1 ||
+           (number == 0 && *name == 'D' && (isdigit((unsigned char)name[1]) || strchr("ABGDEZH", name[1])));
+}

@@ -46,6 +46,7 @@ typedef struct ion_file {
     vf_output *output;
     const struct ion_format *format;
     const molecule *solute; /* NULL: none */
+    const unit_cell *cell;  /* NULL: none */
     locale_t c_locale;      /* a locale with a decimal point */
     const char *comment;    /* NULL: none */
     int64_t atoms;          /* in the whole file */
@@ -63,12 +64,15 @@ typedef struct ion_format {
     const char *extension;
     bool words;     /* fields are words between blanks: readers expect as many in each record */
     bool chainless; /* there are no chains: the numbers of ions follow those of the solute */
+    bool grouped;   /* ions of a kind stand together, because topologies count them so */
     unsigned holds; /* HELD_ bits of what has a place */
     vf_status (*begin)(ion_file *file);
     vf_status (*atom)(ion_file *file, const filed_atom *atom);
     vf_status (*part)(ion_file *file, const filed_atom *last); /* after each chain, and before the ions */
     vf_status (*end)(ion_file *file);
 } ion_format;
+
+enum { PDB_RESIDUE_WIDTH = 4, PDB_LEAST_RESIDUE = -999 }; /* the columns of residue numbers */
 
 extern const ion_format ions_as_pdb; /* ions_pdb.c */
 extern const ion_format ions_as_pqr; /* ions_pqr.c */

@@ -58,7 +58,7 @@ static bool cryst1_numbers(const unit_cell *cell, int64_t scaled[6], bool *exact
 
 static bool has_cell(const ion_file *file)
 {
-    return file->solute && file->solute->cell.state == UNIT_CELL_NUMBERS;
+    return file->cell && file->cell->state == UNIT_CELL_NUMBERS;
 }
 
 static vf_status write_cryst1(ion_file *file)
@@ -66,7 +66,7 @@ static vf_status write_cryst1(ion_file *file)
     char line[COLUMNS + 1] = "CRYST1", number[PUT_NUMBER_TEXT];
     int64_t scaled[6];
     bool exact;
-    if (!cryst1_numbers(&file->solute->cell, scaled, &exact)) {
+    if (!cryst1_numbers(file->cell, scaled, &exact)) {
         file->lost |= HELD_CELL;
         return VF_OK;
     }
@@ -84,7 +84,7 @@ static bool states_cell(const ion_file *file, text_piece line)
 {
     const double tolerance = 1e-6;
     unit_cell stated = {.state = UNIT_CELL_NONE};
-    const unit_cell *cell = &file->solute->cell;
+    const unit_cell *cell = file->cell;
     bool same = true;
     read_cryst1(line, file->c_locale, &stated);
     if (!has_cell(file))

@@ -228,7 +228,7 @@ const uint8_t *placement_mask(const placement *p); /* [z][y][x]: VF_ION_FREE, ..
 
 /* ---- write_ions.c ---- */
 
-/* Writes the ions, after the solute (with its labels) unless it is NULL. The extension of `path` selects the format:
+/* Writes the ions, after the solute (with its labels) unless it is NULL; then `cell` (NULL: none) takes the place of its cell. The extension of `path` selects the format:
  * .pdb, .pqr, .gro, .xyz. With the solute go its cell, records, bonds and model number, where the format has a place for them; a
  * note names what it has none for. A TER ends each chain that ends in the solute's file, and each segment that no letter
  * tells from the next. The file appears complete or not at all. In PDB files, atom numbers above 99,999 and residue
@@ -237,12 +237,13 @@ const uint8_t *placement_mask(const placement *p); /* [z][y][x]: VF_ION_FREE, ..
  * .pqr and .xyz. `comment`: one ASCII line for the head of the file, or NULL. Errors: VF_ERR_OUTPUT,
  * VF_ERR_UNSUPPORTED, VF_ERR_ARGUMENT (unknown extension: lists the known ones), VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status write_ions(vf_context *ctx, const char *path, const ion_list *ions, const molecule *solute,
-                                   const char *comment);
+                                   const unit_cell *cell, const char *comment);
 
 /* Checks that write_ions knows the extension. Errors: VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status check_ions_path(vf_context *ctx, const char *path);
 
-/* Checks, before the work, that the solute's coordinates fit the format's columns. Errors: VF_ERR_UNSUPPORTED. */
-VF_MUST_CHECK vf_status check_ions_room(vf_context *ctx, const char *path, const molecule *solute);
+/* Checks, before the work, that the solute's coordinates and, unless residues are `renumbered`, their numbers fit the format's
+ * columns. Errors: VF_ERR_UNSUPPORTED. */
+VF_MUST_CHECK vf_status check_ions_room(vf_context *ctx, const char *path, const molecule *solute, bool renumbered);
 
 #endif

@@ -58,13 +58,18 @@ static vf_status gro_atom(ion_file *file, const filed_atom *atom)
 static vf_status gro_end(ion_file *file)
 {
     static const int row[9] = {0, 1, 2, 0, 0, 1, 1, 2, 2}, column[9] = {0, 1, 2, 1, 2, 0, 2, 0, 1};
-    const unit_cell *stated = file->solute ? &file->solute->cell : NULL;
+    const unit_cell *stated = file->cell;
     vf_cell cell = {.kind = VF_CELL_NONE};
     vf_status status = VF_OK;
     if (stated && stated->state == UNIT_CELL_NUMBERS)
         (void)cell_of_shape(stated->lengths, stated->angles, &cell);
     if (stated && stated->state == UNIT_CELL_TURNED)
         file->lost |= HELD_CELL;
+    else if (cell.kind == VF_CELL_NONE)
+        vf_note(file->ctx,
+                "note: %s: without a cell the box is 0 0 0, which is none; --cell sets one, or afterwards gmx editconf "
+                "-d 1",
+                file->path);
     const int count = cell.kind == VF_CELL_TRICLINIC ? 9 : 3;
     for (int i = 0; status == VF_OK && i < count; i++) {
         char number[PUT_NUMBER_TEXT];
@@ -85,6 +90,7 @@ static vf_status gro_end(ion_file *file)
 
 const ion_format ions_as_gro = {.extension = ".gro",
                                 .chainless = true,
+                                .grouped = true,
                                 .holds = HELD_NAMES | HELD_CELL,
                                 .begin = gro_begin,
                                 .atom = gro_atom,

@@ -58,12 +58,12 @@ static vf_status put_identity(ion_file *file, const filed_atom *atom, pdb_line *
     if (text > 0) {
         const int room = text < 5 ? (int)text : 5;
         put_name(file, atom->number_text, room, at_column(line, room < 5 ? 27 - room : 23));
-    } else if (!hybrid36_put(atom->residue_number, 4, at_column(line, 23)))
+    } else if (!hybrid36_put(atom->residue_number, PDB_RESIDUE_WIDTH, at_column(line, 23)))
         return vf_fail(file->ctx, VF_ERR_UNSUPPORTED,
-                       "%s: atom %lld is in residue %lld; a PDB file holds residue numbers from -999 to %lld, with "
+                       "%s: atom %lld is in residue %lld; a PDB file holds residue numbers from %d to %lld, with "
                        "hybrid-36; write .pqr or .xyz",
-                       file->path, (long long)file->written + 1, (long long)atom->residue_number,
-                       (long long)hybrid36_greatest(4));
+                       file->path, (long long)file->written + 1, (long long)atom->residue_number, PDB_LEAST_RESIDUE,
+                       (long long)hybrid36_greatest(PDB_RESIDUE_WIDTH));
     if (atom->insertion)
         *at_column(line, 27) = atom->insertion;
     return VF_OK;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ewald_sum.h"
-#include "near_places.h"
+#include "molecule/near_places.h"
 #include "point_sum.h"
 #include "potential/potential_common.h"
 

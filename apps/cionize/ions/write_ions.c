@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "hybrid36.h"
 #include "ion_files.h"
 
 /* ---- XYZ ---- */
@@ -153,6 +154,30 @@ static vf_status write_solute(ion_file *file)
     return status;
 }
 
+/* The first kind with the name of kind k. */
+static int first_alike(const ion_list *ions, int k)
+{
+    int first = 0;
+    while (strcmp(ions->kinds[first].name, ions->kinds[k].name) != 0)
+        first++;
+    return first;
+}
+
+/* Ions in the order of placement; kind >= 0: those of this kind. Residues count from first_residue. */
+static vf_status write_kind(ion_file *file, const ion_list *ions, int kind, const char *chain, int64_t first_residue)
+{
+    const int64_t before = file->atoms - ions->count;
+    vf_status status = VF_OK;
+    for (int64_t i = 0; i < ions->count && status == VF_OK; i++) {
+        if (kind >= 0 && first_alike(ions, ions->sites[i].kind) != kind)
+            continue;
+        const filed_atom atom = ion_atom(ions, i, chain, first_residue + file->written - before);
+        status = file->format->atom(file, &atom);
+        file->written++;
+    }
+    return status;
+}
+
 /* Ions have a chain of their own, numbered from 1. Where there are no chains, or records are words and the solute has none,
  * they have none either, and their numbers follow those of the solute. */
 static vf_status write_atoms(ion_file *file, const ion_list *ions)
@@ -162,14 +187,13 @@ static vf_status write_atoms(ion_file *file, const ion_list *ions)
     const bool chains = !solute || !has_no_chains(solute, &last_residue);
     const bool no_chain = solute && (file->format->chainless || (file->format->words && !chains));
     const char chain[2] = {no_chain ? '\0' : ion_chain(solute), '\0'};
-    const int64_t before = solute ? solute->atoms : 0,
-                  first_residue = no_chain && last_residue > 0 ? last_residue + 1 : 1;
+    const int64_t first_residue = no_chain && last_residue > 0 ? last_residue + 1 : 1;
     vf_status status = solute ? write_solute(file) : VF_OK;
-    for (; file->written < file->atoms && status == VF_OK; file->written++) {
-        const int64_t ion = file->written - before;
-        const filed_atom atom = ion_atom(ions, ion, chain, first_residue + ion);
-        status = file->format->atom(file, &atom);
-    }
+    if (status == VF_OK && !file->format->grouped)
+        return write_kind(file, ions, -1, chain, first_residue);
+    for (int k = 0; status == VF_OK && k < ions->kind_count; k++)
+        if (first_alike(ions, k) == k)
+            status = write_kind(file, ions, k, chain, first_residue);
     return status;
 }
 
@@ -194,7 +218,22 @@ vf_status check_ions_path(vf_context *ctx, const char *path)
     return find_format(ctx, path, &format);
 }
 
-vf_status check_ions_room(vf_context *ctx, const char *path, const molecule *solute)
+static vf_status check_numbers(vf_context *ctx, const char *path, const molecule *solute)
+{
+    for (int64_t i = 0; solute->labels && i < solute->atoms; i++) {
+        const int64_t number = solute->labels[i].residue_number;
+        if (number < PDB_LEAST_RESIDUE || number > hybrid36_greatest(PDB_RESIDUE_WIDTH))
+            return vf_fail(
+                ctx, VF_ERR_UNSUPPORTED,
+                "%s: atom %lld (%s) is in residue %lld; a PDB file holds residue numbers from %d to %lld, with "
+                "hybrid-36; add --renumber, which numbers residues from 1, or use .pqr, .gro or .xyz",
+                path, (long long)i + 1, solute->labels[i].name, (long long)number, PDB_LEAST_RESIDUE,
+                (long long)hybrid36_greatest(PDB_RESIDUE_WIDTH));
+    }
+    return VF_OK;
+}
+
+vf_status check_ions_room(vf_context *ctx, const char *path, const molecule *solute, bool renumbered)
 {
     const double least = -999.9995, most = 9999.9995; /* what rounds to three decimals in eight columns */
     for (int a = 0; a < 3; a++)
@@ -203,6 +242,8 @@ vf_status check_ions_room(vf_context *ctx, const char *path, const molecule *sol
                            "%s: a PDB file holds coordinates from -999.999 to 9999.999, but the molecule "
                            "reaches from %g to %g along %c; use .pqr or .xyz",
                            path, solute->lo[a], solute->hi[a], "xyz"[a]);
+    if (vf_path_has_extension(path, ".pdb") && !renumbered)
+        return check_numbers(ctx, path, solute);
     return VF_OK;
 }
 
@@ -242,11 +283,12 @@ static vf_status prepare(ion_file *file)
 }
 
 vf_status write_ions(vf_context *ctx, const char *path, const ion_list *ions, const molecule *solute,
-                     const char *comment)
+                     const unit_cell *cell, const char *comment)
 {
     ion_file file = {.ctx = ctx,
                      .path = path,
                      .solute = solute,
+                     .cell = solute ? &solute->cell : cell,
                      .comment = comment,
                      .atoms = ions->count + (solute ? solute->atoms : 0)};
     vf_status status = find_format(ctx, path, &file.format);

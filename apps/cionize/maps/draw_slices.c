@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "draw_slices.h"
+#include "molecule/molecule_part.h"
 #include "voxfield/figure.h"
 #include "voxfield/statistics.h"
+#include "voxfield/timer.h"
 
 /* ---- gathering the planes ---- */
 
@@ -420,8 +422,12 @@ static void describe(const picture *pic, int width, caption *out)
     (void)snprintf(out->points, sizeof out->points, "%lld × %lld × %lld points, spacing %s%s%s%s%s Å",
                    (long long)grid->counts[0], (long long)grid->counts[1], (long long)grid->counts[2], number[0],
                    even ? "" : " × ", even ? "" : number[1], even ? "" : " × ", even ? "" : number[2]);
-    (void)snprintf(out->atoms, sizeof out->atoms, "%lld atom%s, total charge %s e", (long long)info->molecule->atoms,
-                   info->molecule->atoms == 1 ? "" : "s",
+    const int64_t whole = molecule_whole_atoms(info->molecule);
+    char part[48] = "";
+    if (info->molecule->of_whole)
+        (void)snprintf(part, sizeof part, "solute: %lld of ", (long long)info->molecule->atoms);
+    (void)snprintf(out->atoms, sizeof out->atoms, "%s%lld atom%s, %s %s e", part, (long long)whole, vf_plural(whole),
+                   *part ? "charge" : "total charge",
                    vf_label_text(info->molecule->total_charge, 3, VF_LABEL_TRIM | VF_LABEL_SIGN, number[0]));
     vf_label_text(info->dielectric, 4, VF_LABEL_TRIM, number[0]);
     (void)snprintf(out->medium, sizeof out->medium, "relative permittivity %s%s", number[0],

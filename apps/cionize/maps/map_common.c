@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "molecule/molecule_part.h"
+#include "voxfield/append.h"
 #include "voxfield/format_number.h"
 #include "voxfield/timer.h"
 
@@ -168,6 +170,21 @@ const char *map_error_line(const map_info *info, char text[MAP_ERROR_SIZE])
     return text;
 }
 
+/* With --solute, the file's atoms, and those of the solute. */
+static void describe_molecule(const map_info *info, char *text, size_t size)
+{
+    const molecule *m = info->molecule;
+    const int64_t whole = molecule_whole_atoms(m);
+    char number[VF_NUMBER_TEXT];
+    *text = '\0';
+    vf_append(text, size, "molecule: %lld atom%s, total charge %s e, ", (long long)whole, vf_plural(whole),
+              vf_format_general(molecule_whole_charge(m), 6, number));
+    if (m->of_whole)
+        vf_append(text, size, "solute %lld of them, %s e, ", (long long)m->atoms,
+                  vf_format_general(m->total_charge, 6, number));
+    vf_append(text, size, "%s", info->input);
+}
+
 bool map_provenance(const map_info *info, int line, char *text, size_t size)
 {
     char a[VF_NUMBER_TEXT], b[VF_NUMBER_TEXT];
@@ -181,8 +198,7 @@ bool map_provenance(const map_info *info, int line, char *text, size_t size)
         snprintf(text, size, "%s, %s", info->program, info->created);
         break;
     case 2:
-        snprintf(text, size, "molecule: %lld atom%s, total charge %s e, %s", (long long)info->molecule->atoms,
-                 vf_plural(info->molecule->atoms), vf_format_general(info->molecule->total_charge, 6, a), info->input);
+        describe_molecule(info, text, size);
         break;
     case 3:
         snprintf(text, size, "SHA-256: %s", info->molecule->digest);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "map_common.h"
+#include "molecule/molecule_part.h"
 #include "voxfield/hdf5_io.h"
 
 enum {
@@ -90,10 +91,12 @@ static vf_status describe_file(vf_h5 *file, const map_info *info)
         {"method", info->method},
         {"input_sha256", info->molecule->digest},
     };
-    const number_attribute numbers[] = {{"total_charge", &info->molecule->total_charge, 1}};
+    const double total = molecule_whole_charge(info->molecule);
+    const number_attribute numbers[] = {{"total_charge", &total, 1},
+                                        {"solute_charge", &info->molecule->total_charge, 1}};
     vf_status status = write_texts(file, "/", texts, sizeof texts / sizeof *texts);
     if (status == VF_OK)
-        status = write_numbers(file, "/", numbers, sizeof numbers / sizeof *numbers);
+        status = write_numbers(file, "/", numbers, info->molecule->of_whole ? 2 : 1);
     if (status == VF_OK)
         status = vf_h5_attribute_integers(file, "/", "format_version", &version, 1);
     return status;

@@ -78,11 +78,6 @@ vf_status words_rest_of_line(map_words *r, text_piece *rest)
     return VF_OK;
 }
 
-bool word_is(text_piece word, const char *text)
-{
-    return word.size == strlen(text) && memcmp(word.at, text, word.size) == 0;
-}
-
 bool words_end_values(text_piece word)
 {
     return word_is(word, "attribute") || word_is(word, "object") || word_is(word, "component") || word_is(word, "end");

@@ -4,7 +4,7 @@
 
 #include "map_reader.h"
 #include "text/gzip_input.h"
-#include "text/text_number.h"
+#include "text/text_words.h"
 
 enum { WORDS_BUFFER_BYTES = 4 << 20 };
 
@@ -35,8 +35,6 @@ VF_MUST_CHECK vf_status words_next(map_words *r, text_piece *word);
 
 /* The rest of the line without its end. */
 VF_MUST_CHECK vf_status words_rest_of_line(map_words *r, text_piece *rest);
-
-bool word_is(text_piece word, const char *text);
 
 static inline bool words_is_space(char c)
 {

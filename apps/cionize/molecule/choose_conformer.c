@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ions/atom_element.h"
 #include "molecule_arrays.h"
 #include "residue_kinds.h"
+#include "residues.h"
 #include "voxfield/timer.h"
 
 enum { NO_LETTER = 0, OWN_LETTER = ' ' }; /* OWN_LETTER: of an atom without a letter that is a conformer of its own */
@@ -49,14 +51,8 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return hash_bytes(hash, text, strlen(text) + 1);
 }
 
-static bool same_residue(const atom_label *a, const atom_label *b)
-{
-    return a->residue_number == b->residue_number && a->insertion == b->insertion && strcmp(a->chain, b->chain) == 0 &&
-           strcmp(a->segment, b->segment) == 0 && strcmp(a->number_text, b->number_text) == 0;
-}
-
 /* Water molecules often share a label. Sets water[i] to the number of the atom's molecule, from 1; 0: no water. An atom begins
- * another one if its name comes again with the same letter, or if either has none. */
+ * another one if its name comes again: before the conformers are chosen, find_residues would count the oxygens of all. */
 static void number_waters(const molecule *m, int64_t *water)
 {
     int64_t count = 0, first = 0;
@@ -65,13 +61,8 @@ static void number_waters(const molecule *m, int64_t *water)
         water[i] = 0;
         if (!residue_is_water(label->residue))
             continue;
-        bool begins = i == 0 || water[i - 1] == 0 || !same_residue(label, &m->labels[i - 1]);
-        for (int64_t k = first; k < i && !begins; k++) {
-            const atom_label *other = &m->labels[k];
-            begins = strcmp(other->name, label->name) == 0 &&
-                     (other->alternate == label->alternate || !label->alternate || !other->alternate);
-        }
-        if (begins)
+        if (i == 0 || water[i - 1] == 0 || !same_number(&m->labels[i - 1], label) ||
+            name_comes_again(m->labels, first, i))
             first = i, count++;
         water[i] = count;
     }
@@ -98,8 +89,7 @@ static bool find_first(const molecule *m, const int64_t *water, bool names, int6
         for (; slots[slot]; slot = (slot + 1) & (size - 1)) {
             const int64_t at = slots[slot] - 1;
             const atom_label *other = &m->labels[at];
-            if (same_residue(other, label) && water[at] == water[i] &&
-                (!names || strcmp(other->name, label->name) == 0))
+            if (same_number(other, label) && water[at] == water[i] && (!names || strcmp(other->name, label->name) == 0))
                 break;
         }
         if (!slots[slot])
@@ -193,14 +183,6 @@ static const conformer *chosen_of(const choosing *c, int64_t residue)
     return at < 0 ? NULL : &c->conformer[at];
 }
 
-static bool is_hydrogen(const atom_label *label)
-{
-    const char *name = label->name + strspn(label->name, "0123456789");
-    if (*label->element)
-        return strcmp(label->element, "H") == 0 || strcmp(label->element, "D") == 0;
-    return *name == 'H' || *name == 'D';
-}
-
 /* Whether an atom may be kept; which one of its name is decided by the ranks. */
 static bool may_keep(choosing *c, int64_t atom)
 {
@@ -208,7 +190,8 @@ static bool may_keep(choosing *c, int64_t atom)
     const conformer *own = conformer_of(c, atom, false), *chosen = chosen_of(c, c->residue[atom]);
     if (!own || !chosen || own == chosen)
         return true;
-    return !is_hydrogen(label) && strcmp(label->residue, c->m->labels[chosen->first].residue) == 0;
+    return !atom_is_hydrogen(label->name, label->residue, label->element) &&
+           strcmp(label->residue, c->m->labels[chosen->first].residue) == 0;
 }
 
 static void find_best(choosing *c)

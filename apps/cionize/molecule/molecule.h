@@ -19,6 +19,7 @@ typedef struct atom_label {
     char alternate;           /* alternate location; 0: none, or another conformer was left out */
     bool hetero;              /* a HETATM record */
     bool ends_chain;          /* a TER follows */
+    bool cut;                 /* a name had more than eight characters */
     float occupancy;          /* 1 if the file states none */
     int32_t residue_number;   /* 0 if number_text is set */
     char number_text[9];      /* the residue's label if it is no number: "****"; otherwise "" */
@@ -52,6 +53,7 @@ typedef struct molecule {
     char digest[VF_DIGEST_TEXT]; /* SHA-256 of the file's text */
     /* Of a part of a molecule (molecule_part.h), which still has frames of the whole: */
     int64_t whole_atoms; /* 0: this is the whole */
+    double whole_charge; /* e; of the whole */
     int64_t *of_whole;   /* [atoms] numbers of the atoms in the whole, in order; NULL: this is the whole */
 } molecule;
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "residues.h"
+
 static bool resize(void *array, int64_t count, size_t bytes)
 {
     void **at = array, *moved = realloc(*at, (size_t)count * bytes);
@@ -68,11 +70,6 @@ static void keep_bonds(molecule_records *records, const int64_t *place)
         records->bond[kept++][1] = to;
     }
     records->bonds = kept;
-}
-
-static bool same_chain(const atom_label *a, const atom_label *b)
-{
-    return strcmp(a->chain, b->chain) == 0 && strcmp(a->segment, b->segment) == 0;
 }
 
 bool molecule_keep(molecule *m, const bool *keep)
@@ -140,6 +137,7 @@ bool molecule_part(const molecule *from, const bool *keep, molecule *out)
     out->symmetry = (listed_symmetry){0}; /* this, and what follows, is of the whole alone */
     out->of_whole = NULL;
     out->whole_atoms = 0;
+    out->whole_charge = 0;
     for (int64_t i = 0; i < from->atoms; i++)
         kept += keep[i];
     const bool enough = copy_molecule(from, out) && (kept == 0 || molecule_keep(out, keep));
@@ -163,13 +161,32 @@ text_piece label_trim(text_piece text)
     return text;
 }
 
-void label_copy(text_piece text, char out[LABEL_SIZE])
+bool label_copy(text_piece text, char out[LABEL_SIZE])
 {
     text = label_trim(text);
     size_t n = text.size < LABEL_SIZE - 1 ? text.size : LABEL_SIZE - 1;
     for (size_t i = 0; i < n; i++)
         out[i] = text.at[i] >= ' ' && text.at[i] <= '~' ? text.at[i] : '?';
     out[n] = '\0';
+    return n < text.size;
+}
+
+void warn_of_cut_names(vf_context *ctx, const char *name, const molecule *m)
+{
+    int64_t cut = 0, first = 0;
+    for (int64_t i = m->atoms - 1; i >= 0; i--)
+        if (m->labels[i].cut) {
+            cut++;
+            first = i;
+        }
+    const atom_label *label = &m->labels[first];
+    if (cut > 0)
+        vf_warn(
+            ctx,
+            "%s: %lld atom%s a name, residue, chain or segment of more than eight characters, of which the first eight "
+            "are kept, so that chains may look the same (first: atom %lld, %s %s%s%s)",
+            name, (long long)cut, cut == 1 ? " has" : "s have", (long long)first + 1, label->name, label->residue,
+            *label->chain ? " " : "", label->chain);
 }
 
 void label_element(text_piece text, char out[3])

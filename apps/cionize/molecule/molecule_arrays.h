@@ -28,9 +28,12 @@ void molecule_add_charge(molecule *m, double charge, double *rest);
 text_piece label_trim(text_piece text);
 
 /* Copies a name without surrounding blanks into a label. Longer names are cut to eight characters; no known program
- * writes any. Characters that are not printable ASCII become '?'. */
+ * writes any. Characters that are not printable ASCII become '?'. Returns whether the name was cut. */
 enum { LABEL_SIZE = 9 };
-void label_copy(text_piece text, char out[LABEL_SIZE]);
+bool label_copy(text_piece text, char out[LABEL_SIZE]);
+
+/* Warns, once, if names were cut (atom_label.cut). `name`: of the file. */
+void warn_of_cut_names(vf_context *ctx, const char *name, const molecule *m);
 
 /* Formats an element symbol: "NA" becomes "Na"; empty if the text is not a symbol. */
 void label_element(text_piece text, char out[3]);

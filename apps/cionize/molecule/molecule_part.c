@@ -21,11 +21,16 @@ int64_t molecule_whole_atoms(const molecule *m)
     return m->of_whole ? m->whole_atoms : m->atoms;
 }
 
+double molecule_whole_charge(const molecule *m)
+{
+    return m->of_whole ? m->whole_charge : m->total_charge;
+}
+
 vf_status molecule_weigh(vf_context *ctx, const molecule *whole, const double *weight, molecule *out)
 {
     double rest = 0;
     int64_t atoms = 0;
-    *out = (molecule){.whole_atoms = molecule_whole_atoms(whole)};
+    *out = (molecule){.whole_atoms = molecule_whole_atoms(whole), .whole_charge = molecule_whole_charge(whole)};
     for (int64_t i = 0; i < whole->atoms; i++)
         atoms += weight[i] != 0;
     out->of_whole = calloc((size_t)atoms + 1, sizeof *out->of_whole);
@@ -51,6 +56,7 @@ vf_status molecule_weigh(vf_context *ctx, const molecule *whole, const double *w
 vf_status molecule_reduce(vf_context *ctx, molecule *m, const bool *keep)
 {
     const int64_t whole = molecule_whole_atoms(m);
+    const double charge = molecule_whole_charge(m);
     int64_t *numbers = malloc((size_t)m->atoms * sizeof *numbers), kept = 0;
     for (int64_t i = 0; numbers && i < m->atoms; i++)
         if (keep[i])
@@ -62,6 +68,7 @@ vf_status molecule_reduce(vf_context *ctx, molecule *m, const bool *keep)
     free(m->of_whole);
     m->of_whole = numbers;
     m->whole_atoms = whole;
+    m->whole_charge = charge;
     return VF_OK;
 }
 

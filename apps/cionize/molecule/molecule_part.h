@@ -13,8 +13,9 @@ VF_MUST_CHECK vf_status molecule_weigh(vf_context *ctx, const molecule *whole, c
  * VF_ERR_MEMORY; the molecule is then unchanged. */
 VF_MUST_CHECK vf_status molecule_reduce(vf_context *ctx, molecule *m, const bool *keep);
 
-/* The atoms of the whole. */
+/* The atoms of the whole, and their charge. */
 int64_t molecule_whole_atoms(const molecule *m);
+double molecule_whole_charge(const molecule *m);
 
 /* Of positions of the whole, [whole atoms] each, those of the part move to the front. Nothing to do for a whole. */
 void molecule_gather(const molecule *m, double *x, double *y, double *z);

@@ -96,3 +96,28 @@ vf_status reader_number(const molecule_reader *r, text_piece line, size_t begin,
     *out = number.value;
     return VF_OK;
 }
+
+float reader_number_or(molecule_reader *r, text_piece text, int64_t line, float otherwise)
+{
+    text_number number;
+    text = label_trim(text);
+    if (text.size == 0)
+        return otherwise;
+    if (text_read_number(text, r->c_locale, &number))
+        return (float)number.value;
+    if (r->no_numbers++ == 0) {
+        r->first_no_number = line;
+        text_quote(text, r->no_number);
+    }
+    return otherwise;
+}
+
+void reader_warn_of_numbers(const molecule_reader *r)
+{
+    if (r->no_numbers > 0)
+        vf_warn(r->ctx,
+                "%s:%lld: '%s' is no number; it is in the place of an occupancy, which then counts as 1, or of a "
+                "temperature factor, which counts as 0%s",
+                r->name, (long long)r->first_no_number, r->no_number,
+                r->no_numbers > 1 ? "; more such values follow" : "");
+}

@@ -11,9 +11,11 @@ typedef struct molecule_reader {
     vf_context *ctx;
     const char *name; /* of the file, for messages */
     text_lines lines;
-    locale_t c_locale;  /* a locale with a decimal point */
-    molecule *out;      /* empty at first; the caller frees it, also after a failure */
-    int64_t capacity;   /* the allocated length of out's arrays */
+    locale_t c_locale;                   /* a locale with a decimal point */
+    molecule *out;                       /* empty at first; the caller frees it, also after a failure */
+    int64_t capacity;                    /* the allocated length of out's arrays */
+    int64_t no_numbers, first_no_number; /* of reader_number_or: how many, and the line of the first */
+    char no_number[TEXT_QUOTE_SIZE];     /* its text */
     bool plain_numbers; /* set by readers: residue numbers are plain decimals and do not fall within a chain */
     bool own_numbers;   /* set by readers of charges: residue numbers are the system's own, and no mere index */
 } molecule_reader;
@@ -49,6 +51,13 @@ VF_MUST_CHECK vf_status reader_add_atom(molecule_reader *r);
 
 /* Fails if the text has asterisks in place of a number that was too large for its columns. */
 VF_MUST_CHECK vf_status refuse_overflow(vf_context *ctx, const char *name, text_piece text);
+
+/* An occupancy or a temperature factor: the number of a text that may be blank, or `otherwise`. Texts that are no numbers are
+ * counted. */
+float reader_number_or(molecule_reader *r, text_piece text, int64_t line, float otherwise);
+
+/* Warns, once, of such texts. */
+void reader_warn_of_numbers(const molecule_reader *r);
 
 /* Columns [begin, end) of a line, from 0. Shorter or empty if the line is short. */
 text_piece text_columns(text_piece line, size_t begin, size_t end);

@@ -220,9 +220,14 @@ static void join(vf_context *ctx, file_part *places, file_part *charges)
 {
     molecule *out = &places->m, *charged = &charges->m;
     char dialect[sizeof out->dialect];
+    bool divided = false; /* the coordinates say where chains end */
     take_numbers(ctx, places, charges);
     for (int64_t i = 0; i < out->atoms; i++)
+        divided |= out->labels[i].ends_chain || *out->labels[i].chain;
+    for (int64_t i = 0; i < out->atoms; i++) {
         complete_label(&out->labels[i], &charged->labels[i]);
+        out->labels[i].ends_chain = divided ? out->labels[i].ends_chain : charged->labels[i].ends_chain;
+    }
     free(out->charge);
     free(out->radius);
     out->charge = charged->charge;

@@ -4,12 +4,7 @@
 #include <string.h>
 
 #include "pqr_head.h"
-
-static bool same_residue(const atom_label *a, const atom_label *b)
-{
-    return a->residue_number == b->residue_number && a->insertion == b->insertion && strcmp(a->chain, b->chain) == 0 &&
-           strcmp(a->number_text, b->number_text) == 0;
-}
+#include "residues.h"
 
 /* Whether the two names differ in their first letter alone, and the atoms have the same name. */
 static bool are_alternates(const atom_label *a, const atom_label *b)
@@ -53,7 +48,7 @@ void pqr_settle_alternates(atom_label *labels, int64_t atoms)
     for (int64_t i = 0, end; i < atoms; i = end) {
         end = i + 1;
         bool any = labels[i].alternate;
-        while (end < atoms && same_residue(&labels[i], &labels[end]))
+        while (end < atoms && same_number(&labels[i], &labels[end]))
             any |= labels[end++].alternate != '\0';
         for (int64_t k = i; end - i > MOST && k < end; k++)
             labels[k].alternate = '\0';

@@ -157,6 +157,7 @@ static void warn_of_omissions(const pqr_reader *r)
 vf_status pqr_warn(const pqr_reader *r)
 {
     warn_of_omissions(r);
+    warn_of_cut_names(r->ctx, r->name, r->out);
     warn_of_charge(r);
     return check_positions(r->ctx, r->name, r->out, r->lines_known ? r->atom_line : NULL);
 }

@@ -193,9 +193,9 @@ void pqr_label_words(text_piece line, const text_piece *word, int count, atom_la
         else if (chain_touches(line, residue, number))
             chain = take_back(&residue, 1);
     }
-    label_copy(name, out->name);
-    label_copy(residue, out->residue);
-    label_copy(chain, out->chain);
+    out->cut = label_copy(name, out->name);
+    out->cut |= label_copy(residue, out->residue);
+    out->cut |= label_copy(chain, out->chain);
     label_keep_number(number, code, out);
     if (residue.size == RESIDUE_WIDTH && residue.at == line.at + RESIDUE) /* until pqr_settle_alternates */
         out->alternate = *residue.at;

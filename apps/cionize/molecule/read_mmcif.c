@@ -64,15 +64,21 @@ static const cif_table wanted[MMCIF_TABLES] = {
 
 /* ---- values ---- */
 
+/* Without the uncertainty in brackets: "1.234(5)". */
+static text_piece without_uncertainty(text_piece text)
+{
+    const char *bracket = text.size > 0 ? memchr(text.at, '(', text.size) : NULL;
+    if (bracket && bracket > text.at && text.at[text.size - 1] == ')')
+        text.size = (size_t)(bracket - text.at);
+    return text;
+}
+
 vf_status mmcif_number(const molecule_reader *r, const cif_word *word, const char *item, double *out)
 {
     const double limit = 1e9; /* as for PQR files */
     char quoted[TEXT_QUOTE_SIZE];
     text_number number;
-    text_piece text = word->text;
-    const char *bracket = text.size > 0 ? memchr(text.at, '(', text.size) : NULL;
-    if (bracket && bracket > text.at && text.at[text.size - 1] == ')')
-        text.size = (size_t)(bracket - text.at);
+    const text_piece text = without_uncertainty(word->text);
     if (!cif_is_stated(word))
         return text_fail(r->ctx, r->name, word->line, "%s is missing ('%s')", item, text_quote(text, quoted));
     if (!text_read_number(text, r->c_locale, &number))
@@ -107,10 +113,10 @@ static text_piece letters_of(text_piece symbol)
     return (text_piece){symbol.at, size};
 }
 
-static float number_or(const molecule_reader *r, const cif_word *word, float otherwise)
+static float number_or(molecule_reader *r, const cif_word *word, float otherwise)
 {
-    text_number number;
-    return cif_is_stated(word) && text_read_number(word->text, r->c_locale, &number) ? (float)number.value : otherwise;
+    return reader_number_or(r, cif_is_stated(word) ? without_uncertainty(word->text) : (text_piece){"", 0}, word->line,
+                            otherwise);
 }
 
 /* "2" or "-1" as PDB files have it: "2+", "1-". */
@@ -123,22 +129,22 @@ static void take_formal_charge(const cif_word *word, atom_label *label)
     label->formal_charge[1] = charge > 0 ? '+' : '-';
 }
 
-static void read_label(const molecule_reader *r, const cif_word *word, atom_label *label)
+static void read_label(molecule_reader *r, const cif_word *word, atom_label *label)
 {
     const text_piece residue = first_stated(word, ATOM_AUTH_NUMBER, ATOM_NUMBER);
     text_piece name = first_stated(word, ATOM_AUTH_NAME, ATOM_NAME);
     if (name.size == 0 && cif_is_stated(&word[ATOM_PLAIN_LABEL]))
         name = word[ATOM_PLAIN_LABEL].text;
     *label = (atom_label){.occupancy = 1};
-    label_copy(name, label->name);
-    label_copy(first_stated(word, ATOM_AUTH_RESIDUE, ATOM_RESIDUE), label->residue);
-    label_copy(first_stated(word, ATOM_AUTH_CHAIN, ATOM_CHAIN), label->chain);
+    label->cut = label_copy(name, label->name);
+    label->cut |= label_copy(first_stated(word, ATOM_AUTH_RESIDUE, ATOM_RESIDUE), label->residue);
+    label->cut |= label_copy(first_stated(word, ATOM_AUTH_CHAIN, ATOM_CHAIN), label->chain);
     label_element(letters_of(word[ATOM_ELEMENT].text), label->element);
     label->insertion = one_letter(&word[ATOM_INSERTION]);
     label->alternate = one_letter(&word[ATOM_ALTERNATE]);
     label->hetero = cif_same_text(word[ATOM_GROUP].text, "HETATM");
     if (residue.size > 0 && !label_number(residue, &label->residue_number))
-        label_copy(residue, label->number_text);
+        label->cut |= label_copy(residue, label->number_text);
     label->occupancy = number_or(r, &word[ATOM_OCCUPANCY], 1);
     label->b_factor = number_or(r, &word[ATOM_B_FACTOR], 0);
     take_formal_charge(&word[ATOM_FORMAL_CHARGE], label);
@@ -406,6 +412,10 @@ static vf_status read_file(mmcif_file *f, text_piece text, bool alone)
             "%s: an mmCIF file without partial charges; give them (--charges molecule.psf, or .prmtop), or make a "
             "PQR file with pdb2pqr (pdb2pqr --ff=AMBER in.cif out.pqr)",
             r->name);
+    if (status == VF_OK) {
+        reader_warn_of_numbers(r);
+        warn_of_cut_names(r->ctx, r->name, r->out);
+    }
     if (status == VF_OK && f->tables[MMCIF_BONDS].rows > 0)
         vf_note(r->ctx, "note: %s: the %" PRId64 " bonds of _struct_conn are not kept", r->name,
                 f->tables[MMCIF_BONDS].rows);

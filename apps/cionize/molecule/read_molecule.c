@@ -91,11 +91,6 @@ static vf_status add_atom(pqr_reader *r, const pqr_atom *atom)
 
 /* ---- records ---- */
 
-static bool word_is(text_piece word, const char *text)
-{
-    return word.size == strlen(text) && memcmp(word.at, text, word.size) == 0;
-}
-
 static bool is_integer_word(text_piece word)
 {
     for (size_t i = 0; i < word.size; i++)

@@ -51,14 +51,6 @@ static char column(text_piece line, size_t at)
     return at < line.size ? line.at[at] : ' ';
 }
 
-/* A number that may be blank. */
-static float number_or(const molecule_reader *r, text_piece line, size_t begin, size_t end, float otherwise)
-{
-    text_number number;
-    const text_piece text = label_trim(text_columns(line, begin, end));
-    return text_read_number(text, r->c_locale, &number) ? (float)number.value : otherwise;
-}
-
 /* Before version 2, columns 73-80 had the code of the file and the number of the line: "1ABC 123". */
 static bool has_segments(text_piece line)
 {
@@ -68,10 +60,10 @@ static bool has_segments(text_piece line)
     return !digits || text_is_letter(column(line, ELEMENT_END - 1));
 }
 
-static void read_end_of_label(const molecule_reader *r, text_piece line, atom_label *label)
+static void read_end_of_label(molecule_reader *r, text_piece line, atom_label *label)
 {
-    label->occupancy = number_or(r, line, OCCUPANCY, B_FACTOR, 1);
-    label->b_factor = number_or(r, line, B_FACTOR, B_FACTOR_END, 0);
+    label->occupancy = reader_number_or(r, text_columns(line, OCCUPANCY, B_FACTOR), r->lines.line, 1);
+    label->b_factor = reader_number_or(r, text_columns(line, B_FACTOR, B_FACTOR_END), r->lines.line, 0);
     label_element(text_columns(line, ELEMENT, ELEMENT_END), label->element);
     if (has_segments(line))
         label_copy(text_columns(line, SEGMENT, ELEMENT), label->segment);
@@ -86,7 +78,7 @@ static void read_end_of_label(const molecule_reader *r, text_piece line, atom_la
     }
 }
 
-static vf_status read_label(const molecule_reader *r, text_piece line, atom_label *label)
+static vf_status read_label(molecule_reader *r, text_piece line, atom_label *label)
 {
     const char alternate = column(line, ALTERNATE);
     label_copy(text_columns(line, NAME, ALTERNATE), label->name);
@@ -241,6 +233,7 @@ static vf_status read_line(pdb_reader *p, text_piece line)
 static void warn_of_omissions(const pdb_reader *p)
 {
     const molecule_reader *r = p->r;
+    reader_warn_of_numbers(r);
     if (p->models > 1)
         vf_warn(r->ctx, "%s: only the first of %" PRId64 " models is read", r->name, p->models);
     else if (p->atoms_after_end > 0)

@@ -3,6 +3,7 @@
  * a Fortran format, then the values. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "molecule_readers.h"
@@ -20,12 +21,12 @@ typedef struct section {
     size_t per_line, width;
 } section;
 
-enum { POINTERS, ATOM_NAME, CHARGE, RESIDUE_LABEL, RESIDUE_POINTER, RADII, SECTIONS };
+enum { POINTERS, ATOM_NAME, CHARGE, RESIDUE_LABEL, RESIDUE_POINTER, RADII, BONDS, SECTIONS };
 
 typedef struct prmtop_reader {
     molecule_reader *r;
     section sections[SECTIONS];
-    int64_t atoms, residues;
+    int64_t atoms, residues, bonds; /* bonds: of heavy atoms alone */
 } prmtop_reader;
 
 /* ---- sections ---- */
@@ -193,13 +194,15 @@ static vf_status next_number(molecule_reader *r, cursor *c, double *out)
 
 static vf_status next_integer(molecule_reader *r, cursor *c, int64_t *out)
 {
-    double value;
+    double value = 0;
     vf_status status = next_number(r, c, &value);
+    *out = 0;
     if (status != VF_OK)
         return status;
-    *out = (int64_t)value;
-    if (value == floor(value))
+    if (value == floor(value) && fabs(value) <= 1e15) {
+        *out = (int64_t)value;
         return VF_OK;
+    }
     return text_fail(r->ctx, r->name, r->lines.line, "section %s: %g is not an integer", c->section->name, value);
 }
 
@@ -222,10 +225,11 @@ static vf_status check_end(molecule_reader *r, cursor *c)
 
 static vf_status read_pointers(prmtop_reader *p)
 {
-    enum { NATOM = 0, NRES = 11, NEEDED = 12 };
+    enum { NATOM = 0, NRES = 11, NBONA = 12 };
     molecule_reader *r = p->r;
-    cursor c = begin_section(p, POINTERS, NEEDED);
-    for (int i = 0; i < NEEDED; i++) {
+    const int needed = p->sections[BONDS].found ? NBONA + 1 : NRES + 1;
+    cursor c = begin_section(p, POINTERS, needed);
+    for (int i = 0; i < needed; i++) {
         int64_t value;
         vf_status status = next_integer(r, &c, &value);
         if (status != VF_OK)
@@ -234,6 +238,8 @@ static vf_status read_pointers(prmtop_reader *p)
             p->atoms = value;
         if (i == NRES)
             p->residues = value;
+        if (i == NBONA)
+            p->bonds = value;
     }
     if (p->atoms >= 1 && p->residues >= 1 && p->residues <= p->atoms)
         return VF_OK;
@@ -308,6 +314,52 @@ static vf_status read_residues(prmtop_reader *p)
     return status == VF_OK ? check_end(r, &firsts) : status;
 }
 
+/* A file without chains has bonds instead: a chain ends where a residue that is bonded to others is not bonded to the next one,
+ * and before the first such residue. Water and ions have no such bonds, and no ends. at[i]: bonds of residue i with others; next[i]:
+ * with the one after it. */
+static vf_status read_bonds(prmtop_reader *p, bool *at, bool *next)
+{
+    molecule_reader *r = p->r;
+    atom_label *labels = r->out->labels;
+    cursor c = begin_section(p, BONDS, 3 * p->bonds);
+    for (int64_t b = 0; b < p->bonds; b++) {
+        int64_t value[3] = {0, 0, 0}; /* three times the number of each atom, from 0; the bond's type */
+        vf_status status = VF_OK;
+        for (int k = 0; status == VF_OK && k < 3; k++)
+            status = next_integer(r, &c, &value[k]);
+        if (status != VF_OK)
+            return status;
+        if (value[0] < 0 || value[1] < 0 || value[0] / 3 >= p->atoms || value[1] / 3 >= p->atoms)
+            return text_fail(r->ctx, r->name, r->lines.line,
+                             "section BONDS_WITHOUT_HYDROGEN: bond %" PRId64 " is of an atom that there is not", b + 1);
+        const int32_t one = labels[value[0] / 3].residue_number - 1, other = labels[value[1] / 3].residue_number - 1;
+        if (one == other)
+            continue;
+        at[one] = at[other] = true;
+        if (abs(one - other) == 1)
+            next[one < other ? one : other] = true;
+    }
+    for (int64_t i = 0; i + 1 < p->atoms; i++) {
+        const int32_t residue = labels[i].residue_number - 1;
+        labels[i].ends_chain =
+            labels[i + 1].residue_number - 1 != residue && !next[residue] && (at[residue] || at[residue + 1]);
+    }
+    return check_end(r, &c);
+}
+
+static vf_status divide_chains(prmtop_reader *p)
+{
+    if (!p->sections[BONDS].found || p->bonds <= 0)
+        return VF_OK;
+    bool *at = calloc((size_t)p->residues + 1, sizeof *at), *next = calloc((size_t)p->residues + 1, sizeof *next);
+    const vf_status status = at && next ? read_bonds(p, at, next)
+                                        : vf_fail(p->r->ctx, VF_ERR_MEMORY, "%s: no memory for %" PRId64 " residues",
+                                                  p->r->name, p->residues);
+    free(at);
+    free(next);
+    return status;
+}
+
 vf_status read_prmtop(molecule_reader *r)
 {
     prmtop_reader p = {.r = r,
@@ -316,7 +368,8 @@ vf_status read_prmtop(molecule_reader *r)
                                     [CHARGE] = {.name = "CHARGE", .kinds = "EF"},
                                     [RESIDUE_LABEL] = {.name = "RESIDUE_LABEL", .kinds = "A"},
                                     [RESIDUE_POINTER] = {.name = "RESIDUE_POINTER", .kinds = "I"},
-                                    [RADII] = {.name = "RADII", .kinds = "EF", .optional = true}}};
+                                    [RADII] = {.name = "RADII", .kinds = "EF", .optional = true},
+                                    [BONDS] = {.name = "BONDS_WITHOUT_HYDROGEN", .kinds = "I", .optional = true}}};
     vf_status status = find_sections(&p);
     if (status == VF_OK)
         status = read_pointers(&p);
@@ -324,6 +377,8 @@ vf_status read_prmtop(molecule_reader *r)
         status = read_atoms(&p);
     if (status == VF_OK)
         status = read_residues(&p);
+    if (status == VF_OK)
+        status = divide_chains(&p);
     strcpy(r->out->dialect, "prmtop");
     return status;
 }

@@ -28,11 +28,6 @@ typedef struct psf_reader {
     double rest; /* compensation for the rounding of the total charge */
 } psf_reader;
 
-static bool word_is(text_piece word, const char *text)
-{
-    return word.size == strlen(text) && memcmp(word.at, text, word.size) == 0;
-}
-
 static bool word_begins(text_piece word, const char *text)
 {
     return word.size >= strlen(text) && memcmp(word.at, text, strlen(text)) == 0;
@@ -180,9 +175,9 @@ static vf_status read_atom(psf_reader *p, text_piece line)
             "and an integer, separated by blanks%s",
             p->free_form ? "" : " or in the columns that the first line specifies");
     label_keep_number(from.number, '\0', &label);
-    label_copy(from.name, label.name);
-    label_copy(from.residue, label.residue);
-    label_copy(from.segment, label.segment);
+    label.cut = label_copy(from.name, label.name);
+    label.cut |= label_copy(from.residue, label.residue);
+    label.cut |= label_copy(from.segment, label.segment);
     memcpy(label.chain, label.segment, sizeof label.chain);
     if (!*label.name)
         return text_fail(r->ctx, r->name, r->lines.line, "the atom has no name");
@@ -217,6 +212,8 @@ vf_status read_psf(molecule_reader *r)
     }
     r->out->total_charge += p.rest;
     r->own_numbers = true;
+    if (status == VF_OK)
+        warn_of_cut_names(r->ctx, r->name, r->out);
     if (status == VF_OK)
         r->plain_numbers = label_resolve_numbers(r->out->labels, r->out->atoms, true);
     return status;

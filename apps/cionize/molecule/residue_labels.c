@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "molecule_arrays.h"
+#include "residues.h"
 
 enum { COLUMNS = 4, FIRST_HEX = 10000, GAP = 10 }; /* GAP: residues that may be missing in a count */
 static const int64_t none = INT64_MIN;
@@ -123,7 +124,7 @@ static int64_t meaning(const meanings *m, count_kind kind)
 
 static bool in_one_chain(const atom_label *a, const atom_label *b)
 {
-    return strcmp(a->chain, b->chain) == 0 && strcmp(a->segment, b->segment) == 0 && !a->ends_chain;
+    return same_chain(a, b) && !a->ends_chain;
 }
 
 /* ---- labels ---- */

@@ -6,9 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "atoms_within.h"
 #include "ions/atom_element.h"
+#include "near_places.h"
 #include "residue_kinds.h"
+#include "residues.h"
 #include "selection_tree.h"
 #include "voxfield/timer.h"
 
@@ -31,13 +32,6 @@ static vf_status no_memory(const application *a)
 }
 
 /* ---- residues ---- */
-
-static bool same_residue(const atom_label *a, const atom_label *b)
-{
-    return a->residue_number == b->residue_number && a->insertion == b->insertion &&
-           strcmp(a->number_text, b->number_text) == 0 && strcmp(a->residue, b->residue) == 0 &&
-           strcmp(a->chain, b->chain) == 0 && strcmp(a->segment, b->segment) == 0;
-}
 
 static bool has_atoms(const atom_label *label, int64_t atoms, const char *const *names, int count)
 {
@@ -64,39 +58,25 @@ static uint8_t kind_of(const atom_label *label, int64_t atoms)
     return residue_is_nucleic(name) ? IS_NUCLEIC : 0;
 }
 
-/* A residue is a run of atoms with equal labels. Molecules of water with the same number begin anew with their first atom. */
-static vf_status find_residues(application *a)
+static vf_status number_residues(application *a)
 {
     const int64_t atoms = a->m->atoms;
-    const atom_label *label = a->m->labels;
     if (a->residue)
         return VF_OK;
     a->residue = malloc((size_t)atoms * sizeof *a->residue);
     a->kind = malloc((size_t)atoms * sizeof *a->kind);
     if (!a->residue || !a->kind)
         return no_memory(a);
-    for (int64_t first = 0, i; first < atoms; first = i, a->residues++) {
-        const bool water = residue_is_water(label[first].residue);
-        for (i = first; i < atoms; i++) {
-            const bool again =
-                water && i > first && !label[i].alternate && strcmp(label[i].name, label[first].name) == 0;
-            if (again || (i > first && label[i - 1].ends_chain) || !same_residue(&label[i], &label[first]))
-                break;
-            a->residue[i] = a->residues;
-        }
-        a->kind[a->residues] = kind_of(&label[first], i - first);
+    const vf_status status = find_residues(a->ctx, a->m, a->residue, &a->residues);
+    for (int64_t first = 0, i; status == VF_OK && first < atoms; first = i) {
+        for (i = first; i < atoms && a->residue[i] == a->residue[first];)
+            i++;
+        a->kind[a->residue[first]] = kind_of(&a->m->labels[first], i - first);
     }
-    return VF_OK;
+    return status;
 }
 
 /* ---- words ---- */
-
-static bool is_hydrogen(const atom_label *label)
-{
-    char symbol[3];
-    atom_element(label->name, label->residue, label->element, symbol);
-    return strcmp(symbol, "H") == 0 || strcmp(symbol, "D") == 0;
-}
 
 /* As in VMD: heavy atoms of the chain, with the oxygens at its end. */
 static bool is_backbone(const char *name, uint8_t kind)
@@ -132,9 +112,9 @@ static bool has_word(const application *a, selection_word word, int64_t i)
     case WORD_IONS:
         return kind == IS_ION;
     case WORD_HYDROGEN:
-        return is_hydrogen(label);
+        return atom_is_hydrogen(label->name, label->residue, label->element);
     case WORD_HEAVY:
-        return !is_hydrogen(label);
+        return !atom_is_hydrogen(label->name, label->residue, label->element);
     case WORD_BACKBONE:
         return is_backbone(label->name, kind);
     case WORD_SIDECHAIN:
@@ -312,13 +292,43 @@ static vf_status same_residues(const application *a, bool *chosen)
 
 static vf_status apply(application *a, int at, bool *chosen);
 
+/* Sets near[i] to whether an atom of `of`, or a periodic image of one, is at most `distance` from atom i. */
+static vf_status find_near(const application *a, double distance, const bool *of, bool *near)
+{
+    const molecule *m = a->m;
+    const double reach = fmax(distance * (1 + 1e-10), 1e-10); /* atoms exactly as far away as asked count; also for 0 */
+    near_places *places = NULL;
+    double *xyz = malloc(4 * (size_t)m->atoms * sizeof *xyz), *limit = xyz ? xyz + 3 * m->atoms : NULL;
+    int64_t n = 0;
+    for (int64_t i = 0; xyz && i < m->atoms; i++)
+        if (of[i]) {
+            xyz[n] = m->x[i];
+            xyz[m->atoms + n] = m->y[i];
+            xyz[2 * m->atoms + n] = m->z[i];
+            limit[n++] = reach;
+        }
+    vf_status status =
+        xyz ? near_places_create(a->ctx, a->cell, n, xyz, xyz + m->atoms, xyz + 2 * m->atoms, reach, &places)
+            : no_memory(a);
+    if (status == VF_OK) {
+#pragma omp parallel for schedule(dynamic, 256) num_threads(vf_context_threads(a->ctx))
+        for (int64_t i = 0; i < m->atoms; i++) {
+            const double at[3] = {m->x[i], m->y[i], m->z[i]};
+            near[i] = near_places_any(places, at, limit);
+        }
+    }
+    near_places_destroy(places);
+    free(xyz);
+    return status;
+}
+
 static vf_status apply_within(application *a, const selection_node *node, bool *chosen)
 {
     const int64_t atoms = a->m->atoms;
     bool *of = malloc((size_t)atoms * sizeof *of);
     vf_status status = of ? apply(a, node->left, of) : no_memory(a);
-    if (status == VF_OK && !atoms_within(a->ctx, a->m, a->cell, node->distance, of, chosen))
-        status = no_memory(a);
+    if (status == VF_OK)
+        status = find_near(a, node->distance, of, chosen);
     for (int64_t i = 0; status == VF_OK && node->excludes && i < atoms; i++)
         chosen[i] = chosen[i] && !of[i];
     free(of);
@@ -346,7 +356,7 @@ static vf_status apply(application *a, int at,
     vf_status status = VF_OK;
     switch (node->kind) {
     case NODE_WORD:
-        status = find_residues(a);
+        status = number_residues(a);
         for (int64_t i = 0; status == VF_OK && i < atoms; i++)
             chosen[i] = has_word(a, node->word, i);
         return status;
@@ -366,7 +376,7 @@ static vf_status apply(application *a, int at,
     case NODE_SAME:
         status = apply(a, node->left, chosen);
         if (status == VF_OK && node->field == FIELD_RESIDUE)
-            status = find_residues(a);
+            status = number_residues(a);
         if (status == VF_OK)
             status = node->field == FIELD_RESIDUE ? same_residues(a, chosen) : same_text(a, node->field, chosen);
         return status;

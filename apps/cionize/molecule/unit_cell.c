@@ -40,11 +40,6 @@ void cell_take_group(unit_cell *out, text_piece name)
     out->group[letter ? size : 0] = '\0';
 }
 
-static bool word_is(const text_words *words, int n, const char *text)
-{
-    return words->word[n].size == strlen(text) && memcmp(words->word[n].at, text, strlen(text)) == 0;
-}
-
 /* Whether the last word of CRYST1 is the number of molecules Z, after the group's name. Of "P 1", "R 3 2" and "P 21 3" it
  * is not: Z is a multiple of the number of operators. */
 static bool ends_in_z(const text_words *words)
@@ -53,9 +48,9 @@ static bool ends_in_z(const text_words *words)
     int64_t unused;
     if (last < 8 || words->more || !text_count(words->word[last], &unused))
         return false;
-    return last > 9 ||
-           (last == 8 ? words->word[7].size > 1
-                      : !word_is(words, last, "3") && !(word_is(words, 8, "3") && word_is(words, last, "2")));
+    return last > 9 || (last == 8 ? words->word[7].size > 1
+                                  : !word_is(words->word[last], "3") &&
+                                        !(word_is(words->word[8], "3") && word_is(words->word[last], "2")));
 }
 
 static void take_group_words(const text_words *words, unit_cell *out)

@@ -8,8 +8,9 @@
 
 #include "ions/atom_element.h"
 #include "residue_kinds.h"
+#include "residues.h"
 
-enum { MOST_SITES = 4, OXYGEN = 8, HYDROGEN = 1 };
+enum { MOST_SITES = 4, OXYGEN = 8 };
 
 /* What a part of a residue consists of. */
 typedef struct composition {
@@ -31,14 +32,6 @@ static bool is_massless(const char *name, const char *element)
     return *name == 'L' && (name[1] == '\0' || isdigit((unsigned char)name[1]));
 }
 
-/* Deuterium, which atom_element does not know by a name. */
-static bool is_deuterium(const char *name)
-{
-    while (isdigit((unsigned char)*name))
-        name++;
-    return *name == 'D' && (name[1] == '\0' || isdigit((unsigned char)name[1]));
-}
-
 static void add_atom(const atom_label *label, int64_t index, composition *c)
 {
     char symbol[3];
@@ -47,11 +40,10 @@ static void add_atom(const atom_label *label, int64_t index, composition *c)
         return;
     }
     (void)atom_element(label->name, label->residue, label->element, symbol);
-    const int number = atomic_number(symbol);
-    if (number == OXYGEN) {
+    if (atomic_number(symbol) == OXYGEN) {
         c->oxygens++;
         c->oxygen = index;
-    } else if (number == HYDROGEN || (number == 0 && is_deuterium(label->name))) {
+    } else if (atom_is_hydrogen(label->name, label->residue, label->element)) {
         c->hydrogens++;
     } else {
         c->others++;
@@ -61,13 +53,6 @@ static void add_atom(const atom_label *label, int64_t index, composition *c)
 static bool is_water(const composition *c)
 {
     return c->oxygens == 1 && (c->hydrogens == 0 || c->hydrogens == 2) && c->sites <= MOST_SITES && c->others == 0;
-}
-
-bool same_residue(const atom_label *a, const atom_label *b)
-{
-    return a->residue_number == b->residue_number && a->insertion == b->insertion && !a->ends_chain &&
-           strcmp(a->residue, b->residue) == 0 && strcmp(a->chain, b->chain) == 0 &&
-           strcmp(a->segment, b->segment) == 0 && strcmp(a->number_text, b->number_text) == 0;
 }
 
 static bool add_water(water_list *list, int64_t *capacity, int64_t first, int64_t behind, int64_t oxygen)
@@ -143,7 +128,7 @@ static void note_unlike(vf_context *ctx, const molecule *m, int64_t residues, in
                 residues == 1 ? "it counts" : "they count");
 }
 
-vf_status find_water(vf_context *ctx, const molecule *m, water_list *out)
+vf_status find_water(vf_context *ctx, const molecule *m, bool notes, water_list *out)
 {
     int64_t capacity = 0, unlike = 0, first_unlike = 0;
     *out = (water_list){0};
@@ -158,7 +143,7 @@ vf_status find_water(vf_context *ctx, const molecule *m, water_list *out)
         if (!water && unlike++ == 0)
             first_unlike = first;
     }
-    if (ctx)
+    if (notes)
         note_unlike(ctx, m, unlike, first_unlike);
     return VF_OK;
 }
@@ -173,25 +158,21 @@ void water_list_free(water_list *list)
 
 vf_status renumber_residues(vf_context *ctx, molecule *m)
 {
-    water_list water = {0};
-    int64_t next_water = 0;
+    int64_t *residue = malloc((size_t)(m->atoms + 1) * sizeof *residue), residues;
     int32_t number = 0;
-    atom_label before = {.name = ""}; /* as it was */
-    vf_status status = find_water(ctx, m, &water);
+    vf_status status =
+        residue ? find_residues(ctx, m, residue, &residues)
+                : vf_fail(ctx, VF_ERR_MEMORY, "no memory to number the residues of %lld atoms", (long long)m->atoms);
     for (int64_t i = 0; status == VF_OK && i < m->atoms; i++) {
         atom_label *label = &m->labels[i];
-        const atom_label own = *label;
-        const bool begins_water = next_water < water.count && water.at[next_water].first == i;
-        if (i == 0 || strcmp(before.chain, own.chain) != 0 || strcmp(before.segment, own.segment) != 0)
+        if (i == 0 || !same_chain(label - 1, label))
             number = 1;
-        else if (begins_water || !same_residue(&before, &own))
+        else if (residue[i] != residue[i - 1])
             number++;
-        next_water += begins_water;
         label->residue_number = number;
         label->insertion = '\0';
         label->number_text[0] = '\0';
-        before = own;
     }
-    water_list_free(&water);
+    free(residue);
     return status;
 }

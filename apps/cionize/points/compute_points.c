@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "molecule/residues.h"
 #include "points.h"
 #include "potential/periodic_frames.h"
 #include "potential/plan_grid.h"
@@ -26,31 +27,31 @@ vf_point_options point_options(const cionize_settings *s, const vf_cell *cell, b
 
 /* ---- exclusions ---- */
 
-static bool same_residue(const atom_label *a, const atom_label *b)
+/* Sets group[i] to the atom's residue, or to the atom itself: atoms of a group are neighbours, and exclude each other. */
+static vf_status group_atoms(vf_context *ctx, const point_run *r, int64_t *group)
 {
-    return a->residue_number == b->residue_number && a->insertion == b->insertion &&
-           strcmp(a->number_text, b->number_text) == 0 && strcmp(a->residue, b->residue) == 0 &&
-           strcmp(a->chain, b->chain) == 0 && strcmp(a->segment, b->segment) == 0;
+    int64_t residues;
+    if (r->settings->points.exclude == EXCLUDE_RESIDUE)
+        return find_residues(ctx, r->mol, group, &residues);
+    for (int64_t i = 0; i < r->mol->atoms; i++)
+        group[i] = i;
+    return VF_OK;
 }
 
-/* Where the residue ends that begins with atom `first`: neighbours in the file with the same label. */
-static int64_t residue_end(const molecule *m, int64_t first)
+static int64_t group_end(const int64_t *group, int64_t atoms, int64_t first)
 {
     int64_t end = first + 1;
-    while (end < m->atoms && same_residue(&m->labels[first], &m->labels[end]) && !m->labels[end - 1].ends_chain)
+    while (end < atoms && group[end] == group[first])
         end++;
     return end;
 }
 
-static vf_status exclude(vf_context *ctx, point_run *r)
+static vf_status list_excluded(vf_context *ctx, point_run *r, const int64_t *group)
 {
-    const molecule *m = r->mol;
-    const point_exclusion what = r->settings->points.exclude;
+    const int64_t atoms = r->mol->atoms;
     double all = 0;
-    if (what == EXCLUDE_NOTHING || !r->set.atoms)
-        return VF_OK;
-    for (int64_t i = 0, end; i < m->atoms; i = end) {
-        end = what == EXCLUDE_RESIDUE ? residue_end(m, i) : i + 1;
+    for (int64_t i = 0, end; i < atoms; i = end) {
+        end = group_end(group, atoms, i);
         all += (double)(end - i) * (double)(end - i);
     }
     if (all > most_exclusions)
@@ -58,21 +59,35 @@ static vf_status exclude(vf_context *ctx, point_run *r)
                        "%s: --exclude residue: residues have so many atoms that %.3g pairs would be excluded; give "
                        "residues numbers of their own, or use --exclude atom",
                        r->settings->input, all);
-    r->first = malloc((size_t)(m->atoms + 1) * sizeof *r->first);
+    r->first = malloc((size_t)(atoms + 1) * sizeof *r->first);
     r->excluded = malloc((size_t)all * sizeof *r->excluded);
     if (!r->first || !r->excluded)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %.3g excluded pairs", all);
     int64_t n = 0;
-    for (int64_t i = 0, end; i < m->atoms; i = end) {
-        end = what == EXCLUDE_RESIDUE ? residue_end(m, i) : i + 1;
+    for (int64_t i = 0, end; i < atoms; i = end) {
+        end = group_end(group, atoms, i);
         for (int64_t at = i; at < end; at++) {
             r->first[at] = n;
             for (int64_t e = i; e < end; e++)
                 r->excluded[n++] = e;
         }
     }
-    r->first[m->atoms] = n;
+    r->first[atoms] = n;
     return VF_OK;
+}
+
+static vf_status exclude(vf_context *ctx, point_run *r)
+{
+    if (r->settings->points.exclude == EXCLUDE_NOTHING || !r->set.atoms)
+        return VF_OK;
+    int64_t *group = malloc((size_t)r->mol->atoms * sizeof *group);
+    vf_status status =
+        group ? group_atoms(ctx, r, group)
+              : vf_fail(ctx, VF_ERR_MEMORY, "no memory for the residues of %lld atoms", (long long)r->mol->atoms);
+    if (status == VF_OK)
+        status = list_excluded(ctx, r, group);
+    free(group);
+    return status;
 }
 
 /* ---- the error ---- */

@@ -102,6 +102,10 @@ vf_status text_check(vf_context *ctx, const char *name, text_piece *text)
     if (packed)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: is a %s file, not text; write an mmCIF file from it (%s)", name, packed,
                        "gemmi or Mol* can, or download the .cif");
+    if (text->size > 16 && memcmp(text->at + 8, "VERSION ", 8) == 0)
+        return vf_fail(ctx, VF_ERR_INPUT,
+                       "%s: is a .tpr file of GROMACS; write a PQR file from it (gmx editconf -f %s -mead out.pqr)",
+                       name, name);
     const char *zero = memchr(text->at, '\0', text->size);
     if (zero)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: this is a binary file, not a text file of a molecule (byte %td is zero)",

@@ -15,6 +15,11 @@ bool text_all_blank(text_piece text)
     return true;
 }
 
+bool word_is(text_piece word, const char *text)
+{
+    return word.size == strlen(text) && memcmp(word.at, text, word.size) == 0;
+}
+
 bool text_take_prefix(text_piece *text, const char *prefix)
 {
     const size_t size = strlen(prefix);

@@ -11,6 +11,9 @@ static inline bool text_is_letter(char c)
 
 bool text_all_blank(text_piece text);
 
+/* Whether a word is this text. */
+bool word_is(text_piece word, const char *text);
+
 /* Whether `text` begins with `prefix`; removes it. */
 bool text_take_prefix(text_piece *text, const char *prefix);
 

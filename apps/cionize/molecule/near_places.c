@@ -1,16 +1,29 @@
-/* Places in bins of about the reach's size. In a cell, bins divide the cell's vectors, and a bin's index beyond the cell is that
- * of a bin in the cell and a translation. So the images that may be near are found whatever the cell's shape. */
+/* Places in bins. In a cell, bins divide the cell's vectors, and a bin's index beyond the cell is that of a bin in the cell and a
+ * translation. So the images that may be near are found whatever the cell's shape. Bins are about a quarter of the reach thick, so that
+ * little is looked at outside of the sphere, but hold a place or two of a molecule at least. A search looks into the bins that the sphere
+ * may touch, the nearest first, until it finds a place near enough. */
 #include "near_places.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+static const double LEAST_EDGE = 2.5; /* angstrom: one or two atoms */
+enum { EDGES = 4 };                   /* in the reach */
+
+/* From the bin of a point to another one that may have places near it. */
+typedef struct near_bin {
+    int64_t at[3];
+    double least; /* no distance between the two bins is smaller; angstrom */
+} near_bin;
+
 struct near_places {
     bool periodic;
     double vectors[3][3], inverse[3][3]; /* r - origin = sum_a f_a vectors[a]; f = inverse (r - origin) */
     double origin[3];
-    double spread[3]; /* the reach, as fractions along each vector */
     int64_t bins[3];
+    double thick[3]; /* of a bin: between its faces across each vector, angstrom */
+    near_bin *near;  /* [near_bins] the nearest first */
+    int64_t near_bins;
     int64_t count;
     double (*place)[3]; /* [count] in the order of bins; in a cell, the image in it */
     int64_t *index;     /* [count] of the caller's arrays */
@@ -50,15 +63,57 @@ static void set_vectors(near_places *p, const vf_cell *cell, int64_t count, cons
     }
 }
 
+static double norm(const double v[3])
+{
+    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+}
+
+/* Not many more bins than places. */
 static void set_bins(near_places *p, int64_t count, double reach)
 {
-    const double most = ceil(cbrt((double)count)) + 1; /* more bins than places serve nobody */
+    double edge = fmax(reach / EDGES, LEAST_EDGE) / 1.26, total;
+    do {
+        edge *= 1.26;
+        total = 1;
+        for (int a = 0; a < 3; a++)
+            total *= fmax(floor(1 / norm(p->inverse[a]) / edge), 1);
+    } while (total > 8 * (double)count + 1000);
     for (int a = 0; a < 3; a++) {
-        const double *inverse = p->inverse[a];
-        p->spread[a] =
-            reach * sqrt(inverse[0] * inverse[0] + inverse[1] * inverse[1] + inverse[2] * inverse[2]) * (1 + 1e-12);
-        p->bins[a] = (int64_t)fmin(fmax(floor(1 / fmax(p->spread[a], 1e-9)), 1), most);
+        p->bins[a] = (int64_t)fmax(floor(1 / norm(p->inverse[a]) / edge), 1);
+        p->thick[a] = 1 / norm(p->inverse[a]) / (double)p->bins[a];
     }
+}
+
+static int by_distance(const void *left, const void *right)
+{
+    const double a = ((const near_bin *)left)->least, b = ((const near_bin *)right)->least;
+    return (a > b) - (a < b);
+}
+
+/* Lists the bins within the reach. Between layers of bins that are not neighbours lie whole layers; the distance is at least as large
+ * along each of the three directions. */
+static bool list_near(near_places *p, double reach)
+{
+    int64_t most[3], room = 1;
+    const double within = reach * (1 + 1e-9);
+    for (int a = 0; a < 3; a++) {
+        const double layers = ceil(within / p->thick[a]) + 1, last = (double)p->bins[a] - 1;
+        most[a] = (int64_t)(p->periodic ? layers : fmin(layers, last));
+        room *= 2 * most[a] + 1;
+    }
+    p->near = malloc((size_t)room * sizeof *p->near);
+    for (int64_t z = -most[2]; p->near && z <= most[2]; z++)
+        for (int64_t y = -most[1]; y <= most[1]; y++)
+            for (int64_t x = -most[0]; x <= most[0]; x++) {
+                near_bin bin = {.at = {x, y, z}};
+                for (int a = 0; a < 3; a++)
+                    bin.least = fmax(bin.least, ((double)llabs(bin.at[a]) - 1) * p->thick[a]);
+                if (bin.least <= within)
+                    p->near[p->near_bins++] = bin;
+            }
+    if (p->near)
+        qsort(p->near, (size_t)p->near_bins, sizeof *p->near, by_distance);
+    return p->near != NULL;
 }
 
 /* The bin of a place, which is moved into the cell. */
@@ -107,13 +162,15 @@ vf_status near_places_create(vf_context *ctx, const vf_cell *cell, int64_t count
     if (!p)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory for distances");
     set_vectors(p, cell, count, place);
+    if (p->periodic) /* no point is farther from the nearest image of a place */
+        reach = fmin(reach, (norm(p->vectors[0]) + norm(p->vectors[1]) + norm(p->vectors[2])) / 2 * (1 + 1e-9));
     set_bins(p, count, reach);
     p->count = count;
     p->place = malloc((size_t)(count + 1) * sizeof *p->place);
     p->index = malloc((size_t)(count + 1) * sizeof *p->index);
     p->first = calloc((size_t)(p->bins[0] * p->bins[1] * p->bins[2] + 1), sizeof *p->first);
     int64_t *bin = malloc((size_t)(count + 1) * sizeof *bin);
-    const bool enough = p->place && p->index && p->first && bin;
+    const bool enough = p->place && p->index && p->first && bin && list_near(p, reach);
     if (enough)
         sort(p, place, bin);
     free(bin);
@@ -131,6 +188,7 @@ void near_places_destroy(near_places *p)
     free(p->place);
     free(p->index);
     free(p->first);
+    free(p->near);
     free(p);
 }
 
@@ -155,34 +213,42 @@ static bool any_in_bin(const near_places *p, int64_t bin, const double at[3], co
     return false;
 }
 
-bool near_places_any(const near_places *p, const double at[3], const double *distance)
+/* The bin of `at`; in a cell, that of its image `here` in the cell, otherwise the nearest to it. */
+static void find_home(const near_places *p, const double at[3], double here[3], int64_t home[3])
 {
-    double f[3], here[3] = {at[0], at[1], at[2]}, turns[3];
-    int64_t lo[3], hi[3], k[3], in[3];
-    if (p->count == 0)
-        return false;
+    double f[3];
     fractions_of(p, at, f);
+    for (int a = 0; a < 3; a++)
+        here[a] = at[a];
     for (int a = 0; a < 3; a++) {
         const double whole = p->periodic ? floor(f[a]) : 0;
         for (int b = 0; b < 3; b++)
             here[b] -= whole * p->vectors[a][b];
-        const double bins = (double)p->bins[a], last = bins - 1;
-        const double from = floor((f[a] - whole - p->spread[a]) * bins),
-                     to = floor((f[a] - whole + p->spread[a]) * bins);
-        lo[a] = (int64_t)(p->periodic ? from : fmin(fmax(from, 0), last));
-        hi[a] = (int64_t)(p->periodic ? to : fmin(fmax(to, 0), last));
+        home[a] = (int64_t)fmin(fmax(floor((f[a] - whole) * (double)p->bins[a]), 0), (double)p->bins[a] - 1);
     }
-    for (k[2] = lo[2]; k[2] <= hi[2]; k[2]++)
-        for (k[1] = lo[1]; k[1] <= hi[1]; k[1]++)
-            for (k[0] = lo[0]; k[0] <= hi[0]; k[0]++) {
-                double seen_from[3] = {here[0], here[1], here[2]};
-                for (int a = 0; a < 3; a++) {
-                    in[a] = wrap(k[a], p->bins[a], &turns[a]);
-                    for (int b = 0; b < 3; b++)
-                        seen_from[b] -= turns[a] * p->vectors[a][b];
-                }
-                if (any_in_bin(p, (in[2] * p->bins[1] + in[1]) * p->bins[0] + in[0], seen_from, distance))
-                    return true;
-            }
+}
+
+bool near_places_any(const near_places *p, const double at[3], const double *distance)
+{
+    double here[3], turns[3];
+    int64_t home[3], in[3];
+    if (p->count == 0)
+        return false;
+    find_home(p, at, here, home);
+    for (int64_t n = 0; n < p->near_bins; n++) {
+        double seen_from[3] = {here[0], here[1], here[2]};
+        bool inside = true;
+        for (int a = 0; a < 3; a++) {
+            in[a] = home[a] + p->near[n].at[a];
+            inside &= p->periodic || (in[a] >= 0 && in[a] < p->bins[a]);
+            if (!p->periodic)
+                continue;
+            in[a] = wrap(in[a], p->bins[a], &turns[a]);
+            for (int b = 0; b < 3; b++)
+                seen_from[b] -= turns[a] * p->vectors[a][b];
+        }
+        if (inside && any_in_bin(p, (in[2] * p->bins[1] + in[1]) * p->bins[0] + in[0], seen_from, distance))
+            return true;
+    }
     return false;
 }
