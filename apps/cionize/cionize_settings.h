@@ -4,7 +4,7 @@
 
 #include "kept_pieces.h"
 #include "molecule/molecule.h"
-#include "points/point_settings.h"
+#include "point_settings.h"
 #include "potential.h"
 #include "voxfield/timer.h"
 

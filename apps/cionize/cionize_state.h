@@ -8,10 +8,10 @@
 #include "ions/ions.h"
 #include "ions/script.h"
 #include "maps/map_output.h"
+#include "maps/measure_error.h"
 #include "maps/read_map.h"
 #include "molecule/water.h"
 #include "points/points.h"
-#include "potential/measure_error.h"
 #include "program.h"
 #include "trajectory/trajectory.h"
 

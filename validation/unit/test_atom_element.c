@@ -1,7 +1,7 @@
 /* Elements of atoms in files of ions if the molecule's own file has none: derived from the atoms' names. */
-#include "ions/atom_element.h"
 #include "ions/ions.h"
 #include "map_fixture.h"
+#include "molecule/atom_element.h"
 
 /* The text of a file with one atom of a name in a residue; `known`: the element in its own file. */
 static char *with_atom(const char *file, const char *name, const char *residue, const char *known)

@@ -2,7 +2,7 @@
 #ifndef CIONIZE_MAP_LAYERS_H
 #define CIONIZE_MAP_LAYERS_H
 
-#include "maps/map_order.h"
+#include "potential/map_order.h"
 #include "voxfield/device.h"
 #include "voxfield/grid.h"
 

@@ -3,8 +3,8 @@
 #ifndef CIONIZE_ION_FILES_H
 #define CIONIZE_ION_FILES_H
 
-#include "atom_element.h"
 #include "ions.h"
+#include "molecule/atom_element.h"
 #include "voxfield/output.h"
 
 /* An atom to write. Only chain and element may be empty. */

@@ -1,8 +1,8 @@
 /* Gaussian cube files: lengths in bohr, z fastest, every row of z on its own lines, as cubegen writes them. */
 #include <string.h>
 
-#include "ions/atom_element.h"
 #include "map_common.h"
+#include "molecule/atom_element.h"
 #include "voxfield/format_number.h"
 
 enum {

@@ -2,8 +2,8 @@
 #ifndef CIONIZE_MAP_FORMAT_H
 #define CIONIZE_MAP_FORMAT_H
 
-#include "maps/map_order.h"
 #include "molecule/molecule.h"
+#include "potential/map_order.h"
 #include "voxfield/device.h"
 #include "voxfield/grid.h"
 

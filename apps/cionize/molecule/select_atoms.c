@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "ions/atom_element.h"
+#include "atom_element.h"
 #include "near_places.h"
 #include "residue_kinds.h"
 #include "residues.h"

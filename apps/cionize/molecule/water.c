@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ions/atom_element.h"
+#include "atom_element.h"
 #include "residue_kinds.h"
 #include "residues.h"
 

@@ -3,7 +3,7 @@
 #define CIONIZE_POTENTIAL_PLAN_H
 
 #include "cut_slabs.h"
-#include "maps/map_order.h"
+#include "map_order.h"
 #include "plan_grid.h"
 #include "voxfield/ranks.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "ions.h"
+#include "ion_kinds.h"
 #include "text/text_words.h"
 #include "voxfield/append.h"
 #include "voxfield/parse.h"

@@ -10,8 +10,8 @@
 #ifndef CIONIZE_MEASURE_ERROR_H
 #define CIONIZE_MEASURE_ERROR_H
 
-#include "maps/map_output.h"
-#include "potential_plan.h"
+#include "map_output.h"
+#include "potential/potential_plan.h"
 #include "trajectory/trajectory.h"
 
 typedef struct error_points error_points;

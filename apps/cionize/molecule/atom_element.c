@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "atom_element.h"
-#include "ions.h"
+#include "ion_kinds.h"
 
 /* Looks for letters, in any case, in a list of symbols, and copies the spelling in the list. */
 static bool find_symbol(const char *list, const char *letters, char symbol[3])

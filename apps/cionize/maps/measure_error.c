@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "molecule/molecule_part.h"
-#include "periodic_frames.h"
 #include "point_sum.h"
-#include "potential_common.h"
+#include "potential/periodic_frames.h"
+#include "potential/potential_common.h"
 
 enum { LEAST_POINTS = 16, MOST_POINTS = 256 };
 static const double share = 0.015; /* of the expected time */
