@@ -141,7 +141,7 @@ class RunScript(unittest.TestCase):
         self.environment["VOXFIELD_INSTALL"] = "no"
         status, text = self.run_script("check")
         self.assertEqual(status, 0, text)
-        self.assertIn("-DVOXFIELD_CUDA=AUTO ", (self.tree / "build/release/configured").read_text() + " ")
+        self.assertIn("-DVOXFIELD_CUDA=TEST ", (self.tree / "build/release/configured").read_text() + " ")
 
     def test_missing_without_root_names_packages(self):
         self.apt_get()
