@@ -110,7 +110,7 @@ if(wants_cuda)
 endif()
 if(VOXFIELD_HAVE_CUDA)
     if(VOXFIELD_CUDA_IS_A_TEST)
-        # Half the time of full optimisation; none at all makes more code, and takes longer.
+        # toeplitz_axes.cu took 30 processor seconds instead of 72; with no optimisation at all, and packed, 56.
         target_compile_options(voxfield_flags INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcicc -O1 -Xptxas -O1>")
     else()
         # Machine code for GPUs is compressed: the driver unpacks a source file's kernels when one of them is first used. Drivers
