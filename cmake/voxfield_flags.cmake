@@ -13,10 +13,6 @@ target_compile_definitions(voxfield_flags INTERFACE _GNU_SOURCE)
 target_compile_options(voxfield_flags INTERFACE
     $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -fno-math-errno>
     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
-# Machine code for GPUs is compressed: the driver unpacks a source file's kernels when one of them is first used. Drivers for CUDA 12 may not know the closest packing, those for CUDA 13 do.
-set(older_cuda $<VERSION_LESS:$<CUDA_COMPILER_VERSION>,13.0>)
-target_compile_options(voxfield_flags INTERFACE
-    $<$<COMPILE_LANGUAGE:CUDA>:$<IF:${older_cuda},-Xfatbin=-compress-all,--compress-mode=size>>)
 if(VOXFIELD_WERROR)
     target_compile_options(voxfield_flags INTERFACE
         $<$<COMPILE_LANGUAGE:C>:-Werror> $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings -Xcompiler=-Werror>)

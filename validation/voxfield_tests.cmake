@@ -4,6 +4,7 @@ if(VOXFIELD_TESTS AND NOT (CMOCKA_INCLUDE AND CMOCKA_LIBRARY))
     message(WARNING "Voxfield: cmocka is missing, so the unit tests are left out (package libcmocka-dev)")
 endif()
 find_package(Python3 COMPONENTS Interpreter)
+include(${CMAKE_CURRENT_LIST_DIR}/gpu_cases.cmake)
 
 # Adds a program with cmocka, linked to the library and the stages of the programs, if there is cmocka.
 function(vf_unit_program name)
@@ -45,13 +46,17 @@ function(vf_threads)
     endforeach()
 endfunction()
 
-# Registers a test that needs GPUs, as many as GPUS says (1 unless given), with the LABELS. Where the build has no GPU code or
+# Registers a test that needs GPUs, as many as GPUS says (1 unless given), with the LABELS: the cases of gpu_cases.cmake. Where the build has no GPU code or
 # the machine not so many GPUs, the test is left out and counted: validation/left_out.txt in the build folder has the reason,
 # and the summary of `./run check` shows it.
 function(vf_gpu_test name)
     cmake_parse_arguments(PARSE_ARGV 1 gpu "" GPUS "COMMAND;LABELS")
     if(NOT gpu_GPUS)
         set(gpu_GPUS 1)
+    endif()
+    string(REGEX REPLACE "_gpu$" "" base ${name})
+    if("${gpu_cases_of_${base}}" STREQUAL "none")
+        return()
     endif()
     set(why "")
     if(NOT VOXFIELD_HAVE_CUDA)
@@ -65,7 +70,12 @@ function(vf_gpu_test name)
         set_property(GLOBAL APPEND PROPERTY VOXFIELD_LEFT_OUT "${name}: ${why}")
         return()
     endif()
-    vf_register(${name} COMMAND ${gpu_COMMAND})
+    vf_register(${name} COMMAND ${gpu_COMMAND} ${gpu_cases_of_${base}})
+    list(FIND gpu_longest ${base} rank)
+    if(rank GREATER_EQUAL 0)
+        math(EXPR cost "1000 - ${rank}")
+        set_tests_properties(${name} PROPERTIES COST ${cost})
+    endif()
     set_tests_properties(${name} PROPERTIES LABELS "${gpu_LABELS}")
 endfunction()
 

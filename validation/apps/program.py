@@ -303,8 +303,10 @@ def main(names, probe=(DATA / "dipole.pqr", "--dry-run")):
     """`probe`: arguments of a run that shows whether the device exists."""
     chosen = [word for word in sys.argv[2:] if word.startswith("test_")]
     tests = [(name, test) for name, test in names.items() if name.startswith("test_") and (not chosen or name in chosen)]
+    if unknown := set(chosen) - {name for name, _ in tests}:
+        sys.exit(f"no such test: {' '.join(sorted(unknown))}")
     if not tests:
-        sys.exit("no such test")
+        sys.exit("no tests")
     if not chosen:
         tests = part_of(tests)
     failed = passed = 0

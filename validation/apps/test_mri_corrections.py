@@ -47,7 +47,7 @@ def check_auto(name, options, delay):
 
 
 def test_delays_2d(_):
-    check_auto("2.mrd", ("--matrix", "64,64,1", "--phantom", "head", "--coils", 6, "--spokes", 101, "--oversample", 2,
+    check_auto("2.mrd", ("--matrix", "48,48,1", "--phantom", "head", "--coils", 4, "--spokes", 77, "--oversample", 2,
                          "--image-snr", 50), (1.1, -0.6, 0))
 
 
@@ -62,8 +62,7 @@ def test_delays_series(_):
     those of a scan with these frames and the same k, for given delays and for delays estimated from all spokes. The
     image is good."""
     need_h5py()
-    options = ("--matrix", "48,48,1", "--phantom", "head", "--coils", 4, "--spokes", 96, "--oversample", 2,
-               "--image-snr", 50)
+    options = ("--matrix", "48,48,1", "--coils", 4, "--spokes", 96, "--oversample", 2, "--image-snr", 50)
     phantom("n.h5", *options)
     phantom("d.h5", *options, "--delay", "0.9,-0.7,0")
     cut = ("--spokes-per-frame", 48)
@@ -100,7 +99,7 @@ def test_delays_stack(_):
 
 
 def test_delays_3d(_):
-    check_auto("3.h5", ("--matrix", "24", "--coils", 3, "--spokes", 500, "--oversample", 2, "--image-snr", 50),
+    check_auto("3.h5", ("--matrix", "16", "--coils", 3, "--spokes", 220, "--oversample", 2, "--image-snr", 50),
                (0.8, -0.4, 0.5))
 
 

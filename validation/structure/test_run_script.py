@@ -141,7 +141,7 @@ class RunScript(unittest.TestCase):
         self.environment["VOXFIELD_INSTALL"] = "no"
         status, text = self.run_script("check")
         self.assertEqual(status, 0, text)
-        self.assertIn("-DVOXFIELD_CUDA=AUTO ", (self.tree / "build/release/configured").read_text() + " ")
+        self.assertIn("-DVOXFIELD_CUDA=TEST ", (self.tree / "build/release/configured").read_text() + " ")
 
     def test_missing_without_root_names_packages(self):
         self.apt_get()
@@ -342,6 +342,16 @@ class RunScript(unittest.TestCase):
             source = (SOURCE / f"validation/unit/{program}.c").read_text()
             for name in names.split():
                 self.assertIn(f"cmocka_unit_test({name})", source)
+
+    def test_gpu_cases_are_there(self):
+        text = re.sub(r"(?m)#.*$", "", (SOURCE / "validation/gpu_cases.cmake").read_text())
+        cases = re.findall(r"set\(gpu_cases_of_(\w+) ([\w\s]+)\)", text)
+        self.assertGreater(len(cases), 10)
+        for name, names in cases:
+            program = name if name.startswith("test_") else f"test_{name}"
+            path, = SOURCE.glob(f"validation/*/{program}.*")
+            for case in names.split():
+                self.assertRegex(path.read_text(), rf"(?m)^def {case}\(|cmocka_unit_test\({case}\)", program)
 
     def test_gpu_sanitizer_error_counts_more_than_time(self):
         self.sanitizer = """case $* in

@@ -233,24 +233,24 @@ def generated(n, step, noise):
 def cases_of(options):
     """Lists (name, kind, SNR or None, needed tools, with BART, function). bars_of has the bars of each kind."""
     quick, head = options.quick, scans.template(options.brain) if options.brain else scans.head
-    n, snrs = (64, (15,)) if quick else (128, SNRS)
+    n, many, snrs = (48, 4, (15,)) if quick else (128, 8, SNRS)  # `many` coils
     for step in (3,) if quick else (2, 3, 4):
         for noise in (0.05,) if quick else (0.005, 0.05):
             yield (f"generated R={step} noise {noise:g}", "cartesian", None, ("bart", GENERATOR), True, generated(n, step, noise))
     for step in (4,) if quick else (4, 8):
         spokes = round(np.pi / 2 * n / step)
-        case = simulated(head, (n, n, 1), scans.radial(n, spokes), 8, 1, centre=min(24, 2 * round(spokes / np.pi)))
+        case = simulated(head, (n, n, 1), scans.radial(n, spokes), many, 1, centre=min(24, 2 * round(spokes / np.pi)))
         yield from ((f"radial R={step} SNR {snr}", "other", snr, (), True, case) for snr in snrs)
-    case = simulated(head, (n, n, 1), scans.spiral(n, n // 8, 4, 24), 8, 1)
+    case = simulated(head, (n, n, 1), scans.spiral(n, n // 8, 4, 24), many, 1)
     yield from ((f"spiral R=4 SNR {snr}", "other", snr, (), True, case) for snr in snrs)
-    m, coils = (10, 4) if quick else (40, 6)
+    m, coils = (8, 4) if quick else (40, 6)
     case = simulated(head, (m, m, m), scans.koosh_ball(m, round(np.pi * m * m / 2 / 6)), coils, 2)
     yield from ((f"koosh ball R=6 SNR {snr}", "other", snr, (), False, case) for snr in snrs)  # BART takes half a minute
-    wide = 80 if quick else 160
+    wide = 64 if quick else 160
 
     def poisson(snr):
         mask = poisson_mask(wide, 4 if quick else 7.9)
-        return simulated(head, (wide, wide, 1), scans.cartesian(mask), 8, 3, mask)(snr)
+        return simulated(head, (wide, wide, 1), scans.cartesian(mask), many, 3, mask)(snr)
     yield (f"Poisson disc R={4 if quick else 7.9} SNR 25", "cartesian", 25, ("bart",), True, poisson)
     mask = scans.every(n, 3, 32)
     yield ("bottle, 14 coils, R=3 SNR 40", "cartesian", 40, ("bart",), True,

@@ -39,6 +39,7 @@ PRIORS = {"wavelet": "W", "tv": "T"}  # and their names in BART
 START = {"wavelet": 0.001, "tv": 0.0005}  # of the search for BART's best weight
 ITERATIONS = 100  # of BART; TV counts those of conjugate gradients
 SERIES = (3, 6, 12, 25, 50, 100, 200)  # iterations of the case of times
+QUICK = {"ITERATIONS": 25, "SERIES": (3, 12)}  # with --quick
 WEIGHT = 0.0005  # of BART's wavelet problem in that case: near its best value
 TIMES = "time to BART's objective"
 # BART's objective counts as reached at this multiple of its last value, because mri_recon's wavelet transform differs
@@ -166,32 +167,32 @@ def measure_times(case, with_bart):
 def cases_of(options):
     """As in image_study.py: (name, kind, SNR, needed tools, with BART, function)."""
     quick, head, peer = options.quick, scans.template(options.brain) if options.brain else scans.head, not options.ours
-    n, m, coils, snrs = (64, 10, 4, (15,)) if quick else (192, 64, 8, (15, 60, 5))
-    radial = {spokes: simulated(head, (n, n, 1), scans.radial(n, spokes), 8, 1, centre=min(24, 2 * round(spokes / np.pi)))
+    n, m, coils, snrs = (48, 8, 4, (15,)) if quick else (192, 64, 8, (15, 60, 5))
+    radial = {spokes: simulated(head, (n, n, 1), scans.radial(n, spokes), coils, 1, centre=min(24, 2 * round(spokes / np.pi)))
               for spokes in ((24,) if quick else (48, 24))}
     mask = []
 
     def poisson(snr):
         if not mask:
             drawn = poisson_mask(n, 4 if quick else 8)
-            mask.append(simulated(head, (n, n, 1), scans.cartesian(drawn), 8, 3, drawn))
+            mask.append(simulated(head, (n, n, 1), scans.cartesian(drawn), coils, 3, drawn))
         return mask[0](snr)
-    spiral = simulated(head, (n, n, 1), scans.spiral(n, n // 8, 4, 24), 8, 1)
+    spiral = simulated(head, (n, n, 1), scans.spiral(n, n // 8, 4, 24), coils, 1)
     koosh = simulated(head, (m, m, m), scans.koosh_ball(m, round(np.pi * m * m / 2 / 6)), coils, 2)
-    bottle = simulated(scans.bottle, (n, n, 1), scans.radial(n, 48), 8, 1)
+    bottle = simulated(scans.bottle, (n, n, 1), scans.radial(n, 48), coils, 1)
     for snr in snrs:
         if options.sure:
             yield f"bottle, 48 spokes, SNR {snr}", "sparse", snr, (), peer and not quick, bottle
         for spokes, case in radial.items():
             yield f"radial, {spokes} spokes, SNR {snr}", "sparse", snr, (), peer, case
         yield f"Poisson disc, R = {4 if quick else 8}, SNR {snr}", "sparse", snr, ("bart",), peer, poisson
-        yield f"spiral, R = 4, SNR {snr}", "sparse", snr, (), peer, spiral
+        yield f"spiral, R = 4, SNR {snr}", "sparse", snr, (), peer and not quick, spiral
     for snr in snrs:
         yield f"koosh ball, R = 6, SNR {snr}", "sparse", snr, (), peer and not quick, koosh
 
 
 def times_of(options):
-    n, spokes = (64, 24) if options.quick else (192, 48)
+    n, spokes = (32, 16) if options.quick else (192, 48)
     head = scans.template(options.brain) if options.brain else scans.head
     yield (TIMES, "time", 15, ("bart",), not options.ours,
            simulated(head, (n, n, 1), scans.radial(n, spokes), 8, 1, centre=min(24, 2 * round(spokes / np.pi))))
@@ -220,6 +221,8 @@ def bars_of(rows):
 
 def make_record(options):
     record = {"program": "sparse_study", "quick": options.quick, "cases": {}, "skipped": {}, "failed": {}}
+    if options.quick:
+        globals().update(QUICK)
     if options.resume and options.json and options.json.exists():
         record["cases"] = json.loads(options.json.read_text())["cases"]
     run_cases(options, cases_of(options), lambda case, with_bart: measure(case, with_bart, options.sure), record)
