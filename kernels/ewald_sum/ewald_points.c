@@ -16,6 +16,7 @@
 #include "ewald_division.h"
 #include "ewald_gaussian.h"
 #include "ewald_sum.h"
+#include "voxfield/team_size.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -91,10 +92,10 @@ static void add_block(const division *s, const vf_coulomb_atoms *charges, int64_
 static vf_status sum_waves(vf_context *ctx, division *s, const vf_coulomb_atoms *charges)
 {
     const int64_t blocks = (charges->count + BLOCK - 1) / BLOCK;
-    const int parts = (int)(blocks < EWALD_PARTS ? blocks : EWALD_PARTS), most = vf_context_threads(ctx);
-    const int threads = parts < most ? parts : most;
+    const int parts = (int)(blocks < EWALD_PARTS ? blocks : EWALD_PARTS);
+    const int64_t work = charges->count * s->waves;
     bool failed = false;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) reduction(| : failed) if (threads > 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(ctx, work)) reduction(| : failed)
     for (int p = 0; p < parts; p++) {
         double *powers = malloc(powers_size(s) * sizeof *powers);
         failed |= !powers;
@@ -308,9 +309,7 @@ vf_status vf_ewald_field_electric(const vf_ewald_field *f, int64_t count, const 
 {
     const division *s = &f->division;
     const vf_coulomb_atoms charges = charges_of(f);
-    const int64_t most = vf_context_threads(f->ctx);
-    const int threads = (int)(count < most ? count : most);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(f->ctx, 20 * count * (charges.count + s->waves)))
     for (int64_t p = 0; p < count; p++) {
         const double *r = points + 3 * p;
         double gradient[3] = {f->moment[0], f->moment[1], f->moment[2]}, *wanted = electric ? gradient : NULL;
@@ -400,9 +399,8 @@ vf_status vf_ewald_pair_add(vf_context *ctx, const vf_ewald_pair *pair, const do
     const division *s = &pair->division;
     const double zero = 0, one = 1;
     const vf_coulomb_atoms unit = {.count = 1, .x = &zero, .y = &zero, .z = &zero, .charge = &one};
-    const int most = vf_context_threads(ctx), threads = count / BLOCK + 1 < most ? (int)(count / BLOCK) + 1 : most;
     bool failed = false;
-#pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
+#pragma omp parallel num_threads(vf_threads_for(ctx, 5 * count * s->waves)) reduction(| : failed)
     {
         double *powers = malloc(powers_size(s) * sizeof *powers);
         failed |= !powers;

@@ -3,6 +3,8 @@
  * distance as their edge, so that little is looked at outside of the sphere, but hold a few atoms at least. */
 #include "atoms_within.h"
 
+#include "voxfield/team_size.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,7 +217,7 @@ bool atoms_within(const vf_context *ctx, const molecule *m, const vf_cell *cell,
     }
     const double most = distance * distance * (1 + ROUNDING);
     if (done) {
-#pragma omp parallel for schedule(dynamic, 256) num_threads(vf_context_threads(ctx))
+#pragma omp parallel for schedule(dynamic, 256) num_threads(vf_threads_for(ctx, 100 * m->atoms))
         for (int64_t i = 0; i < m->atoms; i++) {
             double p[3];
             position(m, cell, i, p);

@@ -9,6 +9,7 @@
 #include "molecule/molecule_part.h"
 #include "periodic_frames.h"
 #include "potential_common.h"
+#include "voxfield/team_size.h"
 
 enum { LEAST_POINTS = 16, MOST_POINTS = 256 };
 static const double share = 0.015; /* of the expected time */
@@ -62,7 +63,7 @@ static int64_t affordable(const vf_context *ctx, const potential_plan *plan, int
 static vf_status sum_gaussians(vf_context *ctx, const error_points *p, const vf_coulomb_atoms *charges, double *values)
 {
     const double sigma = p->plan->problem.sigma, b = 1 / (sqrt(2) * sigma);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_context_threads(ctx))
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(ctx, 20 * p->count * charges->count))
     for (int64_t n = 0; n < p->count; n++) {
         const double *r = p->place + 3 * n;
         double sum = 0;
