@@ -263,7 +263,8 @@ static void maps_of_planes(vf_context *ctx, const walsh *w)
         for (int64_t chunk = 0; chunk < chunks; chunk++) {
             int64_t begin = chunk * ROWS, end = begin + ROWS < w->n[1] ? begin + ROWS : w->n[1];
             if (!vf_cancelled(ctx))
-                maps_of_rows(w, z, begin, end, w->scratch + (size_t)vf_room_of(w->rooms, chunks, chunk) * w->scratch_floats);
+                maps_of_rows(w, z, begin, end,
+                             w->scratch + (size_t)vf_room_of(w->rooms, chunks, chunk) * w->scratch_floats);
         }
     }
 }
@@ -300,7 +301,7 @@ static vf_status remove_faint(vf_context *ctx, int coils, int64_t voxels, const 
     vf_reduced largest;
     vf_status status = vf_host_reduce(ctx, VF_REDUCE_MAX, VF_F32, voxels, signal, NULL, &largest);
     const float bound = faint * faint * (float)largest.re; /* for the eigenvalue, which is a square */
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, coils * voxels))
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, coils *voxels))
     for (int c = 0; c < coils; c++)
         for (int64_t n = 0; n < voxels; n++)
             if (!(signal[n] >= bound))

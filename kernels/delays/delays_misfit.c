@@ -76,7 +76,7 @@ static void adjoint(const fit *f, int count, const double *re, const double *im,
 static void make_normal(const fit *f)
 {
     const int points = f->p->points;
-#pragma omp parallel for schedule(dynamic, 4) num_threads(vf_threads_for(f->p->ctx, f->s->count * points * points))
+#pragma omp parallel for schedule(dynamic, 4) num_threads(vf_threads_for(f->p->ctx, f->s->count *points *points))
     for (int n = points - 1; n >= 0; n--) {
         double *re = f->rows + (size_t)2 * points * n, *im = re + points;
         adjoint(f, n + 1, f->s->a_re + n, f->s->a_im + n, points, re, im);

@@ -154,7 +154,7 @@ static void copy_box(const vf_ewald *plan, const vf_box *box, const ewald_output
     int64_t first[3];
     for (int a = 0; a < 3; a++)
         first[a] = llround((plan->grid.origin[a] - fine->at.origin[a]) / fine->at.step[a]) + box->lo[a];
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, rows * width))
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, rows *width))
     for (int64_t r = 0; r < rows; r++) {
         const int64_t row = (first[2] + r / height) * fine->at.mesh[1] + first[1] + r % height;
         ewald_put_row(out, fine->precision, width,

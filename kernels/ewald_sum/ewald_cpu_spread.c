@@ -143,7 +143,7 @@ static void clear_mesh(const ewald_level *level)
 {
     const int64_t planes = level->at.mesh[2];
     const size_t plane_bytes = (size_t)(level->at.mesh[1] * level->pitch) * level->element;
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(level->ctx, planes * (int64_t)plane_bytes / 8))
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(level->ctx, planes *(int64_t)plane_bytes / 8))
     for (int64_t z = 0; z < planes; z++)
         memset((char *)level->mesh.data + (size_t)z * plane_bytes, 0, plane_bytes);
 }
@@ -155,7 +155,7 @@ static vf_status spread_portion(const ewald_level *level, const vf_coulomb_atoms
     vf_status status = sort(level, charges, scale, &t);
     for (int colour = 0; status == VF_OK && colour < 4; colour++) {
         const int64_t across = (t.count[0] + 1 - colour % 2) / 2, along = (t.count[1] + 1 - colour / 2) / 2;
-    #pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(level->ctx, work))
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(level->ctx, work))
         for (int64_t i = 0; i < across * along; i++)
             if (!vf_cancelled(level->ctx))
                 spread_tile(level, &t, (i / across * 2 + colour / 2) * t.count[0] + i % across * 2 + colour % 2);

@@ -309,7 +309,8 @@ vf_status vf_ewald_field_electric(const vf_ewald_field *f, int64_t count, const 
 {
     const division *s = &f->division;
     const vf_coulomb_atoms charges = charges_of(f);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(f->ctx, 20 * count * (charges.count + s->waves)))
+#pragma omp parallel for schedule(dynamic, 1)                                                                          \
+    num_threads(vf_threads_for(f->ctx, 20 * count * (charges.count + s->waves)))
     for (int64_t p = 0; p < count; p++) {
         const double *r = points + 3 * p;
         double gradient[3] = {f->moment[0], f->moment[1], f->moment[2]}, *wanted = electric ? gradient : NULL;

@@ -59,7 +59,7 @@ static void normalise(const nlinv *n, float complex *maps)
     const int64_t voxels = n->task->matrix[0] * n->task->matrix[1] * n->task->matrix[2];
     const int coils = n->task->coils;
     double most = 0;
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(n->ctx, coils * voxels)) reduction(max : most)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(n->ctx, coils *voxels)) reduction(max : most)
     for (int64_t i = 0; i < voxels; i++) {
         double sum = 0;
         for (int c = 0; c < coils; c++)

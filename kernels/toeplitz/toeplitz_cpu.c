@@ -383,7 +383,8 @@ static vf_status run_step(const pass *p, step which)
     const cpu_state *s = p->state;
     vf_context *ctx = vf_device_context(p->plan->device);
     const int64_t pieces = which == MULTIPLY ? (s->planes + s->group - 1) / s->group : s->n[1] * s->chunks;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_of_plan(ctx, s->threads, 2 * s->planes * s->stride))
+#pragma omp parallel for schedule(dynamic, 1)                                                                          \
+    num_threads(vf_threads_of_plan(ctx, s->threads, 2 * s->planes * s->stride))
     for (int64_t i = 0; i < pieces; i++) {
         char *work = toeplitz_cpu_work(s);
         if (vf_cancelled(ctx))
@@ -400,7 +401,8 @@ static vf_status apply_lines(const pass *p, int coils, const void *maps)
 {
     const cpu_state *s = p->state;
     vf_context *ctx = vf_device_context(p->plan->device);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_of_plan(ctx, s->threads, 2 * s->planes * s->stride))
+#pragma omp parallel for schedule(dynamic, 1)                                                                          \
+    num_threads(vf_threads_of_plan(ctx, s->threads, 2 * s->planes * s->stride))
     for (int64_t i = 0; i < s->chunks; i++)
         if (!vf_cancelled(ctx))
             do_lines(p, coils, maps, i, toeplitz_cpu_work(s));

@@ -1,6 +1,6 @@
 /* The sums over coefficients on the CPU: a thread takes rows. */
-#include "wavelet_cpu.h"
 #include "voxfield/team_size.h"
+#include "wavelet_cpu.h"
 
 static int threads_for_all(const vf_wavelet *plan, vf_queue *queue)
 {

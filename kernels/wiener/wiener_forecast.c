@@ -1,8 +1,8 @@
 /* Forecasts of a solution before solving. */
 #include <math.h>
 
-#include "wiener.h"
 #include "voxfield/team_size.h"
+#include "wiener.h"
 
 /* Rows are summed in blocks, and blocks are added in order, so the bits do not depend on the number of threads. */
 enum { BLOCKS = 128 };

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wiener.h"
 #include "voxfield/team_size.h"
+#include "wiener.h"
 
 enum { CHUNK = 4096 };                     /* samples per unit of work */
 static const double BIN_CYCLES = 2;        /* width of a bin, in cycles over the widest field of view */

@@ -37,7 +37,8 @@ static int64_t layer_below(const vf_grid *grid, int axis, double at, double *abo
     return (int64_t)(whole - (double)n * floor(whole / (double)n)) % n;
 }
 
-static void add_points(const vf_context *ctx, map_profile *p, const vf_grid *grid, double factor, const double (*sums)[3])
+static void add_points(const vf_context *ctx, map_profile *p, const vf_grid *grid, double factor,
+                       const double (*sums)[3])
 {
     const int64_t n = grid->counts[p->axis];
     const double h = grid->spacing[p->axis], length = h * (double)n;

@@ -217,7 +217,7 @@ static vf_status transpose(vf_queue *queue, size_t size, int64_t batch, int64_t 
 {
     const int64_t down = (rows + TILE - 1) / TILE, across = (columns + TILE - 1) / TILE, tiles = down * across * batch;
     /* Down a matrix first, so that consecutive writes are neighbours. */
-#pragma omp parallel for schedule(static) num_threads(threads_for_bytes(queue, batch * rows * columns * (int64_t)size))
+#pragma omp parallel for schedule(static) num_threads(threads_for_bytes(queue, batch *rows *columns *(int64_t)size))
     for (int64_t t = 0; t < tiles; t++) {
         const int64_t i = t % down * TILE, b = t / down % batch, j = t / down / batch * TILE;
         const int64_t here_rows = least(TILE, rows - i), here_columns = least(TILE, columns - j);
