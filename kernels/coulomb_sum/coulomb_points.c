@@ -4,7 +4,8 @@
 #include "backend/variants.h"
 #include "voxfield/team_size.h"
 
-double vf_coulomb_point(const vf_coulomb_atoms *atoms, const double at[3], double r_min, bool square, int threads)
+double vf_coulomb_point(const vf_context *ctx, const vf_coulomb_atoms *atoms, const double at[3], double r_min,
+                        bool square)
 {
     static coulomb_point_sum *const sums[] = {coulomb_point_baseline, coulomb_point_avx2, coulomb_point_avx512};
     enum { PART = 4096, MOST_PARTS = 64 };
@@ -15,7 +16,7 @@ double vf_coulomb_point(const vf_coulomb_atoms *atoms, const double at[3], doubl
         const int64_t left = atoms->count - from;
         const int parts = left < (int64_t)PART * MOST_PARTS ? (int)((left + PART - 1) / PART) : MOST_PARTS;
         double part[MOST_PARTS];
-#pragma omp parallel for schedule(static) num_threads(vf_team_size(threads, left))
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, left))
         for (int p = 0; p < parts; p++) {
             const int64_t first = from + (int64_t)p * PART, rest = atoms->count - first;
             part[p] = sum_part(atoms, first, rest < PART ? rest : PART, at, r_min, square);

@@ -88,21 +88,17 @@ static size_t charge_bytes(const vf_cutoff *plan)
     return plan->options.precision == VF_F64 ? sizeof(cutoff_charge_f64) : sizeof(cutoff_charge_f32);
 }
 
-static int sort_threads(const vf_cutoff *plan)
-{
-    return vf_threads_for(vf_device_context(plan->device), 5 * plan->source->count);
-}
-
 /* Parts of the sort, up to one a thread: their counts should take an eighth of the charges' memory, at most. */
 static int sort_parts(const vf_cutoff *plan, int64_t bins)
 {
-    const int64_t most = plan->source->count * (int64_t)charge_bytes(plan) / (64 * bins) + 1;
-    return (int)(most < sort_threads(plan) ? most : sort_threads(plan));
+    const int64_t charges = plan->source->count, most = charges * (int64_t)charge_bytes(plan) / (64 * bins) + 1;
+    const int threads = vf_threads_for(vf_device_context(plan->device), 5 * charges);
+    return most < threads ? (int)most : threads;
 }
 
 static void pass_over_charges(const vf_cutoff *plan, int parts, int64_t bins, int64_t *places, vf_cutoff_take *take)
 {
-    const int threads = parts > 1 ? sort_threads(plan) : 1;
+    const int threads = vf_threads_for(vf_device_context(plan->device), parts > 1 ? 5 * plan->source->count : 0);
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int t = 0; t < parts; t++) {
         sorter own = {.plan = plan, .places = places + t * bins};

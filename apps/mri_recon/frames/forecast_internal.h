@@ -6,6 +6,7 @@
 
 /* The machine: seconds over those of the reference, and seconds of a parallel region. */
 typedef struct forecast_machine {
+    const vf_context *ctx;
     int threads;
     double speed, region;
 } forecast_machine;

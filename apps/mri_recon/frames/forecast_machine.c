@@ -123,7 +123,7 @@ double forecast_gain(const forecast_machine *m, double pieces)
 double forecast_seconds(const forecast_machine *m, double parallel, double pieces, double regions)
 {
     const double seconds = m->speed * parallel, each = seconds / fmax(1, regions);
-    if (vf_team_size(m->threads, (int64_t)fmin(each / ns, 1e15)) == 1)
+    if (vf_threads_for(m->ctx, (int64_t)fmin(each / ns, 1e15)) == 1)
         return seconds;
     return seconds / forecast_gain(m, pieces) + regions * m->region;
 }
@@ -159,7 +159,7 @@ double forecast_measure_region(const forecast_machine *m)
     for (int round = -1; round < ROUNDS; round++) { /* the first round begins the threads */
         const double begin = vf_now();
         for (int i = 0; i < REGIONS; i++) {
-#pragma omp parallel for schedule(static) num_threads(vf_team_size(m->threads, INT64_MAX))
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(m->ctx, INT64_MAX))
             for (int t = 0; t < m->threads; t++)
                 if (t == 0)
                     done = done + 1;
@@ -241,5 +241,5 @@ double forecast_measure_speed(vf_context *ctx, const forecast_machine *m, const 
 forecast_machine forecast_usual_machine(const vf_context *ctx)
 {
     const int threads = vf_context_threads(ctx);
-    return (forecast_machine){.threads = threads, .speed = 1, .region = usual_region(threads)};
+    return (forecast_machine){.ctx = ctx, .threads = threads, .speed = 1, .region = usual_region(threads)};
 }

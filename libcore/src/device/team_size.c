@@ -4,24 +4,17 @@
 #include <omp.h>
 #endif
 
-/* Threads that wait for work begin and end a region in a few microseconds. If they sleep, because they have waited long or
- * the machine is busy, it takes 10 and more. From twice that on a team is worth it, whichever it is. */
-enum { WORTH_A_TEAM = 20000 };
-
-int vf_team_size(int all, int64_t work)
-{
-    return work < WORTH_A_TEAM ? 1 : all;
-}
+#include "context_internal.h"
 
 int vf_threads_for(const vf_context *ctx, int64_t work)
 {
-    return vf_team_size(vf_context_threads(ctx), work);
+    return work < vf_context_team_work(ctx) ? 1 : vf_context_threads(ctx);
 }
 
 int vf_threads_of_plan(const vf_context *ctx, int made_for, int64_t work)
 {
-    const int threads = vf_context_threads(ctx);
-    return vf_team_size(threads < made_for ? threads : made_for, work);
+    const int threads = vf_threads_for(ctx, work);
+    return threads < made_for ? threads : made_for;
 }
 
 int64_t vf_room_of(int64_t rooms, int64_t pieces, int64_t piece)

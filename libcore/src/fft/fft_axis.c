@@ -184,7 +184,9 @@ vf_status vf_fft_axis_pass(const vf_fft_axis *axis, vf_fft_direction direction, 
 {
     int64_t groups = (lines + VF_FFT_LINES - 1) / VF_FFT_LINES, total = groups * outer;
     const int threads = vf_threads_of_plan(axis->ctx, axis->threads, 2 * lines * outer * axis->n);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+    /* Neighbours together, if there are enough of them. */
+    const int some = total < 16 * threads ? 1 : 4;
+#pragma omp parallel for schedule(dynamic, some) num_threads(threads)
     for (int64_t g = 0; g < total; g++) {
         if (vf_cancelled(axis->ctx))
             continue;

@@ -125,7 +125,7 @@ static vf_status histogram_execute(const vf_histogram *plan, vf_queue *queue, in
     uint64_t *all = state->counts;
     const int bins = plan->bins, parts = parts_of(state->threads, n);
     memset(all, 0, (size_t)parts * (size_t)bins * sizeof *all);
-#pragma omp parallel num_threads(vf_team_size(state->threads, parts > 1 ? n : 0))
+#pragma omp parallel num_threads(vf_threads_of_plan(vf_device_context(plan->device), state->threads, parts > 1 ? n : 0))
     {
         const share s = share_of(n, parts);
         uint64_t *mine = all + thread_number() * bins;
@@ -264,14 +264,15 @@ static bool on_line(const void *p)
 }
 
 /* Sorts by `width` bits, starting at bit `low`. */
-static void pass(const sort_state *state, int parts, int low, int width, int64_t n, const uint32_t *keys,
+static void pass(const vf_sort *plan, int parts, int low, int width, int64_t n, const uint32_t *keys,
                  const uint32_t *values, pairs out)
 {
+    const sort_state *state = plan->state;
     const uint32_t mask = (1u << width) - 1;
     const bool lines = is_long(n) && on_line(out.keys) && on_line(out.values);
     for (int t = 0; t < parts; t++)
         memset(state->counts + t * DIGITS, 0, (mask + 1) * sizeof *state->counts);
-#pragma omp parallel num_threads(vf_team_size(state->threads, parts > 1 ? n : 0))
+#pragma omp parallel num_threads(vf_threads_of_plan(vf_device_context(plan->device), state->threads, parts > 1 ? n : 0))
     {
         const share s = share_of(n, parts);
         const run mine = {s.at, s.end, keys, values, low, mask};
@@ -333,7 +334,7 @@ static vf_status sort_execute(const vf_sort *plan, vf_queue *queue, int64_t n, c
     const int passes = (plan->bits + widest - 1) / widest, width = (plan->bits + passes - 1) / passes;
     for (int p = 0; p < passes; p++) {
         const pairs to = (passes - p) % 2 ? out : between; /* the last pass goes to `out` */
-        pass(state, parts, p * width, width, n, keys, values, to);
+        pass(plan, parts, p * width, width, n, keys, values, to);
         keys = to.keys;
         values = to.values;
     }
