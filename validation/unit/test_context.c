@@ -16,6 +16,7 @@
 
 #include "voxfield/append.h"
 #include "voxfield/device.h"
+#include "voxfield/team_size.h"
 
 static vf_context *ctx;
 
@@ -399,9 +400,32 @@ static void test_element_types(void **state)
     }
 }
 
+/* All threads or one, and never more than a plan has memory for. */
+static void test_team_sizes(void **state)
+{
+    (void)state;
+    vf_context *ctx;
+    assert_int_equal(vf_context_create(&ctx), VF_OK);
+    assert_int_equal(vf_context_set_threads(ctx, 5), VF_OK);
+    assert_int_equal(vf_threads_for(ctx, 0), 1);
+    assert_int_equal(vf_threads_for(ctx, INT64_MAX), 5);
+    assert_int_equal(vf_threads_of_plan(ctx, 3, INT64_MAX), 3);
+    assert_int_equal(vf_threads_of_plan(ctx, 9, INT64_MAX), 5);
+    assert_int_equal(vf_threads_of_plan(ctx, 9, 0), 1);
+    vf_context_set_team_work(ctx, 100);
+    assert_int_equal(vf_context_set_threads(ctx, 7), VF_OK);
+    assert_int_equal(vf_threads_for(ctx, 99), 1);
+    assert_int_equal(vf_threads_for(ctx, 100), 7);
+    for (int piece = 0; piece < 4; piece++)
+        assert_int_equal(vf_room_of(4, 4, piece), piece);
+    assert_int_equal(vf_room_of(4, 9, 8), 0); /* outside of a region: thread 0 */
+    vf_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_team_sizes),
         cmocka_unit_test(test_status_list),
         cmocka_unit_test_setup_teardown(test_first_error_is_kept, make_context, free_context),
         cmocka_unit_test_setup_teardown(test_many_threads, make_context, free_context),
