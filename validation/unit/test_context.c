@@ -404,22 +404,22 @@ static void test_element_types(void **state)
 static void test_team_sizes(void **state)
 {
     (void)state;
-    vf_context *ctx;
-    assert_int_equal(vf_context_create(&ctx), VF_OK);
-    assert_int_equal(vf_context_set_threads(ctx, 5), VF_OK);
-    assert_int_equal(vf_threads_for(ctx, 0), 1);
-    assert_int_equal(vf_threads_for(ctx, INT64_MAX), 5);
-    assert_int_equal(vf_threads_of_plan(ctx, 3, INT64_MAX), 3);
-    assert_int_equal(vf_threads_of_plan(ctx, 9, INT64_MAX), 5);
-    assert_int_equal(vf_threads_of_plan(ctx, 9, 0), 1);
-    vf_context_set_team_work(ctx, 100);
-    assert_int_equal(vf_context_set_threads(ctx, 7), VF_OK);
-    assert_int_equal(vf_threads_for(ctx, 99), 1);
-    assert_int_equal(vf_threads_for(ctx, 100), 7);
+    vf_context *own;
+    assert_int_equal(vf_context_create(&own), VF_OK);
+    assert_int_equal(vf_context_set_threads(own, 5), VF_OK);
+    assert_int_equal(vf_threads_for(own, 0), 1);
+    assert_int_equal(vf_threads_for(own, INT64_MAX), 5);
+    assert_int_equal(vf_threads_of_plan(own, 3, INT64_MAX), 3);
+    assert_int_equal(vf_threads_of_plan(own, 9, INT64_MAX), 5);
+    assert_int_equal(vf_threads_of_plan(own, 9, 0), 1);
+    vf_context_set_team_work(own, 100);
+    assert_int_equal(vf_context_set_threads(own, 7), VF_OK);
+    assert_int_equal(vf_threads_for(own, 99), 1);
+    assert_int_equal(vf_threads_for(own, 100), 7);
     for (int piece = 0; piece < 4; piece++)
         assert_int_equal(vf_room_of(4, 4, piece), piece);
     assert_int_equal(vf_room_of(4, 9, 8), 0); /* outside of a region: thread 0 */
-    vf_context_destroy(ctx);
+    vf_context_destroy(own);
 }
 
 int main(void)
