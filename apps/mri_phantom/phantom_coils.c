@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mri_phantom.h"
+#include "voxfield/team_size.h"
 
 enum { MOST_TERMS = 5 };              /* along an axis */
 static const double frequency = 0.5;  /* of the cosines, in cycles per field of view: 0 at the far side */
@@ -177,7 +178,7 @@ static void one_row(const phantom_coils *coils, int64_t coil, const double r[3],
 void coils_voxels(vf_context *ctx, const phantom_coils *coils, const int64_t matrix[3], float complex *maps)
 {
     int64_t rows = matrix[1] * matrix[2];
-#pragma omp parallel for num_threads(vf_context_threads(ctx)) schedule(static)
+#pragma omp parallel for num_threads(vf_threads_for(ctx, 10 * matrix[0] * rows * coils->coils)) schedule(static)
     for (int64_t line = 0; line < rows * coils->coils; line++) {
         int64_t row = line % rows;
         double r[3] = {0, (double)(row % matrix[1] - matrix[1] / 2) / (double)matrix[1],

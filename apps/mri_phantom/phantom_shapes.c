@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "mri_phantom.h"
+#include "voxfield/team_size.h"
 
 enum { FINE = 8 }; /* points along each axis of a voxel crossed by an edge */
 
@@ -253,7 +254,7 @@ vf_status phantom_voxels(vf_context *ctx, const phantom *object, const int64_t m
         if (!object->shape[n].point)
             margin[n] = half_diagonal(&object->shape[n], object->dimensions, voxel);
     int64_t rows = matrix[1] * matrix[2];
-#pragma omp parallel for num_threads(vf_context_threads(ctx)) schedule(dynamic, 16)
+#pragma omp parallel for num_threads(vf_threads_for(ctx, 100 * matrix[0] * rows)) schedule(dynamic, 16)
     for (int64_t row = 0; row < rows; row++) {
         double y = (double)(row % matrix[1] - matrix[1] / 2) * voxel[1];
         double z = (double)(row / matrix[1] - matrix[2] / 2) * voxel[2];

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "mri_phantom.h"
+#include "voxfield/team_size.h"
 
 /* Below x = 1, the closed form has an error of up to eps / x^2; the series there has terms down to eps. */
 double phantom_ball_transform(double x)
@@ -216,7 +217,7 @@ vf_status phantom_signal(vf_context *ctx, const phantom *object, const phantom_c
         status = prepare_object(ctx, object, &seen, voxels, table_end(object, &seen, field, trajectory, at), &prepared);
     if (status != VF_OK)
         goto done;
-#pragma omp parallel for num_threads(vf_context_threads(ctx)) schedule(dynamic, 256)
+#pragma omp parallel for num_threads(vf_threads_for(ctx, 1000 * trajectory->samples)) schedule(dynamic, 256)
     for (int64_t m = 0; m < trajectory->samples; m++) {
         double k[3];
         double complex sum[SIGNAL_TERMS] = {0};

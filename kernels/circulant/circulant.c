@@ -7,6 +7,7 @@
 #include "circulant_internal.h"
 #include "voxfield/copy.h"
 #include "voxfield/fft.h"
+#include "voxfield/team_size.h"
 #include "voxfield/vector.h"
 
 struct vf_circulant {
@@ -77,11 +78,11 @@ static int64_t place(int64_t n, int64_t length)
 
 /* Reorders for the transform and rounds to the plan's precision. Returns false if a value is not finite, or
  * overflows. */
-static bool arrange(const int64_t n[3], int threads, vf_dtype real, const double *m, void *to)
+static bool arrange(const vf_context *ctx, const int64_t n[3], vf_dtype real, const double *m, void *to)
 {
     const double voxels = (double)(n[0] * n[1] * n[2]);
     int64_t wrong = 0;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(+ : wrong)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, n[0] * n[1] * n[2])) reduction(+ : wrong)
     for (int64_t line = 0; line < n[1] * n[2]; line++) {
         const int64_t row = (place(line / n[1], n[2]) * n[1] + place(line % n[1], n[1])) * n[0];
         const double *from = m + line * n[0];
@@ -109,7 +110,7 @@ vf_status vf_circulant_put(vf_context *ctx, vf_queue *queue, const int64_t matri
     if (!values)
         return vf_fail(ctx, VF_ERR_MEMORY, "circulant: not enough memory for %lld eigenvalues", (long long)voxels);
     vf_status status =
-        arrange(matrix, vf_context_threads(ctx), real, m, values)
+        arrange(ctx, matrix, real, m, values)
             ? VF_OK
             : vf_fail(ctx, VF_ERR_ARGUMENT, "circulant: an eigenvalue is NaN, infinite or too large for %s",
                       vf_dtype_name(real));

@@ -9,6 +9,7 @@
 #include <omp.h>
 
 #include "voxfield/statistics.h"
+#include "voxfield/team_size.h"
 
 /* The local covariance is the sum over a box of 2 REACH + 1 voxels along each axis, cut at the borders. The resolution
  * of calibration images is coarser than the box, so the box averages noise rather than coils. */
@@ -31,7 +32,8 @@ typedef struct walsh {
     float complex *maps;
     float *plane;   /* [BOX][coil][y][re, im][row]: images of the planes around the current one, 0 beyond n[0] */
     float *signal;  /* [z][y][x] the largest eigenvalue */
-    float *scratch; /* [thread][scratch_floats] */
+    int64_t rooms;  /* work items at the same time */
+    float *scratch; /* [rooms][scratch_floats] */
     size_t scratch_floats;
 } walsh;
 
@@ -245,10 +247,12 @@ static void maps_of_rows(const walsh *w, int64_t z, int64_t begin, int64_t end, 
 }
 
 /* Works plane by plane on copies of at most BOX planes of the images, so the maps may overwrite the images. */
-static void maps_of_planes(vf_context *ctx, const walsh *w, int threads)
+static void maps_of_planes(vf_context *ctx, const walsh *w)
 {
+    const int64_t work = (int64_t)w->coils * w->coils * w->n[0] * w->n[1] * w->n[2];
+    (void)work; /* a linter does not see its use by OpenMP */
     int64_t chunks = (w->n[1] + ROWS - 1) / ROWS, loaded = 0, unused, need;
-#pragma omp parallel num_threads(threads) if (threads > 1) private(unused, need) firstprivate(loaded)
+#pragma omp parallel num_threads(vf_threads_for(ctx, work)) private(unused, need) firstprivate(loaded)
     for (int64_t z = 0; z < w->n[2]; z++) {
         span(z, w->n[2], &unused, &need);
         for (; loaded < need; loaded++) {
@@ -260,7 +264,8 @@ static void maps_of_planes(vf_context *ctx, const walsh *w, int threads)
         for (int64_t chunk = 0; chunk < chunks; chunk++) {
             int64_t begin = chunk * ROWS, end = begin + ROWS < w->n[1] ? begin + ROWS : w->n[1];
             if (!vf_cancelled(ctx))
-                maps_of_rows(w, z, begin, end, w->scratch + (size_t)omp_get_thread_num() * w->scratch_floats);
+                maps_of_rows(w, z, begin, end,
+                             w->scratch + (size_t)vf_room_of(w->rooms, chunks, chunk) * w->scratch_floats);
         }
     }
 }
@@ -297,7 +302,7 @@ static vf_status remove_faint(vf_context *ctx, int coils, int64_t voxels, const 
     vf_reduced largest;
     vf_status status = vf_host_reduce(ctx, VF_REDUCE_MAX, VF_F32, voxels, signal, NULL, &largest);
     const float bound = faint * faint * (float)largest.re; /* for the eigenvalue, which is a square */
-#pragma omp parallel for schedule(static) num_threads(vf_context_threads(ctx)) if (coils > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, coils *voxels))
     for (int c = 0; c < coils; c++)
         for (int64_t n = 0; n < voxels; n++)
             if (!(signal[n] >= bound))
@@ -307,19 +312,19 @@ static vf_status remove_faint(vf_context *ctx, int coils, int64_t voxels, const 
 
 vf_status vf_coil_maps_walsh(vf_context *ctx, const int64_t matrix[3], int coils, const void *images, void *maps)
 {
-    int threads = vf_context_threads(ctx), strongest = 0;
+    int strongest = 0;
     int64_t voxels = matrix[0] * matrix[1] * matrix[2];
     float largest = 0;
     vf_status status;
     walsh w = {
         .n = matrix, .coils = coils, .row = (matrix[0] + LANES - 1) / LANES * LANES, .images = images, .maps = maps};
-    if (threads > (matrix[1] + ROWS - 1) / ROWS)
-        threads = (int)((matrix[1] + ROWS - 1) / ROWS);
+    const int64_t threads = vf_context_threads(ctx), chunks = (matrix[1] + ROWS - 1) / ROWS;
+    w.rooms = threads < chunks ? threads : chunks;
     size_t entries = (size_t)coils * (size_t)coils, row = (size_t)w.row;
     w.scratch_floats = (BOX + 1) * entries * row + row + LANES + 4 * (size_t)coils * LANES;
     w.plane = calloc(BOX * (size_t)coils * (size_t)matrix[1] * 2 * row, sizeof *w.plane);
     w.signal = malloc((size_t)voxels * sizeof *w.signal);
-    w.scratch = malloc((size_t)threads * w.scratch_floats * sizeof *w.scratch);
+    w.scratch = malloc((size_t)w.rooms * w.scratch_floats * sizeof *w.scratch);
     if (!w.plane || !w.signal || !w.scratch) {
         status = vf_fail(ctx, VF_ERR_MEMORY, "coil maps: not enough memory for %d coils of %lld x %lld x %lld voxels",
                          coils, (long long)matrix[0], (long long)matrix[1], (long long)matrix[2]);
@@ -330,7 +335,7 @@ vf_status vf_coil_maps_walsh(vf_context *ctx, const int64_t matrix[3], int coils
         goto done;
     w.phase_coil = strongest;
     w.scale = largest >= FLT_MIN ? 1 / largest : 0;
-    maps_of_planes(ctx, &w, threads);
+    maps_of_planes(ctx, &w);
     status = remove_faint(ctx, coils, voxels, w.signal, maps);
     if (status == VF_OK && vf_cancelled(ctx))
         status = vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");

@@ -2,12 +2,13 @@
 #include "coulomb_points.h"
 
 #include "backend/variants.h"
+#include "voxfield/team_size.h"
 
-double vf_coulomb_point(const vf_coulomb_atoms *atoms, const double at[3], double r_min, bool square, int threads)
+double vf_coulomb_point(const vf_context *ctx, const vf_coulomb_atoms *atoms, const double at[3], double r_min,
+                        bool square)
 {
     static coulomb_point_sum *const sums[] = {coulomb_point_baseline, coulomb_point_avx2, coulomb_point_avx512};
-    /* Parts are large enough for their sums to take longer than waking a thread. */
-    enum { PART = 4096, MOST_PARTS = 64, PARTS_OF_THREAD = 4 };
+    enum { PART = 4096, MOST_PARTS = 64 };
     coulomb_point_sum *const sum_part = sums[vf_cpu_isa()];
     double sum = 0;
     /* The parts do not depend on the number of threads, and are added in order. */
@@ -15,8 +16,7 @@ double vf_coulomb_point(const vf_coulomb_atoms *atoms, const double at[3], doubl
         const int64_t left = atoms->count - from;
         const int parts = left < (int64_t)PART * MOST_PARTS ? (int)((left + PART - 1) / PART) : MOST_PARTS;
         double part[MOST_PARTS];
-        const int useful = parts / PARTS_OF_THREAD, some = useful < 1 ? 1 : useful < threads ? useful : threads;
-#pragma omp parallel for schedule(static) num_threads(some) if (some > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, left))
         for (int p = 0; p < parts; p++) {
             const int64_t first = from + (int64_t)p * PART, rest = atoms->count - first;
             part[p] = sum_part(atoms, first, rest < PART ? rest : PART, at, r_min, square);
@@ -52,9 +52,8 @@ static void sum_group(const vf_coulomb_atoms *atoms, const vf_coulomb_options *o
 vf_status vf_coulomb_points(vf_context *ctx, const vf_coulomb_atoms *atoms, const vf_coulomb_options *options,
                             int64_t count, const double *points, double *values, double *electric)
 {
-    const int64_t groups = (count + COULOMB_POINTS_GROUP - 1) / COULOMB_POINTS_GROUP, most = vf_context_threads(ctx);
-    const int threads = (int)(groups < most ? groups : most);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+    const int64_t groups = (count + COULOMB_POINTS_GROUP - 1) / COULOMB_POINTS_GROUP;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(ctx, count * atoms->count))
     for (int64_t g = 0; g < groups; g++) {
         const int64_t first = g * COULOMB_POINTS_GROUP, left = count - first;
         if (!vf_cancelled(ctx))

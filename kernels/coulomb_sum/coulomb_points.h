@@ -6,8 +6,9 @@
 #include "coulomb_sum.h"
 
 /* sum_i q_i / max(r, r_min), or with `square` sum_i q_i / max(r, r_min)^2, r the distance of atom i from `at`. The bits
- * depend on the CPU's instruction set, not on `threads`. */
-double vf_coulomb_point(const vf_coulomb_atoms *atoms, const double at[3], double r_min, bool square, int threads);
+ * depend on the CPU's instruction set, not on the number of threads. */
+double vf_coulomb_point(const vf_context *ctx, const vf_coulomb_atoms *atoms, const double at[3], double r_min,
+                        bool square);
 
 /* values[n] = C times the same at points[n], [count][3], by the context's threads; and the electric field -grad V,
  * electric [count][3], NULL: not wanted. The field of a charge is 0 within r_min of it. The options' precision and

@@ -4,6 +4,7 @@
 
 #include "coulomb_sum_backend.h"
 #include "coulomb_sum_simd.h"
+#include "voxfield/team_size.h"
 
 static const coulomb_simd *const simd[VF_ISA_COUNT] = {
     &coulomb_simd_baseline,
@@ -96,8 +97,7 @@ static vf_status execute(const vf_coulomb *plan, vf_queue *queue, const vf_box *
     (void)queue;
     vf_context *ctx = vf_device_context(plan->device);
     int64_t blocks = blocks_along(box, 0, BLOCK_X) * blocks_along(box, 1, BLOCK_Y) * blocks_along(box, 2, BLOCK_Z);
-    int threads = blocks < vf_context_threads(ctx) ? (int)blocks : vf_context_threads(ctx);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(ctx, vf_box_points(box) / 4 * plan->atoms))
     for (int64_t b = 0; b < blocks; b++)
         if (!vf_cancelled(ctx))
             compute_block(plan, box, b, out);

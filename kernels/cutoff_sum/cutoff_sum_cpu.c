@@ -7,6 +7,7 @@
 #include "backend/count_places.h"
 #include "coulomb_sum_backend.h"
 #include "cutoff_sum_simd.h"
+#include "voxfield/team_size.h"
 
 typedef struct cpu_state {
     const cutoff_simd *simd;
@@ -44,7 +45,7 @@ static int64_t bin_of(const vf_cutoff *plan, const double at[3])
     return bin;
 }
 
-/* A thread's part of a sort. */
+/* A part of a sort. */
 typedef struct sorter {
     const vf_cutoff *plan;
     int64_t *places; /* [bins] first the number of charges, then where the next one goes */
@@ -87,21 +88,23 @@ static size_t charge_bytes(const vf_cutoff *plan)
     return plan->options.precision == VF_F64 ? sizeof(cutoff_charge_f64) : sizeof(cutoff_charge_f32);
 }
 
-/* Threads for the sort: their counts should take an eighth of the charges' memory, at most. */
-static int sort_threads(const vf_cutoff *plan, int64_t bins)
+/* Parts of the sort, up to one a thread: their counts should take an eighth of the charges' memory, at most. */
+static int sort_parts(const vf_cutoff *plan, int64_t bins)
 {
     const int64_t charges = plan->source->count, most = charges * (int64_t)charge_bytes(plan) / (64 * bins) + 1;
-    const int threads = charges < 10000 ? 1 : vf_context_threads(vf_device_context(plan->device));
+    const int threads = vf_threads_for(vf_device_context(plan->device), 5 * charges);
     return most < threads ? (int)most : threads;
 }
 
-static void pass_over_charges(const vf_cutoff *plan, int threads, int64_t bins, int64_t *places, vf_cutoff_take *take)
+static void pass_over_charges(const vf_cutoff *plan, int parts, int64_t bins, int64_t *places, vf_cutoff_take *take)
 {
-#pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
-    for (int t = 0; t < threads; t++) {
+    const int threads = vf_threads_for(vf_device_context(plan->device), parts > 1 ? 5 * plan->source->count : 0);
+    (void)threads; /* a linter does not see its use by OpenMP */
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+    for (int t = 0; t < parts; t++) {
         sorter own = {.plan = plan, .places = places + t * bins};
-        (void)vf_cutoff_images(plan, vf_range_begin(plan->source->count, threads, t),
-                               vf_range_begin(plan->source->count, threads, t + 1), take, &own);
+        (void)vf_cutoff_images(plan, vf_range_begin(plan->source->count, parts, t),
+                               vf_range_begin(plan->source->count, parts, t + 1), take, &own);
     }
 }
 
@@ -109,17 +112,17 @@ static void pass_over_charges(const vf_cutoff *plan, int threads, int64_t bins, 
 static vf_status sort_charges(vf_cutoff *plan, int64_t bins)
 {
     cpu_state *s = plan->state;
-    const int threads = sort_threads(plan, bins);
-    int64_t *places = calloc((size_t)(threads * bins), sizeof *places);
+    const int parts = sort_parts(plan, bins);
+    int64_t *places = calloc((size_t)(parts * bins), sizeof *places);
     s->first = malloc((size_t)(bins + 1) * sizeof *s->first);
     if (places && s->first) {
-        pass_over_charges(plan, threads, bins, places, count_charge);
-        vf_counts_to_places(threads, bins, places, s->first);
+        pass_over_charges(plan, parts, bins, places, count_charge);
+        vf_counts_to_places(parts, bins, places, s->first);
         plan->count = s->first[bins];
         s->charges = malloc((size_t)(plan->count + 1) * charge_bytes(plan));
     }
     if (s->charges)
-        pass_over_charges(plan, threads, bins, places, put_charge);
+        pass_over_charges(plan, parts, bins, places, put_charge);
     free(places);
     if (!s->charges)
         return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY,
@@ -236,8 +239,7 @@ static vf_status execute(const vf_cutoff *plan, vf_queue *queue, const vf_box *b
         t.count[a] = (box->hi[a] - 1) / tile_size[a] - t.first[a] + 1;
         tiles *= t.count[a];
     }
-    const int threads = tiles < vf_context_threads(ctx) ? (int)tiles : vf_context_threads(ctx);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(ctx, vf_box_points(box) * 20))
     for (int64_t i = 0; i < tiles; i++)
         if (!vf_cancelled(ctx))
             compute_tile(&t, i);

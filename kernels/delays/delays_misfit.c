@@ -5,6 +5,7 @@
 
 #include "delays_internal.h"
 #include "voxfield/dense.h"
+#include "voxfield/team_size.h"
 
 static const double WEIGHT = 1e-4; /* lambda, relative to the diagonal of A^H A: the number of samples */
 
@@ -41,7 +42,7 @@ static void make_matrix(const fit *f, const double *delay)
     const delay_problem *p = f->p;
     central_samples *s = f->s;
     const int points = p->points;
-#pragma omp parallel for schedule(static) num_threads(vf_context_threads(p->ctx))
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(p->ctx, 20 * s->count * points))
     for (int64_t m = 0; m < s->count; m++) {
         double k[3];
         moved(p, s, m, delay, k);
@@ -74,9 +75,8 @@ static void adjoint(const fit *f, int count, const double *re, const double *im,
 /* The lower triangle of A^H A + lambda. */
 static void make_normal(const fit *f)
 {
-    const int points = f->p->points, threads = vf_context_threads(f->p->ctx);
-    (void)threads; /* unused in a build without OpenMP */
-#pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
+    const int points = f->p->points;
+#pragma omp parallel for schedule(dynamic, 4) num_threads(vf_threads_for(f->p->ctx, f->s->count *points *points))
     for (int n = points - 1; n >= 0; n--) {
         double *re = f->rows + (size_t)2 * points * n, *im = re + points;
         adjoint(f, n + 1, f->s->a_re + n, f->s->a_im + n, points, re, im);
@@ -216,7 +216,7 @@ static vf_status add_image(const fit *f, const double *delay, bool derivatives, 
         return vf_fail(p->ctx, VF_ERR_INTERNAL, "delays: the matrix of the coarse image is not positive");
     for (int n = 0; n < p->points; n++)
         out->spread += 2 * log(creal(f->factor[(size_t)n * p->points + n])) - log(f->lambda);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_context_threads(p->ctx))
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(p->ctx, f->s->count * p->points * p->coils))
     for (int c = 0; c < p->coils; c++)
         add_coil(f, c, derivatives, &part[c]);
     add_parts(p, part, out);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "differences_backend.h"
+#include "voxfield/team_size.h"
 
 /* ---- gradients ---- */
 
@@ -50,12 +51,11 @@ static void add_term_to_row(const job *j, int output, const stencil_term *t, int
 static vf_status apply(vf_queue *queue, vf_dtype type, const stencil *s, const void *in, void *out)
 {
     vf_context *ctx = vf_device_context(vf_queue_device(queue));
+    (void)ctx; /* a linter does not see its use by OpenMP */
     const int64_t rows = s->voxels / s->counts[0];
     const size_t element = vf_dtype_bytes(type);
     const job j = {.type = type, .s = s, .in = in, .out = out};
-    const int threads = rows < vf_context_threads(ctx) ? (int)rows : vf_context_threads(ctx);
-    (void)threads; /* unused in a build without OpenMP */
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && s->voxels > 10000)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 2 * s->outputs * s->voxels))
     for (int64_t r = 0; r < rows; r++)
         for (int o = 0; o < s->outputs; o++) {
             const int64_t at = r * s->counts[0];
@@ -127,10 +127,10 @@ static void soft_chunk(const group_field *f, vf_dtype type, int64_t chunk, doubl
 
 static vf_status soft(vf_queue *queue, vf_dtype type, const group_field *f, double threshold, const void *v, void *z)
 {
-    const int threads = vf_context_threads(vf_device_context(vf_queue_device(queue)));
+    const vf_context *ctx = vf_device_context(vf_queue_device(queue));
+    (void)ctx; /* a linter does not see its use by OpenMP */
     const int64_t chunks = (f->n + CHUNK - 1) / CHUNK;
-    (void)threads;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && chunks > 8)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 2 * f->groups * f->n))
     for (int64_t c = 0; c < chunks; c++)
         soft_chunk(f, type, c, threshold, v, z);
     return VF_OK;
@@ -139,13 +139,11 @@ static vf_status soft(vf_queue *queue, vf_dtype type, const group_field *f, doub
 static vf_status norm(vf_queue *queue, vf_dtype type, const group_field *f, const void *v, double *sum)
 {
     vf_context *ctx = vf_device_context(vf_queue_device(queue));
-    const int threads = vf_context_threads(ctx);
     const int64_t chunks = (f->n + CHUNK - 1) / CHUNK;
     double *of_chunk = calloc((size_t)chunks, sizeof *of_chunk);
     if (!of_chunk)
         return vf_fail(ctx, VF_ERR_MEMORY, "group norm: not enough memory");
-    (void)threads;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && chunks > 8)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 2 * f->groups * f->n))
     for (int64_t c = 0; c < chunks; c++) {
         double r[CHUNK];
         const int64_t n = chunk_lengths(f, type, c, v, r);

@@ -10,6 +10,7 @@
 
 #include "espirit_internal.h"
 #include "voxfield/dense.h"
+#include "voxfield/team_size.h"
 
 /* Running sums: at n, the sum of the products over all q with every component below n. [n0 + 1] fastest. */
 static void running_sums(const espirit *e, const double complex *x, const double complex *y, const int *d,
@@ -108,7 +109,7 @@ static vf_status fill_all(espirit *e)
     differences by = {0};
     double complex *sums = malloc((size_t)e->threads * table * sizeof *sums);
     vf_status status = sums ? sort_pairs(e, &by) : vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
-#pragma omp parallel for schedule(dynamic, 8) num_threads(e->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(vf_threads_of_plan(e->ctx, e->threads, jobs * e->samples))
     for (int64_t job = 0; job < (status == VF_OK ? jobs : 0); job++) {
         double complex *sum = sums + (size_t)omp_get_thread_num() * table;
         const int v = (int)(job / e->spans / e->coils), w = (int)(job / e->spans % e->coils);

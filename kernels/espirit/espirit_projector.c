@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "espirit_internal.h"
+#include "voxfield/team_size.h"
 
 enum { BLOCK = 32, TILE = 512 };
 
@@ -102,7 +103,7 @@ static vf_status invert(espirit *e, double *work)
     for (p.first = 0; p.first < n && !vf_cancelled(e->ctx); p.first += BLOCK) {
         p.width = n - p.first < BLOCK ? (int)(n - p.first) : BLOCK;
         make_panel(e, &p);
-#pragma omp parallel for schedule(static) num_threads(e->threads) if (n > 128)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_of_plan(e->ctx, e->threads, n *n *BLOCK))
         for (int64_t row = 0; row < n; row++)
             if (row < p.first || row >= p.first + p.width)
                 eliminate(e, &p, row);

@@ -9,6 +9,7 @@
 #include <omp.h>
 
 #include "espirit_internal.h"
+#include "voxfield/team_size.h"
 
 enum { LANES = 16, MOST_STEPS = 40, LEAST_STEPS = 2 };
 
@@ -346,7 +347,8 @@ vf_status espirit_voxels(const espirit *e, const int64_t matrix[3], int sets, bo
         for (int d = 0; d < e->span[0]; d++)
             turn(d - e->width[0] + 1, x, matrix[0], turns + 2 * (x * e->span[0] + d),
                  turns + 2 * (x * e->span[0] + d) + 1);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(e->threads)
+#pragma omp parallel for schedule(dynamic, 1)                                                                          \
+    num_threads(vf_threads_of_plan(e->ctx, e->threads, jobs *LANES *matrix[0] * coils))
     for (int64_t job = 0; job < jobs; job++) {
         if (vf_cancelled(e->ctx))
             continue;

@@ -1,6 +1,8 @@
 /* The numbers that the choice of a shape needs of the charges: bounds, and an estimate of the rms potential. */
 #include "ewald_charges.h"
 
+#include "voxfield/team_size.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -198,11 +200,10 @@ static vf_status summarise_on_host(vf_device *device, const vf_grid *grid, const
     enum { BLOCK = 1 << 15 };
     vf_context *ctx = vf_device_context(device);
     const int64_t blocks = charges->count / BLOCK + 1;
-    const int threads = blocks < vf_context_threads(ctx) ? (int)blocks : vf_context_threads(ctx);
     ewald_summary *parts = malloc((size_t)blocks * sizeof *parts);
     if (!parts)
         return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a plan");
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, charges->count))
     for (int64_t b = 0; b < blocks; b++)
         summarise_block(grid, charges, o->scale, b * BLOCK, b + 1 < blocks ? (b + 1) * BLOCK : charges->count,
                         &parts[b]);

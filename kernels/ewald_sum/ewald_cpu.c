@@ -5,6 +5,8 @@
 
 #include "ewald_cpu.h"
 
+#include "voxfield/team_size.h"
+
 typedef struct cpu_state {
     ewald_level fine; /* its mesh has the whole smooth potential in the end */
     ewald_targets map;
@@ -149,11 +151,10 @@ static void copy_box(const vf_ewald *plan, const vf_box *box, const ewald_output
 {
     const ewald_level *fine = &((const cpu_state *)plan->state)->fine;
     const int64_t width = vf_box_extent(box, 0), height = vf_box_extent(box, 1), rows = height * vf_box_extent(box, 2);
-    const int threads = ewald_threads(plan->ctx, rows * width / 65536 + 1);
     int64_t first[3];
     for (int a = 0; a < 3; a++)
         first[a] = llround((plan->grid.origin[a] - fine->at.origin[a]) / fine->at.step[a]) + box->lo[a];
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, rows *width))
     for (int64_t r = 0; r < rows; r++) {
         const int64_t row = (first[2] + r / height) * fine->at.mesh[1] + first[1] + r % height;
         ewald_put_row(out, fine->precision, width,

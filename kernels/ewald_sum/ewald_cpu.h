@@ -46,11 +46,4 @@ VF_MUST_CHECK vf_status ewald_interpolate(const ewald_level *level, const ewald_
 /* `n` numbers of a row to where they go. */
 void ewald_put_row(const ewald_output *out, vf_dtype precision, int64_t n, const void *row, void *to);
 
-/* Threads for a loop over this many pieces, each worth starting a thread for. */
-static inline int ewald_threads(const vf_context *ctx, int64_t pieces)
-{
-    const int threads = vf_context_threads(ctx);
-    return pieces < threads ? (int)pieces : threads;
-}
-
 #endif

@@ -14,6 +14,7 @@
 
 #include "ewald_cpu.h"
 #include "voxfield/fft.h"
+#include "voxfield/team_size.h"
 
 enum { LINES = 8 }; /* transformed together */
 
@@ -35,11 +36,18 @@ static int64_t pass_items(const ewald_layout *s, pass which, int64_t *per_piece)
     return which == PLANES ? s->length[0] / 2 + 1 : s->mesh[1] * s->mesh[2];
 }
 
-static int pass_threads(const ewald_layout *s, pass which, int threads)
+static int64_t pass_pieces(const ewald_layout *s, pass which)
 {
     int64_t per_piece;
-    const int64_t items = pass_items(s, which, &per_piece), pieces = (items + per_piece - 1) / per_piece;
-    return pieces < threads ? (int)pieces : threads;
+    const int64_t items = pass_items(s, which, &per_piece);
+    return (items + per_piece - 1) / per_piece;
+}
+
+/* Pieces of a pass that are worked on at the same time. */
+static int64_t pass_rooms(const ewald_layout *s, pass which, int threads)
+{
+    const int64_t pieces = pass_pieces(s, which);
+    return pieces < threads ? pieces : threads;
 }
 
 /* Where columns begin in a thread's memory, after the planes. */
@@ -60,19 +68,10 @@ uint64_t ewald_convolve_bytes(const ewald_layout *s, vf_dtype precision, int thr
     uint64_t most = 0;
     for (int i = ROWS_FORWARD; i < PASSES; i++) {
         const uint64_t bytes =
-            pass_bytes(s, (pass)i, 2 * vf_dtype_bytes(precision)) * (uint64_t)pass_threads(s, (pass)i, threads);
+            pass_bytes(s, (pass)i, 2 * vf_dtype_bytes(precision)) * (uint64_t)pass_rooms(s, (pass)i, threads);
         most = bytes > most ? bytes : most;
     }
     return most;
-}
-
-static char *thread_work(const convolution *c)
-{
-    int thread = 0;
-#ifdef _OPENMP
-    thread = omp_get_thread_num();
-#endif
-    return c->work + (size_t)thread * c->thread_bytes;
 }
 
 static char *mesh_row(const convolution *c, int64_t row)
@@ -81,12 +80,11 @@ static char *mesh_row(const convolution *c, int64_t row)
 }
 
 /* LINES pairs of rows along x, from row `first` on. */
-static void transform_rows(const convolution *c, vf_fft_direction direction, int64_t first)
+static void transform_rows(const convolution *c, vf_fft_direction direction, int64_t first, char *work)
 {
     const ewald_layout *s = &c->level->at;
     const int64_t rows = s->mesh[1] * s->mesh[2], n = s->length[0];
     const ewald_simd *simd = c->level->simd;
-    char *work = thread_work(c);
     for (int l = 0; l < LINES && first + 2 * l < rows; l++) {
         char *line = work + (size_t)(l * n) * c->complex_bytes, *a = mesh_row(c, first + 2 * l);
         char *b = first + 2 * l + 1 < rows ? mesh_row(c, first + 2 * l + 1) : NULL;
@@ -127,12 +125,12 @@ static void multiply_columns(const convolution *c, char *plane, int64_t x, int g
 }
 
 /* All y and z of LINES wave numbers along x, from `x` on. */
-static void convolve_planes(const convolution *c, int64_t x)
+static void convolve_planes(const convolution *c, int64_t x, char *plane)
 {
     const ewald_layout *s = &c->level->at;
     const int64_t nx = s->length[0] / 2 + 1, ny = s->length[1], stride = c->level->pitch / 2;
     const int lines = (int)(nx - x < LINES ? nx - x : LINES);
-    char *plane = thread_work(c), *columns = plane + columns_at(s, c->complex_bytes); /* plane: [z][LINES][y] */
+    char *columns = plane + columns_at(s, c->complex_bytes); /* plane: [z][LINES][y] */
     for (int64_t z = 0; z < s->mesh[2]; z++) {
         char *rows = plane + (size_t)(z * LINES * ny) * c->complex_bytes;
         c->level->simd->gather(s->mesh[1], lines, mesh_row(c, z * s->mesh[1]) + (size_t)x * c->complex_bytes, stride,
@@ -150,21 +148,25 @@ static void convolve_planes(const convolution *c, int64_t x)
     }
 }
 
-static vf_status run(convolution *c, pass which, int most_threads)
+static vf_status run(const convolution *c, pass which, int most_threads)
 {
     vf_context *ctx = c->level->ctx;
+    const ewald_layout *s = &c->level->at;
     int64_t per_piece;
-    const int64_t all = pass_items(&c->level->at, which, &per_piece);
-    const int threads = pass_threads(&c->level->at, which, most_threads);
-    c->thread_bytes = pass_bytes(&c->level->at, which, c->complex_bytes);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
-    for (int64_t i = 0; i < all; i += per_piece) {
+    (void)pass_items(s, which, &per_piece);
+    const int64_t pieces = pass_pieces(s, which), rooms = pass_rooms(s, which, most_threads);
+    const size_t room_bytes = pass_bytes(s, which, c->complex_bytes);
+    const int64_t work = 5 * s->length[0] * s->mesh[1] * s->mesh[2];
+    (void)work; /* a linter does not see its use by OpenMP */
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_of_plan(ctx, most_threads, work))
+    for (int64_t i = 0; i < pieces; i++) {
+        char *room = c->work + (size_t)vf_room_of(rooms, pieces, i) * room_bytes;
         if (vf_cancelled(ctx))
             continue;
         if (which == PLANES)
-            convolve_planes(c, i);
+            convolve_planes(c, i * per_piece, room);
         else
-            transform_rows(c, which == ROWS_FORWARD ? VF_FFT_FORWARD : VF_FFT_BACKWARD, i);
+            transform_rows(c, which == ROWS_FORWARD ? VF_FFT_FORWARD : VF_FFT_BACKWARD, i * per_piece, room);
     }
     return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ewald_cpu.h"
+#include "voxfield/team_size.h"
 
 enum { STRIP = 64 }; /* rows of a plane that a thread computes at a time */
 
@@ -241,11 +242,10 @@ vf_status ewald_interpolate(const ewald_level *level, const ewald_targets *targe
 {
     const int64_t ny = vf_box_extent(box, 1), nx = vf_box_extent(box, 0);
     const int64_t strips = (ny + STRIP - 1) / STRIP, pieces = strips * vf_box_extent(box, 2);
-    const int threads = ewald_threads(level->ctx, pieces);
     const piece p = make_piece(level, targets, box, out);
     const size_t element = vf_dtype_bytes(out->precision);
     int failed = 0;
-#pragma omp parallel num_threads(threads) if (threads > 1) reduction(| : failed)
+#pragma omp parallel num_threads(vf_threads_for(level->ctx, 5 * vf_box_points(box))) reduction(| : failed)
     {
         scratch s = {0};
         failed = !make_scratch(&p, &s);

@@ -1,5 +1,6 @@
 /* The multiplier of a mesh's spectrum in closed form: for cells, and for what is 0 beyond the margin between images. */
 #include "ewald_cpu.h"
+#include "voxfield/team_size.h"
 
 static void fill_row(const ewald_level *level, const ewald_closed_form *f, int64_t x, int64_t y, void *row)
 {
@@ -25,8 +26,7 @@ vf_status ewald_make_kernel(ewald_kernel_job *job, vf_array *kernel)
     if (status == VF_OK)
         status = vf_array_create(vf_context_host(level->ctx), VF_SPACE_HOST, level->precision, columns * rows * size,
                                  kernel);
-    const int threads = ewald_threads(level->ctx, columns);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && status == VF_OK)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(level->ctx, 10 * columns * rows * size))
     for (int64_t x = 0; x < (status == VF_OK ? columns : 0); x++)
         for (int64_t y = 0; y < rows; y++)
             fill_row(level, &f, x, y, (char *)kernel->data + (size_t)((x * rows + y) * size) * level->element);

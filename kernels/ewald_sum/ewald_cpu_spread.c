@@ -5,6 +5,7 @@
 
 #include "backend/count_places.h"
 #include "ewald_cpu.h"
+#include "voxfield/team_size.h"
 
 enum { PORTION = 2 << 20 }; /* charges that are sorted at a time: sorted copies of all would take as much as a mesh */
 
@@ -85,25 +86,26 @@ static void put_charges(const ewald_level *level, const vf_coulomb_atoms *charge
 static vf_status sort(const ewald_level *level, const vf_coulomb_atoms *charges, double scale, tiles *t)
 {
     const int64_t n = charges->count;
-    const int threads = ewald_threads(level->ctx, n / 10000 + 1);
+    const int threads = vf_threads_for(level->ctx, 2 * n);
+    const int parts = (int)(n / 10000 < threads ? n / 10000 + 1 : threads); /* each with its own counts */
     for (int a = 0; a < 2; a++)
         t->count[a] = tiles_along(level->at.mesh[a + 1], level->at.width);
     const int64_t count = t->count[0] * t->count[1];
-    int64_t *places = calloc((size_t)(threads * count), sizeof *places);
+    int64_t *places = calloc((size_t)(parts * count), sizeof *places);
     t->first = malloc((size_t)(count + 1) * sizeof *t->first);
     t->charges = malloc((size_t)(n + 1) * charge_bytes(level));
     if (!places || !t->first || !t->charges) {
         free(places);
         return vf_fail(level->ctx, VF_ERR_MEMORY, "not enough memory to sort %lld charges", (long long)n);
     }
-#pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
-    for (int r = 0; r < threads; r++)
-        count_charges(level, charges, t, vf_range_begin(n, threads, r), vf_range_begin(n, threads, r + 1),
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+    for (int r = 0; r < parts; r++)
+        count_charges(level, charges, t, vf_range_begin(n, parts, r), vf_range_begin(n, parts, r + 1),
                       places + r * count);
-    vf_counts_to_places(threads, count, places, t->first);
-#pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
-    for (int r = 0; r < threads; r++)
-        put_charges(level, charges, scale, t, vf_range_begin(n, threads, r), vf_range_begin(n, threads, r + 1),
+    vf_counts_to_places(parts, count, places, t->first);
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+    for (int r = 0; r < parts; r++)
+        put_charges(level, charges, scale, t, vf_range_begin(n, parts, r), vf_range_begin(n, parts, r + 1),
                     places + r * count);
     free(places);
     return VF_OK;
@@ -126,8 +128,7 @@ static void spread_tile(const ewald_level *level, const tiles *t, int64_t tile)
 static void wrap_rows(const ewald_level *level)
 {
     const int64_t n = level->at.mesh[0], rows = level->at.mesh[1] * level->at.mesh[2];
-    const int threads = ewald_threads(level->ctx, rows / 64 + 1);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(level->ctx, rows * level->at.width))
     for (int64_t r = 0; r < rows; r++)
         for (int64_t i = 0; i < level->at.width; i++)
             if (level->precision == VF_F64)
@@ -142,8 +143,7 @@ static void clear_mesh(const ewald_level *level)
 {
     const int64_t planes = level->at.mesh[2];
     const size_t plane_bytes = (size_t)(level->at.mesh[1] * level->pitch) * level->element;
-    const int threads = ewald_threads(level->ctx, planes);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(level->ctx, planes *(int64_t)plane_bytes / 8))
     for (int64_t z = 0; z < planes; z++)
         memset((char *)level->mesh.data + (size_t)z * plane_bytes, 0, plane_bytes);
 }
@@ -151,11 +151,12 @@ static void clear_mesh(const ewald_level *level)
 static vf_status spread_portion(const ewald_level *level, const vf_coulomb_atoms *charges, double scale)
 {
     tiles t = {0};
+    const int64_t width = level->at.width, work = charges->count * width * width * width / 4; /* of a colour */
+    (void)work; /* a linter does not see its use by OpenMP */
     vf_status status = sort(level, charges, scale, &t);
     for (int colour = 0; status == VF_OK && colour < 4; colour++) {
         const int64_t across = (t.count[0] + 1 - colour % 2) / 2, along = (t.count[1] + 1 - colour / 2) / 2;
-        const int threads = ewald_threads(level->ctx, across * along);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(level->ctx, work))
         for (int64_t i = 0; i < across * along; i++)
             if (!vf_cancelled(level->ctx))
                 spread_tile(level, &t, (i / across * 2 + colour / 2) * t.count[0] + i % across * 2 + colour % 2);

@@ -14,6 +14,7 @@
 
 #include "ewald_cpu.h"
 #include "voxfield/fft.h"
+#include "voxfield/team_size.h"
 
 enum { LINES = 8, PAIRED = 2 * LINES };
 
@@ -59,9 +60,9 @@ static void put_even(double *rows, int64_t n, int l, int64_t j, double value)
 
 /* Numbers of working memory. */
 typedef struct work_sizes {
-    int threads;
-    size_t row, thread; /* of one of a thread's two sets of rows; of a thread */
-    size_t between;     /* of what is kept between axes */
+    int64_t rooms;    /* planes or rows that are worked on at the same time */
+    size_t row, room; /* of one of a room's two sets of rows; of a room */
+    size_t between;   /* of what is kept between axes */
 } work_sizes;
 
 typedef struct builder {
@@ -71,16 +72,13 @@ typedef struct builder {
     double *between; /* [z wave numbers][y][x] */
     void *kernel;
     double *work;
+    int threads;
     work_sizes size;
 } builder;
 
-static double *thread_work(const builder *b)
+static double *room_of(const builder *b, int64_t pieces, int64_t piece)
 {
-    int thread = 0;
-#ifdef _OPENMP
-    thread = omp_get_thread_num();
-#endif
-    return b->work + (size_t)thread * b->size.thread;
+    return b->work + (size_t)vf_room_of(b->size.rooms, pieces, piece) * b->size.room;
 }
 
 /* Along x, then y, for one wave number along z. */
@@ -89,7 +87,7 @@ static void build_plane(const builder *b, int64_t z)
     const ewald_truncated *s = &b->s;
     const ewald_layout *shape = &b->level->at;
     const int64_t nx = shape->mesh[0] + 1, ny = shape->mesh[1] + 1;
-    double *rows = thread_work(b), *work = rows + b->size.row, *plane = work + b->size.row;
+    double *rows = room_of(b, s->count[2], z), *work = rows + b->size.row, *plane = work + b->size.row;
     const double kz = s->unit[2] * (double)z;
     for (int64_t y = 0; y < s->count[1]; y += PAIRED) {
         const int lines = (int)(s->count[1] - y < PAIRED ? s->count[1] - y : PAIRED);
@@ -127,7 +125,7 @@ static void build_columns(const builder *b, int64_t y)
     const ewald_truncated *s = &b->s;
     const ewald_level *level = b->level;
     const int64_t nx = level->at.mesh[0] + 1, ny = level->at.mesh[1] + 1, nz = level->at.mesh[2] + 1;
-    double *rows = thread_work(b), *work = rows + b->size.row;
+    double *rows = room_of(b, ny, y), *work = rows + b->size.row;
     for (int64_t x = 0; x < nx; x += PAIRED) {
         const int lines = (int)(nx - x < PAIRED ? nx - x : PAIRED);
         memset(rows, 0, (size_t)(LINES * s->samples[2]) * 2 * sizeof *rows);
@@ -160,15 +158,15 @@ static work_sizes find_sizes(const ewald_layout *shape, const ewald_truncated *s
     int64_t longest = 0;
     for (int a = 0; a < 3; a++)
         longest = longest > s->samples[a] ? longest : s->samples[a];
-    work_sizes size = {.threads = most < threads ? (int)most : threads, .row = (size_t)(LINES * longest) * 2};
-    size.thread = (2 * size.row + (size_t)(s->count[1] * (shape->mesh[0] + 1)) + 31) / 8 * 8;
+    work_sizes size = {.rooms = most < threads ? most : threads, .row = (size_t)(LINES * longest) * 2};
+    size.room = (2 * size.row + (size_t)(s->count[1] * (shape->mesh[0] + 1)) + 31) / 8 * 8;
     size.between = (size_t)(planes * rows * (shape->mesh[0] + 1));
     return size;
 }
 
 static uint64_t bytes_of(const work_sizes *size)
 {
-    return ((uint64_t)size->threads * size->thread + size->between) * sizeof(double);
+    return ((uint64_t)size->rooms * size->room + size->between) * sizeof(double);
 }
 
 uint64_t ewald_truncated_bytes(const ewald_layout *layout, int threads)
@@ -188,8 +186,9 @@ static vf_status prepare(builder *b, ewald_kernel_job *job)
         status = make_transforms(b);
     if (status != VF_OK)
         return status;
-    b->size = find_sizes(shape, &b->s, vf_context_threads(ctx));
-    b->work = aligned_alloc(64, (size_t)b->size.threads * b->size.thread * sizeof(double));
+    b->threads = vf_context_threads(ctx);
+    b->size = find_sizes(shape, &b->s, b->threads);
+    b->work = aligned_alloc(64, (size_t)b->size.rooms * b->size.room * sizeof(double));
     b->between = malloc(b->size.between * sizeof(double));
     job->work_bytes = bytes_of(&b->size);
     if (!b->work || !b->between)
@@ -203,12 +202,13 @@ static vf_status build(builder *b)
     const ewald_level *level = b->level;
     vf_context *ctx = level->ctx;
     const int64_t planes = b->s.count[2], rows = level->at.mesh[1] + 1;
-    const int threads = b->size.threads;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+    const int threads = vf_threads_of_plan(ctx, b->threads, 10 * (int64_t)b->size.between);
+    (void)threads; /* a linter does not see its use by OpenMP */
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int64_t z = 0; z < planes; z++)
         if (!vf_cancelled(ctx))
             build_plane(b, z);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int64_t y = 0; y < rows; y++)
         if (!vf_cancelled(ctx))
             build_columns(b, y);

@@ -16,6 +16,7 @@
 #include "ewald_division.h"
 #include "ewald_gaussian.h"
 #include "ewald_sum.h"
+#include "voxfield/team_size.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -117,10 +118,11 @@ static void add_block(const division *s, const vf_coulomb_atoms *charges, int64_
 static vf_status sum_waves(vf_context *ctx, division *s, const vf_coulomb_atoms *charges)
 {
     const int64_t blocks = (charges->count + BLOCK - 1) / BLOCK;
-    const int parts = (int)(blocks < EWALD_PARTS ? blocks : EWALD_PARTS), most = vf_context_threads(ctx);
-    const int threads = parts < most ? parts : most;
+    const int parts = (int)(blocks < EWALD_PARTS ? blocks : EWALD_PARTS);
+    const int64_t work = charges->count * s->waves;
+    (void)work; /* a linter does not see its use by OpenMP */
     bool failed = false;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) reduction(| : failed) if (threads > 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(ctx, work)) reduction(| : failed)
     for (int p = 0; p < parts; p++) {
         double *powers = malloc(powers_size(s, BLOCK) * sizeof *powers);
         failed |= !powers;
@@ -346,10 +348,10 @@ static void field_at(const vf_ewald_field *f, const double r[3], double *powers,
 vf_status vf_ewald_field_electric(const vf_ewald_field *f, int64_t count, const double *points, double *values,
                                   double *electric)
 {
-    const int64_t most = vf_context_threads(f->ctx);
-    const int threads = (int)(count < most ? count : most);
     bool failed = false;
-#pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
+#pragma omp parallel num_threads(vf_threads_for(f->ctx, 20 * count * (f->count + f->division.waves)))                  \
+    reduction(|                                                                                                        \
+              : failed)
     {
         double *powers = malloc(powers_size(&f->division, 1) * sizeof *powers);
         failed |= !powers;
@@ -420,9 +422,8 @@ vf_status vf_ewald_pair_add(vf_context *ctx, const vf_ewald_pair *pair, const do
     const division *s = &pair->division;
     const double zero = 0, one = 1;
     const vf_coulomb_atoms unit = {.count = 1, .x = &zero, .y = &zero, .z = &zero, .charge = &one};
-    const int most = vf_context_threads(ctx), threads = count / BLOCK + 1 < most ? (int)(count / BLOCK) + 1 : most;
     bool failed = false;
-#pragma omp parallel num_threads(threads) reduction(| : failed) if (threads > 1)
+#pragma omp parallel num_threads(vf_threads_for(ctx, 5 * count * s->waves)) reduction(| : failed)
     {
         double *powers = malloc(powers_size(s, 1) * sizeof *powers);
         failed |= !powers;

@@ -6,6 +6,7 @@
 
 #include "backend/registry.h"
 #include "first_differences_backend.h"
+#include "voxfield/team_size.h"
 
 static const vf_backend backends[] = {
     {&vf_cpu_only, &vf_differences_cpu},
@@ -77,12 +78,11 @@ static double squares_of_row(const image_rows *g, const float *image, int64_t ro
  * order, so the bits do not depend on the number of threads. */
 static double inverse_square(vf_context *ctx, const image_rows *g, const float *image, double sharpness, double *of_row)
 {
-    const int threads = vf_context_threads(ctx);
     const int64_t *n = g->counts;
     const double differences = (double)(n[0] - 1) * (double)g->rows + (double)(g->voxels / n[1] * (n[1] - 1)) +
                                (double)(g->voxels / n[2] * (n[2] - 1));
     double sum = 0;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 3 * g->voxels))
     for (int64_t row = 0; row < g->rows; row++)
         of_row[row] = squares_of_row(g, image, row);
     for (int64_t row = 0; row < g->rows; row++)
@@ -110,10 +110,9 @@ static void weights_of_row(const image_rows *g, const double *factor, int64_t ro
 /* The index of the first value of the references that is not finite; their number if all are. */
 static int64_t first_bad(vf_context *ctx, const image_rows *g)
 {
-    const int threads = vf_context_threads(ctx);
     const int64_t all = g->images * g->voxels;
     int64_t first = all;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(min : first)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, all)) reduction(min : first)
     for (int64_t i = 0; i < all; i++)
         if (!isfinite(g->references[i]) && i < first)
             first = i;
@@ -129,7 +128,6 @@ vf_status vf_first_differences_weights(vf_context *ctx, const int64_t counts[3],
                        "first differences: %d reference images with a sharpness of %g are not supported, or an "
                        "argument is missing",
                        images, sharpness);
-    const int threads = vf_context_threads(ctx);
     const image_rows g = {.counts = {counts[0], counts[1], counts[2]},
                           .voxels = counts[0] * counts[1] * counts[2],
                           .rows = counts[1] * counts[2],
@@ -143,7 +141,7 @@ vf_status vf_first_differences_weights(vf_context *ctx, const int64_t counts[3],
     const bool room = of_row && factor;
     for (int r = 0; room && r < images; r++)
         factor[r] = inverse_square(ctx, &g, references + r * g.voxels, sharpness, of_row);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 10 * images * g.voxels))
     for (int64_t row = 0; row < (room ? g.rows : 0); row++)
         weights_of_row(&g, factor, row, weights);
     free(of_row);

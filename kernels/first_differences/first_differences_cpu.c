@@ -1,6 +1,7 @@
 /* The CPU backend. OpenMP threads take planes; within a row along x, neighbour after neighbour is added while the row
  * is in the cache. */
 #include "first_differences_backend.h"
+#include "voxfield/team_size.h"
 
 /* Adds one neighbour to a row: y += scale w (x - neighbour). */
 #define DEFINE_ADD_NEIGHBOUR(name, real)                                                                               \
@@ -59,12 +60,11 @@ static vf_status add(vf_queue *queue, vf_dtype type, const int64_t counts[3], do
                      const void *x, void *y)
 {
     vf_context *ctx = vf_device_context(vf_queue_device(queue));
+    (void)ctx; /* a linter does not see its use by OpenMP */
     const int64_t rows = counts[1] * counts[2];
     const field f = {
         .type = type, .counts = counts, .voxels = counts[0] * rows, .scale = scale, .weights = weights, .x = x, .y = y};
-    const int threads = rows < vf_context_threads(ctx) ? (int)rows : vf_context_threads(ctx);
-    (void)threads; /* unused in a build without OpenMP */
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && f.voxels > 10000)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 2 * f.voxels))
     for (int64_t r = 0; r < rows; r++)
         add_row(&f, r);
     return VF_OK;

@@ -10,6 +10,7 @@
 
 #include "fourier_sum_backend.h"
 #include "fourier_sum_simd.h"
+#include "voxfield/team_size.h"
 
 static const fourier_simd *const simd[VF_ISA_COUNT] = {
     fourier_simd_baseline,
@@ -36,12 +37,12 @@ static char *thread_workspace(const cpu_state *s)
 #endif
 }
 
-static int threads_for(const vf_fourier *plan, int64_t pieces)
+/* For `points` samples or voxels, and each of the other kind. */
+static int threads_for_points(const vf_fourier *plan, int batch, int64_t points)
 {
-    const cpu_state *s = plan->state;
-    int threads = vf_context_threads(vf_device_context(plan->device));
-    threads = threads < s->threads ? threads : s->threads;
-    return pieces < threads ? (int)pieces : threads;
+    const int64_t others = plan->samples > plan->voxels ? plan->samples : plan->voxels;
+    return vf_threads_of_plan(vf_device_context(plan->device), ((const cpu_state *)plan->state)->threads,
+                              batch * points * (others / 8 + 1));
 }
 
 static size_t whole_lines(size_t bytes)
@@ -151,8 +152,7 @@ static vf_status pairs_all(const vf_fourier *plan, bool forward, int batch, cons
                            int64_t count, void *out)
 {
     int64_t pieces = (count + PAIRS_OUTER - 1) / PAIRS_OUTER;
-    int threads = threads_for(plan, pieces);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads_for_points(plan, batch, count))
     for (int64_t n = 0; n < pieces; n++)
         if (!vf_cancelled(vf_device_context(plan->device))) {
             int64_t at = n * PAIRS_OUTER;
@@ -235,8 +235,7 @@ static vf_status lattice_adjoint(const vf_fourier *plan, int batch, const void *
 {
     const cpu_state *s = plan->state;
     block_range range = blocks_of(&plan->grid, first, first + count);
-    int threads = threads_for(plan, range.blocks);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads_for_points(plan, batch, count))
     for (int64_t n = 0; n < range.blocks; n++) {
         fourier_lattice_block block;
         fourier_row row[BLOCK_ROWS];
@@ -274,8 +273,7 @@ static vf_status lattice_forward(const vf_fourier *plan, int batch, const void *
 {
     block_range range = blocks_of(&plan->grid, 0, plan->voxels);
     int64_t pieces = (plan->samples + LATTICE_SAMPLES - 1) / LATTICE_SAMPLES;
-    int threads = threads_for(plan, pieces);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads_for_points(plan, batch, plan->samples))
     for (int64_t n = 0; n < pieces; n++) {
         int64_t first = n * LATTICE_SAMPLES;
         int64_t count = clamp(plan->samples - first, 0, LATTICE_SAMPLES);

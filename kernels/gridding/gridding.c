@@ -9,6 +9,7 @@
 #include "backend/registry.h"
 #include "gridding_locate.h"
 #include "voxfield/fft.h"
+#include "voxfield/team_size.h"
 
 /* What spreading and transforms cost on a device; only ratios matter. */
 typedef struct gridding_costs {
@@ -35,14 +36,14 @@ static const vf_backend backends[] = {
     {0},
 };
 
-/* Few threads, each with much to read: beside a GPU the others sleep. Waking 16 of them took up to 15 ms there; one thread
+/* Only many numbers are worth a team: beside a GPU the threads sleep. Waking 16 of them took up to 15 ms there; one thread
  * reads 9 million numbers in 5 ms. */
-static bool all_finite(int most_threads, int64_t count, const float *x)
+static bool all_finite(const vf_context *ctx, int64_t count, const float *x)
 {
-    const int64_t share = 1 << 21, worth = count / share + 1;
-    const int few = most_threads < 4 ? most_threads : 4, threads = worth < few ? (int)worth : few;
+    const int64_t many = 1 << 24;
+    const int threads = vf_threads_for(ctx, count < many ? 0 : count);
     bool finite = true;
-#pragma omp parallel for num_threads(threads) if (threads > 1) reduction(&& : finite)
+#pragma omp parallel for num_threads(threads) reduction(&& : finite)
     for (int t = 0; t < threads; t++) {
         const int64_t begin = count * t / threads, end = count * (t + 1) / threads;
         finite = gridding_are_finite(end - begin, x + begin) && finite;
@@ -52,7 +53,7 @@ static bool all_finite(int most_threads, int64_t count, const float *x)
 
 vf_status gridding_check_positions(vf_context *ctx, const int64_t matrix[3], const vf_nufft_samples *samples)
 {
-    if (all_finite(vf_context_threads(ctx), 3 * samples->count, samples->k))
+    if (all_finite(ctx, 3 * samples->count, samples->k))
         return VF_OK;
     for (int64_t m = 0; m < samples->count; m++)
         for (int a = 0; a < 3; a++)

@@ -9,6 +9,8 @@
 
 #include "gridding_cpu.h"
 
+#include "voxfield/team_size.h"
+
 /* The smallest tile, in points. Along x it must hold all points that spreading a sample touches: see
  * gridding_simd.h. */
 enum { TILE_X = GRIDDING_REACH + GRIDDING_LANES, TILE = 16, COLOURS = 8 };
@@ -331,10 +333,9 @@ vf_status gridding_cpu_set_samples(vf_nufft *plan, const vf_nufft_samples *sampl
 static void rotate(const vf_nufft *plan, int segment, int sign, void *image)
 {
     const gridding_cpu_state *state = plan->state;
-    int threads = gridding_cpu_threads(plan, plan->voxels);
     int64_t nx = plan->axis[0].voxels, ny = plan->axis[1].voxels;
     size_t element = vf_dtype_bytes(plan->complex_type);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, 5 * plan->voxels))
     for (int64_t row = 0; row < ny * plan->axis[2].voxels; row++) {
         void *voxels = (char *)image + (size_t)(row * nx) * element;
         void *grid = gridding_cpu_point(plan, row / ny * state->plane + row % ny * state->pitch);

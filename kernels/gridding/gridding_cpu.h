@@ -45,14 +45,6 @@ VF_MUST_CHECK vf_status gridding_cpu_to_image(const vf_nufft *plan, void *image)
  * that no kernel reaches are undefined afterwards. */
 VF_MUST_CHECK vf_status gridding_cpu_from_image(const vf_nufft *plan, const void *image);
 
-/* Threads for a loop over this many grid points: one if waking others would take longer than the work. */
-static inline int gridding_cpu_threads(const vf_nufft *plan, int64_t points)
-{
-    int threads = vf_context_threads(plan->ctx);
-    int64_t worth = points / 8192 + 1;
-    return worth < threads ? (int)worth : threads;
-}
-
 /* Complex element `at` of the grid. */
 static inline void *gridding_cpu_point(const vf_nufft *plan, int64_t at)
 {

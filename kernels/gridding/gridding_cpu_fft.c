@@ -8,6 +8,7 @@
 #endif
 
 #include "gridding_cpu.h"
+#include "voxfield/team_size.h"
 
 static int thread_number(void)
 {
@@ -123,7 +124,7 @@ static void transform_few_planes(const vf_nufft *plan, vf_fft_direction directio
     for (int pass = 0; pass < 2; pass++) {
         bool along_x = (pass == 0) == (direction == VF_FFT_BACKWARD);
         int64_t groups = along_x ? x_groups : y_groups;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
         for (int64_t g = 0; g < groups * planes; g++) {
             int64_t at = g % groups * VF_FFT_LINES, left = voxels - at;
             if (along_x)
@@ -138,13 +139,12 @@ static void transform_few_planes(const vf_nufft *plan, vf_fft_direction directio
 static vf_status transform_planes(const vf_nufft *plan, vf_fft_direction direction, void *image)
 {
     const gridding_cpu_state *state = plan->state;
-    int threads = gridding_cpu_threads(plan, plan->axis[0].grid * plan->axis[1].grid * plan->axis[2].grid);
-    int most = vf_fft_axis_threads(state->fft[0]);
-    threads = threads < most ? threads : most;
+    const int64_t points = plan->axis[0].grid * plan->axis[1].grid * plan->axis[2].grid;
+    const int threads = vf_threads_of_plan(plan->ctx, vf_fft_axis_threads(state->fft[0]), 2 * points);
     if (plan->axis[2].grid < threads) {
         transform_few_planes(plan, direction, image, threads);
     } else {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
         for (int64_t z = 0; z < plan->axis[2].grid; z++)
             if (!vf_cancelled(plan->ctx))
                 transform_plane(plan, direction, image, z);

@@ -5,6 +5,7 @@
 
 #include "gridding_cpu.h"
 #include "gridding_locate.h"
+#include "voxfield/team_size.h"
 
 enum { CHUNK = 512 }; /* samples per unit of work when interpolating */
 
@@ -46,10 +47,9 @@ static gridding_job make_job(const vf_nufft *plan, int segment, const void *valu
 static void zero_used_rows(const vf_nufft *plan)
 {
     const gridding_cpu_state *state = plan->state;
-    int threads = gridding_cpu_threads(plan, grid_points(plan));
     int64_t gy = plan->axis[1].grid, groups = (gy + VF_FFT_LINES - 1) / VF_FFT_LINES;
     size_t bytes = (size_t)state->pitch * vf_dtype_bytes(plan->complex_type);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, grid_points(plan)))
     for (int64_t g = 0; g < groups * plan->axis[2].grid; g++) {
         int64_t y = g % groups * VF_FFT_LINES, row = g / groups * gy + y;
         size_t rows = (size_t)(gy - y < VF_FFT_LINES ? gy - y : VF_FFT_LINES);
@@ -162,13 +162,13 @@ static void spread_tile(const vf_nufft *plan, gridding_job *job, int64_t tile)
 vf_status gridding_cpu_spread(const vf_nufft *plan, int segment, const void *values)
 {
     const gridding_cpu_state *state = plan->state;
-    int threads = gridding_cpu_threads(plan, covered(plan));
-    if (state->local_count > 0 && threads > state->local_count)
-        threads = state->local_count;
+    const int most = state->local_count > 0 ? state->local_count : vf_context_threads(plan->ctx);
+    const int threads = vf_threads_of_plan(plan->ctx, most, 2 * covered(plan));
+    (void)threads; /* a linter does not see its use by OpenMP */
     gridding_job all = make_job(plan, segment, values);
     zero_used_rows(plan);
     for (int c = 0; c < 8; c++) {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
         for (int64_t i = state->colour[c]; i < state->colour[c + 1]; i++) {
             gridding_job job = all;
             if (!vf_cancelled(plan->ctx))
@@ -181,9 +181,8 @@ vf_status gridding_cpu_spread(const vf_nufft *plan, int segment, const void *val
 vf_status gridding_cpu_interpolate(const vf_nufft *plan, int segment, void *values)
 {
     const gridding_cpu_state *state = plan->state;
-    int threads = gridding_cpu_threads(plan, covered(plan));
     gridding_job all = make_job(plan, segment, values);
-#pragma omp parallel for schedule(dynamic, 4) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(dynamic, 4) num_threads(vf_threads_for(plan->ctx, 2 * covered(plan)))
     for (int64_t i = 0; i < plan->samples; i += CHUNK) {
         gridding_job job = all;
         job.first = i;

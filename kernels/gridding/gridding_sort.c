@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gridding_simd.h"
+#include "voxfield/team_size.h"
 
 static void free_buckets(gridding_buckets *b)
 {
@@ -36,32 +37,31 @@ static bool make_buckets(const vf_nufft *plan, const gridding_tiles *tiles, int6
     return b->part[0] && b->part[1] && b->part[2];
 }
 
-/* Threads that are worth their own counts of the buckets. */
-static int threads_for(const vf_nufft *plan, int64_t samples, int64_t total)
+/* Parts of the samples, up to one a thread, that are worth their own counts of the buckets. */
+static int parts_of(const vf_nufft *plan, int64_t samples, int64_t total)
 {
     const int64_t worth = samples / (2 * total + 32768) + 1;
     const int threads = vf_context_threads(plan->ctx);
     return worth < threads ? (int)worth : threads;
 }
 
-/* A thread's part of the samples. */
-static int64_t part_begin(int64_t samples, int threads, int thread)
+static int64_t part_begin(int64_t samples, int parts, int part)
 {
-    return samples * thread / threads;
+    return samples * part / parts;
 }
 
 /* Sets the bucket of each sample, and marks the rows where kernels start; threads may mark the same one. Adds to counts
- * [threads][total]. Returns false if a position is not finite. */
-static bool count_samples(const vf_nufft *plan, const vf_nufft_samples *samples, const gridding_buckets *b, int threads,
+ * [parts][total]. Returns false if a position is not finite. */
+static bool count_samples(const vf_nufft *plan, const vf_nufft_samples *samples, const gridding_buckets *b, int parts,
                           uint32_t *bucket, uint32_t *counts, unsigned char *starts)
 {
     const gridding_simd *simd = gridding_simd_here();
     bool finite = true;
-#pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1) reduction(&& : finite)
-    for (int t = 0; t < threads; t++) {
-        const int64_t end = part_begin(samples->count, threads, t + 1);
+#pragma omp parallel for schedule(static, 1) num_threads(vf_threads_for(plan->ctx, parts > 1 ? samples->count : 0)) reduction(&& : finite)
+    for (int t = 0; t < parts; t++) {
+        const int64_t end = part_begin(samples->count, parts, t + 1);
         uint32_t *count = counts + t * b->total;
-        for (int64_t m = part_begin(samples->count, threads, t); m < end && finite; m += GRIDDING_BLOCK) {
+        for (int64_t m = part_begin(samples->count, parts, t); m < end && finite; m += GRIDDING_BLOCK) {
             const int some = end - m < GRIDDING_BLOCK ? (int)(end - m) : GRIDDING_BLOCK;
             finite = simd->find_buckets(plan->axis, b, some, samples->k + 3 * m, bucket + m, starts);
             for (int i = 0; finite && i < some; i++)
@@ -71,14 +71,14 @@ static bool count_samples(const vf_nufft *plan, const vf_nufft_samples *samples,
     return finite;
 }
 
-/* Turns counts into each thread's first place in each bucket. */
-static void place_buckets(const gridding_buckets *b, int threads, uint32_t *counts, int64_t *first)
+/* Turns counts into each part's first place in each bucket. */
+static void place_buckets(const gridding_buckets *b, int parts, uint32_t *counts, int64_t *first)
 {
     uint32_t at = 0;
     for (int64_t i = 0; i < b->total; i++) {
         if (i % b->in_tile == 0)
             first[i / b->in_tile] = at;
-        for (int t = 0; t < threads; t++) {
+        for (int t = 0; t < parts; t++) {
             const uint32_t n = counts[t * b->total + i];
             counts[t * b->total + i] = at;
             at += n;
@@ -90,15 +90,15 @@ static void place_buckets(const gridding_buckets *b, int threads, uint32_t *coun
 typedef uint32_t four_words __attribute__((vector_size(sizeof(gridding_record))));
 
 /* Writes records in one piece: three positions and what follows them in memory, which the index replaces. */
-static void store_sorted(const vf_nufft_samples *samples, const gridding_buckets *b, int threads,
+static void store_sorted(const vf_nufft *plan, const vf_nufft_samples *samples, const gridding_buckets *b, int parts,
                          const uint32_t *bucket, uint32_t *places, gridding_record *sorted)
 {
     enum { AHEAD = 16 };
-#pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
-    for (int t = 0; t < threads; t++) {
-        const int64_t end = part_begin(samples->count, threads, t + 1);
+#pragma omp parallel for schedule(static, 1) num_threads(vf_threads_for(plan->ctx, parts > 1 ? samples->count : 0))
+    for (int t = 0; t < parts; t++) {
+        const int64_t end = part_begin(samples->count, parts, t + 1);
         uint32_t *place = places + t * b->total;
-        int64_t m = part_begin(samples->count, threads, t);
+        int64_t m = part_begin(samples->count, parts, t);
         for (; m < end - 1; m++) {
             __builtin_prefetch(sorted + place[bucket[m + AHEAD < end ? m + AHEAD : m]], 1);
             four_words record;
@@ -118,23 +118,23 @@ vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, c
 {
     gridding_buckets b;
     const bool made = make_buckets(plan, tiles, block, &b);
-    const int threads = threads_for(plan, samples->count, b.total);
+    const int parts = parts_of(plan, samples->count, b.total);
     uint32_t *bucket = malloc(((size_t)samples->count + 1) * sizeof *bucket);
-    uint32_t *counts = calloc((size_t)(threads * b.total), sizeof *counts);
+    uint32_t *counts = calloc((size_t)(parts * b.total), sizeof *counts);
     vf_large_pages(bucket, (size_t)samples->count * sizeof *bucket);
     vf_status status = VF_OK;
     if (!made || !bucket || !counts)
         status = vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory to sort %lld samples",
                          (long long)samples->count);
-    if (status == VF_OK && !count_samples(plan, samples, &b, threads, bucket, counts, starts)) {
+    if (status == VF_OK && !count_samples(plan, samples, &b, parts, bucket, counts, starts)) {
         const int64_t matrix[3] = {plan->axis[0].voxels, plan->axis[1].voxels, plan->axis[2].voxels};
         status = gridding_check_positions(plan->ctx, matrix, samples);
         if (status == VF_OK)
             status = vf_fail(plan->ctx, VF_ERR_INTERNAL, "NUFFT: positions changed while they were sorted");
     }
     if (status == VF_OK) {
-        place_buckets(&b, threads, counts, first);
-        store_sorted(samples, &b, threads, bucket, counts, sorted);
+        place_buckets(&b, parts, counts, first);
+        store_sorted(plan, samples, &b, parts, bucket, counts, sorted);
     }
     free_buckets(&b);
     free(bucket);

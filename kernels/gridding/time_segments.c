@@ -17,6 +17,7 @@
 
 #include "gridding.h"
 #include "voxfield/statistics.h"
+#include "voxfield/team_size.h"
 
 enum { NODES = 6, MOST_BINS = 512, LEAST_BINS = 64, MOST_SEGMENTS = 256, MOST_CHEBYSHEV = 96 };
 static const double KEPT_SMALL = 0.3; /* delta, relative to the tolerance */
@@ -388,7 +389,7 @@ static void interpolate_table(const table *t, double time, double *out)
 static vf_status fill_coefficients(vf_context *ctx, const basis *b, const table *t, double middle, double centre,
                                    bool symmetric, int64_t samples, const float *time, vf_segments *out)
 {
-    int threads = vf_context_threads(ctx);
+    const int threads = vf_threads_for(ctx, 20 * samples * b->count);
     size_t count = (size_t)b->count;
     out->time = malloc((count + 1) * sizeof *out->time);
     out->coefficient = malloc(((size_t)samples + 1) * (count + 1) * 2 * sizeof *out->coefficient);
@@ -401,7 +402,7 @@ static vf_status fill_coefficients(vf_context *ctx, const basis *b, const table 
     out->count = b->count;
     for (size_t l = 0; l < count; l++)
         out->time[l] = middle + b->time[l];
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int part = 0; part < threads; part++) {
         double *row = rows + (size_t)part * count * 2;
         for (int64_t m = samples * part / threads; m < samples * (part + 1) / threads; m++) {

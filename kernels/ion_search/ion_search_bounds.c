@@ -3,6 +3,7 @@
 
 #include "coulomb_sum_backend.h"
 #include "ion_search_cells.h"
+#include "voxfield/team_size.h"
 
 /* ---- values ---- */
 
@@ -158,11 +159,10 @@ vf_status ion_cells_begin(vf_ion_search *search, cell_state *state)
 {
     const bool exact = search->options.map_is_exact;
     const double error = state->map_error = ion_map_error(search);
-    const int threads = vf_context_threads(search->ctx);
     vf_status status = exact ? VF_OK : bound_atoms(search, state);
     if (status != VF_OK)
         return status;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(search->ctx, vf_grid_points(&search->grid)))
     for (int64_t n = 0; n < state->grid.count; n++) {
         const vf_box box = ion_cell_box(&search->grid, &state->grid, n);
         node *b = &state->nodes[n];

@@ -20,6 +20,8 @@
 
 #include "ion_search_cells.h"
 
+#include "voxfield/team_size.h"
+
 /* Most nodes per thread between two checks of the lowest energy. */
 enum { ROUND = 16 };
 
@@ -171,9 +173,8 @@ static vf_status settle(vf_ion_search *search, cell_state *state, search_for *f)
         }
         if (count == 0)
             return VF_OK;
-#pragma omp parallel for schedule(dynamic, 1) reduction(|                                                              \
-                                                        : failed)                                                      \
-    num_threads(threads) if (pairs > PARALLEL_FROM && threads > 1)
+        const int64_t work = pairs > PARALLEL_FROM ? pairs : 0;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(search->ctx, work)) reduction(| : failed)
         for (int n = 0; n < count; n++)
             if (round[n] < state->grid.count)
                 failed |= ion_cell_visit(search, state, round[n], f->exactly) != VF_OK;

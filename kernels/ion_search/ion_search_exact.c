@@ -40,8 +40,7 @@ double ion_potential(const vf_ion_search *search, int kind, const double positio
     if (search->pair.law == VF_PAIR_FUNCTION || search->pair.law == VF_PAIR_PERIODIC)
         return sum_function(search, s, position, magnitude);
     const vf_coulomb_atoms atoms = {s->count, s->x, s->y, s->z, magnitude ? s->magnitude : s->charge};
-    return vf_coulomb_point(&atoms, position, potential->r_min, potential->distance_dielectric,
-                            vf_context_threads(search->ctx));
+    return vf_coulomb_point(search->ctx, &atoms, position, potential->r_min, potential->distance_dielectric);
 }
 
 double ion_total_potential(const vf_ion_search *search, int64_t index, const double position[3])

@@ -4,6 +4,7 @@
 
 #include "coulomb_sum_backend.h"
 #include "ion_search_internal.h"
+#include "voxfield/team_size.h"
 
 /* Marks the free points in [lo, hi) of a row; returns their number. */
 static int64_t mark(uint8_t *row, int64_t lo, int64_t hi, uint8_t value)
@@ -144,12 +145,11 @@ static vf_status exclude_listed(vf_ion_search *search, int kind, const ion_sourc
 {
     const int64_t layers = search->grid.counts[2];
     const uint8_t value = (uint8_t)(kind + 1);
-    const int threads = vf_context_threads(search->ctx);
     int64_t marked = 0;
     layer_lists lists = {0};
     const bool made = make_lists(&search->grid, s, first, count, &lists);
     if (made) {
-#pragma omp parallel for schedule(dynamic, 1) reduction(+ : marked) num_threads(threads) if (count > 1 && threads > 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(search->ctx, 1000 * count)) reduction(+ : marked)
         for (int64_t k = 0; k < layers; k++)
             for (int64_t i = lists.begin[k]; i < lists.begin[k + 1]; i++)
                 marked += exclude_in_layer(search, s, lists.source[i], k, value);

@@ -10,6 +10,7 @@
 
 #include "ewald_sum.h"
 #include "ion_search_internal.h"
+#include "voxfield/team_size.h"
 
 static const double table_tolerance = 1e-9, equal_energies = 1e-8;
 static const double rounding = 1e-3; /* of a step: map files round origin and spacing */
@@ -142,8 +143,7 @@ static const double *table_row(const images_state *s, const int64_t counts[3], i
 static void add_on_grid(const vf_ion_search *search, images_state *s, const int64_t at[3], double q)
 {
     const int64_t *n = search->grid.counts;
-    const int threads = vf_context_threads(search->ctx);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(search->ctx, vf_grid_points(&search->grid)))
     for (int64_t r = 0; r < n[1] * n[2]; r++) {
         bool backwards;
         const double *row = table_row(s, n, r % n[1] - at[1], r / n[1] - at[2], &backwards);
@@ -208,9 +208,8 @@ static vf_status find(vf_ion_search *search, double charge, vf_ion_place *out)
 {
     const images_state *s = search->state;
     const int64_t points = vf_grid_points(&search->grid), layers = search->grid.counts[2];
-    const int threads = vf_context_threads(search->ctx);
     double least = INFINITY;
-#pragma omp parallel for schedule(static) reduction(min : least) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(search->ctx, points)) reduction(min : least)
     for (int64_t k = 0; k < layers; k++) {
         const double here = lowest_in(search, s, charge, k);
         least = here < least ? here : least;

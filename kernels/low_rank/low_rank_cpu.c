@@ -9,10 +9,11 @@
 #include "backend/variants.h"
 #include "low_rank_backend.h"
 #include "low_rank_simd.h"
+#include "voxfield/team_size.h"
 
 typedef struct cpu_state {
     const low_rank_isa *simd;
-    int threads, solvers; /* solvers: threads with memory for an eigenproblem */
+    int threads, solvers; /* solvers: eigenproblems at the same time */
     int64_t square, tile; /* numbers of a padded matrix, and of a tile of it */
     double *grams;        /* [batch][segments][re, im][square]; then P in the first segment */
     double *tiles;        /* [threads][in, out][re, im][tile] */
@@ -218,7 +219,7 @@ static void solve(const vf_low_rank *plan, const low_rank_task *task, int64_t ba
 {
     const cpu_state *s = plan->state;
     const int k = low_rank_block_at(&task->grid, base + place).shorter, width = padded(k);
-    double *dense = s->dense + (size_t)omp_get_thread_num() * dense_numbers(plan);
+    double *dense = s->dense + (size_t)vf_room_of(s->solvers, plan->batch, place) * dense_numbers(plan);
     double *vectors = dense + 2 * (size_t)k * (size_t)k, *values = vectors + 2 * (size_t)k * (size_t)k;
     add_segments(plan, place, k, (double complex *)dense);
     if (!task->z) {
@@ -238,23 +239,24 @@ static vf_status execute(vf_low_rank *plan, vf_queue *queue, const low_rank_task
 {
     const cpu_state *s = plan->state;
     vf_context *ctx = vf_device_context(vf_queue_device(queue));
-    const bool parallel = s->threads > 1 && task->grid.voxels * task->grid.frames > 10000;
+    const int threads = vf_threads_of_plan(ctx, s->threads, 2 * task->grid.voxels * task->grid.frames);
+    (void)threads; /* a linter does not see its use by OpenMP */
     for (int64_t base = 0; base < task->grid.all_blocks && !vf_cancelled(ctx); base += plan->batch) {
         const int64_t rest = task->grid.all_blocks - base;
         const int blocks = rest < plan->batch ? (int)rest : plan->batch;
         const int64_t jobs = (int64_t)blocks * plan->segments;
-#pragma omp parallel for schedule(dynamic) num_threads(s->threads) if (parallel)
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
         for (int64_t job = 0; job < jobs; job++) {
             const piece p = open_piece(plan, task, base, job);
             make_gram(&p);
         }
-#pragma omp parallel for schedule(dynamic) num_threads(s->solvers) if (parallel)
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
         for (int place = 0; place < blocks; place++)
             if (!vf_cancelled(ctx))
                 solve(plan, task, base, place);
         for (int place = 0; !task->z && place < blocks; place++)
             *task->sum += s->sums[place];
-#pragma omp parallel for schedule(dynamic) num_threads(s->threads) if (parallel)
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
         for (int64_t job = 0; job < (task->z && !vf_cancelled(ctx) ? jobs : 0); job++) {
             const piece p = open_piece(plan, task, base, job);
             multiply(&p, matrix_of(plan, (int)(job / plan->segments), 0));

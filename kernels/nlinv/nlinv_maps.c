@@ -7,6 +7,7 @@
 #include <omp.h>
 
 #include "nlinv_internal.h"
+#include "voxfield/team_size.h"
 
 /* Maps fall to 0 where the root of the sum of their squares is below this share of its maximum. */
 static const double FADES = 1e-3;
@@ -43,7 +44,7 @@ static void sum_planes(const nlinv *n, const nlinv_factor full[3], const double 
     const int64_t plane = m[0] * m[1], planes = m[2] * n->task->coils;
     double complex one = 1;
     const nlinv_factor factors[3] = {full[0], full[1], {.rows = 1, .columns = 1, .matrix = &one, .transpose = &one}};
-#pragma omp parallel for schedule(static) num_threads(n->threads)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_of_plan(n->ctx, n->threads, 20 * planes * plane))
     for (int64_t p = 0; p < planes; p++) {
         double complex *sum = work + (size_t)omp_get_thread_num() * each, *flat = sum + plane;
         at_height(n, full[2].matrix + p % m[2] * n->series[2], series + p / m[2] * n->terms, flat);
@@ -58,7 +59,7 @@ static void normalise(const nlinv *n, float complex *maps)
     const int64_t voxels = n->task->matrix[0] * n->task->matrix[1] * n->task->matrix[2];
     const int coils = n->task->coils;
     double most = 0;
-#pragma omp parallel for schedule(static) num_threads(n->threads) reduction(max : most)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(n->ctx, coils *voxels)) reduction(max : most)
     for (int64_t i = 0; i < voxels; i++) {
         double sum = 0;
         for (int c = 0; c < coils; c++)
@@ -67,7 +68,7 @@ static void normalise(const nlinv *n, float complex *maps)
     }
     if (!(most > 0))
         return;
-#pragma omp parallel for schedule(static) num_threads(n->threads)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(n->ctx, 2 * coils * voxels))
     for (int64_t i = 0; i < voxels; i++) {
         double sum = FADES * FADES * most;
         for (int c = 0; c < coils; c++)

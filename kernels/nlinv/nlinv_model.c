@@ -7,6 +7,7 @@
 
 #include "nlinv_internal.h"
 #include "voxfield/dense.h"
+#include "voxfield/team_size.h"
 
 /* The period of a map's Fourier series, in fields of view: maps are smooth, not periodic. */
 static const double PERIOD = 1.5;
@@ -224,13 +225,15 @@ static void copy_lines(const nlinv *n, int coil, bool back)
 
 vf_status nlinv_convolve(nlinv *n)
 {
-#pragma omp parallel for schedule(static) num_threads(n->threads)
+    const int threads = vf_threads_for(n->ctx, n->coils * n->points);
+    (void)threads; /* a linter does not see its use by OpenMP */
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int c = 0; c < n->coils; c++)
         copy_lines(n, c, false);
     vf_status status = vf_fft_execute(n->fft, n->queue, VF_FFT_FORWARD, n->padded.data);
     if (status != VF_OK)
         return status;
-#pragma omp parallel for schedule(static) num_threads(n->threads)
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int c = 0; c < n->coils; c++) {
         double complex *spectrum = (double complex *)n->padded.data + c * n->points;
         for (int64_t i = 0; i < n->points; i++)
@@ -239,7 +242,7 @@ vf_status nlinv_convolve(nlinv *n)
     status = vf_fft_execute(n->fft, n->queue, VF_FFT_BACKWARD, n->padded.data);
     if (status != VF_OK)
         return status;
-#pragma omp parallel for schedule(static) num_threads(n->threads)
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int c = 0; c < n->coils; c++)
         copy_lines(n, c, true);
     return VF_OK;
@@ -256,11 +259,17 @@ static void sum_series(const nlinv *n, const double complex *a, double complex *
     nlinv_factors_apply(n->sum, weighted, work + n->terms, out);
 }
 
+/* For a map of each coil, from its series or back. */
+static int threads_for_maps(const nlinv *n)
+{
+    return vf_threads_of_plan(n->ctx, n->threads, 20 * n->coils * n->voxels);
+}
+
 void nlinv_evaluate(nlinv *n)
 {
     for (int64_t i = 0; i < n->voxels; i++)
         n->rho[i] = n->middle[i] * n->x[i];
-#pragma omp parallel for schedule(static) num_threads(n->threads)
+#pragma omp parallel for schedule(static) num_threads(threads_for_maps(n))
     for (int c = 0; c < n->coils; c++)
         sum_series(n, n->x + n->voxels + c * n->terms, n->work + (size_t)omp_get_thread_num() * n->work_each,
                    n->maps + c * n->voxels);
@@ -268,7 +277,7 @@ void nlinv_evaluate(nlinv *n)
 
 void nlinv_derivative(nlinv *n, const double complex *dx)
 {
-#pragma omp parallel for schedule(static) num_threads(n->threads)
+#pragma omp parallel for schedule(static) num_threads(threads_for_maps(n))
     for (int c = 0; c < n->coils; c++) {
         const double complex *s = n->maps + c * n->voxels;
         double complex *out = n->product + c * n->voxels;
@@ -295,10 +304,10 @@ static void adjoint_of_coil(nlinv *n, int c, double complex *work, double comple
 
 void nlinv_adjoint(nlinv *n, double complex *out)
 {
-#pragma omp parallel for schedule(static) num_threads(n->threads)
+#pragma omp parallel for schedule(static) num_threads(threads_for_maps(n))
     for (int c = 0; c < n->coils; c++)
         adjoint_of_coil(n, c, n->work + (size_t)omp_get_thread_num() * n->work_each, out);
-#pragma omp parallel for schedule(static) num_threads(n->threads)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(n->ctx, n->coils * n->voxels))
     for (int64_t i = 0; i < n->voxels; i++) {
         double complex sum = 0;
         for (int c = 0; c < n->coils; c++)

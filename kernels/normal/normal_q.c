@@ -4,6 +4,7 @@
 
 #include "normal.h"
 #include "voxfield/copy.h"
+#include "voxfield/team_size.h"
 
 struct vf_q {
     const vf_normal_task *task;
@@ -99,8 +100,9 @@ static vf_status put_weights(vf_q *p, vf_queue *queue, int segment, const double
     const vf_normal_task *t = p->task;
     const double *coefficient =
         p->segments && p->segments->count ? p->segments->coefficient + 2 * segment * t->samples : NULL;
-    const int threads = vf_context_threads(vf_device_context(vf_queue_device(queue)));
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    const vf_context *ctx = vf_device_context(vf_queue_device(queue));
+    (void)ctx; /* a linter does not see its use by OpenMP */
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 20 * t->samples))
     for (int64_t m = 0; m < t->samples; m++) {
         const double given = t->weights ? t->weights[m] : 1, weight = coefficient ? given * coefficient[2 * m] : given;
         double turns = 0;

@@ -8,6 +8,7 @@
 #include "ewald_gaussian.h"
 #include "ewald_sum.h"
 #include "point_sum_internal.h"
+#include "voxfield/team_size.h"
 
 struct vf_point_sum {
     vf_context *ctx;
@@ -89,9 +90,7 @@ static vf_status sum_gaussians(vf_context *ctx, const vf_coulomb_atoms *charges,
                                int64_t count, const double *points, double *values, double *fields)
 {
     const double b = 1 / (sqrt(2) * o->sigma);
-    const int64_t most = vf_context_threads(ctx);
-    const int threads = (int)(count < most ? count : most);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(ctx, 20 * count * charges->count))
     for (int64_t n = 0; n < count; n++) {
         double value = 0, field[3] = {0};
         if (vf_cancelled(ctx))
@@ -234,9 +233,8 @@ void vf_point_sum_get_info(const vf_point_sum *p, vf_point_info *info)
 static vf_status sum_fast(const vf_point_sum *p, const vf_point_list *list, double *values, double *fields)
 {
     enum { BLOCK = 64 };
-    const int64_t blocks = (list->count + BLOCK - 1) / BLOCK, most = vf_context_threads(p->ctx);
-    const int threads = (int)(blocks < most ? blocks : most);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+    const int64_t blocks = (list->count + BLOCK - 1) / BLOCK;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(p->ctx, 1000 * list->count))
     for (int64_t b = 0; b < blocks; b++)
         for (int64_t n = b * BLOCK; n < list->count && n < (b + 1) * BLOCK && !vf_cancelled(p->ctx); n++) {
             const double *r = list->points + 3 * n;
@@ -254,9 +252,8 @@ static vf_status sum_fast(const vf_point_sum *p, const vf_point_list *list, doub
 static vf_status exclude_all(const vf_point_sum *p, const vf_point_list *list, double *values, double *fields)
 {
     enum { BLOCK = 64 };
-    const int64_t blocks = (list->count + BLOCK - 1) / BLOCK, most = vf_context_threads(p->ctx);
-    const int threads = (int)(blocks < most ? blocks : most);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+    const int64_t blocks = (list->count + BLOCK - 1) / BLOCK;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(p->ctx, 1000 * list->count))
     for (int64_t b = 0; b < blocks; b++)
         for (int64_t n = b * BLOCK; n < list->count && n < (b + 1) * BLOCK && !vf_cancelled(p->ctx); n++)
             point_sum_exclude(&p->charges, &p->options, list, n, &values[n], fields ? fields + 3 * n : NULL);

@@ -12,6 +12,7 @@
 #include "low_rank.h"
 #include "tgv.h"
 #include "voxfield/copy.h"
+#include "voxfield/team_size.h"
 
 enum { MOST_WAVELETS = 2, MOST_SHIFTS = 8, BLOCK = 8, RANDOM_STEPS = 8 };
 /* Of tgv: the weight of sum |E w|, in units of that of sum |D x - w|; that of Knoll et al. */
@@ -481,7 +482,7 @@ double vf_penalties_coupling(const vf_penalties *p)
 void vf_penalties_add_spectrum(const vf_penalties *p, int part, double *out)
 {
     const int64_t *n = p->options.counts;
-    const int axis = part > 0 ? axis_of(p, part - 1) : 0, threads = vf_context_threads(p->ctx);
+    const int axis = part > 0 ? axis_of(p, part - 1) : 0;
     double even = 0, of[3] = {0}; /* + even + sum_a of[a] curvature(at[a]): the eigenvalues of differences' B^H B */
     for (int q = 0; q < p->options.priors; q++) {
         const vf_penalty_kind kind = p->options.kind[q];
@@ -490,7 +491,7 @@ void vf_penalties_add_spectrum(const vf_penalties *p, int part, double *out)
         for (int a = 0; a < 3 && curved; a++)
             of[a] += p->rho[q] * (part > 0 ? SECOND_TIE * (a == axis ? 2 : 1) / 2 : 1);
     }
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(p->ctx, 20 * n[0] * n[1] * n[2]))
     for (int64_t row = 0; row < n[1] * n[2]; row++) {
         const double across = even + of[1] * curvature(row % n[1], n[1]) + of[2] * curvature(row / n[1], n[2]);
         for (int64_t x = 0; x < n[0]; x++)

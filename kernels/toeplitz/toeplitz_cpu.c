@@ -29,6 +29,8 @@
 
 #include "toeplitz_cpu.h"
 
+#include "voxfield/team_size.h"
+
 /* Approximate bytes of a slab, and of planes processed together. GAP: bytes between the threads' working memory, so
  * that they do not start at the same offset in a page. */
 enum { SLAB_BYTES = 1 << 17, GROUP_BYTES = 1 << 16, GAP = 320, ALIGNMENT = 64 };
@@ -381,9 +383,8 @@ static vf_status run_step(const pass *p, step which)
     const cpu_state *s = p->state;
     vf_context *ctx = vf_device_context(p->plan->device);
     const int64_t pieces = which == MULTIPLY ? (s->planes + s->group - 1) / s->group : s->n[1] * s->chunks;
-    const int threads = (int)smaller(smaller(s->threads, vf_context_threads(ctx)), pieces);
-    (void)threads; /* unused in a build without OpenMP */
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(dynamic, 1)                                                                          \
+    num_threads(vf_threads_of_plan(ctx, s->threads, 2 * s->planes * s->stride))
     for (int64_t i = 0; i < pieces; i++) {
         char *work = toeplitz_cpu_work(s);
         if (vf_cancelled(ctx))
@@ -400,9 +401,8 @@ static vf_status apply_lines(const pass *p, int coils, const void *maps)
 {
     const cpu_state *s = p->state;
     vf_context *ctx = vf_device_context(p->plan->device);
-    const int threads = (int)smaller(smaller(s->threads, vf_context_threads(ctx)), s->chunks);
-    (void)threads; /* unused in a build without OpenMP */
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(dynamic, 1)                                                                          \
+    num_threads(vf_threads_of_plan(ctx, s->threads, 2 * s->planes * s->stride))
     for (int64_t i = 0; i < s->chunks; i++)
         if (!vf_cancelled(ctx))
             do_lines(p, coils, maps, i, toeplitz_cpu_work(s));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "toeplitz_cpu.h"
+#include "voxfield/team_size.h"
 
 char *toeplitz_cpu_kernel(const vf_toeplitz *plan, int segment, int64_t plane, int half)
 {
@@ -162,17 +163,17 @@ vf_status toeplitz_cpu_set(vf_toeplitz *plan, vf_queue *queue, int segment, void
     for (int a = 0; a < 3; a++)
         f.size[a] = s->halves[a] * s->n[a];
     const int64_t tiles = s->doubled[2] ? (f.size[0] + TILE - 1) / TILE * f.size[1] : 0;
-    const int threads = (int)smaller(s->threads, vf_context_threads(ctx));
-    (void)threads; /* unused in a build without OpenMP */
+    const int threads = vf_threads_of_plan(ctx, s->threads, 10 * f.size[0] * f.size[1] * f.size[2]);
+    (void)threads; /* a linter does not see its use by OpenMP */
     clear_unused(s, q);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < tiles; i++)
         if (!vf_cancelled(ctx))
             along_z(&f, i, toeplitz_cpu_work(s));
             /* The transform of a Hermitian Q is real. Its imaginary part comes only from rounding, which leaves Q not
              * quite Hermitian. Dropping it replaces Q by its Hermitian part (Q(r) + conj(Q(-r))) / 2. This is nearer to
              * the exact Q, and keeps the matrix Hermitian, as conjugate gradients require. */
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t plane = 0; plane < s->planes; plane++)
         if (!vf_cancelled(ctx))
             take_plane(&f, plane, toeplitz_cpu_work(s));

@@ -17,6 +17,7 @@
 #endif
 
 #include "backend/variants.h"
+#include "voxfield/team_size.h"
 #include "wavelet_cpu.h"
 
 /* Approximate bytes of a thread's slabs; pairs of a block along y and z; bytes between the threads' working memory, so
@@ -397,11 +398,9 @@ static void run(const pass *p)
     const int64_t along_y = (p->steps[1] + p->blocks[1] - 1) / p->blocks[1],
                   blocks = along_y * ((p->steps[2] + p->blocks[2] - 1) / p->blocks[2]),
                   numbers = p->box.counts[0] * p->box.counts[1] * p->box.counts[2];
-    const int threads =
-        (int)smaller(smaller(vf_context_threads(vf_device_context(p->plan->device)), s->threads), blocks);
-    (void)threads; /* unused in a build without OpenMP */
-    (void)numbers;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && numbers >= WAVELET_FEW)
+    const vf_context *ctx = vf_device_context(p->plan->device);
+    (void)ctx; /* a linter does not see its use by OpenMP */
+#pragma omp parallel for schedule(static) num_threads(vf_threads_of_plan(ctx, s->threads, 5 * numbers))
     for (int64_t i = 0; i < blocks; i++) {
         int thread = 0;
 #ifdef _OPENMP

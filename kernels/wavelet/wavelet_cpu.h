@@ -5,9 +5,6 @@
 #include "wavelet_backend.h"
 #include "wavelet_simd.h"
 
-/* Below so many numbers, one thread is faster. */
-enum { WAVELET_FEW = 4096 };
-
 typedef struct cpu_state {
     const wavelet_lines *lines;
     int threads;

@@ -1,10 +1,10 @@
 /* The sums over coefficients on the CPU: a thread takes rows. */
+#include "voxfield/team_size.h"
 #include "wavelet_cpu.h"
 
-static int threads_for(vf_queue *queue, int64_t rows)
+static int threads_for_all(const vf_wavelet *plan, vf_queue *queue)
 {
-    const int threads = vf_context_threads(vf_device_context(vf_queue_device(queue)));
-    return rows < threads ? (int)rows : threads;
+    return vf_threads_for(vf_device_context(vf_queue_device(queue)), 2 * plan->numbers);
 }
 
 /* The sum of |c| over row `row` of the padded array, without the coarsest band. */
@@ -19,9 +19,7 @@ static double row_magnitudes(const vf_wavelet *plan, const char *c, int64_t row)
 vf_status wavelet_cpu_magnitudes(vf_wavelet *plan, vf_queue *queue, const void *c)
 {
     double *sums = plan->sums.data;
-    const int threads = threads_for(queue, plan->rows);
-    (void)threads; /* unused in a build without OpenMP */
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && plan->numbers >= WAVELET_FEW)
+#pragma omp parallel for schedule(static) num_threads(threads_for_all(plan, queue))
     for (int64_t row = 0; row < plan->rows; row++)
         sums[row] = row_magnitudes(plan, c, row);
     return VF_OK;
@@ -49,9 +47,7 @@ vf_status wavelet_cpu_finest(vf_wavelet *plan, vf_queue *queue, const int64_t sh
 {
     const vf_wavelet_support support = vf_wavelet_support_of(plan, shift);
     double *sums = plan->sums.data;
-    const int threads = threads_for(queue, plan->rows);
-    (void)threads; /* unused in a build without OpenMP */
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && plan->numbers >= WAVELET_FEW)
+#pragma omp parallel for schedule(static) num_threads(threads_for_all(plan, queue))
     for (int64_t row = 0; row < plan->rows; row++)
         row_finest(plan, &support, c, weights, row, &sums[row], &sums[plan->rows + row]);
     return VF_OK;

@@ -1,11 +1,11 @@
 /* Forecasts of a solution before solving. */
 #include <math.h>
 
+#include "voxfield/team_size.h"
 #include "wiener.h"
 
 /* Rows are summed in blocks, and blocks are added in order, so the bits do not depend on the number of threads. */
 enum { BLOCKS = 128 };
-enum { WORTH_THREADS = 1 << 15 }; /* voxels: fewer take less time than starting threads */
 
 typedef struct model {
     const vf_wiener_space *space;
@@ -42,9 +42,8 @@ void vf_wiener_forecast(vf_context *ctx, const vf_wiener_space *space, double va
     const int64_t *n = space->matrix, rows = n[1] * n[2];
     const double voxels = (double)n[0] * (double)rows;
     const model m = {space, c, s, p, w, radius};
-    const int threads = rows * n[0] < WORTH_THREADS ? 1 : vf_context_threads(ctx);
     model_sums block[BLOCKS] = {{0}}, all = {0};
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 2 * rows * n[0]))
     for (int b = 0; b < BLOCKS; b++)
         for (int64_t row = rows * b / BLOCKS; row < rows * (b + 1) / BLOCKS; row++)
             add_row(&m, row, &block[b]);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "voxfield/team_size.h"
 #include "wiener.h"
 
 enum { CHUNK = 4096 };                     /* samples per unit of work */
@@ -66,11 +67,10 @@ static void add_chunk(const bins *b, int64_t first, int64_t count, bin_sums *sum
 static vf_status add_samples(vf_context *ctx, const bins *b, bin_sums *sums)
 {
     const int64_t samples = b->samples->count, chunks = (samples + CHUNK - 1) / CHUNK;
-    const int threads = vf_context_threads(ctx);
     bin_sums *part = calloc((size_t)(chunks * b->count) + 1, sizeof *part);
     if (!part)
         return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the spectrum of %lld samples", (long long)samples);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 2 * samples * b->samples->coils))
     for (int64_t i = 0; i < chunks; i++)
         add_chunk(b, i * CHUNK, samples - i * CHUNK < CHUNK ? samples - i * CHUNK : CHUNK, part + i * b->count);
     for (int64_t i = 0; i < chunks; i++)
@@ -161,8 +161,7 @@ double vf_spectrum_at(const vf_spectrum *s, double radius)
 void vf_spectrum_fill(vf_context *ctx, const vf_wiener_space *space, const vf_spectrum *spectrum, double *out)
 {
     const int64_t *n = space->matrix;
-    const int threads = vf_context_threads(ctx);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 20 * n[0] * n[1] * n[2]))
     for (int64_t row = 0; row < n[1] * n[2]; row++)
         for (int64_t x = 0; x < n[0]; x++) {
             const double k[3] = {(double)(x - n[0] / 2), (double)(row % n[1] - n[1] / 2),
@@ -208,7 +207,7 @@ static void smooth_axis(const int64_t n[3], int axis, int threads, double *value
 {
     const int64_t step = axis == 0 ? 1 : axis == 1 ? n[0] : n[0] * n[1], length = n[axis];
     const int64_t lines = n[0] * n[1] * n[2] / length;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int t = 0; t < threads; t++)
         for (int64_t i = lines * t / threads; i < lines * (t + 1) / threads; i++)
             smooth_line(values + i / step * step * length + i % step, length, step, room + 2 * t * length);
@@ -251,7 +250,7 @@ vf_status vf_sampling_density(vf_context *ctx, const vf_wiener_space *space, int
 {
     enum { SLABS_OF_A_THREAD = 3 }; /* the middle of k-space has more samples than its edges */
     const int64_t *n = space->matrix;
-    const int threads = vf_context_threads(ctx), axis = n[2] > 1 ? 2 : n[1] > 1 ? 1 : 0;
+    const int threads = vf_threads_for(ctx, 5 * (count + n[0] * n[1] * n[2])), axis = n[2] > 1 ? 2 : n[1] > 1 ? 1 : 0;
     const int64_t longest = n[0] > n[1] ? (n[0] > n[2] ? n[0] : n[2]) : n[1] > n[2] ? n[1] : n[2];
     const int slabs = threads > 1 ? SLABS_OF_A_THREAD * threads : 1;
     const sample_list samples = {n, count, k, weights};
@@ -259,7 +258,7 @@ vf_status vf_sampling_density(vf_context *ctx, const vf_wiener_space *space, int
     if (!room)
         return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the sampling density");
     memset(out, 0, (size_t)(n[0] * n[1] * n[2]) * sizeof *out);
-#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int s = 0; s < slabs; s++)
         if (n[axis] * s / slabs < n[axis] * (s + 1) / slabs)
             add_to_planes(&samples, axis, n[axis] * s / slabs, n[axis] * (s + 1) / slabs, out);

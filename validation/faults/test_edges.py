@@ -310,6 +310,18 @@ def test_syncs(_):
     assert (found["sync"], found["name"]) == (2, 3), found
 
 
+def test_threads_begin_once(_):
+    """OpenMP begins threads whenever a team grows, so all teams have one size. Each program begins the threads of two teams
+    to see whether it gets them, and one less before that; then those of the main thread, and of one that computes pieces."""
+    threads = 6
+    write_atoms("cloud.pqr", [(i % 17 + 1, i % 13, i % 7, (-1) ** i) for i in range(1500)])
+    scan("--matrix", "128,128,1", "--coils", "4", "--spokes", "100", "--noise", "0.02", "--without", "sensitivity")
+    for words in ((recon("scan.h5", "--threads", threads, "-o", "i.h5")),
+                  command("-q", "cloud.pqr", "--method", "fast", "--threads", threads, "-o", "a.mrc")):
+        found = calls(*words)["thread"]
+        assert threads <= found <= 5 * threads, (words, found)
+
+
 def test_charges_that_are_too_large(_):
     """Refused before the map is written."""
     sample("dipole.pqr")

@@ -17,6 +17,7 @@
 #include "frames/reconstruct.h"
 #include "random_fixture.h"
 #include "solve/equations.h"
+#include "voxfield/team_size.h"
 
 static const char *device_spec;
 
@@ -59,6 +60,7 @@ static inline problem open_problem(const int64_t matrix[3], int coils, int frame
                               .quiet = true,
                               .device = device_spec}};
     assert_int_equal(vf_context_create(&p.ctx), VF_OK);
+    vf_context_set_team_work(p.ctx, 1000); /* small arrays have teams, too */
     assert_int_equal(vf_context_set_devices(p.ctx, device_spec), VF_OK);
     assert_int_equal(vf_queue_create(vf_context_device(p.ctx, 0), &p.queue), VF_OK);
     p.voxels = matrix[0] * matrix[1] * matrix[2];

@@ -25,6 +25,7 @@ LONG_FILES = {
     "docs/man/cionize.1": "the table of options, which update_options.py writes, and what belongs to it",
     "docs/man/mri_recon.1": "the same",
     "kernels/fourier_sum/fourier_sum_products.cu": "one kernel: all its parts share the layout of its data",
+    "validation/structure/test_structure.py": "a rule after the other, each with what it must find",
     "validation/unit/test_draw_slices.c": "a test for each part of the picture, and the code that reads it back",
 }
 # File names that may occur in every folder.
@@ -342,6 +343,23 @@ OTHER_RANDOM = re.compile(
     r"|^.*\b(?i:seed|random_state|rng|draw)\b.*(?:\btime\(|\bgetpid\(|\btime_ns\(|\burandom\().*$", re.MULTILINE)
 
 
+def rule_one_size_of_teams(tree):
+    """OpenMP ends and begins threads whenever a team has another size (voxfield/team_size.h)."""
+    other = {"libcore/src/device/host_copy.c"}  # copies to a GPU: a few threads are enough, and the others sleep
+    size = r"vf_threads_for\(|vf_threads_of_plan\("
+    for file in tree.files:
+        if file.split("/")[0] not in ("libcore", "kernels", "apps", "data") or pathlib.Path(file).suffix not in CODE or file in other:
+            continue
+        text = without_comments(tree.text(file)).replace("\\\n", " ")
+        by_name = set(re.findall(rf"\b(?:int|threads) (\w+) = (?:[^;?]*\? *)?(?:{size})", text))
+        by_name |= {name for name, body in re.findall(r"^static int (\w+)\([^)]*\)\n\{(.*?)^\}", text, re.M | re.S)
+                    if re.search(rf"return (?:{size})", body)}
+        for line in re.findall(r"(?:#pragma|_Pragma\(\") *omp parallel.*", text):
+            asked = re.search(r"num_threads\((\w+)", line)
+            if not asked or not re.fullmatch("vf_threads_for|vf_threads_of_plan", asked[1]) and asked[1] not in by_name:
+                yield file, f"'{line.strip()}' does not take its number of threads from vf_threads_for"
+
+
 def rule_one_source_of_random_numbers(tree):
     """Tests and benchmarks draw from random_fixture.h or seeds.py, so that VOXFIELD_SEED repeats each of them."""
     for file in tree.files:
@@ -446,6 +464,9 @@ PLANTED = [
     (rule_one_source_of_random_numbers, "validation/apps/a.py", "SEED = time.time_ns() % 9\n", "time_ns"),
     (rule_one_source_of_random_numbers, "validation/apps/a.py", "seed = int.from_bytes(os.urandom(4))\n", "urandom"),
     (rule_one_source_of_random_numbers, "validation/apps/a.py", "rng = numpy.random.default_rng()\n", "default_rng"),
+    (rule_one_size_of_teams, "kernels/sum/sum.c", "#pragma omp parallel for\n", "vf_threads_for"),
+    (rule_one_size_of_teams, "kernels/sum/sum.c", "#pragma omp parallel for num_threads(vf_context_threads(ctx))\n", "vf_threads_for"),
+    (rule_one_size_of_teams, "kernels/sum/sum.c", "int threads = n < 4 ? n : 4;\n#pragma omp parallel num_threads(threads)\n", "vf_threads_for"),
     (rule_no_private_paths, "docs/a.md", "see /ho" + "me/ann/x\n", "/ho"),
     (rule_no_private_paths, "docs/a.md", "in '/wo" + "rk/main'\n", "/wo"),
     (rule_no_private_paths, "docs/a.md", "see ../sha" + "red/x\n", "sha"),

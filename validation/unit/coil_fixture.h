@@ -10,6 +10,7 @@
 
 #include "random_fixture.h"
 #include "voxfield/context.h"
+#include "voxfield/team_size.h"
 
 /* Fails on NaN. */
 #define assert_near(found, expected, tolerance)                                                                        \
@@ -86,6 +87,8 @@ static inline int make_context(void **state)
 {
     vf_context *ctx = NULL;
     vf_status status = vf_context_create(&ctx);
+    if (status == VF_OK)
+        vf_context_set_team_work(ctx, 1000); /* small arrays have teams, too */
     *state = ctx;
     return status == VF_OK ? 0 : -1;
 }

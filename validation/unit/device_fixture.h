@@ -15,6 +15,7 @@
 
 #include "random_fixture.h"
 #include "voxfield/device.h"
+#include "voxfield/team_size.h"
 
 /* Sanitizers make a program many times slower, and larger. What needs gigabytes is left out there. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -69,6 +70,7 @@ static inline int run_group(int argc, char **argv, const struct CMUnitTest *test
         return 1;
     if (vf_context_create(&ctx) != VF_OK)
         return 1;
+    vf_context_set_team_work(ctx, 1000); /* small arrays have teams, too */
     vf_status status = vf_context_set_devices(ctx, spec);
     int result = 1;
     if (status == VF_ERR_DEVICE || status == VF_ERR_UNSUPPORTED) {

@@ -16,6 +16,7 @@
 #include "ions/ions.h"
 #include "random_fixture.h"
 #include "voxfield/append.h"
+#include "voxfield/team_size.h"
 
 typedef struct ion_fixture {
     vf_context *ctx;
@@ -36,6 +37,7 @@ static inline int ion_setup(void **state)
     if (vf_context_create(&fixture.ctx) != VF_OK)
         return -1;
     vf_context_set_log(fixture.ctx, keep_log, NULL);
+    vf_context_set_team_work(fixture.ctx, 1000); /* small arrays have teams, too */
     return 0;
 }
 

@@ -16,6 +16,7 @@
 
 #include "voxfield/append.h"
 #include "voxfield/device.h"
+#include "voxfield/team_size.h"
 
 static vf_context *ctx;
 
@@ -399,9 +400,32 @@ static void test_element_types(void **state)
     }
 }
 
+/* All threads or one, and never more than a plan has memory for. */
+static void test_team_sizes(void **state)
+{
+    (void)state;
+    vf_context *own;
+    assert_int_equal(vf_context_create(&own), VF_OK);
+    assert_int_equal(vf_context_set_threads(own, 5), VF_OK);
+    assert_int_equal(vf_threads_for(own, 0), 1);
+    assert_int_equal(vf_threads_for(own, INT64_MAX), 5);
+    assert_int_equal(vf_threads_of_plan(own, 3, INT64_MAX), 3);
+    assert_int_equal(vf_threads_of_plan(own, 9, INT64_MAX), 5);
+    assert_int_equal(vf_threads_of_plan(own, 9, 0), 1);
+    vf_context_set_team_work(own, 100);
+    assert_int_equal(vf_context_set_threads(own, 7), VF_OK);
+    assert_int_equal(vf_threads_for(own, 99), 1);
+    assert_int_equal(vf_threads_for(own, 100), 7);
+    for (int piece = 0; piece < 4; piece++)
+        assert_int_equal(vf_room_of(4, 4, piece), piece);
+    assert_int_equal(vf_room_of(4, 9, 8), 0); /* outside of a region: thread 0 */
+    vf_context_destroy(own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_team_sizes),
         cmocka_unit_test(test_status_list),
         cmocka_unit_test_setup_teardown(test_first_error_is_kept, make_context, free_context),
         cmocka_unit_test_setup_teardown(test_many_threads, make_context, free_context),

@@ -14,6 +14,7 @@
 #include "delays.h"
 #include "mri_phantom.h"
 #include "random_fixture.h"
+#include "voxfield/team_size.h"
 
 static vf_context *ctx;
 
@@ -291,6 +292,7 @@ int main(void)
                                        cmocka_unit_test(test_coils_and_threads)};
     if (vf_context_create(&ctx) != VF_OK)
         return 1;
+    vf_context_set_team_work(ctx, 1000); /* small arrays have teams, too */
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     vf_context_destroy(ctx);
     return failed;

@@ -15,13 +15,17 @@
 #include "random_fixture.h"
 #include "refusal_fixture.h"
 #include "voxfield/statistics.h"
+#include "voxfield/team_size.h"
 
 static vf_context *ctx;
 
 static int make_context(void **state)
 {
     (void)state;
-    return vf_context_create(&ctx) != VF_OK;
+    if (vf_context_create(&ctx) != VF_OK)
+        return 1;
+    vf_context_set_team_work(ctx, 1000); /* small arrays have teams, too */
+    return 0;
 }
 
 static int free_context(void **state)

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "random_fixture.h"
+#include "voxfield/team_size.h"
 #include "wiener.h"
 
 static vf_context *ctx;
@@ -44,6 +45,7 @@ static inline int run_group(const struct CMUnitTest *tests, size_t count)
 {
     if (vf_context_create(&ctx) != VF_OK)
         return 1;
+    vf_context_set_team_work(ctx, 1000); /* small arrays have teams, too */
     const int failed = _cmocka_run_group_tests("tests", tests, count, NULL, NULL);
     vf_context_destroy(ctx);
     return failed != 0;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "map_profile.h"
+#include "voxfield/team_size.h"
 
 static const double PI = 3.14159265358979323846;
 
@@ -36,11 +37,12 @@ static int64_t layer_below(const vf_grid *grid, int axis, double at, double *abo
     return (int64_t)(whole - (double)n * floor(whole / (double)n)) % n;
 }
 
-static void add_points(map_profile *p, const vf_grid *grid, double factor, const double (*sums)[3])
+static void add_points(const vf_context *ctx, map_profile *p, const vf_grid *grid, double factor,
+                       const double (*sums)[3])
 {
     const int64_t n = grid->counts[p->axis];
     const double h = grid->spacing[p->axis], length = h * (double)n;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 10 * n * n))
     for (int64_t j = 0; j < n; j++) {
         double sum = 0;
         for (int64_t k = 0; k < n; k++) {
@@ -87,7 +89,7 @@ vf_status profile_add_integral(vf_context *ctx, map_profile *p, const vf_grid *g
         s[1] += charge[i] * t;
         s[2] += charge[i] * t * t;
     }
-    add_points(p, grid, factor, (const double(*)[3])sums);
+    add_points(ctx, p, grid, factor, (const double(*)[3])sums);
     free(sums);
     if (sigma > 0)
         add_gaussians(p, grid, factor, sigma, charges, at, charge);

@@ -1,5 +1,7 @@
 #include "radial.h"
 
+#include "voxfield/team_size.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -36,7 +38,7 @@ static void find_distances(vf_context *ctx, radial_distribution *d, int slow, in
     const int fast = 2 - slow;
     const vf_grid *g = &d->grid;
     const int64_t row = g->counts[fast];
-#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_context_threads(ctx))
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(ctx, 100 * g->counts[1] * row))
     for (int64_t y = 0; y < g->counts[1]; y++) {
         int64_t hint = 0;
         double r[3];

@@ -18,6 +18,7 @@
 #include "ions.h"
 #include "molecule/molecule_part.h"
 #include "potential/periodic_frames.h"
+#include "voxfield/team_size.h"
 
 static const double PROBE_RADIUS = 1.4, MISSING_RADIUS = 1.5, BLOCK_THICKNESS = 8, LINE_SPACING = 0.1; /* angstrom */
 enum { BLOCK_BYTES = 1 << 26, INSIDE = 1, REACHED = 2 };
@@ -305,7 +306,7 @@ static vf_status count_solvent(vf_context *ctx, const sphere *spheres, int64_t c
     const double wanted = fmin(ceil(BLOCK_THICKNESS / grid->spacing[2]), floor(BLOCK_BYTES / layer));
     const int64_t layers = wanted < 1 ? 1 : wanted < (double)most ? (int64_t)wanted : most;
     int64_t outside = 0, failed = 0;
-#pragma omp parallel for schedule(dynamic) num_threads(vf_context_threads(ctx)) reduction(+ : outside, failed)
+#pragma omp parallel for schedule(dynamic) num_threads(vf_threads_for(ctx, 10 * vf_grid_points(grid))) reduction(+ : outside, failed)
     for (int64_t n = 0; n < (most + layers - 1) / layers; n++) {
         const int64_t first = n * layers;
         if (failed > 0 || vf_cancelled(ctx))

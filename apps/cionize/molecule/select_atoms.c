@@ -11,6 +11,7 @@
 #include "residue_kinds.h"
 #include "residues.h"
 #include "selection_tree.h"
+#include "voxfield/team_size.h"
 #include "voxfield/timer.h"
 
 enum { IS_PROTEIN = 1, IS_NUCLEIC = 2, IS_WATER = 4, IS_ION = 8 };
@@ -311,7 +312,7 @@ static vf_status find_near(const application *a, double distance, const bool *of
         xyz ? near_places_create(a->ctx, a->cell, n, xyz, xyz + m->atoms, xyz + 2 * m->atoms, reach, &places)
             : no_memory(a);
     if (status == VF_OK) {
-#pragma omp parallel for schedule(dynamic, 256) num_threads(vf_context_threads(a->ctx))
+#pragma omp parallel for schedule(dynamic, 256) num_threads(vf_threads_for(a->ctx, 200 * m->atoms))
         for (int64_t i = 0; i < m->atoms; i++) {
             const double at[3] = {m->x[i], m->y[i], m->z[i]};
             near[i] = near_places_any(places, at, limit);

@@ -1,5 +1,7 @@
 #include "frame_sums.h"
 
+#include "voxfield/team_size.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -44,7 +46,7 @@ void frame_sums_take(const vf_context *ctx, vf_dtype type, int64_t points, int64
                      const void *values, double *mean, double *squares)
 {
     enum { BLOCK = 1024 }; /* points whose sums stay in the cache */
-#pragma omp parallel for schedule(static) num_threads(vf_context_threads(ctx))
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 2 * frames * points))
     for (int64_t from = 0; from < points; from += BLOCK) {
         const int64_t some = points - from < BLOCK ? points - from : BLOCK;
         if (k == 0) {
@@ -62,7 +64,7 @@ void frame_sums_join(const vf_context *ctx, int64_t points, int64_t frames, int6
                      const double *block_squares, double *mean, double *squares)
 {
     const double share = (double)frames / (double)(k + frames);
-#pragma omp parallel for schedule(static) num_threads(vf_context_threads(ctx))
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 2 * points))
     for (int64_t i = 0; i < points; i++) {
         const double from_mean = k > 0 ? block_mean[i] - mean[i] : 0;
         mean[i] = k > 0 ? mean[i] + from_mean * share : block_mean[i];
@@ -75,7 +77,7 @@ void frame_sums_finish(const vf_context *ctx, vf_dtype type, int64_t points, int
                        const double *squares, void *mean_out, void *deviation_out)
 {
     const double share = 1 / (double)frames;
-#pragma omp parallel for schedule(static) num_threads(vf_context_threads(ctx))
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 2 * points))
     for (int64_t i = 0; i < points; i++) {
         const double deviation = squares ? sqrt(squares[i] * share) : 0;
         if (type == VF_F64) {

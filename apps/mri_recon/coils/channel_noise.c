@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "voxfield/team_size.h"
 
 /* The share of samples, by radius, that counts as outermost, and the most frames that are looked at there. */
 static const double OUTER_SHARE = 0.15, OUTERMOST_HALF = 0.075;
@@ -95,7 +96,7 @@ vf_status channel_measure(vf_context *ctx, const mri_scan *raw, bool outer, chan
             continue;
         if (outer)
             status = find_ring(ctx, raw, &raw->trajectory[frame->trajectory], &ring);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_context_threads(ctx))
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(ctx, 2 * raw->coils * scan_stride(raw, frame)))
         for (int c = 0; c < raw->coils; c++)
             if (ring || !outer)
                 add_frame(raw, frame, c, ring, &out[c], halves[c]);

@@ -4,6 +4,7 @@
 
 #include "coil_stages.h"
 #include "voxfield/dense.h"
+#include "voxfield/team_size.h"
 
 /* The samples are always cut into PARTS parts, and the parts' sums are added in order. So the bits do not depend on the
  * number of threads. */
@@ -34,10 +35,12 @@ static vf_status data_covariance(vf_context *ctx, const mri_scan *raw, double co
 {
     int coils = raw->coils;
     size_t elements = (size_t)coils * (size_t)coils;
+    const int64_t work = scan_samples(raw) * coils * coils / 2;
+    (void)work; /* a linter does not see its use by OpenMP */
     double complex *part = calloc(PARTS * elements, sizeof *part);
     if (!part)
         return vf_fail(ctx, VF_ERR_MEMORY, "coil compression: not enough memory for the covariance of %d coils", coils);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_context_threads(ctx))
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(ctx, work))
     for (int p = 0; p < PARTS; p++)
         for (int f = 0; f < raw->frames + raw->calibrations && !vf_cancelled(ctx); f++) {
             int64_t samples = scan_stride(raw, &raw->frame[f]);

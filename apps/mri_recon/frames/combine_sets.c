@@ -4,14 +4,15 @@
 #include <string.h>
 
 #include "frame_group.h"
+#include "voxfield/team_size.h"
 
 /* squares[n] = sum_c |sum_s s_sc(n) x_s(n)|^2 */
 static void add_what_coils_see(const recon_job *j, const frame_place *place, const float complex *images,
                                double *squares)
 {
-    const int threads = vf_context_threads(j->ctx), coils = j->scan->coils, sets = place->sets;
+    const int coils = j->scan->coils, sets = place->sets;
     const int64_t voxels = j->voxels;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * sets * coils * voxels))
     for (int64_t n = 0; n < voxels; n++) {
         squares[n] = 0;
         for (int c = 0; c < coils; c++) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "frame_group.h"
+#include "voxfield/team_size.h"
 
 /* The least share of the field of view that an object fills. */
 static const double LEAST_FILLED = 0.05;
@@ -32,15 +33,18 @@ static void smooth_line(double *values, int64_t count, int64_t step, int64_t rea
 }
 
 /* Box filters along all axes, twice. `room` is scratch for the longest axis, for each thread. */
-static void smooth(const int64_t n[3], int threads, double *values, double *room)
+static void smooth(const vf_context *ctx, const int64_t n[3], double *values, double *room)
 {
+    const int threads = vf_threads_for(ctx, 5 * n[0] * n[1] * n[2]);
     const int64_t steps[3] = {1, n[0], n[0] * n[1]};
     for (int pass = 0; pass < 2; pass++)
         for (int a = 0; a < 3; a++) {
             const int64_t reach = n[a] / ENVELOPE_SHARE, step = steps[a], lines = n[0] * n[1] * n[2] / n[a];
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && reach > 0)
+            if (reach < 1)
+                continue;
+#pragma omp parallel for schedule(static) num_threads(threads)
             for (int t = 0; t < threads; t++)
-                for (int64_t i = lines * t / threads; reach > 0 && i < lines * (t + 1) / threads; i++)
+                for (int64_t i = lines * t / threads; i < lines * (t + 1) / threads; i++)
                     smooth_line(values + i / step * step * n[a] + i % step, n[a], step, reach, room + t * n[a]);
         }
 }
@@ -52,12 +56,11 @@ static void add_energies(const recon_job *j, const scan_frame *frame, const char
     const int images = j->channels * frame_sets(j, frame);
     const frame_place *place = &j->place[frame->place];
     const bool weighted = j->has_maps && place->weighted;
-    const int threads = vf_context_threads(j->ctx);
     memset(energy, 0, (size_t)j->voxels * sizeof *energy);
     for (int i = 0; i < images; i++) {
         if (weighted)
             map_powers(j, place->maps + i * j->scan->coils * j->voxels, power);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
         for (int64_t v = 0; v < j->voxels; v++) {
             const int64_t at = i * j->voxels + v;
             const double complex x = j->type == VF_C128 ? ((const double complex *)(const void *)image)[at]
@@ -72,9 +75,8 @@ static void add_energies(const recon_job *j, const scan_frame *frame, const char
 static vf_status smooth_energy(const recon_job *j, const scan_frame *frame, const char *image, frame_envelope *out)
 {
     const int64_t *n = j->scan->matrix;
-    const int threads = vf_context_threads(j->ctx);
     double sum = 0, squares = 0;
-    const int64_t room = threads * (n[0] + n[1] + n[2]);
+    const int64_t room = vf_context_threads(j->ctx) * (n[0] + n[1] + n[2]);
     double *energy = malloc((size_t)(j->voxels + (room > j->voxels ? room : j->voxels)) * sizeof *energy);
     if (!energy)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the envelope of %lld voxels", (long long)j->voxels);
@@ -86,8 +88,8 @@ static vf_status smooth_energy(const recon_job *j, const scan_frame *frame, cons
     const double share = sum * sum / (squares * (double)j->voxels), mean = squares / (double)j->voxels;
     const bool known = share > 0 && isfinite(mean); /* else all values are 0, or their squares overflow */
     out->filled = known ? fmin(fmax(share, LEAST_FILLED), 1) : 1;
-    smooth(n, threads, energy, energy + j->voxels);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    smooth(j->ctx, n, energy, energy + j->voxels);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 5 * j->voxels))
     for (int64_t v = 0; v < j->voxels; v++)
         out->values[v] = known ? (float)fmax(sqrt(energy[v] / mean), LEAST_ENVELOPE) : 1;
     free(energy);
@@ -101,9 +103,8 @@ static vf_status low_resolution(crew *c, const scan_frame *frame, float *weights
     const recon_job *j = c->job;
     const int64_t *n = j->scan->matrix;
     const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
-    const int threads = vf_context_threads(j->ctx);
     const vf_status status = regularise_density(c, frame->trajectory);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 20 * at->samples))
     for (int64_t m = 0; m < (status == VF_OK ? at->samples : 0); m++) {
         double radius = 0;
         int64_t cell = 0;
@@ -148,10 +149,9 @@ vf_status envelope_of_frame(crew *c, right_side *side, const scan_frame *frame, 
     vf_status status = weights && data && image && out->values
                            ? low_resolution(c, frame, weights)
                            : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a frame's image of low resolution");
-    const int threads = vf_context_threads(j->ctx);
     for (int coil = 0; status == VF_OK && coil < j->scan->coils; coil++) {
         const float complex *from = scan_coil(j->scan, frame, coil);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, at->samples))
         for (int64_t m = 0; m < at->samples; m++)
             data[coil * at->samples + m] = weights[m] * from[m];
     }

@@ -33,18 +33,17 @@ typedef struct tally {
 
 /* ---- stages ---- */
 
-/* Adds work to a stage: seconds of one thread in a serial part and in one that `useful` threads can share, and regions. */
-static void add(tally *t, forecast_part part, double serial, double parallel, double useful, double regions)
+/* Adds work to a stage: seconds of one thread in a serial part, and in `regions` parallel ones of so many pieces. */
+static void add(tally *t, forecast_part part, double serial, double parallel, double pieces, double regions)
 {
-    const forecast_machine *m = &t->at;
-    t->out->part[part] += m->speed * (serial + parallel / forecast_gain(m, useful)) + regions * m->region;
+    t->out->part[part] += t->at.speed * serial + forecast_seconds(&t->at, parallel, pieces, regions);
 }
 
 /* The same of work that a GPU would do. */
-static void add_device(tally *t, forecast_part part, double serial, double parallel, double useful, double regions)
+static void add_device(tally *t, forecast_part part, double serial, double parallel, double pieces, double regions)
 {
     const double before = t->out->part[part];
-    add(t, part, serial, parallel, useful, regions);
+    add(t, part, serial, parallel, pieces, regions);
     t->device[part] += t->out->part[part] - before;
 }
 
@@ -57,7 +56,7 @@ static void count_adjoints(tally *t, double images)
     if (z->direct)
         add_device(t, FORECAST_ADJOINT, 0, all * z->voxels / 1.5e10, t->at.threads, images);
     else if (z->on_grid)
-        add_device(t, FORECAST_ADJOINT, 2 * ns * all, 15 * ns * (all + coil_voxels), forecast_threads_of_transform(z),
+        add_device(t, FORECAST_ADJOINT, 2 * ns * all, 15 * ns * (all + coil_voxels), forecast_pieces_of_transform(z),
                    regions);
     else
         add_device(
@@ -110,7 +109,7 @@ static void count_centre(tally *t, double places)
 {
     const forecast_sizes *z = &t->z;
     const double side = 32, points = z->volume ? 8 * cube(side) : 4 * side * side, iterations = 20;
-    const double centre = z->samples * fmin(1, pow(side / cbrt(z->voxels), 1));
+    const double centre = z->samples * fmin(1, side / cbrt(z->voxels));
     add(t, FORECAST_MAPS, places * z->coils * 1e-3,
         places * z->coils * (iterations * 0.35 * ns * points * log2(points) + (z->volume ? 160 : 40) * ns * centre),
         z->volume ? t->at.threads : 1, places * z->coils * iterations * 12);
@@ -150,7 +149,7 @@ static void count_products(tally *t, double products)
     const forecast_sizes *z = &t->z;
     products *= z->segments;
     add_device(t, FORECAST_SOLVE, products * 1.5e-6, products * forecast_product_seconds(z),
-               forecast_threads_of_product(z), products * 2.6);
+               forecast_pieces_of_product(z), products * 2.6);
 }
 
 /* Iterations of conjugate gradients: with a spectrum, three circulant matrices. */
@@ -160,7 +159,7 @@ static void count_gradients(tally *t, const recon_settings *s, double iterations
     count_products(t, iterations * z->systems);
     add_device(t, FORECAST_SOLVE, iterations * 16e-6,
                iterations * z->wide * (s->lambda_auto ? 3 * 0.68 * ns * z->voxel_work : 6 * ns * z->voxels),
-               forecast_threads_of_transform(z), iterations * (s->lambda_auto ? 27 : 8));
+               forecast_pieces_of_transform(z), iterations * (s->lambda_auto ? 27 : 8));
 }
 
 static void count_sparse(tally *t, const recon_settings *s, double iterations, double applications)
@@ -169,14 +168,14 @@ static void count_sparse(tally *t, const recon_settings *s, double iterations, d
     const double frames = z->together, voxels = frames * z->voxels;
     count_products(t, applications * frames * z->systems);
     add_device(t, FORECAST_SOLVE, applications * 16e-6 * frames,
-               applications * frames * z->wide * 1.8 * ns * z->voxel_work, forecast_threads_of_transform(z),
+               applications * frames * z->wide * 1.8 * ns * z->voxel_work, forecast_pieces_of_transform(z),
                applications * 45 * frames);
     for (int i = 0; i < s->sparse; i++) {
         const bool wavelet = s->sparse_prior[i] == VF_PENALTY_WAVELET, low_rank = s->sparse_prior[i] >= VF_PENALTY_LLR;
         const double maps = wavelet ? (s->moments ? 1 : 2) * (s->shifts ? s->shifts : 4) / 8.0 : 1;
         const double each = wavelet ? (z->volume ? 105 : 65) * maps : low_rank ? 20 * frames : 40;
         add_device(t, FORECAST_SOLVE, 0, iterations * z->wide * each * ns * voxels,
-                   fmax(forecast_threads_of_product(z), forecast_threads_of_vector(z)),
+                   fmax(forecast_pieces_of_product(z), forecast_pieces_of_vector(z)),
                    iterations * 57 * (wavelet ? maps * frames : 1));
     }
 }
@@ -261,9 +260,9 @@ static double gpu_seconds(const forecast_sizes *z, const forecast_counts *c, boo
 void forecast_devices(vf_context *ctx, const recon_settings *s, const mri_scan *raw, const scan_sampling *sampling,
                       double *cpu, double *gpu)
 {
-    recon_forecast out = {.counts = forecast_count(ctx, s, raw, sampling)};
+    recon_forecast out = {.counts = forecast_count(s, raw, sampling)};
     tally t = {.z = forecast_sizes_of(s, raw), .out = &out};
-    t.at = forecast_usual_machine(ctx, &t.z);
+    t.at = forecast_usual_machine(ctx);
     count_stages(&t, ctx, s, raw);
     *cpu = 0;
     for (int p = 0; p < FORECAST_PARTS; p++)
@@ -283,18 +282,18 @@ void forecast_make(vf_context *ctx, const recon_settings *s, const mri_scan *raw
                    double before, recon_forecast *out)
 {
     const bool host = vf_device_is_host(vf_context_device(ctx, 0)), cg = s->method == RECON_CG;
-    *out = (recon_forecast){.counts = forecast_count(ctx, s, raw, sampling)};
+    *out = (recon_forecast){.counts = forecast_count(s, raw, sampling)};
     tally t = {.z = forecast_sizes_of(s, raw), .out = out};
-    t.at = forecast_usual_machine(ctx, &t.z);
+    t.at = forecast_usual_machine(ctx);
     const double begin = vf_now();
     count_stages(&t, ctx, s, raw);
     const double seconds = forecast_total(out);
     if (host && cg && seconds > WORTH_MEASURING) {
-        const double product = fmin(SHARE * seconds, LONGEST) * forecast_gain(&t.at, forecast_threads_of_product(&t.z));
+        const double product = fmin(SHARE * seconds, LONGEST) * forecast_gain(&t.at, forecast_pieces_of_product(&t.z));
         const double speed = forecast_measure_speed(ctx, &t.at, &t.z, raw, product);
         out->speed = speed > 0 ? (t.at.speed = speed) : 0;
         if (t.at.threads > 1)
-            out->region = t.at.region = forecast_measure_region(&t.at, &t.z);
+            out->region = t.at.region = forecast_measure_region(&t.at);
         count_stages(&t, ctx, s, raw);
     }
     const double again = out->part[FORECAST_SOLVE] > 0 ? t.again / out->part[FORECAST_SOLVE] : 0;

@@ -6,7 +6,7 @@
 #include "scan/mri_scan.h"
 #include "settings.h"
 
-/* What the solver will do. Numbers are typical of scans of their kind; in 6 of 7 runs the work is within a factor of 1.5. */
+/* What the solver will do. Numbers are typical of scans of their kind. */
 typedef struct forecast_counts {
     double first_images;     /* made for the noise, and the solver's iterations for all of them */
     double first_iterations; /* over all channels, as in the report */
@@ -39,8 +39,7 @@ typedef struct recon_forecast {
 } recon_forecast;
 
 /* Counts of a run. */
-forecast_counts forecast_count(vf_context *ctx, const recon_settings *settings, const mri_scan *raw,
-                               const scan_sampling *sampling);
+forecast_counts forecast_count(const recon_settings *settings, const mri_scan *raw, const scan_sampling *sampling);
 
 /* Seconds of the work that a GPU can take over, on the CPU and on one GPU, for the choice of the device. Nothing is
  * measured, so that the same input takes the same device. */
@@ -58,8 +57,6 @@ void forecast_make(vf_context *ctx, const recon_settings *settings, const mri_sc
 
 double forecast_total(const recon_forecast *forecast);
 
-/* Whether all trajectories are sampled on the Cartesian grid, as the settings compute F. */
-bool forecast_on_grid(const recon_settings *settings, const mri_scan *raw);
 /* Points of the transform for F^H W F: the doubled grid, or the matrix itself for samples on a grid. */
 double forecast_transform_points(const recon_settings *settings, const mri_scan *raw);
 

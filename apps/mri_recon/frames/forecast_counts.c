@@ -1,7 +1,6 @@
 /* How many iterations the solver will take. They depend on how samples are spread, on the coils and on the noise, in ways
- * that no formula tells: the tables below are fits to 298 scans of mri_phantom, of 32 to 224 voxels along an axis, with
- * one to eight coils and noise of 1 to 5 % of the data. For 86 % of them the applications of F^H W F, those for first images
- * included, are within a factor of 1.5. */
+ * that no formula tells: the tables below are fits to scans of mri_phantom, of 32 to 224 voxels along an axis, with one to
+ * eight coils and noise of 1 to 5 % of the data. validation/bench/forecast.py prints these numbers beside those of runs. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -311,10 +310,8 @@ static void count_last(const recon_settings *s, double last, double step, bool o
     out->applications = out->iterations * (slow ? 1 : series ? series_steps : step) + (slow ? power_steps : 0);
 }
 
-forecast_counts forecast_count(vf_context *ctx, const recon_settings *s, const mri_scan *raw,
-                               const scan_sampling *sampling)
+forecast_counts forecast_count(const recon_settings *s, const mri_scan *raw, const scan_sampling *sampling)
 {
-    (void)ctx;
     forecast_counts out = {0};
     const bool maps = s->coils != RECON_COILS_RSS && (raw->coils > 1 || raw->sensitivity);
     const int table = maps && raw->coils > 1 ? 1 : 0;

@@ -6,6 +6,7 @@
 
 /* The machine: seconds over those of the reference, and seconds of a parallel region. */
 typedef struct forecast_machine {
+    const vf_context *ctx;
     int threads;
     double speed, region;
 } forecast_machine;
@@ -14,6 +15,7 @@ typedef struct forecast_machine {
 typedef struct forecast_sizes {
     double voxels, points, grid;   /* of the image, of F^H W F's transform, of the NUFFT */
     double voxel_work, point_work; /* n log2 n */
+    double lines;                  /* along the longest axis */
     double samples;                /* of a frame, the mean */
     double frames, trajectories, coils;
     double together; /* frames that are solved together */
@@ -29,17 +31,20 @@ forecast_sizes forecast_sizes_of(const recon_settings *settings, const mri_scan 
 /* Seconds of a product by F^H W F, of one coil and one time segment, on one thread of the reference machine. */
 double forecast_product_seconds(const forecast_sizes *sizes);
 
-/* Threads that an image can keep busy: in products, transforms and passes over vectors. */
-double forecast_threads_of_product(const forecast_sizes *sizes);
-double forecast_threads_of_transform(const forecast_sizes *sizes);
-double forecast_threads_of_vector(const forecast_sizes *sizes);
-/* How many threads' work `useful` threads do, of those that there are. */
-double forecast_gain(const forecast_machine *machine, double useful);
+/* Pieces that threads share: of products, transforms and passes over vectors. */
+double forecast_pieces_of_product(const forecast_sizes *sizes);
+double forecast_pieces_of_transform(const forecast_sizes *sizes);
+double forecast_pieces_of_vector(const forecast_sizes *sizes);
+/* How many times as fast as one thread all threads are, if they share so many pieces. */
+double forecast_gain(const forecast_machine *machine, double pieces);
+/* Seconds of work that takes `parallel` seconds on one thread of the reference, in so many parallel regions. Regions have all
+ * threads or one, as voxfield/team_size.h decides. */
+double forecast_seconds(const forecast_machine *machine, double parallel, double pieces, double regions);
 
 /* The reference machine with the context's threads. */
-forecast_machine forecast_usual_machine(const vf_context *ctx, const forecast_sizes *sizes);
-/* Measures the mean time of a parallel region, of teams as the solver has them. */
-double forecast_measure_region(const forecast_machine *machine, const forecast_sizes *sizes);
+forecast_machine forecast_usual_machine(const vf_context *ctx);
+/* Measures the mean time of a parallel region of all threads. */
+double forecast_measure_region(const forecast_machine *machine);
 /* Measures products of about `seconds` each, of one thread of the reference: their time over what it should be. 0: they cannot
  * be made. */
 double forecast_measure_speed(vf_context *ctx, const forecast_machine *machine, const forecast_sizes *sizes,

@@ -8,6 +8,8 @@
 #include "solve/choose_operator.h"
 #include "toeplitz.h"
 #include "voxfield/copy.h"
+#include "voxfield/fft_axis.h"
+#include "voxfield/team_size.h"
 #include "voxfield/timer.h"
 
 /* What the measured speed may be. */
@@ -19,7 +21,8 @@ static const double ns = 1e-9;
 
 /* ---- sizes ---- */
 
-bool forecast_on_grid(const recon_settings *s, const mri_scan *raw)
+/* Whether all trajectories are sampled on the Cartesian grid, as the settings compute F. */
+static bool all_on_grid(const recon_settings *s, const mri_scan *raw)
 {
     bool on_grid = raw->trajectories > 0;
     for (int t = 0; t < raw->trajectories && on_grid; t++)
@@ -29,7 +32,7 @@ bool forecast_on_grid(const recon_settings *s, const mri_scan *raw)
 
 double forecast_transform_points(const recon_settings *s, const mri_scan *raw)
 {
-    const bool on_grid = forecast_on_grid(s, raw);
+    const bool on_grid = all_on_grid(s, raw);
     double points = 1;
     for (int a = 0; a < 3; a++)
         points *= (double)(raw->matrix[a] > 1 && !on_grid ? 2 * raw->matrix[a] : raw->matrix[a]);
@@ -71,14 +74,18 @@ forecast_sizes forecast_sizes_of(const recon_settings *s, const mri_scan *raw)
                         .frames = raw->frames,
                         .trajectories = raw->trajectories,
                         .volume = raw->matrix[0] > 1 && raw->matrix[1] > 1 && raw->matrix[2] > 1,
-                        .on_grid = forecast_on_grid(s, raw),
+                        .on_grid = all_on_grid(s, raw),
                         .wide = s->precision == VF_F64 ? 2 : 1,
                         .maps = s->coils != RECON_COILS_RSS && (raw->coils > 1 || raw->sensitivity),
                         .series = solves_series(s)};
     const double axes = (raw->matrix[0] > 1) + (raw->matrix[1] > 1) + (raw->matrix[2] > 1);
-    for (int a = 0; a < 3; a++)
+    double longest = 1;
+    for (int a = 0; a < 3; a++) {
         z.rough += roughness(raw->matrix[a]) / fmax(1, axes);
+        longest = fmax(longest, (double)raw->matrix[a]);
+    }
     z.voxels = (double)raw->matrix[0] * (double)raw->matrix[1] * (double)raw->matrix[2];
+    z.lines = z.voxels / longest;
     z.points = forecast_transform_points(s, raw);
     z.grid = z.on_grid ? z.voxels : z.points;
     z.voxel_work = z.voxels * log2(z.voxels + 1);
@@ -93,52 +100,32 @@ forecast_sizes forecast_sizes_of(const recon_settings *s, const mri_scan *raw)
 
 /* ---- the machine ---- */
 
-/* Threads that an image can keep busy: in products, transforms and passes over vectors. Volumes have work for all. */
-double forecast_threads_of_product(const forecast_sizes *z)
+/* As toeplitz_cpu.c, fft_axis.c and vector_cpu.c cut an image. */
+double forecast_pieces_of_product(const forecast_sizes *z)
 {
-    return z->volume ? z->voxels / 4096 : fmax(1, z->voxels / 4096);
+    return z->voxels / 4096;
 }
-double forecast_threads_of_transform(const forecast_sizes *z)
+double forecast_pieces_of_transform(const forecast_sizes *z)
 {
-    return z->voxels / 8192 + 1;
+    return ceil(z->lines / VF_FFT_LINES);
 }
-double forecast_threads_of_vector(const forecast_sizes *z)
+double forecast_pieces_of_vector(const forecast_sizes *z)
 {
     return ceil(z->together * z->voxels / 16384);
 }
 
-/* How many threads' work `useful` threads do, of those that there are. */
-double forecast_gain(const forecast_machine *m, double useful)
+double forecast_gain(const forecast_machine *m, double pieces)
 {
-    const double n = fmax(1, fmin(m->threads, useful));
+    const double n = fmax(1, fmin(m->threads, pieces));
     return n / (1 + CROWDING * (n - 1));
 }
 
-static int up_to(const forecast_machine *m, double useful)
+double forecast_seconds(const forecast_machine *m, double parallel, double pieces, double regions)
 {
-    return useful < m->threads ? (int)useful : m->threads;
-}
-
-/* Teams of threads as an iteration of the solver has them. Where teams differ in size, OpenMP ends and begins threads. */
-enum { TEAMS = 16 };
-static void teams_of(const forecast_machine *m, const forecast_sizes *z, int team[TEAMS])
-{
-    const int p = up_to(m, forecast_threads_of_product(z)), f = up_to(m, forecast_threads_of_transform(z)),
-              v = up_to(m, forecast_threads_of_vector(z));
-    const int sizes_of_teams[TEAMS] = {p, p, p, p, p, p, v, f, v, f, v, v, v, v, v, v};
-    for (int i = 0; i < TEAMS; i++)
-        team[i] = sizes_of_teams[i];
-}
-
-/* Seconds of a region, if nothing is measured. */
-static double usual_region(const forecast_machine *m, const forecast_sizes *z)
-{
-    const double begin = 2e-6, each = 3e-7, new_thread = 1.5e-5;
-    int team[TEAMS], grown = 0;
-    teams_of(m, z, team);
-    for (int i = 0; i < TEAMS; i++)
-        grown += team[i] > 1 && team[i] > team[(i + TEAMS - 1) % TEAMS] ? team[i] - team[(i + TEAMS - 1) % TEAMS] : 0;
-    return m->threads > 1 ? begin + each * m->threads + new_thread * grown / TEAMS : 0;
+    const double seconds = m->speed * parallel, each = seconds / fmax(1, regions);
+    if (vf_threads_for(m->ctx, (int64_t)fmin(each / ns, 1e15)) == 1)
+        return seconds;
+    return seconds / forecast_gain(m, pieces) + regions * m->region;
 }
 
 /* A product by F^H W F, of one coil and one time segment, on one thread. */
@@ -156,28 +143,32 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median of some rounds. */
-double forecast_measure_region(const forecast_machine *m, const forecast_sizes *z)
+/* Seconds of a region, if nothing is measured. */
+static double usual_region(int threads)
 {
-    enum { ROUNDS = 5 };
+    return threads > 1 ? 2e-6 + 3e-7 * threads : 0;
+}
+
+/* The median of some rounds. */
+double forecast_measure_region(const forecast_machine *m)
+{
+    enum { ROUNDS = 5, REGIONS = 16 };
+    static const double most = 3; /* times the usual: longer ones are those of a moment in which other programs run */
     double seconds[ROUNDS];
     volatile int done = 0;
-    int team[TEAMS];
-    teams_of(m, z, team);
     for (int round = -1; round < ROUNDS; round++) { /* the first round begins the threads */
         const double begin = vf_now();
-        for (int i = 0; i < TEAMS; i++) {
-            const int threads = team[i];
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-            for (int t = 0; t < threads; t++)
+        for (int i = 0; i < REGIONS; i++) {
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(m->ctx, INT64_MAX))
+            for (int t = 0; t < m->threads; t++)
                 if (t == 0)
                     done = done + 1;
         }
         if (round >= 0)
-            seconds[round] = (vf_now() - begin) / TEAMS;
+            seconds[round] = (vf_now() - begin) / REGIONS;
     }
     qsort(seconds, ROUNDS, sizeof *seconds, compare);
-    return seconds[ROUNDS / 2];
+    return fmin(seconds[ROUNDS / 2], most * usual_region(m->threads));
 }
 
 /* A smaller image of the same kind, whose product takes `seconds` of one thread or less at the reference's speed. Axes are
@@ -243,13 +234,12 @@ double forecast_measure_speed(vf_context *ctx, const forecast_machine *m, const 
     }
     qsort(taken, ROUNDS, sizeof *taken, compare);
     const double speed =
-        taken[ROUNDS / 2] / (forecast_product_seconds(&part) / forecast_gain(m, forecast_threads_of_product(&part)));
+        taken[ROUNDS / 2] / (forecast_product_seconds(&part) / forecast_gain(m, forecast_pieces_of_product(&part)));
     return fmin(fmax(speed, LEAST_SPEED), MOST_SPEED);
 }
 
-forecast_machine forecast_usual_machine(const vf_context *ctx, const forecast_sizes *z)
+forecast_machine forecast_usual_machine(const vf_context *ctx)
 {
-    forecast_machine m = {.threads = vf_context_threads(ctx), .speed = 1};
-    m.region = usual_region(&m, z);
-    return m;
+    const int threads = vf_context_threads(ctx);
+    return (forecast_machine){.ctx = ctx, .threads = threads, .speed = 1, .region = usual_region(threads)};
 }

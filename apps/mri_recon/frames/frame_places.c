@@ -6,6 +6,7 @@
 
 #include "coils/coil_map_file.h"
 #include "frame_group.h"
+#include "voxfield/team_size.h"
 
 vf_status places_create(recon_job *job)
 {
@@ -201,8 +202,7 @@ static int64_t chunk_voxels(const recon_job *j, int64_t chunk)
 
 void map_powers(const recon_job *j, const float complex *maps, double *out)
 {
-    const int threads = vf_context_threads(j->ctx);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->scan->coils * j->voxels))
     for (int64_t i = 0; i < chunks(j); i++)
         add_coils(j, maps, i * CHUNK, chunk_voxels(j, i), out + i * CHUNK);
 }
@@ -212,12 +212,11 @@ void map_powers(const recon_job *j, const float complex *maps, double *out)
  * Chunks are added up in order, so the bits do not depend on the number of threads. */
 static vf_status map_power(const recon_job *j, const float complex *maps, const char *image, double *out)
 {
-    const int threads = vf_context_threads(j->ctx);
     const int64_t count = chunks(j);
     double(*sum)[3] = malloc((size_t)count * sizeof *sum);
     if (!sum)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the power of coil maps");
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->scan->coils * j->voxels))
     for (int64_t i = 0; i < count; i++) {
         double power[CHUNK], squares[3] = {0};
         const int64_t first = i * CHUNK, voxels = chunk_voxels(j, i);

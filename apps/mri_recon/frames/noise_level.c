@@ -6,6 +6,7 @@
 
 #include "coils/channel_noise.h"
 #include "frame_group.h"
+#include "voxfield/team_size.h"
 #include "wiener.h"
 
 /* The share of the samples that counts as outermost. In most scans they are mostly noise. */
@@ -119,13 +120,12 @@ static vf_status take_samples(const recon_job *j, const scan_frame *frame, doubl
 /* What a coil sees: s x, added up over the sets; without maps, the coil's own image. */
 static void see_through(const recon_job *j, const scan_frame *frame, int coil, const char *image, float complex *out)
 {
-    const int threads = vf_context_threads(j->ctx);
     float *to = (float *)out;
     for (int s = 0; s < frame_sets(j, frame); s++) {
         const float complex *maps =
             j->has_maps ? j->place[frame->place].maps + (s * j->scan->coils + coil) * j->voxels : NULL;
         const int64_t first = (j->has_maps ? s : coil) * j->voxels;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
         for (int64_t n = 0; n < j->voxels; n++) {
             const float complex x = j->type == VF_C128
                                         ? (float complex)((const double complex *)(const void *)image)[first + n]

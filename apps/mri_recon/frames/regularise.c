@@ -5,6 +5,7 @@
 
 #include "coils/channel_noise.h"
 #include "frame_group.h"
+#include "voxfield/team_size.h"
 #include "wiener.h"
 
 /* The preconditioner's smallest density, relative to the mean. Gaps between samples have density 0, but the coils see
@@ -33,9 +34,8 @@ vf_status regularise_density(crew *c, int trajectory)
     vf_status status =
         weights && c->density ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the samples' density");
     const int64_t samples = status == VF_OK ? at->samples : 0;
-    const int threads = vf_context_threads(j->ctx);
     c->mean_weight = 0;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 10 * samples))
     for (int64_t m = 0; m < samples; m++) {
         const float complex phi = sample_phi(j->settings, j->scan, at, m);
         weights[m] = (at->weights ? at->weights[m] : 1) * (double)crealf(phi * conjf(phi));
@@ -106,8 +106,7 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     vf_spectrum_fill(j->ctx, &f->space, &spectrum, f->s);
     f->mean = c->solver->normal.diagonal * power;
     f->variance = regularise_variance(j) * ratio;
-    const int threads = vf_context_threads(j->ctx);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 3 * j->voxels))
     for (int64_t i = 0; i < j->voxels; i++) {
         f->s[i] /= c->filled; /* the variance in the object, not the mean over the field of view */
         f->c[i] = c->density[i] * power;
@@ -126,10 +125,9 @@ vf_status regularise_put(const recon_job *j, const double *values, int64_t count
     const vf_dtype real = vf_dtype_real(j->type);
     vf_status status = grow_array(vf_queue_device(queue), VF_SPACE_DEVICE, real, count, to);
     float *narrow = real == VF_F32 ? malloc((size_t)count * sizeof *narrow) : NULL;
-    const int threads = vf_context_threads(j->ctx);
     if (status == VF_OK && real == VF_F32 && !narrow)
         status = vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)count);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, count))
     for (int64_t n = 0; n < (narrow ? count : 0); n++)
         narrow[n] = (float)values[n];
     if (status == VF_OK)
@@ -144,9 +142,8 @@ vf_status regularise_put(const recon_job *j, const double *values, int64_t count
 void regularise_balance(const recon_job *j, const frame_place *place, int set, double power, double *out)
 {
     const double least = place->weighted ? LEAST_BALANCE_FADING : LEAST_BALANCE;
-    const int threads = vf_context_threads(j->ctx);
     map_powers(j, place->maps + set * j->scan->coils * j->voxels, out);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 5 * j->voxels))
     for (int64_t i = 0; i < j->voxels; i++)
         out[i] = out[i] > 0 ? 1 / fmax(sqrt(out[i] / power), least) : 0;
 }
@@ -154,9 +151,8 @@ void regularise_balance(const recon_job *j, const frame_place *place, int set, d
 void regularise_unseen(const recon_job *j, const frame_place *place, int set, double power, double *out)
 {
     const double least = place->weighted ? LEAST_BALANCE_FADING : LEAST_BALANCE;
-    const int threads = vf_context_threads(j->ctx);
     map_powers(j, place->maps + set * j->scan->coils * j->voxels, out);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
     for (int64_t i = 0; i < j->voxels; i++)
         out[i] = 1 - fmin(1, out[i] / (power * least * least));
 }
@@ -170,8 +166,7 @@ vf_status regularise_put_of_maps(const recon_job *j, const frame_place *place, r
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)count);
     for (int set = 0; set < place->sets; set++)
         what(j, place, set, power, values + set * j->voxels);
-    const int threads = vf_context_threads(j->ctx);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, count))
     for (int64_t v = 0; v < of_frame; v++) {
         const double value = values[v];
         for (int f = 0; f < frames; f++)
@@ -188,7 +183,6 @@ static vf_status set_support(const crew *c, const frame_envelope *envelope, cons
 {
     const recon_job *j = c->job;
     const int64_t count = place->sets * j->voxels;
-    const int threads = vf_context_threads(j->ctx);
     vf_queue *queue = s->part.queue;
     double *seen = malloc(3 * (size_t)count * sizeof *seen);
     if (!seen)
@@ -196,7 +190,7 @@ static vf_status set_support(const crew *c, const frame_envelope *envelope, cons
     double *balance = seen + count, *bright = balance + count;
     for (int set = 0; set < place->sets; set++)
         regularise_balance(j, place, set, power, balance + set * j->voxels);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, count))
     for (int64_t i = 0; i < count; i++) {
         seen[i] = balance[i] > 0;
         bright[i] = balance[i] > 0 ? (double)envelope->values[i % j->voxels] : 0;
@@ -216,12 +210,11 @@ static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, fra
 {
     const recon_job *j = c->job;
     vf_queue *queue = s->part.queue;
-    const int threads = vf_context_threads(j->ctx);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
     for (int64_t n = 0; n < j->voxels; n++) /* f->s serves as scratch from here on */
         f->s[n] = f->p[n] / envelope->filled;
     vf_status status = vf_circulant_set(s->known.circulant, queue, VF_PRIOR_WEIGHTS, f->s);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
     for (int64_t n = 0; n < j->voxels; n++)
         f->s[n] = 1 / (double)envelope->values[n];
     if (status == VF_OK)
@@ -272,11 +265,10 @@ static vf_status set_inverse(const crew *c, frame_model *f, double lambda, doubl
     const int64_t *n = j->scan->matrix;
     const double filled = j->settings->prior == RECON_SPECTRUM ? c->filled : 1; /* 1 / envelope^2 in the object */
     const int end = imaginary > 0 ? VF_PRIOR_MATRICES : VF_PRIOR_INVERSE_DATA_IMAGINARY;
-    const int threads = vf_context_threads(j->ctx);
     vf_status status = VF_OK;
     for (int which = VF_PRIOR_INVERSE_DATA; which < end && status == VF_OK; which++) {
         const bool data = which == VF_PRIOR_INVERSE_DATA || which == VF_PRIOR_INVERSE_DATA_IMAGINARY;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 20 * j->voxels))
         for (int64_t i = 0; i < j->voxels; i++) {
             const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
             int64_t opposite = 0;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "frame_group.h"
+#include "voxfield/team_size.h"
 
 /* Lambda in units of the noise, for each kind of prior, times vf_penalties_noise, for an image whose expected error is
  * USUAL_ERROR of the signal; and the power of that error it grows with. A Laplace distribution of the coefficients with
@@ -81,9 +82,8 @@ double sparse_unit(const crew *c, double power, double *mean)
     enum { BLOCKS = 128 }; /* of rows, added in order: the bits do not depend on the number of threads */
     const recon_job *j = c->job;
     const int64_t *n = j->scan->matrix, rows = n[1] * n[2];
-    const int threads = vf_context_threads(j->ctx);
     double sums[BLOCKS][2] = {{0}}, sum = 0, high = 0;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 10 * j->voxels))
     for (int b = 0; b < BLOCKS; b++)
         for (int64_t row = rows * b / BLOCKS; row < rows * (b + 1) / BLOCKS; row++) {
             const double *density = c->density + row * n[0];
@@ -139,9 +139,8 @@ void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit, do
 vf_status sparse_hold(const recon_job *j, vf_queue *queue, const bool *reached, double mean, double *kappa,
                       vf_circulant **held)
 {
-    const int threads = vf_context_threads(j->ctx);
     bool all = true;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(&& : all)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, j->voxels)) reduction(&& : all)
     for (int64_t i = 0; i < j->voxels; i++) {
         kappa[i] = reached[i] ? 0 : mean;
         all = all && reached[i];
@@ -159,18 +158,16 @@ void sparse_spectrum(const crew *c, const vf_penalties *penalties, double power,
                      double *out)
 {
     const int64_t voxels = c->job->voxels;
-    const int threads = vf_context_threads(c->job->ctx);
     memset(out, 0, (size_t)voxels * sizeof *out);
     vf_penalties_add_spectrum(penalties, 0, out);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(c->job->ctx, 2 * voxels))
     for (int64_t i = 0; i < voxels; i++)
         out[i] += fmax(c->density[i] * power, LEAST_DENSITY * mean) + kappa[i];
 }
 
 static vf_status set_inverse(const recon_job *j, vf_queue *queue, int which, double *spectrum, vf_circulant *inverse)
 {
-    const int threads = vf_context_threads(j->ctx);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
     for (int64_t i = 0; i < j->voxels; i++)
         spectrum[i] = 1 / spectrum[i];
     return vf_circulant_set(inverse, queue, which, spectrum);

@@ -27,6 +27,7 @@
 #include "scan_internal.h"
 #include "voxfield/append.h"
 #include "voxfield/fft.h"
+#include "voxfield/team_size.h"
 
 enum { ALIGNMENT = 64 };
 
@@ -97,7 +98,7 @@ static vf_status cut_frame(const cut *c, int coils, int64_t samples, const int32
     float complex *data = malloc((size_t)(lines * c->to * coils) * sizeof *data);
     double complex *room = aligned_alloc(ALIGNMENT, (size_t)(size * threads) * sizeof *room);
     vf_status status = data && room ? VF_OK : vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to crop readouts");
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(c->ctx, 20 * samples * coils))
     for (int64_t i = 0; i < (status == VF_OK ? lines * coils : 0); i++) {
         int thread = 0;
 #ifdef _OPENMP

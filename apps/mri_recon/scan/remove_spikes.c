@@ -8,6 +8,7 @@
 #include "find_spikes.h"
 #include "scan_internal.h"
 #include "voxfield/append.h"
+#include "voxfield/team_size.h"
 
 enum { MOST_NAMED = 4 };
 
@@ -96,7 +97,9 @@ static vf_status clean(vf_context *ctx, const char *path, mri_scan *raw, scan_fr
     const int64_t samples = at->samples;
     bool *bad = calloc((size_t)samples + 1, sizeof *bad), failed = !bad;
     double ratio = 0;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_context_threads(ctx)) reduction(max : ratio)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(ctx, 20 * raw->coils * samples))              \
+    reduction(max                                                                                                      \
+              : ratio)
     for (int coil = 0; coil < raw->coils; coil++) { /* threads only ever set elements of `bad` */
         double by = 0;
         const int64_t count = bad ? find_spikes(at, c, frame->data + coil * samples, bad, &by) : 0;

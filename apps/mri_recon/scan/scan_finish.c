@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "scan_internal.h"
+#include "voxfield/team_size.h"
 
 /* Samples slightly beyond what the matrix resolves get weight 0. A trajectory that goes further is an error. */
 static vf_status check_extent(vf_context *ctx, const char *path, const int64_t matrix[3], scan_trajectory *t,
@@ -83,7 +84,7 @@ static int64_t cut_pieces(const mri_scan *s, piece *out)
 vf_status scan_digest(vf_context *ctx, const char *path, mri_scan *s)
 {
     enum { LINE = 96 };
-    const int threads = vf_context_threads(ctx);
+    int64_t bytes = 0;
     const int64_t count = cut_pieces(s, NULL);
     piece *pieces = NULL;
     char *text = NULL;
@@ -92,7 +93,9 @@ vf_status scan_digest(vf_context *ctx, const char *path, mri_scan *s)
         status = scan_allocate(ctx, path, "the digest", count + 1, LINE, &text);
     if (status == VF_OK) {
         cut_pieces(s, pieces);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1 && count > 1)
+        for (int64_t i = 0; i < count; i++)
+            bytes += (int64_t)pieces[i].bytes;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(ctx, count > 1 ? bytes : 0))
         for (int64_t i = 0; i < count; i++) {
             char digest[VF_DIGEST_TEXT];
             vf_digest(pieces[i].data, pieces[i].bytes, digest);

@@ -10,6 +10,7 @@
 #include "scan_ismrmrd.h"
 #include "voxfield/append.h"
 #include "voxfield/fft.h"
+#include "voxfield/team_size.h"
 
 static const double PI = 3.14159265358979323846;
 enum { ALIGNMENT = 64 };
@@ -217,13 +218,13 @@ static vf_status correct_lines(const epi_correction *c)
     const ismrmrd_reader *r = c->r;
     const int64_t n = r->out->matrix[0];
     const size_t bytes = ((size_t)n * sizeof(float complex) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    const int threads = vf_context_threads(r->ctx);
+    const int64_t lines = r->image_lines + r->calibration_lines;
     vf_fft_rows *rows = NULL;
     bool failed = false;
     vf_status status = vf_fft_rows_create(r->ctx, VF_C64, n, 1, &rows);
     if (status != VF_OK)
         return status;
-#pragma omp parallel num_threads(threads) if (threads > 1)
+#pragma omp parallel num_threads(vf_threads_for(r->ctx, 20 * lines * n))
     {
         float complex *work = aligned_alloc(ALIGNMENT, bytes);
         if (!work) {
@@ -231,7 +232,7 @@ static vf_status correct_lines(const epi_correction *c)
             failed = true;
         }
 #pragma omp for schedule(static)
-        for (int64_t i = 0; i < r->image_lines + r->calibration_lines; i++)
+        for (int64_t i = 0; i < lines; i++)
             if (work && c->has[i])
                 correct_line(c, i, rows, work);
         free(work);

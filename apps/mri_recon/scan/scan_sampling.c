@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "mri_scan.h"
+#include "voxfield/team_size.h"
 
 /* Samples farther apart than this, in cycles per field of view, are not neighbours on a readout. */
 static const double NEIGHBOURS = 1.5;
@@ -44,7 +45,8 @@ static void position(const k_region *r, const float *k, double at[3])
 /* Finds the smallest shape that contains all samples. */
 static void find_region(vf_context *ctx, const mri_scan *raw, const scan_trajectory *t, k_region *r)
 {
-    const int threads = vf_context_threads(ctx);
+    const int threads = vf_threads_for(ctx, 5 * t->samples);
+    (void)threads; /* a linter does not see its use by OpenMP */
     double far[3] = {0}, most[5] = {0};
     *r = (k_region){.reach = {1, 1, 1}};
     for (int a = 0; a < 3; a++) {
@@ -52,14 +54,14 @@ static void find_region(vf_context *ctx, const mri_scan *raw, const scan_traject
         r->scale[a] = (double)raw->crop[a] / (double)raw->matrix[a];
         r->blocks[a] = (r->n[a] + BLOCK - 1) / BLOCK;
     }
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(max : far)
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(max : far)
     for (int64_t m = 0; m < t->samples; m++)
         for (int a = 0; a < 3; a++)
             far[a] = fmax(far[a], fabs((double)t->k[3 * m + a]));
     for (int a = 0; a < 3; a++)
         if (r->n[a] > 1)
             r->reach[a] = fmax(r->reach[a], fmin(far[a] * r->scale[a], 0.5 * (double)r->n[a]));
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(max : most)
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(max : most)
     for (int64_t m = 0; m < t->samples; m++) {
         double at[3];
         position(r, t->k + 3 * m, at);
@@ -197,10 +199,9 @@ static double cell_begins(const k_region *r, int64_t cell, int64_t n, int a)
 void scan_mark_reached(vf_context *ctx, const mri_scan *raw, int trajectory, bool *reached)
 {
     const int64_t *n = raw->matrix;
-    const int threads = vf_context_threads(ctx);
     k_region r;
     find_region(ctx, raw, &raw->trajectory[trajectory], &r);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 5 * n[0] * n[1] * n[2]))
     for (int64_t row = 0; row < n[1] * n[2]; row++) {
         double at[3] = {0, cell_begins(&r, row % n[1], n[1], 1), cell_begins(&r, row / n[1], n[2], 2)};
         for (int64_t x = 0; x < n[0]; x++) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "scan_internal.h"
+#include "voxfield/team_size.h"
 
 static int by_digest(const void *a, const void *b)
 {
@@ -46,8 +47,11 @@ vf_status scan_share_trajectories(vf_context *ctx, const char *path, mri_scan *s
     trajectory_digest *digests;
     int *first, kept = 0;
     vf_status status = scan_allocate_digests(ctx, path, s->frames, &digests, &first);
-    const int threads = vf_context_threads(ctx), frames = status == VF_OK ? s->frames : 0;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1 && frames > 1)
+    const int frames = status == VF_OK ? s->frames : 0;
+    int64_t samples = 0;
+    for (int f = 0; f < frames; f++)
+        samples += s->trajectory[f].samples;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(ctx, frames > 1 ? 12 * samples : 0))
     for (int f = 0; f < frames; f++) {
         digest_of(&s->trajectory[f], &digests[f]);
         digests[f].frame = f;

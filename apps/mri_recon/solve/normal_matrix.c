@@ -8,6 +8,7 @@
 
 #include "choose_operator.h"
 #include "equations.h"
+#include "voxfield/team_size.h"
 
 float complex sample_phi(const recon_settings *settings, const mri_scan *raw, const scan_trajectory *at, int64_t m)
 {
@@ -72,11 +73,10 @@ typedef struct q_maker {
 /* w |phi|^2 of each sample. */
 static vf_status make_weights(q_maker *q, const mri_scan *raw, const scan_trajectory *at)
 {
-    const int threads = vf_context_threads(q->team->ctx);
     q->task.weights = q->weights = malloc((size_t)at->samples * sizeof *q->weights + 1);
     if (!q->weights)
         return vf_fail(q->team->ctx, VF_ERR_MEMORY, "no memory for %lld weights", (long long)at->samples);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(q->team->ctx, 5 * at->samples))
     for (int64_t m = 0; m < at->samples; m++) {
         const double complex phi = sample_phi(q->settings, raw, at, m);
         q->weights[m] = (at->weights ? at->weights[m] : 1) * creal(phi * conj(phi));

@@ -9,6 +9,7 @@
 #include "equations.h"
 #include "voxfield/copy.h"
 #include "voxfield/pipeline.h"
+#include "voxfield/team_size.h"
 #include "voxfield/vector.h"
 
 enum { MOST_BATCH = 8, STAGES = 2 };
@@ -104,8 +105,8 @@ static vf_status weighted_data(void *user, const vf_pipeline_piece *piece, size_
     const right_side *r = f->part->side;
     const scan_trajectory *at = r->at;
     int first;
-    const int count = batch_coils(f->part, piece->number, &first), threads = vf_context_threads(r->team->ctx);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    const int count = batch_coils(f->part, piece->number, &first);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(r->team->ctx, 2 * count * at->samples))
     for (int64_t m = 0; m < at->samples; m++) {
         float complex factor = r->density ? r->density[m] : conjf(sample_phi(r->settings, r->scan, at, m));
         if (!r->density && at->weights)

@@ -7,6 +7,7 @@
 #endif
 
 #include "copy_internal.h"
+#include "voxfield/team_size.h"
 
 /* Bytes. PIECE: a thread's unit of work; source and destination fit in its second-level cache. STREAM_FROM: the
  * smallest array written with streaming stores (last-level caches hold some tens of MiB). */
@@ -23,10 +24,10 @@ typedef struct __attribute__((may_alias)) bytes16 {
     uint64_t part[2];
 } bytes16;
 
-static int threads_for(vf_queue *queue, int64_t pieces)
+/* For `bytes` to move: 8 a nanosecond. */
+static int threads_for_bytes(vf_queue *queue, int64_t bytes)
 {
-    const int threads = vf_context_threads(vf_device_context(vf_queue_device(queue)));
-    return pieces < threads ? (int)pieces : threads;
+    return vf_threads_for(vf_device_context(vf_queue_device(queue)), bytes / 8);
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -102,9 +103,8 @@ static void publish(stream_lines *past)
 static vf_status copy(vf_queue *queue, size_t bytes, const void *x, void *y)
 {
     const int64_t pieces = (int64_t)((bytes + PIECE - 1) / PIECE);
-    const int threads = threads_for(queue, pieces);
     stream_lines *past = past_caches((int64_t)bytes);
-#pragma omp parallel num_threads(threads) if (threads > 1)
+#pragma omp parallel num_threads(threads_for_bytes(queue, (int64_t)bytes))
     {
 #pragma omp for schedule(static) nowait
         for (int64_t p = 0; p < pieces; p++) {
@@ -121,9 +121,8 @@ static vf_status box(vf_queue *queue, const int64_t counts[3], const void *x, vf
 {
     const int64_t in_row = (counts[0] + PIECE - 1) / PIECE, pieces = in_row * counts[1] * counts[2];
     const int64_t bytes = counts[0] * counts[1] * counts[2];
-    const int threads = threads_for(queue, bytes / PIECE + 1);
     stream_lines *past = past_caches(bytes);
-#pragma omp parallel num_threads(threads) if (threads > 1)
+#pragma omp parallel num_threads(threads_for_bytes(queue, bytes))
     {
 #pragma omp for schedule(static) nowait
         for (int64_t p = 0; p < pieces; p++) {
@@ -143,10 +142,9 @@ static vf_status box(vf_queue *queue, const int64_t counts[3], const void *x, vf
 #define FOR_PIECES(queue, size, n, body)                                                                               \
     do {                                                                                                               \
         const int64_t step_ = PIECE / (int64_t)(size), pieces_ = ((n) + step_ - 1) / step_;                            \
-        const int threads_ = threads_for(queue, pieces_);                                                              \
-        _Pragma("omp parallel for schedule(static) num_threads(threads_) if (threads_ > 1)") for (int64_t piece_ = 0;  \
-                                                                                                  piece_ < pieces_;    \
-                                                                                                  piece_++)            \
+        const int threads_ = threads_for_bytes(queue, (n) * (int64_t)(size));                                          \
+        _Pragma("omp parallel for schedule(static) num_threads(threads_)") for (int64_t piece_ = 0; piece_ < pieces_;  \
+                                                                                piece_++)                              \
         {                                                                                                              \
             const int64_t at = piece_ * step_, end = least(at + step_, n);                                             \
             body;                                                                                                      \
@@ -218,9 +216,8 @@ static vf_status transpose(vf_queue *queue, size_t size, int64_t batch, int64_t 
                            vf_pitch x_pitch, void *y, vf_pitch y_pitch)
 {
     const int64_t down = (rows + TILE - 1) / TILE, across = (columns + TILE - 1) / TILE, tiles = down * across * batch;
-    const int threads = threads_for(queue, tiles / (PIECE / (TILE * TILE * (int64_t)size)) + 1);
     /* Down a matrix first, so that consecutive writes are neighbours. */
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(threads_for_bytes(queue, batch *rows *columns *(int64_t)size))
     for (int64_t t = 0; t < tiles; t++) {
         const int64_t i = t % down * TILE, b = t / down % batch, j = t / down / batch * TILE;
         const int64_t here_rows = least(TILE, rows - i), here_columns = least(TILE, columns - j);

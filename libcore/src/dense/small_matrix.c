@@ -6,6 +6,7 @@
 #include <omp.h>
 
 #include "voxfield/dense.h"
+#include "voxfield/team_size.h"
 
 static double square(double complex z)
 {
@@ -84,10 +85,8 @@ vf_status vf_mix_rows(vf_context *ctx, int rows, int columns, const void *mix, i
 {
     const double complex *matrix = mix;
     float complex *data = rows_of_data;
-    int threads = vf_context_threads(ctx);
-    int64_t blocks = (count + BLOCK - 1) / BLOCK;
-    if (threads > blocks)
-        threads = blocks > 0 ? (int)blocks : 1;
+    const int64_t blocks = (count + BLOCK - 1) / BLOCK;
+    const int threads = vf_threads_for(ctx, (int64_t)rows * columns * count / 2);
     size_t elements = (size_t)rows * (size_t)columns, per_thread = (size_t)columns * 2 * BLOCK;
     float *small = calloc(2 * elements + (size_t)threads * per_thread, sizeof *small);
     if (!small)
@@ -96,7 +95,7 @@ vf_status vf_mix_rows(vf_context *ctx, int rows, int columns, const void *mix, i
         small[2 * e] = (float)creal(matrix[e]);
         small[2 * e + 1] = (float)cimag(matrix[e]);
     }
-#pragma omp parallel for schedule(dynamic, 8) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(threads)
     for (int64_t b = 0; b < blocks; b++) {
         float *work = small + 2 * elements + (size_t)omp_get_thread_num() * per_thread;
         int64_t first = b * BLOCK;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "context_internal.h"
+#include "voxfield/team_size.h"
 #include "warm_up.h"
 
 enum { MAX_THREADS = 4096 };
@@ -22,22 +23,38 @@ struct vf_context {
     void *log_user;
     atomic_bool cancelled;
     int threads;
+    int64_t team_work; /* nanoseconds from which on a region has all threads */
+    bool team_work_is_set;
     vf_device *devices;
     int device_count;
     vf_device host;
     vf_warm_up warm_up;
 };
 
-static int usable_cores(void)
+static int cores_of_process(void)
 {
     cpu_set_t set;
-    int cores = 1;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
-        cores = CPU_COUNT(&set);
+    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
+}
+
+static int usable_cores(void)
+{
+    const int cores = cores_of_process();
     /* Clusters set it to limit a job's threads. If it is a list, the first number counts. */
     const char *text = getenv("OMP_NUM_THREADS");
     const long wanted = text ? strtol(text, NULL, 10) : 0;
     return wanted > 0 && wanted < cores ? (int)wanted : cores;
+}
+
+/* Threads that wait for work begin and end a region in a few microseconds. If they sleep, because they have waited long or the
+ * machine is busy, it takes 10 and more. From twice that on a team is worth it, whichever it is. If there are more threads than
+ * cores they do sleep, and each takes as long to wake. */
+static void set_threads(vf_context *ctx, int threads)
+{
+    static const int64_t few = 20000, each = 10000;
+    ctx->threads = threads;
+    if (!ctx->team_work_is_set)
+        ctx->team_work = threads > cores_of_process() ? few + each * threads : few;
 }
 
 vf_status vf_context_create(vf_context **out)
@@ -51,7 +68,7 @@ vf_status vf_context_create(vf_context **out)
         return VF_ERR_MEMORY;
     }
     vf_warm_up_init(&ctx->warm_up);
-    ctx->threads = usable_cores();
+    set_threads(ctx, usable_cores());
     cpu->ctx = ctx;
     vf_device_init_cpu(cpu, -1);
     ctx->host = *cpu;
@@ -204,13 +221,24 @@ vf_status vf_context_set_threads(vf_context *ctx, int threads)
     if (threads < 0 || threads > MAX_THREADS)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "threads: %d is not between 0 (one per core) and %d", threads,
                        MAX_THREADS);
-    ctx->threads = threads ? threads : usable_cores();
+    set_threads(ctx, threads ? threads : usable_cores());
     return VF_OK;
 }
 
 int vf_context_threads(const vf_context *ctx)
 {
     return ctx->threads;
+}
+
+int64_t vf_context_team_work(const vf_context *ctx)
+{
+    return ctx->team_work;
+}
+
+void vf_context_set_team_work(vf_context *ctx, int64_t work)
+{
+    ctx->team_work = work;
+    ctx->team_work_is_set = true;
 }
 
 int vf_context_device_count(const vf_context *ctx)

@@ -60,6 +60,9 @@ int vf_parse_cuda_spec(const char *spec, int *ordinals);
 typedef struct vf_warm_up vf_warm_up; /* warm_up.h */
 vf_warm_up *vf_context_warm_up(vf_context *ctx);
 
+/* Nanoseconds of work from which on a region has all threads. */
+int64_t vf_context_team_work(const vf_context *ctx);
+
 /* Starts a GPU for this process, if possible: loads the driver and makes the device's context. Returns whether it is
  * ready, and reports no errors. Any thread may call it. */
 bool vf_cuda_start(int ordinal);

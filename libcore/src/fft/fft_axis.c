@@ -10,6 +10,7 @@
 #include "device/arguments.h"
 #include "fft_internal.h"
 #include "fft_move.h"
+#include "voxfield/team_size.h"
 
 struct vf_fft_axis {
     vf_context *ctx;
@@ -182,11 +183,11 @@ vf_status vf_fft_axis_pass(const vf_fft_axis *axis, vf_fft_direction direction, 
                            const vf_fft_lines *src, int64_t src_outer, const vf_fft_lines *dst, int64_t dst_outer)
 {
     int64_t groups = (lines + VF_FFT_LINES - 1) / VF_FFT_LINES, total = groups * outer;
-    /* Wake only as many threads as the work is worth. */
-    int64_t worth = total * VF_FFT_LINES * axis->n / 8192 + 1;
-    int threads = vf_context_threads(axis->ctx) < axis->threads ? vf_context_threads(axis->ctx) : axis->threads;
-    threads = worth < threads ? (int)worth : threads;
-#pragma omp parallel for schedule(dynamic, 4) num_threads(threads) if (threads > 1)
+    const int threads = vf_threads_of_plan(axis->ctx, axis->threads, 2 * lines * outer * axis->n);
+    /* Neighbours together, if there are enough of them. */
+    const int some = total < 8 * threads ? 1 : 4;
+    (void)some; /* a linter does not see its use by OpenMP */
+#pragma omp parallel for schedule(dynamic, some) num_threads(threads)
     for (int64_t g = 0; g < total; g++) {
         if (vf_cancelled(axis->ctx))
             continue;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "reduce_internal.h"
+#include "voxfield/team_size.h"
 
 /* LEAST: elements of a chunk, at least; MOST_CHUNKS: their results fit on the stack; chunks are multiples of STEP. */
 enum { LEAST = 16384, MOST_CHUNKS = 1024, STEP = 64 };
@@ -15,10 +16,7 @@ void vf_reduce_in_chunks(vf_queue *queue, int64_t n, const vf_chunked *what, voi
     if (length < LEAST)
         length = LEAST;
     const int chunks = (int)((n + length - 1) / length);
-    int threads = vf_context_threads(vf_device_context(vf_queue_device(queue)));
-    if (threads > chunks)
-        threads = chunks;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(vf_device_context(vf_queue_device(queue)), n))
     for (int c = 0; c < chunks; c++) {
         const int64_t at = c * length;
         what->chunk(what->user, at, n - at < length ? n - at : length, states[c]);

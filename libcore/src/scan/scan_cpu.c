@@ -11,6 +11,7 @@
 
 #include "scan_chunks.h"
 #include "scan_plan.h"
+#include "voxfield/team_size.h"
 
 /* Results of at least STREAM_FROM bytes are written with streaming stores; last-level caches hold some tens of MiB. */
 enum { STREAM_FROM = 32 << 20, POLLS = 2000 };
@@ -102,12 +103,8 @@ static vf_status execute(const vf_scan *plan, vf_queue *queue, int64_t n, const 
     const size_t size = vf_dtype_bytes(plan->options.type == VF_U8 ? VF_I64 : plan->options.type);
     const bool past = (size_t)n * size >= STREAM_FROM && x != y && ((uintptr_t)y & 63) == 0;
     const vf_scan_piece piece = {.x = x, .head = head, .y = y, .exclusive = plan->options.exclusive, .past = past};
-    const int64_t chunks = (n + VF_SCAN_CHUNK - 1) / VF_SCAN_CHUNK;
     line shared = {0};
-    int threads = vf_context_threads(vf_device_context(vf_queue_device(queue)));
-    if (threads > chunks)
-        threads = (int)chunks;
-#pragma omp parallel num_threads(threads) if (threads > 1)
+#pragma omp parallel num_threads(vf_threads_for(vf_device_context(vf_queue_device(queue)), n))
     do_chunks(plan, n, piece, &shared);
     return VF_OK;
 }

@@ -14,18 +14,20 @@
 #endif
 
 #include "sort_internal.h"
+#include "voxfield/team_size.h"
 
-enum { FEW = 32768 }; /* elements that are worth another thread */
+enum { FEW = 32768 }; /* elements that are worth a part of their own, with its counts */
 
 static int team(vf_device *device)
 {
     return vf_context_threads(vf_device_context(device));
 }
 
-static int threads_for(int most, int64_t n)
+/* A team of all threads sorts at most this many parts, one a thread. */
+static int parts_of(int threads, int64_t n)
 {
     const int64_t worth = n / FEW + 1;
-    return worth < most ? (int)worth : most;
+    return worth < threads ? (int)worth : threads;
 }
 
 static int thread_number(void)
@@ -44,6 +46,17 @@ static int thread_count(void)
 #else
     return 1;
 #endif
+}
+
+/* The elements of the calling thread, if the first threads of its team share n in parts. */
+typedef struct share {
+    int64_t at, end;
+} share;
+static share share_of(int64_t n, int parts)
+{
+    const int64_t t = thread_number(), of = parts < thread_count() ? parts : thread_count();
+    const int64_t at = n / of * t + (t < n % of ? t : n % of);
+    return t < of ? (share){at, at + n / of + (t < n % of)} : (share){0, 0};
 }
 
 /* ---- histograms ---- */
@@ -110,22 +123,21 @@ static vf_status histogram_execute(const vf_histogram *plan, vf_queue *queue, in
     (void)queue;
     thread_counts *state = plan->state;
     uint64_t *all = state->counts;
-    const int bins = plan->bins, threads = threads_for(state->threads, n);
-    memset(all, 0, (size_t)threads * (size_t)bins * sizeof *all);
-#pragma omp parallel num_threads(threads) if (threads > 1)
+    const int bins = plan->bins, parts = parts_of(state->threads, n);
+    memset(all, 0, (size_t)parts * (size_t)bins * sizeof *all);
+#pragma omp parallel num_threads(vf_threads_of_plan(vf_device_context(plan->device), state->threads, parts > 1 ? n : 0))
     {
-        const int64_t t = thread_number(), of = thread_count(), at = n / of * t + (t < n % of ? t : n % of),
-                      end = at + n / of + (t < n % of);
-        uint64_t *mine = all + t * bins;
+        const share s = share_of(n, parts);
+        uint64_t *mine = all + thread_number() * bins;
         if (plan->type == VF_U8)
-            count_bytes(at, end, x, mine);
+            count_bytes(s.at, s.end, x, mine);
         else if (plan->type == VF_F32)
-            count_f32(at, end, x, bins, plan->edges, mine);
+            count_f32(s.at, s.end, x, bins, plan->edges, mine);
         else
-            count_f64(at, end, x, bins, plan->edges, mine);
+            count_f64(s.at, s.end, x, bins, plan->edges, mine);
     }
     memset(counts, 0, (size_t)bins * sizeof *counts);
-    for (int t = 0; t < threads; t++)
+    for (int t = 0; t < parts; t++)
         for (int b = 0; b < bins; b++)
             counts[b] += all[(int64_t)t * bins + b];
     return VF_OK;
@@ -155,12 +167,12 @@ typedef struct sort_state {
     line *lines;
 } sort_state;
 
-/* Where each thread's elements of each digit begin: by digit, then by thread. */
-static void begins_from_counts(int threads, uint32_t digits, int64_t *counts)
+/* Where each part's elements of each digit begin: by digit, then by part. */
+static void begins_from_counts(int parts, uint32_t digits, int64_t *counts)
 {
     int64_t sum = 0;
     for (uint32_t d = 0; d < digits; d++)
-        for (int t = 0; t < threads; t++) {
+        for (int t = 0; t < parts; t++) {
             const int64_t count = counts[t * DIGITS + d];
             counts[t * DIGITS + d] = sum;
             sum += count;
@@ -252,25 +264,26 @@ static bool on_line(const void *p)
 }
 
 /* Sorts by `width` bits, starting at bit `low`. */
-static void pass(const sort_state *state, int threads, int low, int width, int64_t n, const uint32_t *keys,
+static void pass(const vf_sort *plan, int parts, int low, int width, int64_t n, const uint32_t *keys,
                  const uint32_t *values, pairs out)
 {
+    const sort_state *state = plan->state;
     const uint32_t mask = (1u << width) - 1;
     const bool lines = is_long(n) && on_line(out.keys) && on_line(out.values);
-    for (int t = 0; t < threads; t++)
+    for (int t = 0; t < parts; t++)
         memset(state->counts + t * DIGITS, 0, (mask + 1) * sizeof *state->counts);
-#pragma omp parallel num_threads(threads) if (threads > 1)
+#pragma omp parallel num_threads(vf_threads_of_plan(vf_device_context(plan->device), state->threads, parts > 1 ? n : 0))
     {
-        const int64_t t = thread_number(), of = thread_count(), at = n / of * t + (t < n % of ? t : n % of);
-        const run mine = {at, at + n / of + (t < n % of), keys, values, low, mask};
-        int64_t *counts = state->counts + t * DIGITS;
+        const share s = share_of(n, parts);
+        const run mine = {s.at, s.end, keys, values, low, mask};
+        int64_t *counts = state->counts + thread_number() * DIGITS;
         for (int64_t i = mine.at; i < mine.end; i++)
             counts[keys[i] >> low & mask]++;
 #pragma omp barrier
 #pragma omp single
-        begins_from_counts(threads, mask + 1, state->counts);
-        if (lines)
-            scatter_lines(mine, out, counts, state->lines + t * DIGITS);
+        begins_from_counts(parts, mask + 1, state->counts);
+        if (lines && s.at < s.end)
+            scatter_lines(mine, out, counts, state->lines + thread_number() * DIGITS);
         else
             scatter(mine, out, counts);
     }
@@ -312,16 +325,16 @@ static vf_status sort_execute(const vf_sort *plan, vf_queue *queue, int64_t n, c
     uint32_t *scratch = state->scratch.data;
     const pairs out = {keys_out, values_out},
                 between = {scratch, scratch ? scratch + (n + LINE - 1) / LINE * LINE : NULL};
-    const int threads = threads_for(state->threads, n);
+    const int parts = parts_of(state->threads, n);
     /* More bits save passes. But without lines more digits are more than the caches take, unless one pass is left. One
-     * thread adds up the counts of all digits and threads: they must be few beside a thread's pairs. */
+     * thread adds up the counts of all digits and parts: they must be few beside a part's pairs. */
     const bool lines = is_long(n) && on_line(keys_out) && on_line(values_out),
-               wide = (lines || plan->bits <= WIDE) && n / threads >= (int64_t)2 * DIGITS * threads;
+               wide = (lines || plan->bits <= WIDE) && n / parts >= (int64_t)2 * DIGITS * parts;
     const int widest = wide ? WIDE : NARROW;
     const int passes = (plan->bits + widest - 1) / widest, width = (plan->bits + passes - 1) / passes;
     for (int p = 0; p < passes; p++) {
         const pairs to = (passes - p) % 2 ? out : between; /* the last pass goes to `out` */
-        pass(state, threads, p * width, width, n, keys, values, to);
+        pass(plan, parts, p * width, width, n, keys, values, to);
         keys = to.keys;
         values = to.values;
     }

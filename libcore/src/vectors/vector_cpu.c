@@ -4,6 +4,7 @@
 
 #include "reduce/reduce_internal.h"
 #include "vector_internal.h"
+#include "voxfield/team_size.h"
 
 enum { CHUNK = 16384, BLOCK = 2048 };
 
@@ -56,21 +57,14 @@ static void *to(void *vector, vf_dtype type, int64_t i)
     return (char *)vector + (size_t)i * vf_dtype_bytes(type);
 }
 
-static int threads_for(vf_queue *queue, int64_t chunks)
-{
-    int threads = vf_context_threads(vf_device_context(vf_queue_device(queue)));
-    return chunks < threads ? (int)chunks : threads;
-}
-
 /* Runs `body` for chunks of n elements. In it, `at` is the first element, `here` the number of elements, `chunk` the
  * chunk's number. */
 #define FOR_CHUNKS(queue, n, body)                                                                                     \
     do {                                                                                                               \
         const int64_t chunks_ = ((n) + CHUNK - 1) / CHUNK;                                                             \
-        const int threads_ = threads_for(queue, chunks_);                                                              \
-        _Pragma("omp parallel for schedule(static) num_threads(threads_) if (threads_ > 1)") for (int64_t chunk = 0;   \
-                                                                                                  chunk < chunks_;     \
-                                                                                                  chunk++)             \
+        const int threads_ = vf_threads_for(vf_device_context(vf_queue_device(queue)), (n));                           \
+        _Pragma("omp parallel for schedule(static) num_threads(threads_)") for (int64_t chunk = 0; chunk < chunks_;    \
+                                                                                chunk++)                               \
         {                                                                                                              \
             const int64_t at = chunk * CHUNK, here = (n)-at < CHUNK ? (n)-at : CHUNK;                                  \
             body;                                                                                                      \

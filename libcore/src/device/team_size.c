@@ -1,0 +1,29 @@
+#include "voxfield/team_size.h"
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "context_internal.h"
+
+int vf_threads_for(const vf_context *ctx, int64_t work)
+{
+    return work < vf_context_team_work(ctx) ? 1 : vf_context_threads(ctx);
+}
+
+int vf_threads_of_plan(const vf_context *ctx, int made_for, int64_t work)
+{
+    const int threads = vf_threads_for(ctx, work);
+    return threads < made_for ? threads : made_for;
+}
+
+int64_t vf_room_of(int64_t rooms, int64_t pieces, int64_t piece)
+{
+    if (pieces <= rooms)
+        return piece;
+#ifdef _OPENMP
+    return omp_get_thread_num();
+#else
+    return 0;
+#endif
+}
