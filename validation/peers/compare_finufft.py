@@ -15,7 +15,7 @@ largest of some tolerances whose measured error is at most 1.1 times ours (where
 Without such options there is no ratio. Errors are relative, in l2, at some outputs, against exact sums in double
 precision. Then runs of both alternate, each with a new plan; each runs twice and the second one counts, because a GPU has
 to switch between the two processes. The last column has first runs, planning and execution: on a virtual machine ours got
-memory far more slowly then, while FINUFFT did not (docs/library.md). Ratios are medians of FINUFFT's time over ours: above
+memory far more slowly then, while FINUFFT did not (docs/nufft.md). Ratios are medians of FINUFFT's time over ours: above
 1, Voxfield is faster.
 Exit status 1 if an error is above the tolerance; 77 without finufft or numpy.
 """
