@@ -54,7 +54,7 @@ typedef struct vf_ion_search_options {
 /* Makes a search. `map`: [z][y][x] of the grid, options->precision, host memory. It is the atoms' potential, without
  * ions; all values must be finite, and it must outlive the search. The atoms are copied. Errors: as vf_coulomb_create;
  * VF_ERR_UNSUPPORTED if the variant, or every variant of the device, does not support the pair potential;
- * VF_ERR_ARGUMENT for a malformed VOXFIELD_SIMULATE_FAILURE (docs/architecture.md). */
+ * VF_ERR_ARGUMENT for a malformed VOXFIELD_SIMULATE_FAILURE (docs/division.md). */
 VF_MUST_CHECK vf_status vf_ion_search_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *atoms,
                                              const void *map, const vf_ion_search_options *options,
                                              vf_ion_search **out);

@@ -150,7 +150,7 @@ static void check_sharing(const variation *v, const images *several, int list)
     assert_true(teams == 1 || fabs(several->watch.progress.done - v->frames) <= 1e-9);
 }
 
-/* `failing`: a device that fails (docs/architecture.md), or NULL. Returns how many failed; one that found no work
+/* `failing`: a device that fails (docs/division.md), or NULL. Returns how many failed; one that found no work
  * did not. */
 static int same_bits_though(const variation *v, const char *failing)
 {

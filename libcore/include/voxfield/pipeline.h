@@ -52,7 +52,7 @@ typedef struct vf_pipeline vf_pipeline;
 
 /* Starts queues and allocates all memory: `buffers` pieces on the host, one for each stage on the GPUs, and scratch;
  * nothing on dropped devices. Errors: VF_ERR_ARGUMENT (also for a malformed VOXFIELD_SIMULATE_FAILURE:
- * docs/architecture.md), VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE. */
+ * docs/division.md), VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status vf_pipeline_create(vf_context *ctx, const vf_pipeline_options *options, vf_pipeline **out);
 void vf_pipeline_destroy(vf_pipeline *pipeline); /* NULL is allowed */
 

@@ -1,4 +1,4 @@
-/* Simulated failures of devices by VOXFIELD_SIMULATE_FAILURE (docs/architecture.md), for work outside pipelines; not
+/* Simulated failures of devices by VOXFIELD_SIMULATE_FAILURE (docs/division.md), for work outside pipelines; not
  * installed. */
 #ifndef VOXFIELD_SIMULATION_H
 #define VOXFIELD_SIMULATION_H

@@ -81,7 +81,7 @@ void vf_catch_end(vf_caught *before);
 /* Forgets why devices were given up. */
 void vf_device_forget(vf_device *devices, int count);
 
-/* Reads the environment variable VOXFIELD_SIMULATE_FAILURE (docs/architecture.md). at[d] is set to the piece, counted
+/* Reads the environment variable VOXFIELD_SIMULATE_FAILURE (docs/division.md). at[d] is set to the piece, counted
  * from 1, at which the context's device d fails; 0: it cannot be started; -1: it does not fail. Errors:
  * VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status vf_simulation_read(vf_context *ctx, int devices, int64_t *at);

@@ -1,5 +1,5 @@
 /* The job: requests of ranks, and the thread of rank 0 that answers them. Only rank 0 answers, and others only ask, so no two
- * wait for each other. docs/architecture.md. */
+ * wait for each other. docs/division.md. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
