@@ -149,8 +149,7 @@ static vf_status write_profile_rows(const cionize_state *r, vf_output *out)
                                   p->mean[k], p->density[k]);
         if (status == VF_OK && p->has_check)
             status = vf_output_printf(out, ",%.9g", p->integral[k]);
-        if (status == VF_OK)
-            status = vf_output_printf(out, "\n");
+        VF_TRY(status, vf_output_printf(out, "\n"));
     }
     return status;
 }
@@ -179,8 +178,7 @@ static vf_status write_table(const cionize_state *r, const char *path,
 {
     vf_output *out = NULL;
     vf_status status = vf_output_open(r->ctx, path, &out);
-    if (status == VF_OK)
-        status = write_rows(r, out);
+    VF_TRY(status, write_rows(r, out));
     if (status == VF_OK)
         return vf_output_commit(&out);
     vf_output_discard(&out);

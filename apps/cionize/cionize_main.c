@@ -31,8 +31,7 @@ static vf_status complete(vf_context *ctx, program *p, cionize_request *request)
 {
     cionize_settings *s = &request->settings;
     vf_status status = batch_name_output(ctx, p, &request->output_map);
-    if (status == VF_OK)
-        status = batch_name_output(ctx, p, &request->ions.ionized);
+    VF_TRY(status, batch_name_output(ctx, p, &request->ions.ionized));
     if (status != VF_OK)
         return status;
     if (s->map && request->output_map)
@@ -56,8 +55,7 @@ static vf_status run(vf_context *ctx, program *p)
     cionize_settings *s = &request->settings;
     bool idle = false;
     vf_status status = complete(ctx, p, request);
-    if (status == VF_OK)
-        status = job_begin(ctx, p, &s->pieces, &idle);
+    VF_TRY(status, job_begin(ctx, p, &s->pieces, &idle));
     if (job_is_other(&s->pieces)) {
         s->quiet = true;
         s->progress = VF_PROGRESS_OFF;

@@ -101,9 +101,8 @@ static vf_status find_bounds(cionize_state *r)
 static vf_status open_trajectory(cionize_state *r)
 {
     vf_status status = trajectory_open(r->ctx, r->settings.trajectory, &r->trajectory);
-    if (status == VF_OK)
-        status = parse_frames(r->ctx, r->settings.frames ? r->settings.frames : ":", "the trajectory",
-                              trajectory_frames(r->trajectory), &r->frames);
+    VF_TRY(status, parse_frames(r->ctx, r->settings.frames ? r->settings.frames : ":", "the trajectory",
+                                trajectory_frames(r->trajectory), &r->frames));
     if (status != VF_OK)
         return status;
     const int64_t atoms = trajectory_atoms(r->trajectory), expected = r->molecule.atoms;
@@ -141,14 +140,11 @@ static vf_status plan(cionize_state *r)
 {
     bool follows = false, differs = false;
     vf_status status = r->settings.trajectory ? open_trajectory(r) : VF_OK;
-    if (status == VF_OK)
-        status = take_cell(r, &follows);
+    VF_TRY(status, take_cell(r, &follows));
     if (status == VF_OK && r->settings.read_map)
         status = open_read_map(r);
-    if (status == VF_OK)
-        status = water_prepare(r);
-    if (status == VF_OK)
-        status = take_selections(r);
+    VF_TRY(status, water_prepare(r));
+    VF_TRY(status, take_selections(r));
     if (status == VF_OK && r->trajectory)
         status = find_bounds(r);
     if (status == VF_OK && r->settings.read_map)
@@ -157,14 +153,10 @@ static vf_status plan(cionize_state *r)
     r->grid.cell = r->settings.cell;
     if (status == VF_OK && makes_no_map(r))
         return r->settings.points.field_map ? plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid) : VF_OK;
-    if (status == VF_OK)
-        status = plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid);
-    if (status == VF_OK)
-        status = check_size(r);
-    if (status == VF_OK)
-        status = plan_map(r);
-    if (status == VF_OK)
-        status = take_job_plan(r, &differs);
+    VF_TRY(status, plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid));
+    VF_TRY(status, check_size(r));
+    VF_TRY(status, plan_map(r));
+    VF_TRY(status, take_job_plan(r, &differs));
     if (status == VF_OK && differs)
         status = plan_map(r);
     r->plan.follows_cells = follows;
@@ -179,18 +171,15 @@ static vf_status prepare(cionize_state *r)
     vf_status status = r->ions.script ? take_script(r) : VF_OK;
     if (status == VF_OK && !s->read_map && !only_points(r))
         potential_warm_up(r->ctx, s, program_file_bytes(s->input));
-    if (status == VF_OK)
-        status = prepare_output(r);
-    if (status == VF_OK)
-        status = read_molecule_choosing(r->ctx, s->input, s->charges, s->altloc, &r->molecule);
+    VF_TRY(status, prepare_output(r));
+    VF_TRY(status, read_molecule_choosing(r->ctx, s->input, s->charges, s->altloc, &r->molecule));
     if (status != VF_OK)
         return status;
     if (!s->quiet)
         say_molecule(r);
     vf_stage_begin(&r->stages, "plan");
     status = plan(r);
-    if (status == VF_OK)
-        status = points_prepare(r);
+    VF_TRY(status, points_prepare(r));
     if (status == VF_OK && only_points(r)) {
         describe(r);
         if (!s->quiet)
@@ -245,11 +234,9 @@ static vf_status pass_layers(cionize_state *r, int64_t first, int64_t count, con
     vf_status status =
         r->stored ? store_layers(r->ctx, &r->grid, r->settings.precision, r->map.order, first, count, mean, r->stored)
                   : VF_OK;
-    if (status == VF_OK)
-        status = map_output_take(&r->map, first, count, mean);
+    VF_TRY(status, map_output_take(&r->map, first, count, mean));
     const map_layers layers = {r->map.order, r->settings.precision, first, count, mean};
-    if (status == VF_OK)
-        status = analyses_take(r, &layers);
+    VF_TRY(status, analyses_take(r, &layers));
     error_points_take(r->check, first, count, mean);
     return status == VF_OK && r->deviation.path ? map_output_take(&r->deviation, first, count, deviation) : status;
 }
@@ -298,8 +285,7 @@ static vf_status begin_outputs(cionize_state *r)
     vf_status status = map_output_begin(&r->map);
     if (status == VF_OK && r->settings.deviation)
         status = map_output_begin(&r->deviation);
-    if (status == VF_OK)
-        status = error_points_make(r->ctx, &r->plan, r->sources, r->trajectory, &r->frames, &r->check);
+    VF_TRY(status, error_points_make(r->ctx, &r->plan, r->sources, r->trajectory, &r->frames, &r->check));
     return status;
 }
 
@@ -327,11 +313,9 @@ static vf_status sum_map(cionize_state *r)
     r->map.order = output_order(r);
     r->deviation.order = r->map.order;
     vf_status status = only_a_part(r) ? VF_OK : begin_outputs(r);
-    if (status == VF_OK)
-        status = sum_layers(r);
+    VF_TRY(status, sum_layers(r));
     status = kept_collect(&r->kept.pieces, status);
-    if (status == VF_OK)
-        status = kept_layers_rest(r, pass_layers);
+    VF_TRY(status, kept_layers_rest(r, pass_layers));
     if (status == VF_OK && r->check)
         r->info.error = error_points_result(r->ctx, r->check, &r->map.figures);
     return status;
@@ -362,8 +346,7 @@ static vf_status commit(cionize_state *r)
         status = map_output_commit(&r->map);
     if (status == VF_OK && r->settings.deviation)
         status = map_output_commit(&r->deviation);
-    if (status == VF_OK)
-        status = analyses_write(r);
+    VF_TRY(status, analyses_write(r));
     vf_stage_end(&r->stages);
     return status;
 }
@@ -387,8 +370,7 @@ static vf_status execute(cionize_state *r, vf_report **report)
         status = commit(r);
     if (status == VF_OK && !r->settings.quiet && !makes_no_map(r))
         say_done(r, seconds);
-    if (status == VF_OK)
-        status = points_run(r);
+    VF_TRY(status, points_run(r));
     if (status == VF_OK && ions_asked(r) && !only_a_part(r) && !job_is_other(&r->settings.pieces))
         status = place_ions(r);
     if (status != VF_OK)
@@ -443,8 +425,7 @@ vf_status cionize_run(vf_context *ctx, const cionize_settings *settings)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
     if (settings->report && !settings->dry_run)
         status = vf_report_create(ctx, settings->report, &report);
-    if (status == VF_OK)
-        status = prepare(&r);
+    VF_TRY(status, prepare(&r));
     if (status == VF_OK && !settings->dry_run)
         status = execute(&r, &report);
     status = kept_end(&r.kept.pieces, status);

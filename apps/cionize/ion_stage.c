@@ -129,8 +129,7 @@ static vf_status add_by_rule(cionize_state *r)
         status = count_ions_in_water(r->ctx, &r->ions.demand, charge, waters, request, &kinds);
     else if (status == VF_OK)
         status = count_ions(r->ctx, &r->ions.demand, charge, r->solvent, request, &kinds);
-    if (status == VF_OK)
-        status = add_requests(r, request, kinds);
+    VF_TRY(status, add_requests(r, request, kinds));
     if (status == VF_OK && r->wanted == 0)
         vf_warn(r->ctx, "the rule asks for 0 ions; none are placed");
     return status;
@@ -239,8 +238,7 @@ static vf_status save_grid(cionize_state *r, const char *path)
 {
     map_output out = {.ctx = r->ctx, .path = path};
     vf_status status = map_format_for(r->ctx, path, &out.format);
-    if (status == VF_OK)
-        status = write_map_with_ions(r, &out);
+    VF_TRY(status, write_map_with_ions(r, &out));
     map_output_discard(&out);
     return status;
 }
@@ -260,8 +258,7 @@ static vf_status write_mask(cionize_state *r)
     for (int64_t i = 0; i < points; i++)
         values[i] = (float)mask[i];
     vf_status status = map_format_for(r->ctx, r->ions.mask, &out.format);
-    if (status == VF_OK)
-        status = write_stored_map(r->ctx, &r->plan, values, NULL, &out);
+    VF_TRY(status, write_stored_map(r->ctx, &r->plan, values, NULL, &out));
     map_output_discard(&out);
     free(values);
     return status;

@@ -166,8 +166,7 @@ static vf_status share_plan(cionize_state *r, const char *maker)
     plan->list = r->kept.slab;
     vf_status status = to && fclose(to) == 0 ? vf_ranks_offer(plan->ranks, plan->listed, cost)
                                              : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for slabs");
-    if (status == VF_OK)
-        status = vf_ranks_share(plan->ranks, 0, text, &none);
+    VF_TRY(status, vf_ranks_share(plan->ranks, 0, text, &none));
     free(text);
     free(cost);
     return status;
@@ -233,12 +232,10 @@ vf_status take_job_plan(cionize_state *r, bool *differs)
     if (!ranks || vf_ranks_rank(ranks) == 0)
         return VF_OK;
     vf_status status = vf_ranks_share(ranks, 0, NULL, &text);
-    if (status == VF_OK)
-        status = read_maker(r->ctx, "rank 0's method", text, &s->method, r->kept.variant);
+    VF_TRY(status, read_maker(r->ctx, "rank 0's method", text, &s->method, r->kept.variant));
     const char *where = status == VF_OK ? strchr(text, '\n') + 1 : "\n";
     r->kept.places = strncmp(where, in_place, strlen(in_place)) == 0;
-    if (status == VF_OK)
-        status = read_slabs(r, strchr(where, '\n') + 1, &r->kept.slabs);
+    VF_TRY(status, read_slabs(r, strchr(where, '\n') + 1, &r->kept.slabs));
     s->variant = r->kept.variant;
     *differs = s->method != r->plan.method || strcmp(s->variant, r->plan.variant) != 0;
     free(text);
@@ -367,8 +364,7 @@ static vf_status pass_kept(cionize_state *r, int64_t behind, layers_sink pass)
     for (; status == VF_OK && k->passed < behind; k->passed++) {
         status = sums ? join_blocks(r, k->passed) : vf_pieces_get(k->pieces.pieces, k->passed, k->buffer);
         const char *layer = sums ? k->layer : k->buffer;
-        if (status == VF_OK)
-            status = pass(r, k->passed, 1, layer, layer + layer_bytes(r));
+        VF_TRY(status, pass(r, k->passed, 1, layer, layer + layer_bytes(r)));
     }
     return status;
 }
@@ -415,8 +411,7 @@ vf_status kept_layers_take(cionize_state *r, int64_t first, int64_t count, const
         return VF_OK;
     if (status == VF_OK && k->pieces.pieces)
         status = pass_kept(r, first, pass);
-    if (status == VF_OK)
-        status = pass(r, first, count, mean, deviation);
+    VF_TRY(status, pass(r, first, count, mean, deviation));
     k->passed = first + count;
     return status;
 }

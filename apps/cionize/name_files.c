@@ -169,8 +169,7 @@ vf_status prepare_output(cionize_state *r)
         const char *const endings[] = {"_profile_x.csv", "_profile_y.csv", "_profile_z.csv"};
         status = default_name(r, endings[s->profile_axis], &r->profile_name, &r->settings.profile);
     }
-    if (status == VF_OK)
-        status = name_points(r);
+    VF_TRY(status, name_points(r));
     if (status == VF_OK && ions && !r->ions.script && !r->ions.ionized && !r->ions.ions && !r->ions.mask &&
         !r->ions.map_with_ions)
         status = default_name(r, "_ionized.pdb", &r->default_name, &r->ions.ionized);
@@ -194,7 +193,6 @@ vf_status prepare_output(cionize_state *r)
     const map_format *mask;
     if (status == VF_OK && r->ions.mask)
         status = map_format_for(r->ctx, r->ions.mask, &mask);
-    if (status == VF_OK)
-        status = check_script_formats(r);
+    VF_TRY(status, check_script_formats(r));
     return status == VF_OK ? check_names(r) : status;
 }

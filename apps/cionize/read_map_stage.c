@@ -122,16 +122,14 @@ vf_status take_read_map(cionize_state *r)
         r->script.has_border) {
         vf_grid wanted;
         status = plan_grid(r->ctx, s, &r->molecule, &wanted);
-        if (status == VF_OK)
-            status = check_map_grid(r->ctx, &r->read, &wanted);
+        VF_TRY(status, check_map_grid(r->ctx, &r->read, &wanted));
     }
     s->precision = r->read.type;
     r->stored = r->read.values;
     if (status == VF_OK && strcmp(s->device, "auto") != 0)
         status = vf_context_set_devices(r->ctx, s->device);
-    if (status == VF_OK)
-        status = potential_choose_method(r->ctx, s, &r->molecule, &r->grid,
-                                         vf_device_get_kind(vf_context_device(r->ctx, 0)), &r->plan);
+    VF_TRY(status, potential_choose_method(r->ctx, s, &r->molecule, &r->grid,
+                                           vf_device_get_kind(vf_context_device(r->ctx, 0)), &r->plan));
     snprintf(r->plan.device, sizeof r->plan.device, "%s", vf_device_name(potential_first_device(r->ctx)));
     return status;
 }

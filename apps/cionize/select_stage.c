@@ -13,8 +13,7 @@ static vf_status choose(cionize_state *r, const char *option, const char *text, 
 {
     atom_selection *s = NULL;
     vf_status status = selection_parse(r->ctx, option, text, &s);
-    if (status == VF_OK)
-        status = selection_apply(r->ctx, s, &r->molecule, &r->settings.cell, chosen);
+    VF_TRY(status, selection_apply(r->ctx, s, &r->molecule, &r->settings.cell, chosen));
     selection_free(s);
     return status;
 }
@@ -52,8 +51,7 @@ static vf_status choose_acting(cionize_state *r, bool *chosen)
     double *weight = malloc((size_t)atoms * sizeof *weight);
     vf_status status = weight ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for %lld atoms", (long long)atoms);
     bool any = false;
-    if (status == VF_OK)
-        status = choose(r, "--select", s->selected ? s->selected : "all", chosen);
+    VF_TRY(status, choose(r, "--select", s->selected ? s->selected : "all", chosen));
     for (int64_t i = 0; status == VF_OK && i < atoms; i++)
         weight[i] = chosen[i];
     if (status == VF_OK && s->minus)
@@ -66,8 +64,7 @@ static vf_status choose_acting(cionize_state *r, bool *chosen)
         status = vf_fail(r->ctx, VF_ERR_ARGUMENT,
                          "--minus '%.200s' selects the same atoms as %s, so the difference is 0 everywhere", s->minus,
                          s->selected ? "--select" : "all");
-    if (status == VF_OK)
-        status = molecule_weigh(r->ctx, &r->molecule, weight, &r->acting);
+    VF_TRY(status, molecule_weigh(r->ctx, &r->molecule, weight, &r->acting));
     for (int64_t i = 0; status == VF_OK && i < atoms; i++)
         weight[i] *= r->molecule.charge[i];
     r->acting_charge = weight;

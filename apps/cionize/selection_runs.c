@@ -58,8 +58,7 @@ static vf_status run_one(vf_context *ctx, const cionize_settings *settings, int 
             status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for the names of outputs");
         *outputs[n] = names[n];
     }
-    if (status == VF_OK)
-        status = cionize_run(ctx, &s);
+    VF_TRY(status, cionize_run(ctx, &s));
     for (int n = 0; n < OUTPUTS; n++)
         free(names[n]);
     return status;

@@ -74,8 +74,7 @@ static vf_status keep_within(const cionize_state *r, const bool *is_water, doubl
         status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for distances");
     for (int64_t i = 0; status == VF_OK && i < rest.atoms; i++)
         distance[i] = within;
-    if (status == VF_OK)
-        status = near_places_create(r->ctx, &r->settings.cell, rest.atoms, rest.x, rest.y, rest.z, within, &near);
+    VF_TRY(status, near_places_create(r->ctx, &r->settings.cell, rest.atoms, rest.x, rest.y, rest.z, within, &near));
     for (int64_t n = 0; status == VF_OK && n < w->found.count; n++) {
         const int64_t i = w->found.at[n].oxygen;
         const double at[3] = {r->molecule.x[i], r->molecule.y[i], r->molecule.z[i]};
@@ -97,8 +96,7 @@ static vf_status keep_selected(const cionize_state *r, const char *text, bool *s
     bool *chosen = status == VF_OK ? calloc((size_t)r->molecule.atoms, sizeof *chosen) : NULL;
     if (status == VF_OK && !chosen)
         status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for a selection");
-    if (status == VF_OK)
-        status = selection_apply(r->ctx, selection, &r->molecule, &r->settings.cell, chosen);
+    VF_TRY(status, selection_apply(r->ctx, selection, &r->molecule, &r->settings.cell, chosen));
     for (int64_t n = 0; status == VF_OK && n < w->found.count; n++) {
         const water_molecule *one = &w->found.at[n];
         for (int64_t i = one->first; i < one->first + one->atoms; i++)
@@ -209,12 +207,9 @@ vf_status water_prepare(cionize_state *r)
         status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for %lld water molecules", (long long)w->found.count);
     for (int64_t n = 0; status == VF_OK && n < w->found.count; n++)
         memset(is_water + w->found.at[n].first, true, (size_t)w->found.at[n].atoms * sizeof *is_water);
-    if (status == VF_OK)
-        status = choose_kept(r, is_water, stays);
-    if (status == VF_OK)
-        status = split(r, stays);
-    if (status == VF_OK)
-        status = check_split(r);
+    VF_TRY(status, choose_kept(r, is_water, stays));
+    VF_TRY(status, split(r, stays));
+    VF_TRY(status, check_split(r));
     free(is_water);
     free(stays);
     return status;

@@ -188,12 +188,10 @@ static vf_status stages(vf_context *ctx, phantom_settings *s, work *w)
     int dimensions = s->matrix[2] == 1 ? 2 : 3;
     double began = vf_now();
     vf_status status = settle(ctx, s);
-    if (status == VF_OK)
-        status = trajectory_make(ctx, s, &w->trajectory);
+    VF_TRY(status, trajectory_make(ctx, s, &w->trajectory));
     if (status == VF_OK && s->layout == LAYOUT_ISMRMRD)
         status = phantom_check_ismrmrd(ctx, s, &w->trajectory);
-    if (status == VF_OK)
-        status = check_room(ctx, s, &w->trajectory);
+    VF_TRY(status, check_room(ctx, s, &w->trajectory));
     if (status == VF_OK)
         status =
             coils_make(ctx, s->coils, dimensions, s->phantom == PHANTOM_HEAD && dimensions == 2 ? 2 : 1, &w->coils);

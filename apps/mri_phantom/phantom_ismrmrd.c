@@ -378,18 +378,14 @@ vf_status phantom_write_ismrmrd(vf_context *ctx, const phantom_scan *scan)
     w->scan = scan;
     w->data = w->memory_type = -1;
     vf_status status = prepare(ctx, w);
-    if (status == VF_OK)
-        status = vf_h5_create(ctx, scan->settings->output, &w->file);
+    VF_TRY(status, vf_h5_create(ctx, scan->settings->output, &w->file));
     if (status != VF_OK)
         goto done;
     status = vf_h5_call(w->file, begin, w);
-    if (status == VF_OK)
-        status = write_acquisitions(ctx, w);
+    VF_TRY(status, write_acquisitions(ctx, w));
     vf_status finished = vf_h5_call(w->file, finish, w);
-    if (status == VF_OK)
-        status = finished;
-    if (status == VF_OK)
-        status = vf_h5_commit(&w->file);
+    VF_TRY(status, finished);
+    VF_TRY(status, vf_h5_commit(&w->file));
 done:
     vf_h5_close(&w->file);
     free(w->xml);

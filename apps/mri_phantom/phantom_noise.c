@@ -114,8 +114,7 @@ vf_status phantom_image_sigma(vf_context *ctx, const phantom *object, const phan
     float complex *maps = calloc((size_t)(voxels * coils->coils), sizeof *maps);
     vf_status status =
         image && maps ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the image of --image-snr");
-    if (status == VF_OK)
-        status = phantom_voxels(ctx, object, matrix, image);
+    VF_TRY(status, phantom_voxels(ctx, object, matrix, image));
     if (status == VF_OK) {
         coils_voxels(ctx, coils, matrix, maps);
         *sigma = sqrt(2 * (double)voxels) * mean_signal(coils, correlation, voxels, image, maps) / snr;

@@ -26,12 +26,9 @@ static vf_status write_attributes(vf_h5 *file, const phantom_scan *scan)
 {
     const phantom_settings *s = scan->settings;
     vf_status status = vf_h5_attribute_integers(file, "/scan", "matrix", s->matrix, 3);
-    if (status == VF_OK)
-        status = vf_h5_attribute_doubles(file, "/scan", "fov_mm", s->fov, 3);
-    if (status == VF_OK)
-        status = vf_h5_attribute_text(file, "/scan", "description", scan->description);
-    if (status == VF_OK)
-        status = vf_h5_attribute_text(file, "/scan", "program", "mri_phantom (Voxfield)");
+    VF_TRY(status, vf_h5_attribute_doubles(file, "/scan", "fov_mm", s->fov, 3));
+    VF_TRY(status, vf_h5_attribute_text(file, "/scan", "description", scan->description));
+    VF_TRY(status, vf_h5_attribute_text(file, "/scan", "program", "mri_phantom (Voxfield)"));
     if (status == VF_OK && scan->sigma > 0)
         status = vf_h5_attribute_doubles(file, "/scan", "noise_sigma", &scan->sigma, 1);
     return status;
@@ -68,10 +65,8 @@ vf_status phantom_write_plain(vf_context *ctx, const phantom_scan *scan)
         status = write_array(file, scan, arrays[n].name, arrays[n].type, arrays[n].rank - front, arrays[n].dims + front,
                              arrays[n].data);
     }
-    if (status == VF_OK)
-        status = write_attributes(file, scan);
-    if (status == VF_OK)
-        status = vf_h5_commit(&file);
+    VF_TRY(status, write_attributes(file, scan));
+    VF_TRY(status, vf_h5_commit(&file));
     vf_h5_close(&file);
     return status;
 }

@@ -213,8 +213,8 @@ vf_status phantom_signal(vf_context *ctx, const phantom *object, const phantom_c
     const float *at = trajectory->k + 3 * set * trajectory->samples;
     double voxels = (double)matrix[0] * (double)matrix[1] * (double)matrix[2];
     vf_status status = coils_with_phase(ctx, coils, &object->phase, &seen);
-    if (status == VF_OK)
-        status = prepare_object(ctx, object, &seen, voxels, table_end(object, &seen, field, trajectory, at), &prepared);
+    VF_TRY(status,
+           prepare_object(ctx, object, &seen, voxels, table_end(object, &seen, field, trajectory, at), &prepared));
     if (status != VF_OK)
         goto done;
 #pragma omp parallel for num_threads(vf_threads_for(ctx, 1000 * trajectory->samples)) schedule(dynamic, 256)

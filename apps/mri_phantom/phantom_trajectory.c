@@ -323,10 +323,8 @@ vf_status trajectory_make(vf_context *ctx, phantom_settings *s, phantom_trajecto
         status = mask ? undersample(ctx, s, counts, mask)
                       : vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a trajectory");
     }
-    if (status == VF_OK)
-        status = plan(ctx, s, counts, mask, out);
-    if (status == VF_OK)
-        status = allocate(ctx, out);
+    VF_TRY(status, plan(ctx, s, counts, mask, out));
+    VF_TRY(status, allocate(ctx, out));
     int64_t readout = 0;
     for (int64_t n = 0; status == VF_OK && n < counts[0] * counts[1]; n++)
         if (!mask || mask[n] != USE_NONE)

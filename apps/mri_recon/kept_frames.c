@@ -73,8 +73,7 @@ vf_status kept_frames_begin(vf_context *ctx, const recon_settings *settings, con
     const bool first = own.ranks && vf_ranks_rank(own.ranks) == 0;
     if (status == VF_OK && own.ranks && !first) /* rank 0 looks for files of an earlier run before others make theirs */
         status = vf_ranks_share(own.ranks, 0, NULL, &none);
-    if (status == VF_OK)
-        status = kept_begin(ctx, &own, output, &result, 1, "frame", &k->pieces);
+    VF_TRY(status, kept_begin(ctx, &own, output, &result, 1, "frame", &k->pieces));
     if (status == VF_OK && first)
         status = vf_ranks_share(own.ranks, 0, "begin", &none);
     free(none);

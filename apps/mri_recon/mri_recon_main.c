@@ -11,8 +11,7 @@ static vf_status run(vf_context *ctx, program *p)
     vf_status status = settings_complete(ctx, s, program_given(p, "partial-fourier"), program_given(p, "prior"));
     s->program = p;
     bool idle = false;
-    if (status == VF_OK)
-        status = job_begin(ctx, p, &s->pieces, &idle);
+    VF_TRY(status, job_begin(ctx, p, &s->pieces, &idle));
     if (job_is_other(&s->pieces)) {
         s->quiet = true;
         s->progress = VF_PROGRESS_OFF;

@@ -71,8 +71,7 @@ static vf_status prepare_files(recon_state *r)
     vf_status (*check)(vf_context *, const char *) =
         s->dry_run && s->pieces.folder ? image_check_extension : image_check_path;
     vf_status status = recon_check_names(r->ctx, s, r->output);
-    if (status == VF_OK)
-        status = check(r->ctx, r->output);
+    VF_TRY(status, check(r->ctx, r->output));
     if (status == VF_OK && s->noise_map)
         status = check(r->ctx, s->noise_map);
     return status;
@@ -121,12 +120,9 @@ static vf_status read_stage(recon_state *r)
     request.incomplete = s->frames || s->spokes_per_frame > 0;
     watch_stage(&r->watch, "read", 0);
     vf_status status = cfl_is_name(s->input) ? read_bart(r, raw) : read_scan(r->ctx, s->input, &request, raw);
-    if (status == VF_OK)
-        status = correct_trajectory(r->ctx, s, raw);
-    if (status == VF_OK)
-        status = shift_fov(r->ctx, s, raw);
-    if (status == VF_OK)
-        status = select_slices(r->ctx, s, raw);
+    VF_TRY(status, correct_trajectory(r->ctx, s, raw));
+    VF_TRY(status, shift_fov(r->ctx, s, raw));
+    VF_TRY(status, select_slices(r->ctx, s, raw));
     if (status == VF_OK && s->has_matrix)
         status = change_matrix(r->ctx, s->matrix, raw);
     if (status == VF_OK)
@@ -135,10 +131,8 @@ static vf_status read_stage(recon_state *r)
         status = encoding_check(r->ctx, s, raw);
     if (status == VF_OK && !s->keep_spikes)
         status = remove_spikes(r->ctx, s->input, raw);
-    if (status == VF_OK)
-        status = drop_coils(r->ctx, s->drop_coils, raw);
-    if (status == VF_OK)
-        status = estimate_channel_noise(r->ctx, raw);
+    VF_TRY(status, drop_coils(r->ctx, s->drop_coils, raw));
+    VF_TRY(status, estimate_channel_noise(r->ctx, raw));
     if (status == VF_OK && s->maps)
         status = read_coil_maps(r->ctx, s->maps, s->compress, s->map_sets, raw);
     if (status == VF_OK && s->keep_oversampling) {
@@ -149,10 +143,8 @@ static vf_status read_stage(recon_state *r)
         }
         memcpy(raw->crop, raw->matrix, sizeof raw->crop);
     }
-    if (status == VF_OK)
-        status = crop_readout(r->ctx, s, raw);
-    if (status == VF_OK)
-        status = regroup_frames(r->ctx, s, raw);
+    VF_TRY(status, crop_readout(r->ctx, s, raw));
+    VF_TRY(status, regroup_frames(r->ctx, s, raw));
     if (status == VF_OK && s->map_sets == RECON_SETS_TWO && most_map_sets(s, raw) < RECON_MOST_SETS)
         status = vf_fail(r->ctx, VF_ERR_INPUT,
                          "%s: --map-sets 2 needs two sets of coil maps, but there is one; use --coils espirit, or a "
@@ -442,8 +434,7 @@ static vf_status reconstruct_stage(recon_state *r)
     vf_status status = VF_OK;
     if (!r->cropped || (!image->data && !only_a_part(r)))
         status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for %d volumes of %zu voxels", raw->volumes, volume);
-    if (status == VF_OK)
-        status = make_noise(r);
+    VF_TRY(status, make_noise(r));
     const recon_sharing sharing = share_devices(r->settings, raw, vf_context_device_count(r->ctx));
     device_list(r->ctx, sharing.teams * sharing.each, r->devices, sizeof r->devices);
     r->summary.converged = true;
@@ -451,8 +442,7 @@ static vf_status reconstruct_stage(recon_state *r)
     if (status == VF_OK && r->made_frames)
         status = reconstruct(r->ctx, r->settings, raw, &r->watch, place_frame, place_noise, r, &r->summary);
     status = kept_collect(&r->kept.pieces, status);
-    if (status == VF_OK)
-        status = kept_frames_rest(&r->kept, place_kept, r, &r->summary, r->devices, sizeof r->devices);
+    VF_TRY(status, kept_frames_rest(&r->kept, place_kept, r, &r->summary, r->devices, sizeof r->devices));
     describe(r);
     return status;
 }
@@ -801,8 +791,7 @@ static vf_status finish(recon_state *r, vf_report **report)
         return finish_part(r, report);
     watch_stage(&r->watch, "write", 0);
     vf_status status = image_refuse_zeros(r->ctx, &r->image, &r->scan);
-    if (status == VF_OK)
-        status = write_image(r->ctx, &r->image, r->output);
+    VF_TRY(status, write_image(r->ctx, &r->image, r->output));
     if (status == VF_OK && s->noise_map)
         status = write_noise_map(r->ctx, &r->noise, s->noise_map);
     if (status == VF_OK && s->picture) {
@@ -810,8 +799,7 @@ static vf_status finish(recon_state *r, vf_report **report)
         status = draw_montage(r->ctx, &r->image, s->picture);
     }
     watch_stage(&r->watch, "compare", 0);
-    if (status == VF_OK)
-        status = compare_stage(r);
+    VF_TRY(status, compare_stage(r));
     vf_stage_end(&r->watch.stages);
     watch_hush(&r->watch);
     if (status != VF_OK)
@@ -871,12 +859,9 @@ static vf_status prepare(recon_state *r)
         warm_up(r);
         status = vf_check_threads(r->ctx, 1);
     }
-    if (status == VF_OK)
-        status = read_stage(r);
-    if (status == VF_OK)
-        status = read_other(r);
-    if (status == VF_OK)
-        status = scan_measure_sampling(r->ctx, &r->scan, &r->sampling);
+    VF_TRY(status, read_stage(r));
+    VF_TRY(status, read_other(r));
+    VF_TRY(status, scan_measure_sampling(r->ctx, &r->scan, &r->sampling));
     watch_hush(&r->watch); /* text must not share the progress line */
     if (r->settings->info)
         say_told(&r->scan);
@@ -884,22 +869,19 @@ static vf_status prepare(recon_state *r)
         choose_prior(r);
     if (status == VF_OK && !r->settings->quiet)
         say_scan(r);
-    if (status == VF_OK)
-        status = coil_stage(r);
+    VF_TRY(status, coil_stage(r));
     if (r->settings->info)
         return status;
     if (status == VF_OK)
         scan_warn_sampling(r->ctx, r->settings, &r->scan, &r->sampling);
     if (status == VF_OK)
         watch_stage(&r->watch, "device", 0);
-    if (status == VF_OK)
-        status = plan_device(r->ctx, &r->planned, &r->scan, &r->sampling, r->device, sizeof r->device, &r->memory);
+    VF_TRY(status, plan_device(r->ctx, &r->planned, &r->scan, &r->sampling, r->device, sizeof r->device, &r->memory));
     if (status == VF_OK && !r->settings->dry_run)
         status = vf_check_threads(r->ctx, vf_context_device_count(r->ctx) + 1);
     if (status == VF_OK)
         forecast_make(r->ctx, r->settings, &r->scan, &r->sampling, vf_now() - r->began, &r->forecast);
-    if (status == VF_OK)
-        status = kept_frames_begin(r->ctx, r->settings, &r->scan, r->output, forecast_total(&r->forecast), &r->kept);
+    VF_TRY(status, kept_frames_begin(r->ctx, r->settings, &r->scan, r->output, forecast_total(&r->forecast), &r->kept));
     r->planned.wanted = r->kept.wanted;
     watch_hush(&r->watch);
     if (status == VF_OK && !r->settings->quiet)
@@ -957,15 +939,11 @@ vf_status mri_recon_run(vf_context *ctx, const recon_settings *settings)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
     if (settings->report && !settings->dry_run)
         status = vf_report_create(ctx, settings->report, &report);
-    if (status == VF_OK)
-        status = prepare(&r);
+    VF_TRY(status, prepare(&r));
     if (!settings->dry_run) {
-        if (status == VF_OK)
-            status = check_places(&r);
-        if (status == VF_OK)
-            status = reconstruct_stage(&r);
-        if (status == VF_OK)
-            status = finish(&r, &report);
+        VF_TRY(status, check_places(&r));
+        VF_TRY(status, reconstruct_stage(&r));
+        VF_TRY(status, finish(&r, &report));
     }
     watch_end(&r.watch);
     status = kept_frames_end(&r.kept, status);

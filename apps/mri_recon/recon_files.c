@@ -55,8 +55,7 @@ vf_status recon_check_names(vf_context *ctx, const recon_settings *s, const char
     vf_status status = VF_OK;
     for (size_t i = 0; i < sizeof given / sizeof *given && status == VF_OK; i++)
         status = add_file(ctx, files, names, &count, given[i]);
-    if (status == VF_OK)
-        status = program_check_names(ctx, files, count);
+    VF_TRY(status, program_check_names(ctx, files, count));
     for (int i = 0; i < count; i++)
         free(names[i]);
     return status;

@@ -334,10 +334,8 @@ static vf_status share_inputs(batch *b, int64_t *left, int64_t *count)
             }
         if (status == VF_OK && (!to || fclose(to) != 0))
             status = vf_fail(b->ctx, VF_ERR_MEMORY, "no memory");
-        if (status == VF_OK)
-            status = vf_ranks_offer(ranks, *count, NULL);
-        if (status == VF_OK)
-            status = vf_ranks_share(ranks, 0, text, &got);
+        VF_TRY(status, vf_ranks_offer(ranks, *count, NULL));
+        VF_TRY(status, vf_ranks_share(ranks, 0, text, &got));
         free(text);
         return status;
     }
@@ -418,10 +416,8 @@ vf_status batch_run(vf_context *ctx, program *p)
         status = read_list(&b, list);
     if (status == VF_OK && b.count == 0)
         status = vf_fail(ctx, VF_ERR_INPUT, "--list %s: there are no names in it", list);
-    if (status == VF_OK)
-        status = check_outputs(&b);
-    if (status == VF_OK)
-        status = check_collisions(&b);
+    VF_TRY(status, check_outputs(&b));
+    VF_TRY(status, check_collisions(&b));
     if (status == VF_OK && part)
         status = parse_part(ctx, "part", part, &share);
     b.behind = b.count;
@@ -431,10 +427,8 @@ vf_status batch_run(vf_context *ctx, program *p)
     }
     b.asked.mpi = mpi_library(p);
     b.asked.parts = share.parts;
-    if (status == VF_OK)
-        status = batch_make_folder(ctx, p);
-    if (status == VF_OK)
-        status = job_begin(ctx, p, &b.asked, &idle);
+    VF_TRY(status, batch_make_folder(ctx, p));
+    VF_TRY(status, job_begin(ctx, p, &b.asked, &idle));
     if (status == VF_OK && b.asked.ranks)
         status = pass_threads(ctx);
     if (status == VF_OK && b.asked.ranks)

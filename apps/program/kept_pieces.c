@@ -215,8 +215,7 @@ static vf_status gather(kept_pieces *k, const vf_pieces_result *result)
     }
     if (status == VF_OK && !paths)
         status = vf_fail(k->ctx, VF_ERR_MEMORY, "no memory for %d names", k->files);
-    if (status == VF_OK)
-        status = vf_pieces_gather(k->ctx, k->files, paths, result, &k->pieces);
+    VF_TRY(status, vf_pieces_gather(k->ctx, k->files, paths, result, &k->pieces));
     for (int n = 0; paths && n < k->files; n++)
         free((char *)paths[n]);
     free(paths);
@@ -248,8 +247,7 @@ static vf_status create(kept_pieces *k, const vf_pieces_result *result, bool wan
     const double bytes = k->data ? 0 : (double)result->item_bytes * (double)(k->behind - k->first);
     vf_status status =
         program_check_place(k->ctx, k->path, bytes, wanted ? "use a larger disk" : "it is not needed: --journal no");
-    if (status == VF_OK)
-        status = vf_pieces_create(k->ctx, k->path, result, &k->pieces);
+    VF_TRY(status, vf_pieces_create(k->ctx, k->path, result, &k->pieces));
     if (status == VF_OK || wanted)
         return status;
     if (k->data && access(k->path, F_OK) != 0) /* otherwise it is that of a run that began at the same moment */
@@ -282,12 +280,10 @@ static vf_status adopt(kept_pieces *k, const vf_pieces_result *result, const cha
         if (vf_pieces_count(other, n, n + 1) == 0 || vf_pieces_count(k->pieces, n, n + 1) > 0)
             continue;
         status = vf_pieces_get(other, n, item);
-        if (status == VF_OK)
-            status = vf_pieces_add(k->pieces, n, 1, item);
+        VF_TRY(status, vf_pieces_add(k->pieces, n, 1, item));
     }
     free(item);
-    if (status == VF_OK)
-        status = vf_pieces_sync(k->pieces);
+    VF_TRY(status, vf_pieces_sync(k->pieces));
     if (status == VF_OK)
         vf_pieces_remove(&other);
     else if (item && vf_pieces_close(&other) != VF_OK)
@@ -348,8 +344,7 @@ vf_status kept_begin(vf_context *ctx, const pieces_settings *asked, const char *
     if (status == VF_OK && (!k->key || !k->maker || (k->data_begin > 0 && !k->data)))
         status = vf_fail(ctx, VF_ERR_MEMORY, "no memory");
     const vf_pieces_result own = result_of(k);
-    if (status == VF_OK)
-        status = asked->join ? gather(k, &own) : open_or_create(k, &own);
+    VF_TRY(status, asked->join ? gather(k, &own) : open_or_create(k, &own));
     k->before = status == VF_OK && k->pieces ? vf_pieces_count(k->pieces, k->first, k->behind) : 0;
     return status;
 }
@@ -390,8 +385,7 @@ vf_status kept_gather_ranks(kept_pieces *k)
     if (status == VF_OK && !paths)
         status = vf_fail(k->ctx, VF_ERR_MEMORY, "no memory");
     const vf_pieces_result result = result_of(k);
-    if (status == VF_OK)
-        status = vf_pieces_gather(k->ctx, files, paths, &result, &k->pieces);
+    VF_TRY(status, vf_pieces_gather(k->ctx, files, paths, &result, &k->pieces));
     if (status == VF_OK && vf_pieces_count(k->pieces, 0, k->items) < k->items)
         status = vf_fail(k->ctx, VF_ERR_INPUT,
                          "%s and the files of the other ranks beside it do not have all %ss; do all ranks see the same "

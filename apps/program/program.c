@@ -319,8 +319,7 @@ int program_main(program *p, int argc, char **argv)
     p->argc = argc;
     p->argv = argv;
     status = read_and_run(ctx, p);
-    if (status == VF_OK)
-        status = check_notes(ctx, p);
+    VF_TRY(status, check_notes(ctx, p));
     const struct timespec pause = {.tv_sec = 1};
     if (status != VF_OK && p->rank > 0 && !p->in_job) { /* rank 0 may find the same, and end all when it has said so */
         (void)nanosleep(&pause, NULL);

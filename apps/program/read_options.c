@@ -168,8 +168,7 @@ static vf_status take_short(reading *r, const char *word)
         vf_status status = find_short(r, *letter, &row);
         if (status == VF_OK && takes_argument(row) && !argument)
             status = next_word(r, option, &argument);
-        if (status == VF_OK)
-            status = take(r, row, takes_argument(row) ? argument : NULL);
+        VF_TRY(status, take(r, row, takes_argument(row) ? argument : NULL));
         if (status != VF_OK || takes_argument(row))
             return status;
     }
@@ -322,8 +321,7 @@ vf_status option_read(vf_context *ctx, const char *name, const program_option *t
     if (!values->text || !values->input || !values->row)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d arguments", argc);
     vf_status status = take_defaults(&r);
-    if (status == VF_OK)
-        status = take_words(&r);
+    VF_TRY(status, take_words(&r));
     return status == VF_OK && values->asked == OPTION_END ? check_all(&r) : status;
 }
 

@@ -92,10 +92,8 @@ vf_status vf_cartesian_put(vf_device *device, vf_dtype type, int64_t count, cons
     if (!from || status != VF_OK)
         return status;
     status = vf_queue_create(device, &queue);
-    if (status == VF_OK)
-        status = vf_queue_copy(queue, out->data, from, (size_t)count * vf_dtype_bytes(type));
-    if (status == VF_OK)
-        status = vf_queue_sync(queue);
+    VF_TRY(status, vf_queue_copy(queue, out->data, from, (size_t)count * vf_dtype_bytes(type)));
+    VF_TRY(status, vf_queue_sync(queue));
     vf_queue_destroy(queue);
     return status;
 }
@@ -157,12 +155,9 @@ static vf_status make_places(vf_cartesian *p, const vf_cartesian_samples *sample
     }
     for (size_t m = 0; all && m < count; m++)
         at.list[p->begin[at.held[at.point[m]]++] + at.slot[at.point[m]]] = (uint32_t)m;
-    if (status == VF_OK)
-        status = vf_cartesian_put(p->device, VF_I32, p->samples, at.point, &p->point);
-    if (status == VF_OK)
-        status = vf_cartesian_put(p->device, VF_I32, p->samples, at.list, &p->list);
-    if (status == VF_OK)
-        status = vf_cartesian_put(p->device, VF_I32, p->voxels, at.slot, &p->slot);
+    VF_TRY(status, vf_cartesian_put(p->device, VF_I32, p->samples, at.point, &p->point));
+    VF_TRY(status, vf_cartesian_put(p->device, VF_I32, p->samples, at.list, &p->list));
+    VF_TRY(status, vf_cartesian_put(p->device, VF_I32, p->voxels, at.slot, &p->slot));
     free(at.point);
     free(at.held);
     free(at.slot);
@@ -177,14 +172,10 @@ static vf_status make_sums(vf_cartesian *p, const vf_cartesian_samples *samples)
     vf_status status = make_places(p, samples);
     if (status == VF_OK && p->layers > 1)
         status = vf_array_create(p->device, VF_SPACE_DEVICE, p->type, p->layer[1], &p->spare);
-    if (status == VF_OK)
-        status = vf_array_create(p->device, VF_SPACE_DEVICE, p->type, p->slots + 1, &p->sums);
-    if (status == VF_OK)
-        status = vf_queue_create(p->device, &queue);
-    if (status == VF_OK)
-        status = vf_fill(queue, p->type, p->slots + 1, zero, p->sums.data);
-    if (status == VF_OK)
-        status = vf_queue_sync(queue);
+    VF_TRY(status, vf_array_create(p->device, VF_SPACE_DEVICE, p->type, p->slots + 1, &p->sums));
+    VF_TRY(status, vf_queue_create(p->device, &queue));
+    VF_TRY(status, vf_fill(queue, p->type, p->slots + 1, zero, p->sums.data));
+    VF_TRY(status, vf_queue_sync(queue));
     vf_queue_destroy(queue);
     return status;
 }
@@ -210,11 +201,9 @@ static vf_status create(vf_device *device, const int64_t matrix[3], const vf_car
                         .normal = normal};
     if (!normal) {
         status = vf_fft_create(device, p->type, 3, dims, 1, &p->fft);
-        if (status == VF_OK)
-            status = vf_array_create(device, VF_SPACE_DEVICE, p->type, p->voxels, &p->grid);
+        VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, p->type, p->voxels, &p->grid));
     }
-    if (status == VF_OK)
-        status = (normal ? vf_cartesian_make_normal : make_sums)(p, samples);
+    VF_TRY(status, (normal ? vf_cartesian_make_normal : make_sums)(p, samples));
     if (status == VF_OK)
         *out = p;
     else
@@ -297,8 +286,7 @@ static vf_status collect(const vf_cartesian *p, vf_queue *queue, const void *c)
     vf_status status = p->layers > 0 ? vf_gather(queue, p->type, p->slots, p->list.data, c, p->sums.data) : VF_OK;
     for (int64_t l = 1; l < p->layers && status == VF_OK; l++) {
         status = vf_gather(queue, p->type, p->layer[l], vf_array_at(&p->list, p->begin[l]), c, p->spare.data);
-        if (status == VF_OK)
-            status = vf_vector_axpby(queue, p->type, p->layer[l], 1, p->spare.data, 1, p->sums.data);
+        VF_TRY(status, vf_vector_axpby(queue, p->type, p->layer[l], 1, p->spare.data, 1, p->sums.data));
     }
     return status == VF_OK ? vf_gather(queue, p->type, p->voxels, p->slot.data, p->sums.data, p->grid.data) : status;
 }
@@ -308,10 +296,8 @@ vf_status vf_cartesian_adjoint(vf_cartesian *p, vf_queue *queue, int batch, cons
     vf_status status = check_plan(p, queue, batch, c, y);
     for (int b = 0; b < batch && status == VF_OK; b++) {
         status = collect(p, queue, vf_offset(p->device, c, p->type, b * p->samples));
-        if (status == VF_OK)
-            status = vf_fft_execute(p->fft, queue, VF_FFT_BACKWARD, p->grid.data);
-        if (status == VF_OK)
-            status = rotate(p, queue, false, p->grid.data, vf_offset(p->device, y, p->type, b * p->voxels));
+        VF_TRY(status, vf_fft_execute(p->fft, queue, VF_FFT_BACKWARD, p->grid.data));
+        VF_TRY(status, rotate(p, queue, false, p->grid.data, vf_offset(p->device, y, p->type, b * p->voxels)));
     }
     return status;
 }
@@ -321,11 +307,9 @@ vf_status vf_cartesian_forward(vf_cartesian *p, vf_queue *queue, int batch, cons
     vf_status status = check_plan(p, queue, batch, c, x);
     for (int b = 0; b < batch && status == VF_OK; b++) {
         status = rotate(p, queue, true, vf_offset(p->device, x, p->type, b * p->voxels), p->grid.data);
-        if (status == VF_OK)
-            status = vf_fft_execute(p->fft, queue, VF_FFT_FORWARD, p->grid.data);
-        if (status == VF_OK)
-            status = vf_gather(queue, p->type, p->samples, p->point.data, p->grid.data,
-                               vf_offset(p->device, c, p->type, b * p->samples));
+        VF_TRY(status, vf_fft_execute(p->fft, queue, VF_FFT_FORWARD, p->grid.data));
+        VF_TRY(status, vf_gather(queue, p->type, p->samples, p->point.data, p->grid.data,
+                                 vf_offset(p->device, c, p->type, b * p->samples)));
     }
     return status;
 }

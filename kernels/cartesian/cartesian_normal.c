@@ -26,16 +26,11 @@ vf_status vf_cartesian_make_normal(vf_cartesian *p, const vf_cartesian_samples *
     vf_queue *queue = NULL;
     vf_status status = make_weights(p, samples, &weights);
     vf_array given = {0};
-    if (status == VF_OK)
-        status = vf_toeplitz_create(p->device, p->matrix, &options, &p->circulant);
-    if (status == VF_OK)
-        status = vf_cartesian_put(p->device, p->precision, p->voxels, weights, &given);
-    if (status == VF_OK)
-        status = vf_queue_create(p->device, &queue);
-    if (status == VF_OK)
-        status = vf_toeplitz_set(p->circulant, queue, 0, given.data);
-    if (status == VF_OK)
-        status = vf_queue_sync(queue);
+    VF_TRY(status, vf_toeplitz_create(p->device, p->matrix, &options, &p->circulant));
+    VF_TRY(status, vf_cartesian_put(p->device, p->precision, p->voxels, weights, &given));
+    VF_TRY(status, vf_queue_create(p->device, &queue));
+    VF_TRY(status, vf_toeplitz_set(p->circulant, queue, 0, given.data));
+    VF_TRY(status, vf_queue_sync(queue));
     vf_array_free(&given);
     vf_queue_destroy(queue);
     free(weights);

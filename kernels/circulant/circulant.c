@@ -40,17 +40,13 @@ vf_status vf_circulant_create(vf_device *device, const int64_t matrix[3], vf_dty
     vf_status status = vf_fft_create(device, c->type, 3, dims, 1, &c->fft);
     if (status == VF_OK) /* the transform has checked the sizes */
         c->voxels = matrix[0] * matrix[1] * matrix[2];
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, c->type, c->voxels, &c->work);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, precision, c->voxels * count, &c->eigenvalues);
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, c->type, c->voxels, &c->work));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, precision, c->voxels * count, &c->eigenvalues));
     vf_queue *queue = NULL;
-    if (status == VF_OK)
-        status = vf_queue_create(device, &queue);
+    VF_TRY(status, vf_queue_create(device, &queue));
     if (status == VF_OK)
         status = vf_fill(queue, precision, c->voxels * count, (const double[1]){0}, c->eigenvalues.data);
-    if (status == VF_OK)
-        status = vf_queue_sync(queue);
+    VF_TRY(status, vf_queue_sync(queue));
     vf_queue_destroy(queue);
     if (status == VF_OK)
         *out = c;
@@ -114,10 +110,8 @@ vf_status vf_circulant_put(vf_context *ctx, vf_queue *queue, const int64_t matri
             ? VF_OK
             : vf_fail(ctx, VF_ERR_ARGUMENT, "circulant: an eigenvalue is NaN, infinite or too large for %s",
                       vf_dtype_name(real));
-    if (status == VF_OK)
-        status = vf_queue_copy(queue, to, values, bytes);
-    if (status == VF_OK)
-        status = vf_queue_sync(queue);
+    VF_TRY(status, vf_queue_copy(queue, to, values, bytes));
+    VF_TRY(status, vf_queue_sync(queue));
     free(values);
     return status;
 }
@@ -136,13 +130,9 @@ vf_status vf_circulant_apply(vf_circulant *c, vf_queue *queue, int which, double
                        c->count);
     const void *m = vf_array_at(&c->eigenvalues, which * c->voxels);
     vf_status status = vf_copy(queue, c->type, c->voxels, x, c->work.data);
-    if (status == VF_OK)
-        status = vf_fft_execute(c->fft, queue, VF_FFT_FORWARD, c->work.data);
-    if (status == VF_OK)
-        status = vf_vector_scale_by(queue, c->type, c->voxels, m, c->work.data, c->work.data);
-    if (status == VF_OK)
-        status = vf_fft_execute(c->fft, queue, VF_FFT_BACKWARD, c->work.data);
-    if (status == VF_OK)
-        status = vf_vector_axpby(queue, c->type, c->voxels, a, c->work.data, b, y);
+    VF_TRY(status, vf_fft_execute(c->fft, queue, VF_FFT_FORWARD, c->work.data));
+    VF_TRY(status, vf_vector_scale_by(queue, c->type, c->voxels, m, c->work.data, c->work.data));
+    VF_TRY(status, vf_fft_execute(c->fft, queue, VF_FFT_BACKWARD, c->work.data));
+    VF_TRY(status, vf_vector_axpby(queue, c->type, c->voxels, a, c->work.data, b, y));
     return status;
 }

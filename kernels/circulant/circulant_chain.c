@@ -50,10 +50,8 @@ vf_status vf_circulant_chain_create(vf_device *device, const int64_t matrix[3], 
         if (!c->inverse)
             status = vf_fail(ctx, VF_ERR_MEMORY, "circulant chain: not enough memory for a plan");
     }
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, c->type, c->voxels, &c->work);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, precision, c->voxels * images, &c->factors);
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, c->type, c->voxels, &c->work));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, precision, c->voxels * images, &c->factors));
     if (status == VF_OK)
         *out = c;
     else
@@ -108,22 +106,19 @@ vf_status vf_circulant_chain_apply(vf_circulant_chain *c, vf_queue *queue, const
     vf_device *device = vf_queue_device(queue);
     const double coupling = c->coupling * (double)c->voxels;
     vf_status status = vf_copy(queue, c->type, c->images * c->voxels, r, z);
-    if (status == VF_OK)
-        status = vf_fft_execute(c->fft, queue, VF_FFT_FORWARD, z);
+    VF_TRY(status, vf_fft_execute(c->fft, queue, VF_FFT_FORWARD, z));
     for (int f = 0; f < c->images && status == VF_OK; f++) {
         void *of = vf_offset(device, z, c->type, f * c->voxels);
         if (f > 0 && coupling > 0)
             status = vf_vector_axpby(queue, c->type, c->voxels, coupling,
                                      vf_offset(device, z, c->type, (f - 1) * c->voxels), 1, of);
-        if (status == VF_OK)
-            status = vf_vector_scale_by(queue, c->type, c->voxels, vf_array_at(&c->factors, f * c->voxels), of, of);
+        VF_TRY(status, vf_vector_scale_by(queue, c->type, c->voxels, vf_array_at(&c->factors, f * c->voxels), of, of));
     }
     for (int f = c->images - 2; f >= 0 && coupling > 0 && status == VF_OK; f--) {
         status = vf_vector_scale_by(queue, c->type, c->voxels, vf_array_at(&c->factors, f * c->voxels),
                                     vf_offset(device, z, c->type, (f + 1) * c->voxels), c->work.data);
-        if (status == VF_OK)
-            status = vf_vector_axpby(queue, c->type, c->voxels, coupling, c->work.data, 1,
-                                     vf_offset(device, z, c->type, f * c->voxels));
+        VF_TRY(status, vf_vector_axpby(queue, c->type, c->voxels, coupling, c->work.data, 1,
+                                       vf_offset(device, z, c->type, f * c->voxels)));
     }
     return status == VF_OK ? vf_fft_execute(c->fft, queue, VF_FFT_BACKWARD, z) : status;
 }

@@ -278,8 +278,7 @@ static vf_status survey(vf_context *ctx, int coils, int64_t voxels, const float 
     double most = 0;
     *strongest = 0;
     vf_status status = vf_host_reduce(ctx, VF_REDUCE_MIN, VF_F32, 2 * coils * voxels, images, NULL, &least);
-    if (status == VF_OK)
-        status = vf_host_reduce(ctx, VF_REDUCE_MAX, VF_F32, 2 * coils * voxels, images, NULL, &greatest);
+    VF_TRY(status, vf_host_reduce(ctx, VF_REDUCE_MAX, VF_F32, 2 * coils * voxels, images, NULL, &greatest));
     if (status != VF_OK)
         return status;
     *largest = (float)fmax(-least.re, greatest.re);

@@ -86,10 +86,8 @@ vf_status vf_coulomb_create(vf_device *device, const vf_grid *grid, const vf_cou
     status = vf_backend_choose(backends, "the direct Coulomb sum", device, options->variant, &backend, &plan->variant);
     plan->backend = backend;
     plan->options.variant = NULL; /* the caller's string may not outlive this call */
-    if (status == VF_OK)
-        status = copy_atoms(plan, atoms);
-    if (status == VF_OK)
-        status = plan->backend->create(plan);
+    VF_TRY(status, copy_atoms(plan, atoms));
+    VF_TRY(status, plan->backend->create(plan));
     if (status == VF_OK)
         *out = plan;
     else

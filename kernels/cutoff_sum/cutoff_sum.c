@@ -190,8 +190,7 @@ static vf_status create(vf_device *device, const vf_grid *grid, const vf_cutoff 
     vf_status status =
         vf_backend_choose(backends, "the cutoff sum", device, options->variant, &backend, &plan->variant);
     plan->backend = backend;
-    if (status == VF_OK)
-        status = plan->backend->create(plan);
+    VF_TRY(status, plan->backend->create(plan));
     plan->source = NULL;
     plan->loaded = NULL;
     plan->queue = NULL;

@@ -166,8 +166,7 @@ static vf_status search(delay_problem *p, double *delay)
 {
     start best[STARTS];
     vf_status status = search_grid(p, best);
-    if (status == VF_OK)
-        status = refine_starts(p, best);
+    VF_TRY(status, refine_starts(p, best));
     if (status == VF_OK && best[0].cost < INFINITY)
         memcpy(delay, best[0].delay, sizeof best[0].delay);
     return status;
@@ -181,8 +180,7 @@ static vf_status decide(delay_problem *p, double *delay, vf_delays *out)
     delay_misfit before, after;
     bool ended = false;
     vf_status status = delays_misfit(p, none, true, &before);
-    if (status == VF_OK)
-        status = refine(p, delay, &after, &ended);
+    VF_TRY(status, refine(p, delay, &after, &ended));
     if (status != VF_OK)
         return status;
     out->radius = p->radius;

@@ -94,16 +94,11 @@ static vf_status take_samples(delay_problem *p, const vf_spokes *s, int64_t stri
         for (int64_t j = 0; j < s->length; j++)
             out->count += is_central(p, s, i, j, k);
     vf_status status = allocate(p->ctx, 3 * out->count, &out->k);
-    if (status == VF_OK)
-        status = allocate(p->ctx, 3 * out->count, &out->step);
-    if (status == VF_OK)
-        status = allocate(p->ctx, p->coils * out->count, &out->re);
-    if (status == VF_OK)
-        status = allocate(p->ctx, p->coils * out->count, &out->im);
-    if (status == VF_OK)
-        status = allocate(p->ctx, p->points * out->count, &out->a_re);
-    if (status == VF_OK)
-        status = allocate(p->ctx, p->points * out->count, &out->a_im);
+    VF_TRY(status, allocate(p->ctx, 3 * out->count, &out->step));
+    VF_TRY(status, allocate(p->ctx, p->coils * out->count, &out->re));
+    VF_TRY(status, allocate(p->ctx, p->coils * out->count, &out->im));
+    VF_TRY(status, allocate(p->ctx, p->points * out->count, &out->a_re));
+    VF_TRY(status, allocate(p->ctx, p->points * out->count, &out->a_im));
     int64_t m = 0;
     for (int64_t i = 0; status == VF_OK && i < s->spokes; i += stride)
         for (int64_t j = 0; j < s->length; j++) {

@@ -41,10 +41,8 @@ static vf_status make_triangle(vf_context *ctx, const int64_t matrix[3], const i
         triangle[i] = (float)product;
     }
     vf_status status = vf_array_create(vf_queue_device(d->queue), VF_SPACE_DEVICE, VF_F32, d->points, &d->triangle);
-    if (status == VF_OK)
-        status = vf_queue_copy(d->queue, d->triangle.data, triangle, (size_t)d->points * sizeof *triangle);
-    if (status == VF_OK)
-        status = vf_queue_sync(d->queue);
+    VF_TRY(status, vf_queue_copy(d->queue, d->triangle.data, triangle, (size_t)d->points * sizeof *triangle));
+    VF_TRY(status, vf_queue_sync(d->queue));
     free(triangle);
     return status;
 }
@@ -76,14 +74,10 @@ static vf_status iterate(vf_context *ctx, density *d, float complex *seen, float
     for (int64_t m = 0; m < d->samples; m++)
         seen[m] = weights[m];
     vf_status status = put(d->queue, seen, d->samples, &d->values);
-    if (status == VF_OK)
-        status = vf_encoding_adjoint(d->encoding, d->queue, 1, &d->values, &d->image);
-    if (status == VF_OK)
-        status = vf_vector_scale_by(d->queue, VF_C64, d->points, d->triangle.data, d->image.data, d->image.data);
-    if (status == VF_OK)
-        status = vf_encoding_forward(d->encoding, d->queue, 1, &d->image, &d->values);
-    if (status == VF_OK)
-        status = get(d->queue, &d->values, d->samples, seen);
+    VF_TRY(status, vf_encoding_adjoint(d->encoding, d->queue, 1, &d->values, &d->image));
+    VF_TRY(status, vf_vector_scale_by(d->queue, VF_C64, d->points, d->triangle.data, d->image.data, d->image.data));
+    VF_TRY(status, vf_encoding_forward(d->encoding, d->queue, 1, &d->image, &d->values));
+    VF_TRY(status, get(d->queue, &d->values, d->samples, seen));
     for (int64_t m = 0; status == VF_OK && m < d->samples; m++) {
         if (weights[m] == 0)
             continue;
@@ -116,18 +110,12 @@ static vf_status scale_weights(vf_context *ctx, const int64_t matrix[3], int64_t
         object[i] = (float)product;
         energy += product * product;
     }
-    if (status == VF_OK)
-        status = make_encoding(queue, matrix, 1, samples, k, &e);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, voxels, &x);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, samples, &c);
-    if (status == VF_OK)
-        status = put(queue, object, voxels, &x);
-    if (status == VF_OK)
-        status = vf_encoding_forward(e, queue, 1, &x, &c);
-    if (status == VF_OK)
-        status = get(queue, &c, samples, values);
+    VF_TRY(status, make_encoding(queue, matrix, 1, samples, k, &e));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, voxels, &x));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, samples, &c));
+    VF_TRY(status, put(queue, object, voxels, &x));
+    VF_TRY(status, vf_encoding_forward(e, queue, 1, &x, &c));
+    VF_TRY(status, get(queue, &c, samples, values));
     /* <x, F^H w F x> = sum w |F x|^2 */
     for (int64_t m = 0; status == VF_OK && m < samples; m++)
         seen += weights[m] * creal((double complex)values[m] * conj((double complex)values[m]));
@@ -154,14 +142,10 @@ vf_status vf_density_weights(vf_queue *queue, const int64_t matrix[3], int64_t s
     }
     float complex *seen = malloc((size_t)samples * sizeof *seen);
     vf_status status = seen ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
-    if (status == VF_OK)
-        status = make_encoding(queue, doubled, 2, samples, k, &d.encoding);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, d.samples, &d.values);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, d.points, &d.image);
-    if (status == VF_OK)
-        status = make_triangle(ctx, matrix, doubled, &d);
+    VF_TRY(status, make_encoding(queue, doubled, 2, samples, k, &d.encoding));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, d.samples, &d.values));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, d.points, &d.image));
+    VF_TRY(status, make_triangle(ctx, matrix, doubled, &d));
     for (int64_t m = 0; m < samples; m++)
         weights[m] = used && used[m] == 0 ? 0 : 1; /* unused samples do not contribute to others */
     for (int i = 0; i < ITERATIONS && status == VF_OK; i++) {
@@ -173,8 +157,7 @@ vf_status vf_density_weights(vf_queue *queue, const int64_t matrix[3], int64_t s
         weights[m] = (float)(weights[m] / voxels);
     vf_encoding_destroy(d.encoding);
     d.encoding = NULL;
-    if (status == VF_OK)
-        status = scale_weights(ctx, matrix, samples, k, queue, seen, weights);
+    VF_TRY(status, scale_weights(ctx, matrix, samples, k, queue, seen, weights));
     vf_array_free(&d.values);
     vf_array_free(&d.image);
     vf_array_free(&d.triangle);

@@ -204,8 +204,7 @@ static vf_status adjoint_piece(vf_encoding *e, vf_queue *queue, int batch, const
         vf_array_free(&e->part);
         status = vf_array_create(vf_queue_device(queue), VF_SPACE_DEVICE, y->type, batch * count, &e->part);
     }
-    if (status == VF_OK)
-        status = vf_fourier_adjoint(e->direct, queue, batch, c->data, e->first + first, count, e->part.data);
+    VF_TRY(status, vf_fourier_adjoint(e->direct, queue, batch, c->data, e->first + first, count, e->part.data));
     const int64_t counts[3] = {count, batch, 1};
     const vf_pitch part_pitch = {.row = count}, pitch = {.row = e->count};
     return status == VF_OK ? vf_copy_box(queue, y->type, counts, e->part.data, part_pitch, to, pitch) : status;
@@ -230,8 +229,7 @@ static vf_status adjoint_directly(vf_encoding *e, vf_queue *queue, int batch, co
 vf_status vf_encoding_adjoint(vf_encoding *e, vf_queue *queue, int batch, const vf_array *c, vf_array *y)
 {
     vf_status status = check_size(e, c, batch * e->samples);
-    if (status == VF_OK)
-        status = check_size(e, y, batch * e->count);
+    VF_TRY(status, check_size(e, y, batch * e->count));
     if (status != VF_OK)
         return status;
     if (e->direct)
@@ -246,8 +244,7 @@ vf_status vf_encoding_adjoint(vf_encoding *e, vf_queue *queue, int batch, const 
 vf_status vf_encoding_forward(vf_encoding *e, vf_queue *queue, int batch, const vf_array *x, vf_array *c)
 {
     vf_status status = check_size(e, c, batch * e->samples);
-    if (status == VF_OK)
-        status = check_size(e, x, batch * e->voxels);
+    VF_TRY(status, check_size(e, x, batch * e->voxels));
     if (status != VF_OK)
         return status;
     if (e->cartesian)

@@ -97,8 +97,7 @@ static vf_status compress(espirit *e)
     e->mix = malloc(elements * sizeof *e->mix);
     if (!a || !values || !e->mix)
         status = vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
-    if (status == VF_OK)
-        status = covariance(e, a);
+    VF_TRY(status, covariance(e, a));
     for (int c = 0; c < coils && status == VF_OK; c++)
         e->energy += creal(a[c * coils + c]);
     if (status == VF_OK && !(e->energy > 0))
@@ -157,21 +156,15 @@ vf_status vf_espirit(vf_context *ctx, const vf_espirit_task *task, void *maps, f
         return status;
     e.samples = task->block[0] * task->block[1] * task->block[2];
     status = choose_patch(&e);
-    if (status == VF_OK)
-        status = compress(&e);
+    VF_TRY(status, compress(&e));
     e.rows = (int64_t)e.coils * e.points;
-    if (status == VF_OK)
-        status = espirit_gram(&e);
-    if (status == VF_OK)
-        status = espirit_projector(&e);
-    if (status == VF_OK)
-        status = make_filter(&e);
+    VF_TRY(status, espirit_gram(&e));
+    VF_TRY(status, espirit_projector(&e));
+    VF_TRY(status, make_filter(&e));
     free(e.re);
     free(e.im);
-    if (status == VF_OK)
-        status = espirit_explained(&e, quality);
-    if (status == VF_OK)
-        status = espirit_voxels(&e, task->matrix, quality->sets, true, maps, eigenvalue, 0.6);
+    VF_TRY(status, espirit_explained(&e, quality));
+    VF_TRY(status, espirit_voxels(&e, task->matrix, quality->sets, true, maps, eigenvalue, 0.6));
     quality->virtual_coils = e.coils;
     quality->sigma = e.sigma;
     free(e.mix);

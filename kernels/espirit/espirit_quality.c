@@ -83,8 +83,7 @@ vf_status espirit_explained(const espirit *e, vf_espirit_quality *quality)
     vf_status status = VF_OK;
     if (!images || !vectors || !eigenvalue)
         status = vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
-    if (status == VF_OK)
-        status = espirit_voxels(e, e->task->block, 2, false, vectors, eigenvalue, 0);
+    VF_TRY(status, espirit_voxels(e, e->task->block, 2, false, vectors, eigenvalue, 0));
     if (status == VF_OK) {
         memcpy(images, e->block, count * sizeof *images);
         for (int v = 0; v < e->coils; v++)

@@ -70,10 +70,8 @@ static vf_status sample_potential(vf_device *device, const vf_grid *grid, const 
     }
     const vf_box all = vf_grid_box(&coarse);
     vf_status status = vf_coulomb_create(device, &coarse, charges, &options, &plan);
-    if (status == VF_OK)
-        status = vf_queue_create(device, &queue);
-    if (status == VF_OK)
-        status = vf_coulomb_execute(plan, queue, &all, values);
+    VF_TRY(status, vf_queue_create(device, &queue));
+    VF_TRY(status, vf_coulomb_execute(plan, queue, &all, values));
     for (int i = 0; status == VF_OK && i < ALL_SAMPLES; i++)
         doubles[i] = (double)values[i];
     *rms = status == VF_OK ? ewald_rms_of_samples(doubles) : 0;

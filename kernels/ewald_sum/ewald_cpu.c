@@ -46,10 +46,8 @@ vf_status ewald_solve(ewald_level *level, const vf_coulomb_atoms *charges, doubl
     vf_array kernel = {0};
     uint64_t work = 0;
     vf_status status = truncated ? ewald_truncated_kernel(job, &kernel) : ewald_make_kernel(job, &kernel);
-    if (status == VF_OK)
-        status = ewald_spread(level, charges, scale);
-    if (status == VF_OK)
-        status = ewald_convolve(level, &kernel, &work);
+    VF_TRY(status, ewald_spread(level, charges, scale));
+    VF_TRY(status, ewald_convolve(level, &kernel, &work));
     *bytes = (uint64_t)kernel.count * level->element + larger(work, job->work_bytes);
     vf_array_free(&kernel);
     return status;
@@ -67,8 +65,7 @@ static vf_status add_coarse(const ewald_level *level, const ewald_level *coarse)
     const vf_box all = {.hi = {fine->mesh[0], fine->mesh[1], fine->mesh[2]}};
     ewald_targets targets;
     vf_status status = ewald_targets_make(coarse, fine->mesh, fine->origin, fine->edge, &targets);
-    if (status == VF_OK)
-        status = ewald_interpolate(coarse, &targets, &all, &out);
+    VF_TRY(status, ewald_interpolate(coarse, &targets, &all, &out));
     ewald_targets_free(&targets);
     return status;
 }
@@ -97,8 +94,7 @@ static vf_status make_meshes(vf_ewald *plan, const vf_coulomb_atoms *charges)
     uint64_t fine_bytes = 0, coarse_bytes = 0;
     ewald_level coarse = {0};
     vf_status status = ewald_level_create(plan->device, &plan->shape.fine, plan->shape.precision, fine);
-    if (status == VF_OK)
-        status = ewald_level_create(plan->device, &plan->shape.coarse, VF_F64, &coarse);
+    VF_TRY(status, ewald_level_create(plan->device, &plan->shape.coarse, VF_F64, &coarse));
     if (status != VF_OK)
         goto done;
     ewald_kernel_job fine_job = {
@@ -106,10 +102,8 @@ static vf_status make_meshes(vf_ewald *plan, const vf_coulomb_atoms *charges)
     ewald_kernel_job coarse_job = {
         .level = &coarse, .divisions = 2, .more = plan->shape.interpolates ? fine : NULL, .times = 1, .volume = volume};
     status = ewald_solve(fine, charges, plan->options.scale, &fine_job, false, &fine_bytes);
-    if (status == VF_OK)
-        status = ewald_solve(&coarse, charges, plan->options.scale, &coarse_job, !periodic, &coarse_bytes);
-    if (status == VF_OK)
-        status = add_coarse(fine, &coarse);
+    VF_TRY(status, ewald_solve(&coarse, charges, plan->options.scale, &coarse_job, !periodic, &coarse_bytes));
+    VF_TRY(status, add_coarse(fine, &coarse));
     plan->bytes = ewald_mesh_bytes(&fine->at, fine->precision);
     plan->most_bytes = ewald_mesh_bytes(&fine->at, fine->precision) + ewald_mesh_bytes(&coarse.at, VF_F64) +
                        larger(fine_bytes, coarse_bytes);
@@ -139,8 +133,7 @@ static vf_status create(vf_ewald *plan, const vf_coulomb_atoms *charges, ewald_l
     if (!plan->state)
         return vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for a plan");
     vf_status status = make_meshes(plan, charges);
-    if (status == VF_OK)
-        status = prepare_map(plan);
+    VF_TRY(status, prepare_map(plan));
     return status;
 }
 

@@ -23,9 +23,8 @@ vf_status ewald_make_kernel(ewald_kernel_job *job, vf_array *kernel)
     const int64_t columns = ewald_kernel_size(s, 0), rows = ewald_kernel_size(s, 1), size = ewald_kernel_size(s, 2);
     ewald_closed_form f;
     vf_status status = ewald_closed_form_make(job, &f);
-    if (status == VF_OK)
-        status = vf_array_create(vf_context_host(level->ctx), VF_SPACE_HOST, level->precision, columns * rows * size,
-                                 kernel);
+    VF_TRY(status, vf_array_create(vf_context_host(level->ctx), VF_SPACE_HOST, level->precision, columns * rows * size,
+                                   kernel));
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(level->ctx, 10 * columns * rows * size))
     for (int64_t x = 0; x < (status == VF_OK ? columns : 0); x++)
         for (int64_t y = 0; y < rows; y++)

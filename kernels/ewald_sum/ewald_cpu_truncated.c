@@ -146,8 +146,7 @@ static vf_status make_transforms(builder *b)
         resampler *r = &b->axis[a];
         *r = (resampler){.from = b->s.samples[a], .to = b->level->at.length[a]};
         status = vf_fft_rows_create(b->level->ctx, VF_C128, r->from, LINES, &r->first);
-        if (status == VF_OK)
-            status = vf_fft_rows_create(b->level->ctx, VF_C128, r->to, LINES, &r->second);
+        VF_TRY(status, vf_fft_rows_create(b->level->ctx, VF_C128, r->to, LINES, &r->second));
     }
     return status;
 }
@@ -182,8 +181,7 @@ static vf_status prepare(builder *b, ewald_kernel_job *job)
     const ewald_layout *shape = &job->level->at;
     vf_context *ctx = job->level->ctx;
     vf_status status = ewald_truncated_make(job, &b->s);
-    if (status == VF_OK)
-        status = make_transforms(b);
+    VF_TRY(status, make_transforms(b));
     if (status != VF_OK)
         return status;
     b->threads = vf_context_threads(ctx);
@@ -223,10 +221,8 @@ vf_status ewald_truncated_kernel(ewald_kernel_job *job, vf_array *kernel)
         vf_context_host(level->ctx), VF_SPACE_HOST, level->precision,
         ewald_kernel_size(&level->at, 0) * ewald_kernel_size(&level->at, 1) * ewald_kernel_size(&level->at, 2), kernel);
     b.kernel = kernel->data;
-    if (status == VF_OK)
-        status = prepare(&b, job);
-    if (status == VF_OK)
-        status = build(&b);
+    VF_TRY(status, prepare(&b, job));
+    VF_TRY(status, build(&b));
     for (int a = 0; a < 3; a++) {
         vf_fft_rows_destroy(b.axis[a].first);
         vf_fft_rows_destroy(b.axis[a].second);

@@ -442,8 +442,7 @@ vf_status ewald_choose(vf_device *device, const vf_ewald_backend *backend, const
     vf_context *ctx = vf_device_context(device);
     ewald_summary s;
     vf_status status = check(ctx, grid, options);
-    if (status == VF_OK)
-        status = ewald_summarise(device, backend, grid, charges, loaded, options, &s);
+    VF_TRY(status, ewald_summarise(device, backend, grid, charges, loaded, options, &s));
     if (status == VF_OK && options->vacuum)
         status = check_vacuum(ctx, &grid->cell, charges);
     if (status != VF_OK)

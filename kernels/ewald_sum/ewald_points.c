@@ -287,10 +287,8 @@ vf_status vf_ewald_field_create(vf_context *ctx, const vf_cell *cell, const vf_c
     vf_status status = ewald_division_list_images(s) && ewald_division_list_waves(s)
                            ? VF_OK
                            : vf_fail(ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for waves and images");
-    if (status == VF_OK)
-        status = make_room(f, charges->count + 1);
-    if (status == VF_OK)
-        status = sum_waves(ctx, s, charges);
+    VF_TRY(status, make_room(f, charges->count + 1));
+    VF_TRY(status, sum_waves(ctx, s, charges));
     for (int64_t i = 0; status == VF_OK && i < charges->count; i++)
         put_charge(f, (double[3]){charges->x[i], charges->y[i], charges->z[i]}, charges->charge[i]);
     if (status == VF_OK && vf_cancelled(ctx))

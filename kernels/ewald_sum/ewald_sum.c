@@ -80,8 +80,7 @@ static vf_status prepare(vf_device *device, const vf_grid *grid, const vf_coulom
         return vf_fail(ctx, VF_ERR_ARGUMENT, "Ewald sum: the number of charges is negative");
     if ((*backend)->load)
         status = (*backend)->load(device, charges, loaded);
-    if (status == VF_OK)
-        status = ewald_choose(device, *backend, grid, charges, loaded, options, shape);
+    VF_TRY(status, ewald_choose(device, *backend, grid, charges, loaded, options, shape));
     return status == VF_OK ? VF_OK : unload(*backend, loaded, status);
 }
 
@@ -102,8 +101,7 @@ vf_status vf_ewald_create(vf_device *device, const vf_grid *grid, const vf_coulo
             .backend = backend, .device = device, .ctx = ctx, .grid = *grid, .options = *options, .shape = shape};
         set_slope(plan, charges);
         status = backend->create(plan, charges, &loaded); /* first: it needs the most memory for a while */
-        if (status == VF_OK)
-            status = make_near(plan, charges, &loaded);
+        VF_TRY(status, make_near(plan, charges, &loaded));
         plan->options.variant = NULL; /* the caller's string may not outlive this call */
     } else {
         status = vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a plan");

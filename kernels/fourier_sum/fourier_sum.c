@@ -166,12 +166,9 @@ vf_status vf_fourier_create(vf_device *device, const vf_fourier_samples *samples
     plan->options.variant = NULL; /* the caller's string may not outlive this call */
     if (status == VF_OK && plan->has_field)
         status = check_off_resonance(plan, samples->time, voxels->field);
-    if (status == VF_OK)
-        status = copy_samples(plan, samples);
-    if (status == VF_OK)
-        status = copy_voxels(plan, voxels);
-    if (status == VF_OK)
-        status = plan->backend->create(plan);
+    VF_TRY(status, copy_samples(plan, samples));
+    VF_TRY(status, copy_voxels(plan, voxels));
+    VF_TRY(status, plan->backend->create(plan));
     if (status == VF_OK)
         *out = plan;
     else

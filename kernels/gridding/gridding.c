@@ -251,8 +251,7 @@ static vf_status make_plan(vf_nufft *plan, const vf_nufft_samples *samples, cons
     for (int a = 0; a < 3; a++)
         plan->axis[a].width = plan->axis[a].voxels > 1 ? plan->kernel.width : 1;
     status = make_scales(plan);
-    if (status == VF_OK)
-        status = plan->backend->create(plan, samples, options->field);
+    VF_TRY(status, plan->backend->create(plan, samples, options->field));
     plan->ready = status == VF_OK;
     return status;
 }
@@ -263,8 +262,7 @@ vf_status vf_nufft_create(vf_device *device, const int64_t matrix[3], const vf_n
     vf_context *ctx = vf_device_context(device);
     *out = NULL;
     vf_status status = check(ctx, matrix, most_batch, options);
-    if (status == VF_OK)
-        status = check_samples(ctx, samples, options->field != NULL);
+    VF_TRY(status, check_samples(ctx, samples, options->field != NULL));
     if (status != VF_OK)
         return status;
     vf_nufft *plan = calloc(1, sizeof *plan);
@@ -288,8 +286,7 @@ vf_status vf_nufft_create(vf_device *device, const int64_t matrix[3], const vf_n
         plan->axis[a].voxels = matrix[a];
         plan->axes += matrix[a] > 1;
     }
-    if (status == VF_OK)
-        status = make_plan(plan, samples, options, chosen->costs);
+    VF_TRY(status, make_plan(plan, samples, options, chosen->costs));
     if (status == VF_OK)
         *out = plan;
     else
@@ -306,10 +303,8 @@ vf_status vf_nufft_set_samples(vf_nufft *plan, const vf_nufft_samples *samples, 
                        plan->has_field ? "" : "out");
     vf_segments segments = {0};
     vf_status status = check_samples(plan->ctx, samples, plan->has_field);
-    if (status == VF_OK)
-        status = gridding_check_positions(plan->ctx, matrix, samples);
-    if (status == VF_OK)
-        status = make_segments(plan, samples, field, &segments);
+    VF_TRY(status, gridding_check_positions(plan->ctx, matrix, samples));
+    VF_TRY(status, make_segments(plan, samples, field, &segments));
     if (status != VF_OK)
         return status;
     vf_segments_free(&plan->segments);

@@ -221,8 +221,8 @@ static vf_status make_grid(vf_nufft *plan, gridding_cpu_state *state)
                 state->fft[a] = state->fft[b];
         if (!state->fft[a])
             status = vf_fft_axis_create(plan->ctx, plan->complex_type, plan->axis[a].grid, &state->fft[a]);
-        if (status == VF_OK)
-            status = vf_array_create(plan->device, VF_SPACE_DEVICE, plan->real, plan->axis[a].voxels, &state->scale[a]);
+        VF_TRY(status,
+               vf_array_create(plan->device, VF_SPACE_DEVICE, plan->real, plan->axis[a].voxels, &state->scale[a]));
         for (int64_t i = 0; status == VF_OK && i < plan->axis[a].voxels; i++)
             set_real(&state->scale[a], i, plan->scale[a][i]);
     }
@@ -288,12 +288,9 @@ static vf_status place_samples(vf_nufft *plan, gridding_cpu_state *state, const 
     unsigned char *starts = calloc((size_t)(plan->axis[1].grid * plan->axis[2].grid), 1);
     vf_status status = starts ? sort_samples(plan, state, samples, starts)
                               : vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory for a plan");
-    if (status == VF_OK)
-        status = order_tiles(plan, state);
-    if (status == VF_OK)
-        status = find_used_rows(plan, state, starts);
-    if (status == VF_OK)
-        status = make_locals(plan, state);
+    VF_TRY(status, order_tiles(plan, state));
+    VF_TRY(status, find_used_rows(plan, state, starts));
+    VF_TRY(status, make_locals(plan, state));
     free(starts);
     return status;
 }
@@ -306,12 +303,9 @@ static vf_status create(vf_nufft *plan, const vf_nufft_samples *samples, const f
     plan->state = state;
     state->simd = gridding_simd_here();
     vf_status status = place_samples(plan, state, samples);
-    if (status == VF_OK)
-        status = make_table(plan, state);
-    if (status == VF_OK)
-        status = make_grid(plan, state);
-    if (status == VF_OK)
-        status = keep_segments(plan, state, field);
+    VF_TRY(status, make_table(plan, state));
+    VF_TRY(status, make_grid(plan, state));
+    VF_TRY(status, keep_segments(plan, state, field));
     if (status == VF_OK)
         plan->bytes = held(plan, state);
     return status;
@@ -322,8 +316,7 @@ vf_status gridding_cpu_set_samples(vf_nufft *plan, const vf_nufft_samples *sampl
     gridding_cpu_state *state = plan->state;
     forget_samples(state);
     vf_status status = place_samples(plan, state, samples);
-    if (status == VF_OK)
-        status = keep_segments(plan, state, field);
+    VF_TRY(status, keep_segments(plan, state, field));
     if (status == VF_OK)
         plan->bytes = held(plan, state);
     return status;
@@ -364,8 +357,7 @@ static vf_status adjoint(vf_nufft *plan, vf_queue *queue, int batch, const void 
         bool phases = plan->segments.count > 0;
         for (int l = 0; l < (phases ? plan->segments.count : 1) && status == VF_OK; l++) {
             status = gridding_cpu_spread(plan, l, values);
-            if (status == VF_OK)
-                status = gridding_cpu_to_image(plan, phases ? NULL : image);
+            VF_TRY(status, gridding_cpu_to_image(plan, phases ? NULL : image));
             if (status == VF_OK && phases)
                 rotate(plan, l, 1, image);
         }
@@ -386,8 +378,7 @@ static vf_status forward(vf_nufft *plan, vf_queue *queue, int batch, const void 
             if (phases)
                 rotate(plan, l, -1, (void *)image);
             status = gridding_cpu_from_image(plan, phases ? NULL : image);
-            if (status == VF_OK)
-                status = gridding_cpu_interpolate(plan, l, values);
+            VF_TRY(status, gridding_cpu_interpolate(plan, l, values));
         }
     }
     return status;

@@ -129,8 +129,7 @@ vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, c
     if (status == VF_OK && !count_samples(plan, samples, &b, parts, bucket, counts, starts)) {
         const int64_t matrix[3] = {plan->axis[0].voxels, plan->axis[1].voxels, plan->axis[2].voxels};
         status = gridding_check_positions(plan->ctx, matrix, samples);
-        if (status == VF_OK)
-            status = vf_fail(plan->ctx, VF_ERR_INTERNAL, "NUFFT: positions changed while they were sorted");
+        VF_TRY(status, vf_fail(plan->ctx, VF_ERR_INTERNAL, "NUFFT: positions changed while they were sorted"));
     }
     if (status == VF_OK) {
         place_buckets(&b, parts, counts, first);

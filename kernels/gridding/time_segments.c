@@ -76,8 +76,7 @@ static vf_status range_of(vf_context *ctx, int64_t count, const float *values, d
 {
     vf_reduced least, greatest = {0};
     vf_status status = vf_host_reduce(ctx, VF_REDUCE_MIN, VF_F32, count, values, NULL, &least);
-    if (status == VF_OK)
-        status = vf_host_reduce(ctx, VF_REDUCE_MAX, VF_F32, count, values, NULL, &greatest);
+    VF_TRY(status, vf_host_reduce(ctx, VF_REDUCE_MAX, VF_F32, count, values, NULL, &greatest));
     *low = least.re;
     *high = greatest.re;
     *bad = !isfinite(least.re) ? least.index : !isfinite(greatest.re) ? greatest.index : -1;
@@ -333,8 +332,7 @@ static vf_status try_segments(vf_context *ctx, const point_set *set, double half
             continue;
         basis_free(b);
         status = make_basis(ctx, set, count, beyond[i], half, KEPT_SMALL * allowed, b);
-        if (status == VF_OK)
-            status = table_fill(ctx, b, set, allowed, t, residual);
+        VF_TRY(status, table_fill(ctx, b, set, allowed, t, residual));
     }
     return status;
 }
@@ -440,12 +438,9 @@ vf_status vf_segments_create(vf_context *ctx, int64_t samples, const float *time
         return status;
     double half = 0.5 * (last - first), middle = 0.5 * (first + last);
     status = reduce_field(ctx, voxels, field, symmetric, last - first, &set);
-    if (status == VF_OK)
-        status = table_create(ctx, &set, half, &t);
-    if (status == VF_OK)
-        status = find_segments(ctx, &set, half, tolerance, &b, &t);
-    if (status == VF_OK)
-        status = fill_coefficients(ctx, &b, &t, middle, set.centre, symmetric, samples, time, out);
+    VF_TRY(status, table_create(ctx, &set, half, &t));
+    VF_TRY(status, find_segments(ctx, &set, half, tolerance, &b, &t));
+    VF_TRY(status, fill_coefficients(ctx, &b, &t, middle, set.centre, symmetric, samples, time, out));
     if (status != VF_OK)
         vf_segments_free(out);
     free(set.f);

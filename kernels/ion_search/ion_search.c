@@ -161,16 +161,11 @@ vf_status vf_ion_search_create(vf_device *device, const vf_grid *grid, const vf_
     search->simd = coulomb_simd_for(vf_cpu_isa());
     const void *backend = NULL;
     vf_status status = take_pair(search, options);
-    if (status == VF_OK)
-        status = choose_backend(search, options->variant, &backend);
-    if (status == VF_OK)
-        status = vf_simulation_of(device, &search->fail_at);
-    if (status == VF_OK)
-        status = check_sums(search, atoms);
-    if (status == VF_OK)
-        status = check_map(search);
-    if (status == VF_OK)
-        status = take_atoms(search, atoms);
+    VF_TRY(status, choose_backend(search, options->variant, &backend));
+    VF_TRY(status, vf_simulation_of(device, &search->fail_at));
+    VF_TRY(status, check_sums(search, atoms));
+    VF_TRY(status, check_map(search));
+    VF_TRY(status, take_atoms(search, atoms));
     if (status == VF_OK) {
         search->free = vf_grid_points(grid);
         search->mask = calloc((size_t)search->free, 1);
@@ -317,8 +312,7 @@ vf_status vf_ion_search_add(vf_ion_search *search, const double position[3], dou
     }
     if (status == VF_OK && search->field)
         status = vf_ewald_field_add(search->field, position, search->options.potential.scale * charge);
-    if (status == VF_OK)
-        status = ion_exclude(search, ION_IONS, &search->sources[ION_IONS], search->sources[ION_IONS].count - 1, 1);
+    VF_TRY(status, ion_exclude(search, ION_IONS, &search->sources[ION_IONS], search->sources[ION_IONS].count - 1, 1));
     if (status == VF_OK && point >= 0 && search->mask[point] == VF_ION_FREE) {
         search->mask[point] = VF_ION_ION;
         search->free--;

@@ -56,10 +56,8 @@ vf_status ion_bound_atoms(const vf_ion_search *search, const ion_cells *cells, v
     options.precision = VF_F32;
     options.variant = NULL;
     vf_status status = vf_coulomb_create(device, &coarse, &atoms, &options, &sums);
-    if (status == VF_OK)
-        status = vf_coulomb_execute(sums, queue, &box, magnitude);
-    if (status == VF_OK)
-        status = vf_queue_sync(queue);
+    VF_TRY(status, vf_coulomb_execute(sums, queue, &box, magnitude));
+    VF_TRY(status, vf_queue_sync(queue));
     vf_coulomb_destroy(sums);
     return status;
 }

@@ -55,10 +55,8 @@ static vf_status sum_charge(const vf_ion_search *search, const vf_grid *grid, co
     vf_ewald *plan = NULL;
     vf_queue *queue = NULL;
     vf_status status = vf_ewald_create(host, grid, &unit, &options, &plan);
-    if (status == VF_OK)
-        status = vf_queue_create(host, &queue);
-    if (status == VF_OK)
-        status = vf_ewald_execute(plan, queue, &all, out);
+    VF_TRY(status, vf_queue_create(host, &queue));
+    VF_TRY(status, vf_ewald_execute(plan, queue, &all, out));
     vf_queue_destroy(queue);
     vf_ewald_destroy(plan);
     return status;

@@ -20,10 +20,8 @@ static vf_status sum_atoms(const vf_ion_search *search, double *potential)
     options.precision = VF_F64;
     options.variant = "ref";
     vf_status status = vf_coulomb_create(search->device, &search->grid, &atoms, &options, &sums);
-    if (status == VF_OK)
-        status = vf_queue_create(search->device, &queue);
-    if (status == VF_OK)
-        status = vf_coulomb_execute(sums, queue, &box, potential);
+    VF_TRY(status, vf_queue_create(search->device, &queue));
+    VF_TRY(status, vf_coulomb_execute(sums, queue, &box, potential));
     vf_queue_destroy(queue);
     vf_coulomb_destroy(sums);
     return status;

@@ -154,8 +154,7 @@ vf_status vf_ion_search_refine(vf_ion_search *search, double charge, vf_ion_plac
     vf_status status = make_field(search);
     if (status == VF_OK && !gather(search, &near))
         status = vf_fail(search->ctx, VF_ERR_MEMORY, "not enough memory for %lld neighbours", (long long)near.count);
-    if (status == VF_OK)
-        status = potentials(search, 1, (const double(*)[3])start, &best.energy);
+    VF_TRY(status, potentials(search, 1, (const double(*)[3])start, &best.energy));
     best.energy *= charge;
     const double tolerance = status == VF_OK ? tolerance_at(search, place, charge) : 0;
     for (int halvings = 1; status == VF_OK && halvings <= 6; halvings++) {

@@ -88,13 +88,10 @@ vf_status vf_low_rank_create(vf_device *device, vf_dtype type, const int64_t cou
     plan->device = device;
     plan->type = type;
     vf_status status = fill_grid(ctx, counts, block, &plan->grid);
-    if (status == VF_OK)
-        status = divide(plan);
-    if (status == VF_OK)
-        status = vf_backend_choose(backends, "low rank", device, variant, &table, &plan->variant);
+    VF_TRY(status, divide(plan));
+    VF_TRY(status, vf_backend_choose(backends, "low rank", device, variant, &table, &plan->variant));
     plan->backend = table;
-    if (status == VF_OK)
-        status = plan->backend->create(plan);
+    VF_TRY(status, plan->backend->create(plan));
     if (status == VF_OK)
         *out = plan;
     else

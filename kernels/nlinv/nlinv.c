@@ -124,8 +124,7 @@ static vf_status iterate(nlinv *n)
         status = vf_fail(n->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
     for (int step = 0; step < STEPS && status == VF_OK; step++) {
         status = right_side(n, alpha, v.r);
-        if (status == VF_OK)
-            status = solve(n, alpha, &v);
+        VF_TRY(status, solve(n, alpha, &v));
         for (int64_t i = 0; i < n->unknowns && status == VF_OK; i++)
             n->x[i] += v.dx[i];
         alpha *= FALL;
@@ -168,14 +167,10 @@ vf_status vf_nlinv(vf_context *ctx, const vf_nlinv_task *task, void *maps, vf_nl
     if (status != VF_OK)
         return status;
     status = nlinv_create(&n);
-    if (status == VF_OK)
-        status = nlinv_folding(&n, &quality->folding);
-    if (status == VF_OK)
-        status = iterate(&n);
-    if (status == VF_OK)
-        status = explain(&n, &quality->explained);
-    if (status == VF_OK)
-        status = nlinv_enlarge(&n, maps);
+    VF_TRY(status, nlinv_folding(&n, &quality->folding));
+    VF_TRY(status, iterate(&n));
+    VF_TRY(status, explain(&n, &quality->explained));
+    VF_TRY(status, nlinv_enlarge(&n, maps));
     nlinv_tell(&n, 0.1);
     quality->virtual_coils = n.coils;
     quality->iterations = n.iterations;

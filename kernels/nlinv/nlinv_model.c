@@ -81,8 +81,7 @@ static vf_status make_factors(nlinv *n)
         for (int64_t i = 0; i < count; i++)
             r[i] = (double)(i - count / 2) / (double)count;
         status = nlinv_factor_create(n->ctx, count, r, n->series[a], n->frequency[a], 1, scale, &n->sum[a]);
-        if (status == VF_OK)
-            status = nlinv_factor_create(n->ctx, n->series[a], n->frequency[a], count, r, -1, scale, &n->back[a]);
+        VF_TRY(status, nlinv_factor_create(n->ctx, n->series[a], n->frequency[a], count, r, -1, scale, &n->back[a]));
         free(r);
     }
     return status;
@@ -197,8 +196,7 @@ static vf_status make_transfer(nlinv *n)
         q[to] = used ? psf[i] : 0;
     }
     vf_status status = vf_fft_create(vf_context_host(n->ctx), VF_C128, 3, (const int64_t[]){g[2], g[1], g[0]}, 1, &fft);
-    if (status == VF_OK)
-        status = vf_fft_execute(fft, n->queue, VF_FFT_FORWARD, q);
+    VF_TRY(status, vf_fft_execute(fft, n->queue, VF_FFT_FORWARD, q));
     for (int64_t i = 0; i < n->points && status == VF_OK; i++) {
         n->transfer[i] = creal(q[i]) / (double)n->points;
         if (!isfinite(n->transfer[i]))
@@ -334,8 +332,7 @@ static vf_status reserve(nlinv *n)
     if (!n->x || !n->rho || !n->maps || !n->product || !n->work)
         return no_memory(n);
     vf_status status = vf_queue_create(host, &n->queue);
-    if (status == VF_OK)
-        status = vf_array_create(host, VF_SPACE_DEVICE, VF_C128, n->coils * n->points, &n->padded);
+    VF_TRY(status, vf_array_create(host, VF_SPACE_DEVICE, VF_C128, n->coils * n->points, &n->padded));
     if (status == VF_OK)
         status =
             vf_fft_create(host, VF_C128, 3, (const int64_t[]){n->grid[2], n->grid[1], n->grid[0]}, n->coils, &n->fft);
@@ -351,16 +348,11 @@ vf_status nlinv_create(nlinv *n)
         n->points *= n->grid[a];
     }
     vf_status status = choose_terms(n);
-    if (status == VF_OK)
-        status = make_factors(n);
-    if (status == VF_OK)
-        status = compress(n);
-    if (status == VF_OK)
-        status = reserve(n);
-    if (status == VF_OK)
-        status = make_middle(n);
-    if (status == VF_OK)
-        status = make_transfer(n);
+    VF_TRY(status, make_factors(n));
+    VF_TRY(status, compress(n));
+    VF_TRY(status, reserve(n));
+    VF_TRY(status, make_middle(n));
+    VF_TRY(status, make_transfer(n));
     return status;
 }
 

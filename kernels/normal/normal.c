@@ -52,8 +52,7 @@ vf_status vf_normal_begin(vf_device *device, const vf_normal_task *t, const vf_s
 {
     *out = (vf_normal){0};
     vf_status status = sum_weights(vf_device_context(device), t, &out->diagonal);
-    if (status == VF_OK)
-        status = begin(device, t, segments, out);
+    VF_TRY(status, begin(device, t, segments, out));
     if (status != VF_OK)
         vf_normal_free(out);
     return status;
@@ -68,16 +67,12 @@ static vf_status set_q(vf_device *device, const vf_normal_task *t, const vf_segm
     vf_array q = {0};
     vf_q *plan = NULL;
     vf_status status = vf_queue_create(device, &queue);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, vf_dtype_complex(t->encoding.precision), points, &q);
-    if (status == VF_OK)
-        status = vf_q_create(device, t, segments, 0, points, &plan);
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, vf_dtype_complex(t->encoding.precision), points, &q));
+    VF_TRY(status, vf_q_create(device, t, segments, 0, points, &plan));
     for (int s = 0; s < out->segments && status == VF_OK; s++) {
         status = vf_q_compute(plan, queue, s, &q);
-        if (status == VF_OK)
-            status = vf_toeplitz_set(out->toeplitz, queue, s, q.data);
-        if (status == VF_OK)
-            status = vf_queue_sync(queue);
+        VF_TRY(status, vf_toeplitz_set(out->toeplitz, queue, s, q.data));
+        VF_TRY(status, vf_queue_sync(queue));
     }
     if (status == VF_OK)
         snprintf(out->description, sizeof out->description, "%s%s", vf_q_description(plan),
@@ -93,8 +88,7 @@ vf_status vf_normal_create(vf_device *device, const vf_normal_task *t, vf_normal
     vf_segments segments = {0};
     *out = (vf_normal){0};
     vf_status status = vf_normal_segments(vf_device_context(device), t, &segments);
-    if (status == VF_OK)
-        status = vf_normal_begin(device, t, &segments, out);
+    VF_TRY(status, vf_normal_begin(device, t, &segments, out));
     if (status == VF_OK && out->toeplitz)
         status = set_q(device, t, &segments, out);
     vf_segments_free(&segments);

@@ -57,8 +57,7 @@ vf_status vf_q_create(vf_device *device, const vf_normal_task *task, const vf_se
     vf_status status = vf_encoding_create(device, p->direct ? p->doubled : task->matrix, &at, &options, &p->encoding);
     if (status == VF_OK && p->direct)
         vf_encoding_restrict(p->encoding, first, count);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, p->type, task->samples, &p->weights);
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, p->type, task->samples, &p->weights));
     if (status == VF_OK) {
         p->moved = malloc((size_t)task->samples * vf_dtype_bytes(p->type) + 1);
         if (!p->moved)
@@ -150,10 +149,8 @@ static vf_status compute_boxes(vf_q *p, vf_queue *queue, int segment, vf_array *
         if (at < 0)
             continue;
         status = put_weights(p, queue, segment, shift);
-        if (status == VF_OK)
-            status = vf_encoding_adjoint(p->encoding, queue, 1, &p->weights, &p->box);
-        if (status == VF_OK)
-            status = vf_copy_box(queue, p->type, matrix, p->box.data, from, vf_array_at(q, at), to);
+        VF_TRY(status, vf_encoding_adjoint(p->encoding, queue, 1, &p->weights, &p->box));
+        VF_TRY(status, vf_copy_box(queue, p->type, matrix, p->box.data, from, vf_array_at(q, at), to));
     }
     return status;
 }
@@ -163,8 +160,7 @@ vf_status vf_q_compute(vf_q *p, vf_queue *queue, int segment, vf_array *q)
     vf_status status = VF_OK;
     if (p->direct) {
         status = put_weights(p, queue, segment, (const double[3]){0});
-        if (status == VF_OK)
-            status = vf_encoding_adjoint(p->encoding, queue, 1, &p->weights, q);
+        VF_TRY(status, vf_encoding_adjoint(p->encoding, queue, 1, &p->weights, q));
     } else {
         status = compute_boxes(p, queue, segment, q);
     }

@@ -113,13 +113,11 @@ static vf_status make_chain(const vf_sense_operator *of, vf_operator **out)
     all.batch = of->coils;
     if (of->maps)
         status = vf_coil_operator(all.device, all.precision, all.voxels, of->coils, of->maps, &part[parts++]);
-    if (status == VF_OK)
-        status = vf_encoding_operator(&all, of->encoding, &part[parts++]);
+    VF_TRY(status, vf_encoding_operator(&all, of->encoding, &part[parts++]));
     if (status == VF_OK && of->weights)
         status = vf_operator_weights(all.device, (vf_vector_space){type, of->coils * all.samples}, of->weights,
                                      &part[parts++]);
-    if (status == VF_OK)
-        status = vf_operator_chain(parts, part, out);
+    VF_TRY(status, vf_operator_chain(parts, part, out));
     for (int i = 0; i < parts; i++)
         vf_operator_free(part[i]);
     return status;
@@ -142,9 +140,8 @@ vf_status vf_sense_operator_create(const vf_sense_operator *of, vf_operator **ou
         return vf_fail(ctx, VF_ERR_MEMORY, "encoding of a scan: not enough memory");
     s->of = *of;
     vf_status status = make_chain(of, &s->chain);
-    if (status == VF_OK)
-        status = vf_operator_create(of->shape.device, &methods, 0, vf_operator_domain(s->chain),
-                                    vf_operator_codomain(s->chain), s, out);
+    VF_TRY(status, vf_operator_create(of->shape.device, &methods, 0, vf_operator_domain(s->chain),
+                                      vf_operator_codomain(s->chain), s, out));
     if (status != VF_OK)
         free_scan(s);
     return status;

@@ -194,8 +194,7 @@ vf_status vf_point_sum_create(vf_context *ctx, const vf_coulomb_atoms *charges, 
 {
     *out = NULL;
     vf_status status = check_options(ctx, options);
-    if (status == VF_OK)
-        status = check_charges(ctx, charges, options);
+    VF_TRY(status, check_charges(ctx, charges, options));
     vf_point_sum *p = status == VF_OK ? calloc(1, sizeof *p) : NULL;
     if (status != VF_OK)
         return status;

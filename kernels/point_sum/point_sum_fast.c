@@ -183,8 +183,7 @@ static vf_status make_mesh(vf_context *ctx, const vf_coulomb_atoms *charges, con
     uint64_t bytes;
     vf_status status = ewald_level_create(vf_context_host(ctx), layout, VF_F64, level);
     ewald_kernel_job job = {.level = level, .divisions = 2, .volume = layout->periodic ? vf_cell_volume(&o->cell) : 0};
-    if (status == VF_OK)
-        status = ewald_solve(level, charges, o->scale, &job, !layout->periodic, &bytes);
+    VF_TRY(status, ewald_solve(level, charges, o->scale, &job, !layout->periodic, &bytes));
     if (status == VF_OK)
         continue_rows(level);
     return status;

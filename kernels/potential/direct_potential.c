@@ -60,8 +60,7 @@ static vf_status measure(vf_device *device, const vf_potential_problem *problem,
         goto done;
     snprintf(variant, variant_size, "%s", vf_coulomb_variant(plan));
     status = vf_queue_create(device, &queue);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, problem->precision, vf_box_points(&box), &values);
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, problem->precision, vf_box_points(&box), &values));
     /* The first run loads the kernel of a GPU, and wakes threads: it counts only if it is the only one. */
     const double pairs = (double)some.count * (double)vf_box_points(&box);
     double began = vf_now();
@@ -75,8 +74,7 @@ static vf_status measure(vf_device *device, const vf_potential_problem *problem,
             counted = 0;
         }
         status = vf_coulomb_execute(plan, queue, &box, values.data);
-        if (status == VF_OK)
-            status = vf_queue_sync(queue);
+        VF_TRY(status, vf_queue_sync(queue));
         counted++;
     }
     *rate = pairs * counted / fmax(vf_now() - began, 1e-9);

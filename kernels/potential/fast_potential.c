@@ -75,17 +75,12 @@ static vf_status measure(vf_device *device, const vf_potential_problem *problem,
     const vf_ewald_options options = options_of(&part);
     const vf_box all = vf_grid_box(&part.grid);
     vf_status status = vf_ewald_plan_costs(device, &part.grid, &some, &options, &info, &making, &using);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, part.precision, vf_box_points(&all), &values);
-    if (status == VF_OK)
-        status = vf_queue_create(device, &queue);
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, part.precision, vf_box_points(&all), &values));
+    VF_TRY(status, vf_queue_create(device, &queue));
     began = vf_now();
-    if (status == VF_OK)
-        status = vf_ewald_create(device, &part.grid, &some, &options, &plan);
-    if (status == VF_OK)
-        status = vf_ewald_execute(plan, queue, &all, values.data);
-    if (status == VF_OK)
-        status = vf_queue_sync(queue);
+    VF_TRY(status, vf_ewald_create(device, &part.grid, &some, &options, &plan));
+    VF_TRY(status, vf_ewald_execute(plan, queue, &all, values.data));
+    VF_TRY(status, vf_queue_sync(queue));
     *factor = (vf_now() - began) * threads_of(device) / fmax(making + using, 1e-3);
     vf_ewald_destroy(plan);
     vf_queue_destroy(queue);
@@ -104,8 +99,7 @@ static vf_status estimate(vf_device *device, const vf_potential_problem *problem
     vf_ewald_info info;
     *out = (vf_potential_estimate){0};
     vf_status status = find_variant(device, problem, out->variant, sizeof out->variant);
-    if (status == VF_OK)
-        status = vf_ewald_plan_costs(device, &problem->grid, charges, &options, &info, &making, &using);
+    VF_TRY(status, vf_ewald_plan_costs(device, &problem->grid, charges, &options, &info, &making, &using));
     if (status == VF_OK && (making + using) / threads * maps > worth_measuring)
         status = measure(device, problem, charges, &factor);
     if (status != VF_OK)

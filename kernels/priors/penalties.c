@@ -233,8 +233,7 @@ static vf_status add_wavelets(vf_penalties *p, vf_device *device, int prior, uin
                                             .precision = o->precision,
                                             .moments = o->moments ? o->moments : w + 1};
         vf_status status = vf_wavelet_create(device, &options, &p->wavelet[w]);
-        if (status == VF_OK)
-            status = make_padding(p, device, w);
+        VF_TRY(status, make_padding(p, device, w));
         if (status != VF_OK)
             return status;
         for (int i = 0; i < shifts; i++) {
@@ -284,8 +283,7 @@ static vf_status add_tgv(vf_penalties *p, vf_device *device, int prior)
     static const vf_proximal tgv = {.name = "tgv", .map = map_gradient, .value = gradient_value};
     const vf_penalties_options *o = &p->options;
     vf_status status = vf_tgv_first_operator(device, o->precision, o->counts, p->axes, &p->gradient[prior]);
-    if (status == VF_OK)
-        status = vf_tgv_second_operator(device, o->precision, o->counts, p->axes, &p->second);
+    VF_TRY(status, vf_tgv_second_operator(device, o->precision, o->counts, p->axes, &p->second));
     if (status != VF_OK)
         return status;
     add_term(p, prior, p->gradient[prior], &tgv)->groups = vf_differences_components(p->axes);
@@ -363,8 +361,7 @@ vf_status vf_penalties_create(vf_device *device, const vf_penalties_options *opt
     vf_status status = VF_OK;
     for (int i = 0; i < options->priors && status == VF_OK; i++)
         status = add_prior(p, device, i, &seed);
-    if (status == VF_OK)
-        status = extend_terms(p, device);
+    VF_TRY(status, extend_terms(p, device));
     for (int i = 0; i < options->priors && status == VF_OK; i++)
         vf_penalties_set(p, i, 0, 1);
     if (status == VF_OK)

@@ -21,16 +21,12 @@ static vf_status reference_weights(const vf_prior_options *o, vf_queue *queue, v
     vf_status status = VF_OK;
     if (!weights || (type == VF_F64 && !wide))
         status = vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the weights of %lld differences", (long long)n);
-    if (status == VF_OK)
-        status = vf_first_differences_weights(ctx, o->counts, o->references, o->reference, SHARPNESS, weights);
+    VF_TRY(status, vf_first_differences_weights(ctx, o->counts, o->references, o->reference, SHARPNESS, weights));
     for (int64_t i = 0; status == VF_OK && wide && i < n; i++)
         wide[i] = weights[i];
-    if (status == VF_OK)
-        status = vf_array_create(vf_queue_device(queue), VF_SPACE_DEVICE, type, n, out);
-    if (status == VF_OK)
-        status = vf_queue_copy(queue, out->data, wide ? (void *)wide : weights, (size_t)n * vf_dtype_bytes(type));
-    if (status == VF_OK)
-        status = vf_queue_sync(queue);
+    VF_TRY(status, vf_array_create(vf_queue_device(queue), VF_SPACE_DEVICE, type, n, out));
+    VF_TRY(status, vf_queue_copy(queue, out->data, wide ? (void *)wide : weights, (size_t)n * vf_dtype_bytes(type)));
+    VF_TRY(status, vf_queue_sync(queue));
     free(weights);
     free(wide);
     return status;
@@ -103,14 +99,10 @@ static vf_status apply_inverse(const vf_prior *p, vf_queue *queue, vf_dtype type
     if (!(p->imaginary > 0))
         return vf_circulant_apply(p->circulant, queue, which, 1, x, 0, x);
     vf_status status = take_real_part(p, queue, type, n, x, part);
-    if (status == VF_OK)
-        status = turn(queue, type, n, &p->turn, part, rest);
-    if (status == VF_OK)
-        status = turn(queue, type, n, &p->turn, x, part);
-    if (status == VF_OK)
-        status = vf_circulant_apply(p->circulant, queue, which, 1, rest, 0, rest);
-    if (status == VF_OK)
-        status = vf_circulant_apply(p->circulant, queue, which + 2, 1, part, 1, rest);
+    VF_TRY(status, turn(queue, type, n, &p->turn, part, rest));
+    VF_TRY(status, turn(queue, type, n, &p->turn, x, part));
+    VF_TRY(status, vf_circulant_apply(p->circulant, queue, which, 1, rest, 0, rest));
+    VF_TRY(status, vf_circulant_apply(p->circulant, queue, which + 2, 1, part, 1, rest));
     return status == VF_OK ? turn(queue, type, n, &p->turn_back, rest, x) : status;
 }
 
@@ -120,8 +112,7 @@ static vf_status apply_scaled_inverse(const vf_prior *p, vf_queue *queue, const 
 {
     vf_status status = scale->data ? vf_vector_scale_by(queue, x->type, x->count, scale->data, x->data, y)
                                    : vf_vector_axpby(queue, x->type, x->count, 1, x->data, 0, y);
-    if (status == VF_OK)
-        status = apply_inverse(p, queue, x->type, x->count, which, y);
+    VF_TRY(status, apply_inverse(p, queue, x->type, x->count, which, y));
     return status == VF_OK && scale->data ? vf_vector_scale_by(queue, x->type, x->count, scale->data, y, y) : status;
 }
 
@@ -130,8 +121,7 @@ static vf_status apply_scaled_inverse(const vf_prior *p, vf_queue *queue, const 
 static vf_status precondition(const vf_prior *p, vf_queue *queue, const vf_array *r, vf_array *z)
 {
     vf_status status = apply_scaled_inverse(p, queue, &p->balance, VF_PRIOR_INVERSE_DATA, r, z->data);
-    if (status == VF_OK)
-        status = apply_scaled_inverse(p, queue, &p->envelope, VF_PRIOR_INVERSE_PRIOR, r, p->flat.data);
+    VF_TRY(status, apply_scaled_inverse(p, queue, &p->envelope, VF_PRIOR_INVERSE_PRIOR, r, p->flat.data));
     return status == VF_OK ? vf_vector_axpby(queue, r->type, r->count, 1, p->flat.data, 1, z->data) : status;
 }
 
@@ -140,15 +130,11 @@ static vf_status weigh_parts(const vf_prior *p, vf_queue *queue, vf_dtype type, 
 {
     void *part = p->part.data, *rest = p->rest.data;
     vf_status status = vf_vector_axpby(queue, type, n, 1, flat, 0, rest);
-    if (status == VF_OK)
-        status = take_real_part(p, queue, type, n, rest, part);
-    if (status == VF_OK)
-        status = vf_circulant_apply(p->circulant, queue, VF_PRIOR_WEIGHTS, p->lambda, flat, 0, flat);
-    if (status == VF_OK)
-        status = vf_circulant_apply(p->circulant, queue, VF_PRIOR_WEIGHTS, p->lambda * (1 / p->imaginary - 1), rest, 0,
-                                    rest);
-    if (status == VF_OK)
-        status = take_real_part(p, queue, type, n, rest, part);
+    VF_TRY(status, take_real_part(p, queue, type, n, rest, part));
+    VF_TRY(status, vf_circulant_apply(p->circulant, queue, VF_PRIOR_WEIGHTS, p->lambda, flat, 0, flat));
+    VF_TRY(status, vf_circulant_apply(p->circulant, queue, VF_PRIOR_WEIGHTS, p->lambda * (1 / p->imaginary - 1), rest,
+                                      0, rest));
+    VF_TRY(status, take_real_part(p, queue, type, n, rest, part));
     return status == VF_OK ? vf_vector_axpby(queue, type, n, 1, rest, 1, flat) : status;
 }
 
@@ -161,10 +147,8 @@ static vf_status add_spectrum(const vf_prior *p, vf_queue *queue, const vf_array
         status = weigh_parts(p, queue, x->type, x->count, flat);
     else if (status == VF_OK)
         status = vf_circulant_apply(p->circulant, queue, VF_PRIOR_WEIGHTS, p->lambda, flat, 0, flat);
-    if (status == VF_OK)
-        status = vf_vector_scale_by(queue, x->type, x->count, p->flatten.data, flat, flat);
-    if (status == VF_OK)
-        status = vf_vector_axpby(queue, x->type, x->count, 1, flat, 1, y->data);
+    VF_TRY(status, vf_vector_scale_by(queue, x->type, x->count, p->flatten.data, flat, flat));
+    VF_TRY(status, vf_vector_axpby(queue, x->type, x->count, 1, flat, 1, y->data));
     return status == VF_OK ? restrict_to_support(p, queue, y) : status;
 }
 

@@ -59,10 +59,8 @@ static vf_status first_normal(void *state, vf_queue *queue, const void *x, void 
     const tgv_state *s = state;
     void *field = image(s, queue, z, 1);
     vf_status status = vf_differences_forward(queue, s->type, s->counts, s->axes, x, field);
-    if (status == VF_OK)
-        status = vf_vector_axpby(queue, s->type, s->fields * s->n, 1, image(s, queue, x, 1), -1, field);
-    if (status == VF_OK)
-        status = vf_differences_adjoint(queue, s->type, s->counts, s->axes, field, z);
+    VF_TRY(status, vf_vector_axpby(queue, s->type, s->fields * s->n, 1, image(s, queue, x, 1), -1, field));
+    VF_TRY(status, vf_differences_adjoint(queue, s->type, s->counts, s->axes, field, z));
     return status == VF_OK ? vf_vector_axpby(queue, s->type, s->n, -1, z, 0, z) : status;
 }
 
@@ -89,8 +87,7 @@ static vf_status second_forward(void *state, vf_queue *queue, const void *x, voi
 static vf_status from_room(const tgv_state *s, vf_queue *queue, double factor, void *x)
 {
     vf_status status = scale_rest(s, queue, factor, s->room.data);
-    if (status == VF_OK)
-        status = zero(s, queue, s->n, x);
+    VF_TRY(status, zero(s, queue, s->n, x));
     return status == VF_OK
                ? vf_symmetric_gradient_adjoint(queue, s->type, s->counts, s->axes, s->room.data, image(s, queue, x, 1))
                : status;
@@ -146,8 +143,7 @@ static vf_status create(vf_device *device, const vf_operator_methods *methods, c
     vf_status status =
         has_room ? vf_array_create(device, VF_SPACE_DEVICE, s->type, s->components * s->n, &s->room) : VF_OK;
     const vf_vector_space from = {s->type, (1 + s->fields) * s->n}, to = {s->type, codomain};
-    if (status == VF_OK)
-        status = vf_operator_create(device, methods, 0, from, to, s, out);
+    VF_TRY(status, vf_operator_create(device, methods, 0, from, to, s, out));
     if (status != VF_OK)
         free_state(s);
     return status;

@@ -19,16 +19,11 @@ static vf_status measure(vf_queue *queue, const vf_sure_problem *p, double facto
     const double step = VF_SURE_STEP * sqrt(p->variance);
     double data = 0, unused = 0, slope[2] = {0};
     vf_status status = p->estimate(p->user, factor, false, p->b, x->data, &data);
-    if (status == VF_OK)
-        status = vf_copy(queue, p->type, p->count, p->b, shifted->data);
-    if (status == VF_OK)
-        status = vf_vector_axpby(queue, p->type, p->count, step, p->probe, 1, shifted->data);
-    if (status == VF_OK)
-        status = p->estimate(p->user, factor, true, shifted->data, moved->data, &unused);
-    if (status == VF_OK)
-        status = vf_vector_axpby(queue, p->type, p->count, -1, x->data, 1, moved->data);
-    if (status == VF_OK)
-        status = vf_vector_dot(queue, p->type, p->count, moved->data, p->probe, slope);
+    VF_TRY(status, vf_copy(queue, p->type, p->count, p->b, shifted->data));
+    VF_TRY(status, vf_vector_axpby(queue, p->type, p->count, step, p->probe, 1, shifted->data));
+    VF_TRY(status, p->estimate(p->user, factor, true, shifted->data, moved->data, &unused));
+    VF_TRY(status, vf_vector_axpby(queue, p->type, p->count, -1, x->data, 1, moved->data));
+    VF_TRY(status, vf_vector_dot(queue, p->type, p->count, moved->data, p->probe, slope));
     const double freedom = slope[0] / step;
     *out = (vf_sure_point){.factor = factor, .risk = 2 * data / p->variance + 2 * freedom, .freedom = freedom};
     return status;
@@ -44,8 +39,7 @@ vf_status vf_sure_risk(vf_queue *queue, const vf_sure_problem *p, double factor,
         return vf_fail(ctx, VF_ERR_ARGUMENT, "SURE needs noise of a finite variance above 0, not %g", p->variance);
     for (int i = 0; i < 3 && status == VF_OK; i++)
         status = vf_array_create(device, VF_SPACE_DEVICE, p->type, p->count, &scratch[i]);
-    if (status == VF_OK)
-        status = measure(queue, p, factor, &scratch[0], &scratch[1], &scratch[2], out);
+    VF_TRY(status, measure(queue, p, factor, &scratch[0], &scratch[1], &scratch[2], out));
     if (status == VF_OK && !isfinite(out->risk))
         status = vf_fail(ctx, VF_ERR_ARGUMENT, "SURE: the risk at %g times lambda is not finite", factor);
     for (int i = 0; i < 3; i++)

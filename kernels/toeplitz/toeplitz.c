@@ -75,12 +75,9 @@ static vf_status copy_options(vf_toeplitz *plan, const vf_toeplitz_options *opti
                        plan->segments);
     memcpy(plan->time, options->time, (size_t)plan->segments * sizeof *plan->time);
     vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32, plan->voxels, &plan->field);
-    if (status == VF_OK)
-        status = vf_queue_create(plan->device, &queue);
-    if (status == VF_OK)
-        status = vf_array_copy(queue, &plan->field, &field, plan->voxels);
-    if (status == VF_OK)
-        status = vf_queue_sync(queue);
+    VF_TRY(status, vf_queue_create(plan->device, &queue));
+    VF_TRY(status, vf_array_copy(queue, &plan->field, &field, plan->voxels));
+    VF_TRY(status, vf_queue_sync(queue));
     vf_queue_destroy(queue);
     plan->bytes = plan->voxels * (int64_t)sizeof(float);
     return status;
@@ -108,10 +105,8 @@ vf_status vf_toeplitz_create(vf_device *device, const int64_t matrix[3], const v
         plan->voxels *= matrix[a];
     }
     status = choose_backend(plan, options->variant);
-    if (status == VF_OK)
-        status = copy_options(plan, options);
-    if (status == VF_OK)
-        status = plan->backend->create(plan);
+    VF_TRY(status, copy_options(plan, options));
+    VF_TRY(status, plan->backend->create(plan));
     if (status == VF_OK)
         *out = plan;
     else

@@ -105,8 +105,7 @@ static vf_status create_arrays(vf_wavelet *plan)
     vf_status status = VF_OK;
     for (size_t i = 0; status == VF_OK && i < sizeof arrays / sizeof *arrays; i++)
         status = vf_array_create(plan->device, VF_SPACE_DEVICE, arrays[i].type, arrays[i].count, arrays[i].array);
-    if (status == VF_OK)
-        status = vf_reduce_create(plan->device, VF_REDUCE_SUM, VF_F64, plan->rows, &plan->reduce);
+    VF_TRY(status, vf_reduce_create(plan->device, VF_REDUCE_SUM, VF_F64, plan->rows, &plan->reduce));
     return status;
 }
 
@@ -117,8 +116,7 @@ vf_status vf_wavelet_create(vf_device *device, const vf_wavelet_options *options
     const char *variant;
     *out = NULL;
     vf_status status = check(ctx, options);
-    if (status == VF_OK)
-        status = vf_backend_choose(backends, "wavelet", device, options->variant, &backend, &variant);
+    VF_TRY(status, vf_backend_choose(backends, "wavelet", device, options->variant, &backend, &variant));
     if (status != VF_OK)
         return status;
     vf_wavelet *plan = calloc(1, sizeof *plan);
@@ -130,8 +128,7 @@ vf_status vf_wavelet_create(vf_device *device, const vf_wavelet_options *options
     plan->type = vf_dtype_complex(options->precision);
     lay_levels(plan, options);
     status = create_arrays(plan);
-    if (status == VF_OK)
-        status = plan->backend->create(plan, variant);
+    VF_TRY(status, plan->backend->create(plan, variant));
     if (status == VF_OK)
         *out = plan;
     else
@@ -193,8 +190,7 @@ vf_status vf_wavelet_pad(const vf_wavelet *plan, vf_queue *queue, const void *x,
         return vf_copy(queue, plan->type, plan->numbers, x, v);
     if (status == VF_OK)
         status = vf_fill(queue, plan->type, plan->numbers, (const double[2]){0}, v);
-    if (status == VF_OK)
-        status = vf_copy_box(queue, plan->type, plan->counts, x, pitch_of(plan->counts), v, pitch_of(plan->padded));
+    VF_TRY(status, vf_copy_box(queue, plan->type, plan->counts, x, pitch_of(plan->counts), v, pitch_of(plan->padded)));
     return status;
 }
 
@@ -203,8 +199,7 @@ vf_status vf_wavelet_crop(const vf_wavelet *plan, vf_queue *queue, const void *v
     vf_status status = check_vectors(plan, v, x);
     if (status == VF_OK && !is_padded(plan))
         return vf_copy(queue, plan->type, plan->numbers, v, x);
-    if (status == VF_OK)
-        status = vf_copy_box(queue, plan->type, plan->counts, v, pitch_of(plan->padded), x, pitch_of(plan->counts));
+    VF_TRY(status, vf_copy_box(queue, plan->type, plan->counts, v, pitch_of(plan->padded), x, pitch_of(plan->counts)));
     return status;
 }
 
@@ -280,8 +275,7 @@ vf_status vf_wavelet_norm(vf_wavelet *plan, vf_queue *queue, const int64_t shift
     if (status != VF_OK || plan->levels == 0)
         return status;
     status = plan->backend->forward(plan, queue, by, plan->levels, NULL, v, c);
-    if (status == VF_OK)
-        status = plan->backend->magnitudes(plan, queue, c);
+    VF_TRY(status, plan->backend->magnitudes(plan, queue, c));
     return status == VF_OK ? add_rows(plan, queue, 0, sum) : status;
 }
 
@@ -295,12 +289,9 @@ vf_status vf_wavelet_finest_rms(vf_wavelet *plan, vf_queue *queue, const int64_t
     vf_status status = check_vectors(plan, v, c);
     if (status == VF_OK && plan->levels > 0) {
         status = plan->backend->forward(plan, queue, by, 1, NULL, v, c);
-        if (status == VF_OK)
-            status = plan->backend->finest(plan, queue, by, c, weights);
-        if (status == VF_OK)
-            status = add_rows(plan, queue, 0, &squares);
-        if (status == VF_OK)
-            status = add_rows(plan, queue, plan->rows, &number);
+        VF_TRY(status, plan->backend->finest(plan, queue, by, c, weights));
+        VF_TRY(status, add_rows(plan, queue, 0, &squares));
+        VF_TRY(status, add_rows(plan, queue, plan->rows, &number));
     }
     *rms = number > 0 ? sqrt(squares / number) : 0;
     if (count)

@@ -60,8 +60,7 @@ vf_status comparison_begin(vf_context *ctx, const char *path, const char *unit, 
     c->grid = *grid;
     c->figures.largest = 0;
     vf_status status = read_map(ctx, path, unit, &c->other);
-    if (status == VF_OK)
-        status = check_grid(ctx, c);
+    VF_TRY(status, check_grid(ctx, c));
     if (status == VF_OK)
         *out = c;
     else

@@ -217,8 +217,7 @@ static vf_status write_bonds(ion_file *file)
              status == VF_OK && end < records->bonds && end < b + MOST && records->bond[end][0] == records->bond[b][0];
              end++)
             status = put_serial(file, records->bond[end][1], line, sizeof line);
-        if (status == VF_OK)
-            status = write_padded(file, line);
+        VF_TRY(status, write_padded(file, line));
     }
     return status;
 }

@@ -142,8 +142,7 @@ static vf_status pdb_atom(ion_file *file, const filed_atom *atom)
         known.element = symbol;
     put_name(file, atom->name, 4, at_column(&line, name_column(&known)));
     vf_status status = put_identity(file, atom, &line);
-    if (status == VF_OK)
-        status = put_coordinates(file, atom, &line);
+    VF_TRY(status, put_coordinates(file, atom, &line));
     if (status != VF_OK)
         return status;
     if (atom->alternate)

@@ -70,12 +70,10 @@ static vf_status exclude_frames(placement *p, const double *distance)
         const int64_t frame = f->selection->first + n * f->selection->step;
         status = trajectory_read(f->trajectory, frame, position[0], position[1], position[2]);
         molecule_gather(p->mol, position[0], position[1], position[2]);
-        if (status == VF_OK)
-            status = scale_frame(p, frame, position, &factor);
+        VF_TRY(status, scale_frame(p, frame, position, &factor));
         for (int64_t i = 0; status == VF_OK && i < atoms; i++)
             scaled[i] = distance[i] * factor;
-        if (status == VF_OK)
-            status = vf_ion_search_exclude_about(p->search, atoms, position, scaled);
+        VF_TRY(status, vf_ion_search_exclude_about(p->search, atoms, position, scaled));
         if (status == VF_OK && vf_cancelled(p->ctx))
             status = vf_fail(p->ctx, VF_ERR_CANCELLED, "interrupted");
     }
@@ -104,8 +102,7 @@ static vf_status open_search(placement *p, const ion_list *list)
     const vf_coulomb_atoms atoms = potential_charges(p->mol);
     vf_ion_search_destroy(p->search);
     vf_status status = vf_ion_search_create(p->device, &p->grid, &atoms, p->map, &p->options, &p->search);
-    if (status == VF_OK)
-        status = exclude_solute(p);
+    VF_TRY(status, exclude_solute(p));
     for (int64_t n = 0; status == VF_OK && n < list->count; n++) {
         const ion_site *site = &list->sites[n];
         status =

@@ -261,8 +261,7 @@ static vf_status read_saveion(reader *r)
     if (!r->placed)
         return fail_at(r, "SAVEION: there are no ions yet; add a PLACEION before it");
     vf_status status = add_command(r, SCRIPT_SAVEION, &command);
-    if (status == VF_OK)
-        status = read_path(r, r->words - 1, &command->path);
+    VF_TRY(status, read_path(r, r->words - 1, &command->path));
     if (status != VF_OK)
         return status;
     snprintf(ending, sizeof ending, ".%s", text_quote(r->word[1], quoted));

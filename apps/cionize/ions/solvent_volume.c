@@ -410,8 +410,7 @@ vf_status solvent_volume(vf_context *ctx, const molecule *mol, const solute_fram
         if (status == VF_OK && frames && frames->follows_cells)
             status = frame_grid(ctx, frames->trajectory, frames->selection->first + chosen * frames->selection->step,
                                 grid, &own);
-        if (status == VF_OK)
-            status = volume_of(ctx, spheres, mol->atoms, &own, &here);
+        VF_TRY(status, volume_of(ctx, spheres, mol->atoms, &own, &here));
         sum += here;
     }
     free(data);

@@ -88,8 +88,7 @@ static vf_status sum_solute(water_sites *s, const vf_coulomb_atoms *atoms)
     for (int64_t i = 0; i < atoms->count; i++)
         s->charges += fabs(atoms->charge[i]);
     vf_status status = vf_point_sum_create(s->ctx, atoms, &options, &oxygens, (double)s->count, &sum);
-    if (status == VF_OK)
-        status = vf_point_sum_execute(sum, &oxygens, s->value, NULL);
+    VF_TRY(status, vf_point_sum_execute(sum, &oxygens, s->value, NULL));
     vf_point_sum_destroy(sum);
     return status;
 }
@@ -117,10 +116,8 @@ vf_status water_sites_create(vf_context *ctx, const water_solvent *water, const 
         s->index[n] = n;
         memcpy(s->at + 3 * n, water->oxygen[n], 3 * sizeof *s->at);
     }
-    if (status == VF_OK)
-        status = exclude_solute(s, ions, solute);
-    if (status == VF_OK)
-        status = sum_solute(s, &charges);
+    VF_TRY(status, exclude_solute(s, ions, solute));
+    VF_TRY(status, sum_solute(s, &charges));
     if (status == VF_OK && s->cell.kind != VF_CELL_NONE)
         status = vf_ewald_pair_create(ctx, &s->cell, s->pair.r_min, 100 * WATER_SITES_TOLERANCE, &s->images);
     if (status == VF_OK)

@@ -292,20 +292,15 @@ vf_status write_ions(vf_context *ctx, const char *path, const ion_list *ions, co
                      .comment = comment,
                      .atoms = ions->count + (solute ? solute->atoms : 0)};
     vf_status status = find_format(ctx, path, &file.format);
-    if (status == VF_OK)
-        status = check_comment(ctx, path, comment);
-    if (status == VF_OK)
-        status = prepare(&file);
-    if (status == VF_OK)
-        status = vf_output_open(ctx, path, &file.output);
+    VF_TRY(status, check_comment(ctx, path, comment));
+    VF_TRY(status, prepare(&file));
+    VF_TRY(status, vf_output_open(ctx, path, &file.output));
     if (status == VF_OK && file.format->begin)
         status = file.format->begin(&file);
-    if (status == VF_OK)
-        status = write_atoms(&file, ions);
+    VF_TRY(status, write_atoms(&file, ions));
     if (status == VF_OK && file.format->end)
         status = file.format->end(&file);
-    if (status == VF_OK)
-        status = vf_output_commit(&file.output);
+    VF_TRY(status, vf_output_commit(&file.output));
     if (status == VF_OK) {
         note_lost(&file);
         warn(&file);

@@ -196,8 +196,7 @@ static vf_status read_object(dx_reader *r)
         if (status != VF_OK || word_is(word, "class"))
             break;
     }
-    if (status == VF_OK)
-        status = header_word(r, "the object's class", &word);
+    VF_TRY(status, header_word(r, "the object's class", &word));
     if (status != VF_OK)
         return status;
     if (word_is(word, "gridpositions")) {

@@ -40,8 +40,7 @@ static vf_status write_comments(text_map *state)
         for (int n = 8; status == VF_OK && line == 1 && map_provenance(state->map.info, n, part, sizeof part); n++)
             if (strncmp(part, SELECTED, strlen(SELECTED)) == 0)
                 status = map_text_printf(state->text, "; %s", part);
-        if (status == VF_OK)
-            status = map_text_append(state->text, "\n");
+        VF_TRY(status, map_text_append(state->text, "\n"));
     }
     return status;
 }
@@ -76,15 +75,13 @@ static vf_status write_header(text_map *state)
     const vf_grid *grid = &info->grid;
     char x[VF_NUMBER_TEXT], y[VF_NUMBER_TEXT], z[VF_NUMBER_TEXT];
     vf_status status = write_comments(state);
-    if (status == VF_OK)
-        status = map_text_printf(state->text, "%5lld %s %s %s\n", (long long)info->molecule->atoms,
-                                 length(grid->origin[0], x), length(grid->origin[1], y), length(grid->origin[2], z));
-    if (status == VF_OK)
-        status = map_text_printf(state->text, "%5lld %s 0 0\n%5lld 0 %s 0\n%5lld 0 0 %s\n", (long long)grid->counts[0],
-                                 length(grid->spacing[0], x), (long long)grid->counts[1], length(grid->spacing[1], y),
-                                 (long long)grid->counts[2], length(grid->spacing[2], z));
-    if (status == VF_OK)
-        status = write_atoms(state);
+    VF_TRY(status, map_text_printf(state->text, "%5lld %s %s %s\n", (long long)info->molecule->atoms,
+                                   length(grid->origin[0], x), length(grid->origin[1], y), length(grid->origin[2], z)));
+    VF_TRY(status,
+           map_text_printf(state->text, "%5lld %s 0 0\n%5lld 0 %s 0\n%5lld 0 0 %s\n", (long long)grid->counts[0],
+                           length(grid->spacing[0], x), (long long)grid->counts[1], length(grid->spacing[1], y),
+                           (long long)grid->counts[2], length(grid->spacing[2], z)));
+    VF_TRY(status, write_atoms(state));
     return status;
 }
 

@@ -21,21 +21,18 @@ static vf_status write_header(text_map *state)
     vf_status status = VF_OK;
     for (int line = 0; status == VF_OK && map_provenance(info, line, comment, sizeof comment); line++)
         status = map_text_printf(state->text, "# %s\n", comment);
-    if (status == VF_OK)
-        status = text_map_error_line(state, "# ", MAP_ERROR_SIZE - 1, "\n");
-    if (status == VF_OK)
-        status = map_text_printf(state->text, "object 1 class gridpositions counts %lld %lld %lld\norigin %s %s %s\n",
-                                 nx, ny, nz, vf_format_general(grid->origin[0], GRID_DIGITS, x),
-                                 vf_format_general(grid->origin[1], GRID_DIGITS, y),
-                                 vf_format_general(grid->origin[2], GRID_DIGITS, z));
-    if (status == VF_OK)
-        status = map_text_printf(state->text,
-                                 "delta %s 0 0\ndelta 0 %s 0\ndelta 0 0 %s\n"
-                                 "object 2 class gridconnections counts %lld %lld %lld\n"
-                                 "object 3 class array type double rank 0 items %lld data follows\n",
-                                 vf_format_general(grid->spacing[0], GRID_DIGITS, x),
-                                 vf_format_general(grid->spacing[1], GRID_DIGITS, y),
-                                 vf_format_general(grid->spacing[2], GRID_DIGITS, z), nx, ny, nz, nx * ny * nz);
+    VF_TRY(status, text_map_error_line(state, "# ", MAP_ERROR_SIZE - 1, "\n"));
+    VF_TRY(status, map_text_printf(state->text, "object 1 class gridpositions counts %lld %lld %lld\norigin %s %s %s\n",
+                                   nx, ny, nz, vf_format_general(grid->origin[0], GRID_DIGITS, x),
+                                   vf_format_general(grid->origin[1], GRID_DIGITS, y),
+                                   vf_format_general(grid->origin[2], GRID_DIGITS, z)));
+    VF_TRY(status, map_text_printf(state->text,
+                                   "delta %s 0 0\ndelta 0 %s 0\ndelta 0 0 %s\n"
+                                   "object 2 class gridconnections counts %lld %lld %lld\n"
+                                   "object 3 class array type double rank 0 items %lld data follows\n",
+                                   vf_format_general(grid->spacing[0], GRID_DIGITS, x),
+                                   vf_format_general(grid->spacing[1], GRID_DIGITS, y),
+                                   vf_format_general(grid->spacing[2], GRID_DIGITS, z), nx, ny, nz, nx * ny * nz));
     return status;
 }
 

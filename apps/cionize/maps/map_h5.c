@@ -95,10 +95,8 @@ static vf_status describe_file(vf_h5 *file, const map_info *info)
     const number_attribute numbers[] = {{"total_charge", &total, 1},
                                         {"solute_charge", &info->molecule->total_charge, 1}};
     vf_status status = write_texts(file, "/", texts, sizeof texts / sizeof *texts);
-    if (status == VF_OK)
-        status = write_numbers(file, "/", numbers, info->molecule->of_whole ? 2 : 1);
-    if (status == VF_OK)
-        status = vf_h5_attribute_integers(file, "/", "format_version", &version, 1);
+    VF_TRY(status, write_numbers(file, "/", numbers, info->molecule->of_whole ? 2 : 1));
+    VF_TRY(status, vf_h5_attribute_integers(file, "/", "format_version", &version, 1));
     return status;
 }
 
@@ -114,8 +112,7 @@ static vf_status describe_potential(vf_h5 *file, const map_info *info)
                                         {"dielectric", &info->dielectric, 1},
                                         {"r_min", &info->r_min, 1}};
     vf_status status = write_texts(file, DATASET, texts, sizeof texts / sizeof *texts);
-    if (status == VF_OK)
-        status = write_numbers(file, DATASET, numbers, sizeof numbers / sizeof *numbers);
+    VF_TRY(status, write_numbers(file, DATASET, numbers, sizeof numbers / sizeof *numbers));
     if (status == VF_OK && info->sigma > 0)
         status = vf_h5_attribute_doubles(file, DATASET, "sigma", &info->sigma, 1);
     return status;
@@ -131,10 +128,8 @@ static vf_status describe_dataset(vf_h5 *file, const map_info *info)
     };
     const number_attribute numbers[] = {{"origin", info->grid.origin, 3}, {"spacing", info->grid.spacing, 3}};
     vf_status status = write_texts(file, DATASET, texts, sizeof texts / sizeof *texts);
-    if (status == VF_OK)
-        status = write_numbers(file, DATASET, numbers, sizeof numbers / sizeof *numbers);
-    if (status == VF_OK)
-        status = vf_h5_attribute_integers(file, DATASET, "counts", info->grid.counts, 3);
+    VF_TRY(status, write_numbers(file, DATASET, numbers, sizeof numbers / sizeof *numbers));
+    VF_TRY(status, vf_h5_attribute_integers(file, DATASET, "counts", info->grid.counts, 3));
     if (status == VF_OK && info->selection)
         status = vf_h5_attribute_text(file, DATASET, "selection", info->selection);
     if (status == VF_OK && info->grid.cell.kind != VF_CELL_NONE)
@@ -176,12 +171,9 @@ static vf_status h5_begin(vf_context *ctx, const char *path, const map_info *inf
         goto done;
     }
     status = vf_h5_create(ctx, path, &state->file);
-    if (status == VF_OK)
-        status = describe_file(state->file, info);
-    if (status == VF_OK)
-        status = vf_h5_dataset_create(state->file, DATASET, info->type, 3, dims, chunk, LEVEL);
-    if (status == VF_OK)
-        status = describe_dataset(state->file, info);
+    VF_TRY(status, describe_file(state->file, info));
+    VF_TRY(status, vf_h5_dataset_create(state->file, DATASET, info->type, 3, dims, chunk, LEVEL));
+    VF_TRY(status, describe_dataset(state->file, info));
     if (status != VF_OK)
         goto done;
     *out = state;
@@ -247,12 +239,9 @@ static vf_status h5_commit(void *pointer, double minimum, double maximum, double
     const number_attribute numbers[] = {
         {"minimum", &minimum, 1}, {"maximum", &maximum, 1}, {"mean", &mean, 1}, {"rms", &rms, 1}};
     vf_status status = map_complete(&state->map);
-    if (status == VF_OK)
-        status = write_numbers(state->file, DATASET, numbers, sizeof numbers / sizeof *numbers);
-    if (status == VF_OK)
-        status = describe_error(state->file, state->map.info);
-    if (status == VF_OK)
-        status = vf_h5_commit(&state->file);
+    VF_TRY(status, write_numbers(state->file, DATASET, numbers, sizeof numbers / sizeof *numbers));
+    VF_TRY(status, describe_error(state->file, state->map.info));
+    VF_TRY(status, vf_h5_commit(&state->file));
     h5_discard(state);
     return status;
 }

@@ -184,8 +184,7 @@ static vf_status mrc_begin(vf_context *ctx, const char *path, const map_info *in
     if (!state)
         return vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to write the map", path);
     status = map_begin(&state->map, ctx, &map_mrc, path, info);
-    if (status == VF_OK)
-        status = make_header(state);
+    VF_TRY(status, make_header(state));
     if (status != VF_OK)
         goto done;
     state->map.most = FLT_MAX;
@@ -195,8 +194,7 @@ static vf_status mrc_begin(vf_context *ctx, const char *path, const map_info *in
     }
     status = info->placed ? vf_output_adopt(ctx, path, info->placed, &state->output)
                           : vf_output_open(ctx, path, &state->output);
-    if (status == VF_OK)
-        status = vf_output_write(state->output, state->header, sizeof state->header);
+    VF_TRY(status, vf_output_write(state->output, state->header, sizeof state->header));
     if (status != VF_OK)
         goto done;
     *out = state;
@@ -244,8 +242,7 @@ static vf_status mrc_commit(void *pointer, double minimum, double maximum, doubl
         status = vf_output_write(state->output, state->header, sizeof state->header);
     else
         status = vf_fail(state->map.ctx, VF_ERR_OUTPUT, "%s: cannot write: %s", state->map.path, strerror(errno));
-    if (status == VF_OK)
-        status = vf_output_commit(&state->output);
+    VF_TRY(status, vf_output_commit(&state->output));
 done:
     mrc_discard(state);
     return status;

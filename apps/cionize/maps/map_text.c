@@ -130,8 +130,7 @@ static vf_status write_blocks(map_text *text, const void *values, int64_t count)
     vf_status status = VF_OK;
     if (blocks == 1) {
         status = format_block(&work, 0, 0, 0);
-        if (status == VF_OK)
-            status = write_block(&work, 0, 0);
+        VF_TRY(status, write_block(&work, 0, 0));
     } else {
         int workers = blocks < text->slots ? (int)blocks : text->slots - 1;
         const vf_workpool pool = {.items = blocks,
@@ -227,8 +226,7 @@ vf_status map_text_replace(map_text *text, const char *string)
     }
     if (status == VF_OK && fseeko(stream, text->reserved_at, SEEK_SET) != 0)
         status = fail_seek(text);
-    if (status == VF_OK)
-        status = vf_output_write(text->output, bytes, count);
+    VF_TRY(status, vf_output_write(text->output, bytes, count));
     if (status == VF_OK && fseeko(stream, 0, SEEK_END) != 0)
         status = fail_seek(text);
     return status;
@@ -287,8 +285,7 @@ vf_status map_text_commit(map_text **text_pointer)
     vf_status status = write_waiting(text);
     if (status == VF_OK && text->layout.compression > 0)
         status = vf_gzip_end(&text->gzip);
-    if (status == VF_OK)
-        status = vf_output_commit(&text->output);
+    VF_TRY(status, vf_output_commit(&text->output));
     map_text_discard(text_pointer);
     return status;
 }
@@ -331,8 +328,7 @@ vf_status text_map_begin(vf_context *ctx, const map_format *format, const char *
     layout.type = info->type;
     layout.total = vf_grid_points(&info->grid);
     status = map_text_open(ctx, path, &layout, &t->text);
-    if (status == VF_OK)
-        status = write_header(t);
+    VF_TRY(status, write_header(t));
     if (status != VF_OK)
         goto done;
     *out = t;
@@ -360,8 +356,7 @@ vf_status text_map_error_line(text_map *t, const char *before, int width, const 
         return VF_OK;
     t->error_width = width;
     vf_status status = map_text_append(t->text, before);
-    if (status == VF_OK)
-        status = map_text_reserve(t->text, cut_error_line(t, line));
+    VF_TRY(status, map_text_reserve(t->text, cut_error_line(t, line)));
     return status == VF_OK ? map_text_append(t->text, after) : status;
 }
 
@@ -379,12 +374,10 @@ vf_status text_map_commit(void *state, const char *footer)
     text_map *t = state;
     char line[MAP_ERROR_SIZE];
     vf_status status = map_complete(&t->map);
-    if (status == VF_OK)
-        status = map_text_append(t->text, footer);
+    VF_TRY(status, map_text_append(t->text, footer));
     if (status == VF_OK && t->error_width > 0)
         status = map_text_replace(t->text, cut_error_line(t, line));
-    if (status == VF_OK)
-        status = map_text_commit(&t->text);
+    VF_TRY(status, map_text_commit(&t->text));
     text_map_discard(t);
     return status;
 }

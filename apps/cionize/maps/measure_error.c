@@ -76,8 +76,7 @@ static vf_status sum_exactly(vf_context *ctx, error_points *p, const vf_grid *gr
         for (int a = 0; a < 3; a++)
             p->place[3 * n + a] = grid->origin[a] + grid->spacing[a] * (double)p->at[n][a];
     vf_status status = vf_point_sum_create(ctx, charges, &truth, &list, (double)list.count, &sum);
-    if (status == VF_OK)
-        status = vf_point_sum_execute(sum, &list, values, NULL);
+    VF_TRY(status, vf_point_sum_execute(sum, &list, values, NULL));
     vf_point_sum_destroy(sum);
     return status;
 }
@@ -98,8 +97,7 @@ static vf_status sum_frames(vf_context *ctx, error_points *p, const molecule *mo
         molecule_gather(mol, xyz, xyz + n, xyz + 2 * n);
         if (status == VF_OK && p->plan->follows_cells)
             status = frame_grid(ctx, t, frame, &p->plan->problem.grid, &grid);
-        if (status == VF_OK)
-            status = sum_exactly(ctx, p, &grid, &charges, values);
+        VF_TRY(status, sum_exactly(ctx, p, &grid, &charges, values));
         for (int64_t i = 0; status == VF_OK && i < p->count; i++)
             p->exact[i] += values[i] / (double)selection->count;
     }

@@ -43,8 +43,7 @@ vf_status read_map(vf_context *ctx, const char *path, const char *wanted_unit, l
             "%s: cannot read maps with this extension; use .dx, .mrc, .ccp4, .map or .cube, each also with .gz, .h5 or "
             ".hdf5",
             path);
-    if (status == VF_OK)
-        status = check_unit(ctx, out, wanted_unit);
+    VF_TRY(status, check_unit(ctx, out, wanted_unit));
     if (status != VF_OK)
         map_free(out);
     return status;

@@ -117,10 +117,8 @@ static vf_status read_header(map_words *r)
     int64_t atoms = 0;
     bool angstrom = false;
     vf_status status = read_comment(r);
-    if (status == VF_OK)
-        status = read_comment(r);
-    if (status == VF_OK)
-        status = read_whole(r, "number of atoms", MOST_ATOMS, &atoms);
+    VF_TRY(status, read_comment(r));
+    VF_TRY(status, read_whole(r, "number of atoms", MOST_ATOMS, &atoms));
     for (int a = 0; status == VF_OK && a < 3; a++) {
         text_number number = {0};
         status = read_number(r, "origin", &number);
@@ -128,8 +126,7 @@ static vf_status read_header(map_words *r)
         r->map->origin_slack[a] = 0.5 * pow(10, -number.decimals);
     }
     text_piece rest;
-    if (status == VF_OK)
-        status = words_rest_of_line(r, &rest);
+    VF_TRY(status, words_rest_of_line(r, &rest));
     if (status != VF_OK)
         return status;
     while (rest.size > 0 && words_is_space(rest.at[rest.size - 1])) /* CR */
@@ -146,8 +143,7 @@ static vf_status read_header(map_words *r)
         r->map->origin_slack[a] *= bohr;
         r->map->spacing_slack[a] *= bohr;
     }
-    if (status == VF_OK)
-        status = skip_atoms(r, atoms < 0 ? -atoms : atoms);
+    VF_TRY(status, skip_atoms(r, atoms < 0 ? -atoms : atoms));
     return status == VF_OK && atoms < 0 ? check_sets(r) : status;
 }
 
@@ -158,17 +154,14 @@ vf_status read_map_cube(vf_context *ctx, loaded_map *map)
     char text[TEXT_QUOTE_SIZE];
     vf_status status = words_open(ctx, map, &r);
     map->type = VF_F32;
-    if (status == VF_OK)
-        status = read_header(&r);
+    VF_TRY(status, read_header(&r));
     if (status == VF_OK) {
         const double points = (double)map->grid.counts[0] * (double)map->grid.counts[1] * (double)map->grid.counts[2];
         r.items = points < 0x1p62 ? map->grid.counts[0] * map->grid.counts[1] * map->grid.counts[2] : INT64_MAX;
         status = words_check_room(&r);
     }
-    if (status == VF_OK)
-        status = words_read_values(&r);
-    if (status == VF_OK)
-        status = words_next(&r, &word);
+    VF_TRY(status, words_read_values(&r));
+    VF_TRY(status, words_next(&r, &word));
     if (status == VF_OK && word.size > 0)
         status = words_fail(&r, "unexpected '%s' after the last of %lld values; copy or write the file again",
                             text_quote(word, text), (long long)r.items);

@@ -61,11 +61,8 @@ vf_status read_map_dx(vf_context *ctx, loaded_map *map)
 {
     dx_reader r = {0};
     vf_status status = words_open(ctx, map, &r.w);
-    if (status == VF_OK)
-        status = dx_read_header(&r);
-    if (status == VF_OK)
-        status = words_read_values(&r.w);
-    if (status == VF_OK)
-        status = read_footer(&r);
+    VF_TRY(status, dx_read_header(&r));
+    VF_TRY(status, words_read_values(&r.w));
+    VF_TRY(status, read_footer(&r));
     return words_close(&r.w, status);
 }

@@ -18,8 +18,7 @@ static vf_status check_format(vf_context *ctx, vf_h5 *file, const char *path)
                        "format",
                        path);
     vf_status status = vf_h5_attribute_get_text(file, "/", "format", format, sizeof format);
-    if (status == VF_OK)
-        status = vf_h5_attribute_get_integers(file, "/", "format_version", &version, 1);
+    VF_TRY(status, vf_h5_attribute_get_integers(file, "/", "format_version", &version, 1));
     if (status == VF_OK && (strcmp(format, "voxfield map") != 0 || version != 1))
         return vf_fail(ctx, VF_ERR_INPUT,
                        "%s: unsupported format '%s', version %lld; expected 'voxfield map', version 1", path, format,
@@ -73,14 +72,10 @@ static vf_status read_shape(vf_context *ctx, vf_h5 *file, loaded_map *map)
     if (status == VF_OK && (rank != 3 || (map->type != VF_F32 && map->type != VF_F64)))
         return vf_fail(ctx, VF_ERR_INPUT, "%s: /potential has %d dimensions of %s; expected three of VF_F32 or VF_F64",
                        map->path, rank, vf_dtype_name(map->type));
-    if (status == VF_OK)
-        status = vf_h5_attribute_get_doubles(file, DATASET, "origin", map->grid.origin, 3);
-    if (status == VF_OK)
-        status = vf_h5_attribute_get_doubles(file, DATASET, "spacing", map->grid.spacing, 3);
-    if (status == VF_OK)
-        status = vf_h5_attribute_get_integers(file, DATASET, "counts", map->grid.counts, 3);
-    if (status == VF_OK)
-        status = read_cell(ctx, file, map);
+    VF_TRY(status, vf_h5_attribute_get_doubles(file, DATASET, "origin", map->grid.origin, 3));
+    VF_TRY(status, vf_h5_attribute_get_doubles(file, DATASET, "spacing", map->grid.spacing, 3));
+    VF_TRY(status, vf_h5_attribute_get_integers(file, DATASET, "counts", map->grid.counts, 3));
+    VF_TRY(status, read_cell(ctx, file, map));
     for (int a = 0; a < 3 && status == VF_OK; a++)
         if (dims[2 - a] != map->grid.counts[a])
             status = vf_fail(ctx, VF_ERR_INPUT,
@@ -107,8 +102,7 @@ static vf_status read_constants(vf_context *ctx, vf_h5 *file, loaded_map *map)
     if (status == VF_OK && vf_h5_attribute_exists(file, DATASET, "sigma"))
         status = vf_h5_attribute_get_doubles(file, DATASET, "sigma", &map->sigma, 1);
     map->of_selection = vf_h5_attribute_exists(file, DATASET, "selection");
-    if (status == VF_OK)
-        status = vf_h5_attribute_get_text(file, DATASET, "dielectric_model", model, sizeof model);
+    VF_TRY(status, vf_h5_attribute_get_text(file, DATASET, "dielectric_model", model, sizeof model));
     if (status != VF_OK)
         return status;
     if (!map_is_printable((text_piece){map->unit, strlen(map->unit)}) ||
@@ -140,25 +134,19 @@ vf_status read_map_h5(vf_context *ctx, loaded_map *map)
 {
     vf_h5 *file = NULL;
     vf_status status = vf_h5_open(ctx, map->path, &file);
-    if (status == VF_OK)
-        status = check_format(ctx, file, map->path);
-    if (status == VF_OK)
-        status = read_quantity(ctx, file, map);
-    if (status == VF_OK)
-        status = read_shape(ctx, file, map);
-    if (status == VF_OK)
-        status = read_constants(ctx, file, map);
+    VF_TRY(status, check_format(ctx, file, map->path));
+    VF_TRY(status, read_quantity(ctx, file, map));
+    VF_TRY(status, read_shape(ctx, file, map));
+    VF_TRY(status, read_constants(ctx, file, map));
     if (status == VF_OK && vf_h5_attribute_exists(file, "/", "input_sha256"))
         status = vf_h5_attribute_get_text(file, "/", "input_sha256", map->molecule, sizeof map->molecule);
-    if (status == VF_OK)
-        status = map_allocate(ctx, map);
+    VF_TRY(status, map_allocate(ctx, map));
     if (status == VF_OK) {
         const int64_t *n = map->grid.counts;
         const int64_t start[3] = {0, 0, 0}, count[3] = {n[2], n[1], n[0]};
         status = vf_h5_read(file, DATASET, map->type, start, count, map->values);
     }
-    if (status == VF_OK)
-        status = check_values(ctx, map);
+    VF_TRY(status, check_values(ctx, map));
     vf_h5_close(&file);
     return status;
 }

@@ -262,14 +262,10 @@ static vf_status read_file(mrc_reader *r, size_t file_bytes)
 {
     enum { MOST_DEFLATE = 1032 }; /* maximum bytes of text in a byte of gzip */
     vf_status status = take(r, r->header, sizeof r->header, "header");
-    if (status == VF_OK)
-        status = find_order(r);
-    if (status == VF_OK)
-        status = check_kind(r);
-    if (status == VF_OK)
-        status = set_grid(r);
-    if (status == VF_OK)
-        status = read_labels(r);
+    VF_TRY(status, find_order(r));
+    VF_TRY(status, check_kind(r));
+    VF_TRY(status, set_grid(r));
+    VF_TRY(status, read_labels(r));
     if (status != VF_OK)
         return status;
     set_position(r);
@@ -281,8 +277,7 @@ static vf_status read_file(mrc_reader *r, size_t file_bytes)
                        "%s: a file of %zu bytes is too small for %d x %d x %d values; copy or write it again",
                        r->map->path, file_bytes, integer(r, NX), integer(r, NX + 1), integer(r, NX + 2));
     status = skip(r, integer(r, NSYMBT));
-    if (status == VF_OK)
-        status = map_allocate(r->ctx, r->map);
+    VF_TRY(status, map_allocate(r->ctx, r->map));
     if (status != VF_OK)
         return status;
     unsigned char *row = malloc((size_t)r->count[0] * (size_t)r->bytes);

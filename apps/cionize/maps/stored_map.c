@@ -12,8 +12,7 @@ static vf_status exchange(vf_context *ctx, vf_dtype type, int64_t batch, int64_t
 {
     vf_queue *queue = NULL;
     vf_status status = vf_queue_create(vf_context_host(ctx), &queue);
-    if (status == VF_OK)
-        status = vf_transpose(queue, type, batch, rows, columns, x, x_pitch, y, y_pitch);
+    VF_TRY(status, vf_transpose(queue, type, batch, rows, columns, x, x_pitch, y, y_pitch));
     vf_queue_destroy(queue);
     return status;
 }
@@ -59,12 +58,9 @@ static vf_status make_extra(vf_context *ctx, const potential_plan *plan, const m
     const vf_coulomb_atoms charges = potential_charges(extra);
     vf_device *device = potential_first_device(ctx);
     vf_status status = vf_potential_create(device, plan->method, &plan->problem, &charges, &e->sums);
-    if (status == VF_OK)
-        status = vf_queue_create(device, &e->queue);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, type, slab, &e->values);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_PINNED, type, slab, &e->host);
+    VF_TRY(status, vf_queue_create(device, &e->queue));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, type, slab, &e->values));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_PINNED, type, slab, &e->host));
     e->ordered = malloc((size_t)slab * vf_dtype_bytes(type));
     if (status == VF_OK && !e->ordered)
         status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for a slab of %lld points", (long long)slab);
@@ -91,10 +87,8 @@ static vf_status add_extra(vf_context *ctx, const vf_grid *grid, const map_outpu
     box.hi[axis] = first + count;
     const int64_t points = vf_box_points(&box), nx = vf_box_extent(&box, 0), ny = grid->counts[1], nz = grid->counts[2];
     vf_status status = vf_potential_compute(e->sums, e->queue, &box, e->values.data);
-    if (status == VF_OK)
-        status = vf_array_copy(e->queue, &e->host, &e->values, points);
-    if (status == VF_OK)
-        status = vf_queue_sync(e->queue);
+    VF_TRY(status, vf_array_copy(e->queue, &e->host, &e->values, points));
+    VF_TRY(status, vf_queue_sync(e->queue));
     const void *sums = e->host.data;
     if (status == VF_OK && out->order == MAP_Z_FASTEST) {
         status = exchange(ctx, type, ny, nz, nx, sums, (vf_pitch){ny * nx, nx}, e->ordered, (vf_pitch){ny * nz, nz});
@@ -132,8 +126,7 @@ vf_status write_stored_map(vf_context *ctx, const potential_plan *plan, const vo
         status = load_layers(ctx, grid, out->info->type, out->order, first, count, map, values);
         if (status == VF_OK && extra)
             status = add_extra(ctx, grid, out, &e, first, count, values);
-        if (status == VF_OK)
-            status = map_output_take(out, first, count, values);
+        VF_TRY(status, map_output_take(out, first, count, values));
     }
     free_extra(&e);
     free(values);

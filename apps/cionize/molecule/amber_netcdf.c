@@ -236,12 +236,9 @@ vf_status amber_netcdf_open(vf_context *ctx, const netcdf_source *source, amber_
     for (int i = 0; i < VARIABLES; i++)
         file->variable[i] = (netcdf_variable){.name = names[i], .scale = 1};
     vf_status status = read_bytes(file, 0, start, source->size < 8 ? (size_t)source->size : sizeof start);
-    if (status == VF_OK)
-        status = is_classic_netcdf(start, sizeof start) ? find_classic(file) : find_in_hdf5(file);
-    if (status == VF_OK)
-        status = check_variables(file);
-    if (status == VF_OK)
-        status = count_frames(file);
+    VF_TRY(status, is_classic_netcdf(start, sizeof start) ? find_classic(file) : find_in_hdf5(file));
+    VF_TRY(status, check_variables(file));
+    VF_TRY(status, count_frames(file));
     if (status == VF_OK)
         *out = file;
     else
@@ -309,8 +306,7 @@ vf_status amber_netcdf_cell(const amber_netcdf *file, int64_t frame, unit_cell *
     if (!file->variable[LENGTHS].found)
         return VF_OK;
     vf_status status = read_values(file, LENGTHS, frame, 0, 3, out->lengths);
-    if (status == VF_OK)
-        status = read_values(file, ANGLES, frame, 0, 3, out->angles);
+    VF_TRY(status, read_values(file, ANGLES, frame, 0, 3, out->angles));
     const bool none = out->lengths[0] == 0 && out->lengths[1] == 0 && out->lengths[2] == 0;
     if (status != VF_OK || none || !(out->lengths[0] < 1e9 && out->lengths[1] < 1e9 && out->lengths[2] < 1e9))
         *out = (unit_cell){.state = none ? UNIT_CELL_NONE : UNIT_CELL_BAD};

@@ -137,11 +137,9 @@ vf_status check_positions(vf_context *ctx, const char *name, const molecule *m, 
 {
     vf_status status = refuse(ctx, name, m, is_unbuilt, 1, "0 0 0 and a negative occupancy",
                               "psfgen could not build them: add guesscoord to its script, or remove them there");
-    if (status == VF_OK)
-        status = refuse(ctx, name, m, is_at_origin, 2, "all 0 0 0",
-                        "build them with the program that made the file, or remove them there");
-    if (status == VF_OK)
-        status = refuse(ctx, name, m, is_undefined, 1, "9999 or more, as CHARMM writes undefined coordinates",
-                        "build them (in CHARMM: ic build, hbuild), or remove them from the system");
+    VF_TRY(status, refuse(ctx, name, m, is_at_origin, 2, "all 0 0 0",
+                          "build them with the program that made the file, or remove them there"));
+    VF_TRY(status, refuse(ctx, name, m, is_undefined, 1, "9999 or more, as CHARMM writes undefined coordinates",
+                          "build them (in CHARMM: ic build, hbuild), or remove them from the system"));
     return status == VF_OK ? warn_of_shared(ctx, name, m, line) : status;
 }

@@ -89,8 +89,7 @@ static vf_status read_part(vf_context *ctx, const named_text *from, locale_t c_l
                          .c_locale = c_locale,
                          .out = &out->m};
     status = choose(&r, text, &read);
-    if (status == VF_OK)
-        status = read(&r);
+    VF_TRY(status, read(&r));
     out->plain_numbers = r.plain_numbers;
     out->own_numbers = r.own_numbers;
     return status;
@@ -274,18 +273,14 @@ static vf_status read_both(vf_context *ctx, const named_text *coordinates, const
                            conformer_choice choice, locale_t c_locale, file_part *places, file_part *charged)
 {
     vf_status status = read_part(ctx, coordinates, c_locale, choose_coordinates, places);
-    if (status == VF_OK)
-        status = read_part(ctx, charges, c_locale, choose_charges, charged);
-    if (status == VF_OK)
-        status = choose_locations(ctx, choice, places, charged);
-    if (status == VF_OK)
-        status = compare(ctx, places, charged);
+    VF_TRY(status, read_part(ctx, charges, c_locale, choose_charges, charged));
+    VF_TRY(status, choose_locations(ctx, choice, places, charged));
+    VF_TRY(status, compare(ctx, places, charged));
     if (status == VF_OK) {
         join(ctx, places, charged);
         status = check_positions(ctx, coordinates->name, &places->m, NULL);
     }
-    if (status == VF_OK)
-        status = digest_both(ctx, coordinates, charges, &places->m);
+    VF_TRY(status, digest_both(ctx, coordinates, charges, &places->m));
     if (status == VF_OK && !molecule_resize(&places->m, places->m.atoms))
         status = vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory", coordinates->name);
     return status;
@@ -342,8 +337,7 @@ static vf_status read_two(vf_context *ctx, const char *coordinates, const char *
     input_text places = {0}, values = {0};
     memset(out, 0, sizeof *out);
     vf_status status = input_text_read(ctx, coordinates, &places);
-    if (status == VF_OK)
-        status = input_text_read(ctx, charges, &values);
+    VF_TRY(status, input_text_read(ctx, charges, &values));
     if (status == VF_OK)
         status = parse_molecule_choosing(ctx, &(named_text){coordinates, places.data, places.size},
                                          &(named_text){charges, values.data, values.size}, choice, out);

@@ -43,8 +43,7 @@ vf_status parse_cell(vf_context *ctx, const char *name, const char *text, size_t
                          .lines = {.next = rest.at, .end = rest.at + rest.size},
                          .c_locale = c_locale,
                          .out = &found};
-    if (status == VF_OK)
-        status = netcdf ? read_ncrst(&r, text, bytes) : find_cell(&r, rest);
+    VF_TRY(status, netcdf ? read_ncrst(&r, text, bytes) : find_cell(&r, rest));
     if (status == VF_OK)
         *out = found.cell;
     if (status == VF_OK && symmetry) {
@@ -61,8 +60,7 @@ vf_status read_cell_of_file(vf_context *ctx, const char *path, unit_cell *out, l
     input_text text = {0};
     *out = (unit_cell){0};
     vf_status status = input_text_read(ctx, path, &text);
-    if (status == VF_OK)
-        status = parse_cell(ctx, path, text.data, text.size, out, symmetry);
+    VF_TRY(status, parse_cell(ctx, path, text.data, text.size, out, symmetry));
     input_text_free(&text);
     return status;
 }

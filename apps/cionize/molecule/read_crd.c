@@ -96,8 +96,7 @@ static vf_status read_atoms(molecule_reader *r, int64_t count, const crd_columns
                            "%s: the file ends after %" PRId64 " of the %" PRId64
                            " atom%s that it states; copy it again",
                            r->name, r->out->atoms, count, vf_plural(count));
-        if (status == VF_OK)
-            status = read_atom(r, line, c);
+        VF_TRY(status, read_atom(r, line, c));
     }
     if (status == VF_OK && !text_rest_blank(r->lines))
         return text_fail(r->ctx, r->name, r->lines.line + 1,

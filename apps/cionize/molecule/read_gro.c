@@ -164,8 +164,7 @@ vf_status read_gro(molecule_reader *r)
     int64_t count = 0;
     size_t width = 0;
     vf_status status = reader_next(r, &line, &more); /* the title */
-    if (status == VF_OK)
-        status = reader_next(r, &line, &more);
+    VF_TRY(status, reader_next(r, &line, &more));
     if (status == VF_OK && (!more || !gro_count(line, &count)))
         status = text_fail(r->ctx, r->name, r->lines.line, "the second line must be the number of atoms, at least 1");
     while (status == VF_OK && r->out->atoms < count) {
@@ -178,11 +177,9 @@ vf_status read_gro(molecule_reader *r)
                                  "the line is damaged or shifted",
                                  LEAST_WIDTH, MOST_WIDTH);
         }
-        if (status == VF_OK)
-            status = read_atom(r, line, width);
+        VF_TRY(status, read_atom(r, line, width));
     }
-    if (status == VF_OK)
-        status = next_line(r, count, &line);
+    VF_TRY(status, next_line(r, count, &line));
     if (status != VF_OK)
         return status;
     if (!gro_box(line, r->c_locale, &r->out->cell))

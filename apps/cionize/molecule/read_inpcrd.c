@@ -107,16 +107,14 @@ vf_status read_inpcrd(molecule_reader *r)
     text_piece line;
     bool more;
     vf_status status = reader_next(r, &line, &more); /* the title */
-    if (status == VF_OK)
-        status = reader_next(r, &line, &more);
+    VF_TRY(status, reader_next(r, &line, &more));
     if (status != VF_OK)
         return status;
     int64_t count = more ? atom_count(line, r->c_locale) : 0;
     if (count == 0)
         return text_fail(r->ctx, r->name, r->lines.line, "the second line must begin with the number of atoms");
     status = read_atoms(r, count);
-    if (status == VF_OK)
-        status = read_rest(r, count);
+    VF_TRY(status, read_rest(r, count));
     strcpy(r->out->dialect, "AMBER coordinates");
     return status;
 }

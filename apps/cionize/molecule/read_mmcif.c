@@ -228,12 +228,9 @@ static vf_status read_atom(mmcif_file *f, const cif_word *word, const vf_cell *c
     double xyz[3], charge = 0, radius = 0;
     int64_t id = 0;
     vf_status status = read_position(f, word, cell, xyz);
-    if (status == VF_OK)
-        status = read_charge(f, word, &charge, &radius);
-    if (status == VF_OK)
-        status = reader_add_atom(r);
-    if (status == VF_OK)
-        status = make_room(f);
+    VF_TRY(status, read_charge(f, word, &charge, &radius));
+    VF_TRY(status, reader_add_atom(r));
+    VF_TRY(status, make_room(f));
     if (status != VF_OK)
         return status;
     const int64_t i = m->atoms - 1;
@@ -359,8 +356,7 @@ static vf_status find_tables(mmcif_file *f, text_piece text)
     int64_t others;
     memcpy(f->tables, wanted, sizeof wanted);
     vf_status status = cif_find_tables(r->ctx, r->name, text, f->tables, MMCIF_TABLES, &others);
-    if (status == VF_OK)
-        status = read_cell(f);
+    VF_TRY(status, read_cell(f));
     if (status == VF_OK)
         read_group(f);
     r->out->symmetry.leaves_out = leaves_out(f);
@@ -400,10 +396,8 @@ static vf_status read_file(mmcif_file *f, text_piece text, bool alone)
     molecule_reader *r = f->r;
     bool charged = false;
     vf_status status = find_tables(f, text);
-    if (status == VF_OK)
-        status = check_coordinates(f, &cell);
-    if (status == VF_OK)
-        status = read_atoms(f, &cell);
+    VF_TRY(status, check_coordinates(f, &cell));
+    VF_TRY(status, read_atoms(f, &cell));
     if (status == VF_OK && alone)
         status = mmcif_read_charges(f, &charged);
     if (status == VF_OK && alone && !charged)

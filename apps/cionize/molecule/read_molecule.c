@@ -286,10 +286,8 @@ static vf_status read_cif(pqr_reader *r)
 {
     molecule_reader cif = {.ctx = r->ctx, .name = r->name, .lines = r->lines, .c_locale = r->c_locale, .out = r->out};
     vf_status status = read_mmcif_with_charges(&cif);
-    if (status == VF_OK)
-        status = choose_conformers(r->ctx, r->name, r->choice, r->out);
-    if (status == VF_OK)
-        status = check_positions(r->ctx, r->name, r->out, NULL);
+    VF_TRY(status, choose_conformers(r->ctx, r->name, r->choice, r->out));
+    VF_TRY(status, check_positions(r->ctx, r->name, r->out, NULL));
     if (status == VF_OK && !molecule_resize(r->out, r->out->atoms))
         status = vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory", r->name);
     return status;
@@ -338,8 +336,7 @@ vf_status read_pqr_choosing(vf_context *ctx, const char *path, conformer_choice 
     input_text text;
     memset(out, 0, sizeof *out);
     vf_status status = input_text_read(ctx, path, &text);
-    if (status == VF_OK)
-        status = parse(ctx, path, text.data, text.size, choice, out);
+    VF_TRY(status, parse(ctx, path, text.data, text.size, choice, out));
     input_text_free(&text);
     return status;
 }

@@ -26,8 +26,7 @@ static vf_status take_atoms(molecule_reader *r, const amber_netcdf *file)
         for (int a = 0; status == VF_OK && a < 3; a++)
             if (!(fabs(xyz[a]) <= MOST_COORDINATE))
                 status = binary_coordinate_fail(r, i, a, xyz[a]);
-        if (status == VF_OK)
-            status = reader_add_atom(r);
+        VF_TRY(status, reader_add_atom(r));
         if (status == VF_OK)
             molecule_place(m, i, xyz);
     }

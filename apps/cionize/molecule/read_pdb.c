@@ -144,10 +144,8 @@ static vf_status read_atom(pdb_reader *p, text_piece whole)
         size_t begin = X + (size_t)a * COORDINATE_WIDTH;
         status = reader_number(r, line, begin, begin + COORDINATE_WIDTH, COORDINATE_DECIMALS, names[a], &xyz[a]);
     }
-    if (status == VF_OK)
-        status = reader_add_atom(r);
-    if (status == VF_OK)
-        status = make_room(p);
+    VF_TRY(status, reader_add_atom(r));
+    VF_TRY(status, make_room(p));
     if (status != VF_OK)
         return status;
     const int64_t i = m->atoms - 1;
@@ -286,11 +284,9 @@ vf_status read_pdb(molecule_reader *r)
     vf_status status = reader_next(r, &line, &more);
     while (status == VF_OK && more) {
         status = read_line(&p, line);
-        if (status == VF_OK)
-            status = reader_next(r, &line, &more);
+        VF_TRY(status, reader_next(r, &line, &more));
     }
-    if (status == VF_OK)
-        status = finish(&p, text);
+    VF_TRY(status, finish(&p, text));
     record_pieces_free(&p.records);
     free(p.chains);
     return status;

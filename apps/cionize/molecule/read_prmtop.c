@@ -112,8 +112,7 @@ static vf_status find_sections(prmtop_reader *p)
                 if (name.size == strlen(p->sections[i].name) && begins(name, p->sections[i].name))
                     status = read_section(r, &p->sections[i]);
         }
-        if (status == VF_OK)
-            status = reader_next(r, &line, &more);
+        VF_TRY(status, reader_next(r, &line, &more));
     }
     for (int i = 0; status == VF_OK && i < SECTIONS; i++)
         if (!p->sections[i].found && !p->sections[i].optional)
@@ -259,10 +258,8 @@ static vf_status read_atoms(prmtop_reader *p)
     while (m->atoms < p->atoms) {
         vf_status status = reader_add_atom(r);
         int64_t i = m->atoms - 1;
-        if (status == VF_OK)
-            status = next_name(r, &names, m->labels[i].name);
-        if (status == VF_OK)
-            status = next_number(r, &charges, &m->charge[i]);
+        VF_TRY(status, next_name(r, &names, m->labels[i].name));
+        VF_TRY(status, next_number(r, &charges, &m->charge[i]));
         if (status == VF_OK && radii)
             status = next_number(r, &sizes, &m->radius[i]);
         if (status != VF_OK)
@@ -274,8 +271,7 @@ static vf_status read_atoms(prmtop_reader *p)
     }
     m->total_charge += rest;
     vf_status status = check_end(r, &names);
-    if (status == VF_OK)
-        status = check_end(r, &charges);
+    VF_TRY(status, check_end(r, &charges));
     return status == VF_OK && radii ? check_end(r, &sizes) : status;
 }
 
@@ -291,8 +287,7 @@ static vf_status read_residues(prmtop_reader *p)
         int64_t first;
         char name[LABEL_SIZE];
         vf_status status = next_name(r, &names, name);
-        if (status == VF_OK)
-            status = next_integer(r, &firsts, &first);
+        VF_TRY(status, next_integer(r, &firsts, &first));
         if (status != VF_OK)
             return status;
         if (first > p->atoms || (i == 0 ? first != 1 : first <= filled + 1))
@@ -371,14 +366,10 @@ vf_status read_prmtop(molecule_reader *r)
                                     [RADII] = {.name = "RADII", .kinds = "EF", .optional = true},
                                     [BONDS] = {.name = "BONDS_WITHOUT_HYDROGEN", .kinds = "I", .optional = true}}};
     vf_status status = find_sections(&p);
-    if (status == VF_OK)
-        status = read_pointers(&p);
-    if (status == VF_OK)
-        status = read_atoms(&p);
-    if (status == VF_OK)
-        status = read_residues(&p);
-    if (status == VF_OK)
-        status = divide_chains(&p);
+    VF_TRY(status, read_pointers(&p));
+    VF_TRY(status, read_atoms(&p));
+    VF_TRY(status, read_residues(&p));
+    VF_TRY(status, divide_chains(&p));
     strcpy(r->out->dialect, "prmtop");
     return status;
 }

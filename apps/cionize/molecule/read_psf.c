@@ -182,8 +182,7 @@ static vf_status read_atom(psf_reader *p, text_piece line)
     if (!*label.name)
         return text_fail(r->ctx, r->name, r->lines.line, "the atom has no name");
     vf_status status = reader_number(r, line, from.charge, from.charge_end, -1, "charge", &charge);
-    if (status == VF_OK)
-        status = reader_add_atom(r);
+    VF_TRY(status, reader_add_atom(r));
     if (status != VF_OK)
         return status;
     r->out->charge[r->out->atoms - 1] = charge;
@@ -196,8 +195,7 @@ vf_status read_psf(molecule_reader *r)
 {
     psf_reader p = {.r = r};
     vf_status status = read_flags(&p);
-    if (status == VF_OK)
-        status = find_atoms(&p);
+    VF_TRY(status, find_atoms(&p));
     while (status == VF_OK && r->out->atoms < p.count) {
         text_piece line;
         bool more;
@@ -207,8 +205,7 @@ vf_status read_psf(molecule_reader *r)
                            "%s: the file ends after %" PRId64 " of the %" PRId64
                            " atom%s stated by !NATOM; copy it again",
                            r->name, r->out->atoms, p.count, vf_plural(p.count));
-        if (status == VF_OK)
-            status = read_atom(&p, line);
+        VF_TRY(status, read_atom(&p, line));
     }
     r->out->total_charge += p.rest;
     r->own_numbers = true;

@@ -328,8 +328,7 @@ static vf_status apply_within(application *a, const selection_node *node, bool *
     const int64_t atoms = a->m->atoms;
     bool *of = malloc((size_t)atoms * sizeof *of);
     vf_status status = of ? apply(a, node->left, of) : no_memory(a);
-    if (status == VF_OK)
-        status = find_near(a, node->distance, of, chosen);
+    VF_TRY(status, find_near(a, node->distance, of, chosen));
     for (int64_t i = 0; status == VF_OK && node->excludes && i < atoms; i++)
         chosen[i] = chosen[i] && !of[i];
     free(of);
@@ -341,8 +340,7 @@ static vf_status apply_pair(application *a, const selection_node *node, bool *ch
     const int64_t atoms = a->m->atoms;
     vf_status status = apply(a, node->left, chosen);
     bool *other = status == VF_OK ? malloc((size_t)atoms * sizeof *other) : NULL;
-    if (status == VF_OK)
-        status = other ? apply(a, node->right, other) : no_memory(a);
+    VF_TRY(status, other ? apply(a, node->right, other) : no_memory(a));
     for (int64_t i = 0; status == VF_OK && i < atoms; i++)
         chosen[i] = node->kind == NODE_AND ? chosen[i] && other[i] : chosen[i] || other[i];
     free(other);
@@ -378,8 +376,7 @@ static vf_status apply(application *a, int at,
         status = apply(a, node->left, chosen);
         if (status == VF_OK && node->field == FIELD_RESIDUE)
             status = number_residues(a);
-        if (status == VF_OK)
-            status = node->field == FIELD_RESIDUE ? same_residues(a, chosen) : same_text(a, node->field, chosen);
+        VF_TRY(status, node->field == FIELD_RESIDUE ? same_residues(a, chosen) : same_text(a, node->field, chosen));
         return status;
     }
     return status;

@@ -58,10 +58,8 @@ static vf_status within(parser *p, int *out)
         size > 0 || !(node.distance >= 0))
         return selection_fail(p, &p->now, "expected a distance in angstrom, 0 or more");
     status = selection_next(p);
-    if (status == VF_OK)
-        status = expect(p, "of", "expected 'of' and a selection");
-    if (status == VF_OK)
-        status = parse_part(p, &node.left);
+    VF_TRY(status, expect(p, "of", "expected 'of' and a selection"));
+    VF_TRY(status, parse_part(p, &node.left));
     node.end = p->now.begin;
     return status == VF_OK ? selection_add_node(p, node, out) : status;
 }
@@ -77,10 +75,8 @@ static vf_status same(parser *p, int *out)
         return selection_fail(p, &p->now, "expected residue, chain, segment, resname or name");
     node.field = (selection_field)key->value;
     status = selection_next(p);
-    if (status == VF_OK)
-        status = expect(p, "as", "expected 'as' and a selection");
-    if (status == VF_OK)
-        status = parse_part(p, &node.left);
+    VF_TRY(status, expect(p, "as", "expected 'as' and a selection"));
+    VF_TRY(status, parse_part(p, &node.left));
     node.end = p->now.begin;
     return status == VF_OK ? selection_add_node(p, node, out) : status;
 }
@@ -89,8 +85,7 @@ static vf_status parentheses(parser *p, int *out)
 {
     const token open = p->now;
     vf_status status = selection_next(p);
-    if (status == VF_OK)
-        status = parse_or(p, out);
+    VF_TRY(status, parse_or(p, out));
     if (status == VF_OK && p->now.kind == TOKEN_END)
         status = selection_fail(p, &open, "'(' has no ')'");
     if (status == VF_OK && p->now.kind != TOKEN_CLOSE)
@@ -147,11 +142,9 @@ static vf_status parse_part(parser *p, int *out)
     if (selection_is(p, "not") || selection_is(p, "!")) {
         selection_node node = {.kind = NODE_NOT, .right = -1, .begin = p->now.begin};
         status = selection_next(p);
-        if (status == VF_OK)
-            status = parse_part(p, &node.left);
+        VF_TRY(status, parse_part(p, &node.left));
         node.end = p->now.begin;
-        if (status == VF_OK)
-            status = selection_add_node(p, node, out);
+        VF_TRY(status, selection_add_node(p, node, out));
     } else {
         status = parse_one(p, out);
     }
@@ -177,8 +170,7 @@ static vf_status parse_and(parser *p, int *out)
             break;
         if (!follows)
             status = selection_next(p);
-        if (status == VF_OK)
-            status = join(p, NODE_AND, begin, parse_part, out);
+        VF_TRY(status, join(p, NODE_AND, begin, parse_part, out));
     }
     return status;
 }
@@ -189,8 +181,7 @@ static vf_status parse_or(parser *p, int *out)
     vf_status status = parse_and(p, out);
     while (status == VF_OK && is_or(p)) {
         status = selection_next(p);
-        if (status == VF_OK)
-            status = join(p, NODE_OR, begin, parse_and, out);
+        VF_TRY(status, join(p, NODE_OR, begin, parse_and, out));
     }
     return status;
 }
@@ -212,12 +203,10 @@ static vf_status check_characters(parser *p)
 static vf_status parse_all(parser *p)
 {
     vf_status status = check_characters(p);
-    if (status == VF_OK)
-        status = selection_next(p);
+    VF_TRY(status, selection_next(p));
     if (status == VF_OK && p->now.kind == TOKEN_END)
         status = selection_fail(p, &p->now, "the selection is empty; all selects all atoms");
-    if (status == VF_OK)
-        status = parse_or(p, &p->s->root);
+    VF_TRY(status, parse_or(p, &p->s->root));
     if (status == VF_OK && p->now.kind != TOKEN_END)
         status = selection_fail(p, &p->now, p->now.kind == TOKEN_CLOSE ? "')' has no '('" : "expected 'and' or 'or'");
     return status;

@@ -221,8 +221,7 @@ vf_status selection_take_field(parser *p, const selection_name *field, int *out)
             break;
         }
         status = node.field < FIELD_RESID ? text_value(p) : number_value(p, node.field);
-        if (status == VF_OK)
-            status = selection_next(p);
+        VF_TRY(status, selection_next(p));
     }
     node.values = p->s->values - node.first;
     node.end = p->now.begin;

@@ -84,8 +84,7 @@ static vf_status exclude(vf_context *ctx, point_run *r)
     vf_status status =
         group ? group_atoms(ctx, r, group)
               : vf_fail(ctx, VF_ERR_MEMORY, "no memory for the residues of %lld atoms", (long long)r->mol->atoms);
-    if (status == VF_OK)
-        status = list_excluded(ctx, r, group);
+    VF_TRY(status, list_excluded(ctx, r, group));
     free(group);
     return status;
 }
@@ -171,8 +170,7 @@ static vf_status measure(vf_context *ctx, point_run *r, const vf_coulomb_atoms *
     truth.exactness = options->tolerance;
     vf_point_sum *plan = NULL;
     vf_status status = vf_point_sum_create(ctx, charges, &truth, &some, (double)n, &plan);
-    if (status == VF_OK)
-        status = vf_point_sum_execute(plan, &some, exact, fields ? exact + ERROR_POINTS : NULL);
+    VF_TRY(status, vf_point_sum_execute(plan, &some, exact, fields ? exact + ERROR_POINTS : NULL));
     vf_point_sum_destroy(plan);
     free(excluded);
     if (status != VF_OK)
@@ -206,8 +204,7 @@ static vf_status compute_frame(vf_context *ctx, point_run *r, const vf_coulomb_a
     vf_point_sum *plan = NULL;
     vf_point_info info;
     vf_status status = vf_point_sum_create(ctx, charges, &options, &list, (double)list.count, &plan);
-    if (status == VF_OK)
-        status = vf_point_sum_execute(plan, &list, d->values, fields ? d->fields : NULL);
+    VF_TRY(status, vf_point_sum_execute(plan, &list, d->values, fields ? d->fields : NULL));
     if (status == VF_OK) {
         vf_point_sum_get_info(plan, &info);
         if (r->done == 0)
@@ -262,8 +259,7 @@ static vf_status one_frame(vf_context *ctx, point_run *r, int64_t frame, frame_d
         d->place[3 * i + 2] = charges.z[i];
     }
     const double *place = r->set.atoms ? d->place : r->set.place;
-    if (status == VF_OK)
-        status = compute_frame(ctx, r, &charges, &cell, place, d);
+    VF_TRY(status, compute_frame(ctx, r, &charges, &cell, place, d));
     if (status == VF_OK) {
         take_frame(r, place, d);
         status = sink(user, frame, place, d->values, r->settings->points.field ? d->fields : NULL);
@@ -292,8 +288,7 @@ vf_status points_compute(vf_context *ctx, point_run *r, point_sink sink, void *u
     frame_data d = {0};
     const int64_t frames = r->trajectory ? r->frames->count : 1;
     vf_status status = make_room(ctx, r, &d);
-    if (status == VF_OK)
-        status = exclude(ctx, r);
+    VF_TRY(status, exclude(ctx, r));
     for (int64_t f = 0; status == VF_OK && f < frames; f++)
         status = one_frame(ctx, r, f, &d, sink, user);
     r->least = INFINITY;

@@ -53,16 +53,12 @@ static vf_status begin_h5(field_files *f, const char *path, const map_info *info
     vf_status status = vf_h5_create(f->ctx, path, &f->file);
     for (size_t n_text = 0; status == VF_OK && n_text < sizeof root / sizeof *root; n_text++)
         status = vf_h5_attribute_text(f->file, "/", root[n_text][0], root[n_text][1]);
-    if (status == VF_OK)
-        status = vf_h5_dataset_create(f->file, "field", info->type, 4, dims, chunk, 1);
+    VF_TRY(status, vf_h5_dataset_create(f->file, "field", info->type, 4, dims, chunk, 1));
     for (size_t n_text = 0; status == VF_OK && n_text < sizeof texts / sizeof *texts; n_text++)
         status = vf_h5_attribute_text(f->file, "field", texts[n_text][0], texts[n_text][1]);
-    if (status == VF_OK)
-        status = vf_h5_attribute_doubles(f->file, "field", "origin", info->grid.origin, 3);
-    if (status == VF_OK)
-        status = vf_h5_attribute_doubles(f->file, "field", "spacing", info->grid.spacing, 3);
-    if (status == VF_OK)
-        status = vf_h5_attribute_integers(f->file, "field", "counts", n, 3);
+    VF_TRY(status, vf_h5_attribute_doubles(f->file, "field", "origin", info->grid.origin, 3));
+    VF_TRY(status, vf_h5_attribute_doubles(f->file, "field", "spacing", info->grid.spacing, 3));
+    VF_TRY(status, vf_h5_attribute_integers(f->file, "field", "counts", n, 3));
     const struct {
         const char *name;
         double value;
@@ -95,8 +91,7 @@ static vf_status begin(field_files *f, const char *path, const map_info *info, c
         f->info[a].values_unit = unit;
         f->map[a] = (map_output){.ctx = f->ctx, .path = names[a], .info = &f->info[a], .order = MAP_X_FASTEST};
         status = map_format_for(f->ctx, names[a], &f->map[a].format);
-        if (status == VF_OK)
-            status = map_output_begin(&f->map[a]);
+        VF_TRY(status, map_output_begin(&f->map[a]));
     }
     return status;
 }
@@ -174,8 +169,7 @@ static vf_status make_check(vf_context *ctx, const vf_coulomb_atoms *charges, co
     check->count = charges->count > 20000 && options->cell.kind != VF_CELL_NONE ? 16 : POINT_SAMPLES - 8;
     const vf_point_list list = {.count = check->count, .points = points[0]};
     vf_status status = vf_point_sum_create(ctx, charges, &truth, &list, (double)list.count, &plan);
-    if (status == VF_OK)
-        status = vf_point_sum_execute(plan, &list, values, check->exact[0]);
+    VF_TRY(status, vf_point_sum_execute(plan, &list, values, check->exact[0]));
     vf_point_sum_destroy(plan);
     return status;
 }
@@ -265,14 +259,11 @@ vf_status field_map_write(vf_context *ctx, const cionize_settings *s, const mole
         vf_point_sum_get_info(plan, &chosen);
     if (status == VF_OK && chosen.fast)
         status = make_check(ctx, &charges, &options, (const double(*)[3])typical, &check);
-    if (status == VF_OK)
-        status = begin(&f, s->points.field_map, info, unit);
-    if (status == VF_OK)
-        status = compute(&f, plan, info, &check);
+    VF_TRY(status, begin(&f, s->points.field_map, info, unit));
+    VF_TRY(status, compute(&f, plan, info, &check));
     if (status == VF_OK)
         *error = chosen.fast ? check_result(ctx, &check, vf_grid_points(&info->grid), s->accuracy) : (map_error){0};
-    if (status == VF_OK)
-        status = commit(&f, error);
+    VF_TRY(status, commit(&f, error));
     vf_point_sum_destroy(plan);
     discard(&f);
     return status;

@@ -187,8 +187,7 @@ vf_status parse_points(vf_context *ctx, const char *name, const char *text, size
     r.c_locale = status == VF_OK ? newlocale(LC_ALL_MASK, "C", (locale_t)0) : (locale_t)0;
     if (status == VF_OK && !r.c_locale)
         return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read numbers", name);
-    if (status == VF_OK)
-        status = xyz ? read_xyz(&r) : read_columns(&r);
+    VF_TRY(status, xyz ? read_xyz(&r) : read_columns(&r));
     if (r.c_locale)
         freelocale(r.c_locale);
     if (status == VF_OK && out->count == 0)
@@ -200,8 +199,7 @@ static vf_status read_text(vf_context *ctx, const char *path, bool xyz, point_se
 {
     input_text text = {0};
     vf_status status = input_text_read(ctx, path, &text);
-    if (status == VF_OK)
-        status = parse_points(ctx, path, text.data, text.size, xyz, out);
+    VF_TRY(status, parse_points(ctx, path, text.data, text.size, xyz, out));
     input_text_free(&text);
     return status;
 }
@@ -229,8 +227,7 @@ static vf_status read_positions(vf_context *ctx, const char *path, point_set *ou
     vf_status status = pqr ? read_molecule(ctx, path, &m) : input_text_read(ctx, path, &text);
     if (status == VF_OK && !pqr)
         status = parse_coordinates(ctx, &(named_text){path, text.data, text.size}, &m);
-    if (status == VF_OK)
-        status = take_molecule(ctx, path, &m, out);
+    VF_TRY(status, take_molecule(ctx, path, &m, out));
     input_text_free(&text);
     molecule_free(&m);
     return status;
@@ -244,8 +241,7 @@ static vf_status read_h5(vf_context *ctx, const char *path, point_set *out)
     int rank = 0;
     int64_t dims[VF_H5_MAX_RANK] = {0};
     vf_status status = vf_h5_open(ctx, path, &file);
-    if (status == VF_OK)
-        status = vf_h5_dataset_shape(file, "points", &type, &rank, dims);
+    VF_TRY(status, vf_h5_dataset_shape(file, "points", &type, &rank, dims));
     if (status == VF_OK && (rank != 2 || dims[1] != 3 || dims[0] < 1 || dims[0] > INT64_MAX / 64))
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: /points has %d dimension%s, the last of %lld; expected [n][3]", path,
                          rank, vf_plural(rank), rank > 0 ? (long long)dims[rank - 1] : 0LL);

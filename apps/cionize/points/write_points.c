@@ -28,10 +28,10 @@ static vf_status csv_head(vf_output *out, const point_run *r, const map_info *in
     char text[160];
     vf_status status = vf_output_printf(out, "# %s, %s\n# command: %s\n# input: %s, SHA-256 %s\n", info->program,
                                         info->created, info->command, info->input, r->mol->digest);
-    if (status == VF_OK)
-        status = vf_output_printf(out, "# positions in angstrom, potential in %s%s%s%s\n", info->unit,
-                                  r->settings->points.field ? ", field in " : "",
-                                  r->settings->points.field ? info->unit : "", r->settings->points.field ? "/A" : "");
+    VF_TRY(status,
+           vf_output_printf(out, "# positions in angstrom, potential in %s%s%s%s\n", info->unit,
+                            r->settings->points.field ? ", field in " : "", r->settings->points.field ? info->unit : "",
+                            r->settings->points.field ? "/A" : ""));
     for (int line = 6; status == VF_OK && map_provenance(info, line, text, sizeof text); line++)
         status = vf_output_printf(out, "# %s\n", text);
     if (status == VF_OK && r->set.atoms)
@@ -42,9 +42,8 @@ static vf_status csv_head(vf_output *out, const point_run *r, const map_info *in
     if (status == VF_OK && r->error.points > 0)
         status = vf_output_printf(out, "# rms error of the potential at %lld points: %.2g of the rms potential\n",
                                   (long long)r->error.points, r->error.rms);
-    if (status == VF_OK)
-        status = vf_output_printf(out, "index,%sx,y,z,potential",
-                                  r->set.atoms ? "name,residue,residue_number,chain,segment," : "");
+    VF_TRY(status, vf_output_printf(out, "index,%sx,y,z,potential",
+                                    r->set.atoms ? "name,residue,residue_number,chain,segment," : ""));
     if (status == VF_OK && r->trajectory)
         status = vf_output_printf(out, ",potential_sd");
     for (int a = 0; status == VF_OK && r->settings->points.field && a < 3; a++)
@@ -94,15 +93,14 @@ static vf_status write_csv(vf_output *out, const point_run *r)
         status = vf_output_printf(out, "%lld,", (long long)n + 1);
         if (status == VF_OK && r->set.atoms)
             status = csv_label(out, &r->mol->labels[n]);
-        if (status == VF_OK)
-            status = vf_output_printf(out, "%.9g,%.9g,%.9g", r->place[3 * n], r->place[3 * n + 1], r->place[3 * n + 2]);
+        VF_TRY(status,
+               vf_output_printf(out, "%.9g,%.9g,%.9g", r->place[3 * n], r->place[3 * n + 1], r->place[3 * n + 2]));
         for (int c = 0; status == VF_OK && c < (r->settings->points.field ? 4 : 1); c++) {
             status = vf_output_printf(out, ",%.12g", r->mean[4 * n + c]);
             if (status == VF_OK && r->trajectory)
                 status = vf_output_printf(out, ",%.6g", sqrt(r->squares[4 * n + c] / frames));
         }
-        if (status == VF_OK)
-            status = vf_output_printf(out, "\n");
+        VF_TRY(status, vf_output_printf(out, "\n"));
     }
     return status;
 }
@@ -148,8 +146,7 @@ static vf_status h5_residues(const h5_points *h)
     for (int64_t n = 0; n < r->set.count; n++)
         numbers[n] = r->mol->labels[n].residue_number;
     vf_status status = h5_make(h, "residue_number", false, false);
-    if (status == VF_OK)
-        status = h5_put(h, "residue_number", 0, false, numbers);
+    VF_TRY(status, h5_put(h, "residue_number", 0, false, numbers));
     free(numbers);
     return status;
 }
@@ -186,8 +183,7 @@ static vf_status h5_texts(const h5_points *h, const char *dataset, label_text *t
             codes[i * WIDTH + c] = (float)(unsigned char)from[c];
     }
     vf_status status = vf_h5_dataset_create(h->file, dataset, VF_F32, 2, dims, chunk, 1);
-    if (status == VF_OK)
-        status = vf_h5_write(h->file, dataset, VF_F32, start, dims, codes);
+    VF_TRY(status, vf_h5_write(h->file, dataset, VF_F32, start, dims, codes));
     free(codes);
     return h5_say(status, h, dataset, "text", "character codes, zeros behind the last");
 }
@@ -206,11 +202,9 @@ static vf_status h5_begin(h5_points *h, const char *path, const map_info *info)
     status = h5_say(status, h, "/", "input", info->input);
     status = h5_say(status, h, "/", "input_sha256", r->mol->digest);
     status = h5_say(status, h, "/", "excluded", excluded_text(r));
-    if (status == VF_OK)
-        status = h5_make(h, "points", moves, true);
+    VF_TRY(status, h5_make(h, "points", moves, true));
     status = h5_say(status, h, "points", "unit", "angstrom");
-    if (status == VF_OK)
-        status = h5_make(h, "potential", frames, false);
+    VF_TRY(status, h5_make(h, "potential", frames, false));
     status = h5_say(status, h, "potential", "unit", info->unit);
     if (status == VF_OK && r->settings->points.field) {
         status = h5_make(h, "field", frames, true);
@@ -237,8 +231,7 @@ static vf_status take_frame(void *user, int64_t frame, const double *place, cons
     vf_status status = VF_OK;
     if (frame == 0 || moves)
         status = h5_put(h, "points", frame, moves, place);
-    if (status == VF_OK)
-        status = h5_put(h, "potential", frame, frames, potential);
+    VF_TRY(status, h5_put(h, "potential", frame, frames, potential));
     return status == VF_OK && field ? h5_put(h, "field", frame, frames, field) : status;
 }
 
@@ -269,16 +262,13 @@ vf_status points_write(vf_context *ctx, point_run *r, const map_info *info)
     h5_points h = {.ctx = ctx, .run = r};
     vf_output *csv = NULL;
     vf_status status = vf_path_has_extension(path, ".csv") ? vf_output_open(ctx, path, &csv) : h5_begin(&h, path, info);
-    if (status == VF_OK)
-        status = points_compute(ctx, r, take_frame, &h);
-    if (status == VF_OK)
-        status = check_finite(ctx, r);
+    VF_TRY(status, points_compute(ctx, r, take_frame, &h));
+    VF_TRY(status, check_finite(ctx, r));
     if (status == VF_OK && csv)
         status = csv_head(csv, r, info);
     if (status == VF_OK && csv)
         status = write_csv(csv, r);
-    if (status == VF_OK)
-        status = csv ? vf_output_commit(&csv) : h5_commit(&h);
+    VF_TRY(status, csv ? vf_output_commit(&csv) : h5_commit(&h));
     vf_output_discard(&csv);
     vf_h5_close(&h.file);
     return status;

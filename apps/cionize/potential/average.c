@@ -212,9 +212,8 @@ static vf_status compute(void *user, const vf_pipeline_piece *piece, size_t *byt
             : vf_fail(a->ctx, VF_ERR_MEMORY, "no memory for the coordinates of %" PRId64 " atoms", a->mol->atoms);
     for (int64_t f = 0; status == VF_OK && f < frames; f++) {
         status = make_sum(a, device, a->selection->first + (first + f) * a->selection->step, xyz, &sums[f]);
-        if (status == VF_OK)
-            status = potential_execute(a->plan, sums[f], piece->queue, &box, piece->scratch,
-                                       vf_offset(device, piece->memory, a->type, f * points));
+        VF_TRY(status, potential_execute(a->plan, sums[f], piece->queue, &box, piece->scratch,
+                                         vf_offset(device, piece->memory, a->type, f * points)));
         if (vf_device_is_host(device)) { /* it is done already */
             vf_potential_destroy(sums[f]);
             sums[f] = NULL;
@@ -364,13 +363,10 @@ vf_status average_compute(vf_context *ctx, const molecule *mol, const trajectory
     a.user = user;
     vf_pipeline_work work = {.user = &a, .compute = compute, .store = store, .next = next};
     vf_status status = check(&a);
-    if (status == VF_OK)
-        status = cut_work(&a);
-    if (status == VF_OK)
-        status = allocate(&a);
+    VF_TRY(status, cut_work(&a));
+    VF_TRY(status, allocate(&a));
     work.pieces = a.slabs * a.groups;
-    if (status == VF_OK)
-        status = vf_pipeline_run(a.pipeline, &work);
+    VF_TRY(status, vf_pipeline_run(a.pipeline, &work));
     vf_pipeline_destroy(a.pipeline);
     free(a.slab);
     free(a.mean);

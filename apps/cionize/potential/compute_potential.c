@@ -70,8 +70,7 @@ static vf_status execute(const potential_plan *plan, const vf_potential *sum, vf
         part.hi[2] = box->lo[2] + layers * (n + 1) / launches;
         void *at = vf_offset(device, out, plan->problem.precision, (k - box->lo[2]) * layer_points);
         status = vf_potential_compute(sum, queue, &part, at);
-        if (status == VF_OK)
-            status = vf_queue_sync(queue);
+        VF_TRY(status, vf_queue_sync(queue));
         if (status == VF_OK && vf_cancelled(ctx))
             status = vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
     }
@@ -193,8 +192,7 @@ static vf_status make_computation(computation *c, const molecule *mol)
         if (status != VF_OK)
             status = potential_leave_out(c->ctx, c->plan, d, status);
     }
-    if (status == VF_OK)
-        status = vf_pipeline_create(c->ctx, &stages, &c->pipeline);
+    VF_TRY(status, vf_pipeline_create(c->ctx, &stages, &c->pipeline));
     return status;
 }
 
@@ -214,8 +212,7 @@ vf_status potential_compute(vf_context *ctx, const molecule *mol, const potentia
     vf_pipeline_work work = {.user = &c, .compute = compute, .store = store, .next = plan->ranks ? next : NULL};
     vf_status status = make_computation(&c, mol);
     work.pieces = c.slab_count;
-    if (status == VF_OK)
-        status = vf_pipeline_run(c.pipeline, &work);
+    VF_TRY(status, vf_pipeline_run(c.pipeline, &work));
     for (int d = 0; status == VF_OK && d < vf_context_device_count(ctx); d++)
         slabs_done[d] = vf_pipeline_done(c.pipeline, d);
     free_computation(&c);

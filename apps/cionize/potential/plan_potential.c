@@ -129,8 +129,7 @@ static double all_seconds(const vf_context *ctx, const work *w)
 static vf_status choose_automatically(vf_context *ctx, const potential_plan *plan, work *w, char *why, size_t why_size)
 {
     vf_status status = vf_context_set_devices(ctx, "cpu");
-    if (status == VF_OK)
-        status = measure_device(ctx, plan, w);
+    VF_TRY(status, measure_device(ctx, plan, w));
     if (status != VF_OK || !(plan->method->devices >> VF_DEVICE_CUDA & 1))
         return status;
     const double cpu_seconds = all_seconds(ctx, w);
@@ -140,8 +139,7 @@ static vf_status choose_automatically(vf_context *ctx, const potential_plan *pla
     status = vf_device_choose(ctx, cpu_seconds, typical * w->maps, why, why_size);
     if (status == VF_OK && vf_device_is_host(vf_context_device(ctx, 0)))
         return VF_OK;
-    if (status == VF_OK)
-        status = measure_device(ctx, plan, w);
+    VF_TRY(status, measure_device(ctx, plan, w));
     const double gpu_seconds = all_seconds(ctx, w);
     if (vf_cancelled(ctx))
         return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
@@ -199,8 +197,7 @@ static vf_status choose_device(vf_context *ctx, const cionize_settings *s, work 
         if (status == VF_OK)
             status =
                 vf_potential_check(ctx, plan->method, &plan->problem, vf_device_get_kind(vf_context_device(ctx, 0)));
-        if (status == VF_OK)
-            status = measure_device(ctx, plan, w);
+        VF_TRY(status, measure_device(ctx, plan, w));
     }
     if (status != VF_OK)
         return status;
@@ -326,10 +323,8 @@ vf_status potential_prepare(vf_context *ctx, const cionize_settings *settings, c
     vf_status status = potential_choose_method(ctx, settings, mol, grid, kind, plan);
     if (status == VF_OK)
         status = vf_check_threads(ctx, 2); /* measuring on the CPU also starts a team */
-    if (status == VF_OK)
-        status = choose_device(ctx, settings, &w, plan);
-    if (status == VF_OK)
-        status = plan_slabs(ctx, &w.estimate, plan);
+    VF_TRY(status, choose_device(ctx, settings, &w, plan));
+    VF_TRY(status, plan_slabs(ctx, &w.estimate, plan));
     if (status == VF_OK && plan->workers > 1)
         status = vf_check_threads(ctx, plan->workers + 1);
     return status;

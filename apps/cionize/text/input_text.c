@@ -144,8 +144,7 @@ static vf_status read_all(vf_context *ctx, const char *path, gzFile file, input_
     for (;;) {
         size_t got;
         vf_status status = make_room(ctx, path, to);
-        if (status == VF_OK)
-            status = gzip_input_read(ctx, path, file, to->data + to->size, to->capacity - to->size, &got);
+        VF_TRY(status, gzip_input_read(ctx, path, file, to->data + to->size, to->capacity - to->size, &got));
         if (status != VF_OK || got == 0)
             return status;
         to->size += got;

@@ -51,8 +51,7 @@ static vf_status enter_titles(const trajectory *t, int64_t offset, int64_t *byte
     int64_t said = -1;
     if (t->size - offset >= 2 * t->dcd.marker + 4) {
         vf_status status = dcd_read_marker(t, offset, &said);
-        if (status == VF_OK)
-            status = trajectory_bytes(t, offset + t->dcd.marker, number, sizeof number);
+        VF_TRY(status, trajectory_bytes(t, offset + t->dcd.marker, number, sizeof number));
         if (status != VF_OK)
             return status;
         *bytes = 4 + 80 * (int64_t)dcd_integer(t, number);
@@ -124,8 +123,7 @@ static vf_status read_header(trajectory *t, int64_t *offset)
     unsigned char control[CONTROL_BYTES] = {0};
     int64_t bytes = 0;
     vf_status status = enter_record(t, "header", *offset, &bytes);
-    if (status == VF_OK)
-        status = trajectory_bytes(t, *offset + t->dcd.marker, control, sizeof control);
+    VF_TRY(status, trajectory_bytes(t, *offset + t->dcd.marker, control, sizeof control));
     if (status != VF_OK)
         return status;
     /* control[0..3] is the name; icntrl(n) is at 4 n */
@@ -147,8 +145,7 @@ static vf_status read_header(trajectory *t, int64_t *offset)
                                "the record of its number of atoms, at byte %" PRId64 ", has %" PRId64
                                " bytes instead of 4; the file is damaged; copy it again",
                                *offset, bytes);
-    if (status == VF_OK)
-        status = trajectory_bytes(t, *offset + t->dcd.marker, control, 4);
+    VF_TRY(status, trajectory_bytes(t, *offset + t->dcd.marker, control, 4));
     if (status != VF_OK)
         return status;
     t->atoms = dcd_integer(t, control);
@@ -238,8 +235,7 @@ vf_status dcd_read_layout(trajectory *t)
 {
     int64_t index_at = 0, bytes = 0;
     vf_status status = recognise(t);
-    if (status == VF_OK)
-        status = read_header(t, &t->dcd.begin);
+    VF_TRY(status, read_header(t, &t->dcd.begin));
     if (status != VF_OK)
         return status;
     if (t->dcd.moving < t->atoms) {
@@ -252,8 +248,7 @@ vf_status dcd_read_layout(trajectory *t)
                                      bytes, 4 * t->dcd.moving);
         t->dcd.begin += dcd_record_bytes(t, bytes);
     }
-    if (status == VF_OK)
-        status = count_frames(t);
+    VF_TRY(status, count_frames(t));
     /* The second frame shows whether fixed atoms are really left out, the last whether all frames have the same
      * size. */
     const int64_t looks[] = {0, 1, t->frames - 1};

@@ -31,8 +31,7 @@ static vf_status check_record(const trajectory *t, int64_t frame, const char *wh
 {
     int64_t before = -1, behind = -1;
     vf_status status = dcd_read_marker(t, offset, &before);
-    if (status == VF_OK)
-        status = dcd_read_marker(t, offset + t->dcd.marker + bytes, &behind);
+    VF_TRY(status, dcd_read_marker(t, offset + t->dcd.marker + bytes, &behind));
     if (status == VF_OK && (before != bytes || behind != bytes))
         return trajectory_fail(
             t,
@@ -102,8 +101,7 @@ vf_status dcd_read_cell(const trajectory *t, int64_t frame, double values[6])
 {
     unsigned char bytes[DCD_CELL_BYTES];
     vf_status status = check_record(t, frame, "the unit cell", frame_offset(t, frame), DCD_CELL_BYTES);
-    if (status == VF_OK)
-        status = trajectory_bytes(t, frame_offset(t, frame) + t->dcd.marker, bytes, sizeof bytes);
+    VF_TRY(status, trajectory_bytes(t, frame_offset(t, frame) + t->dcd.marker, bytes, sizeof bytes));
     for (int i = 0; status == VF_OK && i < 6; i++)
         values[i] = stored_double(bytes + 8 * i, t->dcd.big_endian);
     return status;

@@ -74,8 +74,7 @@ static vf_status open_gro(trajectory *t)
         return vf_fail(t->ctx, VF_ERR_MEMORY, "%s: no memory to read numbers", t->path);
     vf_status status = input_text_read(t->ctx, t->path, &t->gro.text);
     text = (text_piece){t->gro.text.data, t->gro.text.size};
-    if (status == VF_OK)
-        status = text_check(t->ctx, t->path, &text);
+    VF_TRY(status, text_check(t->ctx, t->path, &text));
     text_lines lines = {.next = text.at, .end = text.at + text.size};
     while (status == VF_OK && more)
         status = find_frame(t, &lines, &more);

@@ -100,10 +100,8 @@ vf_status trajectory_open(vf_context *ctx, const char *path, trajectory **out)
     t->fd = -1;
     t->path = strdup(path);
     vf_status status = t->path ? open_file(t) : vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read it", path);
-    if (status == VF_OK)
-        status = recognise(t);
-    if (status == VF_OK)
-        status = t->format->open(t);
+    VF_TRY(status, recognise(t));
+    VF_TRY(status, t->format->open(t));
     if (status == VF_OK)
         *out = t;
     else

@@ -142,12 +142,9 @@ vf_status cfl_open(vf_context *ctx, const char *path, cfl_file **out)
     f->header = cfl_file_name(path, ".hdr");
     if (!f->path || !f->header)
         status = vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to open the file", path);
-    if (status == VF_OK)
-        status = read_header(f);
-    if (status == VF_OK)
-        status = parse_header(f);
-    if (status == VF_OK)
-        status = check_size(f);
+    VF_TRY(status, read_header(f));
+    VF_TRY(status, parse_header(f));
+    VF_TRY(status, check_size(f));
     if (status == VF_OK) {
         f->stream = fopen(f->path, "rb");
         if (!f->stream)
@@ -224,8 +221,7 @@ struct cfl_output {
 static vf_status open_both(cfl_output *o, const char *data, const char *header)
 {
     vf_status status = vf_output_open(o->ctx, data, &o->data);
-    if (status == VF_OK)
-        status = vf_output_open(o->ctx, header, &o->header);
+    VF_TRY(status, vf_output_open(o->ctx, header, &o->header));
     return status;
 }
 
@@ -251,8 +247,7 @@ vf_status cfl_create(vf_context *ctx, const char *path, const int64_t dims[CFL_D
     }
     *o = (cfl_output){.ctx = ctx, .left = 1};
     status = open_both(o, data, header);
-    if (status == VF_OK)
-        status = write_header(o, dims, sections);
+    VF_TRY(status, write_header(o, dims, sections));
 done:
     if (status != VF_OK)
         cfl_discard(&o);
@@ -275,10 +270,8 @@ vf_status cfl_commit(cfl_output **output)
     if (o->left != 0)
         status =
             vf_fail(o->ctx, VF_ERR_INTERNAL, "%s: %" PRId64 " elements are missing", vf_output_path(o->data), o->left);
-    if (status == VF_OK)
-        status = vf_output_commit(&o->data);
-    if (status == VF_OK)
-        status = vf_output_commit(&o->header);
+    VF_TRY(status, vf_output_commit(&o->data));
+    VF_TRY(status, vf_output_commit(&o->header));
     cfl_discard(output);
     return status;
 }

@@ -72,8 +72,7 @@ static vf_status find_ring(vf_context *ctx, const mri_scan *raw, const scan_traj
     if (!*ring)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory to look at the channels");
     vf_status status = vf_outer_radius(ctx, &space, &samples, OUTER_SHARE, &outer);
-    if (status == VF_OK)
-        status = vf_outer_radius(ctx, &space, &samples, OUTERMOST_HALF, &outermost);
+    VF_TRY(status, vf_outer_radius(ctx, &space, &samples, OUTERMOST_HALF, &outermost));
     for (int64_t m = 0; m < at->samples && status == VF_OK; m++) {
         const double k[3] = {at->k[3 * m], at->k[3 * m + 1], at->k[3 * m + 2]};
         const double radius = vf_wiener_radius(&space, k);
@@ -167,8 +166,7 @@ vf_status estimate_channel_noise(vf_context *ctx, mri_scan *raw)
     vf_status status = VF_OK;
     if (!s || !numbers)
         status = vf_fail(ctx, VF_ERR_MEMORY, "no memory to look at the channels");
-    if (status == VF_OK)
-        status = channel_measure(ctx, raw, true, s, half);
+    VF_TRY(status, channel_measure(ctx, raw, true, s, half));
     if (status == VF_OK && choose_variances(raw, s, half, variance, numbers + 3 * coils)) {
         double least = INFINITY, most = 0;
         raw->noise = calloc(coils * coils, sizeof *raw->noise);

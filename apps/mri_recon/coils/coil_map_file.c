@@ -302,16 +302,11 @@ vf_status read_coil_maps(vf_context *ctx, const char *path, int compress, recon_
     float complex *maps = NULL;
     const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     vf_status status = open_maps(ctx, path, &m);
-    if (status == VF_OK)
-        status = check_coils(&m, compress, raw);
-    if (status == VF_OK)
-        status = check_space(&m, raw, &cropped);
-    if (status == VF_OK)
-        status = choose_sets(&m, wanted);
-    if (status == VF_OK)
-        status = scan_allocate(ctx, path, "coil maps", m.places * m.read * m.coils * voxels, sizeof *maps, &maps);
-    if (status == VF_OK)
-        status = read_places(&m, raw, cropped, maps);
+    VF_TRY(status, check_coils(&m, compress, raw));
+    VF_TRY(status, check_space(&m, raw, &cropped));
+    VF_TRY(status, choose_sets(&m, wanted));
+    VF_TRY(status, scan_allocate(ctx, path, "coil maps", m.places * m.read * m.coils * voxels, sizeof *maps, &maps));
+    VF_TRY(status, read_places(&m, raw, cropped, maps));
     if (status == VF_OK && m.coils != raw->coils && m.compressed_from == 0) {
         remove_map_rows((int)(m.places * m.read), (int)m.coils, raw->left_out, voxels, maps);
         m.coils = raw->coils;
@@ -376,18 +371,12 @@ static vf_status describe_maps(vf_h5 *file, const mri_scan *raw, int sets, bool 
                        : raw->places > 1 ? "[place][coil][z][y][x]"
                                          : "[coil][z][y][x]";
     vf_status status = vf_h5_attribute_text(file, DATASET, "program", PROGRAM);
-    if (status == VF_OK)
-        status = vf_h5_attribute_text(file, DATASET, "axis_order", axes);
-    if (status == VF_OK)
-        status = vf_h5_attribute_integers(file, DATASET, "matrix", raw->matrix, 3);
-    if (status == VF_OK)
-        status = vf_h5_attribute_doubles(file, DATASET, "fov_mm", raw->fov, 3);
-    if (status == VF_OK)
-        status = vf_h5_attribute_integers(file, DATASET, "whitened", &whitened, 1);
-    if (status == VF_OK)
-        status = vf_h5_attribute_integers(file, DATASET, "compressed_from", &from, 1);
-    if (status == VF_OK)
-        status = vf_h5_attribute_integers(file, DATASET, "weighted", &weighted, 1);
+    VF_TRY(status, vf_h5_attribute_text(file, DATASET, "axis_order", axes));
+    VF_TRY(status, vf_h5_attribute_integers(file, DATASET, "matrix", raw->matrix, 3));
+    VF_TRY(status, vf_h5_attribute_doubles(file, DATASET, "fov_mm", raw->fov, 3));
+    VF_TRY(status, vf_h5_attribute_integers(file, DATASET, "whitened", &whitened, 1));
+    VF_TRY(status, vf_h5_attribute_integers(file, DATASET, "compressed_from", &from, 1));
+    VF_TRY(status, vf_h5_attribute_integers(file, DATASET, "weighted", &weighted, 1));
     return status;
 }
 
@@ -408,10 +397,8 @@ static vf_status write_h5(vf_context *ctx, const char *path, const mri_scan *raw
     }
     const int skip = AXES - rank;
     vf_status status = vf_h5_create(ctx, path, &file);
-    if (status == VF_OK)
-        status = vf_h5_dataset_create(file, DATASET, VF_C64, rank, dims + skip, chunk + skip, 0);
-    if (status == VF_OK)
-        status = describe_maps(file, raw, sets, any_weighted(raw, maps));
+    VF_TRY(status, vf_h5_dataset_create(file, DATASET, VF_C64, rank, dims + skip, chunk + skip, 0));
+    VF_TRY(status, describe_maps(file, raw, sets, any_weighted(raw, maps)));
     dims[0] = dims[1] = 1;
     for (int i = 0; i < raw->places * sets && status == VF_OK; i++) {
         start[axis] = i / sets;

@@ -195,26 +195,19 @@ static vf_status solve_small(calibration *c)
     vf_normal normal = {0};
     vf_prior known = {.kind = VF_PRIOR_IDENTITY};
     vf_status status = allocate(c, samples, c->points, c->points, c->points, &w);
-    if (status == VF_OK)
-        status = vf_encoding_create(device, c->small, &from, &small_encoding, &w.from);
-    if (status == VF_OK)
-        status = vf_encoding_create(device, c->small, &to, &small_encoding, &w.to);
-    if (status == VF_OK)
-        status = vf_normal_create(device, &task, &normal);
+    VF_TRY(status, vf_encoding_create(device, c->small, &from, &small_encoding, &w.from));
+    VF_TRY(status, vf_encoding_create(device, c->small, &to, &small_encoding, &w.to));
+    VF_TRY(status, vf_normal_create(device, &task, &normal));
     known.lambda = SMALL_LAMBDA * normal.diagonal;
     const system_part part = {.queue = c->queue, .normal = &normal, .coils = 1};
     const system_matrix system = {.prior = &known, .parts = 1, .part = &part};
     for (int coil = 0; coil < c->scan->coils && status == VF_OK; coil++) {
         solve_result result;
         status = upload(c->queue, c->data + coil * samples, samples, &w.samples);
-        if (status == VF_OK)
-            status = vf_encoding_adjoint(w.from, c->queue, 1, &w.samples, &w.image);
-        if (status == VF_OK)
-            status = solve(ctx, &small_solve, &system, &w.image, &w.solution, NULL, NULL, &result);
-        if (status == VF_OK)
-            status = vf_encoding_forward(w.to, c->queue, 1, &w.solution, &w.gridded);
-        if (status == VF_OK)
-            status = download(c->queue, &w.gridded, c->points, c->gridded + coil * c->points);
+        VF_TRY(status, vf_encoding_adjoint(w.from, c->queue, 1, &w.samples, &w.image));
+        VF_TRY(status, solve(ctx, &small_solve, &system, &w.image, &w.solution, NULL, NULL, &result));
+        VF_TRY(status, vf_encoding_forward(w.to, c->queue, 1, &w.solution, &w.gridded));
+        VF_TRY(status, download(c->queue, &w.gridded, c->points, c->gridded + coil * c->points));
     }
     vf_normal_free(&normal);
     free_work(&w);
@@ -228,14 +221,11 @@ vf_status calibrate_images(calibration *c, const int64_t matrix[3], float comple
     coil_work w = {0};
     vf_taper_centre(c->grid.samples, c->grid.k, c->k_cut, c->scan->coils, c->gridded, c->gridded);
     vf_status status = allocate(c, c->points, voxels, 0, 0, &w);
-    if (status == VF_OK)
-        status = vf_encoding_create(vf_queue_device(c->queue), matrix, &at, &small_encoding, &w.from);
+    VF_TRY(status, vf_encoding_create(vf_queue_device(c->queue), matrix, &at, &small_encoding, &w.from));
     for (int coil = 0; coil < c->scan->coils && status == VF_OK; coil++) {
         status = upload(c->queue, c->gridded + coil * c->points, c->points, &w.samples);
-        if (status == VF_OK)
-            status = vf_encoding_adjoint(w.from, c->queue, 1, &w.samples, &w.image);
-        if (status == VF_OK)
-            status = download(c->queue, &w.image, voxels, images + coil * voxels);
+        VF_TRY(status, vf_encoding_adjoint(w.from, c->queue, 1, &w.samples, &w.image));
+        VF_TRY(status, download(c->queue, &w.image, voxels, images + coil * voxels));
     }
     free_work(&w);
     return status;
@@ -268,14 +258,12 @@ static vf_status take_any(calibration *c, int place, bool must, int64_t n[3])
 {
     choose_wider(c, n);
     vf_status status = make_grid(c);
-    if (status == VF_OK)
-        status = take_centre(c, place, must);
+    VF_TRY(status, take_centre(c, place, must));
     if (status == VF_OK && !well_sampled(c) && !must) {
         memset(n, 0, 3 * sizeof *n);
         return VF_OK;
     }
-    if (status == VF_OK)
-        status = solve_small(c);
+    VF_TRY(status, solve_small(c));
     if (status == VF_OK)
         calibrate_cut(c, c->small, n);
     return status;
@@ -360,14 +348,10 @@ vf_status calibrate_walsh(calibration *c, int place, bool warn, float complex *m
     const mri_scan *raw = c->scan;
     choose_centre(c);
     vf_status status = make_grid(c);
-    if (status == VF_OK)
-        status = take_centre(c, place, warn);
-    if (status == VF_OK)
-        status = solve_small(c);
-    if (status == VF_OK)
-        status = calibrate_images(c, raw->matrix, maps);
-    if (status == VF_OK)
-        status = vf_coil_maps_walsh(c->ctx, raw->matrix, raw->coils, maps, maps);
+    VF_TRY(status, take_centre(c, place, warn));
+    VF_TRY(status, solve_small(c));
+    VF_TRY(status, calibrate_images(c, raw->matrix, maps));
+    VF_TRY(status, vf_coil_maps_walsh(c->ctx, raw->matrix, raw->coils, maps, maps));
     if (status == VF_OK)
         snprintf(made->text, sizeof made->text,
                  "%d coil%s, maps estimated from the centre of k-space, |kx| < %.3g%s (Walsh)", raw->coils,

@@ -143,20 +143,15 @@ static vf_status adjoint_of(const joint *j, int extent, const int64_t matrix[3],
     vf_array in = {0}, out = {0};
     float complex *product = malloc((size_t)samples * sizeof *product);
     vf_status status = product ? VF_OK : no_memory(c);
-    if (status == VF_OK)
-        status = vf_encoding_create(device, matrix, &at, &options, &e);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, samples, &in);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, points, &out);
+    VF_TRY(status, vf_encoding_create(device, matrix, &at, &options, &e));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, samples, &in));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, points, &out));
     for (int v = 0; v < count && status == VF_OK; v++) {
         for (int64_t m = 0; m < samples; m++)
             product[m] = weighted ? crealf(j->weights[m]) * x[v * samples + m] : x[v * samples + m];
         status = upload(c->queue, product, samples, &in);
-        if (status == VF_OK)
-            status = vf_encoding_adjoint(e, c->queue, 1, &in, &out);
-        if (status == VF_OK)
-            status = download(c->queue, &out, points, y + v * points);
+        VF_TRY(status, vf_encoding_adjoint(e, c->queue, 1, &in, &out));
+        VF_TRY(status, download(c->queue, &out, points, y + v * points));
     }
     vf_encoding_destroy(e);
     vf_array_free(&in);
@@ -180,8 +175,7 @@ static vf_status make_input(joint *j)
     if (!j->adjoint || !j->psf)
         return no_memory(c);
     vf_status status = adjoint_of(j, 1, j->small, c->scan->coils, c->data, true, j->adjoint);
-    if (status == VF_OK)
-        status = adjoint_of(j, j->periods, grid, 1, j->weights, false, j->psf);
+    VF_TRY(status, adjoint_of(j, j->periods, grid, 1, j->weights, false, j->psf));
     return status;
 }
 
@@ -251,14 +245,12 @@ vf_status calibrate_jointly(calibration *c, int place, bool warn, recon_watch *w
     vf_nlinv_quality quality;
     choose_small(&j);
     vf_status status = gather(&j, place);
-    if (status == VF_OK)
-        status = choose_weights(&j);
+    VF_TRY(status, choose_weights(&j));
     if (status == VF_OK) {
         measure(&j);
         status = make_input(&j);
     }
-    if (status == VF_OK)
-        status = estimate(&j, watch, maps, &quality);
+    VF_TRY(status, estimate(&j, watch, maps, &quality));
     if (status == VF_OK) {
         if (warn)
             judge(c, &quality);

@@ -46,8 +46,7 @@ vf_status sure_probe(crew *c, const frame_group *g)
             status = right_side_create(&c->team, j->settings, j->scan, &j->scan->trajectory[frame->trajectory], &silent,
                                        &side);
         }
-        if (status == VF_OK)
-            status = crew_adjoint(c, side, &replica, false, c->probe + (size_t)f * frame_bytes(j));
+        VF_TRY(status, crew_adjoint(c, side, &replica, false, c->probe + (size_t)f * frame_bytes(j)));
     }
     right_side_destroy(side);
     return status;
@@ -66,8 +65,7 @@ vf_status sure_choose(crew *c, const char *b, int64_t count, sure_estimate estim
                                      .user = user};
     j->sure_applications = 0;
     vf_status status = vf_queue_create(vf_context_host(j->ctx), &queue);
-    if (status == VF_OK)
-        status = vf_sure_search(queue, &problem, WIDEST, &j->sure);
+    VF_TRY(status, vf_sure_search(queue, &problem, WIDEST, &j->sure));
     if (status == VF_OK)
         j->factor = j->sure.point[j->sure.best].factor;
     vf_queue_destroy(queue);

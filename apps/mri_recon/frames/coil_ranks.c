@@ -131,8 +131,7 @@ static vf_status give_maps(crew *c, int n, const host_maps *maps)
     coil_ranks *o = c->others;
     const int64_t first = o->first[n + 1], coils = o->first[n + 2] - first;
     vf_status status = say(c, n, TAKE_MAPS, maps->sets, coils);
-    if (status == VF_OK)
-        status = hear(c, n);
+    VF_TRY(status, hear(c, n));
     for (int s = 0; s < maps->sets && status == VF_OK; s++)
         status = vf_ranks_send(o->ranks, o->rank[n], maps->data + (s * maps->coils + first) * maps->voxels,
                                coils * maps->voxels * (int64_t)sizeof *maps->data);
@@ -167,8 +166,7 @@ static vf_status begin_sum(void *user, vf_queue *queue, const vf_array *x)
     coil_ranks *o = c->others;
     const int64_t bytes = x->count * (int64_t)vf_dtype_bytes(x->type);
     vf_status status = vf_queue_copy(queue, o->host.out, x->data, (size_t)bytes);
-    if (status == VF_OK)
-        status = vf_queue_sync(queue);
+    VF_TRY(status, vf_queue_sync(queue));
     o->asked = bytes;
     for (int n = 0; n < o->count && status == VF_OK;) {
         vf_status sent = say(c, n, APPLY, 0, 0);
@@ -189,8 +187,7 @@ static vf_status add_answer(crew *c, int n, vf_queue *queue, vf_array *y)
     if (status != VF_OK || !y)
         return status;
     status = vf_queue_copy(queue, o->arrived.data, o->host.in, (size_t)o->asked);
-    if (status == VF_OK)
-        status = vf_vector_axpby(queue, y->type, y->count, 1, o->arrived.data, 1, y->data);
+    VF_TRY(status, vf_vector_axpby(queue, y->type, y->count, 1, o->arrived.data, 1, y->data));
     return status == VF_OK ? vf_queue_sync(queue) : status; /* the buffer is free again */
 }
 
@@ -256,15 +253,12 @@ static vf_status measure(crew *c, bool together, double *seconds)
     vf_status status = crew_system(c, 0, NULL, &system, &part);
     if (!together)
         system.remote = NULL;
-    if (status == VF_OK)
-        status = system_operator_create(&system, c->job->type, count, &a);
+    VF_TRY(status, system_operator_create(&system, c->job->type, count, &a));
     for (int run = 0; run < 2 && status == VF_OK; run++) {
         const double begin = vf_now();
         status = vf_fill(s->part.queue, c->job->type, count, (const double[2]){0}, s->x.data);
-        if (status == VF_OK)
-            status = vf_operator_forward(a, s->part.queue, s->x.data, s->b.data);
-        if (status == VF_OK)
-            status = vf_queue_sync(s->part.queue);
+        VF_TRY(status, vf_operator_forward(a, s->part.queue, s->x.data, s->b.data));
+        VF_TRY(status, vf_queue_sync(s->part.queue));
         *seconds = vf_now() - begin;
     }
     vf_operator_free(a);
@@ -277,8 +271,7 @@ static vf_status decide(crew *c, int64_t coils)
     coil_ranks *o = c->others;
     double own = 0, together = 0;
     vf_status status = measure(c, false, &own);
-    if (status == VF_OK)
-        status = measure(c, true, &together);
+    VF_TRY(status, measure(c, true, &together));
     if (status != VF_OK)
         return status;
     const double alone = own * (double)coils / (double)o->first[1];
@@ -304,8 +297,7 @@ static vf_status share(crew *c, const host_maps *maps)
     coil_ranks *o = c->others;
     const int64_t count = maps->sets * j->voxels;
     vf_status status = make_buffers(&o->host, j->ctx, count * (int64_t)vf_dtype_bytes(j->type));
-    if (status == VF_OK)
-        status = grow_array(vf_queue_device(c->team.queue[0]), VF_SPACE_DEVICE, j->type, count, &o->arrived);
+    VF_TRY(status, grow_array(vf_queue_device(c->team.queue[0]), VF_SPACE_DEVICE, j->type, count, &o->arrived));
     if (status == VF_OK && o->place != maps->place)
         status = give_all(c, maps);
     o->place = maps->place;
@@ -410,16 +402,11 @@ static vf_status apply(helper *h, int64_t count, int64_t bytes)
     system_matrix system;
     system_part *part;
     vf_status status = crew_system(h->crew, 0, NULL, &system, &part);
-    if (status == VF_OK)
-        status = system_operator_create(&system, h->crew->job->type, count, &a);
-    if (status == VF_OK)
-        status = vf_queue_copy(s->part.queue, s->x.data, h->host.in, (size_t)bytes);
-    if (status == VF_OK)
-        status = vf_operator_forward(a, s->part.queue, s->x.data, s->b.data);
-    if (status == VF_OK)
-        status = vf_queue_copy(s->part.queue, h->host.out, s->b.data, (size_t)bytes);
-    if (status == VF_OK)
-        status = vf_queue_sync(s->part.queue);
+    VF_TRY(status, system_operator_create(&system, h->crew->job->type, count, &a));
+    VF_TRY(status, vf_queue_copy(s->part.queue, s->x.data, h->host.in, (size_t)bytes));
+    VF_TRY(status, vf_operator_forward(a, s->part.queue, s->x.data, s->b.data));
+    VF_TRY(status, vf_queue_copy(s->part.queue, h->host.out, s->b.data, (size_t)bytes));
+    VF_TRY(status, vf_queue_sync(s->part.queue));
     vf_operator_free(a);
     free(part);
     return status;
@@ -432,8 +419,7 @@ static vf_status take_image(helper *h)
     vf_status status = vf_ranks_receive(h->ranks, 0, h->host.in, bytes);
     if (status == VF_OK && h->able == VF_OK)
         note(h, apply(h, count, bytes));
-    if (status == VF_OK)
-        status = answer(h);
+    VF_TRY(status, answer(h));
     return status == VF_OK && h->able == VF_OK ? vf_ranks_send(h->ranks, 0, h->host.out, bytes) : status;
 }
 
@@ -450,8 +436,7 @@ static vf_status serve(helper *h, bool *made)
                 return vf_fail(h->crew->job->ctx, VF_ERR_CANCELLED, "rank 0 was interrupted");
             break;
         }
-        if (status == VF_OK)
-            status = what.kind == TAKE_MAPS ? take_maps(h, &what, number) : take_image(h);
+        VF_TRY(status, what.kind == TAKE_MAPS ? take_maps(h, &what, number) : take_image(h));
     }
     return status == VF_OK ? vf_context_status(h->crew->job->ctx) : status;
 }
@@ -465,8 +450,7 @@ vf_status coil_ranks_serve(crew *c, bool *made)
     if (status == VF_OK && strcmp(text, text_coils) != 0)
         status = vf_fail(c->job->ctx, VF_ERR_INTERNAL, "rank 0 shares no coils: do all ranks have the same options?");
     free(text);
-    if (status == VF_OK)
-        status = serve(&h, made);
+    VF_TRY(status, serve(&h, made));
     free(h.host.out);
     free(h.host.in);
     return status;

@@ -159,10 +159,8 @@ vf_status envelope_of_frame(crew *c, right_side *side, const scan_frame *frame, 
     weighted.data = data;
     weighted.part_of = 0;
     weighted.first_sample = 0;
-    if (status == VF_OK)
-        status = crew_adjoint(c, side, &weighted, true, image);
-    if (status == VF_OK)
-        status = smooth_energy(j, frame, image, out);
+    VF_TRY(status, crew_adjoint(c, side, &weighted, true, image));
+    VF_TRY(status, smooth_energy(j, frame, image, out));
     if (status == VF_OK && j->settings->noise_map && frame == j->place[frame->place].first)
         status = copy_envelope(j, out, place_envelope(j, frame));
     free(image);

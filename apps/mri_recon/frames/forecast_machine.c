@@ -210,12 +210,9 @@ double forecast_measure_speed(vf_context *ctx, const forecast_machine *m, const 
         .precision = z->wide > 1 ? VF_F64 : VF_F32, .segments = 1, .circulant = z->on_grid};
     const vf_dtype type = vf_dtype_complex(options.precision);
     vf_status status = vf_queue_create(device, &queue);
-    if (status == VF_OK)
-        status = vf_toeplitz_create(device, matrix, &options, &plan);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, type, (int64_t)part.voxels, &x);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, type, (int64_t)part.voxels, &y);
+    VF_TRY(status, vf_toeplitz_create(device, matrix, &options, &plan));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, type, (int64_t)part.voxels, &x));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, type, (int64_t)part.voxels, &y));
     if (status == VF_OK)
         status = vf_fill(queue, type, x.count, (const double[2]){1, 0}, x.data);
     for (int round = -1; round < ROUNDS && status == VF_OK; round++) {

@@ -51,8 +51,7 @@ vf_status crew_adjoint(crew *c, right_side *side, const scan_frame *frame, bool 
     vf_status status = VF_OK;
     if (j->has_maps)
         status = device_maps_put(&c->team, parts, shares, j->type, &maps, &c->maps);
-    if (status == VF_OK)
-        status = right_side_of_frame(side, frame, j->has_maps ? &c->maps : NULL, image);
+    VF_TRY(status, right_side_of_frame(side, frame, j->has_maps ? &c->maps : NULL, image));
     for (int s = 0; s < maps.sets && j->has_maps && even && status == VF_OK; s++)
         status = normalise(j, maps.data + s * maps.coils * maps.voxels,
                            image + (size_t)(s * j->voxels) * vf_dtype_bytes(j->type));

@@ -57,8 +57,7 @@ vf_status crew_adjoints(crew *c, const frame_group *g, bool envelopes, char *ima
         const scan_frame *frame = frame_of(j, g, f);
         char *image = images + (size_t)f * frame_bytes(j);
         status = crew_adjoint(c, side, frame, even, image);
-        if (status == VF_OK)
-            status = found_image(c, frame, image);
+        VF_TRY(status, found_image(c, frame, image));
         if (status == VF_OK && envelopes)
             status = envelope_of_frame(c, side, frame, &c->envelope[f]);
     }
@@ -75,12 +74,9 @@ static vf_status find_power(crew *c, const scan_frame *first)
     right_side *side = NULL;
     char *image = malloc(frame_bytes(j));
     vf_status status = image ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for an image");
-    if (status == VF_OK)
-        status = right_side_create(&c->team, j->settings, j->scan, at, &silent, &side);
-    if (status == VF_OK)
-        status = crew_adjoint(c, side, first, false, image);
-    if (status == VF_OK)
-        status = found_image(c, first, image);
+    VF_TRY(status, right_side_create(&c->team, j->settings, j->scan, at, &silent, &side));
+    VF_TRY(status, crew_adjoint(c, side, first, false, image));
+    VF_TRY(status, found_image(c, first, image));
     right_side_destroy(side);
     free(image);
     return status;
@@ -241,18 +237,14 @@ static vf_status solve_channel(const solving *w, int d, int channel)
                                    .input = j->settings->input,
                                    .lambda_auto = j->settings->lambda_auto};
     vf_status status = crew_system(c, d, w->sparse ? NULL : &s->known, &system, &part);
-    if (status == VF_OK)
-        status = vf_queue_copy(s->part.queue, s->b.data, image, image_bytes);
+    VF_TRY(status, vf_queue_copy(s->part.queue, s->b.data, image, image_bytes));
     if (status == VF_OK && w->sparse)
         status = system_operator_create(&system, j->type, x.count, &normal);
-    if (status == VF_OK)
-        status = w->sparse ? solve_sparse(j->ctx, &options, normal, s->part.queue, &problem, &b, &x, tell, c, result)
-                           : solve(j->ctx, &options, &system, &b, &x, tell, c, result);
+    VF_TRY(status, w->sparse ? solve_sparse(j->ctx, &options, normal, s->part.queue, &problem, &b, &x, tell, c, result)
+                             : solve(j->ctx, &options, &system, &b, &x, tell, c, result));
     vf_operator_free(normal);
-    if (status == VF_OK)
-        status = vf_queue_copy(s->part.queue, image, s->x.data, image_bytes);
-    if (status == VF_OK)
-        status = vf_queue_sync(s->part.queue);
+    VF_TRY(status, vf_queue_copy(s->part.queue, image, s->x.data, image_bytes));
+    VF_TRY(status, vf_queue_sync(s->part.queue));
     if (status == VF_OK && !w->rough)
         watch_add(c->watch, j->settings->iterations - result->iterations);
     free(part);
@@ -304,8 +296,7 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
     do
         status = image ? solve_channel(&w, 0, 0) : VF_OK;
     while (status != VF_OK && crew_takes_over(c, frame, &status));
-    if (status == VF_OK)
-        status = constrain_phase(c, frame, power, reach, image);
+    VF_TRY(status, constrain_phase(c, frame, power, reach, image));
     free(image);
     return status;
 }
@@ -332,8 +323,7 @@ static vf_status estimate(void *user, double factor, bool again, const void *b, 
     j->factor = factor;
     memcpy(x, b, (size_t)(j->channels * w->sets * j->voxels) * vf_dtype_bytes(j->type));
     vf_status status = again ? VF_OK : sparse_frame(c, w->frame, w->power);
-    if (status == VF_OK)
-        status = solve_images(w);
+    VF_TRY(status, solve_images(w));
     *data = 0;
     for (int i = 0; i < j->channels && status == VF_OK; i++) {
         *data += w->result[i].data;
@@ -359,14 +349,12 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envel
     vf_status status = w.result ? crew_power(c, frame, &w.power) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     if (status == VF_OK && j->has_maps)
         status = crew_give_coils(c, frame);
-    if (status == VF_OK)
-        status = regularise_frame(c, frame, w.power, envelope);
+    VF_TRY(status, regularise_frame(c, frame, w.power, envelope));
     if (status == VF_OK && sparse)
         status = sparse_frame(c, frame, w.power);
     if (status == VF_OK && sparse)
         w.tolerance = sparse_tolerance(j, summary);
-    if (status == VF_OK)
-        status = solve_for_phase(&w, frame, w.power, images);
+    VF_TRY(status, solve_for_phase(&w, frame, w.power, images));
     if (status == VF_OK)
         status =
             j->choosing ? sure_choose(c, images, j->channels * w.sets * j->voxels, estimate, &w) : solve_images(&w);

@@ -31,8 +31,7 @@ static vf_status from_first_images(crew *c, int frame, char *image, bool *told)
     for (int pass = 0; pass < PASSES && status == VF_OK; pass++) {
         const double before = j->variance;
         status = crew_make_group(c, &one, image);
-        if (status == VF_OK)
-            status = noise_from_residual(c, frame, image, told);
+        VF_TRY(status, noise_from_residual(c, frame, image, told));
         if (!(j->variance < WORTH_A_PASS * before))
             break;
     }

@@ -44,8 +44,7 @@ vf_status frame_ranges_share(const recon_job *j, vf_ranks *ranks, frame_range **
     vf_status status = to && fclose(to) == 0 ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for ranges of frames");
     if (status == VF_OK && first)
         status = vf_ranks_offer(ranks, *count, cost);
-    if (status == VF_OK)
-        status = vf_ranks_share(ranks, 1, text, &got);
+    VF_TRY(status, vf_ranks_share(ranks, 1, text, &got));
     for (char *at = got; at && *at && *count < j->frame_count; at++, ++*count) {
         range[*count].first = (int)strtol(at, &at, 10);
         range[*count].behind = (int)strtol(at, &at, 10);

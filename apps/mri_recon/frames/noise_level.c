@@ -34,8 +34,7 @@ vf_status noise_of_outer(const recon_job *j, const scan_frame *frame, double *va
     const vf_wiener_samples samples = samples_of(j->scan, frame);
     double radius, used = 0;
     vf_status status = vf_outer_radius(j->ctx, &space, &samples, OUTER_SHARE, &radius);
-    if (status == VF_OK)
-        status = vf_outer_variance(j->ctx, &space, &samples, radius, variance);
+    VF_TRY(status, vf_outer_variance(j->ctx, &space, &samples, radius, variance));
     for (int64_t m = 0; m < samples.count; m++)
         used += !samples.weights || samples.weights[m] > 0;
     *error = 1 / log(2) / sqrt(fmax(1, fmin(OUTER_SHARE * used, MOST_SAMPLES) * samples.coils));
@@ -167,19 +166,14 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
     double *squares = malloc(MOST_SAMPLES * sizeof *squares);
     vf_status status =
         seen && expected && squares ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a coil's image");
-    if (status == VF_OK)
-        status = encoding_create(device, j->settings->input, raw, &taken, &options, &e);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, j->voxels, &x);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, VF_C64, o->count, &d);
+    VF_TRY(status, encoding_create(device, j->settings->input, raw, &taken, &options, &e));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, j->voxels, &x));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, o->count, &d));
     for (int coil = 0; coil < raw->coils && status == VF_OK; coil++) {
         see_through(j, frame, coil, image, seen);
         status = upload(queue, seen, j->voxels, &x);
-        if (status == VF_OK)
-            status = vf_encoding_forward(e, queue, 1, &x, &d);
-        if (status == VF_OK)
-            status = download(queue, &d, o->count, expected);
+        VF_TRY(status, vf_encoding_forward(e, queue, 1, &x, &d));
+        VF_TRY(status, download(queue, &d, o->count, expected));
         int64_t kept = 0, others = 0;
         double sum = 0;
         for (int64_t i = 0; i < o->count && status == VF_OK; i++) {
@@ -230,16 +224,14 @@ vf_status noise_from_residual(crew *c, int number, const char *image, bool *told
     taken_samples *taken = calloc(1, sizeof *taken);
     vf_status status = taken ? vf_outer_radius(j->ctx, &space, &samples, OUTER_SHARE, &radius)
                              : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the outermost samples");
-    if (status == VF_OK)
-        status = take_samples(j, frame, radius, taken, &outer);
+    VF_TRY(status, take_samples(j, frame, radius, taken, &outer));
     if (status == VF_OK) {
         taken->outer = taken->count;
         status = take_samples(j, frame, 0, taken, &all);
     }
     if (status == VF_OK && !place_power(c, frame, &power))
         status = vf_fail(j->ctx, VF_ERR_INTERNAL, "the power of a frame that was made is not known");
-    if (status == VF_OK)
-        status = regularise_forecast(c, frame, power, radius, &forecast);
+    VF_TRY(status, regularise_forecast(c, frame, power, radius, &forecast));
     if (status == VF_OK && taken->count > 0)
         status = residual_variance(c, frame, image, taken, &variance, &rest);
     const double outer_free = outer > 0 ? share_free(j, forecast.outer, outer) : 0;

@@ -79,12 +79,10 @@ static vf_status low_images(const crew *c, const char *image, const double reach
         for (int64_t i = 0; i < j->voxels; i++)
             values[i] = window(j->scan->matrix, reach, pass ? 0.5 : 1, i);
         status = vf_circulant_set(s->known.circulant, queue, VF_PRIOR_INVERSE_DATA, values);
-        if (status == VF_OK)
-            status = vf_queue_copy(queue, s->b.data, image, (size_t)j->voxels * vf_dtype_bytes(j->type));
-        if (status == VF_OK)
-            status = vf_circulant_apply(s->known.circulant, queue, VF_PRIOR_INVERSE_DATA, 1, s->b.data, 0, s->x.data);
-        if (status == VF_OK)
-            status = download(queue, &s->x, j->voxels, pass ? narrow : wide);
+        VF_TRY(status, vf_queue_copy(queue, s->b.data, image, (size_t)j->voxels * vf_dtype_bytes(j->type)));
+        VF_TRY(status,
+               vf_circulant_apply(s->known.circulant, queue, VF_PRIOR_INVERSE_DATA, 1, s->b.data, 0, s->x.data));
+        VF_TRY(status, download(queue, &s->x, j->voxels, pass ? narrow : wide));
     }
     free(values);
     return status;
@@ -155,12 +153,9 @@ static vf_status give_phase(const recon_job *j, device_solver *s, const frame_ph
     for (int i = 0; i < 2 && status == VF_OK; i++)
         if (!room[i]->data)
             status = vf_array_create(device, VF_SPACE_DEVICE, j->type, j->voxels, room[i]);
-    if (status == VF_OK)
-        status = put_turn(j, s->part.queue, phase->turn, 2, 0.5F, turned, &s->known.half_turn);
-    if (status == VF_OK)
-        status = put_turn(j, s->part.queue, phase->turn, 1, 1, turned, &s->known.turn);
-    if (status == VF_OK)
-        status = put_turn(j, s->part.queue, phase->turn, -1, 1, turned, &s->known.turn_back);
+    VF_TRY(status, put_turn(j, s->part.queue, phase->turn, 2, 0.5F, turned, &s->known.half_turn));
+    VF_TRY(status, put_turn(j, s->part.queue, phase->turn, 1, 1, turned, &s->known.turn));
+    VF_TRY(status, put_turn(j, s->part.queue, phase->turn, -1, 1, turned, &s->known.turn_back));
     s->known.imaginary = phase->imaginary;
     free(turned);
     return status;
@@ -181,8 +176,7 @@ static vf_status find_phase(crew *c, const scan_frame *frame, double power, cons
             : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the phase of %lld voxels", (long long)j->voxels);
     for (int64_t i = 0; status == VF_OK && i < j->voxels; i++)
         filter[i] = window(j->scan->matrix, reach, 1, i) - window(j->scan->matrix, reach, 0.5, i);
-    if (status == VF_OK)
-        status = regularise_filtered_noise(c, frame, power, filter, &noise);
+    VF_TRY(status, regularise_filtered_noise(c, frame, power, filter, &noise));
     if (status == VF_OK)
         out->imaginary = imaginary_share(j, out->turn, narrow, noise);
     if (status == VF_OK)
@@ -206,8 +200,7 @@ vf_status constrain_phase(crew *c, const scan_frame *frame, double power, const 
         snprintf(c->summary.phase, sizeof c->summary.phase,
                  known ? "one side of k-space is missing; the phase of low frequencies compensates for it"
                        : "one side of k-space is missing; the phase is not smooth enough to compensate for it");
-    if (status == VF_OK)
-        status = regularise_parts(c, frame, power, c->solver->known.imaginary);
+    VF_TRY(status, regularise_parts(c, frame, power, c->solver->known.imaginary));
     if (phase == &own)
         free(own.turn);
     return status;

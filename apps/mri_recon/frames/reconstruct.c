@@ -72,8 +72,7 @@ static vf_status make_normal(sharing *s)
         return VF_OK;
     s->normal = calloc((size_t)devices, sizeof *s->normal);
     vf_status status = s->normal ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
-    if (status == VF_OK)
-        status = team_create(j->ctx, 0, devices, &s->whole);
+    VF_TRY(status, team_create(j->ctx, 0, devices, &s->whole));
     if (status == VF_OK)
         status =
             normal_matrix_create(&s->whole, j->settings, j->scan, j->scan->trajectory, s->watch, devices, s->normal);
@@ -245,8 +244,7 @@ static vf_status make_frames(sharing *s)
     }
     for (int g = 0; g < s->list.count && status == VF_OK; g++) {
         status = make_one_group(s, 0, 0, g);
-        if (status == VF_OK)
-            status = put_group(s, 0, g);
+        VF_TRY(status, put_group(s, 0, g));
     }
     return status;
 }
@@ -271,8 +269,7 @@ static vf_status make_range(sharing *s, const frame_range *range)
         j->settings = &some;
         status = group_list_leave_out(j, &s->list);
         copy = s->list.group;
-        if (status == VF_OK)
-            status = make_frames(s);
+        VF_TRY(status, make_frames(s));
         j->settings = settings;
         s->list = all;
     }
@@ -334,16 +331,12 @@ static vf_status make_noise_map(sharing *s, recon_put_noise put_noise)
     s->user = &map;
     for (int t = 0; t < s->how.teams; t++)
         s->crew[t].last = -1;
-    if (status == VF_OK)
-        status = group_list_make(j, s->how.teams, s->slots, &s->list);
-    if (status == VF_OK)
-        status = make_slots(s);
-    if (status == VF_OK)
-        status = make_frames(s);
+    VF_TRY(status, group_list_make(j, s->how.teams, s->slots, &s->list));
+    VF_TRY(status, make_slots(s));
+    VF_TRY(status, make_frames(s));
     s->put = put;
     s->user = user;
-    if (status == VF_OK)
-        status = noise_map_finish(&map, put_noise, user);
+    VF_TRY(status, noise_map_finish(&map, put_noise, user));
     noise_map_free(&map);
     return status;
 }
@@ -425,8 +418,7 @@ static vf_status make_all(sharing *s)
     if (status != VF_OK || made)
         return status;
     status = find_noise(s);
-    if (status == VF_OK)
-        status = choose_lambda(s);
+    VF_TRY(status, choose_lambda(s));
     if (status == VF_OK && ranks)
         status = make_shared_frames(s, ranks, volume);
     if (status == VF_OK && !ranks)
@@ -464,18 +456,12 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri
     summary->effort = j.effort = settings->wanted ? calloc((size_t)raw->frames + 1, sizeof *j.effort) : NULL;
     if (status == VF_OK && settings->wanted && !j.effort)
         status = vf_fail(ctx, VF_ERR_MEMORY, "no memory");
-    if (status == VF_OK)
-        status = places_create(&j);
-    if (status == VF_OK)
-        status = group_list_make(&j, s.how.teams, s.slots, &s.list);
-    if (status == VF_OK)
-        status = make_slots(&s);
-    if (status == VF_OK)
-        status = make_normal(&s);
-    if (status == VF_OK)
-        status = make_crews(&s);
-    if (status == VF_OK)
-        status = make_all(&s);
+    VF_TRY(status, places_create(&j));
+    VF_TRY(status, group_list_make(&j, s.how.teams, s.slots, &s.list));
+    VF_TRY(status, make_slots(&s));
+    VF_TRY(status, make_normal(&s));
+    VF_TRY(status, make_crews(&s));
+    VF_TRY(status, make_all(&s));
     for (int t = 0; s.crew && t < s.how.teams; t++)
         coil_ranks_end(&s.crew[t], status == VF_OK);
     sum_up(&s, summary);

@@ -42,8 +42,7 @@ vf_status regularise_density(crew *c, int trajectory)
     }
     for (int64_t m = 0; m < samples; m++)
         c->mean_weight += weights[m] / (double)samples;
-    if (status == VF_OK)
-        status = vf_sampling_density(j->ctx, &space, at->samples, at->k, weights, c->density);
+    VF_TRY(status, vf_sampling_density(j->ctx, &space, at->samples, at->k, weights, c->density));
     c->density_of = trajectory;
     free(weights);
     return status;
@@ -98,9 +97,8 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     f->p = f->c + j->voxels;
     vf_status status = regularise_density(c, frame->trajectory);
     /* Without maps, all coils share a mean spectrum. */
-    if (status == VF_OK)
-        status = vf_spectrum_estimate(j->ctx, &f->space, &samples, j->variance * ratio,
-                                      j->has_maps ? power : raw->coils, &spectrum);
+    VF_TRY(status, vf_spectrum_estimate(j->ctx, &f->space, &samples, j->variance * ratio,
+                                        j->has_maps ? power : raw->coils, &spectrum));
     if (status != VF_OK)
         return status;
     vf_spectrum_fill(j->ctx, &f->space, &spectrum, f->s);
@@ -130,11 +128,9 @@ vf_status regularise_put(const recon_job *j, const double *values, int64_t count
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, count))
     for (int64_t n = 0; n < (narrow ? count : 0); n++)
         narrow[n] = (float)values[n];
-    if (status == VF_OK)
-        status = vf_queue_copy(queue, to->data, narrow ? (const void *)narrow : values,
-                               (size_t)count * vf_dtype_bytes(real));
-    if (status == VF_OK)
-        status = vf_queue_sync(queue);
+    VF_TRY(status, vf_queue_copy(queue, to->data, narrow ? (const void *)narrow : values,
+                                 (size_t)count * vf_dtype_bytes(real)));
+    VF_TRY(status, vf_queue_sync(queue));
     free(narrow);
     return status;
 }
@@ -196,8 +192,7 @@ static vf_status set_support(const crew *c, const frame_envelope *envelope, cons
         bright[i] = balance[i] > 0 ? (double)envelope->values[i % j->voxels] : 0;
     }
     vf_status status = regularise_put(j, seen, count, queue, &s->known.support);
-    if (status == VF_OK)
-        status = regularise_put(j, balance, count, queue, &s->known.balance);
+    VF_TRY(status, regularise_put(j, balance, count, queue, &s->known.balance));
     if (status == VF_OK && j->settings->prior == RECON_SPECTRUM)
         status = regularise_put(j, bright, count, queue, &s->known.envelope);
     free(seen);
@@ -217,8 +212,7 @@ static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, fra
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
     for (int64_t n = 0; n < j->voxels; n++)
         f->s[n] = 1 / (double)envelope->values[n];
-    if (status == VF_OK)
-        status = regularise_put(j, f->s, j->voxels, queue, &s->known.flatten);
+    VF_TRY(status, regularise_put(j, f->s, j->voxels, queue, &s->known.flatten));
     if (status != VF_OK || j->has_maps) /* with maps, set_support has set the envelope */
         return status;
     for (int64_t n = 0; n < j->voxels; n++)
@@ -355,8 +349,7 @@ vf_status regularise_parts(crew *c, const scan_frame *frame, double power, doubl
 {
     frame_model f = {0};
     vf_status status = make_model(c, frame, power, &f);
-    if (status == VF_OK)
-        status = set_inverse(c, &f, c->summary.lambda, imaginary, c->solver);
+    VF_TRY(status, set_inverse(c, &f, c->summary.lambda, imaginary, c->solver));
     free(f.s);
     return status;
 }

@@ -51,8 +51,7 @@ static vf_status put_balance(series *s)
         regularise_put_of_maps(j, place, regularise_balance, s->power, count, factor, s->queue, &s->even);
     for (int f = 0; f < count; f++)
         factor[f] = s->mean * frame_weight(j, frame_of(s, f));
-    if (status == VF_OK)
-        status = regularise_put_of_maps(j, place, regularise_unseen, s->power, count, factor, s->queue, &s->unseen);
+    VF_TRY(status, regularise_put_of_maps(j, place, regularise_unseen, s->power, count, factor, s->queue, &s->unseen));
     free(factor);
     return status;
 }
@@ -159,25 +158,20 @@ static vf_status make_priors(series *s)
     frame_place *place = &c->job->place[frame_of(s, 0)->place];
     vf_status status =
         spectrum ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
-    if (status == VF_OK)
-        status = sparse_create(j, vf_queue_device(s->queue), count, &s->penalties);
-    if (status == VF_OK)
-        status = vf_circulant_chain_create(vf_queue_device(s->queue), j->scan->matrix, j->settings->precision, count,
-                                           &s->chain);
+    VF_TRY(status, sparse_create(j, vf_queue_device(s->queue), count, &s->penalties));
+    VF_TRY(status, vf_circulant_chain_create(vf_queue_device(s->queue), j->scan->matrix, j->settings->precision, count,
+                                             &s->chain));
     const int extra = status == VF_OK ? vf_penalties_extra(s->penalties) : 0;
     if (extra > 0)
         status =
             vf_circulant_create(vf_queue_device(s->queue), j->scan->matrix, j->settings->precision, extra, &s->inverse);
-    if (status == VF_OK)
-        status = find_unit(s, place);
+    VF_TRY(status, find_unit(s, place));
     if (status == VF_OK)
         set_weights(s);
     if (status == VF_OK && j->noise_ratio)
         status = set_own_units(s, place);
-    if (status == VF_OK)
-        status = hold(s, place, spectrum);
-    if (status == VF_OK)
-        status = set_chain(s, spectrum, spectrum + j->voxels);
+    VF_TRY(status, hold(s, place, spectrum));
+    VF_TRY(status, set_chain(s, spectrum, spectrum + j->voxels));
     free(spectrum);
     return status == VF_OK && j->has_maps ? put_balance(s) : status;
 }
@@ -231,8 +225,7 @@ static vf_status solve_channel(series *s, char *images, int channel)
                                     .unseen = s->unseen,
                                     .held = s->held};
     vf_status status = transfer(s, images, channel, false);
-    if (status == VF_OK)
-        status = solve_sparse(j->ctx, &options, s->system, s->queue, &problem, &s->b, &s->x, tell, c, result);
+    VF_TRY(status, solve_sparse(j->ctx, &options, s->system, s->queue, &problem, &s->b, &s->x, tell, c, result));
     return status == VF_OK ? transfer(s, images, channel, true) : status;
 }
 
@@ -281,10 +274,8 @@ static vf_status solve_all(series *s, char *images)
     c->summary.diagonal = series_normal_of(&s->normal, s->group->count - 1)->diagonal * s->power;
     crew_stage_solve(c, s->group->count, (double)j->channels * j->settings->iterations);
     vf_status status = vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &s->b);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &s->x);
-    if (status == VF_OK)
-        status = series_normal_operator(&s->normal, &s->system);
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &s->x));
+    VF_TRY(status, series_normal_operator(&s->normal, &s->system));
     if (status == VF_OK)
         status =
             j->choosing ? sure_choose(c, images, j->channels * space.count, estimate, s) : solve_channels(s, images);
@@ -314,18 +305,13 @@ vf_status crew_solve_series(crew *c, const frame_group *g, char *images)
     series s = {.c = c, .group = g, .queue = c->team.queue[0], .power = 1};
     s.result = calloc((size_t)j->channels, sizeof *s.result);
     vf_status status = s.result ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
-    if (status == VF_OK)
-        status = adjoints(&s, images);
+    VF_TRY(status, adjoints(&s, images));
     if (status == VF_OK && j->choosing)
         status = sure_probe(c, g);
-    if (status == VF_OK)
-        status = crew_power(c, first, &s.power);
-    if (status == VF_OK)
-        status = series_normal_create(c, g, &s.normal);
-    if (status == VF_OK)
-        status = make_priors(&s);
-    if (status == VF_OK)
-        status = solve_all(&s, images);
+    VF_TRY(status, crew_power(c, first, &s.power));
+    VF_TRY(status, series_normal_create(c, g, &s.normal));
+    VF_TRY(status, make_priors(&s));
+    VF_TRY(status, solve_all(&s, images));
     series_normal_free(&s.normal);
     vf_penalties_free(s.penalties);
     vf_circulant_chain_destroy(s.chain);

@@ -51,14 +51,11 @@ static vf_status apply(void *state, vf_queue *queue, const void *x, void *y)
         const vf_array from = images_of(s, p, x);
         vf_array to = images_of(s, p, y);
         status = vf_array_copy(p->queue, &p->x, &from, from.count);
-        if (status == VF_OK)
-            status = apply_part(s, d, &p->x, &p->y);
-        if (status == VF_OK)
-            status = vf_array_copy(p->queue, &to, &p->y, to.count);
+        VF_TRY(status, apply_part(s, d, &p->x, &p->y));
+        VF_TRY(status, vf_array_copy(p->queue, &to, &p->y, to.count));
     }
     const vf_array from = images_of(s, s->part, x), to = images_of(s, s->part, y);
-    if (status == VF_OK)
-        status = apply_part(s, 0, &from, &to);
+    VF_TRY(status, apply_part(s, 0, &from, &to));
     for (int d = 1; d < s->parts; d++) { /* after an error, too: it may still read x */
         const vf_status ended = vf_queue_sync(s->part[d].queue);
         status = status == VF_OK ? ended : status;
@@ -179,8 +176,7 @@ vf_status series_normal_create(crew *c, const frame_group *g, series_normal *out
         status = put_maps(out);
     for (int d = 0; d < parts && status == VF_OK; d++)
         status = make_part(out, d);
-    if (status == VF_OK)
-        status = one_trajectory(out) ? share_one(out) : team_run(&c->team, parts, make_own, out);
+    VF_TRY(status, one_trajectory(out) ? share_one(out) : team_run(&c->team, parts, make_own, out));
     return status;
 }
 

@@ -203,8 +203,7 @@ static vf_status set_solver(crew *c, const scan_frame *frame, device_solver *s, 
         sparse_spectrum(c, s->penalties, power, mean, spectrum + j->voxels, spectrum);
         status = set_inverse(j, s->part.queue, 0, spectrum, s->inverse);
     }
-    if (status == VF_OK)
-        status = sparse_set_fields(j, s->penalties, s->part.queue, 1, spectrum, s->inverse);
+    VF_TRY(status, sparse_set_fields(j, s->penalties, s->part.queue, 1, spectrum, s->inverse));
     free(spectrum);
     free(reached);
     return status == VF_OK && j->has_maps

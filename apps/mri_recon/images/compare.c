@@ -46,10 +46,8 @@ vf_status compare_images(vf_context *ctx, const char *name, int64_t voxels, cons
     if (voxels < 1)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: no voxels to compare", name);
     vf_status status = vf_host_reduce(ctx, VF_REDUCE_SQUARES, VF_F32, voxels, truth, NULL, &energy);
-    if (status == VF_OK)
-        status = vf_host_reduce(ctx, VF_REDUCE_MAX, VF_F32, voxels, truth, NULL, &largest);
-    if (status == VF_OK)
-        status = vf_host_reduce(ctx, VF_REDUCE_SQUARES, VF_C64, voxels, image, NULL, &own);
+    VF_TRY(status, vf_host_reduce(ctx, VF_REDUCE_MAX, VF_F32, voxels, truth, NULL, &largest));
+    VF_TRY(status, vf_host_reduce(ctx, VF_REDUCE_SQUARES, VF_C64, voxels, image, NULL, &own));
     if (status != VF_OK)
         return status;
     if (!isfinite(energy.re))

@@ -428,8 +428,7 @@ vf_status draw_montage(vf_context *ctx, const recon_image *image, const char *pa
         return status;
     lay_out(&m);
     status = compose(&m);
-    if (status == VF_OK)
-        status = vf_canvas_write_png(ctx, m.canvas, path, texts, (int)(sizeof texts / sizeof *texts));
+    VF_TRY(status, vf_canvas_write_png(ctx, m.canvas, path, texts, (int)(sizeof texts / sizeof *texts)));
     vf_canvas_destroy(m.canvas);
     return status;
 }

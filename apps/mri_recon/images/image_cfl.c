@@ -45,10 +45,8 @@ static vf_status write_cfl(vf_context *ctx, const recon_image *image, const char
     for (int d = CFL_COIL; d < CFL_DIMS; d++)
         dims[d] = d == CFL_TIME ? image->frames : 1;
     vf_status status = cfl_create(ctx, path, dims, sections, &output);
-    if (status == VF_OK)
-        status = cfl_append(output, image->data, image->frames * image_volume(image));
-    if (status == VF_OK)
-        status = cfl_commit(&output);
+    VF_TRY(status, cfl_append(output, image->data, image->frames * image_volume(image)));
+    VF_TRY(status, cfl_commit(&output));
     cfl_discard(&output);
     free(sections);
     return status;
@@ -82,12 +80,9 @@ vf_status image_read_cfl(vf_context *ctx, const char *path, recon_image *out)
 {
     cfl_file *file = NULL;
     vf_status status = cfl_open(ctx, path, &file);
-    if (status == VF_OK)
-        status = read_cfl_shape(ctx, path, cfl_dims(file), out);
-    if (status == VF_OK)
-        status = image_allocate(ctx, path, out);
-    if (status == VF_OK)
-        status = cfl_read(file, 0, cfl_count(file), out->data);
+    VF_TRY(status, read_cfl_shape(ctx, path, cfl_dims(file), out));
+    VF_TRY(status, image_allocate(ctx, path, out));
+    VF_TRY(status, cfl_read(file, 0, cfl_count(file), out->data));
     cfl_close(&file);
     return status;
 }

@@ -48,8 +48,7 @@ static vf_status describe_file(vf_h5 *file, const recon_image *image)
                                     {"input", image->input},       {"method", image->method},
                                     {"scan_sha256", image->digest}};
     vf_status status = write_texts(file, "/", texts, sizeof texts / sizeof *texts);
-    if (status == VF_OK)
-        status = vf_h5_attribute_integers(file, "/", "format_version", &version, 1);
+    VF_TRY(status, vf_h5_attribute_integers(file, "/", "format_version", &version, 1));
     return status;
 }
 
@@ -89,10 +88,8 @@ static vf_status describe_dataset(vf_h5 *file, const recon_image *image)
     vf_status status = write_texts(file, DATASET, texts, sizeof texts / sizeof *texts);
     for (size_t v = 0; v < sizeof vectors / sizeof *vectors && status == VF_OK; v++)
         status = vf_h5_attribute_doubles(file, DATASET, vectors[v].name, vectors[v].values, 3);
-    if (status == VF_OK)
-        status = vf_h5_attribute_doubles(file, DATASET, "slice_step", &g->slice_step, 1);
-    if (status == VF_OK)
-        status = vf_h5_attribute_integers(file, DATASET, "patient_coordinates_known", &known, 1);
+    VF_TRY(status, vf_h5_attribute_doubles(file, DATASET, "slice_step", &g->slice_step, 1));
+    VF_TRY(status, vf_h5_attribute_integers(file, DATASET, "patient_coordinates_known", &known, 1));
     return status;
 }
 
@@ -106,8 +103,7 @@ static vf_status write_affines(vf_h5 *file, const recon_image *image)
         {"axis_order", "[frame][3][4]; the centre of voxel [frame][k][j][i] is at affine[frame] . (i, j, k, 1)"},
         {"coordinates", coordinates(image)}};
     vf_status status = vf_h5_dataset_create(file, AFFINE, VF_F64, 3, dims, chunk, LEVEL);
-    if (status == VF_OK)
-        status = write_texts(file, AFFINE, texts, sizeof texts / sizeof *texts);
+    VF_TRY(status, write_texts(file, AFFINE, texts, sizeof texts / sizeof *texts));
     for (int64_t frame = 0; frame < image->frames && status == VF_OK; frame++) {
         const int64_t start[3] = {frame, 0, 0};
         double affine[3][4];
@@ -125,16 +121,11 @@ static vf_status write_h5(vf_context *ctx, const recon_image *image, const char 
     vf_h5 *file;
     choose_chunk(image, chunk);
     vf_status status = vf_h5_create(ctx, path, &file);
-    if (status == VF_OK)
-        status = describe_file(file, image);
-    if (status == VF_OK)
-        status = vf_h5_dataset_create(file, DATASET, VF_C64, 4, dims, chunk, LEVEL);
-    if (status == VF_OK)
-        status = describe_dataset(file, image);
-    if (status == VF_OK)
-        status = write_affines(file, image);
-    if (status == VF_OK)
-        status = vf_h5_write(file, DATASET, VF_C64, start, dims, image->data);
+    VF_TRY(status, describe_file(file, image));
+    VF_TRY(status, vf_h5_dataset_create(file, DATASET, VF_C64, 4, dims, chunk, LEVEL));
+    VF_TRY(status, describe_dataset(file, image));
+    VF_TRY(status, write_affines(file, image));
+    VF_TRY(status, vf_h5_write(file, DATASET, VF_C64, start, dims, image->data));
     if (status == VF_OK)
         return vf_h5_commit(&file);
     vf_h5_close(&file);
@@ -199,10 +190,8 @@ vf_status image_read_h5(vf_context *ctx, const char *path, recon_image *out)
     vf_status status = vf_h5_open(ctx, path, &file);
     if (status == VF_OK && !vf_h5_exists(file, DATASET))
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: dataset 'image' is missing", path);
-    if (status == VF_OK)
-        status = read_shape(ctx, file, path, &type, &rank, dims, out);
-    if (status == VF_OK)
-        status = read_geometry(file, out);
+    VF_TRY(status, read_shape(ctx, file, path, &type, &rank, dims, out));
+    VF_TRY(status, read_geometry(file, out));
     if (status != VF_OK)
         goto done;
     status = image_allocate(ctx, path, out);

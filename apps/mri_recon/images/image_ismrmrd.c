@@ -297,10 +297,8 @@ static vf_status write_ismrmrd(vf_context *ctx, const recon_image *image, const 
         status = vf_h5_extend(ctx, image->copy_of, path, add_series, &s);
     } else if (status == VF_OK) {
         status = vf_h5_create(ctx, path, &file);
-        if (status == VF_OK)
-            status = add_series(ctx, file, &s);
-        if (status == VF_OK)
-            status = vf_h5_commit(&file);
+        VF_TRY(status, add_series(ctx, file, &s));
+        VF_TRY(status, vf_h5_commit(&file));
     }
     vf_h5_close(&file);
     free_series(&s);

@@ -283,8 +283,7 @@ static vf_status write_one(vf_context *ctx, const recon_image *image, const char
     const int workers = blocks < vf_context_threads(ctx) ? (int)blocks : vf_context_threads(ctx);
     const size_t slots = (size_t)workers + 1;
     vf_status status = check_limits(ctx, image, path);
-    if (status == VF_OK)
-        status = make_header(ctx, image, &header);
+    VF_TRY(status, make_header(ctx, image, &header));
     if (status != VF_OK)
         return status;
     w.packed_size = compress ? vf_gzip_bound(BLOCK * sizeof *w.values) : 1;
@@ -297,14 +296,11 @@ static vf_status write_one(vf_context *ctx, const recon_image *image, const char
         goto done;
     }
     status = vf_output_open(ctx, path, &w.output);
-    if (status == VF_OK)
-        status = write_head(ctx, &w, head, head_bytes);
-    if (status == VF_OK)
-        status = write_voxels(ctx, &w, workers);
+    VF_TRY(status, write_head(ctx, &w, head, head_bytes));
+    VF_TRY(status, write_voxels(ctx, &w, workers));
     if (status == VF_OK && compress)
         status = vf_gzip_end(&w.gzip);
-    if (status == VF_OK)
-        status = vf_output_commit(&w.output);
+    VF_TRY(status, vf_output_commit(&w.output));
 done:
     vf_output_discard(&w.output);
     free(head);

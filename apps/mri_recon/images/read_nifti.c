@@ -149,10 +149,8 @@ vf_status image_read_nifti(vf_context *ctx, const char *path, recon_image *out)
     if (status == VF_OK && !(offset >= HEADER && offset < 1e9 && gzseek(file, (z_off_t)offset, SEEK_SET) >= 0))
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: the header places the voxels at byte %g, which is not in the file",
                          path, offset);
-    if (status == VF_OK)
-        status = image_allocate(ctx, path, out);
-    if (status == VF_OK)
-        status = read_voxels(ctx, path, file, header, out);
+    VF_TRY(status, image_allocate(ctx, path, out));
+    VF_TRY(status, read_voxels(ctx, path, file, header, out));
     gzclose(file);
     return status;
 }

@@ -37,8 +37,7 @@ vf_status image_check_path(vf_context *ctx, const char *path)
     vf_status status = format_for(ctx, path, &format);
     if (stat(path, &existing) == 0 && !S_ISREG(existing.st_mode) && !S_ISDIR(existing.st_mode))
         return status; /* opening and closing a pipe would be seen at its other end */
-    if (status == VF_OK)
-        status = vf_output_open(ctx, path, &output);
+    VF_TRY(status, vf_output_open(ctx, path, &output));
     vf_output_discard(&output);
     return status;
 }
@@ -166,10 +165,8 @@ vf_status write_image(vf_context *ctx, const recon_image *image, const char *pat
 {
     const image_format *format;
     vf_status status = format_for(ctx, path, &format);
-    if (status == VF_OK)
-        status = check_image(ctx, image, path);
-    if (status == VF_OK)
-        status = format->write(ctx, image, path);
+    VF_TRY(status, check_image(ctx, image, path));
+    VF_TRY(status, format->write(ctx, image, path));
     return status;
 }
 

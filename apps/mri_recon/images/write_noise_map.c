@@ -13,12 +13,9 @@ static vf_status write_half(vf_h5 *file, const recon_image *map, const char *nam
     const int64_t chunk[4] = {1, 1, map->counts[1], map->counts[0]}, count[4] = {1, dims[1], dims[2], dims[3]};
     float *values = malloc((size_t)voxels * sizeof *values);
     vf_status status = vf_h5_dataset_create(file, name, VF_F32, 4, dims, chunk, 0);
-    if (status == VF_OK)
-        status = vf_h5_attribute_text(file, name, "quantity", quantity);
-    if (status == VF_OK)
-        status = vf_h5_attribute_text(file, name, "axis_order", "[volume][z][y][x]");
-    if (status == VF_OK)
-        status = vf_h5_attribute_doubles(file, name, "voxel_size", map->voxel, 3);
+    VF_TRY(status, vf_h5_attribute_text(file, name, "quantity", quantity));
+    VF_TRY(status, vf_h5_attribute_text(file, name, "axis_order", "[volume][z][y][x]"));
+    VF_TRY(status, vf_h5_attribute_doubles(file, name, "voxel_size", map->voxel, 3));
     for (int64_t v = 0; v < half && status == VF_OK && values; v++) {
         const int64_t start[4] = {v};
         for (int64_t n = 0; n < voxels; n++)
@@ -35,20 +32,14 @@ vf_status write_noise_map(vf_context *ctx, const recon_image *map, const char *p
     if (!vf_path_has_extension(path, ".h5 .hdf5"))
         return write_image(ctx, map, path);
     vf_status status = vf_h5_create(ctx, path, &file);
-    if (status == VF_OK)
-        status = write_half(file, map, "noise", 0,
-                            "standard deviation of the noise of a complex voxel, sqrt(E|n|^2), in the image's unit");
-    if (status == VF_OK)
-        status = write_half(file, map, "g_factor", map->frames / 2,
-                            "noise over the least that as many samples could leave: 1 is best");
-    if (status == VF_OK)
-        status = vf_h5_attribute_text(file, "/", "program", map->program);
-    if (status == VF_OK)
-        status = vf_h5_attribute_text(file, "/", "command", map->command);
-    if (status == VF_OK)
-        status = vf_h5_attribute_text(file, "/", "method", map->method);
-    if (status == VF_OK)
-        status = vf_h5_commit(&file);
+    VF_TRY(status, write_half(file, map, "noise", 0,
+                              "standard deviation of the noise of a complex voxel, sqrt(E|n|^2), in the image's unit"));
+    VF_TRY(status, write_half(file, map, "g_factor", map->frames / 2,
+                              "noise over the least that as many samples could leave: 1 is best"));
+    VF_TRY(status, vf_h5_attribute_text(file, "/", "program", map->program));
+    VF_TRY(status, vf_h5_attribute_text(file, "/", "command", map->command));
+    VF_TRY(status, vf_h5_attribute_text(file, "/", "method", map->method));
+    VF_TRY(status, vf_h5_commit(&file));
     vf_h5_close(&file);
     return status;
 }

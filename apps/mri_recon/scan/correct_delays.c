@@ -68,8 +68,7 @@ static vf_status find_spokes(vf_context *ctx, const char *path, const mri_scan *
         if (t->readout[i + 1] - t->readout[i] != length)
             return not_radial(ctx, path, index, i, "is not as long as the first");
     vf_status status = scan_allocate(ctx, path, "spokes", out->count, 3 * sizeof *out->start, &out->start);
-    if (status == VF_OK)
-        status = scan_allocate(ctx, path, "spokes", out->count, 3 * sizeof *out->step, &out->step);
+    VF_TRY(status, scan_allocate(ctx, path, "spokes", out->count, 3 * sizeof *out->step, &out->step));
     for (int64_t i = 0; status == VF_OK && i < out->count; i++) {
         const float *k = t->k + 3 * i * length;
         double *start = out->start + 3 * i, *step = out->step + 3 * i;
@@ -138,10 +137,8 @@ static vf_status choose_spokes(vf_context *ctx, const char *path, const mri_scan
     for (int64_t i = 0; i < all->count; i++)
         nearest = fmin(nearest, fabs(all->start[3 * i + 2]));
     vf_status status = scan_allocate(ctx, path, "spokes", all->count, 3 * sizeof *out->start, &out->start);
-    if (status == VF_OK)
-        status = scan_allocate(ctx, path, "spokes", all->count, 3 * sizeof *out->step, &out->step);
-    if (status == VF_OK)
-        status = scan_allocate(ctx, path, "spokes", samples * raw->coils, sizeof *out->data, &out->data);
+    VF_TRY(status, scan_allocate(ctx, path, "spokes", all->count, 3 * sizeof *out->step, &out->step));
+    VF_TRY(status, scan_allocate(ctx, path, "spokes", samples * raw->coils, sizeof *out->data, &out->data));
     for (int64_t i = 0; status == VF_OK && i < all->count; i++) {
         if (all->flat && fabs(all->start[3 * i + 2]) > nearest + 1e-3)
             continue;
@@ -177,8 +174,7 @@ static vf_status estimate(vf_context *ctx, const char *path, const mri_scan *raw
         status = choose_spokes(ctx, path, raw, &raw->frame[f], own, scale, c);
         image[images] = (vf_spokes){c->count, own->length, c->start, c->step, raw->coils, (const float *)c->data};
     }
-    if (status == VF_OK)
-        status = vf_delays_estimate(ctx, axes, images, image, out);
+    VF_TRY(status, vf_delays_estimate(ctx, axes, images, image, out));
     for (int i = 0; i < MOST_IMAGES; i++)
         free_chosen(&choice[i]);
     return status;
@@ -211,8 +207,7 @@ vf_status correct_delays(vf_context *ctx, const recon_settings *settings, mri_sc
     double scale[3];
     bool flat = true;
     vf_status status = find_readouts(ctx, settings, "--delays", raw);
-    if (status == VF_OK)
-        status = scan_allocate(ctx, path, "spokes", raw->trajectories, sizeof *all, &all);
+    VF_TRY(status, scan_allocate(ctx, path, "spokes", raw->trajectories, sizeof *all, &all));
     for (int i = 0; status == VF_OK && i < raw->trajectories; i++) {
         status = find_spokes(ctx, path, raw, i, &all[i]);
         flat = flat && all[i].flat;

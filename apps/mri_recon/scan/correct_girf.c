@@ -93,8 +93,7 @@ static vf_status filter_trajectory(vf_context *ctx, const char *path, const mri_
     double complex *work = NULL, *response = NULL;
     vf_fft_rows *plan = NULL;
     vf_status status = find_dwell(ctx, path, raw, t, &dwell);
-    if (status == VF_OK)
-        status = scan_allocate(ctx, path, "the response", AXES * AXES * n, sizeof *response, &response);
+    VF_TRY(status, scan_allocate(ctx, path, "the response", AXES * AXES * n, sizeof *response, &response));
     if (status == VF_OK) {
         work = aligned_alloc(64, (size_t)(2 * half) * sizeof *work);
         status = work ? vf_fft_rows_create(ctx, VF_C128, n, AXES, &plan)
@@ -115,8 +114,7 @@ vf_status correct_girf(vf_context *ctx, const recon_settings *settings, mri_scan
 {
     girf g = {0};
     vf_status status = find_readouts(ctx, settings, "--girf", raw);
-    if (status == VF_OK)
-        status = girf_read(ctx, settings->girf, &g);
+    VF_TRY(status, girf_read(ctx, settings->girf, &g));
     for (int i = 0; status == VF_OK && i < raw->trajectories; i++) {
         status = filter_trajectory(ctx, settings->input, raw, &g, &raw->trajectory[i]);
         if (status == VF_OK && vf_cancelled(ctx))

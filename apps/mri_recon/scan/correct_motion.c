@@ -90,8 +90,7 @@ vf_status correct_motion(vf_context *ctx, const recon_settings *settings, mri_sc
     const char *path = settings->motion;
     motion_table table = {0};
     vf_status status = find_readouts(ctx, settings, "--motion", raw);
-    if (status == VF_OK)
-        status = motion_table_read(ctx, path, &table);
+    VF_TRY(status, motion_table_read(ctx, path, &table));
     const int64_t readouts = status == VF_OK ? count_readouts(raw) : 0;
     if (status == VF_OK && table.rows != readouts)
         status = vf_fail(ctx, VF_ERR_INPUT,
@@ -101,8 +100,7 @@ vf_status correct_motion(vf_context *ctx, const recon_settings *settings, mri_sc
                          raw->frames, vf_plural(raw->frames));
     if (status == VF_OK && raw->matrix[2] == 1)
         status = check_plane(ctx, path, &table);
-    if (status == VF_OK)
-        status = separate_trajectories(ctx, settings->input, raw);
+    VF_TRY(status, separate_trajectories(ctx, settings->input, raw));
     int64_t row = 0;
     for (int f = 0; status == VF_OK && f < raw->frames; f++) {
         scan_trajectory *t = &raw->trajectory[f];

@@ -37,12 +37,9 @@ static vf_status copy_trajectory(vf_context *ctx, const char *path, const scan_t
     to->samples = from->samples;
     to->readouts = from->readouts;
     vf_status status = copy_array(ctx, path, from->k, from->samples, 3 * sizeof *from->k, &to->k);
-    if (status == VF_OK)
-        status = copy_array(ctx, path, from->weights, from->samples, sizeof *from->weights, &to->weights);
-    if (status == VF_OK)
-        status = copy_array(ctx, path, from->time, from->samples, sizeof *from->time, &to->time);
-    if (status == VF_OK)
-        status = copy_array(ctx, path, from->readout, from->readouts + 1, sizeof *from->readout, &to->readout);
+    VF_TRY(status, copy_array(ctx, path, from->weights, from->samples, sizeof *from->weights, &to->weights));
+    VF_TRY(status, copy_array(ctx, path, from->time, from->samples, sizeof *from->time, &to->time));
+    VF_TRY(status, copy_array(ctx, path, from->readout, from->readouts + 1, sizeof *from->readout, &to->readout));
     return status;
 }
 

@@ -183,16 +183,14 @@ static vf_status cut_arrays(const cut *c, mri_scan *raw)
 static vf_status cut_scan(cut *c, mri_scan *raw)
 {
     vf_status status = vf_fft_rows_create(c->ctx, VF_C128, c->from, 1, &c->long_rows);
-    if (status == VF_OK)
-        status = vf_fft_rows_create(c->ctx, VF_C128, c->to, 1, &c->short_rows);
+    VF_TRY(status, vf_fft_rows_create(c->ctx, VF_C128, c->to, 1, &c->short_rows));
     for (int f = 0; f < raw->frames + raw->calibrations && status == VF_OK; f++) {
         const int t = raw->frame[f].trajectory;
         status = cut_frame(c, raw->coils, raw->trajectory[t].samples, c->place[t], &raw->frame[f]);
     }
     for (int t = 0; t < raw->trajectories + raw->calibrations && status == VF_OK; t++)
         status = cut_trajectory(c, &raw->trajectory[t]);
-    if (status == VF_OK)
-        status = cut_arrays(c, raw);
+    VF_TRY(status, cut_arrays(c, raw));
     if (status != VF_OK)
         return status;
     raw->fov[c->axis] *= (double)c->to / (double)c->from;

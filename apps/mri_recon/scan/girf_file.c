@@ -19,8 +19,7 @@ static vf_status check_shapes(vf_context *ctx, const char *path, vf_h5 *file, gi
         if (!vf_h5_exists(file, i ? TRANSFER : FREQUENCY))
             return vf_fail(ctx, VF_ERR_INPUT, "%s: dataset %s is missing", path, i ? TRANSFER : FREQUENCY);
     vf_status status = vf_h5_dataset_shape(file, FREQUENCY, &type[0], &rank[0], f);
-    if (status == VF_OK)
-        status = vf_h5_dataset_shape(file, TRANSFER, &type[1], &rank[1], t);
+    VF_TRY(status, vf_h5_dataset_shape(file, TRANSFER, &type[1], &rank[1], t));
     if (status != VF_OK)
         return status;
     if (rank[0] != 1 || f[0] < 2 || f[0] > MOST_FREQUENCIES || vf_dtype_real(type[0]) != type[0])
@@ -57,21 +56,16 @@ vf_status girf_read(vf_context *ctx, const char *path, girf *out)
     const int64_t start[3] = {0};
     *out = (girf){0};
     vf_status status = vf_h5_open(ctx, path, &file);
-    if (status == VF_OK)
-        status = check_shapes(ctx, path, file, out);
+    VF_TRY(status, check_shapes(ctx, path, file, out));
     const int64_t pairs = out->crossed ? 9 : 3;
-    if (status == VF_OK)
-        status = scan_allocate(ctx, path, FREQUENCY, out->count, sizeof *out->frequency, &out->frequency);
-    if (status == VF_OK)
-        status = scan_allocate(ctx, path, TRANSFER, pairs * out->count, sizeof *out->transfer, &out->transfer);
-    if (status == VF_OK)
-        status = vf_h5_read(file, FREQUENCY, VF_F64, start, &out->count, out->frequency);
+    VF_TRY(status, scan_allocate(ctx, path, FREQUENCY, out->count, sizeof *out->frequency, &out->frequency));
+    VF_TRY(status, scan_allocate(ctx, path, TRANSFER, pairs * out->count, sizeof *out->transfer, &out->transfer));
+    VF_TRY(status, vf_h5_read(file, FREQUENCY, VF_F64, start, &out->count, out->frequency));
     if (status == VF_OK) {
         const int64_t plain[2] = {3, out->count}, crossed[3] = {3, 3, out->count};
         status = vf_h5_read(file, TRANSFER, VF_C128, start, out->crossed ? crossed : plain, out->transfer);
     }
-    if (status == VF_OK)
-        status = check_values(ctx, path, out);
+    VF_TRY(status, check_values(ctx, path, out));
     vf_h5_close(&file);
     if (status != VF_OK)
         girf_free(out);

@@ -47,12 +47,9 @@ static vf_status sort_frames(joiner *j)
 {
     const int frames = j->raw->frames;
     vf_status status = scan_allocate(j->ctx, j->path, "frames", frames, sizeof(scan_frame *), &j->order);
-    if (status == VF_OK)
-        status = scan_allocate(j->ctx, j->path, "frames", frames + 1, sizeof(int), &j->pieces->begin);
-    if (status == VF_OK)
-        status = scan_allocate(j->ctx, j->path, "frames", frames, sizeof(int), &j->pieces->volume);
-    if (status == VF_OK)
-        status = scan_allocate(j->ctx, j->path, "frames", frames, sizeof(int64_t), &j->pieces->first_readout);
+    VF_TRY(status, scan_allocate(j->ctx, j->path, "frames", frames + 1, sizeof(int), &j->pieces->begin));
+    VF_TRY(status, scan_allocate(j->ctx, j->path, "frames", frames, sizeof(int), &j->pieces->volume));
+    VF_TRY(status, scan_allocate(j->ctx, j->path, "frames", frames, sizeof(int64_t), &j->pieces->first_readout));
     if (status != VF_OK)
         return status;
     for (int f = 0; f < frames; f++)
@@ -110,8 +107,7 @@ static vf_status allocate_joined(const joiner *j, int whole, scan_trajectory *to
     }
     const char *what = "a joined trajectory";
     vf_status status = scan_allocate(j->ctx, j->path, what, to->samples, 3 * sizeof *to->k, &to->k);
-    if (status == VF_OK)
-        status = scan_allocate(j->ctx, j->path, what, to->readouts + 1, sizeof *to->readout, &to->readout);
+    VF_TRY(status, scan_allocate(j->ctx, j->path, what, to->readouts + 1, sizeof *to->readout, &to->readout));
     if (status == VF_OK && weights)
         status = scan_allocate(j->ctx, j->path, what, to->samples, sizeof *to->weights, &to->weights);
     if (status == VF_OK && time)
@@ -226,12 +222,9 @@ vf_status join_frames(vf_context *ctx, const char *path, mri_scan *raw, joined_p
     *pieces = (joined_pieces){0};
     vf_status status = sort_frames(&j);
     const int all = j.wholes + raw->calibrations;
-    if (status == VF_OK)
-        status = scan_allocate(ctx, path, "frames", all, sizeof *j.frame, &j.frame);
-    if (status == VF_OK)
-        status = scan_allocate(ctx, path, "frames", all, sizeof *j.joined, &j.joined);
-    if (status == VF_OK)
-        status = scan_allocate(ctx, path, "frames", raw->trajectories, sizeof *j.kept, &j.kept);
+    VF_TRY(status, scan_allocate(ctx, path, "frames", all, sizeof *j.frame, &j.frame));
+    VF_TRY(status, scan_allocate(ctx, path, "frames", all, sizeof *j.joined, &j.joined));
+    VF_TRY(status, scan_allocate(ctx, path, "frames", raw->trajectories, sizeof *j.kept, &j.kept));
     for (int w = 0; status == VF_OK && w < j.wholes; w++) {
         j.frame[w] = *j.order[pieces->begin[w]];
         j.frame[w].data = NULL;

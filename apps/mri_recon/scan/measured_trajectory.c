@@ -26,8 +26,7 @@ static vf_status open_h5(vf_context *ctx, source *s)
     vf_status status = vf_h5_open(ctx, s->path, &s->h5);
     if (status == VF_OK && !vf_h5_exists(s->h5, DATASET))
         return vf_fail(ctx, VF_ERR_INPUT, "%s: dataset %s is missing", s->path, DATASET);
-    if (status == VF_OK)
-        status = vf_h5_dataset_shape(s->h5, DATASET, &type, &s->rank, dims);
+    VF_TRY(status, vf_h5_dataset_shape(s->h5, DATASET, &type, &s->rank, dims));
     if (status != VF_OK)
         return status;
     if ((s->rank != 2 && s->rank != 3) || vf_dtype_real(type) != type)
@@ -128,8 +127,7 @@ vf_status take_measured(vf_context *ctx, const recon_settings *settings, mri_sca
 {
     source s = {.path = settings->trajectory};
     vf_status status = cfl_is_name(s.path) ? open_cfl(ctx, &s) : open_h5(ctx, &s);
-    if (status == VF_OK)
-        status = check_counts(ctx, &s, raw);
+    VF_TRY(status, check_counts(ctx, &s, raw));
     if (status == VF_OK && s.blocks > 1)
         status = separate_trajectories(ctx, s.path, raw);
     for (int i = 0; status == VF_OK && i < raw->trajectories; i++) {
@@ -137,8 +135,7 @@ vf_status take_measured(vf_context *ctx, const recon_settings *settings, mri_sca
         if (status == VF_OK && vf_cancelled(ctx))
             status = vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
     }
-    if (status == VF_OK)
-        status = convert(ctx, s.path, settings->read.units, raw);
+    VF_TRY(status, convert(ctx, s.path, settings->read.units, raw));
     if (status == VF_OK)
         note_correction(raw, "trajectory of %s", s.path);
     vf_h5_close(&s.h5);

@@ -117,8 +117,7 @@ vf_status motion_table_read(vf_context *ctx, const char *path, motion_table *out
     if (status == VF_OK && ferror(file))
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: cannot read: %s", path, strerror(errno));
     (void)fclose(file);
-    if (status == VF_OK)
-        status = motion_table_parse(ctx, path, text, size, out);
+    VF_TRY(status, motion_table_parse(ctx, path, text, size, out));
     free(text);
     return status;
 }

@@ -134,16 +134,14 @@ vf_status read_scan(vf_context *ctx, const char *path, const scan_request *reque
     scan_file f = {.ctx = ctx, .path = path, .request = request};
     memset(out, 0, sizeof *out);
     vf_status status = refuse_foreign_file(ctx, path);
-    if (status == VF_OK)
-        status = vf_h5_open(ctx, path, &f.file);
+    VF_TRY(status, vf_h5_open(ctx, path, &f.file));
     if (status == VF_OK) {
         f.matlab = scan_is_matlab(path);
         status = read_layout(&f, out);
     }
     vf_h5_close(&f.file);
     snprintf(out->group, sizeof out->group, "%s", f.found);
-    if (status == VF_OK)
-        status = scan_finish(ctx, path, out);
+    VF_TRY(status, scan_finish(ctx, path, out));
     if (status != VF_OK) {
         char *told = out->told;
         out->told = NULL;

@@ -99,8 +99,7 @@ static vf_status cut_parts(regrouping *r)
 {
     const mri_scan *raw = r->raw;
     vf_status status = count_parts(r);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, r->settings->input, "frames", r->parts, sizeof *r->part, &r->part);
+    VF_TRY(status, scan_allocate(r->ctx, r->settings->input, "frames", r->parts, sizeof *r->part, &r->part));
     int64_t parts = 0;
     for (int w = 0; status == VF_OK && w < raw->frames; w++)
         for (int64_t i = 0; i < frames_in(r, w); i++) {
@@ -248,10 +247,8 @@ static vf_status install_windows(const regrouping *r)
     const int wholes = raw->frames, lines = raw->calibrations, after = (int)r->parts + lines;
     const char *path = r->settings->input;
     vf_status status = scan_allocate(r->ctx, path, "frames", after + wholes, sizeof *cut.frame, &cut.frame);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, path, "frames", after + wholes, sizeof *cut.trajectory, &cut.trajectory);
-    if (status == VF_OK)
-        status = make_windows(r, after, &cut);
+    VF_TRY(status, scan_allocate(r->ctx, path, "frames", after + wholes, sizeof *cut.trajectory, &cut.trajectory));
+    VF_TRY(status, make_windows(r, after, &cut));
     if (status != VF_OK) {
         free(cut.frame);
         free(cut.trajectory);
@@ -285,10 +282,9 @@ static vf_status install_selection(const regrouping *r)
     scan_trajectory *trajectory = NULL;
     int *number = NULL, frames = 0, trajectories = 0;
     vf_status status = scan_allocate(r->ctx, path, "frames", all, sizeof *frame, &frame);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, path, "frames", all, sizeof *trajectory, &trajectory);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, path, "frames", raw->trajectories + raw->calibrations, sizeof *number, &number);
+    VF_TRY(status, scan_allocate(r->ctx, path, "frames", all, sizeof *trajectory, &trajectory));
+    VF_TRY(status,
+           scan_allocate(r->ctx, path, "frames", raw->trajectories + raw->calibrations, sizeof *number, &number));
     if (status != VF_OK) {
         free(frame);
         free(trajectory);
@@ -339,18 +335,14 @@ vf_status regroup_frames(vf_context *ctx, const recon_settings *settings, mri_sc
         status = find_readouts(ctx, settings, "--spokes-per-frame", raw);
     if (status == VF_OK && cuts)
         status = join_frames(ctx, settings->input, raw, &r.pieces);
-    if (status == VF_OK)
-        status = cuts ? cut_parts(&r) : take_frames(&r);
-    if (status == VF_OK)
-        status = select_parts(&r);
+    VF_TRY(status, cuts ? cut_parts(&r) : take_frames(&r));
+    VF_TRY(status, select_parts(&r));
     if (status == VF_OK) {
         describe(&r);
         status = choose_truths(&r);
     }
-    if (status == VF_OK)
-        status = cuts ? install_windows(&r) : install_selection(&r);
-    if (status == VF_OK)
-        status = scan_digest(ctx, settings->input, raw);
+    VF_TRY(status, cuts ? install_windows(&r) : install_selection(&r));
+    VF_TRY(status, scan_digest(ctx, settings->input, raw));
     joined_pieces_free(&r.pieces);
     free(r.part);
     return status;

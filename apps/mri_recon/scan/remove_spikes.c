@@ -157,8 +157,7 @@ vf_status remove_spikes(vf_context *ctx, const char *path, mri_scan *raw)
             made_for = frame->trajectory;
         }
         const int before = raw->trajectories;
-        if (status == VF_OK)
-            status = clean(ctx, path, raw, frame, &c, &found);
+        VF_TRY(status, clean(ctx, path, raw, frame, &c, &found));
         if (raw->trajectories != before) /* its own has another number now */
             made_for = -1;
     }

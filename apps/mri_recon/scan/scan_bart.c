@@ -184,10 +184,8 @@ static vf_status read_k(reader *r, int index)
     double extent[3];
     t->samples = r->samples;
     vf_status status = scan_allocate(r->ctx, path, "the trajectory", r->samples, 3 * sizeof *t->k, &t->k);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, path, "the trajectory", values, sizeof *pairs, &pairs);
-    if (status == VF_OK)
-        status = cfl_read(r->trajectory, index * values, values, pairs);
+    VF_TRY(status, scan_allocate(r->ctx, path, "the trajectory", values, sizeof *pairs, &pairs));
+    VF_TRY(status, cfl_read(r->trajectory, index * values, values, pairs));
     for (int64_t i = 0; status == VF_OK && i < values; i++) {
         t->k[i] = crealf(pairs[i]);
         if (cimagf(pairs[i]) != 0)
@@ -225,13 +223,11 @@ static vf_status read_trajectories(reader *r)
         scan_allocate(r->ctx, cfl_path(r->trajectory), "trajectories", count, sizeof *s->trajectory, &s->trajectory);
     for (int i = 0; status == VF_OK && i < s->trajectories; i++) {
         status = read_k(r, i);
-        if (status == VF_OK)
-            status = scan_even_readouts(r->ctx, cfl_path(r->trajectory), r->dims[CFL_PHS1], &s->trajectory[i]);
+        VF_TRY(status, scan_even_readouts(r->ctx, cfl_path(r->trajectory), r->dims[CFL_PHS1], &s->trajectory[i]));
         if (status == VF_OK && vf_cancelled(r->ctx))
             status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
     }
-    if (status == VF_OK)
-        status = choose_matrix(r, &why);
+    VF_TRY(status, choose_matrix(r, &why));
     if (status == VF_OK)
         convert_units(r);
     snprintf(s->description, sizeof s->description,
@@ -295,8 +291,7 @@ static vf_status take_acquired(reader *r, float complex *data, scan_trajectory *
     t->samples = 0;
     for (int64_t i = 0; status == VF_OK && i < n; i++)
         t->samples += acquired[i];
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, path, "the trajectory", t->samples, 3 * sizeof *t->k, &t->k);
+    VF_TRY(status, scan_allocate(r->ctx, path, "the trajectory", t->samples, 3 * sizeof *t->k, &t->k));
     for (int64_t i = 0, m = 0; status == VF_OK && i < n; i++) {
         if (!acquired[i])
             continue;
@@ -359,8 +354,7 @@ static vf_status read_frame(reader *r, int64_t block, bool *empty)
     *frame = frame_of(r, block);
     vf_status status = scan_allocate(r->ctx, cfl_path(r->data), "samples", count, sizeof *frame->data, &frame->data);
     s->frames++; /* the scan frees the frame's data from here on */
-    if (status == VF_OK)
-        status = cfl_read(r->data, block * count, count, frame->data);
+    VF_TRY(status, cfl_read(r->data, block * count, count, frame->data));
     if (status == VF_OK && !r->k_dims) {
         const int before = s->trajectories;
         status = share_pattern(r, frame);
@@ -386,8 +380,7 @@ static vf_status read_frames(reader *r)
     const int64_t blocks = count_frames(r);
     int64_t left_out = 0;
     vf_status status = scan_require_memory(r->ctx, path, "all samples", cfl_count(r->data), sizeof(float complex));
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, path, "frames", blocks, sizeof *s->frame, &s->frame);
+    VF_TRY(status, scan_allocate(r->ctx, path, "frames", blocks, sizeof *s->frame, &s->frame));
     if (status == VF_OK && !r->k_dims)
         status = scan_allocate(r->ctx, path, "trajectories", blocks + 1, sizeof *s->trajectory, &s->trajectory);
     for (int64_t b = 0; status == VF_OK && b < blocks; b++) {
@@ -420,8 +413,7 @@ static vf_status read_cartesian(reader *r)
                 "a Cartesian plane",
                 cfl_path(r->data));
     vf_status status = set_space(r);
-    if (status == VF_OK)
-        status = read_frames(r);
+    VF_TRY(status, read_frames(r));
     if (status == VF_OK)
         snprintf(s->description, sizeof s->description,
                  "Cartesian: %" PRId64 " of %" PRId64 " positions are not 0 and count as acquired%s; voxels of 1 mm "
@@ -438,13 +430,11 @@ vf_status read_bart_scan(vf_context *ctx, const recon_settings *settings, const 
     vf_status status = open_files(&r);
     if (status == VF_OK && r.k_dims) {
         status = read_trajectories(&r);
-        if (status == VF_OK)
-            status = read_frames(&r);
+        VF_TRY(status, read_frames(&r));
     } else if (status == VF_OK) {
         status = read_cartesian(&r);
     }
-    if (status == VF_OK)
-        status = scan_finish(ctx, cfl_path(r.data), out);
+    VF_TRY(status, scan_finish(ctx, cfl_path(r.data), out));
     cfl_close(&r.data);
     cfl_close(&r.trajectory);
     if (status != VF_OK)

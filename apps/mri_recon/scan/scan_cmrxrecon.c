@@ -72,16 +72,14 @@ vf_status scan_read_cmrxrecon(vf_context *ctx, const plain_source *source, const
     grid.coil = single ? -1 : grid.rank - 3;
     grid.slice = grid.rank - (single ? 3 : 4);
     grid.frame = grid.rank - (single ? 4 : 5);
-    if (status == VF_OK)
-        status = scan_grid_plan(&grid, out);
+    VF_TRY(status, scan_grid_plan(&grid, out));
     for (int a = 0; status == VF_OK && a < 3; a++)
         out->fov[a] = (double)out->matrix[a]; /* the file has no field of view */
     if (status == VF_OK)
         out->geometry.slice_step = out->slices > 1 ? 1 : 0;
     if (status == VF_OK && mask)
         status = scan_grid_mask(&grid, mask);
-    if (status == VF_OK)
-        status = scan_grid_read(&grid, out);
+    VF_TRY(status, scan_grid_read(&grid, out));
     if (status == VF_OK) {
         scan_grid_describe(&grid, out->description, sizeof out->description);
         vf_append(out->description, sizeof out->description, "; voxels of 1 mm assumed%s",
@@ -96,8 +94,7 @@ vf_status scan_read_cmrxrecon_file(const scan_file *file, mri_scan *out)
     const plain_source source = scan_h5_source(file);
     const char *name = NULL, *mask = NULL;
     vf_status status = choose(file, false, &name);
-    if (status == VF_OK)
-        status = choose(file, true, &mask);
+    VF_TRY(status, choose(file, true, &mask));
     if (status == VF_OK && !name) /* it was recognised by it */
         status = vf_fail(file->ctx, VF_ERR_INTERNAL, "%s: no k-space", file->path);
     return status == VF_OK ? scan_read_cmrxrecon(file->ctx, &source, name, mask, out) : status;

@@ -107,8 +107,7 @@ static vf_status read_truth(vf_context *ctx, const plain_source *source, const c
         return VF_OK;
     }
     status = scan_allocate(ctx, source->path, "the truth", voxels, sizeof *s->truth, &s->truth);
-    if (status == VF_OK)
-        status = source->read(source->user, name, VF_F32, start, dims, s->truth);
+    VF_TRY(status, source->read(source->user, name, VF_F32, start, dims, s->truth));
     if (status == VF_OK && scan_first_not_finite(s->truth, voxels) >= 0)
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: '%s' has NaN or infinite values", source->path, name);
     if (status == VF_OK)
@@ -142,10 +141,8 @@ vf_status scan_read_fastmri(vf_context *ctx, const plain_source *source, const i
     const bool emulated = grid.rank == 3;
     if (status == VF_OK && !emulated)
         grid.coil = 1;
-    if (status == VF_OK)
-        status = read_lines(&grid, protocol, out);
-    if (status == VF_OK)
-        status = read_truth(ctx, source, emulated ? "reconstruction_esc" : "reconstruction_rss", out);
+    VF_TRY(status, read_lines(&grid, protocol, out));
+    VF_TRY(status, read_truth(ctx, source, emulated ? "reconstruction_esc" : "reconstruction_rss", out));
     if (status == VF_OK) {
         scan_grid_describe(&grid, out->description, sizeof out->description);
         if (out->slices > 1)
@@ -161,8 +158,7 @@ vf_status scan_read_fastmri_file(const scan_file *file, mri_scan *out)
     ismrmrd_protocol protocol;
     char *text = NULL;
     vf_status status = ismrmrd_read_text(file->ctx, file->path, file->file, "ismrmrd_header", &text);
-    if (status == VF_OK)
-        status = ismrmrd_parse_xml(file->ctx, file->path, text, strlen(text), &protocol);
+    VF_TRY(status, ismrmrd_parse_xml(file->ctx, file->path, text, strlen(text), &protocol));
     free(text);
     return status == VF_OK ? scan_read_fastmri(file->ctx, &source, &protocol, out) : status;
 }

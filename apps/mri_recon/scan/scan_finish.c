@@ -89,8 +89,7 @@ vf_status scan_digest(vf_context *ctx, const char *path, mri_scan *s)
     piece *pieces = NULL;
     char *text = NULL;
     vf_status status = scan_allocate(ctx, path, "the digest", count, sizeof *pieces, &pieces);
-    if (status == VF_OK)
-        status = scan_allocate(ctx, path, "the digest", count + 1, LINE, &text);
+    VF_TRY(status, scan_allocate(ctx, path, "the digest", count + 1, LINE, &text));
     if (status == VF_OK) {
         cut_pieces(s, pieces);
         for (int64_t i = 0; i < count; i++)

@@ -83,8 +83,7 @@ vf_status scan_grid_mask(scan_grid *g, const char *name)
     const int64_t count = g->mask_dims[0] * g->mask_dims[1] * g->mask_dims[2];
     snprintf(g->mask_name, sizeof g->mask_name, "%s", name);
     status = scan_allocate(g->ctx, g->source->path, name, count, sizeof *g->mask, &g->mask);
-    if (status == VF_OK)
-        status = g->source->read(g->source->user, name, VF_F32, start, g->mask_dims + 3 - rank, g->mask);
+    VF_TRY(status, g->source->read(g->source->user, name, VF_F32, start, g->mask_dims + 3 - rank, g->mask));
     if (status == VF_OK && scan_first_not_finite(g->mask, count) >= 0)
         status = vf_fail(g->ctx, VF_ERR_INPUT, "%s: '%s' has NaN or infinite values; expected 0 and 1", g->source->path,
                          name);
@@ -285,14 +284,10 @@ vf_status scan_grid_read(scan_grid *g, mri_scan *s)
     grid_frame f = {.volume = 0};
     vf_status status =
         scan_require_memory(g->ctx, path, "all samples", (all + 1) * s->coils, (size_t)n * sizeof *f.data);
-    if (status == VF_OK)
-        status = scan_allocate(g->ctx, path, "frames", all, sizeof *s->frame, &s->frame);
-    if (status == VF_OK)
-        status = scan_allocate(g->ctx, path, "trajectories", all + 1, sizeof *s->trajectory, &s->trajectory);
-    if (status == VF_OK)
-        status = scan_allocate(g->ctx, path, "a slice", s->coils * n, sizeof *f.data, &f.data);
-    if (status == VF_OK)
-        status = scan_allocate(g->ctx, path, "positions", n, sizeof *f.acquired, &f.acquired);
+    VF_TRY(status, scan_allocate(g->ctx, path, "frames", all, sizeof *s->frame, &s->frame));
+    VF_TRY(status, scan_allocate(g->ctx, path, "trajectories", all + 1, sizeof *s->trajectory, &s->trajectory));
+    VF_TRY(status, scan_allocate(g->ctx, path, "a slice", s->coils * n, sizeof *f.data, &f.data));
+    VF_TRY(status, scan_allocate(g->ctx, path, "positions", n, sizeof *f.acquired, &f.acquired));
     for (int64_t i = 0; status == VF_OK && i < all; i++) {
         f.volume = i / s->slices;
         f.slice = i % s->slices;

@@ -18,8 +18,7 @@ vf_status ismrmrd_read_header(vf_context *ctx, const char *place, vf_h5 *file, c
     char name[NAME_SIZE + 16], *own = NULL;
     snprintf(name, sizeof name, "%s/xml", group);
     vf_status status = ismrmrd_read_text(ctx, place, file, name, &own);
-    if (status == VF_OK)
-        status = ismrmrd_parse_xml(ctx, place, own, strlen(own), protocol);
+    VF_TRY(status, ismrmrd_parse_xml(ctx, place, own, strlen(own), protocol));
     if (text)
         *text = own;
     else
@@ -77,21 +76,15 @@ vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *source, const 
         ismrmrd_find_ramps(&r);
         status = ismrmrd_read_space(&r);
     }
-    if (status == VF_OK)
-        status = ismrmrd_sort(&r);
-    if (status == VF_OK)
-        status = ismrmrd_fill(&r);
+    VF_TRY(status, ismrmrd_sort(&r));
+    VF_TRY(status, ismrmrd_fill(&r));
     if (status == VF_OK && r.dims == 0)
         status = ismrmrd_check_centre(&r);
-    if (status == VF_OK)
-        status = ismrmrd_leave_out_empty(&r);
-    if (status == VF_OK)
-        status = ismrmrd_confirm_ramps(&r);
-    if (status == VF_OK)
-        status = ismrmrd_correct_epi(&r);
+    VF_TRY(status, ismrmrd_leave_out_empty(&r));
+    VF_TRY(status, ismrmrd_confirm_ramps(&r));
+    VF_TRY(status, ismrmrd_correct_epi(&r));
     out->stored_trajectory = r.dims > 0;
-    if (status == VF_OK)
-        status = r.dims == 0 ? ismrmrd_make_cartesian(&r) : ismrmrd_convert_trajectories(&r);
+    VF_TRY(status, r.dims == 0 ? ismrmrd_make_cartesian(&r) : ismrmrd_convert_trajectories(&r));
     if (status == VF_OK)
         describe(&r);
     free_reader(&r);
@@ -108,8 +101,7 @@ static vf_status read_acquisitions(vf_context *ctx, const char *place, vf_h5 *fi
         ismrmrd_file_source(acquisitions, &source);
         status = ismrmrd_check_sizes(ctx, &source, &sized);
     }
-    if (status == VF_OK)
-        status = ismrmrd_assemble(ctx, &sized, protocol, request, out);
+    VF_TRY(status, ismrmrd_assemble(ctx, &sized, protocol, request, out));
     ismrmrd_file_close(acquisitions);
     return status;
 }
@@ -121,13 +113,9 @@ vf_status scan_read_ismrmrd(vf_context *ctx, const char *path, vf_h5 *file, cons
     char place[1024], printable[NAME_SIZE]; /* file and group, for messages */
     snprintf(place, sizeof place, "%.700s:%s", path, scan_printable(group, printable, sizeof printable));
     vf_status status = ismrmrd_read_header(ctx, place, file, group, &out->protocol, &protocol);
-    if (status == VF_OK)
-        status = read_acquisitions(ctx, place, file, group, &protocol, request, out);
-    if (status == VF_OK)
-        status = ismrmrd_read_noise(ctx, path, file, group, request->noise, out);
-    if (status == VF_OK)
-        status = ismrmrd_read_maps(ctx, place, file, group, out);
-    if (status == VF_OK)
-        status = ismrmrd_read_truth(ctx, place, file, group, out);
+    VF_TRY(status, read_acquisitions(ctx, place, file, group, &protocol, request, out));
+    VF_TRY(status, ismrmrd_read_noise(ctx, path, file, group, request->noise, out));
+    VF_TRY(status, ismrmrd_read_maps(ctx, place, file, group, out));
+    VF_TRY(status, ismrmrd_read_truth(ctx, place, file, group, out));
     return status;
 }

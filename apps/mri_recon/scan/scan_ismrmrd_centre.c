@@ -210,8 +210,7 @@ static vf_status energy_by_step(const ismrmrd_reader *r, int axis, double **out,
     *n = r->facts.most[axis] - least + 1;
     int64_t *lines = NULL;
     vf_status status = scan_allocate(r->ctx, r->source->path, "steps", *n, sizeof **out, out);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, r->source->path, "steps", *n, sizeof *lines, &lines);
+    VF_TRY(status, scan_allocate(r->ctx, r->source->path, "steps", *n, sizeof *lines, &lines));
     for (int64_t i = 0; status == VF_OK && i < r->source->acquisitions; i++) {
         const scan_line *line = &r->line[i];
         const int64_t at = (axis == 0 ? line->step_1 : line->step_2) - least;

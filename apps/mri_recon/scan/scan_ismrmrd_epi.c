@@ -113,10 +113,8 @@ static vf_status by_navigators(epi_correction *c)
     epi_train *trains = NULL;
     int count = 0, *of = NULL;
     vf_status status = ismrmrd_fit_navigators(r, &trains, &count);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, r->source->path, "acquisitions", r->source->acquisitions, sizeof *of, &of);
-    if (status == VF_OK)
-        status = assign_trains(r, trains, count, of);
+    VF_TRY(status, scan_allocate(r->ctx, r->source->path, "acquisitions", r->source->acquisitions, sizeof *of, &of));
+    VF_TRY(status, assign_trains(r, trains, count, of));
     if (status == VF_OK)
         tell_trains(c, trains, count);
     for (int64_t i = 0; status == VF_OK && i < r->image_lines + r->calibration_lines; i++) {
@@ -146,10 +144,8 @@ static vf_status by_images(epi_correction *c)
     epi_phase *phase = NULL;
     epi_verdict *verdict = NULL;
     vf_status status = scan_allocate(r->ctx, r->source->path, "frames", r->out->frames, sizeof *phase, &phase);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, r->source->path, "frames", r->out->frames, sizeof *verdict, &verdict);
-    if (status == VF_OK)
-        status = ismrmrd_fit_images(r, phase, verdict);
+    VF_TRY(status, scan_allocate(r->ctx, r->source->path, "frames", r->out->frames, sizeof *verdict, &verdict));
+    VF_TRY(status, ismrmrd_fit_images(r, phase, verdict));
     for (int64_t i = 0; status == VF_OK && i < r->image_lines + r->calibration_lines; i++) {
         const scan_line *line = &r->line[r->order[i].line];
         const int f = r->epi.mixed[line->frame] && line->encoding == r->encoding ? frame_of(r, line->frame) : -1;
@@ -300,8 +296,7 @@ vf_status ismrmrd_correct_epi(ismrmrd_reader *r)
     if (!r->epi.mixed)
         return VF_OK;
     vf_status status = scan_allocate(r->ctx, r->source->path, "lines", lines, sizeof *c.phase, &c.phase);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, r->source->path, "lines", lines, sizeof *c.has, &c.has);
+    VF_TRY(status, scan_allocate(r->ctx, r->source->path, "lines", lines, sizeof *c.has, &c.has));
     if (status == VF_OK && r->epi.navigators > 0)
         status = by_navigators(&c);
     if (status == VF_OK && c.sum.lines == 0)

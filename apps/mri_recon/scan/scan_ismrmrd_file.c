@@ -345,9 +345,8 @@ static vf_status read_bodies(vf_context *ctx, void *user, int64_t first, int64_t
     const void *reply = NULL;
     size_t got = 0;
     vf_status status = most <= VF_H5_PIECE ? VF_OK : make_room(ctx, file, most);
-    if (status == VF_OK)
-        status = vf_h5_ask(file->h5, answer_bodies, &q, sizeof q, most <= VF_H5_PIECE ? NULL : file->memory, most, &got,
-                           &reply);
+    VF_TRY(status, vf_h5_ask(file->h5, answer_bodies, &q, sizeof q, most <= VF_H5_PIECE ? NULL : file->memory, most,
+                             &got, &reply));
     if (status != VF_OK)
         return status;
     if (most > VF_H5_PIECE)

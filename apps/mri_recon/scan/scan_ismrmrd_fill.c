@@ -191,8 +191,7 @@ static vf_status read_batch(filler *f, batch b, batch next)
             continue;
         if (singly)
             status = read_some(f, (batch){i, 1, line_bytes(line)});
-        if (status == VF_OK)
-            status = place(f, i, &f->bodies[singly ? 0 : i - b.first]);
+        VF_TRY(status, place(f, i, &f->bodies[singly ? 0 : i - b.first]));
     }
     return status;
 }
@@ -281,9 +280,8 @@ static vf_status allocate_frames(ismrmrd_reader *r)
                        path, (double)samples * s->coils * sizeof(float complex) / 1e9, r->source->stored);
     size_t each = (size_t)s->coils * sizeof(float complex) + (r->dims > 0 ? 3 + (r->dims == 4) : 0) * sizeof(float);
     status = scan_require_memory(r->ctx, path, "the samples", samples, each);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, path, "navigators", navigator * s->coils, sizeof *r->epi.samples_of,
-                               &r->epi.samples_of);
+    VF_TRY(status, scan_allocate(r->ctx, path, "navigators", navigator * s->coils, sizeof *r->epi.samples_of,
+                                 &r->epi.samples_of));
     for (int f = 0; status == VF_OK && f < s->frames + s->calibrations; f++)
         status = scan_allocate(r->ctx, path, "samples", r->frame_samples[f] * s->coils, sizeof(float complex),
                                &s->frame[f].data);
@@ -295,8 +293,7 @@ static vf_status allocate_frames(ismrmrd_reader *r)
         scan_trajectory *t = &s->trajectory[f];
         s->frame[f].trajectory = f;
         status = ismrmrd_mark_readouts(r, f, t);
-        if (status == VF_OK)
-            status = scan_allocate(r->ctx, path, "a trajectory", t->samples, 3 * sizeof *t->k, &t->k);
+        VF_TRY(status, scan_allocate(r->ctx, path, "a trajectory", t->samples, 3 * sizeof *t->k, &t->k));
         if (status == VF_OK && r->dims == 4)
             status = scan_allocate(r->ctx, path, "times", t->samples, sizeof *t->time, &t->time);
     }
@@ -307,10 +304,8 @@ vf_status ismrmrd_fill_noise(ismrmrd_reader *r)
 {
     filler f = {.r = r};
     vf_status status = scan_allocate(r->ctx, r->source->path, "acquisitions", BATCH_MOST, sizeof *f.bodies, &f.bodies);
-    if (status == VF_OK)
-        status = allocate_noise(&f);
-    if (status == VF_OK)
-        status = read_all(&f);
+    VF_TRY(status, allocate_noise(&f));
+    VF_TRY(status, read_all(&f));
     if (status == VF_OK)
         finish_noise(&f);
     free(f.bodies);
@@ -324,12 +319,10 @@ vf_status ismrmrd_fill(ismrmrd_reader *r)
     filler f = {.r = r};
     r->out->dwell = (double)r->first.sample_time_us > 0 ? 1e-6 * (double)r->first.sample_time_us : 0;
     vf_status status = scan_allocate(r->ctx, r->source->path, "acquisitions", BATCH_MOST, sizeof *f.bodies, &f.bodies);
-    if (status == VF_OK)
-        status = allocate_frames(r);
+    VF_TRY(status, allocate_frames(r));
     if (status == VF_OK && r->noise_lines > 0)
         status = allocate_noise(&f);
-    if (status == VF_OK)
-        status = read_all(&f);
+    VF_TRY(status, read_all(&f));
     if (status == VF_OK && r->noise_lines > 0)
         finish_noise(&f);
     free(f.bodies);

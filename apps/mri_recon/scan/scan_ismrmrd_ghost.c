@@ -43,12 +43,9 @@ static vf_status make_fit(const ismrmrd_reader *r, int64_t most, ghost_fit *g)
     g->halves.end = (int)(half < nx - nx / 2 ? nx / 2 + half : nx);
     g->kind[0].nx = g->kind[1].nx = (int)nx;
     vf_status status = vf_fft_rows_create(r->ctx, VF_C64, ny, nx, &g->rows);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, path, "an image", nx * ny, sizeof(float), &g->halves.power);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, path, "an image", nx * ny, sizeof(float complex), &g->halves.cross);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, path, "an image", nx, sizeof(float complex), &g->profile);
+    VF_TRY(status, scan_allocate(r->ctx, path, "an image", nx * ny, sizeof(float), &g->halves.power));
+    VF_TRY(status, scan_allocate(r->ctx, path, "an image", nx * ny, sizeof(float complex), &g->halves.cross));
+    VF_TRY(status, scan_allocate(r->ctx, path, "an image", nx, sizeof(float complex), &g->profile));
     for (int i = 0; status == VF_OK && i < 2; i++) {
         g->plane[i] = aligned_alloc(ALIGNMENT, ((size_t)(nx * ny) * sizeof(float complex) + ALIGNMENT - 1) / ALIGNMENT *
                                                    ALIGNMENT);
@@ -162,8 +159,7 @@ vf_status ismrmrd_sharpness(const ismrmrd_reader *r, double *out)
 {
     ghost_fit g;
     vf_status status = make_fit(r, MOST_SHARP, &g);
-    if (status == VF_OK)
-        status = add_frame(&g, 0);
+    VF_TRY(status, add_frame(&g, 0));
     if (status == VF_OK)
         *out = epi_sharpness(&g.halves);
     free_fit(&g);
@@ -176,8 +172,7 @@ vf_status ismrmrd_fit_images(ismrmrd_reader *r, epi_phase *phase, epi_verdict *v
     bool *done = NULL;
     const scan_frame *frame = r->out->frame;
     vf_status status = make_fit(r, MOST_POSITIONS, &g);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, r->source->path, "frames", r->out->frames, sizeof *done, &done);
+    VF_TRY(status, scan_allocate(r->ctx, r->source->path, "frames", r->out->frames, sizeof *done, &done));
     for (int f = 0; status == VF_OK && f < r->out->frames; f++) {
         if (!r->epi.mixed[f] || done[f])
             continue;

@@ -315,14 +315,10 @@ vf_status ismrmrd_read_heads(ismrmrd_reader *r)
     tally t = {.all = 0};
     vf_status status =
         scan_allocate(r->ctx, r->source->path, "acquisitions", r->source->acquisitions, sizeof *r->line, &r->line);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, r->source->path, "slices", UINT16_MAX + 1, sizeof *r->slice, &r->slice);
-    if (status == VF_OK)
-        status = choose_encoding(r);
-    if (status == VF_OK)
-        status = read_each(r, take, &t);
-    if (status == VF_OK)
-        status = check_what_is_left(r, &t);
+    VF_TRY(status, scan_allocate(r->ctx, r->source->path, "slices", UINT16_MAX + 1, sizeof *r->slice, &r->slice));
+    VF_TRY(status, choose_encoding(r));
+    VF_TRY(status, read_each(r, take, &t));
+    VF_TRY(status, check_what_is_left(r, &t));
     if (status == VF_OK)
         status = refuse_multiband(r); /* after --info knows what there is */
     return status;

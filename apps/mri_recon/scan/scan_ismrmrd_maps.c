@@ -48,8 +48,7 @@ static vf_status read_array(vf_context *ctx, const char *path, vf_h5 *file, cons
 {
     const int64_t start[VF_H5_MAX_RANK] = {0};
     vf_status status = scan_allocate(ctx, path, "coil maps", count, sizeof **out, out);
-    if (status == VF_OK)
-        status = vf_h5_read(file, name, VF_C64, start, dims, *out);
+    VF_TRY(status, vf_h5_read(file, name, VF_C64, start, dims, *out));
     if (status == VF_OK && scan_first_not_finite((const float *)*out, 2 * count) >= 0)
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: the coil maps in 'csm' have NaN or infinite values", path);
     return status;
@@ -75,8 +74,7 @@ vf_status ismrmrd_read_maps(vf_context *ctx, const char *path, vf_h5 *file, cons
         status = read_array(ctx, path, file, name, dims, s->coils * voxels, &s->sensitivity);
     } else if (has_shape(rank, dims, s->coils, s->crop)) {
         status = read_array(ctx, path, file, name, dims, s->coils * cropped, &inner);
-        if (status == VF_OK)
-            status = scan_allocate(ctx, path, "coil maps", s->coils * voxels, sizeof *inner, &s->sensitivity);
+        VF_TRY(status, scan_allocate(ctx, path, "coil maps", s->coils * voxels, sizeof *inner, &s->sensitivity));
         if (status == VF_OK)
             spread_maps(s, inner, s->sensitivity);
         free(inner);

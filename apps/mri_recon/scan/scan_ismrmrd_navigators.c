@@ -152,12 +152,9 @@ static vf_status fit(const ismrmrd_reader *r, epi_train *t, epi_profile kind[2])
     bool *reversed = NULL;
     vf_status status =
         scan_allocate(r->ctx, r->source->path, "navigators", (int64_t)t->lines * coils * nx, sizeof *z, &z);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, r->source->path, "navigators", nx, sizeof *sum, &sum);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, r->source->path, "navigators", t->lines, sizeof *reversed, &reversed);
-    if (status == VF_OK)
-        status = make_profiles(r, t, kind, z, reversed);
+    VF_TRY(status, scan_allocate(r->ctx, r->source->path, "navigators", nx, sizeof *sum, &sum));
+    VF_TRY(status, scan_allocate(r->ctx, r->source->path, "navigators", t->lines, sizeof *reversed, &reversed));
+    VF_TRY(status, make_profiles(r, t, kind, z, reversed));
     if (status == VF_OK && compare(t, coils, nx, z, reversed, sum)) {
         const double half = 0.5 * nx * (double)r->out->crop[0] / (double)r->out->matrix[0];
         for (int i = 0; i < nx; i++) /* outside the image there may be copies of it */

@@ -15,8 +15,7 @@ static vf_status keep_noise(ismrmrd_reader *r)
     ismrmrd_acquisition_header *heads = NULL;
     vf_status status =
         scan_allocate(r->ctx, source->path, "acquisitions", source->acquisitions, sizeof *r->line, &r->line);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, source->path, "headers", BATCH, sizeof *heads, &heads);
+    VF_TRY(status, scan_allocate(r->ctx, source->path, "headers", BATCH, sizeof *heads, &heads));
     for (int64_t first = 0; status == VF_OK && first < source->acquisitions; first += BATCH) {
         const int64_t count = source->acquisitions - first < BATCH ? source->acquisitions - first : BATCH;
         memset(heads, 0, BATCH * sizeof *heads);
@@ -47,8 +46,7 @@ static vf_status read_group(vf_context *ctx, const char *path, vf_h5 *file, cons
     ismrmrd_source source;
     snprintf(place, sizeof place, "%.700s:%s", path, scan_printable(group, printable, sizeof printable));
     vf_status status = ismrmrd_read_header(ctx, place, file, group, NULL, &protocol);
-    if (status == VF_OK)
-        status = ismrmrd_file_open(ctx, place, file, group, &acquisitions);
+    VF_TRY(status, ismrmrd_file_open(ctx, place, file, group, &acquisitions));
     if (status != VF_OK)
         return status;
     ismrmrd_file_source(acquisitions, &source);
@@ -57,8 +55,7 @@ static vf_status read_group(vf_context *ctx, const char *path, vf_h5 *file, cons
     status = keep_noise(&r);
     if (status == VF_OK && r.noise_lines == 0)
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: no noise (flag 19) among its acquisitions", place);
-    if (status == VF_OK)
-        status = ismrmrd_fill_noise(&r);
+    VF_TRY(status, ismrmrd_fill_noise(&r));
     if (status == VF_OK && s->noise)
         vf_note(ctx, "note: the noise of the channels comes from %s", place);
     free(r.line);
@@ -85,8 +82,7 @@ static vf_status read_other_file(vf_context *ctx, const char *name, bool conjuga
     if (status == VF_OK && !group[0])
         status =
             vf_fail(ctx, VF_ERR_INPUT, "%s: --noise: no group of this file has noise acquisitions (flag 19)", path);
-    if (status == VF_OK)
-        status = read_group(ctx, path, file, group, conjugate, s);
+    VF_TRY(status, read_group(ctx, path, file, group, conjugate, s));
     vf_h5_close(&file);
     return status;
 }

@@ -211,10 +211,8 @@ static vf_status allocate_frames(ismrmrd_reader *r, int64_t frames)
 {
     const char *path = r->source->path;
     vf_status status = scan_allocate(r->ctx, path, "frames", frames, sizeof *r->out->frame, &r->out->frame);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, path, "frames", frames + 1, sizeof *r->frame_first, &r->frame_first);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, path, "frames", frames, sizeof *r->frame_samples, &r->frame_samples);
+    VF_TRY(status, scan_allocate(r->ctx, path, "frames", frames + 1, sizeof *r->frame_first, &r->frame_first));
+    VF_TRY(status, scan_allocate(r->ctx, path, "frames", frames, sizeof *r->frame_samples, &r->frame_samples));
     return status;
 }
 
@@ -361,15 +359,13 @@ vf_status ismrmrd_sort(ismrmrd_reader *r)
     r->out->slices = r->slabs ? 1 : r->slice_count;
     r->out->places = r->slice_count;
     vf_status status = leave_out_aborted(r);
-    if (status == VF_OK)
-        status = ismrmrd_order_slices(r);
+    VF_TRY(status, ismrmrd_order_slices(r));
     if (status == VF_OK) {
         ismrmrd_tell_geometry(r);
         assume_centers(r);
         choose_calibrations(r);
         status = sort_lines(r);
     }
-    if (status == VF_OK)
-        status = make_frames(r);
+    VF_TRY(status, make_frames(r));
     return status;
 }

@@ -182,8 +182,7 @@ vf_status ismrmrd_make_cartesian(ismrmrd_reader *r)
     trajectory_digest *digests = NULL;
     int *first = NULL;
     vf_status status = check_is_cartesian(r);
-    if (status == VF_OK)
-        status = scan_allocate_digests(r->ctx, r->source->path, s->frames, &digests, &first);
+    VF_TRY(status, scan_allocate_digests(r->ctx, r->source->path, s->frames, &digests, &first));
     for (int f = 0; status == VF_OK && f < s->frames; f++)
         status = cartesian_digest(r, f, &digests[f]);
     if (status != VF_OK)
@@ -308,12 +307,10 @@ vf_status ismrmrd_convert_trajectories(ismrmrd_reader *r)
     vf_status status = third_component(r, &component);
     for (int i = 0; status == VF_OK && component == THIRD_WEIGHT && i < s->trajectories; i++)
         status = move_weights(r, &s->trajectory[i]);
-    if (status == VF_OK)
-        status = convert_units(r, component == THIRD_KZ ? 3 : 2);
+    VF_TRY(status, convert_units(r, component == THIRD_KZ ? 3 : 2));
     if (status == VF_OK && component == THIRD_STEP)
         status = step_kz(r);
-    if (status == VF_OK)
-        status = scan_share_trajectories(r->ctx, r->source->path, s);
+    VF_TRY(status, scan_share_trajectories(r->ctx, r->source->path, s));
     if (status == VF_OK && component != THIRD_KZ)
         vf_append(r->units_text, sizeof r->units_text, "; %s",
                   component == THIRD_WEIGHT ? "third component: weights" : "kz from encoding step 2");

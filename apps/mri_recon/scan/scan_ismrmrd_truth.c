@@ -34,12 +34,10 @@ static vf_status read_truth(vf_context *ctx, const char *path, vf_h5 *file, cons
     const int64_t start[VF_H5_MAX_RANK] = {0};
     float complex *values = NULL;
     vf_status status = scan_allocate(ctx, path, "the truth", voxels, sizeof *values, &values);
-    if (status == VF_OK)
-        status = vf_h5_read(file, name, VF_C64, start, dims, values);
+    VF_TRY(status, vf_h5_read(file, name, VF_C64, start, dims, values));
     if (status == VF_OK && scan_first_not_finite((const float *)values, 2 * voxels) >= 0)
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: the truth in 'phantom' has NaN or infinite values", path);
-    if (status == VF_OK)
-        status = scan_allocate(ctx, path, "the truth", voxels, sizeof *s->truth, &s->truth);
+    VF_TRY(status, scan_allocate(ctx, path, "the truth", voxels, sizeof *s->truth, &s->truth));
     for (int64_t n = 0; status == VF_OK && n < voxels; n++)
         s->truth[n] = cabsf(values[n]);
     if (status == VF_OK)

@@ -113,8 +113,7 @@ static vf_status read_attributes(reader *r)
     mri_scan *s = r->out;
     const plain_source *source = r->source;
     vf_status status = source->integers(source->user, "/scan", "matrix", s->matrix, 3);
-    if (status == VF_OK)
-        status = source->doubles(source->user, "/scan", "fov_mm", s->fov, 3);
+    VF_TRY(status, source->doubles(source->user, "/scan", "fov_mm", s->fov, 3));
     if (status != VF_OK)
         return status;
     for (int a = 0; a < 3; a++) {
@@ -174,15 +173,13 @@ static vf_status read_data(reader *r)
     const char *path = r->source->path;
     vf_status status = scan_require_memory(r->ctx, path, r->data.name, s->frames * r->samples,
                                            (size_t)s->coils * sizeof(float complex));
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, path, "frames", s->frames, sizeof *s->frame, &s->frame);
+    VF_TRY(status, scan_allocate(r->ctx, path, "frames", s->frames, sizeof *s->frame, &s->frame));
     for (int f = 0; status == VF_OK && f < s->frames; f++) {
         scan_frame *frame = &s->frame[f];
         frame->volume = frame->repetition = f;
         frame->trajectory = r->own_trajectories ? f : 0;
         status = scan_allocate(r->ctx, path, r->data.name, s->coils * r->samples, sizeof *frame->data, &frame->data);
-        if (status == VF_OK)
-            status = read_part(r, &r->data, r->data.rank == 3 ? f : -1, (float *)frame->data);
+        VF_TRY(status, read_part(r, &r->data, r->data.rank == 3 ? f : -1, (float *)frame->data));
         if (status == VF_OK && vf_cancelled(r->ctx))
             status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
     }
@@ -210,8 +207,7 @@ static vf_status read_k(reader *r)
         scan_trajectory *t = &s->trajectory[i];
         t->samples = r->samples;
         status = scan_allocate(r->ctx, path, r->trajectory.name, r->samples, 3 * sizeof *t->k, &t->k);
-        if (status == VF_OK)
-            status = read_part(r, &r->trajectory, r->own_trajectories ? i : -1, t->k);
+        VF_TRY(status, read_part(r, &r->trajectory, r->own_trajectories ? i : -1, t->k));
         if (status == VF_OK && r->components == 2)
             spread_components(t->k, t->samples);
     }
@@ -263,8 +259,7 @@ static vf_status read_per_sample(reader *r, const char *name, bool complex_numbe
         status = scan_allocate(r->ctx, r->source->path, a.name, r->samples, (complex_numbers ? 2 : 1) * sizeof(float),
                                &values);
         memcpy((char *)&s->trajectory[i] + offset, &values, sizeof values);
-        if (status == VF_OK)
-            status = read_part(r, &a, each ? i : -1, values);
+        VF_TRY(status, read_part(r, &a, each ? i : -1, values));
     }
     return status;
 }
@@ -337,8 +332,7 @@ static vf_status read_all_volumes(reader *r)
         status =
             vf_fail(r->ctx, VF_ERR_INPUT, "%s: %d coil%s in /scan/data, but %" PRId64 " map%s in /scan/sensitivity",
                     r->source->path, s->coils, vf_plural(s->coils), maps, vf_plural(maps));
-    if (status == VF_OK)
-        status = read_volumes(r, "field_map", "", false, &fields, &s->field_map);
+    VF_TRY(status, read_volumes(r, "field_map", "", false, &fields, &s->field_map));
     if (status == VF_OK && fields > 1)
         status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: %" PRId64 " volumes in /scan/field_map; expected one",
                          r->source->path, fields);
@@ -347,10 +341,8 @@ static vf_status read_all_volumes(reader *r)
             vf_fail(r->ctx, VF_ERR_INPUT,
                     "%s: /scan/time is missing; /scan/field_map needs it: the time of each sample in seconds, [sample]",
                     r->source->path);
-    if (status == VF_OK)
-        status = read_volumes(r, "reference", "[image]", false, &references, &s->reference);
-    if (status == VF_OK)
-        status = read_volumes(r, "truth", "[frame]", false, &truths, &s->truth);
+    VF_TRY(status, read_volumes(r, "reference", "[image]", false, &references, &s->reference));
+    VF_TRY(status, read_volumes(r, "truth", "[frame]", false, &truths, &s->truth));
     if (status == VF_OK && truths > 1 && truths != s->volumes)
         status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: %" PRId64 " volumes in /scan/truth, but %d frame%s in /scan/data",
                          r->source->path, truths, s->volumes, vf_plural(s->volumes));
@@ -382,12 +374,9 @@ static vf_status read_noise(reader *r)
     if (count > MOST_SAMPLES)
         return wrong_shape(r, &a, "no more than 2^40 samples");
     status = scan_allocate(r->ctx, path, a.name, s->coils * count, sizeof *values, &values);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, path, a.name, s->coils * count, sizeof *samples, &samples);
-    if (status == VF_OK)
-        status = scan_allocate(r->ctx, path, a.name, (int64_t)s->coils * s->coils, sizeof *s->noise, &s->noise);
-    if (status == VF_OK)
-        status = read_part(r, &a, -1, (float *)values);
+    VF_TRY(status, scan_allocate(r->ctx, path, a.name, s->coils * count, sizeof *samples, &samples));
+    VF_TRY(status, scan_allocate(r->ctx, path, a.name, (int64_t)s->coils * s->coils, sizeof *s->noise, &s->noise));
+    VF_TRY(status, read_part(r, &a, -1, (float *)values));
     for (int64_t n = 0; status == VF_OK && n < s->coils * count; n++)
         samples[n] = (double complex)values[n];
     if (status == VF_OK) {
@@ -413,33 +402,19 @@ vf_status scan_read_plain(vf_context *ctx, const plain_source *source, k_units u
     for (int a = 0; a < 3; a++)
         out->geometry.direction[a][a] = 1;
     vf_status status = read_attributes(&r);
-    if (status == VF_OK)
-        status = look_up(&r, "data", true, &r.data);
-    if (status == VF_OK)
-        status = required(&r, &r.data);
-    if (status == VF_OK)
-        status = look_up(&r, "trajectory", false, &r.trajectory);
-    if (status == VF_OK)
-        status = required(&r, &r.trajectory);
-    if (status == VF_OK)
-        status = plan(&r);
-    if (status == VF_OK)
-        status = read_data(&r);
-    if (status == VF_OK)
-        status = read_k(&r);
-    if (status == VF_OK)
-        status = convert_units(&r, units);
-    if (status == VF_OK)
-        status = read_per_sample(&r, "weights", false, offsetof(scan_trajectory, weights));
-    if (status == VF_OK)
-        status = check_weights(&r);
-    if (status == VF_OK)
-        status = read_per_sample(&r, "time", false, offsetof(scan_trajectory, time));
-    if (status == VF_OK)
-        status = read_per_sample(&r, "phi", true, offsetof(scan_trajectory, phi));
-    if (status == VF_OK)
-        status = read_all_volumes(&r);
-    if (status == VF_OK)
-        status = read_noise(&r);
+    VF_TRY(status, look_up(&r, "data", true, &r.data));
+    VF_TRY(status, required(&r, &r.data));
+    VF_TRY(status, look_up(&r, "trajectory", false, &r.trajectory));
+    VF_TRY(status, required(&r, &r.trajectory));
+    VF_TRY(status, plan(&r));
+    VF_TRY(status, read_data(&r));
+    VF_TRY(status, read_k(&r));
+    VF_TRY(status, convert_units(&r, units));
+    VF_TRY(status, read_per_sample(&r, "weights", false, offsetof(scan_trajectory, weights)));
+    VF_TRY(status, check_weights(&r));
+    VF_TRY(status, read_per_sample(&r, "time", false, offsetof(scan_trajectory, time)));
+    VF_TRY(status, read_per_sample(&r, "phi", true, offsetof(scan_trajectory, phi)));
+    VF_TRY(status, read_all_volumes(&r));
+    VF_TRY(status, read_noise(&r));
     return status;
 }

@@ -23,8 +23,7 @@ vf_status map_sets_apply(const system_part *p, const vf_array *x, vf_array *y)
         for (int s = 0; s < p->sets && status == VF_OK; s++)
             status = vf_vector_multiply_add(p->queue, type, n, vf_array_at(&p->room, s * n),
                                             vf_array_at(p->maps, (s * p->coils + c) * n), seen);
-        if (status == VF_OK)
-            status = vf_normal_apply(p->normal, p->queue, 1, NULL, seen, back);
+        VF_TRY(status, vf_normal_apply(p->normal, p->queue, 1, NULL, seen, back));
         for (int s = 0; s < p->sets && status == VF_OK; s++)
             status = vf_vector_multiply_add(p->queue, type, n, vf_array_at(p->maps, (s * p->coils + c) * n), back,
                                             vf_array_at(y, s * n));

@@ -106,8 +106,7 @@ static vf_status give_to_device(void *user, int number)
         return VF_OK;
     if (copied)
         status = vf_queue_copy(p->queue, p->q.data, m->host.data, (size_t)m->points * vf_dtype_bytes(m->type));
-    if (status == VF_OK)
-        status = vf_toeplitz_set(p->toeplitz, p->queue, m->segment, p->q.data);
+    VF_TRY(status, vf_toeplitz_set(p->toeplitz, p->queue, m->segment, p->q.data));
     return status == VF_OK ? vf_queue_sync(p->queue) : status;
 }
 
@@ -212,10 +211,8 @@ static vf_status make_q(q_maker *m, const mri_scan *raw, int wanted, vf_normal *
     vf_status status = make_parts(m, wanted);
     for (int d = 0; d < wanted && status == VF_OK; d++)
         m->part[d].toeplitz = out[d].toeplitz;
-    if (status == VF_OK)
-        status = open_file(m, raw, out->segments);
-    if (status == VF_OK)
-        status = make_segments(m, out->segments);
+    VF_TRY(status, open_file(m, raw, out->segments));
+    VF_TRY(status, make_segments(m, out->segments));
     if (status == VF_OK && m->file && m->settings->save_q)
         status = q_file_commit(&m->file);
     for (int d = 0; d < wanted && status == VF_OK; d++)
@@ -244,8 +241,7 @@ vf_status normal_matrix_create(const device_team *team, const recon_settings *se
     if (watch)
         watch_stage(watch, "Q", 0);
     vf_status status = make_weights(&m, raw, at);
-    if (status == VF_OK)
-        status = vf_normal_segments(team->ctx, &m.task, &m.segments);
+    VF_TRY(status, vf_normal_segments(team->ctx, &m.task, &m.segments));
     for (int d = 0; d < wanted && status == VF_OK; d++)
         status = vf_normal_begin(vf_queue_device(team->queue[d]), &m.task, &m.segments, &out[d]);
     if (status == VF_OK && out->toeplitz)

@@ -37,14 +37,12 @@ vf_status q_file_create(vf_context *ctx, const char *path, vf_dtype type, int se
     q_file *f = *out;
     const int64_t chunk[4] = {1, 1, f->dims[2], f->dims[3]};
     status = vf_h5_create(ctx, path, &f->file);
-    if (status == VF_OK)
-        status = vf_h5_dataset_create(f->file, DATASET, type, 4, f->dims, chunk, 0);
-    if (status == VF_OK)
-        status = vf_h5_attribute_text(f->file, DATASET, "key", key);
-    if (status == VF_OK)
-        status = vf_h5_attribute_text(f->file, DATASET, "about",
-                                      "Q of mri_recon (Voxfield): sum of the samples' weights times exp(i 2 pi k.r) on "
-                                      "the doubled grid, r = (n - N) / N; for --load-q");
+    VF_TRY(status, vf_h5_dataset_create(f->file, DATASET, type, 4, f->dims, chunk, 0));
+    VF_TRY(status, vf_h5_attribute_text(f->file, DATASET, "key", key));
+    VF_TRY(status,
+           vf_h5_attribute_text(f->file, DATASET, "about",
+                                "Q of mri_recon (Voxfield): sum of the samples' weights times exp(i 2 pi k.r) on "
+                                "the doubled grid, r = (n - N) / N; for --load-q"));
     if (status != VF_OK)
         q_file_close(out);
     return status;
@@ -65,10 +63,8 @@ vf_status q_file_open(vf_context *ctx, const char *path, vf_dtype type, int segm
     if (status == VF_OK && !vf_h5_exists(f->file, DATASET))
         status =
             vf_fail(ctx, VF_ERR_INPUT, "%s: dataset /q is missing; --load-q needs a file written by --save-q", path);
-    if (status == VF_OK)
-        status = vf_h5_dataset_shape(f->file, DATASET, &stored, &rank, dims);
-    if (status == VF_OK)
-        status = vf_h5_attribute_get_text(f->file, DATASET, "key", found, sizeof found);
+    VF_TRY(status, vf_h5_dataset_shape(f->file, DATASET, &stored, &rank, dims));
+    VF_TRY(status, vf_h5_attribute_get_text(f->file, DATASET, "key", found, sizeof found));
     if (status == VF_OK &&
         (rank != 4 || memcmp(dims, f->dims, sizeof f->dims) != 0 || strcmp(found, key) != 0 || stored != type))
         status = vf_fail(ctx, VF_ERR_INPUT,
@@ -91,8 +87,7 @@ vf_status q_file_read(q_file *file, int segment, void *q)
     const int64_t start[4] = {segment, 0, 0, 0}, count[4] = {1, file->dims[1], file->dims[2], file->dims[3]};
     vf_reduced sum; /* not finite if any number is not finite */
     vf_status status = vf_h5_read(file->file, DATASET, file->type, start, count, q);
-    if (status == VF_OK)
-        status = vf_host_reduce(file->ctx, VF_REDUCE_SUM, file->type, count[1] * count[2] * count[3], q, NULL, &sum);
+    VF_TRY(status, vf_host_reduce(file->ctx, VF_REDUCE_SUM, file->type, count[1] * count[2] * count[3], q, NULL, &sum));
     if (status == VF_OK && !(isfinite(sum.re) && isfinite(sum.im)))
         status = vf_fail(file->ctx, VF_ERR_INPUT, "%s: /q contains NaN or infinite values; recompute it with --save-q",
                          file->path);

@@ -219,10 +219,8 @@ static vf_status prepare_part(void *user, int number)
         vf_encoding_restrict(p->encoding, p->share.first_voxel, p->share.voxels);
         vf_encoding_watch(p->encoding, watch_tell, r->watch);
     }
-    if (status == VF_OK)
-        status = make_batches(p, r->team->first + number);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, r->type, p->share.voxels * p->batch, &p->coil_images);
+    VF_TRY(status, make_batches(p, r->team->first + number));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, r->type, p->share.voxels * p->batch, &p->coil_images));
     return status;
 }
 
@@ -242,10 +240,8 @@ vf_status right_side_create(const device_team *team, const recon_settings *setti
     vf_device *host = vf_context_host(team->ctx);
     vf_status status = settings->method == RECON_GRIDDING ? make_density(r) : VF_OK;
     watch_stage(watch, "F^H d", 0);
-    if (status == VF_OK)
-        status = make_shares(r);
-    if (status == VF_OK)
-        status = team_run(team, r->parts, prepare_part, r);
+    VF_TRY(status, make_shares(r));
+    VF_TRY(status, team_run(team, r->parts, prepare_part, r));
     if (status == VF_OK && adds_groups(r))
         status = vf_queue_create(host, &r->host);
     if (status != VF_OK) {
@@ -303,8 +299,7 @@ static vf_status bilinear(side_part *p, const scan_frame *frame, vf_queue *queue
         if (status == VF_OK)
             watch_add(r->watch, 1);
     }
-    if (status == VF_OK)
-        status = upload(queue, image, r->voxels * count, &p->coil_images);
+    VF_TRY(status, upload(queue, image, r->voxels * count, &p->coil_images));
     free(image);
     free(k);
     free(kept);
@@ -389,8 +384,7 @@ static vf_status run_part(void *user, int number)
         status = vf_fill(p->queue, r->type, count, (const double[2]){0}, p->combined.data);
     if (status == VF_OK)
         status = vf_queue_sync(p->queue); /* the batches run on other queues */
-    if (status == VF_OK)
-        status = vf_pipeline_run(p->batches, &work);
+    VF_TRY(status, vf_pipeline_run(p->batches, &work));
     if (status == VF_OK && sets)
         status = take_combined(p, number, whole);
     return status == VF_OK ? vf_queue_sync(p->queue) : status;
@@ -403,8 +397,7 @@ vf_status right_side_of_frame(right_side *r, const scan_frame *frame, const devi
     vf_status status = VF_OK;
     if (maps && r->host)
         status = grow_array(vf_context_host(r->team->ctx), VF_SPACE_HOST, r->type, (r->parts - 1) * count, &r->partial);
-    if (status == VF_OK)
-        status = team_run(r->team, r->parts, run_part, &f);
+    VF_TRY(status, team_run(r->team, r->parts, run_part, &f));
     /* Always in device order, so that the bits are the same. */
     for (int d = 1; maps && r->host && d < r->parts && status == VF_OK; d++)
         status = vf_vector_axpby(r->host, r->type, count, 1, vf_array_at(&r->partial, (d - 1) * count), 1, out);

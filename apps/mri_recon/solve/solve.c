@@ -14,8 +14,7 @@ static vf_status add_parts(const system_matrix *system, vf_array *y)
     vf_status status = VF_OK;
     for (int d = 1; d < system->parts && status == VF_OK; d++) {
         status = vf_queue_sync(system->part[d].queue);
-        if (status == VF_OK)
-            status = vf_vector_axpby(queue, y->type, y->count, 1, system->part[d].arrived.data, 1, y->data);
+        VF_TRY(status, vf_vector_axpby(queue, y->type, y->count, 1, system->part[d].arrived.data, 1, y->data));
     }
     return status;
 }
@@ -42,15 +41,11 @@ static vf_status apply(const system_matrix *system, const vf_array *x, vf_array 
         vf_array copy = p->x, result = p->y, arrived = p->arrived;
         copy.count = result.count = arrived.count = x->count;
         status = vf_array_copy(p->queue, &copy, x, x->count);
-        if (status == VF_OK)
-            status = apply_part(p, &copy, &result);
-        if (status == VF_OK)
-            status = vf_array_copy(p->queue, &arrived, &result, x->count);
+        VF_TRY(status, apply_part(p, &copy, &result));
+        VF_TRY(status, vf_array_copy(p->queue, &arrived, &result, x->count));
     }
-    if (status == VF_OK)
-        status = apply_part(&system->part[0], x, y);
-    if (status == VF_OK)
-        status = add_parts(system, y);
+    VF_TRY(status, apply_part(&system->part[0], x, y));
+    VF_TRY(status, add_parts(system, y));
     if (begun) {
         const vf_status ended = remote->end(remote->user, queue, status == VF_OK ? y : NULL);
         status = status == VF_OK ? ended : status;
@@ -165,10 +160,8 @@ vf_status solve(vf_context *ctx, const solve_options *options, const system_matr
             vf_prior_inverse_operator(known, device, options->precision,
                                       (int)(x->count / (known->counts[0] * known->counts[1] * known->counts[2])), &m);
     how.preconditioner = m;
-    if (status == VF_OK)
-        status = vf_cg(a, system->part[0].queue, &how, b->data, x->data, &found);
-    if (status == VF_OK)
-        status = judge(ctx, options, &found);
+    VF_TRY(status, vf_cg(a, system->part[0].queue, &how, b->data, x->data, &found));
+    VF_TRY(status, judge(ctx, options, &found));
     *result = (solve_result){
         .iterations = found.iterations, .residual = found.residual, .converged = found.end == VF_SOLVER_CONVERGED};
     vf_operator_free(a);

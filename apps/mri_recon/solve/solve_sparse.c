@@ -61,8 +61,7 @@ static vf_status apply_balanced(void *state, vf_queue *queue, const void *x, voi
     const void *even = p->even.data;
     vf_device *device = vf_queue_device(queue);
     vf_status status = even ? vf_vector_scale_by(queue, r->type, r->count, even, x, r->data) : VF_OK;
-    if (status == VF_OK)
-        status = vf_operator_forward(s->a, queue, even ? r->data : x, y);
+    VF_TRY(status, vf_operator_forward(s->a, queue, even ? r->data : x, y));
     if (status == VF_OK && even)
         status = vf_vector_scale_by(queue, r->type, r->count, even, y, y);
     if (status == VF_OK && even)
@@ -109,9 +108,8 @@ static vf_status make_balanced(vf_operator *system, const sparse_problem *proble
     out->even = (balanced){.a = system, .problem = problem};
     if (problem->even.data)
         status = vf_array_create(vf_operator_device(system), VF_SPACE_DEVICE, space.type, space.count, &out->even.room);
-    if (status == VF_OK)
-        status = vf_operator_create(vf_operator_device(system), &normal, VF_OPERATOR_SELF_ADJOINT, space, space,
-                                    &out->even, &out->balanced);
+    VF_TRY(status, vf_operator_create(vf_operator_device(system), &normal, VF_OPERATOR_SELF_ADJOINT, space, space,
+                                      &out->even, &out->balanced));
     out->normal = out->balanced;
     return status;
 }
@@ -125,10 +123,8 @@ static vf_status make_extended(int extra, operators *out)
     const vf_vector_space all = {images.type, images.count + fields.count};
     out->all = (extended){out->normal, images, fields};
     vf_status status = vf_array_create(device, VF_SPACE_DEVICE, all.type, all.count, &out->b);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, all.type, all.count, &out->x);
-    if (status == VF_OK)
-        status = vf_operator_create(device, &normal, VF_OPERATOR_SELF_ADJOINT, all, all, &out->all, &out->extended);
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, all.type, all.count, &out->x));
+    VF_TRY(status, vf_operator_create(device, &normal, VF_OPERATOR_SELF_ADJOINT, all, all, &out->all, &out->extended));
     out->normal = out->extended;
     return status;
 }
@@ -185,9 +181,8 @@ static vf_status run(const sparse_problem *problem, const vf_convex_problem *con
         vf_largest_eigenvalue(convex->normal, queue, POWER_STEPS, POWER_CHANGE, POWER_SEED, &options->largest, &used);
     options->largest *= POWER_MARGIN;
     options->largest_transform = vf_penalties_largest(problem->penalties);
-    if (status == VF_OK)
-        status = problem->solver == RECON_FISTA ? vf_fista(convex, queue, options, x, found)
-                                                : vf_primal_dual(convex, queue, options, x, found);
+    VF_TRY(status, problem->solver == RECON_FISTA ? vf_fista(convex, queue, options, x, found)
+                                                  : vf_primal_dual(convex, queue, options, x, found));
     found->applications += used;
     return status;
 }
@@ -213,8 +208,7 @@ vf_status solve_sparse(vf_context *ctx, const solve_options *options, vf_operato
     void *found_x = made.extended ? made.x.data : x->data;
     vf_convex_problem convex = {.normal = made.normal, .b = made.extended ? made.b.data : b->data};
     convex.penalty = vf_penalties_list(problem->penalties, &convex.penalties);
-    if (status == VF_OK)
-        status = run(problem, &convex, queue, &how, found_x, &found);
+    VF_TRY(status, run(problem, &convex, queue, &how, found_x, &found));
     if (status == VF_OK && found.end == VF_SOLVER_OVERFLOW)
         status = solve_overflow(ctx, options);
     if (status == VF_OK && even)

@@ -19,8 +19,7 @@ vf_status upload_at(vf_queue *queue, const float complex *from, int64_t n, vf_ar
             wide[i] = from[i];
     }
     vf_status status = vf_queue_copy(queue, vf_array_at(to, at), host, (size_t)n * vf_dtype_bytes(to->type));
-    if (status == VF_OK)
-        status = vf_queue_sync(queue);
+    VF_TRY(status, vf_queue_sync(queue));
     free(wide);
     return status;
 }
@@ -43,8 +42,7 @@ vf_status download(vf_queue *queue, const vf_array *from, int64_t n, float compl
             return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %lld numbers", (long long)n);
     }
     vf_status status = vf_queue_copy(queue, host, from->data, (size_t)n * vf_dtype_bytes(from->type));
-    if (status == VF_OK)
-        status = vf_queue_sync(queue);
+    VF_TRY(status, vf_queue_sync(queue));
     for (int64_t i = 0; wide && status == VF_OK && i < n; i++)
         to[i] = (float complex)wide[i];
     free(wide);

@@ -53,6 +53,14 @@ typedef enum vf_status {
         VF_STATUS_COUNT
 } vf_status;
 
+/* The next step, if all has gone well so far: `status` becomes that of the call, which is left out after an error. So steps stand
+ * in a row, and what they made is freed in one place, behind them. */
+#define VF_TRY(status, ...)                                                                                            \
+    do {                                                                                                               \
+        if ((status) == VF_OK)                                                                                         \
+            (status) = (__VA_ARGS__);                                                                                  \
+    } while (0)
+
 /* The name ("VF_ERR_INPUT") and the general text of a status; never NULL, for any value. */
 const char *vf_status_name(vf_status status);
 const char *vf_status_text(vf_status status);

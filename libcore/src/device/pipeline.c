@@ -65,12 +65,10 @@ static vf_status make_stage(vf_pipeline *p, stage *s, int device)
     vf_device *where = vf_context_device(p->ctx, device);
     s->device = device;
     vf_status status = p->fail_at[device] == 0 ? vf_simulation_fail(where) : VF_OK;
-    if (status == VF_OK)
-        status = vf_queue_create(where, &s->queue);
+    VF_TRY(status, vf_queue_create(where, &s->queue));
     if (status == VF_OK && !vf_device_is_host(where))
         status = vf_array_create(where, VF_SPACE_DEVICE, VF_U8, (int64_t)p->options.bytes, &s->memory);
-    if (status == VF_OK)
-        status = vf_array_create(where, VF_SPACE_DEVICE, VF_U8, (int64_t)p->options.scratch, &s->scratch);
+    VF_TRY(status, vf_array_create(where, VF_SPACE_DEVICE, VF_U8, (int64_t)p->options.scratch, &s->scratch));
     return status;
 }
 
@@ -146,8 +144,7 @@ static vf_status make_all(vf_pipeline *p)
     if (!p->stages || !p->devices || !p->fail_at || !p->done || !p->buffers)
         return vf_fail(p->ctx, VF_ERR_MEMORY, "not enough memory for %d stages", stages);
     vf_status status = vf_simulation_read(p->ctx, behind_last(p), p->fail_at);
-    if (status == VF_OK)
-        status = make_stages(p, stages);
+    VF_TRY(status, make_stages(p, stages));
     if (status == VF_OK && p->count == 0)
         status = no_device(p);
     for (int b = 0; b < o->buffers && status == VF_OK; b++)
@@ -245,12 +242,9 @@ static vf_status compute_in_turn(pipeline_run *r, const vf_pipeline_piece *piece
 {
     vf_queue *order = r->pipeline->order;
     vf_status status = wait_for_turn(r, piece->number);
-    if (status == VF_OK)
-        status = vf_queue_after(piece->queue, order);
-    if (status == VF_OK)
-        status = r->work->compute(r->work->user, piece, bytes);
-    if (status == VF_OK)
-        status = vf_queue_after(order, piece->queue);
+    VF_TRY(status, vf_queue_after(piece->queue, order));
+    VF_TRY(status, r->work->compute(r->work->user, piece, bytes));
+    VF_TRY(status, vf_queue_after(order, piece->queue));
     pass_turn(r, piece->number, status);
     return status;
 }
@@ -282,8 +276,7 @@ static vf_status produce(void *user, int number, int slot, int64_t item)
     const int64_t begun = atomic_fetch_add(&r->begun[s->device], 1) + 1, fail_at = p->fail_at[s->device];
     size_t in = 0, out = 0;
     vf_status status = w->load ? w->load(w->user, &piece, &in) : VF_OK;
-    if (status == VF_OK)
-        status = copy(p, &piece, piece.memory, host, in);
+    VF_TRY(status, copy(p, &piece, piece.memory, host, in));
     if (status != VF_OK && r->ordered)
         pass_turn(r, item, status);
     else if (status == VF_OK)
@@ -294,8 +287,7 @@ static vf_status produce(void *user, int number, int slot, int64_t item)
         status = copy(p, &piece, host, piece.memory, out);
     /* Also after a failure: work in the queue must not outlast the run. */
     const vf_status ended = vf_queue_sync(s->queue);
-    if (status == VF_OK)
-        status = ended;
+    VF_TRY(status, ended);
     s->pieces += status == VF_OK;
     return status;
 }

@@ -183,8 +183,7 @@ static void *work(void *argument)
         vf_caught error;
         vf_caught *before = vf_catch(r->ctx, &error);
         vf_status status = cancelled(r->ctx);
-        if (status == VF_OK)
-            status = r->pool->produce(r->pool->user, w->number, slot, r->number[slot]);
+        VF_TRY(status, r->pool->produce(r->pool->user, w->number, slot, r->number[slot]));
         vf_catch_end(before);
         if (status != VF_OK) {
             fail_item(r, w, item, status, &error);

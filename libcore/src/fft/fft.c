@@ -184,8 +184,7 @@ static vf_status create(vf_device *device, vf_dtype type, int rank, const int64_
     const void *ops;
     status = vf_backend_choose(backends, "FFT", device, NULL, &ops, NULL);
     plan->ops = ops;
-    if (status == VF_OK)
-        status = plan->ops->create(plan);
+    VF_TRY(status, plan->ops->create(plan));
     if (status == VF_OK)
         *out = plan;
     else

@@ -334,12 +334,10 @@ static vf_status end_opening(vf_status status, vf_pieces **out)
 vf_status vf_pieces_create(vf_context *ctx, const char *path, const vf_pieces_result *result, vf_pieces **out)
 {
     vf_status status = allocate(ctx, result, 1, out);
-    if (status == VF_OK)
-        status = open_file(*out, &(*out)->file[0], path, O_RDWR | O_CREAT | O_EXCL);
+    VF_TRY(status, open_file(*out, &(*out)->file[0], path, O_RDWR | O_CREAT | O_EXCL));
     if (status == VF_OK && (status = open_data(*out, result)) != VF_OK)
         (void)unlink(path);
-    if (status == VF_OK)
-        status = write_header(*out, result);
+    VF_TRY(status, write_header(*out, result));
     return end_opening(status, out);
 }
 
@@ -348,20 +346,16 @@ vf_status vf_pieces_resume(vf_context *ctx, const char *path, const vf_pieces_re
     bool begun = true;
     vf_status status = allocate(ctx, result, 1, out);
     piece_file *f = status == VF_OK ? &(*out)->file[0] : NULL;
-    if (status == VF_OK)
-        status = open_file(*out, f, path, O_RDWR);
-    if (status == VF_OK)
-        status = read_header(*out, f, result, &begun);
+    VF_TRY(status, open_file(*out, f, path, O_RDWR));
+    VF_TRY(status, read_header(*out, f, result, &begun));
     if (status == VF_OK && begun)
         status = compare(*out, f, f->key, result->key);
     if (status == VF_OK && begun)
         status = compare(*out, f, f->maker, result->maker);
-    if (status == VF_OK)
-        status = open_data(*out, result);
+    VF_TRY(status, open_data(*out, result));
     if (status == VF_OK && !begun)
         return end_opening(write_header(*out, result), out);
-    if (status == VF_OK)
-        status = find_records(*out, 0);
+    VF_TRY(status, find_records(*out, 0));
     if (status == VF_OK && ftruncate(f->fd, f->end) != 0)
         status = cannot_write(*out, errno);
     return end_opening(status, out);
@@ -375,18 +369,15 @@ vf_status vf_pieces_gather(vf_context *ctx, int count, const char *const *paths,
         bool begun = true;
         piece_file *f = &(*out)->file[n];
         status = open_file(*out, f, paths[n], O_RDONLY);
-        if (status == VF_OK)
-            status = read_header(*out, f, result, &begun);
+        VF_TRY(status, read_header(*out, f, result, &begun));
         if (status == VF_OK && !begun)
             status = cannot_read(*out, f, 0);
-        if (status == VF_OK)
-            status = compare(*out, f, f->key, result->key);
+        VF_TRY(status, compare(*out, f, f->key, result->key));
         if (status == VF_OK && n > 0)
             status = compare(*out, f, f->maker, (*out)->file[0].maker);
         if (status == VF_OK && n == 0)
             status = open_data(*out, result);
-        if (status == VF_OK)
-            status = find_records(*out, n);
+        VF_TRY(status, find_records(*out, n));
     }
     return end_opening(status, out);
 }

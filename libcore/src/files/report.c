@@ -242,8 +242,7 @@ vf_status vf_report_commit(vf_report **report)
         vf_report_end(r);
     puts_to(r, "\n");
     vf_status status = r->status;
-    if (status == VF_OK)
-        status = vf_output_commit(&r->output);
+    VF_TRY(status, vf_output_commit(&r->output));
     vf_output_discard(&r->output);
     free(r);
     return status;

@@ -200,10 +200,8 @@ vf_status vf_h5_dataset_open(void *state, const char *name, int64_t *out)
         const hid_t list = H5Dget_create_plist(id);
         if (list < 0)
             status = vf_h5_fail(file, VF_ERR_INPUT, "cannot read how the dataset '%s' is stored", name);
-        if (status == VF_OK)
-            status = check_storage(file, name, list);
-        if (status == VF_OK)
-            status = check_size(file, name, id);
+        VF_TRY(status, check_storage(file, name, list));
+        VF_TRY(status, check_size(file, name, id));
         if (status == VF_OK)
             id = open_with_cache(file, name, id, list);
         if (list >= 0)

@@ -226,8 +226,7 @@ vf_status vf_h5_commit(vf_h5 **file_pointer)
         status = vf_h5_fail(file, VF_ERR_OUTPUT, "cannot finish the HDF5 file");
     file->id = H5I_INVALID_HID;
     status = vf_h5_leave(file, before, status);
-    if (status == VF_OK)
-        status = vf_output_commit(&file->output);
+    VF_TRY(status, vf_output_commit(&file->output));
     vf_h5_release(file);
     return status;
 }

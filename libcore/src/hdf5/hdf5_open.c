@@ -183,8 +183,7 @@ vf_status vf_h5_open(vf_context *ctx, const char *path, vf_h5 **out)
         status = start_reader(file);
         status = vf_h5_leave(file, before, status);
     }
-    if (status == VF_OK)
-        status = vf_h5_ask(file, answer_open, NULL, 0, NULL, 0, &none, NULL);
+    VF_TRY(status, vf_h5_ask(file, answer_open, NULL, 0, NULL, 0, &none, NULL));
     if (status == VF_OK)
         *out = file;
     else
@@ -235,11 +234,9 @@ static vf_status extend(vf_h5 *file, const extension *e)
     if (file->id < 0 || H5Fflush(file->id, H5F_SCOPE_LOCAL) < 0)
         status = vf_h5_fail(file, VF_ERR_OUTPUT, "cannot add to a copy of the HDF5 file");
     status = vf_h5_leave(file, before, status);
-    if (status == VF_OK)
-        status = e->add(file->ctx, file, e->user);
+    VF_TRY(status, e->add(file->ctx, file, e->user));
     before = vf_h5_enter();
-    if (status == VF_OK)
-        status = vf_h5_close_dataset(file);
+    VF_TRY(status, vf_h5_close_dataset(file));
     if (file->id >= 0 && H5Fclose(file->id) < 0 && status == VF_OK)
         status = vf_h5_fail(file, VF_ERR_OUTPUT, "cannot finish the HDF5 file");
     file->id = H5I_INVALID_HID;
@@ -262,8 +259,7 @@ vf_status vf_h5_extend(vf_context *ctx, const char *source, const char *path, vf
     if (status != VF_OK)
         return status;
     status = vf_h5_begin_output(ctx, path, &file);
-    if (status == VF_OK)
-        status = copy_content(file, from);
+    VF_TRY(status, copy_content(file, from));
     vf_h5_close(&from);
     if (status == VF_OK) {
         file->slot = &e;
@@ -275,8 +271,7 @@ vf_status vf_h5_extend(vf_context *ctx, const char *source, const char *path, vf
         status = vf_sealed_ask(file->sealed, answer_extend, NULL, 0, NULL, 0, &none, NULL);
     else if (status == VF_OK)
         status = extend(file, &e);
-    if (status == VF_OK)
-        status = vf_output_commit(&file->output);
+    VF_TRY(status, vf_output_commit(&file->output));
     vf_h5_release(file);
     return status;
 }

@@ -12,8 +12,7 @@
 static vf_status select_piece(vf_h5 *file, const char *name, vf_dtype type, const int64_t *start, const int64_t *count)
 {
     vf_status status = vf_check_type(file->ctx, file->path, type);
-    if (status == VF_OK)
-        status = vf_h5_select(file, name);
+    VF_TRY(status, vf_h5_select(file, name));
     if (status == VF_OK && !vf_h5_same_kind(type, file->current.type))
         status = vf_fail(file->ctx, vf_h5_error(file), "%s: the dataset '%s' holds %s numbers, not %s ones", file->path,
                          name, vf_h5_same_kind(type, VF_F32) ? "complex" : "real",
@@ -272,8 +271,7 @@ vf_status vf_h5_read(vf_h5 *file, const char *name, vf_dtype type, const int64_t
     const vf_h5_shape *shape;
     size_t got = 0;
     vf_status status = vf_check_type(file->ctx, file->path, type);
-    if (status == VF_OK)
-        status = find_shape(file, name, &shape);
+    VF_TRY(status, find_shape(file, name, &shape));
     if (status != VF_OK)
         return status;
     const size_t bytes = piece_bytes(type, shape->rank, count);

@@ -44,8 +44,7 @@ static vf_status add_penalties(admm *s, const void *p, void *y)
         if (!t)
             continue;
         status = vf_operator_normal(t, c->queue, p, c->room[0]);
-        if (status == VF_OK)
-            status = vf_vector_axpby(c->queue, c->type, c->n, problem->penalty[i].weight, c->room[0], 1, y);
+        VF_TRY(status, vf_vector_axpby(c->queue, c->type, c->n, problem->penalty[i].weight, c->room[0], 1, y));
     }
     return status;
 }
@@ -61,8 +60,7 @@ static vf_status next_direction(admm *s, int step, double *before, double *lengt
     double now[2] = {0}, curvature[2] = {0};
     *length = 0;
     vf_status status = m ? vf_operator_forward(m, c->queue, r, z) : VF_OK;
-    if (status == VF_OK)
-        status = vf_vector_dot(c->queue, c->type, c->n, r, z, now);
+    VF_TRY(status, vf_vector_dot(c->queue, c->type, c->n, r, z, now));
     if (status == VF_OK && !(now[0] >= 0 && isfinite(now[0])))
         convex_break(c, now[0]);
     if (status != VF_OK || !(now[0] > 0) || c->result->end != VF_SOLVER_ITERATIONS)
@@ -73,14 +71,10 @@ static vf_status next_direction(admm *s, int step, double *before, double *lengt
         return VF_OK;
     status = vf_vector_axpby(c->queue, c->type, c->n, 1, z, step > 0 ? now[0] / *before : 0, p);
     *before = now[0];
-    if (status == VF_OK)
-        status = convex_apply(c, p, q);
-    if (status == VF_OK)
-        status = vf_copy(c->queue, c->type, c->n, q, whole);
-    if (status == VF_OK)
-        status = add_penalties(s, p, whole);
-    if (status == VF_OK)
-        status = vf_vector_dot(c->queue, c->type, c->n, p, whole, curvature);
+    VF_TRY(status, convex_apply(c, p, q));
+    VF_TRY(status, vf_copy(c->queue, c->type, c->n, q, whole));
+    VF_TRY(status, add_penalties(s, p, whole));
+    VF_TRY(status, vf_vector_dot(c->queue, c->type, c->n, p, whole, curvature));
     if (status == VF_OK && !(curvature[0] >= 0 && isfinite(curvature[0])))
         convex_break(c, curvature[0]);
     else if (status == VF_OK && curvature[0] > 0)
@@ -99,8 +93,7 @@ static vf_status improve(admm *s)
         if (status != VF_OK || !(length > 0))
             break;
         status = vf_vector_axpby(c->queue, c->type, c->n, length, c->vector[DIRECTION], 1, c->x);
-        if (status == VF_OK)
-            status = vf_vector_axpby(c->queue, c->type, c->n, length, c->vector[PRODUCT], 1, c->vector[AX]);
+        VF_TRY(status, vf_vector_axpby(c->queue, c->type, c->n, length, c->vector[PRODUCT], 1, c->vector[AX]));
         if (status == VF_OK && step + 1 < s->inner)
             status = vf_vector_axpby(c->queue, c->type, c->n, -length, c->vector[SCRATCH], 1, c->vector[RESIDUAL]);
     }
@@ -122,20 +115,15 @@ static vf_status move_penalty(admm *s, int i, double squares[2])
     vf_status status = convex_transform(c, i, c->x, &tx);
     if (status == VF_OK) /* w becomes v */
         status = vf_vector_axpby(c->queue, c->type, count, alpha, tx, 1, w);
-    if (status == VF_OK)
-        status = penalty->function->map(penalty->function->state, c->queue, 1 / rho, w, z);
+    VF_TRY(status, penalty->function->map(penalty->function->state, c->queue, 1 / rho, w, z));
     if (status == VF_OK)
         status = vf_vector_axpby(c->queue, c->type, count, -1, z, 1, w); /* u */
-    if (status == VF_OK)
-        status = convex_add_adjoint(c, i, rho, w, scratch, forces);
-    if (status == VF_OK)
-        status = vf_vector_axpby(c->queue, c->type, count, 1 - alpha, z, 1, w);
-    if (status == VF_OK)
-        status = convex_squares(c, count, tx, &part[1]);
+    VF_TRY(status, convex_add_adjoint(c, i, rho, w, scratch, forces));
+    VF_TRY(status, vf_vector_axpby(c->queue, c->type, count, 1 - alpha, z, 1, w));
+    VF_TRY(status, convex_squares(c, count, tx, &part[1]));
     if (status == VF_OK)
         status = vf_vector_axpby(c->queue, c->type, count, -1, tx, 1, z); /* z - T x */
-    if (status == VF_OK)
-        status = convex_squares(c, count, z, &part[0]);
+    VF_TRY(status, convex_squares(c, count, z, &part[0]));
     squares[0] += part[0];
     squares[1] += part[1];
     return status == VF_OK ? convex_add_adjoint(c, i, rho, z, scratch, c->vector[RESIDUAL]) : status;
@@ -147,8 +135,7 @@ static vf_status move_penalties(admm *s, double squares[2])
     convex *c = &s->c;
     const double zero[2] = {0};
     vf_status status = vf_fill(c->queue, c->type, c->n, zero, c->vector[FORCES]);
-    if (status == VF_OK)
-        status = vf_fill(c->queue, c->type, c->n, zero, c->vector[RESIDUAL]);
+    VF_TRY(status, vf_fill(c->queue, c->type, c->n, zero, c->vector[RESIDUAL]));
     for (int i = 0; i < c->problem->penalties && status == VF_OK; i++)
         status = move_penalty(s, i, squares);
     return status;
@@ -160,8 +147,7 @@ static vf_status add_data(admm *s, double *squares)
     convex *c = &s->c;
     void *gradient = c->vector[SCRATCH];
     vf_status status = convex_descent(c, c->vector[AX], c->vector[FORCES], gradient);
-    if (status == VF_OK)
-        status = convex_squares(c, c->n, gradient, squares);
+    VF_TRY(status, convex_squares(c, c->n, gradient, squares));
     return status == VF_OK ? vf_vector_axpby(c->queue, c->type, c->n, 1, gradient, 1, c->vector[RESIDUAL]) : status;
 }
 
@@ -173,8 +159,7 @@ static vf_status begin_warm(admm *s)
     vf_status status = convex_apply(c, c->x, c->vector[AX]);
     for (int i = 0; i < c->problem->penalties && status == VF_OK; i++) {
         status = convex_transform(c, i, c->x, &tx);
-        if (status == VF_OK)
-            status = vf_vector_axpby(c->queue, c->type, convex_count(c, i), 1 - s->relaxation, tx, 0, c->own[i]);
+        VF_TRY(status, vf_vector_axpby(c->queue, c->type, convex_count(c, i), 1 - s->relaxation, tx, 0, c->own[i]));
     }
     return status;
 }
@@ -185,8 +170,7 @@ static vf_status iterate(admm *s)
     vf_context *ctx = vf_device_context(vf_queue_device(c->queue));
     double gradient = 0;
     vf_status status = c->options->warm ? begin_warm(s) : VF_OK;
-    if (status == VF_OK)
-        status = add_data(s, &gradient);
+    VF_TRY(status, add_data(s, &gradient));
     while (status == VF_OK && c->result->end == VF_SOLVER_ITERATIONS &&
            c->result->iterations < c->options->iterations) {
         if (vf_cancelled(ctx))
@@ -196,8 +180,7 @@ static vf_status iterate(admm *s)
         if (status != VF_OK || c->result->end != VF_SOLVER_ITERATIONS)
             break;
         status = move_penalties(s, squares);
-        if (status == VF_OK)
-            status = add_data(s, &gradient);
+        VF_TRY(status, add_data(s, &gradient));
         if (status == VF_OK)
             convex_judge(c, squares[0], squares[1], gradient);
     }

@@ -46,8 +46,7 @@ static vf_status precondition(const cg *s, double *product)
     vf_status status = VF_OK;
     if (s->options->preconditioner) {
         status = vf_operator_forward(s->options->preconditioner, s->queue, s->r, s->z);
-        if (status == VF_OK)
-            status = vf_vector_dot(s->queue, s->type, s->n, s->r, s->z, result);
+        VF_TRY(status, vf_vector_dot(s->queue, s->type, s->n, s->r, s->z, result));
     }
     *product = result[0];
     return status;
@@ -76,25 +75,21 @@ static vf_status iterate(const cg *s)
         result->end = VF_SOLVER_OVERFLOW;
         return VF_OK;
     }
-    if (status == VF_OK)
-        status = begin(s);
+    VF_TRY(status, begin(s));
     if (status == VF_OK && o->warm)
         status = vf_vector_dot(s->queue, s->type, s->n, s->r, s->r, squares);
     double now = squares[0]; /* <r, z> */
     if (o->warm && size > 0)
         result->residual = sqrt(now / size);
-    if (status == VF_OK)
-        status = precondition(s, &now);
-    if (status == VF_OK)
-        status = vf_copy(s->queue, s->type, s->n, s->z, s->p);
+    VF_TRY(status, precondition(s, &now));
+    VF_TRY(status, vf_copy(s->queue, s->type, s->n, s->z, s->p));
     if (!(size > 0) || !(squares[0] > 0) || (o->warm && result->residual <= o->tolerance))
         result->end = VF_SOLVER_CONVERGED;
     while (status == VF_OK && result->end == VF_SOLVER_ITERATIONS && result->iterations < o->iterations) {
         if (vf_cancelled(ctx))
             return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
         status = vf_operator_forward(s->a, s->queue, s->p, s->q);
-        if (status == VF_OK)
-            status = vf_vector_dot(s->queue, s->type, s->n, s->p, s->q, curvature);
+        VF_TRY(status, vf_vector_dot(s->queue, s->type, s->n, s->p, s->q, curvature));
         if (status != VF_OK)
             return status;
         if (!isfinite(curvature[0]) || !(curvature[0] > 0)) {
@@ -107,10 +102,8 @@ static vf_status iterate(const cg *s)
             break;
         }
         product = next;
-        if (status == VF_OK)
-            status = precondition(s, &product);
-        if (status == VF_OK)
-            status = vf_vector_axpby(s->queue, s->type, s->n, 1, s->z, product / now, s->p);
+        VF_TRY(status, precondition(s, &product));
+        VF_TRY(status, vf_vector_axpby(s->queue, s->type, s->n, 1, s->z, product / now, s->p));
         now = product;
         result->iterations++;
         result->residual = sqrt(next / size);
@@ -130,10 +123,8 @@ vf_status vf_cg(vf_operator *a, vf_queue *queue, const vf_cg_options *options, v
     vf_array p = {0}, q = {0}, z = {0};
     *result = (vf_cg_result){.end = VF_SOLVER_ITERATIONS};
     vf_status status = check(a, queue, options, b, x);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &p);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &q);
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &p));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &q));
     if (status == VF_OK && options->preconditioner)
         status = vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &z);
     const cg s = {.a = a,
@@ -147,8 +138,7 @@ vf_status vf_cg(vf_operator *a, vf_queue *queue, const vf_cg_options *options, v
                   .q = q.data,
                   .z = options->preconditioner ? z.data : b,
                   .result = result};
-    if (status == VF_OK)
-        status = iterate(&s);
+    VF_TRY(status, iterate(&s));
     vf_array_free(&z);
     vf_array_free(&p);
     vf_array_free(&q);

@@ -93,8 +93,7 @@ vf_status convex_begin(const char *solver, const vf_convex_problem *problem, vf_
     if (status == VF_OK && !options->warm)
         status = vf_fill(queue, out->type, out->n, zero, x);
     double squares = 0;
-    if (status == VF_OK)
-        status = convex_squares(out, out->n, problem->b, &squares);
+    VF_TRY(status, convex_squares(out, out->n, problem->b, &squares));
     out->size = sqrt(squares);
     if (status == VF_OK && !isfinite(squares))
         result->end = VF_SOLVER_OVERFLOW;
@@ -129,8 +128,7 @@ vf_status convex_add_adjoint(convex *c, int penalty, double factor, const void *
 vf_status convex_descent(convex *c, const void *ax, const void *forces, void *out)
 {
     vf_status status = vf_copy(c->queue, c->type, c->n, c->problem->b, out);
-    if (status == VF_OK)
-        status = vf_vector_axpby(c->queue, c->type, c->n, -1, ax, 1, out);
+    VF_TRY(status, vf_vector_axpby(c->queue, c->type, c->n, -1, ax, 1, out));
     return status == VF_OK ? vf_vector_axpby(c->queue, c->type, c->n, -1, forces, 1, out) : status;
 }
 
@@ -166,8 +164,7 @@ vf_status convex_finish(convex *c, const void *ax)
     const vf_convex_problem *p = c->problem;
     double quadratic[2] = {0}, linear[2] = {0};
     vf_status status = vf_vector_dot(c->queue, c->type, c->n, c->x, ax, quadratic);
-    if (status == VF_OK)
-        status = vf_vector_dot(c->queue, c->type, c->n, c->x, p->b, linear);
+    VF_TRY(status, vf_vector_dot(c->queue, c->type, c->n, c->x, p->b, linear));
     c->result->data = quadratic[0] / 2 - linear[0];
     if (status == VF_OK && !isfinite(c->result->data))
         c->result->end = VF_SOLVER_OVERFLOW;
@@ -175,8 +172,7 @@ vf_status convex_finish(convex *c, const void *ax)
         const vf_proximal *g = p->penalty[i].function;
         const void *tx;
         status = convex_transform(c, i, c->x, &tx);
-        if (status == VF_OK)
-            status = g->value(g->state, c->queue, tx, &c->result->penalty[i]);
+        VF_TRY(status, g->value(g->state, c->queue, tx, &c->result->penalty[i]));
     }
     return status;
 }

@@ -17,25 +17,17 @@ static vf_status step(convex *c, double *squares, bool *uphill)
     void *to = c->vector[SCRATCH], *ahead = c->vector[AHEAD];
     double product[2] = {0};
     vf_status status = vf_copy(c->queue, c->type, c->n, c->x, c->vector[BEFORE]);
-    if (status == VF_OK)
-        status = convex_apply(c, ahead, c->vector[AX]);
-    if (status == VF_OK)
-        status = vf_vector_axpby(c->queue, c->type, c->n, 1 / largest, c->problem->b, 0, to);
-    if (status == VF_OK)
-        status = vf_vector_axpby(c->queue, c->type, c->n, -1 / largest, c->vector[AX], 1, to);
-    if (status == VF_OK)
-        status = vf_vector_axpby(c->queue, c->type, c->n, 1, ahead, 1, to);
-    if (status == VF_OK)
-        status = g->map(g->state, c->queue, 1 / largest, to, c->x);
+    VF_TRY(status, convex_apply(c, ahead, c->vector[AX]));
+    VF_TRY(status, vf_vector_axpby(c->queue, c->type, c->n, 1 / largest, c->problem->b, 0, to));
+    VF_TRY(status, vf_vector_axpby(c->queue, c->type, c->n, -1 / largest, c->vector[AX], 1, to));
+    VF_TRY(status, vf_vector_axpby(c->queue, c->type, c->n, 1, ahead, 1, to));
+    VF_TRY(status, g->map(g->state, c->queue, 1 / largest, to, c->x));
     /* <ahead - x, x - before> > 0: the last step goes against the momentum */
-    if (status == VF_OK)
-        status = vf_vector_axpby(c->queue, c->type, c->n, -1, c->x, 1, ahead);
+    VF_TRY(status, vf_vector_axpby(c->queue, c->type, c->n, -1, c->x, 1, ahead));
     if (status == VF_OK)
         status = vf_vector_axpby(c->queue, c->type, c->n, 1, c->x, -1, c->vector[BEFORE]); /* x - before */
-    if (status == VF_OK)
-        status = vf_vector_dot(c->queue, c->type, c->n, ahead, c->vector[BEFORE], product);
-    if (status == VF_OK)
-        status = convex_squares(c, c->n, ahead, squares);
+    VF_TRY(status, vf_vector_dot(c->queue, c->type, c->n, ahead, c->vector[BEFORE], product));
+    VF_TRY(status, convex_squares(c, c->n, ahead, squares));
     *uphill = product[0] > 0;
     return status;
 }
@@ -54,16 +46,14 @@ static vf_status iterate(convex *c)
             return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
         status = step(c, &squares, &uphill);
         const double next = uphill ? 1 : (1 + sqrt(1 + 4 * t * t)) / 2;
-        if (status == VF_OK)
-            status = vf_copy(c->queue, c->type, c->n, c->x, c->vector[AHEAD]);
+        VF_TRY(status, vf_copy(c->queue, c->type, c->n, c->x, c->vector[AHEAD]));
         if (status == VF_OK && !uphill)
             status = vf_vector_axpby(c->queue, c->type, c->n, (t - 1) / next, c->vector[BEFORE], 1, c->vector[AHEAD]);
         t = next;
         if (status == VF_OK)
             convex_judge(c, 0, 0, largest * largest * squares);
     }
-    if (status == VF_OK)
-        status = convex_apply(c, c->x, c->vector[AX]);
+    VF_TRY(status, convex_apply(c, c->x, c->vector[AX]));
     return status == VF_OK ? convex_finish(c, c->vector[AX]) : status;
 }
 

@@ -36,8 +36,7 @@ vf_status vf_operator_create(vf_device *device, const vf_operator_methods *metho
     const bool self = properties & VF_OPERATOR_SELF_ADJOINT;
     *out = NULL;
     vf_status status = vf_check_floating(ctx, methods->name, domain.type);
-    if (status == VF_OK)
-        status = vf_check_floating(ctx, methods->name, codomain.type);
+    VF_TRY(status, vf_check_floating(ctx, methods->name, codomain.type));
     if (status != VF_OK)
         return status;
     if (!methods->forward || !(methods->adjoint || self) || domain.count < 0 || codomain.count < 0 ||
@@ -138,8 +137,7 @@ vf_status vf_operator_normal(vf_operator *a, vf_queue *queue, const void *x, voi
         return a->methods->normal(a->state, queue, x, z);
     if (!a->between.data)
         status = vf_array_create(a->device, VF_SPACE_DEVICE, a->codomain.type, a->codomain.count, &a->between);
-    if (status == VF_OK)
-        status = vf_operator_forward(a, queue, x, a->between.data);
+    VF_TRY(status, vf_operator_forward(a, queue, x, a->between.data));
     return status == VF_OK ? vf_operator_adjoint(a, queue, a->between.data, z) : status;
 }
 

@@ -80,8 +80,7 @@ static vf_status begin(int count, vf_operator *const *a, int rooms, combined **o
 static vf_status finish(vf_status status, const vf_operator_methods *methods, unsigned properties,
                         vf_vector_space domain, vf_vector_space codomain, combined *c, vf_operator **out)
 {
-    if (status == VF_OK)
-        status = vf_operator_create(vf_operator_device(c->part[0]), methods, properties, domain, codomain, c, out);
+    VF_TRY(status, vf_operator_create(vf_operator_device(c->part[0]), methods, properties, domain, codomain, c, out));
     if (status != VF_OK && c)
         free_combined(c);
     return status;
@@ -135,8 +134,7 @@ static vf_status chain_normal(void *state, vf_queue *queue, const void *x, void 
         return vf_operator_normal(c->part[0], queue, x, z);
     for (int i = 0; i < last && status == VF_OK; i++)
         status = vf_operator_forward(c->part[i], queue, i > 0 ? c->room[i - 1].data : x, c->room[i].data);
-    if (status == VF_OK)
-        status = vf_operator_normal(c->part[last], queue, c->room[last - 1].data, c->room[last].data);
+    VF_TRY(status, vf_operator_normal(c->part[last], queue, c->room[last - 1].data, c->room[last].data));
     for (int i = last - 1; i >= 0 && status == VF_OK; i--)
         status = vf_operator_adjoint(c->part[i], queue, i == last - 1 ? c->room[last].data : c->room[i].data,
                                      i > 0 ? c->room[i - 1].data : z);
@@ -159,8 +157,7 @@ vf_status vf_operator_chain(int count, vf_operator *const *a, vf_operator **out)
     combined *c = NULL;
     *out = NULL;
     vf_status status = check_parts("chain", count, a, follows);
-    if (status == VF_OK)
-        status = begin(count, a, count, &c);
+    VF_TRY(status, begin(count, a, count, &c));
     /* Room i holds the output of part i. The last room, for `normal`, is a vector of the last part's domain. */
     for (int i = 0; i < count && count > 1 && status == VF_OK; i++)
         status = make_room(c, i, i + 1 < count ? vf_operator_codomain(a[i]) : vf_operator_domain(a[i]));
@@ -210,8 +207,7 @@ vf_status vf_operator_sum(int count, vf_operator *const *a, vf_operator **out)
     combined *c = NULL;
     *out = NULL;
     vf_status status = check_parts("sum", count, a, is_alike);
-    if (status == VF_OK)
-        status = begin(count, a, 2, &c);
+    VF_TRY(status, begin(count, a, 2, &c));
     if (status != VF_OK)
         return status;
     const unsigned properties = common_properties(count, a);
@@ -286,8 +282,7 @@ vf_status vf_operator_stack(int count, vf_operator *const *a, vf_operator **out)
     combined *c = NULL;
     *out = NULL;
     vf_status status = check_parts("stack", count, a, is_beside);
-    if (status == VF_OK)
-        status = begin(count, a, 1, &c);
+    VF_TRY(status, begin(count, a, 1, &c));
     if (status != VF_OK)
         return status;
     vf_vector_space codomain = {vf_operator_codomain(a[0]).type, 0};

@@ -27,8 +27,7 @@ static vf_status fill_at_random(vf_queue *queue, vf_vector_space space, uint64_t
         else
             ((float *)host)[i] = (float)draw(&seed);
     vf_status status = vf_queue_copy(queue, to, host, bytes);
-    if (status == VF_OK)
-        status = vf_queue_sync(queue);
+    VF_TRY(status, vf_queue_sync(queue));
     free(host);
     return status;
 }
@@ -39,8 +38,7 @@ static vf_status step(vf_operator *a, vf_queue *queue, void *v, void *w, double 
     const vf_vector_space space = vf_operator_domain(a);
     double squares[2] = {0};
     vf_status status = vf_operator_forward(a, queue, v, w);
-    if (status == VF_OK)
-        status = vf_vector_dot(queue, space.type, space.count, w, w, squares);
+    VF_TRY(status, vf_vector_dot(queue, space.type, space.count, w, w, squares));
     *eigenvalue = sqrt(squares[0]);
     if (status == VF_OK && !isfinite(*eigenvalue))
         status = vf_fail(vf_device_context(vf_queue_device(queue)), VF_ERR_ARGUMENT,
@@ -67,12 +65,9 @@ vf_status vf_largest_eigenvalue(vf_operator *a, vf_queue *queue, int iterations,
                        "another device's",
                        vf_operator_name(a), iterations, tolerance);
     vf_status status = vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &v);
-    if (status == VF_OK)
-        status = vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &w);
-    if (status == VF_OK)
-        status = fill_at_random(queue, space, seed, v.data);
-    if (status == VF_OK)
-        status = vf_vector_dot(queue, space.type, space.count, v.data, v.data, squares);
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &w));
+    VF_TRY(status, fill_at_random(queue, space, seed, v.data));
+    VF_TRY(status, vf_vector_dot(queue, space.type, space.count, v.data, v.data, squares));
     if (status == VF_OK && squares[0] > 0)
         status = vf_vector_axpby(queue, space.type, space.count, 1 / sqrt(squares[0]), v.data, 0, v.data);
     while (status == VF_OK && done < iterations) {

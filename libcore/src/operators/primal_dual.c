@@ -24,10 +24,8 @@ static vf_status move_x(primal_dual *s)
     convex *c = &s->c;
     void *step = c->vector[SCRATCH];
     vf_status status = convex_descent(c, c->vector[AX], c->vector[FORCES], step);
-    if (status == VF_OK)
-        status = vf_vector_axpby(c->queue, c->type, c->n, s->tau, step, 1, c->x);
-    if (status == VF_OK)
-        status = vf_copy(c->queue, c->type, c->n, c->x, c->vector[AHEAD]);
+    VF_TRY(status, vf_vector_axpby(c->queue, c->type, c->n, s->tau, step, 1, c->x));
+    VF_TRY(status, vf_copy(c->queue, c->type, c->n, c->x, c->vector[AHEAD]));
     return status == VF_OK ? vf_vector_axpby(c->queue, c->type, c->n, s->tau, step, 1, c->vector[AHEAD]) : status;
 }
 
@@ -43,20 +41,13 @@ static vf_status move_dual(primal_dual *s, int i, double *gap, double *size)
     vf_status status = convex_transform(c, i, c->vector[AHEAD], &tx);
     if (status == VF_OK) /* v / sigma */
         status = vf_vector_axpby(c->queue, c->type, count, 1, tx, 1 / s->sigma, y);
-    if (status == VF_OK)
-        status = g->map(g->state, c->queue, 1 / s->sigma, y, z);
-    if (status == VF_OK)
-        status = vf_vector_axpby(c->queue, c->type, count, -s->sigma, z, s->sigma, y);
-    if (status == VF_OK)
-        status = convex_add_adjoint(c, i, 1, y, c->vector[SCRATCH], c->vector[FORCES]);
-    if (status == VF_OK)
-        status = convex_transform(c, i, c->x, &tx);
-    if (status == VF_OK)
-        status = convex_squares(c, count, tx, &part[1]);
-    if (status == VF_OK)
-        status = vf_vector_axpby(c->queue, c->type, count, -1, tx, 1, z);
-    if (status == VF_OK)
-        status = convex_squares(c, count, z, &part[0]);
+    VF_TRY(status, g->map(g->state, c->queue, 1 / s->sigma, y, z));
+    VF_TRY(status, vf_vector_axpby(c->queue, c->type, count, -s->sigma, z, s->sigma, y));
+    VF_TRY(status, convex_add_adjoint(c, i, 1, y, c->vector[SCRATCH], c->vector[FORCES]));
+    VF_TRY(status, convex_transform(c, i, c->x, &tx));
+    VF_TRY(status, convex_squares(c, count, tx, &part[1]));
+    VF_TRY(status, vf_vector_axpby(c->queue, c->type, count, -1, tx, 1, z));
+    VF_TRY(status, convex_squares(c, count, z, &part[0]));
     *gap += part[0];
     *size += part[1];
     return status;
@@ -74,17 +65,13 @@ static vf_status iterate(primal_dual *s)
         if (vf_cancelled(ctx))
             return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
         status = move_x(s);
-        if (status == VF_OK)
-            status = vf_fill(c->queue, c->type, c->n, zero, c->vector[FORCES]);
+        VF_TRY(status, vf_fill(c->queue, c->type, c->n, zero, c->vector[FORCES]));
         for (int i = 0; i < c->problem->penalties && status == VF_OK; i++)
             status = move_dual(s, i, &gap, &size);
-        if (status == VF_OK)
-            status = convex_apply(c, c->x, c->vector[AX]);
+        VF_TRY(status, convex_apply(c, c->x, c->vector[AX]));
         void *gradient = c->vector[SCRATCH]; /* of the new x and y */
-        if (status == VF_OK)
-            status = convex_descent(c, c->vector[AX], c->vector[FORCES], gradient);
-        if (status == VF_OK)
-            status = convex_squares(c, c->n, gradient, &squares);
+        VF_TRY(status, convex_descent(c, c->vector[AX], c->vector[FORCES], gradient));
+        VF_TRY(status, convex_squares(c, c->n, gradient, &squares));
         if (status == VF_OK)
             convex_judge(c, gap, size, squares);
     }

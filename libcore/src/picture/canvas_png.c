@@ -96,8 +96,7 @@ vf_status vf_canvas_write_png(vf_context *ctx, const vf_canvas *canvas, const ch
         goto done;
     }
     status = write_image(&s, png, info, canvas, texts, count);
-    if (status == VF_OK)
-        status = vf_output_commit(&s.output);
+    VF_TRY(status, vf_output_commit(&s.output));
 done:
     png_destroy_write_struct(&png, &info);
     vf_output_discard(&s.output);

@@ -50,8 +50,7 @@ vf_status vf_reduce_create(vf_device *device, vf_reduction reduction, vf_dtype t
     vf_context *ctx = vf_device_context(device);
     *out = NULL;
     vf_status status = vf_check_length(ctx, "the plan of a reduction", type, most == INT64_MAX ? 0 : most);
-    if (status == VF_OK)
-        status = check_exists(ctx, reduction, type);
+    VF_TRY(status, check_exists(ctx, reduction, type));
     if (status != VF_OK)
         return status;
     vf_reduce *plan = calloc(1, sizeof *plan);

@@ -17,10 +17,8 @@ vf_status vf_host_reduce(vf_context *ctx, vf_reduction reduction, vf_dtype type,
         return status;
     *result = (vf_reduced){0};
     status = vf_queue_create(host, &queue);
-    if (status == VF_OK)
-        status = vf_reduce_create(host, reduction, type, n, &plan);
-    if (status == VF_OK)
-        status = vf_reduce_now(plan, queue, n, x, y, result);
+    VF_TRY(status, vf_reduce_create(host, reduction, type, n, &plan));
+    VF_TRY(status, vf_reduce_now(plan, queue, n, x, y, result));
     vf_reduce_destroy(plan);
     vf_queue_destroy(queue);
     return status;
@@ -71,8 +69,7 @@ static vf_status narrow(vf_queue *queue, int64_t n, const float *x, key_range *r
     /* The last bin includes this value. It is taken only after all others, so that does not matter. */
     edges[bins] = value_of(range->end);
     vf_status status = vf_histogram_create(host, &(vf_histogram_bins){VF_F32, bins, edges}, n, &plan);
-    if (status == VF_OK)
-        status = vf_histogram_execute(plan, queue, n, x, counts);
+    VF_TRY(status, vf_histogram_execute(plan, queue, n, x, counts));
     vf_histogram_destroy(plan);
     int bin = 0;
     while (bin < bins - 1 && *rank >= counts[bin])
@@ -87,8 +84,7 @@ static vf_status narrow(vf_queue *queue, int64_t n, const float *x, key_range *r
 static vf_status find_range(vf_context *ctx, int64_t n, const float *x, vf_reduced *least, vf_reduced *greatest)
 {
     vf_status status = vf_host_reduce(ctx, VF_REDUCE_MIN, VF_F32, n, x, NULL, least);
-    if (status == VF_OK)
-        status = vf_host_reduce(ctx, VF_REDUCE_MAX, VF_F32, n, x, NULL, greatest);
+    VF_TRY(status, vf_host_reduce(ctx, VF_REDUCE_MAX, VF_F32, n, x, NULL, greatest));
     if (status == VF_OK && isnan(least->re))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "a quantile: the value at index %lld is NaN", (long long)least->index);
     if (status == VF_OK && !(isfinite(least->re) && isfinite(greatest->re)))
@@ -111,8 +107,7 @@ vf_status vf_host_quantile(vf_context *ctx, int64_t n, const float *x, double q,
     if (status != VF_OK || n == 0)
         return status;
     status = find_range(ctx, n, x, &least, &greatest);
-    if (status == VF_OK)
-        status = vf_queue_create(vf_context_host(ctx), &queue);
+    VF_TRY(status, vf_queue_create(vf_context_host(ctx), &queue));
     if (status != VF_OK)
         return status;
     key_range range = {key_of((float)least.re), key_of((float)greatest.re) + 1};

@@ -31,8 +31,7 @@ vf_status vf_scan_create(vf_device *device, const vf_scan_options *options, int6
         vf_check_length(ctx, "the plan of a scan", options->type == VF_U8 ? VF_I64 : options->type, most);
     if (status == VF_OK && !is_scanned(options->type))
         status = vf_fail(ctx, VF_ERR_ARGUMENT, "a scan of %s elements is not defined", vf_dtype_name(options->type));
-    if (status == VF_OK)
-        status = vf_backend_choose(backends, "the scan", device, options->variant, &ops, &variant);
+    VF_TRY(status, vf_backend_choose(backends, "the scan", device, options->variant, &ops, &variant));
     if (status != VF_OK)
         return status;
     vf_scan *plan = calloc(1, sizeof *plan);

@@ -139,8 +139,7 @@ vf_status vf_sealed_start(vf_context *ctx, const vf_sealed_work *work, vf_sealed
     vf_status status = VF_OK;
     if (!s->name || !s->window || vf_context_create(&s->inner) != VF_OK)
         status = vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to read the file", work->name);
-    if (status == VF_OK)
-        status = start_process(s, work);
+    VF_TRY(status, start_process(s, work));
     if (status == VF_OK)
         *out = s;
     else

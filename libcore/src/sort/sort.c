@@ -74,8 +74,7 @@ vf_status vf_histogram_create(vf_device *device, const vf_histogram_bins *bins, 
             status = vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the edges of %d bins", bins->bins);
         }
     }
-    if (status == VF_OK)
-        status = plan->ops->histogram_create(plan);
+    VF_TRY(status, plan->ops->histogram_create(plan));
     if (status != VF_OK) {
         vf_histogram_destroy(plan);
         return status;
