@@ -153,8 +153,10 @@ def join(parts):
     """The record of all parts."""
     about = ("date", "driver", "cuda", "commit", "commit_note")
     record = dict(max(parts.values(), key=lambda part: part["date"]))
-    if len({part["commit"] for part in parts.values()}) > 1:
-        record["commit_note"] = "the parts are of several commits"
+    words = {"commit": "commits", "driver": "drivers", "cuda": "toolkits"}
+    several = [word for key, word in words.items() if len({part[key] for part in parts.values()}) > 1]
+    if several:
+        record["commit_note"] = f"the parts are of several {' and '.join(several)}"
     record["parts"] = {name: {key: part[key] for key in about} for name, part in parts.items()}
     for key in ("tests", "compute_sanitizer", "benchmarks"):
         of_key = [part[key] for name, part in parts.items() if PARTS[name][0] == key]

@@ -251,6 +251,7 @@ class RunScript(unittest.TestCase):
         self.assertEqual(status, 0, text)
         self.assertIn("gpu-nvidia-h200-tests.json is of other CUDA sources, so the record lacks the part tests: ./run gpu tests\n", text)
         self.assertEqual(list(results.glob("*.json")), [])
+        self.stand_in("nvidia-smi", STAND_INS["nvidia-smi"].replace("580.1", "590.2"))
         status, text = self.run_script("gpu", "tests", VOXFIELD_COMMIT="new")
         self.assertEqual(status, 0, text)
         self.assertEqual(self.parts(), ["gpu-nvidia-l4-studies.json"])
@@ -259,7 +260,7 @@ class RunScript(unittest.TestCase):
         self.assertEqual((record["tests"]["passed"], record["compute_sanitizer"]["memcheck"]["result"]), (1, "no errors"))
         self.assertEqual(sorted(record["benchmarks"]), ["bench_coulomb_sum", "bench_mri_study"])
         self.assertEqual(record["cuda_sources_sha256"], hashlib.sha256(b"changed\none\ntwo\n").hexdigest())
-        self.assertEqual((record["commit"], record["commit_note"]), ("new", "the parts are of several commits"))
+        self.assertEqual((record["commit"], record["commit_note"]), ("new", "the parts are of several commits and drivers"))
         self.assertEqual({name: part["commit"] for name, part in record["parts"].items()},
                          {"tests": "new", "sanitizer": None, "benchmarks": None, "studies": None})
 
