@@ -104,12 +104,20 @@ static vf_status find_long(const reading *r, const char *word, size_t length, co
     return candidates == 1 ? VF_OK : unknown(r, word, length);
 }
 
+static const program_option *row_of_letter(const program_option *table, char letter)
+{
+    for (; table->kind != OPTION_END; table++)
+        if (!is_group(table) && table->letter == letter)
+            return table;
+    return NULL;
+}
+
 static vf_status find_short(const reading *r, char letter, const program_option **found)
 {
-    for (*found = r->table; (*found)->kind != OPTION_END; ++*found)
-        if (!is_group(*found) && (*found)->letter == letter)
-            return VF_OK;
-    return vf_fail(r->ctx, VF_ERR_ARGUMENT, "unknown option -%c; %s --help lists the options", letter, r->name);
+    *found = row_of_letter(r->table, letter);
+    return *found
+               ? VF_OK
+               : vf_fail(r->ctx, VF_ERR_ARGUMENT, "unknown option -%c; %s --help lists the options", letter, r->name);
 }
 
 /* Takes the next word as the argument of `option` (as the user spelled it). If that word is itself an option, the
@@ -119,7 +127,9 @@ static vf_status next_word(reading *r, const char *option, const char **argument
     if (r->next == r->argc)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s needs a value; %s --help lists the options", option, r->name);
     *argument = r->argv[r->next++];
-    if (strncmp(*argument, "--", 2) == 0 && row_named(r->table, *argument + 2, strlen(*argument + 2)))
+    const bool is_short = (*argument)[0] == '-' && (*argument)[1] != '\0' && (*argument)[2] == '\0';
+    if (is_short ? row_of_letter(r->table, (*argument)[1]) != NULL
+                 : strncmp(*argument, "--", 2) == 0 && row_named(r->table, *argument + 2, strlen(*argument + 2)))
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s needs a value, but %s follows", option, *argument);
     return VF_OK;
 }

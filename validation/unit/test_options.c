@@ -197,6 +197,11 @@ static void test_names(void **state)
     assert_message("-o", "-o needs a value; program --help");
     assert_message("--output --quiet", "--output needs a value, but --quiet follows");
     assert_message("-o --border 3", "-o needs a value, but --border follows");
+    assert_message("--border -o x", "--border needs a value, but -o follows");
+    assert_message("-o -q", "-o needs a value, but -q follows");
+    assert_read("--border -2"); /* a number */
+    assert_read("-o -x");       /* not an option of this program */
+    assert_read("--output=-o");
     assert_read("-o --other"); /* not an option of this program */
 }
 
