@@ -76,6 +76,19 @@ static const char *packed_molecule(text_piece text)
     return memmem(text.at, size, "dataBlocks", 10) || memmem(text.at, size, "encoder", 7) ? "BinaryCIF" : NULL;
 }
 
+/* A .top or .itp file of GROMACS: comments, preprocessor lines and sections. */
+static bool is_topology(text_piece text)
+{
+    static const char *const sections[] = {"[ moleculetype ]", "[ molecules ]", "[ system ]", "[ defaults ]"};
+    size_t at = 0;
+    while (at < text.size && (text.at[at] == '\n' || text.at[at] == ' ' || text.at[at] == '\r'))
+        at++;
+    bool found = false;
+    for (int i = 0; i < 4 && at < text.size && strchr(";#[", text.at[at]); i++)
+        found |= memmem(text.at, text.size, sections[i], strlen(sections[i])) != NULL;
+    return found;
+}
+
 vf_status text_check(vf_context *ctx, const char *name, text_piece *text)
 {
     static const text_signature binary[] = {
@@ -106,6 +119,11 @@ vf_status text_check(vf_context *ctx, const char *name, text_piece *text)
         return vf_fail(ctx, VF_ERR_INPUT,
                        "%s: is a .tpr file of GROMACS; write a PQR file from it (gmx editconf -f %s -mead out.pqr)",
                        name, name);
+    if (is_topology(*text))
+        return vf_fail(ctx, VF_ERR_INPUT,
+                       "%s: is a topology of GROMACS; write a PQR file, which has its charges, from the run input "
+                       "(gmx editconf -f run.tpr -mead out.pqr), and give that as the molecule",
+                       name);
     const char *zero = memchr(text->at, '\0', text->size);
     if (zero)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: this is a binary file, not a text file of a molecule (byte %td is zero)",
