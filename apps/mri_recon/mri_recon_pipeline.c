@@ -111,6 +111,42 @@ static vf_status read_bart(const recon_state *r, mri_scan *raw)
     return status == VF_OK ? read_bart_scan(r->ctx, s, has_maps ? matrix : NULL, raw) : status;
 }
 
+/* What the settings need of a scan. */
+static vf_status check_scan(const recon_state *r)
+{
+    const recon_settings *s = r->settings;
+    const mri_scan *raw = &r->scan;
+    if (s->map_sets == RECON_SETS_TWO && most_map_sets(s, raw) < RECON_MOST_SETS)
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: --map-sets 2 needs two sets of coil maps, but there is one; use --coils espirit, or a "
+                       "file with two sets",
+                       s->input);
+    if (s->coils == RECON_COILS_FILE && !raw->sensitivity)
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: --coils file needs coil maps, but the file has none; use --coils espirit or walsh",
+                       s->input);
+    if (s->prior == RECON_REFERENCE && !raw->reference)
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: --prior reference needs anatomical images in the scan (dataset /scan/reference)", s->input);
+    if (solves_series(s) && least_frames(raw, false) == 1)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                       "%s: --prior temporal, llr and nuclear need several frames of each slice or slab; for one "
+                       "image use wavelet, tv or tgv, or cut a continuous scan into frames (--spokes-per-frame)",
+                       s->input);
+    if ((s->save_q || s->load_q) && raw->trajectories > 1)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                       "%s: --save-q and --load-q support one trajectory, but the frames have %d", s->input,
+                       raw->trajectories);
+    if (s->append_to_copy && strcmp(raw->layout, "ISMRMRD") != 0)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                       "%s: --append-to-copy needs an ISMRMRD file; the layout of this file is %s", s->input,
+                       raw->layout);
+    if (s->compare && !compares_with_file(s) && !raw->truth)
+        return vf_fail(r->ctx, VF_ERR_INPUT,
+                       "%s: --compare truth needs the true image, but the scan has no truth for this matrix", s->input);
+    return VF_OK;
+}
+
 static vf_status read_stage(recon_state *r)
 {
     const recon_settings *s = r->settings;
@@ -145,37 +181,7 @@ static vf_status read_stage(recon_state *r)
     }
     VF_TRY(status, crop_readout(r->ctx, s, raw));
     VF_TRY(status, regroup_frames(r->ctx, s, raw));
-    if (status == VF_OK && s->map_sets == RECON_SETS_TWO && most_map_sets(s, raw) < RECON_MOST_SETS)
-        status = vf_fail(r->ctx, VF_ERR_INPUT,
-                         "%s: --map-sets 2 needs two sets of coil maps, but there is one; use --coils espirit, or a "
-                         "file with two sets",
-                         s->input);
-    if (status == VF_OK && s->coils == RECON_COILS_FILE && !raw->sensitivity)
-        status =
-            vf_fail(r->ctx, VF_ERR_INPUT,
-                    "%s: --coils file needs coil maps, but the file has none; use --coils espirit or walsh", s->input);
-    if (status == VF_OK && s->prior == RECON_REFERENCE && !raw->reference)
-        status =
-            vf_fail(r->ctx, VF_ERR_INPUT,
-                    "%s: --prior reference needs anatomical images in the scan (dataset /scan/reference)", s->input);
-    if (status == VF_OK && solves_series(s) && least_frames(raw, false) == 1)
-        status = vf_fail(r->ctx, VF_ERR_ARGUMENT,
-                         "%s: --prior temporal, llr and nuclear need several frames of each slice or slab; for one "
-                         "image use wavelet, tv or tgv, or cut a continuous scan into frames (--spokes-per-frame)",
-                         s->input);
-    if (status == VF_OK && (s->save_q || s->load_q) && raw->trajectories > 1)
-        status =
-            vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: --save-q and --load-q support one trajectory, but the frames have %d",
-                    s->input, raw->trajectories);
-    if (status == VF_OK && s->append_to_copy && strcmp(raw->layout, "ISMRMRD") != 0)
-        status =
-            vf_fail(r->ctx, VF_ERR_ARGUMENT,
-                    "%s: --append-to-copy needs an ISMRMRD file; the layout of this file is %s", s->input, raw->layout);
-    if (status == VF_OK && s->compare && !compares_with_file(s) && !raw->truth)
-        status =
-            vf_fail(r->ctx, VF_ERR_INPUT,
-                    "%s: --compare truth needs the true image, but the scan has no truth for this matrix", s->input);
-    return status;
+    return status == VF_OK ? check_scan(r) : status;
 }
 
 static vf_status coil_stage(recon_state *r)

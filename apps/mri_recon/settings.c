@@ -68,25 +68,9 @@ const char *settings_choose_prior(recon_settings *s, double undersampling, int f
     return reason;
 }
 
-vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partial_fourier, bool says_prior)
+/* Options of sparse priors. */
+static vf_status check_sparse(vf_context *ctx, const recon_settings *s)
 {
-    const vf_status status = check_files(ctx, s);
-    if (status != VF_OK)
-        return status;
-    if (s->encode_by == VF_ENCODE_DIRECT && s->method == RECON_GRIDDING)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--method gridding cannot be combined with --operator direct");
-    if (s->append_to_copy && !(s->output && vf_path_has_extension(s->output, ".mrd")))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--append-to-copy needs an output (-o) with the extension .mrd");
-    s->dry_run = s->dry_run || s->info;
-    if (s->method != RECON_CG)
-        s->lambda_auto = false;
-    s->chooses_prior = s->prior == RECON_PRIOR_AUTO && s->method == RECON_CG && s->lambda_auto;
-    s->partial_fourier_given = says_partial_fourier;
-    if (s->prior == RECON_PRIOR_AUTO && says_prior && s->method == RECON_CG && !s->lambda_auto)
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--prior auto needs --lambda auto: a number would mean something else with each prior");
-    if (s->prior == RECON_PRIOR_AUTO)
-        s->prior = s->lambda_auto ? RECON_SPECTRUM : RECON_IDENTITY;
     if (s->has_sparse_option && !s->sparse)
         return vf_fail(
             ctx, VF_ERR_ARGUMENT,
@@ -116,11 +100,11 @@ vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partia
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--noise-map needs a linear method; with --prior %s, the noise depends on the image",
                        vf_penalty_name(s->sparse_prior[0]));
-    if (says_partial_fourier && (s->prior != RECON_SPECTRUM || s->sparse))
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--partial-fourier needs --prior spectrum, the default if --lambda is auto");
-    if (!s->chooses_prior)
-        set_defaults(s);
+    return VF_OK;
+}
+
+static vf_status complete_accuracy(vf_context *ctx, recon_settings *s)
+{
     if (s->accuracy == 0)
         s->accuracy = s->precision == VF_F64 ? 1e-9 : 1e-6;
     if (s->method == RECON_CG && s->accuracy > 0.01)
@@ -137,4 +121,34 @@ vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partia
                 "residual stays near %g",
                 s->tolerance, s->precision == VF_F64 ? "double" : "single", recon_rounding(s->precision));
     return VF_OK;
+}
+
+vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partial_fourier, bool says_prior)
+{
+    vf_status status = check_files(ctx, s);
+    if (status != VF_OK)
+        return status;
+    if (s->encode_by == VF_ENCODE_DIRECT && s->method == RECON_GRIDDING)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--method gridding cannot be combined with --operator direct");
+    if (s->append_to_copy && !(s->output && vf_path_has_extension(s->output, ".mrd")))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--append-to-copy needs an output (-o) with the extension .mrd");
+    s->dry_run = s->dry_run || s->info;
+    if (s->method != RECON_CG)
+        s->lambda_auto = false;
+    s->chooses_prior = s->prior == RECON_PRIOR_AUTO && s->method == RECON_CG && s->lambda_auto;
+    s->partial_fourier_given = says_partial_fourier;
+    if (s->prior == RECON_PRIOR_AUTO && says_prior && s->method == RECON_CG && !s->lambda_auto)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--prior auto needs --lambda auto: a number would mean something else with each prior");
+    if (s->prior == RECON_PRIOR_AUTO)
+        s->prior = s->lambda_auto ? RECON_SPECTRUM : RECON_IDENTITY;
+    status = check_sparse(ctx, s);
+    if (status != VF_OK)
+        return status;
+    if (says_partial_fourier && (s->prior != RECON_SPECTRUM || s->sparse))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--partial-fourier needs --prior spectrum, the default if --lambda is auto");
+    if (!s->chooses_prior)
+        set_defaults(s);
+    return complete_accuracy(ctx, s);
 }

@@ -309,6 +309,19 @@ def rule_no_long_files(tree):
             yield file, "has an exception for its length in this test, but does not need it"
 
 
+def rule_functions_fit_a_screen(tree):
+    """A function in C has at most 60 lines. GPU kernels may need more: their variables are the registers."""
+    for file in tree.code("libcore/", "kernels/", "apps/"):
+        begin = None
+        for number, line in enumerate(tree.text(file).split("\n") if not file.endswith((".cu", ".cuh")) else ()):
+            if line == "{":
+                begin = number
+            elif line.startswith("}") and begin is not None:
+                if number - begin - 1 > 60:
+                    yield file, f"line {begin}: a function of {number - begin - 1} lines"
+                begin = None
+
+
 def rule_examples_are_short(tree):
     """An example is one file of less than 80 lines that includes only voxfield.h."""
     for file in tree.code("examples/"):
@@ -454,6 +467,7 @@ PLANTED = [
      "/* Voxfield - long enough to be read. */\n#ifndef VOXFIELD_A_H\n#define VOXFIELD_A_H\nint f(int);\n#endif\n", "C++"),
     (rule_no_long_files, "docs/long.md", "line\n" * (MAX_LINES + 1), "lines"),
     (rule_no_long_files, "docs/font.md", "line\n", "does not need it"),
+    (rule_functions_fit_a_screen, "kernels/sum/long.inc", "int f(void)\n{\n" + "    g();\n" * 61 + "}\n", "61 lines"),
     (rule_examples_are_short, "examples/long.c", "\n" * 80, "lines"),
     (rule_examples_are_short, "examples/inside.c", "#include <voxfield/scan.h>\n", "scan.h"),
     (rule_one_source_of_random_numbers, "validation/unit/a.c", "static double uniform(void)\n{\n    return 0;\n}\n", "uniform"),

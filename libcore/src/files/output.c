@@ -180,6 +180,28 @@ static int give_name(vf_output *o)
 }
 
 /* `whole`: the file to adopt; NULL: a new one. */
+/* Opens what is written to: the file WHOLE, which becomes the output; what there is already, if it is no file; or a new file
+ * without the name. `existing`: what has the name, or NULL. -1 with errno on failure. */
+static int open_target(vf_output *o, const char *whole, int descriptor, const struct stat *existing)
+{
+    const bool exists = existing != NULL;
+    int fd = -1;
+    o->direct = descriptor >= 0 || (exists && !S_ISREG(existing->st_mode));
+    if (whole) {
+        o->stays = true;
+        o->temporary = strdup(whole);
+        fd = exists && access(o->target, W_OK) != 0 ? -1 : open(whole, O_RDWR | O_CLOEXEC);
+    } else if (o->direct) {
+        /* Duplicated: opening it again would write from the beginning of the file. */
+        fd = descriptor >= 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, 0) : vf_open_to_write(o->ctx, o->target);
+    } else if (!exists || access(o->target, W_OK) == 0) { /* renaming would bypass write protection */
+        const mode_t mode = exists ? 0600 : 0666;
+        fd = open_unnamed(o, mode);
+        fd = fd >= 0 ? fd : make_temporary(o, mode, -1);
+    }
+    return fd;
+}
+
 static vf_status open_output(vf_context *ctx, const char *path, const char *whole, vf_output **out)
 {
     struct stat existing;
@@ -206,19 +228,7 @@ static vf_status open_output(vf_context *ctx, const char *path, const char *whol
             vf_fail(ctx, VF_ERR_OUTPUT, "%s: cannot write: not a file name%s", path, exists ? " but a directory" : "");
         goto done;
     }
-    o->direct = descriptor >= 0 || (exists && !S_ISREG(existing.st_mode));
-    if (whole) {
-        o->stays = true;
-        o->temporary = strdup(whole);
-        fd = exists && access(o->target, W_OK) != 0 ? -1 : open(whole, O_RDWR | O_CLOEXEC);
-    } else if (o->direct) {
-        /* Duplicated: opening it again would write from the beginning of the file. */
-        fd = descriptor >= 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, 0) : vf_open_to_write(ctx, o->target);
-    } else if (!exists || access(o->target, W_OK) == 0) { /* renaming would bypass write protection */
-        const mode_t mode = exists ? 0600 : 0666;
-        fd = open_unnamed(o, mode);
-        fd = fd >= 0 ? fd : make_temporary(o, mode, -1);
-    }
+    fd = open_target(o, whole, descriptor, exists ? &existing : NULL);
     if (fd < 0) {
         status = cannot_write(o, errno);
         goto done;
