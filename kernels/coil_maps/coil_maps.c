@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <omp.h>
-
 #include "voxfield/statistics.h"
 #include "voxfield/team_size.h"
 

@@ -3,10 +3,9 @@
  * pair of coils and difference, and the sums over boxes come from running sums. The work grows with the number of
  * elements, not with elements times patches. */
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <omp.h>
 
 #include "espirit_internal.h"
 #include "voxfield/dense.h"

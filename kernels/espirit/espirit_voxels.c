@@ -3,10 +3,9 @@
  * Orthogonal iteration at a voxel starts from the eigenvectors of the previous one. */
 #include <float.h>
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <omp.h>
 
 #include "espirit_internal.h"
 #include "voxfield/team_size.h"

@@ -8,10 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 #include "ewald_cpu.h"
 #include "voxfield/fft.h"
 #include "voxfield/team_size.h"

@@ -1,12 +1,9 @@
 /* The CPU backend. It cuts voxels (adjoint) or samples (forward) into pieces, which OpenMP threads compute with the
  * instruction set chosen at run time. Grids without off-resonance are computed by blocks of a lattice, everything else
  * pair by pair. */
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 #include "fourier_sum_backend.h"
 #include "fourier_sum_simd.h"
@@ -30,11 +27,7 @@ typedef struct cpu_state {
 
 static char *thread_workspace(const cpu_state *s)
 {
-#ifdef _OPENMP
     return s->workspace + (size_t)omp_get_thread_num() * s->thread_bytes;
-#else
-    return s->workspace;
-#endif
 }
 
 /* For `points` samples or voxels, and each of the other kind. */

@@ -1,23 +1,11 @@
 /* The transforms of the CPU backend. Along each axis, only the voxels' range is needed after the transform (or nonzero
  * before it), so each pass is shorter than the last. The passes along x and y of a plane are done together, while the
  * plane is in the cache. Rows that no kernel reaches are zero and are not transformed. */
-#include <string.h>
-
-#ifdef _OPENMP
 #include <omp.h>
-#endif
+#include <string.h>
 
 #include "gridding_cpu.h"
 #include "voxfield/team_size.h"
-
-static int thread_number(void)
-{
-#ifdef _OPENMP
-    return omp_get_thread_num();
-#else
-    return 0;
-#endif
-}
 
 static vf_fft_span voxel_span(const vf_nufft *plan, int a)
 {
@@ -71,7 +59,7 @@ static void x_group(const vf_nufft *plan, vf_fft_direction direction, int64_t z,
     vf_fft_lines grid = {
         .data = gridding_cpu_point(plan, at), .point = 1, .line = state->pitch, .span = grid_span(plan, 0)};
     size_t row_bytes = (size_t)plan->axis[0].voxels * vf_dtype_bytes(plan->complex_type);
-    void *rows = vf_fft_axis_rows(state->fft[0], thread_number());
+    void *rows = vf_fft_axis_rows(state->fft[0], omp_get_thread_num());
     if (used && adjoint)
         for (int64_t r = 0; r < count; r++)
             fold(plan, gridding_cpu_point(plan, at + r * state->pitch));
@@ -102,7 +90,7 @@ static void y_group(const vf_nufft *plan, vf_fft_direction direction, void *imag
     }
     bool adjoint = direction == VF_FFT_BACKWARD;
     vf_fft_axis_lines(state->fft[1], direction, count, adjoint ? &grid : &voxels, adjoint ? &voxels : &grid,
-                      vf_fft_axis_rows(state->fft[1], thread_number()));
+                      vf_fft_axis_rows(state->fft[1], omp_get_thread_num()));
 }
 
 static void transform_plane(const vf_nufft *plan, vf_fft_direction direction, void *image, int64_t z)

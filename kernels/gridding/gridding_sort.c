@@ -1,6 +1,5 @@
 /* Sorts samples by the tile of the grid in which their kernels start. Threads share the samples out in the caller's
  * order, so the order does not depend on their number. */
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 

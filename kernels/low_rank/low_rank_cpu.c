@@ -1,10 +1,9 @@
 /* The CPU backend. For a batch of blocks, threads take in turn: the segments' Gram matrices, the blocks' eigenproblems,
  * and the segments' products. */
 #include <complex.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <omp.h>
 
 #include "backend/variants.h"
 #include "low_rank_backend.h"

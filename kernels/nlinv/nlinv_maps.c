@@ -1,10 +1,9 @@
 /* From Fourier series to maps on the scan's matrix; and whether the samples distinguish the image from folded
  * copies. */
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <omp.h>
 
 #include "nlinv_internal.h"
 #include "voxfield/team_size.h"

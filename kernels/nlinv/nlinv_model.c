@@ -1,9 +1,8 @@
 /* G, its derivative and T: see nlinv.h. */
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <omp.h>
 
 #include "nlinv_internal.h"
 #include "voxfield/dense.h"

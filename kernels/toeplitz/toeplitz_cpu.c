@@ -20,15 +20,11 @@
  * A circulant matrix has only the even halves.
  */
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 #include "toeplitz_cpu.h"
-
 #include "voxfield/team_size.h"
 
 /* Approximate bytes of a slab, and of planes processed together. GAP: bytes between the threads' working memory, so
@@ -369,10 +365,7 @@ static void do_planes(const pass *p, int64_t number, char *work)
 
 char *toeplitz_cpu_work(const cpu_state *s)
 {
-    int thread = 0;
-#ifdef _OPENMP
-    thread = omp_get_thread_num();
-#endif
+    const int thread = omp_get_thread_num();
     return (char *)s->work.data + s->work_bytes * (size_t)thread;
 }
 

@@ -9,12 +9,9 @@
  * are already transformed along x. So numbers pass through memory once, and the second-level cache holds the rest. Rows
  * are contiguous in all steps: a row along x is first split into its even and odd numbers.
  */
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 #include "backend/variants.h"
 #include "voxfield/team_size.h"
@@ -402,10 +399,7 @@ static void run(const pass *p)
     (void)ctx; /* a linter does not see its use by OpenMP */
 #pragma omp parallel for schedule(static) num_threads(vf_threads_of_plan(ctx, s->threads, 5 * numbers))
     for (int64_t i = 0; i < blocks; i++) {
-        int thread = 0;
-#ifdef _OPENMP
-        thread = omp_get_thread_num();
-#endif
+        const int thread = omp_get_thread_num();
         room r;
         lay_room(p, (char *)s->work.data + thread * s->work_bytes, &r);
         do_block(p, &r, i % along_y, i / along_y);

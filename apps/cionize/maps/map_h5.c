@@ -53,18 +53,6 @@ static void choose_chunk(const map_progress *map, int64_t *chunk)
     chunk[2] = chunk_edge(counts[0], CHUNK_VALUES / (layers * smaller(edge, chunk[1])));
 }
 
-typedef struct text_attribute {
-    const char *name, *text;
-} text_attribute;
-
-static vf_status write_texts(vf_h5 *file, const char *object, const text_attribute *texts, size_t n)
-{
-    vf_status status = VF_OK;
-    for (size_t i = 0; i < n && status == VF_OK; i++)
-        status = vf_h5_attribute_text(file, object, texts[i].name, texts[i].text);
-    return status;
-}
-
 typedef struct number_attribute {
     const char *name;
     const double *values;
@@ -82,7 +70,7 @@ static vf_status write_numbers(vf_h5 *file, const char *object, const number_att
 static vf_status describe_file(vf_h5 *file, const map_info *info)
 {
     const int64_t version = FORMAT_VERSION;
-    const text_attribute texts[] = {
+    const vf_h5_text texts[] = {
         {"format", "voxfield map"},
         {"program", info->program},
         {"command", info->command},
@@ -94,7 +82,7 @@ static vf_status describe_file(vf_h5 *file, const map_info *info)
     const double total = molecule_whole_charge(info->molecule);
     const number_attribute numbers[] = {{"total_charge", &total, 1},
                                         {"solute_charge", &info->molecule->total_charge, 1}};
-    vf_status status = write_texts(file, "/", texts, sizeof texts / sizeof *texts);
+    vf_status status = vf_h5_attribute_texts(file, "/", texts, sizeof texts / sizeof *texts);
     VF_TRY(status, write_numbers(file, "/", numbers, info->molecule->of_whole ? 2 : 1));
     VF_TRY(status, vf_h5_attribute_integers(file, "/", "format_version", &version, 1));
     return status;
@@ -103,7 +91,7 @@ static vf_status describe_file(vf_h5 *file, const map_info *info)
 /* Attributes that only a potential has. */
 static vf_status describe_potential(vf_h5 *file, const map_info *info)
 {
-    const text_attribute texts[] = {
+    const vf_h5_text texts[] = {
         {"unit", info->unit},
         {"dielectric_model", info->distance_dielectric ? "eps(r) = dielectric * r / angstrom" : "eps = dielectric"},
     };
@@ -111,7 +99,7 @@ static vf_status describe_potential(vf_h5 *file, const map_info *info)
                                         {"temperature", &info->temperature, 1},
                                         {"dielectric", &info->dielectric, 1},
                                         {"r_min", &info->r_min, 1}};
-    vf_status status = write_texts(file, DATASET, texts, sizeof texts / sizeof *texts);
+    vf_status status = vf_h5_attribute_texts(file, DATASET, texts, sizeof texts / sizeof *texts);
     VF_TRY(status, write_numbers(file, DATASET, numbers, sizeof numbers / sizeof *numbers));
     if (status == VF_OK && info->sigma > 0)
         status = vf_h5_attribute_doubles(file, DATASET, "sigma", &info->sigma, 1);
@@ -120,14 +108,14 @@ static vf_status describe_potential(vf_h5 *file, const map_info *info)
 
 static vf_status describe_dataset(vf_h5 *file, const map_info *info)
 {
-    const text_attribute texts[] = {
+    const vf_h5_text texts[] = {
         {"quantity", info->quantity},
         {"length_unit", "angstrom"},
         {"axis_order",
          "[z][y][x]; the value [k][j][i] is at origin + (i, j, k) * spacing; origin, spacing and counts are x, y, z"},
     };
     const number_attribute numbers[] = {{"origin", info->grid.origin, 3}, {"spacing", info->grid.spacing, 3}};
-    vf_status status = write_texts(file, DATASET, texts, sizeof texts / sizeof *texts);
+    vf_status status = vf_h5_attribute_texts(file, DATASET, texts, sizeof texts / sizeof *texts);
     VF_TRY(status, write_numbers(file, DATASET, numbers, sizeof numbers / sizeof *numbers));
     VF_TRY(status, vf_h5_attribute_integers(file, DATASET, "counts", info->grid.counts, 3));
     if (status == VF_OK && info->selection)

@@ -27,27 +27,13 @@ static void choose_chunk(const recon_image *image, int64_t chunk[4])
     }
 }
 
-typedef struct text_attribute {
-    const char *name, *text;
-} text_attribute;
-
-static vf_status write_texts(vf_h5 *file, const char *object, const text_attribute *texts, size_t n)
-{
-    vf_status status = VF_OK;
-    for (size_t i = 0; i < n && status == VF_OK; i++)
-        if (texts[i].text)
-            status = vf_h5_attribute_text(file, object, texts[i].name, texts[i].text);
-    return status;
-}
-
 static vf_status describe_file(vf_h5 *file, const recon_image *image)
 {
     const int64_t version = FORMAT_VERSION;
-    const text_attribute texts[] = {{"format", "voxfield image"},  {"program", image->program},
-                                    {"command", image->command},   {"created", image->created},
-                                    {"input", image->input},       {"method", image->method},
-                                    {"scan_sha256", image->digest}};
-    vf_status status = write_texts(file, "/", texts, sizeof texts / sizeof *texts);
+    const vf_h5_text texts[] = {{"format", "voxfield image"},  {"program", image->program}, {"command", image->command},
+                                {"created", image->created},   {"input", image->input},     {"method", image->method},
+                                {"scan_sha256", image->digest}};
+    vf_status status = vf_h5_attribute_texts(file, "/", texts, sizeof texts / sizeof *texts);
     VF_TRY(status, vf_h5_attribute_integers(file, "/", "format_version", &version, 1));
     return status;
 }
@@ -66,7 +52,7 @@ static vf_status describe_dataset(vf_h5 *file, const recon_image *image)
     image_affine(image, 0, affine);
     for (int a = 0; a < 3; a++)
         origin[a] = affine[a][3];
-    const text_attribute texts[] = {
+    const vf_h5_text texts[] = {
         {"quantity", "magnetization (complex; arbitrary unit)"},
         {"axis_order",
          image->place_geometry
@@ -85,7 +71,7 @@ static vf_status describe_dataset(vf_h5 *file, const recon_image *image)
                    {"step_x", {affine[0][0], affine[1][0], affine[2][0]}},
                    {"step_y", {affine[0][1], affine[1][1], affine[2][1]}},
                    {"step_z", {affine[0][2], affine[1][2], affine[2][2]}}};
-    vf_status status = write_texts(file, DATASET, texts, sizeof texts / sizeof *texts);
+    vf_status status = vf_h5_attribute_texts(file, DATASET, texts, sizeof texts / sizeof *texts);
     for (size_t v = 0; v < sizeof vectors / sizeof *vectors && status == VF_OK; v++)
         status = vf_h5_attribute_doubles(file, DATASET, vectors[v].name, vectors[v].values, 3);
     VF_TRY(status, vf_h5_attribute_doubles(file, DATASET, "slice_step", &g->slice_step, 1));
@@ -99,11 +85,11 @@ static vf_status write_affines(vf_h5 *file, const recon_image *image)
     enum { CHUNK = 1 << 13 }; /* volumes: 768 KiB */
     const int64_t dims[3] = {image->frames, 3, 4}, one[3] = {1, 3, 4};
     const int64_t chunk[3] = {image->frames < CHUNK ? image->frames : CHUNK, 3, 4};
-    const text_attribute texts[] = {
+    const vf_h5_text texts[] = {
         {"axis_order", "[frame][3][4]; the centre of voxel [frame][k][j][i] is at affine[frame] . (i, j, k, 1)"},
         {"coordinates", coordinates(image)}};
     vf_status status = vf_h5_dataset_create(file, AFFINE, VF_F64, 3, dims, chunk, LEVEL);
-    VF_TRY(status, write_texts(file, AFFINE, texts, sizeof texts / sizeof *texts));
+    VF_TRY(status, vf_h5_attribute_texts(file, AFFINE, texts, sizeof texts / sizeof *texts));
     for (int64_t frame = 0; frame < image->frames && status == VF_OK; frame++) {
         const int64_t start[3] = {frame, 0, 0};
         double affine[3][4];

@@ -16,13 +16,10 @@
 #include "crop_readout.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 #include "scan_internal.h"
 #include "voxfield/append.h"
@@ -100,10 +97,7 @@ static vf_status cut_frame(const cut *c, int coils, int64_t samples, const int32
     vf_status status = data && room ? VF_OK : vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to crop readouts");
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(c->ctx, 20 * samples * coils))
     for (int64_t i = 0; i < (status == VF_OK ? lines * coils : 0); i++) {
-        int thread = 0;
-#ifdef _OPENMP
-        thread = omp_get_thread_num();
-#endif
+        const int thread = omp_get_thread_num();
         cut_line(c, place + i % lines * c->from, frame->data + i * c->from, room + thread * size, data + i * c->to);
     }
     free(room);

@@ -70,6 +70,11 @@ VF_MUST_CHECK vf_status vf_h5_read(vf_h5 *file, const char *name, vf_dtype type,
 /* Attributes of an object ("/", or the name of a group or dataset): UTF-8 text, or a vector of `n` doubles or integers
  * (a scalar for n=1). */
 VF_MUST_CHECK vf_status vf_h5_attribute_text(vf_h5 *file, const char *object, const char *name, const char *text);
+/* [n] texts; those that are NULL are left out. */
+typedef struct vf_h5_text {
+    const char *name, *text;
+} vf_h5_text;
+VF_MUST_CHECK vf_status vf_h5_attribute_texts(vf_h5 *file, const char *object, const vf_h5_text *texts, size_t n);
 VF_MUST_CHECK vf_status vf_h5_attribute_doubles(vf_h5 *file, const char *object, const char *name, const double *values,
                                                 int n);
 VF_MUST_CHECK vf_status vf_h5_attribute_integers(vf_h5 *file, const char *object, const char *name,

@@ -1,9 +1,8 @@
 #include <complex.h>
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <omp.h>
 
 #include "voxfield/dense.h"
 #include "voxfield/team_size.h"

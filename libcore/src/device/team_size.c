@@ -1,8 +1,6 @@
 #include "voxfield/team_size.h"
 
-#ifdef _OPENMP
 #include <omp.h>
-#endif
 
 #include "context_internal.h"
 
@@ -21,9 +19,5 @@ int64_t vf_room_of(int64_t rooms, int64_t pieces, int64_t piece)
 {
     if (pieces <= rooms)
         return piece;
-#ifdef _OPENMP
     return omp_get_thread_num();
-#else
-    return 0;
-#endif
 }

@@ -1,11 +1,8 @@
 #include "voxfield/fft_axis.h"
 
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 #include "device/arguments.h"
 #include "fft_internal.h"
@@ -191,10 +188,7 @@ vf_status vf_fft_axis_pass(const vf_fft_axis *axis, vf_fft_direction direction, 
     for (int64_t g = 0; g < total; g++) {
         if (vf_cancelled(axis->ctx))
             continue;
-        int thread = 0;
-#ifdef _OPENMP
-        thread = omp_get_thread_num();
-#endif
+        const int thread = omp_get_thread_num();
         int64_t first = g % groups * VF_FFT_LINES, o = g / groups;
         int64_t count = lines - first < VF_FFT_LINES ? lines - first : VF_FFT_LINES;
         vf_fft_lines from = *src, to = *dst;

@@ -41,6 +41,15 @@ vf_status vf_h5_attribute_text(vf_h5 *file, const char *object, const char *name
     return vf_h5_leave(file, before, status);
 }
 
+vf_status vf_h5_attribute_texts(vf_h5 *file, const char *object, const vf_h5_text *texts, size_t n)
+{
+    vf_status status = VF_OK;
+    for (size_t i = 0; i < n; i++)
+        if (texts[i].text)
+            VF_TRY(status, vf_h5_attribute_text(file, object, texts[i].name, texts[i].text));
+    return status;
+}
+
 static vf_status write_vector(vf_h5 *file, const char *object, const char *name, hid_t stored, hid_t memory,
                               const void *values, int n)
 {

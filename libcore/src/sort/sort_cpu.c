@@ -2,12 +2,9 @@
  * pass, from the lowest up: Knuth, The Art of Computer Programming 3, section 5.2.5. Long sorts collect the pairs of
  * each digit in two cache lines, keys and values, and write whole lines with streaming stores (Satish et al., SIGMOD
  * 2010, 351). So whole lines of the output are written once, and never read. */
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -30,31 +27,13 @@ static int parts_of(int threads, int64_t n)
     return worth < threads ? (int)worth : threads;
 }
 
-static int thread_number(void)
-{
-#ifdef _OPENMP
-    return omp_get_thread_num();
-#else
-    return 0;
-#endif
-}
-
-static int thread_count(void)
-{
-#ifdef _OPENMP
-    return omp_get_num_threads();
-#else
-    return 1;
-#endif
-}
-
 /* The elements of the calling thread, if the first threads of its team share n in parts. */
 typedef struct share {
     int64_t at, end;
 } share;
 static share share_of(int64_t n, int parts)
 {
-    const int64_t t = thread_number(), of = parts < thread_count() ? parts : thread_count();
+    const int64_t t = omp_get_thread_num(), of = parts < omp_get_num_threads() ? parts : omp_get_num_threads();
     const int64_t at = n / of * t + (t < n % of ? t : n % of);
     return t < of ? (share){at, at + n / of + (t < n % of)} : (share){0, 0};
 }
@@ -128,7 +107,7 @@ static vf_status histogram_execute(const vf_histogram *plan, vf_queue *queue, in
 #pragma omp parallel num_threads(vf_threads_of_plan(vf_device_context(plan->device), state->threads, parts > 1 ? n : 0))
     {
         const share s = share_of(n, parts);
-        uint64_t *mine = all + thread_number() * bins;
+        uint64_t *mine = all + omp_get_thread_num() * bins;
         if (plan->type == VF_U8)
             count_bytes(s.at, s.end, x, mine);
         else if (plan->type == VF_F32)
@@ -276,14 +255,14 @@ static void pass(const vf_sort *plan, int parts, int low, int width, int64_t n, 
     {
         const share s = share_of(n, parts);
         const run mine = {s.at, s.end, keys, values, low, mask};
-        int64_t *counts = state->counts + thread_number() * DIGITS;
+        int64_t *counts = state->counts + omp_get_thread_num() * DIGITS;
         for (int64_t i = mine.at; i < mine.end; i++)
             counts[keys[i] >> low & mask]++;
 #pragma omp barrier
 #pragma omp single
         begins_from_counts(parts, mask + 1, state->counts);
         if (lines && s.at < s.end)
-            scatter_lines(mine, out, counts, state->lines + thread_number() * DIGITS);
+            scatter_lines(mine, out, counts, state->lines + omp_get_thread_num() * DIGITS);
         else
             scatter(mine, out, counts);
     }
