@@ -253,11 +253,6 @@ vf_status vf_encoding_forward(vf_encoding *e, vf_queue *queue, int batch, const 
                      : vf_nufft_forward(e->nufft, queue, batch, x->data, c->data);
 }
 
-vf_encode_by vf_encoding_way(const vf_encoding *e)
-{
-    return e->by;
-}
-
 const char *vf_encoding_description(const vf_encoding *e)
 {
     return e->description;

@@ -79,8 +79,6 @@ void vf_encoding_restrict(vf_encoding *e, int64_t first, int64_t count);
 VF_MUST_CHECK vf_status vf_encoding_adjoint(vf_encoding *e, vf_queue *queue, int batch, const vf_array *c, vf_array *y);
 VF_MUST_CHECK vf_status vf_encoding_forward(vf_encoding *e, vf_queue *queue, int batch, const vf_array *x, vf_array *c);
 
-vf_encode_by vf_encoding_way(const vf_encoding *e); /* DIRECT, NUFFT or CARTESIAN */
-
 /* A text such as "NUFFT to 1e-06, kernel of 7 points on 256 x 256 x 256". */
 const char *vf_encoding_description(const vf_encoding *e);
 

@@ -125,11 +125,6 @@ static void destroy(void *state)
     vf_coulomb_destroy(state);
 }
 
-static const char *variant(const void *state)
-{
-    return vf_coulomb_variant(state);
-}
-
 static void pair(const vf_potential_problem *problem, vf_pair_potential *out)
 {
     *out = problem->pair;
@@ -147,5 +142,4 @@ const vf_potential_method vf_potential_direct = {.name = "exact",
                                                  .create = create,
                                                  .compute = compute,
                                                  .destroy = destroy,
-                                                 .variant = variant,
                                                  .pair = pair};

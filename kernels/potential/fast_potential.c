@@ -139,11 +139,6 @@ static void destroy(void *state)
     vf_ewald_destroy(state);
 }
 
-static const char *variant(const void *state)
-{
-    return vf_ewald_variant(state);
-}
-
 /* ---- the potential of one charge ---- */
 
 static void pair(const vf_potential_problem *problem, vf_pair_potential *out)
@@ -171,5 +166,4 @@ const vf_potential_method vf_potential_fast = {.name = "fast",
                                                .create = create,
                                                .compute = compute,
                                                .destroy = destroy,
-                                               .variant = variant,
                                                .pair = pair};

@@ -184,8 +184,3 @@ void vf_potential_destroy(vf_potential *plan)
         plan->method->destroy(plan->state);
     free(plan);
 }
-
-const char *vf_potential_variant(const vf_potential *plan)
-{
-    return plan->method->variant(plan->state);
-}

@@ -104,8 +104,7 @@ typedef struct vf_potential_method {
     vf_status (*create)(vf_device *device, const vf_potential_problem *problem, const vf_coulomb_atoms *charges,
                         void **state);
     vf_status (*compute)(const void *state, vf_queue *queue, const vf_box *box, void *out);
-    void (*destroy)(void *state);              /* never called with NULL */
-    const char *(*variant)(const void *state); /* the actual variant */
+    void (*destroy)(void *state); /* never called with NULL */
 
     /* The potential that this method gives to one more charge of the problem, such as an ion placed on the map. The
      * problem must outlive it. */
@@ -150,9 +149,6 @@ VF_MUST_CHECK vf_status vf_potential_compute(const vf_potential *plan, vf_queue 
 
 /* NULL is allowed. Work in the queues must be done. */
 void vf_potential_destroy(vf_potential *plan);
-
-/* The actual variant: "avx512" if "simd" was requested. */
-const char *vf_potential_variant(const vf_potential *plan);
 
 #ifdef __cplusplus
 }

@@ -25,9 +25,6 @@ VF_MUST_CHECK vf_status selection_parse(vf_context *ctx, const char *where, cons
 VF_MUST_CHECK vf_status selection_apply(vf_context *ctx, const atom_selection *s, const molecule *m,
                                         const vf_cell *cell, bool *chosen);
 
-/* The text that was parsed. */
-const char *selection_text(const atom_selection *s);
-
 void selection_free(atom_selection *s); /* NULL is allowed */
 
 #endif

@@ -234,11 +234,6 @@ vf_status selection_parse(vf_context *ctx, const char *where, const char *text, 
     return status;
 }
 
-const char *selection_text(const atom_selection *s)
-{
-    return s->text;
-}
-
 void selection_free(atom_selection *s)
 {
     for (int n = 0; s && n < s->values; n++)
