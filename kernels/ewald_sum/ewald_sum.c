@@ -145,11 +145,6 @@ void vf_ewald_destroy(vf_ewald *plan)
     free(plan);
 }
 
-const char *vf_ewald_variant(const vf_ewald *plan)
-{
-    return vf_cutoff_variant(plan->near);
-}
-
 const char *vf_ewald_variant_name(vf_device_kind kind, int index)
 {
     return vf_cutoff_variant_name(kind, index);

@@ -74,8 +74,7 @@ VF_MUST_CHECK vf_status vf_ewald_execute(const vf_ewald *plan, vf_queue *queue, 
 /* NULL is allowed. Work in the queues must be done. */
 void vf_ewald_destroy(vf_ewald *plan);
 
-/* The actual variant of the near sum; the variants of a kind of device, the default first, NULL beyond the last. */
-const char *vf_ewald_variant(const vf_ewald *plan);
+/* The variants on a kind of device, the default first, NULL beyond the last. */
 const char *vf_ewald_variant_name(vf_device_kind kind, int index);
 
 /* The choices of a plan, for reports. */
