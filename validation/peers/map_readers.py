@@ -3,12 +3,10 @@
 Readers written in Python run in the first interpreter that has their module: this one, those in VOXFIELD_PYTHON
 (separated by colons), /usr/bin/python3.
 """
-import atexit
 import gzip
 import json
 import math
 import os
-import pathlib
 import shutil
 import struct
 import subprocess
@@ -190,62 +188,16 @@ def interpreter_for(module):
     return interpreters[module]
 
 
-# An interpreter that has imported a module, which may take seconds, and runs each program in a fork of itself. It reads the
-# program, the path and the file for the output as a line of JSON, and answers with the program's exit status.
-SERVER = """
-import json, os, sys, traceback
-__import__(sys.argv[1])
-for line in sys.stdin:
-    program, path, out = json.loads(line)
-    process = os.fork()
-    if process == 0:
-        files = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), os.open(out + ".errors", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(files[0], 1)
-        os.dup2(files[1], 2)
-        sys.argv = ["-c", path]
-        status = 0
-        try:
-            exec(compile(program, "reader", "exec"), {"__name__": "__main__"})
-        except SystemExit as end:
-            status = 0 if end.code in (None, 0) else 1
-            if isinstance(end.code, str):
-                print(end.code, file=sys.stderr)
-        except BaseException:
-            traceback.print_exc()
-            status = 1
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
-    print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
-"""
-servers = {}
-
-
-def server_for(module):
-    if module not in servers:
-        servers[module] = subprocess.Popen([interpreter_for(module), "-c", SERVER, module], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                           stderr=subprocess.DEVNULL, text=True)
-        atexit.register(servers[module].communicate)  # the end of its input is its end
-    return servers[module]
-
-
 def run_python(module, program, path):
-    with tempfile.TemporaryDirectory() as folder:
-        out = os.path.join(folder, "out")
-        server = server_for(module)
-        server.stdin.write(json.dumps([program, os.path.abspath(path), out]) + "\n")
-        server.stdin.flush()
-        status = server.stdout.readline().strip()
-        said = [pathlib.Path(name).read_text(encoding="utf-8", errors="replace") if os.path.exists(name) else ""
-                for name in (out, out + ".errors")]
-    for line in said[0].splitlines():
+    done = subprocess.run([interpreter_for(module), "-c", program, path], capture_output=True, text=True, timeout=300)
+    for line in done.stdout.splitlines():
         if line.startswith("{"):
             found = json.loads(line)
             return Map(found["counts"], found["origin"], found["spacing"], found["values"])
         if line.startswith("SKIP: "):
             raise Skip(line.removeprefix("SKIP: "))
-    raise Wrong((said[1].strip() or said[0].strip() or f"exit status {status}").splitlines()[-1])
+    words = (done.stderr.strip() or done.stdout.strip() or f"exit status {done.returncode}").splitlines()
+    raise Wrong(words[-1])
 
 
 PRINT = """
