@@ -103,7 +103,7 @@ def call(command):
 
 class Study:
     def __init__(self, folder, work, quick, limit, weight):
-        self.recon, self.phantom = find(folder, "mri_recon", "apps"), find(folder, "mri_phantom", "data")
+        self.recon, self.phantom = find(folder, "mri_recon", "apps"), find(folder, "mri_phantom", "apps")
         self.work, self.limit = pathlib.Path(work), limit
         self.cases, self.solver = QUICK if quick else CASES, [*SOLVER, str(weight)]
 
