@@ -248,7 +248,6 @@ static void maps_of_rows(const walsh *w, int64_t z, int64_t begin, int64_t end, 
 static void maps_of_planes(vf_context *ctx, const walsh *w)
 {
     const int64_t work = (int64_t)w->coils * w->coils * w->n[0] * w->n[1] * w->n[2];
-    (void)work; /* a linter does not see its use by OpenMP */
     int64_t chunks = (w->n[1] + ROWS - 1) / ROWS, loaded = 0, unused, need;
 #pragma omp parallel num_threads(vf_threads_for(ctx, work)) private(unused, need) firstprivate(loaded)
     for (int64_t z = 0; z < w->n[2]; z++) {

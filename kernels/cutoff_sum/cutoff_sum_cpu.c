@@ -99,7 +99,6 @@ static int sort_parts(const vf_cutoff *plan, int64_t bins)
 static void pass_over_charges(const vf_cutoff *plan, int parts, int64_t bins, int64_t *places, vf_cutoff_take *take)
 {
     const int threads = vf_threads_for(vf_device_context(plan->device), parts > 1 ? 5 * plan->source->count : 0);
-    (void)threads; /* a linter does not see its use by OpenMP */
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int t = 0; t < parts; t++) {
         sorter own = {.plan = plan, .places = places + t * bins};

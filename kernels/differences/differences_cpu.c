@@ -51,7 +51,6 @@ static void add_term_to_row(const job *j, int output, const stencil_term *t, int
 static vf_status apply(vf_queue *queue, vf_dtype type, const stencil *s, const void *in, void *out)
 {
     vf_context *ctx = vf_device_context(vf_queue_device(queue));
-    (void)ctx; /* a linter does not see its use by OpenMP */
     const int64_t rows = s->voxels / s->counts[0];
     const size_t element = vf_dtype_bytes(type);
     const job j = {.type = type, .s = s, .in = in, .out = out};
@@ -128,7 +127,6 @@ static void soft_chunk(const group_field *f, vf_dtype type, int64_t chunk, doubl
 static vf_status soft(vf_queue *queue, vf_dtype type, const group_field *f, double threshold, const void *v, void *z)
 {
     const vf_context *ctx = vf_device_context(vf_queue_device(queue));
-    (void)ctx; /* a linter does not see its use by OpenMP */
     const int64_t chunks = (f->n + CHUNK - 1) / CHUNK;
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 2 * f->groups * f->n))
     for (int64_t c = 0; c < chunks; c++)

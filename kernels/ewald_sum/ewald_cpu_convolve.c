@@ -153,7 +153,6 @@ static vf_status run(const convolution *c, pass which, int most_threads)
     const int64_t pieces = pass_pieces(s, which), rooms = pass_rooms(s, which, most_threads);
     const size_t room_bytes = pass_bytes(s, which, c->complex_bytes);
     const int64_t work = 5 * s->length[0] * s->mesh[1] * s->mesh[2];
-    (void)work; /* a linter does not see its use by OpenMP */
 #pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_of_plan(ctx, most_threads, work))
     for (int64_t i = 0; i < pieces; i++) {
         char *room = c->work + (size_t)vf_room_of(rooms, pieces, i) * room_bytes;

@@ -152,7 +152,6 @@ static vf_status spread_portion(const ewald_level *level, const vf_coulomb_atoms
 {
     tiles t = {0};
     const int64_t width = level->at.width, work = charges->count * width * width * width / 4; /* of a colour */
-    (void)work; /* a linter does not see its use by OpenMP */
     vf_status status = sort(level, charges, scale, &t);
     for (int colour = 0; status == VF_OK && colour < 4; colour++) {
         const int64_t across = (t.count[0] + 1 - colour % 2) / 2, along = (t.count[1] + 1 - colour / 2) / 2;

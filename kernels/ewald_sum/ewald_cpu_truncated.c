@@ -197,7 +197,6 @@ static vf_status build(builder *b)
     vf_context *ctx = level->ctx;
     const int64_t planes = b->s.count[2], rows = level->at.mesh[1] + 1;
     const int threads = vf_threads_of_plan(ctx, b->threads, 10 * (int64_t)b->size.between);
-    (void)threads; /* a linter does not see its use by OpenMP */
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int64_t z = 0; z < planes; z++)
         if (!vf_cancelled(ctx))

@@ -120,7 +120,6 @@ static vf_status sum_waves(vf_context *ctx, division *s, const vf_coulomb_atoms 
     const int64_t blocks = (charges->count + BLOCK - 1) / BLOCK;
     const int parts = (int)(blocks < EWALD_PARTS ? blocks : EWALD_PARTS);
     const int64_t work = charges->count * s->waves;
-    (void)work; /* a linter does not see its use by OpenMP */
     bool failed = false;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(ctx, work)) reduction(| : failed)
     for (int p = 0; p < parts; p++) {

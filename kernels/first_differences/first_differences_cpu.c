@@ -60,7 +60,6 @@ static vf_status add(vf_queue *queue, vf_dtype type, const int64_t counts[3], do
                      const void *x, void *y)
 {
     vf_context *ctx = vf_device_context(vf_queue_device(queue));
-    (void)ctx; /* a linter does not see its use by OpenMP */
     const int64_t rows = counts[1] * counts[2];
     const field f = {
         .type = type, .counts = counts, .voxels = counts[0] * rows, .scale = scale, .weights = weights, .x = x, .y = y};

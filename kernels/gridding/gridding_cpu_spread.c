@@ -164,7 +164,6 @@ vf_status gridding_cpu_spread(const vf_nufft *plan, int segment, const void *val
     const gridding_cpu_state *state = plan->state;
     const int most = state->local_count > 0 ? state->local_count : vf_context_threads(plan->ctx);
     const int threads = vf_threads_of_plan(plan->ctx, most, 2 * covered(plan));
-    (void)threads; /* a linter does not see its use by OpenMP */
     gridding_job all = make_job(plan, segment, values);
     zero_used_rows(plan);
     for (int c = 0; c < 8; c++) {

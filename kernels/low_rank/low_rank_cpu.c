@@ -239,7 +239,6 @@ static vf_status execute(vf_low_rank *plan, vf_queue *queue, const low_rank_task
     const cpu_state *s = plan->state;
     vf_context *ctx = vf_device_context(vf_queue_device(queue));
     const int threads = vf_threads_of_plan(ctx, s->threads, 2 * task->grid.voxels * task->grid.frames);
-    (void)threads; /* a linter does not see its use by OpenMP */
     for (int64_t base = 0; base < task->grid.all_blocks && !vf_cancelled(ctx); base += plan->batch) {
         const int64_t rest = task->grid.all_blocks - base;
         const int blocks = rest < plan->batch ? (int)rest : plan->batch;

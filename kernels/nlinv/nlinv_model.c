@@ -223,7 +223,6 @@ static void copy_lines(const nlinv *n, int coil, bool back)
 vf_status nlinv_convolve(nlinv *n)
 {
     const int threads = vf_threads_for(n->ctx, n->coils * n->points);
-    (void)threads; /* a linter does not see its use by OpenMP */
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int c = 0; c < n->coils; c++)
         copy_lines(n, c, false);

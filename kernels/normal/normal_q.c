@@ -100,7 +100,6 @@ static vf_status put_weights(vf_q *p, vf_queue *queue, int segment, const double
     const double *coefficient =
         p->segments && p->segments->count ? p->segments->coefficient + 2 * segment * t->samples : NULL;
     const vf_context *ctx = vf_device_context(vf_queue_device(queue));
-    (void)ctx; /* a linter does not see its use by OpenMP */
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 20 * t->samples))
     for (int64_t m = 0; m < t->samples; m++) {
         const double given = t->weights ? t->weights[m] : 1, weight = coefficient ? given * coefficient[2 * m] : given;

@@ -164,7 +164,6 @@ vf_status toeplitz_cpu_set(vf_toeplitz *plan, vf_queue *queue, int segment, void
         f.size[a] = s->halves[a] * s->n[a];
     const int64_t tiles = s->doubled[2] ? (f.size[0] + TILE - 1) / TILE * f.size[1] : 0;
     const int threads = vf_threads_of_plan(ctx, s->threads, 10 * f.size[0] * f.size[1] * f.size[2]);
-    (void)threads; /* a linter does not see its use by OpenMP */
     clear_unused(s, q);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < tiles; i++)

@@ -396,7 +396,6 @@ static void run(const pass *p)
                   blocks = along_y * ((p->steps[2] + p->blocks[2] - 1) / p->blocks[2]),
                   numbers = p->box.counts[0] * p->box.counts[1] * p->box.counts[2];
     const vf_context *ctx = vf_device_context(p->plan->device);
-    (void)ctx; /* a linter does not see its use by OpenMP */
 #pragma omp parallel for schedule(static) num_threads(vf_threads_of_plan(ctx, s->threads, 5 * numbers))
     for (int64_t i = 0; i < blocks; i++) {
         const int thread = omp_get_thread_num();

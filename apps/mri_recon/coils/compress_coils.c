@@ -36,7 +36,6 @@ static vf_status data_covariance(vf_context *ctx, const mri_scan *raw, double co
     int coils = raw->coils;
     size_t elements = (size_t)coils * (size_t)coils;
     const int64_t work = scan_samples(raw) * coils * coils / 2;
-    (void)work; /* a linter does not see its use by OpenMP */
     double complex *part = calloc(PARTS * elements, sizeof *part);
     if (!part)
         return vf_fail(ctx, VF_ERR_MEMORY, "coil compression: not enough memory for the covariance of %d coils", coils);

@@ -361,9 +361,11 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envel
     for (int i = 0; i < j->channels && status == VF_OK; i++) {
         summary_add(summary, &w.result[i], i == 0);
         effort_add(j, frame, &w.result[i], i == 0);
-        j->first_iterations += j->noise_begun ? w.result[i].iterations : 0;
+        if (j->noise_begun) /* then one team works; others must not write */
+            j->first_iterations += w.result[i].iterations;
     }
-    j->first_images += j->noise_begun && status == VF_OK;
+    if (j->noise_begun && status == VF_OK)
+        j->first_images++;
     free(w.result);
     return status;
 }

@@ -46,7 +46,6 @@ static void position(const k_region *r, const float *k, double at[3])
 static void find_region(vf_context *ctx, const mri_scan *raw, const scan_trajectory *t, k_region *r)
 {
     const int threads = vf_threads_for(ctx, 5 * t->samples);
-    (void)threads; /* a linter does not see its use by OpenMP */
     double far[3] = {0}, most[5] = {0};
     *r = (k_region){.reach = {1, 1, 1}};
     for (int a = 0; a < 3; a++) {

@@ -183,7 +183,6 @@ vf_status vf_fft_axis_pass(const vf_fft_axis *axis, vf_fft_direction direction, 
     const int threads = vf_threads_of_plan(axis->ctx, axis->threads, 2 * lines * outer * axis->n);
     /* Neighbours together, if there are enough of them. */
     const int some = total < 8 * threads ? 1 : 4;
-    (void)some; /* a linter does not see its use by OpenMP */
 #pragma omp parallel for schedule(dynamic, some) num_threads(threads)
     for (int64_t g = 0; g < total; g++) {
         if (vf_cancelled(axis->ctx))
