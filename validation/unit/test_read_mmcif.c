@@ -25,7 +25,8 @@ static const char *join(const char *a, const char *b, const char *c)
     static char text[4][TEXT];
     static int turn;
     turn = (turn + 1) % 4;
-    snprintf(text[turn], TEXT, "%s%s%s", a, b, c);
+    text[turn][0] = '\0';
+    vf_append(text[turn], TEXT, "%s%s%s", a, b, c); /* not snprintf: compilers think that a may be the same text */
     return text[turn];
 }
 
