@@ -55,7 +55,7 @@ typedef struct cell_state {
     int64_t waits, visited;
 } cell_state;
 
-/* ---- ion_search_bounds_ISA.c ---- */
+/* ---- ion_search_bounds_isa.inc ---- */
 
 /* Adds ions [first, ions->count) to the bounds of a node of level l with its middle at `at`. `square`: 1/r^2. */
 typedef void ion_bound_ions(const ion_sources *ions, int64_t first, const level *l, const double at[3], double r_min,

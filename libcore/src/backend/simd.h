@@ -1,6 +1,6 @@
 /* Vectors of float and double in the instruction set that a file is compiled for, as vector extensions of GCC and
  * clang: + - * work on them, and & | ^ on integers of the same width. For files that are compiled once for each set
- * (the kernels' *_ISA.c); not installed. With F = f32 or f64:
+ * (the kernels' *_isa.inc); not installed. With F = f32 or f64:
  *   vec_F, bits_F       numbers; integers of their width
  *   LANES_F             numbers in a vector; VECTOR_BYTES: its size
  *   load_F, store_F     memory needs only the alignment of a number
