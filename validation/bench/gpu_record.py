@@ -58,10 +58,11 @@ def read_sanitizer(work):
         if log is None or status is None:
             tools[tool] = {"result": "cannot run here", "summary": "no compute-sanitizer"}
             continue
-        summaries = re.findall(r"^=+ ((?:\w+ )?SUMMARY: .*)$", log, re.MULTILINE)
-        summary = "; ".join(s for s in summaries if not s.startswith("LEAK")) or None
+        found = re.findall(r"^=+ ((?:\w+ )?SUMMARY: .*)$", log, re.MULTILINE)
+        summaries = sorted({s for s in found if not s.startswith("LEAK")})  # one a case, most of them alike
+        summary = "; ".join(summaries) or None
         refused = re.search(r"Error: (Device not supported|Unable to )[^\n]*|Internal Sanitizer Error[^\n]*", log)
-        clean = summary is not None and re.search(r"SUMMARY: 0 (errors|hazards)", summary)
+        clean = summaries and all(re.search(r"SUMMARY: 0 (errors|hazards)", s) for s in summaries)
         if refused:
             result, summary = "cannot run here", refused.group(0)
         elif int(status) == SKIPPED:
