@@ -1,4 +1,4 @@
-/* The operator of several coils, and the encoding of a scan. */
+/* The operator of several coils, the encoding of a scan, and F^H W F of several sets of coil maps. */
 #include <stdlib.h>
 
 #include "kernel_operators.h"
@@ -144,5 +144,76 @@ vf_status vf_sense_operator_create(const vf_sense_operator *of, vf_operator **ou
                                       vf_operator_codomain(s->chain), s, out));
     if (status != VF_OK)
         free_scan(s);
+    return status;
+}
+
+/* ---- F^H W F of several images, each with a set of maps ---- */
+
+typedef struct sets_state {
+    const vf_normal *normal;
+    vf_device *device;
+    vf_dtype type;
+    int64_t voxels;
+    int sets, coils;
+    const void *maps;
+    vf_array room; /* conj(x) of each set, then what a coil sees, then F^H W F of that */
+} sets_state;
+
+static void free_sets(void *state)
+{
+    sets_state *s = state;
+    vf_array_free(&s->room);
+    free(s);
+}
+
+/* For each coil: adds up what it sees of all images, applies F^H W F, and adds the result to each image. */
+static vf_status sets_forward(void *state, vf_queue *queue, const void *x, void *y)
+{
+    const sets_state *s = state;
+    const int64_t n = s->voxels;
+    void *seen = vf_array_at(&s->room, s->sets * n), *back = vf_array_at(&s->room, (s->sets + 1) * n);
+    vf_status status = vf_fill(queue, s->type, s->sets * n, (const double[2]){0}, y);
+    for (int i = 0; i < s->sets && status == VF_OK; i++)
+        status = vf_vector_conjugate(queue, s->type, n, vf_offset(s->device, x, s->type, i * n),
+                                     vf_array_at(&s->room, i * n));
+    for (int c = 0; c < s->coils && status == VF_OK; c++) {
+        status = vf_fill(queue, s->type, n, (const double[2]){0}, seen);
+        for (int i = 0; i < s->sets && status == VF_OK; i++)
+            status = vf_vector_multiply_add(queue, s->type, n, vf_array_at(&s->room, i * n),
+                                            vf_offset(s->device, s->maps, s->type, (i * s->coils + c) * n), seen);
+        VF_TRY(status, vf_normal_apply(s->normal, queue, 1, NULL, seen, back));
+        for (int i = 0; i < s->sets && status == VF_OK; i++)
+            status = vf_vector_multiply_add(queue, s->type, n,
+                                            vf_offset(s->device, s->maps, s->type, (i * s->coils + c) * n), back,
+                                            vf_offset(s->device, y, s->type, i * n));
+    }
+    return status;
+}
+
+vf_status vf_normal_sets_operator(vf_device *device, vf_dtype precision, int64_t voxels, const vf_normal *normal,
+                                  int sets, int coils, const void *maps, vf_operator **out)
+{
+    static const vf_operator_methods methods = {
+        .name = "F^H W F of sets of maps", .forward = sets_forward, .free = free_sets};
+    vf_context *ctx = vf_device_context(device);
+    const vf_vector_space space = {vf_dtype_complex(precision), sets * voxels};
+    *out = NULL;
+    if (sets < 2 || coils < 1 || !maps)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "operator %s: %d sets, %d coils%s", methods.name, sets, coils,
+                       maps ? "" : ", no maps");
+    sets_state *s = malloc(sizeof *s);
+    if (!s)
+        return vf_fail(ctx, VF_ERR_MEMORY, "operator %s: not enough memory", methods.name);
+    *s = (sets_state){.normal = normal,
+                      .device = device,
+                      .type = space.type,
+                      .voxels = voxels,
+                      .sets = sets,
+                      .coils = coils,
+                      .maps = maps};
+    vf_status status = vf_array_create(device, VF_SPACE_DEVICE, space.type, (sets + 2) * voxels, &s->room);
+    VF_TRY(status, vf_operator_create(device, &methods, VF_OPERATOR_SELF_ADJOINT, space, space, s, out));
+    if (status != VF_OK)
+        free_sets(s);
     return status;
 }

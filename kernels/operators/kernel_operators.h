@@ -37,6 +37,12 @@ VF_MUST_CHECK vf_status vf_encoding_operator(const vf_sum_shape *shape, vf_encod
 VF_MUST_CHECK vf_status vf_normal_operator(vf_device *device, vf_dtype precision, int64_t voxels,
                                            const vf_normal *normal, int coils, const void *maps, vf_operator **out);
 
+/* The same for images [set][z][y][x] that are seen together, each through maps of its own, device memory
+ * [set][coil][z][y][x]: y_s = sum_c conj(s_sc) F^H W F sum_t s_tc x_t. `sets` >= 2; allocates sets + 2 images. */
+VF_MUST_CHECK vf_status vf_normal_sets_operator(vf_device *device, vf_dtype precision, int64_t voxels,
+                                                const vf_normal *normal, int sets, int coils, const void *maps,
+                                                vf_operator **out);
+
 /* Matrix number `which` of a circulant plan. */
 VF_MUST_CHECK vf_status vf_circulant_operator(vf_device *device, vf_dtype precision, int64_t voxels, vf_circulant *plan,
                                               int which, vf_operator **out);

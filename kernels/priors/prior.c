@@ -207,7 +207,8 @@ vf_status vf_prior_add(const vf_prior *p, vf_queue *queue, const vf_array *x, vf
 
 typedef struct prior_state {
     const vf_prior *prior;
-    vf_array like; /* describes the vectors; without data */
+    vf_operator *a; /* of A + lambda P, else NULL */
+    vf_array like;  /* describes the vectors; without data */
 } prior_state;
 
 static vf_array view(const prior_state *s, const void *data)
@@ -243,7 +244,8 @@ static vf_status make_operator(const vf_prior *p, const vf_operator_methods *met
     prior_state *s = malloc(sizeof *s);
     if (!s)
         return vf_fail(vf_device_context(device), VF_ERR_MEMORY, "operator %s: not enough memory", methods->name);
-    *s = (prior_state){p, {.count = space.count, .type = space.type, .space = VF_SPACE_DEVICE, .device = device}};
+    *s = (prior_state){.prior = p,
+                       .like = {.count = space.count, .type = space.type, .space = VF_SPACE_DEVICE, .device = device}};
     const vf_status status = vf_operator_create(device, methods, properties, space, space, s, out);
     if (status != VF_OK)
         free(s);
@@ -262,4 +264,32 @@ vf_status vf_prior_inverse_operator(const vf_prior *p, vf_device *device, vf_dty
     static const vf_operator_methods methods = {
         .name = "preconditioner", .forward = apply_inverse_of_all, .free = free};
     return make_operator(p, &methods, device, precision, sets, out);
+}
+
+static vf_status apply_sum(void *state, vf_queue *queue, const void *x, void *y)
+{
+    const prior_state *s = state;
+    const vf_array from = view(s, x);
+    vf_array to = view(s, y);
+    const vf_status status = vf_operator_forward(s->a, queue, x, y);
+    return status == VF_OK ? vf_prior_add(s->prior, queue, &from, &to) : status;
+}
+
+vf_status vf_regularized_operator(vf_operator *a, const vf_prior *p, vf_operator **out)
+{
+    static const vf_operator_methods methods = {.name = "F^H W F + lambda P", .forward = apply_sum, .free = free};
+    vf_device *device = vf_operator_device(a);
+    const vf_vector_space space = vf_operator_domain(a);
+    const unsigned properties = vf_operator_properties(a) | (p->imaginary > 0 ? VF_OPERATOR_REAL_LINEAR : 0);
+    *out = NULL;
+    prior_state *s = malloc(sizeof *s);
+    if (!s)
+        return vf_fail(vf_device_context(device), VF_ERR_MEMORY, "operator %s: not enough memory", methods.name);
+    *s = (prior_state){.prior = p,
+                       .a = a,
+                       .like = {.count = space.count, .type = space.type, .space = VF_SPACE_DEVICE, .device = device}};
+    const vf_status status = vf_operator_create(device, &methods, properties, space, space, s, out);
+    if (status != VF_OK)
+        free(s);
+    return status;
 }

@@ -91,6 +91,10 @@ VF_MUST_CHECK vf_status vf_prior_operator(const vf_prior *prior, vf_device *devi
 VF_MUST_CHECK vf_status vf_prior_inverse_operator(const vf_prior *prior, vf_device *device, vf_dtype precision,
                                                   int sets, vf_operator **out);
 
+/* A + lambda P of an operator A of such vectors, which must outlive it: as vf_operator_sum of A and vf_prior_operator, without
+ * a vector between. */
+VF_MUST_CHECK vf_status vf_regularized_operator(vf_operator *a, const vf_prior *prior, vf_operator **out);
+
 #ifdef __cplusplus
 }
 #endif

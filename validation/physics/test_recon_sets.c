@@ -110,13 +110,13 @@ static void normal_is_hermitian(const int64_t matrix[3], bool field, vf_dtype pr
     if (normal_matrix_create(&team, &p.settings, &p.scan, &p.trajectory, NULL, 1, &normal) != VF_OK)
         fail_msg("%s", vf_context_message(p.ctx));
     device_maps maps = put_maps(&p, &team);
-    system_part part = {.queue = p.queue, .normal = &normal, .sets = SETS, .coils = COILS, .maps = maps.array};
-    assert_int_equal(system_part_create(&part, vf_dtype_complex(precision), p.voxels, &part), VF_OK);
+    vf_operator *system;
+    assert_int_equal(system_create(&team, precision, &normal, &maps, &system), VF_OK);
     double complex *x = random_images(&p), *y = random_images(&p), *applied[2], *zero = random_images(&p);
     for (int i = 0; i < 2; i++) {
         vf_array in = device_images(&p, i ? y : x), out = device_images(&p, zero);
         void *host = allocate((size_t)n, vf_dtype_bytes(in.type));
-        assert_int_equal(map_sets_apply(&part, &in, &out), VF_OK);
+        assert_int_equal(vf_operator_forward(system, p.queue, in.data, out.data), VF_OK);
         assert_int_equal(vf_queue_copy(p.queue, host, out.data, (size_t)n * vf_dtype_bytes(out.type)), VF_OK);
         assert_int_equal(vf_queue_sync(p.queue), VF_OK);
         applied[i] = widen(&p, host);
@@ -137,7 +137,7 @@ static void normal_is_hermitian(const int64_t matrix[3], bool field, vf_dtype pr
     free(fy);
     free(applied[0]);
     free(applied[1]);
-    system_part_free(&part);
+    vf_operator_free(system);
     device_maps_free(&maps);
     vf_normal_free(&normal);
     team_free(&team);

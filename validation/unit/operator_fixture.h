@@ -364,6 +364,48 @@ static inline void make_adjoint(subject *s)
     need(vf_operator_adjoint_of(s->part[0], &s->a));
 }
 
+/* F^H W F of two images with a set of maps each. */
+static inline void make_normal_of_sets(subject *s)
+{
+    enum { SETS = 2 };
+    const void *maps = put_random(s, vf_dtype_complex(s->precision), SETS * COILS_HERE * s->voxels, -1)->data;
+    make_normal_matrix(s, VF_ENCODE_DIRECT, NULL);
+    need(vf_normal_sets_operator(device, s->precision, s->voxels, &s->normal, SETS, COILS_HERE, maps, &s->a));
+}
+
+/* A + lambda P. The prior has the vectors of two images. */
+static inline void make_regularized(subject *s)
+{
+    make_differences_prior(s);
+    vf_operator_free(s->a);
+    const vf_vector_space space = {vf_dtype_complex(s->precision), 2 * s->voxels};
+    const void *w = put_random(s, s->precision, space.count, 0.1)->data;
+    need(vf_operator_weights(device, space, w, &s->part[0]));
+    need(vf_regularized_operator(s->part[0], &s->prior, &s->a));
+    s->lasting = s->part[0];
+    s->part[0] = NULL;
+}
+
+/* Two ways to compute one sum, the second one in a queue of its own. */
+static inline void make_sum_of_devices(subject *s)
+{
+    make_sum_of_sums(s);
+    vf_operator_free(s->a);
+    need(vf_queue_create(device, &s->away));
+    const vf_operator_part part[2] = {{s->part[0], NULL}, {s->part[1], s->away}};
+    need(vf_operator_sum_of_devices(2, part, &s->a));
+}
+
+/* Blocks that are not square, of which the second works in a queue of its own. */
+static inline void make_blocks(subject *s)
+{
+    make_sum_of_sums(s);
+    vf_operator_free(s->a);
+    need(vf_queue_create(device, &s->away));
+    const vf_operator_part part[3] = {{s->part[0], NULL}, {s->part[1], s->away}, {s->part[0], NULL}};
+    need(vf_operator_blocks(3, part, &s->a));
+}
+
 static void (*const makers[])(subject *s) = {make_fourier,
                                              make_nufft,
                                              make_cartesian,
@@ -405,7 +447,11 @@ static void (*const makers[])(subject *s) = {make_fourier,
                                              make_chain_by_real,
                                              make_stack_of_adjoints,
                                              make_gradient,
-                                             make_symmetric_gradient};
+                                             make_symmetric_gradient,
+                                             make_normal_of_sets,
+                                             make_regularized,
+                                             make_sum_of_devices,
+                                             make_blocks};
 enum { MAKERS = sizeof makers / sizeof *makers };
 
 static inline subject *open_subject(int maker, vf_dtype precision)
@@ -429,6 +475,8 @@ static inline void close_subject(subject *s)
 {
     need(vf_queue_sync(s->queue));
     vf_operator_free(s->a);
+    vf_operator_free(s->lasting);
+    vf_queue_destroy(s->away);
     vf_fourier_destroy(s->fourier);
     vf_nufft_destroy(s->nufft);
     vf_cartesian_destroy(s->cartesian);

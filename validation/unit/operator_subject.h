@@ -15,9 +15,10 @@ static const double NUFFT_ACCURACY = 1e-6;
 /* An operator, and its components. */
 typedef struct subject {
     vf_dtype precision;
-    bool real; /* images are real instead of complex */
-    vf_queue *queue;
+    bool real;              /* images are real instead of complex */
+    vf_queue *queue, *away; /* `away`: of parts that stand for those of another device; NULL until asked for */
     vf_operator *a, *part[MOST_PARTS];
+    vf_operator *lasting; /* of what `a` is made of and does not keep */
     int64_t matrix[3], voxels;
     float k[3 * SAMPLES_HERE];
     vf_array array[MOST_ARRAYS];

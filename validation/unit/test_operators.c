@@ -84,6 +84,57 @@ static void test_every_operator(void **state)
     }
 }
 
+/* ---- parts on several devices ---- */
+
+/* y = A x, or A^H x. */
+static void carry(subject *s, bool adjoint, vf_operator *a, const double complex *x, double complex *y)
+{
+    const vf_vector_space domain = vf_operator_domain(a), codomain = vf_operator_codomain(a);
+    carry_out(s, adjoint ? vf_operator_adjoint : vf_operator_forward, a, adjoint ? codomain : domain,
+              adjoint ? domain : codomain, x, y);
+}
+
+static int64_t length(bool adjoint, const vf_operator *a)
+{
+    return (adjoint ? vf_operator_codomain(a) : vf_operator_domain(a)).count;
+}
+
+/* Parts in queues of their own give the bits of the sum of one device, and blocks those of each part by itself. */
+static void test_parts_in_other_queues(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        const bool adjoint = i % 2;
+        subject *s = open_subject(0, i / 2 ? VF_F64 : VF_F32);
+        vf_fourier_destroy(s->fourier);
+        s->fourier = NULL;
+        vf_operator_free(s->a);
+        make_sum_of_sums(s);
+        need(vf_queue_create(device, &s->away));
+        vf_operator *sum, *blocks;
+        const vf_operator_part part[2] = {{s->part[0], NULL}, {s->part[1], s->away}};
+        need(vf_operator_sum_of_devices(2, part, &sum));
+        need(vf_operator_blocks(2, part, &blocks));
+        const int64_t from = length(adjoint, sum), to = length(!adjoint, sum);
+        double complex *x = random_numbers((vf_vector_space){vf_dtype_complex(s->precision), 2 * from}),
+                       *y = room(2 * to, sizeof *y), *expected = room(2 * to, sizeof *y);
+        carry(s, adjoint, s->a, x, expected);
+        carry(s, adjoint, sum, x, y);
+        assert_memory_equal(y, expected, (size_t)to * sizeof *y);
+        for (int p = 0; p < 2; p++)
+            carry(s, adjoint, s->part[p], x + p * from, expected + p * to);
+        carry(s, adjoint, blocks, x, y);
+        assert_memory_equal(y, expected, (size_t)(2 * to) * sizeof *y);
+        free(x);
+        free(y);
+        free(expected);
+        vf_operator_free(sum);
+        vf_operator_free(blocks);
+        free_parts(s);
+        close_subject(s);
+    }
+}
+
 /* ---- invalid arguments ---- */
 
 static void test_refused(void **state)
@@ -102,6 +153,11 @@ static void test_refused(void **state)
     refused(vf_operator_sum(2, mixed, &out), "do not fit");
     refused(vf_operator_stack(2, mixed, &out), "do not fit");
     refused(vf_operator_scale(NAN, s->a, &out), "factor");
+    const vf_operator_part parts[2] = {{s->a, NULL}, {t->a, t->queue}}, none_away[2] = {{s->a, NULL}, {s->a, NULL}};
+    refused(vf_operator_sum_of_devices(2, parts, &out), "do not fit");
+    refused(vf_operator_sum_of_devices(2, none_away, &out), "do not fit");
+    refused(vf_operator_blocks(2, parts, &out), "do not fit");
+    assert_null(out);
     refused(vf_operator_create(device, &none, 0, image_space(s), image_space(s), NULL, &out), "missing method");
     refused(vf_operator_forward(s->a, s->queue, NULL, s->array[0].data), "missing");
     refused(vf_operator_forward(s->a, s->queue, s->array[0].data, s->array[0].data), "input is the output");
@@ -148,7 +204,8 @@ static void test_refused_between_real_and_complex(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_operator), cmocka_unit_test(test_refused),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_operator),
+                                       cmocka_unit_test(test_parts_in_other_queues), cmocka_unit_test(test_refused),
                                        cmocka_unit_test(test_refused_between_real_and_complex)};
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

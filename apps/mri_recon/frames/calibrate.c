@@ -11,6 +11,7 @@
 #include "calibrate.h"
 #include "coil_maps.h"
 #include "espirit.h"
+#include "kernel_operators.h"
 
 /* The centre's radius in cycles per field of view after cropping; it is the same in 1/mm along every axis. Coils vary
  * slowly, and autocalibrated scans acquire 24 lines. Across a thin slab it is at least LEAST_CYCLES. */
@@ -194,21 +195,23 @@ static vf_status solve_small(calibration *c)
     coil_work w = {0};
     vf_normal normal = {0};
     vf_prior known = {.kind = VF_PRIOR_IDENTITY};
+    vf_operator *operator= NULL;
     vf_status status = allocate(c, samples, c->points, c->points, c->points, &w);
     VF_TRY(status, vf_encoding_create(device, c->small, &from, &small_encoding, &w.from));
     VF_TRY(status, vf_encoding_create(device, c->small, &to, &small_encoding, &w.to));
     VF_TRY(status, vf_normal_create(device, &task, &normal));
     known.lambda = SMALL_LAMBDA * normal.diagonal;
-    const system_part part = {.queue = c->queue, .normal = &normal, .coils = 1};
-    const system_matrix system = {.prior = &known, .parts = 1, .part = &part};
+    VF_TRY(status, vf_normal_operator(device, VF_F32, c->points, &normal, 1, NULL, &operator));
     for (int coil = 0; coil < c->scan->coils && status == VF_OK; coil++) {
         solve_result result;
         status = upload(c->queue, c->data + coil * samples, samples, &w.samples);
         VF_TRY(status, vf_encoding_adjoint(w.from, c->queue, 1, &w.samples, &w.image));
-        VF_TRY(status, solve(ctx, &small_solve, &system, &w.image, &w.solution, NULL, NULL, &result));
+        VF_TRY(status,
+               solve(ctx, &small_solve, operator, & known, c->queue, &w.image, &w.solution, NULL, NULL, &result));
         VF_TRY(status, vf_encoding_forward(w.to, c->queue, 1, &w.solution, &w.gridded));
         VF_TRY(status, download(c->queue, &w.gridded, c->points, c->gridded + coil * c->points));
     }
+    vf_operator_free(operator);
     vf_normal_free(&normal);
     free_work(&w);
     return status;

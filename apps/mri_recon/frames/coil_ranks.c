@@ -45,7 +45,6 @@ struct coil_ranks {
     int64_t asked; /* bytes of the last vector */
     buffers host;
     vf_array arrived;
-    remote_sum sum;
 };
 
 static const char *reason_not_to(const recon_job *j)
@@ -160,12 +159,10 @@ static vf_status give_all(crew *c, const host_maps *maps)
 }
 
 /* The image to all ranks. */
-static vf_status begin_sum(void *user, vf_queue *queue, const vf_array *x)
+static vf_status begin_sum(crew *c, vf_queue *queue, const void *x, int64_t bytes)
 {
-    crew *c = user;
     coil_ranks *o = c->others;
-    const int64_t bytes = x->count * (int64_t)vf_dtype_bytes(x->type);
-    vf_status status = vf_queue_copy(queue, o->host.out, x->data, (size_t)bytes);
+    vf_status status = vf_queue_copy(queue, o->host.out, x, (size_t)bytes);
     VF_TRY(status, vf_queue_sync(queue));
     o->asked = bytes;
     for (int n = 0; n < o->count && status == VF_OK;) {
@@ -180,21 +177,21 @@ static vf_status begin_sum(void *user, vf_queue *queue, const vf_array *x)
     return status;
 }
 
-static vf_status add_answer(crew *c, int n, vf_queue *queue, vf_array *y)
+static vf_status add_answer(crew *c, int n, vf_queue *queue, void *y)
 {
     coil_ranks *o = c->others;
+    const vf_dtype type = c->job->type;
     vf_status status = vf_ranks_receive(o->ranks, o->rank[n], o->host.in, o->asked);
     if (status != VF_OK || !y)
         return status;
     status = vf_queue_copy(queue, o->arrived.data, o->host.in, (size_t)o->asked);
-    VF_TRY(status, vf_vector_axpby(queue, y->type, y->count, 1, o->arrived.data, 1, y->data));
+    VF_TRY(status, vf_vector_axpby(queue, type, o->asked / (int64_t)vf_dtype_bytes(type), 1, o->arrived.data, 1, y));
     return status == VF_OK ? vf_queue_sync(queue) : status; /* the buffer is free again */
 }
 
-/* y += what the other ranks found. All answers are heard, also those that are of no use any more: who sends one waits. */
-static vf_status end_sum(void *user, vf_queue *queue, vf_array *y)
+/* y += what the other ranks found; y NULL: only ends what has begun. All answers are heard, also those that are of no use any more: who sends one waits. */
+static vf_status end_sum(crew *c, vf_queue *queue, void *y)
 {
-    crew *c = user;
     coil_ranks *o = c->others;
     vf_status status = VF_OK;
     for (int n = 0; n < o->count;) {
@@ -210,9 +207,43 @@ static vf_status end_sum(void *user, vf_queue *queue, vf_array *y)
     return status == VF_OK && o->lost ? vf_fail(c->job->ctx, VF_ERR_INTERNAL, "a rank was lost") : status;
 }
 
-const remote_sum *coil_ranks_sum(const crew *c)
+/* F^H W F of all coils: `own` is that of this rank's. */
+typedef struct over_ranks {
+    crew *c;
+    vf_operator *own;
+} over_ranks;
+
+static vf_status apply_all(void *state, vf_queue *queue, const void *x, void *y)
 {
-    return c->others && c->others->shared && c->others->count > 0 ? &c->others->sum : NULL;
+    const over_ranks *s = state;
+    const vf_vector_space space = vf_operator_domain(s->own);
+    vf_status status = begin_sum(s->c, queue, x, space.count * (int64_t)vf_dtype_bytes(space.type));
+    if (status != VF_OK)
+        return status;
+    status = vf_operator_forward(s->own, queue, x, y);
+    const vf_status ended = end_sum(s->c, queue, status == VF_OK ? y : NULL);
+    return status == VF_OK ? ended : status;
+}
+
+static vf_status make_over_ranks(crew *c, vf_operator *own, vf_operator **out)
+{
+    static const vf_operator_methods methods = {.name = "F^H W F over ranks", .forward = apply_all, .free = free};
+    over_ranks *s = malloc(sizeof *s);
+    if (!s)
+        return vf_fail(c->job->ctx, VF_ERR_MEMORY, "no memory");
+    *s = (over_ranks){c, own};
+    const vf_vector_space space = vf_operator_domain(own);
+    const vf_status status =
+        vf_operator_create(vf_operator_device(own), &methods, VF_OPERATOR_SELF_ADJOINT, space, space, s, out);
+    if (status != VF_OK)
+        free(s);
+    return status;
+}
+
+vf_status coil_ranks_operator(crew *c, vf_operator *own, vf_operator **out)
+{
+    *out = NULL;
+    return c->others && c->others->shared && c->others->count > 0 ? make_over_ranks(c, own, out) : VF_OK;
 }
 
 bool coil_ranks_lost(const crew *c)
@@ -232,8 +263,7 @@ vf_status coil_ranks_begin(crew *c)
                       .count = size - 1,
                       .rank = calloc((size_t)size, sizeof *o->rank),
                       .first = calloc((size_t)size + 1, sizeof *o->first),
-                      .place = -1,
-                      .sum = {.user = c, .begin = begin_sum, .end = end_sum}};
+                      .place = -1};
     if (!o->rank || !o->first)
         return vf_fail(c->job->ctx, VF_ERR_MEMORY, "no memory");
     for (int n = 0; n + 1 < size; n++)
@@ -246,23 +276,16 @@ vf_status coil_ranks_begin(crew *c)
 static vf_status measure(crew *c, bool together, double *seconds)
 {
     device_solver *s = c->solver;
-    const int64_t count = (int64_t)s->part.sets * c->job->voxels;
-    vf_operator *a = NULL;
-    system_matrix system;
-    system_part *part;
-    vf_status status = crew_system(c, 0, NULL, &system, &part);
-    if (!together)
-        system.remote = NULL;
-    VF_TRY(status, system_operator_create(&system, c->job->type, count, &a));
+    vf_operator *all = NULL;
+    vf_status status = together ? make_over_ranks(c, s->normal, &all) : VF_OK;
     for (int run = 0; run < 2 && status == VF_OK; run++) {
         const double begin = vf_now();
-        status = vf_fill(s->part.queue, c->job->type, count, (const double[2]){0}, s->x.data);
-        VF_TRY(status, vf_operator_forward(a, s->part.queue, s->x.data, s->b.data));
-        VF_TRY(status, vf_queue_sync(s->part.queue));
+        status = vf_fill(s->queue, c->job->type, c->sets * c->job->voxels, (const double[2]){0}, s->x.data);
+        VF_TRY(status, vf_operator_forward(all ? all : s->normal, s->queue, s->x.data, s->b.data));
+        VF_TRY(status, vf_queue_sync(s->queue));
         *seconds = vf_now() - begin;
     }
-    vf_operator_free(a);
-    free(part);
+    vf_operator_free(all);
     return status;
 }
 
@@ -395,30 +418,21 @@ static vf_status take_maps(helper *h, const command *what, int number)
     return status;
 }
 
-static vf_status apply(helper *h, int64_t count, int64_t bytes)
+static vf_status apply(helper *h, int64_t bytes)
 {
-    device_solver *s = h->crew->solver;
-    vf_operator *a = NULL;
-    system_matrix system;
-    system_part *part;
-    vf_status status = crew_system(h->crew, 0, NULL, &system, &part);
-    VF_TRY(status, system_operator_create(&system, h->crew->job->type, count, &a));
-    VF_TRY(status, vf_queue_copy(s->part.queue, s->x.data, h->host.in, (size_t)bytes));
-    VF_TRY(status, vf_operator_forward(a, s->part.queue, s->x.data, s->b.data));
-    VF_TRY(status, vf_queue_copy(s->part.queue, h->host.out, s->b.data, (size_t)bytes));
-    VF_TRY(status, vf_queue_sync(s->part.queue));
-    vf_operator_free(a);
-    free(part);
-    return status;
+    const device_solver *s = h->crew->solver;
+    vf_status status = vf_queue_copy(s->queue, s->x.data, h->host.in, (size_t)bytes);
+    VF_TRY(status, vf_operator_forward(s->normal, s->queue, s->x.data, s->b.data));
+    VF_TRY(status, vf_queue_copy(s->queue, h->host.out, s->b.data, (size_t)bytes));
+    return status == VF_OK ? vf_queue_sync(s->queue) : status;
 }
 
 static vf_status take_image(helper *h)
 {
-    const int64_t count = (int64_t)h->crew->solver->part.sets * h->crew->job->voxels,
-                  bytes = count * (int64_t)vf_dtype_bytes(h->crew->job->type);
+    const int64_t bytes = h->crew->sets * h->crew->job->voxels * (int64_t)vf_dtype_bytes(h->crew->job->type);
     vf_status status = vf_ranks_receive(h->ranks, 0, h->host.in, bytes);
     if (status == VF_OK && h->able == VF_OK)
-        note(h, apply(h, count, bytes));
+        note(h, apply(h, bytes));
     VF_TRY(status, answer(h));
     return status == VF_OK && h->able == VF_OK ? vf_ranks_send(h->ranks, 0, h->host.out, bytes) : status;
 }

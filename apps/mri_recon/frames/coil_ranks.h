@@ -26,8 +26,9 @@ VF_MUST_CHECK vf_status coil_ranks_give(crew *c, const scan_frame *frame);
 /* Whether the last error came from a rank that was lost: after coil_ranks_give the work can be repeated. */
 bool coil_ranks_lost(const crew *c);
 
-/* The other ranks' part of a system; NULL: they have none. */
-const remote_sum *coil_ranks_sum(const crew *c);
+/* If other ranks have coils, makes F^H W F of all coils from `own`, that of this rank's coils, which must outlive it; else *out is
+ * NULL. Errors: as vf_operator_create. */
+VF_MUST_CHECK vf_status coil_ranks_operator(crew *c, vf_operator *own, vf_operator **out);
 
 /* Rank 0: lets the others go on. `made`: as in coil_ranks_serve. */
 void coil_ranks_end(crew *c, bool made);

@@ -7,13 +7,8 @@ vf_status crew_make_vectors(crew *c, int d, int sets)
 {
     const recon_job *j = c->job;
     device_solver *s = &c->solver[d];
-    const bool first = d == 0 || j->channels > 1;
-    s->part.sets = sets;
-    vf_status status = system_part_create(first ? &s->part : &c->solver->part, j->type, j->voxels, &s->part);
-    if (status == VF_OK && first)
-        status = grow_array(vf_queue_device(s->part.queue), VF_SPACE_DEVICE, j->type, sets * j->voxels, &s->b);
-    if (status == VF_OK && first)
-        status = grow_array(vf_queue_device(s->part.queue), VF_SPACE_DEVICE, j->type, sets * j->voxels, &s->x);
+    vf_status status = grow_array(vf_queue_device(s->queue), VF_SPACE_DEVICE, j->type, sets * j->voxels, &s->b);
+    VF_TRY(status, grow_array(vf_queue_device(s->queue), VF_SPACE_DEVICE, j->type, sets * j->voxels, &s->x));
     return status;
 }
 
@@ -31,11 +26,12 @@ vf_status crew_put_coils(crew *c, const host_maps *maps, int64_t first, int64_t 
             .first_coil = first + begin, .coils = team_cut(coils, 1, parts, d + 1) - begin, .voxels = j->voxels};
     }
     vf_status status = device_maps_put(&c->team, parts, shares, j->type, maps, &c->maps);
-    c->parts = parts;
-    for (int d = 0; d < parts && status == VF_OK; d++) {
-        status = crew_make_vectors(c, d, maps->sets);
-        c->solver[d].part.coils = (int)shares[d].coils;
-        c->solver[d].part.maps = &c->maps.array[d];
+    VF_TRY(status, crew_make_vectors(c, 0, maps->sets));
+    if (status == VF_OK && (!c->solver->normal || c->maps_filled != c->maps.filled)) {
+        vf_operator_free(c->solver->normal);
+        status = system_create(&c->team, j->settings->precision, c->normal, &c->maps, &c->solver->normal);
+        c->sets = maps->sets;
+        c->maps_filled = c->maps.filled;
     }
     free(shares);
     return status;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel_operators.h"
 #include "voxfield/statistics.h"
 
 /* The tolerance of a first solution that is only used for the phase of low frequencies. */
@@ -111,17 +112,20 @@ static void free_solvers(crew *c)
         device_solver *s = &c->solver[d];
         vf_array_free(&s->b);
         vf_array_free(&s->x);
-        system_part_free(&s->part);
+        vf_operator_free(s->normal);
         vf_prior_free(&s->known);
         vf_penalties_free(s->penalties);
         vf_circulant_destroy(s->inverse);
         vf_circulant_destroy(s->held);
         vf_array_free(&s->unseen);
-        if (!c->normal)
-            vf_normal_free(&s->normal);
+        if (!c->shared)
+            vf_normal_free(&c->normal[d]);
     }
     free(c->solver);
+    if (!c->shared)
+        free(c->normal);
     c->solver = NULL;
+    c->normal = NULL;
     c->solvers = 0;
 }
 
@@ -143,10 +147,13 @@ static vf_status prepare_device(crew *c, int d)
     const recon_job *j = c->job;
     device_solver *s = &c->solver[d];
     vf_queue *queue = c->team.queue[d];
-    vf_status status = VF_OK;
-    s->part = (system_part){.queue = queue, .normal = &s->normal, .coils = 1};
-    if (d == 0 || shares_channels(j))
-        status = make_prior(j, queue, &s->known);
+    s->queue = queue;
+    if (d > 0 && !shares_channels(j))
+        return VF_OK;
+    vf_status status = make_prior(j, queue, &s->known);
+    if (status == VF_OK && !j->has_maps)
+        status = vf_normal_operator(vf_queue_device(queue), j->settings->precision, j->voxels, &c->normal[d], 1, NULL,
+                                    &s->normal);
     return status == VF_OK ? crew_make_vectors(c, d, 1) : status;
 }
 
@@ -154,24 +161,21 @@ vf_status crew_prepare(crew *c, int trajectory)
 {
     const recon_job *j = c->job;
     const int wanted = crew_normals(j, c->team.count);
-    vf_normal *normal = calloc((size_t)wanted + 1, sizeof *normal);
+    c->normal = c->shared ? c->shared : calloc((size_t)wanted + 1, sizeof *c->normal);
     c->solver = calloc((size_t)wanted + 1, sizeof *c->solver);
-    vf_status status = normal && c->solver ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
-    if (status == VF_OK && !c->normal)
+    vf_status status = c->normal && c->solver ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
+    if (status == VF_OK && !c->shared)
         status = normal_matrix_create(&c->team, j->settings, j->scan, &j->scan->trajectory[trajectory], c->watch,
-                                      wanted, normal);
+                                      wanted, c->normal);
     if (status == VF_OK) {
-        c->solvers = c->parts = wanted;
+        c->solvers = wanted;
         c->trajectory = trajectory;
-        c->none = (vf_prior){.counts = {j->scan->matrix[0], j->scan->matrix[1], j->scan->matrix[2]}};
-        for (int d = 0; d < wanted; d++)
-            c->solver[d].normal = c->normal ? c->normal[d] : normal[d];
-        snprintf(c->summary.normal, sizeof c->summary.normal, "%s", c->solver->normal.description);
+        c->sets = 1;
+        snprintf(c->summary.normal, sizeof c->summary.normal, "%s", c->normal->description);
         watch_stage(c->watch, "solve", 0);
     }
     for (int d = 0; d < wanted && status == VF_OK; d++)
         status = prepare_device(c, d);
-    free(normal);
     if (status != VF_OK)
         free_solvers(c);
     return status;
@@ -202,20 +206,6 @@ static bool tell(void *user, int iteration, double residual)
     return false;
 }
 
-vf_status crew_system(const crew *c, int d, const vf_prior *prior, system_matrix *out, system_part **part)
-{
-    const bool alone = shares_channels(c->job);
-    const int parts = alone ? 1 : c->parts;
-    *part = calloc((size_t)parts, sizeof **part);
-    *out = (system_matrix){
-        .prior = prior ? prior : &c->none, .parts = parts, .part = *part, .remote = alone ? NULL : coil_ranks_sum(c)};
-    if (!*part)
-        return vf_fail(c->job->ctx, VF_ERR_MEMORY, "no memory");
-    for (int p = 0; p < parts; p++)
-        (*part)[p] = c->solver[d + p].part;
-    return VF_OK;
-}
-
 /* Solves for a channel on device d, or with maps for all of a frame's images on all devices. */
 static vf_status solve_channel(const solving *w, int d, int channel)
 {
@@ -227,27 +217,23 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     char *image = w->images + (size_t)channel * image_bytes;
     vf_array b = s->b, x = s->x;
     b.count = x.count = w->sets * j->voxels;
-    system_part *part;
-    system_matrix system;
-    vf_operator *normal = NULL;
+    vf_operator *over_ranks = NULL;
     const sparse_problem problem = sparse_problem_of(c, s);
     const solve_options options = {.precision = j->settings->precision,
                                    .iterations = w->again ? result->iterations : j->settings->iterations,
                                    .tolerance = w->again ? 0 : w->tolerance,
                                    .input = j->settings->input,
                                    .lambda_auto = j->settings->lambda_auto};
-    vf_status status = crew_system(c, d, w->sparse ? NULL : &s->known, &system, &part);
-    VF_TRY(status, vf_queue_copy(s->part.queue, s->b.data, image, image_bytes));
-    if (status == VF_OK && w->sparse)
-        status = system_operator_create(&system, j->type, x.count, &normal);
-    VF_TRY(status, w->sparse ? solve_sparse(j->ctx, &options, normal, s->part.queue, &problem, &b, &x, tell, c, result)
-                             : solve(j->ctx, &options, &system, &b, &x, tell, c, result));
-    vf_operator_free(normal);
-    VF_TRY(status, vf_queue_copy(s->part.queue, image, s->x.data, image_bytes));
-    VF_TRY(status, vf_queue_sync(s->part.queue));
+    vf_status status = coil_ranks_operator(c, s->normal, &over_ranks);
+    vf_operator *normal = over_ranks ? over_ranks : s->normal;
+    VF_TRY(status, vf_queue_copy(s->queue, s->b.data, image, image_bytes));
+    VF_TRY(status, w->sparse ? solve_sparse(j->ctx, &options, normal, s->queue, &problem, &b, &x, tell, c, result)
+                             : solve(j->ctx, &options, normal, &s->known, s->queue, &b, &x, tell, c, result));
+    vf_operator_free(over_ranks);
+    VF_TRY(status, vf_queue_copy(s->queue, image, s->x.data, image_bytes));
+    VF_TRY(status, vf_queue_sync(s->queue));
     if (status == VF_OK && !w->rough)
         watch_add(c->watch, j->settings->iterations - result->iterations);
-    free(part);
     return status;
 }
 

@@ -113,10 +113,10 @@ VF_MUST_CHECK vf_status frame_ranges_share(const recon_job *job, vf_ranks *ranks
 
 /* The solver's state on one device, for all frames of a trajectory. */
 typedef struct device_solver {
-    vf_normal normal;
+    vf_queue *queue;
+    vf_operator *normal; /* F^H W F; with maps, of the first device only: of all coils that the team's devices have */
     vf_prior known;
     vf_array b, x;
-    system_part part;
     vf_penalties *penalties;      /* of sparse priors; NULL: none, or not made */
     vf_circulant *inverse, *held; /* for solve_sparse */
     vf_array unseen;              /* the same */
@@ -133,10 +133,10 @@ typedef struct crew {
     device_maps maps;
     int solvers, trajectory; /* devices with a solver (0: none), and its trajectory */
     device_solver *solver;   /* [solvers] */
-    int parts;               /* with maps: devices that share the coils, <= solvers */
-    vf_prior none;           /* of a system without one */
+    vf_normal *normal;       /* [solvers] F^H W F of the trajectory on each device */
+    int sets, maps_filled;   /* with maps: of the images, and maps.filled, of the first solver's operator */
     coil_ranks *others;      /* of rank 0 of an MPI job that shares the coils; NULL: none */
-    vf_normal *normal;       /* [team.count] shared, for the scan's only trajectory; NULL: the crew makes its own */
+    vf_normal *shared;       /* [team.count] `normal` for the scan's only trajectory; NULL: the crew makes its own */
     double *density;         /* [voxels] of trajectory density_of (vf_sampling_density); NULL: not made */
     int density_of;
     double mean_weight;       /* the mean of w |phi|^2 over its samples */
@@ -152,10 +152,6 @@ int crew_normals(const recon_job *job, int devices);
 
 /* Makes Q of a trajectory and the solvers. Errors: as normal_matrix_create and vf_prior_create. */
 VF_MUST_CHECK vf_status crew_prepare(crew *c, int trajectory);
-/* The system of equations from device d on, for the coils that the devices have, with `prior` (NULL: none). free() *part. Errors:
- * VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status crew_system(const crew *c, int d, const vf_prior *prior, system_matrix *out,
-                                    system_part **part);
 
 /* ---- crew_coils.c ---- */
 
@@ -360,7 +356,6 @@ typedef struct series_part {
     vf_normal *normal; /* [normals] its own, of different trajectories */
     int normals;
     const vf_normal **of; /* [count] each frame's */
-    vf_array x, y;        /* [count][voxels] on the device; empty on the first */
 } series_part;
 
 /* F^H W F of the frames of a group, which are of one place, times frame_weight. The vectors [frame][voxels] are on the
@@ -378,9 +373,8 @@ VF_MUST_CHECK vf_status series_normal_create(crew *c, const frame_group *g, seri
 void series_normal_free(series_normal *s);
 /* That of frame f of the group. */
 const vf_normal *series_normal_of(const series_normal *s, int f);
-/* Makes an operator of it, for the first device's queue; it must outlive the operator. Errors: as
- * vf_operator_create. */
-VF_MUST_CHECK vf_status series_normal_operator(series_normal *s, vf_operator **out);
+/* Makes an operator of it, which it must outlive. Errors: as vf_operator_blocks. */
+VF_MUST_CHECK vf_status series_normal_operator(const series_normal *s, vf_operator **out);
 
 /* ---- series.c ---- */
 

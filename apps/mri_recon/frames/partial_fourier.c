@@ -71,7 +71,7 @@ static vf_status low_images(const crew *c, const char *image, const double reach
 {
     const recon_job *j = c->job;
     device_solver *s = c->solver;
-    vf_queue *queue = s->part.queue;
+    vf_queue *queue = s->queue;
     double *values = malloc((size_t)j->voxels * sizeof *values);
     vf_status status =
         values ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a window of %lld voxels", (long long)j->voxels);
@@ -145,7 +145,7 @@ static vf_status put_turn(const recon_job *j, vf_queue *queue, const float compl
 
 static vf_status give_phase(const recon_job *j, device_solver *s, const frame_phase *phase)
 {
-    vf_device *device = vf_queue_device(s->part.queue);
+    vf_device *device = vf_queue_device(s->queue);
     vf_array *const room[2] = {&s->known.part, &s->known.rest};
     float complex *turned = malloc((size_t)j->voxels * sizeof *turned);
     vf_status status =
@@ -153,9 +153,9 @@ static vf_status give_phase(const recon_job *j, device_solver *s, const frame_ph
     for (int i = 0; i < 2 && status == VF_OK; i++)
         if (!room[i]->data)
             status = vf_array_create(device, VF_SPACE_DEVICE, j->type, j->voxels, room[i]);
-    VF_TRY(status, put_turn(j, s->part.queue, phase->turn, 2, 0.5F, turned, &s->known.half_turn));
-    VF_TRY(status, put_turn(j, s->part.queue, phase->turn, 1, 1, turned, &s->known.turn));
-    VF_TRY(status, put_turn(j, s->part.queue, phase->turn, -1, 1, turned, &s->known.turn_back));
+    VF_TRY(status, put_turn(j, s->queue, phase->turn, 2, 0.5F, turned, &s->known.half_turn));
+    VF_TRY(status, put_turn(j, s->queue, phase->turn, 1, 1, turned, &s->known.turn));
+    VF_TRY(status, put_turn(j, s->queue, phase->turn, -1, 1, turned, &s->known.turn_back));
     s->known.imaginary = phase->imaginary;
     free(turned);
     return status;

@@ -95,7 +95,7 @@ static vf_status make_crews(sharing *s)
                     .watch = s->own ? &s->own[t] : s->watch,
                     .summary = {.converged = true},
                     .last = -1,
-                    .normal = s->normal ? &s->normal[t * s->how.each] : NULL};
+                    .shared = s->normal ? &s->normal[t * s->how.each] : NULL};
         if (s->own)
             s->own[t] = (recon_watch){.mode = VF_PROGRESS_OFF, .whole = s->watch};
         status = team_create(j->ctx, t * s->how.each, s->how.each, &c->team);

@@ -102,7 +102,7 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     if (status != VF_OK)
         return status;
     vf_spectrum_fill(j->ctx, &f->space, &spectrum, f->s);
-    f->mean = c->solver->normal.diagonal * power;
+    f->mean = c->normal->diagonal * power;
     f->variance = regularise_variance(j) * ratio;
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 3 * j->voxels))
     for (int64_t i = 0; i < j->voxels; i++) {
@@ -179,7 +179,7 @@ static vf_status set_support(const crew *c, const frame_envelope *envelope, cons
 {
     const recon_job *j = c->job;
     const int64_t count = place->sets * j->voxels;
-    vf_queue *queue = s->part.queue;
+    vf_queue *queue = s->queue;
     double *seen = malloc(3 * (size_t)count * sizeof *seen);
     if (!seen)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the support of %lld voxels", (long long)j->voxels);
@@ -204,7 +204,7 @@ static vf_status set_support(const crew *c, const frame_envelope *envelope, cons
 static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, frame_model *f, device_solver *s)
 {
     const recon_job *j = c->job;
-    vf_queue *queue = s->part.queue;
+    vf_queue *queue = s->queue;
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
     for (int64_t n = 0; n < j->voxels; n++) /* f->s serves as scratch from here on */
         f->s[n] = f->p[n] / envelope->filled;
@@ -271,7 +271,7 @@ static vf_status set_inverse(const crew *c, frame_model *f, double lambda, doubl
             f->s[i] = (data ? 1 : filled) * (imaginary > 0 ? inverse_of_pair(f, lambda, imaginary, which, i, opposite)
                                                            : inverse_of(f, lambda, which, i));
         }
-        status = vf_circulant_set(s->known.circulant, s->part.queue, which, f->s);
+        status = vf_circulant_set(s->known.circulant, s->queue, which, f->s);
     }
     return status;
 }
@@ -285,7 +285,7 @@ static vf_status set_solver(const crew *c, device_solver *s, const frame_envelop
     s->known.preconditioned = true;
     s->known.imaginary = 0;
     if (!s->known.flat.data)
-        status = vf_array_create(vf_queue_device(s->part.queue), VF_SPACE_DEVICE, j->type, j->voxels, &s->known.flat);
+        status = vf_array_create(vf_queue_device(s->queue), VF_SPACE_DEVICE, j->type, j->voxels, &s->known.flat);
     if (status == VF_OK && place)
         status = set_support(c, envelope, place, power, s);
     if (status == VF_OK && j->settings->prior == RECON_SPECTRUM)
@@ -324,7 +324,7 @@ static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, 
 vf_status regularise_frame(crew *c, const scan_frame *frame, double power, const frame_envelope *envelope)
 {
     recon_summary *summary = &c->summary;
-    summary->diagonal = c->solver->normal.diagonal * power;
+    summary->diagonal = c->normal->diagonal * power;
     if (regularise_by_noise(c->job->settings))
         return weigh_by_noise(c, frame, power, envelope);
     summary->lambda = c->job->settings->lambda * summary->diagonal;

@@ -1,75 +1,66 @@
-/* F^H W F of frames that are solved together. It is block-diagonal, so each device of a team computes some of the
- * frames: the first sends it their images and gets the results back. */
+/* F^H W F of frames that are solved together. It is block-diagonal, and each device of a team computes some of the frames. */
 #include <stdlib.h>
 
 #include "frame_group.h"
-#include "voxfield/vector.h"
+#include "kernel_operators.h"
 
 static const scan_frame *frame_of(const series_normal *s, int f)
 {
     return s->c->job->frames[s->group->first + f];
 }
 
-/* ---- applying it ---- */
+/* ---- as an operator ---- */
 
-/* The images of a part in a vector on the first device. */
-static vf_array images_of(const series_normal *s, const series_part *p, const void *vector)
-{
-    const recon_job *j = s->c->job;
-    vf_device *device = vf_queue_device(s->part->queue);
-    return (vf_array){.data = vf_offset(device, vector, j->type, p->first * j->voxels),
-                      .count = p->count * j->voxels,
-                      .type = j->type,
-                      .space = VF_SPACE_DEVICE,
-                      .device = device};
-}
-
-static vf_status apply_part(const series_normal *s, int d, const vf_array *x, const vf_array *y)
+/* F^H W F of frame f of a part, times its weight. */
+static vf_status of_frame(const series_normal *s, int d, int f, vf_operator **out)
 {
     const series_part *p = &s->part[d];
     const recon_job *j = s->c->job;
-    const int coils = j->has_maps ? j->scan->coils : 1;
-    const void *maps = j->has_maps ? s->c->maps.array[d].data : NULL;
-    vf_status status = VF_OK;
-    for (int f = 0; f < p->count && status == VF_OK; f++) {
-        const double weight = frame_weight(j, frame_of(s, p->first + f));
-        void *to = vf_array_at(y, f * j->voxels);
-        status = vf_normal_apply(p->of[f], p->queue, coils, maps, vf_array_at(x, f * j->voxels), to);
-        if (status == VF_OK && weight != 1)
-            status = vf_vector_axpby(p->queue, j->type, j->voxels, weight, to, 0, to);
+    const double weight = frame_weight(j, frame_of(s, p->first + f));
+    vf_operator *a = NULL;
+    vf_status status =
+        vf_normal_operator(vf_queue_device(p->queue), j->settings->precision, j->voxels, p->of[f],
+                           j->has_maps ? j->scan->coils : 1, j->has_maps ? s->c->maps.array[d].data : NULL, &a);
+    if (status != VF_OK || weight == 1) {
+        *out = a;
+        return status;
     }
+    status = vf_operator_scale(weight, a, out);
+    vf_operator_free(a);
     return status;
 }
 
-/* Fills all queues before it waits for any, so that the GPUs work at the same time. */
-static vf_status apply(void *state, vf_queue *queue, const void *x, void *y)
+static void free_parts(int count, vf_operator_part *part)
 {
-    const series_normal *s = state;
-    vf_status status = s->parts > 1 ? vf_queue_sync(queue) : VF_OK; /* x is complete, and nobody uses y */
-    for (int d = 1; d < s->parts && status == VF_OK; d++) {
-        series_part *p = &s->part[d];
-        const vf_array from = images_of(s, p, x);
-        vf_array to = images_of(s, p, y);
-        status = vf_array_copy(p->queue, &p->x, &from, from.count);
-        VF_TRY(status, apply_part(s, d, &p->x, &p->y));
-        VF_TRY(status, vf_array_copy(p->queue, &to, &p->y, to.count));
-    }
-    const vf_array from = images_of(s, s->part, x), to = images_of(s, s->part, y);
-    VF_TRY(status, apply_part(s, 0, &from, &to));
-    for (int d = 1; d < s->parts; d++) { /* after an error, too: it may still read x */
-        const vf_status ended = vf_queue_sync(s->part[d].queue);
-        status = status == VF_OK ? ended : status;
-    }
+    for (int i = 0; part && i < count; i++)
+        vf_operator_free(part[i].a);
+    free(part);
+}
+
+/* That of a part's frames. */
+static vf_status of_part(const series_normal *s, int d, vf_operator **out)
+{
+    const series_part *p = &s->part[d];
+    vf_operator_part *frame = calloc((size_t)p->count, sizeof *frame);
+    vf_status status = frame ? VF_OK : vf_fail(s->c->job->ctx, VF_ERR_MEMORY, "no memory");
+    for (int f = 0; f < p->count && status == VF_OK; f++)
+        status = of_frame(s, d, f, &frame[f].a);
+    VF_TRY(status, vf_operator_blocks(p->count, frame, out));
+    free_parts(p->count, frame);
     return status;
 }
 
-vf_status series_normal_operator(series_normal *s, vf_operator **out)
+vf_status series_normal_operator(const series_normal *s, vf_operator **out)
 {
-    static const vf_operator_methods methods = {.name = "F^H W F of a series", .forward = apply};
-    const recon_job *j = s->c->job;
-    const vf_vector_space space = {j->type, s->group->count * j->voxels};
-    return vf_operator_create(vf_queue_device(s->part->queue), &methods, VF_OPERATOR_SELF_ADJOINT, space, space, s,
-                              out);
+    vf_operator_part *part = calloc((size_t)s->parts, sizeof *part);
+    vf_status status = part ? VF_OK : vf_fail(s->c->job->ctx, VF_ERR_MEMORY, "no memory");
+    for (int d = 0; d < s->parts && status == VF_OK; d++) {
+        part[d].queue = d > 0 ? s->part[d].queue : NULL;
+        status = of_part(s, d, &part[d].a);
+    }
+    VF_TRY(status, vf_operator_blocks(s->parts, part, out));
+    free_parts(s->parts, part);
+    return status;
 }
 
 const vf_normal *series_normal_of(const series_normal *s, int f)
@@ -90,15 +81,15 @@ static vf_status share_one(series_normal *s)
     const int number = frame_of(s, 0)->trajectory;
     vf_normal *made = calloc((size_t)s->parts, sizeof *made);
     vf_status status = made ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
-    if (status == VF_OK && !c->normal)
+    if (status == VF_OK && !c->shared)
         status = normal_matrix_create(&c->team, j->settings, j->scan, &j->scan->trajectory[number], c->watch, s->parts,
                                       made);
     for (int d = 0; d < s->parts && status == VF_OK; d++) {
         series_part *p = &s->part[d];
         *p->normal = made[d];
-        p->normals = c->normal ? 0 : 1;
+        p->normals = c->shared ? 0 : 1;
         for (int f = 0; f < p->count; f++)
-            p->of[f] = c->normal ? &c->normal[d] : p->normal;
+            p->of[f] = c->shared ? &c->shared[d] : p->normal;
     }
     free(made);
     return status;
@@ -155,15 +146,10 @@ static vf_status make_part(series_normal *s, int d)
     series_part *p = &s->part[d];
     const int64_t first = team_cut(s->group->count, 1, s->parts, d),
                   end = team_cut(s->group->count, 1, s->parts, d + 1);
-    vf_device *device = vf_queue_device(s->c->team.queue[d]);
     *p = (series_part){.queue = s->c->team.queue[d], .first = (int)first, .count = (int)(end - first)};
     p->normal = calloc((size_t)p->count, sizeof *p->normal);
     p->of = calloc((size_t)p->count, sizeof *p->of);
     vf_status status = p->normal && p->of ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
-    if (status == VF_OK && d > 0)
-        status = vf_array_create(device, VF_SPACE_DEVICE, j->type, p->count * j->voxels, &p->x);
-    if (status == VF_OK && d > 0)
-        status = vf_array_create(device, VF_SPACE_DEVICE, j->type, p->count * j->voxels, &p->y);
     return status;
 }
 
@@ -188,8 +174,6 @@ void series_normal_free(series_normal *s)
             vf_normal_free(&p->normal[i]);
         free(p->normal);
         free(p->of);
-        vf_array_free(&p->x);
-        vf_array_free(&p->y);
     }
     free(s->part);
     *s = (series_normal){0};

@@ -59,12 +59,13 @@ vf_status sparse_create(const recon_job *j, vf_device *device, int images, vf_pe
     return vf_penalties_create(device, &options, out);
 }
 
-static vf_status make(const recon_job *j, device_solver *s)
+static vf_status make(const crew *c, device_solver *s)
 {
-    vf_device *device = vf_queue_device(s->part.queue);
+    const recon_job *j = c->job;
+    vf_device *device = vf_queue_device(s->queue);
     vf_penalties_free(s->penalties); /* the number of sets may have changed */
     s->penalties = NULL;
-    vf_status status = sparse_create(j, device, s->part.sets > 1 ? s->part.sets : 1, &s->penalties);
+    vf_status status = sparse_create(j, device, c->sets, &s->penalties);
     if (status == VF_OK && !s->inverse)
         status = vf_circulant_create(device, j->scan->matrix, j->settings->precision,
                                      1 + vf_penalties_extra(s->penalties), &s->inverse);
@@ -192,22 +193,22 @@ static vf_status set_solver(crew *c, const scan_frame *frame, device_solver *s, 
     double *spectrum = malloc(2 * (size_t)j->voxels * sizeof *spectrum);
     bool *reached = calloc((size_t)j->voxels, sizeof *reached);
     vf_status status = spectrum && reached
-                           ? make(j, s)
+                           ? make(c, s)
                            : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
     if (status == VF_OK) {
         scan_mark_reached(j->ctx, j->scan, frame->trajectory, reached);
-        status = sparse_hold(j, s->part.queue, reached, mean, spectrum + j->voxels, &s->held);
+        status = sparse_hold(j, s->queue, reached, mean, spectrum + j->voxels, &s->held);
     }
     if (status == VF_OK) {
         sparse_weigh(c, s->penalties, mean, unit, sparse_error(&c->summary));
         sparse_spectrum(c, s->penalties, power, mean, spectrum + j->voxels, spectrum);
-        status = set_inverse(j, s->part.queue, 0, spectrum, s->inverse);
+        status = set_inverse(j, s->queue, 0, spectrum, s->inverse);
     }
-    VF_TRY(status, sparse_set_fields(j, s->penalties, s->part.queue, 1, spectrum, s->inverse));
+    VF_TRY(status, sparse_set_fields(j, s->penalties, s->queue, 1, spectrum, s->inverse));
     free(spectrum);
     free(reached);
     return status == VF_OK && j->has_maps
-               ? regularise_put_of_maps(j, place, regularise_unseen, power, 1, &mean, s->part.queue, &s->unseen)
+               ? regularise_put_of_maps(j, place, regularise_unseen, power, 1, &mean, s->queue, &s->unseen)
                : status;
 }
 

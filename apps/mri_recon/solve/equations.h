@@ -73,51 +73,16 @@ const team_share *right_side_shares(const right_side *side, int *parts);
 VF_MUST_CHECK vf_status right_side_of_frame(right_side *side, const scan_frame *frame, const device_maps *maps,
                                             void *out);
 
-/* ---- solve.c, map_sets.c ---- */
+/* ---- solve.c ---- */
 
-/* The part of F^H W F for a range of coils, on one device. */
-typedef struct system_part {
-    vf_queue *queue;
-    const vf_normal *normal;
-    int sets;             /* of maps and images; 0 means 1 */
-    int coils;            /* of the maps */
-    const vf_array *maps; /* [set][coils][voxels] on the device; NULL: one coil with s = 1 */
-    vf_array x, y;        /* [set][voxels] on the device; unused in the first part */
-    vf_array arrived;     /* copy of y on the first part's device */
-    vf_array room;        /* scratch for several sets: map_sets_room elements */
-} system_part;
+/* F^H W F of the coils whose maps a team has, all sets of them, as an operator on the first device: its vectors are
+ * [set][voxels]. `normal` [maps->parts]: F^H W F of the trajectory on each device. These, the maps and the team must outlive it.
+ * Errors: as vf_operator_sum_of_devices. */
+VF_MUST_CHECK vf_status system_create(const device_team *team, vf_dtype precision, const vf_normal *normal,
+                                      const device_maps *maps, vf_operator **out);
 
-/* Allocates x, y, arrived and room of a part for images of out->sets times `voxels`; arrays that are large enough stay.
- * The caller sets the other members. `first` is the part whose device holds the vectors, possibly `out` itself. Errors:
- * VF_ERR_DEVICE_MEMORY, VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status system_part_create(const system_part *first, vf_dtype type, int64_t voxels, system_part *out);
 /* Makes `array` hold at least `count` elements. Its contents are lost if it has to grow. */
 VF_MUST_CHECK vf_status grow_array(vf_device *device, vf_space space, vf_dtype type, int64_t count, vf_array *array);
-void system_part_free(system_part *part);
-
-/* y_s = sum_c conj(s_sc) F^H W F sum_t s_tc x_t, over a part's coils c and all its sets t, 2 or more. `x`, `y`
- * [set][voxels]. Errors: those of the operations. */
-VF_MUST_CHECK vf_status map_sets_apply(const system_part *part, const vf_array *x, vf_array *y);
-int64_t map_sets_room(int sets, int64_t voxels); /* elements; 0 for one set */
-
-/* A part of F^H W F that is computed elsewhere. */
-typedef struct remote_sum {
-    void *user;
-    /* Begins with an image; `x` is complete once the queue's work is done. */
-    vf_status (*begin)(void *user, vf_queue *queue, const vf_array *x);
-    /* y += the result; after each `begin` without error. y NULL: after an error here, to end what has begun. */
-    vf_status (*end)(void *user, vf_queue *queue, vf_array *y);
-} remote_sum;
-
-/* F^H W F + lambda P for one trajectory and one place's coil maps. The parts are added up in order. */
-typedef struct system_matrix {
-    const vf_prior *prior; /* on the device of the first part */
-    int parts;             /* >= 1 */
-    const system_part *part;
-    const remote_sum *remote; /* NULL: none */
-    vf_dtype type;            /* of its vectors; solve sets this and count */
-    int64_t count;            /* elements of its vectors */
-} system_matrix;
 
 typedef struct solve_result {
     int iterations;
@@ -144,16 +109,16 @@ typedef struct solve_options {
     bool lambda_auto;  /* selects the advice in a warning */
 } solve_options;
 
-/* Conjugate gradients from x = 0 (Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952) 409), with the prior's
- * preconditioner if it has one. Stops once the residual is at most options->tolerance, or after options->iterations.
- * `b` is overwritten; `x` gets the solution; both [set][voxels]. `tell` (may be NULL) is called after each iteration; true stops the solver.
- * Errors: those of the operations; VF_ERR_INPUT (overflow). */
-VF_MUST_CHECK vf_status solve(vf_context *ctx, const solve_options *options, const system_matrix *system, vf_array *b,
-                              vf_array *x, bool (*tell)(void *user, int iteration, double residual), void *user,
+/* Solves (normal + lambda P) x = b by conjugate gradients from x = 0 (Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952)
+ * 409), with the prior's preconditioner if it has one. Stops once the residual is at most options->tolerance, or after
+ * options->iterations. `b` is overwritten; `x` gets the solution; both are vectors of `normal`, on its device, as the prior.
+ * `tell` (may be NULL) is called after each iteration; true stops the solver. Errors: those of the operations; VF_ERR_INPUT
+ * (overflow). */
+VF_MUST_CHECK vf_status solve(vf_context *ctx, const solve_options *options, vf_operator *normal, const vf_prior *prior,
+                              vf_queue *queue, vf_array *b, vf_array *x,
+                              bool (*tell)(void *user, int iteration, double residual), void *user,
                               solve_result *result);
 
-/* Makes an operator of a system, which must outlive it; sets its type and count. Errors: as vf_operator_create. */
-VF_MUST_CHECK vf_status system_operator_create(system_matrix *system, vf_dtype type, int64_t count, vf_operator **out);
 /* The error of data that are too large for the precision. */
 vf_status solve_overflow(vf_context *ctx, const solve_options *options);
 

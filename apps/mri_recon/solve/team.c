@@ -114,6 +114,7 @@ vf_status device_maps_put(const device_team *t, int parts, const team_share *sha
     if (status != VF_OK || out->place == maps->place)
         return status;
     out->place = -1;
+    out->filled++;
     status = team_run(t, parts, put_share, &p);
     if (status == VF_OK)
         out->place = maps->place;
@@ -126,5 +127,5 @@ void device_maps_free(device_maps *m)
         vf_array_free(&m->array[d]);
     free(m->array);
     free(m->share);
-    *m = (device_maps){0};
+    *m = (device_maps){.filled = m->filled};
 }

@@ -36,6 +36,7 @@ typedef struct team_share {
 typedef struct device_maps {
     int place, parts; /* parts 0: no maps yet */
     int sets;
+    int filled;        /* how often they were copied or allocated: tells what was made of them before */
     team_share *share; /* [parts] */
     vf_array *array;   /* [parts]: [set][its coils][its voxels] complex */
 } device_maps;

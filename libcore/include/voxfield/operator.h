@@ -93,6 +93,23 @@ VF_MUST_CHECK vf_status vf_operator_normal_of(vf_operator *a, vf_operator **out)
 /* y = A^H x */
 VF_MUST_CHECK vf_status vf_operator_adjoint_of(vf_operator *a, vf_operator **out);
 
+/* ---- operators of several devices. Their vectors are on the first part's device. Each part with a queue of its own has
+ * copies of its vectors on its own device, and works at the same time as the others. The results are put together in order.
+ * Self-adjoint if all parts are. Errors: as of combinations; those of vf_array_copy. ---- */
+
+typedef struct vf_operator_part {
+    vf_operator *a;
+    vf_queue
+        *queue; /* on a's device; must outlive the operator. NULL: a is on the first part's device, and works in the
+                      * caller's queue */
+} vf_operator_part;
+
+/* y = sum_i A_i x. The first part has no queue of its own, the others have. */
+VF_MUST_CHECK vf_status vf_operator_sum_of_devices(int count, const vf_operator_part *part, vf_operator **out);
+
+/* y = (A_0 x_0, A_1 x_1, ...), block-diagonal: x and y are the parts' vectors, concatenated. */
+VF_MUST_CHECK vf_status vf_operator_blocks(int count, const vf_operator_part *part, vf_operator **out);
+
 /* ---- diagonal operators, self-adjoint ---- */
 
 VF_MUST_CHECK vf_status vf_operator_identity(vf_device *device, vf_vector_space space, vf_operator **out);
