@@ -367,10 +367,9 @@ static inline void make_adjoint(subject *s)
 /* F^H W F of two images with a set of maps each. */
 static inline void make_normal_of_sets(subject *s)
 {
-    enum { SETS = 2 };
-    const void *maps = put_random(s, vf_dtype_complex(s->precision), SETS * COILS_HERE * s->voxels, -1)->data;
+    const void *maps = put_random(s, vf_dtype_complex(s->precision), 2 * COILS_HERE * s->voxels, -1)->data;
     make_normal_matrix(s, VF_ENCODE_DIRECT, NULL);
-    need(vf_normal_sets_operator(device, s->precision, s->voxels, &s->normal, SETS, COILS_HERE, maps, &s->a));
+    need(vf_normal_sets_operator(device, s->precision, s->voxels, &s->normal, 2, COILS_HERE, maps, &s->a));
 }
 
 /* A + lambda P. The prior has the vectors of two images. */
@@ -379,11 +378,8 @@ static inline void make_regularized(subject *s)
     make_differences_prior(s);
     vf_operator_free(s->a);
     const vf_vector_space space = {vf_dtype_complex(s->precision), 2 * s->voxels};
-    const void *w = put_random(s, s->precision, space.count, 0.1)->data;
-    need(vf_operator_weights(device, space, w, &s->part[0]));
-    need(vf_regularized_operator(s->part[0], &s->prior, &s->a));
-    s->lasting = s->part[0];
-    s->part[0] = NULL;
+    need(vf_operator_weights(device, space, put_random(s, s->precision, space.count, 0.1)->data, &s->lasting));
+    need(vf_regularized_operator(s->lasting, &s->prior, &s->a));
 }
 
 /* Two ways to compute one sum, the second one in a queue of its own. */
