@@ -1,6 +1,8 @@
 #include "kept_frames.h"
-#include "frames/frame_group.h"
 #include "job.h"
+#include "schedule/forecast.h"
+#include "schedule/group_list.h"
+#include "schedule/reconstruct.h"
 
 #include <math.h>
 #include <stdio.h>

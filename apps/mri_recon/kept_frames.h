@@ -3,8 +3,8 @@
 #ifndef KEPT_FRAMES_H
 #define KEPT_FRAMES_H
 
-#include "frames/forecast.h"
-#include "frames/reconstruct.h"
+#include "schedule/forecast.h"
+#include "schedule/reconstruct.h"
 
 typedef struct kept_frames {
     kept_pieces pieces;

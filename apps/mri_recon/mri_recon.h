@@ -2,7 +2,7 @@
  *
  *   read_scan -> prewhiten, compress_coils -> encoding -> coil maps -> prior -> solve -> write_image, draw_montage
  *
- * settings.h has the user's settings, scan/mri_scan.h the scan in memory, frames/reconstruct.h the reconstruction,
+ * settings.h has the user's settings, scan/mri_scan.h the scan in memory, schedule/reconstruct.h the reconstruction,
  * images/recon_image.h the image files.
  */
 #ifndef MRI_RECON_H

@@ -1,7 +1,7 @@
 /* Rejects contradictory settings and sets the defaults that depend on other settings. */
 #include "bart/cfl.h"
 #include "coils/coil_map_file.h"
-#include "frames/reconstruct.h"
+#include "schedule/reconstruct.h"
 #include "solve/equations.h"
 #include "voxfield/output.h"
 

@@ -12,9 +12,10 @@
 #include <math.h>
 
 #include "bench_device.h"
-#include "frames/reconstruct.h"
 #include "scan/crop_readout.h"
+#include "schedule/reconstruct.h"
 #include "solve/equations.h"
+#include "solve/transfer.h"
 
 enum { COILS = 8, MOST_ROUNDS = 9, CENTRE = 24, APPLICATIONS = 20 };
 static const double BAR = 3;

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "frames/reconstruct.h"
 #include "random_fixture.h"
+#include "schedule/reconstruct.h"
 #include "solve/equations.h"
 #include "voxfield/team_size.h"
 

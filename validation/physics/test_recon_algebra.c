@@ -7,8 +7,10 @@
 
 #include "density.h"
 #include "recon_fixture.h"
+#include "schedule/reconstruct.h"
 #include "solve/choose_operator.h"
-#include "solve/team.h"
+#include "solve/equations.h"
+#include "solve/transfer.h"
 #include "voxfield/copy.h"
 
 static double norm(const float complex *x, int64_t n)

@@ -7,7 +7,9 @@
 
 #include "recon_fixture.h"
 #include "scan/crop_readout.h"
+#include "schedule/reconstruct.h"
 #include "solve/choose_operator.h"
+#include "solve/equations.h"
 
 enum { COILS = 3, FRAMES = 2 };
 

@@ -7,7 +7,7 @@
 #include "normal.h"
 #include "recon_fixture.h"
 #include "solve/choose_operator.h"
-#include "solve/team.h"
+#include "solve/equations.h"
 
 static const int64_t cube[3] = {7, 8, 6}, plane[3] = {14, 17, 1};
 

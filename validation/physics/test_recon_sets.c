@@ -5,7 +5,9 @@
 #include <time.h>
 
 #include "recon_fixture.h"
-#include "solve/team.h"
+#include "schedule/reconstruct.h"
+#include "solve/equations.h"
+#include "solve/transfer.h"
 
 enum { COILS = 3, SETS = 2 };
 static const int64_t cube[3] = {5, 6, 4}, plane[3] = {9, 10, 1};

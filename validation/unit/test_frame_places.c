@@ -8,7 +8,8 @@
 #include <cmocka.h>
 
 #include "coil_fixture.h"
-#include "frames/frame_group.h"
+#include "frames/frame_places.h"
+#include "groups/solve_group.h"
 
 static const recon_settings settings = {.method = RECON_CG};
 

@@ -1,8 +1,8 @@
 /* Cutting readouts into other frames, and selecting frames (apps/mri_recon/scan/regroup.c): random scans of several
  * slices or slabs, contrasts, phases and repetitions, against lists of their samples. Regrouping only moves samples,
  * so all comparisons are exact. */
+#include "coils/calibrate.h"
 #include "coils/coil_stages.h"
-#include "frames/calibrate.h"
 #include "scan/regroup.h"
 #include "scan/scan_internal.h"
 #include "series_fixture.h"

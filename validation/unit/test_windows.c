@@ -1,4 +1,4 @@
-/* Windows of a series (apps/mri_recon/frames/windows.c): their positions, and how shared frames are blended. */
+/* Windows of a series (apps/mri_recon/schedule/windows.c): their positions, and how shared frames are blended. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,9 @@
 #include <cmocka.h>
 
 #include "coil_fixture.h"
-#include "frames/frame_group.h"
+#include "frames/frame_images.h"
+#include "schedule/plan_device.h"
+#include "schedule/windows.h"
 
 enum { MOST_FRAMES = 70, SERIES = 200 };
 

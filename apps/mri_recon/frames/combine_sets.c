@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frame_group.h"
+#include "frame_images.h"
 #include "voxfield/team_size.h"
 
 /* squares[n] = sum_c |sum_s s_sc(n) x_s(n)|^2 */

@@ -2,7 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "frame_group.h"
+#include "frame_images.h"
+#include "frame_places.h"
 #include "voxfield/statistics.h"
 
 size_t frame_bytes(const recon_job *j)

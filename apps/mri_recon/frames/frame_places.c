@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "coils/coil_map_file.h"
-#include "frame_group.h"
+#include "coils/estimate_maps.h"
+#include "frame_places.h"
 #include "voxfield/team_size.h"
 
 vf_status places_create(recon_job *job)

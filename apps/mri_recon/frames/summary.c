@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "frame_group.h"
+#include "summary.h"
 
 /* Warn if the residual is larger than this multiple of the tolerance. */
 static const double WORTH_A_WARNING = 10;

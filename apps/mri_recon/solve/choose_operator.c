@@ -1,9 +1,8 @@
 /* Chooses how F is computed from the settings, and makes its plans. */
 #include "choose_operator.h"
+#include "equations.h"
 
 #include <stdio.h>
-
-#include "equations.h"
 
 vf_encode_by encoding_choose_for(const recon_settings *settings, const mri_scan *raw, const scan_trajectory *at)
 {

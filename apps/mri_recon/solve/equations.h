@@ -22,13 +22,6 @@ VF_MUST_CHECK vf_status encoding_create(vf_device *device, const char *input, co
                                         const scan_trajectory *at, const vf_encoding_options *options,
                                         vf_encoding **out);
 
-/* ---- transfer.c ---- */
-
-/* Copy complex numbers between the host, in single precision, and device memory of either precision. Blocking. */
-VF_MUST_CHECK vf_status upload(vf_queue *queue, const float complex *from, int64_t n, vf_array *to);
-VF_MUST_CHECK vf_status upload_at(vf_queue *queue, const float complex *from, int64_t n, vf_array *to, int64_t at);
-VF_MUST_CHECK vf_status download(vf_queue *queue, const vf_array *from, int64_t n, float complex *to);
-
 /* ---- normal_matrix.c, q_file.c ---- */
 
 /* Makes F^H W F of one trajectory (normal.h) for the team's first `wanted` devices, one each; W is the samples' weights
@@ -80,9 +73,6 @@ VF_MUST_CHECK vf_status right_side_of_frame(right_side *side, const scan_frame *
  * Errors: as vf_operator_sum_of_devices. */
 VF_MUST_CHECK vf_status system_create(const device_team *team, vf_dtype precision, const vf_normal *normal,
                                       const device_maps *maps, vf_operator **out);
-
-/* Makes `array` hold at least `count` elements. Its contents are lost if it has to grow. */
-VF_MUST_CHECK vf_status grow_array(vf_device *device, vf_space space, vf_dtype type, int64_t count, vf_array *array);
 
 typedef struct solve_result {
     int iterations;

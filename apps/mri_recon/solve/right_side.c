@@ -7,6 +7,7 @@
 #include "choose_operator.h"
 #include "density.h"
 #include "equations.h"
+#include "transfer.h"
 #include "voxfield/copy.h"
 #include "voxfield/pipeline.h"
 #include "voxfield/team_size.h"

@@ -8,14 +8,6 @@
 /* Residuals below this are rounding errors of single precision. */
 static const double ONLY_ROUNDING = 1e-5;
 
-vf_status grow_array(vf_device *device, vf_space space, vf_dtype type, int64_t count, vf_array *array)
-{
-    if (array->data && array->count >= count)
-        return VF_OK;
-    vf_array_free(array);
-    return vf_array_create(device, space, type, count, array);
-}
-
 /* The reader checked that data are finite, but the squares of their sums may overflow. */
 vf_status solve_overflow(vf_context *ctx, const solve_options *options)
 {

@@ -1,10 +1,10 @@
 /* Teams of devices, and their shares of the coil maps. */
 #include "team.h"
+#include "transfer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "equations.h"
 #include "voxfield/workpool.h"
 
 vf_status team_create(vf_context *ctx, int first, int count, device_team *out)

@@ -1,7 +1,7 @@
 /* Copies complex numbers between host memory, in single precision, and device memory of either precision. */
 #include <stdlib.h>
 
-#include "equations.h"
+#include "transfer.h"
 
 vf_status upload_at(vf_queue *queue, const float complex *from, int64_t n, vf_array *to, int64_t at)
 {
@@ -47,4 +47,12 @@ vf_status download(vf_queue *queue, const vf_array *from, int64_t n, float compl
         to[i] = (float complex)wide[i];
     free(wide);
     return status;
+}
+
+vf_status grow_array(vf_device *device, vf_space space, vf_dtype type, int64_t count, vf_array *array)
+{
+    if (array->data && array->count >= count)
+        return VF_OK;
+    vf_array_free(array);
+    return vf_array_create(device, space, type, count, array);
 }

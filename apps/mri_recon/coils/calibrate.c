@@ -1,0 +1,415 @@
+/* Coil maps from the scan itself. Each coil's image of low resolution is solved for by least squares, on a matrix that
+ * the centre of k-space fills. (Gridding would leave a haze around the object, which mixes what coils see at different
+ * places.) From the image's samples on a Cartesian grid, vf_espirit makes the maps; samples that are Cartesian already
+ * are used unchanged. Or the samples are tapered and make smooth images on the scan's matrix, from which
+ * vf_coil_maps_walsh makes the maps. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrate.h"
+#include "coil_maps.h"
+#include "espirit.h"
+#include "kernel_operators.h"
+#include "solve/transfer.h"
+
+/* The centre's radius in cycles per field of view after cropping; it is the same in 1/mm along every axis. Coils vary
+ * slowly, and autocalibrated scans acquire 24 lines. Across a thin slab it is at least LEAST_CYCLES. */
+static const double CENTRE_CYCLES = 12, LEAST_CYCLES = 4;
+/* LEAST_COVERED: the share of the centre's unit cells that must hold a sample, or the coils' images are folded. It is
+ * lower for irregular gaps, which spread the aliasing over the image. Gaps are irregular if copies of the object
+ * shifted by a half, third or quarter of the field of view have at most the share MOST_FOLDED of its brightness. */
+static const double LEAST_COVERED = 0.85, LEAST_COVERED_IRREGULARLY = 0.6, MOST_FOLDED = 0.2;
+enum { WIDER = 8 }; /* extra samples along an axis that are solved for and then cut off before ESPIRiT */
+/* ESPIRiT's truncation, for original samples and for solved ones. With 1e-6, the errors of solved samples may count as
+ * signal: images of a half-sampled radial scan were off by 6 % with WIDER = 8, but by 18 to 24 % with 0, 4 and 24. */
+static const double TRUNCATION = CALIBRATE_TRUNCATION, TRUNCATION_SOLVED = 1e-4;
+/* Warn if the maps explain less of the data, or if more of the signal lies where two parts of the object fall on one
+ * voxel. */
+static const double LEAST_EXPLAINED = CALIBRATE_LEAST_EXPLAINED, MOST_SECOND = 0.1;
+/* Precise enough for ratios of coils. */
+static const solve_options small_solve = {
+    .precision = VF_F32, .iterations = 25, .tolerance = 1e-3, .input = "calibration"};
+static const vf_encoding_options small_encoding = {
+    .by = VF_ENCODE_OFF_GRID, .precision = VF_F32, .accuracy = 1e-4, .most_batch = 1};
+static const double SMALL_LAMBDA = 1e-3; /* relative to the diagonal of F^H F */
+
+static void choose_centre(calibration *c)
+{
+    const mri_scan *raw = c->scan;
+    double kept[3], widest = 0;
+    for (int a = 0; a < 3; a++) {
+        kept[a] = raw->fov[a] * (double)raw->crop[a] / (double)raw->matrix[a];
+        widest = raw->matrix[a] > 1 ? fmax(widest, kept[a]) : widest;
+    }
+    for (int a = 0; a < 3; a++) {
+        const double n = (double)raw->matrix[a];
+        const double cycles = fmax(CENTRE_CYCLES * raw->fov[a] / widest, LEAST_CYCLES * raw->fov[a] / kept[a]);
+        c->k_cut[a] = n > 1 ? fmin(n / 2, cycles) : INFINITY;
+        c->small[a] = n > 1 ? (int64_t)fmin(n, 2 * ceil(cycles)) : 1;
+    }
+    c->points = c->small[0] * c->small[1] * c->small[2];
+    c->voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
+}
+
+/* The share of unit cells within the centre, a ball, that hold a sample; 1 if memory runs out. */
+static double covered(const calibration *c)
+{
+    int64_t within = 0, held = 0;
+    unsigned char *cell = calloc((size_t)c->points, 1);
+    if (!cell)
+        return 1;
+    for (int64_t m = 0; m < c->centre.samples; m++) {
+        int64_t at = 0;
+        for (int a = 2; a >= 0; a--) {
+            int64_t n = c->small[a] > 1 ? llroundf(c->centre.k[3 * m + a]) + c->small[a] / 2 : 0;
+            n = n < 0 ? 0 : n < c->small[a] ? n : c->small[a] - 1;
+            at = at * c->small[a] + n;
+        }
+        cell[at] = 1;
+    }
+    for (int64_t i = 0; i < c->points; i++) {
+        double radius = 0;
+        for (int a = 0; a < 3; a++)
+            radius += pow((fabs((double)c->grid.k[3 * i + a]) + 0.5) / c->k_cut[a], 2);
+        within += radius < 1;
+        held += radius < 1 && cell[i];
+    }
+    free(cell);
+    return within ? (double)held / (double)within : 1;
+}
+
+/* The largest value of the point spread function, relative to its value at 0, at shifts by a half, third and quarter of
+ * the field of view along the axes. */
+static double folding(const calibration *c)
+{
+    double largest = 0;
+    for (int a = 0; a < 3; a++)
+        for (int part = 2; part <= 4 && c->small[a] > 1; part++) {
+            double re = 0, im = 0;
+            for (int64_t m = 0; m < c->centre.samples; m++) {
+                const double phase = 2 * M_PI * (double)c->centre.k[3 * m + a] / part;
+                re += cos(phase);
+                im += sin(phase);
+            }
+            largest = fmax(largest, hypot(re, im) / (double)c->centre.samples);
+        }
+    return largest;
+}
+
+/* Whether the centre is sampled well enough to solve for the coils' images. */
+static bool well_sampled(const calibration *c)
+{
+    return c->share >= LEAST_COVERED || (c->share >= LEAST_COVERED_IRREGULARLY && folding(c) <= MOST_FOLDED);
+}
+
+vf_status calibrate_number(calibration *c)
+{
+    c->points = c->small[0] * c->small[1] * c->small[2];
+    c->grid.samples = c->points;
+    free(c->grid.k);
+    c->grid.k = malloc((size_t)c->points * 3 * sizeof *c->grid.k);
+    if (!c->grid.k)
+        return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
+    for (int64_t i = 0; i < c->points; i++) {
+        const int64_t at[3] = {i % c->small[0], i / c->small[0] % c->small[1], i / c->small[0] / c->small[1]};
+        for (int a = 0; a < 3; a++)
+            c->grid.k[3 * i + a] = (float)(at[a] - c->small[a] / 2);
+    }
+    return VF_OK;
+}
+
+static vf_status make_grid(calibration *c)
+{
+    vf_status status = calibrate_number(c);
+    if (status != VF_OK)
+        return status;
+    c->gridded = malloc((size_t)c->points * (size_t)c->scan->coils * sizeof *c->gridded);
+    return c->gridded ? VF_OK : vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
+}
+
+static vf_status take_centre(calibration *c, int place, bool warn)
+{
+    const int coils = c->scan->coils;
+    const int64_t samples = c->centre.samples = calibrate_gather(c, place, NULL, NULL, 0);
+    if (samples == 0)
+        return vf_fail(
+            c->ctx, VF_ERR_INPUT,
+            "place %d: no sample lies in the centre of k-space (|k| < %g), so coil maps cannot be estimated; "
+            "use --coils rss",
+            place, c->k_cut[0]);
+    c->centre.k = malloc((size_t)samples * 3 * sizeof *c->centre.k);
+    c->data = malloc((size_t)samples * (size_t)coils * sizeof *c->data);
+    if (!c->centre.k || !c->data)
+        return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
+    calibrate_gather(c, place, c->centre.k, c->data, samples);
+    calibrate_normalise(c->data, samples * coils);
+    c->share = covered(c);
+    if (warn && !well_sampled(c))
+        vf_warn(c->ctx,
+                "only %.0f %% of the centre of k-space is sampled, so the estimated coil maps may be wrong and the "
+                "image folded; give maps (--coils FILE), acquire calibration lines, or use --coils rss",
+                100 * c->share);
+    return VF_OK;
+}
+
+/* Device memory for the steps below; both use `samples` and `image` for one coil at a time. */
+typedef struct coil_work {
+    vf_encoding *from, *to;
+    vf_array samples, image, solution, gridded;
+} coil_work;
+
+static vf_status allocate(calibration *c, int64_t samples, int64_t image, int64_t solution, int64_t gridded,
+                          coil_work *w)
+{
+    const int64_t counts[4] = {samples, image, solution, gridded};
+    vf_array *const arrays[4] = {&w->samples, &w->image, &w->solution, &w->gridded};
+    vf_status status = VF_OK;
+    for (int i = 0; i < 4 && status == VF_OK; i++)
+        status = vf_array_create(vf_queue_device(c->queue), VF_SPACE_DEVICE, VF_C64, counts[i], arrays[i]);
+    return status;
+}
+
+static void free_work(coil_work *w)
+{
+    vf_encoding_destroy(w->from);
+    vf_encoding_destroy(w->to);
+    vf_array_free(&w->samples);
+    vf_array_free(&w->image);
+    vf_array_free(&w->solution);
+    vf_array_free(&w->gridded);
+}
+
+/* Solves for the small images by least squares, and computes their Cartesian samples. */
+static vf_status solve_small(calibration *c)
+{
+    vf_context *ctx = c->ctx;
+    vf_device *device = vf_queue_device(c->queue);
+    const int64_t samples = c->centre.samples;
+    const vf_encoding_samples from = {.count = samples, .k = c->centre.k};
+    const vf_encoding_samples to = {.count = c->points, .k = c->grid.k};
+    const vf_normal_task task = {.matrix = {c->small[0], c->small[1], c->small[2]},
+                                 .samples = samples,
+                                 .k = c->centre.k,
+                                 .encoding = small_encoding};
+    coil_work w = {0};
+    vf_normal normal = {0};
+    vf_prior known = {.kind = VF_PRIOR_IDENTITY};
+    vf_operator *operator= NULL;
+    vf_status status = allocate(c, samples, c->points, c->points, c->points, &w);
+    VF_TRY(status, vf_encoding_create(device, c->small, &from, &small_encoding, &w.from));
+    VF_TRY(status, vf_encoding_create(device, c->small, &to, &small_encoding, &w.to));
+    VF_TRY(status, vf_normal_create(device, &task, &normal));
+    known.lambda = SMALL_LAMBDA * normal.diagonal;
+    VF_TRY(status, vf_normal_operator(device, VF_F32, c->points, &normal, 1, NULL, &operator));
+    for (int coil = 0; coil < c->scan->coils && status == VF_OK; coil++) {
+        solve_result result;
+        status = upload(c->queue, c->data + coil * samples, samples, &w.samples);
+        VF_TRY(status, vf_encoding_adjoint(w.from, c->queue, 1, &w.samples, &w.image));
+        VF_TRY(status,
+               solve(ctx, &small_solve, operator, & known, c->queue, &w.image, &w.solution, NULL, NULL, &result));
+        VF_TRY(status, vf_encoding_forward(w.to, c->queue, 1, &w.solution, &w.gridded));
+        VF_TRY(status, download(c->queue, &w.gridded, c->points, c->gridded + coil * c->points));
+    }
+    vf_operator_free(operator);
+    vf_normal_free(&normal);
+    free_work(&w);
+    return status;
+}
+
+vf_status calibrate_images(calibration *c, const int64_t matrix[3], float complex *images)
+{
+    const int64_t voxels = matrix[0] * matrix[1] * matrix[2];
+    const vf_encoding_samples at = {.count = c->points, .k = c->grid.k};
+    coil_work w = {0};
+    vf_taper_centre(c->grid.samples, c->grid.k, c->k_cut, c->scan->coils, c->gridded, c->gridded);
+    vf_status status = allocate(c, c->points, voxels, 0, 0, &w);
+    VF_TRY(status, vf_encoding_create(vf_queue_device(c->queue), matrix, &at, &small_encoding, &w.from));
+    for (int coil = 0; coil < c->scan->coils && status == VF_OK; coil++) {
+        status = upload(c->queue, c->gridded + coil * c->points, c->points, &w.samples);
+        VF_TRY(status, vf_encoding_adjoint(w.from, c->queue, 1, &w.samples, &w.image));
+        VF_TRY(status, download(c->queue, &w.image, voxels, images + coil * voxels));
+    }
+    free_work(&w);
+    return status;
+}
+
+/* ---- ESPIRiT ---- */
+
+void calibrate_release(calibration *c)
+{
+    free(c->centre.k);
+    free(c->data);
+    free(c->grid.k);
+    free(c->gridded);
+    c->centre.k = c->grid.k = NULL;
+    c->data = c->gridded = NULL;
+}
+
+/* The solved centre is somewhat wider than the `n` that is kept, because the solution is worst at its edge. */
+static void choose_wider(calibration *c, int64_t n[3])
+{
+    choose_centre(c);
+    for (int a = 0; a < 3; a++) {
+        n[a] = c->small[a];
+        c->small[a] = n[a] > 1 ? (int64_t)fmin((double)c->scan->matrix[a], (double)(n[a] + WIDER)) : 1;
+    }
+}
+
+/* Solves for the centre of any trajectory by least squares. */
+static vf_status take_any(calibration *c, int place, bool must, int64_t n[3])
+{
+    choose_wider(c, n);
+    vf_status status = make_grid(c);
+    VF_TRY(status, take_centre(c, place, must));
+    if (status == VF_OK && !well_sampled(c) && !must) {
+        memset(n, 0, 3 * sizeof *n);
+        return VF_OK;
+    }
+    VF_TRY(status, solve_small(c));
+    if (status == VF_OK)
+        calibrate_cut(c, c->small, n);
+    return status;
+}
+
+static void judge(const calibration *c, const vf_espirit_quality *quality, bool replaced)
+{
+    if (quality->explained < LEAST_EXPLAINED && !replaced)
+        vf_warn(
+            c->ctx,
+            "the coil maps explain only %.0f %% of the calibration data, so the image may be shaded or folded; acquire "
+            "more calibration lines, or use --coils rss",
+            100 * quality->explained);
+    if (quality->second_share > MOST_SECOND && quality->sets == 1 && !c->scan->ghosts)
+        vf_warn(c->ctx,
+                "the object seems to be larger than the field of view: %.0f %% of the signal is in voxels where two "
+                "parts of it overlap, which one set of coil maps cannot describe; use two sets (--method cg with "
+                "--map-sets auto)",
+                100 * quality->second_share);
+}
+
+vf_status calibrate_block(calibration *c, int place, bool must, int64_t n[3], bool *cartesian)
+{
+    memset(n, 0, 3 * sizeof *n);
+    c->voxels = c->scan->matrix[0] * c->scan->matrix[1] * c->scan->matrix[2];
+    vf_status status = calibrate_cartesian(c, place, n);
+    *cartesian = n[0] > 0;
+    if (status != VF_OK || *cartesian)
+        return status;
+    calibrate_release(c);
+    return take_any(c, place, must, n);
+}
+
+vf_status calibrate_espirit(calibration *c, int place, bool must, recon_map_sets sets, recon_watch *watch,
+                            float complex *maps, calibrated *made, vf_espirit_quality *quality)
+{
+    const mri_scan *raw = c->scan;
+    int64_t n[3];
+    bool cartesian;
+    vf_status status = calibrate_block(c, place, must, n, &cartesian);
+    if (status != VF_OK || n[0] == 0)
+        return status;
+    const vf_espirit_task task = {.matrix = {raw->matrix[0], raw->matrix[1], raw->matrix[2]},
+                                  .block = {n[0], n[1], n[2]},
+                                  .coils = raw->coils,
+                                  .data = c->gridded,
+                                  .truncation = cartesian ? TRUNCATION : TRUNCATION_SOLVED,
+                                  .sets = sets == RECON_SETS_ONE ? 1 : 2,
+                                  .least_share = sets == RECON_SETS_AUTO ? MOST_SECOND : 0,
+                                  .tell = watch ? watch_tell : NULL,
+                                  .user = watch};
+    status = vf_espirit(c->ctx, &task, maps, NULL, quality);
+    if (status != VF_OK)
+        return status;
+    made->sets = quality->sets;
+    made->weighted = true;
+    if (quality->sets == 1)
+        snprintf(made->text, sizeof made->text,
+                 "%d coil%s, maps estimated from %lld x %lld x %lld samples of the centre of k-space (ESPIRiT), which "
+                 "explain %.1f %% of the data",
+                 raw->coils, vf_plural(raw->coils), (long long)n[0], (long long)n[1], (long long)n[2],
+                 100 * quality->explained);
+    else
+        snprintf(made->text, sizeof made->text,
+                 "%d coil%s, two sets of maps estimated from %lld x %lld x %lld samples of the centre of k-space "
+                 "(ESPIRiT); %.0f %% of the signal is folded%s",
+                 raw->coils, vf_plural(raw->coils), (long long)n[0], (long long)n[1], (long long)n[2],
+                 100 * quality->second_share, raw->ghosts ? ", or ghosts" : "");
+    return VF_OK;
+}
+
+static bool has_calibration_lines(const mri_scan *raw)
+{
+    for (int f = raw->frames; f < raw->frames + raw->calibrations; f++)
+        if (!raw->frame[f].spare)
+            return true;
+    return false;
+}
+
+vf_status calibrate_walsh(calibration *c, int place, bool warn, float complex *maps, calibrated *made)
+{
+    const mri_scan *raw = c->scan;
+    choose_centre(c);
+    vf_status status = make_grid(c);
+    VF_TRY(status, take_centre(c, place, warn));
+    VF_TRY(status, solve_small(c));
+    VF_TRY(status, calibrate_images(c, raw->matrix, maps));
+    VF_TRY(status, vf_coil_maps_walsh(c->ctx, raw->matrix, raw->coils, maps, maps));
+    if (status == VF_OK)
+        snprintf(made->text, sizeof made->text,
+                 "%d coil%s, maps estimated from the centre of k-space, |kx| < %.3g%s (Walsh)", raw->coils,
+                 vf_plural(raw->coils), c->k_cut[0], has_calibration_lines(raw) ? ", and calibration lines" : "");
+    made->sets = 1;
+    return status;
+}
+
+bool calibrate_takes_joint(vf_context *ctx, const mri_scan *raw, recon_coils how, recon_map_sets sets, int place)
+{
+    calibration c = {.ctx = ctx, .scan = raw};
+    int64_t n[3];
+    if (how == RECON_COILS_ESPIRIT || how == RECON_COILS_WALSH || sets == RECON_SETS_TWO || raw->coils == 1)
+        return false;
+    if (how == RECON_COILS_NLINV)
+        return true;
+    if (calibrate_has_box(&c, place))
+        return false;
+    choose_wider(&c, n);
+    c.centre.samples = calibrate_gather(&c, place, NULL, NULL, 0);
+    c.centre.k = malloc((size_t)(c.centre.samples + 1) * 3 * sizeof *c.centre.k);
+    const bool numbered = c.centre.k && c.centre.samples > 0 && calibrate_number(&c) == VF_OK;
+    if (numbered) {
+        calibrate_gather(&c, place, c.centre.k, NULL, c.centre.samples);
+        c.share = covered(&c);
+    } else {
+        vf_context_clear_error(ctx);
+    }
+    const bool joint = numbered && !well_sampled(&c);
+    calibrate_release(&c);
+    return joint;
+}
+
+vf_status calibrate_maps(const device_team *team, const mri_scan *raw, recon_coils how, recon_map_sets sets, int place,
+                         recon_watch *watch, float complex *maps, calibrated *made)
+{
+    calibration c = {.ctx = team->ctx, .scan = raw, .team = team, .queue = team->queue[0]};
+    const bool must = how == RECON_COILS_ESPIRIT || sets == RECON_SETS_TWO;
+    vf_status status = VF_OK;
+    vf_espirit_quality quality = {0};
+    *made = (calibrated){0};
+    c.voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
+    if (must || (how != RECON_COILS_WALSH && how != RECON_COILS_NLINV && raw->coils > 1))
+        status = calibrate_espirit(&c, place, must, sets, watch, maps, made, &quality);
+    bool replaced = false;
+    if (status == VF_OK && made->sets > 0 && quality.explained < LEAST_EXPLAINED && !must)
+        status = calibrate_replace(&c, place, quality.explained, maps, made, &replaced);
+    if (status == VF_OK && made->sets > 0)
+        judge(&c, &quality, replaced);
+    if (status == VF_OK && made->sets == 0) {
+        calibrate_release(&c);
+        status = how == RECON_COILS_WALSH || raw->coils == 1 ? calibrate_walsh(&c, place, true, maps, made)
+                                                             : calibrate_jointly(&c, place, true, watch, maps, made);
+    }
+    calibrate_release(&c);
+    return status;
+}

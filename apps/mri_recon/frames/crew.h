@@ -1,0 +1,44 @@
+/* A crew: a team of devices with the state that it keeps between groups of frames. */
+#ifndef CREW_H
+#define CREW_H
+
+#include "recon_job.h"
+#include "solve/equations.h"
+
+/* The solver's state on one device, for all frames of a trajectory. */
+typedef struct device_solver {
+    vf_queue *queue;
+    vf_operator *normal; /* F^H W F; with maps, of the first device only: of all coils that the team's devices have */
+    vf_prior known;
+    vf_array b, x;
+    vf_penalties *penalties;      /* of sparse priors; NULL: none, or not made */
+    vf_circulant *inverse, *held; /* for solve_sparse */
+    vf_array unseen;              /* the same */
+} device_solver;
+
+typedef struct coil_ranks coil_ranks;
+
+typedef struct crew {
+    recon_job *job;
+    device_team team;
+    recon_watch *watch;
+    recon_summary summary; /* of its own frames */
+    int last;              /* the job's number of its last frame */
+    device_maps maps;
+    int solvers, trajectory; /* devices with a solver (0: none), and its trajectory */
+    device_solver *solver;   /* [solvers] */
+    vf_normal *normal;       /* [solvers] F^H W F of the trajectory on each device */
+    int sets, maps_filled;   /* with maps: of the images, and maps.filled, of the first solver's operator */
+    coil_ranks *others;      /* of rank 0 of an MPI job that shares the coils; NULL: none */
+    vf_normal *shared;       /* [team.count] `normal` for the scan's only trajectory; NULL: the crew makes its own */
+    double *density;         /* [voxels] of trajectory density_of (vf_sampling_density); NULL: not made */
+    int density_of;
+    double mean_weight;       /* the mean of w |phi|^2 over its samples */
+    double filled;            /* of the last regularised frame's envelope */
+    frame_envelope *envelope; /* [envelopes] of the group's frames */
+    int envelopes;
+    char *probe;              /* of the frames that lambda is chosen for: sure.h's p */
+    const scan_frame **claim; /* frames whose power this crew must find, NULL-terminated */
+} crew;
+
+#endif

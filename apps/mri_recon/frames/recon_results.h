@@ -1,0 +1,64 @@
+/* What a reconstruction gives: images, noise, and a summary for the report. */
+#ifndef RECON_RESULTS_H
+#define RECON_RESULTS_H
+
+#include <complex.h>
+#include <stdbool.h>
+
+#include "scan/mri_scan.h"
+#include "solve/recon_choices.h"
+#include "sure.h"
+
+enum { RECON_MAX_DEVICES = 64 };
+
+/* What it took to solve for a frame. Of frames that are solved together, the last that a window delivers has all. */
+typedef struct frame_effort {
+    int64_t iterations, applications; /* of F^H W F, with sparse priors */
+    double residual;                  /* the largest */
+    bool converged;
+    char encoding[64]; /* how F was computed, in a few words */
+} frame_effort;
+
+/* Results of the reconstruction besides the images, for the report. */
+typedef struct recon_summary {
+    char encoding[128], normal[160], coils[160];
+    char shared[200];    /* how ranks share the coils; "": they do not */
+    double diagonal;     /* of F^H W F in the object, for the last frame: lambda is relative to it */
+    double lambda;       /* absolute, for the last frame; spectrum prior: a factor on Wiener's weight */
+    double sigma;        /* standard deviation of a sample's noise, E|n|^2 = sigma^2; 0: not needed */
+    char noise[160];     /* the source of sigma */
+    double *frame_noise; /* [frames] each frame's sigma, if they differ, else NULL; the caller frees it */
+    char phase[128];     /* how the phase was used if one side of k-space is missing; "": both sides are there */
+    double misfit;       /* variance of a first image's residual over sigma^2; at least 1 */
+    int first_images;    /* made for the noise, and the solver's iterations for all of them */
+    int64_t first_iterations;
+    double expected_signal, expected_noise, expected_bias; /* root mean squares over the last frame's voxels */
+    double noise_unit, sparse_lambda[VF_MOST_PRIORS];      /* for the last frame: sparse.c, and absolute */
+    vf_sure_result sure;                                   /* how the factor on these was chosen; tried 0: it is 1 */
+    int64_t sure_applications;                             /* of F^H W F, for that */
+    double objective, penalty[VF_MOST_PRIORS];             /* of sparse priors, for the last frame: solve_result */
+    int64_t applications;                                  /* of F^H W F, over all frames with sparse priors */
+    int64_t iterations;                                    /* over all frames */
+    double residual;                                       /* the largest of all frames */
+    bool converged;                                        /* all frames */
+    frame_effort *effort; /* [frames] with settings->wanted, else NULL; the caller frees it */
+    double coils_kept;    /* share of the energy after compression; 1 without */
+    recon_sharing sharing;
+    struct {
+        int frames;     /* frames it made or helped to make */
+        double seconds; /* time it worked on them */
+    } device[RECON_MAX_DEVICES];
+} recon_summary;
+
+/* Receives a frame's image, [z][y][x] of scan->matrix, valid only during the call. */
+typedef void (*recon_put)(void *user, const scan_frame *frame, const float complex *image);
+
+/* Receives the noise of a place's first frame, [z][y][x] of scan->matrix, valid only during the call.
+ *
+ * `deviation` is the standard deviation of a complex voxel, E|n|^2 = deviation^2. `g` is the factor by which it exceeds
+ * the best value for as many samples: g = deviation sqrt(Q(0) sum_c |s_c|^2) / sigma. The image of --method adjoint is
+ * not divided by Q(0) sum_c |s_c|^2, so there g = deviation / (sqrt(...) sigma). For coils combined by the root of the
+ * sum of squares, both are the mean over coils. */
+typedef void (*recon_put_noise)(void *user, const scan_frame *frame, const float *deviation, const float *g);
+
+#endif

@@ -1,0 +1,199 @@
+/* The noise of the samples, from first images; and noise that differs from frame to frame, for sparse priors.
+ *
+ * Frames differ in noise if their readouts differ in bandwidth or averages that the weights do not tell, or if a coil
+ * fails for a while. The outermost samples show whether frames may differ, and what a first image of each frame
+ * leaves of them decides. Both contain signal, the second one as much as undersampling hides. So frames differ only
+ * by what their signal's power does not explain: a frame of another contrast keeps the common noise. A frame whose
+ * noise does not differ for certain has exactly the common noise. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frame_noise.h"
+#include "noise/noise_level.h"
+#include "solve_group.h"
+
+/* With a smaller noise estimate, the next image fits more of the outermost signal. Repeat if a pass lowered the
+ * estimate at least to this factor. */
+static const double WORTH_A_PASS = 0.9;
+enum { PASSES = 3 };
+/* First images of all frames are made if variances of the outermost samples differ by this factor. Frames have noise of
+ * their own if its variance differs by the second one: a smaller difference changes the weighted mean of two frames by
+ * less than 6 %. */
+static const double MAY_DIFFER = 1.25, DIFFERS = 2;
+/* Both must exceed chance by this many standard deviations. */
+static const double CERTAIN = 5;
+
+static vf_status from_first_images(crew *c, int frame, char *image, bool *told)
+{
+    recon_job *j = c->job;
+    const frame_group one = {.trajectory = j->frames[frame]->trajectory, .first = frame, .count = 1};
+    vf_status status = VF_OK;
+    for (int pass = 0; pass < PASSES && status == VF_OK; pass++) {
+        const double before = j->variance;
+        status = crew_make_group(c, &one, image);
+        VF_TRY(status, noise_from_residual(c, frame, image, told));
+        if (!(j->variance < WORTH_A_PASS * before))
+            break;
+    }
+    return status;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The variances of frames, and their relative standard errors; 0: unknown. [frame_count] each. */
+typedef struct frame_variances {
+    double *outer, *error; /* of the outermost samples */
+    double *signal;        /* mean of all samples less that of the outermost */
+    double *found;         /* from first images */
+    double *sorted;        /* scratch */
+} frame_variances;
+
+static bool apart(double ratio, double least, double error)
+{
+    return fabs(log(ratio)) > fmax(log(least), CERTAIN * error);
+}
+
+/* The ratio of two frames' variances, less what the ratio of their signals explains. */
+static double excess(double ratio, double signal, double of_signal)
+{
+    const double explained = signal == of_signal ? 1 : signal / of_signal;
+    return ratio > 1 ? fmax(1, ratio / fmax(1, explained)) : fmin(1, ratio / fmin(1, explained));
+}
+
+static bool in_place(const recon_job *j, int frame, int place)
+{
+    return j->frames[frame]->place == place;
+}
+
+/* Compares frames with the one of median variance. */
+static vf_status may_differ(const recon_job *j, int place, frame_variances *v, bool *differ)
+{
+    int count = 0, median = 0;
+    vf_status status = VF_OK;
+    *differ = false;
+    for (int f = 0; f < j->frame_count && status == VF_OK; f++) {
+        if (!in_place(j, f, place))
+            continue;
+        status = noise_of_outer(j, j->frames[f], &v->outer[f], &v->error[f]);
+        v->signal[f] = fmax(0, mean_of_samples(j, j->frames[f]) - v->outer[f]);
+        if (v->outer[f] > 0)
+            v->sorted[count++] = v->outer[f];
+    }
+    qsort(v->sorted, (size_t)count, sizeof *v->sorted, compare);
+    while (median < j->frame_count && v->outer[median] != v->sorted[count / 2])
+        median++;
+    for (int f = 0; f < j->frame_count && status == VF_OK && count > 0; f++)
+        *differ |=
+            in_place(j, f, place) && v->outer[f] > 0 &&
+            apart(excess(v->outer[f] / v->outer[median], v->signal[f], v->signal[median]), MAY_DIFFER, v->error[f]);
+    return status;
+}
+
+/* Finds the noise of each frame of a place as if its samples were all there is. *misfit gets the quietest frame's: the
+ * variance of all that its image leaves. */
+static vf_status find_each(crew *c, int place, char *image, frame_variances *v, int *quietest, double *misfit)
+{
+    recon_job *j = c->job;
+    const bool known = j->noise_known;
+    const double variance = j->variance, before = j->misfit;
+    char source[sizeof j->noise];
+    vf_status status = VF_OK;
+    memcpy(source, j->noise, sizeof source);
+    *quietest = -1;
+    j->noise_known = false;
+    for (int f = 0; f < j->frame_count && status == VF_OK; f++) {
+        bool told = false;
+        if (!in_place(j, f, place) || !(v->outer[f] > 0))
+            continue;
+        j->variance = v->outer[f];
+        j->misfit = 1;
+        status = from_first_images(c, f, image, &told);
+        if (status != VF_OK || !told || !(j->variance > 0))
+            continue;
+        v->found[f] = j->variance;
+        if (*quietest < 0 || v->found[f] < v->found[*quietest]) {
+            *quietest = f;
+            *misfit = j->misfit * j->variance;
+        }
+    }
+    j->noise_known = known;
+    j->variance = variance;
+    j->misfit = before;
+    memcpy(j->noise, source, sizeof source);
+    return status;
+}
+
+static vf_status set_ratio(recon_job *j, const scan_frame *frame, double ratio)
+{
+    const int frames = j->scan->frames;
+    if (!j->noise_ratio) {
+        j->noise_ratio = malloc((size_t)frames * sizeof *j->noise_ratio);
+        if (!j->noise_ratio)
+            return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the noise of %d frames", frames);
+        for (int f = 0; f < frames; f++)
+            j->noise_ratio[f] = 1;
+    }
+    j->noise_ratio[frame - j->scan->frame] = ratio;
+    return VF_OK;
+}
+
+/* The quietest frames of a place have the common noise, unless even they are below it. */
+static vf_status compare_frames(crew *c, int place, char *image, frame_variances *v)
+{
+    recon_job *j = c->job;
+    int quietest = -1;
+    double rest = 0;
+    bool differ = false;
+    vf_status status = may_differ(j, place, v, &differ);
+    if (status == VF_OK && differ)
+        status = find_each(c, place, image, v, &quietest, &rest);
+    if (status != VF_OK || quietest < 0)
+        return status;
+    const double base = fmax(j->variance, v->found[quietest]), error = v->error[quietest];
+    differ = false;
+    for (int f = 0; f < j->frame_count && status == VF_OK; f++) {
+        if (!in_place(j, f, place) || !(v->found[f] > 0))
+            continue;
+        const double ratio = excess(v->found[f] / base, v->signal[f], v->signal[quietest]);
+        if (!apart(ratio, DIFFERS, hypot(v->error[f], error)))
+            continue;
+        differ = true;
+        status = set_ratio(j, j->frames[f], ratio);
+    }
+    if (differ)
+        j->misfit = fmax(1, rest / j->variance);
+    return status;
+}
+
+vf_status crew_find_noise(crew *c, const frame_group *one, char *image)
+{
+    recon_job *j = c->job;
+    const size_t frames = (size_t)j->frame_count;
+    bool told = false;
+    vf_status status = from_first_images(c, one->first, image, &told);
+    double *room = calloc(5 * frames + 1, sizeof *room);
+    frame_variances v = {room, room + frames, room + 2 * frames, room + 3 * frames, room + 4 * frames};
+    if (status == VF_OK && !room)
+        status = vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the noise of %d frames", j->frame_count);
+    const int places = j->settings->sparse > 0 && !j->settings->equal_noise ? j->scan->places : 0;
+    for (int p = 0; p < places && status == VF_OK; p++)
+        status = compare_frames(c, p, image, &v);
+    free(room);
+    return status;
+}
+
+double frame_noise_ratio(const recon_job *j, const scan_frame *frame)
+{
+    return j->noise_ratio && !frame->replica ? j->noise_ratio[frame - j->scan->frame] : 1;
+}
+
+double frame_weight(const recon_job *j, const scan_frame *frame)
+{
+    return 1 / frame_noise_ratio(j, frame);
+}

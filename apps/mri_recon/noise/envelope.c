@@ -1,0 +1,173 @@
+/* The envelope of a frame's image: its brightness over the field of view, estimated before the solver runs. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "envelope.h"
+#include "frames/frame_images.h"
+#include "frames/frame_places.h"
+#include "regularise.h"
+#include "voxfield/team_size.h"
+
+/* The least share of the field of view that an object fills. */
+static const double LEAST_FILLED = 0.05;
+/* The envelope is smoothed twice by a box that reaches 1 / ENVELOPE_SHARE of an axis to both sides. LEAST_ENVELOPE is
+ * its least value, relative to the root mean square. */
+enum { ENVELOPE_SHARE = 24 };
+static const double LEAST_ENVELOPE = 0.15;
+/* The image is made from the middle of k-space, with weights exp(-r^2 / LOW_PASS^2); r = 1 is a face of k-space. A
+ * smaller value would blur rims, a larger one would add noise. */
+static const double LOW_PASS = 0.5;
+
+/* Replaces each of `count` values, `step` apart, by the mean over 2 reach + 1 of them, 0 beyond the ends. `line` is
+ * scratch for `count` values. */
+static void smooth_line(double *values, int64_t count, int64_t step, int64_t reach, double *line)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        line[i] = values[i * step];
+    for (int64_t i = 0; i < reach && i < count; i++)
+        sum += line[i];
+    for (int64_t i = 0; i < count; i++) {
+        sum += i + reach < count ? line[i + reach] : 0;
+        values[i * step] = fmax(sum, 0) / (double)(2 * reach + 1);
+        sum -= i - reach >= 0 ? line[i - reach] : 0;
+    }
+}
+
+/* Box filters along all axes, twice. `room` is scratch for the longest axis, for each thread. */
+static void smooth(const vf_context *ctx, const int64_t n[3], double *values, double *room)
+{
+    const int threads = vf_threads_for(ctx, 5 * n[0] * n[1] * n[2]);
+    const int64_t steps[3] = {1, n[0], n[0] * n[1]};
+    for (int pass = 0; pass < 2; pass++)
+        for (int a = 0; a < 3; a++) {
+            const int64_t reach = n[a] / ENVELOPE_SHARE, step = steps[a], lines = n[0] * n[1] * n[2] / n[a];
+            if (reach < 1)
+                continue;
+#pragma omp parallel for schedule(static) num_threads(threads)
+            for (int t = 0; t < threads; t++)
+                for (int64_t i = lines * t / threads; i < lines * (t + 1) / threads; i++)
+                    smooth_line(values + i / step * step * n[a] + i % step, n[a], step, reach, room + t * n[a]);
+        }
+}
+
+/* Sum of |x|^2 over channels, or over the images of several sets. For maps that fade, the sum is of |s x|^2, the image
+ * of even intensity, because x alone is brighter where the maps are faint. `power`: scratch. */
+static void add_energies(const recon_job *j, const scan_frame *frame, const char *image, double *power, double *energy)
+{
+    const int images = j->channels * frame_sets(j, frame);
+    const frame_place *place = &j->place[frame->place];
+    const bool weighted = j->has_maps && place->weighted;
+    memset(energy, 0, (size_t)j->voxels * sizeof *energy);
+    for (int i = 0; i < images; i++) {
+        if (weighted)
+            map_powers(j, place->maps + i * j->scan->coils * j->voxels, power);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
+        for (int64_t v = 0; v < j->voxels; v++) {
+            const int64_t at = i * j->voxels + v;
+            const double complex x = j->type == VF_C128 ? ((const double complex *)(const void *)image)[at]
+                                                        : ((const float complex *)(const void *)image)[at];
+            energy[v] += (weighted ? power[v] : 1) * (creal(x) * creal(x) + cimag(x) * cimag(x));
+        }
+    }
+}
+
+/* The envelope of an image, and the share of the field of view that the object fills: (sum |x|)^2 / (N sum |x|^2),
+ * which is exact for an object of uniform brightness. Noise and folding make it larger. */
+static vf_status smooth_energy(const recon_job *j, const scan_frame *frame, const char *image, frame_envelope *out)
+{
+    const int64_t *n = j->scan->matrix;
+    double sum = 0, squares = 0;
+    const int64_t room = vf_context_threads(j->ctx) * (n[0] + n[1] + n[2]);
+    double *energy = malloc((size_t)(j->voxels + (room > j->voxels ? room : j->voxels)) * sizeof *energy);
+    if (!energy)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the envelope of %lld voxels", (long long)j->voxels);
+    add_energies(j, frame, image, energy + j->voxels, energy);
+    for (int64_t v = 0; v < j->voxels; v++) {
+        sum += sqrt(energy[v]);
+        squares += energy[v];
+    }
+    const double share = sum * sum / (squares * (double)j->voxels), mean = squares / (double)j->voxels;
+    const bool known = share > 0 && isfinite(mean); /* else all values are 0, or their squares overflow */
+    out->filled = known ? fmin(fmax(share, LEAST_FILLED), 1) : 1;
+    smooth(j->ctx, n, energy, energy + j->voxels);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 5 * j->voxels))
+    for (int64_t v = 0; v < j->voxels; v++)
+        out->values[v] = known ? (float)fmax(sqrt(energy[v] / mean), LEAST_ENVELOPE) : 1;
+    free(energy);
+    return VF_OK;
+}
+
+/* Sample weights for an image of low resolution: a Gaussian over the density, or over a Cartesian grid's density if
+ * that is larger. So regions that are sampled more thinly, and folded, count less. */
+static vf_status low_resolution(crew *c, const scan_frame *frame, float *weights)
+{
+    const recon_job *j = c->job;
+    const int64_t *n = j->scan->matrix;
+    const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
+    const vf_status status = regularise_density(c, frame->trajectory);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 20 * at->samples))
+    for (int64_t m = 0; m < (status == VF_OK ? at->samples : 0); m++) {
+        double radius = 0;
+        int64_t cell = 0;
+        for (int a = 2; a >= 0; a--) {
+            const int64_t i = llroundf(at->k[3 * m + a]) + n[a] / 2;
+            radius += n[a] > 1 ? pow((double)at->k[3 * m + a] / (0.5 * (double)n[a]), 2) : 0;
+            cell = cell * n[a] + (i < 0 ? 0 : i < n[a] ? i : n[a] - 1);
+        }
+        weights[m] =
+            (float)(exp(-radius / (LOW_PASS * LOW_PASS)) / fmax(c->density[cell], (double)j->voxels * c->mean_weight));
+    }
+    return status;
+}
+
+static frame_envelope *place_envelope(const recon_job *j, const scan_frame *frame)
+{
+    return &j->place[frame->place].envelope;
+}
+
+static vf_status copy_envelope(const recon_job *j, const frame_envelope *from, frame_envelope *to)
+{
+    if (!to->values)
+        to->values = malloc((size_t)j->voxels * sizeof *to->values);
+    if (!to->values)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the envelope of %lld voxels", (long long)j->voxels);
+    memcpy(to->values, from->values, (size_t)j->voxels * sizeof *to->values);
+    to->filled = from->filled;
+    return VF_OK;
+}
+
+vf_status envelope_of_frame(crew *c, right_side *side, const scan_frame *frame, frame_envelope *out)
+{
+    const recon_job *j = c->job;
+    const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
+    if (frame->replica) /* a replica is solved like the frame it was made from */
+        return copy_envelope(j, place_envelope(j, frame), out);
+    float *weights = malloc((size_t)at->samples * sizeof *weights + 1);
+    float complex *data = malloc((size_t)at->samples * (size_t)j->scan->coils * sizeof *data + 1);
+    char *image = malloc(frame_bytes(j) + 1);
+    if (!out->values)
+        out->values = malloc((size_t)j->voxels * sizeof *out->values + 1);
+    vf_status status = weights && data && image && out->values
+                           ? low_resolution(c, frame, weights)
+                           : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a frame's image of low resolution");
+    for (int coil = 0; status == VF_OK && coil < j->scan->coils; coil++) {
+        const float complex *from = scan_coil(j->scan, frame, coil);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, at->samples))
+        for (int64_t m = 0; m < at->samples; m++)
+            data[coil * at->samples + m] = weights[m] * from[m];
+    }
+    scan_frame weighted = *frame;
+    weighted.data = data;
+    weighted.part_of = 0;
+    weighted.first_sample = 0;
+    VF_TRY(status, crew_adjoint(c, side, &weighted, true, image));
+    VF_TRY(status, smooth_energy(j, frame, image, out));
+    if (status == VF_OK && j->settings->noise_map && frame == j->place[frame->place].first)
+        status = copy_envelope(j, out, place_envelope(j, frame));
+    free(image);
+    free(data);
+    free(weights);
+    return status;
+}

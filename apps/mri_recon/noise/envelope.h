@@ -1,0 +1,12 @@
+/* The envelope of an image: where it is bright (envelope.c). */
+#ifndef ENVELOPE_H
+#define ENVELOPE_H
+
+#include "frames/crew.h"
+
+/* Finds the envelope from the frame's image at low resolution, which takes one more adjoint. A replica gets the
+ * envelope of the frame it was made from. out->values is allocated if it is NULL; the caller frees it. Errors:
+ * VF_ERR_MEMORY, and as crew_adjoint. */
+VF_MUST_CHECK vf_status envelope_of_frame(crew *c, right_side *side, const scan_frame *frame, frame_envelope *out);
+
+#endif

@@ -1,0 +1,255 @@
+/* Estimates the noise of the samples. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coils/channel_noise.h"
+#include "frames/frame_images.h"
+#include "frames/frame_places.h"
+#include "noise_level.h"
+#include "regularise.h"
+#include "solve/transfer.h"
+#include "voxfield/team_size.h"
+#include "wiener.h"
+
+/* The share of the samples that counts as outermost. In most scans they are mostly noise. */
+static const double OUTER_SHARE = 0.15;
+/* The most samples that the residual is computed for, which gives its variance to 2 % with one coil; the most frames
+ * whose samples are examined. */
+enum { MOST_SAMPLES = 1 << 14, MOST_FRAMES = 16 };
+/* The estimate needs at least this share of the samples' degrees of freedom left over by the image. */
+static const double LEAST_FREE = 0.2;
+
+static vf_wiener_samples samples_of(const mri_scan *raw, const scan_frame *frame)
+{
+    const scan_trajectory *at = &raw->trajectory[frame->trajectory];
+    return (vf_wiener_samples){.count = at->samples,
+                               .k = at->k,
+                               .weights = at->weights,
+                               .coils = raw->coils,
+                               .stride = scan_stride(raw, frame),
+                               .data = (const float *)scan_coil(raw, frame, 0)};
+}
+
+vf_status noise_of_outer(const recon_job *j, const scan_frame *frame, double *variance, double *error)
+{
+    const vf_wiener_space space = wiener_space_of(j->scan);
+    const vf_wiener_samples samples = samples_of(j->scan, frame);
+    double radius, used = 0;
+    vf_status status = vf_outer_radius(j->ctx, &space, &samples, OUTER_SHARE, &radius);
+    VF_TRY(status, vf_outer_variance(j->ctx, &space, &samples, radius, variance));
+    for (int64_t m = 0; m < samples.count; m++)
+        used += !samples.weights || samples.weights[m] > 0;
+    *error = 1 / log(2) / sqrt(fmax(1, fmin(OUTER_SHARE * used, MOST_SAMPLES) * samples.coils));
+    return status;
+}
+
+double mean_of_samples(const recon_job *j, const scan_frame *frame)
+{
+    const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
+    double sum = 0, used = 0;
+    for (int64_t m = 0; m < at->samples; m++)
+        used += !at->weights || at->weights[m] > 0;
+    for (int coil = 0; coil < j->scan->coils; coil++) {
+        const float complex *d = scan_coil(j->scan, frame, coil);
+        for (int64_t m = 0; m < at->samples; m++)
+            sum += (at->weights ? at->weights[m] : 1) *
+                   ((double)crealf(d[m]) * crealf(d[m]) + (double)cimagf(d[m]) * cimagf(d[m]));
+    }
+    return used > 0 ? sum / used / j->scan->coils : 0;
+}
+
+vf_status noise_from_samples(recon_job *j, int *frame)
+{
+    const mri_scan *raw = j->scan;
+    const int step = raw->frames > MOST_FRAMES ? raw->frames / MOST_FRAMES : 1;
+    vf_status status = VF_OK;
+    *frame = -1;
+    j->misfit = 1;
+    j->noise_known = raw->whitened && !raw->noise_estimated;
+    if (j->noise_known) {
+        *frame = raw->frames / 2;
+        j->variance = 1;
+        snprintf(j->noise, sizeof j->noise, "after prewhitening with the noise scan");
+        return VF_OK;
+    }
+    for (int f = 0; f < raw->frames && status == VF_OK; f += step) {
+        double error, variance = 0;
+        status = noise_of_outer(j, j->frames[f], &variance, &error);
+        if (status == VF_OK && variance > 0 && (*frame < 0 || variance < j->variance)) {
+            j->variance = variance;
+            *frame = f;
+        }
+    }
+    snprintf(j->noise, sizeof j->noise, "estimated from the outermost %.0f %% of samples, assuming no signal there",
+             100 * OUTER_SHARE);
+    return status;
+}
+
+/* Samples that the residual is computed for: the outermost ones, and then ones of all of k-space, both thinned out. */
+typedef struct taken_samples {
+    int64_t count, outer; /* all that were taken; those of them that are outermost, which come first */
+    int64_t index[2 * MOST_SAMPLES];
+    float k[6 * MOST_SAMPLES], time[2 * MOST_SAMPLES];
+} taken_samples;
+
+/* Takes samples beyond `radius`; *all is how many there are. */
+static vf_status take_samples(const recon_job *j, const scan_frame *frame, double radius, taken_samples *o,
+                              int64_t *all)
+{
+    const vf_wiener_space space = wiener_space_of(j->scan);
+    const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
+    int64_t *beyond = malloc((size_t)at->samples * sizeof *beyond + 1);
+    if (!beyond)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the outermost samples");
+    *all = 0;
+    for (int64_t m = 0; m < at->samples; m++) {
+        const double k[3] = {at->k[3 * m], at->k[3 * m + 1], at->k[3 * m + 2]};
+        if ((!at->weights || at->weights[m] > 0) && vf_wiener_radius(&space, k) >= radius)
+            beyond[(*all)++] = m;
+    }
+    const int64_t step = *all / MOST_SAMPLES + 1;
+    for (int64_t i = 0; i < *all; i += step) {
+        const int64_t m = beyond[i];
+        memcpy(o->k + 3 * o->count, at->k + 3 * m, 3 * sizeof *o->k);
+        o->time[o->count] = at->time ? at->time[m] : 0;
+        o->index[o->count++] = m;
+    }
+    free(beyond);
+    return VF_OK;
+}
+
+/* What a coil sees: s x, added up over the sets; without maps, the coil's own image. */
+static void see_through(const recon_job *j, const scan_frame *frame, int coil, const char *image, float complex *out)
+{
+    float *to = (float *)out;
+    for (int s = 0; s < frame_sets(j, frame); s++) {
+        const float complex *maps =
+            j->has_maps ? j->place[frame->place].maps + (s * j->scan->coils + coil) * j->voxels : NULL;
+        const int64_t first = (j->has_maps ? s : coil) * j->voxels;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
+        for (int64_t n = 0; n < j->voxels; n++) {
+            const float complex x = j->type == VF_C128
+                                        ? (float complex)((const double complex *)(const void *)image)[first + n]
+                                        : ((const float complex *)(const void *)image)[first + n];
+            const float complex m = maps ? maps[n] : 1; /* a plain product: all values are finite */
+            const float re = crealf(m) * crealf(x) - cimagf(m) * cimagf(x);
+            const float im = crealf(m) * cimagf(x) + cimagf(m) * crealf(x);
+            to[2 * n] = s > 0 ? to[2 * n] + re : re;
+            to[2 * n + 1] = s > 0 ? to[2 * n + 1] + im : im;
+        }
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* w |d - F s x|^2: *median of the outermost samples, the mean over coils of median / ln 2; *mean of the others, the mean
+ * over coils of the mean. Samples that are exactly 0 were not acquired and do not count; without any others, *median is
+ * infinite, and *mean is 0. */
+static vf_status residual_variance(const crew *c, const scan_frame *frame, const char *image, const taken_samples *o,
+                                   double *median, double *mean)
+{
+    const recon_job *j = c->job;
+    const mri_scan *raw = j->scan;
+    const scan_trajectory *at = &raw->trajectory[frame->trajectory];
+    const vf_encoding_options options = {.precision = VF_F32, .accuracy = 1e-5, .most_batch = 1};
+    const scan_trajectory taken = {.samples = o->count, .k = (float *)o->k, .time = at->time ? (float *)o->time : NULL};
+    vf_queue *queue = c->team.queue[0];
+    vf_device *device = vf_queue_device(queue);
+    vf_encoding *e = NULL;
+    vf_array x = {0}, d = {0};
+    double medians = 0, means = 0;
+    int median_coils = 0, mean_coils = 0;
+    float complex *seen = malloc((size_t)j->voxels * sizeof *seen),
+                  *expected = calloc((size_t)o->count, sizeof *expected);
+    double *squares = malloc(MOST_SAMPLES * sizeof *squares);
+    vf_status status =
+        seen && expected && squares ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a coil's image");
+    VF_TRY(status, encoding_create(device, j->settings->input, raw, &taken, &options, &e));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, j->voxels, &x));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, o->count, &d));
+    for (int coil = 0; coil < raw->coils && status == VF_OK; coil++) {
+        see_through(j, frame, coil, image, seen);
+        status = upload(queue, seen, j->voxels, &x);
+        VF_TRY(status, vf_encoding_forward(e, queue, 1, &x, &d));
+        VF_TRY(status, download(queue, &d, o->count, expected));
+        int64_t kept = 0, others = 0;
+        double sum = 0;
+        for (int64_t i = 0; i < o->count && status == VF_OK; i++) {
+            const int64_t m = o->index[i];
+            const float complex phi = sample_phi(j->settings, raw, at, m), d_m = scan_coil(raw, frame, coil)[m];
+            const double complex left = d_m - phi * expected[i];
+            const double square =
+                (at->weights ? at->weights[m] : 1) * (creal(left) * creal(left) + cimag(left) * cimag(left));
+            if (d_m != 0 && i < o->outer) {
+                squares[kept++] = square;
+            } else if (d_m != 0) {
+                sum += square;
+                others++;
+            }
+        }
+        qsort(squares, (size_t)kept, sizeof *squares, compare);
+        medians += kept > 0 ? squares[kept / 2] / log(2) : 0;
+        median_coils += kept > 0;
+        means += others > 0 ? sum / (double)others : 0;
+        mean_coils += others > 0;
+    }
+    *median = median_coils > 0 ? medians / median_coils : INFINITY;
+    *mean = mean_coils > 0 ? means / mean_coils : 0;
+    vf_encoding_destroy(e);
+    vf_array_free(&x);
+    vf_array_free(&d);
+    free(seen);
+    free(expected);
+    free(squares);
+    return status;
+}
+
+/* The share of the samples' degrees of freedom that the image left over. */
+static double share_free(const recon_job *j, double taken, int64_t samples)
+{
+    return 1 - taken * (j->has_maps ? 1.0 / j->scan->coils : 1) / (double)samples;
+}
+
+vf_status noise_from_residual(crew *c, int number, const char *image, bool *told)
+{
+    recon_job *j = c->job;
+    const scan_frame *frame = j->frames[number];
+    const vf_wiener_space space = wiener_space_of(j->scan);
+    const vf_wiener_samples samples = samples_of(j->scan, frame);
+    double power = 1, variance = 0, rest = 0, radius = 0;
+    int64_t outer = 0, all = 0;
+    vf_forecast forecast = {0};
+    taken_samples *taken = calloc(1, sizeof *taken);
+    vf_status status = taken ? vf_outer_radius(j->ctx, &space, &samples, OUTER_SHARE, &radius)
+                             : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the outermost samples");
+    VF_TRY(status, take_samples(j, frame, radius, taken, &outer));
+    if (status == VF_OK) {
+        taken->outer = taken->count;
+        status = take_samples(j, frame, 0, taken, &all);
+    }
+    if (status == VF_OK && !place_power(c, frame, &power))
+        status = vf_fail(j->ctx, VF_ERR_INTERNAL, "the power of a frame that was made is not known");
+    VF_TRY(status, regularise_forecast(c, frame, power, radius, &forecast));
+    if (status == VF_OK && taken->count > 0)
+        status = residual_variance(c, frame, image, taken, &variance, &rest);
+    const double outer_free = outer > 0 ? share_free(j, forecast.outer, outer) : 0;
+    const double all_free = all > 0 ? share_free(j, forecast.freedom, all) : 0;
+    *told = status == VF_OK && outer_free > LEAST_FREE;
+    if (*told && !j->noise_known && variance / outer_free < j->variance) {
+        j->variance = variance / outer_free;
+        snprintf(j->noise, sizeof j->noise,
+                 "estimated from the residual of a first image in the outermost %.0f %% of samples", 100 * OUTER_SHARE);
+    }
+    if (status == VF_OK && all_free > LEAST_FREE && rest / all_free > j->variance)
+        j->misfit = rest / all_free / j->variance;
+    else if (status == VF_OK)
+        j->misfit = 1;
+    free(taken);
+    return status;
+}

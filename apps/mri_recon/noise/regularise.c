@@ -1,0 +1,368 @@
+/* The prior's weight: the user's number, or a weight from the frame's noise and spectrum (wiener.h). */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "coils/channel_noise.h"
+#include "frames/frame_places.h"
+#include "noise_level.h"
+#include "regularise.h"
+#include "solve/transfer.h"
+#include "voxfield/team_size.h"
+#include "wiener.h"
+
+/* The preconditioner's smallest density, relative to the mean. Gaps between samples have density 0, but the coils see
+ * something of their frequencies. */
+static const double LEAST_DENSITY = 0.1;
+/* The prior's least weight, relative to the diagonal of F^H W F: the rounding error of the matrix. */
+static const double LEAST_WEIGHT = 1e-6;
+/* Lower bounds of sqrt(sum_c |s_c|^2 / power); the balance is its inverse. Voxels where the coils see less are mostly
+ * determined by the prior. For maps that fade at the object's rim the bound is 1: balancing them would slow the solver
+ * down. */
+static const double LEAST_BALANCE = 0.3, LEAST_BALANCE_FADING = 1;
+/* Errors of coil maps, trajectory or field map are not noise, but are amplified like noise. They lie where the signal
+ * is, in the middle of k-space. So the misfit counts by its cube root, up to this factor (docs/reconstruction.md). */
+static const double MOST_FOR_MISFIT = 3;
+
+vf_status regularise_density(crew *c, int trajectory)
+{
+    const recon_job *j = c->job;
+    const vf_wiener_space space = wiener_space_of(j->scan);
+    const scan_trajectory *at = &j->scan->trajectory[trajectory];
+    if (c->density && c->density_of == trajectory)
+        return VF_OK;
+    double *weights = malloc((size_t)at->samples * sizeof *weights + 1);
+    if (!c->density)
+        c->density = malloc((size_t)j->voxels * sizeof *c->density);
+    vf_status status =
+        weights && c->density ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the samples' density");
+    const int64_t samples = status == VF_OK ? at->samples : 0;
+    c->mean_weight = 0;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 10 * samples))
+    for (int64_t m = 0; m < samples; m++) {
+        const float complex phi = sample_phi(j->settings, j->scan, at, m);
+        weights[m] = (at->weights ? at->weights[m] : 1) * (double)crealf(phi * conjf(phi));
+    }
+    for (int64_t m = 0; m < samples; m++)
+        c->mean_weight += weights[m] / (double)samples;
+    VF_TRY(status, vf_sampling_density(j->ctx, &space, at->samples, at->k, weights, c->density));
+    c->density_of = trajectory;
+    free(weights);
+    return status;
+}
+
+/* The eigenvalues of first differences, sum_a 4 sin^2(pi k_a / N_a). Differences weighted by references are close. */
+static void difference_weights(const vf_wiener_space *space, double *out)
+{
+    const int64_t *n = space->matrix;
+    for (int64_t i = 0; i < n[0] * n[1] * n[2]; i++) {
+        const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
+        out[i] = 0;
+        for (int a = 0; a < 3; a++)
+            out[i] += 4 * pow(sin(M_PI * (double)(at[a] - n[a] / 2) / (double)n[a]), 2);
+    }
+}
+
+double regularise_variance(const recon_job *j)
+{
+    return j->variance * fmin(cbrt(j->misfit), MOST_FOR_MISFIT);
+}
+
+/* The model behind a frame's prior; arrays are [voxels]. */
+typedef struct frame_model {
+    vf_wiener_space space;
+    double variance, mean; /* noise variance; diagonal of F^H W F in the object */
+    double *s;             /* the spectrum */
+    double *c;             /* approximate eigenvalues of F^H W F */
+    double *p;             /* eigenvalues of the prior, without its weight */
+} frame_model;
+
+static vf_status make_model(crew *c, const scan_frame *frame, double power, frame_model *f)
+{
+    const recon_job *j = c->job;
+    const mri_scan *raw = j->scan;
+    const scan_trajectory *at = &raw->trajectory[frame->trajectory];
+    const double ratio = frame_noise_ratio(j, frame);
+    if (frame->replica) /* a replica is solved like the frame it was made from */
+        frame = j->place[frame->place].first;
+    const vf_wiener_samples samples = {.count = at->samples,
+                                       .k = at->k,
+                                       .weights = at->weights,
+                                       .coils = raw->coils,
+                                       .stride = scan_stride(raw, frame),
+                                       .data = (const float *)scan_coil(raw, frame, 0)};
+    vf_spectrum spectrum;
+    f->space = wiener_space_of(raw);
+    f->s = malloc(3 * (size_t)j->voxels * sizeof *f->s);
+    if (!f->s)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the spectrum of %lld voxels", (long long)j->voxels);
+    f->c = f->s + j->voxels;
+    f->p = f->c + j->voxels;
+    vf_status status = regularise_density(c, frame->trajectory);
+    /* Without maps, all coils share a mean spectrum. */
+    VF_TRY(status, vf_spectrum_estimate(j->ctx, &f->space, &samples, j->variance * ratio,
+                                        j->has_maps ? power : raw->coils, &spectrum));
+    if (status != VF_OK)
+        return status;
+    vf_spectrum_fill(j->ctx, &f->space, &spectrum, f->s);
+    f->mean = c->normal->diagonal * power;
+    f->variance = regularise_variance(j) * ratio;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 3 * j->voxels))
+    for (int64_t i = 0; i < j->voxels; i++) {
+        f->s[i] /= c->filled; /* the variance in the object, not the mean over the field of view */
+        f->c[i] = c->density[i] * power;
+        if (j->settings->prior == RECON_SPECTRUM)
+            f->p[i] = fmax(f->variance * (double)j->voxels / f->s[i], LEAST_WEIGHT * f->mean);
+        else
+            f->p[i] = 1;
+    }
+    if (j->settings->prior == RECON_DIFFERENCES || j->settings->prior == RECON_REFERENCE)
+        difference_weights(&f->space, f->p);
+    return VF_OK;
+}
+
+vf_status regularise_put(const recon_job *j, const double *values, int64_t count, vf_queue *queue, vf_array *to)
+{
+    const vf_dtype real = vf_dtype_real(j->type);
+    vf_status status = grow_array(vf_queue_device(queue), VF_SPACE_DEVICE, real, count, to);
+    float *narrow = real == VF_F32 ? malloc((size_t)count * sizeof *narrow) : NULL;
+    if (status == VF_OK && real == VF_F32 && !narrow)
+        status = vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)count);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, count))
+    for (int64_t n = 0; n < (narrow ? count : 0); n++)
+        narrow[n] = (float)values[n];
+    VF_TRY(status, vf_queue_copy(queue, to->data, narrow ? (const void *)narrow : values,
+                                 (size_t)count * vf_dtype_bytes(real)));
+    VF_TRY(status, vf_queue_sync(queue));
+    free(narrow);
+    return status;
+}
+
+void regularise_balance(const recon_job *j, const frame_place *place, int set, double power, double *out)
+{
+    const double least = place->weighted ? LEAST_BALANCE_FADING : LEAST_BALANCE;
+    map_powers(j, place->maps + set * j->scan->coils * j->voxels, out);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 5 * j->voxels))
+    for (int64_t i = 0; i < j->voxels; i++)
+        out[i] = out[i] > 0 ? 1 / fmax(sqrt(out[i] / power), least) : 0;
+}
+
+void regularise_unseen(const recon_job *j, const frame_place *place, int set, double power, double *out)
+{
+    const double least = place->weighted ? LEAST_BALANCE_FADING : LEAST_BALANCE;
+    map_powers(j, place->maps + set * j->scan->coils * j->voxels, out);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
+    for (int64_t i = 0; i < j->voxels; i++)
+        out[i] = 1 - fmin(1, out[i] / (power * least * least));
+}
+
+vf_status regularise_put_of_maps(const recon_job *j, const frame_place *place, regularise_of_maps *what, double power,
+                                 int frames, const double *factor, vf_queue *queue, vf_array *to)
+{
+    const int64_t of_frame = place->sets * j->voxels, count = frames * of_frame;
+    double *values = malloc((size_t)count * sizeof *values);
+    if (!values)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)count);
+    for (int set = 0; set < place->sets; set++)
+        what(j, place, set, power, values + set * j->voxels);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, count))
+    for (int64_t v = 0; v < of_frame; v++) {
+        const double value = values[v];
+        for (int f = 0; f < frames; f++)
+            values[f * of_frame + v] = value * factor[f];
+    }
+    const vf_status status = regularise_put(j, values, count, queue, to);
+    free(values);
+    return status;
+}
+
+/* For each set of the place's maps: the support (where the coils see anything), the balance, and the envelope. */
+static vf_status set_support(const crew *c, const frame_envelope *envelope, const frame_place *place, double power,
+                             device_solver *s)
+{
+    const recon_job *j = c->job;
+    const int64_t count = place->sets * j->voxels;
+    vf_queue *queue = s->queue;
+    double *seen = malloc(3 * (size_t)count * sizeof *seen);
+    if (!seen)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the support of %lld voxels", (long long)j->voxels);
+    double *balance = seen + count, *bright = balance + count;
+    for (int set = 0; set < place->sets; set++)
+        regularise_balance(j, place, set, power, balance + set * j->voxels);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, count))
+    for (int64_t i = 0; i < count; i++) {
+        seen[i] = balance[i] > 0;
+        bright[i] = balance[i] > 0 ? (double)envelope->values[i % j->voxels] : 0;
+    }
+    vf_status status = regularise_put(j, seen, count, queue, &s->known.support);
+    VF_TRY(status, regularise_put(j, balance, count, queue, &s->known.balance));
+    if (status == VF_OK && j->settings->prior == RECON_SPECTRUM)
+        status = regularise_put(j, bright, count, queue, &s->known.envelope);
+    free(seen);
+    return status;
+}
+
+/* Sets the spectrum's weights. They apply to the image divided by its envelope, whose mean square is 1 over the whole
+ * field of view. */
+static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, frame_model *f, device_solver *s)
+{
+    const recon_job *j = c->job;
+    vf_queue *queue = s->queue;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
+    for (int64_t n = 0; n < j->voxels; n++) /* f->s serves as scratch from here on */
+        f->s[n] = f->p[n] / envelope->filled;
+    vf_status status = vf_circulant_set(s->known.circulant, queue, VF_PRIOR_WEIGHTS, f->s);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
+    for (int64_t n = 0; n < j->voxels; n++)
+        f->s[n] = 1 / (double)envelope->values[n];
+    VF_TRY(status, regularise_put(j, f->s, j->voxels, queue, &s->known.flatten));
+    if (status != VF_OK || j->has_maps) /* with maps, set_support has set the envelope */
+        return status;
+    for (int64_t n = 0; n < j->voxels; n++)
+        f->s[n] = (double)envelope->values[n];
+    return regularise_put(j, f->s, j->voxels, queue, &s->known.envelope);
+}
+
+/* The approximate inverse is the sum of two terms, one for the data and one for the prior: c / a^2 and lambda p / a^2,
+ * with a = c + lambda p. If the phase is known (`imaginary` > 0), the image's real part r and imaginary part i s have
+ * different weights, and data on one side of k-space couple them. With c for the density at k, and c' at -k:
+ *
+ *     A = 1/2 [c + c'  c - c'] + lambda p [1      0      ]     of (r(k), i s(k)),
+ *             [c - c'  c + c']            [0  1/imaginary]
+ *
+ * The terms are A^-1 C A^-1 and A^-1 P A^-1. The two columns of each term make its two matrices. */
+static double inverse_of_pair(const frame_model *f, double lambda, double imaginary, int which, int64_t i,
+                              int64_t opposite)
+{
+    const bool data = which == VF_PRIOR_INVERSE_DATA || which == VF_PRIOR_INVERSE_DATA_IMAGINARY;
+    const int column = which >= VF_PRIOR_INVERSE_DATA_IMAGINARY;
+    const double mean = fmax((f->c[i] + f->c[opposite]) / 2, LEAST_DENSITY * f->mean), p = lambda * f->p[i];
+    const double apart = (f->c[i] - f->c[opposite]) / 2, q = p / imaginary;
+    const double scale = (mean + p) * (mean + q) - apart * apart;
+    const double w[2][2] = {{(mean + q) / scale, -apart / scale}, {-apart / scale, (mean + p) / scale}};
+    const double m[2][2] = {{data ? mean : p, data ? apart : 0}, {data ? apart : 0, data ? mean : q}};
+    double sum = 0;
+    for (int row = 0; row < 2; row++)
+        for (int k = 0; k < 2; k++)
+            for (int l = 0; l < 2; l++)
+                sum += w[row][k] * m[k][l] * w[l][column];
+    return sum;
+}
+
+static double inverse_of(const frame_model *f, double lambda, int which, int64_t i)
+{
+    const double seen = fmax(f->c[i], LEAST_DENSITY * f->mean), known = lambda * f->p[i];
+    return (which == VF_PRIOR_INVERSE_DATA ? seen : known) / pow(seen + known, 2);
+}
+
+/* Overwrites f->s. */
+static vf_status set_inverse(const crew *c, frame_model *f, double lambda, double imaginary, device_solver *s)
+{
+    const recon_job *j = c->job;
+    const int64_t *n = j->scan->matrix;
+    const double filled = j->settings->prior == RECON_SPECTRUM ? c->filled : 1; /* 1 / envelope^2 in the object */
+    const int end = imaginary > 0 ? VF_PRIOR_MATRICES : VF_PRIOR_INVERSE_DATA_IMAGINARY;
+    vf_status status = VF_OK;
+    for (int which = VF_PRIOR_INVERSE_DATA; which < end && status == VF_OK; which++) {
+        const bool data = which == VF_PRIOR_INVERSE_DATA || which == VF_PRIOR_INVERSE_DATA_IMAGINARY;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 20 * j->voxels))
+        for (int64_t i = 0; i < j->voxels; i++) {
+            const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
+            int64_t opposite = 0;
+            for (int a = 2; a >= 0; a--)
+                opposite = opposite * n[a] + (2 * (n[a] / 2) - at[a]) % n[a];
+            f->s[i] = (data ? 1 : filled) * (imaginary > 0 ? inverse_of_pair(f, lambda, imaginary, which, i, opposite)
+                                                           : inverse_of(f, lambda, which, i));
+        }
+        status = vf_circulant_set(s->known.circulant, s->queue, which, f->s);
+    }
+    return status;
+}
+
+static vf_status set_solver(const crew *c, device_solver *s, const frame_envelope *envelope, frame_model *f,
+                            const frame_place *place, double power, double lambda)
+{
+    const recon_job *j = c->job;
+    vf_status status = VF_OK;
+    s->known.lambda = lambda;
+    s->known.preconditioned = true;
+    s->known.imaginary = 0;
+    if (!s->known.flat.data)
+        status = vf_array_create(vf_queue_device(s->queue), VF_SPACE_DEVICE, j->type, j->voxels, &s->known.flat);
+    if (status == VF_OK && place)
+        status = set_support(c, envelope, place, power, s);
+    if (status == VF_OK && j->settings->prior == RECON_SPECTRUM)
+        status = set_spectrum(c, envelope, f, s);
+    return status == VF_OK ? set_inverse(c, f, lambda, 0, s) : status;
+}
+
+static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, const frame_envelope *envelope)
+{
+    const recon_job *j = c->job;
+    const recon_settings *settings = j->settings;
+    recon_summary *summary = &c->summary;
+    frame_model f = {0};
+    vf_forecast forecast;
+    c->filled = envelope->filled;
+    vf_status status = make_model(c, frame, power, &f);
+    if (status == VF_OK) {
+        double lambda = settings->sparse ? 1 : settings->lambda; /* of a first image */
+        if (settings->lambda_auto && settings->prior != RECON_SPECTRUM)
+            lambda *= fmax(LEAST_WEIGHT * f.mean,
+                           vf_wiener_best_weight(j->ctx, &f.space, f.variance, f.c, f.s, f.p, 1e-2 * f.mean));
+        vf_wiener_forecast(j->ctx, &f.space, f.variance, f.c, f.s, f.p, lambda, INFINITY, &forecast);
+        summary->lambda = lambda;
+        summary->expected_signal = forecast.signal;
+        summary->expected_noise = forecast.noise;
+        summary->expected_bias = forecast.bias;
+    }
+    const int solving = j->has_maps ? 1 : c->solvers; /* with maps there is one system, on the first device */
+    for (int d = 0; d < solving && status == VF_OK; d++)
+        status = set_solver(c, &c->solver[d], envelope, &f, j->has_maps ? &j->place[frame->place] : NULL, power,
+                            summary->lambda);
+    free(f.s);
+    return status;
+}
+
+vf_status regularise_frame(crew *c, const scan_frame *frame, double power, const frame_envelope *envelope)
+{
+    recon_summary *summary = &c->summary;
+    summary->diagonal = c->normal->diagonal * power;
+    if (regularise_by_noise(c->job->settings))
+        return weigh_by_noise(c, frame, power, envelope);
+    summary->lambda = c->job->settings->lambda * summary->diagonal;
+    for (int d = 0; d < c->solvers; d++)
+        c->solver[d].known.lambda = summary->lambda;
+    return VF_OK;
+}
+
+vf_status regularise_filtered_noise(crew *c, const scan_frame *frame, double power, const double *filter, double *noise)
+{
+    const double lambda = c->summary.lambda, voxels = (double)c->job->voxels;
+    frame_model f = {0};
+    vf_status status = make_model(c, frame, power, &f);
+    *noise = 0;
+    for (int64_t i = 0; status == VF_OK && i < c->job->voxels; i++)
+        *noise += f.variance * f.c[i] * pow(filter[i] / (f.c[i] + lambda * f.p[i]), 2) / voxels;
+    free(f.s);
+    return status;
+}
+
+vf_status regularise_parts(crew *c, const scan_frame *frame, double power, double imaginary)
+{
+    frame_model f = {0};
+    vf_status status = make_model(c, frame, power, &f);
+    VF_TRY(status, set_inverse(c, &f, c->summary.lambda, imaginary, c->solver));
+    free(f.s);
+    return status;
+}
+
+vf_status regularise_forecast(crew *c, const scan_frame *frame, double power, double radius, vf_forecast *forecast)
+{
+    frame_model f = {0};
+    vf_status status = make_model(c, frame, power, &f);
+    if (status == VF_OK)
+        vf_wiener_forecast(c->job->ctx, &f.space, f.variance, f.c, f.s, f.p, c->summary.lambda, radius, forecast);
+    free(f.s);
+    return status;
+}

@@ -1,0 +1,245 @@
+/* The sizes of a scan and the speed of the machine, for forecasts. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "forecast_internal.h"
+#include "reconstruct.h"
+#include "solve/choose_operator.h"
+#include "solve/equations.h"
+#include "toeplitz.h"
+#include "voxfield/copy.h"
+#include "voxfield/fft_axis.h"
+#include "voxfield/team_size.h"
+#include "voxfield/timer.h"
+#include "windows.h"
+
+/* What the measured speed may be. */
+static const double LEAST_SPEED = 0.3, MOST_SPEED = 8;
+/* Of n threads, each is slower by sqrt(n - 1) times this share: they have caches, memory, the clock and at times a core
+ * in common. */
+static const double CROWDING = 0.2;
+
+static const double ns = 1e-9;
+
+/* ---- sizes ---- */
+
+/* Whether all trajectories are sampled on the Cartesian grid, as the settings compute F. */
+static bool all_on_grid(const recon_settings *s, const mri_scan *raw)
+{
+    bool on_grid = raw->trajectories > 0;
+    for (int t = 0; t < raw->trajectories && on_grid; t++)
+        on_grid = encoding_choose_for(s, raw, &raw->trajectory[t]) == VF_ENCODE_CARTESIAN;
+    return on_grid;
+}
+
+double forecast_transform_points(const recon_settings *s, const mri_scan *raw)
+{
+    const bool on_grid = all_on_grid(s, raw);
+    double points = 1;
+    for (int a = 0; a < 3; a++)
+        points *= (double)(raw->matrix[a] > 1 && !on_grid ? 2 * raw->matrix[a] : raw->matrix[a]);
+    return points;
+}
+
+/* Time segments that a field map needs: some for each turn of the phase between the extremes. */
+static double time_segments(const mri_scan *raw, double voxels)
+{
+    const scan_trajectory *at = &raw->trajectory[raw->frame[0].trajectory];
+    double low = INFINITY, high = -INFINITY, first = INFINITY, last = -INFINITY;
+    if (!raw->field_map || !at->time)
+        return 1;
+    for (int64_t n = 0; n < (int64_t)voxels; n++) {
+        low = fmin(low, raw->field_map[n]);
+        high = fmax(high, raw->field_map[n]);
+    }
+    for (int64_t m = 0; m < at->samples; m++) {
+        first = fmin(first, at->time[m]);
+        last = fmax(last, at->time[m]);
+    }
+    return high > low ? 4 + 3 * (high - low) * (last - first) : 1;
+}
+
+/* How much slower transforms of a length are than those of powers of two: 0: not; 1: factors 3 and 5; 2: others. */
+static double roughness(int64_t n)
+{
+    while (n > 1 && n % 2 == 0)
+        n /= 2;
+    const double odd = n > 1 ? 1 : 0;
+    while (n > 1 && (n % 3 == 0 || n % 5 == 0))
+        n /= n % 3 == 0 ? 3 : 5;
+    return n > 1 ? 2 : odd;
+}
+
+forecast_sizes forecast_sizes_of(const recon_settings *s, const mri_scan *raw)
+{
+    forecast_sizes z = {.coils = raw->coils,
+                        .frames = raw->frames,
+                        .trajectories = raw->trajectories,
+                        .volume = raw->matrix[0] > 1 && raw->matrix[1] > 1 && raw->matrix[2] > 1,
+                        .on_grid = all_on_grid(s, raw),
+                        .wide = s->precision == VF_F64 ? 2 : 1,
+                        .maps = s->coils != RECON_COILS_RSS && (raw->coils > 1 || raw->sensitivity),
+                        .series = solves_series(s)};
+    const double axes = (raw->matrix[0] > 1) + (raw->matrix[1] > 1) + (raw->matrix[2] > 1);
+    double longest = 1;
+    for (int a = 0; a < 3; a++) {
+        z.rough += roughness(raw->matrix[a]) / fmax(1, axes);
+        longest = fmax(longest, (double)raw->matrix[a]);
+    }
+    z.voxels = (double)raw->matrix[0] * (double)raw->matrix[1] * (double)raw->matrix[2];
+    z.lines = z.voxels / longest;
+    z.points = forecast_transform_points(s, raw);
+    z.grid = z.on_grid ? z.voxels : z.points;
+    z.voxel_work = z.voxels * log2(z.voxels + 1);
+    z.point_work = z.points * log2(z.points + 1);
+    z.samples = (double)scan_samples(raw) / raw->frames;
+    z.direct = encoding_choose_for(s, raw, &raw->trajectory[raw->frame[0].trajectory]) == VF_ENCODE_DIRECT;
+    z.segments = time_segments(raw, z.voxels);
+    z.systems = z.maps ? z.coils : 1;
+    z.together = z.series ? windows_of_series(s, most_frames_of_place(raw), series_frame_bytes(s, raw)).frames : 1;
+    return z;
+}
+
+/* ---- the machine ---- */
+
+/* As toeplitz_cpu.c, fft_axis.c and vector_cpu.c cut an image. */
+double forecast_pieces_of_product(const forecast_sizes *z)
+{
+    return z->voxels / 4096;
+}
+double forecast_pieces_of_transform(const forecast_sizes *z)
+{
+    return ceil(z->lines / VF_FFT_LINES);
+}
+double forecast_pieces_of_vector(const forecast_sizes *z)
+{
+    return ceil(z->together * z->voxels / 16384);
+}
+
+double forecast_gain(const forecast_machine *m, double pieces)
+{
+    const double n = fmax(1, fmin(m->threads, pieces));
+    return n / (1 + CROWDING * sqrt(n - 1));
+}
+
+double forecast_seconds(const forecast_machine *m, double parallel, double pieces, double regions)
+{
+    const double seconds = m->speed * parallel, each = seconds / fmax(1, regions);
+    if (vf_threads_for(m->ctx, (int64_t)fmin(each / ns, 1e15)) == 1)
+        return seconds;
+    return seconds / forecast_gain(m, pieces) + regions * m->region;
+}
+
+/* A product by F^H W F, of one coil and one time segment, on one thread. */
+double forecast_product_seconds(const forecast_sizes *z)
+{
+    const double big = fmin(1, z->voxels / 65536);
+    const double doubled = z->volume ? 0.24 : 0.27 + 0.06 * big, alone = 0.46 + (z->volume ? 0.16 : 0.1) * big;
+    const double rough = 1 + (z->volume ? 0.7 : 0.25) * z->rough;
+    return (z->on_grid ? alone : doubled) * rough * ns * z->point_work * z->wide;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Seconds of a region, if nothing is measured. */
+static double usual_region(int threads)
+{
+    return threads > 1 ? 2e-6 + 3e-7 * threads : 0;
+}
+
+/* The median of some rounds. */
+double forecast_measure_region(const forecast_machine *m)
+{
+    enum { ROUNDS = 5, REGIONS = 16 };
+    static const double most = 3; /* times the usual: longer ones are those of a moment in which other programs run */
+    double seconds[ROUNDS];
+    volatile int done = 0;
+    for (int round = -1; round < ROUNDS; round++) { /* the first round begins the threads */
+        const double begin = vf_now();
+        for (int i = 0; i < REGIONS; i++) {
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(m->ctx, INT64_MAX))
+            for (int t = 0; t < m->threads; t++)
+                if (t == 0)
+                    done = done + 1;
+        }
+        if (round >= 0)
+            seconds[round] = (vf_now() - begin) / REGIONS;
+    }
+    qsort(seconds, ROUNDS, sizeof *seconds, compare);
+    return fmin(seconds[ROUNDS / 2], most * usual_region(m->threads));
+}
+
+/* A smaller image of the same kind, whose product takes `seconds` of one thread or less at the reference's speed. Axes are
+ * halved, so that their lengths keep their odd factors. */
+static forecast_sizes part_of(const forecast_sizes *z, const mri_scan *raw, double seconds, int64_t matrix[3])
+{
+    enum { LEAST = 16 };
+    forecast_sizes part = *z;
+    memcpy(matrix, raw->matrix, sizeof raw->matrix);
+    for (bool fits = false; !fits;) {
+        int longest = 0;
+        part.voxels = part.points = 1;
+        for (int a = 0; a < 3; a++) {
+            longest = matrix[a] > matrix[longest] ? a : longest;
+            part.voxels *= (double)matrix[a];
+            part.points *= (double)(matrix[a] > 1 && !z->on_grid ? 2 * matrix[a] : matrix[a]);
+        }
+        part.point_work = part.points * log2(part.points + 1);
+        fits = forecast_product_seconds(&part) <= seconds || matrix[longest] < 2 * LEAST;
+        if (!fits)
+            matrix[longest] /= 2;
+    }
+    return part;
+}
+
+/* By a matrix of zeros. The median, of both: a forecast is for the machine as it is, not for its best moment. */
+double forecast_measure_speed(vf_context *ctx, const forecast_machine *m, const forecast_sizes *z, const mri_scan *raw,
+                              double seconds)
+{
+    enum { ROUNDS = 5 };
+    double taken[ROUNDS];
+    vf_device *device = vf_context_host(ctx);
+    vf_toeplitz *plan = NULL;
+    vf_queue *queue = NULL;
+    vf_array x = {0}, y = {0};
+    int64_t matrix[3];
+    const forecast_sizes part = part_of(z, raw, seconds, matrix);
+    const vf_toeplitz_options options = {
+        .precision = z->wide > 1 ? VF_F64 : VF_F32, .segments = 1, .circulant = z->on_grid};
+    const vf_dtype type = vf_dtype_complex(options.precision);
+    vf_status status = vf_queue_create(device, &queue);
+    VF_TRY(status, vf_toeplitz_create(device, matrix, &options, &plan));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, type, (int64_t)part.voxels, &x));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, type, (int64_t)part.voxels, &y));
+    if (status == VF_OK)
+        status = vf_fill(queue, type, x.count, (const double[2]){1, 0}, x.data);
+    for (int round = -1; round < ROUNDS && status == VF_OK; round++) {
+        const double begin = vf_now();
+        status = vf_toeplitz_apply(plan, queue, 1, x.data, x.data, y.data);
+        if (round >= 0)
+            taken[round] = vf_now() - begin;
+    }
+    vf_array_free(&x);
+    vf_array_free(&y);
+    vf_toeplitz_destroy(plan);
+    vf_queue_destroy(queue);
+    if (status != VF_OK) {
+        vf_context_clear_error(ctx); /* the run itself will tell */
+        return 0;
+    }
+    qsort(taken, ROUNDS, sizeof *taken, compare);
+    const double speed =
+        taken[ROUNDS / 2] / (forecast_product_seconds(&part) / forecast_gain(m, forecast_pieces_of_product(&part)));
+    return fmin(fmax(speed, LEAST_SPEED), MOST_SPEED);
+}
+
+forecast_machine forecast_usual_machine(const vf_context *ctx)
+{
+    const int threads = vf_context_threads(ctx);
+    return (forecast_machine){.ctx = ctx, .threads = threads, .speed = 1, .region = usual_region(threads)};
+}

@@ -1,0 +1,31 @@
+/* What settings and scan lead to (recon_choices.c). */
+#ifndef RECON_CHOICES_H
+#define RECON_CHOICES_H
+
+#include "scan/mri_scan.h"
+#include "settings.h"
+
+/* How devices share a scan. The choice does not depend on measured speeds, so the result's bits do not either. */
+typedef struct recon_sharing {
+    int teams, each; /* `teams` frames, or windows of a series, are made at the same time, each by `each` devices */
+    bool by_voxels;  /* a team shares direct sums by voxels; F^H W F of a series by frames; all other work by coils */
+} recon_sharing;
+
+/* Whether the reconstruction uses raw->sensitivity. */
+bool uses_scan_maps(const recon_settings *settings, const mri_scan *raw);
+/* The most sets of maps that a place may have. */
+int most_map_sets(const recon_settings *settings, const mri_scan *raw);
+
+/* settings->group_bytes, or the default for 0. */
+int64_t recon_group_bytes(const recon_settings *settings);
+
+/* Whether the prior's weight comes from noise and spectrum. */
+bool regularise_by_noise(const recon_settings *settings);
+
+/* Whether frames are solved together: a sparse prior couples them. */
+bool solves_series(const recon_settings *settings);
+
+/* Whether calibrate_better_maps checks the scan's own maps: only if the user has not asked for them explicitly. */
+bool judges_scan_maps(const recon_settings *settings, const mri_scan *raw);
+
+#endif
