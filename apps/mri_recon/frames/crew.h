@@ -17,8 +17,26 @@ typedef struct device_solver {
 } device_solver;
 
 typedef struct coil_ranks coil_ranks;
+typedef struct crew crew;
 
-typedef struct crew {
+/* vf_sure_problem's; all vectors are in host memory. */
+typedef vf_status (*sure_estimate)(void *user, double factor, bool again, const void *b, void *x, double *data);
+
+/* What a caller wants of the problem of a group of frames. */
+typedef struct group_request {
+    const char *name; /* for the progress line, as "noise: "; NULL: the frames' numbers */
+    bool own;         /* the frames' own images: a missing side of k-space is made up for, and the effort is theirs */
+    bool sparse;      /* with the sparse priors; else with the quadratic prior alone, frame by frame */
+    double lambda, tolerance; /* of the quadratic prior's problem */
+    int iterations;
+    group_effort *effort; /* adds to it; NULL: not asked for */
+    /* Prepares, before the solver's memory is there, and searches for a factor on lambda in place of one solution; `estimate`
+     * solves with a factor. NULL: one solution. */
+    vf_status (*prepare)(crew *c, const frame_group *group);
+    vf_status (*search)(crew *c, const char *b, int64_t count, sure_estimate estimate, void *user);
+} group_request;
+
+struct crew {
     recon_job *job;
     device_team team;
     recon_watch *watch;
@@ -37,8 +55,9 @@ typedef struct crew {
     double filled;            /* of the last regularised frame's envelope */
     frame_envelope *envelope; /* [envelopes] of the group's frames */
     int envelopes;
-    char *probe;              /* of the frames that lambda is chosen for: sure.h's p */
-    const scan_frame **claim; /* frames whose power this crew must find, NULL-terminated */
-} crew;
+    char *probe;                  /* of the frames that lambda is chosen for: sure.h's p */
+    const scan_frame **claim;     /* frames whose power this crew must find, NULL-terminated */
+    const group_request *request; /* of the group in progress */
+};
 
 #endif

@@ -38,6 +38,12 @@ typedef struct frame_place {
                               * not known */
 } frame_place;
 
+/* What it took to solve for some images. */
+typedef struct group_effort {
+    int images;
+    int64_t iterations;
+} group_effort;
+
 /* The whole reconstruction. The lock guards the members that several teams change. */
 typedef struct recon_job {
     vf_context *ctx;
@@ -48,21 +54,19 @@ typedef struct recon_job {
     int channels;              /* images per frame: 1 with maps; without, one per coil, combined at the end */
     int most_sets;             /* the most sets of maps of a place */
     bool has_maps;             /* coils are combined by maps */
-    bool noise_begun;          /* the current frames are made to estimate the noise */
     double variance;           /* of a sample's noise in one coil; 0: unknown */
     bool noise_known;          /* `variance` is measured; first images do not change it */
     double *noise_ratio;       /* [scan->frames] each frame's variance over `variance`, not 0; NULL: all are 1 */
     char noise[160];           /* the source of `variance` */
     double misfit;             /* variance of a first image's residual over `variance`; >= 1 */
-    int64_t first_iterations;  /* of the solver, for all first images */
     frame_effort *effort;      /* [scan->frames] or NULL */
-    bool choosing;             /* the current frames are made to choose `factor` */
     double factor;             /* on the automatic lambda of sparse priors */
     vf_sure_result sure;       /* how it was chosen; nothing tried: it is 1 */
     int64_t sure_applications; /* of F^H W F, for that */
     const scan_frame **frames; /* [frame_count] trajectory by trajectory: the scan's, or replicas of noise */
     int frame_count;
-    int first_images; /* made for `variance` */
+    group_effort first; /* for first images, made for `variance` */
+    const bool *wanted; /* [scan->frames] the frames to make; NULL: all */
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a once_state left ONCE_BEGUN */
     frame_place *place;     /* [scan->places] */

@@ -23,7 +23,7 @@ void summary_add(recon_summary *summary, const solve_result *result, bool first)
 
 void effort_add(const recon_job *j, const scan_frame *frame, const solve_result *result, bool first)
 {
-    if (!j->effort || frame->replica || j->noise_begun || j->choosing)
+    if (!j->effort || frame->replica)
         return;
     frame_effort *effort = &j->effort[frame - j->scan->frame];
     if (first)

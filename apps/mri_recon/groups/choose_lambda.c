@@ -11,6 +11,7 @@
 #include "choose_lambda.h"
 #include "frames/frame_images.h"
 #include "noise/regularise.h"
+#include "solve_group.h"
 
 /* The factors are at most this, and at least its inverse. */
 static const double WIDEST = 8;
@@ -30,7 +31,8 @@ frame_group sure_group(const recon_job *j, const frame_group *group, int groups)
     return group[0];
 }
 
-vf_status sure_probe(crew *c, const frame_group *g)
+/* Makes the probe of a group of frames, whose maps must have been made. */
+static vf_status make_probe(crew *c, const frame_group *g)
 {
     const recon_job *j = c->job;
     recon_watch silent = {.mode = VF_PROGRESS_OFF};
@@ -54,7 +56,8 @@ vf_status sure_probe(crew *c, const frame_group *g)
     return status;
 }
 
-vf_status sure_choose(crew *c, const char *b, int64_t count, sure_estimate estimate, void *user)
+/* Sets the job's factor from the images F^H d of the probe's group, `count` numbers in host memory. */
+static vf_status search(crew *c, const char *b, int64_t count, sure_estimate estimate, void *user)
 {
     recon_job *j = c->job;
     vf_queue *queue = NULL;
@@ -74,4 +77,16 @@ vf_status sure_choose(crew *c, const char *b, int64_t count, sure_estimate estim
     free(c->probe);
     c->probe = NULL;
     return status;
+}
+
+vf_status crew_choose_lambda(crew *c, const frame_group *g, char *images)
+{
+    const recon_settings *settings = c->job->settings;
+    const group_request request = {.sparse = true,
+                                   .lambda = 1,
+                                   .tolerance = settings->tolerance,
+                                   .iterations = settings->iterations,
+                                   .prepare = make_probe,
+                                   .search = search};
+    return crew_make_group(c, g, &request, images);
 }

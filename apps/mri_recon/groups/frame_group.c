@@ -1,6 +1,5 @@
 /* Makes a group of frames of one trajectory on one team of devices: F^H d of all frames first. Then its memory is
  * freed, and Q (once) and the solver follow. */
-#include "choose_lambda.h"
 #include "coil_ranks.h"
 #include "frames/frame_images.h"
 #include "frames/frame_places.h"
@@ -209,7 +208,7 @@ static bool tell(void *user, int iteration, double residual)
 {
     const crew *c = user;
     char text[96];
-    snprintf(text, sizeof text, "solving, iteration %d of %d, residual %.1e:", iteration, c->job->settings->iterations,
+    snprintf(text, sizeof text, "solving, iteration %d of %d, residual %.1e:", iteration, c->request->iterations,
              residual);
     watch_title(c->watch, text);
     watch_add(c->watch, 1);
@@ -230,7 +229,7 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     vf_operator *over_ranks = NULL;
     const sparse_problem problem = sparse_problem_of(c, s);
     const solve_options options = {.precision = j->settings->precision,
-                                   .iterations = w->again ? result->iterations : j->settings->iterations,
+                                   .iterations = w->again ? result->iterations : c->request->iterations,
                                    .tolerance = w->again ? 0 : w->tolerance,
                                    .input = j->settings->input,
                                    .lambda_auto = j->settings->lambda_auto};
@@ -243,7 +242,7 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     VF_TRY(status, vf_queue_copy(s->queue, image, s->x.data, image_bytes));
     VF_TRY(status, vf_queue_sync(s->queue));
     if (status == VF_OK && !w->rough)
-        watch_add(c->watch, j->settings->iterations - result->iterations);
+        watch_add(c->watch, c->request->iterations - result->iterations);
     return status;
 }
 
@@ -266,7 +265,7 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
     const recon_job *j = c->job;
     solve_result result;
     double reach[3];
-    if (j->noise_begun)
+    if (!c->request->own)
         return VF_OK;
     const bool one_sided = partial_fourier(j->settings, j->scan, frame->trajectory, reach);
     if (!one_sided || now->sets > 1 || now->sparse) {
@@ -284,7 +283,7 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
     if (image)
         memcpy(image, images, frame_bytes(j));
     const solving w = {.crew = c,
-                       .tolerance = fmax(j->settings->tolerance, ROUGH_PHASE),
+                       .tolerance = fmax(c->request->tolerance, ROUGH_PHASE),
                        .rough = true,
                        .images = image,
                        .sets = now->sets,
@@ -332,13 +331,13 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envel
 {
     recon_job *j = c->job;
     recon_summary *summary = &c->summary;
-    const bool sparse = j->settings->sparse > 0 && !j->noise_begun;
+    const group_request *request = c->request;
     solving w = {.crew = c,
                  .frame = frame,
-                 .tolerance = j->settings->tolerance,
-                 .rough = j->choosing,
+                 .tolerance = request->tolerance,
+                 .rough = request->search != NULL,
                  .power = 1,
-                 .sparse = sparse,
+                 .sparse = request->sparse,
                  .images = images,
                  .sets = frame_sets(j, frame),
                  .result = calloc((size_t)j->channels, sizeof *w.result)};
@@ -346,22 +345,23 @@ static vf_status solve_frame(crew *c, const scan_frame *frame, const frame_envel
     if (status == VF_OK && j->has_maps)
         status = crew_give_coils(c, frame);
     VF_TRY(status, regularise_frame(c, frame, w.power, envelope));
-    if (status == VF_OK && sparse)
+    if (status == VF_OK && request->sparse)
         status = sparse_frame(c, frame, w.power);
-    if (status == VF_OK && sparse)
+    if (status == VF_OK && request->sparse)
         w.tolerance = sparse_tolerance(j, summary);
     VF_TRY(status, solve_for_phase(&w, frame, w.power, images));
     if (status == VF_OK)
-        status =
-            j->choosing ? sure_choose(c, images, j->channels * w.sets * j->voxels, estimate, &w) : solve_images(&w);
+        status = request->search ? request->search(c, images, j->channels * w.sets * j->voxels, estimate, &w)
+                                 : solve_images(&w);
     for (int i = 0; i < j->channels && status == VF_OK; i++) {
         summary_add(summary, &w.result[i], i == 0);
-        effort_add(j, frame, &w.result[i], i == 0);
-        if (j->noise_begun) /* then one team works; others must not write */
-            j->first_iterations += w.result[i].iterations;
+        if (request->own)
+            effort_add(j, frame, &w.result[i], i == 0);
+        if (request->effort)
+            request->effort->iterations += w.result[i].iterations;
     }
-    if (j->noise_begun && status == VF_OK)
-        j->first_images++;
+    if (request->effort && status == VF_OK)
+        request->effort->images++;
     free(w.result);
     return status;
 }
@@ -377,7 +377,7 @@ static vf_status solve_frames(crew *c, const frame_group *g, char *images)
     const recon_job *j = c->job;
     vf_status status = c->solvers ? VF_OK : crew_prepare(c, g->trajectory);
     if (status == VF_OK)
-        crew_stage_solve(c, g->count, (double)g->count * j->channels * j->settings->iterations);
+        crew_stage_solve(c, g->count, (double)g->count * j->channels * c->request->iterations);
     for (int f = 0; f < g->count && status == VF_OK; f++)
         status = solve_frame(c, frame_of(j, g, f), c->envelope ? &c->envelope[f] : NULL,
                              images + (size_t)f * frame_bytes(j));
@@ -390,54 +390,83 @@ static void note_encoding(const crew *c, const frame_group *g)
 {
     const recon_job *j = c->job;
     const char *text = c->summary.encoding;
-    for (int f = 0; j->effort && !j->noise_begun && !j->choosing && f < g->count && !frame_of(j, g, f)->replica; f++) {
+    for (int f = 0; j->effort && c->request->own && f < g->count && !frame_of(j, g, f)->replica; f++) {
         frame_effort *effort = &j->effort[frame_of(j, g, f) - j->scan->frame];
         snprintf(effort->encoding, sizeof effort->encoding, "%.*s", (int)strcspn(text, ","), text);
     }
 }
 
-vf_status crew_make_group(crew *c, const frame_group *g, char *images)
+/* The frames' own images. */
+static group_request own_request(const recon_settings *settings)
+{
+    return (group_request){.own = true,
+                           .sparse = settings->sparse > 0,
+                           .lambda = settings->sparse > 0 ? 1 : settings->lambda,
+                           .tolerance = settings->tolerance,
+                           .iterations = settings->iterations};
+}
+
+/* The words before the stage in the progress line. */
+static void name_group(const crew *c, const frame_group *g)
 {
     const recon_job *j = c->job;
+    char *which = c->watch->which;
+    const size_t size = sizeof c->watch->which;
     const int number = (int)(frame_of(j, g, 0) - j->scan->frame) + 1, frames = j->scan->frames;
-    const bool together = solves_series(j->settings) && !j->noise_begun;
-    const int own = g->count - g->skip - g->drop - g->after, last = g->first + g->count - 1;
-    const recon_summary before = c->summary;
-    const double begin = vf_now();
     if (frame_of(j, g, 0)->replica)
-        snprintf(c->watch->which, sizeof c->watch->which, "noise, replicas up to %d of %d: ", g->first + g->count,
-                 j->frame_count);
+        snprintf(which, size, "noise, replicas up to %d of %d: ", g->first + g->count, j->frame_count);
     else if (g->count < frames && g->count > 1)
-        snprintf(c->watch->which, sizeof c->watch->which, "frame %d and %d more of %d: ", number, g->count - 1, frames);
-    else if (j->noise_begun)
-        snprintf(c->watch->which, sizeof c->watch->which, "noise: ");
+        snprintf(which, size, "frame %d and %d more of %d: ", number, g->count - 1, frames);
+    else if (c->request->name)
+        snprintf(which, size, "%s", c->request->name);
     else if (g->count < frames)
-        snprintf(c->watch->which, sizeof c->watch->which, "frame %d of %d: ", number, frames);
+        snprintf(which, size, "frame %d of %d: ", number, frames);
     else
-        c->watch->which[0] = '\0';
+        which[0] = '\0';
+}
+
+static vf_status make_images(crew *c, const frame_group *g, char *images)
+{
+    const recon_job *j = c->job;
+    const bool together = solves_series(j->settings) && c->request->sparse;
     if (c->solvers && (together || c->trajectory != g->trajectory))
         free_solvers(c);
     vf_status status = claim_powers(c, g);
     if (status == VF_OK)
         status =
             together ? crew_solve_series(c, g, images) : crew_adjoints(c, g, regularise_by_noise(j->settings), images);
-    if (status == VF_OK && j->choosing && !together)
-        status = sure_probe(c, g);
+    if (status == VF_OK && c->request->prepare && !together)
+        status = c->request->prepare(c, g);
     if (status == VF_OK && j->settings->method == RECON_CG && !together)
         status = solve_frames(c, g, images);
     leave_powers(c);
-    watch_part_ends(c->watch, status == VF_OK ? own : 0);
+    return status;
+}
+
+vf_status crew_make_group(crew *c, const frame_group *g, const group_request *request, char *images)
+{
+    const recon_job *j = c->job;
+    const int frames = g->count - g->skip - g->drop - g->after, last = g->first + g->count - 1;
+    const group_request own = own_request(j->settings);
+    const recon_summary before = c->summary;
+    const double begin = vf_now();
+    c->request = request ? request : &own;
+    name_group(c, g);
+    const vf_status status = make_images(c, g, images);
+    watch_part_ends(c->watch, status == VF_OK ? frames : 0);
+    if (status == VF_OK)
+        note_encoding(c, g);
+    c->request = NULL;
     if (status != VF_OK) {
         c->summary = before;
         return status;
     }
-    note_encoding(c, g);
     if (last < c->last) /* taken over from a failed team */
         summary_take_last(&c->summary, &before);
     else
         c->last = last;
     for (int d = 0; d < c->team.count; d++) {
-        c->summary.device[c->team.first + d].frames += own;
+        c->summary.device[c->team.first + d].frames += frames;
         c->summary.device[c->team.first + d].seconds += vf_now() - begin;
     }
     return VF_OK;

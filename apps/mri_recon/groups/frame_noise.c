@@ -18,6 +18,9 @@
  * estimate at least to this factor. */
 static const double WORTH_A_PASS = 0.9;
 enum { PASSES = 3 };
+/* The tolerance of first images. */
+static const double ROUGH = 1e-3;
+enum { FIRST_ITERATIONS = 500 };
 /* First images of all frames are made if variances of the outermost samples differ by this factor. Frames have noise of
  * their own if its variance differs by the second one: a smaller difference changes the weighted mean of two frames by
  * less than 6 %. */
@@ -25,14 +28,27 @@ static const double MAY_DIFFER = 1.25, DIFFERS = 2;
 /* Both must exceed chance by this many standard deviations. */
 static const double CERTAIN = 5;
 
+/* A first image: with the quadratic prior, and a lambda that does not depend on the user's factor, nor the iterations on the
+ * limit of another solver. */
+static group_request first_image(recon_job *j)
+{
+    const recon_settings *settings = j->settings;
+    return (group_request){.name = "noise: ",
+                           .lambda = regularise_by_noise(settings) ? 1 : settings->lambda,
+                           .tolerance = ROUGH,
+                           .iterations = settings->sparse ? FIRST_ITERATIONS : settings->iterations,
+                           .effort = &j->first};
+}
+
 static vf_status from_first_images(crew *c, int frame, char *image, bool *told)
 {
     recon_job *j = c->job;
+    const group_request request = first_image(j);
     const frame_group one = {.trajectory = j->frames[frame]->trajectory, .first = frame, .count = 1};
     vf_status status = VF_OK;
     for (int pass = 0; pass < PASSES && status == VF_OK; pass++) {
         const double before = j->variance;
-        status = crew_make_group(c, &one, image);
+        status = crew_make_group(c, &one, &request, image);
         VF_TRY(status, noise_from_residual(c, frame, image, told));
         if (!(j->variance < WORTH_A_PASS * before))
             break;

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "choose_lambda.h"
 #include "frames/frame_images.h"
 #include "frames/summary.h"
 #include "noise/noise_level.h"
@@ -190,7 +189,7 @@ static bool tell(void *user, int iteration, double residual)
     const crew *c = user;
     char text[96];
     snprintf(text, sizeof text, "solving for all frames, iteration %d of %d, residual %.1e:", iteration,
-             c->job->settings->iterations, residual);
+             c->request->iterations, residual);
     watch_title(c->watch, text);
     watch_add(c->watch, 1);
     return false;
@@ -219,8 +218,8 @@ static vf_status solve_channel(series *s, char *images, int channel)
     const recon_job *j = c->job;
     solve_result *result = &s->result[channel];
     const solve_options options = {.precision = j->settings->precision,
-                                   .iterations = s->again ? result->iterations : j->settings->iterations,
-                                   .tolerance = s->again ? 0 : j->settings->tolerance,
+                                   .iterations = s->again ? result->iterations : c->request->iterations,
+                                   .tolerance = s->again ? 0 : c->request->tolerance,
                                    .input = j->settings->input,
                                    .lambda_auto = j->settings->lambda_auto};
     const sparse_problem problem = {.solver = j->settings->solver,
@@ -264,9 +263,10 @@ static vf_status solve_channels(series *s, char *images)
         status = solve_channel(s, images, i);
         if (status != VF_OK)
             break;
-        watch_add(c->watch, j->settings->iterations - s->result[i].iterations);
+        watch_add(c->watch, c->request->iterations - s->result[i].iterations);
         summary_add(&c->summary, &s->result[i], i == 0);
-        effort_add(j, frame_of(s, s->group->count - s->group->drop - s->group->after - 1), &s->result[i], i == 0);
+        if (c->request->own)
+            effort_add(j, frame_of(s, s->group->count - s->group->drop - s->group->after - 1), &s->result[i], i == 0);
     }
     return status;
 }
@@ -279,13 +279,13 @@ static vf_status solve_all(series *s, char *images)
     const vf_vector_space space = {j->type, s->group->count * j->voxels};
     snprintf(c->summary.normal, sizeof c->summary.normal, "%s", series_normal_of(&s->normal, 0)->description);
     c->summary.diagonal = series_normal_of(&s->normal, s->group->count - 1)->diagonal * s->power;
-    crew_stage_solve(c, s->group->count, (double)j->channels * j->settings->iterations);
+    crew_stage_solve(c, s->group->count, (double)j->channels * c->request->iterations);
     vf_status status = vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &s->b);
     VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &s->x));
     VF_TRY(status, series_normal_operator(&s->normal, &s->system));
     if (status == VF_OK)
-        status =
-            j->choosing ? sure_choose(c, images, j->channels * space.count, estimate, s) : solve_channels(s, images);
+        status = c->request->search ? c->request->search(c, images, j->channels * space.count, estimate, s)
+                                    : solve_channels(s, images);
     vf_operator_free(s->system);
     return status;
 }
@@ -313,8 +313,8 @@ vf_status crew_solve_series(crew *c, const frame_group *g, char *images)
     s.result = calloc((size_t)j->channels, sizeof *s.result);
     vf_status status = s.result ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     VF_TRY(status, adjoints(&s, images));
-    if (status == VF_OK && j->choosing)
-        status = sure_probe(c, g);
+    if (status == VF_OK && c->request->prepare)
+        status = c->request->prepare(c, g);
     VF_TRY(status, crew_power(c, first, &s.power));
     VF_TRY(status, series_normal_create(c, g, &s.normal));
     VF_TRY(status, make_priors(&s));

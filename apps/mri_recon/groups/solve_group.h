@@ -23,9 +23,10 @@ VF_MUST_CHECK vf_status crew_give_coils(crew *c, const scan_frame *frame);
  * giving then. */
 bool crew_takes_over(crew *c, const scan_frame *frame, vf_status *status);
 
-/* Makes the images of a group in host memory: each frame's [channel][voxel] or [set][voxel], frame_bytes apart. After
- * an error the crew can be freed, and another crew can make the same group. Errors: those of the stages. */
-VF_MUST_CHECK vf_status crew_make_group(crew *c, const frame_group *g, char *images);
+/* Makes the images of a group in host memory: each frame's [channel][voxel] or [set][voxel], frame_bytes apart. `request`
+ * NULL: the frames' own images, by the settings. After an error the crew can be freed, and another crew can make the same
+ * group. Errors: those of the stages. */
+VF_MUST_CHECK vf_status crew_make_group(crew *c, const frame_group *g, const group_request *request, char *images);
 void crew_free(crew *c); /* does not free its watch */
 
 /* F^H d of a group of frames of one trajectory, and their places' maps; `envelopes`: their envelopes, too. */

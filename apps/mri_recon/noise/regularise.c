@@ -306,7 +306,7 @@ static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, 
     c->filled = envelope->filled;
     vf_status status = make_model(c, frame, power, &f);
     if (status == VF_OK) {
-        double lambda = settings->sparse ? 1 : settings->lambda; /* of a first image */
+        double lambda = c->request->lambda;
         if (settings->lambda_auto && settings->prior != RECON_SPECTRUM)
             lambda *= fmax(LEAST_WEIGHT * f.mean,
                            vf_wiener_best_weight(j->ctx, &f.space, f.variance, f.c, f.s, f.p, 1e-2 * f.mean));
@@ -330,7 +330,7 @@ vf_status regularise_frame(crew *c, const scan_frame *frame, double power, const
     summary->diagonal = c->normal->diagonal * power;
     if (regularise_by_noise(c->job->settings))
         return weigh_by_noise(c, frame, power, envelope);
-    summary->lambda = c->job->settings->lambda * summary->diagonal;
+    summary->lambda = c->request->lambda * summary->diagonal;
     for (int d = 0; d < c->solvers; d++)
         c->solver[d].known.lambda = summary->lambda;
     return VF_OK;

@@ -15,7 +15,7 @@ static int class_of(const recon_settings *settings, const scan_frame *frame)
 
 bool frame_is_wanted(const recon_job *j, const scan_frame *frame)
 {
-    return !j->settings->wanted || frame->replica || j->settings->wanted[frame - j->scan->frame];
+    return !j->wanted || frame->replica || j->wanted[frame - j->scan->frame];
 }
 
 /* Leaves out windows that deliver no wanted frame, nor images that the next window needs. */
@@ -38,7 +38,7 @@ static void leave_out_windows(const recon_job *j, group_list *s)
 
 vf_status group_list_leave_out(const recon_job *j, group_list *s)
 {
-    if (!j->settings->wanted)
+    if (!j->wanted)
         return VF_OK;
     if (solves_series(j->settings)) {
         leave_out_windows(j, s);

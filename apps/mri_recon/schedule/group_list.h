@@ -14,7 +14,7 @@ typedef struct group_list {
  * (windows.c). free() list->group. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status group_list_make(const recon_job *job, int teams, int slots, group_list *list);
 
-/* Leaves out frames that settings->wanted does not have. To be called once all that depends on all frames is known. Errors:
+/* Leaves out frames that job->wanted does not have. To be called once all that depends on all frames is known. Errors:
  * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status group_list_leave_out(const recon_job *job, group_list *list);
 bool frame_is_wanted(const recon_job *job, const scan_frame *frame);

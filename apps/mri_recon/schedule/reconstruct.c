@@ -25,9 +25,6 @@
 /* Warn if the residual is larger than this multiple of the known noise. Because voxels only approximate the object, two
  * or three is normal. */
 static const double MUCH_MORE_THAN_NOISE = 5;
-/* The tolerance of the images that are only used to estimate the noise. */
-static const double ROUGH = 1e-3;
-enum { FIRST_ITERATIONS = 500 };
 
 /* All frame groups of a scan, and the crews that make them. */
 typedef struct sharing {
@@ -142,7 +139,7 @@ static vf_status finish_frame(const recon_job *j, const scan_frame *frame, const
 static vf_status make_one_group(void *user, int worker, int slot, int64_t item)
 {
     sharing *s = user;
-    return crew_make_group(&s->crew[worker], &s->list.group[item], s->images[slot]);
+    return crew_make_group(&s->crew[worker], &s->list.group[item], NULL, s->images[slot]);
 }
 
 static vf_status put_group(void *user, int slot, int64_t item)
@@ -195,7 +192,6 @@ static vf_status find_noise(sharing *s)
 {
     recon_job *j = s->job;
     const recon_settings *settings = j->settings;
-    recon_settings rough = *settings;
     int frame = -1;
     if (!regularise_by_noise(settings) && !settings->noise_map)
         return VF_OK;
@@ -203,16 +199,7 @@ static vf_status find_noise(sharing *s)
     vf_status status = noise_from_samples(j, &frame);
     if (status != VF_OK || frame < 0 || settings->method != RECON_CG)
         return status;
-    rough.tolerance = ROUGH;
-    if (regularise_by_noise(settings)) /* the noise estimate must not depend on the user's factor */
-        rough.lambda = 1;
-    if (settings->sparse) /* nor on the limit of another solver */
-        rough.iterations = FIRST_ITERATIONS;
-    j->settings = &rough;
-    j->noise_begun = true;
     status = on_a_team(s, &(frame_group){.first = frame}, crew_find_noise);
-    j->settings = settings;
-    j->noise_begun = false;
     if (status == VF_OK && j->noise_known && j->misfit > MUCH_MORE_THAN_NOISE * MUCH_MORE_THAN_NOISE)
         vf_warn(j->ctx,
                 "%s: the residual of the samples is %.2g times the noise measured by the noise scan, so the coil maps, "
@@ -229,10 +216,7 @@ static vf_status choose_lambda(sharing *s)
     if (!j->settings->lambda_sure || !(j->variance > 0) || s->list.count == 0)
         return VF_OK;
     const frame_group g = sure_group(j, s->list.group, s->list.count);
-    j->choosing = true;
-    const vf_status status = on_a_team(s, &g, crew_make_group);
-    j->choosing = false;
-    return status;
+    return on_a_team(s, &g, crew_choose_lambda);
 }
 
 static vf_status make_frames(sharing *s)
@@ -265,9 +249,8 @@ static vf_status make_frames(sharing *s)
 static vf_status make_range(sharing *s, const frame_range *range)
 {
     recon_job *j = s->job;
-    const recon_settings *settings = j->settings;
     const group_list all = s->list;
-    recon_settings some = *settings;
+    const bool *before = j->wanted;
     bool *wanted = calloc((size_t)j->scan->frames + 1, sizeof *wanted);
     frame_group *copy = calloc((size_t)all.count + 1, sizeof *copy);
     vf_status status = wanted && copy ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
@@ -276,12 +259,11 @@ static vf_status make_range(sharing *s, const frame_range *range)
     if (status == VF_OK) {
         memcpy(copy, all.group, (size_t)all.count * sizeof *copy);
         s->list.group = copy;
-        some.wanted = wanted;
-        j->settings = &some;
+        j->wanted = wanted;
         status = group_list_leave_out(j, &s->list);
         copy = s->list.group;
         VF_TRY(status, make_frames(s));
-        j->settings = settings;
+        j->wanted = before;
         s->list = all;
     }
     free(wanted);
@@ -397,8 +379,8 @@ static void sum_up(const sharing *s, recon_summary *summary)
     summary->sure_applications = s->job->sure_applications;
     summary->sigma = sqrt(s->job->variance);
     summary->misfit = s->job->misfit;
-    summary->first_images = s->job->first_images;
-    summary->first_iterations = s->job->first_iterations;
+    summary->first_images = s->job->first.images;
+    summary->first_iterations = s->job->first.iterations;
     summary->frame_noise = s->job->noise_ratio;
     for (int f = 0; summary->frame_noise && f < s->job->scan->frames; f++)
         summary->frame_noise[f] = summary->sigma * sqrt(summary->frame_noise[f]);
@@ -448,6 +430,7 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri
                    .type = vf_dtype_complex(settings->precision),
                    .voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2],
                    .factor = 1,
+                   .wanted = settings->wanted,
                    .has_maps = (raw->coils > 1 || raw->sensitivity) && settings->coils != RECON_COILS_RSS,
                    .lock = PTHREAD_MUTEX_INITIALIZER,
                    .changed = PTHREAD_COND_INITIALIZER};
