@@ -176,6 +176,8 @@ static void list_lambda(facts *f, const recon_settings *s, const recon_summary *
 {
     const bool relative = s->prior == RECON_SPECTRUM || !(found->diagonal > 0);
     fact_number(f, "lambda", s->sparse ? s->lambda : relative ? found->lambda : found->lambda / found->diagonal);
+    if (found->noise[0] && s->prior != RECON_SPECTRUM && found->diagonal > 0)
+        fact_say(f, LINE_DIAGONAL, "           lambda relative to the diagonal: %.3g", found->lambda / found->diagonal);
     fact_text(f, "lambda_chosen_by",
               !s->lambda_auto         ? "number"
               : found->sure.tried > 0 ? "noise and SURE"
@@ -281,8 +283,6 @@ static void list_noise(facts *f, const recon_state *r)
         say_frame_noise(f, r);
     }
     fact_line(f, LINE_PHASE, "phase", "phase", s->phase);
-    if (r->settings->prior != RECON_SPECTRUM && s->diagonal > 0)
-        fact_only_say(f, LINE_DIAGONAL, "           lambda relative to the diagonal: %.3g", s->lambda / s->diagonal);
     if (!(s->expected_signal > 0) || r->settings->sparse) /* no forecast, or only of first images */
         return;
     fact_number(f, "expected_signal", s->expected_signal);
