@@ -182,9 +182,7 @@ static vf_status prepare(cionize_state *r)
     VF_TRY(status, points_prepare(r));
     if (status == VF_OK && only_points(r)) {
         describe(r);
-        if (!s->quiet)
-            say_plan(r);
-        return VF_OK;
+        return s->quiet ? VF_OK : say_plan(r);
     }
     const bool places = ions_asked(r) && s->pieces.parts == 0 && !job_is_other(&s->pieces);
     if (status == VF_OK && places)
@@ -203,10 +201,9 @@ static vf_status prepare(cionize_state *r)
     if (r->kept.pieces.items > 0)
         r->evaluations *= (double)kept_missing(&r->kept.pieces) / (double)r->kept.pieces.items;
     describe(r);
-    if (!s->quiet) {
-        say_plan(r);
-    }
-    if (s->dry_run && !s->quiet && !s->read_map && !r->water.no_map)
+    if (!s->quiet)
+        status = say_plan(r);
+    if (status == VF_OK && s->dry_run && !s->quiet && !s->read_map && !r->water.no_map)
         status = plan_job(r);
     if (status != VF_OK)
         return status;
@@ -369,15 +366,15 @@ static vf_status execute(cionize_state *r, vf_report **report)
     if (status == VF_OK && !only_a_part(r) && !makes_no_map(r))
         status = commit(r);
     if (status == VF_OK && !r->settings.quiet && !makes_no_map(r))
-        say_done(r, seconds);
+        status = say_done(r, seconds);
     VF_TRY(status, points_run(r));
     if (status == VF_OK && ions_asked(r) && !only_a_part(r) && !job_is_other(&r->settings.pieces))
         status = place_ions(r);
     if (status != VF_OK)
         return status;
     vf_stage_end(&r->stages);
-    report_run(*report, r, seconds);
-    status = vf_report_commit(report);
+    status = report_run(*report, r, seconds);
+    VF_TRY(status, vf_report_commit(report));
     if (status == VF_OK && r->missing > 0)
         status = vf_fail(r->ctx, VF_ERR_INCOMPLETE, "%lld of %lld ion%s did not fit; the files have those that did",
                          (long long)r->missing, (long long)r->wanted, vf_plural(r->wanted));

@@ -246,12 +246,12 @@ void report_points(vf_report *report, const cionize_state *r);
 /* ---- say_run.c ---- */
 
 void say_molecule(const cionize_state *r);
-void say_plan(const cionize_state *r);
-void say_ions(const cionize_state *r); /* before they are placed */
+VF_MUST_CHECK vf_status say_plan(const cionize_state *r); /* errors: VF_ERR_MEMORY, as say_done and report_run */
+void say_ions(const cionize_state *r);                    /* before they are placed */
 void say_placed(const cionize_state *r, double seconds);
-void say_done(const cionize_state *r, double seconds);
+VF_MUST_CHECK vf_status say_done(const cionize_state *r, double seconds);
 void report_input(vf_report *report, const cionize_state *r);
 void report_error(vf_report *report, const char *key, const map_error *e);
-void report_run(vf_report *report, const cionize_state *r, double seconds);
+VF_MUST_CHECK vf_status report_run(vf_report *report, const cionize_state *r, double seconds);
 
 #endif

@@ -103,8 +103,17 @@ static const char *accuracy(const cionize_state *r, char *text, size_t size)
     return text;
 }
 
-void say_plan(const cionize_state *r)
+/* What is told of ranks and pieces. */
+enum { LINE_JOB = 1, LINE_PIECES, LINE_LAST = LINE_PIECES + 2 };
+static void list_pieces(facts *f, const cionize_state *r)
 {
+    kept_facts(f, LINE_PIECES, &r->kept.pieces);
+    job_facts(f, LINE_JOB, &r->settings.pieces);
+}
+
+vf_status say_plan(const cionize_state *r)
+{
+    facts pieces = {0};
     char text[32];
     say_selections(r);
     if (!r->water.no_map && (!only_points(r) || r->settings.points.field_map))
@@ -117,7 +126,7 @@ void say_plan(const cionize_state *r)
     say_points(r);
     if (r->water.no_map || only_points(r)) {
         fflush(stdout);
-        return;
+        return VF_OK;
     }
     const bool computes = r->plan.slabs > 0 && !kept_is_joined(&r->kept.pieces);
     const double share = r->evaluations / fmax(r->plan.evaluations * (double)r->plan.maps, 1);
@@ -132,8 +141,9 @@ void say_plan(const cionize_state *r)
                vf_format_bytes(fmax(r->memory, (double)r->plan.host_bytes), text, sizeof text),
                (long long)r->plan.slabs, r->plan.slabs == 1 ? "" : "s");
     }
-    job_say(&r->settings.pieces);
-    kept_say(&r->kept.pieces);
+    list_pieces(&pieces, r);
+    const vf_status status = facts_print(r->ctx, &pieces, LINE_JOB, LINE_LAST);
+    facts_free(&pieces);
     if (r->map.format)
         say_map("map", r->map.format, r->map.path, &r->info);
     if (r->after.format)
@@ -141,6 +151,7 @@ void say_plan(const cionize_state *r)
     if (r->deviation.format)
         say_map("deviation", r->deviation.format, r->deviation.path, &r->deviation_info);
     fflush(stdout);
+    return status;
 }
 
 /* ---- ions ---- */
@@ -267,14 +278,17 @@ static void say_error(const map_error *e)
             e->asked);
 }
 
-void say_done(const cionize_state *r, double seconds)
+vf_status say_done(const cionize_state *r, double seconds)
 {
     char text[32];
     const map_figures *f = &r->map.figures;
     const kept_pieces *pieces = &r->kept.pieces;
     if (kept_is_part(pieces)) {
-        kept_say_end(vf_format_seconds(seconds, text, sizeof text));
-        return;
+        facts end = {0};
+        kept_fact_of_end(&end, 1, vf_format_seconds(seconds, text, sizeof text));
+        const vf_status status = facts_print(r->ctx, &end, 1, 1);
+        facts_free(&end);
+        return status;
     }
     printf("%-10s %s", ions_asked(r) ? "computed" : "done", vf_format_seconds(seconds, text, sizeof text));
     if (r->plan.slabs > 0 && r->evaluations > 0)
@@ -284,6 +298,7 @@ void say_done(const cionize_state *r, double seconds)
     if (r->settings.picture)
         printf("picture    %s\n", r->settings.picture);
     say_analyses(r);
+    return VF_OK;
 }
 
 /* ---- the report ---- */
@@ -430,11 +445,29 @@ static void report_grid(vf_report *report, const cionize_state *r)
     vf_report_end(report);
 }
 
-void report_run(vf_report *report, const cionize_state *r, double seconds)
+static vf_status report_division(vf_report *report, const cionize_state *r)
+{
+    facts f = {0};
+    list_pieces(&f, r);
+    const vf_status status = facts_report(r->ctx, &f, report);
+    facts_free(&f);
+    return status;
+}
+
+static vf_status report_warm_up(vf_report *report, const cionize_state *r)
+{
+    facts f = {0};
+    program_facts_of_warm_up(r->ctx, &f);
+    const vf_status status = facts_report(r->ctx, &f, report);
+    facts_free(&f);
+    return status;
+}
+
+vf_status report_run(vf_report *report, const cionize_state *r, double seconds)
 {
     const cionize_settings *s = &r->settings;
     if (!report)
-        return;
+        return VF_OK;
     vf_report_run(report, "cionize", s->program->argc, s->program->argv);
     report_input(report, r);
     report_points(report, r);
@@ -442,14 +475,13 @@ void report_run(vf_report *report, const cionize_state *r, double seconds)
     if (only_points(r)) {
         report_potential(report, r);
         vf_report_stages(report, &r->stages);
-        return;
+        return VF_OK;
     }
     if (!kept_is_part(&r->kept.pieces))
         report_potential(report, r);
     if (!kept_is_part(&r->kept.pieces))
         report_analyses(report, r);
-    kept_report(report, &r->kept.pieces);
-    job_report(report, &r->settings.pieces);
+    vf_status status = report_division(report, r);
     if (r->placement)
         report_ions(report, r);
     if (r->water.solvent)
@@ -457,10 +489,10 @@ void report_run(vf_report *report, const cionize_state *r, double seconds)
     if (r->water.no_map) {
         vf_report_text(report, "method", r->method);
         vf_report_stages(report, &r->stages);
-        return;
+        return status;
     }
     vf_report_text(report, "device", r->plan.device);
-    program_report_warm_up(r->ctx, report);
+    VF_TRY(status, report_warm_up(report, r));
     report_devices(report, r);
     vf_report_text(report, "method", r->method);
     if (r->map.path || r->after.path)
@@ -469,4 +501,5 @@ void report_run(vf_report *report, const cionize_state *r, double seconds)
     vf_report_number(report, "evaluations_per_second", r->evaluations / seconds);
     vf_report_number(report, "estimated_seconds", r->plan.seconds * (double)r->plan.maps);
     vf_report_stages(report, &r->stages);
+    return status;
 }

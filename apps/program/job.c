@@ -117,35 +117,30 @@ void job_give_up(int exit_code)
 
 /* ---- messages ---- */
 
-void job_say(const pieces_settings *asked)
+void job_facts(facts *f, int line, const pieces_settings *asked)
 {
     int rank, on_node;
     if (!asked->ranks)
         return;
+    const char *mpi = vf_ranks_library_name(asked->ranks);
+    const int size = vf_ranks_size(asked->ranks);
     vf_ranks_on_node(asked->ranks, &rank, &on_node);
-    printf("ranks      %d, %d of them on this machine; %s\n", vf_ranks_size(asked->ranks), on_node,
-           vf_ranks_library_name(asked->ranks));
-}
-
-void job_report(vf_report *report, const pieces_settings *asked)
-{
-    if (!asked->ranks)
-        return;
-    vf_report_begin(report, "job");
-    vf_report_text(report, "mpi", vf_ranks_library_name(asked->ranks));
-    vf_report_integer(report, "ranks", vf_ranks_size(asked->ranks));
-    for (int k = 0; k < vf_ranks_size(asked->ranks); k++) {
+    fact_begin(f, "job");
+    fact_text(f, "mpi", mpi);
+    fact_integer(f, "ranks", size);
+    fact_say(f, line, "ranks      %d, %d of them on this machine; %s", size, on_node, mpi);
+    for (int k = 0; k < size; k++) {
         const char *host, *error;
         int64_t done;
         char name[32];
         vf_ranks_about(asked->ranks, k, &host, &done, &error);
         (void)snprintf(name, sizeof name, "rank %d", k);
-        vf_report_begin(report, name);
-        vf_report_text(report, "host", host);
-        vf_report_integer(report, "done", done);
+        fact_begin(f, name);
+        fact_text(f, "host", host);
+        fact_integer(f, "done", done);
         if (error)
-            vf_report_text(report, "error", error);
-        vf_report_end(report);
+            fact_text(f, "error", error);
+        fact_end(f);
     }
-    vf_report_end(report);
+    fact_end(f);
 }

@@ -34,8 +34,7 @@ double job_seconds(int ranks, int64_t pieces, const double *cost);
 void job_say_plan(const pieces_settings *asked, double again, int64_t pieces, const double *cost, double bytes,
                   bool in_place);
 
-/* A line about the ranks, and their object in the report. Nothing if there is one process. */
-void job_say(const pieces_settings *asked);
-void job_report(vf_report *report, const pieces_settings *asked);
+/* The ranks, with a line about them. Nothing if there is one process. */
+void job_facts(facts *f, int line, const pieces_settings *asked);
 
 #endif

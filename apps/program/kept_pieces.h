@@ -3,10 +3,10 @@
 #ifndef VOXFIELD_KEPT_PIECES_H
 #define VOXFIELD_KEPT_PIECES_H
 
+#include "facts.h"
 #include "options.h"
 #include "voxfield/pieces.h"
 #include "voxfield/ranks.h"
-#include "voxfield/report.h"
 
 typedef enum journal_mode { JOURNAL_AUTO, JOURNAL_YES, JOURNAL_NO } journal_mode;
 
@@ -146,10 +146,9 @@ VF_MUST_CHECK vf_status kept_gather_ranks(kept_pieces *kept); /* its second half
 /* How many pieces the run has to make. */
 int64_t kept_missing(const kept_pieces *kept);
 
-/* A line about the pieces: those that are kept, and the part. Nothing if there are none. */
-void kept_say(const kept_pieces *kept);
-void kept_say_end(const char *time); /* of a part */
-void kept_report(vf_report *report, const kept_pieces *kept);
+/* The pieces, with lines about those that are kept, and the part: `line` and the two behind it. Nothing if there are none. */
+void kept_facts(facts *f, int line, const kept_pieces *kept);
+void kept_fact_of_end(facts *f, int line, const char *time); /* of a part */
 
 /* Ends the use of the file. After a success, the pieces of a whole result are removed, those of parts stay. After a
  * failure, all stay, and a warning says how to go on. `kept` may be zero. Returns the status, or an error of closing. */

@@ -2,10 +2,10 @@
 #ifndef VOXFIELD_PROGRAM_H
 #define VOXFIELD_PROGRAM_H
 
+#include "facts.h"
 #include "options.h"
 #include "voxfield/context.h"
 #include "voxfield/device.h"
-#include "voxfield/report.h"
 
 /* ---- the frame: program.c ---- */
 
@@ -63,9 +63,8 @@ VF_MUST_CHECK vf_status program_check_place(vf_context *ctx, const char *path, d
 /* The size of a regular file; 0 for anything else, or if the size is unknown. */
 double program_file_bytes(const char *path);
 
-/* Writes "gpu_start" to the report: the time to start GPUs, and how long the run waited for it. Writes nothing if no
- * GPU was started ahead. */
-void program_report_warm_up(vf_context *ctx, vf_report *report);
+/* "gpu_start": the time to start GPUs, and how long the run waited for it. Nothing if no GPU was started ahead. */
+void program_facts_of_warm_up(vf_context *ctx, facts *f);
 
 /* `path` with `ending` in place of the first of the NULL-terminated `endings` (in any case) that it has. If it has
  * none, `ending` is appended. free() the result. NULL: no memory. */

@@ -96,15 +96,15 @@ double program_file_bytes(const char *path)
     return stat(path, &file) == 0 && S_ISREG(file.st_mode) ? (double)file.st_size : 0;
 }
 
-void program_report_warm_up(vf_context *ctx, vf_report *report)
+void program_facts_of_warm_up(vf_context *ctx, facts *f)
 {
     const vf_warm_up_state warm = vf_device_warm_up_state(ctx);
     if (!warm.begun)
         return;
-    vf_report_begin(report, "gpu_start");
-    vf_report_number(report, "seconds", warm.seconds);
-    vf_report_number(report, "waited", warm.waited);
-    vf_report_end(report);
+    fact_begin(f, "gpu_start");
+    fact_number(f, "seconds", warm.seconds);
+    fact_number(f, "waited", warm.waited);
+    fact_end(f);
 }
 
 char *program_replace_ending(const char *path, const char *const *endings, const char *ending)

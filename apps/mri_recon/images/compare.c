@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "recon_image.h"
+#include "voxfield/append.h"
 #include "voxfield/statistics.h"
 
 /* Error measures from `squares` = sum (I - I0)^2, as published. */
@@ -97,41 +98,85 @@ image_comparison comparison_mean(const image_comparison *all, int count)
     return mean;
 }
 
-/* ---- the report ---- */
+/* ---- what is told ---- */
 
-static void report_figures(vf_report *report, const image_error *e)
+static void list_figures(facts *f, const image_error *e)
 {
-    vf_report_number(report, "mse", e->mse);
-    vf_report_number(report, "psnr_db", e->psnr);
-    vf_report_number(report, "snr_db", e->snr);
-    vf_report_number(report, "percent", e->percent);
+    fact_number(f, "mse", e->mse);
+    fact_number(f, "psnr_db", e->psnr);
+    fact_number(f, "snr_db", e->snr);
+    fact_number(f, "percent", e->percent);
 }
 
-static void report_one(vf_report *report, const char *key, const image_comparison *c)
+/* `words`: for the terminal; "": none. */
+static void list_one(facts *f, const char *key, const image_comparison *c, int line, const char *words)
 {
-    vf_report_begin(report, key);
-    report_figures(report, &c->error);
-    vf_report_number(report, "scale", c->scale);
-    vf_report_begin(report, "scaled");
-    report_figures(report, &c->scaled);
-    vf_report_end(report);
-    vf_report_end(report);
+    fact_begin(f, key);
+    if (words[0])
+        fact_say(f, line, "%s", words);
+    list_figures(f, &c->error);
+    fact_number(f, "scale", c->scale);
+    fact_begin(f, "scaled");
+    list_figures(f, &c->scaled);
+    fact_end(f);
+    fact_end(f);
 }
 
-void comparison_report(vf_report *report, const image_comparison *all, int count)
+enum { WORDS = 320, FEW = 8 }; /* FEW: as many volumes get a line each */
+
+/* `scaled`: the start of the second line; "": no second line. */
+static void put_words(char text[WORDS], const char *head, const char *volume, const image_comparison *c,
+                      const char *remark, const char *scaled)
 {
-    char key[24];
+    (void)snprintf(text, WORDS, "%-10s %sMSE %.4g, PSNR %.2f dB, SNR %.2f dB, %.3g %%%s", head, volume, c->error.mse,
+                   c->error.psnr, c->error.snr, c->error.percent, remark);
+    if (scaled[0])
+        (void)vf_append(text, WORDS, "\n%-10s %s: PSNR %.2f dB, SNR %.2f dB, %.3g %%", "", scaled, c->scaled.psnr,
+                        c->scaled.snr, c->scaled.percent);
+}
+
+/* The words of one volume. If there are many, only the first and the worst have some. */
+static void volume_words(char text[WORDS], const image_comparison *all, int count, int frames, int volume)
+{
+    const int worst = comparison_worst(all, count);
+    const bool many = count > FEW;
+    const image_comparison *c = &all[volume];
+    char name[32] = "", scaled[64] = "";
+    text[0] = '\0';
+    if (many && volume != 0 && volume != worst)
+        return;
+    if (count > 1)
+        (void)snprintf(name, sizeof name, "volume %d: ", volume);
+    if (comparison_scale_matters(c))
+        (void)snprintf(scaled, sizeof scaled, "with the image scaled by %.3g (best fit)", c->scale);
+    put_words(text, volume == 0 ? "error" : "\n          ", name, c,
+              count < frames            ? " (of the first volume)"
+              : many && volume == worst ? " (the worst)"
+                                        : "",
+              scaled);
+}
+
+void comparison_facts(facts *f, int line, const image_comparison *all, int count, int frames)
+{
+    char key[40], words[WORDS];
+    bool scaled = false;
     if (count < 1)
         return;
-    report_one(report, "error", &all[0]);
+    volume_words(words, all, count, frames, 0);
+    list_one(f, "error", &all[0], line, words);
     if (count == 1)
         return;
+    for (int i = 0; i < count; i++)
+        scaled = scaled || comparison_scale_matters(&all[i]);
     const image_comparison mean = comparison_mean(all, count);
-    report_one(report, "error_mean", &mean);
-    vf_report_begin(report, "error_of_volumes");
+    (void)snprintf(key, sizeof key, "mean of %d volumes: ", count);
+    put_words(words, "", key, &mean, "", scaled ? "with each volume scaled (best fit)" : "");
+    list_one(f, "error_mean", &mean, line + 1, count > FEW ? words : "");
+    fact_begin(f, "error_of_volumes");
     for (int i = 0; i < count; i++) {
         (void)snprintf(key, sizeof key, "%d", i);
-        report_one(report, key, &all[i]);
+        volume_words(words, all, count, frames, i);
+        list_one(f, key, &all[i], line, i > 0 ? words : "");
     }
-    vf_report_end(report);
+    fact_end(f);
 }

@@ -5,8 +5,8 @@
 #include <complex.h>
 #include <stdbool.h>
 
+#include "facts.h"
 #include "scan/mri_scan.h"
-#include "voxfield/report.h"
 
 /* ---- write_image.c: image_h5.c, image_nifti.c, image_ismrmrd.c, image_cfl.c ---- */
 
@@ -82,8 +82,10 @@ bool comparison_scale_matters(const image_comparison *comparison);
 int comparison_worst(const image_comparison *all, int count);
 image_comparison comparison_mean(const image_comparison *all, int count);
 
-/* Writes "error", for the first volume; for several volumes also "error_mean" and "error_of_volumes". */
-void comparison_report(vf_report *report, const image_comparison *all, int count);
+/* "error", for the first of an image's `frames` volumes; for several compared volumes also "error_mean" and
+ * "error_of_volumes". `line` has the words of each volume, or, if there are many, of the first and the worst; the line behind
+ * it then has the mean. */
+void comparison_facts(facts *f, int line, const image_comparison *all, int count, int frames);
 
 /* ---- draw_montage.c ---- */
 

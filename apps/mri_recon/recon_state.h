@@ -1,0 +1,69 @@
+/* mri_recon: what the stages of a run share. mri_recon_pipeline.c has the stages, recon_facts.c what they tell. */
+#ifndef RECON_STATE_H
+#define RECON_STATE_H
+
+#include "schedule/forecast.h"
+#include "schedule/reconstruct.h"
+#include "images/recon_image.h"
+#include "kept_frames.h"
+#include "program.h"
+#include "watch.h"
+
+typedef struct recon_state {
+    vf_context *ctx;
+    const recon_settings *settings; /* = &planned */
+    recon_settings planned;         /* the user's, the prior that --prior auto chose, and what plan_device sets */
+    const char *reason;             /* of --prior auto; NULL: the user chose */
+    recon_watch watch;
+    mri_scan scan;
+    scan_sampling sampling;
+    recon_summary summary;
+    kept_frames kept;
+    bool made_frames;       /* false: all were kept, and nothing is known of how they were made */
+    float complex *cropped; /* [crop] one frame's image */
+    double memory;          /* estimated bytes on each device */
+    double began;           /* when the run began, by vf_now */
+    recon_forecast forecast;
+    recon_image image;
+    recon_image noise;            /* deviations of all places, then their g factors */
+    float complex *whole;         /* [voxels] one place before cropping */
+    recon_image other;            /* the image file to compare with, if given */
+    image_comparison *comparison; /* [compared] with the truth or with `other` */
+    int compared;                 /* compared volumes, counted from the first */
+    char *output, *command;
+    char devices[64]; /* that made the last frame */
+    char created[PROGRAM_TIME_TEXT], method[256], device[640];
+} recon_state;
+
+/* ---- place_frames.c ---- */
+
+/* Allocates the image, unless only a part of it is made, the noise map if there is one, and room for a frame of them.
+ * Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status make_images(recon_state *r);
+/* Where frames go; `user` is the recon_state. place_kept: a frame that was kept, of scan->crop; place_frame, place_noise: as
+ * recon_put and recon_put_noise. */
+void place_kept(void *user, const scan_frame *frame, const float complex *cropped);
+void place_frame(void *user, const scan_frame *frame, const float complex *whole);
+void place_noise(void *user, const scan_frame *frame, const float *deviation, const float *g);
+
+/* ---- compare_stage.c ---- */
+
+/* Reads the image to compare with, before any work starts. Errors: those of read_image; VF_ERR_INPUT (another size). */
+VF_MUST_CHECK vf_status read_other(recon_state *r);
+/* Compares all volumes if the reference has as many, else the first. Errors: VF_ERR_MEMORY; those of compare_images. */
+VF_MUST_CHECK vf_status compare_stage(recon_state *r);
+/* Whether --compare names a file. */
+bool compares_with_file(const recon_settings *settings);
+
+/* ---- recon_facts.c ---- */
+
+/* When the run tells something. At its end, it is the result, or that only a part was made. */
+typedef enum recon_moment { TELL_FILE, TELL_SCAN, TELL_PLAN, TELL_PART, TELL_RESULT } recon_moment;
+
+/* Prints the lines of a moment, unless the run is quiet. At the end, all facts go to the report too (NULL: none).
+ * Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status recon_tell(const recon_state *r, recon_moment moment, vf_report *report);
+/* The image's description: r->created and r->method. */
+void describe_image(recon_state *r);
+
+#endif
