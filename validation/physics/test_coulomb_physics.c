@@ -289,9 +289,7 @@ static void test_faint_charges(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_point_and_dipole), cmocka_unit_test(test_madelung),
-        cmocka_unit_test(test_convolution),      cmocka_unit_test(test_superposition_and_translation),
-        cmocka_unit_test(test_faint_charges),
-    };
+        cmocka_unit_test(test_point_and_dipole), cmocka_unit_test(test_madelung), cmocka_unit_test(test_convolution),
+        cmocka_unit_test(test_superposition_and_translation), cmocka_unit_test(test_faint_charges)};
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

@@ -364,15 +364,13 @@ static void test_root_of_squares(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_the_definition),
-        cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_sign),
-        cmocka_unit_test(test_nothing_to_see),
-        cmocka_unit_test(test_known_maps),
-        cmocka_unit_test(test_outside_the_object),
-        cmocka_unit_test(test_calibration),
-        cmocka_unit_test(test_root_of_squares),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_the_definition),
+                                       cmocka_unit_test(test_same_bits),
+                                       cmocka_unit_test(test_sign),
+                                       cmocka_unit_test(test_nothing_to_see),
+                                       cmocka_unit_test(test_known_maps),
+                                       cmocka_unit_test(test_outside_the_object),
+                                       cmocka_unit_test(test_calibration),
+                                       cmocka_unit_test(test_root_of_squares)};
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

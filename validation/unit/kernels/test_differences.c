@@ -473,16 +473,14 @@ static void test_refusals(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_definition),
-        cmocka_unit_test(test_adjoint),
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_threads_and_nan),
-        cmocka_unit_test(test_groups_against_definition),
-        cmocka_unit_test(test_minimises),
-        cmocka_unit_test(test_special_values),
-        cmocka_unit_test(test_group_threads),
-        cmocka_unit_test(test_refusals),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_definition),
+                                       cmocka_unit_test(test_adjoint),
+                                       cmocka_unit_test(test_by_hand),
+                                       cmocka_unit_test(test_threads_and_nan),
+                                       cmocka_unit_test(test_groups_against_definition),
+                                       cmocka_unit_test(test_minimises),
+                                       cmocka_unit_test(test_special_values),
+                                       cmocka_unit_test(test_group_threads),
+                                       cmocka_unit_test(test_refusals)};
     return run_on_device(argc, argv, tests, make_queue, drop_queue);
 }

@@ -351,7 +351,6 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matrix),          cmocka_unit_test(test_symmetry_and_energy),
         cmocka_unit_test(test_threads_and_nan), cmocka_unit_test(test_weights_by_hand),
-        cmocka_unit_test(test_random_weights),  cmocka_unit_test(test_refusals),
-    };
+        cmocka_unit_test(test_random_weights),  cmocka_unit_test(test_refusals)};
     return run_on_device(argc, argv, tests, make_queue, drop_queue);
 }

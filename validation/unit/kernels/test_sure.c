@@ -357,11 +357,7 @@ static void test_refusals(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_linear),
-        cmocka_unit_test(test_thresholds),
-        cmocka_unit_test(test_search),
-        cmocka_unit_test(test_refusals),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_linear), cmocka_unit_test(test_thresholds),
+                                       cmocka_unit_test(test_search), cmocka_unit_test(test_refusals)};
     return run_on_device(argc, argv, tests, make_queue, drop_queue);
 }

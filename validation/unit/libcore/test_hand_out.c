@@ -171,11 +171,8 @@ static void test_all_fail(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_list),
-        cmocka_unit_test(test_pools),
-        cmocka_unit_test(test_all_fail),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_list), cmocka_unit_test(test_pools),
+                                       cmocka_unit_test(test_all_fail)};
     alarm(120); /* a test that hangs has failed */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

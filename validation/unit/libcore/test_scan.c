@@ -400,14 +400,12 @@ static void test_refusals(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_nan_and_infinity),
-        cmocka_unit_test(test_exact_sums),
-        cmocka_unit_test(test_again_and_again),
-        cmocka_unit_test(test_large),
-        cmocka_unit_test(test_refusals),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sizes),
+                                       cmocka_unit_test(test_same_bits),
+                                       cmocka_unit_test(test_nan_and_infinity),
+                                       cmocka_unit_test(test_exact_sums),
+                                       cmocka_unit_test(test_again_and_again),
+                                       cmocka_unit_test(test_large),
+                                       cmocka_unit_test(test_refusals)};
     return run_on_device(argc, argv, tests, open_queue, close_queue);
 }

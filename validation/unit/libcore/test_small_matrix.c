@@ -158,11 +158,8 @@ static void test_apply(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_eigenvectors),
-        cmocka_unit_test(test_eigenvectors_of_zero_and_nan),
-        cmocka_unit_test(test_cholesky),
-        cmocka_unit_test(test_apply),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_eigenvectors),
+                                       cmocka_unit_test(test_eigenvectors_of_zero_and_nan),
+                                       cmocka_unit_test(test_cholesky), cmocka_unit_test(test_apply)};
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

@@ -378,16 +378,14 @@ static void test_refused_sorts(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_byte_histograms),
-        cmocka_unit_test(test_histograms),
-        cmocka_unit_test(test_extreme_edges),
-        cmocka_unit_test(test_every_number_of_bits),
-        cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_long_sorts),
-        cmocka_unit_test(test_more_threads_than_planned),
-        cmocka_unit_test(test_refused_histograms),
-        cmocka_unit_test(test_refused_sorts),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_byte_histograms),
+                                       cmocka_unit_test(test_histograms),
+                                       cmocka_unit_test(test_extreme_edges),
+                                       cmocka_unit_test(test_every_number_of_bits),
+                                       cmocka_unit_test(test_lengths),
+                                       cmocka_unit_test(test_long_sorts),
+                                       cmocka_unit_test(test_more_threads_than_planned),
+                                       cmocka_unit_test(test_refused_histograms),
+                                       cmocka_unit_test(test_refused_sorts)};
     return run_on_device(argc, argv, tests, open_queue, close_queue);
 }

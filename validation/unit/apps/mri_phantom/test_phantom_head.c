@@ -292,11 +292,7 @@ static void test_tissues(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_image),
-        cmocka_unit_test(test_a_wave),
-        cmocka_unit_test(test_means_of_a_wave),
-        cmocka_unit_test(test_tissues),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_image), cmocka_unit_test(test_a_wave),
+                                       cmocka_unit_test(test_means_of_a_wave), cmocka_unit_test(test_tissues)};
     return cmocka_run_group_tests(tests, start, stop);
 }

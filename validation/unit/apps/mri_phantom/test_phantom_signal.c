@@ -478,18 +478,16 @@ static void test_frames_differ(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ball_and_disk),
-        cmocka_unit_test(test_middle_is_the_volume),
-        cmocka_unit_test(test_a_real_object_has_hermitian_symmetry),
-        cmocka_unit_test(test_shift_and_linearity),
-        cmocka_unit_test(test_against_image),
-        cmocka_unit_test(test_slice_of_the_solid),
-        cmocka_unit_test(test_shepp_logan),
-        cmocka_unit_test(test_coils),
-        cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_generator),
-        cmocka_unit_test(test_frames_differ),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ball_and_disk),
+                                       cmocka_unit_test(test_middle_is_the_volume),
+                                       cmocka_unit_test(test_a_real_object_has_hermitian_symmetry),
+                                       cmocka_unit_test(test_shift_and_linearity),
+                                       cmocka_unit_test(test_against_image),
+                                       cmocka_unit_test(test_slice_of_the_solid),
+                                       cmocka_unit_test(test_shepp_logan),
+                                       cmocka_unit_test(test_coils),
+                                       cmocka_unit_test(test_noise),
+                                       cmocka_unit_test(test_generator),
+                                       cmocka_unit_test(test_frames_differ)};
     return cmocka_run_group_tests(tests, start, stop);
 }

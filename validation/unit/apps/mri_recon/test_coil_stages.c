@@ -442,21 +442,19 @@ static void test_compression_of_nothing_and_to_nothing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whitened_noise_is_white),
-        cmocka_unit_test(test_whitening_keeps_maps_and_data_together),
-        cmocka_unit_test(test_no_covariance_nothing_to_do),
-        cmocka_unit_test(test_singular_noise_is_refused),
-        cmocka_unit_test(test_what_noise_looks_like),
-        cmocka_unit_test(test_channels_are_left_out),
-        cmocka_unit_test(test_channels_that_stay),
-        cmocka_unit_test(test_lists_of_channels),
-        cmocka_unit_test(test_compression_keeps_the_largest_components),
-        cmocka_unit_test(test_compression_regards_every_frame),
-        cmocka_unit_test(test_compression_without_loss),
-        cmocka_unit_test(test_compression_keeps_maps_and_data_together),
-        cmocka_unit_test(test_compression_bits_do_not_depend_on_threads),
-        cmocka_unit_test(test_compression_of_nothing_and_to_nothing),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_whitened_noise_is_white),
+                                       cmocka_unit_test(test_whitening_keeps_maps_and_data_together),
+                                       cmocka_unit_test(test_no_covariance_nothing_to_do),
+                                       cmocka_unit_test(test_singular_noise_is_refused),
+                                       cmocka_unit_test(test_what_noise_looks_like),
+                                       cmocka_unit_test(test_channels_are_left_out),
+                                       cmocka_unit_test(test_channels_that_stay),
+                                       cmocka_unit_test(test_lists_of_channels),
+                                       cmocka_unit_test(test_compression_keeps_the_largest_components),
+                                       cmocka_unit_test(test_compression_regards_every_frame),
+                                       cmocka_unit_test(test_compression_without_loss),
+                                       cmocka_unit_test(test_compression_keeps_maps_and_data_together),
+                                       cmocka_unit_test(test_compression_bits_do_not_depend_on_threads),
+                                       cmocka_unit_test(test_compression_of_nothing_and_to_nothing)};
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

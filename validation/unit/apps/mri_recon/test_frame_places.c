@@ -129,9 +129,7 @@ static void test_how_much_it_is(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_finds_the_power),
-        cmocka_unit_test(test_how_much_it_is),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_who_finds_the_power),
+                                       cmocka_unit_test(test_how_much_it_is)};
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

@@ -186,9 +186,8 @@ static void test_blend(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_frame_once), cmocka_unit_test(test_limit), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_memory_of_teams),  cmocka_unit_test(test_blend),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_frame_once), cmocka_unit_test(test_limit),
+                                       cmocka_unit_test(test_memory), cmocka_unit_test(test_memory_of_teams),
+                                       cmocka_unit_test(test_blend)};
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

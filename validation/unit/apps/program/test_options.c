@@ -342,7 +342,6 @@ int main(void)
         cmocka_unit_test(test_defaults), cmocka_unit_test(test_forms),    cmocka_unit_test(test_rows_of_words),
         cmocka_unit_test(test_values),   cmocka_unit_test(test_ranges),   cmocka_unit_test(test_names),
         cmocka_unit_test(test_needs),    cmocka_unit_test(test_required), cmocka_unit_test(test_help),
-        cmocka_unit_test(test_printed),  cmocka_unit_test(test_table),
-    };
+        cmocka_unit_test(test_printed),  cmocka_unit_test(test_table)};
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

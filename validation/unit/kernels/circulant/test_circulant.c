@@ -283,11 +283,7 @@ static void test_refusals(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sum),
-        cmocka_unit_test(test_unread_and_unset),
-        cmocka_unit_test(test_self_adjoint),
-        cmocka_unit_test(test_refusals),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sum), cmocka_unit_test(test_unread_and_unset),
+                                       cmocka_unit_test(test_self_adjoint), cmocka_unit_test(test_refusals)};
     return run_on_device(argc, argv, tests, make_queue, drop_queue);
 }

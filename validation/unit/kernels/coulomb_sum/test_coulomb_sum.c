@@ -482,17 +482,15 @@ static void test_variant_names(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_atom_counts),
-        cmocka_unit_test(test_atoms_at_r_min),
-        cmocka_unit_test(test_far_box),
-        cmocka_unit_test(test_far_index),
-        cmocka_unit_test(test_boxes_and_threads),
-        cmocka_unit_test(test_queues_and_plans),
-        cmocka_unit_test(test_charge_reversal),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_variant_names),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sizes),
+                                       cmocka_unit_test(test_atom_counts),
+                                       cmocka_unit_test(test_atoms_at_r_min),
+                                       cmocka_unit_test(test_far_box),
+                                       cmocka_unit_test(test_far_index),
+                                       cmocka_unit_test(test_boxes_and_threads),
+                                       cmocka_unit_test(test_queues_and_plans),
+                                       cmocka_unit_test(test_charge_reversal),
+                                       cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_variant_names)};
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

@@ -253,13 +253,11 @@ static void test_refusals(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranges_and_threads),
-        cmocka_unit_test(test_positions_of_grid),
-        cmocka_unit_test(test_adjointness),
-        cmocka_unit_test(test_scaling),
-        cmocka_unit_test(test_nan),
-        cmocka_unit_test(test_refusals),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ranges_and_threads),
+                                       cmocka_unit_test(test_positions_of_grid),
+                                       cmocka_unit_test(test_adjointness),
+                                       cmocka_unit_test(test_scaling),
+                                       cmocka_unit_test(test_nan),
+                                       cmocka_unit_test(test_refusals)};
     return run_on_device(argc, argv, tests, set_up, tear_down);
 }

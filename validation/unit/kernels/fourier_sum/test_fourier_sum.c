@@ -375,11 +375,10 @@ static void test_far_voxels(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_single_sample), cmocka_unit_test(test_sizes),       cmocka_unit_test(test_sample_counts),
-        cmocka_unit_test(test_batches),       cmocka_unit_test(test_tunings),     cmocka_unit_test(test_tuning_limits),
-        cmocka_unit_test(test_large_k),       cmocka_unit_test(test_small_terms), cmocka_unit_test(test_far_voxels),
-        cmocka_unit_test(test_dense_voxels),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_single_sample), cmocka_unit_test(test_sizes),
+                                       cmocka_unit_test(test_sample_counts), cmocka_unit_test(test_batches),
+                                       cmocka_unit_test(test_tunings),       cmocka_unit_test(test_tuning_limits),
+                                       cmocka_unit_test(test_large_k),       cmocka_unit_test(test_small_terms),
+                                       cmocka_unit_test(test_far_voxels),    cmocka_unit_test(test_dense_voxels)};
     return run_on_device(argc, argv, tests, set_up, tear_down);
 }

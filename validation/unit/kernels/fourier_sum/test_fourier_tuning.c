@@ -202,7 +202,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table), cmocka_unit_test(test_limits), cmocka_unit_test(test_cpu_has_nothing_to_tune),
         cmocka_unit_test(test_parse), cmocka_unit_test(test_format), cmocka_unit_test(test_replace),
-        cmocka_unit_test(test_write),
-    };
+        cmocka_unit_test(test_write)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

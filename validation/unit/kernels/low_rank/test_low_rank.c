@@ -267,13 +267,11 @@ static void test_refusals(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_svd),
-        cmocka_unit_test(test_optimality),
-        cmocka_unit_test(test_segments_and_threads),
-        cmocka_unit_test(test_many_blocks),
-        cmocka_unit_test(test_nan),
-        cmocka_unit_test(test_refusals),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_svd),
+                                       cmocka_unit_test(test_optimality),
+                                       cmocka_unit_test(test_segments_and_threads),
+                                       cmocka_unit_test(test_many_blocks),
+                                       cmocka_unit_test(test_nan),
+                                       cmocka_unit_test(test_refusals)};
     return run_on_device(argc, argv, tests, make_queue, drop_queue);
 }

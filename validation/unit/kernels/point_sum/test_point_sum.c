@@ -437,11 +437,10 @@ static void test_cancel(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact),    cmocka_unit_test(test_free_space),     cmocka_unit_test(test_wide_charges),
-        cmocka_unit_test(test_cells),    cmocka_unit_test(test_exclusions),     cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_field_in_cells), cmocka_unit_test(test_exactness),
-        cmocka_unit_test(test_cancel),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact),        cmocka_unit_test(test_free_space),
+                                       cmocka_unit_test(test_wide_charges), cmocka_unit_test(test_cells),
+                                       cmocka_unit_test(test_exclusions),   cmocka_unit_test(test_lists),
+                                       cmocka_unit_test(test_refusals),     cmocka_unit_test(test_field_in_cells),
+                                       cmocka_unit_test(test_exactness),    cmocka_unit_test(test_cancel)};
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

@@ -233,11 +233,7 @@ static void test_refusals(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_definitions),
-        cmocka_unit_test(test_maps),
-        cmocka_unit_test(test_refusals),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_definitions),
+                                       cmocka_unit_test(test_maps), cmocka_unit_test(test_refusals)};
     return run_on_device(argc, argv, tests, open_line, close_line);
 }

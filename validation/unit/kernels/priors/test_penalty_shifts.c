@@ -208,10 +208,7 @@ static void test_seeds(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shifts),
-        cmocka_unit_test(test_rule_of_shifts),
-        cmocka_unit_test(test_seeds),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shifts), cmocka_unit_test(test_rule_of_shifts),
+                                       cmocka_unit_test(test_seeds)};
     return run_on_device(argc, argv, tests, open_line, close_line);
 }

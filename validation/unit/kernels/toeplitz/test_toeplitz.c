@@ -244,10 +244,9 @@ static void test_cancel(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_dense), cmocka_unit_test(test_lengths),        cmocka_unit_test(test_many_coils),
-        cmocka_unit_test(test_delta),         cmocka_unit_test(test_hermitian_part), cmocka_unit_test(test_nan),
-        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_cancel),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_dense),  cmocka_unit_test(test_lengths),
+                                       cmocka_unit_test(test_many_coils),     cmocka_unit_test(test_delta),
+                                       cmocka_unit_test(test_hermitian_part), cmocka_unit_test(test_nan),
+                                       cmocka_unit_test(test_refusals),       cmocka_unit_test(test_cancel)};
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

@@ -128,10 +128,7 @@ static void test_threads_and_instruction_sets(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_algebra),
-        cmocka_unit_test(test_parts_add_up),
-        cmocka_unit_test(test_threads_and_instruction_sets),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_algebra), cmocka_unit_test(test_parts_add_up),
+                                       cmocka_unit_test(test_threads_and_instruction_sets)};
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

@@ -267,9 +267,8 @@ static void test_refusals(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_extents), cmocka_unit_test(test_padding),    cmocka_unit_test(test_against_reference),
-        cmocka_unit_test(test_threads), cmocka_unit_test(test_not_finite), cmocka_unit_test(test_refusals),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_extents),           cmocka_unit_test(test_padding),
+                                       cmocka_unit_test(test_against_reference), cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_not_finite),        cmocka_unit_test(test_refusals)};
     return run_on_device(argc, argv, tests, open_devices, close_devices);
 }

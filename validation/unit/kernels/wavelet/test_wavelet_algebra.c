@@ -313,11 +313,9 @@ static void test_noise(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unitary),      cmocka_unit_test(test_vanishing_moments),
-        cmocka_unit_test(test_haar_by_hand), cmocka_unit_test(test_shifts),
-        cmocka_unit_test(test_threshold),    cmocka_unit_test(test_proximal_map),
-        cmocka_unit_test(test_sums),         cmocka_unit_test(test_noise),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_unitary),      cmocka_unit_test(test_vanishing_moments),
+                                       cmocka_unit_test(test_haar_by_hand), cmocka_unit_test(test_shifts),
+                                       cmocka_unit_test(test_threshold),    cmocka_unit_test(test_proximal_map),
+                                       cmocka_unit_test(test_sums),         cmocka_unit_test(test_noise)};
     return run_on_device(argc, argv, tests, open_line, close_line);
 }

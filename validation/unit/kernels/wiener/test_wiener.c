@@ -294,11 +294,9 @@ static void test_fill(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_outer_radius), cmocka_unit_test(test_outer_variance),
-        cmocka_unit_test(test_power_law),    cmocka_unit_test(test_noise_and_zeros),
-        cmocka_unit_test(test_no_threshold), cmocka_unit_test(test_one_bin),
-        cmocka_unit_test(test_fill),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_outer_radius), cmocka_unit_test(test_outer_variance),
+                                       cmocka_unit_test(test_power_law),    cmocka_unit_test(test_noise_and_zeros),
+                                       cmocka_unit_test(test_no_threshold), cmocka_unit_test(test_one_bin),
+                                       cmocka_unit_test(test_fill)};
     return run_group(tests, sizeof tests / sizeof *tests);
 }

@@ -263,10 +263,8 @@ static void test_threads(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_density_mean),  cmocka_unit_test(test_density_of_a_grid),
-        cmocka_unit_test(test_density_wraps), cmocka_unit_test(test_forecast),
-        cmocka_unit_test(test_best_weight),   cmocka_unit_test(test_threads),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_density_mean),  cmocka_unit_test(test_density_of_a_grid),
+                                       cmocka_unit_test(test_density_wraps), cmocka_unit_test(test_forecast),
+                                       cmocka_unit_test(test_best_weight),   cmocka_unit_test(test_threads)};
     return run_group(tests, sizeof tests / sizeof *tests);
 }

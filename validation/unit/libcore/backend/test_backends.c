@@ -111,11 +111,7 @@ static void test_offsets(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_offsets),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_choice), cmocka_unit_test(test_names),
+                                       cmocka_unit_test(test_refusals), cmocka_unit_test(test_offsets)};
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -206,12 +206,8 @@ static void test_indices(void **state)
 int main(int argc, char **argv)
 {
     uint64_t free_bytes = 0, total = 0;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_boxes),
-        cmocka_unit_test(test_transpose),
-        cmocka_unit_test(test_indices),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_copies), cmocka_unit_test(test_boxes),
+                                       cmocka_unit_test(test_transpose), cmocka_unit_test(test_indices)};
     vf_context *probe;
     if (vf_context_create(&probe) != VF_OK)
         return 1;

@@ -252,16 +252,14 @@ static void test_rule(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_started_in_order),
-        cmocka_unit_test(test_begun_twice),
-        cmocka_unit_test(test_ended_at_once),
-        cmocka_unit_test(test_failing_devices),
-        cmocka_unit_test(test_end_stops),
-        cmocka_unit_test(test_context),
-        cmocka_unit_test(test_set_devices_waits),
-        cmocka_unit_test(test_left),
-        cmocka_unit_test(test_rule),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_started_in_order),
+                                       cmocka_unit_test(test_begun_twice),
+                                       cmocka_unit_test(test_ended_at_once),
+                                       cmocka_unit_test(test_failing_devices),
+                                       cmocka_unit_test(test_end_stops),
+                                       cmocka_unit_test(test_context),
+                                       cmocka_unit_test(test_set_devices_waits),
+                                       cmocka_unit_test(test_left),
+                                       cmocka_unit_test(test_rule)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

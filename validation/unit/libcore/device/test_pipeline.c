@@ -482,19 +482,17 @@ static void test_every_failure(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole_runs),
-        cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_cancelled),
-        cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_options),
-        cmocka_unit_test(test_no_function),
-        cmocka_unit_test(test_whole_runs_behind_the_back),
-        cmocka_unit_test(test_failures_behind_the_back),
-        cmocka_unit_test(test_cancelled_behind_the_back),
-        cmocka_unit_test(test_overlap_behind_the_back),
-        cmocka_unit_test(test_every_failure),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_whole_runs),
+                                       cmocka_unit_test(test_failures),
+                                       cmocka_unit_test(test_cancelled),
+                                       cmocka_unit_test(test_overlap),
+                                       cmocka_unit_test(test_options),
+                                       cmocka_unit_test(test_no_function),
+                                       cmocka_unit_test(test_whole_runs_behind_the_back),
+                                       cmocka_unit_test(test_failures_behind_the_back),
+                                       cmocka_unit_test(test_cancelled_behind_the_back),
+                                       cmocka_unit_test(test_overlap_behind_the_back),
+                                       cmocka_unit_test(test_every_failure)};
     alarm(300); /* a test that hangs has failed */
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

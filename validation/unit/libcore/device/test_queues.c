@@ -218,12 +218,9 @@ static void test_large_copies(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_queues_in_order),
-        cmocka_unit_test(test_queues_in_order_behind_the_back),
-        cmocka_unit_test(test_a_gpu_overlaps),
-        cmocka_unit_test(test_large_copies),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_queues_in_order),
+                                       cmocka_unit_test(test_queues_in_order_behind_the_back),
+                                       cmocka_unit_test(test_a_gpu_overlaps), cmocka_unit_test(test_large_copies)};
     alarm(120); /* a test that hangs has failed */
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

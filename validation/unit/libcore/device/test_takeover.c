@@ -388,16 +388,14 @@ static void test_every_pair_of_failures(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_simulated),
-        cmocka_unit_test(test_all_but_one),
-        cmocka_unit_test(test_all),
-        cmocka_unit_test(test_not_started),
-        cmocka_unit_test(test_cancelled_and_other_errors),
-        cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_every_failure),
-        cmocka_unit_test(test_every_pair_of_failures),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_simulated),
+                                       cmocka_unit_test(test_all_but_one),
+                                       cmocka_unit_test(test_all),
+                                       cmocka_unit_test(test_not_started),
+                                       cmocka_unit_test(test_cancelled_and_other_errors),
+                                       cmocka_unit_test(test_malformed),
+                                       cmocka_unit_test(test_every_failure),
+                                       cmocka_unit_test(test_every_pair_of_failures)};
     alarm(300); /* a test that hangs has failed */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,11 +142,8 @@ int main(int argc, char **argv)
     }
     if (vf_context_create(&ctx) != VF_OK || vf_context_set_devices(ctx, cuda ? "cuda:0,1" : "cpu:0,1") != VF_OK)
         return 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_pipeline_on_the_second),
-        cmocka_unit_test(test_refusals),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_copies), cmocka_unit_test(test_pipeline_on_the_second),
+                                       cmocka_unit_test(test_refusals)};
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     vf_context_destroy(ctx);
     return failed;

@@ -384,19 +384,17 @@ static void test_nonsense(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_devices_that_make_nothing),
-        cmocka_unit_test(test_every_item_once_and_in_order),
-        cmocka_unit_test(test_the_fastest_does_the_most),
-        cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_takeover),
-        cmocka_unit_test(test_the_last_item_is_taken_over),
-        cmocka_unit_test(test_the_last_device_fails),
-        cmocka_unit_test(test_cancelled_by_the_consumer),
-        cmocka_unit_test(test_cancelled_from_outside),
-        cmocka_unit_test(test_cancelled_before),
-        cmocka_unit_test(test_nonsense),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_devices_that_make_nothing),
+                                       cmocka_unit_test(test_every_item_once_and_in_order),
+                                       cmocka_unit_test(test_the_fastest_does_the_most),
+                                       cmocka_unit_test(test_failures),
+                                       cmocka_unit_test(test_takeover),
+                                       cmocka_unit_test(test_the_last_item_is_taken_over),
+                                       cmocka_unit_test(test_the_last_device_fails),
+                                       cmocka_unit_test(test_cancelled_by_the_consumer),
+                                       cmocka_unit_test(test_cancelled_from_outside),
+                                       cmocka_unit_test(test_cancelled_before),
+                                       cmocka_unit_test(test_nonsense)};
     alarm(120); /* a test that hangs has failed */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

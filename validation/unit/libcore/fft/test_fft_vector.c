@@ -441,15 +441,13 @@ int main(int argc, char **argv)
         printf("SKIP: no GPU: %s\n", reason);
         return 77;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_transforms),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_good_length),
-        cmocka_unit_test(test_vectors),
-        cmocka_unit_test(test_vectors_begin_anywhere),
-        cmocka_unit_test(test_threads_give_the_same_bits),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_refused_vectors),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_transforms),
+                                       cmocka_unit_test(test_rows),
+                                       cmocka_unit_test(test_good_length),
+                                       cmocka_unit_test(test_vectors),
+                                       cmocka_unit_test(test_vectors_begin_anywhere),
+                                       cmocka_unit_test(test_threads_give_the_same_bits),
+                                       cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_refused_vectors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

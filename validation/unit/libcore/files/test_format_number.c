@@ -172,14 +172,12 @@ static void other_locales(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_floats_of_all_sizes),
-        cmocka_unit_test(denormal_floats),
-        cmocka_unit_test(random_doubles_of_all_sizes),
-        cmocka_unit_test(ties),
-        cmocka_unit_test(powers_and_limits),
-        cmocka_unit_test(general),
-        cmocka_unit_test(other_locales),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_floats_of_all_sizes),
+                                       cmocka_unit_test(denormal_floats),
+                                       cmocka_unit_test(random_doubles_of_all_sizes),
+                                       cmocka_unit_test(ties),
+                                       cmocka_unit_test(powers_and_limits),
+                                       cmocka_unit_test(general),
+                                       cmocka_unit_test(other_locales)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

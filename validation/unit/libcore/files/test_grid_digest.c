@@ -152,11 +152,7 @@ static void test_digest(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_grid),
-        cmocka_unit_test(test_cell),
-        cmocka_unit_test(test_box),
-        cmocka_unit_test(test_digest),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_grid), cmocka_unit_test(test_cell),
+                                       cmocka_unit_test(test_box), cmocka_unit_test(test_digest)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,9 +140,8 @@ static void test_round_trip(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_doubles),           cmocka_unit_test(test_how_many),   cmocka_unit_test(test_integers),
-        cmocka_unit_test(test_in_another_locale), cmocka_unit_test(test_round_trip),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_doubles), cmocka_unit_test(test_how_many),
+                                       cmocka_unit_test(test_integers), cmocka_unit_test(test_in_another_locale),
+                                       cmocka_unit_test(test_round_trip)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -271,9 +271,8 @@ int main(void)
 {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(links),        cmocka_unit_test(other_files), cmocka_unit_test(virtual_datasets),
-        cmocka_unit_test(filters),      cmocka_unit_test(pipes),       cmocka_unit_test(never_written),
-        cmocka_unit_test(large_pieces),
-    };
+        cmocka_unit_test(links),       cmocka_unit_test(other_files), cmocka_unit_test(virtual_datasets),
+        cmocka_unit_test(filters),     cmocka_unit_test(pipes),       cmocka_unit_test(never_written),
+        cmocka_unit_test(large_pieces)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -363,25 +363,23 @@ static void test_colorbar_and_scale_bar(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(test_diverging_map),
-        TEST(test_both_signs_are_equally_dark),
-        TEST(test_gray_map),
-        TEST(test_resampling_at_one_to_one_is_exact),
-        TEST(test_enlarging),
-        TEST(test_reducing),
-        TEST(test_nan_spoils_its_neighbours_only),
-        TEST(test_neighbours_do_not_reach_a_cells_centre),
-        TEST(test_image_has_the_maps_colours),
-        TEST(test_contour_of_a_circle),
-        TEST(test_contour_at_a_saddle),
-        TEST(test_contour_where_there_is_none),
-        TEST(test_ticks),
-        TEST(test_numbers),
-        TEST(test_axes_stay_in_the_space_they_ask_for),
-        TEST(test_numbers_do_not_touch),
-        TEST(test_paragraph),
-        TEST(test_colorbar_and_scale_bar),
-    };
+    const struct CMUnitTest tests[] = {TEST(test_diverging_map),
+                                       TEST(test_both_signs_are_equally_dark),
+                                       TEST(test_gray_map),
+                                       TEST(test_resampling_at_one_to_one_is_exact),
+                                       TEST(test_enlarging),
+                                       TEST(test_reducing),
+                                       TEST(test_nan_spoils_its_neighbours_only),
+                                       TEST(test_neighbours_do_not_reach_a_cells_centre),
+                                       TEST(test_image_has_the_maps_colours),
+                                       TEST(test_contour_of_a_circle),
+                                       TEST(test_contour_at_a_saddle),
+                                       TEST(test_contour_where_there_is_none),
+                                       TEST(test_ticks),
+                                       TEST(test_numbers),
+                                       TEST(test_axes_stay_in_the_space_they_ask_for),
+                                       TEST(test_numbers_do_not_touch),
+                                       TEST(test_paragraph),
+                                       TEST(test_colorbar_and_scale_bar)};
     return cmocka_run_group_tests_name("figure", tests, NULL, NULL);
 }

@@ -272,16 +272,14 @@ static void test_options(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_neutralise),
-        cmocka_unit_test(test_charges_that_are_no_integers),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_one_to_one),
-        cmocka_unit_test(test_mass_action),
-        cmocka_unit_test(test_salt_limits),
-        cmocka_unit_test(test_options),
-        cmocka_unit_test(test_in_water),
-        cmocka_unit_test(test_example_of_the_conventions),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_neutralise),
+                                       cmocka_unit_test(test_charges_that_are_no_integers),
+                                       cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_one_to_one),
+                                       cmocka_unit_test(test_mass_action),
+                                       cmocka_unit_test(test_salt_limits),
+                                       cmocka_unit_test(test_options),
+                                       cmocka_unit_test(test_in_water),
+                                       cmocka_unit_test(test_example_of_the_conventions)};
     return cmocka_run_group_tests(tests, ion_setup, ion_teardown);
 }

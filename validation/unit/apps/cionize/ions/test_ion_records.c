@@ -2,10 +2,10 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "apps/cionize/molecule/molecule_fixture.h"
 #include "ions/ions.h"
 #include "molecule/molecule_arrays.h"
 #include "molecule/molecule_records.h"
-#include "apps/cionize/molecule/molecule_fixture.h"
 
 enum { TEXT = 16000, MANY = 100010 };
 
@@ -409,16 +409,14 @@ static int remove_folder(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pdb_comes_back),
-        cmocka_unit_test(pqr_comes_back),
-        cmocka_unit_test(random_molecules_come_back),
-        cmocka_unit_test(another_cell_replaces_the_files),
-        cmocka_unit_test(segments_without_letters_stay_apart),
-        cmocka_unit_test(bonds_of_many_atoms_come_back),
-        cmocka_unit_test(gro_columns),
-        cmocka_unit_test(gro_boxes_come_back),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pdb_comes_back),
+                                       cmocka_unit_test(pqr_comes_back),
+                                       cmocka_unit_test(random_molecules_come_back),
+                                       cmocka_unit_test(another_cell_replaces_the_files),
+                                       cmocka_unit_test(segments_without_letters_stay_apart),
+                                       cmocka_unit_test(bonds_of_many_atoms_come_back),
+                                       cmocka_unit_test(gro_columns),
+                                       cmocka_unit_test(gro_boxes_come_back)};
     const char *base = getenv("TMPDIR");
     snprintf(folder, sizeof folder, "%.40s/ions_XXXXXX", base ? base : "/tmp");
     if (!mkdtemp(folder))

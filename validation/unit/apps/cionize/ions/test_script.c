@@ -272,16 +272,14 @@ static void test_files(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_whole_script),
-        cmocka_unit_test(test_nothing_is_set_that_is_not_said),
-        cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_random_numbers),
-        cmocka_unit_test(test_said_but_accepted),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_files_that_are_no_scripts),
-        cmocka_unit_test(test_long_words),
-        cmocka_unit_test(test_files),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_whole_script),
+                                       cmocka_unit_test(test_nothing_is_set_that_is_not_said),
+                                       cmocka_unit_test(test_forms),
+                                       cmocka_unit_test(test_random_numbers),
+                                       cmocka_unit_test(test_said_but_accepted),
+                                       cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_files_that_are_no_scripts),
+                                       cmocka_unit_test(test_long_words),
+                                       cmocka_unit_test(test_files)};
     return cmocka_run_group_tests(tests, ion_setup, ion_teardown);
 }

@@ -325,19 +325,17 @@ static void test_cancelled(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_sphere),
-        cmocka_unit_test(test_fine_grid),
-        cmocka_unit_test(test_sphere_in_faces),
-        cmocka_unit_test(test_axes_are_alike),
-        cmocka_unit_test(test_two_far_spheres),
-        cmocka_unit_test(test_two_spheres_that_meet),
-        cmocka_unit_test(test_halves_make_the_whole),
-        cmocka_unit_test(test_cavities),
-        cmocka_unit_test(test_missing_radii),
-        cmocka_unit_test(test_far_away),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_cancelled),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_sphere),
+                                       cmocka_unit_test(test_fine_grid),
+                                       cmocka_unit_test(test_sphere_in_faces),
+                                       cmocka_unit_test(test_axes_are_alike),
+                                       cmocka_unit_test(test_two_far_spheres),
+                                       cmocka_unit_test(test_two_spheres_that_meet),
+                                       cmocka_unit_test(test_halves_make_the_whole),
+                                       cmocka_unit_test(test_cavities),
+                                       cmocka_unit_test(test_missing_radii),
+                                       cmocka_unit_test(test_far_away),
+                                       cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_cancelled)};
     return cmocka_run_group_tests(tests, ion_setup, ion_teardown);
 }

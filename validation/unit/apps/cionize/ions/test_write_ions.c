@@ -1,8 +1,8 @@
 /* Files of ions: columns character by character, what a reader finds in them, and errors. */
 
+#include "apps/cionize/maps/map_fixture.h"
 #include "ions/hybrid36.h"
 #include "ions/ions.h"
-#include "apps/cionize/maps/map_fixture.h"
 #include "random_fixture.h"
 
 static ion_kind kinds[] = {{"SOD", "Na", 1, 1.41, ""},
@@ -467,19 +467,17 @@ static void long_comments(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hybrid36_is_the_published),
-        cmocka_unit_test(pdb_columns),
-        cmocka_unit_test(pdb_without_labels),
-        cmocka_unit_test(pdb_names),
-        cmocka_unit_test(pdb_edges),
-        cmocka_unit_test(many_ions),
-        cmocka_unit_test(pqr_columns),
-        cmocka_unit_test(pqr_without_chains),
-        cmocka_unit_test(xyz_columns),
-        cmocka_unit_test(random_molecules_read_back),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(long_comments),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(hybrid36_is_the_published),
+                                       cmocka_unit_test(pdb_columns),
+                                       cmocka_unit_test(pdb_without_labels),
+                                       cmocka_unit_test(pdb_names),
+                                       cmocka_unit_test(pdb_edges),
+                                       cmocka_unit_test(many_ions),
+                                       cmocka_unit_test(pqr_columns),
+                                       cmocka_unit_test(pqr_without_chains),
+                                       cmocka_unit_test(xyz_columns),
+                                       cmocka_unit_test(random_molecules_read_back),
+                                       cmocka_unit_test(refusals),
+                                       cmocka_unit_test(long_comments)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -16,8 +16,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "maps/draw_slices.h"
 #include "libcore/picture/read_png.h"
+#include "maps/draw_slices.h"
 
 typedef struct fixture {
     vf_context *ctx;
@@ -549,20 +549,18 @@ static void test_planes_beyond_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(test_size_and_paper),
-        TEST(test_planes_and_directions),
-        TEST(test_any_order_type_and_thickness_gives_the_same_picture),
-        TEST(test_outline_of_one_atom),
-        TEST(test_outline_is_that_of_the_union),
-        TEST(test_range_ignores_the_peaks),
-        TEST(test_range_where_there_is_no_outside),
-        TEST(test_range_ignores_the_rare_and_the_infinite),
-        TEST(test_what_is_no_number_is_grey),
-        TEST(test_odd_grids),
-        TEST(test_odd_texts),
-        TEST(test_failures_say_why_and_leave_nothing),
-        TEST(test_planes_beyond_memory),
-    };
+    const struct CMUnitTest tests[] = {TEST(test_size_and_paper),
+                                       TEST(test_planes_and_directions),
+                                       TEST(test_any_order_type_and_thickness_gives_the_same_picture),
+                                       TEST(test_outline_of_one_atom),
+                                       TEST(test_outline_is_that_of_the_union),
+                                       TEST(test_range_ignores_the_peaks),
+                                       TEST(test_range_where_there_is_no_outside),
+                                       TEST(test_range_ignores_the_rare_and_the_infinite),
+                                       TEST(test_what_is_no_number_is_grey),
+                                       TEST(test_odd_grids),
+                                       TEST(test_odd_texts),
+                                       TEST(test_failures_say_why_and_leave_nothing),
+                                       TEST(test_planes_beyond_memory)};
     return cmocka_run_group_tests_name("draw_slices", tests, NULL, NULL);
 }

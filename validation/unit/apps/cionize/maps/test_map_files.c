@@ -458,7 +458,6 @@ int main(void)
         cmocka_unit_test(dx_holds_the_map),  cmocka_unit_test(dx_gz_holds_the_same_text),
         cmocka_unit_test(mrc_holds_the_map), cmocka_unit_test(mrc_position_between_steps),
         cmocka_unit_test(mrc_into_a_pipe),   cmocka_unit_test(cube_holds_the_map),
-        cmocka_unit_test(h5_holds_the_map),  cmocka_unit_test(mrc_holds_the_cell),
-    };
+        cmocka_unit_test(h5_holds_the_map),  cmocka_unit_test(mrc_holds_the_cell)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -84,9 +84,6 @@ static void digits_of_a_file(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grids_are_compared),
-        cmocka_unit_test(digits_of_a_file),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(grids_are_compared), cmocka_unit_test(digits_of_a_file)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

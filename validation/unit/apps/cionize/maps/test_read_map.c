@@ -474,15 +474,13 @@ static void long_files(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(written_maps_read_back),
-        cmocka_unit_test(cells_read_back),
-        cmocka_unit_test(quantities),
-        cmocka_unit_test(other_programs_maps),
-        cmocka_unit_test(stated_constants),
-        cmocka_unit_test(damaged_dx),
-        cmocka_unit_test(cut_maps),
-        cmocka_unit_test(long_files),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(written_maps_read_back),
+                                       cmocka_unit_test(cells_read_back),
+                                       cmocka_unit_test(quantities),
+                                       cmocka_unit_test(other_programs_maps),
+                                       cmocka_unit_test(stated_constants),
+                                       cmocka_unit_test(damaged_dx),
+                                       cmocka_unit_test(cut_maps),
+                                       cmocka_unit_test(long_files)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

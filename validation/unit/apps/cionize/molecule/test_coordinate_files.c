@@ -237,9 +237,8 @@ static void rejects_xsc(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_crd),    cmocka_unit_test(rejects_crd), cmocka_unit_test(reads_coor),
-        cmocka_unit_test(rejects_coor), cmocka_unit_test(reads_xsc),   cmocka_unit_test(rejects_xsc),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_crd),  cmocka_unit_test(rejects_crd),
+                                       cmocka_unit_test(reads_coor), cmocka_unit_test(rejects_coor),
+                                       cmocka_unit_test(reads_xsc),  cmocka_unit_test(rejects_xsc)};
     return cmocka_run_group_tests(tests, set_up_context, tear_down_context);
 }

@@ -305,15 +305,13 @@ static void finds_the_end_of_frames(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_a_molecule),
-        cmocka_unit_test(reads_every_precision),
-        cmocka_unit_test(reads_boxes),
-        cmocka_unit_test(reads_cells_of_other_files),
-        cmocka_unit_test(refuses_damaged_files),
-        cmocka_unit_test(reads_frames),
-        cmocka_unit_test(finds_the_end_of_frames),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_a_molecule),
+                                       cmocka_unit_test(reads_every_precision),
+                                       cmocka_unit_test(reads_boxes),
+                                       cmocka_unit_test(reads_cells_of_other_files),
+                                       cmocka_unit_test(refuses_damaged_files),
+                                       cmocka_unit_test(reads_frames),
+                                       cmocka_unit_test(finds_the_end_of_frames)};
     const char *base = getenv("TMPDIR");
     snprintf(path, sizeof path, "%.40s/gro_XXXXXX.gro", base ? base : "/tmp");
     const int fd = mkstemps(path, 4);

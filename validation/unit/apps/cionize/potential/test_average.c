@@ -420,10 +420,9 @@ static void test_errors(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reference), cmocka_unit_test(test_frames), cmocka_unit_test(test_equal_frames),
-        cmocka_unit_test(test_bits),      cmocka_unit_test(test_errors),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reference), cmocka_unit_test(test_frames),
+                                       cmocka_unit_test(test_equal_frames), cmocka_unit_test(test_bits),
+                                       cmocka_unit_test(test_errors)};
     devices = argc > 1 ? argv[1] : "cpu";
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

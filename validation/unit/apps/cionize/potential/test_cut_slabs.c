@@ -90,10 +90,7 @@ static void test_devices_are_done_together(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_layers_once),
-        cmocka_unit_test(test_one_thickness),
-        cmocka_unit_test(test_devices_are_done_together),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_layers_once), cmocka_unit_test(test_one_thickness),
+                                       cmocka_unit_test(test_devices_are_done_together)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

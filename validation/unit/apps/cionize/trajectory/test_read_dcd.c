@@ -453,19 +453,17 @@ static int set_up(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_kind),
-        cmocka_unit_test(test_all_floats),
-        cmocka_unit_test(test_promised_frames),
-        cmocka_unit_test(test_cut_anywhere),
-        cmocka_unit_test(test_cut_while_open),
-        cmocka_unit_test(test_large_file),
-        cmocka_unit_test(test_lies),
-        cmocka_unit_test(test_titles),
-        cmocka_unit_test(test_frames_within),
-        cmocka_unit_test(test_fixed_not_finite),
-        cmocka_unit_test(test_other_formats),
-        cmocka_unit_test(test_threads),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_kind),
+                                       cmocka_unit_test(test_all_floats),
+                                       cmocka_unit_test(test_promised_frames),
+                                       cmocka_unit_test(test_cut_anywhere),
+                                       cmocka_unit_test(test_cut_while_open),
+                                       cmocka_unit_test(test_large_file),
+                                       cmocka_unit_test(test_lies),
+                                       cmocka_unit_test(test_titles),
+                                       cmocka_unit_test(test_frames_within),
+                                       cmocka_unit_test(test_fixed_not_finite),
+                                       cmocka_unit_test(test_other_formats),
+                                       cmocka_unit_test(test_threads)};
     return run_on_device(argc, argv, tests, set_up, NULL);
 }

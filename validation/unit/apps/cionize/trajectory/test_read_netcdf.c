@@ -338,7 +338,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(reads_every_form),       cmocka_unit_test(ignores_incomplete_frames),
         cmocka_unit_test(rejects_other_files),    cmocka_unit_test(survives_damaged_headers),
         cmocka_unit_test(rejects_bad_numbers),    cmocka_unit_test(reads_hdf5),
-        cmocka_unit_test(rejects_an_empty_giant), cmocka_unit_test(reads_a_restart),
-    };
+        cmocka_unit_test(rejects_an_empty_giant), cmocka_unit_test(reads_a_restart)};
     return run_on_device(argc, argv, tests, set_up, tear_down);
 }

@@ -384,15 +384,13 @@ static int tear_down(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_every_stream),
-        cmocka_unit_test(ignores_an_incomplete_frame),
-        cmocka_unit_test(rejects_damaged_headers),
-        cmocka_unit_test(survives_damaged_bits),
-        cmocka_unit_test(reads_boxes),
-        cmocka_unit_test(rejects_what_is_not_finite),
-        cmocka_unit_test(reads_every_trr),
-        cmocka_unit_test(rejects_damaged_trr),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_every_stream),
+                                       cmocka_unit_test(ignores_an_incomplete_frame),
+                                       cmocka_unit_test(rejects_damaged_headers),
+                                       cmocka_unit_test(survives_damaged_bits),
+                                       cmocka_unit_test(reads_boxes),
+                                       cmocka_unit_test(rejects_what_is_not_finite),
+                                       cmocka_unit_test(reads_every_trr),
+                                       cmocka_unit_test(rejects_damaged_trr)};
     return run_on_device(argc, argv, tests, set_up, tear_down);
 }

@@ -128,9 +128,6 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spikes),
-        cmocka_unit_test(test_objects),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_spikes), cmocka_unit_test(test_objects)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
