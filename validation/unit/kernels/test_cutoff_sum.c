@@ -76,12 +76,6 @@ static vf_cutoff_options random_options(vf_dtype precision)
                                .precision = precision};
 }
 
-static void need(vf_status status)
-{
-    if (status != VF_OK)
-        fail_msg("%s", vf_context_message(ctx));
-}
-
 static double value_at(const void *values, vf_dtype type, int64_t n)
 {
     return type == VF_F64 ? ((const double *)values)[n] : (double)((const float *)values)[n];

@@ -1,28 +1,12 @@
 /* The estimation of gradient delays, on analytic signals of objects that are not on a grid. */
 #include <complex.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "context_fixture.h"
 #include "delays.h"
 #include "mri_phantom.h"
 #include "random_fixture.h"
 #include "voxfield/team_size.h"
-
-static vf_context *ctx;
-
-static void need(vf_status status)
-{
-    if (status != VF_OK)
-        fail_msg("%s", vf_context_message(ctx));
-}
 
 /* A simulated scan with `oversample` samples per cycle of the field of view. */
 typedef struct made {

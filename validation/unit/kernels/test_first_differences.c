@@ -14,19 +14,6 @@
 
 enum { GUARD = 64 };
 
-static void *room(int64_t count, size_t size)
-{
-    void *p = calloc((size_t)count + 1, size);
-    assert_non_null(p);
-    return p;
-}
-
-static void need(vf_status status)
-{
-    if (status != VF_OK)
-        fail_msg("%s", vf_context_message(ctx));
-}
-
 /* `count` random real numbers from `least` to 1, rounded to single precision, so exact in both precisions. */
 static double *random_numbers(int64_t count, double least)
 {

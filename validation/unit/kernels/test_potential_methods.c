@@ -69,12 +69,6 @@ static vf_potential_problem random_problem(vf_pair_law law, vf_cell_kind cell, v
     return p;
 }
 
-static void need(vf_status status)
-{
-    if (status != VF_OK)
-        fail_msg("%s", vf_context_message(ctx));
-}
-
 static void refuse(vf_status status, vf_status expected, const char *word)
 {
     if (status != expected || !strstr(vf_context_message(ctx), word))

@@ -12,12 +12,6 @@
 
 static const double DEVIATIONS = 6;
 
-static void need(vf_status status)
-{
-    if (status != VF_OK)
-        fail_msg("%s", vf_context_message(ctx));
-}
-
 /* E|z|^2 = 1, half of it in each part. */
 static double complex noise(void)
 {

@@ -1,5 +1,4 @@
 /* Scans of libcore, on the CPU or a GPU, all variants, against their definition. */
-#include "device_fixture.h"
 #include "libcore/reduce/reduce_fixture.h"
 #include "refusal_fixture.h"
 
@@ -23,7 +22,7 @@ static vf_dtype result_type(vf_dtype type)
 static vf_scan *make_plan(const vf_scan_options *options, int64_t most)
 {
     vf_scan *plan = NULL;
-    need_ok(vf_scan_create(device, options, most, &plan));
+    need(vf_scan_create(device, options, most, &plan));
     assert_non_null(plan);
     return plan;
 }
@@ -42,7 +41,7 @@ static void *defined(const vf_scan_options *options, int64_t n, const void *x, c
             else
                 ((double *)of)[i] = fabs(((const double *)x)[i]);
     }
-    need_ok(vf_scan_ops_ref.execute(&plan, queue, n, of, head, y));
+    need(vf_scan_ops_ref.execute(&plan, queue, n, of, head, y));
     if (magnitudes)
         free(of);
     return y;
@@ -115,7 +114,7 @@ static void *scan_at(const vf_scan *plan, int64_t n, const void *x, const uint8_
         ph = place(VF_U8, n, offsets[1], head);
     if (offsets[2] >= 0)
         py = place(result_type(type), n, offsets[2], NULL);
-    need_ok(vf_scan_execute(plan, queue, n, px.data, ph.data, offsets[2] < 0 ? px.data : py.data));
+    need(vf_scan_execute(plan, queue, n, px.data, ph.data, offsets[2] < 0 ? px.data : py.data));
     void *y = take_back(offsets[2] < 0 ? &px : &py);
     if (offsets[2] >= 0) { /* x is unchanged */
         void *still = take_back(&px);
@@ -191,7 +190,7 @@ static void same_bits_case(const vf_scan_options *options)
         vf_scan *plan = make_plan(options, n);
         for (int t = 0; t < 3; t++)
             for (int o = 0; o < (t == 0 ? 3 : 1); o++) {
-                need_ok(vf_context_set_threads(ctx, threads[t]));
+                need(vf_context_set_threads(ctx, threads[t]));
                 void *y = scan_at(plan, n, x, head, offsets[o]);
                 if (first && memcmp(y, first, (size_t)n * vf_dtype_bytes(result_type(options->type))) != 0)
                     fail_msg("%s scan of %lld %s: other bits with %d threads, offsets %d", options->variant,
@@ -206,7 +205,7 @@ static void same_bits_case(const vf_scan_options *options)
         free(head);
         free(x);
     }
-    need_ok(vf_context_set_threads(ctx, before));
+    need(vf_context_set_threads(ctx, before));
 }
 
 static void test_same_bits(void **state)
@@ -304,7 +303,7 @@ static void test_again_and_again(void **state)
         for (int t = 0; t < TIMES; t++)
             py[t] = place(VF_I32, n - 1000 * t, t, NULL);
         for (int t = 0; t < TIMES; t++)
-            need_ok(vf_scan_execute(plan, queue, py[t].n, px.data, NULL, py[t].data));
+            need(vf_scan_execute(plan, queue, py[t].n, px.data, NULL, py[t].data));
         for (int t = 0; t < TIMES; t++) {
             const int64_t here = py[t].n;
             void *y = take_back(&py[t]);
@@ -329,7 +328,7 @@ static void test_large(void **state)
     if (!has_memory(bytes_of_large(VF_I32), "a scan of more than 2^31 elements"))
         return;
     const int before = vf_context_threads(ctx);
-    need_ok(vf_context_set_threads(ctx, 1));
+    need(vf_context_set_threads(ctx, 1));
     uint32_t *piece = allocate_host(PIECE * sizeof *piece);
     for (int v = 0; (variant = vf_scan_variant_name(vf_device_get_kind(device), v)); v++) {
         if (strcmp(variant, "ref") == 0)
@@ -337,7 +336,7 @@ static void test_large(void **state)
         const vf_scan_options options = {VF_I32, false, false, variant};
         large x = make_large(VF_I32, &one, &one), y = gpu ? x : make_large(VF_I32, &one, &one);
         vf_scan *plan = make_plan(&options, large_count);
-        need_ok(vf_scan_execute(plan, queue, large_count, x.data, NULL, y.data));
+        need(vf_scan_execute(plan, queue, large_count, x.data, NULL, y.data));
         for (int64_t p = 0; p < PIECES; p++) {
             if (!is_apart(p))
                 continue;
@@ -351,7 +350,7 @@ static void test_large(void **state)
             free_large(&y);
         free_large(&x);
     }
-    need_ok(vf_context_set_threads(ctx, before));
+    need(vf_context_set_threads(ctx, before));
     free(piece);
 }
 
@@ -385,7 +384,7 @@ static void test_refusals(void **state)
     assert_refused(ctx, vf_scan_execute(plan, queue, 3, x.data, h.data, x.data), "a scan", "needs head");
     assert_refused(ctx, vf_scan_execute(plan, queue, 3, NULL, NULL, x.data), "a scan", "x is NULL");
     assert_refused(ctx, vf_scan_execute(plan, queue, 3, x.data, NULL, NULL), "a scan", "y is NULL");
-    need_ok(vf_scan_execute(plan, queue, 0, NULL, NULL, NULL));
+    need(vf_scan_execute(plan, queue, 0, NULL, NULL, NULL));
     vf_scan_destroy(plan);
     plan = make_plan(&(vf_scan_options){.type = VF_F32, .segmented = true}, 3);
     assert_refused(ctx, vf_scan_execute(plan, queue, 3, x.data, NULL, x.data), "a scan", "needs head");
@@ -407,5 +406,5 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(test_again_and_again),
                                        cmocka_unit_test(test_large),
                                        cmocka_unit_test(test_refusals)};
-    return run_on_device(argc, argv, tests, open_queue, close_queue);
+    return run_on_device(argc, argv, tests, make_queue, drop_queue);
 }

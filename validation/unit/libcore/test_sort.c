@@ -387,5 +387,5 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(test_more_threads_than_planned),
                                        cmocka_unit_test(test_refused_histograms),
                                        cmocka_unit_test(test_refused_sorts)};
-    return run_on_device(argc, argv, tests, open_queue, close_queue);
+    return run_on_device(argc, argv, tests, make_queue, drop_queue);
 }

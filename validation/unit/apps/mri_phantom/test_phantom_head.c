@@ -1,34 +1,13 @@
 /* mri_phantom's head: texture, phase, chemical shift and narrow coils against sums over fine voxels, and its
  * tissues.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "context_fixture.h"
 #include "mri_phantom.h"
 
 enum { SAMPLES = 40 };
-
-static vf_context *ctx;
-
-static int start(void **state)
-{
-    (void)state;
-    return vf_context_create(&ctx) == VF_OK ? 0 : -1;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    vf_context_destroy(ctx);
-    return 0;
-}
 
 static double complex turn(double turns)
 {
@@ -294,5 +273,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_image), cmocka_unit_test(test_a_wave),
                                        cmocka_unit_test(test_means_of_a_wave), cmocka_unit_test(test_tissues)};
-    return cmocka_run_group_tests(tests, start, stop);
+    return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -1,33 +1,12 @@
 /* mri_phantom's signal against numerical integrals and images, and the laws of the Fourier transform. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "context_fixture.h"
 #include "mri_phantom.h"
 
 enum { SAMPLES = 60 };
 static const int64_t cube[3] = {16, 16, 16}, square[3] = {16, 16, 1};
-
-static vf_context *ctx;
-
-static int start(void **state)
-{
-    (void)state;
-    return vf_context_create(&ctx) == VF_OK ? 0 : -1;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    vf_context_destroy(ctx);
-    return 0;
-}
 
 /* Random k with |k_a| < reach and times, as a trajectory. */
 typedef struct samples {
@@ -489,5 +468,5 @@ int main(void)
                                        cmocka_unit_test(test_noise),
                                        cmocka_unit_test(test_generator),
                                        cmocka_unit_test(test_frames_differ)};
-    return cmocka_run_group_tests(tests, start, stop);
+    return cmocka_run_group_tests(tests, open_context, close_context);
 }

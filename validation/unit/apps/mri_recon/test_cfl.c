@@ -1,47 +1,26 @@
 /* BART's files: written files read back the same, and invalid headers are rejected. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "bart/cfl.h"
+#include "folder_fixture.h"
 
-enum { NAME = 256, ELEMENTS = 24 };
-static char directory[NAME], data_name[2 * NAME], header_name[2 * NAME];
-static vf_context *ctx;
+enum { ELEMENTS = 24 };
+static char data_name[PATH_SIZE], header_name[PATH_SIZE];
 
 static int set_up(void **state)
 {
     (void)state;
-    const char *parent = getenv("TMPDIR");
-    snprintf(directory, sizeof directory, "%.200s/test_cfl.XXXXXX", parent ? parent : "/tmp");
-    if (!mkdtemp(directory) || vf_context_create(&ctx) != VF_OK)
-        return 1;
-    snprintf(data_name, sizeof data_name, "%s/a.b.cfl", directory);
-    snprintf(header_name, sizeof header_name, "%s/a.b.hdr", directory);
-    return 0;
+    const int failed = open_folder("test_cfl");
+    path_of("a.b.cfl", data_name);
+    path_of("a.b.hdr", header_name);
+    return failed;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
-    vf_context_destroy(ctx);
     unlink(data_name);
     unlink(header_name);
-    return rmdir(directory); /* fails if a temporary file is left */
-}
-
-static void must(vf_status status)
-{
-    if (status != VF_OK)
-        fail_msg("%s: %s", vf_status_name(status), vf_context_message(ctx));
+    return close_folder(state);
 }
 
 static void write_file(const char *name, const void *bytes, size_t count)
@@ -85,23 +64,23 @@ static void test_round_trip(void **state)
         values[i] = (float)i - 0.25f * (float)i * I;
     cfl_output *out;
     cfl_file *in;
-    must(cfl_create(ctx, header_name, dims, "# Creator\nsomebody\n", &out)); /* either name stands for both */
-    must(cfl_append(out, values, 10));
-    must(cfl_append(out, values + 10, ELEMENTS - 10));
+    need(cfl_create(ctx, header_name, dims, "# Creator\nsomebody\n", &out)); /* either name stands for both */
+    need(cfl_append(out, values, 10));
+    need(cfl_append(out, values + 10, ELEMENTS - 10));
     assert_int_not_equal(access(data_name, F_OK), 0); /* not before it is complete */
-    must(cfl_commit(&out));
+    need(cfl_commit(&out));
     assert_null(out);
     for (int i = 0; i < 2; i++) {
-        must(cfl_open(ctx, i ? data_name : header_name, &in));
+        need(cfl_open(ctx, i ? data_name : header_name, &in));
         assert_string_equal(cfl_path(in), data_name);
         assert_memory_equal(cfl_dims(in), dims, sizeof dims);
         assert_int_equal(cfl_count(in), ELEMENTS);
         assert_memory_equal(cfl_section(in, "Creator"), "somebody\n", 9);
         assert_null(cfl_section(in, "Creat"));
         assert_null(cfl_section(in, "Command"));
-        must(cfl_read(in, 0, ELEMENTS, back));
+        need(cfl_read(in, 0, ELEMENTS, back));
         assert_memory_equal(back, values, sizeof values);
-        must(cfl_read(in, 7, 3, back));
+        need(cfl_read(in, 7, 3, back));
         assert_memory_equal(back, values + 7, 3 * sizeof *values);
         cfl_close(&in);
         assert_null(in);
@@ -116,21 +95,21 @@ static void test_nothing_by_halves(void **state)
     const float complex values[8] = {0};
     cfl_output *out;
     for (int count = 3; count <= 5; count += 2) {
-        must(cfl_create(ctx, data_name, dims, "", &out));
-        must(cfl_append(out, values, count));
+        need(cfl_create(ctx, data_name, dims, "", &out));
+        need(cfl_append(out, values, count));
         assert_int_equal(cfl_commit(&out), VF_ERR_INTERNAL);
         assert_null(out);
         vf_context_clear_error(ctx);
     }
-    must(cfl_create(ctx, data_name, dims, "", &out));
+    need(cfl_create(ctx, data_name, dims, "", &out));
     cfl_discard(&out);
     assert_null(out);
     cfl_discard(&out);
     assert_int_not_equal(access(data_name, F_OK), 0);
     assert_int_not_equal(access(header_name, F_OK), 0);
-    must(cfl_create(ctx, data_name, dims, "", &out));
-    must(cfl_append(out, values, 4));
-    must(cfl_commit(&out));
+    need(cfl_create(ctx, data_name, dims, "", &out));
+    need(cfl_append(out, values, 4));
+    need(cfl_commit(&out));
 }
 
 static void test_headers_that_are_read(void **state)
@@ -149,7 +128,7 @@ static void test_headers_that_are_read(void **state)
     for (size_t h = 0; h + 1 < sizeof headers / sizeof *headers; h++) {
         cfl_file *file;
         write_header(headers[h]);
-        must(cfl_open(ctx, data_name, &file));
+        need(cfl_open(ctx, data_name, &file));
         assert_memory_equal(cfl_dims(file), dims, sizeof dims);
         cfl_close(&file);
     }
@@ -233,8 +212,8 @@ static void test_numbers_that_are_none(void **state)
         values[2 * 17 + i % 2] = bad[i / 2]; /* 17 = 1 + 2 (2 + 3 (0 + 1 * 2)) */
         write_header("# Dimensions\n2 3 1 4\n");
         write_file(data_name, values, sizeof values);
-        must(cfl_open(ctx, data_name, &file));
-        must(cfl_read(file, 0, 17, back));
+        need(cfl_open(ctx, data_name, &file));
+        need(cfl_read(file, 0, 17, back));
         assert_int_equal(cfl_read(file, 16, 4, back), VF_ERR_INPUT);
         assert_non_null(strstr(vf_context_message(ctx), "[1, 2, 0, 2, 0,"));
         assert_non_null(strstr(vf_context_message(ctx), i < 2 ? "nan" : "infinite"));

@@ -13,19 +13,6 @@
 #include "circulant.h"
 #include "queue_fixture.h"
 
-static void need(vf_status status)
-{
-    if (status != VF_OK)
-        fail_msg("%s", vf_context_message(ctx));
-}
-
-static void *room(int64_t count, size_t size)
-{
-    void *p = calloc((size_t)count + 1, size);
-    assert_non_null(p);
-    return p;
-}
-
 static double *random_numbers(int64_t count, double least)
 {
     double *v = room(count, sizeof *v);
@@ -235,14 +222,6 @@ static void test_self_adjoint(void **state)
             free(again);
             vf_circulant_destroy(plan);
         }
-}
-
-static void refused(vf_status status, const char *words)
-{
-    assert_int_equal(status, VF_ERR_ARGUMENT);
-    if (!strstr(vf_context_message(ctx), words))
-        fail_msg("'%s' is not in: %s", words, vf_context_message(ctx));
-    vf_context_clear_error(ctx);
 }
 
 static void test_refusals(void **state)

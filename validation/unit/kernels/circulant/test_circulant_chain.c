@@ -18,12 +18,6 @@
 
 static const double MOST_COUPLING = 3;
 
-static void need(vf_status status)
-{
-    if (status != VF_OK)
-        fail_msg("%s", vf_context_message(ctx));
-}
-
 typedef struct subject {
     int64_t matrix[3], voxels;
     int images;
@@ -159,14 +153,6 @@ static void test_inverse(void **state)
         vf_array_free(&of_y);
         drop(&s);
     }
-}
-
-static void refused(vf_status status, const char *words)
-{
-    assert_int_equal(status, VF_ERR_ARGUMENT);
-    if (!strstr(vf_context_message(ctx), words))
-        fail_msg("'%s' is not in: %s", words, vf_context_message(ctx));
-    vf_context_clear_error(ctx);
 }
 
 static void test_refusals(void **state)

@@ -31,12 +31,6 @@ static inline cloud make_cloud(int64_t count)
     return c;
 }
 
-static inline void need(vf_status status)
-{
-    if (status != VF_OK)
-        fail_msg("%s", vf_context_message(ctx));
-}
-
 static inline vf_ewald *make_plan(const vf_grid *g, const cloud *c, const vf_ewald_options *o)
 {
     const vf_coulomb_atoms charges = charges_of(c);

@@ -10,19 +10,6 @@
 #include "gridding_locate.h"
 #include "queue_fixture.h"
 
-static void need(vf_status status)
-{
-    if (status != VF_OK)
-        fail_msg("%s", vf_context_message(ctx));
-}
-
-static void *allocate(int64_t count, size_t size)
-{
-    void *p = calloc((size_t)count + 1, size);
-    assert_non_null(p);
-    return p;
-}
-
 /* The part of a plan that binning needs. */
 static vf_nufft plan_for(const int64_t voxels[3], const int64_t grid[3], int width, vf_dtype real, int64_t samples)
 {
@@ -41,7 +28,7 @@ static int64_t total(const gridding_tiles *tiles)
 static void *download(const vf_array *array)
 {
     const size_t bytes = (size_t)array->count * vf_dtype_bytes(array->type);
-    char *host = allocate((int64_t)bytes + 16, 1);
+    char *host = room((int64_t)bytes + 16, 1);
     need(vf_queue_copy(queue, host, array->data, bytes));
     need(vf_queue_sync(queue));
     return host;
@@ -84,7 +71,7 @@ static int64_t start_of(const vf_nufft *plan, const gridding_tiles *tiles, const
 static void sort_tile(const vf_nufft *plan, const gridding_tiles *tiles, int64_t count, gridding_record *records)
 {
     const int64_t starts = tiles->size[2] * tiles->size[0];
-    gridding_record *sorted = allocate(count, sizeof *sorted);
+    gridding_record *sorted = room(count, sizeof *sorted);
     int64_t n = 0;
     for (int64_t start = 0; start < starts && n < count; start++)
         for (int64_t i = 0; i < count; i++)
@@ -99,7 +86,7 @@ static void sort_tile(const vf_nufft *plan, const gridding_tiles *tiles, int64_t
 static void check_bins(const vf_nufft *plan, const vf_nufft_samples *samples, const gridding_tiles *tiles,
                        const gridding_bins *bins, int64_t *first)
 {
-    gridding_record *expected = allocate(samples->count, sizeof *expected);
+    gridding_record *expected = room(samples->count, sizeof *expected);
     need(gridding_sort(plan, samples, tiles, 0, expected, first, NULL));
     for (int64_t t = 0; t < total(tiles) && tiles->size[2] > 1; t++)
         sort_tile(plan, tiles, first[t + 1] - first[t], expected + first[t]);
@@ -192,9 +179,9 @@ static void check_chunks(const gridding_tiles *tiles, const int64_t *first_run, 
 static void check_runs(const gridding_tiles *tiles, const int64_t *first, int64_t most_slots, const gridding_runs *got)
 {
     int32_t *tile_run = download(&got->tile_run);
-    int64_t *first_run = allocate(total(tiles) + 1, sizeof *first_run);
+    int64_t *first_run = room(total(tiles) + 1, sizeof *first_run);
     gridding_run *runs = download(&got->runs),
-                 *expected = allocate(total(tiles) + first[total(tiles)] / GRIDDING_PIECE, sizeof *expected);
+                 *expected = room(total(tiles) + first[total(tiles)] / GRIDDING_PIECE, sizeof *expected);
     for (int64_t t = 0; t < total(tiles); t++) {
         first_run[t + 1] = first_run[t] + (first[t + 1] - first[t] + GRIDDING_PIECE - 1) / GRIDDING_PIECE;
         assert_int_equal(tile_run[t], first_run[t + 1] > first_run[t] ? first_run[t] : -1);
@@ -222,7 +209,7 @@ static void check(const int64_t voxels[3], const int64_t grid[3], int width, int
         gridding_tiles tiles;
         gridding_bins bins = {0};
         need(gridding_bin_tiles(&plan, &tiles));
-        int64_t *first = allocate(total(&tiles) + 1, sizeof *first);
+        int64_t *first = room(total(&tiles) + 1, sizeof *first);
         need(gridding_bin_samples(&plan, queue, &s, &tiles, &bins));
         check_bins(&plan, &s, &tiles, &bins, first);
         for (int i = 0; i < 3; i++) {
@@ -252,7 +239,7 @@ static void test_random(void **state)
     (void)state;
     for (int s = 0; s < SHAPES; s++)
         for (int64_t samples = 30; samples <= 300000; samples *= 100) {
-            float *k = allocate(3 * samples, sizeof *k);
+            float *k = room(3 * samples, sizeof *k);
             for (int64_t i = 0; i < 3 * samples; i++)
                 k[i] = (float)(2 * (2 * uniform() - 1) * (double)shapes[s].voxels[i % 3]);
             check(shapes[s].voxels, shapes[s].grid, shapes[s].width, samples, k);
@@ -265,7 +252,7 @@ static void test_clustered(void **state)
 {
     enum { SAMPLES = 50001 };
     (void)state;
-    float *k = allocate(3 * SAMPLES, sizeof *k);
+    float *k = room(3 * SAMPLES, sizeof *k);
     for (int s = 0; s < SHAPES; s++)
         for (int spread = 0; spread < 2; spread++) {
             float centre[3];
@@ -300,7 +287,7 @@ static void test_edges(void **state)
 {
     enum { SAMPLES = 20000 };
     (void)state;
-    float *k = allocate(3 * SAMPLES, sizeof *k);
+    float *k = room(3 * SAMPLES, sizeof *k);
     for (int s = 0; s < SHAPES; s++) {
         const vf_nufft plan = plan_for(shapes[s].voxels, shapes[s].grid, shapes[s].width, VF_F32, SAMPLES);
         for (int64_t i = 0; i < 3 * SAMPLES; i++)
@@ -329,7 +316,7 @@ static void test_whole_pieces(void **state)
     (void)state;
     for (int64_t pieces = 1; pieces <= 3; pieces++)
         for (int64_t samples = pieces * GRIDDING_PIECE - 1; samples <= pieces * GRIDDING_PIECE + 1; samples++) {
-            float *k = allocate(3 * samples, sizeof *k); /* zeros */
+            float *k = room(3 * samples, sizeof *k); /* zeros */
             check(voxels, grid, 6, samples, k);
             free(k);
         }

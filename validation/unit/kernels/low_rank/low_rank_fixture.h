@@ -24,19 +24,6 @@
 
 enum { GUARD = 32 };
 
-static inline void *room(int64_t count, size_t size)
-{
-    void *p = calloc((size_t)count + 1, size);
-    assert_non_null(p);
-    return p;
-}
-
-static inline void need(vf_status status)
-{
-    if (status != VF_OK)
-        fail_msg("%s", vf_context_message(ctx));
-}
-
 static inline int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;

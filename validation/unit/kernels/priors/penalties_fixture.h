@@ -21,24 +21,9 @@
 #include "penalties.h"
 
 #include "kernels/toeplitz/toeplitz_fixture.h"
+#include "queue_fixture.h"
 
 enum { TERMS = 16 };
-
-static vf_queue *line; /* the queue of the device under test */
-
-/* For run_on_device. */
-static inline int open_line(void **state)
-{
-    (void)state;
-    return vf_queue_create(device, &line) != VF_OK;
-}
-
-static inline int close_line(void **state)
-{
-    (void)state;
-    vf_queue_destroy(line);
-    return 0;
-}
 
 typedef struct subject {
     vf_penalties *p;
@@ -158,12 +143,12 @@ static inline void map(const subject *s, int term, double step, const double com
 {
     const int64_t count = codomain(s, term);
     const vf_proximal *g = s->list[term].function;
-    guarded in = upload(line, s->o.precision, count, v), out = upload(line, s->o.precision, count, NULL);
-    need(g->map(g->state, line, step, in.data, out.data));
-    download(line, &out, z);
-    need(g->map(g->state, line, step, in.data, in.data)); /* in place: the same bits */
+    guarded in = upload(queue, s->o.precision, count, v), out = upload(queue, s->o.precision, count, NULL);
+    need(g->map(g->state, queue, step, in.data, out.data));
+    download(queue, &out, z);
+    need(g->map(g->state, queue, step, in.data, in.data)); /* in place: the same bits */
     double complex *same = room(count, sizeof *same);
-    download(line, &in, same);
+    download(queue, &in, same);
     for (int64_t n = 0; n < count; n++)
         if (memcmp(&same[n], &z[n], sizeof *z) != 0 && !(isnan(creal(same[n])) && isnan(creal(z[n]))))
             fail_msg("number %lld in place: %s", (long long)n, text_of(s));
@@ -174,9 +159,9 @@ static inline double value(const subject *s, int term, const double complex *v)
 {
     double sum = NAN;
     const vf_proximal *g = s->list[term].function;
-    guarded in = upload(line, s->o.precision, codomain(s, term), v);
-    need(g->value(g->state, line, in.data, &sum));
-    download(line, &in, NULL);
+    guarded in = upload(queue, s->o.precision, codomain(s, term), v);
+    need(g->value(g->state, queue, in.data, &sum));
+    download(queue, &in, NULL);
     return sum;
 }
 
@@ -184,25 +169,25 @@ static inline double value(const subject *s, int term, const double complex *v)
 static inline void transform(const subject *s, int term, const double complex *x, double complex *y)
 {
     vf_operator *t = s->list[term].transform;
-    guarded in = upload(line, s->o.precision, s->whole, x);
+    guarded in = upload(queue, s->o.precision, s->whole, x);
     if (!t) {
-        download(line, &in, y);
+        download(queue, &in, y);
         return;
     }
-    guarded out = upload(line, s->o.precision, codomain(s, term), NULL);
-    need(vf_operator_forward(t, line, in.data, out.data));
-    download(line, &in, NULL);
-    download(line, &out, y);
+    guarded out = upload(queue, s->o.precision, codomain(s, term), NULL);
+    need(vf_operator_forward(t, queue, in.data, out.data));
+    download(queue, &in, NULL);
+    download(queue, &out, y);
 }
 
 /* x = T^H y */
 static inline void adjoint(const subject *s, int term, const double complex *y, double complex *x)
 {
-    guarded in = upload(line, s->o.precision, codomain(s, term), y);
-    guarded out = upload(line, s->o.precision, s->whole, NULL);
-    need(vf_operator_adjoint(s->list[term].transform, line, in.data, out.data));
-    download(line, &in, NULL);
-    download(line, &out, x);
+    guarded in = upload(queue, s->o.precision, codomain(s, term), y);
+    guarded out = upload(queue, s->o.precision, s->whole, NULL);
+    need(vf_operator_adjoint(s->list[term].transform, queue, in.data, out.data));
+    download(queue, &in, NULL);
+    download(queue, &out, x);
 }
 
 /* y += rho T^H T x */
@@ -210,11 +195,11 @@ static inline void add_normal(const subject *s, int term, const double complex *
 {
     vf_operator *t = s->list[term].transform;
     double complex *got = room(s->whole, sizeof *got);
-    guarded in = upload(line, s->o.precision, s->whole, x), out = upload(line, s->o.precision, s->whole, NULL);
+    guarded in = upload(queue, s->o.precision, s->whole, x), out = upload(queue, s->o.precision, s->whole, NULL);
     if (t)
-        need(vf_operator_normal(t, line, in.data, out.data));
-    download(line, &out, t ? got : NULL);
-    download(line, &in, t ? NULL : got);
+        need(vf_operator_normal(t, queue, in.data, out.data));
+    download(queue, &out, t ? got : NULL);
+    download(queue, &in, t ? NULL : got);
     for (int64_t n = 0; n < s->whole; n++)
         y[n] += s->list[term].weight * got[n];
     free(got);

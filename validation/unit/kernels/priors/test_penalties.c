@@ -176,14 +176,11 @@ static void test_maps(void **state)
 
 /* ---- invalid arguments ---- */
 
-static void refused(const vf_penalties_options *o, const char *word)
+static void refused_options(const vf_penalties_options *o, const char *word)
 {
     vf_penalties *p = (vf_penalties *)&p;
-    assert_int_equal(vf_penalties_create(device, o, &p), VF_ERR_ARGUMENT);
+    refused(vf_penalties_create(device, o, &p), word);
     assert_null(p);
-    if (!strstr(vf_context_message(ctx), word))
-        fail_msg("\"%s\" does not say \"%s\"", vf_context_message(ctx), word);
-    vf_context_clear_error(ctx);
 }
 
 static void test_refusals(void **state)
@@ -209,24 +206,24 @@ static void test_refusals(void **state)
     o[8].precision = VF_C64;
     o[9].kind[0] = VF_PENALTY_KINDS;
     for (int i = 0; i < 10; i++)
-        refused(&o[i], words[i]);
+        refused_options(&o[i], words[i]);
     for (int i = 0; i < 3; i++) {
         vf_penalties_options single = good;
         single.kind[0] = of_frames[i];
-        refused(&single, "needs more than one frame");
+        refused_options(&single, "needs more than one frame");
     }
     for (int i = 0; i < 3; i++) {
         static const vf_penalty_kind of_space[] = {VF_PENALTY_WAVELET, VF_PENALTY_TV, VF_PENALTY_TGV};
         const vf_penalties_options point = {
             .priors = 1, .kind = {of_space[i]}, .counts = {1, 1, 1, 3}, .precision = VF_F64};
-        refused(&point, "needs more than one voxel");
+        refused_options(&point, "needs more than one voxel");
     }
     vf_penalties_options huge = good;
     for (int kind = 0; kind < VF_PENALTY_KINDS; kind++) {
         huge.kind[0] = (vf_penalty_kind)kind;
         huge.counts[0] = huge.counts[1] = huge.counts[2] = (int64_t)1 << 40;
         huge.counts[3] = 2;
-        refused(&huge, "not supported");
+        refused_options(&huge, "not supported");
     }
     vf_penalties_free(NULL);
 }
@@ -235,5 +232,5 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_definitions),
                                        cmocka_unit_test(test_maps), cmocka_unit_test(test_refusals)};
-    return run_on_device(argc, argv, tests, open_line, close_line);
+    return run_on_device(argc, argv, tests, make_queue, drop_queue);
 }

@@ -41,5 +41,5 @@ static void test_frames(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_frames)};
-    return run_on_device(argc, argv, tests, open_line, close_line);
+    return run_on_device(argc, argv, tests, make_queue, drop_queue);
 }

@@ -22,13 +22,13 @@ static void find_shift(const subject *s, int t, int moments, const double comple
     need(vf_wavelet_create(device, &options, &plan));
     transform(s, t, x, tx);
     const double right = value(s, t, tx);
-    guarded in = upload(line, s->o.precision, count, tx);
+    guarded in = upload(queue, s->o.precision, count, tx);
     for (int a = 0; a < 3; a++)
         most[a] = s->o.counts[a] <= 1 ? 1 : s->dimensions == 3 ? STEPS / 2 : STEPS; /* small grids have short periods */
     for (int64_t i = 0; i < most[0] * most[1] * most[2]; i++) {
         const int64_t shift[3] = {i % most[0], i / most[0] % most[1], i / most[0] / most[1]};
         double sum = NAN;
-        need(vf_wavelet_norm(plan, line, shift, in.data, &sum));
+        need(vf_wavelet_norm(plan, queue, shift, in.data, &sum));
         if (fabs(weight_of(s, t) * sum - right) <= 1e-14 * right) { /* the same sum, two products */
             for (int a = 0; a < 3 && matches; a++)
                 assert_true((shift[a] - found[a]) % 2 == 0);
@@ -38,7 +38,7 @@ static void find_shift(const subject *s, int t, int moments, const double comple
     }
     if (!matches) /* also for shifts of more than a period */
         fail_msg("no shift fits term %d of %s", t, text_of(s));
-    download(line, &in, NULL);
+    download(queue, &in, NULL);
     vf_wavelet_destroy(plan);
     free(tx);
 }
@@ -116,10 +116,10 @@ static double shifted_value(const subject *s, int moments, const int64_t shift[3
                             &blocks));
     for (int64_t first = 0; first < count; first += image) {
         double part = NAN;
-        guarded in = upload(line, s->o.precision, image, tx + first);
-        need(moments ? vf_wavelet_norm(wavelet, line, shift, in.data, &part)
-                     : vf_low_rank_norm(blocks, line, shift, in.data, &part));
-        download(line, &in, NULL);
+        guarded in = upload(queue, s->o.precision, image, tx + first);
+        need(moments ? vf_wavelet_norm(wavelet, queue, shift, in.data, &part)
+                     : vf_low_rank_norm(blocks, queue, shift, in.data, &part));
+        download(queue, &in, NULL);
         sum += part;
     }
     vf_wavelet_destroy(wavelet);
@@ -210,5 +210,5 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_shifts), cmocka_unit_test(test_rule_of_shifts),
                                        cmocka_unit_test(test_seeds)};
-    return run_on_device(argc, argv, tests, open_line, close_line);
+    return run_on_device(argc, argv, tests, make_queue, drop_queue);
 }

@@ -212,5 +212,5 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums), cmocka_unit_test(test_largest),
                                        cmocka_unit_test(test_spectrum), cmocka_unit_test(test_transforms)};
-    return run_on_device(argc, argv, tests, open_line, close_line);
+    return run_on_device(argc, argv, tests, make_queue, drop_queue);
 }

@@ -12,13 +12,13 @@ enum { ADMM, PRIMAL_DUAL, SOLVERS };
 
 /* ---- denoising ---- */
 
-static vf_status keep_image(void *state, vf_queue *queue, const void *x, void *y)
+static vf_status keep_image(void *state, vf_queue *on, const void *x, void *y)
 {
     const subject *s = state;
     const vf_dtype type = vf_dtype_complex(s->o.precision);
-    const vf_status status = vf_copy(queue, type, s->numbers, x, y);
-    return status == VF_OK ? vf_fill(queue, type, s->whole - s->numbers, (const double[2]){0},
-                                     vf_offset(vf_queue_device(queue), y, type, s->numbers))
+    const vf_status status = vf_copy(on, type, s->numbers, x, y);
+    return status == VF_OK ? vf_fill(on, type, s->whole - s->numbers, (const double[2]){0},
+                                     vf_offset(vf_queue_device(on), y, type, s->numbers))
                            : status;
 }
 
@@ -37,13 +37,13 @@ static vf_convex_result denoise(subject *s, int solver, double tolerance, const 
     double complex *b = room(s->whole, sizeof *b);
     for (int64_t n = 0; n < s->whole; n++)
         b[n] = n < s->numbers ? a[n] : 0;
-    guarded right = upload(line, s->o.precision, s->whole, b), found = upload(line, s->o.precision, s->whole, NULL);
+    guarded right = upload(queue, s->o.precision, s->whole, b), found = upload(queue, s->o.precision, s->whole, NULL);
     convex.b = right.data;
     need(vf_operator_create(device, &methods, VF_OPERATOR_SELF_ADJOINT, space, space, s, &convex.normal));
-    need((solver == ADMM ? vf_admm : vf_primal_dual)(&convex, line, &options, found.data, &result));
+    need((solver == ADMM ? vf_admm : vf_primal_dual)(&convex, queue, &options, found.data, &result));
     vf_operator_free(convex.normal);
-    download(line, &right, NULL);
-    download(line, &found, x);
+    download(queue, &right, NULL);
+    download(queue, &found, x);
     free(b);
     if (result.end != VF_SOLVER_CONVERGED)
         fail_msg("solver %d: residuals %g and %g after %d iterations, %s", solver, result.primal, result.dual,
@@ -256,5 +256,5 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact), cmocka_unit_test(test_solvers),
                                        cmocka_unit_test(test_affine), cmocka_unit_test(test_stairs)};
-    return run_on_device(argc, argv, tests, open_line, close_line);
+    return run_on_device(argc, argv, tests, make_queue, drop_queue);
 }

@@ -52,13 +52,6 @@ typedef struct problem {
     float *field; /* or NULL */
 } problem;
 
-static inline void *room(int64_t count, size_t size)
-{
-    void *p = calloc((size_t)count + 1, size);
-    assert_non_null(p);
-    return p;
-}
-
 /* volatile: GCC 12 with -O2 omits one of two such conversions when it vectorises them. */
 static inline double complex rounded(vf_dtype precision, double complex v)
 {
@@ -139,12 +132,6 @@ typedef struct guarded {
     int64_t count;
     void *data;
 } guarded;
-
-static inline void need(vf_status status)
-{
-    if (status != VF_OK)
-        fail_msg("%s", vf_context_message(ctx));
-}
 
 static inline void put(vf_array *host, int64_t at, double complex v)
 {

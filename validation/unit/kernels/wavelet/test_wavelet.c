@@ -13,13 +13,13 @@ static int open_devices(void **state)
     if (vf_context_create(&host_context) != VF_OK || vf_context_set_devices(host_context, "cpu") != VF_OK)
         return 1;
     host = vf_context_device(host_context, 0);
-    return open_line(state);
+    return make_queue(state);
 }
 
 static int close_devices(void **state)
 {
     vf_context_destroy(host_context);
-    return close_line(state);
+    return drop_queue(state);
 }
 
 /* ---- extents ---- */
@@ -83,19 +83,19 @@ static void by_reference(const subject *s, action what, double threshold, const 
 {
     vf_context *const kept_context = ctx;
     vf_device *const kept_device = device;
-    vf_queue *const kept_queue = line;
+    vf_queue *const kept_queue = queue;
     subject ref = *s;
     ctx = host_context;
     device = host;
     ref.options.variant = "ref";
-    need(vf_queue_create(device, &line));
+    need(vf_queue_create(device, &queue));
     need(vf_wavelet_create(device, &ref.options, &ref.plan));
     carry_out(&ref, what, threshold, from, to);
     vf_wavelet_destroy(ref.plan);
-    vf_queue_destroy(line);
+    vf_queue_destroy(queue);
     ctx = kept_context;
     device = kept_device;
-    line = kept_queue;
+    queue = kept_queue;
 }
 
 /* In double precision, the reference's error is as large as that of any other variant. */
@@ -198,10 +198,10 @@ static void test_not_finite(void **state)
         assert_true(s.levels[0] + s.levels[1] + s.levels[2] == 0 ? sum == 0 : !isfinite(sum));
         for (int64_t n = 0; n < s.numbers; n++)
             x[n] = number(NAN, 0);
-        guarded in = upload(line, o.precision, s.numbers, x);
+        guarded in = upload(queue, o.precision, s.numbers, x);
         int64_t count = 0;
-        need(vf_wavelet_finest_rms(s.plan, line, NULL, in.data, NULL, &rms, &count));
-        download(line, &in, NULL);
+        need(vf_wavelet_finest_rms(s.plan, queue, NULL, in.data, NULL, &rms, &count));
+        download(queue, &in, NULL);
         assert_true(count > 0 ? isnan(rms) : rms == 0);
         free(x);
         free(c);
@@ -213,14 +213,6 @@ static void test_not_finite(void **state)
 }
 
 /* ---- invalid arguments ---- */
-
-static void refused(vf_status status, const char *word)
-{
-    assert_int_equal(status, VF_ERR_ARGUMENT);
-    if (!strstr(vf_context_message(ctx), word))
-        fail_msg("\"%s\" does not say \"%s\"", vf_context_message(ctx), word);
-    vf_context_clear_error(ctx);
-}
 
 static void test_refusals(void **state)
 {
@@ -245,21 +237,21 @@ static void test_refusals(void **state)
     }
     subject s = open_plan(&good);
     double complex *x = random_image(s.numbers);
-    guarded a = upload(line, VF_F32, s.numbers, x), b = upload(line, VF_F32, s.numbers, x);
+    guarded a = upload(queue, VF_F32, s.numbers, x), b = upload(queue, VF_F32, s.numbers, x);
     double sum;
-    refused(vf_wavelet_forward(s.plan, line, NULL, NULL, b.data), "missing");
-    refused(vf_wavelet_forward(s.plan, line, NULL, a.data, a.data), "input is the output");
-    refused(vf_wavelet_adjoint(s.plan, line, NULL, a.data, a.data), "input is the output");
-    refused(vf_wavelet_pad(s.plan, line, a.data, NULL), "missing");
-    refused(vf_wavelet_crop(s.plan, line, a.data, a.data), "input is the output");
-    refused(vf_wavelet_threshold(s.plan, line, NULL, -1, a.data, b.data), "threshold of -1");
-    refused(vf_wavelet_threshold(s.plan, line, NULL, NAN, a.data, b.data), "threshold of");
-    refused(vf_wavelet_threshold(s.plan, line, NULL, INFINITY, a.data, b.data), "threshold of inf");
-    refused(vf_wavelet_threshold(s.plan, line, NULL, 1, NULL, b.data), "missing");
-    refused(vf_wavelet_norm(s.plan, line, NULL, NULL, &sum), "missing");
-    refused(vf_wavelet_finest_rms(s.plan, line, NULL, NULL, NULL, &sum, NULL), "missing");
-    download(line, &a, NULL);
-    download(line, &b, NULL);
+    refused(vf_wavelet_forward(s.plan, queue, NULL, NULL, b.data), "missing");
+    refused(vf_wavelet_forward(s.plan, queue, NULL, a.data, a.data), "input is the output");
+    refused(vf_wavelet_adjoint(s.plan, queue, NULL, a.data, a.data), "input is the output");
+    refused(vf_wavelet_pad(s.plan, queue, a.data, NULL), "missing");
+    refused(vf_wavelet_crop(s.plan, queue, a.data, a.data), "input is the output");
+    refused(vf_wavelet_threshold(s.plan, queue, NULL, -1, a.data, b.data), "threshold of -1");
+    refused(vf_wavelet_threshold(s.plan, queue, NULL, NAN, a.data, b.data), "threshold of");
+    refused(vf_wavelet_threshold(s.plan, queue, NULL, INFINITY, a.data, b.data), "threshold of inf");
+    refused(vf_wavelet_threshold(s.plan, queue, NULL, 1, NULL, b.data), "missing");
+    refused(vf_wavelet_norm(s.plan, queue, NULL, NULL, &sum), "missing");
+    refused(vf_wavelet_finest_rms(s.plan, queue, NULL, NULL, NULL, &sum, NULL), "missing");
+    download(queue, &a, NULL);
+    download(queue, &b, NULL);
     free(x);
     vf_wavelet_destroy(s.plan);
     vf_wavelet_destroy(NULL);

@@ -261,10 +261,11 @@ static void test_sums(void **state)
         for (int64_t n = 0; n < s.voxels; n++)
             weights[n] = uniform() < 0.02 ? (n % 3 ? 0 : n % 2 ? NAN : -1) : 1e-30;
         int64_t number_of = 0, count = -1;
-        guarded in = upload(line, o.precision, s.numbers, x), w = upload_elements(line, o.precision, s.voxels, weights);
-        need(vf_wavelet_finest_rms(s.plan, line, s.shift, in.data, weighted ? w.data : NULL, &rms, &count));
-        download(line, &in, NULL);
-        download(line, &w, NULL);
+        guarded in = upload(queue, o.precision, s.numbers, x),
+                w = upload_elements(queue, o.precision, s.voxels, weights);
+        need(vf_wavelet_finest_rms(s.plan, queue, s.shift, in.data, weighted ? w.data : NULL, &rms, &count));
+        download(queue, &in, NULL);
+        download(queue, &w, NULL);
         for (int64_t n = 0; any_axis && n < s.numbers; n++)
             if (counts(&s, weighted ? weights : NULL, n)) {
                 squares += creal(c[n] * conj(c[n]));
@@ -296,13 +297,13 @@ static void test_noise(void **state)
                                       .moments = 1 + i / 2};
         subject s = open_plan(&o);
         double complex *x = random_image(s.voxels);
-        guarded image = upload(line, o.precision, s.voxels, x), padded = upload(line, o.precision, s.numbers, NULL);
+        guarded image = upload(queue, o.precision, s.voxels, x), padded = upload(queue, o.precision, s.numbers, NULL);
         double rms = NAN;
         int64_t count = 0;
-        need(vf_wavelet_pad(s.plan, line, image.data, padded.data));
-        need(vf_wavelet_finest_rms(s.plan, line, s.shift, padded.data, NULL, &rms, &count));
-        download(line, &image, NULL);
-        download(line, &padded, NULL);
+        need(vf_wavelet_pad(s.plan, queue, image.data, padded.data));
+        need(vf_wavelet_finest_rms(s.plan, queue, s.shift, padded.data, NULL, &rms, &count));
+        download(queue, &image, NULL);
+        download(queue, &padded, NULL);
         const double sigma = sqrt(2.0 / 3);
         assert_true(count > 1000);
         close_to(&s, "the noise", fabs(rms - sigma), 6 * sigma / (2 * sqrt((double)count)));
@@ -317,5 +318,5 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(test_haar_by_hand), cmocka_unit_test(test_shifts),
                                        cmocka_unit_test(test_threshold),    cmocka_unit_test(test_proximal_map),
                                        cmocka_unit_test(test_sums),         cmocka_unit_test(test_noise)};
-    return run_on_device(argc, argv, tests, open_line, close_line);
+    return run_on_device(argc, argv, tests, make_queue, drop_queue);
 }

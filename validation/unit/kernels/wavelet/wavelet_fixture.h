@@ -15,23 +15,8 @@
 #define WAVELET_FIXTURE_H
 
 #include "kernels/toeplitz/toeplitz_fixture.h"
+#include "queue_fixture.h"
 #include "wavelet.h"
-
-static vf_queue *line; /* the queue of the device under test */
-
-/* For run_on_device. */
-static inline int open_line(void **state)
-{
-    (void)state;
-    return vf_queue_create(device, &line) != VF_OK;
-}
-
-static inline int close_line(void **state)
-{
-    (void)state;
-    vf_queue_destroy(line);
-    return 0;
-}
 
 /* ---- a plan under test ---- */
 
@@ -107,25 +92,25 @@ static inline void carry_out(const subject *s, action what, double threshold, co
                              double complex *to)
 {
     const int64_t inputs = what == PAD ? s->voxels : s->numbers, outputs = what == CROP ? s->voxels : s->numbers;
-    guarded in = upload(line, s->options.precision, inputs, from),
-            out = upload(line, s->options.precision, outputs, NULL);
+    guarded in = upload(queue, s->options.precision, inputs, from),
+            out = upload(queue, s->options.precision, outputs, NULL);
     double complex *same = room(inputs, sizeof *same);
     if (what == PAD)
-        need(vf_wavelet_pad(s->plan, line, in.data, out.data));
+        need(vf_wavelet_pad(s->plan, queue, in.data, out.data));
     else if (what == CROP)
-        need(vf_wavelet_crop(s->plan, line, in.data, out.data));
+        need(vf_wavelet_crop(s->plan, queue, in.data, out.data));
     else if (what == FORWARD)
-        need(vf_wavelet_forward(s->plan, line, s->shift, in.data, out.data));
+        need(vf_wavelet_forward(s->plan, queue, s->shift, in.data, out.data));
     else if (what == ADJOINT)
-        need(vf_wavelet_adjoint(s->plan, line, s->shift, in.data, out.data));
+        need(vf_wavelet_adjoint(s->plan, queue, s->shift, in.data, out.data));
     else if (what == THRESHOLD)
-        need(vf_wavelet_threshold(s->plan, line, s->shift, threshold, in.data, out.data));
+        need(vf_wavelet_threshold(s->plan, queue, s->shift, threshold, in.data, out.data));
     else
-        need(vf_wavelet_threshold(s->plan, line, s->shift, threshold, in.data, in.data));
-    download(line, &in, what == THRESHOLD_IN_PLACE ? to : same);
+        need(vf_wavelet_threshold(s->plan, queue, s->shift, threshold, in.data, in.data));
+    download(queue, &in, what == THRESHOLD_IN_PLACE ? to : same);
     if (what != THRESHOLD_IN_PLACE && memcmp(same, from, (size_t)inputs * sizeof *same) != 0)
         fail_msg("the input was written to: %s", text_of(s));
-    download(line, &out, what == THRESHOLD_IN_PLACE ? NULL : to);
+    download(queue, &out, what == THRESHOLD_IN_PLACE ? NULL : to);
     free(same);
 }
 
@@ -160,9 +145,9 @@ static inline bool is_coarse(const subject *s, int64_t n)
 static inline double sum_of(const subject *s, const double complex *v)
 {
     double sum = NAN;
-    guarded in = upload(line, s->options.precision, s->numbers, v);
-    need(vf_wavelet_norm(s->plan, line, s->shift, in.data, &sum));
-    download(line, &in, NULL);
+    guarded in = upload(queue, s->options.precision, s->numbers, v);
+    need(vf_wavelet_norm(s->plan, queue, s->shift, in.data, &sum));
+    download(queue, &in, NULL);
     return sum;
 }
 

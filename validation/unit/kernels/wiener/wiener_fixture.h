@@ -4,34 +4,11 @@
 
 #include <complex.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "context_fixture.h"
 #include "random_fixture.h"
 #include "voxfield/team_size.h"
 #include "wiener.h"
-
-static vf_context *ctx;
-
-static inline void need(vf_status status)
-{
-    if (status != VF_OK)
-        fail_msg("%s", vf_context_message(ctx));
-}
-
-static inline void *room(int64_t count, size_t size)
-{
-    void *p = calloc((size_t)count + 1, size);
-    assert_non_null(p);
-    return p;
-}
 
 /* A NaN fails. */
 static inline void near(const char *what, double got, double expected, double tolerance)

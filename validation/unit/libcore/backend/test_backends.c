@@ -1,31 +1,16 @@
 /* The registry of backends: what it finds, its error messages, and offsets in memory without addresses. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "backend/registry.h"
+#include "context_fixture.h"
 #include "device/context_internal.h"
 
-static vf_context *ctx;
 static vf_device *cpu;
 
 static int begin(void **state)
 {
-    (void)state;
-    if (vf_context_create(&ctx) != VF_OK)
+    if (open_context(state) != 0)
         return 1;
     cpu = vf_context_device(ctx, 0);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    vf_context_destroy(ctx);
     return 0;
 }
 
@@ -113,5 +98,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_choice), cmocka_unit_test(test_names),
                                        cmocka_unit_test(test_refusals), cmocka_unit_test(test_offsets)};
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, begin, close_context);
 }

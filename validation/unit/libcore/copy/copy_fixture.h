@@ -3,24 +3,9 @@
 #ifndef COPY_FIXTURE_H
 #define COPY_FIXTURE_H
 
-#include "device_fixture.h"
+#include "queue_fixture.h"
 
 #include "voxfield/copy.h"
-
-static vf_queue *queue;
-
-static inline int open_queue(void **state)
-{
-    (void)state;
-    return vf_queue_create(device, &queue) != VF_OK;
-}
-
-static inline int close_queue(void **state)
-{
-    (void)state;
-    vf_queue_destroy(queue);
-    return 0;
-}
 
 typedef struct memory {
     vf_array array; /* device memory */

@@ -340,5 +340,5 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(test_swap),
                                        cmocka_unit_test(test_refused_copies),
                                        cmocka_unit_test(test_refused_boxes)};
-    return run_on_device(argc, argv, tests, open_queue, close_queue);
+    return run_on_device(argc, argv, tests, make_queue, drop_queue);
 }

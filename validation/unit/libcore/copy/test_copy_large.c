@@ -33,7 +33,7 @@ static int make_arrays(void **state)
 {
     enum { PIECE = 1 << 24 };
     uint64_t *piece = malloc(PIECE);
-    bool made = open_queue(state) == 0 && piece &&
+    bool made = make_queue(state) == 0 && piece &&
                 vf_array_create(device, VF_SPACE_DEVICE, VF_U8, BYTES, &x) == VF_OK &&
                 vf_array_create(device, VF_SPACE_DEVICE, VF_U8, BYTES, &y) == VF_OK;
     for (int64_t i = 0; made && i < BYTES; i += PIECE) {
@@ -50,7 +50,7 @@ static int free_arrays(void **state)
 {
     vf_array_free(&x);
     vf_array_free(&y);
-    return close_queue(state);
+    return drop_queue(state);
 }
 
 static void clear_result(void)

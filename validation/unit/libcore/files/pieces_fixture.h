@@ -6,22 +6,14 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <inttypes.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include <cmocka.h>
-
+#include "context_fixture.h"
 #include "random_fixture.h"
 #include "voxfield/pieces.h"
 
@@ -29,7 +21,6 @@
  * with a header of 32 bytes. */
 enum { HEADER = 48, UNUSED = 44, RECORD = 32, MOST_ITEMS = 64, MOST_BYTES = 3000 };
 
-static vf_context *ctx;
 static char start[4096], folder[4096];
 static char warning[1000]; /* the last one */
 
@@ -99,12 +90,6 @@ static inline vf_status add(vf_pieces *pieces, const vf_pieces_result *result, i
     return status;
 }
 
-static inline void must(vf_status status)
-{
-    if (status != VF_OK)
-        fail_msg("%s", vf_context_message(ctx));
-}
-
 /* Compares with the items' bytes, by all the ways of asking; `there` has a flag for each item. */
 static inline void assert_has(vf_pieces *pieces, const vf_pieces_result *result, const bool *there)
 {
@@ -117,7 +102,7 @@ static inline void assert_has(vf_pieces *pieces, const vf_pieces_result *result,
             continue;
         fill(n, result->item_bytes, expected);
         memset(got, 0, sizeof got);
-        must(vf_pieces_get(pieces, n, got));
+        need(vf_pieces_get(pieces, n, got));
         assert_memory_equal(got, expected, result->item_bytes);
     }
     assert_int_equal(vf_pieces_count(pieces, 0, result->items), count);
@@ -206,15 +191,15 @@ static inline small_file make_small(const char *name)
     small_file made;
     vf_pieces *pieces;
     size_t bytes;
-    must(vf_pieces_create(ctx, name, &small, &pieces));
+    need(vf_pieces_create(ctx, name, &small, &pieces));
     made.end[0] = size_of(name);
     assert_int_equal(made.end[0], HEADER + strlen(small.key) + strlen(small.maker));
     for (int r = 0; r < RECORDS; r++) {
-        must(add(pieces, &small, records[r].first, records[r].count));
+        need(add(pieces, &small, records[r].first, records[r].count));
         made.end[r + 1] = size_of(name);
         assert_int_equal(made.end[r + 1] - made.end[r], RECORD + records[r].count * (off_t)small.item_bytes);
     }
-    must(vf_pieces_close(&pieces));
+    need(vf_pieces_close(&pieces));
     assert_null(pieces);
     made.data = load(name, &bytes);
     assert_int_equal(bytes, made.end[RECORDS]);
@@ -235,12 +220,12 @@ static inline void complete(vf_pieces *pieces, const char *name, const vf_pieces
     int64_t first, end;
     memset(all, true, sizeof all);
     while (vf_pieces_next(pieces, false, 0, result->items, &first, &end))
-        must(add(pieces, result, first, end - first));
+        need(add(pieces, result, first, end - first));
     assert_has(pieces, result, all);
-    must(vf_pieces_close(&pieces));
-    must(vf_pieces_gather(ctx, 1, paths, result, &pieces));
+    need(vf_pieces_close(&pieces));
+    need(vf_pieces_gather(ctx, 1, paths, result, &pieces));
     assert_has(pieces, result, all);
-    must(vf_pieces_close(&pieces));
+    need(vf_pieces_close(&pieces));
 }
 
 /* The number of whole records before a cut. */

@@ -42,7 +42,7 @@ static void add_some(vf_pieces *pieces, const vf_pieces_result *result, bool *th
     for (int64_t n = first; n < first + count; n++)
         fresh += !there[n];
     salt += fresh == 0;
-    must(add(pieces, result, first, count));
+    need(add(pieces, result, first, count));
     salt -= fresh == 0;
     memset(there + first, true, (size_t)count);
 }
@@ -59,7 +59,7 @@ static void test_items_come_back(void **state)
         char name[32];
         vf_pieces *pieces;
         snprintf(name, sizeof name, "pieces%d", trial);
-        must(vf_pieces_create(ctx, name, &result, &pieces));
+        need(vf_pieces_create(ctx, name, &result, &pieces));
         for (int run = 0; run < 5; run++) {
             assert_string_equal(vf_pieces_maker(pieces), result.maker);
             assert_has(pieces, &result, there);
@@ -70,8 +70,8 @@ static void test_items_come_back(void **state)
             for (int64_t n = 0; n < result.items; n++)
                 if (!there[n])
                     assert_not_there(pieces, n);
-            must(vf_pieces_close(&pieces));
-            must(vf_pieces_resume(ctx, name, &result, &pieces));
+            need(vf_pieces_close(&pieces));
+            need(vf_pieces_resume(ctx, name, &result, &pieces));
         }
         assert_not_there(pieces, -1);
         assert_not_there(pieces, result.items);
@@ -85,12 +85,12 @@ static void test_remove(void **state)
     (void)state;
     small_file made = make_small("pieces");
     vf_pieces *pieces;
-    must(vf_pieces_resume(ctx, "pieces", &small, &pieces));
+    need(vf_pieces_resume(ctx, "pieces", &small, &pieces));
     vf_pieces_remove(&pieces);
     assert_null(pieces);
     assert_int_equal(access("pieces", F_OK), -1);
     vf_pieces_remove(&pieces);
-    must(vf_pieces_close(&pieces));
+    need(vf_pieces_close(&pieces));
     free(made.data);
 }
 
@@ -101,25 +101,25 @@ static void test_sync(void **state)
     vf_pieces *pieces;
     const time_t began = time(NULL);
     syncs = 0;
-    must(vf_pieces_create(ctx, "pieces", &small, &pieces));
+    need(vf_pieces_create(ctx, "pieces", &small, &pieces));
     assert_int_equal(syncs, 1);
     for (int n = 0; n < 1000; n++)
-        must(add(pieces, &small, n % 8, 1));
+        need(add(pieces, &small, n % 8, 1));
     assert_in_range(syncs, 1, 1 + (time(NULL) - began + 1) / VF_PIECES_SYNC_SECONDS);
     syncs = 0;
-    must(vf_pieces_close(&pieces));
+    need(vf_pieces_close(&pieces));
     assert_int_equal(syncs, 1);
-    must(vf_pieces_gather(ctx, 1, paths, &small, &pieces));
+    need(vf_pieces_gather(ctx, 1, paths, &small, &pieces));
     complete(pieces, "pieces", &small);
     assert_int_equal(syncs, 1);
     sync_error = EIO;
-    must(vf_pieces_resume(ctx, "pieces", &small, &pieces));
+    need(vf_pieces_resume(ctx, "pieces", &small, &pieces));
     vf_status status = vf_pieces_close(&pieces);
     assert_refused(status, pieces, VF_ERR_OUTPUT, "pieces: cannot write", "Input/output error");
     status = vf_pieces_create(ctx, "other", &small, &pieces);
     sync_error = 0;
     assert_refused(status, pieces, VF_ERR_OUTPUT, "other: cannot write", "Input/output error");
-    must(vf_pieces_resume(ctx, "pieces", &small, &pieces));
+    need(vf_pieces_resume(ctx, "pieces", &small, &pieces));
     complete(pieces, "pieces", &small);
 }
 
@@ -210,20 +210,20 @@ static void test_one_writer(void **state)
     small_file made = make_small("pieces");
     const char *const paths[] = {"pieces"};
     vf_pieces *writer, *reader, *second;
-    must(vf_pieces_resume(ctx, "pieces", &small, &writer));
+    need(vf_pieces_resume(ctx, "pieces", &small, &writer));
     vf_status status = vf_pieces_resume(ctx, "pieces", &small, &second);
     assert_refused(status, second, VF_ERR_OUTPUT, "pieces", "another run is using it");
     status = vf_pieces_gather(ctx, 1, paths, &small, &second);
     assert_refused(status, second, VF_ERR_INPUT, "pieces", "another run is still writing it");
     assert_file_holds("pieces", made.data, (size_t)made.end[RECORDS]);
-    must(vf_pieces_close(&writer));
-    must(vf_pieces_gather(ctx, 1, paths, &small, &reader));
-    must(vf_pieces_gather(ctx, 1, paths, &small, &second));
-    must(vf_pieces_close(&second));
+    need(vf_pieces_close(&writer));
+    need(vf_pieces_gather(ctx, 1, paths, &small, &reader));
+    need(vf_pieces_gather(ctx, 1, paths, &small, &second));
+    need(vf_pieces_close(&second));
     status = vf_pieces_resume(ctx, "pieces", &small, &second);
     assert_refused(status, second, VF_ERR_OUTPUT, "pieces", "another run");
-    must(vf_pieces_close(&reader));
-    must(vf_pieces_resume(ctx, "pieces", &small, &second));
+    need(vf_pieces_close(&reader));
+    need(vf_pieces_resume(ctx, "pieces", &small, &second));
     complete(second, "pieces", &small);
     free(made.data);
 }
@@ -262,7 +262,7 @@ static void test_another_process(void **state)
     close(ends[0]);
     for (int r = 0; r < RECORDS; r++)
         mark(r, true, there);
-    must(vf_pieces_resume(ctx, "pieces", &small, &pieces));
+    need(vf_pieces_resume(ctx, "pieces", &small, &pieces));
     assert_has(pieces, &small, there);
     complete(pieces, "pieces", &small);
 }
@@ -282,17 +282,17 @@ static void test_gather(void **state)
         bool there[MOST_ITEMS] = {false};
         vf_pieces *pieces;
         for (int f = 0; f < FILES; f++) {
-            must(vf_pieces_create(ctx, paths[f], &result, &pieces));
+            need(vf_pieces_create(ctx, paths[f], &result, &pieces));
             for (int64_t n = integer_below(3); n > 0; n--) {
                 const int64_t first = integer_below(result.items),
                               count = 1 + integer_below((result.items - first + 2) / 3);
-                must(add(pieces, &result, first, count));
+                need(add(pieces, &result, first, count));
                 memset(there + first, true, (size_t)count);
             }
-            must(vf_pieces_close(&pieces));
+            need(vf_pieces_close(&pieces));
         }
         result.maker = "";
-        must(vf_pieces_gather(ctx, FILES, paths, &result, &pieces));
+        need(vf_pieces_gather(ctx, FILES, paths, &result, &pieces));
         assert_string_equal(vf_pieces_maker(pieces), "method exact\n");
         assert_has(pieces, &result, there);
         assert_runs(pieces, result.items, there);
@@ -315,15 +315,15 @@ static void test_files_that_do_not_fit(void **state)
     vf_status status = vf_pieces_gather(ctx, 2, missing, &small, &pieces);
     assert_refused(status, pieces, VF_ERR_INPUT, "none", "No such file");
     other.maker = "method fast\n";
-    must(vf_pieces_create(ctx, "b", &other, &pieces));
-    must(vf_pieces_close(&pieces));
+    need(vf_pieces_create(ctx, "b", &other, &pieces));
+    need(vf_pieces_close(&pieces));
     status = vf_pieces_gather(ctx, 2, paths, &small, &pieces);
     assert_refused(status, pieces, VF_ERR_INPUT, "b does not fit", "'method fast'");
     other = small;
     other.key = "grid 3 x 4 x 8\nspacing 1\n";
     assert_int_equal(unlink("b"), 0);
-    must(vf_pieces_create(ctx, "b", &other, &pieces));
-    must(vf_pieces_close(&pieces));
+    need(vf_pieces_create(ctx, "b", &other, &pieces));
+    need(vf_pieces_close(&pieces));
     status = vf_pieces_gather(ctx, 2, paths, &small, &pieces);
     assert_refused(status, pieces, VF_ERR_INPUT, "b does not fit", "'spacing 1'");
     free(made.data);

@@ -18,9 +18,9 @@ static vf_pieces_result apart(int64_t items, size_t item_bytes)
 static void add_some(vf_pieces *pieces, const vf_pieces_result *result, bool *there)
 {
     const int64_t first = integer_below(result->items), count = 1 + integer_below(result->items - first);
-    must(add(pieces, result, first, count));
+    need(add(pieces, result, first, count));
     salt++;
-    must(add(pieces, result, first, count));
+    need(add(pieces, result, first, count));
     salt--;
     memset(there + first, true, (size_t)count);
 }
@@ -46,15 +46,15 @@ static void test_places(void **state)
             apart(1 + integer_below(MOST_ITEMS), 1 + (size_t)integer_below(trial % 4 ? 40 : MOST_BYTES));
         bool there[MOST_ITEMS] = {false};
         vf_pieces *pieces;
-        must(vf_pieces_create(ctx, "pieces", &result, &pieces));
+        need(vf_pieces_create(ctx, "pieces", &result, &pieces));
         for (int run = 0; run < 4; run++) {
             assert_has(pieces, &result, there);
             for (int64_t n = integer_below(4); n > 0; n--)
                 add_some(pieces, &result, there);
             assert_has(pieces, &result, there);
             assert_map(&result, there);
-            must(vf_pieces_close(&pieces));
-            must(vf_pieces_resume(ctx, "pieces", &result, &pieces));
+            need(vf_pieces_close(&pieces));
+            need(vf_pieces_resume(ctx, "pieces", &result, &pieces));
         }
         assert_in_range(size_of("pieces"), HEADER, HEADER + 20 + MOST_ITEMS * RECORD);
         vf_pieces_remove(&pieces);
@@ -75,17 +75,17 @@ static void test_several_share(void **state)
         vf_pieces *pieces[3], *whole;
         for (int n = 0; n < 3; n++) {
             result.makes_data = n == 0;
-            must(vf_pieces_create(ctx, names[n], &result, &pieces[n]));
+            need(vf_pieces_create(ctx, names[n], &result, &pieces[n]));
         }
         for (int n = 0; n < 12; n++)
             add_some(pieces[n % 3], &result, own[n % 3]);
         for (int n = 0; n < 3; n++) {
             assert_has(pieces[n], &result, own[n]);
-            must(vf_pieces_close(&pieces[n]));
+            need(vf_pieces_close(&pieces[n]));
             for (int64_t i = 0; i < result.items; i++)
                 all[i] = all[i] || own[n][i];
         }
-        must(vf_pieces_gather(ctx, 3, names, &result, &whole));
+        need(vf_pieces_gather(ctx, 3, names, &result, &whole));
         assert_has(whole, &result, all);
         assert_map(&result, all);
         vf_pieces_remove(&whole);
@@ -104,10 +104,10 @@ static void test_damage(void **state)
         const bool before[8] = {false, true, true, true, false, true, true, false}, cut = trial % 4 == 0;
         bool there[8];
         vf_pieces *pieces;
-        must(vf_pieces_create(ctx, "pieces", &result, &pieces));
-        must(add(pieces, &result, 1, 3));
-        must(add(pieces, &result, 5, 2));
-        must(vf_pieces_close(&pieces));
+        need(vf_pieces_create(ctx, "pieces", &result, &pieces));
+        need(add(pieces, &result, 1, 3));
+        need(add(pieces, &result, 5, 2));
+        need(vf_pieces_close(&pieces));
         size_t bytes;
         unsigned char *data = load("map", &bytes);
         /* Cut off between items: a part of one may be zeros, as is what replaces it. */
@@ -121,13 +121,13 @@ static void test_damage(void **state)
             there[n] = before[n] && !(cut ? item < (first ? 4 : 7) : item >= 0 && before[item] && first == in_first);
         }
         warning[0] = '\0';
-        must(vf_pieces_resume(ctx, "pieces", &result, &pieces));
+        need(vf_pieces_resume(ctx, "pieces", &result, &pieces));
         assert_has(pieces, &result, there);
         const int64_t left = vf_pieces_count(pieces, 0, 8);
         assert_int_equal(strstr(warning, "wrong checksums") != NULL, left < 5);
-        must(add(pieces, &result, 0, 8));
-        must(vf_pieces_close(&pieces));
-        must(vf_pieces_resume(ctx, "pieces", &result, &pieces));
+        need(add(pieces, &result, 0, 8));
+        need(vf_pieces_close(&pieces));
+        need(vf_pieces_resume(ctx, "pieces", &result, &pieces));
         assert_int_equal(vf_pieces_count(pieces, 0, 8), 8);
         vf_pieces_remove(&pieces);
         assert_int_equal(unlink("map"), 0);
@@ -146,9 +146,9 @@ static void test_refused(void **state)
     assert_refused(status, pieces, VF_ERR_OUTPUT, "map", "cannot write");
     assert_int_equal(access("pieces", F_OK), -1);
     result.makes_data = true;
-    must(vf_pieces_create(ctx, "pieces", &result, &pieces));
-    must(add(pieces, &result, 0, 8));
-    must(vf_pieces_close(&pieces));
+    need(vf_pieces_create(ctx, "pieces", &result, &pieces));
+    need(add(pieces, &result, 0, 8));
+    need(vf_pieces_close(&pieces));
     status = vf_pieces_resume(ctx, "pieces", &inside, &pieces);
     assert_refused(status, pieces, VF_ERR_INPUT, "pieces", "another version");
     assert_int_equal(unlink("map"), 0);
@@ -156,8 +156,8 @@ static void test_refused(void **state)
     status = vf_pieces_gather(ctx, 1, names, &result, &pieces);
     assert_refused(status, pieces, VF_ERR_OUTPUT, "map", "cannot write");
     assert_int_equal(unlink("pieces"), 0);
-    must(vf_pieces_create(ctx, "pieces", &inside, &pieces));
-    must(vf_pieces_close(&pieces));
+    need(vf_pieces_create(ctx, "pieces", &inside, &pieces));
+    need(vf_pieces_close(&pieces));
     result.makes_data = true;
     status = vf_pieces_resume(ctx, "pieces", &result, &pieces);
     assert_refused(status, pieces, VF_ERR_INPUT, "pieces", "another version");
@@ -173,9 +173,9 @@ static void test_refused_leave_items_alone(void **state)
     vf_pieces *pieces;
     size_t bytes;
     other.key = "another key\n";
-    must(vf_pieces_create(ctx, "pieces", &result, &pieces));
-    must(add(pieces, &result, 0, 8));
-    must(vf_pieces_close(&pieces));
+    need(vf_pieces_create(ctx, "pieces", &result, &pieces));
+    need(add(pieces, &result, 0, 8));
+    need(vf_pieces_close(&pieces));
     unsigned char *data = load("map", &bytes);
     vf_status status = vf_pieces_resume(ctx, "pieces", &other, &pieces);
     assert_refused(status, pieces, VF_ERR_INPUT, "pieces", "another key");
@@ -193,17 +193,17 @@ static void test_sync(void **state)
     (void)state;
     const vf_pieces_result result = apart(8, 4);
     vf_pieces *pieces;
-    must(vf_pieces_create(ctx, "pieces", &result, &pieces));
-    must(add(pieces, &result, 0, 8));
+    need(vf_pieces_create(ctx, "pieces", &result, &pieces));
+    need(add(pieces, &result, 0, 8));
     syncs = 0;
-    must(vf_pieces_sync(pieces));
+    need(vf_pieces_sync(pieces));
     assert_int_equal(syncs, 2);
     sync_error = EIO;
     syncs = 0;
     assert_says(vf_pieces_sync(pieces), VF_ERR_OUTPUT, "pieces", "cannot write");
     assert_int_equal(syncs, 1);
     sync_error = 0;
-    must(vf_pieces_close(&pieces));
+    need(vf_pieces_close(&pieces));
 }
 
 int main(void)

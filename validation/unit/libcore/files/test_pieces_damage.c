@@ -20,12 +20,12 @@ static void test_every_truncation(void **state)
         if (cut < made.end[0]) {
             assert_refused(status, pieces, VF_ERR_INPUT, "cut", "ends too early");
         } else {
-            must(status);
+            need(status);
             assert_has(pieces, &small, there);
-            must(vf_pieces_close(&pieces));
+            need(vf_pieces_close(&pieces));
         }
         assert_file_holds("cut", made.data, (size_t)cut); /* who only reads changes nothing */
-        must(vf_pieces_resume(ctx, "cut", &small, &pieces));
+        need(vf_pieces_resume(ctx, "cut", &small, &pieces));
         assert_has(pieces, &small, there);
         assert_file_holds("cut", made.data, (size_t)made.end[whole]);
         complete(pieces, "cut", &small);
@@ -50,7 +50,7 @@ static void test_torn_inside(void **state)
         store("torn", torn, all);
         for (int r = 0; r < RECORDS - 1; r++)
             mark(r, true, there);
-        must(vf_pieces_resume(ctx, "torn", &small, &pieces));
+        need(vf_pieces_resume(ctx, "torn", &small, &pieces));
         assert_has(pieces, &small, there);
         complete(pieces, "torn", &small);
         free(torn);
@@ -77,7 +77,7 @@ static void test_rubbish_at_the_end(void **state)
         if (trial % 2)
             memcpy(longer + bytes, "VFPC", more < 4 ? more : 4);
         store("longer", longer, bytes + more);
-        must(vf_pieces_resume(ctx, "longer", &small, &pieces));
+        need(vf_pieces_resume(ctx, "longer", &small, &pieces));
         assert_has(pieces, &small, there);
         assert_file_holds("longer", made.data, bytes);
         complete(pieces, "longer", &small);
@@ -131,10 +131,10 @@ static void test_every_flipped_bit(void **state)
             if ((off_t)at < made.end[0] && (at < UNUSED || at >= HEADER))
                 assert_refused(status, pieces, VF_ERR_INPUT, "flipped", "");
             else
-                must(status);
+                need(status);
             if (pieces)
                 assert_after_damage(pieces, &made, (off_t)at);
-            must(vf_pieces_close(&pieces));
+            need(vf_pieces_close(&pieces));
             status = bit == chosen ? vf_pieces_resume(ctx, "flipped", &small, &pieces) : VF_ERR_INPUT;
             made.data[at] ^= (unsigned char)(1 << bit);
             assert_true(status == VF_OK || status == VF_ERR_INPUT);
@@ -171,7 +171,7 @@ static void test_random_damage(void **state)
             there[n] = vf_pieces_count(pieces, n, n + 1) == 1;
         if (pieces)
             assert_has(pieces, &small, there);
-        must(vf_pieces_close(&pieces));
+        need(vf_pieces_close(&pieces));
         vf_context_clear_error(ctx);
     }
     free(damaged);
@@ -254,9 +254,9 @@ static void test_hostile_headers(void **state)
         if (cases[n].says) {
             assert_refused(status, pieces, VF_ERR_INPUT, "hostile", cases[n].says);
         } else {
-            must(status);
+            need(status);
             assert_int_equal(vf_pieces_count(pieces, 0, small.items), 0);
-            must(vf_pieces_close(&pieces));
+            need(vf_pieces_close(&pieces));
         }
         free(data);
     }
@@ -276,7 +276,7 @@ static void test_not_such_a_file(void **state)
         store("other", texts[n], strlen(texts[n]));
         const vf_status status = vf_pieces_resume(ctx, "other", &small, &pieces);
         if (begun) {
-            must(status);
+            need(status);
             complete(pieces, "other", &small);
             continue;
         }
@@ -323,12 +323,12 @@ static void test_full_disk(void **state)
     for (off_t room = made.end[0]; room <= made.end[RECORDS]; room++) {
         bool there[MOST_ITEMS] = {false};
         vf_pieces *pieces;
-        must(vf_pieces_create(ctx, "pieces", &small, &pieces));
+        need(vf_pieces_create(ctx, "pieces", &small, &pieces));
         add_until_full(pieces, &made, room, &before, there);
         assert_has(pieces, &small, there);
         if (room % 2) { /* the run ends */
-            must(vf_pieces_close(&pieces));
-            must(vf_pieces_resume(ctx, "pieces", &small, &pieces));
+            need(vf_pieces_close(&pieces));
+            need(vf_pieces_resume(ctx, "pieces", &small, &pieces));
             assert_has(pieces, &small, there);
         }
         complete(pieces, "pieces", &small); /* there is room again */
@@ -352,7 +352,7 @@ static void test_no_room_for_the_header(void **state)
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
         assert_refused(status, pieces, VF_ERR_OUTPUT, "pieces: cannot write", "File too large");
         if (access("pieces", F_OK) == 0) { /* what is left is no obstacle */
-            must(vf_pieces_resume(ctx, "pieces", &small, &pieces));
+            need(vf_pieces_resume(ctx, "pieces", &small, &pieces));
             complete(pieces, "pieces", &small);
             assert_int_equal(unlink("pieces"), 0);
         }

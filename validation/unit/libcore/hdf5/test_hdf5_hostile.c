@@ -1,4 +1,4 @@
-/* HDF5 files that would lead elsewhere, load code, or declare what they do not have: all refused by name, both in a
+/* HDF5 files that would lead elsewhere, load code, or declare what they do not have: all refused_both_ways by name, both in a
  * process without rights and without one. */
 #include <hdf5.h>
 #include <sys/stat.h>
@@ -32,7 +32,7 @@ static void add_dataset(hid_t file, const char *name, hid_t creation, int rank, 
 }
 
 /* Opens the file both ways; the dataset must be refused with these words, when it is looked at and when it is read. */
-static void refused(const char *name, const char *words)
+static void refused_both_ways(const char *name, const char *words)
 {
     const int64_t zero[3] = {0, 0, 0}, one[3] = {1, 1, 1};
     int64_t dims[VF_H5_MAX_RANK];
@@ -42,7 +42,7 @@ static void refused(const char *name, const char *words)
     vf_h5 *file;
     for (int here = 0; here < 2; here++) {
         vf_h5_read_here(here);
-        must(vf_h5_open(ctx, path, &file));
+        need(vf_h5_open(ctx, path, &file));
         assert_true(vf_h5_exists(file, name));
         expect_error(vf_h5_dataset_shape(file, name, &type, &rank, dims), VF_ERR_INPUT, words);
         expect_error(vf_h5_read(file, name, VF_F32, zero, one, &value), VF_ERR_INPUT, words);
@@ -75,12 +75,12 @@ static void links(void **state)
     H5Lcreate_soft("/group", file, "folder", H5P_DEFAULT, H5P_DEFAULT);
     H5Lcreate_soft("/loop", file, "loop", H5P_DEFAULT, H5P_DEFAULT);
     H5Fclose(file);
-    refused("elsewhere", "'elsewhere' is an external link; links to other files are not followed");
-    refused("waits", "'waits' is an external link");
-    refused("top/own", "'top' is an external link");
+    refused_both_ways("elsewhere", "'elsewhere' is an external link; links to other files are not followed");
+    refused_both_ways("waits", "'waits' is an external link");
+    refused_both_ways("top/own", "'top' is an external link");
     for (int here = 0; here < 2; here++) { /* a soft link to one leads nowhere; within the file, they are followed */
         vf_h5_read_here(here);
-        must(vf_h5_open(ctx, path, &opened));
+        need(vf_h5_open(ctx, path, &opened));
         expect_error(vf_h5_read(opened, "soft", VF_F32, &zero, &all, found), VF_ERR_INPUT,
                      "'/elsewhere' is an external link");
         expect_error(vf_h5_read(opened, "to_top/own", VF_F32, &zero, &all, found), VF_ERR_INPUT,
@@ -90,7 +90,7 @@ static void links(void **state)
         static const char *const good[] = {"own", "group/good", "group/better", "folder/better"};
         for (int i = 0; i < 4; i++) {
             memset(found, 0, sizeof found);
-            must(vf_h5_read(opened, good[i], VF_F32, &zero, &all, found));
+            need(vf_h5_read(opened, good[i], VF_F32, &zero, &all, found));
             assert_memory_equal(found, values, sizeof found);
         }
         vf_h5_close(&opened);
@@ -112,7 +112,7 @@ static void other_files(void **state)
     assert_true(H5Pset_external(list, raw, 0, sizeof values) >= 0);
     add_dataset(file, "raw", list, 1, shape);
     H5Fclose(file);
-    refused("raw", "the dataset 'raw' has its data in other files, which are not read");
+    refused_both_ways("raw", "the dataset 'raw' has its data in other files, which are not read");
     unlink(raw);
 }
 
@@ -139,9 +139,9 @@ static void virtual_datasets(void **state)
     H5Sclose(endless);
     H5Sclose(space);
     H5Fclose(file);
-    refused("itself", "the dataset 'itself' is virtual: its data are in other datasets or files");
-    refused("other", "the dataset 'other' is virtual");
-    refused("endless", "the dataset 'endless' is virtual");
+    refused_both_ways("itself", "the dataset 'itself' is virtual: its data are in other datasets or files");
+    refused_both_ways("other", "the dataset 'other' is virtual");
+    refused_both_ways("endless", "the dataset 'endless' is virtual");
 }
 
 static size_t unchanged(unsigned flags, size_t n, const unsigned *parameters, size_t bytes, size_t *size, void **buffer)
@@ -173,9 +173,10 @@ static void filters(void **state)
     assert_true(H5Dwrite(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
     H5Dclose(set);
     H5Fclose(file);
-    refused("filtered", "the dataset 'filtered' needs the filter 300 (of a test); only HDF5's own filters are used");
-    must(vf_h5_open(ctx, path, &opened));
-    must(vf_h5_read(opened, "good", VF_F32, &zero, &all, found));
+    refused_both_ways("filtered",
+                      "the dataset 'filtered' needs the filter 300 (of a test); only HDF5's own filters are used");
+    need(vf_h5_open(ctx, path, &opened));
+    need(vf_h5_read(opened, "good", VF_F32, &zero, &all, found));
     assert_memory_equal(found, values, sizeof found);
     vf_h5_close(&opened);
     H5PLget_loading_state(&loading); /* whatever HDF5_PLUGIN_PATH says */
@@ -203,17 +204,17 @@ static void never_written(void **state)
     H5Fclose(file);
     assert_int_equal(stat(path, &about), 0);
     assert_true(about.st_size < 20000);
-    refused("chunked", "the dataset 'chunked' declares 6.4 GB, but only 0 bytes of it are stored");
-    refused("packed", "the dataset 'packed' declares 6.4 GB, but only 0 bytes of it are stored");
-    refused("plain", "the dataset 'plain' declares 6.4 GB, but only 0 bytes of it are stored");
-    must(vf_h5_open(ctx, path, &opened));
-    must(vf_h5_read(opened, "small", VF_F32, zero, all, found));
+    refused_both_ways("chunked", "the dataset 'chunked' declares 6.4 GB, but only 0 bytes of it are stored");
+    refused_both_ways("packed", "the dataset 'packed' declares 6.4 GB, but only 0 bytes of it are stored");
+    refused_both_ways("plain", "the dataset 'plain' declares 6.4 GB, but only 0 bytes of it are stored");
+    need(vf_h5_open(ctx, path, &opened));
+    need(vf_h5_read(opened, "small", VF_F32, zero, all, found));
     for (int i = 0; i < 100 * 100; i++)
         assert_true(found[i] == 0);
     vf_h5_close(&opened);
 }
 
-/* A pipe without a writer is refused at once. */
+/* A pipe without a writer is refused_both_ways at once. */
 static void pipes(void **state)
 {
     (void)state;
@@ -236,10 +237,10 @@ static void large_pieces(void **state)
     vf_h5 *opened;
     for (int i = 0; i < ROWS * COLUMNS; i++)
         numbers[i] = i * 0.5 - 3;
-    must(vf_h5_create(ctx, path, &opened));
-    must(vf_h5_dataset_create(opened, "packed", VF_F64, 2, dims, chunk, 1));
-    must(vf_h5_write(opened, "packed", VF_F64, zero, dims, numbers));
-    must(vf_h5_commit(&opened));
+    need(vf_h5_create(ctx, path, &opened));
+    need(vf_h5_dataset_create(opened, "packed", VF_F64, 2, dims, chunk, 1));
+    need(vf_h5_write(opened, "packed", VF_F64, zero, dims, numbers));
+    need(vf_h5_commit(&opened));
     const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
     const hsize_t extent[2] = {ROWS, COLUMNS};
     const hid_t space = H5Screate_simple(2, extent, NULL);
@@ -251,12 +252,12 @@ static void large_pieces(void **state)
     for (int here = 0; here < 2; here++)
         for (int plain = 0; plain < 2; plain++) {
             vf_h5_read_here(here);
-            must(vf_h5_open(ctx, path, &opened));
+            need(vf_h5_open(ctx, path, &opened));
             const char *name = plain ? "plain" : "packed";
             memset(found, 0xff, sizeof *found * ROWS * COLUMNS);
-            must(vf_h5_read(opened, name, VF_F64, zero, dims, found));
+            need(vf_h5_read(opened, name, VF_F64, zero, dims, found));
             assert_memory_equal(found, numbers, sizeof *found * ROWS * COLUMNS);
-            must(vf_h5_read(opened, name, VF_F64, start, count, found));
+            need(vf_h5_read(opened, name, VF_F64, start, count, found));
             for (int64_t i = 0; i < count[0]; i++)
                 assert_memory_equal(found + i * count[1], numbers + (i + start[0]) * COLUMNS + start[1],
                                     sizeof *found * (size_t)count[1]);

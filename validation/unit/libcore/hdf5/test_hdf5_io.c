@@ -46,7 +46,7 @@ static void write_piece(vf_h5 *file, const char *name, int rank, const int64_t *
         n *= (size_t)count[d];
     void *data = malloc(n * sizeof(double));
     walk(rank, dims, start, count, type, data, true);
-    must(vf_h5_write(file, name, type, start, count, data));
+    need(vf_h5_write(file, name, type, start, count, data));
     free(data);
 }
 
@@ -58,7 +58,7 @@ static void check_piece(vf_h5 *file, const char *name, int rank, const int64_t *
         n *= (size_t)count[d];
     void *data = malloc(n * sizeof(double));
     memset(data, 0xff, n * sizeof(double)); /* nan */
-    must(vf_h5_read(file, name, type, start, count, data));
+    need(vf_h5_read(file, name, type, start, count, data));
     walk(rank, dims, start, count, type, data, false);
     free(data);
 }
@@ -106,14 +106,14 @@ static void whole_datasets(void **state)
                 vf_dtype stored;
                 int rank;
                 int64_t dims[VF_H5_MAX_RANK];
-                must(vf_h5_create(ctx, path, &file));
-                must(
+                need(vf_h5_create(ctx, path, &file));
+                need(
                     vf_h5_dataset_create(file, "a", (vf_dtype)type, shape->rank, shape->dims, shape->chunk, levels[l]));
                 write_piece(file, "a", shape->rank, shape->dims, start, shape->dims, (vf_dtype)type);
-                must(vf_h5_commit(&file));
+                need(vf_h5_commit(&file));
                 assert_null(file);
-                must(vf_h5_open(ctx, path, &file));
-                must(vf_h5_dataset_shape(file, "/a", &stored, &rank, dims));
+                need(vf_h5_open(ctx, path, &file));
+                need(vf_h5_dataset_shape(file, "/a", &stored, &rank, dims));
                 assert_int_equal(stored, type);
                 assert_int_equal(rank, shape->rank);
                 assert_memory_equal(dims, shape->dims, (size_t)rank * sizeof *dims);
@@ -137,16 +137,16 @@ static void pieces(void **state)
     const int64_t zero[3] = {0, 0, 0};
     for (int type = VF_F32; type <= VF_F64; type++) {
         vf_h5 *file;
-        must(vf_h5_create(ctx, path, &file));
-        must(vf_h5_dataset_create(file, "group/inner/a", VF_F32, 3, dims, chunk, 4));
-        must(vf_h5_dataset_create(file, "b", VF_F64, 3, dims, chunk, 4));
+        need(vf_h5_create(ctx, path, &file));
+        need(vf_h5_dataset_create(file, "group/inner/a", VF_F32, 3, dims, chunk, 4));
+        need(vf_h5_dataset_create(file, "b", VF_F64, 3, dims, chunk, 4));
         for (size_t p = 0; p < sizeof starts / sizeof *starts; p++) {
             write_piece(file, "group/inner/a", 3, dims, starts[p], counts[p], (vf_dtype)type);
             write_piece(file, "b", 3, dims, starts[p], counts[p], VF_F64);
         }
         check_piece(file, "b", 3, dims, zero, dims, VF_F64); /* before it is closed */
-        must(vf_h5_commit(&file));
-        must(vf_h5_open(ctx, path, &file));
+        need(vf_h5_commit(&file));
+        need(vf_h5_open(ctx, path, &file));
         for (size_t p = 0; p < sizeof starts / sizeof *starts; p++)
             check_piece(file, "/group/inner/a", 3, dims, starts[p], counts[p], VF_F64);
         check_piece(file, "group/inner/a", 3, dims, zero, dims, VF_F32);
@@ -162,12 +162,12 @@ static void gaps(void **state)
     const int64_t dims[2] = {10, 10}, chunk[2] = {5, 5}, start[2] = {5, 5}, count[2] = {5, 5}, zero[2] = {0, 0};
     float values[100];
     vf_h5 *file;
-    must(vf_h5_create(ctx, path, &file));
-    must(vf_h5_dataset_create(file, "a", VF_F32, 2, dims, chunk, 1));
+    need(vf_h5_create(ctx, path, &file));
+    need(vf_h5_dataset_create(file, "a", VF_F32, 2, dims, chunk, 1));
     write_piece(file, "a", 2, dims, start, count, VF_F32);
-    must(vf_h5_commit(&file));
-    must(vf_h5_open(ctx, path, &file));
-    must(vf_h5_read(file, "a", VF_F32, zero, dims, values));
+    need(vf_h5_commit(&file));
+    need(vf_h5_open(ctx, path, &file));
+    need(vf_h5_read(file, "a", VF_F32, zero, dims, values));
     for (int i = 0; i < 100; i++)
         assert_true(values[i] == (i / 10 >= 5 && i % 10 >= 5 ? (float)value_of(i) : 0.0f));
     vf_h5_close(&file);
@@ -184,24 +184,24 @@ static void attributes(void **state)
     vf_h5 *file;
     memset(long_text, 'x', 200000); /* more than the 64 KiB limit of a compact attribute */
     long_text[200000] = '\0';
-    must(vf_h5_create(ctx, path, &file));
-    must(vf_h5_dataset_create(file, "a", VF_F32, 1, &one, &one, 0));
-    must(vf_h5_attribute_doubles(file, "a", "three", three, 3));
-    must(vf_h5_attribute_doubles(file, "/", "one", three, 2));
-    must(vf_h5_attribute_doubles(file, "/", "one", three, 1)); /* replaces */
-    must(vf_h5_attribute_integers(file, "/a", "integers", integers + 1, 1));
-    must(vf_h5_attribute_text(file, "/", "text", "\xc3\x85ngstr\xc3\xb6m"));
-    must(vf_h5_attribute_text(file, "/", "empty", ""));
-    must(vf_h5_attribute_text(file, "a", "long", long_text));
+    need(vf_h5_create(ctx, path, &file));
+    need(vf_h5_dataset_create(file, "a", VF_F32, 1, &one, &one, 0));
+    need(vf_h5_attribute_doubles(file, "a", "three", three, 3));
+    need(vf_h5_attribute_doubles(file, "/", "one", three, 2));
+    need(vf_h5_attribute_doubles(file, "/", "one", three, 1)); /* replaces */
+    need(vf_h5_attribute_integers(file, "/a", "integers", integers + 1, 1));
+    need(vf_h5_attribute_text(file, "/", "text", "\xc3\x85ngstr\xc3\xb6m"));
+    need(vf_h5_attribute_text(file, "/", "empty", ""));
+    need(vf_h5_attribute_text(file, "a", "long", long_text));
     expect_error(vf_h5_attribute_text(file, "nothing", "text", "x"), VF_ERR_OUTPUT, "'nothing'");
-    must(vf_h5_commit(&file));
+    need(vf_h5_commit(&file));
     free(long_text);
-    must(vf_h5_open(ctx, path, &file));
-    must(vf_h5_attribute_get_doubles(file, "a", "three", back, 3));
+    need(vf_h5_open(ctx, path, &file));
+    need(vf_h5_attribute_get_doubles(file, "a", "three", back, 3));
     assert_memory_equal(back, three, sizeof three);
-    must(vf_h5_attribute_get_doubles(file, "/", "one", back, 1));
+    need(vf_h5_attribute_get_doubles(file, "/", "one", back, 1));
     assert_true(back[0] == 0.1);
-    must(vf_h5_attribute_get_doubles(file, "a", "integers", back, 1));
+    need(vf_h5_attribute_get_doubles(file, "a", "integers", back, 1));
     assert_true(back[0] == -5);
     expect_error(vf_h5_attribute_get_doubles(file, "a", "three", back, 2), VF_ERR_INPUT, "is not 2 numbers");
     expect_error(vf_h5_attribute_get_doubles(file, "/", "text", back, 1), VF_ERR_INPUT, "is not 1 number");
@@ -219,12 +219,12 @@ static void same_bytes(void **state)
     char *content[3];
     for (int run = 0; run < 3; run++) {
         vf_h5 *file;
-        must(vf_context_set_threads(ctx, run == 0 ? 1 : 6));
-        must(vf_h5_create(ctx, path, &file));
-        must(vf_h5_dataset_create(file, "a", VF_F32, 3, dims, chunk, 6));
+        need(vf_context_set_threads(ctx, run == 0 ? 1 : 6));
+        need(vf_h5_create(ctx, path, &file));
+        need(vf_h5_dataset_create(file, "a", VF_F32, 3, dims, chunk, 6));
         write_piece(file, "a", 3, dims, start, dims, VF_F32);
-        must(vf_h5_attribute_text(file, "a", "text", "x"));
-        must(vf_h5_commit(&file));
+        need(vf_h5_attribute_text(file, "a", "text", "x"));
+        need(vf_h5_commit(&file));
         content[run] = slurp(path, &bytes[run]);
         sleep(run == 0); /* so that a time stamp would show */
     }
@@ -234,7 +234,7 @@ static void same_bytes(void **state)
     }
     for (int run = 0; run < 3; run++)
         free(content[run]);
-    must(vf_context_set_threads(ctx, 3));
+    need(vf_context_set_threads(ctx, 3));
 }
 
 /* ---- wrong use, wrong files ---- */
@@ -247,7 +247,7 @@ static void wrong_calls(void **state)
     const vf_dtype strange = (vf_dtype)99;
     float values[24] = {0};
     vf_h5 *file;
-    must(vf_h5_create(ctx, path, &file));
+    need(vf_h5_create(ctx, path, &file));
     expect_error(vf_h5_dataset_create(file, "a", VF_F32, 2, dims, large, 1), VF_ERR_OUTPUT, "'a'");
     expect_error(vf_h5_dataset_create(file, "a", VF_F32, 2, dims, none, 1), VF_ERR_OUTPUT, "'a'");
     expect_error(vf_h5_dataset_create(file, "a", VF_F32, 2, none, none, 1), VF_ERR_OUTPUT, "'a'");
@@ -256,23 +256,23 @@ static void wrong_calls(void **state)
     expect_error(vf_h5_dataset_create(file, "a", VF_F32, 2, dims, chunk, 10), VF_ERR_OUTPUT, "'a'");
     expect_error(vf_h5_dataset_create(file, "a", strange, 2, dims, chunk, 1), VF_ERR_ARGUMENT, "element type 99");
     expect_error(vf_h5_write(file, "a", VF_F32, start, dims, values), VF_ERR_OUTPUT, "'a'");
-    must(vf_h5_dataset_create(file, "a", VF_F32, 2, dims, chunk, 1));
+    need(vf_h5_dataset_create(file, "a", VF_F32, 2, dims, chunk, 1));
     expect_error(vf_h5_dataset_create(file, "a", VF_F32, 2, dims, chunk, 1), VF_ERR_OUTPUT, "name already exists");
-    must(vf_h5_write(file, "a", VF_F32, start, dims, values));
+    need(vf_h5_write(file, "a", VF_F32, start, dims, values));
     expect_error(vf_h5_write(file, "a", strange, start, two, values), VF_ERR_ARGUMENT, "element type 99");
     expect_error(vf_h5_write(file, "a", VF_F32, beyond, two, values), VF_ERR_OUTPUT, "outside dimension 0");
     expect_error(vf_h5_write(file, "a", VF_F32, negative, two, values), VF_ERR_OUTPUT, "outside dimension 0");
     expect_error(vf_h5_write(file, "a", VF_F32, huge, two, values), VF_ERR_OUTPUT, "outside dimension 0");
     expect_error(vf_h5_write(file, "a", VF_F32, start, huge, values), VF_ERR_OUTPUT, "outside dimension 0");
     expect_error(vf_h5_write(file, "a", VF_F32, start, none, values), VF_ERR_OUTPUT, "outside dimension 0");
-    must(vf_h5_commit(&file));
-    must(vf_h5_open(ctx, path, &file));
+    need(vf_h5_commit(&file));
+    need(vf_h5_open(ctx, path, &file));
     expect_error(vf_h5_write(file, "a", VF_F32, start, dims, values), VF_ERR_OUTPUT, "open for reading only");
     expect_error(vf_h5_dataset_create(file, "b", VF_F32, 2, dims, chunk, 1), VF_ERR_OUTPUT, "'b'");
     expect_error(vf_h5_read(file, "b", VF_F32, start, dims, values), VF_ERR_INPUT, "'b'");
     expect_error(vf_h5_read(file, "a", strange, start, two, values), VF_ERR_ARGUMENT, "element type 99");
     expect_error(vf_h5_read(file, "a", VF_F32, beyond, two, values), VF_ERR_INPUT, "outside dimension 0");
-    must(vf_h5_read(file, "a", VF_F32, start, dims, values)); /* after all these errors */
+    need(vf_h5_read(file, "a", VF_F32, start, dims, values)); /* after all these errors */
     vf_h5_close(&file);
     vf_h5_close(&file);
 }
@@ -299,10 +299,10 @@ static void wrong_files(void **state)
     write_bytes("ATOM      1  N   ALA", 20);
     expect_error(vf_h5_open(ctx, path, &file), VF_ERR_INPUT, "not an HDF5 file");
 
-    must(vf_h5_create(ctx, path, &file));
-    must(vf_h5_dataset_create(file, "a", VF_F64, 2, dims, chunk, 1));
+    need(vf_h5_create(ctx, path, &file));
+    need(vf_h5_dataset_create(file, "a", VF_F64, 2, dims, chunk, 1));
     write_piece(file, "a", 2, dims, start, dims, VF_F64);
-    must(vf_h5_commit(&file));
+    need(vf_h5_commit(&file));
     char *content = slurp(path, &bytes);
     for (size_t cut = 1; cut < bytes; cut += cut < 200 ? 1 : bytes / 50) { /* never a crash, never an open file */
         write_bytes(content, bytes - cut);
@@ -335,10 +335,10 @@ static void given_up(void **state)
     const int64_t dims[2] = {100, 100}, chunk[2] = {50, 50}, start[2] = {0, 0}, part[2] = {30, 100};
     vf_h5 *file;
     unlink(path);
-    must(vf_h5_create(ctx, path, &file));
+    need(vf_h5_create(ctx, path, &file));
     vf_h5_close(&file);
-    must(vf_h5_create(ctx, path, &file));
-    must(vf_h5_dataset_create(file, "a", VF_F64, 2, dims, chunk, 1));
+    need(vf_h5_create(ctx, path, &file));
+    need(vf_h5_dataset_create(file, "a", VF_F64, 2, dims, chunk, 1));
     write_piece(file, "a", 2, dims, start, part, VF_F64); /* stays in the cache */
     vf_h5_close(&file);
     assert_int_not_equal(access(path, F_OK), 0);

@@ -28,7 +28,7 @@ static void check(vf_h5 *file, const char *name, vf_dtype type)
 {
     double complex data[VALUES];
     memset(data, 0xff, sizeof data); /* nan */
-    must(vf_h5_read(file, name, type, zero, dims, data));
+    need(vf_h5_read(file, name, type, zero, dims, data));
     for (int i = 0; i < VALUES; i++) {
         double complex value = type == VF_C64 ? (double complex)((float complex *)data)[i] : data[i];
         if (!(value == value_of(i)))
@@ -49,18 +49,18 @@ static void complex_datasets(void **state)
                 vf_dtype stored;
                 int rank;
                 int64_t back[VF_H5_MAX_RANK];
-                must(vf_h5_create(ctx, path, &file));
-                must(vf_h5_dataset_create(file, "/scan/data", (vf_dtype)type, 3, dims, chunk, level));
-                must(vf_h5_write(file, "scan/data", (vf_dtype)memory, zero, dims, fill((vf_dtype)memory, data)));
-                must(vf_h5_commit(&file));
-                must(vf_h5_open(ctx, path, &file));
-                must(vf_h5_dataset_shape(file, "scan/data", &stored, &rank, back));
+                need(vf_h5_create(ctx, path, &file));
+                need(vf_h5_dataset_create(file, "/scan/data", (vf_dtype)type, 3, dims, chunk, level));
+                need(vf_h5_write(file, "scan/data", (vf_dtype)memory, zero, dims, fill((vf_dtype)memory, data)));
+                need(vf_h5_commit(&file));
+                need(vf_h5_open(ctx, path, &file));
+                need(vf_h5_dataset_shape(file, "scan/data", &stored, &rank, back));
                 assert_int_equal(stored, type);
                 assert_int_equal(rank, 3);
                 assert_memory_equal(back, dims, sizeof dims);
                 check(file, "/scan/data", VF_C64);
                 check(file, "scan/data", VF_C128);
-                must(vf_h5_read(file, "scan/data", VF_C128, start, one, data));
+                need(vf_h5_read(file, "scan/data", VF_C128, start, one, data));
                 assert_true(data[0] == value_of((1 * NY + 2) * NX + 3));
                 vf_h5_close(&file);
             }
@@ -73,15 +73,15 @@ static void kinds(void **state)
     double complex data[VALUES];
     vf_h5 *file;
     fill(VF_C128, data);
-    must(vf_h5_create(ctx, path, &file));
-    must(vf_h5_dataset_create(file, "real", VF_F32, 3, dims, dims, 1));
-    must(vf_h5_dataset_create(file, "complex", VF_C64, 3, dims, dims, 1));
+    need(vf_h5_create(ctx, path, &file));
+    need(vf_h5_dataset_create(file, "real", VF_F32, 3, dims, dims, 1));
+    need(vf_h5_dataset_create(file, "complex", VF_C64, 3, dims, dims, 1));
     expect_error(vf_h5_write(file, "real", VF_C64, zero, dims, data), VF_ERR_OUTPUT,
                  "'real' holds real numbers, not complex ones");
     expect_error(vf_h5_write(file, "complex", VF_F64, zero, dims, data), VF_ERR_OUTPUT,
                  "'complex' holds complex numbers, not real ones");
-    must(vf_h5_commit(&file));
-    must(vf_h5_open(ctx, path, &file));
+    need(vf_h5_commit(&file));
+    need(vf_h5_open(ctx, path, &file));
     expect_error(vf_h5_read(file, "real", VF_C128, zero, dims, data), VF_ERR_INPUT, "not complex ones");
     expect_error(vf_h5_read(file, "complex", VF_F32, zero, dims, data), VF_ERR_INPUT, "not real ones");
     vf_h5_close(&file);
@@ -156,9 +156,9 @@ static void foreign_complex(void **state)
     vf_dtype type;
     int rank;
     int64_t back[VF_H5_MAX_RANK];
-    must(vf_h5_open(ctx, path, &file));
+    need(vf_h5_open(ctx, path, &file));
     for (size_t e = 0; e < sizeof expected / sizeof *expected; e++) {
-        must(vf_h5_dataset_shape(file, expected[e].name, &type, &rank, back));
+        need(vf_h5_dataset_shape(file, expected[e].name, &type, &rank, back));
         assert_int_equal(type, expected[e].type);
         check(file, expected[e].name, VF_C64);
         check(file, expected[e].name, VF_C128);
@@ -176,17 +176,17 @@ static void names(void **state)
     static const char *const missing[] = {"b", "a/c", "a/b/c/d", "x/y/z", "c", "dangling", "a b"};
     const int64_t one = 1;
     vf_h5 *file;
-    must(vf_h5_create(ctx, path, &file));
-    must(vf_h5_dataset_create(file, "a/b/c", VF_C64, 1, &one, &one, 0));
-    must(vf_h5_attribute_doubles(file, "/a", "number", &(double){2}, 1)); /* of a group */
+    need(vf_h5_create(ctx, path, &file));
+    need(vf_h5_dataset_create(file, "a/b/c", VF_C64, 1, &one, &one, 0));
+    need(vf_h5_attribute_doubles(file, "/a", "number", &(double){2}, 1)); /* of a group */
     assert_true(vf_h5_exists(file, "a/b"));                               /* before the file is complete */
     assert_true(vf_h5_attribute_exists(file, "a", "number"));
-    must(vf_h5_commit(&file));
+    need(vf_h5_commit(&file));
     hid_t id = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
     H5Lcreate_soft("/a/b", id, "soft", H5P_DEFAULT, H5P_DEFAULT);
     H5Lcreate_soft("/nowhere", id, "dangling", H5P_DEFAULT, H5P_DEFAULT);
     H5Fclose(id);
-    must(vf_h5_open(ctx, path, &file));
+    need(vf_h5_open(ctx, path, &file));
     for (size_t n = 0; n < sizeof there / sizeof *there; n++)
         if (!vf_h5_exists(file, there[n]))
             fail_msg("'%s' is there", there[n]);
@@ -223,16 +223,16 @@ static void foreign_attributes(void **state)
     H5Gclose(group);
     H5Fclose(id);
     vf_h5 *file;
-    must(vf_h5_open(ctx, path, &file));
-    must(vf_h5_attribute_get_integers(file, "scan", "matrix", integers, 3));
-    must(vf_h5_attribute_get_doubles(file, "/scan", "matrix", doubles, 3));
+    need(vf_h5_open(ctx, path, &file));
+    need(vf_h5_attribute_get_integers(file, "scan", "matrix", integers, 3));
+    need(vf_h5_attribute_get_doubles(file, "/scan", "matrix", doubles, 3));
     for (int a = 0; a < 3; a++) {
         assert_int_equal(integers[a], matrix[a]);
         assert_true(doubles[a] == matrix[a]);
     }
-    must(vf_h5_attribute_get_integers(file, "scan", "scalar", integers, 1));
+    need(vf_h5_attribute_get_integers(file, "scan", "scalar", integers, 1));
     assert_int_equal(integers[0], 128);
-    must(vf_h5_attribute_get_integers(file, "scan", "whole", integers, 2));
+    need(vf_h5_attribute_get_integers(file, "scan", "whole", integers, 2));
     assert_int_equal(integers[1], 1000000000000000);
     expect_error(vf_h5_attribute_get_integers(file, "scan", "odd", integers, 2), VF_ERR_INPUT, "is not 2 integers");
     expect_error(vf_h5_attribute_get_integers(file, "scan", "nan", integers, 1), VF_ERR_INPUT, "is not 1 integer");
@@ -240,11 +240,11 @@ static void foreign_attributes(void **state)
     expect_error(vf_h5_attribute_get_integers(file, "scan", "matrix", integers, 2), VF_ERR_INPUT, "is not 2 integers");
     expect_error(vf_h5_attribute_get_integers(file, "scan", "ended", integers, 1), VF_ERR_INPUT, "is not 1 integer");
     expect_error(vf_h5_attribute_get_integers(file, "nothing", "x", integers, 1), VF_ERR_INPUT, "no attribute 'x'");
-    must(vf_h5_attribute_get_text(file, "scan", "ended", text, 4));
+    need(vf_h5_attribute_get_text(file, "scan", "ended", text, 4));
     assert_string_equal(text, "fov");
-    must(vf_h5_attribute_get_text(file, "scan", "padded", text, 4));
+    need(vf_h5_attribute_get_text(file, "scan", "padded", text, 4));
     assert_string_equal(text, "fov");
-    must(vf_h5_attribute_get_text(file, "scan", "full", text, 8));
+    need(vf_h5_attribute_get_text(file, "scan", "full", text, 8));
     assert_string_equal(text, "radians");
     expect_error(vf_h5_attribute_get_text(file, "scan", "full", text, 7), VF_ERR_INPUT, "7 bytes of text, more than 6");
     expect_error(vf_h5_attribute_get_text(file, "scan", "matrix", text, 8), VF_ERR_INPUT, "is not text");
@@ -258,17 +258,17 @@ static void own_text(void **state)
     (void)state;
     char text[16];
     vf_h5 *file;
-    must(vf_h5_create(ctx, path, &file));
-    must(vf_h5_attribute_text(file, "/", "long",
+    need(vf_h5_create(ctx, path, &file));
+    need(vf_h5_attribute_text(file, "/", "long",
                               "gr\xc3\xb6\xc3\x9f"
                               "er"));
-    must(vf_h5_attribute_text(file, "/", "empty", ""));
-    must(vf_h5_commit(&file));
-    must(vf_h5_open(ctx, path, &file));
-    must(vf_h5_attribute_get_text(file, "/", "long", text, sizeof text));
+    need(vf_h5_attribute_text(file, "/", "empty", ""));
+    need(vf_h5_commit(&file));
+    need(vf_h5_open(ctx, path, &file));
+    need(vf_h5_attribute_get_text(file, "/", "long", text, sizeof text));
     assert_string_equal(text, "gr\xc3\xb6\xc3\x9f"
                               "er");
-    must(vf_h5_attribute_get_text(file, "/", "empty", text, 1));
+    need(vf_h5_attribute_get_text(file, "/", "empty", text, 1));
     assert_string_equal(text, "");
     expect_error(vf_h5_attribute_get_text(file, "/", "long", text, 3), VF_ERR_INPUT, "more than 2");
     vf_h5_close(&file);
@@ -310,20 +310,20 @@ static void copies(void **state)
     snprintf(again, sizeof again, "%.200s/again.h5", directory);
     for (int plain = 0; plain < 2; plain++) {
         vf_h5_read_here(plain);
-        must(vf_h5_create(ctx, path, &file));
-        must(vf_h5_dataset_create(file, "scan/data", VF_C64, 3, dims, dims, 1));
-        must(vf_h5_write(file, "scan/data", VF_C128, zero, dims, fill(VF_C128, data)));
-        must(vf_h5_commit(&file));
-        must(vf_h5_extend(ctx, path, copy, add, note));
-        must(vf_h5_open(ctx, copy, &file));
+        need(vf_h5_create(ctx, path, &file));
+        need(vf_h5_dataset_create(file, "scan/data", VF_C64, 3, dims, dims, 1));
+        need(vf_h5_write(file, "scan/data", VF_C128, zero, dims, fill(VF_C128, data)));
+        need(vf_h5_commit(&file));
+        need(vf_h5_extend(ctx, path, copy, add, note));
+        need(vf_h5_open(ctx, copy, &file));
         check(file, "scan/data", VF_C64);
         check(file, "scan/more", VF_C128);
         assert_true(vf_h5_exists(file, "group"));
-        must(vf_h5_attribute_get_text(file, "scan", "note", found, sizeof found));
+        need(vf_h5_attribute_get_text(file, "scan", "note", found, sizeof found));
         assert_string_equal(found, note);
         expect_error(vf_h5_call(file, add_group, "other"), VF_ERR_INPUT, "open for reading only");
         vf_h5_close(&file);
-        must(vf_h5_open(ctx, path, &file)); /* is unchanged */
+        need(vf_h5_open(ctx, path, &file)); /* is unchanged */
         assert_false(vf_h5_exists(file, "scan/more") || vf_h5_attribute_exists(file, "scan", "note"));
         vf_h5_close(&file);
         expect_error(vf_h5_extend(ctx, copy, again, add, note), VF_ERR_OUTPUT, "name already exists");

@@ -444,12 +444,4 @@ static inline void close_subject(subject *s)
     free(s);
 }
 
-static inline void refused(vf_status status, const char *word)
-{
-    assert_int_equal(status, VF_ERR_ARGUMENT);
-    if (!strstr(vf_context_message(ctx), word))
-        fail_msg("\"%s\" does not say \"%s\"", vf_context_message(ctx), word);
-    vf_context_clear_error(ctx);
-}
-
 #endif

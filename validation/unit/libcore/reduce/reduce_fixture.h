@@ -1,5 +1,5 @@
 /* Shared by the tests of reductions and scans: arrays in device memory that begin anywhere, between sentinels;
- * random elements of all types; and inputs that are too large for most machines. Include device_fixture.h first. */
+ * random elements of all types; and inputs that are too large for most machines. */
 #ifndef REDUCE_FIXTURE_H
 #define REDUCE_FIXTURE_H
 
@@ -8,15 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "queue_fixture.h"
+
 enum { GUARD = 64, SENTINEL = 0xA5 }; /* elements before and after an array; their bytes */
-
-static vf_queue *queue;
-
-static inline void need_ok(vf_status status)
-{
-    if (status != VF_OK)
-        fail_msg("%s: %s", vf_status_name(status), vf_context_message(ctx));
-}
 
 /* n elements in device memory, starting `offset` elements after an address aligned to 128 bytes. */
 typedef struct placed {
@@ -43,10 +37,10 @@ static inline placed place(vf_dtype type, int64_t n, int64_t offset, const void 
     memset(image, SENTINEL, (size_t)count * size);
     if (host)
         memcpy(image + (size_t)p.offset * size, host, (size_t)n * size);
-    need_ok(vf_array_create(device, VF_SPACE_DEVICE, type, count, &p.all));
+    need(vf_array_create(device, VF_SPACE_DEVICE, type, count, &p.all));
     p.data = (unsigned char *)p.all.data + (size_t)p.offset * size;
-    need_ok(vf_queue_copy(queue, p.all.data, image, (size_t)count * size));
-    need_ok(vf_queue_sync(queue));
+    need(vf_queue_copy(queue, p.all.data, image, (size_t)count * size));
+    need(vf_queue_sync(queue));
     free(image);
     return p;
 }
@@ -57,8 +51,8 @@ static inline void *take_back(placed *p)
     const size_t size = vf_dtype_bytes(p->type), from = (size_t)p->offset * size, bytes = (size_t)p->n * size,
                  count = (size_t)p->all.count * size;
     unsigned char *image = allocate_host(count);
-    need_ok(vf_queue_copy(queue, image, p->all.data, count));
-    need_ok(vf_queue_sync(queue));
+    need(vf_queue_copy(queue, image, p->all.data, count));
+    need(vf_queue_sync(queue));
     for (size_t i = 0; i < count; i++)
         if ((i < from || i >= from + bytes) && image[i] != SENTINEL)
             fail_msg("byte %lld before or after an array of %lld bytes was written", (long long)(i - from),
@@ -125,7 +119,7 @@ static inline bool has_memory(uint64_t bytes, const char *what)
         printf("SKIP: %s takes too long under a sanitizer\n", what);
         return false;
     }
-    need_ok(vf_device_memory(device, &free_bytes, &total));
+    need(vf_device_memory(device, &free_bytes, &total));
     if (free_bytes >= bytes + bytes / 2)
         return true;
     printf("SKIP: %s needs %.1f GiB of memory, and half as much to spare; %.1f GiB are free\n", what,
@@ -167,8 +161,8 @@ static inline void copy_piece(const large *a, int64_t piece, void *host, bool to
 {
     unsigned char *there = (unsigned char *)a->data + (size_t)piece * a->piece;
     const size_t bytes = a->piece / PIECE * (size_t)count_of(piece);
-    need_ok(vf_queue_copy(queue, to_host ? host : there, to_host ? there : host, bytes));
-    need_ok(vf_queue_sync(queue));
+    need(vf_queue_copy(queue, to_host ? host : there, to_host ? there : host, bytes));
+    need(vf_queue_sync(queue));
 }
 
 /* All elements are `value`, apart from the last one. */
@@ -177,7 +171,7 @@ static inline large make_large(vf_dtype type, const void *value, const void *las
     const size_t size = vf_dtype_bytes(type);
     large a = {.piece = PIECE * size};
     if (vf_device_get_kind(device) == VF_DEVICE_CUDA) {
-        need_ok(vf_array_create(device, VF_SPACE_DEVICE, type, large_count, &a.array));
+        need(vf_array_create(device, VF_SPACE_DEVICE, type, large_count, &a.array));
         a.data = a.array.data;
     } else {
         const int file = memfd_create("large", MFD_CLOEXEC);
@@ -209,19 +203,6 @@ static inline void free_large(large *a)
         vf_array_free(&a->array);
     else
         munmap(a->data, PIECES * a->piece);
-}
-
-static inline int open_queue(void **state)
-{
-    (void)state;
-    return vf_queue_create(device, &queue) != VF_OK;
-}
-
-static inline int close_queue(void **state)
-{
-    (void)state;
-    vf_queue_destroy(queue);
-    return 0;
 }
 
 /* Equality of results: NaN equals NaN, and -0 equals 0. */

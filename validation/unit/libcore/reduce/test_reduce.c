@@ -1,5 +1,4 @@
 /* Reductions of libcore, on the CPU or a GPU, against their definition. */
-#include "device_fixture.h"
 #include "reduce_fixture.h"
 
 #include "reduce/reduce_internal.h"
@@ -15,7 +14,7 @@ static const char *const reduction_names[] = {"sum", "dot", "squares", "min", "m
 static vf_reduce *make_plan(vf_reduction reduction, vf_dtype type, int64_t most)
 {
     vf_reduce *plan = NULL;
-    need_ok(vf_reduce_create(device, reduction, type, most, &plan));
+    need(vf_reduce_create(device, reduction, type, most, &plan));
     assert_non_null(plan);
     return plan;
 }
@@ -26,16 +25,16 @@ static vf_reduced run(const vf_reduce *plan, int64_t n, const void *x, const voi
     vf_array results;
     vf_reduced host[3], poison[3], result, again;
     memset(poison, SENTINEL, sizeof poison);
-    need_ok(vf_array_create(device, VF_SPACE_DEVICE, VF_U8, sizeof host, &results));
-    need_ok(vf_queue_copy(queue, results.data, poison, sizeof poison));
-    need_ok(vf_reduce_execute(plan, queue, n, x, y, (vf_reduced *)results.data + 1));
-    need_ok(vf_queue_copy(queue, host, results.data, sizeof host));
-    need_ok(vf_queue_sync(queue));
+    need(vf_array_create(device, VF_SPACE_DEVICE, VF_U8, sizeof host, &results));
+    need(vf_queue_copy(queue, results.data, poison, sizeof poison));
+    need(vf_reduce_execute(plan, queue, n, x, y, (vf_reduced *)results.data + 1));
+    need(vf_queue_copy(queue, host, results.data, sizeof host));
+    need(vf_queue_sync(queue));
     assert_memory_equal(&host[0], &poison[0], sizeof *host);
     assert_memory_equal(&host[2], &poison[2], sizeof *host);
     result = host[1];
     memset(&again, SENTINEL, sizeof again);
-    need_ok(vf_reduce_now(plan, queue, n, x, y, &again));
+    need(vf_reduce_now(plan, queue, n, x, y, &again));
     assert_memory_equal(&result, &again, sizeof result);
     vf_array_free(&results);
     return result;
@@ -153,7 +152,7 @@ static void same_bits_case(vf_reduction reduction, vf_dtype type, int64_t n)
             py = place(type, n, offsets[3 - o], y);
         for (int t = 0; t < 3; t++)
             for (int isa = 0; isa < (o == 0 ? sets : 1); isa++) {
-                need_ok(vf_context_set_threads(ctx, threads[t]));
+                need(vf_context_set_threads(ctx, threads[t]));
                 setenv("VOXFIELD_ISA", vf_isa_name((vf_isa)isa), 1);
                 const vf_reduced got = run(plan, n, px.data, py.data);
                 if (o == 0 && t == 0 && isa == 0)
@@ -166,7 +165,7 @@ static void same_bits_case(vf_reduction reduction, vf_dtype type, int64_t n)
         vf_array_free(&px.all);
         vf_array_free(&py.all);
     }
-    need_ok(vf_context_set_threads(ctx, before));
+    need(vf_context_set_threads(ctx, before));
     unsetenv("VOXFIELD_ISA");
     vf_reduce_destroy(plan);
     free(x);
@@ -466,16 +465,16 @@ static void test_refusals(void **state)
     assert_int_equal(vf_reduce_now(plan, queue, -1, px.data, NULL, &result), VF_ERR_ARGUMENT);
     assert_int_equal(vf_reduce_now(plan, queue, 3, NULL, NULL, &result), VF_ERR_ARGUMENT);
     assert_int_equal(vf_reduce_now(plan, queue, 3, px.data, px.data, &result), VF_ERR_ARGUMENT);
-    need_ok(vf_reduce_now(plan, queue, 3, px.data, NULL, &result));
+    need(vf_reduce_now(plan, queue, 3, px.data, NULL, &result));
     assert_true(result.re == 6);
-    need_ok(vf_reduce_now(plan, queue, 0, NULL, NULL, &result));
+    need(vf_reduce_now(plan, queue, 0, NULL, NULL, &result));
     assert_true(result.re == 0 && result.index == 0);
     vf_reduce_destroy(plan);
     plan = make_plan(VF_REDUCE_DOT, VF_F32, 3);
     assert_int_equal(vf_reduce_now(plan, queue, 3, px.data, NULL, &result), VF_ERR_ARGUMENT);
     vf_reduce_destroy(plan);
     plan = make_plan(VF_REDUCE_MIN, VF_F32, 0);
-    need_ok(vf_reduce_now(plan, queue, 0, NULL, NULL, &result));
+    need(vf_reduce_now(plan, queue, 0, NULL, NULL, &result));
     assert_int_equal(result.index, -1);
     vf_reduce_destroy(plan);
     vf_reduce_destroy(NULL);
@@ -495,5 +494,5 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(test_large),
                                        cmocka_unit_test(test_products_of_matrices),
                                        cmocka_unit_test(test_refusals)};
-    return run_on_device(argc, argv, tests, open_queue, close_queue);
+    return run_on_device(argc, argv, tests, make_queue, drop_queue);
 }

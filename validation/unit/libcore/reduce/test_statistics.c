@@ -2,36 +2,18 @@
  * sort, bit for bit. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "context_fixture.h"
 #include "random_fixture.h"
 #include "refusal_fixture.h"
 #include "voxfield/statistics.h"
 #include "voxfield/team_size.h"
 
-static vf_context *ctx;
-
 static int make_context(void **state)
 {
-    (void)state;
-    if (vf_context_create(&ctx) != VF_OK)
+    if (open_context(state) != 0)
         return 1;
     vf_context_set_team_work(ctx, 1000); /* small arrays have teams, too */
-    return 0;
-}
-
-static int free_context(void **state)
-{
-    (void)state;
-    vf_context_destroy(ctx);
     return 0;
 }
 
@@ -189,5 +171,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(reductions), cmocka_unit_test(quantiles),
                                        cmocka_unit_test(ranges_about_the_bins), cmocka_unit_test(unusual_arguments)};
-    return cmocka_run_group_tests(tests, make_context, free_context);
+    return cmocka_run_group_tests(tests, make_context, close_context);
 }

@@ -404,7 +404,7 @@ static void gro_boxes_come_back(void **state)
 static int remove_folder(void **state)
 {
     assert_int_equal(rmdir(folder), 0); /* nothing is left there */
-    return tear_down_context(state);
+    return close_context(state);
 }
 
 int main(void)

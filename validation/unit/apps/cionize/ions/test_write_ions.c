@@ -192,7 +192,7 @@ static void pdb_names(void **state)
     odd[1].residue_number = 2436112;
     char path[PATH_SIZE];
     path_of("a.pdb", path);
-    expect_error(write_ions(ctx, path, &ions, &labelled, NULL, NULL), VF_ERR_UNSUPPORTED, path, "2436112");
+    expect_file_error(write_ions(ctx, path, &ions, &labelled, NULL, NULL), VF_ERR_UNSUPPORTED, path, "2436112");
     assert_int_equal(files_left(), 0);
 }
 
@@ -220,8 +220,8 @@ static void pdb_edges(void **state)
                 free(text);
             } else {
                 snprintf(axis, sizeof axis, "atom 1 (SOD): its %c", "xyz"[a]);
-                expect_error(write_ions(ctx, path, &ions, NULL, NULL, NULL), VF_ERR_UNSUPPORTED, path, axis);
-                expect_error(write_ions(ctx, path, &ions, NULL, NULL, NULL), VF_ERR_UNSUPPORTED, path, ".xyz");
+                expect_file_error(write_ions(ctx, path, &ions, NULL, NULL, NULL), VF_ERR_UNSUPPORTED, path, axis);
+                expect_file_error(write_ions(ctx, path, &ions, NULL, NULL, NULL), VF_ERR_UNSUPPORTED, path, ".xyz");
                 assert_int_equal(files_left(), 0);
             }
         }
@@ -430,22 +430,25 @@ static void refusals(void **state)
         molecule charged = solute;
         charged.charge = charge;
         path_of("a.pqr", path);
-        expect_error(write_ions(ctx, path, &ions, &charged, NULL, NULL), VF_ERR_UNSUPPORTED, path,
-                     "atom 2 (X): its charge");
+        expect_file_error(write_ions(ctx, path, &ions, &charged, NULL, NULL), VF_ERR_UNSUPPORTED, path,
+                          "atom 2 (X): its charge");
         site.position[2] = bad[b];
-        expect_error(write_ions(ctx, path, &ions, NULL, NULL, NULL), VF_ERR_UNSUPPORTED, path, "atom 1 (SOD): its z");
+        expect_file_error(write_ions(ctx, path, &ions, NULL, NULL, NULL), VF_ERR_UNSUPPORTED, path,
+                          "atom 1 (SOD): its z");
         path_of("a.xyz", path);
-        expect_error(write_ions(ctx, path, &ions, NULL, NULL, NULL), VF_ERR_UNSUPPORTED, path, "atom 1 (SOD): its z");
+        expect_file_error(write_ions(ctx, path, &ions, NULL, NULL, NULL), VF_ERR_UNSUPPORTED, path,
+                          "atom 1 (SOD): its z");
         site.position[2] = 3;
         assert_int_equal(files_left(), 0);
     }
     path_of("a.xyz", path);
-    expect_error(write_ions(ctx, path, &ions, NULL, NULL, "two\nlines"), VF_ERR_INTERNAL, path, "comment");
+    expect_file_error(write_ions(ctx, path, &ions, NULL, NULL, "two\nlines"), VF_ERR_INTERNAL, path, "comment");
     path_of("a.dat", path);
-    expect_error(write_ions(ctx, path, &ions, NULL, NULL, NULL), VF_ERR_ARGUMENT, path, ".pdb, .pqr, .gro or .xyz");
-    expect_error(check_ions_path(ctx, path), VF_ERR_ARGUMENT, path, ".pdb, .pqr, .gro or .xyz");
+    expect_file_error(write_ions(ctx, path, &ions, NULL, NULL, NULL), VF_ERR_ARGUMENT, path,
+                      ".pdb, .pqr, .gro or .xyz");
+    expect_file_error(check_ions_path(ctx, path), VF_ERR_ARGUMENT, path, ".pdb, .pqr, .gro or .xyz");
     path_of("none/a.pdb", path);
-    expect_error(write_ions(ctx, path, &ions, NULL, NULL, NULL), VF_ERR_OUTPUT, "", "none");
+    expect_file_error(write_ions(ctx, path, &ions, NULL, NULL, NULL), VF_ERR_OUTPUT, "", "none");
     assert_int_equal(check_ions_path(ctx, "x.Pqr"), VF_OK);
     assert_int_equal(files_left(), 0);
 }
@@ -479,5 +482,5 @@ int main(void)
                                        cmocka_unit_test(random_molecules_read_back),
                                        cmocka_unit_test(refusals),
                                        cmocka_unit_test(long_comments)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, close_folder);
 }

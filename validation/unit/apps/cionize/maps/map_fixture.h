@@ -4,23 +4,9 @@
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "folder_fixture.h"
 #include "maps/map_format.h"
-
-enum { PATH_SIZE = 256 };
-
-static char directory[PATH_SIZE];
-static vf_context *ctx;
 
 static double atom_x[] = {1.5, -2.25}, atom_y[] = {0.125, 3}, atom_z[] = {-7.75, 100.5};
 static double atom_charge[] = {0.5, -1.25}, atom_radius[] = {1.5, 2};
@@ -76,11 +62,6 @@ static inline float sample(int64_t i, int64_t j, int64_t k)
 static inline double sample_double(int64_t i, int64_t j, int64_t k)
 {
     return (double)(float)sin((double)(i + 2 * j + 5 * k)) * 12.3 + (double)i / 3 - (double)j / 7 + (double)k / 11;
-}
-
-static inline void path_of(const char *name, char *path)
-{
-    assert_true(snprintf(path, PATH_SIZE, "%s/%s", directory, name) < PATH_SIZE);
 }
 
 /* Layers [first, first + count) in the form that a format needs. */
@@ -143,15 +124,6 @@ static inline void must_write(const map_info *info, const char *path)
         fail_msg("%s: %s", vf_status_name(status), vf_context_message(ctx));
 }
 
-/* Checks and clears an error: its status, and that its message begins with the path and contains `part`. */
-static inline void expect_error(vf_status status, vf_status expected, const char *path, const char *part)
-{
-    const char *message = vf_context_message(ctx);
-    if (status != expected || strncmp(message, path, strlen(path)) != 0 || !strstr(message, part))
-        fail_msg("%s: got %s, '%s'", path, vf_status_name(status), message);
-    vf_context_clear_error(ctx);
-}
-
 /* The number of files in the directory, including hidden and partial ones. */
 static inline int files_left(void)
 {
@@ -182,16 +154,7 @@ static inline char *slurp(const char *path, size_t *bytes)
 static inline int set_up(void **state)
 {
     (void)state;
-    const char *parent = getenv("TMPDIR");
-    snprintf(directory, sizeof directory, "%s/test_map_files.XXXXXX", parent ? parent : "/tmp");
-    return !mkdtemp(directory) || vf_context_create(&ctx) != VF_OK || vf_context_set_threads(ctx, 3) != VF_OK;
-}
-
-static inline int tear_down(void **state)
-{
-    (void)state;
-    vf_context_destroy(ctx);
-    return rmdir(directory);
+    return open_folder("test_map_files") != 0 || vf_context_set_threads(ctx, 3) != VF_OK;
 }
 
 /* One point; axes of length one; more points than a chunk or a block of text; and steps of different lengths. */

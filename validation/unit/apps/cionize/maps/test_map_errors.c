@@ -78,16 +78,16 @@ static void values_that_no_file_can_hold(void **state)
     for (int f = 0; f < ALL; f++) {
         path_of(all_names[f], path);
         for (int type = VF_F32; type <= VF_F64; type++) {
-            expect_error(write_with(path, (vf_dtype)type, NAN), VF_ERR_OUTPUT, path, "(2, 1, 3) is nan");
-            expect_error(write_with(path, (vf_dtype)type, INFINITY), VF_ERR_OUTPUT, path, "(2, 1, 3) is inf");
-            expect_error(write_with(path, (vf_dtype)type, -INFINITY), VF_ERR_OUTPUT, path, "(2, 1, 3) is -inf");
+            expect_file_error(write_with(path, (vf_dtype)type, NAN), VF_ERR_OUTPUT, path, "(2, 1, 3) is nan");
+            expect_file_error(write_with(path, (vf_dtype)type, INFINITY), VF_ERR_OUTPUT, path, "(2, 1, 3) is inf");
+            expect_file_error(write_with(path, (vf_dtype)type, -INFINITY), VF_ERR_OUTPUT, path, "(2, 1, 3) is -inf");
         }
         assert_int_equal(files_left(), 0);
     }
     path_of("map.mrc", path);
-    expect_error(write_with(path, VF_F64, -1e39), VF_ERR_OUTPUT, path, "(2, 1, 3) is -1e+39"); /* not in a float */
+    expect_file_error(write_with(path, VF_F64, -1e39), VF_ERR_OUTPUT, path, "(2, 1, 3) is -1e+39"); /* not in a float */
     path_of("map.cube", path);
-    expect_error(write_with(path, VF_F64, 1e120), VF_ERR_OUTPUT, path, "(2, 1, 3) is 1e+120"); /* not in E13.5 */
+    expect_file_error(write_with(path, VF_F64, 1e120), VF_ERR_OUTPUT, path, "(2, 1, 3) is 1e+120"); /* not in E13.5 */
     assert_int_equal(files_left(), 0);
 }
 
@@ -128,11 +128,11 @@ static void layers_out_of_order(void **state)
         assert_int_equal(map_format_for(ctx, path, &format), VF_OK);
         assert_int_equal(format->begin(ctx, path, &info, &map), VF_OK);
         assert_int_equal(format->write(map, 0, 2, values), VF_OK);
-        expect_error(format->write(map, 0, 1, values), VF_ERR_INTERNAL, path, "instead of layer 2");
-        expect_error(format->write(map, 3, 1, values), VF_ERR_INTERNAL, path, "instead of layer 2");
-        expect_error(format->write(map, 2, 4, values), VF_ERR_INTERNAL, path, "instead of layer 2");
-        expect_error(format->write(map, 2, 0, values), VF_ERR_INTERNAL, path, "instead of layer 2");
-        expect_error(format->commit(map, 0, 0, 0, 0), VF_ERR_INTERNAL, path, "ended at layer 2");
+        expect_file_error(format->write(map, 0, 1, values), VF_ERR_INTERNAL, path, "instead of layer 2");
+        expect_file_error(format->write(map, 3, 1, values), VF_ERR_INTERNAL, path, "instead of layer 2");
+        expect_file_error(format->write(map, 2, 4, values), VF_ERR_INTERNAL, path, "instead of layer 2");
+        expect_file_error(format->write(map, 2, 0, values), VF_ERR_INTERNAL, path, "instead of layer 2");
+        expect_file_error(format->commit(map, 0, 0, 0, 0), VF_ERR_INTERNAL, path, "ended at layer 2");
         assert_int_equal(format->begin(ctx, path, &info, &map), VF_OK);
         assert_int_equal(format->write(map, 0, 2, values), VF_OK);
         format->discard(map);
@@ -153,13 +153,13 @@ static void too_many_points(void **state)
         void *map;
         path_of(names[f], path);
         assert_int_equal(map_format_for(ctx, path, &format), VF_OK);
-        expect_error(format->begin(ctx, path, &info, &map), VF_ERR_UNSUPPORTED, path, "write .h5 or .mrc");
+        expect_file_error(format->begin(ctx, path, &info, &map), VF_ERR_UNSUPPORTED, path, "write .h5 or .mrc");
         assert_null(map);
     }
     map_info bad = describe((vf_grid){.origin = {0, 0, 0}, .spacing = {1, NAN, 1}, .counts = {2, 2, 2}}, VF_F32);
     for (int f = 0; f < ALL; f++) {
         path_of(all_names[f], path);
-        expect_error(write_map(&bad, path), VF_ERR_INTERNAL, path, "grid");
+        expect_file_error(write_map(&bad, path), VF_ERR_INTERNAL, path, "grid");
     }
     assert_int_equal(files_left(), 0);
 }
@@ -181,7 +181,7 @@ static void no_room(void **state)
             setrlimit(RLIMIT_FSIZE, &small);
             vf_status status = write_map(&info, path);
             setrlimit(RLIMIT_FSIZE, &before);
-            expect_error(status, VF_ERR_OUTPUT, path, "File too large");
+            expect_file_error(status, VF_ERR_OUTPUT, path, "File too large");
             assert_int_equal(files_left(), 0);
         }
     for (int f = 0; f < ALL; f++) { /* and afterwards everything works */
@@ -199,10 +199,10 @@ static void full_device(void **state)
     for (int f = 0; f < ALL; f++) {
         path_of(all_names[f], path);
         assert_int_equal(symlink("/dev/full", path), 0);
-        expect_error(write_map(&info, path), VF_ERR_OUTPUT, path, "cannot");
+        expect_file_error(write_map(&info, path), VF_ERR_OUTPUT, path, "cannot");
         unlink(path);
         snprintf(path, sizeof path, "%.200s/missing/%s", directory, all_names[f]);
-        expect_error(write_map(&info, path), VF_ERR_OUTPUT, path, "No such file");
+        expect_file_error(write_map(&info, path), VF_ERR_OUTPUT, path, "No such file");
     }
 }
 
@@ -245,7 +245,8 @@ static void names_and_formats(void **state)
         if (cases[c].format)
             assert_int_equal(status, VF_OK);
         else
-            expect_error(status, VF_ERR_ARGUMENT, cases[c].path, ".dx.gz .dx .mrc .ccp4 .map .cube .cub .h5 .hdf5");
+            expect_file_error(status, VF_ERR_ARGUMENT, cases[c].path,
+                              ".dx.gz .dx .mrc .ccp4 .map .cube .cub .h5 .hdf5");
     }
 }
 
@@ -259,5 +260,5 @@ int main(void)
                                        cmocka_unit_test(no_room),
                                        cmocka_unit_test(full_device),
                                        cmocka_unit_test(names_and_formats)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, close_folder);
 }

@@ -234,7 +234,7 @@ static void mrc_position_between_steps(void **state)
             unlink(path);
         }
         path_of("map.ccp4", path);
-        expect_error(write_map(&info, path), VF_ERR_UNSUPPORTED, path, "use .mrc");
+        expect_file_error(write_map(&info, path), VF_ERR_UNSUPPORTED, path, "use .mrc");
     }
     const vf_grid nearly = {.origin = {-1, 2, 3.000001},
                             .spacing = {0.5, 0.5, 0.5},
@@ -270,11 +270,11 @@ static void mrc_holds_the_cell(void **state)
     free(file);
     unlink(path);
     info.grid.cell.vectors[1][1] = 2.1;
-    expect_error(write_map(&info, path), VF_ERR_UNSUPPORTED, path, "its steps divide them");
+    expect_file_error(write_map(&info, path), VF_ERR_UNSUPPORTED, path, "its steps divide them");
     info.grid.cell.vectors[1][1] = 2;
     info.grid.cell.vectors[1][0] = 0.5;
     info.grid.cell.kind = VF_CELL_TRICLINIC;
-    expect_error(write_map(&info, path), VF_ERR_UNSUPPORTED, path, "write .h5");
+    expect_file_error(write_map(&info, path), VF_ERR_UNSUPPORTED, path, "write .h5");
     assert_int_equal(files_left(), 0);
 }
 
@@ -459,5 +459,5 @@ int main(void)
         cmocka_unit_test(mrc_holds_the_map), cmocka_unit_test(mrc_position_between_steps),
         cmocka_unit_test(mrc_into_a_pipe),   cmocka_unit_test(cube_holds_the_map),
         cmocka_unit_test(h5_holds_the_map),  cmocka_unit_test(mrc_holds_the_cell)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, close_folder);
 }

@@ -4,7 +4,7 @@
 
 static void expect_other_grid(const loaded_map *map, const vf_grid *wanted, const char *part)
 {
-    expect_error(check_map_grid(ctx, map, wanted), VF_ERR_INPUT, map->path, part);
+    expect_file_error(check_map_grid(ctx, map, wanted), VF_ERR_INPUT, map->path, part);
 }
 
 static void grids_are_compared(void **state)
@@ -85,5 +85,5 @@ static void digits_of_a_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(grids_are_compared), cmocka_unit_test(digits_of_a_file)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, close_folder);
 }

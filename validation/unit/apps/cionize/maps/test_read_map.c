@@ -85,7 +85,7 @@ static void written_maps_read_back(void **state)
                             map.r_min == 0.125 && !map.distance_dielectric);
                 assert_string_equal(map.molecule, info.molecule->digest);
                 map_free(&map);
-                expect_error(read_map(ctx, path, "V", &map), VF_ERR_INPUT, path, "is in kT/e, not in V");
+                expect_file_error(read_map(ctx, path, "V", &map), VF_ERR_INPUT, path, "is in kT/e, not in V");
                 assert_null(map.values);
                 unlink(path);
             }
@@ -134,7 +134,7 @@ static void cells_read_back(void **state)
     assert_int_equal(vf_h5_attribute_integers(file, "potential", "counts", dims, 3), VF_OK);
     assert_int_equal(vf_h5_attribute_doubles(file, "potential", "cell", flat, 9), VF_OK);
     assert_int_equal(vf_h5_commit(&file), VF_OK);
-    expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, "right-handed cell");
+    expect_file_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, "right-handed cell");
     unlink(path);
 }
 
@@ -145,7 +145,7 @@ static void quantities(void **state)
     (void)state;
     static const char *const names[] = {"map.dx", "map.dx.gz", "map.h5"};
     static const struct {
-        const char *quantity, *unit, *refused;
+        const char *quantity, *unit, *refusals;
         int64_t ions;
     } cases[] = {
         {"electrostatic potential", "kT/e", NULL, 0},
@@ -164,8 +164,8 @@ static void quantities(void **state)
             must_write(&info, path);
             loaded_map map = {0};
             vf_status status = read_quietly(path, *info.unit ? info.unit : NULL, &map);
-            if (cases[c].refused) {
-                expect_error(status, VF_ERR_INPUT, path, cases[c].refused);
+            if (cases[c].refusals) {
+                expect_file_error(status, VF_ERR_INPUT, path, cases[c].refusals);
             } else {
                 assert_int_equal(status, VF_OK);
                 assert_string_equal(map.unit, info.unit);
@@ -307,7 +307,7 @@ static void other_programs_maps(void **state)
 
 static const struct {
     const char *text, *part;
-} refused[] = {
+} refusals[] = {
     {"", "ends before the data"},
     {"# electrostatic potential in V", "ends before the data"},
     {HEAD, "ends before the data"},
@@ -378,18 +378,18 @@ static void damaged_dx(void **state)
     (void)state;
     char path[PATH_SIZE];
     loaded_map map;
-    for (size_t c = 0; c < sizeof refused / sizeof *refused; c++) {
+    for (size_t c = 0; c < sizeof refusals / sizeof *refusals; c++) {
         path_of("other.dx", path);
-        put_file(path, refused[c].text, strlen(refused[c].text));
-        expect_error(read_quietly(path, NULL, &map), VF_ERR_INPUT, path, refused[c].part);
+        put_file(path, refusals[c].text, strlen(refusals[c].text));
+        expect_file_error(read_quietly(path, NULL, &map), VF_ERR_INPUT, path, refusals[c].part);
         assert_null(map.values);
         unlink(path);
     }
     path_of("none.dx", path);
-    expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, "cannot open");
+    expect_file_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, "cannot open");
     path_of("map.png", path);
-    expect_error(read_map(ctx, path, NULL, &map), VF_ERR_ARGUMENT, path, ".dx, .mrc, .ccp4, .map or .cube");
-    expect_error(read_map(ctx, directory, NULL, &map), VF_ERR_ARGUMENT, directory, ".dx");
+    expect_file_error(read_map(ctx, path, NULL, &map), VF_ERR_ARGUMENT, path, ".dx, .mrc, .ccp4, .map or .cube");
+    expect_file_error(read_map(ctx, directory, NULL, &map), VF_ERR_ARGUMENT, directory, ".dx");
 }
 
 /* A map truncated anywhere is rejected; if only its footer is truncated, there is a warning. A truncated compressed
@@ -427,12 +427,12 @@ static void cut_maps(void **state)
     text = slurp(path, &bytes);
     for (size_t cut = 1; cut < bytes; cut++) {
         put_file(path, text, cut);
-        expect_error(read_quietly(path, NULL, &map), VF_ERR_INPUT, path, "");
+        expect_file_error(read_quietly(path, NULL, &map), VF_ERR_INPUT, path, "");
     }
     for (size_t at = 20; at < bytes; at += 7) { /* and one with a flipped bit */
         text[at] ^= 16;
         put_file(path, text, bytes);
-        expect_error(read_quietly(path, NULL, &map), VF_ERR_INPUT, path, "");
+        expect_file_error(read_quietly(path, NULL, &map), VF_ERR_INPUT, path, "");
         text[at] ^= 16;
     }
     free(text);
@@ -467,7 +467,7 @@ static void long_files(void **state)
     memset(text, 'x', used); /* not a word at all */
     memcpy(text, "origin ", 7);
     put_file(path, text, used);
-    expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, "line is too long");
+    expect_file_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, "line is too long");
     free(text);
     unlink(path);
 }
@@ -482,5 +482,5 @@ int main(void)
                                        cmocka_unit_test(damaged_dx),
                                        cmocka_unit_test(cut_maps),
                                        cmocka_unit_test(long_files)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, close_folder);
 }

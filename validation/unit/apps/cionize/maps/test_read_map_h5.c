@@ -83,7 +83,7 @@ static void damaged_h5(void **state)
     map_free(&map);
     for (size_t f = 1; f < sizeof flaws / sizeof *flaws; f++) {
         put_h5(path, &flaws[f]);
-        expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, flaws[f].part);
+        expect_file_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, flaws[f].part);
         assert_null(map.values);
     }
     static const char *const names[] = {"format",     "format_version", "origin",          "spacing",
@@ -92,17 +92,17 @@ static void damaged_h5(void **state)
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
         flaws[0].without = names[n];
         put_h5(path, &flaws[0]);
-        expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, names[n]);
+        expect_file_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, names[n]);
     }
     struct stat whole;
     assert_int_equal(stat(path, &whole), 0);
     assert_int_equal(truncate(path, whole.st_size / 2), 0);
-    expect_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, "");
+    expect_file_error(read_map(ctx, path, NULL, &map), VF_ERR_INPUT, path, "");
     unlink(path);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(damaged_h5)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, close_folder);
 }

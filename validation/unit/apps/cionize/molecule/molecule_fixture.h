@@ -2,63 +2,7 @@
 #ifndef MOLECULE_FIXTURE_H
 #define MOLECULE_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "molecule/molecule.h"
-#include "random_fixture.h"
-#include "voxfield/append.h"
-
-static vf_context *ctx;
-static char warnings[8192];
-
-static void keep_warning(void *user, vf_log_level level, const char *text)
-{
-    (void)user;
-    vf_append(warnings, sizeof warnings, "%s%s\n", level == VF_LOG_WARNING ? "" : "(note) ", text);
-}
-
-static inline int set_up_context(void **state)
-{
-    (void)state;
-    if (vf_context_create(&ctx) != VF_OK)
-        return -1;
-    vf_context_set_log(ctx, keep_warning, NULL);
-    return 0;
-}
-
-static inline int tear_down_context(void **state)
-{
-    (void)state;
-    vf_context_destroy(ctx);
-    return 0;
-}
-
-/* A separate allocation, so that a sanitizer detects reads beyond its end. */
-static inline char *copy_exactly(const char *text, size_t bytes)
-{
-    char *copy = malloc(bytes ? bytes : 1);
-    assert_non_null(copy);
-    memcpy(copy, text, bytes);
-    return copy;
-}
-
-static inline bool contains_all(const char *text, const char *words)
-{
-    char copy[512], *state = NULL;
-    snprintf(copy, sizeof copy, "%s", words);
-    for (char *word = strtok_r(copy, "|", &state); word; word = strtok_r(NULL, "|", &state))
-        if (!strstr(text, word))
-            return false;
-    return true;
-}
+#include "reader_fixture.h"
 
 static inline void expect_label(const atom_label *got, const atom_label *expected, const char *what)
 {

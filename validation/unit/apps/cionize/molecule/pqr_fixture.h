@@ -4,44 +4,19 @@
 #define VOXFIELD_PQR_FIXTURE_H
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "molecule/molecule.h"
-#include "random_fixture.h"
-#include "voxfield/append.h"
+#include "reader_fixture.h"
 
 #define FIRST "ATOM 1 N ALA A 52 1.500 2.500 3.500 0.25 1.5"
 #define SECOND "ATOM 2 C ALA A 52 -1.500 2.500 3.500 -0.25 2.0"
 
-enum { PATH_SIZE = 256, LOG_SIZE = 8192, X = 0, Y, Z, CHARGE, RADIUS, VALUES };
-
-static vf_context *ctx;
-static char directory[PATH_SIZE];
-static char warnings[LOG_SIZE];
-
-static void keep_warning(void *user, vf_log_level level, const char *text)
-{
-    (void)user;
-    vf_append(warnings, sizeof warnings, "%s%s\n", level == VF_LOG_WARNING ? "" : "note: ", text);
-}
+enum { X, Y, Z, CHARGE, RADIUS, VALUES };
 
 static inline vf_status parse_bytes(const char *text, size_t bytes, molecule *out)
 {
     warnings[0] = '\0';
     vf_context_clear_error(ctx);
-    /* A separate allocation, so that a sanitizer detects reads beyond its end. */
-    char *copy = malloc(bytes ? bytes : 1);
-    assert_non_null(copy);
-    memcpy(copy, text, bytes);
+    char *copy = copy_exactly(text, bytes);
     vf_status status = parse_pqr(ctx, "m.pqr", copy, bytes, out);
     free(copy);
     return status;
@@ -73,16 +48,6 @@ static inline void expect_atoms(const char *text, int64_t atoms, const double (*
                          values[i][v], text);
     }
     molecule_free(&m);
-}
-
-static inline bool contains_all(const char *text, const char *words)
-{
-    char copy[512], *state = NULL;
-    snprintf(copy, sizeof copy, "%s", words);
-    for (char *word = strtok_r(copy, "|", &state); word; word = strtok_r(NULL, "|", &state))
-        if (!strstr(text, word))
-            return false;
-    return true;
 }
 
 /* Expects an error whose message contains every one of `words`, which are separated by |. */
@@ -139,24 +104,6 @@ static inline char *many_atoms(int count, int charges, const char *const *charge
     for (int i = 0; i < count; i++)
         p += sprintf(p, "ATOM %d OW SOL %d %d.000 0.000 0.000 %s 1.500\n", i + 1, i / 3, i, charge[i % charges]);
     return text;
-}
-
-static inline int set_up(void **state)
-{
-    (void)state;
-    const char *base = getenv("TMPDIR");
-    snprintf(directory, sizeof directory, "%s/test_pqr.XXXXXX", base ? base : "/tmp");
-    if (!mkdtemp(directory) || vf_context_create(&ctx) != VF_OK)
-        return -1;
-    vf_context_set_log(ctx, keep_warning, NULL);
-    return 0;
-}
-
-static inline int tear_down(void **state)
-{
-    (void)state;
-    vf_context_destroy(ctx);
-    return rmdir(directory);
 }
 
 #endif

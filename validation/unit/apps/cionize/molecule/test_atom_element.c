@@ -1,6 +1,6 @@
 /* Elements of atoms in files of ions if the molecule's own file has none: derived from the atoms' names. */
-#include "ions/ions.h"
 #include "apps/cionize/maps/map_fixture.h"
+#include "ions/ions.h"
 #include "molecule/atom_element.h"
 
 /* The text of a file with one atom of a name in a residue; `known`: the element in its own file. */
@@ -97,5 +97,5 @@ static void numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(elements), cmocka_unit_test(numbers)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, close_folder);
 }

@@ -240,5 +240,5 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(reads_crd),  cmocka_unit_test(rejects_crd),
                                        cmocka_unit_test(reads_coor), cmocka_unit_test(rejects_coor),
                                        cmocka_unit_test(reads_xsc),  cmocka_unit_test(rejects_xsc)};
-    return cmocka_run_group_tests(tests, set_up_context, tear_down_context);
+    return cmocka_run_group_tests(tests, set_up_context, close_context);
 }

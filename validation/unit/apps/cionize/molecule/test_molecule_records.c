@@ -405,5 +405,5 @@ int main(void)
                                        cmocka_unit_test(refuses_what_is_no_position),
                                        cmocka_unit_test(reads_boxes_that_touch),
                                        cmocka_unit_test(names_asterisks)};
-    return cmocka_run_group_tests(tests, set_up_context, tear_down_context);
+    return cmocka_run_group_tests(tests, set_up_context, close_context);
 }

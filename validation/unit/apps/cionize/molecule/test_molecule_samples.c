@@ -89,5 +89,5 @@ static void reads_random_molecules(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(reads_random_molecules)};
-    return cmocka_run_group_tests(tests, set_up_context, tear_down_context);
+    return cmocka_run_group_tests(tests, set_up_context, close_context);
 }

@@ -416,5 +416,5 @@ int main(void)
                                        cmocka_unit_test(refuses_damaged_psf_files),
                                        cmocka_unit_test(refuses_damaged_prmtop_files),
                                        cmocka_unit_test(reads_files_plain_and_compressed)};
-    return cmocka_run_group_tests(tests, set_up_context, tear_down_context);
+    return cmocka_run_group_tests(tests, set_up_context, close_context);
 }

@@ -207,5 +207,5 @@ int main(void)
         cmocka_unit_test(refuses_with_file_line_and_field), cmocka_unit_test(refuses_lines_of_mmcif),
         cmocka_unit_test(refuses_what_is_no_pqr), cmocka_unit_test(refuses_pdb_files_that_parse),
         cmocka_unit_test(refuses_radii_before_charges)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up_context, close_context);
 }

@@ -36,7 +36,7 @@ static const char *with(const char *text, const char *from, const char *to)
     return result;
 }
 
-static void refused(const char *text, const char *words)
+static void refused_text(const char *text, const char *words)
 {
     molecule m;
     assert_int_equal(parse_two(text, psf, &m), VF_ERR_INPUT);
@@ -205,23 +205,23 @@ static void reads_cells_of_other_files(void **state)
 static void refuses_damaged_files(void **state)
 {
     (void)state;
-    refused(with(plain, "   1.624", "   1.62 "),
-            "m.xyz:3: columns 29-36 (y): '   1.62 '|cut, or the line is shifted|3 decimals");
-    refused(with(plain, "   1.661", "  1.6610"), "m.xyz:4: columns 29-36 (y)|3 decimals");
-    refused(with(plain, "   1.747", "     nan"), "m.xyz:4: columns 37-44 (z)|not a finite number");
-    refused(with(plain, "   1.613 -0.9045 -2.6469  1.3180", ""), "m.xyz:5: columns 37-44 (z)|missing");
-    refused(with(plain, "    1SOL    HW1", "    xSOL    HW1"), "m.xyz:4: columns 1-5 (residue number): '    x'");
-    refused(with(plain, "    HW1", "       "), "m.xyz:4: columns 11-15 (atom name) are blank");
-    refused(with(plain, "    3\n", "    4\n"), "m.xyz:6: columns 1-5 (residue number)");
-    refused(with(plain, "   1.82060   2.82060   3.82060\n", ""),
-            "m.xyz: the file ends after 3 of the 3 atoms|box|copy it again");
-    refused(with(plain, "   1.82060   2.82060   3.82060\n", "    1SOL    HW2    4   0.1\n"),
-            "m.xyz:6: the box, 3 or 9 numbers, must follow the 3 atoms");
+    refused_text(with(plain, "   1.624", "   1.62 "),
+                 "m.xyz:3: columns 29-36 (y): '   1.62 '|cut, or the line is shifted|3 decimals");
+    refused_text(with(plain, "   1.661", "  1.6610"), "m.xyz:4: columns 29-36 (y)|3 decimals");
+    refused_text(with(plain, "   1.747", "     nan"), "m.xyz:4: columns 37-44 (z)|not a finite number");
+    refused_text(with(plain, "   1.613 -0.9045 -2.6469  1.3180", ""), "m.xyz:5: columns 37-44 (z)|missing");
+    refused_text(with(plain, "    1SOL    HW1", "    xSOL    HW1"), "m.xyz:4: columns 1-5 (residue number): '    x'");
+    refused_text(with(plain, "    HW1", "       "), "m.xyz:4: columns 11-15 (atom name) are blank");
+    refused_text(with(plain, "    3\n", "    4\n"), "m.xyz:6: columns 1-5 (residue number)");
+    refused_text(with(plain, "   1.82060   2.82060   3.82060\n", ""),
+                 "m.xyz: the file ends after 3 of the 3 atoms|box|copy it again");
+    refused_text(with(plain, "   1.82060   2.82060   3.82060\n", "    1SOL    HW2    4   0.1\n"),
+                 "m.xyz:6: the box, 3 or 9 numbers, must follow the 3 atoms");
     static const char *const boxes[] = {
         "", "4", "4 5", "4 5 6 7", "4 5 nan", "4 5 6 0 0 0 0 0 x", "4 5 6 0 0 0 0 0 0 0"};
     for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++)
-        refused(with(plain, "   1.82060   2.82060   3.82060", boxes[i]), "m.xyz:6: the box");
-    refused(with(plain, "    HW1", "    HX1"), "m.xyz: atom 2 is 'HX1'|'HW1'|same order");
+        refused_text(with(plain, "   1.82060   2.82060   3.82060", boxes[i]), "m.xyz:6: the box");
+    refused_text(with(plain, "    HW1", "    HX1"), "m.xyz: atom 2 is 'HX1'|'HW1'|same order");
 }
 
 /* ---- frames ---- */
@@ -318,7 +318,7 @@ int main(void)
     if (fd < 0)
         return 1;
     close(fd);
-    const int failed = cmocka_run_group_tests(tests, set_up_context, tear_down_context);
+    const int failed = cmocka_run_group_tests(tests, set_up_context, close_context);
     unlink(path);
     return failed;
 }

@@ -272,5 +272,5 @@ int main(void)
         cmocka_unit_test(reads_one_atom_without_a_loop), cmocka_unit_test(reads_cell_and_symmetry),
         cmocka_unit_test(reads_charges_of_pdb2pqr),      cmocka_unit_test(reads_tables_of_charges),
         cmocka_unit_test(reads_fractional_coordinates),  cmocka_unit_test(refuses_damaged_files)};
-    return cmocka_run_group_tests(tests, set_up_context, tear_down_context);
+    return cmocka_run_group_tests(tests, set_up_context, close_context);
 }

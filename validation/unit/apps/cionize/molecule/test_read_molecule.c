@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include "folder_fixture.h"
 #include "pqr_fixture.h"
 
 /* ---- the dialects ---- */
@@ -310,16 +311,16 @@ static void digests_the_text(void **state)
 
 /* ---- files ---- */
 
-static const char *path_of(const char *name)
+static const char *path_to(const char *name)
 {
-    static char path[PATH_SIZE + 64];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
+    static char path[PATH_SIZE];
+    path_of(name, path);
     return path;
 }
 
 static const char *write_bytes(const char *name, const void *data, size_t bytes)
 {
-    const char *path = path_of(name);
+    const char *path = path_to(name);
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(data, 1, bytes, file), bytes);
@@ -329,7 +330,7 @@ static const char *write_bytes(const char *name, const void *data, size_t bytes)
 
 static const char *write_gzip(const char *name, const char *text, size_t bytes, int times)
 {
-    const char *path = path_of(name);
+    const char *path = path_to(name);
     gzFile file = gzopen(path, "wb9");
     assert_non_null(file);
     for (int i = 0; i < times; i++)
@@ -372,10 +373,10 @@ static void reads_files_plain_and_compressed(void **state)
 static void refuses_files_that_cannot_be_read(void **state)
 {
     (void)state;
-    expect_file_refused(path_of("missing.pqr"), "No such file");
+    expect_file_refused(path_to("missing.pqr"), "No such file");
     expect_file_refused(directory, "is a directory");
     expect_file_refused(write_bytes("empty.pqr", "", 0), "is empty");
-    unlink(path_of("empty.pqr"));
+    unlink(path_to("empty.pqr"));
     if (geteuid() != 0) { /* root can read everything */
         const char *path = write_bytes("locked.pqr", FIRST, sizeof FIRST);
         chmod(path, 0);
@@ -411,7 +412,7 @@ static void refuses_damaged_and_dangerous_gzip(void **state)
     free(line);
     expect_file_refused(path, "more than 200 times");
     unlink(path);
-    unlink(path_of("t.pqr.gz"));
+    unlink(path_to("t.pqr.gz"));
 }
 
 static void stops_when_cancelled(void **state)
@@ -426,6 +427,15 @@ static void stops_when_cancelled(void **state)
     assert_null(m.x);
     unlink(path);
     vf_context_destroy(other);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (open_folder("test_pqr") != 0)
+        return 1;
+    vf_context_set_log(ctx, keep_warning, NULL);
+    return 0;
 }
 
 int main(void)
@@ -443,5 +453,5 @@ int main(void)
                                        cmocka_unit_test(refuses_files_that_cannot_be_read),
                                        cmocka_unit_test(refuses_damaged_and_dangerous_gzip),
                                        cmocka_unit_test(stops_when_cancelled)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, close_folder);
 }

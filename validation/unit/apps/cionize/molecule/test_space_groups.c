@@ -301,5 +301,5 @@ int main(void)
                                        cmocka_unit_test(reads_remark_290),
                                        cmocka_unit_test(reads_operators_as_text),
                                        cmocka_unit_test(refuses_damaged_lists)};
-    return cmocka_run_group_tests(tests, set_up_context, tear_down_context);
+    return cmocka_run_group_tests(tests, set_up_context, close_context);
 }

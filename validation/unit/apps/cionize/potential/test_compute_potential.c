@@ -8,12 +8,6 @@
 
 enum { ATOMS = 77 };
 
-static void need(vf_status status)
-{
-    if (status != VF_OK)
-        fail_msg("%s", vf_context_message(ctx));
-}
-
 typedef struct problem {
     double data[4][ATOMS]; /* x, y, z, charge */
     molecule mol;

@@ -45,7 +45,7 @@ static int find_panels(const png_picture *p, int least, rectangle *out, int most
 static void draw(const recon_image *image, png_picture *picture)
 {
     char path[PATH_SIZE];
-    must(draw_montage(ctx, image, path_of("image.png", path)));
+    need(draw_montage(ctx, image, path_of("image.png", path)));
     assert_true(png_picture_read(path, picture));
     unlink(path);
     assert_int_equal(files_left(), 0);
@@ -325,7 +325,7 @@ static void no_room(void **state)
     setrlimit(RLIMIT_FSIZE, &small);
     vf_status status = draw_montage(ctx, &image, path_of("image.png", path));
     setrlimit(RLIMIT_FSIZE, &before);
-    expect_error(status, VF_ERR_OUTPUT, path, "File too large");
+    expect_file_error(status, VF_ERR_OUTPUT, path, "File too large");
     assert_int_equal(files_left(), 0);
     recon_image_free(&image);
 }
@@ -342,5 +342,5 @@ int main(void)
                                        cmocka_unit_test(scale_of_the_numbers),
                                        cmocka_unit_test(odd_images),
                                        cmocka_unit_test(no_room)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, close_folder);
 }

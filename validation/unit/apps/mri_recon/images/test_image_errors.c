@@ -11,18 +11,18 @@ static void copies_that_cannot_be(void **state)
     path_of("scan.h5", path);
     path_of("image.mrd", target);
     recon_image image = plain_image(1, 4, 4, 4);
-    must(write_image(ctx, &image, path)); /* HDF5, but not a scan */
+    need(write_image(ctx, &image, path)); /* HDF5, but not a scan */
     image.copy_of = path;
-    expect_error(write_image(ctx, &image, target), VF_ERR_INPUT, path, "is not a group of an ISMRMRD scan");
-    must(symlink(path, target) == 0 ? VF_OK : VF_ERR_OUTPUT);
-    expect_error(write_image(ctx, &image, target), VF_ERR_ARGUMENT, target, "the scan itself");
+    expect_file_error(write_image(ctx, &image, target), VF_ERR_INPUT, path, "is not a group of an ISMRMRD scan");
+    need(symlink(path, target) == 0 ? VF_OK : VF_ERR_OUTPUT);
+    expect_file_error(write_image(ctx, &image, target), VF_ERR_ARGUMENT, target, "the scan itself");
     unlink(target);
     FILE *text = fopen(path, "w");
     fputs("no HDF5", text);
     fclose(text);
-    expect_error(write_image(ctx, &image, target), VF_ERR_INPUT, path, "not an HDF5 file");
+    expect_file_error(write_image(ctx, &image, target), VF_ERR_INPUT, path, "not an HDF5 file");
     unlink(path);
-    expect_error(write_image(ctx, &image, target), VF_ERR_INPUT, path, "No such file");
+    expect_file_error(write_image(ctx, &image, target), VF_ERR_INPUT, path, "No such file");
     assert_int_equal(files_left(), 0);
     recon_image_free(&image);
 }
@@ -38,7 +38,7 @@ static void values_that_are_none(void **state)
                 recon_image image = plain_image(2, 5, 4, 3);
                 image.data[60 + (2 * 4 + 3) * 5 + 1] = part ? complex_of(0, bad[b]) : complex_of(bad[b], 0);
                 path_of(all_names[f], path);
-                expect_error(write_image(ctx, &image, path), VF_ERR_OUTPUT, path, "voxel (1, 3, 2) of frame 1");
+                expect_file_error(write_image(ctx, &image, path), VF_ERR_OUTPUT, path, "voxel (1, 3, 2) of frame 1");
                 recon_image_free(&image);
             }
     assert_int_equal(files_left(), 0);
@@ -51,8 +51,8 @@ static void too_many_voxels(void **state)
     recon_image line = plain_image(1, 70000, 1, 1), frames = plain_image(70000, 1, 1, 1);
     for (int f = 1; f < ALL; f++) {
         path_of(all_names[f], path);
-        expect_error(write_image(ctx, &line, path), VF_ERR_UNSUPPORTED, path, f == 3 ? "65535" : "32767");
-        expect_error(write_image(ctx, &frames, path), VF_ERR_UNSUPPORTED, path, "write .h5 instead");
+        expect_file_error(write_image(ctx, &line, path), VF_ERR_UNSUPPORTED, path, f == 3 ? "65535" : "32767");
+        expect_file_error(write_image(ctx, &frames, path), VF_ERR_UNSUPPORTED, path, "write .h5 instead");
     }
     assert_int_equal(files_left(), 0);
     recon_image_free(&line);
@@ -67,7 +67,7 @@ static void no_room(void **state)
     char path[PATH_SIZE], source[PATH_SIZE];
     struct rlimit before;
     recon_image image = plain_image(1, 64, 64, 32);
-    must(write_image(ctx, &image, path_of("scan.mrd", source)));
+    need(write_image(ctx, &image, path_of("scan.mrd", source)));
     getrlimit(RLIMIT_FSIZE, &before);
     signal(SIGXFSZ, SIG_IGN);
     for (size_t l = 0; l < sizeof limits / sizeof *limits; l++)
@@ -78,7 +78,7 @@ static void no_room(void **state)
             setrlimit(RLIMIT_FSIZE, &small);
             vf_status status = write_image(ctx, &image, path);
             setrlimit(RLIMIT_FSIZE, &before);
-            expect_error(status, VF_ERR_OUTPUT, path, "File too large");
+            expect_file_error(status, VF_ERR_OUTPUT, path, "File too large");
             assert_int_equal(files_left(), 1);
         }
     unlink(source);
@@ -86,12 +86,12 @@ static void no_room(void **state)
     for (int f = 0; f < ALL; f++) {
         path_of(all_names[f], path);
         assert_int_equal(symlink("/dev/full", path), 0);
-        expect_error(write_image(ctx, &image, path), VF_ERR_OUTPUT, path, "cannot");
+        expect_file_error(write_image(ctx, &image, path), VF_ERR_OUTPUT, path, "cannot");
         unlink(path);
         snprintf(path, sizeof path, "%.200s/missing/%s", directory, all_names[f]);
-        expect_error(write_image(ctx, &image, path), VF_ERR_OUTPUT, path, "No such file");
-        expect_error(image_check_path(ctx, path), VF_ERR_OUTPUT, path, "No such file");
-        must(write_image(ctx, &image, path_of(all_names[f], path))); /* and afterwards everything works */
+        expect_file_error(write_image(ctx, &image, path), VF_ERR_OUTPUT, path, "No such file");
+        expect_file_error(image_check_path(ctx, path), VF_ERR_OUTPUT, path, "No such file");
+        need(write_image(ctx, &image, path_of(all_names[f], path))); /* and afterwards everything works */
         unlink(path);
     }
     recon_image_free(&image);
@@ -104,10 +104,10 @@ static void names(void **state)
     static const char *const bad[] = {"", "nii", ".nii", "a.gz", "a.nii.", "a.dcm", "a.h5/b", "a.mrd.gz"};
     char path[PATH_SIZE];
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-        must(image_check_path(ctx, path_of(good[i], path)));
+        need(image_check_path(ctx, path_of(good[i], path)));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        expect_error(image_check_path(ctx, path_of(bad[i], path)), VF_ERR_ARGUMENT, path,
-                     ".h5 .hdf5 .nii.gz .nii .mrd");
+        expect_file_error(image_check_path(ctx, path_of(bad[i], path)), VF_ERR_ARGUMENT, path,
+                          ".h5 .hdf5 .nii.gz .nii .mrd");
     assert_int_equal(files_left(), 0);
 }
 
@@ -119,16 +119,16 @@ static void window(void **state)
     double white;
     recon_image image = plain_image(2, 100, 100, 1);
     memset(image.data, 0, 20000 * sizeof *image.data);
-    must(image_white(ctx, &image, 0, 2, &white));
+    need(image_white(ctx, &image, 0, 2, &white));
     assert_true(white == 1);       /* nothing is there */
     for (int i = 0; i < 1000; i++) /* 1000 voxels of 1 to 10, one far off, and background of 0.1 */
         image.data[10000 + 7 * i] = complex_of(0, 1 + 0.009f * (float)i);
     for (int i = 0; i < 10000; i++)
         image.data[i] = 0.1f;
     image.data[19999] = 1000;
-    must(image_white(ctx, &image, 0, 2, &white));
+    need(image_white(ctx, &image, 0, 2, &white));
     assert_true(white > 9.9 && white < 10); /* the 99.5th percentile of those 1000: 9.95 */
-    must(image_white(ctx, &image, 0, 1, &white));
+    need(image_white(ctx, &image, 0, 1, &white));
     assert_true(fabs(white - 0.1) < 1e-7);
     recon_image_free(&image);
     /* One nonzero voxel among rounding errors, in an image of which only a part is sampled: its magnitude is white. */
@@ -137,7 +137,7 @@ static void window(void **state)
         image.data[i] *= 1e-7f;
     for (int at = 1; at < 9; at++) {
         image.data[at] = complex_of(-3, 4);
-        must(image_white(ctx, &image, 0, 1, &white));
+        need(image_white(ctx, &image, 0, 1, &white));
         assert_true(white == 5);
         image.data[at] = 0;
     }
@@ -147,12 +147,12 @@ static void window(void **state)
     image = plain_image(1, 100, 100, 100);
     for (int64_t i = 0; i < 1000000; i++)
         image.data[i] = complex_of(0, (float)(500000 + i * 7919 % 1000000));
-    must(image_white(ctx, &image, 0, 1, &white));
+    need(image_white(ctx, &image, 0, 1, &white));
     assert_true(white == 500000 + 994999); /* floor(0.995 * 999999) */
     for (int64_t i = 0; i < 1000000; i++)
         if (cimagf(image.data[i]) == 1499999)
             image.data[i] = 1.5e8f;
-    must(image_white(ctx, &image, 0, 1, &white));
+    need(image_white(ctx, &image, 0, 1, &white));
     assert_true(white == 500000 + 994999);
     recon_image_free(&image);
     /* Of 4.1 million, every third is used: the rank has an uncertainty of sqrt(0.005 / 1.37e6) of a million, 60; six
@@ -160,7 +160,7 @@ static void window(void **state)
     image = plain_image(1, 160, 160, 160);
     for (int64_t i = 0; i < image_volume(&image); i++)
         image.data[i] = (float)(500000 + i * 7919 % 1000000);
-    must(image_white(ctx, &image, 0, 1, &white));
+    need(image_white(ctx, &image, 0, 1, &white));
     assert_true(fabs(white - 1494999) < 360);
     recon_image_free(&image);
 }
@@ -173,7 +173,7 @@ static void comparison(void **state)
     const float complex image[4] = {complex_of(0, 3), 3, 1, -1};
     const float truth[4] = {3, 4, 0, 0};
     image_comparison c;
-    must(compare_images(ctx, "it", 4, image, truth, &c));
+    need(compare_images(ctx, "it", 4, image, truth, &c));
     assert_true(fabs(c.error.mse - 0.75) < 1e-15);
     assert_true(fabs(c.error.psnr - 20 * log10(4 / sqrt(0.75))) < 1e-12);
     assert_true(fabs(c.error.snr - 20 * log10(2.5 / sqrt(0.75))) < 1e-12);
@@ -182,15 +182,15 @@ static void comparison(void **state)
     assert_true(fabs(c.scaled.mse - 2.95 / 4) < 1e-14);
     assert_true(fabs(c.scaled.psnr - 20 * log10(4 / sqrt(2.95 / 4))) < 1e-12);
     assert_true(fabs(c.scaled.percent - 100 * sqrt(2.95 / 25)) < 1e-12);
-    must(compare_images(ctx, "it", 2, (const float complex[2]){complex_of(0, -3), 4}, truth, &c));
+    need(compare_images(ctx, "it", 2, (const float complex[2]){complex_of(0, -3), 4}, truth, &c));
     assert_true(c.error.mse == 0 && c.error.percent == 0 && isinf(c.error.psnr) && c.error.psnr > 0 &&
                 isinf(c.error.snr) && c.error.snr > 0 && c.scale == 1 && c.scaled.mse == 0);
-    must(compare_images(ctx, "it", 2, (const float complex[2]){0, 0}, truth, &c));
+    need(compare_images(ctx, "it", 2, (const float complex[2]){0, 0}, truth, &c));
     assert_true(c.scale == 1 && c.error.percent == 100 && c.scaled.percent == 100);
     /* Other units: 2^-20, and the most different ones that single precision allows. */
-    must(compare_images(ctx, "it", 2, (const float complex[2]){complex_of(0, 0x3p-20f), 0x4p-20f}, truth, &c));
+    need(compare_images(ctx, "it", 2, (const float complex[2]){complex_of(0, 0x3p-20f), 0x4p-20f}, truth, &c));
     assert_true(c.scale == 0x1p20 && c.scaled.mse == 0 && fabs(c.error.percent - 100) < 1e-3);
-    must(compare_images(ctx, "it", 2, (const float complex[2]){0x3p-149f, 0x4p-149f},
+    need(compare_images(ctx, "it", 2, (const float complex[2]){0x3p-149f, 0x4p-149f},
                         (const float[2]){0x3p125f, 0x4p125f}, &c));
     assert_true(fabs(c.scale / 0x1p274 - 1) < 1e-15 && c.scaled.percent < 1e-13);
 }
@@ -210,13 +210,13 @@ static void comparison_of_many(void **state)
     }
     const double energy = 4.0 * (VOXELS - 1) + 36, mse = energy / 4 / VOXELS;
     for (int threads = 1; threads <= 3; threads++) {
-        must(vf_context_set_threads(ctx, threads));
-        must(compare_images(ctx, "it", VOXELS, image, truth, &c));
+        need(vf_context_set_threads(ctx, threads));
+        need(compare_images(ctx, "it", VOXELS, image, truth, &c));
         assert_true(c.error.mse == mse && c.scale == 2 && c.scaled.mse == 0); /* sums of small integers: exact */
         assert_true(fabs(c.error.psnr - 20 * log10(6 / sqrt(mse))) < 1e-12);
         assert_true(fabs(c.error.percent - 50) < 1e-12);
     }
-    must(vf_context_set_threads(ctx, 0));
+    need(vf_context_set_threads(ctx, 0));
     free(image);
     free(truth);
 }
@@ -227,15 +227,16 @@ static void what_cannot_be_compared(void **state)
     const float complex image[4] = {complex_of(0, 3), 3, 1, -1};
     const float truth[4] = {3, 4, 0, 0}, zero[4] = {0}, negative[4] = {-1, -1, -1, -1};
     image_comparison c;
-    expect_error(compare_images(ctx, "it", 4, image, zero, &c), VF_ERR_INPUT, "it: the truth", "no positive values");
-    expect_error(compare_images(ctx, "it", 4, image, negative, &c), VF_ERR_INPUT, "it: ", "no positive values");
-    expect_error(compare_images(ctx, "it", 0, image, truth, &c), VF_ERR_ARGUMENT, "it: ", "no voxels");
-    expect_error(compare_images(ctx, "it", 4, image, (const float[4]){1, NAN, 1, 1}, &c), VF_ERR_INPUT,
-                 "it: ", "the truth has");
-    expect_error(compare_images(ctx, "it", 4, image, (const float[4]){1, 1, INFINITY, 1}, &c), VF_ERR_INPUT,
-                 "it: ", "the truth has");
-    expect_error(compare_images(ctx, "it", 2, (const float complex[2]){1, complex_of(0, NAN)}, truth, &c), VF_ERR_INPUT,
-                 "it: ", "the image has");
+    expect_file_error(compare_images(ctx, "it", 4, image, zero, &c), VF_ERR_INPUT, "it: the truth",
+                      "no positive values");
+    expect_file_error(compare_images(ctx, "it", 4, image, negative, &c), VF_ERR_INPUT, "it: ", "no positive values");
+    expect_file_error(compare_images(ctx, "it", 0, image, truth, &c), VF_ERR_ARGUMENT, "it: ", "no voxels");
+    expect_file_error(compare_images(ctx, "it", 4, image, (const float[4]){1, NAN, 1, 1}, &c), VF_ERR_INPUT,
+                      "it: ", "the truth has");
+    expect_file_error(compare_images(ctx, "it", 4, image, (const float[4]){1, 1, INFINITY, 1}, &c), VF_ERR_INPUT,
+                      "it: ", "the truth has");
+    expect_file_error(compare_images(ctx, "it", 2, (const float complex[2]){1, complex_of(0, NAN)}, truth, &c),
+                      VF_ERR_INPUT, "it: ", "the image has");
 }
 
 static void several_comparisons(void **state)
@@ -266,5 +267,5 @@ int main(void)
                                        cmocka_unit_test(comparison_of_many),
                                        cmocka_unit_test(what_cannot_be_compared),
                                        cmocka_unit_test(several_comparisons)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, close_folder);
 }

@@ -82,11 +82,11 @@ static void check_affines(const scene *s, vf_h5 *file)
     int64_t dims[VF_H5_MAX_RANK];
     const int64_t expected[3] = {s->frames, 3, 4}, start[3] = {0};
     double affines[5][3][4];
-    must(vf_h5_dataset_shape(file, "affine", &type, &rank, dims));
+    need(vf_h5_dataset_shape(file, "affine", &type, &rank, dims));
     assert_true(type == VF_F64 && rank == 3 && s->frames <= 5);
     assert_memory_equal(dims, expected, sizeof expected);
     memset(affines, 0xff, sizeof affines); /* nan */
-    must(vf_h5_read(file, "affine", VF_F64, start, expected, affines));
+    need(vf_h5_read(file, "affine", VF_F64, start, expected, affines));
     for (int frame = 0; frame < s->frames; frame++)
         check_affine(s, frame, affines[frame]);
 }
@@ -100,8 +100,8 @@ static void h5_comes_back(void **state)
         recon_image image = scene_image(&scenes[s]), back;
         char text[64];
         vf_h5 *file;
-        must(write_image(ctx, &image, path));
-        must(read_image(ctx, path, &back));
+        need(write_image(ctx, &image, path));
+        need(read_image(ctx, path, &back));
         assert_int_equal(back.frames, image.frames);
         assert_memory_equal(back.counts, image.counts, sizeof back.counts);
         assert_memory_equal(back.voxel, image.voxel, sizeof back.voxel);
@@ -110,10 +110,10 @@ static void h5_comes_back(void **state)
         assert_memory_equal(back.geometry.centre, image.geometry.centre, sizeof back.geometry.centre);
         assert_true(back.geometry.slice_step == image.geometry.slice_step);
         assert_memory_equal(back.data, image.data, (size_t)(image_volume(&image) * image.frames) * sizeof *image.data);
-        must(vf_h5_open(ctx, path, &file));
-        must(vf_h5_attribute_get_text(file, "/", "method", text, sizeof text));
+        need(vf_h5_open(ctx, path, &file));
+        need(vf_h5_attribute_get_text(file, "/", "method", text, sizeof text));
         assert_string_equal(text, image.method);
-        must(vf_h5_attribute_get_text(file, "/", "scan_sha256", text, sizeof text));
+        need(vf_h5_attribute_get_text(file, "/", "scan_sha256", text, sizeof text));
         assert_string_equal(text, image.digest);
         check_affines(&scenes[s], file);
         vf_h5_close(&file);
@@ -136,17 +136,17 @@ static void h5_of_others(void **state)
     for (int i = 0; i < 60; i++)
         values[i] = i - 7.5;
     for (int rank = 1; rank <= 5; rank++) {
-        must(vf_h5_create(ctx, path, &file));
-        must(vf_h5_dataset_create(file, "image", VF_F64, rank, dims, dims, 1));
-        must(vf_h5_write(file, "image", VF_F64, start, dims, values));
-        must(vf_h5_commit(&file));
+        need(vf_h5_create(ctx, path, &file));
+        need(vf_h5_dataset_create(file, "image", VF_F64, rank, dims, dims, 1));
+        need(vf_h5_write(file, "image", VF_F64, start, dims, values));
+        need(vf_h5_commit(&file));
         vf_status status = read_image(ctx, path, &back);
         if (rank < 2 || rank > 4) {
-            expect_error(status, VF_ERR_INPUT, path, "[frame][z][y][x]");
+            expect_file_error(status, VF_ERR_INPUT, path, "[frame][z][y][x]");
             assert_null(back.data);
             continue;
         }
-        must(status);
+        need(status);
         const int64_t expected[4][4] = {{1, 1, 3, 4}, {1, 3, 4, 5}, {3, 4, 5, 1}};
         assert_int_equal(back.frames, expected[rank - 2][0]);
         for (int a = 0; a < 3; a++)
@@ -156,12 +156,12 @@ static void h5_of_others(void **state)
         assert_false(back.geometry.known);
         recon_image_free(&back);
     }
-    must(vf_h5_create(ctx, path, &file));
-    must(vf_h5_dataset_create(file, "potential", VF_F64, 3, dims, dims, 1));
-    must(vf_h5_commit(&file));
-    expect_error(read_image(ctx, path, &back), VF_ERR_INPUT, path, "dataset 'image' is missing");
+    need(vf_h5_create(ctx, path, &file));
+    need(vf_h5_dataset_create(file, "potential", VF_F64, 3, dims, dims, 1));
+    need(vf_h5_commit(&file));
+    expect_file_error(read_image(ctx, path, &back), VF_ERR_INPUT, path, "dataset 'image' is missing");
     unlink(path);
-    expect_error(read_image(ctx, path, &back), VF_ERR_INPUT, path, "No such file");
+    expect_file_error(read_image(ctx, path, &back), VF_ERR_INPUT, path, "No such file");
     assert_null(back.data);
 }
 
@@ -274,8 +274,8 @@ static void nifti_holds_the_image(void **state)
         path_of("image.nii", path);
         path_of("image.nii.gz", packed_path);
         said[0] = 0;
-        must(write_image(ctx, &image, path));
-        must(write_image(ctx, &image, packed_path));
+        need(write_image(ctx, &image, path));
+        need(write_image(ctx, &image, packed_path));
         assert_true((strstr(said, "the others are in files of their own") != NULL) == (scenes[s].place != NULL));
         assert_true((said[0] != 0) == (scenes[s].place != NULL));
         check_nifti(&scenes[s], &image, 0, path, packed_path);
@@ -315,7 +315,7 @@ static void nifti_of_any_rotation(void **state)
                 s.geometry.direction[a][row] = (diagonal + 2 * dot + 2 * cross) / norm * (a == 2 && turn % 2 ? -1 : 1);
             }
         recon_image image = scene_image(&s);
-        must(write_image(ctx, &image, path));
+        need(write_image(ctx, &image, path));
         unsigned char *header = slurp(path, &bytes);
         assert_int_equal(get_short(header, 252), 1);
         check_places(&s, 0, header);
@@ -333,7 +333,7 @@ static void skewed_axes(void **state)
     size_t bytes;
     recon_image image = plain_image(1, 4, 4, 4);
     image.geometry = (scan_geometry){.known = true, .direction = {{1, 0, 0}, {0.6, 0.8, 0}, {0, 0, 1}}};
-    must(write_image(ctx, &image, path_of("image.nii", path)));
+    need(write_image(ctx, &image, path_of("image.nii", path)));
     unsigned char *header = slurp(path, &bytes);
     assert_int_equal(get_short(header, 252), 0);
     assert_int_equal(get_short(header, 254), 1);
@@ -364,17 +364,17 @@ static void mrd_holds_the_image(void **state)
             int rank;
             int64_t dims[VF_H5_MAX_RANK];
             image.copy_of = copied ? path : NULL;
-            must(write_image(ctx, &image, copied ? copy : path));
-            must(vf_h5_open(ctx, copied ? copy : path, &file));
+            need(write_image(ctx, &image, copied ? copy : path));
+            need(vf_h5_open(ctx, copied ? copy : path, &file));
             assert_true(vf_h5_exists(file, "dataset/xml"));
             for (int series = 0; series <= copied; series++) {
                 const char *name = series ? "dataset/image_1/data" : "dataset/image_0/data";
-                must(vf_h5_dataset_shape(file, name, &type, &rank, dims));
+                need(vf_h5_dataset_shape(file, name, &type, &rank, dims));
                 assert_int_equal(type, VF_C64);
                 assert_int_equal(rank, 5);
                 assert_memory_equal(dims, expected, sizeof expected);
                 memset(back, 0xff, bytes);
-                must(vf_h5_read(file, name, VF_C64, start, dims, back));
+                need(vf_h5_read(file, name, VF_C64, start, dims, back));
                 assert_memory_equal(back, image.data, bytes);
             }
             assert_false(vf_h5_exists(file, copied ? "dataset/image_2" : "dataset/image_1"));
@@ -399,9 +399,9 @@ static void same_bytes_whatever_the_threads(void **state)
     size_t bytes[2][ALL];
     recon_image image = plain_image(2, 70, 60, 33); /* several blocks of every kind */
     for (int run = 0; run < 2; run++) {
-        must(vf_context_set_threads(ctx, run ? 7 : 1));
+        need(vf_context_set_threads(ctx, run ? 7 : 1));
         for (int f = 0; f < ALL; f++) {
-            must(write_image(ctx, &image, path_of(all_names[f], path)));
+            need(write_image(ctx, &image, path_of(all_names[f], path)));
             FILE *stream = fopen(path, "rb");
             content[run][f] = malloc(MOST);
             bytes[run][f] = fread(content[run][f], 1, MOST, stream);
@@ -416,7 +416,7 @@ static void same_bytes_whatever_the_threads(void **state)
         free(content[0][f]);
         free(content[1][f]);
     }
-    must(vf_context_set_threads(ctx, 3));
+    need(vf_context_set_threads(ctx, 3));
     recon_image_free(&image);
 }
 
@@ -430,5 +430,5 @@ int main(void)
                                        cmocka_unit_test(skewed_axes),
                                        cmocka_unit_test(mrd_holds_the_image),
                                        cmocka_unit_test(same_bytes_whatever_the_threads)};
-    return cmocka_run_group_tests(tests, set_up_log, tear_down);
+    return cmocka_run_group_tests(tests, set_up_log, close_folder);
 }

@@ -3,8 +3,8 @@
 #ifndef ISMRMRD_FIXTURE_H
 #define ISMRMRD_FIXTURE_H
 
-#include "ismrmrd/ismrmrd_xml.h"
 #include "apps/mri_recon/scan/scan_fixture.h"
+#include "ismrmrd/ismrmrd_xml.h"
 
 enum { FIXTURE_ACQUISITIONS = 64, FIXTURE_FLOATS = 1 << 16 };
 
@@ -108,7 +108,7 @@ static inline hid_t create_file(const char *group, const char *xml)
 
 static inline void write_data(hid_t file, const char *group, hid_t stored)
 {
-    char name[FIXTURE_PATH];
+    char name[PATH_SIZE];
     hsize_t count = (hsize_t)acquisitions;
     hid_t type = ismrmrd_acquisition_memory_type(), space = H5Screate_simple(1, &count, NULL);
     snprintf(name, sizeof name, "%.200s/data", group);

@@ -9,7 +9,7 @@ enum { N = 24, WIDE = 2 * N, COILS = 3 };
 /* Makes a file by the generator with further options; returns false if there is no such program. */
 static bool generate(const char *options)
 {
-    char command[2 * FIXTURE_PATH];
+    char command[2 * PATH_SIZE];
     snprintf(command, sizeof command, "ismrmrd_generate_cartesian_shepp_logan -m %d -c %d %s -o %s >/dev/null 2>&1", N,
              COILS, options, path);
     unlink(path);

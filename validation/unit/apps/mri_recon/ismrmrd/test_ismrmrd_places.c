@@ -288,7 +288,7 @@ static void move_scan(const char *to)
     static const char *const names[2] = {"xml", "data"};
     H5Pset_create_intermediate_group(links, 1);
     for (int i = 0; i < 2; i++) {
-        char from[FIXTURE_PATH], target[FIXTURE_PATH];
+        char from[PATH_SIZE], target[PATH_SIZE];
         snprintf(from, sizeof from, "/made/%s", names[i]);
         snprintf(target, sizeof target, "%.200s%s%s", to, strcmp(to, "/") == 0 ? "" : "/", names[i]);
         assert_true(H5Lmove(file, from, file, target, links, H5P_DEFAULT) >= 0);
@@ -299,10 +299,10 @@ static void move_scan(const char *to)
 
 static void expect_in(const char *file_path, const char *group, const char *name, bool expected)
 {
-    char dataset[2 * FIXTURE_PATH];
+    char dataset[2 * PATH_SIZE];
     vf_h5 *file;
     snprintf(dataset, sizeof dataset, "%s/%s", group, name);
-    must(vf_h5_open(ctx, file_path, &file));
+    need(vf_h5_open(ctx, file_path, &file));
     if (vf_h5_exists(file, dataset) != expected)
         fail_msg("%s is %s", dataset, expected ? "missing" : "there");
     vf_h5_close(&file);
@@ -314,7 +314,7 @@ static void test_images_go_to_the_group_of_the_scan(void **state)
     (void)state;
     static const char *const groups[4] = {"/dataset", "/study/scan1", "/scan", "/"};
     static float complex voxels[16];
-    char copy[FIXTURE_PATH + 16];
+    char copy[PATH_SIZE + 16];
     snprintf(copy, sizeof copy, "%.200s/copy.mrd", directory);
     for (int g = 0; g < 4; g++) {
         begin_acquisitions();
@@ -332,14 +332,14 @@ static void test_images_go_to_the_group_of_the_scan(void **state)
                              .copy_of = path,
                              .group = s.group};
         const char *place = g == 3 ? "" : groups[g];
-        must(write_image(ctx, &image, copy));
+        need(write_image(ctx, &image, copy));
         expect_in(copy, place, "data", true);
         expect_in(copy, place, "image_0/data", true);
         expect_in(copy, place, "image_0/header", true);
         read_it(groups[g], K_AUTO);
         assert_string_equal(s.group, groups[g]);
         image.copy_of = NULL; /* a separate file: the usual group, whatever the scan's group */
-        must(write_image(ctx, &image, copy));
+        need(write_image(ctx, &image, copy));
         expect_in(copy, "/dataset", "image_0/data", true);
         expect_in(copy, "/dataset", "xml", true);
     }
@@ -376,7 +376,7 @@ static void test_counters_of_images(void **state)
                                           {{0, 0, 0, 0, 0}, {0, 0, 1, 0, 0}}}; /* nothing known */
     static float complex voxels[2 * 2 * 4 * 4];
     static ismrmrd_image_header headers[MOST];
-    char file_path[FIXTURE_PATH + 16];
+    char file_path[PATH_SIZE + 16];
     snprintf(file_path, sizeof file_path, "%.200s/image.mrd", directory);
     for (int t = 0; t < 3; t++) {
         const int images = t == 0 ? 4 : 2;
@@ -392,7 +392,7 @@ static void test_counters_of_images(void **state)
                                          .direction = {{0.8, 0, -0.6}, {0, 1, 0}, {0.6, 0, 0.8}},
                                          .centre = {10, -20, 30},
                                          .slice_step = t == 0 ? 5 : 0};
-        must(write_image(ctx, &image, file_path));
+        need(write_image(ctx, &image, file_path));
         read_headers(file_path, images, headers);
         for (int i = 0; i < images; i++) {
             const ismrmrd_image_header *h = &headers[i];
@@ -418,7 +418,7 @@ static void test_places_of_images(void **state)
     enum { IMAGES = 4 };
     static float complex voxels[IMAGES * 2 * 4 * 4];
     static ismrmrd_image_header headers[IMAGES];
-    char file_path[FIXTURE_PATH + 16];
+    char file_path[PATH_SIZE + 16];
     snprintf(file_path, sizeof file_path, "%.200s/image.mrd", directory);
     acquire_turned_slabs();
     for (int i = 0; i < 2; i++) {
@@ -438,7 +438,7 @@ static void test_places_of_images(void **state)
                                .data = voxels,
                                .sources = s.frame,
                                .source_count = s.frames};
-    must(write_image(ctx, &image, file_path));
+    need(write_image(ctx, &image, file_path));
     read_headers(file_path, IMAGES, headers);
     for (int i = 0; i < IMAGES; i++) {
         const ismrmrd_acquisition_header *of = &acquired[i % 2 ? 0 : 1].head; /* the second slab comes first */

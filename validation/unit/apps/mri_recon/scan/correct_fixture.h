@@ -4,17 +4,8 @@
 
 #include <complex.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
+#include "folder_fixture.h"
 #include "random_fixture.h"
 #include "scan/correct_internal.h"
 #include "scan/correct_trajectory.h"
@@ -23,36 +14,23 @@
 enum { COILS = 2, LENGTH = 24, READOUTS = 7, SAMPLES = LENGTH * READOUTS, CUT = 10 };
 static const double ROUNDING = 0x1p-24; /* of single precision, relative */
 
-static vf_context *ctx;
-static char directory[200], path[256];
+static char path[PATH_SIZE];
 static mri_scan raw;
 static recon_settings settings;
 
 static inline int set_up(void **state)
 {
     (void)state;
-    const char *parent = getenv("TMPDIR");
-    snprintf(directory, sizeof directory, "%.150s/test_correct.XXXXXX", parent ? parent : "/tmp");
-    if (!mkdtemp(directory) || vf_context_create(&ctx) != VF_OK)
-        return 1;
-    snprintf(path, sizeof path, "%s/file", directory);
-    return 0;
+    const int failed = open_folder("test_correct");
+    path_of("file", path);
+    return failed;
 }
 
 static inline int tear_down(void **state)
 {
-    (void)state;
     scan_free(&raw);
-    vf_context_destroy(ctx);
     unlink(path);
-    return rmdir(directory);
-}
-
-static inline void *room(int64_t count, size_t size)
-{
-    void *p = calloc((size_t)count, size);
-    assert_non_null(p);
-    return p;
+    return close_folder(state);
 }
 
 /* A curved trajectory whose sample times restart. */

@@ -2,26 +2,13 @@
 #ifndef SCAN_FIXTURE_H
 #define SCAN_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
+#include "folder_fixture.h"
 #include "ismrmrd/ismrmrd_types.h"
 #include "scan/mri_scan.h"
 #include "voxfield/append.h"
 #include "voxfield/hdf5_io.h"
 
-enum { FIXTURE_PATH = 256, FIXTURE_LOG = 4096 };
-
-static char directory[FIXTURE_PATH], path[FIXTURE_PATH], said[FIXTURE_LOG];
-static vf_context *ctx;
+static char path[PATH_SIZE], said[4096];
 static mri_scan s; /* the last scan read */
 
 static inline void keep_log(void *user, vf_log_level level, const char *text)
@@ -33,11 +20,9 @@ static inline void keep_log(void *user, vf_log_level level, const char *text)
 static inline int set_up(void **state)
 {
     (void)state;
-    const char *parent = getenv("TMPDIR");
-    snprintf(directory, sizeof directory, "%.200s/test_scan.XXXXXX", parent ? parent : "/tmp");
-    if (!mkdtemp(directory) || vf_context_create(&ctx) != VF_OK)
+    if (open_folder("test_scan") != 0)
         return 1;
-    snprintf(path, sizeof path, "%.200s/scan.h5", directory);
+    path_of("scan.h5", path);
     vf_context_set_log(ctx, keep_log, NULL);
     said[0] = 0;
     memset(&s, 0, sizeof s);
@@ -46,17 +31,9 @@ static inline int set_up(void **state)
 
 static inline int tear_down(void **state)
 {
-    (void)state;
     scan_free(&s);
-    vf_context_destroy(ctx);
     unlink(path);
-    return rmdir(directory);
-}
-
-static inline void must(vf_status status)
-{
-    if (status != VF_OK)
-        fail_msg("%s: %s", vf_status_name(status), vf_context_message(ctx));
+    return close_folder(state);
 }
 
 /* Reads the file, which must be valid. */
@@ -64,7 +41,7 @@ static inline void read_it(const char *group, k_units units)
 {
     scan_free(&s);
     said[0] = 0;
-    must(read_scan(ctx, path, &(scan_request){.group = group, .units = units}, &s));
+    need(read_scan(ctx, path, &(scan_request){.group = group, .units = units}, &s));
 }
 
 /* Reads the file, which must be rejected with a message that names the file and contains these words, without leaks. */

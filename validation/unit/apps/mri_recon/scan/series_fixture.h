@@ -15,11 +15,4 @@ static inline float number(void)
     return (float)(2 * uniform() - 1);
 }
 
-static inline void *room(size_t count, size_t size)
-{
-    void *memory = calloc(count + 1, size);
-    assert_non_null(memory);
-    return memory;
-}
-
 #endif

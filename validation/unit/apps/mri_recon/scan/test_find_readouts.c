@@ -42,7 +42,7 @@ static void expect_failure(vf_status status, vf_status wanted, const char *words
 static void expect_readouts(int count, int length)
 {
     const recon_settings settings = {.input = "scan"};
-    must(find_readouts(ctx, &settings, "--motion", &s));
+    need(find_readouts(ctx, &settings, "--motion", &s));
     assert_int_equal(s.trajectory->readouts, count);
     for (int n = 0; n <= count; n++)
         assert_int_equal(s.trajectory->readout[n], n * length);
@@ -86,7 +86,7 @@ static void test_finds_readouts(void **state)
     const float times[9] = {0, 1, 2, 0, 1, 1, 2, 1, 3};
     make_spokes(1, 9, true);
     memcpy(s.trajectory->time, times, sizeof times);
-    must(find_readouts(ctx, &(recon_settings){.input = "scan"}, "--motion", &s));
+    need(find_readouts(ctx, &(recon_settings){.input = "scan"}, "--motion", &s));
     assert_int_equal(s.trajectory->readouts, 3);
     assert_true(s.trajectory->readout[1] == 3 && s.trajectory->readout[2] == 7 && s.trajectory->readout[3] == 9);
 }
@@ -111,13 +111,13 @@ static void test_refusals(void **state)
     }
     make_spokes(1, 160, false);
     settings.readout_samples = 16;
-    must(regroup_frames(ctx, &settings, &s));
+    need(regroup_frames(ctx, &settings, &s));
     assert_int_equal(s.frames, 2);
     make_spokes(10, 16, false);
     (void)snprintf(s.layout, sizeof s.layout, "BART");
     expect_failure(regroup_frames(ctx, &settings, &s), VF_ERR_INPUT, "in what order");
     make_spokes(10, 16, false);
-    must(scan_even_readouts(ctx, "scan", 16, s.trajectory));
+    need(scan_even_readouts(ctx, "scan", 16, s.trajectory));
     expect_failure(regroup_frames(ctx, &settings, &s), VF_ERR_ARGUMENT, "says itself how long");
     settings = (recon_settings){.input = "scan", .frames = "100"};
     make_spokes(10, 16, false);

@@ -42,22 +42,22 @@ static void write_contents(vf_h5 *file, const content *contents)
 {
     static const int64_t start[VF_H5_MAX_RANK] = {0};
     for (const content *c = contents; c->name; c++) {
-        must(vf_h5_dataset_create(file, c->name, c->type, c->rank, c->dims, c->dims, 0));
+        need(vf_h5_dataset_create(file, c->name, c->type, c->rank, c->dims, c->dims, 0));
         if (c->values)
-            must(vf_h5_write(file, c->name, c->type, start, c->dims, c->values));
+            need(vf_h5_write(file, c->name, c->type, start, c->dims, c->values));
     }
 }
 
 static void write_file(const content *contents, const int64_t *n, const double *size)
 {
     vf_h5 *file;
-    must(vf_h5_create(ctx, path, &file));
+    need(vf_h5_create(ctx, path, &file));
     write_contents(file, contents);
     if (n)
-        must(vf_h5_attribute_integers(file, "/scan", "matrix", n, 3));
+        need(vf_h5_attribute_integers(file, "/scan", "matrix", n, 3));
     if (size)
-        must(vf_h5_attribute_doubles(file, "/scan", "fov_mm", size, 3));
-    must(vf_h5_commit(&file));
+        need(vf_h5_attribute_doubles(file, "/scan", "fov_mm", size, 3));
+    need(vf_h5_commit(&file));
 }
 
 static const content DATA = {"/scan/data", VF_C64, 2, {COILS, SAMPLES}, data};
@@ -390,12 +390,12 @@ static void test_more_than_memory(void **state)
     static const int64_t huge[2] = {4096, INT64_C(1) << 38}, piece[2] = {1, MANY};
     static const int64_t huge_k[2] = {INT64_C(1) << 38, 3}, piece_k[2] = {MANY, 3};
     vf_h5 *file;
-    must(vf_h5_create(ctx, path, &file));
-    must(vf_h5_dataset_create(file, "/scan/data", VF_C64, 2, huge, piece, 1));
-    must(vf_h5_dataset_create(file, "/scan/trajectory", VF_F32, 2, huge_k, piece_k, 1));
-    must(vf_h5_attribute_integers(file, "/scan", "matrix", matrix, 3));
-    must(vf_h5_attribute_doubles(file, "/scan", "fov_mm", fov, 3));
-    must(vf_h5_commit(&file));
+    need(vf_h5_create(ctx, path, &file));
+    need(vf_h5_dataset_create(file, "/scan/data", VF_C64, 2, huge, piece, 1));
+    need(vf_h5_dataset_create(file, "/scan/trajectory", VF_F32, 2, huge_k, piece_k, 1));
+    need(vf_h5_attribute_integers(file, "/scan", "matrix", matrix, 3));
+    need(vf_h5_attribute_doubles(file, "/scan", "fov_mm", fov, 3));
+    need(vf_h5_commit(&file));
     expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "'/scan/data' declares 9.01e+06 GB, but only 0 bytes of it are stored");
 }
 

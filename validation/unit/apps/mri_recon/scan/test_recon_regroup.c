@@ -285,7 +285,7 @@ static void test_windows(void **state)
         recon_settings settings = {.input = "scan", .spokes_per_frame = length, .frame_step = step, .compare = "truth"};
         (void)snprintf(text, sizeof text, "%d:%d:%d", first + 1, last + 1, stride);
         settings.frames = selects ? text : NULL;
-        must(regroup_frames(ctx, &settings, &s));
+        need(regroup_frames(ctx, &settings, &s));
         int f = 0;
         const int at[2] = {selects ? first : 0, selects ? stride : 1};
         const window *chosen[MOST_WINDOWS];
@@ -323,11 +323,11 @@ static void test_whitened_once(void **state)
         const int length = 1 + below(fewest_readouts());
         const recon_settings settings = {.input = "scan", .spokes_per_frame = length, .frame_step = 1};
         expect_windows(length, 1);
-        must(regroup_frames(ctx, &settings, &s));
+        need(regroup_frames(ctx, &settings, &s));
         s.noise = room(COILS * COILS, sizeof *s.noise);
         for (int c = 0; c < COILS; c++)
             s.noise[c * COILS + c] = 4;
-        must(prewhiten(ctx, &s));
+        need(prewhiten(ctx, &s));
         for (int f = 0; f < s.frames; f++)
             for (int64_t m = 0; m < s.trajectory[s.frame[f].trajectory].samples; m++) {
                 const sample *from = &expected[f].of->sample[expected[f].of->first[expected[f].number] + m];
@@ -335,7 +335,7 @@ static void test_whitened_once(void **state)
                     assert_true(scan_coil(&s, &s.frame[f], c)[m] == 0.5F * from->data[c]);
             }
         double kept;
-        must(compress_coils(ctx, &s, 2, &kept));
+        need(compress_coils(ctx, &s, 2, &kept));
         assert_true(kept > 0.3 && kept <= 1);
     }
 }
@@ -368,7 +368,7 @@ static void test_selection(void **state)
             of[f++] = s.frame[g].repetition;
         }
         (void)snprintf(text, sizeof text, "%d:%d:%d", first + 1, last + 1, stride);
-        must(regroup_frames(ctx, &settings, &s));
+        need(regroup_frames(ctx, &settings, &s));
         assert_int_equal(s.frames, f);
         assert_int_equal(s.frames + s.calibrations, frames + calibrations);
         assert_int_equal(s.volumes, ((last - first) / stride + 1) * slabs);
