@@ -6,22 +6,37 @@ endif()
 find_package(Python3 COMPONENTS Interpreter)
 include(${CMAKE_CURRENT_LIST_DIR}/gpu_cases.cmake)
 
-# Adds a program with cmocka, linked to the library and the stages of the programs, if there is cmocka.
-function(vf_unit_program name)
+# Adds a program with cmocka, linked to the library and the stages of the programs, if there is cmocka. It has the name of its
+# source, which may lie in a folder: `files/test_append` makes test_append.
+function(vf_unit_program source)
     if(NOT (CMOCKA_INCLUDE AND CMOCKA_LIBRARY))
         return()
     endif()
-    add_executable(${name} ${name}.c)
+    get_filename_component(name ${source} NAME)
+    add_executable(${name} ${source}.c)
     target_include_directories(${name} PRIVATE ${CMOCKA_INCLUDE})
     target_link_libraries(${name} PRIVATE cionize_stages mri_recon_stages voxfield voxfield_flags ${CMOCKA_LIBRARY} PNG::PNG ZLIB::ZLIB m)
 endfunction()
 
 # A unit test: such a program and its arguments.
-function(vf_unit_test name)
-    vf_unit_program(${name})
+function(vf_unit_test source)
+    vf_unit_program(${source})
+    get_filename_component(name ${source} NAME)
     if(TARGET ${name})
         vf_register(${name} COMMAND ${name} ${ARGN})
         set_tests_properties(${name} PROPERTIES LABELS unit)
+    endif()
+endfunction()
+
+# A unit test of a program that is another test's too: with these arguments, and with ISA, code for this instruction set.
+function(vf_unit_again name program)
+    cmake_parse_arguments(PARSE_ARGV 2 again "" ISA "")
+    if(TARGET ${program})
+        vf_register(${name} COMMAND ${program} ${again_UNPARSED_ARGUMENTS})
+        set_tests_properties(${name} PROPERTIES LABELS unit)
+        if(again_ISA)
+            set_tests_properties(${name} PROPERTIES ENVIRONMENT VOXFIELD_ISA=${again_ISA})
+        endif()
     endif()
 endfunction()
 
@@ -42,6 +57,15 @@ function(vf_threads)
         if(TEST ${name})
             get_test_property(${name} LABELS labels)
             set_tests_properties(${name} PROPERTIES LABELS "${labels};threads")
+        endif()
+    endforeach()
+endfunction()
+
+# Tests with gigabytes, or millions of samples: minutes under a sanitizer.
+function(vf_large)
+    foreach(name ${ARGN})
+        if(TEST ${name})
+            set_tests_properties(${name} PROPERTIES LABELS "unit;large")
         endif()
     endforeach()
 endfunction()
@@ -81,8 +105,9 @@ endfunction()
 
 # Registers a unit test that takes a device: once for the CPU and once, as NAME_gpu, for a GPU, or for two if a second
 # argument says so.
-function(vf_device_test name)
-    vf_unit_test(${name} cpu)
+function(vf_device_test source)
+    vf_unit_test(${source} cpu)
+    get_filename_component(name ${source} NAME)
     if(TARGET ${name})
         vf_threads(${name})
         if("${ARGV1}" STREQUAL 2)

@@ -255,7 +255,7 @@ class Sum:
         self.s2 = math.fsum(slopes)
 
     def bound(self, spacing, double=False):
-        """The error bound of the program's sum, derived at the head of unit/test_coulomb_sum.c: (n + 13.2) u S1 + 2
+        """The error bound of the program's sum, derived at the head of unit/kernels/coulomb_sum/test_coulomb_sum.c: (n + 13.2) u S1 + 2
         P u S2, and 2^-50 S1 for the double sums of chunks. u is the unit roundoff; n the atoms in a chunk, at
         most 512 (GPU) or 256 (CPU); P the largest distance of a point from the centre of its block (32 points
         along each axis on a GPU, fewer on the CPU). 1e-9 of S1 is added for the constant, which this file

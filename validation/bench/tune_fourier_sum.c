@@ -16,7 +16,7 @@
  * trial counts only if its result is right: all voxels are compared with a sum in double precision, which is itself
  * compared with the formula at some voxels. Relative to that sum (l2), the error in single precision is at most
  * sqrt(43 + 2 n / 6 + 1) u for n samples, with hardware trigonometry sqrt(46 + ...): see test_large_k of
- * validation/unit/test_fourier_sum.c. 1 u^2 is for the reference, stored in single precision, and 10 % for chance. A
+ * validation/unit/kernels/fourier_sum/test_fourier_sum.c. 1 u^2 is for the reference, stored in single precision, and 10 % for chance. A
  * missing sample would give 1 / sqrt(n), a missing voxel 1 / sqrt(128^3), both hundreds of times as much.
  */
 #include <math.h>

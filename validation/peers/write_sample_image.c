@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "image_fixture.h"
+#include "apps/mri_recon/images/image_fixture.h"
 
 int main(int argc, char **argv)
 {

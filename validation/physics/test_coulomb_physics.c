@@ -3,7 +3,7 @@
  * usage: test_coulomb_physics DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  *
  * Tolerances. Single precision (u = 2^-24): a term's relative error is at most (13.2 + additions in its chunk) u + 2
- * |P| u / r (head of unit/test_coulomb_sum.c), with |P| <= 14 angstrom from a block's centre at the spacings used
+ * |P| u / r (head of unit/kernels/coulomb_sum/test_coulomb_sum.c), with |P| <= 14 angstrom from a block's centre at the spacings used
  * here. For few atoms at a distance r >= 1 it stays below 50 u = 3e-6 of sum |q| / r. Double: the same with u =
  * 2^-53, below 1e-14.
  */
@@ -289,9 +289,7 @@ static void test_faint_charges(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_point_and_dipole), cmocka_unit_test(test_madelung),
-        cmocka_unit_test(test_convolution),      cmocka_unit_test(test_superposition_and_translation),
-        cmocka_unit_test(test_faint_charges),
-    };
+        cmocka_unit_test(test_point_and_dipole), cmocka_unit_test(test_madelung), cmocka_unit_test(test_convolution),
+        cmocka_unit_test(test_superposition_and_translation), cmocka_unit_test(test_faint_charges)};
     return run_on_device(argc, argv, tests, NULL, NULL);
 }

@@ -416,20 +416,18 @@ int main(int argc, char **argv)
 {
     if (!begin_tests(argc, argv))
         return 77;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_adjointness),
-        cmocka_unit_test(test_adjoint_method),
-        cmocka_unit_test(test_solver_against_dense),
-        cmocka_unit_test(test_off_resonance_against_dense),
-        cmocka_unit_test(test_frames_one_at_a_time),
-        cmocka_unit_test(test_groups_and_pieces),
-        cmocka_unit_test(test_progress_adds_up),
-        cmocka_unit_test(test_coils_one_at_a_time),
-        cmocka_unit_test(test_gridding_divides_by_the_maps),
-        cmocka_unit_test(test_saved_q),
-        cmocka_unit_test(test_density_cartesian),
-        cmocka_unit_test(test_density_radial),
-        cmocka_unit_test(test_zero_data),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_adjointness),
+                                       cmocka_unit_test(test_adjoint_method),
+                                       cmocka_unit_test(test_solver_against_dense),
+                                       cmocka_unit_test(test_off_resonance_against_dense),
+                                       cmocka_unit_test(test_frames_one_at_a_time),
+                                       cmocka_unit_test(test_groups_and_pieces),
+                                       cmocka_unit_test(test_progress_adds_up),
+                                       cmocka_unit_test(test_coils_one_at_a_time),
+                                       cmocka_unit_test(test_gridding_divides_by_the_maps),
+                                       cmocka_unit_test(test_saved_q),
+                                       cmocka_unit_test(test_density_cartesian),
+                                       cmocka_unit_test(test_density_radial),
+                                       cmocka_unit_test(test_zero_data)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -236,18 +236,16 @@ int main(int argc, char **argv)
 {
     if (!begin_lists(argc, argv))
         return 77;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cuts),
-        cmocka_unit_test(test_frames),
-        cmocka_unit_test(test_frames_of_other_methods),
-        cmocka_unit_test(test_frames_are_counted),
-        cmocka_unit_test(test_voxels),
-        cmocka_unit_test(test_channels),
-        cmocka_unit_test(test_coils_adjoint),
-        cmocka_unit_test(test_coils_solved),
-        cmocka_unit_test(test_a_device_fails),
-        cmocka_unit_test(test_nobody_takes_over),
-        cmocka_unit_test(test_more_devices_than_work),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cuts),
+                                       cmocka_unit_test(test_frames),
+                                       cmocka_unit_test(test_frames_of_other_methods),
+                                       cmocka_unit_test(test_frames_are_counted),
+                                       cmocka_unit_test(test_voxels),
+                                       cmocka_unit_test(test_channels),
+                                       cmocka_unit_test(test_coils_adjoint),
+                                       cmocka_unit_test(test_coils_solved),
+                                       cmocka_unit_test(test_a_device_fails),
+                                       cmocka_unit_test(test_nobody_takes_over),
+                                       cmocka_unit_test(test_more_devices_than_work)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,8 +94,6 @@ int main(int argc, char **argv)
 {
     if (!begin_tests(argc, argv))
         return 77;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_normal_matrix_in_double),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_normal_matrix_in_double)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,11 +94,8 @@ int main(int argc, char **argv)
 {
     if (!begin_lists(argc, argv))
         return 77;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_frames_of_a_window),
-        cmocka_unit_test(test_frames_and_coils),
-        cmocka_unit_test(test_a_device_fails_in_a_series),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_windows), cmocka_unit_test(test_frames_of_a_window),
+                                       cmocka_unit_test(test_frames_and_coils),
+                                       cmocka_unit_test(test_a_device_fails_in_a_series)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

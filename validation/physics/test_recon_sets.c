@@ -305,10 +305,7 @@ int main(int argc, char **argv)
     if (!begin_tests(argc, argv))
         return 77;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_normal_is_hermitian),
-        cmocka_unit_test(test_right_side_is_adjoint),
-        cmocka_unit_test(test_solution_against_dense),
-        cmocka_unit_test(test_first_of_two),
-    };
+        cmocka_unit_test(test_normal_is_hermitian), cmocka_unit_test(test_right_side_is_adjoint),
+        cmocka_unit_test(test_solution_against_dense), cmocka_unit_test(test_first_of_two)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

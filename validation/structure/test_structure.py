@@ -26,7 +26,7 @@ LONG_FILES = {
     "docs/man/mri_recon.1": "the same",
     "kernels/fourier_sum/fourier_sum_products.cu": "one kernel: all its parts share the layout of its data",
     "validation/structure/test_structure.py": "a rule after the other, each with what it must find",
-    "validation/unit/test_draw_slices.c": "a test for each part of the picture, and the code that reads it back",
+    "validation/unit/apps/cionize/maps/test_draw_slices.c": "a test for each part of the picture, and the code that reads it back",
 }
 # File names that may occur in every folder.
 COMMON_NAMES = {"CMakeLists.txt", "README.md", ".gitignore", "run", "requirements.txt"}
@@ -251,6 +251,17 @@ def rule_unique_names(tree):
             yield files[0], f"has the name of {', '.join(files[1:])}"
 
 
+def rule_unit_tests_mirror_the_source(tree):
+    """The folders of validation/unit are named as the source's."""
+    sources = set()
+    for file in tree.code("libcore/src/", "kernels/", "apps/"):
+        sources |= {str(folder) for folder in pathlib.PurePath(file.replace("libcore/src/", "libcore/")).parents}
+    for file in tree.files:
+        folder = os.path.dirname(file.removeprefix("validation/unit/"))
+        if file.startswith("validation/unit/") and folder and folder not in sources:
+            yield file, f"is in a folder for tests of {folder}, which there is not"
+
+
 def rule_everything_is_built(tree):
     """Every source is in some CMakeLists.txt, every other piece of code is included somewhere, every test is
     registered."""
@@ -457,6 +468,7 @@ PLANTED = [
     (rule_texts_are_bounded, "kernels/sum/sum.c", 'void h(char*t,size_t n){snprintf(t + n, 9 - n, "");}\n', "leave"),
     (rule_texts_are_bounded, "kernels/sum/sum.c", 'void h(char*t){sprintf(t, "");}\n', "leave"),
     (rule_unique_names, "apps/cionize/status.c", "\n", "status.c"),
+    (rule_unit_tests_mirror_the_source, "validation/unit/kernels/add/a.h", '#include "a.h"\n', "tests of kernels/add"),
     (rule_everything_is_built, "libcore/src/forgotten.c", "\n", "in no CMakeLists"),
     (rule_everything_is_built, "kernels/sum/forgotten.inc", "\n", "included nowhere"),
     (rule_everything_is_built, "validation/apps/test_forgotten.py", "\n", "it never runs"),

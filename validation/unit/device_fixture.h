@@ -3,16 +3,7 @@
 #ifndef DEVICE_FIXTURE_H
 #define DEVICE_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "context_fixture.h"
 #include "random_fixture.h"
 #include "voxfield/device.h"
 #include "voxfield/team_size.h"
@@ -29,7 +20,6 @@
 #define SANITIZED false
 #endif
 
-static vf_context *ctx;
 static vf_device *device;
 
 /* Whether this CPU lacks the instruction set of a variant. */

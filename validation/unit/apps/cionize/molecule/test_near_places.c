@@ -1,0 +1,99 @@
+/* Whether a place is near, against brute force over images, in cells of any shape. */
+#include "apps/cionize/ions/ion_fixture.h"
+#include "molecule/near_places.h"
+
+enum { PLACES = 60, POINTS = 200, IMAGES = 4 };
+
+/* Whether an image within IMAGES cells to each side is nearer than its distance. Places differ by up to 10 along each axis, and
+ * reaches are up to 6: of the cells here, 3.4 turns of a, 2.4 of b and 2 of c suffice for that. *margin: how far the nearest decision is from
+ * changing, so that rounding does not decide. */
+static bool any_by_force(const vf_cell *cell, int count, const double place[3][PLACES], const double *at,
+                         const double *distance, double *margin)
+{
+    const int most = cell->kind == VF_CELL_NONE ? 0 : IMAGES;
+    bool any = false;
+    *margin = INFINITY;
+    for (int i = 0; i < count; i++)
+        for (int a = -most; a <= most; a++)
+            for (int b = -most; b <= most; b++)
+                for (int c = -most; c <= most; c++) {
+                    double square = 0;
+                    for (int x = 0; x < 3; x++) {
+                        double d = place[x][i] - at[x];
+                        if (most > 0)
+                            d += a * cell->vectors[0][x] + b * cell->vectors[1][x] + c * cell->vectors[2][x];
+                        square += d * d;
+                    }
+                    const double off = sqrt(square) - distance[i];
+                    any |= off < 0;
+                    *margin = fmin(*margin, fabs(off));
+                }
+    return any;
+}
+
+static void compare(const vf_cell *cell, int count, double edge, double reach)
+{
+    double place[3][PLACES], distance[PLACES], margin;
+    near_places *near;
+    for (int i = 0; i < count; i++) {
+        for (int a = 0; a < 3; a++) /* in a cube of 10, partly outside the cells */
+            place[a][i] = edge * uniform();
+        distance[i] = i % 7 == 6 ? 0 : reach * uniform();
+    }
+    if (count > 0)
+        distance[count / 2] = reach;
+    assert_ok(near_places_create(fresh(), cell, count, place[0], place[1], place[2], reach, &near));
+    int yes = 0;
+    for (int n = 0; n < POINTS; n++) {
+        const double at[3] = {edge * uniform(), edge * uniform(), edge * uniform()};
+        const bool expected = any_by_force(cell, count, place, at, distance, &margin);
+        yes += expected;
+        if (margin > 1e-9) /* rounding of places that are moved by cells is 1e-14 */
+            assert_int_equal(near_places_any(near, at, distance), expected);
+    }
+    assert_true(count == 0 ? yes == 0 : yes >= 0);
+    near_places_destroy(near);
+}
+
+static void test_against_brute_force(void **state)
+{
+    (void)state;
+    const vf_cell cells[] = {{.kind = VF_CELL_NONE},
+                             {.kind = VF_CELL_ORTHORHOMBIC, .vectors = {{9, 0, 0}, {0, 11, 0}, {0, 0, 10}}},
+                             {.kind = VF_CELL_TRICLINIC, .vectors = {{10, 0, 0}, {4.5, 9, 0}, {-4, 3, 8}}},
+                             {.kind = VF_CELL_TRICLINIC, .vectors = {{10, 0, 0}, {9, 7, 0}, {0, 0, 12}}}};
+    for (size_t c = 0; c < sizeof cells / sizeof *cells; c++)
+        for (int round = 0; round < 6; round++) {
+            static const int counts[] = {0, 1, 2, PLACES};
+            static const double reaches[] = {0, 0.4, 1.5, 4, 6};
+            for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
+                for (size_t r = 0; r < sizeof reaches / sizeof *reaches; r++)
+                    compare(&cells[c], counts[n], 10, reaches[r]);
+        }
+}
+
+/* A place at exactly the distance is not nearer; one cell has the same answer as eight. */
+static void test_edges(void **state)
+{
+    (void)state;
+    const vf_cell none = {.kind = VF_CELL_NONE},
+                  cube = {.kind = VF_CELL_ORTHORHOMBIC, .vectors = {{8, 0, 0}, {0, 8, 0}, {0, 0, 8}}};
+    const double x[] = {7}, y[] = {0}, z[] = {0}, three = 3, more = 3.0000001, origin[3] = {0, 0, 0},
+                 far[3] = {4, 0, 0};
+    near_places *near;
+    assert_ok(near_places_create(fresh(), &none, 1, x, y, z, 4, &near));
+    assert_false(near_places_any(near, far, &three));
+    assert_true(near_places_any(near, far, &more));
+    assert_false(near_places_any(near, origin, &three));
+    near_places_destroy(near);
+    assert_ok(near_places_create(fresh(), &cube, 1, x, y, z, 4, &near));
+    assert_true(near_places_any(near, origin, &three)); /* 1 away, by the image at -1 */
+    assert_false(near_places_any(near, far, &three));
+    near_places_destroy(near);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_brute_force), cmocka_unit_test(test_edges)};
+    return cmocka_run_group_tests(tests, ion_setup, ion_teardown);
+}

@@ -1,0 +1,133 @@
+/* Samples that no object can have (apps/mri_recon/scan/find_spikes.c). */
+#include <complex.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "coil_fixture.h"
+#include "scan/find_spikes.h"
+
+enum { N = 32 };
+
+/* A plane of lines along x, every `step`-th, and a coil's samples of a smooth object with its middle at k = (x, y), of
+ * 1000 times the noise. */
+typedef struct plane {
+    mri_scan scan;
+    scan_trajectory at;
+    float complex *data;
+    bool *bad;
+} plane;
+
+static plane make(int step, double x, double y)
+{
+    plane p = {.scan = {.matrix = {N, N, 1}}, .at = {.samples = N * (N / step)}};
+    p.at.k = allocate(3 * (size_t)p.at.samples * sizeof *p.at.k);
+    p.data = allocate((size_t)p.at.samples * sizeof *p.data);
+    p.bad = calloc((size_t)p.at.samples, sizeof *p.bad);
+    for (int64_t m = 0; m < p.at.samples; m++) {
+        const double kx = (double)(m % N - N / 2), ky = (double)(m / N * step - N / 2);
+        p.at.k[3 * m] = (float)kx;
+        p.at.k[3 * m + 1] = (float)ky;
+        p.at.k[3 * m + 2] = 0;
+        p.data[m] = (float complex)(1000 * exp(-(pow(kx - x, 2) + pow(ky - y, 2)) / 8) + random_complex());
+    }
+    return p;
+}
+
+static void drop(plane *p)
+{
+    free(p->at.k);
+    free(p->at.weights);
+    free(p->data);
+    free(p->bad);
+}
+
+static int64_t found(vf_context *ctx, plane *p, double *ratio)
+{
+    spike_cells c;
+    *ratio = 0;
+    assert_int_equal(spike_cells_make(ctx, &p->scan, &p->at, &c), VF_OK);
+    assert_int_equal(c.readouts, p->at.samples / N);
+    const int64_t count = find_spikes(&p->at, &c, p->data, p->bad, ratio);
+    spike_cells_free(&c);
+    return count;
+}
+
+/* A sample, several, and a line of 100 times the object's strongest sample. The object's support is that of neighbours a
+ * line apart, exp(-step^2 / 8) of it. */
+static void test_spikes(void **state)
+{
+    for (int step = 1; step <= 2; step++) {
+        double ratio;
+        plane p = make(step, 0, 0);
+        assert_int_equal(found(*state, &p, &ratio), 0);
+        p.data[5 * N + 7] = 1e5F;
+        assert_int_equal(found(*state, &p, &ratio), 1);
+        assert_true(p.bad[5 * N + 7]);
+        assert_near(ratio, 100 / exp(-step * step / 8.0), 2);
+        p.data[2 * N + 25] = 3e5F * I;
+        p.data[12 * N + 20] = 2e5F;
+        assert_int_equal(found(*state, &p, &ratio), 2); /* new ones */
+        for (int x = 0; x < N; x++)
+            p.data[14 * N + x] = 1e5F * (float complex)cexp(I * x);
+        assert_int_equal(found(*state, &p, &ratio), N);
+        drop(&p);
+    }
+}
+
+/* What stays: an object whose middle is far from that of k-space, or at a single sample; waves alone in noise; samples
+ * less than ALONE times above the object; samples of weight 0, which count for nothing. */
+static void test_objects(void **state)
+{
+    double ratio;
+    plane p = make(1, 10, -9);
+    assert_int_equal(found(*state, &p, &ratio), 0);
+    p.data[5 * N + 7] = 15e3F;
+    assert_int_equal(found(*state, &p, &ratio), 0);
+    drop(&p);
+
+    p = make(1, 0, 0);
+    for (int64_t m = 0; m < p.at.samples; m++)
+        p.data[m] = (float complex)random_complex();
+    p.data[5 * N + 7] = 1e5F;
+    assert_int_equal(found(*state, &p, &ratio), 0);
+    p.data[27 * N + 25] = 1e5F;
+    assert_int_equal(found(*state, &p, &ratio), 0);
+    drop(&p);
+
+    p = make(1, 0, 0); /* nearly the whole signal is in one sample, and its neighbours are the object's, too */
+    for (int64_t m = 0; m < p.at.samples; m++)
+        p.data[m] = (float complex)(1e5 / (1 + 100 * hypot(m % N - 20, m / N - 9)) + 0.1 * random_complex());
+    assert_int_equal(found(*state, &p, &ratio), 0);
+    drop(&p);
+
+    p = make(1, 0, 0);
+    p.data[5 * N + 7] = 1e5F;
+    p.at.weights = allocate((size_t)p.at.samples * sizeof *p.at.weights);
+    for (int64_t m = 0; m < p.at.samples; m++)
+        p.at.weights[m] = m == 5 * N + 7 ? 0 : 1;
+    assert_int_equal(found(*state, &p, &ratio), 0);
+    drop(&p);
+}
+
+static int set_up(void **state)
+{
+    return vf_context_create((vf_context **)state) == VF_OK ? 0 : 1;
+}
+
+static int tear_down(void **state)
+{
+    vf_context_destroy(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_spikes), cmocka_unit_test(test_objects)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,384 @@
+/* The Fourier sum, every variant of a device against the reference, both directions, on fresh random input, and
+ * against known phases.
+ *
+ * usage: test_fourier_sum DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
+ */
+#include "fourier_fixture.h"
+#include "fourier_sum_backend.h"
+
+/* Compares a variant's values with the reference. */
+static void compare_values(const vf_fourier_options *o, const problem *p, bool forward, const double *values,
+                           const double *expected)
+{
+    int64_t points = forward ? p->samples : p->voxels, terms = forward ? p->voxels : p->samples;
+    const double *in = forward ? p->x : p->c;
+    for (int b = 0; b < p->batch; b++) {
+        double size = 0;
+        for (int64_t i = b * terms; i < (b + 1) * terms; i++)
+            size += hypot(in[2 * i], in[2 * i + 1]);
+        double limit = bound(o, p, terms, size, forward);
+        for (int64_t n = 2 * b * points; n < 2 * (b + 1) * points; n++)
+            if (!(fabs(value_at(o->precision, values, n) - expected[n]) <= limit))
+                fail_msg("%s, %s, %s%s: value %lld of %lld, coil %d of %d, %lld terms: %.9g instead of %.9g, "
+                         "allowed %.3g",
+                         describe(o), forward ? "forward" : "adjoint", p->on_grid ? "grid" : "positions",
+                         p->field ? ", off-resonance" : "", (long long)n, (long long)(2 * points), b, p->batch,
+                         (long long)terms, value_at(o->precision, values, n), expected[n], limit);
+    }
+}
+
+/* Memory for the result of a direction in any precision. */
+static double *room_for(const problem *p, bool forward)
+{
+    double *values = calloc((size_t)(2 * p->batch * (forward ? p->samples : p->voxels)) + 1, sizeof *values);
+    assert_non_null(values);
+    return values;
+}
+
+/* Compares all variants with the reference in one direction. */
+static void compare(const problem *p, bool forward)
+{
+    double *expected = reference(p, forward), *values = room_for(p, forward);
+    vf_fourier_options o;
+    for (int index = 0; next_options(&index, &o);) {
+        run(device, p, &o, forward, 0, p->voxels, values);
+        compare_values(&o, p, forward, values, expected);
+    }
+    free(expected);
+    free(values);
+}
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = {{1, 1, 1},  {2, 1, 1},  {1, 37, 1}, {1, 1, 41},  {65, 1, 1}, {15, 16, 17},
+                                       {31, 9, 9}, {33, 5, 8}, {8, 33, 2}, {64, 31, 1}, {47, 3, 5}};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int kind = 0; kind < 4; kind++) {
+            problem p = random_problem((int64_t)(uniform() * 200), sizes[s][0], sizes[s][1], sizes[s][2],
+                                       1 + (int)(s % 3), 32, kind);
+            compare(&p, false);
+            compare(&p, true);
+            free_problem(&p);
+        }
+}
+
+/* Near the chunks of every backend, and near the capacity of constant memory (1333 in double precision, 2000 in
+ * single). */
+static void test_sample_counts(void **state)
+{
+    (void)state;
+    static const int64_t counts[] = {0,   1,   2,   3,    127,  128,  129,  255,  256,  257,
+                                     511, 512, 513, 1332, 1333, 1334, 1999, 2000, 2001, 4001};
+    for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
+        for (int kind = 0; kind < 4; kind++) {
+            problem p = random_problem(counts[n], 11, 3, 2, 1, 64, kind);
+            compare(&p, false);
+            if (n % 3 == 0)
+                compare(&p, true);
+            free_problem(&p);
+        }
+}
+
+static void test_batches(void **state)
+{
+    (void)state;
+    for (int batch = 1; batch <= 11; batch += batch < 6 ? 1 : 5)
+        for (int kind = 0; kind < 4; kind++) {
+            problem p = random_problem(75, 33, 3, 2, batch, 16, kind);
+            compare(&p, false);
+            compare(&p, true);
+            free_problem(&p);
+        }
+}
+
+/* Launch shapes of the step "published" (of at most the capacity of constant memory in double precision), with every
+ * unrolling: the smallest and the largest of each, also together; chunks that do not divide the samples, and chunks
+ * larger than the samples. One plan runs them all. */
+static const vf_fourier_tuning shapes[] = {{64, 16, 1},   {1024, 1333, 16}, {1024, 16, 16}, {64, 1333, 1},
+                                           {96, 17, 2},   {256, 64, 4},     {320, 100, 8},  {1024, 333, 8},
+                                           {512, 48, 16}, {992, 1000, 4}};
+
+static void compare_shapes(const problem *p)
+{
+    double *expected = reference(p, false), *values = room_for(p, false);
+    vf_fourier_options o;
+    for (int index = 0; next_options(&index, &o);) {
+        if (strcmp(o.variant, "published") != 0)
+            continue;
+        vf_fourier *plan = make_plan(device, p, &o);
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+            assert_int_equal(vf_fourier_set_tuning(plan, &shapes[s]), VF_OK);
+            execute(device, plan, p, o.precision, false, p->c, 0, p->voxels, values);
+            compare_values(&o, p, false, values, expected);
+        }
+        vf_fourier_destroy(plan);
+    }
+    free(expected);
+    free(values);
+}
+
+/* More voxels than the threads of a block, and not a multiple of them. */
+static void test_tunings(void **state)
+{
+    (void)state;
+    static const int64_t counts[] = {0, 1, 15, 16, 17, 200, 1334};
+    if (vf_device_get_kind(device) != VF_DEVICE_CUDA)
+        return; /* the CPU has no such step */
+    for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
+        for (int kind = 0; kind < 4; kind++) {
+            problem p = random_problem(counts[n], 33, 5, 8, 1 + (int)(n % 2), 64, kind);
+            compare_shapes(&p);
+            free_problem(&p);
+        }
+}
+
+/* The contents of the table, and invalid settings, which change nothing. */
+static void test_tuning_limits(void **state)
+{
+    (void)state;
+    problem p = random_problem(100, 8, 8, 8, 1, 64, ON_GRID);
+    vf_fourier_options o;
+    for (int index = 0; next_options(&index, &o);) {
+        vf_fourier *plan = make_plan(device, &p, &o);
+        bool tunable = strcmp(o.variant, "published") == 0;
+        int most = o.precision == VF_F64 ? 1333 : 2000;
+        vf_fourier_tuning before = plan->tuning, good = {128, most, 2}, bad = {128, most + 1, 2}, none = {0, 0, 0};
+        if (tunable)
+            assert_true(vf_fourier_tuning_valid(&before, most));
+        assert_int_equal(vf_fourier_set_tuning(plan, &bad), tunable ? VF_ERR_ARGUMENT : VF_ERR_UNSUPPORTED);
+        assert_int_equal(vf_fourier_set_tuning(plan, &none), tunable ? VF_ERR_ARGUMENT : VF_ERR_UNSUPPORTED);
+        assert_memory_equal(&plan->tuning, &before, sizeof before);
+        vf_context_clear_error(ctx);
+        assert_int_equal(vf_fourier_set_tuning(plan, &good), tunable ? VF_OK : VF_ERR_UNSUPPORTED);
+        vf_context_clear_error(ctx);
+        vf_fourier_destroy(plan);
+    }
+    free_problem(&p);
+}
+
+/* |k| of 64 to 128 cycles, where k.r in single precision would be off by 4e-6 turns. If random terms have random
+ * relative errors of root mean square e, their sum has the relative error e (l2 over the voxels). Errors add up as
+ * squares. Factors and products, spread evenly up to their bounds: (5.2^2 * 4 + 2.3^2 * 4) / 3 = 43 u^2. Rounded
+ * partial sums, of root mean square sqrt(m / 2) after m of n additions: n / 6 u^2. Hardware trigonometry, 2^-21.2 in
+ * both parts: 2 * 7^2 / 3 = 33 u^2; and phases rounded to 2^-24 turns: 6.3^2 / 3 = 13 u^2. The measure uses hundreds
+ * of values: 10 %. */
+static void test_large_k(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        problem p = random_problem(3000, 128, 3, 2, 1, 128, kind);
+        for (int64_t i = 0; i < 3 * p.samples; i++)
+            p.k[i] = copysignf(64 + fabsf(p.k[i]) / 2, p.k[i]);
+        for (int forward = 0; forward < 2; forward++) {
+            int64_t count = 2 * (forward ? p.samples : p.voxels);
+            double *expected = reference(&p, forward), *values = calloc((size_t)count, sizeof *values);
+            vf_fourier_options o;
+            assert_non_null(values);
+            for (int index = 0; next_options(&index, &o);) {
+                double error = 0, size = 0;
+                run(device, &p, &o, forward, 0, p.voxels, values);
+                for (int64_t n = 0; n < count; n++) {
+                    double off = value_at(o.precision, values, n) - expected[n];
+                    error += off * off;
+                    size += expected[n] * expected[n];
+                }
+                double relative = sqrt(error / size), n = additions(&o, forward ? p.voxels : p.samples, forward);
+                double limit = 1.1 * sqrt(43 + n / 6 + (o.trig == VF_TRIG_HARDWARE ? 46 : 0));
+                double phase = 2 * (double)PI * 0x1p-52 * p.turns; /* error of double precision itself */
+                if (!(relative <= limit * unit(&o) + phase))
+                    fail_msg("%s, %s, kind %d: relative error %.3g = %.1f u, allowed %.3g", describe(&o),
+                             forward ? "forward" : "adjoint", kind, relative, relative / unit(&o),
+                             limit * unit(&o) + phase);
+            }
+            free(expected);
+            free(values);
+        }
+        free_problem(&p);
+    }
+}
+
+/* Voxels so dense, and a field so smooth, that a GPU processes them in groups, whose phases are within 4 turns of
+ * the phase at their centre. So a rounding is 2^-23 turns, 12.5 u, at each of four sums and of the distances;
+ * hardware trigonometry truncates 2^-21 turns, 50 u. The rest is as in test_large_k, which only has wider groups.
+ * Ranges of voxels must have the same bits as all of them. */
+static void test_dense_voxels(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t counts[3];
+        double k;
+        int kind;
+    } cases[] = {{{33, 16, 16}, 4, OFF_RESONANCE},
+                 {{70, 60, 1}, 9, OFF_RESONANCE},
+                 {{16, 16, 17}, 1.5, AT_POSITIONS},
+                 {{16, 16, 17}, 1.5, AT_POSITIONS | OFF_RESONANCE}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const int64_t *n = cases[c].counts;
+        problem p = random_problem(520, n[0], n[1], n[2], 1 + (int)(c % 2), cases[c].k, cases[c].kind);
+        for (int64_t v = 0; p.field && v < p.voxels; v++) {
+            const double x = p.positions ? p.positions[3 * v] : (double)(v % n[0]) / (double)n[0],
+                         y = p.positions ? p.positions[3 * v + 1] : (double)(v / n[0] % n[1]) / (double)n[1];
+            p.field[v] = (float)(25 * sin(2 * x) * cos(y) - 200);
+        }
+        for (int forward = 0; forward < 2; forward++) {
+            const int64_t count = 2 * p.batch * (forward ? p.samples : p.voxels);
+            double *expected = reference(&p, forward), *values = room_for(&p, forward), *part = room_for(&p, forward);
+            vf_fourier_options o;
+            for (int index = 0; next_options(&index, &o);) {
+                double error = 0, size = 0, hardware = o.trig == VF_TRIG_HARDWARE ? 46 + 50 * 50 / 3.0 : 0;
+                vf_fourier *plan = make_plan(device, &p, &o);
+                if (may_have_groups(&o, &p))
+                    assert_string_equal(vf_fourier_variant(plan), "groups");
+                execute(device, plan, &p, o.precision, forward, forward ? p.x : p.c, 0, p.voxels, values);
+                compare_values(&o, &p, forward, values, expected);
+                for (int64_t i = 0; i < count; i++) {
+                    const double off = value_at(o.precision, values, i) - expected[i];
+                    error += off * off;
+                    size += expected[i] * expected[i];
+                }
+                const double relative = sqrt(error / size),
+                             adds = additions(&o, forward ? p.voxels : p.samples, forward),
+                             phase = may_have_groups(&o, &p) ? 5 * 12.5 * 12.5 / 3 : 0,
+                             limit = 1.1 * sqrt(43 + adds / 6 + phase + hardware) * unit(&o) +
+                                     2 * (double)PI * 0x1p-52 * p.turns;
+                if (!(relative <= limit))
+                    fail_msg("%s, %s, case %zu: relative error %.3g = %.1f u, allowed %.3g", describe(&o),
+                             forward ? "forward" : "adjoint", c, relative, relative / unit(&o), limit);
+                const int64_t first = (int64_t)(uniform() * (double)p.voxels / 2), some = p.voxels / 3;
+                if (!forward) {
+                    execute(device, plan, &p, o.precision, false, p.c, first, some, part);
+                    for (int64_t b = 0; b < p.batch; b++)
+                        for (int64_t i = 0; i < 2 * some; i++)
+                            if (value_at(o.precision, part, 2 * b * some + i) !=
+                                value_at(o.precision, values, 2 * (b * p.voxels + first) + i))
+                                fail_msg("%s, case %zu: value %lld of voxels from %lld on depends on the range",
+                                         describe(&o), c, (long long)i, (long long)first);
+                }
+                vf_fourier_destroy(plan);
+            }
+            free(expected);
+            free(values);
+            free(part);
+        }
+        free_problem(&p);
+    }
+}
+
+/* All phases are 0, so a sum is that of its terms: one of 1, and so many small ones that a block of a grid, the longest
+ * run of additions in single precision, has at most 0.4 u of them; 80 u together. Sums in single precision over blocks
+ * or chunks would drop them all; the bound for many terms, of some hundred u, would hide that. Here additions cost
+ * little: small terms are lost only in the block of the large one. The rest of the bound is that of one term. On the CPU:
+ * tensor cores take halves, which have no room for such terms, and the published steps add all in single precision. */
+static void test_small_terms(void **state)
+{
+    (void)state;
+    enum { MOST = 32 * 32 * 8, BLOCKS = 200 }; /* MOST: terms in a block of the CPU's forward sum */
+    enum { FEW = 4, ROW = 32 };                /* results of the forward sum, and of the adjoint: voxels of a row */
+    const double u = 0x1p-24, small = 0.4 * u / MOST, sum = 1 + small * ((double)MOST * BLOCKS - 1);
+    double *values = calloc(2 * ROW, sizeof *values);
+    assert_non_null(values);
+    for (int kind = 0; kind < (vf_device_get_kind(device) == VF_DEVICE_CPU ? 4 : 0); kind++) {
+        const bool forward = kind & 1;
+        problem p = forward ? random_problem(FEW, 128, 128, 100, 1, 0, kind / 2)
+                            : random_problem((int64_t)MOST * BLOCKS, ROW, 1, 1, 1, 0, kind / 2);
+        double *terms = forward ? p.x : p.c;
+        for (int64_t i = 0; i < (forward ? p.voxels : p.samples); i++) {
+            terms[2 * i] = i == 0 ? 1 : small;
+            terms[2 * i + 1] = 0;
+        }
+        vf_fourier_options o;
+        for (int index = 0; next_options(&index, &o);) {
+            if (o.precision == VF_F64)
+                continue;
+            run(device, &p, &o, forward, 0, p.voxels, values);
+            const double limit =
+                bound(&o, &p, 1, 1, forward) + 0.8 * unit(&o) + 80 * u * 0x1p-23; /* small, in single */
+            for (int64_t n = 0; n < (forward ? FEW : ROW); n++)
+                if (!(fabs(value_at(o.precision, values, 2 * n) - sum) <= limit) ||
+                    !(fabs(value_at(o.precision, values, 2 * n + 1)) <= limit))
+                    fail_msg("%s, %s, %s: value %lld is 1 + %.3g u, not 1 + %.3g u, allowed %.3g u", describe(&o),
+                             forward ? "forward" : "adjoint", p.on_grid ? "grid" : "positions", (long long)n,
+                             (value_at(o.precision, values, 2 * n) - 1) / u, (sum - 1) / u, limit / u);
+        }
+        free_problem(&p);
+    }
+    free(values);
+}
+
+/* One sample of weight 1: y = exp(i 2 pi k.r), with phases of many whole turns that are exact in binary, also in the
+ * reference. Bound: the terms of the head of the file for n = 1. */
+static void test_single_sample(void **state)
+{
+    (void)state;
+    float k[3] = {4097.25f, -1024.5f, 333.0f};
+    problem p = {
+        .grid = {{-0.5, -0.5, -0.5}, {0x1p-6, 0x1p-3, 0x1p-2}, {64, 8, 4}, {0}}, .samples = 1, .batch = 1, .k = k};
+    double one[2] = {1, 0}, values[2 * 2048];
+    p.on_grid = true;
+    p.voxels = 2048;
+    p.c = one;
+    vf_fourier_options o;
+    for (int index = 0; next_options(&index, &o);) {
+        run(device, &p, &o, false, 0, p.voxels, values);
+        for (int64_t n = 0; n < p.voxels; n++) {
+            double at[3] = {(double)(n % 64) / 64 - 0.5, (double)(n / 64 % 8) / 8 - 0.5, (double)(n / 512) / 4 - 0.5};
+            double turns = (double)k[0] * at[0] + (double)k[1] * at[1] + (double)k[2] * at[2];
+            long double angle = 2 * PI * (long double)(turns - rint(turns));
+            double limit = bound(&o, &p, 1, 1, false);
+            if (!(fabs(value_at(o.precision, values, 2 * n) - (double)cosl(angle)) <= limit) ||
+                !(fabs(value_at(o.precision, values, 2 * n + 1) - (double)sinl(angle)) <= limit))
+                fail_msg("%s: voxel %lld: (%.9g, %.9g) instead of (%.9Lg, %.9Lg)", describe(&o), (long long)n,
+                         value_at(o.precision, values, 2 * n), value_at(o.precision, values, 2 * n + 1), cosl(angle),
+                         sinl(angle));
+        }
+    }
+}
+
+/* Indices and sizes beyond 2^31: single voxels at the far end of grids too large for any memory, and an axis of that
+ * length. */
+static void test_far_voxels(void **state)
+{
+    (void)state;
+    static const int64_t counts[][3] = {{4096, 4096, 4096}, {(int64_t)3 << 31, 1, 1}, {1, (int64_t)3 << 31, 1}};
+    vf_fourier_options o;
+    for (size_t g = 0; g < sizeof counts / sizeof *counts; g++) {
+        problem p = random_problem(200, 1, 1, 1, 1, 64, ON_GRID);
+        p.voxels = 1;
+        for (int a = 0; a < 3; a++) {
+            p.grid.counts[a] = counts[g][a];
+            p.grid.spacing[a] = 1.0 / (double)counts[g][a];
+            p.grid.origin[a] = -0.5;
+            p.voxels *= counts[g][a];
+        }
+        for (int index = 0; next_options(&index, &o);) {
+            if (strcmp(o.variant, "ref") == 0 || is_published(&o))
+                continue; /* the published steps store a list of all voxels */
+            enum { COUNT = 77 };
+            int64_t first = p.voxels - 100;
+            double values[2 * COUNT], expected[2 * COUNT];
+            vf_fourier_options r = {.precision = VF_F64, .variant = "ref"};
+            run(device, &p, &o, false, first, COUNT, values);
+            run(vf_context_device(reference_ctx, 0), &p, &r, false, first, COUNT, expected);
+            double size = 1.4143 * (double)p.samples, limit = bound(&o, &p, p.samples, size, false);
+            /* A GPU counts phases in rounded half steps of 2^-63 turns: up to N steps from the first point. */
+            if (vf_device_get_kind(device) == VF_DEVICE_CUDA)
+                limit += 2 * (double)PI * size * (double)p.voxels * 0x1p-63;
+            for (int n = 0; n < 2 * COUNT; n++)
+                if (!(fabs(value_at(o.precision, values, n) - expected[n]) <= limit))
+                    fail_msg("%s, grid %zu, value %d: %.9g instead of %.9g", describe(&o), g, n,
+                             value_at(o.precision, values, n), expected[n]);
+        }
+        free_problem(&p);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_single_sample), cmocka_unit_test(test_sizes),
+                                       cmocka_unit_test(test_sample_counts), cmocka_unit_test(test_batches),
+                                       cmocka_unit_test(test_tunings),       cmocka_unit_test(test_tuning_limits),
+                                       cmocka_unit_test(test_large_k),       cmocka_unit_test(test_small_terms),
+                                       cmocka_unit_test(test_far_voxels),    cmocka_unit_test(test_dense_voxels)};
+    return run_on_device(argc, argv, tests, set_up, tear_down);
+}

@@ -1,0 +1,207 @@
+/* The table of launch shapes of the Fourier sum's step "published": its contents, its lookup, and its rows as text.
+ * (test_fourier_sum checks that each shape gives the right sum.) */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fourier_sum_tuning.h"
+#include "tuning_table.h"
+
+enum { ROWS = sizeof vf_fourier_tunings / sizeof *vf_fourier_tunings };
+
+/* In single precision a sample takes 32 of the 64,000 bytes. */
+enum { MOST_CHUNK = 2000 };
+
+static bool same(vf_fourier_tuning a, vf_fourier_tuning b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+static void test_table(void **state)
+{
+    (void)state;
+    assert_int_equal(vf_fourier_tunings[0].capability[0], 0); /* the default row, for all other devices */
+    for (int i = 0; i < ROWS; i++) {
+        const vf_fourier_tuning_row *row = &vf_fourier_tunings[i];
+        assert_true(vf_fourier_tuning_valid(&row->accurate, MOST_CHUNK));
+        assert_true(vf_fourier_tuning_valid(&row->hardware, MOST_CHUNK));
+        assert_true(same(vf_fourier_find_tuning(row->capability, VF_TRIG_ACCURATE), row->accurate));
+        assert_true(same(vf_fourier_find_tuning(row->capability, VF_TRIG_HARDWARE), row->hardware));
+        for (int j = 0; j < i; j++)
+            assert_memory_not_equal(row->capability, vf_fourier_tunings[j].capability, sizeof row->capability);
+    }
+    const int unknown[2] = {99, 7};
+    assert_true(same(vf_fourier_find_tuning(unknown, VF_TRIG_ACCURATE), vf_fourier_tunings[0].accurate));
+    assert_true(same(vf_fourier_find_tuning(unknown, VF_TRIG_HARDWARE), vf_fourier_tunings[0].hardware));
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    static const vf_fourier_tuning good[] = {{64, 16, 1}, {1024, 2000, 16}, {96, 17, 2}, {256, 64, 4}, {256, 64, 8}};
+    static const vf_fourier_tuning bad[] = {{32, 64, 8},   {1056, 64, 8}, {100, 64, 8},  {0, 64, 8},
+                                            {-256, 64, 8}, {256, 15, 8},  {256, -1, 8},  {256, 2001, 8},
+                                            {256, 64, 0},  {256, 64, 3},  {256, 64, 32}, {256, 64, -8}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_true(vf_fourier_tuning_valid(&good[i], MOST_CHUNK));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(vf_fourier_tuning_valid(&bad[i], MOST_CHUNK));
+}
+
+/* Only the step "published" of a GPU can be tuned. */
+static void test_cpu_has_nothing_to_tune(void **state)
+{
+    (void)state;
+    vf_context *ctx;
+    vf_fourier *plan;
+    const float k[3] = {1, 2, 3};
+    const double position[3] = {0, 0, 0};
+    const vf_fourier_samples samples = {1, k, NULL};
+    const vf_fourier_voxels voxels = {.count = 1, .positions = position};
+    const vf_fourier_options options = {.precision = VF_F32};
+    const vf_fourier_tuning shape = {256, 64, 8};
+    assert_int_equal(vf_context_create(&ctx), VF_OK);
+    assert_int_equal(vf_fourier_create(vf_context_device(ctx, 0), &samples, &voxels, 1, &options, &plan), VF_OK);
+    assert_int_equal(vf_fourier_set_tuning(plan, &shape), VF_ERR_UNSUPPORTED);
+    assert_non_null(strstr(vf_context_message(ctx), "nothing to tune"));
+    vf_fourier_destroy(plan);
+    vf_context_destroy(ctx);
+}
+
+static void test_parse(void **state)
+{
+    (void)state;
+    vf_fourier_tuning_row row;
+    assert_true(tuning_row_parse("    {{12, 0}, {256, 64, 8}, {1024, 2000, 16}}, /* a GPU */\n", &row));
+    assert_int_equal(row.capability[0], 12);
+    assert_int_equal(row.capability[1], 0);
+    assert_true(same(row.accurate, (vf_fourier_tuning){256, 64, 8}));
+    assert_true(same(row.hardware, (vf_fourier_tuning){1024, 2000, 16}));
+    assert_true(tuning_row_parse("{{7,5},{64,16,1},{96,17,2}},", &row));
+    assert_int_equal(row.capability[1], 5);
+    static const char *const wrong[] = {"",
+                                        "\n",
+                                        "static const vf_fourier_tuning_row vf_fourier_tunings[] = {\n",
+                                        " * A row is {{major, minor}, accurate trigonometry\n",
+                                        "{{7, 5}, {64, 16, 1}, {96, 17, 2}}",
+                                        "{{7, 5}, {64, 16, 1}, {96, 17, 2},",
+                                        "{{7, 5}, {64, 16, 1}},",
+                                        "{{7, 5}, {64, 16}, {96, 17, 2}},",
+                                        "{{7, 5}, {64, 16, 1, 1}, {96, 17, 2}},",
+                                        "{{7}, {64, 16, 1}, {96, 17, 2}},",
+                                        "{{7, 5} {64, 16, 1}, {96, 17, 2}},",
+                                        "{7, 5}, {64, 16, 1}, {96, 17, 2}},",
+                                        "{{7, -5}, {64, 16, 1}, {96, 17, 2}},",
+                                        "{{7, 5}, {63, 16, 1}, {96, 17, 2}},",
+                                        "{{7, 5}, {64, 16, 1}, {96, 17, 3}},",
+                                        "{{7, 5}, {4294967360, 16, 1}, {96, 17, 2}},",
+                                        "{{7, 5}, {64, 1",
+                                        "{",
+                                        "{{"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (tuning_row_parse(wrong[i], &row))
+            fail_msg("taken for a row: %s", wrong[i]);
+}
+
+static void test_format(void **state)
+{
+    (void)state;
+    const vf_fourier_tuning_row row = {{9, 0}, {384, 96, 4}, {128, 48, 16}};
+    vf_fourier_tuning_row back;
+    char text[TUNING_ROW_TEXT];
+    assert_true(tuning_row_format(&row, "NVIDIA H200", text));
+    assert_string_equal(text, "    {{9, 0}, {384, 96, 4}, {128, 48, 16}}, /* NVIDIA H200 */\n");
+    assert_true(tuning_row_parse(text, &back));
+    assert_memory_equal(&row, &back, sizeof row);
+    /* A name that would end the comment or the line, and one that is too long. */
+    assert_true(tuning_row_format(&row, "a*/b\n\\c", text));
+    assert_string_equal(text, "    {{9, 0}, {384, 96, 4}, {128, 48, 16}}, /* abc */\n");
+    char name[500];
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    assert_true(tuning_row_format(&row, name, text));
+    assert_true(strlen(text) < 120);
+}
+
+#define TOP "/* words */\nx[] = {\n"
+#define OTHERS "    {{0, 0}, {256, 64, 8}, {256, 64, 8}}, /* any other */\n"
+#define TURING "    {{7, 5}, {64, 16, 1}, {96, 17, 2}}, /* T */\n"
+#define BLACKWELL "    {{12, 0}, {512, 32, 4}, {512, 32, 2}}, /* B */\n"
+#define HOPPER "    {{9, 0}, {384, 96, 4}, {128, 48, 16}}, /* H */\n"
+#define HOPPER_BEFORE "    {{9, 0}, {64, 16, 1}, {64, 16, 1}}, /* before */\n"
+#define END "};\n/* more words */\n"
+
+static void test_replace(void **state)
+{
+    (void)state;
+    const vf_fourier_tuning_row hopper = {{9, 0}, {384, 96, 4}, {128, 48, 16}};
+    static const char *const cases[][2] = {
+        {TOP OTHERS END, TOP OTHERS HOPPER END},
+        {TOP OTHERS TURING BLACKWELL END, TOP OTHERS TURING HOPPER BLACKWELL END},
+        {TOP OTHERS TURING HOPPER_BEFORE BLACKWELL END, TOP OTHERS TURING HOPPER BLACKWELL END},
+        {TOP OTHERS HOPPER_BEFORE END, TOP OTHERS HOPPER END},
+        {TOP OTHERS HOPPER END, TOP OTHERS HOPPER END},
+        {TOP END, NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = tuning_table_replace(cases[i][0], &hopper, "H");
+        if (cases[i][1]) {
+            assert_non_null(text);
+            assert_string_equal(text, cases[i][1]);
+        } else {
+            assert_null(text);
+        }
+        free(text);
+    }
+}
+
+/* On a copy of the header itself: every row is recognised, and a new one is inserted among them. */
+static void test_write(void **state)
+{
+    (void)state;
+    static char before[1 << 16], after[1 << 16];
+    char path[] = "/tmp/voxfield-tuning-XXXXXX";
+    const vf_fourier_tuning_row row = {{98, 7}, {384, 96, 4}, {128, 48, 16}};
+    vf_context *ctx;
+    int rows = 0, file = mkstemp(path);
+    FILE *header = fopen(TUNING_HEADER, "rb");
+    assert_true(file >= 0 && header);
+    size_t bytes = fread(before, 1, sizeof before - 1, header);
+    fclose(header);
+    assert_true(bytes > 0 && write(file, before, bytes) == (ssize_t)bytes);
+    close(file);
+    vf_fourier_tuning_row found;
+    for (const char *at = before; at; at = (at = strchr(at, '\n')) ? at + 1 : NULL)
+        if (tuning_row_parse(at, &found))
+            assert_memory_equal(&found, &vf_fourier_tunings[rows++], sizeof found);
+    assert_int_equal(rows, ROWS);
+    assert_int_equal(vf_context_create(&ctx), VF_OK);
+    assert_int_equal(tuning_table_write(ctx, path, &row, "none"), VF_OK);
+    FILE *written = fopen(path, "rb");
+    assert_non_null(written);
+    after[fread(after, 1, sizeof after - 1, written)] = 0;
+    fclose(written);
+    const char *line = "    {{98, 7}, {384, 96, 4}, {128, 48, 16}}, /* none */\n};\n";
+    assert_non_null(strstr(after, line));
+    assert_int_equal(strlen(after), bytes + strlen(line) - strlen("};\n"));
+    unlink(path);
+    assert_int_equal(tuning_table_write(ctx, path, &row, "none"), VF_ERR_INPUT); /* the file no longer exists */
+    vf_context_destroy(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table), cmocka_unit_test(test_limits), cmocka_unit_test(test_cpu_has_nothing_to_tune),
+        cmocka_unit_test(test_parse), cmocka_unit_test(test_format), cmocka_unit_test(test_replace),
+        cmocka_unit_test(test_write)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
