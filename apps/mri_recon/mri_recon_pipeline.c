@@ -22,7 +22,6 @@
 #include "scan/mri_scan.h"
 #include "scan/regroup.h"
 #include "scan/remove_spikes.h"
-#include "scan/scan_bart.h"
 #include "solve/choose_operator.h"
 #include "solve/equations.h"
 #include "voxfield/output.h"

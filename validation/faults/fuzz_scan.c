@@ -14,8 +14,10 @@
 #include <string.h>
 
 #include "fuzz_replay.h"
-#include "scan/scan_ismrmrd.h"
-#include "scan/scan_layouts.h"
+#include "scan/scan_finish.h"
+#include "scan/scan_grid.h"
+#include "scan/scan_ismrmrd_reader.h"
+#include "scan/scan_ismrmrd_text.h"
 #include "voxfield/hdf5_io.h"
 
 static const char PATH[] = "fuzz.h5";

@@ -4,7 +4,6 @@
 #include "coils/coil_stages.h"
 #include "frames/calibrate.h"
 #include "scan/regroup.h"
-#include "scan/scan_internal.h"
 #include "series_fixture.h"
 
 enum { COILS = 3, MOST_SAMPLES = 4096, MOST_WINDOWS = 512, TRIALS = 60 };

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 
 #include "ismrmrd_fixture.h"
-#include "scan/scan_ismrmrd.h"
+#include "scan/scan_ismrmrd_reader.h"
 
 static const char cartesian[] = "<trajectory>cartesian</trajectory>";
 

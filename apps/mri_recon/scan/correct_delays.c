@@ -6,7 +6,7 @@
 
 #include "correct_internal.h"
 #include "delays.h"
-#include "scan_internal.h"
+#include "find_readouts.h"
 
 enum { MOST_IMAGES = 8, LEAST_LENGTH = 4 };
 static const double STRAIGHT = 0.05; /* of a step: how far a sample may lie from a straight spoke with even steps */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "correct_internal.h"
+#include "find_readouts.h"
 #include "girf_file.h"
-#include "scan_internal.h"
 #include "voxfield/fft.h"
 
 enum { PADDING = 1024, AXES = 3 }; /* samples: responses that ring longer wrap around */
@@ -117,8 +117,7 @@ vf_status correct_girf(vf_context *ctx, const recon_settings *settings, mri_scan
     VF_TRY(status, girf_read(ctx, settings->girf, &g));
     for (int i = 0; status == VF_OK && i < raw->trajectories; i++) {
         status = filter_trajectory(ctx, settings->input, raw, &g, &raw->trajectory[i]);
-        if (status == VF_OK && vf_cancelled(ctx))
-            status = vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
+        VF_TRY(status, scan_check_cancelled(ctx));
     }
     if (status == VF_OK)
         note_correction(raw, "gradient response of %s", settings->girf);

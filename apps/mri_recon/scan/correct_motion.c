@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "correct_internal.h"
+#include "find_readouts.h"
 #include "motion_table.h"
-#include "scan_internal.h"
 
 typedef double matrix3[3][3];
 

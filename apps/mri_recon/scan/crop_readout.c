@@ -21,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_internal.h"
 #include "voxfield/append.h"
 #include "voxfield/fft.h"
 #include "voxfield/team_size.h"

@@ -1,9 +1,9 @@
 /* Finds where readouts begin in trajectories that do not say so. */
+#include "find_readouts.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-#include "scan_internal.h"
 
 /* Between readouts, k jumps at least by this multiple of the longest step within a readout. */
 static const double JUMP = 2;

@@ -5,7 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "scan_internal.h"
+#include "mri_scan.h"
+#include "voxfield/hdf5_io.h"
 
 static const char FREQUENCY[] = "/girf/frequency", TRANSFER[] = "/girf/transfer";
 enum { MOST_FREQUENCIES = 1 << 24 };

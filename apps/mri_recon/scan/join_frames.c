@@ -1,8 +1,8 @@
 /* Joins frames that differ only in time, so that their readouts can be cut into other frames. */
+#include "join_frames.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "scan_internal.h"
 
 /* The frames of a scan in the order of joining, and the trajectories of what they make. */
 typedef struct joiner {

@@ -6,7 +6,9 @@
 
 #include "bart/cfl.h"
 #include "correct_internal.h"
-#include "scan_internal.h"
+#include "scan_units.h"
+#include "scan_values.h"
+#include "voxfield/hdf5_io.h"
 
 static const char DATASET[] = "/scan/trajectory";
 
@@ -103,39 +105,19 @@ static vf_status read_block(vf_context *ctx, const source *s, int64_t block, flo
     return status;
 }
 
-/* In cycles per field of view unless the user says otherwise, as in the plain layout. */
-static vf_status convert(vf_context *ctx, const char *path, k_units units, mri_scan *raw)
-{
-    double most[3] = {0};
-    for (int i = 0; i < raw->trajectories; i++) {
-        scan_trajectory *t = &raw->trajectory[i];
-        double extent[3];
-        scan_extent(t->k, t->samples, extent);
-        for (int a = 0; a < 3; a++) {
-            const float factor = (float)scan_unit_factor(units, raw->matrix[a], raw->fov[a]);
-            most[a] = extent[a] > most[a] ? extent[a] : most[a];
-            for (int64_t m = 0; factor != 1 && m < t->samples; m++)
-                t->k[3 * m + a] *= factor;
-        }
-    }
-    return units == K_AUTO && scan_looks_normalized(raw->matrix, most)
-               ? scan_refuse_normalized(ctx, path, raw->matrix, most)
-               : VF_OK;
-}
-
 vf_status take_measured(vf_context *ctx, const recon_settings *settings, mri_scan *raw)
 {
     source s = {.path = settings->trajectory};
+    double extent[3];
     vf_status status = cfl_is_name(s.path) ? open_cfl(ctx, &s) : open_h5(ctx, &s);
     VF_TRY(status, check_counts(ctx, &s, raw));
     if (status == VF_OK && s.blocks > 1)
         status = separate_trajectories(ctx, s.path, raw);
     for (int i = 0; status == VF_OK && i < raw->trajectories; i++) {
         status = read_block(ctx, &s, s.blocks > 1 ? i : 0, raw->trajectory[i].k);
-        if (status == VF_OK && vf_cancelled(ctx))
-            status = vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
+        VF_TRY(status, scan_check_cancelled(ctx));
     }
-    VF_TRY(status, convert(ctx, s.path, settings->read.units, raw));
+    VF_TRY(status, scan_take_units(ctx, s.path, settings->read.units, raw, extent));
     if (status == VF_OK)
         note_correction(raw, "trajectory of %s", s.path);
     vf_h5_close(&s.h5);

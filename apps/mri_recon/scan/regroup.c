@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_internal.h"
+#include "find_readouts.h"
+#include "join_frames.h"
+#include "scan_finish.h"
 #include "select_frames.h"
+#include "share_trajectories.h"
 #include "voxfield/append.h"
 
 enum { MOST_PARTS = 1 << 20 };

@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scan_formats.h"
 #include "scan_grid.h"
-#include "scan_layouts.h"
+#include "scan_text.h"
 #include "voxfield/append.h"
 
 enum { NAMES_TEXT = 200 };
@@ -91,7 +92,7 @@ vf_status scan_read_cmrxrecon(vf_context *ctx, const plain_source *source, const
 
 vf_status scan_read_cmrxrecon_file(const scan_file *file, mri_scan *out)
 {
-    const plain_source source = scan_h5_source(file);
+    const plain_source source = scan_h5_source(file->path, file->file);
     const char *name = NULL, *mask = NULL;
     vf_status status = choose(file, false, &name);
     VF_TRY(status, choose(file, true, &mask));

@@ -1,10 +1,12 @@
 /* Final checks of a scan of any layout. */
+#include "scan_finish.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_internal.h"
+#include "scan_units.h"
 #include "voxfield/team_size.h"
 
 /* Samples slightly beyond what the matrix resolves get weight 0. A trajectory that goes further is an error. */
@@ -28,13 +30,9 @@ static vf_status check_extent(vf_context *ctx, const char *path, const int64_t m
     }
     if (!some)
         return VF_OK;
-    if (!t->weights) {
-        vf_status status = scan_allocate(ctx, path, "weights", t->samples, sizeof *t->weights, &t->weights);
-        if (status != VF_OK)
-            return status;
-        for (int64_t m = 0; m < t->samples; m++)
-            t->weights[m] = 1;
-    }
+    vf_status status = scan_need_weights(ctx, path, t);
+    if (status != VF_OK)
+        return status;
     for (int64_t m = 0; m < t->samples; m++) {
         bool out = false;
         for (int a = 0; a < 3; a++)

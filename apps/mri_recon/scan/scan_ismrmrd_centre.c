@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_reader.h"
 
 /* The peak must have so many times the energy of the declared centre. */
 static const double PROMINENT = 4;

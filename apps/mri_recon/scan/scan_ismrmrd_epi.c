@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_epi.h"
 #include "voxfield/append.h"
 #include "voxfield/fft.h"
 #include "voxfield/team_size.h"

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_epi.h"
+#include "scan_noise.h"
+#include "scan_values.h"
 
 enum { BATCH_MOST = 1024, BATCH_BYTES = VF_H5_PIECE / 4 * 3, ALIGNMENT = 16 };
 
@@ -203,8 +205,7 @@ static vf_status read_all(filler *f)
     for (batch b = find_batch(r, 0), next; status == VF_OK && b.count > 0; b = next) {
         next = find_batch(r, b.first + b.count);
         status = read_batch(f, b, next);
-        if (status == VF_OK && vf_cancelled(r->ctx))
-            status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
+        VF_TRY(status, scan_check_cancelled(r->ctx));
     }
     return status;
 }
@@ -300,26 +301,11 @@ static vf_status allocate_frames(ismrmrd_reader *r)
     return status;
 }
 
-vf_status ismrmrd_fill_noise(ismrmrd_reader *r)
+/* Reads what the lines say, and makes the noise of it if they say so. */
+static vf_status fill(ismrmrd_reader *r)
 {
     filler f = {.r = r};
     vf_status status = scan_allocate(r->ctx, r->source->path, "acquisitions", BATCH_MOST, sizeof *f.bodies, &f.bodies);
-    VF_TRY(status, allocate_noise(&f));
-    VF_TRY(status, read_all(&f));
-    if (status == VF_OK)
-        finish_noise(&f);
-    free(f.bodies);
-    free(f.noise.product);
-    free(f.noise.samples);
-    return status;
-}
-
-vf_status ismrmrd_fill(ismrmrd_reader *r)
-{
-    filler f = {.r = r};
-    r->out->dwell = (double)r->first.sample_time_us > 0 ? 1e-6 * (double)r->first.sample_time_us : 0;
-    vf_status status = scan_allocate(r->ctx, r->source->path, "acquisitions", BATCH_MOST, sizeof *f.bodies, &f.bodies);
-    VF_TRY(status, allocate_frames(r));
     if (status == VF_OK && r->noise_lines > 0)
         status = allocate_noise(&f);
     VF_TRY(status, read_all(&f));
@@ -328,5 +314,18 @@ vf_status ismrmrd_fill(ismrmrd_reader *r)
     free(f.bodies);
     free(f.noise.product);
     free(f.noise.samples);
+    return status;
+}
+
+vf_status ismrmrd_fill_noise(ismrmrd_reader *r)
+{
+    return fill(r);
+}
+
+vf_status ismrmrd_fill(ismrmrd_reader *r)
+{
+    r->out->dwell = (double)r->first.sample_time_us > 0 ? 1e-6 * (double)r->first.sample_time_us : 0;
+    vf_status status = allocate_frames(r);
+    VF_TRY(status, fill(r));
     return status;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_epi.h"
 #include "voxfield/fft.h"
 
 /* Of volumes, and of partitions about the centre, no more than these are looked at. */
@@ -179,8 +179,7 @@ vf_status ismrmrd_fit_images(ismrmrd_reader *r, epi_phase *phase, epi_verdict *v
         status = fit(r, &g, f, phase, verdict);
         for (int other = f; other < r->out->frames; other++)
             done[other] = done[other] || same_kind(&frame[other], &frame[f]);
-        if (status == VF_OK && vf_cancelled(r->ctx))
-            status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
+        VF_TRY(status, scan_check_cancelled(r->ctx));
     }
     free(done);
     free_fit(&g);

@@ -4,10 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_source.h"
+#include "scan_text.h"
 #include "voxfield/append.h"
 
-enum { NAME_SIZE = 256, MOST_NAMED = 16 };
+enum { NAME_SIZE = ISMRMRD_NAME, MOST_NAMED = 16 };
+
+ismrmrd_group ismrmrd_group_of(vf_context *ctx, const char *path, vf_h5 *file, const char *name,
+                               char place[ISMRMRD_PLACE])
+{
+    char printable[NAME_SIZE];
+    snprintf(place, ISMRMRD_PLACE, "%.700s:%s", path, scan_printable(name, printable, sizeof printable));
+    return (ismrmrd_group){ctx, file, name, place};
+}
 
 /* ---- the group; these functions run in the process that reads the file ---- */
 
@@ -110,33 +119,21 @@ typedef struct group_contents {
     int64_t noise, others;
 } group_contents;
 
-static vf_status look_at_heads(vf_context *ctx, const ismrmrd_source *source, group_contents *out)
+static vf_status count_head(void *user, int64_t index, const ismrmrd_acquisition_header *head)
 {
-    enum { BATCH = 1024 };
-    ismrmrd_acquisition_header *heads;
-    vf_status status = scan_allocate(ctx, source->path, "headers", BATCH, sizeof *heads, &heads);
-    for (int64_t first = 0; status == VF_OK && first < source->acquisitions; first += BATCH) {
-        const int64_t count = source->acquisitions - first < BATCH ? source->acquisitions - first : BATCH;
-        memset(heads, 0, BATCH * sizeof *heads);
-        status = source->heads(ctx, source->user, first, count, heads);
-        for (int64_t i = 0; status == VF_OK && i < count; i++)
-            *((heads[i].flags & ISMRMRD_BIT(ISMRMRD_NOISE)) != 0 ? &out->noise : &out->others) += 1;
-    }
-    free(heads);
-    return status;
+    group_contents *out = user;
+    (void)index;
+    *((head->flags & ISMRMRD_BIT(ISMRMRD_NOISE)) != 0 ? &out->noise : &out->others) += 1;
+    return VF_OK;
 }
 
-static vf_status look_at_group(vf_context *ctx, const char *path, vf_h5 *file, const char *group, group_contents *out)
+static vf_status look_at_group(const ismrmrd_group *group, group_contents *out)
 {
-    ismrmrd_file *acquisitions = NULL;
     ismrmrd_source source;
     *out = (group_contents){0, 0};
-    vf_status status = ismrmrd_file_open(ctx, path, file, group, &acquisitions);
-    if (status == VF_OK) {
-        ismrmrd_file_source(acquisitions, &source);
-        status = look_at_heads(ctx, &source, out);
-    }
-    ismrmrd_file_close(acquisitions);
+    vf_status status = ismrmrd_file_open(group, &source);
+    VF_TRY(status, ismrmrd_each_head(group->ctx, &source, count_head, out));
+    ismrmrd_file_close(&source);
     return status;
 }
 
@@ -147,7 +144,7 @@ static vf_status choose_group(vf_context *ctx, const char *path, vf_h5 *file, co
     int images = 0;
     for (int i = 0; i < groups->found && i < MOST_NAMED; i++) {
         group_contents contents;
-        vf_status status = look_at_group(ctx, path, file, groups->name[i], &contents);
+        vf_status status = look_at_group(&(ismrmrd_group){ctx, file, groups->name[i], path}, &contents);
         if (status != VF_OK)
             return status;
         if (contents.others == 0)
@@ -190,7 +187,7 @@ vf_status ismrmrd_find_noise(vf_context *ctx, const char *path, vf_h5 *file, con
         group_contents contents = {0, 0};
         if (strcmp(answer.name[i], image) == 0)
             continue;
-        if (look_at_group(ctx, path, file, answer.name[i], &contents) != VF_OK)
+        if (look_at_group(&(ismrmrd_group){ctx, file, answer.name[i], path}, &contents) != VF_OK)
             vf_context_clear_error(ctx); /* what is wrong elsewhere does not matter to the image */
         else if (contents.noise > 0)
             snprintf(name, name_size, "%s", answer.name[i]);

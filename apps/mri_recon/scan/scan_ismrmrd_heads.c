@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_reader.h"
 #include "voxfield/append.h"
 
 /* ---- the purpose of an acquisition ---- */
@@ -31,6 +31,7 @@ enum {
 enum { REASONS = sizeof not_image / sizeof *not_image, CALIBRATION = REASONS - 1, OTHER_ENCODING, EMPTY, COUNTS };
 
 typedef struct tally {
+    ismrmrd_reader *r;
     int64_t left_out[COUNTS];
     int64_t noise, all, empty;
     int64_t image[ISMRMRD_MOST_ENCODINGS]; /* by encoding */
@@ -188,8 +189,10 @@ static vf_status take_image(ismrmrd_reader *r, int64_t index, const ismrmrd_acqu
     return VF_OK;
 }
 
-static vf_status take(ismrmrd_reader *r, int64_t index, const ismrmrd_acquisition_header *head, tally *t)
+static vf_status take(void *user, int64_t index, const ismrmrd_acquisition_header *head)
 {
+    tally *t = user;
+    ismrmrd_reader *r = t->r;
     scan_line *line = &r->line[index];
     keep(line, head);
     line->frame = LINE_LEFT_OUT;
@@ -219,23 +222,18 @@ static vf_status take(ismrmrd_reader *r, int64_t index, const ismrmrd_acquisitio
     return take_image(r, index, head);
 }
 
-/* What is done with each header. */
-typedef vf_status use_head(ismrmrd_reader *r, int64_t index, const ismrmrd_acquisition_header *head, tally *t);
-
-static vf_status read_each(ismrmrd_reader *r, use_head *use, tally *t)
+vf_status ismrmrd_each_head(vf_context *ctx, const ismrmrd_source *source, ismrmrd_use_head *use, void *user)
 {
     enum { BATCH = 1024 };
     ismrmrd_acquisition_header *heads;
-    const char *path = r->source->path;
-    vf_status status = scan_allocate(r->ctx, path, "headers", BATCH, sizeof *heads, &heads);
-    for (int64_t first = 0; status == VF_OK && first < r->source->acquisitions; first += BATCH) {
-        int64_t count = r->source->acquisitions - first < BATCH ? r->source->acquisitions - first : BATCH;
+    vf_status status = scan_allocate(ctx, source->path, "headers", BATCH, sizeof *heads, &heads);
+    for (int64_t first = 0; status == VF_OK && first < source->acquisitions; first += BATCH) {
+        const int64_t count = source->acquisitions - first < BATCH ? source->acquisitions - first : BATCH;
         memset(heads, 0, BATCH * sizeof *heads); /* members missing in the file are 0 */
-        status = r->source->heads(r->ctx, r->source->user, first, count, heads);
+        status = source->heads(ctx, source->user, first, count, heads);
         for (int64_t i = 0; status == VF_OK && i < count; i++)
-            status = use(r, first + i, &heads[i], t);
-        if (status == VF_OK && vf_cancelled(r->ctx))
-            status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
+            status = use(user, first + i, &heads[i]);
+        VF_TRY(status, scan_check_cancelled(ctx));
     }
     free(heads);
     return status;
@@ -244,10 +242,11 @@ static vf_status read_each(ismrmrd_reader *r, use_head *use, tally *t)
 /* ---- the encoding ---- */
 
 /* Image lines by encoding. */
-static vf_status count_encodings(ismrmrd_reader *r, int64_t index, const ismrmrd_acquisition_header *head, tally *t)
+static vf_status count_encodings(void *user, int64_t index, const ismrmrd_acquisition_header *head)
 {
+    tally *t = user;
     (void)index;
-    if (!(head->flags & ISMRMRD_BIT(ISMRMRD_NOISE)) && purpose(r->protocol, head) < 0 &&
+    if (!(head->flags & ISMRMRD_BIT(ISMRMRD_NOISE)) && purpose(t->r->protocol, head) < 0 &&
         head->encoding_space_ref < ISMRMRD_MOST_ENCODINGS)
         t->image[head->encoding_space_ref]++;
     return VF_OK;
@@ -257,13 +256,13 @@ static vf_status count_encodings(ismrmrd_reader *r, int64_t index, const ismrmrd
 static vf_status choose_encoding(ismrmrd_reader *r)
 {
     const int all = r->protocol->encodings, wanted = r->request->encoding;
-    tally t = {.all = 0};
+    tally t = {.r = r};
     int most = 0;
     if (wanted > all)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: --encoding %d: the header has %d encoding%s", r->source->path,
                        wanted, all, vf_plural(all));
     if (all > 1) {
-        vf_status status = read_each(r, count_encodings, &t);
+        vf_status status = ismrmrd_each_head(r->ctx, r->source, count_encodings, &t);
         if (status != VF_OK)
             return status;
         for (int e = 1; e < all && e < ISMRMRD_MOST_ENCODINGS; e++)
@@ -312,12 +311,12 @@ static vf_status check_what_is_left(ismrmrd_reader *r, const tally *t)
 
 vf_status ismrmrd_read_heads(ismrmrd_reader *r)
 {
-    tally t = {.all = 0};
+    tally t = {.r = r};
     vf_status status =
         scan_allocate(r->ctx, r->source->path, "acquisitions", r->source->acquisitions, sizeof *r->line, &r->line);
     VF_TRY(status, scan_allocate(r->ctx, r->source->path, "slices", UINT16_MAX + 1, sizeof *r->slice, &r->slice));
     VF_TRY(status, choose_encoding(r));
-    VF_TRY(status, read_each(r, take, &t));
+    VF_TRY(status, ismrmrd_each_head(r->ctx, r->source, take, &t));
     VF_TRY(status, check_what_is_left(r, &t));
     if (status == VF_OK)
         status = refuse_multiband(r); /* after --info knows what there is */

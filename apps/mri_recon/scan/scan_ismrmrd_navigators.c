@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_epi.h"
+#include "scan_values.h"
 
 /* With less, the profiles of a train do not agree on a phase. */
 static const double LEAST_COHERENCE = 0.5;
@@ -181,8 +182,7 @@ vf_status ismrmrd_fit_navigators(const ismrmrd_reader *r, epi_train **trains, in
     *count = find_trains(r, *trains);
     for (int i = 0; status == VF_OK && i < *count; i++) {
         status = fit(r, &(*trains)[i], kind);
-        if (status == VF_OK && vf_cancelled(r->ctx))
-            status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
+        VF_TRY(status, scan_check_cancelled(r->ctx));
     }
     free(kind[0].factor);
     free(kind[1].factor);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_epi.h"
 
 static bool alike(const scan_line *a, const scan_line *b)
 {

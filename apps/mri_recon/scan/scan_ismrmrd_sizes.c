@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_source.h"
 
 enum { LOOKED_AT = 1024, MOST_BYTES = 64 << 20 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_reader.h"
 
 /* After the keys of all volumes and slices. */
 static const uint64_t CALIBRATION_KEY = UINT64_C(1) << 62;

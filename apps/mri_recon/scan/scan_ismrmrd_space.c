@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_reader.h"
 
 /* ---- the header's spaces ---- */
 

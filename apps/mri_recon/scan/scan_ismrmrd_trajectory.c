@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_epi.h"
+#include "scan_units.h"
+#include "share_trajectories.h"
 #include "voxfield/append.h"
 
 vf_status ismrmrd_mark_readouts(const ismrmrd_reader *r, int frame, scan_trajectory *t)
@@ -114,14 +116,9 @@ static vf_status drop_beyond(const ismrmrd_reader *r, scan_trajectory *t)
     for (int64_t m = 0; (r->epi.ramps || r->epi.mixed) && m < t->samples; m++) {
         if (r->out->matrix[0] == 1 || fabsf(t->k[3 * m]) <= edge + 0.5f)
             continue;
-        if (!t->weights) {
-            vf_status status =
-                scan_allocate(r->ctx, r->source->path, "weights", t->samples, sizeof *t->weights, &t->weights);
-            if (status != VF_OK)
-                return status;
-            for (int64_t i = 0; i < t->samples; i++)
-                t->weights[i] = 1;
-        }
+        vf_status status = scan_need_weights(r->ctx, r->source->path, t);
+        if (status != VF_OK)
+            return status;
         t->weights[m] = 0;
         t->k[3 * m] = copysignf(edge, t->k[3 * m]);
     }
@@ -278,12 +275,7 @@ static vf_status convert_units(ismrmrd_reader *r, int axes)
     k_units chosen[3];
     memcpy(space.matrix, s->matrix, sizeof space.matrix);
     memcpy(space.fov, s->fov, sizeof space.fov);
-    for (int i = 0; i < s->trajectories; i++) {
-        double extent[3];
-        scan_extent(s->trajectory[i].k, s->trajectory[i].samples, extent);
-        for (int a = 0; a < 3; a++)
-            space.extent[a] = fmax(space.extent[a], extent[a]);
-    }
+    scan_extent_of_all(s, space.extent);
     const bool fits = scan_choose_units(r->request->units, &space, axes, chosen, why, sizeof why);
     scan_tell(s, "trajectory: |k| up to %.4g, %.4g, %.4g along x, y, z; %s", space.extent[0], space.extent[1],
               space.extent[2], why);

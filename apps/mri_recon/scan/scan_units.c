@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "scan_internal.h"
+#include "scan_units.h"
 #include "voxfield/append.h"
 
 /* Real trajectories go this far beyond the edge of k-space, because of gradient delays and rounding. */
@@ -26,6 +26,18 @@ void scan_extent(const float *k, int64_t samples, double extent[3])
         extent[a] = 0;
     for (int i = 0; i < LANES; i++)
         extent[i % 3] = fmax(extent[i % 3], (double)most[i]);
+}
+
+void scan_extent_of_all(const mri_scan *s, double extent[3])
+{
+    for (int a = 0; a < 3; a++)
+        extent[a] = 0;
+    for (int i = 0; i < s->trajectories; i++) {
+        double own[3];
+        scan_extent(s->trajectory[i].k, s->trajectory[i].samples, own);
+        for (int a = 0; a < 3; a++)
+            extent[a] = fmax(extent[a], own[a]);
+    }
 }
 
 /* The units, those of other programs' formats first. `per_voxel`: the factor to cycles per field of view is that times
@@ -88,6 +100,25 @@ vf_status scan_refuse_normalized(vf_context *ctx, const char *path, const int64_
                    "up to half the matrix. In cycles per voxel, multiply kx, ky, kz by the matrix (%s), or give "
                    "--trajectory-units normalized%s. If the numbers are right, give --trajectory-units fov",
                    path, extent[0], extent[1], extent[2], by, matrix ? "" : " and --matrix");
+}
+
+void scan_scale_k(mri_scan *s, k_units units)
+{
+    for (int a = 0; a < 3; a++) {
+        const float factor = (float)scan_unit_factor(units, s->matrix[a], s->fov[a]);
+        for (int i = 0; factor != 1 && i < s->trajectories; i++)
+            for (int64_t m = 0; m < s->trajectory[i].samples; m++)
+                s->trajectory[i].k[3 * m + a] *= factor;
+    }
+}
+
+vf_status scan_take_units(vf_context *ctx, const char *path, k_units units, mri_scan *s, double extent[3])
+{
+    scan_extent_of_all(s, extent);
+    scan_scale_k(s, units);
+    return units == K_AUTO && scan_looks_normalized(s->matrix, extent)
+               ? scan_refuse_normalized(ctx, path, s->matrix, extent)
+               : VF_OK;
 }
 
 /* A trajectory read in some units: how far it reaches along x and y, or z if that is all, over the edge of k-space; and

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "correct_trajectory.h"
-#include "scan_internal.h"
+#include "scan_finish.h"
 #include "select_frames.h"
 #include "voxfield/append.h"
 
@@ -99,8 +99,6 @@ vf_status select_slices(vf_context *ctx, const recon_settings *settings, mri_sca
     vf_append(raw->description, sizeof raw->description, "; slices %.40s of %d", settings->slices, raw->slices);
     raw->slices = (int)chosen.count;
     raw->places = stacks * raw->slices;
-    free(raw->truth);
-    raw->truth = NULL;
-    raw->truths = 0;
+    scan_drop_truth(raw);
     return scan_digest(ctx, settings->input, raw);
 }

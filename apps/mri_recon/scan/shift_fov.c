@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "correct_internal.h"
-#include "scan_internal.h"
 
 /* The centre of a frame's field of view from the isocentre, in mm along x, y, z of the image; along z 0 for a plane,
  * which its excitation places. */
