@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "bart/cfl.h"
+#include "bart/cfl_names.h"
 #include "coils/channel_noise.h"
 #include "coils/coil_map_file.h"
 #include "coils/coil_stages.h"

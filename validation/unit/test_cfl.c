@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "bart/cfl.h"
+#include "bart/cfl_names.h"
 
 enum { NAME = 256, ELEMENTS = 24 };
 static char directory[NAME], data_name[2 * NAME], header_name[2 * NAME];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bart/cfl.h"
+#include "bart/cfl_names.h"
 #include "coil_map_file.h"
 #include "coil_stages.h"
 #include "scan/scan_values.h"

@@ -1,6 +1,5 @@
 /* --matrix: the same field of view in other voxels. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "mri_scan.h"
 

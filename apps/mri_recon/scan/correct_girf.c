@@ -93,7 +93,7 @@ static vf_status filter_trajectory(vf_context *ctx, const char *path, const mri_
     double complex *work = NULL, *response = NULL;
     vf_fft_rows *plan = NULL;
     vf_status status = find_dwell(ctx, path, raw, t, &dwell);
-    VF_TRY(status, scan_allocate(ctx, path, "the response", AXES * AXES * n, sizeof *response, &response));
+    VF_TRY(status, SCAN_NEW(ctx, path, "the response", AXES * AXES * n, response));
     if (status == VF_OK) {
         work = aligned_alloc(64, (size_t)(2 * half) * sizeof *work);
         status = work ? vf_fft_rows_create(ctx, VF_C128, n, AXES, &plan)

@@ -7,7 +7,6 @@
  * where D is the signal without motion, and k is in cycles per mm. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "correct_internal.h"

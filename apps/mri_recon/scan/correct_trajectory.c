@@ -2,10 +2,9 @@
 #include "correct_trajectory.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "bart/cfl.h"
+#include "bart/cfl_names.h"
 #include "correct_internal.h"
 #include "scan_finish.h"
 #include "voxfield/append.h"
@@ -29,7 +28,7 @@ vf_status separate_trajectories(vf_context *ctx, const char *path, mri_scan *raw
         own_already = own_already && raw->frame[f].trajectory == f;
     if (own_already)
         return VF_OK;
-    vf_status status = scan_allocate(ctx, path, "trajectories", total, sizeof *own, &own);
+    vf_status status = SCAN_NEW(ctx, path, "trajectories", total, own);
     for (int f = 0; status == VF_OK && f < raw->frames; f++)
         status = scan_copy_trajectory(ctx, path, &raw->trajectory[raw->frame[f].trajectory], &own[f]);
     for (int i = 0; status != VF_OK && own && i < total; i++)

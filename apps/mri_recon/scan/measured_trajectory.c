@@ -1,10 +1,9 @@
 /* Replaces the trajectory of a scan by that of a file (--trajectory): .h5 or .cfl. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bart/cfl.h"
+#include "bart/cfl_names.h"
 #include "correct_internal.h"
 #include "scan_units.h"
 #include "scan_values.h"
@@ -82,7 +81,7 @@ static vf_status read_block(vf_context *ctx, const source *s, int64_t block, flo
 {
     const int64_t values = s->samples * s->components;
     float *numbers = NULL;
-    vf_status status = scan_allocate(ctx, s->path, "the trajectory", values, 2 * sizeof *numbers, &numbers);
+    vf_status status = SCAN_NEW(ctx, s->path, "the trajectory", 2 * values, numbers);
     if (status == VF_OK && s->cfl)
         status = cfl_read(s->cfl, block * values, values, (float complex *)(void *)numbers);
     if (status == VF_OK && s->h5) {

@@ -175,6 +175,8 @@ void scan_free(mri_scan *scan); /* leaves it zero */
  * free memory, because the kernel would end the process later. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status scan_allocate(vf_context *ctx, const char *path, const char *what, int64_t count, size_t size,
                                       void *out);
+/* The same for `count` elements of what `pointer` points to. */
+#define SCAN_NEW(ctx, path, what, count, pointer) scan_allocate(ctx, path, what, count, sizeof *(pointer), &(pointer))
 /* Checks that `count` elements of `size` bytes fit in memory, before they are allocated in pieces. */
 VF_MUST_CHECK vf_status scan_require_memory(vf_context *ctx, const char *path, const char *what, int64_t count,
                                             size_t size);

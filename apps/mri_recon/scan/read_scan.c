@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "bart/cfl.h"
+#include "bart/cfl_names.h"
 #include "scan_finish.h"
 #include "scan_formats.h"
 #include "scan_ismrmrd_groups.h"

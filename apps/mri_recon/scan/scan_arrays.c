@@ -73,7 +73,7 @@ vf_status scan_need_weights(vf_context *ctx, const char *path, scan_trajectory *
 {
     if (t->weights)
         return VF_OK;
-    vf_status status = scan_allocate(ctx, path, "weights", t->samples, sizeof *t->weights, &t->weights);
+    vf_status status = SCAN_NEW(ctx, path, "weights", t->samples, t->weights);
     for (int64_t m = 0; status == VF_OK && m < t->samples; m++)
         t->weights[m] = 1;
     return status;

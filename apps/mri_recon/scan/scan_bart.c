@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bart/cfl.h"
+#include "bart/cfl_names.h"
 #include "find_readouts.h"
 #include "scan_formats.h"
 #include "scan_units.h"
@@ -183,8 +184,8 @@ static vf_status read_k(reader *r, int index)
     const int64_t values = 3 * r->samples;
     float complex *pairs = NULL;
     t->samples = r->samples;
-    vf_status status = scan_allocate(r->ctx, path, "the trajectory", r->samples, 3 * sizeof *t->k, &t->k);
-    VF_TRY(status, scan_allocate(r->ctx, path, "the trajectory", values, sizeof *pairs, &pairs));
+    vf_status status = SCAN_NEW(r->ctx, path, "the trajectory", 3 * r->samples, t->k);
+    VF_TRY(status, SCAN_NEW(r->ctx, path, "the trajectory", values, pairs));
     VF_TRY(status, cfl_read(r->trajectory, index * values, values, pairs));
     for (int64_t i = 0; status == VF_OK && i < values; i++) {
         t->k[i] = crealf(pairs[i]);
@@ -204,8 +205,7 @@ static vf_status read_trajectories(reader *r)
     for (int d = CFL_TE; d < CFL_DIMS; d++)
         count *= r->k_dims[d];
     s->trajectories = (int)count; /* at most as many as frames */
-    vf_status status =
-        scan_allocate(r->ctx, cfl_path(r->trajectory), "trajectories", count, sizeof *s->trajectory, &s->trajectory);
+    vf_status status = SCAN_NEW(r->ctx, cfl_path(r->trajectory), "trajectories", count, s->trajectory);
     for (int i = 0; status == VF_OK && i < s->trajectories; i++) {
         status = read_k(r, i);
         VF_TRY(status, scan_even_readouts(r->ctx, cfl_path(r->trajectory), r->dims[CFL_PHS1], &s->trajectory[i]));
@@ -306,7 +306,7 @@ static vf_status read_frame(reader *r, int64_t block, bool *empty)
     const int64_t count = r->samples * s->coils;
     scan_frame *frame = &s->frame[s->frames];
     *frame = frame_of(r, block);
-    vf_status status = scan_allocate(r->ctx, cfl_path(r->data), "samples", count, sizeof *frame->data, &frame->data);
+    vf_status status = SCAN_NEW(r->ctx, cfl_path(r->data), "samples", count, frame->data);
     s->frames++; /* the scan frees the frame's data from here on */
     VF_TRY(status, cfl_read(r->data, block * count, count, frame->data));
     if (status == VF_OK && !r->k_dims)
@@ -331,9 +331,9 @@ static vf_status read_frames(reader *r)
     const int64_t blocks = count_frames(r);
     int64_t left_out = 0;
     vf_status status = scan_require_memory(r->ctx, path, "all samples", cfl_count(r->data), sizeof(float complex));
-    VF_TRY(status, scan_allocate(r->ctx, path, "frames", blocks, sizeof *s->frame, &s->frame));
+    VF_TRY(status, SCAN_NEW(r->ctx, path, "frames", blocks, s->frame));
     if (!r->k_dims) {
-        VF_TRY(status, scan_allocate(r->ctx, path, "trajectories", blocks + 1, sizeof *s->trajectory, &s->trajectory));
+        VF_TRY(status, SCAN_NEW(r->ctx, path, "trajectories", blocks + 1, s->trajectory));
         VF_TRY(status, scan_allocate(r->ctx, path, "positions", r->samples, 1, &r->acquired));
     }
     for (int64_t b = 0; status == VF_OK && b < blocks; b++) {

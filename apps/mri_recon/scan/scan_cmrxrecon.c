@@ -1,7 +1,6 @@
 /* Reads the files of the CMRxRecon challenges of 2023, 2024 and 2025: MATLAB files of version 7.3, with one array of
  * k-space. MATLAB's dimensions are [kx][ky][coil][slice][frame], without coils for single-coil data; HDF5 has them in
  * reverse, and MATLAB leaves out the last ones if they are 1. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

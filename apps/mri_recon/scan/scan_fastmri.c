@@ -107,7 +107,7 @@ static vf_status read_truth(vf_context *ctx, const plain_source *source, const c
                 source->path, name, s->slices, s->crop[1], s->crop[0]);
         return VF_OK;
     }
-    status = scan_allocate(ctx, source->path, "the truth", voxels, sizeof *s->truth, &s->truth);
+    status = SCAN_NEW(ctx, source->path, "the truth", voxels, s->truth);
     VF_TRY(status, source->read(source->user, name, VF_F32, start, dims, s->truth));
     if (status == VF_OK && scan_first_not_finite(s->truth, voxels) >= 0)
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: '%s' has NaN or infinite values", source->path, name);

@@ -86,7 +86,7 @@ vf_status scan_digest(vf_context *ctx, const char *path, mri_scan *s)
     const int64_t count = cut_pieces(s, NULL);
     piece *pieces = NULL;
     char *text = NULL;
-    vf_status status = scan_allocate(ctx, path, "the digest", count, sizeof *pieces, &pieces);
+    vf_status status = SCAN_NEW(ctx, path, "the digest", count, pieces);
     VF_TRY(status, scan_allocate(ctx, path, "the digest", count + 1, LINE, &text));
     if (status == VF_OK) {
         cut_pieces(s, pieces);

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "scan_values.h"
 #include "share_trajectories.h"
@@ -75,7 +74,7 @@ vf_status scan_grid_mask(scan_grid *g, const char *name)
         return status;
     const int64_t count = g->mask_dims[0] * g->mask_dims[1] * g->mask_dims[2];
     snprintf(g->mask_name, sizeof g->mask_name, "%s", name);
-    status = scan_allocate(g->ctx, g->source->path, name, count, sizeof *g->mask, &g->mask);
+    status = SCAN_NEW(g->ctx, g->source->path, name, count, g->mask);
     VF_TRY(status, g->source->read(g->source->user, name, VF_F32, start, g->mask_dims + 3 - rank, g->mask));
     if (status == VF_OK && scan_first_not_finite(g->mask, count) >= 0)
         status = vf_fail(g->ctx, VF_ERR_INPUT, "%s: '%s' has NaN or infinite values; expected 0 and 1", g->source->path,
@@ -185,7 +184,7 @@ static vf_status keep_samples(const scan_grid *g, const mri_scan *s, const grid_
 {
     const float scale = (float)sqrt((double)(s->matrix[0] * s->matrix[1]));
     const int64_t count = s->coils * f->pattern.samples;
-    vf_status status = scan_allocate(g->ctx, g->source->path, "samples", count, sizeof *frame->data, &frame->data);
+    vf_status status = SCAN_NEW(g->ctx, g->source->path, "samples", count, frame->data);
     if (status != VF_OK)
         return status;
     scan_keep_acquired(&f->pattern, s, scale, f->data, frame->data);
@@ -235,9 +234,9 @@ vf_status scan_grid_read(scan_grid *g, mri_scan *s)
     grid_frame f = {.pattern = {.columns = g->columns}};
     vf_status status =
         scan_require_memory(g->ctx, path, "all samples", (all + 1) * s->coils, (size_t)n * sizeof *f.data);
-    VF_TRY(status, scan_allocate(g->ctx, path, "frames", all, sizeof *s->frame, &s->frame));
-    VF_TRY(status, scan_allocate(g->ctx, path, "trajectories", all + 1, sizeof *s->trajectory, &s->trajectory));
-    VF_TRY(status, scan_allocate(g->ctx, path, "a slice", s->coils * n, sizeof *f.data, &f.data));
+    VF_TRY(status, SCAN_NEW(g->ctx, path, "frames", all, s->frame));
+    VF_TRY(status, SCAN_NEW(g->ctx, path, "trajectories", all + 1, s->trajectory));
+    VF_TRY(status, SCAN_NEW(g->ctx, path, "a slice", s->coils * n, f.data));
     VF_TRY(status, scan_allocate(g->ctx, path, "positions", n, 1, &f.pattern.acquired));
     for (int64_t i = 0; status == VF_OK && i < all; i++) {
         f.volume = i / s->slices;

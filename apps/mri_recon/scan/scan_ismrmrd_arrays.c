@@ -126,7 +126,7 @@ static vf_status read_truth(const ismrmrd_group *group, mri_scan *s)
     }
     const int64_t voxels = images * s->crop[0] * s->crop[1] * s->crop[2];
     status = read_numbers(group, &a, what, called, voxels, &values);
-    VF_TRY(status, scan_allocate(group->ctx, group->place, what, voxels, sizeof *s->truth, &s->truth));
+    VF_TRY(status, SCAN_NEW(group->ctx, group->place, what, voxels, s->truth));
     for (int64_t n = 0; status == VF_OK && n < voxels; n++)
         s->truth[n] = cabsf(values[n]);
     if (status == VF_OK)

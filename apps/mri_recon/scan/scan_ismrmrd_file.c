@@ -348,7 +348,7 @@ vf_status ismrmrd_file_open(const ismrmrd_group *group, ismrmrd_source *out)
     if (status == VF_OK && (got != sizeof answer || answer.count < 1 || answer.count > INT32_MAX))
         status = vf_fail(group->ctx, VF_ERR_INPUT, "%s: %" PRIu64 " acquisitions; expected 1 to 2^31 - 1", out->path,
                          answer.count);
-    VF_TRY(status, scan_allocate(group->ctx, out->path, "acquisitions", 1, sizeof *file, &file));
+    VF_TRY(status, SCAN_NEW(group->ctx, out->path, "acquisitions", 1, file));
     if (status != VF_OK)
         return status;
     *file = (open_file){.path = out->path, .h5 = group->file};

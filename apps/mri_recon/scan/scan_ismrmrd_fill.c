@@ -253,11 +253,9 @@ static vf_status allocate_noise(filler *f)
     for (int64_t i = 0; i < r->source->acquisitions; i++)
         if (r->line[i].frame == LINE_NOISE && r->line[i].samples > most)
             most = r->line[i].samples;
-    vf_status status =
-        scan_allocate(r->ctx, r->source->path, "noise", coils * coils, sizeof *f->noise.product, &f->noise.product);
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "noise", coils * coils, f->noise.product);
     if (status == VF_OK)
-        status =
-            scan_allocate(r->ctx, r->source->path, "noise", coils * most, sizeof *f->noise.samples, &f->noise.samples);
+        status = SCAN_NEW(r->ctx, r->source->path, "noise", coils * most, f->noise.samples);
     return status;
 }
 
@@ -281,22 +279,21 @@ static vf_status allocate_frames(ismrmrd_reader *r)
                        path, (double)samples * s->coils * sizeof(float complex) / 1e9, r->source->stored);
     size_t each = (size_t)s->coils * sizeof(float complex) + (r->dims > 0 ? 3 + (r->dims == 4) : 0) * sizeof(float);
     status = scan_require_memory(r->ctx, path, "the samples", samples, each);
-    VF_TRY(status, scan_allocate(r->ctx, path, "navigators", navigator * s->coils, sizeof *r->epi.samples_of,
-                                 &r->epi.samples_of));
+    VF_TRY(status, SCAN_NEW(r->ctx, path, "navigators", navigator * s->coils, r->epi.samples_of));
     for (int f = 0; status == VF_OK && f < s->frames + s->calibrations; f++)
         status = scan_allocate(r->ctx, path, "samples", r->frame_samples[f] * s->coils, sizeof(float complex),
                                &s->frame[f].data);
     if (status != VF_OK || r->dims == 0)
         return status;
-    status = scan_allocate(r->ctx, path, "trajectories", s->frames, sizeof *s->trajectory, &s->trajectory);
+    status = SCAN_NEW(r->ctx, path, "trajectories", s->frames, s->trajectory);
     s->trajectories = status == VF_OK ? s->frames : 0;
     for (int f = 0; status == VF_OK && f < s->frames; f++) {
         scan_trajectory *t = &s->trajectory[f];
         s->frame[f].trajectory = f;
         status = ismrmrd_mark_readouts(r, f, t);
-        VF_TRY(status, scan_allocate(r->ctx, path, "a trajectory", t->samples, 3 * sizeof *t->k, &t->k));
+        VF_TRY(status, SCAN_NEW(r->ctx, path, "a trajectory", 3 * t->samples, t->k));
         if (status == VF_OK && r->dims == 4)
-            status = scan_allocate(r->ctx, path, "times", t->samples, sizeof *t->time, &t->time);
+            status = SCAN_NEW(r->ctx, path, "times", t->samples, t->time);
     }
     return status;
 }
@@ -305,7 +302,7 @@ static vf_status allocate_frames(ismrmrd_reader *r)
 static vf_status fill(ismrmrd_reader *r)
 {
     filler f = {.r = r};
-    vf_status status = scan_allocate(r->ctx, r->source->path, "acquisitions", BATCH_MOST, sizeof *f.bodies, &f.bodies);
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "acquisitions", BATCH_MOST, f.bodies);
     if (status == VF_OK && r->noise_lines > 0)
         status = allocate_noise(&f);
     VF_TRY(status, read_all(&f));

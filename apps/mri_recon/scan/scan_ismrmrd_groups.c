@@ -1,7 +1,6 @@
 /* Finds the groups of an ISMRMRD file that hold acquisitions: the one with the image, and those with noise. Converters of
  * multi-raid files write the measurements of a session to groups of their own. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "scan_ismrmrd_source.h"

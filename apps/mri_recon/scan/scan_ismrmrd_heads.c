@@ -226,7 +226,7 @@ vf_status ismrmrd_each_head(vf_context *ctx, const ismrmrd_source *source, ismrm
 {
     enum { BATCH = 1024 };
     ismrmrd_acquisition_header *heads;
-    vf_status status = scan_allocate(ctx, source->path, "headers", BATCH, sizeof *heads, &heads);
+    vf_status status = SCAN_NEW(ctx, source->path, "headers", BATCH, heads);
     for (int64_t first = 0; status == VF_OK && first < source->acquisitions; first += BATCH) {
         const int64_t count = source->acquisitions - first < BATCH ? source->acquisitions - first : BATCH;
         memset(heads, 0, BATCH * sizeof *heads); /* members missing in the file are 0 */
@@ -312,9 +312,8 @@ static vf_status check_what_is_left(ismrmrd_reader *r, const tally *t)
 vf_status ismrmrd_read_heads(ismrmrd_reader *r)
 {
     tally t = {.r = r};
-    vf_status status =
-        scan_allocate(r->ctx, r->source->path, "acquisitions", r->source->acquisitions, sizeof *r->line, &r->line);
-    VF_TRY(status, scan_allocate(r->ctx, r->source->path, "slices", UINT16_MAX + 1, sizeof *r->slice, &r->slice));
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "acquisitions", r->source->acquisitions, r->line);
+    VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "slices", UINT16_MAX + 1, r->slice));
     VF_TRY(status, choose_encoding(r));
     VF_TRY(status, ismrmrd_each_head(r->ctx, r->source, take, &t));
     VF_TRY(status, check_what_is_left(r, &t));

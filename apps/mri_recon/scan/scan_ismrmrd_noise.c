@@ -34,7 +34,7 @@ static vf_status read_group(vf_context *ctx, const char *path, vf_h5 *file, cons
     VF_TRY(status, ismrmrd_file_open(&group, &source));
     if (status != VF_OK)
         return status;
-    status = scan_allocate(ctx, place, "acquisitions", source.acquisitions, sizeof *r.line, &r.line);
+    status = SCAN_NEW(ctx, place, "acquisitions", source.acquisitions, r.line);
     VF_TRY(status, ismrmrd_each_head(ctx, &source, keep_noise, &r));
     if (status == VF_OK && r.noise_lines == 0)
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: no noise (flag 19) among its acquisitions", place);

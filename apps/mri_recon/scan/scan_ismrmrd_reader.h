@@ -48,7 +48,6 @@ typedef struct ismrmrd_facts {
 /* The energy of readouts by sample, of forward and of reversed ones: of those that begin, end and have their centre
  * where the first one has. */
 typedef struct readout_energy {
-    bool seen;
     uint16_t samples, center, pre, post;
     int64_t lines;
     double *sum;     /* [samples] */
@@ -61,7 +60,6 @@ typedef struct ismrmrd_epi_state {
     bool ramps_unlikely;    /* as many samples as the matrix has: a converter may have interpolated them */
     epi_trapezoid gradient; /* its scale is that of the header's matrix */
     int samples;
-    bool corrected;            /* reversed and forward lines of an image differ, and are corrected */
     bool *mixed;               /* [frames + calibrations] has readouts of both polarities; NULL: not EPI */
     int64_t navigators;        /* kept acquisitions of phase correction */
     float complex *samples_of; /* theirs, [coil][sample] of each */
@@ -141,6 +139,8 @@ VF_MUST_CHECK vf_status ismrmrd_fill(ismrmrd_reader *r);
 
 /* scan_ismrmrd_centre.c: adds a line whose samples are in its frame to the energy of readouts. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status ismrmrd_add_energy(ismrmrd_reader *r, const scan_line *line);
+/* Whether a line begins, ends and has its centre where those of `e` do. */
+bool ismrmrd_is_alike(const readout_energy *e, const scan_line *line);
 /* Where the samples' energy shows that the headers' centre of k-space is wrong, moves it. */
 VF_MUST_CHECK vf_status ismrmrd_check_centre(ismrmrd_reader *r);
 

@@ -87,7 +87,7 @@ vf_status ismrmrd_check_sizes(vf_context *ctx, ismrmrd_source *inner, ismrmrd_so
     ismrmrd_acquisition_header *heads = NULL;
     ismrmrd_body body = {.data_floats = 0};
     *out = *inner;
-    vf_status status = scan_allocate(ctx, inner->path, "headers", count, sizeof *heads, &heads);
+    vf_status status = SCAN_NEW(ctx, inner->path, "headers", count, heads);
     VF_TRY(status, inner->heads(ctx, inner->user, 0, count, heads));
     const int64_t at = status == VF_OK ? find_empty(heads, count) : -1;
     if (at >= 0)

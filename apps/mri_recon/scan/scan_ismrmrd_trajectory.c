@@ -15,7 +15,7 @@ vf_status ismrmrd_mark_readouts(const ismrmrd_reader *r, int frame, scan_traject
 {
     const int64_t first = r->frame_first[frame], count = r->frame_first[frame + 1] - first;
     t->samples = r->frame_samples[frame];
-    vf_status status = scan_allocate(r->ctx, r->source->path, "readouts", count + 1, sizeof *t->readout, &t->readout);
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "readouts", count + 1, t->readout);
     if (status != VF_OK)
         return status;
     for (int64_t i = 0; i < count; i++)
@@ -91,7 +91,7 @@ static vf_status cartesian_digest(const ismrmrd_reader *r, int frame, trajectory
     enum { VALUES = 8 };
     int64_t lines = r->frame_first[frame + 1] - r->frame_first[frame];
     int32_t *values;
-    vf_status status = scan_allocate(r->ctx, r->source->path, "a frame", lines, VALUES * sizeof *values, &values);
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "a frame", VALUES * lines, values);
     for (int64_t i = 0; status == VF_OK && i < lines; i++) {
         int64_t index = r->order[r->frame_first[frame] + i].line;
         const scan_line *line = &r->line[index];
@@ -127,8 +127,7 @@ static vf_status drop_beyond(const ismrmrd_reader *r, scan_trajectory *t)
 
 static vf_status make_k(ismrmrd_reader *r, int frame, scan_trajectory *t)
 {
-    vf_status status =
-        scan_allocate(r->ctx, r->source->path, "a trajectory", r->frame_samples[frame], 3 * sizeof *t->k, &t->k);
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "a trajectory", 3 * r->frame_samples[frame], t->k);
     if (status != VF_OK)
         return status;
     status = ismrmrd_mark_readouts(r, frame, t);
@@ -187,8 +186,7 @@ vf_status ismrmrd_make_cartesian(ismrmrd_reader *r)
     scan_find_equal(digests, s->frames, first);
     for (int f = 0; f < s->frames; f++)
         s->trajectories += first[f] == f;
-    status = scan_allocate(r->ctx, r->source->path, "trajectories", s->trajectories + s->calibrations,
-                           sizeof *s->trajectory, &s->trajectory);
+    status = SCAN_NEW(r->ctx, r->source->path, "trajectories", s->trajectories + s->calibrations, s->trajectory);
     int made = 0;
     for (int f = 0; status == VF_OK && f < s->frames; f++) {
         if (first[f] == f) {
@@ -242,7 +240,7 @@ static vf_status third_component(const ismrmrd_reader *r, third *out)
 
 static vf_status move_weights(ismrmrd_reader *r, scan_trajectory *t)
 {
-    vf_status status = scan_allocate(r->ctx, r->source->path, "weights", t->samples, sizeof *t->weights, &t->weights);
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "weights", t->samples, t->weights);
     for (int64_t m = 0; status == VF_OK && m < t->samples; m++) {
         t->weights[m] = t->k[3 * m + 2];
         t->k[3 * m + 2] = 0;

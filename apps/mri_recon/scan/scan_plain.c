@@ -1,6 +1,5 @@
 /* Reads the plain layout: group /scan with one dataset per quantity (docs/scans.md). */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,12 +178,12 @@ static vf_status read_data(reader *r)
     const char *path = r->source->path;
     vf_status status = scan_require_memory(r->ctx, path, r->data.name, s->frames * r->samples,
                                            (size_t)s->coils * sizeof(float complex));
-    VF_TRY(status, scan_allocate(r->ctx, path, "frames", s->frames, sizeof *s->frame, &s->frame));
+    VF_TRY(status, SCAN_NEW(r->ctx, path, "frames", s->frames, s->frame));
     for (int f = 0; status == VF_OK && f < s->frames; f++) {
         scan_frame *frame = &s->frame[f];
         frame->volume = frame->repetition = f;
         frame->trajectory = r->own_trajectories ? f : 0;
-        status = scan_allocate(r->ctx, path, r->data.name, s->coils * r->samples, sizeof *frame->data, &frame->data);
+        status = SCAN_NEW(r->ctx, path, r->data.name, s->coils * r->samples, frame->data);
         VF_TRY(status, read_part(r, &r->data, r->data.rank == 3 ? f : -1, (float *)frame->data));
         VF_TRY(status, scan_check_cancelled(r->ctx));
     }
@@ -206,12 +205,11 @@ static vf_status read_k(reader *r)
 {
     mri_scan *s = r->out;
     const char *path = r->source->path;
-    vf_status status =
-        scan_allocate(r->ctx, path, "trajectories", s->trajectories, sizeof *s->trajectory, &s->trajectory);
+    vf_status status = SCAN_NEW(r->ctx, path, "trajectories", s->trajectories, s->trajectory);
     for (int i = 0; status == VF_OK && i < s->trajectories; i++) {
         scan_trajectory *t = &s->trajectory[i];
         t->samples = r->samples;
-        status = scan_allocate(r->ctx, path, r->trajectory.name, r->samples, 3 * sizeof *t->k, &t->k);
+        status = SCAN_NEW(r->ctx, path, r->trajectory.name, 3 * r->samples, t->k);
         VF_TRY(status, read_part(r, &r->trajectory, r->own_trajectories ? i : -1, t->k));
         if (status == VF_OK && r->components == 2)
             spread_components(t->k, t->samples);
@@ -366,9 +364,9 @@ static vf_status read_noise(reader *r)
         return wrong_shape(r, &a, "at least two noise samples per coil (or leave out the dataset)");
     if (count > MOST_SAMPLES)
         return wrong_shape(r, &a, "no more than 2^40 samples");
-    status = scan_allocate(r->ctx, path, a.name, s->coils * count, sizeof *values, &values);
-    VF_TRY(status, scan_allocate(r->ctx, path, a.name, s->coils * count, sizeof *samples, &samples));
-    VF_TRY(status, scan_allocate(r->ctx, path, a.name, (int64_t)s->coils * s->coils, sizeof *s->noise, &s->noise));
+    status = SCAN_NEW(r->ctx, path, a.name, s->coils * count, values);
+    VF_TRY(status, SCAN_NEW(r->ctx, path, a.name, s->coils * count, samples));
+    VF_TRY(status, SCAN_NEW(r->ctx, path, a.name, (int64_t)s->coils * s->coils, s->noise));
     VF_TRY(status, read_part(r, &a, -1, (float *)values));
     for (int64_t n = 0; status == VF_OK && n < s->coils * count; n++)
         samples[n] = (double complex)values[n];

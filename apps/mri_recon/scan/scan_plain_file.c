@@ -1,6 +1,5 @@
 /* The plain layout in an HDF5 file: its arrays, and what else is in group /scan. */
 #include <hdf5.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "scan_formats.h"

@@ -9,7 +9,6 @@
 static const double SLACK = 1.05;
 /* Units in which a trajectory reaches less of the edge are not proposed. */
 static const double LEAST_SHARE = 0.25;
-static const double PI = 3.14159265358979323846;
 
 void scan_extent(const float *k, int64_t samples, double extent[3])
 {
@@ -48,14 +47,14 @@ static const struct {
     bool per_voxel, common; /* common: in ISMRMRD files of reconstruction programs */
 } units_of_k[] = {
     [K_NORMALIZED] = {"normalized", "cycles per voxel", 1, true, true},
-    [K_RADIANS] = {"radians", "radians per voxel", 0.5 / PI, true, true},
+    [K_RADIANS] = {"radians", "radians per voxel", 0.5 / M_PI, true, true},
     [K_FOV] = {"fov", "cycles per field of view", 0, false, true},
     [K_EDGE] = {"edge", "parts of the edge of k-space", 0.5, true, false},
     [K_PER_M] = {"1/m", "cycles per m", 1e-3, false, false},
     [K_PER_CM] = {"1/cm", "cycles per cm", 0.1, false, false},
     [K_PER_MM] = {"1/mm", "cycles per mm", 1, false, false},
-    [K_RAD_PER_M] = {"rad/m", "radians per m", 0.5e-3 / PI, false, false},
-    [K_RAD_PER_MM] = {"rad/mm", "radians per mm", 0.5 / PI, false, false},
+    [K_RAD_PER_M] = {"rad/m", "radians per m", 0.5e-3 / M_PI, false, false},
+    [K_RAD_PER_MM] = {"rad/mm", "radians per mm", 0.5 / M_PI, false, false},
 };
 enum { UNITS = sizeof units_of_k / sizeof *units_of_k };
 

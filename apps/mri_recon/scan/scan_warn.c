@@ -6,7 +6,7 @@
 /* A trajectory that covers less of the matrix's k-space gives a blurred image. Often the units are wrong. */
 static const double LEAST_COVERED = 0.25;
 /* A trajectory in radians per voxel reaches pi, or 5 % more with gradient delays. */
-static const double MOST_RADIANS = 1.05 * 3.14159265358979323846;
+static const double MOST_RADIANS = 1.05 * M_PI;
 /* Limits that suggest other units: a field of view in mm, the time of all readouts in s. */
 static const double LEAST_FOV = 2, LONGEST = 1;
 

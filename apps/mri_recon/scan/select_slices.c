@@ -1,6 +1,5 @@
 /* --slices: leaves only some slices of a scan. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "correct_trajectory.h"
 #include "scan_finish.h"
@@ -84,7 +83,7 @@ vf_status select_slices(vf_context *ctx, const recon_settings *settings, mri_sca
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--slices: the coil maps of %s belong to all slices", settings->input);
     const int stacks = scan_stacks(raw), trajectories = raw->trajectories + raw->calibrations;
     int *number;
-    status = scan_allocate(ctx, settings->input, "trajectories", trajectories, sizeof *number, &number);
+    status = SCAN_NEW(ctx, settings->input, "trajectories", trajectories, number);
     if (status != VF_OK)
         return status;
     keep_frames(raw, &chosen);

@@ -108,7 +108,7 @@ vf_status scan_share_pattern(vf_context *ctx, const char *path, const scan_patte
     const int64_t *n = s->matrix, positions = n[0] * n[1] * n[2];
     scan_trajectory *t = &s->trajectory[s->trajectories];
     *t = (scan_trajectory){.samples = p->samples};
-    vf_status status = scan_allocate(ctx, path, "the trajectory", p->samples, 3 * sizeof *t->k, &t->k);
+    vf_status status = SCAN_NEW(ctx, path, "the trajectory", 3 * p->samples, t->k);
     if (status != VF_OK)
         return status;
     float *k = t->k;
