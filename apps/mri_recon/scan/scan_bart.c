@@ -7,6 +7,7 @@
 
 #include "bart/cfl.h"
 #include "bart/cfl_names.h"
+#include "bart_trajectory.h"
 #include "find_readouts.h"
 #include "scan_formats.h"
 #include "scan_units.h"
@@ -62,15 +63,25 @@ static vf_status check_dims(const reader *r)
     return VF_OK;
 }
 
+vf_status bart_check_trajectory(vf_context *ctx, const cfl_file *file)
+{
+    char shape[CFL_SHAPE_TEXT];
+    const int64_t *dims = cfl_dims(file);
+    if (dims[0] == 3 && dims[CFL_COIL] == 1 && dims[CFL_MAPS] == 1)
+        return VF_OK;
+    return vf_fail(ctx, VF_ERR_INPUT,
+                   "%s: the shape is %s; expected [3][samples][spokes] without coils for a trajectory", cfl_path(file),
+                   cfl_shape(dims, shape));
+}
+
 static vf_status check_trajectory(const reader *r)
 {
     char a[CFL_SHAPE_TEXT], b[CFL_SHAPE_TEXT];
     const int64_t *t = r->k_dims, *d = r->dims;
     bool fits = t[CFL_PHS1] == d[CFL_PHS1] && t[CFL_PHS2] == d[CFL_PHS2];
-    if (t[0] != 3 || t[CFL_COIL] != 1 || t[CFL_MAPS] != 1)
-        return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: the shape is %s; expected [3][samples][spokes] without coils for a trajectory",
-                       cfl_path(r->trajectory), cfl_shape(t, a));
+    vf_status status = bart_check_trajectory(r->ctx, r->trajectory);
+    if (status != VF_OK)
+        return status;
     for (int i = CFL_TE; i < CFL_DIMS; i++)
         fits = fits && (t[i] == 1 || t[i] == d[i]);
     if (!fits)
@@ -177,21 +188,17 @@ static vf_status choose_matrix(reader *r, const char **why)
 
 /* ---- the trajectory ---- */
 
-static vf_status read_k(reader *r, int index)
+vf_status bart_read_k(vf_context *ctx, cfl_file *file, int64_t first, int64_t samples, float *k)
 {
-    scan_trajectory *t = &r->out->trajectory[index];
-    const char *path = cfl_path(r->trajectory);
-    const int64_t values = 3 * r->samples;
     float complex *pairs = NULL;
-    t->samples = r->samples;
-    vf_status status = SCAN_NEW(r->ctx, path, "the trajectory", 3 * r->samples, t->k);
-    VF_TRY(status, SCAN_NEW(r->ctx, path, "the trajectory", values, pairs));
-    VF_TRY(status, cfl_read(r->trajectory, index * values, values, pairs));
-    for (int64_t i = 0; status == VF_OK && i < values; i++) {
-        t->k[i] = crealf(pairs[i]);
+    vf_status status = SCAN_NEW(ctx, cfl_path(file), "the trajectory", 3 * samples, pairs);
+    VF_TRY(status, cfl_read(file, 3 * first, 3 * samples, pairs));
+    for (int64_t i = 0; status == VF_OK && i < 3 * samples; i++) {
+        k[i] = crealf(pairs[i]);
         if (cimagf(pairs[i]) != 0)
-            status = vf_fail(r->ctx, VF_ERR_INPUT,
-                             "%s: sample %" PRId64 " has an imaginary part; this is not a trajectory", path, i / 3);
+            status =
+                vf_fail(ctx, VF_ERR_INPUT, "%s: sample %" PRId64 " has an imaginary part; this is not a trajectory",
+                        cfl_path(file), i / 3);
     }
     free(pairs);
     return status;
@@ -207,8 +214,11 @@ static vf_status read_trajectories(reader *r)
     s->trajectories = (int)count; /* at most as many as frames */
     vf_status status = SCAN_NEW(r->ctx, cfl_path(r->trajectory), "trajectories", count, s->trajectory);
     for (int i = 0; status == VF_OK && i < s->trajectories; i++) {
-        status = read_k(r, i);
-        VF_TRY(status, scan_even_readouts(r->ctx, cfl_path(r->trajectory), r->dims[CFL_PHS1], &s->trajectory[i]));
+        scan_trajectory *t = &s->trajectory[i];
+        t->samples = r->samples;
+        status = SCAN_NEW(r->ctx, cfl_path(r->trajectory), "the trajectory", 3 * t->samples, t->k);
+        VF_TRY(status, bart_read_k(r->ctx, r->trajectory, i * t->samples, t->samples, t->k));
+        VF_TRY(status, scan_even_readouts(r->ctx, cfl_path(r->trajectory), r->dims[CFL_PHS1], t));
         VF_TRY(status, scan_check_cancelled(r->ctx));
     }
     if (status == VF_OK)

@@ -9,6 +9,19 @@
 #include "scan_units.h"
 #include "voxfield/team_size.h"
 
+int64_t scan_drop_beyond(const int64_t matrix[3], double slack, scan_trajectory *t)
+{
+    int64_t dropped = 0;
+    for (int64_t m = 0; m < t->samples; m++) {
+        bool beyond = false;
+        for (int a = 0; a < 3; a++)
+            beyond = beyond || (matrix[a] > 1 && fabs((double)t->k[3 * m + a]) > (double)matrix[a] / 2 + slack);
+        t->weights[m] = beyond ? 0 : t->weights[m];
+        dropped += beyond;
+    }
+    return dropped;
+}
+
 /* Samples slightly beyond what the matrix resolves get weight 0. A trajectory that goes further is an error. */
 static vf_status check_extent(vf_context *ctx, const char *path, const int64_t matrix[3], scan_trajectory *t,
                               int64_t *outside)
@@ -33,14 +46,7 @@ static vf_status check_extent(vf_context *ctx, const char *path, const int64_t m
     vf_status status = scan_need_weights(ctx, path, t);
     if (status != VF_OK)
         return status;
-    for (int64_t m = 0; m < t->samples; m++) {
-        bool out = false;
-        for (int a = 0; a < 3; a++)
-            out = out || (matrix[a] > 1 && fabsf(t->k[3 * m + a]) > (float)matrix[a] / 2 + 0.5f);
-        if (out)
-            t->weights[m] = 0;
-        *outside += out;
-    }
+    *outside += scan_drop_beyond(matrix, 0.5, t);
     return VF_OK;
 }
 

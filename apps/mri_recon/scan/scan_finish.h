@@ -13,4 +13,8 @@ VF_MUST_CHECK vf_status scan_finish(vf_context *ctx, const char *path, mri_scan 
 /* The part of it that depends on trajectories, for those that change later: samples beyond the matrix, the digest. */
 VF_MUST_CHECK vf_status scan_finish_trajectories(vf_context *ctx, const char *path, mri_scan *s);
 
+/* Gives samples that lie more than `slack` cycles beyond what the matrix resolves the weight 0; t->weights is there.
+ * Returns how many. */
+int64_t scan_drop_beyond(const int64_t matrix[3], double slack, scan_trajectory *t);
+
 #endif

@@ -99,10 +99,10 @@ bool scan_is_ismrmrd(const scan_file *f)
 static vf_status read_acquisitions(const ismrmrd_group *group, const ismrmrd_protocol *protocol,
                                    const scan_request *request, mri_scan *out)
 {
-    ismrmrd_source source, sized;
+    ismrmrd_source source;
     vf_status status = ismrmrd_file_open(group, &source);
-    VF_TRY(status, ismrmrd_check_sizes(group->ctx, &source, &sized));
-    VF_TRY(status, ismrmrd_assemble(group->ctx, &sized, protocol, request, out));
+    VF_TRY(status, ismrmrd_check_sizes(group->ctx, &source));
+    VF_TRY(status, ismrmrd_assemble(group->ctx, &source, protocol, request, out));
     ismrmrd_file_close(&source);
     return status;
 }

@@ -352,8 +352,13 @@ vf_status ismrmrd_file_open(const ismrmrd_group *group, ismrmrd_source *out)
     if (status != VF_OK)
         return status;
     *file = (open_file){.path = out->path, .h5 = group->file};
-    *out = (ismrmrd_source){out->path,  file,        (int64_t)answer.count, vf_h5_bytes(file->h5),
-                            read_heads, read_bodies, read_bodies_ahead};
+    *out = (ismrmrd_source){.path = out->path,
+                            .user = file,
+                            .acquisitions = (int64_t)answer.count,
+                            .stored = vf_h5_bytes(file->h5),
+                            .heads = read_heads,
+                            .bodies = read_bodies,
+                            .ahead = read_bodies_ahead};
     return VF_OK;
 }
 

@@ -19,10 +19,6 @@ ismrmrd_group ismrmrd_group_of(vf_context *ctx, const char *path, vf_h5 *file, c
 
 /* ---- the group; these functions run in the process that reads the file ---- */
 
-typedef struct group_question {
-    char group[NAME_SIZE]; /* "": the only one */
-} group_question;
-
 typedef struct group_answer {
     int32_t found;
     char name[MOST_NAMED][NAME_SIZE]; /* of the first */
@@ -77,14 +73,15 @@ static herr_t look_at_link(hid_t root, const char *name, const H5L_info_t *info,
     return s->status == VF_OK ? 0 : -1;
 }
 
+/* `question`: the group; "": all. */
 static vf_status answer_group(void *file, const void *question, vf_reply *reply)
 {
-    const group_question *q = question;
+    const char *group = question;
     group_answer answer = {.found = 0};
     search s = {.file = file, .answer = &answer, .status = VF_OK};
-    if (q->group[0]) {
-        if (is_dataset(&s, q->group, "xml") && is_dataset(&s, q->group, "data"))
-            note_group(&answer, q->group);
+    if (group[0]) {
+        if (is_dataset(&s, group, "xml") && is_dataset(&s, group, "data"))
+            note_group(&answer, group);
     } else if (H5Lvisit((hid_t)vf_h5_id(file), H5_INDEX_NAME, H5_ITER_INC, look_at_link, &s) < 0 && s.status == VF_OK) {
         return vf_h5_refuse(file, "cannot list the file's contents");
     }
@@ -98,13 +95,13 @@ static vf_status answer_group(void *file, const void *question, vf_reply *reply)
 /* Lists the groups with acquisitions: `group`, or with NULL all. */
 static vf_status list_groups(vf_context *ctx, const char *path, vf_h5 *file, const char *group, group_answer *answer)
 {
-    group_question q = {.group = ""};
+    char question[NAME_SIZE] = "";
     size_t got = 0;
-    if (group && strlen(group) + 2 > sizeof q.group)
+    if (group && strlen(group) + 2 > sizeof question)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: the name of the group is too long", path);
     if (group)
-        snprintf(q.group, sizeof q.group, "%s%s", group[0] == '/' ? "" : "/", group);
-    vf_status status = vf_h5_ask(file, answer_group, &q, sizeof q, answer, sizeof *answer, &got, NULL);
+        snprintf(question, sizeof question, "%s%s", group[0] == '/' ? "" : "/", group);
+    vf_status status = vf_h5_ask(file, answer_group, question, sizeof question, answer, sizeof *answer, &got, NULL);
     if (status == VF_OK && got != sizeof *answer)
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: the file's contents are damaged", path);
     for (int i = 0; i < MOST_NAMED; i++)

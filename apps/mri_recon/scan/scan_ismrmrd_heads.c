@@ -95,27 +95,28 @@ static const char *describe(const tally *t, char *text, size_t size)
 
 /* ---- one header after another ---- */
 
-static void keep(scan_line *line, const ismrmrd_acquisition_header *head)
+scan_line ismrmrd_line_of(const ismrmrd_acquisition_header *head)
 {
-    *line = (scan_line){.samples = head->number_of_samples,
-                        .channels = head->active_channels,
-                        .pre = head->discard_pre,
-                        .post = head->discard_post,
-                        .center = head->center_sample,
-                        .dims = head->trajectory_dimensions,
-                        .step_1 = head->idx.kspace_encode_step_1,
-                        .step_2 = head->idx.kspace_encode_step_2,
-                        .slice = head->idx.slice,
-                        .contrast = head->idx.contrast,
-                        .phase = head->idx.phase,
-                        .repetition = head->idx.repetition,
-                        .set = head->idx.set,
-                        .average = head->idx.average,
-                        .segment = head->idx.segment,
-                        .encoding = head->encoding_space_ref,
-                        .user = {head->idx.user[5], head->idx.user[6]},
-                        .reversed = (head->flags & ISMRMRD_BIT(ISMRMRD_REVERSE)) != 0,
-                        .sample_time_us = head->sample_time_us};
+    return (scan_line){.samples = head->number_of_samples,
+                       .channels = head->active_channels,
+                       .pre = head->discard_pre,
+                       .post = head->discard_post,
+                       .center = head->center_sample,
+                       .dims = head->trajectory_dimensions,
+                       .step_1 = head->idx.kspace_encode_step_1,
+                       .step_2 = head->idx.kspace_encode_step_2,
+                       .slice = head->idx.slice,
+                       .contrast = head->idx.contrast,
+                       .phase = head->idx.phase,
+                       .repetition = head->idx.repetition,
+                       .set = head->idx.set,
+                       .average = head->idx.average,
+                       .segment = head->idx.segment,
+                       .encoding = head->encoding_space_ref,
+                       .user = {head->idx.user[5], head->idx.user[6]},
+                       .reversed = (head->flags & ISMRMRD_BIT(ISMRMRD_REVERSE)) != 0,
+                       .sample_time_us = head->sample_time_us,
+                       .frame = LINE_LEFT_OUT};
 }
 
 /* Whether an acquisition has these read, phase and slice directions. */
@@ -194,8 +195,7 @@ static vf_status take(void *user, int64_t index, const ismrmrd_acquisition_heade
     tally *t = user;
     ismrmrd_reader *r = t->r;
     scan_line *line = &r->line[index];
-    keep(line, head);
-    line->frame = LINE_LEFT_OUT;
+    *line = ismrmrd_line_of(head);
     t->all++;
     t->empty += head->number_of_samples == 0;
     if (t->empty > MOST_EMPTY)
@@ -220,23 +220,6 @@ static vf_status take(void *user, int64_t index, const ismrmrd_acquisition_heade
     }
     line->frame = LINE_IMAGE;
     return take_image(r, index, head);
-}
-
-vf_status ismrmrd_each_head(vf_context *ctx, const ismrmrd_source *source, ismrmrd_use_head *use, void *user)
-{
-    enum { BATCH = 1024 };
-    ismrmrd_acquisition_header *heads;
-    vf_status status = SCAN_NEW(ctx, source->path, "headers", BATCH, heads);
-    for (int64_t first = 0; status == VF_OK && first < source->acquisitions; first += BATCH) {
-        const int64_t count = source->acquisitions - first < BATCH ? source->acquisitions - first : BATCH;
-        memset(heads, 0, BATCH * sizeof *heads); /* members missing in the file are 0 */
-        status = source->heads(ctx, source->user, first, count, heads);
-        for (int64_t i = 0; status == VF_OK && i < count; i++)
-            status = use(user, first + i, &heads[i]);
-        VF_TRY(status, scan_check_cancelled(ctx));
-    }
-    free(heads);
-    return status;
 }
 
 /* ---- the encoding ---- */

@@ -10,13 +10,9 @@ static vf_status keep_noise(void *user, int64_t index, const ismrmrd_acquisition
 {
     ismrmrd_reader *r = user;
     const bool noise = (head->flags & ISMRMRD_BIT(ISMRMRD_NOISE)) != 0;
-    r->line[index] = (scan_line){.samples = head->number_of_samples,
-                                 .channels = head->active_channels,
-                                 .pre = head->discard_pre,
-                                 .post = head->discard_post,
-                                 .dims = head->trajectory_dimensions,
-                                 .sample_time_us = head->sample_time_us,
-                                 .frame = noise ? LINE_NOISE : LINE_LEFT_OUT};
+    r->line[index] = ismrmrd_line_of(head);
+    if (noise)
+        r->line[index].frame = LINE_NOISE;
     r->noise_lines += noise;
     return VF_OK;
 }

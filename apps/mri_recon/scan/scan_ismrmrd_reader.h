@@ -118,6 +118,9 @@ VF_MUST_CHECK vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *
 /* scan_ismrmrd_heads.c: reads all headers: which encoding, which acquisitions are image data. */
 VF_MUST_CHECK vf_status ismrmrd_read_heads(ismrmrd_reader *r);
 
+/* What is kept of a header, for a line that is left out. */
+scan_line ismrmrd_line_of(const ismrmrd_acquisition_header *head);
+
 /* scan_ismrmrd_tell.c: for --info, what the header and the acquisitions say, and where the image lies. `others`: the
  * acquisitions that are no image data. */
 void ismrmrd_tell_header(const ismrmrd_reader *r, const char *others);

@@ -23,6 +23,7 @@ typedef struct ismrmrd_source {
     /* Says which bodies will be asked for next, so that they are read meanwhile. The last result stays valid. NULL:
      * nothing is read ahead. */
     void (*ahead)(void *user, int64_t first, int64_t count, size_t bytes);
+    bool lacks_sizes; /* headers have 0 for sizes that follow from the length of their data */
 } ismrmrd_source;
 
 /* ---- scan_ismrmrd_file.c ---- */
@@ -34,12 +35,9 @@ void ismrmrd_file_close(ismrmrd_source *source);
 
 /* ---- scan_ismrmrd_sizes.c ---- */
 
-/* `out` becomes `inner`, or, if the headers of the first image acquisitions lack sizes that their
- * data have, a source with the sizes by the data's length, with a warning. `inner` must outlive it. Errors:
- * VF_ERR_INPUT (the sizes do not follow), VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status ismrmrd_check_sizes(vf_context *ctx, ismrmrd_source *inner, ismrmrd_source *out);
-
-/* ---- scan_ismrmrd_heads.c ---- */
+/* Sets source->lacks_sizes, with a warning, if the headers of the first image acquisitions lack sizes that their data
+ * have. Errors: VF_ERR_INPUT (the sizes do not follow), VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status ismrmrd_check_sizes(vf_context *ctx, ismrmrd_source *source);
 
 /* Calls `use` with each header in turn, until one fails. Errors: those of `use`; VF_ERR_INPUT, VF_ERR_MEMORY,
  * VF_ERR_CANCELLED. */

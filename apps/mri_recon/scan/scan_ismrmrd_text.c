@@ -90,11 +90,8 @@ static char *read_bytes(hid_t dataset, hid_t type, size_t count, size_t *bytes)
 /* Numbers of 16 bits are characters of MATLAB. */
 static char *read_units(hid_t dataset, size_t count)
 {
-    char *text = count <= ISMRMRD_XML_MOST / 3 ? malloc(2 * count + 2) : NULL;
-    if (text && H5Dread(dataset, H5T_STD_U16LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0) {
-        free(text);
-        text = NULL;
-    }
+    size_t bytes;
+    char *text = count <= ISMRMRD_XML_MOST / 3 ? read_bytes(dataset, H5T_STD_U16LE, count, &bytes) : NULL;
     char *decoded = text ? from_utf16((const unsigned char *)text, count, false) : NULL;
     free(text);
     return decoded;
