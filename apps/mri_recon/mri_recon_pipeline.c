@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "bart/cfl.h"
+#include "bart/cfl_names.h"
 #include "coils/channel_noise.h"
 #include "coils/coil_map_file.h"
 #include "coils/coil_stages.h"
@@ -16,7 +16,6 @@
 #include "scan/mri_scan.h"
 #include "scan/regroup.h"
 #include "scan/remove_spikes.h"
-#include "scan/scan_bart.h"
 #include "schedule/forecast.h"
 #include "schedule/plan_device.h"
 #include "schedule/reconstruct.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bart/cfl.h"
+#include "bart/cfl_names.h"
 #include "batch.h"
 #include "program.h"
 

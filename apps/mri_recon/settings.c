@@ -1,5 +1,5 @@
 /* Rejects contradictory settings and sets the defaults that depend on other settings. */
-#include "bart/cfl.h"
+#include "bart/cfl_names.h"
 #include "coils/coil_map_file.h"
 #include "schedule/reconstruct.h"
 #include "solve/equations.h"

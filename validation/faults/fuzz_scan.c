@@ -14,8 +14,10 @@
 #include <string.h>
 
 #include "fuzz_replay.h"
-#include "scan/scan_ismrmrd.h"
-#include "scan/scan_layouts.h"
+#include "scan/scan_finish.h"
+#include "scan/scan_grid.h"
+#include "scan/scan_ismrmrd_reader.h"
+#include "scan/scan_ismrmrd_text.h"
 #include "voxfield/hdf5_io.h"
 
 static const char PATH[] = "fuzz.h5";
@@ -215,7 +217,7 @@ static vf_status made_up_bodies(vf_context *ctx, void *user, int64_t first, int6
 
 static vf_status assemble(vf_context *ctx, made_up *m, const ismrmrd_protocol *protocol, k_units units, mri_scan *s)
 {
-    const ismrmrd_source source = {PATH, m, m->count, 0, made_up_heads, made_up_bodies, NULL};
+    const ismrmrd_source source = {PATH, m, m->count, 0, made_up_heads, made_up_bodies, NULL, false};
     return ismrmrd_assemble(ctx, &source, protocol, &(scan_request){.units = units}, s);
 }
 

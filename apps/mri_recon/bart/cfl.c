@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cfl_names.h"
 #include "voxfield/append.h"
 #include "voxfield/output.h"
 
@@ -21,6 +22,26 @@ struct cfl_file {
     int64_t dims[CFL_DIMS], count;
     FILE *stream;
 };
+
+/* ---- shapes ---- */
+
+const char *cfl_dim_name(int dim)
+{
+    static const char *const names[CFL_DIMS] = {"READ", "PHS1",   "PHS2", "COIL",  "MAPS",  "TE",    "COEFF", "COEFF2",
+                                                "ITER", "CSHIFT", "TIME", "TIME2", "LEVEL", "SLICE", "AVG",   "BATCH"};
+    return names[dim];
+}
+
+const char *cfl_shape(const int64_t dims[CFL_DIMS], char text[CFL_SHAPE_TEXT])
+{
+    int last = CFL_DIMS - 1;
+    text[0] = '\0';
+    while (last > 2 && dims[last] == 1)
+        last--;
+    for (int d = 0; d <= last; d++)
+        vf_append(text, CFL_SHAPE_TEXT, "%s%" PRId64, d ? " x " : "", dims[d]);
+    return text;
+}
 
 /* ---- the header ---- */
 

@@ -37,18 +37,9 @@ typedef enum cfl_dim {
 /* The name in BART's list of dimensions: "TIME". */
 const char *cfl_dim_name(int dim);
 
-/* ---- names: cfl_names.c ---- */
-
-/* Whether a name ends in .cfl or .hdr. Either stands for the pair of files. */
-bool cfl_is_name(const char *path);
-/* Replaces the extension of "a/b.hdr" or "a/b.cfl" by `extension` (".cfl"); free() the result. NULL: no memory. */
-char *cfl_file_name(const char *path, const char *extension);
-
 /* "64 x 64 x 1 x 8", without trailing dimensions of 1 after the third. */
 enum { CFL_SHAPE_TEXT = 352 };
 const char *cfl_shape(const int64_t dims[CFL_DIMS], char text[CFL_SHAPE_TEXT]);
-
-/* ---- reading and writing: cfl.c ---- */
 
 typedef struct cfl_file cfl_file;
 

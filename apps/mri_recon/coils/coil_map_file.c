@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "bart/cfl.h"
+#include "bart/cfl_names.h"
 #include "coil_map_file.h"
 #include "coil_stages.h"
-#include "scan/scan_internal.h"
+#include "scan/scan_values.h"
 #include "voxfield/hdf5_io.h"
 #include "voxfield/output.h"
 #include "voxfield/version.h"

@@ -6,7 +6,6 @@
 
 #include "channel_noise.h"
 #include "coil_stages.h"
-#include "scan/scan_internal.h"
 #include "voxfield/append.h"
 #include "voxfield/parse.h"
 

@@ -1,5 +1,5 @@
 /* Reads images to compare with. */
-#include "bart/cfl.h"
+#include "bart/cfl_names.h"
 #include "image_files.h"
 #include "voxfield/output.h"
 

@@ -1,16 +1,14 @@
 #include "ismrmrd_types.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 
 typedef enum number { U16, U32, U64, I32, F32 } number;
 
 /* A member of a structure. */
 typedef struct member {
     const char *name;
-    size_t offset;
-    number type;
-    hsize_t count; /* 0: a scalar, else an array */
+    size_t offset, size;
+    number type; /* of an array, that of its elements */
 } member;
 
 /* HDF5's own types are only available after its start. */
@@ -30,99 +28,89 @@ static hid_t native(number type)
     }
 }
 
-static const member counters[] = {
-#define M(name, type, count)                                                                                           \
+/* Rows of members; type and size are those in the structure. */
+#define TYPE_OF(member)                                                                                                \
+    _Generic((member), uint16_t : U16, uint16_t * : U16, uint32_t : U32, uint32_t * : U32, uint64_t : U64,             \
+             uint64_t * : U64, int32_t * : I32, float : F32, float * : F32)
+#define MEMBER(record, name)                                                                                           \
     {                                                                                                                  \
-#name, offsetof(ismrmrd_counters, name), type, count                                                           \
+#name, offsetof(record, name), sizeof(((record *)NULL)->name), TYPE_OF(((record *)NULL)->name)                 \
     }
-    M(kspace_encode_step_1, U16, 0),
-    M(kspace_encode_step_2, U16, 0),
-    M(average, U16, 0),
-    M(slice, U16, 0),
-    M(contrast, U16, 0),
-    M(phase, U16, 0),
-    M(repetition, U16, 0),
-    M(set, U16, 0),
-    M(segment, U16, 0),
-    M(user, U16, 8),
-    {NULL, 0, U16, 0}
-#undef M
-};
+#define COUNTER(name) MEMBER(ismrmrd_counters, name)
+#define ACQUISITION(name) MEMBER(ismrmrd_acquisition_header, name)
+#define IMAGE(name) MEMBER(ismrmrd_image_header, name)
 
-static const member before_counters[] = {
-#define M(name, type, count)                                                                                           \
-    {                                                                                                                  \
-#name, offsetof(ismrmrd_acquisition_header, name), type, count                                                 \
-    }
-    M(version, U16, 0),
-    M(flags, U64, 0),
-    M(measurement_uid, U32, 0),
-    M(scan_counter, U32, 0),
-    M(acquisition_time_stamp, U32, 0),
-    M(physiology_time_stamp, U32, 3),
-    M(number_of_samples, U16, 0),
-    M(available_channels, U16, 0),
-    M(active_channels, U16, 0),
-    M(channel_mask, U64, 16),
-    M(discard_pre, U16, 0),
-    M(discard_post, U16, 0),
-    M(center_sample, U16, 0),
-    M(encoding_space_ref, U16, 0),
-    M(trajectory_dimensions, U16, 0),
-    M(sample_time_us, F32, 0),
-    M(position, F32, 3),
-    M(read_dir, F32, 3),
-    M(phase_dir, F32, 3),
-    M(slice_dir, F32, 3),
-    M(patient_table_position, F32, 3),
-    {NULL, 0, U16, 0}};
-static const member after_counters[] = {M(user_int, I32, 8), M(user_float, F32, 8), {NULL, 0, U16, 0}
-#undef M
-};
-
-static const member image_header[] = {
-#define M(name, type, count)                                                                                           \
-    {                                                                                                                  \
-#name, offsetof(ismrmrd_image_header, name), type, count                                                       \
-    }
-    M(version, U16, 0),
-    M(data_type, U16, 0),
-    M(flags, U64, 0),
-    M(measurement_uid, U32, 0),
-    M(matrix_size, U16, 3),
-    M(field_of_view, F32, 3),
-    M(channels, U16, 0),
-    M(position, F32, 3),
-    M(read_dir, F32, 3),
-    M(phase_dir, F32, 3),
-    M(slice_dir, F32, 3),
-    M(patient_table_position, F32, 3),
-    M(average, U16, 0),
-    M(slice, U16, 0),
-    M(contrast, U16, 0),
-    M(phase, U16, 0),
-    M(repetition, U16, 0),
-    M(set, U16, 0),
-    M(acquisition_time_stamp, U32, 0),
-    M(physiology_time_stamp, U32, 3),
-    M(image_type, U16, 0),
-    M(image_index, U16, 0),
-    M(image_series_index, U16, 0),
-    M(user_int, I32, 8),
-    M(user_float, F32, 8),
-    M(attribute_string_len, U32, 0),
-    {NULL, 0, U16, 0}
-#undef M
-};
+static const member counters[] = {COUNTER(kspace_encode_step_1),
+                                  COUNTER(kspace_encode_step_2),
+                                  COUNTER(average),
+                                  COUNTER(slice),
+                                  COUNTER(contrast),
+                                  COUNTER(phase),
+                                  COUNTER(repetition),
+                                  COUNTER(set),
+                                  COUNTER(segment),
+                                  COUNTER(user),
+                                  {NULL, 0, 0, U16}};
+static const member before_counters[] = {ACQUISITION(version),
+                                         ACQUISITION(flags),
+                                         ACQUISITION(measurement_uid),
+                                         ACQUISITION(scan_counter),
+                                         ACQUISITION(acquisition_time_stamp),
+                                         ACQUISITION(physiology_time_stamp),
+                                         ACQUISITION(number_of_samples),
+                                         ACQUISITION(available_channels),
+                                         ACQUISITION(active_channels),
+                                         ACQUISITION(channel_mask),
+                                         ACQUISITION(discard_pre),
+                                         ACQUISITION(discard_post),
+                                         ACQUISITION(center_sample),
+                                         ACQUISITION(encoding_space_ref),
+                                         ACQUISITION(trajectory_dimensions),
+                                         ACQUISITION(sample_time_us),
+                                         ACQUISITION(position),
+                                         ACQUISITION(read_dir),
+                                         ACQUISITION(phase_dir),
+                                         ACQUISITION(slice_dir),
+                                         ACQUISITION(patient_table_position),
+                                         {NULL, 0, 0, U16}};
+static const member after_counters[] = {ACQUISITION(user_int), ACQUISITION(user_float), {NULL, 0, 0, U16}};
+static const member image_header[] = {IMAGE(version),
+                                      IMAGE(data_type),
+                                      IMAGE(flags),
+                                      IMAGE(measurement_uid),
+                                      IMAGE(matrix_size),
+                                      IMAGE(field_of_view),
+                                      IMAGE(channels),
+                                      IMAGE(position),
+                                      IMAGE(read_dir),
+                                      IMAGE(phase_dir),
+                                      IMAGE(slice_dir),
+                                      IMAGE(patient_table_position),
+                                      IMAGE(average),
+                                      IMAGE(slice),
+                                      IMAGE(contrast),
+                                      IMAGE(phase),
+                                      IMAGE(repetition),
+                                      IMAGE(set),
+                                      IMAGE(acquisition_time_stamp),
+                                      IMAGE(physiology_time_stamp),
+                                      IMAGE(image_type),
+                                      IMAGE(image_index),
+                                      IMAGE(image_series_index),
+                                      IMAGE(user_int),
+                                      IMAGE(user_float),
+                                      IMAGE(attribute_string_len),
+                                      {NULL, 0, 0, U16}};
 
 /* Adds members to a compound. A negative (failed) type stays negative: HDF5 rejects it. */
 static bool insert_members(hid_t compound, const member *members)
 {
     bool good = compound >= 0;
     for (const member *m = members; good && m->name; m++) {
-        hid_t type = m->count ? H5Tarray_create2(native(m->type), 1, &m->count) : native(m->type);
+        const hsize_t count = m->size / H5Tget_size(native(m->type));
+        hid_t type = count > 1 ? H5Tarray_create2(native(m->type), 1, &count) : native(m->type);
         good = type >= 0 && H5Tinsert(compound, m->name, m->offset, type) >= 0;
-        if (m->count && type >= 0)
+        if (count > 1 && type >= 0)
             H5Tclose(type);
     }
     return good;

@@ -1,28 +1,15 @@
 /* --matrix: the same field of view in other voxels. */
 #include <math.h>
-#include <stdlib.h>
 
-#include "scan_internal.h"
+#include "scan_finish.h"
 
 /* Gives samples beyond the k-space of a smaller matrix the weight 0. */
 static vf_status drop_samples(vf_context *ctx, const mri_scan *raw, scan_trajectory *at)
 {
-    const int64_t *matrix = raw->matrix;
-    int64_t dropped = 0;
-    if (!at->weights) {
-        at->weights = malloc((size_t)at->samples * sizeof *at->weights);
-        if (!at->weights)
-            return vf_fail(ctx, VF_ERR_MEMORY, "no memory for weights");
-        for (int64_t m = 0; m < at->samples; m++)
-            at->weights[m] = 1;
-    }
-    for (int64_t m = 0; m < at->samples; m++) {
-        bool beyond = false;
-        for (int a = 0; a < 3; a++)
-            beyond = beyond || (matrix[a] > 1 && 2 * fabs((double)at->k[3 * m + a]) > (double)matrix[a]);
-        dropped += beyond;
-        at->weights[m] = beyond ? 0 : at->weights[m];
-    }
+    vf_status status = scan_need_weights(ctx, "--matrix", at);
+    if (status != VF_OK)
+        return status;
+    const int64_t dropped = scan_drop_beyond(raw->matrix, 0, at);
     if (dropped == at->samples)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--matrix: no sample is within the k-space of this matrix; use more voxels");
@@ -58,8 +45,6 @@ vf_status change_matrix(vf_context *ctx, const int64_t wanted[3], mri_scan *raw)
     }
     for (int t = 0; t < raw->trajectories && status == VF_OK; t++)
         status = drop_samples(ctx, raw, &raw->trajectory[t]);
-    free(raw->truth);
-    raw->truth = NULL;
-    raw->truths = 0;
+    scan_drop_truth(raw);
     return status;
 }

@@ -6,7 +6,7 @@
 
 #include "correct_internal.h"
 #include "delays.h"
-#include "scan_internal.h"
+#include "find_readouts.h"
 
 enum { MOST_IMAGES = 8, LEAST_LENGTH = 4 };
 static const double STRAIGHT = 0.05; /* of a step: how far a sample may lie from a straight spoke with even steps */
@@ -67,8 +67,8 @@ static vf_status find_spokes(vf_context *ctx, const char *path, const mri_scan *
     for (int64_t i = 1; i < t->readouts; i++)
         if (t->readout[i + 1] - t->readout[i] != length)
             return not_radial(ctx, path, index, i, "is not as long as the first");
-    vf_status status = scan_allocate(ctx, path, "spokes", out->count, 3 * sizeof *out->start, &out->start);
-    VF_TRY(status, scan_allocate(ctx, path, "spokes", out->count, 3 * sizeof *out->step, &out->step));
+    vf_status status = SCAN_NEW(ctx, path, "spokes", 3 * out->count, out->start);
+    VF_TRY(status, SCAN_NEW(ctx, path, "spokes", 3 * out->count, out->step));
     for (int64_t i = 0; status == VF_OK && i < out->count; i++) {
         const float *k = t->k + 3 * i * length;
         double *start = out->start + 3 * i, *step = out->step + 3 * i;
@@ -136,9 +136,9 @@ static vf_status choose_spokes(vf_context *ctx, const char *path, const mri_scan
     *out = (chosen){0};
     for (int64_t i = 0; i < all->count; i++)
         nearest = fmin(nearest, fabs(all->start[3 * i + 2]));
-    vf_status status = scan_allocate(ctx, path, "spokes", all->count, 3 * sizeof *out->start, &out->start);
-    VF_TRY(status, scan_allocate(ctx, path, "spokes", all->count, 3 * sizeof *out->step, &out->step));
-    VF_TRY(status, scan_allocate(ctx, path, "spokes", samples * raw->coils, sizeof *out->data, &out->data));
+    vf_status status = SCAN_NEW(ctx, path, "spokes", 3 * all->count, out->start);
+    VF_TRY(status, SCAN_NEW(ctx, path, "spokes", 3 * all->count, out->step));
+    VF_TRY(status, SCAN_NEW(ctx, path, "spokes", samples * raw->coils, out->data));
     for (int64_t i = 0; status == VF_OK && i < all->count; i++) {
         if (all->flat && fabs(all->start[3 * i + 2]) > nearest + 1e-3)
             continue;
@@ -207,7 +207,7 @@ vf_status correct_delays(vf_context *ctx, const recon_settings *settings, mri_sc
     double scale[3];
     bool flat = true;
     vf_status status = find_readouts(ctx, settings, "--delays", raw);
-    VF_TRY(status, scan_allocate(ctx, path, "spokes", raw->trajectories, sizeof *all, &all));
+    VF_TRY(status, SCAN_NEW(ctx, path, "spokes", raw->trajectories, all));
     for (int i = 0; status == VF_OK && i < raw->trajectories; i++) {
         status = find_spokes(ctx, path, raw, i, &all[i]);
         flat = flat && all[i].flat;

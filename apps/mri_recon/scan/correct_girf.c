@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "correct_internal.h"
+#include "find_readouts.h"
 #include "girf_file.h"
-#include "scan_internal.h"
 #include "voxfield/fft.h"
 
 enum { PADDING = 1024, AXES = 3 }; /* samples: responses that ring longer wrap around */
@@ -93,7 +93,7 @@ static vf_status filter_trajectory(vf_context *ctx, const char *path, const mri_
     double complex *work = NULL, *response = NULL;
     vf_fft_rows *plan = NULL;
     vf_status status = find_dwell(ctx, path, raw, t, &dwell);
-    VF_TRY(status, scan_allocate(ctx, path, "the response", AXES * AXES * n, sizeof *response, &response));
+    VF_TRY(status, SCAN_NEW(ctx, path, "the response", AXES * AXES * n, response));
     if (status == VF_OK) {
         work = aligned_alloc(64, (size_t)(2 * half) * sizeof *work);
         status = work ? vf_fft_rows_create(ctx, VF_C128, n, AXES, &plan)
@@ -117,8 +117,7 @@ vf_status correct_girf(vf_context *ctx, const recon_settings *settings, mri_scan
     VF_TRY(status, girf_read(ctx, settings->girf, &g));
     for (int i = 0; status == VF_OK && i < raw->trajectories; i++) {
         status = filter_trajectory(ctx, settings->input, raw, &g, &raw->trajectory[i]);
-        if (status == VF_OK && vf_cancelled(ctx))
-            status = vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
+        VF_TRY(status, scan_check_cancelled(ctx));
     }
     if (status == VF_OK)
         note_correction(raw, "gradient response of %s", settings->girf);

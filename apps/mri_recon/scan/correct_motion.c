@@ -7,12 +7,11 @@
  * where D is the signal without motion, and k is in cycles per mm. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "correct_internal.h"
+#include "find_readouts.h"
 #include "motion_table.h"
-#include "scan_internal.h"
 
 typedef double matrix3[3][3];
 

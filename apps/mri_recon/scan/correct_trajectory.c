@@ -2,13 +2,11 @@
 #include "correct_trajectory.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "bart/cfl.h"
+#include "bart/cfl_names.h"
 #include "correct_internal.h"
-#include "scan_internal.h"
+#include "scan_finish.h"
 #include "voxfield/append.h"
 
 void note_correction(mri_scan *raw, const char *format, ...)
@@ -21,28 +19,6 @@ void note_correction(mri_scan *raw, const char *format, ...)
     va_end(arguments);
 }
 
-/* Copies `count` elements of `size` bytes; NULL stays NULL. */
-static vf_status copy_array(vf_context *ctx, const char *path, const void *from, int64_t count, size_t size, void *to)
-{
-    void *copy = NULL;
-    vf_status status = from ? scan_allocate(ctx, path, "trajectories", count, size, &copy) : VF_OK;
-    if (copy)
-        memcpy(copy, from, (size_t)count * size);
-    memcpy(to, &copy, sizeof copy);
-    return status;
-}
-
-static vf_status copy_trajectory(vf_context *ctx, const char *path, const scan_trajectory *from, scan_trajectory *to)
-{
-    to->samples = from->samples;
-    to->readouts = from->readouts;
-    vf_status status = copy_array(ctx, path, from->k, from->samples, 3 * sizeof *from->k, &to->k);
-    VF_TRY(status, copy_array(ctx, path, from->weights, from->samples, sizeof *from->weights, &to->weights));
-    VF_TRY(status, copy_array(ctx, path, from->time, from->samples, sizeof *from->time, &to->time));
-    VF_TRY(status, copy_array(ctx, path, from->readout, from->readouts + 1, sizeof *from->readout, &to->readout));
-    return status;
-}
-
 vf_status separate_trajectories(vf_context *ctx, const char *path, mri_scan *raw)
 {
     scan_trajectory *own = NULL;
@@ -52,9 +28,9 @@ vf_status separate_trajectories(vf_context *ctx, const char *path, mri_scan *raw
         own_already = own_already && raw->frame[f].trajectory == f;
     if (own_already)
         return VF_OK;
-    vf_status status = scan_allocate(ctx, path, "trajectories", total, sizeof *own, &own);
+    vf_status status = SCAN_NEW(ctx, path, "trajectories", total, own);
     for (int f = 0; status == VF_OK && f < raw->frames; f++)
-        status = copy_trajectory(ctx, path, &raw->trajectory[raw->frame[f].trajectory], &own[f]);
+        status = scan_copy_trajectory(ctx, path, &raw->trajectory[raw->frame[f].trajectory], &own[f]);
     for (int i = 0; status != VF_OK && own && i < total; i++)
         scan_free_trajectory(&own[i]);
     if (status != VF_OK) {

@@ -17,11 +17,9 @@
 
 #include <math.h>
 #include <omp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_internal.h"
 #include "voxfield/append.h"
 #include "voxfield/fft.h"
 #include "voxfield/team_size.h"

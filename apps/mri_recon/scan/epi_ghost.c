@@ -7,7 +7,6 @@
 
 #include "epi_readout.h"
 
-static const double PI = 3.14159265358979323846;
 enum { TURNS = 24, SHIFTS = 12, GRID = 2 * SHIFTS + 1 }; /* trials in half a turn, and of shifts to either side */
 static const double SHIFT_STEP = 0.25;                   /* cycles per field of view */
 
@@ -28,7 +27,7 @@ static double magnitudes(const epi_halves *h, int first, int step, const epi_pha
 {
     double sum = 0;
     for (int i = h->first + first; i < h->end; i += step) {
-        const double phase = f->turn + 2 * PI * f->shift * (i - h->nx / 2) / h->nx;
+        const double phase = f->turn + 2 * M_PI * f->shift * (i - h->nx / 2) / h->nx;
         const float re = (float)(2 * cos(phase)), im = (float)(2 * sin(phase));
         const float *power = h->power + (int64_t)i * h->ny;
         const float *cross = (const float *)(h->cross + (int64_t)i * h->ny);
@@ -48,7 +47,7 @@ static double rms_phase(const epi_halves *h, double turn, double shift)
 {
     double sum = 0, weight = 0;
     for (int i = h->first; i < h->end; i++) {
-        const double phase = turn + 2 * PI * shift * (i - h->nx / 2) / h->nx;
+        const double phase = turn + 2 * M_PI * shift * (i - h->nx / 2) / h->nx;
         double power = 0;
         for (int j = 0; j < h->ny; j++)
             power += (double)h->power[(int64_t)i * h->ny + j];
@@ -60,7 +59,7 @@ static double rms_phase(const epi_halves *h, double turn, double shift)
 
 static epi_phase on_grid(int s, int t)
 {
-    return (epi_phase){.turn = PI * ((t + 0.5) / TURNS - 0.5), .shift = SHIFT_STEP * (s - SHIFTS)};
+    return (epi_phase){.turn = M_PI * ((t + 0.5) / TURNS - 0.5), .shift = SHIFT_STEP * (s - SHIFTS)};
 }
 
 /* Whether a trial is better than its neighbours. Turns go round: with half a turn more, image and ghost swap. */
@@ -102,7 +101,7 @@ static double search(const epi_halves *h, int first, int step, epi_phase *best, 
 static double minimise(const epi_halves *h, int first, int step, epi_phase *best, double *second)
 {
     double least = search(h, first, step, best, second);
-    double turn = PI / TURNS / 2, shift = SHIFT_STEP / 2;
+    double turn = M_PI / TURNS / 2, shift = SHIFT_STEP / 2;
     while (turn > 1e-4) {
         bool better = false;
         for (int d = 0; d < 8; d++) {
@@ -118,7 +117,7 @@ static double minimise(const epi_halves *h, int first, int step, epi_phase *best
         turn = better ? turn : turn / 2;
         shift = better ? shift : shift / 2;
     }
-    best->turn = remainder(best->turn, PI);
+    best->turn = remainder(best->turn, M_PI);
     return least;
 }
 
@@ -129,14 +128,14 @@ void epi_find_ghost(const epi_halves *h, epi_ghost *out)
     *out = (epi_ghost){.worst = 0};
     const double least = minimise(h, 0, 1, &out->phase, &out->second);
     for (int t = 0; t < 2 * TURNS; t++) {
-        const epi_phase trial = {.turn = PI * t / TURNS, .shift = out->phase.shift};
+        const epi_phase trial = {.turn = M_PI * t / TURNS, .shift = out->phase.shift};
         out->worst = fmax(out->worst, magnitudes(h, 0, 1, &trial));
     }
     out->worst = least > 0 ? out->worst / least : 1;
     for (int i = 0; i < 2; i++)
         minimise(h, i, 2, &half[i], NULL);
     out->second = least > 0 ? fmin(out->second / least, out->worst) : 1;
-    out->spread = rms_phase(h, remainder(half[0].turn - half[1].turn, PI), half[0].shift - half[1].shift);
+    out->spread = rms_phase(h, remainder(half[0].turn - half[1].turn, M_PI), half[0].shift - half[1].shift);
     out->phase.coherence = 1;
     out->before = least > 0 ? magnitudes(h, 0, 1, &none) / least : 1;
     out->after = 1;

@@ -4,7 +4,6 @@
 
 #include "epi_readout.h"
 
-static const double PI = 3.14159265358979323846;
 /* rad: the weight of larger differences falls with their size (Huber). */
 static const double LIMIT = 0.2;
 
@@ -15,7 +14,7 @@ static double position(int n, int i)
 
 static double complex rest(int n, const double complex *p, int i, const epi_phase *f)
 {
-    return p[i] * cexp(-I * (f->turn + 2 * PI * f->shift * position(n, i)));
+    return p[i] * cexp(-I * (f->turn + 2 * M_PI * f->shift * position(n, i)));
 }
 
 /* One step of weighted least squares on the phases that are left. Returns whether it changed anything. */
@@ -41,7 +40,7 @@ static bool improve(int n, const double complex *p, epi_phase *f)
     }
     const double turn = (wr * wxx - wxr * wx) / determinant, slope = (w * wxr - wx * wr) / determinant;
     f->turn += turn;
-    f->shift += slope / (2 * PI);
+    f->shift += slope / (2 * M_PI);
     return fabs(turn) > 1e-9 || fabs(slope) > 1e-9;
 }
 
@@ -53,13 +52,13 @@ void epi_fit_phase(int n, const double complex *p, epi_phase *out)
     *out = (epi_phase){0};
     for (int i = 1; i < n; i++)
         neighbours += p[i] * conj(p[i - 1]);
-    out->shift = n * carg(neighbours) / (2 * PI);
+    out->shift = n * carg(neighbours) / (2 * M_PI);
     for (int i = 0; i < n; i++)
         sum += rest(n, p, i, out);
     out->turn = carg(sum);
     for (int step = 0; step < STEPS && improve(n, p, out); step++)
         ;
-    out->turn = remainder(out->turn, 2 * PI);
+    out->turn = remainder(out->turn, 2 * M_PI);
     sum = 0;
     for (int i = 0; i < n; i++) {
         sum += rest(n, p, i, out);

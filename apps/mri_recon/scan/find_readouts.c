@@ -1,9 +1,9 @@
 /* Finds where readouts begin in trajectories that do not say so. */
+#include "find_readouts.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-#include "scan_internal.h"
 
 /* Between readouts, k jumps at least by this multiple of the longest step within a readout. */
 static const double JUMP = 2;
@@ -13,7 +13,7 @@ static const double EVEN = 0.05;
 vf_status scan_even_readouts(vf_context *ctx, const char *path, int64_t length, scan_trajectory *t)
 {
     const int64_t count = t->samples / length;
-    vf_status status = scan_allocate(ctx, path, "readouts", count + 1, sizeof *t->readout, &t->readout);
+    vf_status status = SCAN_NEW(ctx, path, "readouts", count + 1, t->readout);
     if (status != VF_OK)
         return status;
     for (int64_t i = 0; i <= count; i++)
@@ -30,7 +30,7 @@ static vf_status by_time(vf_context *ctx, const char *path, scan_trajectory *t)
         count += t->time[m] < t->time[m - 1];
     if (count == 1)
         return VF_OK;
-    vf_status status = scan_allocate(ctx, path, "readouts", count + 1, sizeof *t->readout, &t->readout);
+    vf_status status = SCAN_NEW(ctx, path, "readouts", count + 1, t->readout);
     if (status != VF_OK)
         return status;
     for (int64_t m = 1; m < t->samples; m++)

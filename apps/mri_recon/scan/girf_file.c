@@ -5,7 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "scan_internal.h"
+#include "mri_scan.h"
+#include "voxfield/hdf5_io.h"
 
 static const char FREQUENCY[] = "/girf/frequency", TRANSFER[] = "/girf/transfer";
 enum { MOST_FREQUENCIES = 1 << 24 };
@@ -58,8 +59,8 @@ vf_status girf_read(vf_context *ctx, const char *path, girf *out)
     vf_status status = vf_h5_open(ctx, path, &file);
     VF_TRY(status, check_shapes(ctx, path, file, out));
     const int64_t pairs = out->crossed ? 9 : 3;
-    VF_TRY(status, scan_allocate(ctx, path, FREQUENCY, out->count, sizeof *out->frequency, &out->frequency));
-    VF_TRY(status, scan_allocate(ctx, path, TRANSFER, pairs * out->count, sizeof *out->transfer, &out->transfer));
+    VF_TRY(status, SCAN_NEW(ctx, path, FREQUENCY, out->count, out->frequency));
+    VF_TRY(status, SCAN_NEW(ctx, path, TRANSFER, pairs * out->count, out->transfer));
     VF_TRY(status, vf_h5_read(file, FREQUENCY, VF_F64, start, &out->count, out->frequency));
     if (status == VF_OK) {
         const int64_t plain[2] = {3, out->count}, crossed[3] = {3, 3, out->count};

@@ -1,8 +1,8 @@
 /* Joins frames that differ only in time, so that their readouts can be cut into other frames. */
+#include "join_frames.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "scan_internal.h"
 
 /* The frames of a scan in the order of joining, and the trajectories of what they make. */
 typedef struct joiner {
@@ -106,14 +106,14 @@ static vf_status allocate_joined(const joiner *j, int whole, scan_trajectory *to
         phi = phi && from->phi;
     }
     const char *what = "a joined trajectory";
-    vf_status status = scan_allocate(j->ctx, j->path, what, to->samples, 3 * sizeof *to->k, &to->k);
-    VF_TRY(status, scan_allocate(j->ctx, j->path, what, to->readouts + 1, sizeof *to->readout, &to->readout));
+    vf_status status = SCAN_NEW(j->ctx, j->path, what, 3 * to->samples, to->k);
+    VF_TRY(status, SCAN_NEW(j->ctx, j->path, what, to->readouts + 1, to->readout));
     if (status == VF_OK && weights)
-        status = scan_allocate(j->ctx, j->path, what, to->samples, sizeof *to->weights, &to->weights);
+        status = SCAN_NEW(j->ctx, j->path, what, to->samples, to->weights);
     if (status == VF_OK && time)
-        status = scan_allocate(j->ctx, j->path, what, to->samples, sizeof *to->time, &to->time);
+        status = SCAN_NEW(j->ctx, j->path, what, to->samples, to->time);
     if (status == VF_OK && phi)
-        status = scan_allocate(j->ctx, j->path, what, to->samples, sizeof *to->phi, &to->phi);
+        status = SCAN_NEW(j->ctx, j->path, what, to->samples, to->phi);
     return status;
 }
 
@@ -163,7 +163,7 @@ static vf_status join_data(const joiner *j, int whole)
     const int64_t samples = j->joined[to->trajectory].samples, coils = j->raw->coils;
     if (piece_count(j, whole) == 1)
         return VF_OK;
-    vf_status status = scan_allocate(j->ctx, j->path, "joined frames", samples * coils, sizeof *to->data, &to->data);
+    vf_status status = SCAN_NEW(j->ctx, j->path, "joined frames", samples * coils, to->data);
     int64_t at = 0;
     for (int i = 0; status == VF_OK && i < piece_count(j, whole); i++) {
         scan_frame *from = j->order[j->pieces->begin[whole] + i];
@@ -222,9 +222,9 @@ vf_status join_frames(vf_context *ctx, const char *path, mri_scan *raw, joined_p
     *pieces = (joined_pieces){0};
     vf_status status = sort_frames(&j);
     const int all = j.wholes + raw->calibrations;
-    VF_TRY(status, scan_allocate(ctx, path, "frames", all, sizeof *j.frame, &j.frame));
-    VF_TRY(status, scan_allocate(ctx, path, "frames", all, sizeof *j.joined, &j.joined));
-    VF_TRY(status, scan_allocate(ctx, path, "frames", raw->trajectories, sizeof *j.kept, &j.kept));
+    VF_TRY(status, SCAN_NEW(ctx, path, "frames", all, j.frame));
+    VF_TRY(status, SCAN_NEW(ctx, path, "frames", all, j.joined));
+    VF_TRY(status, SCAN_NEW(ctx, path, "frames", raw->trajectories, j.kept));
     for (int w = 0; status == VF_OK && w < j.wholes; w++) {
         j.frame[w] = *j.order[pieces->begin[w]];
         j.frame[w].data = NULL;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scan_layouts.h"
+#include "list_datasets.h"
 
 /* ---- in the process that reads the file ---- */
 

@@ -1,12 +1,13 @@
 /* Replaces the trajectory of a scan by that of a file (--trajectory): .h5 or .cfl. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "bart/cfl.h"
+#include "bart/cfl_names.h"
+#include "bart_trajectory.h"
 #include "correct_internal.h"
-#include "scan_internal.h"
+#include "scan_units.h"
+#include "scan_values.h"
+#include "voxfield/hdf5_io.h"
 
 static const char DATASET[] = "/scan/trajectory";
 
@@ -41,14 +42,10 @@ static vf_status open_h5(vf_context *ctx, source *s)
 static vf_status open_cfl(vf_context *ctx, source *s)
 {
     vf_status status = cfl_open(ctx, s->path, &s->cfl);
+    VF_TRY(status, bart_check_trajectory(ctx, s->cfl));
     if (status != VF_OK)
         return status;
     const int64_t *dims = cfl_dims(s->cfl);
-    char shape[CFL_SHAPE_TEXT];
-    if (dims[0] != 3 || dims[CFL_COIL] != 1 || dims[CFL_MAPS] != 1)
-        return vf_fail(ctx, VF_ERR_INPUT,
-                       "%s: the shape is %s; expected [3][samples][spokes] without coils for a trajectory", s->path,
-                       cfl_shape(dims, shape));
     s->components = 3;
     s->samples = dims[CFL_PHS1] * dims[CFL_PHS2];
     s->blocks = cfl_count(s->cfl) / (3 * s->samples);
@@ -78,64 +75,36 @@ static vf_status check_counts(vf_context *ctx, const source *s, const mri_scan *
 /* Reads one block into k [sample][3]. */
 static vf_status read_block(vf_context *ctx, const source *s, int64_t block, float *k)
 {
-    const int64_t values = s->samples * s->components;
+    if (s->cfl)
+        return bart_read_k(ctx, s->cfl, block * s->samples, s->samples, k);
+    const int64_t start[3] = {s->rank == 3 ? block : 0, 0, 0}, values = s->samples * s->components;
+    const int64_t of_frame[3] = {1, s->samples, s->components}, whole[2] = {s->samples, s->components};
     float *numbers = NULL;
-    vf_status status = scan_allocate(ctx, s->path, "the trajectory", values, 2 * sizeof *numbers, &numbers);
-    if (status == VF_OK && s->cfl)
-        status = cfl_read(s->cfl, block * values, values, (float complex *)(void *)numbers);
-    if (status == VF_OK && s->h5) {
-        const int64_t start[3] = {s->rank == 3 ? block : 0, 0, 0};
-        const int64_t of_frame[3] = {1, s->samples, s->components}, whole[2] = {s->samples, s->components};
-        status = vf_h5_read(s->h5, DATASET, VF_F32, start, s->rank == 3 ? of_frame : whole, numbers);
-    }
-    const int64_t stride = s->cfl ? 2 : 1; /* numbers of a .cfl are complex */
-    for (int64_t i = 0; status == VF_OK && i < values; i++) {
-        const float value = numbers[stride * i];
-        if (s->cfl && numbers[2 * i + 1] != 0)
-            status = vf_fail(ctx, VF_ERR_INPUT,
-                             "%s: sample %" PRId64 " has an imaginary part; this is not a trajectory", s->path, i / 3);
-        else if (scan_first_not_finite(&value, 1) == 0)
-            status = vf_fail(ctx, VF_ERR_INPUT, "%s: k of sample %" PRId64 " is %s", s->path, i / s->components,
-                             scan_not_finite_name(value));
-        k[3 * (i / s->components) + i % s->components] = value;
-    }
+    vf_status status = SCAN_NEW(ctx, s->path, "the trajectory", values, numbers);
+    VF_TRY(status, vf_h5_read(s->h5, DATASET, VF_F32, start, s->rank == 3 ? of_frame : whole, numbers));
+    const int64_t bad = status == VF_OK ? scan_first_not_finite(numbers, values) : -1;
+    if (bad >= 0)
+        status = vf_fail(ctx, VF_ERR_INPUT, "%s: k of sample %" PRId64 " is %s", s->path, bad / s->components,
+                         scan_not_finite_name(numbers[bad]));
+    for (int64_t i = 0; status == VF_OK && i < values; i++)
+        k[3 * (i / s->components) + i % s->components] = numbers[i];
     free(numbers);
     return status;
-}
-
-/* In cycles per field of view unless the user says otherwise, as in the plain layout. */
-static vf_status convert(vf_context *ctx, const char *path, k_units units, mri_scan *raw)
-{
-    double most[3] = {0};
-    for (int i = 0; i < raw->trajectories; i++) {
-        scan_trajectory *t = &raw->trajectory[i];
-        double extent[3];
-        scan_extent(t->k, t->samples, extent);
-        for (int a = 0; a < 3; a++) {
-            const float factor = (float)scan_unit_factor(units, raw->matrix[a], raw->fov[a]);
-            most[a] = extent[a] > most[a] ? extent[a] : most[a];
-            for (int64_t m = 0; factor != 1 && m < t->samples; m++)
-                t->k[3 * m + a] *= factor;
-        }
-    }
-    return units == K_AUTO && scan_looks_normalized(raw->matrix, most)
-               ? scan_refuse_normalized(ctx, path, raw->matrix, most)
-               : VF_OK;
 }
 
 vf_status take_measured(vf_context *ctx, const recon_settings *settings, mri_scan *raw)
 {
     source s = {.path = settings->trajectory};
+    double extent[3];
     vf_status status = cfl_is_name(s.path) ? open_cfl(ctx, &s) : open_h5(ctx, &s);
     VF_TRY(status, check_counts(ctx, &s, raw));
     if (status == VF_OK && s.blocks > 1)
         status = separate_trajectories(ctx, s.path, raw);
     for (int i = 0; status == VF_OK && i < raw->trajectories; i++) {
         status = read_block(ctx, &s, s.blocks > 1 ? i : 0, raw->trajectory[i].k);
-        if (status == VF_OK && vf_cancelled(ctx))
-            status = vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
+        VF_TRY(status, scan_check_cancelled(ctx));
     }
-    VF_TRY(status, convert(ctx, s.path, settings->read.units, raw));
+    VF_TRY(status, scan_take_units(ctx, s.path, settings->read.units, raw, extent));
     if (status == VF_OK)
         note_correction(raw, "trajectory of %s", s.path);
     vf_h5_close(&s.h5);

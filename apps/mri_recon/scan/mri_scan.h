@@ -49,6 +49,12 @@ typedef struct scan_frame {
     int replica;                          /* > 0: its data are noise of variance 1, different for each number */
 } scan_frame;
 
+/* Limits of all formats. */
+enum {
+    SCAN_MOST_MATRIX = 16000, /* along an axis, for files and --matrix: the limit of the NUFFT */
+    SCAN_MOST_COILS = 4096
+};
+
 typedef struct mri_scan {
     int64_t matrix[3];   /* encoded voxels along x, y, z; z is 1 for 2D */
     double fov[3];       /* mm, encoded; > 0 */
@@ -96,9 +102,15 @@ typedef struct mri_scan {
     char digest[VF_DIGEST_TEXT];   /* of trajectories, weights, time and phi, which Q depends on */
 } mri_scan;
 
-/* Reads an HDF5 scan of any layout (docs/scans.md). `out` is overwritten; free it with scan_free. Prints warnings
+/* Reads a scan of any format (docs/scans.md). `out` is overwritten; free it with scan_free. Prints warnings
  * with vf_warn. Errors, each naming file and dataset: VF_ERR_INPUT; VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status read_scan(vf_context *ctx, const char *path, const scan_request *request, mri_scan *out);
+/* Reads k-space of BART (docs/scans.md). settings->input is its .cfl or .hdr, settings->trajectory that of its
+ * trajectory, or NULL. Data are multiplied by sqrt(voxels), because BART's transforms are unitary; so images have
+ * BART's scale. Also uses the settings units and matrix. `map_matrix`: [3] that of the coil maps, which a scan with a
+ * trajectory then has; NULL: there are none. Errors: as read_scan; VF_ERR_ARGUMENT. */
+VF_MUST_CHECK vf_status read_bart_scan(vf_context *ctx, const recon_settings *settings, const int64_t *map_matrix,
+                                       mri_scan *out);
 /* Warns about input that is valid but probably a mistake: a trajectory that covers little of k-space, a matrix deeper
  * than the trajectory, coil maps that are 0. `name` is the file. */
 void scan_warn(vf_context *ctx, const char *name, const mri_scan *raw);
@@ -156,6 +168,30 @@ int64_t scan_samples(const mri_scan *raw);
 int scan_map_sets(const mri_scan *raw);
 int scan_all_map_sets(const mri_scan *raw);
 void scan_free(mri_scan *scan); /* leaves it zero */
+
+/* ---- scan_arrays.c: the arrays of a scan ---- */
+
+/* Allocates zeroed memory for `count` elements of `size` bytes; `what` is for the message. Fails if that exceeds the
+ * free memory, because the kernel would end the process later. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status scan_allocate(vf_context *ctx, const char *path, const char *what, int64_t count, size_t size,
+                                      void *out);
+/* The same for `count` elements of what `pointer` points to. */
+#define SCAN_NEW(ctx, path, what, count, pointer) scan_allocate(ctx, path, what, count, sizeof *(pointer), &(pointer))
+/* Checks that `count` elements of `size` bytes fit in memory, before they are allocated in pieces. */
+VF_MUST_CHECK vf_status scan_require_memory(vf_context *ctx, const char *path, const char *what, int64_t count,
+                                            size_t size);
+/* Gives a trajectory weights of 1, if it has none. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status scan_need_weights(vf_context *ctx, const char *path, scan_trajectory *t);
+/* Copies all arrays of a trajectory to `to`, which must be zero; free it also after a failure. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status scan_copy_trajectory(vf_context *ctx, const char *path, const scan_trajectory *from,
+                                             scan_trajectory *to);
+/* Errors: VF_ERR_CANCELLED. */
+VF_MUST_CHECK vf_status scan_check_cancelled(vf_context *ctx);
+void scan_free_trajectory(scan_trajectory *t); /* leaves it zero */
+void scan_drop_truth(mri_scan *s);
+bool scan_all_zero(const float *values, int64_t count);
+/* Adds a line to s->told, which --info prints: what the file says, and how it was understood. */
+void scan_tell(mri_scan *s, const char *format, ...) VF_PRINTF(2, 3);
 
 /* ---- change_matrix.c ---- */
 

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_internal.h"
+#include "find_readouts.h"
+#include "join_frames.h"
+#include "scan_finish.h"
 #include "select_frames.h"
+#include "share_trajectories.h"
 #include "voxfield/append.h"
 
 enum { MOST_PARTS = 1 << 20 };
@@ -99,7 +102,7 @@ static vf_status cut_parts(regrouping *r)
 {
     const mri_scan *raw = r->raw;
     vf_status status = count_parts(r);
-    VF_TRY(status, scan_allocate(r->ctx, r->settings->input, "frames", r->parts, sizeof *r->part, &r->part));
+    VF_TRY(status, SCAN_NEW(r->ctx, r->settings->input, "frames", r->parts, r->part));
     int64_t parts = 0;
     for (int w = 0; status == VF_OK && w < raw->frames; w++)
         for (int64_t i = 0; i < frames_in(r, w); i++) {
@@ -125,7 +128,7 @@ static vf_status take_frames(regrouping *r)
     const mri_scan *raw = r->raw;
     r->parts = raw->frames;
     r->volumes = raw->volumes / r->slabs;
-    vf_status status = scan_allocate(r->ctx, r->settings->input, "frames", r->parts, sizeof *r->part, &r->part);
+    vf_status status = SCAN_NEW(r->ctx, r->settings->input, "frames", r->parts, r->part);
     for (int f = 0; status == VF_OK && f < raw->frames; f++)
         r->part[f] = (part){.frame = raw->frame[f],
                             .whole = f,
@@ -192,7 +195,7 @@ static vf_status choose_truths(const regrouping *r)
     if (!raw->truth)
         return VF_OK;
     if (needed && raw->places == 1 && raw->truths == r->old_volumes) {
-        status = scan_allocate(r->ctx, r->settings->input, "the truth", raw->volumes * voxels, sizeof *truth, &truth);
+        status = SCAN_NEW(r->ctx, r->settings->input, "the truth", raw->volumes * voxels, truth);
         raw->truths = raw->volumes;
         for (int64_t i = 0; status == VF_OK && i < r->parts; i++)
             memcpy(truth + r->part[i].frame.volume * voxels, raw->truth + r->part[i].source * voxels,
@@ -246,8 +249,8 @@ static vf_status install_windows(const regrouping *r)
     mri_scan *raw = r->raw, cut = {0};
     const int wholes = raw->frames, lines = raw->calibrations, after = (int)r->parts + lines;
     const char *path = r->settings->input;
-    vf_status status = scan_allocate(r->ctx, path, "frames", after + wholes, sizeof *cut.frame, &cut.frame);
-    VF_TRY(status, scan_allocate(r->ctx, path, "frames", after + wholes, sizeof *cut.trajectory, &cut.trajectory));
+    vf_status status = SCAN_NEW(r->ctx, path, "frames", after + wholes, cut.frame);
+    VF_TRY(status, SCAN_NEW(r->ctx, path, "frames", after + wholes, cut.trajectory));
     VF_TRY(status, make_windows(r, after, &cut));
     if (status != VF_OK) {
         free(cut.frame);
@@ -281,10 +284,9 @@ static vf_status install_selection(const regrouping *r)
     scan_frame *frame = NULL;
     scan_trajectory *trajectory = NULL;
     int *number = NULL, frames = 0, trajectories = 0;
-    vf_status status = scan_allocate(r->ctx, path, "frames", all, sizeof *frame, &frame);
-    VF_TRY(status, scan_allocate(r->ctx, path, "frames", all, sizeof *trajectory, &trajectory));
-    VF_TRY(status,
-           scan_allocate(r->ctx, path, "frames", raw->trajectories + raw->calibrations, sizeof *number, &number));
+    vf_status status = SCAN_NEW(r->ctx, path, "frames", all, frame);
+    VF_TRY(status, SCAN_NEW(r->ctx, path, "frames", all, trajectory));
+    VF_TRY(status, SCAN_NEW(r->ctx, path, "frames", raw->trajectories + raw->calibrations, number));
     if (status != VF_OK) {
         free(frame);
         free(trajectory);

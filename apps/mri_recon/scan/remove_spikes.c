@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "find_spikes.h"
-#include "scan_internal.h"
+#include "scan_finish.h"
 #include "voxfield/append.h"
 #include "voxfield/team_size.h"
 
@@ -20,50 +20,30 @@ typedef struct findings {
     char text[512];
 } findings;
 
-static void *copy(const void *from, size_t bytes, bool *failed)
-{
-    void *to = from ? malloc(bytes + 1) : NULL;
-    if (to)
-        memcpy(to, from, bytes);
-    *failed = *failed || (from && !to);
-    return to;
-}
-
 /* Gives a frame a trajectory of its own, with weights. Those of calibration frames come last, and theirs only. */
 static vf_status own_trajectory(vf_context *ctx, const char *path, mri_scan *raw, scan_frame *frame)
 {
     int users = 0;
-    bool failed = false;
     for (int f = 0; f < raw->frames + raw->calibrations; f++)
         users += raw->frame[f].trajectory == frame->trajectory;
-    const scan_trajectory *from = &raw->trajectory[frame->trajectory];
-    const size_t n = (size_t)from->samples;
     if (users > 1) {
-        scan_trajectory own = *from, *all = realloc(raw->trajectory,
-                                                    sizeof *all * (size_t)(raw->trajectories + raw->calibrations + 1));
+        scan_trajectory own = {0}, *all = realloc(raw->trajectory,
+                                                  sizeof *all * (size_t)(raw->trajectories + raw->calibrations + 1));
         if (!all)
             return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to leave out samples", path);
         raw->trajectory = all;
-        from = &raw->trajectory[frame->trajectory];
-        own.borrowed = false;
-        own.k = copy(from->k, 3 * n * sizeof *own.k, &failed);
-        own.weights = copy(from->weights, n * sizeof *own.weights, &failed);
-        own.time = copy(from->time, n * sizeof *own.time, &failed);
-        own.phi = copy(from->phi, n * sizeof *own.phi, &failed);
-        own.readout = copy(from->readout, (size_t)(from->readouts + 1) * sizeof *own.readout, &failed);
+        vf_status status = scan_copy_trajectory(ctx, path, &all[frame->trajectory], &own);
+        if (status != VF_OK) {
+            scan_free_trajectory(&own);
+            return status;
+        }
         memmove(all + raw->trajectories + 1, all + raw->trajectories, (size_t)raw->calibrations * sizeof *all);
         for (int f = 0; f < raw->frames + raw->calibrations; f++)
             raw->frame[f].trajectory += raw->frame[f].trajectory >= raw->trajectories;
         all[raw->trajectories] = own;
         frame->trajectory = raw->trajectories++;
     }
-    scan_trajectory *own = &raw->trajectory[frame->trajectory];
-    if (!own->weights && !failed) {
-        own->weights = malloc(n * sizeof *own->weights + 1);
-        for (size_t m = 0; own->weights && m < n; m++)
-            own->weights[m] = 1;
-    }
-    return !failed && own->weights ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to leave out samples", path);
+    return scan_need_weights(ctx, path, &raw->trajectory[frame->trajectory]);
 }
 
 /* Names the readouts of bad samples, counted from 1, until there are too many. */

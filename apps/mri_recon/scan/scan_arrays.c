@@ -1,11 +1,10 @@
-/* Memory for the arrays of a scan, and checks of their values. */
-#include <math.h>
+/* The arrays of a scan, and what there is to ask of it. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_internal.h"
+#include "mri_scan.h"
 
 vf_status scan_require_memory(vf_context *ctx, const char *path, const char *what, int64_t count, size_t size)
 {
@@ -46,6 +45,52 @@ void scan_free_trajectory(scan_trajectory *t)
     *t = (scan_trajectory){0};
 }
 
+/* Copies `count` elements of `size` bytes; NULL stays NULL. */
+static vf_status copy_array(vf_context *ctx, const char *path, const void *from, int64_t count, size_t size, void *to)
+{
+    void *copy = NULL;
+    vf_status status = from ? scan_allocate(ctx, path, "trajectories", count, size, &copy) : VF_OK;
+    if (copy)
+        memcpy(copy, from, (size_t)count * size);
+    memcpy(to, &copy, sizeof copy);
+    return status;
+}
+
+vf_status scan_copy_trajectory(vf_context *ctx, const char *path, const scan_trajectory *from, scan_trajectory *to)
+{
+    const int64_t n = from->samples;
+    to->samples = n;
+    to->readouts = from->readouts;
+    vf_status status = copy_array(ctx, path, from->k, n, 3 * sizeof *from->k, &to->k);
+    VF_TRY(status, copy_array(ctx, path, from->weights, n, sizeof *from->weights, &to->weights));
+    VF_TRY(status, copy_array(ctx, path, from->time, n, sizeof *from->time, &to->time));
+    VF_TRY(status, copy_array(ctx, path, from->phi, n, sizeof *from->phi, &to->phi));
+    VF_TRY(status, copy_array(ctx, path, from->readout, from->readouts + 1, sizeof *from->readout, &to->readout));
+    return status;
+}
+
+vf_status scan_need_weights(vf_context *ctx, const char *path, scan_trajectory *t)
+{
+    if (t->weights)
+        return VF_OK;
+    vf_status status = SCAN_NEW(ctx, path, "weights", t->samples, t->weights);
+    for (int64_t m = 0; status == VF_OK && m < t->samples; m++)
+        t->weights[m] = 1;
+    return status;
+}
+
+vf_status scan_check_cancelled(vf_context *ctx)
+{
+    return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+}
+
+void scan_drop_truth(mri_scan *s)
+{
+    free(s->truth);
+    s->truth = NULL;
+    s->truths = 0;
+}
+
 void scan_free(mri_scan *s)
 {
     for (int i = 0; s->trajectory && i < s->trajectories + s->calibrations; i++)
@@ -64,40 +109,6 @@ void scan_free(mri_scan *s)
     free(s->protocol);
     free(s->told);
     memset(s, 0, sizeof *s);
-}
-
-/* ---- values ---- */
-
-int64_t scan_first_not_finite(const float *values, int64_t count)
-{
-    enum { BLOCK = 1024 };
-    for (int64_t first = 0; first < count; first += BLOCK) {
-        int64_t end = first + BLOCK < count ? first + BLOCK : count;
-        float zero = 0;
-#pragma omp simd reduction(+ : zero)
-        for (int64_t i = first; i < end; i++)
-            zero += values[i] * 0; /* NaN if any value is NaN or infinite */
-        if (zero == 0)
-            continue;
-        for (int64_t i = first; i < end; i++)
-            if (!isfinite(values[i]))
-                return i;
-    }
-    return -1;
-}
-
-const char *scan_not_finite_name(float value)
-{
-    return isnan(value) ? "nan" : "infinite";
-}
-
-const char *scan_printable(const char *text, char *out, size_t size)
-{
-    size_t i = 0;
-    for (; text[i] && i + 1 < size; i++)
-        out[i] = (char)(text[i] >= ' ' && text[i] <= '~' ? text[i] : '?');
-    out[i] = 0;
-    return out;
 }
 
 bool scan_all_zero(const float *values, int64_t count)

@@ -6,16 +6,21 @@
 #include <string.h>
 
 #include "bart/cfl.h"
-#include "scan_bart.h"
-#include "scan_internal.h"
+#include "bart/cfl_names.h"
+#include "bart_trajectory.h"
+#include "find_readouts.h"
+#include "scan_formats.h"
+#include "scan_units.h"
+#include "scan_values.h"
+#include "share_trajectories.h"
 
 enum { MOST_FRAMES = 1 << 20 };
 static const int64_t MOST_SAMPLES = (int64_t)1 << 40;
 
 typedef struct reader {
     vf_context *ctx;
-    const recon_settings *settings;
-    const int64_t *map_matrix; /* NULL: no coil maps */
+    const scan_companions *with;
+    k_units units;
     mri_scan *out;
     cfl_file *data, *trajectory;  /* NULL: Cartesian */
     const int64_t *dims, *k_dims; /* of both files; k_dims is NULL for Cartesian scans */
@@ -23,6 +28,7 @@ typedef struct reader {
     int64_t wanted[3];            /* the final matrix: from --matrix, or the scan's */
     double scale;                 /* sqrt(voxels), because BART's transforms are unitary */
     double extent[3];             /* of all trajectories, in units of the file */
+    unsigned char *acquired;      /* [samples] of a Cartesian frame */
 } reader;
 
 /* ---- shapes ---- */
@@ -57,15 +63,25 @@ static vf_status check_dims(const reader *r)
     return VF_OK;
 }
 
+vf_status bart_check_trajectory(vf_context *ctx, const cfl_file *file)
+{
+    char shape[CFL_SHAPE_TEXT];
+    const int64_t *dims = cfl_dims(file);
+    if (dims[0] == 3 && dims[CFL_COIL] == 1 && dims[CFL_MAPS] == 1)
+        return VF_OK;
+    return vf_fail(ctx, VF_ERR_INPUT,
+                   "%s: the shape is %s; expected [3][samples][spokes] without coils for a trajectory", cfl_path(file),
+                   cfl_shape(dims, shape));
+}
+
 static vf_status check_trajectory(const reader *r)
 {
     char a[CFL_SHAPE_TEXT], b[CFL_SHAPE_TEXT];
     const int64_t *t = r->k_dims, *d = r->dims;
     bool fits = t[CFL_PHS1] == d[CFL_PHS1] && t[CFL_PHS2] == d[CFL_PHS2];
-    if (t[0] != 3 || t[CFL_COIL] != 1 || t[CFL_MAPS] != 1)
-        return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: the shape is %s; expected [3][samples][spokes] without coils for a trajectory",
-                       cfl_path(r->trajectory), cfl_shape(t, a));
+    vf_status status = bart_check_trajectory(r->ctx, r->trajectory);
+    if (status != VF_OK)
+        return status;
     for (int i = CFL_TE; i < CFL_DIMS; i++)
         fits = fits && (t[i] == 1 || t[i] == d[i]);
     if (!fits)
@@ -76,12 +92,11 @@ static vf_status check_trajectory(const reader *r)
     return VF_OK;
 }
 
-static vf_status open_files(reader *r)
+static vf_status open_files(reader *r, const char *path)
 {
-    const recon_settings *s = r->settings;
-    vf_status status = cfl_open(r->ctx, s->input, &r->data);
-    if (status == VF_OK && s->trajectory)
-        status = cfl_open(r->ctx, s->trajectory, &r->trajectory);
+    vf_status status = cfl_open(r->ctx, path, &r->data);
+    if (status == VF_OK && r->with->trajectory)
+        status = cfl_open(r->ctx, r->with->trajectory, &r->trajectory);
     if (status != VF_OK)
         return status;
     r->dims = cfl_dims(r->data);
@@ -96,10 +111,10 @@ static vf_status open_files(reader *r)
 /* "--matrix": a single number applies to all axes of a plane. */
 static void choose_wanted(reader *r)
 {
-    const recon_settings *s = r->settings;
-    const bool plane = r->out->matrix[2] == 1 && s->matrix[0] == s->matrix[1] && s->matrix[1] == s->matrix[2];
-    memcpy(r->wanted, s->has_matrix ? s->matrix : r->out->matrix, sizeof r->wanted);
-    if (s->has_matrix && plane)
+    const int64_t *given = r->with->matrix;
+    const bool plane = given && r->out->matrix[2] == 1 && given[0] == given[1] && given[1] == given[2];
+    memcpy(r->wanted, given ? given : r->out->matrix, sizeof r->wanted);
+    if (plane)
         r->wanted[2] = 1;
 }
 
@@ -124,11 +139,10 @@ static vf_status set_space(reader *r)
 /* BART's rule if the matrix is unknown: the smallest even one that holds the trajectory. */
 static vf_status guess_matrix(reader *r)
 {
-    const recon_settings *s = r->settings;
     const double *most = r->extent;
     static const int64_t many[3] = {SCAN_MOST_MATRIX, SCAN_MOST_MATRIX, SCAN_MOST_MATRIX};
-    if (s->read.units == K_AUTO && scan_looks_normalized(many, most))
-        return scan_refuse_normalized(r->ctx, cfl_path(r->trajectory), s->has_matrix ? s->matrix : NULL, most);
+    if (r->units == K_AUTO && scan_looks_normalized(many, most))
+        return scan_refuse_normalized(r->ctx, cfl_path(r->trajectory), r->with->matrix, most);
     for (int a = 0; a < 3; a++) {
         if (2 * ceil(most[a]) > SCAN_MOST_MATRIX)
             return vf_fail(r->ctx, VF_ERR_INPUT,
@@ -142,28 +156,27 @@ static vf_status guess_matrix(reader *r)
 /* In other units, the extent does not determine the matrix. */
 static vf_status take_matrix(reader *r)
 {
-    const recon_settings *s = r->settings;
-    if (!s->has_matrix)
+    const int64_t *given = r->with->matrix;
+    if (!given)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "%s: with --trajectory-units %s the trajectory does not determine the matrix; add --matrix, or "
                        "--coils with a file of maps",
-                       cfl_path(r->trajectory), scan_unit_word(s->read.units));
-    memcpy(r->out->matrix, s->matrix, sizeof r->out->matrix);
-    if (s->matrix[0] == s->matrix[1] && s->matrix[1] == s->matrix[2] && r->extent[2] == 0)
+                       cfl_path(r->trajectory), scan_unit_word(r->units));
+    memcpy(r->out->matrix, given, sizeof r->out->matrix);
+    if (given[0] == given[1] && given[1] == given[2] && r->extent[2] == 0)
         r->out->matrix[2] = 1;
     return VF_OK;
 }
 
 static vf_status choose_matrix(reader *r, const char **why)
 {
-    const recon_settings *s = r->settings;
     vf_status status = VF_OK;
-    if (r->map_matrix) {
+    if (r->with->map_matrix) {
         *why = "from the coil maps";
-        memcpy(r->out->matrix, r->map_matrix, sizeof r->out->matrix);
-        if (s->read.units == K_AUTO && scan_looks_normalized(r->out->matrix, r->extent))
+        memcpy(r->out->matrix, r->with->map_matrix, sizeof r->out->matrix);
+        if (r->units == K_AUTO && scan_looks_normalized(r->out->matrix, r->extent))
             status = scan_refuse_normalized(r->ctx, cfl_path(r->trajectory), r->out->matrix, r->extent);
-    } else if (s->read.units != K_AUTO && s->read.units != K_FOV) {
+    } else if (r->units != K_AUTO && r->units != K_FOV) {
         *why = "from --matrix";
         status = take_matrix(r);
     } else {
@@ -175,40 +188,20 @@ static vf_status choose_matrix(reader *r, const char **why)
 
 /* ---- the trajectory ---- */
 
-static vf_status read_k(reader *r, int index)
+vf_status bart_read_k(vf_context *ctx, cfl_file *file, int64_t first, int64_t samples, float *k)
 {
-    scan_trajectory *t = &r->out->trajectory[index];
-    const char *path = cfl_path(r->trajectory);
-    const int64_t values = 3 * r->samples;
     float complex *pairs = NULL;
-    double extent[3];
-    t->samples = r->samples;
-    vf_status status = scan_allocate(r->ctx, path, "the trajectory", r->samples, 3 * sizeof *t->k, &t->k);
-    VF_TRY(status, scan_allocate(r->ctx, path, "the trajectory", values, sizeof *pairs, &pairs));
-    VF_TRY(status, cfl_read(r->trajectory, index * values, values, pairs));
-    for (int64_t i = 0; status == VF_OK && i < values; i++) {
-        t->k[i] = crealf(pairs[i]);
+    vf_status status = SCAN_NEW(ctx, cfl_path(file), "the trajectory", 3 * samples, pairs);
+    VF_TRY(status, cfl_read(file, 3 * first, 3 * samples, pairs));
+    for (int64_t i = 0; status == VF_OK && i < 3 * samples; i++) {
+        k[i] = crealf(pairs[i]);
         if (cimagf(pairs[i]) != 0)
-            status = vf_fail(r->ctx, VF_ERR_INPUT,
-                             "%s: sample %" PRId64 " has an imaginary part; this is not a trajectory", path, i / 3);
+            status =
+                vf_fail(ctx, VF_ERR_INPUT, "%s: sample %" PRId64 " has an imaginary part; this is not a trajectory",
+                        cfl_path(file), i / 3);
     }
-    if (status == VF_OK)
-        scan_extent(t->k, r->samples, extent);
-    for (int a = 0; status == VF_OK && a < 3; a++)
-        r->extent[a] = fmax(r->extent[a], extent[a]);
     free(pairs);
     return status;
-}
-
-static void convert_units(reader *r)
-{
-    const k_units units = r->settings->read.units == K_AUTO ? K_FOV : r->settings->read.units;
-    for (int i = 0; units != K_FOV && i < r->out->trajectories; i++)
-        for (int a = 0; a < 3; a++) {
-            const float factor = (float)scan_unit_factor(units, r->out->matrix[a], r->out->fov[a]);
-            for (int64_t m = 0; m < r->samples; m++)
-                r->out->trajectory[i].k[3 * m + a] *= factor;
-        }
 }
 
 static vf_status read_trajectories(reader *r)
@@ -219,17 +212,20 @@ static vf_status read_trajectories(reader *r)
     for (int d = CFL_TE; d < CFL_DIMS; d++)
         count *= r->k_dims[d];
     s->trajectories = (int)count; /* at most as many as frames */
-    vf_status status =
-        scan_allocate(r->ctx, cfl_path(r->trajectory), "trajectories", count, sizeof *s->trajectory, &s->trajectory);
+    vf_status status = SCAN_NEW(r->ctx, cfl_path(r->trajectory), "trajectories", count, s->trajectory);
     for (int i = 0; status == VF_OK && i < s->trajectories; i++) {
-        status = read_k(r, i);
-        VF_TRY(status, scan_even_readouts(r->ctx, cfl_path(r->trajectory), r->dims[CFL_PHS1], &s->trajectory[i]));
-        if (status == VF_OK && vf_cancelled(r->ctx))
-            status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
+        scan_trajectory *t = &s->trajectory[i];
+        t->samples = r->samples;
+        status = SCAN_NEW(r->ctx, cfl_path(r->trajectory), "the trajectory", 3 * t->samples, t->k);
+        VF_TRY(status, bart_read_k(r->ctx, r->trajectory, i * t->samples, t->samples, t->k));
+        VF_TRY(status, scan_even_readouts(r->ctx, cfl_path(r->trajectory), r->dims[CFL_PHS1], t));
+        VF_TRY(status, scan_check_cancelled(r->ctx));
     }
+    if (status == VF_OK)
+        scan_extent_of_all(s, r->extent);
     VF_TRY(status, choose_matrix(r, &why));
     if (status == VF_OK)
-        convert_units(r);
+        scan_scale_k(s, r->units);
     snprintf(s->description, sizeof s->description,
              "%" PRId64 " samples%s, extent %.4g, %.4g, %.4g along x, y, z; the matrix is %s; voxels of 1 mm assumed",
              r->samples, s->trajectories > 1 ? " a frame" : "", r->extent[0], r->extent[1], r->extent[2], why);
@@ -277,56 +273,24 @@ static int64_t count_frames(reader *r)
     return blocks;
 }
 
-/* Keeps the positions of data[coil][position] where some coil is not 0, and lists them as a trajectory (without
- * samples if there are none). */
-static vf_status take_acquired(reader *r, float complex *data, scan_trajectory *t)
-{
-    const int64_t n = r->samples, *matrix = r->out->matrix;
-    const char *path = cfl_path(r->data);
-    unsigned char *acquired = NULL;
-    vf_status status = scan_allocate(r->ctx, path, "positions", n, sizeof *acquired, &acquired);
-    for (int64_t c = 0; status == VF_OK && c < r->out->coils; c++)
-        for (int64_t i = 0; i < n; i++)
-            acquired[i] |= data[c * n + i] != 0;
-    t->samples = 0;
-    for (int64_t i = 0; status == VF_OK && i < n; i++)
-        t->samples += acquired[i];
-    VF_TRY(status, scan_allocate(r->ctx, path, "the trajectory", t->samples, 3 * sizeof *t->k, &t->k));
-    for (int64_t i = 0, m = 0; status == VF_OK && i < n; i++) {
-        if (!acquired[i])
-            continue;
-        const int64_t at[3] = {i % matrix[0], i / matrix[0] % matrix[1], i / matrix[0] / matrix[1]};
-        for (int a = 0; a < 3; a++)
-            t->k[3 * m + a] = (float)(at[a] - matrix[a] / 2);
-        m++;
-    }
-    float complex *to = data;
-    for (int64_t c = 0; status == VF_OK && c < r->out->coils; c++)
-        for (int64_t i = 0; i < n; i++)
-            if (acquired[i])
-                *to++ = data[c * n + i];
-    free(acquired);
-    return status;
-}
-
-/* Uses an earlier trajectory if the frame's pattern is the same. Frames with 0 samples are left out. */
-static vf_status share_pattern(reader *r, scan_frame *frame)
+/* Keeps the positions of a Cartesian frame where some coil is not 0. *empty: there are none. */
+static vf_status keep_acquired(const reader *r, scan_frame *frame, bool *empty)
 {
     mri_scan *s = r->out;
-    scan_trajectory *t = &s->trajectory[s->trajectories];
-    vf_status status = take_acquired(r, frame->data, t);
-    frame->trajectory = status == VF_OK ? scan_find_trajectory(s, t) : 0;
-    if (status == VF_OK && t->samples > 0) {
-        float complex *less = realloc(frame->data, (size_t)(t->samples * s->coils) * sizeof *less);
-        frame->data = less ? less : frame->data;
-    }
-    if (status == VF_OK && t->samples > 0 && frame->trajectory == s->trajectories) {
-        s->trajectories++;
-    } else {
-        free(t->k);
-        *t = (scan_trajectory){.samples = t->samples};
-    }
-    return status;
+    scan_pattern pattern = {.acquired = r->acquired};
+    scan_mark_acquired(s->coils, r->samples, frame->data, r->acquired);
+    for (int64_t i = 0; i < r->samples; i++)
+        pattern.samples += r->acquired[i];
+    *empty = pattern.samples == 0;
+    if (*empty)
+        return VF_OK;
+    vf_status status = scan_share_pattern(r->ctx, cfl_path(r->data), &pattern, s, frame);
+    if (status != VF_OK)
+        return status;
+    scan_keep_acquired(&pattern, s, 1, frame->data, frame->data);
+    float complex *less = realloc(frame->data, (size_t)(pattern.samples * s->coils) * sizeof *less);
+    frame->data = less ? less : frame->data;
+    return VF_OK;
 }
 
 static void scale_data(const reader *r, float complex *data, int64_t count)
@@ -352,14 +316,11 @@ static vf_status read_frame(reader *r, int64_t block, bool *empty)
     const int64_t count = r->samples * s->coils;
     scan_frame *frame = &s->frame[s->frames];
     *frame = frame_of(r, block);
-    vf_status status = scan_allocate(r->ctx, cfl_path(r->data), "samples", count, sizeof *frame->data, &frame->data);
+    vf_status status = SCAN_NEW(r->ctx, cfl_path(r->data), "samples", count, frame->data);
     s->frames++; /* the scan frees the frame's data from here on */
     VF_TRY(status, cfl_read(r->data, block * count, count, frame->data));
-    if (status == VF_OK && !r->k_dims) {
-        const int before = s->trajectories;
-        status = share_pattern(r, frame);
-        *empty = status == VF_OK && frame->trajectory == s->trajectories && s->trajectories == before;
-    }
+    if (status == VF_OK && !r->k_dims)
+        status = keep_acquired(r, frame, empty);
     if (status != VF_OK)
         return status;
     if (*empty) {
@@ -380,15 +341,16 @@ static vf_status read_frames(reader *r)
     const int64_t blocks = count_frames(r);
     int64_t left_out = 0;
     vf_status status = scan_require_memory(r->ctx, path, "all samples", cfl_count(r->data), sizeof(float complex));
-    VF_TRY(status, scan_allocate(r->ctx, path, "frames", blocks, sizeof *s->frame, &s->frame));
-    if (status == VF_OK && !r->k_dims)
-        status = scan_allocate(r->ctx, path, "trajectories", blocks + 1, sizeof *s->trajectory, &s->trajectory);
+    VF_TRY(status, SCAN_NEW(r->ctx, path, "frames", blocks, s->frame));
+    if (!r->k_dims) {
+        VF_TRY(status, SCAN_NEW(r->ctx, path, "trajectories", blocks + 1, s->trajectory));
+        VF_TRY(status, scan_allocate(r->ctx, path, "positions", r->samples, 1, &r->acquired));
+    }
     for (int64_t b = 0; status == VF_OK && b < blocks; b++) {
         bool empty = false;
         status = read_frame(r, b, &empty);
         left_out += empty;
-        if (status == VF_OK && vf_cancelled(r->ctx))
-            status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
+        VF_TRY(status, scan_check_cancelled(r->ctx));
     }
     if (status == VF_OK && s->frames == 0)
         status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: all samples are 0, which means that none was acquired", path);
@@ -402,7 +364,7 @@ static vf_status read_frames(reader *r)
 static vf_status read_cartesian(reader *r)
 {
     mri_scan *s = r->out;
-    if (r->settings->read.units != K_AUTO)
+    if (r->units != K_AUTO)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "%s: --trajectory-units needs --trajectory; without it, the scan is Cartesian",
                        cfl_path(r->data));
@@ -422,22 +384,24 @@ static vf_status read_cartesian(reader *r)
     return status;
 }
 
-vf_status read_bart_scan(vf_context *ctx, const recon_settings *settings, const int64_t *map_matrix, mri_scan *out)
+bool scan_is_bart(const scan_file *f)
 {
-    reader r = {.ctx = ctx, .settings = settings, .map_matrix = map_matrix, .out = out};
-    memset(out, 0, sizeof *out);
+    return cfl_is_name(f->path);
+}
+
+vf_status scan_read_bart(const scan_file *f, mri_scan *out)
+{
+    reader r = {.ctx = f->ctx, .with = &f->with, .units = f->request->units, .out = out};
     snprintf(out->layout, sizeof out->layout, "BART");
-    vf_status status = open_files(&r);
+    vf_status status = open_files(&r, f->path);
     if (status == VF_OK && r.k_dims) {
         status = read_trajectories(&r);
         VF_TRY(status, read_frames(&r));
     } else if (status == VF_OK) {
         status = read_cartesian(&r);
     }
-    VF_TRY(status, scan_finish(ctx, cfl_path(r.data), out));
+    free(r.acquired);
     cfl_close(&r.data);
     cfl_close(&r.trajectory);
-    if (status != VF_OK)
-        scan_free(out);
     return status;
 }

@@ -1,12 +1,12 @@
 /* Reads the files of the CMRxRecon challenges of 2023, 2024 and 2025: MATLAB files of version 7.3, with one array of
  * k-space. MATLAB's dimensions are [kx][ky][coil][slice][frame], without coils for single-coil data; HDF5 has them in
  * reverse, and MATLAB leaves out the last ones if they are 1. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "scan_formats.h"
 #include "scan_grid.h"
-#include "scan_layouts.h"
+#include "scan_text.h"
 #include "voxfield/append.h"
 
 enum { NAMES_TEXT = 200 };
@@ -91,7 +91,7 @@ vf_status scan_read_cmrxrecon(vf_context *ctx, const plain_source *source, const
 
 vf_status scan_read_cmrxrecon_file(const scan_file *file, mri_scan *out)
 {
-    const plain_source source = scan_h5_source(file);
+    const plain_source source = scan_h5_source(file->path, file->file);
     const char *name = NULL, *mask = NULL;
     vf_status status = choose(file, false, &name);
     VF_TRY(status, choose(file, true, &mask));

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scan_formats.h"
 #include "scan_grid.h"
-#include "scan_ismrmrd.h"
-#include "scan_layouts.h"
+#include "scan_ismrmrd_text.h"
+#include "scan_values.h"
 #include "voxfield/append.h"
 
 static const char EXPECTED[] = "[slice][coil][height][width], or [slice][height][width] for one coil";
@@ -106,7 +107,7 @@ static vf_status read_truth(vf_context *ctx, const plain_source *source, const c
                 source->path, name, s->slices, s->crop[1], s->crop[0]);
         return VF_OK;
     }
-    status = scan_allocate(ctx, source->path, "the truth", voxels, sizeof *s->truth, &s->truth);
+    status = SCAN_NEW(ctx, source->path, "the truth", voxels, s->truth);
     VF_TRY(status, source->read(source->user, name, VF_F32, start, dims, s->truth));
     if (status == VF_OK && scan_first_not_finite(s->truth, voxels) >= 0)
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: '%s' has NaN or infinite values", source->path, name);
@@ -154,7 +155,7 @@ vf_status scan_read_fastmri(vf_context *ctx, const plain_source *source, const i
 
 vf_status scan_read_fastmri_file(const scan_file *file, mri_scan *out)
 {
-    const plain_source source = scan_h5_source(file);
+    const plain_source source = scan_h5_source(file->path, file->file);
     ismrmrd_protocol protocol;
     char *text = NULL;
     vf_status status = ismrmrd_read_text(file->ctx, file->path, file->file, "ismrmrd_header", &text);

@@ -1,11 +1,26 @@
 /* Final checks of a scan of any layout. */
+#include "scan_finish.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_internal.h"
+#include "scan_units.h"
 #include "voxfield/team_size.h"
+
+int64_t scan_drop_beyond(const int64_t matrix[3], double slack, scan_trajectory *t)
+{
+    int64_t dropped = 0;
+    for (int64_t m = 0; m < t->samples; m++) {
+        bool beyond = false;
+        for (int a = 0; a < 3; a++)
+            beyond = beyond || (matrix[a] > 1 && fabs((double)t->k[3 * m + a]) > (double)matrix[a] / 2 + slack);
+        t->weights[m] = beyond ? 0 : t->weights[m];
+        dropped += beyond;
+    }
+    return dropped;
+}
 
 /* Samples slightly beyond what the matrix resolves get weight 0. A trajectory that goes further is an error. */
 static vf_status check_extent(vf_context *ctx, const char *path, const int64_t matrix[3], scan_trajectory *t,
@@ -28,21 +43,10 @@ static vf_status check_extent(vf_context *ctx, const char *path, const int64_t m
     }
     if (!some)
         return VF_OK;
-    if (!t->weights) {
-        vf_status status = scan_allocate(ctx, path, "weights", t->samples, sizeof *t->weights, &t->weights);
-        if (status != VF_OK)
-            return status;
-        for (int64_t m = 0; m < t->samples; m++)
-            t->weights[m] = 1;
-    }
-    for (int64_t m = 0; m < t->samples; m++) {
-        bool out = false;
-        for (int a = 0; a < 3; a++)
-            out = out || (matrix[a] > 1 && fabsf(t->k[3 * m + a]) > (float)matrix[a] / 2 + 0.5f);
-        if (out)
-            t->weights[m] = 0;
-        *outside += out;
-    }
+    vf_status status = scan_need_weights(ctx, path, t);
+    if (status != VF_OK)
+        return status;
+    *outside += scan_drop_beyond(matrix, 0.5, t);
     return VF_OK;
 }
 
@@ -88,7 +92,7 @@ vf_status scan_digest(vf_context *ctx, const char *path, mri_scan *s)
     const int64_t count = cut_pieces(s, NULL);
     piece *pieces = NULL;
     char *text = NULL;
-    vf_status status = scan_allocate(ctx, path, "the digest", count, sizeof *pieces, &pieces);
+    vf_status status = SCAN_NEW(ctx, path, "the digest", count, pieces);
     VF_TRY(status, scan_allocate(ctx, path, "the digest", count + 1, LINE, &text));
     if (status == VF_OK) {
         cut_pieces(s, pieces);

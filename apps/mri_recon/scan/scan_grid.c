@@ -6,26 +6,18 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "scan_values.h"
+#include "share_trajectories.h"
 #include "voxfield/append.h"
 
-enum { SHAPE_TEXT = 8 + 22 * VF_H5_MAX_RANK, MOST_FRAMES = 1 << 20 };
-
-static const char *shape_text(int rank, const int64_t *dims, char text[SHAPE_TEXT])
-{
-    snprintf(text, SHAPE_TEXT, "[");
-    for (int d = 0; d < rank; d++)
-        vf_append(text, SHAPE_TEXT, "%s%" PRId64, d ? ", " : "", dims[d]);
-    vf_append(text, SHAPE_TEXT, "]");
-    return text;
-}
+enum { MOST_FRAMES = 1 << 20 };
 
 static vf_status wrong_shape(const scan_grid *g, const char *name, int rank, const int64_t *dims, const char *expected)
 {
-    char text[SHAPE_TEXT];
+    char text[SCAN_SHAPE_TEXT];
     return vf_fail(g->ctx, VF_ERR_INPUT, "%s: '%s' has the shape %s; expected %s", g->source->path, name,
-                   shape_text(rank, dims, text), expected);
+                   scan_shape_text(rank, dims, text), expected);
 }
 
 vf_status scan_grid_open(scan_grid *g, int least, int most, const char *expected)
@@ -82,7 +74,7 @@ vf_status scan_grid_mask(scan_grid *g, const char *name)
         return status;
     const int64_t count = g->mask_dims[0] * g->mask_dims[1] * g->mask_dims[2];
     snprintf(g->mask_name, sizeof g->mask_name, "%s", name);
-    status = scan_allocate(g->ctx, g->source->path, name, count, sizeof *g->mask, &g->mask);
+    status = SCAN_NEW(g->ctx, g->source->path, name, count, g->mask);
     VF_TRY(status, g->source->read(g->source->user, name, VF_F32, start, g->mask_dims + 3 - rank, g->mask));
     if (status == VF_OK && scan_first_not_finite(g->mask, count) >= 0)
         status = vf_fail(g->ctx, VF_ERR_INPUT, "%s: '%s' has NaN or infinite values; expected 0 and 1", g->source->path,
@@ -128,16 +120,15 @@ vf_status scan_grid_plan(const scan_grid *g, mri_scan *s)
 /* What is needed for a frame. */
 typedef struct grid_frame {
     int64_t volume, slice;
-    float complex *data;     /* [coil][y][x] */
-    unsigned char *acquired; /* [y][x] */
-    int64_t samples;
+    float complex *data;  /* [coil][y][x] */
+    scan_pattern pattern; /* [y][x] */
 } grid_frame;
 
 /* The position of the first value that is NaN or infinite, in the file's order. */
 static vf_status not_finite(const scan_grid *g, const grid_frame *f, int64_t index)
 {
     int64_t at[VF_H5_MAX_RANK] = {0};
-    char text[SHAPE_TEXT];
+    char text[SCAN_SHAPE_TEXT];
     const float value = ((const float *)f->data)[index];
     index /= 2;
     for (int d = g->rank - 1; d >= 0; d--) {
@@ -145,7 +136,7 @@ static vf_status not_finite(const scan_grid *g, const grid_frame *f, int64_t ind
         index /= d == g->frame || d == g->slice ? 1 : g->dims[d];
     }
     return vf_fail(g->ctx, VF_ERR_INPUT, "%s: '%s': the value at %s is %s; it must be finite", g->source->path, g->name,
-                   shape_text(g->rank, at, text), scan_not_finite_name(value));
+                   scan_shape_text(g->rank, at, text), scan_not_finite_name(value));
 }
 
 static vf_status read_values(const scan_grid *g, const mri_scan *s, grid_frame *f)
@@ -166,83 +157,42 @@ static void find_samples(scan_grid *g, const mri_scan *s, grid_frame *f)
 {
     const int64_t nx = s->matrix[0], n = nx * s->matrix[1];
     const int64_t lines = g->columns ? nx : s->matrix[1], length = n / lines;
-    memset(f->acquired, 0, (size_t)n);
-    for (int64_t c = 0; c < s->coils; c++)
-        for (int64_t i = 0; i < n; i++)
-            f->acquired[i] |= f->data[c * n + i] != 0;
-    f->samples = 0;
+    unsigned char *acquired = f->pattern.acquired;
+    scan_mark_acquired(s->coils, n, f->data, acquired);
+    f->pattern.samples = 0;
     for (int64_t line = 0; line < lines; line++) {
         int64_t held = 0, allowed = 0, kept = 0;
         for (int64_t m = 0; m < length; m++) {
             const int64_t x = g->columns ? line : m, y = g->columns ? m : line;
-            const bool open = mask_has(g, f->volume, y, x), some = f->acquired[y * nx + x];
+            const bool open = mask_has(g, f->volume, y, x), some = acquired[y * nx + x];
             held += some;
             allowed += open;
             kept += open && some;
-            f->acquired[y * nx + x] = open && some;
+            acquired[y * nx + x] = open && some;
         }
         g->lines++;
         g->masked += allowed == 0;
         g->hidden += held > kept;
         g->empty += allowed > 0 && kept == 0;
         g->gaps += kept > 0 ? allowed - kept : 0;
-        f->samples += kept;
+        f->pattern.samples += kept;
     }
-}
-
-/* Lists the samples as a trajectory, line by line. */
-static vf_status list_positions(const scan_grid *g, const mri_scan *s, const grid_frame *f, scan_trajectory *t)
-{
-    const int64_t nx = s->matrix[0], ny = s->matrix[1];
-    float *k = NULL;
-    *t = (scan_trajectory){.samples = f->samples};
-    vf_status status = scan_allocate(g->ctx, g->source->path, "the trajectory", f->samples, 3 * sizeof *k, &t->k);
-    k = t->k;
-    for (int64_t i = 0; status == VF_OK && i < nx * ny; i++) {
-        const int64_t x = g->columns ? i / ny : i % nx, y = g->columns ? i % ny : i / nx;
-        if (!f->acquired[y * nx + x])
-            continue;
-        *k++ = (float)(x - nx / 2);
-        *k++ = (float)(y - ny / 2);
-        *k++ = 0;
-    }
-    return status;
-}
-
-/* Uses an earlier trajectory if the frame's pattern is the same. */
-static vf_status share_pattern(const scan_grid *g, const grid_frame *f, mri_scan *s, scan_frame *frame)
-{
-    scan_trajectory *t = &s->trajectory[s->trajectories];
-    vf_status status = list_positions(g, s, f, t);
-    frame->trajectory = status == VF_OK ? scan_find_trajectory(s, t) : 0;
-    if (status == VF_OK && frame->trajectory == s->trajectories) {
-        s->trajectories++;
-    } else {
-        free(t->k);
-        *t = (scan_trajectory){0};
-    }
-    return status;
 }
 
 /* Copies the samples of all coils, in the order of the trajectory. */
 static vf_status keep_samples(const scan_grid *g, const mri_scan *s, const grid_frame *f, scan_frame *frame)
 {
-    const int64_t nx = s->matrix[0], ny = s->matrix[1];
-    const float scale = (float)sqrt((double)(nx * ny));
-    vf_status status =
-        scan_allocate(g->ctx, g->source->path, "samples", s->coils * f->samples, sizeof *frame->data, &frame->data);
-    float complex *to = frame->data;
-    for (int64_t c = 0; status == VF_OK && c < s->coils; c++)
-        for (int64_t i = 0; i < nx * ny; i++) {
-            const int64_t x = g->columns ? i / ny : i % nx, y = g->columns ? i % ny : i / nx;
-            if (f->acquired[y * nx + x])
-                *to++ = f->data[(c * ny + y) * nx + x] * scale;
-        }
-    if (status == VF_OK && scan_first_not_finite((const float *)frame->data, 2 * s->coils * f->samples) >= 0)
-        status = vf_fail(g->ctx, VF_ERR_INPUT,
-                         "%s: '%s': values are too large: times sqrt(voxels), they exceed single precision",
-                         g->source->path, g->name);
-    return status;
+    const float scale = (float)sqrt((double)(s->matrix[0] * s->matrix[1]));
+    const int64_t count = s->coils * f->pattern.samples;
+    vf_status status = SCAN_NEW(g->ctx, g->source->path, "samples", count, frame->data);
+    if (status != VF_OK)
+        return status;
+    scan_keep_acquired(&f->pattern, s, scale, f->data, frame->data);
+    if (scan_first_not_finite((const float *)frame->data, 2 * count) >= 0)
+        return vf_fail(g->ctx, VF_ERR_INPUT,
+                       "%s: '%s': values are too large: times sqrt(voxels), they exceed single precision",
+                       g->source->path, g->name);
+    return VF_OK;
 }
 
 /* Reads a frame; one without samples is left out. */
@@ -252,12 +202,12 @@ static vf_status read_frame(scan_grid *g, mri_scan *s, grid_frame *f)
     if (status != VF_OK)
         return status;
     find_samples(g, s, f);
-    if (f->samples == 0)
+    if (f->pattern.samples == 0)
         return VF_OK;
     scan_frame *frame = &s->frame[s->frames++]; /* the scan frees its data from here on */
     *frame = (scan_frame){
         .volume = (int)f->volume, .repetition = (int)f->volume, .slice = (int)f->slice, .place = (int)f->slice};
-    status = share_pattern(g, f, s, frame);
+    status = scan_share_pattern(g->ctx, g->source->path, &f->pattern, s, frame);
     return status == VF_OK ? keep_samples(g, s, f, frame) : status;
 }
 
@@ -281,22 +231,21 @@ vf_status scan_grid_read(scan_grid *g, mri_scan *s)
 {
     const char *path = g->source->path;
     const int64_t n = s->matrix[0] * s->matrix[1], all = (int64_t)s->volumes * s->slices;
-    grid_frame f = {.volume = 0};
+    grid_frame f = {.pattern = {.columns = g->columns}};
     vf_status status =
         scan_require_memory(g->ctx, path, "all samples", (all + 1) * s->coils, (size_t)n * sizeof *f.data);
-    VF_TRY(status, scan_allocate(g->ctx, path, "frames", all, sizeof *s->frame, &s->frame));
-    VF_TRY(status, scan_allocate(g->ctx, path, "trajectories", all + 1, sizeof *s->trajectory, &s->trajectory));
-    VF_TRY(status, scan_allocate(g->ctx, path, "a slice", s->coils * n, sizeof *f.data, &f.data));
-    VF_TRY(status, scan_allocate(g->ctx, path, "positions", n, sizeof *f.acquired, &f.acquired));
+    VF_TRY(status, SCAN_NEW(g->ctx, path, "frames", all, s->frame));
+    VF_TRY(status, SCAN_NEW(g->ctx, path, "trajectories", all + 1, s->trajectory));
+    VF_TRY(status, SCAN_NEW(g->ctx, path, "a slice", s->coils * n, f.data));
+    VF_TRY(status, scan_allocate(g->ctx, path, "positions", n, 1, &f.pattern.acquired));
     for (int64_t i = 0; status == VF_OK && i < all; i++) {
         f.volume = i / s->slices;
         f.slice = i % s->slices;
         status = read_frame(g, s, &f);
-        if (status == VF_OK && vf_cancelled(g->ctx))
-            status = vf_fail(g->ctx, VF_ERR_CANCELLED, "interrupted");
+        VF_TRY(status, scan_check_cancelled(g->ctx));
     }
     free(f.data);
-    free(f.acquired);
+    free(f.pattern.acquired);
     return status == VF_OK ? check_frames(g, s) : status;
 }
 

@@ -2,7 +2,8 @@
 #ifndef SCAN_GRID_H
 #define SCAN_GRID_H
 
-#include "scan_internal.h"
+#include "ismrmrd/ismrmrd_xml.h"
+#include "scan_plain.h"
 
 typedef struct scan_grid {
     vf_context *ctx;
@@ -40,5 +41,14 @@ VF_MUST_CHECK vf_status scan_grid_read(scan_grid *grid, mri_scan *out);
 void scan_grid_describe(const scan_grid *grid, char *text, size_t size);
 
 void scan_grid_free(scan_grid *grid);
+
+/* ---- its formats, from any source ---- */
+
+/* scan_fastmri.c, with a header that is parsed already. Errors of both: VF_ERR_INPUT, VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+VF_MUST_CHECK vf_status scan_read_fastmri(vf_context *ctx, const plain_source *source, const ismrmrd_protocol *protocol,
+                                          mri_scan *out);
+/* scan_cmrxrecon.c. `name`: of the dataset with k-space; `mask` NULL: none. */
+VF_MUST_CHECK vf_status scan_read_cmrxrecon(vf_context *ctx, const plain_source *source, const char *name,
+                                            const char *mask, mri_scan *out);
 
 #endif

@@ -1,24 +1,22 @@
-/* Reads ISMRMRD files: parses the header of a group, assembles the acquisitions, and reads coil maps and truth
- * from the same group. */
+/* Reads ISMRMRD files: parses the header of a group, assembles the acquisitions, and reads what else is in the group. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_formats.h"
+#include "scan_ismrmrd_epi.h"
+#include "scan_ismrmrd_text.h"
 #include "voxfield/append.h"
-
-enum { NAME_SIZE = 256 };
 
 /* ---- the header ---- */
 
-vf_status ismrmrd_read_header(vf_context *ctx, const char *place, vf_h5 *file, const char *group, char **text,
-                              ismrmrd_protocol *protocol)
+vf_status ismrmrd_read_header(const ismrmrd_group *group, char **text, ismrmrd_protocol *protocol)
 {
-    char name[NAME_SIZE + 16], *own = NULL;
-    snprintf(name, sizeof name, "%s/xml", group);
-    vf_status status = ismrmrd_read_text(ctx, place, file, name, &own);
-    VF_TRY(status, ismrmrd_parse_xml(ctx, place, own, strlen(own), protocol));
+    char name[ISMRMRD_NAME + 16], *own = NULL;
+    snprintf(name, sizeof name, "%s/xml", group->name);
+    vf_status status = ismrmrd_read_text(group->ctx, group->place, group->file, name, &own);
+    VF_TRY(status, ismrmrd_parse_xml(group->ctx, group->place, own, strlen(own), protocol));
     if (text)
         *text = own;
     else
@@ -91,31 +89,32 @@ vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *source, const 
     return status;
 }
 
-static vf_status read_acquisitions(vf_context *ctx, const char *place, vf_h5 *file, const char *group,
-                                   const ismrmrd_protocol *protocol, const scan_request *request, mri_scan *out)
+/* ---- the format ---- */
+
+bool scan_is_ismrmrd(const scan_file *f)
 {
-    ismrmrd_file *acquisitions = NULL;
-    ismrmrd_source source, sized;
-    vf_status status = ismrmrd_file_open(ctx, place, file, group, &acquisitions);
-    if (status == VF_OK) {
-        ismrmrd_file_source(acquisitions, &source);
-        status = ismrmrd_check_sizes(ctx, &source, &sized);
-    }
-    VF_TRY(status, ismrmrd_assemble(ctx, &sized, protocol, request, out));
-    ismrmrd_file_close(acquisitions);
+    return f->found[0] != '\0';
+}
+
+static vf_status read_acquisitions(const ismrmrd_group *group, const ismrmrd_protocol *protocol,
+                                   const scan_request *request, mri_scan *out)
+{
+    ismrmrd_source source;
+    vf_status status = ismrmrd_file_open(group, &source);
+    VF_TRY(status, ismrmrd_check_sizes(group->ctx, &source));
+    VF_TRY(status, ismrmrd_assemble(group->ctx, &source, protocol, request, out));
+    ismrmrd_file_close(&source);
     return status;
 }
 
-vf_status scan_read_ismrmrd(vf_context *ctx, const char *path, vf_h5 *file, const char *group,
-                            const scan_request *request, mri_scan *out)
+vf_status scan_read_ismrmrd(const scan_file *f, mri_scan *out)
 {
     ismrmrd_protocol protocol;
-    char place[1024], printable[NAME_SIZE]; /* file and group, for messages */
-    snprintf(place, sizeof place, "%.700s:%s", path, scan_printable(group, printable, sizeof printable));
-    vf_status status = ismrmrd_read_header(ctx, place, file, group, &out->protocol, &protocol);
-    VF_TRY(status, read_acquisitions(ctx, place, file, group, &protocol, request, out));
-    VF_TRY(status, ismrmrd_read_noise(ctx, path, file, group, request->noise, out));
-    VF_TRY(status, ismrmrd_read_maps(ctx, place, file, group, out));
-    VF_TRY(status, ismrmrd_read_truth(ctx, place, file, group, out));
+    char place[ISMRMRD_PLACE];
+    const ismrmrd_group group = ismrmrd_group_of(f->ctx, f->path, f->file, f->found, place);
+    vf_status status = ismrmrd_read_header(&group, &out->protocol, &protocol);
+    VF_TRY(status, read_acquisitions(&group, &protocol, f->request, out));
+    VF_TRY(status, ismrmrd_read_noise(&group, f->path, f->request->noise, out));
+    VF_TRY(status, ismrmrd_read_arrays(&group, out));
     return status;
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_reader.h"
 
 /* The peak must have so many times the energy of the declared centre. */
 static const double PROMINENT = 4;
@@ -22,7 +22,7 @@ static double usual_shift(int64_t n)
 
 /* ---- the energy of readouts ---- */
 
-static bool is_alike(const readout_energy *e, const scan_line *line)
+bool ismrmrd_is_alike(const readout_energy *e, const scan_line *line)
 {
     return e->samples == line->samples && e->center == line->center && e->pre == line->pre && e->post == line->post;
 }
@@ -40,11 +40,11 @@ vf_status ismrmrd_add_energy(ismrmrd_reader *r, const scan_line *line)
                               .post = line->post,
                               .lead = (int)kept,
                               .trail = (int)kept};
-        vf_status status = scan_allocate(r->ctx, r->source->path, "a readout", 2 * kept, sizeof *e->sum, &e->sum);
+        vf_status status = SCAN_NEW(r->ctx, r->source->path, "a readout", 2 * kept, e->sum);
         if (status != VF_OK)
             return status;
     }
-    if (!is_alike(e, line))
+    if (!ismrmrd_is_alike(e, line))
         return VF_OK;
     double *now = e->sum + kept;
     memset(now, 0, (size_t)kept * sizeof *now);
@@ -152,7 +152,7 @@ static void shift_centers(ismrmrd_reader *r, const readout_energy *e, bool rever
     for (int64_t i = 0; i < r->source->acquisitions; i++) {
         scan_line *line = &r->line[i];
         if ((line->frame >= 0 || line->frame == LINE_NAVIGATOR || line->calibration) && line->reversed == reversed &&
-            is_alike(e, line))
+            ismrmrd_is_alike(e, line))
             line->center = (uint16_t)(line->center + by);
     }
 }
@@ -210,7 +210,7 @@ static vf_status energy_by_step(const ismrmrd_reader *r, int axis, double **out,
     *n = r->facts.most[axis] - least + 1;
     int64_t *lines = NULL;
     vf_status status = scan_allocate(r->ctx, r->source->path, "steps", *n, sizeof **out, out);
-    VF_TRY(status, scan_allocate(r->ctx, r->source->path, "steps", *n, sizeof *lines, &lines));
+    VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "steps", *n, lines));
     for (int64_t i = 0; status == VF_OK && i < r->source->acquisitions; i++) {
         const scan_line *line = &r->line[i];
         const int64_t at = (axis == 0 ? line->step_1 : line->step_2) - least;

@@ -7,12 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_epi.h"
 #include "voxfield/append.h"
 #include "voxfield/fft.h"
 #include "voxfield/team_size.h"
 
-static const double PI = 3.14159265358979323846;
 enum { ALIGNMENT = 64 };
 /* k is moved by multiples of this, so that frames whose shifts agree share a trajectory. The phase that is left at the
  * edge of the field of view is pi / 512, and the ghost half of that. */
@@ -61,7 +60,7 @@ static vf_status assign_trains(const ismrmrd_reader *r, const epi_train *trains,
 {
     enum { SLICES = UINT16_MAX + 1 };
     int *first, *last, any = -1, before = -1, next = 0;
-    vf_status status = scan_allocate(r->ctx, r->source->path, "slices", 2 * SLICES, sizeof *first, &first);
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "slices", 2 * SLICES, first);
     if (status != VF_OK)
         return status;
     last = first + SLICES;
@@ -97,7 +96,7 @@ static void tell_trains(epi_correction *c, const epi_train *trains, int count)
             scan_tell(r->out,
                       "EPI, %d navigators from acquisition %" PRId64
                       " on, slice %d: shift %.3f samples, turn %.1f degrees, coherence %.3f",
-                      t->lines, t->first, t->slice, t->phase.shift, t->phase.turn * 180 / PI, t->phase.coherence);
+                      t->lines, t->first, t->slice, t->phase.shift, t->phase.turn * 180 / M_PI, t->phase.coherence);
     }
     if (c->sum.trains < count)
         vf_warn(r->ctx,
@@ -113,7 +112,7 @@ static vf_status by_navigators(epi_correction *c)
     epi_train *trains = NULL;
     int count = 0, *of = NULL;
     vf_status status = ismrmrd_fit_navigators(r, &trains, &count);
-    VF_TRY(status, scan_allocate(r->ctx, r->source->path, "acquisitions", r->source->acquisitions, sizeof *of, &of));
+    VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "acquisitions", r->source->acquisitions, of));
     VF_TRY(status, assign_trains(r, trains, count, of));
     if (status == VF_OK)
         tell_trains(c, trains, count);
@@ -143,8 +142,8 @@ static vf_status by_images(epi_correction *c)
     ismrmrd_reader *r = c->r;
     epi_phase *phase = NULL;
     epi_verdict *verdict = NULL;
-    vf_status status = scan_allocate(r->ctx, r->source->path, "frames", r->out->frames, sizeof *phase, &phase);
-    VF_TRY(status, scan_allocate(r->ctx, r->source->path, "frames", r->out->frames, sizeof *verdict, &verdict));
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "frames", r->out->frames, phase);
+    VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "frames", r->out->frames, verdict));
     VF_TRY(status, ismrmrd_fit_images(r, phase, verdict));
     for (int64_t i = 0; status == VF_OK && i < r->image_lines + r->calibration_lines; i++) {
         const scan_line *line = &r->line[r->order[i].line];
@@ -179,7 +178,7 @@ static void correct_complete(const ismrmrd_reader *r, const scan_line *line, con
     }
     vf_fft_rows_execute(rows, VF_FFT_BACKWARD, work);
     for (int64_t x = 0; x < n; x++) {
-        const double at = (double)(x < (n + 1) / 2 ? x : x - n) / (double)n, phase = p->turn + 2 * PI * p->shift * at;
+        const double at = (double)(x < (n + 1) / 2 ? x : x - n) / (double)n, phase = p->turn + 2 * M_PI * p->shift * at;
         work[x] *= (float complex)((cos(phase) - sin(phase) * I) / (double)n);
     }
     vf_fft_rows_execute(rows, VF_FFT_FORWARD, work);
@@ -264,7 +263,7 @@ static void say(const epi_correction *c)
                   s->unclear > 0 ? "the images show no clear phase" : "the images have as few ghosts without");
         return;
     }
-    const double turn[2] = {s->turn[0] * 180 / PI, s->turn[1] * 180 / PI};
+    const double turn[2] = {s->turn[0] * 180 / M_PI, s->turn[1] * 180 / M_PI};
     vf_append(text, size, "EPI: reversed readouts shifted by ");
     append_range(text, size, s->shift, 2, "samples");
     vf_append(text, size, " and turned by ");
@@ -295,8 +294,8 @@ vf_status ismrmrd_correct_epi(ismrmrd_reader *r)
     const int64_t lines = r->image_lines + r->calibration_lines;
     if (!r->epi.mixed)
         return VF_OK;
-    vf_status status = scan_allocate(r->ctx, r->source->path, "lines", lines, sizeof *c.phase, &c.phase);
-    VF_TRY(status, scan_allocate(r->ctx, r->source->path, "lines", lines, sizeof *c.has, &c.has));
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "lines", lines, c.phase);
+    VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "lines", lines, c.has));
     if (status == VF_OK && r->epi.navigators > 0)
         status = by_navigators(&c);
     if (status == VF_OK && c.sum.lines == 0)

@@ -2,45 +2,25 @@
 #ifndef SCAN_ISMRMRD_EPI_H
 #define SCAN_ISMRMRD_EPI_H
 
-#include <complex.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "epi_readout.h"
-#include "scan_internal.h"
-
-struct ismrmrd_reader;
-struct ismrmrd_body;
-struct scan_line;
-
-typedef struct ismrmrd_epi_state {
-    bool ramps;             /* readouts of `samples` samples are on `gradient` */
-    bool ramps_unlikely;    /* as many samples as the matrix has: a converter may have interpolated them */
-    epi_trapezoid gradient; /* its scale is that of the header's matrix */
-    int samples;
-    bool corrected;            /* reversed and forward lines of an image differ, and are corrected */
-    bool *mixed;               /* [frames + calibrations] has readouts of both polarities; NULL: not EPI */
-    int64_t navigators;        /* kept acquisitions of phase correction */
-    float complex *samples_of; /* theirs, [coil][sample] of each */
-} ismrmrd_epi_state;
+#include "scan_ismrmrd_reader.h"
 
 void ismrmrd_epi_free(ismrmrd_epi_state *state);
 
 /* ---- scan_ismrmrd_ramps.c ---- */
 
 /* Decides from the headers whether readouts are sampled on ramps. Before the matrix is chosen. */
-void ismrmrd_find_ramps(struct ismrmrd_reader *r);
+void ismrmrd_find_ramps(ismrmrd_reader *r);
 /* Checks this with the samples, if a converter may have interpolated them to even steps. */
-VF_MUST_CHECK vf_status ismrmrd_confirm_ramps(struct ismrmrd_reader *r);
+VF_MUST_CHECK vf_status ismrmrd_confirm_ramps(ismrmrd_reader *r);
 /* Whether a line is sampled on ramps. */
-bool ismrmrd_on_ramps(const struct ismrmrd_reader *r, const struct scan_line *line);
+bool ismrmrd_on_ramps(const ismrmrd_reader *r, const scan_line *line);
 
 /* ---- scan_ismrmrd_navigators.c ---- */
 
 /* Chooses the navigators that serve the correction of EPI, and makes room for their samples. Returns their samples of a
  * coil in `samples`. After the frames are known. */
-VF_MUST_CHECK vf_status ismrmrd_choose_navigators(struct ismrmrd_reader *r, int64_t *samples);
-void ismrmrd_take_navigator(struct ismrmrd_reader *r, int64_t index, const struct ismrmrd_body *body);
+VF_MUST_CHECK vf_status ismrmrd_choose_navigators(ismrmrd_reader *r, int64_t *samples);
+void ismrmrd_take_navigator(ismrmrd_reader *r, int64_t index, const ismrmrd_body *body);
 
 /* Navigators that follow each other, and what they say. */
 typedef struct epi_train {
@@ -52,7 +32,7 @@ typedef struct epi_train {
 } epi_train;
 
 /* Fits all trains, in the order of the file. Errors: VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status ismrmrd_fit_navigators(const struct ismrmrd_reader *r, epi_train **trains, int *count);
+VF_MUST_CHECK vf_status ismrmrd_fit_navigators(const ismrmrd_reader *r, epi_train **trains, int *count);
 
 /* ---- scan_ismrmrd_profile.c ---- */
 
@@ -60,26 +40,25 @@ VF_MUST_CHECK vf_status ismrmrd_fit_navigators(const struct ismrmrd_reader *r, e
 typedef struct epi_profile {
     int nx;
     bool ramps; /* k as on the ramps, else even */
-    const struct scan_line *like;
+    const scan_line *like;
     float complex *factor; /* [kept sample][x] */
 } epi_profile;
 
 /* Prepares for lines like this one, if the last one was not. Errors: VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status ismrmrd_profile_for(const struct ismrmrd_reader *r, const struct scan_line *line,
-                                            epi_profile *p);
+VF_MUST_CHECK vf_status ismrmrd_profile_for(const ismrmrd_reader *r, const scan_line *line, epi_profile *p);
 void ismrmrd_profile(const epi_profile *p, const float complex *samples, float complex *out);
 
 /* ---- scan_ismrmrd_ghost.c ---- */
 
 /* What the images themselves say: a phase for each slice, contrast, phase and set. `phase`, `verdict`: [frames]. */
-VF_MUST_CHECK vf_status ismrmrd_fit_images(struct ismrmrd_reader *r, epi_phase *phase, epi_verdict *verdict);
+VF_MUST_CHECK vf_status ismrmrd_fit_images(ismrmrd_reader *r, epi_phase *phase, epi_verdict *verdict);
 
 /* epi_sharpness of the first image, as the samples' k is understood now. */
-VF_MUST_CHECK vf_status ismrmrd_sharpness(const struct ismrmrd_reader *r, double *out);
+VF_MUST_CHECK vf_status ismrmrd_sharpness(const ismrmrd_reader *r, double *out);
 
 /* ---- scan_ismrmrd_epi.c ---- */
 
 /* Corrects the reversed readouts of EPI. After the centre of k-space is known. */
-VF_MUST_CHECK vf_status ismrmrd_correct_epi(struct ismrmrd_reader *r);
+VF_MUST_CHECK vf_status ismrmrd_correct_epi(ismrmrd_reader *r);
 
 #endif

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_source.h"
 
-enum { ALIGNMENT = 16, GROUP_SIZE = 256 };
+enum { ALIGNMENT = 16 };
 
 /* ---- in the process that reads the file ---- */
 
@@ -135,7 +135,7 @@ static void close_acquisitions(void *kept)
 /* `question`: the group. */
 static vf_status answer_open(void *file, const void *question, vf_reply *reply)
 {
-    char name[GROUP_SIZE + 8];
+    char name[ISMRMRD_NAME + 8];
     int64_t dataset;
     hsize_t count = 0;
     bool has_trajectory = false;
@@ -245,48 +245,21 @@ static vf_status answer_bodies(void *file, const void *question, vf_reply *reply
 
 /* ---- in this process ---- */
 
-struct ismrmrd_file {
+typedef struct open_file {
     const char *path;
     vf_h5 *h5;
-    int64_t acquisitions;
     char *memory; /* for a reply that is more than a piece */
     size_t size;
-};
+} open_file;
 
-vf_status ismrmrd_file_open(vf_context *ctx, const char *path, vf_h5 *h5, const char *group, ismrmrd_file **out)
-{
-    acquisitions_answer answer = {0};
-    size_t got = 0;
-    *out = NULL;
-    vf_status status = vf_h5_ask(h5, answer_open, group, strlen(group) + 1, &answer, sizeof answer, &got, NULL);
-    if (status != VF_OK)
-        return status;
-    if (got != sizeof answer || answer.count < 1 || answer.count > INT32_MAX)
-        return vf_fail(ctx, VF_ERR_INPUT, "%s: %" PRIu64 " acquisitions; expected 1 to 2^31 - 1", path, answer.count);
-    ismrmrd_file *file;
-    status = scan_allocate(ctx, path, "acquisitions", 1, sizeof *file, &file);
-    if (status != VF_OK)
-        return status;
-    *file = (ismrmrd_file){.path = path, .h5 = h5, .acquisitions = (int64_t)answer.count};
-    *out = file;
-    return VF_OK;
-}
-
-void ismrmrd_file_close(ismrmrd_file *file)
-{
-    if (file)
-        free(file->memory);
-    free(file);
-}
-
-static vf_status damaged(vf_context *ctx, const ismrmrd_file *file, int64_t acquisition)
+static vf_status damaged(vf_context *ctx, const open_file *file, int64_t acquisition)
 {
     return vf_fail(ctx, VF_ERR_INPUT, "%s: acquisition %" PRId64 " is damaged", file->path, acquisition);
 }
 
 static vf_status read_heads(vf_context *ctx, void *user, int64_t first, int64_t count, ismrmrd_acquisition_header *out)
 {
-    const ismrmrd_file *file = user;
+    const open_file *file = user;
     const range_question q = {.first = first, .count = count};
     size_t got = 0;
     const size_t bytes = (size_t)count * sizeof *out;
@@ -307,7 +280,7 @@ static bool take(const char *reply, size_t bytes, int64_t at, int64_t floats, co
     return true;
 }
 
-static vf_status make_room(vf_context *ctx, ismrmrd_file *file, size_t bytes)
+static vf_status make_room(vf_context *ctx, open_file *file, size_t bytes)
 {
     if (bytes <= file->size)
         return VF_OK;
@@ -319,7 +292,7 @@ static vf_status make_room(vf_context *ctx, ismrmrd_file *file, size_t bytes)
 }
 
 /* No array is longer than the file, whose floats may have half the size: a header that says more is damaged. */
-static range_question bodies_question(const ismrmrd_file *file, int64_t first, int64_t count, size_t bytes)
+static range_question bodies_question(const open_file *file, int64_t first, int64_t count, size_t bytes)
 {
     const size_t stored = 2 * (size_t)vf_h5_bytes(file->h5) + 2 * (size_t)count * ALIGNMENT;
     return (range_question){.first = first, .count = count, .bytes = bytes < stored ? bytes : stored};
@@ -332,14 +305,14 @@ static size_t most_of_reply(const range_question *q)
 
 static void read_bodies_ahead(void *user, int64_t first, int64_t count, size_t bytes)
 {
-    const ismrmrd_file *file = user;
+    const open_file *file = user;
     const range_question q = bodies_question(file, first, count, bytes);
     vf_h5_ahead(file->h5, answer_bodies, &q, sizeof q, most_of_reply(&q));
 }
 
 static vf_status read_bodies(vf_context *ctx, void *user, int64_t first, int64_t count, size_t bytes, ismrmrd_body *out)
 {
-    ismrmrd_file *file = user;
+    open_file *file = user;
     const range_question q = bodies_question(file, first, count, bytes);
     const size_t most = most_of_reply(&q);
     const void *reply = NULL;
@@ -364,8 +337,35 @@ static vf_status read_bodies(vf_context *ctx, void *user, int64_t first, int64_t
     return VF_OK;
 }
 
-void ismrmrd_file_source(ismrmrd_file *file, ismrmrd_source *source)
+vf_status ismrmrd_file_open(const ismrmrd_group *group, ismrmrd_source *out)
 {
-    *source = (ismrmrd_source){file->path, file,        file->acquisitions, vf_h5_bytes(file->h5),
-                               read_heads, read_bodies, read_bodies_ahead};
+    acquisitions_answer answer = {0};
+    size_t got = 0;
+    open_file *file;
+    *out = (ismrmrd_source){.path = group->place};
+    vf_status status =
+        vf_h5_ask(group->file, answer_open, group->name, strlen(group->name) + 1, &answer, sizeof answer, &got, NULL);
+    if (status == VF_OK && (got != sizeof answer || answer.count < 1 || answer.count > INT32_MAX))
+        status = vf_fail(group->ctx, VF_ERR_INPUT, "%s: %" PRIu64 " acquisitions; expected 1 to 2^31 - 1", out->path,
+                         answer.count);
+    VF_TRY(status, SCAN_NEW(group->ctx, out->path, "acquisitions", 1, file));
+    if (status != VF_OK)
+        return status;
+    *file = (open_file){.path = out->path, .h5 = group->file};
+    *out = (ismrmrd_source){.path = out->path,
+                            .user = file,
+                            .acquisitions = (int64_t)answer.count,
+                            .stored = vf_h5_bytes(file->h5),
+                            .heads = read_heads,
+                            .bodies = read_bodies,
+                            .ahead = read_bodies_ahead};
+    return VF_OK;
+}
+
+void ismrmrd_file_close(ismrmrd_source *source)
+{
+    open_file *file = source->user;
+    if (file)
+        free(file->memory);
+    free(file);
 }

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_epi.h"
+#include "scan_noise.h"
+#include "scan_values.h"
 
 enum { BATCH_MOST = 1024, BATCH_BYTES = VF_H5_PIECE / 4 * 3, ALIGNMENT = 16 };
 
@@ -203,8 +205,7 @@ static vf_status read_all(filler *f)
     for (batch b = find_batch(r, 0), next; status == VF_OK && b.count > 0; b = next) {
         next = find_batch(r, b.first + b.count);
         status = read_batch(f, b, next);
-        if (status == VF_OK && vf_cancelled(r->ctx))
-            status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
+        VF_TRY(status, scan_check_cancelled(r->ctx));
     }
     return status;
 }
@@ -252,11 +253,9 @@ static vf_status allocate_noise(filler *f)
     for (int64_t i = 0; i < r->source->acquisitions; i++)
         if (r->line[i].frame == LINE_NOISE && r->line[i].samples > most)
             most = r->line[i].samples;
-    vf_status status =
-        scan_allocate(r->ctx, r->source->path, "noise", coils * coils, sizeof *f->noise.product, &f->noise.product);
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "noise", coils * coils, f->noise.product);
     if (status == VF_OK)
-        status =
-            scan_allocate(r->ctx, r->source->path, "noise", coils * most, sizeof *f->noise.samples, &f->noise.samples);
+        status = SCAN_NEW(r->ctx, r->source->path, "noise", coils * most, f->noise.samples);
     return status;
 }
 
@@ -280,46 +279,30 @@ static vf_status allocate_frames(ismrmrd_reader *r)
                        path, (double)samples * s->coils * sizeof(float complex) / 1e9, r->source->stored);
     size_t each = (size_t)s->coils * sizeof(float complex) + (r->dims > 0 ? 3 + (r->dims == 4) : 0) * sizeof(float);
     status = scan_require_memory(r->ctx, path, "the samples", samples, each);
-    VF_TRY(status, scan_allocate(r->ctx, path, "navigators", navigator * s->coils, sizeof *r->epi.samples_of,
-                                 &r->epi.samples_of));
+    VF_TRY(status, SCAN_NEW(r->ctx, path, "navigators", navigator * s->coils, r->epi.samples_of));
     for (int f = 0; status == VF_OK && f < s->frames + s->calibrations; f++)
         status = scan_allocate(r->ctx, path, "samples", r->frame_samples[f] * s->coils, sizeof(float complex),
                                &s->frame[f].data);
     if (status != VF_OK || r->dims == 0)
         return status;
-    status = scan_allocate(r->ctx, path, "trajectories", s->frames, sizeof *s->trajectory, &s->trajectory);
+    status = SCAN_NEW(r->ctx, path, "trajectories", s->frames, s->trajectory);
     s->trajectories = status == VF_OK ? s->frames : 0;
     for (int f = 0; status == VF_OK && f < s->frames; f++) {
         scan_trajectory *t = &s->trajectory[f];
         s->frame[f].trajectory = f;
         status = ismrmrd_mark_readouts(r, f, t);
-        VF_TRY(status, scan_allocate(r->ctx, path, "a trajectory", t->samples, 3 * sizeof *t->k, &t->k));
+        VF_TRY(status, SCAN_NEW(r->ctx, path, "a trajectory", 3 * t->samples, t->k));
         if (status == VF_OK && r->dims == 4)
-            status = scan_allocate(r->ctx, path, "times", t->samples, sizeof *t->time, &t->time);
+            status = SCAN_NEW(r->ctx, path, "times", t->samples, t->time);
     }
     return status;
 }
 
-vf_status ismrmrd_fill_noise(ismrmrd_reader *r)
+/* Reads what the lines say, and makes the noise of it if they say so. */
+static vf_status fill(ismrmrd_reader *r)
 {
     filler f = {.r = r};
-    vf_status status = scan_allocate(r->ctx, r->source->path, "acquisitions", BATCH_MOST, sizeof *f.bodies, &f.bodies);
-    VF_TRY(status, allocate_noise(&f));
-    VF_TRY(status, read_all(&f));
-    if (status == VF_OK)
-        finish_noise(&f);
-    free(f.bodies);
-    free(f.noise.product);
-    free(f.noise.samples);
-    return status;
-}
-
-vf_status ismrmrd_fill(ismrmrd_reader *r)
-{
-    filler f = {.r = r};
-    r->out->dwell = (double)r->first.sample_time_us > 0 ? 1e-6 * (double)r->first.sample_time_us : 0;
-    vf_status status = scan_allocate(r->ctx, r->source->path, "acquisitions", BATCH_MOST, sizeof *f.bodies, &f.bodies);
-    VF_TRY(status, allocate_frames(r));
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "acquisitions", BATCH_MOST, f.bodies);
     if (status == VF_OK && r->noise_lines > 0)
         status = allocate_noise(&f);
     VF_TRY(status, read_all(&f));
@@ -328,5 +311,18 @@ vf_status ismrmrd_fill(ismrmrd_reader *r)
     free(f.bodies);
     free(f.noise.product);
     free(f.noise.samples);
+    return status;
+}
+
+vf_status ismrmrd_fill_noise(ismrmrd_reader *r)
+{
+    return fill(r);
+}
+
+vf_status ismrmrd_fill(ismrmrd_reader *r)
+{
+    r->out->dwell = (double)r->first.sample_time_us > 0 ? 1e-6 * (double)r->first.sample_time_us : 0;
+    vf_status status = allocate_frames(r);
+    VF_TRY(status, fill(r));
     return status;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_epi.h"
 #include "voxfield/fft.h"
 
 /* Of volumes, and of partitions about the centre, no more than these are looked at. */
@@ -104,11 +104,6 @@ static vf_status add_frame(ghost_fit *g, int frame)
     return status;
 }
 
-static bool same_kind(const scan_frame *a, const scan_frame *b)
-{
-    return a->place == b->place && a->contrast == b->contrast && a->phase == b->phase && a->set == b->set;
-}
-
 /* Whether no lines are missing in the middle half of k-space. */
 static bool is_complete(const ismrmrd_reader *r, int frame)
 {
@@ -132,7 +127,7 @@ static vf_status fit(ismrmrd_reader *r, ghost_fit *g, int first, epi_phase *phas
     memset(g->halves.power, 0, points * sizeof(float));
     memset(g->halves.cross, 0, points * sizeof(float complex));
     for (int f = first, n = 0; status == VF_OK && f < r->out->frames && n < MOST_FRAMES; f++)
-        if (r->epi.mixed[f] && same_kind(&frame[f], &frame[first])) {
+        if (r->epi.mixed[f] && scan_same_kind(&frame[f], &frame[first])) {
             status = add_frame(g, f);
             n++;
         }
@@ -141,7 +136,7 @@ static vf_status fit(ismrmrd_reader *r, ghost_fit *g, int first, epi_phase *phas
     epi_find_ghost(&g->halves, &found);
     const epi_verdict judged = epi_judge(&g->halves, &found, is_complete(r, first));
     for (int f = first; f < r->out->frames; f++)
-        if (r->epi.mixed[f] && same_kind(&frame[f], &frame[first])) {
+        if (r->epi.mixed[f] && scan_same_kind(&frame[f], &frame[first])) {
             phase[f] = found.phase;
             verdict[f] = judged;
         }
@@ -150,8 +145,8 @@ static vf_status fit(ismrmrd_reader *r, ghost_fit *g, int first, epi_phase *phas
         "EPI, slice %d: the image has the fewest ghosts if reversed readouts are shifted by %.3f samples and turned "
         "by %.1f degrees: the sum of magnitudes is %.2f %% larger without that, %.1f %% at most, %.1f %% with the next "
         "best phase; halves differ by %.3f rad: %s",
-        frame[first].place + 1, found.phase.shift, found.phase.turn * 180 / 3.14159265358979323846,
-        100 * (found.before - 1), 100 * (found.worst - 1), 100 * (found.second - 1), found.spread, said[judged]);
+        frame[first].place + 1, found.phase.shift, found.phase.turn * 180 / M_PI, 100 * (found.before - 1),
+        100 * (found.worst - 1), 100 * (found.second - 1), found.spread, said[judged]);
     return status;
 }
 
@@ -172,15 +167,14 @@ vf_status ismrmrd_fit_images(ismrmrd_reader *r, epi_phase *phase, epi_verdict *v
     bool *done = NULL;
     const scan_frame *frame = r->out->frame;
     vf_status status = make_fit(r, MOST_POSITIONS, &g);
-    VF_TRY(status, scan_allocate(r->ctx, r->source->path, "frames", r->out->frames, sizeof *done, &done));
+    VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "frames", r->out->frames, done));
     for (int f = 0; status == VF_OK && f < r->out->frames; f++) {
         if (!r->epi.mixed[f] || done[f])
             continue;
         status = fit(r, &g, f, phase, verdict);
         for (int other = f; other < r->out->frames; other++)
-            done[other] = done[other] || same_kind(&frame[other], &frame[f]);
-        if (status == VF_OK && vf_cancelled(r->ctx))
-            status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
+            done[other] = done[other] || scan_same_kind(&frame[other], &frame[f]);
+        VF_TRY(status, scan_check_cancelled(r->ctx));
     }
     free(done);
     free_fit(&g);

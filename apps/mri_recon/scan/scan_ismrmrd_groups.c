@@ -1,19 +1,23 @@
 /* Finds the groups of an ISMRMRD file that hold acquisitions: the one with the image, and those with noise. Converters of
  * multi-raid files write the measurements of a session to groups of their own. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_source.h"
+#include "scan_text.h"
 #include "voxfield/append.h"
 
-enum { NAME_SIZE = 256, MOST_NAMED = 16 };
+enum { NAME_SIZE = ISMRMRD_NAME, MOST_NAMED = 16 };
+
+ismrmrd_group ismrmrd_group_of(vf_context *ctx, const char *path, vf_h5 *file, const char *name,
+                               char place[ISMRMRD_PLACE])
+{
+    char printable[NAME_SIZE];
+    snprintf(place, ISMRMRD_PLACE, "%.700s:%s", path, scan_printable(name, printable, sizeof printable));
+    return (ismrmrd_group){ctx, file, name, place};
+}
 
 /* ---- the group; these functions run in the process that reads the file ---- */
-
-typedef struct group_question {
-    char group[NAME_SIZE]; /* "": the only one */
-} group_question;
 
 typedef struct group_answer {
     int32_t found;
@@ -69,14 +73,15 @@ static herr_t look_at_link(hid_t root, const char *name, const H5L_info_t *info,
     return s->status == VF_OK ? 0 : -1;
 }
 
+/* `question`: the group; "": all. */
 static vf_status answer_group(void *file, const void *question, vf_reply *reply)
 {
-    const group_question *q = question;
+    const char *group = question;
     group_answer answer = {.found = 0};
     search s = {.file = file, .answer = &answer, .status = VF_OK};
-    if (q->group[0]) {
-        if (is_dataset(&s, q->group, "xml") && is_dataset(&s, q->group, "data"))
-            note_group(&answer, q->group);
+    if (group[0]) {
+        if (is_dataset(&s, group, "xml") && is_dataset(&s, group, "data"))
+            note_group(&answer, group);
     } else if (H5Lvisit((hid_t)vf_h5_id(file), H5_INDEX_NAME, H5_ITER_INC, look_at_link, &s) < 0 && s.status == VF_OK) {
         return vf_h5_refuse(file, "cannot list the file's contents");
     }
@@ -90,13 +95,13 @@ static vf_status answer_group(void *file, const void *question, vf_reply *reply)
 /* Lists the groups with acquisitions: `group`, or with NULL all. */
 static vf_status list_groups(vf_context *ctx, const char *path, vf_h5 *file, const char *group, group_answer *answer)
 {
-    group_question q = {.group = ""};
+    char question[NAME_SIZE] = "";
     size_t got = 0;
-    if (group && strlen(group) + 2 > sizeof q.group)
+    if (group && strlen(group) + 2 > sizeof question)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: the name of the group is too long", path);
     if (group)
-        snprintf(q.group, sizeof q.group, "%s%s", group[0] == '/' ? "" : "/", group);
-    vf_status status = vf_h5_ask(file, answer_group, &q, sizeof q, answer, sizeof *answer, &got, NULL);
+        snprintf(question, sizeof question, "%s%s", group[0] == '/' ? "" : "/", group);
+    vf_status status = vf_h5_ask(file, answer_group, question, sizeof question, answer, sizeof *answer, &got, NULL);
     if (status == VF_OK && got != sizeof *answer)
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: the file's contents are damaged", path);
     for (int i = 0; i < MOST_NAMED; i++)
@@ -110,33 +115,21 @@ typedef struct group_contents {
     int64_t noise, others;
 } group_contents;
 
-static vf_status look_at_heads(vf_context *ctx, const ismrmrd_source *source, group_contents *out)
+static vf_status count_head(void *user, int64_t index, const ismrmrd_acquisition_header *head)
 {
-    enum { BATCH = 1024 };
-    ismrmrd_acquisition_header *heads;
-    vf_status status = scan_allocate(ctx, source->path, "headers", BATCH, sizeof *heads, &heads);
-    for (int64_t first = 0; status == VF_OK && first < source->acquisitions; first += BATCH) {
-        const int64_t count = source->acquisitions - first < BATCH ? source->acquisitions - first : BATCH;
-        memset(heads, 0, BATCH * sizeof *heads);
-        status = source->heads(ctx, source->user, first, count, heads);
-        for (int64_t i = 0; status == VF_OK && i < count; i++)
-            *((heads[i].flags & ISMRMRD_BIT(ISMRMRD_NOISE)) != 0 ? &out->noise : &out->others) += 1;
-    }
-    free(heads);
-    return status;
+    group_contents *out = user;
+    (void)index;
+    *((head->flags & ISMRMRD_BIT(ISMRMRD_NOISE)) != 0 ? &out->noise : &out->others) += 1;
+    return VF_OK;
 }
 
-static vf_status look_at_group(vf_context *ctx, const char *path, vf_h5 *file, const char *group, group_contents *out)
+static vf_status look_at_group(const ismrmrd_group *group, group_contents *out)
 {
-    ismrmrd_file *acquisitions = NULL;
     ismrmrd_source source;
     *out = (group_contents){0, 0};
-    vf_status status = ismrmrd_file_open(ctx, path, file, group, &acquisitions);
-    if (status == VF_OK) {
-        ismrmrd_file_source(acquisitions, &source);
-        status = look_at_heads(ctx, &source, out);
-    }
-    ismrmrd_file_close(acquisitions);
+    vf_status status = ismrmrd_file_open(group, &source);
+    VF_TRY(status, ismrmrd_each_head(group->ctx, &source, count_head, out));
+    ismrmrd_file_close(&source);
     return status;
 }
 
@@ -147,7 +140,7 @@ static vf_status choose_group(vf_context *ctx, const char *path, vf_h5 *file, co
     int images = 0;
     for (int i = 0; i < groups->found && i < MOST_NAMED; i++) {
         group_contents contents;
-        vf_status status = look_at_group(ctx, path, file, groups->name[i], &contents);
+        vf_status status = look_at_group(&(ismrmrd_group){ctx, file, groups->name[i], path}, &contents);
         if (status != VF_OK)
             return status;
         if (contents.others == 0)
@@ -190,7 +183,7 @@ vf_status ismrmrd_find_noise(vf_context *ctx, const char *path, vf_h5 *file, con
         group_contents contents = {0, 0};
         if (strcmp(answer.name[i], image) == 0)
             continue;
-        if (look_at_group(ctx, path, file, answer.name[i], &contents) != VF_OK)
+        if (look_at_group(&(ismrmrd_group){ctx, file, answer.name[i], path}, &contents) != VF_OK)
             vf_context_clear_error(ctx); /* what is wrong elsewhere does not matter to the image */
         else if (contents.noise > 0)
             snprintf(name, name_size, "%s", answer.name[i]);

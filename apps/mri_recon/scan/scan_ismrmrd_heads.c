@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_reader.h"
 #include "voxfield/append.h"
 
 /* ---- the purpose of an acquisition ---- */
@@ -31,6 +31,7 @@ enum {
 enum { REASONS = sizeof not_image / sizeof *not_image, CALIBRATION = REASONS - 1, OTHER_ENCODING, EMPTY, COUNTS };
 
 typedef struct tally {
+    ismrmrd_reader *r;
     int64_t left_out[COUNTS];
     int64_t noise, all, empty;
     int64_t image[ISMRMRD_MOST_ENCODINGS]; /* by encoding */
@@ -94,27 +95,28 @@ static const char *describe(const tally *t, char *text, size_t size)
 
 /* ---- one header after another ---- */
 
-static void keep(scan_line *line, const ismrmrd_acquisition_header *head)
+scan_line ismrmrd_line_of(const ismrmrd_acquisition_header *head)
 {
-    *line = (scan_line){.samples = head->number_of_samples,
-                        .channels = head->active_channels,
-                        .pre = head->discard_pre,
-                        .post = head->discard_post,
-                        .center = head->center_sample,
-                        .dims = head->trajectory_dimensions,
-                        .step_1 = head->idx.kspace_encode_step_1,
-                        .step_2 = head->idx.kspace_encode_step_2,
-                        .slice = head->idx.slice,
-                        .contrast = head->idx.contrast,
-                        .phase = head->idx.phase,
-                        .repetition = head->idx.repetition,
-                        .set = head->idx.set,
-                        .average = head->idx.average,
-                        .segment = head->idx.segment,
-                        .encoding = head->encoding_space_ref,
-                        .user = {head->idx.user[5], head->idx.user[6]},
-                        .reversed = (head->flags & ISMRMRD_BIT(ISMRMRD_REVERSE)) != 0,
-                        .sample_time_us = head->sample_time_us};
+    return (scan_line){.samples = head->number_of_samples,
+                       .channels = head->active_channels,
+                       .pre = head->discard_pre,
+                       .post = head->discard_post,
+                       .center = head->center_sample,
+                       .dims = head->trajectory_dimensions,
+                       .step_1 = head->idx.kspace_encode_step_1,
+                       .step_2 = head->idx.kspace_encode_step_2,
+                       .slice = head->idx.slice,
+                       .contrast = head->idx.contrast,
+                       .phase = head->idx.phase,
+                       .repetition = head->idx.repetition,
+                       .set = head->idx.set,
+                       .average = head->idx.average,
+                       .segment = head->idx.segment,
+                       .encoding = head->encoding_space_ref,
+                       .user = {head->idx.user[5], head->idx.user[6]},
+                       .reversed = (head->flags & ISMRMRD_BIT(ISMRMRD_REVERSE)) != 0,
+                       .sample_time_us = head->sample_time_us,
+                       .frame = LINE_LEFT_OUT};
 }
 
 /* Whether an acquisition has these read, phase and slice directions. */
@@ -188,11 +190,12 @@ static vf_status take_image(ismrmrd_reader *r, int64_t index, const ismrmrd_acqu
     return VF_OK;
 }
 
-static vf_status take(ismrmrd_reader *r, int64_t index, const ismrmrd_acquisition_header *head, tally *t)
+static vf_status take(void *user, int64_t index, const ismrmrd_acquisition_header *head)
 {
+    tally *t = user;
+    ismrmrd_reader *r = t->r;
     scan_line *line = &r->line[index];
-    keep(line, head);
-    line->frame = LINE_LEFT_OUT;
+    *line = ismrmrd_line_of(head);
     t->all++;
     t->empty += head->number_of_samples == 0;
     if (t->empty > MOST_EMPTY)
@@ -219,35 +222,14 @@ static vf_status take(ismrmrd_reader *r, int64_t index, const ismrmrd_acquisitio
     return take_image(r, index, head);
 }
 
-/* What is done with each header. */
-typedef vf_status use_head(ismrmrd_reader *r, int64_t index, const ismrmrd_acquisition_header *head, tally *t);
-
-static vf_status read_each(ismrmrd_reader *r, use_head *use, tally *t)
-{
-    enum { BATCH = 1024 };
-    ismrmrd_acquisition_header *heads;
-    const char *path = r->source->path;
-    vf_status status = scan_allocate(r->ctx, path, "headers", BATCH, sizeof *heads, &heads);
-    for (int64_t first = 0; status == VF_OK && first < r->source->acquisitions; first += BATCH) {
-        int64_t count = r->source->acquisitions - first < BATCH ? r->source->acquisitions - first : BATCH;
-        memset(heads, 0, BATCH * sizeof *heads); /* members missing in the file are 0 */
-        status = r->source->heads(r->ctx, r->source->user, first, count, heads);
-        for (int64_t i = 0; status == VF_OK && i < count; i++)
-            status = use(r, first + i, &heads[i], t);
-        if (status == VF_OK && vf_cancelled(r->ctx))
-            status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
-    }
-    free(heads);
-    return status;
-}
-
 /* ---- the encoding ---- */
 
 /* Image lines by encoding. */
-static vf_status count_encodings(ismrmrd_reader *r, int64_t index, const ismrmrd_acquisition_header *head, tally *t)
+static vf_status count_encodings(void *user, int64_t index, const ismrmrd_acquisition_header *head)
 {
+    tally *t = user;
     (void)index;
-    if (!(head->flags & ISMRMRD_BIT(ISMRMRD_NOISE)) && purpose(r->protocol, head) < 0 &&
+    if (!(head->flags & ISMRMRD_BIT(ISMRMRD_NOISE)) && purpose(t->r->protocol, head) < 0 &&
         head->encoding_space_ref < ISMRMRD_MOST_ENCODINGS)
         t->image[head->encoding_space_ref]++;
     return VF_OK;
@@ -257,13 +239,13 @@ static vf_status count_encodings(ismrmrd_reader *r, int64_t index, const ismrmrd
 static vf_status choose_encoding(ismrmrd_reader *r)
 {
     const int all = r->protocol->encodings, wanted = r->request->encoding;
-    tally t = {.all = 0};
+    tally t = {.r = r};
     int most = 0;
     if (wanted > all)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: --encoding %d: the header has %d encoding%s", r->source->path,
                        wanted, all, vf_plural(all));
     if (all > 1) {
-        vf_status status = read_each(r, count_encodings, &t);
+        vf_status status = ismrmrd_each_head(r->ctx, r->source, count_encodings, &t);
         if (status != VF_OK)
             return status;
         for (int e = 1; e < all && e < ISMRMRD_MOST_ENCODINGS; e++)
@@ -312,12 +294,11 @@ static vf_status check_what_is_left(ismrmrd_reader *r, const tally *t)
 
 vf_status ismrmrd_read_heads(ismrmrd_reader *r)
 {
-    tally t = {.all = 0};
-    vf_status status =
-        scan_allocate(r->ctx, r->source->path, "acquisitions", r->source->acquisitions, sizeof *r->line, &r->line);
-    VF_TRY(status, scan_allocate(r->ctx, r->source->path, "slices", UINT16_MAX + 1, sizeof *r->slice, &r->slice));
+    tally t = {.r = r};
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "acquisitions", r->source->acquisitions, r->line);
+    VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "slices", UINT16_MAX + 1, r->slice));
     VF_TRY(status, choose_encoding(r));
-    VF_TRY(status, read_each(r, take, &t));
+    VF_TRY(status, ismrmrd_each_head(r->ctx, r->source, take, &t));
     VF_TRY(status, check_what_is_left(r, &t));
     if (status == VF_OK)
         status = refuse_multiband(r); /* after --info knows what there is */

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_epi.h"
+#include "scan_values.h"
 
 /* With less, the profiles of a train do not agree on a phase. */
 static const double LEAST_COHERENCE = 0.5;
@@ -32,7 +33,7 @@ static vf_status find_mixed(ismrmrd_reader *r)
     bool any = false;
     if (r->request->epi == EPI_OFF || r->dims > 0)
         return VF_OK;
-    vf_status status = scan_allocate(r->ctx, r->source->path, "frames", frames, sizeof *r->epi.mixed, &r->epi.mixed);
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "frames", frames, r->epi.mixed);
     for (int f = 0; status == VF_OK && f < frames; f++) {
         r->epi.mixed[f] = alternate(r, f);
         any = any || (r->epi.mixed[f] && f < r->out->frames);
@@ -150,10 +151,9 @@ static vf_status fit(const ismrmrd_reader *r, epi_train *t, epi_profile kind[2])
     float complex *z = NULL;
     double complex *sum = NULL;
     bool *reversed = NULL;
-    vf_status status =
-        scan_allocate(r->ctx, r->source->path, "navigators", (int64_t)t->lines * coils * nx, sizeof *z, &z);
-    VF_TRY(status, scan_allocate(r->ctx, r->source->path, "navigators", nx, sizeof *sum, &sum));
-    VF_TRY(status, scan_allocate(r->ctx, r->source->path, "navigators", t->lines, sizeof *reversed, &reversed));
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "navigators", (int64_t)t->lines * coils * nx, z);
+    VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "navigators", nx, sum));
+    VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "navigators", t->lines, reversed));
     VF_TRY(status, make_profiles(r, t, kind, z, reversed));
     if (status == VF_OK && compare(t, coils, nx, z, reversed, sum)) {
         const double half = 0.5 * nx * (double)r->out->crop[0] / (double)r->out->matrix[0];
@@ -181,8 +181,7 @@ vf_status ismrmrd_fit_navigators(const ismrmrd_reader *r, epi_train **trains, in
     *count = find_trains(r, *trains);
     for (int i = 0; status == VF_OK && i < *count; i++) {
         status = fit(r, &(*trains)[i], kind);
-        if (status == VF_OK && vf_cancelled(r->ctx))
-            status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
+        VF_TRY(status, scan_check_cancelled(r->ctx));
     }
     free(kind[0].factor);
     free(kind[1].factor);

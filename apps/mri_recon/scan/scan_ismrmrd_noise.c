@@ -3,70 +3,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_reader.h"
 
-enum { NAME_SIZE = 256 };
-
-/* Keeps the noise among all acquisitions. */
-static vf_status keep_noise(ismrmrd_reader *r)
+/* Of all acquisitions, the noise is what is kept. */
+static vf_status keep_noise(void *user, int64_t index, const ismrmrd_acquisition_header *head)
 {
-    enum { BATCH = 1024 };
-    const ismrmrd_source *source = r->source;
-    ismrmrd_acquisition_header *heads = NULL;
-    vf_status status =
-        scan_allocate(r->ctx, source->path, "acquisitions", source->acquisitions, sizeof *r->line, &r->line);
-    VF_TRY(status, scan_allocate(r->ctx, source->path, "headers", BATCH, sizeof *heads, &heads));
-    for (int64_t first = 0; status == VF_OK && first < source->acquisitions; first += BATCH) {
-        const int64_t count = source->acquisitions - first < BATCH ? source->acquisitions - first : BATCH;
-        memset(heads, 0, BATCH * sizeof *heads);
-        status = source->heads(r->ctx, source->user, first, count, heads);
-        for (int64_t i = 0; status == VF_OK && i < count; i++) {
-            const ismrmrd_acquisition_header *head = &heads[i];
-            const bool noise = (head->flags & ISMRMRD_BIT(ISMRMRD_NOISE)) != 0;
-            r->line[first + i] = (scan_line){.samples = head->number_of_samples,
-                                             .channels = head->active_channels,
-                                             .pre = head->discard_pre,
-                                             .post = head->discard_post,
-                                             .dims = head->trajectory_dimensions,
-                                             .sample_time_us = head->sample_time_us,
-                                             .frame = noise ? LINE_NOISE : LINE_LEFT_OUT};
-            r->noise_lines += noise;
-        }
-    }
-    free(heads);
-    return status;
+    ismrmrd_reader *r = user;
+    const bool noise = (head->flags & ISMRMRD_BIT(ISMRMRD_NOISE)) != 0;
+    r->line[index] = ismrmrd_line_of(head);
+    if (noise)
+        r->line[index].frame = LINE_NOISE;
+    r->noise_lines += noise;
+    return VF_OK;
 }
 
-static vf_status read_group(vf_context *ctx, const char *path, vf_h5 *file, const char *group, bool conjugate,
-                            mri_scan *s)
+static vf_status read_group(vf_context *ctx, const char *path, vf_h5 *file, const char *name, mri_scan *s)
 {
-    char place[1024], printable[NAME_SIZE];
-    ismrmrd_file *acquisitions = NULL;
+    char place[ISMRMRD_PLACE];
+    const ismrmrd_group group = ismrmrd_group_of(ctx, path, file, name, place);
     ismrmrd_protocol protocol;
     ismrmrd_source source;
-    snprintf(place, sizeof place, "%.700s:%s", path, scan_printable(group, printable, sizeof printable));
-    vf_status status = ismrmrd_read_header(ctx, place, file, group, NULL, &protocol);
-    VF_TRY(status, ismrmrd_file_open(ctx, place, file, group, &acquisitions));
+    ismrmrd_reader r = {
+        .ctx = ctx, .source = &source, .protocol = &protocol, .out = s, .conjugate = s->sign[0] != '\0'};
+    r.first.sample_time_us = (float)(1e6 * s->dwell);
+    vf_status status = ismrmrd_read_header(&group, NULL, &protocol);
+    VF_TRY(status, ismrmrd_file_open(&group, &source));
     if (status != VF_OK)
         return status;
-    ismrmrd_file_source(acquisitions, &source);
-    ismrmrd_reader r = {.ctx = ctx, .source = &source, .protocol = &protocol, .out = s, .conjugate = conjugate};
-    r.first.sample_time_us = (float)(1e6 * s->dwell);
-    status = keep_noise(&r);
+    status = SCAN_NEW(ctx, place, "acquisitions", source.acquisitions, r.line);
+    VF_TRY(status, ismrmrd_each_head(ctx, &source, keep_noise, &r));
     if (status == VF_OK && r.noise_lines == 0)
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: no noise (flag 19) among its acquisitions", place);
     VF_TRY(status, ismrmrd_fill_noise(&r));
     if (status == VF_OK && s->noise)
         vf_note(ctx, "note: the noise of the channels comes from %s", place);
     free(r.line);
-    ismrmrd_file_close(acquisitions);
+    ismrmrd_file_close(&source);
     return status;
 }
 
 /* FILE, or FILE:GROUP if there is no such file. */
-static vf_status read_other_file(vf_context *ctx, const char *name, bool conjugate, mri_scan *s)
+static vf_status read_other_file(vf_context *ctx, const char *name, mri_scan *s)
 {
-    char path[1024], group[NAME_SIZE] = "";
+    char path[1024], group[ISMRMRD_NAME] = "";
     const char *colon = strrchr(name, ':');
     vf_h5 *file = NULL;
     FILE *there = fopen(name, "rb");
@@ -82,23 +61,21 @@ static vf_status read_other_file(vf_context *ctx, const char *name, bool conjuga
     if (status == VF_OK && !group[0])
         status =
             vf_fail(ctx, VF_ERR_INPUT, "%s: --noise: no group of this file has noise acquisitions (flag 19)", path);
-    VF_TRY(status, read_group(ctx, path, file, group, conjugate, s));
+    VF_TRY(status, read_group(ctx, path, file, group, s));
     vf_h5_close(&file);
     return status;
 }
 
-vf_status ismrmrd_read_noise(vf_context *ctx, const char *path, vf_h5 *file, const char *image, const char *asked,
-                             mri_scan *s)
+vf_status ismrmrd_read_noise(const ismrmrd_group *image, const char *path, const char *asked, mri_scan *s)
 {
-    char group[NAME_SIZE] = "";
-    const bool conjugate = s->sign[0] != '\0';
+    char group[ISMRMRD_NAME] = "";
     if (asked) {
         free(s->noise);
         s->noise = NULL;
-        return read_other_file(ctx, asked, conjugate, s);
+        return read_other_file(image->ctx, asked, s);
     }
     if (s->noise)
         return VF_OK;
-    vf_status status = ismrmrd_find_noise(ctx, path, file, image, group, sizeof group);
-    return status == VF_OK && group[0] ? read_group(ctx, path, file, group, conjugate, s) : status;
+    vf_status status = ismrmrd_find_noise(image->ctx, path, image->file, image->name, group, sizeof group);
+    return status == VF_OK && group[0] ? read_group(image->ctx, path, image->file, group, s) : status;
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_epi.h"
 
 static bool alike(const scan_line *a, const scan_line *b)
 {
@@ -21,13 +21,13 @@ static double length_of(const ismrmrd_reader *r, const scan_line *line, int m, b
 
 vf_status ismrmrd_profile_for(const ismrmrd_reader *r, const scan_line *line, epi_profile *p)
 {
-    const double turn = 2 * 3.14159265358979323846;
+    const double turn = 2 * M_PI;
     const int64_t kept = line_kept(line);
     if (p->like && alike(p->like, line))
         return VF_OK;
     free(p->factor);
     p->like = NULL;
-    vf_status status = scan_allocate(r->ctx, r->source->path, "profiles", kept * p->nx, sizeof *p->factor, &p->factor);
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "profiles", kept * p->nx, p->factor);
     if (status != VF_OK)
         return status;
     for (int64_t m = 0; m < kept; m++) {

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_epi.h"
 
 /* The header's ramps are believed unless even samples give edges that are so much sharper (epi_sharpness). Of heads and
  * ellipses, on ramps that take 20 to 70 % of the time, the right one of the two had 1.06 to 2.8 times the other's. */

@@ -1,9 +1,10 @@
-/* Headers of acquisitions without sizes: some writers leave number_of_samples or active_channels 0 beside data. The
- * length of the data has what is missing, if one of both is known, or available_channels is. */
+/* Reads the headers of acquisitions, also without sizes: some writers leave number_of_samples or active_channels 0 beside
+ * data. The length of the data has what is missing, if one of both is known, or available_channels is. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_source.h"
 
 enum { LOOKED_AT = 1024, MOST_BYTES = 64 << 20 };
 
@@ -50,48 +51,31 @@ static bool set_sizes(ismrmrd_acquisition_header *head, int64_t floats)
     return true;
 }
 
-/* ---- a source whose headers get their sizes ---- */
-
-static vf_status sized_heads(vf_context *ctx, void *user, int64_t first, int64_t count, ismrmrd_acquisition_header *out)
+static vf_status add_sizes(vf_context *ctx, const ismrmrd_source *source, int64_t first, int64_t count,
+                           ismrmrd_acquisition_header *heads)
 {
-    const ismrmrd_source *inner = user;
-    vf_status status = inner->heads(ctx, inner->user, first, count, out);
+    vf_status status = VF_OK;
     for (int64_t i = 0; status == VF_OK && i < count; i++) {
         ismrmrd_body body = {.data_floats = 0};
-        if (has_sizes(&out[i]))
+        if (has_sizes(&heads[i]))
             continue;
-        status = inner->bodies(ctx, inner->user, first + i, 1, MOST_BYTES, &body);
+        status = source->bodies(ctx, source->user, first + i, 1, MOST_BYTES, &body);
         if (status == VF_OK && body.data_floats > 0)
-            (void)set_sizes(&out[i], body.data_floats); /* else it stays an acquisition without samples */
+            (void)set_sizes(&heads[i], body.data_floats); /* else it stays an acquisition without samples */
     }
     return status;
 }
 
-static vf_status sized_bodies(vf_context *ctx, void *user, int64_t first, int64_t count, size_t bytes,
-                              ismrmrd_body *out)
+vf_status ismrmrd_check_sizes(vf_context *ctx, ismrmrd_source *source)
 {
-    const ismrmrd_source *inner = user;
-    return inner->bodies(ctx, inner->user, first, count, bytes, out);
-}
-
-static void sized_ahead(void *user, int64_t first, int64_t count, size_t bytes)
-{
-    const ismrmrd_source *inner = user;
-    if (inner->ahead)
-        inner->ahead(inner->user, first, count, bytes);
-}
-
-vf_status ismrmrd_check_sizes(vf_context *ctx, ismrmrd_source *inner, ismrmrd_source *out)
-{
-    const int64_t count = inner->acquisitions < LOOKED_AT ? inner->acquisitions : LOOKED_AT;
+    const int64_t count = source->acquisitions < LOOKED_AT ? source->acquisitions : LOOKED_AT;
     ismrmrd_acquisition_header *heads = NULL;
     ismrmrd_body body = {.data_floats = 0};
-    *out = *inner;
-    vf_status status = scan_allocate(ctx, inner->path, "headers", count, sizeof *heads, &heads);
-    VF_TRY(status, inner->heads(ctx, inner->user, 0, count, heads));
+    vf_status status = SCAN_NEW(ctx, source->path, "headers", count, heads);
+    VF_TRY(status, source->heads(ctx, source->user, 0, count, heads));
     const int64_t at = status == VF_OK ? find_empty(heads, count) : -1;
     if (at >= 0)
-        status = inner->bodies(ctx, inner->user, at, 1, MOST_BYTES, &body);
+        status = source->bodies(ctx, source->user, at, 1, MOST_BYTES, &body);
     if (status == VF_OK && body.data_floats > 0) {
         const unsigned samples = heads[at].number_of_samples, channels = heads[at].active_channels;
         if (set_sizes(&heads[at], body.data_floats)) {
@@ -99,12 +83,9 @@ vf_status ismrmrd_check_sizes(vf_context *ctx, ismrmrd_source *inner, ismrmrd_so
                 ctx,
                 "%s: headers say number_of_samples %u and active_channels %u beside data; %d samples of %d channel%s "
                 "are taken, by the length of the data",
-                inner->path, samples, channels, heads[at].number_of_samples, heads[at].active_channels,
+                source->path, samples, channels, heads[at].number_of_samples, heads[at].active_channels,
                 vf_plural(heads[at].active_channels));
-            out->user = inner;
-            out->heads = sized_heads;
-            out->bodies = sized_bodies;
-            out->ahead = sized_ahead;
+            source->lacks_sizes = true;
         } else {
             status =
                 vf_fail(ctx, VF_ERR_INPUT,
@@ -112,8 +93,27 @@ vf_status ismrmrd_check_sizes(vf_context *ctx, ismrmrd_source *inner, ismrmrd_so
                         ": the header says number_of_samples %u and active_channels %u, but its data have %" PRId64
                         " numbers; write both into the headers of all acquisitions (samples x channels x 2 numbers "
                         "each)",
-                        inner->path, at, samples, channels, body.data_floats);
+                        source->path, at, samples, channels, body.data_floats);
         }
+    }
+    free(heads);
+    return status;
+}
+
+vf_status ismrmrd_each_head(vf_context *ctx, const ismrmrd_source *source, ismrmrd_use_head *use, void *user)
+{
+    enum { BATCH = 1024 };
+    ismrmrd_acquisition_header *heads;
+    vf_status status = SCAN_NEW(ctx, source->path, "headers", BATCH, heads);
+    for (int64_t first = 0; status == VF_OK && first < source->acquisitions; first += BATCH) {
+        const int64_t count = source->acquisitions - first < BATCH ? source->acquisitions - first : BATCH;
+        memset(heads, 0, BATCH * sizeof *heads); /* members missing in the file are 0 */
+        status = source->heads(ctx, source->user, first, count, heads);
+        if (source->lacks_sizes)
+            VF_TRY(status, add_sizes(ctx, source, first, count, heads));
+        for (int64_t i = 0; status == VF_OK && i < count; i++)
+            status = use(user, first + i, &heads[i]);
+        VF_TRY(status, scan_check_cancelled(ctx));
     }
     free(heads);
     return status;

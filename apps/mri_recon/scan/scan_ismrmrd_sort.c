@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_reader.h"
 
 /* After the keys of all volumes and slices. */
 static const uint64_t CALIBRATION_KEY = UINT64_C(1) << 62;
@@ -130,7 +130,7 @@ static vf_status leave_out_aborted(ismrmrd_reader *r)
     int last;
     if (r->request->incomplete)
         return VF_OK;
-    vf_status status = scan_allocate(r->ctx, r->source->path, "repetitions", 1, sizeof *lines, &lines);
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "repetitions", 1, lines);
     if (status != VF_OK)
         return status;
     const int64_t before = count_repetitions(r, lines, &last);
@@ -171,8 +171,7 @@ static vf_status sort_lines(ismrmrd_reader *r)
 {
     mri_scan *s = r->out;
     const char *path = r->source->path;
-    vf_status status =
-        scan_allocate(r->ctx, path, "acquisitions", r->image_lines + r->calibration_lines, sizeof *r->order, &r->order);
+    vf_status status = SCAN_NEW(r->ctx, path, "acquisitions", r->image_lines + r->calibration_lines, r->order);
     if (status != VF_OK)
         return status;
     int64_t n = 0;
@@ -210,9 +209,9 @@ static scan_frame frame_of(const ismrmrd_reader *r, const scan_order *o)
 static vf_status allocate_frames(ismrmrd_reader *r, int64_t frames)
 {
     const char *path = r->source->path;
-    vf_status status = scan_allocate(r->ctx, path, "frames", frames, sizeof *r->out->frame, &r->out->frame);
-    VF_TRY(status, scan_allocate(r->ctx, path, "frames", frames + 1, sizeof *r->frame_first, &r->frame_first));
-    VF_TRY(status, scan_allocate(r->ctx, path, "frames", frames, sizeof *r->frame_samples, &r->frame_samples));
+    vf_status status = SCAN_NEW(r->ctx, path, "frames", frames, r->out->frame);
+    VF_TRY(status, SCAN_NEW(r->ctx, path, "frames", frames + 1, r->frame_first));
+    VF_TRY(status, SCAN_NEW(r->ctx, path, "frames", frames, r->frame_samples));
     return status;
 }
 
@@ -281,8 +280,7 @@ static int64_t lines_to_keep(const ismrmrd_reader *r, const scan_order *order, i
 static int64_t cut_zeros(const ismrmrd_reader *r, scan_line *line, int frame)
 {
     const readout_energy *e = &r->readout[line->reversed];
-    if (frame >= r->out->frames || !e->sum || e->samples != line->samples || e->center != line->center ||
-        e->pre != line->pre || e->post != line->post)
+    if (frame >= r->out->frames || !e->sum || !ismrmrd_is_alike(e, line))
         return 0;
     line->pre = (uint16_t)(line->pre + e->lead);
     line->post = (uint16_t)(line->post + e->trail);
@@ -304,8 +302,7 @@ vf_status ismrmrd_leave_out_empty(ismrmrd_reader *r)
     }
     const int frames = r->out->frames + r->out->calibrations;
     int64_t *from, to = 0, dropped = 0;
-    vf_status status = scan_allocate(r->ctx, r->source->path, "acquisitions", r->image_lines + r->calibration_lines,
-                                     sizeof *from, &from);
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "acquisitions", r->image_lines + r->calibration_lines, from);
     for (int f = 0; status == VF_OK && f < frames; f++) {
         const int64_t first = r->frame_first[f], lines = r->frame_first[f + 1] - first;
         const int64_t kept = lines_to_keep(r, r->order + first, lines), before = r->frame_samples[f];

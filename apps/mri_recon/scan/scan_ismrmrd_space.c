@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_reader.h"
 
 /* ---- the header's spaces ---- */
 
@@ -366,8 +366,7 @@ static vf_status place_slabs(ismrmrd_reader *r, place *places)
 {
     mri_scan *s = r->out;
     rank_slices(r, places, s->places, 0, &s->geometry);
-    vf_status status =
-        scan_allocate(r->ctx, r->source->path, "slabs", scan_stacks(s), sizeof *s->place_geometry, &s->place_geometry);
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "slabs", scan_stacks(s), s->place_geometry);
     for (int i = 0; status == VF_OK && i < s->places; i++) {
         const scan_slice *slice = &r->slice[places[i].slice];
         scan_geometry *g = &s->place_geometry[slice->rank];
@@ -414,8 +413,7 @@ static vf_status place_stacks(ismrmrd_reader *r, place *places)
 {
     mri_scan *s = r->out;
     const int stacks = find_stacks(r, places, s->places, &s->slices);
-    vf_status status =
-        scan_allocate(r->ctx, r->source->path, "stacks", stacks, sizeof *s->place_geometry, &s->place_geometry);
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "stacks", stacks, s->place_geometry);
     for (int i = 0; status == VF_OK && i < stacks; i++) {
         scan_geometry *g = &s->place_geometry[i];
         place *own = places + (size_t)i * (size_t)s->slices;
@@ -449,7 +447,7 @@ vf_status ismrmrd_order_slices(ismrmrd_reader *r)
     scan_geometry *g = &s->geometry;
     place *places;
     int n = 0;
-    vf_status status = scan_allocate(r->ctx, r->source->path, "slices", r->slice_count, sizeof *places, &places);
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "slices", r->slice_count, places);
     if (status != VF_OK)
         return status;
     for (int i = 0; i <= UINT16_MAX; i++)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_reader.h"
 #include "voxfield/append.h"
 
 static void tell_encoding(const ismrmrd_reader *r, int number)

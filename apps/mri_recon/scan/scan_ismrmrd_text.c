@@ -1,12 +1,14 @@
 /* Reads the XML header of ISMRMRD as text, in all the types that programs write it in: strings of fixed or variable
  * length, arrays of characters, bytes or UTF-16, and opaque data. */
-#include <inttypes.h>
+#include "scan_ismrmrd_text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "scan_ismrmrd.h"
+#include "ismrmrd/ismrmrd_types.h"
+#include "ismrmrd/ismrmrd_xml.h"
 
 enum { NAME_SIZE = 300 };
 
@@ -15,21 +17,11 @@ enum { NAME_SIZE = 300 };
 /* Appends a code point as UTF-8; returns the place behind it. */
 static char *put_utf8(char *to, uint32_t code)
 {
-    if (code < 0x80) {
-        *to++ = (char)code;
-    } else if (code < 0x800) {
-        *to++ = (char)(0xc0 | code >> 6);
-        *to++ = (char)(0x80 | (code & 0x3f));
-    } else if (code < 0x10000) {
-        *to++ = (char)(0xe0 | code >> 12);
-        *to++ = (char)(0x80 | (code >> 6 & 0x3f));
-        *to++ = (char)(0x80 | (code & 0x3f));
-    } else {
-        *to++ = (char)(0xf0 | code >> 18);
-        *to++ = (char)(0x80 | (code >> 12 & 0x3f));
-        *to++ = (char)(0x80 | (code >> 6 & 0x3f));
-        *to++ = (char)(0x80 | (code & 0x3f));
-    }
+    static const unsigned char lead[] = {0, 0xc0, 0xe0, 0xf0};
+    const int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3; /* bytes of 6 bits each */
+    *to++ = (char)(lead[more] | code >> 6 * more);
+    for (int i = more - 1; i >= 0; i--)
+        *to++ = (char)(0x80 | (code >> 6 * i & 0x3f));
     return to;
 }
 
@@ -98,11 +90,8 @@ static char *read_bytes(hid_t dataset, hid_t type, size_t count, size_t *bytes)
 /* Numbers of 16 bits are characters of MATLAB. */
 static char *read_units(hid_t dataset, size_t count)
 {
-    char *text = count <= ISMRMRD_XML_MOST / 3 ? malloc(2 * count + 2) : NULL;
-    if (text && H5Dread(dataset, H5T_STD_U16LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0) {
-        free(text);
-        text = NULL;
-    }
+    size_t bytes;
+    char *text = count <= ISMRMRD_XML_MOST / 3 ? read_bytes(dataset, H5T_STD_U16LE, count, &bytes) : NULL;
     char *decoded = text ? from_utf16((const unsigned char *)text, count, false) : NULL;
     free(text);
     return decoded;

@@ -6,14 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_ismrmrd.h"
+#include "scan_ismrmrd_epi.h"
+#include "scan_units.h"
+#include "share_trajectories.h"
 #include "voxfield/append.h"
 
 vf_status ismrmrd_mark_readouts(const ismrmrd_reader *r, int frame, scan_trajectory *t)
 {
     const int64_t first = r->frame_first[frame], count = r->frame_first[frame + 1] - first;
     t->samples = r->frame_samples[frame];
-    vf_status status = scan_allocate(r->ctx, r->source->path, "readouts", count + 1, sizeof *t->readout, &t->readout);
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "readouts", count + 1, t->readout);
     if (status != VF_OK)
         return status;
     for (int64_t i = 0; i < count; i++)
@@ -89,7 +91,7 @@ static vf_status cartesian_digest(const ismrmrd_reader *r, int frame, trajectory
     enum { VALUES = 8 };
     int64_t lines = r->frame_first[frame + 1] - r->frame_first[frame];
     int32_t *values;
-    vf_status status = scan_allocate(r->ctx, r->source->path, "a frame", lines, VALUES * sizeof *values, &values);
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "a frame", VALUES * lines, values);
     for (int64_t i = 0; status == VF_OK && i < lines; i++) {
         int64_t index = r->order[r->frame_first[frame] + i].line;
         const scan_line *line = &r->line[index];
@@ -114,14 +116,9 @@ static vf_status drop_beyond(const ismrmrd_reader *r, scan_trajectory *t)
     for (int64_t m = 0; (r->epi.ramps || r->epi.mixed) && m < t->samples; m++) {
         if (r->out->matrix[0] == 1 || fabsf(t->k[3 * m]) <= edge + 0.5f)
             continue;
-        if (!t->weights) {
-            vf_status status =
-                scan_allocate(r->ctx, r->source->path, "weights", t->samples, sizeof *t->weights, &t->weights);
-            if (status != VF_OK)
-                return status;
-            for (int64_t i = 0; i < t->samples; i++)
-                t->weights[i] = 1;
-        }
+        vf_status status = scan_need_weights(r->ctx, r->source->path, t);
+        if (status != VF_OK)
+            return status;
         t->weights[m] = 0;
         t->k[3 * m] = copysignf(edge, t->k[3 * m]);
     }
@@ -130,8 +127,7 @@ static vf_status drop_beyond(const ismrmrd_reader *r, scan_trajectory *t)
 
 static vf_status make_k(ismrmrd_reader *r, int frame, scan_trajectory *t)
 {
-    vf_status status =
-        scan_allocate(r->ctx, r->source->path, "a trajectory", r->frame_samples[frame], 3 * sizeof *t->k, &t->k);
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "a trajectory", 3 * r->frame_samples[frame], t->k);
     if (status != VF_OK)
         return status;
     status = ismrmrd_mark_readouts(r, frame, t);
@@ -190,8 +186,7 @@ vf_status ismrmrd_make_cartesian(ismrmrd_reader *r)
     scan_find_equal(digests, s->frames, first);
     for (int f = 0; f < s->frames; f++)
         s->trajectories += first[f] == f;
-    status = scan_allocate(r->ctx, r->source->path, "trajectories", s->trajectories + s->calibrations,
-                           sizeof *s->trajectory, &s->trajectory);
+    status = SCAN_NEW(r->ctx, r->source->path, "trajectories", s->trajectories + s->calibrations, s->trajectory);
     int made = 0;
     for (int f = 0; status == VF_OK && f < s->frames; f++) {
         if (first[f] == f) {
@@ -245,7 +240,7 @@ static vf_status third_component(const ismrmrd_reader *r, third *out)
 
 static vf_status move_weights(ismrmrd_reader *r, scan_trajectory *t)
 {
-    vf_status status = scan_allocate(r->ctx, r->source->path, "weights", t->samples, sizeof *t->weights, &t->weights);
+    vf_status status = SCAN_NEW(r->ctx, r->source->path, "weights", t->samples, t->weights);
     for (int64_t m = 0; status == VF_OK && m < t->samples; m++) {
         t->weights[m] = t->k[3 * m + 2];
         t->k[3 * m + 2] = 0;
@@ -278,12 +273,7 @@ static vf_status convert_units(ismrmrd_reader *r, int axes)
     k_units chosen[3];
     memcpy(space.matrix, s->matrix, sizeof space.matrix);
     memcpy(space.fov, s->fov, sizeof space.fov);
-    for (int i = 0; i < s->trajectories; i++) {
-        double extent[3];
-        scan_extent(s->trajectory[i].k, s->trajectory[i].samples, extent);
-        for (int a = 0; a < 3; a++)
-            space.extent[a] = fmax(space.extent[a], extent[a]);
-    }
+    scan_extent_of_all(s, space.extent);
     const bool fits = scan_choose_units(r->request->units, &space, axes, chosen, why, sizeof why);
     scan_tell(s, "trajectory: |k| up to %.4g, %.4g, %.4g along x, y, z; %s", space.extent[0], space.extent[1],
               space.extent[2], why);

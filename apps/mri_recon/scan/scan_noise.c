@@ -1,7 +1,7 @@
 /* The covariance of the coils' noise from noise samples. */
-#include <math.h>
+#include "scan_noise.h"
 
-#include "scan_internal.h"
+#include <math.h>
 
 void scan_noise_add(int coils, int64_t samples, const double complex *noise, double complex *product)
 {

@@ -1,15 +1,16 @@
 /* Reads the plain layout: group /scan with one dataset per quantity (docs/scans.md). */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_internal.h"
+#include "scan_noise.h"
+#include "scan_plain.h"
+#include "scan_units.h"
+#include "scan_values.h"
 #include "voxfield/append.h"
-#include "voxfield/hdf5_io.h"
 
-enum { RANK_MOST = VF_H5_MAX_RANK, SHAPE_TEXT = 8 + 22 * RANK_MOST, MOST_VOLUMES = 65536, MOST_FRAMES = 1 << 20 };
+enum { RANK_MOST = VF_H5_MAX_RANK, SHAPE_TEXT = SCAN_SHAPE_TEXT, MOST_VOLUMES = 65536, MOST_FRAMES = 1 << 20 };
 static const int64_t MOST_SAMPLES = (int64_t)1 << 40;
 
 /* A dataset. Its shape excludes the axis of two of a complex number. */
@@ -32,13 +33,18 @@ typedef struct reader {
     int64_t samples;
 } reader;
 
-static const char *shape_text(const array *a, char text[SHAPE_TEXT])
+const char *scan_shape_text(int rank, const int64_t *dims, char text[SHAPE_TEXT])
 {
     snprintf(text, SHAPE_TEXT, "[");
-    for (int d = 0; d < a->rank; d++)
-        vf_append(text, SHAPE_TEXT, "%s%" PRId64, d ? ", " : "", a->dims[d]);
+    for (int d = 0; d < rank; d++)
+        vf_append(text, SHAPE_TEXT, "%s%" PRId64, d ? ", " : "", dims[d]);
     vf_append(text, SHAPE_TEXT, "]");
     return text;
+}
+
+static const char *shape_text(const array *a, char text[SHAPE_TEXT])
+{
+    return scan_shape_text(a->rank, a->dims, text);
 }
 
 static vf_status wrong_shape(const reader *r, const array *a, const char *expected)
@@ -97,13 +103,12 @@ static vf_status read_part(const reader *r, const array *a, int64_t index, float
     char at[SHAPE_TEXT] = "";
     const char *name = scan_not_finite_name(out[bad]);
     int64_t rest = a->two_parts || a->pair ? bad / 2 : bad;
-    array place = {.rank = a->rank};
     for (int d = a->rank - 1; d >= 0; d--) {
-        place.dims[d] = start[d] + rest % count[d];
+        start[d] += rest % count[d];
         rest /= count[d];
     }
     return vf_fail(r->ctx, VF_ERR_INPUT, "%s: %s%s is %s; all values must be finite in single precision",
-                   r->source->path, a->name, shape_text(&place, at), name);
+                   r->source->path, a->name, scan_shape_text(a->rank, start, at), name);
 }
 
 /* ---- attributes ---- */
@@ -173,15 +178,14 @@ static vf_status read_data(reader *r)
     const char *path = r->source->path;
     vf_status status = scan_require_memory(r->ctx, path, r->data.name, s->frames * r->samples,
                                            (size_t)s->coils * sizeof(float complex));
-    VF_TRY(status, scan_allocate(r->ctx, path, "frames", s->frames, sizeof *s->frame, &s->frame));
+    VF_TRY(status, SCAN_NEW(r->ctx, path, "frames", s->frames, s->frame));
     for (int f = 0; status == VF_OK && f < s->frames; f++) {
         scan_frame *frame = &s->frame[f];
         frame->volume = frame->repetition = f;
         frame->trajectory = r->own_trajectories ? f : 0;
-        status = scan_allocate(r->ctx, path, r->data.name, s->coils * r->samples, sizeof *frame->data, &frame->data);
+        status = SCAN_NEW(r->ctx, path, r->data.name, s->coils * r->samples, frame->data);
         VF_TRY(status, read_part(r, &r->data, r->data.rank == 3 ? f : -1, (float *)frame->data));
-        if (status == VF_OK && vf_cancelled(r->ctx))
-            status = vf_fail(r->ctx, VF_ERR_CANCELLED, "interrupted");
+        VF_TRY(status, scan_check_cancelled(r->ctx));
     }
     return status;
 }
@@ -201,12 +205,11 @@ static vf_status read_k(reader *r)
 {
     mri_scan *s = r->out;
     const char *path = r->source->path;
-    vf_status status =
-        scan_allocate(r->ctx, path, "trajectories", s->trajectories, sizeof *s->trajectory, &s->trajectory);
+    vf_status status = SCAN_NEW(r->ctx, path, "trajectories", s->trajectories, s->trajectory);
     for (int i = 0; status == VF_OK && i < s->trajectories; i++) {
         scan_trajectory *t = &s->trajectory[i];
         t->samples = r->samples;
-        status = scan_allocate(r->ctx, path, r->trajectory.name, r->samples, 3 * sizeof *t->k, &t->k);
+        status = SCAN_NEW(r->ctx, path, r->trajectory.name, 3 * r->samples, t->k);
         VF_TRY(status, read_part(r, &r->trajectory, r->own_trajectories ? i : -1, t->k));
         if (status == VF_OK && r->components == 2)
             spread_components(t->k, t->samples);
@@ -218,26 +221,14 @@ static vf_status read_k(reader *r)
 static vf_status convert_units(reader *r, k_units units)
 {
     mri_scan *s = r->out;
-    double most[3] = {0, 0, 0};
-    for (int i = 0; i < s->trajectories; i++) {
-        scan_trajectory *t = &s->trajectory[i];
-        double extent[3];
-        scan_extent(t->k, t->samples, extent);
-        for (int a = 0; a < 3; a++) {
-            most[a] = fmax(most[a], extent[a]);
-            float factor = (float)scan_unit_factor(units, s->matrix[a], s->fov[a]);
-            for (int64_t m = 0; factor != 1 && m < t->samples; m++)
-                t->k[3 * m + a] *= factor;
-        }
-    }
+    double most[3];
+    vf_status status = scan_take_units(r->ctx, r->source->path, units, s, most);
     snprintf(s->description, sizeof s->description,
              "%" PRId64 " sample%s%s, k in %s%s (extent %.4g, %.4g, %.4g along x, y, z)", r->samples,
              vf_plural(r->samples), r->own_trajectories ? " a frame" : "",
              scan_unit_text(units == K_AUTO ? K_FOV : units),
              units == K_NORMALIZED || units == K_RADIANS ? ", as requested" : "", most[0], most[1], most[2]);
-    if (units == K_AUTO && scan_looks_normalized(s->matrix, most))
-        return scan_refuse_normalized(r->ctx, r->source->path, s->matrix, most);
-    return VF_OK;
+    return status;
 }
 
 /* Reads one value per sample: [sample], or [frame][sample] if each frame has its own trajectory. `floats`: 2 for
@@ -373,9 +364,9 @@ static vf_status read_noise(reader *r)
         return wrong_shape(r, &a, "at least two noise samples per coil (or leave out the dataset)");
     if (count > MOST_SAMPLES)
         return wrong_shape(r, &a, "no more than 2^40 samples");
-    status = scan_allocate(r->ctx, path, a.name, s->coils * count, sizeof *values, &values);
-    VF_TRY(status, scan_allocate(r->ctx, path, a.name, s->coils * count, sizeof *samples, &samples));
-    VF_TRY(status, scan_allocate(r->ctx, path, a.name, (int64_t)s->coils * s->coils, sizeof *s->noise, &s->noise));
+    status = SCAN_NEW(r->ctx, path, a.name, s->coils * count, values);
+    VF_TRY(status, SCAN_NEW(r->ctx, path, a.name, s->coils * count, samples));
+    VF_TRY(status, SCAN_NEW(r->ctx, path, a.name, (int64_t)s->coils * s->coils, s->noise));
     VF_TRY(status, read_part(r, &a, -1, (float *)values));
     for (int64_t n = 0; status == VF_OK && n < s->coils * count; n++)
         samples[n] = (double complex)values[n];

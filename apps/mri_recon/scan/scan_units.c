@@ -2,14 +2,13 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "scan_internal.h"
+#include "scan_units.h"
 #include "voxfield/append.h"
 
 /* Real trajectories go this far beyond the edge of k-space, because of gradient delays and rounding. */
 static const double SLACK = 1.05;
 /* Units in which a trajectory reaches less of the edge are not proposed. */
 static const double LEAST_SHARE = 0.25;
-static const double PI = 3.14159265358979323846;
 
 void scan_extent(const float *k, int64_t samples, double extent[3])
 {
@@ -28,6 +27,18 @@ void scan_extent(const float *k, int64_t samples, double extent[3])
         extent[i % 3] = fmax(extent[i % 3], (double)most[i]);
 }
 
+void scan_extent_of_all(const mri_scan *s, double extent[3])
+{
+    for (int a = 0; a < 3; a++)
+        extent[a] = 0;
+    for (int i = 0; i < s->trajectories; i++) {
+        double own[3];
+        scan_extent(s->trajectory[i].k, s->trajectory[i].samples, own);
+        for (int a = 0; a < 3; a++)
+            extent[a] = fmax(extent[a], own[a]);
+    }
+}
+
 /* The units, those of other programs' formats first. `per_voxel`: the factor to cycles per field of view is that times
  * the matrix; else that times the field of view in mm. */
 static const struct {
@@ -36,14 +47,14 @@ static const struct {
     bool per_voxel, common; /* common: in ISMRMRD files of reconstruction programs */
 } units_of_k[] = {
     [K_NORMALIZED] = {"normalized", "cycles per voxel", 1, true, true},
-    [K_RADIANS] = {"radians", "radians per voxel", 0.5 / PI, true, true},
+    [K_RADIANS] = {"radians", "radians per voxel", 0.5 / M_PI, true, true},
     [K_FOV] = {"fov", "cycles per field of view", 0, false, true},
     [K_EDGE] = {"edge", "parts of the edge of k-space", 0.5, true, false},
     [K_PER_M] = {"1/m", "cycles per m", 1e-3, false, false},
     [K_PER_CM] = {"1/cm", "cycles per cm", 0.1, false, false},
     [K_PER_MM] = {"1/mm", "cycles per mm", 1, false, false},
-    [K_RAD_PER_M] = {"rad/m", "radians per m", 0.5e-3 / PI, false, false},
-    [K_RAD_PER_MM] = {"rad/mm", "radians per mm", 0.5 / PI, false, false},
+    [K_RAD_PER_M] = {"rad/m", "radians per m", 0.5e-3 / M_PI, false, false},
+    [K_RAD_PER_MM] = {"rad/mm", "radians per mm", 0.5 / M_PI, false, false},
 };
 enum { UNITS = sizeof units_of_k / sizeof *units_of_k };
 
@@ -88,6 +99,25 @@ vf_status scan_refuse_normalized(vf_context *ctx, const char *path, const int64_
                    "up to half the matrix. In cycles per voxel, multiply kx, ky, kz by the matrix (%s), or give "
                    "--trajectory-units normalized%s. If the numbers are right, give --trajectory-units fov",
                    path, extent[0], extent[1], extent[2], by, matrix ? "" : " and --matrix");
+}
+
+void scan_scale_k(mri_scan *s, k_units units)
+{
+    for (int a = 0; a < 3; a++) {
+        const float factor = (float)scan_unit_factor(units, s->matrix[a], s->fov[a]);
+        for (int i = 0; factor != 1 && i < s->trajectories; i++)
+            for (int64_t m = 0; m < s->trajectory[i].samples; m++)
+                s->trajectory[i].k[3 * m + a] *= factor;
+    }
+}
+
+vf_status scan_take_units(vf_context *ctx, const char *path, k_units units, mri_scan *s, double extent[3])
+{
+    scan_extent_of_all(s, extent);
+    scan_scale_k(s, units);
+    return units == K_AUTO && scan_looks_normalized(s->matrix, extent)
+               ? scan_refuse_normalized(ctx, path, s->matrix, extent)
+               : VF_OK;
 }
 
 /* A trajectory read in some units: how far it reaches along x and y, or z if that is all, over the edge of k-space; and

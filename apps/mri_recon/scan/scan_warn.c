@@ -1,26 +1,20 @@
 /* Warnings of input that is allowed but rarely intended. */
 #include <math.h>
 
-#include "mri_scan.h"
-#include "scan_internal.h"
+#include "scan_units.h"
 
 /* A trajectory that covers less of the matrix's k-space gives a blurred image. Often the units are wrong. */
 static const double LEAST_COVERED = 0.25;
 /* A trajectory in radians per voxel reaches pi, or 5 % more with gradient delays. */
-static const double MOST_RADIANS = 1.05 * 3.14159265358979323846;
+static const double MOST_RADIANS = 1.05 * M_PI;
 /* Limits that suggest other units: a field of view in mm, the time of all readouts in s. */
 static const double LEAST_FOV = 2, LONGEST = 1;
 
 static void warn_of_extent(vf_context *ctx, const char *name, const mri_scan *raw)
 {
-    double most[3] = {0, 0, 0};
+    double most[3];
     static const char axes[] = "xyz";
-    for (int t = 0; t < raw->trajectories; t++) {
-        double extent[3];
-        scan_extent(raw->trajectory[t].k, raw->trajectory[t].samples, extent);
-        for (int a = 0; a < 3; a++)
-            most[a] = fmax(most[a], extent[a]);
-    }
+    scan_extent_of_all(raw, most);
     for (int a = 0; a < 3; a++) {
         const double edge = (double)raw->matrix[a] / 2;
         if (raw->matrix[a] > 1 && most[a] == 0)

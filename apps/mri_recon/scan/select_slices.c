@@ -1,9 +1,8 @@
 /* --slices: leaves only some slices of a scan. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "correct_trajectory.h"
-#include "scan_internal.h"
+#include "scan_finish.h"
 #include "select_frames.h"
 #include "voxfield/append.h"
 
@@ -84,7 +83,7 @@ vf_status select_slices(vf_context *ctx, const recon_settings *settings, mri_sca
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--slices: the coil maps of %s belong to all slices", settings->input);
     const int stacks = scan_stacks(raw), trajectories = raw->trajectories + raw->calibrations;
     int *number;
-    status = scan_allocate(ctx, settings->input, "trajectories", trajectories, sizeof *number, &number);
+    status = SCAN_NEW(ctx, settings->input, "trajectories", trajectories, number);
     if (status != VF_OK)
         return status;
     keep_frames(raw, &chosen);
@@ -99,8 +98,6 @@ vf_status select_slices(vf_context *ctx, const recon_settings *settings, mri_sca
     vf_append(raw->description, sizeof raw->description, "; slices %.40s of %d", settings->slices, raw->slices);
     raw->slices = (int)chosen.count;
     raw->places = stacks * raw->slices;
-    free(raw->truth);
-    raw->truth = NULL;
-    raw->truths = 0;
+    scan_drop_truth(raw);
     return scan_digest(ctx, settings->input, raw);
 }

@@ -1,8 +1,9 @@
 /* Frames with equal trajectories share one, so that what depends on it is made once. */
+#include "share_trajectories.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "scan_internal.h"
 #include "voxfield/team_size.h"
 
 static int by_digest(const void *a, const void *b)
@@ -76,7 +77,23 @@ vf_status scan_share_trajectories(vf_context *ctx, const char *path, mri_scan *s
     return status;
 }
 
-int scan_find_trajectory(const mri_scan *s, const scan_trajectory *t)
+/* ---- samples on the grid ---- */
+
+void scan_mark_acquired(int64_t coils, int64_t positions, const float complex *data, unsigned char *acquired)
+{
+    memset(acquired, 0, (size_t)positions);
+    for (int64_t c = 0; c < coils; c++)
+        for (int64_t i = 0; i < positions; i++)
+            acquired[i] |= data[c * positions + i] != 0;
+}
+
+/* The position of number i in the order of the samples. */
+static int64_t position(const scan_pattern *p, const int64_t matrix[3], int64_t i)
+{
+    return p->columns ? i % matrix[1] * matrix[0] + i / matrix[1] : i;
+}
+
+static int find_trajectory(const mri_scan *s, const scan_trajectory *t)
 {
     int found = 0;
     while (found < s->trajectories &&
@@ -84,4 +101,41 @@ int scan_find_trajectory(const mri_scan *s, const scan_trajectory *t)
              memcmp(s->trajectory[found].k, t->k, 3 * (size_t)t->samples * sizeof *t->k) == 0))
         found++;
     return found;
+}
+
+vf_status scan_share_pattern(vf_context *ctx, const char *path, const scan_pattern *p, mri_scan *s, scan_frame *frame)
+{
+    const int64_t *n = s->matrix, positions = n[0] * n[1] * n[2];
+    scan_trajectory *t = &s->trajectory[s->trajectories];
+    *t = (scan_trajectory){.samples = p->samples};
+    vf_status status = SCAN_NEW(ctx, path, "the trajectory", 3 * p->samples, t->k);
+    if (status != VF_OK)
+        return status;
+    float *k = t->k;
+    for (int64_t i = 0; i < positions; i++) {
+        const int64_t at = position(p, n, i);
+        if (!p->acquired[at])
+            continue;
+        *k++ = (float)(at % n[0] - n[0] / 2);
+        *k++ = (float)(at / n[0] % n[1] - n[1] / 2);
+        *k++ = (float)(at / n[0] / n[1] - n[2] / 2);
+    }
+    frame->trajectory = find_trajectory(s, t);
+    if (frame->trajectory == s->trajectories)
+        s->trajectories++;
+    else
+        scan_free_trajectory(t);
+    return VF_OK;
+}
+
+void scan_keep_acquired(const scan_pattern *p, const mri_scan *s, float scale, const float complex *from,
+                        float complex *to)
+{
+    const int64_t positions = s->matrix[0] * s->matrix[1] * s->matrix[2];
+    for (int64_t c = 0; c < s->coils; c++)
+        for (int64_t i = 0; i < positions; i++) {
+            const int64_t at = position(p, s->matrix, i);
+            if (p->acquired[at])
+                *to++ = from[c * positions + at] * scale;
+        }
 }

@@ -4,10 +4,8 @@
  * exp(-i 2 pi k.c) in each sample. For Cartesian scans, scanners remove it while they measure. For spirals and radials
  * most do not: the samples then need exp(+i 2 pi k.c), with k in cycles per mm, along x, y, z of the image. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "correct_internal.h"
-#include "scan_internal.h"
 
 /* The centre of a frame's field of view from the isocentre, in mm along x, y, z of the image; along z 0 for a plane,
  * which its excitation places. */

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "bart/cfl.h"
+#include "bart/cfl_names.h"
 #include "folder_fixture.h"
 
 enum { ELEMENTS = 24 };

@@ -2,8 +2,8 @@
  * that regrouping rejects. */
 #include <math.h>
 
+#include "scan/find_readouts.h"
 #include "scan/regroup.h"
-#include "scan/scan_internal.h"
 #include "series_fixture.h"
 
 enum { COILS = 2, TRIALS = 60 };

@@ -4,7 +4,6 @@
 #include "coils/calibrate.h"
 #include "coils/coil_stages.h"
 #include "scan/regroup.h"
-#include "scan/scan_internal.h"
 #include "series_fixture.h"
 
 enum { COILS = 3, MOST_SAMPLES = 4096, MOST_WINDOWS = 512, TRIALS = 60 };

@@ -9,8 +9,7 @@
 #include <cmocka.h>
 
 #include "scan/scan_grid.h"
-#include "scan/scan_ismrmrd.h"
-#include "scan/scan_layouts.h"
+#include "scan/scan_ismrmrd_text.h"
 
 /* Two slices of two coils, 4 x 3 positions. Column 0 is 0 in the first slice only. */
 enum { SLICES = 2, COILS = 2, HEIGHT = 4, WIDTH = 3, PLANE = HEIGHT * WIDTH };

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 
 #include "apps/mri_recon/ismrmrd/ismrmrd_fixture.h"
-#include "scan/scan_ismrmrd.h"
+#include "scan/scan_ismrmrd_reader.h"
 
 static const char cartesian[] = "<trajectory>cartesian</trajectory>";
 
@@ -94,7 +94,7 @@ static vf_status no_bodies(vf_context *c, void *user, int64_t first, int64_t cou
 static void test_millions_of_empty_acquisitions(void **state)
 {
     (void)state;
-    const ismrmrd_source source = {path, NULL, 4000000, 0, empty_heads, no_bodies, NULL};
+    const ismrmrd_source source = {path, NULL, 4000000, 0, empty_heads, no_bodies, NULL, false};
     ismrmrd_protocol protocol;
     const char *xml = plain_header(8, 8, 1, cartesian);
     need(ismrmrd_parse_xml(ctx, path, xml, strlen(xml), &protocol));

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "scan/scan_internal.h"
+#include "scan/scan_plain.h"
 
 static bool exists(void *user, const char *name)
 {

@@ -1,10 +1,46 @@
-/* Finds unknown names in group /scan of the plain layout. Otherwise a misspelt dataset would silently be missing. */
+/* The plain layout in an HDF5 file: its arrays, and what else is in group /scan. */
 #include <hdf5.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "scan_internal.h"
+#include "scan_formats.h"
+#include "scan_plain.h"
+#include "scan_text.h"
 #include "voxfield/append.h"
+
+/* ---- the source ---- */
+
+static bool h5_exists(void *user, const char *name)
+{
+    return vf_h5_exists(user, name);
+}
+
+static vf_status h5_shape(void *user, const char *name, vf_dtype *type, int *rank, int64_t *dims)
+{
+    return vf_h5_dataset_shape(user, name, type, rank, dims);
+}
+
+static vf_status h5_read(void *user, const char *name, vf_dtype type, const int64_t *start, const int64_t *count,
+                         void *data)
+{
+    return vf_h5_read(user, name, type, start, count, data);
+}
+
+static vf_status h5_integers(void *user, const char *object, const char *name, int64_t *values, int n)
+{
+    return vf_h5_attribute_get_integers(user, object, name, values, n);
+}
+
+static vf_status h5_doubles(void *user, const char *object, const char *name, double *values, int n)
+{
+    return vf_h5_attribute_get_doubles(user, object, name, values, n);
+}
+
+plain_source scan_h5_source(const char *path, vf_h5 *file)
+{
+    return (plain_source){path, file, h5_exists, h5_shape, h5_read, h5_integers, h5_doubles};
+}
+
+/* ---- names that are not read ---- */
 
 enum { NAME_SIZE = 64, LIST_SIZE = 400, MOST_NAMED = 8 };
 
@@ -80,7 +116,8 @@ static const char *join(const char *const *names, char text[LIST_SIZE])
     return text;
 }
 
-vf_status scan_warn_unread(vf_context *ctx, const char *path, vf_h5 *file)
+/* Warns of unknown datasets in group /scan, and notes unknown attributes: a misspelt one would silently be missing. */
+static vf_status warn_of_unread(vf_context *ctx, const char *path, vf_h5 *file)
 {
     whole_group w;
     char known[LIST_SIZE], names[LIST_SIZE];
@@ -99,4 +136,19 @@ vf_status scan_warn_unread(vf_context *ctx, const char *path, vf_h5 *file)
         vf_note(ctx, "note: %s: ignored unknown attributes of /scan: %s; known names: %s", path,
                 scan_printable(w.attributes.names, names, sizeof names), join(attributes, known));
     return VF_OK;
+}
+
+/* ---- the format ---- */
+
+bool scan_is_plain(const scan_file *f)
+{
+    return !f->request->group && vf_h5_exists(f->file, "/scan/data") && !vf_h5_exists(f->file, "/scan/xml");
+}
+
+vf_status scan_read_plain_file(const scan_file *f, mri_scan *out)
+{
+    const plain_source source = scan_h5_source(f->path, f->file);
+    vf_status status = scan_read_plain(f->ctx, &source, f->request->units, out);
+    VF_TRY(status, warn_of_unread(f->ctx, f->path, f->file));
+    return status;
 }

@@ -1,32 +1,10 @@
-/* What the files of the ISMRMRD reader share. Data flow: acquisitions -> lines (what is kept of their headers) ->
+/* The ISMRMRD reader: its state and its steps. Data flow: acquisitions -> lines (what is kept of their headers) ->
  * frames. */
-#ifndef SCAN_ISMRMRD_H
-#define SCAN_ISMRMRD_H
+#ifndef SCAN_ISMRMRD_READER_H
+#define SCAN_ISMRMRD_READER_H
 
-#include "ismrmrd/ismrmrd_types.h"
-#include "ismrmrd/ismrmrd_xml.h"
-#include "scan_internal.h"
-#include "scan_ismrmrd_epi.h"
-
-/* The contents of an acquisition besides its header. */
-typedef struct ismrmrd_body {
-    const float *traj, *data;
-    int64_t traj_floats, data_floats;
-} ismrmrd_body;
-
-/* The source of acquisitions: a file, or data made by a test. Errors of both functions: VF_ERR_INPUT, VF_ERR_MEMORY. */
-typedef struct ismrmrd_source {
-    const char *path; /* for messages */
-    void *user;
-    int64_t acquisitions;
-    int64_t stored; /* bytes in the file: a complex sample takes 4 or more. 0: unknown */
-    vf_status (*heads)(vf_context *ctx, void *user, int64_t first, int64_t count, ismrmrd_acquisition_header *out);
-    /* `bytes`: the size according to the headers; more is an error. The result is valid until the next call. */
-    vf_status (*bodies)(vf_context *ctx, void *user, int64_t first, int64_t count, size_t bytes, ismrmrd_body *out);
-    /* Says which bodies will be asked for next, so that they are read meanwhile. The last result stays valid. NULL:
-     * nothing is read ahead. */
-    void (*ahead)(void *user, int64_t first, int64_t count, size_t bytes);
-} ismrmrd_source;
+#include "epi_readout.h"
+#include "scan_ismrmrd_source.h"
 
 enum { LINE_LEFT_OUT = -1, LINE_NOISE = -2, LINE_NAVIGATOR = -3, LINE_IMAGE = 0 };
 
@@ -70,12 +48,22 @@ typedef struct ismrmrd_facts {
 /* The energy of readouts by sample, of forward and of reversed ones: of those that begin, end and have their centre
  * where the first one has. */
 typedef struct readout_energy {
-    bool seen;
     uint16_t samples, center, pre, post;
     int64_t lines;
     double *sum;     /* [samples] */
     int lead, trail; /* samples at the ends that are exactly 0 in all lines */
 } readout_energy;
+
+/* Echo-planar imaging: ramps, and the phase between readouts of opposite polarity. */
+typedef struct ismrmrd_epi_state {
+    bool ramps;             /* readouts of `samples` samples are on `gradient` */
+    bool ramps_unlikely;    /* as many samples as the matrix has: a converter may have interpolated them */
+    epi_trapezoid gradient; /* its scale is that of the header's matrix */
+    int samples;
+    bool *mixed;               /* [frames + calibrations] has readouts of both polarities; NULL: not EPI */
+    int64_t navigators;        /* kept acquisitions of phase correction */
+    float complex *samples_of; /* theirs, [coil][sample] of each */
+} ismrmrd_epi_state;
 
 typedef struct ismrmrd_reader {
     vf_context *ctx;
@@ -125,25 +113,13 @@ double ismrmrd_readout_k(const ismrmrd_reader *r, const scan_line *line, int sam
 VF_MUST_CHECK vf_status ismrmrd_assemble(vf_context *ctx, const ismrmrd_source *source,
                                          const ismrmrd_protocol *protocol, const scan_request *request, mri_scan *out);
 
-/* scan_ismrmrd_sizes.c: `out` becomes `inner`, or, if the headers of the first image acquisitions lack sizes that their
- * data have, a source with the sizes by the data's length, with a warning. `inner` must outlive it. Errors:
- * VF_ERR_INPUT (the sizes do not follow), VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status ismrmrd_check_sizes(vf_context *ctx, ismrmrd_source *inner, ismrmrd_source *out);
-
-/* ---- scan_ismrmrd_text.c ---- */
-
-/* Reads the text of a dataset: strings, or arrays of characters, bytes or UTF-16; the first string of several. The
- * result is UTF-8 if the file has UTF-16, and tidy; free it also after a failure. Errors: VF_ERR_INPUT, VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status ismrmrd_read_text(vf_context *ctx, const char *place, vf_h5 *file, const char *name,
-                                          char **out);
-/* Takes away what XML may not have before its first line: a byte-order mark, white space; and an encoding that is
- * declared with two bytes a character, which text with one byte each cannot have. */
-void ismrmrd_tidy_xml(char *text);
-
 /* ---- the steps, in order ---- */
 
 /* scan_ismrmrd_heads.c: reads all headers: which encoding, which acquisitions are image data. */
 VF_MUST_CHECK vf_status ismrmrd_read_heads(ismrmrd_reader *r);
+
+/* What is kept of a header, for a line that is left out. */
+scan_line ismrmrd_line_of(const ismrmrd_acquisition_header *head);
 
 /* scan_ismrmrd_tell.c: for --info, what the header and the acquisitions say, and where the image lies. `others`: the
  * acquisitions that are no image data. */
@@ -166,6 +142,8 @@ VF_MUST_CHECK vf_status ismrmrd_fill(ismrmrd_reader *r);
 
 /* scan_ismrmrd_centre.c: adds a line whose samples are in its frame to the energy of readouts. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status ismrmrd_add_energy(ismrmrd_reader *r, const scan_line *line);
+/* Whether a line begins, ends and has its centre where those of `e` do. */
+bool ismrmrd_is_alike(const readout_energy *e, const scan_line *line);
 /* Where the samples' energy shows that the headers' centre of k-space is wrong, moves it. */
 VF_MUST_CHECK vf_status ismrmrd_check_centre(ismrmrd_reader *r);
 
@@ -178,33 +156,5 @@ VF_MUST_CHECK vf_status ismrmrd_mark_readouts(const ismrmrd_reader *r, int frame
 
 /* scan_ismrmrd_fill.c: the covariance of the noise alone, for lines that are LINE_NOISE or LINE_LEFT_OUT. */
 VF_MUST_CHECK vf_status ismrmrd_fill_noise(ismrmrd_reader *r);
-
-/* scan_ismrmrd.c: reads and parses the header of a group. `text` gets it; free() it. NULL: it is not kept. */
-VF_MUST_CHECK vf_status ismrmrd_read_header(vf_context *ctx, const char *place, vf_h5 *file, const char *group,
-                                            char **text, ismrmrd_protocol *protocol);
-
-/* scan_ismrmrd_groups.c: the first group, other than `image`, with noise acquisitions; "" if there is none. */
-VF_MUST_CHECK vf_status ismrmrd_find_noise(vf_context *ctx, const char *path, vf_h5 *file, const char *image,
-                                           char *name, size_t name_size);
-
-/* scan_ismrmrd_noise.c: for a scan from the group `image` of a file, the noise of `asked` (FILE or FILE:GROUP), or with
- * NULL, if the scan has none, of another group of the file. */
-VF_MUST_CHECK vf_status ismrmrd_read_noise(vf_context *ctx, const char *path, vf_h5 *file, const char *image,
-                                           const char *asked, mri_scan *s);
-
-/* scan_ismrmrd_maps.c: reads the group's array `csm`, if any, as coil maps. */
-VF_MUST_CHECK vf_status ismrmrd_read_maps(vf_context *ctx, const char *path, vf_h5 *file, const char *group,
-                                          mri_scan *s);
-
-/* scan_ismrmrd_truth.c: reads the group's array `phantom`, if any, as the truth. */
-VF_MUST_CHECK vf_status ismrmrd_read_truth(vf_context *ctx, const char *path, vf_h5 *file, const char *group,
-                                           mri_scan *s);
-
-/* scan_ismrmrd_file.c: the acquisitions of a group in an HDF5 file. `path` is for messages. */
-typedef struct ismrmrd_file ismrmrd_file;
-VF_MUST_CHECK vf_status ismrmrd_file_open(vf_context *ctx, const char *path, vf_h5 *h5, const char *group,
-                                          ismrmrd_file **out);
-void ismrmrd_file_close(ismrmrd_file *file); /* NULL is allowed */
-void ismrmrd_file_source(ismrmrd_file *file, ismrmrd_source *source);
 
 #endif
