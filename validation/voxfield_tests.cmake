@@ -6,6 +6,16 @@ endif()
 find_package(Python3 COMPONENTS Interpreter)
 include(${CMAKE_CURRENT_LIST_DIR}/gpu_cases.cmake)
 
+# There are 150 test programs, and a faster linker than the usual one takes half the time, if there is one.
+include(CheckLinkerFlag)
+set(VOXFIELD_TEST_LINKER "")
+foreach(linker lld gold)
+    check_linker_flag(C -fuse-ld=${linker} VOXFIELD_HAVE_LINKER_${linker})
+    if(VOXFIELD_HAVE_LINKER_${linker} AND NOT VOXFIELD_TEST_LINKER)
+        set(VOXFIELD_TEST_LINKER -fuse-ld=${linker})
+    endif()
+endforeach()
+
 # Adds a program with cmocka, linked to the library and the stages of the programs, if there is cmocka. It has the name of its
 # source, which may lie in a folder: `files/test_append` makes test_append.
 function(vf_unit_program source)
@@ -16,6 +26,7 @@ function(vf_unit_program source)
     add_executable(${name} ${source}.c)
     target_include_directories(${name} PRIVATE ${CMOCKA_INCLUDE})
     target_link_libraries(${name} PRIVATE cionize_stages mri_recon_stages voxfield voxfield_flags ${CMOCKA_LIBRARY} PNG::PNG ZLIB::ZLIB m)
+    target_link_options(${name} PRIVATE ${VOXFIELD_TEST_LINKER})
 endfunction()
 
 # A unit test: such a program and its arguments.
@@ -103,13 +114,20 @@ function(vf_gpu_test name)
     set_tests_properties(${name} PROPERTIES LABELS "${gpu_LABELS}")
 endfunction()
 
+# Tests of solvers. These have no parallel regions of their own, and those of the kernels that they call thousands of times are
+# in other tests with the label threads: vectors in test_solvers and test_operators, penalties in test_penalties,
+# differences in test_differences.
+set(VOXFIELD_THREADS_OF_OTHERS test_tgv test_convex test_convex_errors test_convex_steps)
+
 # Registers a unit test that takes a device: once for the CPU and once, as NAME_gpu, for a GPU, or for two if a second
 # argument says so.
 function(vf_device_test source)
     vf_unit_test(${source} cpu)
     get_filename_component(name ${source} NAME)
     if(TARGET ${name})
-        vf_threads(${name})
+        if(NOT name IN_LIST VOXFIELD_THREADS_OF_OTHERS)
+            vf_threads(${name})
+        endif()
         if("${ARGV1}" STREQUAL 2)
             vf_gpu_test(${name}_gpu GPUS 2 COMMAND ${name} cuda LABELS gpus)
         else()

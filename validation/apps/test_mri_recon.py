@@ -391,7 +391,7 @@ def test_interrupt_leaves_nothing(_):
     before = listing()
     process = subprocess.Popen(command("scan.h5", "--tolerance", 0, "--iterations", 100000, "-o", "image.h5"),
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    time.sleep(3)
+    time.sleep(1)
     process.send_signal(signal.SIGINT)
     text = process.communicate(timeout=60)[1].decode()
     assert process.returncode == 130 and "interrupted" in text, (process.returncode, text)

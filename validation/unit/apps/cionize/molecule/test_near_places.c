@@ -2,25 +2,27 @@
 #include "apps/cionize/ions/ion_fixture.h"
 #include "molecule/near_places.h"
 
-enum { PLACES = 60, POINTS = 200, IMAGES = 4 };
+enum { PLACES = 60, POINTS = 200 };
 
-/* Whether an image within IMAGES cells to each side is nearer than its distance. Places differ by up to 10 along each axis, and
- * reaches are up to 6: of the cells here, 3.4 turns of a, 2.4 of b and 2 of c suffice for that. *margin: how far the nearest decision is from
+/* Whether an image within some cells to each side is nearer than its distance. Places differ by up to 10 along each axis, and
+ * reaches are up to 6, so an image that counts is moved by less than 16 along each axis. In the cells here that is, from the
+ * last vector to the first, c < 16 / 8, b < (16 + 3 c) / 9 or 16 / 7, a < (16 + 4.5 b + 4 c) / 10 or (16 + 9 b) / 10: at most 3, 2
+ * and 2 whole turns. *margin: how far the nearest decision is from
  * changing, so that rounding does not decide. */
 static bool any_by_force(const vf_cell *cell, int count, const double place[3][PLACES], const double *at,
                          const double *distance, double *margin)
 {
-    const int most = cell->kind == VF_CELL_NONE ? 0 : IMAGES;
+    const int turns = cell->kind == VF_CELL_NONE ? 0 : 1, most[3] = {3 * turns, 2 * turns, 2 * turns};
     bool any = false;
     *margin = INFINITY;
     for (int i = 0; i < count; i++)
-        for (int a = -most; a <= most; a++)
-            for (int b = -most; b <= most; b++)
-                for (int c = -most; c <= most; c++) {
+        for (int a = -most[0]; a <= most[0]; a++)
+            for (int b = -most[1]; b <= most[1]; b++)
+                for (int c = -most[2]; c <= most[2]; c++) {
                     double square = 0;
                     for (int x = 0; x < 3; x++) {
                         double d = place[x][i] - at[x];
-                        if (most > 0)
+                        if (turns > 0)
                             d += a * cell->vectors[0][x] + b * cell->vectors[1][x] + c * cell->vectors[2][x];
                         square += d * d;
                     }
