@@ -298,5 +298,12 @@ typedef enum cionize_moment {
  * the sum took, or the placement. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status cionize_tell(const cionize_state *r, cionize_moment moment, double seconds, vf_report *report);
 void error_facts(facts *f, const char *key, const map_error *e);
+/* "+1 e", or how far it is from an integer. */
+const char *charge_text(char *text, size_t size, double charge);
+
+/* ---- ion_facts.c ---- */
+
+/* Ions that are placed, in `seconds`, or still to place. */
+void ion_facts(facts *f, const cionize_state *r, double seconds);
 
 #endif

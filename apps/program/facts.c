@@ -96,14 +96,7 @@ void fact_end(facts *f)
 
 void fact_stages(facts *f, const vf_stages *stages)
 {
-    fact_begin(f, "seconds");
-    for (int i = 0; i < stages->count; i++)
-        fact_number(f, stages->stage[i].name, stages->stage[i].seconds);
-    fact_end(f);
-    fact_begin(f, "processor_seconds");
-    for (int i = 0; i < stages->count; i++)
-        fact_number(f, stages->stage[i].name, stages->stage[i].processor);
-    fact_end(f);
+    add(f, FACT_STAGES, "", stages, sizeof *stages, 1);
 }
 
 /* ---- the terminal ---- */
@@ -200,6 +193,9 @@ static bool write_one(vf_report *report, const fact *one)
         break;
     case FACT_TEXTS:
         return write_texts(report, one);
+    case FACT_STAGES:
+        vf_report_stages(report, one->value);
+        break;
     case FACT_BEGIN:
         vf_report_begin(report, one->key);
         break;

@@ -24,8 +24,9 @@ typedef enum fact_kind {
     FACT_BOOL,
     FACT_NUMBERS,
     FACT_INTEGERS,
-    FACT_TEXTS, /* one behind another */
-    FACT_BEGIN, /* an object: the facts up to its end */
+    FACT_TEXTS,  /* one behind another */
+    FACT_STAGES, /* vf_stages */
+    FACT_BEGIN,  /* an object: the facts up to its end */
     FACT_END
 } fact_kind;
 typedef struct fact {
