@@ -193,86 +193,75 @@ vf_status analyses_write(cionize_state *r)
     return status;
 }
 
-/* ---- messages and the report ---- */
+/* ---- what is told ---- */
 
-static void say_comparison(const cionize_state *r)
+static void list_comparison(facts *f, const cionize_state *r)
 {
-    const comparison_figures *f = &r->analyses.compared;
-    const char *unit = r->settings.unit;
+    const comparison_figures *of = &r->analyses.compared;
+    const double relative = of->rms_other > 0 ? of->rms_difference / of->rms_other : NAN;
     double at[3];
     for (int a = 0; a < 3; a++)
-        at[a] = r->grid.origin[a] + (double)f->at[a] * r->grid.spacing[a];
-    printf("compared   %s: rms difference %.4g %s", r->settings.compare, f->rms_difference, unit);
-    if (f->rms_other > 0)
-        printf(", %.3g of its rms", f->rms_difference / f->rms_other);
-    printf("; mean %.3g", f->mean_difference);
-    if (isfinite(f->correlation))
-        printf("; correlation %.10g\n", f->correlation);
+        at[a] = r->grid.origin[a] + (double)of->at[a] * r->grid.spacing[a];
+    fact_begin(f, "compare");
+    fact_text(f, "path", r->settings.compare);
+    fact_say(f, LINE_COMPARED, "compared   %s", r->settings.compare);
+    fact_integer(f, "points", of->points);
+    fact_number(f, "rms_difference", of->rms_difference);
+    fact_say(f, LINE_COMPARED, ": rms difference %.4g %s", of->rms_difference, r->settings.unit);
+    fact_number(f, "relative_rms_difference", relative);
+    if (of->rms_other > 0)
+        fact_say(f, LINE_COMPARED, ", %.3g of its rms", relative);
+    fact_number(f, "mean_difference", of->mean_difference);
+    fact_say(f, LINE_COMPARED, "; mean %.3g", of->mean_difference);
+    fact_number(f, "correlation", of->correlation);
+    if (isfinite(of->correlation))
+        fact_say(f, LINE_COMPARED, "; correlation %.10g", of->correlation);
     else
-        printf("; no correlation, because a map is constant\n");
-    if (f->largest == 0)
-        printf("           all %lld values are equal\n", (long long)f->points);
+        fact_say(f, LINE_COMPARED, "; no correlation, because a map is constant");
+    fact_number(f, "largest_difference", of->largest);
+    if (of->largest == 0)
+        fact_say(f, LINE_COMPARED, "\n           all %lld values are equal", (long long)of->points);
     else
-        printf("           the largest is %+.4g at (%g, %g, %g) A, grid point %lld, %lld, %lld: %.9g instead of %.9g\n",
-               f->largest, at[0], at[1], at[2], (long long)f->at[0], (long long)f->at[1], (long long)f->at[2], f->here,
-               f->there);
+        fact_say(
+            f, LINE_COMPARED,
+            "\n           the largest is %+.4g at (%g, %g, %g) A, grid point %lld, %lld, %lld: %.9g instead of %.9g",
+            of->largest, at[0], at[1], at[2], (long long)of->at[0], (long long)of->at[1], (long long)of->at[2],
+            of->here, of->there);
+    fact_integers(f, "largest_point", of->at, 3);
+    fact_numbers(f, "largest_position", at, 3);
+    fact_number(f, "value", of->here);
+    fact_number(f, "other_value", of->there);
+    fact_end(f);
 }
 
-void say_analyses(const cionize_state *r)
-{
-    const map_profile *p = &r->analyses.profile;
-    if (r->analyses.comparison)
-        say_comparison(r);
-    if (p->mean) {
-        printf("profile    %s: %lld layers along %c, rms %.4g %s; ", r->settings.profile,
-               (long long)p->grid.counts[p->axis], "xyz"[p->axis], p -> rms, r -> settings.unit);
-        if (p->has_check)
-            printf("rms difference from the double integral of the charge density %.3g\n", p->rms_difference);
-        else
-            printf("no check: %s\n", p->no_check);
-    }
-    if (r->analyses.radial.surface)
-        printf("radial     %s\n", r->settings.radial);
-}
-
-static void report_comparison(vf_report *report, const cionize_state *r)
-{
-    const comparison_figures *f = &r->analyses.compared;
-    double at[3];
-    for (int a = 0; a < 3; a++)
-        at[a] = r->grid.origin[a] + (double)f->at[a] * r->grid.spacing[a];
-    vf_report_begin(report, "compare");
-    vf_report_text(report, "path", r->settings.compare);
-    vf_report_integer(report, "points", f->points);
-    vf_report_number(report, "rms_difference", f->rms_difference);
-    vf_report_number(report, "relative_rms_difference", f->rms_other > 0 ? f->rms_difference / f->rms_other : NAN);
-    vf_report_number(report, "mean_difference", f->mean_difference);
-    vf_report_number(report, "correlation", f->correlation);
-    vf_report_number(report, "largest_difference", f->largest);
-    vf_report_integers(report, "largest_point", f->at, 3);
-    vf_report_numbers(report, "largest_position", at, 3);
-    vf_report_number(report, "value", f->here);
-    vf_report_number(report, "other_value", f->there);
-    vf_report_end(report);
-}
-
-void report_analyses(vf_report *report, const cionize_state *r)
+static void list_profile(facts *f, const cionize_state *r)
 {
     const map_profile *p = &r->analyses.profile;
     const char axis[2] = {"xyz"[p->axis], '\0'};
-    if (r->analyses.comparison)
-        report_comparison(report, r);
-    if (p->mean) {
-        vf_report_begin(report, "profile");
-        vf_report_text(report, "path", r->settings.profile);
-        vf_report_text(report, "axis", axis);
-        vf_report_number(report, "rms", p->rms);
-        if (p->has_check)
-            vf_report_number(report, "rms_difference_from_double_integral", p->rms_difference);
-        else
-            vf_report_text(report, "no_check", p->no_check);
-        vf_report_end(report);
+    fact_begin(f, "profile");
+    fact_text(f, "path", r->settings.profile);
+    fact_say(f, LINE_PROFILE, "profile    %s: %lld layers", r->settings.profile, (long long)p->grid.counts[p->axis]);
+    fact_text(f, "axis", axis);
+    fact_say(f, LINE_PROFILE, " along %s", axis);
+    fact_number(f, "rms", p->rms);
+    fact_say(f, LINE_PROFILE, ", rms %.4g %s; ", p->rms, r->settings.unit);
+    if (p->has_check) {
+        fact_number(f, "rms_difference_from_double_integral", p->rms_difference);
+        fact_say(f, LINE_PROFILE, "rms difference from the double integral of the charge density %.3g",
+                 p->rms_difference);
+    } else {
+        fact_text(f, "no_check", p->no_check);
+        fact_say(f, LINE_PROFILE, "no check: %s", p->no_check);
     }
+    fact_end(f);
+}
+
+void analysis_facts(facts *f, const cionize_state *r)
+{
+    if (r->analyses.comparison)
+        list_comparison(f, r);
+    if (r->analyses.profile.mean)
+        list_profile(f, r);
     if (r->analyses.radial.surface)
-        vf_report_text(report, "radial", r->settings.radial);
+        fact_line(f, LINE_RADIAL, "radial", "radial", r->settings.radial);
 }

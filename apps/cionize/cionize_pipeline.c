@@ -175,14 +175,13 @@ static vf_status prepare(cionize_state *r)
     VF_TRY(status, read_molecule_choosing(r->ctx, s->input, s->charges, s->altloc, &r->molecule));
     if (status != VF_OK)
         return status;
-    if (!s->quiet)
-        say_molecule(r);
+    status = cionize_tell(r, TELL_MOLECULE, 0, NULL);
     vf_stage_begin(&r->stages, "plan");
-    status = plan(r);
+    VF_TRY(status, plan(r));
     VF_TRY(status, points_prepare(r));
     if (status == VF_OK && only_points(r)) {
         describe(r);
-        return s->quiet ? VF_OK : say_plan(r);
+        return cionize_tell(r, TELL_PLAN, 0, NULL);
     }
     const bool places = ions_asked(r) && s->pieces.parts == 0 && !job_is_other(&s->pieces);
     if (status == VF_OK && places)
@@ -201,15 +200,10 @@ static vf_status prepare(cionize_state *r)
     if (r->kept.pieces.items > 0)
         r->evaluations *= (double)kept_missing(&r->kept.pieces) / (double)r->kept.pieces.items;
     describe(r);
-    if (!s->quiet)
-        status = say_plan(r);
+    status = cionize_tell(r, TELL_PLAN, 0, NULL);
     if (status == VF_OK && s->dry_run && !s->quiet && !s->read_map && !r->water.no_map)
         status = plan_job(r);
-    if (status != VF_OK)
-        return status;
-    if (!s->quiet && places)
-        say_ions(r);
-    return VF_OK;
+    return status == VF_OK && places ? cionize_tell(r, TELL_IONS, 0, NULL) : status;
 }
 
 /* ---- the map ---- */
@@ -354,9 +348,7 @@ static vf_status place_ions(cionize_state *r)
     vf_stage_begin(&r->stages, "place");
     vf_status status = ions_place(r);
     vf_stage_end(&r->stages);
-    if (status == VF_OK && !r->settings.quiet)
-        say_placed(r, vf_now() - began);
-    return status;
+    return status == VF_OK ? cionize_tell(r, TELL_PLACED, vf_now() - began, NULL) : status;
 }
 
 static vf_status execute(cionize_state *r, vf_report **report)
@@ -365,15 +357,15 @@ static vf_status execute(cionize_state *r, vf_report **report)
     const double seconds = vf_stage_seconds(&r->stages, "compute") + vf_now() - r->stages.since;
     if (status == VF_OK && !only_a_part(r) && !makes_no_map(r))
         status = commit(r);
-    if (status == VF_OK && !r->settings.quiet && !makes_no_map(r))
-        status = say_done(r, seconds);
+    if (status == VF_OK && !makes_no_map(r))
+        status = cionize_tell(r, TELL_DONE, seconds, NULL);
     VF_TRY(status, points_run(r));
     if (status == VF_OK && ions_asked(r) && !only_a_part(r) && !job_is_other(&r->settings.pieces))
         status = place_ions(r);
     if (status != VF_OK)
         return status;
     vf_stage_end(&r->stages);
-    status = report_run(*report, r, seconds);
+    status = cionize_tell(r, TELL_REPORT, seconds, *report);
     VF_TRY(status, vf_report_commit(report));
     if (status == VF_OK && r->missing > 0)
         status = vf_fail(r->ctx, VF_ERR_INCOMPLETE, "%lld of %lld ion%s did not fit; the files have those that did",

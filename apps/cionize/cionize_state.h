@@ -124,9 +124,7 @@ VF_MUST_CHECK vf_status take_script(cionize_state *r);
  * and the cell. Errors: those of selection_apply. */
 VF_MUST_CHECK vf_status take_selections(cionize_state *r);
 
-/* Reports the selections on the terminal, and in the report. */
-void say_selections(const cionize_state *r);
-void report_selections(vf_report *report, const cionize_state *r);
+void selection_facts(facts *f, const cionize_state *r);
 
 /* ---- analysis_stage.c: --compare, --profile, --radial ---- */
 
@@ -143,8 +141,7 @@ VF_MUST_CHECK vf_status analyses_take(cionize_state *r, const map_layers *layers
 VF_MUST_CHECK vf_status analyses_end(cionize_state *r);
 VF_MUST_CHECK vf_status analyses_write(cionize_state *r);
 void analyses_free(cionize_state *r);
-void say_analyses(const cionize_state *r);
-void report_analyses(vf_report *report, const cionize_state *r);
+void analysis_facts(facts *f, const cionize_state *r);
 
 /* ---- read_map_stage.c ---- */
 
@@ -179,9 +176,8 @@ VF_MUST_CHECK vf_status water_replace(cionize_state *r);
 const molecule *whole_molecule(const cionize_state *r);
 void water_free(water_state *water);
 
-/* The water that is solvent, on the terminal; what became of it, in the report. */
-void say_water(const cionize_state *r);
-void report_water(vf_report *report, const cionize_state *r);
+/* The water that is solvent, and what became of it. */
+void water_facts(facts *f, const cionize_state *r);
 
 /* ---- name_files.c ---- */
 
@@ -240,18 +236,74 @@ VF_MUST_CHECK vf_status points_prepare(cionize_state *r);
 /* Computes and writes what is asked, and says it. */
 VF_MUST_CHECK vf_status points_run(cionize_state *r);
 
-void say_points(const cionize_state *r); /* the plan */
-void report_points(vf_report *report, const cionize_state *r);
+void point_facts(facts *f, const cionize_state *r);
 
-/* ---- say_run.c ---- */
+/* ---- cionize_facts.c ---- */
 
-void say_molecule(const cionize_state *r);
-VF_MUST_CHECK vf_status say_plan(const cionize_state *r); /* errors: VF_ERR_MEMORY, as say_done and report_run */
-void say_ions(const cionize_state *r);                    /* before they are placed */
-void say_placed(const cionize_state *r, double seconds);
-VF_MUST_CHECK vf_status say_done(const cionize_state *r, double seconds);
-void report_input(vf_report *report, const cionize_state *r);
-void report_error(vf_report *report, const char *key, const map_error *e);
-VF_MUST_CHECK vf_status report_run(vf_report *report, const cionize_state *r, double seconds);
+/* The terminal's lines, in their order. */
+enum {
+    LINE_MOLECULE = 1,
+    LINE_SELECTED,
+    LINE_SOLUTE,
+    LINE_GRID,
+    LINE_CELL,
+    LINE_BACKGROUND,
+    LINE_POTENTIAL,
+    LINE_FRAMES,
+    LINE_WATER,
+    LINE_POINTS,
+    LINE_FIELD_MAP,
+    LINE_DEVICE,
+    LINE_METHOD,
+    LINE_WORK,
+    LINE_JOB,
+    LINE_PIECES,
+    LINE_MAP = LINE_PIECES + 3,
+    LINE_MAP_AFTER,
+    LINE_DEVIATION,
+    LINE_IONS,
+    LINE_IONS_DISTANCE,
+    LINE_IONS_SOLVENT,
+    LINE_SOLVENT,
+    LINE_ION_FILES_PLANNED,
+    LINE_DONE,
+    LINE_ERROR,
+    LINE_PICTURE,
+    LINE_COMPARED,
+    LINE_PROFILE,
+    LINE_RADIAL,
+    LINE_VALUES,
+    LINE_FIELD_FILES,
+    LINE_PLACED,
+    LINE_REPLACED,
+    LINE_TOTAL,
+    LINE_ION_FILES,
+    LINE_BEHIND
+};
+
+/* When the run tells something: of the molecule, the plan, the ions to place, the map that was made, values at points, the
+ * field map, the ions that were placed; at the end, of all in the report. */
+typedef enum cionize_moment {
+    TELL_MOLECULE,
+    TELL_PLAN,
+    TELL_IONS,
+    TELL_DONE,
+    TELL_POINTS,
+    TELL_FIELD_MAP,
+    TELL_PLACED,
+    TELL_REPORT
+} cionize_moment;
+
+/* Prints the lines of a moment, unless the run is quiet, and writes the report, if it is given (NULL: none). `seconds`: that
+ * the sum took, or the placement. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status cionize_tell(const cionize_state *r, cionize_moment moment, double seconds, vf_report *report);
+void error_facts(facts *f, const char *key, const map_error *e);
+/* "+1 e", or how far it is from an integer. */
+const char *charge_text(char *text, size_t size, double charge);
+
+/* ---- ion_facts.c ---- */
+
+/* Ions that are placed, in `seconds`, or still to place. */
+void ion_facts(facts *f, const cionize_state *r, double seconds);
 
 #endif

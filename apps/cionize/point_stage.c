@@ -41,28 +41,6 @@ static const char *method_text(const cionize_state *r, char text[64])
     return text;
 }
 
-void say_points(const cionize_state *r)
-{
-    static const char *const excluded[] = {"", ", each without itself", ", each without its residue"};
-    const point_settings *p = &r->settings.points;
-    char text[64];
-    if (p->points)
-        printf("points     %lld %s%s%s; %s, %s\n", (long long)r->at_points.set.count,
-               r->at_points.set.atoms ? "atoms" : "of ", r->at_points.set.atoms ? "" : p->points,
-               r->at_points.set.atoms ? excluded[p->exclude] : "", p->field ? "potential and field" : "potential",
-               method_text(r, text));
-    if (p->field_map)
-        printf("field map  %lld x %lld x %lld points, %s\n", (long long)r->grid.counts[0], (long long)r->grid.counts[1],
-               (long long)r->grid.counts[2], method_text(r, text));
-}
-
-static void say_error(const char *what, const map_error *e)
-{
-    if (e->points > 0)
-        printf("           %s: rms error %.2g of the rms at %lld points, %.2g at most\n", what, e->rms,
-               (long long)e->points, e->largest);
-}
-
 static vf_status run_points(cionize_state *r)
 {
     const point_settings *p = &r->settings.points;
@@ -71,17 +49,7 @@ static vf_status run_points(cionize_state *r)
     vf_stage_begin(&r->stages, "points");
     const vf_status status = points_write(r->ctx, &r->at_points, &r->info);
     vf_stage_end(&r->stages);
-    if (status == VF_OK && !r->settings.quiet) {
-        printf("values     %s: %lld point%s", p->out, (long long)r->at_points.set.count,
-               vf_plural(r->at_points.set.count));
-        if (r->trajectory)
-            printf(" in %lld frame%s", (long long)r->at_points.done, vf_plural(r->at_points.done));
-        printf("; potential %.6g to %.6g %s, rms %.6g\n", r->at_points.least, r->at_points.most, r->settings.unit,
-               r->at_points.rms);
-        say_error("potential", &r->at_points.error);
-        say_error("field", &r->at_points.field_error);
-    }
-    return status;
+    return status == VF_OK ? cionize_tell(r, TELL_POINTS, 0, NULL) : status;
 }
 
 static vf_status run_field_map(cionize_state *r)
@@ -91,14 +59,7 @@ static vf_status run_field_map(cionize_state *r)
     vf_stage_begin(&r->stages, "field map");
     const vf_status status = field_map_write(r->ctx, &r->settings, r->sources, &r->info, &r->field_map_error);
     vf_stage_end(&r->stages);
-    if (status == VF_OK && !r->settings.quiet) {
-        printf("field map  ");
-        for (int a = 0; a < r->field_files; a++)
-            printf("%s%s", a ? ", " : "", r->field_names[a]);
-        printf("\n");
-        say_error("field", &r->field_map_error);
-    }
-    return status;
+    return status == VF_OK ? cionize_tell(r, TELL_FIELD_MAP, 0, NULL) : status;
 }
 
 vf_status points_run(cionize_state *r)
@@ -109,29 +70,74 @@ vf_status points_run(cionize_state *r)
     return status == VF_OK ? run_field_map(r) : status;
 }
 
-void report_points(vf_report *report, const cionize_state *r)
+/* ---- what is told ---- */
+
+static void say_error(facts *f, int line, const char *what, const map_error *e)
+{
+    if (e->points > 0)
+        fact_only_say(f, line, "\n           %s: rms error %.2g of the rms at %lld points, %.2g at most", what, e->rms,
+                      (long long)e->points, e->largest);
+}
+
+/* The plan. */
+static void say_points(facts *f, const cionize_state *r)
+{
+    static const char *const excluded[] = {"", ", each without itself", ", each without its residue"};
+    const point_settings *p = &r->settings.points;
+    const bool atoms = r->at_points.set.atoms;
+    char text[64];
+    fact_only_say(f, LINE_POINTS, "points     %lld %s%s%s; %s, %s", (long long)r->at_points.set.count,
+                  atoms ? "atoms" : "of ", atoms ? "" : p->points, atoms ? excluded[p->exclude] : "",
+                  p->field ? "potential and field" : "potential", method_text(r, text));
+}
+
+static void list_points(facts *f, const cionize_state *r)
 {
     static const char *const excluded[] = {"nothing", "atom", "residue"};
     const point_settings *p = &r->settings.points;
-    if (p->points) {
-        vf_report_begin(report, "points");
-        vf_report_text(report, "from", p->points);
-        vf_report_text(report, "values", p->out);
-        vf_report_integer(report, "count", r->at_points.set.count);
-        vf_report_text(report, "excluded", r->at_points.set.atoms ? excluded[p->exclude] : excluded[0]);
-        vf_report_text(report, "unit", r->settings.unit);
-        vf_report_text(report, "method", r->at_points.info.fast ? "fast" : "exact");
-        vf_report_number(report, "minimum", r->at_points.least);
-        vf_report_number(report, "maximum", r->at_points.most);
-        vf_report_number(report, "rms", r->at_points.rms);
-        report_error(report, "error", &r->at_points.error);
-        report_error(report, "field_error", &r->at_points.field_error);
-        vf_report_end(report);
-    }
-    if (p->field_map) {
-        vf_report_begin(report, "field_map");
-        vf_report_text(report, "file", p->field_map);
-        report_error(report, "error", &r->field_map_error);
-        vf_report_end(report);
-    }
+    fact_begin(f, "points");
+    fact_text(f, "from", p->points);
+    say_points(f, r);
+    fact_text(f, "values", p->out);
+    fact_say(f, LINE_VALUES, "values     %s", p->out);
+    fact_integer(f, "count", r->at_points.set.count);
+    fact_say(f, LINE_VALUES, ": %lld point%s", (long long)r->at_points.set.count, vf_plural(r->at_points.set.count));
+    if (r->trajectory)
+        fact_only_say(f, LINE_VALUES, " in %lld frame%s", (long long)r->at_points.done, vf_plural(r->at_points.done));
+    fact_text(f, "excluded", r->at_points.set.atoms ? excluded[p->exclude] : excluded[0]);
+    fact_text(f, "unit", r->settings.unit);
+    fact_text(f, "method", r->at_points.info.fast ? "fast" : "exact");
+    fact_number(f, "minimum", r->at_points.least);
+    fact_say(f, LINE_VALUES, "; potential %.6g to ", r->at_points.least);
+    fact_number(f, "maximum", r->at_points.most);
+    fact_say(f, LINE_VALUES, "%.6g %s", r->at_points.most, r->settings.unit);
+    fact_number(f, "rms", r->at_points.rms);
+    fact_say(f, LINE_VALUES, ", rms %.6g", r->at_points.rms);
+    error_facts(f, "error", &r->at_points.error);
+    say_error(f, LINE_VALUES, "potential", &r->at_points.error);
+    error_facts(f, "field_error", &r->at_points.field_error);
+    say_error(f, LINE_VALUES, "field", &r->at_points.field_error);
+    fact_end(f);
+}
+
+static void list_field_map(facts *f, const cionize_state *r)
+{
+    char text[64];
+    fact_begin(f, "field_map");
+    fact_text(f, "file", r->settings.points.field_map);
+    fact_only_say(f, LINE_FIELD_MAP, "field map  %lld x %lld x %lld points, %s", (long long)r->grid.counts[0],
+                  (long long)r->grid.counts[1], (long long)r->grid.counts[2], method_text(r, text));
+    for (int a = 0; a < r->field_files; a++)
+        fact_only_say(f, LINE_FIELD_FILES, "%s%s", a ? ", " : "field map  ", r->field_names[a]);
+    error_facts(f, "error", &r->field_map_error);
+    say_error(f, LINE_FIELD_FILES, "field", &r->field_map_error);
+    fact_end(f);
+}
+
+void point_facts(facts *f, const cionize_state *r)
+{
+    if (r->settings.points.points)
+        list_points(f, r);
+    if (r->settings.points.field_map)
+        list_field_map(f, r);
 }

@@ -92,31 +92,27 @@ vf_status take_selections(cionize_state *r)
     return status;
 }
 
-void say_selections(const cionize_state *r)
-{
-    if (r->sources != &r->molecule)
-        printf("selected   %s\n", r->selection);
-    if (r->settings.solute)
-        printf("solute     %s (%lld atom%s of %lld, %+.6g e): for the grid, ions and output files\n",
-               r->settings.solute, (long long)r->molecule.atoms, vf_plural(r->molecule.atoms),
-               (long long)molecule_whole_atoms(&r->molecule), r->molecule.total_charge);
-}
-
-void report_selections(vf_report *report, const cionize_state *r)
+void selection_facts(facts *f, const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
-    if (r->sources == &r->molecule)
+    const bool selected = r->sources != &r->molecule;
+    if (!selected && !s->solute)
         return;
-    vf_report_begin(report, "selection");
-    vf_report_text(report, "select", s->selected ? s->selected : "all");
+    fact_begin(f, "selection");
+    fact_text(f, "select", s->selected ? s->selected : "all");
+    if (selected)
+        fact_say(f, LINE_SELECTED, "selected   %s", r->selection);
     if (s->minus)
-        vf_report_text(report, "minus", s->minus);
-    vf_report_integer(report, "atoms", r->acting.atoms);
-    vf_report_number(report, "charge", r->acting.total_charge);
+        fact_text(f, "minus", s->minus);
+    fact_integer(f, "atoms", r->acting.atoms);
+    fact_number(f, "charge", r->acting.total_charge);
     if (s->solute) {
-        vf_report_text(report, "solute", s->solute);
-        vf_report_integer(report, "solute_atoms", r->molecule.atoms);
-        vf_report_number(report, "solute_charge", r->molecule.total_charge);
+        fact_text(f, "solute", s->solute);
+        fact_say(f, LINE_SOLUTE, "solute     %s (%lld atom%s of %lld, %+.6g e): for the grid, ions and output files",
+                 s->solute, (long long)r->molecule.atoms, vf_plural(r->molecule.atoms),
+                 (long long)molecule_whole_atoms(&r->molecule), r->molecule.total_charge);
+        fact_integer(f, "solute_atoms", r->molecule.atoms);
+        fact_number(f, "solute_charge", r->molecule.total_charge);
     }
-    vf_report_end(report);
+    fact_end(f);
 }

@@ -253,47 +253,54 @@ vf_status water_replace(cionize_state *r)
     return status;
 }
 
-void say_water(const cionize_state *r)
+static void say_water(facts *f, const cionize_state *r)
 {
     const water_state *w = &r->water;
-    if (!w->solvent)
-        return;
-    printf("water      %lld molecule%s, solvent: neither in the map nor in distances", (long long)w->count,
-           vf_plural(w->count));
+    const molecule *m = &r->molecule;
+    fact_only_say(f, LINE_WATER, "water      %lld molecule%s, solvent: neither in the map nor in distances",
+                  (long long)w->count, vf_plural(w->count));
     if (w->found.count > w->count)
-        printf("; %lld more kept with the solute", (long long)(w->found.count - w->count));
-    printf("\n           %lld atom%s of solute, ", (long long)r->molecule.atoms, vf_plural(r->molecule.atoms));
-    printf("%+g e\n", fabs(r->molecule.total_charge) < 5e-7 ? 0.0 : r->molecule.total_charge);
+        fact_only_say(f, LINE_WATER, "; %lld more kept with the solute", (long long)(w->found.count - w->count));
+    fact_only_say(f, LINE_WATER, "\n           %lld atom%s of solute, %+g e", (long long)m->atoms, vf_plural(m->atoms),
+                  fabs(m->total_charge) < 5e-7 ? 0.0 : m->total_charge);
 }
 
-/* The molecules that ions have replaced, in the order of placement: index n is that of the ions' lists. */
-void report_water(vf_report *report, const cionize_state *r)
+/* The molecules that ions have replaced, in the order of placement: index n is that of the ions' lists. `texts` and
+ * `numbers` [placed] are for its use. */
+static void list_replaced(facts *f, const cionize_state *r, const char **texts, char (*numbers)[16])
 {
     const water_state *w = &r->water;
     const int count = (int)r->placed.count;
-    const char **texts = malloc((size_t)(count + 1) * sizeof *texts);
-    char(*numbers)[16] = malloc((size_t)(count + 1) * sizeof *numbers);
-    if (texts && numbers && w->replaced) {
-        vf_report_begin(report, "water");
-        vf_report_integer(report, "molecules", w->found.count);
-        vf_report_integer(report, "kept_with_solute", w->found.count - w->count);
-        vf_report_integer(report, "replaced", count);
-        vf_report_integer(report, "left", w->found.count - count);
-        vf_report_number(report, "mol_per_litre", WATER_MOLARITY);
-        for (int n = 0; n < count; n++)
-            texts[n] = w->replaced[n].residue;
-        vf_report_texts(report, "replaced_residue", texts, count);
-        for (int n = 0; n < count; n++)
-            texts[n] = *w->replaced[n].chain ? w->replaced[n].chain : w->replaced[n].segment;
-        vf_report_texts(report, "replaced_chain", texts, count);
-        for (int n = 0; n < count; n++) {
-            snprintf(numbers[n], sizeof numbers[n], "%d%.1s", (int)w->replaced[n].residue_number,
-                     &w->replaced[n].insertion);
-            texts[n] = *w->replaced[n].number_text ? w->replaced[n].number_text : numbers[n];
-        }
-        vf_report_texts(report, "replaced_number", texts, count);
-        vf_report_end(report);
+    fact_begin(f, "water");
+    fact_integer(f, "molecules", w->found.count);
+    fact_integer(f, "kept_with_solute", w->found.count - w->count);
+    fact_integer(f, "replaced", count);
+    fact_integer(f, "left", w->found.count - count);
+    fact_number(f, "mol_per_litre", WATER_MOLARITY);
+    for (int n = 0; n < count; n++)
+        texts[n] = w->replaced[n].residue;
+    fact_texts(f, "replaced_residue", texts, count);
+    for (int n = 0; n < count; n++)
+        texts[n] = *w->replaced[n].chain ? w->replaced[n].chain : w->replaced[n].segment;
+    fact_texts(f, "replaced_chain", texts, count);
+    for (int n = 0; n < count; n++) {
+        (void)snprintf(numbers[n], sizeof numbers[n], "%d%.1s", (int)w->replaced[n].residue_number,
+                       &w->replaced[n].insertion);
+        texts[n] = *w->replaced[n].number_text ? w->replaced[n].number_text : numbers[n];
     }
+    fact_texts(f, "replaced_number", texts, count);
+    fact_end(f);
+}
+
+void water_facts(facts *f, const cionize_state *r)
+{
+    const size_t count = (size_t)r->placed.count + 1;
+    const char **texts = malloc(count * sizeof *texts);
+    char(*numbers)[16] = malloc(count * sizeof *numbers);
+    f->failed |= !texts || !numbers;
+    say_water(f, r);
+    if (texts && numbers && r->water.replaced)
+        list_replaced(f, r, texts, numbers);
     free(texts);
     free(numbers);
 }

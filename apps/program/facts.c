@@ -28,15 +28,15 @@ static fact *add_row(facts *f)
     return new;
 }
 
-/* `count` values of `size` bytes each. */
-static void add(facts *f, fact_kind kind, const char *key, const void *values, size_t size, int count)
+/* `count` values in `bytes`. */
+static void add(facts *f, fact_kind kind, const char *key, const void *values, size_t bytes, int count)
 {
     fact *new = add_row(f);
     if (!new || !key) {
         f->failed |= !new;
         return;
     }
-    *new = (fact){kind, copy(key, strlen(key) + 1), copy(values, size * (size_t)count), count, 0, NULL};
+    *new = (fact){kind, copy(key, strlen(key) + 1), copy(values, bytes), count, 0, NULL};
     f->failed |= !new->key || !new->value;
 }
 
@@ -55,14 +55,33 @@ void fact_integer(facts *f, const char *key, int64_t value)
     add(f, FACT_INTEGER, key, &value, sizeof value, 1);
 }
 
+void fact_bool(facts *f, const char *key, bool value)
+{
+    add(f, FACT_BOOL, key, &value, sizeof value, 1);
+}
+
 void fact_numbers(facts *f, const char *key, const double *values, int count)
 {
-    add(f, FACT_NUMBERS, key, values, sizeof *values, count);
+    add(f, FACT_NUMBERS, key, values, sizeof *values * (size_t)count, count);
 }
 
 void fact_integers(facts *f, const char *key, const int64_t *values, int count)
 {
-    add(f, FACT_INTEGERS, key, values, sizeof *values, count);
+    add(f, FACT_INTEGERS, key, values, sizeof *values * (size_t)count, count);
+}
+
+void fact_texts(facts *f, const char *key, const char *const *values, int count)
+{
+    size_t bytes = 0;
+    for (int n = 0; n < count; n++)
+        bytes += strlen(values[n]) + 1;
+    char *all = malloc(bytes + 1), *end = all;
+    for (int n = 0; all && n < count; n++)
+        end = stpcpy(end, values[n]) + 1;
+    if (all)
+        add(f, FACT_TEXTS, key, all, bytes, count);
+    f->failed |= !all;
+    free(all);
 }
 
 void fact_begin(facts *f, const char *key)
@@ -77,14 +96,7 @@ void fact_end(facts *f)
 
 void fact_stages(facts *f, const vf_stages *stages)
 {
-    fact_begin(f, "seconds");
-    for (int i = 0; i < stages->count; i++)
-        fact_number(f, stages->stage[i].name, stages->stage[i].seconds);
-    fact_end(f);
-    fact_begin(f, "processor_seconds");
-    for (int i = 0; i < stages->count; i++)
-        fact_number(f, stages->stage[i].name, stages->stage[i].processor);
-    fact_end(f);
+    add(f, FACT_STAGES, "", stages, sizeof *stages, 1);
 }
 
 /* ---- the terminal ---- */
@@ -144,7 +156,19 @@ vf_status facts_print(vf_context *ctx, const facts *f, int first, int last)
 
 /* ---- the report ---- */
 
-static void write_one(vf_report *report, const fact *one)
+static bool write_texts(vf_report *report, const fact *one)
+{
+    const char **texts = malloc((size_t)(one->count + 1) * sizeof *texts), *next = one->value;
+    for (int n = 0; texts && n < one->count; n++, next += strlen(next) + 1)
+        texts[n] = next;
+    if (texts)
+        vf_report_texts(report, one->key, texts, one->count);
+    free(texts);
+    return texts != NULL;
+}
+
+/* False: no memory. */
+static bool write_one(vf_report *report, const fact *one)
 {
     switch (one->kind) {
     case FACT_WORDS:
@@ -158,11 +182,19 @@ static void write_one(vf_report *report, const fact *one)
     case FACT_INTEGER:
         vf_report_integer(report, one->key, *(const int64_t *)one->value);
         break;
+    case FACT_BOOL:
+        vf_report_bool(report, one->key, *(const bool *)one->value);
+        break;
     case FACT_NUMBERS:
         vf_report_numbers(report, one->key, one->value, one->count);
         break;
     case FACT_INTEGERS:
         vf_report_integers(report, one->key, one->value, one->count);
+        break;
+    case FACT_TEXTS:
+        return write_texts(report, one);
+    case FACT_STAGES:
+        vf_report_stages(report, one->value);
         break;
     case FACT_BEGIN:
         vf_report_begin(report, one->key);
@@ -171,15 +203,15 @@ static void write_one(vf_report *report, const fact *one)
         vf_report_end(report);
         break;
     }
+    return true;
 }
 
 vf_status facts_report(vf_context *ctx, const facts *f, vf_report *report)
 {
-    if (f->failed)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
-    for (int n = 0; n < f->count; n++)
-        write_one(report, &f->row[n]);
-    return VF_OK;
+    bool complete = !f->failed;
+    for (int n = 0; complete && n < f->count; n++)
+        complete = write_one(report, &f->row[n]);
+    return complete ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory");
 }
 
 void facts_free(facts *f)

@@ -10,6 +10,7 @@
 #ifndef FACTS_H
 #define FACTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "voxfield/report.h"
@@ -20,9 +21,12 @@ typedef enum fact_kind {
     FACT_TEXT,
     FACT_NUMBER,
     FACT_INTEGER,
+    FACT_BOOL,
     FACT_NUMBERS,
     FACT_INTEGERS,
-    FACT_BEGIN, /* an object: the facts up to its end */
+    FACT_TEXTS,  /* one behind another */
+    FACT_STAGES, /* vf_stages */
+    FACT_BEGIN,  /* an object: the facts up to its end */
     FACT_END
 } fact_kind;
 typedef struct fact {
@@ -45,8 +49,10 @@ typedef struct facts {
 void fact_text(facts *f, const char *key, const char *value);
 void fact_number(facts *f, const char *key, double value);
 void fact_integer(facts *f, const char *key, int64_t value);
+void fact_bool(facts *f, const char *key, bool value);
 void fact_numbers(facts *f, const char *key, const double *values, int count);
 void fact_integers(facts *f, const char *key, const int64_t *values, int count);
+void fact_texts(facts *f, const char *key, const char *const *values, int count);
 void fact_begin(facts *f, const char *key);
 void fact_end(facts *f);
 /* "seconds" and "processor_seconds", as vf_report_stages. */

@@ -2,9 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "image_files.h"
+#include "program.h"
 #include "voxfield/output.h"
 #include "voxfield/statistics.h"
 
@@ -31,15 +31,8 @@ vf_status image_check_extension(vf_context *ctx, const char *path)
 
 vf_status image_check_path(vf_context *ctx, const char *path)
 {
-    const image_format *format;
-    vf_output *output = NULL;
-    struct stat existing;
-    vf_status status = format_for(ctx, path, &format);
-    if (stat(path, &existing) == 0 && !S_ISREG(existing.st_mode) && !S_ISDIR(existing.st_mode))
-        return status; /* opening and closing a pipe would be seen at its other end */
-    VF_TRY(status, vf_output_open(ctx, path, &output));
-    vf_output_discard(&output);
-    return status;
+    const vf_status status = image_check_extension(ctx, path);
+    return status == VF_OK ? program_check_place(ctx, path, 0, "") : status;
 }
 
 /* ---- the description of the voxels, for all formats ---- */
