@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "random_fixture.h"
+#include "test_main.h"
 #include "voxfield/context.h"
 #include "voxfield/team_size.h"
 

@@ -81,4 +81,12 @@ static inline int run_group(int argc, char **argv, const struct CMUnitTest *test
 #define run_on_device(argc, argv, tests, set_up, tear_down)                                                            \
     run_group(argc, argv, tests, sizeof(tests) / sizeof *(tests), set_up, tear_down)
 
+/* The main function of a program that does nothing else. */
+#define DEVICE_MAIN(set_up_group, tear_down_group, ...)                                                                \
+    int main(int argc, char **argv)                                                                                    \
+    {                                                                                                                  \
+        const struct CMUnitTest tests[] = {__VA_ARGS__};                                                               \
+        return run_on_device(argc, argv, tests, set_up_group, tear_down_group);                                        \
+    }
+
 #endif

@@ -121,22 +121,6 @@ static inline double complex *random_numbers(int64_t count)
     return v;
 }
 
-static inline double complex dot(int64_t count, const double complex *x, const double complex *y)
-{
-    double complex sum = 0;
-    for (int64_t n = 0; n < count; n++)
-        sum += conj(x[n]) * y[n];
-    return sum;
-}
-
-static inline double distance(int64_t count, const double complex *x, const double complex *y)
-{
-    double sum = 0;
-    for (int64_t n = 0; n < count; n++)
-        sum += creal((x[n] - y[n]) * conj(x[n] - y[n]));
-    return sqrt(sum);
-}
-
 /* ---- results of the penalties, between guards ---- */
 
 static inline void map(const subject *s, int term, double step, const double complex *v, double complex *z)
@@ -211,7 +195,7 @@ static inline double transformed_power(const subject *s, int term, const double 
     const int64_t count = codomain(s, term);
     double complex *y = room(count, sizeof *y);
     transform(s, term, x, y);
-    const double sum = creal(dot(count, y, y));
+    const double sum = creal(inner(count, y, y));
     free(y);
     return sum;
 }

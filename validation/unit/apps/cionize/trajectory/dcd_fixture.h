@@ -6,6 +6,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "free_all.h"
 #include "trajectory/trajectory.h"
 
 typedef struct dcd_kind {
@@ -185,9 +186,7 @@ static inline void free_dcd(dcd_sample *s)
     unlink(s->path);
     for (int axis = 0; axis < 3; axis++)
         free(s->xyz[axis]);
-    free(s->index);
-    free(s->cells);
-    free(s->bytes);
+    FREE_ALL(s->index, s->cells, s->bytes);
 }
 
 #endif

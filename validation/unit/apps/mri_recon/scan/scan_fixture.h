@@ -63,4 +63,7 @@ static inline void expect_said(const char *words)
         fail_msg("'%s' is not in the messages: '%s'", words, said);
 }
 
+/* A test with a folder and a context of its own. */
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
 #endif
