@@ -1,5 +1,5 @@
-/* Shared by the tests that run on a device: random numbers, the context and the device, from the command line's
- * DEVICE [TEST...]; the variants that this machine can run; and main's body. */
+/* The device of a test, from the command line's DEVICE [TEST...]; the variants of a kernel that this machine can run; and
+ * the main function. */
 #ifndef DEVICE_FIXTURE_H
 #define DEVICE_FIXTURE_H
 

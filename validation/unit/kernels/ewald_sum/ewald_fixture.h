@@ -1,4 +1,4 @@
-/* Shared by the tests of Ewald sums: charges, grids, plans, and the comparison with the truth.
+/* Potentials by Ewald sums of point charges on grids, and their comparison with the truth.
  *
  * The bound is the contract of ewald_sum.h: rms error over the grid at most the tolerance times the rms potential, and
  * 10 times that at any point. Rounding errors of terms are independent: in single precision each term may be off by 2 u

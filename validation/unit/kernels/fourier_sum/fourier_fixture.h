@@ -1,5 +1,5 @@
-/* Shared by the tests of the Fourier sum: random problems, plans run with guards around their output, every variant
- * of a device in turn, and the error bound.
+/* Random k-space samples and images for the Fourier sum, plans run with guards around their output, every variant of a
+ * device in turn, and the error bound.
  *
  * The error bound, from the arithmetic. u is the unit roundoff (2^-24 or 2^-53), S = sum |c| over the terms.
  *   phase    rounded to the precision once it is within 1/2 turn: 2^-2 u turns = 1.6 u in angle. On a GPU in single

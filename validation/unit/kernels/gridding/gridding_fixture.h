@@ -1,4 +1,4 @@
-/* Shared by the tests of the NUFFT: problems, the direct sum, and one run of a plan. */
+/* Random k-space samples and images for the NUFFT, their direct sum, and one run of a plan. */
 #ifndef GRIDDING_FIXTURE_H
 #define GRIDDING_FIXTURE_H
 

@@ -1,4 +1,4 @@
-/* Shared by the tests of the singular value thresholds: the library's result (between guards), the true result, and
+/* Blocks of image series after a threshold of their singular values: the library's (between guards), the true ones, and
  * the allowed distance.
  *
  * The bound, in the Frobenius norm, for a block of L x k. k is the shorter side or, for "ref", the number of frames.

@@ -1,4 +1,4 @@
-/* Shared by the tests of sums at points. */
+/* Potentials and fields at points, by the sums under test and by their formulas. */
 #ifndef POINT_FIXTURE_H
 #define POINT_FIXTURE_H
 

@@ -1,5 +1,4 @@
-/* Shared by the tests of penalties: penalties on random grids, their results (between guards), and the allowed
- * errors.
+/* Sparse and low-rank priors of images on random grids, their results (between guards), and the allowed errors.
  *
  * The bounds. u is the unit roundoff of the precision, U = 2^-53, |.| is the l2 norm of all numbers of a vector.
  *   wavelet    see wavelet_fixture.h: at most 12 passes of 8 taps in each direction, and 8 u for threshold and

@@ -1,5 +1,5 @@
-/* Shared by the tests of the Toeplitz multiplication: random problems, the library's result (between guards), the
- * true result, and the allowed distance.
+/* Random images, coils and point spread functions for F^H W F: the library's result (between guards), the true result, and
+ * the allowed distance.
  *
  * The bound, in the l2 norm, from the arithmetic. u is the unit roundoff (2^-24 or 2^-53), M the points of the
  * doubled grid, |.| the l2 norm, for one coil and segment.

@@ -1,5 +1,4 @@
-/* Shared by the tests of the wavelet transforms: plans on random grids, the library's results (between guards), and
- * the allowed errors.
+/* Wavelet transforms of images on random grids, the library's results (between guards), and the allowed errors.
  *
  * The bound, in the l2 norm. One level along one axis computes each number as a sum of `taps` products with rounded
  * coefficients. Its error is at most (taps + 1) u sum |h_k v_k|, where u is the unit roundoff (2^-24 or 2^-53). The

@@ -1,4 +1,4 @@
-/* Shared by the tests of files of pieces: a folder, items whose bytes follow from their numbers, and a small file. */
+/* Files of pieces, with items whose bytes follow from their numbers, in a folder for each test. */
 #ifndef PIECES_FIXTURE_H
 #define PIECES_FIXTURE_H
 

@@ -1,5 +1,4 @@
-/* Shared by the tests of operators and solvers: every existing operator on small random problems, and vectors on the
- * device. */
+/* Every existing linear operator on small random problems, and vectors on the device. */
 #ifndef OPERATOR_FIXTURE_H
 #define OPERATOR_FIXTURE_H
 

@@ -1,11 +1,11 @@
-/* Shared by the tests of trajectories: DCD files of every kind with random coordinates. Include device_fixture.h
- * first. */
+/* DCD trajectories of every kind, with random coordinates and cells. */
 #ifndef DCD_FIXTURE_H
 #define DCD_FIXTURE_H
 
 #include <math.h>
 #include <unistd.h>
 
+#include "device_fixture.h"
 #include "free_all.h"
 #include "trajectory/trajectory.h"
 

@@ -1,4 +1,4 @@
-/* Shared by the tests of XTC and TRR files: bytes of both formats with random coordinates. */
+/* XTC and TRR trajectories, byte by byte, with random coordinates. */
 #ifndef XDR_FIXTURE_H
 #define XDR_FIXTURE_H
 

@@ -1,4 +1,4 @@
-/* Shared by the tests of the scan reader: a folder, kept messages, and small files to read. */
+/* Small k-space files, what the scan reader makes of them, and what it says. */
 #ifndef SCAN_FIXTURE_H
 #define SCAN_FIXTURE_H
 
