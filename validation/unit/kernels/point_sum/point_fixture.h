@@ -1,4 +1,4 @@
-/* Potentials and fields at points, by the sums under test and by their formulas. */
+/* Charges in a box, points between them, and potentials and fields there: by the sum under test and by the reference. */
 #ifndef POINT_FIXTURE_H
 #define POINT_FIXTURE_H
 
