@@ -17,7 +17,6 @@ In periodic cells only `fast` applies: the study checks that `auto` takes it, an
 Bar: the chosen method takes at most NOISE longer than the better one, wherever the better one takes SHORT seconds or
 more. Exit status: 0; 1 if the bar is missed or a run failed (the record is written anyway).
 """
-import argparse
 import datetime
 import itertools
 import json
@@ -171,18 +170,12 @@ def summary(record):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    commands = parser.add_subparsers(dest="command", required=True)
-    run = commands.add_parser("run")
-    run.add_argument("build", type=pathlib.Path, metavar="BUILD")
-    run.add_argument("out", type=pathlib.Path, metavar="OUT.json")
-    run.add_argument("--quick", action="store_true", help="tiny cases, to test this program")
+    parser, _, run = mri_study.commands_of(__doc__, "build", "BUILD")
     run.add_argument("--rounds", type=int, default=3)
     run.add_argument("--threads", type=int, default=0)
     run.add_argument("--limit", type=float, default=1200, help="seconds for all, about (1200)")
     run.add_argument("--cpu-time", action="store_true")
     run.add_argument("--no-bar", action="store_true", help="exit 0 whatever the times, to test this program")
-    commands.add_parser("show").add_argument("out", type=pathlib.Path, metavar="OUT.json")
     options = parser.parse_args()
     if options.command == "show":
         print(show(json.loads(options.out.read_text())))

@@ -19,6 +19,7 @@
 #include "bench_device.h"
 #include "bench_plain_fourier.h"
 #include "fourier_sum.h"
+#include "free_all.h"
 
 static bool gpu;
 static double ceiling; /* GPU: sines and cosines; CPU: multiply-adds per second */
@@ -87,11 +88,7 @@ static bench_data make_data(const bench_case *c)
 
 static void free_data(bench_data *d)
 {
-    free(d->k);
-    free(d->time);
-    free(d->field);
-    free(d->in);
-    free(d->positions);
+    FREE_ALL(d->k, d->time, d->field, d->in, d->positions);
 }
 
 /* The phase between sample m and voxel n in turns. */

@@ -20,6 +20,7 @@
 #include <math.h>
 
 #include "bench_device.h"
+#include "free_all.h"
 #include "ion_search.h"
 
 static const double solute_density = 0.1;                /* atoms per cubic angstrom */
@@ -142,10 +143,7 @@ static placement place_ions(const problem *p, vf_device *where, const char *vari
 
 static void free_placement(placement *p)
 {
-    free(p->place);
-    free(p->find);
-    free(p->add);
-    free(p->energy);
+    FREE_ALL(p->place, p->find, p->add, p->energy);
 }
 
 /* ---- checks ---- */

@@ -25,6 +25,7 @@
 
 #include "bench_ceilings.h"
 #include "bench_device.h"
+#include "free_all.h"
 #include "toeplitz.h"
 
 enum { SAMPLES = 2, PART = 1024, MOST_RUNS = 201 };
@@ -164,10 +165,7 @@ static problem make_problem(const bench_case *c)
 
 static void free_problem(problem *p)
 {
-    free(p->field);
-    free(p->maps);
-    free(p->x);
-    free(p->y);
+    FREE_ALL(p->field, p->maps, p->x, p->y);
 }
 
 /* ---- the device's side ---- */

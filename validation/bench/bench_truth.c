@@ -1,4 +1,5 @@
 #include "bench_truth.h"
+#include "free_all.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -54,10 +55,7 @@ bool truth_make(bench_truth *t, int log, int threads)
 
 void truth_free(bench_truth *t)
 {
-    free(t->x);
-    free(t->y);
-    free(t->sums);
-    free(t->products);
+    FREE_ALL(t->x, t->y, t->sums, t->products);
     *t = (bench_truth){0};
 }
 

@@ -17,7 +17,6 @@ the seconds from the charges to the values, and the most memory beside the map. 
 A slope is that of a straight line through the logarithms, by least squares: seconds grow with the slope's power of
 what changes. The slope at the end is that of the last three cases. Exit status: 0; 1 if a map was wrong.
 """
-import argparse
 import datetime
 import json
 import math
@@ -118,14 +117,8 @@ def draw(record, canvas):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    commands = parser.add_subparsers(dest="command", required=True)
-    run = commands.add_parser("run")
-    run.add_argument("bench", type=pathlib.Path, metavar="BENCH_EWALD")
-    run.add_argument("out", type=pathlib.Path, metavar="OUT.json")
+    parser, commands, run = mri_study.commands_of(__doc__, "bench", "BENCH_EWALD")
     run.add_argument("--device", default="cpu")
-    run.add_argument("--quick", action="store_true", help="tiny cases, to test this program")
-    commands.add_parser("show").add_argument("out", type=pathlib.Path, metavar="OUT.json")
     drawing = commands.add_parser("plot")
     drawing.add_argument("out", type=pathlib.Path, metavar="OUT.json")
     drawing.add_argument("picture", type=pathlib.Path, metavar="FILE.svg")

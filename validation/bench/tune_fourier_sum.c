@@ -23,6 +23,7 @@
 
 #include "bench_device.h"
 #include "fourier_sum_backend.h"
+#include "free_all.h"
 #include "tuning_table.h"
 
 #define TRIAL_SECONDS 0.015
@@ -379,9 +380,7 @@ static vf_fourier_tuning run_search(search *s, int capability[2])
 
 static void free_case(void)
 {
-    free(k);
-    free(c);
-    free(reference);
+    FREE_ALL(k, c, reference);
     vf_array_free(&values);
     vf_array_free(&result);
     vf_array_free(&host);

@@ -45,9 +45,7 @@ vf_status fuzz_one(const uint8_t *data, size_t size)
     if (vf_context_create(&ctx) != VF_OK)
         return VF_ERR_MEMORY;
     vf_context_set_log(ctx, check_text, NULL);
-    const int fd = memfd_create("fuzz", MFD_CLOEXEC);
-    REQUIRE(fd >= 0 && write(fd, data, size) == (ssize_t)size);
-    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    const int fd = file_of(data, size, name, sizeof name);
     loaded_map map = {.path = strdup(name)};
     REQUIRE(map.path);
     const vf_status status = FUZZED_READER(ctx, &map);

@@ -50,10 +50,7 @@ vf_status fuzz_one(const uint8_t *data, size_t size)
     memset(&table, 0x5a, sizeof table);
     if (vf_context_create(&ctx) != VF_OK)
         return VF_ERR_MEMORY;
-    /* A separate allocation that ends where the data ends, so that a sanitizer detects reads beyond it. */
-    char *text = malloc(size ? size : 1);
-    REQUIRE(text);
-    memcpy(text, data, size);
+    char *text = exact_copy(data, size);
     const vf_status status = motion_table_parse(ctx, "fuzz.txt", text, (int64_t)size, &table);
     free(text);
     if (status == VF_OK) {

@@ -41,10 +41,7 @@ vf_status fuzz_one(const uint8_t *data, size_t size)
         return VF_ERR_MEMORY;
     const bool xyz = size > 0 && data[0] == 'X';
     const size_t skip = size > 0;
-    /* A separate allocation that ends where the data ends, so that a sanitizer detects reads beyond it. */
-    char *text = malloc(size - skip ? size - skip : 1);
-    REQUIRE(text);
-    memcpy(text, data + skip, size - skip);
+    char *text = exact_copy(data + skip, size - skip);
     const vf_status status = parse_points(ctx, "fuzz.txt", text, size - skip, xyz, &set);
     free(text);
     if (status == VF_OK) {

@@ -46,10 +46,7 @@ vf_status fuzz_one(const uint8_t *data, size_t size)
     if (vf_context_create(&ctx) != VF_OK)
         return VF_ERR_MEMORY;
     vf_context_set_log(ctx, ignore_log, NULL);
-    /* A separate allocation that ends where the data ends, so that a sanitizer detects reads beyond it. */
-    char *text = malloc(size ? size : 1);
-    REQUIRE(text);
-    memcpy(text, data, size);
+    char *text = exact_copy(data, size);
     vf_status status = parse_pqr(ctx, "fuzz.pqr", text, size, &m);
     free(text);
     if (status == VF_OK) {

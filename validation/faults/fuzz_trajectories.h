@@ -68,9 +68,7 @@ static inline vf_status fuzz_trajectory(const uint8_t *data, size_t size)
     if (vf_context_create(&ctx) != VF_OK)
         return VF_ERR_MEMORY;
     vf_context_set_log(ctx, check_text, NULL);
-    const int fd = memfd_create("fuzz", MFD_CLOEXEC);
-    REQUIRE(fd >= 0 && write(fd, data, size) == (ssize_t)size);
-    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    const int fd = file_of(data, size, name, sizeof name);
     vf_status status = trajectory_open(ctx, name, &t);
     if (status == VF_OK) {
         const int64_t frames = trajectory_frames(t), atoms = trajectory_atoms(t);

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "free_all.h"
 #include "random_fixture.h"
 #include "schedule/reconstruct.h"
 #include "solve/equations.h"
@@ -109,16 +110,10 @@ static inline problem open_problem(const int64_t matrix[3], int coils, int frame
 
 static inline void close_problem(problem *p)
 {
-    free(p->trajectory.k);
-    free(p->trajectory.weights);
-    free(p->trajectory.time);
-    free(p->trajectory.phi);
+    FREE_ALL(p->trajectory.k, p->trajectory.weights, p->trajectory.time, p->trajectory.phi);
     for (int f = 0; f < p->scan.frames; f++)
         free(p->frames[f].data);
-    free(p->frames);
-    free(p->scan.sensitivity);
-    free(p->scan.field_map);
-    free(p->scan.reference);
+    FREE_ALL(p->frames, p->scan.sensitivity, p->scan.field_map, p->scan.reference);
     vf_queue_destroy(p->queue);
     vf_context_destroy(p->ctx);
 }

@@ -11,6 +11,7 @@
 
 #include "coulomb_sum.h"
 #include "device_fixture.h"
+#include "free_all.h"
 #include "voxfield/fft.h"
 
 /* Potential of `count` charges {x, y, z, q} on a grid, r_min 0.01, C = 1, as doubles. The caller frees it. */
@@ -192,11 +193,7 @@ static void check_convolution(const char *variant, vf_dtype precision, double to
                 expect("convolution", variant, v[(k * N + j) * N + i], q[2 * cell],
                        size[2 * cell] * (tolerance + rounding));
             }
-    free(v);
-    free(charges);
-    free(q);
-    free(kernel);
-    free(size);
+    FREE_ALL(v, charges, q, kernel, size);
 }
 
 static void test_convolution(void **state)
@@ -237,10 +234,7 @@ static void check_superposition_and_translation(const char *variant, vf_dtype pr
         if (memcmp(&there[n], &all[n], sizeof *all) != 0)
             fail_msg("translation, %s: %.17g instead of %.17g", variant, there[n], all[n]);
     }
-    free(all);
-    free(first);
-    free(second);
-    free(there);
+    FREE_ALL(all, first, second, there);
 }
 
 static void test_superposition_and_translation(void **state)
@@ -286,10 +280,6 @@ static void test_faint_charges(void **state)
     for_variants(check_faint_charges);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_point_and_dipole), cmocka_unit_test(test_madelung), cmocka_unit_test(test_convolution),
-        cmocka_unit_test(test_superposition_and_translation), cmocka_unit_test(test_faint_charges)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_point_and_dipole), cmocka_unit_test(test_madelung),
+            cmocka_unit_test(test_convolution), cmocka_unit_test(test_superposition_and_translation),
+            cmocka_unit_test(test_faint_charges))

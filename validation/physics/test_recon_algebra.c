@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "density.h"
+#include "free_all.h"
 #include "recon_fixture.h"
 #include "schedule/reconstruct.h"
 #include "solve/choose_operator.h"
@@ -70,10 +71,7 @@ static void adjointness(const int64_t matrix[3], bool field, vf_dtype precision,
     vf_encoding_destroy(e);
     vf_array_free(&dx);
     vf_array_free(&dy);
-    free(x);
-    free(y);
-    free(fx);
-    free(fy);
+    FREE_ALL(x, y, fx, fy);
     close_problem(&p);
 }
 
@@ -139,9 +137,7 @@ static void against_dense(const int64_t matrix[3], int coils, bool field, bool d
                  bound, coils, field, differences, precision == VF_F64, encode_by);
     assert_true(fabs(summary.diagonal - diagonal) <= 1e-5 * diagonal);
     assert_true(summary.converged);
-    free(image);
-    free(a);
-    free(b);
+    FREE_ALL(image, a, b);
     close_problem(&p);
 }
 

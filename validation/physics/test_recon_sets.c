@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "free_all.h"
 #include "recon_fixture.h"
 #include "schedule/reconstruct.h"
 #include "solve/equations.h"
@@ -132,13 +133,7 @@ static void normal_is_hermitian(const int64_t matrix[3], bool field, vf_dtype pr
     const double size = norm(n, applied[0]) * norm(n, y);
     assert_true(cabs(dot(n, applied[0], y) - middle) <= allowed(&p) * size);
     assert_true(cabs(dot(n, x, applied[1]) - middle) <= allowed(&p) * norm(n, x) * norm(n, applied[1]));
-    free(x);
-    free(y);
-    free(zero);
-    free(fx);
-    free(fy);
-    free(applied[0]);
-    free(applied[1]);
+    FREE_ALL(x, y, zero, fx, fy, applied[0], applied[1]);
     vf_operator_free(system);
     device_maps_free(&maps);
     vf_normal_free(&normal);
@@ -187,10 +182,7 @@ static void right_side_is_adjoint(vf_dtype precision, vf_encode_by by)
     right_side_destroy(side);
     device_maps_free(&maps);
     team_free(&team);
-    free(out);
-    free(x);
-    free(b);
-    free(fx);
+    FREE_ALL(out, x, b, fx);
     close_problem(&p);
 }
 
@@ -264,9 +256,7 @@ static void solution_against_dense(bool weighted, vf_dtype precision, vf_encode_
     if (!(sqrt(difference / size) <= bound))
         fail_msg("relative error %g, allowed %g (weighted %d, precision %d, operator %d)", sqrt(difference / size),
                  bound, weighted, precision == VF_F64, by);
-    free(image);
-    free(a);
-    free(b);
+    FREE_ALL(image, a, b);
     close_problem(&p);
 }
 

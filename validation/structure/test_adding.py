@@ -128,7 +128,7 @@ def check(source, compiler, include, libraries, folder):
         changed += files
     folders = [*sorted(path for path in (tree / "kernels").iterdir() if path.is_dir()), tree / "kernels", tree / "libcore/include",
                tree / "libcore/src", *(tree / "apps" / room for room in ("program", "cionize", "mri_recon")), include]
-    command = [compiler, "-std=gnu11", "-Wall", "-Wextra", "-Wno-unknown-pragmas", "-Werror", "-D_GNU_SOURCE", *(f"-I{path}" for path in folders)]
+    command = [compiler, "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wno-unknown-pragmas", "-Werror", *(f"-I{path}" for path in folders)]
     for name in changed:
         if name.endswith(".c"):
             run([*command, "-fsyntax-only", tree / name])

@@ -18,7 +18,6 @@ Exit status: 0; 1 if `auto` chose a device that takes more than NOISE longer, or
 anyway); 77 if --device cuda finds no GPU. Source of the comparison: Stone et al., J. Comput. Chem. 28 (2007) 2618,
 where the CPU wins below some 400 atoms.
 """
-import argparse
 import datetime
 import json
 import os
@@ -330,15 +329,9 @@ def draw_kernels(record, canvas):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    commands = parser.add_subparsers(dest="command", required=True)
-    run = commands.add_parser("run")
-    run.add_argument("programs", type=pathlib.Path, metavar="BIN_DIR")
-    run.add_argument("out", type=pathlib.Path, metavar="OUT.json")
+    parser, commands, run = mri_study.commands_of(__doc__, "programs", "BIN_DIR")
     run.add_argument("--device", choices=("all", "cpu", "cuda"), default="all")
     run.add_argument("--limit", type=float, default=50, help="seconds for all, about (50)")
-    run.add_argument("--quick", action="store_true", help="tiny cases, to test this program")
-    commands.add_parser("show").add_argument("out", type=pathlib.Path, metavar="OUT.json")
     drawing = commands.add_parser("plot")
     for name in ("out", "times", "kernels"):
         drawing.add_argument(name, type=pathlib.Path)

@@ -369,17 +369,23 @@ def show(record):
     yield from (f"WRONG: {problem}" for problem in problems_of(record))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def commands_of(doc, first, metavar):
+    """The commands of a study, for more options: run FIRST OUT.json and show OUT.json. Returns the parser, the commands, and run."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run")
-    run.add_argument("programs", type=pathlib.Path, metavar="BIN_DIR")
-    run.add_argument("out", type=pathlib.Path, metavar="OUT.json")
+    run.add_argument(first, type=pathlib.Path, metavar=metavar)
+    for command in (run, commands.add_parser("show")):
+        command.add_argument("out", type=pathlib.Path, metavar="OUT.json")
+    run.add_argument("--quick", action="store_true", help="tiny cases, to test this program")
+    return parser, commands, run
+
+
+def main():
+    parser, _, run = commands_of(__doc__, "programs", "BIN_DIR")
     run.add_argument("--device", choices=("all", "cpu", "cuda"), default="all")
     run.add_argument("--limit", type=float, help="seconds of Q and F^H d of a row that is run whole (30; --quick: 0)")
     run.add_argument("--lambda", type=float, default=50, dest="weight", help="of the solver (50)")
-    run.add_argument("--quick", action="store_true", help="tiny cases, to test this program")
-    commands.add_parser("show").add_argument("out", type=pathlib.Path, metavar="OUT.json")
     options = parser.parse_args()
     if options.command == "run":
         with tempfile.TemporaryDirectory(prefix="mri_study") as work:

@@ -1,4 +1,4 @@
-/* Shared by the tests of the coil stages: a context, and random complex numbers. */
+/* Coil images and unitary mixtures of coils, of random complex numbers; and a context for each test. */
 #ifndef COIL_FIXTURE_H
 #define COIL_FIXTURE_H
 
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "random_fixture.h"
+#include "test_main.h"
 #include "voxfield/context.h"
 #include "voxfield/team_size.h"
 

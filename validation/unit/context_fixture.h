@@ -2,16 +2,11 @@
 #ifndef CONTEXT_FIXTURE_H
 #define CONTEXT_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test_main.h"
 #include "voxfield/context.h"
 
 static vf_context *ctx;

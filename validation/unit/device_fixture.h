@@ -1,5 +1,5 @@
-/* Shared by the tests that run on a device: random numbers, the context and the device, from the command line's
- * DEVICE [TEST...]; the variants that this machine can run; and main's body. */
+/* The device of a test, from the command line's DEVICE [TEST...]; the variants of a kernel that this machine can run; and
+ * the main function. */
 #ifndef DEVICE_FIXTURE_H
 #define DEVICE_FIXTURE_H
 
@@ -80,5 +80,13 @@ static inline int run_group(int argc, char **argv, const struct CMUnitTest *test
 /* The same for an array of tests. */
 #define run_on_device(argc, argv, tests, set_up, tear_down)                                                            \
     run_group(argc, argv, tests, sizeof(tests) / sizeof *(tests), set_up, tear_down)
+
+/* The main function of a program that does nothing else. */
+#define DEVICE_MAIN(set_up_group, tear_down_group, ...)                                                                \
+    int main(int argc, char **argv)                                                                                    \
+    {                                                                                                                  \
+        const struct CMUnitTest tests[] = {__VA_ARGS__};                                                               \
+        return run_on_device(argc, argv, tests, set_up_group, tear_down_group);                                        \
+    }
 
 #endif

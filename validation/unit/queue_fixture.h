@@ -1,4 +1,4 @@
-/* Adds a queue of the device to device_fixture.h. */
+/* A queue of the device, for the group of tests. */
 #ifndef QUEUE_FIXTURE_H
 #define QUEUE_FIXTURE_H
 

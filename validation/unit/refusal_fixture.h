@@ -1,4 +1,4 @@
-/* Shared by the tests of invalid arguments. */
+/* Invalid arguments must be refused, with a message that begins with the function's subject. */
 #ifndef REFUSAL_FIXTURE_H
 #define REFUSAL_FIXTURE_H
 

@@ -1,15 +1,10 @@
 /* The numbers of random_fixture.h: the sequence of splitmix64, their ranges, and what VOXFIELD_SEED does. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "random_fixture.h"
+#include "test_main.h"
 
 /* The first numbers of seed 1234567, as published with Vigna's splitmix64.c at Rosetta Code. */
 static void test_published(void **state)
@@ -73,9 +68,5 @@ static void test_neighbouring_seeds_are_unrelated(void **state)
     seed_random();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_published), cmocka_unit_test(test_ranges),
-                                       cmocka_unit_test(test_neighbouring_seeds_are_unrelated)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL, cmocka_unit_test(test_published), cmocka_unit_test(test_ranges),
+          cmocka_unit_test(test_neighbouring_seeds_are_unrelated))

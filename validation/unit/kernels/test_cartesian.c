@@ -12,6 +12,7 @@
  * usage: test_cartesian DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  */
 #include "cartesian.h"
+#include "free_all.h"
 #include "gridding.h"
 #include "kernels/toeplitz/toeplitz_fixture.h"
 
@@ -37,11 +38,6 @@ typedef struct mri_scan {
     int most;          /* most samples at a grid point */
     double most_weight;
 } mri_scan;
-
-static double unit_roundoff(vf_dtype precision)
-{
-    return precision == VF_F64 ? 0x1p-53 : 0x1p-24;
-}
 
 static double fft_error(const mri_scan *s)
 {
@@ -107,9 +103,7 @@ static mri_scan make_scan(const int64_t matrix[3], pattern kind, vf_dtype precis
 
 static void free_scan(mri_scan *s)
 {
-    free(s->k);
-    free(s->weights);
-    free(s->f);
+    FREE_ALL(s->k, s->weights, s->f);
 }
 
 static double complex *random_numbers(const mri_scan *s, int64_t count)
@@ -186,7 +180,7 @@ static void test_sums(void **state)
     (void)state;
     for (int i = 0; i < SIZES * PATTERNS * 2; i++) {
         mri_scan s = make_scan(sizes[i / 2 % SIZES], (pattern)(i / 2 / SIZES), i % 2 ? VF_F64 : VF_F32, true);
-        const double gain = (fft_error(&s) + s.most) * unit_roundoff(s.precision) * sqrt((double)(s.voxels * s.most));
+        const double gain = (fft_error(&s) + s.most) * roundoff(s.precision) * sqrt((double)(s.voxels * s.most));
         double complex *c = random_numbers(&s, s.samples), *x = random_numbers(&s, s.voxels);
         double complex *y = room(s.voxels, sizeof *y), *d = room(s.samples, sizeof *d);
         double complex *right_y = room(s.voxels, sizeof *y), *right_d = room(s.samples, sizeof *d);
@@ -206,12 +200,7 @@ static void test_sums(void **state)
         for (int64_t n = 0; n < s.voxels; n++)
             right += conj(x[n]) * y[n];
         assert_true(cabs(left - right) <= 2.02 * gain * norm(s.samples, c) * norm(s.voxels, x));
-        free(c);
-        free(x);
-        free(y);
-        free(d);
-        free(right_y);
-        free(right_d);
+        FREE_ALL(c, x, y, d, right_y, right_d);
         free_scan(&s);
     }
 }
@@ -241,16 +230,12 @@ static void test_normal(void **state)
                     right[n] +=
                         (maps ? conj(maps[c * s.voxels + n]) : 1) * conj(s.f[m * s.voxels + n]) * s.weights[m] * sum;
             }
-            bound += (2 * fft_error(&s) + 16 + coils) * unit_roundoff(s.precision) * (double)s.voxels * s.most_weight *
+            bound += (2 * fft_error(&s) + 16 + coils) * roundoff(s.precision) * (double)s.voxels * s.most_weight *
                      largest * norm(s.voxels, seen);
         }
         normal(&s, coils, maps, x, y);
         check_error(&s, "normal", s.voxels, y, right, 1.01 * bound);
-        free(maps);
-        free(x);
-        free(y);
-        free(right);
-        free(seen);
+        FREE_ALL(maps, x, y, right, seen);
         free_scan(&s);
     }
 }
@@ -283,17 +268,12 @@ static void test_normal_of_sums(void **state)
             sums(&s, true, 1, d, seen);
             for (int64_t n = 0; n < s.voxels; n++)
                 right[n] += conj(map[n]) * seen[n];
-            bound += (4 * fft_error(&s) + 20 + coils + 2 * s.most) * unit_roundoff(s.precision) * (double)s.voxels *
+            bound += (4 * fft_error(&s) + 20 + coils + 2 * s.most) * roundoff(s.precision) * (double)s.voxels *
                      s.most_weight * largest * size;
         }
         normal(&s, coils, maps, x, y);
         check_error(&s, "normal and sums", s.voxels, y, right, 1.01 * bound);
-        free(maps);
-        free(x);
-        free(y);
-        free(right);
-        free(seen);
-        free(d);
+        FREE_ALL(maps, x, y, right, seen, d);
         free_scan(&s);
     }
 }
@@ -313,9 +293,7 @@ static void test_batch(void **state)
             sums(&s, adjoint, 1, in + b * from, one);
             assert_memory_equal(one, all + b * to, (size_t)to * sizeof *one);
         }
-        free(in);
-        free(all);
-        free(one);
+        FREE_ALL(in, all, one);
         free_scan(&s);
     }
 }
@@ -341,10 +319,7 @@ static void test_nan(void **state)
         check_all_nan(s.samples, d);
         normal(&s, 1, NULL, x, y);
         check_all_nan(s.voxels, y);
-        free(c);
-        free(x);
-        free(y);
-        free(d);
+        FREE_ALL(c, x, y, d);
         free_scan(&s);
     }
 }
@@ -372,9 +347,7 @@ static void test_nufft(void **state)
         vf_queue_destroy(queue);
         sums(&s, true, 1, c, y);
         check_error(&s, "NUFFT", s.voxels, y, right, 4e-9 * sqrt((double)(s.voxels * s.most)) * norm(s.samples, c));
-        free(c);
-        free(y);
-        free(right);
+        FREE_ALL(c, y, right);
         free_scan(&s);
     }
 }
@@ -439,11 +412,6 @@ static void test_refused(void **state)
     vf_queue_destroy(queue);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),  cmocka_unit_test(test_normal), cmocka_unit_test(test_normal_of_sums),
-        cmocka_unit_test(test_batch), cmocka_unit_test(test_nan),    cmocka_unit_test(test_nufft),
-        cmocka_unit_test(test_fits),  cmocka_unit_test(test_refused)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_sums), cmocka_unit_test(test_normal),
+            cmocka_unit_test(test_normal_of_sums), cmocka_unit_test(test_batch), cmocka_unit_test(test_nan),
+            cmocka_unit_test(test_nufft), cmocka_unit_test(test_fits), cmocka_unit_test(test_refused))

@@ -2,17 +2,13 @@
  * maps; the selection of the centre of k-space; the root of the sum of squares. */
 #include <complex.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "coil_fixture.h"
 #include "coil_maps.h"
+#include "free_all.h"
+#include "test_main.h"
 #include "voxfield/dense.h"
 
 enum { REACH = 2 };               /* as documented: boxes of 5 voxels along each axis */
@@ -157,9 +153,7 @@ static void test_same_bits(void **state)
         for (int64_t n = 0; n < count; n++)
             assert_near(cabsf(other[n] - maps[n]), 0, 1e-6);
     }
-    free(other);
-    free(maps);
-    free(images);
+    FREE_ALL(other, maps, images);
 }
 
 /* The scale is that of the largest part of either sign: maps of -x are those of x. Here all of x is negative. */
@@ -177,9 +171,7 @@ static void test_sign(void **state)
     assert_int_equal(vf_coil_maps_walsh(*state, b.n, b.coils, images, other), VF_OK);
     for (int64_t n = 0; n < count; n++)
         assert_true(maps[n] == other[n]);
-    free(other);
-    free(maps);
-    free(images);
+    FREE_ALL(other, maps, images);
 }
 
 static void test_nothing_to_see(void **state)
@@ -362,15 +354,7 @@ static void test_root_of_squares(void **state)
     assert_near(cabsf(tall[0]) / 5e30, 1, 1e-6);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_the_definition),
-                                       cmocka_unit_test(test_same_bits),
-                                       cmocka_unit_test(test_sign),
-                                       cmocka_unit_test(test_nothing_to_see),
-                                       cmocka_unit_test(test_known_maps),
-                                       cmocka_unit_test(test_outside_the_object),
-                                       cmocka_unit_test(test_calibration),
-                                       cmocka_unit_test(test_root_of_squares)};
-    return cmocka_run_group_tests(tests, make_context, free_context);
-}
+TEST_MAIN(make_context, free_context, cmocka_unit_test(test_against_the_definition), cmocka_unit_test(test_same_bits),
+          cmocka_unit_test(test_sign), cmocka_unit_test(test_nothing_to_see), cmocka_unit_test(test_known_maps),
+          cmocka_unit_test(test_outside_the_object), cmocka_unit_test(test_calibration),
+          cmocka_unit_test(test_root_of_squares))

@@ -20,27 +20,15 @@
  * 1.0001 rc count. */
 #include <math.h>
 
+#include "cloud_fixture.h"
 #include "cutoff_sum.h"
-#include "device_fixture.h"
+#include "free_all.h"
 #include "prolate.h"
-
-typedef struct cloud {
-    int64_t count;
-    double *data; /* x, y, z, charge */
-} cloud;
-
-static vf_coulomb_atoms charges_of(const cloud *c)
-{
-    const int64_t n = c->count;
-    return (vf_coulomb_atoms){
-        .count = n, .x = c->data, .y = c->data + n, .z = c->data + 2 * n, .charge = c->data + 3 * n};
-}
 
 /* Charges all over the grid and beyond it, some exactly on grid points. */
 static cloud random_cloud(int64_t count, const vf_grid *grid)
 {
-    cloud c = {.count = count, .data = calloc((size_t)count * 4 + 1, sizeof(double))};
-    assert_non_null(c.data);
+    const cloud c = make_cloud(count);
     for (int64_t i = 0; i < count; i++)
         for (int a = 0; a < 3; a++) {
             const double at = (1.6 * uniform() - 0.3) * (double)grid->counts[a];
@@ -207,21 +195,7 @@ static truth find_truth(const vf_grid *g, const cloud *c, const vf_cutoff_option
 
 static void free_truth(truth *t)
 {
-    free(t->value);
-    free(t->bound);
-    free(t->size);
-    free(t->near);
-}
-
-static vf_box random_box(const vf_grid *g)
-{
-    vf_box box;
-    for (int a = 0; a < 3; a++) {
-        box.lo[a] = (int64_t)(uniform() * (double)g->counts[a]);
-        box.hi[a] = box.lo[a] + 1 + (int64_t)(uniform() * (double)(g->counts[a] - box.lo[a]));
-        box.hi[a] = box.hi[a] < g->counts[a] ? box.hi[a] : g->counts[a];
-    }
-    return box;
+    FREE_ALL(t->value, t->bound, t->size, t->near);
 }
 
 static void compare(const vf_grid *g, const cloud *c, vf_cutoff_options o)
@@ -304,9 +278,7 @@ static void test_bits(void **state)
                     assert_memory_equal(at, whole + (size_t)((k * g.counts[1] + j) * g.counts[0] + box.lo[0]) * element,
                                         row);
         }
-        free(whole);
-        free(part);
-        free(c.data);
+        FREE_ALL(whole, part, c.data);
     }
 }
 
@@ -350,9 +322,5 @@ static void test_refusals(void **state)
     free(c.data);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sum), cmocka_unit_test(test_crowd),
-                                       cmocka_unit_test(test_bits), cmocka_unit_test(test_refusals)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_sum), cmocka_unit_test(test_crowd), cmocka_unit_test(test_bits),
+            cmocka_unit_test(test_refusals))

@@ -4,6 +4,7 @@
 
 #include "context_fixture.h"
 #include "delays.h"
+#include "free_all.h"
 #include "mri_phantom.h"
 #include "random_fixture.h"
 #include "voxfield/team_size.h"
@@ -83,10 +84,7 @@ static made make(int dimensions, int coils, int64_t spokes, double oversample, d
 
 static void destroy(made *m)
 {
-    free(m->start);
-    free(m->step);
-    free(m->k);
-    free(m->data);
+    FREE_ALL(m->start, m->step, m->k, m->data);
 }
 
 static vf_spokes spokes_of(const made *m)

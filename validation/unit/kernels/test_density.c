@@ -166,8 +166,4 @@ static void test_grid(void **state)
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_pairs), cmocka_unit_test(test_grid)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_against_pairs), cmocka_unit_test(test_grid))

@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "differences_backend.h"
+#include "free_all.h"
 #include "queue_fixture.h"
 
 enum { GUARD = 64 };
@@ -151,9 +152,7 @@ static void test_against_definition(void **state)
                     if (!(fabs(y[i] - expected[i]) <= allowed))
                         fail_msg("%s, size %d, axes %u: part %lld is %.9g instead of %.9g", g->name, s, axes,
                                  (long long)i, y[i], expected[i]);
-                free(x);
-                free(y);
-                free(expected);
+                FREE_ALL(x, y, expected);
             }
 }
 
@@ -185,10 +184,7 @@ static void test_adjoint(void **state)
                 if (!(fabs(one[0] - other[0]) <= allowed && fabs(one[1] - other[1]) <= allowed))
                     fail_msg("%s, size %d, axes %u: %.9g%+.9gi and %.9g%+.9gi", a->name, s, axes, one[0], one[1],
                              other[0], other[1]);
-                free(x);
-                free(y);
-                free(ax);
-                free(ay);
+                FREE_ALL(x, y, ax, ay);
             }
 }
 
@@ -321,10 +317,7 @@ static void test_groups_against_definition(void **state)
             const double sum = norm(type, groups, n, w, v), right = vf_group_norm_ref(groups, n, w, v);
             if (!(fabs(sum - right) <= 1.01 * ((double)n + groups + 6) * u * right))
                 fail_msg("%d groups of %lld: the norm is %.17g instead of %.17g", groups, (long long)n, sum, right);
-            free(v);
-            free(z);
-            free(in);
-            free(expected);
+            FREE_ALL(v, z, in, expected);
         }
 }
 
@@ -451,16 +444,8 @@ static void test_refusals(void **state)
     assert_int_equal(vf_symmetric_gradient_components(16), 0);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_definition),
-                                       cmocka_unit_test(test_adjoint),
-                                       cmocka_unit_test(test_by_hand),
-                                       cmocka_unit_test(test_threads_and_nan),
-                                       cmocka_unit_test(test_groups_against_definition),
-                                       cmocka_unit_test(test_minimises),
-                                       cmocka_unit_test(test_special_values),
-                                       cmocka_unit_test(test_group_threads),
-                                       cmocka_unit_test(test_refusals)};
-    return run_on_device(argc, argv, tests, make_queue, drop_queue);
-}
+DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_against_definition), cmocka_unit_test(test_adjoint),
+            cmocka_unit_test(test_by_hand), cmocka_unit_test(test_threads_and_nan),
+            cmocka_unit_test(test_groups_against_definition), cmocka_unit_test(test_minimises),
+            cmocka_unit_test(test_special_values), cmocka_unit_test(test_group_threads),
+            cmocka_unit_test(test_refusals))

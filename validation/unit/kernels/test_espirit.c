@@ -2,17 +2,13 @@
  * exact linear relations. The object is an ellipse that fills a third of the field of view. */
 #include <complex.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "coil_fixture.h"
 #include "espirit.h"
+#include "free_all.h"
+#include "test_main.h"
 #include "voxfield/team_size.h"
 
 enum { N = 40, BLOCK = 20, COILS = 4 };
@@ -71,9 +67,7 @@ static sample make(double sigma)
 
 static void drop(sample *s)
 {
-    free(s->truth);
-    free(s->object);
-    free(s->data);
+    FREE_ALL(s->truth, s->object, s->data);
 }
 
 static vf_status maps_of(vf_context *ctx, const sample *s, float complex *maps, float *eigenvalue,
@@ -188,11 +182,7 @@ static void test_invariance(void **state)
         s.data[k] *= 0x1p-20f;
     assert_int_equal(maps_of(ctx, &s, other, NULL, &scaled), VF_OK);
     assert_near(scaled.explained, quality.explained, 5e-4);
-    free(maps);
-    free(other);
-    free(mixed);
-    free(data);
-    free(u);
+    FREE_ALL(maps, other, mixed, data, u);
     drop(&s);
 }
 
@@ -306,9 +296,7 @@ static void test_two_sets(void **state)
     task.sets = 1;
     assert_int_equal(vf_espirit(*state, &task, single, eigenvalue, &quality), VF_OK);
     assert_memory_equal(maps, single, 2 * COILS * N * N * sizeof *maps);
-    free(maps);
-    free(single);
-    free(eigenvalue);
+    FREE_ALL(maps, single, eigenvalue);
     drop(&one);
     drop(&other);
 }
@@ -382,14 +370,8 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_known_maps, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_invariance, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_two_sets, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_two_voxels, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+/* Each of these tests has its own start. */
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+TEST_MAIN(NULL, NULL, TEST(test_known_maps), TEST(test_invariance), TEST(test_two_sets), TEST(test_two_voxels),
+          TEST(test_refused))

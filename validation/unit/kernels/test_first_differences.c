@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "first_differences.h"
+#include "free_all.h"
 #include "queue_fixture.h"
 
 enum { GUARD = 64 };
@@ -143,10 +144,7 @@ static void test_matrix(void **state)
                              kind & 1 ? "double" : "single", (long long)counts[0], (long long)counts[1],
                              (long long)counts[2], (long long)i / 2, got[i], expected, error, limit);
             }
-            free(x);
-            free(y);
-            free(got);
-            free(weights);
+            FREE_ALL(x, y, got, weights);
         }
 }
 
@@ -187,14 +185,7 @@ static void test_symmetry_and_energy(void **state)
             memcpy(kept, still, 2 * (size_t)n * sizeof *kept);
             add(real, counts, 1e3, weights, flat, still);
             assert_memory_equal(still, kept, 2 * (size_t)n * sizeof *kept);
-            free(kept);
-            free(x);
-            free(y);
-            free(flat);
-            free(wx);
-            free(wy);
-            free(still);
-            free(weights);
+            FREE_ALL(kept, x, y, flat, wx, wy, still, weights);
         }
 }
 
@@ -223,9 +214,7 @@ static void test_threads_and_nan(void **state)
             if ((distance <= 1) != (isnan(first[2 * i]) != 0) || isnan(first[2 * i + 1]))
                 fail_msg("voxel %lld: %g%+gi", (long long)i, first[2 * i], first[2 * i + 1]);
         }
-        free(x);
-        free(weights);
-        free(first);
+        FREE_ALL(x, weights, first);
     }
     need(vf_context_set_threads(ctx, threads));
 }
@@ -333,11 +322,6 @@ static void test_refusals(void **state)
     vf_context_clear_error(ctx);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matrix),          cmocka_unit_test(test_symmetry_and_energy),
-        cmocka_unit_test(test_threads_and_nan), cmocka_unit_test(test_weights_by_hand),
-        cmocka_unit_test(test_random_weights),  cmocka_unit_test(test_refusals)};
-    return run_on_device(argc, argv, tests, make_queue, drop_queue);
-}
+DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_matrix), cmocka_unit_test(test_symmetry_and_energy),
+            cmocka_unit_test(test_threads_and_nan), cmocka_unit_test(test_weights_by_hand),
+            cmocka_unit_test(test_random_weights), cmocka_unit_test(test_refusals))

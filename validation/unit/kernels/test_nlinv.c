@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "coil_fixture.h"
+#include "free_all.h"
 #include "nlinv.h"
 
 enum { N = 32, COILS = 6, SEEN = N * N };
@@ -114,10 +115,7 @@ static sample make(int every, int more, int periods)
 
 static void drop(sample *s)
 {
-    free(s->truth);
-    free(s->object);
-    free(s->adjoint);
-    free(s->psf);
+    FREE_ALL(s->truth, s->object, s->adjoint, s->psf);
 }
 
 static vf_nlinv_task task_of(const sample *s, int periods)
@@ -268,13 +266,7 @@ static void test_invariance(void **state)
             }
     nlinv_run other = maps_of(ctx, &s, 1);
     assert_near(distance(other.maps, mixed, count), 0, 0.02);
-    free(one.maps);
-    free(three.maps);
-    free(large.maps);
-    free(other.maps);
-    free(adjoint);
-    free(mixed);
-    free(u);
+    FREE_ALL(one.maps, three.maps, large.maps, other.maps, adjoint, mixed, u);
     drop(&s);
 }
 
@@ -292,9 +284,7 @@ static void test_larger_matrix(void **state)
         same[n] = large[(n / SEEN * 2 * N + n / N % N * 2) * 2 * N + n % N * 2];
     /* The largest |s|, below which maps fade, may lie between voxels: 1e-6 of it; and rounding of floats. */
     assert_near(distance(same, r.maps, COILS * SEEN), 0, 1e-5);
-    free(large);
-    free(same);
-    free(r.maps);
+    FREE_ALL(large, same, r.maps);
     drop(&s);
 }
 
@@ -364,16 +354,14 @@ static void test_refused(void **state)
     drop(&s);
 }
 
+/* Each of these tests has its own start. */
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_context, free_context)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_few_lines, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_every_second_line, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_invariance, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_larger_matrix, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_noise, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_refused, make_context, free_context),
-    };
+    const struct CMUnitTest tests[] = {TEST(test_few_lines),  TEST(test_every_second_line),
+                                       TEST(test_invariance), TEST(test_larger_matrix),
+                                       TEST(test_noise),      TEST(test_refused)};
     seed_random();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,28 +16,16 @@
  */
 #include <math.h>
 
-#include "device_fixture.h"
+#include "cloud_fixture.h"
+#include "free_all.h"
 #include "potential.h"
 
 /* ---- problems ---- */
 
-typedef struct cloud {
-    int64_t count;
-    double *data; /* x, y, z, charge */
-} cloud;
-
-static vf_coulomb_atoms charges_of(const cloud *c)
-{
-    const int64_t n = c->count;
-    return (vf_coulomb_atoms){
-        .count = n, .x = c->data, .y = c->data + n, .z = c->data + 2 * n, .charge = c->data + 3 * n};
-}
-
 /* Charges inside the grid, and so inside its cell, if it has one; their sum is not 0. */
 static cloud random_cloud(int64_t count, const vf_grid *grid)
 {
-    cloud c = {.count = count, .data = calloc((size_t)count * 4 + 1, sizeof(double))};
-    assert_non_null(c.data);
+    const cloud c = make_cloud(count);
     for (int64_t i = 0; i < 3 * count; i++) {
         const int a = (int)(i / count);
         c.data[i] = grid->origin[a] + grid->spacing[a] * (double)grid->counts[a] * uniform();
@@ -67,14 +55,6 @@ static vf_potential_problem random_problem(vf_pair_law law, vf_cell_kind cell, v
             p.grid.cell.vectors[a][0] = uniform();
     }
     return p;
-}
-
-static void refuse(vf_status status, vf_status expected, const char *word)
-{
-    if (status != expected || !strstr(vf_context_message(ctx), word))
-        fail_msg("%s instead of %s with '%s': %s", vf_status_name(status), vf_status_name(expected), word,
-                 vf_context_message(ctx));
-    vf_context_clear_error(ctx);
 }
 
 /* The potential over a box, as doubles, which represent single precision exactly. */
@@ -317,9 +297,7 @@ static void check_boxes(const vf_potential_method *m, vf_potential_problem p)
     double *again = compute_all(m, &p, &c);
     need(vf_context_set_threads(ctx, threads));
     assert_memory_equal(again, whole, (size_t)vf_grid_points(&p.grid) * sizeof *whole);
-    free(again);
-    free(whole);
-    free(c.data);
+    FREE_ALL(again, whole, c.data);
 }
 
 static void test_boxes(void **state)
@@ -363,36 +341,37 @@ static void check_refusals(const vf_potential_method *m, vf_potential_problem p)
         bad = random_problem(p.pair.law, cell, p.precision);
         bad.tolerance = p.tolerance;
         if (!(m->cells >> cell & 1))
-            refuse(vf_potential_check(ctx, m, &bad, kind), VF_ERR_UNSUPPORTED, cell == VF_CELL_NONE ? "free" : "cell");
+            expect_error(vf_potential_check(ctx, m, &bad, kind), VF_ERR_UNSUPPORTED,
+                         cell == VF_CELL_NONE ? "free" : "cell");
     }
     bad = p;
     bad.tolerance = m->tolerance[p.precision] / 2;
     if (bad.tolerance > 0)
-        refuse(vf_potential_check(ctx, m, &bad, kind), VF_ERR_UNSUPPORTED, "tolerance");
+        expect_error(vf_potential_check(ctx, m, &bad, kind), VF_ERR_UNSUPPORTED, "tolerance");
     bad.tolerance = NAN;
-    refuse(vf_potential_check(ctx, m, &bad, kind), VF_ERR_ARGUMENT, "tolerance");
+    expect_error(vf_potential_check(ctx, m, &bad, kind), VF_ERR_ARGUMENT, "tolerance");
     bad = p;
     bad.pair.scale = NAN;
-    refuse(vf_potential_check(ctx, m, &bad, kind), VF_ERR_ARGUMENT, "scale");
+    expect_error(vf_potential_check(ctx, m, &bad, kind), VF_ERR_ARGUMENT, "scale");
     bad = p;
     bad.pair.r_min = NAN;
-    refuse(vf_potential_check(ctx, m, &bad, kind), VF_ERR_ARGUMENT, "distance");
+    expect_error(vf_potential_check(ctx, m, &bad, kind), VF_ERR_ARGUMENT, "distance");
     bad = p;
     bad.pair.law = VF_PAIR_LAWS;
-    refuse(vf_potential_check(ctx, m, &bad, kind), VF_ERR_ARGUMENT, "law");
+    expect_error(vf_potential_check(ctx, m, &bad, kind), VF_ERR_ARGUMENT, "law");
     bad = p;
     bad.pair.law = VF_PAIR_FUNCTION; /* and no function */
-    refuse(vf_potential_check(ctx, m, &bad, kind), VF_ERR_ARGUMENT, "law");
+    expect_error(vf_potential_check(ctx, m, &bad, kind), VF_ERR_ARGUMENT, "law");
     bad = p;
     bad.grid.spacing[1] = NAN;
-    refuse(vf_potential_check(ctx, m, &bad, kind), VF_ERR_ARGUMENT, "grid");
+    expect_error(vf_potential_check(ctx, m, &bad, kind), VF_ERR_ARGUMENT, "grid");
 
     cloud c = random_cloud(3, &p.grid);
     vf_coulomb_atoms charges = charges_of(&c);
     vf_potential *plan = NULL;
     bad = p;
     bad.variant = "nonsense";
-    refuse(vf_potential_create(device, m, &bad, &charges, &plan), VF_ERR_ARGUMENT, m->variant_name(kind, 0));
+    expect_error(vf_potential_create(device, m, &bad, &charges, &plan), VF_ERR_ARGUMENT, m->variant_name(kind, 0));
     assert_null(plan);
     c.data[4] = NAN; /* a y */
     assert_int_equal(vf_potential_create(device, m, &p, &charges, &plan), VF_ERR_ARGUMENT);
@@ -406,8 +385,8 @@ static void test_refusals(void **state)
     (void)state;
     for_all(check_refusals);
     const vf_potential_method *m = NULL;
-    refuse(vf_potential_method_named(ctx, "--method", "nonsense", &m), VF_ERR_ARGUMENT, "--method");
-    refuse(vf_potential_method_named(ctx, "--method", "", &m), VF_ERR_ARGUMENT, vf_potential_method_at(0)->name);
+    expect_error(vf_potential_method_named(ctx, "--method", "nonsense", &m), VF_ERR_ARGUMENT, "--method");
+    expect_error(vf_potential_method_named(ctx, "--method", "", &m), VF_ERR_ARGUMENT, vf_potential_method_at(0)->name);
     need(vf_potential_method_named(ctx, "--method", "auto", &m));
     assert_null(m);
     for (int i = 0; vf_potential_method_at(i); i++) {
@@ -428,14 +407,9 @@ static void test_choose(void **state)
     assert_non_null(m);
     need(vf_potential_check(ctx, m, &p, kind));
     p.tolerance = NAN;
-    refuse(vf_potential_choose(ctx, &p, kind, 1000, &m), VF_ERR_ARGUMENT, "tolerance");
+    expect_error(vf_potential_choose(ctx, &p, kind, 1000, &m), VF_ERR_ARGUMENT, "tolerance");
     assert_null(m);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sum),      cmocka_unit_test(test_linear),
-                                       cmocka_unit_test(test_boxes),    cmocka_unit_test(test_cost),
-                                       cmocka_unit_test(test_refusals), cmocka_unit_test(test_choose)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_sum), cmocka_unit_test(test_linear), cmocka_unit_test(test_boxes),
+            cmocka_unit_test(test_cost), cmocka_unit_test(test_refusals), cmocka_unit_test(test_choose))

@@ -349,9 +349,5 @@ static void test_refusals(void **state)
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_linear), cmocka_unit_test(test_thresholds),
-                                       cmocka_unit_test(test_search), cmocka_unit_test(test_refusals)};
-    return run_on_device(argc, argv, tests, make_queue, drop_queue);
-}
+DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_linear), cmocka_unit_test(test_thresholds),
+            cmocka_unit_test(test_search), cmocka_unit_test(test_refusals))

@@ -1,4 +1,5 @@
 /* Scans of libcore, on the CPU or a GPU, all variants, against their definition. */
+#include "free_all.h"
 #include "libcore/reduce/reduce_fixture.h"
 #include "refusal_fixture.h"
 
@@ -152,9 +153,7 @@ static void sizes_case(const vf_scan_options *options)
             uint8_t *head = random_heads(options, n, often[(s + 2 * o) % 5]);
             void *y = scan_at(plan, n, x, head, at);
             assert_scan(options, n, x, head, y);
-            free(x);
-            free(head);
-            free(y);
+            FREE_ALL(x, head, y);
         }
     vf_scan_destroy(plan);
 }
@@ -201,9 +200,7 @@ static void same_bits_case(const vf_scan_options *options)
                     first = y;
             }
         vf_scan_destroy(plan);
-        free(first);
-        free(head);
-        free(x);
+        FREE_ALL(first, head, x);
     }
     need(vf_context_set_threads(ctx, before));
 }
@@ -248,10 +245,7 @@ static void special_case(const vf_scan_options *options)
             }
             assert_true(size > 0);
             vf_scan_destroy(plan);
-            free(want);
-            free(x);
-            free(head);
-            free(y);
+            FREE_ALL(want, x, head, y);
         }
 }
 
@@ -397,14 +391,6 @@ static void test_refusals(void **state)
     vf_context_clear_error(ctx);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sizes),
-                                       cmocka_unit_test(test_same_bits),
-                                       cmocka_unit_test(test_nan_and_infinity),
-                                       cmocka_unit_test(test_exact_sums),
-                                       cmocka_unit_test(test_again_and_again),
-                                       cmocka_unit_test(test_large),
-                                       cmocka_unit_test(test_refusals)};
-    return run_on_device(argc, argv, tests, make_queue, drop_queue);
-}
+DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_sizes), cmocka_unit_test(test_same_bits),
+            cmocka_unit_test(test_nan_and_infinity), cmocka_unit_test(test_exact_sums),
+            cmocka_unit_test(test_again_and_again), cmocka_unit_test(test_large), cmocka_unit_test(test_refusals))

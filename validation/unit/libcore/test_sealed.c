@@ -448,22 +448,17 @@ static void ahead(void **state)
     vf_sealed_ahead(sealed, echo, &(int){1}, sizeof answer[0], sizeof answer);
 }
 
+/* Each of these tests has its own start. */
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
 int main(void)
 {
     if (!vf_sealed_possible()) {
         printf("SKIP: no processes without rights on this system\n");
         return 77;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(rights, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(answers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(ahead, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(large_answers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(memory, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(deaths, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(lies, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(text_without_end, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(interrupts, set_up, tear_down),
-    };
+    const struct CMUnitTest tests[] = {TEST(rights),        TEST(answers),          TEST(ahead),
+                                       TEST(large_answers), TEST(memory),           TEST(deaths),
+                                       TEST(lies),          TEST(text_without_end), TEST(interrupts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

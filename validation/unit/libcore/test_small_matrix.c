@@ -1,17 +1,13 @@
 /* The functions for small matrices in the coil stages, by their algebra. */
 #include <complex.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "coil_fixture.h"
+#include "free_all.h"
+#include "test_main.h"
 #include "voxfield/dense.h"
 
 /* sum over k of values[k] u_k u_k^H, where u_k are the rows of u. */
@@ -64,12 +60,7 @@ static void test_eigenvectors(void **state)
                 assert_near(cabs(dot - (k == l)), 0, n * 1e-15);
             }
         }
-        free(copy);
-        free(a);
-        free(vectors);
-        free(u);
-        free(found);
-        free(values);
+        FREE_ALL(copy, a, vectors, u, found, values);
     }
 }
 
@@ -111,11 +102,7 @@ static void test_cholesky(void **state)
     values[0] = 0; /* u_0 has a component in every row, so the last row's pivot vanishes */
     double complex *singular = hermitian(N, u, values);
     assert_int_equal(vf_cholesky(N, singular, 1e-10), N - 1);
-    free(singular);
-    free(inverse);
-    free(l);
-    free(a);
-    free(u);
+    FREE_ALL(singular, inverse, l, a, u);
 }
 
 /* Against a sum in double: u (columns + 2) sum |a| |d| bounds the error of a sum of products, and a complex one has
@@ -150,16 +137,10 @@ static void test_apply(void **state)
             float complex *again = copy_of(in, COLUMNS * count);
             assert_int_equal(vf_mix_rows(ctx, rows, COLUMNS, matrix, count, again), VF_OK);
             assert_memory_equal(again, data, (size_t)(COLUMNS * count) * sizeof *data);
-            free(again);
-            free(in);
-            free(data);
+            FREE_ALL(again, in, data);
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_eigenvectors),
-                                       cmocka_unit_test(test_eigenvectors_of_zero_and_nan),
-                                       cmocka_unit_test(test_cholesky), cmocka_unit_test(test_apply)};
-    return cmocka_run_group_tests(tests, make_context, free_context);
-}
+TEST_MAIN(make_context, free_context, cmocka_unit_test(test_eigenvectors),
+          cmocka_unit_test(test_eigenvectors_of_zero_and_nan), cmocka_unit_test(test_cholesky),
+          cmocka_unit_test(test_apply))

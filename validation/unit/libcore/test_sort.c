@@ -376,16 +376,8 @@ static void test_refused_sorts(void **state)
     vf_sort_destroy(NULL);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_byte_histograms),
-                                       cmocka_unit_test(test_histograms),
-                                       cmocka_unit_test(test_extreme_edges),
-                                       cmocka_unit_test(test_every_number_of_bits),
-                                       cmocka_unit_test(test_lengths),
-                                       cmocka_unit_test(test_long_sorts),
-                                       cmocka_unit_test(test_more_threads_than_planned),
-                                       cmocka_unit_test(test_refused_histograms),
-                                       cmocka_unit_test(test_refused_sorts)};
-    return run_on_device(argc, argv, tests, make_queue, drop_queue);
-}
+DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_byte_histograms), cmocka_unit_test(test_histograms),
+            cmocka_unit_test(test_extreme_edges), cmocka_unit_test(test_every_number_of_bits),
+            cmocka_unit_test(test_lengths), cmocka_unit_test(test_long_sorts),
+            cmocka_unit_test(test_more_threads_than_planned), cmocka_unit_test(test_refused_histograms),
+            cmocka_unit_test(test_refused_sorts))

@@ -135,9 +135,5 @@ static void refuses_damaged_tables(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_words), cmocka_unit_test(recognises_cif),
-                                       cmocka_unit_test(finds_tables), cmocka_unit_test(refuses_damaged_tables)};
-    return cmocka_run_group_tests(tests, set_up_context, close_context);
-}
+TEST_MAIN(set_up_context, close_context, cmocka_unit_test(reads_words), cmocka_unit_test(recognises_cif),
+          cmocka_unit_test(finds_tables), cmocka_unit_test(refuses_damaged_tables))

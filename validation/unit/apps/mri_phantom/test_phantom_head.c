@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "context_fixture.h"
+#include "free_all.h"
 #include "mri_phantom.h"
 
 enum { SAMPLES = 40 };
@@ -122,10 +123,7 @@ static void compare_with_image(int dimensions, int power, double bend, double he
         assert_below(sqrt(off / size), tolerance);
     }
     coils_free(&receivers);
-    free(i.water);
-    free(i.fat);
-    free(i.field);
-    free(i.maps);
+    FREE_ALL(i.water, i.fat, i.field, i.maps);
 }
 
 /* Tolerances: coil, phase and field are taken at a voxel's centre, so sinc(k / N) replaces sinc((k - u) / N). The
@@ -269,9 +267,5 @@ static void test_tissues(void **state)
     assert_in_range(head.shapes - head.steady, 2, 6);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_image), cmocka_unit_test(test_a_wave),
-                                       cmocka_unit_test(test_means_of_a_wave), cmocka_unit_test(test_tissues)};
-    return cmocka_run_group_tests(tests, open_context, close_context);
-}
+TEST_MAIN(open_context, close_context, cmocka_unit_test(test_against_image), cmocka_unit_test(test_a_wave),
+          cmocka_unit_test(test_means_of_a_wave), cmocka_unit_test(test_tissues))

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "context_fixture.h"
+#include "free_all.h"
 #include "mri_phantom.h"
 
 enum { SAMPLES = 60 };
@@ -217,11 +218,7 @@ static void compare_with_image(phantom_kind kind, int dimensions, int64_t coils,
     for (int64_t c = 0; c < coils; c++)
         assert_below(distance(data + c * SAMPLES, expected + c * SAMPLES, SAMPLES), tolerance);
     coils_free(&receivers);
-    free(image);
-    free(map);
-    free(sensitivity);
-    free(data);
-    free(expected);
+    FREE_ALL(image, map, sensitivity, data, expected);
 }
 
 /* Tolerances: an edge voxel is known to about half of the 8 points of an axis that the edge runs along, at random;
@@ -455,18 +452,8 @@ static void test_frames_differ(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ball_and_disk),
-                                       cmocka_unit_test(test_middle_is_the_volume),
-                                       cmocka_unit_test(test_a_real_object_has_hermitian_symmetry),
-                                       cmocka_unit_test(test_shift_and_linearity),
-                                       cmocka_unit_test(test_against_image),
-                                       cmocka_unit_test(test_slice_of_the_solid),
-                                       cmocka_unit_test(test_shepp_logan),
-                                       cmocka_unit_test(test_coils),
-                                       cmocka_unit_test(test_noise),
-                                       cmocka_unit_test(test_generator),
-                                       cmocka_unit_test(test_frames_differ)};
-    return cmocka_run_group_tests(tests, open_context, close_context);
-}
+TEST_MAIN(open_context, close_context, cmocka_unit_test(test_ball_and_disk),
+          cmocka_unit_test(test_middle_is_the_volume), cmocka_unit_test(test_a_real_object_has_hermitian_symmetry),
+          cmocka_unit_test(test_shift_and_linearity), cmocka_unit_test(test_against_image),
+          cmocka_unit_test(test_slice_of_the_solid), cmocka_unit_test(test_shepp_logan), cmocka_unit_test(test_coils),
+          cmocka_unit_test(test_noise), cmocka_unit_test(test_generator), cmocka_unit_test(test_frames_differ))

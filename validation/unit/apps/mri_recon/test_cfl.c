@@ -255,16 +255,9 @@ static void test_names(void **state)
     assert_string_equal(cfl_dim_name(CFL_BATCH), "BATCH");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_nothing_by_halves, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_headers_that_are_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_hostile_headers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_files_that_are_missing_or_short, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_numbers_that_are_none, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+/* Each of these tests has its own start. */
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+TEST_MAIN(NULL, NULL, TEST(test_round_trip), TEST(test_nothing_by_halves), TEST(test_headers_that_are_read),
+          TEST(test_hostile_headers), TEST(test_files_that_are_missing_or_short), TEST(test_numbers_that_are_none),
+          TEST(test_names))

@@ -1,18 +1,14 @@
 /* The stages of mri_recon that mix coils, by their algebra: prewhitening and coil compression. */
 #include <complex.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "coil_fixture.h"
 #include "coils/channel_noise.h"
 #include "coils/coil_stages.h"
+#include "free_all.h"
+#include "test_main.h"
 #include "voxfield/dense.h"
 
 /* ---- a scan of random data, of frames on two trajectories ---- */
@@ -43,10 +39,7 @@ static void free_scan(mri_scan *s)
 {
     for (int f = 0; f < s->frames; f++)
         free(s->frame[f].data);
-    free(s->frame);
-    free(s->trajectory);
-    free(s->sensitivity);
-    free(s->noise);
+    FREE_ALL(s->frame, s->trajectory, s->sensitivity, s->noise);
 }
 
 /* Makes the first voxels of the maps and the first samples of every frame satisfy d = s x, with known x. */
@@ -249,9 +242,7 @@ static void test_channels_are_left_out(void **state)
     assert_memory_equal(s.frame[1].data + LONG, data + 3 * LONG, LONG * sizeof *data);
     assert_memory_equal(s.sensitivity + VOXELS, maps + 3 * VOXELS, VOXELS * sizeof *maps);
     assert_true(creal(s.noise[0]) == 4 && creal(s.noise[3]) == 7 && s.noise[1] == across);
-    free(s.left_out);
-    free(data);
-    free(maps);
+    FREE_ALL(s.left_out, data, maps);
     free_scan(&s);
 }
 
@@ -440,21 +431,13 @@ static void test_compression_of_nothing_and_to_nothing(void **state)
     free_scan(&s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_whitened_noise_is_white),
-                                       cmocka_unit_test(test_whitening_keeps_maps_and_data_together),
-                                       cmocka_unit_test(test_no_covariance_nothing_to_do),
-                                       cmocka_unit_test(test_singular_noise_is_refused),
-                                       cmocka_unit_test(test_what_noise_looks_like),
-                                       cmocka_unit_test(test_channels_are_left_out),
-                                       cmocka_unit_test(test_channels_that_stay),
-                                       cmocka_unit_test(test_lists_of_channels),
-                                       cmocka_unit_test(test_compression_keeps_the_largest_components),
-                                       cmocka_unit_test(test_compression_regards_every_frame),
-                                       cmocka_unit_test(test_compression_without_loss),
-                                       cmocka_unit_test(test_compression_keeps_maps_and_data_together),
-                                       cmocka_unit_test(test_compression_bits_do_not_depend_on_threads),
-                                       cmocka_unit_test(test_compression_of_nothing_and_to_nothing)};
-    return cmocka_run_group_tests(tests, make_context, free_context);
-}
+TEST_MAIN(make_context, free_context, cmocka_unit_test(test_whitened_noise_is_white),
+          cmocka_unit_test(test_whitening_keeps_maps_and_data_together),
+          cmocka_unit_test(test_no_covariance_nothing_to_do), cmocka_unit_test(test_singular_noise_is_refused),
+          cmocka_unit_test(test_what_noise_looks_like), cmocka_unit_test(test_channels_are_left_out),
+          cmocka_unit_test(test_channels_that_stay), cmocka_unit_test(test_lists_of_channels),
+          cmocka_unit_test(test_compression_keeps_the_largest_components),
+          cmocka_unit_test(test_compression_regards_every_frame), cmocka_unit_test(test_compression_without_loss),
+          cmocka_unit_test(test_compression_keeps_maps_and_data_together),
+          cmocka_unit_test(test_compression_bits_do_not_depend_on_threads),
+          cmocka_unit_test(test_compression_of_nothing_and_to_nothing))

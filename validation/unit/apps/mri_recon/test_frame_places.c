@@ -1,15 +1,12 @@
 /* What frames of one place share (apps/mri_recon/frames/frame_places.c): which frame computes the power of the
  * place's coil maps, and the value of that power. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "coil_fixture.h"
 #include "frames/frame_places.h"
+#include "free_all.h"
 #include "groups/solve_group.h"
+#include "test_main.h"
 
 static const recon_settings settings = {.method = RECON_CG};
 
@@ -122,15 +119,7 @@ static void test_how_much_it_is(void **state)
     assert_memory_equal(&power[1], &power[0], sizeof *power);
     assert_memory_equal(&power[2], &power[0], sizeof *power);
     assert_memory_equal(&power[3], &power[0], sizeof *power); /* the same numbers */
-    free(wide);
-    free(maps);
-    free(image);
-    free(sums);
+    FREE_ALL(wide, maps, image, sums);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_who_finds_the_power),
-                                       cmocka_unit_test(test_how_much_it_is)};
-    return cmocka_run_group_tests(tests, make_context, free_context);
-}
+TEST_MAIN(make_context, free_context, cmocka_unit_test(test_who_finds_the_power), cmocka_unit_test(test_how_much_it_is))

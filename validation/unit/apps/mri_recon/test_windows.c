@@ -1,16 +1,12 @@
 /* Windows of a series (apps/mri_recon/schedule/windows.c): their positions, and how shared frames are blended. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "coil_fixture.h"
 #include "frames/frame_images.h"
 #include "schedule/plan_device.h"
 #include "schedule/windows.h"
+#include "test_main.h"
 
 enum { MOST_FRAMES = 70, SERIES = 200 };
 
@@ -186,10 +182,5 @@ static void test_blend(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_frame_once), cmocka_unit_test(test_limit),
-                                       cmocka_unit_test(test_memory), cmocka_unit_test(test_memory_of_teams),
-                                       cmocka_unit_test(test_blend)};
-    return cmocka_run_group_tests(tests, make_context, free_context);
-}
+TEST_MAIN(make_context, free_context, cmocka_unit_test(test_every_frame_once), cmocka_unit_test(test_limit),
+          cmocka_unit_test(test_memory), cmocka_unit_test(test_memory_of_teams), cmocka_unit_test(test_blend))

@@ -5,6 +5,7 @@
 
 #include "options.h"
 #include "refusal_fixture.h"
+#include "test_main.h"
 
 typedef struct settings {
     const char *input, *output, *group, *unit;
@@ -336,12 +337,7 @@ static int free_context(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_forms),    cmocka_unit_test(test_rows_of_words),
-        cmocka_unit_test(test_values),   cmocka_unit_test(test_ranges),   cmocka_unit_test(test_names),
-        cmocka_unit_test(test_needs),    cmocka_unit_test(test_required), cmocka_unit_test(test_help),
-        cmocka_unit_test(test_printed),  cmocka_unit_test(test_table)};
-    return cmocka_run_group_tests(tests, make_context, free_context);
-}
+TEST_MAIN(make_context, free_context, cmocka_unit_test(test_defaults), cmocka_unit_test(test_forms),
+          cmocka_unit_test(test_rows_of_words), cmocka_unit_test(test_values), cmocka_unit_test(test_ranges),
+          cmocka_unit_test(test_names), cmocka_unit_test(test_needs), cmocka_unit_test(test_required),
+          cmocka_unit_test(test_help), cmocka_unit_test(test_printed), cmocka_unit_test(test_table))

@@ -78,8 +78,4 @@ static void test_random_selections(void **state)
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_selections), cmocka_unit_test(test_random_selections)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_selections), cmocka_unit_test(test_random_selections))

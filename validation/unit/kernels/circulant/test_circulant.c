@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "circulant.h"
+#include "free_all.h"
 #include "queue_fixture.h"
 
 static double *random_numbers(int64_t count, double least)
@@ -144,10 +145,7 @@ static void test_sum(void **state)
                                  kind ? "double" : "single", (long long)matrix[0], (long long)matrix[1],
                                  (long long)matrix[2], i, (long long)v, error, limit);
                 }
-                free(x);
-                free(y);
-                free(expected);
-                free(got);
+                FREE_ALL(x, y, expected, got);
             }
             for (int i = 0; i < MATRICES; i++)
                 free(m[i]);
@@ -178,10 +176,7 @@ static void test_unread_and_unset(void **state)
                 m[k] = round ? -m[k] : m[k];
             need(vf_circulant_set(plan, queue, 1, m));
         }
-        free(m);
-        free(x);
-        free(y);
-        free(expected);
+        FREE_ALL(m, x, y, expected);
         vf_circulant_destroy(plan);
     }
 }
@@ -214,12 +209,7 @@ static void test_self_adjoint(void **state)
             const double limit = 2 * 1.5 * (double)n * bound(real, n, 1, 0, 1);
             if (!(cabs(first - second) <= limit))
                 fail_msg("%lld voxels: off by %.3g, allowed %.3g", (long long)n, cabs(first - second), limit);
-            free(m);
-            free(x);
-            free(y);
-            free(cx);
-            free(cy);
-            free(again);
+            FREE_ALL(m, x, y, cx, cy, again);
             vf_circulant_destroy(plan);
         }
 }
@@ -260,9 +250,5 @@ static void test_refusals(void **state)
     vf_circulant_destroy(plan);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sum), cmocka_unit_test(test_unread_and_unset),
-                                       cmocka_unit_test(test_self_adjoint), cmocka_unit_test(test_refusals)};
-    return run_on_device(argc, argv, tests, make_queue, drop_queue);
-}
+DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_sum), cmocka_unit_test(test_unread_and_unset),
+            cmocka_unit_test(test_self_adjoint), cmocka_unit_test(test_refusals))

@@ -25,6 +25,7 @@
 
 #include "coulomb_sum.h"
 #include "device_fixture.h"
+#include "free_all.h"
 
 typedef struct cloud {
     int64_t count;
@@ -145,10 +146,7 @@ static void compare(const vf_grid *grid, const cloud *c, const vf_box *box, doub
                          limit);
         }
     }
-    free(reference);
-    free(s1);
-    free(s2);
-    free(values);
+    FREE_ALL(reference, s1, s2, values);
 }
 
 static vf_grid random_grid(int64_t nx, int64_t ny, int64_t nz)
@@ -390,9 +388,7 @@ static void test_charge_reversal(void **state)
     for (int64_t n = 0; n < points; n++)
         if (!(plus[n] == -minus[n]))
             fail_msg("point %lld: %.9g and %.9g", (long long)n, (double)plus[n], (double)minus[n]);
-    free(plus);
-    free(minus);
-    free(c.data);
+    FREE_ALL(plus, minus, c.data);
 }
 
 static void test_refusals(void **state)
@@ -480,17 +476,8 @@ static void test_variant_names(void **state)
     assert_string_equal(chosen, "baseline");
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sizes),
-                                       cmocka_unit_test(test_atom_counts),
-                                       cmocka_unit_test(test_atoms_at_r_min),
-                                       cmocka_unit_test(test_far_box),
-                                       cmocka_unit_test(test_far_index),
-                                       cmocka_unit_test(test_boxes_and_threads),
-                                       cmocka_unit_test(test_queues_and_plans),
-                                       cmocka_unit_test(test_charge_reversal),
-                                       cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(test_variant_names)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_sizes), cmocka_unit_test(test_atom_counts),
+            cmocka_unit_test(test_atoms_at_r_min), cmocka_unit_test(test_far_box), cmocka_unit_test(test_far_index),
+            cmocka_unit_test(test_boxes_and_threads), cmocka_unit_test(test_queues_and_plans),
+            cmocka_unit_test(test_charge_reversal), cmocka_unit_test(test_refusals),
+            cmocka_unit_test(test_variant_names))

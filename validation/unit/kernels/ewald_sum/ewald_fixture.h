@@ -1,4 +1,4 @@
-/* Shared by the tests of Ewald sums: charges, grids, plans, and the comparison with the truth.
+/* Potentials by Ewald sums of point charges on grids, and their comparison with the truth.
  *
  * The bound is the contract of ewald_sum.h: rms error over the grid at most the tolerance times the rms potential, and
  * 10 times that at any point. Rounding errors of terms are independent: in single precision each term may be off by 2 u
@@ -9,27 +9,8 @@
 
 #include <math.h>
 
-#include "device_fixture.h"
 #include "ewald_sum.h"
-
-typedef struct cloud {
-    int64_t count;
-    double *data; /* x, y, z, charge */
-} cloud;
-
-static inline vf_coulomb_atoms charges_of(const cloud *c)
-{
-    const int64_t n = c->count;
-    return (vf_coulomb_atoms){
-        .count = n, .x = c->data, .y = c->data + n, .z = c->data + 2 * n, .charge = c->data + 3 * n};
-}
-
-static inline cloud make_cloud(int64_t count)
-{
-    cloud c = {.count = count, .data = calloc((size_t)count * 4 + 1, sizeof(double))};
-    assert_non_null(c.data);
-    return c;
-}
+#include "kernels/cloud_fixture.h"
 
 static inline vf_ewald *make_plan(const vf_grid *g, const cloud *c, const vf_ewald_options *o)
 {
@@ -69,13 +50,6 @@ static inline double *compute_all(const vf_grid *g, const cloud *c, const vf_ewa
 {
     const vf_box all = vf_grid_box(g);
     return compute(g, c, o, &all);
-}
-
-static inline void position(const vf_grid *g, int64_t n, double r[3])
-{
-    const int64_t at[3] = {n % g->counts[0], n / g->counts[0] % g->counts[1], n / g->counts[0] / g->counts[1]};
-    for (int a = 0; a < 3; a++)
-        r[a] = g->origin[a] + g->spacing[a] * (double)at[a];
 }
 
 /* `spread` may be NULL. */

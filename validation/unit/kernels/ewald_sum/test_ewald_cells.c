@@ -5,6 +5,7 @@
  * Bounds: ewald_fixture.h. Where only some points are compared, their rms error may be larger by chance: with n of
  * them, 1 + 4 / sqrt(n) times. */
 #include "ewald_fixture.h"
+#include "free_all.h"
 
 /* Compares some random points with Ewald's sum. */
 static void check_cell(const char *name, const vf_grid *g, const cloud *c, const vf_ewald_options *o)
@@ -253,17 +254,9 @@ static void test_translations(void **state)
             g.origin[a] += 0.5 * info.spacing[a];
         double *shifted = compute_all(&g, &c, &o);
         assert_close("by half a mesh point", &o, shifted, once, NULL, points, 2);
-        free(once);
-        free(moved);
-        free(shifted);
-        free(c.data);
+        FREE_ALL(once, moved, shifted, c.data);
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cells),    cmocka_unit_test(test_points),
-                                       cmocka_unit_test(test_pair),     cmocka_unit_test(test_reference),
-                                       cmocka_unit_test(test_madelung), cmocka_unit_test(test_translations)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_cells), cmocka_unit_test(test_points), cmocka_unit_test(test_pair),
+            cmocka_unit_test(test_reference), cmocka_unit_test(test_madelung), cmocka_unit_test(test_translations))

@@ -9,6 +9,7 @@
 #include <complex.h>
 
 #include "ewald_fixture.h"
+#include "free_all.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -165,9 +166,7 @@ static void test_free_space(void **state)
             }
             ways[has_pairs(&g, &c, &o)]++;
             assert_close("in free space", &o, got, expected, spread, points, 1);
-            free(expected);
-            free(got);
-            free(c.data);
+            FREE_ALL(expected, got, c.data);
         }
     assert_true(ways[0] > 0 && ways[1] > 0);
 }
@@ -252,10 +251,5 @@ static void test_long_waves(void **state)
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cells), cmocka_unit_test(test_free_space),
-                                       cmocka_unit_test(test_truths), cmocka_unit_test(test_long_waves),
-                                       cmocka_unit_test(test_refusals)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_cells), cmocka_unit_test(test_free_space), cmocka_unit_test(test_truths),
+            cmocka_unit_test(test_long_waves), cmocka_unit_test(test_refusals))

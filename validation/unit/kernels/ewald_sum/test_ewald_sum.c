@@ -7,6 +7,7 @@
  * matter. */
 #include "ewald_common.h"
 #include "ewald_fixture.h"
+#include "free_all.h"
 #include "prolate.h"
 
 /* Also sets spread[n]: the root of the squares of terms times (1 + h / r), h the largest spacing. Distances round by up
@@ -150,10 +151,7 @@ static void test_cancelling(void **state)
     need(vf_ewald_plan_costs(device, &g, &charges, &o, &info, &seconds[0], &seconds[1]));
     printf("near pairs: %.3g of all\n", info.pairs / (double)c.count / (double)vf_grid_points(&g));
     assert_true(info.pairs < 0.5 * (double)c.count * (double)vf_grid_points(&g));
-    free(got);
-    free(expected);
-    free(spread);
-    free(c.data);
+    FREE_ALL(got, expected, spread, c.data);
 }
 
 /* No charges: 0 everywhere. */
@@ -205,17 +203,6 @@ static void test_rms_of_samples(void **state)
 
 /* ---- bits, costs and errors ---- */
 
-static vf_box random_box(const vf_grid *g)
-{
-    vf_box box;
-    for (int a = 0; a < 3; a++) {
-        box.lo[a] = (int64_t)(uniform() * (double)g->counts[a]);
-        box.hi[a] = box.lo[a] + 1 + (int64_t)(uniform() * (double)(g->counts[a] - box.lo[a]));
-        box.hi[a] = box.hi[a] < g->counts[a] ? box.hi[a] : g->counts[a];
-    }
-    return box;
-}
-
 static void test_bits(void **state)
 {
     (void)state;
@@ -240,9 +227,7 @@ static void test_bits(void **state)
             for (int64_t j = box.lo[1]; j < box.hi[1]; j++, at += row)
                 assert_memory_equal(at, whole + (k * g.counts[1] + j) * g.counts[0] + box.lo[0],
                                     (size_t)row * sizeof *at);
-        free(part);
-        free(whole);
-        free(c.data);
+        FREE_ALL(part, whole, c.data);
     }
 }
 
@@ -324,11 +309,7 @@ static void test_refusals(void **state)
     free(c.data);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_free_space), cmocka_unit_test(test_near_points), cmocka_unit_test(test_cancelling),
-        cmocka_unit_test(test_nothing),    cmocka_unit_test(test_split_model), cmocka_unit_test(test_rms_of_samples),
-        cmocka_unit_test(test_bits),       cmocka_unit_test(test_costs),       cmocka_unit_test(test_refusals)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_free_space), cmocka_unit_test(test_near_points),
+            cmocka_unit_test(test_cancelling), cmocka_unit_test(test_nothing), cmocka_unit_test(test_split_model),
+            cmocka_unit_test(test_rms_of_samples), cmocka_unit_test(test_bits), cmocka_unit_test(test_costs),
+            cmocka_unit_test(test_refusals))

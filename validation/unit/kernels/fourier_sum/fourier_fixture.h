@@ -1,5 +1,5 @@
-/* Shared by the tests of the Fourier sum: random problems, plans run with guards around their output, every variant
- * of a device in turn, and the error bound.
+/* Random k-space samples and images for the Fourier sum, plans run with guards around their output, every variant of a
+ * device in turn, and the error bound.
  *
  * The error bound, from the arithmetic. u is the unit roundoff (2^-24 or 2^-53), S = sum |c| over the terms.
  *   phase    rounded to the precision once it is within 1/2 turn: 2^-2 u turns = 1.6 u in angle. On a GPU in single
@@ -30,6 +30,7 @@
 
 #include "device_fixture.h"
 #include "fourier_sum.h"
+#include "free_all.h"
 
 enum { CHUNK = 512, SENTINEL = 64 };
 #define PI 3.14159265358979323846264338327950288L
@@ -97,12 +98,7 @@ static inline problem random_problem(int64_t samples, int64_t nx, int64_t ny, in
 
 static inline void free_problem(problem *p)
 {
-    free(p->k);
-    free(p->time);
-    free(p->field);
-    free(p->positions);
-    free(p->c);
-    free(p->x);
+    FREE_ALL(p->k, p->time, p->field, p->positions, p->c, p->x);
 }
 
 static inline vf_fourier *make_plan(vf_device *on, const problem *p, const vf_fourier_options *o)

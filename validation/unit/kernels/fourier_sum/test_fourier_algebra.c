@@ -4,6 +4,7 @@
  * usage: test_fourier_algebra DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  */
 #include "fourier_fixture.h"
+#include "free_all.h"
 
 /* Ranges of voxels have the same bits as the whole, for any number of threads. */
 static void test_ranges_and_threads(void **state)
@@ -38,10 +39,7 @@ static void test_ranges_and_threads(void **state)
             assert_memory_equal(forward, again, (size_t)p.samples * 2 * bytes);
             assert_int_equal(vf_context_set_threads(ctx, threads), VF_OK);
             vf_fourier_destroy(plan);
-            free(all);
-            free(piece);
-            free(forward);
-            free(again);
+            FREE_ALL(all, piece, forward, again);
         }
         free_problem(&p);
     }
@@ -78,9 +76,7 @@ static void test_positions_of_grid(void **state)
                              value_at(o.precision, grid, n), value_at(o.precision, list, n));
         }
     }
-    free(grid);
-    free(list);
-    free(q.positions);
+    FREE_ALL(grid, list, q.positions);
     free_problem(&p);
 }
 
@@ -150,9 +146,7 @@ static void test_scaling(void **state)
                              value_at(o.precision, once, n), value_at(o.precision, twice, n));
             vf_fourier_destroy(plan);
         }
-        free(once);
-        free(twice);
-        free(scaled);
+        FREE_ALL(once, twice, scaled);
         free_problem(&p);
     }
 }
@@ -251,13 +245,6 @@ static void test_refusals(void **state)
     free_problem(&list);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ranges_and_threads),
-                                       cmocka_unit_test(test_positions_of_grid),
-                                       cmocka_unit_test(test_adjointness),
-                                       cmocka_unit_test(test_scaling),
-                                       cmocka_unit_test(test_nan),
-                                       cmocka_unit_test(test_refusals)};
-    return run_on_device(argc, argv, tests, set_up, tear_down);
-}
+DEVICE_MAIN(set_up, tear_down, cmocka_unit_test(test_ranges_and_threads), cmocka_unit_test(test_positions_of_grid),
+            cmocka_unit_test(test_adjointness), cmocka_unit_test(test_scaling), cmocka_unit_test(test_nan),
+            cmocka_unit_test(test_refusals))

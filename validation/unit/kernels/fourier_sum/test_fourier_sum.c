@@ -5,6 +5,7 @@
  */
 #include "fourier_fixture.h"
 #include "fourier_sum_backend.h"
+#include "free_all.h"
 
 /* Compares a variant's values with the reference. */
 static void compare_values(const vf_fourier_options *o, const problem *p, bool forward, const double *values,
@@ -257,9 +258,7 @@ static void test_dense_voxels(void **state)
                 }
                 vf_fourier_destroy(plan);
             }
-            free(expected);
-            free(values);
-            free(part);
+            FREE_ALL(expected, values, part);
         }
         free_problem(&p);
     }
@@ -373,12 +372,7 @@ static void test_far_voxels(void **state)
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_single_sample), cmocka_unit_test(test_sizes),
-                                       cmocka_unit_test(test_sample_counts), cmocka_unit_test(test_batches),
-                                       cmocka_unit_test(test_tunings),       cmocka_unit_test(test_tuning_limits),
-                                       cmocka_unit_test(test_large_k),       cmocka_unit_test(test_small_terms),
-                                       cmocka_unit_test(test_far_voxels),    cmocka_unit_test(test_dense_voxels)};
-    return run_on_device(argc, argv, tests, set_up, tear_down);
-}
+DEVICE_MAIN(set_up, tear_down, cmocka_unit_test(test_single_sample), cmocka_unit_test(test_sizes),
+            cmocka_unit_test(test_sample_counts), cmocka_unit_test(test_batches), cmocka_unit_test(test_tunings),
+            cmocka_unit_test(test_tuning_limits), cmocka_unit_test(test_large_k), cmocka_unit_test(test_small_terms),
+            cmocka_unit_test(test_far_voxels), cmocka_unit_test(test_dense_voxels))

@@ -1,17 +1,12 @@
 /* The table of launch shapes of the Fourier sum's step "published": its contents, its lookup, and its rows as text.
  * (test_fourier_sum checks that each shape gives the right sum.) */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "fourier_sum_tuning.h"
+#include "test_main.h"
 #include "tuning_table.h"
 
 enum { ROWS = sizeof vf_fourier_tunings / sizeof *vf_fourier_tunings };
@@ -197,11 +192,6 @@ static void test_write(void **state)
     vf_context_destroy(ctx);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table), cmocka_unit_test(test_limits), cmocka_unit_test(test_cpu_has_nothing_to_tune),
-        cmocka_unit_test(test_parse), cmocka_unit_test(test_format), cmocka_unit_test(test_replace),
-        cmocka_unit_test(test_write)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL, cmocka_unit_test(test_table), cmocka_unit_test(test_limits),
+          cmocka_unit_test(test_cpu_has_nothing_to_tune), cmocka_unit_test(test_parse), cmocka_unit_test(test_format),
+          cmocka_unit_test(test_replace), cmocka_unit_test(test_write))

@@ -1,4 +1,4 @@
-/* Shared by the tests of the NUFFT: problems, the direct sum, and one run of a plan. */
+/* Random k-space samples and images for the NUFFT, their direct sum, and one run of a plan. */
 #ifndef GRIDDING_FIXTURE_H
 #define GRIDDING_FIXTURE_H
 
@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "device_fixture.h"
+#include "free_all.h"
 #include "gridding.h"
 
 /* A problem: samples, and vectors of samples and of voxels, in double precision. In a small problem, a few voxels at
@@ -56,11 +57,7 @@ static inline problem random_problem(int64_t nx, int64_t ny, int64_t nz, int64_t
 
 static inline void problem_free(problem *p)
 {
-    free(p->k);
-    free(p->time);
-    free(p->field);
-    free(p->c);
-    free(p->x);
+    FREE_ALL(p->k, p->time, p->field, p->c, p->x);
 }
 
 /* exp(i 2 pi n k / N) for all n of an axis. */

@@ -3,6 +3,7 @@
  *
  * usage: test_gridding_algebra DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  */
+#include "free_all.h"
 #include "gridding_fixture.h"
 #include "gridding_locate.h"
 #include "gridding_simd.h"
@@ -70,9 +71,7 @@ static void check_same_bits(const problem *p, double complex *image)
             assert_memory_equal(d[1], d[0], (size_t)p->samples * sizeof **d);
         }
     }
-    free(y);
-    free(d[0]);
-    free(d[1]);
+    FREE_ALL(y, d[0], d[1]);
 }
 
 /* Problems large enough for several threads: samples all over k-space, and dense at the centre as on spokes, where a
@@ -167,11 +166,7 @@ static void test_batch(void **state)
         assert_memory_equal(one, d + b * samples, samples * sizeof *one);
     }
     vf_nufft_destroy(plan);
-    free(c);
-    free(x);
-    free(y);
-    free(d);
-    free(one);
+    FREE_ALL(c, x, y, d, one);
     problem_free(&p);
 }
 

@@ -6,6 +6,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "free_all.h"
 #include "gridding_bins.h"
 #include "gridding_locate.h"
 #include "queue_fixture.h"
@@ -102,9 +103,7 @@ static void check_bins(const vf_nufft *plan, const vf_nufft_samples *samples, co
         check_f64(plan, records, expected);
     else
         check_f32(plan, records, expected);
-    free(records);
-    free(got_first);
-    free(expected);
+    FREE_ALL(records, got_first, expected);
 }
 
 /* ---- runs ---- */
@@ -194,10 +193,7 @@ static void check_runs(const gridding_tiles *tiles, const int64_t *first, int64_
         assert_int_equal(chunk->end_run - chunk->first_run, count);
         assert_memory_equal(runs + chunk->first_run, expected, (size_t)count * sizeof *expected);
     }
-    free(tile_run);
-    free(first_run);
-    free(runs);
-    free(expected);
+    FREE_ALL(tile_run, first_run, runs, expected);
 }
 
 static void check(const int64_t voxels[3], const int64_t grid[3], int width, int64_t samples, const float *k)

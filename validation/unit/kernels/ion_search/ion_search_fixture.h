@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "device_fixture.h"
+#include "free_all.h"
 #include "ion_search.h"
 
 typedef struct problem {
@@ -203,9 +204,7 @@ static inline void brute_add(brute *b, const double from[3], double charge, doub
 
 static inline void free_brute(brute *b)
 {
-    free(b->potential);
-    free(b->magnitude);
-    free(b->mask);
+    FREE_ALL(b->potential, b->magnitude, b->mask);
 }
 
 #endif

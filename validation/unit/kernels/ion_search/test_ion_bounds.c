@@ -101,8 +101,4 @@ static void test_bounds(void **state)
         check(ion_bound_ions_avx512, "avx512");
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bounds)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_bounds))

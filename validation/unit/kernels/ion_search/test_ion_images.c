@@ -8,9 +8,10 @@
  * charge beyond the distance of ions: at most 1 / distance. */
 #include <math.h>
 
-#include "device_fixture.h"
 #include "ewald_sum.h"
+#include "free_all.h"
 #include "ion_search.h"
+#include "kernels/cloud_fixture.h"
 
 enum { ATOMS = 6, IONS = 14 };
 
@@ -22,13 +23,6 @@ typedef struct problem {
     double *map; /* exact */
     vf_pair_potential pair;
 } problem;
-
-static void position(const vf_grid *g, int64_t n, double r[3])
-{
-    const int64_t at[3] = {n % g->counts[0], n / g->counts[0] % g->counts[1], n / g->counts[0] / g->counts[1]};
-    for (int a = 0; a < 3; a++)
-        r[a] = g->origin[a] + g->spacing[a] * (double)at[a];
-}
 
 static problem make_problem(vf_cell_kind kind)
 {
@@ -148,9 +142,7 @@ static void place_all(const problem *p, const char *variant)
         }
     }
     vf_ion_search_destroy(search);
-    free(potential);
-    free(mask);
-    free(unsure);
+    FREE_ALL(potential, mask, unsure);
 }
 
 static void test_places(void **state)
@@ -302,9 +294,5 @@ static void test_refusals(void **state)
     free(p.map);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_places), cmocka_unit_test(test_off_the_grid),
-                                       cmocka_unit_test(test_refined), cmocka_unit_test(test_refusals)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_places), cmocka_unit_test(test_off_the_grid),
+            cmocka_unit_test(test_refined), cmocka_unit_test(test_refusals))

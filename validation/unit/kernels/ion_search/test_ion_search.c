@@ -326,12 +326,7 @@ static void test_errors(void **state)
     free_problem(&p);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),        cmocka_unit_test(test_many_ions),
-                                       cmocka_unit_test(test_ties),          cmocka_unit_test(test_no_charge),
-                                       cmocka_unit_test(test_exact_map),     cmocka_unit_test(test_refine),
-                                       cmocka_unit_test(test_exclude_about), cmocka_unit_test(test_exclude_order),
-                                       cmocka_unit_test(test_function),      cmocka_unit_test(test_errors)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_random), cmocka_unit_test(test_many_ions), cmocka_unit_test(test_ties),
+            cmocka_unit_test(test_no_charge), cmocka_unit_test(test_exact_map), cmocka_unit_test(test_refine),
+            cmocka_unit_test(test_exclude_about), cmocka_unit_test(test_exclude_order), cmocka_unit_test(test_function),
+            cmocka_unit_test(test_errors))

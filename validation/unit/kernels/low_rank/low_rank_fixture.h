@@ -1,4 +1,4 @@
-/* Shared by the tests of the singular value thresholds: the library's result (between guards), the true result, and
+/* Blocks of image series after a threshold of their singular values: the library's (between guards), the true ones, and
  * the allowed distance.
  *
  * The bound, in the Frobenius norm, for a block of L x k. k is the shorter side or, for "ref", the number of frames.
@@ -18,6 +18,7 @@
 #ifndef LOW_RANK_FIXTURE_H
 #define LOW_RANK_FIXTURE_H
 
+#include "free_all.h"
 #include "low_rank.h"
 #include "queue_fixture.h"
 #include "svd_fixture.h"
@@ -189,11 +190,7 @@ static inline matrix open_matrix(const problem *p, int64_t block, const double c
 
 static inline void close_matrix(matrix *m)
 {
-    free(m->list);
-    free(m->us);
-    free(m->right);
-    free(m->v);
-    free(m->s);
+    FREE_ALL(m->list, m->us, m->right, m->v, m->s);
 }
 
 /* Element (row, column) of U diag(max(0, s - t)) V^H. */

@@ -3,6 +3,7 @@
  * map.
  *
  * usage: test_low_rank DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device) */
+#include "free_all.h"
 #include "low_rank_fixture.h"
 
 /* ---- inputs ---- */
@@ -133,9 +134,7 @@ static void test_optimality(void **state)
         close_matrix(&mv);
         close_matrix(&mz);
         close_matrix(&md);
-        free(v);
-        free(z);
-        free(d);
+        FREE_ALL(v, z, d);
     }
 }
 
@@ -190,10 +189,7 @@ static void test_many_blocks(void **state)
     const double right = one * (double)(many / few);
     if (!(fabs(sum - right) <= (double)many * 0x1p-52 * right))
         fail_msg("the norm is %.17g instead of %.17g", sum, right);
-    free(x);
-    free(wide);
-    free(z);
-    free(all);
+    FREE_ALL(x, wide, z, all);
 }
 
 /* NaN or infinity makes its block and the norm NaN, and changes no other block. */
@@ -223,10 +219,7 @@ static void test_nan(void **state)
                 if (inside ? !(isnan(creal(z[n])) && isnan(cimag(z[n]))) : memcmp(&z[n], &good[n], sizeof *z) != 0)
                     fail_msg("%s: element %lld is %g%+gi", variant_name(v), (long long)n, creal(z[n]), cimag(z[n]));
             }
-            free(x);
-            free(good);
-            free(z);
-            free(list);
+            FREE_ALL(x, good, z, list);
         }
 }
 
@@ -258,13 +251,6 @@ static void test_refusals(void **state)
     vf_low_rank_destroy(NULL);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_svd),
-                                       cmocka_unit_test(test_optimality),
-                                       cmocka_unit_test(test_segments_and_threads),
-                                       cmocka_unit_test(test_many_blocks),
-                                       cmocka_unit_test(test_nan),
-                                       cmocka_unit_test(test_refusals)};
-    return run_on_device(argc, argv, tests, make_queue, drop_queue);
-}
+DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_against_svd), cmocka_unit_test(test_optimality),
+            cmocka_unit_test(test_segments_and_threads), cmocka_unit_test(test_many_blocks), cmocka_unit_test(test_nan),
+            cmocka_unit_test(test_refusals))

@@ -1,4 +1,4 @@
-/* Shared by the tests of sums at points. */
+/* Charges in a box, points between them, and potentials and fields there: by the sum under test and by the reference. */
 #ifndef POINT_FIXTURE_H
 #define POINT_FIXTURE_H
 

@@ -1,6 +1,7 @@
 /* Fields and potentials at points by physics, without a reference.
  *
  * usage: test_point_physics cpu [TEST...] */
+#include "free_all.h"
 #include "point_fixture.h"
 
 /* The field by differences: point charges, away from them. A fourth-order difference over h is off by h^4 / 30 of the
@@ -31,9 +32,7 @@ static void test_gradient(void **state)
         }
     free_result(&at);
     free_result(&near);
-    free(points);
-    free(moved);
-    free(c.data);
+    FREE_ALL(points, moved, c.data);
 }
 
 /* Newton's third law: the forces of charges on each other add up to 0, whatever the boundary; of a fast sum, to its
@@ -70,10 +69,7 @@ static void test_third_law(void **state)
                     fail_msg("cell kind %d, tolerance %g: the forces add up to %g, more than %g", kind, o.tolerance,
                              force[a], bound);
             free_result(&r);
-            free(points);
-            free(first);
-            free(excluded);
-            free(c.data);
+            FREE_ALL(points, first, excluded, c.data);
         }
 }
 
@@ -166,16 +162,9 @@ static void test_madelung(void **state)
                     assert_true(fabs(r.fields[3 * i + a]) <= (fast ? 10e-8 * 2 * pi : 1e-10));
             }
             free_result(&r);
-            free(points);
-            free(first);
-            free(excluded);
-            free(c.data);
+            FREE_ALL(points, first, excluded, c.data);
         }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gradient), cmocka_unit_test(test_third_law),
-                                       cmocka_unit_test(test_gauss_law), cmocka_unit_test(test_madelung)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_gradient), cmocka_unit_test(test_third_law),
+            cmocka_unit_test(test_gauss_law), cmocka_unit_test(test_madelung))

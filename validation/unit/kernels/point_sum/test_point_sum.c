@@ -8,6 +8,7 @@
  * s'' = sum |q| / d^3, X the largest coordinate. Fast sums: the contract of point_sum.h, rms error over the points at
  * most the tolerance times the rms, 10 times that at a point. Where only some points are taken, their rms error may be
  * larger by chance, 1 + 4 / sqrt(n) times for n of them. */
+#include "free_all.h"
 #include "point_fixture.h"
 
 /* ---- exact sums in free space ---- */
@@ -217,9 +218,7 @@ static void test_exactness(void **state)
                 assert_contract("exactness", &o, &got, &want, 2e-12);
                 free_result(&got);
                 free_result(&want);
-                free(points);
-                free(c.data);
-                free(at.data);
+                FREE_ALL(points, c.data, at.data);
             }
 }
 
@@ -269,9 +268,7 @@ static void test_exclusions(void **state)
         }
         check_exclusions(kind == VF_CELL_NONE ? &(vf_cell){0} : &g.cell, &c,
                          &(vf_point_list){COUNT, points, first, excluded});
-        free(points);
-        free(c.data);
-        free(at.data);
+        FREE_ALL(points, c.data, at.data);
     }
 }
 
@@ -435,12 +432,7 @@ static void test_cancel(void **state)
     free(c.data);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact),        cmocka_unit_test(test_free_space),
-                                       cmocka_unit_test(test_wide_charges), cmocka_unit_test(test_cells),
-                                       cmocka_unit_test(test_exclusions),   cmocka_unit_test(test_lists),
-                                       cmocka_unit_test(test_refusals),     cmocka_unit_test(test_field_in_cells),
-                                       cmocka_unit_test(test_exactness),    cmocka_unit_test(test_cancel)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_exact), cmocka_unit_test(test_free_space),
+            cmocka_unit_test(test_wide_charges), cmocka_unit_test(test_cells), cmocka_unit_test(test_exclusions),
+            cmocka_unit_test(test_lists), cmocka_unit_test(test_refusals), cmocka_unit_test(test_field_in_cells),
+            cmocka_unit_test(test_exactness), cmocka_unit_test(test_cancel))

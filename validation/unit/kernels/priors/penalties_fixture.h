@@ -1,5 +1,4 @@
-/* Shared by the tests of penalties: penalties on random grids, their results (between guards), and the allowed
- * errors.
+/* Sparse and low-rank priors of images on random grids, their results (between guards), and the allowed errors.
  *
  * The bounds. u is the unit roundoff of the precision, U = 2^-53, |.| is the l2 norm of all numbers of a vector.
  *   wavelet    see wavelet_fixture.h: at most 12 passes of 8 taps in each direction, and 8 u for threshold and
@@ -121,22 +120,6 @@ static inline double complex *random_numbers(int64_t count)
     return v;
 }
 
-static inline double complex dot(int64_t count, const double complex *x, const double complex *y)
-{
-    double complex sum = 0;
-    for (int64_t n = 0; n < count; n++)
-        sum += conj(x[n]) * y[n];
-    return sum;
-}
-
-static inline double distance(int64_t count, const double complex *x, const double complex *y)
-{
-    double sum = 0;
-    for (int64_t n = 0; n < count; n++)
-        sum += creal((x[n] - y[n]) * conj(x[n] - y[n]));
-    return sqrt(sum);
-}
-
 /* ---- results of the penalties, between guards ---- */
 
 static inline void map(const subject *s, int term, double step, const double complex *v, double complex *z)
@@ -211,7 +194,7 @@ static inline double transformed_power(const subject *s, int term, const double 
     const int64_t count = codomain(s, term);
     double complex *y = room(count, sizeof *y);
     transform(s, term, x, y);
-    const double sum = creal(dot(count, y, y));
+    const double sum = creal(inner(count, y, y));
     free(y);
     return sum;
 }

@@ -3,6 +3,7 @@
  *
  * usage: test_penalties DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  * penalties_fixture.h derives the bounds. */
+#include "free_all.h"
 #include "penalties_fixture.h"
 
 enum { SIDE = 8 /* of a block */ };
@@ -38,9 +39,7 @@ static void test_values(void **state)
             a[integer_below(count)] = number(NAN, 0); /* on a grid that no wavelet divides, the value is 0 */
             const double with_nan = value(&s, t, a);
             assert_true(isnan(with_nan) || (of_b == 0 && with_nan == 0));
-            free(a);
-            free(b);
-            free(sum);
+            FREE_ALL(a, b, sum);
         }
         vf_penalties_free(s.p);
     }
@@ -84,9 +83,7 @@ static void test_definitions(void **state)
         for (int t = 0; t < s.terms; t++)
             allowed += value_error(&s, t, 4 * size);
         at_most(&s, 0, "distance from the definition", fabs(value_of_image(&s, 0, x) - s.lambda[0] * right), allowed);
-        free(x);
-        free(a);
-        free(b);
+        FREE_ALL(x, a, b);
         vf_penalties_free(s.p);
     }
 }
@@ -103,14 +100,14 @@ static void check_subgradient(const subject *s, int t, double step, const double
     double complex *rest = room(count, sizeof *rest);
     for (int64_t n = 0; n < count; n++)
         rest[n] = v[n] - z[n];
-    at_most(s, t, "step g(z) - Re <v - z, z>", fabs(step * value(s, t, z) - creal(dot(count, rest, z))),
+    at_most(s, t, "step g(z) - Re <v - z, z>", fabs(step * value(s, t, z) - creal(inner(count, rest, z))),
             (2 * slope + of_v) * e + e * e + step * value_error(s, t, of_v));
     for (int k = 0; k < 4; k++) {
         double complex *w = random_numbers(count);
         for (int64_t n = 0; n < count && k > 0; n++) /* towards v - z, where the inequality is tight */
             w[n] = rounded(s->o.precision, rest[n] + (k - 1) * 0.1 * w[n]);
         const double size = norm(count, w);
-        at_most(s, t, "Re <v - z, w> - step g(w)", creal(dot(count, rest, w)) - step * value(s, t, w),
+        at_most(s, t, "Re <v - z, w> - step g(w)", creal(inner(count, rest, w)) - step * value(s, t, w),
                 e * size + step * value_error(s, t, size));
         free(w);
     }
@@ -166,10 +163,7 @@ static void test_maps(void **state)
         a[bad] = number(NAN, 1);
         map(&s, t, step, a, of_a);
         assert_true(isnan(creal(of_a[bad])));
-        free(a);
-        free(b);
-        free(of_a);
-        free(of_b);
+        FREE_ALL(a, b, of_a, of_b);
         vf_penalties_free(s.p);
     }
 }
@@ -228,9 +222,5 @@ static void test_refusals(void **state)
     vf_penalties_free(NULL);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_definitions),
-                                       cmocka_unit_test(test_maps), cmocka_unit_test(test_refusals)};
-    return run_on_device(argc, argv, tests, make_queue, drop_queue);
-}
+DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_values), cmocka_unit_test(test_definitions),
+            cmocka_unit_test(test_maps), cmocka_unit_test(test_refusals))

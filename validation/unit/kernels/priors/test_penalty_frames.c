@@ -1,6 +1,7 @@
 /* Penalties whose lambda differs from frame to frame, against penalties of single frames. On fresh random numbers.
  *
  * usage: test_penalty_frames DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device) */
+#include "free_all.h"
 #include "penalties_fixture.h"
 
 /* A wavelet prior with a factor for each frame treats each frame as a separate prior with lambda times the factor
@@ -29,17 +30,11 @@ static void test_frames(void **state)
             }
             assert_memory_equal(z, y, (size_t)count * sizeof *z);
             assert_true(value(&s, t, v) == sum);
-            free(v);
-            free(z);
-            free(y);
+            FREE_ALL(v, z, y);
         }
         vf_penalties_free(s.p);
         vf_penalties_free(one.p);
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_frames)};
-    return run_on_device(argc, argv, tests, make_queue, drop_queue);
-}
+DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_frames))

@@ -206,9 +206,5 @@ static void test_seeds(void **state)
     need(vf_context_set_threads(ctx, threads));
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shifts), cmocka_unit_test(test_rule_of_shifts),
-                                       cmocka_unit_test(test_seeds)};
-    return run_on_device(argc, argv, tests, make_queue, drop_queue);
-}
+DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_shifts), cmocka_unit_test(test_rule_of_shifts),
+            cmocka_unit_test(test_seeds))

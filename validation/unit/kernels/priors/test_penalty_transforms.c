@@ -3,6 +3,7 @@
  *
  * usage: test_penalty_transforms DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  * penalties_fixture.h derives the bounds. */
+#include "free_all.h"
 #include "penalties_fixture.h"
 
 /* Values belong to the right prior. The weights of a prior add up to its rho; those of tgv to 11 times that (1 +
@@ -79,8 +80,8 @@ static void test_largest(void **state)
                 x[j] = rounded(o.precision, j < s.numbers ? x[j] : c * x[j]);
             }
             for (int t = 0; t < s.terms; t++) {
-                sum += transformed_power(&s, t, x) / creal(dot(s.whole, x, x));
-                right += power_of_signs(&s, t, c) * (double)s.numbers / creal(dot(s.whole, x, x));
+                sum += transformed_power(&s, t, x) / creal(inner(s.whole, x, x));
+                right += power_of_signs(&s, t, c) * (double)s.numbers / creal(inner(s.whole, x, x));
             }
             at_most(&s, 0, "|T x|^2 / |x|^2", sum, largest * slack);
             if (k == 1)
@@ -147,9 +148,7 @@ static void check_spectrum(const subject *s, int part)
         total += creal(first);
     }
     at_most(s, 0, "distance from the spectrum", fabs(total / (double)n[3] - between - (spectrum[which] - 1)), allowed);
-    free(spectrum);
-    free(x);
-    free(y);
+    FREE_ALL(spectrum, x, y);
 }
 
 static void test_spectrum(void **state)
@@ -187,7 +186,7 @@ static void test_transforms(void **state)
             transform(&s, t, x, tx);
             adjoint(&s, t, y, ty);
             const double size = norm(s.whole, x), u = unit_of(&s);
-            at_most(&s, t, "<T x, y> - <x, T^H y>", cabs(dot(count, tx, y) - dot(s.whole, x, ty)),
+            at_most(&s, t, "<T x, y> - <x, T^H y>", cabs(inner(count, tx, y) - inner(s.whole, x, ty)),
                     2 * 4 * 620 * u * size * norm(count, y));
             adjoint(&s, t, tx, twice);
             for (int64_t j = 0; j < s.whole; j++)
@@ -197,20 +196,11 @@ static void test_transforms(void **state)
                 twice[j] *= s.list[t].weight;
             at_most(&s, t, "T^H T x less T^H (T x)", distance(s.whole, twice, normal),
                     s.list[t].weight * 16 * 4 * 620 * u * size);
-            free(x);
-            free(y);
-            free(tx);
-            free(ty);
-            free(twice);
-            free(normal);
+            FREE_ALL(x, y, tx, ty, twice, normal);
         }
         vf_penalties_free(s.p);
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums), cmocka_unit_test(test_largest),
-                                       cmocka_unit_test(test_spectrum), cmocka_unit_test(test_transforms)};
-    return run_on_device(argc, argv, tests, make_queue, drop_queue);
-}
+DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_sums), cmocka_unit_test(test_largest),
+            cmocka_unit_test(test_spectrum), cmocka_unit_test(test_transforms))

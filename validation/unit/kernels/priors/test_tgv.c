@@ -4,6 +4,7 @@
  * usage: test_tgv DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  *
  * All problems are |x - a|^2 / 2 + penalties: A is the identity for the image and 0 for the field. */
+#include "free_all.h"
 #include "penalties_fixture.h"
 #include "voxfield/copy.h"
 #include "voxfield/solver.h"
@@ -122,9 +123,7 @@ static void test_exact(void **state)
             at_most(&s, 0, "f(x) + |d|^2 / 2 - f(x + d)",
                     least + pow(distance(n, x, y), 2) / 2 - objective(n, lambda, a, y), allowed);
         }
-        free(a);
-        free(x);
-        free(y);
+        FREE_ALL(a, x, y);
         vf_penalties_free(s.p);
     }
 }
@@ -252,9 +251,5 @@ static void test_stairs(void **state)
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact), cmocka_unit_test(test_solvers),
-                                       cmocka_unit_test(test_affine), cmocka_unit_test(test_stairs)};
-    return run_on_device(argc, argv, tests, make_queue, drop_queue);
-}
+DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_exact), cmocka_unit_test(test_solvers),
+            cmocka_unit_test(test_affine), cmocka_unit_test(test_stairs))

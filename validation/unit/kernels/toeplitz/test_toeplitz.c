@@ -2,6 +2,7 @@
  *
  * usage: test_toeplitz DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  */
+#include "free_all.h"
 #include "toeplitz_fixture.h"
 
 static const int64_t sizes[][3] = {{1, 1, 1},  {2, 1, 1},   {1, 37, 1}, {1, 1, 41}, {16, 1, 1}, {33, 1, 1},
@@ -22,9 +23,7 @@ static void compare_with_dense(const problem *p, bool with_ref)
         run(p, "ref", x, got);
         check_near(p, "ref", got, expected, bound(p, x));
     }
-    free(x);
-    free(got);
-    free(expected);
+    FREE_ALL(x, got, expected);
 }
 
 static void test_against_dense(void **state)
@@ -86,9 +85,7 @@ static void test_many_coils(void **state)
         }
         p.coils = 37;
         stop(&r);
-        free(x);
-        free(got);
-        free(expected);
+        FREE_ALL(x, got, expected);
         free_problem(&p);
     }
 }
@@ -110,9 +107,7 @@ static void test_delta(void **state)
             expected[n] = kernel(&p, 0, n, at);
         run(&p, NULL, x, got);
         check_near(&p, "delta", got, expected, bound(&p, x));
-        free(x);
-        free(got);
-        free(expected);
+        FREE_ALL(x, got, expected);
         free_problem(&p);
     }
 }
@@ -140,10 +135,7 @@ static void test_hermitian_part(void **state)
         dense(&h, x, expected);
         run(&p, NULL, x, got);
         check_near(&p, "not Hermitian", got, expected, bound(&p, x));
-        free(x);
-        free(got);
-        free(expected);
-        free(h.q);
+        FREE_ALL(x, got, expected, h.q);
         free_problem(&p);
     }
 }
@@ -242,11 +234,6 @@ static void test_cancel(void **state)
     device = vf_context_device(ctx, 0);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_dense),  cmocka_unit_test(test_lengths),
-                                       cmocka_unit_test(test_many_coils),     cmocka_unit_test(test_delta),
-                                       cmocka_unit_test(test_hermitian_part), cmocka_unit_test(test_nan),
-                                       cmocka_unit_test(test_refusals),       cmocka_unit_test(test_cancel)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_against_dense), cmocka_unit_test(test_lengths),
+            cmocka_unit_test(test_many_coils), cmocka_unit_test(test_delta), cmocka_unit_test(test_hermitian_part),
+            cmocka_unit_test(test_nan), cmocka_unit_test(test_refusals), cmocka_unit_test(test_cancel))

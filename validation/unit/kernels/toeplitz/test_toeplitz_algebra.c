@@ -3,15 +3,8 @@
  *
  * usage: test_toeplitz_algebra DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  */
+#include "free_all.h"
 #include "toeplitz_fixture.h"
-
-static double complex dot(int64_t count, const double complex *a, const double complex *b)
-{
-    double complex sum = 0;
-    for (int64_t n = 0; n < count; n++)
-        sum += conj(a[n]) * b[n];
-    return sum;
-}
 
 /* <x, T y> = <T x, y>; <x, T x> is real and not negative, because Q is made from nonnegative weights; T (a x + b y)
  * = a T x + b T y; the same bits twice. The dense sum would be slow for these sizes. */
@@ -29,7 +22,7 @@ static void test_algebra(void **state)
         apply(&r, x, tx);
         apply(&r, y, ty);
         double limit_x = bound(&p, x), limit_y = bound(&p, y), nx = norm(n, x), ny = norm(n, y);
-        double complex a = dot(n, x, ty), b = dot(n, tx, y), square = dot(n, x, tx);
+        double complex a = inner(n, x, ty), b = inner(n, tx, y), square = inner(n, x, tx);
         if (!(cabs(a - b) <= nx * limit_y + ny * limit_x))
             fail_msg("not Hermitian: %.9g%+.9gi and %.9g%+.9gi", creal(a), cimag(a), creal(b), cimag(b));
         if (!(creal(square) >= -nx * limit_x && fabs(cimag(square)) <= nx * limit_x && creal(square) > 0))
@@ -45,12 +38,7 @@ static void test_algebra(void **state)
         apply(&r, z, tx);
         assert_memory_equal(tx, tz, (size_t)n * sizeof *tx);
         stop(&r);
-        free(x);
-        free(y);
-        free(z);
-        free(tx);
-        free(ty);
-        free(tz);
+        FREE_ALL(x, y, z, tx, ty, tz);
         free_problem(&p);
     }
 }
@@ -81,10 +69,7 @@ static void test_parts_add_up(void **state)
                 sum[m] += part[m];
         }
         check_near(&p, by_coil ? "coils" : "segments", all, sum, 2 * bound(&p, x));
-        free(x);
-        free(all);
-        free(sum);
-        free(part);
+        FREE_ALL(x, all, sum, part);
         free_problem(&p);
     }
 }
@@ -119,16 +104,10 @@ static void test_threads_and_instruction_sets(void **state)
             assert_int_equal(unsetenv("VOXFIELD_ISA"), 0);
             check_near(&p, names[i], got, first, 2 * bound(&p, x));
         }
-        free(x);
-        free(got);
-        free(first);
+        FREE_ALL(x, got, first);
         free_problem(&p);
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_algebra), cmocka_unit_test(test_parts_add_up),
-                                       cmocka_unit_test(test_threads_and_instruction_sets)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_algebra), cmocka_unit_test(test_parts_add_up),
+            cmocka_unit_test(test_threads_and_instruction_sets))

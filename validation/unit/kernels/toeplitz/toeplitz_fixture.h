@@ -1,5 +1,5 @@
-/* Shared by the tests of the Toeplitz multiplication: random problems, the library's result (between guards), the
- * true result, and the allowed distance.
+/* Random images, coils and point spread functions for F^H W F: the library's result (between guards), the true result, and
+ * the allowed distance.
  *
  * The bound, in the l2 norm, from the arithmetic. u is the unit roundoff (2^-24 or 2^-53), M the points of the
  * doubled grid, |.| the l2 norm, for one coil and segment.
@@ -23,6 +23,7 @@
 #include <math.h>
 
 #include "device_fixture.h"
+#include "free_all.h"
 #include "toeplitz.h"
 
 enum { GUARD = 64, MOST_SEGMENTS = 4, SAMPLES = 12 };
@@ -119,14 +120,35 @@ static inline problem make_problem(int64_t nx, int64_t ny, int64_t nz, int coils
 
 static inline void free_problem(problem *p)
 {
-    free(p->q);
-    free(p->maps);
-    free(p->field);
+    FREE_ALL(p->q, p->maps, p->field);
 }
 
 /* ---- the device's side ---- */
 
 /* `count` elements in the device's memory, with GUARD elements of a pattern before and after them. */
+/* ---- vectors on the host ---- */
+
+static inline double roundoff(vf_dtype precision)
+{
+    return precision == VF_F64 ? 0x1p-53 : 0x1p-24;
+}
+
+static inline double complex inner(int64_t count, const double complex *x, const double complex *y)
+{
+    double complex sum = 0;
+    for (int64_t n = 0; n < count; n++)
+        sum += conj(x[n]) * y[n];
+    return sum;
+}
+
+static inline double distance(int64_t count, const double complex *x, const double complex *y)
+{
+    double sum = 0;
+    for (int64_t n = 0; n < count; n++)
+        sum += creal((x[n] - y[n]) * conj(x[n] - y[n]));
+    return sqrt(sum);
+}
+
 typedef struct guarded {
     vf_array all, host;
     int64_t count;

@@ -3,6 +3,7 @@
  *
  * usage: test_wavelet DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  */
+#include "free_all.h"
 #include "wavelet_fixture.h"
 
 static vf_context *host_context;
@@ -68,9 +69,7 @@ static void test_padding(void **state)
         }
         carry_out(&s, CROP, 0, v, back);
         assert_memory_equal(back, x, (size_t)s.voxels * sizeof *x);
-        free(x);
-        free(back);
-        free(v);
+        FREE_ALL(x, back, v);
         vf_wavelet_destroy(s.plan);
     }
 }
@@ -108,7 +107,7 @@ static void test_against_reference(void **state)
             if (!can_run(o.variant) || strcmp(o.variant, "ref") == 0)
                 continue;
             subject s = open_plan(&o);
-            const double u = unit(o.precision), threshold = uniform();
+            const double u = roundoff(o.precision), threshold = uniform();
             double complex *x = random_image(s.numbers);
             double complex *got = room(s.numbers, sizeof *got), *right = room(s.numbers, sizeof *right);
             const double size = sqrt(creal(inner(s.numbers, x, x)));
@@ -122,9 +121,7 @@ static void test_against_reference(void **state)
                                            : "threshold",
                          distance(s.numbers, got, right), (2 * (what == THRESHOLD ? 2 : 1) * s.error + 8 * u) * size);
             }
-            free(x);
-            free(got);
-            free(right);
+            FREE_ALL(x, got, right);
             vf_wavelet_destroy(s.plan);
         }
     }
@@ -203,11 +200,7 @@ static void test_not_finite(void **state)
         need(vf_wavelet_finest_rms(s.plan, queue, NULL, in.data, NULL, &rms, &count));
         download(queue, &in, NULL);
         assert_true(count > 0 ? isnan(rms) : rms == 0);
-        free(x);
-        free(c);
-        free(clean);
-        free(unit_at);
-        free(reached);
+        FREE_ALL(x, c, clean, unit_at, reached);
         vf_wavelet_destroy(s.plan);
     }
 }
@@ -257,10 +250,6 @@ static void test_refusals(void **state)
     vf_wavelet_destroy(NULL);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_extents),           cmocka_unit_test(test_padding),
-                                       cmocka_unit_test(test_against_reference), cmocka_unit_test(test_threads),
-                                       cmocka_unit_test(test_not_finite),        cmocka_unit_test(test_refusals)};
-    return run_on_device(argc, argv, tests, open_devices, close_devices);
-}
+DEVICE_MAIN(open_devices, close_devices, cmocka_unit_test(test_extents), cmocka_unit_test(test_padding),
+            cmocka_unit_test(test_against_reference), cmocka_unit_test(test_threads), cmocka_unit_test(test_not_finite),
+            cmocka_unit_test(test_refusals))

@@ -3,6 +3,7 @@
  *
  * usage: test_wavelet_algebra DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device)
  */
+#include "free_all.h"
 #include "wavelet_fixture.h"
 
 /* ---- algebra ---- */
@@ -24,10 +25,7 @@ static void test_unitary(void **state)
         carry_out(&s, ADJOINT, 0, y, back);
         close_to(&s, "<Psi x, y> - <x, Psi^H y>", cabs(inner(s.numbers, cx, y) - inner(s.numbers, x, back)),
                  2 * (s.error + rounding) * size_x * size_y);
-        free(x);
-        free(y);
-        free(cx);
-        free(back);
+        FREE_ALL(x, y, cx, back);
         vf_wavelet_destroy(s.plan);
     }
 }
@@ -75,7 +73,7 @@ static void test_vanishing_moments(void **state)
                 continue;
             checked++;
             close_to(&s, "a vanishing moment", cabs(c[at]),
-                     (s.error + 2 * unit(o.precision)) * sqrt(2 * (double)s.numbers));
+                     (s.error + 2 * roundoff(o.precision)) * sqrt(2 * (double)s.numbers));
         }
         assert_true(checked > n / 4);
         free(x);
@@ -137,10 +135,7 @@ static void test_shifts(void **state)
             s.shift[a] += s.padded[a];
         carry_out(&s, FORWARD, 0, x, c);
         assert_memory_equal(c, by_shift, (size_t)s.numbers * sizeof *c);
-        free(x);
-        free(moved);
-        free(by_shift);
-        free(c);
+        FREE_ALL(x, moved, by_shift, c);
         vf_wavelet_destroy(s.plan);
     }
 }
@@ -164,7 +159,8 @@ static void test_threshold(void **state)
                 c[n] = rounded(o.precision, c[n] * (cabs(c[n]) > threshold ? 1 - threshold / cabs(c[n]) : 0));
         carry_out(&s, ADJOINT, 0, c, right);
         carry_out(&s, THRESHOLD, threshold, x, got);
-        close_to(&s, "the threshold", distance(s.numbers, got, right), (2 * s.error + 8 * unit(o.precision)) * size);
+        close_to(&s, "the threshold", distance(s.numbers, got, right),
+                 (2 * s.error + 8 * roundoff(o.precision)) * size);
         carry_out(&s, THRESHOLD_IN_PLACE, threshold, x, right);
         assert_memory_equal(right, got, (size_t)s.numbers * sizeof *got);
         for (int64_t n = 0; n < s.numbers; n++) {
@@ -176,10 +172,7 @@ static void test_threshold(void **state)
             fail_msg("a threshold of %g times %g: %s", threshold, power, text_of(&s));
         carry_out(&s, THRESHOLD, 0, x, right);
         assert_memory_equal(right, x, (size_t)s.numbers * sizeof *x);
-        free(x);
-        free(c);
-        free(got);
-        free(right);
+        FREE_ALL(x, c, got, right);
         vf_wavelet_destroy(s.plan);
     }
 }
@@ -204,12 +197,10 @@ static void test_proximal_map(void **state)
         const double least = 0.5 * pow(distance(s.numbers, z, v), 2) + t * sum_of(&s, z),
                      other = 0.5 * pow(distance(s.numbers, w, v), 2) + t * sum_of(&s, w),
                      far = 0.5 * pow(distance(s.numbers, w, z), 2);
-        const double off = (2 * s.error + 8 * unit(VF_F64)) * size;
+        const double off = (2 * s.error + 8 * roundoff(VF_F64)) * size;
         close_to(&s, "the proximal map", least + far - other,
                  8 * (size + t * sqrt((double)s.numbers)) * (off + 1e-15 * sqrt((double)s.numbers) * size));
-        free(v);
-        free(w);
-        free(z);
+        FREE_ALL(v, w, z);
         vf_wavelet_destroy(s.plan);
     }
 }
@@ -278,9 +269,7 @@ static void test_sums(void **state)
                  n_sums * rms);
         if (any_axis && !weighted)
             assert_true(count > 0);
-        free(x);
-        free(c);
-        free(weights);
+        FREE_ALL(x, c, weights);
         vf_wavelet_destroy(s.plan);
     }
 }
@@ -312,11 +301,6 @@ static void test_noise(void **state)
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_unitary),      cmocka_unit_test(test_vanishing_moments),
-                                       cmocka_unit_test(test_haar_by_hand), cmocka_unit_test(test_shifts),
-                                       cmocka_unit_test(test_threshold),    cmocka_unit_test(test_proximal_map),
-                                       cmocka_unit_test(test_sums),         cmocka_unit_test(test_noise)};
-    return run_on_device(argc, argv, tests, make_queue, drop_queue);
-}
+DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_unitary), cmocka_unit_test(test_vanishing_moments),
+            cmocka_unit_test(test_haar_by_hand), cmocka_unit_test(test_shifts), cmocka_unit_test(test_threshold),
+            cmocka_unit_test(test_proximal_map), cmocka_unit_test(test_sums), cmocka_unit_test(test_noise))

@@ -1,5 +1,4 @@
-/* Shared by the tests of the wavelet transforms: plans on random grids, the library's results (between guards), and
- * the allowed errors.
+/* Wavelet transforms of images on random grids, the library's results (between guards), and the allowed errors.
  *
  * The bound, in the l2 norm. One level along one axis computes each number as a sum of `taps` products with rounded
  * coefficients. Its error is at most (taps + 1) u sum |h_k v_k|, where u is the unit roundoff (2^-24 or 2^-53). The
@@ -28,11 +27,6 @@ typedef struct subject {
     double error; /* E */
 } subject;
 
-static inline double unit(vf_dtype precision)
-{
-    return precision == VF_F64 ? 0x1p-53 : 0x1p-24;
-}
-
 static inline subject open_plan(const vf_wavelet_options *options)
 {
     subject s = {.options = *options, .numbers = 1, .voxels = 1};
@@ -48,7 +42,7 @@ static inline subject open_plan(const vf_wavelet_options *options)
         passes += s.levels[a];
     }
     const double taps = 2.0 * options->moments;
-    s.error = 1.01 * passes * (taps + 1) * sqrt(taps) * unit(options->precision);
+    s.error = 1.01 * passes * (taps + 1) * sqrt(taps) * roundoff(options->precision);
     return s;
 }
 
@@ -112,22 +106,6 @@ static inline void carry_out(const subject *s, action what, double threshold, co
         fail_msg("the input was written to: %s", text_of(s));
     download(queue, &out, what == THRESHOLD_IN_PLACE ? NULL : to);
     free(same);
-}
-
-static inline double distance(int64_t count, const double complex *x, const double complex *y)
-{
-    double sum = 0;
-    for (int64_t n = 0; n < count; n++)
-        sum += creal((x[n] - y[n]) * conj(x[n] - y[n]));
-    return sqrt(sum);
-}
-
-static inline double complex inner(int64_t count, const double complex *x, const double complex *y)
-{
-    double complex sum = 0;
-    for (int64_t n = 0; n < count; n++)
-        sum += conj(x[n]) * y[n];
-    return sum;
 }
 
 static inline void close_to(const subject *s, const char *what, double off, double allowed)

@@ -5,6 +5,7 @@
 #include <complex.h>
 #include <math.h>
 
+#include "free_all.h"
 #include "wiener_fixture.h"
 
 static const double SIGMAS = 6;
@@ -44,9 +45,7 @@ static random_samples make_samples(int64_t count, int coils, bool weighted)
 
 static void free_samples(random_samples *r)
 {
-    free(r->k);
-    free(r->weights);
-    free(r->data);
+    FREE_ALL(r->k, r->weights, r->data);
 }
 
 static double radius_of(const random_samples *r, int64_t m)

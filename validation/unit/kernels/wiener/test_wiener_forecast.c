@@ -2,6 +2,7 @@
 #include <complex.h>
 #include <math.h>
 
+#include "free_all.h"
 #include "wiener_fixture.h"
 
 /* ---- density ---- */
@@ -31,9 +32,7 @@ static void test_density_mean(void **state)
                 sum += out[i];
             }
             near("mean", sum / (double)n, all, ROUNDED * all);
-            free(k);
-            free(w);
-            free(out);
+            FREE_ALL(k, w, out);
         }
 }
 
@@ -254,10 +253,7 @@ static void test_threads(void **state)
         }
         need(vf_context_set_threads(ctx, 2));
         assert_true(one.outer > 0 && one.outer <= one.freedom && one.noise > 0 && one.bias > 0);
-        free(k);
-        free(c);
-        free(again);
-        free(s);
+        FREE_ALL(k, c, again, s);
     }
 }
 

@@ -1,4 +1,4 @@
-/* Shared by the tests of wiener.h: the context, random numbers, comparison, and main's body. */
+/* Numbers of a scan's noise and spectrum that must be near others, and the main function of their tests. */
 #ifndef WIENER_FIXTURE_H
 #define WIENER_FIXTURE_H
 

@@ -94,9 +94,5 @@ static void test_offsets(void **state)
     assert_null(vf_array_at(&(vf_array){0}, 3));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_choice), cmocka_unit_test(test_names),
-                                       cmocka_unit_test(test_refusals), cmocka_unit_test(test_offsets)};
-    return cmocka_run_group_tests(tests, begin, close_context);
-}
+TEST_MAIN(begin, close_context, cmocka_unit_test(test_choice), cmocka_unit_test(test_names),
+          cmocka_unit_test(test_refusals), cmocka_unit_test(test_offsets))

@@ -1,13 +1,8 @@
 /* The number of thread blocks of a launch: it covers all threads, and impossible numbers are detected.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "backend/launch_blocks.h"
+#include "test_main.h"
 
 static void test_blocks(void **state)
 {
@@ -33,8 +28,4 @@ static void test_too_many(void **state)
     assert_int_equal(vf_blocks_for(INT64_MAX, 1024), UINT32_MAX);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_too_many)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL, cmocka_unit_test(test_blocks), cmocka_unit_test(test_too_many))

@@ -1,5 +1,5 @@
-/* Shared by the tests of copies: device memory with a mirror on the host. All of it is compared, including the
- * surroundings of a result. */
+/* Device memory with a mirror on the host, for the tests of copies. All of it is compared, including the surroundings of a
+ * result. */
 #ifndef COPY_FIXTURE_H
 #define COPY_FIXTURE_H
 

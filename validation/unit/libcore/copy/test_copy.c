@@ -328,17 +328,7 @@ static void test_refused_boxes(void **state)
     free_memory(&m);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_copy_every_alignment),
-                                       cmocka_unit_test(test_copy_every_type),
-                                       cmocka_unit_test(test_copy_large),
-                                       cmocka_unit_test(test_fill),
-                                       cmocka_unit_test(test_gather),
-                                       cmocka_unit_test(test_boxes),
-                                       cmocka_unit_test(test_transposes),
-                                       cmocka_unit_test(test_swap),
-                                       cmocka_unit_test(test_refused_copies),
-                                       cmocka_unit_test(test_refused_boxes)};
-    return run_on_device(argc, argv, tests, make_queue, drop_queue);
-}
+DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_copy_every_alignment), cmocka_unit_test(test_copy_every_type),
+            cmocka_unit_test(test_copy_large), cmocka_unit_test(test_fill), cmocka_unit_test(test_gather),
+            cmocka_unit_test(test_boxes), cmocka_unit_test(test_transposes), cmocka_unit_test(test_swap),
+            cmocka_unit_test(test_refused_copies), cmocka_unit_test(test_refused_boxes))

@@ -1,19 +1,14 @@
 /* Limits of control groups, in made-up trees: every group from the process's own to the mount counts. */
 #include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "device/cgroup_memory.h"
+#include "test_main.h"
 #include "voxfield/append.h"
 #include "voxfield/context.h"
 #include "voxfield/device.h"
@@ -149,14 +144,8 @@ static void test_host(void **state)
     assert_true(free_bytes > 0 && free_bytes <= total);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_version_2, enter, leave),
-        cmocka_unit_test_setup_teardown(test_version_1, enter, leave),
-        cmocka_unit_test_setup_teardown(test_container, enter, leave),
-        cmocka_unit_test_setup_teardown(test_both_versions, enter, leave),
-        cmocka_unit_test(test_host),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+/* Each of these tests has its own start. */
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
+
+TEST_MAIN(NULL, NULL, TEST(test_version_2), TEST(test_version_1), TEST(test_container), TEST(test_both_versions),
+          cmocka_unit_test(test_host))

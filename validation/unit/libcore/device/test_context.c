@@ -422,24 +422,25 @@ static void test_team_sizes(void **state)
     vf_context_destroy(own);
 }
 
+/* Each of these tests has its own start. */
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_context, free_context)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_team_sizes),
-        cmocka_unit_test(test_status_list),
-        cmocka_unit_test_setup_teardown(test_first_error_is_kept, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_many_threads, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_signals, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_threads, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_device_names, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_several_cpu_devices, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_cpu_device, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_auto, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_arrays, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_more_memory_than_there_is, make_context, free_context),
-        cmocka_unit_test(test_instruction_sets),
-        cmocka_unit_test(test_element_types),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_team_sizes),
+                                       cmocka_unit_test(test_status_list),
+                                       TEST(test_first_error_is_kept),
+                                       TEST(test_many_threads),
+                                       TEST(test_signals),
+                                       TEST(test_threads),
+                                       TEST(test_device_names),
+                                       TEST(test_several_cpu_devices),
+                                       TEST(test_cpu_device),
+                                       TEST(test_auto),
+                                       TEST(test_arrays),
+                                       TEST(test_more_memory_than_there_is),
+                                       cmocka_unit_test(test_instruction_sets),
+                                       cmocka_unit_test(test_element_types)};
     vf_context_destroy(NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

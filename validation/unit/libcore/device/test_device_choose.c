@@ -1,16 +1,11 @@
 /* Early start of GPUs, with simulated devices, and the rule of "auto", with given numbers. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "device/warm_up.h"
+#include "test_main.h"
 #include "voxfield/timer.h"
 
 enum { DEVICES = 4 };
@@ -250,16 +245,7 @@ static void test_rule(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_started_in_order),
-                                       cmocka_unit_test(test_begun_twice),
-                                       cmocka_unit_test(test_ended_at_once),
-                                       cmocka_unit_test(test_failing_devices),
-                                       cmocka_unit_test(test_end_stops),
-                                       cmocka_unit_test(test_context),
-                                       cmocka_unit_test(test_set_devices_waits),
-                                       cmocka_unit_test(test_left),
-                                       cmocka_unit_test(test_rule)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL, cmocka_unit_test(test_started_in_order), cmocka_unit_test(test_begun_twice),
+          cmocka_unit_test(test_ended_at_once), cmocka_unit_test(test_failing_devices),
+          cmocka_unit_test(test_end_stops), cmocka_unit_test(test_context), cmocka_unit_test(test_set_devices_waits),
+          cmocka_unit_test(test_left), cmocka_unit_test(test_rule))

@@ -2,17 +2,12 @@
  * changes. */
 #include <complex.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "random_fixture.h"
+#include "test_main.h"
 #include "voxfield/fft_axis.h"
 #include "voxfield/team_size.h"
 
@@ -181,8 +176,4 @@ static void test_layouts_and_spans(void **state)
     vf_context_destroy(ctx);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_layouts_and_spans)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL, cmocka_unit_test(test_layouts_and_spans))

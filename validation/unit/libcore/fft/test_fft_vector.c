@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "free_all.h"
 #include "random_fixture.h"
 #include "refusal_fixture.h"
 #include "voxfield/fft.h"
@@ -156,10 +157,7 @@ static void transform_case(vf_dtype type, int rank, const int64_t *dims, int64_t
      * factor 10 covers 8 sigma and the constant of poor radices (Gentleman and Sande). */
     assert_close(size * batch, z, y, 10 * (log2((double)size) + 1) * epsilon(type) * sqrt((double)size));
     vf_fft_destroy(plan);
-    free(x);
-    free(y);
-    free(z);
-    free(line);
+    FREE_ALL(x, y, z, line);
     close_fixture(&f);
 }
 
@@ -301,10 +299,7 @@ static void vector_case(vf_dtype type, int64_t n)
     vf_array_free(&w);
     vf_array_free(&dx);
     vf_array_free(&dy);
-    free(x);
-    free(y);
-    free(z);
-    free(expected);
+    FREE_ALL(x, y, z, expected);
     close_fixture(&f);
 }
 

@@ -1,4 +1,4 @@
-/* Shared by the tests of files of pieces: a folder, items whose bytes follow from their numbers, and a small file. */
+/* Files of pieces, with items whose bytes follow from their numbers, in a folder for each test. */
 #ifndef PIECES_FIXTURE_H
 #define PIECES_FIXTURE_H
 
@@ -237,9 +237,14 @@ static inline int whole_before(const small_file *made, off_t cut)
     return whole;
 }
 
-static inline void set_salt(void)
+/* Of a group of tests. */
+static inline int begin_pieces(void **state)
 {
+    (void)state;
     salt = random_bits();
+    return !getcwd(start, sizeof start);
 }
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
 
 #endif

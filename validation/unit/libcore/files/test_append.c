@@ -1,13 +1,8 @@
 /* Texts made of pieces: what does not fit is cut off, and nothing behind the array is written. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test_main.h"
 #include "voxfield/append.h"
 
 enum { GUARD = 32 };
@@ -46,8 +41,4 @@ static void test_no_text(void **state)
     assert_memory_equal(full, "abcd", 4);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_size), cmocka_unit_test(test_no_text)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL, cmocka_unit_test(test_every_size), cmocka_unit_test(test_no_text))

@@ -2,17 +2,12 @@
 #include <float.h>
 #include <locale.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "random_fixture.h"
+#include "test_main.h"
 #include "voxfield/format_number.h"
 
 /* Must write exactly what printf writes, within the promised length, and read back the same number if there are
@@ -170,14 +165,6 @@ static void other_locales(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_floats_of_all_sizes),
-                                       cmocka_unit_test(denormal_floats),
-                                       cmocka_unit_test(random_doubles_of_all_sizes),
-                                       cmocka_unit_test(ties),
-                                       cmocka_unit_test(powers_and_limits),
-                                       cmocka_unit_test(general),
-                                       cmocka_unit_test(other_locales)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL, cmocka_unit_test(random_floats_of_all_sizes), cmocka_unit_test(denormal_floats),
+          cmocka_unit_test(random_doubles_of_all_sizes), cmocka_unit_test(ties), cmocka_unit_test(powers_and_limits),
+          cmocka_unit_test(general), cmocka_unit_test(other_locales))

@@ -1,14 +1,9 @@
 /* Small functions with exact answers: grids and boxes, the reordering of arrays, SHA-256. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test_main.h"
 #include "voxfield/digest.h"
 #include "voxfield/grid.h"
 
@@ -150,9 +145,5 @@ static void test_digest(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_grid), cmocka_unit_test(test_cell),
-                                       cmocka_unit_test(test_box), cmocka_unit_test(test_digest)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL, cmocka_unit_test(test_grid), cmocka_unit_test(test_cell), cmocka_unit_test(test_box),
+          cmocka_unit_test(test_digest))

@@ -428,26 +428,27 @@ static void test_space(void **state)
     vf_output_discard(&output);
 }
 
+/* Each of these tests has its own start. */
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_appears_with_the_commit, enter, leave),
-        cmocka_unit_test_setup_teardown(test_replaces_with_the_commit, enter, leave),
-        cmocka_unit_test_setup_teardown(test_discard_leaves_nothing, enter, leave),
-        cmocka_unit_test_setup_teardown(test_adopts, enter, leave),
-        cmocka_unit_test_setup_teardown(test_kill, enter, leave),
-        cmocka_unit_test_setup_teardown(test_cancelled_while_no_one_reads, enter, leave),
-        cmocka_unit_test_setup_teardown(test_umask, enter, leave),
-        cmocka_unit_test_setup_teardown(test_refuses_before_the_work, enter, leave),
-        cmocka_unit_test_setup_teardown(test_write_protection, enter, leave),
-        cmocka_unit_test_setup_teardown(test_leaves_other_temporaries_alone, enter, leave),
-        cmocka_unit_test_setup_teardown(test_links, enter, leave),
-        cmocka_unit_test_setup_teardown(test_special_files_are_written_directly, enter, leave),
-        cmocka_unit_test_setup_teardown(test_full_disk, enter, leave),
-        cmocka_unit_test_setup_teardown(test_file_size_limit, enter, leave),
-        cmocka_unit_test_setup_teardown(test_rename_that_fails, enter, leave),
-        cmocka_unit_test_setup_teardown(test_space, enter, leave),
-    };
+    const struct CMUnitTest tests[] = {TEST(test_appears_with_the_commit),
+                                       TEST(test_replaces_with_the_commit),
+                                       TEST(test_discard_leaves_nothing),
+                                       TEST(test_adopts),
+                                       TEST(test_kill),
+                                       TEST(test_cancelled_while_no_one_reads),
+                                       TEST(test_umask),
+                                       TEST(test_refuses_before_the_work),
+                                       TEST(test_write_protection),
+                                       TEST(test_leaves_other_temporaries_alone),
+                                       TEST(test_links),
+                                       TEST(test_special_files_are_written_directly),
+                                       TEST(test_full_disk),
+                                       TEST(test_file_size_limit),
+                                       TEST(test_rename_that_fails),
+                                       TEST(test_space)};
     if (!getcwd(start, sizeof start))
         return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,17 +1,12 @@
 /* Numbers from text: the whole text or nothing, in any locale. */
-#include <locale.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "locale_fixture.h"
 #include "random_fixture.h"
+#include "test_main.h"
 #include "voxfield/parse.h"
 
 static void check_doubles(void)
@@ -108,14 +103,7 @@ static void test_integers(void **state)
 static void test_in_another_locale(void **state)
 {
     (void)state;
-    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "nl_NL.UTF-8", "ru_RU.UTF-8"};
-    bool comma = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !comma; i++)
-        comma = setlocale(LC_ALL, names[i]) && *localeconv()->decimal_point == ',';
-    if (!comma) {
-        print_message("SKIP: no locale with a decimal comma is installed\n");
-        skip();
-    }
+    begin_decimal_comma();
     check_doubles();
     setlocale(LC_ALL, "C");
 }
@@ -138,10 +126,5 @@ static void test_round_trip(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_doubles), cmocka_unit_test(test_how_many),
-                                       cmocka_unit_test(test_integers), cmocka_unit_test(test_in_another_locale),
-                                       cmocka_unit_test(test_round_trip)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL, cmocka_unit_test(test_doubles), cmocka_unit_test(test_how_many), cmocka_unit_test(test_integers),
+          cmocka_unit_test(test_in_another_locale), cmocka_unit_test(test_round_trip))

@@ -329,22 +329,6 @@ static void test_files_that_do_not_fit(void **state)
     free(made.data);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_items_come_back, enter, leave),
-        cmocka_unit_test_setup_teardown(test_remove, enter, leave),
-        cmocka_unit_test_setup_teardown(test_sync, enter, leave),
-        cmocka_unit_test_setup_teardown(test_another_key, enter, leave),
-        cmocka_unit_test_setup_teardown(test_other_sizes, enter, leave),
-        cmocka_unit_test_setup_teardown(test_create_replaces_nothing, enter, leave),
-        cmocka_unit_test_setup_teardown(test_one_writer, enter, leave),
-        cmocka_unit_test_setup_teardown(test_another_process, enter, leave),
-        cmocka_unit_test_setup_teardown(test_gather, enter, leave),
-        cmocka_unit_test_setup_teardown(test_files_that_do_not_fit, enter, leave),
-    };
-    if (!getcwd(start, sizeof start))
-        return 1;
-    set_salt();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(begin_pieces, NULL, TEST(test_items_come_back), TEST(test_remove), TEST(test_sync), TEST(test_another_key),
+          TEST(test_other_sizes), TEST(test_create_replaces_nothing), TEST(test_one_writer), TEST(test_another_process),
+          TEST(test_gather), TEST(test_files_that_do_not_fit))

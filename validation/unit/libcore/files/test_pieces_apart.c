@@ -206,18 +206,5 @@ static void test_sync(void **state)
     need(vf_pieces_close(&pieces));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_places, enter, leave),
-        cmocka_unit_test_setup_teardown(test_several_share, enter, leave),
-        cmocka_unit_test_setup_teardown(test_damage, enter, leave),
-        cmocka_unit_test_setup_teardown(test_refused, enter, leave),
-        cmocka_unit_test_setup_teardown(test_refused_leave_items_alone, enter, leave),
-        cmocka_unit_test_setup_teardown(test_sync, enter, leave),
-    };
-    if (!getcwd(start, sizeof start))
-        return 1;
-    set_salt();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(begin_pieces, NULL, TEST(test_places), TEST(test_several_share), TEST(test_damage), TEST(test_refused),
+          TEST(test_refused_leave_items_alone), TEST(test_sync))

@@ -360,21 +360,6 @@ static void test_no_room_for_the_header(void **state)
     free(made.data);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_every_truncation, enter, leave),
-        cmocka_unit_test_setup_teardown(test_torn_inside, enter, leave),
-        cmocka_unit_test_setup_teardown(test_rubbish_at_the_end, enter, leave),
-        cmocka_unit_test_setup_teardown(test_every_flipped_bit, enter, leave),
-        cmocka_unit_test_setup_teardown(test_random_damage, enter, leave),
-        cmocka_unit_test_setup_teardown(test_hostile_headers, enter, leave),
-        cmocka_unit_test_setup_teardown(test_not_such_a_file, enter, leave),
-        cmocka_unit_test_setup_teardown(test_full_disk, enter, leave),
-        cmocka_unit_test_setup_teardown(test_no_room_for_the_header, enter, leave),
-    };
-    if (!getcwd(start, sizeof start))
-        return 1;
-    set_salt();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(begin_pieces, NULL, TEST(test_every_truncation), TEST(test_torn_inside), TEST(test_rubbish_at_the_end),
+          TEST(test_every_flipped_bit), TEST(test_random_damage), TEST(test_hostile_headers),
+          TEST(test_not_such_a_file), TEST(test_full_disk), TEST(test_no_room_for_the_header))

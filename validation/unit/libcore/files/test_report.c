@@ -1,20 +1,15 @@
 /* The run report, character by character, with its stages and times. */
 #include <fcntl.h>
-#include <locale.h>
 #include <math.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "locale_fixture.h"
+#include "test_main.h"
 #include "voxfield/report.h"
 #include "voxfield/version.h"
 
@@ -193,14 +188,7 @@ static void test_numbers(void **state)
 static void test_numbers_in_another_locale(void **state)
 {
     (void)state;
-    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "nl_NL.UTF-8", "ru_RU.UTF-8"};
-    bool comma = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !comma; i++)
-        comma = setlocale(LC_ALL, names[i]) && *localeconv()->decimal_point == ',';
-    if (!comma) {
-        print_message("SKIP: no locale with a decimal comma is installed\n");
-        skip();
-    }
+    begin_decimal_comma();
     check_numbers();
     setlocale(LC_ALL, "C");
 }
@@ -472,24 +460,11 @@ static void test_progress_on_a_terminal(void **state)
     check_terminal(9, "title", "\rtitle ..\rtitle  5\r        \r");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_layout, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_open_objects_are_ended, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_strings, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_numbers, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_numbers_in_another_locale, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_no_report, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_failures, make_context, free_context),
-        cmocka_unit_test_setup_teardown(test_run, make_context, free_context),
-        cmocka_unit_test(test_processor_seconds),
-        cmocka_unit_test(test_stages),
-        cmocka_unit_test(test_clock),
-        cmocka_unit_test(test_seconds_and_bytes),
-        cmocka_unit_test(test_plural),
-        cmocka_unit_test(test_progress),
-        cmocka_unit_test(test_progress_on_a_terminal),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+/* Each of these tests has its own start. */
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_context, free_context)
+
+TEST_MAIN(NULL, NULL, TEST(test_layout), TEST(test_open_objects_are_ended), TEST(test_strings), TEST(test_numbers),
+          TEST(test_numbers_in_another_locale), TEST(test_no_report), TEST(test_failures), TEST(test_run),
+          cmocka_unit_test(test_processor_seconds), cmocka_unit_test(test_stages), cmocka_unit_test(test_clock),
+          cmocka_unit_test(test_seconds_and_bytes), cmocka_unit_test(test_plural), cmocka_unit_test(test_progress),
+          cmocka_unit_test(test_progress_on_a_terminal))

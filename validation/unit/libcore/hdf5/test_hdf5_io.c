@@ -438,12 +438,7 @@ static void several_threads(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(whole_datasets), cmocka_unit_test(pieces),
-                                       cmocka_unit_test(gaps),           cmocka_unit_test(attributes),
-                                       cmocka_unit_test(same_bytes),     cmocka_unit_test(wrong_calls),
-                                       cmocka_unit_test(wrong_files),    cmocka_unit_test(given_up),
-                                       cmocka_unit_test(no_room),        cmocka_unit_test(several_threads)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down, cmocka_unit_test(whole_datasets), cmocka_unit_test(pieces), cmocka_unit_test(gaps),
+          cmocka_unit_test(attributes), cmocka_unit_test(same_bytes), cmocka_unit_test(wrong_calls),
+          cmocka_unit_test(wrong_files), cmocka_unit_test(given_up), cmocka_unit_test(no_room),
+          cmocka_unit_test(several_threads))

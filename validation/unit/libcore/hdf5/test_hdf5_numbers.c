@@ -335,14 +335,6 @@ static void copies(void **state)
     vf_h5_read_here(false);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(complex_datasets),
-                                       cmocka_unit_test(kinds),
-                                       cmocka_unit_test(foreign_complex),
-                                       cmocka_unit_test(names),
-                                       cmocka_unit_test(own_text),
-                                       cmocka_unit_test(foreign_attributes),
-                                       cmocka_unit_test(copies)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down, cmocka_unit_test(complex_datasets), cmocka_unit_test(kinds),
+          cmocka_unit_test(foreign_complex), cmocka_unit_test(names), cmocka_unit_test(own_text),
+          cmocka_unit_test(foreign_attributes), cmocka_unit_test(copies))

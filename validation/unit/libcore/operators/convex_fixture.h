@@ -4,6 +4,7 @@
 #ifndef CONVEX_FIXTURE_H
 #define CONVEX_FIXTURE_H
 
+#include "free_all.h"
 #include "operator_fixture.h"
 
 enum { MOST_TERMS = 4, ELEMENT_TYPES = 4 };
@@ -273,14 +274,10 @@ static inline void close_trial(trial *s)
     free(s->a.a);
     for (int i = 0; i < s->terms; i++) {
         vf_operator_free(s->transform[i]);
-        free(s->term[i].t.a);
-        free(s->term[i].v);
-        free(s->term[i].z);
+        FREE_ALL(s->term[i].t.a, s->term[i].v, s->term[i].z);
     }
     vf_queue_destroy(s->queue);
-    free(s->b);
-    free(s->x);
-    free(s);
+    FREE_ALL(s->b, s->x, s);
 }
 
 /* ---- solutions ---- */

@@ -1,8 +1,8 @@
-/* Shared by the tests of operators and solvers: every existing operator on small random problems, and vectors on the
- * device. */
+/* Every existing linear operator on small random problems, and vectors on the device. */
 #ifndef OPERATOR_FIXTURE_H
 #define OPERATOR_FIXTURE_H
 
+#include "free_all.h"
 #include "real_operators.h"
 
 /* ---- the subjects ---- */
@@ -255,9 +255,7 @@ static inline void fill_spectrum(subject *s)
     s->prior.envelope = copy_of(s, put_random(s, s->precision, 2 * n, 0.1));
     for (int i = 0; i < 3; i++)
         need(vf_array_create(device, VF_SPACE_DEVICE, type, n, rooms[i]));
-    free(m);
-    free(turn);
-    free(mask);
+    FREE_ALL(m, turn, mask);
 }
 
 static inline void make_preconditioner(subject *s)

@@ -4,8 +4,8 @@
 
 #include "first_differences.h"
 #include "kernel_operators.h"
-#include "prior.h"
 #include "kernels/toeplitz/toeplitz_fixture.h"
+#include "prior.h"
 #include "voxfield/solver.h"
 #include "voxfield/vector.h"
 
@@ -33,11 +33,6 @@ typedef struct subject {
     vf_prior prior;
     double normal_error; /* error of its normal, relative to ||A||^2, in addition to rounding */
 } subject;
-
-static inline double roundoff(vf_dtype precision)
-{
-    return precision == VF_F64 ? 0x1p-53 : 0x1p-24;
-}
 
 /* ---- vectors on the device ---- */
 
@@ -101,25 +96,9 @@ static inline double complex *random_numbers(vf_vector_space space)
     return v;
 }
 
-static inline double complex inner(int64_t count, const double complex *x, const double complex *y)
-{
-    double complex sum = 0;
-    for (int64_t n = 0; n < count; n++)
-        sum += conj(x[n]) * y[n];
-    return sum;
-}
-
 static inline double size_of(int64_t count, const double complex *x)
 {
     return sqrt(creal(inner(count, x, x)));
-}
-
-static inline double distance(int64_t count, const double complex *x, const double complex *y)
-{
-    double sum = 0;
-    for (int64_t n = 0; n < count; n++)
-        sum += creal((x[n] - y[n]) * conj(x[n] - y[n]));
-    return sqrt(sum);
 }
 
 #endif

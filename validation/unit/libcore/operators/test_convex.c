@@ -459,11 +459,7 @@ static void test_bits(void **state)
     need(vf_context_set_threads(ctx, threads));
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_closed_forms), cmocka_unit_test(test_minimum),        cmocka_unit_test(test_residuals),
-        cmocka_unit_test(test_settings),     cmocka_unit_test(test_preconditioner), cmocka_unit_test(test_warm_fista),
-        cmocka_unit_test(test_warm),         cmocka_unit_test(test_flat_solution),  cmocka_unit_test(test_bits)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_closed_forms), cmocka_unit_test(test_minimum),
+            cmocka_unit_test(test_residuals), cmocka_unit_test(test_settings), cmocka_unit_test(test_preconditioner),
+            cmocka_unit_test(test_warm_fista), cmocka_unit_test(test_warm), cmocka_unit_test(test_flat_solution),
+            cmocka_unit_test(test_bits))

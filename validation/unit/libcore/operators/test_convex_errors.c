@@ -3,6 +3,7 @@
  *
  * usage: test_convex_errors DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device) */
 #include "convex_fixture.h"
+#include "free_all.h"
 
 /* ---- ends ---- */
 
@@ -200,9 +201,7 @@ static void test_spaces(void **state)
     vf_operator_free(to_small);
     vf_operator_free(of_small);
     vf_operator_free(of_single);
-    free(small.a);
-    free(other.a);
-    free(single.a);
+    FREE_ALL(small.a, other.a, single.a);
     close_trial(s);
 }
 
@@ -230,10 +229,5 @@ static void test_cancel(void **state)
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ends),         cmocka_unit_test(test_nan),
-                                       cmocka_unit_test(test_not_positive), cmocka_unit_test(test_options_out_of_range),
-                                       cmocka_unit_test(test_spaces),       cmocka_unit_test(test_cancel)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_ends), cmocka_unit_test(test_nan), cmocka_unit_test(test_not_positive),
+            cmocka_unit_test(test_options_out_of_range), cmocka_unit_test(test_spaces), cmocka_unit_test(test_cancel))

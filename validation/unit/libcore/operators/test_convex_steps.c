@@ -103,9 +103,5 @@ static void test_inner_steps(void **state)
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_primal_dual_steps), cmocka_unit_test(test_fista_steps),
-                                       cmocka_unit_test(test_inner_steps)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_primal_dual_steps), cmocka_unit_test(test_fista_steps),
+            cmocka_unit_test(test_inner_steps))

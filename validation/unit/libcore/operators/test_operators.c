@@ -10,6 +10,7 @@
  * A^H A, which approaches it from below. A NUFFT's forward and adjoint are exact transposes of each other, so its
  * tolerance matters only if F^H W F is computed without them.
  */
+#include "free_all.h"
 #include "operator_fixture.h"
 
 /* A bound of ||A||, and the error of A x relative to |x|. */
@@ -64,14 +65,7 @@ static void check_subject(const subject *s)
         ax[i] = factor * ax[i] + az[i];
     check(s, "A (a x + z) - a A x - A z", distance(m, y, ax), 3 * error * (size_of(n, x) + size_of(n, z)));
     assert_true(s->voxels == 1 || size_of(m, y) > 0); /* it has an effect; one voxel has no differences */
-    free(x);
-    free(z);
-    free(y);
-    free(ax);
-    free(az);
-    free(ay);
-    free(normal);
-    free(both);
+    FREE_ALL(x, z, y, ax, az, ay, normal, both);
 }
 
 static void test_every_operator(void **state)
@@ -202,10 +196,5 @@ static void test_refused_between_real_and_complex(void **state)
     close_subject(s);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_operator),
-                                       cmocka_unit_test(test_parts_in_other_queues), cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_refused_between_real_and_complex)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_every_operator), cmocka_unit_test(test_parts_in_other_queues),
+            cmocka_unit_test(test_refused), cmocka_unit_test(test_refused_between_real_and_complex))

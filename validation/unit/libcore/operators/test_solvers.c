@@ -2,6 +2,7 @@
  * eigenvalues.
  *
  * usage: test_solvers DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device) */
+#include "free_all.h"
 #include "operator_fixture.h"
 
 /* A subject whose vectors are used; its operator, the identity, is not. One for each element type in turn. */
@@ -127,11 +128,7 @@ static void test_cg(void **state)
         vf_operator_free(a);
         vf_operator_free(m);
         vf_operator_free(minus);
-        free(d);
-        free(inverse);
-        free(right);
-        free(x);
-        free(expected);
+        FREE_ALL(d, inverse, right, x, expected);
         close_subject(s);
     }
 }
@@ -272,10 +269,7 @@ static void test_cg_stops_at_negative_curvature(void **state)
         vf_array_free(&b);
         vf_array_free(&u);
         vf_operator_free(a);
-        free(d);
-        free(right);
-        free(x);
-        free(expected);
+        FREE_ALL(d, right, x, expected);
         close_subject(s);
     }
 }
@@ -312,10 +306,5 @@ static void test_unused(void **state)
     assert_ptr_equal(makers[UNUSED_MAKER], make_identity);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unused), cmocka_unit_test(test_cg), cmocka_unit_test(test_cg_of_a_matrix),
-        cmocka_unit_test(test_cg_stops_at_negative_curvature), cmocka_unit_test(test_largest_eigenvalue)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_unused), cmocka_unit_test(test_cg), cmocka_unit_test(test_cg_of_a_matrix),
+            cmocka_unit_test(test_cg_stops_at_negative_curvature), cmocka_unit_test(test_largest_eigenvalue))

@@ -1,4 +1,4 @@
-/* Shared by the tests of canvases and figures: a temporary folder, and the amount of ink in a region. */
+/* Canvases to draw on, the ink in their regions, and a folder for the pictures. */
 #ifndef VOXFIELD_CANVAS_FIXTURE_H
 #define VOXFIELD_CANVAS_FIXTURE_H
 

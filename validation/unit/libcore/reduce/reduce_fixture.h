@@ -1,4 +1,4 @@
-/* Shared by the tests of reductions and scans: arrays in device memory that begin anywhere, between sentinels;
+/* Arrays for reductions and scans, in device memory, that begin anywhere, between sentinels;
  * random elements of all types; and inputs that are too large for most machines. */
 #ifndef REDUCE_FIXTURE_H
 #define REDUCE_FIXTURE_H

@@ -1,4 +1,5 @@
 /* Reductions of libcore, on the CPU or a GPU, against their definition. */
+#include "free_all.h"
 #include "reduce_fixture.h"
 
 #include "reduce/reduce_internal.h"
@@ -215,12 +216,7 @@ static void test_wide_accumulators(void **state)
     plan = make_plan(VF_REDUCE_SUM, VF_I64, n);
     assert_int_equal(run(plan, n, pl.data, NULL).integer, (int64_t)((uint64_t)n * INT64_MAX)); /* wraps */
     vf_reduce_destroy(plan);
-    free(take_back(&px));
-    free(take_back(&pk));
-    free(take_back(&pl));
-    free(x);
-    free(k);
-    free(l);
+    FREE_ALL(take_back(&px), take_back(&pk), take_back(&pl), x, k, l);
 }
 
 /* Sets a number; in an array of complex elements the parts count. */
@@ -482,17 +478,7 @@ static void test_refusals(void **state)
     vf_context_clear_error(ctx);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sizes),
-                                       cmocka_unit_test(test_same_bits),
-                                       cmocka_unit_test(test_wide_accumulators),
-                                       cmocka_unit_test(test_nan_and_infinity),
-                                       cmocka_unit_test(test_all_the_same),
-                                       cmocka_unit_test(test_zeros),
-                                       cmocka_unit_test(test_ties_and_places),
-                                       cmocka_unit_test(test_large),
-                                       cmocka_unit_test(test_products_of_matrices),
-                                       cmocka_unit_test(test_refusals)};
-    return run_on_device(argc, argv, tests, make_queue, drop_queue);
-}
+DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_sizes), cmocka_unit_test(test_same_bits),
+            cmocka_unit_test(test_wide_accumulators), cmocka_unit_test(test_nan_and_infinity),
+            cmocka_unit_test(test_all_the_same), cmocka_unit_test(test_zeros), cmocka_unit_test(test_ties_and_places),
+            cmocka_unit_test(test_large), cmocka_unit_test(test_products_of_matrices), cmocka_unit_test(test_refusals))

@@ -167,9 +167,5 @@ static void unusual_arguments(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reductions), cmocka_unit_test(quantiles),
-                                       cmocka_unit_test(ranges_about_the_bins), cmocka_unit_test(unusual_arguments)};
-    return cmocka_run_group_tests(tests, make_context, close_context);
-}
+TEST_MAIN(make_context, close_context, cmocka_unit_test(reductions), cmocka_unit_test(quantiles),
+          cmocka_unit_test(ranges_about_the_bins), cmocka_unit_test(unusual_arguments))

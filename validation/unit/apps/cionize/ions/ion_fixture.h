@@ -1,4 +1,4 @@
-/* Shared by the tests of ions and scripts: a context that keeps notes and warnings, and random numbers. */
+/* Lists of ions and what is said about them: a context that keeps notes and warnings, for the tests of ions and scripts. */
 #ifndef ION_FIXTURE_H
 #define ION_FIXTURE_H
 

@@ -1,5 +1,6 @@
 /* Numbers of ions: for neutralisation, and in equilibrium with a salt reservoir. */
 #include "ion_fixture.h"
+#include "test_main.h"
 
 static const double PER_ANGSTROM3 = 6.02214076e-4; /* for 1 mol/L: Avogadro's number x 1e-27 L */
 
@@ -270,16 +271,8 @@ static void test_options(void **state)
     assert_fails(parse_salt(fresh(), "salt", "SOD", &demand), VF_ERR_ARGUMENT, "--salt 'SOD'|a cation and an anion");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_neutralise),
-                                       cmocka_unit_test(test_charges_that_are_no_integers),
-                                       cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_one_to_one),
-                                       cmocka_unit_test(test_mass_action),
-                                       cmocka_unit_test(test_salt_limits),
-                                       cmocka_unit_test(test_options),
-                                       cmocka_unit_test(test_in_water),
-                                       cmocka_unit_test(test_example_of_the_conventions)};
-    return cmocka_run_group_tests(tests, ion_setup, ion_teardown);
-}
+TEST_MAIN(ion_setup, ion_teardown, cmocka_unit_test(test_neutralise),
+          cmocka_unit_test(test_charges_that_are_no_integers), cmocka_unit_test(test_refused),
+          cmocka_unit_test(test_one_to_one), cmocka_unit_test(test_mass_action), cmocka_unit_test(test_salt_limits),
+          cmocka_unit_test(test_options), cmocka_unit_test(test_in_water),
+          cmocka_unit_test(test_example_of_the_conventions))

@@ -1,5 +1,6 @@
 /* Scripts of VMD's cionize: every keyword is read, every mistake is reported with its line. */
 #include "ion_fixture.h"
+#include "test_main.h"
 
 #include <unistd.h>
 
@@ -270,16 +271,8 @@ static void test_files(void **state)
     assert_fails(read_script(fresh(), "/tmp", &s), VF_ERR_INPUT, "/tmp: cannot read: ");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_whole_script),
-                                       cmocka_unit_test(test_nothing_is_set_that_is_not_said),
-                                       cmocka_unit_test(test_forms),
-                                       cmocka_unit_test(test_random_numbers),
-                                       cmocka_unit_test(test_said_but_accepted),
-                                       cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_files_that_are_no_scripts),
-                                       cmocka_unit_test(test_long_words),
-                                       cmocka_unit_test(test_files)};
-    return cmocka_run_group_tests(tests, ion_setup, ion_teardown);
-}
+TEST_MAIN(ion_setup, ion_teardown, cmocka_unit_test(test_a_whole_script),
+          cmocka_unit_test(test_nothing_is_set_that_is_not_said), cmocka_unit_test(test_forms),
+          cmocka_unit_test(test_random_numbers), cmocka_unit_test(test_said_but_accepted),
+          cmocka_unit_test(test_refused), cmocka_unit_test(test_files_that_are_no_scripts),
+          cmocka_unit_test(test_long_words), cmocka_unit_test(test_files))

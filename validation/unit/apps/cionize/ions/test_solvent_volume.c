@@ -13,6 +13,7 @@
  * - Where spheres meet, the probe rests on both: positions are at most s away. By the triangle inequality it falls
  *   short by at most s, on the area that it rolls over. */
 #include "ion_fixture.h"
+#include "test_main.h"
 
 static const double PROBE = 1.4;
 
@@ -323,19 +324,9 @@ static void test_cancelled(void **state)
     assert_fails(solvent_volume(fresh(), &b.mol, NULL, &grid, &volume), VF_ERR_CANCELLED, "interrupted");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_sphere),
-                                       cmocka_unit_test(test_fine_grid),
-                                       cmocka_unit_test(test_sphere_in_faces),
-                                       cmocka_unit_test(test_axes_are_alike),
-                                       cmocka_unit_test(test_two_far_spheres),
-                                       cmocka_unit_test(test_two_spheres_that_meet),
-                                       cmocka_unit_test(test_halves_make_the_whole),
-                                       cmocka_unit_test(test_cavities),
-                                       cmocka_unit_test(test_missing_radii),
-                                       cmocka_unit_test(test_far_away),
-                                       cmocka_unit_test(test_threads),
-                                       cmocka_unit_test(test_cancelled)};
-    return cmocka_run_group_tests(tests, ion_setup, ion_teardown);
-}
+TEST_MAIN(ion_setup, ion_teardown, cmocka_unit_test(test_one_sphere), cmocka_unit_test(test_fine_grid),
+          cmocka_unit_test(test_sphere_in_faces), cmocka_unit_test(test_axes_are_alike),
+          cmocka_unit_test(test_two_far_spheres), cmocka_unit_test(test_two_spheres_that_meet),
+          cmocka_unit_test(test_halves_make_the_whole), cmocka_unit_test(test_cavities),
+          cmocka_unit_test(test_missing_radii), cmocka_unit_test(test_far_away), cmocka_unit_test(test_threads),
+          cmocka_unit_test(test_cancelled))

@@ -468,19 +468,8 @@ static void long_comments(void **state)
     free(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(hybrid36_is_the_published),
-                                       cmocka_unit_test(pdb_columns),
-                                       cmocka_unit_test(pdb_without_labels),
-                                       cmocka_unit_test(pdb_names),
-                                       cmocka_unit_test(pdb_edges),
-                                       cmocka_unit_test(many_ions),
-                                       cmocka_unit_test(pqr_columns),
-                                       cmocka_unit_test(pqr_without_chains),
-                                       cmocka_unit_test(xyz_columns),
-                                       cmocka_unit_test(random_molecules_read_back),
-                                       cmocka_unit_test(refusals),
-                                       cmocka_unit_test(long_comments)};
-    return cmocka_run_group_tests(tests, set_up, close_folder);
-}
+TEST_MAIN(set_up, close_folder, cmocka_unit_test(hybrid36_is_the_published), cmocka_unit_test(pdb_columns),
+          cmocka_unit_test(pdb_without_labels), cmocka_unit_test(pdb_names), cmocka_unit_test(pdb_edges),
+          cmocka_unit_test(many_ions), cmocka_unit_test(pqr_columns), cmocka_unit_test(pqr_without_chains),
+          cmocka_unit_test(xyz_columns), cmocka_unit_test(random_molecules_read_back), cmocka_unit_test(refusals),
+          cmocka_unit_test(long_comments))

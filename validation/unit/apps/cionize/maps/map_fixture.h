@@ -1,4 +1,4 @@
-/* Shared by the tests of cionize's map files: a directory, a molecule, and a map whose values all differ. */
+/* A potential map whose values all differ, with its molecule and grids of every shape, for the tests of map files. */
 #ifndef MAP_FIXTURE_H
 #define MAP_FIXTURE_H
 

@@ -250,15 +250,7 @@ static void names_and_formats(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_bytes_whatever_the_threads_and_pieces),
-                                       cmocka_unit_test(values_that_no_file_can_hold),
-                                       cmocka_unit_test(doubles_too_small_for_a_float),
-                                       cmocka_unit_test(layers_out_of_order),
-                                       cmocka_unit_test(too_many_points),
-                                       cmocka_unit_test(no_room),
-                                       cmocka_unit_test(full_device),
-                                       cmocka_unit_test(names_and_formats)};
-    return cmocka_run_group_tests(tests, set_up, close_folder);
-}
+TEST_MAIN(set_up, close_folder, cmocka_unit_test(same_bytes_whatever_the_threads_and_pieces),
+          cmocka_unit_test(values_that_no_file_can_hold), cmocka_unit_test(doubles_too_small_for_a_float),
+          cmocka_unit_test(layers_out_of_order), cmocka_unit_test(too_many_points), cmocka_unit_test(no_room),
+          cmocka_unit_test(full_device), cmocka_unit_test(names_and_formats))

@@ -452,12 +452,7 @@ static void h5_holds_the_map(void **state)
     unlink(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dx_holds_the_map),  cmocka_unit_test(dx_gz_holds_the_same_text),
-        cmocka_unit_test(mrc_holds_the_map), cmocka_unit_test(mrc_position_between_steps),
-        cmocka_unit_test(mrc_into_a_pipe),   cmocka_unit_test(cube_holds_the_map),
-        cmocka_unit_test(h5_holds_the_map),  cmocka_unit_test(mrc_holds_the_cell)};
-    return cmocka_run_group_tests(tests, set_up, close_folder);
-}
+TEST_MAIN(set_up, close_folder, cmocka_unit_test(dx_holds_the_map), cmocka_unit_test(dx_gz_holds_the_same_text),
+          cmocka_unit_test(mrc_holds_the_map), cmocka_unit_test(mrc_position_between_steps),
+          cmocka_unit_test(mrc_into_a_pipe), cmocka_unit_test(cube_holds_the_map), cmocka_unit_test(h5_holds_the_map),
+          cmocka_unit_test(mrc_holds_the_cell))

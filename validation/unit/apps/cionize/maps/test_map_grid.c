@@ -82,8 +82,4 @@ static void digits_of_a_file(void **state)
     unlink(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(grids_are_compared), cmocka_unit_test(digits_of_a_file)};
-    return cmocka_run_group_tests(tests, set_up, close_folder);
-}
+TEST_MAIN(set_up, close_folder, cmocka_unit_test(grids_are_compared), cmocka_unit_test(digits_of_a_file))

@@ -472,15 +472,6 @@ static void long_files(void **state)
     unlink(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(written_maps_read_back),
-                                       cmocka_unit_test(cells_read_back),
-                                       cmocka_unit_test(quantities),
-                                       cmocka_unit_test(other_programs_maps),
-                                       cmocka_unit_test(stated_constants),
-                                       cmocka_unit_test(damaged_dx),
-                                       cmocka_unit_test(cut_maps),
-                                       cmocka_unit_test(long_files)};
-    return cmocka_run_group_tests(tests, set_up, close_folder);
-}
+TEST_MAIN(set_up, close_folder, cmocka_unit_test(written_maps_read_back), cmocka_unit_test(cells_read_back),
+          cmocka_unit_test(quantities), cmocka_unit_test(other_programs_maps), cmocka_unit_test(stated_constants),
+          cmocka_unit_test(damaged_dx), cmocka_unit_test(cut_maps), cmocka_unit_test(long_files))

@@ -1,4 +1,4 @@
-/* Shared by the tests of crystals: the chiral space groups, with cells that they fit. */
+/* Crystals: the chiral space groups, with unit cells that they fit. */
 #ifndef CRYSTAL_FIXTURE_H
 #define CRYSTAL_FIXTURE_H
 

@@ -1,4 +1,4 @@
-/* Shared by the tests of molecules' readers: a context that keeps warnings, random numbers, and expected labels. */
+/* Molecules in one file or two (coordinates and charges), and the atoms and labels that must come of them. */
 #ifndef MOLECULE_FIXTURE_H
 #define MOLECULE_FIXTURE_H
 

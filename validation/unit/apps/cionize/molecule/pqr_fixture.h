@@ -1,5 +1,4 @@
-/* Shared by the tests of the PQR reader: text in a separate allocation, the expected result, atoms to write, and
- * random numbers. */
+/* PQR texts, and the atoms, refusals and warnings that must come of them. */
 #ifndef VOXFIELD_PQR_FIXTURE_H
 #define VOXFIELD_PQR_FIXTURE_H
 

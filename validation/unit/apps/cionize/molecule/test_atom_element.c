@@ -94,8 +94,4 @@ static void numbers(void **state)
             fail_msg("%s: %d, not %d", cases[i].symbol, atomic_number(cases[i].symbol), cases[i].number);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(elements), cmocka_unit_test(numbers)};
-    return cmocka_run_group_tests(tests, set_up, close_folder);
-}
+TEST_MAIN(set_up, close_folder, cmocka_unit_test(elements), cmocka_unit_test(numbers))

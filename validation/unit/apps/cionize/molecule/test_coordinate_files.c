@@ -235,10 +235,6 @@ static void rejects_xsc(void **state)
     vf_context_clear_error(ctx);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_crd),  cmocka_unit_test(rejects_crd),
-                                       cmocka_unit_test(reads_coor), cmocka_unit_test(rejects_coor),
-                                       cmocka_unit_test(reads_xsc),  cmocka_unit_test(rejects_xsc)};
-    return cmocka_run_group_tests(tests, set_up_context, close_context);
-}
+TEST_MAIN(set_up_context, close_context, cmocka_unit_test(reads_crd), cmocka_unit_test(rejects_crd),
+          cmocka_unit_test(reads_coor), cmocka_unit_test(rejects_coor), cmocka_unit_test(reads_xsc),
+          cmocka_unit_test(rejects_xsc))

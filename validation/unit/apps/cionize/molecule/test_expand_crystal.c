@@ -172,10 +172,5 @@ static void keeps_special_positions_once(void **state)
     symmetry_free(&listed);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(expanded_crystals_are_symmetric),
-                                       cmocka_unit_test(names_chains_of_copies),
-                                       cmocka_unit_test(keeps_special_positions_once)};
-    return cmocka_run_group_tests(tests, set_up_context, close_context);
-}
+TEST_MAIN(set_up_context, close_context, cmocka_unit_test(expanded_crystals_are_symmetric),
+          cmocka_unit_test(names_chains_of_copies), cmocka_unit_test(keeps_special_positions_once))

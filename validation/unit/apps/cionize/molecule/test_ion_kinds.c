@@ -2,6 +2,7 @@
 #include <ctype.h>
 
 #include "apps/cionize/ions/ion_fixture.h"
+#include "test_main.h"
 
 static void test_known_ions(void **state)
 {
@@ -160,14 +161,6 @@ static void test_bad_placements(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_known_ions),
-                                       cmocka_unit_test(test_spelling),
-                                       cmocka_unit_test(test_unknown_lists_the_known),
-                                       cmocka_unit_test(test_bad_names),
-                                       cmocka_unit_test(test_charges),
-                                       cmocka_unit_test(test_placements),
-                                       cmocka_unit_test(test_bad_placements)};
-    return cmocka_run_group_tests(tests, ion_setup, ion_teardown);
-}
+TEST_MAIN(ion_setup, ion_teardown, cmocka_unit_test(test_known_ions), cmocka_unit_test(test_spelling),
+          cmocka_unit_test(test_unknown_lists_the_known), cmocka_unit_test(test_bad_names),
+          cmocka_unit_test(test_charges), cmocka_unit_test(test_placements), cmocka_unit_test(test_bad_placements))

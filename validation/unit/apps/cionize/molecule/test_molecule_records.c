@@ -393,17 +393,9 @@ static void names_asterisks(void **state)
     molecule_free(&m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(keeps_records),
-                                       cmocka_unit_test(ignores_what_looks_like_segments),
-                                       cmocka_unit_test(finds_atoms_of_bonds),
-                                       cmocka_unit_test(tells_chains_of_two_letters),
-                                       cmocka_unit_test(reads_names_of_five_letters),
-                                       cmocka_unit_test(keeps_one_conformer),
-                                       cmocka_unit_test(tells_conformers_from_names_in_pqr),
-                                       cmocka_unit_test(refuses_what_is_no_position),
-                                       cmocka_unit_test(reads_boxes_that_touch),
-                                       cmocka_unit_test(names_asterisks)};
-    return cmocka_run_group_tests(tests, set_up_context, close_context);
-}
+TEST_MAIN(set_up_context, close_context, cmocka_unit_test(keeps_records),
+          cmocka_unit_test(ignores_what_looks_like_segments), cmocka_unit_test(finds_atoms_of_bonds),
+          cmocka_unit_test(tells_chains_of_two_letters), cmocka_unit_test(reads_names_of_five_letters),
+          cmocka_unit_test(keeps_one_conformer), cmocka_unit_test(tells_conformers_from_names_in_pqr),
+          cmocka_unit_test(refuses_what_is_no_position), cmocka_unit_test(reads_boxes_that_touch),
+          cmocka_unit_test(names_asterisks))

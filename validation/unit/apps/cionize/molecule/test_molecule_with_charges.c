@@ -401,20 +401,10 @@ static void reads_files_plain_and_compressed(void **state)
     rmdir(folder);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_every_pair_of_files),
-                                       cmocka_unit_test(keeps_labels_of_both_files),
-                                       cmocka_unit_test(reads_every_form_of_psf),
-                                       cmocka_unit_test(reads_ends_of_lines_and_models),
-                                       cmocka_unit_test(keeps_one_conformer),
-                                       cmocka_unit_test(reads_names_with_rotated_digits),
-                                       cmocka_unit_test(digests_both_texts),
-                                       cmocka_unit_test(warns_of_charges),
-                                       cmocka_unit_test(refuses_damaged_pdb_files),
-                                       cmocka_unit_test(refuses_damaged_inpcrd_files),
-                                       cmocka_unit_test(refuses_damaged_psf_files),
-                                       cmocka_unit_test(refuses_damaged_prmtop_files),
-                                       cmocka_unit_test(reads_files_plain_and_compressed)};
-    return cmocka_run_group_tests(tests, set_up_context, close_context);
-}
+TEST_MAIN(set_up_context, close_context, cmocka_unit_test(reads_every_pair_of_files),
+          cmocka_unit_test(keeps_labels_of_both_files), cmocka_unit_test(reads_every_form_of_psf),
+          cmocka_unit_test(reads_ends_of_lines_and_models), cmocka_unit_test(keeps_one_conformer),
+          cmocka_unit_test(reads_names_with_rotated_digits), cmocka_unit_test(digests_both_texts),
+          cmocka_unit_test(warns_of_charges), cmocka_unit_test(refuses_damaged_pdb_files),
+          cmocka_unit_test(refuses_damaged_inpcrd_files), cmocka_unit_test(refuses_damaged_psf_files),
+          cmocka_unit_test(refuses_damaged_prmtop_files), cmocka_unit_test(reads_files_plain_and_compressed))

@@ -1,6 +1,7 @@
 /* Whether a place is near, against brute force over images, in cells of any shape. */
 #include "apps/cionize/ions/ion_fixture.h"
 #include "molecule/near_places.h"
+#include "test_main.h"
 
 enum { PLACES = 60, POINTS = 200 };
 
@@ -94,8 +95,4 @@ static void test_edges(void **state)
     near_places_destroy(near);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_brute_force), cmocka_unit_test(test_edges)};
-    return cmocka_run_group_tests(tests, ion_setup, ion_teardown);
-}
+TEST_MAIN(ion_setup, ion_teardown, cmocka_unit_test(test_against_brute_force), cmocka_unit_test(test_edges))

@@ -134,10 +134,5 @@ static void keeps_a_label_for_every_atom(void **state)
     assert_null(m.labels);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(keeps_names_of_every_dialect),
-                                       cmocka_unit_test(keeps_random_names_in_columns),
-                                       cmocka_unit_test(keeps_a_label_for_every_atom)};
-    return cmocka_run_group_tests(tests, set_up_context, close_context);
-}
+TEST_MAIN(set_up_context, close_context, cmocka_unit_test(keeps_names_of_every_dialect),
+          cmocka_unit_test(keeps_random_names_in_columns), cmocka_unit_test(keeps_a_label_for_every_atom))

@@ -346,11 +346,6 @@ static void reads_numbers_correctly_rounded(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_random_molecules_in_every_dialect), cmocka_unit_test(never_misreads_cut_coordinates),
-        cmocka_unit_test(never_shifts_fields), cmocka_unit_test(reads_more_atoms_than_serials),
-        cmocka_unit_test(reads_numbers_correctly_rounded)};
-    return cmocka_run_group_tests(tests, set_up_context, close_context);
-}
+TEST_MAIN(set_up_context, close_context, cmocka_unit_test(reads_random_molecules_in_every_dialect),
+          cmocka_unit_test(never_misreads_cut_coordinates), cmocka_unit_test(never_shifts_fields),
+          cmocka_unit_test(reads_more_atoms_than_serials), cmocka_unit_test(reads_numbers_correctly_rounded))

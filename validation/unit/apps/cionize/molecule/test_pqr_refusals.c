@@ -201,11 +201,6 @@ static void refuses_radii_before_charges(void **state)
     molecule_free(&m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_with_file_line_and_field), cmocka_unit_test(refuses_lines_of_mmcif),
-        cmocka_unit_test(refuses_what_is_no_pqr), cmocka_unit_test(refuses_pdb_files_that_parse),
-        cmocka_unit_test(refuses_radii_before_charges)};
-    return cmocka_run_group_tests(tests, set_up_context, close_context);
-}
+TEST_MAIN(set_up_context, close_context, cmocka_unit_test(refuses_with_file_line_and_field),
+          cmocka_unit_test(refuses_lines_of_mmcif), cmocka_unit_test(refuses_what_is_no_pqr),
+          cmocka_unit_test(refuses_pdb_files_that_parse), cmocka_unit_test(refuses_radii_before_charges))

@@ -265,12 +265,8 @@ static void refuses_damaged_files(void **state)
                    "MMTF|mmCIF");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_coordinates_and_labels),  cmocka_unit_test(reads_the_first_model),
-        cmocka_unit_test(reads_one_atom_without_a_loop), cmocka_unit_test(reads_cell_and_symmetry),
-        cmocka_unit_test(reads_charges_of_pdb2pqr),      cmocka_unit_test(reads_tables_of_charges),
-        cmocka_unit_test(reads_fractional_coordinates),  cmocka_unit_test(refuses_damaged_files)};
-    return cmocka_run_group_tests(tests, set_up_context, close_context);
-}
+TEST_MAIN(set_up_context, close_context, cmocka_unit_test(reads_coordinates_and_labels),
+          cmocka_unit_test(reads_the_first_model), cmocka_unit_test(reads_one_atom_without_a_loop),
+          cmocka_unit_test(reads_cell_and_symmetry), cmocka_unit_test(reads_charges_of_pdb2pqr),
+          cmocka_unit_test(reads_tables_of_charges), cmocka_unit_test(reads_fractional_coordinates),
+          cmocka_unit_test(refuses_damaged_files))

@@ -438,20 +438,10 @@ static int set_up(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_every_dialect),
-                                       cmocka_unit_test(reads_records_of_several_kinds),
-                                       cmocka_unit_test(reads_every_kind_of_line),
-                                       cmocka_unit_test(stops_at_end_and_after_the_first_model),
-                                       cmocka_unit_test(warns_of_what_looks_wrong),
-                                       cmocka_unit_test(counts_atoms_that_were_left_out),
-                                       cmocka_unit_test(sums_charges_exactly),
-                                       cmocka_unit_test(judges_the_total_charge),
-                                       cmocka_unit_test(digests_the_text),
-                                       cmocka_unit_test(reads_files_plain_and_compressed),
-                                       cmocka_unit_test(refuses_files_that_cannot_be_read),
-                                       cmocka_unit_test(refuses_damaged_and_dangerous_gzip),
-                                       cmocka_unit_test(stops_when_cancelled)};
-    return cmocka_run_group_tests(tests, set_up, close_folder);
-}
+TEST_MAIN(set_up, close_folder, cmocka_unit_test(reads_every_dialect), cmocka_unit_test(reads_records_of_several_kinds),
+          cmocka_unit_test(reads_every_kind_of_line), cmocka_unit_test(stops_at_end_and_after_the_first_model),
+          cmocka_unit_test(warns_of_what_looks_wrong), cmocka_unit_test(counts_atoms_that_were_left_out),
+          cmocka_unit_test(sums_charges_exactly), cmocka_unit_test(judges_the_total_charge),
+          cmocka_unit_test(digests_the_text), cmocka_unit_test(reads_files_plain_and_compressed),
+          cmocka_unit_test(refuses_files_that_cannot_be_read), cmocka_unit_test(refuses_damaged_and_dangerous_gzip),
+          cmocka_unit_test(stops_when_cancelled))

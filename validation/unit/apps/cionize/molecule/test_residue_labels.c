@@ -142,9 +142,5 @@ static void plausible_words(void **state)
             fail_msg("%s", no[i]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_columns), cmocka_unit_test(reads_words),
-                                       cmocka_unit_test(random_counts_come_back), cmocka_unit_test(plausible_words)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL, cmocka_unit_test(reads_columns), cmocka_unit_test(reads_words),
+          cmocka_unit_test(random_counts_come_back), cmocka_unit_test(plausible_words))

@@ -364,10 +364,6 @@ static void test_algebra(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_words_and_fields), cmocka_unit_test(test_combinations),
-                                       cmocka_unit_test(test_refusals),         cmocka_unit_test(test_warnings),
-                                       cmocka_unit_test(test_within),           cmocka_unit_test(test_algebra)};
-    return cmocka_run_group_tests(tests, set_up_context, close_context);
-}
+TEST_MAIN(set_up_context, close_context, cmocka_unit_test(test_words_and_fields), cmocka_unit_test(test_combinations),
+          cmocka_unit_test(test_refusals), cmocka_unit_test(test_warnings), cmocka_unit_test(test_within),
+          cmocka_unit_test(test_algebra))

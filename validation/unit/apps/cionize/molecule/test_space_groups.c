@@ -292,14 +292,7 @@ static void refuses_damaged_lists(void **state)
     symmetry_free(&listed);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(knows_all_chiral_groups),
-                                       cmocka_unit_test(knows_names_as_files_write_them),
-                                       cmocka_unit_test(knows_p1),
-                                       cmocka_unit_test(reads_groups_of_cryst1),
-                                       cmocka_unit_test(reads_remark_290),
-                                       cmocka_unit_test(reads_operators_as_text),
-                                       cmocka_unit_test(refuses_damaged_lists)};
-    return cmocka_run_group_tests(tests, set_up_context, close_context);
-}
+TEST_MAIN(set_up_context, close_context, cmocka_unit_test(knows_all_chiral_groups),
+          cmocka_unit_test(knows_names_as_files_write_them), cmocka_unit_test(knows_p1),
+          cmocka_unit_test(reads_groups_of_cryst1), cmocka_unit_test(reads_remark_290),
+          cmocka_unit_test(reads_operators_as_text), cmocka_unit_test(refuses_damaged_lists))

@@ -164,10 +164,5 @@ static void test_part(void **state)
     molecule_free(&m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_models), cmocka_unit_test(test_what_is_no_water),
-                                       cmocka_unit_test(test_elements), cmocka_unit_test(test_numbers),
-                                       cmocka_unit_test(test_part)};
-    return cmocka_run_group_tests(tests, set_up_context, close_context);
-}
+TEST_MAIN(set_up_context, close_context, cmocka_unit_test(test_models), cmocka_unit_test(test_what_is_no_water),
+          cmocka_unit_test(test_elements), cmocka_unit_test(test_numbers), cmocka_unit_test(test_part))

@@ -112,8 +112,4 @@ static void test_part(void **state)
     free(p);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_whole), cmocka_unit_test(test_part)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_whole), cmocka_unit_test(test_part))

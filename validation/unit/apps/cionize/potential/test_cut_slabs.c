@@ -1,13 +1,8 @@
 /* How maps are split into slabs: all layers once, thickness within its bounds, and devices that finish together. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "potential/cut_slabs.h"
+#include "test_main.h"
 
 static void check(const slab_cut *cut)
 {
@@ -88,9 +83,5 @@ static void test_devices_are_done_together(void **state)
             }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_layers_once), cmocka_unit_test(test_one_thickness),
-                                       cmocka_unit_test(test_devices_are_done_together)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL, cmocka_unit_test(test_all_layers_once), cmocka_unit_test(test_one_thickness),
+          cmocka_unit_test(test_devices_are_done_together))

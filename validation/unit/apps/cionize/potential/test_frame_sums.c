@@ -2,6 +2,7 @@
  *
  * usage: test_frame_sums DEVICE [TEST...]     (any device: the sums are the host's)
  */
+#include "free_all.h"
 #include "potential/frame_sums.h"
 
 #include "device_fixture.h"
@@ -111,9 +112,7 @@ static void check(vf_dtype type, int64_t frames)
                      at(type, out, i), at(type, deviation_out, i), expected, deviation);
         assert_true(i % 3 != 0 || (at(type, out, i) == at(type, values, i) && at(type, deviation_out, i) == 0));
     }
-    free(values);
-    free(sums);
-    free(out);
+    FREE_ALL(values, sums, out);
 }
 
 static void test_sums(void **state)
@@ -126,8 +125,4 @@ static void test_sums(void **state)
         check(trial % 2 ? VF_F64 : VF_F32, 1 + (int64_t)(uniform() * 300));
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_sums)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_blocks), cmocka_unit_test(test_sums))

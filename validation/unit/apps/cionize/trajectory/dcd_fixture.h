@@ -1,11 +1,12 @@
-/* Shared by the tests of trajectories: DCD files of every kind with random coordinates. Include device_fixture.h
- * first. */
+/* DCD trajectories of every kind, with random coordinates and cells. */
 #ifndef DCD_FIXTURE_H
 #define DCD_FIXTURE_H
 
 #include <math.h>
 #include <unistd.h>
 
+#include "device_fixture.h"
+#include "free_all.h"
 #include "trajectory/trajectory.h"
 
 typedef struct dcd_kind {
@@ -185,9 +186,7 @@ static inline void free_dcd(dcd_sample *s)
     unlink(s->path);
     for (int axis = 0; axis < 3; axis++)
         free(s->xyz[axis]);
-    free(s->index);
-    free(s->cells);
-    free(s->bytes);
+    FREE_ALL(s->index, s->cells, s->bytes);
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* Shared by the tests of NetCDF: AMBER's files in all classic forms, with random numbers. Include device_fixture.h first. */
+/* AMBER's trajectories and restarts in all classic forms of NetCDF, with random coordinates. */
 #ifndef NETCDF_FIXTURE_H
 #define NETCDF_FIXTURE_H
 

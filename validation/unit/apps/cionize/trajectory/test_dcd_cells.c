@@ -66,8 +66,4 @@ static void test_cells(void **state)
         assert_int_equal(cell_of(24, none[i]).state, UNIT_CELL_NONE);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cells)};
-    return run_on_device(argc, argv, tests, NULL, NULL);
-}
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_cells))

@@ -8,38 +8,9 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
-#include "device_fixture.h"
+#include "trajectory_fixture.h"
 
 #include "dcd_fixture.h"
-#include "voxfield/append.h"
-
-static char log_text[4096];
-
-static void keep_log(void *user, vf_log_level level, const char *text)
-{
-    (void)user;
-    (void)level;
-    vf_append(log_text, sizeof log_text, "%s\n", text);
-}
-
-static trajectory *open_dcd(const char *path)
-{
-    trajectory *t;
-    log_text[0] = '\0';
-    if (trajectory_open(ctx, path, &t) != VF_OK)
-        fail_msg("%s", vf_context_message(ctx));
-    return t;
-}
-
-static void assert_no_open(const char *path, vf_status status, const char *why)
-{
-    trajectory *t = (trajectory *)&t;
-    const vf_status got = trajectory_open(ctx, path, &t);
-    const char *message = vf_context_message(ctx);
-    if (got != status || t || strncmp(message, path, strlen(path)) != 0 || !strstr(message, why))
-        fail_msg("%s, not %s with '%s': %s", vf_status_name(got), vf_status_name(status), why, message);
-    vf_context_clear_error(ctx);
-}
 
 /* A sample's frame must be read back to the bit; the arrays end where the atoms end. */
 static void check_frame(const trajectory *t, const dcd_sample *s, int64_t frame)
@@ -83,7 +54,7 @@ static void test_every_kind(void **state)
         dcd_kind kind = random_kind(number, atoms);
         kind.promised = (int32_t)frames;
         dcd_sample s = make_dcd(kind, atoms, frames, 200);
-        trajectory *t = open_dcd(s.path);
+        trajectory *t = open_path(s.path);
         assert_string_equal(log_text, "");
         assert_string_equal(trajectory_path(t), s.path);
         assert_int_equal(trajectory_frames(t), frames);
@@ -118,7 +89,7 @@ static void test_all_floats(void **state)
     s.size = s.begin;
     put_frame(&s, 0);
     save(s.path, s.bytes, s.size);
-    trajectory *t = open_dcd(s.path);
+    trajectory *t = open_path(s.path);
     check_frame(t, &s, 0);
     double x[COUNT], y[COUNT], z[COUNT];
     assert_int_equal(trajectory_read(t, 0, x, y, z), VF_OK);
@@ -135,7 +106,7 @@ static void test_promised_frames(void **state)
     static const int32_t promised[] = {0, 5, 4, 6, -1, INT32_MAX};
     for (size_t i = 0; i < sizeof promised / sizeof *promised; i++) {
         dcd_sample s = make_dcd((dcd_kind){.marker = 4, .promised = promised[i]}, 7, 5, 10);
-        trajectory *t = open_dcd(s.path);
+        trajectory *t = open_path(s.path);
         assert_int_equal(trajectory_frames(t), 5);
         char says[64];
         snprintf(says, sizeof says, "the file has 5 frames, but its header says %d", promised[i]);
@@ -163,7 +134,7 @@ static void test_cut_anywhere(void **state)
                 continue;
             }
             const size_t behind = size - s.begin - s.first;
-            trajectory *t = open_dcd(s.path);
+            trajectory *t = open_path(s.path);
             assert_int_equal(trajectory_frames(t), 1 + behind / s.each);
             assert_int_equal(strstr(log_text, "ignoring that frame") != NULL, behind % s.each != 0);
             for (int64_t f = 0; f < trajectory_frames(t); f++)
@@ -184,7 +155,7 @@ static void test_cut_while_open(void **state)
 {
     (void)state;
     dcd_sample s = make_dcd((dcd_kind){.marker = 4}, 4, 4, 10);
-    trajectory *t = open_dcd(s.path);
+    trajectory *t = open_path(s.path);
     double x[4], y[4], z[4];
     assert_int_equal(truncate(s.path, (off_t)s.size - 6), 0);
     assert_int_equal(trajectory_read(t, 3, x, y, z), VF_ERR_INPUT);
@@ -225,7 +196,7 @@ static void test_large_file(void **state)
             assert_int_equal(pwrite(fd, &length, 4, (off_t)(at + 4 + length)), 4);
         }
     close(fd);
-    trajectory *t = open_dcd(s.path);
+    trajectory *t = open_path(s.path);
     assert_int_equal(trajectory_frames(t), FRAMES);
     double *x = malloc(3 * sizeof *x * ATOMS);
     assert_non_null(x);
@@ -315,7 +286,7 @@ static void test_titles(void **state)
         put_integer(&s, 164);
         s.size = size;
         save(s.path, s.bytes, s.size);
-        trajectory *t = open_dcd(s.path);
+        trajectory *t = open_path(s.path);
         check_frame(t, &s, 2);
         trajectory_close(t);
         assert_change_refused(&s, behind, 244, "titles, at byte 92");
@@ -338,7 +309,7 @@ static void test_frames_within(void **state)
         put_number(&s, bits[i], 4);
         s.size = size;
         save(s.path, s.bytes, s.size);
-        trajectory *t = open_dcd(s.path);
+        trajectory *t = open_path(s.path);
         assert_int_equal(trajectory_read(t, 2, x, y, z), VF_ERR_INPUT);
         assert_non_null(strstr(vf_context_message(ctx), "frame 3: y of atom 4 is"));
         assert_non_null(strstr(vf_context_message(ctx), i < 2 ? "NaN" : "infinite"));
@@ -349,7 +320,7 @@ static void test_frames_within(void **state)
     }
     s.bytes[y_of_third + 7] ^= 1;
     save(s.path, s.bytes, s.size);
-    trajectory *t = open_dcd(s.path);
+    trajectory *t = open_path(s.path);
     assert_int_equal(trajectory_read(t, 2, x, y, z), VF_ERR_INPUT);
     assert_non_null(strstr(vf_context_message(ctx), "frame 3: the record of y"));
     vf_context_clear_error(ctx);
@@ -429,7 +400,7 @@ static void test_threads(void **state)
     (void)state;
     enum { THREADS = 4 };
     dcd_sample s = make_dcd((dcd_kind){.marker = 4, .fixed = 20}, 60, 11, 10);
-    trajectory *t = open_dcd(s.path);
+    trajectory *t = open_path(s.path);
     pthread_t threads[THREADS];
     reader readers[THREADS];
     for (int i = 0; i < THREADS; i++) {
@@ -444,26 +415,9 @@ static void test_threads(void **state)
     free_dcd(&s);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    vf_context_set_log(ctx, keep_log, NULL);
-    return 0;
-}
-
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_kind),
-                                       cmocka_unit_test(test_all_floats),
-                                       cmocka_unit_test(test_promised_frames),
-                                       cmocka_unit_test(test_cut_anywhere),
-                                       cmocka_unit_test(test_cut_while_open),
-                                       cmocka_unit_test(test_large_file),
-                                       cmocka_unit_test(test_lies),
-                                       cmocka_unit_test(test_titles),
-                                       cmocka_unit_test(test_frames_within),
-                                       cmocka_unit_test(test_fixed_not_finite),
-                                       cmocka_unit_test(test_other_formats),
-                                       cmocka_unit_test(test_threads)};
-    return run_on_device(argc, argv, tests, set_up, NULL);
-}
+DEVICE_MAIN(set_up, NULL, cmocka_unit_test(test_every_kind), cmocka_unit_test(test_all_floats),
+            cmocka_unit_test(test_promised_frames), cmocka_unit_test(test_cut_anywhere),
+            cmocka_unit_test(test_cut_while_open), cmocka_unit_test(test_large_file), cmocka_unit_test(test_lies),
+            cmocka_unit_test(test_titles), cmocka_unit_test(test_frames_within),
+            cmocka_unit_test(test_fixed_not_finite), cmocka_unit_test(test_other_formats),
+            cmocka_unit_test(test_threads))

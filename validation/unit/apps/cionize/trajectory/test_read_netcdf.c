@@ -3,43 +3,12 @@
  *
  * usage: test_read_netcdf [cpu [TEST...]]
  */
-#include "device_fixture.h"
 
 #include "molecule/molecule.h"
 #include "netcdf_fixture.h"
-#include "voxfield/append.h"
 #include "voxfield/hdf5_io.h"
 
-static char log_text[4096];
-
-static void keep_log(void *user, vf_log_level level, const char *text)
-{
-    (void)user;
-    (void)level;
-    vf_append(log_text, sizeof log_text, "%s\n", text);
-}
-
 /* ---- checks ---- */
-
-static trajectory *open_bytes(const xdr_bytes *b)
-{
-    trajectory *t;
-    log_text[0] = '\0';
-    if (trajectory_open(ctx, save_bytes(b->at, b->size), &t) != VF_OK)
-        fail_msg("%s", vf_context_message(ctx));
-    return t;
-}
-
-static void assert_no_open(const xdr_bytes *b, const char *why)
-{
-    trajectory *t = NULL;
-    const char *path = save_bytes(b->at, b->size);
-    const vf_status got = trajectory_open(ctx, path, &t);
-    const char *message = vf_context_message(ctx);
-    if (got != VF_ERR_INPUT || t || strncmp(message, path, strlen(path)) != 0 || !strstr(message, why))
-        fail_msg("%s, not '%s': %s", vf_status_name(got), why, message);
-    vf_context_clear_error(ctx);
-}
 
 /* Floats and doubles, times a scale: exact. */
 static void check_frame(const trajectory *t, int64_t frame, bool cell)
@@ -104,7 +73,7 @@ static void ignores_incomplete_frames(void **state)
     const size_t whole = b.size, record = 4 + 24 + 36 + 24, begin = whole - FRAMES * record;
     for (b.size = 8; b.size < whole; b.size++) {
         if (b.size < begin + record) {
-            assert_no_open(&b, b.size < begin - 4 ? "header" : "no complete frame");
+            assert_refused_bytes(&b, b.size < begin - 4 ? "header" : "no complete frame");
             continue;
         }
         trajectory *t = open_bytes(&b);
@@ -131,7 +100,7 @@ static void rejects_other_files(void **state)
                  {{.version = 2, .type = FLOAT, .atoms = 3, .records = -2}, "negative number of records"}};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         xdr_bytes b = make_nc(&files[i].kind);
-        assert_no_open(&b, files[i].why);
+        assert_refused_bytes(&b, files[i].why);
         free(b.at);
     }
 }
@@ -318,26 +287,7 @@ static void reads_a_restart(void **state)
     }
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    vf_context_set_log(ctx, keep_log, NULL);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    save_bytes(NULL, 0);
-    return 0;
-}
-
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_every_form),       cmocka_unit_test(ignores_incomplete_frames),
-        cmocka_unit_test(rejects_other_files),    cmocka_unit_test(survives_damaged_headers),
-        cmocka_unit_test(rejects_bad_numbers),    cmocka_unit_test(reads_hdf5),
-        cmocka_unit_test(rejects_an_empty_giant), cmocka_unit_test(reads_a_restart)};
-    return run_on_device(argc, argv, tests, set_up, tear_down);
-}
+DEVICE_MAIN(set_up, tear_down, cmocka_unit_test(reads_every_form), cmocka_unit_test(ignores_incomplete_frames),
+            cmocka_unit_test(rejects_other_files), cmocka_unit_test(survives_damaged_headers),
+            cmocka_unit_test(rejects_bad_numbers), cmocka_unit_test(reads_hdf5),
+            cmocka_unit_test(rejects_an_empty_giant), cmocka_unit_test(reads_a_restart))

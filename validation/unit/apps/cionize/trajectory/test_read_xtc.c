@@ -3,43 +3,13 @@
  *
  * usage: test_read_xtc [cpu [TEST...]]
  */
-#include "device_fixture.h"
 
-#include "voxfield/append.h"
 #include "xdr_fixture.h"
 
 enum { FRAMES = 4, MOST_ATOMS = 600 };
-static char log_text[4096];
 static double expected[FRAMES][MOST_ATOMS][3];
 static const float box[9] = {3, 0, 0, 0.5F, 4, 0, -0.25F, 1, 5};
 static const double box_double[9] = {3, 0, 0, 0.5, 4, 0, -0.25, 1, 5};
-
-static void keep_log(void *user, vf_log_level level, const char *text)
-{
-    (void)user;
-    (void)level;
-    vf_append(log_text, sizeof log_text, "%s\n", text);
-}
-
-static trajectory *open_bytes(const xdr_bytes *b)
-{
-    trajectory *t;
-    log_text[0] = '\0';
-    if (trajectory_open(ctx, save_bytes(b->at, b->size), &t) != VF_OK)
-        fail_msg("%s", vf_context_message(ctx));
-    return t;
-}
-
-static void assert_no_open(const xdr_bytes *b, const char *why)
-{
-    trajectory *t = NULL;
-    const char *path = save_bytes(b->at, b->size);
-    const vf_status got = trajectory_open(ctx, path, &t);
-    const char *message = vf_context_message(ctx);
-    if (got != VF_ERR_INPUT || t || strncmp(message, path, strlen(path)) != 0 || !strstr(message, why))
-        fail_msg("%s, not '%s': %s", vf_status_name(got), why, message);
-    vf_context_clear_error(ctx);
-}
 
 /* Each number is one product or quotient of the file's numbers, so it is exact. */
 static void check_frame(const trajectory *t, int64_t frame, const double (*want)[3])
@@ -130,7 +100,7 @@ static void ignores_an_incomplete_frame(void **state)
     assert_int_equal(ends[2], whole);
     for (b.size = 4; b.size < whole; b.size++) {
         if (b.size < ends[0]) {
-            assert_no_open(&b, "has no complete frame");
+            assert_refused_bytes(&b, "has no complete frame");
             continue;
         }
         trajectory *t = open_bytes(&b);
@@ -174,7 +144,7 @@ static void rejects_damaged_headers(void **state)
         const size_t second = b.size;
         put_xtc(&b, &k, box, expected[1]);
         set_int(&b, second + damage[i].offset, damage[i].value);
-        assert_no_open(&b, damage[i].why);
+        assert_refused_bytes(&b, damage[i].why);
         free(b.at);
     }
     /* Too long, beyond the end of the file: an incomplete frame. */
@@ -191,8 +161,8 @@ static void rejects_damaged_headers(void **state)
     other.atoms = 13;
     b.size = begin;
     put_xtc(&b, &other, box, expected[2]);
-    assert_no_open(&b, "frame 3, at byte");
-    assert_no_open(&b, "has 13 atoms, but the first has 12");
+    assert_refused_bytes(&b, "frame 3, at byte");
+    assert_refused_bytes(&b, "has 13 atoms, but the first has 12");
     free(b.at);
 }
 
@@ -355,42 +325,20 @@ static void rejects_damaged_trr(void **state)
             assert_int_equal(trajectory_open(ctx, save_bytes(b.at, b.size), &t), VF_ERR_INPUT);
             vf_context_clear_error(ctx);
         } else {
-            assert_no_open(&b, damage[i].why);
+            assert_refused_bytes(&b, damage[i].why);
         }
         free(b.at);
     }
     const trr_kind velocities = {.atoms = 7, .width = 4, .velocities = true};
     xdr_bytes b = {0};
     put_trr(&b, &velocities, box_double, NULL);
-    assert_no_open(&b, "none of its 1 frame has positions");
+    assert_refused_bytes(&b, "none of its 1 frame has positions");
     b.size--;
-    assert_no_open(&b, "has no complete frame");
+    assert_refused_bytes(&b, "has no complete frame");
     free(b.at);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    vf_context_set_log(ctx, keep_log, NULL);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    save_bytes(NULL, 0);
-    return 0;
-}
-
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_every_stream),
-                                       cmocka_unit_test(ignores_an_incomplete_frame),
-                                       cmocka_unit_test(rejects_damaged_headers),
-                                       cmocka_unit_test(survives_damaged_bits),
-                                       cmocka_unit_test(reads_boxes),
-                                       cmocka_unit_test(rejects_what_is_not_finite),
-                                       cmocka_unit_test(reads_every_trr),
-                                       cmocka_unit_test(rejects_damaged_trr)};
-    return run_on_device(argc, argv, tests, set_up, tear_down);
-}
+DEVICE_MAIN(set_up, tear_down, cmocka_unit_test(reads_every_stream), cmocka_unit_test(ignores_an_incomplete_frame),
+            cmocka_unit_test(rejects_damaged_headers), cmocka_unit_test(survives_damaged_bits),
+            cmocka_unit_test(reads_boxes), cmocka_unit_test(rejects_what_is_not_finite),
+            cmocka_unit_test(reads_every_trr), cmocka_unit_test(rejects_damaged_trr))

@@ -1,11 +1,11 @@
-/* Shared by the tests of XTC and TRR files: bytes of both formats with random coordinates. Include device_fixture.h first. */
+/* XTC and TRR trajectories, byte by byte, with random coordinates. */
 #ifndef XDR_FIXTURE_H
 #define XDR_FIXTURE_H
 
 #include <math.h>
 #include <unistd.h>
 
-#include "trajectory/trajectory.h"
+#include "trajectory_fixture.h"
 
 /* Big-endian bytes that grow. */
 typedef struct xdr_bytes {
@@ -238,6 +238,24 @@ static inline const char *save_bytes(const void *bytes, size_t size)
     assert_int_equal(write(fd, bytes, size), size);
     close(fd);
     return path;
+}
+
+/* For run_on_device. */
+static inline int tear_down(void **state)
+{
+    (void)state;
+    save_bytes(NULL, 0);
+    return 0;
+}
+
+static inline trajectory *open_bytes(const xdr_bytes *b)
+{
+    return open_path(save_bytes(b->at, b->size));
+}
+
+static inline void assert_refused_bytes(const xdr_bytes *b, const char *why)
+{
+    assert_no_open(save_bytes(b->at, b->size), VF_ERR_INPUT, why);
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* Shared by the tests of image files: a directory and a context. */
+/* Image files of every format in a temporary folder, and plain images of any size to write there. */
 #ifndef IMAGE_TEST_H
 #define IMAGE_TEST_H
 

@@ -330,17 +330,7 @@ static void no_room(void **state)
     recon_image_free(&image);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_orientation),
-                                       cmocka_unit_test(unknown_orientation),
-                                       cmocka_unit_test(slices_and_frames),
-                                       cmocka_unit_test(all_that_fit),
-                                       cmocka_unit_test(one_voxel),
-                                       cmocka_unit_test(first_slab),
-                                       cmocka_unit_test(aspect),
-                                       cmocka_unit_test(scale_of_the_numbers),
-                                       cmocka_unit_test(odd_images),
-                                       cmocka_unit_test(no_room)};
-    return cmocka_run_group_tests(tests, set_up, close_folder);
-}
+TEST_MAIN(set_up, close_folder, cmocka_unit_test(every_orientation), cmocka_unit_test(unknown_orientation),
+          cmocka_unit_test(slices_and_frames), cmocka_unit_test(all_that_fit), cmocka_unit_test(one_voxel),
+          cmocka_unit_test(first_slab), cmocka_unit_test(aspect), cmocka_unit_test(scale_of_the_numbers),
+          cmocka_unit_test(odd_images), cmocka_unit_test(no_room))

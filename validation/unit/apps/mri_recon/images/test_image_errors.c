@@ -255,17 +255,7 @@ static void several_comparisons(void **state)
                 comparison_scale_matters(&all[2]));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(copies_that_cannot_be),
-                                       cmocka_unit_test(values_that_are_none),
-                                       cmocka_unit_test(too_many_voxels),
-                                       cmocka_unit_test(no_room),
-                                       cmocka_unit_test(names),
-                                       cmocka_unit_test(window),
-                                       cmocka_unit_test(comparison),
-                                       cmocka_unit_test(comparison_of_many),
-                                       cmocka_unit_test(what_cannot_be_compared),
-                                       cmocka_unit_test(several_comparisons)};
-    return cmocka_run_group_tests(tests, set_up, close_folder);
-}
+TEST_MAIN(set_up, close_folder, cmocka_unit_test(copies_that_cannot_be), cmocka_unit_test(values_that_are_none),
+          cmocka_unit_test(too_many_voxels), cmocka_unit_test(no_room), cmocka_unit_test(names),
+          cmocka_unit_test(window), cmocka_unit_test(comparison), cmocka_unit_test(comparison_of_many),
+          cmocka_unit_test(what_cannot_be_compared), cmocka_unit_test(several_comparisons))

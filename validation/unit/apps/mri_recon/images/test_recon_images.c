@@ -420,15 +420,7 @@ static void same_bytes_whatever_the_threads(void **state)
     recon_image_free(&image);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(affine),
-                                       cmocka_unit_test(h5_comes_back),
-                                       cmocka_unit_test(h5_of_others),
-                                       cmocka_unit_test(nifti_holds_the_image),
-                                       cmocka_unit_test(nifti_of_any_rotation),
-                                       cmocka_unit_test(skewed_axes),
-                                       cmocka_unit_test(mrd_holds_the_image),
-                                       cmocka_unit_test(same_bytes_whatever_the_threads)};
-    return cmocka_run_group_tests(tests, set_up_log, close_folder);
-}
+TEST_MAIN(set_up_log, close_folder, cmocka_unit_test(affine), cmocka_unit_test(h5_comes_back),
+          cmocka_unit_test(h5_of_others), cmocka_unit_test(nifti_holds_the_image),
+          cmocka_unit_test(nifti_of_any_rotation), cmocka_unit_test(skewed_axes), cmocka_unit_test(mrd_holds_the_image),
+          cmocka_unit_test(same_bytes_whatever_the_threads))

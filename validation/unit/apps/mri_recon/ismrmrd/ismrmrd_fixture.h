@@ -146,4 +146,12 @@ static inline bool built_without_expat(void)
     return missing;
 }
 
+/* The main function of tests that need the reader of XML. */
+#define ISMRMRD_MAIN(...)                                                                                              \
+    int main(void)                                                                                                     \
+    {                                                                                                                  \
+        const struct CMUnitTest tests[] = {__VA_ARGS__};                                                               \
+        return built_without_expat() ? 77 : cmocka_run_group_tests(tests, NULL, NULL);                                 \
+    }
+
 #endif

@@ -120,11 +120,8 @@ static void test_repetitions_and_noise(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_image_is_the_phantom, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_stored_trajectory, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_repetitions_and_noise, set_up, tear_down),
-    };
+    const struct CMUnitTest tests[] = {TEST(test_image_is_the_phantom), TEST(test_stored_trajectory),
+                                       TEST(test_repetitions_and_noise)};
     if (built_without_expat())
         return 77;
     if (system("command -v ismrmrd_generate_cartesian_shepp_logan >/dev/null 2>&1") != 0) {

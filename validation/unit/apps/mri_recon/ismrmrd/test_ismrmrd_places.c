@@ -453,22 +453,7 @@ static void test_places_of_images(void **state)
     unlink(file_path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_each_direction_is_compared, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_slices_beside_the_normal, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_slabs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_slabs_of_different_directions, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_slabs_without_places, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_maps_of_slabs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_maps_of_zeros, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_places_of_images, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_no_bandwidth_of_noise, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_images_go_to_the_group_of_the_scan, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_counters_of_images, set_up, tear_down),
-    };
-    if (built_without_expat())
-        return 77;
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+ISMRMRD_MAIN(TEST(test_each_direction_is_compared), TEST(test_slices_beside_the_normal), TEST(test_slabs),
+             TEST(test_slabs_of_different_directions), TEST(test_slabs_without_places), TEST(test_maps_of_slabs),
+             TEST(test_maps_of_zeros), TEST(test_places_of_images), TEST(test_no_bandwidth_of_noise),
+             TEST(test_images_go_to_the_group_of_the_scan), TEST(test_counters_of_images))

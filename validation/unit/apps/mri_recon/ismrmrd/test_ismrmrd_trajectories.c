@@ -464,25 +464,8 @@ static void test_readouts(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_other_matrix_than_kept, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_most_voxels, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_units_found, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_units_of_length, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_units_asked_for, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_units_that_fit_none_or_two, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_third_component, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_time_is_the_fourth, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_stacks, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_discarded_samples_of_trajectories, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_acquisitions_that_disagree, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_datasets_that_are_none, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_coil_maps, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_readouts, set_up, tear_down),
-    };
-    if (built_without_expat())
-        return 77;
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+ISMRMRD_MAIN(TEST(test_other_matrix_than_kept), TEST(test_most_voxels), TEST(test_units_found),
+             TEST(test_units_of_length), TEST(test_units_asked_for), TEST(test_units_that_fit_none_or_two),
+             TEST(test_third_component), TEST(test_time_is_the_fourth), TEST(test_stacks),
+             TEST(test_discarded_samples_of_trajectories), TEST(test_acquisitions_that_disagree),
+             TEST(test_datasets_that_are_none), TEST(test_coil_maps), TEST(test_readouts))

@@ -238,20 +238,21 @@ static void test_long_names(void **state)
     assert_int_equal(strlen(p.encoding[0].trajectory), ISMRMRD_WORD - 1);
 }
 
+/* Each of these tests has its own start. */
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_whole_header, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_is_missing_stays_unknown, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_names_with_prefix_and_case, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_second_encoding_is_counted_only, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_same_names_elsewhere, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_encodings_of_text, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_entities, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_long_header, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_long_names, set_up, tear_down),
-    };
+    const struct CMUnitTest tests[] = {TEST(test_whole_header),
+                                       TEST(test_what_is_missing_stays_unknown),
+                                       TEST(test_names_with_prefix_and_case),
+                                       TEST(test_second_encoding_is_counted_only),
+                                       TEST(test_same_names_elsewhere),
+                                       TEST(test_encodings_of_text),
+                                       TEST(test_what_is_refused),
+                                       TEST(test_entities),
+                                       TEST(test_long_header),
+                                       TEST(test_long_names)};
     /* Without expat there is nothing to test. */
     if (set_up(NULL) == 0 && ismrmrd_parse_xml(ctx, "x", "", 0, &p) == VF_ERR_UNSUPPORTED) {
         printf("SKIP: built without expat\n");

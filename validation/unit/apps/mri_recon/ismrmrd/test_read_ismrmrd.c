@@ -465,24 +465,7 @@ static void test_many_acquisitions(void **state)
                 expect_sample(f, 4 * at++ + 3, i, 3);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_cartesian, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_center_sample_left_out, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_is_no_image, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_calibration_lines, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_noise, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_frames, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_order_of_volumes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_equal_trajectories_are_shared, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_slices, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_slabs_and_missing_slices, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_groups, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_members_by_name, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_many_acquisitions, set_up, tear_down),
-    };
-    if (built_without_expat())
-        return 77;
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+ISMRMRD_MAIN(TEST(test_cartesian), TEST(test_center_sample_left_out), TEST(test_what_is_no_image),
+             TEST(test_calibration_lines), TEST(test_noise), TEST(test_frames), TEST(test_order_of_volumes),
+             TEST(test_equal_trajectories_are_shared), TEST(test_slices), TEST(test_slabs_and_missing_slices),
+             TEST(test_groups), TEST(test_members_by_name), TEST(test_many_acquisitions))

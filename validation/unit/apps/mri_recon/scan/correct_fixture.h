@@ -1,4 +1,4 @@
-/* Shared by the tests of trajectory corrections: scans in memory, files, and random numbers. */
+/* A scan of curved readouts in memory, and files of measured trajectories, responses and motion for it. */
 #ifndef CORRECT_FIXTURE_H
 #define CORRECT_FIXTURE_H
 

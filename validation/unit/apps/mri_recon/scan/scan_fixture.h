@@ -1,4 +1,4 @@
-/* Shared by the tests of the scan reader: a folder, kept messages, and small files to read. */
+/* Small k-space files, what the scan reader makes of them, and what it says. */
 #ifndef SCAN_FIXTURE_H
 #define SCAN_FIXTURE_H
 
@@ -62,5 +62,8 @@ static inline void expect_said(const char *words)
     if (!strstr(said, words))
         fail_msg("'%s' is not in the messages: '%s'", words, said);
 }
+
+/* A test with a folder and a context of its own. */
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 #endif

@@ -1,4 +1,4 @@
-/* Shared by the tests of regrouped scans: random numbers, and memory. */
+/* Random numbers of readouts, frames and samples, for the tests that cut scans into other frames. */
 #ifndef SERIES_FIXTURE_H
 #define SERIES_FIXTURE_H
 

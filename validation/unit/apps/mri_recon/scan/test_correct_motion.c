@@ -136,8 +136,4 @@ static void test_motion_refusals(void **state)
     free(longer);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_motion), cmocka_unit_test(test_motion_refusals)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down, cmocka_unit_test(test_motion), cmocka_unit_test(test_motion_refusals))

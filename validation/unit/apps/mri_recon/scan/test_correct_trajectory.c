@@ -241,10 +241,6 @@ static void test_not_radial(void **state)
     expect_refusal("/scan/phi");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_readouts),      cmocka_unit_test(test_girf),
-                                       cmocka_unit_test(test_girf_refusals), cmocka_unit_test(test_measured),
-                                       cmocka_unit_test(test_given_delays),  cmocka_unit_test(test_not_radial)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down, cmocka_unit_test(test_readouts), cmocka_unit_test(test_girf),
+          cmocka_unit_test(test_girf_refusals), cmocka_unit_test(test_measured), cmocka_unit_test(test_given_delays),
+          cmocka_unit_test(test_not_radial))

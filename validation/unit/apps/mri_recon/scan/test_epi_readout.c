@@ -1,15 +1,11 @@
 /* EPI: k under a trapezoidal gradient, the fit of a phase, and the phase with the fewest ghosts, against closed forms. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "random_fixture.h"
 #include "scan/epi_readout.h"
+#include "test_main.h"
 
 static const double PI = 3.14159265358979323846;
 /* Sums of a hundred terms in double precision are good to 1e-13; k reaches 64. */
@@ -268,13 +264,7 @@ static void test_sharpness(void **state)
     expect(sharp[1], 1.0 / (4 * NY), 1e-6, "that of four steps in each row");  /* 4 NY / (4 NY)^2, rounded as floats */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_area),          cmocka_unit_test(test_k),
-                                       cmocka_unit_test(test_even),          cmocka_unit_test(test_choices),
-                                       cmocka_unit_test(test_refusals),      cmocka_unit_test(test_fit_is_exact),
-                                       cmocka_unit_test(test_fit_is_robust), cmocka_unit_test(test_fit_of_nothing),
-                                       cmocka_unit_test(test_fewest_ghosts), cmocka_unit_test(test_none_needed),
-                                       cmocka_unit_test(test_sharpness)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL, cmocka_unit_test(test_area), cmocka_unit_test(test_k), cmocka_unit_test(test_even),
+          cmocka_unit_test(test_choices), cmocka_unit_test(test_refusals), cmocka_unit_test(test_fit_is_exact),
+          cmocka_unit_test(test_fit_is_robust), cmocka_unit_test(test_fit_of_nothing),
+          cmocka_unit_test(test_fewest_ghosts), cmocka_unit_test(test_none_needed), cmocka_unit_test(test_sharpness))

@@ -129,11 +129,5 @@ static void test_refusals(void **state)
     expect_failure(regroup_frames(ctx, &settings, &s), VF_ERR_INPUT, "frame 2 have weight 0");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_finds_readouts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL, cmocka_unit_test_setup_teardown(test_finds_readouts, set_up, tear_down),
+          cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down))

@@ -1,16 +1,12 @@
 /* Samples that no object can have (apps/mri_recon/scan/find_spikes.c). */
 #include <complex.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "coil_fixture.h"
+#include "free_all.h"
 #include "scan/find_spikes.h"
+#include "test_main.h"
 
 enum { N = 32 };
 
@@ -41,10 +37,7 @@ static plane make(int step, double x, double y)
 
 static void drop(plane *p)
 {
-    free(p->at.k);
-    free(p->at.weights);
-    free(p->data);
-    free(p->bad);
+    FREE_ALL(p->at.k, p->at.weights, p->data, p->bad);
 }
 
 static int64_t found(vf_context *ctx, plane *p, double *ratio)
@@ -126,8 +119,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_spikes), cmocka_unit_test(test_objects)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down, cmocka_unit_test(test_spikes), cmocka_unit_test(test_objects))

@@ -477,24 +477,22 @@ static void test_files_that_are_none(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_all_datasets, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_frames, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_two_dimensions, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_other_numbers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_units_of_plain_layout, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_samples_just_outside, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_digest, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_zero_data_is_said, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_shapes_that_disagree, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_values_that_are_wrong, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_attributes_that_are_wrong, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_datasets_that_are_missing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_zero_samples, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_names_that_are_not_known, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_more_than_memory, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_files_that_are_none, set_up, tear_down),
-    };
+    const struct CMUnitTest tests[] = {TEST(test_all_datasets),
+                                       TEST(test_frames),
+                                       TEST(test_two_dimensions),
+                                       TEST(test_other_numbers),
+                                       TEST(test_units_of_plain_layout),
+                                       TEST(test_samples_just_outside),
+                                       TEST(test_digest),
+                                       TEST(test_zero_data_is_said),
+                                       TEST(test_shapes_that_disagree),
+                                       TEST(test_values_that_are_wrong),
+                                       TEST(test_attributes_that_are_wrong),
+                                       TEST(test_datasets_that_are_missing),
+                                       TEST(test_zero_samples),
+                                       TEST(test_names_that_are_not_known),
+                                       TEST(test_more_than_memory),
+                                       TEST(test_files_that_are_none)};
     fill_arrays();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

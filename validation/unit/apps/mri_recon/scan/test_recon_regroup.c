@@ -389,12 +389,4 @@ static void test_selection(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_windows, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_whitened_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_selection, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL, TEST(test_windows), TEST(test_whitened_once), TEST(test_selection))

@@ -1,15 +1,10 @@
 /* K-space on the grid, of fastMRI and CMRxRecon, from a source in memory; and the text of XML headers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "scan/scan_grid.h"
 #include "scan/scan_ismrmrd_text.h"
+#include "test_main.h"
 
 /* Two slices of two coils, 4 x 3 positions. Column 0 is 0 in the first slice only. */
 enum { SLICES = 2, COILS = 2, HEIGHT = 4, WIDTH = 3, PLANE = HEIGHT * WIDTH };
@@ -167,13 +162,8 @@ static void test_tidy_xml(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_values_and_places, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_mask, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_too_large, set_up, tear_down),
-        cmocka_unit_test(test_tidy_xml),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+/* Each of these tests has its own start. */
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+TEST_MAIN(NULL, NULL, TEST(test_values_and_places), TEST(test_mask), TEST(test_too_large),
+          cmocka_unit_test(test_tidy_xml))

@@ -105,14 +105,5 @@ static void test_millions_of_empty_acquisitions(void **state)
     vf_context_clear_error(ctx);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_flipped_bits_in_heaps, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_samples_that_are_not_there, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_millions_of_empty_acquisitions, set_up, tear_down),
-    };
-    if (built_without_expat())
-        return 77;
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+ISMRMRD_MAIN(TEST(test_flipped_bits_in_heaps), TEST(test_samples_that_are_not_there),
+             TEST(test_millions_of_empty_acquisitions))

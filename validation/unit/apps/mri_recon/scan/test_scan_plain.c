@@ -1,14 +1,9 @@
 /* Shapes of the plain layout as no file of a friend has them, from a source in memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "scan/scan_plain.h"
+#include "test_main.h"
 
 static bool exists(void *user, const char *name)
 {
@@ -67,8 +62,4 @@ static void test_longest_shape(void **state)
     vf_context_destroy(ctx);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_longest_shape)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN(NULL, NULL, cmocka_unit_test(test_longest_shape))
