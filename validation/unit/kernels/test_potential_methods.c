@@ -108,35 +108,50 @@ static double slope(const vf_pair_potential *pair, const double d[3])
     return fabs(vf_pair_value(pair, d)) * (pair->law == VF_PAIR_DISTANCE_DIELECTRIC ? 2 : 1) / r;
 }
 
-static truth find_truth(const vf_potential_method *m, const vf_potential_problem *p, const cloud *c)
+enum { SETS = 3 };
+
+/* Of several sets of charges, at most SETS, at the places of the first: the pair potential of a place is the same for all. */
+static void find_truths(const vf_potential_method *m, const vf_potential_problem *p, int sets, const cloud *c, truth *t)
 {
     const vf_grid *g = &p->grid;
-    truth t = {.points = vf_grid_points(g)};
+    const bool exact = !(m->tolerance[p->precision] > 0);
     vf_pair_potential pair;
     m->pair(p, &pair);
-    t.value = calloc((size_t)t.points, sizeof(double));
-    t.bound = calloc((size_t)t.points, sizeof(double));
-    assert_true(t.value && t.bound);
+    for (int s = 0; s < sets; s++) {
+        t[s].points = vf_grid_points(g);
+        t[s].value = calloc((size_t)t[s].points, sizeof(double));
+        t[s].bound = calloc((size_t)t[s].points, sizeof(double));
+        assert_true(t[s].value && t[s].bound);
+    }
     const double u = p->precision == VF_F64 ? 0x1p-53 : 0x1p-24, n = fmin((double)c->count, 512);
     double half = 0;
     for (int a = 0; a < 3; a++)
         half += pow(g->spacing[a] * ((double)g->counts[a] + 64) / 2, 2); /* blocks may reach beyond the grid */
     half = sqrt(half);
-    for (int64_t i = 0; i < t.points; i++) {
+    for (int64_t i = 0; i < vf_grid_points(g); i++) {
         const int64_t at[3] = {i % g->counts[0], i / g->counts[0] % g->counts[1], i / g->counts[0] / g->counts[1]};
-        double s1 = 0, s2 = 0;
+        double s1[SETS] = {0}, s2[SETS] = {0};
         for (int64_t k = 0; k < c->count; k++) {
             double d[3];
             for (int a = 0; a < 3; a++)
                 d[a] = g->origin[a] + g->spacing[a] * (double)at[a] - c->data[a * c->count + k];
-            const double term = c->data[3 * c->count + k] * vf_pair_value(&pair, d);
-            t.value[i] += term;
-            s1 += fabs(term);
-            if (!(m->tolerance[p->precision] > 0))
-                s2 += fabs(c->data[3 * c->count + k]) * slope(&pair, d);
+            const double value = vf_pair_value(&pair, d), steep = exact ? slope(&pair, d) : 0;
+            for (int s = 0; s < sets; s++) {
+                const double charge = c[s].data[3 * c->count + k];
+                t[s].value[i] += charge * value;
+                s1[s] += fabs(charge * value);
+                s2[s] += fabs(charge) * steep;
+            }
         }
-        t.bound[i] = 1.01 * ((n + 13.2) * u * s1 + 2 * half * u * s2 + 0x1p-50 * s1);
+        for (int s = 0; s < sets; s++)
+            t[s].bound[i] = 1.01 * ((n + 13.2) * u * s1[s] + 2 * half * u * s2[s] + 0x1p-50 * s1[s]);
     }
+}
+
+static truth find_truth(const vf_potential_method *m, const vf_potential_problem *p, const cloud *c)
+{
+    truth t;
+    find_truths(m, p, 1, c, &t);
     return t;
 }
 
@@ -223,20 +238,20 @@ static void test_sum(void **state)
 static void check_linear(const vf_potential_method *m, vf_potential_problem p)
 {
     const int count = p.grid.cell.kind == VF_CELL_NONE ? 90 : 20;
-    cloud c[3];
-    truth t[3];
-    double *v[3];
+    cloud c[SETS];
+    truth t[SETS];
+    double *v[SETS];
     const double a = 1 + uniform(), b = -2 * uniform();
     const bool exact = !(m->tolerance[p.precision] > 0);
-    for (int n = 0; n < 3; n++) {
+    for (int n = 0; n < SETS; n++) {
         c[n] = random_cloud(count, &p.grid);
         memcpy(c[n].data, c[0].data, (size_t)(3 * count) * sizeof(double)); /* the same places */
     }
     for (int i = 0; i < count; i++)
         c[2].data[3 * count + i] = a * c[0].data[3 * count + i] + b * c[1].data[3 * count + i];
     double largest = 0;
-    for (int n = 0; n < 3; n++) {
-        t[n] = find_truth(m, &p, &c[n]);
+    find_truths(m, &p, SETS, c, t);
+    for (int n = 0; n < SETS; n++) {
         v[n] = compute_all(m, &p, &c[n]);
         largest += rms(t[n].value, t[n].points) * (n == 0 ? a : n == 1 ? fabs(b) : 1);
     }
@@ -247,7 +262,7 @@ static void check_linear(const vf_potential_method *m, vf_potential_problem p)
         if (!(off <= most))
             fail_msg("%s is not linear: off by %.3g, allowed %.3g", m->name, off, most);
     }
-    for (int n = 0; n < 3; n++) {
+    for (int n = 0; n < SETS; n++) {
         free(v[n]);
         free_truth(&t[n]);
         free(c[n].data);
