@@ -115,47 +115,36 @@ static void move_spokes(const double s[3][3], const double scale[3], const spoke
 
 /* One frame for the kernel: all spokes, or of a stack those of the partition nearest the centre. */
 typedef struct chosen {
-    double *start, *step;
+    spokes of;           /* in the isotropic scale */
     float complex *data; /* [coil][spoke][length] */
-    int64_t count;
 } chosen;
-
-static void free_chosen(chosen *c)
-{
-    free(c->start);
-    free(c->step);
-    free(c->data);
-    *c = (chosen){0};
-}
 
 static vf_status choose_spokes(vf_context *ctx, const char *path, const mri_scan *raw, const scan_frame *frame,
                                const spokes *all, const double scale[3], chosen *out)
 {
     const int64_t length = all->length, samples = all->count * length;
+    int64_t *number = NULL; /* of each chosen spoke */
     double nearest = INFINITY;
-    *out = (chosen){0};
     for (int64_t i = 0; i < all->count; i++)
         nearest = fmin(nearest, fabs(all->start[3 * i + 2]));
-    vf_status status = SCAN_NEW(ctx, path, "spokes", 3 * all->count, out->start);
-    VF_TRY(status, SCAN_NEW(ctx, path, "spokes", 3 * all->count, out->step));
+    vf_status status = SCAN_NEW(ctx, path, "spokes", all->count, number);
+    VF_TRY(status, SCAN_NEW(ctx, path, "spokes", 3 * all->count, out->of.start));
+    VF_TRY(status, SCAN_NEW(ctx, path, "spokes", 3 * all->count, out->of.step));
     VF_TRY(status, SCAN_NEW(ctx, path, "spokes", samples * raw->coils, out->data));
     for (int64_t i = 0; status == VF_OK && i < all->count; i++) {
         if (all->flat && fabs(all->start[3 * i + 2]) > nearest + 1e-3)
             continue;
         for (int a = 0; a < 3; a++) {
-            out->start[3 * out->count + a] = scale[a] * all->start[3 * i + a];
-            out->step[3 * out->count + a] = scale[a] * all->step[3 * i + a];
+            out->of.start[3 * out->of.count + a] = scale[a] * all->start[3 * i + a];
+            out->of.step[3 * out->of.count + a] = scale[a] * all->step[3 * i + a];
         }
-        out->count++;
+        number[out->of.count++] = i;
     }
-    float complex *to = out->data;
     for (int64_t c = 0; status == VF_OK && c < raw->coils; c++)
-        for (int64_t i = 0; i < all->count; i++) {
-            if (all->flat && fabs(all->start[3 * i + 2]) > nearest + 1e-3)
-                continue;
-            memcpy(to, frame->data + c * samples + i * length, (size_t)length * sizeof *to);
-            to += length;
-        }
+        for (int64_t i = 0; i < out->of.count; i++)
+            memcpy(out->data + (c * out->of.count + i) * length, frame->data + c * samples + number[i] * length,
+                   (size_t)length * sizeof *out->data);
+    free(number);
     return status;
 }
 
@@ -164,7 +153,7 @@ static vf_status estimate(vf_context *ctx, const char *path, const mri_scan *raw
                           const double scale[3], vf_delays *out)
 {
     const int every = (raw->frames + MOST_IMAGES - 1) / MOST_IMAGES;
-    chosen choice[MOST_IMAGES] = {{0}};
+    chosen choice[MOST_IMAGES] = {{.data = NULL}};
     vf_spokes image[MOST_IMAGES];
     int images = 0;
     vf_status status = VF_OK;
@@ -172,11 +161,14 @@ static vf_status estimate(vf_context *ctx, const char *path, const mri_scan *raw
         const spokes *own = &all[raw->frame[f].trajectory];
         chosen *c = &choice[images];
         status = choose_spokes(ctx, path, raw, &raw->frame[f], own, scale, c);
-        image[images] = (vf_spokes){c->count, own->length, c->start, c->step, raw->coils, (const float *)c->data};
+        image[images] =
+            (vf_spokes){c->of.count, own->length, c->of.start, c->of.step, raw->coils, (const float *)c->data};
     }
     VF_TRY(status, vf_delays_estimate(ctx, axes, images, image, out));
-    for (int i = 0; i < MOST_IMAGES; i++)
-        free_chosen(&choice[i]);
+    for (int i = 0; i < MOST_IMAGES; i++) {
+        free_spokes(&choice[i].of);
+        free(choice[i].data);
+    }
     return status;
 }
 
