@@ -21,7 +21,6 @@ LONG_FILES = {
     "libcore/src/picture/canvas_font.inc": "generated glyphs",
     "apps/cionize/maps/draw_slices.c": "one picture: the layout measures the same text that is then drawn",
     "apps/cionize/cionize_options.c": "the table of options",
-    "apps/mri_recon/mri_recon_pipeline.c": "the stages in the order of the data flow, and their messages",
     "docs/man/cionize.1": "the table of options, which update_options.py writes, and what belongs to it",
     "docs/man/mri_recon.1": "the same",
     "kernels/fourier_sum/fourier_sum_products.cu": "one kernel: all its parts share the layout of its data",
