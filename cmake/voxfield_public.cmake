@@ -1,13 +1,13 @@
 # What users of the library get: its headers, and the shared library.
 
-# The public headers: those of libcore, one per kernel (named like its folder), and voxfield.h, which includes them.
+# The public headers: those of libcore, those of kernels (most are named like their folders), and voxfield.h, which includes them.
 # All others are internal. The copies are for projects that use add_subdirectory: they include the kernels' headers by
 # the same name as projects that use an installed Voxfield.
 set(public_headers status context device grid vector operator solver pipeline)
-set(public_kernels coulomb_sum fourier_sum gridding)
+set(public_kernels coulomb_sum fourier_sum gridding cartesian encoding toeplitz normal circulant wavelet)
 list(TRANSFORM public_headers REPLACE "(.+)" "libcore/include/voxfield/\\1.h")
 list(TRANSFORM public_kernels REPLACE "(.+)" "kernels/\\1/\\1.h")
-list(APPEND public_kernels kernels/voxfield.h)
+list(APPEND public_kernels kernels/priors/prior.h kernels/priors/penalties.h kernels/operators/kernel_operators.h kernels/voxfield.h)
 file(COPY ${public_kernels} DESTINATION ${PROJECT_BINARY_DIR}/include/voxfield)
 set(VOXFIELD_PUBLIC_HEADERS ${public_headers} ${public_kernels})
 

@@ -16,8 +16,17 @@
 #include "voxfield/status.h"
 #include "voxfield/vector.h"
 
+#include "voxfield/cartesian.h"
+#include "voxfield/circulant.h"
 #include "voxfield/coulomb_sum.h"
+#include "voxfield/encoding.h"
 #include "voxfield/fourier_sum.h"
 #include "voxfield/gridding.h"
+#include "voxfield/kernel_operators.h"
+#include "voxfield/normal.h"
+#include "voxfield/penalties.h"
+#include "voxfield/prior.h"
+#include "voxfield/toeplitz.h"
+#include "voxfield/wavelet.h"
 
 #endif

@@ -22,6 +22,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 typedef struct vf_cartesian_samples {
     int64_t count;         /* >= 0 */
@@ -65,6 +66,7 @@ VF_MUST_CHECK vf_status vf_cartesian_forward(vf_cartesian *plan, vf_queue *queue
 VF_MUST_CHECK vf_status vf_cartesian_normal_apply(vf_cartesian *plan, vf_queue *queue, int coils, const void *maps,
                                                   const void *x, void *y);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

@@ -15,6 +15,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 typedef struct vf_circulant vf_circulant;
 
@@ -37,6 +38,7 @@ VF_MUST_CHECK vf_status vf_circulant_set(vf_circulant *plan, vf_queue *queue, in
 VF_MUST_CHECK vf_status vf_circulant_apply(vf_circulant *plan, vf_queue *queue, int which, double a, const void *x,
                                            double b, void *y);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

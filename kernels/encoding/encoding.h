@@ -16,6 +16,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 /* How F is computed. OFF_GRID: as AUTO, but never the FFT of the grid. */
 typedef enum vf_encode_by {
@@ -82,6 +83,7 @@ VF_MUST_CHECK vf_status vf_encoding_forward(vf_encoding *e, vf_queue *queue, int
 /* A text such as "NUFFT to 1e-06, kernel of 7 points on 256 x 256 x 256". */
 const char *vf_encoding_description(const vf_encoding *e);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

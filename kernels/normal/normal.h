@@ -20,6 +20,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 /* Arrays are in host memory. A vf_normal copies what it needs; a vf_q keeps the task and the segments that it was made
  * from. */
@@ -80,6 +81,7 @@ double vf_q_work(const vf_normal_task *task);
 
 const char *vf_q_description(const vf_q *plan); /* as vf_encoding_description */
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

@@ -15,6 +15,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 /* ---- the sums: from [batch][z][y][x] to [batch][sample], complex of the plan's precision. Errors of all below: as
  * vf_operator_create. ---- */
@@ -87,6 +88,7 @@ typedef struct vf_sense_operator {
 
 VF_MUST_CHECK vf_status vf_sense_operator_create(const vf_sense_operator *of, vf_operator **out);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

@@ -35,6 +35,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 typedef enum vf_penalty_kind {
     VF_PENALTY_WAVELET,
@@ -99,6 +100,7 @@ void vf_penalties_add_spectrum(const vf_penalties *p, int part, double *out);
 /* rho of the differences between frames; 0 without them. */
 double vf_penalties_coupling(const vf_penalties *p);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

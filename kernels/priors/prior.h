@@ -15,6 +15,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 typedef enum vf_prior_kind {
     VF_PRIOR_IDENTITY,
@@ -95,6 +96,7 @@ VF_MUST_CHECK vf_status vf_prior_inverse_operator(const vf_prior *prior, vf_devi
  * a vector between. */
 VF_MUST_CHECK vf_status vf_regularized_operator(vf_operator *a, const vf_prior *prior, vf_operator **out);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

@@ -21,6 +21,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 typedef struct vf_toeplitz vf_toeplitz;
 
@@ -57,6 +58,7 @@ VF_MUST_CHECK vf_status vf_toeplitz_set(vf_toeplitz *plan, vf_queue *queue, int 
 VF_MUST_CHECK vf_status vf_toeplitz_apply(vf_toeplitz *plan, vf_queue *queue, int coils, const void *maps,
                                           const void *x, void *y);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

@@ -31,6 +31,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 typedef struct vf_wavelet_options {
     int64_t counts[3];   /* voxels along x, y, z; any number >= 1 */
@@ -92,6 +93,7 @@ VF_MUST_CHECK vf_status vf_wavelet_norm(vf_wavelet *plan, vf_queue *queue, const
 VF_MUST_CHECK vf_status vf_wavelet_finest_rms(vf_wavelet *plan, vf_queue *queue, const int64_t shift[3], const void *v,
                                               const void *weights, double *rms, int64_t *count);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif
