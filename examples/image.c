@@ -1,5 +1,4 @@
-/* The image of a scan with two coils, as mri_recon makes it: (E^H E + lambda P) image = E^H d by conjugate gradients, for
- * simulated radial samples d = E object. usage: image [DEVICE]: cpu or cuda. */
+/* A simulated scan of two coils: (E^H E + lambda P) image = E^H d by conjugate gradients. usage: image [cpu or cuda] */
 #include <math.h>
 #include <stdio.h>
 
