@@ -9,12 +9,14 @@ include(${CMAKE_CURRENT_LIST_DIR}/gpu_cases.cmake)
 # There are 150 test programs, and a faster linker than the usual one takes half the time, if there is one.
 include(CheckLinkerFlag)
 set(VOXFIELD_TEST_LINKER "")
+set(CMAKE_REQUIRED_LIBRARIES stdc++) # which GPU code needs, and not every linker finds
 foreach(linker lld gold)
     check_linker_flag(C -fuse-ld=${linker} VOXFIELD_HAVE_LINKER_${linker})
     if(VOXFIELD_HAVE_LINKER_${linker} AND NOT VOXFIELD_TEST_LINKER)
         set(VOXFIELD_TEST_LINKER -fuse-ld=${linker})
     endif()
 endforeach()
+unset(CMAKE_REQUIRED_LIBRARIES)
 
 # Adds a program with cmocka, linked to the library and the stages of the programs, if there is cmocka. It has the name of its
 # source, which may lie in a folder: `files/test_append` makes test_append.
