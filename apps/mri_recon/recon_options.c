@@ -6,6 +6,7 @@
 #include "batch.h"
 #include "coils/coil_map_file.h"
 #include "recon_options.h"
+#include "solve/prior_table.h"
 
 /* ---- arguments with their own parser ---- */
 
@@ -115,25 +116,6 @@ static vf_status fov_shift(vf_context *ctx, const char *option, const char *text
     return option_parse(ctx, &row, text, s->shift);
 }
 
-static const option_choice priors[] = {
-    {"auto", RECON_PRIOR_AUTO,
-     "wavelet if the scan is undersampled, wavelet+temporal if it is a series of undersampled frames, else spectrum"},
-    {"spectrum", RECON_SPECTRUM,
-     "the power of the scan itself at each spatial frequency, above the noise, and in each region its brightness"},
-    {"identity", RECON_IDENTITY, "small values"},
-    {"differences", RECON_DIFFERENCES,
-     "small differences of neighbouring voxels along each axis, whatever the voxel size; none across the faces"},
-    {"reference", RECON_REFERENCE, "the same, but smaller weights across the edges of the scan's anatomical images"},
-    {"wavelet", RECON_SPARSE + VF_PENALTY_WAVELET,
-     "few large wavelet coefficients (Haar and Daubechies), for undersampled scans"},
-    {"temporal", RECON_SPARSE + VF_PENALTY_TEMPORAL, "few changes from frame to frame; frames are solved together"},
-    {"llr", RECON_SPARSE + VF_PENALTY_LLR,
-     "blocks of the image whose changes over the frames are combinations of a few (locally low rank)"},
-    {"nuclear", RECON_SPARSE + VF_PENALTY_NUCLEAR, "the same for the whole image (nuclear norm)"},
-    {"tv", RECON_SPARSE + VF_PENALTY_TV, "total variation: flat regions with sharp borders, for undersampled scans"},
-    {"tgv", RECON_SPARSE + VF_PENALTY_TGV, "total generalised variation: the same, but regions may be shaded"},
-    {0}};
-
 /* --prior: one word, or two sparse priors joined by a plus sign. */
 static vf_status prior(vf_context *ctx, const char *option, const char *text, void *settings)
 {
@@ -142,12 +124,12 @@ static vf_status prior(vf_context *ctx, const char *option, const char *text, vo
     s->sparse = 0;
     for (const char *at = text; at; at = strchr(at, '+') ? strchr(at, '+') + 1 : NULL) {
         const size_t length = strcspn(at, "+");
-        const option_choice *c = priors;
+        const option_choice *c = prior_table;
         while (c->word && !(strlen(c->word) == length && strncmp(at, c->word, length) == 0))
             c++;
         if (!c->word)
             return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': expected %s, or two sparse priors as in wavelet+tv",
-                           option, text, option_choices_text(priors, words, sizeof words));
+                           option, text, option_choices_text(prior_table, words, sizeof words));
         if (c->value < RECON_SPARSE && !strchr(text, '+')) {
             s->prior = (recon_prior)c->value;
             return VF_OK;
@@ -393,7 +375,7 @@ const program_option recon_options[] = {
          "units of the noise: the standard deviation of the noise in the finest wavelet coefficients of F^H W data. "
          "`sure`, for sparse priors, looks for a factor on the choice of `auto` by Stein's unbiased risk estimate. It "
          "makes six to fourteen more images."},
-    {OPTION_CUSTOM, .name = "prior", .argument = "PRIOR", .parse = prior, .choices = priors, .initial = "auto",
+    {OPTION_CUSTOM, .name = "prior", .argument = "PRIOR", .parse = prior, .choices = prior_table, .initial = "auto",
      .default_help = "by the scan if --lambda is auto, else identity", .needs = "method=cg",
      .help = "prior of the image; two sparse ones at once as in wavelet+tv",
      .more = "`wavelet`, `tv`, `tgv`, `temporal`, `llr` and `nuclear` are sparse priors: they make noise and the "

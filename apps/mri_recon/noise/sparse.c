@@ -7,38 +7,27 @@
  *
  * with the frequency response of Haar's detail filter along each axis. Thresholds of about one unit give small mean
  * square errors. Universal thresholds (Donoho and Johnstone, Biometrika 81 (1994) 425) are larger: they make noise
- * invisible. validation/tables/sparse_study.py measures FACTOR, series_study.py
- * that of series. They do not cover tgv, which has tv's factor, nor nuclear, which has llr's. */
+ * invisible. validation/tables/sparse_study.py measures the factors of prior_table.c, series_study.py
+ * those of series. They do not cover tgv, which has tv's factor, nor nuclear, which has llr's. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "noise_level.h"
 #include "regularise.h"
+#include "solve/prior_table.h"
 #include "sparse.h"
 #include "voxfield/team_size.h"
 
-/* Lambda in units of the noise, for each kind of prior, times vf_penalties_noise, for an image whose expected error is
- * USUAL_ERROR of the signal; and the power of that error it grows with. A Laplace distribution of the coefficients with
- * standard deviation s has its most probable image at lambda = sqrt(2) sigma^2 / s, which is proportional to sigma / s in
- * units of sigma: the power 1. The measured ones are near. */
-static const double FACTOR[VF_PENALTY_KINDS] = {
-    [VF_PENALTY_WAVELET] = 1.3, [VF_PENALTY_TV] = 0.85, [VF_PENALTY_TGV] = 0.85,
-    [VF_PENALTY_TEMPORAL] = 4,  [VF_PENALTY_LLR] = 1,   [VF_PENALTY_NUCLEAR] = 1};
 /* What the wavelets' factor is multiplied by beside differences between frames, which have taken most of the noise. The
  * best value falls with the number of frames, from 0.4 for 4 to 0.1 for 48 of a still head, and grows with the noise. */
 static const double BESIDE_TEMPORAL = 0.22;
-static const double FACTOR_POWER[VF_PENALTY_KINDS] = {
-    [VF_PENALTY_WAVELET] = 0.85, [VF_PENALTY_TV] = 1.1, [VF_PENALTY_TGV] = 1.1};
+/* What lambda and rho of prior_table.c are for: the expected error relative to the signal, and the bounds of the scans that they
+ * were measured with. A Laplace distribution of the coefficients with standard deviation s has its most probable image at lambda =
+ * sqrt(2) sigma^2 / s, which is proportional to sigma / s in units of sigma: the power 1. The measured ones are near. */
 static const double USUAL_ERROR = 0.12;
-static const double LEAST_ERROR = 0.05, MOST_ERROR = 0.27; /* of the scans that this was measured with */
-/* ADMM's rho for each kind, relative to the mean eigenvalue of F^H W F, for images with USUAL_ERROR; the power of the
- * error it grows with, and its bounds as factors. It changes how fast the solver converges, not the solution. */
-static const double RHO[VF_PENALTY_KINDS] = {
-    [VF_PENALTY_WAVELET] = 1.2, [VF_PENALTY_TV] = 1,    [VF_PENALTY_TGV] = 0.6,
-    [VF_PENALTY_TEMPORAL] = 6,  [VF_PENALTY_LLR] = 0.3, [VF_PENALTY_NUCLEAR] = 0.3};
-static const double RHO_POWER[VF_PENALTY_KINDS] = {
-    [VF_PENALTY_WAVELET] = 1, [VF_PENALTY_TV] = 1.5, [VF_PENALTY_TGV] = 1.5};
+static const double LEAST_ERROR = 0.05, MOST_ERROR = 0.27;
+/* The bounds of what rho is multiplied by for other errors. */
 static const double LEAST_RHO = 0.2, MOST_RHO = 1;
 /* What the solver leaves must be small beside the noise: the noise, relative to the signal, for which the usual tolerance
  * is small enough; the power of it that the tolerance falls with; and the tolerance's least share. */
@@ -124,15 +113,15 @@ void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit, do
     for (int i = 0; i < settings->sparse; i++)
         temporal |= settings->sparse_prior[i] == VF_PENALTY_TEMPORAL;
     for (int i = 0; i < settings->sparse; i++) {
-        const vf_penalty_kind kind = settings->sparse_prior[i];
-        const double beside = temporal && kind == VF_PENALTY_WAVELET ? BESIDE_TEMPORAL : 1;
+        const sparse_prior *prior = sparse_prior_of(settings, i);
+        const double beside = temporal && settings->sparse_prior[i] == VF_PENALTY_WAVELET ? BESIDE_TEMPORAL : 1;
         const double usual = fmin(fmax(error, LEAST_ERROR), MOST_ERROR) / USUAL_ERROR;
         const double factor = settings->lambda_auto
-                                  ? c->job->factor * FACTOR[kind] * beside * pow(usual, FACTOR_POWER[kind]) *
+                                  ? c->job->factor * prior->factor * beside * pow(usual, prior->factor_power) *
                                         vf_penalties_noise(penalties, i)
                                   : 1;
         const double lambda = settings->lambda * factor * unit;
-        const double rho = RHO[kind] * fmin(fmax(pow(usual, RHO_POWER[kind]), LEAST_RHO), MOST_RHO);
+        const double rho = prior->rho * fmin(fmax(pow(usual, prior->rho_power), LEAST_RHO), MOST_RHO);
         vf_penalties_set(penalties, i, lambda, rho * mean);
         c->summary.sparse_lambda[i] = lambda;
     }

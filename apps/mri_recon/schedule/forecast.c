@@ -10,6 +10,7 @@
 #include "forecast_internal.h"
 #include "plan_device.h"
 #include "reconstruct.h"
+#include "solve/prior_table.h"
 #include "voxfield/output.h"
 #include "voxfield/timer.h"
 #include "windows.h"
@@ -164,21 +165,19 @@ static void count_gradients(tally *t, const recon_settings *s, double iterations
                forecast_pieces_of_transform(z), iterations * (s->lambda_auto ? 27 : 8));
 }
 
-static void count_sparse(tally *t, const recon_settings *s, double iterations, double applications)
+static void count_sparse(tally *t, const recon_settings *s, const mri_scan *raw, double iterations, double applications)
 {
     const forecast_sizes *z = &t->z;
+    const prior_shape shape = prior_shape_of(s, raw, z->together);
     const double frames = z->together, voxels = frames * z->voxels;
     count_products(t, applications * frames * z->systems);
     add_device(t, FORECAST_SOLVE, applications * 16e-6 * frames,
                applications * frames * z->wide * 1.8 * ns * z->voxel_work, forecast_pieces_of_transform(z),
                applications * 45 * frames);
     for (int i = 0; i < s->sparse; i++) {
-        const bool wavelet = s->sparse_prior[i] == VF_PENALTY_WAVELET, low_rank = s->sparse_prior[i] >= VF_PENALTY_LLR;
-        const double maps = wavelet ? (s->moments ? 1 : 2) * (s->shifts ? s->shifts : 4) / 8.0 : 1;
-        const double each = wavelet ? (z->volume ? 105 : 65) * maps : low_rank ? 20 * frames : 40;
-        add_device(t, FORECAST_SOLVE, 0, iterations * z->wide * each * ns * voxels,
-                   fmax(forecast_pieces_of_product(z), forecast_pieces_of_vector(z)),
-                   iterations * 57 * (wavelet ? maps * frames : 1));
+        const prior_time each = sparse_prior_of(s, i)->time(&shape);
+        add_device(t, FORECAST_SOLVE, 0, iterations * z->wide * each.ns * ns * voxels,
+                   fmax(forecast_pieces_of_product(z), forecast_pieces_of_vector(z)), iterations * each.regions);
     }
 }
 
@@ -203,7 +202,7 @@ static void count_solver(tally *t, const recon_settings *s, const mri_scan *raw)
     const double first = *solve, first_device = t->device[FORECAST_SOLVE];
     const double solutions = z->series ? windows_up_to(s, raw, raw->frames) : raw->frames;
     if (s->sparse)
-        count_sparse(t, s, c->iterations, c->applications);
+        count_sparse(t, s, raw, c->iterations, c->applications);
     else
         count_gradients(t, s, c->iterations + c->phase_iterations);
     if (regularise_by_noise(s))

@@ -7,6 +7,7 @@
 #include "forecast.h"
 #include "noise/partial_fourier.h"
 #include "reconstruct.h"
+#include "solve/prior_table.h"
 #include "voxfield/dense.h"
 #include "windows.h"
 
@@ -69,8 +70,8 @@ static const double steps[2][SAMPLED] = {{1.3, 1.3, 1.75, 2, 2, 3.5, 3.5}, {1.15
 static const double without_maps = 1.15, most_images = 3, some_signal[2] = {0.3, 0.25}, all_signal[2] = {0.75, 0.55};
 /* Iterations of a series, of samples on a grid and off it: two applications each (solve_sparse.c). */
 static const double of_series[2] = {6, 14}, series_steps = 2;
-/* If the user sets lambda there is no preconditioner. Solvers other than ADMM; their power iteration; tgv's share more. */
-static const double typical_plain = 35, typical_slow = 100, power_steps = 20, of_tgv = 1.7;
+/* If the user sets lambda there is no preconditioner. Solvers other than ADMM; their power iteration. */
+static const double typical_plain = 35, typical_slow = 100, power_steps = 20;
 static const double sure_solutions = 6;
 /* What a missing side of k-space multiplies iterations by: of one channel, with maps. */
 static const double of_one_side[2] = {1.5, 3.3};
@@ -297,9 +298,9 @@ static double of_tolerance(const recon_settings *s, double count, double usual)
 static void count_last(const recon_settings *s, double last, double step, bool on_grid, forecast_counts *out)
 {
     const double usual_plain = 1e-4, usual_sparse = 3e-3;
-    bool tgv = false;
+    double slower = 1;
     for (int i = 0; i < s->sparse; i++)
-        tgv |= s->sparse_prior[i] == VF_PENALTY_TGV;
+        slower = fmax(slower, sparse_prior_of(s, i)->iterations);
     if (!s->sparse) {
         out->iterations =
             s->lambda_auto ? of_tolerance(s, last, usual_tolerance) : of_tolerance(s, typical_plain, usual_plain);
@@ -308,7 +309,7 @@ static void count_last(const recon_settings *s, double last, double step, bool o
     }
     const bool series = solves_series(s), slow = s->solver != RECON_ADMM;
     const double count = slow ? typical_slow : series ? of_series[on_grid ? 0 : 1] : last / step;
-    out->iterations = of_tolerance(s, (tgv && !slow ? of_tgv : 1) * count, usual_sparse);
+    out->iterations = of_tolerance(s, (slow ? 1 : slower) * count, usual_sparse);
     out->applications = out->iterations * (slow ? 1 : series ? series_steps : step) + (slow ? power_steps : 0);
 }
 

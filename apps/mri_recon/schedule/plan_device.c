@@ -7,6 +7,7 @@
 #include "noise/partial_fourier.h"
 #include "plan_device.h"
 #include "solve/choose_operator.h"
+#include "solve/prior_table.h"
 #include "voxfield/append.h"
 #include "windows.h"
 
@@ -143,25 +144,16 @@ static void say_sharing(const vf_context *ctx, const recon_settings *s, const mr
 /* Vectors of an image for sparse priors, at most, for each set or frame: ADMM's 7, one for the image of even noise, one
  * for each term of a wavelet or a block and as many as axes for tv, 2 of the largest of these, half a one for the
  * weights of unseen voxels, and the plans of wavelets. With tgv the solver's own vectors have a component more for each
- * axis, and so do the two sides. Padded images are up to 16 voxels longer along each axis (wavelet.h: 4 levels). */
+ * axis, and so do the two sides. */
 static double sparse_images(const recon_settings *s, const mri_scan *raw)
 {
-    double padded = 1, axes = 0, terms = 0, largest = 1, fields = 0;
-    for (int a = 0; a < 3; a++)
-        if (raw->matrix[a] > 1) {
-            padded *= ceil((double)raw->matrix[a] / 16) * 16 / (double)raw->matrix[a];
-            axes++;
-        }
-    const double wavelets = s->moments ? 1 : 2, shifts = s->shifts ? s->shifts : fmin(4, exp2(axes));
+    const prior_shape shape = prior_shape_of(s, raw, 1);
+    double terms = 0, largest = 1, fields = 0;
     for (int i = 0; i < s->sparse; i++) {
-        const bool wavelet = s->sparse_prior[i] == VF_PENALTY_WAVELET;
-        const bool tgv = s->sparse_prior[i] == VF_PENALTY_TGV;
-        const double matrix = axes * (axes + 1) / 2; /* components of E w: a term, and the operator's own */
-        const double components = s->sparse_prior[i] == VF_PENALTY_TV ? axes : tgv ? axes + 2 * matrix : 1;
-        const double several = s->sparse_prior[i] == VF_PENALTY_LLR ? shifts : 1;
-        terms += wavelet ? wavelets * (shifts + 3) * padded : components * several;
-        largest = fmax(largest, wavelet ? padded : tgv ? fmax(1 + axes, matrix) : components);
-        fields = tgv ? axes : fields;
+        const prior_memory of = sparse_prior_of(s, i)->memory(&shape);
+        terms += of.terms;
+        largest = fmax(largest, of.largest);
+        fields = fmax(fields, of.fields);
     }
     const double both = fields > 0 ? 2 * (1 + fields) : 0;                                 /* b and x with fields */
     return s->sparse ? 8.5 + 7 * fields + both + terms + 2 * largest + 2 + fields / 2 : 0; /* 2: the preconditioner */

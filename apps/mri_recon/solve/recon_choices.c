@@ -1,6 +1,8 @@
 /* Choices that depend only on the settings and the scan. */
 #include "recon_choices.h"
 
+#include "prior_table.h"
+
 bool uses_scan_maps(const recon_settings *s, const mri_scan *raw)
 {
     return raw->sensitivity && (s->coils == RECON_COILS_AUTO || s->coils == RECON_COILS_FILE);
@@ -34,7 +36,6 @@ bool solves_series(const recon_settings *s)
 {
     bool together = false;
     for (int i = 0; i < s->sparse; i++)
-        together |= s->sparse_prior[i] == VF_PENALTY_TEMPORAL || s->sparse_prior[i] == VF_PENALTY_LLR ||
-                    s->sparse_prior[i] == VF_PENALTY_NUCLEAR;
+        together |= sparse_prior_of(s, i)->couples;
     return together;
 }

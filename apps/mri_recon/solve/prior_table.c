@@ -1,0 +1,121 @@
+#include "prior_table.h"
+
+#include <math.h>
+
+prior_shape prior_shape_of(const recon_settings *s, const mri_scan *raw, double frames)
+{
+    prior_shape shape = {.padded = 1, .wavelets = s->moments ? 1 : 2, .frames = frames};
+    for (int a = 0; a < 3; a++)
+        if (raw->matrix[a] > 1) { /* up to 16 voxels longer (wavelet.h: 4 levels) */
+            shape.padded *= ceil((double)raw->matrix[a] / 16) * 16 / (double)raw->matrix[a];
+            shape.axes++;
+        }
+    shape.shifts = s->shifts ? s->shifts : fmin(4, exp2(shape.axes));
+    shape.volume = shape.axes > 2;
+    return shape;
+}
+
+/* ---- memory: the terms' vectors in ADMM ---- */
+
+static prior_memory of_wavelets(const prior_shape *p)
+{
+    return (prior_memory){p->wavelets * (p->shifts + 3) * p->padded, p->padded, 0};
+}
+
+static prior_memory of_gradient(const prior_shape *p)
+{
+    return (prior_memory){p->axes, p->axes, 0};
+}
+
+/* A field of a component an axis beside the image; the components of E w are a term, and the operator's own. */
+static prior_memory of_fields(const prior_shape *p)
+{
+    const double matrix = p->axes * (p->axes + 1) / 2;
+    return (prior_memory){p->axes + 2 * matrix, fmax(1 + p->axes, matrix), p->axes};
+}
+
+static prior_memory of_frames(const prior_shape *p)
+{
+    (void)p;
+    return (prior_memory){1, 1, 0};
+}
+
+static prior_memory of_blocks(const prior_shape *p)
+{
+    return (prior_memory){p->shifts, 1, 0};
+}
+
+/* ---- time ---- */
+
+static prior_time for_wavelets(const prior_shape *p)
+{
+    const double maps = p->wavelets * p->shifts / 8;
+    return (prior_time){(p->volume ? 105 : 65) * maps, 57 * maps * p->frames};
+}
+
+static prior_time for_gradients(const prior_shape *p)
+{
+    (void)p;
+    return (prior_time){40, 57};
+}
+
+static prior_time for_low_ranks(const prior_shape *p)
+{
+    return (prior_time){20 * p->frames, 57};
+}
+
+/* ---- the table ---- */
+
+const option_choice prior_table[] = {
+    {"auto", RECON_PRIOR_AUTO,
+     "wavelet if the scan is undersampled, wavelet+temporal if it is a series of undersampled frames, else spectrum"},
+    {"spectrum", RECON_SPECTRUM,
+     "the power of the scan itself at each spatial frequency, above the noise, and in each region its brightness"},
+    {"identity", RECON_IDENTITY, "small values"},
+    {"differences", RECON_DIFFERENCES,
+     "small differences of neighbouring voxels along each axis, whatever the voxel size; none across the faces"},
+    {"reference", RECON_REFERENCE, "the same, but smaller weights across the edges of the scan's anatomical images"},
+    {"wavelet", RECON_SPARSE + VF_PENALTY_WAVELET,
+     "few large wavelet coefficients (Haar and Daubechies), for undersampled scans"},
+    {"temporal", RECON_SPARSE + VF_PENALTY_TEMPORAL, "few changes from frame to frame; frames are solved together"},
+    {"llr", RECON_SPARSE + VF_PENALTY_LLR,
+     "blocks of the image whose changes over the frames are combinations of a few (locally low rank)"},
+    {"nuclear", RECON_SPARSE + VF_PENALTY_NUCLEAR, "the same for the whole image (nuclear norm)"},
+    {"tv", RECON_SPARSE + VF_PENALTY_TV, "total variation: flat regions with sharp borders, for undersampled scans"},
+    {"tgv", RECON_SPARSE + VF_PENALTY_TGV, "total generalised variation: the same, but regions may be shaded"},
+    {0}};
+
+/* What the program knows of the sparse ones. */
+static const sparse_prior known[VF_PENALTY_KINDS] = {
+    [VF_PENALTY_WAVELET] = {.factor = 1.3,
+                            .factor_power = 0.85,
+                            .rho = 1.2,
+                            .rho_power = 1,
+                            .iterations = 1,
+                            .memory = of_wavelets,
+                            .time = for_wavelets},
+    [VF_PENALTY_TV] = {.factor = 0.85,
+                       .factor_power = 1.1,
+                       .rho = 1,
+                       .rho_power = 1.5,
+                       .iterations = 1,
+                       .memory = of_gradient,
+                       .time = for_gradients},
+    [VF_PENALTY_TGV] = {.factor = 0.85,
+                        .factor_power = 1.1,
+                        .rho = 0.6,
+                        .rho_power = 1.5,
+                        .iterations = 1.7,
+                        .memory = of_fields,
+                        .time = for_gradients},
+    [VF_PENALTY_TEMPORAL] =
+        {.couples = true, .factor = 4, .rho = 6, .iterations = 1, .memory = of_frames, .time = for_gradients},
+    [VF_PENALTY_LLR] =
+        {.couples = true, .factor = 1, .rho = 0.3, .iterations = 1, .memory = of_blocks, .time = for_low_ranks},
+    [VF_PENALTY_NUCLEAR] = {
+        .couples = true, .factor = 1, .rho = 0.3, .iterations = 1, .memory = of_frames, .time = for_low_ranks}};
+
+const sparse_prior *sparse_prior_of(const recon_settings *settings, int i)
+{
+    return &known[settings->sparse_prior[i]];
+}
