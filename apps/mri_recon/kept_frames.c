@@ -63,7 +63,7 @@ vf_status kept_frames_begin(vf_context *ctx, const recon_settings *settings, con
         return kept_plan(ctx, &own, output, raw->frames, 1, "frame", &k->pieces);
     if (!kept_wanted(&own, output, seconds))
         return VF_OK;
-    char *key = pieces_key(settings->program, settings->input);
+    char *key = pieces_key(settings->program, settings->scan.input);
     if (!key)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
     const bool host = vf_device_is_host(vf_context_device(ctx, 0));

@@ -39,7 +39,7 @@ int main(int argc, char **argv)
         .input = "scan",
         .input_example = "scan.h5",
         .settings = &settings,
-        .input_at = offsetof(recon_settings, input),
+        .input_at = offsetof(recon_settings, scan.input),
         .run = run,
     };
     return program_main(&p, argc, argv);

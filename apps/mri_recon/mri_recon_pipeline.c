@@ -27,7 +27,7 @@
 static vf_status prepare_files(recon_state *r)
 {
     const recon_settings *s = r->settings;
-    r->output = s->output ? strdup(s->output) : recon_default_output(s->input, s->pieces.folder);
+    r->output = s->output ? strdup(s->output) : recon_default_output(s->scan.input, s->pieces.folder);
     if (!r->output)
         return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
     /* a dry run does not make the folder of --output-dir */
@@ -69,9 +69,9 @@ static vf_status read_bart(const recon_state *r, mri_scan *raw)
 {
     const recon_settings *s = r->settings;
     int64_t matrix[3];
-    const bool has_maps = s->trajectory && s->maps;
+    const bool has_maps = s->scan.trajectory && s->maps;
     vf_status status = has_maps ? coil_map_matrix(r->ctx, s->maps, matrix) : VF_OK;
-    return status == VF_OK ? read_bart_scan(r->ctx, s, has_maps ? matrix : NULL, raw) : status;
+    return status == VF_OK ? read_bart_scan(r->ctx, &s->scan, has_maps ? matrix : NULL, raw) : status;
 }
 
 /* What the settings need of a scan. */
@@ -83,30 +83,32 @@ static vf_status check_scan(const recon_state *r)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: --map-sets 2 needs two sets of coil maps, but there is one; use --coils espirit, or a "
                        "file with two sets",
-                       s->input);
+                       s->scan.input);
     if (s->coils == RECON_COILS_FILE && !raw->sensitivity)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: --coils file needs coil maps, but the file has none; use --coils espirit or walsh",
-                       s->input);
+                       s->scan.input);
     if (s->prior == RECON_REFERENCE && !raw->reference)
         return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: --prior reference needs anatomical images in the scan (dataset /scan/reference)", s->input);
+                       "%s: --prior reference needs anatomical images in the scan (dataset /scan/reference)",
+                       s->scan.input);
     if (solves_series(s) && least_frames(raw, false) == 1)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "%s: --prior temporal, llr and nuclear need several frames of each slice or slab; for one "
                        "image use wavelet, tv or tgv, or cut a continuous scan into frames (--spokes-per-frame)",
-                       s->input);
+                       s->scan.input);
     if ((s->save_q || s->load_q) && raw->trajectories > 1)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
-                       "%s: --save-q and --load-q support one trajectory, but the frames have %d", s->input,
+                       "%s: --save-q and --load-q support one trajectory, but the frames have %d", s->scan.input,
                        raw->trajectories);
     if (s->append_to_copy && strcmp(raw->layout, "ISMRMRD") != 0)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
-                       "%s: --append-to-copy needs an ISMRMRD file; the layout of this file is %s", s->input,
+                       "%s: --append-to-copy needs an ISMRMRD file; the layout of this file is %s", s->scan.input,
                        raw->layout);
     if (s->compare && !compares_with_file(s) && !raw->truth)
         return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: --compare truth needs the true image, but the scan has no truth for this matrix", s->input);
+                       "%s: --compare truth needs the true image, but the scan has no truth for this matrix",
+                       s->scan.input);
     return VF_OK;
 }
 
@@ -114,22 +116,22 @@ static vf_status read_stage(recon_state *r)
 {
     const recon_settings *s = r->settings;
     mri_scan *raw = &r->scan;
-    scan_request request = s->read;
+    scan_request request = s->scan.read;
     request.info = s->info;
-    request.incomplete = s->frames || s->spokes_per_frame > 0;
+    request.incomplete = s->scan.frames || s->scan.spokes_per_frame > 0;
     watch_stage(&r->watch, "read", 0);
-    vf_status status = cfl_is_name(s->input) ? read_bart(r, raw) : read_scan(r->ctx, s->input, &request, raw);
-    VF_TRY(status, correct_trajectory(r->ctx, s, raw));
-    VF_TRY(status, shift_fov(r->ctx, s, raw));
-    VF_TRY(status, select_slices(r->ctx, s, raw));
-    if (status == VF_OK && s->has_matrix)
-        status = change_matrix(r->ctx, s->matrix, raw);
+    vf_status status = cfl_is_name(s->scan.input) ? read_bart(r, raw) : read_scan(r->ctx, s->scan.input, &request, raw);
+    VF_TRY(status, correct_trajectory(r->ctx, &s->scan, raw));
+    VF_TRY(status, shift_fov(r->ctx, &s->scan, raw));
+    VF_TRY(status, select_slices(r->ctx, &s->scan, raw));
+    if (status == VF_OK && s->scan.has_matrix)
+        status = change_matrix(r->ctx, s->scan.matrix, raw);
     if (status == VF_OK)
-        scan_warn(r->ctx, s->input, raw);
+        scan_warn(r->ctx, s->scan.input, raw);
     if (status == VF_OK && s->method != RECON_BILINEAR)
         status = encoding_check(r->ctx, s, raw);
     if (status == VF_OK && !s->keep_spikes)
-        status = remove_spikes(r->ctx, s->input, raw);
+        status = remove_spikes(r->ctx, s->scan.input, raw);
     VF_TRY(status, drop_coils(r->ctx, s->drop_coils, raw));
     VF_TRY(status, estimate_channel_noise(r->ctx, raw));
     if (status == VF_OK && s->maps)
@@ -142,8 +144,9 @@ static vf_status read_stage(recon_state *r)
         }
         memcpy(raw->crop, raw->matrix, sizeof raw->crop);
     }
-    VF_TRY(status, crop_readout(r->ctx, s, raw));
-    VF_TRY(status, regroup_frames(r->ctx, s, raw));
+    if (status == VF_OK && may_crop_readout(s, raw))
+        status = crop_readout(r->ctx, raw);
+    VF_TRY(status, regroup_frames(r->ctx, &s->scan, s->compare && !compares_with_file(s), raw));
     return status == VF_OK ? check_scan(r) : status;
 }
 
@@ -218,7 +221,7 @@ static void warm_up(const recon_state *r)
 {
     const double seconds_a_byte = 2e-6; /* on one core, for a scan with much work per byte */
     const char *wish = r->settings->device;
-    const double seconds = seconds_a_byte * program_file_bytes(r->settings->input) / vf_context_threads(r->ctx);
+    const double seconds = seconds_a_byte * program_file_bytes(r->settings->scan.input) / vf_context_threads(r->ctx);
     if (strcmp(wish, "auto") != 0 || seconds > VF_CUDA_START_SECONDS + VF_CUDA_USE_SECONDS)
         vf_device_warm_up(r->ctx, wish);
 }
@@ -253,7 +256,7 @@ static vf_status prepare(recon_state *r)
     if (r->settings->info)
         return status;
     if (status == VF_OK)
-        scan_warn_sampling(r->ctx, r->settings, &r->scan, &r->sampling);
+        warn_sampling(r);
     if (status == VF_OK)
         watch_stage(&r->watch, "device", 0);
     VF_TRY(status, plan_device(r->ctx, &r->planned, &r->scan, &r->sampling, r->device, sizeof r->device, &r->memory));
@@ -281,7 +284,7 @@ static double image_bytes(const recon_state *r, const char **advice)
         return sizeof(float) * voxels;
     }
     *advice = "write .nii.gz, which stores only magnitudes";
-    if (!r->settings->append_to_copy || stat(r->settings->input, &copied) != 0)
+    if (!r->settings->append_to_copy || stat(r->settings->scan.input, &copied) != 0)
         return sizeof(float complex) * voxels;
     *advice = "leave out --append-to-copy";
     return sizeof(float complex) * voxels + (double)copied.st_size;

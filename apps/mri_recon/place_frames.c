@@ -85,10 +85,10 @@ vf_status make_images(recon_state *r)
                            .command = r->command,
                            .created = r->created,
                            .method = r->method,
-                           .input = r->settings->input,
+                           .input = r->settings->scan.input,
                            .digest = raw->digest,
                            .protocol = raw->protocol,
-                           .copy_of = r->settings->append_to_copy ? r->settings->input : NULL,
+                           .copy_of = r->settings->append_to_copy ? r->settings->scan.input : NULL,
                            .sources = raw->frame,
                            .source_count = raw->frames,
                            .group = raw->group};

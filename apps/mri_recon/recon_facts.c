@@ -137,8 +137,8 @@ static void list_input(facts *f, const recon_state *r)
     const mri_scan *raw = &r->scan;
     char sampling[256];
     fact_begin(f, "input");
-    fact_text(f, "path", r->settings->input);
-    fact_say(f, LINE_SCAN, "scan       %s: ", r->settings->input);
+    fact_text(f, "path", r->settings->scan.input);
+    fact_say(f, LINE_SCAN, "scan       %s: ", r->settings->scan.input);
     fact_text(f, "layout", raw->layout);
     fact_say(f, LINE_SCAN, "%s", raw->layout);
     fact_text(f, "description", raw->description);
@@ -163,7 +163,7 @@ static void list_input(facts *f, const recon_state *r)
     fact_integer(f, "trajectories", raw->trajectories);
     fact_integer(f, "samples", scan_samples(raw));
     fact_say(f, LINE_SCAN, ", %lld sample%s", (long long)scan_samples(raw), vf_plural(scan_samples(raw)));
-    scan_say_sampling(r->settings, raw, &r->sampling, sampling, sizeof sampling);
+    say_sampling(r, sampling, sizeof sampling);
     fact_number(f, "undersampling", r->sampling.mean);
     fact_line(f, LINE_SAMPLING, "", NULL, sampling);
     fact_number(f, "undersampling_at_the_edge", r->sampling.edge);

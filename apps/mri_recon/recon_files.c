@@ -36,10 +36,10 @@ static vf_status add_file(vf_context *ctx, program_file *files, char **names, in
 vf_status recon_check_names(vf_context *ctx, const recon_settings *s, const char *output)
 {
     const bool other = s->compare && strcmp(s->compare, "truth") != 0;
-    const program_file given[] = {{"the scan", s->input},
-                                  {"the trajectory", s->trajectory},
-                                  {"the gradient response (--girf)", s->girf},
-                                  {"the motion", s->motion},
+    const program_file given[] = {{"the scan", s->scan.input},
+                                  {"the trajectory", s->scan.trajectory},
+                                  {"the gradient response (--girf)", s->scan.girf},
+                                  {"the motion", s->scan.motion},
                                   {"the coil maps (--coils)", s->maps},
                                   {"the image", output},
                                   {"the picture", s->picture},

@@ -84,14 +84,14 @@ static vf_status delays(vf_context *ctx, const char *option, const char *text, v
     recon_settings *s = settings;
     const option_choice *c = find_word(delay_words, text);
     if (c) {
-        s->delays = (recon_delays)c->value;
+        s->scan.delays = (recon_delays)c->value;
         return VF_OK;
     }
     if (!strpbrk(text, "0123456789"))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': expected auto, off, or delays X,Y,Z in samples", option, text);
     const program_option row = {OPTION_TRIPLE, .name = option, .least = -100, .most = 100, .unit = "samples"};
-    s->delays = RECON_DELAYS_GIVEN;
-    return option_parse(ctx, &row, text, s->delay);
+    s->scan.delays = RECON_DELAYS_GIVEN;
+    return option_parse(ctx, &row, text, s->scan.delay);
 }
 
 static const option_choice shift_words[] = {{"auto", RECON_SHIFT_AUTO, "none; a warning says where one may be needed"},
@@ -105,15 +105,15 @@ static vf_status fov_shift(vf_context *ctx, const char *option, const char *text
     recon_settings *s = settings;
     const option_choice *c = find_word(shift_words, text);
     if (c) {
-        s->fov_shift = (recon_shift)c->value;
+        s->scan.fov_shift = (recon_shift)c->value;
         return VF_OK;
     }
     if (!strchr(text, ','))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': expected auto, header, off, or a shift X,Y,Z in mm", option,
                        text);
     const program_option row = {OPTION_TRIPLE, .name = option, .least = -1e4, .most = 1e4, .unit = "mm"};
-    s->fov_shift = RECON_SHIFT_GIVEN;
-    return option_parse(ctx, &row, text, s->shift);
+    s->scan.fov_shift = RECON_SHIFT_GIVEN;
+    return option_parse(ctx, &row, text, s->scan.shift);
 }
 
 /* --prior: one word, or two sparse priors joined by a plus sign. */
@@ -251,53 +251,54 @@ const program_option recon_options[] = {
              "than eight, the lines are the first, the worst and the mean. The report has all."},
 
     {OPTION_GROUP, .name = "Reading"},
-    {OPTION_READ, .name = "trajectory", .argument = "FILE", SETTING(trajectory),
+    {OPTION_READ, .name = "trajectory", .argument = "FILE", SETTING(scan.trajectory),
      .default_help = "that of the scan; Cartesian for a .cfl",
      .help = "trajectory in place of the scan's: .cfl, or .h5 with /scan/trajectory",
      .more =
          "A `.cfl` has [3][samples][spokes], an `.h5` [sample][3] or [frame][sample][3], in cycles per field of view, "
          "with as many samples as the scan. A scan in a `.cfl` takes a `.cfl`; without this option its k-space is "
          "Cartesian, and samples that are 0 in all coils were not acquired."},
-    {OPTION_CHOICE, .name = "trajectory-units", .argument = "UNIT", SETTING(read.units), .choices = units,
+    {OPTION_CHOICE, .name = "trajectory-units", .argument = "UNIT", SETTING(scan.read.units), .choices = units,
      .initial = "auto", .help = "unit of k"},
     {OPTION_CHOICE, .name = "spikes", .argument = "HOW", SETTING(keep_spikes), .choices = spikes, .initial = "auto",
      .help = "samples that no object can have"},
-    {OPTION_READ, .name = "girf", .argument = "FILE.h5", SETTING(girf),
+    {OPTION_READ, .name = "girf", .argument = "FILE.h5", SETTING(scan.girf),
      .help = "gradient impulse response functions, to predict the actual trajectory",
      .more = "The datasets are /girf/frequency in Hz and /girf/transfer, complex, [3][frequency] or, with cross terms, "
              "[3][3][frequency]."},
     {OPTION_CUSTOM, .name = "delays", .argument = "DELAYS", .parse = delays, .choices = delay_words, .initial = "off",
      .help = "gradient delays of a radial scan: X,Y,Z in samples, or one of",
      .more = "With a delay of 1, a sample lies where the trajectory has the sample before."},
-    {OPTION_READ, .name = "motion", .argument = "FILE", SETTING(motion),
+    {OPTION_READ, .name = "motion", .argument = "FILE", SETTING(scan.motion),
      .help = "the patient's motion: a text file with a row for each readout",
      .more = "A row has the shift in mm along x, y and z and the rotation in degrees about x, y and z."},
     {OPTION_CUSTOM, .name = "fov-shift", .argument = "SHIFT", .parse = fov_shift, .choices = shift_words,
      .initial = "auto",
      .help = "centre of the field of view from the isocentre, for samples without that shift: X,Y,Z in mm, or one of",
      .more = "The axes are those of the image. Scanners often store spirals and radials without the shift."},
-    {OPTION_TEXT, .name = "slices", .argument = "FIRST:LAST:STEP", SETTING(slices), .default_help = "all",
+    {OPTION_TEXT, .name = "slices", .argument = "FIRST:LAST:STEP", SETTING(scan.slices), .default_help = "all",
      .help = "slices to reconstruct, counted from 1",
      .more = "They are counted by position, in each stack of slices. The numbers are those of --frames."},
-    {OPTION_TEXT, .name = "group", .argument = "NAME", SETTING(read.group),
+    {OPTION_TEXT, .name = "group", .argument = "NAME", SETTING(scan.read.group),
      .help = "group to read, if an ISMRMRD file has several"},
-    {OPTION_INTEGER, .name = "encoding", .argument = "N", SETTING(read.encoding), .least = 1, .most = 16,
+    {OPTION_INTEGER, .name = "encoding", .argument = "N", SETTING(scan.read.encoding), .least = 1, .most = 16,
      .default_help = "the one with most image data", .help = "encoding to reconstruct, if an ISMRMRD file has several"},
-    {OPTION_CHOICE, .name = "phase-sign", .argument = "SIGN", SETTING(read.sign), .choices = signs, .initial = "auto",
-     .help = "sign in the exponent of the data's Fourier transform, in ISMRMRD files",
+    {OPTION_CHOICE, .name = "phase-sign", .argument = "SIGN", SETTING(scan.read.sign), .choices = signs,
+     .initial = "auto", .help = "sign in the exponent of the data's Fourier transform, in ISMRMRD files",
      .more = "With the wrong sign an image is turned by 180 degrees, a volume mirrored: left and right are swapped."},
-    {OPTION_NUMBER, .name = "oversampling", .argument = "F", SETTING(read.oversampling), .least = 0.01, .most = 100,
-     .default_help = "by the header, checked against the samples",
+    {OPTION_NUMBER, .name = "oversampling", .argument = "F", SETTING(scan.read.oversampling), .least = 0.01,
+     .most = 100, .default_help = "by the header, checked against the samples",
      .help = "field of view of Cartesian readouts over that of the image, in ISMRMRD files"},
-    {OPTION_TEXT, .name = "noise", .argument = "FILE[:GROUP]", SETTING(read.noise),
+    {OPTION_TEXT, .name = "noise", .argument = "FILE[:GROUP]", SETTING(scan.read.noise),
      .default_help = "noise acquisitions of the scan's file, in any group",
      .help = "ISMRMRD file with the noise of the channels"},
-    {OPTION_CHOICE, .name = "epi", .argument = "WHAT", SETTING(read.epi), .choices = epi, .initial = "auto",
+    {OPTION_CHOICE, .name = "epi", .argument = "WHAT", SETTING(scan.read.epi), .choices = epi, .initial = "auto",
      .help = "ramp sampling, and the shift and phase of reversed readouts, in echo-planar ISMRMRD files",
      .more = "Reversed readouts are corrected by the navigators of the scan (phase correction, flag 24). Without "
              "navigators, the phase with the fewest ghosts is taken, if it is clearly better than none."},
-    {OPTION_COUNTS, .name = "matrix", .argument = "X,Y,Z", SETTING(matrix), OPTION_GIVEN(recon_settings, has_matrix),
-     .least = 1, .most = INFINITY, .default_help = "that of the scan", .help = "voxels over the encoded field of view"},
+    {OPTION_COUNTS, .name = "matrix", .argument = "X,Y,Z", SETTING(scan.matrix),
+     OPTION_GIVEN(recon_settings, scan.has_matrix), .least = 1, .most = INFINITY, .default_help = "that of the scan",
+     .help = "voxels over the encoded field of view"},
     {OPTION_FLAG, .name = "keep-oversampling", SETTING(keep_oversampling),
      .help = "the whole encoded field of view, not only the part to reconstruct",
      .more =
@@ -305,25 +306,25 @@ const program_option recon_options[] = {
          "prior is `spectrum` or `identity` and the operator is neither `nufft` nor `direct`. The image is the same."},
 
     {OPTION_GROUP, .name = "Series"},
-    {OPTION_INTEGER, .name = "spokes-per-frame", .argument = "N", SETTING(spokes_per_frame), .least = 1, .most = 1e9,
-     .default_help = "the frames of the scan",
+    {OPTION_INTEGER, .name = "spokes-per-frame", .argument = "N", SETTING(scan.spokes_per_frame), .least = 1,
+     .most = 1e9, .default_help = "the frames of the scan",
      .help = "readouts of a frame; the readouts of all repetitions are cut into such frames",
      .more =
          "For continuous acquisitions, such as golden-angle spokes. Readouts are taken in the order of acquisition. "
          "Coil maps are estimated from all readouts of a slice or slab. Readouts at the end that do not fill a "
          "frame make no image."},
-    {OPTION_INTEGER, .name = "frame-step", .argument = "M", SETTING(frame_step), .least = 1, .most = 1e9,
+    {OPTION_INTEGER, .name = "frame-step", .argument = "M", SETTING(scan.frame_step), .least = 1, .most = 1e9,
      .default_help = "N of --spokes-per-frame", .needs = "spokes-per-frame",
      .help = "readouts from the first of a frame to the first of the next one",
      .more = "Frames share readouts if it is less than N (sliding windows). If it is more, the readouts between frames "
              "make no image."},
-    {OPTION_INTEGER, .name = "readout-samples", .argument = "N", SETTING(readout_samples), .least = 1, .most = 1e9,
+    {OPTION_INTEGER, .name = "readout-samples", .argument = "N", SETTING(scan.readout_samples), .least = 1, .most = 1e9,
      .default_help = "found from the scan", .needs = "spokes-per-frame girf delays motion",
      .help = "samples of a readout of a plain scan",
      .more = "Without this option, a readout of a plain scan begins where /scan/time starts again. Without times, it "
              "begins where straight lines bend, or where k jumps, if that happens at equal distances. Other layouts "
              "say how long their readouts are."},
-    {OPTION_TEXT, .name = "frames", .argument = "FIRST:LAST:STEP", SETTING(frames), .default_help = "all",
+    {OPTION_TEXT, .name = "frames", .argument = "FIRST:LAST:STEP", SETTING(scan.frames), .default_help = "all",
      .help = "frames to reconstruct, counted from 1",
      .more = "They are counted after --spokes-per-frame. A frame is a volume: all slices, or all slabs. Both ends are "
              "included. Negative numbers count from the end: -1 is the last frame. Each part may be left out. A number "

@@ -2,11 +2,11 @@
 #ifndef RECON_STATE_H
 #define RECON_STATE_H
 
-#include "schedule/forecast.h"
-#include "schedule/reconstruct.h"
 #include "images/recon_image.h"
 #include "kept_frames.h"
 #include "program.h"
+#include "schedule/forecast.h"
+#include "schedule/reconstruct.h"
 #include "watch.h"
 
 typedef struct recon_state {
@@ -54,6 +54,13 @@ VF_MUST_CHECK vf_status read_other(recon_state *r);
 VF_MUST_CHECK vf_status compare_stage(recon_state *r);
 /* Whether --compare names a file. */
 bool compares_with_file(const recon_settings *settings);
+
+/* ---- sampling_words.c ---- */
+
+/* Describes the undersampling in one line; "" if the scan is complete. */
+void say_sampling(const recon_state *r, char *text, size_t size);
+/* Warns if all coils together have fewer numbers than about 0.55 of the voxels, unless a reference makes up for them. */
+void warn_sampling(const recon_state *r);
 
 /* ---- recon_facts.c ---- */
 

@@ -8,12 +8,13 @@
 /* Checks file options against the input's format and other options. */
 static vf_status check_files(vf_context *ctx, const recon_settings *s)
 {
-    const bool bart = cfl_is_name(s->input);
-    if (s->trajectory && !cfl_is_name(s->trajectory) && (bart || !vf_path_has_extension(s->trajectory, ".h5 .hdf5")))
+    const bool bart = cfl_is_name(s->scan.input);
+    if (s->scan.trajectory && !cfl_is_name(s->scan.trajectory) &&
+        (bart || !vf_path_has_extension(s->scan.trajectory, ".h5 .hdf5")))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--trajectory %s: unknown file extension; use %s.cfl or .hdr",
-                       s->trajectory, bart ? "" : ".h5, .hdf5, ");
-    if (s->read.group && bart)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--group applies to ISMRMRD files; %s has no groups", s->input);
+                       s->scan.trajectory, bart ? "" : ".h5, .hdf5, ");
+    if (s->scan.read.group && bart)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--group applies to ISMRMRD files; %s has no groups", s->scan.input);
     if (s->save_coils && !coil_map_is_name(s->save_coils))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-coils %s: unknown file extension; use .h5, .hdf5, .cfl or .hdr",
                        s->save_coils);

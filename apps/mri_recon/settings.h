@@ -72,27 +72,37 @@ typedef struct scan_request {
     bool incomplete; /* keep a last repetition that was aborted */
 } scan_request;
 
-/* The user's settings. The option parser has checked each number by itself: finite and in range. */
-typedef struct recon_settings {
+/* What is read, and how it is corrected and cut into frames before it is reconstructed. */
+typedef struct scan_settings {
     const char *input;
-    const char *output;                     /* NULL: recon_default_output */
-    const char *picture, *report, *compare; /* compare: "truth", or a file; NULL: none */
-    const char *save_q, *load_q;
-    const char *noise_map; /* file to write; NULL: none */
     scan_request read;
+    int64_t matrix[3]; /* with has_matrix */
+    bool has_matrix;
+    const char *slices;     /* selection by parse_frames; NULL: all */
+    const char *frames;     /* the same */
     const char *trajectory; /* file that replaces the scan's trajectory; NULL: none */
     const char *girf;       /* gradient impulse response functions; NULL: none */
     const char *motion;     /* table of the patient's motion; NULL: none */
+    recon_delays delays;
+    double delay[3]; /* samples along x, y, z, with RECON_DELAYS_GIVEN */
+    recon_shift fov_shift;
+    double shift[3];      /* mm along x, y, z, with RECON_SHIFT_GIVEN */
+    int spokes_per_frame; /* readouts that make a frame; 0: the scan's frames */
+    int frame_step;       /* readouts from the beginning of a frame to the next; 0: spokes_per_frame */
+    int readout_samples;  /* samples of a readout, for scans that do not say so; 0: found from the scan */
+} scan_settings;
+
+/* The user's settings. The option parser has checked each number by itself: finite and in range. */
+typedef struct recon_settings {
+    scan_settings scan;
+    const char *output;                     /* NULL: recon_default_output */
+    const char *picture, *report, *compare; /* compare: "truth", or a file; NULL: none */
+    const char *save_q, *load_q;
+    const char *noise_map;  /* file to write; NULL: none */
     const char *maps;       /* coil map file, with RECON_COILS_FILE; NULL: the scan's own maps */
-    const char *frames;     /* selection by parse_frames; NULL: all */
-    const char *slices;     /* the same */
     const char *drop_coils; /* channels to leave out (drop_coils.c); NULL: chosen from the data */
     const char *save_coils; /* file to save the coil maps in; NULL: none */
-    double delay[3];        /* samples along x, y, z, with RECON_DELAYS_GIVEN */
-    recon_delays delays;
-    recon_shift fov_shift;
-    double shift[3]; /* mm along x, y, z, with RECON_SHIFT_GIVEN */
-    int replicas;    /* of noise, for the noise map */
+    int replicas;           /* of noise, for the noise map */
     recon_method method;
     vf_encode_by encode_by;
     recon_prior prior; /* of first images, if there are sparse priors: RECON_SPECTRUM */
@@ -105,16 +115,11 @@ typedef struct recon_settings {
     recon_coils coils;
     recon_share share_coils; /* among ranks */
     recon_map_sets map_sets; /* for --method cg; other methods use the first set */
-    int spokes_per_frame;    /* readouts that make a frame; 0: the scan's frames */
-    int frame_step;          /* readouts from the beginning of a frame to the next; 0: spokes_per_frame */
-    int readout_samples;     /* samples of a readout, for scans that do not say so; 0: found from the scan */
     int compress;            /* coils to keep; 0: all */
-    int64_t matrix[3];
-    bool has_matrix;
-    bool info;          /* say what is in the file, and make no image */
-    bool keep_spikes;   /* interference is image data, too */
-    bool equal_noise;   /* with sparse priors: all frames have the common noise */
-    bool chooses_prior; /* settings_choose_prior must be called */
+    bool info;               /* say what is in the file, and make no image */
+    bool keep_spikes;        /* interference is image data, too */
+    bool equal_noise;        /* with sparse priors: all frames have the common noise */
+    bool chooses_prior;      /* settings_choose_prior must be called */
     bool partial_fourier_given;
     bool tolerance_auto;    /* the tolerance, or sparse_tolerance's share of it */
     bool has_sparse_option; /* the user gave --solver, --wavelet, --shifts, --seed or --frame-noise */

@@ -15,6 +15,7 @@
 #include "scan/crop_readout.h"
 #include "schedule/reconstruct.h"
 #include "solve/equations.h"
+#include "solve/recon_choices.h"
 #include "solve/transfer.h"
 
 enum { COILS = 8, MOST_ROUNDS = 9, CENTRE = 24, APPLICATIONS = 20 };
@@ -104,7 +105,7 @@ static double stage(const recon_watch *watch, const char *name)
 
 static recon_settings settings_of(const bench_case *c, vf_encode_by by, recon_method method)
 {
-    return (recon_settings){.input = "benchmark",
+    return (recon_settings){.scan.input = "benchmark",
                             .encode_by = by,
                             .method = method,
                             .precision = VF_F32,
@@ -123,7 +124,7 @@ static made reconstruct_by(const bench_case *c, vf_encode_by by, recon_method me
     made m = {.image = room((size_t)(c->keep * c->matrix[1] * c->matrix[2]), sizeof *m.image)};
     keeping k = {c, &s, m.image};
     const double began = vf_now();
-    need(crop_readout(ctx, &settings, &s));
+    need(may_crop_readout(&settings, &s) ? crop_readout(ctx, &s) : VF_OK);
     m.crop = vf_now() - began;
     need(reconstruct(ctx, &settings, &s, &watch, keep_image, NULL, &k, &summary));
     vf_stage_end(&watch.stages);
@@ -142,7 +143,7 @@ static double time_normal(const bench_case *c, vf_encode_by by)
 {
     const recon_settings settings = settings_of(c, by, RECON_CG);
     mri_scan s = make_scan(c);
-    need(crop_readout(ctx, &settings, &s));
+    need(may_crop_readout(&settings, &s) ? crop_readout(ctx, &s) : VF_OK);
     const int64_t voxels = s.matrix[0] * s.matrix[1] * s.matrix[2];
     const int applications = vf_device_is_host(device) ? 1 : APPLICATIONS;
     const device_team alone = {.ctx = ctx, .count = 1, .queue = &queue};

@@ -51,7 +51,7 @@ static void *allocate(size_t n, size_t size)
 static inline problem open_problem(const int64_t matrix[3], int coils, int frames, bool field, vf_dtype precision,
                                    vf_encode_by encode_by)
 {
-    problem p = {.settings = {.input = "test",
+    problem p = {.settings = {.scan.input = "test",
                               .encode_by = encode_by,
                               .precision = precision,
                               .iterations = 400,

@@ -231,7 +231,7 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     const solve_options options = {.precision = j->settings->precision,
                                    .iterations = w->again ? result->iterations : c->request->iterations,
                                    .tolerance = w->again ? 0 : w->tolerance,
-                                   .input = j->settings->input,
+                                   .input = j->settings->scan.input,
                                    .lambda_auto = j->settings->lambda_auto};
     vf_status status = coil_ranks_operator(c, s->normal, &over_ranks);
     vf_operator *normal = over_ranks ? over_ranks : s->normal;

@@ -220,7 +220,7 @@ static vf_status solve_channel(series *s, char *images, int channel)
     const solve_options options = {.precision = j->settings->precision,
                                    .iterations = s->again ? result->iterations : c->request->iterations,
                                    .tolerance = s->again ? 0 : c->request->tolerance,
-                                   .input = j->settings->input,
+                                   .input = j->settings->scan.input,
                                    .lambda_auto = j->settings->lambda_auto};
     const sparse_problem problem = {.solver = j->settings->solver,
                                     .penalties = s->penalties,

@@ -170,7 +170,7 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
     double *squares = malloc(MOST_SAMPLES * sizeof *squares);
     vf_status status =
         seen && expected && squares ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a coil's image");
-    VF_TRY(status, encoding_create(device, j->settings->input, raw, &taken, &options, &e));
+    VF_TRY(status, encoding_create(device, j->settings->scan.input, raw, &taken, &options, &e));
     VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, j->voxels, &x));
     VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, o->count, &d));
     for (int coil = 0; coil < raw->coils && status == VF_OK; coil++) {

@@ -191,7 +191,7 @@ static void say_estimate(mri_scan *raw, int axes, const vf_delays *d)
                     100 * d->misfit, 100 * d->misfit_before);
 }
 
-vf_status correct_delays(vf_context *ctx, const recon_settings *settings, mri_scan *raw)
+vf_status correct_delays(vf_context *ctx, const scan_settings *settings, mri_scan *raw)
 {
     const char *path = settings->input;
     spokes *all = NULL;

@@ -110,7 +110,7 @@ static vf_status filter_trajectory(vf_context *ctx, const char *path, const mri_
     return status;
 }
 
-vf_status correct_girf(vf_context *ctx, const recon_settings *settings, mri_scan *raw)
+vf_status correct_girf(vf_context *ctx, const scan_settings *settings, mri_scan *raw)
 {
     girf g = {0};
     vf_status status = find_readouts(ctx, settings, "--girf", raw);

@@ -13,9 +13,9 @@ void note_correction(mri_scan *raw, const char *format, ...) VF_PRINTF(2, 3);
 
 /* ---- the corrections ---- */
 
-VF_MUST_CHECK vf_status take_measured(vf_context *ctx, const recon_settings *settings, mri_scan *raw);
-VF_MUST_CHECK vf_status correct_girf(vf_context *ctx, const recon_settings *settings, mri_scan *raw);
-VF_MUST_CHECK vf_status correct_delays(vf_context *ctx, const recon_settings *settings, mri_scan *raw);
-VF_MUST_CHECK vf_status correct_motion(vf_context *ctx, const recon_settings *settings, mri_scan *raw);
+VF_MUST_CHECK vf_status take_measured(vf_context *ctx, const scan_settings *settings, mri_scan *raw);
+VF_MUST_CHECK vf_status correct_girf(vf_context *ctx, const scan_settings *settings, mri_scan *raw);
+VF_MUST_CHECK vf_status correct_delays(vf_context *ctx, const scan_settings *settings, mri_scan *raw);
+VF_MUST_CHECK vf_status correct_motion(vf_context *ctx, const scan_settings *settings, mri_scan *raw);
 
 #endif

@@ -84,7 +84,7 @@ static int64_t count_readouts(const mri_scan *raw)
     return count;
 }
 
-vf_status correct_motion(vf_context *ctx, const recon_settings *settings, mri_scan *raw)
+vf_status correct_motion(vf_context *ctx, const scan_settings *settings, mri_scan *raw)
 {
     const char *path = settings->motion;
     motion_table table = {0};

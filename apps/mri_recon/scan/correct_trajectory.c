@@ -61,7 +61,7 @@ static vf_status check_phi(vf_context *ctx, const char *path, const mri_scan *ra
     return VF_OK;
 }
 
-vf_status correct_trajectory(vf_context *ctx, const recon_settings *s, mri_scan *raw)
+vf_status correct_trajectory(vf_context *ctx, const scan_settings *s, mri_scan *raw)
 {
     const bool measured = s->trajectory && !cfl_is_name(s->input); /* BART's scans are read with theirs */
     if (!measured && !s->girf && s->delays == RECON_DELAYS_OFF && !s->motion)

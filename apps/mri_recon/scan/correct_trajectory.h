@@ -10,13 +10,13 @@
  * raw->digest. Samples that the file's own trajectory placed beyond the matrix keep their weight 0. Errors, each naming
  * the file: VF_ERR_INPUT, VF_ERR_ARGUMENT (a correction that the scan does not allow), VF_ERR_MEMORY,
  * VF_ERR_CANCELLED. */
-VF_MUST_CHECK vf_status correct_trajectory(vf_context *ctx, const recon_settings *settings, mri_scan *raw);
+VF_MUST_CHECK vf_status correct_trajectory(vf_context *ctx, const scan_settings *settings, mri_scan *raw);
 
 /* shift_fov.c: moves the field of view of all frames, as --fov-shift says, or warns that it may be needed. Errors:
  * VF_ERR_INPUT. */
-VF_MUST_CHECK vf_status shift_fov(vf_context *ctx, const recon_settings *settings, mri_scan *raw);
+VF_MUST_CHECK vf_status shift_fov(vf_context *ctx, const scan_settings *settings, mri_scan *raw);
 
 /* select_slices.c: keeps the slices that --slices names, of each stack. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status select_slices(vf_context *ctx, const recon_settings *settings, mri_scan *raw);
+VF_MUST_CHECK vf_status select_slices(vf_context *ctx, const scan_settings *settings, mri_scan *raw);
 
 #endif

@@ -214,21 +214,10 @@ static vf_status crop_axis(vf_context *ctx, mri_scan *raw, int axis)
     return status;
 }
 
-/* Whether the image stays the same, and the user did not choose an operator, whose bits must not change. */
-static bool may_crop(const recon_settings *s, const mri_scan *raw)
-{
-    bool off_resonance = false;
-    for (int t = 0; t < raw->trajectories + raw->calibrations; t++)
-        off_resonance = off_resonance || (raw->field_map && raw->trajectory[t].time);
-    return !off_resonance && !s->keep_oversampling && !s->box_voxels && !s->save_q && !s->load_q &&
-           (s->encode_by == VF_ENCODE_AUTO || s->encode_by == VF_ENCODE_CARTESIAN) && s->method != RECON_BILINEAR &&
-           (s->method != RECON_CG || s->prior == RECON_IDENTITY || s->prior == RECON_SPECTRUM);
-}
-
-vf_status crop_readout(vf_context *ctx, const recon_settings *settings, mri_scan *raw)
+vf_status crop_readout(vf_context *ctx, mri_scan *raw)
 {
     vf_status status = VF_OK;
-    for (int a = 0; a < 3 && may_crop(settings, raw) && status == VF_OK; a++)
+    for (int a = 0; a < 3 && status == VF_OK; a++)
         if (raw->crop[a] < raw->matrix[a])
             status = crop_axis(ctx, raw, a);
     return status;

@@ -102,7 +102,7 @@ static int64_t length_by_lines(const scan_trajectory *t)
     return length;
 }
 
-static vf_status find(vf_context *ctx, const recon_settings *settings, const char *option, scan_trajectory *t)
+static vf_status find(vf_context *ctx, const scan_settings *settings, const char *option, scan_trajectory *t)
 {
     const char *path = settings->input;
     int64_t length = settings->readout_samples;
@@ -126,7 +126,7 @@ static vf_status find(vf_context *ctx, const recon_settings *settings, const cha
                    path, option);
 }
 
-vf_status find_readouts(vf_context *ctx, const recon_settings *settings, const char *option, mri_scan *raw)
+vf_status find_readouts(vf_context *ctx, const scan_settings *settings, const char *option, mri_scan *raw)
 {
     vf_status status = VF_OK;
     bool all_known = true;

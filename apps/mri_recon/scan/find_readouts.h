@@ -11,7 +11,7 @@ VF_MUST_CHECK vf_status scan_even_readouts(vf_context *ctx, const char *path, in
  * the sample times start again, where straight lines of one length bend, or where k jumps at equal distances. `option`
  * needs them, for messages. Errors: VF_ERR_ARGUMENT (readout_samples does not fit, or the file knows its readouts),
  * VF_ERR_INPUT (no readouts to be seen), VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status find_readouts(vf_context *ctx, const recon_settings *settings, const char *option,
+VF_MUST_CHECK vf_status find_readouts(vf_context *ctx, const scan_settings *settings, const char *option,
                                       mri_scan *raw);
 
 #endif

@@ -92,7 +92,7 @@ static vf_status read_block(vf_context *ctx, const source *s, int64_t block, flo
     return status;
 }
 
-vf_status take_measured(vf_context *ctx, const recon_settings *settings, mri_scan *raw)
+vf_status take_measured(vf_context *ctx, const scan_settings *settings, mri_scan *raw)
 {
     source s = {.path = settings->trajectory};
     double extent[3];

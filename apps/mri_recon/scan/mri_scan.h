@@ -109,7 +109,7 @@ VF_MUST_CHECK vf_status read_scan(vf_context *ctx, const char *path, const scan_
  * trajectory, or NULL. Data are multiplied by sqrt(voxels), because BART's transforms are unitary; so images have
  * BART's scale. Also uses the settings units and matrix. `map_matrix`: [3] that of the coil maps, which a scan with a
  * trajectory then has; NULL: there are none. Errors: as read_scan; VF_ERR_ARGUMENT. */
-VF_MUST_CHECK vf_status read_bart_scan(vf_context *ctx, const recon_settings *settings, const int64_t *map_matrix,
+VF_MUST_CHECK vf_status read_bart_scan(vf_context *ctx, const scan_settings *settings, const int64_t *map_matrix,
                                        mri_scan *out);
 /* Warns about input that is valid but probably a mistake: a trajectory that covers little of k-space, a matrix deeper
  * than the trajectory, coil maps that are 0. `name` is the file. */
@@ -131,13 +131,6 @@ VF_MUST_CHECK vf_status scan_measure_sampling(vf_context *ctx, const mri_scan *r
 /* Sets reached[i], [voxels of `matrix`] by frequency with 0 at n / 2, where cells of k-space lie in the ball, cylinder or
  * box that the trajectory reaches; leaves the others as they are. Radial scans do not reach the corners. */
 void scan_mark_reached(vf_context *ctx, const mri_scan *raw, int trajectory, bool *reached);
-/* Describes the undersampling in one line; "" if the scan is complete. */
-void scan_say_sampling(const recon_settings *settings, const mri_scan *raw, const scan_sampling *sampling, char *text,
-                       size_t size);
-/* Warns if all coils together have fewer numbers than about 0.55 of the voxels, unless a reference makes up for
- * them. */
-void scan_warn_sampling(vf_context *ctx, const recon_settings *settings, const mri_scan *raw,
-                        const scan_sampling *sampling);
 
 /* Volumes of one time at different places: slabs, or stacks of slices with other directions. Place p belongs to stack
  * p / slices, and volume n shows stack n % scan_stacks. */

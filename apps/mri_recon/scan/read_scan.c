@@ -109,7 +109,7 @@ vf_status read_scan(vf_context *ctx, const char *path, const scan_request *reque
     return read_file(&f, out);
 }
 
-vf_status read_bart_scan(vf_context *ctx, const recon_settings *settings, const int64_t *map_matrix, mri_scan *out)
+vf_status read_bart_scan(vf_context *ctx, const scan_settings *settings, const int64_t *map_matrix, mri_scan *out)
 {
     char *data = cfl_file_name(settings->input, ".cfl"); /* messages name that file of the pair */
     scan_file f = {.ctx = ctx,

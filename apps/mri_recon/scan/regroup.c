@@ -26,8 +26,9 @@ typedef struct part {
 
 typedef struct regrouping {
     vf_context *ctx;
-    const recon_settings *settings;
+    const scan_settings *settings;
     mri_scan *raw;
+    bool truth;      /* it is needed */
     int slabs;       /* volumes that count as one */
     int old_volumes; /* of the scan */
     joined_pieces pieces;
@@ -38,7 +39,7 @@ typedef struct regrouping {
 
 /* ---- cutting ---- */
 
-static int64_t step_of(const recon_settings *s)
+static int64_t step_of(const scan_settings *s)
 {
     return s->frame_step > 0 ? s->frame_step : s->spokes_per_frame;
 }
@@ -46,7 +47,7 @@ static int64_t step_of(const recon_settings *s)
 /* The number of frames that a whole is cut into. */
 static int64_t frames_in(const regrouping *r, int whole)
 {
-    const recon_settings *s = r->settings;
+    const scan_settings *s = r->settings;
     const int64_t readouts = r->raw->trajectory[r->raw->frame[whole].trajectory].readouts;
     return readouts < s->spokes_per_frame ? 0 : (readouts - s->spokes_per_frame) / step_of(s) + 1;
 }
@@ -142,7 +143,7 @@ static vf_status take_frames(regrouping *r)
 /* Adds the regrouping to the line that describes the scan. */
 static void describe(const regrouping *r)
 {
-    const recon_settings *s = r->settings;
+    const scan_settings *s = r->settings;
     char *text = r->raw->description;
     const size_t size = sizeof r->raw->description;
     if (s->spokes_per_frame > 0)
@@ -188,19 +189,18 @@ static vf_status select_parts(regrouping *r)
 static vf_status choose_truths(const regrouping *r)
 {
     mri_scan *raw = r->raw;
-    const bool needed = r->settings->compare && strcmp(r->settings->compare, "truth") == 0;
     const int64_t voxels = raw->crop[0] * raw->crop[1] * raw->crop[2];
     float *truth = NULL;
     vf_status status = VF_OK;
     if (!raw->truth)
         return VF_OK;
-    if (needed && raw->places == 1 && raw->truths == r->old_volumes) {
+    if (r->truth && raw->places == 1 && raw->truths == r->old_volumes) {
         status = SCAN_NEW(r->ctx, r->settings->input, "the truth", raw->volumes * voxels, truth);
         raw->truths = raw->volumes;
         for (int64_t i = 0; status == VF_OK && i < r->parts; i++)
             memcpy(truth + r->part[i].frame.volume * voxels, raw->truth + r->part[i].source * voxels,
                    (size_t)voxels * sizeof *truth);
-    } else if (needed && raw->truths == 1 && r->part[0].frame.volume == 0 && r->part[0].source == 0) {
+    } else if (r->truth && raw->truths == 1 && r->part[0].frame.volume == 0 && r->part[0].source == 0) {
         return VF_OK; /* that of the first volume */
     }
     free(raw->truth);
@@ -325,11 +325,15 @@ static vf_status install_selection(const regrouping *r)
     return VF_OK;
 }
 
-vf_status regroup_frames(vf_context *ctx, const recon_settings *settings, mri_scan *raw)
+vf_status regroup_frames(vf_context *ctx, const scan_settings *settings, bool truth, mri_scan *raw)
 {
     const bool cuts = settings->spokes_per_frame > 0;
-    regrouping r = {
-        .ctx = ctx, .settings = settings, .raw = raw, .slabs = scan_stacks(raw), .old_volumes = raw->volumes};
+    regrouping r = {.ctx = ctx,
+                    .settings = settings,
+                    .raw = raw,
+                    .truth = truth,
+                    .slabs = scan_stacks(raw),
+                    .old_volumes = raw->volumes};
     vf_status status = VF_OK;
     if (!cuts && !settings->frames)
         return VF_OK;

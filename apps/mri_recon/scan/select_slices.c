@@ -65,7 +65,7 @@ static void move_geometry(scan_geometry *g, const frame_selection *chosen)
     g->slice_step *= (double)chosen->step;
 }
 
-vf_status select_slices(vf_context *ctx, const recon_settings *settings, mri_scan *raw)
+vf_status select_slices(vf_context *ctx, const scan_settings *settings, mri_scan *raw)
 {
     frame_selection chosen;
     if (!settings->slices)

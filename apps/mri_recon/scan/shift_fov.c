@@ -62,7 +62,7 @@ static void warn_of_shift(vf_context *ctx, const char *path, const mri_scan *raw
                 path, mm[0], mm[1], mm[2]);
 }
 
-vf_status shift_fov(vf_context *ctx, const recon_settings *settings, mri_scan *raw)
+vf_status shift_fov(vf_context *ctx, const scan_settings *settings, mri_scan *raw)
 {
     double mm[3];
     largest_shift(raw, mm);

@@ -205,7 +205,7 @@ static vf_status find_noise(sharing *s)
                 "%s: the residual of the samples is %.2g times the noise measured by the noise scan, so the coil maps, "
                 "trajectory or field map do not fit the data; try other maps (--coils espirit, walsh or a file), and "
                 "check the trajectory's units and delays",
-                settings->input, sqrt(j->misfit));
+                settings->scan.input, sqrt(j->misfit));
     return status;
 }
 

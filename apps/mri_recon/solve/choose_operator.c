@@ -35,20 +35,20 @@ vf_status encoding_check(vf_context *ctx, const recon_settings *settings, const 
         if (settings->encode_by == VF_ENCODE_CARTESIAN && !fits && first < 0)
             return vf_fail(ctx, VF_ERR_INPUT,
                            "%s: --operator cartesian: too many samples or voxels; use --operator auto",
-                           settings->input);
+                           settings->scan.input);
         if (settings->encode_by == VF_ENCODE_CARTESIAN && !fits)
             return vf_fail(
                 ctx, VF_ERR_INPUT,
                 "%s: --operator cartesian: sample %lld of trajectory %d, at k = (%g, %g, %g), is %.3g cycles "
                 "per field of view off the grid; use --operator auto",
-                settings->input, (long long)first, t, (double)at->k[3 * first], (double)at->k[3 * first + 1],
+                settings->scan.input, (long long)first, t, (double)at->k[3 * first], (double)at->k[3 * first + 1],
                 (double)at->k[3 * first + 2], distance);
     }
     if (settings->encode_by == VF_ENCODE_CARTESIAN && off_resonance)
         return vf_fail(ctx, VF_ERR_INPUT,
                        "%s: --operator cartesian: the scan has a field map and sample times, but an FFT cannot model "
                        "off-resonance; use --operator auto",
-                       settings->input);
+                       settings->scan.input);
     if (settings->encode_by == VF_ENCODE_AUTO && fits && !off_resonance && (settings->save_q || settings->load_q))
         vf_note(ctx, "note: the scan is Cartesian and needs no Q; without %s, mri_recon would use an FFT",
                 settings->save_q ? "--save-q" : "--load-q");

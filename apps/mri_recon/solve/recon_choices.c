@@ -39,3 +39,13 @@ bool solves_series(const recon_settings *s)
         together |= sparse_prior_of(s, i)->couples;
     return together;
 }
+
+bool may_crop_readout(const recon_settings *s, const mri_scan *raw)
+{
+    bool off_resonance = false;
+    for (int t = 0; t < raw->trajectories + raw->calibrations; t++)
+        off_resonance = off_resonance || (raw->field_map && raw->trajectory[t].time);
+    return !off_resonance && !s->keep_oversampling && !s->box_voxels && !s->save_q && !s->load_q &&
+           (s->encode_by == VF_ENCODE_AUTO || s->encode_by == VF_ENCODE_CARTESIAN) && s->method != RECON_BILINEAR &&
+           (s->method != RECON_CG || s->prior == RECON_IDENTITY || s->prior == RECON_SPECTRUM);
+}

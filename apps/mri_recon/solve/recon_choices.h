@@ -28,4 +28,9 @@ bool solves_series(const recon_settings *settings);
 /* Whether calibrate_better_maps checks the scan's own maps: only if the user has not asked for them explicitly. */
 bool judges_scan_maps(const recon_settings *settings, const mri_scan *raw);
 
+/* Whether readout oversampling can be removed (crop_readout.h): the image stays the same, and the user did not choose an operator,
+ * whose bits must not change. Not for off-resonance; --keep-oversampling, --save-q and --load-q, --voxel box, --operator nufft or
+ * direct, the bilinear method; priors of differences, which couple voxels across the border and would change the image there. */
+bool may_crop_readout(const recon_settings *settings, const mri_scan *raw);
+
 #endif

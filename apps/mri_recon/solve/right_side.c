@@ -215,7 +215,7 @@ static vf_status prepare_part(void *user, int number)
     options.most_batch = p->batch;
     vf_status status = VF_OK;
     if (r->settings->method != RECON_BILINEAR)
-        status = encoding_create(device, r->settings->input, r->scan, r->at, &options, &p->encoding);
+        status = encoding_create(device, r->settings->scan.input, r->scan, r->at, &options, &p->encoding);
     if (status == VF_OK && p->encoding) {
         vf_encoding_restrict(p->encoding, p->share.first_voxel, p->share.voxels);
         vf_encoding_watch(p->encoding, watch_tell, r->watch);
