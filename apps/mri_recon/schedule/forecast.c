@@ -292,9 +292,8 @@ void forecast_make(vf_context *ctx, const recon_settings *s, const mri_scan *raw
     if (host && cg && seconds > WORTH_MEASURING) {
         const double product = fmin(SHARE * seconds, LONGEST) * forecast_gain(&t.at, forecast_pieces_of_product(&t.z));
         const double speed = forecast_measure_speed(ctx, &t.at, &t.z, raw, product);
-        out->speed = speed;
         /* The measurement takes milliseconds and errs as much as the rates do: the geometric mean of both. */
-        t.at.speed = speed > 0 ? sqrt(speed) : 1;
+        out->speed = speed > 0 ? (t.at.speed = sqrt(speed)) : 0;
         if (t.at.threads > 1)
             out->region = t.at.region = forecast_measure_region(&t.at);
         count_stages(&t, ctx, s, raw);
