@@ -118,12 +118,23 @@ static void count_centre(tally *t, double places)
         z->volume ? t->at.threads : 1, places * z->coils * iterations * 12);
 }
 
+static bool estimates_jointly(vf_context *ctx, const recon_settings *s, const mri_scan *raw)
+{
+    const recon_map_sets sets = most_map_sets(s, raw) > 1 ? s->map_sets : RECON_SETS_ONE;
+    return calibrate_takes_joint(ctx, raw, s->coils, sets, 0); /* all places as the first */
+}
+
+/* Maps that do not fade as ESPIRiT's do: a file's, and those estimated together with an image. */
+static bool has_even_maps(vf_context *ctx, const recon_settings *s, const mri_scan *raw)
+{
+    return uses_scan_maps(s, raw) || (s->coils != RECON_COILS_RSS && raw->coils > 1 && estimates_jointly(ctx, s, raw));
+}
+
 static void count_maps(tally *t, vf_context *ctx, const recon_settings *s, const mri_scan *raw)
 {
     const forecast_sizes *z = &t->z;
     const double joint_rate = 5e9; /* FLOP/s of one core, in double precision */
     const double places = raw->places, block = z->on_grid && !z->volume ? 40 : 24;
-    const recon_map_sets sets = most_map_sets(s, raw) > 1 ? s->map_sets : RECON_SETS_ONE;
     if (!z->maps || raw->coils == 1)
         return;
     if (uses_scan_maps(s, raw)) {
@@ -133,7 +144,7 @@ static void count_maps(tally *t, vf_context *ctx, const recon_settings *s, const
             count_centre(t, places);
         return;
     }
-    if (calibrate_takes_joint(ctx, raw, s->coils, sets, 0)) { /* all places as the first */
+    if (estimates_jointly(ctx, s, raw)) {
         add(t, FORECAST_MAPS, 0, places * calibrate_jointly_work(raw, z->on_grid) / joint_rate, t->at.threads,
             places * 1000);
         return;
@@ -261,7 +272,7 @@ static double gpu_seconds(const forecast_sizes *z, const forecast_counts *c, boo
 void forecast_devices(vf_context *ctx, const recon_settings *s, const mri_scan *raw, const scan_sampling *sampling,
                       double *cpu, double *gpu)
 {
-    recon_forecast out = {.counts = forecast_count(s, raw, sampling)};
+    recon_forecast out = {.counts = forecast_count(s, raw, sampling, has_even_maps(ctx, s, raw))};
     tally t = {.z = forecast_sizes_of(s, raw), .out = &out};
     t.at = forecast_usual_machine(ctx);
     count_stages(&t, ctx, s, raw);
@@ -283,7 +294,7 @@ void forecast_make(vf_context *ctx, const recon_settings *s, const mri_scan *raw
                    double before, recon_forecast *out)
 {
     const bool host = vf_device_is_host(vf_context_device(ctx, 0)), cg = s->method == RECON_CG;
-    *out = (recon_forecast){.counts = forecast_count(s, raw, sampling)};
+    *out = (recon_forecast){.counts = forecast_count(s, raw, sampling, has_even_maps(ctx, s, raw))};
     tally t = {.z = forecast_sizes_of(s, raw), .out = out};
     t.at = forecast_usual_machine(ctx);
     const double begin = vf_now();

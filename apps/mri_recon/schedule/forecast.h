@@ -38,8 +38,9 @@ typedef struct recon_forecast {
     double speed, region;        /* see forecast_make; 0: not measured */
 } recon_forecast;
 
-/* Counts of a run. */
-forecast_counts forecast_count(const recon_settings *settings, const mri_scan *raw, const scan_sampling *sampling);
+/* Counts of a run. `even_maps`: the coil maps do not fade where the coils see little, as ESPIRiT's do. */
+forecast_counts forecast_count(const recon_settings *settings, const mri_scan *raw, const scan_sampling *sampling,
+                               bool even_maps);
 
 /* Seconds of the work that a GPU can take over, on the CPU and on one GPU, for the choice of the device. Nothing is
  * measured, so that the same input takes the same device. */

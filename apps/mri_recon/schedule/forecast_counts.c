@@ -28,7 +28,7 @@ typedef enum sampled {
 typedef struct law {
     double base, size, rate, noise;
     double volume; /* in 3D */
-    double file;   /* maps from a file, which do not fade */
+    double even;   /* with maps that do not fade where the coils see little */
 } law;
 
 static const double USUAL_NOISE = 3e-3, LEAST_NOISE = 0.05, MOST_NOISE = 10; /* the bounds relative to the first */
@@ -83,6 +83,7 @@ typedef struct scan_look {
     sampled kind;
     double noise;  /* q: the variance of the outermost samples over the mean power of all */
     double signal; /* the share of signal in them, with several coils */
+    bool even;     /* the maps do not fade */
 } scan_look;
 
 static bool is_incomplete(sampled kind)
@@ -267,14 +268,13 @@ static scan_look look_at(const mri_scan *raw, const scan_sampling *sampling)
 
 /* ---- counts ---- */
 
-static double count_of(const law *l, const recon_settings *s, const mri_scan *raw, const scan_sampling *sampling,
-                       const scan_look *look)
+static double count_of(const law *l, const mri_scan *raw, const scan_sampling *sampling, const scan_look *look)
 {
     const bool volume = raw->matrix[0] > 1 && raw->matrix[1] > 1 && raw->matrix[2] > 1;
     const double noise = fmin(fmax(look->noise / USUAL_NOISE, LEAST_NOISE), MOST_NOISE);
     const double rate = sampling->edge >= 1 ? sampling->edge : 1;
     return l->base * pow(longest(raw) / 128, l->size) * pow(rate, l->rate) * pow(noise, l->noise) *
-           (volume ? l->volume : 1) * (uses_scan_maps(s, raw) ? l->file : 1);
+           (volume ? l->volume : 1) * (look->even ? l->even : 1);
 }
 
 static double images_of(const mri_scan *raw, const scan_look *look, bool maps)
@@ -313,7 +313,8 @@ static void count_last(const recon_settings *s, double last, double step, bool o
     out->applications = out->iterations * (slow ? 1 : series ? series_steps : step) + (slow ? power_steps : 0);
 }
 
-forecast_counts forecast_count(const recon_settings *s, const mri_scan *raw, const scan_sampling *sampling)
+forecast_counts forecast_count(const recon_settings *s, const mri_scan *raw, const scan_sampling *sampling,
+                               bool even_maps)
 {
     forecast_counts out = {0};
     const bool maps = s->coils != RECON_COILS_RSS && (raw->coils > 1 || raw->sensitivity);
@@ -321,14 +322,15 @@ forecast_counts forecast_count(const recon_settings *s, const mri_scan *raw, con
     const double channels = maps ? 1 : raw->coils;
     if (s->method != RECON_CG)
         return out;
-    const scan_look look = look_at(raw, sampling);
+    scan_look look = look_at(raw, sampling);
+    look.even = even_maps;
     const bool one_sided = partial_fourier_any(s, raw);
     const double first =
-        count_of(&first_law[table][look.kind], s, raw, sampling, &look) * (one_sided ? of_one_side[table] : 1);
+        count_of(&first_law[table][look.kind], raw, sampling, &look) * (one_sided ? of_one_side[table] : 1);
     /* Linear images of incomplete scans are as first ones, but to the usual tolerance. */
     const bool linear = !s->sparse && is_incomplete(look.kind);
     const double last = linear ? first * log(usual_tolerance) / log(first_tolerance)
-                               : count_of(&last_law[table][look.kind], s, raw, sampling, &look);
+                               : count_of(&last_law[table][look.kind], raw, sampling, &look);
     count_last(s, last, steps[table][look.kind], look.kind <= GRID_IRREGULAR, &out);
     const double solutions = channels * (solves_series(s) ? windows_up_to(s, raw, raw->frames) : raw->frames);
     out.iterations *= solutions;
