@@ -101,7 +101,7 @@ void fact_stages(facts *f, const vf_stages *stages)
 
 /* ---- the terminal ---- */
 
-static void set_words(facts *f, fact *of, int line, const char *format, va_list args)
+static void VF_PRINTF(4, 0) set_words(facts *f, fact *of, int line, const char *format, va_list args)
 {
     if (of)
         of->line = line;
