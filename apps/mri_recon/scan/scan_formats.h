@@ -51,11 +51,11 @@ typedef struct file_mark {
 
 typedef struct scan_format {
     const char *name;                         /* for messages: "a file of ..." */
-    scan_clue clue;                           /* what `recognise` looks at */
     bool (*recognise)(const scan_file *file); /* NULL: by `mark`; never HDF5 */
     file_mark mark;
     vf_status (*read)(const scan_file *file, mri_scan *out); /* NULL: refused with `advice` */
     const char *advice;                                      /* what to do instead */
+    scan_clue clue;                                          /* what `recognise` looks at */
     bool on_grid;                                            /* k has no units */
 } scan_format;
 
