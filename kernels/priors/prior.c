@@ -174,10 +174,15 @@ static vf_array part_of(const vf_array *array, int64_t first, int64_t count)
     return part;
 }
 
+static int64_t voxels_of(const vf_prior *p)
+{
+    return p->counts[0] * p->counts[1] * p->counts[2];
+}
+
 static vf_status of_each(const vf_prior *p, vf_queue *queue, const vf_array *from, vf_array *to,
                          vf_status (*work)(const vf_prior *p, vf_queue *queue, const vf_array *from, vf_array *to))
 {
-    const int64_t voxels = p->counts[0] * p->counts[1] * p->counts[2];
+    const int64_t voxels = voxels_of(p);
     if (from->count <= voxels || voxels == 0)
         return work(p, queue, from, to);
     vf_status status = VF_OK;
@@ -235,16 +240,18 @@ static vf_status apply_inverse_of_all(void *state, vf_queue *queue, const void *
     return vf_prior_precondition(s->prior, queue, &from, &to);
 }
 
+/* `a`: of A + lambda P, else NULL. */
 static vf_status make_operator(const vf_prior *p, const vf_operator_methods *methods, vf_device *device,
-                               vf_dtype precision, int sets, vf_operator **out)
+                               vf_vector_space space, vf_operator *a, vf_operator **out)
 {
-    const vf_vector_space space = {vf_dtype_complex(precision), sets * p->counts[0] * p->counts[1] * p->counts[2]};
-    const unsigned properties = VF_OPERATOR_SELF_ADJOINT | (p->imaginary > 0 ? VF_OPERATOR_REAL_LINEAR : 0);
+    const unsigned properties =
+        (a ? vf_operator_properties(a) : VF_OPERATOR_SELF_ADJOINT) | (p->imaginary > 0 ? VF_OPERATOR_REAL_LINEAR : 0);
     *out = NULL;
     prior_state *s = malloc(sizeof *s);
     if (!s)
         return vf_fail(vf_device_context(device), VF_ERR_MEMORY, "operator %s: not enough memory", methods->name);
     *s = (prior_state){.prior = p,
+                       .a = a,
                        .like = {.count = space.count, .type = space.type, .space = VF_SPACE_DEVICE, .device = device}};
     const vf_status status = vf_operator_create(device, methods, properties, space, space, s, out);
     if (status != VF_OK)
@@ -255,7 +262,8 @@ static vf_status make_operator(const vf_prior *p, const vf_operator_methods *met
 vf_status vf_prior_operator(const vf_prior *p, vf_device *device, vf_dtype precision, int sets, vf_operator **out)
 {
     static const vf_operator_methods methods = {.name = "prior", .forward = apply_prior, .free = free};
-    return make_operator(p, &methods, device, precision, sets, out);
+    const vf_vector_space space = {vf_dtype_complex(precision), sets * voxels_of(p)};
+    return make_operator(p, &methods, device, space, NULL, out);
 }
 
 vf_status vf_prior_inverse_operator(const vf_prior *p, vf_device *device, vf_dtype precision, int sets,
@@ -263,7 +271,8 @@ vf_status vf_prior_inverse_operator(const vf_prior *p, vf_device *device, vf_dty
 {
     static const vf_operator_methods methods = {
         .name = "preconditioner", .forward = apply_inverse_of_all, .free = free};
-    return make_operator(p, &methods, device, precision, sets, out);
+    const vf_vector_space space = {vf_dtype_complex(precision), sets * voxels_of(p)};
+    return make_operator(p, &methods, device, space, NULL, out);
 }
 
 static vf_status apply_sum(void *state, vf_queue *queue, const void *x, void *y)
@@ -278,18 +287,13 @@ static vf_status apply_sum(void *state, vf_queue *queue, const void *x, void *y)
 vf_status vf_regularized_operator(vf_operator *a, const vf_prior *p, vf_operator **out)
 {
     static const vf_operator_methods methods = {.name = "F^H W F + lambda P", .forward = apply_sum, .free = free};
-    vf_device *device = vf_operator_device(a);
     const vf_vector_space space = vf_operator_domain(a);
-    const unsigned properties = vf_operator_properties(a) | (p->imaginary > 0 ? VF_OPERATOR_REAL_LINEAR : 0);
+    const int64_t voxels = voxels_of(p);
     *out = NULL;
-    prior_state *s = malloc(sizeof *s);
-    if (!s)
-        return vf_fail(vf_device_context(device), VF_ERR_MEMORY, "operator %s: not enough memory", methods.name);
-    *s = (prior_state){.prior = p,
-                       .a = a,
-                       .like = {.count = space.count, .type = space.type, .space = VF_SPACE_DEVICE, .device = device}};
-    const vf_status status = vf_operator_create(device, &methods, properties, space, space, s, out);
-    if (status != VF_OK)
-        free(s);
-    return status;
+    if (space.type == vf_dtype_real(space.type) || voxels < 1 || space.count % voxels != 0)
+        return vf_fail(vf_device_context(vf_operator_device(a)), VF_ERR_ARGUMENT,
+                       "operator %s: %s is of %lld %s, which are no complex images of the prior's %lld voxels",
+                       methods.name, vf_operator_name(a), (long long)space.count, vf_dtype_name(space.type),
+                       (long long)voxels);
+    return make_operator(p, &methods, vf_operator_device(a), space, a, out);
 }

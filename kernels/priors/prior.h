@@ -93,7 +93,8 @@ VF_MUST_CHECK vf_status vf_prior_inverse_operator(const vf_prior *prior, vf_devi
                                                   int sets, vf_operator **out);
 
 /* A + lambda P of an operator A of such vectors, which must outlive it: as vf_operator_sum of A and vf_prior_operator, without
- * a vector between. */
+ * a vector between. Errors: as
+ * vf_operator_create; VF_ERR_ARGUMENT (other vectors). */
 VF_MUST_CHECK vf_status vf_regularized_operator(vf_operator *a, const vf_prior *prior, vf_operator **out);
 
 VF_API_END

@@ -195,7 +195,7 @@ static vf_status solve_small(calibration *c)
                                  .encoding = small_encoding};
     coil_work w = {0};
     vf_normal normal = {0};
-    vf_prior known = {.kind = VF_PRIOR_IDENTITY};
+    vf_prior known = {.kind = VF_PRIOR_IDENTITY, .counts = {c->small[0], c->small[1], c->small[2]}};
     vf_operator *operator= NULL;
     vf_status status = allocate(c, samples, c->points, c->points, c->points, &w);
     VF_TRY(status, vf_encoding_create(device, c->small, &from, &small_encoding, &w.from));

@@ -157,6 +157,10 @@ static void test_refused(void **state)
     refused(vf_operator_forward(s->a, s->queue, s->array[0].data, s->array[0].data), "input is the output");
     refused(vf_largest_eigenvalue(s->a, s->queue, 1, 0, 1, &eigenvalue, NULL), "self-adjoint");
     refused(vf_cg(s->a, s->queue, &options, s->array[0].data, s->array[0].data, &result), "two spaces");
+    const vf_prior other = {.kind = VF_PRIOR_IDENTITY, .counts = {s->voxels + 1, 1, 1}}, none_at_all = {0};
+    refused(vf_regularized_operator(s->a, &other, &out), "no complex images");
+    refused(vf_regularized_operator(s->a, &none_at_all, &out), "0 voxels");
+    assert_null(out);
     refused(vf_operator_weights(device, image_space(s), NULL, &out), "weights");
     refused(vf_operator_identity(device, (vf_vector_space){VF_I32, 1}, &out), "VF_I32");
     assert_null(out);
