@@ -3,7 +3,8 @@
  *
  * A kernel that starts in one tile reaches into the next along each axis, and no further. So tiles are coloured like a
  * chessboard, with up to 8 colours. Threads spread tiles of one colour at the same time without touching a common
- * point. So the order of terms at a point does not depend on the threads. */
+ * point. So the order of terms at a point does not depend on the threads. A tile with more than a thread's share of its colour's
+ * samples, as in the centre of a radial scan, is spread by all threads together. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +113,19 @@ static int by_samples(const void *a, const void *b)
                                     : (p->tile > q->tile) - (p->tile < q->tile);
 }
 
+/* How many of a colour's tiles, the fullest first, hold more than a thread's share of its samples. */
+static int64_t count_dense(const vf_nufft *plan, const filled_tile *filled, int64_t count)
+{
+    const int threads = vf_context_threads(plan->ctx);
+    int64_t samples = 0, dense = 0;
+    for (int64_t i = 0; i < count; i++)
+        samples += filled[i].samples;
+    while (threads > 1 && dense < count && filled[dense].samples > 2 * GRIDDING_PIECE &&
+           filled[dense].samples > samples / threads)
+        dense++;
+    return dense;
+}
+
 /* Orders the tiles by colour, the fullest first, so that no thread is left with a full one at the end. */
 static vf_status order_tiles(const vf_nufft *plan, gridding_cpu_state *state)
 {
@@ -126,6 +140,7 @@ static vf_status order_tiles(const vf_nufft *plan, gridding_cpu_state *state)
                 filled[count++] = (filled_tile){t, state->first[t + 1] - state->first[t]};
         qsort(filled + begin, (size_t)(count - begin), sizeof *filled, by_samples);
         state->colour[c] = begin;
+        state->together[c] = begin + count_dense(plan, filled + begin, count - begin);
     }
     state->colour[COLOURS] = count;
     for (int64_t i = 0; i < count; i++)

@@ -13,6 +13,7 @@ typedef struct gridding_cpu_state {
     int64_t *first;                   /* [tiles + 1] samples */
     int64_t *order;                   /* [tiles] by colour; tiles of one colour touch no common point */
     int64_t colour[9];                /* colour c: order[colour[c]] to order[colour[c + 1] - 1], the fullest first */
+    int64_t together[8];              /* of these, all threads spread each of the tiles before order[together[c]] */
     int64_t local[3];                 /* points of a tile and its kernels' reach: x, y, z */
     vf_array locals;                  /* [local_count][local z][local y][local x] complex, for dense tiles */
     int local_count;                  /* threads that have one */

@@ -113,49 +113,88 @@ static void find_box(const vf_nufft *plan, int64_t tile, local_sums *p)
     p->job.plane = p->extent[0] * p->extent[1];
 }
 
-/* grid += the sums, as far as the tile's kernels reach. */
-static void add_local(const vf_nufft *plan, const local_sums *p, int64_t tile_x)
+/* The samples of a tile from number `first` on, as many as are summed together, in piece of memory number `room`. */
+static local_sums make_piece(const vf_nufft *plan, const gridding_job *job, int64_t tile, int64_t first, int64_t room)
+{
+    const gridding_cpu_state *state = plan->state;
+    const int64_t end = state->first[tile + 1], points = state->local[0] * state->local[1] * state->local[2];
+    local_sums piece = {.job = *job};
+    piece.job.first = first;
+    piece.job.last = first + GRIDDING_PIECE < end ? first + GRIDDING_PIECE : end;
+    piece.job.points = (char *)state->locals.data + (size_t)(room * points) * vf_dtype_bytes(plan->complex_type);
+    piece.job.grid[1] = piece.job.grid[2] = INT32_MAX; /* no wrapping here */
+    find_box(plan, tile, &piece);
+    return piece;
+}
+
+static void sum_piece(const vf_nufft *plan, const local_sums *p)
+{
+    memset(p->job.points, 0, (size_t)(p->job.plane * p->extent[2]) * vf_dtype_bytes(plan->complex_type));
+    spread_piece(plan, &p->job);
+}
+
+/* grid += plane z of the sums, counted from 0, as far as the tile's kernels reach. */
+static void add_plane(const vf_nufft *plan, const local_sums *p, int64_t tile, int64_t z)
 {
     const gridding_cpu_state *state = plan->state;
     const int64_t *n = p->extent, *origin = p->job.origin, gy = plan->axis[1].grid, gz = plan->axis[2].grid;
-    const int64_t end = reach_of_tile(plan, tile_x) - origin[0], room = state->pitch - origin[0];
+    const int64_t end = reach_of_tile(plan, tile % state->tiles.count[0]) - origin[0], room = state->pitch - origin[0];
     int64_t length = n[0] < end ? n[0] : end;
     length = length < room ? length : room;
-    for (int64_t z = 0; z < n[2]; z++)
-        for (int64_t y = 0; y < n[1]; y++) {
-            const int64_t from = z * p->job.plane + y * p->job.pitch;
-            void *to = gridding_cpu_point(plan, (origin[2] + z) % gz * state->plane +
-                                                    (origin[1] + y) % gy * state->pitch + origin[0]);
-            for (int64_t i = 0; i < 2 * length; i++)
-                if (plan->real == VF_F64)
-                    ((double *)to)[i] += ((const double *)p->job.points)[2 * from + i];
-                else
-                    ((float *)to)[i] += ((const float *)p->job.points)[2 * from + i];
-        }
+    for (int64_t y = 0; y < n[1]; y++) {
+        const int64_t from = z * p->job.plane + y * p->job.pitch;
+        void *to = gridding_cpu_point(plan, (origin[2] + z) % gz * state->plane + (origin[1] + y) % gy * state->pitch +
+                                                origin[0]);
+        for (int64_t i = 0; i < 2 * length; i++)
+            if (plan->real == VF_F64)
+                ((double *)to)[i] += ((const double *)p->job.points)[2 * from + i];
+            else
+                ((float *)to)[i] += ((const float *)p->job.points)[2 * from + i];
+    }
 }
 
 static void spread_tile(const vf_nufft *plan, gridding_job *job, int64_t tile)
 {
     const gridding_cpu_state *state = plan->state;
-    const int64_t *count = state->tiles.count;
-    const int64_t first = state->first[tile], last = state->first[tile + 1];
-    const size_t element = vf_dtype_bytes(plan->complex_type);
-    job->first = first;
-    job->last = last;
-    if (last - first <= GRIDDING_PIECE) {
+    job->first = state->first[tile];
+    job->last = state->first[tile + 1];
+    if (job->last - job->first <= GRIDDING_PIECE) {
         spread_piece(plan, job);
         return;
     }
-    const size_t bytes = (size_t)(state->local[0] * state->local[1] * state->local[2]) * element;
-    local_sums piece = {.job = *job};
-    piece.job.points = (char *)state->locals.data + (size_t)omp_get_thread_num() * bytes;
-    piece.job.grid[1] = piece.job.grid[2] = INT32_MAX; /* no wrapping here */
-    for (piece.job.first = first; piece.job.first < last; piece.job.first = piece.job.last) {
-        piece.job.last = piece.job.first + GRIDDING_PIECE < last ? piece.job.first + GRIDDING_PIECE : last;
-        find_box(plan, tile, &piece);
-        memset(piece.job.points, 0, (size_t)(piece.job.plane * piece.extent[2]) * element);
-        spread_piece(plan, &piece.job);
-        add_local(plan, &piece, tile % count[0]);
+    for (int64_t first = job->first; first < job->last; first += GRIDDING_PIECE) {
+        const local_sums piece = make_piece(plan, job, tile, first, omp_get_thread_num());
+        sum_piece(plan, &piece);
+        for (int64_t z = 0; z < piece.extent[2]; z++)
+            add_plane(plan, &piece, tile, z);
+    }
+}
+
+/* The same by all threads: each sums a piece, then the sums are added in the order of the pieces, plane by plane. */
+static void spread_tile_together(const vf_nufft *plan, const gridding_job *job, int64_t tile, int threads)
+{
+    const gridding_cpu_state *state = plan->state;
+    const int64_t end = state->first[tile + 1], each = (int64_t)threads * GRIDDING_PIECE;
+    const int64_t bottom = tile / (state->tiles.count[0] * state->tiles.count[1]) * state->tiles.size[2];
+    for (int64_t begin = state->first[tile]; begin < end && !vf_cancelled(plan->ctx); begin += each) {
+        const int64_t some = end - begin < each ? end - begin : each,
+                      pieces = (some + GRIDDING_PIECE - 1) / GRIDDING_PIECE;
+#pragma omp parallel num_threads(threads)
+        {
+#pragma omp for schedule(static, 1)
+            for (int64_t i = 0; i < pieces; i++) {
+                const local_sums piece = make_piece(plan, job, tile, begin + i * GRIDDING_PIECE, i);
+                sum_piece(plan, &piece);
+            }
+#pragma omp for schedule(static)
+            for (int64_t z = bottom; z < bottom + state->local[2]; z++)
+                for (int64_t i = 0; i < pieces; i++) {
+                    const local_sums piece = make_piece(plan, job, tile, begin + i * GRIDDING_PIECE, i);
+                    const int64_t plane = z - piece.job.origin[2];
+                    if (plane >= 0 && plane < piece.extent[2])
+                        add_plane(plan, &piece, tile, plane);
+                }
+        }
     }
 }
 
@@ -167,8 +206,11 @@ vf_status gridding_cpu_spread(const vf_nufft *plan, int segment, const void *val
     gridding_job all = make_job(plan, segment, values);
     zero_used_rows(plan);
     for (int c = 0; c < 8; c++) {
+        const int64_t begin = threads > 1 ? state->together[c] : state->colour[c];
+        for (int64_t i = state->colour[c]; i < begin; i++)
+            spread_tile_together(plan, &all, state->order[i], threads);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-        for (int64_t i = state->colour[c]; i < state->colour[c + 1]; i++) {
+        for (int64_t i = begin; i < state->colour[c + 1]; i++) {
             gridding_job job = all;
             if (!vf_cancelled(plan->ctx))
                 spread_tile(plan, &job, state->order[i]);

@@ -41,13 +41,13 @@ static const law first_law[2][SAMPLED] = {{[GRID_FULL] = {19, 0.2, 0, 0, 2, 1},
                                            [LINES] = {10.4, 0, 0, 0, 2, 1},
                                            [BALL_FULL] = {6.3, 0, 0, 0, 1, 1},
                                            [BALL] = {7, 0, 0, 0, 1, 1}},
-                                          {[GRID_FULL] = {14.5, 0, 0, 0, 1.5, 1.15},
+                                          {[GRID_FULL] = {24, 0, 0, 0, 1, 1},
                                            [GRID_REGULAR] = {13, 0.35, 1.3, 0, 1.6, 0.55},
                                            [GRID_IRREGULAR] = {35, 0, 0, 0, 1, 0.4},
-                                           [LINES_FULL] = {22, 0, 0, 0, 1, 0.72},
+                                           [LINES_FULL] = {28, 0.5, 0, 0, 1, 0.72},
                                            [LINES] = {19, 0.4, 0.25, 0, 2.5, 0.72},
-                                           [BALL_FULL] = {10, 0, 0, 0, 1, 0.6},
-                                           [BALL] = {8.7, 0, 0, 0, 1, 0.6}}};
+                                           [BALL_FULL] = {16, 0, 0, 0, 1, 0.85},
+                                           [BALL] = {16, 0, 0.4, 0, 1, 0.6}}};
 /* Iterations of conjugate gradients where the scan is complete, applications of ADMM where it is not. */
 static const law last_law[2][SAMPLED] = {{[GRID_FULL] = {38, 0.25, 0, 0, 2.2, 1},
                                           [GRID_REGULAR] = {40, 0, 0, -0.45, 1, 1},
@@ -59,9 +59,9 @@ static const law last_law[2][SAMPLED] = {{[GRID_FULL] = {38, 0.25, 0, 0, 2.2, 1}
                                          {[GRID_FULL] = {20, 0, 0, -0.2, 1.2, 1.3},
                                           [GRID_REGULAR] = {4.8, 0, 1.6, 0, 0.65, 1},
                                           [GRID_IRREGULAR] = {19, 0, 0, -0.2, 1, 1.6},
-                                          [LINES_FULL] = {32, 0.33, 3, 0, 1, 0.58},
+                                          [LINES_FULL] = {42, 0.45, 3, -0.12, 1, 0.55},
                                           [LINES] = {29, 0, 0, -0.27, 1, 0.45},
-                                          [BALL_FULL] = {48, 0.6, 0, 0, 1, 0.6},
+                                          [BALL_FULL] = {80, 0.4, 0, 0, 1, 0.65},
                                           [BALL] = {250, 1, 0, 0, 1, 0.6}}};
 /* ADMM's applications of F^H W F an iteration. */
 static const double steps[2][SAMPLED] = {{1.3, 1.3, 1.75, 2, 2, 3.5, 3.5}, {1.15, 1.15, 1.15, 2, 2.2, 4, 4}};
