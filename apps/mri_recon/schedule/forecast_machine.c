@@ -18,7 +18,7 @@
 static const double LEAST_SPEED = 0.3, MOST_SPEED = 8;
 /* Of n threads, each is slower by sqrt(n - 1) times this share: they have caches, memory, the clock and at times a core
  * in common. */
-static const double CROWDING = 0.2;
+static const double CROWDING = 0.3;
 
 static const double ns = 1e-9;
 
