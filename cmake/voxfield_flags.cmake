@@ -71,8 +71,9 @@ endif()
 
 # Compiles NAME_isa.inc of this folder for three instruction sets, as NAME_baseline.c, NAME_avx2.c and NAME_avx512.c of the
 # build, in which ISA(name) is the set's name of what others see. Further arguments are flags for all three.
-# -O3: the loops have constant bounds and must be unrolled. Also for sanitizers: with -O1 the build is a minute shorter, and
-# the tests take twice as long.
+# -O3: the loops have constant bounds and must be unrolled.
+# Sanitizers: unrolled loops with checks in line take gcc minutes. So checks of addresses are calls, and undefined behaviour is
+# looked for in one set, as all are the same source: NAME_baseline.c, with less optimisation.
 # No stack protector and no checked memcpy: they cost the direct sum 6 to 9 %, because blocks of vectors are arrays on the
 # stack. Their bounds are constants, and no length in a file reaches them.
 # -mprefer-vector-width=512: the compiler must not split the vectors that the code uses.
@@ -88,6 +89,14 @@ function(voxfield_instruction_sets name)
             -U_FORTIFY_SOURCE $<$<BOOL:${VOXFIELD_HAVE_STACK_PROTECTOR}>:-fno-stack-protector>)
         if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
             set_property(SOURCE ${file} TARGET_DIRECTORY voxfield APPEND PROPERTY COMPILE_OPTIONS ${flags_${isa}})
+        endif()
+        if(VOXFIELD_SANITIZE MATCHES address AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+            set(checks -O2 -fno-sanitize=undefined)
+            if(isa STREQUAL baseline)
+                set(checks -O1)
+            endif()
+            set_property(SOURCE ${file} TARGET_DIRECTORY voxfield APPEND PROPERTY COMPILE_OPTIONS ${checks}
+                "SHELL:--param asan-instrumentation-with-call-threshold=500")
         endif()
     endforeach()
 endfunction()
