@@ -50,8 +50,8 @@ typedef struct recon_job {
     vf_context *ctx;
     const solve_settings *solve;
     const coil_settings *coils;
-    const struct noise_settings *noise;
-    struct vf_ranks *ranks; /* of an MPI job; NULL: there is one process */
+    const struct noise_settings *noise; /* noise/noise_settings.h */
+    struct vf_ranks *ranks;             /* of an MPI job; NULL: there is one process */
     const mri_scan *scan;
     vf_dtype type;
     int64_t voxels;

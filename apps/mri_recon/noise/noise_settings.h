@@ -1,4 +1,4 @@
-/* What is made of the noise and of the phase: the settings of noise/. */
+/* The noise and its map, and the phase where one side of k-space is missing: the settings of noise/. */
 #ifndef NOISE_SETTINGS_H
 #define NOISE_SETTINGS_H
 

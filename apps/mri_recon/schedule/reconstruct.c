@@ -30,7 +30,7 @@ static const double MUCH_MORE_THAN_NOISE = 5;
 /* All frame groups of a scan, and the crews that make them. */
 typedef struct sharing {
     recon_job *job;
-    const recon_settings *settings;
+    const schedule_settings *schedule;
     recon_watch *watch;
     recon_put put;
     void *user;
@@ -324,7 +324,7 @@ static vf_status make_noise_map(sharing *s, recon_put_noise put_noise)
     s->user = &map;
     for (int t = 0; t < s->how.teams; t++)
         s->crew[t].last = -1;
-    VF_TRY(status, group_list_make(j, &s->settings->schedule, s->how.teams, s->slots, &s->list));
+    VF_TRY(status, group_list_make(j, s->schedule, s->how.teams, s->slots, &s->list));
     VF_TRY(status, make_slots(s));
     VF_TRY(status, make_frames(s));
     s->put = put;
@@ -438,7 +438,7 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri
                    .lock = PTHREAD_MUTEX_INITIALIZER,
                    .changed = PTHREAD_COND_INITIALIZER};
     sharing s = {.job = &j,
-                 .settings = settings,
+                 .schedule = &settings->schedule,
                  .watch = watch,
                  .put = put,
                  .user = user,
@@ -456,7 +456,7 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri
     if (status == VF_OK && settings->schedule.wanted && !j.effort)
         status = vf_fail(ctx, VF_ERR_MEMORY, "no memory");
     VF_TRY(status, places_create(&j));
-    VF_TRY(status, group_list_make(&j, &settings->schedule, s.how.teams, s.slots, &s.list));
+    VF_TRY(status, group_list_make(&j, s.schedule, s.how.teams, s.slots, &s.list));
     VF_TRY(status, make_slots(&s));
     VF_TRY(status, make_normal(&s));
     VF_TRY(status, make_crews(&s));

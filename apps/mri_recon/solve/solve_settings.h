@@ -31,21 +31,21 @@ typedef struct solve_settings {
     int moments, shifts; /* of wavelets (penalties.h) */
     int seed;            /* of their shifts */
     int iterations;
-    double tolerance;    /* the solver stops at this relative residual */
-    bool tolerance_auto; /* the tolerance, or sparse_tolerance's share of it */
+    double tolerance; /* the solver stops at this relative residual */
     /* Sparse priors: in units of the noise (sparse.c). Spectrum prior: a factor on Wiener's weight. Other priors:
      * relative to the diagonal of F^H W F in the object (reconstruct.c). With lambda_auto: a factor on the best value by
      * the forecast, or on that of sparse.c. */
     double lambda;
     bool lambda_auto;
     bool lambda_sure;    /* lambda_auto, and a factor by choose_lambda.c */
-    double accuracy;     /* of the NUFFT */
-    vf_dtype precision;  /* VF_F32, VF_F64 */
-    const char *variant; /* of the direct sum; NULL: the device's default */
+    bool tolerance_auto; /* the tolerance, or sparse_tolerance's share of it */
+    bool box_voxels;     /* phi is the transform of a box voxel, unless the file has phi */
     bool hardware_trig;
-    double piece_pairs; /* sample-voxel pairs of a direct sum between checks for progress and cancellation; 0: about
-                         * a second of work */
-    bool box_voxels;    /* phi is the transform of a box voxel, unless the file has phi */
+    vf_dtype precision;  /* VF_F32, VF_F64 */
+    double accuracy;     /* of the NUFFT */
+    const char *variant; /* of the direct sum; NULL: the device's default */
+    double piece_pairs;  /* sample-voxel pairs of a direct sum between checks for progress and cancellation; 0: about
+                          * a second of work */
     const char *save_q, *load_q;
 } solve_settings;
 
