@@ -5,21 +5,22 @@
 
 #include "recon_state.h"
 
-bool compares_with_file(const recon_settings *s)
+bool compares_with_file(const recon_state *r)
 {
-    return s->compare && strcmp(s->compare, "truth") != 0;
+    const char *other = r->settings->compare;
+    return other && strcmp(other, "truth") != 0;
 }
 
 vf_status read_other(recon_state *r)
 {
-    const recon_settings *s = r->settings;
+    const char *other = r->settings->compare;
     const int64_t counts[3] = {r->scan.crop[0], r->scan.crop[1], r->scan.crop[2] * r->scan.slices};
-    if (!compares_with_file(s))
+    if (!compares_with_file(r))
         return VF_OK;
-    vf_status status = read_image(r->ctx, s->compare, &r->other);
+    vf_status status = read_image(r->ctx, other, &r->other);
     if (status == VF_OK && memcmp(r->other.counts, counts, sizeof counts) != 0)
         status = vf_fail(r->ctx, VF_ERR_INPUT,
-                         "%s: the image has %lld x %lld x %lld voxels; --compare needs %lld x %lld x %lld", s->compare,
+                         "%s: the image has %lld x %lld x %lld voxels; --compare needs %lld x %lld x %lld", other,
                          (long long)r->other.counts[0], (long long)r->other.counts[1], (long long)r->other.counts[2],
                          (long long)counts[0], (long long)counts[1], (long long)counts[2]);
     return status;

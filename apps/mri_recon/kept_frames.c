@@ -1,8 +1,6 @@
-#include "kept_frames.h"
 #include "job.h"
-#include "schedule/forecast.h"
+#include "recon_state.h"
 #include "schedule/group_list.h"
-#include "schedule/reconstruct.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +20,7 @@ static size_t image_bytes(const mri_scan *raw)
     return (size_t)(raw->crop[0] * raw->crop[1] * raw->crop[2]) * sizeof(float complex);
 }
 
-static vf_status allocate(vf_context *ctx, const recon_settings *settings, const mri_scan *raw, kept_frames *k)
+static vf_status allocate(vf_context *ctx, const solve_settings *solve, const mri_scan *raw, kept_frames *k)
 {
     const size_t frames = (size_t)raw->frames + 1;
     k->order = calloc(frames, sizeof *k->order);
@@ -31,51 +29,54 @@ static vf_status allocate(vf_context *ctx, const recon_settings *settings, const
     k->piece = calloc(1, sizeof(piece_head) + image_bytes(raw));
     if (!k->order || !k->item || !k->wanted || !k->piece)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %d frames", raw->frames);
-    vf_status status = frame_order(ctx, settings, raw, k->order);
+    vf_status status = frame_order(ctx, solve, raw, k->order);
     for (int n = 0; status == VF_OK && n < raw->frames; n++)
         k->item[k->order[n]] = n;
     return status;
 }
 
 /* Maps and Q come from all frames, and are not kept. */
-static bool makes_more(const recon_settings *s)
+static const char *makes_more(const recon_state *r)
 {
-    return s->save_coils || s->save_q || s->noise_map;
+    return r->settings->coils.save     ? "--save-coils"
+           : r->settings->solve.save_q ? "--save-q"
+           : r->settings->noise.map    ? "--noise-map"
+                                       : NULL;
 }
 
-vf_status kept_frames_begin(vf_context *ctx, const recon_settings *settings, const mri_scan *raw, const char *output,
-                            double seconds, kept_frames *k)
+vf_status kept_frames_begin(recon_state *r)
 {
-    const pieces_settings *asked = &settings->pieces;
+    const pieces_settings *asked = &r->settings->pieces;
+    const mri_scan *raw = &r->scan;
+    const char *more = makes_more(r);
+    vf_context *ctx = r->ctx;
+    kept_frames *k = &r->kept;
     pieces_settings own = *asked;
     char maker[64];
     *k = (kept_frames){.scan = raw};
-    if (makes_more(settings) &&
-        (asked->parts > 0 || asked->join || asked->resume || asked->journal == JOURNAL_YES || asked->ranks))
+    if (more && (asked->parts > 0 || asked->join || asked->resume || asked->journal == JOURNAL_YES || asked->ranks))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--part, --join, --resume, --journal and MPI jobs keep frames, not what %s writes; leave it out",
-                       settings->save_coils ? "--save-coils"
-                       : settings->save_q   ? "--save-q"
-                                            : "--noise-map");
-    if (makes_more(settings) || (raw->frames == 1 && own.journal == JOURNAL_AUTO)) /* one frame: there, or not */
+                       more);
+    if (more || (raw->frames == 1 && own.journal == JOURNAL_AUTO)) /* one frame: there, or not */
         own.journal = JOURNAL_NO;
-    if (settings->dry_run)
-        return kept_plan(ctx, &own, output, raw->frames, 1, "frame", &k->pieces);
-    if (!kept_wanted(&own, output, seconds))
+    if (r->settings->dry_run)
+        return kept_plan(ctx, &own, r->output, raw->frames, 1, "frame", &k->pieces);
+    if (!kept_wanted(&own, r->output, forecast_total(&r->forecast)))
         return VF_OK;
-    char *key = pieces_key(settings->program, settings->scan.input);
+    char *key = pieces_key(r->settings->program, r->settings->scan.input);
     if (!key)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
     const bool host = vf_device_is_host(vf_context_device(ctx, 0));
     snprintf(maker, sizeof maker, "device %s\n", host ? "cpu" : "cuda");
     const vf_pieces_result result = {
         .key = key, .maker = maker, .items = raw->frames, .item_bytes = sizeof(piece_head) + image_bytes(raw)};
-    vf_status status = allocate(ctx, settings, raw, k);
+    vf_status status = allocate(ctx, &r->settings->solve, raw, k);
     char *none = NULL;
     const bool first = own.ranks && vf_ranks_rank(own.ranks) == 0;
     if (status == VF_OK && own.ranks && !first) /* rank 0 looks for files of an earlier run before others make theirs */
         status = vf_ranks_share(own.ranks, 0, NULL, &none);
-    VF_TRY(status, kept_begin(ctx, &own, output, &result, 1, "frame", &k->pieces));
+    VF_TRY(status, kept_begin(ctx, &own, r->output, &result, 1, "frame", &k->pieces));
     if (status == VF_OK && first)
         status = vf_ranks_share(own.ranks, 0, "begin", &none);
     free(none);
@@ -90,21 +91,22 @@ vf_status kept_frames_begin(vf_context *ctx, const recon_settings *settings, con
     return status;
 }
 
-vf_status kept_frames_plan_job(vf_context *ctx, const recon_settings *settings, const mri_scan *raw,
-                               const recon_forecast *forecast)
+vf_status kept_frames_plan_job(const recon_state *r)
 {
-    const int ranks = settings->pieces.ranks_planned;
-    const double before = forecast->again;
-    const double frame = (forecast_total(forecast) - before) / raw->frames;
+    const mri_scan *raw = &r->scan;
+    const pieces_settings *asked = &r->settings->pieces;
+    const int ranks = asked->ranks_planned;
+    const double before = r->forecast.again;
+    const double frame = (forecast_total(&r->forecast) - before) / raw->frames;
     double *cost = calloc((size_t)raw->frames + 1, sizeof *cost);
     if (!cost)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
-    const int64_t share = (int64_t)ranks * frame_ranges_a_rank(settings),
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
+    const int64_t share = (int64_t)ranks * frame_ranges_a_rank(&r->settings->solve),
                   most = (raw->frames + share - 1) / (share > 0 ? share : 1);
     int count = 0;
     for (int64_t f = 0; ranks > 0 && f < raw->frames; f += most)
         cost[count++] = frame * (double)(raw->frames - f < most ? raw->frames - f : most);
-    job_say_plan(&settings->pieces, before, count, cost, (double)raw->frames * (double)image_bytes(raw), false);
+    job_say_plan(asked, before, count, cost, (double)raw->frames * (double)image_bytes(raw), false);
     free(cost);
     return VF_OK;
 }

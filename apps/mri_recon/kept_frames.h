@@ -3,8 +3,8 @@
 #ifndef KEPT_FRAMES_H
 #define KEPT_FRAMES_H
 
-#include "schedule/forecast.h"
-#include "schedule/reconstruct.h"
+#include "frames/recon_results.h"
+#include "kept_pieces.h"
 
 typedef struct kept_frames {
     kept_pieces pieces;
@@ -16,11 +16,6 @@ typedef struct kept_frames {
     vf_status status; /* of keeping what was made */
 } kept_frames;
 
-/* Finds what is there and what is to be made. Afterwards kept->wanted is for recon_settings.wanted, unless it is NULL.
- * Errors: those of kept_begin. */
-VF_MUST_CHECK vf_status kept_frames_begin(vf_context *ctx, const recon_settings *settings, const mri_scan *raw,
-                                          const char *output, double seconds, kept_frames *out);
-
 /* Keeps a frame that was made; `image` [z][y][x] of scan->crop. An error is in kept->status. */
 void kept_frames_add(kept_frames *kept, const scan_frame *frame, const recon_summary *summary, const char *devices,
                      const float complex *image);
@@ -30,10 +25,6 @@ void kept_frames_add(kept_frames *kept, const scan_frame *frame, const recon_sum
 typedef void (*kept_frames_take)(void *user, const scan_frame *frame, const float complex *image);
 VF_MUST_CHECK vf_status kept_frames_rest(kept_frames *kept, kept_frames_take take, void *user, recon_summary *summary,
                                          char *devices, size_t size);
-
-/* --dry-run --ranks. Errors: VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status kept_frames_plan_job(vf_context *ctx, const recon_settings *settings, const mri_scan *raw,
-                                             const recon_forecast *forecast);
 
 /* Ends the use of the pieces, as kept_end does, and frees. */
 VF_MUST_CHECK vf_status kept_frames_end(kept_frames *kept, vf_status status);

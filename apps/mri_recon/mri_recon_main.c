@@ -1,9 +1,8 @@
 /* mri_recon: reads the options into settings and calls mri_recon_run. */
 #include "job.h"
-#include "mri_recon.h"
 #include "program.h"
-#include "recon_files.h"
 #include "recon_options.h"
+#include "settings.h"
 
 static vf_status run(vf_context *ctx, program *p)
 {
@@ -25,7 +24,7 @@ static vf_status run(vf_context *ctx, program *p)
 int main(int argc, char **argv)
 {
     static const char *const synopsis[] = {"[options] scan.h5", "[options] --output-dir FOLDER *.h5", NULL};
-    recon_settings settings = {.tolerance = -1};
+    recon_settings settings = {.solve.tolerance = -1};
     program p = {
         .name = "mri_recon",
         .about = "images from the raw data of an MRI scan, Cartesian or not",

@@ -1,15 +1,20 @@
-/* The stages of mri_recon, in the order data flows. */
+/* The stages of mri_recon, in the order data flows.
+ *
+ *   read_scan -> prewhiten, compress_coils -> encoding -> coil maps -> prior -> solve -> write_image, draw_montage
+ *
+ * settings.h has the user's settings, scan/mri_scan.h the scan in memory, schedule/reconstruct.h the reconstruction,
+ * images/recon_image.h the image files.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "bart/cfl_names.h"
 #include "coils/channel_noise.h"
+#include "coils/choose_maps.h"
 #include "coils/coil_map_file.h"
 #include "coils/coil_stages.h"
-#include "mri_recon.h"
 #include "noise/partial_fourier.h"
-#include "recon_files.h"
 #include "recon_state.h"
 #include "scan/correct_trajectory.h"
 #include "scan/crop_readout.h"
@@ -33,10 +38,10 @@ static vf_status prepare_files(recon_state *r)
     /* a dry run does not make the folder of --output-dir */
     vf_status (*check)(vf_context *, const char *) =
         s->dry_run && s->pieces.folder ? image_check_extension : image_check_path;
-    vf_status status = recon_check_names(r->ctx, s, r->output);
+    vf_status status = settings_check_names(r->ctx, s, r->output);
     VF_TRY(status, check(r->ctx, r->output));
-    if (status == VF_OK && s->noise_map)
-        status = check(r->ctx, s->noise_map);
+    if (status == VF_OK && s->noise.map)
+        status = check(r->ctx, s->noise.map);
     return status;
 }
 
@@ -69,8 +74,8 @@ static vf_status read_bart(const recon_state *r, mri_scan *raw)
 {
     const recon_settings *s = r->settings;
     int64_t matrix[3];
-    const bool has_maps = s->scan.trajectory && s->maps;
-    vf_status status = has_maps ? coil_map_matrix(r->ctx, s->maps, matrix) : VF_OK;
+    const bool has_maps = s->scan.trajectory && s->coils.file;
+    vf_status status = has_maps ? coil_map_matrix(r->ctx, s->coils.file, matrix) : VF_OK;
     return status == VF_OK ? read_bart_scan(r->ctx, &s->scan, has_maps ? matrix : NULL, raw) : status;
 }
 
@@ -79,25 +84,25 @@ static vf_status check_scan(const recon_state *r)
 {
     const recon_settings *s = r->settings;
     const mri_scan *raw = &r->scan;
-    if (s->map_sets == RECON_SETS_TWO && most_map_sets(s, raw) < RECON_MOST_SETS)
+    if (s->coils.sets == RECON_SETS_TWO && most_map_sets(&s->coils, &s->solve, raw) < RECON_MOST_SETS)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: --map-sets 2 needs two sets of coil maps, but there is one; use --coils espirit, or a "
                        "file with two sets",
                        s->scan.input);
-    if (s->coils == RECON_COILS_FILE && !raw->sensitivity)
+    if (s->coils.how == RECON_COILS_FILE && !raw->sensitivity)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: --coils file needs coil maps, but the file has none; use --coils espirit or walsh",
                        s->scan.input);
-    if (s->prior == RECON_REFERENCE && !raw->reference)
+    if (s->solve.prior == RECON_REFERENCE && !raw->reference)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: --prior reference needs anatomical images in the scan (dataset /scan/reference)",
                        s->scan.input);
-    if (solves_series(s) && least_frames(raw, false) == 1)
+    if (solves_series(&s->solve) && least_frames(raw, false) == 1)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "%s: --prior temporal, llr and nuclear need several frames of each slice or slab; for one "
                        "image use wavelet, tv or tgv, or cut a continuous scan into frames (--spokes-per-frame)",
                        s->scan.input);
-    if ((s->save_q || s->load_q) && raw->trajectories > 1)
+    if ((s->solve.save_q || s->solve.load_q) && raw->trajectories > 1)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "%s: --save-q and --load-q support one trajectory, but the frames have %d", s->scan.input,
                        raw->trajectories);
@@ -105,7 +110,7 @@ static vf_status check_scan(const recon_state *r)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "%s: --append-to-copy needs an ISMRMRD file; the layout of this file is %s", s->scan.input,
                        raw->layout);
-    if (s->compare && !compares_with_file(s) && !raw->truth)
+    if (s->compare && !compares_with_file(r) && !raw->truth)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: --compare truth needs the true image, but the scan has no truth for this matrix",
                        s->scan.input);
@@ -128,15 +133,15 @@ static vf_status read_stage(recon_state *r)
         status = change_matrix(r->ctx, s->scan.matrix, raw);
     if (status == VF_OK)
         scan_warn(r->ctx, s->scan.input, raw);
-    if (status == VF_OK && s->method != RECON_BILINEAR)
-        status = encoding_check(r->ctx, s, raw);
-    if (status == VF_OK && !s->keep_spikes)
+    if (status == VF_OK && s->solve.method != RECON_BILINEAR)
+        status = encoding_check(r->ctx, &s->solve, raw);
+    if (status == VF_OK && !s->scan.keep_spikes)
         status = remove_spikes(r->ctx, s->scan.input, raw);
-    VF_TRY(status, drop_coils(r->ctx, s->drop_coils, raw));
+    VF_TRY(status, drop_coils(r->ctx, s->coils.drop, raw));
     VF_TRY(status, estimate_channel_noise(r->ctx, raw));
-    if (status == VF_OK && s->maps)
-        status = read_coil_maps(r->ctx, s->maps, s->compress, s->map_sets, raw);
-    if (status == VF_OK && s->keep_oversampling) {
+    if (status == VF_OK && s->coils.file)
+        status = read_coil_maps(r->ctx, s->coils.file, s->coils.compress, s->coils.sets, raw);
+    if (status == VF_OK && s->scan.keep_oversampling) {
         if (memcmp(raw->crop, raw->matrix, sizeof raw->crop) != 0) { /* the truth has no oversampling */
             free(raw->truth);
             raw->truth = NULL;
@@ -144,9 +149,9 @@ static vf_status read_stage(recon_state *r)
         }
         memcpy(raw->crop, raw->matrix, sizeof raw->crop);
     }
-    if (status == VF_OK && may_crop_readout(s, raw))
+    if (status == VF_OK && may_crop_readout(&s->scan, &s->solve, raw))
         status = crop_readout(r->ctx, raw);
-    VF_TRY(status, regroup_frames(r->ctx, &s->scan, s->compare && !compares_with_file(s), raw));
+    VF_TRY(status, regroup_frames(r->ctx, &s->scan, s->compare && !compares_with_file(r), raw));
     return status == VF_OK ? check_scan(r) : status;
 }
 
@@ -156,11 +161,12 @@ static vf_status coil_stage(recon_state *r)
     r->summary.coils_kept = 1;
     watch_stage(&r->watch, "coils", 0);
     vf_status status = prewhiten(r->ctx, &r->scan);
-    if (status == VF_OK && s->compress >= r->scan.coils)
-        vf_note(r->ctx, "note: --compress %d keeps %s", s->compress, r->scan.coils == 1 ? "the one coil" : "all coils");
-    if (status == VF_OK && s->compress > 0 && s->compress < r->scan.coils)
-        status = compress_coils(r->ctx, &r->scan, s->compress, &r->summary.coils_kept);
-    if (status == VF_OK && s->save_coils && r->scan.coils == 1 && !r->scan.sensitivity)
+    if (status == VF_OK && s->coils.compress >= r->scan.coils)
+        vf_note(r->ctx, "note: --compress %d keeps %s", s->coils.compress,
+                r->scan.coils == 1 ? "the one coil" : "all coils");
+    if (status == VF_OK && s->coils.compress > 0 && s->coils.compress < r->scan.coils)
+        status = compress_coils(r->ctx, &r->scan, s->coils.compress, &r->summary.coils_kept);
+    if (status == VF_OK && s->coils.save && r->scan.coils == 1 && !r->scan.sensitivity)
         status = vf_fail(r->ctx, VF_ERR_ARGUMENT,
                          "--save-coils: the scan has one coil and no coil map, so there is nothing to save");
     return status;
@@ -201,8 +207,8 @@ static vf_status finish(recon_state *r, vf_report **report)
         watch_stage(&r->watch, "write", 0);
         status = image_refuse_zeros(r->ctx, &r->image, &r->scan);
         VF_TRY(status, write_image(r->ctx, &r->image, r->output));
-        if (status == VF_OK && s->noise_map)
-            status = write_noise_map(r->ctx, &r->noise, s->noise_map);
+        if (status == VF_OK && s->noise.map)
+            status = write_noise_map(r->ctx, &r->noise, s->noise.map);
         if (status == VF_OK && s->picture) {
             watch_stage(&r->watch, "picture", 0);
             status = draw_montage(r->ctx, &r->image, s->picture);
@@ -220,7 +226,7 @@ static vf_status finish(recon_state *r, vf_report **report)
 static void warm_up(const recon_state *r)
 {
     const double seconds_a_byte = 2e-6; /* on one core, for a scan with much work per byte */
-    const char *wish = r->settings->device;
+    const char *wish = r->settings->schedule.device;
     const double seconds = seconds_a_byte * program_file_bytes(r->settings->scan.input) / vf_context_threads(r->ctx);
     if (strcmp(wish, "auto") != 0 || seconds > VF_CUDA_START_SECONDS + VF_CUDA_USE_SECONDS)
         vf_device_warm_up(r->ctx, wish);
@@ -228,10 +234,11 @@ static void warm_up(const recon_state *r)
 
 static void choose_prior(recon_state *r)
 {
-    const bool sure = r->planned.lambda_sure;
-    r->reason = settings_choose_prior(&r->planned, r->sampling.mean, least_frames(&r->scan, true),
-                                      partial_fourier_any(&r->planned, &r->scan));
-    if (sure && !r->planned.lambda_sure)
+    const bool sure = r->planned.solve.lambda_sure;
+    r->reason =
+        settings_choose_prior(&r->planned, r->sampling.mean, least_frames(&r->scan, true),
+                              partial_fourier_any(&r->planned.noise, &r->planned.solve, &r->planned.coils, &r->scan));
+    if (sure && !r->planned.solve.lambda_sure)
         vf_warn(r->ctx, "--lambda sure has no effect: it is for sparse priors, and the prior is the image's spectrum");
 }
 
@@ -264,12 +271,12 @@ static vf_status prepare(recon_state *r)
         status = vf_check_threads(r->ctx, vf_context_device_count(r->ctx) + 1);
     if (status == VF_OK)
         forecast_make(r->ctx, r->settings, &r->scan, &r->sampling, vf_now() - r->began, &r->forecast);
-    VF_TRY(status, kept_frames_begin(r->ctx, r->settings, &r->scan, r->output, forecast_total(&r->forecast), &r->kept));
-    r->planned.wanted = r->kept.wanted;
+    VF_TRY(status, kept_frames_begin(r));
+    r->planned.schedule.wanted = r->kept.wanted;
     watch_hush(&r->watch);
     VF_TRY(status, recon_tell(r, TELL_PLAN, NULL));
     if (status == VF_OK && r->settings->dry_run && !r->settings->quiet)
-        status = kept_frames_plan_job(r->ctx, r->settings, &r->scan, &r->forecast);
+        status = kept_frames_plan_job(r);
     return status;
 }
 
@@ -300,10 +307,10 @@ static vf_status check_places(recon_state *r)
     vf_status status = program_check_place(r->ctx, r->output, bytes, advice);
     if (status == VF_OK && s->picture)
         status = program_check_place(r->ctx, s->picture, 0, "");
-    if (status == VF_OK && s->save_q)
-        status = program_check_place(r->ctx, s->save_q, 0, "");
-    if (status == VF_OK && s->save_coils)
-        status = program_check_place(r->ctx, s->save_coils, 0, "");
+    if (status == VF_OK && s->solve.save_q)
+        status = program_check_place(r->ctx, s->solve.save_q, 0, "");
+    if (status == VF_OK && s->coils.save)
+        status = program_check_place(r->ctx, s->coils.save, 0, "");
     return status;
 }
 

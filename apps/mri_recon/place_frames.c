@@ -59,7 +59,7 @@ void place_noise(void *user, const scan_frame *frame, const float *deviation, co
 static vf_status make_noise(recon_state *r)
 {
     const mri_scan *raw = &r->scan;
-    if (!r->settings->noise_map)
+    if (!r->settings->noise.map)
         return VF_OK;
     const int64_t volume = r->image.counts[0] * r->image.counts[1] * r->image.counts[2];
     r->noise = r->image;

@@ -43,7 +43,7 @@ enum line {
 
 /* ---- texts ---- */
 
-static const char *method_text(const recon_settings *s)
+static const char *method_text(const solve_settings *s)
 {
     static const char *const solvers[] = {"ADMM", "FISTA", "primal-dual method"};
     static const char *const texts[] = {"conjugate gradients", "adjoint", "density-compensated gridding",
@@ -51,7 +51,7 @@ static const char *method_text(const recon_settings *s)
     return s->sparse ? solvers[s->solver] : texts[s->method];
 }
 
-static const char *prior_text(const recon_settings *s, char *text, size_t size)
+static const char *prior_text(const solve_settings *s, char *text, size_t size)
 {
     static const char *const texts[] = {"identity", "differences", "differences weighted by references",
                                         "the image's spectrum"};
@@ -63,7 +63,7 @@ static const char *prior_text(const recon_settings *s, char *text, size_t size)
 }
 
 /* Lambda as the user gave it. */
-static const char *lambda_text(const recon_settings *s, char *text, size_t size)
+static const char *lambda_text(const solve_settings *s, char *text, size_t size)
 {
     if (s->lambda_auto && s->lambda == 1)
         return s->lambda_sure ? "sure" : "auto";
@@ -71,7 +71,7 @@ static const char *lambda_text(const recon_settings *s, char *text, size_t size)
     return text;
 }
 
-static const char *precision_text(const recon_settings *s)
+static const char *precision_text(const solve_settings *s)
 {
     return s->precision == VF_F64 ? "double" : "single";
 }
@@ -91,14 +91,15 @@ static double seconds_of_stages(const recon_state *r)
 }
 
 /* The windows of the longest series. */
-static series_windows windows_of_scan(const recon_state *r)
+static series_windows longest_series(const recon_state *r)
 {
-    return windows_of_series(r->settings, most_frames_of_place(&r->scan), series_frame_bytes(r->settings, &r->scan));
+    const double frame_bytes = series_frame_bytes(&r->settings->coils, r->settings->solve.precision, &r->scan);
+    return windows_of_scan(&r->settings->schedule, &r->scan, frame_bytes);
 }
 
 void describe_image(recon_state *r)
 {
-    const recon_settings *s = r->settings;
+    const solve_settings *s = &r->settings->solve;
     const int operator_length = (int)strcspn(r->summary.encoding, ","); /* up to the comma; the report has all of it */
     char lambda[32], prior[32], solved[160] = "";
     program_time(r->created);
@@ -137,8 +138,8 @@ static void list_input(facts *f, const recon_state *r)
     const mri_scan *raw = &r->scan;
     char sampling[256];
     fact_begin(f, "input");
-    fact_text(f, "path", r->settings->scan.input);
-    fact_say(f, LINE_SCAN, "scan       %s: ", r->settings->scan.input);
+    fact_text(f, "path", raw->path);
+    fact_say(f, LINE_SCAN, "scan       %s: ", raw->path);
     fact_text(f, "layout", raw->layout);
     fact_say(f, LINE_SCAN, "%s", raw->layout);
     fact_text(f, "description", raw->description);
@@ -173,7 +174,7 @@ static void list_input(facts *f, const recon_state *r)
 /* ---- the reconstruction ---- */
 
 /* Sparse priors have a lambda each; the summary's is that of first images. */
-static void list_lambda(facts *f, const recon_settings *s, const recon_summary *found)
+static void list_lambda(facts *f, const solve_settings *s, const recon_summary *found)
 {
     const bool relative = s->prior == RECON_SPECTRUM || !(found->diagonal > 0);
     fact_number(f, "lambda", s->sparse ? s->lambda : relative ? found->lambda : found->lambda / found->diagonal);
@@ -217,7 +218,7 @@ static void list_sure(facts *f, const recon_summary *s)
 
 static void list_sparse(facts *f, const recon_state *r)
 {
-    const recon_settings *s = r->settings;
+    const solve_settings *s = &r->settings->solve;
     const bool all = r->kept.pieces.before == 0; /* of the frames were made by this run */
     fact_text(f, "solver", method_text(s));
     fact_integer(f, "applications_of_normal", r->summary.applications);
@@ -226,7 +227,7 @@ static void list_sparse(facts *f, const recon_state *r)
     fact_number(f, all ? "objective" : NULL, r->summary.objective);
     fact_say(f, LINE_SPARSITY, ", objective %.6g", r->summary.objective);
     if (solves_series(s)) {
-        const series_windows w = windows_of_scan(r);
+        const series_windows w = longest_series(r);
         fact_integer(f, "windows", w.count);
         fact_integer(f, "window_frames", w.frames);
         fact_integer(f, "window_overlap", w.shared);
@@ -257,7 +258,7 @@ static void say_frame_noise(facts *f, const recon_state *r)
     }
     fact_say(f, LINE_NOISE, "\n           %d of %d frames have other noise, %.2g to %.2g times as much; %s", others,
              r->scan.frames, least, most,
-             solves_series(r->settings) ? "frames weigh 1 / noise^2" : "each has its own lambda");
+             solves_series(&r->settings->solve) ? "frames weigh 1 / noise^2" : "each has its own lambda");
 }
 
 /* The noise is known if lambda or a noise map needed it, with any method. */
@@ -284,7 +285,7 @@ static void list_noise(facts *f, const recon_state *r)
         say_frame_noise(f, r);
     }
     fact_line(f, LINE_PHASE, "phase", "phase", s->phase);
-    if (!(s->expected_signal > 0) || r->settings->sparse) /* no forecast, or only of first images */
+    if (!(s->expected_signal > 0) || r->settings->solve.sparse) /* no forecast, or only of first images */
         return;
     fact_number(f, "expected_signal", s->expected_signal);
     fact_say(f, LINE_EXPECTED, "           expected error relative to the image's RMS");
@@ -297,7 +298,7 @@ static void list_noise(facts *f, const recon_state *r)
 /* How the system of equations is solved, and how that went. */
 static void list_solution(facts *f, const recon_state *r)
 {
-    const recon_settings *s = r->settings;
+    const solve_settings *s = &r->settings->solve;
     const double rounding = recon_rounding(s->precision);
     char lambda[32], prior[32];
     if (r->made_frames)
@@ -335,7 +336,7 @@ static void say_series(facts *f, series_windows w)
 
 static void list_reconstruction(facts *f, const recon_state *r)
 {
-    const recon_settings *s = r->settings;
+    const solve_settings *s = &r->settings->solve;
     char text[32];
     fact_begin(f, "reconstruction");
     fact_only_say(f, LINE_DONE, "done       %s", vf_format_seconds(seconds_of_stages(r), text, sizeof text));
@@ -386,7 +387,7 @@ static void say_cost(facts *f, const recon_state *r)
     const double share = pieces->items > 0 ? (double)kept_missing(pieces) / (double)pieces->items : 1;
     const double again = r->forecast.again, frames = forecast_total(&r->forecast) - again;
     char bytes[32], seconds[32];
-    fact_only_say(f, LINE_METHOD, ", %s precision, about %s of memory, about %s", precision_text(r->settings),
+    fact_only_say(f, LINE_METHOD, ", %s precision, about %s of memory, about %s", precision_text(&r->settings->solve),
                   vf_format_bytes(r->memory, bytes, sizeof bytes),
                   vf_format_seconds(again + share * frames, seconds, sizeof seconds));
 }
@@ -410,17 +411,18 @@ static void list_devices(facts *f, const recon_state *r)
 /* What follows from the plan. Until there are results, theirs are 0, and not printed. */
 static void list_run(facts *f, const recon_state *r)
 {
-    const recon_settings *s = r->settings;
+    const noise_settings *noise = &r->settings->noise;
+    const char *picture = r->settings->picture;
     const mri_scan *raw = &r->scan;
     char text[32];
     list_reconstruction(f, r);
     say_cost(f, r);
-    if (solves_series(s))
-        say_series(f, windows_of_scan(r));
+    if (solves_series(&r->settings->solve))
+        say_series(f, longest_series(r));
     comparison_facts(f, LINE_ERROR, r->comparison, r->compared, r->image.frames);
     kept_facts(f, LINE_PIECES, &r->kept.pieces);
     kept_fact_of_end(f, LINE_PART_DONE, vf_format_seconds(seconds_of_stages(r), text, sizeof text));
-    job_facts(f, LINE_JOB, &s->pieces);
+    job_facts(f, LINE_JOB, &r->settings->pieces);
     fact_line(f, LINE_DEVICE, "device", "device", r->device);
     program_facts_of_warm_up(r->ctx, f);
     list_devices(f, r);
@@ -428,9 +430,9 @@ static void list_run(facts *f, const recon_state *r)
     fact_say(f, LINE_IMAGE, "image      %s: %d volume%s of %lld x %lld x %lld", r->output, raw->volumes,
              vf_plural(raw->volumes), (long long)raw->crop[0], (long long)raw->crop[1],
              (long long)(raw->crop[2] * raw->slices));
-    if (s->noise_map)
-        fact_only_say(f, LINE_NOISE_MAP, "noise map  %s, from %d replicas", s->noise_map, s->replicas);
-    fact_line(f, LINE_PICTURE, "picture", NULL, s->picture ? s->picture : "");
+    if (noise->map)
+        fact_only_say(f, LINE_NOISE_MAP, "noise map  %s, from %d replicas", noise->map, noise->replicas);
+    fact_line(f, LINE_PICTURE, "picture", NULL, picture ? picture : "");
     list_forecast(f, &r->forecast);
     fact_stages(f, &r->watch.stages);
 }

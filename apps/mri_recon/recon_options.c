@@ -6,6 +6,7 @@
 #include "batch.h"
 #include "coils/coil_map_file.h"
 #include "recon_options.h"
+#include "settings.h"
 #include "solve/prior_table.h"
 
 /* ---- arguments with their own parser ---- */
@@ -35,15 +36,15 @@ static vf_status coils(vf_context *ctx, const char *option, const char *text, vo
 {
     recon_settings *s = settings;
     char words[128];
-    s->maps = NULL;
-    s->coils = RECON_COILS_FILE;
+    s->coils.file = NULL;
+    s->coils.how = RECON_COILS_FILE;
     if (coil_map_is_name(text)) {
-        s->maps = text;
+        s->coils.file = text;
         return VF_OK;
     }
     const option_choice *c = find_word(coil_words, text);
     if (c) {
-        s->coils = (recon_coils)c->value;
+        s->coils.how = (recon_coils)c->value;
         return VF_OK;
     }
     return vf_fail(ctx, VF_ERR_ARGUMENT,
@@ -57,15 +58,16 @@ static vf_status lambda(vf_context *ctx, const char *option, const char *text, v
     static const char word[] = "auto";
     const size_t length = sizeof word - 1;
     recon_settings *s = settings;
-    s->lambda = 1;
-    s->lambda_sure = strcmp(text, "sure") == 0;
-    s->lambda_auto =
-        s->lambda_sure || (strncmp(text, word, length) == 0 && (text[length] == '\0' || text[length] == ':'));
-    if (s->lambda_sure)
+    s->solve.lambda = 1;
+    s->solve.lambda_sure = strcmp(text, "sure") == 0;
+    s->solve.lambda_auto =
+        s->solve.lambda_sure || (strncmp(text, word, length) == 0 && (text[length] == '\0' || text[length] == ':'));
+    if (s->solve.lambda_sure)
         return VF_OK;
-    if (!s->lambda_auto)
-        return option_number(ctx, option, text, 0, 1e6, NULL, &s->lambda);
-    return text[length] ? option_number(ctx, "lambda auto", text + length + 1, 1e-6, 1e6, NULL, &s->lambda) : VF_OK;
+    if (!s->solve.lambda_auto)
+        return option_number(ctx, option, text, 0, 1e6, NULL, &s->solve.lambda);
+    return text[length] ? option_number(ctx, "lambda auto", text + length + 1, 1e-6, 1e6, NULL, &s->solve.lambda)
+                        : VF_OK;
 }
 
 static vf_status part(vf_context *ctx, const char *option, const char *text, void *settings)
@@ -121,7 +123,7 @@ static vf_status prior(vf_context *ctx, const char *option, const char *text, vo
 {
     recon_settings *s = settings;
     char words[128];
-    s->sparse = 0;
+    s->solve.sparse = 0;
     for (const char *at = text; at; at = strchr(at, '+') ? strchr(at, '+') + 1 : NULL) {
         const size_t length = strcspn(at, "+");
         const option_choice *c = prior_table;
@@ -131,16 +133,16 @@ static vf_status prior(vf_context *ctx, const char *option, const char *text, vo
             return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': expected %s, or two sparse priors as in wavelet+tv",
                            option, text, option_choices_text(prior_table, words, sizeof words));
         if (c->value < RECON_SPARSE && !strchr(text, '+')) {
-            s->prior = (recon_prior)c->value;
+            s->solve.prior = (recon_prior)c->value;
             return VF_OK;
         }
-        if (c->value < RECON_SPARSE || s->sparse == VF_MOST_PRIORS ||
-            (s->sparse > 0 && (int)s->sparse_prior[0] == c->value - RECON_SPARSE))
+        if (c->value < RECON_SPARSE || s->solve.sparse == VF_MOST_PRIORS ||
+            (s->solve.sparse > 0 && (int)s->solve.sparse_prior[0] == c->value - RECON_SPARSE))
             return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': only two different sparse priors can be combined", option,
                            text);
-        s->sparse_prior[s->sparse++] = (vf_penalty_kind)(c->value - RECON_SPARSE);
+        s->solve.sparse_prior[s->solve.sparse++] = (vf_penalty_kind)(c->value - RECON_SPARSE);
     }
-    s->prior = RECON_SPECTRUM;
+    s->solve.prior = RECON_SPECTRUM;
     return VF_OK;
 }
 
@@ -231,13 +233,13 @@ const program_option recon_options[] = {
     {OPTION_PICTURE, .name = "picture", .argument = "FILE.png", SETTING(picture), .help = "montage of slices",
      .more = "It has all slices up to 20, or 20 slices that show something. Of slabs at different places, it shows the "
              "first."},
-    {OPTION_WRITE, .name = "noise-map", .argument = "FILE", SETTING(noise_map),
+    {OPTION_WRITE, .name = "noise-map", .argument = "FILE", SETTING(noise.map),
      .help = "noise in each voxel and g-factor: .h5, .nii, .nii.gz or .cfl",
      .more = "The noise is the standard deviation of the complex value, so that its square is E|n|^2. The g-factor is "
              "its ratio to the lowest noise that as many samples could give. `.h5` has the datasets /noise and "
              "/g_factor; other formats have two volumes. The map is computed from replicas of noise that pass through "
              "the solver of the image."},
-    {OPTION_INTEGER, .name = "replicas", .argument = "N", SETTING(replicas), .least = 2, .most = 100000,
+    {OPTION_INTEGER, .name = "replicas", .argument = "N", SETTING(noise.replicas), .least = 2, .most = 100000,
      .initial = "32", .needs = "noise-map",
      .help = "replicas of noise for the noise map; twice as many take twice as long",
      .more = "With 32 replicas, the deviation of a voxel is uncertain by 9 %."},
@@ -260,8 +262,8 @@ const program_option recon_options[] = {
          "Cartesian, and samples that are 0 in all coils were not acquired."},
     {OPTION_CHOICE, .name = "trajectory-units", .argument = "UNIT", SETTING(scan.read.units), .choices = units,
      .initial = "auto", .help = "unit of k"},
-    {OPTION_CHOICE, .name = "spikes", .argument = "HOW", SETTING(keep_spikes), .choices = spikes, .initial = "auto",
-     .help = "samples that no object can have"},
+    {OPTION_CHOICE, .name = "spikes", .argument = "HOW", SETTING(scan.keep_spikes), .choices = spikes,
+     .initial = "auto", .help = "samples that no object can have"},
     {OPTION_READ, .name = "girf", .argument = "FILE.h5", SETTING(scan.girf),
      .help = "gradient impulse response functions, to predict the actual trajectory",
      .more = "The datasets are /girf/frequency in Hz and /girf/transfer, complex, [3][frequency] or, with cross terms, "
@@ -299,7 +301,7 @@ const program_option recon_options[] = {
     {OPTION_COUNTS, .name = "matrix", .argument = "X,Y,Z", SETTING(scan.matrix),
      OPTION_GIVEN(recon_settings, scan.has_matrix), .least = 1, .most = INFINITY, .default_help = "that of the scan",
      .help = "voxels over the encoded field of view"},
-    {OPTION_FLAG, .name = "keep-oversampling", SETTING(keep_oversampling),
+    {OPTION_FLAG, .name = "keep-oversampling", SETTING(scan.keep_oversampling),
      .help = "the whole encoded field of view, not only the part to reconstruct",
      .more =
          "Without this option, complete Cartesian readouts are cropped to that part before the reconstruction, if the "
@@ -335,32 +337,32 @@ const program_option recon_options[] = {
      .help = "coil maps: a file (.h5, .cfl), or one of",
      .more = "A file of maps has the extension `.h5`, `.hdf5`, `.cfl` or `.hdr`. It has the dataset /maps "
              "([coil][z][y][x]), is a plain scan with maps, or is BART's [x][y][z][coil]."},
-    {OPTION_CHOICE, .name = "map-sets", .argument = "N", SETTING(map_sets), .choices = map_sets, .initial = "auto",
+    {OPTION_CHOICE, .name = "map-sets", .argument = "N", SETTING(coils.sets), .choices = map_sets, .initial = "auto",
      .needs = "method=cg", .help = "sets of coil maps, each with an image of its own",
      .more = "Two sets are for objects larger than the field of view: if two parts fold onto one voxel, one map cannot "
              "describe the coils. The result is one image: the root of the sum of squares of both, with the phase of "
              "the stronger one. Methods other than `cg` use the first set."},
-    {OPTION_WRITE, .name = "save-coils", .argument = "FILE", SETTING(save_coils), .excludes = "coils=rss",
+    {OPTION_WRITE, .name = "save-coils", .argument = "FILE", SETTING(coils.save), .excludes = "coils=rss",
      .why = "it has no maps", .help = "the maps used, on the encoded matrix: .h5 or .cfl",
      .more =
          "If coils were decorrelated or compressed, the maps are those of the resulting coils. The file says so. It "
          "can be used again with the same scan and the same --compress."},
-    {OPTION_TEXT, .name = "drop-coils", .argument = "LIST", SETTING(drop_coils),
+    {OPTION_TEXT, .name = "drop-coils", .argument = "LIST", SETTING(coils.drop),
      .default_help = "channels that are dead or have only noise",
      .help = "channels to leave out, counted from 0, such as 3 or 0,4:7; or none",
      .more =
          "Channels that are 0 everywhere, or have only noise, are left out as well; a note names them. `none` keeps "
          "all channels."},
-    {OPTION_INTEGER, .name = "compress", .argument = "N", SETTING(compress), .least = 1, .most = 4096,
+    {OPTION_INTEGER, .name = "compress", .argument = "N", SETTING(coils.compress), .least = 1, .most = 4096,
      .help = "number of virtual coils, the principal components, to reduce the coils to"},
 
     {OPTION_GROUP, .name = "Reconstruction"},
-    {OPTION_CHOICE, .name = "method", .argument = "METHOD", SETTING(method), .choices = methods, .initial = "cg",
+    {OPTION_CHOICE, .name = "method", .argument = "METHOD", SETTING(solve.method), .choices = methods, .initial = "cg",
      .help = "method of reconstruction"},
-    {OPTION_INTEGER, .name = "iterations", .argument = "N", SETTING(iterations), .least = 1, .most = 1000000,
+    {OPTION_INTEGER, .name = "iterations", .argument = "N", SETTING(solve.iterations), .least = 1, .most = 1000000,
      .default_help = "500, or 60 if --lambda is a number; 300 with sparse priors", .needs = "method=cg",
      .help = "maximum number of iterations"},
-    {OPTION_NUMBER, .name = "tolerance", .argument = "T", SETTING(tolerance), .least = 0, .most = 1,
+    {OPTION_NUMBER, .name = "tolerance", .argument = "T", SETTING(solve.tolerance), .least = 0, .most = 1,
      .default_help = "1e-5, or 1e-4 if --lambda is a number; with sparse priors 3e-3, down to 3e-4 for little noise",
      .needs = "method=cg", .help = "relative residual to stop at; 0: all iterations",
      .more =
@@ -383,52 +385,54 @@ const program_option recon_options[] = {
              "artefacts of undersampling vanish, and keep edges. `auto` takes `wavelet` for undersampled scans, "
              "`wavelet+temporal` for series of four or more undersampled frames, and `spectrum` for complete scans, "
              "where one side of k-space is missing, and with --noise-map and --partial-fourier."},
-    {OPTION_CHOICE, .name = "solver", .argument = "SOLVER", SETTING(solver), .choices = solvers, .initial = "admm",
-     OPTION_GIVEN(recon_settings, has_sparse_option), .help = "solver for sparse priors"},
-    {OPTION_CHOICE, .name = "wavelet", .argument = "WAVELET", SETTING(moments), .choices = wavelets, .initial = "auto",
-     OPTION_GIVEN(recon_settings, has_sparse_option), .help = "wavelets of the prior"},
-    {OPTION_INTEGER, .name = "shifts", .argument = "N", SETTING(shifts), .least = 1, .most = 8,
+    {OPTION_CHOICE, .name = "solver", .argument = "SOLVER", SETTING(solve.solver), .choices = solvers,
+     .initial = "admm", OPTION_GIVEN(recon_settings, has_sparse_option), .help = "solver for sparse priors"},
+    {OPTION_CHOICE, .name = "wavelet", .argument = "WAVELET", SETTING(solve.moments), .choices = wavelets,
+     .initial = "auto", OPTION_GIVEN(recon_settings, has_sparse_option), .help = "wavelets of the prior"},
+    {OPTION_INTEGER, .name = "shifts", .argument = "N", SETTING(solve.shifts), .least = 1, .most = 8,
      .default_help = "2 in 1D, else 4", OPTION_GIVEN(recon_settings, has_sparse_option),
      .help = "shifts of each wavelet, or of the blocks of llr; the prior is their mean"},
-    {OPTION_INTEGER, .name = "seed", .argument = "N", SETTING(seed), .least = 0, .most = 2147483647, .initial = "1",
-     OPTION_GIVEN(recon_settings, has_sparse_option),
+    {OPTION_INTEGER, .name = "seed", .argument = "N", SETTING(solve.seed), .least = 0, .most = 2147483647,
+     .initial = "1", OPTION_GIVEN(recon_settings, has_sparse_option),
      .help = "seed of the random part of the shifts, and of the noise for --lambda sure"},
-    {OPTION_INTEGER, .name = "window", .argument = "FRAMES", SETTING(window), .least = 0, .most = 1e9,
+    {OPTION_INTEGER, .name = "window", .argument = "FRAMES", SETTING(schedule.window), .least = 0, .most = 1e9,
      .default_help = "all whose images fit into 1 GiB and whose solver fits into memory",
      .help = "frames of a series that are solved together; longer series are solved in windows that overlap",
      .more = "It needs --prior temporal, llr or nuclear. Neighbouring windows share a quarter of their frames, where "
              "the images go over from one window to the next. At least 4; 0 is the default."},
-    {OPTION_CHOICE, .name = "frame-noise", .argument = "HOW", SETTING(equal_noise), .choices = frame_noise,
+    {OPTION_CHOICE, .name = "frame-noise", .argument = "HOW", SETTING(noise.equal), .choices = frame_noise,
      .initial = "auto", OPTION_GIVEN(recon_settings, has_sparse_option), .help = "noise of the frames of a series",
      .more = "It applies to sparse priors. Frames that are solved together weigh 1 / noise^2. Other frames have lambda "
              "in units of their own noise."},
-    {OPTION_CHOICE, .name = "partial-fourier", .argument = "HOW", SETTING(partial_fourier), .choices = partial_fourier,
-     .initial = "auto", .help = "treatment of a missing side of k-space, with the prior spectrum",
+    {OPTION_CHOICE, .name = "partial-fourier", .argument = "HOW", SETTING(noise.partial_fourier),
+     .choices = partial_fourier, .initial = "auto",
+     .help = "treatment of a missing side of k-space, with the prior spectrum",
      .more =
          "It applies to partial Fourier scans and asymmetric echoes. It needs --prior `spectrum`, which `auto` takes "
          "then."},
-    {OPTION_CHOICE, .name = "operator", .argument = "OPERATOR", SETTING(encode_by), .choices = operators,
+    {OPTION_CHOICE, .name = "operator", .argument = "OPERATOR", SETTING(solve.encode_by), .choices = operators,
      .initial = "auto", .excludes = "method=bilinear", .help = "computation of F"},
-    {OPTION_TEXT, .name = "variant", .argument = "VARIANT", SETTING(variant), .needs = "operator=direct",
+    {OPTION_TEXT, .name = "variant", .argument = "VARIANT", SETTING(solve.variant), .needs = "operator=direct",
      .help = "kernel of the direct sum; on the CPU simd, avx512, avx2, baseline or ref; on GPUs tuned, products, "
              "phasors, pairs, naive, registers, constant or published",
      .more = "`tuned` is the fastest that the problem allows. `products` is a matrix product on tensor cores."},
-    {OPTION_CHOICE, .name = "trig", .argument = "TRIG", SETTING(hardware_trig), .choices = trigs, .initial = "accurate",
-     .needs = "operator=direct", .help = "sines and cosines of the direct sum on GPUs"},
-    {OPTION_NUMBER, .name = "accuracy", .argument = "A", SETTING(accuracy), .least = 1e-12, .most = 0.1,
+    {OPTION_CHOICE, .name = "trig", .argument = "TRIG", SETTING(solve.hardware_trig), .choices = trigs,
+     .initial = "accurate", .needs = "operator=direct", .help = "sines and cosines of the direct sum on GPUs"},
+    {OPTION_NUMBER, .name = "accuracy", .argument = "A", SETTING(solve.accuracy), .least = 1e-12, .most = 0.1,
      .default_help = "1e-6, or 1e-9 in double precision", .excludes = "operator=direct|cartesian method=bilinear",
      .why = "it applies only to the NUFFT", .help = "relative error of the NUFFT"},
-    {OPTION_CHOICE, .name = "voxel", .argument = "SHAPE", SETTING(box_voxels), .choices = voxels, .initial = "point",
-     .help = "shape of a voxel, if the scan does not define it"},
-    {OPTION_WRITE, .name = "save-q", .argument = "FILE", SETTING(save_q), .needs = "method=cg",
+    {OPTION_CHOICE, .name = "voxel", .argument = "SHAPE", SETTING(solve.box_voxels), .choices = voxels,
+     .initial = "point", .help = "shape of a voxel, if the scan does not define it"},
+    {OPTION_WRITE, .name = "save-q", .argument = "FILE", SETTING(solve.save_q), .needs = "method=cg",
      .excludes = "operator=cartesian", .why = "it has no Q",
      .help = "file for Q, to reuse with other scans of the same trajectory"},
-    {OPTION_READ, .name = "load-q", .argument = "FILE", SETTING(load_q), .needs = "method=cg",
+    {OPTION_READ, .name = "load-q", .argument = "FILE", SETTING(solve.load_q), .needs = "method=cg",
      .excludes = "save-q operator=cartesian", .help = "saved Q to reuse",
      .more = "It must be for the same trajectory and matrix."},
 
     {OPTION_GROUP, .name = "Computation"},
-    {OPTION_TEXT, .scope = OPTION_OF_RUN, .name = "device", .argument = "DEVICE", SETTING(device), .initial = "auto",
+    {OPTION_TEXT, .scope = OPTION_OF_RUN, .name = "device", .argument = "DEVICE", SETTING(schedule.device),
+     .initial = "auto",
      .help = "where to compute: auto, cpu, cuda, or a list such as cuda:0,1; cpu:0,1 simulates devices for tests",
      .more = "`auto` weighs the work against the time it takes to start a GPU. `cuda` uses as many GPUs as pay off. "
              "`cuda:0,1` uses all GPUs of the list. `cpu:0,1` are several devices that all are the CPU; this is no "
@@ -440,7 +444,7 @@ const program_option recon_options[] = {
     {OPTION_CUSTOM, .scope = OPTION_OF_RUN, .name = "threads", .argument = "N", .parse = option_threads,
      .default_help = "one per core", .help = "number of CPU threads",
      .more = "Only cores that the process may use are counted."},
-    {OPTION_CHOICE, .name = "precision", .argument = "P", SETTING(precision), .choices = precisions,
+    {OPTION_CHOICE, .name = "precision", .argument = "P", SETTING(solve.precision), .choices = precisions,
      .initial = "single", .help = "precision of the computation"},
     {OPTION_FLAG, .name = "info", SETTING(info),
      .help = "only what the file holds and how it is understood; no file is written"},
@@ -451,7 +455,7 @@ const program_option recon_options[] = {
      .help =
          "Frames can be made in parts, by several processes or machines, and a run that was interrupted can go on."},
     OPTION_ROWS_PIECES(recon_settings, pieces, part, "frames"),
-    {OPTION_CHOICE, .name = "share-coils", .argument = "WHEN", SETTING(share_coils), .choices = shares,
+    {OPTION_CHOICE, .name = "share-coils", .argument = "WHEN", SETTING(coils.share), .choices = shares,
      .initial = "auto", .needs = "method=cg", .help = "share the coils of a single frame among the ranks of an MPI job",
      .more =
          "Each rank applies F^H W F for its coils, and rank 0 adds up the results. So the image differs from that of "

@@ -53,7 +53,15 @@ VF_MUST_CHECK vf_status read_other(recon_state *r);
 /* Compares all volumes if the reference has as many, else the first. Errors: VF_ERR_MEMORY; those of compare_images. */
 VF_MUST_CHECK vf_status compare_stage(recon_state *r);
 /* Whether --compare names a file. */
-bool compares_with_file(const recon_settings *settings);
+bool compares_with_file(const recon_state *r);
+
+/* ---- kept_frames.c ---- */
+
+/* Finds what is there and what is to be made: r->kept. Afterwards r->kept.wanted is for schedule.wanted of the settings, unless it
+ * is NULL. Errors: those of kept_begin. */
+VF_MUST_CHECK vf_status kept_frames_begin(recon_state *r);
+/* --dry-run --ranks. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status kept_frames_plan_job(const recon_state *r);
 
 /* ---- sampling_words.c ---- */
 

@@ -10,20 +10,20 @@ static const double WORTH_SAYING = 1.15;
  * second line is not enough. */
 static const double FILLED = 0.55;
 
-static int coils_apart(const recon_settings *settings, const mri_scan *raw)
+static int coils_apart(const coil_settings *coils, const mri_scan *raw)
 {
-    if (settings->coils == RECON_COILS_RSS)
+    if (coils->how == RECON_COILS_RSS)
         return 1;
-    return settings->compress > 0 && settings->compress < raw->coils ? settings->compress : raw->coils;
+    return coils->compress > 0 && coils->compress < raw->coils ? coils->compress : raw->coils;
 }
 
 void say_sampling(const recon_state *r, char *text, size_t size)
 {
-    const recon_settings *settings = r->settings;
+    const solve_settings *settings = &r->settings->solve;
     const mri_scan *raw = &r->scan;
     const scan_sampling *sampling = &r->sampling;
     char edge[64] = "", filled[128];
-    const int coils = coils_apart(settings, raw);
+    const int coils = coils_apart(&r->settings->coils, raw);
     text[0] = '\0';
     if (!(sampling->mean >= WORTH_SAYING))
         return;
@@ -42,17 +42,17 @@ void say_sampling(const recon_state *r, char *text, size_t size)
 
 void warn_sampling(const recon_state *r)
 {
-    const recon_settings *settings = r->settings;
+    const solve_settings *settings = &r->settings->solve;
     const mri_scan *raw = &r->scan;
     const scan_sampling *sampling = &r->sampling;
-    const int coils = coils_apart(settings, raw);
+    const int coils = coils_apart(&r->settings->coils, raw);
     if (settings->prior == RECON_REFERENCE || !(FILLED * sampling->mean > coils))
         return;
     vf_warn(r->ctx,
             "%s: undersampled, R = %.2g, with %d coil%s%s: the samples do not determine the image; expect "
             "blurring, streaks or aliasing. Acquire more samples, combine several frames, or reconstruct "
             "fewer voxels (--matrix)%s",
-            settings->scan.input, sampling->mean, coils, vf_plural(coils),
+            raw->path, sampling->mean, coils, vf_plural(coils),
             raw->coils > coils         ? " at a time"
             : raw->compressed_from > 0 ? " left by --compress"
                                        : "",

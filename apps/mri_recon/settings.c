@@ -1,8 +1,14 @@
-/* Rejects contradictory settings and sets the defaults that depend on other settings. */
+/* Rejects contradictory settings and sets the defaults that depend on other settings; the names of a run's files. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "bart/cfl_names.h"
+#include "batch.h"
 #include "coils/coil_map_file.h"
-#include "schedule/reconstruct.h"
+#include "program.h"
+#include "settings.h"
 #include "solve/equations.h"
+#include "solve/recon_choices.h"
 #include "voxfield/output.h"
 
 /* Checks file options against the input's format and other options. */
@@ -15,16 +21,16 @@ static vf_status check_files(vf_context *ctx, const recon_settings *s)
                        s->scan.trajectory, bart ? "" : ".h5, .hdf5, ");
     if (s->scan.read.group && bart)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--group applies to ISMRMRD files; %s has no groups", s->scan.input);
-    if (s->save_coils && !coil_map_is_name(s->save_coils))
+    if (s->coils.save && !coil_map_is_name(s->coils.save))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-coils %s: unknown file extension; use .h5, .hdf5, .cfl or .hdr",
-                       s->save_coils);
-    if (s->map_sets == RECON_SETS_TWO &&
-        (s->coils == RECON_COILS_RSS || s->coils == RECON_COILS_WALSH || s->coils == RECON_COILS_NLINV))
+                       s->coils.save);
+    if (s->coils.sets == RECON_SETS_TWO &&
+        (s->coils.how == RECON_COILS_RSS || s->coils.how == RECON_COILS_WALSH || s->coils.how == RECON_COILS_NLINV))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--map-sets 2 needs --coils auto, espirit or a file of two sets");
     return VF_OK;
 }
 
-static bool has_sparse_prior(const recon_settings *s, vf_penalty_kind kind)
+static bool has_sparse_prior(const solve_settings *s, vf_penalty_kind kind)
 {
     bool has = false;
     for (int i = 0; i < s->sparse; i++)
@@ -32,7 +38,7 @@ static bool has_sparse_prior(const recon_settings *s, vf_penalty_kind kind)
     return has;
 }
 
-static void set_defaults(recon_settings *s)
+static void set_defaults(solve_settings *s)
 {
     s->tolerance_auto = s->tolerance < 0 && s->sparse;
     if (s->tolerance < 0)
@@ -46,7 +52,7 @@ const char *settings_choose_prior(recon_settings *s, double undersampling, int f
     static const double INCOMPLETE = 1.25; /* R from which samples are missing that sparse priors can fill in */
     enum { SERIES = 4 };                   /* frames from which differences between them say something */
     const char *reason = NULL;
-    if (s->noise_map)
+    if (s->noise.map)
         reason = "--noise-map needs a linear method";
     else if (s->partial_fourier_given)
         reason = "--partial-fourier needs it";
@@ -54,73 +60,77 @@ const char *settings_choose_prior(recon_settings *s, double undersampling, int f
         reason = "one side of k-space is missing, and the phase makes up for it";
     else if (!(undersampling >= INCOMPLETE))
         reason = "the scan is complete";
-    else if (frames < SERIES || s->map_sets == RECON_SETS_TWO) {
-        s->sparse = 1;
-        s->sparse_prior[0] = VF_PENALTY_WAVELET;
+    else if (frames < SERIES || s->coils.sets == RECON_SETS_TWO) {
+        s->solve.sparse = 1;
+        s->solve.sparse_prior[0] = VF_PENALTY_WAVELET;
         reason = frames < SERIES ? "the scan is undersampled" : "the scan is undersampled, with two sets of coil maps";
     } else {
-        s->sparse = 2;
-        s->sparse_prior[0] = VF_PENALTY_WAVELET;
-        s->sparse_prior[1] = VF_PENALTY_TEMPORAL;
+        s->solve.sparse = 2;
+        s->solve.sparse_prior[0] = VF_PENALTY_WAVELET;
+        s->solve.sparse_prior[1] = VF_PENALTY_TEMPORAL;
         reason = "the frames of a series are undersampled";
     }
-    s->lambda_sure &= s->sparse > 0; /* the spectrum has its own choice */
-    set_defaults(s);
+    s->solve.lambda_sure &= s->solve.sparse > 0; /* the spectrum has its own choice */
+    set_defaults(&s->solve);
     return reason;
 }
 
 /* Options of sparse priors. */
 static vf_status check_sparse(vf_context *ctx, const recon_settings *s)
 {
-    if (s->has_sparse_option && !s->sparse)
+    if (s->has_sparse_option && !s->solve.sparse)
         return vf_fail(
             ctx, VF_ERR_ARGUMENT,
             "--solver, --wavelet, --shifts, --seed and --frame-noise need a sparse prior, such as --prior wavelet");
-    if (s->moments && !has_sparse_prior(s, VF_PENALTY_WAVELET))
+    if (s->solve.moments && !has_sparse_prior(&s->solve, VF_PENALTY_WAVELET))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--wavelet needs --prior wavelet");
-    if (s->shifts && !has_sparse_prior(s, VF_PENALTY_WAVELET) && !has_sparse_prior(s, VF_PENALTY_LLR))
+    if (s->solve.shifts && !has_sparse_prior(&s->solve, VF_PENALTY_WAVELET) &&
+        !has_sparse_prior(&s->solve, VF_PENALTY_LLR))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--shifts needs --prior wavelet or llr");
-    if (s->map_sets == RECON_SETS_TWO && solves_series(s))
+    if (s->coils.sets == RECON_SETS_TWO && solves_series(&s->solve))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--map-sets 2 does not work with --prior temporal, llr and nuclear, which use one set of coil "
                        "maps");
-    if (s->window > 0 && !solves_series(s))
+    if (s->schedule.window > 0 && !solves_series(&s->solve))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--window needs --prior temporal, llr or nuclear");
-    if (s->window > 0 && s->window < RECON_LEAST_WINDOW)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--window %d: windows overlap, so they need at least %d frames", s->window,
-                       RECON_LEAST_WINDOW);
-    if (s->sparse && s->solver == RECON_FISTA &&
-        (s->sparse > 1 || s->sparse_prior[0] != VF_PENALTY_WAVELET || s->moments == 0 || s->shifts != 1))
+    if (s->schedule.window > 0 && s->schedule.window < RECON_LEAST_WINDOW)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--window %d: windows overlap, so they need at least %d frames",
+                       s->schedule.window, RECON_LEAST_WINDOW);
+    if (s->solve.sparse && s->solve.solver == RECON_FISTA &&
+        (s->solve.sparse > 1 || s->solve.sparse_prior[0] != VF_PENALTY_WAVELET || s->solve.moments == 0 ||
+         s->solve.shifts != 1))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--solver fista needs --prior wavelet with one wavelet and one shift: --wavelet db2 --shifts 1");
-    if (s->lambda_sure && !s->sparse && !s->chooses_prior)
+    if (s->solve.lambda_sure && !s->solve.sparse && !s->chooses_prior)
         return vf_fail(
             ctx, VF_ERR_ARGUMENT,
             "--lambda sure needs a sparse prior, such as --prior wavelet; for other priors use --lambda auto");
-    if (s->sparse && s->noise_map)
+    if (s->solve.sparse && s->noise.map)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--noise-map needs a linear method; with --prior %s, the noise depends on the image",
-                       vf_penalty_name(s->sparse_prior[0]));
+                       vf_penalty_name(s->solve.sparse_prior[0]));
     return VF_OK;
 }
 
 static vf_status complete_accuracy(vf_context *ctx, recon_settings *s)
 {
-    if (s->accuracy == 0)
-        s->accuracy = s->precision == VF_F64 ? 1e-9 : 1e-6;
-    if (s->method == RECON_CG && s->accuracy > 0.01)
+    if (s->solve.accuracy == 0)
+        s->solve.accuracy = s->solve.precision == VF_F64 ? 1e-9 : 1e-6;
+    if (s->solve.method == RECON_CG && s->solve.accuracy > 0.01)
         return vf_fail(
             ctx, VF_ERR_ARGUMENT,
             "--accuracy %g is too coarse for --method cg: the matrix would not be positive definite; use 0.01 or less",
-            s->accuracy);
-    if (s->precision == VF_F32 && s->accuracy < 1e-7)
+            s->solve.accuracy);
+    if (s->solve.precision == VF_F32 && s->solve.accuracy < 1e-7)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--accuracy %g is beyond single precision (1e-7): use --precision double",
-                       s->accuracy);
-    if (s->method == RECON_CG && s->tolerance > 0 && s->tolerance < recon_rounding(s->precision))
+                       s->solve.accuracy);
+    if (s->solve.method == RECON_CG && s->solve.tolerance > 0 &&
+        s->solve.tolerance < recon_rounding(s->solve.precision))
         vf_warn(ctx,
                 "--tolerance %g is beyond %s precision: the solver's own residual falls below it, but the image's true "
                 "residual stays near %g",
-                s->tolerance, s->precision == VF_F64 ? "double" : "single", recon_rounding(s->precision));
+                s->solve.tolerance, s->solve.precision == VF_F64 ? "double" : "single",
+                recon_rounding(s->solve.precision));
     return VF_OK;
 }
 
@@ -129,27 +139,83 @@ vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partia
     vf_status status = check_files(ctx, s);
     if (status != VF_OK)
         return status;
-    if (s->encode_by == VF_ENCODE_DIRECT && s->method == RECON_GRIDDING)
+    if (s->solve.encode_by == VF_ENCODE_DIRECT && s->solve.method == RECON_GRIDDING)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--method gridding cannot be combined with --operator direct");
     if (s->append_to_copy && !(s->output && vf_path_has_extension(s->output, ".mrd")))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--append-to-copy needs an output (-o) with the extension .mrd");
     s->dry_run = s->dry_run || s->info;
-    if (s->method != RECON_CG)
-        s->lambda_auto = false;
-    s->chooses_prior = s->prior == RECON_PRIOR_AUTO && s->method == RECON_CG && s->lambda_auto;
+    if (s->solve.method != RECON_CG)
+        s->solve.lambda_auto = false;
+    s->chooses_prior = s->solve.prior == RECON_PRIOR_AUTO && s->solve.method == RECON_CG && s->solve.lambda_auto;
     s->partial_fourier_given = says_partial_fourier;
-    if (s->prior == RECON_PRIOR_AUTO && says_prior && s->method == RECON_CG && !s->lambda_auto)
+    if (s->solve.prior == RECON_PRIOR_AUTO && says_prior && s->solve.method == RECON_CG && !s->solve.lambda_auto)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--prior auto needs --lambda auto: a number would mean something else with each prior");
-    if (s->prior == RECON_PRIOR_AUTO)
-        s->prior = s->lambda_auto ? RECON_SPECTRUM : RECON_IDENTITY;
+    if (s->solve.prior == RECON_PRIOR_AUTO)
+        s->solve.prior = s->solve.lambda_auto ? RECON_SPECTRUM : RECON_IDENTITY;
     status = check_sparse(ctx, s);
     if (status != VF_OK)
         return status;
-    if (says_partial_fourier && (s->prior != RECON_SPECTRUM || s->sparse))
+    if (says_partial_fourier && (s->solve.prior != RECON_SPECTRUM || s->solve.sparse))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--partial-fourier needs --prior spectrum, the default if --lambda is auto");
     if (!s->chooses_prior)
-        set_defaults(s);
+        set_defaults(&s->solve);
     return complete_accuracy(ctx, s);
+}
+
+/* ---- the names of files ---- */
+
+const char *const recon_endings[] = {".h5", ".hdf5", ".mrd", ".ismrmrd", ".cfl", ".hdr", NULL};
+
+char *recon_default_output(const char *input, const char *folder)
+{
+    return batch_output_name(folder, input, recon_endings, cfl_is_name(input) ? "_image.cfl" : "_image.h5");
+}
+
+enum { MOST_FILES = 32 };
+
+/* Adds both files of a BART pair. `names` owns the strings made for it. */
+static vf_status add_file(vf_context *ctx, program_file *files, char **names, int *count, program_file file)
+{
+    if (!file.path || !cfl_is_name(file.path)) {
+        files[(*count)++] = file;
+        return VF_OK;
+    }
+    for (int i = 0; i < 2; i++) {
+        names[*count] = cfl_file_name(file.path, i ? ".hdr" : ".cfl");
+        if (!names[*count])
+            return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+        files[*count] = (program_file){file.what, names[*count]};
+        (*count)++;
+    }
+    return VF_OK;
+}
+
+vf_status settings_check_names(vf_context *ctx, const recon_settings *s, const char *output)
+{
+    const bool other = s->compare && strcmp(s->compare, "truth") != 0;
+    const program_file given[] = {{"the scan", s->scan.input},
+                                  {"the trajectory", s->scan.trajectory},
+                                  {"the gradient response (--girf)", s->scan.girf},
+                                  {"the motion", s->scan.motion},
+                                  {"the coil maps (--coils)", s->coils.file},
+                                  {"the image", output},
+                                  {"the picture", s->picture},
+                                  {"the report", s->report},
+                                  {"the noise map", s->noise.map},
+                                  {"the coil maps (--save-coils)", s->coils.save},
+                                  {"Q (--save-q)", s->solve.save_q},
+                                  {"Q (--load-q)", s->solve.load_q},
+                                  {"the image to compare with", other ? s->compare : NULL}};
+    program_file files[MOST_FILES];
+    char *names[MOST_FILES] = {NULL};
+    int count = 0;
+    vf_status status = VF_OK;
+    for (size_t i = 0; i < sizeof given / sizeof *given && status == VF_OK; i++)
+        status = add_file(ctx, files, names, &count, given[i]);
+    VF_TRY(status, program_check_names(ctx, files, count));
+    for (int i = 0; i < count; i++)
+        free(names[i]);
+    return status;
 }

@@ -44,7 +44,8 @@ static float random_number(void)
 /* Every `step`-th line along y and the middle CENTRE lines, complete along x and z; random data. */
 static mri_scan make_scan(const bench_case *c)
 {
-    mri_scan s = {.coils = COILS, .volumes = 1, .slices = 1, .places = 1, .trajectories = 1, .frames = 1};
+    mri_scan s = {
+        .path = "benchmark", .coils = COILS, .volumes = 1, .slices = 1, .places = 1, .trajectories = 1, .frames = 1};
     const int64_t *n = c->matrix, voxels = n[0] * n[1] * n[2];
     int64_t count = 0;
     seed_random();
@@ -105,13 +106,12 @@ static double stage(const recon_watch *watch, const char *name)
 
 static recon_settings settings_of(const bench_case *c, vf_encode_by by, recon_method method)
 {
-    return (recon_settings){.scan.input = "benchmark",
-                            .encode_by = by,
-                            .method = method,
-                            .precision = VF_F32,
-                            .iterations = c->iterations,
-                            .lambda = 1e-3,
-                            .accuracy = 1e-6,
+    return (recon_settings){.solve = {.encode_by = by,
+                                      .method = method,
+                                      .precision = VF_F32,
+                                      .iterations = c->iterations,
+                                      .lambda = 1e-3,
+                                      .accuracy = 1e-6},
                             .quiet = true};
 }
 
@@ -124,7 +124,7 @@ static made reconstruct_by(const bench_case *c, vf_encode_by by, recon_method me
     made m = {.image = room((size_t)(c->keep * c->matrix[1] * c->matrix[2]), sizeof *m.image)};
     keeping k = {c, &s, m.image};
     const double began = vf_now();
-    need(may_crop_readout(&settings, &s) ? crop_readout(ctx, &s) : VF_OK);
+    need(may_crop_readout(&settings.scan, &settings.solve, &s) ? crop_readout(ctx, &s) : VF_OK);
     m.crop = vf_now() - began;
     need(reconstruct(ctx, &settings, &s, &watch, keep_image, NULL, &k, &summary));
     vf_stage_end(&watch.stages);
@@ -143,13 +143,13 @@ static double time_normal(const bench_case *c, vf_encode_by by)
 {
     const recon_settings settings = settings_of(c, by, RECON_CG);
     mri_scan s = make_scan(c);
-    need(may_crop_readout(&settings, &s) ? crop_readout(ctx, &s) : VF_OK);
+    need(may_crop_readout(&settings.scan, &settings.solve, &s) ? crop_readout(ctx, &s) : VF_OK);
     const int64_t voxels = s.matrix[0] * s.matrix[1] * s.matrix[2];
     const int applications = vf_device_is_host(device) ? 1 : APPLICATIONS;
     const device_team alone = {.ctx = ctx, .count = 1, .queue = &queue};
     vf_normal normal;
     vf_array maps = {0}, x = {0}, y = {0};
-    need(normal_matrix_create(&alone, &settings, &s, s.trajectory, NULL, 1, &normal));
+    need(normal_matrix_create(&alone, &settings.solve, &s, s.trajectory, NULL, 1, &normal));
     need(vf_array_create(device, VF_SPACE_DEVICE, VF_C64, COILS * voxels, &maps));
     need(vf_array_create(device, VF_SPACE_DEVICE, VF_C64, voxels, &x));
     need(vf_array_create(device, VF_SPACE_DEVICE, VF_C64, voxels, &y));

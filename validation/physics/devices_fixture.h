@@ -55,7 +55,7 @@ static void turn(const problem *p, scan_trajectory *out)
         out->k[3 * m] = p->trajectory.k[3 * m + 1] * (float)p->scan.matrix[0] / (float)p->scan.matrix[1];
         out->k[3 * m + 1] = p->trajectory.k[3 * m] * (float)p->scan.matrix[1] / (float)p->scan.matrix[0];
         out->k[3 * m + 2] = p->trajectory.k[3 * m + 2];
-        for (int a = 0; a < 2 && p->settings.encode_by == VF_ENCODE_CARTESIAN; a++)
+        for (int a = 0; a < 2 && p->settings.solve.encode_by == VF_ENCODE_CARTESIAN; a++)
             out->k[3 * m + a] = rintf(out->k[3 * m + a]);
     }
 }
@@ -73,16 +73,16 @@ static images try_to_make(const variation *v, int list)
     device_spec = lists[list];
     seed_random();
     problem p = open_problem(v->matrix, v->coils, v->frames, v->field, v->precision, v->encode_by);
-    p.settings.method = v->method;
-    p.settings.coils = v->seen;
-    p.settings.group_bytes = v->group_bytes;
+    p.settings.solve.method = v->method;
+    p.settings.coils.how = v->seen;
+    p.settings.schedule.group_bytes = v->group_bytes;
     if (!v->to_the_end)
-        p.settings.iterations = 8;
+        p.settings.solve.iterations = 8;
     if (v->priors > 0) { /* lambda is 0.05 of the noise, which comes from first images */
-        p.settings.prior = RECON_SPECTRUM;
-        p.settings.sparse = v->priors;
-        memcpy(p.settings.sparse_prior, v->prior, sizeof v->prior);
-        p.settings.window = v->window;
+        p.settings.solve.prior = RECON_SPECTRUM;
+        p.settings.solve.sparse = v->priors;
+        memcpy(p.settings.solve.sparse_prior, v->prior, sizeof v->prior);
+        p.settings.schedule.window = v->window;
     }
     for (int a = 0; a < 3; a++)
         p.scan.fov[a] = 200;

@@ -51,15 +51,14 @@ static void *allocate(size_t n, size_t size)
 static inline problem open_problem(const int64_t matrix[3], int coils, int frames, bool field, vf_dtype precision,
                                    vf_encode_by encode_by)
 {
-    problem p = {.settings = {.scan.input = "test",
-                              .encode_by = encode_by,
-                              .precision = precision,
-                              .iterations = 400,
-                              .tolerance = precision == VF_F64 ? 1e-12 : 1e-6,
-                              .lambda = 0.05,
-                              .accuracy = precision == VF_F64 ? 1e-10 : 1e-6,
+    problem p = {.settings = {.solve = {.encode_by = encode_by,
+                                        .precision = precision,
+                                        .iterations = 400,
+                                        .tolerance = precision == VF_F64 ? 1e-12 : 1e-6,
+                                        .lambda = 0.05,
+                                        .accuracy = precision == VF_F64 ? 1e-10 : 1e-6},
                               .quiet = true,
-                              .device = device_spec}};
+                              .schedule.device = device_spec}};
     assert_int_equal(vf_context_create(&p.ctx), VF_OK);
     vf_context_set_team_work(p.ctx, 1000); /* small arrays have teams, too */
     assert_int_equal(vf_context_set_devices(p.ctx, device_spec), VF_OK);
@@ -86,7 +85,8 @@ static inline problem open_problem(const int64_t matrix[3], int coils, int frame
         for (int i = 0; i < coils * SAMPLES; i++)
             p.frames[f].data[i] = random_complex();
     }
-    p.scan = (mri_scan){.matrix = {matrix[0], matrix[1], matrix[2]},
+    p.scan = (mri_scan){.path = "test",
+                        .matrix = {matrix[0], matrix[1], matrix[2]},
                         .crop = {matrix[0], matrix[1], matrix[2]},
                         .coils = coils,
                         .volumes = frames,
@@ -121,9 +121,9 @@ static inline void close_problem(problem *p)
 static inline vf_array device_array(problem *p, int64_t n)
 {
     vf_array a;
-    assert_int_equal(
-        vf_array_create(vf_context_device(p->ctx, 0), VF_SPACE_DEVICE, vf_dtype_complex(p->settings.precision), n, &a),
-        VF_OK);
+    assert_int_equal(vf_array_create(vf_context_device(p->ctx, 0), VF_SPACE_DEVICE,
+                                     vf_dtype_complex(p->settings.solve.precision), n, &a),
+                     VF_OK);
     return a;
 }
 

@@ -26,8 +26,8 @@ static double norm(const float complex *x, int64_t n)
  * hundred terms in the given precision, and the rounding of the host's copies. */
 static double allowed(const problem *p)
 {
-    double rounding = p->settings.precision == VF_F64 ? 0 : 40 * 0x1p-24;
-    return 2 * p->settings.accuracy + rounding + 4 * 0x1p-24;
+    double rounding = p->settings.solve.precision == VF_F64 ? 0 : 40 * 0x1p-24;
+    return 2 * p->settings.solve.accuracy + rounding + 4 * 0x1p-24;
 }
 
 static void adjointness(const int64_t matrix[3], bool field, vf_dtype precision, vf_encode_by encode_by)
@@ -41,8 +41,8 @@ static void adjointness(const int64_t matrix[3], bool field, vf_dtype precision,
     for (int m = 0; m < SAMPLES; m++)
         y[m] = random_complex();
     vf_array dx = device_array(&p, p.voxels), dy = device_array(&p, SAMPLES);
-    const vf_encoding_options options = encoding_options(&p.settings, &p.scan, &p.trajectory);
-    if (encoding_create(vf_context_device(p.ctx, 0), "test", &p.scan, &p.trajectory, &options, &e) != VF_OK)
+    const vf_encoding_options options = encoding_options(&p.settings.solve, &p.scan, &p.trajectory);
+    if (encoding_create(vf_context_device(p.ctx, 0), &p.scan, &p.trajectory, &options, &e) != VF_OK)
         fail_msg("%s", vf_context_message(p.ctx));
     assert_int_equal(upload(p.queue, x, p.voxels, &dx), VF_OK);
     assert_int_equal(vf_encoding_forward(e, p.queue, 1, &dx, &dy), VF_OK);
@@ -115,12 +115,13 @@ static void against_dense(const int64_t matrix[3], int coils, bool field, bool d
                           vf_encode_by encode_by)
 {
     problem p = open_problem(matrix, coils, 1, field, precision, encode_by);
-    p.settings.prior = differences ? RECON_DIFFERENCES : RECON_IDENTITY;
+    p.settings.solve.prior = differences ? RECON_DIFFERENCES : RECON_IDENTITY;
     recon_summary summary;
     float complex *image = allocate((size_t)p.voxels, sizeof *image);
     run_reconstruction(&p, image, &summary);
     double diagonal, difference = 0, size = 0;
-    double complex *b = dense_right_side(&p, 0), *a = dense_system(&p, p.settings.lambda, b, differences, &diagonal);
+    double complex *b = dense_right_side(&p, 0),
+                   *a = dense_system(&p, p.settings.solve.lambda, b, differences, &diagonal);
     dense_solve(p.voxels, a, b);
     for (int64_t i = 0; i < p.voxels; i++) {
         difference += pow(cabs(image[i] - b[i]), 2);
@@ -129,8 +130,8 @@ static void against_dense(const int64_t matrix[3], int coils, bool field, bool d
     /* The error of a solution is at most the condition number times the error of matrix, right side and residual.
      * The condition number is at most trace / (lambda x diagonal) for the identity; for random samples it is about
      * 2.5 times the root of that bound. Random cases reach a tenth of what is allowed here. */
-    double condition = 1 / p.settings.lambda * 10;
-    double bound = condition * (allowed(&p) + p.settings.tolerance);
+    double condition = 1 / p.settings.solve.lambda * 10;
+    double bound = condition * (allowed(&p) + p.settings.solve.tolerance);
     double error = sqrt(difference / size);
     if (!(error <= bound))
         fail_msg("relative error %g, allowed %g (%d coils, field %d, differences %d, precision %d, operator %d)", error,
@@ -192,8 +193,8 @@ static void test_groups_and_pieces(void **state)
     float complex *whole = allocate((size_t)(2 * p.voxels), sizeof *whole),
                   *parts = allocate((size_t)(2 * p.voxels), sizeof *parts);
     run_reconstruction(&p, whole, &summary);
-    p.settings.group_bytes = 1;
-    p.settings.piece_pairs = 3.0 * (SAMPLES + 1) * 5 * (double)cube[0] + 1; /* 3 coils, 5 rows */
+    p.settings.schedule.group_bytes = 1;
+    p.settings.solve.piece_pairs = 3.0 * (SAMPLES + 1) * 5 * (double)cube[0] + 1; /* 3 coils, 5 rows */
     assert_int_not_equal(cube[1] * cube[2] % 5, 0);
     run_reconstruction(&p, parts, &summary);
     assert_memory_equal(whole, parts, (size_t)(2 * p.voxels) * sizeof *whole);
@@ -208,14 +209,13 @@ static void test_progress_adds_up(void **state)
     (void)state;
     for (int by = VF_ENCODE_DIRECT; by <= VF_ENCODE_CARTESIAN; by++) {
         problem p = open_problem(cube, 1, 1, false, VF_F32, (vf_encode_by)by);
-        p.settings.piece_pairs = 7.0 * (SAMPLES + 1) * (double)cube[0];
+        p.settings.solve.piece_pairs = 7.0 * (SAMPLES + 1) * (double)cube[0];
         vf_encoding *e = NULL;
         recon_watch watch = {.mode = VF_PROGRESS_OFF};
         vf_array samples = device_array(&p, 2 * SAMPLES), images = device_array(&p, 2 * p.voxels);
-        vf_encoding_options options = encoding_options(&p.settings, &p.scan, &p.trajectory);
+        vf_encoding_options options = encoding_options(&p.settings.solve, &p.scan, &p.trajectory);
         options.most_batch = 2;
-        assert_int_equal(encoding_create(vf_context_device(p.ctx, 0), "test", &p.scan, &p.trajectory, &options, &e),
-                         VF_OK);
+        assert_int_equal(encoding_create(vf_context_device(p.ctx, 0), &p.scan, &p.trajectory, &options, &e), VF_OK);
         assert_int_equal(vf_fill(p.queue, samples.type, samples.count, (const double[2]){0}, samples.data), VF_OK);
         vf_encoding_watch(e, watch_tell, &watch);
         for (int batch = 1; batch <= 2; batch++)
@@ -234,7 +234,7 @@ static void test_coils_one_at_a_time(void **state)
 {
     (void)state;
     problem p = open_problem(plane, 2, 1, false, VF_F32, VF_ENCODE_NUFFT);
-    p.settings.coils = RECON_COILS_RSS;
+    p.settings.coils.how = RECON_COILS_RSS;
     recon_summary summary;
     float complex *both = allocate((size_t)p.voxels, sizeof *both),
                   *one = allocate((size_t)(2 * p.voxels), sizeof *one);
@@ -263,7 +263,7 @@ static void test_adjoint_method(void **state)
     (void)state;
     for (int by = VF_ENCODE_DIRECT; by <= VF_ENCODE_NUFFT; by++) {
         problem p = open_problem(cube, 3, 1, true, VF_F32, (vf_encode_by)by);
-        p.settings.method = RECON_ADJOINT;
+        p.settings.solve.method = RECON_ADJOINT;
         recon_summary summary;
         float complex *image = allocate((size_t)p.voxels, sizeof *image);
         run_reconstruction(&p, image, &summary);
@@ -294,7 +294,7 @@ static void test_gridding_divides_by_the_maps(void **state)
         recon_summary summary;
         float complex *plain = allocate((size_t)p.voxels, sizeof *plain),
                       *image = allocate((size_t)p.voxels, sizeof *image);
-        p.settings.method = RECON_GRIDDING;
+        p.settings.solve.method = RECON_GRIDDING;
         for (int64_t n = 0; n < 2 * p.voxels; n++)
             p.scan.sensitivity[n] = n < p.voxels; /* the second coil receives nothing */
         run_reconstruction(&p, plain, &summary);
@@ -325,10 +325,10 @@ static void test_saved_q(void **state)
     recon_summary summary;
     float complex *first = allocate((size_t)p.voxels, sizeof *first),
                   *second = allocate((size_t)p.voxels, sizeof *second);
-    p.settings.save_q = path;
+    p.settings.solve.save_q = path;
     run_reconstruction(&p, first, &summary);
-    p.settings.save_q = NULL;
-    p.settings.load_q = path;
+    p.settings.solve.save_q = NULL;
+    p.settings.solve.load_q = path;
     run_reconstruction(&p, second, &summary);
     assert_memory_equal(first, second, (size_t)p.voxels * sizeof *first);
     snprintf(p.scan.digest, sizeof p.scan.digest, "two");

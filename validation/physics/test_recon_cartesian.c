@@ -19,7 +19,13 @@ enum { COILS = 3, FRAMES = 2 };
  * relative to, everywhere in the object. */
 static mri_scan make_lines(const int64_t matrix[3], int axis, int64_t keep, bool weights)
 {
-    mri_scan s = {.coils = COILS, .volumes = FRAMES, .slices = 1, .places = 1, .trajectories = 1, .frames = FRAMES};
+    mri_scan s = {.path = "test",
+                  .coils = COILS,
+                  .volumes = FRAMES,
+                  .slices = 1,
+                  .places = 1,
+                  .trajectories = 1,
+                  .frames = FRAMES};
     const int64_t n = matrix[axis], lines[2] = {20, 3}, voxels = matrix[0] * matrix[1] * matrix[2];
     s.calibrations = 1;
     for (int a = 0; a < 3; a++) {
@@ -69,13 +75,9 @@ static vf_context *open_context(void)
     return ctx;
 }
 
-static const recon_settings usual = {.scan.input = "test",
-                                     .precision = VF_F64,
-                                     .iterations = 400,
-                                     .tolerance = 1e-11,
-                                     .lambda = 0.05,
-                                     .accuracy = 1e-9,
-                                     .quiet = true};
+static const recon_settings usual = {
+    .solve = {.precision = VF_F64, .iterations = 400, .tolerance = 1e-11, .lambda = 0.05, .accuracy = 1e-9},
+    .quiet = true};
 
 typedef struct kept {
     float complex *image; /* [frame][voxel] */
@@ -140,9 +142,10 @@ static void test_same_image(void **state)
         random_state = here;
         mri_scan cut = make_lines(cases[i / 6].matrix, cases[i / 6].axis, cases[i / 6].keep, i % 2);
         recon_settings settings = usual;
-        settings.method = methods[i / 2 % 3];
+        settings.solve.method = methods[i / 2 % 3];
         recon_summary summary[2];
-        assert_int_equal(may_crop_readout(&settings, &cut) ? crop_readout(ctx, &cut) : VF_OK, VF_OK);
+        assert_int_equal(may_crop_readout(&settings.scan, &settings.solve, &cut) ? crop_readout(ctx, &cut) : VF_OK,
+                         VF_OK);
         for (int a = 0; a < 3; a++) {
             assert_int_equal(cut.matrix[a], whole.crop[a]);
             assert_true(fabs(cut.fov[a] - 10.0 * (double)whole.crop[a]) < 1e-9);
@@ -153,8 +156,8 @@ static void test_same_image(void **state)
                       *b = make_images(ctx, &settings, &cut, &summary[1]);
         assert_string_equal(summary[1].encoding, "FFT of the grid");
         /* For both, density weights are known to the 1e-3 of the NUFFT that finds them. */
-        compare(&whole, &cut, a, b, settings.method == RECON_GRIDDING ? 4e-3 : (sqrt(10 / 0.05) + 3) * 0x1p-24);
-        if (settings.method == RECON_CG)
+        compare(&whole, &cut, a, b, settings.solve.method == RECON_GRIDDING ? 4e-3 : (sqrt(10 / 0.05) + 3) * 0x1p-24);
+        if (settings.solve.method == RECON_CG)
             assert_true(fabs(summary[0].lambda - summary[1].lambda) <= 1e-6 * summary[0].lambda);
         free(a);
         free(b);
@@ -198,22 +201,22 @@ static void test_left_alone(void **state)
             s.field_map = allocate(16 * 6, sizeof *s.field_map);
             break;
         case 8:
-            settings.prior = RECON_DIFFERENCES;
+            settings.solve.prior = RECON_DIFFERENCES;
             break;
         case 9:
-            settings.encode_by = VF_ENCODE_NUFFT;
+            settings.solve.encode_by = VF_ENCODE_NUFFT;
             break;
         case 10:
-            settings.keep_oversampling = true;
+            settings.scan.keep_oversampling = true;
             break;
         case 11:
-            settings.save_q = "q.h5";
+            settings.solve.save_q = "q.h5";
             break;
         default:
-            settings.method = RECON_BILINEAR;
+            settings.solve.method = RECON_BILINEAR;
         }
         const int64_t samples = at->samples;
-        assert_int_equal(may_crop_readout(&settings, &s) ? crop_readout(ctx, &s) : VF_OK, VF_OK);
+        assert_int_equal(may_crop_readout(&settings.scan, &settings.solve, &s) ? crop_readout(ctx, &s) : VF_OK, VF_OK);
         if (s.matrix[0] != 16 || at->samples != samples)
             fail_msg("case %d: the matrix is %lld", what, (long long)s.matrix[0]);
         assert_string_equal(s.description, "");
@@ -230,30 +233,30 @@ static void test_choice(void **state)
     recon_settings settings = usual;
     mri_scan s = make_lines(matrix, 0, 8, true);
     scan_trajectory *at = s.trajectory;
-    assert_int_equal(encoding_choose_for(&settings, &s, at), VF_ENCODE_CARTESIAN);
-    settings.encode_by = VF_ENCODE_OFF_GRID;
-    assert_int_equal(encoding_choose_for(&settings, &s, at), VF_ENCODE_DIRECT);
-    settings.encode_by = VF_ENCODE_AUTO;
-    settings.load_q = "q.h5";
-    assert_int_equal(encoding_choose_for(&settings, &s, at), VF_ENCODE_DIRECT);
-    settings.load_q = NULL;
+    assert_int_equal(encoding_choose_for(&settings.solve, &s, at), VF_ENCODE_CARTESIAN);
+    settings.solve.encode_by = VF_ENCODE_OFF_GRID;
+    assert_int_equal(encoding_choose_for(&settings.solve, &s, at), VF_ENCODE_DIRECT);
+    settings.solve.encode_by = VF_ENCODE_AUTO;
+    settings.solve.load_q = "q.h5";
+    assert_int_equal(encoding_choose_for(&settings.solve, &s, at), VF_ENCODE_DIRECT);
+    settings.solve.load_q = NULL;
     s.field_map = allocate(16 * 6, sizeof *s.field_map);
-    assert_int_equal(encoding_choose_for(&settings, &s, at), VF_ENCODE_DIRECT);
-    settings.encode_by = VF_ENCODE_CARTESIAN;
-    assert_int_equal(encoding_check(ctx, &settings, &s), VF_ERR_INPUT);
+    assert_int_equal(encoding_choose_for(&settings.solve, &s, at), VF_ENCODE_DIRECT);
+    settings.solve.encode_by = VF_ENCODE_CARTESIAN;
+    assert_int_equal(encoding_check(ctx, &settings.solve, &s), VF_ERR_INPUT);
     assert_non_null(strstr(vf_context_message(ctx), "field map"));
     vf_context_clear_error(ctx);
     free(s.field_map);
     s.field_map = NULL;
-    assert_int_equal(encoding_check(ctx, &settings, &s), VF_OK);
+    assert_int_equal(encoding_check(ctx, &settings.solve, &s), VF_OK);
     at->k[3 * 37 + 1] = 1.25F;
-    assert_int_equal(encoding_check(ctx, &settings, &s), VF_ERR_INPUT);
+    assert_int_equal(encoding_check(ctx, &settings.solve, &s), VF_ERR_INPUT);
     assert_non_null(strstr(vf_context_message(ctx), "sample 37 of trajectory 0"));
     assert_non_null(strstr(vf_context_message(ctx), "is 0.25 cycles per field of view off the grid"));
     vf_context_clear_error(ctx);
-    settings.encode_by = VF_ENCODE_AUTO;
-    assert_int_equal(encoding_check(ctx, &settings, &s), VF_OK);
-    assert_int_equal(encoding_choose_for(&settings, &s, at), VF_ENCODE_DIRECT);
+    settings.solve.encode_by = VF_ENCODE_AUTO;
+    assert_int_equal(encoding_check(ctx, &settings.solve, &s), VF_OK);
+    assert_int_equal(encoding_choose_for(&settings.solve, &s, at), VF_ENCODE_DIRECT);
     scan_free(&s);
     vf_context_destroy(ctx);
 }

@@ -27,7 +27,7 @@ static void normal_against_dense(const int64_t matrix[3], bool field, vf_encode_
     for (int64_t n = 0; n < p.voxels; n++)
         image[n] = random_complex();
     assert_int_equal(team_create(p.ctx, 0, 1, &team), VF_OK);
-    if (normal_matrix_create(&team, &p.settings, &p.scan, &p.trajectory, NULL, 1, &normal) != VF_OK)
+    if (normal_matrix_create(&team, &p.settings.solve, &p.scan, &p.trajectory, NULL, 1, &normal) != VF_OK)
         fail_msg("%s", vf_context_message(p.ctx));
     assert_int_equal(vf_queue_copy(p.queue, x.data, image, (size_t)p.voxels * sizeof *image), VF_OK);
     assert_int_equal(vf_normal_apply(&normal, p.queue, 1, NULL, x.data, y.data), VF_OK);
@@ -45,12 +45,12 @@ static void normal_against_dense(const int64_t matrix[3], bool field, vf_encode_
     }
     for (int64_t n = 0; n < p.voxels; n++)
         difference += pow(cabs(found[n]), 2);
-    if (!(sqrt(difference) <= 12 * p.settings.accuracy * sqrt(size)))
+    if (!(sqrt(difference) <= 12 * p.settings.solve.accuracy * sqrt(size)))
         fail_msg("relative error %g (field %d, operator %d)", sqrt(difference / size), field, encode_by);
     /* Made by one device for itself: the same bits. */
     double weights[SAMPLES];
     for (int m = 0; m < SAMPLES; m++) {
-        const double complex phi = sample_phi(&p.settings, &p.scan, &p.trajectory, m);
+        const double complex phi = sample_phi(&p.settings.solve, &p.scan, &p.trajectory, m);
         weights[m] = (p.trajectory.weights ? p.trajectory.weights[m] : 1) * creal(phi * conj(phi));
     }
     const vf_normal_task task = {.matrix = {matrix[0], matrix[1], matrix[2]},
@@ -59,7 +59,7 @@ static void normal_against_dense(const int64_t matrix[3], bool field, vf_encode_
                                  .time = p.trajectory.time,
                                  .field = p.scan.field_map,
                                  .weights = weights,
-                                 .encoding = encoding_options(&p.settings, &p.scan, &p.trajectory)};
+                                 .encoding = encoding_options(&p.settings.solve, &p.scan, &p.trajectory)};
     if (vf_normal_create(vf_context_device(p.ctx, 0), &task, &alone) != VF_OK)
         fail_msg("%s", vf_context_message(p.ctx));
     assert_int_equal(vf_normal_apply(&normal, p.queue, 1, NULL, x.data, y.data), VF_OK);

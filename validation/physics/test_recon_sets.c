@@ -68,14 +68,15 @@ static double complex *widen(const problem *p, const void *from)
 {
     double complex *out = allocate((size_t)(SETS * p->voxels), sizeof *out);
     for (int64_t n = 0; n < SETS * p->voxels; n++)
-        out[n] = p->settings.precision == VF_F64 ? ((const double complex *)from)[n] : ((const float complex *)from)[n];
+        out[n] = p->settings.solve.precision == VF_F64 ? ((const double complex *)from)[n]
+                                                       : ((const float complex *)from)[n];
     return out;
 }
 
 static vf_array device_images(const problem *p, const double complex *x)
 {
     vf_array a;
-    const vf_dtype type = vf_dtype_complex(p->settings.precision);
+    const vf_dtype type = vf_dtype_complex(p->settings.solve.precision);
     float complex *narrow = allocate((size_t)(SETS * p->voxels), sizeof *narrow);
     assert_int_equal(vf_array_create(vf_context_device(p->ctx, 0), VF_SPACE_DEVICE, type, SETS * p->voxels, &a), VF_OK);
     for (int64_t n = 0; n < SETS * p->voxels; n++)
@@ -91,7 +92,8 @@ static device_maps put_maps(const problem *p, const device_team *team)
     device_maps maps = {0};
     const team_share all = {.coils = COILS, .voxels = p->voxels};
     const host_maps from = {.sets = SETS, .coils = COILS, .voxels = p->voxels, .data = p->scan.sensitivity};
-    assert_int_equal(device_maps_put(team, 1, &all, vf_dtype_complex(p->settings.precision), &from, &maps), VF_OK);
+    assert_int_equal(device_maps_put(team, 1, &all, vf_dtype_complex(p->settings.solve.precision), &from, &maps),
+                     VF_OK);
     return maps;
 }
 
@@ -99,7 +101,7 @@ static device_maps put_maps(const problem *p, const device_team *team)
  * twice that for the sums over sets and coils, and rounding of a few hundred terms. */
 static double allowed(const problem *p)
 {
-    return 12 * p->settings.accuracy + (p->settings.precision == VF_F64 ? 1e-12 : 80 * 0x1p-24);
+    return 12 * p->settings.solve.accuracy + (p->settings.solve.precision == VF_F64 ? 1e-12 : 80 * 0x1p-24);
 }
 
 /* <A x, y> = <F S x, W F S y> = <x, A y>, where the middle is computed densely. */
@@ -110,7 +112,7 @@ static void normal_is_hermitian(const int64_t matrix[3], bool field, vf_dtype pr
     device_team team;
     vf_normal normal;
     assert_int_equal(team_create(p.ctx, 0, 1, &team), VF_OK);
-    if (normal_matrix_create(&team, &p.settings, &p.scan, &p.trajectory, NULL, 1, &normal) != VF_OK)
+    if (normal_matrix_create(&team, &p.settings.solve, &p.scan, &p.trajectory, NULL, 1, &normal) != VF_OK)
         fail_msg("%s", vf_context_message(p.ctx));
     device_maps maps = put_maps(&p, &team);
     vf_operator *system;
@@ -163,7 +165,7 @@ static void right_side_is_adjoint(vf_dtype precision, vf_encode_by by)
     void *out = allocate((size_t)(SETS * p.voxels), 2 * sizeof(double));
     p.scan.trajectory = &p.trajectory;
     assert_int_equal(team_create(p.ctx, 0, vf_context_device_count(p.ctx), &team), VF_OK);
-    if (right_side_create(&team, &p.settings, &p.scan, &p.trajectory, &watch, &side) != VF_OK)
+    if (right_side_create(&team, &p.settings.solve, &p.scan, &p.trajectory, &watch, &side) != VF_OK)
         fail_msg("%s", vf_context_message(p.ctx));
     device_maps maps = {0};
     const team_share *shares = right_side_shares(side, &parts);
@@ -226,7 +228,7 @@ static void solution_against_dense(bool weighted, vf_dtype precision, vf_encode_
     double difference = 0, size = 0;
     p.scan.maps_weighted = weighted;
     p.scan.trajectory = &p.trajectory;
-    p.settings.prior = RECON_IDENTITY;
+    p.settings.solve.prior = RECON_IDENTITY;
     if (reconstruct(p.ctx, &p.settings, &p.scan, &watch, keep, NULL, &image, &summary) != VF_OK)
         fail_msg("%s", vf_context_message(p.ctx));
     for (int c = 0; c < COILS; c++)
@@ -252,7 +254,7 @@ static void solution_against_dense(bool weighted, vf_dtype precision, vf_encode_
         difference += pow(tied ? cabsf(image[i]) - cabs(expected) : cabs(image[i] - expected), 2);
         size += pow(cabs(expected), 2);
     }
-    const double bound = 10 / p.settings.lambda * (allowed(&p) + p.settings.tolerance + 0x1p-22);
+    const double bound = 10 / p.settings.solve.lambda * (allowed(&p) + p.settings.solve.tolerance + 0x1p-22);
     if (!(sqrt(difference / size) <= bound))
         fail_msg("relative error %g, allowed %g (weighted %d, precision %d, operator %d)", sqrt(difference / size),
                  bound, weighted, precision == VF_F64, by);
@@ -277,10 +279,10 @@ static void test_first_of_two(void **state)
     recon_summary summary = {0};
     float complex *image[2];
     p.scan.trajectory = &p.trajectory;
-    p.settings.prior = RECON_IDENTITY;
+    p.settings.solve.prior = RECON_IDENTITY;
     for (int i = 0; i < 2; i++) {
         image[i] = allocate((size_t)p.voxels, sizeof **image);
-        p.settings.map_sets = i == 0 ? RECON_SETS_ONE : RECON_SETS_AUTO;
+        p.settings.coils.sets = i == 0 ? RECON_SETS_ONE : RECON_SETS_AUTO;
         p.scan.map_sets = i == 0 ? SETS : 1;
         assert_int_equal(reconstruct(p.ctx, &p.settings, &p.scan, &watch, keep, NULL, &image[i], &summary), VF_OK);
     }

@@ -13,6 +13,7 @@
 #include "espirit.h"
 #include "kernel_operators.h"
 #include "solve/transfer.h"
+#include "voxfield/timer.h"
 
 /* The centre's radius in cycles per field of view after cropping; it is the same in 1/mm along every axis. Coils vary
  * slowly, and autocalibrated scans acquire 24 lines. Across a thin slab it is at least LEAST_CYCLES. */

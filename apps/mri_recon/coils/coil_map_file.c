@@ -11,6 +11,7 @@
 #include "scan/scan_values.h"
 #include "voxfield/hdf5_io.h"
 #include "voxfield/output.h"
+#include "voxfield/timer.h"
 #include "voxfield/version.h"
 
 static const char PROGRAM[] = "mri_recon (Voxfield) " VF_VERSION;

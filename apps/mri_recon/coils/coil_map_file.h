@@ -2,6 +2,7 @@
 #ifndef COIL_MAP_FILE_H
 #define COIL_MAP_FILE_H
 
+#include "coil_settings.h"
 #include "scan/mri_scan.h"
 
 /* Whether the path has an extension of coil map files (.cfl .hdr .h5 .hdf5). */

@@ -8,6 +8,7 @@
 #include "coil_stages.h"
 #include "voxfield/append.h"
 #include "voxfield/parse.h"
+#include "voxfield/timer.h"
 
 /* Why a channel is left out. */
 typedef enum why { KEPT, NAMED, DEAD, SILENT, ONLY_NOISE, REASONS } why;

@@ -4,8 +4,8 @@
 
 #include <complex.h>
 
+#include "coil_settings.h"
 #include "scan/mri_scan.h"
-#include "settings.h"
 #include "solve/team.h"
 #include "watch.h"
 

@@ -36,7 +36,7 @@ vf_status combine_sets(const recon_job *j, const scan_frame *frame, float comple
 {
     const frame_place *place = &j->place[frame->place];
     const int64_t voxels = j->voxels;
-    if (!j->has_maps || j->settings->method == RECON_ADJOINT || (place->sets == 1 && !place->weighted))
+    if (!j->has_maps || j->solve->method == RECON_ADJOINT || (place->sets == 1 && !place->weighted))
         return VF_OK;
     double *squares = calloc((size_t)voxels, sizeof *squares);
     if (!squares)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coils/choose_maps.h"
 #include "coils/coil_map_file.h"
 #include "coils/estimate_maps.h"
 #include "frame_places.h"
@@ -68,7 +69,7 @@ static vf_status find_better(crew *c, frame_place *place, char *text, size_t siz
     const recon_job *j = c->job;
     float complex *maps = NULL;
     calibrated made;
-    if (!judges_scan_maps(j->settings, j->scan) || place->sets > 1)
+    if (!judges_scan_maps(j->coils, j->solve, j->scan) || place->sets > 1)
         return VF_OK;
     watch_stage(c->watch, "coil maps", 1);
     const vf_status status =
@@ -104,7 +105,7 @@ static vf_status take_from_scan(crew *c, frame_place *place, char *text, size_t 
     place->sets = sets_in_use(j, place->maps, sets < j->most_sets ? sets : j->most_sets);
     place->weighted = raw->maps_weighted;
     snprintf(text, size, "%d coil%s, %smaps from %s", raw->coils, raw->coils == 1 ? "" : "s",
-             place->sets > 1 ? "two sets of " : "", j->settings->maps ? j->settings->maps : "the file");
+             place->sets > 1 ? "two sets of " : "", j->coils->file ? j->coils->file : "the file");
     return find_better(c, place, text, size);
 }
 
@@ -113,9 +114,9 @@ static vf_status make_maps(crew *c, frame_place *place, char *text, size_t size)
 {
     const recon_job *j = c->job;
     const mri_scan *raw = j->scan;
-    const recon_map_sets wanted = j->most_sets > 1 ? j->settings->map_sets : RECON_SETS_ONE;
+    const recon_map_sets wanted = j->most_sets > 1 ? j->coils->sets : RECON_SETS_ONE;
     const size_t bytes = (size_t)raw->coils * (size_t)j->voxels * sizeof *place->maps;
-    if (uses_scan_maps(j->settings, raw))
+    if (uses_scan_maps(j->coils, raw))
         return take_from_scan(c, place, text, size);
     watch_stage(c->watch, "coil maps", 1);
     place->maps = malloc((size_t)j->most_sets * bytes);
@@ -124,7 +125,7 @@ static vf_status make_maps(crew *c, frame_place *place, char *text, size_t size)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the maps of %d coils", raw->coils);
     calibrated made;
     vf_status status =
-        calibrate_maps(&c->team, raw, j->settings->coils, wanted, place->first->place, c->watch, place->maps, &made);
+        calibrate_maps(&c->team, raw, j->coils->how, wanted, place->first->place, c->watch, place->maps, &made);
     if (status != VF_OK) {
         free(place->maps);
         place->maps = NULL;
@@ -145,13 +146,13 @@ vf_status place_maps(crew *c, const scan_frame *frame)
 {
     recon_job *j = c->job;
     frame_place *place = &j->place[frame->place];
-    char text[sizeof j->coils] = "";
+    char text[sizeof j->maps_text] = "";
     if (!j->has_maps || !once_begin(j, &place->maps_made))
         return VF_OK;
     vf_status status = make_maps(c, place, text, sizeof text);
     if (status == VF_OK) {
         pthread_mutex_lock(&j->lock);
-        snprintf(j->coils, sizeof j->coils, "%s", text);
+        snprintf(j->maps_text, sizeof j->maps_text, "%s", text);
         pthread_mutex_unlock(&j->lock);
     }
     once_end(j, &place->maps_made, status == VF_OK);
@@ -161,7 +162,7 @@ vf_status place_maps(crew *c, const scan_frame *frame)
 vf_status places_save_maps(const recon_job *job)
 {
     const int places = job->scan->places;
-    if (!job->settings->save_coils || !job->has_maps)
+    if (!job->coils->save || !job->has_maps)
         return VF_OK;
     saved_maps *of = calloc((size_t)places, sizeof *of);
     if (!of)
@@ -169,7 +170,7 @@ vf_status places_save_maps(const recon_job *job)
     for (int p = 0; p < places; p++)
         of[p] =
             (saved_maps){.sets = job->place[p].sets, .weighted = job->place[p].weighted, .data = job->place[p].maps};
-    vf_status status = write_coil_maps(job->ctx, job->settings->save_coils, job->scan, of);
+    vf_status status = write_coil_maps(job->ctx, job->coils->save, job->scan, of);
     free(of);
     return status;
 }
@@ -245,7 +246,7 @@ static vf_status map_power(const recon_job *j, const float complex *maps, const 
 
 static bool needs_power(const recon_job *j)
 {
-    return j->has_maps && j->settings->method == RECON_CG;
+    return j->has_maps && j->solve->method == RECON_CG;
 }
 
 /* No deadlock: a crew that holds claims makes images F^H d. It may wait for maps, but never for another crew's

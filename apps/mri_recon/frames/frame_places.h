@@ -10,7 +10,7 @@ void places_free(recon_job *job);
 /* Makes the coil maps of the frame's place in host memory, once. */
 VF_MUST_CHECK vf_status place_maps(crew *c, const scan_frame *frame);
 
-/* Writes the maps of all places to settings->save_coils, if given. Call it after all frames are made. */
+/* Writes the maps of all places to the file of the settings, if given. Call it after all frames are made. */
 VF_MUST_CHECK vf_status places_save_maps(const recon_job *job);
 
 /* Claims the powers of places whose first frame is in the group and that no crew has claimed yet. */

@@ -4,8 +4,9 @@
 
 #include <pthread.h>
 
+#include "coils/coil_settings.h"
 #include "recon_results.h"
-#include "settings.h"
+#include "solve/solve_settings.h"
 #include "voxfield/context.h"
 
 /* State of a result that is computed once: the first thread that needs it computes it, the others wait. */
@@ -47,7 +48,10 @@ typedef struct group_effort {
 /* The whole reconstruction. The lock guards the members that several teams change. */
 typedef struct recon_job {
     vf_context *ctx;
-    const recon_settings *settings;
+    const solve_settings *solve;
+    const coil_settings *coils;
+    const struct noise_settings *noise; /* noise/noise_settings.h */
+    struct vf_ranks *ranks;             /* of an MPI job; NULL: there is one process */
     const mri_scan *scan;
     vf_dtype type;
     int64_t voxels;
@@ -57,7 +61,7 @@ typedef struct recon_job {
     double variance;           /* of a sample's noise in one coil; 0: unknown */
     bool noise_known;          /* `variance` is measured; first images do not change it */
     double *noise_ratio;       /* [scan->frames] each frame's variance over `variance`, not 0; NULL: all are 1 */
-    char noise[160];           /* the source of `variance` */
+    char noise_source[160];    /* the source of `variance` */
     double misfit;             /* variance of a first image's residual over `variance`; >= 1 */
     frame_effort *effort;      /* [scan->frames] or NULL */
     double factor;             /* on the automatic lambda of sparse priors */
@@ -70,7 +74,7 @@ typedef struct recon_job {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a once_state left ONCE_BEGUN */
     frame_place *place;     /* [scan->places] */
-    char coils[160];        /* how the maps were made */
+    char maps_text[160];    /* how the maps were made */
     char shared[200];       /* how ranks share the coils; "": they do not */
 } recon_job;
 

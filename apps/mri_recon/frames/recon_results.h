@@ -41,7 +41,7 @@ typedef struct recon_summary {
     int64_t iterations;                                    /* over all frames */
     double residual;                                       /* the largest of all frames */
     bool converged;                                        /* all frames */
-    frame_effort *effort; /* [frames] with settings->wanted, else NULL; the caller frees it */
+    frame_effort *effort; /* [frames] if not all are wanted, else NULL; the caller frees it */
     double coils_kept;    /* share of the energy after compression; 1 without */
     recon_sharing sharing;
     struct {

@@ -52,7 +52,7 @@ void summary_take_last(recon_summary *summary, const recon_summary *from)
 
 /* If a fixed lambda is too small for the noise, more iterations make the image
  * worse; if the user asked for few, they make it better. */
-void summary_judge(vf_context *ctx, const recon_settings *settings, const recon_summary *summary)
+void summary_judge(vf_context *ctx, const solve_settings *settings, const recon_summary *summary)
 {
     char advice[160] = "use more --iterations";
     if (settings->method != RECON_CG || summary->converged || !(settings->tolerance > 0) ||

@@ -6,7 +6,7 @@
 #include "solve/equations.h"
 
 /* Warns if the solver stopped early. */
-void summary_judge(vf_context *ctx, const recon_settings *settings, const recon_summary *summary);
+void summary_judge(vf_context *ctx, const solve_settings *settings, const recon_summary *summary);
 
 /* Adds a channel's result to a summary. */
 void summary_add(recon_summary *summary, const solve_result *result, bool first);

@@ -25,7 +25,7 @@ frame_group sure_group(const recon_job *j, const frame_group *group, int groups)
     for (int g = 0; g < groups; g++)
         for (int f = group[g].first; f < group[g].first + group[g].count; f++)
             if (j->frames[f] == first)
-                return solves_series(j->settings)
+                return solves_series(j->solve)
                            ? group[g]
                            : (frame_group){.trajectory = j->frames[f]->trajectory, .first = f, .count = 1};
     return group[0];
@@ -44,11 +44,11 @@ static vf_status make_probe(crew *c, const frame_group *g)
         const scan_frame *frame = j->frames[g->first + f];
         scan_frame replica = *frame; /* frames of a place have different noise */
         replica.data = NULL;
-        replica.replica = 1 + (int)(((uint32_t)j->settings->seed + (uint32_t)f) % INT32_MAX);
+        replica.replica = 1 + (int)(((uint32_t)j->solve->seed + (uint32_t)f) % INT32_MAX);
         if (f == 0 || frame->trajectory != j->frames[g->first + f - 1]->trajectory) {
             right_side_destroy(side);
-            status = right_side_create(&c->team, j->settings, j->scan, &j->scan->trajectory[frame->trajectory], &silent,
-                                       &side);
+            status =
+                right_side_create(&c->team, j->solve, j->scan, &j->scan->trajectory[frame->trajectory], &silent, &side);
         }
         VF_TRY(status, crew_adjoint(c, side, &replica, false, c->probe + (size_t)f * frame_bytes(j)));
     }
@@ -81,7 +81,7 @@ static vf_status search(crew *c, const char *b, int64_t count, sure_estimate est
 
 vf_status crew_choose_lambda(crew *c, const frame_group *g, char *images)
 {
-    const recon_settings *settings = c->job->settings;
+    const solve_settings *settings = c->job->solve;
     const group_request request = {.sparse = true,
                                    .lambda = 1,
                                    .tolerance = settings->tolerance,

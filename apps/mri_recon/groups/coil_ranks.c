@@ -52,19 +52,19 @@ struct coil_ranks {
 
 static const char *reason_not_to(const recon_job *j)
 {
-    const recon_settings *s = j->settings;
-    return s->share_coils == RECON_SHARE_NO ? "--share-coils no"
-           : s->method != RECON_CG          ? "only the solver's work is shared"
-           : j->scan->coils == 1            ? "there is one coil"
-           : !j->has_maps                   ? "without coil maps there is no sum over coils"
-           : s->share_coils == RECON_SHARE_AUTO && j->voxels * j->scan->coils < WORTH_SHARING ? "it is small"
-                                                                                              : NULL;
+    const recon_share share = j->coils->share;
+    return share == RECON_SHARE_NO        ? "--share-coils no"
+           : j->solve->method != RECON_CG ? "only the solver's work is shared"
+           : j->scan->coils == 1          ? "there is one coil"
+           : !j->has_maps                 ? "without coil maps there is no sum over coils"
+           : share == RECON_SHARE_AUTO && j->voxels * j->scan->coils < WORTH_SHARING ? "it is small"
+                                                                                     : NULL;
 }
 
 bool coil_ranks_possible(recon_job *j)
 {
-    vf_ranks *ranks = j->settings->pieces.ranks;
-    const bool alone = !ranks || vf_ranks_size(ranks) == 1, asked = j->settings->share_coils == RECON_SHARE_YES;
+    vf_ranks *ranks = j->ranks;
+    const bool alone = !ranks || vf_ranks_size(ranks) == 1, asked = j->coils->share == RECON_SHARE_YES;
     if (asked && (alone || j->scan->frames > 1))
         snprintf(j->shared, sizeof j->shared, "the coils are not shared: %s",
                  alone ? "there is one rank; mpirun or srun starts several" : "ranks share the frames instead");
@@ -256,7 +256,7 @@ bool coil_ranks_lost(const crew *c)
 
 vf_status coil_ranks_begin(crew *c)
 {
-    vf_ranks *ranks = c->job->settings->pieces.ranks;
+    vf_ranks *ranks = c->job->ranks;
     const int size = vf_ranks_size(ranks);
     char *none = NULL;
     coil_ranks *o = c->others = calloc(1, sizeof *o);
@@ -305,7 +305,7 @@ static vf_status decide(crew *c, int64_t coils)
     char *text = c->job->shared;
     const size_t size = sizeof c->job->shared;
     o->decided = true;
-    o->shared = pays || c->job->settings->share_coils == RECON_SHARE_YES;
+    o->shared = pays || c->job->coils->share == RECON_SHARE_YES;
     if (o->shared)
         snprintf(text, size, "%d ranks share the coils: an application of F^H W F takes %.3g s; one rank: about %.3g s",
                  o->count + 1, together, alone);
@@ -460,7 +460,7 @@ static vf_status serve(helper *h, bool *made)
 
 vf_status coil_ranks_serve(crew *c, bool *made)
 {
-    helper h = {.crew = c, .ranks = c->job->settings->pieces.ranks};
+    helper h = {.crew = c, .ranks = c->job->ranks};
     char *text = NULL;
     *made = false;
     vf_status status = vf_ranks_share(h.ranks, 1, NULL, &text);

@@ -32,7 +32,7 @@ vf_status crew_put_coils(crew *c, const host_maps *maps, int64_t first, int64_t 
     VF_TRY(status, crew_make_vectors(c, 0, maps->sets));
     if (status == VF_OK && (!c->solver->normal || c->maps_filled != c->maps.filled)) {
         vf_operator_free(c->solver->normal);
-        status = system_create(&c->team, j->settings->precision, c->normal, &c->maps, &c->solver->normal);
+        status = system_create(&c->team, j->solve->precision, c->normal, &c->maps, &c->solver->normal);
         c->sets = maps->sets;
         c->maps_filled = c->maps.filled;
     }

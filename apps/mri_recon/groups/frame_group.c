@@ -48,15 +48,14 @@ static vf_status make_envelopes(crew *c, int count)
 vf_status crew_adjoints(crew *c, const frame_group *g, bool envelopes, char *images)
 {
     const recon_job *j = c->job;
-    const recon_method method = j->settings->method;
+    const recon_method method = j->solve->method;
     const bool even = method == RECON_GRIDDING || method == RECON_BILINEAR;
     right_side *side = NULL;
     vf_status status = envelopes ? make_envelopes(c, g->count) : VF_OK;
     for (int f = 0; f < g->count && status == VF_OK; f++)
         status = place_maps(c, frame_of(j, g, f));
     if (status == VF_OK)
-        status =
-            right_side_create(&c->team, j->settings, j->scan, &j->scan->trajectory[g->trajectory], c->watch, &side);
+        status = right_side_create(&c->team, j->solve, j->scan, &j->scan->trajectory[g->trajectory], c->watch, &side);
     if (status == VF_OK)
         snprintf(c->summary.encoding, sizeof c->summary.encoding, "%s", right_side_description(side));
     if (status == VF_OK)
@@ -84,7 +83,7 @@ static vf_status find_power(crew *c, const scan_frame *first)
     right_side *side = NULL;
     char *image = malloc(frame_bytes(j));
     vf_status status = image ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for an image");
-    VF_TRY(status, right_side_create(&c->team, j->settings, j->scan, at, &silent, &side));
+    VF_TRY(status, right_side_create(&c->team, j->solve, j->scan, at, &silent, &side));
     VF_TRY(status, crew_adjoint(c, side, first, false, image));
     VF_TRY(status, found_image(c, first, image));
     right_side_destroy(side);
@@ -111,7 +110,7 @@ static bool shares_channels(const recon_job *j)
  * its own, and the devices share the systems. So at most one device per coil is used. */
 int crew_normals(const recon_job *j, int devices)
 {
-    const int most = j->settings->method == RECON_CG ? j->scan->coils : 0;
+    const int most = j->solve->method == RECON_CG ? j->scan->coils : 0;
     return most < devices ? most : devices;
 }
 
@@ -140,7 +139,7 @@ static void free_solvers(crew *c)
 
 static vf_status make_prior(const recon_job *j, vf_queue *queue, vf_prior *out)
 {
-    const recon_settings *settings = j->settings;
+    const solve_settings *settings = j->solve;
     const mri_scan *raw = j->scan;
     const vf_prior_options options = {.kind = (vf_prior_kind)settings->prior,
                                       .precision = settings->precision,
@@ -161,7 +160,7 @@ static vf_status prepare_device(crew *c, int d)
         return VF_OK;
     vf_status status = make_prior(j, queue, &s->known);
     if (status == VF_OK && !j->has_maps)
-        status = vf_normal_operator(vf_queue_device(queue), j->settings->precision, j->voxels, &c->normal[d], 1, NULL,
+        status = vf_normal_operator(vf_queue_device(queue), j->solve->precision, j->voxels, &c->normal[d], 1, NULL,
                                     &s->normal);
     return status == VF_OK ? crew_make_vectors(c, d, 1) : status;
 }
@@ -174,8 +173,8 @@ vf_status crew_prepare(crew *c, int trajectory)
     c->solver = calloc((size_t)wanted + 1, sizeof *c->solver);
     vf_status status = c->normal && c->solver ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     if (status == VF_OK && !c->shared)
-        status = normal_matrix_create(&c->team, j->settings, j->scan, &j->scan->trajectory[trajectory], c->watch,
-                                      wanted, c->normal);
+        status = normal_matrix_create(&c->team, j->solve, j->scan, &j->scan->trajectory[trajectory], c->watch, wanted,
+                                      c->normal);
     if (status == VF_OK) {
         c->solvers = wanted;
         c->trajectory = trajectory;
@@ -228,11 +227,11 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     b.count = x.count = w->sets * j->voxels;
     vf_operator *over_ranks = NULL;
     const sparse_problem problem = sparse_problem_of(c, s);
-    const solve_options options = {.precision = j->settings->precision,
+    const solve_options options = {.precision = j->solve->precision,
                                    .iterations = w->again ? result->iterations : c->request->iterations,
                                    .tolerance = w->again ? 0 : w->tolerance,
-                                   .input = j->settings->scan.input,
-                                   .lambda_auto = j->settings->lambda_auto};
+                                   .input = j->scan->path,
+                                   .lambda_auto = j->solve->lambda_auto};
     vf_status status = coil_ranks_operator(c, s->normal, &over_ranks);
     vf_operator *normal = over_ranks ? over_ranks : s->normal;
     VF_TRY(status, vf_queue_copy(s->queue, s->b.data, image, image_bytes));
@@ -267,7 +266,7 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
     double reach[3];
     if (!c->request->own)
         return VF_OK;
-    const bool one_sided = partial_fourier(j->settings, j->scan, frame->trajectory, reach);
+    const bool one_sided = partial_fourier(j->noise, j->solve, j->coils, j->scan, frame->trajectory, reach);
     if (!one_sided || now->sets > 1 || now->sparse) {
         if (one_sided)
             snprintf(c->summary.phase, sizeof c->summary.phase,
@@ -397,7 +396,7 @@ static void note_encoding(const crew *c, const frame_group *g)
 }
 
 /* The frames' own images. */
-static group_request own_request(const recon_settings *settings)
+static group_request own_request(const solve_settings *settings)
 {
     return (group_request){.own = true,
                            .sparse = settings->sparse > 0,
@@ -428,16 +427,16 @@ static void name_group(const crew *c, const frame_group *g)
 static vf_status make_images(crew *c, const frame_group *g, char *images)
 {
     const recon_job *j = c->job;
-    const bool together = solves_series(j->settings) && c->request->sparse;
+    const bool together = solves_series(j->solve) && c->request->sparse;
     if (c->solvers && (together || c->trajectory != g->trajectory))
         free_solvers(c);
     vf_status status = claim_powers(c, g);
     if (status == VF_OK)
         status =
-            together ? crew_solve_series(c, g, images) : crew_adjoints(c, g, regularise_by_noise(j->settings), images);
+            together ? crew_solve_series(c, g, images) : crew_adjoints(c, g, regularise_by_noise(j->solve), images);
     if (status == VF_OK && c->request->prepare && !together)
         status = c->request->prepare(c, g);
-    if (status == VF_OK && j->settings->method == RECON_CG && !together)
+    if (status == VF_OK && j->solve->method == RECON_CG && !together)
         status = solve_frames(c, g, images);
     leave_powers(c);
     return status;
@@ -447,7 +446,7 @@ vf_status crew_make_group(crew *c, const frame_group *g, const group_request *re
 {
     const recon_job *j = c->job;
     const int frames = g->count - g->skip - g->drop - g->after, last = g->first + g->count - 1;
-    const group_request own = own_request(j->settings);
+    const group_request own = own_request(j->solve);
     const recon_summary before = c->summary;
     const double begin = vf_now();
     c->request = request ? request : &own;

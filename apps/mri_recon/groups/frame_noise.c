@@ -12,6 +12,7 @@
 
 #include "frame_noise.h"
 #include "noise/noise_level.h"
+#include "noise/noise_settings.h"
 #include "solve_group.h"
 
 /* With a smaller noise estimate, the next image fits more of the outermost signal. Repeat if a pass lowered the
@@ -32,7 +33,7 @@ static const double CERTAIN = 5;
  * limit of another solver. */
 static group_request first_image(recon_job *j)
 {
-    const recon_settings *settings = j->settings;
+    const solve_settings *settings = j->solve;
     return (group_request){.name = "noise: ",
                            .lambda = regularise_by_noise(settings) ? 1 : settings->lambda,
                            .tolerance = ROUGH,
@@ -118,9 +119,9 @@ static vf_status find_each(crew *c, int place, char *image, frame_variances *v, 
     recon_job *j = c->job;
     const bool known = j->noise_known;
     const double variance = j->variance, before = j->misfit;
-    char source[sizeof j->noise];
+    char source[sizeof j->noise_source];
     vf_status status = VF_OK;
-    memcpy(source, j->noise, sizeof source);
+    memcpy(source, j->noise_source, sizeof source);
     *quietest = -1;
     j->noise_known = false;
     for (int f = 0; f < j->frame_count && status == VF_OK; f++) {
@@ -141,7 +142,7 @@ static vf_status find_each(crew *c, int place, char *image, frame_variances *v, 
     j->noise_known = known;
     j->variance = variance;
     j->misfit = before;
-    memcpy(j->noise, source, sizeof source);
+    memcpy(j->noise_source, source, sizeof source);
     return status;
 }
 
@@ -197,7 +198,7 @@ vf_status crew_find_noise(crew *c, const frame_group *one, char *image)
     frame_variances v = {room, room + frames, room + 2 * frames, room + 3 * frames, room + 4 * frames};
     if (status == VF_OK && !room)
         status = vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the noise of %d frames", j->frame_count);
-    const int places = j->settings->sparse > 0 && !j->settings->equal_noise ? j->scan->places : 0;
+    const int places = j->solve->sparse > 0 && !j->noise->equal ? j->scan->places : 0;
     for (int p = 0; p < places && status == VF_OK; p++)
         status = compare_frames(c, p, image, &v);
     free(room);

@@ -165,12 +165,12 @@ static vf_status make_priors(series *s)
     vf_status status =
         spectrum ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
     VF_TRY(status, sparse_create(j, vf_queue_device(s->queue), count, &s->penalties));
-    VF_TRY(status, vf_circulant_chain_create(vf_queue_device(s->queue), j->scan->matrix, j->settings->precision, count,
+    VF_TRY(status, vf_circulant_chain_create(vf_queue_device(s->queue), j->scan->matrix, j->solve->precision, count,
                                              &s->chain));
     const int extra = status == VF_OK ? vf_penalties_extra(s->penalties) : 0;
     if (extra > 0)
         status =
-            vf_circulant_create(vf_queue_device(s->queue), j->scan->matrix, j->settings->precision, extra, &s->inverse);
+            vf_circulant_create(vf_queue_device(s->queue), j->scan->matrix, j->solve->precision, extra, &s->inverse);
     VF_TRY(status, find_unit(s, place));
     if (status == VF_OK)
         set_weights(s);
@@ -217,12 +217,12 @@ static vf_status solve_channel(series *s, char *images, int channel)
     crew *c = s->c;
     const recon_job *j = c->job;
     solve_result *result = &s->result[channel];
-    const solve_options options = {.precision = j->settings->precision,
+    const solve_options options = {.precision = j->solve->precision,
                                    .iterations = s->again ? result->iterations : c->request->iterations,
                                    .tolerance = s->again ? 0 : c->request->tolerance,
-                                   .input = j->settings->scan.input,
-                                   .lambda_auto = j->settings->lambda_auto};
-    const sparse_problem problem = {.solver = j->settings->solver,
+                                   .input = j->scan->path,
+                                   .lambda_auto = j->solve->lambda_auto};
+    const sparse_problem problem = {.solver = j->solve->solver,
                                     .penalties = s->penalties,
                                     .chain = s->chain,
                                     .inverse = s->inverse,

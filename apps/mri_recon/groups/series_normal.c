@@ -21,7 +21,7 @@ static vf_status of_frame(const series_normal *s, int d, int f, vf_operator **ou
     const double weight = frame_weight(j, frame_of(s, p->first + f));
     vf_operator *a = NULL;
     vf_status status =
-        vf_normal_operator(vf_queue_device(p->queue), j->settings->precision, j->voxels, p->of[f],
+        vf_normal_operator(vf_queue_device(p->queue), j->solve->precision, j->voxels, p->of[f],
                            j->has_maps ? j->scan->coils : 1, j->has_maps ? s->c->maps.array[d].data : NULL, &a);
     if (status != VF_OK || weight == 1) {
         *out = a;
@@ -84,8 +84,8 @@ static vf_status share_one(series_normal *s)
     vf_normal *made = calloc((size_t)s->parts, sizeof *made);
     vf_status status = made ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     if (status == VF_OK && !c->shared)
-        status = normal_matrix_create(&c->team, j->settings, j->scan, &j->scan->trajectory[number], c->watch, s->parts,
-                                      made);
+        status =
+            normal_matrix_create(&c->team, j->solve, j->scan, &j->scan->trajectory[number], c->watch, s->parts, made);
     for (int d = 0; d < s->parts && status == VF_OK; d++) {
         series_part *p = &s->part[d];
         *p->normal = made[d];
@@ -112,7 +112,7 @@ static vf_status make_own(void *user, int d)
             before++;
         p->of[f] = before == f ? &p->normal[p->normals] : p->of[before];
         if (before == f)
-            status = normal_matrix_create(&alone, j->settings, j->scan, &j->scan->trajectory[trajectory],
+            status = normal_matrix_create(&alone, j->solve, j->scan, &j->scan->trajectory[trajectory],
                                           d == 0 ? s->c->watch : NULL, 1, &p->normal[p->normals]);
         if (before == f && status == VF_OK)
             p->normals++;

@@ -6,6 +6,7 @@
 #include "envelope.h"
 #include "frames/frame_images.h"
 #include "frames/frame_places.h"
+#include "noise_settings.h"
 #include "regularise.h"
 #include "voxfield/team_size.h"
 
@@ -164,7 +165,7 @@ vf_status envelope_of_frame(crew *c, right_side *side, const scan_frame *frame, 
     weighted.first_sample = 0;
     VF_TRY(status, crew_adjoint(c, side, &weighted, true, image));
     VF_TRY(status, smooth_energy(j, frame, image, out));
-    if (status == VF_OK && j->settings->noise_map && frame == j->place[frame->place].first)
+    if (status == VF_OK && j->noise->map && frame == j->place[frame->place].first)
         status = copy_envelope(j, out, place_envelope(j, frame));
     free(image);
     free(data);

@@ -71,7 +71,7 @@ vf_status noise_from_samples(recon_job *j, int *frame)
     if (j->noise_known) {
         *frame = raw->frames / 2;
         j->variance = 1;
-        snprintf(j->noise, sizeof j->noise, "after prewhitening with the noise scan");
+        snprintf(j->noise_source, sizeof j->noise_source, "after prewhitening with the noise scan");
         return VF_OK;
     }
     for (int f = 0; f < raw->frames && status == VF_OK; f += step) {
@@ -82,8 +82,8 @@ vf_status noise_from_samples(recon_job *j, int *frame)
             *frame = f;
         }
     }
-    snprintf(j->noise, sizeof j->noise, "estimated from the outermost %.0f %% of samples, assuming no signal there",
-             100 * OUTER_SHARE);
+    snprintf(j->noise_source, sizeof j->noise_source,
+             "estimated from the outermost %.0f %% of samples, assuming no signal there", 100 * OUTER_SHARE);
     return status;
 }
 
@@ -170,7 +170,7 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
     double *squares = malloc(MOST_SAMPLES * sizeof *squares);
     vf_status status =
         seen && expected && squares ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a coil's image");
-    VF_TRY(status, encoding_create(device, j->settings->scan.input, raw, &taken, &options, &e));
+    VF_TRY(status, encoding_create(device, raw, &taken, &options, &e));
     VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, j->voxels, &x));
     VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, o->count, &d));
     for (int coil = 0; coil < raw->coils && status == VF_OK; coil++) {
@@ -182,7 +182,7 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
         double sum = 0;
         for (int64_t i = 0; i < o->count && status == VF_OK; i++) {
             const int64_t m = o->index[i];
-            const float complex phi = sample_phi(j->settings, raw, at, m), d_m = scan_coil(raw, frame, coil)[m];
+            const float complex phi = sample_phi(j->solve, raw, at, m), d_m = scan_coil(raw, frame, coil)[m];
             const double complex left = d_m - phi * expected[i];
             const double square =
                 (at->weights ? at->weights[m] : 1) * (creal(left) * creal(left) + cimag(left) * cimag(left));
@@ -243,7 +243,7 @@ vf_status noise_from_residual(crew *c, int number, const char *image, bool *told
     *told = status == VF_OK && outer_free > LEAST_FREE;
     if (*told && !j->noise_known && variance / outer_free < j->variance) {
         j->variance = variance / outer_free;
-        snprintf(j->noise, sizeof j->noise,
+        snprintf(j->noise_source, sizeof j->noise_source,
                  "estimated from the residual of a first image in the outermost %.0f %% of samples", 100 * OUTER_SHARE);
     }
     if (status == VF_OK && all_free > LEAST_FREE && rest / all_free > j->variance)

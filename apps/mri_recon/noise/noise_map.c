@@ -5,11 +5,12 @@
 
 #include "frames/frame_places.h"
 #include "noise_map.h"
+#include "noise_settings.h"
 
 vf_status noise_map_create(recon_job *j, noise_map *out)
 {
     const mri_scan *raw = j->scan;
-    const size_t most = (size_t)raw->places * (size_t)j->settings->replicas;
+    const size_t most = (size_t)raw->places * (size_t)j->noise->replicas;
     *out = (noise_map){.job = j, .replica = calloc(most + 1, sizeof *out->replica)};
     out->squares = calloc((size_t)raw->places * (size_t)j->voxels, sizeof *out->squares);
     j->frames = calloc(most + 1, sizeof *j->frames);
@@ -19,7 +20,7 @@ vf_status noise_map_create(recon_job *j, noise_map *out)
     for (int t = 0; t < raw->trajectories; t++)
         for (int p = 0; p < raw->places; p++) {
             const scan_frame *first = j->place[p].first;
-            for (int r = 0; first && first->trajectory == t && r < j->settings->replicas; r++) {
+            for (int r = 0; first && first->trajectory == t && r < j->noise->replicas; r++) {
                 scan_frame *replica = &out->replica[j->frame_count];
                 *replica = *first;
                 replica->data = NULL;
@@ -44,7 +45,7 @@ void noise_map_add(void *user, const scan_frame *frame, const float complex *ima
     const noise_map *map = user;
     const recon_job *j = map->job;
     float *squares = map->squares + frame->place * j->voxels;
-    const float share = 1 / (float)(j->settings->replicas * j->channels); /* channels are root-sum-squared */
+    const float share = 1 / (float)(j->noise->replicas * j->channels); /* channels are root-sum-squared */
     for (int64_t n = 0; n < j->voxels; n++)
         squares[n] += share * (crealf(image[n]) * crealf(image[n]) + cimagf(image[n]) * cimagf(image[n]));
 }
@@ -54,7 +55,7 @@ static double sum_of_weights(const recon_job *j, const scan_trajectory *at)
 {
     double sum = 0;
     for (int64_t m = 0; m < at->samples; m++) {
-        const double complex phi = sample_phi(j->settings, j->scan, at, m);
+        const double complex phi = sample_phi(j->solve, j->scan, at, m);
         sum += (at->weights ? at->weights[m] : 1) * creal(phi * conj(phi));
     }
     return sum;
@@ -77,7 +78,7 @@ vf_status noise_map_finish(const noise_map *map, recon_put_noise put, void *user
     const recon_job *j = map->job;
     const mri_scan *raw = j->scan;
     const double sigma = sqrt(j->variance);
-    const bool adjoint = j->settings->method == RECON_ADJOINT;
+    const bool adjoint = j->solve->method == RECON_ADJOINT;
     double *power = malloc((size_t)(j->most_sets * j->voxels) * sizeof *power);
     float *g = malloc((size_t)j->voxels * sizeof *g);
     vf_status status = power && g ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the noise map");

@@ -21,7 +21,8 @@ static const double LEAST_IMAGINARY = 0.05, MOST_IMAGINARY = 0.5;
  * than DARK get the mean phase. */
 static const double BRIGHT = 0.5, DARK = 0.1;
 
-bool partial_fourier(const recon_settings *s, const mri_scan *raw, int trajectory, double reach[3])
+bool partial_fourier(const noise_settings *noise, const solve_settings *solve, const coil_settings *coils,
+                     const mri_scan *raw, int trajectory, double reach[3])
 {
     const scan_trajectory *at = &raw->trajectory[trajectory];
     double share = 1;
@@ -41,15 +42,17 @@ bool partial_fourier(const recon_settings *s, const mri_scan *raw, int trajector
     }
     for (int a = 0; a < 3; a++)
         reach[a] = 0.5 * (double)raw->matrix[a] * share;
-    const bool one_image = raw->coils == 1 || s->coils != RECON_COILS_RSS;
-    return share < 1 && one_image && s->prior == RECON_SPECTRUM && s->partial_fourier && regularise_by_noise(s);
+    const bool one_image = raw->coils == 1 || coils->how != RECON_COILS_RSS;
+    return share < 1 && one_image && solve->prior == RECON_SPECTRUM && noise->partial_fourier &&
+           regularise_by_noise(solve);
 }
 
-bool partial_fourier_any(const recon_settings *s, const mri_scan *raw)
+bool partial_fourier_any(const noise_settings *noise, const solve_settings *solve, const coil_settings *coils,
+                         const mri_scan *raw)
 {
     double reach[3];
     for (int t = 0; t < raw->trajectories; t++)
-        if (partial_fourier(s, raw, t, reach))
+        if (partial_fourier(noise, solve, coils, raw, t, reach))
             return true;
     return false;
 }
@@ -192,8 +195,7 @@ vf_status constrain_phase(crew *c, const scan_frame *frame, double power, const 
 {
     const recon_job *j = c->job;
     frame_place *place = &j->place[frame->place];
-    frame_phase own = {0},
-                *phase = frame->replica || (j->settings->noise_map && frame == place->first) ? &place->phase : &own;
+    frame_phase own = {0}, *phase = frame->replica || (j->noise->map && frame == place->first) ? &place->phase : &own;
     vf_status status = frame->replica ? VF_OK : find_phase(c, frame, power, reach, image, phase);
     const bool known = phase->imaginary < MOST_IMAGINARY;
     if (status == VF_OK && known)

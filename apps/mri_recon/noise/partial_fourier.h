@@ -3,10 +3,12 @@
 #define PARTIAL_FOURIER_H
 
 #include "frames/crew.h"
+#include "noise_settings.h"
 
 /* Whether frames of the trajectory lack one side of k-space and the settings allow the phase to make up for it.
  * reach[axis] gets the distance in cycles per field of view within which both sides are sampled. */
-bool partial_fourier(const recon_settings *settings, const mri_scan *raw, int trajectory, double reach[3]);
+bool partial_fourier(const noise_settings *noise, const solve_settings *solve, const coil_settings *coils,
+                     const mri_scan *raw, int trajectory, double reach[3]);
 
 /* Gives the phase of a frame's image to the first device's solver. `image` is a solution without it (as crew_make_group
  * leaves it). A replica gets the phase of the frame it was made from. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE. */
@@ -14,6 +16,7 @@ VF_MUST_CHECK vf_status constrain_phase(crew *c, const scan_frame *frame, double
                                         const char *image);
 
 /* Whether any frame lacks one side of k-space and the settings allow the phase to make up for it. */
-bool partial_fourier_any(const recon_settings *settings, const mri_scan *raw);
+bool partial_fourier_any(const noise_settings *noise, const solve_settings *solve, const coil_settings *coils,
+                         const mri_scan *raw);
 
 #endif

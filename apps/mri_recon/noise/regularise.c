@@ -40,7 +40,7 @@ vf_status regularise_density(crew *c, int trajectory)
     c->mean_weight = 0;
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 10 * samples))
     for (int64_t m = 0; m < samples; m++) {
-        const float complex phi = sample_phi(j->settings, j->scan, at, m);
+        const float complex phi = sample_phi(j->solve, j->scan, at, m);
         weights[m] = (at->weights ? at->weights[m] : 1) * (double)crealf(phi * conjf(phi));
     }
     for (int64_t m = 0; m < samples; m++)
@@ -111,12 +111,12 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     for (int64_t i = 0; i < j->voxels; i++) {
         f->s[i] /= c->filled; /* the variance in the object, not the mean over the field of view */
         f->c[i] = c->density[i] * power;
-        if (j->settings->prior == RECON_SPECTRUM)
+        if (j->solve->prior == RECON_SPECTRUM)
             f->p[i] = fmax(f->variance * (double)j->voxels / f->s[i], LEAST_WEIGHT * f->mean);
         else
             f->p[i] = 1;
     }
-    if (j->settings->prior == RECON_DIFFERENCES || j->settings->prior == RECON_REFERENCE)
+    if (j->solve->prior == RECON_DIFFERENCES || j->solve->prior == RECON_REFERENCE)
         difference_weights(&f->space, f->p);
     return VF_OK;
 }
@@ -196,7 +196,7 @@ static vf_status set_support(const crew *c, const frame_envelope *envelope, cons
     }
     vf_status status = regularise_put(j, seen, count, queue, &s->known.support);
     VF_TRY(status, regularise_put(j, balance, count, queue, &s->known.balance));
-    if (status == VF_OK && j->settings->prior == RECON_SPECTRUM)
+    if (status == VF_OK && j->solve->prior == RECON_SPECTRUM)
         status = regularise_put(j, bright, count, queue, &s->known.envelope);
     free(seen);
     return status;
@@ -260,7 +260,7 @@ static vf_status set_inverse(const crew *c, frame_model *f, double lambda, doubl
 {
     const recon_job *j = c->job;
     const int64_t *n = j->scan->matrix;
-    const double filled = j->settings->prior == RECON_SPECTRUM ? c->filled : 1; /* 1 / envelope^2 in the object */
+    const double filled = j->solve->prior == RECON_SPECTRUM ? c->filled : 1; /* 1 / envelope^2 in the object */
     const int end = imaginary > 0 ? VF_PRIOR_MATRICES : VF_PRIOR_INVERSE_DATA_IMAGINARY;
     vf_status status = VF_OK;
     for (int which = VF_PRIOR_INVERSE_DATA; which < end && status == VF_OK; which++) {
@@ -291,7 +291,7 @@ static vf_status set_solver(const crew *c, device_solver *s, const frame_envelop
         status = vf_array_create(vf_queue_device(s->queue), VF_SPACE_DEVICE, j->type, j->voxels, &s->known.flat);
     if (status == VF_OK && place)
         status = set_support(c, envelope, place, power, s);
-    if (status == VF_OK && j->settings->prior == RECON_SPECTRUM)
+    if (status == VF_OK && j->solve->prior == RECON_SPECTRUM)
         status = set_spectrum(c, envelope, f, s);
     return status == VF_OK ? set_inverse(c, f, lambda, 0, s) : status;
 }
@@ -299,7 +299,7 @@ static vf_status set_solver(const crew *c, device_solver *s, const frame_envelop
 static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, const frame_envelope *envelope)
 {
     const recon_job *j = c->job;
-    const recon_settings *settings = j->settings;
+    const solve_settings *settings = j->solve;
     recon_summary *summary = &c->summary;
     frame_model f = {0};
     vf_forecast forecast;
@@ -328,7 +328,7 @@ vf_status regularise_frame(crew *c, const scan_frame *frame, double power, const
 {
     recon_summary *summary = &c->summary;
     summary->diagonal = c->normal->diagonal * power;
-    if (regularise_by_noise(c->job->settings))
+    if (regularise_by_noise(c->job->solve))
         return weigh_by_noise(c, frame, power, envelope);
     summary->lambda = c->request->lambda * summary->diagonal;
     for (int d = 0; d < c->solvers; d++)

@@ -37,7 +37,7 @@ static const double LEAST_DENSITY = 1e-3;
 
 vf_status sparse_create(const recon_job *j, vf_device *device, int images, vf_penalties **out)
 {
-    const recon_settings *settings = j->settings;
+    const solve_settings *settings = j->solve;
     const int64_t *n = j->scan->matrix;
     vf_penalties_options options = {.priors = settings->sparse,
                                     .counts = {n[0], n[1], n[2], images},
@@ -58,8 +58,8 @@ static vf_status make(const crew *c, device_solver *s)
     s->penalties = NULL;
     vf_status status = sparse_create(j, device, c->sets, &s->penalties);
     if (status == VF_OK && !s->inverse)
-        status = vf_circulant_create(device, j->scan->matrix, j->settings->precision,
-                                     1 + vf_penalties_extra(s->penalties), &s->inverse);
+        status = vf_circulant_create(device, j->scan->matrix, j->solve->precision, 1 + vf_penalties_extra(s->penalties),
+                                     &s->inverse);
     return status;
 }
 
@@ -103,12 +103,12 @@ double sparse_tolerance(const recon_job *j, const recon_summary *summary)
 {
     const double noise = summary->expected_noise / summary->expected_signal;
     const double share = summary->expected_signal > 0 ? pow(noise / USUAL_NOISE, TOLERANCE_POWER) : 1;
-    return j->settings->tolerance * (j->settings->tolerance_auto ? fmin(fmax(share, LEAST_TOLERANCE), 1) : 1);
+    return j->solve->tolerance * (j->solve->tolerance_auto ? fmin(fmax(share, LEAST_TOLERANCE), 1) : 1);
 }
 
 void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit, double error)
 {
-    const recon_settings *settings = c->job->settings;
+    const solve_settings *settings = c->job->solve;
     bool temporal = false;
     for (int i = 0; i < settings->sparse; i++)
         temporal |= settings->sparse_prior[i] == VF_PENALTY_TEMPORAL;
@@ -141,8 +141,7 @@ vf_status sparse_hold(const recon_job *j, vf_queue *queue, const bool *reached, 
     *held = NULL;
     if (all)
         return VF_OK;
-    const vf_status status =
-        vf_circulant_create(vf_queue_device(queue), j->scan->matrix, j->settings->precision, 1, held);
+    const vf_status status = vf_circulant_create(vf_queue_device(queue), j->scan->matrix, j->solve->precision, 1, held);
     return status == VF_OK ? vf_circulant_set(*held, queue, 0, kappa) : status;
 }
 
@@ -216,7 +215,7 @@ vf_status sparse_frame(crew *c, const scan_frame *frame, double power)
 
 sparse_problem sparse_problem_of(const crew *c, const device_solver *s)
 {
-    sparse_problem problem = {.solver = c->job->settings->solver,
+    sparse_problem problem = {.solver = c->job->solve->solver,
                               .penalties = s->penalties,
                               .inverse = s->inverse,
                               .voxels = c->job->voxels,

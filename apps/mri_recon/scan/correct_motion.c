@@ -12,6 +12,7 @@
 #include "correct_internal.h"
 #include "find_readouts.h"
 #include "motion_table.h"
+#include "voxfield/timer.h"
 
 typedef double matrix3[3][3];
 

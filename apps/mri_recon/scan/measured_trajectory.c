@@ -8,6 +8,7 @@
 #include "scan_units.h"
 #include "scan_values.h"
 #include "voxfield/hdf5_io.h"
+#include "voxfield/timer.h"
 
 static const char DATASET[] = "/scan/trajectory";
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "settings.h"
+#include "scan_settings.h"
 #include "voxfield/context.h"
 #include "voxfield/digest.h"
 
@@ -56,6 +56,7 @@ enum {
 };
 
 typedef struct mri_scan {
+    const char *path;    /* the file's, for messages; the caller's */
     int64_t matrix[3];   /* encoded voxels along x, y, z; z is 1 for 2D */
     double fov[3];       /* mm, encoded; > 0 */
     int64_t crop[3];     /* voxels of the image to keep, about the centre; equal to matrix if nothing is cut */

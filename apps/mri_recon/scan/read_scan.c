@@ -106,7 +106,9 @@ static vf_status read_file(scan_file *f, mri_scan *out)
 vf_status read_scan(vf_context *ctx, const char *path, const scan_request *request, mri_scan *out)
 {
     scan_file f = {.ctx = ctx, .path = path, .request = request};
-    return read_file(&f, out);
+    const vf_status status = read_file(&f, out);
+    out->path = status == VF_OK ? path : NULL;
+    return status;
 }
 
 vf_status read_bart_scan(vf_context *ctx, const scan_settings *settings, const int64_t *map_matrix, mri_scan *out)
@@ -119,6 +121,7 @@ vf_status read_bart_scan(vf_context *ctx, const scan_settings *settings, const i
                             .matrix = settings->has_matrix ? settings->matrix : NULL,
                             .map_matrix = map_matrix}};
     const vf_status status = read_file(&f, out);
+    out->path = status == VF_OK ? settings->input : NULL;
     free(data);
     return status;
 }

@@ -12,6 +12,7 @@
 #include "select_frames.h"
 #include "share_trajectories.h"
 #include "voxfield/append.h"
+#include "voxfield/timer.h"
 
 enum { MOST_PARTS = 1 << 20 };
 

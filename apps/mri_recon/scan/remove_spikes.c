@@ -9,6 +9,7 @@
 #include "scan_finish.h"
 #include "voxfield/append.h"
 #include "voxfield/team_size.h"
+#include "voxfield/timer.h"
 
 enum { MOST_NAMED = 4 };
 

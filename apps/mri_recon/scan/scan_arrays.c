@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mri_scan.h"
+#include "voxfield/device.h"
 
 vf_status scan_require_memory(vf_context *ctx, const char *path, const char *what, int64_t count, size_t size)
 {

@@ -3,11 +3,13 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "scan_units.h"
 #include "voxfield/team_size.h"
+#include "voxfield/timer.h"
 
 int64_t scan_drop_beyond(const int64_t matrix[3], double slack, scan_trajectory *t)
 {

@@ -8,6 +8,7 @@
 #include "scan_ismrmrd_epi.h"
 #include "scan_ismrmrd_text.h"
 #include "voxfield/append.h"
+#include "voxfield/timer.h"
 
 /* ---- the header ---- */
 

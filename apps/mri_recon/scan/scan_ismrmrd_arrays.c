@@ -6,6 +6,7 @@
 
 #include "scan_ismrmrd_groups.h"
 #include "scan_values.h"
+#include "voxfield/timer.h"
 
 typedef struct array {
     char name[ISMRMRD_NAME + 12];

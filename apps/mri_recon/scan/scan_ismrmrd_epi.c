@@ -11,6 +11,7 @@
 #include "voxfield/append.h"
 #include "voxfield/fft.h"
 #include "voxfield/team_size.h"
+#include "voxfield/timer.h"
 
 enum { ALIGNMENT = 64 };
 /* k is moved by multiples of this, so that frames whose shifts agree share a trajectory. The phase that is left at the

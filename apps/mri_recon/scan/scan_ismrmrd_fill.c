@@ -7,6 +7,7 @@
 #include "scan_ismrmrd_epi.h"
 #include "scan_noise.h"
 #include "scan_values.h"
+#include "voxfield/timer.h"
 
 enum { BATCH_MOST = 1024, BATCH_BYTES = VF_H5_PIECE / 4 * 3, ALIGNMENT = 16 };
 

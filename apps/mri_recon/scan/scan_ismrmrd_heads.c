@@ -7,6 +7,7 @@
 
 #include "scan_ismrmrd_reader.h"
 #include "voxfield/append.h"
+#include "voxfield/timer.h"
 
 /* ---- the purpose of an acquisition ---- */
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "scan_ismrmrd_source.h"
+#include "voxfield/timer.h"
 
 enum { LOOKED_AT = 1024, MOST_BYTES = 64 << 20 };
 

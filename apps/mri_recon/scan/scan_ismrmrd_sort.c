@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "scan_ismrmrd_reader.h"
+#include "voxfield/timer.h"
 
 /* After the keys of all volumes and slices. */
 static const uint64_t CALIBRATION_KEY = UINT64_C(1) << 62;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "scan_ismrmrd_reader.h"
+#include "voxfield/timer.h"
 
 /* ---- the header's spaces ---- */
 

@@ -5,6 +5,7 @@
 
 #include "scan_ismrmrd_reader.h"
 #include "voxfield/append.h"
+#include "voxfield/timer.h"
 
 static void tell_encoding(const ismrmrd_reader *r, int number)
 {

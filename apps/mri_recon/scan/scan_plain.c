@@ -9,6 +9,7 @@
 #include "scan_units.h"
 #include "scan_values.h"
 #include "voxfield/append.h"
+#include "voxfield/timer.h"
 
 enum { RANK_MOST = VF_H5_MAX_RANK, SHAPE_TEXT = SCAN_SHAPE_TEXT, MOST_VOLUMES = 65536, MOST_FRAMES = 1 << 20 };
 static const int64_t MOST_SAMPLES = (int64_t)1 << 40;

@@ -7,13 +7,13 @@
 #include <math.h>
 
 #include "coils/calibrate.h"
+#include "coils/choose_maps.h"
 #include "forecast_internal.h"
+#include "noise/partial_fourier.h"
 #include "plan_device.h"
-#include "reconstruct.h"
 #include "solve/prior_table.h"
 #include "voxfield/output.h"
 #include "voxfield/timer.h"
-#include "windows.h"
 
 const char *const forecast_names[FORECAST_PARTS] = {"before", "noise", "coil maps", "F^H d", "Q", "solve", "write"};
 
@@ -120,14 +120,15 @@ static void count_centre(tally *t, double places)
 
 static bool estimates_jointly(vf_context *ctx, const recon_settings *s, const mri_scan *raw)
 {
-    const recon_map_sets sets = most_map_sets(s, raw) > 1 ? s->map_sets : RECON_SETS_ONE;
-    return calibrate_takes_joint(ctx, raw, s->coils, sets, 0); /* all places as the first */
+    const recon_map_sets sets = most_map_sets(&s->coils, &s->solve, raw) > 1 ? s->coils.sets : RECON_SETS_ONE;
+    return calibrate_takes_joint(ctx, raw, s->coils.how, sets, 0); /* all places as the first */
 }
 
 /* Maps that do not fade as ESPIRiT's do: a file's, and those estimated together with an image. */
 static bool has_even_maps(vf_context *ctx, const recon_settings *s, const mri_scan *raw)
 {
-    return uses_scan_maps(s, raw) || (s->coils != RECON_COILS_RSS && raw->coils > 1 && estimates_jointly(ctx, s, raw));
+    return uses_scan_maps(&s->coils, raw) ||
+           (s->coils.how != RECON_COILS_RSS && raw->coils > 1 && estimates_jointly(ctx, s, raw));
 }
 
 static void count_maps(tally *t, vf_context *ctx, const recon_settings *s, const mri_scan *raw)
@@ -137,10 +138,10 @@ static void count_maps(tally *t, vf_context *ctx, const recon_settings *s, const
     const double places = raw->places, block = z->on_grid && !z->volume ? 40 : 24;
     if (!z->maps || raw->coils == 1)
         return;
-    if (uses_scan_maps(s, raw)) {
+    if (uses_scan_maps(&s->coils, raw)) {
         add(t, FORECAST_MAPS, places * (2e-3 + 2 * ns * z->coils * (z->voxels + z->samples)),
             places * 3 * ns * z->coils * z->voxels, t->at.threads, places * 40);
-        if (judges_scan_maps(s, raw) && !z->on_grid)
+        if (judges_scan_maps(&s->coils, &s->solve, raw) && !z->on_grid)
             count_centre(t, places);
         return;
     }
@@ -149,9 +150,9 @@ static void count_maps(tally *t, vf_context *ctx, const recon_settings *s, const
             places * 1000);
         return;
     }
-    if (!z->on_grid || s->coils == RECON_COILS_WALSH)
+    if (!z->on_grid || s->coils.how == RECON_COILS_WALSH)
         count_centre(t, places);
-    if (s->coils == RECON_COILS_WALSH)
+    if (s->coils.how == RECON_COILS_WALSH)
         add(t, FORECAST_MAPS, 0, places * 30 * ns * z->coils * z->voxels, t->at.threads, places * 50);
     else
         count_espirit(t, places, block);
@@ -167,7 +168,7 @@ static void count_products(tally *t, double products)
 }
 
 /* Iterations of conjugate gradients: with a spectrum, three circulant matrices. */
-static void count_gradients(tally *t, const recon_settings *s, double iterations)
+static void count_gradients(tally *t, const solve_settings *s, double iterations)
 {
     const forecast_sizes *z = &t->z;
     count_products(t, iterations * z->systems);
@@ -176,7 +177,7 @@ static void count_gradients(tally *t, const recon_settings *s, double iterations
                forecast_pieces_of_transform(z), iterations * (s->lambda_auto ? 27 : 8));
 }
 
-static void count_sparse(tally *t, const recon_settings *s, const mri_scan *raw, double iterations, double applications)
+static void count_sparse(tally *t, const solve_settings *s, const mri_scan *raw, double iterations, double applications)
 {
     const forecast_sizes *z = &t->z;
     const prior_shape shape = prior_shape_of(s, raw, z->together);
@@ -200,7 +201,7 @@ static void count_setup(tally *t, double images)
         t->at.threads, images * 150);
 }
 
-static void count_solver(tally *t, const recon_settings *s, const mri_scan *raw)
+static void count_solver(tally *t, const solve_settings *s, const mri_scan *raw)
 {
     const forecast_sizes *z = &t->z;
     const forecast_counts *c = &t->out->counts;
@@ -211,18 +212,17 @@ static void count_solver(tally *t, const recon_settings *s, const mri_scan *raw)
     add(t, FORECAST_SOLVE, residual * 40 * ns * fmin(z->samples, 32768),
         residual * (3 * ns * z->grid + 40 * ns * fmin(z->samples, 32768)), t->at.threads, residual * 8);
     const double first = *solve, first_device = t->device[FORECAST_SOLVE];
-    const double solutions = z->series ? windows_up_to(s, raw, raw->frames) : raw->frames;
     if (s->sparse)
         count_sparse(t, s, raw, c->iterations, c->applications);
     else
         count_gradients(t, s, c->iterations + c->phase_iterations);
     if (regularise_by_noise(s))
         count_setup(t, z->frames);
-    const double more = (c->sure_solutions + c->replicas) / solutions;
+    const double more = (c->sure_solutions + c->replicas) / z->solutions;
     const double last = *solve - first, last_device = t->device[FORECAST_SOLVE] - first_device;
     *solve += more * last;
     t->device[FORECAST_SOLVE] += more * last_device;
-    t->again = first + c->sure_solutions / solutions * last;
+    t->again = first + c->sure_solutions / z->solutions * last;
 }
 
 static void count_output(tally *t, const recon_settings *s, const mri_scan *raw)
@@ -241,18 +241,18 @@ static void count_stages(tally *t, vf_context *ctx, const recon_settings *s, con
 {
     const forecast_sizes *z = &t->z;
     const forecast_counts *c = &t->out->counts;
-    const bool cg = s->method == RECON_CG, envelopes = regularise_by_noise(s);
+    const bool cg = s->solve.method == RECON_CG, envelopes = regularise_by_noise(&s->solve);
     const double shared = z->series ? 1 + z->trajectories : z->trajectories;
     for (int p = FORECAST_NOISE; p < FORECAST_PARTS; p++)
         t->out->part[p] = t->device[p] = 0;
-    if (envelopes || s->noise_map)
+    if (envelopes || s->noise.map)
         add(t, FORECAST_NOISE, 14 * ns * z->samples * z->coils * fmin(z->frames, 16) + 17 * ns * z->samples, 0, 1, 0);
     count_maps(t, ctx, s, raw);
     count_adjoints(t, 2 * c->first_images + z->frames * (envelopes && !z->series ? 2 : 1) + c->replicas +
                           (c->sure_solutions > 0 ? z->together : 0));
     if (cg) {
         count_q(t, shared);
-        count_solver(t, s, raw);
+        count_solver(t, &s->solve, raw);
     }
     count_output(t, s, raw);
 }
@@ -269,17 +269,26 @@ static double gpu_seconds(const forecast_sizes *z, const forecast_counts *c, boo
     return work / GPU_RATE + (z->direct ? z->samples * (z->frames * z->voxels + (cg ? z->points / 2 : 0)) / 3e12 : 0);
 }
 
+static forecast_sizes sizes_of(vf_context *ctx, const recon_settings *s, const mri_scan *raw)
+{
+    forecast_sizes z = forecast_sizes_of(&s->solve, &s->coils, &s->schedule, raw);
+    z.even_maps = has_even_maps(ctx, s, raw);
+    z.one_sided = partial_fourier_any(&s->noise, &s->solve, &s->coils, raw);
+    return z;
+}
+
 void forecast_devices(vf_context *ctx, const recon_settings *s, const mri_scan *raw, const scan_sampling *sampling,
                       double *cpu, double *gpu)
 {
-    recon_forecast out = {.counts = forecast_count(s, raw, sampling, has_even_maps(ctx, s, raw))};
-    tally t = {.z = forecast_sizes_of(s, raw), .out = &out};
+    recon_forecast out = {0};
+    tally t = {.z = sizes_of(ctx, s, raw), .out = &out};
+    out.counts = forecast_count(&t.z, &s->solve, &s->noise, raw, sampling);
     t.at = forecast_usual_machine(ctx);
     count_stages(&t, ctx, s, raw);
     *cpu = 0;
     for (int p = 0; p < FORECAST_PARTS; p++)
         *cpu += t.device[p];
-    *gpu = gpu_seconds(&t.z, &out.counts, s->method == RECON_CG);
+    *gpu = gpu_seconds(&t.z, &out.counts, s->solve.method == RECON_CG);
 }
 
 double forecast_total(const recon_forecast *f)
@@ -293,9 +302,9 @@ double forecast_total(const recon_forecast *f)
 void forecast_make(vf_context *ctx, const recon_settings *s, const mri_scan *raw, const scan_sampling *sampling,
                    double before, recon_forecast *out)
 {
-    const bool host = vf_device_is_host(vf_context_device(ctx, 0)), cg = s->method == RECON_CG;
-    *out = (recon_forecast){.counts = forecast_count(s, raw, sampling, has_even_maps(ctx, s, raw))};
-    tally t = {.z = forecast_sizes_of(s, raw), .out = out};
+    const bool host = vf_device_is_host(vf_context_device(ctx, 0)), cg = s->solve.method == RECON_CG;
+    tally t = {.z = sizes_of(ctx, s, raw), .out = out};
+    *out = (recon_forecast){.counts = forecast_count(&t.z, &s->solve, &s->noise, raw, sampling)};
     t.at = forecast_usual_machine(ctx);
     const double begin = vf_now();
     count_stages(&t, ctx, s, raw);

@@ -38,10 +38,6 @@ typedef struct recon_forecast {
     double speed, region;        /* see forecast_make; 0: not measured */
 } recon_forecast;
 
-/* Counts of a run. `even_maps`: the coil maps do not fade where the coils see little, as ESPIRiT's do. */
-forecast_counts forecast_count(const recon_settings *settings, const mri_scan *raw, const scan_sampling *sampling,
-                               bool even_maps);
-
 /* Seconds of the work that a GPU can take over, on the CPU and on one GPU, for the choice of the device. Nothing is
  * measured, so that the same input takes the same device. */
 void forecast_devices(vf_context *ctx, const recon_settings *settings, const mri_scan *raw,
@@ -59,6 +55,6 @@ void forecast_make(vf_context *ctx, const recon_settings *settings, const mri_sc
 double forecast_total(const recon_forecast *forecast);
 
 /* Points of the transform for F^H W F: the doubled grid, or the matrix itself for samples on a grid. */
-double forecast_transform_points(const recon_settings *settings, const mri_scan *raw);
+double forecast_transform_points(const solve_settings *solve, const mri_scan *raw);
 
 #endif

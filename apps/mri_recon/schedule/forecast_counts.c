@@ -4,12 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "forecast.h"
-#include "noise/partial_fourier.h"
-#include "reconstruct.h"
+#include "forecast_internal.h"
 #include "solve/prior_table.h"
+#include "solve/recon_choices.h"
 #include "voxfield/dense.h"
-#include "windows.h"
 
 /* How a scan samples k-space. */
 typedef enum sampled {
@@ -287,7 +285,7 @@ static double images_of(const mri_scan *raw, const scan_look *look, bool maps)
 }
 
 /* A solver gains the same number of digits in each iteration. `usual`: the tolerance of the tables. */
-static double of_tolerance(const recon_settings *s, double count, double usual)
+static double of_tolerance(const solve_settings *s, double count, double usual)
 {
     if (!(s->tolerance > 0))
         return s->iterations;
@@ -295,7 +293,7 @@ static double of_tolerance(const recon_settings *s, double count, double usual)
 }
 
 /* Of one channel of one frame, or of a series. */
-static void count_last(const recon_settings *s, double last, double step, bool on_grid, forecast_counts *out)
+static void count_last(const solve_settings *s, double last, double step, bool on_grid, forecast_counts *out)
 {
     const double usual_plain = 1e-4, usual_sparse = 3e-3;
     double slower = 1;
@@ -313,34 +311,32 @@ static void count_last(const recon_settings *s, double last, double step, bool o
     out->applications = out->iterations * (slow ? 1 : series ? series_steps : step) + (slow ? power_steps : 0);
 }
 
-forecast_counts forecast_count(const recon_settings *s, const mri_scan *raw, const scan_sampling *sampling,
-                               bool even_maps)
+forecast_counts forecast_count(const forecast_sizes *z, const solve_settings *s, const noise_settings *noise,
+                               const mri_scan *raw, const scan_sampling *sampling)
 {
     forecast_counts out = {0};
-    const bool maps = s->coils != RECON_COILS_RSS && (raw->coils > 1 || raw->sensitivity);
-    const int table = maps && raw->coils > 1 ? 1 : 0;
-    const double channels = maps ? 1 : raw->coils;
+    const int table = z->maps && raw->coils > 1 ? 1 : 0;
+    const double channels = z->maps ? 1 : raw->coils;
     if (s->method != RECON_CG)
         return out;
     scan_look look = look_at(raw, sampling);
-    look.even = even_maps;
-    const bool one_sided = partial_fourier_any(s, raw);
+    look.even = z->even_maps;
     const double first =
-        count_of(&first_law[table][look.kind], raw, sampling, &look) * (one_sided ? of_one_side[table] : 1);
+        count_of(&first_law[table][look.kind], raw, sampling, &look) * (z->one_sided ? of_one_side[table] : 1);
     /* Linear images of incomplete scans are as first ones, but to the usual tolerance. */
     const bool linear = !s->sparse && is_incomplete(look.kind);
     const double last = linear ? first * log(usual_tolerance) / log(first_tolerance)
                                : count_of(&last_law[table][look.kind], raw, sampling, &look);
     count_last(s, last, steps[table][look.kind], look.kind <= GRID_IRREGULAR, &out);
-    const double solutions = channels * (solves_series(s) ? windows_up_to(s, raw, raw->frames) : raw->frames);
+    const double solutions = channels * z->solutions;
     out.iterations *= solutions;
     out.applications *= solutions;
-    if (regularise_by_noise(s) || s->noise_map) {
+    if (regularise_by_noise(s) || noise->map) {
         out.first_images = images_of(raw, &look, table > 0);
         out.first_iterations = out.first_images * channels * first;
     }
-    out.phase_iterations = one_sided && !s->sparse ? raw->frames * channels * first : 0;
+    out.phase_iterations = z->one_sided && !s->sparse ? raw->frames * channels * first : 0;
     out.sure_solutions = s->lambda_sure ? sure_solutions : 0;
-    out.replicas = s->noise_map ? (double)s->replicas * raw->places : 0;
+    out.replicas = noise->map ? (double)noise->replicas * raw->places : 0;
     return out;
 }

@@ -18,15 +18,24 @@ typedef struct forecast_sizes {
     double lines;                  /* along the longest axis */
     double samples;                /* of a frame, the mean */
     double frames, trajectories, coils;
-    double together; /* frames that are solved together */
-    double systems;  /* the coils that a product by F^H W F sums over */
-    double wide;     /* 2 in double precision */
-    double segments; /* of time, with a field map */
-    double rough;    /* of the lengths of transforms, the mean */
+    double together;  /* frames that are solved together */
+    double solutions; /* of a channel: frames, or windows of series */
+    double systems;   /* the coils that a product by F^H W F sums over */
+    double wide;      /* 2 in double precision */
+    double segments;  /* of time, with a field map */
+    double rough;     /* of the lengths of transforms, the mean */
     bool volume, on_grid, direct, maps, series;
+    bool even_maps; /* they do not fade where the coils see little, as ESPIRiT's do */
+    bool one_sided; /* one side of k-space is missing, and the phase makes up for it */
 } forecast_sizes;
 
-forecast_sizes forecast_sizes_of(const recon_settings *settings, const mri_scan *raw);
+/* All but even_maps and one_sided. */
+forecast_sizes forecast_sizes_of(const solve_settings *solve, const coil_settings *coils,
+                                 const schedule_settings *schedule, const mri_scan *raw);
+
+/* Counts of a run. */
+forecast_counts forecast_count(const forecast_sizes *sizes, const solve_settings *solve, const noise_settings *noise,
+                               const mri_scan *raw, const scan_sampling *sampling);
 
 /* Seconds of a product by F^H W F, of one coil and one time segment, on one thread of the reference machine. */
 double forecast_product_seconds(const forecast_sizes *sizes);

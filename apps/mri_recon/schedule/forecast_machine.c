@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coils/choose_maps.h"
 #include "forecast_internal.h"
-#include "reconstruct.h"
 #include "solve/choose_operator.h"
 #include "solve/equations.h"
 #include "toeplitz.h"
@@ -25,17 +25,17 @@ static const double ns = 1e-9;
 /* ---- sizes ---- */
 
 /* Whether all trajectories are sampled on the Cartesian grid, as the settings compute F. */
-static bool all_on_grid(const recon_settings *s, const mri_scan *raw)
+static bool all_on_grid(const solve_settings *solve, const mri_scan *raw)
 {
     bool on_grid = raw->trajectories > 0;
     for (int t = 0; t < raw->trajectories && on_grid; t++)
-        on_grid = encoding_choose_for(s, raw, &raw->trajectory[t]) == VF_ENCODE_CARTESIAN;
+        on_grid = encoding_choose_for(solve, raw, &raw->trajectory[t]) == VF_ENCODE_CARTESIAN;
     return on_grid;
 }
 
-double forecast_transform_points(const recon_settings *s, const mri_scan *raw)
+double forecast_transform_points(const solve_settings *solve, const mri_scan *raw)
 {
-    const bool on_grid = all_on_grid(s, raw);
+    const bool on_grid = all_on_grid(solve, raw);
     double points = 1;
     for (int a = 0; a < 3; a++)
         points *= (double)(raw->matrix[a] > 1 && !on_grid ? 2 * raw->matrix[a] : raw->matrix[a]);
@@ -71,16 +71,18 @@ static double roughness(int64_t n)
     return n > 1 ? 2 : odd;
 }
 
-forecast_sizes forecast_sizes_of(const recon_settings *s, const mri_scan *raw)
+forecast_sizes forecast_sizes_of(const solve_settings *solve, const coil_settings *coils,
+                                 const schedule_settings *schedule, const mri_scan *raw)
 {
+    const double frame_bytes = series_frame_bytes(coils, solve->precision, raw);
     forecast_sizes z = {.coils = raw->coils,
                         .frames = raw->frames,
                         .trajectories = raw->trajectories,
                         .volume = raw->matrix[0] > 1 && raw->matrix[1] > 1 && raw->matrix[2] > 1,
-                        .on_grid = all_on_grid(s, raw),
-                        .wide = s->precision == VF_F64 ? 2 : 1,
-                        .maps = s->coils != RECON_COILS_RSS && (raw->coils > 1 || raw->sensitivity),
-                        .series = solves_series(s)};
+                        .on_grid = all_on_grid(solve, raw),
+                        .wide = solve->precision == VF_F64 ? 2 : 1,
+                        .maps = combines_by_maps(coils, raw),
+                        .series = solves_series(solve)};
     const double axes = (raw->matrix[0] > 1) + (raw->matrix[1] > 1) + (raw->matrix[2] > 1);
     double longest = 1;
     for (int a = 0; a < 3; a++) {
@@ -89,15 +91,16 @@ forecast_sizes forecast_sizes_of(const recon_settings *s, const mri_scan *raw)
     }
     z.voxels = (double)raw->matrix[0] * (double)raw->matrix[1] * (double)raw->matrix[2];
     z.lines = z.voxels / longest;
-    z.points = forecast_transform_points(s, raw);
+    z.points = forecast_transform_points(solve, raw);
     z.grid = z.on_grid ? z.voxels : z.points;
     z.voxel_work = z.voxels * log2(z.voxels + 1);
     z.point_work = z.points * log2(z.points + 1);
     z.samples = (double)scan_samples(raw) / raw->frames;
-    z.direct = encoding_choose_for(s, raw, &raw->trajectory[raw->frame[0].trajectory]) == VF_ENCODE_DIRECT;
+    z.direct = encoding_choose_for(solve, raw, &raw->trajectory[raw->frame[0].trajectory]) == VF_ENCODE_DIRECT;
     z.segments = time_segments(raw, z.voxels);
     z.systems = z.maps ? z.coils : 1;
-    z.together = z.series ? windows_of_series(s, most_frames_of_place(raw), series_frame_bytes(s, raw)).frames : 1;
+    z.together = z.series ? windows_of_scan(schedule, raw, frame_bytes).frames : 1;
+    z.solutions = z.series ? windows_up_to(schedule, raw, frame_bytes, raw->frames) : raw->frames;
     return z;
 }
 

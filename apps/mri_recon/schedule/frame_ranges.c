@@ -3,15 +3,14 @@
 #include <stdlib.h>
 
 #include "group_list.h"
-#include "voxfield/ranks.h"
 
 /* Windows that overlap cost one more window a range, so there is one range a rank then; otherwise a few, because ranks may
  * differ in speed. */
 enum { RANGES_A_RANK = 4 };
 
-int frame_ranges_a_rank(const recon_settings *settings)
+int frame_ranges_a_rank(const solve_settings *solve)
 {
-    return solves_series(settings) ? 1 : RANGES_A_RANK;
+    return solves_series(solve) ? 1 : RANGES_A_RANK;
 }
 
 vf_status frame_ranges_share(const recon_job *j, vf_ranks *ranks, frame_range **out, int *count)
@@ -26,7 +25,7 @@ vf_status frame_ranges_share(const recon_job *j, vf_ranks *ranks, frame_range **
     FILE *to = range && cost ? open_memstream(&text, &size) : NULL;
     for (int f = 0; f < j->frame_count; f++)
         wanted += frame_is_wanted(j, j->frames[f]);
-    const int share = vf_ranks_size(ranks) * frame_ranges_a_rank(j->settings);
+    const int share = vf_ranks_size(ranks) * frame_ranges_a_rank(j->solve);
     const int most = (wanted + share - 1) / share;
     for (int f = 0, room = 0; to && first && f < j->frame_count; f++) {
         if (!frame_is_wanted(j, j->frames[f]))

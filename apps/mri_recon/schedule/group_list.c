@@ -4,13 +4,12 @@
 
 #include "frames/frame_images.h"
 #include "group_list.h"
-#include "reconstruct.h"
 #include "windows.h"
 
 /* What groups have in common: the trajectory; or the place, if the frames of a place are solved together. */
-static int class_of(const recon_settings *settings, const scan_frame *frame)
+static int class_of(const solve_settings *solve, const scan_frame *frame)
 {
-    return solves_series(settings) ? frame->place : frame->trajectory;
+    return solves_series(solve) ? frame->place : frame->trajectory;
 }
 
 bool frame_is_wanted(const recon_job *j, const scan_frame *frame)
@@ -40,7 +39,7 @@ vf_status group_list_leave_out(const recon_job *j, group_list *s)
 {
     if (!j->wanted)
         return VF_OK;
-    if (solves_series(j->settings)) {
+    if (solves_series(j->solve)) {
         leave_out_windows(j, s);
         return VF_OK;
     }
@@ -66,29 +65,29 @@ vf_status group_list_leave_out(const recon_job *j, group_list *s)
 }
 
 /* The windows of all places. */
-static void make_windows(const recon_job *j, group_list *s)
+static void make_windows(const recon_job *j, const schedule_settings *schedule, group_list *s)
 {
     for (int f = 0, next = 0; f < j->frame_count; f = next) {
         while (next < j->frame_count && j->frames[next]->place == j->frames[f]->place)
             next++;
-        const series_windows windows = windows_of_series(j->settings, next - f, (double)frame_bytes(j));
+        const series_windows windows = windows_of_series(schedule, next - f, (double)frame_bytes(j));
         for (int w = 0; w < windows.count; w++)
             s->group[s->count++] = window_of_series(&windows, f, next - f, w);
     }
 }
 
-vf_status group_list_make(const recon_job *j, int teams, int slots, group_list *s)
+vf_status group_list_make(const recon_job *j, const schedule_settings *schedule, int teams, int slots, group_list *s)
 {
-    const int64_t room = recon_group_bytes(j->settings) / slots / (int64_t)frame_bytes(j);
+    const int64_t room = recon_group_bytes(schedule) / slots / (int64_t)frame_bytes(j);
     const int fair = (j->frame_count + teams - 1) / teams;
     const int most = room < 1 ? 1 : room < fair ? (int)room : fair;
     s->count = s->most = 0;
     s->group = calloc((size_t)j->frame_count + 1, sizeof *s->group);
     if (!s->group)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
-    if (solves_series(j->settings))
-        make_windows(j, s);
-    for (int f = 0; f < j->frame_count && !solves_series(j->settings); f++) {
+    if (solves_series(j->solve))
+        make_windows(j, schedule, s);
+    for (int f = 0; f < j->frame_count && !solves_series(j->solve); f++) {
         const int trajectory = j->frames[f]->trajectory;
         frame_group *last = s->count ? &s->group[s->count - 1] : NULL;
         if (last && last->trajectory == trajectory && last->count < most)
@@ -104,9 +103,9 @@ vf_status group_list_make(const recon_job *j, int teams, int slots, group_list *
 /* ---- the order ---- */
 
 /* Sorts the frames by class. */
-vf_status frame_order(vf_context *ctx, const recon_settings *settings, const mri_scan *raw, int *order)
+vf_status frame_order(vf_context *ctx, const solve_settings *solve, const mri_scan *raw, int *order)
 {
-    const int classes = solves_series(settings) ? raw->places : raw->trajectories;
+    const int classes = solves_series(solve) ? raw->places : raw->trajectories;
     int *place = calloc((size_t)classes + 1, sizeof *place); /* of a class's next frame */
     vf_status status = place ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory");
     for (int f = 0; f < raw->frames && status == VF_OK; f++)
@@ -114,11 +113,11 @@ vf_status frame_order(vf_context *ctx, const recon_settings *settings, const mri
             status = vf_fail(ctx, VF_ERR_INTERNAL, "frame %d: trajectory %d of %d", f, raw->frame[f].trajectory,
                              raw->trajectories);
         else
-            place[class_of(settings, &raw->frame[f]) + 1]++;
+            place[class_of(solve, &raw->frame[f]) + 1]++;
     for (int t = 0; t < classes && status == VF_OK; t++)
         place[t + 1] += place[t];
     for (int f = 0; f < raw->frames && status == VF_OK; f++)
-        order[place[class_of(settings, &raw->frame[f])]++] = f;
+        order[place[class_of(solve, &raw->frame[f])]++] = f;
     free(place);
     return status;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "coils/choose_maps.h"
 #include "forecast.h"
 #include "noise/partial_fourier.h"
 #include "plan_device.h"
@@ -14,17 +15,19 @@
 recon_sharing share_devices(const recon_settings *s, const mri_scan *raw, int devices)
 {
     const int64_t rows = raw->matrix[1] * raw->matrix[2];
-    const int pieces = solves_series(s) ? windows_up_to(s, raw, devices) : raw->frames;
+    const double frame_bytes = series_frame_bytes(&s->coils, s->solve.precision, raw);
+    const bool series = solves_series(&s->solve);
+    const int pieces = series ? windows_up_to(&s->schedule, raw, frame_bytes, devices) : raw->frames;
     const int teams = pieces < 1 ? 1 : pieces < devices ? pieces : devices;
-    int64_t most = s->method == RECON_BILINEAR ? 1 : raw->coils; /* devices that one frame can keep busy */
+    int64_t most = s->solve.method == RECON_BILINEAR ? 1 : raw->coils; /* devices that one frame can keep busy */
     bool direct = false;
     for (int t = 0; t < raw->trajectories; t++)
-        direct = direct || (s->method != RECON_GRIDDING && s->method != RECON_BILINEAR &&
-                            encoding_choose_for(s, raw, &raw->trajectory[t]) == VF_ENCODE_DIRECT);
+        direct = direct || (s->solve.method != RECON_GRIDDING && s->solve.method != RECON_BILINEAR &&
+                            encoding_choose_for(&s->solve, raw, &raw->trajectory[t]) == VF_ENCODE_DIRECT);
     if (direct && rows > most)
         most = rows;
-    if (solves_series(s) && teams < devices) {
-        const int frames = windows_of_series(s, most_frames_of_place(raw), series_frame_bytes(s, raw)).frames;
+    if (series && teams < devices) {
+        const int frames = windows_of_scan(&s->schedule, raw, frame_bytes).frames;
         most = frames > most ? frames : most;
     }
     return (recon_sharing){
@@ -34,7 +37,8 @@ recon_sharing share_devices(const recon_settings *s, const mri_scan *raw, int de
 /* The frames of the longest window, if frames are solved together; else 1. */
 static int frames_together(const recon_settings *s, const mri_scan *raw)
 {
-    return solves_series(s) ? windows_of_series(s, most_frames_of_place(raw), series_frame_bytes(s, raw)).frames : 1;
+    const double frame_bytes = series_frame_bytes(&s->coils, s->solve.precision, raw);
+    return solves_series(&s->solve) ? windows_of_scan(&s->schedule, raw, frame_bytes).frames : 1;
 }
 
 /* The best number of devices for one image whose coils are shared, or for a series whose frames are: each
@@ -44,13 +48,13 @@ static int frames_together(const recon_settings *s, const mri_scan *raw)
 static int shares_pay_for(const recon_settings *s, const mri_scan *raw, int devices)
 {
     const double rate = 2e13, link = 1e11, wait = 5e-5; /* FLOP/s of transforms, bytes/s of links, latency in s */
-    const double element = s->precision == VF_F64 ? 16 : 8;
-    const double doubled = forecast_transform_points(s, raw), frames = frames_together(s, raw);
+    const double element = s->solve.precision == VF_F64 ? 16 : 8;
+    const double doubled = forecast_transform_points(&s->solve, raw), frames = frames_together(s, raw);
     double voxels = (double)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]), least = INFINITY;
     int best = 1;
     for (int n = 1; n <= devices; n++) {
         const double images = ceil(frames / n), others = n - 1;
-        const double transforms = solves_series(s) ? images * raw->coils : ceil((double)raw->coils / n);
+        const double transforms = solves_series(&s->solve) ? images * raw->coils : ceil((double)raw->coils / n);
         const double seconds = transforms * 10 * doubled * log2(doubled + 1) / rate +
                                others * (2 * element * images * voxels / link + wait);
         if (seconds < least)
@@ -65,7 +69,7 @@ static int devices_that_pay(const recon_settings *s, const mri_scan *raw, int de
 {
     const recon_sharing how = share_devices(s, raw, devices);
     int each = how.each;
-    if (!how.by_voxels && s->method == RECON_CG && (raw->coils > 1 || solves_series(s)))
+    if (!how.by_voxels && s->solve.method == RECON_CG && (raw->coils > 1 || solves_series(&s->solve)))
         each = shares_pay_for(s, raw, each);
     return how.teams * each;
 }
@@ -91,12 +95,12 @@ static vf_status keep_devices(vf_context *ctx, int count)
 static vf_status set_devices(vf_context *ctx, const recon_settings *s, const mri_scan *raw,
                              const scan_sampling *sampling, char *why, size_t size)
 {
-    const bool all_gpus = strcmp(s->device, "cuda") == 0 && vf_cuda_device_count(NULL) > 1;
+    const bool all_gpus = strcmp(s->schedule.device, "cuda") == 0 && vf_cuda_device_count(NULL) > 1;
     const double endless = 1e9; /* s; longer than any estimate for a GPU */
     double cpu, gpu;
     vf_status status;
-    if (!all_gpus && strcmp(s->device, "auto") != 0)
-        return vf_context_set_devices(ctx, s->device);
+    if (!all_gpus && strcmp(s->schedule.device, "auto") != 0)
+        return vf_context_set_devices(ctx, s->schedule.device);
     forecast_devices(ctx, s, raw, sampling, &cpu, &gpu);
     if (all_gpus)
         status = vf_device_choose(ctx, endless, gpu, why, size);
@@ -113,11 +117,11 @@ static void say_sharing(const vf_context *ctx, const recon_settings *s, const mr
     const int devices = vf_context_device_count(ctx);
     const recon_sharing how = share_devices(s, raw, devices);
     const int used = how.teams * how.each;
-    const char *solver = s->method != RECON_CG ? ""
-                         : raw->coils == 1     ? ", the solver on the first"
-                                               : ", the solver by coils";
-    const bool maps = s->coils != RECON_COILS_RSS && raw->coils > 1;
-    const char *priors = s->sparse && maps ? ", the priors on the first" : "";
+    const char *solver = s->solve.method != RECON_CG ? ""
+                         : raw->coils == 1           ? ", the solver on the first"
+                                                     : ", the solver by coils";
+    const bool maps = s->coils.how != RECON_COILS_RSS && raw->coils > 1;
+    const char *priors = s->solve.sparse && maps ? ", the priors on the first" : "";
     char by[32] = "", idle[64] = "";
     if (how.each > 1)
         snprintf(by, sizeof by, ", each on %d devices", how.each);
@@ -127,10 +131,10 @@ static void say_sharing(const vf_context *ctx, const recon_settings *s, const mr
         text[0] = '\0';
     else if (how.teams > 1)
         snprintf(text, size, ", %d of them: %d %s at a time%s%s", devices, how.teams,
-                 solves_series(s) ? "windows of series" : "frames", by, idle);
+                 solves_series(&s->solve) ? "windows of series" : "frames", by, idle);
     else if (how.each == 1)
         snprintf(text, size, ", %d of them, only the first is used: one frame of one coil cannot be split", devices);
-    else if (solves_series(s))
+    else if (solves_series(&s->solve))
         snprintf(text, size, ", %d of them: F^H W F split by frames, F^H d %s, the priors on the first%s", devices,
                  how.by_voxels    ? "by voxels"
                  : raw->coils > 1 ? "by coils"
@@ -145,7 +149,7 @@ static void say_sharing(const vf_context *ctx, const recon_settings *s, const mr
  * for each term of a wavelet or a block and as many as axes for tv, 2 of the largest of these, half a one for the
  * weights of unseen voxels, and the plans of wavelets. With tgv the solver's own vectors have a component more for each
  * axis, and so do the two sides. */
-static double sparse_images(const recon_settings *s, const mri_scan *raw)
+static double sparse_images(const solve_settings *s, const mri_scan *raw)
 {
     const prior_shape shape = prior_shape_of(s, raw, 1);
     double terms = 0, largest = 1, fields = 0;
@@ -166,37 +170,37 @@ static double sparse_images(const recon_settings *s, const mri_scan *raw)
 static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_sharing how, int sets, double *device,
                             double *host)
 {
-    const double element = s->precision == VF_F64 ? 16 : 8, frames = raw->frames;
+    const double element = s->solve.precision == VF_F64 ? 16 : 8, frames = raw->frames;
     const double voxels = (double)raw->matrix[0] * (double)raw->matrix[1] * (double)raw->matrix[2];
-    const bool maps = s->coils != RECON_COILS_RSS && (raw->coils > 1 || raw->sensitivity);
-    const double doubled = forecast_transform_points(s, raw);
-    const bool from_file = raw->sensitivity && (s->coils == RECON_COILS_AUTO || s->coils == RECON_COILS_FILE);
+    const bool maps = combines_by_maps(&s->coils, raw);
+    const double doubled = forecast_transform_points(&s->solve, raw);
+    const bool from_file = uses_scan_maps(&s->coils, raw);
     /* If the scan's own maps do not fit the data, ESPIRiT's replace them, but both stay in memory. */
-    const bool judged = judges_scan_maps(s, raw) && sets == 1;
+    const bool judged = judges_scan_maps(&s->coils, &s->solve, raw) && sets == 1;
     /* The samples of the centre, and vf_espirit's memory. */
     const double calibrating =
         maps && (!from_file || judged) ? (double)scan_samples(raw) * (12 + 8 * raw->coils) + 2e7 : 0;
     const double others = how.each - 1, devices = how.teams * how.each;
     const double of_frame = element * voxels * (maps ? sets : raw->coils);
-    const series_windows windows = windows_of_series(s, most_frames_of_place(raw), of_frame);
-    const double together = solves_series(s) ? windows.frames : 1;
+    const series_windows windows = windows_of_scan(&s->schedule, raw, of_frame);
+    const double together = solves_series(&s->solve) ? windows.frames : 1;
     const double normals = ceil(together / how.each); /* a series' frames have one each, with the maps of all coils */
-    const double coils = solves_series(s) ? raw->coils : ceil((double)raw->coils / how.each);
+    const double coils = solves_series(&s->solve) ? raw->coils : ceil((double)raw->coils / how.each);
     const double images = sets * ((maps ? coils : 0) + 6 + (others > 0 ? others + 2 : 0)) + (sets > 1 ? sets + 2 : 0) +
-                          (regularise_by_noise(s) ? 5 + 2.5 * sets : 0) + /* spectrum and preconditioner */
-                          (partial_fourier_any(s, raw) ? 5 : 0) +         /* phase */
-                          sets * sparse_images(s, raw) * together +
+                          (regularise_by_noise(&s->solve) ? 5 + 2.5 * sets : 0) + /* spectrum and preconditioner */
+                          (partial_fourier_any(&s->noise, &s->solve, &s->coils, raw) ? 5 : 0) + /* phase */
+                          sets * sparse_images(&s->solve, raw) * together +
                           (together > 1 ? 2.5 * together : 0); /* both sides, balance */
     /* The maps of all places are kept. */
     const double map_sets =
         (from_file ? scan_all_map_sets(raw) : (double)sets * raw->places) + (judged ? raw->places : 0);
     const double slots = how.teams > 1 ? how.teams + 1 : 1;
-    const double group = solves_series(s)
+    const double group = solves_series(&s->solve)
                              ? (together + windows.shared) * of_frame
-                             : fmin(frames * of_frame, fmax(slots * of_frame, (double)recon_group_bytes(s)));
+                             : fmin(frames * of_frame, fmax(slots * of_frame, (double)recon_group_bytes(&s->schedule)));
     /* With several groups, Q stays in memory while the next group's right-hand sides are made. */
     const bool several = how.teams > 1 || group < frames * of_frame;
-    const double grids = s->method != RECON_CG ? 1.2 : several ? 3.7 : 2.5;
+    const double grids = s->solve.method != RECON_CG ? 1.2 : several ? 3.7 : 2.5;
     double samples = 0; /* of the longest trajectory */
     for (int t = 0; t < raw->trajectories; t++)
         samples = fmax(samples, (double)raw->trajectory[t].samples);
@@ -204,17 +208,19 @@ static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_
     *host = calibrating + 8 * frames * voxels + group + (maps ? 8.0 * map_sets * raw->coils * voxels : 0) +
             (double)scan_samples(raw) * 8 * raw->coils + raw->trajectories * samples * 16 + samples * 16 * devices +
             element * (how.teams * others * voxels +
-                       (devices > 1 && how.by_voxels && s->method == RECON_CG ? 2 * doubled : 0)) +
-            (regularise_by_noise(s) ? 64.0 * how.teams * voxels + 4 * group / element + /* models, envelopes */
-                                          how.teams * (samples * (8 * raw->coils + 4) + of_frame)
-                                    : 0) +
-            (s->lambda_sure ? 4 * together * sets * of_frame : 0) + (s->noise_map ? 4.0 * raw->places * voxels : 0);
+                       (devices > 1 && how.by_voxels && s->solve.method == RECON_CG ? 2 * doubled : 0)) +
+            (regularise_by_noise(&s->solve) ? 64.0 * how.teams * voxels + 4 * group / element + /* models, envelopes */
+                                                  how.teams * (samples * (8 * raw->coils + 4) + of_frame)
+                                            : 0) +
+            (s->solve.lambda_sure ? 4 * together * sets * of_frame : 0) +
+            (s->noise.map ? 4.0 * raw->places * voxels : 0);
 }
 
 /* The sets of maps that are certain. A second set that only the calibration asks for is made if it fits in memory. */
 static int sure_sets(const recon_settings *s, const mri_scan *raw)
 {
-    return uses_scan_maps(s, raw) || s->map_sets == RECON_SETS_TWO ? most_map_sets(s, raw) : 1;
+    return uses_scan_maps(&s->coils, raw) || s->coils.sets == RECON_SETS_TWO ? most_map_sets(&s->coils, &s->solve, raw)
+                                                                             : 1;
 }
 
 /* plan_fits for the context's first `count` devices. */
@@ -257,19 +263,19 @@ static int devices_that_fit(vf_context *ctx, const recon_settings *s, const mri_
  * same if a little more or less memory is free. */
 static vf_status fit_series(vf_context *ctx, recon_settings *s, const mri_scan *raw)
 {
-    const bool chooses = s->window == 0;
+    const bool chooses = s->schedule.window == 0;
     const int devices = vf_context_device_count(ctx), all = frames_together(s, raw);
     int window = all;
-    if (!solves_series(s))
+    if (!solves_series(&s->solve))
         return VF_OK;
     int fit = devices_that_fit(ctx, s, raw);
     while (fit == 0 && chooses && window > RECON_LEAST_WINDOW) {
         window = (window + 1) / 2 > RECON_LEAST_WINDOW ? (window + 1) / 2 : RECON_LEAST_WINDOW;
-        s->window = window;
+        s->schedule.window = window;
         fit = devices_that_fit(ctx, s, raw);
     }
     if (fit == 0) { /* check_memory says what is missing */
-        s->window = chooses ? 0 : s->window;
+        s->schedule.window = chooses ? 0 : s->schedule.window;
         return VF_OK;
     }
     if (window < all)
@@ -304,7 +310,7 @@ static vf_status check_memory(vf_context *ctx, const recon_settings *s, const mr
                            "--matrix, fewer coils (--compress)%s, or another --device",
                            vf_device_spec(device), vf_format_bytes(*bytes, need, sizeof need),
                            vf_format_bytes((double)free_bytes, have, sizeof have),
-                           solves_series(s) ? ", a smaller --window" : "");
+                           solves_series(&s->solve) ? ", a smaller --window" : "");
     }
     vf_host_memory(&host_free, &host_total);
     if (host_bytes > (double)host_free)
@@ -327,7 +333,7 @@ vf_status plan_device(vf_context *ctx, recon_settings *s, const mri_scan *raw, c
     if (status != VF_OK)
         return status;
     vf_device *device = vf_context_device(ctx, 0);
-    if (s->hardware_trig && vf_device_is_host(device))
+    if (s->solve.hardware_trig && vf_device_is_host(device))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--trig hardware needs a GPU, but the device is %s; use --device cuda",
                        vf_device_spec(device));
     device_list(ctx, vf_context_device_count(ctx), list, sizeof list);

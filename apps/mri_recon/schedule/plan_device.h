@@ -7,7 +7,7 @@
 #include "solve/recon_choices.h"
 
 /* Sets the context's devices from the settings and the work, and checks their memory. If a series does not fit,
- * leaves out devices; if it does not fit on the first one either, sets settings->window. `text` [size] gets the
+ * leaves out devices; if it does not fit on the first one either, sets settings->schedule.window. `text` [size] gets the
  * devices, why they were chosen, and how they share the work; *bytes an estimate of the memory needed on each.
  * Errors: as vf_context_set_devices; VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY. */
 VF_MUST_CHECK vf_status plan_device(vf_context *ctx, recon_settings *settings, const mri_scan *raw,

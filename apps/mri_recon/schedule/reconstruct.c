@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "coil_maps.h"
+#include "coils/choose_maps.h"
 #include "frames/frame_images.h"
 #include "frames/frame_places.h"
 #include "frames/summary.h"
@@ -29,6 +30,7 @@ static const double MUCH_MORE_THAN_NOISE = 5;
 /* All frame groups of a scan, and the crews that make them. */
 typedef struct sharing {
     recon_job *job;
+    const schedule_settings *schedule;
     recon_watch *watch;
     recon_put put;
     void *user;
@@ -75,15 +77,14 @@ static vf_status make_normal(sharing *s)
 {
     const recon_job *j = s->job;
     const int devices = s->how.teams * s->how.each;
-    const bool wanted = solves_series(j->settings) || crew_normals(j, s->how.each) == s->how.each;
+    const bool wanted = solves_series(j->solve) || crew_normals(j, s->how.each) == s->how.each;
     if (s->how.teams == 1 || j->scan->trajectories > 1 || !wanted)
         return VF_OK;
     s->normal = calloc((size_t)devices, sizeof *s->normal);
     vf_status status = s->normal ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     VF_TRY(status, team_create(j->ctx, 0, devices, &s->whole));
     if (status == VF_OK)
-        status =
-            normal_matrix_create(&s->whole, j->settings, j->scan, j->scan->trajectory, s->watch, devices, s->normal);
+        status = normal_matrix_create(&s->whole, j->solve, j->scan, j->scan->trajectory, s->watch, devices, s->normal);
     return status;
 }
 
@@ -151,7 +152,7 @@ static vf_status put_group(void *user, int slot, int64_t item)
     if (!s->own)
         watch_stage(s->watch, "combine", 0);
     if (g->before + g->after > 0)
-        window_blend(j, g, s->images[slot], s->shared);
+        window_blend(g, j->type, frame_bytes(j), s->images[slot], s->shared);
     for (int f = g->skip; f < g->count - g->drop - g->after && status == VF_OK; f++) {
         status = finish_frame(j, j->frames[g->first + f], s->images[slot] + (size_t)f * frame_bytes(j), s->image);
         if (status == VF_OK && frame_is_wanted(j, j->frames[g->first + f]))
@@ -191,13 +192,12 @@ static vf_status on_a_team(sharing *s, const frame_group *g, team_work work)
 static vf_status find_noise(sharing *s)
 {
     recon_job *j = s->job;
-    const recon_settings *settings = j->settings;
     int frame = -1;
-    if (!regularise_by_noise(settings) && !settings->noise_map)
+    if (!regularise_by_noise(j->solve) && !j->noise->map)
         return VF_OK;
     watch_stage(s->watch, "noise", 0);
     vf_status status = noise_from_samples(j, &frame);
-    if (status != VF_OK || frame < 0 || settings->method != RECON_CG)
+    if (status != VF_OK || frame < 0 || j->solve->method != RECON_CG)
         return status;
     status = on_a_team(s, &(frame_group){.first = frame}, crew_find_noise);
     if (status == VF_OK && j->noise_known && j->misfit > MUCH_MORE_THAN_NOISE * MUCH_MORE_THAN_NOISE)
@@ -205,7 +205,7 @@ static vf_status find_noise(sharing *s)
                 "%s: the residual of the samples is %.2g times the noise measured by the noise scan, so the coil maps, "
                 "trajectory or field map do not fit the data; try other maps (--coils espirit, walsh or a file), and "
                 "check the trajectory's units and delays",
-                settings->scan.input, sqrt(j->misfit));
+                j->scan->path, sqrt(j->misfit));
     return status;
 }
 
@@ -213,7 +213,7 @@ static vf_status find_noise(sharing *s)
 static vf_status choose_lambda(sharing *s)
 {
     recon_job *j = s->job;
-    if (!j->settings->lambda_sure || !(j->variance > 0) || s->list.count == 0)
+    if (!j->solve->lambda_sure || !(j->variance > 0) || s->list.count == 0)
         return VF_OK;
     const frame_group g = sure_group(j, s->list.group, s->list.count);
     return on_a_team(s, &g, crew_choose_lambda);
@@ -324,7 +324,7 @@ static vf_status make_noise_map(sharing *s, recon_put_noise put_noise)
     s->user = &map;
     for (int t = 0; t < s->how.teams; t++)
         s->crew[t].last = -1;
-    VF_TRY(status, group_list_make(j, s->how.teams, s->slots, &s->list));
+    VF_TRY(status, group_list_make(j, s->schedule, s->how.teams, s->slots, &s->list));
     VF_TRY(status, make_slots(s));
     VF_TRY(status, make_frames(s));
     s->put = put;
@@ -342,7 +342,7 @@ static vf_status order_frames(recon_job *j)
     int *order = calloc((size_t)raw->frames + 1, sizeof *order);
     j->frames = calloc((size_t)raw->frames + 1, sizeof *j->frames);
     vf_status status =
-        j->frames && order ? frame_order(j->ctx, j->settings, raw, order) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
+        j->frames && order ? frame_order(j->ctx, j->solve, raw, order) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     for (int f = 0; f < raw->frames && status == VF_OK; f++)
         j->frames[f] = &raw->frame[order[f]];
     j->frame_count = raw->frames;
@@ -372,9 +372,9 @@ static void sum_up(const sharing *s, recon_summary *summary)
         last = c->last;
         summary_take_last(summary, of);
     }
-    memcpy(summary->coils, s->job->coils, sizeof summary->coils);
+    memcpy(summary->coils, s->job->maps_text, sizeof summary->coils);
     memcpy(summary->shared, s->job->shared, sizeof summary->shared);
-    memcpy(summary->noise, s->job->noise, sizeof summary->noise);
+    memcpy(summary->noise, s->job->noise_source, sizeof summary->noise);
     summary->sure = s->job->sure;
     summary->sure_applications = s->job->sure_applications;
     summary->sigma = sqrt(s->job->variance);
@@ -404,7 +404,7 @@ static void free_sharing(sharing *s)
 static vf_status make_all(sharing *s)
 {
     recon_job *j = s->job;
-    vf_ranks *ranks = j->settings->pieces.ranks;
+    vf_ranks *ranks = j->ranks;
     const bool volume = coil_ranks_possible(j), first = volume && vf_ranks_rank(ranks) == 0;
     bool made = false;
     vf_status status = first ? coil_ranks_begin(s->crew) : volume ? coil_ranks_serve(s->crew, &made) : VF_OK;
@@ -425,33 +425,38 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri
                       recon_put put, recon_put_noise put_noise, void *user, recon_summary *summary)
 {
     recon_job j = {.ctx = ctx,
-                   .settings = settings,
+                   .solve = &settings->solve,
+                   .coils = &settings->coils,
+                   .noise = &settings->noise,
+                   .ranks = settings->pieces.ranks,
                    .scan = raw,
-                   .type = vf_dtype_complex(settings->precision),
+                   .type = vf_dtype_complex(settings->solve.precision),
                    .voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2],
                    .factor = 1,
-                   .wanted = settings->wanted,
-                   .has_maps = (raw->coils > 1 || raw->sensitivity) && settings->coils != RECON_COILS_RSS,
+                   .wanted = settings->schedule.wanted,
+                   .has_maps = combines_by_maps(&settings->coils, raw),
                    .lock = PTHREAD_MUTEX_INITIALIZER,
                    .changed = PTHREAD_COND_INITIALIZER};
     sharing s = {.job = &j,
+                 .schedule = &settings->schedule,
                  .watch = watch,
                  .put = put,
                  .user = user,
                  .how = share_devices(settings, raw, vf_context_device_count(ctx))};
     j.channels = j.has_maps ? 1 : raw->coils;
-    j.most_sets = j.has_maps ? most_map_sets(settings, raw) : 1;
-    if (j.most_sets > 1 && !uses_scan_maps(settings, raw) && settings->map_sets == RECON_SETS_AUTO &&
+    j.most_sets = j.has_maps ? most_map_sets(&settings->coils, &settings->solve, raw) : 1;
+    if (j.most_sets > 1 && !uses_scan_maps(&settings->coils, raw) && settings->coils.sets == RECON_SETS_AUTO &&
         !plan_fits(ctx, settings, raw, j.most_sets))
         j.most_sets = 1;
     s.slots = s.how.teams > 1 ? s.how.teams + 1 : 1;
-    snprintf(j.coils, sizeof j.coils, raw->coils == 1 ? "1 coil" : "%d coils, root of the sum of squares", raw->coils);
+    snprintf(j.maps_text, sizeof j.maps_text, raw->coils == 1 ? "1 coil" : "%d coils, root of the sum of squares",
+             raw->coils);
     vf_status status = order_frames(&j);
-    summary->effort = j.effort = settings->wanted ? calloc((size_t)raw->frames + 1, sizeof *j.effort) : NULL;
-    if (status == VF_OK && settings->wanted && !j.effort)
+    summary->effort = j.effort = settings->schedule.wanted ? calloc((size_t)raw->frames + 1, sizeof *j.effort) : NULL;
+    if (status == VF_OK && settings->schedule.wanted && !j.effort)
         status = vf_fail(ctx, VF_ERR_MEMORY, "no memory");
     VF_TRY(status, places_create(&j));
-    VF_TRY(status, group_list_make(&j, s.how.teams, s.slots, &s.list));
+    VF_TRY(status, group_list_make(&j, s.schedule, s.how.teams, s.slots, &s.list));
     VF_TRY(status, make_slots(&s));
     VF_TRY(status, make_normal(&s));
     VF_TRY(status, make_crews(&s));
@@ -459,11 +464,11 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri
     for (int t = 0; s.crew && t < s.how.teams; t++)
         coil_ranks_end(&s.crew[t], status == VF_OK);
     sum_up(&s, summary);
-    if (status == VF_OK && settings->noise_map)
+    if (status == VF_OK && settings->noise.map)
         status = make_noise_map(&s, put_noise);
     watch_hush(watch);
     if (status == VF_OK)
-        summary_judge(ctx, settings, summary);
+        summary_judge(ctx, &settings->solve, summary);
     free_sharing(&s);
     places_free(&j);
     free(j.frames);

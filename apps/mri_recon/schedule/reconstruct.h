@@ -6,12 +6,9 @@
 #include "settings.h"
 #include "watch.h"
 
-/* The order in which frames are made: `order` [frames] gets their numbers. Errors: VF_ERR_MEMORY, VF_ERR_INTERNAL. */
-VF_MUST_CHECK vf_status frame_order(vf_context *ctx, const recon_settings *settings, const mri_scan *raw, int *order);
-
-/* Reconstructs the scan's frames, all or those of settings->wanted, on the context's devices. The images do not depend on
+/* Reconstructs the scan's frames, all or those of settings->schedule.wanted, on the context's devices. The images do not depend on
  * which are wanted. `put` gets each frame once, in any order, on the caller's thread; summary->effort of the frame is
- * complete by then. Then, with settings->noise_map, `put_noise` gets the noise of all places. If a team's device fails,
+ * complete by then. Then, with settings->noise.map, `put_noise` gets the noise of all places. If a team's device fails,
  * the other teams make its frames; the last team's failure ends the run. */
 VF_MUST_CHECK vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri_scan *raw,
                                     recon_watch *watch, recon_put put, recon_put_noise put_noise, void *user,

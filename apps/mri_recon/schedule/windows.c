@@ -7,7 +7,7 @@
  * (validation/apps/test_mri_windows.py). */
 #include <string.h>
 
-#include "frames/frame_images.h"
+#include "coils/choose_maps.h"
 #include "windows.h"
 
 /* Neighbours share 1 / SHARE of a window, and LEAST_SHARED frames at least. */
@@ -21,24 +21,19 @@ static int frames_of_place(const mri_scan *raw, int place)
     return frames;
 }
 
-int most_frames_of_place(const mri_scan *raw)
+double series_frame_bytes(const coil_settings *coils, vf_dtype precision, const mri_scan *raw)
 {
-    int most = 0;
-    for (int p = 0; p < raw->places; p++) {
-        const int frames = frames_of_place(raw, p);
-        most = frames > most ? frames : most;
-    }
-    return most;
-}
-
-double series_frame_bytes(const recon_settings *s, const mri_scan *raw)
-{
-    const bool maps = s->coils != RECON_COILS_RSS && (raw->coils > 1 || raw->sensitivity);
     const double voxels = (double)raw->matrix[0] * (double)raw->matrix[1] * (double)raw->matrix[2];
-    return voxels * (maps ? 1 : raw->coils) * (double)vf_dtype_bytes(vf_dtype_complex(s->precision));
+    return voxels * (combines_by_maps(coils, raw) ? 1 : raw->coils) *
+           (double)vf_dtype_bytes(vf_dtype_complex(precision));
 }
 
-series_windows windows_of_series(const recon_settings *s, int frames, double frame_bytes)
+int64_t recon_group_bytes(const schedule_settings *s)
+{
+    return s->group_bytes > 0 ? s->group_bytes : INT64_C(1) << 30;
+}
+
+series_windows windows_of_series(const schedule_settings *s, int frames, double frame_bytes)
 {
     const double room = (double)recon_group_bytes(s) / frame_bytes;
     const int fit = room < RECON_LEAST_WINDOW ? RECON_LEAST_WINDOW : room < frames ? (int)room : frames;
@@ -61,13 +56,22 @@ static int seam_of(const series_windows *w, int frames, int number)
     return (begin_of(w, frames, number - 1) + begin_of(w, frames, number) + w->frames - w->shared) / 2;
 }
 
-int windows_up_to(const recon_settings *s, const mri_scan *raw, int most)
+series_windows windows_of_scan(const schedule_settings *s, const mri_scan *raw, double frame_bytes)
 {
-    const double bytes = series_frame_bytes(s, raw);
+    int most = 0;
+    for (int p = 0; p < raw->places; p++) {
+        const int frames = frames_of_place(raw, p);
+        most = frames > most ? frames : most;
+    }
+    return windows_of_series(s, most, frame_bytes);
+}
+
+int windows_up_to(const schedule_settings *s, const mri_scan *raw, double frame_bytes, int most)
+{
     int windows = 0;
     for (int p = 0; p < raw->places && windows < most; p++) {
         const int frames = frames_of_place(raw, p);
-        windows += frames > 0 ? windows_of_series(s, frames, bytes).count : 0;
+        windows += frames > 0 ? windows_of_series(s, frames, frame_bytes).count : 0;
     }
     return windows < most ? windows : most;
 }
@@ -99,12 +103,11 @@ static void blend(vf_dtype type, int64_t count, double weight, const char *from,
             ((float *)(void *)to)[i] += (float)weight * (narrow[i] - ((float *)(void *)to)[i]);
 }
 
-void window_blend(const recon_job *j, const frame_group *g, char *images, char *shared)
+void window_blend(const frame_group *g, vf_dtype type, size_t bytes, char *images, char *shared)
 {
-    const size_t bytes = frame_bytes(j);
-    const int64_t numbers = 2 * (int64_t)(bytes / vf_dtype_bytes(j->type));
+    const int64_t numbers = 2 * (int64_t)(bytes / vf_dtype_bytes(type));
     for (int f = 0; f < g->before; f++)
-        blend(j->type, numbers, 1 - (f + 1.0) / (g->before + 1), shared + (size_t)f * bytes,
+        blend(type, numbers, 1 - (f + 1.0) / (g->before + 1), shared + (size_t)f * bytes,
               images + (size_t)(g->skip + f) * bytes);
     memcpy(shared, images + (size_t)(g->count - g->drop - g->after) * bytes, (size_t)g->after * bytes);
 }

@@ -10,17 +10,16 @@
 #include "normal.h"
 #include "penalties.h"
 #include "scan/mri_scan.h"
-#include "settings.h"
+#include "solve_settings.h"
 #include "team.h"
 #include "watch.h"
 
 /* ---- choose_operator.c ---- */
 
-/* Makes a plan of F (encoding.h) for a trajectory of the scan in the file `input`. Errors: as vf_encoding_create;
+/* Makes a plan of F (encoding.h) for a trajectory of the scan. Errors: as vf_encoding_create;
  * VF_ERR_INPUT (times and field map too large together). */
-VF_MUST_CHECK vf_status encoding_create(vf_device *device, const char *input, const mri_scan *raw,
-                                        const scan_trajectory *at, const vf_encoding_options *options,
-                                        vf_encoding **out);
+VF_MUST_CHECK vf_status encoding_create(vf_device *device, const mri_scan *raw, const scan_trajectory *at,
+                                        const vf_encoding_options *options, vf_encoding **out);
 
 /* ---- normal_matrix.c, q_file.c ---- */
 
@@ -28,12 +27,12 @@ VF_MUST_CHECK vf_status encoding_create(vf_device *device, const char *input, co
  * times |phi|^2. The devices compute Q together, with the same bits as one device, or read it from settings->load_q.
  * Q is saved to settings->save_q. `watch` shows the stage "Q"; it may be NULL. Errors: as encoding_create; VF_ERR_INPUT
  * (a saved Q of another trajectory, matrix, field map or accuracy), VF_ERR_OUTPUT; all of `out` is zero then. */
-VF_MUST_CHECK vf_status normal_matrix_create(const device_team *team, const recon_settings *settings,
+VF_MUST_CHECK vf_status normal_matrix_create(const device_team *team, const solve_settings *settings,
                                              const mri_scan *raw, const scan_trajectory *at, recon_watch *watch,
                                              int wanted, vf_normal *out);
 
 /* phi of sample m: the file's, a box voxel's (settings->box_voxels), or 1. */
-float complex sample_phi(const recon_settings *settings, const mri_scan *raw, const scan_trajectory *at, int64_t m);
+float complex sample_phi(const solve_settings *settings, const mri_scan *raw, const scan_trajectory *at, int64_t m);
 
 /* A file with Q, [segment][2z][2y][2x], complex. `key` is a digest of all inputs that Q depends on. */
 typedef struct q_file q_file;
@@ -53,7 +52,7 @@ void q_file_close(q_file **file);                     /* after reading, or to di
  * share direct sums by voxels, which changes no bits, and NUFFTs by coils; the coil groups are added up in device
  * order. Errors: as encoding_create. */
 typedef struct right_side right_side;
-VF_MUST_CHECK vf_status right_side_create(const device_team *team, const recon_settings *settings, const mri_scan *raw,
+VF_MUST_CHECK vf_status right_side_create(const device_team *team, const solve_settings *settings, const mri_scan *raw,
                                           const scan_trajectory *at, recon_watch *watch, right_side **out);
 void right_side_destroy(right_side *side); /* NULL is allowed */
 const char *right_side_description(const right_side *side);

@@ -10,7 +10,7 @@
 #include "equations.h"
 #include "voxfield/team_size.h"
 
-float complex sample_phi(const recon_settings *settings, const mri_scan *raw, const scan_trajectory *at, int64_t m)
+float complex sample_phi(const solve_settings *settings, const mri_scan *raw, const scan_trajectory *at, int64_t m)
 {
     if (at->phi)
         return at->phi[m];
@@ -25,7 +25,7 @@ float complex sample_phi(const recon_settings *settings, const mri_scan *raw, co
 }
 
 /* The digest of all inputs that Q depends on. */
-static void make_key(const recon_settings *settings, const mri_scan *raw, bool direct, int segments,
+static void make_key(const solve_settings *settings, const mri_scan *raw, bool direct, int segments,
                      char key[VF_DIGEST_TEXT])
 {
     char text[512], field[VF_DIGEST_TEXT] = "";
@@ -54,7 +54,7 @@ typedef struct q_part {
 
 typedef struct q_maker {
     const device_team *team;
-    const recon_settings *settings;
+    const solve_settings *settings;
     recon_watch *watch; /* or NULL */
     vf_normal_task task;
     double *weights; /* [sample] task.weights, to free */
@@ -134,7 +134,7 @@ static vf_status make_segment(q_maker *m)
 static vf_status open_file(q_maker *m, const mri_scan *raw, int segments)
 {
     char key[VF_DIGEST_TEXT];
-    const recon_settings *s = m->settings;
+    const solve_settings *s = m->settings;
     vf_context *ctx = m->team->ctx;
     vf_status status = VF_OK;
     if (s->save_q || s->load_q || m->shared)
@@ -222,7 +222,7 @@ static vf_status make_q(q_maker *m, const mri_scan *raw, int wanted, vf_normal *
     return status;
 }
 
-vf_status normal_matrix_create(const device_team *team, const recon_settings *settings, const mri_scan *raw,
+vf_status normal_matrix_create(const device_team *team, const solve_settings *settings, const mri_scan *raw,
                                const scan_trajectory *at, recon_watch *watch, int wanted, vf_normal *out)
 {
     q_maker m = {.team = team,

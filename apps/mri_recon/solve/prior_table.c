@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-prior_shape prior_shape_of(const recon_settings *s, const mri_scan *raw, double frames)
+prior_shape prior_shape_of(const solve_settings *s, const mri_scan *raw, double frames)
 {
     prior_shape shape = {.padded = 1, .wavelets = s->moments ? 1 : 2, .frames = frames};
     for (int a = 0; a < 3; a++)
@@ -115,7 +115,7 @@ static const sparse_prior known[VF_PENALTY_KINDS] = {
     [VF_PENALTY_NUCLEAR] = {
         .couples = true, .factor = 1, .rho = 0.3, .iterations = 1, .memory = of_frames, .time = for_low_ranks}};
 
-const sparse_prior *sparse_prior_of(const recon_settings *settings, int i)
+const sparse_prior *sparse_prior_of(const solve_settings *settings, int i)
 {
     return &known[settings->sparse_prior[i]];
 }

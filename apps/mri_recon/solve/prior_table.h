@@ -4,7 +4,7 @@
 
 #include "options.h"
 #include "scan/mri_scan.h"
-#include "settings.h"
+#include "solve_settings.h"
 
 /* The images that a prior is for, as its costs depend on them. */
 typedef struct prior_shape {
@@ -14,7 +14,7 @@ typedef struct prior_shape {
     double frames;           /* that are solved for together */
     bool volume;
 } prior_shape;
-prior_shape prior_shape_of(const recon_settings *settings, const mri_scan *raw, double frames);
+prior_shape prior_shape_of(const solve_settings *settings, const mri_scan *raw, double frames);
 
 /* Memory of the solver, in images: of the terms; the largest vector that a transform makes; unknown fields beside the image. */
 typedef struct prior_memory {
@@ -41,6 +41,6 @@ typedef struct sparse_prior {
 extern const option_choice prior_table[];
 
 /* Number `i` of the settings' sparse priors. */
-const sparse_prior *sparse_prior_of(const recon_settings *settings, int i);
+const sparse_prior *sparse_prior_of(const solve_settings *settings, int i);
 
 #endif

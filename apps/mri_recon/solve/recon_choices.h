@@ -3,7 +3,7 @@
 #define RECON_CHOICES_H
 
 #include "scan/mri_scan.h"
-#include "settings.h"
+#include "solve_settings.h"
 
 /* How devices share a scan. The choice does not depend on measured speeds, so the result's bits do not either. */
 typedef struct recon_sharing {
@@ -11,26 +11,15 @@ typedef struct recon_sharing {
     bool by_voxels;  /* a team shares direct sums by voxels; F^H W F of a series by frames; all other work by coils */
 } recon_sharing;
 
-/* Whether the reconstruction uses raw->sensitivity. */
-bool uses_scan_maps(const recon_settings *settings, const mri_scan *raw);
-/* The most sets of maps that a place may have. */
-int most_map_sets(const recon_settings *settings, const mri_scan *raw);
-
-/* settings->group_bytes, or the default for 0. */
-int64_t recon_group_bytes(const recon_settings *settings);
-
 /* Whether the prior's weight comes from noise and spectrum. */
-bool regularise_by_noise(const recon_settings *settings);
+bool regularise_by_noise(const solve_settings *settings);
 
 /* Whether frames are solved together: a sparse prior couples them. */
-bool solves_series(const recon_settings *settings);
-
-/* Whether calibrate_better_maps checks the scan's own maps: only if the user has not asked for them explicitly. */
-bool judges_scan_maps(const recon_settings *settings, const mri_scan *raw);
+bool solves_series(const solve_settings *settings);
 
 /* Whether readout oversampling can be removed (crop_readout.h): the image stays the same, and the user did not choose an operator,
  * whose bits must not change. Not for off-resonance; --keep-oversampling, --save-q and --load-q, --voxel box, --operator nufft or
  * direct, the bilinear method; priors of differences, which couple voxels across the border and would change the image there. */
-bool may_crop_readout(const recon_settings *settings, const mri_scan *raw);
+bool may_crop_readout(const scan_settings *scan, const solve_settings *solve, const mri_scan *raw);
 
 #endif

@@ -30,7 +30,7 @@ typedef struct side_part {
 
 struct right_side {
     const device_team *team;
-    const recon_settings *settings;
+    const solve_settings *settings;
     const mri_scan *scan;
     const scan_trajectory *at;
     recon_watch *watch;
@@ -215,7 +215,7 @@ static vf_status prepare_part(void *user, int number)
     options.most_batch = p->batch;
     vf_status status = VF_OK;
     if (r->settings->method != RECON_BILINEAR)
-        status = encoding_create(device, r->settings->scan.input, r->scan, r->at, &options, &p->encoding);
+        status = encoding_create(device, r->scan, r->at, &options, &p->encoding);
     if (status == VF_OK && p->encoding) {
         vf_encoding_restrict(p->encoding, p->share.first_voxel, p->share.voxels);
         vf_encoding_watch(p->encoding, watch_tell, r->watch);
@@ -225,7 +225,7 @@ static vf_status prepare_part(void *user, int number)
     return status;
 }
 
-vf_status right_side_create(const device_team *team, const recon_settings *settings, const mri_scan *raw,
+vf_status right_side_create(const device_team *team, const solve_settings *settings, const mri_scan *raw,
                             const scan_trajectory *at, recon_watch *watch, right_side **out)
 {
     right_side *r = *out = calloc(1, sizeof *r);

@@ -8,13 +8,13 @@
 #include "groups/solve_group.h"
 #include "test_main.h"
 
-static const recon_settings settings = {.method = RECON_CG};
+static const solve_settings settings = {.method = RECON_CG};
 
 static void start_job(recon_job *job, vf_context *ctx, int64_t voxels, const mri_scan *raw, const scan_frame **order,
                       const float complex *maps)
 {
     *job = (recon_job){.ctx = ctx,
-                       .settings = &settings,
+                       .solve = &settings,
                        .scan = raw,
                        .type = VF_C64,
                        .voxels = voxels,

@@ -18,7 +18,7 @@ static void test_every_frame_once(void **state)
     (void)state;
     for (int frames = 2; frames <= MOST_FRAMES; frames++)
         for (int window = RECON_LEAST_WINDOW; window <= MOST_FRAMES; window++) {
-            const recon_settings settings = {.window = window};
+            const schedule_settings settings = {.window = window};
             const series_windows w = windows_of_series(&settings, frames, 1e12);
             int next = 0, shared = 0, end = 0;
             assert_int_equal(w.frames, window < frames ? window : frames);
@@ -47,7 +47,7 @@ static void test_every_frame_once(void **state)
 static void test_limit(void **state)
 {
     (void)state;
-    recon_settings settings = {.group_bytes = 1000};
+    schedule_settings settings = {.group_bytes = 1000};
     assert_int_equal(windows_of_series(&settings, 50, 100).frames, 10);
     assert_int_equal(windows_of_series(&settings, 50, 100).count, 6); /* 10, then 8 more each */
     assert_int_equal(windows_of_series(&settings, 10, 100).count, 1);
@@ -78,17 +78,15 @@ static mri_scan scan_of(int places, int64_t rows, scan_trajectory *trajectory, s
 
 static recon_settings settings_of(const char *device, int window)
 {
-    return (recon_settings){.device = device,
-                            .method = RECON_CG,
-                            .prior = RECON_SPECTRUM,
-                            .sparse = 1,
-                            .sparse_prior = {VF_PENALTY_TEMPORAL},
-                            .iterations = 10,
-                            .lambda_auto = true,
-                            .precision = VF_F32,
-                            .accuracy = 1e-6,
-                            .window = window,
-                            .group_bytes = INT64_MAX};
+    return (recon_settings){.schedule = {.device = device, .window = window, .group_bytes = INT64_MAX},
+                            .solve = {.method = RECON_CG,
+                                      .prior = RECON_SPECTRUM,
+                                      .sparse = 1,
+                                      .sparse_prior = {VF_PENALTY_TEMPORAL},
+                                      .iterations = 10,
+                                      .lambda_auto = true,
+                                      .precision = VF_F32,
+                                      .accuracy = 1e-6}};
 }
 
 static const scan_sampling complete = {.mean = 1, .edge = 1};
@@ -114,7 +112,8 @@ static void test_memory(void **state)
         recon_settings settings = settings_of("cpu", n == 1 ? 150 : 0);
         const vf_status status = plan_device(ctx, &settings, &raw, &complete, text, sizeof text, &bytes);
         assert_int_equal(status, n == 0 ? VF_OK : VF_ERR_MEMORY);
-        assert_true(n == 0 ? settings.window < 100 && settings.window >= 13 : settings.window == (n == 1 ? 150 : 0));
+        assert_true(n == 0 ? settings.schedule.window < 100 && settings.schedule.window >= 13
+                           : settings.schedule.window == (n == 1 ? 150 : 0));
         assert_true(n == 0 || strstr(vf_context_message(ctx), "a smaller --window"));
         vf_context_clear_error(ctx);
     }
@@ -138,7 +137,8 @@ static void test_memory_of_teams(void **state)
         const mri_scan raw = scan_of(2, rows, trajectory, frame);
         recon_settings settings = settings_of("cpu:0,1,2", 0);
         assert_int_equal(plan_device(ctx, &settings, &raw, &complete, text, sizeof text, &bytes), VF_OK);
-        assert_true(small ? settings.window == 0 : settings.window < 100 && settings.window >= 13);
+        assert_true(small ? settings.schedule.window == 0
+                          : settings.schedule.window < 100 && settings.schedule.window >= 13);
         assert_int_equal(vf_context_device_count(ctx), small ? 3 : 1);
         const recon_sharing how = share_devices(&settings, &raw, vf_context_device_count(ctx));
         assert_int_equal(how.teams, small ? 2 : 1);
@@ -169,7 +169,7 @@ static void test_blend(void **state)
                 else
                     narrow[i] = (float complex)x;
             }
-            window_blend(&j, &g[w], images, shared);
+            window_blend(&g[w], j.type, frame_bytes(&j), images, shared);
         }
         for (int i = 0; i < COUNT * NUMBERS; i++) {
             const int f = i / NUMBERS;

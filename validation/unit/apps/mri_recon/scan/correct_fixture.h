@@ -16,7 +16,7 @@ static const double ROUNDING = 0x1p-24; /* of single precision, relative */
 
 static char path[PATH_SIZE];
 static mri_scan raw;
-static recon_settings settings;
+static scan_settings settings;
 
 static inline int set_up(void **state)
 {
@@ -74,7 +74,7 @@ static inline void make_scan(int dimensions, int frames)
         for (int m = 0; m < COILS * SAMPLES; m++)
             raw.frame[f].data[m] = 1;
     }
-    settings = (recon_settings){.scan.input = "scan.h5"};
+    settings = (scan_settings){.input = "scan.h5"};
 }
 
 /* Straight spokes through the centre with a step of half a cycle. */
@@ -112,13 +112,13 @@ static inline float *copy_k(void)
 
 static inline void correct(void)
 {
-    if (correct_trajectory(ctx, &settings.scan, &raw) != VF_OK)
+    if (correct_trajectory(ctx, &settings, &raw) != VF_OK)
         fail_msg("%s", vf_context_message(ctx));
 }
 
 static inline void expect_refusal(const char *words)
 {
-    const vf_status status = correct_trajectory(ctx, &settings.scan, &raw);
+    const vf_status status = correct_trajectory(ctx, &settings, &raw);
     const char *text = vf_context_message(ctx);
     if (status != VF_ERR_INPUT || !strstr(text, words))
         fail_msg("got %s, '%s', not '%s'", vf_status_name(status), text, words);

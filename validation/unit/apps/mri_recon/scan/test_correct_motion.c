@@ -78,7 +78,7 @@ static void check_motion(int dimensions, bool cut)
                     (float complex)signal(&p, c, raw.trajectory->k + 3 * m, move[row]);
     }
     write_text(text);
-    settings.scan.motion = path;
+    settings.motion = path;
     correct();
     assert_int_equal(raw.trajectories, 2);
     assert_non_null(strstr(raw.corrections, cut ? "motion of 16 readouts" : "motion of 14 readouts"));
@@ -107,7 +107,7 @@ static void test_motion_refusals(void **state)
 {
     (void)state;
     make_scan(2, 1);
-    settings.scan.motion = path;
+    settings.motion = path;
     unlink(path);
     expect_refusal("cannot open");
     write_text("0 0 0 0 0 0\n0 0 0 0 0\n");

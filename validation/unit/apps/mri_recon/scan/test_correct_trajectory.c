@@ -13,20 +13,20 @@ static void test_readouts(void **state)
     (void)state;
     make_scan(3, 1);
     write_text("");
-    settings.scan.motion = path;
+    settings.motion = path;
     free(raw.trajectory->time);
     raw.trajectory->time = NULL;
     for (int i = 0; i < 3 * SAMPLES; i++)
         raw.trajectory->k[i] = (float)uniform_between(-8, 8);
     expect_refusal("--motion: cannot tell where readouts begin: sample times (/scan/time)");
-    settings.scan.readout_samples = LENGTH;
+    settings.readout_samples = LENGTH;
     expect_refusal("but the scan has 7 readouts");
     make_scan(3, 1);
-    settings.scan.motion = path;
+    settings.motion = path;
     cut_readout();
     expect_refusal("but the scan has 8 readouts");
     make_radial(true);
-    settings.scan.delays = RECON_DELAYS_AUTO;
+    settings.delays = RECON_DELAYS_AUTO;
     cut_readout();
     expect_refusal("readout 1 of trajectory 0 is not as long as the first");
 }
@@ -72,7 +72,7 @@ static void write_response(response f, bool crossed, bool one_sided)
     assert_int_equal(vf_h5_commit(&file), VF_OK);
     free(hertz);
     free(value);
-    settings.scan.girf = path;
+    settings.girf = path;
 }
 
 /* Sums of LENGTH steps. k is at most 6 and is rounded to single precision once; the transforms are in double
@@ -132,11 +132,11 @@ static void test_girf_refusals(void **state)
     write_response(identity, false, false);
     expect_refusal("time between samples");
     make_scan(3, 1);
-    settings.scan.girf = path;
+    settings.girf = path;
     raw.trajectory->time[5] += 3e-6F;
     expect_refusal("sample 5");
     make_scan(3, 1);
-    settings.scan.girf = path;
+    settings.girf = path;
     write_file("/girf/frequency", VF_F64, 1, &two, rising);
     expect_refusal("/girf/transfer is missing");
     for (int i = 0; i < 3; i++) {
@@ -160,7 +160,7 @@ static void test_measured(void **state)
     const int64_t one[2] = {SAMPLES, 3}, each[3] = {2, SAMPLES, 3}, flat[2] = {SAMPLES, 2}, three[3] = {3, SAMPLES, 1};
     for (int n = 0; n < 3; n++) {
         make_scan(n == 2 ? 2 : 3, 2);
-        settings.scan.trajectory = path;
+        settings.trajectory = path;
         write_file("/scan/trajectory", VF_F32, n == 1 ? 3 : 2, n == 0 ? one : n == 1 ? each : flat, k);
         correct();
         assert_int_equal(raw.trajectories, n == 1 ? 2 : 1);
@@ -170,7 +170,7 @@ static void test_measured(void **state)
                     expect_k(f, m, a, n == 2 ? (a < 2 ? k[2 * m + a] : 0) : k[3 * (f * SAMPLES + m) + a], 0);
     }
     make_scan(3, 2);
-    settings.scan.trajectory = path;
+    settings.trajectory = path;
     expect_refusal("2 components");
     write_file("/scan/trajectory", VF_F32, 3, three, k);
     expect_refusal("components");
@@ -186,10 +186,10 @@ static void test_measured(void **state)
         k[i] = (float)uniform_between(-0.4, 0.4);
     write_file("/scan/trajectory", VF_F32, 2, one, k);
     expect_refusal("--trajectory-units");
-    settings.scan.read.units = K_NORMALIZED;
+    settings.read.units = K_NORMALIZED;
     make_scan(3, 2);
-    settings.scan.trajectory = path;
-    settings.scan.read.units = K_NORMALIZED;
+    settings.trajectory = path;
+    settings.read.units = K_NORMALIZED;
     correct();
     expect_k(0, 5, 1, 16 * (double)k[3 * 5 + 1], 0);
     free(k);
@@ -205,15 +205,15 @@ static void test_given_delays(void **state)
     for (int with_time = 0; with_time < 2; with_time++) {
         make_radial(with_time);
         float *k = copy_k();
-        settings.scan.delays = RECON_DELAYS_GIVEN;
+        settings.delays = RECON_DELAYS_GIVEN;
         for (int a = 0; a < 3; a++)
-            settings.scan.delay[a] = uniform_between(-2, 2);
+            settings.delay[a] = uniform_between(-2, 2);
         correct();
         for (int64_t m = 0; m < SAMPLES; m++)
             for (int a = 0; a < 3; a++) {
                 const int64_t next = m % LENGTH + 1 < LENGTH ? m + 1 : m;
                 const double step = (double)k[3 * next + a] - k[3 * (next - 1) + a];
-                expect_k(0, m, a, k[3 * m + a] - settings.scan.delay[a] * step, 8 * ROUNDING * 8);
+                expect_k(0, m, a, k[3 * m + a] - settings.delay[a] * step, 8 * ROUNDING * 8);
             }
         free(k);
     }
@@ -223,10 +223,10 @@ static void test_not_radial(void **state)
 {
     (void)state;
     make_scan(3, 1);
-    settings.scan.delays = RECON_DELAYS_AUTO;
+    settings.delays = RECON_DELAYS_AUTO;
     expect_refusal("--delays needs a radial trajectory; readout 0 of trajectory 0 is not a straight line");
     make_radial(true);
-    settings.scan.delays = RECON_DELAYS_AUTO;
+    settings.delays = RECON_DELAYS_AUTO;
     for (int j = 0; j < LENGTH; j++)
         for (int a = 0; a < 3; a++)
             raw.trajectory->k[3 * (2 * LENGTH + j) + a] += a == 2 ? 0 : 2;
@@ -236,7 +236,7 @@ static void test_not_radial(void **state)
     }
     expect_refusal("readout 2 of trajectory 0 does not pass through the centre");
     make_radial(true);
-    settings.scan.delays = RECON_DELAYS_GIVEN;
+    settings.delays = RECON_DELAYS_GIVEN;
     raw.trajectory->phi = room(SAMPLES, sizeof *raw.trajectory->phi);
     expect_refusal("/scan/phi");
 }

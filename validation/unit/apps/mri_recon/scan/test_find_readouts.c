@@ -41,8 +41,8 @@ static void expect_failure(vf_status status, vf_status wanted, const char *words
 
 static void expect_readouts(int count, int length)
 {
-    const recon_settings settings = {.scan.input = "scan"};
-    need(find_readouts(ctx, &settings.scan, "--motion", &s));
+    const scan_settings settings = {.input = "scan"};
+    need(find_readouts(ctx, &settings, "--motion", &s));
     assert_int_equal(s.trajectory->readouts, count);
     for (int n = 0; n <= count; n++)
         assert_int_equal(s.trajectory->readout[n], n * length);
@@ -79,8 +79,8 @@ static void test_finds_readouts(void **state)
         expect_readouts(spokes, length);
         make_spokes(spokes, length, false);
         s.trajectory->samples -= length / 2; /* the last spoke is incomplete */
-        const recon_settings settings = {.scan.input = "scan"};
-        expect_failure(find_readouts(ctx, &settings.scan, "--girf", &s), VF_ERR_INPUT, "--girf: cannot tell");
+        const scan_settings settings = {.input = "scan"};
+        expect_failure(find_readouts(ctx, &settings, "--girf", &s), VF_ERR_INPUT, "--girf: cannot tell");
     }
     /* Readouts of different lengths: only times show where they begin. */
     const float times[9] = {0, 1, 2, 0, 1, 1, 2, 1, 3};
@@ -94,39 +94,39 @@ static void test_finds_readouts(void **state)
 static void test_refusals(void **state)
 {
     (void)state;
-    recon_settings settings = {.scan.input = "scan", .scan.spokes_per_frame = 11};
+    scan_settings settings = {.input = "scan", .spokes_per_frame = 11};
     make_spokes(10, 16, false);
-    expect_failure(regroup_frames(ctx, &settings.scan, false, &s), VF_ERR_ARGUMENT, "has only 10 readouts");
+    expect_failure(regroup_frames(ctx, &settings, false, &s), VF_ERR_ARGUMENT, "has only 10 readouts");
     make_spokes(10, 16, false);
-    settings.scan.readout_samples = 17;
-    expect_failure(regroup_frames(ctx, &settings.scan, false, &s), VF_ERR_ARGUMENT, "--readout-samples 17");
-    settings = (recon_settings){.scan.input = "scan", .scan.spokes_per_frame = 5};
+    settings.readout_samples = 17;
+    expect_failure(regroup_frames(ctx, &settings, false, &s), VF_ERR_ARGUMENT, "--readout-samples 17");
+    settings = (scan_settings){.input = "scan", .spokes_per_frame = 5};
     make_spokes(1, 160, false); /* one line without a jump */
-    expect_failure(regroup_frames(ctx, &settings.scan, false, &s), VF_ERR_INPUT, "give --readout-samples");
+    expect_failure(regroup_frames(ctx, &settings, false, &s), VF_ERR_INPUT, "give --readout-samples");
     for (int trial = 0; trial < TRIALS; trial++) { /* jumps at unequal distances */
         make_spokes(10, 16, false);
         for (int i = 0; i < 480; i++)
             s.trajectory->k[i] = number();
-        expect_failure(regroup_frames(ctx, &settings.scan, false, &s), VF_ERR_INPUT, "give --readout-samples");
+        expect_failure(regroup_frames(ctx, &settings, false, &s), VF_ERR_INPUT, "give --readout-samples");
     }
     make_spokes(1, 160, false);
-    settings.scan.readout_samples = 16;
-    need(regroup_frames(ctx, &settings.scan, false, &s));
+    settings.readout_samples = 16;
+    need(regroup_frames(ctx, &settings, false, &s));
     assert_int_equal(s.frames, 2);
     make_spokes(10, 16, false);
     (void)snprintf(s.layout, sizeof s.layout, "BART");
-    expect_failure(regroup_frames(ctx, &settings.scan, false, &s), VF_ERR_INPUT, "in what order");
+    expect_failure(regroup_frames(ctx, &settings, false, &s), VF_ERR_INPUT, "in what order");
     make_spokes(10, 16, false);
     need(scan_even_readouts(ctx, "scan", 16, s.trajectory));
-    expect_failure(regroup_frames(ctx, &settings.scan, false, &s), VF_ERR_ARGUMENT, "says itself how long");
-    settings = (recon_settings){.scan.input = "scan", .scan.frames = "100"};
+    expect_failure(regroup_frames(ctx, &settings, false, &s), VF_ERR_ARGUMENT, "says itself how long");
+    settings = (scan_settings){.input = "scan", .frames = "100"};
     make_spokes(10, 16, false);
-    expect_failure(regroup_frames(ctx, &settings.scan, false, &s), VF_ERR_ARGUMENT, "the scan has 1");
-    settings = (recon_settings){.scan.input = "scan", .scan.spokes_per_frame = 5};
+    expect_failure(regroup_frames(ctx, &settings, false, &s), VF_ERR_ARGUMENT, "the scan has 1");
+    settings = (scan_settings){.input = "scan", .spokes_per_frame = 5};
     make_spokes(10, 16, false);
     s.trajectory->weights = room(160, sizeof(float));
     s.trajectory->weights[3] = 1;
-    expect_failure(regroup_frames(ctx, &settings.scan, false, &s), VF_ERR_INPUT, "frame 2 have weight 0");
+    expect_failure(regroup_frames(ctx, &settings, false, &s), VF_ERR_INPUT, "frame 2 have weight 0");
 }
 
 TEST_MAIN(NULL, NULL, cmocka_unit_test_setup_teardown(test_finds_readouts, set_up, tear_down),

@@ -281,11 +281,10 @@ static void test_windows(void **state)
         expect_windows(length, every);
         const int first = below(volumes), last = first + below(volumes - first), stride = 1 + below(3);
         const bool selects = uniform() < 0.5;
-        recon_settings settings = {
-            .scan.input = "scan", .scan.spokes_per_frame = length, .scan.frame_step = step, .compare = "truth"};
+        scan_settings settings = {.input = "scan", .spokes_per_frame = length, .frame_step = step};
         (void)snprintf(text, sizeof text, "%d:%d:%d", first + 1, last + 1, stride);
-        settings.scan.frames = selects ? text : NULL;
-        need(regroup_frames(ctx, &settings.scan, settings.compare != NULL, &s));
+        settings.frames = selects ? text : NULL;
+        need(regroup_frames(ctx, &settings, true, &s));
         int f = 0;
         const int at[2] = {selects ? first : 0, selects ? stride : 1};
         const window *chosen[MOST_WINDOWS];
@@ -321,9 +320,9 @@ static void test_whitened_once(void **state)
     for (int trial = 0; trial < 10; trial++) {
         make_scan();
         const int length = 1 + below(fewest_readouts());
-        const recon_settings settings = {.scan.input = "scan", .scan.spokes_per_frame = length, .scan.frame_step = 1};
+        const scan_settings settings = {.input = "scan", .spokes_per_frame = length, .frame_step = 1};
         expect_windows(length, 1);
-        need(regroup_frames(ctx, &settings.scan, settings.compare != NULL, &s));
+        need(regroup_frames(ctx, &settings, false, &s));
         s.noise = room(COILS * COILS, sizeof *s.noise);
         for (int c = 0; c < COILS; c++)
             s.noise[c * COILS + c] = 4;
@@ -349,7 +348,7 @@ static void test_selection(void **state)
         make_scan();
         const int slabs = s.places > s.slices ? s.places : 1, count = s.volumes / slabs;
         const int first = below(count), last = first + below(count - first), stride = 1 + below(3);
-        const recon_settings settings = {.scan.input = "scan", .scan.frames = text, .compare = "truth"};
+        const scan_settings settings = {.input = "scan", .frames = text};
         const calibration c = {.ctx = ctx, .scan = &s, .small = {16, 16, 8}};
         const int frames = s.frames, calibrations = s.calibrations, in_volume = s.places;
         sample samples[MOST_SAMPLES];
@@ -368,7 +367,7 @@ static void test_selection(void **state)
             of[f++] = s.frame[g].repetition;
         }
         (void)snprintf(text, sizeof text, "%d:%d:%d", first + 1, last + 1, stride);
-        need(regroup_frames(ctx, &settings.scan, settings.compare != NULL, &s));
+        need(regroup_frames(ctx, &settings, true, &s));
         assert_int_equal(s.frames, f);
         assert_int_equal(s.frames + s.calibrations, frames + calibrations);
         assert_int_equal(s.volumes, ((last - first) / stride + 1) * slabs);

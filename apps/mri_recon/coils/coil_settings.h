@@ -1,0 +1,28 @@
+/* The coils that are used, and their maps: the settings of coils/. */
+#ifndef COIL_SETTINGS_H
+#define COIL_SETTINGS_H
+
+typedef enum recon_coils {
+    RECON_COILS_AUTO,
+    RECON_COILS_FILE,
+    RECON_COILS_ESPIRIT,
+    RECON_COILS_WALSH,
+    RECON_COILS_NLINV,
+    RECON_COILS_RSS
+} recon_coils;
+typedef enum recon_share { RECON_SHARE_AUTO, RECON_SHARE_YES, RECON_SHARE_NO } recon_share;
+/* Sets of coil maps: chosen from the data, or a fixed number. */
+typedef enum recon_map_sets { RECON_SETS_AUTO, RECON_SETS_ONE, RECON_SETS_TWO } recon_map_sets;
+enum { RECON_MOST_SETS = 2 };
+
+typedef struct coil_settings {
+    recon_coils how;
+    const char *file;    /* of maps, with RECON_COILS_FILE; NULL: the scan's own maps */
+    const char *save;    /* file to save the maps in; NULL: none */
+    recon_map_sets sets; /* for --method cg; other methods use the first set */
+    const char *drop;    /* channels to leave out (drop_coils.c); NULL: chosen from the data */
+    int compress;        /* coils to keep; 0: all */
+    recon_share share;   /* the coils of a frame among ranks */
+} coil_settings;
+
+#endif
