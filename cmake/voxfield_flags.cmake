@@ -96,7 +96,7 @@ function(voxfield_instruction_sets name)
                 set(checks -O1)
             endif()
             set_property(SOURCE ${file} TARGET_DIRECTORY voxfield APPEND PROPERTY COMPILE_OPTIONS ${checks}
-                "SHELL:--param asan-instrumentation-with-call-threshold=500")
+                --param=asan-instrumentation-with-call-threshold=500)
         endif()
     endforeach()
 endfunction()
