@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs tests again and again with new seeds, two at a time, and prints each failure with the seed that repeats it.
+"""Runs tests again and again with new seeds, two at a time or one for each two cores, and prints each failure with the seed that repeats it.
 
 usage: soak.py BUILD_FOLDER [MINUTES] [TEST...]
 
@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 
-AT_ONCE = 2
+AT_ONCE = max(2, os.cpu_count() // 2)
 DRAWS = re.compile(r"^\W*seed (\d+)\b", re.MULTILINE)
 
 

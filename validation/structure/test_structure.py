@@ -130,6 +130,20 @@ def rule_folders_have_an_order(tree):
                     yield file, f"includes {name}, which comes later"
 
 
+def rule_no_header_for_all(tree):
+    """A folder of mri_recon sees the settings and the headers that it uses: no header of the program but the scan's has more than
+    12 includers, and no more than 12 files know all settings."""
+    files = tree.code("apps/mri_recon/")
+    own = {os.path.basename(file) for file in files if file.endswith(".h")} - {"mri_scan.h"}
+    users = {}
+    for file in files:
+        used = {os.path.basename(name) for name in includes(tree.text(file))} & own
+        for name in used | set(re.findall(r"\brecon_settings\b", tree.text(file))):
+            users[name] = users.get(name, 0) + 1
+            if users[name] > 12:
+                yield file, f"uses {name}, as {users[name] - 1} others do"
+
+
 def rule_kernels_use_backend(tree):
     """Kernels use only those private headers of libcore that are in backend/."""
     private = {os.path.basename(file): file.split("/")[2] for file in tree.code("libcore/src/") if file.count("/") == 3}
@@ -432,6 +446,9 @@ CLEAN = {
     "docs/font.md": "line\n" * (MAX_LINES + 1),
     "data/README.md": "see /usr/local/cuda, /tmp and ../data\n",
 }
+MANY = [f"apps/mri_recon/user{number}.c" for number in range(10, 22)]
+CLEAN.update({file: '#include "part.h"\nrecon_settings *s;\n' for file in MANY}, **{"apps/mri_recon/part.h": "\n"})
+CLEAN["CMakeLists.txt"] += f"add_executable(r {' '.join(MANY)})\n"
 
 # Rule: file and text that break it, and a word of the complaint.
 PLANTED = [
@@ -476,6 +493,8 @@ PLANTED = [
      "guard"),
     (rule_public_headers_say_what_they_are, "kernels/sum/sum.h",
      "/* Voxfield - long enough to be read. */\n#ifndef VOXFIELD_A_H\n#define VOXFIELD_A_H\nint f(int);\n#endif\n", "C++"),
+    (rule_no_header_for_all, "apps/mri_recon/user_more.c", '#include "part.h"\n', "as 12 others"),
+    (rule_no_header_for_all, "apps/mri_recon/user_more.c", "recon_settings *s;\n", "as 12 others"),
     (rule_no_long_files, "docs/long.md", "line\n" * (MAX_LINES + 1), "lines"),
     (rule_no_long_files, "docs/font.md", "line\n", "does not need it"),
     (rule_functions_fit_a_screen, "kernels/sum/long.inc", "int f(void)\n{\n" + "    g();\n" * 61 + "}\n", "61 lines"),
