@@ -28,16 +28,6 @@ import time
 
 SKIPPED = 77  # exit status of a test that cannot run
 
-# The study's count for a pair of a sample and a voxel of F^H d: 13 arithmetic operations and 2 trigonometric
-# functions.
-#   k.r, 2 pi being in k already   3 products, 2 sums
-#   mu times (cosine, sine)        4 products, 2 sums
-#   onto the voxel's sums          2 sums
-# The study counts a trigonometric function as one hardware operation, or as 12 and 13 operations if it is a series of
-# five terms. This file counts one, for the study's rows (from its minutes) and for ours. A rate always counts the
-# operations of the plain sum. Ours needs fewer, because neighbours share the sine and cosine of a pair.
-OPERATIONS_PER_PAIR = 13 + 2
-
 SOLVER = ["--iterations", "60", "--tolerance", "0", "--prior", "reference", "--lambda"]
 NOISE = ["--snr", "45", "--seed", "1"]  # decibels
 # Voxels an axis, readouts, samples a readout; the smaller cases are as much undersampled as the published one.
@@ -65,14 +55,16 @@ ROWS = {
     "gpu-default": ("**ours: default, GPU (NUFFT)**", "cuda", []),
 }
 DOUBLE = ("cpu-double", "gpu-double", "cpu-nufft-double")  # other images are compared with the first of these
-# The publication: minutes for Q, F^H d, F^H d and solver (a four-core CPU of 2007, Quadro FX 5600), and PSNR in dB.
+# The publication, as printed: minutes for Q, F^H d, the solver, F^H d and solver (a four-core CPU of 2007, Quadro FX 5600); GFLOPS
+# of F^H d; PSNR in dB. It does not say which operations it counts (its rates are 22 for each pair of a sample and a voxel, its text
+# has 15), so ours have no such column: what can be compared is pairs a second.
 PUBLISHED = {
-    "bilinear": (None, None, None, 16.8),
-    "cpu-double": (4009, 518, 519.6, 27.6),
-    "cpu-single": (2678.7, 342.3, 343.9, 27.6),
-    "gpu-naive": (260.2, 41.0, 42.65, None),
-    "gpu-constant": (72.0, 9.8, 11.37, None),
-    "gpu-published": (7.5, 1.5, 3.19, 27.5),
+    "bilinear": (None, None, None, 0.39, None, 16.8),
+    "cpu-double": (4009, 518, 1.59, 519.59, 0.4, 27.6),
+    "cpu-single": (2678.7, 342.3, 1.61, 343.91, 0.7, 27.6),
+    "gpu-naive": (260.2, 41.0, 1.65, 42.65, 5.4, None),
+    "gpu-constant": (72.0, 9.8, 1.57, 11.37, 22.8, None),
+    "gpu-published": (7.5, 1.5, 1.69, 3.19, 144.5, 27.5),
 }
 
 
@@ -258,7 +250,6 @@ def make_record(study, device, quick):
         "solver": study.solver,
         "noise": NOISE,
         "limit_seconds": study.limit,
-        "operations_per_pair": OPERATIONS_PER_PAIR,
         "tables": tables,
         "skipped": skipped,
         "failed": failed,
@@ -302,16 +293,16 @@ def cell(ours, theirs=None):
 
 
 def published_of(record, key):
-    """Seconds for Q, F^H d, F^H d and solver, and PSNR. The publication's case does not apply to a quick record."""
+    """Seconds for Q, F^H d, the solver, and the last two; GFLOPS; PSNR. The publication's case does not apply to a quick record."""
     figures = None if record["quick"] else PUBLISHED.get(key)
-    return (*(minutes and 60 * minutes for minutes in figures[:3]), figures[3]) if figures else (None,) * 4
+    return (*(minutes and 60 * minutes for minutes in figures[:4]), *figures[4:]) if figures else (None,) * 6
 
 
 def image_rows(record, case):
     rows = record["tables"][case]
     for key, row in rows.items():
         if row["images"]:
-            theirs = published_of(record, key)[3] if case == "published" else None
+            theirs = published_of(record, key)[5] if case == "published" else None
             cells = [ROWS[key][0] + (f" ({theirs} dB)" if theirs else "")]
             for noise in ("clean", "noise"):
                 image, away = row["images"][noise], from_double(rows, key, noise)
@@ -322,13 +313,12 @@ def image_rows(record, case):
 
 def time_row(record, key, row):
     case = record["cases"]["published"]
-    work = record["operations_per_pair"] * case["matrix"] ** 3 * case["readouts"] * case["samples_a_readout"] * 1e-9
-    theirs = published_of(record, key)
-    solver = None if theirs[2] is None else theirs[2] - theirs[1]
+    pairs = case["matrix"] ** 3 * case["readouts"] * case["samples_a_readout"] * 1e-9
+    q, adjoint, solver, both, gflops, _ = published_of(record, key)
     direct = "direct" in ROWS[key][2]
-    return [ROWS[key][0] + (" †" if row["parts"] else ""), cell(row["q"], theirs[0]), cell(row["adjoint"], theirs[1]),
-            cell(row["solver"], solver), cell(row["adjoint"] + (row["solver"] or 0), theirs[2]), number(row["program"]),
-            cell(work / row["adjoint"], work / theirs[1] if theirs[1] else None) if direct else "-"]
+    return [ROWS[key][0] + (" †" if row["parts"] else ""), cell(row["q"], q), cell(row["adjoint"], adjoint), cell(row["solver"], solver),
+            cell(row["adjoint"] + (row["solver"] or 0), both), number(row["program"]),
+            cell(pairs / row["adjoint"], pairs / adjoint if adjoint else None) if direct else "-", f"{gflops}" if gflops else "-"]
 
 
 def missing_rows(record):
@@ -350,9 +340,9 @@ def show(record):
            f"{record['cpu_threads']} CPU threads.")
     yield (f"**Times** in seconds: {describe(cases['published'])}, {record['solver'][1]} iterations of the solver, "
            f"lambda {record['solver'][-1]}. In parentheses "
-           "the publication (a four-core CPU of 2007, Quadro FX 5600). GFLOPS: of F^H d, "
-           f"{record['operations_per_pair']} operations a pair of a sample and a voxel, for both.")
-    yield table(["", "Q", "F^H d", "solver", "F^H d + solver", "whole program", "GFLOPS"],
+           "the publication (a four-core CPU of 2007, Quadro FX 5600). Pairs: of a sample and a voxel, a second, of F^H d. The "
+           "publication's GFLOPS are as printed; it does not say which operations they count.")
+    yield table(["", "Q", "F^H d", "solver", "F^H d + solver", "whole program", "G pairs/s", "its GFLOPS"],
                 (time_row(record, key, row) for key, row in tables["published"].items()))
     if parts:
         yield (f"† Too slow to run whole: Q and F^H d are a straight line through {parts[0]:,} and {parts[1]:,} of the "
