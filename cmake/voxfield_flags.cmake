@@ -69,11 +69,19 @@ if(VOXFIELD_HARDENED)
     endif()
 endif()
 
+set(VOXFIELD_WIDEST_ISA avx2)
+if(EXISTS /proc/cpuinfo)
+    file(STRINGS /proc/cpuinfo flags REGEX "^flags.* avx512bw .*avx512vl" LIMIT_COUNT 1)
+    if(flags)
+        set(VOXFIELD_WIDEST_ISA avx512)
+    endif()
+endif()
+
 # Compiles NAME_isa.inc of this folder for three instruction sets, as NAME_baseline.c, NAME_avx2.c and NAME_avx512.c of the
 # build, in which ISA(name) is the set's name of what others see. Further arguments are flags for all three.
 # -O3: the loops have constant bounds and must be unrolled.
-# Sanitizers: unrolled loops with checks in line take gcc minutes. So checks of addresses are calls, and undefined behaviour is
-# looked for in one set, as all are the same source: NAME_baseline.c, with less optimisation.
+# Sanitizers: gcc takes minutes for unrolled loops with checks. All sets are the same source, so addresses are checked in the
+# widest one that this machine runs, where a vector reaches farthest, and undefined behaviour in the baseline.
 # No stack protector and no checked memcpy: they cost the direct sum 6 to 9 %, because blocks of vectors are arrays on the
 # stack. Their bounds are constants, and no length in a file reaches them.
 # -mprefer-vector-width=512: the compiler must not split the vectors that the code uses.
@@ -91,12 +99,13 @@ function(voxfield_instruction_sets name)
             set_property(SOURCE ${file} TARGET_DIRECTORY voxfield APPEND PROPERTY COMPILE_OPTIONS ${flags_${isa}})
         endif()
         if(VOXFIELD_SANITIZE MATCHES address AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
-            set(checks -O2 -fno-sanitize=undefined)
-            if(isa STREQUAL baseline)
-                set(checks -O1)
+            set(unchecked -fno-sanitize=address,undefined)
+            if(isa STREQUAL VOXFIELD_WIDEST_ISA)
+                set(unchecked -fno-sanitize=undefined)
+            elseif(isa STREQUAL baseline)
+                set(unchecked -O1 -fno-sanitize=address)
             endif()
-            set_property(SOURCE ${file} TARGET_DIRECTORY voxfield APPEND PROPERTY COMPILE_OPTIONS ${checks}
-                --param=asan-instrumentation-with-call-threshold=500)
+            set_property(SOURCE ${file} TARGET_DIRECTORY voxfield APPEND PROPERTY COMPILE_OPTIONS ${unchecked})
         endif()
     endforeach()
 endfunction()
