@@ -20,10 +20,9 @@
 static vf_context *ctx;
 static vf_device *device;
 
-/* One box of more than 2^31 points: offsets into the output need 64 bits, of whole blocks too (those of the CPU have up to 16
- * layers). Windows of it are compared with the
- * formula: at both ends, around 2^31 bytes, elements and 2^32 bytes, and at random. On the CPU there is memory for the windows
- * only (sparse_memory.h). */
+/* One box of more than 2^31 points: offsets into the output need 64 bits, also those at which blocks begin (the CPU's have 8
+ * layers). Windows of it are compared with the formula: at both ends, around 2^31 bytes, elements and 2^32 bytes, and at
+ * random. On the CPU there is memory for the windows only (sparse_memory.h). */
 static void test_large_box(void **state)
 {
     (void)state;
