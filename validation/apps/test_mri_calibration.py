@@ -81,7 +81,7 @@ def test_few_lines(_):
 
 def test_volume(_):
     """Every second line of every second partition, without calibration lines."""
-    scan = Scan("--matrix", 32, "--trajectory", "cartesian", "--accelerate", "2,2", "--calibration-lines", 1)
+    scan = Scan("--matrix", "32,32,16", "--trajectory", "cartesian", "--accelerate", "2,2", "--calibration-lines", 1)
     true, walsh, error, _ = scan.compare()
     assert error < walsh / 2 and error < true + 0.15, (true, walsh, error)
 

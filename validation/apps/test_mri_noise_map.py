@@ -69,17 +69,15 @@ def agree(deviation, images, voxels, components=1.0):
 
 
 def replicas(k, data, maps, options, seed, inside):
-    """Compares the map of one scan with images of RUNS scans."""
+    """Compares the map of one scan with the images of RUNS scans, which are the frames of one file."""
     rng = numpy.random.default_rng(seed)
-    images = []
-    for run in range(RUNS):
-        write_scan("s.h5", k, data + noise_like(data, rng, SIGMA), maps)
-        if run == 0:
-            deviation, _ = noise_map("s.h5", *options)
-        make("s.h5", *options, "-o", "i.h5")
-        images.append(dataset("i.h5", "image")[0])
-        if run == 0:  # the image itself does not depend on the map
-            assert numpy.array_equal(images[0], dataset("with_map.h5", "image")[0])
+    scans = numpy.stack([data + noise_like(data, rng, SIGMA) for _ in range(RUNS)])
+    write_scan("s.h5", k, scans[0], maps)
+    deviation, _ = noise_map("s.h5", *options)
+    write_scan("all.h5", k, scans, maps)
+    make("all.h5", *options, "-o", "i.h5")
+    images = dataset("i.h5", "image")
+    assert len(images) == RUNS and numpy.array_equal(images[0], dataset("with_map.h5", "image")[0])  # the map changes no image
     rss = "rss" in options
     agree(deviation, numpy.abs(images) if rss else images, inside, 0.5 if rss else 1.0)
 

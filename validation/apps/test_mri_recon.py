@@ -311,7 +311,7 @@ def test_same_bits_every_run(_):
     phantom("scan.h5", "--matrix", 24, "--coils", 3)
     kept = []
     for threads in (1, 2, 2, 3):
-        make("scan.h5", "--threads", threads, "-o", "i.h5")
+        make("scan.h5", "--threads", threads, "--iterations", 10, "-o", "i.h5")
         kept.append(image("i.h5").tobytes())
     assert len(set(kept)) == 1
 
@@ -443,11 +443,13 @@ def test_progress_on_a_terminal(_):
 
 def test_large_off_resonance(_):
     """24 turns of phase between voxels: the coefficients of the segments must not grow, or single precision diverges
-    (to 1,200 %). Double precision leaves 7 %, which is due to the resolution."""
-    phantom("scan.h5", "--matrix", "96,96,1", "--trajectory", "spiral", "--readout-ms", 30, "--field-hz", 400)
+    (to 1,200 %). Double precision leaves 10 %, which is due to the resolution (7 % for 96 voxels along a side); half as much
+    again is allowed."""
+    phantom("scan.h5", "--matrix", "64,64,1", "--trajectory", "spiral", "--readout-ms", 30, "--field-hz", 400)
     _, single = error("scan.h5")
     _, double = error("scan.h5", "--precision", "double")
-    assert single < 10 and abs(single - double) < 0.1, (single, double)
+    print(f"    {single} %, {double} % in double precision")
+    assert single < 15 and abs(single - double) < 0.1, (single, double)
 
 
 def test_far_from_the_tolerance(_):

@@ -77,6 +77,8 @@ def reconstruct(scan, *options, name="i"):
 
 def expect_same(whole, whole_options, separate, *options):
     """The image of a regrouped scan has the same bits as that of a scan with these frames."""
+    if "--method" not in options:
+        options = (*options, "--iterations", 8, "--tolerance", 0)  # bits differ from the first one on
     ours, of_ours = reconstruct(whole, *whole_options, *options)
     theirs, of_theirs = reconstruct(separate, *options)
     assert ours.shape == theirs.shape, (whole_options, options, ours.shape, theirs.shape)

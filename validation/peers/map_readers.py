@@ -3,6 +3,7 @@
 Readers written in Python run in the first interpreter that has their module: this one, those in VOXFIELD_PYTHON
 (separated by colons), /usr/bin/python3.
 """
+import atexit
 import gzip
 import json
 import math
@@ -169,7 +170,7 @@ def own_cube(path, _):
                x_fastest(values, counts))
 
 
-# ---- readers in other interpreters: a program prints counts, origin, spacing and values as JSON ----
+# ---- readers in other interpreters: a program prints counts, origin, spacing and values of the file `path` as JSON ----
 
 interpreters = {}
 
@@ -188,16 +189,57 @@ def interpreter_for(module):
     return interpreters[module]
 
 
-def run_python(module, program, path):
-    done = subprocess.run([interpreter_for(module), "-c", program, path], capture_output=True, text=True, timeout=300)
-    for line in done.stdout.splitlines():
-        if line.startswith("{"):
-            found = json.loads(line)
-            return Map(found["counts"], found["origin"], found["spacing"], found["values"])
-        if line.startswith("SKIP: "):
-            raise Skip(line.removeprefix("SKIP: "))
-    words = (done.stderr.strip() or done.stdout.strip() or f"exit status {done.returncode}").splitlines()
-    raise Wrong(words[-1])
+class Reader:
+    """A program in the interpreter that has its module: started once, for all files, because imports take a second. It gets a
+    path a line, and runs anew for each, with names of its own."""
+
+    SERVE = """
+import sys, traceback
+code = compile(sys.argv[1], "reader", "exec")
+for line in sys.stdin:
+    try:
+        exec(code, {"__name__": "reader", "path": line.removesuffix("\\n")})
+        print("END", flush=True)
+    except SystemExit as end:
+        print("END" if end.code in (None, 0) else "WRONG: " + str(end.code).replace("\\n", " "), flush=True)
+    except BaseException:
+        print("WRONG: " + traceback.format_exc().strip().splitlines()[-1], flush=True)
+"""
+
+    def __init__(self, module, program):
+        self.module, self.program, self.process, self.complaints = module, PRINT + program, None, None
+
+    def __call__(self, path, _):
+        if self.process is None or self.process.poll() is not None:  # a reader may have crashed at the file before
+            self.complaints = tempfile.TemporaryFile("w+", errors="replace")
+            atexit.register(self.end)
+            self.process = subprocess.Popen([interpreter_for(self.module), "-c", self.SERVE, self.program], text=True,
+                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.complaints)
+        self.process.stdin.write(os.path.abspath(path) + "\n")
+        self.process.stdin.flush()
+        found = None
+        for line in self.process.stdout:
+            if line.startswith("{"):
+                found = json.loads(line)
+            elif line.startswith("SKIP: "):
+                found = Skip(line.removeprefix("SKIP: ").strip())
+            elif line.startswith("WRONG: "):
+                raise Wrong(line.removeprefix("WRONG: ").strip())
+            elif line == "END\n":
+                break
+        else:
+            self.complaints.seek(0)
+            words = self.complaints.read().strip() or f"exit status {self.process.wait()}"
+            raise Wrong(words.splitlines()[-1])
+        if isinstance(found, Skip):
+            raise found
+        if found is None:
+            raise Wrong("it printed nothing")
+        return Map(found["counts"], found["origin"], found["spacing"], found["values"])
+
+    def end(self):
+        self.process.kill()
+        self.process.communicate()
 
 
 PRINT = """
@@ -206,21 +248,16 @@ def show(array_xyz, origin, spacing):
     print(json.dumps({"counts": list(array_xyz.shape), "origin": [float(v) for v in origin],
                       "spacing": [float(v) for v in spacing], "values": [float(v) for v in array_xyz.ravel(order="F")]}))
 import sys
-path = sys.argv[1]
 """
 
 
-def python_reader(module, program):
-    return lambda path, _: run_python(module, PRINT + program, path)
-
-
-grid_data_formats = python_reader("gridData", """
+grid_data_formats = Reader("gridData", """
 from gridData import Grid
 g = Grid(path, file_format="MRC") if path.lower().endswith(".map") else Grid(path)  # it does not know that ending
 show(g.grid, g.origin, g.delta)
 """)
 
-mrcfile = python_reader("mrcfile", """
+mrcfile = Reader("mrcfile", """
 import mrcfile, io
 complaints = io.StringIO()
 if not mrcfile.validate(path, print_file=complaints):
@@ -237,7 +274,7 @@ with mrcfile.open(path) as m:
 """)
 
 # gemmi treats a map as a part of a periodic cell: grid point (0,0,0) is at zero, and the map begins at N*START.
-gemmi = python_reader("gemmi", """
+gemmi = Reader("gemmi", """
 import gemmi, numpy
 m = gemmi.read_ccp4_map(path)
 start = [m.header_i32(5 + a) for a in range(3)]
@@ -256,7 +293,7 @@ p = m.grid.get_position(*start)
 show(numpy.array(values), [p.x, p.y, p.z], step)
 """)
 
-h5py = python_reader("h5py", """
+h5py = Reader("h5py", """
 import h5py
 with h5py.File(path, "r") as f:
     d = f["potential"]
@@ -270,7 +307,7 @@ with h5py.File(path, "r") as f:
     show(v.transpose(2, 1, 0), a["origin"], a["spacing"])
 """)
 
-ase = python_reader("ase", """
+ase = Reader("ase", """
 from ase.io.cube import read_cube
 import numpy
 with open(path) as f:
@@ -284,10 +321,13 @@ show(r["data"], r["origin"], numpy.diag(s))
 """)
 
 # PyMOL: values and the corners of the box.
-pymol = python_reader("pymol", """
+pymol = Reader("pymol", """
 import pymol, numpy
-pymol.finish_launching(["pymol", "-ckq"])
+if not hasattr(pymol, "launched_here"):
+    pymol.finish_launching(["pymol", "-ckq"])
+    pymol.launched_here = True
 from pymol import cmd
+cmd.delete("all")
 cmd.set("normalize_ccp4_maps", 0)
 cmd.load(path, "m", quiet=1)
 v = numpy.array(cmd.get_volume_field("m"))
@@ -339,9 +379,9 @@ assert off <= 1e-6 * max(v.x[0], v.y[1], v.z[2]), off  # cos 90 degrees in singl
 show(data.reshape(v.nx, v.ny, v.nz, order="F"), v.origin, [v.x[0] / max(v.nx - 1, 1), v.y[1] / max(v.ny - 1, 1),
      v.z[2] / max(v.nz - 1, 1)])
 """
-vmd_dx = python_reader("pymol._cmd", VMD_PLUGIN.replace("KIND", "'dx'"))
-vmd_mrc = python_reader("pymol._cmd", VMD_PLUGIN.replace("KIND", "'ccp4'"))
-vmd_cube = python_reader("pymol._cmd", VMD_PLUGIN.replace("KIND", "'cube'"))
+vmd_dx = Reader("pymol._cmd", VMD_PLUGIN.replace("KIND", "'dx'"))
+vmd_mrc = Reader("pymol._cmd", VMD_PLUGIN.replace("KIND", "'ccp4'"))
+vmd_cube = Reader("pymol._cmd", VMD_PLUGIN.replace("KIND", "'cube'"))
 OPEN_BABEL = """
 from openbabel import openbabel as ob
 import numpy
@@ -359,8 +399,8 @@ assert n[0] * n[1] * n[2] == d.GetNumberOfPoints()
 values = numpy.array([[[d.GetValue(i, j, k) for k in range(n[2])] for j in range(n[1])] for i in range(n[0])])
 show(values, [lo.GetX(), lo.GetY(), lo.GetZ()], [x, y, z])
 """
-open_babel_dx = python_reader("openbabel", OPEN_BABEL.replace("FORMAT", "'dx'"))
-open_babel_cube = python_reader("openbabel", OPEN_BABEL.replace("FORMAT", "'cube'"))
+open_babel_dx = Reader("openbabel", OPEN_BABEL.replace("FORMAT", "'dx'"))
+open_babel_cube = Reader("openbabel", OPEN_BABEL.replace("FORMAT", "'cube'"))
 
 
 def shifted(reader):

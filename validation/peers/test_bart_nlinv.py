@@ -9,7 +9,7 @@ import mri_peers
 import numpy as np
 from mri_peers import recon
 
-SIZE, COILS = 96, 8
+SIZE, COILS = 64, 8
 
 
 def bart(*words):

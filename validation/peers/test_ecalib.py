@@ -6,6 +6,8 @@
 One SENSE solver here makes the images from both, each at its best lambda of a sweep, so only the maps differ.
 """
 import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads spin, and the vectors are short
 import pathlib
 import shutil
 import subprocess
@@ -20,10 +22,6 @@ except ImportError:
 
 SIZE, COILS, LINES = 96, 8, 24
 AXES = (-2, -1)
-
-
-def forward(x):
-    return np.fft.fftshift(np.fft.fft2(np.fft.ifftshift(x, axes=AXES), norm="ortho"), axes=AXES)
 
 
 def backward(k):
@@ -43,10 +41,19 @@ def write_cfl(name, array):
     array.astype(np.complex64).tofile(f"{name}.cfl")
 
 
+def along_y(transform, x):
+    return transform(x, axis=-2, norm="ortho")
+
+
 def sense(data, mask, maps, penalty):
+    """The mask depends on y alone. So the transforms along x cancel, and all arrays are shifted once: [coil][y][x], data after
+    its inverse transform along x."""
+    data, mask, maps = (np.fft.ifftshift(a, axes=AXES) for a in (data, mask, maps))
+    data = np.fft.ifft(data, axis=-1, norm="ortho")
+
     def normal(x):
-        return (maps.conj() * backward(mask * forward(maps * x))).sum(0) + penalty * x
-    right = (maps.conj() * backward(mask * data)).sum(0)
+        return (maps.conj() * along_y(np.fft.ifft, mask * along_y(np.fft.fft, maps * x))).sum(0) + penalty * x
+    right = (maps.conj() * along_y(np.fft.ifft, mask * data)).sum(0)
     x, r = np.zeros_like(right), right.copy()
     p, square = r.copy(), np.vdot(r, r).real
     for _ in range(50):
@@ -55,7 +62,7 @@ def sense(data, mask, maps, penalty):
         x, r = x + step * p, r - step * q
         new = np.vdot(r, r).real
         p, square = r + new / square * p, new
-    return x
+    return np.fft.fftshift(x, axes=AXES)
 
 
 def best(data, mask, maps, truth):

@@ -127,10 +127,12 @@ static void *scan_at(const vf_scan *plan, int64_t n, const void *x, const uint8_
     return y;
 }
 
-/* The largest sizes are tested for only one kind of each type, and only small ones for "ref", which is the definition. */
+/* The largest sizes are tested for only one kind of each type, and only small ones for "ref", which is the definition. The
+ * very largest is for a GPU's supergroups, and on a CPU for results of so many bytes that they bypass its caches. */
 static bool is_too_long(const vf_scan_options *o, int64_t n)
 {
     return (n >= LARGE && (o->exclusive || o->segmented != (o->type == VF_F32 || o->type == VF_U8))) ||
+           (n == MOST && vf_device_is_host(device) && vf_dtype_bytes(result_type(o->type)) < 8) ||
            (n >= MEDIUM && strcmp(o->variant, "ref") == 0);
 }
 

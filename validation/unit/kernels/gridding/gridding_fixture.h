@@ -87,11 +87,10 @@ static inline void direct_sum(const problem *p, double complex *y, double comple
                     double complex phase = e[0][ix] * e[1][iy] * e[2][iz];
                     if (p->field)
                         phase *= cexp(2 * M_PI * I * (double)p->time[m] * (double)p->field[n]);
-                    for (int v = 0; v < p->vectors; v++) {
-                        if (y)
-                            y[v * p->voxels + n] += p->c[v * p->samples + m] * phase;
+                    for (int v = 0; v < p->vectors && y; v++)
+                        y[v * p->voxels + n] += p->c[v * p->samples + m] * phase;
+                    for (int v = 0; v < p->vectors && c; v++)
                         sum[v] += p->x[v * p->voxels + n] * conj(phase);
-                    }
                 }
         for (int v = 0; c && v < p->vectors; v++)
             c[v * p->samples + m] = sum[v];
@@ -154,11 +153,16 @@ static inline void apply(vf_nufft *plan, vf_dtype real, bool adjoint, int batch,
     vf_queue_destroy(queue);
 }
 
+static inline double square(double complex a)
+{
+    return creal(a) * creal(a) + cimag(a) * cimag(a);
+}
+
 static inline double norm(const double complex *a, int64_t n)
 {
     double sum = 0;
     for (int64_t i = 0; i < n; i++)
-        sum += pow(cabs(a[i]), 2);
+        sum += square(a[i]);
     return sqrt(sum);
 }
 
@@ -167,7 +171,7 @@ static inline double difference(const double complex *a, const double complex *b
 {
     double sum = 0;
     for (int64_t i = 0; i < n; i++)
-        sum += pow(cabs(a[i] - b[i]), 2);
+        sum += square(a[i] - b[i]);
     return sum == 0 ? 0 : sqrt(sum) / fmax(norm(b, n), least);
 }
 

@@ -54,9 +54,15 @@ static void check_forward(const problem *p, const double complex *data, double t
         double complex sum = 0;
         for (int a = 0; a < 3; a++)
             phases(p->matrix[a], p->k[3 * m + a], e[a]);
-        for (int64_t n = 0; n < p->voxels; n++)
-            sum += p->x[n] * conj(e[0][n % p->matrix[0]] * e[1][n / p->matrix[0] % p->matrix[1]] *
-                                  e[2][n / p->matrix[0] / p->matrix[1]]);
+        for (int64_t row = 0; row < p->matrix[1] * p->matrix[2]; row++) {
+            const double complex *x = p->x + row * p->matrix[0];
+            double re = 0, im = 0;
+            for (int64_t n = 0; n < p->matrix[0]; n++) { /* x conj(e) */
+                re += creal(x[n]) * creal(e[0][n]) + cimag(x[n]) * cimag(e[0][n]);
+                im += cimag(x[n]) * creal(e[0][n]) - creal(x[n]) * cimag(e[0][n]);
+            }
+            sum += (re + I * im) * conj(e[1][row % p->matrix[1]] * e[2][row / p->matrix[1]]);
+        }
         squares += pow(cabs(data[m] - sum), 2);
     }
     for (int a = 0; a < 3; a++)
@@ -95,12 +101,12 @@ static void test_many_tiles_in_space(void **state)
     check_problem(96, 100, 90, 60000, &o);
 }
 
-/* 4.3 million samples in a dozen tiles: runs of three pieces. */
+/* 4.3 million samples in a dozen tiles: runs of three pieces. A CPU has no such pieces, and gets a tenth of them. */
 static void test_crowd(void **state)
 {
     (void)state;
     const vf_nufft_options o = {.tolerance = 1e-3, .precision = VF_F32, .oversampling = 2};
-    check_problem(18, 20, 1, 4300000, &o);
+    check_problem(18, 20, 1, vf_device_is_host(device) ? 430000 : 4300000, &o);
 }
 
 /* Golden-angle spokes, in two or three dimensions. */

@@ -1,14 +1,20 @@
 /* Copies of more than 2^32 bytes, whose offsets need 64 bits. Windows of the result are compared: at both ends,
  * around 2^31 and 2^32, and at random.
  *
- * usage: test_copy_large DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device, or less than 11 GiB free)
+ * usage: test_copy_large DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device, or less than 11 GiB free on a
+ * GPU)
+ *
+ * On the CPU x repeats after PERIOD bytes, and y has memory for the windows only (sparse_memory.h). PERIOD is a prime number
+ * of pages, so no power of two is a multiple of it, and an offset that lost its upper bits finds other bytes.
  */
 #include "copy_fixture.h"
+#include "sparse_memory.h"
 
-enum { WINDOW = 4096, WINDOWS = 600, OLD = 0x5a };
+enum { WINDOW = 4096, WINDOWS = 600, OLD = 0x5a, PERIOD = 4099 * SPARSE_PAGE, SPILL = 1 << 20 };
 static const int64_t BYTES = (INT64_C(1) << 32) + (1 << 20), BILLION = INT64_C(1) << 30;
 
 static vf_array x, y;
+static int64_t windows[WINDOWS]; /* their first bytes */
 
 /* 8 bytes of x (splitmix64's mixer), and byte i. */
 static uint64_t word(int64_t n)
@@ -20,7 +26,7 @@ static uint64_t word(int64_t n)
 
 static uint8_t content(int64_t i)
 {
-    const uint64_t z = word(i / 8);
+    const uint64_t z = word((vf_device_is_host(device) ? i % PERIOD : i) / 8);
     return ((const uint8_t *)&z)[i % 8];
 }
 
@@ -29,27 +35,62 @@ static void *in(const vf_array *array, int64_t byte)
     return (char *)array->data + byte;
 }
 
-static int make_arrays(void **state)
+static void choose_windows(void)
+{
+    static const int64_t middles[] = {0,
+                                      INT64_C(1) << 30,
+                                      INT64_C(1) << 31,
+                                      INT64_C(3) << 30,
+                                      INT64_C(1) << 32,
+                                      (INT64_C(1) << 31) + (1 << 20),
+                                      (INT64_C(1) << 32) + (1 << 20)};
+    for (int w = 0; w < WINDOWS; w++) {
+        const int64_t first = w < 7 ? middles[w] - WINDOW / 2 : integer_between(0, BYTES - WINDOW);
+        windows[w] = first < 0 ? 0 : first > BYTES - WINDOW ? BYTES - WINDOW : first;
+    }
+}
+
+/* Bytes [0, count) of x. */
+static bool fill_x(int64_t count)
 {
     enum { PIECE = 1 << 24 };
     uint64_t *piece = malloc(PIECE);
-    bool made = make_queue(state) == 0 && piece &&
-                vf_array_create(device, VF_SPACE_DEVICE, VF_U8, BYTES, &x) == VF_OK &&
-                vf_array_create(device, VF_SPACE_DEVICE, VF_U8, BYTES, &y) == VF_OK;
-    for (int64_t i = 0; made && i < BYTES; i += PIECE) {
-        const int64_t count = BYTES - i < PIECE ? BYTES - i : PIECE;
-        for (int64_t k = 0; k < count / 8; k++)
+    bool made = piece != NULL;
+    for (int64_t i = 0; made && i < count; i += PIECE) {
+        const int64_t here = count - i < PIECE ? count - i : PIECE;
+        for (int64_t k = 0; k < here / 8; k++)
             piece[k] = word(i / 8 + k);
-        made = vf_queue_copy(queue, in(&x, i), piece, (size_t)count) == VF_OK && vf_queue_sync(queue) == VF_OK;
+        made = vf_queue_copy(queue, in(&x, i), piece, (size_t)here) == VF_OK && vf_queue_sync(queue) == VF_OK;
     }
     free(piece);
+    return made;
+}
+
+static int make_arrays(void **state)
+{
+    if (make_queue(state) != 0)
+        return 1;
+    choose_windows();
+    if (!vf_device_is_host(device))
+        return vf_array_create(device, VF_SPACE_DEVICE, VF_U8, BYTES, &x) != VF_OK ||
+               vf_array_create(device, VF_SPACE_DEVICE, VF_U8, BYTES, &y) != VF_OK || !fill_x(BYTES);
+    x.data = sparse_memory(BYTES, PERIOD);
+    y.data = sparse_memory(BYTES, SPILL);
+    bool made = x.data && y.data && fill_x(PERIOD);
+    for (int w = 0; made && w < WINDOWS; w++)
+        made = sparse_keep(y.data, windows[w], WINDOW);
     return !made;
 }
 
 static int free_arrays(void **state)
 {
-    vf_array_free(&x);
-    vf_array_free(&y);
+    if (vf_device_is_host(device)) {
+        sparse_free(x.data, BYTES);
+        sparse_free(y.data, BYTES);
+    } else {
+        vf_array_free(&x);
+        vf_array_free(&y);
+    }
     return drop_queue(state);
 }
 
@@ -62,17 +103,9 @@ static void clear_result(void)
 /* Compares windows of y with `source`: the index in x of byte i of y, or -1 for the old content. */
 static void check_result(const char *what, int64_t (*source)(int64_t i))
 {
-    static const int64_t middles[] = {0,
-                                      INT64_C(1) << 30,
-                                      INT64_C(1) << 31,
-                                      INT64_C(3) << 30,
-                                      INT64_C(1) << 32,
-                                      (INT64_C(1) << 31) + (1 << 20),
-                                      (INT64_C(1) << 32) + (1 << 20)};
     uint8_t window[WINDOW];
     for (int w = 0; w < WINDOWS; w++) {
-        int64_t first = w < 7 ? middles[w] - WINDOW / 2 : integer_between(0, BYTES - WINDOW);
-        first = first < 0 ? 0 : first > BYTES - WINDOW ? BYTES - WINDOW : first;
+        const int64_t first = windows[w];
         assert_int_equal(vf_queue_copy(queue, window, in(&y, first), WINDOW), VF_OK);
         assert_int_equal(vf_queue_sync(queue), VF_OK);
         for (int64_t i = first; i < first + WINDOW; i++) {
@@ -163,7 +196,17 @@ static void test_boxes(void **state)
     check_result("box of many rows", many_rows_source);
 }
 
-enum { DOWN = 70001, ACROSS = 61001 };
+/* On a GPU as many bytes. The CPU takes bytes one by one, at a fiftieth of a copy's speed; so there are numbers of four bytes
+ * that are as large, and few bytes in rows that are far apart. */
+enum {
+    DOWN = 70001,
+    ACROSS = 61001,
+    LONG_DOWN = 35003,
+    LONG_ACROSS = 30011,
+    FEW = 997,
+    FAR_X = 4300003,
+    FAR_Y = 4300037
+};
 
 static int64_t transposed(int64_t i)
 {
@@ -171,14 +214,43 @@ static int64_t transposed(int64_t i)
     return row < ACROSS ? column * ACROSS + row : -1;
 }
 
+static int64_t transposed_numbers(int64_t i)
+{
+    const int64_t row = i / 4 / LONG_DOWN, column = i / 4 % LONG_DOWN;
+    return row < LONG_ACROSS ? 4 * (column * LONG_ACROSS + row) + i % 4 : -1;
+}
+
+static int64_t transposed_far(int64_t i)
+{
+    const int64_t row = i / FAR_Y, column = i % FAR_Y;
+    return row < FEW && column < FEW ? column * FAR_X + row : -1;
+}
+
 static void test_transpose(void **state)
 {
     (void)state;
     clear_result();
-    assert_true((int64_t)DOWN * ACROSS <= BYTES);
+    if (!vf_device_is_host(device)) {
+        assert_true((int64_t)DOWN * ACROSS <= BYTES);
+        assert_int_equal(
+            vf_transpose(queue, VF_U8, 1, DOWN, ACROSS, x.data, (vf_pitch){ACROSS, 0}, y.data, (vf_pitch){DOWN, 0}),
+            VF_OK);
+        check_result("transpose", transposed);
+        return;
+    }
+    assert_true(INT64_C(4) * LONG_DOWN * LONG_ACROSS <= BYTES && (int64_t)FEW * FAR_Y <= BYTES);
+    assert_int_equal(vf_transpose(queue, VF_F32, 1, LONG_DOWN, LONG_ACROSS, x.data, (vf_pitch){LONG_ACROSS, 0}, y.data,
+                                  (vf_pitch){LONG_DOWN, 0}),
+                     VF_OK);
+    check_result("transpose of numbers", transposed_numbers);
+    clear_result();
+    for (int64_t row = 0; row < FEW; row++) /* its own windows: random ones would miss the rows */
+        assert_true(sparse_keep(y.data, row * FAR_Y, FEW));
     assert_int_equal(
-        vf_transpose(queue, VF_U8, 1, DOWN, ACROSS, x.data, (vf_pitch){ACROSS, 0}, y.data, (vf_pitch){DOWN, 0}), VF_OK);
-    check_result("transpose", transposed);
+        vf_transpose(queue, VF_U8, 1, FEW, FEW, x.data, (vf_pitch){FAR_X, 0}, y.data, (vf_pitch){FAR_Y, 0}), VF_OK);
+    for (int64_t i = 0; i < (int64_t)FEW * FAR_Y; i += (i + 1) % FAR_Y < FEW ? 1 : FAR_Y - FEW + 1)
+        if (((const uint8_t *)y.data)[i] != content(transposed_far(i)))
+            fail_msg("transpose of far rows: byte %lld is wrong", (long long)i);
 }
 
 /* Indices up to 2^32 - 1. */
@@ -212,8 +284,9 @@ int main(int argc, char **argv)
     if (vf_context_create(&probe) != VF_OK)
         return 1;
     const bool there = vf_context_set_devices(probe, argc > 1 ? argv[1] : "cpu") == VF_OK,
-               large = there && vf_device_memory(vf_context_device(probe, 0), &free_bytes, &total) == VF_OK &&
-                       free_bytes >= UINT64_C(11) << 30;
+               large = there && (vf_device_is_host(vf_context_device(probe, 0)) ||
+                                 (vf_device_memory(vf_context_device(probe, 0), &free_bytes, &total) == VF_OK &&
+                                  free_bytes >= UINT64_C(11) << 30));
     vf_context_destroy(probe);
     if (there && !large) {
         printf("SKIP: 11 GiB of memory are needed, %.1f are free\n", (double)free_bytes / 0x1p30);

@@ -39,7 +39,7 @@ static void check_float(float x)
 static void random_floats_of_all_sizes(void **state)
 {
     (void)state;
-    for (int i = 0; i < 3000000; i++) {
+    for (int i = 0; i < 1000000; i++) {
         uint32_t bits = (uint32_t)random_bits();
         float x;
         memcpy(&x, &bits, sizeof x);
@@ -61,7 +61,7 @@ static void denormal_floats(void **state)
 static void random_doubles_of_all_sizes(void **state)
 {
     (void)state;
-    for (int i = 0; i < 1000000; i++) {
+    for (int i = 0; i < 400000; i++) {
         uint64_t bits = random_bits();
         double x;
         memcpy(&x, &bits, sizeof x);
