@@ -33,7 +33,7 @@ class Test:
         self.folder = properties.get("WORKING_DIRECTORY")
         self.limit = properties.get("TIMEOUT", 600)
         self.environment = dict(one.split("=", 1) for one in properties.get("ENVIRONMENT", []))
-        self.alone = properties.get("PROCESSORS", 1) > 1 or any(label in ("gpu", "gpus") for label in properties.get("LABELS", []))
+        self.alone = properties.get("RUN_SERIAL") or properties.get("PROCESSORS", 1) > 1 or any(label in ("gpu", "gpus") for label in properties.get("LABELS", []))
         self.runs = self.failures = 0
         self.skips = self.draws = False
         self.seconds = 0.0
