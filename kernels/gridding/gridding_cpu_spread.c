@@ -170,12 +170,14 @@ static void spread_tile(const vf_nufft *plan, gridding_job *job, int64_t tile)
     }
 }
 
-/* The same by all threads: each sums a piece, then the sums are added in the order of the pieces, plane by plane. */
+/* The same by all threads: each sums a piece, then the sums are added in the order of the pieces, plane by plane. Where a tile is as
+ * long as the axis, planes of a piece fall on the same plane of the grid. */
 static void spread_tile_together(const vf_nufft *plan, const gridding_job *job, int64_t tile, int threads)
 {
     const gridding_cpu_state *state = plan->state;
     const int64_t end = state->first[tile + 1], each = (int64_t)threads * GRIDDING_PIECE;
     const int64_t bottom = tile / (state->tiles.count[0] * state->tiles.count[1]) * state->tiles.size[2];
+    const int64_t gz = plan->axis[2].grid, planes = state->local[2] < gz ? state->local[2] : gz;
     for (int64_t begin = state->first[tile]; begin < end && !vf_cancelled(plan->ctx); begin += each) {
         const int64_t some = end - begin < each ? end - begin : each,
                       pieces = (some + GRIDDING_PIECE - 1) / GRIDDING_PIECE;
@@ -187,11 +189,11 @@ static void spread_tile_together(const vf_nufft *plan, const gridding_job *job, 
                 sum_piece(plan, &piece);
             }
 #pragma omp for schedule(static)
-            for (int64_t z = bottom; z < bottom + state->local[2]; z++)
+            for (int64_t z = bottom; z < bottom + planes; z++)
                 for (int64_t i = 0; i < pieces; i++) {
                     const local_sums piece = make_piece(plan, job, tile, begin + i * GRIDDING_PIECE, i);
-                    const int64_t plane = z - piece.job.origin[2];
-                    if (plane >= 0 && plane < piece.extent[2])
+                    const int64_t from = z - piece.job.origin[2];
+                    for (int64_t plane = from < 0 ? from + gz : from; plane < piece.extent[2]; plane += gz)
                         add_plane(plan, &piece, tile, plane);
                 }
         }
