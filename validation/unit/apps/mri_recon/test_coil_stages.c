@@ -85,10 +85,13 @@ static void test_whitened_noise_is_white(void **state)
             mixing[i * COILS + j] = (i == j ? 1 : 0.3 * random_complex()) * (1 << i);
     assert_int_equal(vf_mix_rows(*state, COILS, COILS, mixing, LONG, s.frame[1].data), VF_OK);
     s.noise = allocate(COILS * COILS * sizeof *s.noise);
+    double correlated = 0;
     for (int i = 0; i < COILS; i++)
-        for (int j = 0; j < COILS; j++)
+        for (int j = 0; j < COILS; j++) {
             s.noise[i * COILS + j] = gram(&s, 1, i, j) / LONG;
-    assert_true(cabs(s.noise[1]) > 0.05); /* the data need whitening */
+            correlated = fmax(correlated, i == j ? 0 : cabs(s.noise[i * COILS + j]));
+        }
+    assert_true(correlated > 0.05); /* the data need whitening; not each of the 15 pairs can have a small number */
     assert_int_equal(prewhiten(*state, &s), VF_OK);
     assert_null(s.noise);
     for (int i = 0; i < COILS; i++)
