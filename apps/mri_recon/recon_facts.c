@@ -27,7 +27,6 @@ enum line {
     LINE_IMAGE = LINE_PIECES + 3,
     LINE_PART_DONE,
     LINE_COILS,
-    LINE_SHARED,
     LINE_ENCODING,
     LINE_NOISE,
     LINE_LAMBDA,
@@ -348,7 +347,6 @@ static void list_reconstruction(facts *f, const recon_state *r)
         fact_text(f, "coils", r->summary.coils);
     if (r->summary.coils[0])
         fact_say(f, LINE_COILS, "coils      %s", r->summary.coils);
-    fact_line(f, LINE_SHARED, "", "coil_sharing", r->summary.shared);
     fact_number(f, "coil_energy_kept", r->summary.coils_kept);
     if (s->method == RECON_CG)
         list_solution(f, r);

@@ -172,10 +172,6 @@ static const option_choice map_sets[] = {
     {"1", RECON_SETS_ONE, "one set"},
     {"2", RECON_SETS_TWO, "two sets; needs --coils auto, espirit or a file with two sets"},
     {0}};
-static const option_choice shares[] = {{"auto", RECON_SHARE_AUTO, "if that is faster; the program measures it"},
-                                       {"yes", RECON_SHARE_YES, "always"},
-                                       {"no", RECON_SHARE_NO, "never: one rank makes the frame"},
-                                       {0}};
 static const option_choice methods[] = {
     {"cg", RECON_CG, "conjugate gradients"},
     {"adjoint", RECON_ADJOINT, "F^H W data"},
@@ -455,11 +451,6 @@ const program_option recon_options[] = {
      .help =
          "Frames can be made in parts, by several processes or machines, and a run that was interrupted can go on."},
     OPTION_ROWS_PIECES(recon_settings, pieces, part, "frames"),
-    {OPTION_CHOICE, .name = "share-coils", .argument = "WHEN", SETTING(coils.share), .choices = shares,
-     .initial = "auto", .needs = "method=cg", .help = "share the coils of a single frame among the ranks of an MPI job",
-     .more =
-         "Each rank applies F^H W F for its coils, and rank 0 adds up the results. So the image differs from that of "
-         "one process by rounding errors. All ranks read the scan and compute Q."},
     OPTION_ROWS_BATCH(recon_settings, pieces),
 
     {OPTION_GROUP, .name = "Messages"},

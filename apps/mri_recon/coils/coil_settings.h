@@ -10,7 +10,6 @@ typedef enum recon_coils {
     RECON_COILS_NLINV,
     RECON_COILS_RSS
 } recon_coils;
-typedef enum recon_share { RECON_SHARE_AUTO, RECON_SHARE_YES, RECON_SHARE_NO } recon_share;
 /* Sets of coil maps: chosen from the data, or a fixed number. */
 typedef enum recon_map_sets { RECON_SETS_AUTO, RECON_SETS_ONE, RECON_SETS_TWO } recon_map_sets;
 enum { RECON_MOST_SETS = 2 };
@@ -22,7 +21,6 @@ typedef struct coil_settings {
     recon_map_sets sets; /* for --method cg; other methods use the first set */
     const char *drop;    /* channels to leave out (drop_coils.c); NULL: chosen from the data */
     int compress;        /* coils to keep; 0: all */
-    recon_share share;   /* the coils of a frame among ranks */
 } coil_settings;
 
 #endif

@@ -16,7 +16,6 @@ typedef struct device_solver {
     vf_array unseen;              /* the same */
 } device_solver;
 
-typedef struct coil_ranks coil_ranks;
 typedef struct crew crew;
 
 /* vf_sure_problem's; all vectors are in host memory. */
@@ -47,7 +46,6 @@ struct crew {
     device_solver *solver;   /* [solvers] */
     vf_normal *normal;       /* [solvers] F^H W F of the trajectory on each device */
     int sets, maps_filled;   /* with maps: of the images, and maps.filled, of the first solver's operator */
-    coil_ranks *others;      /* of rank 0 of an MPI job that shares the coils; NULL: none */
     vf_normal *shared;       /* [team.count] `normal` for the scan's only trajectory; NULL: the crew makes its own */
     double *density;         /* [voxels] of trajectory density_of (vf_sampling_density); NULL: not made */
     int density_of;

@@ -75,7 +75,6 @@ typedef struct recon_job {
     pthread_cond_t changed; /* a once_state left ONCE_BEGUN */
     frame_place *place;     /* [scan->places] */
     char maps_text[160];    /* how the maps were made */
-    char shared[200];       /* how ranks share the coils; "": they do not */
 } recon_job;
 
 /* Frames of one trajectory, or of one place, that are made together. Windows of a series (windows.c) overlap: the

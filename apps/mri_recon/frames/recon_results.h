@@ -22,7 +22,6 @@ typedef struct frame_effort {
 /* Results of the reconstruction besides the images, for the report. */
 typedef struct recon_summary {
     char encoding[128], normal[160], coils[160];
-    char shared[200];    /* how ranks share the coils; "": they do not */
     double diagonal;     /* of F^H W F in the object, for the last frame: lambda is relative to it */
     double lambda;       /* absolute, for the last frame; spectrum prior: a factor on Wiener's weight */
     double sigma;        /* standard deviation of a sample's noise, E|n|^2 = sigma^2; 0: not needed */

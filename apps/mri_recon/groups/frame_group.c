@@ -1,6 +1,5 @@
 /* Makes a group of frames of one trajectory on one team of devices: F^H d of all frames first. Then its memory is
  * freed, and Q (once) and the solver follow. */
-#include "coil_ranks.h"
 #include "frames/frame_images.h"
 #include "frames/frame_places.h"
 #include "frames/summary.h"
@@ -225,19 +224,15 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     char *image = w->images + (size_t)channel * image_bytes;
     vf_array b = s->b, x = s->x;
     b.count = x.count = w->sets * j->voxels;
-    vf_operator *over_ranks = NULL;
     const sparse_problem problem = sparse_problem_of(c, s);
     const solve_options options = {.precision = j->solve->precision,
                                    .iterations = w->again ? result->iterations : c->request->iterations,
                                    .tolerance = w->again ? 0 : w->tolerance,
                                    .input = j->scan->path,
                                    .lambda_auto = j->solve->lambda_auto};
-    vf_status status = coil_ranks_operator(c, s->normal, &over_ranks);
-    vf_operator *normal = over_ranks ? over_ranks : s->normal;
-    VF_TRY(status, vf_queue_copy(s->queue, s->b.data, image, image_bytes));
-    VF_TRY(status, w->sparse ? solve_sparse(j->ctx, &options, normal, s->queue, &problem, &b, &x, tell, c, result)
-                             : solve(j->ctx, &options, normal, &s->known, s->queue, &b, &x, tell, c, result));
-    vf_operator_free(over_ranks);
+    vf_status status = vf_queue_copy(s->queue, s->b.data, image, image_bytes);
+    VF_TRY(status, w->sparse ? solve_sparse(j->ctx, &options, s->normal, s->queue, &problem, &b, &x, tell, c, result)
+                             : solve(j->ctx, &options, s->normal, &s->known, s->queue, &b, &x, tell, c, result));
     VF_TRY(status, vf_queue_copy(s->queue, image, s->x.data, image_bytes));
     VF_TRY(status, vf_queue_sync(s->queue));
     if (status == VF_OK && !w->rough)
@@ -287,9 +282,8 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
                        .images = image,
                        .sets = now->sets,
                        .result = &result};
-    do
-        status = image ? solve_channel(&w, 0, 0) : VF_OK;
-    while (status != VF_OK && crew_takes_over(c, frame, &status));
+    if (image)
+        status = solve_channel(&w, 0, 0);
     VF_TRY(status, constrain_phase(c, frame, power, reach, image));
     free(image);
     return status;
@@ -298,12 +292,8 @@ static vf_status solve_for_phase(const solving *now, const scan_frame *frame, do
 /* Solves for all channels. */
 static vf_status solve_images(solving *w)
 {
-    crew *c = w->crew;
-    vf_status status;
-    do
-        status = team_run(&c->team, shares_channels(c->job) ? c->solvers : 1, solve_channels, w);
-    while (status != VF_OK && crew_takes_over(c, w->frame, &status));
-    return status;
+    const crew *c = w->crew;
+    return team_run(&c->team, shares_channels(c->job) ? c->solvers : 1, solve_channels, w);
 }
 
 /* A sure_estimate. */

@@ -15,13 +15,8 @@ VF_MUST_CHECK vf_status crew_prepare(crew *c, int trajectory);
 /* Allocates the vectors b and x on the devices that solve a system, for `sets` images. Arrays that are large enough
  * stay. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY. */
 VF_MUST_CHECK vf_status crew_make_vectors(crew *c, int d, int sets);
-/* Copies the maps of coils [first, behind) to the devices; each device gets its share. Errors: as device_maps_put. */
-VF_MUST_CHECK vf_status crew_put_coils(crew *c, const host_maps *maps, int64_t first, int64_t behind);
-/* The frame's maps, all coils', or those that other ranks leave. Errors: the same, and as coil_ranks_give. */
+/* Copies the frame's maps to the devices; each device gets its share of the coils. Errors: as device_maps_put. */
 VF_MUST_CHECK vf_status crew_give_coils(crew *c, const scan_frame *frame);
-/* After an error of the solver: whether it came from the loss of a rank, and the coils are given anew. *status is that of
- * giving then. */
-bool crew_takes_over(crew *c, const scan_frame *frame, vf_status *status);
 
 /* Makes the images of a group in host memory: each frame's [channel][voxel] or [set][voxel], frame_bytes apart. `request`
  * NULL: the frames' own images, by the settings. After an error the crew can be freed, and another crew can make the same

@@ -12,7 +12,6 @@
 #include "frames/summary.h"
 #include "group_list.h"
 #include "groups/choose_lambda.h"
-#include "groups/coil_ranks.h"
 #include "groups/frame_noise.h"
 #include "groups/solve_group.h"
 #include "noise/noise_level.h"
@@ -271,14 +270,12 @@ static vf_status make_range(sharing *s, const frame_range *range)
     return status == VF_OK ? vf_context_status(j->ctx) : status;
 }
 
-/* `volume`: there is one frame, whose coils ranks may share. */
-static vf_status make_shared_frames(sharing *s, vf_ranks *ranks, bool volume)
+static vf_status make_shared_frames(sharing *s, vf_ranks *ranks)
 {
-    frame_range one = {0, 1}, *listed = NULL, *range = &one;
-    int count = 1;
+    frame_range *range = NULL;
+    int count = 0;
     int64_t item = VF_NEXT_LATER;
-    vf_status status = volume ? VF_OK : frame_ranges_share(s->job, ranks, &listed, &count);
-    range = volume ? range : listed;
+    vf_status status = frame_ranges_share(s->job, ranks, &range, &count);
     while (status == VF_OK && (item = vf_ranks_next(ranks)) != VF_NEXT_NONE) {
         const struct timespec pause = {.tv_nsec = 10000000};
         if (item >= 0 && item < count)
@@ -290,7 +287,7 @@ static vf_status make_shared_frames(sharing *s, vf_ranks *ranks, bool volume)
         if (status == VF_OK && vf_cancelled(s->job->ctx))
             status = vf_fail(s->job->ctx, VF_ERR_CANCELLED, "interrupted");
     }
-    free(listed);
+    free(range);
     return status;
 }
 
@@ -373,7 +370,6 @@ static void sum_up(const sharing *s, recon_summary *summary)
         summary_take_last(summary, of);
     }
     memcpy(summary->coils, s->job->maps_text, sizeof summary->coils);
-    memcpy(summary->shared, s->job->shared, sizeof summary->shared);
     memcpy(summary->noise, s->job->noise_source, sizeof summary->noise);
     summary->sure = s->job->sure;
     summary->sure_applications = s->job->sure_applications;
@@ -405,15 +401,10 @@ static vf_status make_all(sharing *s)
 {
     recon_job *j = s->job;
     vf_ranks *ranks = j->ranks;
-    const bool volume = coil_ranks_possible(j), first = volume && vf_ranks_rank(ranks) == 0;
-    bool made = false;
-    vf_status status = first ? coil_ranks_begin(s->crew) : volume ? coil_ranks_serve(s->crew, &made) : VF_OK;
-    if (status != VF_OK || made)
-        return status;
-    status = find_noise(s);
+    vf_status status = find_noise(s);
     VF_TRY(status, choose_lambda(s));
     if (status == VF_OK && ranks)
-        status = make_shared_frames(s, ranks, volume);
+        status = make_shared_frames(s, ranks);
     if (status == VF_OK && !ranks)
         status = group_list_leave_out(j, &s->list);
     if (status == VF_OK && !ranks)
@@ -461,8 +452,6 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri
     VF_TRY(status, make_normal(&s));
     VF_TRY(status, make_crews(&s));
     VF_TRY(status, make_all(&s));
-    for (int t = 0; s.crew && t < s.how.teams; t++)
-        coil_ranks_end(&s.crew[t], status == VF_OK);
     sum_up(&s, summary);
     if (status == VF_OK && settings->noise.map)
         status = make_noise_map(&s, put_noise);

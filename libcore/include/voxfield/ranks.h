@@ -2,8 +2,7 @@
  *
  * All ranks run the same program on the same input. Rank 0 hands out numbered items to whoever is free, itself
  * included, and its verdict ends the job. A rank that fails gives its items back. For this, ranks exchange nothing but
- * numbers and short texts: results go through files (pieces.h). Where ranks make one result together, rank 0 sends data
- * to the others, and they to it.
+ * numbers and short texts: results go through files (pieces.h).
  *
  * The program is not linked with MPI. A plugin that is (ranks_plugin.h; one for Open MPI, one for MPICH) is loaded if a
  * launcher of that kind has started the process, as its environment variables show. The plugins are in lib/voxfield
@@ -73,13 +72,6 @@ bool vf_ranks_offered(vf_ranks *ranks);
 
 /* Rank 0: the share of all costs that is done, 0 to 1. */
 double vf_ranks_part(vf_ranks *ranks);
-
-/* Data between rank 0 and another rank, in host memory: each call on one side needs one on the other, with as many bytes, in
- * the same order. Blocking, also if the program is interrupted: else the other side would wait forever. By one thread at a
- * time, from vf_ranks_start to vf_ranks_collect. Up to 4,096 bytes are waited for patiently. Errors: VF_ERR_INTERNAL (MPI's;
- * rank 0: the other rank has ended). */
-VF_MUST_CHECK vf_status vf_ranks_send(vf_ranks *ranks, int to, const void *data, int64_t bytes);
-VF_MUST_CHECK vf_status vf_ranks_receive(vf_ranks *ranks, int from, void *data, int64_t bytes);
 
 /* Ends this rank's work, with its status; the context has the message. Rank 0: waits until all others have ended theirs. If
  * some ranks failed, but all items are done, warnings name them, and the status is VF_OK. Otherwise it is the status of

@@ -1,14 +1,12 @@
-/* The plugin: compiled with mpicc, once for each MPI. Messages have one tag, data another, and a communicator of their own. */
+/* The plugin: compiled with mpicc, once for each MPI. Messages have a communicator of their own. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "ranks_plugin.h"
 
-enum { TAG = 7, DATA_TAG = 8 };
+enum { TAG = 7 };
 static MPI_Comm all = MPI_COMM_NULL;
-static MPI_Request data = MPI_REQUEST_NULL;
-static int data_sends;
 
 static int find_place(ranks_place *out)
 {
@@ -75,27 +73,6 @@ static int receive_from(int from, void *data, int bytes)
     return MPI_Recv(data, bytes, MPI_BYTE, from, TAG, all, MPI_STATUS_IGNORE);
 }
 
-static int data_begin(int rank, void *bytes, int count, int sends)
-{
-    data_sends = sends;
-    return sends ? MPI_Isend(bytes, count, MPI_BYTE, rank, DATA_TAG, all, &data)
-                 : MPI_Irecv(bytes, count, MPI_BYTE, rank, DATA_TAG, all, &data);
-}
-
-static int data_test(int *done)
-{
-    return MPI_Test(&data, done, MPI_STATUS_IGNORE);
-}
-
-/* What is sent cannot be called back. */
-static int data_give_up(void)
-{
-    if (data_sends)
-        return MPI_Request_free(&data);
-    const int error = MPI_Cancel(&data);
-    return error ? error : MPI_Wait(&data, MPI_STATUS_IGNORE);
-}
-
 static int stop(void)
 {
     const int error = MPI_Comm_free(&all);
@@ -107,7 +84,4 @@ __attribute__((visibility("default"))) const ranks_plugin voxfield_ranks_plugin 
                                                                                    .send = send_to,
                                                                                    .poll = poll_any,
                                                                                    .receive = receive_from,
-                                                                                   .data_begin = data_begin,
-                                                                                   .data_test = data_test,
-                                                                                   .data_give_up = data_give_up,
                                                                                    .stop = stop};

@@ -13,13 +13,13 @@ static const double patience = 10; /* of rank 0, after the program was asked to 
 
 /* ---- messages ---- */
 
-void ranks_pause(double ms)
+static void ranks_pause(double ms)
 {
     const struct timespec pause = {.tv_nsec = (long)(ms * 1e6)};
     (void)nanosleep(&pause, NULL);
 }
 
-vf_status ranks_check(vf_ranks *r, int error)
+static vf_status ranks_check(vf_ranks *r, int error)
 {
     if (error == 0)
         return VF_OK;
@@ -450,7 +450,7 @@ vf_status vf_ranks_end(vf_ranks **ranks, vf_status status)
     } else if (!tell_all(r, status)) {
         return status; /* the thread may still be in MPI: the end of the process ends both */
     }
-    const int error = r->failed || r->data_left ? 0 : r->plugin->stop();
+    const int error = r->failed ? 0 : r->plugin->stop();
     if (error)
         vf_warn(r->ctx, "MPI did not end well: error %d", error);
     free_ranks(r);

@@ -35,7 +35,6 @@ struct vf_ranks {
     pthread_mutex_t mpi;  /* held by the thread that is in MPI */
     pthread_mutex_t lock; /* guards all below, on rank 0 */
     atomic_bool failed;   /* MPI itself */
-    bool data_left;       /* data were sent to a rank that has ended: MPI would wait for it */
     /* rank 0 only: */
     pthread_t thread;
     bool running;
@@ -48,11 +47,6 @@ struct vf_ranks {
     vf_status verdict;
     char said[1000]; /* its message */
 };
-
-void ranks_pause(double ms);
-
-/* VF_OK, or the failure of a function of MPI. */
-vf_status ranks_check(vf_ranks *r, int error);
 
 /* Loads the plugin of a library; the process keeps it. Errors: VF_ERR_UNSUPPORTED. */
 VF_MUST_CHECK vf_status ranks_load(vf_context *ctx, vf_ranks_library library, const ranks_plugin **out);

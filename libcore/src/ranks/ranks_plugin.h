@@ -3,7 +3,7 @@
 #ifndef RANKS_PLUGIN_H
 #define RANKS_PLUGIN_H
 
-enum { RANKS_PLUGIN_VERSION = 2, RANKS_PLUGIN_TEXT = 256 };
+enum { RANKS_PLUGIN_VERSION = 3, RANKS_PLUGIN_TEXT = 256 };
 #define RANKS_PLUGIN_NAME "voxfield_ranks_plugin"
 
 typedef struct ranks_place {
@@ -19,10 +19,6 @@ typedef struct ranks_plugin {
     int (*send)(int to, const void *data, int bytes);
     int (*poll)(int *from, int *bytes); /* *from: -1 if no message waits */
     int (*receive)(int from, void *data, int bytes);
-    /* Data, of any size, beside these messages: one at a time. `sends`: 1 to send, 0 to receive. */
-    int (*data_begin)(int rank, void *data, int bytes, int sends);
-    int (*data_test)(int *done);
-    int (*data_give_up)(void); /* of what is not done */
     int (*stop)(void);
 } ranks_plugin;
 
