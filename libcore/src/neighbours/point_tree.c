@@ -1,0 +1,107 @@
+#include "point_tree.h"
+
+#include <stdlib.h>
+
+#include "voxfield/team_size.h"
+
+/* Levels whose nodes are shared by the threads one by one; below them, whole subtrees are. DEEPEST: levels of any tree.
+ * PATIENCE: rounds of a selection with the median of three; few points in bad order make it slow. */
+enum { SHARED = 6, DEEPEST = 32, PATIENCE = 200 };
+
+vf_item *vf_make_items(const vf_neighbours *plan, const float *points)
+{
+    const int d = plan->dimensions;
+    vf_item *items = calloc((size_t)plan->n + 1, sizeof *items);
+    if (!items) {
+        (void)vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY,
+                      "not enough memory to sort %lld points for a search for neighbours", (long long)plan->n);
+        return NULL;
+    }
+    for (int64_t i = 0; i < plan->n; i++) {
+        for (int a = 0; a < d; a++)
+            items[i].x[a] = points[i * d + a];
+        items[i].index = (int32_t)i;
+    }
+    return items;
+}
+
+static float median_of_three(float a, float b, float c)
+{
+    const float low = a < b ? a : b, high = a < b ? b : a;
+    return c < low ? low : c > high ? high : c;
+}
+
+/* After many rounds the median of three is always near an end: then a pivot from anywhere, by a fixed sequence. */
+static float choose_pivot(const vf_item *items, int64_t low, int64_t high, int axis, int round)
+{
+    if (round > PATIENCE) {
+        const uint64_t mixed = (uint64_t)round * UINT64_C(0x9e3779b97f4a7c15);
+        return items[low + (int64_t)((mixed >> 16) % (uint64_t)(high - low + 1))].x[axis];
+    }
+    return median_of_three(items[low].x[axis], items[low + (high - low) / 2].x[axis], items[high].x[axis]);
+}
+
+void vf_select(vf_item *items, int64_t n, int64_t at, int axis)
+{
+    int64_t low = 0, high = n - 1;
+    for (int round = 1; low < high; round++) {
+        const float pivot = choose_pivot(items, low, high, axis, round);
+        int64_t i = low, j = high;
+        while (i <= j) {
+            while (items[i].x[axis] < pivot)
+                i++;
+            while (items[j].x[axis] > pivot)
+                j--;
+            if (i <= j) {
+                const vf_item moved = items[i];
+                items[i++] = items[j];
+                items[j--] = moved;
+            }
+        }
+        if (at <= j)
+            high = j;
+        else if (at >= i)
+            low = i;
+        else
+            return;
+    }
+}
+
+typedef struct range {
+    int64_t node, begin, n;
+} range;
+
+/* Makes a subtree, with a stack. Each turn takes one range and puts back two. */
+static void make_subtree(vf_make_node make, void *tree, vf_item *items, range root)
+{
+    range stack[DEEPEST + 1] = {root};
+    for (int used = root.n > 0; used > 0;) {
+        const range r = stack[--used];
+        const vf_children c = make(tree, r.node, items + r.begin, r.n);
+        if (c.right > 0)
+            stack[used++] = (range){2 * r.node + 1, r.begin + r.n - c.right, c.right};
+        if (c.left > 0)
+            stack[used++] = (range){2 * r.node, r.begin, c.left};
+    }
+}
+
+void vf_make_tree(vf_context *ctx, vf_make_node make, void *tree, vf_item *items, int64_t n)
+{
+    range top[2 << SHARED] = {{0}};
+    top[1] = (range){1, 0, n};
+#pragma omp parallel num_threads(vf_threads_for(ctx, 100 * n))
+    {
+        for (int first = 1; first < 1 << SHARED; first *= 2) {
+#pragma omp for schedule(dynamic)
+            for (int i = first; i < 2 * first; i++) {
+                const range r = top[i];
+                const vf_children c = r.n > 0 ? make(tree, r.node, items + r.begin, r.n) : (vf_children){0, 0};
+                top[2 * i] = (range){2 * i, r.begin, c.left};
+                top[2 * i + 1] = (range){2 * i + 1, r.begin + r.n - c.right, c.right};
+            }
+        }
+#pragma omp for schedule(dynamic)
+        for (int i = 1 << SHARED; i < 2 << SHARED; i++)
+            make_subtree(make, tree, items, top[i]);
+    }
+}
