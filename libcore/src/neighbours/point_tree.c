@@ -4,9 +4,9 @@
 
 #include "voxfield/team_size.h"
 
-/* Levels whose nodes are shared by the threads one by one; below them, whole subtrees are. DEEPEST: levels of any tree.
- * PATIENCE: rounds of a selection with the median of three; few points in bad order make it slow. */
-enum { SHARED = 6, DEEPEST = 32, PATIENCE = 200 };
+/* Levels whose nodes are shared by the threads one by one; below them, whole subtrees are. FEW points are not worth the
+ * barriers between levels. DEEPEST: levels of any tree. PATIENCE: rounds of a selection with the median of three; few points in bad order make it slow. */
+enum { SHARED = 6, FEW = 4096, DEEPEST = 32, PATIENCE = 200 };
 
 vf_item *vf_make_items(const vf_neighbours *plan, const float *points)
 {
@@ -89,7 +89,7 @@ void vf_make_tree(vf_context *ctx, vf_make_node make, void *tree, vf_item *items
 {
     range top[2 << SHARED] = {{0}};
     top[1] = (range){1, 0, n};
-#pragma omp parallel num_threads(vf_threads_for(ctx, 100 * n))
+#pragma omp parallel num_threads(vf_threads_for(ctx, n <= FEW ? 0 : 100 * n))
     {
         for (int first = 1; first < 1 << SHARED; first *= 2) {
 #pragma omp for schedule(dynamic)

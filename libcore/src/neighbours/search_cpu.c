@@ -37,8 +37,8 @@ static void search_at(const vf_neighbours *plan, const vf_cpu_search *how, const
 void vf_search_cpu(const vf_neighbours *plan, const vf_cpu_search *how, const vf_neighbour_search *s)
 {
     const int64_t places = s->queries ? s->count : how->places(plan);
-#pragma omp parallel for schedule(dynamic) num_threads(                                                                \
-        vf_threads_for(vf_device_context(plan->device), NANOSECONDS *s->count))
+    const int64_t work = places <= CHUNK ? 0 : NANOSECONDS * places;
+#pragma omp parallel for schedule(dynamic) num_threads(vf_threads_for(vf_device_context(plan->device), work))
     for (int64_t first = 0; first < places; first += CHUNK)
         for (int64_t at = first; at < places && at < first + CHUNK; at++)
             search_at(plan, how, s, at);
