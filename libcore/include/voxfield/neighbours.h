@@ -51,7 +51,7 @@ VF_MUST_CHECK vf_status vf_neighbours_create(vf_device *device, const vf_neighbo
 void vf_neighbours_destroy(vf_neighbours *plan); /* NULL is allowed; work in queues must be done */
 
 /* The searches go into a queue of the plan's device; several queues may use a plan. `queries` [m][dimensions], m at most
- * 2^40; `index` and `squared` [m] or [m][k], with n instead of m for the points themselves. All are VF_SPACE_DEVICE
+ * 2^35; `index` and `squared` [m] or [m][k], with n instead of m for the points themselves. All are VF_SPACE_DEVICE
  * memory; the outputs must not overlap another array. k is 1 to VF_NEIGHBOURS_MOST_K, and may exceed n. Errors:
  * VF_ERR_ARGUMENT (m, k, a pointer is NULL, a queue of another device). */
 

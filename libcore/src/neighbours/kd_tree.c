@@ -54,8 +54,8 @@ vf_status vf_kd_tree_create(const vf_neighbours *plan, const float *points, vf_k
     tree->remap = calloc(places, sizeof *tree->remap);
     if (!tree->nodes || !tree->remap) {
         free(items);
-        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "not enough memory for a k-d tree of %lld points",
-                       (long long)plan->n);
+        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY,
+                       "not enough memory for a k-d tree of %lld points", (long long)plan->n);
     }
     memset(tree->nodes, 0, (size_t)tree->width * sizeof *tree->nodes);
     work w = {tree, plan->dimensions};

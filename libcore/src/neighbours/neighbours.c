@@ -7,7 +7,8 @@
 #include "device/arguments.h"
 #include "neighbours_plan.h"
 
-static const int64_t most_points = INT64_C(1) << 30, most_queries = INT64_C(1) << 40;
+/* So that node numbers fit 32 bits, and the blocks of a launch 31. */
+static const int64_t most_points = INT64_C(1) << 30, most_queries = INT64_C(1) << 35;
 
 static const vf_backend backends[] = {
     {&vf_neighbours_ops_buckets.variants, &vf_neighbours_ops_buckets},
@@ -92,8 +93,7 @@ static vf_status search_queries(const vf_neighbours *plan, vf_queue *queue, vf_n
     if (s.count < 0 || s.count > most_queries)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "a search for neighbours of %lld queries; 0 to %lld are supported",
                        (long long)s.count, (long long)most_queries);
-    const vf_status status =
-        VF_CHECK_ARRAYS(ctx, "a search for neighbours", VF_F32, s.count, {"queries", s.queries});
+    const vf_status status = VF_CHECK_ARRAYS(ctx, "a search for neighbours", VF_F32, s.count, {"queries", s.queries});
     return status == VF_OK ? search(plan, queue, s) : status;
 }
 

@@ -107,9 +107,8 @@ static void destroy(vf_neighbours *plan)
 }
 
 /* Offers the points of a bucket. */
-static inline __attribute__((always_inline)) void search_bucket(const float *lanes, const int dimensions,
-                                                                const float *q, uint32_t self, int k,
-                                                                vf_neighbour_key *heap)
+static inline __attribute__((always_inline)) void
+search_bucket(const float *lanes, const int dimensions, const float *q, uint32_t self, int k, vf_neighbour_key *heap)
 {
     float squared[LANES] = {0};
     const float farthest = vf_key_squared(heap[0]);

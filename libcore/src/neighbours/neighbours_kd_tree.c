@@ -34,9 +34,8 @@ typedef struct visit {
 } visit;
 
 /* Inlined into a function for each number of dimensions, so that loops over axes have a constant length. */
-static inline __attribute__((always_inline)) void search_tree(const vf_kd_tree *tree, const int dimensions,
-                                                              const float *q, uint32_t self, int k,
-                                                              vf_neighbour_key *heap)
+static inline __attribute__((always_inline)) void
+search_tree(const vf_kd_tree *tree, const int dimensions, const float *q, uint32_t self, int k, vf_neighbour_key *heap)
 {
     const int width = vf_kd_width(dimensions);
     const uint32_t n = (uint32_t)tree->n;

@@ -122,8 +122,7 @@ static void test_selection(void **state)
         for (int round = 0; round < 40; round++) {
             const int64_t n = round == 39 ? N : integer_between(1, 300), half = n / 2;
             for (int64_t i = 0; i < n; i++) {
-                const double killer =
-                    i < half ? (double)(i % 2 ? half + i : i + 1) : (double)(2 * (i - half) + 2);
+                const double killer = i < half ? (double)(i % 2 ? half + i : i + 1) : (double)(2 * (i - half) + 2);
                 items[i].index = (int32_t)i;
                 items[i].x[1] = (float)(kind == 0   ? uniform()
                                         : kind == 1 ? 1

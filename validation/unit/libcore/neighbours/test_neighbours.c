@@ -9,8 +9,8 @@
 enum { MOST_K = VF_NEIGHBOURS_MOST_K };
 
 typedef enum cloud { EVEN, LATTICE, EQUAL, LINE, PLANE, CLUSTERS, TINY, LARGE, CLOUDS } cloud;
-static const char *const names_of_clouds[] = {"even",     "on a lattice", "equal", "on a line", "in a plane",
-                                              "clusters", "tiny",         "large"};
+static const char *const names_of_clouds[] = {"even",       "on a lattice", "equal", "on a line",
+                                              "in a plane", "clusters",     "tiny",  "large"};
 
 static float coordinate(cloud kind, int axis, float cluster, float along)
 {
@@ -346,8 +346,8 @@ static void test_queries_that_are_no_numbers(void **state)
 {
     (void)state;
     const float points[] = {0, 0, 0, 1, 1, 1};
-    const float queries[] = {0, NAN, 0, 0, 0, INFINITY, -INFINITY, 0, 0, 0, nextafterf(VF_NEIGHBOURS_MOST, INFINITY), 0,
-                             0, 0,   0.5F};
+    const float queries[] = {0, NAN, 0, 0,   0, INFINITY, -INFINITY, 0, 0, 0, nextafterf(VF_NEIGHBOURS_MOST, INFINITY),
+                             0, 0,   0, 0.5F};
     const char *variant;
     for (int v = 0; (variant = vf_neighbours_variant_name(vf_device_get_kind(device), v)); v++) {
         vf_neighbours *plan = make_plan(3, variant, 2, points);
