@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "point_tree.h"
 #include "search_cpu.h"
 
@@ -110,14 +114,27 @@ static void destroy(vf_neighbours *plan)
 static inline __attribute__((always_inline)) void
 search_bucket(const float *lanes, const int dimensions, const float *q, uint32_t self, int k, vf_neighbour_key *heap)
 {
-    float squared[LANES] = {0};
+    float squared[LANES];
     const float farthest = vf_key_squared(heap[0]);
     int near = 0;
-    for (int a = 0; a < dimensions; a++)
-        for (int i = 0; i < LANES; i++)
+#if defined(__SSE2__)
+    for (int half = 0; half < LANES; half += 4) {
+        __m128 sum = _mm_setzero_ps();
+        for (int a = 0; a < dimensions; a++) {
+            const __m128 off = _mm_sub_ps(_mm_set1_ps(q[a]), _mm_load_ps(lanes + a * LANES + half));
+            sum = _mm_add_ps(sum, _mm_mul_ps(off, off));
+        }
+        _mm_storeu_ps(squared + half, sum);
+        near |= _mm_movemask_ps(_mm_cmple_ps(sum, _mm_set1_ps(farthest))) << half;
+    }
+#else
+    for (int i = 0; i < LANES; i++) {
+        squared[i] = 0;
+        for (int a = 0; a < dimensions; a++)
             squared[i] = vf_add_square(squared[i], vf_difference(q[a], lanes[a * LANES + i]));
-    for (int i = 0; i < LANES; i++)
         near |= (squared[i] <= farthest) << i;
+    }
+#endif
     for (; near; near &= near - 1) {
         const int i = __builtin_ctz((unsigned)near);
         uint32_t index;
