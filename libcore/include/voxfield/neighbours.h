@@ -53,7 +53,8 @@ void vf_neighbours_destroy(vf_neighbours *plan); /* NULL is allowed; work in que
 /* The searches go into a queue of the plan's device; several queues may use a plan. `queries` [m][dimensions], m at most
  * 2^35; `index` and `squared` [m] or [m][k], with n instead of m for the points themselves. All are VF_SPACE_DEVICE
  * memory; the outputs must not overlap another array. k is 1 to VF_NEIGHBOURS_MOST_K, and may exceed n. Errors:
- * VF_ERR_ARGUMENT (m, k, a pointer is NULL, a queue of another device). */
+ * VF_ERR_ARGUMENT (m, k, a pointer is NULL, a queue of another device), VF_ERR_CANCELLED (on the CPU). On the CPU, many
+ * queries are sorted first, in temporary memory of 10 bytes a query if there is as much. */
 
 /* The nearest point of each query. */
 VF_MUST_CHECK vf_status vf_neighbours_nearest(const vf_neighbours *plan, vf_queue *queue, int64_t m,

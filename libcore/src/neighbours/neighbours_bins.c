@@ -240,12 +240,18 @@ static int32_t point(const vf_neighbours *plan, int64_t place, float *q)
     return b->index[place];
 }
 
+static int class_of(const vf_neighbours *plan, const float *q)
+{
+    const bins *b = plan->state;
+    const int64_t cells = b->counts[0] * b->counts[1] * b->counts[2] * b->counts[3];
+    return (int)(cell_of_point(b, plan->dimensions, q) * VF_CLASSES / cells);
+}
+
 static vf_status search(const vf_neighbours *plan, vf_queue *queue, const vf_neighbour_search *s)
 {
-    static const vf_cpu_search how = {find, places, point};
+    static const vf_cpu_search how = {find, places, point, class_of};
     (void)queue;
-    vf_search_cpu(plan, &how, s);
-    return VF_OK;
+    return vf_search_cpu(plan, &how, s);
 }
 
 const vf_neighbours_ops vf_neighbours_ops_bins = {{VF_DEVICE_CPU, names}, create, destroy, search};

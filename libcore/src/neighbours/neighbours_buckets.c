@@ -209,12 +209,20 @@ static int32_t point(const vf_neighbours *plan, int64_t place, float *q)
     return index;
 }
 
+static int class_of(const vf_neighbours *plan, const float *q)
+{
+    const buckets *t = plan->state;
+    int64_t at = 1;
+    while (at < t->first && at < VF_CLASSES)
+        at = 2 * at + (q[t->nodes[at].axis] > t->nodes[at].split);
+    return (int)(at & (VF_CLASSES - 1));
+}
+
 static vf_status search(const vf_neighbours *plan, vf_queue *queue, const vf_neighbour_search *s)
 {
-    static const vf_cpu_search how = {find, places, point};
+    static const vf_cpu_search how = {find, places, point, class_of};
     (void)queue;
-    vf_search_cpu(plan, &how, s);
-    return VF_OK;
+    return vf_search_cpu(plan, &how, s);
 }
 
 const vf_neighbours_ops vf_neighbours_ops_buckets = {{VF_DEVICE_CPU, names}, create, destroy, search};

@@ -80,12 +80,20 @@ static int32_t point(const vf_neighbours *plan, int64_t place, float *q)
     return tree->remap[place + 1];
 }
 
+static int class_of(const vf_neighbours *plan, const float *q)
+{
+    const vf_kd_tree *tree = plan->state;
+    int64_t node = 1;
+    for (int axis = 0; node <= tree->n && node < VF_CLASSES; axis = (axis + 1) % plan->dimensions)
+        node = 2 * node + (q[axis] > tree->nodes[node * tree->width + axis]);
+    return (int)(node & (VF_CLASSES - 1));
+}
+
 static vf_status search(const vf_neighbours *plan, vf_queue *queue, const vf_neighbour_search *s)
 {
-    static const vf_cpu_search how = {find, places, point};
+    static const vf_cpu_search how = {find, places, point, class_of};
     (void)queue;
-    vf_search_cpu(plan, &how, s);
-    return VF_OK;
+    return vf_search_cpu(plan, &how, s);
 }
 
 const vf_neighbours_ops vf_neighbours_ops_kd_tree = {{VF_DEVICE_CPU, names}, create, destroy, search};

@@ -1,5 +1,5 @@
 /* Nearest neighbours: for each point of a small grid the K nearest of some scattered points, compared with a loop over all.
- * usage: neighbours [DEVICE]: cpu or cuda. */
+ * usage: nearest_points [DEVICE]: cpu or cuda. */
 #include <stdio.h>
 
 #include <voxfield/voxfield.h>
