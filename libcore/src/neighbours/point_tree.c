@@ -5,8 +5,8 @@
 #include "voxfield/team_size.h"
 
 /* Levels whose nodes are shared by the threads one by one; below them, whole subtrees are. FEW points are not worth the
- * barriers between levels. DEEPEST: levels of any tree. PATIENCE: rounds of a selection with the median of three; few points in bad order make it slow. */
-enum { SHARED = 6, FEW = 4096, DEEPEST = 32, PATIENCE = 200 };
+ * barriers between levels. DEEPEST: levels of any tree. */
+enum { SHARED = 6, FEW = 4096, DEEPEST = 32 };
 
 vf_item *vf_make_items(const vf_neighbours *plan, const float *points)
 {
@@ -31,21 +31,26 @@ static float median_of_three(float a, float b, float c)
     return c < low ? low : c > high ? high : c;
 }
 
-/* After many rounds the median of three is always near an end: then a pivot from anywhere, by a fixed sequence. */
-static float choose_pivot(const vf_item *items, int64_t low, int64_t high, int axis, int round)
+/* The median of three items whose numbers are mixed from the range (the finaliser of splitmix64), so that no usual order
+ * of points leads to bad pivots. */
+static float choose_pivot(const vf_item *items, int64_t low, int64_t high, int axis)
 {
-    if (round > PATIENCE) {
-        const uint64_t mixed = (uint64_t)round * UINT64_C(0x9e3779b97f4a7c15);
-        return items[low + (int64_t)((mixed >> 16) % (uint64_t)(high - low + 1))].x[axis];
-    }
-    return median_of_three(items[low].x[axis], items[low + (high - low) / 2].x[axis], items[high].x[axis]);
+    enum { BITS = 21 };
+    const uint64_t count = (uint64_t)(high - low + 1), mask = (1 << BITS) - 1;
+    uint64_t z = ((uint64_t)high << 32 | (uint64_t)low) * UINT64_C(0x9e3779b97f4a7c15);
+    float x[3];
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z ^= z >> 27;
+    for (int i = 0; i < 3; i++)
+        x[i] = items[low + (int64_t)((z >> (BITS * i) & mask) * count >> BITS)].x[axis];
+    return median_of_three(x[0], x[1], x[2]);
 }
 
 void vf_select(vf_item *items, int64_t n, int64_t at, int axis)
 {
     int64_t low = 0, high = n - 1;
-    for (int round = 1; low < high; round++) {
-        const float pivot = choose_pivot(items, low, high, axis, round);
+    while (low < high) {
+        const float pivot = choose_pivot(items, low, high, axis);
         int64_t i = low, j = high;
         while (i <= j) {
             while (items[i].x[axis] < pivot)

@@ -14,7 +14,7 @@ typedef struct vf_item {
 vf_item *vf_make_items(const vf_neighbours *plan, const float *points);
 
 /* Reorders items, so that those before number `at` are not above it along the axis, and those after it not below.
- * Quickselect with the median of three. The same items always get the same order. */
+ * Quickselect with a median of three. The same items always get the same order. */
 void vf_select(vf_item *items, int64_t n, int64_t at, int axis);
 
 /* The points of a node's children: the first `left` and the last `right` of its items. */

@@ -16,7 +16,7 @@ static int team(const vf_neighbours *plan, int64_t queries)
 static void search_one(const vf_neighbours *plan, const vf_cpu_search *how, const vf_neighbour_search *s,
                        const float *q, uint32_t self, int64_t to)
 {
-    vf_neighbour_key heap[VF_NEIGHBOURS_MOST_K];
+    vf_neighbour_key heap[VF_NEIGHBOURS_MOST_K] = {0};
     const int k = s->k;
     const bool can = vf_can_search(plan->dimensions, q);
     for (int j = 0; j < k; j++)
