@@ -364,6 +364,30 @@ static void test_queries_that_are_no_numbers(void **state)
     }
 }
 
+/* A context that is cancelled stays so, hence one of its own. */
+static void test_cancelled(void **state)
+{
+    (void)state;
+    const float points[] = {0, 0, 1, 1}, query[] = {0.25F, 0};
+    const vf_neighbours_options options = {.dimensions = 2};
+    int32_t index = 77;
+    float squared = 77;
+    vf_context *other;
+    vf_queue *its_queue;
+    vf_neighbours *plan;
+    assert_int_equal(vf_context_create(&other), VF_OK);
+    vf_device *host = vf_context_host(other);
+    assert_int_equal(vf_queue_create(host, &its_queue), VF_OK);
+    assert_int_equal(vf_neighbours_create(host, &options, 2, points, &plan), VF_OK);
+    assert_int_equal(vf_neighbours_nearest(plan, its_queue, 1, query, &index, &squared), VF_OK);
+    assert_true(index == 0 && squared == 0.0625F);
+    vf_context_cancel(other);
+    assert_int_equal(vf_neighbours_nearest(plan, its_queue, 1, query, &index, &squared), VF_ERR_CANCELLED);
+    vf_neighbours_destroy(plan);
+    vf_queue_destroy(its_queue);
+    vf_context_destroy(other);
+}
+
 static void refused_plan(int d, const char *variant, int64_t n, const float *points, const char *what, const char *why)
 {
     vf_neighbours *plan = (vf_neighbours *)&plan;
@@ -414,4 +438,4 @@ static void test_refused(void **state)
 DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_small_trees), cmocka_unit_test(test_clouds),
             cmocka_unit_test(test_powers_of_two), cmocka_unit_test(test_many_points), cmocka_unit_test(test_row),
             cmocka_unit_test(test_threads), cmocka_unit_test(test_queries_that_are_no_numbers),
-            cmocka_unit_test(test_refused))
+            cmocka_unit_test(test_cancelled), cmocka_unit_test(test_refused))
