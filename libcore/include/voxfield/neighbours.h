@@ -12,9 +12,9 @@
  * the point is a neighbour at distance 0. If there are fewer than k neighbours, the rest have index -1 and distance
  * infinity, as do all if n is 0.
  *
- * Coordinates must be numbers of magnitude at most VF_NEIGHBOURS_MOST, so that d^2 cannot overflow. Other points are an
- * error. Queries are in device memory, where a GPU's host cannot look: a query with NaN or a larger coordinate has no
- * neighbours, index -1 and distance NaN.
+ * Coordinates must be numbers of magnitude at most VF_NEIGHBOURS_MOST, so that d^2 cannot overflow. A point with NaN or a
+ * larger coordinate is an error. Queries are in device memory, where the host may not look, so such a query is no error:
+ * it has no neighbours, index -1 and distance NaN.
  *
  * Variants on the CPU: "buckets" (the default: a k-d tree of buckets of points, split where the points spread most),
  * "kd-tree" (the left-balanced tree of Brown, PhD thesis, University of North Carolina (2015), chapter 7), "bins"
