@@ -103,7 +103,7 @@ function(voxfield_instruction_sets name)
             if(isa STREQUAL VOXFIELD_WIDEST_ISA)
                 set(unchecked -fno-sanitize=undefined)
             elseif(isa STREQUAL baseline)
-                set(unchecked -O1 -fno-sanitize=address)
+                set(unchecked -O1 -fno-sanitize=address -Wno-maybe-uninitialized) # of vectors filled lane by lane
             endif()
             set_property(SOURCE ${file} TARGET_DIRECTORY voxfield APPEND PROPERTY COMPILE_OPTIONS ${unchecked})
         endif()
