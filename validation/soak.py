@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs tests again and again with new seeds, two at a time or one for each two cores, and prints each failure with the seed that repeats it.
+"""Runs tests again and again with new seeds, two at a time (more with more than four cores), and prints each failure with the seed that repeats it.
 
 usage: soak.py BUILD_FOLDER [MINUTES] [TEST...]
 
