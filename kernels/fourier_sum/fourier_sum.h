@@ -4,9 +4,9 @@
  *     forward   c_b(m) = sum_n x_b(n) exp(-i 2 pi (k_m . r_n + t_m f_n))
  *
  * k_m in cycles per field of view, r_n in fractions of the field of view, t_m in s and f_n in Hz (off-resonance,
- * optional). Every pair of a sample and a voxel is summed. Formula and the GPU steps "naive",
- * "registers", "constant" and "published": Stone et al., J. Parallel Distrib. Comput. 68 (2008) 1307; Kirk and Hwu,
- * Programming Massively Parallel Processors (2010), chapter 8.
+ * optional). Every pair of a sample and a voxel is summed. Formula and the published GPU steps (below): Stone et al.,
+ * J. Parallel Distrib. Comput. 68 (2008) 1307; Kirk and Hwu, Programming Massively Parallel Processors (2010), chapter
+ * 8. The mu of these sources is c.
  *
  * A plan is made for a device, a set of samples and a set of voxels. Vectors of complex numbers are interleaved
  * {re, im} in the plan's precision. `batch` vectors (coils) are summed with the same exponentials. A voxel's value
@@ -24,8 +24,16 @@
  *         "pairs"      otherwise, and for any problem by name: one sine and cosine per pair, each phase
  *                      reduced separately
  *         If one of these four does not apply, another replaces it.
- *         "naive", "registers", "constant", "published"   the published steps; the last is "constant" with smaller
- *                  chunks and an unrolled loop, whose shape was found by a search (fourier_sum_tuning.c)
+ *         "naive", "registers", "constant-arrays", "constant-structs", "tuned-structs"   the published steps of the
+ *                  adjoint, as published (fourier_sum_published.cu): k and sums in global memory; sums in registers; k
+ *                  also in constant memory, as three arrays or as one of structures; the last one with a launch that was
+ *                  searched. With VF_TRIG_HARDWARE each is the study's step of hardware trigonometry. They add plain
+ *                  numbers: the phase 2 pi k.r is not reduced before it is rounded, and is off by up to 12 pi u A, with
+ *                  A = |kx x| + |ky y| + |kz z| and u = 2^-24 (2^-53 in double precision); with hardware trigonometry
+ *                  18 pi u A, and without a bound beyond 50 turns. So they are for comparison, not for images at large
+ *                  |k|. Off-resonance is no part of them: "pairs" replaces them then.
+ *         "bank", "bank-4"   ours beyond these: samples with their values in constant memory, phases as exact as those
+ *                  of "pairs"; and four voxels a thread with a launch that was searched (fourier_sum_bank.cu)
  */
 #ifndef VOXFIELD_FOURIER_SUM_H
 #define VOXFIELD_FOURIER_SUM_H
@@ -40,7 +48,7 @@ VF_API_BEGIN
 
 /* Sine and cosine in single precision. ACCURATE: full accuracy, with a reduced argument. HARDWARE: the GPU's own
  * instructions; their argument is reduced too (the unit of phase is a turn, so reduction is exact), except for
- * "groups". No difference on the CPU. */
+ * "groups" and the published steps. No difference on the CPU. */
 typedef enum vf_trig { VF_TRIG_ACCURATE, VF_TRIG_HARDWARE } vf_trig;
 
 typedef struct vf_fourier_samples {
@@ -84,7 +92,7 @@ VF_MUST_CHECK vf_status vf_fourier_adjoint(const vf_fourier *plan, vf_queue *que
                                            int64_t first, int64_t count, void *y);
 
 /* The same for the forward sum over all voxels: `x` [batch][voxels], `c` [batch][samples], overwritten. Variants of the
- * adjoint only (the published steps) use the default kernel here. */
+ * adjoint only (the published steps, "bank", "bank-4") use the default kernel here. */
 VF_MUST_CHECK vf_status vf_fourier_forward(const vf_fourier *plan, vf_queue *queue, int batch, const void *x, void *c);
 
 void vf_fourier_destroy(vf_fourier *plan); /* NULL is allowed; work in the queue must be done */

@@ -24,23 +24,30 @@ typedef struct vf_fourier_points {
     const double *x, *y, *z, *w; /* w: s or Hz; NULL if there is no off-resonance */
 } vf_fourier_points;
 
-/* The launch shape of the GPU step "published": threads per block, samples per chunk in constant memory (at most the
- * plan's most_chunk), and samples per pass of the loop (a power of two). */
+/* The launch shape of a GPU step with chunks of samples: threads per block, samples per chunk (at most the plan's
+ * most_chunk), and samples per pass of the loop (a power of two). */
 typedef struct vf_fourier_tuning {
     int threads, chunk, unroll;
 } vf_fourier_tuning;
 enum {
-    VF_FOURIER_LEAST_THREADS = 64,
+    VF_FOURIER_LEAST_THREADS = 32,
     VF_FOURIER_MOST_THREADS = 1024,
     VF_FOURIER_THREAD_STEP = 32,
     VF_FOURIER_LEAST_CHUNK = 16,
     VF_FOURIER_MOST_UNROLL = 16
 };
 
+/* The steps whose shapes were searched: "tuned-structs" and "bank-4". */
+typedef enum vf_fourier_tuned_step {
+    VF_FOURIER_STRUCTS,
+    VF_FOURIER_BANK_4,
+    VF_FOURIER_TUNED_STEPS
+} vf_fourier_tuned_step;
+
 /* The tuning for a compute capability; {0, 0} is for all others. */
 typedef struct vf_fourier_tuning_row {
-    int capability[2]; /* major, minor */
-    vf_fourier_tuning accurate, hardware;
+    int capability[2];                                   /* major, minor */
+    vf_fourier_tuning shapes[VF_FOURIER_TUNED_STEPS][2]; /* [step][vf_trig] */
 } vf_fourier_tuning_row;
 
 struct vf_fourier {
@@ -52,25 +59,26 @@ struct vf_fourier {
     int64_t samples, voxels;
     bool has_grid, has_field;
     vf_grid grid;
-    double *sample_block; /* owns k and time */
-    double *voxel_block;  /* owns positions and field; NULL if the grid alone is enough */
-    vf_fourier_points k;  /* [samples] */
-    vf_fourier_points r;  /* [voxels]; x, y, z are NULL with a grid */
-    void *state;          /* the backend's own */
-    /* For GPU steps that use constant memory, else 0. */
-    int capability[2], most_chunk;
-    vf_fourier_tuning tuning;
+    double *sample_block;     /* owns k and time */
+    double *voxel_block;      /* owns positions and field; NULL if the grid alone is enough */
+    vf_fourier_points k;      /* [samples] */
+    vf_fourier_points r;      /* [voxels]; x, y, z are NULL with a grid */
+    void *state;              /* the backend's own */
+    vf_fourier_tuning tuning; /* of GPU steps */
+    int most_chunk;           /* of GPU steps whose tuning can be set, else 0 */
+    int capability[2];        /* of GPU steps whose tuning is from the table, else 0 */
 };
 
 extern const vf_fourier_backend vf_fourier_ref, vf_fourier_cpu, vf_fourier_cuda;
 
 /* The tuning for a GPU of this compute capability, from fourier_sum_tuning.h. */
-vf_fourier_tuning vf_fourier_find_tuning(const int capability[2], vf_trig trig);
+vf_fourier_tuning vf_fourier_find_tuning(const int capability[2], vf_fourier_tuned_step step, vf_trig trig);
 
 bool vf_fourier_tuning_valid(const vf_fourier_tuning *tuning, int most_chunk);
 
-/* Changes the tuning of a plan for "published", between executions; for the tuning program and tests. Errors:
- * VF_ERR_ARGUMENT (out of range), VF_ERR_UNSUPPORTED (another variant); the plan is unchanged then. */
+/* Changes the tuning of a plan for "registers", a step named after structs or arrays, or "bank-4", between executions;
+ * for benchmarks, the tuning program and tests. In double precision only "bank-4" unrolls. Errors: VF_ERR_ARGUMENT (out
+ * of range), VF_ERR_UNSUPPORTED (another variant); the plan is unchanged then. */
 VF_MUST_CHECK vf_status vf_fourier_set_tuning(vf_fourier *plan, const vf_fourier_tuning *tuning);
 
 /* The position of voxel n, for all backends; at[3] is the off-resonance. */

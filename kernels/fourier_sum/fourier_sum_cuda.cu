@@ -45,11 +45,23 @@ partition make_partition(const vf_fourier *plan, int64_t all_groups, int64_t gro
     return cut;
 }
 
+vf_status look_up_tuning(vf_fourier *plan, vf_fourier_tuned_step step)
+{
+    const int ordinal = vf_device_ordinal(plan->device);
+    cudaError_t error = cudaDeviceGetAttribute(&plan->capability[0], cudaDevAttrComputeCapabilityMajor, ordinal);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&plan->capability[1], cudaDevAttrComputeCapabilityMinor, ordinal);
+    plan->tuning = vf_fourier_find_tuning(plan->capability, step, plan->options.trig);
+    if (plan->tuning.chunk > plan->most_chunk)
+        plan->tuning.chunk = plan->most_chunk;
+    return vf_cuda_check(plan->device, error, "asking for the compute capability");
+}
+
 namespace
 {
 
-const char *const variants[] = {"tuned",     "products", "phasors",   "pairs", "naive",
-                                "registers", "constant", "published", NULL};
+const char *const variants[] = {"tuned",           "products",         "phasors",       "pairs", "naive",  "registers",
+                                "constant-arrays", "constant-structs", "tuned-structs", "bank",  "bank-4", NULL};
 
 /* A phase in units of 2^-64 turns, rounded to the nearest even number. Whole turns drop out. */
 uint64_t whole_phase(double turns)
@@ -135,8 +147,10 @@ void destroy(vf_fourier *plan)
 {
     state *s = static_cast<state *>(plan->state);
     (void)cudaSetDevice(vf_device_ordinal(plan->device));
-    if (!s->tuned)
+    if (s->published)
         published_close(plan, s);
+    else if (!s->tuned)
+        bank_close(plan, s);
     (void)cudaFree(s->device_points);
     (void)cudaFree(s->table);
     groups_free(s);
@@ -147,15 +161,21 @@ void destroy(vf_fourier *plan)
     plan->state = NULL;
 }
 
-/* Chooses the kernels for the plan's variant, and sets plan->variant to the variant that runs. */
+/* Chooses the kernels for the plan's variant, and sets plan->variant to the variant that runs. The published steps
+ * know no off-resonance. */
 void choose_kernels(vf_fourier *plan, state *s)
 {
+    if (plan->has_field && published_step(plan->variant) >= 0)
+        plan->variant = "pairs";
     const bool products = strcmp(plan->variant, "products") == 0, phasors = strcmp(plan->variant, "phasors") == 0,
                pairs = strcmp(plan->variant, "pairs") == 0;
     s->tuned = products || phasors || pairs || strcmp(plan->variant, "tuned") == 0;
     s->phasors = plan->has_grid && !plan->has_field && !pairs;
-    if (!s->tuned)
+    if (!s->tuned) {
+        s->published = published_step(plan->variant) >= 0;
+        s->step = s->published ? published_step(plan->variant) : bank_step(plan->variant);
         return;
+    }
     s->products = s->phasors && !phasors && products_possible(plan) && (products || products_pay(plan));
     s->dense = !s->phasors && !pairs;
     plan->variant = s->products ? "products" : s->phasors ? "phasors" : "pairs";
@@ -196,7 +216,7 @@ vf_status create(vf_fourier *plan)
     if (status == VF_OK && s->products)
         status = vf_cuda_check(plan->device, products_prepare(plan, s), "making room for the Fourier sum's factors");
     if (status == VF_OK && !s->tuned)
-        status = published_open(plan, s);
+        status = s->published ? published_open(plan, s) : bank_open(plan, s);
     return status;
 }
 
@@ -208,8 +228,10 @@ vf_status adjoint(const vf_fourier *plan, vf_queue *queue, int batch, const void
     if (status != VF_OK)
         return status;
     cudaError_t error;
-    if (!state_of(plan)->tuned)
+    if (state_of(plan)->published)
         error = published_adjoint(plan, stream, batch, c, first, count, y);
+    else if (!state_of(plan)->tuned)
+        error = bank_adjoint(plan, stream, batch, c, first, count, y);
     else if (state_of(plan)->products && count > 0)
         error =
             products_adjoint(plan, stream, batch, static_cast<const float *>(c), first, count, static_cast<float *>(y));

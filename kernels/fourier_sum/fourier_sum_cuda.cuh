@@ -227,6 +227,9 @@ struct partition {
     int segments;
 };
 
+/* Voxels of a step's launch at most. With a chunk of samples it ends soon: meanwhile a GPU cannot draw on its display. */
+const int64_t MOST_LAUNCH_VOXELS = 1 << 22;
+
 struct voxel_group;
 
 struct state {
@@ -244,7 +247,8 @@ struct state {
     double *partial; /* sums of thread blocks, for the tuned kernels */
     size_t partial_bytes;
     int wave_blocks; /* about how many thread blocks the GPU holds at a time */
-    int step;        /* the published step; only these steps use the rest */
+    bool published;  /* a published step; else, if not tuned, one of fourier_sum_bank.cu */
+    int step;        /* its number among those of its file; only steps use the rest */
     void *waves;     /* samples, or a chunk of samples and values to be copied to constant memory */
     void *places;    /* voxels */
     bool uses_bank;
@@ -319,11 +323,20 @@ cudaError_t groups_sum(const vf_fourier *plan, cudaStream_t stream, bool forward
 cudaError_t pairs_sum(const vf_fourier *plan, cudaStream_t stream, bool forward, int batch, const void *values,
                       int64_t first, int64_t count, void *out);
 
-/* The published steps. */
+/* The steps: those published, and ours beyond them. *_step: the number of a variant in its file, or -1. */
+int published_step(const char *variant);
 vf_status published_open(vf_fourier *plan, state *s);
 void published_close(const vf_fourier *plan, state *s);
 cudaError_t published_adjoint(const vf_fourier *plan, cudaStream_t stream, int batch, const void *c, int64_t first,
                               int64_t count, void *y);
+int bank_step(const char *variant);
+vf_status bank_open(vf_fourier *plan, state *s);
+void bank_close(const vf_fourier *plan, state *s);
+cudaError_t bank_adjoint(const vf_fourier *plan, cudaStream_t stream, int batch, const void *c, int64_t first,
+                         int64_t count, void *y);
+
+/* Sets plan->tuning from the table, for a step of it and the plan's GPU, within plan->most_chunk. */
+vf_status look_up_tuning(vf_fourier *plan, vf_fourier_tuned_step step);
 
 } // namespace vf_fourier_gpu
 

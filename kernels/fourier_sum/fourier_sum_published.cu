@@ -1,17 +1,23 @@
-/* The published steps of the adjoint on a GPU (fourier_sum.h names the sources). A thread has one voxel, unless noted.
- * Each pair takes a sine and a cosine. Sums have the precision of the vectors. The steps differ in where data is kept:
+/* The published steps of the adjoint on a GPU (fourier_sum.h names the sources). Each differs from the one before by
+ * what is in its name and in nothing else, so that a measurement shows what that is worth:
  *
- * - naive: everything is in global memory. Even the sums are, and they are updated for every sample.
- * - registers: a voxel's position and sums are in registers.
- * - constant: also, samples with their values are in constant memory, as an array of structures. Each chunk that fits
- *   has a launch; the last one may be smaller.
- * - published: the same, but the threads of a block, the samples of a chunk and the unrolling of the loop are tuned
- *   together. validation/bench/tune_fourier_sum.c searches, and fourier_sum_tuning.h has the results. The caches of
- *   constant memory are small on today's GPUs. So in single precision a thread has four voxels for each load, and the
- *   warps of a block wait for each other every 128 samples. On a grid the four voxels are neighbours along x, whose
- *   phases are a step apart. This saves instructions, so that the sine and the cosine are the limit.
+ * - naive: kx, ky, kz (three arrays), mu (the values c), x, y, z and the sums are all in global memory. The sums are
+ *   updated for every sample: 14 accesses for a pair.
+ * - registers: x, y, z and the sums are in registers. The sums are read and written once in a launch.
+ * - constant-arrays: also, a chunk of the samples' k is in constant memory, as three arrays that are copied one by one.
+ *   mu stays in global memory.
+ * - constant-structs: the same with one array of {kx, ky, kz}, 12 bytes a sample, and one copy. The accesses of one
+ *   iteration then share a line of the constant cache.
+ * - tuned-structs: the same with another launch: threads of a block, samples of a chunk and unrolling were searched
+ *   together (fourier_sum_tuning.h).
  *
- * Each step has hardware trigonometry as an option. Coils are summed one by one; the study had only one.
+ * Hardware trigonometry is an option of each. A thread has one voxel, a launch a chunk of the samples, which it adds to
+ * the sums. The phase is 2 pi (kx x + ky y + kz z) in radians, a plain number that nothing reduces before the sine and
+ * the cosine. Nothing else is added: the further steps in fourier_sum_bank.cu are ours.
+ *
+ * What differs from the publication: c is mu already, its caller having multiplied with conj(phi); chunks come from
+ * global memory, not from the host; all steps have launches of one chunk, so that no launch takes long; coils, of which
+ * the study had one, are summed one by one.
  */
 #include <string.h>
 
@@ -25,390 +31,267 @@ namespace vf_fourier_gpu
 namespace
 {
 
-enum { NAIVE, REGISTERS, CONSTANT, PUBLISHED, STEPS };
-const char *const names[STEPS] = {"naive", "registers", "constant", "published"};
-enum { PLAIN_THREADS = 256, TOGETHER = 128 };
+enum { NAIVE, REGISTERS, ARRAYS, STRUCTS, TUNED_STRUCTS, STEPS };
+const char *const names[STEPS] = {"naive", "registers", "constant-arrays", "constant-structs", "tuned-structs"};
+enum { PLAIN_THREADS = 256 };
 
-/* Limits of a launch, so that it ends soon: meanwhile a GPU cannot draw on its display. */
-const int64_t MOST_VOXELS = 1 << 22;
-const int MOST_SAMPLES = 4096;
+template <typename T>
+struct point {
+    T x, y, z;
+};
+
+/* Samples of a chunk at most: what fits into constant memory in either layout. */
+template <typename T>
+constexpr int bank_samples()
+{
+    return VF_BANK_BYTES / (int)sizeof(point<T>);
+}
 
 __constant__ __align__(16) unsigned char bank[VF_BANK_BYTES];
 vf_constant_bank bank_users = {"Fourier sum"};
 
-template <typename P>
-struct __align__(16) sample
-{
-    typename P::wave wave;
-    typename P::real re, im;
+template <typename T>
+struct bank_arrays {
+    T kx[bank_samples<T>()], ky[bank_samples<T>()], kz[bank_samples<T>()];
 };
 
-template <typename P>
-constexpr int bank_samples()
+/* One launch. k is used by "naive" and "registers" only. */
+template <typename T>
+struct chunk_launch {
+    const T *kx, *ky, *kz, *mu;
+    int samples;
+    const T *x, *y, *z;
+    int voxels;
+    T *sums;
+};
+
+template <typename T>
+__device__ T phase(T kx, T ky, T kz, T x, T y, T z)
 {
-    return VF_BANK_BYTES / (int)sizeof(sample<P>);
+    return (T)6.283185307179586476925 * (kx * x + ky * y + kz * z);
 }
 
-template <typename P>
-__global__ void list_waves(const point_source points, int64_t count, typename P::wave *__restrict__ waves)
+template <bool HARDWARE>
+__device__ void sine_cosine(float radians, float &sine, float &cosine)
 {
-    const int64_t m = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (m < count)
-        waves[m] = P::wave_at(points, m);
+    if (HARDWARE) {
+        sine = __sinf(radians);
+        cosine = __cosf(radians);
+    } else {
+        sincosf(radians, &sine, &cosine);
+    }
 }
 
-template <typename P>
-__global__ void list_places(const point_source points, int64_t count, typename P::place *__restrict__ places)
+template <bool HARDWARE>
+__device__ void sine_cosine(double radians, double &sine, double &cosine)
 {
-    const int64_t n = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (n < count)
-        places[n] = P::place_at(points, n);
+    sincos(radians, &sine, &cosine);
 }
 
-template <typename P>
-__global__ void pack_samples(const point_source points, int64_t first, int count,
-                             const typename P::real *__restrict__ c, sample<P> *__restrict__ packed)
-{
-    const int m = blockIdx.x * blockDim.x + threadIdx.x;
-    if (m < count)
-        packed[m] = {P::wave_at(points, first + m), c[2 * (first + m)], c[2 * (first + m) + 1]};
-}
-
-template <typename P, bool FIELD, bool HARDWARE>
-__global__ void naive_kernel(const typename P::wave *waves, const typename P::real *c, int samples,
-                             const typename P::place *places, int voxels, typename P::real *y)
+template <typename T, bool HARDWARE>
+__global__ void naive_kernel(const chunk_launch<T> l)
 {
     const int n = blockIdx.x * blockDim.x + threadIdx.x;
-    if (n >= voxels)
+    if (n >= l.voxels)
         return;
-    for (int m = 0; m < samples; m++) {
-        typename P::real cosine, sine;
-        phasor<HARDWARE>(P::template phase<FIELD, HARDWARE>(waves[m], places[n]), cosine, sine);
-        y[2 * n] += c[2 * m] * cosine - c[2 * m + 1] * sine;
-        y[2 * n + 1] += c[2 * m] * sine + c[2 * m + 1] * cosine;
+    for (int m = 0; m < l.samples; m++) {
+        T sine, cosine;
+        sine_cosine<HARDWARE>(phase(l.kx[m], l.ky[m], l.kz[m], l.x[n], l.y[n], l.z[n]), sine, cosine);
+        /* The store of one sum makes the compiler load mu again for the other. */
+        l.sums[2 * n] += l.mu[2 * m] * cosine - l.mu[2 * m + 1] * sine;
+        l.sums[2 * n + 1] += l.mu[2 * m + 1] * cosine + l.mu[2 * m] * sine;
         asm volatile("" ::: "memory"); /* stops the compiler from using registers, which is the next step */
     }
 }
 
-template <typename P, bool FIELD, bool HARDWARE>
-__global__ void registers_kernel(const typename P::wave *__restrict__ waves, const typename P::real *__restrict__ c,
-                                 int samples, const typename P::place *__restrict__ places, int voxels,
-                                 typename P::real *__restrict__ y)
+/* The place of k, which is all that differs between three of the steps. */
+template <typename T, int STEP>
+__device__ point<T> sample_k(const chunk_launch<T> &l, int m)
 {
-    const int n = blockIdx.x * blockDim.x + threadIdx.x;
-    if (n >= voxels)
-        return;
-    const typename P::place place = places[n];
-    typename P::real re = y[2 * n], im = y[2 * n + 1];
-    for (int m = 0; m < samples; m++) {
-        typename P::real cosine, sine;
-        phasor<HARDWARE>(P::template phase<FIELD, HARDWARE>(waves[m], place), cosine, sine);
-        re += c[2 * m] * cosine - c[2 * m + 1] * sine;
-        im += c[2 * m] * sine + c[2 * m + 1] * cosine;
+    if (STEP == ARRAYS) {
+        const bank_arrays<T> &in_bank = *reinterpret_cast<const bank_arrays<T> *>(bank);
+        return {in_bank.kx[m], in_bank.ky[m], in_bank.kz[m]};
     }
-    y[2 * n] = re;
-    y[2 * n + 1] = im;
+    if (STEP == STRUCTS)
+        return reinterpret_cast<const point<T> *>(bank)[m];
+    return {l.kx[m], l.ky[m], l.kz[m]};
 }
-
-/* A launch's voxels, [first, first + count) of the plan. */
-struct voxel_range {
-    int64_t first;
-    int count, row; /* row: the grid's points along x */
-};
-
-/* The voxels of a thread, a block's width apart. */
-template <typename P, int VOXELS>
-struct own_voxels {
-    typename P::place place[VOXELS];
-    int at[VOXELS]; /* from the launch's first voxel; -1: none */
-
-    static int64_t threads(const voxel_range &range)
-    {
-        return (range.count + VOXELS - 1) / VOXELS;
-    }
-
-    __device__ own_voxels(const voxel_range &range, const typename P::place *places)
-    {
-#pragma unroll
-        for (int v = 0; v < VOXELS; v++) {
-            const int n = (blockIdx.x * VOXELS + v) * blockDim.x + threadIdx.x;
-            at[v] = n < range.count ? n : -1;
-            place[v] = places[n < range.count ? n : 0];
-        }
-    }
-
-    template <bool FIELD, bool HARDWARE>
-    __device__ void phasors(const typename P::wave &w, typename P::real (&cosine)[VOXELS],
-                            typename P::real (&sine)[VOXELS]) const
-    {
-#pragma unroll
-        for (int v = 0; v < VOXELS; v++)
-            phasor<HARDWARE>(P::template phase<FIELD, HARDWARE>(w, place[v]), cosine[v], sine[v]);
-    }
-};
-
-/* A thread's voxels on a grid: a run along x. The last run of a row may be shorter. */
-template <int VOXELS>
-struct own_run {
-    lattice_points::place start;
-    float f[VOXELS];
-    int at[VOXELS];
-
-    static __host__ __device__ int runs(const voxel_range &range)
-    {
-        return (range.row + VOXELS - 1) / VOXELS;
-    }
-
-    static int64_t threads(const voxel_range &range)
-    {
-        const int64_t rows = (range.first + range.count - 1) / range.row - range.first / range.row + 1;
-        return rows * runs(range);
-    }
-
-    __device__ own_run(const voxel_range &range, const lattice_points::place *places)
-    {
-        const int64_t run = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-        const int64_t row = range.first / range.row + run / runs(range);
-        const int x = (int)(run % runs(range)) * VOXELS;
-        start = places[0];
-#pragma unroll
-        for (int v = 0; v < VOXELS; v++) {
-            const int64_t n = row * range.row + x + v - range.first;
-            at[v] = x + v < range.row && n >= 0 && n < range.count ? (int)n : -1;
-            f[v] = 0;
-            if (at[v] < 0)
-                continue;
-            start = places[n];
-            start.x -= v;
-            f[v] = start.f;
-        }
-    }
-
-    template <bool FIELD, bool HARDWARE>
-    __device__ void phasors(const lattice_points::wave &w, float (&cosine)[VOXELS], float (&sine)[VOXELS]) const
-    {
-        uint32_t steps = lattice_points::steps(w, start);
-#pragma unroll
-        for (int v = 0; v < VOXELS; v++, steps += w.x) {
-            if (HARDWARE && !FIELD) { /* subtracts 1.5 turns and converts to radians in one operation */
-                const float round = 6.283185307f;
-                __sincosf(fmaf(lattice_points::from_one(steps), round, -1.5f * round), &sine[v], &cosine[v]);
-            } else {
-                phasor<HARDWARE>(lattice_points::phase_at<FIELD, HARDWARE>(steps, w.t, f[v]), cosine[v], sine[v]);
-            }
-        }
-    }
-};
-template <>
-struct own_voxels<lattice_points, 4> : own_run<4> {
-    using own_run<4>::own_run;
-};
 
 /* Blocks may have up to VF_FOURIER_MOST_THREADS threads, which limits the registers. */
-template <typename P, bool FIELD, bool HARDWARE, int UNROLL, int VOXELS>
-__global__ void __launch_bounds__(VF_FOURIER_MOST_THREADS)
-    constant_kernel(int samples, const typename P::place *__restrict__ places, const voxel_range range,
-                    typename P::real *__restrict__ y)
+template <typename T, int STEP, bool HARDWARE, int UNROLL>
+__global__ void __launch_bounds__(VF_FOURIER_MOST_THREADS) registers_kernel(const chunk_launch<T> l)
 {
-    const sample<P> *in_bank = reinterpret_cast<const sample<P> *>(bank);
-    const own_voxels<P, VOXELS> own(range, places);
-    typename P::real re[VOXELS] = {}, im[VOXELS] = {}; /* of this chunk only: smaller sums round less */
-    for (int from = 0; from < samples; from += TOGETHER) {
-        if (VOXELS > 1)
-            __syncthreads();
-        const int to = min(from + TOGETHER, samples);
+    const int n = blockIdx.x * blockDim.x + threadIdx.x;
+    if (n >= l.voxels)
+        return;
+    const T x = l.x[n], y = l.y[n], z = l.z[n];
+    T re = l.sums[2 * n], im = l.sums[2 * n + 1];
 #pragma unroll(UNROLL)
-        for (int m = from; m < to; m++) {
-            const sample<P> s = in_bank[m];
-            typename P::real cosine[VOXELS], sine[VOXELS];
-            own.template phasors<FIELD, HARDWARE>(s.wave, cosine, sine);
-#pragma unroll
-            for (int v = 0; v < VOXELS; v++) {
-                re[v] = fma(s.re, cosine[v], fma(-s.im, sine[v], re[v]));
-                im[v] = fma(s.re, sine[v], fma(s.im, cosine[v], im[v]));
-            }
-        }
+    for (int m = 0; m < l.samples; m++) {
+        const point<T> k = sample_k<T, STEP>(l, m);
+        T sine, cosine;
+        sine_cosine<HARDWARE>(phase(k.x, k.y, k.z, x, y, z), sine, cosine);
+        re += l.mu[2 * m] * cosine - l.mu[2 * m + 1] * sine;
+        im += l.mu[2 * m + 1] * cosine + l.mu[2 * m] * sine;
     }
-#pragma unroll
-    for (int v = 0; v < VOXELS; v++)
-        if (own.at[v] >= 0) {
-            y[2 * own.at[v]] += re[v];
-            y[2 * own.at[v] + 1] += im[v];
-        }
+    l.sums[2 * n] = re;
+    l.sums[2 * n + 1] = im;
 }
 
-template <typename P>
-using constant_kernel_of = void (*)(int, const typename P::place *, voxel_range, typename P::real *);
+template <typename T>
+using step_kernel = void (*)(chunk_launch<T>);
 
-template <typename P>
-constexpr int voxels_of_thread()
+/* Double precision is not unrolled: it was no part of the study. */
+template <typename T, int STEP, bool HARDWARE>
+step_kernel<T> choose_unrolling(int unroll)
 {
-    return sizeof(typename P::real) == 4 ? 4 : 1;
-}
-
-template <typename P, bool FIELD, bool HARDWARE>
-constant_kernel_of<P> choose_unrolling(int unroll)
-{
-    constexpr int voxels = voxels_of_thread<P>();
+    constexpr int single = sizeof(T) == 4;
     switch (unroll) {
     case 1:
-        return constant_kernel<P, FIELD, HARDWARE, 1, voxels>;
+        return registers_kernel<T, STEP, HARDWARE, 1>;
     case 2:
-        return constant_kernel<P, FIELD, HARDWARE, 2, voxels>;
+        return registers_kernel < T, STEP, HARDWARE, single ? 2 : 1 > ;
     case 4:
-        return constant_kernel<P, FIELD, HARDWARE, 4, voxels>;
+        return registers_kernel < T, STEP, HARDWARE, single ? 4 : 1 > ;
     case 8:
-        return constant_kernel<P, FIELD, HARDWARE, 8, voxels>;
+        return registers_kernel < T, STEP, HARDWARE, single ? 8 : 1 > ;
     default:
-        return constant_kernel<P, FIELD, HARDWARE, 16, voxels>;
+        return registers_kernel < T, STEP, HARDWARE, single ? 16 : 1 > ;
     }
 }
 
-/* Sums one launch's samples for its voxels, for one coil. */
-template <typename P, bool FIELD, bool HARDWARE>
-cudaError_t step_launch(const vf_fourier *plan, cudaStream_t stream, const typename P::real *c, int64_t first_sample,
-                        int samples, int64_t first_voxel, int voxels, typename P::real *y)
+template <typename T, bool HARDWARE>
+step_kernel<T> choose_kernel(int step, int unroll)
+{
+    switch (step) {
+    case NAIVE:
+        return naive_kernel<T, HARDWARE>;
+    case REGISTERS:
+        return choose_unrolling<T, REGISTERS, HARDWARE>(unroll);
+    case ARRAYS:
+        return choose_unrolling<T, ARRAYS, HARDWARE>(unroll);
+    default:
+        return choose_unrolling<T, STRUCTS, HARDWARE>(unroll);
+    }
+}
+
+/* Samples: as three arrays, or as structures. */
+template <typename T>
+__global__ void list_samples(const point_source points, int64_t count, bool structs, T *__restrict__ k)
+{
+    const int64_t m = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    for (int a = 0; a < 3 && m < count; a++)
+        k[structs ? 3 * m + a : a * count + m] = (T)points.k[a][m];
+}
+
+template <typename T>
+__global__ void list_voxels(const point_source points, int64_t count, T *__restrict__ r)
+{
+    const int64_t n = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t at[3];
+    grid_point(points, n, at);
+    for (int a = 0; a < 3 && n < count; a++)
+        r[a * count + n] = (T)coordinate(points, at, n, a);
+}
+
+/* ---- host side ---- */
+
+/* Copies a chunk of k to constant memory: three arrays one by one, or all structures at once. */
+template <typename T>
+cudaError_t fill_bank(const vf_fourier *plan, cudaStream_t stream, int64_t first, int count)
 {
     const state *s = state_of(plan);
-    const typename P::wave *waves = static_cast<const typename P::wave *>(s->waves) + first_sample;
-    const typename P::place *places = static_cast<const typename P::place *>(s->places) + first_voxel;
-    const unsigned plain = vf_blocks_for(voxels, PLAIN_THREADS);
+    const T *k = static_cast<const T *>(s->waves);
+    const cudaMemcpyKind kind = cudaMemcpyDeviceToDevice;
+    if (s->step != ARRAYS)
+        return cudaMemcpyToSymbolAsync(bank, k + 3 * first, (size_t)count * sizeof(point<T>), 0, kind, stream);
+    cudaError_t error = cudaSuccess;
+    for (int a = 0; a < 3 && error == cudaSuccess; a++)
+        error = cudaMemcpyToSymbolAsync(bank, k + a * plan->samples + first, (size_t)count * sizeof(T),
+                                        (size_t)(a * bank_samples<T>()) * sizeof(T), kind, stream);
+    return error;
+}
+
+/* Adds a chunk of samples to the sums of voxels [first, first + count), for one coil. */
+template <typename T, bool HARDWARE>
+cudaError_t sum_chunk(const vf_fourier *plan, cudaStream_t stream, const T *mu, int64_t sample, int samples,
+                      int64_t first, int64_t count, T *sums)
+{
+    const state *s = state_of(plan);
     const vf_fourier_tuning &shape = plan->tuning;
-    const bool published = s->step == PUBLISHED;
-    const constant_kernel_of<P> kernel =
-        published ? choose_unrolling<P, FIELD, HARDWARE>(shape.unroll) : constant_kernel<P, FIELD, HARDWARE, 1, 1>;
-    const voxel_range range = {first_voxel, voxels, (int)(s->lattice ? plan->grid.counts[0] : 1)};
-    const int64_t threads = published ? own_voxels<P, voxels_of_thread<P>()>::threads(range) : voxels;
-    if (s->step == NAIVE)
-        naive_kernel<P, FIELD, HARDWARE>
-            <<<plain, PLAIN_THREADS, 0, stream>>>(waves, c + 2 * first_sample, samples, places, voxels, y);
-    else if (s->step == REGISTERS)
-        registers_kernel<P, FIELD, HARDWARE>
-            <<<plain, PLAIN_THREADS, 0, stream>>>(waves, c + 2 * first_sample, samples, places, voxels, y);
-    else
-        kernel<<<vf_blocks_for(threads, shape.threads), shape.threads, 0, stream>>>(samples, places, range, y);
+    const T *k = static_cast<const T *>(s->waves) + sample, *r = static_cast<const T *>(s->places) + first;
+    const step_kernel<T> kernel = choose_kernel<T, HARDWARE>(s->step, shape.unroll);
+    for (int64_t n = 0; n < count; n += MOST_LAUNCH_VOXELS) {
+        const int voxels = (int)(count - n < MOST_LAUNCH_VOXELS ? count - n : MOST_LAUNCH_VOXELS);
+        const chunk_launch<T> l = {
+            k,     k + plan->samples,    k + 2 * plan->samples,    mu + 2 * sample, samples,
+            r + n, r + plan->voxels + n, r + 2 * plan->voxels + n, voxels,          sums + 2 * n};
+        kernel<<<vf_blocks_for(voxels, shape.threads), shape.threads, 0, stream>>>(l);
+    }
     return cudaGetLastError();
 }
 
-/* Copies a chunk of samples with their values to the bank. */
-template <typename P>
-cudaError_t fill_bank(const vf_fourier *plan, cudaStream_t stream, const typename P::real *c, int64_t first, int count)
+template <typename T, bool HARDWARE>
+cudaError_t sum_batch(const vf_fourier *plan, cudaStream_t stream, int batch, const void *c, int64_t first,
+                      int64_t count, void *y)
 {
-    const state *s = state_of(plan);
-    sample<P> *packed = static_cast<sample<P> *>(s->waves);
-    pack_samples<P><<<vf_blocks_for(count, 256), 256, 0, stream>>>(s->points, first, count, c, packed);
-    const cudaError_t error = cudaGetLastError();
-    return error != cudaSuccess ? error
-                                : cudaMemcpyToSymbolAsync(bank, packed, (size_t)count * sizeof *packed, 0,
-                                                          cudaMemcpyDeviceToDevice, stream);
-}
-
-template <typename P, bool FIELD, bool HARDWARE>
-cudaError_t step_coil(const vf_fourier *plan, cudaStream_t stream, const typename P::real *c, int64_t first,
-                      int64_t count, typename P::real *y)
-{
-    const state *s = state_of(plan);
-    const int chunk = s->uses_bank ? plan->tuning.chunk : MOST_SAMPLES;
-    cudaError_t error = cudaSuccess;
-    for (int64_t m = 0; error == cudaSuccess && m < plan->samples; m += chunk) {
-        const int samples = (int)(plan->samples - m < chunk ? plan->samples - m : chunk);
-        if (s->uses_bank)
-            error = fill_bank<P>(plan, stream, c, m, samples);
-        for (int64_t n = 0; error == cudaSuccess && n < count; n += MOST_VOXELS) {
-            const int voxels = (int)(count - n < MOST_VOXELS ? count - n : MOST_VOXELS);
-            error = step_launch<P, FIELD, HARDWARE>(plan, stream, c, s->uses_bank ? 0 : m, samples, first + n, voxels,
-                                                    y + 2 * n);
-        }
-    }
-    return error;
-}
-
-template <typename P, bool FIELD, bool HARDWARE>
-cudaError_t step_batch(const vf_fourier *plan, cudaStream_t stream, int batch, const void *c, int64_t first,
-                       int64_t count, void *y)
-{
-    typedef typename P::real T;
     cudaError_t error = cudaMemsetAsync(y, 0, (size_t)(2 * batch * count) * sizeof(T), stream);
-    for (int b = 0; error == cudaSuccess && b < batch; b++)
-        error = step_coil<P, FIELD, HARDWARE>(plan, stream, (const T *)c + 2 * b * plan->samples, first, count,
-                                              (T *)y + 2 * b * count);
+    for (int b = 0; b < batch; b++)
+        for (int64_t m = 0; error == cudaSuccess && m < plan->samples; m += plan->tuning.chunk) {
+            const int64_t left = plan->samples - m;
+            const int samples = (int)(left < plan->tuning.chunk ? left : plan->tuning.chunk);
+            if (state_of(plan)->uses_bank)
+                error = fill_bank<T>(plan, stream, m, samples);
+            if (error == cudaSuccess)
+                error = sum_chunk<T, HARDWARE>(plan, stream, static_cast<const T *>(c) + 2 * b * plan->samples, m,
+                                               samples, first, count, static_cast<T *>(y) + 2 * b * count);
+        }
     return error;
 }
 
-cudaError_t step_adjoint(const vf_fourier *plan, cudaStream_t stream, int batch, const void *c, int64_t first,
-                         int64_t count, void *y)
+template <typename T>
+vf_status list_points_of(const vf_fourier *plan, state *s)
 {
-    const bool hardware = plan->options.trig == VF_TRIG_HARDWARE, field = plan->has_field;
-    if (plan->options.precision == VF_F64)
-        return step_batch<list_points<double>, true, false>(plan, stream, batch, c, first, count, y);
-    if (!state_of(plan)->lattice)
-        return hardware ? step_batch<list_points<float>, true, true>(plan, stream, batch, c, first, count, y)
-                        : step_batch<list_points<float>, true, false>(plan, stream, batch, c, first, count, y);
-    if (field)
-        return hardware ? step_batch<lattice_points, true, true>(plan, stream, batch, c, first, count, y)
-                        : step_batch<lattice_points, true, false>(plan, stream, batch, c, first, count, y);
-    return hardware ? step_batch<lattice_points, false, true>(plan, stream, batch, c, first, count, y)
-                    : step_batch<lattice_points, false, false>(plan, stream, batch, c, first, count, y);
-}
-
-/* Sets the launch parameters of the steps that use constant memory. */
-vf_status choose_tuning(vf_fourier *plan, const state *s)
-{
-    const int ordinal = vf_device_ordinal(plan->device);
-    cudaError_t error = cudaDeviceGetAttribute(&plan->capability[0], cudaDevAttrComputeCapabilityMajor, ordinal);
-    if (error == cudaSuccess)
-        error = cudaDeviceGetAttribute(&plan->capability[1], cudaDevAttrComputeCapabilityMinor, ordinal);
-    plan->most_chunk = plan->options.precision == VF_F64 ? bank_samples<list_points<double>>()
-                       : s->lattice                      ? bank_samples<lattice_points>()
-                                                         : bank_samples<list_points<float>>();
-    plan->tuning = {PLAIN_THREADS, plan->most_chunk, 1};
-    if (s->step == PUBLISHED)
-        plan->tuning = vf_fourier_find_tuning(plan->capability, plan->options.trig);
-    if (plan->tuning.chunk > plan->most_chunk)
-        plan->tuning.chunk = plan->most_chunk;
-    return vf_cuda_check(plan->device, error, "asking for the compute capability");
-}
-
-template <typename P>
-cudaError_t list_points_of(const vf_fourier *plan, state *s)
-{
-    const size_t waves = s->uses_bank ? (size_t)VF_BANK_BYTES : (size_t)plan->samples * sizeof(typename P::wave);
-    const size_t places = (size_t)plan->voxels * sizeof(typename P::place);
-    cudaError_t error = cudaMalloc(&s->waves, waves ? waves : 1);
-    if (error == cudaSuccess && waves > 0) /* the padding of samples is copied, too */
-        error = cudaMemset(s->waves, 0, waves);
-    if (error == cudaSuccess)
-        error = cudaMalloc(&s->places, places ? places : 1);
-    if (error == cudaSuccess && !s->uses_bank && plan->samples > 0)
-        list_waves<P><<<vf_blocks_for(plan->samples, 256), 256>>>(s->points, plan->samples,
-                                                                  static_cast<typename P::wave *>(s->waves));
-    if (error == cudaSuccess && plan->voxels > 0)
-        list_places<P><<<vf_blocks_for(plan->voxels, 256), 256>>>(s->points, plan->voxels,
-                                                                  static_cast<typename P::place *>(s->places));
-    if (error == cudaSuccess)
-        error = cudaGetLastError();
-    return error == cudaSuccess ? cudaDeviceSynchronize() : error;
+    const size_t k = 3 * (size_t)plan->samples * sizeof(T), r = 3 * (size_t)plan->voxels * sizeof(T);
+    vf_status status = VF_CUDA(plan->device, cudaMalloc(&s->waves, k ? k : 1));
+    VF_TRY(status, VF_CUDA(plan->device, cudaMalloc(&s->places, r ? r : 1)));
+    if (status != VF_OK)
+        return status;
+    if (plan->samples > 0)
+        list_samples<T><<<vf_blocks_for(plan->samples, 256), 256>>>(s->points, plan->samples, s->step >= STRUCTS,
+                                                                    static_cast<T *>(s->waves));
+    if (plan->voxels > 0)
+        list_voxels<T><<<vf_blocks_for(plan->voxels, 256), 256>>>(s->points, plan->voxels, static_cast<T *>(s->places));
+    status = VF_CUDA(plan->device, cudaGetLastError());
+    VF_TRY(status, VF_CUDA(plan->device, cudaDeviceSynchronize()));
+    return status;
 }
 
 } // namespace
 
+int published_step(const char *variant)
+{
+    for (int step = 0; step < STEPS; step++)
+        if (strcmp(names[step], variant) == 0)
+            return step;
+    return -1;
+}
+
 vf_status published_open(vf_fourier *plan, state *s)
 {
-    for (s->step = 0; s->step < PUBLISHED && strcmp(names[s->step], plan->variant) != 0;)
-        s->step++;
+    const bool f64 = plan->options.precision == VF_F64;
+    const int most = f64 ? bank_samples<double>() : bank_samples<float>();
     vf_status status = VF_OK;
-    if (s->step >= CONSTANT) {
+    if (s->step >= ARRAYS) {
         status = vf_bank_open(&bank_users, plan->device);
         s->uses_bank = status == VF_OK;
     }
-    if (s->uses_bank)
-        status = choose_tuning(plan, s);
-    if (status != VF_OK)
-        return status;
-    const cudaError_t error = plan->options.precision == VF_F64 ? list_points_of<list_points<double>>(plan, s)
-                              : s->lattice                      ? list_points_of<lattice_points>(plan, s)
-                                                                : list_points_of<list_points<float>>(plan, s);
-    return vf_cuda_check(plan->device, error, "listing samples and voxels for the Fourier sum");
+    plan->most_chunk = s->step == NAIVE ? 0 : most;
+    plan->tuning = {PLAIN_THREADS, most, 1};
+    if (s->step == TUNED_STRUCTS)
+        VF_TRY(status, look_up_tuning(plan, VF_FOURIER_STRUCTS));
+    VF_TRY(status, f64 ? list_points_of<double>(plan, s) : list_points_of<float>(plan, s));
+    return status;
 }
 
 void published_close(const vf_fourier *plan, state *s)
@@ -422,7 +305,13 @@ void published_close(const vf_fourier *plan, state *s)
 cudaError_t published_adjoint(const vf_fourier *plan, cudaStream_t stream, int batch, const void *c, int64_t first,
                               int64_t count, void *y)
 {
-    const auto work = [&] { return step_adjoint(plan, stream, batch, c, first, count, y); };
+    const auto work = [&] {
+        if (plan->options.precision == VF_F64)
+            return sum_batch<double, false>(plan, stream, batch, c, first, count, y);
+        return plan->options.trig == VF_TRIG_HARDWARE
+                   ? sum_batch<float, true>(plan, stream, batch, c, first, count, y)
+                   : sum_batch<float, false>(plan, stream, batch, c, first, count, y);
+    };
     return state_of(plan)->uses_bank ? vf_bank_use(&bank_users, plan->device, stream, work) : work();
 }
 

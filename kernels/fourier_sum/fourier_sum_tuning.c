@@ -1,16 +1,14 @@
-/* The launch shape of the GPU step "published": a lookup, and a function for the tuning program to set another. */
+/* Launch shapes of GPU steps of the Fourier sum: a lookup, and a function for the tuning program to set another. */
 #include "fourier_sum_tuning.h"
 
-#include <string.h>
-
-vf_fourier_tuning vf_fourier_find_tuning(const int capability[2], vf_trig trig)
+vf_fourier_tuning vf_fourier_find_tuning(const int capability[2], vf_fourier_tuned_step step, vf_trig trig)
 {
     const vf_fourier_tuning_row *found = &vf_fourier_tunings[0];
     for (size_t i = 1; i < sizeof vf_fourier_tunings / sizeof *vf_fourier_tunings; i++)
         if (vf_fourier_tunings[i].capability[0] == capability[0] &&
             vf_fourier_tunings[i].capability[1] == capability[1])
             found = &vf_fourier_tunings[i];
-    return trig == VF_TRIG_HARDWARE ? found->hardware : found->accurate;
+    return found->shapes[step][trig];
 }
 
 bool vf_fourier_tuning_valid(const vf_fourier_tuning *t, int most_chunk)
@@ -23,7 +21,7 @@ bool vf_fourier_tuning_valid(const vf_fourier_tuning *t, int most_chunk)
 vf_status vf_fourier_set_tuning(vf_fourier *plan, const vf_fourier_tuning *t)
 {
     vf_context *ctx = vf_device_context(plan->device);
-    if (plan->most_chunk == 0 || strcmp(plan->variant, "published") != 0)
+    if (plan->most_chunk == 0)
         return vf_fail(ctx, VF_ERR_UNSUPPORTED, "Fourier sum: variant '%s' on %s has nothing to tune", plan->variant,
                        vf_device_spec(plan->device));
     if (!vf_fourier_tuning_valid(t, plan->most_chunk))

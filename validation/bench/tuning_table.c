@@ -14,12 +14,18 @@ static const char *skip_spaces(const char *at)
     return at;
 }
 
+/* Skips a character, if `at` is not NULL; returns NULL if there is another. */
+static const char *skip(const char *at, char expected)
+{
+    return at && *(at = skip_spaces(at)) == expected ? at + 1 : NULL;
+}
+
 /* Reads "{number, number, ...}" of whole numbers with few digits; returns NULL if there is something else. */
 static const char *read_numbers(const char *at, int count, int *values)
 {
-    if (!at || *(at = skip_spaces(at)) != '{')
+    at = skip(at, '{');
+    if (!at)
         return NULL;
-    at++;
     for (int i = 0; i < count; i++) {
         int digits = 0;
         at = skip_spaces(at);
@@ -34,26 +40,21 @@ static const char *read_numbers(const char *at, int count, int *values)
     return skip_spaces(at);
 }
 
-static const char *skip_comma(const char *at)
-{
-    return at && *at == ',' ? at + 1 : NULL;
-}
-
 bool tuning_row_parse(const char *line, vf_fourier_tuning_row *row)
 {
-    int accurate[3], hardware[3];
-    const char *at = skip_spaces(line);
-    if (*at != '{')
-        return false;
-    at = skip_comma(read_numbers(at + 1, 2, row->capability));
-    at = skip_comma(read_numbers(at, 3, accurate));
-    at = read_numbers(at, 3, hardware);
-    if (!at || at[0] != '}' || at[1] != ',')
-        return false;
-    row->accurate = (vf_fourier_tuning){accurate[0], accurate[1], accurate[2]};
-    row->hardware = (vf_fourier_tuning){hardware[0], hardware[1], hardware[2]};
-    return vf_fourier_tuning_valid(&row->accurate, row->accurate.chunk) &&
-           vf_fourier_tuning_valid(&row->hardware, row->hardware.chunk);
+    const char *at = skip(skip(read_numbers(skip(line, '{'), 2, row->capability), ','), '{');
+    bool valid = true;
+    for (int step = 0; step < VF_FOURIER_TUNED_STEPS; step++) {
+        at = skip(at, '{');
+        for (int trig = 0; trig < 2; trig++) {
+            int n[3] = {0};
+            at = skip(read_numbers(at, 3, n), trig == 0 ? ',' : '}');
+            row->shapes[step][trig] = (vf_fourier_tuning){n[0], n[1], n[2]};
+            valid = valid && at && vf_fourier_tuning_valid(&row->shapes[step][trig], n[1]);
+        }
+        at = skip(at, step < VF_FOURIER_TUNED_STEPS - 1 ? ',' : '}');
+    }
+    return skip(skip(at, '}'), ',') && valid;
 }
 
 bool tuning_row_format(const vf_fourier_tuning_row *row, const char *device, char text[TUNING_ROW_TEXT])
@@ -64,11 +65,16 @@ bool tuning_row_format(const vf_fourier_tuning_row *row, const char *device, cha
         if (isprint((unsigned char)*device) && *device != '*' && *device != '/' && *device != '\\')
             name[length++] = *device;
     name[length] = 0;
-    const vf_fourier_tuning *a = &row->accurate, *h = &row->hardware;
-    int written =
-        snprintf(text, TUNING_ROW_TEXT, "    {{%d, %d}, {%d, %d, %d}, {%d, %d, %d}}, /* %s */\n", row->capability[0],
-                 row->capability[1], a->threads, a->chunk, a->unroll, h->threads, h->chunk, h->unroll, name);
-    return written > 0 && written < TUNING_ROW_TEXT;
+    int at = snprintf(text, TUNING_ROW_TEXT, "    {{%d, %d}, {", row->capability[0], row->capability[1]);
+    for (int step = 0; step < VF_FOURIER_TUNED_STEPS; step++) {
+        const vf_fourier_tuning *a = &row->shapes[step][0], *h = &row->shapes[step][1];
+        at += snprintf(text + at, (size_t)(TUNING_ROW_TEXT - at), "%s{{%d, %d, %d}, {%d, %d, %d}}", step ? ", " : "",
+                       a->threads, a->chunk, a->unroll, h->threads, h->chunk, h->unroll);
+        if (at >= TUNING_ROW_TEXT)
+            return false;
+    }
+    at += snprintf(text + at, (size_t)(TUNING_ROW_TEXT - at), "}}, /* %s */\n", name);
+    return at < TUNING_ROW_TEXT;
 }
 
 /* Negative, 0 or positive as a's compute capability is less than, equal to or greater than b's. */

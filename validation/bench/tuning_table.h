@@ -10,8 +10,8 @@
 
 enum { TUNING_ROW_TEXT = 256 };
 
-/* Reads a row: "    {{9, 0}, {256, 64, 8}, {128, 32, 4}}, ...", with anything after the comma. Returns false if the
- *                   line is not a row, or if its values cannot be launched. */
+/* Reads a row as fourier_sum_tuning.h describes it, with anything after the comma. Returns false if the line is not a
+ * row, or if its values cannot be launched. */
 bool tuning_row_parse(const char *line, vf_fourier_tuning_row *row);
 
 /* Writes a row and its line end. `device` becomes the comment after it, without characters that end a comment.

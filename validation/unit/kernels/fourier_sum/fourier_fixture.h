@@ -15,11 +15,14 @@
  *   factors  an exponential is a product of up to 4, and of c: 4 products at 2.3 u, 4 factors at 3.6 + 1.6 u: 30 u.
  *     On tensor cores each factor is split into two numbers of 11 bits: 2^-22 each, 8 u, less than the rest.
  *   sum      a term, half of the real or imaginary part, passes through two additions for each of n terms, one
- *            rounding each: 2 n u S. n is CHUNK below; for the published steps, which add in the plan's precision,
+ *            rounding each: 2 n u S. n is CHUNK below; for the steps of a GPU, which add in the plan's precision,
  *            all terms. Tensor cores truncate sums, 2 u, 12 times in 32 samples, and 256 such sums are added: less.
  *   result   rounded once: u S.
  * Together (2 n + 48) u S, with hardware trigonometry 16 more, and 7 for phases of a grid, then rounded to 2^-24
- * turns. For the phase's own sum in double precision, which the reference shares, add 2 pi 2^-50 times the largest
+ * turns. The published steps do not reduce the phase 2 pi (kx x + ky y + kz z). With A = |kx x| + |ky y| + |kz z|, at
+ * most the phase in turns below, six roundings of at most u A turns each (position, product, two sums, 2 pi, and its
+ * product) make 12 pi u A in angle. Hardware trigonometry turns it back into turns: two more for a truncated product,
+ * one for 1 / (2 pi), 18 pi u A together. For the phase's own sum in double precision, which the reference shares, add 2 pi 2^-50 times the largest
  * phase in turns. Second-order terms: 1 %. This is for the worst signs. For random terms the root mean square
  * applies: test_large_k.
  */
@@ -210,24 +213,42 @@ static inline double unit(const vf_fourier_options *o)
     return o->precision == VF_F64 ? 0x1p-53 : 0x1p-24;
 }
 
-/* The published steps of the adjoint; their forward sum is that of the default kernel. */
-static inline bool is_published(const vf_fourier_options *o)
+/* A step of the adjoint on a GPU, published or ours; its forward sum is that of the default kernel. */
+static inline bool is_step(const vf_fourier_options *o)
 {
     return vf_device_get_kind(device) == VF_DEVICE_CUDA && strcmp(o->variant, "tuned") != 0 &&
            strcmp(o->variant, "products") != 0 && strcmp(o->variant, "phasors") != 0 &&
            strcmp(o->variant, "pairs") != 0;
 }
 
+static inline bool is_published(const vf_fourier_options *o)
+{
+    return is_step(o) && strcmp(o->variant, "bank") != 0 && strcmp(o->variant, "bank-4") != 0;
+}
+
+/* The error of a phase of `turns` in angle, if it is not reduced before it is rounded; see the head of the file. */
+static inline double phase_error(const vf_fourier_options *o, double turns)
+{
+    return (o->trig == VF_TRIG_HARDWARE ? 18 : 12) * (double)PI * turns * unit(o);
+}
+
+/* The same for the problem's largest phase: 0 if the phase is reduced. "pairs" replaces the published steps if there is
+ * off-resonance. */
+static inline double plain_phase_error(const vf_fourier_options *o, const problem *p, bool forward)
+{
+    return is_published(o) && !forward && !p->field ? phase_error(o, p->turns) : 0;
+}
+
 /* The most additions in the plan's precision that a term passes through. */
 static inline double additions(const vf_fourier_options *o, int64_t terms, bool forward)
 {
-    return 2 * (is_published(o) && !forward ? (double)terms : fmin((double)terms, CHUNK));
+    return 2 * (is_step(o) && !forward ? (double)terms : fmin((double)terms, CHUNK));
 }
 
 /* Whether a GPU may process voxels in groups of 128: it needs at least two groups. */
 static inline bool may_have_groups(const vf_fourier_options *o, const problem *p)
 {
-    return vf_device_get_kind(device) == VF_DEVICE_CUDA && !is_published(o) && strcmp(o->variant, "pairs") != 0 &&
+    return vf_device_get_kind(device) == VF_DEVICE_CUDA && !is_step(o) && strcmp(o->variant, "pairs") != 0 &&
            o->precision == VF_F32 && (!p->on_grid || p->field) && p->voxels >= 256;
 }
 
@@ -238,7 +259,8 @@ static inline double bound(const vf_fourier_options *o, const problem *p, int64_
     if (may_have_groups(o, p))
         phase = o->trig == VF_TRIG_HARDWARE ? 232 : 132;
     return 1.01 * size *
-           ((additions(o, terms, forward) + 48 + phase + trig) * unit(o) + 2 * (double)PI * 0x1p-50 * p->turns);
+           ((additions(o, terms, forward) + 48 + phase + trig) * unit(o) + plain_phase_error(o, p, forward) +
+            2 * (double)PI * 0x1p-50 * p->turns);
 }
 
 static inline int set_up(void **state)

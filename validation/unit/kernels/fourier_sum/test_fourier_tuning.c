@@ -1,4 +1,4 @@
-/* The table of launch shapes of the Fourier sum's step "published": its contents, its lookup, and its rows as text.
+/* The table of launch shapes of the Fourier sum's GPU steps: its contents, its lookup, and its rows as text.
  * (test_fourier_sum checks that each shape gives the right sum.) */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,8 @@
 
 enum { ROWS = sizeof vf_fourier_tunings / sizeof *vf_fourier_tunings };
 
-/* In single precision a sample takes 32 of the 64,000 bytes. */
+/* In single precision a sample takes 12 of the 64,000 bytes, or 32 with its values. */
+static const int most_chunk[VF_FOURIER_TUNED_STEPS] = {[VF_FOURIER_STRUCTS] = 5333, [VF_FOURIER_BANK_4] = 2000};
 enum { MOST_CHUNK = 2000 };
 
 static bool same(vf_fourier_tuning a, vf_fourier_tuning b)
@@ -25,23 +26,27 @@ static void test_table(void **state)
     assert_int_equal(vf_fourier_tunings[0].capability[0], 0); /* the default row, for all other devices */
     for (int i = 0; i < ROWS; i++) {
         const vf_fourier_tuning_row *row = &vf_fourier_tunings[i];
-        assert_true(vf_fourier_tuning_valid(&row->accurate, MOST_CHUNK));
-        assert_true(vf_fourier_tuning_valid(&row->hardware, MOST_CHUNK));
-        assert_true(same(vf_fourier_find_tuning(row->capability, VF_TRIG_ACCURATE), row->accurate));
-        assert_true(same(vf_fourier_find_tuning(row->capability, VF_TRIG_HARDWARE), row->hardware));
+        for (int step = 0; step < VF_FOURIER_TUNED_STEPS; step++)
+            for (int trig = 0; trig < 2; trig++) {
+                assert_true(vf_fourier_tuning_valid(&row->shapes[step][trig], most_chunk[step]));
+                assert_true(same(vf_fourier_find_tuning(row->capability, (vf_fourier_tuned_step)step, (vf_trig)trig),
+                                 row->shapes[step][trig]));
+            }
         for (int j = 0; j < i; j++)
             assert_memory_not_equal(row->capability, vf_fourier_tunings[j].capability, sizeof row->capability);
     }
     const int unknown[2] = {99, 7};
-    assert_true(same(vf_fourier_find_tuning(unknown, VF_TRIG_ACCURATE), vf_fourier_tunings[0].accurate));
-    assert_true(same(vf_fourier_find_tuning(unknown, VF_TRIG_HARDWARE), vf_fourier_tunings[0].hardware));
+    for (int step = 0; step < VF_FOURIER_TUNED_STEPS; step++)
+        for (int trig = 0; trig < 2; trig++)
+            assert_true(same(vf_fourier_find_tuning(unknown, (vf_fourier_tuned_step)step, (vf_trig)trig),
+                             vf_fourier_tunings[0].shapes[step][trig]));
 }
 
 static void test_limits(void **state)
 {
     (void)state;
-    static const vf_fourier_tuning good[] = {{64, 16, 1}, {1024, 2000, 16}, {96, 17, 2}, {256, 64, 4}, {256, 64, 8}};
-    static const vf_fourier_tuning bad[] = {{32, 64, 8},   {1056, 64, 8}, {100, 64, 8},  {0, 64, 8},
+    static const vf_fourier_tuning good[] = {{32, 16, 1}, {1024, 2000, 16}, {96, 17, 2}, {256, 64, 4}, {256, 64, 8}};
+    static const vf_fourier_tuning bad[] = {{31, 64, 8},   {1056, 64, 8}, {100, 64, 8},  {0, 64, 8},
                                             {-256, 64, 8}, {256, 15, 8},  {256, -1, 8},  {256, 2001, 8},
                                             {256, 64, 0},  {256, 64, 3},  {256, 64, 32}, {256, 64, -8}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
@@ -50,7 +55,7 @@ static void test_limits(void **state)
         assert_false(vf_fourier_tuning_valid(&bad[i], MOST_CHUNK));
 }
 
-/* Only the step "published" of a GPU can be tuned. */
+/* Only steps of a GPU can be tuned. */
 static void test_cpu_has_nothing_to_tune(void **state)
 {
     (void)state;
@@ -70,36 +75,47 @@ static void test_cpu_has_nothing_to_tune(void **state)
     vf_context_destroy(ctx);
 }
 
+#define ROW(capability, structs, bank) "{{" capability "}, {{" structs "}, {" bank "}"
+
 static void test_parse(void **state)
 {
     (void)state;
     vf_fourier_tuning_row row;
-    assert_true(tuning_row_parse("    {{12, 0}, {256, 64, 8}, {1024, 2000, 16}}, /* a GPU */\n", &row));
+    assert_true(tuning_row_parse(
+        "    {{12, 0}, {{{256, 64, 8}, {1024, 2000, 16}}, {{32, 16, 1}, {96, 17, 2}}}}, /* a GPU */\n", &row));
     assert_int_equal(row.capability[0], 12);
     assert_int_equal(row.capability[1], 0);
-    assert_true(same(row.accurate, (vf_fourier_tuning){256, 64, 8}));
-    assert_true(same(row.hardware, (vf_fourier_tuning){1024, 2000, 16}));
-    assert_true(tuning_row_parse("{{7,5},{64,16,1},{96,17,2}},", &row));
+    assert_true(same(row.shapes[0][0], (vf_fourier_tuning){256, 64, 8}));
+    assert_true(same(row.shapes[0][1], (vf_fourier_tuning){1024, 2000, 16}));
+    assert_true(same(row.shapes[1][0], (vf_fourier_tuning){32, 16, 1}));
+    assert_true(same(row.shapes[1][1], (vf_fourier_tuning){96, 17, 2}));
+    assert_true(tuning_row_parse("{{7,5},{{{64,16,1},{96,17,2}},{{64,16,1},{96,17,2}}}},", &row));
     assert_int_equal(row.capability[1], 5);
-    static const char *const wrong[] = {"",
-                                        "\n",
-                                        "static const vf_fourier_tuning_row vf_fourier_tunings[] = {\n",
-                                        " * A row is {{major, minor}, accurate trigonometry\n",
-                                        "{{7, 5}, {64, 16, 1}, {96, 17, 2}}",
-                                        "{{7, 5}, {64, 16, 1}, {96, 17, 2},",
-                                        "{{7, 5}, {64, 16, 1}},",
-                                        "{{7, 5}, {64, 16}, {96, 17, 2}},",
-                                        "{{7, 5}, {64, 16, 1, 1}, {96, 17, 2}},",
-                                        "{{7}, {64, 16, 1}, {96, 17, 2}},",
-                                        "{{7, 5} {64, 16, 1}, {96, 17, 2}},",
-                                        "{7, 5}, {64, 16, 1}, {96, 17, 2}},",
-                                        "{{7, -5}, {64, 16, 1}, {96, 17, 2}},",
-                                        "{{7, 5}, {63, 16, 1}, {96, 17, 2}},",
-                                        "{{7, 5}, {64, 16, 1}, {96, 17, 3}},",
-                                        "{{7, 5}, {4294967360, 16, 1}, {96, 17, 2}},",
-                                        "{{7, 5}, {64, 1",
-                                        "{",
-                                        "{{"};
+    static const char *const wrong[] = {
+        "",
+        "\n",
+        "static const vf_fourier_tuning_row vf_fourier_tunings[] = {\n",
+        " * A row is one line, {{major, minor}, {tuned-structs\n",
+        ROW("7, 5", "{64, 16, 1}, {96, 17, 2}", "{64, 16, 1}, {96, 17, 2}") "}}",
+        ROW("7, 5", "{64, 16, 1}, {96, 17, 2}", "{64, 16, 1}, {96, 17, 2}") "},",
+        ROW("7, 5", "{64, 16, 1}, {96, 17, 2}", "{64, 16, 1}") "}},",
+        ROW("7, 5", "{64, 16, 1}", "{64, 16, 1}, {96, 17, 2}") "}},",
+        ROW("7, 5", "{64, 16}, {96, 17, 2}", "{64, 16, 1}, {96, 17, 2}") "}},",
+        ROW("7, 5", "{64, 16, 1, 1}, {96, 17, 2}", "{64, 16, 1}, {96, 17, 2}") "}},",
+        ROW("7", "{64, 16, 1}, {96, 17, 2}", "{64, 16, 1}, {96, 17, 2}") "}},",
+        ROW("7, -5", "{64, 16, 1}, {96, 17, 2}", "{64, 16, 1}, {96, 17, 2}") "}},",
+        ROW("7, 5", "{63, 16, 1}, {96, 17, 2}", "{64, 16, 1}, {96, 17, 2}") "}},",
+        ROW("7, 5", "{64, 16, 1}, {96, 17, 3}", "{64, 16, 1}, {96, 17, 2}") "}},",
+        ROW("7, 5", "{64, 16, 1}, {96, 17, 2}", "{64, 16, 1}, {96, 17, 3}") "}},",
+        ROW("7, 5", "{4294967360, 16, 1}, {96, 17, 2}", "{64, 16, 1}, {96, 17, 2}") "}},",
+        "{{7, 5}, {{{64, 16, 1}, {96, 17, 2}}}},",
+        "{{7, 5}, {64, 16, 1}, {96, 17, 2}},",
+        "{7, 5}, {{{64, 16, 1}, {96, 17, 2}}, {{64, 16, 1}, {96, 17, 2}}}},",
+        "{{7, 5} {{{64, 16, 1}, {96, 17, 2}}, {{64, 16, 1}, {96, 17, 2}}}},",
+        "{{7, 5}, {{{64, 16, 1}, {96, 17",
+        "{{7, 5}, {{{64, 1",
+        "{",
+        "{{"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         if (tuning_row_parse(wrong[i], &row))
             fail_msg("taken for a row: %s", wrong[i]);
@@ -108,16 +124,17 @@ static void test_parse(void **state)
 static void test_format(void **state)
 {
     (void)state;
-    const vf_fourier_tuning_row row = {{9, 0}, {384, 96, 4}, {128, 48, 16}};
+    const vf_fourier_tuning_row row = {{9, 0}, {{{384, 96, 4}, {128, 48, 16}}, {{64, 16, 1}, {32, 17, 2}}}};
     vf_fourier_tuning_row back;
     char text[TUNING_ROW_TEXT];
     assert_true(tuning_row_format(&row, "NVIDIA H200", text));
-    assert_string_equal(text, "    {{9, 0}, {384, 96, 4}, {128, 48, 16}}, /* NVIDIA H200 */\n");
+    assert_string_equal(
+        text, "    {{9, 0}, {{{384, 96, 4}, {128, 48, 16}}, {{64, 16, 1}, {32, 17, 2}}}}, /* NVIDIA H200 */\n");
     assert_true(tuning_row_parse(text, &back));
     assert_memory_equal(&row, &back, sizeof row);
     /* A name that would end the comment or the line, and one that is too long. */
     assert_true(tuning_row_format(&row, "a*/b\n\\c", text));
-    assert_string_equal(text, "    {{9, 0}, {384, 96, 4}, {128, 48, 16}}, /* abc */\n");
+    assert_string_equal(text, "    {{9, 0}, {{{384, 96, 4}, {128, 48, 16}}, {{64, 16, 1}, {32, 17, 2}}}}, /* abc */\n");
     char name[500];
     memset(name, 'x', sizeof name - 1);
     name[sizeof name - 1] = 0;
@@ -126,17 +143,17 @@ static void test_format(void **state)
 }
 
 #define TOP "/* words */\nx[] = {\n"
-#define OTHERS "    {{0, 0}, {256, 64, 8}, {256, 64, 8}}, /* any other */\n"
-#define TURING "    {{7, 5}, {64, 16, 1}, {96, 17, 2}}, /* T */\n"
-#define BLACKWELL "    {{12, 0}, {512, 32, 4}, {512, 32, 2}}, /* B */\n"
-#define HOPPER "    {{9, 0}, {384, 96, 4}, {128, 48, 16}}, /* H */\n"
-#define HOPPER_BEFORE "    {{9, 0}, {64, 16, 1}, {64, 16, 1}}, /* before */\n"
+#define OTHERS "    {{0, 0}, {{{256, 64, 8}, {256, 64, 8}}, {{256, 64, 8}, {256, 64, 8}}}}, /* any other */\n"
+#define TURING "    {{7, 5}, {{{64, 16, 1}, {96, 17, 2}}, {{64, 16, 1}, {96, 17, 2}}}}, /* T */\n"
+#define BLACKWELL "    {{12, 0}, {{{512, 32, 4}, {512, 32, 2}}, {{512, 32, 4}, {512, 32, 2}}}}, /* B */\n"
+#define HOPPER "    {{9, 0}, {{{384, 96, 4}, {128, 48, 16}}, {{64, 16, 1}, {32, 17, 2}}}}, /* H */\n"
+#define HOPPER_BEFORE "    {{9, 0}, {{{64, 16, 1}, {64, 16, 1}}, {{64, 16, 1}, {64, 16, 1}}}}, /* before */\n"
 #define END "};\n/* more words */\n"
 
 static void test_replace(void **state)
 {
     (void)state;
-    const vf_fourier_tuning_row hopper = {{9, 0}, {384, 96, 4}, {128, 48, 16}};
+    const vf_fourier_tuning_row hopper = {{9, 0}, {{{384, 96, 4}, {128, 48, 16}}, {{64, 16, 1}, {32, 17, 2}}}};
     static const char *const cases[][2] = {
         {TOP OTHERS END, TOP OTHERS HOPPER END},
         {TOP OTHERS TURING BLACKWELL END, TOP OTHERS TURING HOPPER BLACKWELL END},
@@ -164,7 +181,7 @@ static void test_write(void **state)
     (void)state;
     static char before[1 << 16], after[1 << 16];
     char path[] = "/tmp/voxfield-tuning-XXXXXX";
-    const vf_fourier_tuning_row row = {{98, 7}, {384, 96, 4}, {128, 48, 16}};
+    const vf_fourier_tuning_row row = {{98, 7}, {{{384, 96, 4}, {128, 48, 16}}, {{64, 16, 1}, {32, 17, 2}}}};
     vf_context *ctx;
     int rows = 0, file = mkstemp(path);
     FILE *header = fopen(TUNING_HEADER, "rb");
@@ -184,7 +201,7 @@ static void test_write(void **state)
     assert_non_null(written);
     after[fread(after, 1, sizeof after - 1, written)] = 0;
     fclose(written);
-    const char *line = "    {{98, 7}, {384, 96, 4}, {128, 48, 16}}, /* none */\n};\n";
+    const char *line = "    {{98, 7}, {{{384, 96, 4}, {128, 48, 16}}, {{64, 16, 1}, {32, 17, 2}}}}, /* none */\n};\n";
     assert_non_null(strstr(after, line));
     assert_int_equal(strlen(after), bytes + strlen(line) - strlen("};\n"));
     unlink(path);
