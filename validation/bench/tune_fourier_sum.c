@@ -1,23 +1,31 @@
-/* Searches for the fastest launch of the Fourier sum's step "published" on this GPU: threads per block, samples per
- * chunk in constant memory and unrolling of the loop, all three together, for accurate and for hardware
- * trigonometry.
+/* Searches for the fastest launches of the Fourier sum's steps "tuned-structs" and "bank-4" on this GPU: threads per
+ * block, samples per chunk in constant memory and unrolling of the loop, all three together, for accurate and for
+ * hardware trigonometry.
  *
- * usage: tune_fourier_sum [DEVICE [REPORT.json [HEADER]]]     (DEVICE: cuda; exit 77 without a GPU)
+ * usage: tune_fourier_sum [DEVICE [REPORT.json [HEADER [STEP]]]]     (DEVICE: cuda; exit 77 without a GPU)
  *
- * HEADER is kernels/fourier_sum/fourier_sum_tuning.h: its row for this GPU's compute capability is rewritten.
+ * HEADER is kernels/fourier_sum/fourier_sum_tuning.h: its row for this GPU's compute capability is rewritten; "-": none.
+ * STEP: only this one; the row keeps the other's shapes.
  *
  * Time is limited, so there are two rounds. Coarse: every combination of threads and chunks that are powers of two
  * (and the largest chunk) with every unrolling, in random order, once each. A chunk is given up when two of its
  * shapes took SLOW times as long as the best so far. Fine: the best of those, their neighbours at 3/4 and 3/2 of
- * their threads and chunk, and the table's current shape, several times each. The order is shuffled for every
- * repeat, so drift (clock, temperature) affects all alike. The least median is chosen. Omitted shapes are reported.
+ * their threads and chunk, the table's current shape, and the two of the next paragraph, several times each. The order
+ * is shuffled for every repeat, so drift (clock, temperature) affects all alike. The least median is chosen. Omitted
+ * shapes are reported.
+ *
+ * What the search gains: the best combination is compared with a usual start (256 threads, chunks of 4,096 or the
+ * largest, no unrolling), and with what changing one parameter at a time leads to from there: the best threads, then
+ * the best chunk with these, then the best unrolling. Kirk and Hwu, chapter 8, found about 20 % over such a search.
  *
  * The case is the published grid, 128^3 voxels in single precision, with as many samples as take TRIAL_SECONDS. A
  * trial counts only if its result is right: all voxels are compared with a sum in double precision, which is itself
  * compared with the formula at some voxels. Relative to that sum (l2), the error in single precision is at most
  * sqrt(43 + 2 n / 6 + 1) u for n samples, with hardware trigonometry sqrt(46 + ...): see test_large_k of
- * validation/unit/kernels/fourier_sum/test_fourier_sum.c. 1 u^2 is for the reference, stored in single precision, and 10 % for chance. A
- * missing sample would give 1 / sqrt(n), a missing voxel 1 / sqrt(128^3), both hundreds of times as much.
+ * validation/unit/kernels/fourier_sum/test_fourier_sum.c. 1 u^2 is for the reference, stored in single precision, and
+ * 10 % for chance. "tuned-structs" does not reduce its phases, which adds (2 pi 27)^2 2, with hardware trigonometry
+ * times 11 (allowed_error of bench_fourier_sum.c). A missing sample would give 1 / sqrt(n), a missing voxel
+ * 1 / sqrt(128^3), both at least ten times as much.
  */
 #include <math.h>
 
@@ -27,15 +35,15 @@
 #include "tuning_table.h"
 
 #define TRIAL_SECONDS 0.015
-#define COARSE_SECONDS 12.0 /* limit of a round; two rounds of each kind and the rest take less than 40 s */
-#define FINE_SECONDS 5.0
+#define COARSE_SECONDS 12.0 /* limit of a round; two rounds of each kind for two steps take less than 90 s */
+#define FINE_SECONDS 7.0
 enum {
     MATRIX = 128,
     VOXELS = MATRIX * MATRIX * MATRIX,
     PILOT_SAMPLES = 1024,
-    LEAST_SAMPLES = 2048, /* more than the largest chunk */
+    LEAST_SAMPLES = 8192, /* more than the largest chunk */
     MOST_SAMPLES = 65536,
-    MOST_SHAPES = 256,
+    MOST_SHAPES = 512,
     REPEATS = 7,
     SLOW = 4,
     BEST = 5,   /* of the coarse round, whose neighbours are tried */
@@ -57,10 +65,12 @@ typedef struct trial {
 } trial;
 
 typedef struct search {
-    const char *name;
+    const char *variant, *name; /* name: of the trigonometry */
+    vf_fourier_tuned_step step;
     vf_trig trig;
     vf_fourier *plan;
-    vf_fourier_tuning table; /* the table's current shape */
+    vf_fourier_tuning table;         /* the table's current shape */
+    vf_fourier_tuning start, singly; /* the usual start, and what one parameter at a time leads to */
     trial trials[MOST_SHAPES];
     int count, not_tried;
     double error, allowed; /* the largest error found */
@@ -108,7 +118,7 @@ static void make_samples(int64_t count)
 static void choose_samples(void)
 {
     make_samples(PILOT_SAMPLES);
-    vf_fourier *plan = make_plan("published", VF_F32, VF_TRIG_ACCURATE);
+    vf_fourier *plan = make_plan("tuned-structs", VF_F32, VF_TRIG_ACCURATE);
     double least = execute(plan, VOXELS);
     for (double began = vf_now(); vf_now() - began < 0.5;)
         least = fmin(least, execute(plan, VOXELS));
@@ -287,6 +297,27 @@ static void list_coarse(search *s)
         }
 }
 
+/* The best shape of the coarse round, sorted, that differs from `from` only in one parameter: 0 threads, 1 chunk, 2
+ * unrolling. */
+static vf_fourier_tuning best_along(const search *s, vf_fourier_tuning from, int axis)
+{
+    for (int i = 0; i < s->count; i++) {
+        const vf_fourier_tuning *t = &s->trials[i].shape;
+        if ((axis == 0 || t->threads == from.threads) && (axis == 1 || t->chunk == from.chunk) &&
+            (axis == 2 || t->unroll == from.unroll))
+            return *t;
+    }
+    return from;
+}
+
+static void search_singly(search *s)
+{
+    const int most = s->plan->most_chunk;
+    s->start = s->singly = (vf_fourier_tuning){256, most < 4096 ? most : 4096, 1};
+    for (int axis = 0; axis < 3; axis++)
+        s->singly = best_along(s, s->singly, axis);
+}
+
 static void list_fine(search *s)
 {
     static const int quarters[3] = {4, 3, 6};
@@ -296,6 +327,8 @@ static void list_fine(search *s)
         best[i] = s->trials[i].shape;
     s->count = 0;
     add_shape(s, s->table.threads, s->table.chunk, s->table.unroll);
+    add_shape(s, s->start.threads, s->start.chunk, s->start.unroll);
+    add_shape(s, s->singly.threads, s->singly.chunk, s->singly.unroll);
     for (int i = 0; i < count; i++)
         for (int t = 0; t < 3; t++)
             for (int h = 0; h < 3; h++)
@@ -305,6 +338,57 @@ static void list_fine(search *s)
 static double rate_of(const trial *t)
 {
     return (double)samples * VOXELS / t->median;
+}
+
+static const trial *find_trial(const search *s, const vf_fourier_tuning *shape)
+{
+    for (int i = 0; i < s->count; i++)
+        if (memcmp(&s->trials[i].shape, shape, sizeof *shape) == 0)
+            return &s->trials[i];
+    return NULL;
+}
+
+/* Whether a shape is a combination of the coarse round, and no neighbour of one. */
+static bool is_coarse(const search *s, const vf_fourier_tuning *t)
+{
+    return (t->threads & (t->threads - 1)) == 0 &&
+           ((t->chunk & (t->chunk - 1)) == 0 || t->chunk == s->plan->most_chunk);
+}
+
+/* A line of the comparison; returns the rate, and 0 if the shape was not tried. */
+static double compare_shape(const search *s, const char *name, const vf_fourier_tuning *shape, double before)
+{
+    const trial *t = find_trial(s, shape);
+    const double rate = t ? rate_of(t) : 0;
+    const int64_t numbers[3] = {shape->threads, shape->chunk, shape->unroll};
+    printf("  %-28s %5d %6d %4d %11.4f T pairs/s", name, shape->threads, shape->chunk, shape->unroll, 1e-12 * rate);
+    if (before > 0)
+        printf("  %+.1f %%", 100 * (rate / before - 1));
+    printf("\n");
+    vf_report_begin(report, name);
+    vf_report_integers(report, "shape", numbers, 3);
+    vf_report_number(report, "pairs_per_second", rate);
+    if (before > 0)
+        vf_report_number(report, "gain", rate / before - 1);
+    vf_report_end(report);
+    return rate;
+}
+
+/* The gain of searching all combinations. Kirk and Hwu print about 20 % over a search of promising values. */
+static void compare_searches(const search *s)
+{
+    int best = 0;
+    while (best < s->count - 1 && !is_coarse(s, &s->trials[best].shape))
+        best++;
+    printf("\n%s, %s trigonometry: what the search gains over the line before (published: about 20 %% over one at a "
+           "time)\n",
+           s->variant, s->name);
+    vf_report_begin(report, "searches");
+    const double start = compare_shape(s, "usual start", &s->start, 0);
+    const double singly = compare_shape(s, "one parameter at a time", &s->singly, start);
+    const double all = compare_shape(s, "all combinations", &s->trials[best].shape, singly);
+    compare_shape(s, "and values between", &s->trials[0].shape, all);
+    vf_report_end(report);
 }
 
 static void report_trials(const search *s)
@@ -326,8 +410,8 @@ static void report_trials(const search *s)
 
 static void print_trials(const search *s)
 {
-    printf("\n%s trigonometry\n  threads  chunk  unroll   median ms      least   greatest   runs   T pairs/s\n",
-           s->name);
+    printf("\n%s, %s trigonometry\n  threads  chunk  unroll   median ms      least   greatest   runs   T pairs/s\n",
+           s->variant, s->name);
     for (int i = 0; i < s->count; i++) {
         const trial *t = &s->trials[i];
         bool in_table = memcmp(&t->shape, &s->table, sizeof t->shape) == 0;
@@ -341,10 +425,12 @@ static void print_trials(const search *s)
 /* Runs both rounds; returns the chosen shape, and its compute capability. */
 static vf_fourier_tuning run_search(search *s, int capability[2])
 {
-    s->plan = make_plan("published", VF_F32, s->trig);
+    s->plan = make_plan(s->variant, VF_F32, s->trig);
     s->table = s->plan->tuning;
     memcpy(capability, s->plan->capability, sizeof s->plan->capability);
-    s->allowed = 1.1 * 0x1p-24 * sqrt(44 + (s->trig == VF_TRIG_HARDWARE ? 46 : 0) + 2 * (double)samples / 6);
+    const bool hardware = s->trig == VF_TRIG_HARDWARE;
+    const double plain_phase = s->step == VF_FOURIER_STRUCTS ? pow(2 * M_PI * 27, 2) * (hardware ? 11 : 2) : 0;
+    s->allowed = 1.1 * 0x1p-24 * sqrt(44 + (hardware ? 46 : 0) + 2 * (double)samples / 6 + plain_phase);
     for (int unroll = 1; unroll <= VF_FOURIER_MOST_UNROLL; unroll *= 2) { /* loads the kernels */
         vf_fourier_tuning shape = {VF_FOURIER_LEAST_THREADS, VF_FOURIER_LEAST_CHUNK, unroll};
         need(vf_fourier_set_tuning(s->plan, &shape));
@@ -357,8 +443,9 @@ static vf_fourier_tuning run_search(search *s, int capability[2])
     report_trials(s);
     vf_report_end(report);
     if (s->not_tried > 0)
-        printf("%s: %d shapes of the coarse round left out\n", s->name, s->not_tried);
+        printf("%s, %s: %d shapes of the coarse round left out\n", s->variant, s->name, s->not_tried);
     s->not_tried = 0;
+    search_singly(s);
     list_fine(s);
     run_round(s, REPEATS, FINE_SECONDS);
     if (s->count == 0)
@@ -367,6 +454,7 @@ static vf_fourier_tuning run_search(search *s, int capability[2])
     report_trials(s);
     vf_report_end(report);
     print_trials(s);
+    compare_searches(s);
     const trial *best = &s->trials[0];
     vf_report_number(report, "largest_error", s->error);
     vf_report_number(report, "allowed_error", s->allowed);
@@ -376,6 +464,22 @@ static vf_fourier_tuning run_search(search *s, int capability[2])
     vf_report_end(report);
     vf_fourier_destroy(s->plan);
     return best->shape;
+}
+
+static vf_fourier_tuning search_step(const char *variant, vf_fourier_tuned_step step, const char *name, vf_trig trig,
+                                     int capability[2])
+{
+    static search s; /* large */
+    s = (search){.variant = variant, .name = name, .step = step, .trig = trig};
+    return run_search(&s, capability);
+}
+
+static vf_fourier_tuning table_shape(const char *variant, vf_trig trig)
+{
+    vf_fourier *plan = make_plan(variant, VF_F32, trig);
+    const vf_fourier_tuning shape = plan->tuning;
+    vf_fourier_destroy(plan);
+    return shape;
 }
 
 static void free_case(void)
@@ -389,8 +493,9 @@ static void free_case(void)
 
 int main(int argc, char **argv)
 {
-    static search searches[2] = {{.name = "accurate", .trig = VF_TRIG_ACCURATE},
-                                 {.name = "hardware", .trig = VF_TRIG_HARDWARE}};
+    static const char *const variants[VF_FOURIER_TUNED_STEPS] = {
+        [VF_FOURIER_STRUCTS] = "tuned-structs", [VF_FOURIER_BANK_4] = "bank-4"};
+    static const char *const names[2] = {[VF_TRIG_ACCURATE] = "accurate", [VF_TRIG_HARDWARE] = "hardware"};
     const char *spec = argc > 1 ? argv[1] : "cuda";
     double began = vf_now();
     if (strncmp(spec, "cuda", 4) != 0) {
@@ -404,14 +509,23 @@ int main(int argc, char **argv)
     printf("%s: %lld samples, %d^3 voxels\n", vf_device_name(device), (long long)samples, MATRIX);
     vf_report_integer(report, "samples", samples);
     vf_report_integer(report, "matrix", MATRIX);
-    vf_fourier_tuning_row row;
-    row.accurate = run_search(&searches[0], row.capability);
-    row.hardware = run_search(&searches[1], row.capability);
+    vf_fourier_tuning_row row = {.capability = {0}};
+    for (int step = 0; step < VF_FOURIER_TUNED_STEPS; step++) {
+        const bool wanted = argc < 5 || strcmp(argv[4], variants[step]) == 0;
+        if (wanted)
+            vf_report_begin(report, variants[step]);
+        for (int trig = 0; trig < 2; trig++)
+            row.shapes[step][trig] = wanted ? search_step(variants[step], (vf_fourier_tuned_step)step, names[trig],
+                                                          (vf_trig)trig, row.capability)
+                                            : table_shape(variants[step], (vf_trig)trig);
+        if (wanted)
+            vf_report_end(report);
+    }
     free_case();
     char text[TUNING_ROW_TEXT];
     if (tuning_row_format(&row, vf_device_name(device), text))
         printf("\n%s", text);
-    if (argc > 3)
+    if (argc > 3 && strcmp(argv[3], "-") != 0)
         need(tuning_table_write(ctx, argv[3], &row, vf_device_name(device)));
     int64_t capability[2] = {row.capability[0], row.capability[1]};
     vf_report_integers(report, "compute_capability", capability, 2);

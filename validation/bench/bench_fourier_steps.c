@@ -1,0 +1,259 @@
+/* The published steps of the Fourier sum on a GPU: what each is worth, the experiment with the layout of constant
+ * memory, and where the time goes today. Every result is checked against the formula at some voxels.
+ *
+ * usage: bench_fourier_steps DEVICE [REPORT.json]     (cuda; exit 77 without a GPU)
+ *
+ *   steps    each step with its own launch, with accurate and with hardware trigonometry; ours beyond them
+ *   layout   k in three constant arrays, in one constant array of structures, and in global memory (the step
+ *            "registers"), all else equal: 256 threads, no unrolling, samples of a launch from 32 to all that fit
+ *   unroll   the same three by unrolling, with small and with the largest chunks. Unrolling puts several loads in flight,
+ *            so a step that gains from it was waiting for them
+ *
+ * The case is the published grid, 128^3 voxels in single precision; the rate does not depend on the number of samples.
+ */
+#include <math.h>
+
+#include "bench_device.h"
+#include "fourier_sum_backend.h"
+#include "free_all.h"
+
+enum { MATRIX = 128, VOXELS = MATRIX * MATRIX * MATRIX, SAMPLES = 8192, CHECKED = 8, RUNS = 3, SMALL_CHUNK = 128 };
+
+static vf_grid grid;
+static float *k, *c; /* [SAMPLES][3], [SAMPLES][2] */
+static vf_array values, result, host;
+static int64_t checked[CHECKED];
+static double expected[CHECKED][2], term_size; /* term_size: root of the terms' sum of squares */
+
+static const char *const trig_names[2] = {[VF_TRIG_ACCURATE] = "accurate", [VF_TRIG_HARDWARE] = "hardware"};
+
+static void sum_formula(int64_t n, double out[2])
+{
+    double at[3] = {(double)(n % MATRIX), (double)(n / MATRIX % MATRIX), (double)(n / MATRIX / MATRIX)};
+    out[0] = out[1] = 0;
+    for (int64_t m = 0; m < SAMPLES; m++) {
+        double turns = 0;
+        for (int a = 0; a < 3; a++)
+            turns += (double)k[3 * m + a] * (grid.origin[a] + grid.spacing[a] * at[a]);
+        const double cosine = cos(2 * M_PI * (turns - rint(turns))), sine = sin(2 * M_PI * (turns - rint(turns)));
+        out[0] += (double)c[2 * m] * cosine - (double)c[2 * m + 1] * sine;
+        out[1] += (double)c[2 * m] * sine + (double)c[2 * m + 1] * cosine;
+    }
+}
+
+static void make_case(void)
+{
+    k = room((size_t)3 * SAMPLES, sizeof *k);
+    c = room((size_t)2 * SAMPLES, sizeof *c);
+    for (int a = 0; a < 3; a++) {
+        grid.counts[a] = MATRIX;
+        grid.spacing[a] = 1.0 / MATRIX;
+        grid.origin[a] = -0.5;
+    }
+    for (int i = 0; i < 3 * SAMPLES; i++)
+        k[i] = (float)(MATRIX * (uniform() - 0.5));
+    for (int i = 0; i < 2 * SAMPLES; i++) {
+        c[i] = (float)(2 * uniform() - 1);
+        term_size += (double)c[i] * (double)c[i];
+    }
+    term_size = sqrt(term_size);
+    for (int i = 0; i < CHECKED; i++) {
+        checked[i] = (int64_t)(uniform() * VOXELS);
+        sum_formula(checked[i], expected[i]);
+    }
+    need(vf_array_create(device, VF_SPACE_DEVICE, VF_F32, 2 * (int64_t)SAMPLES, &values));
+    need(vf_array_create(device, VF_SPACE_DEVICE, VF_F32, 2 * (int64_t)VOXELS, &result));
+    need(vf_array_create(device, VF_SPACE_PINNED, VF_F32, 2 * (int64_t)VOXELS, &host));
+    need(vf_queue_copy(queue, values.data, c, (size_t)2 * SAMPLES * sizeof *c));
+    need(vf_queue_sync(queue));
+}
+
+static vf_fourier *make_plan(const char *variant, vf_trig trig)
+{
+    const vf_fourier_samples points = {SAMPLES, k, NULL};
+    const vf_fourier_voxels voxels = {.grid = &grid};
+    const vf_fourier_options options = {.precision = VF_F32, .trig = trig, .variant = variant};
+    vf_fourier *plan = NULL;
+    need(vf_fourier_create(device, &points, &voxels, 1, &options, &plan));
+    return plan;
+}
+
+static double execute(const vf_fourier *plan)
+{
+    const double began = vf_now();
+    need(vf_fourier_adjoint(plan, queue, 1, values.data, 0, VOXELS, result.data));
+    need(vf_queue_sync(queue));
+    return vf_now() - began;
+}
+
+/* Pairs per second of a plan, and its largest error at the checked voxels, relative to the terms' root of the sum of
+ * squares. The bound is that of bench_fourier_sum for phases that are not reduced, which is the largest of all. */
+static double measure(const vf_fourier *plan, vf_trig trig, double *error)
+{
+    const bool hardware = trig == VF_TRIG_HARDWARE;
+    const double allowed =
+        3 * 0x1p-24 * sqrt(43 + (hardware ? 46 : 0) + 2.0 * SAMPLES / 6 + pow(2 * M_PI * 27, 2) * (hardware ? 11 : 2));
+    double seconds[RUNS], largest = 0;
+    memset(host.data, 0xff, (size_t)2 * VOXELS * sizeof(float)); /* NaN */
+    need(vf_array_copy(queue, &result, &host, 2 * (int64_t)VOXELS));
+    need(vf_queue_sync(queue));
+    (void)execute(plan);
+    need(vf_array_copy(queue, &host, &result, 2 * (int64_t)VOXELS));
+    need(vf_queue_sync(queue));
+    for (int i = 0; i < CHECKED; i++) {
+        const float *y = (const float *)host.data + 2 * checked[i];
+        const double off = hypot((double)y[0] - expected[i][0], (double)y[1] - expected[i][1]) / term_size;
+        if (!(off <= largest))
+            largest = off;
+    }
+    if (!(largest <= allowed)) {
+        printf("WRONG: %s: error %g, allowed %g\n", plan->variant, largest, allowed);
+        failures++;
+    }
+    *error = largest;
+    for (int r = 0; r < RUNS; r++)
+        seconds[r] = execute(plan);
+    return (double)SAMPLES * VOXELS / median(seconds, RUNS);
+}
+
+/* `published`: G pairs per second, from the minutes of Kirk and Hwu, figure 8.20, F^H d; 0: no figure. */
+static void time_step(const char *variant, vf_trig trig, double published)
+{
+    double error;
+    char name[80];
+    vf_fourier *plan = make_plan(variant, trig);
+    const double rate = measure(plan, trig, &error);
+    const int64_t shape[3] = {plan->tuning.threads, plan->tuning.chunk, plan->tuning.unroll};
+    snprintf(name, sizeof name, "%s, %s", variant, trig_names[trig]);
+    printf("%-28s %9.1f G pairs/s  error %.1e  %lld threads, chunk %lld, unrolling %lld", name, 1e-9 * rate, error,
+           (long long)shape[0], (long long)shape[1], (long long)shape[2]);
+    if (published > 0)
+        printf("  published %.3g", published);
+    printf("\n");
+    vf_report_begin(report, name);
+    vf_report_text(report, "variant", plan->variant);
+    vf_report_text(report, "trigonometry", trig_names[trig]);
+    vf_report_number(report, "pairs_per_second", rate);
+    vf_report_number(report, "largest_error", error);
+    if (shape[0] > 0)
+        vf_report_integers(report, "shape", shape, 3);
+    if (published > 0)
+        vf_report_number(report, "published_pairs_per_second", 1e9 * published);
+    vf_report_end(report);
+    vf_fourier_destroy(plan);
+}
+
+static void time_steps(void)
+{
+    /* The publication's row "constant memory" does not say which layout; its last row is hardware trigonometry and
+     * tuning together. */
+    static const struct {
+        const char *variant;
+        double accurate, hardware;
+    } steps[] = {
+        {"naive", 0.243, 0},       {"registers", 0, 0}, {"constant-arrays", 0, 0}, {"constant-structs", 1.02, 0},
+        {"tuned-structs", 0, 6.6}, {"bank", 0, 0},      {"bank-4", 0, 0},          {"pairs", 0, 0},
+        {"phasors", 0, 0},         {"tuned", 0, 0}};
+    vf_report_begin(report, "steps");
+    for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
+        time_step(steps[s].variant, VF_TRIG_ACCURATE, steps[s].accurate);
+        time_step(steps[s].variant, VF_TRIG_HARDWARE, steps[s].hardware);
+    }
+    vf_report_end(report);
+}
+
+static const char *const places[] = {"constant-arrays", "constant-structs", "registers"};
+enum { PLACES = 3, MOST_SHAPES = 16 };
+
+/* Rates of the three places of k for a list of shapes; `axis`: which of threads, chunk, unroll differs. */
+static void compare_places(const char *name, vf_trig trig, const vf_fourier_tuning *shapes, int count, int axis)
+{
+    double rate[PLACES][MOST_SHAPES], error;
+    int64_t along[MOST_SHAPES];
+    for (int p = 0; p < PLACES; p++) {
+        vf_fourier *plan = make_plan(places[p], trig);
+        for (int i = 0; i < count; i++) {
+            need(vf_fourier_set_tuning(plan, &shapes[i]));
+            rate[p][i] = measure(plan, trig, &error);
+            along[i] = axis == 1 ? shapes[i].chunk : shapes[i].unroll;
+        }
+        vf_fourier_destroy(plan);
+    }
+    printf("\n%s, %s trigonometry, G pairs/s\n%18s", name, trig_names[trig], axis == 1 ? "chunk" : "unrolling");
+    for (int i = 0; i < count; i++)
+        printf(" %6lld", (long long)along[i]);
+    vf_report_begin(report, trig_names[trig]);
+    vf_report_integers(report, axis == 1 ? "chunk" : "unroll", along, count);
+    for (int p = 0; p < PLACES; p++) {
+        printf("\n%18s", places[p]);
+        for (int i = 0; i < count; i++)
+            printf(" %6.0f", 1e-9 * rate[p][i]);
+        vf_report_numbers(report, places[p], rate[p], count);
+    }
+    printf("\n");
+    vf_report_end(report);
+}
+
+static int largest_chunk(void)
+{
+    vf_fourier *plan = make_plan("constant-structs", VF_TRIG_ACCURATE);
+    const int most = plan->most_chunk;
+    vf_fourier_destroy(plan);
+    return most;
+}
+
+static void compare_layouts(int most)
+{
+    vf_fourier_tuning shapes[MOST_SHAPES];
+    int count = 0;
+    for (int chunk = 32; chunk <= 4096; chunk *= 2)
+        shapes[count++] = (vf_fourier_tuning){256, chunk, 1};
+    shapes[count++] = (vf_fourier_tuning){256, most, 1};
+    vf_report_begin(report, "layout");
+    for (int trig = 0; trig < 2; trig++)
+        compare_places("256 threads, no unrolling", (vf_trig)trig, shapes, count, 1);
+    vf_report_end(report);
+}
+
+static void compare_unrolling(int most)
+{
+    for (int large = 0; large < 2; large++) {
+        vf_fourier_tuning shapes[MOST_SHAPES];
+        char name[80];
+        int count = 0;
+        const int chunk = large ? most : SMALL_CHUNK;
+        for (int unroll = 1; unroll <= VF_FOURIER_MOST_UNROLL; unroll *= 2)
+            shapes[count++] = (vf_fourier_tuning){256, chunk, unroll};
+        snprintf(name, sizeof name, "256 threads, chunk %d", chunk);
+        vf_report_begin(report, large ? "unroll, largest chunk" : "unroll, small chunk");
+        vf_report_integer(report, "chunk", chunk);
+        for (int trig = 0; trig < 2; trig++)
+            compare_places(name, (vf_trig)trig, shapes, count, 2);
+        vf_report_end(report);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *spec = argc > 1 ? argv[1] : "cuda";
+    if (strncmp(spec, "cuda", 4) != 0) {
+        printf("SKIP: the published steps are for GPUs\n");
+        return 77;
+    }
+    const int ended = begin("bench_fourier_steps", spec, argc > 2 ? argv[2] : NULL);
+    if (ended >= 0)
+        return ended;
+    make_case();
+    printf("%s: %d samples, %d^3 voxels\n", vf_device_name(device), SAMPLES, MATRIX);
+    vf_report_integer(report, "samples", SAMPLES);
+    vf_report_integer(report, "matrix", MATRIX);
+    time_steps();
+    const int most = largest_chunk();
+    compare_layouts(most);
+    compare_unrolling(most);
+    FREE_ALL(k, c);
+    vf_array_free(&values);
+    vf_array_free(&result);
+    vf_array_free(&host);
+    return end();
+}
