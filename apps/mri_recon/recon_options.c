@@ -410,8 +410,9 @@ const program_option recon_options[] = {
      .initial = "auto", .excludes = "method=bilinear", .help = "computation of F"},
     {OPTION_TEXT, .name = "variant", .argument = "VARIANT", SETTING(solve.variant), .needs = "operator=direct",
      .help = "kernel of the direct sum; on the CPU simd, avx512, avx2, baseline or ref; on GPUs tuned, products, "
-             "phasors, pairs, naive, registers, constant or published",
-     .more = "`tuned` is the fastest that the problem allows. `products` is a matrix product on tensor cores."},
+             "phasors, pairs, naive, registers, constant-arrays, constant-structs, tuned-structs, bank or bank-4",
+     .more = "`tuned` is the fastest that the problem allows. `products` is a matrix product on tensor cores. `naive` to "
+             "`tuned-structs` are the steps of the published study, whose phases lose accuracy at large |k|."},
     {OPTION_CHOICE, .name = "trig", .argument = "TRIG", SETTING(solve.hardware_trig), .choices = trigs,
      .initial = "accurate", .needs = "operator=direct", .help = "sines and cosines of the direct sum on GPUs"},
     {OPTION_NUMBER, .name = "accuracy", .argument = "A", SETTING(solve.accuracy), .least = 1e-12, .most = 0.1,

@@ -17,7 +17,9 @@
  *   cuda  "tuned"  atoms staged in shared memory relative to each thread block's own origin, double-precision sums of
  *                  chunks; in single precision some reciprocal roots are computed from neighbours'
  *         "roots"  the same with every root by the special function units
- *         "const1", "const4", "const8"   the published kernels: constant memory, 1, 4 and 8 points per thread
+ *         "const1", "const4", "const8"   versions 1 to 3 of the published kernels: constant memory, 1, 4 and 8 points per
+ *                  thread. Unlike there, r is bounded, coordinates are the distances from the grid's centre, the GPU
+ *                  squares the distance along z, and version 1 loads the old value at the end
  */
 #ifndef VOXFIELD_COULOMB_SUM_H
 #define VOXFIELD_COULOMB_SUM_H

@@ -5,7 +5,8 @@
  * where w_a(n) >= 0 weighs the difference between voxel n and the previous one along axis a. Differences across the
  * grid's faces are left out. With w = 1 this is the discrete Laplacian with reflecting faces. Weights that are small
  * across the edges of a reference image keep those edges: Haldar, Hernando, Song and Liang, Magn. Reson. Med. 59 (2008)
- * 810; and Stone et al., J. Parallel Distrib. Comput. 68 (2008) 1307, where the case study calls it W.
+ * 810. The case study has a prior W of this purpose, but prints no weights (Stone et al., J. Parallel Distrib. Comput. 68
+ * (2008) 1307).
  */
 #ifndef VOXFIELD_FIRST_DIFFERENCES_H
 #define VOXFIELD_FIRST_DIFFERENCES_H

@@ -9,7 +9,8 @@ validation/results.
 
 Records: gpu-DEVICE-DATE.json (./run gpu), folders cpu-DEVICE-DATE with the reports of ./run bench,
 devices-N-DEVICE-DATE.json of time_devices.py on a machine with N GPUs, images-DATE.json of image_study.py,
-slopes-DATE.json of ewald_slopes.py, and auto-DATE.json of auto_study.py.
+slopes-DATE.json of ewald_slopes.py, auto-DATE.json of auto_study.py, fourier-tuning-DEVICE-DATE.json of tune_fourier_sum, and
+fourier-steps-DEVICE-DATE.json of bench_fourier_steps, if the GPU's record has no report of it.
 The primitives, the study of cionize, the placement of ions, slopes and auto may be missing in a record: then their tables say
 so, and there is no picture.
 """
@@ -44,10 +45,13 @@ def load():
         sys.exit(f"figures.py: {record.name} is the record of a run that failed")
     several, images = newest("devices-*.json", needed=False), newest("images-*.json", needed=False)
     slopes, auto = newest("slopes-*.json", needed=False), newest("auto-*.json", needed=False)
+    steps, tuning = newest("fourier-steps-*.json", needed=False), newest("fourier-tuning-*.json", needed=False)
     return {
         "slopes": json.loads(slopes.read_text()) if slopes else None,
         "auto": json.loads(auto.read_text()) if auto else None,
         "gpu": gpu["benchmarks"],
+        "steps": gpu["benchmarks"].get("bench_fourier_steps") or (json.loads(steps.read_text()) if steps else None),
+        "tuning": json.loads(tuning.read_text()) if tuning else None,
         "several": json.loads(several.read_text()) if several else gpu["benchmarks"].get("bench_devices"),
         "images": json.loads(images.read_text()) if images else None,
         "gpu_name": gpu["device"],
@@ -86,6 +90,55 @@ def fourier_rows(report):
         yield [name, case["variant"], case["precision"], case["direction"], rate(case["pairs_per_second"]),
                f"{100 * case['share_of_ceiling']:.0f} %" if "share_of_ceiling" in case else "",
                f"{case['largest_error']:.1e}"]
+
+
+def renamed(report):
+    """A remark for records made before the published steps had variants of their own."""
+    old = any(case["variant"] in ("constant", "published") for case in report["cases"].values())
+    return ("\n\nThis record is older than the published steps: its `naive` and `registers` reduce phases, and its `constant` and "
+            "`published` are today's `bank` and `bank-4`.") if old else ""
+
+
+def step_rows(report):
+    """The published steps, and what each is worth over the one before, with the same trigonometry."""
+    before = {}
+    for case in report["steps"].values():
+        trig, speed = case["trigonometry"], case["pairs_per_second"]
+        theirs = case.get("published_pairs_per_second")
+        yield [case["variant"], trig, rate(speed), f"{speed / before[trig]:.2f}" if trig in before else "", f"{1e-9 * theirs:.3g}" if theirs else "",
+               f"{case['largest_error']:.1e}", " / ".join(map(str, case["shape"])) if case.get("shape") else ""]
+        before[trig] = speed
+
+
+def place_rows(report):
+    """Rates of the places of k, with both kinds of trigonometry."""
+    for trig in ("accurate", "hardware"):
+        for place in ("constant-arrays", "constant-structs", "registers"):
+            yield [place, trig, *map(rate, report[trig][place])]
+
+
+def steps_blocks(data):
+    report, tuning = data["steps"], data["tuning"]
+    head = ["step", "trigonometry", "G pairs/s", "times the row above", "published", "largest error", "threads / chunk / unrolling"]
+    missing = no_record("gpu", "this")
+    blocks = {name: missing for name in ("fourier steps", "fourier layout", "fourier unrolling", "fourier search")}
+    if report:
+        layout, few, many = report["layout"], report["unroll, small chunk"], report["unroll, largest chunk"]
+        blocks["fourier steps"] = f"{report['device']}; {report['samples']:,} samples.\n\n" + table(head, step_rows(report))
+        blocks["fourier layout"] = table(["k", "trigonometry", *map(str, layout["accurate"]["chunk"])], place_rows(layout))
+        blocks["fourier unrolling"] = "\n\n".join(
+            f"Chunks of {part['chunk']:,}, by unrolling:\n\n" + table(["k", "trigonometry", *map(str, part["accurate"]["unroll"])],
+                                                                    place_rows(part)) for part in (few, many))
+    if tuning:
+        rows = []
+        for step in (name for name in ("tuned-structs", "bank-4") if name in tuning):
+            for trig in ("accurate", "hardware"):
+                for name, found in tuning[step][trig]["searches"].items():
+                    gain = f"{100 * found['gain']:+.1f} %" if "gain" in found else ""
+                    rows.append([step, trig, name, " / ".join(map(str, found["shape"])), rate(found["pairs_per_second"]), gain])
+        blocks["fourier search"] = f"{tuning['device']}; {tuning['samples']:,} samples.\n\n" + table(
+            ["step", "trigonometry", "search", "threads / chunk / unrolling", "G pairs/s", "over the row above"], rows)
+    return blocks
 
 
 def toeplitz_rows(report):
@@ -133,7 +186,7 @@ def recon_figures(data):
         "recon study cpu": "\n\n".join(mri_study.show(cpu["bench_mri_study"])),
         "recon study gpu": "\n\n".join(mri_study.show(gpu["bench_mri_study"])),
         "fourier cpu": table(head, fourier_rows(cpu["bench_fourier_sum"])),
-        "fourier gpu": table(head, fourier_rows(gpu["bench_fourier_sum"])),
+        "fourier gpu": table(head, fourier_rows(gpu["bench_fourier_sum"])) + renamed(gpu["bench_fourier_sum"]),
         "toeplitz cpu": table(toeplitz_head, toeplitz_rows(cpu["bench_toeplitz"])),
         "toeplitz gpu": table(toeplitz_head, toeplitz_rows(gpu["bench_toeplitz"])),
         "cartesian cpu": table(cartesian_head, cartesian_rows(cpu["bench_cartesian"])),
@@ -284,7 +337,7 @@ def figures(data):
     first_cpu, first_gpu = (next(iter(report["cases"].values())) for report in (cpu, gpu))
     errors = data["cpu"]["bench_accuracy"]["2000 angstrom from the origin"]["simd"]
     gpu_errors = data["gpu"]["bench_accuracy"]["2000 angstrom from the origin"]["tuned"]
-    return recon_figures(data) | {f"primitives {kind}": primitives_block(data, kind) for kind in ("gpu", "cpu")} | {
+    return recon_figures(data) | steps_blocks(data) | {f"primitives {kind}": primitives_block(data, kind) for kind in ("gpu", "cpu")} | {
         "summary": table(["", "pairs of atom and grid point a second", ""], [
             [f"{cpu['device']}, {cpu['threads']} threads, {first_cpu['variant']}",
              f"{first_cpu['pairs_per_second'] * 1e-9:.0f} G/s",

@@ -20,26 +20,17 @@
  *
  * The case is the published grid, 128^3 voxels in single precision, with as many samples as take TRIAL_SECONDS. A
  * trial counts only if its result is right: all voxels are compared with a sum in double precision, which is itself
- * compared with the formula at some voxels. Relative to that sum (l2), the error in single precision is at most
- * sqrt(43 + 2 n / 6 + 1) u for n samples, with hardware trigonometry sqrt(46 + ...): see test_large_k of
- * validation/unit/kernels/fourier_sum/test_fourier_sum.c. 1 u^2 is for the reference, stored in single precision, and
- * 10 % for chance. "tuned-structs" does not reduce its phases, which adds (2 pi 27)^2 2, with hardware trigonometry
- * times 11 (allowed_error of bench_fourier_sum.c). A missing sample would give 1 / sqrt(n), a missing voxel
- * 1 / sqrt(128^3), both at least ten times as much.
+ * compared with the formula at some voxels. Relative to that sum (l2), the error in single precision is at most the
+ * root of expected_squares u (bench_fourier_case.h) and of 1 u^2 for the reference, stored in single precision; 10 % for
+ * chance. A missing sample would give 1 / sqrt(n), a missing voxel 1 / sqrt(128^3), both ten times as much at least.
  */
-#include <math.h>
-
-#include "bench_device.h"
-#include "fourier_sum_backend.h"
-#include "free_all.h"
+#include "bench_fourier_case.h"
 #include "tuning_table.h"
 
 #define TRIAL_SECONDS 0.015
 #define COARSE_SECONDS 12.0 /* limit of a round; two rounds of each kind for two steps take less than 90 s */
 #define FINE_SECONDS 7.0
 enum {
-    MATRIX = 128,
-    VOXELS = MATRIX * MATRIX * MATRIX,
     PILOT_SAMPLES = 1024,
     LEAST_SAMPLES = 8192, /* more than the largest chunk */
     MOST_SAMPLES = 65536,
@@ -51,10 +42,6 @@ enum {
     FORMULA_VOXELS = 16
 };
 
-static vf_grid grid;
-static int64_t samples;
-static float *k, *c; /* [samples][3], [samples][2] */
-static vf_array values, result, host, poison;
 static float *reference; /* [VOXELS][2] */
 static double reference_size;
 
@@ -76,43 +63,7 @@ typedef struct search {
     double error, allowed; /* the largest error found */
 } search;
 
-static vf_fourier *make_plan(const char *variant, vf_dtype precision, vf_trig trig)
-{
-    vf_fourier_samples points = {samples, k, NULL};
-    vf_fourier_voxels voxels = {.grid = &grid};
-    vf_fourier_options options = {.precision = precision, .trig = trig, .variant = variant};
-    vf_fourier *plan = NULL;
-    need(vf_fourier_create(device, &points, &voxels, 1, &options, &plan));
-    return plan;
-}
-
-/* Seconds of one execution for the first `count` voxels. */
-static double execute(const vf_fourier *plan, int64_t count)
-{
-    double began = vf_now();
-    need(vf_fourier_adjoint(plan, queue, 1, values.data, 0, count, result.data));
-    need(vf_queue_sync(queue));
-    return vf_now() - began;
-}
-
 /* ---- the case ---- */
-
-static void make_samples(int64_t count)
-{
-    free(k);
-    free(c);
-    vf_array_free(&values);
-    samples = count;
-    k = room((size_t)count * 3, sizeof *k);
-    c = room((size_t)count * 2, sizeof *c);
-    for (int64_t i = 0; i < 3 * count; i++)
-        k[i] = (float)(MATRIX * (uniform() - 0.5));
-    for (int64_t i = 0; i < 2 * count; i++)
-        c[i] = (float)(2 * uniform() - 1);
-    need(vf_array_create(device, VF_SPACE_DEVICE, VF_F32, 2 * count, &values));
-    need(vf_queue_copy(queue, values.data, c, (size_t)count * 2 * sizeof *c));
-    need(vf_queue_sync(queue));
-}
 
 /* As many samples as take TRIAL_SECONDS with the table's shape. Also raises the GPU's clock. */
 static void choose_samples(void)
@@ -125,24 +76,6 @@ static void choose_samples(void)
     vf_fourier_destroy(plan);
     double wanted = floor(PILOT_SAMPLES * TRIAL_SECONDS / least / 64) * 64;
     make_samples((int64_t)fmin(fmax(wanted, LEAST_SAMPLES), MOST_SAMPLES));
-}
-
-/* The error of the sum at a voxel, relative to the root of the terms' sum of squares. */
-static double formula_error(int64_t n, const double y[2])
-{
-    double at[3] = {(double)(n % MATRIX), (double)(n / MATRIX % MATRIX), (double)(n / MATRIX / MATRIX)};
-    double re = 0, im = 0, size = 0;
-    for (int64_t m = 0; m < samples; m++) {
-        double turns = 0;
-        for (int a = 0; a < 3; a++)
-            turns += (double)k[3 * m + a] * (grid.origin[a] + grid.spacing[a] * at[a]);
-        double cosine = cos(2 * M_PI * (turns - rint(turns))), sine = sin(2 * M_PI * (turns - rint(turns)));
-        double p = (double)c[2 * m], q = (double)c[2 * m + 1];
-        re += p * cosine - q * sine;
-        im += p * sine + q * cosine;
-        size += p * p + q * q;
-    }
-    return hypot(y[0] - re, y[1] - im) / sqrt(size);
 }
 
 /* The sum in double precision, by the default kernel. Its phases of up to 96 turns are accurate to 2 pi 96 2^-53 =
@@ -165,7 +98,8 @@ static void make_reference(void)
     vf_fourier_destroy(plan);
     for (int i = 0; i < FORMULA_VOXELS; i++) {
         int64_t n = i == 0 ? VOXELS - 1 : (int64_t)(uniform() * VOXELS);
-        if (!(formula_error(n, exact + 2 * n) <= 1e-11))
+        double sum[2], size = sum_formula(n, sum);
+        if (!(hypot(exact[2 * n] - sum[0], exact[2 * n + 1] - sum[1]) <= 1e-11 * size))
             need(vf_fail(ctx, VF_ERR_INTERNAL, "the sum in double precision is wrong"));
     }
     reference = room((size_t)2 * VOXELS, sizeof *reference);
@@ -181,15 +115,7 @@ static void make_reference(void)
 
 static void make_case(void)
 {
-    for (int a = 0; a < 3; a++) {
-        grid.counts[a] = MATRIX;
-        grid.spacing[a] = 1.0 / MATRIX;
-        grid.origin[a] = -0.5;
-    }
-    need(vf_array_create(device, VF_SPACE_DEVICE, VF_F32, 2 * (int64_t)VOXELS, &result));
-    need(vf_array_create(device, VF_SPACE_PINNED, VF_F32, 2 * (int64_t)VOXELS, &host));
-    need(vf_array_create(device, VF_SPACE_PINNED, VF_F32, 2 * (int64_t)VOXELS, &poison));
-    memset(poison.data, 0xff, (size_t)2 * VOXELS * sizeof(float)); /* NaN */
+    make_grid();
     choose_samples();
     make_reference();
 }
@@ -200,11 +126,7 @@ static void make_case(void)
 static double try_shape(search *s, const vf_fourier_tuning *shape)
 {
     need(vf_fourier_set_tuning(s->plan, shape));
-    need(vf_array_copy(queue, &result, &poison, 2 * (int64_t)VOXELS));
-    need(vf_queue_sync(queue));
-    double seconds = execute(s->plan, VOXELS), sum = 0;
-    need(vf_array_copy(queue, &host, &result, 2 * (int64_t)VOXELS));
-    need(vf_queue_sync(queue));
+    double seconds = execute_anew(s->plan), sum = 0;
     const float *got = host.data;
 #pragma omp parallel for schedule(static) reduction(+ : sum)
     for (int64_t i = 0; i < 2 * (int64_t)VOXELS; i++) {
@@ -428,9 +350,7 @@ static vf_fourier_tuning run_search(search *s, int capability[2])
     s->plan = make_plan(s->variant, VF_F32, s->trig);
     s->table = s->plan->tuning;
     memcpy(capability, s->plan->capability, sizeof s->plan->capability);
-    const bool hardware = s->trig == VF_TRIG_HARDWARE;
-    const double plain_phase = s->step == VF_FOURIER_STRUCTS ? pow(2 * M_PI * 27, 2) * (hardware ? 11 : 2) : 0;
-    s->allowed = 1.1 * 0x1p-24 * sqrt(44 + (hardware ? 46 : 0) + 2 * (double)samples / 6 + plain_phase);
+    s->allowed = 1.1 * 0x1p-24 * sqrt(1 + expected_squares(s->trig == VF_TRIG_HARDWARE, s->step == VF_FOURIER_STRUCTS));
     for (int unroll = 1; unroll <= VF_FOURIER_MOST_UNROLL; unroll *= 2) { /* loads the kernels */
         vf_fourier_tuning shape = {VF_FOURIER_LEAST_THREADS, VF_FOURIER_LEAST_CHUNK, unroll};
         need(vf_fourier_set_tuning(s->plan, &shape));
@@ -482,15 +402,6 @@ static vf_fourier_tuning table_shape(const char *variant, vf_trig trig)
     return shape;
 }
 
-static void free_case(void)
-{
-    FREE_ALL(k, c, reference);
-    vf_array_free(&values);
-    vf_array_free(&result);
-    vf_array_free(&host);
-    vf_array_free(&poison);
-}
-
 int main(int argc, char **argv)
 {
     static const char *const variants[VF_FOURIER_TUNED_STEPS] = {
@@ -522,6 +433,7 @@ int main(int argc, char **argv)
             vf_report_end(report);
     }
     free_case();
+    free(reference);
     char text[TUNING_ROW_TEXT];
     if (tuning_row_format(&row, vf_device_name(device), text))
         printf("\n%s", text);

@@ -44,9 +44,13 @@ ROWS = {
     "bilinear": ("bilinear gridding, CPU", "cpu", ["--method", "bilinear"]),
     "cpu-double": ("direct sum, CPU, double", "cpu", [*DIRECT, "--precision", "double"]),
     "cpu-single": ("direct sum, CPU, single", "cpu", DIRECT),
-    "gpu-naive": ("direct sum, GPU, naive", "cuda", [*DIRECT, "--variant", "naive"]),
-    "gpu-constant": ("direct sum, GPU, constant memory", "cuda", [*DIRECT, "--variant", "constant"]),
-    "gpu-published": ("the same, hardware trigonometry, tuned", "cuda", [*DIRECT, "--variant", "published", *HARDWARE]),
+    "step-naive": ("direct sum, GPU, naive", "cuda", [*DIRECT, "--variant", "naive"]),
+    "step-registers": ("direct sum, GPU, registers", "cuda", [*DIRECT, "--variant", "registers"]),
+    "step-arrays": ("direct sum, GPU, constant memory, arrays", "cuda", [*DIRECT, "--variant", "constant-arrays"]),
+    "step-structs": ("direct sum, GPU, constant memory", "cuda", [*DIRECT, "--variant", "constant-structs"]),
+    "step-hardware": ("the same, hardware trigonometry", "cuda", [*DIRECT, "--variant", "constant-structs", *HARDWARE]),
+    "step-tuned": ("the same, hardware trigonometry, tuned", "cuda", [*DIRECT, "--variant", "tuned-structs", *HARDWARE]),
+    "gpu-bank-4": ("ours: constant memory, four voxels a thread", "cuda", [*DIRECT, "--variant", "bank-4", *HARDWARE]),
     "gpu-double": ("ours: direct sum, GPU, double", "cuda", [*DIRECT, "--precision", "double"]),
     "gpu-tuned": ("ours: direct sum, GPU", "cuda", DIRECT),
     "gpu-hardware": ("ours: the same, hardware trigonometry", "cuda", [*DIRECT, *HARDWARE]),
@@ -54,17 +58,22 @@ ROWS = {
     "cpu-default": ("**ours: default, CPU (NUFFT)**", "cpu", []),
     "gpu-default": ("**ours: default, GPU (NUFFT)**", "cuda", []),
 }
+# Rows of records made before the published steps had variants of their own.
+OLD_ROWS = {
+    "gpu-naive": ("ours: naive, phases reduced", "cuda", DIRECT),
+    "gpu-constant": ("ours: constant memory with values, phases reduced", "cuda", DIRECT),
+    "gpu-published": ("ours: constant memory, four voxels a thread", "cuda", [*DIRECT, *HARDWARE]),
+}
 DOUBLE = ("cpu-double", "gpu-double", "cpu-nufft-double")  # other images are compared with the first of these
-# The publication, as printed: minutes for Q, F^H d, the solver, F^H d and solver (a four-core CPU of 2007, Quadro FX 5600); GFLOPS
-# of F^H d; PSNR in dB. It does not say which operations it counts (its rates are 22 for each pair of a sample and a voxel, its text
-# has 15), so ours have no such column: what can be compared is pairs a second.
+# Figure 8.20 as printed: minutes and GFLOPS of Q, of F^H d, minutes of the solver, of F^H d and solver; then PSNR in dB (figure
+# 8.19). CPU: four threads of a 2.66 GHz Core 2 Extreme; GPU: Quadro FX 5600. Its row "constant memory" does not say which layout.
 PUBLISHED = {
-    "bilinear": (None, None, None, 0.39, None, 16.8),
-    "cpu-double": (4009, 518, 1.59, 519.59, 0.4, 27.6),
-    "cpu-single": (2678.7, 342.3, 1.61, 343.91, 0.7, 27.6),
-    "gpu-naive": (260.2, 41.0, 1.65, 42.65, 5.4, None),
-    "gpu-constant": (72.0, 9.8, 1.57, 11.37, 22.8, None),
-    "gpu-published": (7.5, 1.5, 1.69, 3.19, 144.5, 27.5),
+    "bilinear": (None, None, None, None, None, 0.39, 16.8),
+    "cpu-double": (4009.0, 0.3, 518.0, 0.4, 1.59, 519.59, 27.6),
+    "cpu-single": (2678.7, 0.5, 342.3, 0.7, 1.61, 343.91, 27.6),
+    "step-naive": (260.2, 5.1, 41.0, 5.4, 1.65, 42.65, None),
+    "step-structs": (72.0, 18.6, 9.8, 22.8, 1.57, 11.37, None),
+    "step-tuned": (7.5, 178.9, 1.5, 144.5, 1.69, 3.19, 27.5),
 }
 
 
@@ -288,22 +297,25 @@ def number(value):
     return f"{value:,.{min(max(digits, 0), 4)}f}"
 
 
-def cell(ours, theirs=None):
-    return number(ours) + (f" ({number(theirs)})" if theirs is not None else "")
+def title(key):
+    return (ROWS.get(key) or OLD_ROWS[key])[0]
 
 
-def published_of(record, key):
-    """Seconds for Q, F^H d, the solver, and the last two; GFLOPS; PSNR. The publication's case does not apply to a quick record."""
-    figures = None if record["quick"] else PUBLISHED.get(key)
-    return (*(minutes and 60 * minutes for minutes in figures[:4]), *figures[4:]) if figures else (None,) * 6
+def is_direct(key):
+    return "direct" in (ROWS.get(key) or OLD_ROWS[key])[2]
+
+
+def printed(minutes):
+    """Minutes as printed, with the seconds."""
+    return "-" if minutes is None else f"{minutes} ({number(60 * minutes)} s)"
 
 
 def image_rows(record, case):
     rows = record["tables"][case]
     for key, row in rows.items():
         if row["images"]:
-            theirs = published_of(record, key)[5] if case == "published" else None
-            cells = [ROWS[key][0] + (f" ({theirs} dB)" if theirs else "")]
+            theirs = PUBLISHED[key][-1] if case == "published" and key in PUBLISHED and not record["quick"] else None
+            cells = [title(key) + (f" ({theirs} dB)" if theirs else "")]
             for noise in ("clean", "noise"):
                 image, away = row["images"][noise], from_double(rows, key, noise)
                 cells += [f"{image['psnr']:.2f} dB", "-" if away is None or key == "bilinear" else f"{away:+.3f} dB",
@@ -311,14 +323,28 @@ def image_rows(record, case):
             yield cells
 
 
-def time_row(record, key, row):
+def pair_rate(record, seconds):
+    """G pairs of a sample and a voxel a second, of F^H d."""
     case = record["cases"]["published"]
-    pairs = case["matrix"] ** 3 * case["readouts"] * case["samples_a_readout"] * 1e-9
-    q, adjoint, solver, both, gflops, _ = published_of(record, key)
-    direct = "direct" in ROWS[key][2]
-    return [ROWS[key][0] + (" †" if row["parts"] else ""), cell(row["q"], q), cell(row["adjoint"], adjoint), cell(row["solver"], solver),
-            cell(row["adjoint"] + (row["solver"] or 0), both), number(row["program"]),
-            cell(pairs / row["adjoint"], pairs / adjoint if adjoint else None) if direct else "-", f"{gflops}" if gflops else "-"]
+    return case["matrix"] ** 3 * case["readouts"] * case["samples_a_readout"] * 1e-9 / seconds
+
+
+def time_row(record, key, row):
+    return [title(key) + (" †" if row["parts"] else ""), number(row["q"]), number(row["adjoint"]), number(row["solver"]),
+            number(row["adjoint"] + (row["solver"] or 0)), number(row["program"]),
+            number(pair_rate(record, row["adjoint"])) if is_direct(key) else "-"]
+
+
+def published_rows(record):
+    """Figure 8.20, each figure beside this machine's, if it was measured."""
+    for key, (q, q_flops, adjoint, flops, solver, image, _) in PUBLISHED.items():
+        row = record["tables"]["published"].get(key)
+        name = title(key) + (" †" if row and row["parts"] else "")
+        here = time_row(record, key, row)[1:5] if row else ["-"] * 4
+        rates = [number(adjoint and pair_rate(record, 60 * adjoint)), number(row and is_direct(key) and pair_rate(record, row["adjoint"]) or None)]
+        flops = [f"{value}" if value else "-" for value in (q_flops, flops)]
+        yield [name, printed(q), flops[0], here[0], printed(adjoint), flops[1], here[1], printed(solver), here[2], printed(image), here[3],
+               *rates]
 
 
 def missing_rows(record):
@@ -338,11 +364,20 @@ def show(record):
     head = ["", "PSNR", "from double", "error", f"{noise}: PSNR", "from double", "error"]
     yield (f"mri_recon {record['voxfield']}, {record['date'][:10]}; {'; '.join(record['devices'])}; "
            f"{record['cpu_threads']} CPU threads.")
-    yield (f"**Times** in seconds: {describe(cases['published'])}, {record['solver'][1]} iterations of the solver, "
-           f"lambda {record['solver'][-1]}. In parentheses "
-           "the publication (a four-core CPU of 2007, Quadro FX 5600). Pairs: of a sample and a voxel, a second, of F^H d. The "
-           "publication's GFLOPS are as printed; it does not say which operations they count.")
-    yield table(["", "Q", "F^H d", "solver", "F^H d + solver", "whole program", "G pairs/s", "its GFLOPS"],
+    case = f"{describe(cases['published'])}, {record['solver'][1]} iterations of the solver, lambda {record['solver'][-1]}"
+    if not record["quick"]:  # which is a smaller case
+        yield ("**Figure 8.20** of the publication as printed, in minutes (a four-core CPU of 2007, Quadro FX 5600), beside this machine, "
+               f"here, in seconds: {case}. Image: F^H d and solver.")
+        yield table(["", "Q, min", "GFLOPS", "here, s", "F^H d, min", "GFLOPS", "here, s", "solver, min", "here, s", "image, min", "here, s",
+                     "G pairs/s", "here"], published_rows(record))
+        yield ("Its last row is 357 (Q), 228 (F^H d) and 108 (image) times as fast as its CPU in single precision. Times can be compared, and so "
+               "can G pairs/s (a sample and a voxel of F^H d; the publication's follow from its minutes): the work is the same, except that "
+               "the trajectory is ours, since the publication prints none. GFLOPS cannot be compared: the publication does not say which "
+               "operations it counts. Its rates are about 22 a pair for F^H d and 17 for Q on the doubled grid; its text has 13 and two of "
+               "trigonometry. Its solver is the CPU's in all rows; ours runs on the row's device. The row of constant memory does not name "
+               "the layout (ours has structures), and the last row is two steps together.")
+    yield f"**Times** in seconds: {case}." if record["quick"] else "**Times** in seconds, all rows."
+    yield table(["", "Q", "F^H d", "solver", "F^H d + solver", "whole program", "G pairs/s"],
                 (time_row(record, key, row) for key, row in tables["published"].items()))
     if parts:
         yield (f"† Too slow to run whole: Q and F^H d are a straight line through {parts[0]:,} and {parts[1]:,} of the "
