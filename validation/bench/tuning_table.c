@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "voxfield/append.h"
 #include "voxfield/output.h"
 
 static const char *skip_spaces(const char *at)
@@ -65,16 +66,14 @@ bool tuning_row_format(const vf_fourier_tuning_row *row, const char *device, cha
         if (isprint((unsigned char)*device) && *device != '*' && *device != '/' && *device != '\\')
             name[length++] = *device;
     name[length] = 0;
-    int at = snprintf(text, TUNING_ROW_TEXT, "    {{%d, %d}, {", row->capability[0], row->capability[1]);
+    text[0] = 0;
+    vf_append(text, TUNING_ROW_TEXT, "    {{%d, %d}, {", row->capability[0], row->capability[1]);
     for (int step = 0; step < VF_FOURIER_TUNED_STEPS; step++) {
         const vf_fourier_tuning *a = &row->shapes[step][0], *h = &row->shapes[step][1];
-        at += snprintf(text + at, (size_t)(TUNING_ROW_TEXT - at), "%s{{%d, %d, %d}, {%d, %d, %d}}", step ? ", " : "",
-                       a->threads, a->chunk, a->unroll, h->threads, h->chunk, h->unroll);
-        if (at >= TUNING_ROW_TEXT)
-            return false;
+        vf_append(text, TUNING_ROW_TEXT, "%s{{%d, %d, %d}, {%d, %d, %d}}", step ? ", " : "", a->threads, a->chunk,
+                  a->unroll, h->threads, h->chunk, h->unroll);
     }
-    at += snprintf(text + at, (size_t)(TUNING_ROW_TEXT - at), "}}, /* %s */\n", name);
-    return at < TUNING_ROW_TEXT;
+    return vf_append(text, TUNING_ROW_TEXT, "}}, /* %s */\n", name) < TUNING_ROW_TEXT - 1;
 }
 
 /* Negative, 0 or positive as a's compute capability is less than, equal to or greater than b's. */
