@@ -26,6 +26,7 @@
 #include "schedule/reconstruct.h"
 #include "schedule/windows.h"
 #include "solve/choose_operator.h"
+#include "solve/tune_launch.h"
 #include "voxfield/output.h"
 #include "voxfield/workpool.h"
 
@@ -269,6 +270,7 @@ static vf_status prepare(recon_state *r)
     VF_TRY(status, plan_device(r->ctx, &r->planned, &r->scan, &r->sampling, r->device, sizeof r->device, &r->memory));
     if (status == VF_OK && !r->settings->dry_run)
         status = vf_check_threads(r->ctx, vf_context_device_count(r->ctx) + 1);
+    VF_TRY(status, tune_launch(r->ctx, r->settings->tune && !r->settings->dry_run, &r->planned.solve));
     if (status == VF_OK)
         forecast_make(r->ctx, r->settings, &r->scan, &r->sampling, vf_now() - r->began, &r->forecast);
     VF_TRY(status, kept_frames_begin(r));

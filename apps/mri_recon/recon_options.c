@@ -413,6 +413,10 @@ const program_option recon_options[] = {
              "phasors, pairs, naive, registers, constant-arrays, constant-structs, tuned-structs, bank or bank-4",
      .more = "`tuned` is the fastest that the problem allows. `products` is a matrix product on tensor cores. `naive` to "
              "`tuned-structs` are the steps of the published study, whose phases lose accuracy at large |k|."},
+    {OPTION_FLAG, .scope = OPTION_OF_RUN, .name = "tune", SETTING(tune), .needs = "variant",
+     .help = "search of the fastest launch of the variant tuned-structs, for this and later runs on this GPU",
+     .more = "It times combinations of threads, chunk and unrolling for some seconds. The best one is kept in "
+             "`$XDG_CACHE_HOME/voxfield` or `~/.cache/voxfield`. It changes no bit of the image."},
     {OPTION_CHOICE, .name = "trig", .argument = "TRIG", SETTING(solve.hardware_trig), .choices = trigs,
      .initial = "accurate", .needs = "operator=direct", .help = "sines and cosines of the direct sum on GPUs"},
     {OPTION_NUMBER, .name = "accuracy", .argument = "A", SETTING(solve.accuracy), .least = 1e-12, .most = 0.1,

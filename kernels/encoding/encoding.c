@@ -37,7 +37,7 @@ static vf_status create_direct(vf_encoding *e, vf_device *device, const vf_encod
     }
     const vf_fourier_voxels voxels = {.grid = &grid, .field = field};
     const vf_fourier_options how = {
-        .precision = options->precision, .trig = options->trig, .variant = options->variant};
+        .precision = options->precision, .trig = options->trig, .variant = options->variant, .tuning = options->tuning};
     vf_status status = vf_fourier_create(device, samples, &voxels, options->most_batch, &how, &e->direct);
     if (status == VF_OK)
         snprintf(e->description, sizeof e->description, "direct sum (%s)", vf_fourier_variant(e->direct));

@@ -44,7 +44,8 @@ typedef struct vf_encoding_options {
                           * / (N/2) and k is unchanged; an axis of one voxel has r = 0 */
     vf_trig trig;        /* of the direct sum */
     const char *variant; /* of the direct sum; NULL: the device's default */
-    double piece_pairs;  /* sample-voxel pairs of a direct sum between checks for progress and cancellation; 0: about a
+    vf_fourier_tuning tuning; /* of the direct sum; 0: the library's own */
+    double piece_pairs; /* sample-voxel pairs of a direct sum between checks for progress and cancellation; 0: about a
                           * second of work */
 } vf_encoding_options;
 

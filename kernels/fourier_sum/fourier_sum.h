@@ -68,10 +68,19 @@ typedef struct vf_fourier_voxels {
 #define VF_FOURIER_MAX_K 65536.0
 #define VF_FOURIER_MAX_R 64.0
 
+/* How steps of a GPU with chunks of samples are launched: threads a block, samples of a chunk, and samples of a pass of
+ * the loop (a power of two; double precision of the published steps has no unrolling). */
+typedef struct vf_fourier_tuning {
+    int threads, chunk, unroll;
+} vf_fourier_tuning;
+
 typedef struct vf_fourier_options {
     vf_dtype precision;  /* VF_F32, VF_F64: of terms and vectors; "ref" computes in double and rounds the result */
     vf_trig trig;        /* CUDA, single precision only */
     const char *variant; /* NULL: the device's default */
+    /* CUDA: the launch of "registers", "bank-4" and steps named after arrays or structs; others ignore it. Chunks that do
+     * not fit are shortened. 0 threads: the library's own for the GPU. Its errors are VF_ERR_ARGUMENT. */
+    vf_fourier_tuning tuning;
 } vf_fourier_options;
 
 typedef struct vf_fourier vf_fourier;
@@ -101,6 +110,24 @@ const char *vf_fourier_variant(const vf_fourier *plan); /* the actual variant: "
 
 /* The variants of a kind of device, the default first; NULL beyond the last. */
 const char *vf_fourier_variant_name(vf_device_kind kind, int index);
+
+/* Whether a launch is within the limits, with chunks of at most `most_chunk` samples. */
+bool vf_fourier_tuning_valid(const vf_fourier_tuning *tuning, int most_chunk);
+
+/* What a search found: pairs of a sample and a voxel a second. */
+typedef struct vf_fourier_found {
+    vf_fourier_tuning usual,
+        best; /* usual: a rule of thumb, 256 threads, chunks of up to 4,096 samples, no unrolling */
+    double usual_rate, best_rate;
+    int tried; /* combinations */
+} vf_fourier_found;
+
+/* Searches the launch of a variant that can be tuned, in single precision, for a grid of 128^3 voxels: times all
+ * combinations of threads, chunk and unrolling once, and the best of them several times, for about `seconds` (4 are
+ * enough on a large GPU; in less, combinations are left out). Takes 40 MB on the device; blocking. Errors:
+ * VF_ERR_UNSUPPORTED (nothing to tune), VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY, VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+VF_MUST_CHECK vf_status vf_fourier_search(vf_device *device, const char *variant, vf_trig trig, double seconds,
+                                          vf_fourier_found *found);
 
 VF_API_END
 #ifdef __cplusplus

@@ -24,11 +24,7 @@ typedef struct vf_fourier_points {
     const double *x, *y, *z, *w; /* w: s or Hz; NULL if there is no off-resonance */
 } vf_fourier_points;
 
-/* The launch shape of a GPU step with chunks of samples: threads per block, samples per chunk (at most the plan's
- * most_chunk), and samples per pass of the loop (a power of two). */
-typedef struct vf_fourier_tuning {
-    int threads, chunk, unroll;
-} vf_fourier_tuning;
+/* Limits of vf_fourier_tuning. */
 enum {
     VF_FOURIER_LEAST_THREADS = 32,
     VF_FOURIER_MOST_THREADS = 1024,
@@ -74,7 +70,12 @@ extern const vf_fourier_backend vf_fourier_ref, vf_fourier_cpu, vf_fourier_cuda;
 /* The tuning for a GPU of this compute capability, from fourier_sum_tuning.h. */
 vf_fourier_tuning vf_fourier_find_tuning(const int capability[2], vf_fourier_tuned_step step, vf_trig trig);
 
-bool vf_fourier_tuning_valid(const vf_fourier_tuning *tuning, int most_chunk);
+/* The shapes that a search tries, by number: every combination of threads and chunks that are powers of two (and
+ * most_chunk) with every unrolling. False beyond the last. */
+bool vf_fourier_tuning_combination(int number, int most_chunk, vf_fourier_tuning *shape);
+
+/* The usual start of a search: 256 threads, chunks of 4,096 samples or the most, no unrolling. */
+vf_fourier_tuning vf_fourier_usual_tuning(int most_chunk);
 
 /* Changes the tuning of a plan for "registers", a step named after structs or arrays, or "bank-4", between executions;
  * for benchmarks, the tuning program and tests. In double precision only "bank-4" unrolls. Errors: VF_ERR_ARGUMENT (out

@@ -217,6 +217,11 @@ vf_status create(vf_fourier *plan)
         status = vf_cuda_check(plan->device, products_prepare(plan, s), "making room for the Fourier sum's factors");
     if (status == VF_OK && !s->tuned)
         status = s->published ? published_open(plan, s) : bank_open(plan, s);
+    vf_fourier_tuning wanted = plan->options.tuning;
+    if (wanted.chunk > plan->most_chunk)
+        wanted.chunk = plan->most_chunk;
+    if (status == VF_OK && wanted.threads != 0 && plan->most_chunk > 0)
+        status = vf_fourier_set_tuning(plan, &wanted);
     return status;
 }
 

@@ -18,6 +18,25 @@ bool vf_fourier_tuning_valid(const vf_fourier_tuning *t, int most_chunk)
            t->unroll >= 1 && t->unroll <= VF_FOURIER_MOST_UNROLL && (t->unroll & (t->unroll - 1)) == 0;
 }
 
+bool vf_fourier_tuning_combination(int number, int most_chunk, vf_fourier_tuning *shape)
+{
+    for (int threads = VF_FOURIER_LEAST_THREADS; threads <= VF_FOURIER_MOST_THREADS; threads *= 2)
+        for (int unroll = 1; unroll <= VF_FOURIER_MOST_UNROLL; unroll *= 2)
+            for (int chunk = VF_FOURIER_LEAST_CHUNK, last = 0; !last; chunk *= 2) {
+                last = chunk >= most_chunk;
+                if (number-- > 0)
+                    continue;
+                *shape = (vf_fourier_tuning){threads, last ? most_chunk : chunk, unroll};
+                return true;
+            }
+    return false;
+}
+
+vf_fourier_tuning vf_fourier_usual_tuning(int most_chunk)
+{
+    return (vf_fourier_tuning){256, most_chunk < 4096 ? most_chunk : 4096, 1};
+}
+
 vf_status vf_fourier_set_tuning(vf_fourier *plan, const vf_fourier_tuning *t)
 {
     vf_context *ctx = vf_device_context(plan->device);

@@ -8,6 +8,7 @@
  *            "registers"), all else equal: 256 threads, no unrolling, samples of a launch from 32 to all that fit
  *   unroll   the same three by unrolling, with small and with the largest chunks. Unrolling puts several loads in flight,
  *            so a step that gains from it was waiting for them
+ *   threads  the same by the threads of a block: those of a block start together, blocks do not
  *
  * The case is the published grid, 128^3 voxels in single precision; the rate does not depend on the number of samples.
  */
@@ -100,6 +101,7 @@ static void time_steps(void)
     vf_report_end(report);
 }
 
+static const char *const axis_names[] = {"threads", "chunk", "unroll"};
 static const char *const places[] = {"constant-arrays", "constant-structs", "registers"};
 enum { PLACES = 3, MOST_SHAPES = 16 };
 
@@ -113,15 +115,15 @@ static void compare_places(const char *name, vf_trig trig, const vf_fourier_tuni
         for (int i = 0; i < count; i++) {
             need(vf_fourier_set_tuning(plan, &shapes[i]));
             rate[p][i] = measure(plan, trig, &error);
-            along[i] = axis == 1 ? shapes[i].chunk : shapes[i].unroll;
+            along[i] = axis == 0 ? shapes[i].threads : axis == 1 ? shapes[i].chunk : shapes[i].unroll;
         }
         vf_fourier_destroy(plan);
     }
-    printf("\n%s, %s trigonometry, G pairs/s\n%18s", name, trig_names[trig], axis == 1 ? "chunk" : "unrolling");
+    printf("\n%s, %s trigonometry, G pairs/s\n%18s", name, trig_names[trig], axis_names[axis]);
     for (int i = 0; i < count; i++)
         printf(" %6lld", (long long)along[i]);
     vf_report_begin(report, trig_names[trig]);
-    vf_report_integers(report, axis == 1 ? "chunk" : "unroll", along, count);
+    vf_report_integers(report, axis_names[axis], along, count);
     for (int p = 0; p < PLACES; p++) {
         printf("\n%18s", places[p]);
         for (int i = 0; i < count; i++)
@@ -153,20 +155,25 @@ static void compare_layouts(int most)
     vf_report_end(report);
 }
 
-static void compare_unrolling(int most)
+/* By unrolling with 256 threads, or by threads without unrolling, each with small and with the largest chunks. */
+static void compare_others(int axis, int most)
 {
     for (int large = 0; large < 2; large++) {
         vf_fourier_tuning shapes[MOST_SHAPES];
         char name[80];
         int count = 0;
         const int chunk = large ? most : SMALL_CHUNK;
-        for (int unroll = 1; unroll <= VF_FOURIER_MOST_UNROLL; unroll *= 2)
-            shapes[count++] = (vf_fourier_tuning){256, chunk, unroll};
-        snprintf(name, sizeof name, "256 threads, chunk %d", chunk);
-        vf_report_begin(report, large ? "unroll, largest chunk" : "unroll, small chunk");
+        if (axis == 2)
+            for (int unroll = 1; unroll <= VF_FOURIER_MOST_UNROLL; unroll *= 2)
+                shapes[count++] = (vf_fourier_tuning){256, chunk, unroll};
+        else
+            for (int threads = VF_FOURIER_LEAST_THREADS; threads <= VF_FOURIER_MOST_THREADS; threads *= 2)
+                shapes[count++] = (vf_fourier_tuning){threads, chunk, 1};
+        snprintf(name, sizeof name, "%s, %s chunk", axis_names[axis], large ? "largest" : "small");
+        vf_report_begin(report, name);
         vf_report_integer(report, "chunk", chunk);
         for (int trig = 0; trig < 2; trig++)
-            compare_places(name, (vf_trig)trig, shapes, count, 2);
+            compare_places(name, (vf_trig)trig, shapes, count, axis);
         vf_report_end(report);
     }
 }
@@ -188,7 +195,8 @@ int main(int argc, char **argv)
     time_steps();
     const int most = largest_chunk();
     compare_layouts(most);
-    compare_unrolling(most);
+    compare_others(2, most);
+    compare_others(0, most);
     free_case();
     return end();
 }

@@ -121,14 +121,16 @@ def steps_blocks(data):
     report, tuning = data["steps"], data["tuning"]
     head = ["step", "trigonometry", "G pairs/s", "times the row above", "published", "largest error", "threads / chunk / unrolling"]
     missing = no_record("gpu", "this")
-    blocks = {name: missing for name in ("fourier steps", "fourier layout", "fourier unrolling", "fourier search")}
+    blocks = {name: missing for name in ("fourier steps", "fourier layout", "fourier unrolling", "fourier threads", "fourier search")}
     if report:
-        layout, few, many = report["layout"], report["unroll, small chunk"], report["unroll, largest chunk"]
+        layout = report["layout"]
         blocks["fourier steps"] = f"{report['device']}; {report['samples']:,} samples.\n\n" + table(head, step_rows(report))
         blocks["fourier layout"] = table(["k", "trigonometry", *map(str, layout["accurate"]["chunk"])], place_rows(layout))
-        blocks["fourier unrolling"] = "\n\n".join(
-            f"Chunks of {part['chunk']:,}, by unrolling:\n\n" + table(["k", "trigonometry", *map(str, part["accurate"]["unroll"])],
-                                                                    place_rows(part)) for part in (few, many))
+        for axis, words in (("unroll", "unrolling"), ("threads", "threads")):
+            parts = [report[f"{axis}, {size} chunk"] for size in ("small", "largest")]
+            blocks[f"fourier {words}"] = "\n\n".join(
+                f"Chunks of {part['chunk']:,} samples, by {words}:\n\n" +
+                table(["k", "trigonometry", *map(str, part["accurate"][axis])], place_rows(part)) for part in parts)
     if tuning:
         rows = []
         for step in (name for name in ("tuned-structs", "bank-4") if name in tuning):

@@ -211,12 +211,9 @@ static void run_round(search *s, int repeats, double limit)
 
 static void list_coarse(search *s)
 {
-    for (int threads = VF_FOURIER_LEAST_THREADS; threads <= VF_FOURIER_MOST_THREADS; threads *= 2)
-        for (int unroll = 1; unroll <= VF_FOURIER_MOST_UNROLL; unroll *= 2) {
-            for (int chunk = VF_FOURIER_LEAST_CHUNK; chunk <= s->plan->most_chunk; chunk *= 2)
-                add_shape(s, threads, chunk, unroll);
-            add_shape(s, threads, s->plan->most_chunk, unroll);
-        }
+    vf_fourier_tuning shape;
+    for (int n = 0; vf_fourier_tuning_combination(n, s->plan->most_chunk, &shape); n++)
+        add_shape(s, shape.threads, shape.chunk, shape.unroll);
 }
 
 /* The best shape of the coarse round, sorted, that differs from `from` only in one parameter: 0 threads, 1 chunk, 2
@@ -234,8 +231,7 @@ static vf_fourier_tuning best_along(const search *s, vf_fourier_tuning from, int
 
 static void search_singly(search *s)
 {
-    const int most = s->plan->most_chunk;
-    s->start = s->singly = (vf_fourier_tuning){256, most < 4096 ? most : 4096, 1};
+    s->start = s->singly = vf_fourier_usual_tuning(s->plan->most_chunk);
     for (int axis = 0; axis < 3; axis++)
         s->singly = best_along(s, s->singly, axis);
 }

@@ -20,6 +20,7 @@ vf_encoding_options encoding_options(const solve_settings *settings, const mri_s
                                  .most_batch = 1,
                                  .trig = settings->hardware_trig ? VF_TRIG_HARDWARE : VF_TRIG_ACCURATE,
                                  .variant = settings->variant,
+                                 .tuning = settings->launch,
                                  .piece_pairs = settings->piece_pairs};
 }
 

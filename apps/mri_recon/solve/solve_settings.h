@@ -41,10 +41,11 @@ typedef struct solve_settings {
     bool tolerance_auto; /* the tolerance, or sparse_tolerance's share of it */
     bool box_voxels;     /* phi is the transform of a box voxel, unless the file has phi */
     bool hardware_trig;
-    vf_dtype precision;  /* VF_F32, VF_F64 */
-    double accuracy;     /* of the NUFFT */
-    const char *variant; /* of the direct sum; NULL: the device's default */
-    double piece_pairs;  /* sample-voxel pairs of a direct sum between checks for progress and cancellation; 0: about
+    vf_dtype precision;       /* VF_F32, VF_F64 */
+    double accuracy;          /* of the NUFFT */
+    const char *variant;      /* of the direct sum; NULL: the device's default */
+    vf_fourier_tuning launch; /* of the direct sum (tune_launch.h); 0: the library's own */
+    double piece_pairs; /* sample-voxel pairs of a direct sum between checks for progress and cancellation; 0: about
                           * a second of work */
     const char *save_q, *load_q;
 } solve_settings;

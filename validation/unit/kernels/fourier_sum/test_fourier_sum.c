@@ -100,9 +100,10 @@ static const vf_fourier_tuning shapes[] = {{32, 16, 1},   {1024, 1333, 16}, {102
                                            {96, 17, 2},   {256, 64, 4},     {320, 100, 8},  {1024, 333, 8},
                                            {512, 48, 16}, {992, 1000, 4}};
 
+/* The published steps add all terms of a voxel in order, whatever the chunks: the bits are those of the first shape. */
 static void compare_shapes(const problem *p)
 {
-    double *expected = reference(p, false), *values = room_for(p, false);
+    double *expected = reference(p, false), *values = room_for(p, false), *before = room_for(p, false);
     vf_fourier_options o;
     for (int index = 0; next_options(&index, &o);) {
         vf_fourier *plan = make_plan(device, p, &o);
@@ -110,11 +111,14 @@ static void compare_shapes(const problem *p)
             assert_int_equal(vf_fourier_set_tuning(plan, &shapes[s]), VF_OK);
             execute(device, plan, p, o.precision, false, p->c, 0, p->voxels, values);
             compare_values(&o, p, false, values, expected);
+            const size_t bytes = (size_t)(2 * p->batch * p->voxels) * vf_dtype_bytes(o.precision);
+            if (s > 0 && is_published(&o) && memcmp(values, before, bytes) != 0)
+                fail_msg("%s: shape %zu changes bits", describe(&o), s);
+            memcpy(before, values, bytes);
         }
         vf_fourier_destroy(plan);
     }
-    free(expected);
-    free(values);
+    FREE_ALL(expected, values, before);
 }
 
 /* More voxels than the threads of a block, and not a multiple of them. */
@@ -156,6 +160,52 @@ static void test_tuning_limits(void **state)
         vf_fourier_destroy(plan);
     }
     free_problem(&p);
+}
+
+/* A launch can be part of the options: steps that have one take it, with a chunk that fits; others ignore it. */
+static void test_tuning_option(void **state)
+{
+    (void)state;
+    problem p = random_problem(100, 8, 8, 8, 1, 64, ON_GRID);
+    vf_fourier_options o;
+    for (int index = 0; next_options(&index, &o);) {
+        o.tuning = (vf_fourier_tuning){96, 48, 2};
+        vf_fourier *plan = make_plan(device, &p, &o);
+        if (plan->most_chunk > 0)
+            assert_memory_equal(&plan->tuning, &o.tuning, sizeof o.tuning);
+        vf_fourier_destroy(plan);
+        o.tuning.chunk = 1 << 20;
+        plan = make_plan(device, &p, &o);
+        if (plan->most_chunk > 0)
+            assert_int_equal(plan->tuning.chunk, plan->most_chunk);
+        const bool tunable = plan->most_chunk > 0;
+        vf_fourier_destroy(plan);
+        o.tuning = (vf_fourier_tuning){97, 48, 2};
+        const vf_fourier_samples samples = {p.samples, p.k, NULL};
+        const vf_fourier_voxels voxels = {.grid = &p.grid};
+        assert_int_equal(vf_fourier_create(device, &samples, &voxels, 1, &o, &plan), tunable ? VF_ERR_ARGUMENT : VF_OK);
+        vf_context_clear_error(ctx);
+        vf_fourier_destroy(plan);
+    }
+    free_problem(&p);
+}
+
+/* A search in little time finds a launch that is valid and no slower than the usual one; there is nothing to search on a
+ * CPU, or for other variants. */
+static void test_search(void **state)
+{
+    (void)state;
+    const bool gpu = vf_device_get_kind(device) == VF_DEVICE_CUDA;
+    vf_fourier_found found;
+    assert_int_equal(vf_fourier_search(device, gpu ? "naive" : NULL, VF_TRIG_ACCURATE, 0.1, &found),
+                     VF_ERR_UNSUPPORTED);
+    assert_non_null(strstr(vf_context_message(ctx), "nothing to tune"));
+    vf_context_clear_error(ctx);
+    if (!gpu)
+        return;
+    assert_int_equal(vf_fourier_search(device, "tuned-structs", VF_TRIG_HARDWARE, 0.5, &found), VF_OK);
+    assert_true(found.tried >= 2 && found.usual_rate > 0 && found.best_rate >= found.usual_rate);
+    assert_true(vf_fourier_tuning_valid(&found.best, 5333) && vf_fourier_tuning_valid(&found.usual, 5333));
 }
 
 /* |k| of 64 to 128 cycles, where k.r in single precision would be off by 4e-6 turns. If random terms have random
@@ -427,5 +477,6 @@ static void test_far_voxels(void **state)
 
 DEVICE_MAIN(set_up, tear_down, cmocka_unit_test(test_single_sample), cmocka_unit_test(test_sizes),
             cmocka_unit_test(test_sample_counts), cmocka_unit_test(test_batches), cmocka_unit_test(test_tunings),
-            cmocka_unit_test(test_tuning_limits), cmocka_unit_test(test_large_k), cmocka_unit_test(test_plain_phases),
-            cmocka_unit_test(test_small_terms), cmocka_unit_test(test_far_voxels), cmocka_unit_test(test_dense_voxels))
+            cmocka_unit_test(test_tuning_limits), cmocka_unit_test(test_tuning_option), cmocka_unit_test(test_search),
+            cmocka_unit_test(test_large_k), cmocka_unit_test(test_plain_phases), cmocka_unit_test(test_small_terms),
+            cmocka_unit_test(test_far_voxels), cmocka_unit_test(test_dense_voxels))

@@ -55,6 +55,30 @@ static void test_limits(void **state)
         assert_false(vf_fourier_tuning_valid(&bad[i], MOST_CHUNK));
 }
 
+/* The combinations of a search: all valid, none twice, the limits of each number among them. */
+static void test_combinations(void **state)
+{
+    (void)state;
+    static const int most[] = {5333, 2000, 16, 64};
+    for (size_t m = 0; m < sizeof most / sizeof *most; m++) {
+        vf_fourier_tuning shapes[512];
+        int count = 0, ends = 0;
+        while (count < 512 && vf_fourier_tuning_combination(count, most[m], &shapes[count]))
+            count++;
+        const int chunks[] = {10, 8, 1, 3}; /* 16 to 4096 and 5333; 16 to 1024 and 2000; 16; 16, 32, 64 */
+        assert_int_equal(count, 6 * 5 * chunks[m]);
+        for (int i = 0; i < count; i++) {
+            assert_true(vf_fourier_tuning_valid(&shapes[i], most[m]));
+            for (int j = 0; j < i; j++)
+                assert_false(same(shapes[i], shapes[j]));
+            ends += same(shapes[i], (vf_fourier_tuning){32, 16, 1}) ||
+                    same(shapes[i], (vf_fourier_tuning){1024, most[m], 16}) ||
+                    same(shapes[i], vf_fourier_usual_tuning(most[m]));
+        }
+        assert_int_equal(ends, 3);
+    }
+}
+
 /* Only steps of a GPU can be tuned. */
 static void test_cpu_has_nothing_to_tune(void **state)
 {
@@ -209,6 +233,6 @@ static void test_write(void **state)
     vf_context_destroy(ctx);
 }
 
-TEST_MAIN(NULL, NULL, cmocka_unit_test(test_table), cmocka_unit_test(test_limits),
+TEST_MAIN(NULL, NULL, cmocka_unit_test(test_table), cmocka_unit_test(test_limits), cmocka_unit_test(test_combinations),
           cmocka_unit_test(test_cpu_has_nothing_to_tune), cmocka_unit_test(test_parse), cmocka_unit_test(test_format),
           cmocka_unit_test(test_replace), cmocka_unit_test(test_write))
