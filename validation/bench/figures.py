@@ -99,6 +99,10 @@ def renamed(report):
             "`published` are today's `bank` and `bank-4`.") if old else ""
 
 
+def remark(report):
+    return f"; {report['note']}" if "note" in report else ""
+
+
 def step_rows(report):
     """The published steps, and what each is worth over the one before, with the same trigonometry."""
     before = {}
@@ -112,25 +116,25 @@ def step_rows(report):
 
 def place_rows(report):
     """Rates of the places of k, with both kinds of trigonometry."""
-    for trig in ("accurate", "hardware"):
+    for trig in (name for name in ("accurate", "hardware") if name in report):
         for place in ("constant-arrays", "constant-structs", "registers"):
             yield [place, trig, *map(rate, report[trig][place])]
 
 
 def steps_blocks(data):
     report, tuning = data["steps"], data["tuning"]
-    head = ["step", "trigonometry", "G pairs/s", "times the row above", "published", "largest error", "threads / chunk / unrolling"]
+    head = ["step", "trigonometry", "G pairs/s", "times the step before", "published", "largest error", "threads / chunk / unrolling"]
     missing = no_record("gpu", "this")
     blocks = {name: missing for name in ("fourier steps", "fourier layout", "fourier unrolling", "fourier threads", "fourier search")}
     if report:
         layout = report["layout"]
-        blocks["fourier steps"] = f"{report['device']}; {report['samples']:,} samples.\n\n" + table(head, step_rows(report))
+        blocks["fourier steps"] = f"{report['device']}; {report['samples']:,} samples{remark(report)}.\n\n" + table(head, step_rows(report))
         blocks["fourier layout"] = table(["k", "trigonometry", *map(str, layout["accurate"]["chunk"])], place_rows(layout))
         for axis, words in (("unroll", "unrolling"), ("threads", "threads")):
-            parts = [report[f"{axis}, {size} chunk"] for size in ("small", "largest")]
-            blocks[f"fourier {words}"] = "\n\n".join(
+            parts = [report[f"{axis}, {size} chunk"] for size in ("small", "largest") if f"{axis}, {size} chunk" in report]
+            blocks[f"fourier {words}"] = missing if not parts else "\n\n".join(
                 f"Chunks of {part['chunk']:,} samples, by {words}:\n\n" +
-                table(["k", "trigonometry", *map(str, part["accurate"][axis])], place_rows(part)) for part in parts)
+                table(["k", "trigonometry", *map(str, part["hardware"][axis])], place_rows(part)) for part in parts)
     if tuning:
         rows = []
         for step in (name for name in ("tuned-structs", "bank-4") if name in tuning):
@@ -138,7 +142,7 @@ def steps_blocks(data):
                 for name, found in tuning[step][trig]["searches"].items():
                     gain = f"{100 * found['gain']:+.1f} %" if "gain" in found else ""
                     rows.append([step, trig, name, " / ".join(map(str, found["shape"])), rate(found["pairs_per_second"]), gain])
-        blocks["fourier search"] = f"{tuning['device']}; {tuning['samples']:,} samples.\n\n" + table(
+        blocks["fourier search"] = f"{tuning['device']}; {tuning['samples']:,} samples{remark(tuning)}.\n\n" + table(
             ["step", "trigonometry", "search", "threads / chunk / unrolling", "G pairs/s", "over the row above"], rows)
     return blocks
 

@@ -8,8 +8,8 @@
  * STEP: only this one; the row keeps the other's shapes.
  *
  * Time is limited, so there are two rounds. Coarse: every combination of threads and chunks that are powers of two
- * (and the largest chunk) with every unrolling, in random order, once each. A chunk is given up when two of its
- * shapes took SLOW times as long as the best so far. Fine: the best of those, their neighbours at 3/4 and 3/2 of
+ * (and the largest chunk) with every unrolling, in random order, once each. Threads with a chunk are given up when
+ * two of their unrollings took SLOW times as long as the best so far. Fine: the best of those, their neighbours at 3/4 and 3/2 of
  * their threads and chunk, the table's current shape, and the two of the next paragraph, several times each. The order
  * is shuffled for every repeat, so drift (clock, temperature) affects all alike. The least median is chosen. Omitted
  * shapes are reported.
@@ -28,7 +28,7 @@
 #include "tuning_table.h"
 
 #define TRIAL_SECONDS 0.015
-#define COARSE_SECONDS 12.0 /* limit of a round; two rounds of each kind for two steps take less than 90 s */
+#define COARSE_SECONDS 20.0 /* limit of a round; two rounds of each kind for two steps take less than 2 minutes */
 #define FINE_SECONDS 7.0
 enum {
     PILOT_SAMPLES = 1024,
@@ -183,7 +183,7 @@ static void rank_trials(search *s)
     }
 }
 
-/* Whether two of the trials before `t` had the same chunk and took SLOW times as long as the best of all. */
+/* Whether two of the trials before `t` had the same threads and chunk and took SLOW times as long as the best of all. */
 static bool is_given_up(const search *s, const trial *t)
 {
     double least = HUGE_VAL;
@@ -192,7 +192,8 @@ static bool is_given_up(const search *s, const trial *t)
         if (u->runs > 0)
             least = fmin(least, u->seconds[0]);
     for (const trial *u = s->trials; u < t; u++)
-        slow += u->runs > 0 && u->shape.chunk == t->shape.chunk && u->seconds[0] > SLOW * least;
+        slow += u->runs > 0 && u->shape.threads == t->shape.threads && u->shape.chunk == t->shape.chunk &&
+                u->seconds[0] > SLOW * least;
     return slow >= 2;
 }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEARCH_SECONDS 10.0
+#define SEARCH_SECONDS 8.0
 
 static vf_device *first_gpu(const vf_context *ctx)
 {
