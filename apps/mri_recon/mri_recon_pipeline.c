@@ -24,9 +24,9 @@
 #include "schedule/forecast.h"
 #include "schedule/plan_device.h"
 #include "schedule/reconstruct.h"
+#include "schedule/tune_launch.h"
 #include "schedule/windows.h"
 #include "solve/choose_operator.h"
-#include "solve/tune_launch.h"
 #include "voxfield/output.h"
 #include "voxfield/workpool.h"
 

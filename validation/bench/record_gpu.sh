@@ -121,11 +121,11 @@ sanitize() { # SECONDS WORK FOLDER
         "$unit/test_differences cuda test_by_hand test_special_values" "$unit/test_low_rank cuda test_nan test_optimality"
         "$recon --iterations 2 --operator nufft" "$recon --iterations 2 --operator direct --prior differences"
         "$recon --iterations 2 --operator nufft --precision double --coils walsh" "$recon --method gridding")
-    for tool in tuned pairs bank bank-4; do
-        cases+=("$recon --method adjoint --operator direct --variant $tool")
-    done
     for tool in products phasors naive registers constant-arrays constant-structs tuned-structs; do # not with a field map
         cases+=("${recon/small.h5/plain.h5} --iterations 2 --operator direct --variant $tool")
+    done
+    for tool in tuned pairs bank bank-4; do
+        cases+=("$recon --method adjoint --operator direct --variant $tool")
     done
     cases+=("$unit/test_reduce_operators 5000")
     if ! have compute-sanitizer; then

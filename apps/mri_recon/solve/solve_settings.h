@@ -44,7 +44,7 @@ typedef struct solve_settings {
     vf_dtype precision;       /* VF_F32, VF_F64 */
     double accuracy;          /* of the NUFFT */
     const char *variant;      /* of the direct sum; NULL: the device's default */
-    vf_fourier_tuning launch; /* of the direct sum (tune_launch.h); 0: the library's own */
+    vf_fourier_tuning launch; /* of the direct sum (schedule/tune_launch.c); 0: the library's own */
     double piece_pairs; /* sample-voxel pairs of a direct sum between checks for progress and cancellation; 0: about
                           * a second of work */
     const char *save_q, *load_q;

@@ -6,7 +6,7 @@
 #ifndef TUNE_LAUNCH_H
 #define TUNE_LAUNCH_H
 
-#include "solve_settings.h"
+#include "solve/solve_settings.h"
 
 /* Sets settings->launch if the variant is tuned-structs and there is a GPU (the first one counts): to the best of a
  * search, which goes into the table, or, without `search`, to the table's row. A table that cannot be used is ignored

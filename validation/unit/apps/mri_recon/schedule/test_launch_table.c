@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "solve/tune_launch.h"
+#include "schedule/tune_launch.h"
 #include "test_main.h"
 
 static vf_context *ctx;
@@ -125,10 +125,10 @@ static void expect_path(const char *cache, const char *home, const char *expecte
 static void test_path(void **state)
 {
     (void)state;
-    expect_path("/cache", "/home/me", "/cache/voxfield/launches.txt");
-    expect_path(NULL, "/home/me", "/home/me/.cache/voxfield/launches.txt");
-    expect_path("", "/home/me", "/home/me/.cache/voxfield/launches.txt");
-    expect_path("relative", "/home/me", "/home/me/.cache/voxfield/launches.txt"); /* invalid by the XDG's rules */
+    expect_path("/cache", "/of/mine", "/cache/voxfield/launches.txt");
+    expect_path(NULL, "/of/mine", "/of/mine/.cache/voxfield/launches.txt");
+    expect_path("", "/of/mine", "/of/mine/.cache/voxfield/launches.txt");
+    expect_path("relative", "/of/mine", "/of/mine/.cache/voxfield/launches.txt"); /* invalid by the XDG's rules */
     expect_path("/cache", NULL, "/cache/voxfield/launches.txt");
     expect_path(NULL, NULL, NULL);
     expect_path(NULL, "", NULL);
