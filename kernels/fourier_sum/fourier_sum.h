@@ -124,8 +124,8 @@ typedef struct vf_fourier_found {
 
 /* Searches the launch of a variant that can be tuned, in single precision, for a grid of 128^3 voxels: times all
  * combinations of threads, chunk and unrolling once, and the best of them several times, for about `seconds` (10 are
- * enough on a large GPU; in less, combinations are left out). Takes 40 MB on the device; blocking. Errors:
- * VF_ERR_UNSUPPORTED (nothing to tune), VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY, VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+ * enough on a large GPU; in less, combinations are left out). Takes some 150 MB on the device; blocking. Errors:
+ * VF_ERR_UNSUPPORTED (nothing to tune), VF_ERR_CANCELLED, and those of vf_fourier_create. */
 VF_MUST_CHECK vf_status vf_fourier_search(vf_device *device, const char *variant, vf_trig trig, double seconds,
                                           vf_fourier_found *found);
 
