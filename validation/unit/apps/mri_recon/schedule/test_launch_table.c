@@ -76,6 +76,7 @@ static void test_rows(void **state)
 
 #define FIRST "Voxfield: launches of the direct Fourier sum, version 1\n"
 #define ROW "accurate 256 64 8 GPU 1\n"
+#define FORTY "0123456789012345678901234567890123456789"
 
 static void test_damaged(void **state)
 {
@@ -85,16 +86,16 @@ static void test_damaged(void **state)
         "\n",
         ROW,
         "Voxfield: launches of the direct Fourier sum, version 2\n" ROW,
-        FIRST "accurate 256 64 8 GPU 1",                      /* cut off */
-        FIRST ROW "accurate 256 64 8\n",                      /* no name */
-        FIRST ROW "accurate 256 64 GPU 1\n",                  /* a number too few */
-        FIRST ROW "exact 256 64 8 GPU 1\n",                   /* no such trigonometry */
-        FIRST ROW "accurate 100 64 8 GPU 1\n",                /* no multiple of 32 */
-        FIRST ROW "accurate 256 64 3 GPU 1\n",                /* no power of two */
-        FIRST ROW "accurate -256 64 8 GPU 1\n",               /* negative */
-        FIRST ROW "accurate 256 99999999999999 8 GPU 1\n",    /* no such number */
-        FIRST ROW "accurate 256 64 8 GPU 1\n\n",              /* an empty line */
-        FIRST ROW "accurate 256 64 8 " FIRST FIRST FIRST "\n" /* a name too long */
+        FIRST "accurate 256 64 8 GPU 1",                            /* cut off */
+        FIRST ROW "accurate 256 64 8\n",                            /* no name */
+        FIRST ROW "accurate 256 64 GPU 1\n",                        /* a number too few */
+        FIRST ROW "exact 256 64 8 GPU 1\n",                         /* no such trigonometry */
+        FIRST ROW "accurate 100 64 8 GPU 1\n",                      /* no multiple of 32 */
+        FIRST ROW "accurate 256 64 3 GPU 1\n",                      /* no power of two */
+        FIRST ROW "accurate -256 64 8 GPU 1\n",                     /* negative */
+        FIRST ROW "accurate 256 99999999999999 8 GPU 1\n",          /* no such number */
+        FIRST ROW "accurate 256 64 8 GPU 1\n\n",                    /* an empty line */
+        FIRST ROW "accurate 256 64 8 " FORTY FORTY FORTY FORTY "\n" /* a name too long */
     };
     for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
         write_text(damaged[i]);
