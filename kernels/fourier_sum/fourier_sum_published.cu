@@ -33,7 +33,7 @@ namespace
 
 enum { NAIVE, REGISTERS, ARRAYS, STRUCTS, TUNED_STRUCTS, STEPS };
 const char *const names[STEPS] = {"naive", "registers", "constant-arrays", "constant-structs", "tuned-structs"};
-enum { PLAIN_THREADS = 256 };
+enum { PLAIN_THREADS = 256, BANK_BYTES = 65536 }; /* all the constant memory of a file; these kernels need no other */
 
 template <typename T>
 struct point {
@@ -44,10 +44,10 @@ struct point {
 template <typename T>
 constexpr int bank_samples()
 {
-    return VF_BANK_BYTES / (int)sizeof(point<T>);
+    return BANK_BYTES / (int)sizeof(point<T>);
 }
 
-__constant__ __align__(16) unsigned char bank[VF_BANK_BYTES];
+__constant__ __align__(16) unsigned char bank[BANK_BYTES];
 vf_constant_bank bank_users = {"Fourier sum"};
 
 template <typename T>

@@ -6,7 +6,7 @@
 #include "fourier_sum_backend.h"
 #include "voxfield/timer.h"
 
-enum { MATRIX = 128, SAMPLES = 5333, MOST_SHAPES = 512, FINALISTS = 9, REPEATS = 9, LEAST_REPEATS = 3, SLOW = 4 };
+enum { MATRIX = 128, SAMPLES = 5461, MOST_SHAPES = 512, FINALISTS = 9, REPEATS = 9, LEAST_REPEATS = 3, SLOW = 4 };
 #define COARSE_SHARE 0.7 /* of the time; the finalists have the rest */
 
 typedef struct trial {

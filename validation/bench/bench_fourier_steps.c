@@ -15,7 +15,7 @@
  */
 #include "bench_fourier_case.h"
 
-enum { SAMPLES = 5333, CHECKED = 8, RUNS = 3, SMALL_CHUNK = 128 };
+enum { SAMPLES = 5461, CHECKED = 8, RUNS = 3, SMALL_CHUNK = 128 };
 
 static int64_t checked[CHECKED];
 static double expected[CHECKED][2], term_size;

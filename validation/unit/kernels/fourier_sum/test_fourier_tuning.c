@@ -11,8 +11,8 @@
 
 enum { ROWS = sizeof vf_fourier_tunings / sizeof *vf_fourier_tunings };
 
-/* In single precision a sample takes 12 of the 64,000 bytes, or 32 with its values. */
-static const int most_chunk[VF_FOURIER_TUNED_STEPS] = {[VF_FOURIER_STRUCTS] = 5333, [VF_FOURIER_BANK_4] = 2000};
+/* In single precision a sample takes 12 of 65,536 bytes, or with its values 32 of 64,000. */
+static const int most_chunk[VF_FOURIER_TUNED_STEPS] = {[VF_FOURIER_STRUCTS] = 5461, [VF_FOURIER_BANK_4] = 2000};
 enum { MOST_CHUNK = 2000 };
 
 static bool same(vf_fourier_tuning a, vf_fourier_tuning b)
@@ -59,13 +59,13 @@ static void test_limits(void **state)
 static void test_combinations(void **state)
 {
     (void)state;
-    static const int most[] = {5333, 2000, 16, 64};
+    static const int most[] = {5461, 2000, 16, 64};
     for (size_t m = 0; m < sizeof most / sizeof *most; m++) {
         vf_fourier_tuning shapes[512];
         int count = 0, ends = 0;
         while (count < 512 && vf_fourier_tuning_combination(count, most[m], &shapes[count]))
             count++;
-        const int chunks[] = {10, 8, 1, 3}; /* 16 to 4096 and 5333; 16 to 1024 and 2000; 16; 16, 32, 64 */
+        const int chunks[] = {10, 8, 1, 3}; /* 16 to 4096 and 5461; 16 to 1024 and 2000; 16; 16, 32, 64 */
         assert_int_equal(count, 6 * 5 * chunks[m]);
         for (int i = 0; i < count; i++) {
             assert_true(vf_fourier_tuning_valid(&shapes[i], most[m]));

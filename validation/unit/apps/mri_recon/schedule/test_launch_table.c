@@ -62,10 +62,10 @@ static void test_rows(void **state)
     (void)state;
     expect("GPU 1", VF_TRIG_ACCURATE, LAUNCH_MISSING, 0, 0, 0); /* no file, no folder */
     store("GPU 1", VF_TRIG_ACCURATE, 256, 64, 8);
-    store("GPU 1", VF_TRIG_HARDWARE, 1024, 5333, 16);
+    store("GPU 1", VF_TRIG_HARDWARE, 1024, 5461, 16);
     store("a GPU of many  words", VF_TRIG_HARDWARE, 32, 16, 1);
     expect("GPU 1", VF_TRIG_ACCURATE, LAUNCH_FOUND, 256, 64, 8);
-    expect("GPU 1", VF_TRIG_HARDWARE, LAUNCH_FOUND, 1024, 5333, 16);
+    expect("GPU 1", VF_TRIG_HARDWARE, LAUNCH_FOUND, 1024, 5461, 16);
     expect("a GPU of many  words", VF_TRIG_HARDWARE, LAUNCH_FOUND, 32, 16, 1);
     expect("a GPU of many  words", VF_TRIG_ACCURATE, LAUNCH_MISSING, 0, 0, 0);
     expect("GPU", VF_TRIG_ACCURATE, LAUNCH_MISSING, 0, 0, 0);
