@@ -18,6 +18,7 @@
 #include "bench_peers.h"
 #include "bench_truth.h"
 #include "voxfield/copy.h"
+#include "voxfield/histogram.h"
 #include "voxfield/reduce.h"
 #include "voxfield/scan.h"
 #include "voxfield/sort.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "device/arguments.h"
-#include "voxfield/sort.h"
+#include "voxfield/histogram.h"
 
 vf_status vf_host_reduce(vf_context *ctx, vf_reduction reduction, vf_dtype type, int64_t n, const void *x,
                          const void *y, vf_reduced *result)
