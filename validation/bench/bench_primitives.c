@@ -197,7 +197,7 @@ static void make_plans(void)
 {
     const int64_t most = (int64_t)1 << most_log;
     const vf_scan_options single = {.type = VF_F32}, three = {.type = VF_F32, .variant = "three-kernel"};
-    const vf_histogram_bins bins = {.type = VF_U8, .bins = TRUTH_BINS};
+    const vf_histogram_options bins = {.type = VF_U8, .bins = TRUTH_BINS};
     vf_reduce *sum, *dot;
     vf_scan *scan, *scan_three;
     vf_histogram *histogram;

@@ -10,7 +10,7 @@
 #include "vectors/vector_internal.h"
 
 const vf_copy_ops vf_copy_cuda = {0};
-const vf_histogram_ops vf_histogram_cuda = {0};
+const vf_histogram_ops vf_histogram_ops_cuda = {0};
 const vf_neighbours_ops vf_neighbours_ops_cuda = {0};
 const vf_reduce_ops vf_reduce_ops_cuda = {0};
 const vf_scan_ops vf_scan_ops_cuda = {0};

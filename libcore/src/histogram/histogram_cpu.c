@@ -1,4 +1,5 @@
-/* Histograms on the CPU. Each thread counts in its own bins. */
+/* Histograms on the CPU. Each thread counts in tables of its own, several if bins are few: consecutive elements, often
+ * equal ones, take different tables, because a counter is slow to read again right after a write. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,54 +8,82 @@
 #include "histogram_internal.h"
 #include "voxfield/team_size.h"
 
-/* Four tables, because a counter is slow to read again right after a write. */
-static void count_bytes(int64_t at, int64_t end, const uint8_t *x, uint64_t *counts)
-{
-    enum { BYTES = 256 };
-    uint64_t table[4][BYTES] = {{0}};
-    for (; at + 4 <= end; at += 4)
-        for (int i = 0; i < 4; i++)
-            table[i][x[at + i]]++;
-    for (; at < end; at++)
-        table[0][x[at]]++;
-    for (int b = 0; b < BYTES; b++)
-        counts[b] += table[0][b] + table[1][b] + table[2][b] + table[3][b];
-}
+/* Tables a thread; the most bins for which it has them all; elements whose counts fit 32 bits. */
+enum { TABLES = 8, FEW_BINS = 2048, PIECE = 1 << 30 };
 
-/* Counts x if it lies between the first and the last edge. Its bin is the last one whose edge is not above x. The
- * binary search takes the same steps for every x. NaN is in no bin. */
-#define DEFINE_COUNT(name, type)                                                                                       \
-    static void name(int64_t at, int64_t end, const type *x, int bins, const double *edges, uint64_t *counts)          \
-    {                                                                                                                  \
-        for (; at < end; at++) {                                                                                       \
-            const double v = (double)x[at];                                                                            \
-            if (!(v >= edges[0] && v < edges[bins]))                                                                   \
-                continue;                                                                                              \
-            int bin = 0;                                                                                               \
-            for (int left = bins; left > 1; left -= left / 2)                                                          \
-                bin += v >= edges[bin + left / 2] ? left / 2 : 0;                                                      \
-            counts[bin]++;                                                                                             \
-        }                                                                                                              \
+static const char *const names[] = {"tables", NULL};
+
+/* Tables for as many threads as the context has when the plan is made. A table has a place for what is in no bin, then
+ * the bins. */
+typedef struct thread_tables {
+    int threads, tables;
+    int64_t length; /* of a table */
+    uint32_t of[];  /* [threads][tables][length] */
+} thread_tables;
+
+static void count_bytes(const vf_histogram *plan, int tables, int64_t at, int64_t end, const void *data, uint32_t *to)
+{
+    const uint8_t *x = data;
+    const int64_t length = plan->bins + 1;
+    (void)tables;
+    for (; at + 8 <= end; at += 8) {
+        uint64_t word;
+        memcpy(&word, x + at, sizeof word);
+        for (int i = 0; i < TABLES; i++)
+            to[i * length + 1 + (int64_t)(word >> 8 * i & 0xff)]++;
     }
-DEFINE_COUNT(count_f32, float)
-DEFINE_COUNT(count_f64, double)
+    for (; at < end; at++)
+        to[1 + x[at]]++;
+}
+_Static_assert(TABLES == sizeof(uint64_t), "a table for each byte of a word");
+
+/* BIN: the bin of x[i]; VF_NO_BIN is the place before the bins. */
+#define DEFINE_COUNT(name, type, BIN)                                                                                  \
+    static void name(const vf_histogram *plan, int tables, int64_t at, int64_t end, const void *data, uint32_t *to)    \
+    {                                                                                                                  \
+        const type *x = data;                                                                                          \
+        const int64_t length = plan->bins + 1;                                                                         \
+        for (int64_t i = at; i < end; i++)                                                                             \
+            to[(i & (tables - 1)) * length + 1 + BIN]++;                                                               \
+    }
+DEFINE_COUNT(count_f32_by_keys, float, vf_bin_f32(&plan->cells.f32, true, x[i]))
+DEFINE_COUNT(count_f64_by_keys, double, vf_bin_f64(&plan->cells.f64, true, x[i]))
+DEFINE_COUNT(count_f32_by_width, float, vf_bin_f32(&plan->cells.f32, false, x[i]))
+DEFINE_COUNT(count_f64_by_width, double, vf_bin_f64(&plan->cells.f64, false, x[i]))
+DEFINE_COUNT(count_i32, int32_t, vf_equal_bin(&plan->equal, x[i]))
+DEFINE_COUNT(count_i64, int64_t, vf_equal_bin(&plan->equal, x[i]))
 #undef DEFINE_COUNT
 
-/* Counts for as many threads as the context has when the plan is made. */
-typedef struct thread_counts {
-    int threads;
-    uint64_t counts[];
-} thread_counts;
+typedef void (*counter)(const vf_histogram *plan, int tables, int64_t at, int64_t end, const void *data, uint32_t *to);
+
+static counter counter_of(const vf_histogram *plan)
+{
+    switch (plan->type) {
+    case VF_F32:
+        return plan->cells.by_keys ? count_f32_by_keys : count_f32_by_width;
+    case VF_F64:
+        return plan->cells.by_keys ? count_f64_by_keys : count_f64_by_width;
+    case VF_I32:
+        return count_i32;
+    case VF_I64:
+        return count_i64;
+    default:
+        return count_bytes;
+    }
+}
 
 static vf_status create(vf_histogram *plan)
 {
-    const int threads = vf_context_threads(vf_device_context(plan->device));
-    thread_counts *state = malloc(sizeof *state + (size_t)threads * (size_t)plan->bins * sizeof *state->counts);
+    const int threads = vf_context_threads(vf_device_context(plan->device)),
+              tables = plan->bins > FEW_BINS ? 1 : TABLES;
+    const int64_t length = plan->bins + 1;
+    thread_tables *state =
+        malloc(sizeof *state + (size_t)threads * (size_t)tables * (size_t)length * sizeof *state->of);
     plan->state = state;
     if (!state)
         return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "not enough memory for a histogram of %d bins",
                        plan->bins);
-    state->threads = threads;
+    *state = (thread_tables){.threads = threads, .tables = tables, .length = length};
     return VF_OK;
 }
 
@@ -63,29 +92,35 @@ static void destroy(vf_histogram *plan)
     free(plan->state);
 }
 
+/* Adds to counts what PIECE elements at most have left in all tables. */
+static void add_tables(const thread_tables *state, int parts, int bins, uint64_t *counts)
+{
+    for (int t = 0; t < parts * state->tables; t++)
+        for (int b = 0; b < bins; b++)
+            counts[b] += state->of[t * state->length + 1 + b];
+}
+
 static vf_status execute(const vf_histogram *plan, vf_queue *queue, int64_t n, const void *x, uint64_t *counts)
 {
     (void)queue;
-    thread_counts *state = plan->state;
-    uint64_t *all = state->counts;
-    const int bins = plan->bins, parts = vf_parts_of(state->threads, n);
-    memset(all, 0, (size_t)parts * (size_t)bins * sizeof *all);
+    thread_tables *state = plan->state;
+    const counter count = counter_of(plan);
+    const size_t element = vf_dtype_bytes(plan->type);
+    const int64_t own = state->tables * state->length;
+    memset(counts, 0, (size_t)plan->bins * sizeof *counts);
+    for (int64_t begin = 0; begin < n; begin += PIECE) {
+        const int64_t here = n - begin < PIECE ? n - begin : PIECE;
+        const int parts = vf_parts_of(state->threads, here);
+        memset(state->of, 0, (size_t)(parts * own) * sizeof *state->of);
+        const char *from = (const char *)x + begin * (int64_t)element;
 #pragma omp parallel num_threads(vf_threads_of_plan(vf_device_context(plan->device), state->threads, parts > 1 ? n : 0))
-    {
-        const vf_share s = vf_share_of(n, parts);
-        uint64_t *mine = all + omp_get_thread_num() * bins;
-        if (plan->type == VF_U8)
-            count_bytes(s.at, s.end, x, mine);
-        else if (plan->type == VF_F32)
-            count_f32(s.at, s.end, x, bins, plan->edges, mine);
-        else
-            count_f64(s.at, s.end, x, bins, plan->edges, mine);
+        {
+            const vf_share s = vf_share_of(here, parts);
+            count(plan, state->tables, s.at, s.end, from, state->of + omp_get_thread_num() * own);
+        }
+        add_tables(state, parts, plan->bins, counts);
     }
-    memset(counts, 0, (size_t)bins * sizeof *counts);
-    for (int t = 0; t < parts; t++)
-        for (int b = 0; b < bins; b++)
-            counts[b] += all[(int64_t)t * bins + b];
     return VF_OK;
 }
 
-const vf_histogram_ops vf_histogram_cpu = {create, execute, destroy};
+const vf_histogram_ops vf_histogram_ops_cpu = {{VF_DEVICE_CPU, names}, create, destroy, execute};

@@ -1,32 +1,36 @@
-/* The interface of histograms on a kind of device; not installed. */
+/* The inside of histograms: the plan, and the interface of backends; not installed. */
 #ifndef VOXFIELD_HISTOGRAM_INTERNAL_H
 #define VOXFIELD_HISTOGRAM_INTERNAL_H
 
+#include "backend/variants.h"
+#include "histogram_bins.h"
 #include "voxfield/histogram.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* The operations of histogram.h after the checks. */
 typedef struct vf_histogram_ops {
+    vf_variants variants;
     vf_status (*create)(vf_histogram *plan); /* makes plan->state */
-    vf_status (*execute)(const vf_histogram *plan, vf_queue *queue, int64_t n, const void *x, uint64_t *counts);
     void (*destroy)(vf_histogram *plan);
+    /* The front end has checked the arguments; n may be 0. */
+    vf_status (*execute)(const vf_histogram *plan, vf_queue *queue, int64_t n, const void *x, uint64_t *counts);
 } vf_histogram_ops;
 
-extern const vf_histogram_ops vf_histogram_cpu, vf_histogram_cuda;
+extern const vf_histogram_ops vf_histogram_ops_cpu, vf_histogram_ops_ref, vf_histogram_ops_cuda;
 
 struct vf_histogram {
-    const vf_histogram_ops *ops;
     vf_device *device;
+    const vf_histogram_ops *ops;
     vf_dtype type;
+    const char *variant; /* not NULL */
     int bins;
-    /* [bins + 1]; the last one is the next number after the requested edge, so that all bins are half open; NULL for
-     * VF_U8 */
-    double *edges;
     int64_t most;
-    void *state;
+    double *edges; /* [bins + 1], as the caller gave them; VF_F32, VF_F64 */
+    vf_bin_cells cells;
+    vf_equal_bins equal;
+    void *state; /* the backend's own */
 };
 
 #ifdef __cplusplus

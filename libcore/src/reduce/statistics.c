@@ -68,7 +68,8 @@ static vf_status narrow(vf_queue *queue, int64_t n, const float *x, key_range *r
         edges[b] = value_of(range->low + b * width);
     /* The last bin includes this value. It is taken only after all others, so that does not matter. */
     edges[bins] = value_of(range->end);
-    vf_status status = vf_histogram_create(host, &(vf_histogram_bins){VF_F32, bins, edges}, n, &plan);
+    vf_status status =
+        vf_histogram_create(host, &(vf_histogram_options){.type = VF_F32, .bins = bins, .edges = edges}, n, &plan);
     VF_TRY(status, vf_histogram_execute(plan, queue, n, x, counts));
     vf_histogram_destroy(plan);
     int bin = 0;

@@ -6,13 +6,20 @@
 #include "refusal_fixture.h"
 #include "voxfield/histogram.h"
 
-/* Lengths near a warp, near the start of another CPU thread, and lengths that CUB's data blocks do not divide. */
-static const int64_t lengths[] = {0, 1, 2, 31, 32, 33, 255, 1000, 4097, 32767, 32768, 65537, 300007, (1 << 20) + 3};
+/* Lengths near a warp, near the data blocks of all kernels, near the start of another CPU thread. */
+static const int64_t lengths[] = {0,     1,     2,     3,     4,      7,      31,           32,   33,
+                                  255,   1000,  4097,  7935,  7937,   8191,   8192,         8193, 16389,
+                                  24577, 32767, 32768, 65537, 131072, 300007, (1 << 20) + 3};
 enum { LENGTHS = sizeof lengths / sizeof *lengths, GUARD = 64 };
 
-/* Counts `values` [n] and compares with `expected` [bins]. */
-static void check_counts(const vf_histogram *plan, int bins, int64_t n, const void *values, size_t size,
-                         const uint64_t *expected, const char *what)
+static const char *variant_name(int v)
+{
+    return vf_histogram_variant_name(vf_device_get_kind(device), v);
+}
+
+/* Counts `values` [n] and compares with `expected` [bins]. Arrays begin at any element. */
+static void check_plan(const vf_histogram *plan, int bins, int64_t n, const void *values, size_t size,
+                       const uint64_t *expected, const char *what)
 {
     const int64_t x_at = (int64_t)size * integer_between(0, 15), counts_at = 8 * integer_between(1, 8);
     memory x = make_memory(x_at + n * (int64_t)size), counts = make_memory(counts_at + 8 * (int64_t)bins + GUARD);
@@ -26,31 +33,83 @@ static void check_counts(const vf_histogram *plan, int bins, int64_t n, const vo
     free_memory(&counts);
 }
 
-static void check_byte_histogram(int64_t n, int least, int most)
+/* The same for all variants that count this type. */
+static void check_counts(vf_histogram_options options, int64_t n, const void *values, const uint64_t *expected,
+                         const char *what)
 {
-    vf_histogram *plan;
+    const int bins = options.type == VF_U8 ? 256 : options.bins;
+    for (int v = 0; (options.variant = variant_name(v)); v++) {
+        char name[160];
+        vf_histogram *plan;
+        if (options.type != VF_U8 && strcmp(options.variant, "trish") == 0)
+            continue;
+        snprintf(name, sizeof name, "%s: %s", options.variant, what);
+        assert_int_equal(vf_histogram_create(device, &options, n + integer_between(0, 5), &plan), VF_OK);
+        check_plan(plan, bins, n, values, vf_dtype_bytes(options.type), expected, name);
+        vf_histogram_destroy(plan);
+    }
+}
+
+/* ---- bytes ---- */
+
+typedef enum contents { RANDOM, FOUR_VALUES, ONE_VALUE, IMAGE, ASCENDING, CONTENTS } contents;
+
+/* The image: a smooth background with noise, and empty surroundings. */
+static uint8_t byte_of(contents kind, int64_t i, uint8_t value)
+{
+    const int64_t row = i / 200, column = i % 200;
+    switch (kind) {
+    case RANDOM:
+        return (uint8_t)random_bits();
+    case FOUR_VALUES:
+        return (uint8_t)integer_between(200, 203);
+    case ONE_VALUE:
+        return value;
+    case IMAGE:
+        return row % 100 < 20 || column < 30 ? 0 : (uint8_t)(row % 100 + column / 2 + integer_between(0, 5));
+    default:
+        return (uint8_t)i;
+    }
+}
+
+static void check_bytes(int64_t n, contents kind, uint8_t value)
+{
     uint64_t expected[256] = {0};
     char what[64];
     uint8_t *values = malloc((size_t)n + 1);
     assert_non_null(values);
-    snprintf(what, sizeof what, "%lld bytes", (long long)n);
+    snprintf(what, sizeof what, "%lld bytes of kind %d", (long long)n, (int)kind);
     for (int64_t i = 0; i < n; i++)
-        expected[values[i] = (uint8_t)integer_between(least, most)]++;
-    assert_int_equal(vf_histogram_create(device, &(vf_histogram_bins){.type = VF_U8}, n, &plan), VF_OK);
-    check_counts(plan, 256, n, values, 1, expected, what);
-    vf_histogram_destroy(plan);
+        expected[values[i] = byte_of(kind, i, value)]++;
+    check_counts((vf_histogram_options){.type = VF_U8}, n, values, expected, what);
     free(values);
 }
 
-static void test_byte_histograms(void **state)
+static void test_bytes(void **state)
 {
     (void)state;
-    for (int l = 0; l < LENGTHS; l++) {
-        check_byte_histogram(lengths[l], 0, 255);
-        check_byte_histogram(lengths[l], 200, 203);
-        check_byte_histogram(lengths[l], 255, 255);
-    }
+    for (int l = 0; l < LENGTHS; l++)
+        for (int kind = 0; kind < CONTENTS; kind++)
+            check_bytes(lengths[l], (contents)kind, (uint8_t)random_bits());
 }
+
+static void test_every_value(void **state)
+{
+    (void)state;
+    for (int value = 0; value < 256; value++)
+        check_bytes(8192 + 8 * value, ONE_VALUE, (uint8_t)value);
+}
+
+/* So long that a thread block of a GPU takes several data blocks, and that the counters of TRISH would overflow. */
+static void test_long(void **state)
+{
+    (void)state;
+    const int64_t n = SANITIZED ? 1000003 : vf_device_is_host(device) ? 5000003 : 64000003;
+    check_bytes(n, ONE_VALUE, 255);
+    check_bytes(n, IMAGE, 0);
+}
+
+/* ---- by edges ---- */
 
 /* Some values are special: an edge, next to an edge, NaN, infinite, outside, zero of either sign. */
 static double random_value(int bins, const double *edges, vf_dtype type)
@@ -80,9 +139,17 @@ static double random_value(int bins, const double *edges, vf_dtype type)
     }
 }
 
-static void check_histogram(vf_dtype type, int64_t n, int bins, const double *edges)
+/* Adds 1 to the bin of v, by the definition. */
+static void count_value(int bins, const double *edges, double v, uint64_t *counts)
 {
-    vf_histogram *plan;
+    int b = 0, end = bins; /* the last b whose edge is not above v, if there is one, is in [b, end) */
+    while (end - b > 1)
+        *(v >= edges[(b + end) / 2] ? &b : &end) = (b + end) / 2;
+    counts[b] += v >= edges[b] && (v < edges[b + 1] || (b == bins - 1 && v == edges[bins]));
+}
+
+static void check_edges(vf_dtype type, int64_t n, int bins, const double *edges)
+{
     char what[96];
     const size_t size = vf_dtype_bytes(type);
     uint64_t *expected = calloc((size_t)bins, sizeof *expected);
@@ -95,35 +162,80 @@ static void check_histogram(vf_dtype type, int64_t n, int bins, const double *ed
         if (type == VF_F32)
             v = (double)single;
         memcpy(values + (size_t)i * size, type == VF_F32 ? (const void *)&single : &v, size);
-        int b = 0, end = bins; /* the last b whose edge is not above v, if there is one, is in [b, end) */
-        while (end - b > 1)
-            *(v >= edges[(b + end) / 2] ? &b : &end) = (b + end) / 2;
-        expected[b] += v >= edges[b] && (v < edges[b + 1] || (b == bins - 1 && v == edges[bins]));
+        count_value(bins, edges, v, expected);
     }
-    assert_int_equal(
-        vf_histogram_create(device, &(vf_histogram_bins){.type = type, .bins = bins, .edges = edges}, n + 5, &plan),
-        VF_OK);
-    check_counts(plan, bins, n, values, size, expected, what);
-    vf_histogram_destroy(plan);
+    check_counts((vf_histogram_options){.type = type, .bins = bins, .edges = edges}, n, values, expected, what);
     free(expected);
     free(values);
 }
 
-static void test_histograms(void **state)
+enum { EVEN, UNEVEN, POWERS, CROWDED, EDGE_KINDS };
+
+/* Even; of random widths; powers of 2, by parts, from tiny to huge; most within a billionth. */
+static void make_edges(int kind, int bins, double *edges)
+{
+    edges[0] = kind == EVEN ? -8 : kind == POWERS ? 0 : 10 * uniform() - 20;
+    for (int b = 1; b <= bins; b++)
+        edges[b] = kind == EVEN     ? -8 + 0.25 * b
+                   : kind == UNEVEN ? edges[b - 1] + 1e-3 + uniform()
+                   : kind == POWERS ? ldexp(1 + (b & 3) / 4.0, b / 4 - bins / 8)
+                   : b == bins / 2  ? edges[b - 1] + 5
+                                    : edges[b - 1] + 1e-12 * (1 + uniform());
+}
+
+static void test_edges(void **state)
 {
     (void)state;
-    static const int most_bins[] = {1, 2, 3, 7, 100, 255, 256, 257, 1000};
+    static const int many_bins[] = {1, 2, 3, 7, 100, 255, 256, 257, 1000};
     for (int l = 0; l < LENGTHS; l++)
-        for (int m = 0; m < 9 && (lengths[l] < 100000 || m % 4 == 0); m++)
+        for (int m = 0; m < 9 && (lengths[l] < 10000 || m % 4 == l % 4); m++)
             for (int t = 0; t < 2; t++) {
                 double edges[1001];
-                const bool even = integer_between(0, 1);
-                edges[0] = 10 * uniform() - 20;
-                for (int b = 1; b <= most_bins[m]; b++)
-                    edges[b] = even ? -8 + 0.25 * b : edges[b - 1] + 1e-3 + uniform();
-                edges[0] = even ? -8 : edges[0];
-                check_histogram(t ? VF_F64 : VF_F32, lengths[l], most_bins[m], edges);
+                make_edges((int)integer_between(0, EDGE_KINDS - 1), many_bins[m], edges);
+                check_edges(t ? VF_F64 : VF_F32, lengths[l], many_bins[m], edges);
             }
+}
+
+/* Bins that exceed the shared memory of a GPU, at first with the tables of their edges. */
+static void test_many_bins(void **state)
+{
+    (void)state;
+    static const int many_bins[] = {2049, 8193, 16000, 30000, 50000, 60000, 65536};
+    double *edges = malloc(65537 * sizeof *edges);
+    assert_non_null(edges);
+    for (int m = 0; m < 7; m++)
+        for (int kind = EVEN; kind <= UNEVEN; kind++) {
+            make_edges(kind, many_bins[m], edges);
+            check_edges(VF_F32, 100003, many_bins[m], edges);
+            check_edges(VF_F64, 100003, many_bins[m], edges);
+        }
+    free(edges);
+}
+
+/* All values in one bin of many, and values that are all in none. */
+static void test_one_bin(void **state)
+{
+    (void)state;
+    enum { N = 100003, MOST = 65536 };
+    static const int many_bins[] = {1, 300, MOST};
+    double *edges = malloc((MOST + 1) * sizeof *edges);
+    float *values = malloc(N * sizeof *values);
+    uint64_t *expected = calloc(MOST, sizeof *expected);
+    assert_true(edges && values && expected);
+    for (int b = 0; b <= MOST; b++)
+        edges[b] = b;
+    for (int m = 0; m < 3; m++)
+        for (int inside = 0; inside < 2; inside++) {
+            for (int i = 0; i < N; i++)
+                values[i] = inside ? (float)many_bins[m] - 0.5f : -1;
+            expected[many_bins[m] - 1] = inside ? N : 0;
+            check_counts((vf_histogram_options){.type = VF_F32, .bins = many_bins[m], .edges = edges}, N, values,
+                         expected, inside ? "all in one bin" : "all in no bin");
+            expected[many_bins[m] - 1] = 0;
+        }
+    free(edges);
+    free(values);
+    free(expected);
 }
 
 /* All extremes: the largest numbers as edges, and the most bins. */
@@ -135,12 +247,92 @@ static void test_extreme_edges(void **state)
     assert_non_null(many);
     for (int b = 0; b <= 65536; b++)
         many[b] = b;
-    check_histogram(VF_F64, 5000, 3, all);
-    check_histogram(VF_F32, 5000, 2, floats);
-    check_histogram(VF_F64, 50000, 65536, many); /* also more edges than numbers */
-    check_histogram(VF_F32, 10, 65536, many);
+    check_edges(VF_F64, 5000, 3, all);
+    check_edges(VF_F32, 5000, 2, floats);
+    check_edges(VF_F64, 50000, 65536, many); /* also more edges than numbers */
+    check_edges(VF_F32, 10, 65536, many);
+    for (int b = 0; b <= 65536; b++)
+        many[b] = (double)(b - 3000) * DBL_TRUE_MIN;
+    check_edges(VF_F64, 50000, 6000, many);
+    check_edges(VF_F32, 1000, 6000, many); /* all edges but one round to the same number */
+    for (int b = 0; b <= 65536; b++)
+        many[b] = (double)(b - 3000) * (double)FLT_TRUE_MIN;
+    check_edges(VF_F32, 50000, 6000, many);
+    const double beyond[4] = {-DBL_MAX, -1e300, 1e300, DBL_MAX};
+    check_edges(VF_F32, 5000, 3, beyond);
+    check_edges(VF_F32, 5000, 1, beyond + 2); /* no float is there */
     free(many);
 }
+
+/* ---- integers ---- */
+
+/* Some values are special: at both ends of a bin, of all bins, and of the type. */
+static int64_t random_integer(const vf_histogram_options *o)
+{
+    const int64_t bin = integer_between(0, o->bins), least = o->type == VF_I32 ? INT32_MIN : INT64_MIN;
+    const uint64_t edge = (uint64_t)o->first + (uint64_t)bin * (uint64_t)o->width; /* may wrap: then it is anywhere */
+    int64_t x = (int64_t)edge;
+    switch (integer_between(0, 9)) {
+    case 0:
+        break;
+    case 1:
+        x = (int64_t)(edge - 1);
+        break;
+    case 2:
+        x = integer_between(0, 1) ? least : -(least + 1);
+        break;
+    case 3:
+        x = (int64_t)random_bits();
+        break;
+    default:
+        x = (int64_t)(edge + random_bits() % (uint64_t)o->width);
+    }
+    return o->type == VF_I32 && (x < INT32_MIN || x > INT32_MAX) ? (int32_t)random_bits() : x;
+}
+
+static void check_integers(vf_histogram_options o, int64_t n)
+{
+    char what[96];
+    const size_t size = vf_dtype_bytes(o.type);
+    uint64_t *expected = calloc((size_t)o.bins, sizeof *expected);
+    char *values = malloc((size_t)n * size + 1);
+    assert_true(expected && values);
+    snprintf(what, sizeof what, "%lld integers of %zu bytes in %d bins of %lld from %lld", (long long)n, size, o.bins,
+             (long long)o.width, (long long)o.first);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t x = random_integer(&o);
+        const int32_t small = (int32_t)x;
+        memcpy(values + (size_t)i * size, o.type == VF_I32 ? (const void *)&small : &x, size);
+        const uint64_t above = (uint64_t)x - (uint64_t)o.first;
+        if (x >= o.first && above / (uint64_t)o.width < (uint64_t)o.bins)
+            expected[above / (uint64_t)o.width]++;
+    }
+    check_counts(o, n, values, expected, what);
+    free(expected);
+    free(values);
+}
+
+static void test_integers(void **state)
+{
+    (void)state;
+    static const int64_t widths[] = {1, 2, 3, 7, 64, 1000003, INT32_MAX, INT64_C(1) << 40, INT64_C(1) << 47};
+    static const int many_bins[] = {1, 10, 256, 1000, 65536};
+    for (int w = 0; w < 9; w++)
+        for (int m = 0; m < 5; m++)
+            for (int t = 0; t < 2; t++) {
+                const vf_dtype type = t ? VF_I64 : VF_I32;
+                const int64_t firsts[] = {0, INT32_MIN, -5, 123456789, t ? INT64_MIN : -1, t ? INT64_MAX - 100 : 1};
+                const int64_t first = firsts[integer_between(0, 5)];
+                check_integers((vf_histogram_options){type, many_bins[m], NULL, first, widths[w], NULL},
+                               lengths[integer_between(0, LENGTHS - 2)]);
+            }
+    /* All numbers: 2^64 of them, less the rest of a division. */
+    check_integers((vf_histogram_options){VF_I64, 3, NULL, INT64_MIN, INT64_C(0x5555555555555555), NULL}, 5000);
+    check_integers((vf_histogram_options){VF_I64, 2, NULL, INT64_MIN, INT64_MAX, NULL}, 5000);
+    check_integers((vf_histogram_options){VF_I64, 1, NULL, -1, INT64_MAX, NULL}, 5000);
+}
+
+/* ---- plans ---- */
 
 /* A plan's memory is for the number of threads at its creation. */
 static void test_more_threads_than_planned(void **state)
@@ -155,26 +347,29 @@ static void test_more_threads_than_planned(void **state)
     assert_non_null(values);
     for (int i = 0; i < N; i++)
         values[i] = (const float[]){0.5f, 1.5f, 2, 2.5f}[i % 4];
-    const vf_histogram_bins bins = {.type = VF_F32, .bins = 2, .edges = edges};
+    const vf_histogram_options bins = {.type = VF_F32, .bins = 2, .edges = edges};
     assert_int_equal(vf_context_set_threads(ctx, 1), VF_OK);
     assert_int_equal(vf_histogram_create(device, &bins, N, &histogram), VF_OK);
     for (int t = 1; t <= 7; t += 3) {
         assert_int_equal(vf_context_set_threads(ctx, t), VF_OK);
-        check_counts(histogram, 2, N, values, sizeof *values, expected, "with more threads");
-        check_byte_histogram(N, 0, 255);
+        check_plan(histogram, 2, N, values, sizeof *values, expected, "with more threads");
+        check_bytes(N, RANDOM, 0);
     }
     assert_int_equal(vf_context_set_threads(ctx, threads), VF_OK);
     vf_histogram_destroy(histogram);
     free(values);
 }
 
-static void refused_bins(vf_dtype type, int bins, const double *edges, const char *why)
+static void refused_options(const vf_histogram_options *options, const char *why)
 {
     vf_histogram *plan = (vf_histogram *)&plan;
-    assert_refused(
-        ctx, vf_histogram_create(device, &(vf_histogram_bins){.type = type, .bins = bins, .edges = edges}, 10, &plan),
-        "", why);
+    assert_refused(ctx, vf_histogram_create(device, options, 10, &plan), "", why);
     assert_null(plan);
+}
+
+static void refused_bins(vf_dtype type, int bins, const double *edges, const char *why)
+{
+    refused_options(&(vf_histogram_options){.type = type, .bins = bins, .edges = edges}, why);
 }
 
 static void test_refused_histograms(void **state)
@@ -182,7 +377,8 @@ static void test_refused_histograms(void **state)
     (void)state;
     const double edges[3] = {0, 1, 2}, equal[3] = {0, 0, 1}, nan[3] = {0, NAN, 1}, infinite[3] = {0, 1, INFINITY};
     refused_bins(VF_C64, 2, edges, "VF_C64");
-    refused_bins(VF_I32, 2, edges, "VF_I32");
+    refused_bins(VF_I32, 2, edges, "edges");
+    refused_bins(VF_I64, 2, NULL, "width 0");
     refused_bins((vf_dtype)99, 2, edges, "invalid element type 99");
     refused_bins(VF_U8, 256, edges, "edges");
     refused_bins(VF_U8, 16, NULL, "not 16");
@@ -194,7 +390,15 @@ static void test_refused_histograms(void **state)
     refused_bins(VF_F64, 2, equal, "edge 1");
     refused_bins(VF_F64, 2, nan, "edge 1");
     refused_bins(VF_F64, 2, infinite, "edge 2");
-    const vf_histogram_bins bytes = {.type = VF_U8}, all = {.type = VF_U8, .bins = 256};
+    refused_options(&(vf_histogram_options){VF_I32, 2, NULL, 0, -1, NULL}, "width -1");
+    refused_options(&(vf_histogram_options){VF_I64, 4, NULL, 0, INT64_MAX, NULL}, "2^64 / bins");
+    refused_options(&(vf_histogram_options){VF_I32, 0, NULL, 0, 1, NULL}, "0 bins");
+    refused_options(&(vf_histogram_options){VF_U8, 0, NULL, 0, 1, NULL}, "no first value");
+    refused_options(&(vf_histogram_options){VF_F32, 2, edges, 1, 0, NULL}, "no first value");
+    refused_options(&(vf_histogram_options){VF_F32, 2, edges, 0, 0, "fastest"}, "no variant 'fastest'");
+    if (!vf_device_is_host(device))
+        refused_options(&(vf_histogram_options){VF_F32, 2, edges, 0, 0, "trish"}, "only bytes");
+    const vf_histogram_options bytes = {.type = VF_U8}, all = {.type = VF_U8, .bins = 256};
     vf_histogram *plan;
     memory m = make_memory(2048 + 8);
     uint64_t *counts = at(&m, 0);
@@ -215,6 +419,18 @@ static void test_refused_histograms(void **state)
     vf_histogram_destroy(NULL);
 }
 
-DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_byte_histograms), cmocka_unit_test(test_histograms),
-            cmocka_unit_test(test_extreme_edges), cmocka_unit_test(test_more_threads_than_planned),
-            cmocka_unit_test(test_refused_histograms))
+static void test_variants(void **state)
+{
+    (void)state;
+    const char *const expected[2] = {vf_device_is_host(device) ? "tables" : "tuned",
+                                     vf_device_is_host(device) ? "ref" : "trish"};
+    assert_string_equal(variant_name(0), expected[0]);
+    assert_string_equal(variant_name(1), expected[1]);
+    assert_null(variant_name(2));
+}
+
+DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_bytes), cmocka_unit_test(test_every_value),
+            cmocka_unit_test(test_long), cmocka_unit_test(test_edges), cmocka_unit_test(test_many_bins),
+            cmocka_unit_test(test_one_bin), cmocka_unit_test(test_extreme_edges), cmocka_unit_test(test_integers),
+            cmocka_unit_test(test_more_threads_than_planned), cmocka_unit_test(test_refused_histograms),
+            cmocka_unit_test(test_variants))
