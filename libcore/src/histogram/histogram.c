@@ -84,7 +84,7 @@ static vf_status copy_edges(vf_histogram *plan, const double *edges)
     if (!plan->edges)
         return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the edges of %d bins", plan->bins);
     memcpy(plan->edges, edges, bytes);
-    return vf_bin_cells_create(ctx, plan->type, plan->bins, edges, &plan->cells);
+    return VF_OK;
 }
 
 vf_status vf_histogram_create(vf_device *device, const vf_histogram_options *options, int64_t most, vf_histogram **out)
@@ -124,7 +124,6 @@ void vf_histogram_destroy(vf_histogram *plan)
     if (!plan)
         return;
     plan->ops->destroy(plan);
-    vf_bin_cells_free(&plan->cells);
     free(plan->edges);
     free(plan);
 }

@@ -7,7 +7,7 @@
 enum { FEWEST_CELLS = 64, CELLS_A_BIN = 8, SMALL_TABLE = 8192 };
 
 /* The more cells, the fewer have an edge; but small tables are in faster memory. */
-static int cells_for(int bins)
+int vf_cells_for(int bins)
 {
     const int many = CELLS_A_BIN * bins, least = bins > SMALL_TABLE ? bins : SMALL_TABLE;
     return many < FEWEST_CELLS ? FEWEST_CELLS : many < least ? many : least;
@@ -55,9 +55,9 @@ static int shift_for(uint64_t keys, int cells)
     return shift;
 }
 
-static void set_range(vf_bin_cells *c, vf_dtype type, int bins, const double *edges)
+static void set_range(vf_bin_cells *c, vf_dtype type, int bins, const double *edges, bool closed)
 {
-    const double low = edges[0], high = nextafter(edges[bins], INFINITY); /* half open, as all others are */
+    const double low = edges[0], high = closed ? nextafter(edges[bins], INFINITY) : edges[bins];
     if (type == VF_F32) {
         float *inner = c->inner;
         vf_cells_f32 *f = &c->f32;
@@ -83,14 +83,15 @@ static void set_range(vf_bin_cells *c, vf_dtype type, int bins, const double *ed
     }
 }
 
-vf_status vf_bin_cells_create(vf_context *ctx, vf_dtype type, int bins, const double *edges, vf_bin_cells *out)
+vf_status vf_bin_cells_create(vf_context *ctx, vf_dtype type, int bins, const double *edges, bool closed,
+                              vf_bin_cells *out)
 {
-    *out = (vf_bin_cells){.cells = cells_for(bins)};
+    *out = (vf_bin_cells){.cells = vf_cells_for(bins)};
     out->inner = calloc((size_t)bins, vf_dtype_bytes(type));
     out->bounds = malloc((size_t)out->cells * sizeof *out->bounds);
     if (!out->inner || !out->bounds)
         return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the edges of %d bins", bins);
-    set_range(out, type, bins, edges);
+    set_range(out, type, bins, edges, closed);
     out->by_keys = true;
     const int by_keys = fill_bounds(out, type, bins);
     out->by_keys = false;

@@ -45,8 +45,12 @@ typedef struct vf_bin_cells {
     int cells;
 } vf_bin_cells;
 
-/* Makes them of edges [bins + 1]. Frees nothing on failure: call vf_bin_cells_free. */
-VF_MUST_CHECK vf_status vf_bin_cells_create(vf_context *ctx, vf_dtype type, int bins, const double *edges,
+/* How many cells there are for so many bins. */
+int vf_cells_for(int bins);
+
+/* Makes them of edges [bins + 1]; whether the last bin is closed, as all others are half open. Frees nothing on failure:
+ * call vf_bin_cells_free. */
+VF_MUST_CHECK vf_status vf_bin_cells_create(vf_context *ctx, vf_dtype type, int bins, const double *edges, bool closed,
                                             vf_bin_cells *out);
 void vf_bin_cells_free(vf_bin_cells *cells);
 

@@ -1,66 +1,85 @@
-/* The GPU's histograms by edges, and of integers: a thread block counts in shared memory, in several copies if bins are
- * few, and adds its counts to those of the array at the end. Too many bins for shared memory are counted in the result
- * itself. Not installed. */
+/* The GPU's histograms by edges, and of integers. A thread block counts in shared memory, and adds its counts to those of
+ * the array at the end. If bins are few, lanes count in several copies, which spares conflicts of banks. Not installed. */
 #ifndef VOXFIELD_HISTOGRAM_COUNTS_CUH
 #define VOXFIELD_HISTOGRAM_COUNTS_CUH
 
-#include "backend/access.cuh"
 #include "histogram_bins.h"
 #include "histogram_tuning.cuh"
 
-/* ---- bins: a type with the Element; `shared_bytes` of tables; load_tables puts them into shared memory, for all threads of
- * a thread block; and `bin` ---- */
+/* ---- bins: a type with the Element; `shared_bytes` of tables; load_tables, which all threads of a thread block call to put
+ * them into shared memory; and find, the bins of V elements, or VF_NO_BIN ---- */
 
-template <typename T>
-struct vf_cells_of;
-template <>
-struct vf_cells_of<float> {
-    typedef vf_cells_f32 type;
+template <typename T, bool BY_KEYS>
+struct vf_cell;
+template <bool BY_KEYS>
+struct vf_cell<float, BY_KEYS> {
+    typedef vf_cells_f32 Cells;
+    static __device__ int of(const Cells &cells, float x)
+    {
+        return BY_KEYS ? vf_cell_by_key_f32(&cells, x) : vf_cell_by_width_f32(&cells, x);
+    }
+    static __device__ int bin(const Cells &cells, int from, int to, float x)
+    {
+        return vf_bin_between_f32(cells.inner, from, to, x);
+    }
 };
-template <>
-struct vf_cells_of<double> {
-    typedef vf_cells_f64 type;
+template <bool BY_KEYS>
+struct vf_cell<double, BY_KEYS> {
+    typedef vf_cells_f64 Cells;
+    static __device__ int of(const Cells &cells, double x)
+    {
+        return BY_KEYS ? vf_cell_by_key_f64(&cells, x) : vf_cell_by_width_f64(&cells, x);
+    }
+    static __device__ int bin(const Cells &cells, int from, int to, double x)
+    {
+        return vf_bin_between_f64(cells.inner, from, to, x);
+    }
 };
 
-__device__ inline int vf_bin_of(const vf_cells_f32 &cells, bool by_keys, float x)
-{
-    return vf_bin_f32(&cells, by_keys, x);
-}
-__device__ inline int vf_bin_of(const vf_cells_f64 &cells, bool by_keys, double x)
-{
-    return vf_bin_f64(&cells, by_keys, x);
-}
-
-/* Bins by edges. SHARED: the tables are copied to shared memory. */
-template <typename T, bool SHARED>
+template <typename T, bool BY_KEYS>
 struct vf_edge_bins {
     typedef T Element;
-    typename vf_cells_of<T>::type cells; /* tables in device memory */
-    bool by_keys;
+    typedef vf_cell<T, BY_KEYS> Cell;
+    typename Cell::Cells cells; /* the tables are in device memory, then in shared memory */
     int bins;
 
     __host__ __device__ size_t shared_bytes() const
     {
-        return SHARED ? (size_t)bins * sizeof(T) + (size_t)cells.cells * sizeof(uint32_t) : 0;
+        return (size_t)bins * sizeof(T) + (size_t)cells.cells * sizeof(uint32_t);
     }
 
     __device__ void load_tables(unsigned char *room)
     {
-        if constexpr (SHARED) {
-            T *inner = reinterpret_cast<T *>(room);
-            uint32_t *bounds = reinterpret_cast<uint32_t *>(inner + bins);
-            for (int i = (int)threadIdx.x; i < bins; i += (int)blockDim.x)
-                inner[i] = cells.inner[i];
-            for (int i = (int)threadIdx.x; i < cells.cells; i += (int)blockDim.x)
-                bounds[i] = cells.bounds[i];
-            cells.inner = inner;
-            cells.bounds = bounds;
-        }
+        T *inner = reinterpret_cast<T *>(room);
+        uint32_t *bounds = reinterpret_cast<uint32_t *>(inner + bins);
+        for (int i = (int)threadIdx.x; i < bins; i += (int)blockDim.x)
+            inner[i] = cells.inner[i];
+        for (int i = (int)threadIdx.x; i < cells.cells; i += (int)blockDim.x)
+            bounds[i] = cells.bounds[i];
+        cells.inner = inner;
+        cells.bounds = bounds;
     }
 
-    __device__ int bin(T x) const
+    /* Step by step for all elements, so that their accesses to shared memory overlap. */
+    template <int V>
+    __device__ void find(const vf_pack<T, V> &x, int (&bin)[V]) const
     {
-        return vf_bin_of(cells, by_keys, x);
+        uint32_t bounds[V];
+        bool more = false;
+#pragma unroll
+        for (int j = 0; j < V; j++) {
+            const bool inside = x.of[j] >= cells.low && x.of[j] < cells.high;
+            bounds[j] = cells.bounds[inside ? Cell::of(cells, x.of[j]) : 0];
+            bin[j] = inside ? 0 : VF_NO_BIN;
+            more = more || (bounds[j] >> 16) - (bounds[j] & 0xffff) > 1;
+        }
+#pragma unroll
+        for (int j = 0; j < V; j++) {
+            const int from = (int)(bounds[j] & 0xffff), to = (int)(bounds[j] >> 16);
+            const int found =
+                more ? Cell::bin(cells, from, to, x.of[j]) : from + (from < to && x.of[j] >= cells.inner[from]);
+            bin[j] = bin[j] == VF_NO_BIN ? VF_NO_BIN : found;
+        }
     }
 };
 
@@ -77,15 +96,18 @@ struct vf_integer_bins {
     __device__ void load_tables(unsigned char *)
     {
     }
-    __device__ int bin(T x) const
+    template <int V>
+    __device__ void find(const vf_pack<T, V> &x, int (&bin)[V]) const
     {
-        return vf_equal_bin(&equal, x);
+#pragma unroll
+        for (int j = 0; j < V; j++)
+            bin[j] = vf_equal_bin(&equal, x.of[j]);
     }
 };
 
 /* ---- counts ---- */
 
-/* In shared memory. Lanes count in different copies, [bin][copy]: with 32 they never meet in a bank. */
+/* In shared memory, [bin][copy]. With 32 copies lanes never meet in a bank. */
 struct vf_shared_counts {
     unsigned *of;
     int bins, copies_log;
@@ -96,55 +118,42 @@ struct vf_shared_counts {
             of[i] = 0;
         __syncthreads();
     }
-    template <bool WHOLE_WARP>
     __device__ void add(int bin)
     {
         if (bin != VF_NO_BIN)
             atomicAdd(of + (bin << copies_log) + (threadIdx.x & ((1u << copies_log) - 1)), 1u);
     }
-    __device__ void finish(unsigned long long *counts)
+    __device__ void finish(unsigned long long *result)
     {
         __syncthreads();
         for (int b = (int)threadIdx.x; b < bins; b += (int)blockDim.x) {
-            unsigned long long sum = 0;
-            for (int c = 0; c < 1 << copies_log; c++) /* each thread begins with another bank */
+            unsigned sum = 0;
+            for (int c = 0; c < 1 << copies_log; c++) /* each thread begins with another copy */
                 sum += of[(b << copies_log) + ((c + b) & ((1 << copies_log) - 1))];
             if (sum > 0)
-                atomicAdd(counts + b, sum);
+                atomicAdd(result + b, (unsigned long long)sum);
         }
     }
 };
 
-/* In the result. A warp whose elements are all in one bin adds once. */
-struct vf_global_counts {
-    unsigned long long *of;
-
-    __device__ void clear()
-    {
-    }
-    template <bool WHOLE_WARP>
-    __device__ void add(int bin)
-    {
-        if (WHOLE_WARP && __all_sync(~0u, bin == __shfl_sync(~0u, bin, 0))) {
-            if (bin != VF_NO_BIN && threadIdx.x % VF_WARP == 0)
-                atomicAdd(of + bin, (unsigned long long)VF_WARP);
-        } else if (bin != VF_NO_BIN) {
-            atomicAdd(of + bin, 1ull);
-        }
-    }
-    __device__ void finish(unsigned long long *)
-    {
-    }
-};
-
-template <typename Shape, typename Bins, typename Counts>
+template <typename Shape, typename Bins>
 struct vf_count_body {
     typedef typename Bins::Element Element;
     static constexpr int V = vf_vector_of<Element>(Shape::work);
     const Bins &bins;
-    Counts &counts;
+    vf_shared_counts &counts;
     const vf_range range;
     const Element *x;
+
+    template <int M>
+    __device__ void count(const vf_pack<Element, M> &pack)
+    {
+        int bin[M];
+        bins.template find<M>(pack, bin);
+#pragma unroll
+        for (int j = 0; j < M; j++)
+            counts.add(bin[j]);
+    }
 
     __device__ void middle(int64_t first)
     {
@@ -153,50 +162,32 @@ struct vf_count_body {
         for (int k = 0; k < Shape::steps(V); k++)
             packs[k] = vf_load_once<V, true>(x + Shape::at(first, k, V));
 #pragma unroll
-        for (int k = 0; k < Shape::steps(V); k++) {
-            int bin[V];
-#pragma unroll
-            for (int j = 0; j < V; j++)
-                bin[j] = bins.bin(packs[k].of[j]);
-#pragma unroll
-            for (int j = 0; j < V; j++)
-                counts.template add<true>(bin[j]);
-        }
+        for (int k = 0; k < Shape::steps(V); k++)
+            count<V>(packs[k]);
     }
 
     __device__ void edge(int64_t first)
     {
-        for (int k = 0; k < Shape::steps(1); k++) {
-            const int64_t i = Shape::at(first, k, 1);
-            if (range.has(i))
-                counts.template add<false>(bins.bin(x[i]));
-        }
+        for (int k = 0; k < Shape::steps(1); k++)
+            if (range.has(Shape::at(first, k, 1)))
+                count<1>(vf_load<1, true>(x + Shape::at(first, k, 1)));
     }
 };
 
+/* Adds the counts of x to `result` [many]. */
 template <typename Tuning, typename Bins>
-__global__ void __launch_bounds__(VF_TUNED_THREADS(Tuning))
-    vf_count_shared(Bins bins, const typename Bins::Element *x, const vf_range range, int many, int copies_log,
-                    unsigned long long *result)
+__global__ void __launch_bounds__(VF_TUNED_THREADS(Tuning), vf_tuned_blocks<Tuning>::count)
+    vf_count(Bins bins, const typename Bins::Element *x, const vf_range range, int many, int copies_log,
+             unsigned long long *result)
 {
     typedef vf_shape_of<Tuning> Shape;
     extern __shared__ __align__(16) unsigned char room[];
     vf_shared_counts counts = {reinterpret_cast<unsigned *>(room + bins.shared_bytes()), many, copies_log};
     bins.load_tables(room);
     counts.clear();
-    vf_count_body<Shape, Bins, vf_shared_counts> body = {bins, counts, range, x};
+    vf_count_body<Shape, Bins> body = {bins, counts, range, x};
     vf_skeleton_column<Shape>(range, body);
     counts.finish(result);
-}
-
-template <typename Tuning, typename Bins>
-__global__ void __launch_bounds__(VF_TUNED_THREADS(Tuning))
-    vf_count_global(Bins bins, const typename Bins::Element *x, const vf_range range, unsigned long long *result)
-{
-    typedef vf_shape_of<Tuning> Shape;
-    vf_global_counts counts = {result};
-    vf_count_body<Shape, Bins, vf_global_counts> body = {bins, counts, range, x};
-    vf_skeleton_column<Shape>(range, body);
 }
 
 #endif

@@ -1,4 +1,5 @@
-/* Histograms on a GPU: the plans, and which kernel counts. */
+/* Histograms on a GPU: the plans, and which kernel counts. Bins that exceed a thread block's shared memory are divided into
+ * groups, and the array is read once for each. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,153 +12,158 @@
 namespace
 {
 
-/* Elements of a launch: a thread block's counts fit 32 bits, those of a warp's products 31. */
-const int64_t PIECE = INT64_C(1) << 30;
+/* Elements of a launch, so that a thread block's counts fit 32 bits. */
+const int64_t PIECE = INT64_C(1) << 31;
 /* Counts are copied for the lanes as long as all fit here. */
 const size_t COPIES_BYTES = 32 << 10;
 
 typedef unsigned long long counter; /* the type that GPU atomics add */
 static_assert(sizeof(counter) == sizeof(uint64_t), "counts are 64-bit");
 
-struct cuda_state;
+struct group;
 struct kernel {
-    cudaError_t (*prepare)(const vf_histogram *plan, cuda_state *state);
-    /* Adds to `counts`. n > 0. */
-    cudaError_t (*launch)(const vf_histogram *plan, cudaStream_t stream, int64_t n, const void *x, counter *counts);
+    cudaError_t (*prepare)(group *g);
+    /* Adds to `counts`, of the group's bins. n > 0. */
+    cudaError_t (*launch)(const group *g, cudaStream_t stream, int64_t n, const void *x, counter *counts);
 };
 
-struct cuda_state {
-    const kernel *kernels;
+/* Consecutive bins that are counted by a launch. */
+struct group {
+    kernel use;
+    bool empty; /* no value can be in these bins */
+    int first, bins, copies_log;
     vf_launch launch;
-    int copies_log;         /* of counts in shared memory */
-    vf_array inner, bounds; /* by edges: the tables of histogram_bins.h */
+    vf_bin_cells cells;     /* by edges */
+    vf_equal_bins equal;    /* integers */
+    vf_array inner, bounds; /* the cells' tables on the device */
     vf_array partials;      /* TRISH: the thread blocks' counts */
 };
 
-const cuda_state *state_of(const vf_histogram *plan)
-{
-    return static_cast<const cuda_state *>(plan->state);
-}
+struct cuda_state {
+    int shared_bytes; /* the most of a thread block */
+    int groups;
+    group *of;
+};
 
 /* ---- by edges, and integers ---- */
 
-template <typename T, bool SHARED>
-vf_edge_bins<T, SHARED> bins_of(const vf_histogram *plan, const vf_edge_bins<T, SHARED> *)
+template <bool BY_KEYS>
+vf_edge_bins<float, BY_KEYS> bins_of(const group *g, const vf_edge_bins<float, BY_KEYS> *)
 {
-    vf_edge_bins<T, SHARED> bins;
-    if constexpr (sizeof(T) == sizeof(float))
-        bins.cells = plan->cells.f32;
-    else
-        bins.cells = plan->cells.f64;
-    bins.cells.inner = static_cast<const T *>(state_of(plan)->inner.data);
-    bins.cells.bounds = static_cast<const uint32_t *>(state_of(plan)->bounds.data);
-    bins.by_keys = plan->cells.by_keys;
-    bins.bins = plan->bins;
-    return bins;
+    return {g->cells.f32, g->bins};
+}
+
+template <bool BY_KEYS>
+vf_edge_bins<double, BY_KEYS> bins_of(const group *g, const vf_edge_bins<double, BY_KEYS> *)
+{
+    return {g->cells.f64, g->bins};
 }
 
 template <typename T>
-vf_integer_bins<T> bins_of(const vf_histogram *plan, const vf_integer_bins<T> *)
+vf_integer_bins<T> bins_of(const group *g, const vf_integer_bins<T> *)
 {
-    return {plan->equal};
+    return {g->equal};
 }
 
 template <typename Bins>
 using tuning_of = vf_count_tuning<sizeof(typename Bins::Element)>;
 
 template <typename Bins>
-cudaError_t prepare_shared(const vf_histogram *plan, cuda_state *state)
+cudaError_t prepare_count(group *g)
 {
-    const size_t counts = (size_t)plan->bins * sizeof(unsigned);
-    while (state->copies_log < 5 && counts << (state->copies_log + 1) <= COPIES_BYTES)
-        state->copies_log++;
-    state->launch.shared_bytes =
-        bins_of(plan, static_cast<const Bins *>(NULL)).shared_bytes() + (counts << state->copies_log);
-    return vf_find_resident<tuning_of<Bins>>(vf_count_shared<tuning_of<Bins>, Bins>, &state->launch);
+    const size_t counts = (size_t)g->bins * sizeof(unsigned),
+                 tables = bins_of(g, static_cast<const Bins *>(NULL)).shared_bytes();
+    for (g->copies_log = 0; g->copies_log < 5 && counts << (g->copies_log + 1) <= COPIES_BYTES;)
+        g->copies_log++;
+    g->launch.shared_bytes = tables + (counts << g->copies_log);
+    return vf_find_resident<tuning_of<Bins>>(vf_count<tuning_of<Bins>, Bins>, &g->launch);
 }
 
 template <typename Bins>
-cudaError_t launch_shared(const vf_histogram *plan, cudaStream_t stream, int64_t n, const void *x, counter *counts)
+cudaError_t launch_count(const group *g, cudaStream_t stream, int64_t n, const void *x, counter *counts)
 {
-    const vf_launch &shape = state_of(plan)->launch;
     const typename Bins::Element *from = static_cast<const typename Bins::Element *>(x);
     const vf_range range = vf_range_at(from, n);
-    vf_count_shared<tuning_of<Bins>, Bins>
-        <<<vf_count_thread_blocks(shape, range), shape.threads, shape.shared_bytes, stream>>>(
-            bins_of(plan, static_cast<const Bins *>(NULL)), from, range, plan->bins, state_of(plan)->copies_log,
-            counts);
+    vf_count<tuning_of<Bins>, Bins>
+        <<<vf_count_thread_blocks(g->launch, range), g->launch.threads, g->launch.shared_bytes, stream>>>(
+            bins_of(g, static_cast<const Bins *>(NULL)), from, range, g->bins, g->copies_log, counts);
     return cudaGetLastError();
 }
 
 template <typename Bins>
-cudaError_t prepare_global(const vf_histogram *, cuda_state *state)
+constexpr kernel counting()
 {
-    return vf_find_resident<tuning_of<Bins>>(vf_count_global<tuning_of<Bins>, Bins>, &state->launch);
+    return {prepare_count<Bins>, launch_count<Bins>};
 }
 
-template <typename Bins>
-cudaError_t launch_global(const vf_histogram *plan, cudaStream_t stream, int64_t n, const void *x, counter *counts)
+/* The bytes of shared memory that bins take: one copy of counts and, by edges, the tables. */
+size_t bytes_of(const vf_histogram *plan, int bins)
 {
-    const vf_launch &shape = state_of(plan)->launch;
-    const typename Bins::Element *from = static_cast<const typename Bins::Element *>(x);
-    const vf_range range = vf_range_at(from, n);
-    vf_count_global<tuning_of<Bins>, Bins><<<vf_count_thread_blocks(shape, range), shape.threads, 0, stream>>>(
-        bins_of(plan, static_cast<const Bins *>(NULL)), from, range, counts);
-    return cudaGetLastError();
+    const size_t counts = (size_t)bins * sizeof(unsigned);
+    return plan->edges
+               ? counts + (size_t)bins * vf_dtype_bytes(plan->type) + (size_t)vf_cells_for(bins) * sizeof(uint32_t)
+               : counts;
 }
 
-/* Where tables of edges and counts are. */
-enum place { ALL_SHARED, COUNTS_SHARED, ALL_GLOBAL, PLACES };
-const kernel kernels_f32[PLACES] = {
-    {prepare_shared<vf_edge_bins<float, true>>, launch_shared<vf_edge_bins<float, true>>},
-    {prepare_shared<vf_edge_bins<float, false>>, launch_shared<vf_edge_bins<float, false>>},
-    {prepare_global<vf_edge_bins<float, false>>, launch_global<vf_edge_bins<float, false>>},
-};
-const kernel kernels_f64[PLACES] = {
-    {prepare_shared<vf_edge_bins<double, true>>, launch_shared<vf_edge_bins<double, true>>},
-    {prepare_shared<vf_edge_bins<double, false>>, launch_shared<vf_edge_bins<double, false>>},
-    {prepare_global<vf_edge_bins<double, false>>, launch_global<vf_edge_bins<double, false>>},
-};
-const kernel kernels_i32[PLACES] = {
-    {prepare_shared<vf_integer_bins<int32_t>>, launch_shared<vf_integer_bins<int32_t>>},
-    {prepare_shared<vf_integer_bins<int32_t>>, launch_shared<vf_integer_bins<int32_t>>},
-    {prepare_global<vf_integer_bins<int32_t>>, launch_global<vf_integer_bins<int32_t>>},
-};
-const kernel kernels_i64[PLACES] = {
-    {prepare_shared<vf_integer_bins<int64_t>>, launch_shared<vf_integer_bins<int64_t>>},
-    {prepare_shared<vf_integer_bins<int64_t>>, launch_shared<vf_integer_bins<int64_t>>},
-    {prepare_global<vf_integer_bins<int64_t>>, launch_global<vf_integer_bins<int64_t>>},
-};
-
-cudaError_t choose_place(const vf_histogram *plan, place *chosen)
+/* Divides the bins into groups that fit, with room for the copies of counts. */
+cudaError_t divide_bins(const vf_histogram *plan, cuda_state *state)
 {
-    int device = 0, most = 0;
-    const bool edges = plan->type == VF_F32 || plan->type == VF_F64;
-    const size_t counts = (size_t)plan->bins * sizeof(unsigned),
-                 tables = edges ? (size_t)plan->bins * vf_dtype_bytes(plan->type) +
-                                      (size_t)plan->cells.cells * sizeof(uint32_t)
-                                : 0;
+    int device = 0, most = plan->bins;
     cudaError_t error = cudaGetDevice(&device);
     if (error == cudaSuccess)
-        error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-    *chosen = tables + counts <= (size_t)most ? ALL_SHARED : counts <= (size_t)most ? COUNTS_SHARED : ALL_GLOBAL;
+        error = cudaDeviceGetAttribute(&state->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    while (most > 1 && bytes_of(plan, most) > (size_t)state->shared_bytes - COPIES_BYTES)
+        most = (most + 1) / 2;
+    state->groups = (plan->bins + most - 1) / most;
     return error;
+}
+
+vf_status upload(vf_device *device, vf_dtype type, int64_t count, const void *from, vf_array *to)
+{
+    const vf_status status = vf_array_create(device, VF_SPACE_DEVICE, type, count, to);
+    return status == VF_OK ? VF_CUDA(device, vf_cuda_upload(to->data, from, (size_t)count * vf_dtype_bytes(type)))
+                           : status;
+}
+
+vf_status make_tables(const vf_histogram *plan, group *g)
+{
+    vf_bin_cells *cells = &g->cells;
+    vf_status status = vf_bin_cells_create(vf_device_context(plan->device), plan->type, g->bins, plan->edges + g->first,
+                                           g->first + g->bins == plan->bins, cells);
+    if (status == VF_OK)
+        status = upload(plan->device, plan->type, g->bins, cells->inner, &g->inner);
+    if (status == VF_OK)
+        status = upload(plan->device, VF_I32, cells->cells, cells->bounds, &g->bounds);
+    cells->f32.inner = static_cast<const float *>(g->inner.data);
+    cells->f64.inner = static_cast<const double *>(g->inner.data);
+    cells->f32.bounds = cells->f64.bounds = static_cast<const uint32_t *>(g->bounds.data);
+    return status;
+}
+
+void set_equal_bins(const vf_histogram *plan, group *g)
+{
+    const uint64_t before = (uint64_t)g->first * plan->equal.width;
+    g->equal = plan->equal;
+    g->equal.first = (int64_t)((uint64_t)plan->equal.first + before);
+    g->equal.last = (uint64_t)g->bins * plan->equal.width - 1;
+    g->empty = before > (uint64_t)INT64_MAX - (uint64_t)plan->equal.first; /* beyond the greatest integer */
 }
 
 /* ---- bytes ---- */
 
-cudaError_t prepare_bytes(const vf_histogram *, cuda_state *state)
+cudaError_t prepare_bytes(group *g)
 {
-    return vf_prepare_bytes(&state->launch);
+    g->launch.shared_bytes = VF_BYTE_COUNTERS * sizeof(unsigned);
+    return vf_find_resident<vf_bytes_tuning>(vf_count_bytes<vf_bytes_tuning>, &g->launch);
 }
 
-cudaError_t launch_bytes(const vf_histogram *plan, cudaStream_t stream, int64_t n, const void *x, counter *counts)
+cudaError_t launch_bytes(const group *g, cudaStream_t stream, int64_t n, const void *x, counter *counts)
 {
-    const vf_launch &shape = state_of(plan)->launch;
     const uint8_t *from = static_cast<const uint8_t *>(x);
     const vf_range range = vf_range_at(from, n);
     vf_count_bytes<vf_bytes_tuning>
-        <<<vf_count_thread_blocks(shape, range), shape.threads, shape.shared_bytes, stream>>>(from, range, counts);
+        <<<vf_count_thread_blocks(g->launch, range), g->launch.threads, g->launch.shared_bytes, stream>>>(from, range,
+                                                                                                          counts);
     return cudaGetLastError();
 }
 
@@ -168,80 +174,88 @@ struct trish_tuning {
     }
 };
 
-cudaError_t prepare_trish(const vf_histogram *, cuda_state *state)
+cudaError_t prepare_trish(group *g)
 {
-    return vf_find_resident<trish_tuning>(vf_trish<VF_TRISH_WORDS>, &state->launch);
+    return vf_find_resident<trish_tuning>(vf_trish<VF_TRISH_WORDS>, &g->launch);
 }
 
-cudaError_t launch_trish(const vf_histogram *plan, cudaStream_t stream, int64_t n, const void *x, counter *counts)
+cudaError_t launch_trish(const group *g, cudaStream_t stream, int64_t n, const void *x, counter *counts)
 {
-    const vf_launch &shape = state_of(plan)->launch;
     const uint8_t *bytes = static_cast<const uint8_t *>(x);
-    vf_odd_bytes odd = {};
-    odd.before = bytes;
-    odd.many_before = (int)(-(uintptr_t)bytes % sizeof(uint32_t));
-    if (odd.many_before > n)
-        odd.many_before = (int)n;
-    const int64_t many = (n - odd.many_before) / (int64_t)sizeof(uint32_t);
-    odd.after = bytes + odd.many_before + many * (int64_t)sizeof(uint32_t);
-    odd.many_after = (int)(bytes + n - odd.after);
-    const uint32_t *words = reinterpret_cast<const uint32_t *>(bytes + odd.many_before);
-    uint32_t *partials = static_cast<uint32_t *>(state_of(plan)->partials.data);
-    const vf_range range = vf_range_at(words, many);
-    const unsigned blocks = vf_count_thread_blocks(shape, range);
-    vf_trish<VF_TRISH_WORDS><<<blocks, shape.threads, 0, stream>>>(words, range, reinterpret_cast<uint4 *>(partials));
-    vf_trish_total<<<VF_BYTE_BINS / 32, dim3(32, 32), 0, stream>>>(partials, (int)blocks, odd, counts);
+    const int64_t lead = (int64_t)(-(uintptr_t)bytes % sizeof(uint32_t)), before = lead < n ? lead : n,
+                  words = (n - before) / (int64_t)sizeof(uint32_t);
+    const uint8_t *after = bytes + before + words * (int64_t)sizeof(uint32_t);
+    const vf_odd_bytes odd = {bytes, after, (int)before, (int)(bytes + n - after)};
+    const uint32_t *from = reinterpret_cast<const uint32_t *>(bytes + before);
+    const vf_range range = vf_range_at(from, words);
+    const unsigned blocks = vf_count_thread_blocks(g->launch, range);
+    uint4 *partials = static_cast<uint4 *>(g->partials.data);
+    vf_trish<VF_TRISH_WORDS><<<blocks, g->launch.threads, 0, stream>>>(from, range, partials);
+    vf_trish_total<<<VF_BYTE_BINS / VF_WARP, dim3(VF_WARP, VF_WARP), 0, stream>>>(
+        reinterpret_cast<const uint32_t *>(partials), (int)blocks, odd, counts);
     return cudaGetLastError();
 }
 
-const kernel kernels_bytes = {prepare_bytes, launch_bytes}, kernels_trish = {prepare_trish, launch_trish};
-
 /* ---- plans ---- */
 
-vf_status upload(vf_device *device, vf_dtype type, int64_t count, const void *from, vf_array *to)
+bool is_trish(const vf_histogram *plan)
 {
-    const vf_status status = vf_array_create(device, VF_SPACE_DEVICE, type, count, to);
-    return status == VF_OK ? VF_CUDA(device, vf_cuda_upload(to->data, from, (size_t)count * vf_dtype_bytes(type)))
-                           : status;
+    return strcmp(plan->variant, "trish") == 0;
 }
 
-vf_status prepare_bins(const vf_histogram *plan, cuda_state *state)
+kernel kernel_of(const vf_histogram *plan, bool by_keys)
 {
-    place where = ALL_GLOBAL;
-    vf_status status = VF_CUDA(plan->device, choose_place(plan, &where));
-    if (status == VF_OK && plan->edges)
-        status = upload(plan->device, plan->type, plan->bins, plan->cells.inner, &state->inner);
-    if (status == VF_OK && plan->edges)
-        status = upload(plan->device, VF_I32, plan->cells.cells, plan->cells.bounds, &state->bounds);
-    state->kernels = (plan->type == VF_F32   ? kernels_f32
-                      : plan->type == VF_F64 ? kernels_f64
-                      : plan->type == VF_I32 ? kernels_i32
-                                             : kernels_i64) +
-                     where;
-    return status;
+    switch (plan->type) {
+    case VF_F32:
+        return by_keys ? counting<vf_edge_bins<float, true>>() : counting<vf_edge_bins<float, false>>();
+    case VF_F64:
+        return by_keys ? counting<vf_edge_bins<double, true>>() : counting<vf_edge_bins<double, false>>();
+    case VF_I32:
+        return counting<vf_integer_bins<int32_t>>();
+    case VF_I64:
+        return counting<vf_integer_bins<int64_t>>();
+    default:
+        return is_trish(plan) ? kernel{prepare_trish, launch_trish} : kernel{prepare_bytes, launch_bytes};
+    }
+}
+
+vf_status make_group(const vf_histogram *plan, const cuda_state *state, int number)
+{
+    group *g = state->of + number;
+    vf_status status = VF_OK;
+    g->first = (int)((int64_t)plan->bins * number / state->groups);
+    g->bins = (int)((int64_t)plan->bins * (number + 1) / state->groups) - g->first;
+    if (plan->edges)
+        status = make_tables(plan, g);
+    else if (plan->type != VF_U8)
+        set_equal_bins(plan, g);
+    g->use = kernel_of(plan, g->cells.by_keys);
+    if (status == VF_OK)
+        status = vf_cuda_check(plan->device, g->use.prepare(g), "planning a histogram");
+    return status == VF_OK && is_trish(plan)
+               ? vf_array_create(plan->device, VF_SPACE_DEVICE, VF_I32, (int64_t)g->launch.most_blocks * VF_BYTE_BINS,
+                                 &g->partials)
+               : status;
 }
 
 vf_status create(vf_histogram *plan)
 {
     vf_context *ctx = vf_device_context(plan->device);
-    const bool trish = strcmp(plan->variant, "trish") == 0;
-    if (trish && plan->type != VF_U8)
+    if (is_trish(plan) && plan->type != VF_U8)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "a histogram: trish counts only bytes, not %s elements",
                        vf_dtype_name(plan->type));
     cuda_state *state = static_cast<cuda_state *>(calloc(1, sizeof *state));
     plan->state = state;
-    if (!state)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a histogram");
-    state->kernels = trish ? &kernels_trish : &kernels_bytes;
     vf_status status = vf_cuda_use(plan->device);
-    if (status == VF_OK && plan->type != VF_U8)
-        status = prepare_bins(plan, state);
-    if (status == VF_OK)
-        status = vf_cuda_check(plan->device, state->kernels->prepare(plan, state), "planning a histogram");
-    return status == VF_OK && trish
-               ? vf_array_create(plan->device, VF_SPACE_DEVICE, VF_I32,
-                                 (int64_t)state->launch.most_blocks * VF_BYTE_BINS, &state->partials)
-               : status;
+    if (status == VF_OK && state)
+        status = VF_CUDA(plan->device, divide_bins(plan, state));
+    if (status == VF_OK && state)
+        state->of = static_cast<group *>(calloc((size_t)state->groups, sizeof *state->of));
+    if (status == VF_OK && (!state || !state->of))
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a histogram");
+    for (int g = 0; status == VF_OK && g < state->groups; g++)
+        status = make_group(plan, state, g);
+    return status;
 }
 
 void destroy(vf_histogram *plan)
@@ -249,25 +263,33 @@ void destroy(vf_histogram *plan)
     cuda_state *state = static_cast<cuda_state *>(plan->state);
     if (!state)
         return;
-    vf_array_free(&state->inner);
-    vf_array_free(&state->bounds);
-    vf_array_free(&state->partials);
+    for (int i = 0; state->of && i < state->groups; i++) {
+        group *g = state->of + i;
+        vf_bin_cells_free(&g->cells);
+        vf_array_free(&g->inner);
+        vf_array_free(&g->bounds);
+        vf_array_free(&g->partials);
+    }
+    free(state->of);
     free(state);
 }
 
 vf_status execute(const vf_histogram *plan, vf_queue *queue, int64_t n, const void *x, uint64_t *counts)
 {
-    const size_t element = vf_dtype_bytes(plan->type);
+    const cuda_state *state = static_cast<const cuda_state *>(plan->state);
+    const int64_t element = (int64_t)vf_dtype_bytes(plan->type);
+    counter *to = reinterpret_cast<counter *>(counts);
     cudaStream_t stream = vf_stream_of(queue);
     vf_status status = vf_cuda_use(plan->device);
     if (status == VF_OK)
         status = VF_CUDA(plan->device, cudaMemsetAsync(counts, 0, (size_t)plan->bins * sizeof *counts, stream));
-    for (int64_t at = 0; status == VF_OK && at < n; at += PIECE)
-        status = vf_cuda_check(plan->device,
-                               state_of(plan)->kernels->launch(plan, stream, n - at < PIECE ? n - at : PIECE,
-                                                               static_cast<const char *>(x) + (size_t)at * element,
-                                                               reinterpret_cast<counter *>(counts)),
-                               "a histogram");
+    for (int64_t at = 0; at < n; at += PIECE)
+        for (const group *g = state->of; status == VF_OK && g < state->of + state->groups; g++)
+            if (!g->empty)
+                status = vf_cuda_check(plan->device,
+                                       g->use.launch(g, stream, n - at < PIECE ? n - at : PIECE,
+                                                     static_cast<const char *>(x) + at * element, to + g->first),
+                                       "a histogram");
     return status;
 }
 

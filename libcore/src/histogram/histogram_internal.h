@@ -27,10 +27,9 @@ struct vf_histogram {
     const char *variant; /* not NULL */
     int bins;
     int64_t most;
-    double *edges; /* [bins + 1], as the caller gave them; VF_F32, VF_F64 */
-    vf_bin_cells cells;
-    vf_equal_bins equal;
-    void *state; /* the backend's own */
+    double *edges;       /* [bins + 1], as the caller gave them; VF_F32, VF_F64 */
+    vf_equal_bins equal; /* VF_I32, VF_I64 */
+    void *state;         /* the backend's own */
 };
 
 #ifdef __cplusplus

@@ -12,9 +12,9 @@
 #ifndef VOXFIELD_HISTOGRAM_TRISH_CUH
 #define VOXFIELD_HISTOGRAM_TRISH_CUH
 
-#include "backend/access.cuh"
+#include "histogram_bytes.cuh"
 
-enum { VF_TRISH_THREADS = 64, VF_TRISH_BATCH = 4, VF_BYTE_BINS = 256 };
+enum { VF_TRISH_THREADS = 64, VF_TRISH_BATCH = 4 };
 
 template <int WORDS>
 struct vf_trish_body {

@@ -8,11 +8,14 @@
 /* clang-format off */
 /* arch, bytes, nWarps, nWork, thread blocks a multiprocessor, if there is room */
 constexpr vf_tuning vf_count_tunings[] = { /* by edges, and of integers */
-    {0, 4, 16, 16, 4},
-    {0, 8, 16, 8, 4},
+    {0, 4, 16, 16, 2},
+    {0, 8, 16, 8, 2},
+    {90, 4, 32, 8, 2}, /* NVIDIA H200 */
+    {90, 8, 32, 4, 2},
 };
-constexpr vf_tuning vf_bytes_tunings[] = { /* nWork is 32 */
-    {0, 1, 8, 32, 4},
+constexpr vf_tuning vf_bytes_tunings[] = {
+    {0, 1, 16, 64, 2},
+    {90, 1, 32, 64, 1}, /* NVIDIA H200 */
 };
 /* clang-format on */
 
