@@ -109,6 +109,52 @@ static void test_long(void **state)
     check_bytes(n, IMAGE, 0);
 }
 
+/* More than 2^32 bytes of one value: zeros, but for random bytes at the beginning, at 2^31 and at the end. On the CPU zeros
+ * that nobody has written take no memory. */
+static void test_beyond_32_bits(void **state)
+{
+    (void)state;
+    enum { RANDOM_BYTES = 100003 };
+    const int64_t n = (INT64_C(1) << 32) + (1 << 20) + 3, places[3] = {0, (INT64_C(1) << 31) - 50000, n - RANDOM_BYTES};
+    const bool host = vf_device_is_host(device);
+    const uint8_t zero = 0;
+    uint64_t expected[256] = {(uint64_t)n - 3 * RANDOM_BYTES}, free_bytes = 0, total = 0;
+    vf_array x = {0};
+    assert_int_equal(vf_device_memory(device, &free_bytes, &total), VF_OK);
+    if (SANITIZED || free_bytes < (uint64_t)n + (UINT64_C(1) << 30))
+        skip();
+    if (host)
+        x.data = calloc((size_t)n, 1);
+    else
+        assert_int_equal(vf_array_create(device, VF_SPACE_DEVICE, VF_U8, n, &x), VF_OK);
+    assert_non_null(x.data);
+    if (!host)
+        assert_int_equal(vf_fill(queue, VF_U8, n, &zero, x.data), VF_OK);
+    for (int p = 0; p < 3; p++) {
+        uint8_t bytes[RANDOM_BYTES];
+        for (int i = 0; i < RANDOM_BYTES; i++)
+            expected[bytes[i] = (uint8_t)random_bits()]++;
+        assert_int_equal(vf_queue_copy(queue, (char *)x.data + places[p], bytes, sizeof bytes), VF_OK);
+        assert_int_equal(vf_queue_sync(queue), VF_OK);
+    }
+    for (int v = 0; v < (host ? 1 : 2); v++) {
+        vf_histogram *plan;
+        memory counts = make_memory(256 * 8);
+        assert_int_equal(
+            vf_histogram_create(device, &(vf_histogram_options){.type = VF_U8, .variant = variant_name(v)}, n, &plan),
+            VF_OK);
+        assert_int_equal(vf_histogram_execute(plan, queue, n, x.data, at(&counts, 0)), VF_OK);
+        memcpy(counts.host, expected, sizeof expected);
+        check_memory(&counts, variant_name(v));
+        free_memory(&counts);
+        vf_histogram_destroy(plan);
+    }
+    if (host)
+        free(x.data);
+    else
+        vf_array_free(&x);
+}
+
 /* ---- by edges ---- */
 
 /* Some values are special: an edge, next to an edge, NaN, infinite, outside, zero of either sign. */
@@ -169,18 +215,29 @@ static void check_edges(vf_dtype type, int64_t n, int bins, const double *edges)
     free(values);
 }
 
-enum { EVEN, UNEVEN, POWERS, CROWDED, EDGE_KINDS };
+enum { EVEN, UNEVEN, POWERS, BOTH_SIGNS, CROWDED, EDGE_KINDS };
 
-/* Even; of random widths; powers of 2, by parts, from tiny to huge; most within a billionth. */
+/* Powers of 2, by parts; negative for negative i. */
+static double power(int i, int least)
+{
+    const int of = abs(i);
+    return of == 0 ? 0 : copysign(ldexp(1 + (of & 3) / 4.0, of / 4 + least), i);
+}
+
+/* Even; of random widths; powers of 2 from tiny to huge, of one sign or both; most within a billionth. */
 static void make_edges(int kind, int bins, double *edges)
 {
-    edges[0] = kind == EVEN ? -8 : kind == POWERS ? 0 : 10 * uniform() - 20;
+    edges[0] = kind == EVEN         ? -8
+               : kind == POWERS     ? 0
+               : kind == BOTH_SIGNS ? power(-bins / 2, -bins / 16)
+                                    : 10 * uniform() - 20;
     for (int b = 1; b <= bins; b++)
-        edges[b] = kind == EVEN     ? -8 + 0.25 * b
-                   : kind == UNEVEN ? edges[b - 1] + 1e-3 + uniform()
-                   : kind == POWERS ? ldexp(1 + (b & 3) / 4.0, b / 4 - bins / 8)
-                   : b == bins / 2  ? edges[b - 1] + 5
-                                    : edges[b - 1] + 1e-12 * (1 + uniform());
+        edges[b] = kind == EVEN         ? -8 + 0.25 * b
+                   : kind == UNEVEN     ? edges[b - 1] + 1e-3 + uniform()
+                   : kind == POWERS     ? power(b, -bins / 8)
+                   : kind == BOTH_SIGNS ? power(b - bins / 2, -bins / 16)
+                   : b == bins / 2      ? edges[b - 1] + 5
+                                        : edges[b - 1] + 1e-12 * (1 + uniform());
 }
 
 static void test_edges(void **state)
@@ -430,7 +487,7 @@ static void test_variants(void **state)
 }
 
 DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_bytes), cmocka_unit_test(test_every_value),
-            cmocka_unit_test(test_long), cmocka_unit_test(test_edges), cmocka_unit_test(test_many_bins),
-            cmocka_unit_test(test_one_bin), cmocka_unit_test(test_extreme_edges), cmocka_unit_test(test_integers),
-            cmocka_unit_test(test_more_threads_than_planned), cmocka_unit_test(test_refused_histograms),
-            cmocka_unit_test(test_variants))
+            cmocka_unit_test(test_long), cmocka_unit_test(test_beyond_32_bits), cmocka_unit_test(test_edges),
+            cmocka_unit_test(test_many_bins), cmocka_unit_test(test_one_bin), cmocka_unit_test(test_extreme_edges),
+            cmocka_unit_test(test_integers), cmocka_unit_test(test_more_threads_than_planned),
+            cmocka_unit_test(test_refused_histograms), cmocka_unit_test(test_variants))
