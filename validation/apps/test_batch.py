@@ -265,7 +265,10 @@ def test_kill(_):
                 assert stopped.status in (0, -number) and "error" not in stopped.err, (stopped.status, stopped.err)
                 assert all(identity(name, folder) == was for name, was in done.items()), "what was done was made again"
                 now = [name for *_, name, _ in lines_of(stopped.out)]
-                assert now == [name for name in mine if name not in done][:len(now)], (stopped.out, done)
+                rest = [name for name in mine if name not in done]
+                if trial and now and now != rest[:len(now)]:  # the last run was killed after its note of an input, before its line
+                    done[rest[0]] = identity(rest.pop(0), folder)
+                assert now == rest[:len(now)], (stopped.out, done)
                 done.update({name: identity(name, folder) for name in now})
                 if len(done) == len(mine):
                     break
