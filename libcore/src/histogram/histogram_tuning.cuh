@@ -37,12 +37,21 @@ struct vf_bytes_tuning {
 /* Words of TRISH's loop, 31 as the thesis recommends, and the most thread blocks a multiprocessor. */
 enum { VF_TRISH_WORDS = 31, VF_TRISH_BLOCKS = 16 };
 
-/* Launches with launch->shared_bytes of shared memory, in as many thread blocks as run at a time. */
+/* Prepares launches with launch->shared_bytes of dynamic shared memory, in as many thread blocks as run at a time. A kernel's
+ * limit is that of the device: plans with different amounts use the same kernel. */
 template <typename Tuning, typename Kernel>
 cudaError_t vf_find_resident(Kernel *kernel, vf_launch *launch)
 {
-    cudaError_t error =
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)launch->shared_bytes);
+    int device = 0, most = 0;
+    cudaFuncAttributes attributes;
+    cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+    if (error == cudaSuccess)
+        error = cudaGetDevice(&device);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (error == cudaSuccess)
+        error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     most - (int)attributes.sharedSizeBytes);
     if (error == cudaSuccess)
         error = cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                                      cudaSharedmemCarveoutMaxShared);
