@@ -45,6 +45,10 @@ typedef struct vf_bin_cells {
     int cells;
 } vf_bin_cells;
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* How many cells there are for so many bins. */
 int vf_cells_for(int bins);
 
@@ -53,6 +57,10 @@ int vf_cells_for(int bins);
 VF_MUST_CHECK vf_status vf_bin_cells_create(vf_context *ctx, vf_dtype type, int bins, const double *edges, bool closed,
                                             vf_bin_cells *out);
 void vf_bin_cells_free(vf_bin_cells *cells);
+
+#ifdef __cplusplus
+}
+#endif
 
 /* Bins of equal width for integers. */
 typedef struct vf_equal_bins {
