@@ -486,7 +486,7 @@ const program_option cionize_options[] = {
     {OPTION_GROUP, .name = "Computation"},
     {OPTION_TEXT, .scope = OPTION_OF_RUN, .name = "device", .argument = "DEVICE", SETTING(device), .initial = "auto",
      .help = "where to compute: auto, cpu, cuda, or a list such as cuda:0,1; cpu:0,1 simulates devices for tests",
-     .more = "`auto` estimates the work, and prints its choice and the reason. `cuda` is the first GPU. `cuda:0,1` are "
+     .more = "`auto` estimates the work, and prints its choice and the reason. `cuda` uses as many GPUs as pay off. `cuda:0,1` are "
              "GPUs by number. `cpu:0,1` simulates several devices on the CPU, to test what several GPUs would do; it "
              "is not faster. A requested GPU that is not available is an error. If one of several devices fails while "
              "the map is computed, a warning says so and the others continue."},
@@ -527,5 +527,6 @@ const program_option cionize_options[] = {
      .help = "only warnings and errors"},
     {OPTION_FLAG, .scope = OPTION_OF_RUN, .name = "progress", SETTING(progress), .excludes = "quiet",
      .help = "progress even if standard error is not a terminal: a line every ten seconds"},
+    OPTION_ROW_DEVICES,
     OPTION_ROWS_HELP,
     {0}};

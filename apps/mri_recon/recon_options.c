@@ -460,5 +460,6 @@ const program_option recon_options[] = {
      .help = "progress even if standard error is not a terminal: a line every ten seconds",
      .more =
          "The line has the stage, its share done and the time left, and for the solver the iteration and residual."},
+    OPTION_ROW_DEVICES,
     OPTION_ROWS_HELP,
     {0}};

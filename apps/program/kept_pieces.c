@@ -101,7 +101,7 @@ static bool file_fingerprint(const char *path, uint64_t *out)
 static bool counts_for_key(const program_option *row)
 {
     return row->scope == OPTION_OF_RESULT && row->kind != OPTION_GROUP && row->kind != OPTION_WRITE &&
-           row->kind != OPTION_PICTURE && row->kind != OPTION_HELP && row->kind != OPTION_VERSION;
+           row->kind != OPTION_PICTURE && !option_asks(row->kind);
 }
 
 char *pieces_key(const struct program *p, const char *input)

@@ -34,7 +34,14 @@ typedef enum option_kind {
     OPTION_CUSTOM,  /* `parse` reads it; without `argument` it is a flag */
     OPTION_HELP,
     OPTION_VERSION,
+    OPTION_DEVICES,
 } option_kind;
+
+/* Whether an option asks for something to be printed, and for nothing else. */
+static inline bool option_asks(option_kind kind)
+{
+    return kind == OPTION_HELP || kind == OPTION_VERSION || kind == OPTION_DEVICES;
+}
 
 /* What an option changes. */
 typedef enum option_scope {
@@ -84,6 +91,12 @@ typedef struct program_option {
         OPTION_VERSION, .name = "version", .help = "the version"                                                       \
     }
 
+#define OPTION_ROW_DEVICES                                                                                             \
+    {                                                                                                                  \
+        OPTION_DEVICES, .name = "devices",                                                                             \
+                        .help = "the devices of this machine: names for --device, memory, and what they are good for"  \
+    }
+
 /* The result of option_read. Free with option_values_free. */
 typedef struct option_values {
     const char **text;  /* [rows] the argument ("" of a flag); NULL: the option was not given */
@@ -92,13 +105,13 @@ typedef struct option_values {
     const program_option *
         *row;          /* [argc] the option that each word of the command line belongs to; NULL: none, or it has
                                  * several, as -qp 2 */
-    option_kind asked; /* OPTION_HELP or OPTION_VERSION if the user asked only for that; else OPTION_END */
+    option_kind asked; /* the kind of the option, if the user asked only for what it prints; else OPTION_END */
     bool asks_manual;  /* with OPTION_HELP: --help=man, the manual page's list in mdoc(7) */
 } option_values;
 
 /* Reads argv[1 ...] by the table into `settings`, after the defaults. If an option is repeated, the last one counts.
  * Then checks required options, needs and excludes. Long names may be shortened; "--" ends the options; "-" is an
- * input. --help and --version end the reading at once. `name` is the program's, for messages. Errors:
+ * input. Options that ask for something to be printed end the reading at once. `name` is the program's, for messages. Errors:
  * VF_ERR_ARGUMENT, VF_ERR_MEMORY, and those of the parsers. */
 VF_MUST_CHECK vf_status option_read(vf_context *ctx, const char *name, const program_option *table, int argc,
                                     char *const *argv, void *settings, option_values *values);
@@ -119,7 +132,7 @@ void option_print_wrapped(FILE *to, const char *text, int column, int indent);
 
 /* ---- option_values.c: one argument; messages name the option ---- */
 
-/* Parses the argument of a row of any kind but OPTION_HELP and OPTION_VERSION. */
+/* Parses the argument of a row of any kind that does not only ask for something to be printed. */
 VF_MUST_CHECK vf_status option_parse(vf_context *ctx, const program_option *row, const char *text, void *settings);
 /* One number in [least, most], not NaN. `unit` may be NULL. For parsers of OPTION_CUSTOM rows. */
 VF_MUST_CHECK vf_status option_number(vf_context *ctx, const char *option, const char *text, double least, double most,

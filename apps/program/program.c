@@ -2,6 +2,7 @@
 
 #include "batch.h"
 #include "job.h"
+#include "list_devices.h"
 #include "voxfield/ranks.h"
 
 #include <errno.h>
@@ -97,7 +98,7 @@ bool program_given(const program *p, const char *option)
     return option_text(p->options, &p->given, option) != NULL;
 }
 
-/* ---- --help and --version ---- */
+/* ---- options that only ask ---- */
 
 static bool can_end_with(const program *p, vf_status status)
 {
@@ -166,13 +167,15 @@ static void print_version(const program *p)
         printf("%s\n", vf_h5_about(about));
 }
 
-/* Prints help, the option list of the manual page, or the version. A reader may have seen enough (`--help | head`). */
+/* Prints help, the option list of the manual page, the version, or the devices. A reader may have seen enough (`--help | head`). */
 static vf_status print_asked(vf_context *ctx, const program *p)
 {
     vf_status status = VF_OK;
     errno = 0;
     if (p->given.asked == OPTION_VERSION)
         print_version(p);
+    else if (p->given.asked == OPTION_DEVICES)
+        list_devices(ctx, stdout);
     else if (!p->given.asks_manual)
         print_help(p);
     else if ((status = option_check_table(ctx, p->options)) == VF_OK)

@@ -139,7 +139,7 @@ static vf_status next_word(reading *r, const char *option, const char **argument
 static vf_status take(reading *r, const program_option *row, const char *text)
 {
     r->values->text[row - r->table] = text ? text : "";
-    if (row->kind == OPTION_HELP || row->kind == OPTION_VERSION) {
+    if (option_asks(row->kind)) {
         r->values->asked = row->kind;
         return VF_OK;
     }
@@ -363,7 +363,7 @@ static bool has_number(const program_option *row)
 /* The mistake in a row; NULL: none. */
 static const char *row_trouble(const program_option *table, const program_option *row)
 {
-    const bool flag = row->kind == OPTION_FLAG || row->kind == OPTION_HELP || row->kind == OPTION_VERSION;
+    const bool flag = row->kind == OPTION_FLAG || option_asks(row->kind);
     const bool words = row->kind == OPTION_CHOICE || row->kind == OPTION_WORD;
     if (!row->name || row->name[0] == '\0')
         return "has no name";

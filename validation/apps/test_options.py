@@ -59,6 +59,21 @@ def test_version(_):
     assert len(lines) == 2 + old and (not old or lines[2].startswith("warning: this version of HDF5 has published holes")), out
 
 
+def test_devices(_):
+    """The CPU, and each GPU by the name that --device takes, or why there is none."""
+    if NAME == "mri_phantom":
+        return
+    status, out, err = call("--devices")
+    cpu, *gpus, meaning = out.splitlines()
+    assert status == 0 and err == "" and meaning.startswith("auto, the default"), (out, err)
+    about = re.fullmatch(r"cpu {6}.+; (\S+) of (\S+) GiB of memory free; (\d+) threads, (baseline|avx2|avx512)", cpu)
+    assert about and 0 < float(about[1]) <= float(about[2]) and int(about[3]) >= 1, cpu
+    assert gpus, out
+    if not gpus[0].startswith("no GPU: "):
+        told = r"(cuda:\d+)\s+(.+; \S+ of \S+ GiB of memory free; compute capability \d+\.\d.*|cannot be used: cuda:.+)"
+        assert [re.fullmatch(told, line)[1] for line in gpus] == [f"cuda:{i}" for i in range(len(gpus))], gpus
+
+
 def test_output_that_cannot_be_written(_):
     with open("/dev/full", "w", encoding="ascii") as full:
         done = subprocess.run([PROGRAM, "--help"], stdout=full, stderr=subprocess.PIPE, check=False)

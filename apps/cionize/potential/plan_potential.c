@@ -124,6 +124,13 @@ static double all_seconds(const vf_context *ctx, const work *w)
     return w->estimate.seconds * w->maps / parallel_devices(ctx);
 }
 
+/* For all maps on one GPU, as is typical of GPUs. */
+static double typical_gpu_seconds(const vf_context *ctx, const potential_plan *plan, const work *w)
+{
+    return w->maps * plan->method->expected_seconds(&plan->problem, VF_DEVICE_CUDA, vf_context_threads(ctx),
+                                                    (double)w->mol->atoms, (double)vf_grid_points(&plan->problem.grid));
+}
+
 /* "auto": the GPUs if the estimate says that they finish earlier, and a measurement confirms it; otherwise the CPU. An
  * unusable GPU is not an error here. */
 static vf_status choose_automatically(vf_context *ctx, const potential_plan *plan, work *w, char *why, size_t why_size)
@@ -133,10 +140,7 @@ static vf_status choose_automatically(vf_context *ctx, const potential_plan *pla
     if (status != VF_OK || !(plan->method->devices >> VF_DEVICE_CUDA & 1))
         return status;
     const double cpu_seconds = all_seconds(ctx, w);
-    const double typical =
-        plan->method->expected_seconds(&plan->problem, VF_DEVICE_CUDA, vf_context_threads(ctx), (double)w->mol->atoms,
-                                       (double)vf_grid_points(&plan->problem.grid));
-    status = vf_device_choose(ctx, cpu_seconds, typical * w->maps, why, why_size);
+    status = vf_device_choose(ctx, cpu_seconds, typical_gpu_seconds(ctx, plan, w), why, why_size);
     if (status == VF_OK && vf_device_is_host(vf_context_device(ctx, 0)))
         return VF_OK;
     VF_TRY(status, measure_device(ctx, plan, w));
@@ -193,7 +197,8 @@ static vf_status choose_device(vf_context *ctx, const cionize_settings *s, work 
         status = choose_automatically(ctx, plan, w, why, sizeof why);
         plan->spare = true;
     } else {
-        status = vf_context_set_devices(ctx, wish);
+        status = vf_device_means_all(wish) ? vf_device_choose_gpus(ctx, typical_gpu_seconds(ctx, plan, w))
+                                           : vf_context_set_devices(ctx, wish);
         if (status == VF_OK)
             status =
                 vf_potential_check(ctx, plan->method, &plan->problem, vf_device_get_kind(vf_context_device(ctx, 0)));

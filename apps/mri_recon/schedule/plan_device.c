@@ -95,19 +95,16 @@ static vf_status keep_devices(vf_context *ctx, int count)
 static vf_status set_devices(vf_context *ctx, const recon_settings *s, const mri_scan *raw,
                              const scan_sampling *sampling, char *why, size_t size)
 {
-    const bool all_gpus = strcmp(s->schedule.device, "cuda") == 0 && vf_cuda_device_count(NULL) > 1;
-    const double endless = 1e9; /* s; longer than any estimate for a GPU */
+    const bool all_gpus = vf_device_means_all(s->schedule.device);
     double cpu, gpu;
     vf_status status;
     if (!all_gpus && strcmp(s->schedule.device, "auto") != 0)
         return vf_context_set_devices(ctx, s->schedule.device);
     forecast_devices(ctx, s, raw, sampling, &cpu, &gpu);
     if (all_gpus)
-        status = vf_device_choose(ctx, endless, gpu, why, size);
+        status = vf_device_choose_gpus(ctx, gpu);
     else
         status = vf_device_choose(ctx, cpu, gpu, why, size);
-    if (all_gpus && size > 0)
-        why[0] = '\0'; /* the user chose */
     return status == VF_OK ? keep_devices(ctx, devices_that_pay(s, raw, vf_context_device_count(ctx))) : status;
 }
 

@@ -42,9 +42,11 @@ vf_device_kind vf_device_get_kind(const vf_device *device);
 vf_context *vf_device_context(const vf_device *device);
 const char *vf_device_spec(const vf_device *device); /* "cpu", "cpu:1", "cuda:0" */
 const char *vf_device_name(const vf_device *device); /* "AMD EPYC ..., 2 threads, AVX-512", "NVIDIA H200" */
-int vf_device_ordinal(const vf_device *device);      /* the GPU's CUDA number; 1 for "cpu:1"; 0 for "cpu" */
-bool vf_device_watched(const vf_device *device);     /* a display watchdog kills long kernels on this GPU */
-bool vf_device_is_host(const vf_device *device);     /* true if host code may touch its VF_SPACE_DEVICE memory */
+/* What a GPU is good for: "compute capability 9.0, double precision at 1/2 of the speed of single"; "" for the CPU. */
+const char *vf_device_traits(const vf_device *device);
+int vf_device_ordinal(const vf_device *device);  /* the GPU's CUDA number; 1 for "cpu:1"; 0 for "cpu" */
+bool vf_device_watched(const vf_device *device); /* a display watchdog kills long kernels on this GPU */
+bool vf_device_is_host(const vf_device *device); /* true if host code may touch its VF_SPACE_DEVICE memory */
 
 /* Host memory in bytes, available now and in total. Both are capped by the limits of the process's control group
  * and of all groups above it (versions 1 and 2), as Slurm, systemd and containers set them. */
@@ -102,6 +104,12 @@ int vf_device_rule(const vf_device_costs *costs, int gpus, double *seconds);
  * bytes. */
 VF_MUST_CHECK vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_seconds, char *why,
                                          size_t why_size);
+
+/* Whether `spec` is "cuda" and there are several GPUs: it means as many of them as pay off. For "cuda", starts the CUDA driver. */
+bool vf_device_means_all(const char *spec);
+
+/* vf_device_choose for "cuda": as many GPUs as pay off, one at least, never the CPU. Errors: VF_ERR_DEVICE (no GPU can be used). */
+VF_MUST_CHECK vf_status vf_device_choose_gpus(vf_context *ctx, double gpu_seconds);
 
 /* ---- devices that fail ---- */
 

@@ -36,6 +36,7 @@ struct vf_device {
     bool watched;
     char spec[24];
     char name[256];
+    char traits[128]; /* of a GPU: vf_device_traits */
     /* vf_offset on this device; NULL: its pointers are byte addresses. */
     void *(*offset)(const vf_device *device, const void *data, size_t bytes);
     char *failure; /* why it was given up, or NULL. Written once, atomically */

@@ -54,6 +54,11 @@ const char *vf_device_name(const vf_device *device)
     return device->name;
 }
 
+const char *vf_device_traits(const vf_device *device)
+{
+    return device->traits;
+}
+
 int vf_device_ordinal(const vf_device *device)
 {
     return device->ordinal;

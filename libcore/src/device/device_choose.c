@@ -113,3 +113,18 @@ vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_secon
     explain(&costs, use, why, why_size);
     return use > 0 ? take_gpus(ctx, there, use, why, why_size) : VF_OK;
 }
+
+bool vf_device_means_all(const char *spec)
+{
+    return strcmp(spec, "cuda") == 0 && vf_cuda_device_count(NULL) > 1;
+}
+
+vf_status vf_device_choose_gpus(vf_context *ctx, double gpu_seconds)
+{
+    const double endless = 1e9; /* s; longer than any estimate for a GPU */
+    char why[300];
+    const vf_status status = vf_device_choose(ctx, endless, gpu_seconds, why, sizeof why);
+    if (status == VF_OK && vf_device_is_host(vf_context_device(ctx, 0)))
+        return vf_context_set_devices(ctx, "cuda"); /* which says why the first GPU cannot be used */
+    return status;
+}

@@ -204,12 +204,18 @@ extern "C" vf_status vf_device_init_cuda(vf_device *device, int ordinal)
     snprintf(device->spec, sizeof device->spec, "cuda:%d", ordinal);
     snprintf(device->name, sizeof device->name, "GPU %d", ordinal);
     vf_status status = VF_CUDA(device, cudaGetDeviceProperties(&properties, ordinal));
-    int watched = 0;
+    int watched = 0, ratio = 0;
     if (status == VF_OK)
         status = VF_CUDA(device, cudaDeviceGetAttribute(&watched, cudaDevAttrKernelExecTimeout, ordinal));
-    device->watched = watched != 0;
     if (status == VF_OK)
+        status = VF_CUDA(device, cudaDeviceGetAttribute(&ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio, ordinal));
+    device->watched = watched != 0;
+    if (status == VF_OK) {
         snprintf(device->name, sizeof device->name, "%s", properties.name);
+        snprintf(device->traits, sizeof device->traits,
+                 "compute capability %d.%d, double precision at 1/%d of the speed of single%s", properties.major,
+                 properties.minor, ratio, watched ? "; shows a display" : "");
+    }
     if (status == VF_OK && 10 * properties.major + properties.minor < 75)
         status = vf_fail(device->ctx, VF_ERR_DEVICE,
                          "%s (%s): compute capability %d.%d; 7.5 (Turing) or later is needed; use --device cpu",

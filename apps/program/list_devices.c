@@ -1,0 +1,38 @@
+#include "list_devices.h"
+
+#include "voxfield/device.h"
+
+static void print_device(const char *spec, vf_device *device, FILE *to)
+{
+    uint64_t left = 0, total = 0;
+    const vf_status status = vf_device_memory(device, &left, &total);
+    fprintf(to, "%-8s %s; ", spec, vf_device_name(device));
+    if (status == VF_OK)
+        fprintf(to, "%.3g of %.3g GiB of memory free", (double)left / 0x1p30, (double)total / 0x1p30);
+    else
+        fprintf(to, "its memory is not known: %s", vf_context_message(vf_device_context(device)));
+    if (vf_device_is_host(device))
+        fprintf(to, "; %d threads, %s\n", vf_context_threads(vf_device_context(device)), vf_isa_name(vf_cpu_isa()));
+    else
+        fprintf(to, "; %s\n", vf_device_traits(device));
+    vf_context_clear_error(vf_device_context(device));
+}
+
+void list_devices(vf_context *ctx, FILE *to)
+{
+    const char *why;
+    char spec[24];
+    print_device("cpu", vf_context_host(ctx), to);
+    const int gpus = vf_cuda_device_count(&why);
+    for (int i = 0; i < gpus; i++) {
+        (void)snprintf(spec, sizeof spec, "cuda:%d", i);
+        if (vf_context_set_devices(ctx, spec) == VF_OK)
+            print_device(spec, vf_context_device(ctx, 0), to);
+        else
+            fprintf(to, "%-8s cannot be used: %s\n", spec, vf_context_message(ctx));
+        vf_context_clear_error(ctx);
+    }
+    if (gpus == 0)
+        fprintf(to, "no GPU: %s\n", why);
+    fputs("auto, the default, takes whichever of them finish first; cuda takes as many GPUs as pay.\n", to);
+}
