@@ -83,6 +83,7 @@ vf_status crew_choose_lambda(crew *c, const frame_group *g, char *images)
 {
     const solve_settings *settings = c->job->solve;
     const group_request request = {.sparse = true,
+                                   .series = solves_series(settings),
                                    .lambda = 1,
                                    .tolerance = settings->tolerance,
                                    .iterations = settings->iterations,

@@ -204,13 +204,3 @@ vf_status crew_find_noise(crew *c, const frame_group *one, char *image)
     free(room);
     return status;
 }
-
-double frame_noise_ratio(const recon_job *j, const scan_frame *frame)
-{
-    return j->noise_ratio && !frame->replica ? j->noise_ratio[frame - j->scan->frame] : 1;
-}
-
-double frame_weight(const recon_job *j, const scan_frame *frame)
-{
-    return 1 / frame_noise_ratio(j, frame);
-}

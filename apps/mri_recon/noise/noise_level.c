@@ -87,6 +87,16 @@ vf_status noise_from_samples(recon_job *j, int *frame)
     return status;
 }
 
+double frame_noise_ratio(const recon_job *j, const scan_frame *frame)
+{
+    return j->noise_ratio && !frame->replica ? j->noise_ratio[frame - j->scan->frame] : 1;
+}
+
+double frame_weight(const crew *c, const scan_frame *frame)
+{
+    return c->request->series ? 1 / frame_noise_ratio(c->job, frame) : 1;
+}
+
 /* Samples that the residual is computed for: the outermost ones, and then ones of all of k-space, both thinned out. */
 typedef struct taken_samples {
     int64_t count, outer; /* all that were taken; those of them that are outermost, which come first */

@@ -105,7 +105,7 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     if (status != VF_OK)
         return status;
     vf_spectrum_fill(j->ctx, &f->space, &spectrum, f->s);
-    f->mean = c->normal->diagonal * power;
+    f->mean = c->diagonal * power;
     f->variance = regularise_variance(j) * ratio;
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 3 * j->voxels))
     for (int64_t i = 0; i < j->voxels; i++) {
@@ -121,7 +121,8 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     return VF_OK;
 }
 
-vf_status regularise_put(const recon_job *j, const double *values, int64_t count, vf_queue *queue, vf_array *to)
+/* Copies real numbers to the device in the solver's precision; the array grows as needed. */
+static vf_status put(const recon_job *j, const double *values, int64_t count, vf_queue *queue, vf_array *to)
 {
     const vf_dtype real = vf_dtype_real(j->type);
     vf_status status = grow_array(vf_queue_device(queue), VF_SPACE_DEVICE, real, count, to);
@@ -138,28 +139,39 @@ vf_status regularise_put(const recon_job *j, const double *values, int64_t count
     return status;
 }
 
-void regularise_balance(const recon_job *j, const frame_place *place, int set, double power, double *out)
+/* What a set of maps says of each voxel. */
+typedef void of_maps(const recon_job *j, const frame_place *place, int set, double power, double *out);
+
+static double least_balance(const frame_place *place)
 {
-    const double least = place->weighted ? LEAST_BALANCE_FADING : LEAST_BALANCE;
+    return place->weighted ? LEAST_BALANCE_FADING : LEAST_BALANCE;
+}
+
+/* 1 / sqrt(sum |s|^2) relative to its mean; 0 where no coil sees. */
+static void balance_of(const recon_job *j, const frame_place *place, int set, double power, double *out)
+{
+    const double least = least_balance(place);
     map_powers(j, place->maps + set * j->scan->coils * j->voxels, out);
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 5 * j->voxels))
     for (int64_t i = 0; i < j->voxels; i++)
         out[i] = out[i] > 0 ? 1 / fmax(sqrt(out[i] / power), least) : 0;
 }
 
-void regularise_unseen(const recon_job *j, const frame_place *place, int set, double power, double *out)
+static void unseen_of(const recon_job *j, const frame_place *place, int set, double power, double *out)
 {
-    const double least = place->weighted ? LEAST_BALANCE_FADING : LEAST_BALANCE;
+    const double least = least_balance(place);
     map_powers(j, place->maps + set * j->scan->coils * j->voxels, out);
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
     for (int64_t i = 0; i < j->voxels; i++)
         out[i] = 1 - fmin(1, out[i] / (power * least * least));
 }
 
-vf_status regularise_put_of_maps(const recon_job *j, const frame_place *place, regularise_of_maps *what, double power,
-                                 int frames, const double *factor, vf_queue *queue, vf_array *to)
+/* Copies `what` of each set of the frames' maps to the device, times factor[frame] (NULL: 1): [frame][set][voxels]. */
+static vf_status put_of_maps(const recon_job *j, const frame_group *g, of_maps *what, double power,
+                             const double *factor, vf_queue *queue, vf_array *to)
 {
-    const int64_t of_frame = place->sets * j->voxels, count = frames * of_frame;
+    const frame_place *place = &j->place[j->frames[g->first]->place];
+    const int64_t of_frame = place->sets * j->voxels, count = g->count * of_frame;
     double *values = malloc((size_t)count * sizeof *values);
     if (!values)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)count);
@@ -168,11 +180,27 @@ vf_status regularise_put_of_maps(const recon_job *j, const frame_place *place, r
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, count))
     for (int64_t v = 0; v < of_frame; v++) {
         const double value = values[v];
-        for (int f = 0; f < frames; f++)
-            values[f * of_frame + v] = value * factor[f];
+        for (int f = 0; f < g->count; f++)
+            values[f * of_frame + v] = value * (factor ? factor[f] : 1);
     }
-    const vf_status status = regularise_put(j, values, count, queue, to);
+    const vf_status status = put(j, values, count, queue, to);
     free(values);
+    return status;
+}
+
+/* The weights follow that of the frame's data, as F^H W F does: a voxel that coils see a little then has the same share of its
+ * signal in all frames. */
+vf_status regularise_unseen(const crew *c, const frame_group *g, double power, double mean, vf_queue *queue,
+                            vf_array *to)
+{
+    const recon_job *j = c->job;
+    double *factor = malloc((size_t)g->count * sizeof *factor);
+    if (!factor)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the weights of %d frames", g->count);
+    for (int f = 0; f < g->count; f++)
+        factor[f] = mean * frame_weight(c, j->frames[g->first + f]);
+    const vf_status status = put_of_maps(j, g, unseen_of, power, factor, queue, to);
+    free(factor);
     return status;
 }
 
@@ -188,16 +216,16 @@ static vf_status set_support(const crew *c, const frame_envelope *envelope, cons
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the support of %lld voxels", (long long)j->voxels);
     double *balance = seen + count, *bright = balance + count;
     for (int set = 0; set < place->sets; set++)
-        regularise_balance(j, place, set, power, balance + set * j->voxels);
+        balance_of(j, place, set, power, balance + set * j->voxels);
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, count))
     for (int64_t i = 0; i < count; i++) {
         seen[i] = balance[i] > 0;
         bright[i] = balance[i] > 0 ? (double)envelope->values[i % j->voxels] : 0;
     }
-    vf_status status = regularise_put(j, seen, count, queue, &s->known.support);
-    VF_TRY(status, regularise_put(j, balance, count, queue, &s->known.balance));
+    vf_status status = put(j, seen, count, queue, &s->known.support);
+    VF_TRY(status, put(j, balance, count, queue, &s->known.balance));
     if (status == VF_OK && j->solve->prior == RECON_SPECTRUM)
-        status = regularise_put(j, bright, count, queue, &s->known.envelope);
+        status = put(j, bright, count, queue, &s->known.envelope);
     free(seen);
     return status;
 }
@@ -215,12 +243,12 @@ static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, fra
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
     for (int64_t n = 0; n < j->voxels; n++)
         f->s[n] = 1 / (double)envelope->values[n];
-    VF_TRY(status, regularise_put(j, f->s, j->voxels, queue, &s->known.flatten));
+    VF_TRY(status, put(j, f->s, j->voxels, queue, &s->known.flatten));
     if (status != VF_OK || j->has_maps) /* with maps, set_support has set the envelope */
         return status;
     for (int64_t n = 0; n < j->voxels; n++)
         f->s[n] = (double)envelope->values[n];
-    return regularise_put(j, f->s, j->voxels, queue, &s->known.envelope);
+    return put(j, f->s, j->voxels, queue, &s->known.envelope);
 }
 
 /* The approximate inverse is the sum of two terms, one for the data and one for the prior: c / a^2 and lambda p / a^2,
@@ -316,20 +344,23 @@ static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, 
         summary->expected_noise = forecast.noise;
         summary->expected_bias = forecast.bias;
     }
-    const int solving = j->has_maps ? 1 : c->solvers; /* with maps there is one system, on the first device */
-    for (int d = 0; d < solving && status == VF_OK; d++)
+    for (int d = 0; d < c->solvers && status == VF_OK; d++)
         status = set_solver(c, &c->solver[d], envelope, &f, j->has_maps ? &j->place[frame->place] : NULL, power,
                             summary->lambda);
     free(f.s);
     return status;
 }
 
-vf_status regularise_frame(crew *c, const scan_frame *frame, double power, const frame_envelope *envelope)
+vf_status regularise_frames(crew *c, const frame_group *g, double power, const frame_envelope *envelope)
 {
+    const recon_job *j = c->job;
     recon_summary *summary = &c->summary;
-    summary->diagonal = c->normal->diagonal * power;
-    if (regularise_by_noise(c->job->solve))
-        return weigh_by_noise(c, frame, power, envelope);
+    device_solver *first = c->solver;
+    summary->diagonal = c->diagonal * power;
+    if (c->request->series)
+        return j->has_maps ? put_of_maps(j, g, balance_of, power, NULL, first->queue, &first->known.balance) : VF_OK;
+    if (regularise_by_noise(j->solve))
+        return weigh_by_noise(c, j->frames[g->first], power, envelope);
     summary->lambda = c->request->lambda * summary->diagonal;
     for (int d = 0; d < c->solvers; d++)
         c->solver[d].known.lambda = summary->lambda;

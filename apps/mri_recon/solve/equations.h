@@ -67,12 +67,6 @@ VF_MUST_CHECK vf_status right_side_of_frame(right_side *side, const scan_frame *
 
 /* ---- solve.c ---- */
 
-/* F^H W F of the coils whose maps a team has, all sets of them, as an operator on the first device: its vectors are
- * [set][voxels]. `normal` [maps->parts]: F^H W F of the trajectory on each device. These, the maps and the team must outlive it.
- * Errors: as vf_operator_sum_of_devices. */
-VF_MUST_CHECK vf_status system_create(const device_team *team, vf_dtype precision, const vf_normal *normal,
-                                      const device_maps *maps, vf_operator **out);
-
 typedef struct solve_result {
     int iterations;
     double residual; /* |b - A x| / |b| by the recurrence */

@@ -1,8 +1,5 @@
-/* F^H W F of the coils of a team's devices as an operator, and the solution by conjugate gradients. */
-#include <stdlib.h>
-
+/* The solution by conjugate gradients. */
 #include "equations.h"
-#include "kernel_operators.h"
 #include "voxfield/solver.h"
 
 /* Residuals below this are rounding errors of single precision. */
@@ -15,40 +12,6 @@ vf_status solve_overflow(vf_context *ctx, const solve_options *options)
                    options->input, options->precision == VF_F64 ? "double" : "single",
                    options->precision == VF_F64 ? "" : ", or use --precision double");
 }
-
-/* ---- F^H W F as an operator ---- */
-
-/* Of the coils that one device has. */
-static vf_status of_device(const device_team *team, vf_dtype precision, const vf_normal *normal,
-                           const device_maps *maps, int d, vf_operator **out)
-{
-    vf_device *device = vf_queue_device(team->queue[d]);
-    const team_share *share = &maps->share[d];
-    const void *data = maps->array[d].data;
-    return maps->sets > 1
-               ? vf_normal_sets_operator(device, precision, share->voxels, &normal[d], maps->sets, (int)share->coils,
-                                         data, out)
-               : vf_normal_operator(device, precision, share->voxels, &normal[d], (int)share->coils, data, out);
-}
-
-vf_status system_create(const device_team *team, vf_dtype precision, const vf_normal *normal, const device_maps *maps,
-                        vf_operator **out)
-{
-    vf_operator_part *part = calloc((size_t)maps->parts, sizeof *part);
-    vf_status status = part ? VF_OK : vf_fail(team->ctx, VF_ERR_MEMORY, "no memory");
-    *out = NULL;
-    for (int d = 0; d < maps->parts && status == VF_OK; d++) {
-        part[d].queue = d > 0 ? team->queue[d] : NULL;
-        status = of_device(team, precision, normal, maps, d, &part[d].a);
-    }
-    VF_TRY(status, vf_operator_sum_of_devices(maps->parts, part, out));
-    for (int d = 0; part && d < maps->parts; d++)
-        vf_operator_free(part[d].a); /* the sum keeps it */
-    free(part);
-    return status;
-}
-
-/* ---- solving ---- */
 
 /* The error or warning if the solver ended early. */
 static vf_status judge(vf_context *ctx, const solve_options *options, const vf_cg_result *found)
