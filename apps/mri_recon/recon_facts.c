@@ -7,6 +7,7 @@
 #include "recon_state.h"
 #include "schedule/windows.h"
 #include "solve/equations.h"
+#include "solve/prior_table.h"
 #include "voxfield/output.h"
 
 /* The terminal's lines, in their order. */
@@ -175,9 +176,9 @@ static void list_input(facts *f, const recon_state *r)
 /* Sparse priors have a lambda each; the summary's is that of first images. */
 static void list_lambda(facts *f, const solve_settings *s, const recon_summary *found)
 {
-    const bool relative = s->prior == RECON_SPECTRUM || !(found->diagonal > 0);
+    const bool of_spectrum = quadratic_prior_of(s)->of_spectrum, relative = of_spectrum || !(found->diagonal > 0);
     fact_number(f, "lambda", s->sparse ? s->lambda : relative ? found->lambda : found->lambda / found->diagonal);
-    if (found->noise[0] && s->prior != RECON_SPECTRUM && found->diagonal > 0)
+    if (found->noise[0] && !of_spectrum && found->diagonal > 0)
         fact_say(f, LINE_DIAGONAL, "           lambda relative to the diagonal: %.3g", found->lambda / found->diagonal);
     fact_text(f, "lambda_chosen_by",
               !s->lambda_auto         ? "number"

@@ -10,6 +10,7 @@
 
 #include "partial_fourier.h"
 #include "regularise.h"
+#include "solve/prior_table.h"
 #include "solve/transfer.h"
 
 /* A side is missing if it reaches less far than this share of the other. */
@@ -43,7 +44,7 @@ bool partial_fourier(const noise_settings *noise, const solve_settings *solve, c
     for (int a = 0; a < 3; a++)
         reach[a] = 0.5 * (double)raw->matrix[a] * share;
     const bool one_image = raw->coils == 1 || coils->how != RECON_COILS_RSS;
-    return share < 1 && one_image && solve->prior == RECON_SPECTRUM && noise->partial_fourier &&
+    return share < 1 && one_image && quadratic_prior_of(solve)->of_spectrum && noise->partial_fourier &&
            regularise_by_noise(solve);
 }
 

@@ -7,6 +7,7 @@
 #include "frames/frame_places.h"
 #include "noise_level.h"
 #include "regularise.h"
+#include "solve/prior_table.h"
 #include "solve/transfer.h"
 #include "voxfield/team_size.h"
 #include "wiener.h"
@@ -51,33 +52,12 @@ vf_status regularise_density(crew *c, int trajectory)
     return status;
 }
 
-/* The eigenvalues of first differences, sum_a 4 sin^2(pi k_a / N_a). Differences weighted by references are close. */
-static void difference_weights(const vf_wiener_space *space, double *out)
-{
-    const int64_t *n = space->matrix;
-    for (int64_t i = 0; i < n[0] * n[1] * n[2]; i++) {
-        const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
-        out[i] = 0;
-        for (int a = 0; a < 3; a++)
-            out[i] += 4 * pow(sin(M_PI * (double)(at[a] - n[a] / 2) / (double)n[a]), 2);
-    }
-}
-
 double regularise_variance(const recon_job *j)
 {
     return j->variance * fmin(cbrt(j->misfit), MOST_FOR_MISFIT);
 }
 
-/* The model behind a frame's prior; arrays are [voxels]. */
-typedef struct frame_model {
-    vf_wiener_space space;
-    double variance, mean; /* noise variance; diagonal of F^H W F in the object */
-    double *s;             /* the spectrum */
-    double *c;             /* approximate eigenvalues of F^H W F */
-    double *p;             /* eigenvalues of the prior, without its weight */
-} frame_model;
-
-static vf_status make_model(crew *c, const scan_frame *frame, double power, frame_model *f)
+static vf_status make_model(crew *c, const scan_frame *frame, double power, prior_model *f)
 {
     const recon_job *j = c->job;
     const mri_scan *raw = j->scan;
@@ -106,18 +86,14 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
         return status;
     vf_spectrum_fill(j->ctx, &f->space, &spectrum, f->s);
     f->mean = c->diagonal * power;
+    f->least = LEAST_WEIGHT * f->mean;
     f->variance = regularise_variance(j) * ratio;
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 3 * j->voxels))
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
     for (int64_t i = 0; i < j->voxels; i++) {
         f->s[i] /= c->filled; /* the variance in the object, not the mean over the field of view */
         f->c[i] = c->density[i] * power;
-        if (j->solve->prior == RECON_SPECTRUM)
-            f->p[i] = fmax(f->variance * (double)j->voxels / f->s[i], LEAST_WEIGHT * f->mean);
-        else
-            f->p[i] = 1;
     }
-    if (j->solve->prior == RECON_DIFFERENCES || j->solve->prior == RECON_REFERENCE)
-        difference_weights(&f->space, f->p);
+    quadratic_prior_of(j->solve)->eigenvalues(j->ctx, f);
     return VF_OK;
 }
 
@@ -224,7 +200,7 @@ static vf_status set_support(const crew *c, const frame_envelope *envelope, cons
     }
     vf_status status = put(j, seen, count, queue, &s->known.support);
     VF_TRY(status, put(j, balance, count, queue, &s->known.balance));
-    if (status == VF_OK && j->solve->prior == RECON_SPECTRUM)
+    if (status == VF_OK && quadratic_prior_of(j->solve)->of_spectrum)
         status = put(j, bright, count, queue, &s->known.envelope);
     free(seen);
     return status;
@@ -232,7 +208,7 @@ static vf_status set_support(const crew *c, const frame_envelope *envelope, cons
 
 /* Sets the spectrum's weights. They apply to the image divided by its envelope, whose mean square is 1 over the whole
  * field of view. */
-static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, frame_model *f, device_solver *s)
+static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, prior_model *f, device_solver *s)
 {
     const recon_job *j = c->job;
     vf_queue *queue = s->queue;
@@ -259,7 +235,7 @@ static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, fra
  *             [c - c'  c + c']            [0  1/imaginary]
  *
  * The terms are A^-1 C A^-1 and A^-1 P A^-1. The two columns of each term make its two matrices. */
-static double inverse_of_pair(const frame_model *f, double lambda, double imaginary, int which, int64_t i,
+static double inverse_of_pair(const prior_model *f, double lambda, double imaginary, int which, int64_t i,
                               int64_t opposite)
 {
     const bool data = which == VF_PRIOR_INVERSE_DATA || which == VF_PRIOR_INVERSE_DATA_IMAGINARY;
@@ -277,18 +253,18 @@ static double inverse_of_pair(const frame_model *f, double lambda, double imagin
     return sum;
 }
 
-static double inverse_of(const frame_model *f, double lambda, int which, int64_t i)
+static double inverse_of(const prior_model *f, double lambda, int which, int64_t i)
 {
     const double seen = fmax(f->c[i], LEAST_DENSITY * f->mean), known = lambda * f->p[i];
     return (which == VF_PRIOR_INVERSE_DATA ? seen : known) / pow(seen + known, 2);
 }
 
 /* Overwrites f->s. */
-static vf_status set_inverse(const crew *c, frame_model *f, double lambda, double imaginary, device_solver *s)
+static vf_status set_inverse(const crew *c, prior_model *f, double lambda, double imaginary, device_solver *s)
 {
     const recon_job *j = c->job;
     const int64_t *n = j->scan->matrix;
-    const double filled = j->solve->prior == RECON_SPECTRUM ? c->filled : 1; /* 1 / envelope^2 in the object */
+    const double filled = quadratic_prior_of(j->solve)->of_spectrum ? c->filled : 1; /* 1 / envelope^2 in the object */
     const int end = imaginary > 0 ? VF_PRIOR_MATRICES : VF_PRIOR_INVERSE_DATA_IMAGINARY;
     vf_status status = VF_OK;
     for (int which = VF_PRIOR_INVERSE_DATA; which < end && status == VF_OK; which++) {
@@ -307,7 +283,7 @@ static vf_status set_inverse(const crew *c, frame_model *f, double lambda, doubl
     return status;
 }
 
-static vf_status set_solver(const crew *c, device_solver *s, const frame_envelope *envelope, frame_model *f,
+static vf_status set_solver(const crew *c, device_solver *s, const frame_envelope *envelope, prior_model *f,
                             const frame_place *place, double power, double lambda)
 {
     const recon_job *j = c->job;
@@ -319,7 +295,7 @@ static vf_status set_solver(const crew *c, device_solver *s, const frame_envelop
         status = vf_array_create(vf_queue_device(s->queue), VF_SPACE_DEVICE, j->type, j->voxels, &s->known.flat);
     if (status == VF_OK && place)
         status = set_support(c, envelope, place, power, s);
-    if (status == VF_OK && j->solve->prior == RECON_SPECTRUM)
+    if (status == VF_OK && quadratic_prior_of(j->solve)->of_spectrum)
         status = set_spectrum(c, envelope, f, s);
     return status == VF_OK ? set_inverse(c, f, lambda, 0, s) : status;
 }
@@ -329,15 +305,14 @@ static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, 
     const recon_job *j = c->job;
     const solve_settings *settings = j->solve;
     recon_summary *summary = &c->summary;
-    frame_model f = {0};
+    prior_model f = {0};
     vf_forecast forecast;
     c->filled = envelope->filled;
     vf_status status = make_model(c, frame, power, &f);
     if (status == VF_OK) {
         double lambda = c->request->lambda;
-        if (settings->lambda_auto && settings->prior != RECON_SPECTRUM)
-            lambda *= fmax(LEAST_WEIGHT * f.mean,
-                           vf_wiener_best_weight(j->ctx, &f.space, f.variance, f.c, f.s, f.p, 1e-2 * f.mean));
+        if (settings->lambda_auto && !quadratic_prior_of(settings)->of_spectrum)
+            lambda *= fmax(f.least, vf_wiener_best_weight(j->ctx, &f.space, f.variance, f.c, f.s, f.p, 1e-2 * f.mean));
         vf_wiener_forecast(j->ctx, &f.space, f.variance, f.c, f.s, f.p, lambda, INFINITY, &forecast);
         summary->lambda = lambda;
         summary->expected_signal = forecast.signal;
@@ -370,7 +345,7 @@ vf_status regularise_frames(crew *c, const frame_group *g, double power, const f
 vf_status regularise_filtered_noise(crew *c, const scan_frame *frame, double power, const double *filter, double *noise)
 {
     const double lambda = c->summary.lambda, voxels = (double)c->job->voxels;
-    frame_model f = {0};
+    prior_model f = {0};
     vf_status status = make_model(c, frame, power, &f);
     *noise = 0;
     for (int64_t i = 0; status == VF_OK && i < c->job->voxels; i++)
@@ -381,7 +356,7 @@ vf_status regularise_filtered_noise(crew *c, const scan_frame *frame, double pow
 
 vf_status regularise_parts(crew *c, const scan_frame *frame, double power, double imaginary)
 {
-    frame_model f = {0};
+    prior_model f = {0};
     vf_status status = make_model(c, frame, power, &f);
     VF_TRY(status, set_inverse(c, &f, c->summary.lambda, imaginary, c->solver));
     free(f.s);
@@ -390,7 +365,7 @@ vf_status regularise_parts(crew *c, const scan_frame *frame, double power, doubl
 
 vf_status regularise_forecast(crew *c, const scan_frame *frame, double power, double radius, vf_forecast *forecast)
 {
-    frame_model f = {0};
+    prior_model f = {0};
     vf_status status = make_model(c, frame, power, &f);
     if (status == VF_OK)
         vf_wiener_forecast(c->job->ctx, &f.space, f.variance, f.c, f.s, f.p, c->summary.lambda, radius, forecast);

@@ -19,9 +19,6 @@
 #include "sparse.h"
 #include "voxfield/team_size.h"
 
-/* What the wavelets' factor is multiplied by beside differences between frames, which have taken most of the noise. The
- * best value falls with the number of frames, from 0.4 for 4 to 0.1 for 48 of a still head, and grows with the noise. */
-static const double BESIDE_TEMPORAL = 0.22;
 /* What lambda and rho of prior_table.c are for: the expected error relative to the signal, and the bounds of the scans that they
  * were measured with. A Laplace distribution of the coefficients with standard deviation s has its most probable image at lambda =
  * sqrt(2) sigma^2 / s, which is proportional to sigma / s in units of sigma: the power 1. The measured ones are near. */
@@ -185,12 +182,12 @@ static void weigh(crew *c, vf_penalties *penalties)
 {
     const solve_settings *settings = c->job->solve;
     const double usual = fmin(fmax(expected_error(&c->summary), LEAST_ERROR), MOST_ERROR) / USUAL_ERROR;
-    bool temporal = false;
+    bool taken = false;
     for (int i = 0; i < settings->sparse; i++)
-        temporal |= settings->sparse_prior[i] == VF_PENALTY_TEMPORAL;
+        taken |= sparse_prior_of(settings, i)->takes_noise;
     for (int i = 0; i < settings->sparse; i++) {
         const sparse_prior *prior = sparse_prior_of(settings, i);
-        const double beside = temporal && settings->sparse_prior[i] == VF_PENALTY_WAVELET ? BESIDE_TEMPORAL : 1;
+        const double beside = taken && prior->beside > 0 ? prior->beside : 1;
         const double factor = settings->lambda_auto
                                   ? c->job->factor * prior->factor * beside * pow(usual, prior->factor_power) *
                                         vf_penalties_noise(penalties, i)
