@@ -109,6 +109,7 @@ static vf_status solve_frames(crew *c, const frame_group *g, char *images)
     const int problems = c->request->series ? 1 : g->count;
     vf_status status = c->solvers ? VF_OK : crew_prepare(c, g);
     if (status == VF_OK) {
+        snprintf(c->summary.normal, sizeof c->summary.normal, "%s", c->share->of[0]->description);
         watch_stage(c->watch, "solve", (double)problems * j->channels * c->request->iterations);
         watch_part(c->watch, g->count * (1 - BEFORE_SOLVING));
     }

@@ -1,7 +1,6 @@
 /* F^H W F of the frames that a crew solves for together, and the vectors of their problem. With maps, the devices solve one
  * system together, and each takes some coils. Without maps, each coil is a system of its own, and the devices share the
  * systems. Of a series, each takes some frames. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "frames/frame_images.h"
@@ -154,7 +153,6 @@ vf_status crew_prepare(crew *c, const frame_group *g)
         const normal_share *last = &c->share[series ? c->shares - 1 : 0];
         c->diagonal = last->of[last->frames - 1]->diagonal;
         c->trajectory = g->trajectory;
-        snprintf(c->summary.normal, sizeof c->summary.normal, "%s", c->share->of[0]->description);
         watch_stage(c->watch, "solve", 0);
     }
     for (int d = 0; d < c->solvers && status == VF_OK; d++) {
