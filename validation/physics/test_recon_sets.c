@@ -250,7 +250,7 @@ static void solution_against_dense(bool weighted, vf_dtype precision, vf_encode_
             }
         }
     for (int64_t i = 0; i < n; i++)
-        a[i * n + i] += summary.lambda;
+        a[i * n + i] += summary.last.lambda;
     dense_solve(n, a, b);
     for (int64_t i = 0; i < p.voxels; i++) {
         const double complex expected = combined(&p, b, i);

@@ -48,7 +48,7 @@ static vf_status adjoints_of_trajectory(crew *c, const frame_group *g, int first
     VF_TRY(status,
            right_side_create(&c->team, j->solve, j->scan, &j->scan->trajectory[one->trajectory], c->watch, &side));
     if (status == VF_OK) {
-        snprintf(c->summary.encoding, sizeof c->summary.encoding, "%s", right_side_description(side));
+        snprintf(c->summary.last.encoding, sizeof c->summary.last.encoding, "%s", right_side_description(side));
         watch_stage(c->watch, "F^H d", (double)(end - first) * j->scan->coils * (envelopes && !one->replica ? 2 : 1));
     }
     watch_part(c->watch, (end - first) * (method == RECON_CG ? BEFORE_SOLVING : 1));
@@ -109,7 +109,7 @@ static vf_status solve_frames(crew *c, const frame_group *g, char *images)
     const int problems = c->request->series ? 1 : g->count;
     vf_status status = c->solvers ? VF_OK : crew_prepare(c, g);
     if (status == VF_OK) {
-        snprintf(c->summary.normal, sizeof c->summary.normal, "%s", c->share->of[0]->description);
+        snprintf(c->summary.last.normal, sizeof c->summary.last.normal, "%s", c->share->of[0]->description);
         watch_stage(c->watch, "solve", (double)problems * j->channels * c->request->iterations);
         watch_part(c->watch, g->count * (1 - BEFORE_SOLVING));
     }
@@ -126,7 +126,7 @@ static vf_status solve_frames(crew *c, const frame_group *g, char *images)
 static void note_encoding(const crew *c, const frame_group *g)
 {
     const recon_job *j = c->job;
-    const char *text = c->summary.encoding;
+    const char *text = c->summary.last.encoding;
     for (int f = 0; j->effort && c->request->own && f < g->count && !frame_of(j, g, f)->replica; f++) {
         frame_effort *effort = &j->effort[frame_of(j, g, f) - j->scan->frame];
         snprintf(effort->encoding, sizeof effort->encoding, "%.*s", (int)strcspn(text, ","), text);
@@ -200,7 +200,7 @@ vf_status crew_make_group(crew *c, const frame_group *g, const group_request *re
         return status;
     }
     if (last < c->last) /* taken over from a failed team */
-        summary_take_last(&c->summary, &before);
+        c->summary.last = before.last;
     else
         c->last = last;
     for (int d = 0; d < c->team.count; d++) {

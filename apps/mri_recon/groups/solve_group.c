@@ -116,11 +116,11 @@ static vf_status solve_for_phase(const solving *now)
     const bool one_sided = partial_fourier(j->noise, j->solve, j->coils, j->scan, frame->trajectory, reach);
     if (!one_sided || now->sets > 1 || c->request->sparse) {
         if (one_sided)
-            snprintf(c->summary.phase, sizeof c->summary.phase,
+            snprintf(c->summary.last.phase, sizeof c->summary.last.phase,
                      "one side of k-space is missing; nothing compensates for it, because %s",
                      c->request->sparse ? "the prior is sparse" : "there are two sets of maps");
         else
-            c->summary.phase[0] = '\0';
+            c->summary.last.phase[0] = '\0';
         return VF_OK;
     }
     char *image = frame->replica ? NULL : malloc(frame_bytes(j));
@@ -154,14 +154,14 @@ static vf_status estimate(void *user, double factor, bool again, const void *b, 
     recon_job *j = w->crew->job;
     w->images = x;
     w->again = again;
-    j->factor = factor;
+    j->choice.factor = factor;
     sparse_weigh(w->crew);
     memcpy(x, b, (size_t)numbers(w) * vf_dtype_bytes(j->type));
     const vf_status status = solve_images(w);
     *data = 0;
     for (int i = 0; i < j->channels && status == VF_OK; i++) {
         *data += w->result[i].data;
-        j->sure_applications += w->result[i].applications;
+        j->choice.applications += w->result[i].applications;
     }
     return status;
 }

@@ -66,30 +66,30 @@ vf_status noise_from_samples(recon_job *j, int *frame)
     const int step = raw->frames > MOST_FRAMES ? raw->frames / MOST_FRAMES : 1;
     vf_status status = VF_OK;
     *frame = -1;
-    j->misfit = 1;
-    j->noise_known = raw->whitened && !raw->noise_estimated;
-    if (j->noise_known) {
+    j->level.misfit = 1;
+    j->level.known = raw->whitened && !raw->noise_estimated;
+    if (j->level.known) {
         *frame = raw->frames / 2;
-        j->variance = 1;
-        snprintf(j->noise_source, sizeof j->noise_source, "after prewhitening with the noise scan");
+        j->level.variance = 1;
+        snprintf(j->level.source, sizeof j->level.source, "after prewhitening with the noise scan");
         return VF_OK;
     }
     for (int f = 0; f < raw->frames && status == VF_OK; f += step) {
         double error, variance = 0;
         status = noise_of_outer(j, j->frames[f], &variance, &error);
-        if (status == VF_OK && variance > 0 && (*frame < 0 || variance < j->variance)) {
-            j->variance = variance;
+        if (status == VF_OK && variance > 0 && (*frame < 0 || variance < j->level.variance)) {
+            j->level.variance = variance;
             *frame = f;
         }
     }
-    snprintf(j->noise_source, sizeof j->noise_source,
+    snprintf(j->level.source, sizeof j->level.source,
              "estimated from the outermost %.0f %% of samples, assuming no signal there", 100 * OUTER_SHARE);
     return status;
 }
 
 double frame_noise_ratio(const recon_job *j, const scan_frame *frame)
 {
-    return j->noise_ratio && !frame->replica ? j->noise_ratio[frame - j->scan->frame] : 1;
+    return j->level.ratio && !frame->replica ? j->level.ratio[frame - j->scan->frame] : 1;
 }
 
 double frame_weight(const crew *c, const scan_frame *frame)
@@ -251,15 +251,15 @@ vf_status noise_from_residual(crew *c, int number, const char *image, bool *told
     const double outer_free = outer > 0 ? share_free(j, forecast.outer, outer) : 0;
     const double all_free = all > 0 ? share_free(j, forecast.freedom, all) : 0;
     *told = status == VF_OK && outer_free > LEAST_FREE;
-    if (*told && !j->noise_known && variance / outer_free < j->variance) {
-        j->variance = variance / outer_free;
-        snprintf(j->noise_source, sizeof j->noise_source,
+    if (*told && !j->level.known && variance / outer_free < j->level.variance) {
+        j->level.variance = variance / outer_free;
+        snprintf(j->level.source, sizeof j->level.source,
                  "estimated from the residual of a first image in the outermost %.0f %% of samples", 100 * OUTER_SHARE);
     }
-    if (status == VF_OK && all_free > LEAST_FREE && rest / all_free > j->variance)
-        j->misfit = rest / all_free / j->variance;
+    if (status == VF_OK && all_free > LEAST_FREE && rest / all_free > j->level.variance)
+        j->level.misfit = rest / all_free / j->level.variance;
     else if (status == VF_OK)
-        j->misfit = 1;
+        j->level.misfit = 1;
     free(taken);
     return status;
 }

@@ -202,7 +202,7 @@ vf_status constrain_phase(crew *c, const scan_frame *frame, double power, const 
     if (status == VF_OK && known)
         status = give_phase(j, c->solver, phase);
     if (!frame->replica)
-        snprintf(c->summary.phase, sizeof c->summary.phase,
+        snprintf(c->summary.last.phase, sizeof c->summary.last.phase,
                  known ? "one side of k-space is missing; the phase of low frequencies compensates for it"
                        : "one side of k-space is missing; the phase is not smooth enough to compensate for it");
     VF_TRY(status, regularise_parts(c, frame, power, c->solver->known.imaginary));

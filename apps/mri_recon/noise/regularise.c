@@ -54,7 +54,7 @@ vf_status regularise_density(crew *c, int trajectory)
 
 double regularise_variance(const recon_job *j)
 {
-    return j->variance * fmin(cbrt(j->misfit), MOST_FOR_MISFIT);
+    return j->level.variance * fmin(cbrt(j->level.misfit), MOST_FOR_MISFIT);
 }
 
 static vf_status make_model(crew *c, const scan_frame *frame, double power, prior_model *f)
@@ -80,7 +80,7 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, prio
     f->p = f->c + j->voxels;
     vf_status status = regularise_density(c, frame->trajectory);
     /* Without maps, all coils share a mean spectrum. */
-    VF_TRY(status, vf_spectrum_estimate(j->ctx, &f->space, &samples, j->variance * ratio,
+    VF_TRY(status, vf_spectrum_estimate(j->ctx, &f->space, &samples, j->level.variance * ratio,
                                         j->has_maps ? power : raw->coils, &spectrum));
     if (status != VF_OK)
         return status;
@@ -314,14 +314,14 @@ static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, 
         if (settings->lambda_auto && !quadratic_prior_of(settings)->of_spectrum)
             lambda *= fmax(f.least, vf_wiener_best_weight(j->ctx, &f.space, f.variance, f.c, f.s, f.p, 1e-2 * f.mean));
         vf_wiener_forecast(j->ctx, &f.space, f.variance, f.c, f.s, f.p, lambda, INFINITY, &forecast);
-        summary->lambda = lambda;
-        summary->expected_signal = forecast.signal;
-        summary->expected_noise = forecast.noise;
-        summary->expected_bias = forecast.bias;
+        summary->last.lambda = lambda;
+        summary->last.expected_signal = forecast.signal;
+        summary->last.expected_noise = forecast.noise;
+        summary->last.expected_bias = forecast.bias;
     }
     for (int d = 0; d < c->solvers && status == VF_OK; d++)
         status = set_solver(c, &c->solver[d], envelope, &f, j->has_maps ? &j->place[frame->place] : NULL, power,
-                            summary->lambda);
+                            summary->last.lambda);
     free(f.s);
     return status;
 }
@@ -331,20 +331,20 @@ vf_status regularise_frames(crew *c, const frame_group *g, double power, const f
     const recon_job *j = c->job;
     recon_summary *summary = &c->summary;
     device_solver *first = c->solver;
-    summary->diagonal = c->diagonal * power;
+    summary->last.diagonal = c->diagonal * power;
     if (c->request->series)
         return j->has_maps ? put_of_maps(j, g, balance_of, power, NULL, first->queue, &first->known.balance) : VF_OK;
     if (regularise_by_noise(j->solve))
         return weigh_by_noise(c, j->frames[g->first], power, envelope);
-    summary->lambda = c->request->lambda * summary->diagonal;
+    summary->last.lambda = c->request->lambda * summary->last.diagonal;
     for (int d = 0; d < c->solvers; d++)
-        c->solver[d].known.lambda = summary->lambda;
+        c->solver[d].known.lambda = summary->last.lambda;
     return VF_OK;
 }
 
 vf_status regularise_filtered_noise(crew *c, const scan_frame *frame, double power, const double *filter, double *noise)
 {
-    const double lambda = c->summary.lambda, voxels = (double)c->job->voxels;
+    const double lambda = c->summary.last.lambda, voxels = (double)c->job->voxels;
     prior_model f = {0};
     vf_status status = make_model(c, frame, power, &f);
     *noise = 0;
@@ -358,7 +358,7 @@ vf_status regularise_parts(crew *c, const scan_frame *frame, double power, doubl
 {
     prior_model f = {0};
     vf_status status = make_model(c, frame, power, &f);
-    VF_TRY(status, set_inverse(c, &f, c->summary.lambda, imaginary, c->solver));
+    VF_TRY(status, set_inverse(c, &f, c->summary.last.lambda, imaginary, c->solver));
     free(f.s);
     return status;
 }
@@ -368,7 +368,7 @@ vf_status regularise_forecast(crew *c, const scan_frame *frame, double power, do
     prior_model f = {0};
     vf_status status = make_model(c, frame, power, &f);
     if (status == VF_OK)
-        vf_wiener_forecast(c->job->ctx, &f.space, f.variance, f.c, f.s, f.p, c->summary.lambda, radius, forecast);
+        vf_wiener_forecast(c->job->ctx, &f.space, f.variance, f.c, f.s, f.p, c->summary.last.lambda, radius, forecast);
     free(f.s);
     return status;
 }

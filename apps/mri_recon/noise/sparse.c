@@ -167,14 +167,14 @@ static vf_status set_own_units(const crew *c, const frame_group *g, vf_penalties
  * usual value. */
 static double expected_error(const recon_summary *summary)
 {
-    const double error = hypot(summary->expected_noise, summary->expected_bias);
-    return summary->expected_signal > 0 ? error / summary->expected_signal : USUAL_ERROR;
+    const double error = hypot(summary->last.expected_noise, summary->last.expected_bias);
+    return summary->last.expected_signal > 0 ? error / summary->last.expected_signal : USUAL_ERROR;
 }
 
 double sparse_tolerance(const recon_job *j, const recon_summary *summary)
 {
-    const double noise = summary->expected_noise / summary->expected_signal;
-    const double share = summary->expected_signal > 0 ? pow(noise / USUAL_NOISE, TOLERANCE_POWER) : 1;
+    const double noise = summary->last.expected_noise / summary->last.expected_signal;
+    const double share = summary->last.expected_signal > 0 ? pow(noise / USUAL_NOISE, TOLERANCE_POWER) : 1;
     return j->solve->tolerance * (j->solve->tolerance_auto ? fmin(fmax(share, LEAST_TOLERANCE), 1) : 1);
 }
 
@@ -189,15 +189,15 @@ static void weigh(crew *c, vf_penalties *penalties)
         const sparse_prior *prior = sparse_prior_of(settings, i);
         const double beside = taken && prior->beside > 0 ? prior->beside : 1;
         const double factor = settings->lambda_auto
-                                  ? c->job->factor * prior->factor * beside * pow(usual, prior->factor_power) *
+                                  ? c->job->choice.factor * prior->factor * beside * pow(usual, prior->factor_power) *
                                         vf_penalties_noise(penalties, i)
                                   : 1;
         const double lambda = settings->lambda * factor * c->unit;
         const double rho = prior->rho * fmin(fmax(pow(usual, prior->rho_power), LEAST_RHO), MOST_RHO);
         vf_penalties_set(penalties, i, lambda, rho * c->mean);
-        c->summary.sparse_lambda[i] = lambda;
+        c->summary.last.sparse_lambda[i] = lambda;
     }
-    c->summary.noise_unit = c->unit;
+    c->summary.last.noise_unit = c->unit;
 }
 
 void sparse_weigh(crew *c)
@@ -283,7 +283,7 @@ static vf_status set_solver(crew *c, const frame_group *g, device_solver *s, dou
         spectrum ? make(c, s) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
     if (status == VF_OK)
         weigh(c, s->sparse.penalties);
-    if (status == VF_OK && c->request->series && j->noise_ratio)
+    if (status == VF_OK && c->request->series && j->level.ratio)
         status = set_own_units(c, g, s->sparse.penalties);
     VF_TRY(status, hold(c, g, spectrum + j->voxels, s));
     VF_TRY(status, precondition(c, g, s, power, spectrum + j->voxels, spectrum));
