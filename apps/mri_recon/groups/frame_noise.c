@@ -13,6 +13,7 @@
 #include "noise/noise_level.h"
 #include "noise/noise_settings.h"
 #include "solve_group.h"
+#include "voxfield/statistics.h"
 
 /* With a smaller noise estimate, the next image fits more of the outermost signal. Repeat if a pass lowered the
  * estimate at least to this factor. */
@@ -56,12 +57,6 @@ static vf_status from_first_images(crew *c, int frame, char *image, bool *told)
     return status;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The variances of frames, and their relative standard errors; 0: unknown. [frame_count] each. */
 typedef struct frame_variances {
     double *outer, *error; /* of the outermost samples */
@@ -101,7 +96,7 @@ static vf_status may_differ(const recon_job *j, int place, frame_variances *v, b
         if (v->outer[f] > 0)
             v->sorted[count++] = v->outer[f];
     }
-    qsort(v->sorted, (size_t)count, sizeof *v->sorted, compare);
+    vf_host_sort(count, v->sorted);
     while (median < j->frame_count && v->outer[median] != v->sorted[count / 2])
         median++;
     for (int f = 0; f < j->frame_count && status == VF_OK && count > 0; f++)

@@ -10,6 +10,7 @@
 #include "noise_level.h"
 #include "regularise.h"
 #include "solve/transfer.h"
+#include "voxfield/statistics.h"
 #include "voxfield/team_size.h"
 #include "wiener.h"
 
@@ -21,21 +22,10 @@ enum { MOST_SAMPLES = 1 << 14, MOST_FRAMES = 16 };
 /* The estimate needs at least this share of the samples' degrees of freedom left over by the image. */
 static const double LEAST_FREE = 0.2;
 
-static vf_wiener_samples samples_of(const mri_scan *raw, const scan_frame *frame)
-{
-    const scan_trajectory *at = &raw->trajectory[frame->trajectory];
-    return (vf_wiener_samples){.count = at->samples,
-                               .k = at->k,
-                               .weights = at->weights,
-                               .coils = raw->coils,
-                               .stride = scan_stride(raw, frame),
-                               .data = (const float *)scan_coil(raw, frame, 0)};
-}
-
 vf_status noise_of_outer(const recon_job *j, const scan_frame *frame, double *variance, double *error)
 {
     const vf_wiener_space space = wiener_space_of(j->scan);
-    const vf_wiener_samples samples = samples_of(j->scan, frame);
+    const vf_wiener_samples samples = wiener_samples_of(j->scan, frame);
     double radius, used = 0;
     vf_status status = vf_outer_radius(j->ctx, &space, &samples, OUTER_SHARE, &radius);
     VF_TRY(status, vf_outer_variance(j->ctx, &space, &samples, radius, variance));
@@ -140,9 +130,7 @@ static void see_through(const recon_job *j, const scan_frame *frame, int coil, c
         const int64_t first = (j->has_maps ? s : coil) * j->voxels;
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
         for (int64_t n = 0; n < j->voxels; n++) {
-            const float complex x = j->type == VF_C128
-                                        ? (float complex)((const double complex *)(const void *)image)[first + n]
-                                        : ((const float complex *)(const void *)image)[first + n];
+            const float complex x = (float complex)image_value(j, image, first + n);
             const float complex m = maps ? maps[n] : 1; /* a plain product: all values are finite */
             const float re = crealf(m) * crealf(x) - cimagf(m) * cimagf(x);
             const float im = crealf(m) * cimagf(x) + cimagf(m) * crealf(x);
@@ -150,12 +138,6 @@ static void see_through(const recon_job *j, const scan_frame *frame, int coil, c
             to[2 * n + 1] = s > 0 ? to[2 * n + 1] + im : im;
         }
     }
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* w |d - F s x|^2: *median of the outermost samples, the mean over coils of median / ln 2; *mean of the others, the mean
@@ -203,7 +185,7 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
                 others++;
             }
         }
-        qsort(squares, (size_t)kept, sizeof *squares, compare);
+        vf_host_sort(kept, squares);
         medians += kept > 0 ? squares[kept / 2] / log(2) : 0;
         median_coils += kept > 0;
         means += others > 0 ? sum / (double)others : 0;
@@ -231,7 +213,7 @@ vf_status noise_from_residual(crew *c, int number, const char *image, bool *told
     recon_job *j = c->job;
     const scan_frame *frame = j->frames[number];
     const vf_wiener_space space = wiener_space_of(j->scan);
-    const vf_wiener_samples samples = samples_of(j->scan, frame);
+    const vf_wiener_samples samples = wiener_samples_of(j->scan, frame);
     double power = 1, variance = 0, rest = 0, radius = 0;
     int64_t outer = 0, all = 0;
     vf_forecast forecast = {0};

@@ -61,16 +61,10 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, prio
 {
     const recon_job *j = c->job;
     const mri_scan *raw = j->scan;
-    const scan_trajectory *at = &raw->trajectory[frame->trajectory];
     const double ratio = frame_noise_ratio(j, frame);
     if (frame->replica) /* a replica is solved like the frame it was made from */
         frame = j->place[frame->place].first;
-    const vf_wiener_samples samples = {.count = at->samples,
-                                       .k = at->k,
-                                       .weights = at->weights,
-                                       .coils = raw->coils,
-                                       .stride = scan_stride(raw, frame),
-                                       .data = (const float *)scan_coil(raw, frame, 0)};
+    const vf_wiener_samples samples = wiener_samples_of(raw, frame);
     vf_spectrum spectrum;
     f->space = wiener_space_of(raw);
     f->s = malloc(3 * (size_t)j->voxels * sizeof *f->s);
