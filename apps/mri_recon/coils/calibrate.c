@@ -175,7 +175,6 @@ static void free_work(coil_work *w)
 /* Solves for the small images by least squares, and computes their Cartesian samples. */
 static vf_status solve_small(calibration *c)
 {
-    vf_context *ctx = c->ctx;
     vf_device *device = vf_queue_device(c->queue);
     const int64_t samples = c->centre.samples;
     const vf_encoding_samples from = {.count = samples, .k = c->centre.k};
@@ -198,8 +197,7 @@ static vf_status solve_small(calibration *c)
         solve_result result;
         status = upload(c->queue, c->data + coil * samples, samples, &w.samples);
         VF_TRY(status, vf_encoding_adjoint(w.from, c->queue, 1, &w.samples, &w.image));
-        VF_TRY(status,
-               solve(ctx, &small_solve, operator, & known, c->queue, &w.image, &w.solution, NULL, NULL, &result));
+        VF_TRY(status, solve(&small_solve, operator, & known, c->queue, &w.image, &w.solution, &result));
         VF_TRY(status, vf_encoding_forward(w.to, c->queue, 1, &w.solution, &w.gridded));
         VF_TRY(status, download(c->queue, &w.gridded, c->points, c->gridded + coil * c->points));
     }

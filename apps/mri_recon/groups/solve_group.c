@@ -75,11 +75,12 @@ static vf_status solve_channel(const solving *w, int d, int channel)
                                    .iterations = w->again ? result->iterations : c->request->iterations,
                                    .tolerance = w->again ? 0 : w->tolerance,
                                    .input = j->scan->path,
-                                   .lambda_auto = j->solve->lambda_auto};
+                                   .lambda_auto = j->solve->lambda_auto,
+                                   .tell = tell,
+                                   .user = c};
     vf_status status = transfer(w, s, channel, false);
-    VF_TRY(status, c->request->sparse
-                       ? solve_sparse(j->ctx, &options, s->normal, s->queue, &s->sparse, &b, &x, tell, c, result)
-                       : solve(j->ctx, &options, s->normal, &s->known, s->queue, &b, &x, tell, c, result));
+    VF_TRY(status, c->request->sparse ? solve_sparse(&options, s->normal, &s->sparse, s->queue, &b, &x, result)
+                                      : solve(&options, s->normal, &s->known, s->queue, &b, &x, result));
     VF_TRY(status, transfer(w, s, channel, true));
     if (status == VF_OK && !w->rough)
         watch_add(c->watch, c->request->iterations - result->iterations);

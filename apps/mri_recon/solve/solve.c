@@ -6,21 +6,22 @@
 static const double ONLY_ROUNDING = 1e-5;
 
 /* The reader checked that data are finite, but the squares of their sums may overflow. */
-vf_status solve_overflow(vf_context *ctx, const solve_options *options)
+vf_status solve_overflow(vf_queue *queue, const solve_options *options)
 {
-    return vf_fail(ctx, VF_ERR_INPUT, "%s: the data or coil maps are too large for %s precision; scale them down%s",
-                   options->input, options->precision == VF_F64 ? "double" : "single",
+    return vf_fail(vf_device_context(vf_queue_device(queue)), VF_ERR_INPUT,
+                   "%s: the data or coil maps are too large for %s precision; scale them down%s", options->input,
+                   options->precision == VF_F64 ? "double" : "single",
                    options->precision == VF_F64 ? "" : ", or use --precision double");
 }
 
 /* The error or warning if the solver ended early. */
-static vf_status judge(vf_context *ctx, const solve_options *options, const vf_cg_result *found)
+static vf_status judge(vf_queue *queue, const solve_options *options, const vf_cg_result *found)
 {
     if (found->end == VF_SOLVER_OVERFLOW)
-        return solve_overflow(ctx, options);
+        return solve_overflow(queue, options);
     if (found->end == VF_SOLVER_NOT_POSITIVE && found->residual > ONLY_ROUNDING)
         vf_warn(
-            ctx,
+            vf_device_context(vf_queue_device(queue)),
             "conjugate gradients stopped in iteration %d at residual %.2g: the matrix is not positive definite at this "
             "accuracy; use a finer --accuracy, %s, or --precision double",
             found->iterations + 1, found->residual,
@@ -28,12 +29,13 @@ static vf_status judge(vf_context *ctx, const solve_options *options, const vf_c
     return VF_OK;
 }
 
-vf_status solve(vf_context *ctx, const solve_options *options, vf_operator *normal, const vf_prior *prior,
-                vf_queue *queue, vf_array *b, vf_array *x, bool (*tell)(void *user, int iteration, double residual),
-                void *user, solve_result *result)
+vf_status solve(const solve_options *options, vf_operator *normal, const vf_prior *prior, vf_queue *queue, vf_array *b,
+                vf_array *x, solve_result *result)
 {
-    vf_cg_options how = {
-        .iterations = options->iterations, .tolerance = options->tolerance, .tell = tell, .user = user};
+    vf_cg_options how = {.iterations = options->iterations,
+                         .tolerance = options->tolerance,
+                         .tell = options->tell,
+                         .user = options->user};
     vf_cg_result found = {0};
     vf_operator *system = NULL, *inverse = NULL;
     vf_status status = vf_regularized_operator(normal, prior, &system);
@@ -43,7 +45,7 @@ vf_status solve(vf_context *ctx, const solve_options *options, vf_operator *norm
                                            &inverse);
     how.preconditioner = inverse;
     VF_TRY(status, vf_cg(system, queue, &how, b->data, x->data, &found));
-    VF_TRY(status, judge(ctx, options, &found));
+    VF_TRY(status, judge(queue, options, &found));
     *result = (solve_result){
         .iterations = found.iterations, .residual = found.residual, .converged = found.end == VF_SOLVER_CONVERGED};
     vf_operator_free(system);
