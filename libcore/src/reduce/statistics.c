@@ -1,6 +1,7 @@
 #include "voxfield/statistics.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "device/arguments.h"
@@ -118,4 +119,15 @@ vf_status vf_host_quantile(vf_context *ctx, int64_t n, const float *x, double q,
     *value = (float)value_of(range.low);
     vf_queue_destroy(queue);
     return status;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void vf_host_sort(int64_t n, double *x)
+{
+    qsort(x, (size_t)n, sizeof *x, ascending);
 }
