@@ -12,6 +12,7 @@
 #include "wavelet_backend.h"
 
 const vf_coulomb_backend vf_coulomb_cuda = {0};
+const vf_coulomb_backend vf_coulomb_dcs = {0};
 const vf_cutoff_backend vf_cutoff_cuda = {0};
 const vf_cutoff_backend vf_cutoff_published = {0};
 const vf_differences_backend vf_differences_cuda = {0};

@@ -9,7 +9,7 @@
  * the charges in the host's memory to the map there: bins and transfers are included, pinned memory for the map is not. A
  * case whose time is expected to be above SECONDS (3) is left out, from what the volume before took.
  *
- *   direct     on a GPU version 3 of direct Coulomb summation ("const8"); on a CPU our direct sum, on all its threads
+ *   direct     on a GPU version 3 of direct Coulomb summation ("dcs3"); on a CPU our direct sum, on all its threads
  *   large-bin, small-bin, small-bin-overlap      on a GPU
  *   bins       our kernel, on a GPU
  *   scatter    the published CPU code, on one thread; but with the vectors of this CPU
@@ -32,7 +32,7 @@ typedef struct curve {
     double seconds, size; /* of the last volume that was measured; 0: none */
 } curve;
 
-static curve gpu_curves[] = {{"direct", "const8", true, false, 0, 0},
+static curve gpu_curves[] = {{"direct", "dcs3", true, false, 0, 0},
                              {"large-bin", "large-bin", false, false, 0, 0},
                              {"small-bin", "small-bin", false, false, 0, 0},
                              {"small-bin-overlap", "small-bin-overlap", false, false, 0, 0},
