@@ -12,7 +12,9 @@
 #include "wavelet_backend.h"
 
 const vf_coulomb_backend vf_coulomb_cuda = {0};
+const vf_coulomb_backend vf_coulomb_dcs = {0};
 const vf_cutoff_backend vf_cutoff_cuda = {0};
+const vf_cutoff_backend vf_cutoff_published = {0};
 const vf_differences_backend vf_differences_cuda = {0};
 const vf_ewald_backend vf_ewald_cuda = {0};
 const vf_gradient_backend vf_gradient_cuda = {0};

@@ -103,12 +103,25 @@ static void list_grid(facts *f, const cionize_state *r)
 
 static const char *boundary(const cionize_state *r)
 {
+    if (r->grid.cell.kind != VF_CELL_NONE && r->settings.cutoff > 0)
+        return "images within the cutoff";
     return r->grid.cell.kind == VF_CELL_NONE ? "free space" : r->settings.vacuum ? "vacuum" : "tinfoil";
 }
 
-/* The accuracy of the method: "exact", or "tolerance 1e-06". */
+const char *cutoff_text(const cionize_settings *s, char *text, size_t size)
+{
+    if (s->cutoff_law == VF_CUTOFF_SWITCHED)
+        snprintf(text, size, "cut off at %g A (switched from %g A)", s->cutoff, s->switch_from);
+    else
+        snprintf(text, size, "cut off at %g A (%s)", s->cutoff, vf_cutoff_law_name(s->cutoff_law));
+    return text;
+}
+
+/* The accuracy of the method: "exact", "tolerance 1e-06" or "cut off at 12 A (plain)". */
 static const char *accuracy(const cionize_state *r, char *text, size_t size)
 {
+    if (r->plan.method->cuts_off)
+        return cutoff_text(&r->settings, text, size);
     if (r->plan.method->tolerance[r->plan.problem.precision] > 0)
         snprintf(text, size, "tolerance %g", r->plan.problem.tolerance);
     else
@@ -118,10 +131,11 @@ static const char *accuracy(const cionize_state *r, char *text, size_t size)
 
 void error_facts(facts *f, const char *key, const map_error *e)
 {
-    if (e->asked == 0)
+    if (e->asked == 0 && !(e->cutoff > 0))
         return;
-    fact_begin(f, key);
-    fact_number(f, "asked", e->asked);
+    fact_begin(f, e->cutoff > 0 ? "difference" : key);
+    if (e->asked > 0)
+        fact_number(f, "asked", e->asked);
     fact_integer(f, "points", e->points);
     if (e->points > 0) {
         fact_number(f, "rms", e->rms);
@@ -132,7 +146,12 @@ void error_facts(facts *f, const char *key, const map_error *e)
 
 static void say_error(facts *f, const map_error *e)
 {
-    if (e->points > 0)
+    if (e->points > 0 && e->cutoff > 0)
+        fact_only_say(
+            f, LINE_ERROR,
+            "difference from the sum over all atoms: %.2g of the rms potential, %.2g at most, at %lld random points",
+            e->rms, e->largest, (long long)e->points);
+    else if (e->points > 0)
         fact_only_say(f, LINE_ERROR,
                       "error      %.2g of the rms potential, %.2g at most, at %lld random points; %g was asked", e->rms,
                       e->largest, (long long)e->points, e->asked);
@@ -161,12 +180,19 @@ static void say_potential(facts *f, const cionize_state *r)
 
 static void list_method(facts *f, const cionize_state *r)
 {
-    const char *method = r->plan.method->name,
-               *periodic = r->grid.cell.kind == VF_CELL_NONE ? "" : "periodic, boundary ";
-    char text[32];
+    const char *method = r->plan.method->name, *periodic = r->grid.cell.kind == VF_CELL_NONE ? ""
+                                                           : r->plan.method->cuts_off        ? "periodic, "
+                                                                                             : "periodic, boundary ";
+    char text[64];
     fact_text(f, "method", method);
     fact_text(f, "variant", r->plan.variant);
     fact_text(f, "accuracy", accuracy(r, text, sizeof text));
+    if (r->plan.method->cuts_off) {
+        fact_number(f, "cutoff", r->settings.cutoff);
+        fact_text(f, "cutoff_law", vf_cutoff_law_name(r->settings.cutoff_law));
+        if (r->settings.cutoff_law == VF_CUTOFF_SWITCHED)
+            fact_number(f, "switch_from", r->settings.switch_from);
+    }
     fact_text(f, "boundary", boundary(r));
     if (r->plan.slabs > 0 && !kept_is_joined(&r->kept.pieces))
         fact_say(f, LINE_METHOD, "method     %s%s: %s, %s%s", method, r->settings.method ? "" : " (auto)",

@@ -41,6 +41,9 @@ static vf_status complete(vf_context *ctx, program *p, cionize_request *request)
         s->map = request->output_map;
     if (s->points.points && strcmp(s->points.points, "atoms") != 0 && s->points.has_exclude)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--exclude needs --points atoms; no atom is excluded at points of a file");
+    if (s->cutoff > 0 && (s->points.points || s->points.field_map))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--method cutoff is for maps; --points and --field-map sum all atoms, so leave it out");
     s->has_dielectric |= s->distance_dielectric;
     s->ions = &request->ions;
     s->program = p;

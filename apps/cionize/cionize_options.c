@@ -58,36 +58,6 @@ static vf_status salt(vf_context *ctx, const char *option, const char *text, voi
     return parse_salt(ctx, option, text, &((cionize_request *)to)->ions.demand);
 }
 
-/* The method's name, for its other names: those of VMD's cionize, and of the sum that is exact. */
-static const char *method_name(const char *name)
-{
-    static const char *const others[][2] = {{"direct", "exact"}, {"standard", "exact"}, {"multilevel", "fast"}};
-    for (size_t n = 0; n < sizeof others / sizeof *others; n++)
-        if (strcmp(name, others[n][0]) == 0)
-            return others[n][1];
-    return name;
-}
-
-/* auto, NAME or NAME:VARIANT; the method itself checks the variant. */
-static vf_status method(vf_context *ctx, const char *option, const char *text, void *to)
-{
-    cionize_settings *s = &((cionize_request *)to)->settings;
-    char name[32];
-    const size_t size = strcspn(text, ":");
-    (void)option;
-    snprintf(name, sizeof name, "%.*s", (int)(size < sizeof name ? size : sizeof name - 1), text);
-    s->variant = text[size] ? text + size + 1 : NULL;
-    if (strcmp(name, "ddd") == 0)
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--method 'ddd': a dielectric that depends on the distance is no method here; use "
-                       "--distance-dielectric C, or DDD C in the script");
-    vf_status status = vf_potential_method_named(ctx, "--method", method_name(name), &s->method);
-    if (status == VF_OK && !s->method && s->variant)
-        status = vf_fail(ctx, VF_ERR_ARGUMENT, "--method '%s': a variant needs a method, such as exact:%s", text,
-                         s->variant);
-    return status;
-}
-
 /* occupancy, first, or a letter */
 static vf_status altloc(vf_context *ctx, const char *option, const char *text, void *to)
 {
@@ -496,16 +466,21 @@ const program_option cionize_options[] = {
     {OPTION_CHOICE, .name = "precision", .argument = "P", SETTING(precision), SETS(has_precision),
      .choices = precisions, .initial = "single", .help = "precision of the computation, and of values in the map",
      .more = "Some formats store single precision only."},
-    {OPTION_CUSTOM, .letter = 'm', .name = "method", .argument = "NAME[:VARIANT]", .parse = method, .initial = "auto",
-     .help = "method of the map: auto, exact, or fast, to --accuracy; variants are simd, avx512, avx2, baseline and "
-             "ref on the CPU; on GPUs tuned, roots, const1, const4 and const8 of exact; bins, small-bins "
-             "and large-bins of fast",
-     .more = "`auto` is the fastest method for the problem. `exact` is the direct sum over all atoms, in free space. "
-             "`fast` splits it into a sum over near pairs and a convolution on a mesh. The names of VMD's "
-             "cionize mean the same: `standard` is `exact`, `multilevel` is `fast`; so is `direct` `exact`. `simd` is "
+    {OPTION_CUSTOM, .letter = 'm', .name = "method", .argument = "NAME[:VARIANT]", .parse = parse_method,
+     .initial = "auto",
+     .help = "method of the map: auto, exact, fast, or cutoff:R[:LAW]; variants are simd, avx512, avx2, baseline and ref "
+             "on the CPU, and scatter of fast and cutoff; on GPUs tuned, roots, const1, const4, const8 and dcs1 to dcs3 "
+             "of exact; bins, large-bin, small-bin and small-bin-overlap of fast and cutoff",
+     .more = "`auto` is the faster of `exact` and `fast`. `exact` is the direct sum over all atoms, in free space. "
+             "`fast`, to --accuracy, splits it into a sum over near pairs and a convolution on a mesh. The names of "
+             "VMD's cionize mean the same: `standard` is `exact`, `multilevel` is `fast`; so is `direct` `exact`. "
+             "`cutoff:R` is another potential, of the atoms and images nearer than R angstrom: `cutoff:12`. Its laws are "
+             "`plain` (1/r, the default), `shifted` (1/r - 1/R), `smoothed` ((1 - r^2/R^2)^2 / r, as NAMD without PME) "
+             "and `switched` or `switched:R_ON` (the switching function of CHARMM and NAMD, from R_ON or 5/6 of R on): "
+             "`cutoff:12:switched:10`. The run prints how much the map differs from the sum over all atoms. `simd` is "
              "the widest instruction set of the CPU, `ref` is plain C in double precision on one thread. `roots` "
-             "computes all reciprocal roots with the special function units. `small-bins` and `large-bins` have a "
-             "fixed capacity, and the CPU sums the charges beyond it."},
+             "computes all reciprocal roots with the special function units. `dcs1` to `dcs3` are the published kernels of "
+             "the direct sum; `large-bin`, `small-bin`, `small-bin-overlap` and `scatter` those with a cutoff."},
     {OPTION_NUMBER, .name = "accuracy", .argument = "E", SETTING(accuracy), .least = 1e-10, .most = 1e-3,
      .initial = "1e-6",
      .help = "largest error of methods that are not exact: rms over the map, relative to the rms potential",

@@ -14,4 +14,9 @@ typedef struct cionize_request {
 
 extern const program_option cionize_options[];
 
+/* ---- method_option.c ---- */
+
+/* Reads auto, NAME[:VARIANT] or cutoff:R[:LAW[:R_ON]][:VARIANT] into a cionize_request, for the table. Errors: VF_ERR_ARGUMENT. */
+VF_MUST_CHECK vf_status parse_method(vf_context *ctx, const char *option, const char *text, void *to);
+
 #endif

@@ -9,6 +9,7 @@
 #include "molecule/molecule_part.h"
 #include "potential/average.h"
 #include "potential/potential_common.h"
+#include "voxfield/append.h"
 #include "voxfield/version.h"
 
 /* ---- the plan ---- */
@@ -44,6 +45,10 @@ static void describe(cionize_state *r)
     else
         snprintf(r->method, sizeof r->method, "%s (%s), %s precision%s", r->plan.method->title, r->plan.variant,
                  s->precision == VF_F64 ? "double" : "single", r->trajectory ? ", mean over frames" : "");
+    if (!s->read_map && r->plan.method && r->plan.method->cuts_off) {
+        char law[64];
+        vf_append(r->method, sizeof r->method, "; %s", cutoff_text(s, law, sizeof law));
+    }
     r->info = (map_info){
         .grid = r->grid,
         .type = s->precision,
@@ -61,7 +66,9 @@ static void describe(cionize_state *r)
         .r_min = s->r_min,
         .sigma = s->sigma,
         .vacuum = s->vacuum,
+        .cutoff = s->read_map ? 0 : s->cutoff,
         .error.asked = s->read_map || !r->plan.method || r->plan.method->tolerance[s->precision] == 0 ? 0 : s->accuracy,
+        .error.cutoff = s->read_map ? 0 : s->cutoff,
         .molecule = &r->molecule,
         .sources = r->sources,
         .selection = r->selection,

@@ -60,9 +60,12 @@ typedef struct cionize_settings {
     vf_dtype precision;                /* with read_map, the file's */
     const vf_potential_method *method; /* NULL: auto */
     const char *variant;               /* NULL: the device's default */
-    double accuracy;                   /* of methods that are not exact: rms error / rms potential */
-    const char *device;                /* "auto", or a list for vf_context_set_devices */
-    pieces_settings pieces;            /* --part, --join, --resume */
+    double cutoff;                     /* of the method cutoff; 0: another method */
+    vf_cutoff_law cutoff_law;
+    double switch_from;     /* of the switched law */
+    double accuracy;        /* of methods that are not exact: rms error / rms potential */
+    const char *device;     /* "auto", or a list for vf_context_set_devices */
+    pieces_settings pieces; /* --part, --join, --resume */
     bool dry_run, quiet;
     vf_progress_mode progress;
     const struct program *program; /* its options and command line */

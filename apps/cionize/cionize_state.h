@@ -80,7 +80,7 @@ typedef struct cionize_state {
     /* What map files say about themselves. ions_info: the map with the ions placed so far. */
     map_info info, ions_info, mask_info, deviation_info;
     char quantity[MAP_QUANTITY_SIZE], ions_quantity[MAP_QUANTITY_SIZE]; /* of info, ions_info */
-    char created[PROGRAM_TIME_TEXT], method[160];
+    char created[PROGRAM_TIME_TEXT], method[224];
     char *command;
     char *default_name;   /* of the output that no option names */
     char *profile_name;   /* of the profile, likewise */
@@ -298,6 +298,9 @@ typedef enum cionize_moment {
  * the sum took, or the placement. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status cionize_tell(const cionize_state *r, cionize_moment moment, double seconds, vf_report *report);
 void error_facts(facts *f, const char *key, const map_error *e);
+
+/* "cut off at 12 A (plain)" */
+const char *cutoff_text(const cionize_settings *s, char *text, size_t size);
 /* "+1 e", or how far it is from an integer. */
 const char *charge_text(char *text, size_t size, double charge);
 

@@ -105,6 +105,11 @@ static char *make_key(const cionize_state *r)
     write_numbers(to, "scale", &problem->pair.scale, 1);
     write_numbers(to, "r-min", &problem->pair.r_min, 1);
     write_numbers(to, "smooth", &problem->sigma, 1);
+    if (problem->cutoff > 0) {
+        fprintf(to, "cutoff-law %s\n", vf_cutoff_law_name(problem->cutoff_law));
+        write_numbers(to, "cutoff", &problem->cutoff, 1);
+        write_numbers(to, "switch-from", &problem->switch_from, 1);
+    }
     fprintf(to, "deviation %s\n", r->deviation.path ? "yes" : "no");
     if (fclose(to) != 0) {
         free(text);

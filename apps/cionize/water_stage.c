@@ -41,6 +41,7 @@ static vf_status check_with_water(const cionize_state *r)
         {s->selected || s->minus || s->solute, "--select, --minus or --solute",
          "--keep-water says which water is solute"},
         {points_asked(r), "--points or --field-map", "these are values of all atoms of the file"},
+        {s->cutoff > 0, "--method cutoff", "ions replace water by the potential of all atoms"},
         {r->ions.refine, "--refine", "an ion is at the place of the oxygen that it replaces"},
         {r->ions.mask, "--mask", "ions take the places of water molecules, not of grid points"},
         {r->water.no_map && in_pieces, "--part, --join, --resume or a job of several ranks", "no map is computed"}};

@@ -147,7 +147,7 @@ vf_status kept_frames_rest(kept_frames *k, kept_frames_take take, void *user, re
         summary->residual = fmax(summary->residual, head->effort.residual);
         summary->converged &= head->effort.converged || head->effort.iterations == 0;
     }
-    snprintf(summary->encoding, sizeof summary->encoding, "%.*s", (int)sizeof head->effort.encoding - 1,
+    snprintf(summary->last.encoding, sizeof summary->last.encoding, "%.*s", (int)sizeof head->effort.encoding - 1,
              head->effort.encoding);
     snprintf(devices, size, "%.*s", (int)sizeof head->devices - 1, head->devices);
     return status;

@@ -94,7 +94,7 @@ static vf_status check_scan(const recon_state *r)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: --coils file needs coil maps, but the file has none; use --coils espirit or walsh",
                        s->scan.input);
-    if (s->solve.prior == RECON_REFERENCE && !raw->reference)
+    if (uses_reference(&s->solve) && !raw->reference)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: --prior reference needs anatomical images in the scan (dataset /scan/reference)",
                        s->scan.input);

@@ -7,6 +7,7 @@
 #include "recon_state.h"
 #include "schedule/windows.h"
 #include "solve/equations.h"
+#include "solve/prior_table.h"
 #include "voxfield/output.h"
 
 /* The terminal's lines, in their order. */
@@ -99,7 +100,8 @@ static series_windows longest_series(const recon_state *r)
 void describe_image(recon_state *r)
 {
     const solve_settings *s = &r->settings->solve;
-    const int operator_length = (int)strcspn(r->summary.encoding, ","); /* up to the comma; the report has all of it */
+    const int operator_length =
+        (int)strcspn(r->summary.last.encoding, ","); /* up to the comma; the report has all of it */
     char lambda[32], prior[32], solved[160] = "";
     program_time(r->created);
     if (s->method == RECON_CG)
@@ -107,7 +109,7 @@ void describe_image(recon_state *r)
                        vf_plural(r->summary.iterations), in_all_frames(r), lambda_text(s, lambda, sizeof lambda),
                        prior_text(s, prior, sizeof prior));
     (void)snprintf(r->method, sizeof r->method, "%s%s, %.*s, %s precision, %s", method_text(s), solved, operator_length,
-                   r->summary.encoding, precision_text(s), r->devices);
+                   r->summary.last.encoding, precision_text(s), r->devices);
 }
 
 /* ---- the scan ---- */
@@ -175,43 +177,47 @@ static void list_input(facts *f, const recon_state *r)
 /* Sparse priors have a lambda each; the summary's is that of first images. */
 static void list_lambda(facts *f, const solve_settings *s, const recon_summary *found)
 {
-    const bool relative = s->prior == RECON_SPECTRUM || !(found->diagonal > 0);
-    fact_number(f, "lambda", s->sparse ? s->lambda : relative ? found->lambda : found->lambda / found->diagonal);
-    if (found->noise[0] && s->prior != RECON_SPECTRUM && found->diagonal > 0)
-        fact_say(f, LINE_DIAGONAL, "           lambda relative to the diagonal: %.3g", found->lambda / found->diagonal);
+    const bool of_spectrum = quadratic_prior_of(s)->of_spectrum, relative = of_spectrum || !(found->last.diagonal > 0);
+    fact_number(f, "lambda",
+                s->sparse  ? s->lambda
+                : relative ? found->last.lambda
+                           : found->last.lambda / found->last.diagonal);
+    if (found->level.source[0] && !of_spectrum && found->last.diagonal > 0)
+        fact_say(f, LINE_DIAGONAL, "           lambda relative to the diagonal: %.3g",
+                 found->last.lambda / found->last.diagonal);
     fact_text(f, "lambda_chosen_by",
-              !s->lambda_auto         ? "number"
-              : found->sure.tried > 0 ? "noise and SURE"
-              : s->sparse             ? "noise"
-                                      : "noise and spectrum");
+              !s->lambda_auto                ? "number"
+              : found->choice.sure.tried > 0 ? "noise and SURE"
+              : s->sparse                    ? "noise"
+                                             : "noise and spectrum");
     if (!s->sparse)
-        fact_number(f, "lambda_absolute", found->lambda);
-    fact_number(f, "diagonal", found->diagonal);
+        fact_number(f, "lambda_absolute", found->last.lambda);
+    fact_number(f, "diagonal", found->last.diagonal);
 }
 
 /* The factors that were tried, and their risks. */
 static void list_sure(facts *f, const recon_summary *s)
 {
     double factor[VF_SURE_MOST], risk[VF_SURE_MOST], freedom[VF_SURE_MOST];
-    for (int i = 0; i < s->sure.tried; i++) {
-        factor[i] = s->sure.point[i].factor;
-        risk[i] = s->sure.point[i].risk;
-        freedom[i] = s->sure.point[i].freedom;
+    for (int i = 0; i < s->choice.sure.tried; i++) {
+        factor[i] = s->choice.sure.point[i].factor;
+        risk[i] = s->choice.sure.point[i].risk;
+        freedom[i] = s->choice.sure.point[i].freedom;
     }
     fact_begin(f, "sure");
-    fact_number(f, "factor", s->sure.tried > 0 ? factor[s->sure.best] : 1);
-    if (s->sure.tried > 0)
-        fact_say(f, LINE_LAMBDA, "lambda     %.2f times that of auto, by SURE", factor[s->sure.best]);
+    fact_number(f, "factor", s->choice.sure.tried > 0 ? factor[s->choice.sure.best] : 1);
+    if (s->choice.sure.tried > 0)
+        fact_say(f, LINE_LAMBDA, "lambda     %.2f times that of auto, by SURE", factor[s->choice.sure.best]);
     else
         fact_say(f, LINE_LAMBDA, "lambda     that of auto, because there is no noise that SURE could measure");
-    fact_numbers(f, "factors_tried", factor, s->sure.tried);
-    if (s->sure.tried > 0)
-        fact_say(f, LINE_LAMBDA, ": the least predicted risk of %d", s->sure.tried);
-    fact_numbers(f, "risks", risk, s->sure.tried);
-    fact_numbers(f, "degrees_of_freedom", freedom, s->sure.tried);
-    fact_integer(f, "applications_of_normal", s->sure_applications);
-    if (s->sure.tried > 0)
-        fact_say(f, LINE_LAMBDA, ", found with %lld applications of F^H W F", (long long)s->sure_applications);
+    fact_numbers(f, "factors_tried", factor, s->choice.sure.tried);
+    if (s->choice.sure.tried > 0)
+        fact_say(f, LINE_LAMBDA, ": the least predicted risk of %d", s->choice.sure.tried);
+    fact_numbers(f, "risks", risk, s->choice.sure.tried);
+    fact_numbers(f, "degrees_of_freedom", freedom, s->choice.sure.tried);
+    fact_integer(f, "applications_of_normal", s->choice.applications);
+    if (s->choice.sure.tried > 0)
+        fact_say(f, LINE_LAMBDA, ", found with %lld applications of F^H W F", (long long)s->choice.applications);
     fact_end(f);
 }
 
@@ -222,9 +228,9 @@ static void list_sparse(facts *f, const recon_state *r)
     fact_text(f, "solver", method_text(s));
     fact_integer(f, "applications_of_normal", r->summary.applications);
     fact_say(f, LINE_SPARSITY, "sparsity   %lld applications of F^H W F", (long long)r->summary.applications);
-    fact_number(f, "noise_unit", r->summary.noise_unit);
-    fact_number(f, all ? "objective" : NULL, r->summary.objective);
-    fact_say(f, LINE_SPARSITY, ", objective %.6g", r->summary.objective);
+    fact_number(f, "noise_unit", r->summary.last.noise_unit);
+    fact_number(f, all ? "objective" : NULL, r->summary.last.objective);
+    fact_say(f, LINE_SPARSITY, ", objective %.6g", r->summary.last.objective);
     if (solves_series(s)) {
         const series_windows w = longest_series(r);
         fact_integer(f, "windows", w.count);
@@ -235,9 +241,9 @@ static void list_sparse(facts *f, const recon_state *r)
         list_sure(f, &r->summary);
     for (int i = 0; i < s->sparse; i++) {
         fact_begin(f, vf_penalty_name(s->sparse_prior[i]));
-        fact_number(f, "lambda", r->summary.sparse_lambda[i]);
+        fact_number(f, "lambda", r->summary.last.sparse_lambda[i]);
         if (all)
-            fact_number(f, "term", r->summary.penalty[i]);
+            fact_number(f, "term", r->summary.last.penalty[i]);
         fact_end(f);
     }
 }
@@ -265,33 +271,33 @@ static void list_noise(facts *f, const recon_state *r)
 {
     static const double MISFIT = 2; /* residuals above this multiple of the noise get a line */
     const recon_summary *s = &r->summary;
-    if (!s->noise[0])
+    if (!s->level.source[0])
         return;
     fact_number(f, "noise_sigma", s->sigma);
     fact_say(f, LINE_NOISE, "noise      %.3g per sample", s->sigma);
-    fact_text(f, "noise_rests_on", s->noise);
-    fact_say(f, LINE_NOISE, ", %s", s->noise);
-    fact_number(f, "misfit", s->misfit);
-    if (s->misfit > MISFIT * MISFIT)
+    fact_text(f, "noise_rests_on", s->level.source);
+    fact_say(f, LINE_NOISE, ", %s", s->level.source);
+    fact_number(f, "misfit", s->level.misfit);
+    if (s->level.misfit > MISFIT * MISFIT)
         fact_say(f, LINE_NOISE,
                  "\n           the residual of all samples is %.2g times the noise: coil maps, trajectory or field map "
                  "are inaccurate",
-                 sqrt(s->misfit));
-    fact_integer(f, "first_images", s->first_images);
-    fact_integer(f, "first_iterations", s->first_iterations);
+                 sqrt(s->level.misfit));
+    fact_integer(f, "first_images", s->first.images);
+    fact_integer(f, "first_iterations", s->first.iterations);
     if (s->frame_noise) {
         fact_numbers(f, "noise_of_frames", s->frame_noise, r->scan.frames);
         say_frame_noise(f, r);
     }
-    fact_line(f, LINE_PHASE, "phase", "phase", s->phase);
-    if (!(s->expected_signal > 0) || r->settings->solve.sparse) /* no forecast, or only of first images */
+    fact_line(f, LINE_PHASE, "phase", "phase", s->last.phase);
+    if (!(s->last.expected_signal > 0) || r->settings->solve.sparse) /* no forecast, or only of first images */
         return;
-    fact_number(f, "expected_signal", s->expected_signal);
+    fact_number(f, "expected_signal", s->last.expected_signal);
     fact_say(f, LINE_EXPECTED, "           expected error relative to the image's RMS");
-    fact_number(f, "expected_noise", s->expected_noise);
-    fact_say(f, LINE_EXPECTED, ": noise %.2g %%", 100 * s->expected_noise / s->expected_signal);
-    fact_number(f, "expected_bias", s->expected_bias);
-    fact_say(f, LINE_EXPECTED, ", bias %.2g %%", 100 * s->expected_bias / s->expected_signal);
+    fact_number(f, "expected_noise", s->last.expected_noise);
+    fact_say(f, LINE_EXPECTED, ": noise %.2g %%", 100 * s->last.expected_noise / s->last.expected_signal);
+    fact_number(f, "expected_bias", s->last.expected_bias);
+    fact_say(f, LINE_EXPECTED, ", bias %.2g %%", 100 * s->last.expected_bias / s->last.expected_signal);
 }
 
 /* How the system of equations is solved, and how that went. */
@@ -301,7 +307,7 @@ static void list_solution(facts *f, const recon_state *r)
     const double rounding = recon_rounding(s->precision);
     char lambda[32], prior[32];
     if (r->made_frames)
-        fact_text(f, "q", r->summary.normal);
+        fact_text(f, "q", r->summary.last.normal);
     fact_text(f, "prior", prior_text(s, prior, sizeof prior));
     fact_say(f, LINE_METHOD, ", at most %d iteration%s, tolerance %g%s, lambda %s (%s)", s->iterations,
              vf_plural(s->iterations), s->tolerance, s->tolerance_auto ? " or less" : "",
@@ -341,8 +347,8 @@ static void list_reconstruction(facts *f, const recon_state *r)
     fact_only_say(f, LINE_DONE, "done       %s", vf_format_seconds(seconds_of_stages(r), text, sizeof text));
     fact_text(f, "method", r->method);
     fact_say(f, LINE_METHOD, "method     %s", method_text(s));
-    fact_text(f, "encoding", r->summary.encoding);
-    fact_say(f, LINE_ENCODING, "encoding   %s", r->summary.encoding);
+    fact_text(f, "encoding", r->summary.last.encoding);
+    fact_say(f, LINE_ENCODING, "encoding   %s", r->summary.last.encoding);
     if (r->made_frames)
         fact_text(f, "coils", r->summary.coils);
     if (r->summary.coils[0])

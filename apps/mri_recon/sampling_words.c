@@ -46,7 +46,7 @@ void warn_sampling(const recon_state *r)
     const mri_scan *raw = &r->scan;
     const scan_sampling *sampling = &r->sampling;
     const int coils = coils_apart(&r->settings->coils, raw);
-    if (settings->prior == RECON_REFERENCE || !(FILLED * sampling->mean > coils))
+    if (uses_reference(settings) || !(FILLED * sampling->mean > coils))
         return;
     vf_warn(r->ctx,
             "%s: undersampled, R = %.2g, with %d coil%s%s: the samples do not determine the image; expect "

@@ -8,6 +8,7 @@
 #include "program.h"
 #include "settings.h"
 #include "solve/equations.h"
+#include "solve/prior_table.h"
 #include "solve/recon_choices.h"
 #include "voxfield/output.h"
 
@@ -28,14 +29,6 @@ static vf_status check_files(vf_context *ctx, const recon_settings *s)
         (s->coils.how == RECON_COILS_RSS || s->coils.how == RECON_COILS_WALSH || s->coils.how == RECON_COILS_NLINV))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--map-sets 2 needs --coils auto, espirit or a file of two sets");
     return VF_OK;
-}
-
-static bool has_sparse_prior(const solve_settings *s, vf_penalty_kind kind)
-{
-    bool has = false;
-    for (int i = 0; i < s->sparse; i++)
-        has |= s->sparse_prior[i] == kind;
-    return has;
 }
 
 static void set_defaults(solve_settings *s)
@@ -82,10 +75,14 @@ static vf_status check_sparse(vf_context *ctx, const recon_settings *s)
         return vf_fail(
             ctx, VF_ERR_ARGUMENT,
             "--solver, --wavelet, --shifts, --seed and --frame-noise need a sparse prior, such as --prior wavelet");
-    if (s->solve.moments && !has_sparse_prior(&s->solve, VF_PENALTY_WAVELET))
+    bool moments = false, shifts = false;
+    for (int i = 0; i < s->solve.sparse; i++) {
+        moments |= sparse_prior_of(&s->solve, i)->moments;
+        shifts |= sparse_prior_of(&s->solve, i)->shifts;
+    }
+    if (s->solve.moments && !moments)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--wavelet needs --prior wavelet");
-    if (s->solve.shifts && !has_sparse_prior(&s->solve, VF_PENALTY_WAVELET) &&
-        !has_sparse_prior(&s->solve, VF_PENALTY_LLR))
+    if (s->solve.shifts && !shifts)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--shifts needs --prior wavelet or llr");
     if (s->coils.sets == RECON_SETS_TWO && solves_series(&s->solve))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
@@ -156,7 +153,7 @@ vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partia
     status = check_sparse(ctx, s);
     if (status != VF_OK)
         return status;
-    if (says_partial_fourier && (s->solve.prior != RECON_SPECTRUM || s->solve.sparse))
+    if (says_partial_fourier && (!quadratic_prior_of(&s->solve)->of_spectrum || s->solve.sparse))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--partial-fourier needs --prior spectrum, the default if --lambda is auto");
     if (!s->chooses_prior)

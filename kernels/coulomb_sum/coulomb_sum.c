@@ -11,6 +11,7 @@ static const vf_backend backends[] = {
     {&vf_coulomb_cpu.variants, &vf_coulomb_cpu},
     {&vf_coulomb_ref.variants, &vf_coulomb_ref},
     {&vf_coulomb_cuda.variants, &vf_coulomb_cuda},
+    {&vf_coulomb_dcs.variants, &vf_coulomb_dcs},
     {0},
 };
 

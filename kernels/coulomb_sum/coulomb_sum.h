@@ -3,8 +3,8 @@
  *     V_j = C sum_i q_i / max(|r_j - r_i|, r_min)            (Coulomb's law, r_min bounds the poles)
  *     V_j = C sum_i q_i / max(|r_j - r_i|, r_min)^2          (distance-dependent dielectric eps(r) = c r, 1/c inside C)
  *
- * Every pair of an atom and a grid point is summed: no cutoff. Formula and the GPU kernels "const1", "const4" and
- * "const8": Stone et al., J. Comput. Chem. 28 (2007) 2618; Kirk and Hwu, Programming Massively Parallel Processors
+ * Every pair of an atom and a grid point is summed: no cutoff. Formula and the GPU kernels "dcs1", "dcs2" and
+ * "dcs3": Stone et al., J. Comput. Chem. 28 (2007) 2618; Kirk and Hwu, Programming Massively Parallel Processors
  * (2010), chapter 9.
  *
  * Make a plan for a device, a grid and a set of atoms, then execute it for boxes of the grid in any order. A point's
@@ -17,9 +17,9 @@
  *   cuda  "tuned"  atoms staged in shared memory relative to each thread block's own origin, double-precision sums of
  *                  chunks; in single precision some reciprocal roots are computed from neighbours'
  *         "roots"  the same with every root by the special function units
- *         "const1", "const4", "const8"   versions 1 to 3 of the published kernels: constant memory, 1, 4 and 8 points per
- *                  thread. Unlike there, r is bounded, coordinates are the distances from the grid's centre, the GPU
- *                  squares the distance along z, and version 1 loads the old value at the end
+ *         "const1", "const4", "const8"   after the published kernels: constant memory, 1, 4 and 8 points per thread
+ *         "dcs1", "dcs2", "dcs3"   the published kernels, versions 1 to 3, as described (coulomb_sum_dcs.cu): positions are
+ *                  counted from the grid's origin, so errors grow with the map
  */
 #ifndef VOXFIELD_COULOMB_SUM_H
 #define VOXFIELD_COULOMB_SUM_H

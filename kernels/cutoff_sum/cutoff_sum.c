@@ -12,7 +12,9 @@
 static const vf_backend backends[] = {
     {&vf_cutoff_cpu.variants, &vf_cutoff_cpu},
     {&vf_cutoff_ref.variants, &vf_cutoff_ref},
+    {&vf_cutoff_scatter.variants, &vf_cutoff_scatter},
     {&vf_cutoff_cuda.variants, &vf_cutoff_cuda},
+    {&vf_cutoff_published.variants, &vf_cutoff_published},
     {0},
 };
 
@@ -21,7 +23,39 @@ const char *vf_cutoff_variant_name(vf_device_kind kind, int index)
     return vf_backend_variant(backends, kind, index);
 }
 
-/* ---- the smooth part ---- */
+/* ---- laws without a rest ---- */
+
+const char *vf_cutoff_law_name(vf_cutoff_law law)
+{
+    static const char *const names[VF_CUTOFF_LAWS] = {"split", "plain", "shifted", "smoothed", "switched"};
+    return (unsigned)law < VF_CUTOFF_LAWS ? names[law] : NULL;
+}
+
+static vf_cutoff_window window_of(vf_cutoff_law law, double cutoff, double switch_from)
+{
+    const double on = law == VF_CUTOFF_SWITCHED ? switch_from / cutoff * (switch_from / cutoff) : 0,
+                 rest = (1 - on) * (1 - on) * (1 - on);
+    if (law == VF_CUTOFF_SWITCHED)
+        return (vf_cutoff_window){true, on, (1 - 3 * on) / rest, 2 / rest};
+    return (vf_cutoff_window){law == VF_CUTOFF_SMOOTHED, 0, 1, 0};
+}
+
+/* The window's part: its factor over s. */
+static double windowed(const vf_cutoff_window *w, double cutoff, double s)
+{
+    const double v = fmax(s / cutoff * (s / cutoff), w->on);
+    return (w->used ? (1 - v) * (1 - v) * (w->a + w->b * v) : 1) / s;
+}
+
+double vf_cutoff_value(vf_cutoff_law law, double cutoff, double switch_from, double r_min, double r)
+{
+    const vf_cutoff_window window = window_of(law, cutoff, switch_from);
+    if (!(r < cutoff))
+        return 0;
+    return windowed(&window, cutoff, fmax(r, r_min)) - (law == VF_CUTOFF_SHIFTED ? 1 / cutoff : 0);
+}
+
+/* ---- the smooth part of a split ---- */
 
 /* erf(b x) / x: p->c is b. */
 static double gaussian_slope(const vf_prolate *p, double x)
@@ -40,11 +74,17 @@ static vf_prolate gaussian_of(double cutoff, double sigma)
     return (vf_prolate){.c = cutoff / (sqrt(2) * sigma)};
 }
 
-double vf_cutoff_smooth(const vf_cutoff *plan, double x)
+double vf_cutoff_plan_value(const vf_cutoff *plan, double r)
 {
-    const vf_prolate gaussian =
-        plan->options.sigma > 0 ? gaussian_of(plan->options.cutoff, plan->options.sigma) : (vf_prolate){0};
-    return plan->options.sigma > 0 ? gaussian_slope(&gaussian, x) : vf_prolate_slope(&plan->psi, x);
+    const vf_cutoff_options *o = &plan->options;
+    const double x = r / o->cutoff;
+    if (o->law != VF_CUTOFF_SPLIT)
+        return vf_cutoff_value(o->law, o->cutoff, o->switch_from, o->r_min, r);
+    if (!(r < o->cutoff))
+        return 0;
+    const vf_prolate gaussian = o->sigma > 0 ? gaussian_of(o->cutoff, o->sigma) : (vf_prolate){0};
+    const double smooth = o->sigma > 0 ? gaussian_slope(&gaussian, x) : vf_prolate_slope(&plan->psi, x);
+    return 1 / fmax(r, o->r_min) - smooth / o->cutoff;
 }
 
 void vf_cutoff_fit_law(const vf_prolate *psi, double cutoff, double sigma, double accuracy, vf_prolate_powers *out)
@@ -60,7 +100,11 @@ void vf_cutoff_fit_law(const vf_prolate *psi, double cutoff, double sigma, doubl
 
 void vf_cutoff_fit(const vf_cutoff *plan, double accuracy, vf_prolate_powers *out)
 {
-    vf_cutoff_fit_law(&plan->psi, plan->options.cutoff, plan->options.sigma, accuracy, out);
+    const vf_cutoff_options *o = &plan->options;
+    if (o->law == VF_CUTOFF_SPLIT)
+        vf_cutoff_fit_law(&plan->psi, o->cutoff, o->sigma, accuracy, out);
+    else
+        *out = (vf_prolate_powers){.coefficient = {o->law == VF_CUTOFF_SHIFTED ? 1 / o->cutoff : 0}};
 }
 
 /* ---- checks ---- */
@@ -71,17 +115,40 @@ static vf_status check_options(vf_context *ctx, const vf_grid *grid, const vf_cu
         !(o->cutoff <= VF_COULOMB_MAX_COORDINATE))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "cutoff sum: scale %g, minimal distance %g or cutoff %g is out of range",
                        o->scale, o->r_min, o->cutoff);
-    if (o->sigma != 0 && (!(o->sigma >= 0.1 * o->cutoff) || !(o->sigma <= o->cutoff)))
+    if ((unsigned)o->law >= VF_CUTOFF_LAWS ||
+        (o->law == VF_CUTOFF_SWITCHED && (!(o->switch_from >= 0) || !(o->switch_from < o->cutoff * (1 - 1e-6)))))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "cutoff sum: law %d, or a switch from %g to the cutoff %g, is out of range", (int)o->law,
+                       o->switch_from, o->cutoff);
+    if (o->law == VF_CUTOFF_SPLIT && o->sigma != 0 && (!(o->sigma >= 0.1 * o->cutoff) || !(o->sigma <= o->cutoff)))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "cutoff sum: sigma %g does not suit the cutoff %g", o->sigma, o->cutoff);
-    if (o->sigma == 0 && (!(o->bandwidth >= VF_PROLATE_LEAST) || !(o->bandwidth <= VF_PROLATE_MOST)))
+    if (o->law == VF_CUTOFF_SPLIT && o->sigma == 0 &&
+        (!(o->bandwidth >= VF_PROLATE_LEAST) || !(o->bandwidth <= VF_PROLATE_MOST)))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "cutoff sum: bandwidth %g is out of range", o->bandwidth);
     if (o->precision != VF_F32 && o->precision != VF_F64)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "cutoff sum: the precision must be VF_F32 or VF_F64");
     for (int a = 0; a < 3; a++)
         if (grid->counts[a] > 1 << 30 || !(o->cutoff <= 0x1p20 * grid->spacing[a]))
-            return vf_fail(ctx, VF_ERR_ARGUMENT,
-                           "cutoff sum: the grid has too many points, or its spacing is too fine");
+            return vf_fail(
+                ctx, VF_ERR_ARGUMENT,
+                "cutoff sum: the grid has too many points, or the cutoff %g is more than 2^20 of its spacings",
+                o->cutoff);
     return VF_OK;
+}
+
+/* The images of a cell grow with the cube of the cutoff. */
+static vf_status check_images(vf_context *ctx, const vf_grid *grid, const vf_coulomb_atoms *charges, double cutoff)
+{
+    double images = (double)charges->count;
+    if (grid->cell.kind == VF_CELL_NONE)
+        return VF_OK;
+    for (int a = 0; a < 3; a++)
+        images *= grid->spacing[a] * (double)(grid->counts[a] - 1) + 2 * cutoff;
+    images /= vf_cell_volume(&grid->cell);
+    return images < INT32_MAX
+               ? VF_OK
+               : vf_fail(ctx, VF_ERR_UNSUPPORTED,
+                         "cutoff sum: a cutoff of %g reaches about %.2g images of charges, too many", cutoff, images);
 }
 
 static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_coulomb_atoms *charges,
@@ -106,7 +173,7 @@ static vf_status check(vf_context *ctx, const vf_grid *grid, const vf_coulomb_at
             return vf_fail(ctx, VF_ERR_ARGUMENT,
                            "cutoff sum: charge %lld at (%g, %g, %g) with charge %g is out of range", (long long)i + 1,
                            charges->x[i], charges->y[i], charges->z[i], charges->charge[i]);
-    return VF_OK;
+    return check_images(ctx, grid, charges, options->cutoff);
 }
 
 /* ---- charges and images within the cutoff of the grid's box ---- */
@@ -185,7 +252,9 @@ static vf_status create(vf_device *device, const vf_grid *grid, const vf_cutoff 
     plan->grid = *grid;
     plan->options = *options;
     plan->options.variant = NULL; /* the caller's string may not outlive this call */
-    vf_prolate_make(options->bandwidth, &plan->psi);
+    if (options->law == VF_CUTOFF_SPLIT)
+        vf_prolate_make(options->bandwidth, &plan->psi);
+    plan->window = window_of(options->law, options->cutoff, options->switch_from);
     const void *backend;
     vf_status status =
         vf_backend_choose(backends, "the cutoff sum", device, options->variant, &backend, &plan->variant);

@@ -18,13 +18,20 @@ typedef struct vf_cutoff_backend {
     void (*destroy)(vf_cutoff *plan);
 } vf_cutoff_backend;
 
+/* The factor of 1 / s, s = max(r, r_min): (1 - v)^2 (a + b v), v = max((s / rc)^2, on). */
+typedef struct vf_cutoff_window {
+    bool used; /* else it is 1 */
+    double on, a, b;
+} vf_cutoff_window;
+
 struct vf_cutoff {
     const vf_cutoff_backend *backend;
     vf_device *device;
     vf_grid grid;
     vf_cutoff_options options;
     const char *variant;
-    vf_prolate psi;
+    vf_prolate psi; /* of a split */
+    vf_cutoff_window window;
     /* For the time of create: the caller's charges; or, on a GPU, x, y, z and charge of `count` ones in its memory. */
     const vf_coulomb_atoms *source;
     const double *loaded;
@@ -44,13 +51,13 @@ int64_t vf_cutoff_images(const vf_cutoff *plan, int64_t begin, int64_t end, vf_c
 /* Sets count, x, y, z and charge from `source`. */
 VF_MUST_CHECK vf_status vf_cutoff_copy_charges(vf_cutoff *plan);
 
-/* The part of Coulomb's law that is left out, times rc, at r / rc: Phi(x) / x, or that of a Gaussian charge. */
-double vf_cutoff_smooth(const vf_cutoff *plan, double x);
+/* S(r) in double precision. */
+double vf_cutoff_plan_value(const vf_cutoff *plan, double r);
 
-/* The same as a polynomial, divided by rc. */
+/* What is subtracted from the window's part, as a polynomial: the smooth part of a split; else of degree 0. */
 void vf_cutoff_fit(const vf_cutoff *plan, double accuracy, vf_prolate_powers *out);
 
-/* The same without a plan: of psi, or of Gaussian charges if sigma > 0; psi is not used then. */
+/* The smooth part of a split without a plan: of psi, or of Gaussian charges if sigma > 0; psi is not used then. */
 void vf_cutoff_fit_law(const vf_prolate *psi, double cutoff, double sigma, double accuracy, vf_prolate_powers *out);
 
 /* As vf_cutoff_create without a cell, for charges in the memory of a GPU that have been checked: x, y, z and charge,
@@ -59,7 +66,7 @@ VF_MUST_CHECK vf_status vf_cutoff_create_loaded(vf_queue *queue, const vf_grid *
                                                 const double *loaded, const vf_cutoff_options *options,
                                                 vf_cutoff **out);
 
-extern const vf_cutoff_backend vf_cutoff_ref, vf_cutoff_cpu, vf_cutoff_cuda;
+extern const vf_cutoff_backend vf_cutoff_ref, vf_cutoff_cpu, vf_cutoff_scatter, vf_cutoff_cuda, vf_cutoff_published;
 
 #ifdef __cplusplus
 }

@@ -33,6 +33,30 @@ static int32_t locate(const vf_grid *grid, int axis, double x, double *offset)
     return (int32_t)nearest;
 }
 
+void cutoff_charge_set(const vf_cutoff *plan, void *charges, int64_t place, const double at[3], double charge)
+{
+    for (int a = 0; a < 3; a++) {
+        double offset;
+        const int32_t n = locate(&plan->grid, a, at[a], &offset);
+        if (plan->options.precision == VF_F64) {
+            cutoff_charge_f64 *c = (cutoff_charge_f64 *)charges + place;
+            c->at[a] = n;
+            c->offset[a] = offset;
+            c->charge = charge;
+        } else {
+            cutoff_charge_f32 *c = (cutoff_charge_f32 *)charges + place;
+            c->at[a] = n;
+            c->offset[a] = (float)offset;
+            c->charge = (float)charge;
+        }
+    }
+}
+
+size_t cutoff_charge_bytes(const vf_cutoff *plan)
+{
+    return plan->options.precision == VF_F64 ? sizeof(cutoff_charge_f64) : sizeof(cutoff_charge_f32);
+}
+
 static int64_t bin_of(const vf_cutoff *plan, const double at[3])
 {
     const cpu_state *s = plan->state;
@@ -62,36 +86,15 @@ static void count_charge(void *user, int64_t i, const double at[3], double charg
 static void put_charge(void *user, int64_t i, const double at[3], double charge)
 {
     const sorter *own = user;
-    const vf_cutoff *plan = own->plan;
-    const cpu_state *s = plan->state;
-    const int64_t place = own->places[bin_of(plan, at)]++;
+    const cpu_state *s = own->plan->state;
     (void)i;
-    for (int a = 0; a < 3; a++) {
-        double offset;
-        const int32_t n = locate(&plan->grid, a, at[a], &offset);
-        if (plan->options.precision == VF_F64) {
-            cutoff_charge_f64 *c = (cutoff_charge_f64 *)s->charges + place;
-            c->at[a] = n;
-            c->offset[a] = offset;
-            c->charge = charge;
-        } else {
-            cutoff_charge_f32 *c = (cutoff_charge_f32 *)s->charges + place;
-            c->at[a] = n;
-            c->offset[a] = (float)offset;
-            c->charge = (float)charge;
-        }
-    }
-}
-
-static size_t charge_bytes(const vf_cutoff *plan)
-{
-    return plan->options.precision == VF_F64 ? sizeof(cutoff_charge_f64) : sizeof(cutoff_charge_f32);
+    cutoff_charge_set(own->plan, s->charges, own->places[bin_of(own->plan, at)]++, at, charge);
 }
 
 /* Parts of the sort, up to one a thread: their counts should take an eighth of the charges' memory, at most. */
 static int sort_parts(const vf_cutoff *plan, int64_t bins)
 {
-    const int64_t charges = plan->source->count, most = charges * (int64_t)charge_bytes(plan) / (64 * bins) + 1;
+    const int64_t charges = plan->source->count, most = charges * (int64_t)cutoff_charge_bytes(plan) / (64 * bins) + 1;
     const int threads = vf_threads_for(vf_device_context(plan->device), 5 * charges);
     return most < threads ? (int)most : threads;
 }
@@ -118,7 +121,7 @@ static vf_status sort_charges(vf_cutoff *plan, int64_t bins)
         pass_over_charges(plan, parts, bins, places, count_charge);
         vf_counts_to_places(parts, bins, places, s->first);
         plan->count = s->first[bins];
-        s->charges = malloc((size_t)(plan->count + 1) * charge_bytes(plan));
+        s->charges = malloc((size_t)(plan->count + 1) * cutoff_charge_bytes(plan));
     }
     if (s->charges)
         pass_over_charges(plan, parts, bins, places, put_charge);
@@ -127,11 +130,11 @@ static vf_status sort_charges(vf_cutoff *plan, int64_t bins)
         return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY,
                        "not enough memory to sort %lld charges into %lld bins", (long long)plan->source->count,
                        (long long)bins);
-    plan->bytes = (uint64_t)plan->count * charge_bytes(plan) + (uint64_t)bins * sizeof *s->first;
+    plan->bytes = (uint64_t)plan->count * cutoff_charge_bytes(plan) + (uint64_t)bins * sizeof *s->first;
     return VF_OK;
 }
 
-static vf_status create(vf_cutoff *plan)
+vf_status cutoff_simd_of(vf_cutoff *plan, const cutoff_simd **out)
 {
     static const cutoff_simd *const sets[VF_ISA_COUNT] = {
         &cutoff_simd_baseline,
@@ -141,14 +144,22 @@ static vf_status create(vf_cutoff *plan)
 #endif
     };
     vf_isa isa;
-    vf_status status = vf_variant_isa(plan->device, "cutoff sum", &plan->variant, &isa);
+    const vf_status status = vf_variant_isa(plan->device, "cutoff sum", &plan->variant, &isa);
+    *out = status == VF_OK ? sets[isa] : NULL;
+    return status;
+}
+
+static vf_status create(vf_cutoff *plan)
+{
+    const cutoff_simd *simd;
+    const vf_status status = cutoff_simd_of(plan, &simd);
     if (status != VF_OK)
         return status;
     cpu_state *s = calloc(1, sizeof *s);
     if (!s)
         return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "not enough memory for a plan");
     plan->state = s;
-    s->simd = sets[isa];
+    s->simd = simd;
     vf_cutoff_fit(plan, plan->options.precision == VF_F64 ? 0x1p-53 : 0x1p-25, &s->law);
     int64_t bins = 1;
     for (int a = 0; a < 3; a++) {
@@ -172,7 +183,7 @@ static void sum_tile(const vf_cutoff *plan, const cutoff_tile *tile)
         for (int64_t y = lo[1]; y <= hi[1]; y++) {
             const int64_t row = (z * s->bins[1] + y) * s->bins[0], first = s->first[row + lo[0]],
                           count = s->first[row + hi[0] + 1] - first;
-            const void *charges = (const char *)s->charges + (size_t)first * charge_bytes(plan);
+            const void *charges = (const char *)s->charges + (size_t)first * cutoff_charge_bytes(plan);
             if (plan->options.precision == VF_F64)
                 s->simd->add_f64(tile, charges, count);
             else
@@ -207,7 +218,13 @@ static void compute_tile(const tiling *t, int64_t number)
     const size_t element = vf_dtype_bytes(plan->options.precision);
     _Alignas(64) double sums[TILE_Z * TILE_Y * ROW];
     memset(sums, 0, TILE_Z * TILE_Y * ROW * element);
-    cutoff_tile tile = {.cutoff = plan->options.cutoff, .r_min = plan->options.r_min, .law = &s->law, .sums = sums};
+    cutoff_tile tile = {.cutoff = plan->options.cutoff,
+                        .r_min = plan->options.r_min,
+                        .law = &s->law,
+                        .window = &plan->window,
+                        .row = ROW,
+                        .plane = TILE_Y * ROW,
+                        .sums = sums};
     const int64_t at[3] = {number % t->count[0], number / t->count[0] % t->count[1],
                            number / t->count[0] / t->count[1]};
     for (int a = 0; a < 3; a++) {

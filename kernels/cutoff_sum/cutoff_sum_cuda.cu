@@ -3,7 +3,6 @@
  * memory, and adds their terms in the order of the bins. So a point's sum depends neither on its box nor on the
  * schedule of warps: charges that a tile leaves out would have added 0 to each of its points. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "coulomb_sum_backend.h"
 #include "cutoff_sum_cuda.cuh"
@@ -14,7 +13,7 @@ namespace
 using namespace vf_bin_order;
 using namespace vf_cutoff_gpu;
 
-/* In points. A warp's tile, that of the block of warps, and a small bin. */
+/* In points. A warp's tile, that of the block of warps, and a bin. */
 enum {
     WARP_X = 8,
     WARP_Y = 4,
@@ -35,9 +34,25 @@ struct __align__(16) near_charge
     T at[3], charge, offset[3], unused;
 };
 
+struct cuda_state {
+    binned charges;   /* charge_at<T> */
+    int64_t bins[3];  /* their number */
+    int64_t reach[3]; /* the cutoff, in points, rounded up */
+    vf_prolate_powers law;
+};
+
+/* A charge at grid point `at` plus `offset`, which is at most half a spacing: so differences from near points are
+ * accurate in single precision. */
+template <typename T>
+struct __align__(16) charge_at
+{
+    int32_t at[3];
+    T charge, offset[3];
+};
+
 struct place_task {
     double origin[3], spacing[3], lo[3], hi[3]; /* lo and hi: of the grid's box and the cutoff around it */
-    int64_t counts[3], bins[3], edge[3];
+    int64_t counts[3], bins[3];
     const double *data; /* x, y, z, charge, each [count] */
     int64_t count;
     double scale;
@@ -59,7 +74,7 @@ __global__ void place_charges(const place_task task, charge_at<T> *charges, uint
         c.at[a] = (int32_t)nearest;
         c.offset[a] = (T)(x - __dadd_rn(task.origin[a], __dmul_rn(task.spacing[a], nearest)));
         const int64_t last = task.counts[a] - 1, n = c.at[a] < 0 ? 0 : c.at[a] > last ? last : c.at[a];
-        bin = bin * task.bins[a] + n / task.edge[a]; /* charges beyond the grid are in the outermost bins */
+        bin = bin * task.bins[a] + n / BIN; /* charges beyond the grid are in the outermost bins */
     }
     c.charge = (T)(task.scale * task.data[3 * task.count + i]);
     charges[i] = c;
@@ -72,14 +87,12 @@ __global__ void place_charges(const place_task task, charge_at<T> *charges, uint
 template <typename T>
 struct near_task {
     const charge_at<T> *charges;
-    const uint32_t *first; /* [bins + 1]; unless bins have a capacity */
-    uint32_t capacity;
-    int32_t counts[3], bins[3], edge[3], reach[3];
+    const uint32_t *first; /* [bins + 1] */
+    int32_t counts[3], bins[3], reach[3];
     int32_t lo[3], hi[3];      /* the box */
     int32_t tile[3], tiles[3]; /* the blocks' tiles that it touches, on a lattice fixed to the grid */
-    T spacing[3], cutoff_squared, r_min_squared, scale; /* t = scale r^2 - 1 */
-    T coefficient[VF_PROLATE_POWERS];                   /* Phi(r / rc) / r */
-    int degree;
+    T spacing[3];
+    pair_law<T> law;
     bool add;
 };
 
@@ -101,8 +114,8 @@ __device__ inline rows_of_bins load_rows(const near_task<T> &task, const int *lo
     if (row + lane < rows) {
         const int across = hi[1] - lo[1] + 1, y = lo[1] + (row + lane) % across, z = lo[2] + (row + lane) / across;
         const int64_t at = ((int64_t)z * task.bins[1] + y) * task.bins[0], begin = at + lo[0], end = at + hi[0] + 1;
-        r.begin = task.capacity ? (uint32_t)begin * task.capacity : task.first[begin];
-        r.count = (task.capacity ? (uint32_t)end * task.capacity : task.first[end]) - r.begin;
+        r.begin = task.first[begin];
+        r.count = task.first[end] - r.begin;
     }
     r.end = r.count;
     for (int step = 1; step < LANES; step *= 2) {
@@ -121,29 +134,8 @@ __device__ inline uint32_t find_charge(const rows_of_bins &rows, uint32_t i)
     return __shfl_sync(ALL_LANES, rows.begin, row) + i - __shfl_sync(ALL_LANES, rows.end - rows.count, row);
 }
 
-__device__ inline float inverse_root(float x)
-{
-    return rsqrtf(x);
-}
-
-__device__ inline double inverse_root(double x)
-{
-    return rsqrt(x);
-}
-
-template <typename T, int DEGREE>
-__device__ inline T smooth_part(const near_task<T> &task, T t)
-{
-    const int degree = DEGREE > 0 ? DEGREE : task.degree;
-    T sum = task.coefficient[degree];
-#pragma unroll
-    for (int k = degree - 1; k >= 0; k--)
-        sum = sum * t + task.coefficient[k];
-    return sum;
-}
-
 /* sums += the terms of a charge at a lane's four points; `point`: the first of them, relative to the tile. */
-template <typename T, int DEGREE>
+template <typename T, int LAW>
 __device__ inline void add_charge(const near_task<T> &task, const near_charge<T> &c, const T *point, T *sums)
 {
     const T dx = (point[0] - c.at[0]) * task.spacing[0] - c.offset[0],
@@ -151,9 +143,8 @@ __device__ inline void add_charge(const near_task<T> &task, const near_charge<T>
 #pragma unroll
     for (int k = 0; k < WARP_Z; k++) {
         const T dz = (z + (T)k) * task.spacing[2] - c.offset[2], s = dz * dz + xy;
-        const T smooth = smooth_part<T, DEGREE>(task, s * task.scale - 1);
-        const T value = inverse_root(s > task.r_min_squared ? s : task.r_min_squared) - smooth;
-        sums[k] += c.charge * (s < task.cutoff_squared ? value : (T)0);
+        const T value = pair_value<T, LAW>(task.law, s);
+        sums[k] += c.charge * (s < task.law.cutoff_squared ? value : (T)0);
     }
 }
 
@@ -173,10 +164,10 @@ __device__ inline bool is_near(const near_task<T> &task, const charge_at<T> &c, 
     }
     out->charge = c.charge;
     out->unused = 0;
-    return squared < task.cutoff_squared * (T)1.0001;
+    return squared < task.law.cutoff_squared * (T)1.0001;
 }
 
-template <typename T, int DEGREE>
+template <typename T, int LAW>
 __global__ void __launch_bounds__(WARPS *LANES) sum_near(const near_task<T> task, T *out)
 {
     __shared__ near_charge<T> near_tile[WARPS][LANES];
@@ -191,8 +182,8 @@ __global__ void __launch_bounds__(WARPS *LANES) sum_near(const near_task<T> task
         tile[a] = ((task.tile[a] + at[a]) * across[a] + in_block[a]) * sizes[a];
         if (tile[a] >= task.hi[a] || tile[a] + sizes[a] <= task.lo[a])
             return;
-        lo[a] = clamp_to(tile[a] - task.reach[a], 0, task.counts[a] - 1) / task.edge[a];
-        hi[a] = clamp_to(tile[a] + sizes[a] - 1 + task.reach[a], 0, task.counts[a] - 1) / task.edge[a];
+        lo[a] = clamp_to(tile[a] - task.reach[a], 0, task.counts[a] - 1) / BIN;
+        hi[a] = clamp_to(tile[a] + sizes[a] - 1 + task.reach[a], 0, task.counts[a] - 1) / BIN;
     }
     const T point[3] = {(T)(lane % WARP_X), (T)(lane / WARP_X), 0};
     T sums[WARP_Z] = {};
@@ -209,7 +200,7 @@ __global__ void __launch_bounds__(WARPS *LANES) sum_near(const near_task<T> task
                 near_tile[warp][__popc(kept & ((1u << lane) - 1))] = c;
             __syncwarp();
             for (int n = 0; n < __popc(kept); n++)
-                add_charge<T, DEGREE>(task, near_tile[warp][n], point, sums);
+                add_charge<T, LAW>(task, near_tile[warp][n], point, sums);
             __syncwarp();
         }
     }
@@ -233,16 +224,13 @@ template <typename T>
 near_task<T> task_for(const vf_cutoff *plan, const vf_box *box, bool add)
 {
     const cuda_state *s = static_cast<const cuda_state *>(plan->state);
-    const double rc = plan->options.cutoff;
     const int sizes[3] = {BLOCK_X, BLOCK_Y, BLOCK_Z};
     near_task<T> task = {};
     task.charges = data_of<charge_at<T>>(s->charges.items);
     task.first = data_of<uint32_t>(s->charges.first);
-    task.capacity = (uint32_t)s->capacity;
     for (int a = 0; a < 3; a++) {
         task.counts[a] = (int32_t)plan->grid.counts[a];
         task.bins[a] = (int32_t)s->bins[a];
-        task.edge[a] = (int32_t)s->edge[a];
         task.reach[a] = (int32_t)s->reach[a];
         task.lo[a] = (int32_t)box->lo[a];
         task.hi[a] = (int32_t)box->hi[a];
@@ -250,39 +238,40 @@ near_task<T> task_for(const vf_cutoff *plan, const vf_box *box, bool add)
         task.tiles[a] = (task.hi[a] - 1) / sizes[a] - task.tile[a] + 1;
         task.spacing[a] = (T)plan->grid.spacing[a];
     }
-    task.cutoff_squared = (T)(rc * rc);
-    task.r_min_squared = (T)(plan->options.r_min * plan->options.r_min);
-    task.scale = (T)(2 / (rc * rc));
-    for (int k = 0; k < VF_PROLATE_POWERS; k++)
-        task.coefficient[k] = (T)s->law.coefficient[k];
-    task.degree = s->law.degree;
+    task.law = make_law<T>(plan, s->law);
     task.add = add;
     return task;
 }
 
-/* The kernel for at least this degree: coefficients above a law's degree are 0. */
+/* The kernel for a law, or for at least its degree: coefficients above a law's degree are 0. */
 typedef void (*near_kernel_f32)(near_task<float>, float *);
 typedef void (*near_kernel_f64)(near_task<double>, double *);
 
 near_kernel_f32 kernel_for(const near_task<float> &task)
 {
-    return task.degree <= 8    ? sum_near<float, 8>
-           : task.degree <= 9  ? sum_near<float, 9>
-           : task.degree <= 10 ? sum_near<float, 10>
-           : task.degree <= 11 ? sum_near<float, 11>
-           : task.degree <= 12 ? sum_near<float, 12>
-           : task.degree <= 14 ? sum_near<float, 14>
-           : task.degree <= 16 ? sum_near<float, 16>
-           : task.degree <= 20 ? sum_near<float, 20>
-                               : sum_near<float, 0>;
+    const int degree = task.law.degree;
+    return task.law.windowed ? sum_near<float, LAW_WINDOWED>
+           : degree == 0     ? sum_near<float, 0>
+           : degree <= 8     ? sum_near<float, 8>
+           : degree <= 9     ? sum_near<float, 9>
+           : degree <= 10    ? sum_near<float, 10>
+           : degree <= 11    ? sum_near<float, 11>
+           : degree <= 12    ? sum_near<float, 12>
+           : degree <= 14    ? sum_near<float, 14>
+           : degree <= 16    ? sum_near<float, 16>
+           : degree <= 20    ? sum_near<float, 20>
+                             : sum_near<float, LAW_ANY>;
 }
 
 near_kernel_f64 kernel_for(const near_task<double> &task)
 {
-    return task.degree <= 16   ? sum_near<double, 16>
-           : task.degree <= 20 ? sum_near<double, 20>
-           : task.degree <= 24 ? sum_near<double, 24>
-                               : sum_near<double, 0>;
+    const int degree = task.law.degree;
+    return task.law.windowed ? sum_near<double, LAW_WINDOWED>
+           : degree == 0     ? sum_near<double, 0>
+           : degree <= 16    ? sum_near<double, 16>
+           : degree <= 20    ? sum_near<double, 20>
+           : degree <= 24    ? sum_near<double, 24>
+                             : sum_near<double, LAW_ANY>;
 }
 
 template <typename T>
@@ -296,30 +285,29 @@ vf_status execute_in(const vf_cutoff *plan, cudaStream_t stream, const vf_box *b
 
 vf_status execute(const vf_cutoff *plan, vf_queue *queue, const vf_box *box, bool add, void *out)
 {
-    vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
-    if (status == VF_OK)
-        status = plan->options.precision == VF_F64 ? execute_in<double>(plan, stream_of(queue), box, add, out)
-                                                   : execute_in<float>(plan, stream_of(queue), box, add, out);
-    return status == VF_OK ? add_overflow(plan, queue, box, out) : status;
+    const vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
+    if (status != VF_OK)
+        return status;
+    return plan->options.precision == VF_F64 ? execute_in<double>(plan, stream_of(queue), box, add, out)
+                                             : execute_in<float>(plan, stream_of(queue), box, add, out);
 }
 
 template <typename T>
-vf_status sort_charges(const cuda_state *s, vf_stream_memory *memory, const place_task &task, bool keep, binned *out)
+vf_status sort_charges(cuda_state *s, vf_stream_memory *memory, const place_task &task)
 {
     return sort_into_bins<charge_at<T>>(
-        memory, task.count, s->bins[0] * s->bins[1] * s->bins[2], keep,
+        memory, task.count, s->bins[0] * s->bins[1] * s->bins[2], true,
         [&](charge_at<T> *charges, uint32_t *keys, uint32_t *numbers) {
             place_charges<<<vf_blocks_for(task.count, THREADS), THREADS, 0, stream_of(memory->queue)>>>(task, charges,
                                                                                                         keys, numbers);
         },
-        out);
+        &s->charges);
 }
 
-vf_status sort_on(vf_cutoff *plan, vf_queue *queue, bool limited)
+vf_status sort_on(vf_cutoff *plan, vf_queue *queue)
 {
     cuda_state *s = static_cast<cuda_state *>(plan->state);
     const vf_grid &grid = plan->grid;
-    binned sorted = {}, *to = limited ? &sorted : &s->charges;
     vf_stream_memory memory;
     vf_array data = {};
     place_task task = {};
@@ -336,15 +324,12 @@ vf_status sort_on(vf_cutoff *plan, vf_queue *queue, bool limited)
         task.spacing[a] = grid.spacing[a];
         task.counts[a] = grid.counts[a];
         task.bins[a] = s->bins[a];
-        task.edge[a] = s->edge[a];
         task.lo[a] = vf_coulomb_position(&grid, a, 0) - plan->options.cutoff;
         task.hi[a] = vf_coulomb_position(&grid, a, grid.counts[a] - 1) + plan->options.cutoff;
     }
     if (status == VF_OK)
-        status = plan->options.precision == VF_F64 ? sort_charges<double>(s, &memory, task, !limited, to)
-                                                   : sort_charges<float>(s, &memory, task, !limited, to);
-    if (status == VF_OK && limited)
-        status = limit_bins(plan, queue, sorted);
+        status = plan->options.precision == VF_F64 ? sort_charges<double>(s, &memory, task)
+                                                   : sort_charges<float>(s, &memory, task);
     vf_stream_memory_free(&memory);
     return status;
 }
@@ -357,12 +342,10 @@ vf_status create(vf_cutoff *plan)
         return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a plan");
     plan->state = s;
     vf_cutoff_fit(plan, plan->options.precision == VF_F64 ? 0x1p-53 : 0x1p-25, &s->law);
-    const bool large = strcmp(plan->variant, "large-bins") == 0, limited = large || strcmp(plan->variant, "bins") != 0;
     double bins = 1;
     for (int a = 0; a < 3; a++) {
         s->reach[a] = (int64_t)ceil(plan->options.cutoff / plan->grid.spacing[a]) + 1;
-        s->edge[a] = large ? (s->reach[a] + BIN - 1) / BIN * BIN : (int64_t)BIN;
-        s->bins[a] = (plan->grid.counts[a] + s->edge[a] - 1) / s->edge[a];
+        s->bins[a] = (plan->grid.counts[a] + BIN - 1) / BIN;
         bins *= (double)s->bins[a];
     }
     vf_status status = plan->source ? vf_cutoff_copy_charges(plan) : VF_OK;
@@ -375,7 +358,7 @@ vf_status create(vf_cutoff *plan)
     if (status == VF_OK && !plan->queue)
         status = vf_queue_create(plan->device, &own);
     if (status == VF_OK)
-        status = sort_on(plan, own ? own : plan->queue, limited);
+        status = sort_on(plan, own ? own : plan->queue);
     if (own)
         status = finish(own, status);
     vf_queue_destroy(own);
@@ -389,11 +372,10 @@ void destroy(vf_cutoff *plan)
 {
     cuda_state *s = static_cast<cuda_state *>(plan->state);
     free_binned(&s->charges);
-    vf_cutoff_destroy(s->overflow);
     free(s);
 }
 
-const char *const variants[] = {"bins", "small-bins", "large-bins", NULL};
+const char *const variants[] = {"bins", NULL};
 
 } // namespace
 

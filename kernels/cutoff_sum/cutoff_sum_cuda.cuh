@@ -1,4 +1,4 @@
-/* What the files of the CUDA backend share; not installed. */
+/* What the CUDA backends share: the law S(r); not installed. */
 #ifndef VOXFIELD_CUTOFF_SUM_CUDA_CUH
 #define VOXFIELD_CUTOFF_SUM_CUDA_CUH
 
@@ -8,32 +8,70 @@
 namespace vf_cutoff_gpu
 {
 
-/* A charge at grid point `at` plus `offset`, which is at most half a spacing: so differences from near points are
- * accurate in single precision. */
+/* The shape of a law, known when a kernel is compiled: the degree of the smooth part, or one of these. */
+enum {
+    LAW_ANY = -1,      /* any degree */
+    LAW_WINDOWED = -2, /* without a smooth part */
+    LAW_PLAIN = -3     /* without either */
+};
+
 template <typename T>
-struct __align__(16) charge_at
+struct pair_law {
+    T cutoff_squared, r_min_squared, scale; /* t = scale r^2 - 1 */
+    T coefficient[VF_PROLATE_POWERS];       /* of the smooth part */
+    int degree;
+    bool windowed;
+    T on, a, b, inverse_squared; /* of the window (vf_cutoff_window) */
+};
+
+template <typename T>
+pair_law<T> make_law(const vf_cutoff *plan, const vf_prolate_powers &smooth)
 {
-    int32_t at[3];
-    T charge, offset[3];
-};
+    const double rc = plan->options.cutoff;
+    pair_law<T> law = {};
+    law.cutoff_squared = (T)(rc * rc);
+    law.r_min_squared = (T)(plan->options.r_min * plan->options.r_min);
+    law.scale = (T)(2 / (rc * rc));
+    for (int k = 0; k < VF_PROLATE_POWERS; k++)
+        law.coefficient[k] = (T)smooth.coefficient[k];
+    law.degree = smooth.degree;
+    law.windowed = plan->window.used;
+    law.on = (T)plan->window.on;
+    law.a = (T)plan->window.a;
+    law.b = (T)plan->window.b;
+    law.inverse_squared = (T)(1 / (rc * rc));
+    return law;
+}
 
-struct cuda_state {
-    vf_bin_order::binned charges; /* charge_at<T>, in bins of any size, or in `capacity` places a bin */
-    int64_t bins[3], edge[3];     /* the number of bins, and their edges in points */
-    int64_t reach[3];             /* the cutoff, in points, rounded up */
-    int64_t capacity;             /* 0: any */
-    vf_prolate_powers law;
-    vf_cutoff *overflow;  /* the charges beyond the capacity of their bins, on the CPU; NULL: none */
-    vf_box overflow_near; /* the points that they reach */
-};
+__device__ inline float inverse_root(float x)
+{
+    return rsqrtf(x);
+}
 
-/* ---- cutoff_sum_capacity.cu ---- */
+__device__ inline double inverse_root(double x)
+{
+    return rsqrt(x);
+}
 
-/* Moves sorted charges into bins of a fixed capacity. Waits for the queue, and frees nothing of `sorted`. */
-vf_status limit_bins(vf_cutoff *plan, vf_queue *queue, const vf_bin_order::binned &sorted);
-
-/* out += the overflow's sum over a box, which the CPU computes while the GPU works on what is in the queue. */
-vf_status add_overflow(const vf_cutoff *plan, vf_queue *queue, const vf_box *box, void *out);
+/* S at the squared distance s, which is below the cutoff's. */
+template <typename T, int LAW>
+__device__ inline T pair_value(const pair_law<T> &law, T s)
+{
+    const T near = s > law.r_min_squared ? s : law.r_min_squared, root = inverse_root(near);
+    if (LAW == LAW_PLAIN)
+        return root;
+    if (LAW == LAW_WINDOWED) {
+        const T u = near * law.inverse_squared, v = u > law.on ? u : law.on, rest = 1 - v;
+        return rest * rest * (law.b * v + law.a) * root;
+    }
+    const int degree = LAW >= 0 ? LAW : law.degree;
+    const T t = s * law.scale - 1;
+    T smooth = law.coefficient[degree];
+#pragma unroll
+    for (int k = degree - 1; k >= 0; k--)
+        smooth = smooth * t + law.coefficient[k];
+    return root - smooth;
+}
 
 } // namespace vf_cutoff_gpu
 

@@ -11,8 +11,7 @@ static double potential(const vf_cutoff *plan, double x, double y, double z)
         const double dx = x - plan->x[i], dy = y - plan->y[i], dz = z - plan->z[i];
         const double r = sqrt(dx * dx + dy * dy + dz * dz);
         if (r < plan->options.cutoff)
-            sum += plan->charge[i] * (1 / fmax(r, plan->options.r_min) -
-                                      vf_cutoff_smooth(plan, r / plan->options.cutoff) / plan->options.cutoff);
+            sum += plan->charge[i] * vf_cutoff_plan_value(plan, r);
     }
     return sum;
 }

@@ -1,4 +1,4 @@
-/* The interface between the CPU backend (cutoff_sum_cpu.c: bins, tiles, threads) and each instruction set
+/* The interface between the CPU backends (cutoff_sum_cpu.c: bins, tiles, threads; cutoff_sum_cpu_scatter.c) and each instruction set
  * (cutoff_sum_simd.inc, compiled once for each); not installed. */
 #ifndef VOXFIELD_CUTOFF_SUM_SIMD_H
 #define VOXFIELD_CUTOFF_SUM_SIMD_H
@@ -28,7 +28,9 @@ typedef struct cutoff_tile {
     int32_t lo[3], hi[3]; /* the wanted points lo <= n < hi, of the grid */
     double spacing[3], cutoff, r_min;
     const vf_prolate_powers *law; /* Phi(r / rc) / r of t = 2 (r / rc)^2 - 1 */
-    void *sums;                   /* [z][y][ROW] from `lo` on; of the precision */
+    const vf_cutoff_window *window;
+    int64_t row, plane; /* elements from a row of sums to the next one, and from a plane; rows end in LANES of room */
+    void *sums;         /* [z][y][x] from `lo` on; of the precision */
 } cutoff_tile;
 
 typedef struct cutoff_simd {
@@ -36,6 +38,16 @@ typedef struct cutoff_simd {
     void (*add_f32)(const cutoff_tile *tile, const void *charges, int64_t count);
     void (*add_f64)(const cutoff_tile *tile, const void *charges, int64_t count);
 } cutoff_simd;
+
+/* ---- cutoff_sum_cpu.c ---- */
+
+/* The instruction set of plan->variant, whose name is set to the set's. Errors: those of vf_variant_isa. */
+VF_MUST_CHECK vf_status cutoff_simd_of(vf_cutoff *plan, const cutoff_simd **out);
+
+size_t cutoff_charge_bytes(const vf_cutoff *plan);
+
+/* Sets charge `place` of an array of cutoff_charge_F, of the plan's precision. */
+void cutoff_charge_set(const vf_cutoff *plan, void *charges, int64_t place, const double at[3], double charge);
 
 extern const cutoff_simd cutoff_simd_baseline, cutoff_simd_avx2, cutoff_simd_avx512;
 

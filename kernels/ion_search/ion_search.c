@@ -109,7 +109,8 @@ static vf_status check_map(const vf_ion_search *search)
 static vf_status take_pair(vf_ion_search *search, const vf_ion_search_options *options)
 {
     const vf_pair_potential *pair = &options->pair;
-    if ((unsigned)pair->law >= VF_PAIR_LAWS || (pair->law == VF_PAIR_FUNCTION) != (pair->value != NULL))
+    if ((unsigned)pair->law >= VF_PAIR_LAWS || (pair->law == VF_PAIR_FUNCTION && !pair->value) ||
+        (pair->law < VF_PAIR_FUNCTION && pair->value))
         return vf_fail(search->ctx, VF_ERR_ARGUMENT,
                        "search for ions: the pair potential's law %d is unknown, or its "
                        "function is missing",

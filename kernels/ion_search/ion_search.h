@@ -29,7 +29,7 @@
  * Periodic cells: with VF_PAIR_PERIODIC, all distances are those of the nearest images, and an ion's potential includes
  * its images. The variants are "images" (CPU, the default), on grids that cover the cell once and with map_is_exact,
  * and "ref". "images" keeps the potential of all points in double precision, and adds an ion's from a table of g at the
- * grid's displacements, which an Ewald sum makes to 1e-9 of its rms. It takes 8 bytes a point, and 2 more for the table
+ * grid's displacements, which an Ewald sum makes to 1e-9 of its rms, or the pair potential's function exactly. It takes 8 bytes a point, and 2 more for the table
  * in an orthorhombic cell, 16 more in a triclinic one. Energies that differ by at most 1e-8 of |z| C sum |q| over ions,
  * divided by the edge of a cube of the cell's volume, count as equal.
  */
@@ -90,8 +90,9 @@ VF_MUST_CHECK vf_status vf_ion_search_find(vf_ion_search *search, double charge,
  * to 1/64 of the spacing. The place stays within one spacing of the point and inside the grid's bounds, and never comes
  * nearer to an atom or ion than the given distances. (Coulomb's potential has no minimum where there is no charge, so
  * the minimum lies on the edge of the allowed region.) In a periodic cell it may leave the box of the grid, and the energies are those of
- * the atoms and ions by an Ewald sum, which the first call prepares. Errors: VF_ERR_ARGUMENT if options->map_is_exact
- * and the potential is not periodic; VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+ * the atoms and ions by an Ewald sum, which the first call prepares. (With
+ * a function as the pair potential, all sources are summed each time.) Errors: VF_ERR_ARGUMENT if options->map_is_exact and
+ * the pair potential is neither periodic nor a function; VF_ERR_MEMORY, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status vf_ion_search_refine(vf_ion_search *search, double charge, vf_ion_place *place);
 
 /* Adds an ion: adds its potential, and excludes the points nearer than `distance`, and always its own grid point, if

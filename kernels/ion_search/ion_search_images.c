@@ -43,9 +43,29 @@ static vf_status check(const vf_ion_search *search)
     return VF_OK;
 }
 
+/* By the pair potential's function. */
+static void call_function(const vf_ion_search *search, const vf_grid *grid, const double at[3], double *out)
+{
+    const vf_pair_potential *pair = &search->pair;
+    const int64_t rows = grid->counts[1] * grid->counts[2];
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(search->ctx, 20 * vf_grid_points(grid)))
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = 0; i < grid->counts[0]; i++) {
+            double d[3];
+            ion_point(grid, r * grid->counts[0] + i, d);
+            for (int a = 0; a < 3; a++)
+                d[a] -= at[a];
+            out[r * grid->counts[0] + i] = pair->value(pair->state, d);
+        }
+}
+
 /* The potential of a charge at a position, C = 1, on a grid in the search's cell. */
 static vf_status sum_charge(const vf_ion_search *search, const vf_grid *grid, const double at[3], double *out)
 {
+    if (search->pair.value) {
+        call_function(search, grid, at, out);
+        return VF_OK;
+    }
     vf_device *host = vf_context_host(search->ctx);
     const double one = 1;
     const vf_coulomb_atoms unit = {.count = 1, .x = &at[0], .y = &at[1], .z = &at[2], .charge = &one};

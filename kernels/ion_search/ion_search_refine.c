@@ -116,13 +116,13 @@ static vf_status step(const vf_ion_search *search, const neighbours *near, doubl
     return status;
 }
 
-/* In a periodic cell, the first call makes the field of all sources so far. */
+/* In a periodic cell, the first call makes the field of all sources so far, unless there is a function for it. */
 static vf_status make_field(vf_ion_search *search)
 {
     const ion_sources *atoms = &search->sources[ION_ATOMS], *ions = &search->sources[ION_IONS];
     const vf_coulomb_atoms charges = {atoms->count, atoms->x, atoms->y, atoms->z, atoms->charge}; /* with C */
     const vf_ewald_options options = {.scale = 1, .r_min = search->pair.r_min, .tolerance = field_tolerance};
-    if (search->field || search->pair.law != VF_PAIR_PERIODIC)
+    if (search->field || search->pair.law != VF_PAIR_PERIODIC || search->pair.value)
         return VF_OK;
     vf_status status =
         vf_ewald_field_create(search->ctx, &search->pair.cell, &charges, &options, EXPECTED_POINTS, &search->field);
@@ -148,7 +148,7 @@ vf_status vf_ion_search_refine(vf_ion_search *search, double charge, vf_ion_plac
     const double start[3] = {place->position[0], place->position[1], place->position[2]};
     neighbours near = {.start = start};
     site best = {{start[0], start[1], start[2]}, 0};
-    if (search->options.map_is_exact && search->pair.law != VF_PAIR_PERIODIC)
+    if (search->options.map_is_exact && search->pair.law < VF_PAIR_FUNCTION)
         return vf_fail(search->ctx, VF_ERR_ARGUMENT,
                        "search for ions: a map from a file has no energies between its points");
     vf_status status = make_field(search);

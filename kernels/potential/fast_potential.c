@@ -32,8 +32,7 @@ static double expected_seconds(const vf_potential_problem *problem, vf_device_ki
     return single * (problem->precision == VF_F64 ? 2 : 1) / threads;
 }
 
-/* The actual variant; or why there is none. */
-static vf_status find_variant(vf_device *device, const vf_potential_problem *problem, char *name, size_t size)
+vf_status vf_potential_near_variant(vf_device *device, const vf_potential_problem *problem, char *name, size_t size)
 {
     const vf_grid grid = {.spacing = {1, 1, 1}, .counts = {1, 1, 1}};
     const vf_cutoff_options options = {.scale = 1,
@@ -98,7 +97,7 @@ static vf_status estimate(vf_device *device, const vf_potential_problem *problem
     double making = 0, using = 0, factor = 1;
     vf_ewald_info info;
     *out = (vf_potential_estimate){0};
-    vf_status status = find_variant(device, problem, out->variant, sizeof out->variant);
+    vf_status status = vf_potential_near_variant(device, problem, out->variant, sizeof out->variant);
     VF_TRY(status, vf_ewald_plan_costs(device, &problem->grid, charges, &options, &info, &making, &using));
     if (status == VF_OK && (making + using) / threads * maps > worth_measuring)
         status = measure(device, problem, charges, &factor);

@@ -10,7 +10,7 @@
 #include "potential_methods.h"
 #include "voxfield/append.h"
 
-static const vf_potential_method *const methods[] = {&vf_potential_direct, &vf_potential_fast};
+static const vf_potential_method *const methods[] = {&vf_potential_direct, &vf_potential_fast, &vf_potential_cutoff};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 struct vf_potential {
@@ -32,7 +32,7 @@ static double value_in_cell(const vf_pair_potential *pair, const double d[3])
 
 double vf_pair_value(const vf_pair_potential *pair, const double d[3])
 {
-    if (pair->law == VF_PAIR_FUNCTION)
+    if (pair->value)
         return pair->scale * pair->value(pair->state, d);
     if (pair->law == VF_PAIR_PERIODIC)
         return value_in_cell(pair, d);
@@ -80,6 +80,11 @@ static vf_status check_numbers(vf_context *ctx, const vf_potential_problem *p)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "potential: a vacuum boundary needs a periodic cell");
     if (!(p->sigma >= 0) || !(p->sigma <= VF_COULOMB_MAX_COORDINATE))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "potential: sigma %g is out of range", p->sigma);
+    if (!(p->cutoff >= 0) || !(p->cutoff <= VF_COULOMB_MAX_COORDINATE) ||
+        (p->cutoff > 0 && (!(p->cutoff >= pair->r_min) || p->cutoff_law == VF_CUTOFF_SPLIT)))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "potential: cutoff %g is out of range: at least the minimal distance %g, at most %g", p->cutoff,
+                       pair->r_min, VF_COULOMB_MAX_COORDINATE);
     return VF_OK;
 }
 
@@ -103,6 +108,12 @@ vf_status vf_potential_check(vf_context *ctx, const vf_potential_method *method,
     if (problem->sigma > 0 && !method->gaussians)
         return vf_fail(ctx, VF_ERR_UNSUPPORTED, "the %s does not support Gaussian charges; use the method fast",
                        method->title);
+    if (problem->vacuum && method->cuts_off)
+        return vf_fail(ctx, VF_ERR_UNSUPPORTED, "the %s has no boundary at infinity, so none in vacuum", method->title);
+    if ((problem->cutoff > 0) != method->cuts_off)
+        return vf_fail(ctx, VF_ERR_UNSUPPORTED, "the %s %s", method->title,
+                       method->cuts_off ? "needs a cutoff, such as 12 angstrom"
+                                        : "has no cutoff; use the method cutoff");
     if (finest > 0 && problem->tolerance < finest)
         return vf_fail(ctx, VF_ERR_UNSUPPORTED, "the %s keeps a tolerance of %g at best, not %g", method->title, finest,
                        problem->tolerance);

@@ -18,6 +18,7 @@
 #define VOXFIELD_POTENTIAL_H
 
 #include "coulomb_sum.h"
+#include "cutoff_sum.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,7 +31,8 @@ typedef enum vf_pair_law {
     VF_PAIR_COULOMB,             /* g(d) = 1 / max(|d|, r_min) */
     VF_PAIR_DISTANCE_DIELECTRIC, /* g(d) = 1 / max(|d|, r_min)^2 */
     VF_PAIR_FUNCTION,            /* g(d) = value(state, d) */
-    VF_PAIR_PERIODIC,            /* g(d): a charge, its images in `cell` and a neutralising background, mean 0 */
+    VF_PAIR_PERIODIC,            /* g(d): a charge, its images in `cell` and a neutralising background, mean 0; if
+                                  * there is a function, g(d) = value(state, d), which has the images */
     VF_PAIR_LAWS
 } vf_pair_law;
 
@@ -38,7 +40,8 @@ typedef struct vf_pair_potential {
     vf_pair_law law;
     double scale; /* C: finite */
     double r_min; /* >= VF_COULOMB_MIN_R_MIN; of a function: the smallest nonzero distance for which it is called */
-    /* For VF_PAIR_FUNCTION. Called by several threads at a time; must be finite. `state` must outlive all users. */
+    /* For VF_PAIR_FUNCTION; NULL or, in a cell, for VF_PAIR_PERIODIC. Called by several threads at a time; must be
+     * finite. `state` must outlive all users. */
     double (*value)(const void *state, const double d[3]);
     const void *state;
     vf_cell cell; /* for VF_PAIR_PERIODIC: its first vector along x, its second in the plane of x and y */
@@ -57,6 +60,11 @@ typedef struct vf_potential_problem {
     const char *variant; /* of the method; NULL: the device's default; must outlive the problem */
     double sigma;        /* > 0: of Gaussian charges, g(d) = erf(|d| / (sqrt(2) sigma)) / |d|; 0: points */
     bool vacuum;         /* with a cell: the crystal is a sphere in vacuum, not in a conductor; see ewald_sum.h */
+    /* > 0: g ends there, by a law other than a split (cutoff_sum.h), for the methods that cut off, which keep no other
+     * tolerance; in a cell, without a background or a condition at infinity. 0: g does not end. */
+    double cutoff;
+    vf_cutoff_law cutoff_law;
+    double switch_from;
 } vf_potential_problem;
 
 /* The costs of a plan. Memory excludes the results. */
@@ -84,6 +92,7 @@ typedef struct vf_potential_method {
     unsigned laws;     /* set of 1u << vf_pair_law: supported pair potentials */
     bool costly_plans; /* making a plan takes about as long as computing all boxes: better few large ones */
     bool gaussians;    /* whether charges may be Gaussians; on the CPU only */
+    bool cuts_off;     /* for problems with a cutoff, and no others */
     vf_potential_extent extent;
     double tolerance[2]; /* the smallest supported, indexed by vf_dtype (VF_F32, VF_F64); 0: exact */
 

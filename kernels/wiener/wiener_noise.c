@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "voxfield/statistics.h"
 #include "wiener.h"
 
 enum { RADII = 4096 };             /* number of bins */
@@ -55,12 +56,6 @@ vf_status vf_outer_radius(vf_context *ctx, const vf_wiener_space *space, const v
     return VF_OK;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The median of w |d|^2 over a coil's outer samples; 0 if there are none. */
 static double median_square(const vf_wiener_samples *samples, const int64_t *outer, int64_t count, int coil,
                             double *squares)
@@ -75,7 +70,7 @@ static double median_square(const vf_wiener_samples *samples, const int64_t *out
     }
     if (taken == 0)
         return 0;
-    qsort(squares, (size_t)taken, sizeof *squares, compare);
+    vf_host_sort(taken, squares);
     return squares[taken / 2];
 }
 

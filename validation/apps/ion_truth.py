@@ -108,6 +108,23 @@ def run_ions(*arguments, **options):
     return placed
 
 
+# ---- where a run measures the error of its map ----
+
+
+def drawn(counts, points):
+    """The points of the map where the error is measured, the same ones in each run: SplitMix64 from 18, an index along x, y
+    and z for each (measure_error.c)."""
+    state, mask = 18, 2 ** 64 - 1
+    for _n in range(points):
+        at = []
+        for count in counts:
+            state = z = (state + 0x9e3779b97f4a7c15) & mask
+            z = ((z ^ z >> 30) * 0xbf58476d1ce4e5b9) & mask
+            z = ((z ^ z >> 27) * 0x94d049bb133111eb) & mask
+            at.append((z ^ z >> 31) % count)
+        yield (at[2] * counts[1] + at[1]) * counts[0] + at[0]
+
+
 # ---- the rules ----
 
 

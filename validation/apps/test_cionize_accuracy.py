@@ -10,7 +10,7 @@ import pathlib
 import re
 
 import program
-from ion_truth import generator, numpy, random_molecule, write_dcd, write_molecule
+from ion_truth import drawn, generator, numpy, random_molecule, write_dcd, write_molecule
 from program import make, read, Skip
 
 FAST = ["--method", "fast", "--device", "cpu", "--border", "6", "--spacing", "0.9"]
@@ -27,20 +27,6 @@ def measured(*arguments):
 
 def array(path):
     return numpy.array(read(path).values, dtype=float)
-
-
-def drawn(counts, points):
-    """The points of the map where the error is measured, the same ones in each run: SplitMix64 from 18, an index along x, y
-    and z for each (measure_error.c)."""
-    state, mask = 18, 2 ** 64 - 1
-    for _n in range(points):
-        at = []
-        for count in counts:
-            state = z = (state + 0x9e3779b97f4a7c15) & mask
-            z = ((z ^ z >> 30) * 0xbf58476d1ce4e5b9) & mask
-            z = ((z ^ z >> 27) * 0x94d049bb133111eb) & mask
-            at.append((z ^ z >> 31) % count)
-        yield (at[2] * counts[1] + at[1]) * counts[0] + at[0]
 
 
 def check_error(error, got, exact, reference=0):

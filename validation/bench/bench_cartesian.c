@@ -132,7 +132,7 @@ static made reconstruct_by(const bench_case *c, vf_encode_by by, recon_method me
     m.side = stage(&watch, "F^H d");
     m.q = stage(&watch, "Q");
     m.solve = stage(&watch, "solve");
-    snprintf(m.how, sizeof m.how, "%s", summary.encoding);
+    snprintf(m.how, sizeof m.how, "%s", summary.last.encoding);
     scan_free(&s);
     return m;
 }

@@ -58,8 +58,9 @@ static double exact(const vf_coulomb_atoms *charges, const vf_cutoff_options *o,
 }
 
 /* The largest error at random points, in units of the terms' sizes there. The unit test derives the bound, some 50
- * roundings of single precision; a wrong sum is far beyond. */
-static const double most_error = 64 * 0x1p-24;
+ * roundings of single precision; and of positions that the published kernels count from the origin, up to 250 angstrom
+ * away. A wrong sum is far beyond. */
+static const double most_error = 64 * 0x1p-24, most_error_from_origin = 1024 * 0x1p-24;
 static double find_error(const vf_grid *grid, const vf_coulomb_atoms *charges, const vf_cutoff_options *o,
                          const float *values)
 {
@@ -116,9 +117,9 @@ static void run_variant(const bench_case *c, const vf_grid *grid, const vf_coulo
         vf_cutoff_destroy(plan);
     }
     const double plan_seconds = median(making, runs), map_seconds = median(using, runs);
-    const bool wrong = !(error <= most_error);
+    const bool wrong = !(error <= (strstr(o->variant, "-bin") ? most_error_from_origin : most_error));
     failures += wrong;
-    printf("%-32s %-10s  plan %8.2f ms  map %8.2f ms  on the CPU %6.2f %%  error %.1e%s\n", c->name, o->variant,
+    printf("%-32s %-17s  plan %8.2f ms  map %8.2f ms  on the CPU %6.2f %%  error %.1e%s\n", c->name, o->variant,
            1e3 * plan_seconds, 1e3 * map_seconds, 100 * (double)overflow / (double)c->charges, error,
            wrong ? "  WRONG" : "");
     vf_report_begin(report, o->variant);

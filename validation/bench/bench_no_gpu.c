@@ -33,8 +33,8 @@ size_t bench_peer_scratch(bench_peer peer, int64_t n)
     return SIZE_MAX;
 }
 
-int bench_peer_run(bench_peer peer, void *stream, void *scratch, size_t scratch_bytes, int64_t n, const float *in,
-                   float *out)
+int bench_peer_run(bench_peer peer, void *stream, void *scratch, size_t scratch_bytes, int64_t n, bench_peer_input in,
+                   void *out)
 {
     (void)peer;
     (void)stream;

@@ -1,13 +1,17 @@
 /* The GPU's peers: what the CUDA Toolkit has for the same work. */
 #include "bench_peers.h"
 
+#include <cub/device/device_histogram.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cuda_runtime.h>
 
 static cudaError_t call(bench_peer peer, cudaStream_t stream, void *scratch, size_t *scratch_bytes, int64_t n,
-                        const float *in, float *out)
+                        bench_peer_input input, void *output)
 {
+    const float *in = static_cast<const float *>(input.data);
+    float *out = static_cast<float *>(output);
+    unsigned long long *counts = static_cast<unsigned long long *>(output);
     const size_t bytes = (size_t)n * sizeof *out;
     switch (peer) {
     case PEER_COPY:
@@ -20,6 +24,12 @@ static cudaError_t call(bench_peer peer, cudaStream_t stream, void *scratch, siz
         return cub::DeviceReduce::Sum(scratch, *scratch_bytes, in, out, n, stream);
     case PEER_SCAN:
         return cub::DeviceScan::InclusiveSum(scratch, *scratch_bytes, in, out, n, stream);
+    case PEER_BYTES:
+        return cub::DeviceHistogram::HistogramEven(scratch, *scratch_bytes, static_cast<const uint8_t *>(input.data),
+                                                   counts, 257, 0, 256, 4 * n, stream);
+    case PEER_EDGES:
+        return cub::DeviceHistogram::HistogramRange(scratch, *scratch_bytes, in, counts, input.bins + 1, input.edges, n,
+                                                    stream);
     default:
         return cudaErrorInvalidValue;
     }
@@ -27,19 +37,23 @@ static cudaError_t call(bench_peer peer, cudaStream_t stream, void *scratch, siz
 
 extern "C" const char *bench_peer_name(bench_peer peer)
 {
-    static const char *const names[PEERS] = {"cudaMemcpyAsync", "cudaMemsetAsync", "cub::DeviceReduce::Sum",
-                                             "cub::DeviceScan::InclusiveSum"};
+    static const char *const names[PEERS] = {"cudaMemcpyAsync",
+                                             "cudaMemsetAsync",
+                                             "cub::DeviceReduce::Sum",
+                                             "cub::DeviceScan::InclusiveSum",
+                                             "cub::DeviceHistogram::HistogramEven",
+                                             "cub::DeviceHistogram::HistogramRange"};
     return names[peer];
 }
 
 extern "C" size_t bench_peer_scratch(bench_peer peer, int64_t n)
 {
     size_t bytes = 0;
-    return call(peer, nullptr, nullptr, &bytes, n, nullptr, nullptr) == cudaSuccess ? bytes : SIZE_MAX;
+    return call(peer, nullptr, nullptr, &bytes, n, {nullptr, 1024, nullptr}, nullptr) == cudaSuccess ? bytes : SIZE_MAX;
 }
 
 extern "C" int bench_peer_run(bench_peer peer, void *stream, void *scratch, size_t scratch_bytes, int64_t n,
-                              const float *in, float *out)
+                              bench_peer_input in, void *out)
 {
     return call(peer, (cudaStream_t)stream, scratch, &scratch_bytes, n, in, out) == cudaSuccess;
 }

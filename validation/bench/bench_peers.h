@@ -11,18 +11,26 @@
 extern "C" {
 #endif
 
-/* Operations on n floats (PEER_SET sets their bytes to 0) from `in` to `out`; the sum is one float. */
-typedef enum bench_peer { PEER_COPY, PEER_SET, PEER_SUM, PEER_SCAN, PEERS } bench_peer;
+/* Operations on n floats (PEER_SET sets their bytes to 0) from `in` to `out`; the sum is one float. Histograms, of n floats
+ * by edges or of 4 n bytes, have 64-bit counts. */
+typedef enum bench_peer { PEER_COPY, PEER_SET, PEER_SUM, PEER_SCAN, PEER_BYTES, PEER_EDGES, PEERS } bench_peer;
+
+/* What a peer reads, and the edges [bins + 1] of PEER_EDGES. All are in device memory. */
+typedef struct bench_peer_input {
+    const void *data;
+    int bins;
+    const float *edges;
+} bench_peer_input;
 
 /* The name of the function, for display. */
 const char *bench_peer_name(bench_peer peer);
 
-/* Bytes of device memory that the peer needs for n; SIZE_MAX on failure. */
+/* Bytes of device memory that the peer needs for n, by edges with up to 1,024 bins; SIZE_MAX on failure. */
 size_t bench_peer_scratch(bench_peer peer, int64_t n);
 
 /* Queues it in the stream (a cudaStream_t of the current device); returns false on failure. */
-int bench_peer_run(bench_peer peer, void *stream, void *scratch, size_t scratch_bytes, int64_t n, const float *in,
-                   float *out);
+int bench_peer_run(bench_peer peer, void *stream, void *scratch, size_t scratch_bytes, int64_t n, bench_peer_input in,
+                   void *out);
 
 /* Seconds between events around the work that `put` queues in the stream; negative on failure. */
 double bench_gpu_seconds(void *stream, void (*put)(void *user), void *user);

@@ -8,15 +8,13 @@
  *
  * A time is the median of several batches of consecutive executions, between events on a GPU. Peers and our
  * functions take turns. Small arrays stay in the caches, so shares of the memory's speed are meaningful only for the
- * largest sizes. Bytes count as read and written once: 2 n for a copy, n for a sum. Sizes are in 4-byte elements,
- * except histograms (bytes) and sorts (pairs).
+ * largest sizes. Bytes count as read and written once: 2 n for a copy, n for a sum. Sizes are in 4-byte elements, also
+ * those of bytes, but for sorts (pairs).
  *
  * A share is one median divided by another of the same size. On the CPU all are compared with the copy. Functions
  * that only read are limited by the read speed of a core or its memory link, which is less than that of reading and
  * writing at once. The plain read, a bitwise or of everything, shows that limit. */
-#include "bench_device.h"
-#include "bench_peers.h"
-#include "bench_truth.h"
+#include "bench_histograms.h"
 #include "voxfield/copy.h"
 #include "voxfield/reduce.h"
 #include "voxfield/scan.h"
@@ -35,6 +33,7 @@ struct op {
     int peer;   /* bench_peer, or -1 */
     int most;   /* size, as a power of two; 0: the device's */
     double bar; /* on a GPU, share of the peer's throughput; 0: none */
+    bool large; /* only the largest size */
     enum { EVERYWHERE, GPUS, CPUS } where;
     void *plan;
     double rate[MOST_SIZES], peer_rate[MOST_SIZES]; /* bytes per second; on the CPU the second is the copy's */
@@ -151,13 +150,16 @@ static bool scan_right(const op *o, int64_t n)
 
 static void run_histogram(const op *o, int64_t n)
 {
-    need(vf_histogram_execute(o->plan, queue, n, z.data, small.data));
+    count_histogram(o->plan, n, small.data);
 }
 
 static bool histogram_right(const op *o, int64_t n)
 {
-    (void)o;
-    return truth_is_histogram(&truth, n, fetch(&small, TRUTH_BINS * sizeof(uint64_t)));
+    const histogram_case *c = o->plan;
+    const uint64_t *got = fetch(&small, MOST_HISTOGRAM_BINS * sizeof *got);
+    if (n < truth.n)
+        return truth_is_histogram(&truth, 4 * n, got); /* of random bytes */
+    return memcmp(got, c->expected, (size_t)(c->edges ? c->edges : TRUTH_BINS) * sizeof *got) == 0;
 }
 
 /* Keys in z, values 0, 1, ... in x. y receives both, sorted, keys first. */
@@ -174,7 +176,7 @@ static bool sort_right(const op *o, int64_t n)
     return truth_is_sorted(&truth, n, keys, keys + n);
 }
 
-enum { COPY, FILL, READ, SUM, DOT, SCAN, SCAN_THREE, HISTOGRAM, SORT, OPS };
+enum { COPY, FILL, READ, SUM, DOT, SCAN, SCAN_THREE, HISTOGRAM, FLAT, IMAGE, TRISH, EVEN, UNEVEN, SORT, OPS };
 /* clang-format off */
 static op ops[OPS] = {
     [COPY] = {.name = "copy", .bytes = 8, .run = run_copy, .right = copy_right, .peer = PEER_COPY, .bar = 0.97},
@@ -185,21 +187,40 @@ static op ops[OPS] = {
     [SCAN] = {.name = "inclusive scan", .bytes = 8, .run = run_scan, .right = scan_right, .peer = PEER_SCAN, .bar = 1},
     [SCAN_THREE] = {.name = "inclusive scan, three kernels", .bytes = 8, .run = run_scan, .right = scan_right,
                     .peer = -1, .where = GPUS},
-    [HISTOGRAM] = {.name = "histogram of bytes", .bytes = 1, .run = run_histogram, .right = histogram_right,
-                   .peer = -1, .where = GPUS},
+    [HISTOGRAM] = {.name = "histogram of bytes", .bytes = 4, .run = run_histogram, .right = histogram_right,
+                   .peer = PEER_BYTES, .bar = 1},
+    [FLAT] = {.name = "histogram of equal bytes", .bytes = 4, .run = run_histogram, .right = histogram_right,
+              .peer = -1, .bar = 0.8, .large = true},
+    [IMAGE] = {.name = "histogram of an image", .bytes = 4, .run = run_histogram, .right = histogram_right,
+               .peer = -1, .bar = 0.8, .large = true},
+    [TRISH] = {.name = "histogram of bytes, TRISH", .bytes = 4, .run = run_histogram, .right = histogram_right,
+               .peer = -1, .large = true, .where = GPUS},
+    [EVEN] = {.name = "histogram, 256 even edges", .bytes = 4, .run = run_histogram, .right = histogram_right,
+              .peer = PEER_EDGES, .bar = 1, .large = true},
+    [UNEVEN] = {.name = "histogram, 1,000 uneven edges", .bytes = 4, .run = run_histogram, .right = histogram_right,
+                .peer = PEER_EDGES, .bar = 1, .large = true},
     [SORT] = {.name = "sort of pairs", .bytes = 16, .run = run_sort, .right = sort_right, .peer = -1,
               .most = MOST_SORT, .where = GPUS},
 };
 /* clang-format on */
 
+static histogram_case histograms[] = {{.data = RANDOM_BYTES},
+                                      {.data = FLAT_BYTES},
+                                      {.data = IMAGE_BYTES},
+                                      {.data = RANDOM_BYTES, .variant = "trish"},
+                                      {.data = UNIFORM_NUMBERS, .edges = EVEN_BINS},
+                                      {.data = UNIFORM_NUMBERS, .edges = UNEVEN_BINS}};
+static bool is_histogram(const op *o)
+{
+    return o->run == run_histogram;
+}
+
 static void make_plans(void)
 {
     const int64_t most = (int64_t)1 << most_log;
     const vf_scan_options single = {.type = VF_F32}, three = {.type = VF_F32, .variant = "three-kernel"};
-    const vf_histogram_bins bins = {.type = VF_U8, .bins = TRUTH_BINS};
     vf_reduce *sum, *dot;
     vf_scan *scan, *scan_three;
-    vf_histogram *histogram;
     vf_sort *sort;
     need(vf_reduce_create(device, VF_REDUCE_SUM, VF_F32, most, &sum));
     need(vf_reduce_create(device, VF_REDUCE_DOT, VF_F32, most, &dot));
@@ -210,10 +231,8 @@ static void make_plans(void)
     if (!on_gpu())
         return;
     need(vf_scan_create(device, &three, most, &scan_three));
-    need(vf_histogram_create(device, &bins, most, &histogram));
     need(vf_sort_create(device, 32, (int64_t)1 << MOST_SORT, &sort));
     ops[SCAN_THREE].plan = scan_three;
-    ops[HISTOGRAM].plan = histogram;
     ops[SORT].plan = sort;
 }
 
@@ -221,10 +240,12 @@ static void make_plans(void)
 
 static void run_peer(const op *o, int64_t n)
 {
+    const bool counts = o->peer == PEER_SUM || is_histogram(o);
+    const bench_peer_input in = is_histogram(o) ? peer_histogram(o->plan) : (bench_peer_input){x.data, 0, NULL};
     if (!on_gpu())
         bench_stream_copy(threads(), n, x.data, y.data);
     else if (!bench_peer_run((bench_peer)o->peer, vf_queue_native(queue), scratch[o->peer].data,
-                             (size_t)scratch[o->peer].count, n, x.data, (o->peer == PEER_SUM ? &small : &y)->data))
+                             (size_t)scratch[o->peer].count, n, in, (counts ? &small : &y)->data))
         need(vf_fail(ctx, VF_ERR_DEVICE, "%s failed", bench_peer_name((bench_peer)o->peer)));
 }
 
@@ -257,6 +278,8 @@ static bool peer_right(const op *o, int64_t n)
 {
     if (!on_gpu() || o->peer == PEER_COPY)
         return copy_right(o, n);
+    if (is_histogram(o))
+        return histogram_right(o, n);
     if (o->peer == PEER_SCAN)
         return scan_right(o, n);
     if (o->peer == PEER_SUM)
@@ -344,81 +367,7 @@ static int most_of(const op *o)
     return o->most > 0 && o->most < most_log ? o->most : most_log;
 }
 
-/* ---- results ---- */
-
-static void bar(const char *name, int log, double rate, double beside, const char *what, double least)
-{
-    const double share = rate / beside;
-    char key[96];
-    snprintf(key, sizeof key, "%s, 2^%d", name, log);
-    printf("  %-36s %8.1f GB/s  %.3f of %s", key, 1e-9 * rate, share, what);
-    if (least > 0)
-        printf(": %s (%.2f)", share >= least ? "met" : "MISSED", least);
-    printf("\n");
-    vf_report_begin(report, key);
-    vf_report_number(report, "bytes_per_second", rate);
-    vf_report_text(report, "beside", what);
-    vf_report_number(report, "share", share);
-    if (least > 0) {
-        vf_report_number(report, "bar", least);
-        vf_report_bool(report, "met", share >= least);
-    }
-    vf_report_end(report);
-}
-
-static void note_bars(double ceiling)
-{
-    printf("\n");
-    vf_report_begin(report, "shares");
-    for (op *o = ops; o < ops + OPS; o++) {
-        const int last = most_of(o) - LEAST;
-        if (is_run(o))
-            bar(o->name, last + LEAST, o->rate[last], has_peer(o) ? o->peer_rate[last] : ceiling,
-                peer_name(has_peer(o) ? o : &ops[COPY]), on_gpu() || o == &ops[FILL] || o == &ops[READ] ? o->bar : 0.9);
-        if (on_gpu() && o == &ops[SUM])
-            bar(o->name, 20, o->rate[20 - LEAST], o->peer_rate[20 - LEAST], peer_name(o), o->bar);
-    }
-    if (on_gpu())
-        bar("inclusive scan of the copy's", most_log, ops[SCAN].rate[most_log - LEAST], ceiling, peer_name(&ops[COPY]),
-            0.85); /* the target */
-    vf_report_end(report);
-}
-
-static void print_table(void)
-{
-    printf("\nGB/s%15s", "");
-    for (const op *o = ops; o < ops + OPS; o++)
-        if (is_run(o))
-            printf(" %10.10s%s", o->name, on_gpu() && o->peer >= 0 ? "      peer" : "");
-    printf("\n");
-    for (int log = LEAST; log <= most_log; log++) {
-        printf("2^%-2d = %-12lld", log, 1LL << log);
-        for (const op *o = ops; o < ops + OPS; o++) {
-            if (!is_run(o))
-                continue;
-            printf(" %10.1f", 1e-9 * o->rate[log - LEAST]);
-            if (on_gpu() && o->peer >= 0)
-                printf(" %9.1f", 1e-9 * o->peer_rate[log - LEAST]);
-        }
-        printf("\n");
-    }
-}
-
-static void report_curves(void)
-{
-    int64_t sizes[MOST_SIZES];
-    for (int log = LEAST; log <= most_log; log++)
-        sizes[log - LEAST] = (int64_t)1 << log;
-    vf_report_integers(report, "elements", sizes, most_log - LEAST + 1);
-    vf_report_begin(report, "bytes_per_second");
-    for (const op *o = ops; o < ops + OPS; o++) {
-        if (is_run(o))
-            vf_report_numbers(report, o->name, o->rate, most_of(o) - LEAST + 1);
-        if (is_run(o) && on_gpu() && o->peer >= 0)
-            vf_report_numbers(report, peer_name(o), o->peer_rate, most_log - LEAST + 1);
-    }
-    vf_report_end(report);
-}
+#include "bench_primitives_results.h"
 
 static void make_all(void)
 {
@@ -428,7 +377,7 @@ static void make_all(void)
     vf_array *arrays[] = {&x, &y, &z};
     for (int a = 0; a < 3; a++)
         need(vf_array_create(device, VF_SPACE_DEVICE, VF_F32, most, arrays[a]));
-    need(vf_array_create(device, VF_SPACE_DEVICE, VF_I64, TRUTH_BINS, &small)); /* more than a vf_reduced */
+    need(vf_array_create(device, VF_SPACE_DEVICE, VF_I64, MOST_HISTOGRAM_BINS, &small)); /* more than a vf_reduced */
     if (on_gpu())
         need(vf_array_create(device, VF_SPACE_PINNED, VF_F32, most, &host));
     upload(&x, truth.x, (size_t)most * 4);
@@ -445,7 +394,9 @@ static void free_all(void)
     vf_reduce_destroy(ops[DOT].plan);
     vf_scan_destroy(ops[SCAN].plan);
     vf_scan_destroy(ops[SCAN_THREE].plan);
-    vf_histogram_destroy(ops[HISTOGRAM].plan);
+    for (int h = 0; h <= UNEVEN - HISTOGRAM; h++)
+        vf_histogram_destroy(histograms[h].plan);
+    free_histogram_inputs();
     vf_sort_destroy(ops[SORT].plan);
     for (int p = 0; p < PEERS; p++)
         vf_array_free(&scratch[p]);
@@ -457,15 +408,22 @@ static void free_all(void)
     truth_free(&truth);
 }
 
-/* Sorts and histograms get random numbers, and values 0, 1, ... */
+/* Sorts and histograms get random numbers, sorts on a GPU also values 0, 1, ... */
 static void make_random(void)
 {
     uint32_t *values = host.data;
     truth_randomise(&truth);
     upload(&z, truth.random, (size_t)4 << most_log);
-    for (int64_t i = 0; i < (int64_t)1 << MOST_SORT; i++)
+    make_histogram_inputs(truth.n, truth.random, z);
+    for (int h = 0; h <= UNEVEN - HISTOGRAM; h++) {
+        ops[HISTOGRAM + h].plan = &histograms[h];
+        if (is_run(&ops[HISTOGRAM + h]))
+            plan_histogram(&histograms[h], truth.n, truth.random);
+    }
+    for (int64_t i = 0; on_gpu() && i < (int64_t)1 << MOST_SORT; i++)
         values[i] = (uint32_t)i;
-    upload(&x, values, (size_t)4 << MOST_SORT);
+    if (on_gpu())
+        upload(&x, values, (size_t)4 << MOST_SORT);
 }
 
 int main(int argc, char **argv)
@@ -477,9 +435,9 @@ int main(int argc, char **argv)
     most_log = on_gpu() ? MOST_GPU : MOST_CPU;
     make_all();
     for (op *o = ops; o < ops + OPS; o++) {
-        if (o == &ops[HISTOGRAM] && on_gpu())
+        if (o == &ops[HISTOGRAM])
             make_random();
-        for (int log = LEAST; is_run(o) && log <= most_of(o); log++)
+        for (int log = o->large ? most_of(o) : LEAST; is_run(o) && log <= most_of(o); log++)
             measure(o, log);
     }
     const double ceiling = ops[COPY].peer_rate[most_log - LEAST];

@@ -4,14 +4,15 @@ validation/results.
 
     figures.py            rewrites the text between the markers <!-- figures: NAME --> and <!-- end -->, and the
                           pictures docs/primitives-gpu.svg, docs/primitives-cpu.svg, docs/cionize-times.svg,
-                          docs/cionize-kernels.svg and docs/fast-growth.svg
+                          docs/cionize-kernels.svg, docs/fast-growth.svg and docs/cutoff-volume.svg
     figures.py --check    exit 1 if a file differs from the records
 
 Records: gpu-DEVICE-DATE.json (./run gpu), folders cpu-DEVICE-DATE with the reports of ./run bench,
 devices-N-DEVICE-DATE.json of time_devices.py on a machine with N GPUs, images-DATE.json of image_study.py,
-slopes-DATE.json of ewald_slopes.py, auto-DATE.json of auto_study.py, fourier-tuning-DEVICE-DATE.json of tune_fourier_sum, and
-fourier-steps-DEVICE-DATE.json of bench_fourier_steps, if the GPU's record has no report of it.
-The primitives, the study of cionize, the placement of ions, slopes and auto may be missing in a record: then their tables say
+slopes-DATE.json of ewald_slopes.py, auto-DATE.json of auto_study.py, fourier-tuning-DEVICE-DATE.json of tune_fourier_sum; and
+cutoff-DATE.json of cutoff_figure.py and fourier-steps-DEVICE-DATE.json of bench_fourier_steps, which count if the GPU's record has no
+report of them.
+The primitives, the study of cionize, the placement of ions, slopes, auto and cutoff may be missing in a record: then their tables say
 so, and there is no picture.
 """
 import json
@@ -26,6 +27,7 @@ sys.path.insert(0, str(ROOT / "validation" / "tables"))
 sys.dont_write_bytecode = True
 import auto_study  # noqa: E402  (how its tables are written)
 import cionize_study  # noqa: E402
+import cutoff_figure  # noqa: E402
 import ewald_slopes  # noqa: E402
 import mri_study  # noqa: E402
 import plot_primitives  # noqa: E402
@@ -45,8 +47,10 @@ def load():
         sys.exit(f"figures.py: {record.name} is the record of a run that failed")
     several, images = newest("devices-*.json", needed=False), newest("images-*.json", needed=False)
     slopes, auto = newest("slopes-*.json", needed=False), newest("auto-*.json", needed=False)
+    cutoff = newest("cutoff-*.json", needed=False)
     steps, tuning = newest("fourier-steps-*.json", needed=False), newest("fourier-tuning-*.json", needed=False)
     return {
+        "cutoff": gpu["benchmarks"].get("bench_cutoff_volume") or (json.loads(cutoff.read_text()) if cutoff else None),
         "slopes": json.loads(slopes.read_text()) if slopes else None,
         "auto": json.loads(auto.read_text()) if auto else None,
         "gpu": gpu["benchmarks"],
@@ -284,6 +288,14 @@ def slopes_block(data):
             "![Growth of time and memory with atoms, points and accuracy](fast-growth.svg)")
 
 
+def cutoff_block(data):
+    record = data["cutoff"]
+    if not record:
+        return no_record("gpu", "`bench_cutoff_volume`")
+    return (f"{record['device']}; {record['cpu']}, {record['threads']} threads.\n\n{cutoff_figure.show(record)}\n\n"
+            "![Time of maps against their volume](cutoff-volume.svg)")
+
+
 def auto_block(data):
     record = data["auto"]
     return auto_study.summary(record) if record else "No record yet: `validation/bench/auto_study.py` makes one."
@@ -294,7 +306,7 @@ def pictures(data):
     study = data["gpu"].get("bench_cionize_study")
     drawn = {f"primitives-{kind}": (plot_primitives.draw, primitives(data, kind)) for kind in ("gpu", "cpu")}
     drawn |= {"cionize-times": (cionize_study.draw_times, study), "cionize-kernels": (cionize_study.draw_kernels, study),
-              "fast-growth": (ewald_slopes.draw, data.get("slopes"))}
+              "fast-growth": (ewald_slopes.draw, data.get("slopes")), "cutoff-volume": (cutoff_figure.draw, data.get("cutoff"))}
     return {ROOT / "docs" / f"{name}.svg": draw(report, plot_primitives.Svg()).encode() if report else None
             for name, (draw, report) in drawn.items()}
 
@@ -360,6 +372,7 @@ def figures(data):
         "fast growth": slopes_block(data),
         "fast gpu": fast_block(data),
         "bins gpu": bins_block(data),
+        "cutoff volumes": cutoff_block(data),
         "fast or exact": auto_block(data),
         "several gpus": several_block(data),
         "images": images_block(data),

@@ -171,14 +171,14 @@ static int same_bits_though(const variation *v, const char *failing)
                          v->encode_by, v->method);
         if (v->priors > 0)
             check_sharing(v, &several, list);
-        assert_true(one.summary.objective == several.summary.objective);
-        assert_true(v->priors == 0 || one.summary.objective < 0); /* 0 is the objective of an image of zeros */
+        assert_true(one.summary.last.objective == several.summary.last.objective);
+        assert_true(v->priors == 0 || one.summary.last.objective < 0); /* 0 is the objective of an image of zeros */
         assert_true(one.summary.sigma == several.summary.sigma);
         assert_int_equal(one.summary.iterations, several.summary.iterations);
         assert_true(one.summary.residual == several.summary.residual);
-        assert_true(one.summary.lambda == several.summary.lambda);
-        assert_string_equal(one.summary.encoding, several.summary.encoding);
-        assert_string_equal(one.summary.normal, several.summary.normal);
+        assert_true(one.summary.last.lambda == several.summary.last.lambda);
+        assert_string_equal(one.summary.last.encoding, several.summary.last.encoding);
+        assert_string_equal(one.summary.last.normal, several.summary.last.normal);
         assert_string_equal(one.summary.coils, several.summary.coils);
         free(several.data);
     }

@@ -136,7 +136,7 @@ static void against_dense(const int64_t matrix[3], int coils, bool field, bool d
     if (!(error <= bound))
         fail_msg("relative error %g, allowed %g (%d coils, field %d, differences %d, precision %d, operator %d)", error,
                  bound, coils, field, differences, precision == VF_F64, encode_by);
-    assert_true(fabs(summary.diagonal - diagonal) <= 1e-5 * diagonal);
+    assert_true(fabs(summary.last.diagonal - diagonal) <= 1e-5 * diagonal);
     assert_true(summary.converged);
     FREE_ALL(image, a, b);
     close_problem(&p);

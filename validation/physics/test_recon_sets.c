@@ -8,6 +8,7 @@
 #include "recon_fixture.h"
 #include "schedule/reconstruct.h"
 #include "solve/equations.h"
+#include "solve/normal_operator.h"
 #include "solve/transfer.h"
 
 enum { COILS = 3, SETS = 2 };
@@ -115,8 +116,11 @@ static void normal_is_hermitian(const int64_t matrix[3], bool field, vf_dtype pr
     if (normal_matrix_create(&team, &p.settings.solve, &p.scan, &p.trajectory, NULL, 1, &normal) != VF_OK)
         fail_msg("%s", vf_context_message(p.ctx));
     device_maps maps = put_maps(&p, &team);
+    const vf_normal *of = &normal;
+    double weight = 1;
+    const normal_share share = {.queue = team.queue[0], .frames = 1, .of = &of, .weight = &weight};
     vf_operator *system;
-    assert_int_equal(system_create(&team, precision, &normal, &maps, &system), VF_OK);
+    assert_int_equal(normal_operator_create(1, &share, false, precision, p.voxels, &maps, &system), VF_OK);
     double complex *x = random_images(&p), *y = random_images(&p), *applied[2], *zero = random_images(&p);
     for (int i = 0; i < 2; i++) {
         vf_array in = device_images(&p, i ? y : x), out = device_images(&p, zero);
@@ -246,7 +250,7 @@ static void solution_against_dense(bool weighted, vf_dtype precision, vf_encode_
             }
         }
     for (int64_t i = 0; i < n; i++)
-        a[i * n + i] += summary.lambda;
+        a[i * n + i] += summary.last.lambda;
     dense_solve(n, a, b);
     for (int64_t i = 0; i < p.voxels; i++) {
         const double complex expected = combined(&p, b, i);

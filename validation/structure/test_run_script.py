@@ -18,7 +18,7 @@ SOURCE = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else pathl
 TOOLS = """basename bash cat chmod cut date dirname env find flock git grep head id ls mkdir mktemp mv nproc python3 rm rmdir sed
            sha256sum sort tail tee timeout uniq xargs""".split()
 
-CASES = 27  # the number of runs of compute-sanitizer with each tool
+CASES = 29  # the number of runs of compute-sanitizer with each tool
 
 JUNIT = """<?xml version="1.0"?><testsuite name="t">
 <testcase name="test_sum_gpu" status="run" time="1.5"/>{more}
@@ -331,7 +331,7 @@ class RunScript(unittest.TestCase):
             self.assertEqual(cases, CASES)
             self.assertIn(f"{tool}: status 0, {CASES} cases: ", text)
             self.assertEqual((self.tree / f"build/gpu/record/sanitizer/{tool}.log").read_text().count("SUMMARY"), CASES)
-            for name in ("copy", "reduce", "scan", "sort", "reduce_operators"):
+            for name in ("copy", "reduce", "scan", "histogram", "sort", "reduce_operators"):
                 self.assertTrue(any(f"/test_{name} " in line for line in begun if f" {tool} " in line), name)
         self.assertEqual(lines.index("tests"), 0, lines)  # before the sanitizers
         self.assertEqual(lines.index("benchmark"), len(lines) - 1)  # nothing ran in parallel with the benchmark

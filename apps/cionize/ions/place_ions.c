@@ -144,9 +144,9 @@ vf_status placement_create(vf_context *ctx, const potential_plan *plan, const io
     p->grid = *grid;
     p->options = (vf_ion_search_options){.precision = plan->problem.precision, .map_is_exact = map_is_exact};
     plan->method->pair(&plan->problem, &p->options.pair);
-    /* GPUs can only search with Coulomb's law. In a cell, the map is as exact as the ions' potential. */
+    /* GPUs can only search with Coulomb's law. Of other laws, the map is as exact as the ions' potential. */
     p->device = p->options.pair.law >= VF_PAIR_FUNCTION ? vf_context_host(ctx) : potential_first_device(ctx);
-    p->options.map_is_exact |= p->options.pair.law == VF_PAIR_PERIODIC;
+    p->options.map_is_exact |= p->options.pair.law >= VF_PAIR_FUNCTION;
     p->points = vf_grid_points(grid);
     vf_status status = take_over(p, &none, open_search(p, &none));
     if (status == VF_OK)

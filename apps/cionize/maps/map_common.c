@@ -135,7 +135,7 @@ double map_charge(const map_info *info)
 bool map_has_background(const map_info *info)
 {
     const double rounding = 5e-4; /* of charges with few decimals */
-    return info->grid.cell.kind != VF_CELL_NONE && fabs(map_charge(info)) >= rounding;
+    return info->grid.cell.kind != VF_CELL_NONE && !(info->cutoff > 0) && fabs(map_charge(info)) >= rounding;
 }
 
 /* The cell's shape: its first vector is along x, its second in the plane of x and y. */
@@ -150,7 +150,11 @@ static void describe_cell(const map_info *info, char *text, size_t size)
     if (map_has_background(info))
         snprintf(background, sizeof background, "; %s e neutralised by a uniform background", number[6]);
     snprintf(text, size, "periodic: %s %s %s %s %s %s, %s%s", number[0], number[1], number[2], number[3], number[4],
-             number[5], info->vacuum ? "vacuum" : "tinfoil", background);
+             number[5],
+             info->cutoff > 0 ? "images within the cutoff"
+             : info->vacuum   ? "vacuum"
+                              : "tinfoil",
+             background);
 }
 
 const char *map_error_line(const map_info *info, char text[MAP_ERROR_SIZE])
@@ -158,10 +162,15 @@ const char *map_error_line(const map_info *info, char text[MAP_ERROR_SIZE])
     const map_error *e = &info->error;
     const char *const what = info->values_unit ? "field" : "potential";
     char asked[VF_NUMBER_TEXT], rms[VF_NUMBER_TEXT], largest[VF_NUMBER_TEXT], line[160] = "";
-    if (!*info->unit || e->asked == 0)
+    if (!*info->unit || (e->asked == 0 && !(e->cutoff > 0)))
         return strcpy(text, "");
-    vf_format_general(e->asked, 3, asked);
-    if (e->points > 0)
+    vf_format_general(e->cutoff > 0 ? e->cutoff : e->asked, 3, asked);
+    if (e->cutoff > 0 && e->points > 0)
+        snprintf(line, sizeof line, "cut off at %s A: from the full sum %s rms, %s at most (of rms %s)", asked,
+                 vf_format_general(e->rms, 2, rms), vf_format_general(e->largest, 2, largest), what);
+    else if (e->cutoff > 0)
+        snprintf(line, sizeof line, "cut off at %s A", asked);
+    else if (e->points > 0)
         snprintf(line, sizeof line, "error asked %s; measured %s rms, %s at most (of rms %s)", asked,
                  vf_format_general(e->rms, 2, rms), vf_format_general(e->largest, 2, largest), what);
     else

@@ -7,9 +7,11 @@
 #include "voxfield/device.h"
 #include "voxfield/grid.h"
 
-/* The error of a map by a method that is not exact, as parts of the rms potential. */
+/* The error of a map by a method that is not exact, as parts of the rms potential; or, of a law with a cutoff, how much the
+ * map differs from the sum over all atoms. */
 typedef struct map_error {
     double asked;        /* of the rms error; the largest may be 10 times that. 0: the method is exact, or unknown */
+    double cutoff;       /* > 0: it is the difference of a law with this cutoff; `asked` is 0 */
     int64_t points;      /* where it was measured; 0: nowhere, or not yet */
     double rms, largest; /* at these points */
 } map_error;
@@ -33,6 +35,7 @@ typedef struct map_info {
     double r_min;             /* angstrom */
     double sigma;             /* of Gaussian charges, angstrom; 0: points */
     bool vacuum;              /* of periodic maps: around the crystal, instead of a conductor */
+    double cutoff;            /* beyond which charges do not count, angstrom; 0: all do */
     const char *placed;       /* the file that has the values already (map_format.layout); NULL: none */
     map_error error;          /* measured between the last layer and the commit, at the earliest */
     const molecule *molecule; /* for total charge and digest; cube files list the atoms */

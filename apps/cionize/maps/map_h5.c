@@ -214,11 +214,16 @@ static vf_status describe_error(vf_h5 *file, const map_info *info)
     const map_error *e = &info->error;
     const number_attribute numbers[] = {
         {"error_asked", &e->asked, 1}, {"error_rms", &e->rms, 1}, {"error_largest", &e->largest, 1}};
-    if (!*info->unit || e->asked == 0)
+    const number_attribute differences[] = {
+        {"cutoff", &e->cutoff, 1}, {"difference_rms", &e->rms, 1}, {"difference_largest", &e->largest, 1}};
+    const bool cut_off = e->cutoff > 0;
+    if (!*info->unit || (e->asked == 0 && !cut_off))
         return VF_OK;
     const size_t known = e->points > 0 ? sizeof numbers / sizeof *numbers : 1;
-    vf_status status = write_numbers(file, DATASET, numbers, known);
-    return status == VF_OK ? vf_h5_attribute_integers(file, DATASET, "error_points", &e->points, 1) : status;
+    vf_status status = write_numbers(file, DATASET, cut_off ? differences : numbers, known);
+    return status == VF_OK
+               ? vf_h5_attribute_integers(file, DATASET, cut_off ? "difference_points" : "error_points", &e->points, 1)
+               : status;
 }
 
 static vf_status h5_commit(void *pointer, double minimum, double maximum, double mean, double rms)

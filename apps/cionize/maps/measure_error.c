@@ -110,7 +110,7 @@ vf_status error_points_make(vf_context *ctx, const potential_plan *plan, const m
 {
     const vf_potential_problem *problem = &plan->problem;
     *out = NULL;
-    if (plan->method->tolerance[problem->precision] == 0)
+    if (plan->method->tolerance[problem->precision] == 0 && !plan->method->cuts_off)
         return VF_OK;
     error_points *p = calloc(1, sizeof *p);
     if (!p)
@@ -156,7 +156,9 @@ map_error error_points_result(vf_context *ctx, const error_points *points, const
 {
     const vf_potential_problem *problem = &points->plan->problem;
     const double rms = sqrt(figures->squares / (double)figures->count);
-    map_error error = {.asked = problem->tolerance, .points = points->count};
+    const bool cut_off = points->plan->method->cuts_off;
+    map_error error = {
+        .asked = cut_off ? 0 : problem->tolerance, .cutoff = cut_off ? problem->cutoff : 0, .points = points->count};
     for (int64_t n = 0; n < points->count; n++) {
         const double off = fabs(points->seen[n] - points->exact[n]) / fmax(rms, 1e-300);
         error.rms += off * off / (double)points->count;
@@ -165,7 +167,7 @@ map_error error_points_result(vf_context *ctx, const error_points *points, const
     error.rms = sqrt(error.rms);
     const char *instead =
         problem->grid.cell.kind == VF_CELL_NONE ? "--method exact" : "a smaller --accuracy"; /* exact has no cells */
-    if (error.rms > error.asked || error.largest > 10 * error.asked)
+    if (!cut_off && (error.rms > error.asked || error.largest > 10 * error.asked))
         vf_warn(
             ctx,
             "the map is less accurate than asked: at %lld random points, its error is %.2g of the rms potential, and "

@@ -1,4 +1,5 @@
-/* cionize: the error of a map, measured while it is made: at random points, against the exact sum in double precision.
+/* cionize: the error of a map, measured while it is made: at random points, against the exact sum in double precision. Of
+ * a map with a cutoff, it is the difference from the sum over all atoms, and no fault.
  *
  * The exact sums cost atoms times points (times frames, whose mean the map is). As many points as take at most 1.5 % of
  * the run's expected time are taken, but 16 at least, 256 at most. For n points, the estimate of the rms error is

@@ -44,11 +44,55 @@ bool record_is(text_piece line, const char *name)
     return true;
 }
 
-int32_t records_model_number(text_piece line)
+/* The number of a record MODEL; 0: none. */
+static int32_t model_number(text_piece line)
 {
     int32_t number = 0;
     const text_piece text = label_trim(text_columns(line, strlen("MODEL"), line.size));
     return label_number(text, &number) && number > 0 && text_is_digit(*text.at) ? number : 0;
+}
+
+static void stop(record_pieces *pieces, int64_t number)
+{
+    if (!pieces->stopped)
+        pieces->end_line = number;
+    pieces->stopped = true;
+}
+
+void records_take_model(record_pieces *pieces, text_piece line, int64_t number, molecule *out)
+{
+    pieces->models++;
+    if (pieces->models > 1 || out->atoms > 0)
+        stop(pieces, number);
+    else if (!pieces->stopped)
+        out->records.model_number = model_number(line);
+}
+
+void records_take_end(record_pieces *pieces, int64_t number, bool end)
+{
+    stop(pieces, number);
+    pieces->ended |= end;
+}
+
+void records_take_unknown(record_pieces *pieces, text_piece line, int64_t number)
+{
+    const char *at = line.at;
+    if (pieces->unknown++ > 0)
+        return;
+    pieces->first_unknown = number;
+    text_quote(text_next_word(&at, line.at + line.size), pieces->unknown_word);
+}
+
+void records_warn(vf_context *ctx, const char *name, const char *format, const record_pieces *p)
+{
+    if (p->models > 1)
+        vf_warn(ctx, "%s: only the first of %" PRId64 " models is read", name, p->models);
+    else if (p->atoms_after_end > 0)
+        vf_warn(ctx, "%s:%" PRId64 ": the molecule ends here; %" PRId64 " later atom%s not read", name, p->end_line,
+                p->atoms_after_end, p->atoms_after_end == 1 ? " is" : "s are");
+    if (p->unknown > 0)
+        vf_warn(ctx, "%s:%" PRId64 ": '%s' is not a record of a %s file; %" PRId64 " such line%s ignored", name,
+                p->first_unknown, p->unknown_word, format, p->unknown, p->unknown == 1 ? "" : "s");
 }
 
 static void keep_line(record_pieces *pieces, text_piece line)

@@ -17,6 +17,11 @@ typedef struct record_pieces {
     int64_t serials, serial_room;
     bool wide; /* a serial number has more than five characters */
     bool full; /* memory was not enough */
+    /* Where the molecule ends, and what is not read. */
+    bool stopped, ended; /* after END or the first model; after END, which CONECT does not follow */
+    int64_t models, atoms_after_end, end_line;
+    int64_t unknown, first_unknown; /* lines of unknown kind */
+    char unknown_word[TEXT_QUOTE_SIZE];
 } record_pieces;
 void record_pieces_free(record_pieces *pieces);
 
@@ -26,6 +31,15 @@ void records_take_line(record_pieces *pieces, text_piece line, int64_t number);
 /* Only CONECT, which may follow the model that is read. */
 void records_take_bond(record_pieces *pieces, text_piece line, int64_t number);
 
+/* A record MODEL: the first gives the molecule its number, the second ends it. */
+void records_take_model(record_pieces *pieces, text_piece line, int64_t number, molecule *out);
+/* A record END, or ENDMDL. Later atoms are only counted. */
+void records_take_end(record_pieces *pieces, int64_t number, bool end);
+/* A line of unknown kind. */
+void records_take_unknown(record_pieces *pieces, text_piece line, int64_t number);
+/* Warns of what was not read of a file of this format, "PDB". */
+void records_warn(vf_context *ctx, const char *name, const char *format, const record_pieces *pieces);
+
 /* Keeps the serial number of the next atom. */
 void records_take_serial(record_pieces *pieces, text_piece serial);
 
@@ -33,9 +47,6 @@ void records_take_serial(record_pieces *pieces, text_piece serial);
  * any way of counting beyond 99,999 will do. Warns, once, of those that no atom has, or several. Errors:
  * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status records_finish(vf_context *ctx, const char *name, const record_pieces *pieces, molecule *out);
-
-/* The number of a record MODEL; 0: none. */
-int32_t records_model_number(text_piece line);
 
 /* Whether a line is the record `name`, such as "CRYST1" or, with any number after it, "SCALE". */
 bool record_is(text_piece line, const char *name);

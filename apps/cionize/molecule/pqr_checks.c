@@ -63,11 +63,12 @@ vf_status pqr_fail_no_atoms(const pqr_reader *r)
     vf_status status = pqr_check_kind(r);
     if (status != VF_OK)
         return status;
-    if (r->stopped && r->atoms_after_end > 0)
+    if (r->records.atoms_after_end > 0)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s:%" PRId64 ": the file or its first model ends here without atoms, but %" PRId64
                        " atom%s; remove the lines before them",
-                       r->name, r->end_line, r->atoms_after_end, r->atoms_after_end == 1 ? " follows" : "s follow");
+                       r->name, r->records.end_line, r->records.atoms_after_end,
+                       r->records.atoms_after_end == 1 ? " follows" : "s follow");
     status = refuse_overflow(r->ctx, r->name, r->text);
     if (status != VF_OK)
         return status;
@@ -138,14 +139,7 @@ static void warn_of_omissions(const pqr_reader *r)
                 r->name, r->first_left_out, m->missing_atoms, vf_plural(m->missing_atoms), m->missing_residues,
                 vf_plural(m->missing_residues), m->missing_atoms == 1 ? "was" : "were", r->left_out_list,
                 m->missing_atoms > 3 ? ", ..." : "");
-    if (r->models > 1)
-        vf_warn(r->ctx, "%s: only the first of %" PRId64 " models is read", r->name, r->models);
-    else if (r->atoms_after_end > 0)
-        vf_warn(r->ctx, "%s:%" PRId64 ": the molecule ends here; %" PRId64 " later atom%s not read", r->name,
-                r->end_line, r->atoms_after_end, r->atoms_after_end == 1 ? " is" : "s are");
-    if (r->unknown > 0)
-        vf_warn(r->ctx, "%s:%" PRId64 ": '%s' is not a record of a PQR file; %" PRId64 " such line%s ignored", r->name,
-                r->first_unknown, r->unknown_word, r->unknown, r->unknown == 1 ? "" : "s");
+    records_warn(r->ctx, r->name, "PQR", &r->records);
     if (r->cut > 0)
         vf_warn(r->ctx,
                 "%s:%" PRId64

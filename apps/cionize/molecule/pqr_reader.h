@@ -21,15 +21,11 @@ typedef struct pqr_reader {
     locale_t c_locale;
     text_piece text; /* the whole file */
     text_lines lines;
-    bool stopped, ended; /* after END or the first model; after END */
 
     int64_t readings[PQR_READINGS];
     double total_rest; /* compensation for the rounding of total_charge */
     double rounding_limit, rounding_variance, coarse_limit;
     int64_t first_cut, cut;
-    int64_t first_unknown, unknown;
-    char unknown_word[TEXT_QUOTE_SIZE];
-    int64_t models, atoms_after_end, end_line;
     text_piece left_out; /* the residue of the last atom in REMARK 5 */
     int64_t first_left_out;
     char left_out_list[160];

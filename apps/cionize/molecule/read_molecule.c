@@ -133,10 +133,10 @@ static void read_remark(pqr_reader *r, text_piece line)
 /* A line of unknown kind. If it ends like an atom record, it is a damaged one. */
 static vf_status read_unknown(pqr_reader *r, text_piece line)
 {
-    char word[TEXT_QUOTE_SIZE];
-    const char *p = line.at;
-    text_quote(text_next_word(&p, line.at + line.size), word);
     if (pqr_ends_like_atom(line, r->c_locale)) {
+        char word[TEXT_QUOTE_SIZE];
+        const char *p = line.at;
+        text_quote(text_next_word(&p, line.at + line.size), word);
         /* Before the first atom, it may be a line of another kind of file, to which the advice below does not apply. */
         vf_status status = r->out->atoms == 0 ? pqr_check_kind(r) : VF_OK;
         if (status != VF_OK)
@@ -146,10 +146,7 @@ static vf_status read_unknown(pqr_reader *r, text_piece line)
                          "atom record; correct it, or make it a REMARK",
                          word);
     }
-    if (r->unknown++ == 0) {
-        r->first_unknown = r->lines.line;
-        memcpy(r->unknown_word, word, sizeof word);
-    }
+    records_take_unknown(&r->records, line, r->lines.line);
     return VF_OK;
 }
 
@@ -163,13 +160,6 @@ static vf_status read_atom(pqr_reader *r, text_piece line, bool capitals)
     if (!capitals && !pqr_ends_like_atom(line, r->c_locale))
         return read_unknown(r, line);
     return text_fail(r->ctx, r->name, r->lines.line, "%s", why);
-}
-
-/* Stops reading. Later atoms are only counted. */
-static void stop(pqr_reader *r)
-{
-    r->stopped = true;
-    r->end_line = r->lines.line;
 }
 
 /* A record about the structure, or none. A remark about the order of columns is not true of files that are written. */
@@ -189,41 +179,36 @@ static void take_record(pqr_reader *r, text_piece line)
 static vf_status read_line(pqr_reader *r, text_piece line)
 {
     pqr_kind kind = pqr_line_kind(line);
-    if (!r->stopped)
+    record_pieces *records = &r->records;
+    const bool stopped = records->stopped;
+    if (!stopped)
         take_record(r, line);
-    else if (!r->ended)
-        records_take_bond(&r->records, line, r->lines.line);
+    else if (!records->ended)
+        records_take_bond(records, line, r->lines.line);
     switch (kind) {
     case PQR_ATOM:
     case PQR_ATOM_CASE:
-        if (!r->stopped)
+        if (!stopped)
             return read_atom(r, line, kind == PQR_ATOM);
-        r->atoms_after_end++;
+        records->atoms_after_end++;
         return VF_OK;
     case PQR_MODEL:
-        r->models++;
-        if (!r->stopped && (r->models > 1 || r->out->atoms > 0))
-            stop(r);
-        else if (!r->stopped)
-            r->out->records.model_number = records_model_number(line);
+        records_take_model(records, line, r->lines.line, r->out);
         return VF_OK;
     case PQR_END:
     case PQR_ENDMDL:
-        if (!r->stopped)
-            stop(r);
-        r->ended |= kind == PQR_END;
+        records_take_end(records, r->lines.line, kind == PQR_END);
         return VF_OK;
     case PQR_PDB_ONLY:
         r->pdb_records = true;
         return VF_OK;
     case PQR_MMCIF:
-        return r->stopped
-                   ? VF_OK
-                   : text_fail(r->ctx, r->name, r->lines.line,
-                               "this line belongs to an mmCIF file, but the file does not begin like one; remove "
-                               "the lines before data_");
+        return stopped ? VF_OK
+                       : text_fail(r->ctx, r->name, r->lines.line,
+                                   "this line belongs to an mmCIF file, but the file does not begin like one; remove "
+                                   "the lines before data_");
     case PQR_UNKNOWN:
-        return r->stopped ? VF_OK : read_unknown(r, line);
+        return stopped ? VF_OK : read_unknown(r, line);
     case PQR_BLANK:
     case PQR_REMARK:
     case PQR_OTHER:

@@ -38,10 +38,6 @@ typedef struct pdb_reader {
     record_pieces records;
     chain_columns *chains; /* [r->capacity] */
     int64_t chains_capacity;
-    bool stopped, ended; /* ended: at END, which CONECT does not follow */
-    int64_t models, atoms_after_end, end_line;
-    int64_t unknown, first_unknown;
-    char unknown_word[TEXT_QUOTE_SIZE];
 } pdb_reader;
 
 /* ---- records ---- */
@@ -156,36 +152,22 @@ static vf_status read_atom(pdb_reader *p, text_piece whole)
     return VF_OK;
 }
 
-/* Stops reading. Later atoms are only counted. */
-static void stop(pdb_reader *p)
-{
-    p->stopped = true;
-    p->end_line = p->r->lines.line;
-}
-
-static void note_unknown(pdb_reader *p, text_piece line)
-{
-    const char *at = line.at;
-    if (p->unknown++ > 0)
-        return;
-    p->first_unknown = p->r->lines.line;
-    text_quote(text_next_word(&at, line.at + line.size), p->unknown_word);
-}
-
 static vf_status read_line(pdb_reader *p, text_piece line)
 {
     const molecule_reader *r = p->r;
-    if (!p->stopped) {
+    record_pieces *records = &p->records;
+    const bool stopped = records->stopped;
+    if (!stopped) {
         if (!read_cryst1(line, r->c_locale, &r->out->cell))
             symmetry_read_record(line, r->c_locale, &r->out->symmetry);
-        records_take_line(&p->records, line, r->lines.line);
-    } else if (!p->ended) {
-        records_take_bond(&p->records, line, r->lines.line);
+        records_take_line(records, line, r->lines.line);
+    } else if (!records->ended) {
+        records_take_bond(records, line, r->lines.line);
     }
     switch (pqr_line_kind(line)) {
     case PQR_ATOM:
-        if (p->stopped)
-            p->atoms_after_end++;
+        if (stopped)
+            records->atoms_after_end++;
         else if (*line.at == ' ' || *line.at == '\t')
             return text_fail(r->ctx, r->name, r->lines.line,
                              "a record must begin in column 1, but this one is shifted");
@@ -193,22 +175,14 @@ static vf_status read_line(pdb_reader *p, text_piece line)
             return read_atom(p, line);
         break;
     case PQR_MODEL:
-        p->models++;
-        if (p->stopped)
-            break;
-        if (p->models > 1 || r->out->atoms > 0)
-            stop(p);
-        else
-            r->out->records.model_number = records_model_number(line);
+        records_take_model(records, line, r->lines.line, r->out);
         break;
     case PQR_END:
     case PQR_ENDMDL:
-        if (!p->stopped)
-            stop(p);
-        p->ended |= record_is(line, "END");
+        records_take_end(records, r->lines.line, record_is(line, "END"));
         break;
     case PQR_OTHER:
-        if (!p->stopped && record_is(line, "TER") && r->out->atoms > 0)
+        if (!stopped && record_is(line, "TER") && r->out->atoms > 0)
             r->out->labels[r->out->atoms - 1].ends_chain = true;
         break;
     case PQR_MMCIF:
@@ -217,8 +191,8 @@ static vf_status read_line(pdb_reader *p, text_piece line)
                          "before data_");
     case PQR_ATOM_CASE:
     case PQR_UNKNOWN:
-        if (!p->stopped)
-            note_unknown(p, line);
+        if (!stopped)
+            records_take_unknown(records, line, r->lines.line);
         break;
     default:
         break;
@@ -228,28 +202,14 @@ static vf_status read_line(pdb_reader *p, text_piece line)
 
 /* ---- the file ---- */
 
-static void warn_of_omissions(const pdb_reader *p)
-{
-    const molecule_reader *r = p->r;
-    reader_warn_of_numbers(r);
-    if (p->models > 1)
-        vf_warn(r->ctx, "%s: only the first of %" PRId64 " models is read", r->name, p->models);
-    else if (p->atoms_after_end > 0)
-        vf_warn(r->ctx, "%s:%" PRId64 ": the molecule ends here; %" PRId64 " later atom%s not read", r->name,
-                p->end_line, p->atoms_after_end, p->atoms_after_end == 1 ? " is" : "s are");
-    if (p->unknown > 0)
-        vf_warn(r->ctx, "%s:%" PRId64 ": '%s' is not a record of a PDB file; %" PRId64 " such line%s ignored", r->name,
-                p->first_unknown, p->unknown_word, p->unknown, p->unknown == 1 ? "" : "s");
-}
-
 static vf_status fail_no_atoms(const pdb_reader *p, text_piece text)
 {
     const molecule_reader *r = p->r;
-    if (p->atoms_after_end > 0)
-        return text_fail(r->ctx, r->name, p->end_line,
+    if (p->records.atoms_after_end > 0)
+        return text_fail(r->ctx, r->name, p->records.end_line,
                          "the file or its first model ends here without atoms, but %" PRId64
                          " atom%s; remove the lines before them",
-                         p->atoms_after_end, p->atoms_after_end == 1 ? " follows" : "s follow");
+                         p->records.atoms_after_end, p->records.atoms_after_end == 1 ? " follows" : "s follow");
     const vf_status status = refuse_overflow(r->ctx, r->name, text);
     if (status != VF_OK)
         return status;
@@ -269,8 +229,10 @@ static vf_status finish(pdb_reader *p, text_piece text)
     split_chain_letters(m->labels, p->chains, m->atoms);
     r->plain_numbers = label_resolve_numbers(m->labels, m->atoms, false);
     const vf_status status = records_finish(r->ctx, r->name, &p->records, m);
-    if (status == VF_OK)
-        warn_of_omissions(p);
+    if (status == VF_OK) {
+        reader_warn_of_numbers(r);
+        records_warn(r->ctx, r->name, "PDB", &p->records);
+    }
     strcpy(m->dialect, "PDB");
     return status;
 }

@@ -37,7 +37,10 @@ static vf_potential_problem problem_of(const cionize_settings *s, const vf_grid 
                                   .tolerance = s->accuracy,
                                   .variant = s->variant,
                                   .sigma = s->sigma,
-                                  .vacuum = s->vacuum};
+                                  .vacuum = s->vacuum,
+                                  .cutoff = s->cutoff,
+                                  .cutoff_law = s->cutoff_law,
+                                  .switch_from = s->switch_from};
 }
 
 /* What a method is expected to take does not know where the charges are: those far from a small map cost a mesh little,

@@ -132,20 +132,10 @@ static vf_status make_grid(calibration *c)
 
 static vf_status take_centre(calibration *c, int place, bool warn)
 {
-    const int coils = c->scan->coils;
-    const int64_t samples = c->centre.samples = calibrate_gather(c, place, NULL, NULL, 0);
-    if (samples == 0)
-        return vf_fail(
-            c->ctx, VF_ERR_INPUT,
-            "place %d: no sample lies in the centre of k-space (|k| < %g), so coil maps cannot be estimated; "
-            "use --coils rss",
-            place, c->k_cut[0]);
-    c->centre.k = malloc((size_t)samples * 3 * sizeof *c->centre.k);
-    c->data = malloc((size_t)samples * (size_t)coils * sizeof *c->data);
-    if (!c->centre.k || !c->data)
-        return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
-    calibrate_gather(c, place, c->centre.k, c->data, samples);
-    calibrate_normalise(c->data, samples * coils);
+    const vf_status status = calibrate_require(c, place, c->k_cut[0]);
+    if (status != VF_OK)
+        return status;
+    calibrate_normalise(c->data, c->centre.samples * c->scan->coils);
     c->share = covered(c);
     if (warn && !well_sampled(c))
         vf_warn(c->ctx,
@@ -185,7 +175,6 @@ static void free_work(coil_work *w)
 /* Solves for the small images by least squares, and computes their Cartesian samples. */
 static vf_status solve_small(calibration *c)
 {
-    vf_context *ctx = c->ctx;
     vf_device *device = vf_queue_device(c->queue);
     const int64_t samples = c->centre.samples;
     const vf_encoding_samples from = {.count = samples, .k = c->centre.k};
@@ -208,8 +197,7 @@ static vf_status solve_small(calibration *c)
         solve_result result;
         status = upload(c->queue, c->data + coil * samples, samples, &w.samples);
         VF_TRY(status, vf_encoding_adjoint(w.from, c->queue, 1, &w.samples, &w.image));
-        VF_TRY(status,
-               solve(ctx, &small_solve, operator, & known, c->queue, &w.image, &w.solution, NULL, NULL, &result));
+        VF_TRY(status, solve(&small_solve, operator, & known, c->queue, &w.image, &w.solution, &result));
         VF_TRY(status, vf_encoding_forward(w.to, c->queue, 1, &w.solution, &w.gridded));
         VF_TRY(status, download(c->queue, &w.gridded, c->points, c->gridded + coil * c->points));
     }
@@ -373,19 +361,19 @@ bool calibrate_takes_joint(vf_context *ctx, const mri_scan *raw, recon_coils how
         return false;
     if (how == RECON_COILS_NLINV)
         return true;
-    if (calibrate_has_box(&c, place))
-        return false;
-    choose_wider(&c, n);
-    c.centre.samples = calibrate_gather(&c, place, NULL, NULL, 0);
-    c.centre.k = malloc((size_t)(c.centre.samples + 1) * 3 * sizeof *c.centre.k);
-    const bool numbered = c.centre.k && c.centre.samples > 0 && calibrate_number(&c) == VF_OK;
-    if (numbered) {
-        calibrate_gather(&c, place, c.centre.k, NULL, c.centre.samples);
-        c.share = covered(&c);
-    } else {
-        vf_context_clear_error(ctx);
+    bool joint = false;
+    if (!calibrate_has_box(&c, place)) {
+        choose_wider(&c, n);
+        vf_status status = calibrate_gather(&c, place, false);
+        const bool any = status == VF_OK && c.centre.samples > 0;
+        VF_TRY(status, any ? calibrate_number(&c) : VF_OK);
+        if (any && status == VF_OK) {
+            c.share = covered(&c);
+            joint = !well_sampled(&c);
+        }
+        if (status != VF_OK)
+            vf_context_clear_error(ctx);
     }
-    const bool joint = numbered && !well_sampled(&c);
     calibrate_release(&c);
     return joint;
 }

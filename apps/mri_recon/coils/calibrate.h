@@ -22,9 +22,10 @@ typedef struct calibration {
 } calibration;
 
 /* Gathers the samples of the place's frames within c->small, or of its calibration lines alone, if they have another
- * contrast or gain than the image's: `k` [sample][3] and `data` [coil][sample]; both may be
- * NULL. `samples` is the length of data's rows. Returns the number of samples. */
-int64_t calibrate_gather(const calibration *c, int place, float *k, float complex *data, int64_t samples);
+ * contrast or gain than the image's, into c->centre, and into c->data on request. There may be none. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status calibrate_gather(calibration *c, int place, bool data);
+/* The same with data. Fails if there are none; `cut` is for the message: the largest |k|, 0: not to be said. */
+VF_MUST_CHECK vf_status calibrate_require(calibration *c, int place, double cut);
 
 /* Scales the data by a power of two, without rounding, so that the largest number is near 1. Maps are ratios, so their
  * scale does not matter; this keeps the images behind them within the range of single precision. */

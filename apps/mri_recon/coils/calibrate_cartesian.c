@@ -97,19 +97,17 @@ bool calibrate_has_box(calibration *c, int place)
 {
     int64_t n[3];
     choose_small(c);
-    const int64_t samples = calibrate_gather(c, place, NULL, NULL, 0);
     int *times = calloc((size_t)c->points, sizeof *times);
-    float *k = malloc((size_t)(samples + 1) * 3 * sizeof *k);
-    if (times && k)
-        calibrate_gather(c, place, k, NULL, samples);
-    for (int64_t m = 0; m < samples && times && k; m++) {
-        const int64_t at = point_of(c->small, k + 3 * m);
+    const bool gathered = calibrate_gather(c, place, false) == VF_OK;
+    if (!gathered)
+        vf_context_clear_error(c->ctx);
+    for (int64_t m = 0; m < c->centre.samples && times && gathered; m++) {
+        const int64_t at = point_of(c->small, c->centre.k + 3 * m);
         if (at >= 0)
             times[at]++;
     }
-    const bool found = times && k && grow(c->small, times, n);
+    const bool found = times && gathered && grow(c->small, times, n);
     free(times);
-    free(k);
     return found;
 }
 
@@ -117,16 +115,16 @@ vf_status calibrate_cartesian(calibration *c, int place, int64_t n[3])
 {
     const mri_scan *raw = c->scan;
     choose_small(c);
-    const int64_t samples = c->centre.samples = calibrate_gather(c, place, NULL, NULL, 0);
+    vf_status status = calibrate_gather(c, place, true);
+    const int64_t samples = c->centre.samples;
     int *times = calloc((size_t)c->points, sizeof *times);
-    c->centre.k = malloc((size_t)(samples + 1) * 3 * sizeof *c->centre.k);
-    c->data = malloc((size_t)(samples + 1) * (size_t)raw->coils * sizeof *c->data);
     c->gridded = calloc((size_t)c->points * (size_t)raw->coils, sizeof *c->gridded);
-    if (!times || !c->centre.k || !c->data || !c->gridded) {
+    if (status == VF_OK && (!times || !c->gridded))
+        status = vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
+    if (status != VF_OK) {
         free(times);
-        return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
+        return status;
     }
-    calibrate_gather(c, place, c->centre.k, c->data, samples);
     for (int64_t m = 0; m < samples; m++) {
         const int64_t at = point_of(c->small, c->centre.k + 3 * m);
         for (int coil = 0; coil < raw->coils && at >= 0; coil++)

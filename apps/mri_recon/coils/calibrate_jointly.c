@@ -64,20 +64,11 @@ static void choose_small(joint *j)
 static vf_status gather(joint *j, int place)
 {
     calibration *c = j->c;
-    const int64_t samples = c->centre.samples = calibrate_gather(c, place, NULL, NULL, 0);
-    if (samples == 0)
-        return vf_fail(
-            c->ctx, VF_ERR_INPUT,
-            "place %d: no sample lies in the centre of k-space, so coil maps cannot be estimated; use --coils "
-            "rss",
-            place);
-    c->centre.k = malloc((size_t)samples * 3 * sizeof *c->centre.k);
-    c->data = malloc((size_t)samples * (size_t)c->scan->coils * sizeof *c->data);
-    j->weights = malloc((size_t)samples * sizeof *j->weights);
-    if (!c->centre.k || !c->data || !j->weights)
-        return no_memory(c);
-    calibrate_gather(c, place, c->centre.k, c->data, samples);
-    return VF_OK;
+    const vf_status status = calibrate_require(c, place, 0);
+    if (status != VF_OK)
+        return status;
+    j->weights = malloc((size_t)c->centre.samples * sizeof *j->weights);
+    return j->weights ? VF_OK : no_memory(c);
 }
 
 /* W: 1 / voxels for samples on a grid, else density weights, so that F^H W F is near 1 where there are samples. */

@@ -1,6 +1,7 @@
 /* Gathers the samples in the centre of k-space, the input of all estimates of coil maps. Those of weight 0 do not
  * count. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,7 +93,8 @@ static bool calibration_differs(const mri_scan *raw, int first, int place)
     return common >= LEAST_COMMON && difference > DIFFERENT * energy;
 }
 
-int64_t calibrate_gather(const calibration *c, int place, float *k, float complex *data, int64_t samples)
+/* `k` [sample][3] and `data` [coil][sample] may be NULL; `samples` is the length of data's rows. Returns their number. */
+static int64_t gather(const calibration *c, int place, float *k, float complex *data, int64_t samples)
 {
     const mri_scan *raw = c->scan;
     int64_t found = 0;
@@ -115,6 +117,33 @@ int64_t calibrate_gather(const calibration *c, int place, float *k, float comple
         }
     }
     return found;
+}
+
+vf_status calibrate_gather(calibration *c, int place, bool data)
+{
+    const int64_t samples = c->centre.samples = gather(c, place, NULL, NULL, 0);
+    free(c->centre.k);
+    free(c->data);
+    c->centre.k = malloc((size_t)(samples + 1) * 3 * sizeof *c->centre.k);
+    c->data = data ? malloc((size_t)(samples + 1) * (size_t)c->scan->coils * sizeof *c->data) : NULL;
+    if (!c->centre.k || (data && !c->data))
+        return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
+    gather(c, place, c->centre.k, c->data, samples);
+    return VF_OK;
+}
+
+vf_status calibrate_require(calibration *c, int place, double cut)
+{
+    char where[32] = "";
+    const vf_status status = calibrate_gather(c, place, true);
+    if (status != VF_OK || c->centre.samples > 0)
+        return status;
+    if (cut > 0)
+        (void)snprintf(where, sizeof where, " (|k| < %g)", cut);
+    return vf_fail(
+        c->ctx, VF_ERR_INPUT,
+        "place %d: no sample lies in the centre of k-space%s, so coil maps cannot be estimated; use --coils rss", place,
+        where);
 }
 
 void calibrate_normalise(float complex *data, int64_t count)

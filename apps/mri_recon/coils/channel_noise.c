@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "voxfield/statistics.h"
 #include "voxfield/team_size.h"
 
 /* The share of samples, by radius, that counts as outermost, and the most frames that are looked at there. */
@@ -28,6 +29,17 @@ vf_wiener_space wiener_space_of(const mri_scan *raw)
         space.fov[a] = raw->fov[a];
     }
     return space;
+}
+
+vf_wiener_samples wiener_samples_of(const mri_scan *raw, const scan_frame *frame)
+{
+    const scan_trajectory *at = &raw->trajectory[frame->trajectory];
+    return (vf_wiener_samples){.count = at->samples,
+                               .k = at->k,
+                               .weights = at->weights,
+                               .coils = raw->coils,
+                               .stride = scan_stride(raw, frame),
+                               .data = (const float *)scan_coil(raw, frame, 0)};
 }
 
 /* Adds the samples of a frame; with `ring` [sample] (may be NULL) those that are not INSIDE, and their sums and numbers
@@ -124,12 +136,6 @@ bool channel_looks_like_noise(const channel_statistics *s, double deviations)
     return true;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Of channels whose outermost samples look like noise, variance[c] is theirs. Of others it is at most the median of
  * all: signal makes their samples larger. False if variances do not clearly differ. */
 static bool choose_variances(const mri_scan *raw, const channel_statistics *s, const double *half, double *variance,
@@ -139,7 +145,7 @@ static bool choose_variances(const mri_scan *raw, const channel_statistics *s, c
     double least = INFINITY, most = 0;
     for (int c = 0; c < coils; c++)
         sorted[c] = s[c].count > 0 ? s[c].sum / (double)s[c].count : 0;
-    qsort(sorted, (size_t)coils, sizeof *sorted, ascending);
+    vf_host_sort(coils, sorted);
     const double median = sorted[(coils - 1) / 2];
     for (int c = 0; c < coils; c++) {
         const double mean = s[c].count > 0 ? s[c].sum / (double)s[c].count : 0, n = (double)s[c].count / 2;

@@ -7,6 +7,8 @@
 
 /* The matrix and field of view of a scan. */
 vf_wiener_space wiener_space_of(const mri_scan *raw);
+/* The samples of a frame, of all coils. */
+vf_wiener_samples wiener_samples_of(const mri_scan *raw, const scan_frame *frame);
 
 /* Sums over samples x = w |d|^2 of a channel that were acquired (d and w are not 0). */
 typedef struct channel_statistics {

@@ -4,16 +4,15 @@
 
 #include "recon_job.h"
 #include "solve/equations.h"
+#include "solve/normal_operator.h"
 
-/* The solver's state on one device, for all frames of a trajectory. */
+/* The problem of some frames that are solved for together, often one: its vectors are on one device. */
 typedef struct device_solver {
     vf_queue *queue;
-    vf_operator *normal; /* F^H W F; with maps, of the first device only: of all coils that the team's devices have */
+    vf_operator *normal; /* F^H W F, of all devices that share it */
     vf_prior known;
-    vf_array b, x;
-    vf_penalties *penalties;      /* of sparse priors; NULL: none, or not made */
-    vf_circulant *inverse, *held; /* for solve_sparse */
-    vf_array unseen;              /* the same */
+    vf_array b, x;         /* [image][voxels]: sets of maps, or frames */
+    sparse_problem sparse; /* penalties NULL: none, or not made. `even` is the array of `known` */
 } device_solver;
 
 typedef struct crew crew;
@@ -25,7 +24,8 @@ typedef vf_status (*sure_estimate)(void *user, double factor, bool again, const 
 typedef struct group_request {
     const char *name; /* for the progress line, as "noise: "; NULL: the frames' numbers */
     bool own;         /* the frames' own images: a missing side of k-space is made up for, and the effort is theirs */
-    bool sparse;      /* with the sparse priors; else with the quadratic prior alone, frame by frame */
+    bool sparse;      /* with the sparse priors; else with the quadratic prior alone */
+    bool series;      /* the group's frames are solved for together: its sparse priors couple them; else one by one */
     double lambda, tolerance; /* of the quadratic prior's problem */
     int iterations;
     group_effort *effort; /* adds to it; NULL: not asked for */
@@ -42,14 +42,18 @@ struct crew {
     recon_summary summary; /* of its own frames */
     int last;              /* the job's number of its last frame */
     device_maps maps;
-    int solvers, trajectory; /* devices with a solver (0: none), and its trajectory */
-    device_solver *solver;   /* [solvers] */
-    vf_normal *normal;       /* [solvers] F^H W F of the trajectory on each device */
-    int sets, maps_filled;   /* with maps: of the images, and maps.filled, of the first solver's operator */
-    vf_normal *shared;       /* [team.count] `normal` for the scan's only trajectory; NULL: the crew makes its own */
+    int shares;              /* devices with a share of F^H W F; 0: there is no solver yet */
+    normal_share *share;     /* [shares] */
+    int solvers;             /* problems that are solved at the same time: without maps, coils'; else 1 */
+    device_solver *solver;   /* [solvers] on the first devices */
+    int trajectory;          /* theirs, unless of a series */
+    double diagonal;         /* of F^H W F of the last frame that is solved for, without maps */
+    int images, maps_filled; /* of the solvers' operators: images that are solved for together; maps.filled */
+    vf_normal *shared;       /* [team.count] F^H W F of the scan's only trajectory; NULL: the crew makes its own */
     double *density;         /* [voxels] of trajectory density_of (vf_sampling_density); NULL: not made */
     int density_of;
     double mean_weight;       /* the mean of w |phi|^2 over its samples */
+    double mean, unit;        /* of sparse priors: the mean eigenvalue of F^H W F, and the unit of lambda */
     double filled;            /* of the last regularised frame's envelope */
     frame_envelope *envelope; /* [envelopes] of the group's frames */
     int envelopes;

@@ -6,6 +6,12 @@
 
 /* The size of a frame's images. */
 size_t frame_bytes(const recon_job *job);
+/* Voxel n of images in host memory. */
+static inline double complex image_value(const recon_job *j, const char *image, int64_t n)
+{
+    return j->type == VF_C128 ? ((const double complex *)(const void *)image)[n]
+                              : ((const float complex *)(const void *)image)[n];
+}
 /* The number of a frame's images that are solved for together: the sets of its place's maps. */
 int frame_sets(const recon_job *job, const scan_frame *frame);
 /* The maps of the frame's place, which must have been made. */

@@ -7,6 +7,7 @@
 #include "coils/choose_maps.h"
 #include "coils/coil_map_file.h"
 #include "coils/estimate_maps.h"
+#include "frame_images.h"
 #include "frame_places.h"
 #include "voxfield/team_size.h"
 
@@ -224,8 +225,7 @@ static vf_status map_power(const recon_job *j, const float complex *maps, const 
         const int64_t first = i * CHUNK, voxels = chunk_voxels(j, i);
         add_coils(j, maps, first, voxels, power);
         for (int64_t n = 0; n < voxels; n++) {
-            const double complex value = j->type == VF_C128 ? ((const double complex *)(const void *)image)[first + n]
-                                                            : ((const float complex *)(const void *)image)[first + n];
+            const double complex value = image_value(j, image, first + n);
             const double square = creal(value) * creal(value) + cimag(value) * cimag(value);
             squares[0] += square * power[n];
             squares[1] += square;

@@ -39,12 +39,6 @@ typedef struct frame_place {
                               * not known */
 } frame_place;
 
-/* What it took to solve for some images. */
-typedef struct group_effort {
-    int images;
-    int64_t iterations;
-} group_effort;
-
 /* The whole reconstruction. The lock guards the members that several teams change. */
 typedef struct recon_job {
     vf_context *ctx;
@@ -55,18 +49,12 @@ typedef struct recon_job {
     const mri_scan *scan;
     vf_dtype type;
     int64_t voxels;
-    int channels;              /* images per frame: 1 with maps; without, one per coil, combined at the end */
-    int most_sets;             /* the most sets of maps of a place */
-    bool has_maps;             /* coils are combined by maps */
-    double variance;           /* of a sample's noise in one coil; 0: unknown */
-    bool noise_known;          /* `variance` is measured; first images do not change it */
-    double *noise_ratio;       /* [scan->frames] each frame's variance over `variance`, not 0; NULL: all are 1 */
-    char noise_source[160];    /* the source of `variance` */
-    double misfit;             /* variance of a first image's residual over `variance`; >= 1 */
-    frame_effort *effort;      /* [scan->frames] or NULL */
-    double factor;             /* on the automatic lambda of sparse priors */
-    vf_sure_result sure;       /* how it was chosen; nothing tried: it is 1 */
-    int64_t sure_applications; /* of F^H W F, for that */
+    int channels;  /* images per frame: 1 with maps; without, one per coil, combined at the end */
+    int most_sets; /* the most sets of maps of a place */
+    bool has_maps; /* coils are combined by maps */
+    noise_estimate level;
+    frame_effort *effort; /* [scan->frames] or NULL */
+    lambda_choice choice;
     const scan_frame **frames; /* [frame_count] trajectory by trajectory: the scan's, or replicas of noise */
     int frame_count;
     group_effort first; /* for first images, made for `variance` */

@@ -19,27 +19,52 @@ typedef struct frame_effort {
     char encoding[64]; /* how F was computed, in a few words */
 } frame_effort;
 
+/* What it took to solve for some images. */
+typedef struct group_effort {
+    int images;
+    int64_t iterations;
+} group_effort;
+
+/* The noise of the samples (noise_level.c). */
+typedef struct noise_estimate {
+    double variance;  /* of a sample's noise in one coil; 0: unknown */
+    bool known;       /* it is measured; first images do not change it */
+    char source[160]; /* where it is from */
+    double misfit;    /* variance of a first image's residual over `variance`; >= 1 */
+    double *ratio;    /* [frames] each frame's variance over `variance`, not 0; NULL: all are 1 */
+} noise_estimate;
+
+/* The factor on the automatic lambda of sparse priors (choose_lambda.c). */
+typedef struct lambda_choice {
+    double factor;
+    vf_sure_result sure;  /* how it was chosen; nothing tried: it is 1 */
+    int64_t applications; /* of F^H W F, for that */
+} lambda_choice;
+
+/* What is reported of one frame, the last. */
+typedef struct last_frame {
+    char encoding[128], normal[160];
+    char phase[128]; /* how the phase was used if one side of k-space is missing; "": both sides are there */
+    double diagonal; /* of F^H W F in the object: lambda is relative to it */
+    double lambda;   /* absolute; spectrum prior: a factor on Wiener's weight */
+    double expected_signal, expected_noise, expected_bias; /* root mean squares over the voxels */
+    double noise_unit, sparse_lambda[VF_MOST_PRIORS];      /* sparse.c, and absolute */
+    double objective, penalty[VF_MOST_PRIORS];             /* of sparse priors: solve_result */
+} last_frame;
+
 /* Results of the reconstruction besides the images, for the report. */
 typedef struct recon_summary {
-    char encoding[128], normal[160], coils[160];
-    double diagonal;     /* of F^H W F in the object, for the last frame: lambda is relative to it */
-    double lambda;       /* absolute, for the last frame; spectrum prior: a factor on Wiener's weight */
+    last_frame last;
+    char coils[160];
+    noise_estimate level;
     double sigma;        /* standard deviation of a sample's noise, E|n|^2 = sigma^2; 0: not needed */
-    char noise[160];     /* the source of sigma */
     double *frame_noise; /* [frames] each frame's sigma, if they differ, else NULL; the caller frees it */
-    char phase[128];     /* how the phase was used if one side of k-space is missing; "": both sides are there */
-    double misfit;       /* variance of a first image's residual over sigma^2; at least 1 */
-    int first_images;    /* made for the noise, and the solver's iterations for all of them */
-    int64_t first_iterations;
-    double expected_signal, expected_noise, expected_bias; /* root mean squares over the last frame's voxels */
-    double noise_unit, sparse_lambda[VF_MOST_PRIORS];      /* for the last frame: sparse.c, and absolute */
-    vf_sure_result sure;                                   /* how the factor on these was chosen; tried 0: it is 1 */
-    int64_t sure_applications;                             /* of F^H W F, for that */
-    double objective, penalty[VF_MOST_PRIORS];             /* of sparse priors, for the last frame: solve_result */
-    int64_t applications;                                  /* of F^H W F, over all frames with sparse priors */
-    int64_t iterations;                                    /* over all frames */
-    double residual;                                       /* the largest of all frames */
-    bool converged;                                        /* all frames */
+    group_effort first;  /* of first images, made for the noise */
+    lambda_choice choice;
+    int64_t applications; /* of F^H W F, over all frames with sparse priors */
+    int64_t iterations;   /* over all frames */
+    double residual;      /* the largest of all frames */
+    bool converged;       /* all frames */
     frame_effort *effort; /* [frames] if not all are wanted, else NULL; the caller frees it */
     double coils_kept;    /* share of the energy after compression; 1 without */
     recon_sharing sharing;

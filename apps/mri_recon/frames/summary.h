@@ -10,8 +10,6 @@ void summary_judge(vf_context *ctx, const solve_settings *settings, const recon_
 
 /* Adds a channel's result to a summary. */
 void summary_add(recon_summary *summary, const solve_result *result, bool first);
-/* Copies what a summary says of the last frame. */
-void summary_take_last(recon_summary *summary, const recon_summary *from);
 
 /* Adds an image's share to the effort of a frame; `first`: of the frame's images. */
 void effort_add(const recon_job *job, const scan_frame *frame, const solve_result *result, bool first);

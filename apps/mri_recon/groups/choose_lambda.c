@@ -68,11 +68,11 @@ static vf_status search(crew *c, const char *b, int64_t count, sure_estimate est
                                      .variance = regularise_variance(j),
                                      .estimate = estimate,
                                      .user = user};
-    j->sure_applications = 0;
+    j->choice.applications = 0;
     vf_status status = vf_queue_create(vf_context_host(j->ctx), &queue);
-    VF_TRY(status, vf_sure_search(queue, &problem, WIDEST, &j->sure));
+    VF_TRY(status, vf_sure_search(queue, &problem, WIDEST, &j->choice.sure));
     if (status == VF_OK)
-        j->factor = j->sure.point[j->sure.best].factor;
+        j->choice.factor = j->choice.sure.point[j->choice.sure.best].factor;
     vf_queue_destroy(queue);
     free(c->probe);
     c->probe = NULL;
@@ -83,6 +83,7 @@ vf_status crew_choose_lambda(crew *c, const frame_group *g, char *images)
 {
     const solve_settings *settings = c->job->solve;
     const group_request request = {.sparse = true,
+                                   .series = solves_series(settings),
                                    .lambda = 1,
                                    .tolerance = settings->tolerance,
                                    .iterations = settings->iterations,

@@ -8,12 +8,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "frame_noise.h"
 #include "noise/noise_level.h"
 #include "noise/noise_settings.h"
 #include "solve_group.h"
+#include "voxfield/statistics.h"
 
 /* With a smaller noise estimate, the next image fits more of the outermost signal. Repeat if a pass lowered the
  * estimate at least to this factor. */
@@ -48,19 +48,13 @@ static vf_status from_first_images(crew *c, int frame, char *image, bool *told)
     const frame_group one = {.trajectory = j->frames[frame]->trajectory, .first = frame, .count = 1};
     vf_status status = VF_OK;
     for (int pass = 0; pass < PASSES && status == VF_OK; pass++) {
-        const double before = j->variance;
+        const double before = j->level.variance;
         status = crew_make_group(c, &one, &request, image);
         VF_TRY(status, noise_from_residual(c, frame, image, told));
-        if (!(j->variance < WORTH_A_PASS * before))
+        if (!(j->level.variance < WORTH_A_PASS * before))
             break;
     }
     return status;
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* The variances of frames, and their relative standard errors; 0: unknown. [frame_count] each. */
@@ -102,7 +96,7 @@ static vf_status may_differ(const recon_job *j, int place, frame_variances *v, b
         if (v->outer[f] > 0)
             v->sorted[count++] = v->outer[f];
     }
-    qsort(v->sorted, (size_t)count, sizeof *v->sorted, compare);
+    vf_host_sort(count, v->sorted);
     while (median < j->frame_count && v->outer[median] != v->sorted[count / 2])
         median++;
     for (int f = 0; f < j->frame_count && status == VF_OK && count > 0; f++)
@@ -117,46 +111,40 @@ static vf_status may_differ(const recon_job *j, int place, frame_variances *v, b
 static vf_status find_each(crew *c, int place, char *image, frame_variances *v, int *quietest, double *misfit)
 {
     recon_job *j = c->job;
-    const bool known = j->noise_known;
-    const double variance = j->variance, before = j->misfit;
-    char source[sizeof j->noise_source];
+    const noise_estimate before = j->level;
     vf_status status = VF_OK;
-    memcpy(source, j->noise_source, sizeof source);
     *quietest = -1;
-    j->noise_known = false;
+    j->level.known = false;
     for (int f = 0; f < j->frame_count && status == VF_OK; f++) {
         bool told = false;
         if (!in_place(j, f, place) || !(v->outer[f] > 0))
             continue;
-        j->variance = v->outer[f];
-        j->misfit = 1;
+        j->level.variance = v->outer[f];
+        j->level.misfit = 1;
         status = from_first_images(c, f, image, &told);
-        if (status != VF_OK || !told || !(j->variance > 0))
+        if (status != VF_OK || !told || !(j->level.variance > 0))
             continue;
-        v->found[f] = j->variance;
+        v->found[f] = j->level.variance;
         if (*quietest < 0 || v->found[f] < v->found[*quietest]) {
             *quietest = f;
-            *misfit = j->misfit * j->variance;
+            *misfit = j->level.misfit * j->level.variance;
         }
     }
-    j->noise_known = known;
-    j->variance = variance;
-    j->misfit = before;
-    memcpy(j->noise_source, source, sizeof source);
+    j->level = before;
     return status;
 }
 
 static vf_status set_ratio(recon_job *j, const scan_frame *frame, double ratio)
 {
     const int frames = j->scan->frames;
-    if (!j->noise_ratio) {
-        j->noise_ratio = malloc((size_t)frames * sizeof *j->noise_ratio);
-        if (!j->noise_ratio)
+    if (!j->level.ratio) {
+        j->level.ratio = malloc((size_t)frames * sizeof *j->level.ratio);
+        if (!j->level.ratio)
             return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the noise of %d frames", frames);
         for (int f = 0; f < frames; f++)
-            j->noise_ratio[f] = 1;
+            j->level.ratio[f] = 1;
     }
-    j->noise_ratio[frame - j->scan->frame] = ratio;
+    j->level.ratio[frame - j->scan->frame] = ratio;
     return VF_OK;
 }
 
@@ -172,7 +160,7 @@ static vf_status compare_frames(crew *c, int place, char *image, frame_variances
         status = find_each(c, place, image, v, &quietest, &rest);
     if (status != VF_OK || quietest < 0)
         return status;
-    const double base = fmax(j->variance, v->found[quietest]), error = v->error[quietest];
+    const double base = fmax(j->level.variance, v->found[quietest]), error = v->error[quietest];
     differ = false;
     for (int f = 0; f < j->frame_count && status == VF_OK; f++) {
         if (!in_place(j, f, place) || !(v->found[f] > 0))
@@ -184,7 +172,7 @@ static vf_status compare_frames(crew *c, int place, char *image, frame_variances
         status = set_ratio(j, j->frames[f], ratio);
     }
     if (differ)
-        j->misfit = fmax(1, rest / j->variance);
+        j->level.misfit = fmax(1, rest / j->level.variance);
     return status;
 }
 
@@ -203,14 +191,4 @@ vf_status crew_find_noise(crew *c, const frame_group *one, char *image)
         status = compare_frames(c, p, image, &v);
     free(room);
     return status;
-}
-
-double frame_noise_ratio(const recon_job *j, const scan_frame *frame)
-{
-    return j->noise_ratio && !frame->replica ? j->noise_ratio[frame - j->scan->frame] : 1;
-}
-
-double frame_weight(const recon_job *j, const scan_frame *frame)
-{
-    return 1 / frame_noise_ratio(j, frame);
 }

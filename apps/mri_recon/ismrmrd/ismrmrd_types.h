@@ -9,26 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Flags are numbered from 1: bit n - 1 of `flags`. */
+/* Those of the format's flags that are read or written, numbered from 1: bit n - 1 of `flags`. */
 typedef enum ismrmrd_flag {
     ISMRMRD_FIRST_IN_STEP1 = 1,
     ISMRMRD_LAST_IN_STEP1 = 2,
-    ISMRMRD_FIRST_IN_STEP2 = 3,
-    ISMRMRD_LAST_IN_STEP2 = 4,
-    ISMRMRD_FIRST_IN_AVERAGE = 5,
-    ISMRMRD_LAST_IN_AVERAGE = 6,
     ISMRMRD_FIRST_IN_SLICE = 7,
     ISMRMRD_LAST_IN_SLICE = 8,
-    ISMRMRD_FIRST_IN_CONTRAST = 9,
-    ISMRMRD_LAST_IN_CONTRAST = 10,
-    ISMRMRD_FIRST_IN_PHASE = 11,
-    ISMRMRD_LAST_IN_PHASE = 12,
     ISMRMRD_FIRST_IN_REPETITION = 13,
     ISMRMRD_LAST_IN_REPETITION = 14,
-    ISMRMRD_FIRST_IN_SET = 15,
-    ISMRMRD_LAST_IN_SET = 16,
-    ISMRMRD_FIRST_IN_SEGMENT = 17,
-    ISMRMRD_LAST_IN_SEGMENT = 18,
     ISMRMRD_NOISE = 19,
     ISMRMRD_CALIBRATION = 20,
     ISMRMRD_CALIBRATION_AND_IMAGING = 21,
@@ -46,11 +34,7 @@ typedef enum ismrmrd_flag {
 } ismrmrd_flag;
 #define ISMRMRD_BIT(flag) (UINT64_C(1) << ((flag)-1))
 
-enum {
-    ISMRMRD_ACQUISITION_HEADER_BYTES = 340, /* in a file */
-    ISMRMRD_IMAGE_HEADER_BYTES = 198,
-    ISMRMRD_VERSION = 1 /* of the records */
-};
+enum { ISMRMRD_VERSION = 1 }; /* of the records */
 
 typedef struct ismrmrd_counters {
     uint16_t kspace_encode_step_1, kspace_encode_step_2;
@@ -84,29 +68,13 @@ typedef struct ismrmrd_acquisition {
     hvl_t data; /* float: [channel][sample]{re, im}; len in floats */
 } ismrmrd_acquisition;
 
-typedef enum ismrmrd_data_type {
-    ISMRMRD_USHORT = 1,
-    ISMRMRD_SHORT = 2,
-    ISMRMRD_UINT = 3,
-    ISMRMRD_INT = 4,
-    ISMRMRD_FLOAT = 5,
-    ISMRMRD_DOUBLE = 6,
-    ISMRMRD_CXFLOAT = 7,
-    ISMRMRD_CXDOUBLE = 8
-} ismrmrd_data_type;
-
-typedef enum ismrmrd_image_type {
-    ISMRMRD_IMTYPE_MAGNITUDE = 1,
-    ISMRMRD_IMTYPE_PHASE = 2,
-    ISMRMRD_IMTYPE_REAL = 3,
-    ISMRMRD_IMTYPE_IMAG = 4,
-    ISMRMRD_IMTYPE_COMPLEX = 5
-} ismrmrd_image_type;
+/* data_type and image_type of complex images. */
+enum { ISMRMRD_CXFLOAT = 7, ISMRMRD_IMTYPE_COMPLEX = 5 };
 
 /* One element of the dataset `header` of an image series. */
 typedef struct ismrmrd_image_header {
     uint16_t version;
-    uint16_t data_type; /* ismrmrd_data_type */
+    uint16_t data_type;
     uint64_t flags;
     uint32_t measurement_uid;
     uint16_t matrix_size[3];
@@ -117,7 +85,7 @@ typedef struct ismrmrd_image_header {
     uint16_t average, slice, contrast, phase, repetition, set;
     uint32_t acquisition_time_stamp;
     uint32_t physiology_time_stamp[3];
-    uint16_t image_type; /* ismrmrd_image_type */
+    uint16_t image_type;
     uint16_t image_index, image_series_index;
     int32_t user_int[8];
     float user_float[8];

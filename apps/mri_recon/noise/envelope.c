@@ -67,8 +67,7 @@ static void add_energies(const recon_job *j, const scan_frame *frame, const char
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
         for (int64_t v = 0; v < j->voxels; v++) {
             const int64_t at = i * j->voxels + v;
-            const double complex x = j->type == VF_C128 ? ((const double complex *)(const void *)image)[at]
-                                                        : ((const float complex *)(const void *)image)[at];
+            const double complex x = image_value(j, image, at);
             energy[v] += (weighted ? power[v] : 1) * (creal(x) * creal(x) + cimag(x) * cimag(x));
         }
     }

@@ -10,6 +10,7 @@
 #include "noise_level.h"
 #include "regularise.h"
 #include "solve/transfer.h"
+#include "voxfield/statistics.h"
 #include "voxfield/team_size.h"
 #include "wiener.h"
 
@@ -21,21 +22,10 @@ enum { MOST_SAMPLES = 1 << 14, MOST_FRAMES = 16 };
 /* The estimate needs at least this share of the samples' degrees of freedom left over by the image. */
 static const double LEAST_FREE = 0.2;
 
-static vf_wiener_samples samples_of(const mri_scan *raw, const scan_frame *frame)
-{
-    const scan_trajectory *at = &raw->trajectory[frame->trajectory];
-    return (vf_wiener_samples){.count = at->samples,
-                               .k = at->k,
-                               .weights = at->weights,
-                               .coils = raw->coils,
-                               .stride = scan_stride(raw, frame),
-                               .data = (const float *)scan_coil(raw, frame, 0)};
-}
-
 vf_status noise_of_outer(const recon_job *j, const scan_frame *frame, double *variance, double *error)
 {
     const vf_wiener_space space = wiener_space_of(j->scan);
-    const vf_wiener_samples samples = samples_of(j->scan, frame);
+    const vf_wiener_samples samples = wiener_samples_of(j->scan, frame);
     double radius, used = 0;
     vf_status status = vf_outer_radius(j->ctx, &space, &samples, OUTER_SHARE, &radius);
     VF_TRY(status, vf_outer_variance(j->ctx, &space, &samples, radius, variance));
@@ -66,25 +56,35 @@ vf_status noise_from_samples(recon_job *j, int *frame)
     const int step = raw->frames > MOST_FRAMES ? raw->frames / MOST_FRAMES : 1;
     vf_status status = VF_OK;
     *frame = -1;
-    j->misfit = 1;
-    j->noise_known = raw->whitened && !raw->noise_estimated;
-    if (j->noise_known) {
+    j->level.misfit = 1;
+    j->level.known = raw->whitened && !raw->noise_estimated;
+    if (j->level.known) {
         *frame = raw->frames / 2;
-        j->variance = 1;
-        snprintf(j->noise_source, sizeof j->noise_source, "after prewhitening with the noise scan");
+        j->level.variance = 1;
+        snprintf(j->level.source, sizeof j->level.source, "after prewhitening with the noise scan");
         return VF_OK;
     }
     for (int f = 0; f < raw->frames && status == VF_OK; f += step) {
         double error, variance = 0;
         status = noise_of_outer(j, j->frames[f], &variance, &error);
-        if (status == VF_OK && variance > 0 && (*frame < 0 || variance < j->variance)) {
-            j->variance = variance;
+        if (status == VF_OK && variance > 0 && (*frame < 0 || variance < j->level.variance)) {
+            j->level.variance = variance;
             *frame = f;
         }
     }
-    snprintf(j->noise_source, sizeof j->noise_source,
+    snprintf(j->level.source, sizeof j->level.source,
              "estimated from the outermost %.0f %% of samples, assuming no signal there", 100 * OUTER_SHARE);
     return status;
+}
+
+double frame_noise_ratio(const recon_job *j, const scan_frame *frame)
+{
+    return j->level.ratio && !frame->replica ? j->level.ratio[frame - j->scan->frame] : 1;
+}
+
+double frame_weight(const crew *c, const scan_frame *frame)
+{
+    return c->request->series ? 1 / frame_noise_ratio(c->job, frame) : 1;
 }
 
 /* Samples that the residual is computed for: the outermost ones, and then ones of all of k-space, both thinned out. */
@@ -130,9 +130,7 @@ static void see_through(const recon_job *j, const scan_frame *frame, int coil, c
         const int64_t first = (j->has_maps ? s : coil) * j->voxels;
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
         for (int64_t n = 0; n < j->voxels; n++) {
-            const float complex x = j->type == VF_C128
-                                        ? (float complex)((const double complex *)(const void *)image)[first + n]
-                                        : ((const float complex *)(const void *)image)[first + n];
+            const float complex x = (float complex)image_value(j, image, first + n);
             const float complex m = maps ? maps[n] : 1; /* a plain product: all values are finite */
             const float re = crealf(m) * crealf(x) - cimagf(m) * cimagf(x);
             const float im = crealf(m) * cimagf(x) + cimagf(m) * crealf(x);
@@ -140,12 +138,6 @@ static void see_through(const recon_job *j, const scan_frame *frame, int coil, c
             to[2 * n + 1] = s > 0 ? to[2 * n + 1] + im : im;
         }
     }
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* w |d - F s x|^2: *median of the outermost samples, the mean over coils of median / ln 2; *mean of the others, the mean
@@ -193,7 +185,7 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
                 others++;
             }
         }
-        qsort(squares, (size_t)kept, sizeof *squares, compare);
+        vf_host_sort(kept, squares);
         medians += kept > 0 ? squares[kept / 2] / log(2) : 0;
         median_coils += kept > 0;
         means += others > 0 ? sum / (double)others : 0;
@@ -221,7 +213,7 @@ vf_status noise_from_residual(crew *c, int number, const char *image, bool *told
     recon_job *j = c->job;
     const scan_frame *frame = j->frames[number];
     const vf_wiener_space space = wiener_space_of(j->scan);
-    const vf_wiener_samples samples = samples_of(j->scan, frame);
+    const vf_wiener_samples samples = wiener_samples_of(j->scan, frame);
     double power = 1, variance = 0, rest = 0, radius = 0;
     int64_t outer = 0, all = 0;
     vf_forecast forecast = {0};
@@ -241,15 +233,15 @@ vf_status noise_from_residual(crew *c, int number, const char *image, bool *told
     const double outer_free = outer > 0 ? share_free(j, forecast.outer, outer) : 0;
     const double all_free = all > 0 ? share_free(j, forecast.freedom, all) : 0;
     *told = status == VF_OK && outer_free > LEAST_FREE;
-    if (*told && !j->noise_known && variance / outer_free < j->variance) {
-        j->variance = variance / outer_free;
-        snprintf(j->noise_source, sizeof j->noise_source,
+    if (*told && !j->level.known && variance / outer_free < j->level.variance) {
+        j->level.variance = variance / outer_free;
+        snprintf(j->level.source, sizeof j->level.source,
                  "estimated from the residual of a first image in the outermost %.0f %% of samples", 100 * OUTER_SHARE);
     }
-    if (status == VF_OK && all_free > LEAST_FREE && rest / all_free > j->variance)
-        j->misfit = rest / all_free / j->variance;
+    if (status == VF_OK && all_free > LEAST_FREE && rest / all_free > j->level.variance)
+        j->level.misfit = rest / all_free / j->level.variance;
     else if (status == VF_OK)
-        j->misfit = 1;
+        j->level.misfit = 1;
     free(taken);
     return status;
 }

@@ -23,7 +23,7 @@ VF_MUST_CHECK vf_status noise_from_residual(crew *c, int frame, const char *imag
 
 /* The variance of a frame's noise over the job's. */
 double frame_noise_ratio(const recon_job *j, const scan_frame *frame);
-/* Its inverse: the weight of a frame's data beside those of other frames. */
-double frame_weight(const recon_job *j, const scan_frame *frame);
+/* The weight of a frame's data beside those of others that the crew solves for together: the inverse of it; 1 if it is alone. */
+double frame_weight(const crew *c, const scan_frame *frame);
 
 #endif

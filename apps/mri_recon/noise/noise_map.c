@@ -77,7 +77,7 @@ vf_status noise_map_finish(const noise_map *map, recon_put_noise put, void *user
 {
     const recon_job *j = map->job;
     const mri_scan *raw = j->scan;
-    const double sigma = sqrt(j->variance);
+    const double sigma = sqrt(j->level.variance);
     const bool adjoint = j->solve->method == RECON_ADJOINT;
     double *power = malloc((size_t)(j->most_sets * j->voxels) * sizeof *power);
     float *g = malloc((size_t)j->voxels * sizeof *g);

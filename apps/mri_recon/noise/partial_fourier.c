@@ -10,6 +10,7 @@
 
 #include "partial_fourier.h"
 #include "regularise.h"
+#include "solve/prior_table.h"
 #include "solve/transfer.h"
 
 /* A side is missing if it reaches less far than this share of the other. */
@@ -43,7 +44,7 @@ bool partial_fourier(const noise_settings *noise, const solve_settings *solve, c
     for (int a = 0; a < 3; a++)
         reach[a] = 0.5 * (double)raw->matrix[a] * share;
     const bool one_image = raw->coils == 1 || coils->how != RECON_COILS_RSS;
-    return share < 1 && one_image && solve->prior == RECON_SPECTRUM && noise->partial_fourier &&
+    return share < 1 && one_image && quadratic_prior_of(solve)->of_spectrum && noise->partial_fourier &&
            regularise_by_noise(solve);
 }
 
@@ -201,7 +202,7 @@ vf_status constrain_phase(crew *c, const scan_frame *frame, double power, const 
     if (status == VF_OK && known)
         status = give_phase(j, c->solver, phase);
     if (!frame->replica)
-        snprintf(c->summary.phase, sizeof c->summary.phase,
+        snprintf(c->summary.last.phase, sizeof c->summary.last.phase,
                  known ? "one side of k-space is missing; the phase of low frequencies compensates for it"
                        : "one side of k-space is missing; the phase is not smooth enough to compensate for it");
     VF_TRY(status, regularise_parts(c, frame, power, c->solver->known.imaginary));

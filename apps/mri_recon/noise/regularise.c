@@ -7,6 +7,7 @@
 #include "frames/frame_places.h"
 #include "noise_level.h"
 #include "regularise.h"
+#include "solve/prior_table.h"
 #include "solve/transfer.h"
 #include "voxfield/team_size.h"
 #include "wiener.h"
@@ -51,46 +52,19 @@ vf_status regularise_density(crew *c, int trajectory)
     return status;
 }
 
-/* The eigenvalues of first differences, sum_a 4 sin^2(pi k_a / N_a). Differences weighted by references are close. */
-static void difference_weights(const vf_wiener_space *space, double *out)
-{
-    const int64_t *n = space->matrix;
-    for (int64_t i = 0; i < n[0] * n[1] * n[2]; i++) {
-        const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
-        out[i] = 0;
-        for (int a = 0; a < 3; a++)
-            out[i] += 4 * pow(sin(M_PI * (double)(at[a] - n[a] / 2) / (double)n[a]), 2);
-    }
-}
-
 double regularise_variance(const recon_job *j)
 {
-    return j->variance * fmin(cbrt(j->misfit), MOST_FOR_MISFIT);
+    return j->level.variance * fmin(cbrt(j->level.misfit), MOST_FOR_MISFIT);
 }
 
-/* The model behind a frame's prior; arrays are [voxels]. */
-typedef struct frame_model {
-    vf_wiener_space space;
-    double variance, mean; /* noise variance; diagonal of F^H W F in the object */
-    double *s;             /* the spectrum */
-    double *c;             /* approximate eigenvalues of F^H W F */
-    double *p;             /* eigenvalues of the prior, without its weight */
-} frame_model;
-
-static vf_status make_model(crew *c, const scan_frame *frame, double power, frame_model *f)
+static vf_status make_model(crew *c, const scan_frame *frame, double power, prior_model *f)
 {
     const recon_job *j = c->job;
     const mri_scan *raw = j->scan;
-    const scan_trajectory *at = &raw->trajectory[frame->trajectory];
     const double ratio = frame_noise_ratio(j, frame);
     if (frame->replica) /* a replica is solved like the frame it was made from */
         frame = j->place[frame->place].first;
-    const vf_wiener_samples samples = {.count = at->samples,
-                                       .k = at->k,
-                                       .weights = at->weights,
-                                       .coils = raw->coils,
-                                       .stride = scan_stride(raw, frame),
-                                       .data = (const float *)scan_coil(raw, frame, 0)};
+    const vf_wiener_samples samples = wiener_samples_of(raw, frame);
     vf_spectrum spectrum;
     f->space = wiener_space_of(raw);
     f->s = malloc(3 * (size_t)j->voxels * sizeof *f->s);
@@ -100,28 +74,25 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, fram
     f->p = f->c + j->voxels;
     vf_status status = regularise_density(c, frame->trajectory);
     /* Without maps, all coils share a mean spectrum. */
-    VF_TRY(status, vf_spectrum_estimate(j->ctx, &f->space, &samples, j->variance * ratio,
+    VF_TRY(status, vf_spectrum_estimate(j->ctx, &f->space, &samples, j->level.variance * ratio,
                                         j->has_maps ? power : raw->coils, &spectrum));
     if (status != VF_OK)
         return status;
     vf_spectrum_fill(j->ctx, &f->space, &spectrum, f->s);
-    f->mean = c->normal->diagonal * power;
+    f->mean = c->diagonal * power;
+    f->least = LEAST_WEIGHT * f->mean;
     f->variance = regularise_variance(j) * ratio;
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 3 * j->voxels))
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
     for (int64_t i = 0; i < j->voxels; i++) {
         f->s[i] /= c->filled; /* the variance in the object, not the mean over the field of view */
         f->c[i] = c->density[i] * power;
-        if (j->solve->prior == RECON_SPECTRUM)
-            f->p[i] = fmax(f->variance * (double)j->voxels / f->s[i], LEAST_WEIGHT * f->mean);
-        else
-            f->p[i] = 1;
     }
-    if (j->solve->prior == RECON_DIFFERENCES || j->solve->prior == RECON_REFERENCE)
-        difference_weights(&f->space, f->p);
+    quadratic_prior_of(j->solve)->eigenvalues(j->ctx, f);
     return VF_OK;
 }
 
-vf_status regularise_put(const recon_job *j, const double *values, int64_t count, vf_queue *queue, vf_array *to)
+/* Copies real numbers to the device in the solver's precision; the array grows as needed. */
+static vf_status put(const recon_job *j, const double *values, int64_t count, vf_queue *queue, vf_array *to)
 {
     const vf_dtype real = vf_dtype_real(j->type);
     vf_status status = grow_array(vf_queue_device(queue), VF_SPACE_DEVICE, real, count, to);
@@ -138,28 +109,39 @@ vf_status regularise_put(const recon_job *j, const double *values, int64_t count
     return status;
 }
 
-void regularise_balance(const recon_job *j, const frame_place *place, int set, double power, double *out)
+/* What a set of maps says of each voxel. */
+typedef void of_maps(const recon_job *j, const frame_place *place, int set, double power, double *out);
+
+static double least_balance(const frame_place *place)
 {
-    const double least = place->weighted ? LEAST_BALANCE_FADING : LEAST_BALANCE;
+    return place->weighted ? LEAST_BALANCE_FADING : LEAST_BALANCE;
+}
+
+/* 1 / sqrt(sum |s|^2) relative to its mean; 0 where no coil sees. */
+static void balance_of(const recon_job *j, const frame_place *place, int set, double power, double *out)
+{
+    const double least = least_balance(place);
     map_powers(j, place->maps + set * j->scan->coils * j->voxels, out);
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 5 * j->voxels))
     for (int64_t i = 0; i < j->voxels; i++)
         out[i] = out[i] > 0 ? 1 / fmax(sqrt(out[i] / power), least) : 0;
 }
 
-void regularise_unseen(const recon_job *j, const frame_place *place, int set, double power, double *out)
+static void unseen_of(const recon_job *j, const frame_place *place, int set, double power, double *out)
 {
-    const double least = place->weighted ? LEAST_BALANCE_FADING : LEAST_BALANCE;
+    const double least = least_balance(place);
     map_powers(j, place->maps + set * j->scan->coils * j->voxels, out);
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
     for (int64_t i = 0; i < j->voxels; i++)
         out[i] = 1 - fmin(1, out[i] / (power * least * least));
 }
 
-vf_status regularise_put_of_maps(const recon_job *j, const frame_place *place, regularise_of_maps *what, double power,
-                                 int frames, const double *factor, vf_queue *queue, vf_array *to)
+/* Copies `what` of each set of the frames' maps to the device, times factor[frame] (NULL: 1): [frame][set][voxels]. */
+static vf_status put_of_maps(const recon_job *j, const frame_group *g, of_maps *what, double power,
+                             const double *factor, vf_queue *queue, vf_array *to)
 {
-    const int64_t of_frame = place->sets * j->voxels, count = frames * of_frame;
+    const frame_place *place = &j->place[j->frames[g->first]->place];
+    const int64_t of_frame = place->sets * j->voxels, count = g->count * of_frame;
     double *values = malloc((size_t)count * sizeof *values);
     if (!values)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)count);
@@ -168,11 +150,27 @@ vf_status regularise_put_of_maps(const recon_job *j, const frame_place *place, r
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, count))
     for (int64_t v = 0; v < of_frame; v++) {
         const double value = values[v];
-        for (int f = 0; f < frames; f++)
-            values[f * of_frame + v] = value * factor[f];
+        for (int f = 0; f < g->count; f++)
+            values[f * of_frame + v] = value * (factor ? factor[f] : 1);
     }
-    const vf_status status = regularise_put(j, values, count, queue, to);
+    const vf_status status = put(j, values, count, queue, to);
     free(values);
+    return status;
+}
+
+/* The weights follow that of the frame's data, as F^H W F does: a voxel that coils see a little then has the same share of its
+ * signal in all frames. */
+vf_status regularise_unseen(const crew *c, const frame_group *g, double power, double mean, vf_queue *queue,
+                            vf_array *to)
+{
+    const recon_job *j = c->job;
+    double *factor = malloc((size_t)g->count * sizeof *factor);
+    if (!factor)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the weights of %d frames", g->count);
+    for (int f = 0; f < g->count; f++)
+        factor[f] = mean * frame_weight(c, j->frames[g->first + f]);
+    const vf_status status = put_of_maps(j, g, unseen_of, power, factor, queue, to);
+    free(factor);
     return status;
 }
 
@@ -188,23 +186,23 @@ static vf_status set_support(const crew *c, const frame_envelope *envelope, cons
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the support of %lld voxels", (long long)j->voxels);
     double *balance = seen + count, *bright = balance + count;
     for (int set = 0; set < place->sets; set++)
-        regularise_balance(j, place, set, power, balance + set * j->voxels);
+        balance_of(j, place, set, power, balance + set * j->voxels);
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, count))
     for (int64_t i = 0; i < count; i++) {
         seen[i] = balance[i] > 0;
         bright[i] = balance[i] > 0 ? (double)envelope->values[i % j->voxels] : 0;
     }
-    vf_status status = regularise_put(j, seen, count, queue, &s->known.support);
-    VF_TRY(status, regularise_put(j, balance, count, queue, &s->known.balance));
-    if (status == VF_OK && j->solve->prior == RECON_SPECTRUM)
-        status = regularise_put(j, bright, count, queue, &s->known.envelope);
+    vf_status status = put(j, seen, count, queue, &s->known.support);
+    VF_TRY(status, put(j, balance, count, queue, &s->known.balance));
+    if (status == VF_OK && quadratic_prior_of(j->solve)->of_spectrum)
+        status = put(j, bright, count, queue, &s->known.envelope);
     free(seen);
     return status;
 }
 
 /* Sets the spectrum's weights. They apply to the image divided by its envelope, whose mean square is 1 over the whole
  * field of view. */
-static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, frame_model *f, device_solver *s)
+static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, prior_model *f, device_solver *s)
 {
     const recon_job *j = c->job;
     vf_queue *queue = s->queue;
@@ -215,12 +213,12 @@ static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, fra
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
     for (int64_t n = 0; n < j->voxels; n++)
         f->s[n] = 1 / (double)envelope->values[n];
-    VF_TRY(status, regularise_put(j, f->s, j->voxels, queue, &s->known.flatten));
+    VF_TRY(status, put(j, f->s, j->voxels, queue, &s->known.flatten));
     if (status != VF_OK || j->has_maps) /* with maps, set_support has set the envelope */
         return status;
     for (int64_t n = 0; n < j->voxels; n++)
         f->s[n] = (double)envelope->values[n];
-    return regularise_put(j, f->s, j->voxels, queue, &s->known.envelope);
+    return put(j, f->s, j->voxels, queue, &s->known.envelope);
 }
 
 /* The approximate inverse is the sum of two terms, one for the data and one for the prior: c / a^2 and lambda p / a^2,
@@ -231,7 +229,7 @@ static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, fra
  *             [c - c'  c + c']            [0  1/imaginary]
  *
  * The terms are A^-1 C A^-1 and A^-1 P A^-1. The two columns of each term make its two matrices. */
-static double inverse_of_pair(const frame_model *f, double lambda, double imaginary, int which, int64_t i,
+static double inverse_of_pair(const prior_model *f, double lambda, double imaginary, int which, int64_t i,
                               int64_t opposite)
 {
     const bool data = which == VF_PRIOR_INVERSE_DATA || which == VF_PRIOR_INVERSE_DATA_IMAGINARY;
@@ -249,18 +247,18 @@ static double inverse_of_pair(const frame_model *f, double lambda, double imagin
     return sum;
 }
 
-static double inverse_of(const frame_model *f, double lambda, int which, int64_t i)
+static double inverse_of(const prior_model *f, double lambda, int which, int64_t i)
 {
     const double seen = fmax(f->c[i], LEAST_DENSITY * f->mean), known = lambda * f->p[i];
     return (which == VF_PRIOR_INVERSE_DATA ? seen : known) / pow(seen + known, 2);
 }
 
 /* Overwrites f->s. */
-static vf_status set_inverse(const crew *c, frame_model *f, double lambda, double imaginary, device_solver *s)
+static vf_status set_inverse(const crew *c, prior_model *f, double lambda, double imaginary, device_solver *s)
 {
     const recon_job *j = c->job;
     const int64_t *n = j->scan->matrix;
-    const double filled = j->solve->prior == RECON_SPECTRUM ? c->filled : 1; /* 1 / envelope^2 in the object */
+    const double filled = quadratic_prior_of(j->solve)->of_spectrum ? c->filled : 1; /* 1 / envelope^2 in the object */
     const int end = imaginary > 0 ? VF_PRIOR_MATRICES : VF_PRIOR_INVERSE_DATA_IMAGINARY;
     vf_status status = VF_OK;
     for (int which = VF_PRIOR_INVERSE_DATA; which < end && status == VF_OK; which++) {
@@ -279,7 +277,7 @@ static vf_status set_inverse(const crew *c, frame_model *f, double lambda, doubl
     return status;
 }
 
-static vf_status set_solver(const crew *c, device_solver *s, const frame_envelope *envelope, frame_model *f,
+static vf_status set_solver(const crew *c, device_solver *s, const frame_envelope *envelope, prior_model *f,
                             const frame_place *place, double power, double lambda)
 {
     const recon_job *j = c->job;
@@ -291,7 +289,7 @@ static vf_status set_solver(const crew *c, device_solver *s, const frame_envelop
         status = vf_array_create(vf_queue_device(s->queue), VF_SPACE_DEVICE, j->type, j->voxels, &s->known.flat);
     if (status == VF_OK && place)
         status = set_support(c, envelope, place, power, s);
-    if (status == VF_OK && j->solve->prior == RECON_SPECTRUM)
+    if (status == VF_OK && quadratic_prior_of(j->solve)->of_spectrum)
         status = set_spectrum(c, envelope, f, s);
     return status == VF_OK ? set_inverse(c, f, lambda, 0, s) : status;
 }
@@ -301,45 +299,47 @@ static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, 
     const recon_job *j = c->job;
     const solve_settings *settings = j->solve;
     recon_summary *summary = &c->summary;
-    frame_model f = {0};
+    prior_model f = {0};
     vf_forecast forecast;
     c->filled = envelope->filled;
     vf_status status = make_model(c, frame, power, &f);
     if (status == VF_OK) {
         double lambda = c->request->lambda;
-        if (settings->lambda_auto && settings->prior != RECON_SPECTRUM)
-            lambda *= fmax(LEAST_WEIGHT * f.mean,
-                           vf_wiener_best_weight(j->ctx, &f.space, f.variance, f.c, f.s, f.p, 1e-2 * f.mean));
+        if (settings->lambda_auto && !quadratic_prior_of(settings)->of_spectrum)
+            lambda *= fmax(f.least, vf_wiener_best_weight(j->ctx, &f.space, f.variance, f.c, f.s, f.p, 1e-2 * f.mean));
         vf_wiener_forecast(j->ctx, &f.space, f.variance, f.c, f.s, f.p, lambda, INFINITY, &forecast);
-        summary->lambda = lambda;
-        summary->expected_signal = forecast.signal;
-        summary->expected_noise = forecast.noise;
-        summary->expected_bias = forecast.bias;
+        summary->last.lambda = lambda;
+        summary->last.expected_signal = forecast.signal;
+        summary->last.expected_noise = forecast.noise;
+        summary->last.expected_bias = forecast.bias;
     }
-    const int solving = j->has_maps ? 1 : c->solvers; /* with maps there is one system, on the first device */
-    for (int d = 0; d < solving && status == VF_OK; d++)
+    for (int d = 0; d < c->solvers && status == VF_OK; d++)
         status = set_solver(c, &c->solver[d], envelope, &f, j->has_maps ? &j->place[frame->place] : NULL, power,
-                            summary->lambda);
+                            summary->last.lambda);
     free(f.s);
     return status;
 }
 
-vf_status regularise_frame(crew *c, const scan_frame *frame, double power, const frame_envelope *envelope)
+vf_status regularise_frames(crew *c, const frame_group *g, double power, const frame_envelope *envelope)
 {
+    const recon_job *j = c->job;
     recon_summary *summary = &c->summary;
-    summary->diagonal = c->normal->diagonal * power;
-    if (regularise_by_noise(c->job->solve))
-        return weigh_by_noise(c, frame, power, envelope);
-    summary->lambda = c->request->lambda * summary->diagonal;
+    device_solver *first = c->solver;
+    summary->last.diagonal = c->diagonal * power;
+    if (c->request->series)
+        return j->has_maps ? put_of_maps(j, g, balance_of, power, NULL, first->queue, &first->known.balance) : VF_OK;
+    if (regularise_by_noise(j->solve))
+        return weigh_by_noise(c, j->frames[g->first], power, envelope);
+    summary->last.lambda = c->request->lambda * summary->last.diagonal;
     for (int d = 0; d < c->solvers; d++)
-        c->solver[d].known.lambda = summary->lambda;
+        c->solver[d].known.lambda = summary->last.lambda;
     return VF_OK;
 }
 
 vf_status regularise_filtered_noise(crew *c, const scan_frame *frame, double power, const double *filter, double *noise)
 {
-    const double lambda = c->summary.lambda, voxels = (double)c->job->voxels;
-    frame_model f = {0};
+    const double lambda = c->summary.last.lambda, voxels = (double)c->job->voxels;
+    prior_model f = {0};
     vf_status status = make_model(c, frame, power, &f);
     *noise = 0;
     for (int64_t i = 0; status == VF_OK && i < c->job->voxels; i++)
@@ -350,19 +350,19 @@ vf_status regularise_filtered_noise(crew *c, const scan_frame *frame, double pow
 
 vf_status regularise_parts(crew *c, const scan_frame *frame, double power, double imaginary)
 {
-    frame_model f = {0};
+    prior_model f = {0};
     vf_status status = make_model(c, frame, power, &f);
-    VF_TRY(status, set_inverse(c, &f, c->summary.lambda, imaginary, c->solver));
+    VF_TRY(status, set_inverse(c, &f, c->summary.last.lambda, imaginary, c->solver));
     free(f.s);
     return status;
 }
 
 vf_status regularise_forecast(crew *c, const scan_frame *frame, double power, double radius, vf_forecast *forecast)
 {
-    frame_model f = {0};
+    prior_model f = {0};
     vf_status status = make_model(c, frame, power, &f);
     if (status == VF_OK)
-        vf_wiener_forecast(c->job->ctx, &f.space, f.variance, f.c, f.s, f.p, c->summary.lambda, radius, forecast);
+        vf_wiener_forecast(c->job->ctx, &f.space, f.variance, f.c, f.s, f.p, c->summary.last.lambda, radius, forecast);
     free(f.s);
     return status;
 }

@@ -19,9 +19,6 @@
 #include "sparse.h"
 #include "voxfield/team_size.h"
 
-/* What the wavelets' factor is multiplied by beside differences between frames, which have taken most of the noise. The
- * best value falls with the number of frames, from 0.4 for 4 to 0.1 for 48 of a still head, and grows with the noise. */
-static const double BESIDE_TEMPORAL = 0.22;
 /* What lambda and rho of prior_table.c are for: the expected error relative to the signal, and the bounds of the scans that they
  * were measured with. A Laplace distribution of the coefficients with standard deviation s has its most probable image at lambda =
  * sqrt(2) sigma^2 / s, which is proportional to sigma / s in units of sigma: the power 1. The measured ones are near. */
@@ -35,7 +32,7 @@ static const double USUAL_NOISE = 0.08, TOLERANCE_POWER = 3, LEAST_TOLERANCE = 0
 /* The smallest eigenvalue of the preconditioner's F^H W F, relative to the mean. */
 static const double LEAST_DENSITY = 1e-3;
 
-vf_status sparse_create(const recon_job *j, vf_device *device, int images, vf_penalties **out)
+static vf_status create_penalties(const recon_job *j, vf_device *device, int images, vf_penalties **out)
 {
     const solve_settings *settings = j->solve;
     const int64_t *n = j->scan->matrix;
@@ -50,16 +47,21 @@ vf_status sparse_create(const recon_job *j, vf_device *device, int images, vf_pe
     return vf_penalties_create(device, &options, out);
 }
 
+/* The penalties without weights, and the preconditioner's matrices: of images the first, or of a series the chain, which ties
+ * frames to each other; of the penalties' fields the rest. */
 static vf_status make(const crew *c, device_solver *s)
 {
     const recon_job *j = c->job;
     vf_device *device = vf_queue_device(s->queue);
-    vf_penalties_free(s->penalties); /* the number of sets may have changed */
-    s->penalties = NULL;
-    vf_status status = sparse_create(j, device, c->sets, &s->penalties);
-    if (status == VF_OK && !s->inverse)
-        status = vf_circulant_create(device, j->scan->matrix, j->solve->precision, 1 + vf_penalties_extra(s->penalties),
-                                     &s->inverse);
+    sparse_problem *p = &s->sparse;
+    vf_penalties_free(p->penalties); /* the number of images may have changed */
+    p->penalties = NULL;
+    vf_status status = create_penalties(j, device, c->images, &p->penalties);
+    if (status == VF_OK && c->request->series && !p->chain)
+        status = vf_circulant_chain_create(device, j->scan->matrix, j->solve->precision, c->images, &p->chain);
+    const int matrices = status == VF_OK ? !p->chain + vf_penalties_extra(p->penalties) : 0;
+    if (matrices > 0 && !p->inverse)
+        status = vf_circulant_create(device, j->scan->matrix, j->solve->precision, matrices, &p->inverse);
     return status;
 }
 
@@ -69,7 +71,8 @@ static double response(int64_t at, int64_t n)
     return n > 1 ? 1 - cos(2 * M_PI * (double)(at - n / 2) / (double)n) : 1;
 }
 
-double sparse_unit(const crew *c, double power, double *mean)
+/* The unit of lambda; *mean gets the mean eigenvalue of F^H W F. Both for c->density. */
+static double unit_of(const crew *c, double power, double *mean)
 {
     enum { BLOCKS = 128 }; /* of rows, added in order: the bits do not depend on the number of threads */
     const recon_job *j = c->job;
@@ -93,136 +96,207 @@ double sparse_unit(const crew *c, double power, double *mean)
     return sqrt(regularise_variance(j) * high / (double)j->voxels);
 }
 
-double sparse_error(const recon_summary *summary)
+/* Whether the job's frame f shares its unit of lambda with a group: those of a series do with all frames of the place, so that
+ * all windows have the same. */
+static bool shares_unit(const crew *c, const frame_group *g, int f)
 {
-    const double error = hypot(summary->expected_noise, summary->expected_bias);
-    return summary->expected_signal > 0 ? error / summary->expected_signal : USUAL_ERROR;
+    const recon_job *j = c->job;
+    return c->request->series ? j->frames[f]->place == j->frames[g->first]->place : f == g->first;
+}
+
+/* The unit of lambda and the mean eigenvalue. The place keeps those of a series. */
+static vf_status find_unit(crew *c, const frame_group *g, double power)
+{
+    recon_job *j = c->job;
+    const scan_frame *first = j->frames[g->first];
+    frame_place *place = &j->place[first->place];
+    const bool series = c->request->series;
+    double squares = 0, sum = 0;
+    int count = 0;
+    vf_status status = VF_OK;
+    pthread_mutex_lock(&j->lock);
+    c->mean = series ? place->mean : 0;
+    c->unit = place->unit;
+    pthread_mutex_unlock(&j->lock);
+    if (c->mean != 0)
+        return VF_OK;
+    for (int f = 0; f < j->frame_count && status == VF_OK; f++) {
+        double one = 0;
+        if (!shares_unit(c, g, f))
+            continue;
+        status = regularise_density(c, j->frames[f]->trajectory);
+        if (status == VF_OK)
+            squares += pow(unit_of(c, power * frame_weight(c, j->frames[f]), &one), 2);
+        sum += one;
+        count++;
+    }
+    c->mean = sum / count;
+    c->unit = sqrt(squares / count) * (series ? 1 : sqrt(frame_noise_ratio(j, first)));
+    pthread_mutex_lock(&j->lock);
+    if (status == VF_OK && series) {
+        place->mean = c->mean;
+        place->unit = c->unit;
+    }
+    pthread_mutex_unlock(&j->lock);
+    return status;
+}
+
+/* Wavelets act within a frame, so each frame's lambda is in units of its own noise: sqrt(v_f) over the root mean square
+ * of all frames'. */
+static vf_status set_own_units(const crew *c, const frame_group *g, vf_penalties *penalties)
+{
+    const recon_job *j = c->job;
+    double sum = 0;
+    int count = 0;
+    for (int f = 0; f < j->frame_count; f++)
+        if (shares_unit(c, g, f)) {
+            sum += frame_weight(c, j->frames[f]);
+            count++;
+        }
+    double *factor = malloc((size_t)g->count * sizeof *factor);
+    if (!factor)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the weights of %d frames", g->count);
+    for (int f = 0; f < g->count; f++)
+        factor[f] = sqrt(frame_weight(c, j->frames[g->first + f]) * count / sum);
+    const vf_status status = vf_penalties_set_frames(penalties, j->ctx, factor);
+    free(factor);
+    return status;
+}
+
+/* The expected error of a frame's image with the spectrum prior, relative to the signal; without a forecast, as for series, a
+ * usual value. */
+static double expected_error(const recon_summary *summary)
+{
+    const double error = hypot(summary->last.expected_noise, summary->last.expected_bias);
+    return summary->last.expected_signal > 0 ? error / summary->last.expected_signal : USUAL_ERROR;
 }
 
 double sparse_tolerance(const recon_job *j, const recon_summary *summary)
 {
-    const double noise = summary->expected_noise / summary->expected_signal;
-    const double share = summary->expected_signal > 0 ? pow(noise / USUAL_NOISE, TOLERANCE_POWER) : 1;
+    const double noise = summary->last.expected_noise / summary->last.expected_signal;
+    const double share = summary->last.expected_signal > 0 ? pow(noise / USUAL_NOISE, TOLERANCE_POWER) : 1;
     return j->solve->tolerance * (j->solve->tolerance_auto ? fmin(fmax(share, LEAST_TOLERANCE), 1) : 1);
 }
 
-void sparse_weigh(crew *c, vf_penalties *penalties, double mean, double unit, double error)
+static void weigh(crew *c, vf_penalties *penalties)
 {
     const solve_settings *settings = c->job->solve;
-    bool temporal = false;
+    const double usual = fmin(fmax(expected_error(&c->summary), LEAST_ERROR), MOST_ERROR) / USUAL_ERROR;
+    bool taken = false;
     for (int i = 0; i < settings->sparse; i++)
-        temporal |= settings->sparse_prior[i] == VF_PENALTY_TEMPORAL;
+        taken |= sparse_prior_of(settings, i)->takes_noise;
     for (int i = 0; i < settings->sparse; i++) {
         const sparse_prior *prior = sparse_prior_of(settings, i);
-        const double beside = temporal && settings->sparse_prior[i] == VF_PENALTY_WAVELET ? BESIDE_TEMPORAL : 1;
-        const double usual = fmin(fmax(error, LEAST_ERROR), MOST_ERROR) / USUAL_ERROR;
+        const double beside = taken && prior->beside > 0 ? prior->beside : 1;
         const double factor = settings->lambda_auto
-                                  ? c->job->factor * prior->factor * beside * pow(usual, prior->factor_power) *
+                                  ? c->job->choice.factor * prior->factor * beside * pow(usual, prior->factor_power) *
                                         vf_penalties_noise(penalties, i)
                                   : 1;
-        const double lambda = settings->lambda * factor * unit;
+        const double lambda = settings->lambda * factor * c->unit;
         const double rho = prior->rho * fmin(fmax(pow(usual, prior->rho_power), LEAST_RHO), MOST_RHO);
-        vf_penalties_set(penalties, i, lambda, rho * mean);
-        c->summary.sparse_lambda[i] = lambda;
+        vf_penalties_set(penalties, i, lambda, rho * c->mean);
+        c->summary.last.sparse_lambda[i] = lambda;
     }
-    c->summary.noise_unit = unit;
+    c->summary.last.noise_unit = c->unit;
 }
 
-vf_status sparse_hold(const recon_job *j, vf_queue *queue, const bool *reached, double mean, double *kappa,
-                      vf_circulant **held)
+void sparse_weigh(crew *c)
 {
-    bool all = true;
+    for (int d = 0; d < c->solvers; d++)
+        weigh(c, c->solver[d].sparse.penalties);
+}
+
+/* Makes K of solve_sparse, with the eigenvalues kappa [voxels]: the mean at frequencies that none of the frames that share
+ * their unit reaches, else 0. */
+static vf_status hold(const crew *c, const frame_group *g, double *kappa, device_solver *s)
+{
+    const recon_job *j = c->job;
+    vf_circulant **held = &s->sparse.held;
+    bool all = true, *reached = calloc((size_t)j->voxels, sizeof *reached);
+    if (!reached)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
+    for (int f = 0, last = -1; f < j->frame_count; f++)
+        if (shares_unit(c, g, f) && j->frames[f]->trajectory != last)
+            scan_mark_reached(j->ctx, j->scan, last = j->frames[f]->trajectory, reached);
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, j->voxels)) reduction(&& : all)
     for (int64_t i = 0; i < j->voxels; i++) {
-        kappa[i] = reached[i] ? 0 : mean;
+        kappa[i] = reached[i] ? 0 : c->mean;
         all = all && reached[i];
     }
+    free(reached);
     vf_circulant_destroy(*held);
     *held = NULL;
     if (all)
         return VF_OK;
-    const vf_status status = vf_circulant_create(vf_queue_device(queue), j->scan->matrix, j->solve->precision, 1, held);
-    return status == VF_OK ? vf_circulant_set(*held, queue, 0, kappa) : status;
+    vf_status status = vf_circulant_create(vf_queue_device(s->queue), j->scan->matrix, j->solve->precision, 1, held);
+    VF_TRY(status, vf_circulant_set(*held, s->queue, 0, kappa));
+    return status;
 }
 
-void sparse_spectrum(const crew *c, const vf_penalties *penalties, double power, double mean, const double *kappa,
-                     double *out)
+/* The eigenvalues of what the preconditioner inverts, for c->density, without the differences between frames. */
+static void spectrum_of(const crew *c, const vf_penalties *penalties, double power, const double *kappa, double *out)
 {
     const int64_t voxels = c->job->voxels;
     memset(out, 0, (size_t)voxels * sizeof *out);
     vf_penalties_add_spectrum(penalties, 0, out);
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(c->job->ctx, 2 * voxels))
     for (int64_t i = 0; i < voxels; i++)
-        out[i] += fmax(c->density[i] * power, LEAST_DENSITY * mean) + kappa[i];
+        out[i] += fmax(c->density[i] * power, LEAST_DENSITY * c->mean) + kappa[i];
 }
 
-static vf_status set_inverse(const recon_job *j, vf_queue *queue, int which, double *spectrum, vf_circulant *inverse)
+static vf_status set_inverse(const recon_job *j, device_solver *s, int which, double *spectrum)
 {
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
     for (int64_t i = 0; i < j->voxels; i++)
         spectrum[i] = 1 / spectrum[i];
-    return vf_circulant_set(inverse, queue, which, spectrum);
+    return vf_circulant_set(s->sparse.inverse, s->queue, which, spectrum);
 }
 
-vf_status sparse_set_fields(const recon_job *j, const vf_penalties *penalties, vf_queue *queue, int first, double *room,
-                            vf_circulant *inverse)
-{
-    vf_status status = VF_OK;
-    for (int part = 1; part <= vf_penalties_extra(penalties) && status == VF_OK; part++) {
-        memset(room, 0, (size_t)j->voxels * sizeof *room);
-        vf_penalties_add_spectrum(penalties, part, room);
-        status = set_inverse(j, queue, first + part - 1, room, inverse);
-    }
-    return status;
-}
-
-static vf_status set_solver(crew *c, const scan_frame *frame, device_solver *s, double power, double mean, double unit)
+/* Sets the preconditioner; `spectrum` is scratch. */
+static vf_status precondition(crew *c, const frame_group *g, device_solver *s, double power, const double *kappa,
+                              double *spectrum)
 {
     const recon_job *j = c->job;
-    const frame_place *place = &j->place[frame->place];
-    double *spectrum = malloc(2 * (size_t)j->voxels * sizeof *spectrum);
-    bool *reached = calloc((size_t)j->voxels, sizeof *reached);
-    vf_status status = spectrum && reached
-                           ? make(c, s)
-                           : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
-    if (status == VF_OK) {
-        scan_mark_reached(j->ctx, j->scan, frame->trajectory, reached);
-        status = sparse_hold(j, s->queue, reached, mean, spectrum + j->voxels, &s->held);
+    const sparse_problem *p = &s->sparse;
+    vf_status status = p->chain ? vf_circulant_chain_couple(p->chain, vf_penalties_coupling(p->penalties)) : VF_OK;
+    for (int f = 0; f < g->count && status == VF_OK; f++) {
+        const scan_frame *frame = j->frames[g->first + f];
+        status = regularise_density(c, frame->trajectory);
+        if (status != VF_OK)
+            break;
+        spectrum_of(c, p->penalties, power * frame_weight(c, frame), kappa, spectrum);
+        status = p->chain ? vf_circulant_chain_add(p->chain, s->queue, spectrum) : set_inverse(j, s, 0, spectrum);
     }
-    if (status == VF_OK) {
-        sparse_weigh(c, s->penalties, mean, unit, sparse_error(&c->summary));
-        sparse_spectrum(c, s->penalties, power, mean, spectrum + j->voxels, spectrum);
-        status = set_inverse(j, s->queue, 0, spectrum, s->inverse);
+    for (int part = 1; status == VF_OK && part <= vf_penalties_extra(p->penalties); part++) {
+        memset(spectrum, 0, (size_t)j->voxels * sizeof *spectrum);
+        vf_penalties_add_spectrum(p->penalties, part, spectrum);
+        status = set_inverse(j, s, part - (p->chain != NULL), spectrum);
     }
-    VF_TRY(status, sparse_set_fields(j, s->penalties, s->queue, 1, spectrum, s->inverse));
-    free(spectrum);
-    free(reached);
-    return status == VF_OK && j->has_maps
-               ? regularise_put_of_maps(j, place, regularise_unseen, power, 1, &mean, s->queue, &s->unseen)
-               : status;
-}
-
-vf_status sparse_frame(crew *c, const scan_frame *frame, double power)
-{
-    const int solving = c->job->has_maps ? 1 : c->solvers;
-    double mean = 0;
-    const double unit = sparse_unit(c, power, &mean) * sqrt(frame_noise_ratio(c->job, frame));
-    vf_status status = VF_OK;
-    for (int d = 0; d < solving && status == VF_OK; d++)
-        status = set_solver(c, frame, &c->solver[d], power, mean, unit);
     return status;
 }
 
-sparse_problem sparse_problem_of(const crew *c, const device_solver *s)
+static vf_status set_solver(crew *c, const frame_group *g, device_solver *s, double power)
 {
-    sparse_problem problem = {.solver = c->job->solve->solver,
-                              .penalties = s->penalties,
-                              .inverse = s->inverse,
-                              .voxels = c->job->voxels,
-                              .held = s->held};
-    if (c->job->has_maps) {
-        problem.even = s->known.balance;
-        problem.unseen = s->unseen;
-    }
-    return problem;
+    const recon_job *j = c->job;
+    double *spectrum = malloc(2 * (size_t)j->voxels * sizeof *spectrum);
+    vf_status status =
+        spectrum ? make(c, s) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
+    if (status == VF_OK)
+        weigh(c, s->sparse.penalties);
+    if (status == VF_OK && c->request->series && j->level.ratio)
+        status = set_own_units(c, g, s->sparse.penalties);
+    VF_TRY(status, hold(c, g, spectrum + j->voxels, s));
+    VF_TRY(status, precondition(c, g, s, power, spectrum + j->voxels, spectrum));
+    free(spectrum);
+    s->sparse.even = s->known.balance;
+    return status == VF_OK && j->has_maps ? regularise_unseen(c, g, power, c->mean, s->queue, &s->sparse.unseen)
+                                          : status;
+}
+
+vf_status sparse_frames(crew *c, const frame_group *g, double power)
+{
+    vf_status status = find_unit(c, g, power);
+    for (int d = 0; d < c->solvers && status == VF_OK; d++)
+        status = set_solver(c, g, &c->solver[d], power);
+    return status;
 }

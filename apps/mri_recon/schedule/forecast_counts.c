@@ -8,6 +8,7 @@
 #include "solve/prior_table.h"
 #include "solve/recon_choices.h"
 #include "voxfield/dense.h"
+#include "voxfield/statistics.h"
 
 /* How a scan samples k-space. */
 typedef enum sampled {
@@ -183,12 +184,6 @@ static int by_radius(const void *a, const void *b)
     return (x->radius > y->radius) - (x->radius < y->radius);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double power_of(const mri_scan *raw, const scan_frame *frame, int coil, int64_t m)
 {
     const float complex d = scan_coil(raw, frame, coil)[m];
@@ -202,7 +197,7 @@ static double variance_of(const mri_scan *raw, const scan_frame *frame, int coil
     for (int c = 0; c < coils; c++) {
         for (int i = 0; i < count; i++)
             values[i] = power_of(raw, frame, c, r[i].sample);
-        qsort(values, (size_t)count, sizeof *values, by_value);
+        vf_host_sort(count, values);
         sum += values[count / 2] / log(2) / coils;
     }
     return sum;

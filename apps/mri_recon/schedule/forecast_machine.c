@@ -10,6 +10,7 @@
 #include "toeplitz.h"
 #include "voxfield/copy.h"
 #include "voxfield/fft_axis.h"
+#include "voxfield/statistics.h"
 #include "voxfield/team_size.h"
 #include "voxfield/timer.h"
 #include "windows.h"
@@ -143,12 +144,6 @@ double forecast_product_seconds(const forecast_sizes *z)
     return (z->on_grid ? alone : doubled) * rough * ns * z->point_work * z->wide;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Seconds of a region, if nothing is measured. */
 static double usual_region(int threads)
 {
@@ -173,7 +168,7 @@ double forecast_measure_region(const forecast_machine *m)
         if (round >= 0)
             seconds[round] = (vf_now() - begin) / REGIONS;
     }
-    qsort(seconds, ROUNDS, sizeof *seconds, compare);
+    vf_host_sort(ROUNDS, seconds);
     return fmin(seconds[ROUNDS / 2], most * usual_region(m->threads));
 }
 
@@ -236,8 +231,8 @@ double forecast_measure_speed(vf_context *ctx, const forecast_machine *m, const 
         vf_context_clear_error(ctx); /* the run itself will tell */
         return 0;
     }
-    qsort(taken, ROUNDS, sizeof *taken, compare);
-    qsort(taken + ROUNDS, ROUNDS, sizeof *taken, compare);
+    vf_host_sort(ROUNDS, taken);
+    vf_host_sort(ROUNDS, taken + ROUNDS);
     const double speed = fmin(taken[ROUNDS / 2], taken[ROUNDS + ROUNDS / 2]) /
                          (forecast_product_seconds(&part) / forecast_gain(m, forecast_pieces_of_product(&part)));
     return fmin(fmax(speed, LEAST_SPEED), MOST_SPEED);

@@ -199,12 +199,12 @@ static vf_status find_noise(sharing *s)
     if (status != VF_OK || frame < 0 || j->solve->method != RECON_CG)
         return status;
     status = on_a_team(s, &(frame_group){.first = frame}, crew_find_noise);
-    if (status == VF_OK && j->noise_known && j->misfit > MUCH_MORE_THAN_NOISE * MUCH_MORE_THAN_NOISE)
+    if (status == VF_OK && j->level.known && j->level.misfit > MUCH_MORE_THAN_NOISE * MUCH_MORE_THAN_NOISE)
         vf_warn(j->ctx,
                 "%s: the residual of the samples is %.2g times the noise measured by the noise scan, so the coil maps, "
                 "trajectory or field map do not fit the data; try other maps (--coils espirit, walsh or a file), and "
                 "check the trajectory's units and delays",
-                j->scan->path, sqrt(j->misfit));
+                j->scan->path, sqrt(j->level.misfit));
     return status;
 }
 
@@ -212,7 +212,7 @@ static vf_status find_noise(sharing *s)
 static vf_status choose_lambda(sharing *s)
 {
     recon_job *j = s->job;
-    if (!j->solve->lambda_sure || !(j->variance > 0) || s->list.count == 0)
+    if (!j->solve->lambda_sure || !(j->level.variance > 0) || s->list.count == 0)
         return VF_OK;
     const frame_group g = sure_group(j, s->list.group, s->list.count);
     return on_a_team(s, &g, crew_choose_lambda);
@@ -367,20 +367,17 @@ static void sum_up(const sharing *s, recon_summary *summary)
         if (c->last <= last)
             continue;
         last = c->last;
-        summary_take_last(summary, of);
+        summary->last = of->last;
     }
     memcpy(summary->coils, s->job->maps_text, sizeof summary->coils);
-    memcpy(summary->noise, s->job->noise_source, sizeof summary->noise);
-    summary->sure = s->job->sure;
-    summary->sure_applications = s->job->sure_applications;
-    summary->sigma = sqrt(s->job->variance);
-    summary->misfit = s->job->misfit;
-    summary->first_images = s->job->first.images;
-    summary->first_iterations = s->job->first.iterations;
-    summary->frame_noise = s->job->noise_ratio;
+    summary->frame_noise = s->job->level.ratio;
+    s->job->level.ratio = NULL;
+    summary->level = s->job->level;
+    summary->choice = s->job->choice;
+    summary->first = s->job->first;
+    summary->sigma = sqrt(s->job->level.variance);
     for (int f = 0; summary->frame_noise && f < s->job->scan->frames; f++)
         summary->frame_noise[f] = summary->sigma * sqrt(summary->frame_noise[f]);
-    s->job->noise_ratio = NULL;
 }
 
 static void free_sharing(sharing *s)
@@ -423,7 +420,7 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri
                    .scan = raw,
                    .type = vf_dtype_complex(settings->solve.precision),
                    .voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2],
-                   .factor = 1,
+                   .choice = {.factor = 1},
                    .wanted = settings->schedule.wanted,
                    .has_maps = combines_by_maps(&settings->coils, raw),
                    .lock = PTHREAD_MUTEX_INITIALIZER,

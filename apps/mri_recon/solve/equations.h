@@ -67,12 +67,6 @@ VF_MUST_CHECK vf_status right_side_of_frame(right_side *side, const scan_frame *
 
 /* ---- solve.c ---- */
 
-/* F^H W F of the coils whose maps a team has, all sets of them, as an operator on the first device: its vectors are
- * [set][voxels]. `normal` [maps->parts]: F^H W F of the trajectory on each device. These, the maps and the team must outlive it.
- * Errors: as vf_operator_sum_of_devices. */
-VF_MUST_CHECK vf_status system_create(const device_team *team, vf_dtype precision, const vf_normal *normal,
-                                      const device_maps *maps, vf_operator **out);
-
 typedef struct solve_result {
     int iterations;
     double residual; /* |b - A x| / |b| by the recurrence */
@@ -96,20 +90,20 @@ typedef struct solve_options {
     double tolerance;  /* stop at this relative residual */
     const char *input; /* the file to name in an overflow error */
     bool lambda_auto;  /* selects the advice in a warning */
+    bool (*tell)(void *user, int iteration,
+                 double residual); /* after each iteration; true stops the solver; may be NULL */
+    void *user;
 } solve_options;
 
 /* Solves (normal + lambda P) x = b by conjugate gradients from x = 0 (Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952)
  * 409), with the prior's preconditioner if it has one. Stops once the residual is at most options->tolerance, or after
  * options->iterations. `b` is overwritten; `x` gets the solution; both are vectors of `normal`, on its device, as the prior.
- * `tell` (may be NULL) is called after each iteration; true stops the solver. Errors: those of the operations; VF_ERR_INPUT
- * (overflow). */
-VF_MUST_CHECK vf_status solve(vf_context *ctx, const solve_options *options, vf_operator *normal, const vf_prior *prior,
-                              vf_queue *queue, vf_array *b, vf_array *x,
-                              bool (*tell)(void *user, int iteration, double residual), void *user,
-                              solve_result *result);
+ * Errors: those of the operations; VF_ERR_INPUT (overflow). */
+VF_MUST_CHECK vf_status solve(const solve_options *options, vf_operator *normal, const vf_prior *prior, vf_queue *queue,
+                              vf_array *b, vf_array *x, solve_result *result);
 
 /* The error of data that are too large for the precision. */
-vf_status solve_overflow(vf_context *ctx, const solve_options *options);
+vf_status solve_overflow(vf_queue *queue, const solve_options *options);
 
 /* ---- solve_sparse.c ---- */
 
@@ -132,9 +126,7 @@ typedef struct sparse_problem {
 
 /* Minimises |W^1/2 (F x - d)|^2 / 2 + penalties from x = 0; stops at options->tolerance (vf_convex_result). `system` is
  * F^H W F. `b` is overwritten; `x` gets the solution; both [image][voxels]. Otherwise as solve. */
-VF_MUST_CHECK vf_status solve_sparse(vf_context *ctx, const solve_options *options, vf_operator *system,
-                                     vf_queue *queue, const sparse_problem *problem, vf_array *b, vf_array *x,
-                                     bool (*tell)(void *user, int iteration, double residual), void *user,
-                                     solve_result *result);
+VF_MUST_CHECK vf_status solve_sparse(const solve_options *options, vf_operator *system, const sparse_problem *problem,
+                                     vf_queue *queue, vf_array *b, vf_array *x, solve_result *result);
 
 #endif

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "voxfield/team_size.h"
+
 prior_shape prior_shape_of(const solve_settings *s, const mri_scan *raw, double frames)
 {
     prior_shape shape = {.padded = 1, .wavelets = s->moments ? 1 : 2, .frames = frames};
@@ -64,6 +66,37 @@ static prior_time for_low_ranks(const prior_shape *p)
     return (prior_time){20 * p->frames, 57};
 }
 
+/* ---- eigenvalues ---- */
+
+static void ones(const vf_context *ctx, const prior_model *f)
+{
+    const int64_t *n = f->space.matrix, voxels = n[0] * n[1] * n[2];
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, voxels))
+    for (int64_t i = 0; i < voxels; i++)
+        f->p[i] = 1;
+}
+
+/* Of first differences, sum_a 4 sin^2(pi k_a / N_a). Differences weighted by references are close. */
+static void of_differences(const vf_context *ctx, const prior_model *f)
+{
+    const int64_t *n = f->space.matrix, voxels = n[0] * n[1] * n[2];
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 20 * voxels))
+    for (int64_t i = 0; i < voxels; i++) {
+        const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
+        f->p[i] = 0;
+        for (int a = 0; a < 3; a++)
+            f->p[i] += 4 * pow(sin(M_PI * (double)(at[a] - n[a] / 2) / (double)n[a]), 2);
+    }
+}
+
+static void of_wiener(const vf_context *ctx, const prior_model *f)
+{
+    const int64_t *n = f->space.matrix, voxels = n[0] * n[1] * n[2];
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 3 * voxels))
+    for (int64_t i = 0; i < voxels; i++)
+        f->p[i] = fmax(f->variance * (double)voxels / f->s[i], f->least);
+}
+
 /* ---- the table ---- */
 
 const option_choice prior_table[] = {
@@ -85,9 +118,25 @@ const option_choice prior_table[] = {
     {"tgv", RECON_SPARSE + VF_PENALTY_TGV, "total generalised variation: the same, but regions may be shaded"},
     {0}};
 
-/* What the program knows of the sparse ones. */
+/* What the program knows of the quadratic ones. */
+static const quadratic_prior quadratic[RECON_PRIOR_AUTO + 1] = {
+    [RECON_IDENTITY] = {.eigenvalues = ones},
+    [RECON_DIFFERENCES] = {.across_faces = true, .eigenvalues = of_differences},
+    [RECON_REFERENCE] = {.across_faces = true, .needs_reference = true, .eigenvalues = of_differences},
+    [RECON_SPECTRUM] = {.of_spectrum = true, .eigenvalues = of_wiener}};
+
+const quadratic_prior *quadratic_prior_of(const solve_settings *settings)
+{
+    return &quadratic[settings->prior];
+}
+
+/* And of the sparse ones. Beside differences between frames, the best value for wavelets falls with the number of frames, from
+ * 0.4 for 4 to 0.1 for 48 of a still head, and grows with the noise. */
 static const sparse_prior known[VF_PENALTY_KINDS] = {
-    [VF_PENALTY_WAVELET] = {.factor = 1.3,
+    [VF_PENALTY_WAVELET] = {.moments = true,
+                            .shifts = true,
+                            .factor = 1.3,
+                            .beside = 0.22,
                             .factor_power = 0.85,
                             .rho = 1.2,
                             .rho_power = 1,
@@ -108,10 +157,20 @@ static const sparse_prior known[VF_PENALTY_KINDS] = {
                         .iterations = 1.7,
                         .memory = of_fields,
                         .time = for_gradients},
-    [VF_PENALTY_TEMPORAL] =
-        {.couples = true, .factor = 4, .rho = 6, .iterations = 1, .memory = of_frames, .time = for_gradients},
-    [VF_PENALTY_LLR] =
-        {.couples = true, .factor = 1, .rho = 0.3, .iterations = 1, .memory = of_blocks, .time = for_low_ranks},
+    [VF_PENALTY_TEMPORAL] = {.couples = true,
+                             .takes_noise = true,
+                             .factor = 4,
+                             .rho = 6,
+                             .iterations = 1,
+                             .memory = of_frames,
+                             .time = for_gradients},
+    [VF_PENALTY_LLR] = {.couples = true,
+                        .shifts = true,
+                        .factor = 1,
+                        .rho = 0.3,
+                        .iterations = 1,
+                        .memory = of_blocks,
+                        .time = for_low_ranks},
     [VF_PENALTY_NUCLEAR] = {
         .couples = true, .factor = 1, .rho = 0.3, .iterations = 1, .memory = of_frames, .time = for_low_ranks}};
 

@@ -5,7 +5,12 @@
 
 bool regularise_by_noise(const solve_settings *settings)
 {
-    return settings->method == RECON_CG && (settings->lambda_auto || settings->prior == RECON_SPECTRUM);
+    return settings->method == RECON_CG && (settings->lambda_auto || quadratic_prior_of(settings)->of_spectrum);
+}
+
+bool uses_reference(const solve_settings *settings)
+{
+    return quadratic_prior_of(settings)->needs_reference;
 }
 
 bool solves_series(const solve_settings *s)
@@ -23,5 +28,5 @@ bool may_crop_readout(const scan_settings *scan, const solve_settings *s, const 
         off_resonance = off_resonance || (raw->field_map && raw->trajectory[t].time);
     return !off_resonance && !scan->keep_oversampling && !s->box_voxels && !s->save_q && !s->load_q &&
            (s->encode_by == VF_ENCODE_AUTO || s->encode_by == VF_ENCODE_CARTESIAN) && s->method != RECON_BILINEAR &&
-           (s->method != RECON_CG || s->prior == RECON_IDENTITY || s->prior == RECON_SPECTRUM);
+           (s->method != RECON_CG || !quadratic_prior_of(s)->across_faces);
 }

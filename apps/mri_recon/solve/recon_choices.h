@@ -14,6 +14,9 @@ typedef struct recon_sharing {
 /* Whether the prior's weight comes from noise and spectrum. */
 bool regularise_by_noise(const solve_settings *settings);
 
+/* Whether the prior is made of the scan's anatomical images. */
+bool uses_reference(const solve_settings *settings);
+
 /* Whether frames are solved together: a sparse prior couples them. */
 bool solves_series(const solve_settings *settings);
 

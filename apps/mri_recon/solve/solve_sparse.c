@@ -187,9 +187,8 @@ static vf_status run(const sparse_problem *problem, const vf_convex_problem *con
     return status;
 }
 
-vf_status solve_sparse(vf_context *ctx, const solve_options *options, vf_operator *system, vf_queue *queue,
-                       const sparse_problem *problem, vf_array *b, vf_array *x,
-                       bool (*tell)(void *user, int iteration, double residual), void *user, solve_result *result)
+vf_status solve_sparse(const solve_options *options, vf_operator *system, const sparse_problem *problem,
+                       vf_queue *queue, vf_array *b, vf_array *x, solve_result *result)
 {
     operators made = {0};
     vf_convex_result found = {0};
@@ -201,8 +200,8 @@ vf_status solve_sparse(vf_context *ctx, const solve_options *options, vf_operato
                              .tolerance = options->tolerance,
                              .inner = problem->chain ? SERIES_STEPS : 0,
                              .preconditioner = made.inverse,
-                             .tell = tell,
-                             .user = user};
+                             .tell = options->tell,
+                             .user = options->user};
     if (status == VF_OK && made.extended)
         status = extend(&made, queue, b);
     void *found_x = made.extended ? made.x.data : x->data;
@@ -210,7 +209,7 @@ vf_status solve_sparse(vf_context *ctx, const solve_options *options, vf_operato
     convex.penalty = vf_penalties_list(problem->penalties, &convex.penalties);
     VF_TRY(status, run(problem, &convex, queue, &how, found_x, &found));
     if (status == VF_OK && found.end == VF_SOLVER_OVERFLOW)
-        status = solve_overflow(ctx, options);
+        status = solve_overflow(queue, options);
     if (status == VF_OK && even)
         status = vf_vector_scale_by(queue, x->type, x->count, even, found_x, x->data);
     else if (status == VF_OK && made.extended)

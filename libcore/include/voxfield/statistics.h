@@ -1,4 +1,4 @@
-/* Voxfield - statistics of arrays in host memory: reductions and quantiles.
+/* Voxfield - statistics of arrays in host memory: reductions, quantiles, sorting.
  *
  * Computed on the CPU with the context's threads, whatever the context's devices.
  */
@@ -21,6 +21,9 @@ VF_MUST_CHECK vf_status vf_host_reduce(vf_context *ctx, vf_reduction reduction, 
 /* The exact quantile `q` in [0, 1] of x [n]: the value with index floor(q (n - 1)) in ascending order; 0 if n is 0.
  * Does not change x. Errors: VF_ERR_ARGUMENT (`q` outside [0, 1] or NaN; a NaN or infinite value), VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_host_quantile(vf_context *ctx, int64_t n, const float *x, double q, float *value);
+
+/* Sorts x [n] in ascending order. No value may be NaN. */
+void vf_host_sort(int64_t n, double *x);
 
 #ifdef __cplusplus
 }

@@ -22,6 +22,17 @@ static inline vf_status vf_cuda_check(vf_device *device, cudaError_t error, cons
     return error == cudaSuccess ? VF_OK : vf_cuda_fail(device, error, doing);
 }
 
+/* Makes the device the calling thread's current one. */
+static inline vf_status vf_cuda_use(vf_device *device)
+{
+    return VF_CUDA(device, cudaSetDevice(vf_device_ordinal(device)));
+}
+
+static inline cudaStream_t vf_stream_of(const vf_queue *queue)
+{
+    return static_cast<cudaStream_t>(vf_queue_native(queue));
+}
+
 /* Copies from host memory to the current device; any queue can use the data at once. Queues do not wait for
  * cudaMemcpy's stream, and cudaMemcpy may return before the copy has ended: as soon as the host memory can be
  * reused. */

@@ -2,6 +2,7 @@
 #include "context_internal.h"
 #include "copy/copy_internal.h"
 #include "fft/fft_internal.h"
+#include "histogram/histogram_internal.h"
 #include "neighbours/neighbours_plan.h"
 #include "reduce/reduce_internal.h"
 #include "scan/scan_plan.h"
@@ -9,6 +10,7 @@
 #include "vectors/vector_internal.h"
 
 const vf_copy_ops vf_copy_cuda = {0};
+const vf_histogram_ops vf_histogram_ops_cuda = {0};
 const vf_neighbours_ops vf_neighbours_ops_cuda = {0};
 const vf_reduce_ops vf_reduce_ops_cuda = {0};
 const vf_scan_ops vf_scan_ops_cuda = {0};

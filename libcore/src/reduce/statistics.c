@@ -1,10 +1,11 @@
 #include "voxfield/statistics.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "device/arguments.h"
-#include "voxfield/sort.h"
+#include "voxfield/histogram.h"
 
 vf_status vf_host_reduce(vf_context *ctx, vf_reduction reduction, vf_dtype type, int64_t n, const void *x,
                          const void *y, vf_reduced *result)
@@ -68,7 +69,8 @@ static vf_status narrow(vf_queue *queue, int64_t n, const float *x, key_range *r
         edges[b] = value_of(range->low + b * width);
     /* The last bin includes this value. It is taken only after all others, so that does not matter. */
     edges[bins] = value_of(range->end);
-    vf_status status = vf_histogram_create(host, &(vf_histogram_bins){VF_F32, bins, edges}, n, &plan);
+    vf_status status =
+        vf_histogram_create(host, &(vf_histogram_options){.type = VF_F32, .bins = bins, .edges = edges}, n, &plan);
     VF_TRY(status, vf_histogram_execute(plan, queue, n, x, counts));
     vf_histogram_destroy(plan);
     int bin = 0;
@@ -117,4 +119,15 @@ vf_status vf_host_quantile(vf_context *ctx, int64_t n, const float *x, double q,
     *value = (float)value_of(range.low);
     vf_queue_destroy(queue);
     return status;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void vf_host_sort(int64_t n, double *x)
+{
+    qsort(x, (size_t)n, sizeof *x, ascending);
 }

@@ -1,14 +1,10 @@
 #include "voxfield/sort.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "backend/registry.h"
 #include "device/arguments.h"
 #include "sort_internal.h"
-
-enum { MOST_BINS = 65536, BYTE_BINS = 256 };
 
 static const vf_backend backends[] = {
     {&vf_cpu_only, &vf_sort_cpu},
@@ -21,91 +17,6 @@ static const vf_sort_ops *ops_for(const vf_device *device)
     return vf_backend_table(backends, device);
 }
 
-/* ---- histograms ---- */
-
-static vf_status check_bins(vf_context *ctx, const vf_histogram_bins *bins, int64_t most)
-{
-    vf_status status = vf_check_length(ctx, "the plan of a histogram", bins->type, most);
-    if (status != VF_OK)
-        return status;
-    if (bins->type == VF_U8 && bins->edges)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "a histogram of bytes takes no edges");
-    if (bins->type == VF_U8)
-        return bins->bins == 0 || bins->bins == BYTE_BINS
-                   ? VF_OK
-                   : vf_fail(ctx, VF_ERR_ARGUMENT, "a histogram of bytes needs %d bins (or 0 for the same), not %d",
-                             BYTE_BINS, bins->bins);
-    if (bins->type != VF_F32 && bins->type != VF_F64)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "a histogram needs bytes or real floating-point numbers, not %s",
-                       vf_dtype_name(bins->type));
-    if (!bins->edges || bins->bins < 1 || bins->bins > MOST_BINS)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "a histogram of %d bins (1 to %d are supported), or without edges",
-                       bins->bins, MOST_BINS);
-    for (int b = 0; b <= bins->bins; b++)
-        if (!isfinite(bins->edges[b]) || (b > 0 && !(bins->edges[b - 1] < bins->edges[b])))
-            return vf_fail(ctx, VF_ERR_ARGUMENT,
-                           "the edges of a histogram's bins must be finite and ascending: edge %d is %g", b,
-                           bins->edges[b]);
-    return VF_OK;
-}
-
-vf_status vf_histogram_create(vf_device *device, const vf_histogram_bins *bins, int64_t most, vf_histogram **out)
-{
-    vf_context *ctx = vf_device_context(device);
-    *out = NULL;
-    vf_status status = check_bins(ctx, bins, most);
-    if (status != VF_OK)
-        return status;
-    vf_histogram *plan = calloc(1, sizeof *plan);
-    if (!plan)
-        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a histogram");
-    *plan = (vf_histogram){.ops = ops_for(device),
-                           .device = device,
-                           .type = bins->type,
-                           .bins = bins->type == VF_U8 ? BYTE_BINS : bins->bins,
-                           .most = most};
-    if (bins->type != VF_U8) {
-        const size_t count = (size_t)bins->bins + 1;
-        plan->edges = malloc(count * sizeof *plan->edges);
-        if (plan->edges) {
-            memcpy(plan->edges, bins->edges, count * sizeof *plan->edges);
-            plan->edges[count - 1] = nextafter(plan->edges[count - 1], INFINITY);
-        } else {
-            status = vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the edges of %d bins", bins->bins);
-        }
-    }
-    VF_TRY(status, plan->ops->histogram_create(plan));
-    if (status != VF_OK) {
-        vf_histogram_destroy(plan);
-        return status;
-    }
-    *out = plan;
-    return VF_OK;
-}
-
-void vf_histogram_destroy(vf_histogram *plan)
-{
-    if (!plan)
-        return;
-    plan->ops->histogram_destroy(plan);
-    free(plan->edges);
-    free(plan);
-}
-
-vf_status vf_histogram_execute(const vf_histogram *plan, vf_queue *queue, int64_t n, const void *x, uint64_t *counts)
-{
-    if (n < 0 || n > plan->most)
-        return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT,
-                       "a histogram of %lld elements; the plan is for 0 to %lld", (long long)n, (long long)plan->most);
-    vf_context *ctx = vf_device_context(plan->device);
-    vf_status status = VF_CHECK_POINTERS(ctx, "a histogram", {"counts", counts});
-    if (status == VF_OK)
-        status = VF_CHECK_ARRAYS(ctx, "a histogram", plan->type, n, {"x", x});
-    return status == VF_OK ? plan->ops->histogram_execute(plan, queue, n, x, counts) : status;
-}
-
-/* ---- sorting ---- */
-
 vf_status vf_sort_create(vf_device *device, int bits, int64_t most, vf_sort **out)
 {
     vf_context *ctx = vf_device_context(device);
@@ -117,7 +28,7 @@ vf_status vf_sort_create(vf_device *device, int bits, int64_t most, vf_sort **ou
     if (!plan)
         return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a sort");
     *plan = (vf_sort){.ops = ops_for(device), .device = device, .bits = bits, .most = most};
-    vf_status status = plan->ops->sort_create(plan);
+    vf_status status = plan->ops->create(plan);
     if (status != VF_OK) {
         vf_sort_destroy(plan);
         return status;
@@ -130,7 +41,7 @@ void vf_sort_destroy(vf_sort *plan)
 {
     if (!plan)
         return;
-    plan->ops->sort_destroy(plan);
+    plan->ops->destroy(plan);
     free(plan);
 }
 
@@ -151,5 +62,5 @@ vf_status vf_sort_execute(const vf_sort *plan, vf_queue *queue, int64_t n, const
         overlap = overlap || vf_overlap(plan->device, VF_I32, n, in[i / 2], out[i % 2]);
     if (overlap)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "a sort: an output overlaps an input, or the other output");
-    return plan->ops->sort_execute(plan, queue, n, keys, values, keys_out, values_out);
+    return plan->ops->execute(plan, queue, n, keys, values, keys_out, values_out);
 }

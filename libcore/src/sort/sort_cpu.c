@@ -1,7 +1,7 @@
-/* Histograms and sorts on the CPU. Each thread counts in its own bins. A sort is a counting sort of a few bits per
- * pass, from the lowest up: Knuth, The Art of Computer Programming 3, section 5.2.5. Long sorts collect the pairs of
- * each digit in two cache lines, keys and values, and write whole lines with streaming stores (Satish et al., SIGMOD
- * 2010, 351). So whole lines of the output are written once, and never read. */
+/* Sorts on the CPU. A sort is a counting sort of a few bits per pass, from the lowest up: Knuth, The Art of Computer
+ * Programming 3, section 5.2.5. Long sorts collect the pairs of each digit in two cache lines, keys and values, and write
+ * whole lines with streaming stores (Satish et al., SIGMOD 2010, 351). So whole lines of the output are written once, and
+ * never read. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,119 +10,9 @@
 #include <emmintrin.h>
 #endif
 
+#include "backend/thread_shares.h"
 #include "sort_internal.h"
 #include "voxfield/team_size.h"
-
-enum { FEW = 32768 }; /* elements that are worth a part of their own, with its counts */
-
-static int team(vf_device *device)
-{
-    return vf_context_threads(vf_device_context(device));
-}
-
-/* A team of all threads sorts at most this many parts, one a thread. */
-static int parts_of(int threads, int64_t n)
-{
-    const int64_t worth = n / FEW + 1;
-    return worth < threads ? (int)worth : threads;
-}
-
-/* The elements of the calling thread, if the first threads of its team share n in parts. */
-typedef struct share {
-    int64_t at, end;
-} share;
-static share share_of(int64_t n, int parts)
-{
-    const int64_t t = omp_get_thread_num(), of = parts < omp_get_num_threads() ? parts : omp_get_num_threads();
-    const int64_t at = n / of * t + (t < n % of ? t : n % of);
-    return t < of ? (share){at, at + n / of + (t < n % of)} : (share){0, 0};
-}
-
-/* ---- histograms ---- */
-
-/* Four tables, because a counter is slow to read again right after a write. */
-static void count_bytes(int64_t at, int64_t end, const uint8_t *x, uint64_t *counts)
-{
-    enum { BYTES = 256 };
-    uint64_t table[4][BYTES] = {{0}};
-    for (; at + 4 <= end; at += 4)
-        for (int i = 0; i < 4; i++)
-            table[i][x[at + i]]++;
-    for (; at < end; at++)
-        table[0][x[at]]++;
-    for (int b = 0; b < BYTES; b++)
-        counts[b] += table[0][b] + table[1][b] + table[2][b] + table[3][b];
-}
-
-/* Counts x if it lies between the first and the last edge. Its bin is the last one whose edge is not above x. The
- * binary search takes the same steps for every x. NaN is in no bin. */
-#define DEFINE_COUNT(name, type)                                                                                       \
-    static void name(int64_t at, int64_t end, const type *x, int bins, const double *edges, uint64_t *counts)          \
-    {                                                                                                                  \
-        for (; at < end; at++) {                                                                                       \
-            const double v = (double)x[at];                                                                            \
-            if (!(v >= edges[0] && v < edges[bins]))                                                                   \
-                continue;                                                                                              \
-            int bin = 0;                                                                                               \
-            for (int left = bins; left > 1; left -= left / 2)                                                          \
-                bin += v >= edges[bin + left / 2] ? left / 2 : 0;                                                      \
-            counts[bin]++;                                                                                             \
-        }                                                                                                              \
-    }
-DEFINE_COUNT(count_f32, float)
-DEFINE_COUNT(count_f64, double)
-#undef DEFINE_COUNT
-
-/* Counts for as many threads as the context has when the plan is made. */
-typedef struct thread_counts {
-    int threads;
-    uint64_t counts[];
-} thread_counts;
-
-static vf_status histogram_create(vf_histogram *plan)
-{
-    const int threads = team(plan->device);
-    thread_counts *state = malloc(sizeof *state + (size_t)threads * (size_t)plan->bins * sizeof *state->counts);
-    plan->state = state;
-    if (!state)
-        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "not enough memory for a histogram of %d bins",
-                       plan->bins);
-    state->threads = threads;
-    return VF_OK;
-}
-
-static void histogram_destroy(vf_histogram *plan)
-{
-    free(plan->state);
-}
-
-static vf_status histogram_execute(const vf_histogram *plan, vf_queue *queue, int64_t n, const void *x,
-                                   uint64_t *counts)
-{
-    (void)queue;
-    thread_counts *state = plan->state;
-    uint64_t *all = state->counts;
-    const int bins = plan->bins, parts = parts_of(state->threads, n);
-    memset(all, 0, (size_t)parts * (size_t)bins * sizeof *all);
-#pragma omp parallel num_threads(vf_threads_of_plan(vf_device_context(plan->device), state->threads, parts > 1 ? n : 0))
-    {
-        const share s = share_of(n, parts);
-        uint64_t *mine = all + omp_get_thread_num() * bins;
-        if (plan->type == VF_U8)
-            count_bytes(s.at, s.end, x, mine);
-        else if (plan->type == VF_F32)
-            count_f32(s.at, s.end, x, bins, plan->edges, mine);
-        else
-            count_f64(s.at, s.end, x, bins, plan->edges, mine);
-    }
-    memset(counts, 0, (size_t)bins * sizeof *counts);
-    for (int t = 0; t < parts; t++)
-        for (int b = 0; b < bins; b++)
-            counts[b] += all[(int64_t)t * bins + b];
-    return VF_OK;
-}
-
-/* ---- sorting ---- */
 
 /* A pass sorts by up to WIDE bits, or up to NARROW of few pairs. LINE: keys in a cache line. STREAM_FROM: bytes of
  * output that do not fit in the caches. */
@@ -253,7 +143,7 @@ static void pass(const vf_sort *plan, int parts, int low, int width, int64_t n, 
         memset(state->counts + t * DIGITS, 0, (mask + 1) * sizeof *state->counts);
 #pragma omp parallel num_threads(vf_threads_of_plan(vf_device_context(plan->device), state->threads, parts > 1 ? n : 0))
     {
-        const share s = share_of(n, parts);
+        const vf_share s = vf_share_of(n, parts);
         const run mine = {s.at, s.end, keys, values, low, mask};
         int64_t *counts = state->counts + omp_get_thread_num() * DIGITS;
         for (int64_t i = mine.at; i < mine.end; i++)
@@ -268,12 +158,12 @@ static void pass(const vf_sort *plan, int parts, int low, int width, int64_t n, 
     }
 }
 
-static vf_status sort_create(vf_sort *plan)
+static vf_status create(vf_sort *plan)
 {
     sort_state *state = plan->state = calloc(1, sizeof *state);
     const bool lines = is_long(plan->most);
     if (state) {
-        state->threads = team(plan->device);
+        state->threads = vf_context_threads(vf_device_context(plan->device));
         state->counts = malloc((size_t)state->threads * DIGITS * sizeof *state->counts);
         if (lines)
             state->lines = aligned_alloc(_Alignof(line), (size_t)state->threads * DIGITS * sizeof *state->lines);
@@ -285,7 +175,7 @@ static vf_status sort_create(vf_sort *plan)
                : vf_array_create(plan->device, VF_SPACE_DEVICE, VF_I32, 2 * (plan->most + LINE), &state->scratch);
 }
 
-static void sort_destroy(vf_sort *plan)
+static void destroy(vf_sort *plan)
 {
     sort_state *state = plan->state;
     if (!state)
@@ -296,15 +186,15 @@ static void sort_destroy(vf_sort *plan)
     free(state);
 }
 
-static vf_status sort_execute(const vf_sort *plan, vf_queue *queue, int64_t n, const uint32_t *keys,
-                              const uint32_t *values, uint32_t *keys_out, uint32_t *values_out)
+static vf_status execute(const vf_sort *plan, vf_queue *queue, int64_t n, const uint32_t *keys, const uint32_t *values,
+                         uint32_t *keys_out, uint32_t *values_out)
 {
     (void)queue;
     const sort_state *state = plan->state;
     uint32_t *scratch = state->scratch.data;
     const pairs out = {keys_out, values_out},
                 between = {scratch, scratch ? scratch + (n + LINE - 1) / LINE * LINE : NULL};
-    const int parts = parts_of(state->threads, n);
+    const int parts = vf_parts_of(state->threads, n);
     /* More bits save passes. But without lines more digits are more than the caches take, unless one pass is left. One
      * thread adds up the counts of all digits and parts: they must be few beside a part's pairs. */
     const bool lines = is_long(n) && on_line(keys_out) && on_line(values_out),
@@ -320,5 +210,4 @@ static vf_status sort_execute(const vf_sort *plan, vf_queue *queue, int64_t n, c
     return VF_OK;
 }
 
-const vf_sort_ops vf_sort_cpu = {histogram_create, histogram_execute, histogram_destroy,
-                                 sort_create,      sort_execute,      sort_destroy};
+const vf_sort_ops vf_sort_cpu = {create, execute, destroy};

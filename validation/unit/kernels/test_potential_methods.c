@@ -13,6 +13,10 @@
  * with n = min(charges, 512) and u the unit roundoff. There P is half the diagonal of a block of points; here it is
  * that of the whole grid, so it does not depend on how a method splits the grid. A combination of maps adds the
  * bounds of each.
+ *
+ * A method that cuts off has its own arithmetic (test_cutoff_sum.c): at most 60 u more of the terms of the plain law, whose sum
+ * takes the place of S1; and 2 P u S2, which is what a term changes by if a charge moves by 2 P u, is found by moving it along
+ * each axis, by sqrt(3) of that: so a jump at the cutoff that is nearer than 2 P u is found, too.
  */
 #include <math.h>
 
@@ -108,6 +112,22 @@ static double slope(const vf_pair_potential *pair, const double d[3])
     return fabs(vf_pair_value(pair, d)) * (pair->law == VF_PAIR_DISTANCE_DIELECTRIC ? 2 : 1) / r;
 }
 
+/* How much a pair potential changes if a charge moves by `distance`, at most. */
+static double change(const vf_pair_potential *pair, const double d[3], double distance)
+{
+    const double here = vf_pair_value(pair, d);
+    double sum = 0;
+    for (int a = 0; a < 3; a++) {
+        double moved[2][3];
+        memcpy(moved[0], d, sizeof moved[0]);
+        memcpy(moved[1], d, sizeof moved[1]);
+        moved[0][a] -= 1.7320508075688772 * distance;
+        moved[1][a] += 1.7320508075688772 * distance;
+        sum += fmax(fabs(vf_pair_value(pair, moved[0]) - here), fabs(vf_pair_value(pair, moved[1]) - here));
+    }
+    return sum;
+}
+
 enum { SETS = 3 };
 
 /* Of several sets of charges, at most SETS, at the places of the first: the pair potential of a place is the same for all. */
@@ -115,8 +135,11 @@ static void find_truths(const vf_potential_method *m, const vf_potential_problem
 {
     const vf_grid *g = &p->grid;
     const bool exact = !(m->tolerance[p->precision] > 0);
-    vf_pair_potential pair;
+    vf_pair_potential pair, whole;
+    vf_potential_problem plain = *p;
+    plain.cutoff_law = VF_CUTOFF_PLAIN;
     m->pair(p, &pair);
+    m->pair(&plain, &whole);
     for (int s = 0; s < sets; s++) {
         t[s].points = vf_grid_points(g);
         t[s].value = calloc((size_t)t[s].points, sizeof(double));
@@ -135,16 +158,20 @@ static void find_truths(const vf_potential_method *m, const vf_potential_problem
             double d[3];
             for (int a = 0; a < 3; a++)
                 d[a] = g->origin[a] + g->spacing[a] * (double)at[a] - c->data[a * c->count + k];
-            const double value = vf_pair_value(&pair, d), steep = exact ? slope(&pair, d) : 0;
+            const double value = vf_pair_value(&pair, d), term = m->cuts_off ? vf_pair_value(&whole, d) : value,
+                         steep = !exact        ? 0
+                                 : m->cuts_off ? change(&pair, d, 2 * half * u) / (2 * half * u)
+                                               : slope(&pair, d);
             for (int s = 0; s < sets; s++) {
                 const double charge = c[s].data[3 * c->count + k];
                 t[s].value[i] += charge * value;
-                s1[s] += fabs(charge * value);
+                s1[s] += fabs(charge * term);
                 s2[s] += fabs(charge) * steep;
             }
         }
         for (int s = 0; s < sets; s++)
-            t[s].bound[i] = 1.01 * ((n + 13.2) * u * s1[s] + 2 * half * u * s2[s] + 0x1p-50 * s1[s]);
+            t[s].bound[i] =
+                1.01 * ((n + 13.2 + (m->cuts_off ? 60 : 0)) * u * s1[s] + 2 * half * u * s2[s] + 0x1p-50 * s1[s]);
     }
 }
 
@@ -189,6 +216,16 @@ static void assert_true_map(const vf_potential_method *m, const vf_potential_pro
 
 /* ---- every method, every law, boundary and precision it claims ---- */
 
+/* A cutoff within or beyond the grid, for methods that need one. */
+static void cut_off(const vf_potential_method *m, vf_potential_problem *p, vf_cutoff_law law)
+{
+    if (!m->cuts_off)
+        return;
+    p->cutoff = 1 + 6 * uniform();
+    p->cutoff_law = law;
+    p->switch_from = 0.5 * p->cutoff;
+}
+
 typedef void (*check_method)(const vf_potential_method *m, vf_potential_problem p);
 
 static void for_all(check_method check)
@@ -204,6 +241,7 @@ static void for_all(check_method check)
                         continue;
                     vf_potential_problem p = random_problem(law, cell, precision);
                     p.tolerance = m->tolerance[precision];
+                    cut_off(m, &p, (vf_cutoff_law)(VF_CUTOFF_PLAIN + checked % (VF_CUTOFF_LAWS - VF_CUTOFF_PLAIN)));
                     check(m, p);
                     p.tolerance = fmin(100 * m->tolerance[precision], 1e-2);
                     if (p.tolerance > 0)
@@ -355,6 +393,8 @@ static void check_refusals(const vf_potential_method *m, vf_potential_problem p)
     for (int cell = VF_CELL_NONE; cell <= VF_CELL_TRICLINIC; cell++) {
         bad = random_problem(p.pair.law, cell, p.precision);
         bad.tolerance = p.tolerance;
+        bad.cutoff = p.cutoff;
+        bad.cutoff_law = p.cutoff_law;
         if (!(m->cells >> cell & 1))
             expect_error(vf_potential_check(ctx, m, &bad, kind), VF_ERR_UNSUPPORTED,
                          cell == VF_CELL_NONE ? "free" : "cell");
@@ -377,6 +417,14 @@ static void check_refusals(const vf_potential_method *m, vf_potential_problem p)
     bad = p;
     bad.pair.law = VF_PAIR_FUNCTION; /* and no function */
     expect_error(vf_potential_check(ctx, m, &bad, kind), VF_ERR_ARGUMENT, "law");
+    bad = p;
+    bad.cutoff = m->cuts_off ? 0 : 5;
+    bad.cutoff_law = VF_CUTOFF_PLAIN;
+    expect_error(vf_potential_check(ctx, m, &bad, kind), VF_ERR_UNSUPPORTED, "cutoff");
+    bad.cutoff = NAN;
+    expect_error(vf_potential_check(ctx, m, &bad, kind), VF_ERR_ARGUMENT, "cutoff");
+    bad.cutoff = 0.1; /* below r_min */
+    expect_error(vf_potential_check(ctx, m, &bad, kind), VF_ERR_ARGUMENT, "cutoff");
     bad = p;
     bad.grid.spacing[1] = NAN;
     expect_error(vf_potential_check(ctx, m, &bad, kind), VF_ERR_ARGUMENT, "grid");
@@ -420,6 +468,7 @@ static void test_choose(void **state)
     const vf_potential_method *m = NULL;
     need(vf_potential_choose(ctx, &p, kind, 1000, &m));
     assert_non_null(m);
+    assert_false(m->cuts_off); /* only for users who name it */
     need(vf_potential_check(ctx, m, &p, kind));
     p.tolerance = NAN;
     expect_error(vf_potential_choose(ctx, &p, kind, 1000, &m), VF_ERR_ARGUMENT, "tolerance");

@@ -18,6 +18,8 @@
  *   sum         a term passes through at most as many additions as a chunk has atoms (256, 512, or the capacity of
  *               constant memory), plus one per chunk where chunks are added in the same precision (const variants): n
  *               u S1. The result: u |V|.
+ *   dcs         positions are counted from the grid's origin: P is twice as large as from its middle. dx by up to 7 additions:
+ *               7 u (|dx| + 128 h), which is 7 u S1 and, beside 2 |P| u, 896 h u of S2.
  * Together  (n + 3 + 5.2 + 2 + 2 + 1) u S1 + 2 |P| u S2 + 2^-50 S1, the last for the reference's own error.
  * Second-order terms: 1 %.
  */
@@ -87,11 +89,11 @@ static double value_at(const void *values, vf_dtype type, int64_t n)
 /* See the head of the file. `half`: |P|. */
 static double bound(const vf_coulomb_options *o, const char *variant, int64_t atoms, double s1, double s2, double half)
 {
-    bool constant = strncmp(variant, "const", 5) == 0;
+    const bool dcs = strncmp(variant, "dcs", 3) == 0, constant = dcs || strncmp(variant, "const", 5) == 0;
     double u = o->precision == VF_F64 ? 0x1p-53 : 0x1p-24;
     double chunk = constant ? (o->precision == VF_F64 ? 2000 : 4000) : 512;
     double n = fmin((double)atoms, chunk) + (constant ? ceil((double)atoms / chunk) : 0);
-    return 1.01 * ((n + 13.2) * u * s1 + 2 * half * u * s2 + 0x1p-50 * s1);
+    return 1.01 * ((n + 13.2 + (dcs ? 7 : 0)) * u * s1 + 2 * half * u * s2 + 0x1p-50 * s1);
 }
 
 /* Compares all variants of the device with the formula at every point of the box. */
@@ -128,13 +130,13 @@ static void compare(const vf_grid *grid, const cloud *c, const vf_box *box, doub
             continue;
         /* Half of the largest block around a centre: 64 x 32 points (GPU tile), 32 x 16 x 8 (CPU block). The const
          * variants are centred on the grid's middle, and their z distance is exact. */
-        bool constant = strncmp(variant, "const", 5) == 0;
+        const bool dcs = strncmp(variant, "dcs", 3) == 0, constant = dcs || strncmp(variant, "const", 5) == 0;
         double half = 0;
         for (int a = 0; a < 3; a++) {
             double extent = grid->spacing[a] * (constant ? (double)grid->counts[a] + 1 : a == 0 ? 65 : 33) / 2;
             half += extent * extent;
         }
-        half = sqrt(half);
+        half = dcs ? 2 * sqrt(half) + 448 * grid->spacing[0] : sqrt(half);
         run(device, grid, c, &o, box, values);
         for (int64_t m = 0; m < points; m++) {
             double error = fabs(value_at(values, precision, m) - reference[m]);
@@ -449,7 +451,7 @@ static void test_variant_names(void **state)
     (void)state;
     bool gpu = vf_device_get_kind(device) == VF_DEVICE_CUDA;
     const char *name, *chosen,
-        *list = gpu ? "the variants are tuned, roots, const1, const4, const8"
+        *list = gpu ? "the variants are tuned, roots, const1, const4, const8, dcs1, dcs2, dcs3"
                     : "the variants are simd, baseline, avx2, avx512, ref";
     assert_int_equal(choose("nonsense", &chosen), VF_ERR_ARGUMENT);
     assert_null(chosen);

@@ -167,5 +167,16 @@ static void unusual_arguments(void **state)
     }
 }
 
+static void sorted(void **state)
+{
+    (void)state;
+    double x[] = {3, -INFINITY, 0x1p-1074, 3, -2, INFINITY, 0}, nothing = 1;
+    static const double expected[] = {-INFINITY, -2, 0, 0x1p-1074, 3, 3, INFINITY};
+    vf_host_sort(sizeof x / sizeof *x, x);
+    assert_memory_equal(x, expected, sizeof x);
+    vf_host_sort(0, &nothing);
+    assert_true(nothing == 1);
+}
+
 TEST_MAIN(make_context, close_context, cmocka_unit_test(reductions), cmocka_unit_test(quantiles),
-          cmocka_unit_test(ranges_about_the_bins), cmocka_unit_test(unusual_arguments))
+          cmocka_unit_test(ranges_about_the_bins), cmocka_unit_test(unusual_arguments), cmocka_unit_test(sorted))

@@ -243,16 +243,24 @@ static void expect_frame(int f, const window *w, int volume, int length, int ste
         assert_true(s.truth[2 * frame->volume] == (float)w->of->volume[w->number * step + length / 2]);
 }
 
+static int64_t calibrated_samples(calibration *c, int place)
+{
+    need(calibrate_gather(c, place, false));
+    free(c->centre.k);
+    c->centre.k = NULL;
+    return c->centre.samples;
+}
+
 /* Coil maps use the calibration lines, and once each sample of the place and of the first frame's kind. */
 static void expect_calibration(int place, const series *of)
 {
-    const calibration c = {.ctx = ctx, .scan = &s, .small = {16, 16, 8}};
+    calibration c = {.ctx = ctx, .scan = &s, .small = {16, 16, 8}};
     const int more = s.calibrations > known_count ? 1 : 0; /* the others are spare frames */
-    const int64_t count = calibrate_gather(&c, place, NULL, NULL, 0);
+    need(calibrate_gather(&c, place, true));
+    const int64_t count = c.centre.samples;
     assert_int_equal(count, of->samples + more);
-    float *k = room(3 * (size_t)count, sizeof *k);
-    float complex *data = room(COILS * (size_t)count, sizeof *data);
-    calibrate_gather(&c, place, k, data, count);
+    float *k = c.centre.k;
+    float complex *data = c.data;
     for (int64_t m = 0; m < count; m++) { /* the lines come first */
         const sample *from = m < more ? &lines[place] : &of->sample[m - more];
         assert_memory_equal(k + 3 * m, from->k, sizeof from->k);
@@ -349,14 +357,14 @@ static void test_selection(void **state)
         const int slabs = s.places > s.slices ? s.places : 1, count = s.volumes / slabs;
         const int first = below(count), last = first + below(count - first), stride = 1 + below(3);
         const scan_settings settings = {.input = "scan", .frames = text};
-        const calibration c = {.ctx = ctx, .scan = &s, .small = {16, 16, 8}};
+        calibration c = {.ctx = ctx, .scan = &s, .small = {16, 16, 8}};
         const int frames = s.frames, calibrations = s.calibrations, in_volume = s.places;
         sample samples[MOST_SAMPLES];
         int f = 0, of[MOST_WINDOWS], from[MOST_WINDOWS + 1] = {0};
         const bool one_kind = known_count == s.places; /* otherwise the first frame may be of another kind */
         int64_t before[3];
         for (int p = 0; p < s.places; p++)
-            before[p] = calibrate_gather(&c, p, NULL, NULL, 0);
+            before[p] = calibrated_samples(&c, p);
         for (int g = 0; g < frames; g++) {
             const int volume = g / in_volume - first;
             if (volume < 0 || volume % stride != 0 || volume > last - first)
@@ -385,7 +393,7 @@ static void test_selection(void **state)
                 assert_true(s.truth[2 * s.frame[g].volume] == (float)(first + g * stride));
         }
         for (int p = 0; p < s.places && one_kind; p++)
-            assert_int_equal(calibrate_gather(&c, p, NULL, NULL, 0), before[p]);
+            assert_int_equal(calibrated_samples(&c, p), before[p]);
     }
 }
 
