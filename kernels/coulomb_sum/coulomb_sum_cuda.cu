@@ -1,5 +1,5 @@
-/* The CUDA backend of the Coulomb sum: constant-memory kernels after the published ones, and the choice of the kernel. The tuned
- * kernel is in coulomb_sum_tiles.cuh. */
+/* The CUDA backend of the Coulomb sum: constant-memory kernels after the published ones, and the choice of the kernel.
+ * The tuned kernel is in coulomb_sum_tiles.cuh. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ struct __align__(16) quad
     T x, y, zz, charge; /* zz: the squared distance along z */
 };
 
-/* ---- versions 1 to 3 of the published kernels; coulomb_sum.h says what differs ----
+/* ---- after versions 1 to 3 of the published kernels, which coulomb_sum_dcs.cu has as described ----
  *
  * They compute one z layer at a time, with one launch for each chunk of atoms that fits constant memory. The squared
  * distance along z is computed beforehand. The layer is padded to whole thread blocks, so no thread checks its range.
