@@ -1,4 +1,5 @@
-/* Voxfield - reductions of arrays in device memory: sums, dot products, norms, minimum and maximum with their index.
+/* Voxfield - reductions of arrays in device memory: sums, products, dot products, norms, minimum and maximum with
+ * their index, bitwise and and or.
  *
  * All arrays are VF_SPACE_DEVICE memory of the queue's device, aligned at least to their elements. Lengths are 64-bit;
  * 0 is allowed. On one device, the same input always gives the same bits, for any number of threads: the order in which
@@ -6,9 +7,14 @@
  * templates (vf_reduce_rows in libcore/src/reduce/reduce.cuh, vf_reduce_in_chunks in reduce_internal.h) take any
  * associative operator with an identity, commutative or not: they regroup elements and never reorder them.
  *
- * Sums of floating-point numbers are accumulated in double precision, of integers in 64 bits (they wrap). NaN is never
- * lost: a sum with a NaN is NaN, and the minimum and maximum of values with a NaN are the first NaN. Of equal extremes
- * the first counts. -0 equals 0.
+ * Sums and products of floating-point numbers are accumulated in double precision, of integers in 64 bits (they wrap).
+ * NaN is never lost: a sum or product with a NaN is NaN, and the minimum and maximum of values with a NaN are the first
+ * NaN. Of equal extremes the first counts. -0 equals 0. A product is that of the products of groups of elements; if one
+ * of these leaves the range of double precision, so may the result (0, infinity or NaN). Complex numbers are multiplied
+ * as (a + bi)(c + di) = (ac - bd) + (ad + bc)i; with an infinite factor the product is not finite.
+ *
+ * The result for an empty array is the identity: 0 for sums, 1 for products, all bits set (of the type) for and, 0 for
+ * or, and index -1 for extremes.
  *
  * Source: Sengupta, Harris and Garland, NVIDIA Technical Report NVR-2008-003 (grouping); Brown, PhD thesis, University
  * of North Carolina (2015) (data access skeletons; see libcore/src/backend/access.cuh).
@@ -29,20 +35,23 @@ typedef enum vf_reduction {
     VF_REDUCE_DOT,     /* sum conj(x_i) y_i */
     VF_REDUCE_SQUARES, /* sum |x_i|^2 */
     VF_REDUCE_MIN,     /* the minimum x_i and its index; real types and integers */
-    VF_REDUCE_MAX      /* the maximum */
+    VF_REDUCE_MAX,     /* the maximum */
+    VF_REDUCE_PRODUCT, /* product x_i */
+    VF_REDUCE_AND,     /* the bits set in all x_i; integers */
+    VF_REDUCE_OR       /* the bits set in any x_i; integers */
 } vf_reduction;
 
-/* A result. Fields that do not apply are 0. For an empty array, sums are 0 and index is -1. */
+/* A result. Fields that do not apply are 0. */
 typedef struct vf_reduced {
-    double re, im;   /* sums of floating-point numbers (im: of complex ones, VF_REDUCE_DOT); extremes of them */
-    int64_t integer; /* sums and extremes of integers */
+    double re, im;   /* sums and products of floating-point numbers (im: of complex ones); extremes of them */
+    int64_t integer; /* of integers; VF_U8 is extended by zeros, VF_I32 by its sign */
     int64_t index;   /* of an extreme */
 } vf_reduced;
 
 typedef struct vf_reduce vf_reduce;
 
 /* Makes a plan with the scratch memory for arrays of up to `most` elements (INT64_MAX: any length). Types: all of
- * vf_dtype, except complex ones for MIN and MAX, and integers for DOT and SQUARES. Errors: VF_ERR_ARGUMENT (invalid
+ * vf_dtype, except complex ones for MIN and MAX, integers for DOT and SQUARES, and all but integers for AND and OR. Errors: VF_ERR_ARGUMENT (invalid
  * reduction or type; a length that is negative or exceeds any memory), VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY. */
 VF_MUST_CHECK vf_status vf_reduce_create(vf_device *device, vf_reduction reduction, vf_dtype type, int64_t most,
                                          vf_reduce **out);

@@ -34,6 +34,33 @@ static void add(void *state, const void *next)
     s->integer = (int64_t)((uint64_t)s->integer + (uint64_t)t->integer);
 }
 
+static void multiply(void *state, const void *next)
+{
+    vf_reduced *s = state;
+    const vf_reduced *t = next;
+    s->re *= t->re;
+    s->integer = (int64_t)((uint64_t)s->integer * (uint64_t)t->integer);
+}
+
+static void multiply_complex(void *state, const void *next)
+{
+    vf_reduced *s = state;
+    const vf_reduced *t = next;
+    const double re = s->re;
+    s->re = re * t->re - s->im * t->im;
+    s->im = re * t->im + s->im * t->re;
+}
+
+static void keep_common(void *state, const void *next)
+{
+    ((vf_reduced *)state)->integer &= ((const vf_reduced *)next)->integer;
+}
+
+static void keep_any(void *state, const void *next)
+{
+    ((vf_reduced *)state)->integer |= ((const vf_reduced *)next)->integer;
+}
+
 /* Keeps the first of two extremes, unless the second is better. Either `re` or `integer` is used; the other is 0. */
 static void keep_least(void *state, const void *next)
 {
@@ -49,6 +76,24 @@ static void keep_greatest(void *state, const void *next)
     const vf_reduced *t = next;
     if (s->index < 0 || t->integer > s->integer || (!(s->re >= t->re) && s->re == s->re))
         *s = *t;
+}
+
+vf_reduce_append vf_reduce_append_of(vf_reduction reduction, vf_dtype type)
+{
+    switch (reduction) {
+    case VF_REDUCE_MIN:
+        return keep_least;
+    case VF_REDUCE_MAX:
+        return keep_greatest;
+    case VF_REDUCE_PRODUCT:
+        return type == VF_C64 || type == VF_C128 ? multiply_complex : multiply;
+    case VF_REDUCE_AND:
+        return keep_common;
+    case VF_REDUCE_OR:
+        return keep_any;
+    default:
+        return add;
+    }
 }
 
 typedef struct arrays {
@@ -83,11 +128,8 @@ void vf_reduce_on_cpu(vf_queue *queue, vf_reduction reduction, vf_dtype type, in
 {
     const bool extreme = reduction == VF_REDUCE_MIN || reduction == VF_REDUCE_MAX;
     const arrays a = {x, y, vf_dtype_bytes(type), vf_reduce_chunk_of(reduction, type)};
-    const vf_chunked what = {&a, reduce_chunk,
-                             !extreme                     ? add
-                             : reduction == VF_REDUCE_MIN ? keep_least
-                                                          : keep_greatest};
-    vf_reduced all = {.index = extreme ? -1 : 0};
+    const vf_chunked what = {&a, reduce_chunk, vf_reduce_append_of(reduction, type)};
+    vf_reduced all = vf_reduce_identity(reduction, type);
     vf_reduce_in_chunks(queue, n, &what, &all);
     if (!extreme)
         all.index = 0;
