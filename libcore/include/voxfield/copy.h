@@ -16,6 +16,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 /* y_i = x_i */
 VF_MUST_CHECK vf_status vf_copy(vf_queue *queue, vf_dtype type, int64_t n, const void *x, void *y);
@@ -53,6 +54,7 @@ VF_MUST_CHECK vf_status vf_copy_box(vf_queue *queue, vf_dtype type, const int64_
 VF_MUST_CHECK vf_status vf_transpose(vf_queue *queue, vf_dtype type, int64_t batch, int64_t rows, int64_t columns,
                                      const void *x, vf_pitch x_pitch, void *y, vf_pitch y_pitch);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

@@ -29,6 +29,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 typedef enum vf_reduction {
     VF_REDUCE_SUM,     /* sum x_i */
@@ -67,6 +68,7 @@ VF_MUST_CHECK vf_status vf_reduce_execute(const vf_reduce *plan, vf_queue *queue
 VF_MUST_CHECK vf_status vf_reduce_now(const vf_reduce *plan, vf_queue *queue, int64_t n, const void *x, const void *y,
                                       vf_reduced *result);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

@@ -34,6 +34,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 typedef enum vf_scan_operator {
     VF_SCAN_SUM,
@@ -67,6 +68,7 @@ VF_MUST_CHECK vf_status vf_scan_execute(const vf_scan *plan, vf_queue *queue, in
 /* The names of a device kind's variants, the default first; NULL beyond the last. */
 const char *vf_scan_variant_name(vf_device_kind kind, int index);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif
