@@ -68,6 +68,27 @@ VF_MUST_CHECK vf_status vf_reduce_execute(const vf_reduce *plan, vf_queue *queue
 VF_MUST_CHECK vf_status vf_reduce_now(const vf_reduce *plan, vf_queue *queue, int64_t n, const void *x, const void *y,
                                       vf_reduced *result);
 
+/* ---- segments ---- */
+
+/* Reductions of consecutive parts of an array: segment s is [offsets[s], offsets[s + 1]). Segments may have any lengths: the
+ * work is divided by elements, so a long one beside many short ones is as fast as equal ones. Bits depend only on n and
+ * the offsets, and differ from those of vf_reduce_execute. */
+typedef struct vf_reduce_segments vf_reduce_segments;
+
+/* A plan for arrays of up to `most` elements. Reductions: SUM, PRODUCT, MIN and MAX, of VF_F32, VF_F64, VF_I32 and VF_I64.
+ * Errors as vf_reduce_create; any length is not possible. */
+VF_MUST_CHECK vf_status vf_reduce_segments_create(vf_device *device, vf_reduction reduction, vf_dtype type,
+                                                  int64_t most, vf_reduce_segments **out);
+void vf_reduce_segments_destroy(vf_reduce_segments *plan); /* NULL is allowed; work in queues must be done */
+
+/* Puts the reductions of the segments of x [n] into the queue. offsets [segments + 1] ascend from 0 to n (not checked);
+ * an empty segment has the identity; the index of an extreme counts from the start of x. x, offsets and results
+ * [segments] are VF_SPACE_DEVICE memory. One queue at a time may use a plan. Errors: VF_ERR_ARGUMENT (n > most, segments
+ * negative or 0 for n > 0, a pointer is NULL). */
+VF_MUST_CHECK vf_status vf_reduce_segments_execute(const vf_reduce_segments *plan, vf_queue *queue, int64_t n,
+                                                   const void *x, int64_t segments, const int64_t *offsets,
+                                                   vf_reduced *results);
+
 VF_API_END
 #ifdef __cplusplus
 }
