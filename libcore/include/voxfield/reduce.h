@@ -3,9 +3,8 @@
  *
  * All arrays are VF_SPACE_DEVICE memory of the queue's device, aligned at least to their elements. Lengths are 64-bit;
  * 0 is allowed. On one device, the same input always gives the same bits, for any number of threads: the order in which
- * elements are combined depends only on n. The reductions here commute, so they use the fastest order. The internal
- * templates (vf_reduce_rows in libcore/src/reduce/reduce.cuh, vf_reduce_in_chunks in reduce_internal.h) take any
- * associative operator with an identity, commutative or not: they regroup elements and never reorder them.
+ * elements are combined depends only on n. The reductions of vf_reduction commute, so they use the fastest order. Other
+ * associative operators with an identity: vf_reduce_by.
  *
  * Sums and products of floating-point numbers are accumulated in double precision, of integers in 64 bits (they wrap).
  * NaN is never lost: a sum or product with a NaN is NaN, and the minimum and maximum of values with a NaN are the first
@@ -88,6 +87,28 @@ void vf_reduce_segments_destroy(vf_reduce_segments *plan); /* NULL is allowed; w
 VF_MUST_CHECK vf_status vf_reduce_segments_execute(const vf_reduce_segments *plan, vf_queue *queue, int64_t n,
                                                    const void *x, int64_t segments, const int64_t *offsets,
                                                    vf_reduced *results);
+
+/* ---- operators of the caller's own, on a CPU ---- */
+
+enum { VF_MOST_STATE = 64 };
+
+/* An associative operator with an identity, as C functions; it need not commute. Elements become states, which are plain
+ * bytes; the functions get them aligned to 16 bytes, elements as they are in x. Several threads call the functions at once;
+ * `user` is passed on. */
+typedef struct vf_monoid {
+    size_t element_bytes; /* at least 1 */
+    size_t state_bytes;   /* 1 to VF_MOST_STATE */
+    void (*identity)(const void *user, void *state);
+    void (*start)(const void *user, const void *element, void *state); /* *state = that of an element */
+    void (*combine)(const void *user, void *state, const void *next);  /* *state = *state, then *next */
+    const void *user;
+} vf_monoid;
+
+/* *state = the elements of x [n], combined in order; the identity if n is 0. Elements are regrouped, never reordered, in a
+ * way that depends only on n: the same bits for any number of threads. x and state are memory of the host, which is the
+ * queue's device. Done when the call returns. For GPUs there are internal templates (vf_reduce_rows in
+ * libcore/src/reduce/reduce.cuh). Errors: VF_ERR_ARGUMENT (a size, n, NULL), VF_ERR_UNSUPPORTED (a GPU's queue). */
+VF_MUST_CHECK vf_status vf_reduce_by(vf_queue *queue, const vf_monoid *op, int64_t n, const void *x, void *state);
 
 VF_API_END
 #ifdef __cplusplus

@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 #include "voxfield/device.h"
+#include "voxfield/reduce.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -67,6 +68,11 @@ VF_MUST_CHECK vf_status vf_scan_execute(const vf_scan *plan, vf_queue *queue, in
 
 /* The names of a device kind's variants, the default first; NULL beyond the last. */
 const char *vf_scan_variant_name(vf_device_kind kind, int index);
+
+/* The scan of x [n] with an operator of the caller's own (reduce.h) into the states y [n], on a CPU; all as in vf_reduce_by.
+ * y must not overlap x. */
+VF_MUST_CHECK vf_status vf_scan_by(vf_queue *queue, const vf_monoid *op, bool exclusive, int64_t n, const void *x,
+                                   void *y);
 
 VF_API_END
 #ifdef __cplusplus

@@ -5,16 +5,20 @@
 #include "reduce_internal.h"
 #include "voxfield/team_size.h"
 
-/* LEAST: elements of a chunk, at least; MOST_CHUNKS: their results fit on the stack; chunks are multiples of STEP. */
-enum { LEAST = 16384, MOST_CHUNKS = 1024, STEP = 64 };
+/* LEAST: elements of a chunk, at least; chunks are multiples of STEP. */
+enum { LEAST = 16384, STEP = 64 };
+
+int64_t vf_reduce_chunk_length(int64_t n)
+{
+    const int64_t length = (n / VF_MOST_CHUNKS / STEP + 1) * STEP; /* a multiple of every vector length */
+    return length < LEAST ? LEAST : length;
+}
 
 void vf_reduce_in_chunks(vf_queue *queue, int64_t n, const vf_chunked *what, void *state)
 {
     /* One cache line each, to avoid false sharing. */
-    _Alignas(64) unsigned char states[MOST_CHUNKS][VF_STATE_BYTES];
-    int64_t length = (n / MOST_CHUNKS / STEP + 1) * STEP; /* a multiple of every vector length */
-    if (length < LEAST)
-        length = LEAST;
+    _Alignas(64) unsigned char states[VF_MOST_CHUNKS][VF_STATE_BYTES];
+    const int64_t length = vf_reduce_chunk_length(n);
     const int chunks = (int)((n + length - 1) / length);
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(vf_device_context(vf_queue_device(queue)), n))
     for (int c = 0; c < chunks; c++) {

@@ -54,6 +54,10 @@ typedef struct vf_chunked {
 } vf_chunked;
 enum { VF_STATE_BYTES = 64 };
 
+/* The length of the chunks of n elements, at most VF_MOST_CHUNKS. */
+enum { VF_MOST_CHUNKS = 1024 };
+int64_t vf_reduce_chunk_length(int64_t n);
+
 /* Reduces n elements with the threads of the queue's context. Chunks depend only on n and are combined in order, so the
  * bits do not depend on the threads. *state must be the identity on entry. */
 void vf_reduce_in_chunks(vf_queue *queue, int64_t n, const vf_chunked *what, void *state);
