@@ -1,5 +1,5 @@
 /* Scans of libcore, on the CPU or a GPU, all variants, against their definition. */
-#include "scan_fixture.h"
+#include "scan_cases.h"
 
 /* Near warps, vectors, data blocks of all shapes that a table may have, the CPU's runs and chunks, 32 data blocks,
  * and more than 256 of them, which exceed a group of the look-back. */

@@ -1,6 +1,6 @@
 /* Scans of libcore, on the CPU or a GPU: NaN, infinity, zeros, exact and wide sums, and what is refused. */
 #include "refusal_fixture.h"
-#include "scan_fixture.h"
+#include "scan_cases.h"
 
 /* NaN stays until the segment ends, and infinities until they meet. */
 static void special_case(const vf_scan_options *options)

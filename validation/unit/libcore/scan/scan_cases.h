@@ -1,6 +1,6 @@
 /* Scans of all variants, types and operators, and their results beside the definition's, for the tests of scans. */
-#ifndef SCAN_FIXTURE_H
-#define SCAN_FIXTURE_H
+#ifndef SCAN_CASES_H
+#define SCAN_CASES_H
 
 #include "libcore/reduce/reduction_fixture.h"
 
