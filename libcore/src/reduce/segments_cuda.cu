@@ -140,8 +140,11 @@ struct thread_part {
             begins = true;
             state = Work::identity();
             if (i + 1 < end) {
-                s = vf_segment_with(offsets, i + 1, s + 1, high);
-                next = offsets[s + 1];
+                next = offsets[++s + 1];
+                if (next <= i + 1) { /* empty ones, perhaps many */
+                    s = vf_segment_with(offsets, i + 1, s, high);
+                    next = offsets[s + 1];
+                }
             }
         }
         rest = parted<Work>::make(state, begins);

@@ -9,8 +9,8 @@ static const int64_t sizes[] = {0,    1,     2,     15,    16,     17,     31,  
 enum { SIZES = sizeof sizes / sizeof *sizes, MOST = 6000011, MEDIUM = 10000, LARGE = 1 << 20 };
 
 /* The largest sizes are tested for only one kind of each type, and of sums; products get out of range. Only small ones for
- * "ref", which is the definition. The
- * very largest is for a GPU's supergroups, and on a CPU for results of so many bytes that they bypass its caches. */
+ * "ref", which is the definition. The very largest is for a GPU's supergroups, and on a CPU for results of so many bytes
+ * that they bypass its caches. */
 static bool is_too_long(const vf_scan_options *o, int64_t n)
 {
     if (o->op != VF_SCAN_SUM && n > (o->type == VF_F64 || o->type == VF_I64 ? 70000 : 131073))
@@ -27,7 +27,7 @@ static void sizes_case(const vf_scan_options *options)
     const int first = 2 * options->exclusive + options->segmented; /* so each size meets several of them */
     vf_scan *plan = make_scan(options, MOST);
     for (int s = SIZES - 1; s >= 0; s--) /* the largest first: a plan that does not clean its scratch memory shows */
-        for (int o = 0; o < (sizes[s] < MEDIUM ? 5 : 1); o++) {
+        for (int o = 0; o < (sizes[s] < MEDIUM && options->op == VF_SCAN_SUM ? 5 : 1); o++) {
             const int64_t n = sizes[s];
             if (is_too_long(options, n) || (SANITIZED && n >= LARGE))
                 continue;
