@@ -101,12 +101,13 @@ static vf_status execute(const vf_reduce_segments *plan, vf_queue *queue, int64_
     const int64_t pieces = (n + PIECE - 1) / PIECE;
     const vf_reduced identity = vf_reduce_identity(plan->reduction, plan->type);
     piece *of = plan->state;
-    vf_context *ctx = vf_device_context(vf_queue_device(queue));
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, segments))
+#pragma omp parallel for schedule(static)                                                                              \
+    num_threads(vf_threads_for(vf_device_context(vf_queue_device(queue)), segments))
     for (int64_t s = 0; s < segments; s++)
         if (offsets[s] == offsets[s + 1])
             results[s] = identity;
-#pragma omp parallel for schedule(dynamic) num_threads(vf_threads_for(ctx, n + segments))
+#pragma omp parallel for schedule(dynamic)                                                                             \
+    num_threads(vf_threads_for(vf_device_context(vf_queue_device(queue)), n + segments))
     for (int64_t p = 0; p < pieces; p++)
         do_piece(&w, p, &of[p]);
     join(&w, pieces, of);
