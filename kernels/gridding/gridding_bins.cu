@@ -166,7 +166,7 @@ __global__ void write_runs(const run_task task, const gridding_chunk chunk, int 
 
 vf_status sum_runs(vf_queue *queue, const run_task &task)
 {
-    const vf_scan_options options = {VF_I32, true, false, NULL};
+    const vf_scan_options options = {VF_I32, true, false, NULL, VF_SCAN_SUM, false};
     vf_device *device = vf_queue_device(queue);
     vf_scan *scan = NULL;
     const int64_t count = task.tiles + 1;

@@ -31,6 +31,7 @@ import cutoff_figure  # noqa: E402
 import ewald_slopes  # noqa: E402
 import mri_study  # noqa: E402
 import plot_primitives  # noqa: E402
+import published_primitives  # noqa: E402
 
 
 def newest(pattern, needed=True):
@@ -240,6 +241,12 @@ def primitives_block(data, kind):
             f"\n\n![Throughput of the primitives against size on {report['device']}](primitives-{kind}.svg)")
 
 
+def published_block(data):
+    report = data["gpu"].get("bench_published")
+    before = published_primitives.introduction(report) if report else no_record("gpu", "the published primitives")
+    return before + "\n\n" + table(published_primitives.head(report), published_primitives.rows(report))
+
+
 def ions_rows(kind, report):
     """A pass over all points limits an ion on a GPU; arithmetic limits it on a CPU. So the ratios are next to the
     times."""
@@ -369,6 +376,7 @@ def figures(data):
         "gpu speed": f"{gpu['device']}; ceiling: {gpu['reciprocal_square_roots_per_second'] * 1e-12:.2f} T reciprocal square "
                      "roots/s.\n\n" + table(head[:-1], (row[:-1] for row in speed_rows(gpu))),
         "cionize study": study_block(data),
+        "published primitives": published_block(data),
         "fast growth": slopes_block(data),
         "fast gpu": fast_block(data),
         "bins gpu": bins_block(data),

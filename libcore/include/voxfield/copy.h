@@ -1,4 +1,4 @@
-/* Voxfield - copy, fill, gather, and boxes of arrays, on a device.
+/* Voxfield - copy, fill, gather, scatter, and boxes of arrays, on a device.
  *
  * All arrays are VF_SPACE_DEVICE memory of the queue's device, aligned at least to their elements. Source and
  * destination must not overlap (not checked). Lengths are 64-bit; 0 is allowed. Operations go into the queue:
@@ -16,6 +16,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 /* y_i = x_i */
 VF_MUST_CHECK vf_status vf_copy(vf_queue *queue, vf_dtype type, int64_t n, const void *x, void *y);
@@ -26,6 +27,12 @@ VF_MUST_CHECK vf_status vf_fill(vf_queue *queue, vf_dtype type, int64_t n, const
 /* y_i = x_(index_i), for i in [0, n). `index`: device memory; not checked against the length of x. */
 VF_MUST_CHECK vf_status vf_gather(vf_queue *queue, vf_dtype type, int64_t n, const uint32_t *index, const void *x,
                                   void *y);
+
+/* y_(index_i) = x_i, for i in [0, n): the inverse of a gather. `index`: device memory; not checked against the length of
+ * y. The indices must be distinct (not checked): of equal ones any x_i may be stored, or parts of several. Other
+ * elements of y stay as they are. */
+VF_MUST_CHECK vf_status vf_scatter(vf_queue *queue, vf_dtype type, int64_t n, const uint32_t *index, const void *x,
+                                   void *y);
 
 /* Memory layout of a 3D array: element (i, j, k) is at i + row j + plane k elements. */
 typedef struct vf_pitch {
@@ -47,6 +54,7 @@ VF_MUST_CHECK vf_status vf_copy_box(vf_queue *queue, vf_dtype type, const int64_
 VF_MUST_CHECK vf_status vf_transpose(vf_queue *queue, vf_dtype type, int64_t batch, int64_t rows, int64_t columns,
                                      const void *x, vf_pitch x_pitch, void *y, vf_pitch y_pitch);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

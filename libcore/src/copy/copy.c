@@ -40,6 +40,12 @@ vf_status vf_gather(vf_queue *queue, vf_dtype type, int64_t n, const uint32_t *i
     return status != VF_OK || n == 0 ? status : ops_for(queue)->gather(queue, vf_dtype_bytes(type), n, index, x, y);
 }
 
+vf_status vf_scatter(vf_queue *queue, vf_dtype type, int64_t n, const uint32_t *index, const void *x, void *y)
+{
+    vf_status status = VF_CHECK_ARRAYS(context_of(queue), "a scatter", type, n, {"index", index}, {"x", x}, {"y", y});
+    return status != VF_OK || n == 0 ? status : ops_for(queue)->scatter(queue, vf_dtype_bytes(type), n, index, x, y);
+}
+
 /* Rejects rows of `name` that may overlap. The smaller of the two steps must be at least a row long, the larger one at
  * least the extent of all rows along the smaller. No count may be 0. Steps of counts of 1, which are never taken,
  * become 0. */

@@ -158,6 +158,12 @@ static vf_status box(vf_queue *queue, const int64_t counts[3], const void *x, vf
         for (int64_t i = at; i < end; i++)                                                                             \
             y[i] = x[index[i]];                                                                                        \
     }                                                                                                                  \
+    static void scatter_##type(int64_t at, int64_t end, const uint32_t *restrict index, const type *restrict x,        \
+                               type *restrict y)                                                                       \
+    {                                                                                                                  \
+        for (int64_t i = at; i < end; i++)                                                                             \
+            y[index[i]] = x[i];                                                                                        \
+    }                                                                                                                  \
     static inline __attribute__((always_inline)) void turn_##type(int rows, int columns, const type *restrict x,       \
                                                                   int64_t x_row, type *restrict y, int64_t y_row)      \
     {                                                                                                                  \
@@ -192,6 +198,19 @@ static vf_status gather(vf_queue *queue, size_t size, int64_t n, const uint32_t 
         FOR_PIECES(queue, size, n, gather_bytes8(at, end, index, x, y));
     else
         FOR_PIECES(queue, size, n, gather_bytes16(at, end, index, x, y));
+    return VF_OK;
+}
+
+static vf_status scatter(vf_queue *queue, size_t size, int64_t n, const uint32_t *index, const void *x, void *y)
+{
+    if (size == 1)
+        FOR_PIECES(queue, size, n, scatter_bytes1(at, end, index, x, y));
+    else if (size == 4)
+        FOR_PIECES(queue, size, n, scatter_bytes4(at, end, index, x, y));
+    else if (size == 8)
+        FOR_PIECES(queue, size, n, scatter_bytes8(at, end, index, x, y));
+    else
+        FOR_PIECES(queue, size, n, scatter_bytes16(at, end, index, x, y));
     return VF_OK;
 }
 
@@ -235,4 +254,4 @@ static vf_status transpose(vf_queue *queue, size_t size, int64_t batch, int64_t 
     return VF_OK;
 }
 
-const vf_copy_ops vf_copy_cpu = {copy, fill, gather, box, transpose};
+const vf_copy_ops vf_copy_cpu = {copy, fill, gather, scatter, box, transpose};

@@ -86,8 +86,9 @@ void with_element(size_t size, uintptr_t addresses, const Launch &launch)
         launch(vf_pack<vf_byte, 1>());
 }
 
-template <typename T>
-struct gathering {
+/* A gather, or a scatter. */
+template <typename T, bool scatters>
+struct move_indexed {
     vf_range range;
     const uint32_t *__restrict__ index;
     const T *__restrict__ x;
@@ -103,10 +104,10 @@ struct gathering {
             at[k] = index[Shape::at(first, k, 1)];
 #pragma unroll
         for (int k = 0; k < Shape::work; k++)
-            element[k] = x[at[k]];
+            element[k] = x[scatters ? Shape::at(first, k, 1) : (int64_t)at[k]];
 #pragma unroll
         for (int k = 0; k < Shape::work; k++)
-            y[Shape::at(first, k, 1)] = element[k];
+            y[scatters ? (int64_t)at[k] : Shape::at(first, k, 1)] = element[k];
     }
 
     __device__ void edge(int64_t first) const
@@ -116,19 +117,21 @@ struct gathering {
         for (int k = 0; k < Shape::work; k++) {
             const int64_t i = Shape::at(first, k, 1);
             if (range.has(i))
-                y[i] = x[index[i]];
+                y[scatters ? (int64_t)index[i] : i] = x[scatters ? i : (int64_t)index[i]];
         }
     }
 };
 
-template <typename T>
-__global__ void __launch_bounds__(VF_TUNED_THREADS(vf_element_tuning<sizeof(T)>)) gather_kernel(const gathering<T> body)
+template <typename T, bool scatters>
+__global__ void __launch_bounds__(VF_TUNED_THREADS(vf_element_tuning<sizeof(T)>))
+    indexed_kernel(const move_indexed<T, scatters> body)
 {
     vf_skeleton_block<vf_shape_of<vf_element_tuning<sizeof(T)>>>(body.range, body);
 }
 
-/* Data blocks are aligned in y. */
-vf_status gather(vf_queue *queue, size_t size, int64_t n, const uint32_t *index, const void *x, void *y)
+/* Data blocks are aligned in the array that is accessed in order. */
+template <bool scatters>
+vf_status indexed(vf_queue *queue, size_t size, int64_t n, const uint32_t *index, const void *x, void *y)
 {
     cudaError_t error = cudaSuccess;
     vf_status status = begin(queue);
@@ -136,11 +139,11 @@ vf_status gather(vf_queue *queue, size_t size, int64_t n, const uint32_t *index,
         return status;
     with_element(size, (uintptr_t)x | (uintptr_t)y, [&](auto element) {
         typedef decltype(element) T;
-        const vf_range range = vf_range_at(static_cast<const T *>(y), n);
-        const gathering<T> body = {range, index, static_cast<const T *>(x), static_cast<T *>(y)};
-        error = launch_for<vf_element_tuning<sizeof(T)>>(stream_of(queue), gather_kernel<T>, body);
+        const vf_range range = vf_range_at(static_cast<const T *>(scatters ? x : y), n);
+        const move_indexed<T, scatters> body = {range, index, static_cast<const T *>(x), static_cast<T *>(y)};
+        error = launch_for<vf_element_tuning<sizeof(T)>>(stream_of(queue), indexed_kernel<T, scatters>, body);
     });
-    return vf_cuda_check(vf_queue_device(queue), error, "a gather");
+    return vf_cuda_check(vf_queue_device(queue), error, scatters ? "a scatter" : "a gather");
 }
 
 /* ---- boxes ---- */
@@ -349,4 +352,4 @@ vf_status transpose(vf_queue *queue, size_t size, int64_t batch, int64_t rows, i
 
 } // namespace
 
-extern "C" const vf_copy_ops vf_copy_cuda = {copy, fill, gather, box, transpose};
+extern "C" const vf_copy_ops vf_copy_cuda = {copy, fill, indexed<false>, indexed<true>, box, transpose};

@@ -13,6 +13,7 @@ typedef struct vf_copy_ops {
     vf_status (*copy)(vf_queue *queue, size_t bytes, const void *x, void *y);
     vf_status (*fill)(vf_queue *queue, size_t size, int64_t n, const void *value, void *y);
     vf_status (*gather)(vf_queue *queue, size_t size, int64_t n, const uint32_t *index, const void *x, void *y);
+    vf_status (*scatter)(vf_queue *queue, size_t size, int64_t n, const uint32_t *index, const void *x, void *y);
     /* counts[0] and the pitches are in bytes, too. The box is not one contiguous piece. */
     vf_status (*box)(vf_queue *queue, const int64_t counts[3], const void *x, vf_pitch x_pitch, void *y,
                      vf_pitch y_pitch);

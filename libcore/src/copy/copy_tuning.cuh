@@ -19,7 +19,7 @@ constexpr vf_tuning vf_shifted_tunings[] = { /* words of 4 bytes, each combined 
 constexpr vf_tuning vf_fill_tunings[] = {
     {0, 16, 8, 4, 0},
 };
-constexpr vf_tuning vf_element_tunings[] = { /* elements of a gather and of a box */
+constexpr vf_tuning vf_element_tunings[] = { /* elements of a gather, a scatter and a box */
     {0, 16, 8, 4, 0},
 };
 /* clang-format on */

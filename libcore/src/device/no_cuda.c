@@ -5,6 +5,7 @@
 #include "histogram/histogram_internal.h"
 #include "neighbours/neighbours_plan.h"
 #include "reduce/reduce_internal.h"
+#include "reduce/segments_internal.h"
 #include "scan/scan_plan.h"
 #include "sort/sort_internal.h"
 #include "vectors/vector_internal.h"
@@ -14,6 +15,7 @@ const vf_histogram_ops vf_histogram_ops_cuda = {0};
 const vf_neighbours_ops vf_neighbours_ops_cuda = {0};
 const vf_reduce_ops vf_reduce_ops_cuda = {0};
 const vf_scan_ops vf_scan_ops_cuda = {0};
+const vf_reduce_segments_ops vf_reduce_segments_cuda = {0};
 const vf_sort_ops vf_sort_cuda = {0};
 const vf_vector_ops vf_vector_cuda = {0};
 

@@ -20,13 +20,16 @@ bool vf_reduce_exists(vf_reduction reduction, vf_dtype type)
         return false;
     if (reduction == VF_REDUCE_MIN || reduction == VF_REDUCE_MAX)
         return !is_complex(type);
-    return reduction == VF_REDUCE_SUM || !is_integer(type);
+    if (reduction == VF_REDUCE_AND || reduction == VF_REDUCE_OR)
+        return is_integer(type);
+    return reduction == VF_REDUCE_SUM || reduction == VF_REDUCE_PRODUCT || !is_integer(type);
 }
 
 static vf_status check_exists(vf_context *ctx, vf_reduction reduction, vf_dtype type)
 {
     static const char *const names[VF_REDUCTION_COUNT] = {"VF_REDUCE_SUM", "VF_REDUCE_DOT", "VF_REDUCE_SQUARES",
-                                                          "VF_REDUCE_MIN", "VF_REDUCE_MAX"};
+                                                          "VF_REDUCE_MIN", "VF_REDUCE_MAX", "VF_REDUCE_PRODUCT",
+                                                          "VF_REDUCE_AND", "VF_REDUCE_OR"};
     if (vf_reduce_exists(reduction, type))
         return VF_OK;
     if ((unsigned)reduction >= VF_REDUCTION_COUNT)

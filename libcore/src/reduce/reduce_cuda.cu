@@ -21,6 +21,21 @@ struct work_entry {
                           vf_reduced *result);
 };
 
+/* The rest of a work, if it has more members than all have. */
+template <typename Work, bool is_or>
+struct completed {
+    static void set(Work *)
+    {
+    }
+};
+template <typename T, bool is_or>
+struct completed<vf_bits_work<T>, is_or> {
+    static void set(vf_bits_work<T> *work)
+    {
+        work->inverted = is_or ? ~(typename vf_bits_work<T>::State)0 : 0;
+    }
+};
+
 template <typename Work>
 using tuning_of = vf_reduce_tuning<Work::bytes>;
 
@@ -32,7 +47,7 @@ cudaError_t prepare(vf_launch *launch, size_t *scratch_bytes)
     return error;
 }
 
-template <typename Work>
+template <typename Work, bool is_or>
 cudaError_t launch(const cuda_state *state, cudaStream_t stream, int64_t n, const void *x, const void *y,
                    vf_reduced *result)
 {
@@ -42,6 +57,7 @@ cudaError_t launch(const cuda_state *state, cudaStream_t stream, int64_t n, cons
     work.x = static_cast<const Element *>(x);
     work.y = static_cast<const Element *>(y);
     work.result = result;
+    completed<Work, is_or>::set(&work);
     const vf_range range = Work::EXACT ? vf_range_at(work.x, n) : vf_range_from_0(n);
     const int V = Work::vector(shape.work);
     work.aligned = vf_is_aligned(work.x, range, V) && (!y || vf_is_aligned(work.y, range, V));
@@ -50,10 +66,10 @@ cudaError_t launch(const cuda_state *state, cudaStream_t stream, int64_t n, cons
     return cudaGetLastError();
 }
 
-template <typename Work>
+template <typename Work, bool is_or = false>
 constexpr work_entry entry()
 {
-    return {prepare<Work>, launch<Work>};
+    return {prepare<Work>, launch<Work, is_or>};
 }
 
 typedef vf_element<float, 1> f32;
@@ -82,6 +98,17 @@ const work_entry entries[VF_REDUCTION_COUNT][VF_DTYPE_COUNT] = {
      entry<vf_extreme_work<int32_t, false>>(),
      entry<vf_extreme_work<int64_t, false>>(),
      entry<vf_extreme_work<uint8_t, false>>()},
+    {entry<vf_product_work<f32>>(), entry<vf_product_work<f64>>(), entry<vf_product_work<c64>>(),
+     entry<vf_product_work<c128>>(), entry<vf_integer_product_work<int32_t>>(),
+     entry<vf_integer_product_work<int64_t>>(), entry<vf_integer_product_work<uint8_t>>()},
+    {{}, {}, {}, {}, entry<vf_bits_work<int32_t>>(), entry<vf_bits_work<int64_t>>(), entry<vf_bits_work<uint8_t>>()},
+    {{},
+     {},
+     {},
+     {},
+     entry<vf_bits_work<int32_t>, true>(),
+     entry<vf_bits_work<int64_t>, true>(),
+     entry<vf_bits_work<uint8_t>, true>()},
 };
 
 const work_entry &entry_of(const vf_reduce *plan)

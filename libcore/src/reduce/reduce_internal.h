@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-enum { VF_REDUCTION_COUNT = VF_REDUCE_MAX + 1, VF_DTYPE_COUNT = VF_U8 + 1 };
+enum { VF_REDUCTION_COUNT = VF_REDUCE_OR + 1, VF_DTYPE_COUNT = VF_U8 + 1 };
 
 typedef struct vf_reduce_ops {
     vf_status (*create)(vf_reduce *plan); /* sets plan->state */
@@ -33,19 +33,30 @@ extern const vf_reduce_ops vf_reduce_ops_cpu, vf_reduce_ops_cuda;
 /* Whether the reduction supports the type. */
 bool vf_reduce_exists(vf_reduction reduction, vf_dtype type);
 
-/* The definition: one element after the other, sums of floating-point numbers in long double. */
+/* The result for an empty array. */
+vf_reduced vf_reduce_identity(vf_reduction reduction, vf_dtype type);
+
+/* The definition: one element after the other, sums and products of floating-point numbers in long double. */
 vf_reduced vf_reduce_ref(vf_reduction reduction, vf_dtype type, int64_t n, const void *x, const void *y);
 
 /* ---- on the CPU ---- */
+
+/* Appends the next state to the first. */
+typedef void (*vf_reduce_append)(void *state, const void *next);
+vf_reduce_append vf_reduce_append_of(vf_reduction reduction, vf_dtype type); /* of states that are vf_reduced */
 
 /* A reduction in chunks: `chunk` reduces elements [at, at + count) into *state, `combine` appends the next state to the
  * first. For any associative operator; a state has at most VF_STATE_BYTES bytes. */
 typedef struct vf_chunked {
     const void *user;
     void (*chunk)(const void *user, int64_t at, int64_t count, void *state);
-    void (*combine)(void *state, const void *next);
+    vf_reduce_append combine;
 } vf_chunked;
 enum { VF_STATE_BYTES = 64 };
+
+/* The length of the chunks of n elements, at most VF_MOST_CHUNKS. */
+enum { VF_MOST_CHUNKS = 1024 };
+int64_t vf_reduce_chunk_length(int64_t n);
 
 /* Reduces n elements with the threads of the queue's context. Chunks depend only on n and are combined in order, so the
  * bits do not depend on the threads. *state must be the identity on entry. */

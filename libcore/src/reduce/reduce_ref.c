@@ -35,12 +35,47 @@ static int64_t integer(vf_dtype type, const void *x, int64_t i)
                             : (int64_t)((const uint8_t *)x)[i];
 }
 
-static vf_reduced sum_of_integers(vf_dtype type, int64_t n, const void *x)
+vf_reduced vf_reduce_identity(vf_reduction reduction, vf_dtype type)
 {
-    uint64_t sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += (uint64_t)integer(type, x, i);
-    return (vf_reduced){.integer = (int64_t)sum};
+    const bool integers = type == VF_I32 || type == VF_I64 || type == VF_U8;
+    switch (reduction) {
+    case VF_REDUCE_MIN:
+    case VF_REDUCE_MAX:
+        return (vf_reduced){.index = -1};
+    case VF_REDUCE_PRODUCT:
+        return integers ? (vf_reduced){.integer = 1} : (vf_reduced){.re = 1};
+    case VF_REDUCE_AND:
+        return (vf_reduced){.integer = type == VF_U8 ? UINT8_MAX : -1};
+    default:
+        return (vf_reduced){0};
+    }
+}
+
+static vf_reduced reduce_integers(vf_reduction reduction, vf_dtype type, int64_t n, const void *x)
+{
+    uint64_t all = (uint64_t)vf_reduce_identity(reduction, type).integer;
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t u = (uint64_t)integer(type, x, i);
+        all = reduction == VF_REDUCE_SUM       ? all + u
+              : reduction == VF_REDUCE_PRODUCT ? all * u
+              : reduction == VF_REDUCE_AND     ? all & u
+                                               : all | u;
+    }
+    return (vf_reduced){.integer = (int64_t)all};
+}
+
+static vf_reduced product(vf_dtype type, int64_t n, const void *x)
+{
+    const bool is_complex = type == VF_C64 || type == VF_C128;
+    long double re = 1, im = 0;
+    for (int64_t i = 0; i < n && !(isnan(re) && (isnan(im) || !is_complex)); i++) {
+        long double u[2];
+        element(type, x, i, u);
+        const long double before = re;
+        re = is_complex ? re * u[0] - im * u[1] : re * u[0];
+        im = is_complex ? before * u[1] + im * u[0] : 0;
+    }
+    return (vf_reduced){.re = (double)re, .im = (double)im};
 }
 
 static vf_reduced extreme_integer(vf_reduction reduction, vf_dtype type, int64_t n, const void *x)
@@ -76,7 +111,9 @@ vf_reduced vf_reduce_ref(vf_reduction reduction, vf_dtype type, int64_t n, const
     if (reduction == VF_REDUCE_MIN || reduction == VF_REDUCE_MAX)
         return integers ? extreme_integer(reduction, type, n, x) : extreme(reduction, type, n, x);
     if (integers)
-        return sum_of_integers(type, n, x);
+        return reduce_integers(reduction, type, n, x);
+    if (reduction == VF_REDUCE_PRODUCT)
+        return product(type, n, x);
     long double re = 0, im = 0;
     /* NaN stays NaN, and the x87 unit takes some hundred cycles to say so. */
     for (int64_t i = 0; i < n && !(isnan(re) && (isnan(im) || !is_complex)); i++) {

@@ -140,6 +140,55 @@ struct vf_dot_work : vf_of_arrays<E, false>, vf_summing<E::parts> {
     }
 };
 
+/* The word in which bits of integers are combined: States are multiples of 4 bytes. */
+template <typename T>
+struct vf_bits_of {
+    typedef unsigned State;
+};
+template <>
+struct vf_bits_of<int64_t> {
+    typedef unsigned long long State;
+};
+
+/* Products, with one number or {re, im} as State. */
+template <typename E>
+struct vf_product_work : vf_of_x<E, false> {
+    typedef vf_sums<E::parts> State;
+
+    __device__ static State identity()
+    {
+        State s = {};
+        s.of[0] = 1;
+        return s;
+    }
+    /* Uses fma explicitly, so that the result is the same wherever this is inlined. */
+    __device__ static State combine(const State &a, const State &b)
+    {
+        State s;
+        if constexpr (E::parts == 2) {
+            s.of[0] = fma(-a.of[1], b.of[1], a.of[0] * b.of[0]);
+            s.of[1] = fma(a.of[1], b.of[0], a.of[0] * b.of[1]);
+        } else
+            s.of[0] = a.of[0] * b.of[0];
+        return s;
+    }
+    template <int V>
+    __device__ void take(State &s, const vf_pack<E, V> &items, int64_t) const
+    {
+#pragma unroll
+        for (int j = 0; j < V; j++) {
+            State next;
+            for (int p = 0; p < E::parts; p++)
+                next.of[p] = (double)items.of[j].part[p];
+            s = combine(s, next);
+        }
+    }
+    __device__ void finish(const State &s) const
+    {
+        *this->result = {s.of[0], E::parts == 2 ? s.of[E::parts - 1] : 0.0, 0, 0};
+    }
+};
+
 /* Sums of integers; they wrap around. */
 template <typename T>
 struct vf_integer_work : vf_of_x<T, true> {
@@ -171,6 +220,59 @@ struct vf_integer_work : vf_of_x<T, true> {
     __device__ void finish(State s) const
     {
         *this->result = {0, 0, (int64_t)s, 0};
+    }
+};
+
+/* Products of integers wrap around, too. */
+template <typename T>
+struct vf_integer_product_work : vf_of_x<T, true> {
+    typedef unsigned long long State;
+
+    __device__ static State identity()
+    {
+        return 1;
+    }
+    __device__ static State combine(State a, State b)
+    {
+        return a * b;
+    }
+    template <int V>
+    __device__ void take(State &s, const vf_pack<T, V> &items, int64_t) const
+    {
+#pragma unroll
+        for (int j = 0; j < V; j++)
+            s *= (unsigned long long)(long long)items.of[j];
+    }
+    __device__ void finish(State s) const
+    {
+        *this->result = {0, 0, (int64_t)s, 0};
+    }
+};
+
+/* Bitwise and; or is the same for inverted bits (De Morgan), so both have one kernel. */
+template <typename T>
+struct vf_bits_work : vf_of_x<T, true> {
+    typedef typename vf_bits_of<T>::State State;
+    State inverted; /* all bits for or, none for and */
+
+    __device__ static State identity()
+    {
+        return ~(State)0;
+    }
+    __device__ static State combine(State a, State b)
+    {
+        return a & b;
+    }
+    template <int V>
+    __device__ void take(State &s, const vf_pack<T, V> &items, int64_t) const
+    {
+#pragma unroll
+        for (int j = 0; j < V; j++)
+            s &= (State)items.of[j] ^ inverted;
+    }
+    __device__ void finish(State s) const
+    {
+        *this->result = {0, 0, (int64_t)(T)(s ^ inverted), 0};
     }
 };
 

@@ -16,9 +16,26 @@ const char *vf_scan_variant_name(vf_device_kind kind, int index)
     return vf_backend_variant(backends, kind, index);
 }
 
-static bool is_scanned(vf_dtype type)
+vf_dtype vf_scan_result(const vf_scan_options *options)
 {
-    return type == VF_F32 || type == VF_F64 || type == VF_I32 || type == VF_I64 || type == VF_U8;
+    return options->type == VF_U8 || options->wide ? VF_I64 : options->type;
+}
+
+/* Refuses combinations of type, operator and `wide` that are not defined; the type exists. */
+static vf_status check_options(vf_context *ctx, const vf_scan_options *o)
+{
+    static const char *const names[VF_SCAN_OPERATORS] = {"sum", "product", "minimum", "maximum", "and", "or"};
+    const bool real = o->type == VF_F32 || o->type == VF_F64, integers = o->type == VF_I32 || o->type == VF_I64;
+    if ((unsigned)o->op >= VF_SCAN_OPERATORS)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a scan: invalid operator %d", (int)o->op);
+    const bool is_sum = o->op == VF_SCAN_SUM, bits = o->op == VF_SCAN_AND || o->op == VF_SCAN_OR;
+    if (!integers && !(real && !bits) && !(o->type == VF_U8 && is_sum))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a scan of %s elements is not defined (operator: %s)",
+                       vf_dtype_name(o->type), names[o->op]);
+    if (o->wide && !(is_sum && o->type == VF_I32))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a scan: wide is for sums of VF_I32, not for the %s of %s", names[o->op],
+                       vf_dtype_name(o->type));
+    return VF_OK;
 }
 
 vf_status vf_scan_create(vf_device *device, const vf_scan_options *options, int64_t most, vf_scan **out)
@@ -27,10 +44,9 @@ vf_status vf_scan_create(vf_device *device, const vf_scan_options *options, int6
     const void *ops;
     const char *variant;
     *out = NULL;
-    vf_status status =
-        vf_check_length(ctx, "the plan of a scan", options->type == VF_U8 ? VF_I64 : options->type, most);
-    if (status == VF_OK && !is_scanned(options->type))
-        status = vf_fail(ctx, VF_ERR_ARGUMENT, "a scan of %s elements is not defined", vf_dtype_name(options->type));
+    vf_status status = vf_check_length(ctx, "the plan of a scan", vf_scan_result(options), most);
+    VF_TRY(status, vf_check_type(ctx, "the plan of a scan", options->type));
+    VF_TRY(status, check_options(ctx, options));
     VF_TRY(status, vf_backend_choose(backends, "the scan", device, options->variant, &ops, &variant));
     if (status != VF_OK)
         return status;

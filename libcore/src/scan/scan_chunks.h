@@ -5,13 +5,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "voxfield/device.h"
+#include "voxfield/scan.h"
 
 /* VF_SCAN_RUN: elements of a run. VF_SCAN_SIDE: runs scanned side by side. VF_SCAN_RUNS and VF_SCAN_CHUNK: runs and
- * elements of a chunk. A chunk of floats fits in the first-level cache; it and the next one fit in the second-level
+ * elements of a chunk; VF_SCAN_SIDE_COUNT: elements side by side. A chunk of floats fits in the first-level cache; it and the next one fit in the second-level
  * cache. A run is an odd number of cache lines, so that runs side by side use different sets of the first-level
  * cache. */
-enum { VF_SCAN_RUN = 1040, VF_SCAN_SIDE = 8, VF_SCAN_RUNS = 8, VF_SCAN_CHUNK = VF_SCAN_RUN * VF_SCAN_RUNS };
+enum {
+    VF_SCAN_RUN = 1040,
+    VF_SCAN_SIDE = 8,
+    VF_SCAN_RUNS = 8,
+    VF_SCAN_CHUNK = VF_SCAN_RUN * VF_SCAN_RUNS,
+    VF_SCAN_SIDE_COUNT = VF_SCAN_SIDE * VF_SCAN_RUN
+};
 
 /* The sum of a run, or of the elements after its last head, and whether it has a head. Later, the sum before the run.
  */
@@ -39,8 +45,20 @@ typedef struct vf_scan_chunk {
     void (*scan)(const vf_scan_piece *piece, const vf_scan_sum before[VF_SCAN_RUNS]);
 } vf_scan_chunk;
 
-/* One table for each instruction set; all give the same bits. Complex types have no functions. */
-typedef vf_scan_chunk vf_scan_chunks[VF_U8 + 1];
+/* Sums, by type: one table for each instruction set; all give the same bits. Complex types have no functions. The last
+ * row: VF_I32 into VF_I64. */
+enum { VF_SCAN_WIDE = VF_U8 + 1 };
+typedef vf_scan_chunk vf_scan_chunks[VF_SCAN_WIDE + 1];
 extern const vf_scan_chunks vf_scan_chunks_baseline, vf_scan_chunks_avx2, vf_scan_chunks_avx512;
+
+/* The other operators, by operator and type (scan_operators.c). */
+extern const vf_scan_chunk vf_scan_operator_chunks[][VF_U8 + 1];
+
+/* The sum of nothing. */
+vf_scan_sum vf_scan_identity(vf_scan_operator op, vf_dtype type);
+
+/* Appends a sum to the sum before it. */
+typedef void (*vf_scan_append)(vf_scan_sum *carry, const vf_scan_sum *next);
+vf_scan_append vf_scan_append_of(vf_scan_operator op, vf_dtype type);
 
 #endif

@@ -29,15 +29,18 @@ static void destroy(vf_scan *plan)
     (void)plan;
 }
 
-static const vf_scan_chunk *chunk_functions(vf_dtype type)
+static const vf_scan_chunk *chunk_functions(const vf_scan_options *o)
 {
+    const int row = o->wide ? (int)VF_SCAN_WIDE : (int)o->type;
+    if (o->op != VF_SCAN_SUM)
+        return &vf_scan_operator_chunks[o->op][o->type];
     switch (vf_cpu_isa()) {
     case VF_ISA_AVX512:
-        return &vf_scan_chunks_avx512[type];
+        return &vf_scan_chunks_avx512[row];
     case VF_ISA_AVX2:
-        return &vf_scan_chunks_avx2[type];
+        return &vf_scan_chunks_avx2[row];
     default:
-        return &vf_scan_chunks_baseline[type];
+        return &vf_scan_chunks_baseline[row];
     }
 }
 
@@ -61,22 +64,19 @@ static void wait_for_turn(line *shared, int64_t chunk)
 }
 
 /* Replaces each sum by the sum before it. */
-static void add_up(int64_t runs, vf_scan_sum *sums, bool real, vf_scan_sum *carry)
+static void add_up(int64_t runs, vf_scan_sum *sums, vf_scan_append append, vf_scan_sum *carry)
 {
     for (int64_t r = 0; r < runs; r++) {
         const vf_scan_sum sum = sums[r];
         sums[r] = *carry;
-        if (real)
-            carry->real = sum.flag ? sum.real : carry->real + sum.real;
-        else
-            carry->integer = sum.flag ? sum.integer : carry->integer + sum.integer;
+        append(carry, &sum);
     }
 }
 
 static void do_chunks(const vf_scan *plan, int64_t n, vf_scan_piece piece, line *shared)
 {
-    const vf_scan_chunk *chunk = chunk_functions(plan->options.type);
-    const bool real = plan->options.type == VF_F32 || plan->options.type == VF_F64;
+    const vf_scan_chunk *chunk = chunk_functions(&plan->options);
+    const vf_scan_append append = vf_scan_append_of(plan->options.op, plan->options.type);
     const size_t size = vf_dtype_bytes(plan->options.type);
     vf_scan_sum sums[VF_SCAN_RUNS] = {{.flag = false}};
     int64_t c = atomic_fetch_add(&shared->taken, 1);
@@ -85,7 +85,7 @@ static void do_chunks(const vf_scan *plan, int64_t n, vf_scan_piece piece, line 
         piece.count = n - piece.at < VF_SCAN_CHUNK ? n - piece.at : VF_SCAN_CHUNK;
         chunk->sum(&piece, sums);
         wait_for_turn(shared, c);
-        add_up((piece.count + VF_SCAN_RUN - 1) / VF_SCAN_RUN, sums, real, &shared->carry);
+        add_up((piece.count + VF_SCAN_RUN - 1) / VF_SCAN_RUN, sums, append, &shared->carry);
         atomic_store_explicit(&shared->turn, c + 1, memory_order_release);
         c = atomic_fetch_add(&shared->taken, 1);
         const int64_t next = (c + 1) * VF_SCAN_CHUNK <= n ? c * VF_SCAN_CHUNK : piece.at;
@@ -100,10 +100,11 @@ static void do_chunks(const vf_scan *plan, int64_t n, vf_scan_piece piece, line 
 
 static vf_status execute(const vf_scan *plan, vf_queue *queue, int64_t n, const void *x, const uint8_t *head, void *y)
 {
-    const size_t size = vf_dtype_bytes(plan->options.type == VF_U8 ? VF_I64 : plan->options.type);
+    const size_t size = vf_dtype_bytes(vf_scan_result(&plan->options));
     const bool past = (size_t)n * size >= STREAM_FROM && x != y && ((uintptr_t)y & 63) == 0;
     const vf_scan_piece piece = {.x = x, .head = head, .y = y, .exclusive = plan->options.exclusive, .past = past};
     line shared = {0};
+    shared.carry = vf_scan_identity(plan->options.op, plan->options.type);
 #pragma omp parallel num_threads(vf_threads_for(vf_device_context(vf_queue_device(queue)), n))
     do_chunks(plan, n, piece, &shared);
     return VF_OK;

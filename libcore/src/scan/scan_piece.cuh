@@ -21,9 +21,20 @@ struct vf_scan_scratch {
  *
  * Work: as for vf_piece (block_stages.cuh; `aligned` covers y too), and
  *   Out, Out *y
- *   static constexpr bool EXCLUSIVE
+ *   static constexpr int EXCLUSIVE                   0 or 1; VF_EITHER: bool exclusive says it, so that both kinds are
+ *                                                    one kernel
  *   static Out value(State)                          inclusive: the result for everything up to an element
  *   static Out value_before(State before, bool head) exclusive: the result for everything before it */
+enum { VF_EITHER = 2 };
+
+template <typename Work>
+__device__ inline bool vf_is_exclusive(const Work &work)
+{
+    if constexpr (Work::EXCLUSIVE == VF_EITHER)
+        return work.exclusive;
+    return Work::EXCLUSIVE != 0;
+}
+
 template <typename Shape, typename Work>
 struct vf_scan_piece {
     typedef typename Work::State State;
@@ -52,16 +63,17 @@ struct vf_scan_piece {
     }
 
   private:
-    __device__ vf_pack<Out, V> results(int k, const State &before_piece) const
+    __device__ vf_pack<Out, V> results(const Work &work, int k, const State &before_piece) const
     {
         vf_pack<Out, V> out;
+        const bool exclusive = vf_is_exclusive(work);
         State s = Work::combine(before_piece, before[k]);
 #pragma unroll
         for (int j = 0; j < V; j++) {
-            if constexpr (Work::EXCLUSIVE)
+            if (exclusive)
                 out.of[j] = Work::value_before(s, piece.is_head(k, j));
             s = Work::combine(s, piece.state(k, j));
-            if constexpr (!Work::EXCLUSIVE)
+            if (!exclusive)
                 out.of[j] = Work::value(s);
         }
         return out;
@@ -72,14 +84,14 @@ struct vf_scan_piece {
     {
 #pragma unroll
         for (int k = 0; k < steps; k++)
-            vf_store<V, ALIGNED>(work.y + Shape::at(first, k, V), results(k, before_piece));
+            vf_store<V, ALIGNED>(work.y + Shape::at(first, k, V), results(work, k, before_piece));
     }
 
     __device__ void store_part(const Work &work, const vf_part &part, int64_t first, const State &before_piece) const
     {
 #pragma unroll
         for (int k = 0; k < steps; k++) {
-            const vf_pack<Out, V> out = results(k, before_piece);
+            const vf_pack<Out, V> out = results(work, k, before_piece);
 #pragma unroll
             for (int j = 0; j < V; j++)
                 if (part.has(Shape::in_block_at(k, V) + j))

@@ -9,6 +9,8 @@
 extern "C" {
 #endif
 
+enum { VF_SCAN_OPERATORS = VF_SCAN_OR + 1 };
+
 typedef struct vf_scan_ops {
     vf_variants variants;
     vf_status (*create)(vf_scan *plan); /* sets plan->state */
@@ -24,6 +26,9 @@ struct vf_scan {
     int64_t most;
     void *state; /* the backend's own */
 };
+
+/* The type of y. */
+vf_dtype vf_scan_result(const vf_scan_options *options);
 
 extern const vf_scan_ops vf_scan_ops_cpu, vf_scan_ops_ref, vf_scan_ops_cuda;
 

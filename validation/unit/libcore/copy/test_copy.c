@@ -1,4 +1,4 @@
-/* Copies on the CPU or a GPU, against loops over bytes: copy, fill, gather, boxes and transposes. */
+/* Copies on the CPU or a GPU, against loops over bytes: copy, fill, gather, scatter, boxes and transposes. */
 #include "copy_fixture.h"
 #include "refusal_fixture.h"
 
@@ -103,27 +103,31 @@ static void shuffle(int64_t n, uint32_t *order)
     }
 }
 
-static void check_gather(vf_dtype type, int64_t n)
+/* A gather's indices may come twice. */
+static void check_indexed(vf_dtype type, int64_t n, bool scatters)
 {
     const size_t size = vf_dtype_bytes(type);
     const int64_t x_at = alignment(type) * integer_between(0, 15), y_at = 16 + alignment(type) * integer_between(0, 15);
     const int64_t index_at = 4 * integer_between(0, 7), whole = n + integer_between(0, 5),
                   bytes = whole * (int64_t)size;
     char what[128];
-    snprintf(what, sizeof what, "gather of type %d, %lld elements, from %lld to %lld", (int)type, (long long)n,
-             (long long)x_at, (long long)y_at);
+    snprintf(what, sizeof what, "%s of type %d, %lld elements, from %lld to %lld", scatters ? "scatter" : "gather",
+             (int)type, (long long)n, (long long)x_at, (long long)y_at);
     memory x = make_memory(x_at + bytes), y = make_memory(y_at + bytes + GUARD), index = make_memory(index_at + 4 * n);
     uint32_t *order = malloc(((size_t)whole + 1) * sizeof *order);
     assert_non_null(order);
     shuffle(whole, order);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; !scatters && i < n; i++)
         if (integer_between(0, 9) == 0)
             order[i] = (uint32_t)integer_between(0, whole - 1); /* twice */
     memcpy(index.host + index_at, order, (size_t)n * sizeof *order);
     upload(&index);
-    assert_int_equal(vf_gather(queue, type, n, at(&index, index_at), at(&x, x_at), at(&y, y_at)), VF_OK);
-    for (int64_t i = 0; i < n; i++)
-        memcpy(y.host + y_at + i * (int64_t)size, x.host + x_at + order[i] * (int64_t)size, size);
+    assert_int_equal(
+        (scatters ? vf_scatter : vf_gather)(queue, type, n, at(&index, index_at), at(&x, x_at), at(&y, y_at)), VF_OK);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t from = scatters ? i : order[i], to = scatters ? order[i] : i;
+        memcpy(y.host + y_at + to * (int64_t)size, x.host + x_at + from * (int64_t)size, size);
+    }
     check_memory(&y, what);
     free(order);
     free_memory(&x);
@@ -131,16 +135,17 @@ static void check_gather(vf_dtype type, int64_t n)
     free_memory(&index);
 }
 
-static void test_gather(void **state)
+static void test_gather_and_scatter(void **state)
 {
     (void)state;
-    for (int t = 0; t < TYPES; t++) {
-        for (int l = 0; l < LENGTHS; l++)
-            check_gather(types[t], lengths[l]);
-        for (int repeat = 0; repeat < 20; repeat++)
-            check_gather(types[t], integer_between(0, 3000));
-        check_gather(types[t], (1 << 20) + 3);
-    }
+    for (int t = 0; t < TYPES; t++)
+        for (int scatters = 0; scatters < 2; scatters++) {
+            for (int l = 0; l < LENGTHS; l++)
+                check_indexed(types[t], lengths[l], scatters);
+            for (int repeat = 0; repeat < 20; repeat++)
+                check_indexed(types[t], integer_between(0, 3000), scatters);
+            check_indexed(types[t], (1 << 20) + 3, scatters);
+        }
 }
 
 /* Rows do not overlap: they are at least a row apart, planes at least all their rows. */
@@ -280,6 +285,13 @@ static void test_refused_copies(void **state)
     assert_refused(ctx, vf_gather(queue, VF_F32, 1, NULL, x, y), "a gather", "index is NULL");
     assert_refused(ctx, vf_gather(queue, VF_F32, 1, x, NULL, y), "a gather", "x is NULL");
     assert_refused(ctx, vf_gather(queue, VF_F32, 1, x, x, NULL), "a gather", "y is NULL");
+    assert_refused(ctx, vf_scatter(queue, VF_F32, -1, x, x, y), "a scatter", "-1");
+    assert_refused(ctx, vf_scatter(queue, VF_I64, INT64_MAX, x, x, y), "a scatter", too_long);
+    assert_refused(ctx, vf_scatter(queue, strange, 1, x, x, y), "a scatter", no_type);
+    assert_refused(ctx, vf_scatter(queue, VF_F32, 1, NULL, x, y), "a scatter", "index is NULL");
+    assert_refused(ctx, vf_scatter(queue, VF_F32, 1, x, NULL, y), "a scatter", "x is NULL");
+    assert_refused(ctx, vf_scatter(queue, VF_F32, 1, x, x, NULL), "a scatter", "y is NULL");
+    assert_int_equal(vf_scatter(queue, VF_F32, 0, NULL, NULL, NULL), VF_OK);
     assert_int_equal(vf_copy(queue, VF_F32, 0, NULL, NULL), VF_OK);
     assert_int_equal(vf_fill(queue, VF_F32, 0, NULL, NULL), VF_OK);
     assert_int_equal(vf_gather(queue, VF_F32, 0, NULL, NULL, NULL), VF_OK);
@@ -329,6 +341,6 @@ static void test_refused_boxes(void **state)
 }
 
 DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_copy_every_alignment), cmocka_unit_test(test_copy_every_type),
-            cmocka_unit_test(test_copy_large), cmocka_unit_test(test_fill), cmocka_unit_test(test_gather),
+            cmocka_unit_test(test_copy_large), cmocka_unit_test(test_fill), cmocka_unit_test(test_gather_and_scatter),
             cmocka_unit_test(test_boxes), cmocka_unit_test(test_transposes), cmocka_unit_test(test_swap),
             cmocka_unit_test(test_refused_copies), cmocka_unit_test(test_refused_boxes))

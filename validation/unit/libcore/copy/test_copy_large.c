@@ -259,6 +259,12 @@ static int64_t reversed_end(int64_t i)
     return i < 1000 ? (INT64_C(1) << 32) - 1 - i : -1;
 }
 
+static int64_t from_reversed_end(int64_t i)
+{
+    const int64_t back = (INT64_C(1) << 32) - 1 - i;
+    return back >= 0 && back < 1000 ? back : -1;
+}
+
 static void test_indices(void **state)
 {
     (void)state;
@@ -272,6 +278,9 @@ static void test_indices(void **state)
     clear_result();
     assert_int_equal(vf_gather(queue, VF_U8, 1000, index.data, x.data, y.data), VF_OK);
     check_result("gather", reversed_end);
+    clear_result();
+    assert_int_equal(vf_scatter(queue, VF_U8, 1000, index.data, x.data, y.data), VF_OK);
+    check_result("scatter", from_reversed_end);
     vf_array_free(&index);
 }
 
