@@ -15,6 +15,7 @@
 #include "voxfield/pipeline.h"
 #include "voxfield/solver.h"
 #include "voxfield/status.h"
+#include "voxfield/stencil.h"
 #include "voxfield/vector.h"
 
 #include "voxfield/cartesian.h"
