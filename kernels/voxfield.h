@@ -10,6 +10,7 @@
 #include "voxfield/context.h"
 #include "voxfield/device.h"
 #include "voxfield/grid.h"
+#include "voxfield/matrix_product.h"
 #include "voxfield/neighbours.h"
 #include "voxfield/operator.h"
 #include "voxfield/pipeline.h"

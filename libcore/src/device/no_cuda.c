@@ -2,6 +2,7 @@
 #include "context_internal.h"
 #include "copy/copy_internal.h"
 #include "fft/fft_internal.h"
+#include "matrix_product/matrix_product_plan.h"
 #include "neighbours/neighbours_plan.h"
 #include "reduce/reduce_internal.h"
 #include "scan/scan_plan.h"
@@ -10,6 +11,7 @@
 #include "vectors/vector_internal.h"
 
 const vf_copy_ops vf_copy_cuda = {0};
+const vf_matrix_product_ops vf_matrix_product_ops_cuda = {0};
 const vf_neighbours_ops vf_neighbours_ops_cuda = {0};
 const vf_reduce_ops vf_reduce_ops_cuda = {0};
 const vf_scan_ops vf_scan_ops_cuda = {0};
