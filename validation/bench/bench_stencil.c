@@ -1,7 +1,7 @@
 /* How fast stencils are: each variant, both precisions, constant and variable coefficients, and sweeps of Jacobi's
  * method, as a share of the copy's speed in the same run.
  *
- * usage: bench_stencil DEVICE [REPORT.json [EDGE]]     (none; a cube of 512 points a side on a GPU, 256 on a CPU)
+ * usage: bench_stencil DEVICE [REPORT.json [EDGE]]     (none; a cube of 384 points a side on a GPU, 256 on a CPU)
  *
  * Bytes count once: x, the coefficients, b and the result. The copy moves as many bytes as the variant, in half of
  * them from each of its two arrays. Before it is timed, every variant must have the bits of the CPU's default; "ref" is
@@ -202,7 +202,7 @@ int main(int argc, char **argv)
     const char *variant;
     if (ended >= 0)
         return ended;
-    edge = argc > 3 ? whole_number(argv[3], 1024) : vf_device_is_host(device) ? 256 : 512;
+    edge = argc > 3 ? whole_number(argv[3], 1024) : vf_device_is_host(device) ? 256 : 384;
     if (!edge)
         need(vf_fail(ctx, VF_ERR_ARGUMENT, "EDGE '%s': expected a whole number from 1 to 1024", argv[3]));
     points = edge * edge * edge;

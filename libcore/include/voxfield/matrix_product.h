@@ -41,7 +41,7 @@ void vf_matrix_product_destroy(vf_matrix_product *plan); /* NULL is allowed; wor
 /* C = A B, in a queue of the plan's device: asynchronous on a GPU, complete on return on the CPU. On the CPU one queue at
  * a time may use a plan. The matrices are VF_SPACE_DEVICE memory; C must not overlap the others (not checked). Errors:
  * VF_ERR_ARGUMENT (negative sizes, or such as exceed any memory; NULL for a matrix that is not empty; a queue of another
- * device). */
+ * device), VF_ERR_CANCELLED (on the CPU; C is partly written then). */
 VF_MUST_CHECK vf_status vf_matrix_product_execute(const vf_matrix_product *plan, vf_queue *queue, int64_t rows,
                                                   int64_t columns, int64_t inner, const void *a, const void *b,
                                                   void *c);

@@ -76,7 +76,8 @@ VF_MUST_CHECK vf_status vf_stencil_apply(const vf_stencil *plan, vf_queue *queue
  *
  * The first sweep reads x and writes `other`, the second reads `other` and writes x, and so on. So the result is in x
  * after an even number of sweeps, and in `other` after an odd number. A_pp must not be 0. Along a periodic axis of one
- * point, where a point is its own neighbour, A_pp is still the element of A. VF_ERR_ARGUMENT also for sweeps < 0. */
+ * point, where a point is its own neighbour, A_pp is still the element of A. Errors also: VF_ERR_ARGUMENT
+ * (sweeps < 0), VF_ERR_CANCELLED (checked between sweeps). */
 VF_MUST_CHECK vf_status vf_stencil_jacobi(const vf_stencil *plan, vf_queue *queue, int sweeps, double omega,
                                           const void *b, void *x, void *other);
 

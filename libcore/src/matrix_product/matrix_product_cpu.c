@@ -45,21 +45,22 @@ static void destroy(vf_matrix_product *plan)
 static vf_status execute(const vf_matrix_product *plan, vf_queue *queue, const vf_matrices *m)
 {
     const cpu_state *state = plan->state;
+    vf_context *ctx = vf_device_context(plan->device);
     const int64_t down = (m->rows + VF_BLOCK_ROWS - 1) / VF_BLOCK_ROWS,
                   across = (m->columns + VF_BLOCK_COLUMNS - 1) / VF_BLOCK_COLUMNS;
     const double operations = (double)m->rows * (double)m->columns * (double)m->inner;
     const int64_t work = operations < 1e15 ? (int64_t)(operations / 16) : INT64_MAX;
-    const int threads = vf_threads_of_plan(vf_device_context(plan->device), state->threads, work);
     (void)queue;
     if (m->inner == 0) {
         memset(m->c, 0, (size_t)(m->rows * m->columns) * vf_dtype_bytes(plan->type));
         return VF_OK;
     }
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
+#pragma omp parallel for schedule(dynamic) num_threads(vf_threads_of_plan(ctx, state->threads, work))
     for (int64_t block = 0; block < down * across; block++)
-        state->block(m, block / across * VF_BLOCK_ROWS, block % across * VF_BLOCK_COLUMNS,
-                     state->scratch + state->room * (size_t)vf_room_of(state->threads, down * across, block));
-    return VF_OK;
+        if (!vf_cancelled(ctx))
+            state->block(m, block / across * VF_BLOCK_ROWS, block % across * VF_BLOCK_COLUMNS,
+                         state->scratch + state->room * (size_t)vf_room_of(state->threads, down * across, block));
+    return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
 const vf_matrix_product_ops vf_matrix_product_ops_cpu = {{VF_DEVICE_CPU, vf_isa_variants}, create, destroy, execute};

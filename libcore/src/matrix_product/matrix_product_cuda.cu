@@ -155,17 +155,18 @@ __device__ inline void copy_vectors(const T *from, T *to)
         reinterpret_cast<vector *>(to)[v] = reinterpret_cast<const vector *>(from)[v];
 }
 
-/* FOUR elements of a row. ALIGNED: rows begin at multiples of 16 bytes, and have multiples of FOUR elements. */
+/* The first `count` of FOUR elements of a row, then zeros. ALIGNED: they begin at a multiple of 16 bytes, and there are
+ * none or FOUR. */
 template <typename T, bool ALIGNED>
-__device__ inline void load_four(const T *row, int64_t at, int64_t end, bool in, T out[FOUR])
+__device__ inline void load_four(const T *from, int64_t count, T out[FOUR])
 {
-    if (ALIGNED && in && at < end) {
-        copy_vectors<T, FOUR>(row + at, out);
+    if (ALIGNED && count > 0) {
+        copy_vectors<T, FOUR>(from, out);
         return;
     }
 #pragma unroll
     for (int e = 0; e < FOUR; e++)
-        out[e] = !ALIGNED && in && at + e < end ? row[at + e] : T(0);
+        out[e] = !ALIGNED && e < count ? from[e] : T(0);
 }
 
 template <typename T, typename Shape, bool ALIGNED>
@@ -179,9 +180,14 @@ __global__ void __launch_bounds__(Shape::THREADS, 2) tuned_kernel(const matrices
     int64_t i, j;
     place_of_block(m, Shape::HIGH, Shape::WIDE, &i, &j);
     __align__(16) T next_a[FOUR], next_b[FOUR], sum[UP][ALONG] = {};
+    /* Where the thread loads next, and how much of the row of A and of the rows of B is left. */
+    const T *from_a = m.a + (i + a_row) * m.inner + a_at, *from_b = m.b + b_row * m.columns + j + b_at;
+    const int64_t a_count = i + a_row < m.rows ? m.inner - a_at : 0, b_count = m.columns - j - b_at;
     const auto load = [&](int64_t from) {
-        load_four<T, ALIGNED>(m.a + (i + a_row) * m.inner, from + a_at, m.inner, i + a_row < m.rows, next_a);
-        load_four<T, ALIGNED>(m.b + (from + b_row) * m.columns, j + b_at, m.columns, from + b_row < m.inner, next_b);
+        load_four<T, ALIGNED>(from_a, a_count - from, next_a);
+        load_four<T, ALIGNED>(from_b, from + b_row < m.inner ? b_count : 0, next_b);
+        from_a += DEPTH;
+        from_b += DEPTH * m.columns;
     };
     const auto store = [&](int buffer) {
 #pragma unroll

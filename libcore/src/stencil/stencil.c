@@ -160,6 +160,8 @@ vf_status vf_stencil_jacobi(const vf_stencil *plan, vf_queue *queue, int sweeps,
         return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: %d sweeps; the number must be at least 0", what, sweeps);
     for (int s = 0; s < sweeps && plan->points > 0; s++) {
         const vf_stencil_pass pass = {s % 2 ? other : x, b, s % 2 ? x : other, rounded(plan->type, omega)};
+        if (vf_cancelled(ctx))
+            return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
         VF_TRY(status, plan->ops->run(plan, queue, &pass));
     }
     return status;

@@ -2,12 +2,17 @@
  * cache. */
 #include <stdlib.h>
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 #include "stencil_rows.h"
 #include "voxfield/team_size.h"
 
 /* A block: at most LONGEST points of a row, about ROWS_BYTES of a plane (an array of those that a block reads), DEEPEST
- * planes. */
-enum { LONGEST = 8192, ROWS_BYTES = 32 << 10, DEEPEST = 64 };
+ * planes. STREAM_FROM: bytes of the smallest result that is written past the caches, so that its lines are not read
+ * before they are written (copy_cpu.c). */
+enum { LONGEST = 8192, ROWS_BYTES = 32 << 10, DEEPEST = 64, STREAM_FROM = 32 << 20 };
 
 typedef struct cpu_state {
     vf_stencil_row_function row;
@@ -50,10 +55,11 @@ static const void *element(const vf_stencil *plan, const void *array, int64_t i)
 /* Row j of plane k, points [from, to). */
 static void run_row(const vf_stencil *plan, const vf_stencil_pass *pass, int64_t from, int64_t to, int64_t j, int64_t k)
 {
+    const bool past_caches = plan->points * (int64_t)vf_dtype_bytes(plan->type) >= STREAM_FROM;
     const cpu_state *state = plan->state;
     const int64_t nx = plan->counts[0], ny = plan->counts[1], index[3] = {0, j, k}, stride[3] = {1, nx, nx * ny};
     const int64_t first = j * nx + k * nx * ny, y_faces = vf_stencil_faces(ny, plan->periodic[1]);
-    vf_stencil_row row = {.plan = plan, .from = from, .to = to, .omega = pass->omega};
+    vf_stencil_row row = {.plan = plan, .from = from, .to = to, .omega = pass->omega, .past_caches = past_caches};
     row.x = element(plan, pass->x, first);
     row.b = element(plan, pass->b, first);
     row.y = (void *)element(plan, pass->y, first);
@@ -75,21 +81,37 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+static void run_block(const vf_stencil *plan, const vf_stencil_pass *pass, const int64_t first[3],
+                      const int64_t size[3])
+{
+    int64_t last[3];
+    for (int a = 0; a < 3; a++)
+        last[a] = least(first[a] + size[a], plan->counts[a]);
+    for (int64_t k = first[2]; k < last[2]; k++)
+        for (int64_t j = first[1]; j < last[1]; j++)
+            run_row(plan, pass, first[0], last[0], j, k);
+}
+
 static vf_status run(const vf_stencil *plan, vf_queue *queue, const vf_stencil_pass *pass)
 {
-    const int64_t nx = plan->counts[0], ny = plan->counts[1], nz = plan->counts[2];
-    const int64_t length = least(nx, LONGEST), fitting = ROWS_BYTES / (length * (int64_t)vf_dtype_bytes(plan->type));
-    const int64_t rows = fitting < 4 ? 4 : fitting, planes = least(nz, DEEPEST);
-    const int64_t across = (nx + length - 1) / length, along = (ny + rows - 1) / rows,
-                  deep = (nz + planes - 1) / planes;
+    const int64_t length = least(plan->counts[0], LONGEST);
+    const int64_t fitting = ROWS_BYTES / (length * (int64_t)vf_dtype_bytes(plan->type));
+    const int64_t size[3] = {length, fitting < 4 ? 4 : fitting, least(plan->counts[2], DEEPEST)};
+    int64_t blocks[3];
+    for (int a = 0; a < 3; a++)
+        blocks[a] = (plan->counts[a] + size[a] - 1) / size[a];
     (void)queue;
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(vf_device_context(plan->device), plan->points))
-    for (int64_t block = 0; block < across * along * deep; block++) {
-        const int64_t i = block % across * length, j = block / across % along * rows,
-                      k = block / across / along * planes;
-        for (int64_t plane = k; plane < least(k + planes, nz); plane++)
-            for (int64_t row = j; row < least(j + rows, ny); row++)
-                run_row(plan, pass, i, least(i + length, nx), row, plane);
+#pragma omp parallel num_threads(vf_threads_for(vf_device_context(plan->device), plan->points))
+    {
+#pragma omp for schedule(static) nowait
+        for (int64_t b = 0; b < blocks[0] * blocks[1] * blocks[2]; b++) {
+            const int64_t first[3] = {b % blocks[0] * size[0], b / blocks[0] % blocks[1] * size[1],
+                                      b / blocks[0] / blocks[1] * size[2]};
+            run_block(plan, pass, first, size);
+        }
+#if defined(__SSE2__)
+        _mm_sfence(); /* orders stores past the caches with others; a barrier of threads does not */
+#endif
     }
     return VF_OK;
 }

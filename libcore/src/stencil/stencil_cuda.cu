@@ -14,171 +14,207 @@ namespace
 enum { WIDE = 32, TALL = 8, DEPTH = 32 };
 
 #define NAME(x) x
-#define REAL float
+#define NUMBER float
 #include "stencil_point.inc"
-#undef REAL
-#define REAL double
+#undef NUMBER
+#define NUMBER double
 #include "stencil_point.inc"
-#undef REAL
+#undef NUMBER
 #undef NAME
 
-template <typename T>
+/* I: the type of indices, 32 bits if they are enough, because a point has few operations besides those on indices. */
+template <typename T, typename I>
 struct grid_view {
-    int64_t nx, ny, nz;
-    int64_t x_faces, y_faces; /* along x and along y, in their families */
-    int64_t across, along;    /* blocks along x and y */
+    I nx, ny, nz, plane;
+    I x_faces, x_face_plane, y_face_plane; /* a row and a plane of faces along x, a plane of faces along y */
+    unsigned across, along;                /* blocks along x and y */
     bool periodic[3];
-    const T *__restrict__ x, *__restrict__ b, *__restrict__ reaction, *__restrict__ faces[3];
-    T *__restrict__ y;
+    const T *x, *b, *reaction, *faces[3];
+    T *y;
     T factors[3]; /* weights or the axes' coefficients */
     T centre, diagonal, omega;
 };
 
-/* A column of points along z: its place in the plane z = 0, and its neighbours along x and y. */
-template <typename T>
-struct column {
-    int64_t i, j, at;
-    vf_stencil_steps x, y; /* in elements */
+/* The way to the neighbours along an axis, in elements, if there are such; and to the upper face. */
+template <typename I>
+struct way {
+    I low, high, up;
+    bool has_low, has_high;
 
-    __device__ column(const grid_view<T> &g, int64_t i_, int64_t j_) : i(i_), j(j_), at(j_ * g.nx + i_)
+    __device__ way(I i, I n, bool periodic, I stride)
     {
-        x = vf_stencil_steps_of(i, g.nx, g.periodic[0]);
-        y = vf_stencil_steps_of(j, g.ny, g.periodic[1]);
-        y.low *= g.nx;
-        y.high *= g.nx;
+        const vf_stencil_steps s = vf_stencil_steps_of(i, n, periodic);
+        low = (I)s.low * stride;
+        high = (I)s.high * stride;
+        up = s.has_high ? high : stride;
+        has_low = s.has_low;
+        has_high = s.has_high;
     }
 };
 
-template <typename T>
-__device__ inline T value_at(const T *__restrict__ x, int64_t at, bool has)
+/* A point of a plane: where it and its low faces along x and y are in the plane, and its neighbours there. */
+template <typename T, typename I>
+struct place {
+    I at, x_face, y_face;
+    way<I> x, y;
+
+    __device__ place(const grid_view<T, I> &g, I i, I j)
+        : at(j * g.nx + i), x_face(j * g.x_faces + i), y_face(at), x(i, g.nx, g.periodic[0], 1),
+          y(j, g.ny, g.periodic[1], g.nx)
+    {
+    }
+};
+
+/* Loads of what the kernel does not write. The compiler may move them before stores. */
+template <typename T, typename I>
+__device__ inline T load(const T *x, I at)
 {
-    return has ? x[at] : T(0);
+    return __ldg(x + at);
 }
 
-/* The point of the column in plane k: steps along z in elements. */
-template <typename T>
-__device__ inline vf_stencil_steps steps_of_plane(const grid_view<T> &g, int64_t k)
+template <typename T, typename I>
+__device__ inline T load_if(const T *x, I at, bool has)
 {
-    vf_stencil_steps z = vf_stencil_steps_of(k, g.nz, g.periodic[2]);
-    z.low *= g.nx * g.ny;
-    z.high *= g.nx * g.ny;
-    return z;
+    return has ? load(x, at) : T(0);
 }
 
-/* Computes and stores point (column, k), whose neighbours are given. */
-template <typename T, bool VARIABLE, bool SWEEPS>
-__device__ inline void finish(const grid_view<T> &g, const column<T> &c, int64_t k, T here, const T low[3],
-                              const T high[3])
+/* x of a neighbour, 0 outside. Without a branch, so that several loads are under way at a time: the way to a neighbour
+ * that does not exist is 0, and the point itself is loaded. */
+
+template <typename T, typename I>
+__device__ inline T neighbour(const T *x, I at, I step, bool has)
 {
-    const int64_t at = k * g.nx * g.ny + c.at;
+    const T value = load(x, at + step);
+    return has ? value : T(0);
+}
+
+/* x of a point and of its neighbours, and the coefficients of its low and high face along z, with variable ones. */
+template <typename T>
+struct star {
+    T here, x_low, x_high, y_low, y_high, z_low, z_high, c_low, c_high;
+};
+
+/* Computes and stores a point of plane k. */
+template <typename T, typename I, bool VARIABLE, bool SWEEPS>
+__device__ inline void finish(const grid_view<T, I> &g, const place<T, I> &p, I k, const star<T> &s)
+{
+    const I at = k * g.plane + p.at;
     const T *w = g.factors;
     T value, diagonal = g.diagonal;
     if (VARIABLE) {
-        const int64_t fx = (k * g.ny + c.j) * g.x_faces + c.i, fy = (k * g.y_faces + c.j) * g.nx + c.i;
-        const vf_stencil_steps z = steps_of_plane(g, k);
-        const T x_low = g.faces[0][fx], x_high = g.faces[0][fx + (c.x.has_high ? c.x.high : 1)];
-        const T y_low = g.faces[1][fy], y_high = g.faces[1][fy + (c.y.has_high ? c.y.high : g.nx)];
-        const T z_low = g.faces[2][at], z_high = g.faces[2][at + (z.has_high ? z.high : g.nx * g.ny)];
-        value = variable_point(variable_axis(w[0], here, low[0], high[0], x_low, x_high),
-                               variable_axis(w[1], here, low[1], high[1], y_low, y_high),
-                               variable_axis(w[2], here, low[2], high[2], z_low, z_high));
+        const I fx = k * g.x_face_plane + p.x_face, fy = k * g.y_face_plane + p.y_face;
+        const T x_low = load(g.faces[0], fx), x_high = load(g.faces[0], fx + p.x.up), y_low = load(g.faces[1], fy),
+                y_high = load(g.faces[1], fy + p.y.up);
+        value = variable_point(variable_axis(w[0], s.here, s.x_low, s.x_high, x_low, x_high),
+                               variable_axis(w[1], s.here, s.y_low, s.y_high, y_low, y_high),
+                               variable_axis(w[2], s.here, s.z_low, s.z_high, s.c_low, s.c_high));
         diagonal = variable_point(diagonal_axis(w[0], x_low, x_high), diagonal_axis(w[1], y_low, y_high),
-                                  diagonal_axis(w[2], z_low, z_high));
+                                  diagonal_axis(w[2], s.c_low, s.c_high));
         if (g.reaction) {
-            const T r = g.reaction[at];
-            value += r * here;
+            const T r = load(g.reaction, at);
+            value += r * s.here;
             diagonal += r;
         }
     } else {
-        value = constant_point(g.centre, here, constant_axis(w[0], low[0], high[0]),
-                               constant_axis(w[1], low[1], high[1]), constant_axis(w[2], low[2], high[2]));
+        value = constant_point(g.centre, s.here, constant_axis(w[0], s.x_low, s.x_high),
+                               constant_axis(w[1], s.y_low, s.y_high), constant_axis(w[2], s.z_low, s.z_high));
     }
-    g.y[at] = SWEEPS ? swept_point(g.omega, here, g.b[at], value, diagonal) : value;
+    g.y[at] = SWEEPS ? swept_point(g.omega, s.here, load(g.b, at), value, diagonal) : value;
 }
 
-/* The blocks' numbers along x, y and z. */
-template <typename T>
-__device__ inline void place_of_block(const grid_view<T> &g, int64_t place[3])
+/* The first point of the block's part of the grid, of `wide` x `tall` x `deep` points. */
+template <typename T, typename I>
+__device__ inline void corner_of_block(const grid_view<T, I> &g, I wide, I tall, I deep, I corner[3])
 {
-    const int64_t block = blockIdx.x, row = block / g.across;
-    place[0] = block - row * g.across;
-    place[2] = row / g.along;
-    place[1] = row - place[2] * g.along;
+    const unsigned block = blockIdx.x, row = block / g.across, layer = row / g.along;
+    corner[0] = (I)(block - row * g.across) * wide;
+    corner[1] = (I)(row - layer * g.along) * tall;
+    corner[2] = (I)layer * deep;
 }
 
 /* ---- naive: a thread a point ---- */
 
-template <typename T, bool VARIABLE, bool SWEEPS>
-__global__ void __launch_bounds__(WIDE *TALL) naive_kernel(const grid_view<T> g)
+template <typename T, typename I, bool VARIABLE, bool SWEEPS>
+__global__ void __launch_bounds__(WIDE *TALL) naive_kernel(const grid_view<T, I> g)
 {
-    int64_t place[3];
-    place_of_block(g, place);
-    const int64_t i = place[0] * WIDE + threadIdx.x, j = place[1] * TALL + threadIdx.y, k = place[2];
+    I corner[3];
+    corner_of_block<T, I>(g, WIDE, TALL, 1, corner);
+    const I i = corner[0] + threadIdx.x, j = corner[1] + threadIdx.y, k = corner[2];
     if (i >= g.nx || j >= g.ny)
         return;
-    const column<T> c(g, i, j);
-    const vf_stencil_steps z = steps_of_plane(g, k);
-    const int64_t at = k * g.nx * g.ny + c.at;
-    const T low[3] = {value_at(g.x, at + c.x.low, c.x.has_low), value_at(g.x, at + c.y.low, c.y.has_low),
-                      value_at(g.x, at + z.low, z.has_low)},
-            high[3] = {value_at(g.x, at + c.x.high, c.x.has_high), value_at(g.x, at + c.y.high, c.y.has_high),
-                       value_at(g.x, at + z.high, z.has_high)};
-    finish<T, VARIABLE, SWEEPS>(g, c, k, g.x[at], low, high);
+    const place<T, I> p(g, i, j);
+    const way<I> z(k, g.nz, g.periodic[2], g.plane);
+    const I at = k * g.plane + p.at;
+    star<T> s;
+    s.here = load(g.x, at);
+    s.x_low = neighbour(g.x, at, p.x.low, p.x.has_low);
+    s.x_high = neighbour(g.x, at, p.x.high, p.x.has_high);
+    s.y_low = neighbour(g.x, at, p.y.low, p.y.has_low);
+    s.y_high = neighbour(g.x, at, p.y.high, p.y.has_high);
+    s.z_low = neighbour(g.x, at, z.low, z.has_low);
+    s.z_high = neighbour(g.x, at, z.high, z.has_high);
+    s.c_low = VARIABLE ? load(g.faces[2], at) : T(0);
+    s.c_high = VARIABLE ? load(g.faces[2], at + z.up) : T(0);
+    finish<T, I, VARIABLE, SWEEPS>(g, p, k, s);
 }
 
 /* ---- tiled and unrolled: ROWS points a thread, a plane at a time ---- */
 
-template <typename T, bool VARIABLE, bool SWEEPS, int ROWS>
-__global__ void __launch_bounds__(WIDE *TALL) tiled_kernel(const grid_view<T> g)
+template <typename T, typename I, bool VARIABLE, bool SWEEPS, int ROWS>
+__global__ void __launch_bounds__(WIDE *TALL) tiled_kernel(const grid_view<T, I> g)
 {
     __shared__ T tile[TALL * ROWS + 2][WIDE + 2];
-    int64_t place[3];
-    place_of_block(g, place);
+    I corner[3];
+    corner_of_block<T, I>(g, WIDE, TALL * ROWS, DEPTH, corner);
     const int tx = threadIdx.x, ty = threadIdx.y;
-    const int64_t plane = g.nx * g.ny, i = place[0] * WIDE + tx, j = place[1] * TALL * ROWS + ty;
-    const int64_t first = place[2] * DEPTH, last = min(first + DEPTH, g.nz);
-    const vf_stencil_steps z = steps_of_plane(g, first);
-    T below[ROWS], here[ROWS], above[ROWS];
+    const I i = corner[0] + tx, j = corner[1] + ty, first = corner[2], last = min(first + DEPTH, g.nz);
+    const way<I> lowest(first, g.nz, g.periodic[2], g.plane);
+    star<T> s[ROWS];
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         const bool in = i < g.nx && j + r * TALL < g.ny;
-        const int64_t at = first * plane + (j + r * TALL) * g.nx + i;
-        here[r] = value_at(g.x, at, in);
-        below[r] = value_at(g.x, at + z.low, in && z.has_low);
+        const I at = first * g.plane + (j + r * TALL) * g.nx + i;
+        s[r].here = load_if(g.x, at, in);
+        s[r].z_low = load_if(g.x, at + lowest.low, in && lowest.has_low);
+        s[r].c_low = VARIABLE ? load_if(g.faces[2], at, in) : T(0);
     }
-    for (int64_t k = first; k < last; k++) {
-        const vf_stencil_steps next = steps_of_plane(g, k);
+    for (I k = first; k < last; k++) {
+        const way<I> z(k, g.nz, g.periodic[2], g.plane);
         __syncthreads(); /* the tile of the plane before is not read any more */
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             const int row = ty + r * TALL;
-            const int64_t jr = j + r * TALL;
+            const I jr = j + r * TALL;
             if (i >= g.nx || jr >= g.ny)
                 continue;
-            const column<T> c(g, i, jr);
-            const int64_t at = k * plane + c.at;
-            tile[row + 1][tx + 1] = here[r];
+            const place<T, I> p(g, i, jr);
+            const I at = k * g.plane + p.at;
+            tile[row + 1][tx + 1] = s[r].here;
             if (tx == 0)
-                tile[row + 1][0] = value_at(g.x, at + c.x.low, c.x.has_low);
+                tile[row + 1][0] = neighbour(g.x, at, p.x.low, p.x.has_low);
             if (tx == WIDE - 1 || i == g.nx - 1)
-                tile[row + 1][tx + 2] = value_at(g.x, at + c.x.high, c.x.has_high);
+                tile[row + 1][tx + 2] = neighbour(g.x, at, p.x.high, p.x.has_high);
             if (row == 0)
-                tile[0][tx + 1] = value_at(g.x, at + c.y.low, c.y.has_low);
+                tile[0][tx + 1] = neighbour(g.x, at, p.y.low, p.y.has_low);
             if (row == TALL * ROWS - 1 || jr == g.ny - 1)
-                tile[row + 2][tx + 1] = value_at(g.x, at + c.y.high, c.y.has_high);
-            above[r] = value_at(g.x, at + next.high, next.has_high);
+                tile[row + 2][tx + 1] = neighbour(g.x, at, p.y.high, p.y.has_high);
+            s[r].z_high = neighbour(g.x, at, z.high, z.has_high);
+            s[r].c_high = VARIABLE ? load(g.faces[2], at + z.up) : T(0);
         }
         __syncthreads();
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             const int row = ty + r * TALL;
             if (i < g.nx && j + r * TALL < g.ny) {
-                const T low[3] = {tile[row + 1][tx], tile[row][tx + 1], below[r]},
-                        high[3] = {tile[row + 1][tx + 2], tile[row + 2][tx + 1], above[r]};
-                finish<T, VARIABLE, SWEEPS>(g, column<T>(g, i, j + r * TALL), k, here[r], low, high);
+                s[r].x_low = tile[row + 1][tx];
+                s[r].x_high = tile[row + 1][tx + 2];
+                s[r].y_low = tile[row][tx + 1];
+                s[r].y_high = tile[row + 2][tx + 1];
+                finish<T, I, VARIABLE, SWEEPS>(g, place<T, I>(g, i, j + r * TALL), k, s[r]);
             }
-            below[r] = here[r];
-            here[r] = above[r];
+            s[r].z_low = s[r].here;
+            s[r].here = s[r].z_high;
+            s[r].c_low = s[r].c_high;
         }
     }
 }
@@ -186,90 +222,112 @@ __global__ void __launch_bounds__(WIDE *TALL) tiled_kernel(const grid_view<T> g)
 /* ---- tuned: PLANES points of a column a thread ----
  *
  * The column is in registers, all of it loaded before the first use; its neighbours along x and y are in the first-level
- * cache, because the block's other threads load them. No barrier. */
+ * cache, because the block's other threads load them. No barrier. The shapes are the fastest of those measured on an
+ * H200; BLOCKS: for a multiprocessor, at least. */
 
-template <typename T, bool VARIABLE, bool SWEEPS, int PLANES, bool WHOLE>
-__device__ inline void compute_column(const grid_view<T> &g, const column<T> &c, int64_t first)
+enum { COLUMN_WIDE = 64, COLUMN_TALL = 4 };
+
+template <typename T>
+struct planes_of;
+template <>
+struct planes_of<float> {
+    enum { PLANES = 8, BLOCKS = 3 };
+};
+template <>
+struct planes_of<double> {
+    enum { PLANES = 4, BLOCKS = 4 };
+};
+
+template <typename T, typename I, bool VARIABLE, bool SWEEPS, int PLANES, bool WHOLE>
+__device__ inline void compute_column(const grid_view<T, I> &g, const place<T, I> &p, I first)
 {
-    const int64_t plane = g.nx * g.ny;
-    T x[PLANES + 2];
-    const vf_stencil_steps lowest = steps_of_plane(g, first);
-    const int64_t start = first * plane + c.at;
-    x[0] = value_at(g.x, start + lowest.low, lowest.has_low);
+    const I planes = WHOLE ? (I)PLANES : g.nz - first, start = first * g.plane + p.at;
+    const way<I> lowest(first, g.nz, g.periodic[2], g.plane), highest(first + planes - 1, g.nz, g.periodic[2], g.plane);
+    T x[PLANES];
 #pragma unroll
-    for (int p = 0; p < PLANES; p++)
-        x[p + 1] = value_at(g.x, start + p * plane, WHOLE || first + p < g.nz);
-    const int64_t top = WHOLE ? first + PLANES - 1 : g.nz - 1;
-    const vf_stencil_steps highest = steps_of_plane(g, top);
-    const T above = value_at(g.x, top * plane + c.at + highest.high, highest.has_high);
-    x[PLANES + 1] = above;
+    for (int q = 0; q < PLANES; q++)
+        x[q] = load_if(g.x, start + q * g.plane, WHOLE || q < planes);
+    star<T> s;
+    s.z_low = neighbour(g.x, start, lowest.low, lowest.has_low);
+    const T above = neighbour(g.x, start + (planes - 1) * g.plane, highest.high, highest.has_high);
+    s.c_low = VARIABLE ? load(g.faces[2], start) : T(0);
 #pragma unroll
-    for (int p = 0; p < PLANES; p++) {
-        const int64_t k = first + p, at = start + p * plane;
-        if (!WHOLE && k >= g.nz)
+    for (int q = 0; q < PLANES; q++) {
+        const I at = start + q * g.plane;
+        const bool top = WHOLE ? q == PLANES - 1 : q == planes - 1;
+        if (!WHOLE && q >= planes)
             break;
-        const T low[3] = {value_at(g.x, at + c.x.low, c.x.has_low), value_at(g.x, at + c.y.low, c.y.has_low), x[p]},
-                high[3] = {value_at(g.x, at + c.x.high, c.x.has_high), value_at(g.x, at + c.y.high, c.y.has_high),
-                           WHOLE || k < top ? x[p + 2] : above};
-        finish<T, VARIABLE, SWEEPS>(g, c, k, x[p + 1], low, high);
+        s.here = x[q];
+        s.x_low = neighbour(g.x, at, p.x.low, p.x.has_low);
+        s.x_high = neighbour(g.x, at, p.x.high, p.x.has_high);
+        s.y_low = neighbour(g.x, at, p.y.low, p.y.has_low);
+        s.y_high = neighbour(g.x, at, p.y.high, p.y.has_high);
+        s.z_high = top ? above : x[q + 1 < PLANES ? q + 1 : q];
+        s.c_high = VARIABLE ? load(g.faces[2], at + (top ? highest.up : g.plane)) : T(0);
+        finish<T, I, VARIABLE, SWEEPS>(g, p, first + q, s);
+        s.z_low = s.here;
+        s.c_low = s.c_high;
     }
 }
 
-template <typename T, bool VARIABLE, bool SWEEPS, int PLANES>
-__global__ void __launch_bounds__(WIDE *TALL) column_kernel(const grid_view<T> g)
+template <typename T, typename I, bool VARIABLE, bool SWEEPS>
+__global__ void __launch_bounds__(COLUMN_WIDE *COLUMN_TALL, planes_of<T>::BLOCKS) column_kernel(const grid_view<T, I> g)
 {
-    int64_t place[3];
-    place_of_block(g, place);
-    const int64_t i = place[0] * WIDE + threadIdx.x, j = place[1] * TALL + threadIdx.y, first = place[2] * PLANES;
+    constexpr int PLANES = planes_of<T>::PLANES;
+    I corner[3];
+    corner_of_block<T, I>(g, COLUMN_WIDE, COLUMN_TALL, PLANES, corner);
+    const I i = corner[0] + threadIdx.x, j = corner[1] + threadIdx.y, first = corner[2];
     if (i >= g.nx || j >= g.ny)
         return;
-    const column<T> c(g, i, j);
+    const place<T, I> p(g, i, j);
     if (first + PLANES <= g.nz)
-        compute_column<T, VARIABLE, SWEEPS, PLANES, true>(g, c, first);
+        compute_column<T, I, VARIABLE, SWEEPS, PLANES, true>(g, p, first);
     else
-        compute_column<T, VARIABLE, SWEEPS, PLANES, false>(g, c, first);
+        compute_column<T, I, VARIABLE, SWEEPS, PLANES, false>(g, p, first);
 }
 
 /* ---- launches ---- */
 
-template <typename T, bool VARIABLE, bool SWEEPS>
+template <typename T, typename I>
 struct variant {
-    const char *name;
-    void (*kernel)(grid_view<T>);
-    int rows, planes; /* of a block: TALL times `rows`, and `planes` */
+    void (*kernel)(grid_view<T, I>);
+    int wide, tall; /* threads */
+    int rows, deep; /* of a block: `tall` times `rows`, and `deep` planes */
 };
 
-const char *const names[] = {"tuned", "naive", "tiled", "unrolled", "t2", "t8", NULL};
+const char *const names[] = {"tuned", "naive", "tiled", "unrolled", NULL};
 
-template <typename T, bool VARIABLE, bool SWEEPS>
-cudaError_t launch(int chosen, grid_view<T> g, cudaStream_t stream)
+template <typename T, typename I, bool VARIABLE, bool SWEEPS>
+cudaError_t launch(int chosen, grid_view<T, I> g, cudaStream_t stream)
 {
-    static const variant<T, VARIABLE, SWEEPS> variants[] = {
-        {names[0], column_kernel<T, VARIABLE, SWEEPS, 4>, 1, 4},
-        {names[1], naive_kernel<T, VARIABLE, SWEEPS>, 1, 1},
-        {names[2], tiled_kernel<T, VARIABLE, SWEEPS, 1>, 1, DEPTH},
-        {names[3], tiled_kernel<T, VARIABLE, SWEEPS, 4>, 4, DEPTH},
-        {names[4], column_kernel<T, VARIABLE, SWEEPS, 2>, 1, 2},
-        {names[5], column_kernel<T, VARIABLE, SWEEPS, 8>, 1, 8},
+    static const variant<T, I> variants[] = {
+        {column_kernel<T, I, VARIABLE, SWEEPS>, COLUMN_WIDE, COLUMN_TALL, 1, planes_of<T>::PLANES},
+        {naive_kernel<T, I, VARIABLE, SWEEPS>, WIDE, TALL, 1, 1},
+        {tiled_kernel<T, I, VARIABLE, SWEEPS, 1>, WIDE, TALL, 1, DEPTH},
+        {tiled_kernel<T, I, VARIABLE, SWEEPS, 4>, WIDE, TALL, 4, DEPTH},
     };
-    const variant<T, VARIABLE, SWEEPS> &v = variants[chosen];
-    const int64_t tall = (int64_t)TALL * v.rows;
-    g.across = (g.nx + WIDE - 1) / WIDE;
-    g.along = (g.ny + tall - 1) / tall;
-    const int64_t blocks = g.across * g.along * ((g.nz + v.planes - 1) / v.planes);
-    v.kernel<<<vf_blocks_for(blocks, 1), dim3(WIDE, TALL), 0, stream>>>(g);
+    const variant<T, I> &v = variants[chosen];
+    const int64_t tall = (int64_t)v.tall * v.rows, across = ((int64_t)g.nx + v.wide - 1) / v.wide,
+                  along = ((int64_t)g.ny + tall - 1) / tall, deep = ((int64_t)g.nz + v.deep - 1) / v.deep;
+    if (across > INT32_MAX || along > INT32_MAX || deep > INT32_MAX / across / along)
+        return cudaErrorInvalidConfiguration; /* more than a launch takes */
+    g.across = (unsigned)across;
+    g.along = (unsigned)along;
+    v.kernel<<<vf_blocks_for(across * along * deep, 1), dim3(v.wide, v.tall), 0, stream>>>(g);
     return cudaGetLastError();
 }
 
-template <typename T>
+template <typename T, typename I>
 cudaError_t run_typed(const vf_stencil *plan, int chosen, const vf_stencil_pass *pass, cudaStream_t stream)
 {
-    grid_view<T> g = {};
-    g.nx = plan->counts[0];
-    g.ny = plan->counts[1];
-    g.nz = plan->counts[2];
-    g.x_faces = vf_stencil_faces(g.nx, plan->periodic[0]);
-    g.y_faces = vf_stencil_faces(g.ny, plan->periodic[1]);
+    grid_view<T, I> g = {};
+    g.nx = (I)plan->counts[0];
+    g.ny = (I)plan->counts[1];
+    g.nz = (I)plan->counts[2];
+    g.plane = g.nx * g.ny;
+    g.x_faces = (I)vf_stencil_faces(g.nx, plan->periodic[0]);
+    g.x_face_plane = g.x_faces * g.ny;
+    g.y_face_plane = (I)vf_stencil_faces(g.ny, plan->periodic[1]) * g.nx;
     g.x = static_cast<const T *>(pass->x);
     g.b = static_cast<const T *>(pass->b);
     g.y = static_cast<T *>(pass->y);
@@ -283,8 +341,20 @@ cudaError_t run_typed(const vf_stencil *plan, int chosen, const vf_stencil_pass 
         g.factors[a] = (T)(plan->variable ? plan->weights[a] : plan->axis[a]);
     }
     if (plan->variable)
-        return pass->b ? launch<T, true, true>(chosen, g, stream) : launch<T, true, false>(chosen, g, stream);
-    return pass->b ? launch<T, false, true>(chosen, g, stream) : launch<T, false, false>(chosen, g, stream);
+        return pass->b ? launch<T, I, true, true>(chosen, g, stream) : launch<T, I, true, false>(chosen, g, stream);
+    return pass->b ? launch<T, I, false, true>(chosen, g, stream) : launch<T, I, false, false>(chosen, g, stream);
+}
+
+/* 32-bit indices, if the largest family of faces and a block beyond each end fit. */
+template <typename T>
+cudaError_t run_sized(const vf_stencil *plan, int chosen, const vf_stencil_pass *pass, cudaStream_t stream)
+{
+    const int64_t *n = plan->counts;
+    double most = 1;
+    for (int a = 0; a < 3; a++)
+        most *= (double)n[a] + 64;
+    return most < INT32_MAX && !plan->wide ? run_typed<T, int32_t>(plan, chosen, pass, stream)
+                                           : run_typed<T, int64_t>(plan, chosen, pass, stream);
 }
 
 /* The state is the variant's name in `names`. */
@@ -306,8 +376,8 @@ vf_status run(const vf_stencil *plan, vf_queue *queue, const vf_stencil_pass *pa
     const int chosen = (int)(static_cast<const char *const *>(plan->state) - names);
     vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
     VF_TRY(status, vf_cuda_check(plan->device,
-                                 plan->type == VF_F32 ? run_typed<float>(plan, chosen, pass, stream)
-                                                      : run_typed<double>(plan, chosen, pass, stream),
+                                 plan->type == VF_F32 ? run_sized<float>(plan, chosen, pass, stream)
+                                                      : run_sized<double>(plan, chosen, pass, stream),
                                  "a stencil"));
     return status;
 }

@@ -33,6 +33,7 @@ struct vf_stencil {
     double diagonal;        /* of A, with constant coefficients */
     double weights[3];      /* variable: 1 / spacing^2; 0 along periodic axes of one point, where differences are 0 */
     const void *faces[3], *reaction;
+    bool wide;   /* on a GPU, 64-bit indices for any grid, not only for large ones: for tests */
     void *state; /* the backend's own */
 };
 

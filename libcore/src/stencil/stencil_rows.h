@@ -13,6 +13,7 @@ typedef struct vf_stencil_row {
     const void *reaction, *b;         /* may be NULL */
     void *y;
     double omega;
+    bool past_caches; /* stores y past the caches; the thread needs a fence at its end */
 } vf_stencil_row;
 
 /* For VF_F32 and VF_F64. */

@@ -229,6 +229,27 @@ static void test_nan(void **state)
         }
 }
 
+/* A context that is cancelled stays so, hence one of its own. */
+static void test_cancelled(void **state)
+{
+    (void)state;
+    const double a[2] = {2, 3}, b[2] = {5, 7};
+    double c = 0;
+    vf_context *own;
+    vf_queue *its_queue;
+    vf_matrix_product *plan;
+    assert_int_equal(vf_context_create(&own), VF_OK);
+    assert_int_equal(vf_queue_create(vf_context_host(own), &its_queue), VF_OK);
+    assert_int_equal(vf_matrix_product_create(vf_context_host(own), VF_F64, NULL, &plan), VF_OK);
+    assert_int_equal(vf_matrix_product_execute(plan, its_queue, 1, 1, 2, a, b, &c), VF_OK);
+    assert_true(c == 31);
+    vf_context_cancel(own);
+    assert_int_equal(vf_matrix_product_execute(plan, its_queue, 1, 1, 2, a, b, &c), VF_ERR_CANCELLED);
+    vf_matrix_product_destroy(plan);
+    vf_queue_destroy(its_queue);
+    vf_context_destroy(own);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -261,4 +282,4 @@ static void test_refused(void **state)
 
 DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_sizes), cmocka_unit_test(test_random_sizes),
             cmocka_unit_test(test_same_bits), cmocka_unit_test(test_associative), cmocka_unit_test(test_nan),
-            cmocka_unit_test(test_refused))
+            cmocka_unit_test(test_cancelled), cmocka_unit_test(test_refused))

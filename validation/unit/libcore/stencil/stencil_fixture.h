@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "queue_fixture.h"
-#include "voxfield/stencil.h"
+#include "stencil/stencil_plan.h"
 
 enum { GUARD = 40 }; /* elements on both sides of a result, which must stay */
 
@@ -194,9 +194,10 @@ static inline vf_stencil *make_plan(const problem *p, const char *variant)
 }
 
 /* The result of a variant; what is beside the result in memory must stay. */
-static inline numbers run_variant(problem *p, const char *variant, action what)
+static inline numbers run_with(problem *p, const char *variant, action what, bool wide_indices)
 {
     vf_stencil *plan = make_plan(p, variant);
+    plan->wide = wide_indices;
     numbers wide = make_numbers(p->queue, p->options.type, p->points + 2 * GUARD, 5, 6);
     numbers before = make_numbers(p->queue, p->options.type, p->points, 0, 0);
     void *y = vf_array_at(&wide.array, GUARD);
@@ -215,6 +216,11 @@ static inline numbers run_variant(problem *p, const char *variant, action what)
     free_numbers(&wide);
     vf_stencil_destroy(plan);
     return before;
+}
+
+static inline numbers run_variant(problem *p, const char *variant, action what)
+{
+    return run_with(p, variant, what, false);
 }
 
 #endif

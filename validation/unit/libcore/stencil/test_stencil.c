@@ -23,8 +23,10 @@ static double unit_of(vf_dtype type)
 static void check(const problem *p, const numbers *got, const char *variant, action what)
 {
     const double u = unit_of(p->options.type);
+    const int64_t step = p->points < 1000000 ? 1 : 37; /* planes, of a large grid */
     int64_t at[3], point = 0;
-    for (at[2] = 0; at[2] < p->options.counts[2]; at[2]++)
+    for (at[2] = 0; at[2] < p->options.counts[2];
+         at[2] += step, point = at[2] * p->options.counts[0] * p->options.counts[1])
         for (at[1] = 0; at[1] < p->options.counts[1]; at[1]++)
             for (at[0] = 0; at[0] < p->options.counts[0]; at[0]++, point++) {
                 const defined d = define(p, &p->x, at, point);
@@ -44,23 +46,31 @@ static void check(const problem *p, const numbers *got, const char *variant, act
             }
 }
 
-/* All variants that this machine has; those that are not the reference have the same bits. */
+static void check_same(const problem *p, const numbers *a, const numbers *b)
+{
+    assert_memory_equal(a->host, b->host, (size_t)p->points * vf_dtype_bytes(p->options.type));
+}
+
+/* All variants that this machine has. Those that are not the reference must have the bits of the first. */
 static void check_variants(problem *p, action what)
 {
     const char *variant;
-    numbers first = {0};
+    numbers first = run_variant(p, NULL, what);
+    check(p, &first, "the default", what);
     for (int v = 0; (variant = vf_stencil_variant_name(vf_device_get_kind(device), v)); v++) {
         if (!can_run(variant))
             continue;
         numbers got = run_variant(p, variant, what);
-        check(p, &got, variant, what);
-        if (!first.host) {
-            first = got;
-            continue;
-        }
-        if (strcmp(variant, "ref") != 0)
-            assert_memory_equal(first.host, got.host, (size_t)p->points * vf_dtype_bytes(p->options.type));
+        if (strcmp(variant, "ref") == 0)
+            check(p, &got, variant, what);
+        else
+            check_same(p, &first, &got);
         free_numbers(&got);
+        if (!vf_device_is_host(device)) {
+            got = run_with(p, variant, what, true);
+            check_same(p, &first, &got);
+            free_numbers(&got);
+        }
     }
     free_numbers(&first);
 }
@@ -93,6 +103,17 @@ static void test_large(void **state)
             check_variants(&p, kind == VARIABLE ? SWEEP : APPLY);
             free_problem(&p);
         }
+}
+
+/* The CPU writes results of 32 MiB and more past its caches. */
+static void test_past_caches(void **state)
+{
+    (void)state;
+    problem p = make_problem(queue, VF_F32, CONSTANT, (const int64_t[]){131, 259, 263}, (const bool[]){1, 0, 1});
+    numbers got = run_variant(&p, NULL, APPLY);
+    check(&p, &got, "the default", APPLY);
+    free_numbers(&got);
+    free_problem(&p);
 }
 
 /* The default of the device, and the instruction sets of the CPU, with any number of threads. */
@@ -266,6 +287,28 @@ static void test_one_face(void **state)
         }
 }
 
+/* A context that is cancelled stays so, hence one of its own. */
+static void test_cancelled(void **state)
+{
+    (void)state;
+    const vf_stencil_options options = {.type = VF_F32, .counts = {2, 1, 1}, .centre = 2, .axis = {-1, 0, 0}};
+    const float b[2] = {1, 1};
+    float x[2] = {0, 0}, other[2];
+    vf_context *own;
+    vf_queue *its_queue;
+    vf_stencil *plan;
+    assert_int_equal(vf_context_create(&own), VF_OK);
+    assert_int_equal(vf_queue_create(vf_context_host(own), &its_queue), VF_OK);
+    assert_int_equal(vf_stencil_create(vf_context_host(own), &options, &plan), VF_OK);
+    assert_int_equal(vf_stencil_jacobi(plan, its_queue, 2, 1, b, x, other), VF_OK);
+    assert_true(x[0] == 0.75F && x[1] == 0.75F && other[0] == 0.5F);
+    vf_context_cancel(own);
+    assert_int_equal(vf_stencil_jacobi(plan, its_queue, 2, 1, b, x, other), VF_ERR_CANCELLED);
+    vf_stencil_destroy(plan);
+    vf_queue_destroy(its_queue);
+    vf_context_destroy(own);
+}
+
 static void refuse_plan(const vf_stencil_options *options, const char *why)
 {
     vf_stencil *plan = (vf_stencil *)&plan;
@@ -337,6 +380,6 @@ static void test_refused_runs(void **state)
 }
 
 DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_shapes), cmocka_unit_test(test_large),
-            cmocka_unit_test(test_same_bits), cmocka_unit_test(test_symmetric), cmocka_unit_test(test_null_space),
-            cmocka_unit_test(test_nan), cmocka_unit_test(test_one_face), cmocka_unit_test(test_refused_plans),
-            cmocka_unit_test(test_refused_runs))
+            cmocka_unit_test(test_past_caches), cmocka_unit_test(test_same_bits), cmocka_unit_test(test_symmetric),
+            cmocka_unit_test(test_null_space), cmocka_unit_test(test_nan), cmocka_unit_test(test_one_face),
+            cmocka_unit_test(test_cancelled), cmocka_unit_test(test_refused_plans), cmocka_unit_test(test_refused_runs))
