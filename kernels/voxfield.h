@@ -11,6 +11,7 @@
 #include "voxfield/copy.h"
 #include "voxfield/device.h"
 #include "voxfield/grid.h"
+#include "voxfield/matrix_product.h"
 #include "voxfield/neighbours.h"
 #include "voxfield/operator.h"
 #include "voxfield/pipeline.h"
@@ -18,6 +19,7 @@
 #include "voxfield/scan.h"
 #include "voxfield/solver.h"
 #include "voxfield/status.h"
+#include "voxfield/stencil.h"
 #include "voxfield/vector.h"
 
 #include "voxfield/cartesian.h"

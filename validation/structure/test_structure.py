@@ -210,7 +210,8 @@ def rule_one_way_to_cuda(tree):
 
 # Kernel files that only run on the CPU, where memory has addresses.
 CPU_FILES = re.compile(r"_(cpu\w*|ref|simd\w*|baseline|avx2|avx512|isa|axis)\.\w+$|\.(inc|cu|cuh)$")
-PRIMITIVES = tuple(f"libcore/src/{folder}/" for folder in ("copy", "fft", "histogram", "reduce", "scan", "sort", "vectors"))
+PRIMITIVES = tuple(f"libcore/src/{folder}/" for folder in
+                   ("copy", "fft", "histogram", "matrix_product", "reduce", "scan", "sort", "stencil", "vectors"))
 # Programs that process data in pieces.
 IN_PIECES = ("apps/cionize/potential/average.c", "apps/cionize/potential/compute_potential.c", "apps/mri_recon/solve/")
 

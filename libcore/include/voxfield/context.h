@@ -47,10 +47,10 @@ void vf_note(vf_context *ctx, const char *format, ...) VF_PRINTF(2, 3);
 void vf_warn(vf_context *ctx, const char *format, ...) VF_PRINTF(2, 3);
 
 /* Asks running work to stop at the next safe point with VF_ERR_CANCELLED. This cannot be undone. Async-signal-safe.
- * These calls stop: vf_pipeline_run and vf_workpool_run, between pieces; on the CPU, the transforms of fft.h and
- * fft_axis.h, searches for neighbours and the kernels' sums, except first_differences.h and differences.h. Copies, reductions, scans, sorts,
- * vector operations, and work that is already in a GPU's queue run to their end; loops around them should check
- * vf_cancelled. */
+ * These calls stop: vf_pipeline_run and vf_workpool_run, between pieces; vf_stencil_jacobi, between sweeps; on the CPU,
+ * the transforms of fft.h and fft_axis.h, searches for neighbours, matrix products and the kernels' sums, except
+ * first_differences.h and differences.h. Copies, reductions, scans, sorts, stencils, vector operations, and work that is
+ * already in a GPU's queue run to their end; loops around them should check vf_cancelled. */
 void vf_context_cancel(vf_context *ctx);
 bool vf_cancelled(const vf_context *ctx);
 

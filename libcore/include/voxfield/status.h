@@ -4,8 +4,8 @@
  * message: what happened, where, and what to do (context.h: vf_fail, vf_context_message).
  *
  * Pointers must not be NULL unless a header says so. Empty arrays may always be NULL. The functions of copy.h,
- * neighbours.h, reduce.h, scan.h, sort.h, statistics.h and vector.h check arrays and results, and return VF_ERR_ARGUMENT for NULL.
- * Contexts, devices, queues, plans and pointers to new ones are not checked.
+ * matrix_product.h, neighbours.h, reduce.h, scan.h, sort.h, statistics.h, stencil.h and vector.h check arrays and results,
+ * and return VF_ERR_ARGUMENT for NULL. Contexts, devices, queues, plans and pointers to new ones are not checked.
  */
 #ifndef VOXFIELD_STATUS_H
 #define VOXFIELD_STATUS_H

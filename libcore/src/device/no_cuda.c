@@ -3,20 +3,24 @@
 #include "copy/copy_internal.h"
 #include "fft/fft_internal.h"
 #include "histogram/histogram_internal.h"
+#include "matrix_product/matrix_product_plan.h"
 #include "neighbours/neighbours_plan.h"
 #include "reduce/reduce_internal.h"
 #include "reduce/segments_internal.h"
 #include "scan/scan_plan.h"
 #include "sort/sort_internal.h"
+#include "stencil/stencil_plan.h"
 #include "vectors/vector_internal.h"
 
 const vf_copy_ops vf_copy_cuda = {0};
 const vf_histogram_ops vf_histogram_ops_cuda = {0};
+const vf_matrix_product_ops vf_matrix_product_ops_cuda = {0};
 const vf_neighbours_ops vf_neighbours_ops_cuda = {0};
 const vf_reduce_ops vf_reduce_ops_cuda = {0};
 const vf_scan_ops vf_scan_ops_cuda = {0};
 const vf_reduce_segments_ops vf_reduce_segments_cuda = {0};
 const vf_sort_ops vf_sort_cuda = {0};
+const vf_stencil_ops vf_stencil_ops_cuda = {0};
 const vf_vector_ops vf_vector_cuda = {0};
 
 bool vf_built_with_cuda(void)

@@ -431,6 +431,7 @@ static void (*const makers[])(subject *s) = {make_fourier,
                                              make_real_identity,
                                              make_real_weights,
                                              make_real_conjugation,
+                                             make_real_stencil,
                                              make_real_sum,
                                              make_real_stack,
                                              make_real_multiple,
@@ -476,6 +477,7 @@ static inline void close_subject(subject *s)
     vf_cartesian_destroy(s->cartesian);
     vf_normal_free(&s->normal);
     vf_circulant_destroy(s->circulant);
+    vf_stencil_destroy(s->stencil);
     vf_wavelet_destroy(s->wavelet);
     vf_encoding_destroy(s->encoding);
     vf_encoding_destroy(s->other);

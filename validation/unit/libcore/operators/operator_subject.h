@@ -7,6 +7,7 @@
 #include "kernels/toeplitz/toeplitz_fixture.h"
 #include "prior.h"
 #include "voxfield/solver.h"
+#include "voxfield/stencil.h"
 #include "voxfield/vector.h"
 
 enum { COILS_HERE = 3, MOST_ARRAYS = 12, MOST_PARTS = 4, SAMPLES_HERE = 40 };
@@ -28,6 +29,7 @@ typedef struct subject {
     vf_cartesian *cartesian;
     vf_normal normal;
     vf_circulant *circulant;
+    vf_stencil *stencil;
     vf_wavelet *wavelet;
     vf_encoding *encoding, *other;
     vf_prior prior;

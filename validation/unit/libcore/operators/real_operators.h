@@ -56,6 +56,22 @@ static inline void make_real_weights(subject *s)
     make_weights(s);
 }
 
+/* Periodic along y. Coefficients of either sign: it is symmetric, but not positive. */
+static inline void make_real_stencil(subject *s)
+{
+    const int64_t *n = s->matrix, faces[3] = {(n[0] + 1) * n[1] * n[2], s->voxels, n[0] * n[1] * (n[2] + 1)};
+    vf_stencil_options options = {.type = s->precision,
+                                  .counts = {n[0], n[1], n[2]},
+                                  .periodic = {false, true, false},
+                                  .spacing = {1, 1.5, 0.75}};
+    s->real = true;
+    for (int a = 0; a < 3; a++)
+        options.faces[a] = put_random(s, s->precision, faces[a], -1)->data;
+    options.reaction = put_random(s, s->precision, s->voxels, -1)->data;
+    need(vf_stencil_create(device, &options, &s->stencil));
+    need(vf_stencil_operator_create(s->stencil, &s->a));
+}
+
 static inline void make_real_conjugation(subject *s)
 {
     s->real = true;
