@@ -6,7 +6,7 @@
 #include "neighbours/neighbours_plan.h"
 #include "reduce/reduce_internal.h"
 #include "scan/scan_plan.h"
-#include "sort/sort_internal.h"
+#include "sort/sort_plan.h"
 #include "vectors/vector_internal.h"
 
 const vf_copy_ops vf_copy_cuda = {0};
@@ -14,7 +14,7 @@ const vf_histogram_ops vf_histogram_ops_cuda = {0};
 const vf_neighbours_ops vf_neighbours_ops_cuda = {0};
 const vf_reduce_ops vf_reduce_ops_cuda = {0};
 const vf_scan_ops vf_scan_ops_cuda = {0};
-const vf_sort_ops vf_sort_cuda = {0};
+const vf_sort_ops vf_sort_ops_tuned = {0}, vf_sort_ops_brown = {0};
 const vf_vector_ops vf_vector_cuda = {0};
 
 bool vf_built_with_cuda(void)
