@@ -113,7 +113,7 @@ sanitize() { # SECONDS WORK FOLDER
     local recon="$folder/apps/mri_recon/mri_recon --device cuda -q $work/small.h5" unit=$folder/validation/unit
     local cases=("$unit/test_coulomb_sum cuda test_sizes test_charge_reversal" "$unit/test_fft_vector cuda"
         "$unit/test_ion_search cuda test_ties test_no_charge test_exact_map"
-        "$unit/test_copy cuda test_copy_every_type test_gather test_boxes test_swap"
+        "$unit/test_copy cuda test_copy_every_type test_gather_and_scatter test_boxes test_swap"
         "$unit/test_reduce cuda test_wide_accumulators test_all_the_same test_zeros"
         "$unit/test_scan cuda test_nan_and_infinity test_again_and_again"
         "$unit/test_histogram cuda test_more_threads_than_planned" "$unit/test_histogram_edges cuda test_extreme_edges"

@@ -154,11 +154,11 @@ static void test_same_image(void **state)
                          scan_samples(&whole) / cases[i / 6].matrix[cases[i / 6].axis] * cases[i / 6].keep);
         float complex *a = make_images(ctx, &settings, &whole, &summary[0]),
                       *b = make_images(ctx, &settings, &cut, &summary[1]);
-        assert_string_equal(summary[1].encoding, "FFT of the grid");
+        assert_string_equal(summary[1].last.encoding, "FFT of the grid");
         /* For both, density weights are known to the 1e-3 of the NUFFT that finds them. */
         compare(&whole, &cut, a, b, settings.solve.method == RECON_GRIDDING ? 4e-3 : (sqrt(10 / 0.05) + 3) * 0x1p-24);
         if (settings.solve.method == RECON_CG)
-            assert_true(fabs(summary[0].lambda - summary[1].lambda) <= 1e-6 * summary[0].lambda);
+            assert_true(fabs(summary[0].last.lambda - summary[1].last.lambda) <= 1e-6 * summary[0].last.lambda);
         free(a);
         free(b);
         scan_free(&whole);
