@@ -222,8 +222,8 @@ __global__ void __launch_bounds__(WIDE *TALL) tiled_kernel(const grid_view<T, I>
 /* ---- tuned: PLANES points of a column a thread ----
  *
  * The column is in registers, all of it loaded before the first use; its neighbours along x and y are in the first-level
- * cache, because the block's other threads load them. No barrier. The shapes are the fastest of those measured on an
- * H200; BLOCKS: for a multiprocessor, at least. */
+ * cache, because the block's other threads load them. No barrier. The shapes are the best, to 1 %, of five that
+ * were measured in one run of an H200, not of a search; BLOCKS: for a multiprocessor, at least. */
 
 enum { COLUMN_WIDE = 64, COLUMN_TALL = 4 };
 
