@@ -145,8 +145,9 @@ vf_status sort_along(const vf_fourier *plan, state *s, vf_queue *queue, const ex
         part_bits++;
     const int bits = 32 - part_bits < KEY_BITS ? 32 - part_bits : (int)KEY_BITS;
     unsigned *keys = scratch, *before = scratch + voxels, *keys_out = scratch + 2 * voxels;
+    const vf_sort_options options = {VF_SORT_U32, sizeof *keys, 0, bits + part_bits, NULL};
     vf_sort *sort = NULL;
-    vf_status status = vf_sort_create(plan->device, bits + part_bits, voxels, &sort);
+    vf_status status = vf_sort_create(plan->device, &options, voxels, &sort);
     if (status != VF_OK)
         return status;
     make_keys<<<vf_blocks_for(voxels, 256), 256, 0, static_cast<cudaStream_t>(vf_queue_native(queue))>>>(

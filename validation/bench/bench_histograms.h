@@ -149,7 +149,9 @@ static inline void count_histogram(const histogram_case *c, int64_t elements, ui
 static inline bench_peer_input peer_histogram(const histogram_case *c)
 {
     const int uneven = c->edges == UNEVEN_BINS;
-    return (bench_peer_input){histogram_input[c->data].data, c->edges, c->edges ? histogram_edges[uneven].data : NULL};
+    return (bench_peer_input){.data = histogram_input[c->data].data,
+                              .bins = c->edges,
+                              .edges = c->edges ? histogram_edges[uneven].data : NULL};
 }
 
 #endif

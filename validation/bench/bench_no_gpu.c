@@ -1,6 +1,7 @@
-/* Replaces bench_ceilings.cu and bench_peers.cu in builds without CUDA. */
+/* Replaces bench_ceilings.cu, bench_peers.cu and bench_cub_sort.cu in builds without CUDA. */
 #include "bench_ceilings.h"
 #include "bench_peers.h"
+#include "bench_sort_peers.h"
 
 double bench_ceiling_rsqrt(int ordinal)
 {
@@ -52,4 +53,17 @@ double bench_gpu_seconds(void *stream, void (*put)(void *user), void *user)
     (void)put;
     (void)user;
     return -1;
+}
+
+int bench_cub_sort(bench_sort_type type, void *stream, void *scratch, size_t *bytes, int64_t n, const void *const in[2],
+                   void *const out[2])
+{
+    (void)type;
+    (void)stream;
+    (void)scratch;
+    (void)bytes;
+    (void)n;
+    (void)in;
+    (void)out;
+    return 0;
 }

@@ -2,6 +2,7 @@
 #include "bench_peers.h"
 
 #include <cub/device/device_histogram.cuh>
+#include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cuda_runtime.h>
@@ -30,6 +31,12 @@ static cudaError_t call(bench_peer peer, cudaStream_t stream, void *scratch, siz
     case PEER_EDGES:
         return cub::DeviceHistogram::HistogramRange(scratch, *scratch_bytes, in, counts, input.bins + 1, input.edges, n,
                                                     stream);
+    case PEER_SORT: {
+        uint32_t *keys_out = static_cast<uint32_t *>(output);
+        return cub::DeviceRadixSort::SortPairs(scratch, *scratch_bytes, static_cast<const uint32_t *>(input.data),
+                                               keys_out, static_cast<const uint32_t *>(input.values), keys_out + n, n,
+                                               0, 32, stream);
+    }
     default:
         return cudaErrorInvalidValue;
     }
@@ -42,14 +49,17 @@ extern "C" const char *bench_peer_name(bench_peer peer)
                                              "cub::DeviceReduce::Sum",
                                              "cub::DeviceScan::InclusiveSum",
                                              "cub::DeviceHistogram::HistogramEven",
-                                             "cub::DeviceHistogram::HistogramRange"};
+                                             "cub::DeviceHistogram::HistogramRange",
+                                             "cub::DeviceRadixSort::SortPairs"};
     return names[peer];
 }
 
 extern "C" size_t bench_peer_scratch(bench_peer peer, int64_t n)
 {
     size_t bytes = 0;
-    return call(peer, nullptr, nullptr, &bytes, n, {nullptr, 1024, nullptr}, nullptr) == cudaSuccess ? bytes : SIZE_MAX;
+    return call(peer, nullptr, nullptr, &bytes, n, {nullptr, 1024, nullptr, nullptr}, nullptr) == cudaSuccess
+               ? bytes
+               : SIZE_MAX;
 }
 
 extern "C" int bench_peer_run(bench_peer peer, void *stream, void *scratch, size_t scratch_bytes, int64_t n,

@@ -12,14 +12,25 @@ extern "C" {
 #endif
 
 /* Operations on n floats (PEER_SET sets their bytes to 0) from `in` to `out`; the sum is one float. Histograms, of n floats
- * by edges or of 4 n bytes, have 64-bit counts. */
-typedef enum bench_peer { PEER_COPY, PEER_SET, PEER_SUM, PEER_SCAN, PEER_BYTES, PEER_EDGES, PEERS } bench_peer;
+ * by edges or of 4 n bytes, have 64-bit counts.
+ * Sorts are of pairs of 32 bits; keys come first in `out`. */
+typedef enum bench_peer {
+    PEER_COPY,
+    PEER_SET,
+    PEER_SUM,
+    PEER_SCAN,
+    PEER_BYTES,
+    PEER_EDGES,
+    PEER_SORT,
+    PEERS
+} bench_peer;
 
-/* What a peer reads, and the edges [bins + 1] of PEER_EDGES. All are in device memory. */
+/* What a peer reads, the edges [bins + 1] of PEER_EDGES, the values of PEER_SORT. All are in device memory. */
 typedef struct bench_peer_input {
     const void *data;
     int bins;
     const float *edges;
+    const void *values;
 } bench_peer_input;
 
 /* The name of the function, for display. */

@@ -1,5 +1,5 @@
 /* How fast the primitives are: throughput against size, next to a peer on the device in the same run. Peers are
- * CUB's sum and scan and cudaMemcpyAsync within the device on a GPU, and a copy with streaming stores on the CPU.
+ * CUB and cudaMemcpyAsync within the device on a GPU, and a copy with streaming stores on the CPU.
  *
  * usage: bench_primitives DEVICE [REPORT.json]
  *
@@ -199,7 +199,7 @@ static op ops[OPS] = {
               .peer = PEER_EDGES, .bar = 1, .large = true},
     [UNEVEN] = {.name = "histogram, 1,000 uneven edges", .bytes = 4, .run = run_histogram, .right = histogram_right,
                 .peer = PEER_EDGES, .bar = 1, .large = true},
-    [SORT] = {.name = "sort of pairs", .bytes = 16, .run = run_sort, .right = sort_right, .peer = -1,
+    [SORT] = {.name = "sort of pairs", .bytes = 16, .run = run_sort, .right = sort_right, .peer = PEER_SORT, .bar = 1,
               .most = MOST_SORT, .where = GPUS},
 };
 /* clang-format on */
@@ -231,7 +231,8 @@ static void make_plans(void)
     if (!on_gpu())
         return;
     need(vf_scan_create(device, &three, most, &scan_three));
-    need(vf_sort_create(device, 32, (int64_t)1 << MOST_SORT, &sort));
+    need(vf_sort_create(device, &(vf_sort_options){.key = VF_SORT_U32, .value_bytes = 4}, (int64_t)1 << MOST_SORT,
+                        &sort));
     ops[SCAN_THREE].plan = scan_three;
     ops[SORT].plan = sort;
 }
@@ -241,7 +242,9 @@ static void make_plans(void)
 static void run_peer(const op *o, int64_t n)
 {
     const bool counts = o->peer == PEER_SUM || is_histogram(o);
-    const bench_peer_input in = is_histogram(o) ? peer_histogram(o->plan) : (bench_peer_input){x.data, 0, NULL};
+    const bench_peer_input in = is_histogram(o)   ? peer_histogram(o->plan)
+                                : o == &ops[SORT] ? (bench_peer_input){.data = z.data, .values = x.data}
+                                                  : (bench_peer_input){.data = x.data};
     if (!on_gpu())
         bench_stream_copy(threads(), n, x.data, y.data);
     else if (!bench_peer_run((bench_peer)o->peer, vf_queue_native(queue), scratch[o->peer].data,
@@ -253,7 +256,7 @@ static void make_peers(void)
 {
     for (int p = 0; on_gpu() && p < PEERS; p++) {
         size_t most = 0;
-        for (int log = LEAST; log <= most_log; log++) {
+        for (int log = LEAST; log <= (p == PEER_SORT ? MOST_SORT : most_log); log++) {
             const size_t bytes = bench_peer_scratch((bench_peer)p, (int64_t)1 << log);
             most = bytes > most ? bytes : most;
         }
@@ -282,6 +285,8 @@ static bool peer_right(const op *o, int64_t n)
         return histogram_right(o, n);
     if (o->peer == PEER_SCAN)
         return scan_right(o, n);
+    if (o->peer == PEER_SORT)
+        return sort_right(o, n);
     if (o->peer == PEER_SUM)
         return (double)*(const float *)fetch(&small, sizeof(float)) == truth_sum(&truth, n);
     return truth_is_filled(&truth, n, fetch(&y, (size_t)n * 4), 0);
@@ -344,7 +349,7 @@ static void measure(op *o, int log)
     check(o->name, o->right(o, n), n);
     batch ours = make_batch(o, o->run, n), theirs = {0};
     if (beside) {
-        poison(4 * n);
+        poison(o == &ops[SORT] ? 8 * n : 4 * n);
         run_peer(o, n);
         check(peer_name(o), peer_right(o, n), n);
         theirs = make_batch(o, run_peer, n);

@@ -25,7 +25,8 @@ DARK, GREY, WHITE = (64, 64, 64), (216, 216, 216), (255, 255, 255)
 # Okabe and Ito's colours, which all kinds of colour vision can distinguish.
 COLORS = [(0, 114, 178), (86, 180, 233), (213, 94, 0), (230, 159, 0), (0, 158, 115), (204, 121, 167), (0, 0, 0), (150, 130, 0)]
 PEER_OF = {"cudaMemcpyAsync": "copy", "cudaMemsetAsync": "fill", "cub::DeviceReduce::Sum": "sum",
-           "cub::DeviceScan::InclusiveSum": "inclusive scan", "cub::DeviceHistogram::HistogramEven": "histogram of bytes"}
+           "cub::DeviceScan::InclusiveSum": "inclusive scan", "cub::DeviceHistogram::HistogramEven": "histogram of bytes",
+           "cub::DeviceRadixSort::SortPairs": "sort of pairs"}
 
 
 # ---- drawing: the same calls for both kinds of file ----

@@ -53,12 +53,12 @@ inline vf_status take_ordering(vf_stream_memory *memory, int64_t count, ordering
 inline vf_status sort_by_key(vf_queue *queue, int64_t end, const ordering *order)
 {
     vf_sort *sort = NULL;
-    int bits = 1;
-    while (((int64_t)1 << bits) < end)
-        bits++;
+    vf_sort_options options = {VF_SORT_U32, sizeof(uint32_t), 0, 1, NULL};
+    while (((int64_t)1 << options.high) < end)
+        options.high++;
     if (order->count == 0)
         return VF_OK;
-    vf_status status = vf_sort_create(vf_queue_device(queue), bits, order->count, &sort);
+    vf_status status = vf_sort_create(vf_queue_device(queue), &options, order->count, &sort);
     if (status == VF_OK)
         status = vf_sort_execute(sort, queue, order->count, data_of<uint32_t>(order->keys),
                                  data_of<uint32_t>(order->numbers), data_of<uint32_t>(order->sorted_keys),

@@ -53,8 +53,15 @@ vf_status vf_check_arrays(vf_context *ctx, const char *what, vf_dtype type, int6
     return status != VF_OK || n == 0 ? status : vf_check_pointers(ctx, what, pointers);
 }
 
-bool vf_overlap(const vf_device *device, vf_dtype type, int64_t n, const void *a, const void *b)
+bool vf_overlap_bytes(const vf_device *device, const void *a, int64_t a_bytes, const void *b, int64_t b_bytes)
 {
     const uintptr_t p = (uintptr_t)a, q = (uintptr_t)b;
-    return !device->offset && (p < q ? q - p : p - q) / vf_dtype_bytes(type) < (uintptr_t)n;
+    return !device->offset && a_bytes > 0 && b_bytes > 0 &&
+           (p < q ? q - p < (uintptr_t)a_bytes : p - q < (uintptr_t)b_bytes);
+}
+
+bool vf_overlap(const vf_device *device, vf_dtype type, int64_t n, const void *a, const void *b)
+{
+    const int64_t bytes = n * (int64_t)vf_dtype_bytes(type);
+    return vf_overlap_bytes(device, a, bytes, b, bytes);
 }

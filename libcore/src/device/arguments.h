@@ -39,6 +39,7 @@ VF_MUST_CHECK vf_status vf_check_arrays(vf_context *ctx, const char *what, vf_dt
 
 /* Whether two arrays of n elements in the device's memory overlap; false if the device's pointers are not addresses. */
 bool vf_overlap(const vf_device *device, vf_dtype type, int64_t n, const void *a, const void *b);
+bool vf_overlap_bytes(const vf_device *device, const void *a, int64_t a_bytes, const void *b, int64_t b_bytes);
 
 #ifdef __cplusplus
 }

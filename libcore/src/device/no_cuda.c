@@ -8,7 +8,7 @@
 #include "reduce/reduce_internal.h"
 #include "reduce/segments_internal.h"
 #include "scan/scan_plan.h"
-#include "sort/sort_internal.h"
+#include "sort/sort_plan.h"
 #include "stencil/stencil_plan.h"
 #include "vectors/vector_internal.h"
 
@@ -19,7 +19,7 @@ const vf_neighbours_ops vf_neighbours_ops_cuda = {0};
 const vf_reduce_ops vf_reduce_ops_cuda = {0};
 const vf_scan_ops vf_scan_ops_cuda = {0};
 const vf_reduce_segments_ops vf_reduce_segments_cuda = {0};
-const vf_sort_ops vf_sort_cuda = {0};
+const vf_sort_ops vf_sort_ops_tuned = {0}, vf_sort_ops_brown = {0};
 const vf_stencil_ops vf_stencil_ops_cuda = {0};
 const vf_vector_ops vf_vector_cuda = {0};
 
