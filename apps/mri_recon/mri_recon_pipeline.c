@@ -96,7 +96,8 @@ static vf_status check_scan(const recon_state *r)
                        s->scan.input);
     if (uses_reference(&s->solve) && !raw->reference)
         return vf_fail(r->ctx, VF_ERR_INPUT,
-                       "%s: --prior reference needs anatomical images in the scan (dataset /scan/reference)",
+                       "%s: --prior reference needs anatomical images: a file (--reference), or the scan's dataset "
+                       "/scan/reference",
                        s->scan.input);
     if (solves_series(&s->solve) && least_frames(raw, false) == 1)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
@@ -153,6 +154,7 @@ static vf_status read_stage(recon_state *r)
     if (status == VF_OK && may_crop_readout(&s->scan, &s->solve, raw))
         status = crop_readout(r->ctx, raw);
     VF_TRY(status, regroup_frames(r->ctx, &s->scan, s->compare && !compares_with_file(r), raw));
+    VF_TRY(status, read_reference(r));
     return status == VF_OK ? check_scan(r) : status;
 }
 

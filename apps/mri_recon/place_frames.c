@@ -71,29 +71,35 @@ static vf_status make_noise(recon_state *r)
     return r->noise.data && r->whole ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for the noise map");
 }
 
+recon_image image_of_scan(const mri_scan *raw)
+{
+    recon_image image = {.frames = raw->volumes,
+                         .counts = {raw->crop[0], raw->crop[1], raw->crop[2] * raw->slices},
+                         .geometry = raw->geometry,
+                         .places = scan_stacks(raw),
+                         .place_geometry = raw->place_geometry};
+    for (int a = 0; a < 3; a++)
+        image.voxel[a] = raw->fov[a] / (double)raw->matrix[a];
+    return image;
+}
+
 vf_status make_images(recon_state *r)
 {
     const mri_scan *raw = &r->scan;
     const bool part = kept_is_part(&r->kept.pieces);
     recon_image *image = &r->image;
-    *image = (recon_image){.frames = raw->volumes,
-                           .counts = {raw->crop[0], raw->crop[1], raw->crop[2] * raw->slices},
-                           .geometry = raw->geometry,
-                           .places = scan_stacks(raw),
-                           .place_geometry = raw->place_geometry,
-                           .program = "mri_recon (Voxfield) " VF_VERSION,
-                           .command = r->command,
-                           .created = r->created,
-                           .method = r->method,
-                           .input = r->settings->scan.input,
-                           .digest = raw->digest,
-                           .protocol = raw->protocol,
-                           .copy_of = r->settings->append_to_copy ? r->settings->scan.input : NULL,
-                           .sources = raw->frame,
-                           .source_count = raw->frames,
-                           .group = raw->group};
-    for (int a = 0; a < 3; a++)
-        image->voxel[a] = raw->fov[a] / (double)raw->matrix[a];
+    *image = image_of_scan(raw);
+    image->program = "mri_recon (Voxfield) " VF_VERSION;
+    image->command = r->command;
+    image->created = r->created;
+    image->method = r->method;
+    image->input = r->settings->scan.input;
+    image->digest = raw->digest;
+    image->protocol = raw->protocol;
+    image->copy_of = r->settings->append_to_copy ? r->settings->scan.input : NULL;
+    image->sources = raw->frame;
+    image->source_count = raw->frames;
+    image->group = raw->group;
     const size_t volume = (size_t)(image->counts[0] * image->counts[1] * image->counts[2]);
     r->cropped = malloc((size_t)(raw->crop[0] * raw->crop[1] * raw->crop[2]) * sizeof *r->cropped);
     if (!part) {

@@ -19,6 +19,7 @@ enum line {
     LINE_CORRECTIONS,
     LINE_MATRIX,
     LINE_SAMPLING,
+    LINE_REFERENCE,
     LINE_DEVICE,
     LINE_METHOD,
     LINE_PRIOR,
@@ -32,6 +33,7 @@ enum line {
     LINE_NOISE,
     LINE_LAMBDA,
     LINE_SPARSITY,
+    LINE_FIT,
     LINE_EXPECTED,
     LINE_PHASE,
     LINE_DIAGONAL,
@@ -56,7 +58,8 @@ static const char *prior_text(const solve_settings *s, char *text, size_t size)
     static const char *const texts[] = {"identity", "differences", "differences weighted by references",
                                         "the image's spectrum"};
     if (!s->sparse)
-        return texts[s->prior];
+        return finds_reference_strength(s) ? "the image's spectrum, and differences weighted by references"
+                                           : texts[s->prior];
     (void)snprintf(text, size, "%s%s%s", vf_penalty_name(s->sparse_prior[0]), s->sparse > 1 ? "+" : "",
                    s->sparse > 1 ? vf_penalty_name(s->sparse_prior[1]) : "");
     return text;
@@ -169,6 +172,7 @@ static void list_input(facts *f, const recon_state *r)
     fact_number(f, "undersampling", r->sampling.mean);
     fact_line(f, LINE_SAMPLING, "", NULL, sampling);
     fact_number(f, "undersampling_at_the_edge", r->sampling.edge);
+    reference_facts(f, LINE_REFERENCE, r);
     fact_end(f);
 }
 
@@ -186,10 +190,10 @@ static void list_lambda(facts *f, const solve_settings *s, const recon_summary *
         fact_say(f, LINE_DIAGONAL, "           lambda relative to the diagonal: %.3g",
                  found->last.lambda / found->last.diagonal);
     fact_text(f, "lambda_chosen_by",
-              !s->lambda_auto                ? "number"
-              : found->choice.sure.tried > 0 ? "noise and SURE"
-              : s->sparse                    ? "noise"
-                                             : "noise and spectrum");
+              !s->lambda_auto                                        ? "number"
+              : found->choice.sure.tried > 0 || found->fit.tried > 0 ? "noise and SURE"
+              : s->sparse                                            ? "noise"
+                                                                     : "noise and spectrum");
     if (!s->sparse)
         fact_number(f, "lambda_absolute", found->last.lambda);
     fact_number(f, "diagonal", found->last.diagonal);
@@ -327,6 +331,7 @@ static void list_solution(facts *f, const recon_state *r)
              r->summary.converged || s->tolerance == 0 ? "" : " (the tolerance was not reached)");
     if (s->sparse && r->made_frames)
         list_sparse(f, r);
+    reference_fit_facts(f, LINE_FIT, r);
 }
 
 static void say_series(facts *f, series_windows w)
@@ -444,7 +449,7 @@ static void list_run(facts *f, const recon_state *r)
 vf_status recon_tell(const recon_state *r, recon_moment moment, vf_report *report)
 {
     static const int first[] = {LINE_FILE, LINE_SCAN, LINE_DEVICE, LINE_PART_DONE, LINE_COILS};
-    static const int last[] = {LINE_FILE, LINE_SAMPLING, LINE_IMAGE, LINE_PART_DONE, LINE_PICTURE};
+    static const int last[] = {LINE_FILE, LINE_REFERENCE, LINE_IMAGE, LINE_PART_DONE, LINE_PICTURE};
     const program *p = r->settings->program;
     facts f = {0};
     if (moment == TELL_FILE)

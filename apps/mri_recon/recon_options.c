@@ -381,6 +381,16 @@ const program_option recon_options[] = {
              "artefacts of undersampling vanish, and keep edges. `auto` takes `wavelet` for undersampled scans, "
              "`wavelet+temporal` for series of four or more undersampled frames, and `spectrum` for complete scans, "
              "where one side of k-space is missing, and with --noise-map and --partial-fourier."},
+    {OPTION_READ, .name = "reference", .argument = "FILE", SETTING(solve.reference), .needs = "method=cg",
+     .default_help = "the scan's /scan/reference",
+     .help = "anatomical images for --prior reference: .nii, .nii.gz, .hdr with .img, .h5 or .cfl",
+     .more =
+         "A scan of high resolution and little noise, such as a water image for a sodium scan. Its volumes are "
+         "averaged "
+         "over the image's voxels, at the place that both files give; where it says nothing, the prior is that of "
+         "plain "
+         "differences. It implies --prior reference. With --lambda auto, the scan's own data decide how strongly it "
+         "acts; if they say that it does not help, the image is that of --prior spectrum."},
     {OPTION_CHOICE, .name = "solver", .argument = "SOLVER", SETTING(solve.solver), .choices = solvers,
      .initial = "admm", OPTION_GIVEN(recon_settings, has_sparse_option), .help = "solver for sparse priors"},
     {OPTION_CHOICE, .name = "wavelet", .argument = "WAVELET", SETTING(solve.moments), .choices = wavelets,

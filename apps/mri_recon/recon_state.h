@@ -25,8 +25,14 @@ typedef struct recon_state {
     double began;           /* when the run began, by vf_now */
     recon_forecast forecast;
     recon_image image;
-    recon_image noise;            /* deviations of all places, then their g factors */
-    float complex *whole;         /* [voxels] one place before cropping */
+    recon_image noise;    /* deviations of all places, then their g factors */
+    float complex *whole; /* [voxels] one place before cropping */
+    struct {              /* --reference; images 0: none */
+        int images;
+        int64_t counts[3];
+        double voxel[3], covered; /* mm; the share of the image that it covers */
+        char digest[VF_DIGEST_TEXT], placed[160];
+    } reference;
     recon_image other;            /* the image file to compare with, if given */
     image_comparison *comparison; /* [compared] with the truth or with `other` */
     int compared;                 /* compared volumes, counted from the first */
@@ -45,6 +51,20 @@ VF_MUST_CHECK vf_status make_images(recon_state *r);
 void place_kept(void *user, const scan_frame *frame, const float complex *cropped);
 void place_frame(void *user, const scan_frame *frame, const float complex *whole);
 void place_noise(void *user, const scan_frame *frame, const float *deviation, const float *g);
+
+/* The grid of the image: its voxels and their position, without data. */
+recon_image image_of_scan(const mri_scan *raw);
+
+/* ---- reference_stage.c ---- */
+
+/* Reads --reference, and puts it in place of the scan's own references, resampled to the scan's matrix, for each place. Errors:
+ * those of read_image; VF_ERR_INPUT (NaN or infinite values, no edges, a position that is not known or not clear, too little in
+ * common with the image), VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status read_reference(recon_state *r);
+/* "reference" of the input: the file that was read, and where it lies. */
+void reference_facts(facts *f, int line, const recon_state *r);
+/* "reference" of the reconstruction: how references fit, and how strongly they act. */
+void reference_fit_facts(facts *f, int line, const recon_state *r);
 
 /* ---- compare_stage.c ---- */
 

@@ -68,6 +68,20 @@ const char *settings_choose_prior(recon_settings *s, double undersampling, int f
     return reason;
 }
 
+/* A reference is only for its own prior, which it implies. Another prior would not use it, so the user expects something that
+ * would not happen. */
+static vf_status check_reference(vf_context *ctx, recon_settings *s, bool says_prior)
+{
+    if (!s->solve.reference)
+        return VF_OK;
+    if (says_prior && (s->solve.prior != RECON_REFERENCE || s->solve.sparse))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--reference %s needs --prior reference, which it implies: other priors do not use it",
+                       s->solve.reference);
+    s->solve.prior = RECON_REFERENCE;
+    return VF_OK;
+}
+
 /* Options of sparse priors. */
 static vf_status check_sparse(vf_context *ctx, const recon_settings *s)
 {
@@ -141,6 +155,9 @@ vf_status settings_complete(vf_context *ctx, recon_settings *s, bool says_partia
     if (s->append_to_copy && !(s->output && vf_path_has_extension(s->output, ".mrd")))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--append-to-copy needs an output (-o) with the extension .mrd");
     s->dry_run = s->dry_run || s->info;
+    status = check_reference(ctx, s, says_prior);
+    if (status != VF_OK)
+        return status;
     if (s->solve.method != RECON_CG)
         s->solve.lambda_auto = false;
     s->chooses_prior = s->solve.prior == RECON_PRIOR_AUTO && s->solve.method == RECON_CG && s->solve.lambda_auto;
@@ -197,6 +214,7 @@ vf_status settings_check_names(vf_context *ctx, const recon_settings *s, const c
                                   {"the gradient response (--girf)", s->scan.girf},
                                   {"the motion", s->scan.motion},
                                   {"the coil maps (--coils)", s->coils.file},
+                                  {"the reference (--reference)", s->solve.reference},
                                   {"the image", output},
                                   {"the picture", s->picture},
                                   {"the report", s->report},

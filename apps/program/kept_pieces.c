@@ -80,7 +80,27 @@ static bool add_file(const char *path, uint64_t *fingerprint)
     return read;
 }
 
-/* The checksum of a file, or of both of a pair of BART's, which may be named without an extension. False: there is no such
+/* Continues a checksum with the other files of a pair: .hdr and .cfl of BART, or .hdr and .img, maybe packed. */
+static void add_others_of_pair(const char *path, uint64_t *out)
+{
+    static const char *const endings[] = {".hdr", ".cfl", ".img", ".hdr.gz", ".img.gz"};
+    enum { ENDINGS = sizeof endings / sizeof *endings };
+    const size_t length = strlen(path);
+    for (int own = 0; own < ENDINGS; own++) {
+        const size_t dot = strlen(endings[own]);
+        if (strcmp(endings[own], ".cfl") == 0 || length <= dot || strcmp(path + length - dot, endings[own]) != 0)
+            continue;
+        for (int other = 0; other < ENDINGS; other++) {
+            char *name = NULL;
+            if (other != own && asprintf(&name, "%.*s%s", (int)(length - dot), path, endings[other]) >= 0)
+                (void)add_file(name, out);
+            free(name);
+        }
+        return;
+    }
+}
+
+/* The checksum of a file, or of both of a pair, of BART's even if it is named without an extension. False: there is no such
  * file. */
 static bool file_fingerprint(const char *path, uint64_t *out)
 {
@@ -90,6 +110,8 @@ static bool file_fingerprint(const char *path, uint64_t *out)
     const int stem = (int)(named ? length - dot : length);
     *out = 0;
     bool found = add_file(path, out);
+    if (found)
+        add_others_of_pair(path, out);
     if ((named || !found) && asprintf(&header, "%.*s.hdr", stem, path) >= 0 &&
         asprintf(&data, "%.*s.cfl", stem, path) >= 0)
         found = (found || add_file(data, out)) && add_file(header, out);

@@ -47,6 +47,7 @@ typedef struct image_rows {
     int64_t counts[3], voxels, rows;
     int images;
     const float *references;
+    const unsigned char *known;
 } image_rows;
 
 /* Whether the voxels of a row have predecessors along an axis; along x, all but the first do. */
@@ -63,24 +64,52 @@ static double difference(const image_rows *g, const float *image, int64_t row, i
     return (double)at[0] - (double)at[-steps[axis]];
 }
 
+/* Whether the images say something of both voxels of a difference. */
+static bool is_known(const image_rows *g, int64_t row, int axis, int64_t x)
+{
+    const int64_t steps[3] = {1, g->counts[0], g->counts[0] * g->counts[1]}, at = row * g->counts[0] + x;
+    return !g->known || (g->known[at] && g->known[at - steps[axis]]);
+}
+
 static double squares_of_row(const image_rows *g, const float *image, int64_t row)
 {
     double sum = 0;
     for (int a = 0; a < 3; a++)
         for (int64_t x = a == 0; has_before(g, row, a) && x < g->counts[0]; x++) {
-            const double d = difference(g, image, row, a, x);
+            const double d = is_known(g, row, a, x) ? difference(g, image, row, a, x) : 0;
             sum += d * d;
         }
     return sum;
+}
+
+static int64_t known_of_row(const image_rows *g, int64_t row)
+{
+    int64_t sum = 0;
+    for (int a = 0; a < 3; a++)
+        for (int64_t x = a == 0; has_before(g, row, a) && x < g->counts[0]; x++)
+            sum += is_known(g, row, a, x);
+    return sum;
+}
+
+/* The number of differences that the images say something of. */
+static double known_differences(vf_context *ctx, const image_rows *g)
+{
+    const int64_t *n = g->counts;
+    int64_t sum = 0;
+    if (!g->known)
+        return (double)(n[0] - 1) * (double)g->rows + (double)(g->voxels / n[1] * (n[1] - 1)) +
+               (double)(g->voxels / n[2] * (n[2] - 1));
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 3 * g->voxels)) reduction(+ : sum)
+    for (int64_t row = 0; row < g->rows; row++)
+        sum += known_of_row(g, row);
+    return (double)sum;
 }
 
 /* 1 / (sharpness h)^2, where h is the root mean square of the image's differences; 0 if h is 0. Row sums are added in
  * order, so the bits do not depend on the number of threads. */
 static double inverse_square(vf_context *ctx, const image_rows *g, const float *image, double sharpness, double *of_row)
 {
-    const int64_t *n = g->counts;
-    const double differences = (double)(n[0] - 1) * (double)g->rows + (double)(g->voxels / n[1] * (n[1] - 1)) +
-                               (double)(g->voxels / n[2] * (n[2] - 1));
+    const double differences = known_differences(ctx, g);
     double sum = 0;
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 3 * g->voxels))
     for (int64_t row = 0; row < g->rows; row++)
@@ -98,11 +127,12 @@ static void weights_of_row(const image_rows *g, const double *factor, int64_t ro
         const bool before = has_before(g, row, a);
         for (int64_t x = 0; x < g->counts[0]; x++) {
             float sum = 0;
-            for (int r = 0; before && r < g->images && (a > 0 || x > 0); r++) {
+            const bool inside = before && (a > 0 || x > 0);
+            for (int r = 0; inside && r < g->images && is_known(g, row, a, x); r++) {
                 const double d = difference(g, g->references + r * g->voxels, row, a, x);
                 sum += (float)(d * d * factor[r]);
             }
-            to[x] = before && (a > 0 || x > 0) ? 1 / (1 + sum) : 0;
+            to[x] = inside ? 1 / (1 + sum) : 0;
         }
     }
 }
@@ -120,7 +150,7 @@ static int64_t first_bad(vf_context *ctx, const image_rows *g)
 }
 
 vf_status vf_first_differences_weights(vf_context *ctx, const int64_t counts[3], int images, const float *references,
-                                       double sharpness, float *weights)
+                                       const unsigned char *known, double sharpness, float *weights)
 {
     /* Limits that keep the squares within the range of double precision. */
     if (!possible(counts) || images < 1 || !references || !weights || !(sharpness >= 1e-100 && sharpness <= 1e100))
@@ -132,7 +162,8 @@ vf_status vf_first_differences_weights(vf_context *ctx, const int64_t counts[3],
                           .voxels = counts[0] * counts[1] * counts[2],
                           .rows = counts[1] * counts[2],
                           .images = images,
-                          .references = references};
+                          .references = references,
+                          .known = known};
     const int64_t bad = first_bad(ctx, &g);
     if (bad < images * g.voxels)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "first differences: reference image %lld is not finite at voxel %lld",

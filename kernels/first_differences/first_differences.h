@@ -26,10 +26,12 @@ VF_MUST_CHECK vf_status vf_first_differences_add(vf_queue *queue, vf_dtype type,
 /* Computes weights from reference images in host memory: w_a(n) = 1 / (1 + sum_r (d_ra(n) / (sharpness h_r))^2). d_ra
  * is the difference of image r between voxel n and the previous one along axis a; h_r is the root mean square of all
  * differences of image r. `references`: [images][z][y][x]; `weights`: [3][z][y][x]. Weights across the grid's faces are
- * 0. The result has the same bits for any number of threads. Errors: VF_ERR_ARGUMENT (NaN or infinite values, sharpness
- * not positive), VF_ERR_MEMORY. */
+ * 0. `known` [z][y][x]: where the images say something; a difference from or to a voxel where it is 0 has the weight 1, and is
+ * not in h_r. NULL: everywhere. The result has the same bits for any number of threads. Errors: VF_ERR_ARGUMENT (NaN or
+ * infinite values, sharpness not positive), VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_first_differences_weights(vf_context *ctx, const int64_t counts[3], int images,
-                                                     const float *references, double sharpness, float *weights);
+                                                     const float *references, const unsigned char *known,
+                                                     double sharpness, float *weights);
 
 #ifdef __cplusplus
 }

@@ -7,25 +7,41 @@
 #include "voxfield/copy.h"
 #include "voxfield/vector.h"
 
-/* A difference this many times the root mean square of a reference's differences has half the weight. Edges of tissue
- * are several times as large; noise is smaller. */
-static const double SHARPNESS = 1;
+/* Of the differences that are not across the grid's faces. */
+static double mean_weight(const int64_t n[3], const float *weights)
+{
+    const int64_t voxels = n[0] * n[1] * n[2];
+    double sum = 0;
+    for (int64_t i = 0; i < 3 * voxels; i++)
+        sum += (double)weights[i];
+    const double count = (double)(3 * voxels - n[1] * n[2] - n[0] * n[2] - n[0] * n[1]);
+    return count > 0 ? sum / count : 1;
+}
 
-static vf_status reference_weights(const vf_prior_options *o, vf_queue *queue, vf_array *out)
+vf_status vf_prior_set_reference(vf_queue *queue, vf_dtype type, const vf_prior_reference *r, vf_prior *p, double *mean)
 {
     vf_context *ctx = vf_device_context(vf_queue_device(queue));
-    const vf_dtype type = o->precision;
-    const int64_t n = 3 * o->counts[0] * o->counts[1] * o->counts[2];
+    const int64_t n = 3 * p->counts[0] * p->counts[1] * p->counts[2];
+    if (mean)
+        *mean = 1;
+    if (!r) {
+        vf_array_free(&p->weights);
+        return VF_OK;
+    }
     float *weights = malloc((size_t)n * sizeof *weights);
     double *wide = type == VF_F64 ? malloc((size_t)n * sizeof *wide) : NULL;
     vf_status status = VF_OK;
     if (!weights || (type == VF_F64 && !wide))
         status = vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the weights of %lld differences", (long long)n);
-    VF_TRY(status, vf_first_differences_weights(ctx, o->counts, o->references, o->reference, SHARPNESS, weights));
+    VF_TRY(status, vf_first_differences_weights(ctx, p->counts, r->images, r->image, r->known, r->sharpness, weights));
     for (int64_t i = 0; status == VF_OK && wide && i < n; i++)
         wide[i] = weights[i];
-    VF_TRY(status, vf_array_create(vf_queue_device(queue), VF_SPACE_DEVICE, type, n, out));
-    VF_TRY(status, vf_queue_copy(queue, out->data, wide ? (void *)wide : weights, (size_t)n * vf_dtype_bytes(type)));
+    if (status == VF_OK && mean)
+        *mean = mean_weight(p->counts, weights);
+    if (status == VF_OK && !p->weights.data)
+        status = vf_array_create(vf_queue_device(queue), VF_SPACE_DEVICE, type, n, &p->weights);
+    VF_TRY(status,
+           vf_queue_copy(queue, p->weights.data, wide ? (void *)wide : weights, (size_t)n * vf_dtype_bytes(type)));
     VF_TRY(status, vf_queue_sync(queue));
     free(weights);
     free(wide);
@@ -44,7 +60,9 @@ vf_status vf_prior_create(vf_queue *queue, const vf_prior_options *o, vf_prior *
         return status;
     if (!o->reference)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "the reference prior needs anatomical images");
-    return reference_weights(o, queue, &out->weights);
+    const vf_prior_reference reference = {
+        .images = o->references, .image = o->reference, .sharpness = VF_PRIOR_SHARPNESS};
+    return vf_prior_set_reference(queue, o->precision, &reference, out, NULL);
 }
 
 void vf_prior_free(vf_prior *p)
@@ -138,7 +156,7 @@ static vf_status weigh_parts(const vf_prior *p, vf_queue *queue, vf_dtype type, 
     return status == VF_OK ? vf_vector_axpby(queue, type, n, 1, rest, 1, flat) : status;
 }
 
-/* y += lambda E^-1 C E^-1 x: the image is a stationary field times the envelope E. */
+/* y += lambda E^-1 C E^-1 x: the image is a stationary field times the envelope E. Then the differences, if there are. */
 static vf_status add_spectrum(const vf_prior *p, vf_queue *queue, const vf_array *x, vf_array *y)
 {
     void *flat = p->flat.data;
@@ -149,6 +167,8 @@ static vf_status add_spectrum(const vf_prior *p, vf_queue *queue, const vf_array
         status = vf_circulant_apply(p->circulant, queue, VF_PRIOR_WEIGHTS, p->lambda, flat, 0, flat);
     VF_TRY(status, vf_vector_scale_by(queue, x->type, x->count, p->flatten.data, flat, flat));
     VF_TRY(status, vf_vector_axpby(queue, x->type, x->count, 1, flat, 1, y->data));
+    if (status == VF_OK && p->differences != 0)
+        status = vf_first_differences_add(queue, x->type, p->counts, p->differences, p->weights.data, x->data, y->data);
     return status == VF_OK ? restrict_to_support(p, queue, y) : status;
 }
 

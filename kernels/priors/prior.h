@@ -4,7 +4,8 @@
  *     identity      P = 1
  *     differences   P = D^H D, D first differences along each axis (first_differences.h)
  *     reference     the same, weighted by anatomical images
- *     spectrum      P = E^-1 C E^-1: the image is a stationary field of known spectrum times an envelope E (wiener.h)
+ *     spectrum      P = E^-1 C E^-1: the image is a stationary field of known spectrum times an envelope E (wiener.h); and
+ *                   besides, if asked for, D^H D with a weight of its own
  */
 #ifndef VOXFIELD_PRIOR_H
 #define VOXFIELD_PRIOR_H
@@ -31,6 +32,7 @@ typedef struct vf_prior {
     int64_t counts[3];
     double lambda;           /* the absolute value */
     vf_array weights;        /* [3][z][y][x] for differences, on the device; empty: 1 */
+    double differences;      /* for the spectrum prior: adds this much of D^H D, absolute; 0: nothing */
     vf_circulant *circulant; /* matrices of vf_prior_matrix; NULL: not needed */
     bool preconditioned;     /* the matrices VF_PRIOR_INVERSE_... are set */
     /* [set][z][y][x] real, on the device: 1 where any coil has signal, else 0; empty: 1. Without it, the spectrum prior
@@ -73,10 +75,24 @@ typedef struct vf_prior_options {
     const float *reference;
 } vf_prior_options;
 
+/* Anatomical images: small weights across their edges (first_differences.h). All in host memory. */
+typedef struct vf_prior_reference {
+    int images;
+    const float *image;         /* [images][z][y][x] */
+    const unsigned char *known; /* [z][y][x] where they say something; NULL: everywhere */
+    double sharpness; /* differences as large as this many of the images' root mean squares have half the weight */
+} vf_prior_reference;
+/* The sharpness of VF_PRIOR_REFERENCE. Edges of tissue are several times as large; noise is smaller. */
+#define VF_PRIOR_SHARPNESS 1.0
+
 /* At first lambda is 0, all arrays except `weights` are empty, and all matrices are 0. The caller sets those that it
  * uses, on the queue's device. Errors: VF_ERR_ARGUMENT (a reference is missing or not finite), VF_ERR_MEMORY,
  * VF_ERR_DEVICE_MEMORY; call vf_prior_free then, too. */
 VF_MUST_CHECK vf_status vf_prior_create(vf_queue *queue, const vf_prior_options *options, vf_prior *out);
+/* Replaces the weights of differences by those of other images; NULL: by 1. `mean` (may be NULL): their mean over all
+ * differences. Errors: as vf_prior_create. */
+VF_MUST_CHECK vf_status vf_prior_set_reference(vf_queue *queue, vf_dtype precision, const vf_prior_reference *reference,
+                                               vf_prior *prior, double *mean);
 void vf_prior_free(vf_prior *prior); /* and zeroes it */
 
 /* z = M r, where M is the preconditioner. Requires `preconditioned`. */

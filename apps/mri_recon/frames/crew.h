@@ -52,12 +52,17 @@ struct crew {
     vf_normal *shared;       /* [team.count] F^H W F of the scan's only trajectory; NULL: the crew makes its own */
     double *density;         /* [voxels] of trajectory density_of (vf_sampling_density); NULL: not made */
     int density_of;
-    double mean_weight;       /* the mean of w |phi|^2 over its samples */
-    double mean, unit;        /* of sparse priors: the mean eigenvalue of F^H W F, and the unit of lambda */
-    double filled;            /* of the last regularised frame's envelope */
-    frame_envelope *envelope; /* [envelopes] of the group's frames */
+    double mean_weight;  /* the mean of w |phi|^2 over its samples */
+    double mean, unit;   /* of sparse priors: the mean eigenvalue of F^H W F, and the unit of lambda */
+    bool has_reference;  /* the solvers have the weights of a place's references, */
+    int reference_place; /* of this place, */
+    double reference_sharpness, reference_mean; /* with this sharpness, and so large on average */
+    double factor, filled;                      /* of the last regularised frame: on its weights, and of its envelope */
+    frame_envelope *envelope;                   /* [envelopes] of the group's frames */
     int envelopes;
     char *probe;                  /* of the frames that lambda is chosen for: sure.h's p */
+    char *applied;                /* gets F^H W F of each solution; NULL: not needed */
+    int probed;                   /* the job's number of the first of them, for references */
     const scan_frame **claim;     /* frames whose power this crew must find, NULL-terminated */
     const group_request *request; /* of the group in progress */
 };

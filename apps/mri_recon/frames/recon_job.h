@@ -55,6 +55,9 @@ typedef struct recon_job {
     noise_estimate level;
     frame_effort *effort; /* [scan->frames] or NULL */
     lambda_choice choice;
+    reference_strength strength;
+    reference_fit fit;
+    bool leave_out_reference;  /* for an image to compare references with */
     const scan_frame **frames; /* [frame_count] trajectory by trajectory: the scan's, or replicas of noise */
     int frame_count;
     group_effort first; /* for first images, made for `variance` */

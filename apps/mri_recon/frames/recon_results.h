@@ -41,6 +41,22 @@ typedef struct lambda_choice {
     int64_t applications; /* of F^H W F, for that */
 } lambda_choice;
 
+/* How strongly references act, with --lambda auto: factors on the weight of the image's spectrum, and on the weight of
+ * differences that is the best one by the forecast; and the sharpness of their edges (prior.h). 1, 0: not at all. */
+typedef struct reference_strength {
+    double spectrum, differences, sharpness;
+} reference_strength;
+
+/* How well references fit an image that was made without them (reference_fit.h). */
+typedef struct reference_fit {
+    bool known;
+    double agreement;       /* at most 1; 0: their edges say nothing of the image's */
+    double mirrored;        /* the largest one of mirrored references */
+    unsigned mirrored_axes; /* which: bits of x, y, z */
+    int tried;              /* strengths that were tried */
+    double gain;            /* of the risk, without and with references, in units of the noise's variance */
+} reference_fit;
+
 /* What is reported of one frame, the last. */
 typedef struct last_frame {
     char encoding[128], normal[160];
@@ -61,6 +77,8 @@ typedef struct recon_summary {
     double *frame_noise; /* [frames] each frame's sigma, if they differ, else NULL; the caller frees it */
     group_effort first;  /* of first images, made for the noise */
     lambda_choice choice;
+    reference_strength strength; /* of references, and how well they fit */
+    reference_fit fit;
     int64_t applications; /* of F^H W F, over all frames with sparse priors */
     int64_t iterations;   /* over all frames */
     double residual;      /* the largest of all frames */

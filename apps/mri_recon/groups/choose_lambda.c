@@ -31,8 +31,7 @@ frame_group sure_group(const recon_job *j, const frame_group *group, int groups)
     return group[0];
 }
 
-/* Makes the probe of a group of frames, whose maps must have been made. */
-static vf_status make_probe(crew *c, const frame_group *g)
+vf_status sure_probe(crew *c, const frame_group *g)
 {
     const recon_job *j = c->job;
     recon_watch silent = {.mode = VF_PROGRESS_OFF};
@@ -87,7 +86,7 @@ vf_status crew_choose_lambda(crew *c, const frame_group *g, char *images)
                                    .lambda = 1,
                                    .tolerance = settings->tolerance,
                                    .iterations = settings->iterations,
-                                   .prepare = make_probe,
+                                   .prepare = sure_probe,
                                    .search = search};
     return crew_make_group(c, g, &request, images);
 }

@@ -36,6 +36,7 @@ void crew_free_solvers(crew *c)
         free(s->of);
         free(s->weight);
     }
+    c->has_reference = false;
     free(c->solver);
     free(c->share);
     c->solver = NULL;
@@ -126,12 +127,10 @@ static vf_status make_prior(const recon_job *j, vf_queue *queue, vf_prior *out)
 {
     const solve_settings *settings = j->solve;
     const mri_scan *raw = j->scan;
-    const vf_prior_options options = {.kind = (vf_prior_kind)settings->prior,
+    const vf_prior_options options = {.kind = reference_prior_kind(settings),
                                       .precision = settings->precision,
                                       .counts = {raw->matrix[0], raw->matrix[1], raw->matrix[2]},
-                                      .circulant = settings->lambda_auto,
-                                      .references = raw->references,
-                                      .reference = raw->reference};
+                                      .circulant = settings->lambda_auto};
     return vf_prior_create(queue, &options, out);
 }
 

@@ -24,6 +24,7 @@ static const double ROUGH_PHASE = 1e-3;
 typedef struct solving {
     crew *crew;
     const frame_group *group;
+    const frame_envelope *envelope;
     double power, tolerance;
     bool rough; /* a first solution; it does not complete the frame's progress */
     bool again; /* with the numbers of iterations in `result` */
@@ -81,6 +82,11 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     vf_status status = transfer(w, s, channel, false);
     VF_TRY(status, c->request->sparse ? solve_sparse(&options, s->normal, &s->sparse, s->queue, &b, &x, result)
                                       : solve(&options, s->normal, &s->known, s->queue, &b, &x, result));
+    if (status == VF_OK && c->applied) { /* one frame, without weights */
+        const size_t bytes = (size_t)x.count * vf_dtype_bytes(j->type);
+        status = vf_operator_forward(s->normal, s->queue, s->x.data, s->b.data);
+        VF_TRY(status, vf_queue_copy(s->queue, c->applied + (size_t)channel * bytes, s->b.data, bytes));
+    }
     VF_TRY(status, transfer(w, s, channel, true));
     if (status == VF_OK && !w->rough)
         watch_add(c->watch, c->request->iterations - result->iterations);
@@ -155,10 +161,14 @@ static vf_status estimate(void *user, double factor, bool again, const void *b, 
     recon_job *j = w->crew->job;
     w->images = x;
     w->again = again;
-    j->choice.factor = factor;
-    sparse_weigh(w->crew);
     memcpy(x, b, (size_t)numbers(w) * vf_dtype_bytes(j->type));
-    const vf_status status = solve_images(w);
+    vf_status status = VF_OK;
+    if (w->crew->request->sparse) {
+        j->choice.factor = factor;
+        sparse_weigh(w->crew);
+    } else if (!again)
+        status = regularise_frames(w->crew, w->group, w->power, w->envelope);
+    VF_TRY(status, solve_images(w));
     *data = 0;
     for (int i = 0; i < j->channels && status == VF_OK; i++) {
         *data += w->result[i].data;
@@ -192,6 +202,7 @@ vf_status crew_solve(crew *c, const frame_group *g, const frame_envelope *envelo
     const group_request *request = c->request;
     solving w = {.crew = c,
                  .group = g,
+                 .envelope = envelope,
                  .power = 1,
                  .tolerance = request->tolerance,
                  .rough = request->search != NULL,

@@ -15,6 +15,8 @@ extern const image_format image_h5, image_nifti, image_nifti_gz, image_ismrmrd, 
 VF_MUST_CHECK vf_status image_read_h5(vf_context *ctx, const char *path, recon_image *out);
 VF_MUST_CHECK vf_status image_read_cfl(vf_context *ctx, const char *path, recon_image *out);
 VF_MUST_CHECK vf_status image_read_nifti(vf_context *ctx, const char *path, recon_image *out);
+/* Whether the path names a file of a NIfTI pair: .img, or a .hdr that is none of BART's. */
+bool image_is_nifti_pair(const char *path);
 /* Allocates the voxels for the counts and frames in `out`, and checks them. Errors: VF_ERR_INPUT, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status image_allocate(vf_context *ctx, const char *path, recon_image *out);
 /* Converts real numbers at the beginning of `data` to complex ones, in place. */

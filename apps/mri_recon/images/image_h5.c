@@ -157,12 +157,36 @@ static vf_status read_geometry(vf_h5 *file, recon_image *out)
                    {"direction_x", g->direction[0], 3}, {"direction_y", g->direction[1], 3},
                    {"direction_z", g->direction[2], 3}, {"slice_step", &g->slice_step, 1}};
     vf_status status = VF_OK;
+    out->sized = vf_h5_attribute_exists(file, DATASET, "voxel_size");
     for (size_t v = 0; v < sizeof vectors / sizeof *vectors && status == VF_OK; v++)
         if (vf_h5_attribute_exists(file, DATASET, vectors[v].name))
             status = vf_h5_attribute_get_doubles(file, DATASET, vectors[v].name, vectors[v].values, vectors[v].n);
     if (status == VF_OK && vf_h5_attribute_exists(file, DATASET, "patient_coordinates_known"))
         status = vf_h5_attribute_get_integers(file, DATASET, "patient_coordinates_known", &known, 1);
     g->known = known != 0;
+    return status;
+}
+
+/* Sets places to the number of volumes if their affines differ, else to 1. */
+static vf_status read_places(vf_context *ctx, vf_h5 *file, recon_image *out)
+{
+    int rank;
+    vf_dtype type;
+    int64_t dims[VF_H5_MAX_RANK], start[3] = {0};
+    out->places = 1;
+    if (!vf_h5_exists(file, AFFINE) || out->frames < 2)
+        return VF_OK;
+    vf_status status = vf_h5_dataset_shape(file, AFFINE, &type, &rank, dims);
+    if (status != VF_OK || rank != 3 || dims[0] != out->frames || dims[1] != 3 || dims[2] != 4)
+        return status; /* of another program */
+    double *affine = malloc((size_t)out->frames * 12 * sizeof *affine);
+    if (!affine)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for the positions of %d volumes", out->frames);
+    status = vf_h5_read(file, AFFINE, VF_F64, start, dims, affine);
+    for (int f = 1; status == VF_OK && f < out->frames; f++)
+        if (memcmp(affine + 12 * (int64_t)f, affine, 12 * sizeof *affine) != 0)
+            out->places = out->frames;
+    free(affine);
     return status;
 }
 
@@ -178,6 +202,7 @@ vf_status image_read_h5(vf_context *ctx, const char *path, recon_image *out)
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: dataset 'image' is missing", path);
     VF_TRY(status, read_shape(ctx, file, path, &type, &rank, dims, out));
     VF_TRY(status, read_geometry(file, out));
+    VF_TRY(status, read_places(ctx, file, out));
     if (status != VF_OK)
         goto done;
     status = image_allocate(ctx, path, out);

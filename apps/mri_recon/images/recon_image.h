@@ -15,6 +15,7 @@ typedef struct recon_image {
     int frames;                          /* volumes */
     int64_t counts[3];                   /* voxels along x, y, z (slices stacked) */
     double voxel[3];                     /* mm */
+    bool sized;                          /* of an image that was read: the file says how large a voxel is */
     scan_geometry geometry;              /* of all volumes; of the first if they differ */
     int places;                          /* volume n is at place n % places */
     const scan_geometry *place_geometry; /* [places] owned by the caller; NULL: all volumes share `geometry` */
@@ -48,8 +49,8 @@ VF_MUST_CHECK vf_status write_image(vf_context *ctx, const recon_image *image, c
 VF_MUST_CHECK vf_status write_noise_map(vf_context *ctx, const recon_image *map, const char *path);
 
 /* Reads an image to compare with, [frame][z][y][x]: the dataset /image of an HDF5 file, real or complex, with two to
- * four dimensions; .cfl; .nii and .nii.gz with real numbers. Texts and place_geometry stay NULL. Errors: VF_ERR_INPUT,
- * VF_ERR_MEMORY. */
+ * four dimensions; .cfl; .nii, .nii.gz and pairs of .hdr and .img with real numbers. The geometry is known if the file has
+ * it. Texts and place_geometry stay NULL. Errors: VF_ERR_INPUT, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status read_image(vf_context *ctx, const char *path, recon_image *out);
 void recon_image_free(recon_image *image); /* frees the data only */
 

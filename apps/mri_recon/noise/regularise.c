@@ -8,6 +8,7 @@
 #include "noise_level.h"
 #include "regularise.h"
 #include "solve/prior_table.h"
+#include "solve/recon_choices.h"
 #include "solve/transfer.h"
 #include "voxfield/team_size.h"
 #include "wiener.h"
@@ -57,6 +58,44 @@ double regularise_variance(const recon_job *j)
     return j->level.variance * fmin(cbrt(j->level.misfit), MOST_FOR_MISFIT);
 }
 
+/* Differences across known edges continue an image beyond the part of k-space that the trajectory reaches, where no data correct
+ * it. The image has the resolution of a full scan of that extent, so there the spectrum's weight is large against theirs, whose
+ * eigenvalues are 12 at most. */
+static vf_status hold_unreached(const recon_job *j, int trajectory, double lambda, prior_model *f)
+{
+    static const double LARGE = 30;
+    bool *reached = calloc((size_t)j->voxels, sizeof *reached);
+    if (!reached)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
+    scan_mark_reached(j->ctx, j->scan, trajectory, reached);
+    for (int64_t i = 0; i < j->voxels; i++)
+        f->p[i] = reached[i] ? f->p[i] : fmax(f->p[i], LARGE * f->differences / lambda);
+    free(reached);
+    return VF_OK;
+}
+
+/* Adds the eigenvalues of differences to the spectrum's. Their weight is a factor on the best one of differences alone by the
+ * forecast, and the preconditioner takes their mean. `room`: [voxels]. */
+static vf_status add_differences(const crew *c, int trajectory, prior_model *f, double *room)
+{
+    static const solve_settings differences = {.prior = RECON_DIFFERENCES};
+    const recon_job *j = c->job;
+    const reference_strength *strength = &j->strength;
+    const double lambda = c->factor * strength->spectrum;
+    prior_model other = *f;
+    if (!finds_reference_strength(j->solve) || !(strength->differences > 0))
+        return VF_OK;
+    other.p = room;
+    quadratic_prior_of(&differences)->eigenvalues(j->ctx, &other);
+    const double best = vf_wiener_best_weight(j->ctx, &f->space, f->variance, f->c, f->s, room, 1e-2 * f->mean);
+    f->differences = c->factor * strength->differences * fmax(f->least, best);
+    const vf_status status = hold_unreached(j, trajectory, lambda, f);
+    for (int64_t i = 0; i < j->voxels; i++)
+        room[i] = f->p[i] + f->differences * c->reference_mean / lambda * room[i];
+    f->all = room;
+    return status;
+}
+
 static vf_status make_model(crew *c, const scan_frame *frame, double power, prior_model *f)
 {
     const recon_job *j = c->job;
@@ -67,11 +106,12 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, prio
     const vf_wiener_samples samples = wiener_samples_of(raw, frame);
     vf_spectrum spectrum;
     f->space = wiener_space_of(raw);
-    f->s = malloc(3 * (size_t)j->voxels * sizeof *f->s);
+    f->s = malloc(4 * (size_t)j->voxels * sizeof *f->s);
     if (!f->s)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the spectrum of %lld voxels", (long long)j->voxels);
     f->c = f->s + j->voxels;
     f->p = f->c + j->voxels;
+    f->all = f->p;
     vf_status status = regularise_density(c, frame->trajectory);
     /* Without maps, all coils share a mean spectrum. */
     VF_TRY(status, vf_spectrum_estimate(j->ctx, &f->space, &samples, j->level.variance * ratio,
@@ -88,7 +128,7 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, prio
         f->c[i] = c->density[i] * power;
     }
     quadratic_prior_of(j->solve)->eigenvalues(j->ctx, f);
-    return VF_OK;
+    return add_differences(c, frame->trajectory, f, f->p + j->voxels);
 }
 
 /* Copies real numbers to the device in the solver's precision; the array grows as needed. */
@@ -234,7 +274,7 @@ static double inverse_of_pair(const prior_model *f, double lambda, double imagin
 {
     const bool data = which == VF_PRIOR_INVERSE_DATA || which == VF_PRIOR_INVERSE_DATA_IMAGINARY;
     const int column = which >= VF_PRIOR_INVERSE_DATA_IMAGINARY;
-    const double mean = fmax((f->c[i] + f->c[opposite]) / 2, LEAST_DENSITY * f->mean), p = lambda * f->p[i];
+    const double mean = fmax((f->c[i] + f->c[opposite]) / 2, LEAST_DENSITY * f->mean), p = lambda * f->all[i];
     const double apart = (f->c[i] - f->c[opposite]) / 2, q = p / imaginary;
     const double scale = (mean + p) * (mean + q) - apart * apart;
     const double w[2][2] = {{(mean + q) / scale, -apart / scale}, {-apart / scale, (mean + p) / scale}};
@@ -249,7 +289,7 @@ static double inverse_of_pair(const prior_model *f, double lambda, double imagin
 
 static double inverse_of(const prior_model *f, double lambda, int which, int64_t i)
 {
-    const double seen = fmax(f->c[i], LEAST_DENSITY * f->mean), known = lambda * f->p[i];
+    const double seen = fmax(f->c[i], LEAST_DENSITY * f->mean), known = lambda * f->all[i];
     return (which == VF_PRIOR_INVERSE_DATA ? seen : known) / pow(seen + known, 2);
 }
 
@@ -283,6 +323,7 @@ static vf_status set_solver(const crew *c, device_solver *s, const frame_envelop
     const recon_job *j = c->job;
     vf_status status = VF_OK;
     s->known.lambda = lambda;
+    s->known.differences = f->differences;
     s->known.preconditioned = true;
     s->known.imaginary = 0;
     if (!s->known.flat.data)
@@ -305,9 +346,11 @@ static vf_status weigh_by_noise(crew *c, const scan_frame *frame, double power, 
     vf_status status = make_model(c, frame, power, &f);
     if (status == VF_OK) {
         double lambda = c->request->lambda;
-        if (settings->lambda_auto && !quadratic_prior_of(settings)->of_spectrum)
+        if (finds_reference_strength(settings))
+            lambda *= j->strength.spectrum;
+        else if (settings->lambda_auto && !quadratic_prior_of(settings)->of_spectrum)
             lambda *= fmax(f.least, vf_wiener_best_weight(j->ctx, &f.space, f.variance, f.c, f.s, f.p, 1e-2 * f.mean));
-        vf_wiener_forecast(j->ctx, &f.space, f.variance, f.c, f.s, f.p, lambda, INFINITY, &forecast);
+        vf_wiener_forecast(j->ctx, &f.space, f.variance, f.c, f.s, f.all, lambda, INFINITY, &forecast);
         summary->last.lambda = lambda;
         summary->last.expected_signal = forecast.signal;
         summary->last.expected_noise = forecast.noise;
@@ -328,6 +371,10 @@ vf_status regularise_frames(crew *c, const frame_group *g, double power, const f
     summary->last.diagonal = c->diagonal * power;
     if (c->request->series)
         return j->has_maps ? put_of_maps(j, g, balance_of, power, NULL, first->queue, &first->known.balance) : VF_OK;
+    c->factor = c->request->lambda;
+    const vf_status status = give_reference(c, j->frames[g->first]);
+    if (status != VF_OK)
+        return status;
     if (regularise_by_noise(j->solve))
         return weigh_by_noise(c, j->frames[g->first], power, envelope);
     summary->last.lambda = c->request->lambda * summary->last.diagonal;
@@ -343,7 +390,7 @@ vf_status regularise_filtered_noise(crew *c, const scan_frame *frame, double pow
     vf_status status = make_model(c, frame, power, &f);
     *noise = 0;
     for (int64_t i = 0; status == VF_OK && i < c->job->voxels; i++)
-        *noise += f.variance * f.c[i] * pow(filter[i] / (f.c[i] + lambda * f.p[i]), 2) / voxels;
+        *noise += f.variance * f.c[i] * pow(filter[i] / (f.c[i] + lambda * f.all[i]), 2) / voxels;
     free(f.s);
     return status;
 }
@@ -362,7 +409,8 @@ vf_status regularise_forecast(crew *c, const scan_frame *frame, double power, do
     prior_model f = {0};
     vf_status status = make_model(c, frame, power, &f);
     if (status == VF_OK)
-        vf_wiener_forecast(c->job->ctx, &f.space, f.variance, f.c, f.s, f.p, c->summary.last.lambda, radius, forecast);
+        vf_wiener_forecast(c->job->ctx, &f.space, f.variance, f.c, f.s, f.all, c->summary.last.lambda, radius,
+                           forecast);
     free(f.s);
     return status;
 }

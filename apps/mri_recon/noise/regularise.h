@@ -9,6 +9,9 @@
  * from place_power; `envelope` is used only if regularise_by_noise. Of a series, which has no quadratic prior, the balance of
  * its coils alone. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status regularise_frames(crew *c, const frame_group *g, double power, const frame_envelope *envelope);
+/* Gives the solvers the weights of the references of the frame's place, unless they have them. Does nothing without the prior of
+ * references (reference_weights.c). Errors: as vf_prior_set_reference. */
+VF_MUST_CHECK vf_status give_reference(crew *c, const scan_frame *frame);
 /* Makes c->density, the density of samples over frequency. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status regularise_density(crew *c, int trajectory);
 

@@ -87,20 +87,23 @@ typedef struct mri_scan {
     bool stored_trajectory;              /* the file has positions in k-space, not encoding steps */
     float *field_map;                    /* [z][y][x] of `matrix`, Hz, or NULL */
     int references;
-    int truths;                    /* 0, 1, or `volumes` */
-    float *reference;              /* [references][z][y][x] of `matrix`, or NULL */
-    float *truth;                  /* [truths][z][y][x] of `crop`, z slices of a stack, or NULL */
-    scan_geometry geometry;        /* of all volumes; of the first if they differ */
-    scan_geometry *place_geometry; /* [scan_stacks]; NULL: all share `geometry` */
-    char *protocol;                /* the ISMRMRD header, copied to an ISMRMRD image file; NULL for plain files */
-    char *told;                    /* lines on what the file says and how it was understood, or NULL */
-    bool ghosts;                   /* of EPI: reversed readouts may have another phase, which is not known */
-    char layout[32];               /* "ISMRMRD", "plain", "BART", "fastMRI", "CMRxRecon" */
-    char group[256];               /* of the ISMRMRD file, from its root: "/dataset"; "" for plain files */
-    char sign[96];                 /* how the file's Fourier transform differs from docs/scans.md; "" if not */
-    char description[400];         /* one line: trajectory, units and how they were chosen */
-    char corrections[512];         /* what the reader and correct_trajectory changed, separated by "; " */
-    char digest[VF_DIGEST_TEXT];   /* of trajectories, weights, time and phi, which Q depends on */
+    int truths;       /* 0, 1, or `volumes` */
+    float *reference; /* [place][references][z][y][x] of `matrix`, one place for all unless own_references; or
+                                    * NULL */
+    unsigned char *reference_known; /* [place][z][y][x]: where they say something; NULL: everywhere */
+    bool own_references;            /* each place has its own */
+    float *truth;                   /* [truths][z][y][x] of `crop`, z slices of a stack, or NULL */
+    scan_geometry geometry;         /* of all volumes; of the first if they differ */
+    scan_geometry *place_geometry;  /* [scan_stacks]; NULL: all share `geometry` */
+    char *protocol;                 /* the ISMRMRD header, copied to an ISMRMRD image file; NULL for plain files */
+    char *told;                     /* lines on what the file says and how it was understood, or NULL */
+    bool ghosts;                    /* of EPI: reversed readouts may have another phase, which is not known */
+    char layout[32];                /* "ISMRMRD", "plain", "BART", "fastMRI", "CMRxRecon" */
+    char group[256];                /* of the ISMRMRD file, from its root: "/dataset"; "" for plain files */
+    char sign[96];                  /* how the file's Fourier transform differs from docs/scans.md; "" if not */
+    char description[400];          /* one line: trajectory, units and how they were chosen */
+    char corrections[512];          /* what the reader and correct_trajectory changed, separated by "; " */
+    char digest[VF_DIGEST_TEXT];    /* of trajectories, weights, time and phi, which Q depends on */
 } mri_scan;
 
 /* Reads a scan of any format (docs/scans.md). `out` is overwritten; free it with scan_free. Prints warnings

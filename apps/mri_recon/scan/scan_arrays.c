@@ -105,6 +105,7 @@ void scan_free(mri_scan *s)
     free(s->sensitivity);
     free(s->field_map);
     free(s->reference);
+    free(s->reference_known);
     free(s->truth);
     free(s->place_geometry);
     free(s->protocol);

@@ -72,6 +72,8 @@ static const double of_series[2] = {6, 14}, series_steps = 2;
 /* If the user sets lambda there is no preconditioner. Solvers other than ADMM; their power iteration. */
 static const double typical_plain = 35, typical_slow = 100, power_steps = 20;
 static const double sure_solutions = 6;
+/* The same for the strength of references; they are less exact than a frame's own. */
+static const double strength_solutions = 30;
 /* What a missing side of k-space multiplies iterations by: of one channel, with maps. */
 static const double of_one_side[2] = {1.5, 3.3};
 /* Of conjugate gradients: the default, and for first images (reconstruct.c). */
@@ -331,7 +333,7 @@ forecast_counts forecast_count(const forecast_sizes *z, const solve_settings *s,
         out.first_iterations = out.first_images * channels * first;
     }
     out.phase_iterations = z->one_sided && !s->sparse ? raw->frames * channels * first : 0;
-    out.sure_solutions = s->lambda_sure ? sure_solutions : 0;
+    out.sure_solutions = s->lambda_sure ? sure_solutions : finds_reference_strength(s) ? strength_solutions : 0;
     out.replicas = noise->map ? (double)noise->replicas * raw->places : 0;
     return out;
 }

@@ -185,6 +185,7 @@ static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_
     const double coils = solves_series(&s->solve) ? raw->coils : ceil((double)raw->coils / how.each);
     const double images = sets * ((maps ? coils : 0) + 6 + (others > 0 ? others + 2 : 0)) + (sets > 1 ? sets + 2 : 0) +
                           (regularise_by_noise(&s->solve) ? 5 + 2.5 * sets : 0) + /* spectrum and preconditioner */
+                          (s->solve.prior == RECON_REFERENCE ? 1.5 : 0) +         /* weights */
                           (partial_fourier_any(&s->noise, &s->solve, &s->coils, raw) ? 5 : 0) + /* phase */
                           sets * sparse_images(&s->solve, raw) * together +
                           (together > 1 ? 2.5 * together : 0); /* both sides, balance */
@@ -210,6 +211,9 @@ static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_
                                                   how.teams * (samples * (8 * raw->coils + 4) + of_frame)
                                             : 0) +
             (s->solve.lambda_sure ? 4 * together * sets * of_frame : 0) +
+            (s->solve.prior == RECON_REFERENCE ? 6 * sets * of_frame + 30 * voxels + /* the search, weights, voxels */
+                                                     (4.0 * raw->references + 1) * raw->places * voxels
+                                               : 0) +
             (s->noise.map ? 4.0 * raw->places * voxels : 0);
 }
 

@@ -16,6 +16,7 @@
 #include "groups/solve_group.h"
 #include "noise/noise_level.h"
 #include "noise/noise_map.h"
+#include "noise/reference_fit.h"
 #include "plan_device.h"
 #include "reconstruct.h"
 #include "voxfield/ranks.h"
@@ -218,6 +219,20 @@ static vf_status choose_lambda(sharing *s)
     return on_a_team(s, &g, crew_choose_lambda);
 }
 
+/* --prior reference: how strong it is with --lambda auto, and for a file whether it fits. */
+static vf_status fit_reference(sharing *s)
+{
+    recon_job *j = s->job;
+    if (!uses_reference(j->solve) || j->solve->method != RECON_CG || s->list.count == 0 ||
+        (!j->solve->reference && !finds_reference_strength(j->solve)))
+        return VF_OK;
+    const frame_group g = sure_group(j, s->list.group, s->list.count);
+    const vf_status status = on_a_team(s, &g, crew_choose_reference);
+    if (status == VF_OK)
+        reference_fit_warn(j->ctx, j->solve->reference ? j->solve->reference : j->scan->path, &j->fit);
+    return status;
+}
+
 static vf_status make_frames(sharing *s)
 {
     const vf_workpool pool = {.items = s->list.count,
@@ -374,6 +389,8 @@ static void sum_up(const sharing *s, recon_summary *summary)
     s->job->level.ratio = NULL;
     summary->level = s->job->level;
     summary->choice = s->job->choice;
+    summary->strength = s->job->strength;
+    summary->fit = s->job->fit;
     summary->first = s->job->first;
     summary->sigma = sqrt(s->job->level.variance);
     for (int f = 0; summary->frame_noise && f < s->job->scan->frames; f++)
@@ -400,6 +417,7 @@ static vf_status make_all(sharing *s)
     vf_ranks *ranks = j->ranks;
     vf_status status = find_noise(s);
     VF_TRY(status, choose_lambda(s));
+    VF_TRY(status, fit_reference(s));
     if (status == VF_OK && ranks)
         status = make_shared_frames(s, ranks);
     if (status == VF_OK && !ranks)
@@ -421,6 +439,7 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri
                    .type = vf_dtype_complex(settings->solve.precision),
                    .voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2],
                    .choice = {.factor = 1},
+                   .strength = {1, 0, VF_PRIOR_SHARPNESS},
                    .wanted = settings->schedule.wanted,
                    .has_maps = combines_by_maps(&settings->coils, raw),
                    .lock = PTHREAD_MUTEX_INITIALIZER,

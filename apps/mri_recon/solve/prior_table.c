@@ -1,4 +1,5 @@
 #include "prior_table.h"
+#include "recon_choices.h"
 
 #include <math.h>
 
@@ -107,7 +108,9 @@ const option_choice prior_table[] = {
     {"identity", RECON_IDENTITY, "small values"},
     {"differences", RECON_DIFFERENCES,
      "small differences of neighbouring voxels along each axis, whatever the voxel size; none across the faces"},
-    {"reference", RECON_REFERENCE, "the same, but smaller weights across the edges of the scan's anatomical images"},
+    {"reference", RECON_REFERENCE,
+     "the same, but smaller weights across the edges of anatomical images (--reference); with --lambda auto, beside "
+     "the spectrum, as strongly as the data ask for"},
     {"wavelet", RECON_SPARSE + VF_PENALTY_WAVELET,
      "few large wavelet coefficients (Haar and Daubechies), for undersampled scans"},
     {"temporal", RECON_SPARSE + VF_PENALTY_TEMPORAL, "few changes from frame to frame; frames are solved together"},
@@ -125,9 +128,13 @@ static const quadratic_prior quadratic[RECON_PRIOR_AUTO + 1] = {
     [RECON_REFERENCE] = {.across_faces = true, .needs_reference = true, .eigenvalues = of_differences},
     [RECON_SPECTRUM] = {.of_spectrum = true, .eigenvalues = of_wiener}};
 
+/* References whose strength is found, beside the spectrum. */
+static const quadratic_prior beside_spectrum = {
+    .of_spectrum = true, .across_faces = true, .needs_reference = true, .eigenvalues = of_wiener};
+
 const quadratic_prior *quadratic_prior_of(const solve_settings *settings)
 {
-    return &quadratic[settings->prior];
+    return finds_reference_strength(settings) ? &beside_spectrum : &quadratic[settings->prior];
 }
 
 /* And of the sparse ones. Beside differences between frames, the best value for wavelets falls with the number of frames, from

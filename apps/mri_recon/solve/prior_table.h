@@ -35,6 +35,8 @@ typedef struct prior_model {
     double *s;             /* the spectrum */
     double *c;             /* approximate eigenvalues of F^H W F */
     double *p;             /* eigenvalues of the prior, without its weight */
+    double *all;           /* the same, with those of differences beside the spectrum; p if there are none */
+    double differences;    /* their weight, absolute */
 } prior_model;
 
 /* A quadratic prior. `of_spectrum`: its weights are the noise over the scan's own spectrum, for the image divided by its
@@ -62,7 +64,8 @@ typedef struct sparse_prior {
 /* Those of --prior. Values: recon_prior, or RECON_SPARSE plus the vf_penalty_kind. */
 extern const option_choice prior_table[];
 
-/* The settings' quadratic prior, which is not RECON_PRIOR_AUTO any more. */
+/* The settings' quadratic prior; references whose strength is found stand beside the spectrum. It is not RECON_PRIOR_AUTO
+ * any more. */
 const quadratic_prior *quadratic_prior_of(const solve_settings *settings);
 /* Number `i` of the settings' sparse priors. */
 const sparse_prior *sparse_prior_of(const solve_settings *settings, int i);

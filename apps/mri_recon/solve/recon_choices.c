@@ -13,6 +13,18 @@ bool uses_reference(const solve_settings *settings)
     return quadratic_prior_of(settings)->needs_reference;
 }
 
+bool finds_reference_strength(const solve_settings *settings)
+{
+    return settings->prior == RECON_REFERENCE && settings->method == RECON_CG && settings->lambda_auto;
+}
+
+vf_prior_kind reference_prior_kind(const solve_settings *s)
+{
+    if (s->prior != RECON_REFERENCE)
+        return (vf_prior_kind)s->prior;
+    return finds_reference_strength(s) ? VF_PRIOR_SPECTRUM : VF_PRIOR_DIFFERENCES;
+}
+
 bool solves_series(const solve_settings *s)
 {
     bool together = false;

@@ -17,6 +17,12 @@ bool regularise_by_noise(const solve_settings *settings);
 /* Whether the prior is made of the scan's anatomical images. */
 bool uses_reference(const solve_settings *settings);
 
+/* Whether it stands beside the spectrum, and its strength is found: --lambda auto. */
+bool finds_reference_strength(const solve_settings *settings);
+
+/* The kernels' prior for the quadratic one. */
+vf_prior_kind reference_prior_kind(const solve_settings *settings);
+
 /* Whether frames are solved together: a sparse prior couples them. */
 bool solves_series(const solve_settings *settings);
 

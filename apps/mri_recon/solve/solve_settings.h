@@ -48,6 +48,7 @@ typedef struct solve_settings {
     double piece_pairs; /* sample-voxel pairs of a direct sum between checks for progress and cancellation; 0: about
                           * a second of work */
     const char *save_q, *load_q;
+    const char *reference; /* file of anatomical images for RECON_REFERENCE; NULL: those of the scan */
 } solve_settings;
 
 #endif

@@ -234,7 +234,7 @@ static void test_weights_by_hand(void **state)
     const int inside[3][6] = {{0, 1, 1, 0, 1, 1}, {0, 0, 0, 1, 1, 1}, {0}};
     float got[3][6];
     memset(got, 0xff, sizeof got);
-    need(vf_first_differences_weights(ctx, counts, 3, images[0], s, got[0]));
+    need(vf_first_differences_weights(ctx, counts, 3, images[0], NULL, s, got[0]));
     for (int a = 0; a < 3; a++)
         for (int n = 0; n < 6; n++) {
             double expected = inside[a][n] ? 1 / (1 + square[a][n] / (s * s * h0) + other[a][n] / (s * s * h2)) : 0;
@@ -242,13 +242,13 @@ static void test_weights_by_hand(void **state)
                 fail_msg("axis %d, voxel %d: %.9g instead of %.9g", a, n, (double)got[a][n], expected);
         }
     /* A constant image: all differences have equal weights. */
-    need(vf_first_differences_weights(ctx, counts, 1, images[1], 1e-6, got[0]));
+    need(vf_first_differences_weights(ctx, counts, 1, images[1], NULL, 1e-6, got[0]));
     for (int a = 0; a < 3; a++)
         for (int n = 0; n < 6; n++)
             assert_true(got[a][n] == (float)inside[a][n]);
     /* Images whose squares exceed the range of single precision. */
     const float wide[6] = {-3e38f, 3e38f, 0, 1e-45f, 0, 1};
-    need(vf_first_differences_weights(ctx, counts, 1, wide, 1e-100, got[0]));
+    need(vf_first_differences_weights(ctx, counts, 1, wide, NULL, 1e-100, got[0]));
     for (int a = 0; a < 3; a++)
         for (int n = 0; n < 6; n++)
             if (!(got[a][n] >= 0 && got[a][n] <= 1))
@@ -272,7 +272,7 @@ static void test_random_weights(void **state)
         for (int t = 0; t < 3; t++) {
             got[t] = room(3 * n, sizeof *got[t]);
             need(vf_context_set_threads(ctx, t + 1));
-            need(vf_first_differences_weights(ctx, counts, IMAGES, images, 0.7, got[t]));
+            need(vf_first_differences_weights(ctx, counts, IMAGES, images, NULL, 0.7, got[t]));
             assert_memory_equal(got[t], got[0], 3 * (size_t)n * sizeof *got[t]);
         }
         long double squares[IMAGES] = {0}, differences = 0;
@@ -300,6 +300,45 @@ static void test_random_weights(void **state)
     need(vf_context_set_threads(ctx, threads));
 }
 
+/* Where images say nothing, weights are 1, and what they are there changes neither the other weights nor their scale. */
+static void test_unknown_voxels(void **state)
+{
+    (void)state;
+    static const int64_t counts[3] = {9, 7, 5}, steps[3] = {1, 9, 63};
+    const int64_t n = voxels(counts);
+    double *x = random_numbers(2 * n, -1), square = 0;
+    float *image = room(n, sizeof *image), *got = room(3 * n, sizeof *got), *again = room(3 * n, sizeof *again);
+    unsigned char *known = room(n, 1);
+    int64_t differences = 0;
+    for (int64_t v = 0; v < n; v++) {
+        image[v] = (float)x[v];
+        known[v] = x[n + v] > -0.5;
+    }
+    need(vf_first_differences_weights(ctx, counts, 1, image, known, 0.7, got));
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t i = 0; i < 3 * n; i++) {
+            const int64_t a = i / n, v = i % n;
+            const bool inside = v / steps[a] % counts[a] > 0, says = inside && known[v] && known[v - steps[a]];
+            const double d = says ? (double)image[v] - (double)image[v - steps[a]] : 0;
+            square += pass == 0 ? d * d : 0;
+            differences += pass == 0 && says;
+            const double expected = inside ? 1 / (1 + d * d / (0.49 * square / (double)differences)) : 0;
+            if (pass == 1 &&
+                !(fabs((double)got[i] - expected) <= 8 * 0x1p-24 * expected)) /* as in test_random_weights */
+                fail_msg("axis %d, voxel %d: %.9g instead of %.9g", (int)a, (int)v, (double)got[i], expected);
+        }
+    assert_true(differences > 0 && differences < 3 * n - 143); /* some of each kind */
+    for (int64_t v = 0; v < n; v++)
+        image[v] = known[v] ? image[v] : 100;
+    need(vf_first_differences_weights(ctx, counts, 1, image, known, 0.7, again));
+    assert_memory_equal(again, got, 3 * (size_t)n * sizeof *got);
+    memset(known, 0, (size_t)n);
+    need(vf_first_differences_weights(ctx, counts, 1, image, known, 0.7, got));
+    for (int64_t i = 0; i < 3 * n; i++)
+        assert_true(got[i] == (float)(i % n / steps[i / n] % counts[i / n] > 0));
+    FREE_ALL(x, image, got, again, known);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -311,17 +350,18 @@ static void test_refusals(void **state)
     assert_int_equal(vf_first_differences_add(queue, VF_C64, good, NAN, NULL, x, y), VF_ERR_ARGUMENT);
     assert_int_equal(vf_first_differences_add(queue, VF_C64, good, 1, NULL, x, x), VF_ERR_ARGUMENT);
     assert_int_equal(vf_first_differences_add(queue, VF_C64, good, 1, NULL, NULL, y), VF_ERR_ARGUMENT);
-    assert_int_equal(vf_first_differences_weights(ctx, zero, 1, x, 1, w), VF_ERR_ARGUMENT);
-    assert_int_equal(vf_first_differences_weights(ctx, good, 0, x, 1, w), VF_ERR_ARGUMENT);
-    assert_int_equal(vf_first_differences_weights(ctx, good, 1, x, 0, w), VF_ERR_ARGUMENT);
-    assert_int_equal(vf_first_differences_weights(ctx, good, 1, x, NAN, w), VF_ERR_ARGUMENT);
-    assert_int_equal(vf_first_differences_weights(ctx, good, 1, x, INFINITY, w), VF_ERR_ARGUMENT);
+    assert_int_equal(vf_first_differences_weights(ctx, zero, 1, x, NULL, 1, w), VF_ERR_ARGUMENT);
+    assert_int_equal(vf_first_differences_weights(ctx, good, 0, x, NULL, 1, w), VF_ERR_ARGUMENT);
+    assert_int_equal(vf_first_differences_weights(ctx, good, 1, x, NULL, 0, w), VF_ERR_ARGUMENT);
+    assert_int_equal(vf_first_differences_weights(ctx, good, 1, x, NULL, NAN, w), VF_ERR_ARGUMENT);
+    assert_int_equal(vf_first_differences_weights(ctx, good, 1, x, NULL, INFINITY, w), VF_ERR_ARGUMENT);
     vf_context_clear_error(ctx);
-    assert_int_equal(vf_first_differences_weights(ctx, good, 1, bad, 1, w), VF_ERR_ARGUMENT);
+    assert_int_equal(vf_first_differences_weights(ctx, good, 1, bad, NULL, 1, w), VF_ERR_ARGUMENT);
     assert_non_null(strstr(vf_context_message(ctx), "voxel 1"));
     vf_context_clear_error(ctx);
 }
 
 DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_matrix), cmocka_unit_test(test_symmetry_and_energy),
             cmocka_unit_test(test_threads_and_nan), cmocka_unit_test(test_weights_by_hand),
-            cmocka_unit_test(test_random_weights), cmocka_unit_test(test_refusals))
+            cmocka_unit_test(test_random_weights), cmocka_unit_test(test_unknown_voxels),
+            cmocka_unit_test(test_refusals))
