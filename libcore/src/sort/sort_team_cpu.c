@@ -45,13 +45,14 @@ void sort_team_pass(const vf_sort *plan, int64_t at, int64_t end, int low, int w
 {
     const sort_team *team = plan->state;
     const sort_pieces *pieces = team->pieces;
+    vf_context *ctx = vf_device_context(plan->device);
+    const int64_t work = sort_team_work(plan, end - at);
     const int parts = vf_parts_of(team->threads, end - at);
     const uint32_t mask = (1u << width) - 1;
     const bool lines = sort_team_uses_lines(plan, end - at, out);
     for (int t = 0; t < parts; t++)
         memset(team->counts + t * SORT_MOST_DIGITS, 0, (mask + 1) * sizeof *team->counts);
-#pragma omp parallel num_threads(                                                                                      \
-    vf_threads_of_plan(vf_device_context(plan->device), team->threads, sort_team_work(plan, end - at)))
+#pragma omp parallel num_threads(vf_threads_of_plan(ctx, team->threads, work))
     {
         const vf_share s = vf_share_of(end - at, parts);
         const sort_run mine = {at + s.at, at + s.end, from.keys, from.values, plan->order, low, mask};
