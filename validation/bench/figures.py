@@ -11,7 +11,8 @@ Records: gpu-DEVICE-DATE.json (./run gpu), folders cpu-DEVICE-DATE with the repo
 devices-N-DEVICE-DATE.json of time_devices.py on a machine with N GPUs, images-DATE.json of image_study.py,
 slopes-DATE.json of ewald_slopes.py, auto-DATE.json of auto_study.py, fourier-tuning-DEVICE-DATE.json of tune_fourier_sum; and
 cutoff-DATE.json of cutoff_figure.py and fourier-steps-DEVICE-DATE.json of bench_fourier_steps, which count if the GPU's record has no
-report of them.
+report of them. bench_NAME-DEVICE-DATE.json is the report of one benchmark, made after the record on the same GPU: it takes the place of
+the record's.
 The primitives, the study of cionize, the placement of ions, slopes, auto and cutoff may be missing in a record: then their tables say
 so, and there is no picture.
 """
@@ -46,6 +47,10 @@ def load():
     gpu = json.loads(record.read_text())
     if gpu["tests"]["failed"] or gpu["tests"]["skipped"] or not gpu["tests"]["passed"]:
         sys.exit(f"figures.py: {record.name} is the record of a run that failed")
+    device, date = record.stem[len("gpu-") : -11], record.stem[-10:]
+    for report in RESULTS.glob(f"bench_*-{device}-*.json"):
+        if report.stem[-10:] > date:
+            gpu["benchmarks"][report.name.split("-")[0]] = json.loads(report.read_text())
     several, images = newest("devices-*.json", needed=False), newest("images-*.json", needed=False)
     slopes, auto = newest("slopes-*.json", needed=False), newest("auto-*.json", needed=False)
     cutoff = newest("cutoff-*.json", needed=False)
