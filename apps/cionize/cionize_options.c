@@ -456,7 +456,8 @@ const program_option cionize_options[] = {
     {OPTION_GROUP, .name = "Computation"},
     {OPTION_TEXT, .scope = OPTION_OF_RUN, .name = "device", .argument = "DEVICE", SETTING(device), .initial = "auto",
      .help = "where to compute: auto, cpu, cuda, or a list such as cuda:0,1; cpu:0,1 simulates devices for tests",
-     .more = "`auto` estimates the work, and prints its choice and the reason. `cuda` uses as many GPUs as pay off. `cuda:0,1` are "
+     .more = "`auto` estimates the work, and prints its choice and the reason. `cuda` uses as many GPUs as pay off. "
+             "`cuda:0,1` are "
              "GPUs by number. `cpu:0,1` simulates several devices on the CPU, to test what several GPUs would do; it "
              "is not faster. A requested GPU that is not available is an error. If one of several devices fails while "
              "the map is computed, a warning says so and the others continue."},
@@ -468,19 +469,21 @@ const program_option cionize_options[] = {
      .more = "Some formats store single precision only."},
     {OPTION_CUSTOM, .letter = 'm', .name = "method", .argument = "NAME[:VARIANT]", .parse = parse_method,
      .initial = "auto",
-     .help = "method of the map: auto, exact, fast, or cutoff:R[:LAW]; variants are simd, avx512, avx2, baseline and ref "
-             "on the CPU, and scatter of fast and cutoff; on GPUs tuned, roots, const1, const4, const8 and dcs1 to dcs3 "
-             "of exact; bins, large-bin, small-bin and small-bin-overlap of fast and cutoff",
-     .more = "`auto` is the faster of `exact` and `fast`. `exact` is the direct sum over all atoms, in free space. "
-             "`fast`, to --accuracy, splits it into a sum over near pairs and a convolution on a mesh. The names of "
-             "VMD's cionize mean the same: `standard` is `exact`, `multilevel` is `fast`; so is `direct` `exact`. "
-             "`cutoff:R` is another potential, of the atoms and images nearer than R angstrom: `cutoff:12`. Its laws are "
-             "`plain` (1/r, the default), `shifted` (1/r - 1/R), `smoothed` ((1 - r^2/R^2)^2 / r, as NAMD without PME) "
-             "and `switched` or `switched:R_ON` (the switching function of CHARMM and NAMD, from R_ON or 5/6 of R on): "
-             "`cutoff:12:switched:10`. The run prints how much the map differs from the sum over all atoms. `simd` is "
-             "the widest instruction set of the CPU, `ref` is plain C in double precision on one thread. `roots` "
-             "computes all reciprocal roots with the special function units. `dcs1` to `dcs3` are the published kernels of "
-             "the direct sum; `large-bin`, `small-bin`, `small-bin-overlap` and `scatter` those with a cutoff."},
+     .help =
+         "method of the map: auto, exact, fast, or cutoff:R[:LAW]; variants are simd, avx512, avx2, baseline and ref "
+         "on the CPU, and scatter of fast and cutoff; on GPUs tuned, roots, const1, const4, const8 and dcs1 to dcs3 "
+         "of exact; bins, large-bin, small-bin and small-bin-overlap of fast and cutoff",
+     .more =
+         "`auto` is the faster of `exact` and `fast`. `exact` is the direct sum over all atoms, in free space. "
+         "`fast`, to --accuracy, splits it into a sum over near pairs and a convolution on a mesh. The names of "
+         "VMD's cionize mean the same: `standard` is `exact`, `multilevel` is `fast`; so is `direct` `exact`. "
+         "`cutoff:R` is another potential, of the atoms and images nearer than R angstrom: `cutoff:12`. Its laws are "
+         "`plain` (1/r, the default), `shifted` (1/r - 1/R), `smoothed` ((1 - r^2/R^2)^2 / r, as NAMD without PME) "
+         "and `switched` or `switched:R_ON` (the switching function of CHARMM and NAMD, from R_ON or 5/6 of R on): "
+         "`cutoff:12:switched:10`. The run prints how much the map differs from the sum over all atoms. `simd` is "
+         "the widest instruction set of the CPU, `ref` is plain C in double precision on one thread. `roots` "
+         "computes all reciprocal roots with the special function units. `dcs1` to `dcs3` are the published kernels of "
+         "the direct sum; `large-bin`, `small-bin`, `small-bin-overlap` and `scatter` those with a cutoff."},
     {OPTION_NUMBER, .name = "accuracy", .argument = "E", SETTING(accuracy), .least = 1e-10, .most = 1e-3,
      .initial = "1e-6",
      .help = "largest error of methods that are not exact: rms over the map, relative to the rms potential",

@@ -236,8 +236,9 @@ const program_option phantom_options[] = {
      .help = "duration of a readout in ms",
      .more = "A number from 0.001 to 10000. The time of a sample counts from the start of its readout."},
     {OPTION_CUSTOM, .name = "case", .argument = "128", .parse = published_case,
-     .help = "the published case, 284,592 samples and 128^3 voxels, with a trajectory of ours: koosh-ball, 2,156 spokes "
-             "of 132 samples",
+     .help =
+         "the published case, 284,592 samples and 128^3 voxels, with a trajectory of ours: koosh-ball, 2,156 spokes "
+         "of 132 samples",
      .more = "It has 284,592 samples. Options that follow change parts of it."},
 
     {OPTION_GROUP, .name = "Noise", .help = "Noise is complex, white and Gaussian; its variance is E|n|^2."},

@@ -421,8 +421,9 @@ const program_option recon_options[] = {
     {OPTION_TEXT, .name = "variant", .argument = "VARIANT", SETTING(solve.variant), .needs = "operator=direct",
      .help = "kernel of the direct sum; on the CPU simd, avx512, avx2, baseline or ref; on GPUs tuned, products, "
              "phasors, pairs, naive, registers, constant-arrays, constant-structs, tuned-structs, bank or bank-4",
-     .more = "`tuned` is the fastest that the problem allows. `products` is a matrix product on tensor cores. `naive` to "
-             "`tuned-structs` are the steps of the published study, whose phases lose accuracy at large |k|."},
+     .more =
+         "`tuned` is the fastest that the problem allows. `products` is a matrix product on tensor cores. `naive` to "
+         "`tuned-structs` are the steps of the published study, whose phases lose accuracy at large |k|."},
     {OPTION_FLAG, .scope = OPTION_OF_RUN, .name = "tune", SETTING(tune), .needs = "variant",
      .help = "search of the fastest launch of the variant tuned-structs, for this and later runs on this GPU",
      .more = "It times combinations of threads, chunk and unrolling for some seconds. The best one is kept in "
