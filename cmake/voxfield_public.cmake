@@ -3,7 +3,7 @@
 # The public headers: those of libcore, those of kernels (most are named like their folders), and voxfield.h, which includes them.
 # All others are internal. The copies are for projects that use add_subdirectory: they include the kernels' headers by
 # the same name as projects that use an installed Voxfield.
-set(public_headers status context device grid vector copy reduce scan neighbours stencil matrix_product operator solver pipeline)
+set(public_headers status context device grid vector copy reduce scan histogram sort neighbours stencil matrix_product operator solver pipeline)
 set(public_kernels coulomb_sum fourier_sum gridding cartesian encoding toeplitz normal circulant wavelet)
 list(TRANSFORM public_headers REPLACE "(.+)" "libcore/include/voxfield/\\1.h")
 list(TRANSFORM public_kernels REPLACE "(.+)" "kernels/\\1/\\1.h")

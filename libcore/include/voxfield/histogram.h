@@ -24,6 +24,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 typedef struct vf_histogram_options {
     vf_dtype type;        /* of x */
@@ -49,6 +50,7 @@ VF_MUST_CHECK vf_status vf_histogram_execute(const vf_histogram *plan, vf_queue 
 /* The names of a device kind's variants, the default first; NULL beyond the last. */
 const char *vf_histogram_variant_name(vf_device_kind kind, int index);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif

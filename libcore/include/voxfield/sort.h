@@ -22,6 +22,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+VF_API_BEGIN
 
 typedef enum vf_sort_key {
     VF_SORT_U8,
@@ -61,6 +62,7 @@ VF_MUST_CHECK vf_status vf_sort_execute(const vf_sort *plan, vf_queue *queue, in
 /* The names of a device kind's variants, the default first; NULL beyond the last. */
 const char *vf_sort_variant_name(vf_device_kind kind, int index);
 
+VF_API_END
 #ifdef __cplusplus
 }
 #endif
