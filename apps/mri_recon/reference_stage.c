@@ -258,7 +258,7 @@ static void list_fit(facts *f, int line, const recon_state *r)
     fact_number(f, "risk_gain", fit->gain);
     fact_number(f, "strength_of_spectrum", strength->spectrum);
     if (strength->differences > 0)
-        fact_say(f, line, "; strength by SURE, of %d: %.3g of the spectrum", fit->tried, strength->spectrum);
+        fact_say(f, line, "; strength chosen among %d by SURE: %.3g of the spectrum", fit->tried, strength->spectrum);
     fact_number(f, "strength_of_differences", strength->differences);
     if (strength->differences > 0)
         fact_say(f, line, ", %.3g of differences", strength->differences);

@@ -76,7 +76,7 @@ static vf_status check_reference(vf_context *ctx, recon_settings *s, bool says_p
         return VF_OK;
     if (says_prior && (s->solve.prior != RECON_REFERENCE || s->solve.sparse))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--reference %s needs --prior reference, which it implies: other priors do not use it",
+                       "--reference %s: only --prior reference uses it, and it implies that; leave the other --prior out",
                        s->solve.reference);
     s->solve.prior = RECON_REFERENCE;
     return VF_OK;

@@ -81,10 +81,10 @@ cudaError_t add_chunk(sum_task<T> *task, const atom<T> *chosen, int count, cudaS
 /* A subvolume, by its bin without the layers around; of it, the points of the box. All atoms that can be near any of its
  * points, whatever the box, so that a point's sum does not depend on the box. */
 template <typename T>
-cudaError_t compute_subvolume(const vf_cutoff *plan, const int64_t at[3], sum_task<T> task, cudaStream_t stream, T *out)
+cudaError_t compute_subvolume(const vf_cutoff *plan, const int64_t at[3], sum_task<T> task, cudaStream_t stream,
+                              atom<T> *chosen, T *out)
 {
     enum { MOST = VF_BANK_BYTES / (int)sizeof(atom<T>) };
-    static thread_local atom<T> chosen[MOST];
     const published_state *s = static_cast<const published_state *>(plan->state);
     const atom<T> *atoms = static_cast<const atom<T> *>(s->atoms);
     T lo[3], hi[3];
@@ -121,6 +121,9 @@ template <typename T>
 vf_status execute_large(const vf_cutoff *plan, cudaStream_t stream, const sum_task<T> &task, T *out)
 {
     const published_state *s = static_cast<const published_state *>(plan->state);
+    atom<T> *chosen = static_cast<atom<T> *>(malloc(VF_BANK_BYTES));
+    if (!chosen)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "not enough memory for a bank of atoms");
     const cudaError_t error = vf_bank_use(&bank_users, plan->device, stream, [&] {
         cudaError_t failed = cudaSuccess;
         int64_t at[3];
@@ -128,9 +131,10 @@ vf_status execute_large(const vf_cutoff *plan, cudaStream_t stream, const sum_ta
             for (at[1] = task.lo[1] / s->edge[1]; at[1] <= (task.hi[1] - 1) / s->edge[1]; at[1]++)
                 for (at[0] = task.lo[0] / s->edge[0]; at[0] <= (task.hi[0] - 1) / s->edge[0]; at[0]++)
                     if (failed == cudaSuccess)
-                        failed = compute_subvolume<T>(plan, at, task, stream, out);
+                        failed = compute_subvolume<T>(plan, at, task, stream, chosen, out);
         return failed;
     });
+    free(chosen);
     return vf_cuda_check(plan->device, error, "the cutoff sum from constant memory");
 }
 
