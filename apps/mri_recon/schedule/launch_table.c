@@ -35,8 +35,18 @@ static bool read_row(const char *line, launch_row *row)
     char word[16], end;
     int at = 0;
     vf_fourier_tuning *t = &row->launch;
-    if (sscanf(line, "%15s %5d %5d %5d %n", word, &t->threads, &t->chunk, &t->unroll, &at) != 4 || at == 0 ||
-        sscanf(line + at, "%127[^\n]%c", row->device, &end) != 2 || end != '\n')
+    int *const numbers[3] = {&t->threads, &t->chunk, &t->unroll};
+    if (sscanf(line, "%15s%n", word, &at) != 1)
+        return false;
+    for (int n = 0; n < 3; n++) {
+        char *after;
+        const long number = strtol(line + at, &after, 10);
+        if (after == line + at || number < 0 || number > 99999)
+            return false;
+        *numbers[n] = (int)number;
+        at = (int)(after - line);
+    }
+    if (sscanf(line + at, " %127[^\n]%c", row->device, &end) != 2 || end != '\n')
         return false;
     for (int trig = 0; trig < 2; trig++)
         if (strcmp(word, trig_words[trig]) == 0) {

@@ -54,8 +54,8 @@ typedef struct quadratic_prior {
 typedef struct sparse_prior {
     bool couples;         /* frames: they are solved for together */
     bool takes_noise;     /* most of it, from other priors */
-    double beside;        /* one that takes the noise: what the factor is multiplied by; 0: 1 */
     bool moments, shifts; /* it has those of --wavelet and --shifts */
+    double beside;        /* one that takes the noise: what the factor is multiplied by; 0: 1 */
     double factor, factor_power, rho, rho_power, iterations;
     prior_memory (*memory)(const prior_shape *shape);
     prior_time (*time)(const prior_shape *shape);

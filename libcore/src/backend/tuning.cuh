@@ -58,13 +58,16 @@ using vf_shape_of = typename vf_tuned<Tuning>::Shape;
 #define VF_TUNED_THREADS(...) (vf_tuned<__VA_ARGS__>::Shape::threads)
 
 /* The second argument of a kernel's __launch_bounds__: the compiler leaves registers for the table's number of thread
- * blocks, or for as many as a multiprocessor has threads for. `more_warps`: warps in addition to the shape's. */
+ * blocks, or for as many as a multiprocessor has threads and places for. `more_warps`: warps in addition to the shape's. */
 constexpr int vf_blocks_within(vf_tuning t, int more_warps, int arch)
 {
     const int threads = arch == 75                                              ? 1024
                         : arch == 86 || arch == 87 || arch == 89 || arch >= 110 ? 1536
                                                                                 : 2048,
-              most = threads / (32 * (t.warps + more_warps));
+              places = arch == 75 || arch == 86 || arch == 87 ? 16
+                       : arch == 89 || arch >= 110            ? 24
+                                                              : 32,
+              by_threads = threads / (32 * (t.warps + more_warps)), most = by_threads < places ? by_threads : places;
     return most < 1 ? 1 : t.blocks < most ? t.blocks : most;
 }
 template <typename Tuning>

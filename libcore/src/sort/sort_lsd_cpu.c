@@ -17,7 +17,7 @@ static vf_status execute(const vf_sort *plan, vf_queue *queue, int64_t n, const 
     (void)queue;
     const sort_team *team = plan->state;
     const sort_arrays out = {keys_out, values_out}, between = {team->keys.data, team->values.data};
-    sort_arrays from = {(void *)(uintptr_t)keys, (void *)(uintptr_t)values}; /* only read */
+    sort_arrays from = sort_arrays_read(keys, values);
     const int parts = vf_parts_of(team->threads, n), bits = plan->high - plan->low;
     /* More bits save passes. But without lines more digits are more than the caches take, unless one pass is left. One
      * thread adds up the counts of all digits and parts: they must be few beside a part's pairs. */

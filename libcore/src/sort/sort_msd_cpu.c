@@ -71,7 +71,7 @@ static vf_status execute(const vf_sort *plan, vf_queue *queue, int64_t n, const 
     (void)queue;
     const sort_team *team = plan->state;
     const sort_arrays between = {team->keys.data, team->values.data}, out = {keys_out, values_out},
-                      in = {(void *)(uintptr_t)keys, (void *)(uintptr_t)values}; /* only read */
+                      in = sort_arrays_read(keys, values);
     const sort_bucket all = {in, between, out, false, 0, n, plan->order, plan->low, plan->high};
     if (n <= 1 << SORT_INNER_BITS)
         team->pieces->finish(&all);
