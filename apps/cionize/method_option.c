@@ -31,9 +31,9 @@ static const char *after_word(const char *text)
 /* R[:LAW[:R_ON]][:VARIANT] behind "cutoff:". */
 static vf_status cutoff(vf_context *ctx, const char *text, cionize_settings *s)
 {
-    const char *rest = s->variant;
-    char *end = NULL;
-    s->cutoff = rest ? strtod(rest, &end) : 0;
+    const char *rest = s->variant ? s->variant : "";
+    char *end;
+    s->cutoff = strtod(rest, &end);
     if (!(s->cutoff > 0) || !(s->cutoff <= VF_COULOMB_MAX_COORDINATE) || (*end != '\0' && *end != ':'))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--method '%s': a cutoff needs a distance in angstrom, above 0 and up to %g, such as cutoff:12",
