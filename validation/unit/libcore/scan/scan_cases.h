@@ -100,19 +100,19 @@ static inline double number(vf_dtype type, const void *x, int64_t i)
  * at most nWork = 32 numbers serially (twice: for the block's sum and the results), lanes, warps and three levels of
  * look-back with 5 each, and one supergroup after the other; or, with three kernels, data blocks and runs. In all,
  * fewer than n / 1024 + 64. A product of n numbers has n - 1 multiplications, however it is grouped, each with a relative
- * error of u. */
+ * error of u. The definition's result is rounded to the type, too: so a rounding of each result is allowed. */
 static inline double bound_of_scan(const vf_scan_options *o, int64_t n, double magnitude)
 {
     const vf_dtype type = o->type;
     const bool gpu = vf_device_get_kind(device) == VF_DEVICE_CUDA;
+    const double results = 2 * (type == VF_F32 ? 0x1p-24 : 0x1p-53);
     if (o->op != VF_SCAN_SUM && o->op != VF_SCAN_PRODUCT)
         return 0;
     if (o->op == VF_SCAN_PRODUCT)
-        return ((gpu && type == VF_F32 ? 0x1p-24 : 0x1p-53) * ((double)n + 1) + (type == VF_F32 ? 0x1p-24 : 0x1p-53)) *
-               1.01 * fabs(magnitude);
+        return ((gpu && type == VF_F32 ? 0x1p-24 : 0x1p-53) * ((double)n + 1) + results) * 1.01 * fabs(magnitude);
     const double runs = (double)n / 1024 + (gpu ? 160 : 1040);
     const double inner = (gpu && type == VF_F32 ? 0x1p-24 : 0x1p-53) * fmin(runs, 2 * (double)n + 2);
-    return (inner + (type == VF_F32 ? 0x1p-24 : 0x1p-53)) * 1.01 * magnitude;
+    return (inner + results) * 1.01 * magnitude;
 }
 
 static inline void assert_scan(const vf_scan_options *options, int64_t n, const void *x, const uint8_t *head,
