@@ -75,9 +75,10 @@ static vf_status check_reference(vf_context *ctx, recon_settings *s, bool says_p
     if (!s->solve.reference)
         return VF_OK;
     if (says_prior && (s->solve.prior != RECON_REFERENCE || s->solve.sparse))
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--reference %s: only --prior reference uses it, and it implies that; leave the other --prior out",
-                       s->solve.reference);
+        return vf_fail(
+            ctx, VF_ERR_ARGUMENT,
+            "--reference %s: only --prior reference uses it, and it implies that; leave the other --prior out",
+            s->solve.reference);
     s->solve.prior = RECON_REFERENCE;
     return VF_OK;
 }
