@@ -27,6 +27,34 @@ else()
     message(STATUS "Voxfield: no table of space groups (spglib not found: package libsymspg-dev); cionize will say so")
 endif()
 
+# For GPUs of other vendors. Only headers are needed to build; the library is loaded when a program uses it.
+set(VOXFIELD_HAVE_OPENCL OFF)
+if(VOXFIELD_OPENCL)
+    find_path(OPENCL_INCLUDE CL/cl.h)
+    mark_as_advanced(OPENCL_INCLUDE)
+    if(OPENCL_INCLUDE)
+        set(VOXFIELD_HAVE_OPENCL ON)
+    else()
+        message(STATUS "Voxfield: no OpenCL (CL/cl.h not found: package opencl-c-headers); --device opencl will say so")
+    endif()
+endif()
+
+# Puts texts in OpenCL C into the library, each as `const char vf_text_NAME[]` for a file NAME.cl or NAME.inc.
+function(voxfield_opencl)
+    foreach(file IN LISTS ARGN)
+        get_filename_component(name ${file} NAME_WE)
+        set(made ${CMAKE_CURRENT_BINARY_DIR}/text_${name}.c)
+        add_custom_command(OUTPUT ${made} DEPENDS ${file} ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
+            COMMAND ${CMAKE_COMMAND} -DTEXT=${CMAKE_CURRENT_SOURCE_DIR}/${file} -DNAME=vf_text_${name} -DTO=${made}
+                -P ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake VERBATIM)
+        # A target of its own, because the library's is another folder's.
+        add_custom_target(text_${name} DEPENDS ${made})
+        add_dependencies(voxfield text_${name})
+        set_source_files_properties(${made} TARGET_DIRECTORY voxfield PROPERTIES GENERATED ON COMPILE_OPTIONS -Wno-overlength-strings)
+        target_sources(voxfield PRIVATE ${made})
+    endforeach()
+endfunction()
+
 # The compute capabilities of this machine's GPUs, in the form of CMake's architectures, and how many GPUs there are.
 # Empty and 0 without a GPU or a driver.
 function(voxfield_gpus capabilities count)

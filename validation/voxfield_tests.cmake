@@ -5,6 +5,7 @@ if(VOXFIELD_TESTS AND NOT (CMOCKA_INCLUDE AND CMOCKA_LIBRARY))
 endif()
 find_package(Python3 COMPONENTS Interpreter)
 include(${CMAKE_CURRENT_LIST_DIR}/gpu_cases.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/opencl_cases.cmake)
 
 # There are 150 test programs, and a faster linker than the usual one takes half the time, if there is one.
 include(CheckLinkerFlag)
@@ -116,6 +117,21 @@ function(vf_gpu_test name)
     set_tests_properties(${name} PROPERTIES LABELS "${gpu_LABELS}")
 endfunction()
 
+# Registers NAME_opencl, a test on an OpenCL device, if NAME is listed in opencl_cases.cmake. Without a device it is skipped.
+function(vf_opencl_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 opencl "" "" "COMMAND;LABELS")
+    string(REGEX REPLACE "_opencl$" "" base ${name})
+    if(NOT base IN_LIST opencl_tests)
+        return()
+    endif()
+    if(NOT VOXFIELD_HAVE_OPENCL)
+        set_property(GLOBAL APPEND PROPERTY VOXFIELD_LEFT_OUT "${name}: no OpenCL in this build")
+        return()
+    endif()
+    vf_register(${name} COMMAND ${opencl_COMMAND} ${opencl_cases_of_${base}})
+    set_tests_properties(${name} PROPERTIES LABELS "${opencl_LABELS}")
+endfunction()
+
 # Tests of solvers. These have no parallel regions of their own, and those of the kernels that they call thousands of times are
 # in other tests with the label threads: vectors in test_solvers and test_operators, penalties in test_penalties,
 # differences in test_differences.
@@ -134,6 +150,7 @@ function(vf_device_test source)
             vf_gpu_test(${name}_gpu GPUS 2 COMMAND ${name} cuda LABELS gpus)
         else()
             vf_gpu_test(${name}_gpu COMMAND ${name} cuda LABELS gpu)
+            vf_opencl_test(${name}_opencl COMMAND ${name} opencl LABELS opencl)
         endif()
     endif()
 endfunction()

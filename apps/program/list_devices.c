@@ -18,21 +18,30 @@ static void print_device(const char *spec, vf_device *device, FILE *to)
     vf_context_clear_error(vf_device_context(device));
 }
 
-void list_devices(vf_context *ctx, FILE *to)
+static void list_kind(vf_context *ctx, const char *kind, int count, FILE *to)
 {
-    const char *why;
     char spec[24];
-    print_device("cpu", vf_context_host(ctx), to);
-    const int gpus = vf_cuda_device_count(&why);
-    for (int i = 0; i < gpus; i++) {
-        (void)snprintf(spec, sizeof spec, "cuda:%d", i);
+    for (int i = 0; i < count; i++) {
+        (void)snprintf(spec, sizeof spec, "%s:%d", kind, i);
         if (vf_context_set_devices(ctx, spec) == VF_OK)
             print_device(spec, vf_context_device(ctx, 0), to);
         else
             fprintf(to, "%-8s cannot be used: %s\n", spec, vf_context_message(ctx));
         vf_context_clear_error(ctx);
     }
-    if (gpus == 0)
-        fprintf(to, "no GPU: %s\n", why);
-    fputs("auto, the default, takes whichever of them finish first; cuda takes as many GPUs as pay.\n", to);
+}
+
+void list_devices(vf_context *ctx, FILE *to)
+{
+    const char *why;
+    print_device("cpu", vf_context_host(ctx), to);
+    list_kind(ctx, "cuda", vf_cuda_device_count(&why), to);
+    if (vf_cuda_device_count(&why) == 0)
+        fprintf(to, "no GPU by CUDA: %s\n", why);
+    list_kind(ctx, "opencl", vf_opencl_device_count(&why), to);
+    if (vf_opencl_device_count(&why) == 0)
+        fprintf(to, "no device by OpenCL: %s\n", why);
+    fputs("auto, the default, takes whichever of the CPU and NVIDIA's GPUs finish first; cuda takes as many GPUs as "
+          "pay.\n",
+          to);
 }

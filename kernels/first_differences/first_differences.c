@@ -11,6 +11,7 @@
 static const vf_backend backends[] = {
     {&vf_cpu_only, &vf_differences_cpu},
     {&vf_cuda_only, &vf_differences_cuda},
+    {&vf_opencl_only, &vf_differences_opencl},
     {0},
 };
 

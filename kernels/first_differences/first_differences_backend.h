@@ -15,7 +15,7 @@ typedef struct vf_differences_backend {
                      const void *x, void *y);
 } vf_differences_backend;
 
-extern const vf_differences_backend vf_differences_cpu, vf_differences_cuda;
+extern const vf_differences_backend vf_differences_cpu, vf_differences_cuda, vf_differences_opencl;
 
 #ifdef __cplusplus
 }

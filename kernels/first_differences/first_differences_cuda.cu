@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 #include "backend/cuda_check.cuh"
+#include "backend/kernel_words.cuh"
 #include "backend/launch_blocks.h"
 #include "first_differences_backend.h"
 
@@ -11,53 +12,27 @@ namespace
 
 enum { THREADS = 256 };
 
-template <typename T>
-struct __align__(2 * sizeof(T)) number
-{
-    T re, im;
-};
-
 struct extents {
     int64_t counts[3], voxels;
 };
 
-template <typename T>
-__device__ void add_neighbour(number<T> *sum, T w, number<T> here, number<T> there)
-{
-    sum->re += w * (here.re - there.re);
-    sum->im += w * (here.im - there.im);
-}
+#include "first_differences_voxel.inc"
 
-template <typename T>
-__global__ void __launch_bounds__(THREADS) add_differences(extents e, T scale, const T *__restrict__ weights,
-                                                           const number<T> *__restrict__ x, number<T> *__restrict__ y)
+template <typename T, typename T2>
+__global__ void __launch_bounds__(THREADS)
+    add_differences(extents e, T scale, const T *__restrict__ weights, const T2 *__restrict__ x, T2 *__restrict__ y)
 {
     const int64_t n = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-    if (n >= e.voxels)
-        return;
-    const number<T> here = x[n];
-    number<T> sum = {0, 0};
-    int64_t step = 1;
-#pragma unroll
-    for (int a = 0; a < 3; a++) {
-        const int64_t at = n / step % e.counts[a];
-        const T *w = weights ? weights + a * e.voxels : nullptr;
-        if (at > 0)
-            add_neighbour(&sum, w ? w[n] : (T)1, here, x[n - step]);
-        if (at < e.counts[a] - 1)
-            add_neighbour(&sum, w ? w[n + step] : (T)1, here, x[n + step]);
-        step *= e.counts[a];
-    }
-    const number<T> before = y[n];
-    y[n] = {before.re + scale * sum.re, before.im + scale * sum.im};
+    if (n < e.voxels)
+        add_differences_of_voxel(n, e.counts, e.voxels, scale, weights, x, y);
 }
 
-template <typename T>
+template <typename T, typename T2>
 void launch(cudaStream_t stream, const extents &e, double scale, const void *weights, const void *x, void *y)
 {
     const unsigned blocks = vf_blocks_for(e.voxels, THREADS);
-    add_differences<T><<<blocks, THREADS, 0, stream>>>(e, (T)scale, static_cast<const T *>(weights),
-                                                       static_cast<const number<T> *>(x), static_cast<number<T> *>(y));
+    add_differences<T, T2><<<blocks, THREADS, 0, stream>>>(e, (T)scale, static_cast<const T *>(weights),
+                                                           static_cast<const T2 *>(x), static_cast<T2 *>(y));
 }
 
 vf_status add(vf_queue *queue, vf_dtype type, const int64_t counts[3], double scale, const void *weights, const void *x,
@@ -73,9 +48,9 @@ vf_status add(vf_queue *queue, vf_dtype type, const int64_t counts[3], double sc
     if (status != VF_OK)
         return status;
     if (type == VF_C128)
-        launch<double>(stream, e, scale, weights, x, y);
+        launch<double, double2>(stream, e, scale, weights, x, y);
     else
-        launch<float>(stream, e, scale, weights, x, y);
+        launch<float, float2>(stream, e, scale, weights, x, y);
     return VF_CUDA(device, cudaGetLastError());
 }
 

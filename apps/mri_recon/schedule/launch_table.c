@@ -1,10 +1,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "tune_launch.h"
 #include "voxfield/output.h"
+#include "voxfield/user_cache.h"
 
 enum { MOST_ROWS = 64, MOST_NAME = 128, MOST_LINE = 256 };
 static const char first_line[] = "Voxfield: launches of the direct Fourier sum, version 1\n";
@@ -18,16 +18,7 @@ typedef struct launch_row {
 
 char *launch_table_path(void)
 {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    const bool has_cache = cache && cache[0] == '/'; /* others are invalid by the XDG's rules */
-    if (!has_cache && !(home && *home))
-        return NULL;
-    const char *folder = has_cache ? cache : home, *rest = has_cache ? "" : "/.cache";
-    const size_t size = strlen(folder) + strlen(rest) + sizeof "/voxfield/launches.txt";
-    char *path = malloc(size);
-    if (path)
-        snprintf(path, size, "%s%s/voxfield/launches.txt", folder, rest);
-    return path;
+    return vf_user_cache_path("launches.txt");
 }
 
 static bool read_row(const char *line, launch_row *row)
@@ -90,18 +81,6 @@ launch_found launch_table_find(const char *path, const char *device, vf_trig tri
     return count < 0 ? LAUNCH_DAMAGED : row ? LAUNCH_FOUND : LAUNCH_MISSING;
 }
 
-/* Makes the folders of a path; what fails shows when the file is opened. */
-static void make_folders(const char *path)
-{
-    char *part = strdup(path);
-    for (char *slash = part ? strchr(part + 1, '/') : NULL; slash; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        (void)mkdir(part, 0777);
-        *slash = '/';
-    }
-    free(part);
-}
-
 vf_status launch_table_store(vf_context *ctx, const char *path, const char *device, vf_trig trig,
                              const vf_fourier_tuning *launch)
 {
@@ -114,7 +93,7 @@ vf_status launch_table_store(vf_context *ctx, const char *path, const char *devi
         row = &rows[count < MOST_ROWS ? count++ : MOST_ROWS - 1];
     *row = (launch_row){.trig = trig, .launch = *launch};
     snprintf(row->device, sizeof row->device, "%s", device);
-    make_folders(path);
+    vf_user_cache_make_folders(path);
     vf_status status = vf_output_open(ctx, path, &output);
     VF_TRY(status, vf_output_printf(output, "%s", first_line));
     for (int i = 0; i < count; i++)

@@ -1,6 +1,6 @@
 /* Voxfield - devices, queues and memory.
  *
- * A device computes: the CPU, or one NVIDIA GPU. A queue is an ordered stream of work on a device. Work in a queue runs
+ * A device computes: the CPU, one NVIDIA GPU (CUDA), or one device of any vendor (OpenCL). A queue is an ordered stream of work on a device. Work in a queue runs
  * in order, asynchronously to the caller on a GPU, immediately on the CPU. Kernels are launched into a queue; they
  * neither allocate nor synchronise.
  */
@@ -17,7 +17,8 @@ extern "C" {
 #endif
 VF_API_BEGIN
 
-typedef enum vf_device_kind { VF_DEVICE_CPU, VF_DEVICE_CUDA } vf_device_kind;
+typedef enum vf_device_kind { VF_DEVICE_CPU, VF_DEVICE_CUDA, VF_DEVICE_OPENCL } vf_device_kind;
+enum { VF_DEVICE_KINDS = VF_DEVICE_OPENCL + 1 };
 
 /* Memory spaces. A CPU device's VF_SPACE_DEVICE memory is ordinary host memory. Pinned memory is host memory that a GPU
  * reads and writes directly; on the CPU it is ordinary host memory. */
@@ -40,11 +41,11 @@ static inline vf_dtype vf_dtype_real(vf_dtype type)
 
 vf_device_kind vf_device_get_kind(const vf_device *device);
 vf_context *vf_device_context(const vf_device *device);
-const char *vf_device_spec(const vf_device *device); /* "cpu", "cpu:1", "cuda:0" */
+const char *vf_device_spec(const vf_device *device); /* "cpu", "cpu:1", "cuda:0", "opencl:0" */
 const char *vf_device_name(const vf_device *device); /* "AMD EPYC ..., 2 threads, AVX-512", "NVIDIA H200" */
 /* What a GPU is good for: "compute capability 9.0, double precision at 1/2 of the speed of single"; "" for the CPU. */
 const char *vf_device_traits(const vf_device *device);
-int vf_device_ordinal(const vf_device *device);  /* the GPU's CUDA number; 1 for "cpu:1"; 0 for "cpu" */
+int vf_device_ordinal(const vf_device *device);  /* the GPU's CUDA number, or the OpenCL device's; 1 for "cpu:1"; 0 for "cpu" */
 bool vf_device_watched(const vf_device *device); /* a display watchdog kills long kernels on this GPU */
 bool vf_device_is_host(const vf_device *device); /* true if host code may touch its VF_SPACE_DEVICE memory */
 
@@ -63,6 +64,9 @@ VF_MUST_CHECK vf_status vf_device_memory(vf_device *device, uint64_t *free_bytes
  * there are none. Starts the CUDA driver, which takes some tenths of a second: see vf_device_choose. */
 int vf_cuda_device_count(const char **reason);
 bool vf_built_with_cuda(void);
+
+/* The same for OpenCL devices, "opencl:0" and so on: GPUs first, then accelerators, then CPUs. The first call loads the library. */
+int vf_opencl_device_count(const char **reason);
 
 /* The overhead of a GPU in seconds, on an H200 (validation/results). START: the driver and the device's context, the
  * stage "device" of reports, which can run ahead (vf_device_warm_up). USE: everything beyond the stages, such as

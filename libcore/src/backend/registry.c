@@ -6,6 +6,7 @@
 
 const vf_variants vf_cpu_only = {VF_DEVICE_CPU, (const char *const[]){"cpu", NULL}};
 const vf_variants vf_cuda_only = {VF_DEVICE_CUDA, (const char *const[]){"cuda", NULL}};
+const vf_variants vf_opencl_only = {VF_DEVICE_OPENCL, (const char *const[]){"opencl", NULL}};
 
 /* The variant with this index, and its backend; NULL beyond the last. */
 static const char *find(const vf_backend *list, vf_device_kind kind, int index, const vf_backend **owner)

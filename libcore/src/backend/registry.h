@@ -19,7 +19,7 @@ typedef struct vf_backend {
 } vf_backend;
 
 /* For backends with a single variant. */
-extern const vf_variants vf_cpu_only, vf_cuda_only;
+extern const vf_variants vf_cpu_only, vf_cuda_only, vf_opencl_only;
 
 /* The variant name with this index for a kind of device; NULL beyond the last. */
 const char *vf_backend_variant(const vf_backend *list, vf_device_kind kind, int index);

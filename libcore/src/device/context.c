@@ -261,76 +261,110 @@ vf_warm_up *vf_context_warm_up(vf_context *ctx)
     return &ctx->warm_up;
 }
 
-/* A parsed list of devices. */
+/* A parsed list of devices. "cpu" has number -1; "cuda" means "cuda:0". */
 typedef struct device_list {
-    bool cuda, numbered; /* "cpu" is not numbered; "cuda" means "cuda:0" */
-    int count, ordinals[VF_MAX_DEVICES];
+    int count;
+    struct {
+        vf_device_kind kind;
+        int number;
+    } of[VF_MAX_DEVICES];
 } device_list;
 
-/* Reads "cpu", "cpu:0,1", "cuda" or "cuda:0,2"; returns false for anything else, or if it repeats a device. */
+static const char *const kind_names[VF_DEVICE_KINDS] = {"cpu", "cuda", "opencl"};
+
+/* Adds a device; returns false if it is there, or if there is no room. */
+static bool add_device(device_list *list, vf_device_kind kind, int number)
+{
+    for (int i = 0; i < list->count; i++)
+        if (list->of[i].kind == kind && list->of[i].number == number)
+            return false;
+    if (list->count == VF_MAX_DEVICES)
+        return false;
+    list->of[list->count].kind = kind;
+    list->of[list->count++].number = number;
+    return true;
+}
+
+/* Reads a number at *spec, up to a comma or the end; -1 if there is none. */
+static int read_number(const char **spec)
+{
+    char *end;
+    if (**spec < '0' || **spec > '9')
+        return -1;
+    const long value = strtol(*spec, &end, 10);
+    *spec = end;
+    return (*end == ',' || *end == '\0') && value <= 1023 ? (int)value : -1;
+}
+
+/* Reads "cpu", "cpu:0,1", "cuda", "cuda:0,2", "opencl:1" and lists of them: "cpu,opencl:0". Returns false for anything else, or if
+ * it repeats a device. A number without a name is of the kind before it. */
 static bool parse_devices(const char *spec, device_list *list)
 {
-    *list = (device_list){.cuda = strncmp(spec, "cuda", 4) == 0};
-    if (!list->cuda && strncmp(spec, "cpu", 3) != 0)
-        return false;
-    spec += list->cuda ? 4 : 3;
-    list->numbered = list->cuda || *spec;
-    if (*spec == '\0') {
-        list->count = 1;
-        return true;
+    int kind = VF_DEVICE_KINDS;
+    *list = (device_list){0};
+    for (bool more = true; more; more = *spec++ == ',') {
+        int named = VF_DEVICE_KINDS, number = -1;
+        for (int k = 0; k < VF_DEVICE_KINDS; k++)
+            if (strncmp(spec, kind_names[k], strlen(kind_names[k])) == 0)
+                named = k;
+        if (named < VF_DEVICE_KINDS) {
+            kind = named;
+            spec += strlen(kind_names[kind]);
+        }
+        if (named < VF_DEVICE_KINDS && *spec != ':')
+            number = kind == VF_DEVICE_CPU ? -1 : 0;
+        else if (spec += named < VF_DEVICE_KINDS, kind == VF_DEVICE_KINDS || (number = read_number(&spec)) < 0)
+            return false;
+        if ((*spec != ',' && *spec != '\0') || !add_device(list, (vf_device_kind)kind, number))
+            return false;
     }
-    if (*spec != ':')
-        return false;
-    do {
-        char *end;
-        if (spec[1] < '0' || spec[1] > '9' || list->count == VF_MAX_DEVICES)
-            return false;
-        long value = strtol(spec + 1, &end, 10);
-        if ((*end != ',' && *end != '\0') || value > 1023)
-            return false;
-        for (int i = 0; i < list->count; i++)
-            if (list->ordinals[i] == value)
-                return false;
-        list->ordinals[list->count++] = (int)value;
-        spec = end;
-    } while (*spec == ',');
     return true;
 }
 
 int vf_parse_cuda_spec(const char *spec, int *ordinals)
 {
     device_list list;
-    if (!parse_devices(spec, &list) || !list.cuda)
+    int count = 0;
+    if (!parse_devices(spec, &list))
         return 0;
-    memcpy(ordinals, list.ordinals, (size_t)list.count * sizeof *ordinals);
-    return list.count;
+    for (int i = 0; i < list.count; i++)
+        if (list.of[i].kind == VF_DEVICE_CUDA)
+            ordinals[count++] = list.of[i].number;
+    return count;
+}
+
+static vf_status init_device(vf_device *device, vf_device_kind kind, int number)
+{
+    if (kind == VF_DEVICE_CPU)
+        vf_device_init_cpu(device, number);
+    return kind == VF_DEVICE_CUDA     ? vf_device_init_cuda(device, number)
+           : kind == VF_DEVICE_OPENCL ? vf_device_init_opencl(device, number)
+                                      : VF_OK;
 }
 
 vf_status vf_context_set_devices(vf_context *ctx, const char *spec)
 {
     device_list list;
+    int ordinals[VF_MAX_DEVICES];
+    vf_status status = VF_OK;
     if (!parse_devices(spec, &list))
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "device '%s': expected cpu, cuda, or one of them with numbers, each once (cuda:0,1); not both "
-                       "in one list",
-                       spec);
-
-    if (list.cuda)
+        return vf_fail(
+            ctx, VF_ERR_ARGUMENT,
+            "device '%s': expected cpu, cuda, opencl, or a list of them with numbers, each once (cuda:0,1 or "
+            "cpu,opencl:0)",
+            spec);
+    if (vf_parse_cuda_spec(spec, ordinals) > 0)
         vf_warm_up_join(&ctx->warm_up);
     vf_device *devices = calloc((size_t)list.count, sizeof *devices);
     if (!devices)
         return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for %d devices", list.count);
-    for (int i = 0; i < list.count; i++) {
+    for (int i = 0; status == VF_OK && i < list.count; i++) {
         devices[i].ctx = ctx;
-        if (!list.cuda) {
-            vf_device_init_cpu(&devices[i], list.numbered ? list.ordinals[i] : -1);
-            continue;
-        }
-        vf_status status = vf_device_init_cuda(&devices[i], list.ordinals[i]);
-        if (status != VF_OK) {
-            free(devices);
-            return status;
-        }
+        status = init_device(&devices[i], list.of[i].kind, list.of[i].number);
+    }
+    if (status != VF_OK) {
+        free(devices);
+        return status;
     }
     vf_device_forget(ctx->devices, ctx->device_count);
     free(ctx->devices);

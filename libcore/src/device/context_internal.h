@@ -90,6 +90,7 @@ VF_MUST_CHECK vf_status vf_simulation_read(vf_context *ctx, int devices, int64_t
 /* Fills `device` (ctx already set). `number`: of one of several CPU devices, else -1. */
 void vf_device_init_cpu(vf_device *device, int number);
 VF_MUST_CHECK vf_status vf_device_init_cuda(vf_device *device, int ordinal);
+VF_MUST_CHECK vf_status vf_device_init_opencl(vf_device *device, int ordinal);
 
 #ifdef __cplusplus
 }

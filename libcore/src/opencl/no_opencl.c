@@ -1,0 +1,17 @@
+/* Replaces libcore's *_opencl.c files in a build without OpenCL: no device, and empty tables. */
+#include "device/context_internal.h"
+
+int vf_opencl_device_count(const char **reason)
+{
+    if (reason)
+        *reason = "this binary was built without OpenCL";
+    return 0;
+}
+
+vf_status vf_device_init_opencl(vf_device *device, int ordinal)
+{
+    return vf_fail(
+        device->ctx, VF_ERR_UNSUPPORTED,
+        "opencl:%d: this binary was built without OpenCL; use --device cpu, or build with OpenCL's headers installed",
+        ordinal);
+}
