@@ -143,7 +143,6 @@ static void read_facts(vf_opencl_state *s)
     cl_device_fp_config twice = 0, once = 0;
     cl_ulong total = 0, most = 0, local_bytes = 0;
     cl_uint units = 1;
-    const char *without = getenv("VOXFIELD_OPENCL_NO_DOUBLE"); /* for tests: as on devices that have none */
     (void)(ask(s, CL_DEVICE_NAME, sizeof s->name - 1, s->name) &&
            ask(s, CL_DRIVER_VERSION, sizeof s->driver - 1, s->driver));
     (void)ask(s, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof twice, &twice);
@@ -153,7 +152,7 @@ static void read_facts(vf_opencl_state *s)
     (void)ask(s, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local_bytes, &local_bytes);
     (void)ask(s, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof s->most_in_group, &s->most_in_group);
     (void)ask(s, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units);
-    s->has_double = twice != 0 && !without;
+    s->has_double = twice != 0 && !getenv("VOXFIELD_OPENCL_NO_DOUBLE"); /* for tests */
     s->exact_division = once & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     s->total = total;
     s->most_in_array = most;
