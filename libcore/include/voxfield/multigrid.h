@@ -1,0 +1,42 @@
+/* Voxfield - multigrid for the stencil of stencil.h with variable coefficients: an approximate inverse, for conjugate gradients.
+ *
+ * One V-cycle from 0 (Brandt, Math. Comp. 31 (1977) 333): a level has every second point of the one before along each axis that has
+ * four points or more; a point between others takes half of each of its neighbours (trilinear interpolation P), and residuals go back
+ * by P^T / 2 an axis. A coarse face is the harmonic mean of the two fine ones along it, and 1/4, 1/2, 1/4 of those across, so that a
+ * thin layer of a small coefficient still insulates; reactions are averaged with these weights. The smoother is Jacobi's, with
+ * weights that fall on the roots of a Chebyshev polynomial, in turn before and in reverse after the coarser levels. So the cycle
+ * is self-adjoint and positive, as vf_cg needs, whatever the coefficients.
+ *
+ * Only for devices whose memory the host can touch (vf_device_is_host), and without periodic axes.
+ */
+#ifndef VOXFIELD_MULTIGRID_H
+#define VOXFIELD_MULTIGRID_H
+
+#include "voxfield/stencil.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { VF_MULTIGRID_MOST_SWEEPS = 8 };
+
+typedef struct vf_multigrid vf_multigrid;
+
+/* Makes the levels below `finest`, whose faces and reaction (>= 0) must outlive the plan. sweeps: of the smoother before and after the
+ * coarser levels, 1 to VF_MULTIGRID_MOST_SWEEPS; 0: 1. Blocking, with the context's threads. Errors: as vf_stencil_create;
+ * VF_ERR_ARGUMENT (constant coefficients, sweeps), VF_ERR_UNSUPPORTED (the device, a periodic axis). */
+VF_MUST_CHECK vf_status vf_multigrid_create(vf_device *device, const vf_stencil_options *finest, int sweeps,
+                                            vf_multigrid **out);
+void vf_multigrid_destroy(vf_multigrid *plan); /* NULL is allowed */
+
+int vf_multigrid_levels(const vf_multigrid *plan);
+int64_t vf_multigrid_bytes(const vf_multigrid *plan); /* of memory, without the finest coefficients */
+
+/* The cycle as a self-adjoint operator, from residuals to corrections, for vf_cg_options.preconditioner. The plan must outlive it; one
+ * queue at a time may use it. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status vf_multigrid_operator_create(vf_multigrid *plan, vf_operator **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

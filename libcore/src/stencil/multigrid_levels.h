@@ -1,0 +1,35 @@
+/* What goes from one level of multigrid to the next; not installed. */
+#ifndef VOXFIELD_MULTIGRID_LEVELS_H
+#define VOXFIELD_MULTIGRID_LEVELS_H
+
+#include <omp.h>
+
+#include "voxfield/stencil.h"
+
+/* A level, and the next finer one. Along a halved axis, coarse point I is fine point 2 I + 1; along others they are the same. */
+typedef struct vf_levels_pair {
+    vf_context *ctx;
+    int64_t fine[3], coarse[3];
+    bool halved[3];
+    int threads;   /* that there are rows for */
+    size_t stride; /* bytes from one thread's row to the next's */
+    char *rows;
+} vf_levels_pair;
+
+/* The calling thread's memory for a row. */
+static inline void *vf_multigrid_row(const vf_levels_pair *pair)
+{
+    return pair->rows + (size_t)omp_get_thread_num() * pair->stride;
+}
+
+/* By precision. faces and reactions: as in stencil.h; reaction may be NULL. */
+typedef struct vf_multigrid_moves {
+    void (*faces)(const vf_levels_pair *pair, int axis, const void *fine, void *coarse);
+    void (*reaction)(const vf_levels_pair *pair, const void *fine, void *coarse);
+    void (*restrict_residual)(const vf_levels_pair *pair, const void *b, const void *ax,
+                              void *coarse);                                         /* R (b - A x) */
+    void (*add_correction)(const vf_levels_pair *pair, const void *coarse, void *x); /* x += P e */
+} vf_multigrid_moves;
+extern const vf_multigrid_moves vf_multigrid_moves_f32, vf_multigrid_moves_f64;
+
+#endif
