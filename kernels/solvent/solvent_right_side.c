@@ -1,0 +1,173 @@
+/* b_p = sum over cut faces of eps_f (s' G' - s G) - s eps_m (G' - G), over spacing^2: s is 1 in the molecule and 0 outside, ' is the
+ * neighbour's. Faces that are not cut cancel. Beyond the grid's rim the screened potential is added, times the face's coefficient. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "point_sum.h"
+#include "solvent_internal.h"
+#include "voxfield/team_size.h"
+
+/* Relative to G near the surface; a tenth of what the solver leaves would do. */
+static const double g_tolerance = 1e-6;
+
+typedef struct ends {
+    int64_t count;
+    int64_t *point;         /* numbers of grid points at the ends of cut faces, ascending */
+    double *places, *value; /* [count][3]; G */
+} ends;
+
+static int64_t stride_of(const vf_grid *grid, int axis)
+{
+    return axis == 0 ? 1 : axis == 1 ? grid->counts[0] : grid->counts[0] * grid->counts[1];
+}
+
+static void index_of(const vf_grid *grid, int64_t n, int64_t index[3])
+{
+    index[0] = n % grid->counts[0];
+    index[1] = n / grid->counts[0] % grid->counts[1];
+    index[2] = n / grid->counts[0] / grid->counts[1];
+}
+
+/* Whether any face of point n is cut; the molecule keeps from the rim. */
+static bool has_cut(const vf_solvent *plan, int64_t n)
+{
+    int64_t index[3];
+    index_of(&plan->grid, n, index);
+    for (int a = 0; a < 3; a++) {
+        const int64_t stride = stride_of(&plan->grid, a);
+        if ((index[a] > 0 && plan->inside[n - stride] != plan->inside[n]) ||
+            (index[a] < plan->grid.counts[a] - 1 && plan->inside[n + stride] != plan->inside[n]))
+            return true;
+    }
+    return false;
+}
+
+static vf_status list_ends(const vf_solvent *plan, ends *e)
+{
+    for (int64_t n = 0; n < plan->points; n++)
+        e->count += has_cut(plan, n);
+    e->point = malloc((size_t)(e->count + 1) * sizeof *e->point);
+    e->places = malloc((size_t)(e->count + 1) * 3 * sizeof *e->places);
+    e->value = calloc((size_t)e->count + 1, sizeof *e->value);
+    if (!e->point || !e->places || !e->value)
+        return vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for %lld points at a molecule's surface",
+                       (long long)e->count);
+    for (int64_t n = 0, at = 0; n < plan->points; n++)
+        if (has_cut(plan, n)) {
+            int64_t index[3];
+            index_of(&plan->grid, n, index);
+            for (int a = 0; a < 3; a++)
+                e->places[3 * at + a] = plan->grid.origin[a] + plan->grid.spacing[a] * (double)index[a];
+            e->point[at++] = n;
+        }
+    return VF_OK;
+}
+
+static vf_status sum_charges(const vf_solvent *plan, const vf_coulomb_atoms *charges, ends *e)
+{
+    const vf_point_options o = {
+        .scale = 1 / plan->options.molecule_dielectric, .r_min = 1e-3, .tolerance = g_tolerance};
+    const vf_point_list list = {.count = e->count, .points = e->places};
+    vf_point_sum *sum;
+    if (e->count == 0 || charges->count == 0)
+        return VF_OK;
+    vf_status status = vf_point_sum_create(plan->ctx, charges, &o, &list, (double)e->count, &sum);
+    VF_TRY(status, vf_point_sum_execute(sum, &list, e->value, NULL));
+    vf_point_sum_destroy(sum);
+    return status;
+}
+
+/* The potential at point n, an end of a cut face. */
+static double g_of(const ends *e, int64_t n)
+{
+    int64_t low = 0, high = e->count - 1;
+    while (low < high) {
+        const int64_t middle = (low + high) / 2;
+        if (e->point[middle] < n)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return e->value[low];
+}
+
+static double of_cut_faces(vf_solvent *plan, const ends *e, int64_t at)
+{
+    const int64_t n = e->point[at], *counts = plan->grid.counts;
+    const double here = e->value[at], inside = plan->inside[n];
+    int64_t index[3];
+    double sum = 0;
+    index_of(&plan->grid, n, index);
+    for (int a = 0; a < 3; a++)
+        for (int side = 0; side < 2; side++) {
+            const int64_t other = n + (side ? 1 : -1) * stride_of(&plan->grid, a);
+            if ((side ? index[a] == counts[a] - 1 : index[a] == 0) || plan->inside[other] == plan->inside[n])
+                continue;
+            const int64_t face[3] = {index[0] + (side && a == 0), index[1] + (side && a == 1),
+                                     index[2] + (side && a == 2)};
+            const double *c = plan->faces[a].data, there = g_of(e, other);
+            const double cut = c[(face[2] * (counts[1] + (a == 1)) + face[1]) * (counts[0] + (a == 0)) + face[0]];
+            const double flow = cut * (plan->inside[other] * there - inside * here) -
+                                inside * plan->options.molecule_dielectric * (there - here);
+            sum += flow / (plan->grid.spacing[a] * plan->grid.spacing[a]);
+            plan->outcome.cut += side;
+        }
+    return sum;
+}
+
+/* ---- the boundary ---- */
+
+static double screened(const vf_solvent *plan, const vf_coulomb_atoms *charges, const double *radius, const double r[3])
+{
+    const double kappa = plan->options.kappa, stern = plan->options.stern;
+    double sum = 0;
+    for (int64_t i = 0; i < charges->count; i++) {
+        const double x = r[0] - charges->x[i], y = r[1] - charges->y[i], z = r[2] - charges->z[i];
+        const double d = sqrt(x * x + y * y + z * z), contact = radius[i] + stern;
+        sum += charges->charge[i] * exp(-kappa * (d - contact)) / ((1 + kappa * contact) * d);
+    }
+    return sum / plan->options.solvent_dielectric;
+}
+
+/* One side of the grid: adds eps_s phi / spacing^2 of the points beyond it. */
+static void add_side(const vf_solvent *plan, const vf_coulomb_atoms *charges, const double *radius, int axis,
+                     bool upper, double *b)
+{
+    const vf_grid *g = &plan->grid;
+    const int u = (axis + 1) % 3, v = (axis + 2) % 3;
+    const double factor = plan->options.solvent_dielectric / (g->spacing[axis] * g->spacing[axis]);
+    const int64_t all = g->counts[u] * g->counts[v];
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, 20 * all * charges->count))
+    for (int64_t n = 0; n < all; n++) {
+        int64_t index[3];
+        double r[3];
+        index[axis] = upper ? g->counts[axis] : -1;
+        index[u] = n % g->counts[u];
+        index[v] = n / g->counts[u];
+        for (int a = 0; a < 3; a++)
+            r[a] = g->origin[a] + g->spacing[a] * (double)index[a];
+        index[axis] += upper ? -1 : 1;
+        b[(index[2] * g->counts[1] + index[1]) * g->counts[0] + index[0]] +=
+            factor * screened(plan, charges, radius, r);
+    }
+}
+
+vf_status solvent_right_side(vf_solvent *plan, const vf_coulomb_atoms *charges, const double *radius, double *b)
+{
+    ends e = {0};
+    memset(b, 0, (size_t)plan->points * sizeof *b);
+    vf_status status = list_ends(plan, &e);
+    VF_TRY(status, sum_charges(plan, charges, &e));
+    for (int64_t at = 0; status == VF_OK && at < e.count; at++)
+        b[e.point[at]] = of_cut_faces(plan, &e, at);
+    for (int a = 0; status == VF_OK && a < 3; a++)
+        for (int upper = 0; upper < 2; upper++)
+            add_side(plan, charges, radius, a, upper, b);
+    free(e.point);
+    free(e.places);
+    free(e.value);
+    if (status == VF_OK && vf_cancelled(plan->ctx))
+        status = vf_fail(plan->ctx, VF_ERR_CANCELLED, "interrupted");
+    return status;
+}
