@@ -89,7 +89,8 @@ vf_status vf_opencl_check(vf_device *device, cl_int error, const char *doing)
     static const struct {
         cl_int error;
         const char *name;
-    } names[] = {{CL_MEM_OBJECT_ALLOCATION_FAILURE, "no memory for an array"},
+    } names[] = {{CL_INVALID_MEM_OBJECT, "an address is not of this device's memory"},
+                 {CL_MEM_OBJECT_ALLOCATION_FAILURE, "no memory for an array"},
                  {CL_OUT_OF_RESOURCES, "out of resources"},
                  {CL_OUT_OF_HOST_MEMORY, "out of host memory"},
                  {CL_DEVICE_NOT_AVAILABLE, "the device is not available"},
