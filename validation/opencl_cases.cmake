@@ -19,3 +19,10 @@ set(opencl_single_tests
     test_reduce
     test_special_reductions
 )
+
+# Small cases for NAME_oclgrind, where oclgrind plays the device and checks memory: some thousand elements each.
+set(oclgrind_cases_of_test_copy test_few_elements)
+set(oclgrind_cases_of_test_fft_vector test_lent_memory test_vectors_begin_anywhere)
+set(oclgrind_cases_of_test_first_differences test_unknown_voxels test_weights_by_hand)
+set(oclgrind_cases_of_test_opencl_device test_other_context test_kernels_in_order)
+set(oclgrind_cases_of_test_special_reductions test_identities test_zeros)
