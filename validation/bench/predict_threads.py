@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Predicts how a program's time falls with threads, from a run on any machine.
 
-    predict_threads.py [--threads 16] [--rows 14] PROGRAM ARGUMENTS...
+    predict_threads.py BUILD [--threads 16] [--rows 14] PROGRAM ARGUMENTS...
 
-PROGRAM runs with `--threads 16` and trace_teams.c, which the script compiles, preloaded.
+BUILD is a build folder, PROGRAM one of its programs, which runs with `--threads 16` and trace_teams.c preloaded.
 Printed are, for each number of threads, the time outside of parallel regions (which no thread shortens), that of the regions
 (the slowest thread; dynamic loops by their pieces), a start and an end for each region (BARRIER), and the efficiency. Then the
 functions with most of the time, and which cost most of it at --threads. Bandwidth of memory and the clock at full load are
@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 
-SOURCE = pathlib.Path(__file__).parent / "trace_teams.c"
 BARRIER = {1: 0, 2: 3e-6, 4: 4e-6, 8: 6e-6, 16: 8e-6, 32: 12e-6}
 
 
@@ -42,20 +41,23 @@ def total(rows, threads):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--threads", type=int, default=16, choices=list(BARRIER))
     parser.add_argument("--rows", type=int, default=14)
-    parser.add_argument("command", nargs=argparse.REMAINDER)
+    parser.add_argument("program")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args()
+    program = options.build.resolve() / "apps" / options.program / options.program
+    library = options.build.resolve() / "validation" / "bench" / "libtrace_teams.so"
     with tempfile.TemporaryDirectory() as folder:
-        trace, library = pathlib.Path(folder) / "trace", pathlib.Path(folder) / "trace_teams.so"
-        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-fopenmp", "-o", library, SOURCE], check=True)
-        done = subprocess.run([*options.command, "--threads", str(options.threads)], check=False, stdout=subprocess.DEVNULL,
+        trace = pathlib.Path(folder) / "trace"
+        done = subprocess.run([program, *options.arguments, "--threads", str(options.threads)], check=False, stdout=subprocess.DEVNULL,
                               env={**os.environ, "LD_PRELOAD": str(library), "VF_TRACE": str(trace), "VF_TRACE_CORES": str(options.threads),
                                    "OMP_WAIT_POLICY": "passive"})
         if done.returncode != 0 or not trace.exists():
-            sys.exit(f"failed: {' '.join(options.command)}")
+            sys.exit(f"failed: {options.program} {' '.join(options.arguments)}")
         rows = read_trace(trace)
-    names = names_of(options.command[0])
+    names = names_of(program)
     one = total(rows, 1)
     print(f"outside of regions {sum(row['before'] for row in rows):.3f} s; {sum(row['regions'] for row in rows)} regions, "
           f"{sum(row['teams'] for row in rows)} with a team")

@@ -6,7 +6,9 @@
  *
  * VF_TRACE names the file it writes, a line for each function that is a region: "ADDRESS regions=N teams=N before=S 1=S 2=S ...",
  * the seconds of `before` those between the last region of this thread and this one; "end" for what follows. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <dlfcn.h>
 #include <link.h>
 #include <omp.h>
@@ -35,8 +37,8 @@ typedef struct region {
     void (*function)(void *);
     void *data;
     int threads;
-    double own[MOST_THREADS];    /* a thread's time outside of pieces */
-    double whole[MOST_THREADS];  /* all of it */
+    double own[MOST_THREADS];   /* a thread's time outside of pieces */
+    double whole[MOST_THREADS]; /* all of it */
     atomic_int pieces;
     float *piece; /* [MOST_PIECES] */
 } region;
@@ -45,10 +47,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static row rows[MOST_ROWS];
 static int row_count;
 static pthread_key_t ends;
-static _Thread_local double last;             /* when this thread's last region ended */
-static _Thread_local bool inside;             /* of a region */
-static _Thread_local region *mine;            /* the calling thread's */
-static _Thread_local region *current;         /* that this thread works for */
+static _Thread_local double last;     /* when this thread's last region ended */
+static _Thread_local bool inside;     /* of a region */
+static _Thread_local region *mine;    /* the calling thread's */
+static _Thread_local region *current; /* that this thread works for */
 static _Thread_local int open_piece = -1;
 static _Thread_local double piece_began, in_pieces;
 
@@ -74,6 +76,7 @@ static row *row_of(void (*function)(void *))
 static double dynamic_seconds(const region *r, int threads)
 {
     double busy[MOST_THREADS] = {0}, most = 0;
+    threads = threads < r->threads ? threads : r->threads;
     for (int i = 0; i < r->threads; i++)
         busy[i % threads] += r->own[i];
     for (int i = 0; i < r->pieces; i++) {
@@ -181,6 +184,13 @@ static void *next(const char *name)
     return dlsym(RTLD_NEXT, name);
 }
 
+/* What the compiler calls. */
+void GOMP_parallel(void (*function)(void *), void *data, unsigned threads, unsigned flags);
+void GOMP_parallel_loop_nonmonotonic_dynamic(void (*function)(void *), void *data, unsigned threads, long start,
+                                             long end, long step, long chunk, unsigned flags);
+bool GOMP_loop_nonmonotonic_dynamic_start(long start, long end, long step, long chunk, long *from, long *to);
+bool GOMP_loop_nonmonotonic_dynamic_next(long *from, long *to);
+
 void GOMP_parallel(void (*function)(void *), void *data, unsigned threads, unsigned flags)
 {
     void (*real)(void (*)(void *), void *, unsigned, unsigned) = next("GOMP_parallel");
@@ -195,8 +205,8 @@ void GOMP_parallel(void (*function)(void *), void *data, unsigned threads, unsig
     last = now();
 }
 
-void GOMP_parallel_loop_nonmonotonic_dynamic(void (*function)(void *), void *data, unsigned threads, long start, long end,
-                                             long step, long chunk, unsigned flags)
+void GOMP_parallel_loop_nonmonotonic_dynamic(void (*function)(void *), void *data, unsigned threads, long start,
+                                             long end, long step, long chunk, unsigned flags)
 {
     void (*real)(void (*)(void *), void *, unsigned, long, long, long, long, unsigned) =
         next("GOMP_parallel_loop_nonmonotonic_dynamic");
