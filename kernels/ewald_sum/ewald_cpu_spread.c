@@ -152,9 +152,9 @@ static void clear_mesh(const ewald_level *level)
 }
 
 /* Of a tile. Each finds the windows of all its charges, which is little work beside some planes. */
-static int64_t shares_of_tile(int threads, int64_t tiles, int64_t width)
+static int64_t shares_of_tile(int threads, int64_t count, int64_t width)
 {
-    const int64_t wanted = tiles > 0 ? (2 * threads + tiles - 1) / tiles : 1;
+    const int64_t wanted = count > 0 ? (2 * threads + count - 1) / count : 1;
     return threads == 1 ? 1 : wanted < width ? wanted : width;
 }
 
