@@ -466,7 +466,7 @@ const program_option cionize_options[] = {
              "the map is computed, a warning says so and the others continue."},
     {OPTION_CUSTOM, .letter = 'p', .scope = OPTION_OF_RUN, .name = "threads", .argument = "N", .parse = option_threads,
      .default_help = "one per core", .help = "number of CPU threads",
-     .more = "Only cores that the process may use are counted."},
+     .more = "Only cores that the process may use are counted: its affinity, and its quota of processor time."},
     {OPTION_CHOICE, .name = "precision", .argument = "P", SETTING(precision), SETS(has_precision),
      .choices = precisions, .initial = "single", .help = "precision of the computation, and of values in the map",
      .more = "Some formats store single precision only."},

@@ -266,7 +266,8 @@ const program_option phantom_options[] = {
     {OPTION_GROUP, .name = "Running"},
     {OPTION_CUSTOM, .scope = OPTION_OF_RUN, .name = "threads", .argument = "N", .parse = option_threads,
      .default_help = "one per core", .help = "number of CPU threads",
-     .more = "Only cores that the process may use are counted. The result does not depend on the number."},
+     .more = "Only cores that the process may use are counted: its affinity, and its quota of processor time. The "
+             "result does not depend on the number."},
     {OPTION_FLAG, .letter = 'q', .scope = OPTION_OF_RUN, .name = "quiet", SETTING(quiet),
      .help = "only warnings and errors"},
     OPTION_ROWS_HELP,

@@ -433,6 +433,7 @@ static void list_run(facts *f, const recon_state *r)
     kept_fact_of_end(f, LINE_PART_DONE, vf_format_seconds(seconds_of_stages(r), text, sizeof text));
     job_facts(f, LINE_JOB, &r->settings->pieces);
     fact_line(f, LINE_DEVICE, "device", "device", r->device);
+    fact_number(f, "threads", vf_context_threads(r->ctx));
     program_facts_of_warm_up(r->ctx, f);
     list_devices(f, r);
     fact_text(f, "image", r->output);

@@ -455,7 +455,9 @@ const program_option recon_options[] = {
              "others continue, unless they make one image together."},
     {OPTION_CUSTOM, .scope = OPTION_OF_RUN, .name = "threads", .argument = "N", .parse = option_threads,
      .default_help = "one per core", .help = "number of CPU threads",
-     .more = "Only cores that the process may use are counted."},
+     .more = "Only cores that the process may use are counted: its affinity, and its quota of processor time. Small "
+             "images use "
+             "fewer threads, but at least 4: one for each 75,000 voxels of coils."},
     {OPTION_CHOICE, .name = "precision", .argument = "P", SETTING(solve.precision), .choices = precisions,
      .initial = "single", .help = "precision of the computation"},
     {OPTION_FLAG, .name = "info", SETTING(info),

@@ -12,7 +12,7 @@
 
 /* ---- the machine's cores and GPUs, divided ---- */
 
-/* Launchers that bind ranks to cores have divided them already. */
+/* Launchers that bind ranks to cores have divided them already. A quota is all ranks' together. */
 static vf_status divide_cores(vf_context *ctx, int ranks)
 {
     cpu_set_t set;
@@ -20,7 +20,7 @@ static vf_status divide_cores(vf_context *ctx, int ranks)
     const bool bound = sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) < cores;
     if (bound || getenv("OMP_NUM_THREADS") || ranks < 2)
         return VF_OK;
-    const int each = (int)cores / ranks;
+    const int each = vf_context_cores(ctx) / ranks;
     return vf_context_set_threads(ctx, each > 1 ? each : 1);
 }
 

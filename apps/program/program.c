@@ -282,6 +282,9 @@ static vf_status read_and_run(vf_context *ctx, program *p)
     }
     if (batch_asked(p))
         return batch_run(ctx, p);
+    if (program_given(p, "threads") && vf_context_threads(ctx) > vf_context_cores(ctx))
+        vf_warn(ctx, "--threads %d: this process may use %d core%s; more threads than cores are slower",
+                vf_context_threads(ctx), vf_context_cores(ctx), vf_context_cores(ctx) > 1 ? "s" : "");
     status = take_input(ctx, p);
     if (status == VF_OK && p->endings)
         status = batch_name_outputs(ctx, p);

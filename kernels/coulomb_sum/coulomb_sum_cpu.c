@@ -42,13 +42,33 @@ static int64_t blocks_along(const vf_box *box, int axis, int size)
     return (box->hi[axis] - 1) / size - box->lo[axis] / size + 1;
 }
 
-static span block_span(const vf_grid *grid, const vf_box *box, int axis, int size, int64_t number)
+/* Piece `piece` of `pieces` of block `number`; it may be empty, and has the whole block's centre. */
+static span block_span(const vf_grid *grid, const vf_box *box, int axis, int size, int64_t number, int piece,
+                       int pieces)
 {
-    int64_t begin = (box->lo[axis] / size + number) * size, end = begin + size;
+    const int64_t block = (box->lo[axis] / size + number) * size, begin = block + size / pieces * piece;
+    const int64_t end = begin + size / pieces;
     span s = {.lo = begin > box->lo[axis] ? begin : box->lo[axis],
-              .centre = vf_coulomb_position(grid, axis, begin + size / 2)};
+              .centre = vf_coulomb_position(grid, axis, block + size / 2)};
     s.count = (int)((end < box->hi[axis] ? end : box->hi[axis]) - s.lo);
     return s;
+}
+
+/* In how many pieces blocks are cut along y and z, if there are too few for the threads. Each piece reads all atoms: less
+ * than a layer of 8 rows is not worth it. */
+typedef struct cut {
+    int y, z;
+} cut;
+
+static cut cut_blocks(int64_t blocks, int threads)
+{
+    const int64_t wanted = threads > 1 ? 8 * threads : 1;
+    cut c = {1, 1};
+    while (c.z < BLOCK_Z && blocks * c.z < wanted)
+        c.z *= 2;
+    if (blocks * c.z < wanted)
+        c.y = 2;
+    return c;
 }
 
 static void relative_positions(const vf_grid *grid, int axis, const span *s, int size, double *positions)
@@ -57,14 +77,17 @@ static void relative_positions(const vf_grid *grid, int axis, const span *s, int
         positions[n] = vf_coulomb_position(grid, axis, s->lo + n) - s->centre;
 }
 
-static void compute_block(const vf_coulomb *plan, const vf_box *box, int64_t number, void *out)
+static void compute_piece(const vf_coulomb *plan, const vf_box *box, cut c, int64_t piece, void *out)
 {
     const coulomb_simd *set = plan->state;
+    const int64_t number = piece / (c.y * c.z);
     const vf_grid *grid = &plan->grid;
     int64_t along_x = blocks_along(box, 0, BLOCK_X), along_y = blocks_along(box, 1, BLOCK_Y);
-    span x = block_span(grid, box, 0, BLOCK_X, number % along_x);
-    span y = block_span(grid, box, 1, BLOCK_Y, number / along_x % along_y);
-    span z = block_span(grid, box, 2, BLOCK_Z, number / along_x / along_y);
+    span x = block_span(grid, box, 0, BLOCK_X, number % along_x, 0, 1);
+    span y = block_span(grid, box, 1, BLOCK_Y, number / along_x % along_y, (int)(piece % c.y), c.y);
+    span z = block_span(grid, box, 2, BLOCK_Z, number / along_x / along_y, (int)(piece / c.y % c.z), c.z);
+    if (y.count <= 0 || z.count <= 0)
+        return;
     int64_t row = vf_box_extent(box, 0), layer = row * vf_box_extent(box, 1);
     int64_t first = (z.lo - box->lo[2]) * layer + (y.lo - box->lo[1]) * row + (x.lo - box->lo[0]);
     coulomb_block block = {
@@ -97,10 +120,12 @@ static vf_status execute(const vf_coulomb *plan, vf_queue *queue, const vf_box *
     (void)queue;
     vf_context *ctx = vf_device_context(plan->device);
     int64_t blocks = blocks_along(box, 0, BLOCK_X) * blocks_along(box, 1, BLOCK_Y) * blocks_along(box, 2, BLOCK_Z);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(ctx, vf_box_points(box) / 4 * plan->atoms))
-    for (int64_t b = 0; b < blocks; b++)
+    const int threads = vf_threads_for(ctx, vf_box_points(box) / 4 * plan->atoms);
+    const cut c = cut_blocks(blocks, threads);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+    for (int64_t p = 0; p < blocks * c.y * c.z; p++)
         if (!vf_cancelled(ctx))
-            compute_block(plan, box, b, out);
+            compute_piece(plan, box, c, p, out);
     return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 

@@ -166,14 +166,26 @@ static vf_status run(const convolution *c, pass which, int most_threads)
     return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
-static vf_status prepare(convolution *c, const ewald_level *level, size_t bytes)
+/* Unused lines are transformed, too. A room is cleared by the thread that will use it, so that it is in memory near it,
+ * and because clearing the rooms of many threads takes as long as a transform. */
+static void clear_rooms(const convolution *c, size_t bytes, int threads)
+{
+#pragma omp parallel for schedule(static, 1)                                                                           \
+    num_threads(vf_threads_of_plan(c->level->ctx, threads, (int64_t)(bytes / 8)))
+    for (int t = 0; t < threads; t++) {
+        const size_t begin = bytes / (size_t)threads * (size_t)t;
+        memset(c->work + begin, 0, t + 1 < threads ? bytes / (size_t)threads : bytes - begin);
+    }
+}
+
+static vf_status prepare(convolution *c, const ewald_level *level, size_t bytes, int threads)
 {
     const vf_dtype type = vf_dtype_complex(level->precision);
     c->work = aligned_alloc(64, bytes);
     if (!c->work)
         return vf_fail(level->ctx, VF_ERR_MEMORY, "Ewald sum: not enough memory for transforms");
     vf_large_pages(c->work, bytes);
-    memset(c->work, 0, bytes); /* unused lines are transformed, too */
+    clear_rooms(c, bytes, threads);
     vf_status status = VF_OK;
     for (int a = 0; a < 3 && status == VF_OK; a++)
         status = vf_fft_rows_create(level->ctx, type, level->at.length[a], LINES, &c->fft[a]);
@@ -185,7 +197,7 @@ vf_status ewald_convolve(ewald_level *level, const vf_array *kernel, uint64_t *b
     convolution c = {.level = level, .kernel = kernel->data, .complex_bytes = 2 * level->element};
     const int threads = vf_context_threads(level->ctx);
     *bytes = ewald_convolve_bytes(&level->at, level->precision, threads);
-    vf_status status = prepare(&c, level, (size_t)*bytes);
+    vf_status status = prepare(&c, level, (size_t)*bytes, threads);
     for (int i = ROWS_FORWARD; i < PASSES && status == VF_OK; i++)
         status = run(&c, (pass)i, threads);
     for (int a = 0; a < 3; a++)

@@ -1,5 +1,6 @@
 /* Charges onto the mesh. OpenMP threads spread tiles of charges; a tile is a range of rows and planes of the mesh, and
- * tiles of one colour touch no common row. */
+ * tiles of one colour touch no common row. If there are few tiles, several threads share one, each with some of the
+ * planes: the order of a point's terms stays. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,7 +112,7 @@ static vf_status sort(const ewald_level *level, const vf_coulomb_atoms *charges,
     return VF_OK;
 }
 
-static void spread_tile(const ewald_level *level, const tiles *t, int64_t tile)
+static void spread_tile(const ewald_level *level, const tiles *t, int64_t tile, int64_t share, int64_t shares)
 {
     const ewald_spread_job job = {.charges = (const char *)t->charges + (size_t)t->first[tile] * charge_bytes(level),
                                   .count = t->first[tile + 1] - t->first[tile],
@@ -120,7 +121,9 @@ static void spread_tile(const ewald_level *level, const tiles *t, int64_t tile)
                                   .mesh = level->mesh.data,
                                   .pitch = level->pitch,
                                   .mesh_y = level->at.mesh[1],
-                                  .mesh_z = level->at.mesh[2]};
+                                  .mesh_z = level->at.mesh[2],
+                                  .share = share,
+                                  .shares = shares};
     level->simd->spread(&job);
 }
 
@@ -148,6 +151,13 @@ static void clear_mesh(const ewald_level *level)
         memset((char *)level->mesh.data + (size_t)z * plane_bytes, 0, plane_bytes);
 }
 
+/* Of a tile. Each finds the windows of all its charges, which is little work beside some planes. */
+static int64_t shares_of_tile(int threads, int64_t count, int64_t width)
+{
+    const int64_t wanted = count > 0 ? (2 * threads + count - 1) / count : 1;
+    return threads == 1 ? 1 : wanted < width ? wanted : width;
+}
+
 static vf_status spread_portion(const ewald_level *level, const vf_coulomb_atoms *charges, double scale)
 {
     tiles t = {0};
@@ -155,10 +165,15 @@ static vf_status spread_portion(const ewald_level *level, const vf_coulomb_atoms
     vf_status status = sort(level, charges, scale, &t);
     for (int colour = 0; status == VF_OK && colour < 4; colour++) {
         const int64_t across = (t.count[0] + 1 - colour % 2) / 2, along = (t.count[1] + 1 - colour / 2) / 2;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(level->ctx, work))
-        for (int64_t i = 0; i < across * along; i++)
+        const int threads = vf_threads_for(level->ctx, work);
+        const int64_t shares = shares_of_tile(threads, across * along, width);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+        for (int64_t n = 0; n < across * along * shares; n++) {
+            const int64_t i = n / shares;
             if (!vf_cancelled(level->ctx))
-                spread_tile(level, &t, (i / across * 2 + colour / 2) * t.count[0] + i % across * 2 + colour % 2);
+                spread_tile(level, &t, (i / across * 2 + colour / 2) * t.count[0] + i % across * 2 + colour % 2,
+                            n % shares, shares);
+        }
     }
     free(t.first);
     free(t.charges);

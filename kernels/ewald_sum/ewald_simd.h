@@ -29,6 +29,7 @@ typedef struct ewald_spread_job {
     const vf_prolate_powers *window;
     void *mesh;
     int64_t pitch, mesh_y, mesh_z; /* y and z are taken modulo these; x is not */
+    int64_t share, shares;         /* of the mesh's planes: only those of number `share` modulo `shares` */
 } ewald_spread_job;
 
 typedef struct ewald_simd {

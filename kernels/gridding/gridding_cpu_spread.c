@@ -49,7 +49,7 @@ static void zero_used_rows(const vf_nufft *plan)
     const gridding_cpu_state *state = plan->state;
     int64_t gy = plan->axis[1].grid, groups = (gy + VF_FFT_LINES - 1) / VF_FFT_LINES;
     size_t bytes = (size_t)state->pitch * vf_dtype_bytes(plan->complex_type);
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, grid_points(plan)))
+#pragma omp parallel for schedule(static, 16) num_threads(vf_threads_for(plan->ctx, grid_points(plan)))
     for (int64_t g = 0; g < groups * plan->axis[2].grid; g++) {
         int64_t y = g % groups * VF_FFT_LINES, row = g / groups * gy + y;
         size_t rows = (size_t)(gy - y < VF_FFT_LINES ? gy - y : VF_FFT_LINES);
@@ -170,31 +170,57 @@ static void spread_tile(const vf_nufft *plan, gridding_job *job, int64_t tile)
     }
 }
 
-/* The same by all threads: each sums a piece, then the sums are added in the order of the pieces, plane by plane. Where a tile is as
- * long as the axis, planes of a piece fall on the same plane of the grid. */
-static void spread_tile_together(const vf_nufft *plan, const gridding_job *job, int64_t tile, int threads)
+static int64_t pieces_of(const gridding_cpu_state *state, int64_t tile)
+{
+    return (state->first[tile + 1] - state->first[tile] + GRIDDING_PIECE - 1) / GRIDDING_PIECE;
+}
+
+/* Piece n of the tiles from order[begin] on, in room `room`. */
+static local_sums nth_piece(const vf_nufft *plan, const gridding_job *job, int64_t begin, int64_t n, int64_t room,
+                            int64_t *tile)
 {
     const gridding_cpu_state *state = plan->state;
-    const int64_t end = state->first[tile + 1], each = (int64_t)threads * GRIDDING_PIECE;
+    while (n >= pieces_of(state, state->order[begin]))
+        n -= pieces_of(state, state->order[begin++]);
+    *tile = state->order[begin];
+    return make_piece(plan, job, *tile, state->first[*tile] + n * GRIDDING_PIECE, room);
+}
+
+/* Plane `number` of a tile, from its first one on, of a piece. Where a tile is as long as the axis, planes of a piece fall on the
+ * same plane of the grid. */
+static void add_planes(const vf_nufft *plan, const local_sums *piece, int64_t tile, int64_t number)
+{
+    const gridding_cpu_state *state = plan->state;
     const int64_t bottom = tile / (state->tiles.count[0] * state->tiles.count[1]) * state->tiles.size[2];
+    const int64_t from = bottom + number - piece->job.origin[2], gz = plan->axis[2].grid;
+    for (int64_t plane = from < 0 ? from + gz : from; plane < piece->extent[2]; plane += gz)
+        add_plane(plan, piece, tile, plane);
+}
+
+/* The tiles of a colour from order[begin] to order[end] by all threads: each sums a piece of any of them, then the sums are added,
+ * plane by plane, a tile's in the order of its pieces. */
+static void spread_together(const vf_nufft *plan, const gridding_job *job, int64_t begin, int64_t end, int threads)
+{
+    const gridding_cpu_state *state = plan->state;
     const int64_t gz = plan->axis[2].grid, planes = state->local[2] < gz ? state->local[2] : gz;
-    for (int64_t begin = state->first[tile]; begin < end && !vf_cancelled(plan->ctx); begin += each) {
-        const int64_t some = end - begin < each ? end - begin : each,
-                      pieces = (some + GRIDDING_PIECE - 1) / GRIDDING_PIECE;
+    int64_t all = 0;
+    for (int64_t i = begin; i < end; i++)
+        all += pieces_of(state, state->order[i]);
+    for (int64_t first = 0; first < all && !vf_cancelled(plan->ctx); first += threads) {
+        const int64_t pieces = all - first < threads ? all - first : threads;
 #pragma omp parallel num_threads(threads)
         {
+            int64_t tile;
 #pragma omp for schedule(static, 1)
             for (int64_t i = 0; i < pieces; i++) {
-                const local_sums piece = make_piece(plan, job, tile, begin + i * GRIDDING_PIECE, i);
+                const local_sums piece = nth_piece(plan, job, begin, first + i, i, &tile);
                 sum_piece(plan, &piece);
             }
-#pragma omp for schedule(static)
-            for (int64_t z = bottom; z < bottom + planes; z++)
+#pragma omp for schedule(dynamic, 1)
+            for (int64_t z = 0; z < planes; z++)
                 for (int64_t i = 0; i < pieces; i++) {
-                    const local_sums piece = make_piece(plan, job, tile, begin + i * GRIDDING_PIECE, i);
-                    const int64_t from = z - piece.job.origin[2];
-                    for (int64_t plane = from < 0 ? from + gz : from; plane < piece.extent[2]; plane += gz)
-                        add_plane(plan, &piece, tile, plane);
+                    const local_sums piece = nth_piece(plan, job, begin, first + i, i, &tile);
+                    add_planes(plan, &piece, tile, z);
                 }
         }
     }
@@ -209,8 +235,7 @@ vf_status gridding_cpu_spread(const vf_nufft *plan, int segment, const void *val
     zero_used_rows(plan);
     for (int c = 0; c < 8; c++) {
         const int64_t begin = threads > 1 ? state->together[c] : state->colour[c];
-        for (int64_t i = state->colour[c]; i < begin; i++)
-            spread_tile_together(plan, &all, state->order[i], threads);
+        spread_together(plan, &all, state->colour[c], begin, threads);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
         for (int64_t i = begin; i < state->colour[c + 1]; i++) {
             gridding_job job = all;

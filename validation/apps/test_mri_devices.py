@@ -163,5 +163,22 @@ def test_saved_q(_):
         assert (image("c_image.h5") == image("a.h5")).all(), operator
 
 
+def test_small_images_use_few_threads(_):
+    """One for each 75,000 voxels of coils, at least 4: the second scan has 460,800. More threads than cores are warned of once, and
+    no number of them changes a bit."""
+    cores = len(os.sched_getaffinity(0))
+    for most, matrix, coils in ((4, "32,32,1", 2), (6, "160,160,1", 18)):
+        phantom("scan.h5", "--matrix", matrix, "--coils", coils, "--spokes", 20)
+        images = []
+        for threads in (1, 5, 12):
+            done = make("scan.h5", "--method", "gridding", "--threads", threads, "--report", "r.json", "-o", "image.h5")
+            with open("r.json", encoding="utf-8") as file:
+                assert json.load(file)["threads"] == min(threads, most), (threads, most)
+            warned = done.err.count(f"--threads {threads}: this process may use")
+            assert warned == 1 if threads > cores else threads > 1 or warned == 0, (threads, cores, done.err)
+            images.append(image("image.h5"))
+        assert abs(images[0]).max() > 0 and all((i == images[0]).all() for i in images), matrix
+
+
 if __name__ == "__main__":
     program.main(globals())

@@ -13,23 +13,46 @@ double map_figures_deviation(const map_figures *f)
     return sqrt(fmax(f->squares / (double)f->count - mean * mean, 0));
 }
 
-/* Adds one layer. Sums are always by layer, so they do not depend on the thickness of the slabs. Eight partial sums let
- * the compiler use vectors. */
+enum { LANES = 8, BLOCK = 1024 }; /* partial sums, of value i in lane i % LANES; a whole number of LANES */
+
+/* The extremes and sums of a block. Two passes, so that each keeps its lanes in registers. */
+static void add_block(const double *v, int64_t count, double lo[LANES], double hi[LANES], double sum[LANES],
+                      double squares[LANES])
+{
+    const int64_t whole = count / LANES * LANES;
+    for (int64_t i = 0; i < whole; i += LANES)
+        for (int l = 0; l < LANES; l++) {
+            lo[l] = v[i + l] < lo[l] ? v[i + l] : lo[l];
+            hi[l] = v[i + l] > hi[l] ? v[i + l] : hi[l];
+        }
+    for (int64_t i = 0; i < whole; i += LANES)
+        for (int l = 0; l < LANES; l++) {
+            sum[l] += v[i + l];
+            squares[l] += v[i + l] * v[i + l];
+        }
+    for (int64_t i = whole; i < count; i++) {
+        const int l = (int)(i % LANES);
+        lo[l] = v[i] < lo[l] ? v[i] : lo[l];
+        hi[l] = v[i] > hi[l] ? v[i] : hi[l];
+        sum[l] += v[i];
+        squares[l] += v[i] * v[i];
+    }
+}
+
+/* Adds one layer. Sums are always by layer, so they do not depend on the thickness of the slabs. */
 static void add_figures(map_figures *f, vf_dtype type, const void *values, int64_t count)
 {
-    enum { LANES = 8 };
-    double lo[LANES], hi[LANES], sum[LANES] = {0}, squares[LANES] = {0};
+    double lo[LANES], hi[LANES], sum[LANES] = {0}, squares[LANES] = {0}, converted[BLOCK];
     for (int l = 0; l < LANES; l++) {
         lo[l] = f->minimum;
         hi[l] = f->maximum;
     }
-    for (int64_t i = 0; i < count; i++) {
-        int l = (int)(i % LANES);
-        double v = type == VF_F64 ? ((const double *)values)[i] : (double)((const float *)values)[i];
-        lo[l] = v < lo[l] ? v : lo[l];
-        hi[l] = v > hi[l] ? v : hi[l];
-        sum[l] += v;
-        squares[l] += v * v;
+    for (int64_t i = 0; i < count; i += BLOCK) {
+        const int64_t n = count - i < BLOCK ? count - i : BLOCK;
+        const double *block = type == VF_F64 ? (const double *)values + i : converted;
+        for (int64_t j = 0; type == VF_F32 && j < n; j++)
+            converted[j] = (double)((const float *)values)[i + j];
+        add_block(block, n, lo, hi, sum, squares);
     }
     for (int l = 0; l < LANES; l++) {
         f->minimum = fmin(f->minimum, lo[l]);

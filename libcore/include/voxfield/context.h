@@ -63,6 +63,10 @@ void vf_context_cancel_on_signals(vf_context *ctx);
 VF_MUST_CHECK vf_status vf_context_set_threads(vf_context *ctx, int threads);
 int vf_context_threads(const vf_context *ctx);
 
+/* Cores that this process could use when the context was created: those of its affinity, or fewer if a control group's quota
+ * of processor time (cpu.max, cpu.cfs_quota_us) equals the time of fewer, rounded up. */
+int vf_context_cores(const vf_context *ctx);
+
 /* Selects the devices: "cpu", "cuda" (the first GPU), "cuda:1", "cuda:0,2". "cpu:0,1" makes several devices of the CPU,
  * each with all the context's threads, at the same time; the numbers are only names. That is not faster, but tests code
  * for several GPUs on machines without one. ("auto" depends on the work: device.h, vf_device_choose.)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cgroup_limits.h"
 #include "context_internal.h"
 #include "voxfield/team_size.h"
 #include "warm_up.h"
@@ -22,8 +23,8 @@ struct vf_context {
     vf_log_fn log;
     void *log_user;
     atomic_bool cancelled;
-    int threads;
-    int64_t team_work; /* nanoseconds from which on a region has all threads */
+    int threads, cores; /* cores: those that the process may use */
+    int64_t team_work;  /* nanoseconds from which on a region has all threads */
     bool team_work_is_set;
     vf_device *devices;
     int device_count;
@@ -34,12 +35,14 @@ struct vf_context {
 static int cores_of_process(void)
 {
     cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
+    const int bound = sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
+    const int quota = vf_cgroup_cores("/proc/self/cgroup", "/proc/self/mountinfo");
+    return quota < bound ? quota : bound;
 }
 
-static int usable_cores(void)
+static int usable_cores(const vf_context *ctx)
 {
-    const int cores = cores_of_process();
+    const int cores = ctx->cores;
     /* Clusters set it to limit a job's threads. If it is a list, the first number counts. */
     const char *text = getenv("OMP_NUM_THREADS");
     const long wanted = text ? strtol(text, NULL, 10) : 0;
@@ -54,7 +57,7 @@ static void set_threads(vf_context *ctx, int threads)
     static const int64_t few = 20000, each = 10000;
     ctx->threads = threads;
     if (!ctx->team_work_is_set)
-        ctx->team_work = threads > cores_of_process() ? few + each * threads : few;
+        ctx->team_work = threads > ctx->cores ? few + each * threads : few;
 }
 
 vf_status vf_context_create(vf_context **out)
@@ -68,7 +71,8 @@ vf_status vf_context_create(vf_context **out)
         return VF_ERR_MEMORY;
     }
     vf_warm_up_init(&ctx->warm_up);
-    set_threads(ctx, usable_cores());
+    ctx->cores = cores_of_process();
+    set_threads(ctx, usable_cores(ctx));
     cpu->ctx = ctx;
     vf_device_init_cpu(cpu, -1);
     ctx->host = *cpu;
@@ -221,13 +225,18 @@ vf_status vf_context_set_threads(vf_context *ctx, int threads)
     if (threads < 0 || threads > MAX_THREADS)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "threads: %d is not between 0 (one per core) and %d", threads,
                        MAX_THREADS);
-    set_threads(ctx, threads ? threads : usable_cores());
+    set_threads(ctx, threads ? threads : usable_cores(ctx));
     return VF_OK;
 }
 
 int vf_context_threads(const vf_context *ctx)
 {
     return ctx->threads;
+}
+
+int vf_context_cores(const vf_context *ctx)
+{
+    return ctx->cores;
 }
 
 int64_t vf_context_team_work(const vf_context *ctx)

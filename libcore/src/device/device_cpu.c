@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cgroup_memory.h"
+#include "cgroup_limits.h"
 #include "context_internal.h"
 
 enum { HUGE_PAGE = 2 << 20, LARGE = 8 << 20 }; /* bytes */

@@ -1,5 +1,6 @@
 /* Limits of control groups, in made-up trees: every group from the process's own to the mount counts. */
 #include <ftw.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "device/cgroup_memory.h"
+#include "device/cgroup_limits.h"
 #include "test_main.h"
 #include "voxfield/append.h"
 #include "voxfield/context.h"
@@ -52,17 +53,31 @@ static void put(const char *name, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-/* `mounts` contains @ where the folder is. Free and total memory are 1000 and 2000 MiB without limits. */
-static void expect(const char *groups, const char *mounts, uint64_t expected_free, uint64_t expected_total)
+/* Made-up /proc/self/cgroup and /proc/self/mountinfo. `mounts` contains @ where the folder is. */
+static void put_groups(const char *groups, const char *mounts, char where[2][300])
 {
-    char text[2048] = "", where[2][300];
-    uint64_t free_bytes = 1000 * MIB, total = 2000 * MIB;
+    char text[2048] = "";
     for (const char *c = mounts; *c; c++)
         vf_append(text, sizeof text, "%.*s", *c == '@' ? (int)sizeof folder : 1, *c == '@' ? folder : c);
     put("groups", groups);
     put("mounts", text);
     snprintf(where[0], sizeof where[0], "%s/groups", folder);
     snprintf(where[1], sizeof where[1], "%s/mounts", folder);
+}
+
+static void expect_cores(const char *groups, const char *mounts, int expected)
+{
+    char where[2][300];
+    put_groups(groups, mounts, where);
+    assert_int_equal(vf_cgroup_cores(where[0], where[1]), expected);
+}
+
+/* Free and total memory are 1000 and 2000 MiB without limits. */
+static void expect(const char *groups, const char *mounts, uint64_t expected_free, uint64_t expected_total)
+{
+    char where[2][300];
+    uint64_t free_bytes = 1000 * MIB, total = 2000 * MIB;
+    put_groups(groups, mounts, where);
     vf_cgroup_memory(where[0], where[1], &free_bytes, &total);
     assert_int_equal(free_bytes / MIB, expected_free);
     assert_int_equal(total / MIB, expected_total);
@@ -135,10 +150,56 @@ static void test_both_versions(void **state)
     expect("4:memory:/b\n0::/a\n", mounts, 200, 200);
 }
 
+/* Quotas of processor time. */
+static void test_cores_2(void **state)
+{
+    (void)state;
+    put("v2/pod/box/cpu.max", "max 100000\n");
+    expect_cores("0::/pod/box\n", version_2, INT_MAX);
+    put("v2/pod/cpu.max", "400000 100000\n"); /* the quota is not the group's own */
+    expect_cores("0::/pod/box\n", version_2, 4);
+    put("v2/pod/box/cpu.max", "250000 100000\n"); /* two and a half: the third thread has half a core */
+    expect_cores("0::/pod/box\n", version_2, 3);
+    expect_cores("0::/pod\n", version_2, 4);
+    put("v2/pod/box/cpu.max", "1000 100000\n");
+    expect_cores("0::/pod/box\n", version_2, 1);
+    static const char *const strange[] = {"", "\n", "200000\n", "200000 0\n", "nonsense 100000\n", "-1 100000\n"};
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+        put("v2/pod/box/cpu.max", strange[i]);
+        expect_cores("0::/pod/box\n", version_2, 4);
+    }
+    expect_cores("0::/other\n", version_2, INT_MAX);
+    expect_cores("0::/pod\n", "nonsense\n", INT_MAX);
+}
+
+static void test_cores_1(void **state)
+{
+    (void)state;
+    static const char mounts[] = "31 22 0:27 / @/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+                                 "32 22 0:28 / @/memory rw - cgroup cgroup rw,memory\n";
+    put("cpu/job/cpu.cfs_quota_us", "-1\n");
+    put("cpu/job/cpu.cfs_period_us", "100000\n");
+    put("memory/job/cpu.cfs_quota_us", "1\n");
+    put("memory/job/cpu.cfs_period_us", "100000\n");
+    expect_cores("5:cpu,cpuacct:/job\n4:memory:/job\n", mounts, INT_MAX);
+    put("cpu/job/cpu.cfs_quota_us", "150000\n");
+    expect_cores("5:cpu,cpuacct:/job\n", mounts, 2);
+    put("cpu/job/cpu.cfs_period_us", "50000\n");
+    expect_cores("5:cpu,cpuacct:/job\n", mounts, 3);
+    expect_cores("5:cpuacct:/job\n", mounts, INT_MAX);
+    expect_cores("5:cpu,cpuacct:/docker/x\n4:memory:/docker/x\n",
+                 "31 22 0:27 /docker/x @/cpu/job rw - cgroup cgroup rw,cpuacct,cpu\n", 3);
+}
+
 /* What the system says of this process. */
 static void test_host(void **state)
 {
     (void)state;
+    vf_context *ctx;
+    assert_int_equal(vf_context_create(&ctx), VF_OK);
+    const int quota = vf_cgroup_cores("/proc/self/cgroup", "/proc/self/mountinfo"), cores = vf_context_cores(ctx);
+    assert_true(quota >= 1 && cores >= 1 && cores <= quota && vf_context_threads(ctx) <= cores);
+    vf_context_destroy(ctx);
     uint64_t free_bytes = 0, total = 0;
     vf_host_memory(&free_bytes, &total);
     assert_true(free_bytes > 0 && free_bytes <= total);
@@ -148,4 +209,4 @@ static void test_host(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
 
 TEST_MAIN(NULL, NULL, TEST(test_version_2), TEST(test_version_1), TEST(test_container), TEST(test_both_versions),
-          cmocka_unit_test(test_host))
+          TEST(test_cores_2), TEST(test_cores_1), cmocka_unit_test(test_host))
