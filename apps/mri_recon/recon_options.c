@@ -52,6 +52,27 @@ static vf_status coils(vf_context *ctx, const char *option, const char *text, vo
                    text, option_choices_text(coil_words, words, sizeof words));
 }
 
+static const option_choice compress_words[] = {
+    {"auto", COMPRESS_AUTO, "as many as leave out less signal than a tenth of the noise, from 12 coils on"},
+    {"none", COMPRESS_NONE, "all coils"},
+    {0}};
+
+/* A keyword, or a number. */
+static vf_status compress(vf_context *ctx, const char *option, const char *text, void *settings)
+{
+    recon_settings *s = settings;
+    const option_choice *c = find_word(compress_words, text);
+    if (c) {
+        s->coils.compress = c->value;
+        return VF_OK;
+    }
+    if (!strpbrk(text, "0123456789"))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': expected auto, none, or a number of coils", option, text);
+    const program_option row = {OPTION_INTEGER, .name = option,         .at = 0, .size = sizeof s->coils.compress,
+                                .least = 1,     .most = SCAN_MOST_COILS};
+    return option_parse(ctx, &row, text, &s->coils.compress);
+}
+
 /* auto, auto:FACTOR, sure, or a number. */
 static vf_status lambda(vf_context *ctx, const char *option, const char *text, void *settings)
 {
@@ -349,8 +370,11 @@ const program_option recon_options[] = {
      .more =
          "Channels that are 0 everywhere, or have only noise, are left out as well; a note names them. `none` keeps "
          "all channels."},
-    {OPTION_INTEGER, .name = "compress", .argument = "N", SETTING(coils.compress), .least = 1, .most = 4096,
-     .help = "number of virtual coils, the principal components, to reduce the coils to"},
+    {OPTION_CUSTOM, .name = "compress", .argument = "N", .parse = compress, .choices = compress_words,
+     .initial = "auto", .help = "number of virtual coils, the principal components, to reduce the coils to; or",
+     .more = "`auto` leaves scans of fewer than 12 coils as they are. It takes the noise from the noise scan, or from "
+             "the outermost samples if they look like noise, and keeps all coils if they do not. The plan and the "
+             "report say what it chose."},
 
     {OPTION_GROUP, .name = "Reconstruction"},
     {OPTION_CHOICE, .name = "method", .argument = "METHOD", SETTING(solve.method), .choices = methods, .initial = "cg",
