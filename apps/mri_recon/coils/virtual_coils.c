@@ -40,7 +40,7 @@ static const double LEAST_HALF = 0.8;
 /* The energy of the signal in component j. Rounding can make an eigenvalue of 0 negative. */
 static double signal_of(const coil_covariance *r, const double *values, double variance, int j)
 {
-    return fmax(values[j], 0) - variance * r->noise;
+    return (values[j] < 0 ? 0 : values[j]) - variance * r->noise;
 }
 
 double loss_of_coils(const coil_covariance *r, const double *values, double variance, int keep)
@@ -61,7 +61,9 @@ int choose_virtual_coils(const coil_covariance *r, const double *values, double 
     for (int j = r->coils - 1; j >= 1; j--) { /* from the weakest: the first sum that is small enough is the last one */
         const double signal = signal_of(r, values, variance, j);
         lost += signal;
-        if (!(signal <= most)) /* also if it is NaN */
+        if (isnan(signal))
+            return r->coils;
+        if (signal > most)
             break;
         keep = lost <= most ? j : keep;
     }
