@@ -36,6 +36,9 @@ static const double DEVIATIONS = 6;
 /* White noise of 32 coils and 2000 samples leaves a mean of 0.85 of its variance in the weaker half of the components.
  * Less than this is other noise. */
 static const double LEAST_HALF = 0.8;
+/* Noise of connected coils differs by less than these from its mean, in the weaker half of its components; signal falls
+ * off faster from one to the next. */
+static const double MOST_OF_MEAN = 2, LEAST_OF_MEAN = 1.0 / 3;
 
 /* The energy of the signal in component j. Rounding can make an eigenvalue of 0 negative. */
 static double signal_of(const coil_covariance *r, const double *values, double variance, int j)
@@ -104,27 +107,35 @@ static vf_status outer_variance(vf_context *ctx, const mri_scan *raw, double *le
     return status;
 }
 
+/* The mean of the weaker half of the components, over noise of variance 1. *flat: they are like noise. */
+static double weaker_half(const coil_covariance *r, const double *values, bool *flat)
+{
+    const int first = r->coils - r->coils / 2;
+    double mean = 0;
+    for (int j = first; j < r->coils; j++)
+        mean += fmax(values[j], 0) / (r->coils - first);
+    *flat = values[first] <= MOST_OF_MEAN * mean && values[r->coils - 1] >= LEAST_OF_MEAN * mean;
+    return mean / r->noise;
+}
+
 vf_status find_coil_noise(vf_context *ctx, const mri_scan *raw, const coil_covariance *r, const double *values,
                           coil_noise *out)
 {
-    const int weaker = r->coils / 2;
-    double half = 0;
-    bool noise = true;
+    const bool measured = raw->whitened && !raw->noise_estimated;
+    bool noise = true, flat = false;
+    const double half = weaker_half(r, values, &flat);
     vf_status status = VF_OK;
     *out = (coil_noise){.variance = 1, .from = "the noise scan"};
-    if (!raw->whitened || raw->noise_estimated) {
+    if (!measured) {
         status = ends_in_noise(ctx, raw, &noise);
         *out = (coil_noise){.from = "there is no noise scan, and the outermost samples have signal"};
-        if (status == VF_OK && noise) {
+        if (status == VF_OK && noise && flat) {
             out->from = "the outermost samples";
             status = outer_variance(ctx, raw, &out->variance);
         }
     }
-    for (int j = r->coils - weaker; j < r->coils; j++)
-        half += fmax(values[j], 0) / weaker;
-    if (out->variance > 0 && half < LEAST_HALF * out->variance * r->noise) {
-        out->variance = half / r->noise;
-        out->from = "the weaker half of the components";
-    }
+    if (out->variance > 0 && half < LEAST_HALF * out->variance)
+        *out = flat ? (coil_noise){half, "the weaker half of the components"}
+                    : (coil_noise){0, "the noise scan has more noise than the samples"};
     return status;
 }
