@@ -60,17 +60,13 @@ static const option_choice compress_words[] = {
 /* A keyword, or a number. */
 static vf_status compress(vf_context *ctx, const char *option, const char *text, void *settings)
 {
-    recon_settings *s = settings;
+    int *number = &((recon_settings *)settings)->coils.compress;
     const option_choice *c = find_word(compress_words, text);
-    if (c) {
-        s->coils.compress = c->value;
-        return VF_OK;
-    }
-    if (!strpbrk(text, "0123456789"))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': expected auto, none, or a number of coils", option, text);
-    const program_option row = {OPTION_INTEGER, .name = option,         .at = 0, .size = sizeof s->coils.compress,
-                                .least = 1,     .most = SCAN_MOST_COILS};
-    return option_parse(ctx, &row, text, &s->coils.compress);
+    const program_option row = {OPTION_INTEGER, .name = option, .size = sizeof *number, .least = 1, .most = 4096};
+    if (!c)
+        return option_parse(ctx, &row, text, number);
+    *number = c->value;
+    return VF_OK;
 }
 
 /* auto, auto:FACTOR, sure, or a number. */
@@ -372,9 +368,8 @@ const program_option recon_options[] = {
          "all channels."},
     {OPTION_CUSTOM, .name = "compress", .argument = "N", .parse = compress, .choices = compress_words,
      .initial = "auto", .help = "number of virtual coils, the principal components, to reduce the coils to; or",
-     .more = "`auto` leaves scans of fewer than 12 coils as they are. It takes the noise from the noise scan, or from "
-             "the outermost samples if they look like noise, and keeps all coils if they do not. The plan and the "
-             "report say what it chose."},
+     .more = "`auto` keeps all coils of scans of fewer than 12, or if the noise is known neither from a noise scan nor "
+             "from the outermost samples. The plan and the report say what it chose."},
 
     {OPTION_GROUP, .name = "Reconstruction"},
     {OPTION_CHOICE, .name = "method", .argument = "METHOD", SETTING(solve.method), .choices = methods, .initial = "cg",
