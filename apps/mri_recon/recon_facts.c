@@ -21,6 +21,7 @@ enum line {
     LINE_SAMPLING,
     LINE_REFERENCE,
     LINE_DEVICE,
+    LINE_COMPRESSION,
     LINE_METHOD,
     LINE_PRIOR,
     LINE_SERIES,
@@ -344,6 +345,18 @@ static void say_series(facts *f, series_windows w)
                       w.count, w.frames, w.shared);
 }
 
+static void list_compression(facts *f, const coil_choice *made)
+{
+    fact_number(f, "coil_energy_kept", made->kept);
+    if (!made->text[0])
+        return;
+    fact_integer(f, "coils_received", made->from);
+    fact_integer(f, "coils_used", made->to);
+    if (made->loss >= 0)
+        fact_number(f, "coil_signal_left_out_over_noise", made->loss);
+    fact_line(f, LINE_COMPRESSION, "coils", "coil_compression", made->text);
+}
+
 static void list_reconstruction(facts *f, const recon_state *r)
 {
     const solve_settings *s = &r->settings->solve;
@@ -358,7 +371,7 @@ static void list_reconstruction(facts *f, const recon_state *r)
         fact_text(f, "coils", r->summary.coils);
     if (r->summary.coils[0])
         fact_say(f, LINE_COILS, "coils      %s", r->summary.coils);
-    fact_number(f, "coil_energy_kept", r->summary.coils_kept);
+    list_compression(f, &r->summary.compression);
     if (s->method == RECON_CG)
         list_solution(f, r);
     list_noise(f, r);

@@ -52,6 +52,23 @@ static vf_status coils(vf_context *ctx, const char *option, const char *text, vo
                    text, option_choices_text(coil_words, words, sizeof words));
 }
 
+static const option_choice compress_words[] = {
+    {"auto", COMPRESS_AUTO, "as many as leave out less signal than a tenth of the noise, from 12 coils on"},
+    {"none", COMPRESS_NONE, "all coils"},
+    {0}};
+
+/* A keyword, or a number. */
+static vf_status compress(vf_context *ctx, const char *option, const char *text, void *settings)
+{
+    int *number = &((recon_settings *)settings)->coils.compress;
+    const option_choice *c = find_word(compress_words, text);
+    const program_option row = {OPTION_INTEGER, .name = option, .size = sizeof *number, .least = 1, .most = 4096};
+    if (!c)
+        return option_parse(ctx, &row, text, number);
+    *number = c->value;
+    return VF_OK;
+}
+
 /* auto, auto:FACTOR, sure, or a number. */
 static vf_status lambda(vf_context *ctx, const char *option, const char *text, void *settings)
 {
@@ -349,8 +366,10 @@ const program_option recon_options[] = {
      .more =
          "Channels that are 0 everywhere, or have only noise, are left out as well; a note names them. `none` keeps "
          "all channels."},
-    {OPTION_INTEGER, .name = "compress", .argument = "N", SETTING(coils.compress), .least = 1, .most = 4096,
-     .help = "number of virtual coils, the principal components, to reduce the coils to"},
+    {OPTION_CUSTOM, .name = "compress", .argument = "N", .parse = compress, .choices = compress_words,
+     .initial = "auto", .help = "number of virtual coils, the principal components, to reduce the coils to; or",
+     .more = "`auto` keeps all coils of scans of fewer than 12, or if the noise is known neither from a noise scan nor "
+             "from the outermost samples. The plan and the report say what it chose."},
 
     {OPTION_GROUP, .name = "Reconstruction"},
     {OPTION_CHOICE, .name = "method", .argument = "METHOD", SETTING(solve.method), .choices = methods, .initial = "cg",

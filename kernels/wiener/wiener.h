@@ -42,6 +42,8 @@ typedef struct vf_wiener_samples {
     int coils;
     const float *data; /* [coils][count] complex, interleaved */
     int64_t stride;    /* complex numbers from a coil to the next; 0: count */
+    int received; /* coils that these were combined from: what is not known of the noise's variance counts for all of
+                   * them, so that combining coils does not change weights that follow from the spectrum; 0: coils */
 } vf_wiener_samples;
 
 /* |k| in cycles/mm of a frequency or sample k in cycles per field of view. */

@@ -120,6 +120,7 @@ vf_status vf_spectrum_estimate(vf_context *ctx, const vf_wiener_space *space, co
 {
     bins b = {.space = space, .samples = samples};
     bin_sums sums[VF_SPECTRUM_BINS] = {{0}};
+    const double known = VARIANCE_KNOWN * (samples->received > 0 ? (double)samples->received / samples->coils : 1);
     *out = (vf_spectrum){.slope = UNKNOWN};
     choose_bins(&b);
     vf_status status = add_samples(ctx, &b, sums);
@@ -129,7 +130,7 @@ vf_status vf_spectrum_estimate(vf_context *ctx, const vf_wiener_space *space, co
         if (sums[bin].count == 0)
             continue;
         const double noise = samples->coils * variance * sums[bin].noise / sums[bin].count;
-        const double error = noise * sqrt(1 / (sums[bin].count * samples->coils) + VARIANCE_KNOWN * VARIANCE_KNOWN);
+        const double error = noise * sqrt(1 / (sums[bin].count * samples->coils) + known * known);
         const double signal = expected_power(sums[bin].power / sums[bin].count - noise, error);
         if (!(signal > 0))
             continue;

@@ -3,6 +3,7 @@
  * places.) From the image's samples on a Cartesian grid, vf_espirit makes the maps; samples that are Cartesian already
  * are used unchanged. Or the samples are tapered and make smooth images on the scan's matrix, from which
  * vf_coil_maps_walsh makes the maps. */
+#include <complex.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "espirit.h"
 #include "kernel_operators.h"
 #include "solve/transfer.h"
+#include "voxfield/dense.h"
 #include "voxfield/timer.h"
 
 /* The centre's radius in cycles per field of view after cropping; it is the same in 1/mm along every axis. Coils vary
@@ -172,6 +174,28 @@ static void free_work(coil_work *w)
     vf_array_free(&w->gridded);
 }
 
+/* Mixes virtual coils, or mixes them back, by the unitary discrete Fourier transform. Of the principal components one has
+ * nearly all of the signal: what an iterative solution of it lacks would count beside the others. The mixed coils see
+ * about the same, as real ones do, so what their solutions lack is about the same factor of all, which does not change
+ * ratios of coils. */
+static vf_status mix_virtual(const calibration *c, bool back, int64_t count, float complex *data)
+{
+    const int coils = c->scan->coils;
+    if (c->scan->compressed_from == 0)
+        return VF_OK;
+    double complex *mix = malloc((size_t)coils * (size_t)coils * sizeof *mix);
+    if (!mix)
+        return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
+    for (int i = 0; i < coils; i++)
+        for (int j = 0; j < coils; j++)
+            mix[i * coils + j] = cexp(2 * M_PI * I * (double)(i * (int64_t)j % coils) / coils) / sqrt(coils);
+    for (int e = 0; e < coils * coils && back; e++) /* symmetric */
+        mix[e] = conj(mix[e]);
+    const vf_status status = vf_mix_rows(c->ctx, coils, coils, mix, count, data);
+    free(mix);
+    return status;
+}
+
 /* Solves for the small images by least squares, and computes their Cartesian samples. */
 static vf_status solve_small(calibration *c)
 {
@@ -187,7 +211,8 @@ static vf_status solve_small(calibration *c)
     vf_normal normal = {0};
     vf_prior known = {.kind = VF_PRIOR_IDENTITY, .counts = {c->small[0], c->small[1], c->small[2]}};
     vf_operator *operator= NULL;
-    vf_status status = allocate(c, samples, c->points, c->points, c->points, &w);
+    vf_status status = mix_virtual(c, false, samples, c->data);
+    VF_TRY(status, allocate(c, samples, c->points, c->points, c->points, &w));
     VF_TRY(status, vf_encoding_create(device, c->small, &from, &small_encoding, &w.from));
     VF_TRY(status, vf_encoding_create(device, c->small, &to, &small_encoding, &w.to));
     VF_TRY(status, vf_normal_create(device, &task, &normal));
@@ -201,6 +226,7 @@ static vf_status solve_small(calibration *c)
         VF_TRY(status, vf_encoding_forward(w.to, c->queue, 1, &w.solution, &w.gridded));
         VF_TRY(status, download(c->queue, &w.gridded, c->points, c->gridded + coil * c->points));
     }
+    VF_TRY(status, mix_virtual(c, true, c->points, c->gridded));
     vf_operator_free(operator);
     vf_normal_free(&normal);
     free_work(&w);

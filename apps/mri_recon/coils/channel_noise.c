@@ -39,6 +39,7 @@ vf_wiener_samples wiener_samples_of(const mri_scan *raw, const scan_frame *frame
                                .weights = at->weights,
                                .coils = raw->coils,
                                .stride = scan_stride(raw, frame),
+                               .received = raw->compressed_from,
                                .data = (const float *)scan_coil(raw, frame, 0)};
 }
 

@@ -297,14 +297,16 @@ static void drop_empty_sets(map_file *m, int64_t voxels, float complex *maps)
     m->read = empty ? 1 : m->read;
 }
 
-vf_status read_coil_maps(vf_context *ctx, const char *path, int compress, recon_map_sets wanted, mri_scan *raw)
+vf_status read_coil_maps(vf_context *ctx, const char *path, int *compress, recon_map_sets wanted, mri_scan *raw)
 {
     map_file m;
     bool cropped = false;
     float complex *maps = NULL;
     const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     vf_status status = open_maps(ctx, path, &m);
-    VF_TRY(status, check_coils(&m, compress, raw));
+    if (status == VF_OK && *compress == COMPRESS_AUTO && raw->coils >= COMPRESS_FROM && m.compressed_from == raw->coils)
+        *compress = (int)m.coils; /* the components do not depend on how many are kept */
+    VF_TRY(status, check_coils(&m, *compress, raw));
     VF_TRY(status, check_space(&m, raw, &cropped));
     VF_TRY(status, choose_sets(&m, wanted));
     VF_TRY(status, scan_allocate(ctx, path, "coil maps", m.places * m.read * m.coils * voxels, sizeof *maps, &maps));

@@ -13,6 +13,8 @@ typedef enum recon_coils {
 /* Sets of coil maps: chosen from the data, or a fixed number. */
 typedef enum recon_map_sets { RECON_SETS_AUTO, RECON_SETS_ONE, RECON_SETS_TWO } recon_map_sets;
 enum { RECON_MOST_SETS = 2 };
+/* --compress; auto chooses for scans of COMPRESS_FROM coils or more. */
+enum { COMPRESS_AUTO = -1, COMPRESS_NONE = 0, COMPRESS_FROM = 12 };
 
 typedef struct coil_settings {
     recon_coils how;
@@ -20,7 +22,7 @@ typedef struct coil_settings {
     const char *save;    /* file to save the maps in; NULL: none */
     recon_map_sets sets; /* for --method cg; other methods use the first set */
     const char *drop;    /* channels to leave out (drop_coils.c); NULL: chosen from the data */
-    int compress;        /* coils to keep; 0: all */
+    int compress;        /* coils to keep; COMPRESS_NONE: all; COMPRESS_AUTO: by the noise */
 } coil_settings;
 
 #endif

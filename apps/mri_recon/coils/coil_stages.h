@@ -2,6 +2,7 @@
 #ifndef COIL_STAGES_H
 #define COIL_STAGES_H
 
+#include "coil_settings.h"
 #include "scan/mri_scan.h"
 
 /* Leaves out channels of the scan, its noise and its maps, and says which and why: those of `list` (numbers from 0 and
@@ -17,9 +18,19 @@ void remove_map_rows(int sets, int rows, const bool *left_out, int64_t voxels, f
  * (a dead coil). */
 VF_MUST_CHECK vf_status prewhiten(vf_context *ctx, mri_scan *scan);
 
+/* What compress_coils did. */
+typedef struct coil_choice {
+    int from, to;   /* coils before and after */
+    double kept;    /* the share of the energy that is kept; 1 if nothing was left out */
+    double loss;    /* signal that was left out, relative to the noise (virtual_coils.h); -1: not measured */
+    char text[256]; /* for the plan; "" if there was nothing to choose */
+} coil_choice;
+
 /* Replaces the coils by the first `keep` < coils principal components of the data over all frames (Buehrer et al.,
- * Magn. Reson. Med. 57 (2007) 1131; Huang et al., Magn. Reson. Imaging 26 (2008) 133), in data and maps. *kept gets
- * their share of the energy. */
-VF_MUST_CHECK vf_status compress_coils(vf_context *ctx, mri_scan *scan, int keep, double *kept);
+ * Magn. Reson. Med. 57 (2007) 1131; Huang et al., Magn. Reson. Imaging 26 (2008) 133), in data and maps. Each acquired
+ * cell of k-space counts once (coil_covariance.h). COMPRESS_AUTO keeps as many as leave out less signal than a tenth of
+ * the noise (virtual_coils.c), and all of fewer than COMPRESS_FROM coils. Errors: VF_ERR_ARGUMENT, VF_ERR_INPUT (NaN),
+ * VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+VF_MUST_CHECK vf_status compress_coils(vf_context *ctx, mri_scan *scan, int keep, coil_choice *out);
 
 #endif

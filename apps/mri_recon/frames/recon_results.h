@@ -5,6 +5,7 @@
 #include <complex.h>
 #include <stdbool.h>
 
+#include "coils/coil_stages.h"
 #include "scan/mri_scan.h"
 #include "solve/recon_choices.h"
 #include "sure.h"
@@ -84,7 +85,7 @@ typedef struct recon_summary {
     double residual;      /* the largest of all frames */
     bool converged;       /* all frames */
     frame_effort *effort; /* [frames] if not all are wanted, else NULL; the caller frees it */
-    double coils_kept;    /* share of the energy after compression; 1 without */
+    coil_choice compression;
     recon_sharing sharing;
     struct {
         int frames;     /* frames it made or helped to make */

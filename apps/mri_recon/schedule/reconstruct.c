@@ -366,8 +366,9 @@ static vf_status order_frames(recon_job *j)
 static void sum_up(const sharing *s, recon_summary *summary)
 {
     int last = -1;
-    const double kept = summary->coils_kept;
-    *summary = (recon_summary){.converged = true, .coils_kept = kept, .sharing = s->how, .effort = s->job->effort};
+    const coil_choice compression = summary->compression;
+    *summary =
+        (recon_summary){.converged = true, .compression = compression, .sharing = s->how, .effort = s->job->effort};
     for (int t = 0; s->crew && t < s->how.teams; t++) {
         const crew *c = &s->crew[t];
         const recon_summary *of = &c->summary;
