@@ -260,11 +260,11 @@ void time_changes()
     time_ring<one_change<no_look_back, copies_evicted_first, streamed_work>>("both, alone", ANYTHING);
     std::printf("one tile a thread block\n");
     time_block<8, 16, 4, Cells>();
-    time_block<8, 16, 6, Cells>();
-    time_block<8, 16, 4, vf_look_back<float, 16>>();
-    time_block<12, 16, 4, Cells>();
+    time_block<8, 16, 5, Cells>();
+    time_block<8, 16, 3, vf_look_back<float, 16>>();
+    time_block<12, 16, 2, Cells>();
     time_block<16, 16, 2, Cells>();
-    time_block<4, 16, 10, Cells>();
+    time_block<4, 16, 8, Cells>();
 }
 
 /* Last: a mistake here would keep the program from ending. */
