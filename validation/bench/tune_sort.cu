@@ -103,7 +103,7 @@ void try_shape(const arrays<K, V> &a, double beside)
     plan.value_bytes = (int)a.value_bytes;
     plan.high = 8 * (int)sizeof(K);
     need(Sort::find(&launches));
-    const size_t bytes = vf_sort_scratch_of(&plan, launches, n).bytes;
+    const size_t bytes = Sort::scratch_bytes(&plan, launches, n);
     unsigned char *scratch = static_cast<unsigned char *>(allocate(bytes));
     void *const keys_to[2] = {a.between, a.out}, *const values_to[2] = {a.values_between, a.values_out};
     need(cudaMemsetAsync(a.out, 0x81, (size_t)n * sizeof(K), stream));
