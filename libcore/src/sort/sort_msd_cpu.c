@@ -18,7 +18,7 @@ static uint64_t differing_bits(const vf_sort *plan, const sort_bucket *b)
             at > b->at ? at - 1 : at, b->end - at < CHUNK ? b->end : at + CHUNK, b->from.keys, NULL, plan->order, 0, 0};
         bits |= team->pieces->differing(&run, (uint64_t)1 << (b->high - 1));
     }
-    return bits & ~(uint64_t)0 << b->low & ~(uint64_t)0 >> (64 - b->high);
+    return bits & b->mask;
 }
 
 /* Finishes a bucket by all threads. */
@@ -27,7 +27,7 @@ static void share(const vf_sort *plan, const sort_bucket *b)
     const sort_team *team = plan->state;
     const int64_t n = b->end - b->at;
     const uint64_t bits = differing_bits(plan, b);
-    const int most = sort_first_bits(n, sort_team_uses_lines(plan, n, b->other) ? SORT_MOST_BITS : SORT_OUTER_BITS),
+    const int most = sort_outer_bits(n, sort_team_uses_lines(plan, n, b->other) ? SORT_MOST_BITS : SORT_OUTER_BITS),
               high = bits ? 64 - __builtin_clzll(bits) : b->low + 1,
               width = high - b->low < most ? high - b->low : most, low = high - width;
     const bool is_last = low == b->low, straight = b->in_other || b->back.keys != b->from.keys;
@@ -40,9 +40,9 @@ static void share(const vf_sort *plan, const sort_bucket *b)
         return;
     }
     const int threads = vf_threads_of_plan(vf_device_context(plan->device), team->threads, sort_team_work(plan, n));
-    const int64_t alone = 1 << SORT_INNER_BITS, part_of = threads > 1 ? n / (2 * threads) : n,
+    const int64_t alone = SORT_INNER_KEYS, part_of = threads > 1 ? n / (2 * threads) : n,
                   many = part_of > alone ? part_of : alone; /* more are too many for one thread */
-    const sort_bucket rest = {b->other, b->back, b->other, !b->in_other, b->at, b->end, b->order, b->low, low};
+    const sort_bucket rest = {b->other, b->back, b->other, !b->in_other, b->at, b->end, b->order, b->mask, b->low, low};
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int d = 0; d < 1 << width; d++) {
         sort_bucket part = rest;
@@ -72,8 +72,9 @@ static vf_status execute(const vf_sort *plan, vf_queue *queue, int64_t n, const 
     const sort_team *team = plan->state;
     const sort_arrays between = {team->keys.data, team->values.data}, out = {keys_out, values_out},
                       in = sort_arrays_read(keys, values);
-    const sort_bucket all = {in, between, out, false, 0, n, plan->order, plan->low, plan->high};
-    if (n <= 1 << SORT_INNER_BITS)
+    const uint64_t mask = ~(uint64_t)0 << plan->low & ~(uint64_t)0 >> (64 - plan->high);
+    const sort_bucket all = {in, between, out, false, 0, n, plan->order, mask, plan->low, plan->high};
+    if (n <= SORT_INNER_KEYS)
         team->pieces->finish(&all);
     else
         share(plan, &all);
