@@ -63,6 +63,7 @@ typedef struct sort_bucket {
     vf_key_order order;
     uint64_t mask; /* the bits by which the plan sorts */
     int low, high;
+    void *scratch; /* the thread's: SORT_INNER_KEYS of pair_bytes */
 } sort_bucket;
 
 /* next [digits]: where the next pair of each digit goes. */
@@ -72,7 +73,7 @@ typedef struct sort_pieces {
     /* The same through `lines` [digits] of line_bytes, aligned to SORT_LINE_BYTES: for long arrays of up to 2^32 keys, which
      * begin on a cache line. Other runs' pairs may be in the first and the last line of each digit. */
     void (*scatter_lines)(const sort_run *run, sort_arrays out, int64_t *next, void *lines);
-    size_t line_bytes;
+    size_t line_bytes, pair_bytes;
     /* The bits in which a key differs from the first one; if the bit `highest` is among them, perhaps not all others. */
     uint64_t (*differing)(const sort_run *run, uint64_t highest);
     void (*copy)(const sort_arrays *from, const sort_arrays *to, int64_t at, int64_t end);
