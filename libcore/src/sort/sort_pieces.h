@@ -23,11 +23,12 @@ static inline int sort_outer_bits(int64_t n, int most)
 }
 
 /* The bits of the digit by which n keys get almost to their places: it has at least n thirds / 3 values. A third, since the
- * buckets of random keys have a few more keys than a power of 2, or a few fewer, and need the same digit. */
-static inline int sort_inner_bits(int64_t n, int thirds)
+ * buckets of random keys have a few more keys than a power of 2, or a few fewer, and need the same digit. Two bits more, if no
+ * others are `left`, are faster than to settle keys. */
+static inline int sort_inner_bits(int64_t n, int left, int thirds)
 {
-    const int bits = 64 - __builtin_clzll((uint64_t)(n * thirds - 1) / 3);
-    return bits < SORT_INNER_BITS ? bits : SORT_INNER_BITS;
+    const int bits = 64 - __builtin_clzll((uint64_t)(n * thirds - 1) / 3), all = left <= bits + 2 ? left : bits;
+    return all < SORT_INNER_BITS ? all : SORT_INNER_BITS;
 }
 
 /* Keys, and values, which are NULL if there are none. */
