@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "validation" / "tables"))
 sys.path.insert(0, str(ROOT / "validation" / "bench"))
-import cionize_study  # noqa: E402  (drawing)
+import cionize_study  # noqa: E402  (drawing, main)
 import mri_study  # noqa: E402  (tables, records)
 import plot_primitives as plot  # noqa: E402
 
@@ -39,16 +39,17 @@ RATIOS = [("scatter", "small-bin-overlap", "17"), ("scatter", "small-bin", "slig
           ("scatter", "simd", "-")]
 
 
-def make_record(program, device, most, limit, quick):
+def make_record(options):
+    most, limit = (4000, 1) if options.quick else (options.most, options.limit)
     with tempfile.TemporaryDirectory(prefix="cutoff_figure") as work:
         out = pathlib.Path(work) / "volumes.json"
-        done = subprocess.run([program, device, str(out), str(4000 if quick else most), str(1 if quick else limit)],
+        done = subprocess.run([str(options.bench.resolve()), options.device, str(out), str(most), str(limit)],
                               stdin=subprocess.DEVNULL, check=False)
         if done.returncode == 77 or not out.exists():
             sys.exit(done.returncode or 1)
         said = json.loads(out.read_text())
     return {"program": "cutoff_figure", "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "load": os.getloadavg(), "quick": quick, "right": done.returncode == 0,
+            "load": os.getloadavg(), "quick": options.quick, "right": done.returncode == 0,
             **{key: said[key] for key in ("device", "cpu", "threads", "cutoff", "spacing", "density", "volumes")}}
 
 
@@ -108,24 +109,9 @@ def draw(record, canvas):
 
 
 def main():
-    parser, commands, run = mri_study.commands_of(__doc__, "bench", "BENCH_CUTOFF_VOLUME")
-    run.add_argument("--device", default="cpu")
-    run.add_argument("--most", type=int, default=10 ** 7, help="largest volume, cubic angstrom (10^7)")
-    run.add_argument("--limit", type=int, default=3, help="seconds of a case that is still run (3)")
-    drawing = commands.add_parser("plot")
-    drawing.add_argument("out", type=pathlib.Path, metavar="OUT.json")
-    drawing.add_argument("picture", type=pathlib.Path, metavar="FILE.svg")
-    options = parser.parse_args()
-    if options.command == "run":
-        record = make_record(str(options.bench.resolve()), options.device, options.most, options.limit, options.quick)
-        mri_study.write(record, options.out)
-    else:
-        record = json.loads(options.out.read_text())
-    if options.command == "plot":
-        plot.write(draw(record, plot.canvas_for(options.picture)), options.picture)
-        return 0
-    print(show(record))
-    return 0 if record["right"] else 1
+    arguments = {"--most": {"type": int, "default": 10 ** 7, "help": "largest volume, cubic angstrom (10^7)"},
+                 "--limit": {"type": int, "default": 3, "help": "seconds of a case that is still run (3)"}}
+    return cionize_study.drawn_study(__doc__, "BENCH_CUTOFF_VOLUME", arguments, make_record, show, draw)
 
 
 if __name__ == "__main__":

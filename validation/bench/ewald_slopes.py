@@ -30,7 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "validation" / "tables"))
 sys.path.insert(0, str(ROOT / "validation" / "bench"))
-import cionize_study  # noqa: E402  (drawing)
+import cionize_study  # noqa: E402  (drawing, main)
 import mri_study  # noqa: E402  (tables, records)
 import plot_primitives as plot  # noqa: E402
 
@@ -80,11 +80,11 @@ def measure(program, device, series, work):
     return rows, said, done.returncode
 
 
-def make_record(program, device, quick):
+def make_record(options):
     with tempfile.TemporaryDirectory(prefix="ewald_slopes") as work:
-        rows, said, status = measure(program, device, QUICK if quick else SERIES, work)
+        rows, said, status = measure(str(options.bench.resolve()), options.device, QUICK if options.quick else SERIES, work)
     return {"program": "ewald_slopes", "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "device": said.get("device"), "threads": said.get("threads"), "load": os.getloadavg(), "quick": quick,
+            "device": said.get("device"), "threads": said.get("threads"), "load": os.getloadavg(), "quick": options.quick,
             "right": status == 0, "rows": rows, "slopes": {key: fit(list_) for key, list_ in rows.items()}}
 
 
@@ -117,22 +117,7 @@ def draw(record, canvas):
 
 
 def main():
-    parser, commands, run = mri_study.commands_of(__doc__, "bench", "BENCH_EWALD")
-    run.add_argument("--device", default="cpu")
-    drawing = commands.add_parser("plot")
-    drawing.add_argument("out", type=pathlib.Path, metavar="OUT.json")
-    drawing.add_argument("picture", type=pathlib.Path, metavar="FILE.svg")
-    options = parser.parse_args()
-    if options.command == "run":
-        record = make_record(str(options.bench.resolve()), options.device, options.quick)
-        mri_study.write(record, options.out)
-    else:
-        record = json.loads(options.out.read_text())
-    if options.command == "plot":
-        plot.write(draw(record, plot.canvas_for(options.picture)), options.picture)
-        return 0
-    print(show(record))
-    return 0 if record["right"] else 1
+    return cionize_study.drawn_study(__doc__, "BENCH_EWALD", {}, make_record, show, draw)
 
 
 if __name__ == "__main__":

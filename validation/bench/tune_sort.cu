@@ -4,37 +4,21 @@
  * usage: tune_sort [LOG2 OF KEYS]     (27)
  *
  * Random keys. A time is the least of several sorts, between events. */
-#include <cstdio>
-#include <cstdlib>
-
 #include <cub/device/device_radix_sort.cuh>
 
 #include "sort/sort_launch.cuh"
+#include "tune_gpu.cuh"
 
 namespace
 {
 
 enum { RUNS = 5 };
 int64_t n;
-cudaStream_t stream;
-cudaEvent_t began, ended;
-
-void need(cudaError_t error)
-{
-    if (error == cudaSuccess)
-        return;
-    std::printf("%s\n", cudaGetErrorString(error));
-    std::exit(1);
-}
 
 __global__ void make_random(uint64_t *x, int64_t words)
 {
-    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < words; i += (int64_t)gridDim.x * blockDim.x) {
-        uint64_t z = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15;
-        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-        z = (z ^ z >> 27) * 0x94d049bb133111eb;
-        x[i] = z ^ z >> 31;
-    }
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < words; i += (int64_t)gridDim.x * blockDim.x)
+        x[i] = random_bits_of(i);
 }
 
 __global__ void compare(const uint64_t *a, const uint64_t *b, int64_t words, unsigned long long *different)
@@ -42,31 +26,6 @@ __global__ void compare(const uint64_t *a, const uint64_t *b, int64_t words, uns
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < words; i += (int64_t)gridDim.x * blockDim.x)
         if (a[i] != b[i])
             atomicAdd(different, 1ull);
-}
-
-void *allocate(size_t bytes)
-{
-    void *p = nullptr;
-    need(cudaMalloc(&p, bytes + 8));
-    return p;
-}
-
-/* The least seconds of some runs. */
-template <typename Run>
-double time_of(const Run &run)
-{
-    double least = 1e9;
-    for (int r = -1; r < RUNS; r++) {
-        float milliseconds = 0;
-        need(cudaEventRecord(began, stream));
-        run();
-        need(cudaEventRecord(ended, stream));
-        need(cudaEventSynchronize(ended));
-        need(cudaEventElapsedTime(&milliseconds, began, ended));
-        if (r >= 0 && 1e-3 * milliseconds < least)
-            least = 1e-3 * milliseconds;
-    }
-    return least;
 }
 
 template <typename K, typename V>
@@ -111,7 +70,7 @@ struct arrays {
         size_t bytes = 0;
         need(cub(nullptr, &bytes));
         void *scratch = allocate(bytes);
-        const double seconds = time_of([&] { need(cub(scratch, &bytes)); });
+        const double seconds = time_of(RUNS, [&] { need(cub(scratch, &bytes)); });
         cudaFree(scratch);
         std::printf("keys of %zu, values of %zu bytes: CUB %.2f G/s\n", sizeof(K), value_bytes,
                     1e-9 * (double)n / seconds);
@@ -144,12 +103,12 @@ void try_shape(const arrays<K, V> &a, double beside)
     plan.value_bytes = (int)a.value_bytes;
     plan.high = 8 * (int)sizeof(K);
     need(Sort::find(&launches));
-    const size_t bytes = vf_sort_scratch_of(&plan, launches, n).bytes;
+    const size_t bytes = Sort::scratch_bytes(&plan, launches, n);
     unsigned char *scratch = static_cast<unsigned char *>(allocate(bytes));
     void *const keys_to[2] = {a.between, a.out}, *const values_to[2] = {a.values_between, a.values_out};
     need(cudaMemsetAsync(a.out, 0x81, (size_t)n * sizeof(K), stream));
     const double seconds = time_of(
-        [&] { need(Sort::launch(&plan, &launches, stream, n, a.keys, a.values, keys_to, values_to, scratch)); });
+        RUNS, [&] { need(Sort::launch(&plan, &launches, stream, n, a.keys, a.values, keys_to, values_to, scratch)); });
     const unsigned long long different = a.count_different();
     std::printf("  <%d, %d, %d>: %.2f G/s, %.3f of CUB%s\n", nWarps, nWork, nBlocks, 1e-9 * (double)n / seconds,
                 beside / seconds, different ? "  WRONG" : "");
@@ -199,7 +158,7 @@ struct counts<K, nWarps, nWork, nBlocks, rest...> {
         vf_launch launch = {};
         need(vf_find_launch<Tuning>(vf_sort_count<K, Tuning>, false, &launch));
         const vf_range range = vf_range_at(keys, n);
-        const double seconds = time_of([&] {
+        const double seconds = time_of(RUNS, [&] {
             vf_sort_count<K, Tuning><<<vf_count_thread_blocks(launch, range), launch.threads, 0, stream>>>(
                 range, keys, {}, 0, 8 * (int)sizeof(K), all);
         });
@@ -223,9 +182,7 @@ void time_counts()
 int main(int argc, char **argv)
 {
     n = (int64_t)1 << (argc > 1 ? std::atoi(argv[1]) : 27);
-    need(cudaStreamCreate(&stream));
-    need(cudaEventCreate(&began));
-    need(cudaEventCreate(&ended));
+    tune_begin();
     search<uint32_t, uint32_t, 12, 20, 3, 12, 23, 2, 16, 17, 2, 16, 18, 2, 16, 20, 2>();
     search<uint32_t, vf_no_value, 12, 20, 3, 12, 22, 3, 12, 23, 2, 16, 20, 2>();
     search<uint64_t, vf_no_value, 12, 20, 2, 16, 16, 2, 16, 18, 2>();

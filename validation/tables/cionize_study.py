@@ -299,6 +299,29 @@ def draw_all(canvas, title, axes, labels, across, upwards, curves):
     return canvas
 
 
+def drawn_study(doc, metavar, arguments, make_record, show, draw):
+    """The main of a study of one benchmark whose record makes one picture: run, show, plot. arguments: {option of run: keywords
+    of add_argument}. make_record gets the options. Returns the exit status."""
+    parser, commands, run = mri_study.commands_of(doc, "bench", metavar)
+    run.add_argument("--device", default="cpu")
+    for name, keywords in arguments.items():
+        run.add_argument(name, **keywords)
+    drawing = commands.add_parser("plot")
+    drawing.add_argument("out", type=pathlib.Path, metavar="OUT.json")
+    drawing.add_argument("picture", type=pathlib.Path, metavar="FILE.svg")
+    options = parser.parse_args()
+    if options.command == "run":
+        record = make_record(options)
+        mri_study.write(record, options.out)
+    else:
+        record = json.loads(options.out.read_text())
+    if options.command == "plot":
+        plot.write(draw(record, plot.canvas_for(options.picture)), options.picture)
+        return 0
+    print(show(record))
+    return 0 if record["right"] else 1
+
+
 def draw_times(record, canvas):
     """Seconds against atoms: whole programs solid, kernels dashed; measured values only."""
     names = {"cpu": "CPU", "cuda": "GPU", "auto": "auto"}

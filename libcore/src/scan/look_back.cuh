@@ -3,7 +3,7 @@
  *
  * Why the bits are always the same. In Merrill and Garland's decoupled look-back (NVIDIA Technical Report NVR-2016-002)
  * a tile adds up the sums of the tiles before it until it meets one that knows its whole prefix. How many sums it adds
- * depends on timing, and with floating-point numbers so does the result. Here the association is fixed. VF_GROUP tiles
+ * depends on timing, and with floating-point numbers so does the result. Here the association is fixed. GROUP tiles
  * form a group, and what comes before a tile is
  *
  *     P + A,   P: everything before the group,
@@ -13,7 +13,7 @@
  * Each term is a value that one thread block computes and publishes once. A tile's sum is published as soon as it is
  * known. P is published by the last tile of the previous group, as what comes before that tile + its sum. So n, the
  * shape and the tile's number determine the expression of every y; timing affects only the wait. The only chain, P, has
- * one link per VF_GROUP tiles, and a warp requests everything it needs at once.
+ * one link per GROUP tiles, and a warp requests everything it needs at once.
  *
  * Progress: a counter hands out tiles, so the tiles before one's own belong to thread blocks that are already running.
  * The first unfinished tile waits only for values that are on their way.
@@ -25,8 +25,6 @@
 #define VOXFIELD_LOOK_BACK_CUH
 
 #include "scan_piece.cuh"
-
-enum { VF_GROUP_ROWS = 8, VF_GROUP = VF_GROUP_ROWS * VF_WARP };
 
 /* A published State: 32-bit words, each with the launch number. */
 template <typename State>
@@ -43,17 +41,18 @@ struct vf_cell {
     }
 };
 
-/* One launch's view of the scratch memory. */
-template <typename State>
+/* One launch's view of the scratch memory. A group has nRows tiles a lane. */
+template <typename State, int nRows = 8>
 struct vf_look_back {
+    static constexpr unsigned ROWS = nRows, GROUP = nRows * VF_WARP;
     unsigned launch, first_claim;
     unsigned *next_tile;                   /* keeps counting from launch to launch */
     vf_cell<State> *tiles, *before_groups; /* sums; everything before a group ([0] is not used) */
 
     static size_t bytes(int64_t tiles)
     {
-        const int64_t groups = (tiles - 1) / VF_GROUP + 1;
-        return 16 + (size_t)(groups * VF_GROUP + groups + 1) * sizeof(vf_cell<State>);
+        const int64_t groups = (tiles - 1) / GROUP + 1;
+        return 16 + (size_t)(groups * GROUP + groups + 1) * sizeof(vf_cell<State>);
     }
 
     /* The view of the next launch. */
@@ -61,12 +60,67 @@ struct vf_look_back {
     {
         vf_cell<State> *cells = reinterpret_cast<vf_cell<State> *>(static_cast<unsigned char *>(scratch.memory) + 16);
         return {scratch.launches + 1, scratch.claims, static_cast<unsigned *>(scratch.memory), cells,
-                cells + ((tiles - 1) / VF_GROUP + 1) * VF_GROUP};
+                cells + ((tiles - 1) / GROUP + 1) * GROUP};
     }
 
     __device__ unsigned claim() const
     {
         return atomicAdd(next_tile, 1) - first_claim;
+    }
+
+    __device__ void publish_tile(unsigned tile, const State &sum) const
+    {
+        publish(tiles + tile / GROUP * GROUP + cell_of(tile % GROUP), sum);
+    }
+
+    /* What comes before a tile, in lane 0 of the calling warp. `sum`: the tile's sum. */
+    template <typename Op>
+    __device__ State before_tile(unsigned tile, const State &sum) const
+    {
+        const unsigned lane = threadIdx.x % VF_WARP, group = tile / GROUP, in_group = tile % GROUP;
+        const vf_cell<State> *mine = tiles + group * GROUP + lane;
+        vf_cell<State> rows[ROWS] = {}, head = {}; /* of no launch */
+        bool has_head = group == 0, has_rows;
+        for (;;) {
+            /* Everything missing is requested at once, so that the round trips overlap. */
+#pragma unroll
+            for (unsigned r = 0; r < ROWS; r++)
+                if (lane * ROWS + r < in_group && !is_of_launch(rows[r]))
+                    read(mine + r * VF_WARP, &rows[r]);
+            if (!has_head)
+                read(before_groups + group, &head);
+            has_rows = true;
+#pragma unroll
+            for (unsigned r = 0; r < ROWS; r++)
+                has_rows = has_rows && (lane * ROWS + r >= in_group || is_of_launch(rows[r]));
+            has_head = has_head || is_of_launch(head);
+            if (__all_sync(VF_ALL_LANES, has_rows))
+                break;
+            __nanosleep(20);
+        }
+        State before = Op::identity();
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++)
+            if (lane * ROWS + r < in_group)
+                before = Op::combine(before, rows[r].value());
+        before = vf_warp_reduce<Op>(before);
+        while (!has_head) {
+            read(before_groups + group, &head);
+            has_head = is_of_launch(head);
+        }
+        if (group > 0)
+            before = Op::combine(head.value(), before);
+        if (lane == 0 && in_group == GROUP - 1)
+            publish(before_groups + group + 1, Op::combine(before, sum));
+        return before;
+    }
+
+  private:
+    /* The position of the cell of tile `in_group` in its group: all lanes' first tiles, then their second ones, and so
+     * on. So a warp reads whole rows, and each lane gets ROWS consecutive tiles. */
+    __device__ static unsigned cell_of(unsigned in_group)
+    {
+        return in_group % ROWS * VF_WARP + in_group / ROWS;
     }
 
     __device__ void publish(vf_cell<State> *cell, const State &s) const
@@ -96,62 +150,5 @@ struct vf_look_back {
         return all;
     }
 };
-
-/* The position of the cell of tile `in_group` in its group: all lanes' first tiles, then their second ones, and so on.
- * So a warp reads whole rows, and each lane gets VF_GROUP_ROWS consecutive tiles. */
-__device__ inline unsigned vf_cell_of(unsigned in_group)
-{
-    return in_group % VF_GROUP_ROWS * VF_WARP + in_group / VF_GROUP_ROWS;
-}
-
-template <typename State>
-__device__ inline void vf_publish_tile(const vf_look_back<State> &cells, unsigned tile, const State &sum)
-{
-    cells.publish(cells.tiles + tile / VF_GROUP * VF_GROUP + vf_cell_of(tile % VF_GROUP), sum);
-}
-
-/* What comes before a tile, in lane 0 of the calling warp. `sum`: the tile's sum. */
-template <typename Op>
-__device__ inline typename Op::State vf_before_tile(const vf_look_back<typename Op::State> &cells, unsigned tile,
-                                                    const typename Op::State &sum)
-{
-    typedef typename Op::State State;
-    const unsigned lane = threadIdx.x % VF_WARP, group = tile / VF_GROUP, in_group = tile % VF_GROUP;
-    const vf_cell<State> *mine = cells.tiles + group * VF_GROUP + lane;
-    vf_cell<State> rows[VF_GROUP_ROWS] = {}, head = {}; /* of no launch */
-    bool has_head = group == 0, has_rows;
-    for (;;) {
-        /* Everything missing is requested at once, so that the round trips overlap. */
-#pragma unroll
-        for (int r = 0; r < VF_GROUP_ROWS; r++)
-            if (lane * VF_GROUP_ROWS + r < in_group && !cells.is_of_launch(rows[r]))
-                cells.read(mine + r * VF_WARP, &rows[r]);
-        if (!has_head)
-            cells.read(cells.before_groups + group, &head);
-        has_rows = true;
-#pragma unroll
-        for (int r = 0; r < VF_GROUP_ROWS; r++)
-            has_rows = has_rows && (lane * VF_GROUP_ROWS + r >= in_group || cells.is_of_launch(rows[r]));
-        has_head = has_head || cells.is_of_launch(head);
-        if (__all_sync(VF_ALL_LANES, has_rows))
-            break;
-        __nanosleep(20);
-    }
-    State before = Op::identity();
-#pragma unroll
-    for (int r = 0; r < VF_GROUP_ROWS; r++)
-        if (lane * VF_GROUP_ROWS + r < in_group)
-            before = Op::combine(before, rows[r].value());
-    before = vf_warp_reduce<Op>(before);
-    while (!has_head) {
-        cells.read(cells.before_groups + group, &head);
-        has_head = cells.is_of_launch(head);
-    }
-    if (group > 0)
-        before = Op::combine(head.value(), before);
-    if (lane == 0 && in_group == VF_GROUP - 1)
-        cells.publish(cells.before_groups + group + 1, Op::combine(before, sum));
-    return before;
-}
 
 #endif

@@ -67,22 +67,22 @@ constexpr int vf_behind_of(int stages)
 {
     return stages / 2;
 }
-constexpr int vf_scouts_of(int stages)
+constexpr int vf_scouts_of(int behind)
 {
-    return vf_behind_of(stages) < VF_MOST_SCOUTS ? vf_behind_of(stages) + 1 : (int)VF_MOST_SCOUTS;
+    return behind < VF_MOST_SCOUTS ? behind + 1 : (int)VF_MOST_SCOUTS;
 }
 
 /* How many turns before its sum the publisher names a tile: if possible a turn before the tile's loads start, so that
  * fast workers need not wait for slow ones. By then everyone must have read the previous tile in its place. */
-constexpr int vf_named_of(int stages)
+constexpr int vf_named_of(int stages, int behind)
 {
-    return stages - vf_behind_of(stages) + (vf_behind_of(stages) > 1);
+    return stages - behind + (behind > 1);
 }
 /* Tiles that a thread block's publisher claims in addition to the tiles that the block scans: those it names before the
  * first turn, one in flight, and one for each turn in which a scout learns that no tiles are left. */
-constexpr unsigned vf_first_claims_of(int stages)
+constexpr unsigned vf_first_claims_of(int stages, int behind)
 {
-    return (unsigned)(vf_named_of(stages) + 1 + vf_scouts_of(stages));
+    return (unsigned)(vf_named_of(stages, behind) + 1 + vf_scouts_of(behind));
 }
 
 /* What the warps of a thread block leave for each other. */
@@ -94,7 +94,40 @@ struct vf_scan_letters {
     unsigned tile[STAGES]; /* tile whose sums these are */
 };
 
-template <typename Shape, typename Work, int nStages>
+/* How a worker loads its pieces: by asynchronous copies of a few bytes a lane. validation/bench/tune_scan.cu has others. */
+struct vf_copies_by_lanes {
+    __device__ void init() const /* before a __syncthreads */
+    {
+    }
+
+    /* Starts copying the `size` bytes of a warp, aligned to Words, into a stage. */
+    template <typename Word, int size>
+    __device__ void copy(int, void *to, const void *from) const
+    {
+        constexpr int step = VF_WARP * (int)sizeof(Word), rest = size % step;
+        const int at_lane = (int)threadIdx.x % VF_WARP * (int)sizeof(Word);
+        unsigned char *to_lane = static_cast<unsigned char *>(to) + at_lane;
+        const unsigned char *from_lane = static_cast<const unsigned char *>(from) + at_lane;
+#pragma unroll
+        for (int at = 0; at + step <= size; at += step)
+            __pipeline_memcpy_async(to_lane + at, from_lane + at, sizeof(Word));
+        if (rest > 0 && at_lane < rest)
+            __pipeline_memcpy_async(to_lane + size - rest, from_lane + size - rest, sizeof(Word));
+    }
+    __device__ void sent(int) const /* all copies into the stage have started */
+    {
+        __pipeline_commit();
+    }
+    /* Until the copies into a stage are done; those into `later` stages were sent after them. */
+    template <int later>
+    __device__ void wait(int, bool) const
+    {
+        __pipeline_wait_prior(later);
+    }
+};
+
+template <typename Shape, typename Work, int nStages, int nBehind = vf_behind_of(nStages),
+          typename Cells = vf_look_back<typename Work::State>, typename Copies = vf_copies_by_lanes>
 struct vf_scan_ring {
     typedef typename Work::State State;
     typedef typename Work::Element Element;
@@ -102,10 +135,10 @@ struct vf_scan_ring {
     typedef vf_piece<Shape, Work> Piece;
     enum {
         STAGES = nStages,
-        BEHIND = vf_behind_of(STAGES),
+        BEHIND = nBehind,
         AHEAD = STAGES - BEHIND,
-        SCOUTS = vf_scouts_of(STAGES),
-        NAMED = vf_named_of(STAGES)
+        SCOUTS = vf_scouts_of(BEHIND),
+        NAMED = vf_named_of(STAGES, BEHIND)
     };
     static constexpr unsigned NO_TILE = 0xffffffffu;
     static constexpr int element_bytes = Shape::in_block * (int)sizeof(Element),
@@ -113,10 +146,11 @@ struct vf_scan_ring {
 
     const Work &work;
     const vf_range &range;
-    const vf_look_back<State> &cells;
+    const Cells &cells;
     Letters &letters;
     unsigned char *stages;
     unsigned tiles;
+    Copies copies;
 
     /* A place in the ring: the stage, and whether its phase is odd. */
     struct place {
@@ -157,30 +191,16 @@ struct vf_scan_ring {
         return stages + stage * bytes + element_bytes + warp() * Shape::in_warp;
     }
 
-    template <typename Word, int size>
-    __device__ static void copy_words(void *to, const void *from)
-    {
-        constexpr int step = VF_WARP * (int)sizeof(Word);
-        unsigned char *to_lane = static_cast<unsigned char *>(to) + lane() * (int)sizeof(Word);
-        const unsigned char *from_lane = static_cast<const unsigned char *>(from) + lane() * (int)sizeof(Word);
-#pragma unroll
-        for (int at = 0; at + step <= size; at += step)
-            __pipeline_memcpy_async(to_lane + at, from_lane + at, sizeof(Word));
-        constexpr int rest = size % step;
-        if (rest > 0 && lane() * (int)sizeof(Word) < rest)
-            __pipeline_memcpy_async(to_lane + size - rest, from_lane + size - rest, sizeof(Word));
-    }
-
     /* Copies a warp's piece, `in_warp` elements of type T, from any address. */
     template <typename T>
-    __device__ static void copy_piece(T *to, const T *from)
+    __device__ void copy_piece(int stage, T *to, const T *from) const
     {
         constexpr int size = Shape::in_warp * (int)sizeof(T);
         const uintptr_t at = reinterpret_cast<uintptr_t>(from);
         if (at % 16 == 0)
-            copy_words<uint4, size>(to, from);
+            copies.template copy<uint4, size>(stage, to, from);
         else if (at % 4 == 0)
-            copy_words<unsigned, size>(to, from);
+            copies.template copy<unsigned, size>(stage, to, from);
         else {
 #pragma unroll 1
             for (int i = lane(); i < Shape::in_warp; i += VF_WARP)
@@ -195,9 +215,9 @@ struct vf_scan_ring {
         Element *elements = elements_in(stage);
         uint8_t *heads = heads_in(stage);
         if (is_whole(tile)) {
-            copy_piece(elements, work.x + first + warp() * Shape::in_warp);
+            copy_piece(stage, elements, work.x + first + warp() * Shape::in_warp);
             if constexpr (Work::SEGMENTED)
-                copy_piece(heads, work.head + first + warp() * Shape::in_warp);
+                copy_piece(stage, heads, work.head + first + warp() * Shape::in_warp);
             return;
         }
         const vf_part part = vf_part_of<Shape>(range, first);
@@ -238,12 +258,12 @@ struct vf_scan_ring {
             push(tile, next_for(named));
             if (tile[STAGES - 1] < tiles)
                 send_for(i, tile[STAGES - 1]);
-            __pipeline_commit();
+            copies.sent(i);
         }
         for (int turn = 0;; turn++, summed.advance(1), stored.advance(1), named.advance(1)) {
             const unsigned t = tile[BEHIND];
             if (t < tiles) {
-                __pipeline_wait_prior(AHEAD - 1);
+                copies.template wait<AHEAD - 1>(summed.stage, summed.odd);
                 __syncwarp();
                 Piece piece;
                 piece.take(elements_in(summed.stage), heads_in(summed.stage));
@@ -269,7 +289,7 @@ struct vf_scan_ring {
                 next = next_for(named);
                 if (next < tiles)
                     send_for(named.stage, next);
-                __pipeline_commit();
+                copies.sent(named.stage);
             }
             if (has_last) {
                 last.scan();
@@ -312,7 +332,7 @@ struct vf_scan_ring {
             State sum;
             vf_before_warps<Shape::warps, Work>(letters.sums[p.stage], &sum);
             if (lane() == 0)
-                vf_publish_tile(cells, tile, sum);
+                cells.publish_tile(tile, sum);
         }
     }
 
@@ -325,11 +345,29 @@ struct vf_scan_ring {
                 return;
             State sum;
             const State before_warp = vf_before_warps<Shape::warps, Work>(letters.sums[p.stage], &sum);
-            const State before = vf_shuffle_from(vf_before_tile<Work>(cells, tile, sum), 0);
+            const State before = vf_shuffle_from(cells.template before_tile<Work>(tile, sum), 0);
             if (lane() < Shape::warps)
                 letters.before[p.stage][lane()] = Work::combine(before, before_warp);
             letters.found[p.stage].arrive();
         }
+    }
+
+    /* All threads of a thread block. */
+    __device__ void run() const
+    {
+        if (threadIdx.x < STAGES) {
+            letters.named[threadIdx.x].init(1);
+            letters.summed[threadIdx.x].init(Shape::warps);
+            letters.found[threadIdx.x].init(1);
+        }
+        copies.init();
+        __syncthreads();
+        if (warp() < Shape::warps)
+            work_on();
+        else if (warp() == Shape::warps)
+            publish();
+        else
+            look_back(warp() - Shape::warps - 1);
     }
 };
 
@@ -341,7 +379,7 @@ using vf_tuned_ring = vf_scan_ring<vf_shape_of<Tuning>, Work, vf_stages_within<W
 template <typename Work>
 constexpr int vf_scan_more_warps(vf_tuning t, int arch)
 {
-    return 1 + vf_scouts_of(vf_stages_within<Work>(t, arch));
+    return 1 + vf_scouts_of(vf_behind_of(vf_stages_within<Work>(t, arch)));
 }
 
 template <typename Tuning, typename Work>
@@ -355,20 +393,8 @@ __global__ void __launch_bounds__(VF_TUNED_THREADS(Tuning) +
     typedef vf_tuned_ring<Tuning, Work> Ring;
     extern __shared__ __align__(16) unsigned char vf_scan_stages[];
     __shared__ typename Ring::Letters letters;
-    const Ring ring = {work, range, cells, letters, vf_scan_stages, (unsigned)vf_data_blocks<Shape>(range)};
-    if (threadIdx.x < Ring::STAGES) {
-        letters.named[threadIdx.x].init(1);
-        letters.summed[threadIdx.x].init(Shape::warps);
-        letters.found[threadIdx.x].init(1);
-    }
-    __syncthreads();
-    const int warp = Ring::warp();
-    if (warp < Shape::warps)
-        ring.work_on();
-    else if (warp == Shape::warps)
-        ring.publish();
-    else
-        ring.look_back(warp - Shape::warps - 1);
+    const Ring ring = {work, range, cells, letters, vf_scan_stages, (unsigned)vf_data_blocks<Shape>(range), {}};
+    ring.run();
 }
 
 /* ---- launching; n > 0 ---- */
@@ -391,7 +417,7 @@ inline cudaError_t vf_find_single_pass(vf_launch *launch)
     const vf_tuning t = Tuning::at(attributes.ptxVersion);
     const int stages = vf_stages_within<Work>(t, attributes.ptxVersion);
     launch->shared_bytes = stages * 32 * t.warps * t.work * vf_scan_staged_bytes<Work>();
-    launch->first_claims = vf_first_claims_of(stages);
+    launch->first_claims = vf_first_claims_of(stages, vf_behind_of(stages));
     error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)launch->shared_bytes);
     return error == cudaSuccess
                ? vf_find_launch<Tuning>(kernel, true, launch, vf_scan_more_warps<Work>(t, attributes.ptxVersion))

@@ -57,6 +57,11 @@ struct vf_tuned_sort {
                    : error;
     }
 
+    static size_t scratch_bytes(const vf_sort *plan, const vf_tuned_launches &launches, int64_t n)
+    {
+        return vf_sort_scratch_of(plan, launches, n).bytes;
+    }
+
     static void launch_pass(const vf_sort *plan, const vf_launch &tiles, cudaStream_t stream, const vf_sort_scratch &s,
                             unsigned char *scratch, int number, vf_sort_pass<K, V> pass)
     {

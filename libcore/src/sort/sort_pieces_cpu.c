@@ -54,6 +54,9 @@ bool sort_is_long(int64_t bytes)
 #define KEY TYPE_OF(KEY_BITS)
 #define VALUE TYPE_OF(VALUE_BITS)
 #define ORDERED ORDER_OF(KEY_BITS)
+#define DISORDERED_OF(bits) vf_disordered_u##bits
+#define DISORDER_OF(bits) DISORDERED_OF(bits)
+#define DISORDERED DISORDER_OF(KEY_BITS)
 
 #define KEY_BITS 8
 #include "sort_pieces_values.inc"

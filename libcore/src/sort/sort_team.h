@@ -12,6 +12,7 @@ typedef struct sort_team {
     vf_array keys, values;
     int64_t *counts;
     char *lines;
+    char *scratch; /* msd: a bucket's pairs for each thread */
 } sort_team;
 
 /* Make and free plan->state. `between`: whether there may be two passes. */

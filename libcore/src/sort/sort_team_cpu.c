@@ -103,5 +103,6 @@ void sort_team_destroy(vf_sort *plan)
     vf_array_free(&team->values);
     free(team->counts);
     free(team->lines);
+    free(team->scratch);
     free(team);
 }

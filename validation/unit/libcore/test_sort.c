@@ -251,13 +251,14 @@ static void test_ranges_of_bits(void **state)
 }
 
 /* Near a warp, near tiles of GPUs (2048, 4096, 5376, 7680 keys) and data blocks (1024), near the start of another CPU
- * thread, and long ones. */
+ * thread and the most keys that a CPU sorts by one digit (12288), and long ones. */
 static void test_lengths(void **state)
 {
     (void)state;
-    static const int64_t lengths[] = {0,    1,    2,     31,    32,    33,    255,   256,   257,    1023,
-                                      1024, 1025, 2047,  2049,  4095,  4096,  4097,  5375,  5377,   7679,
-                                      7680, 7681, 15359, 15360, 15361, 32767, 32768, 65537, 300007, (1 << 20) + 3};
+    static const int64_t lengths[] = {0,     1,     2,     31,    32,     33,           255,   256,   257,
+                                      1023,  1024,  1025,  2047,  2049,   4095,         4096,  4097,  5375,
+                                      5377,  7679,  7680,  7681,  12287,  12288,        12289, 15359, 15360,
+                                      15361, 32767, 32768, 65537, 300007, (1 << 20) + 3};
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
         for (int i = 0; i < (lengths[l] < 100000 ? 4 : 2); i++)
             check_sort(&types[integer_below(TYPES)], value_sizes[integer_below(3)], 0, 0,
