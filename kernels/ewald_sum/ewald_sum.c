@@ -11,6 +11,7 @@
 static const vf_backend backends[] = {
     {&vf_cpu_only, &vf_ewald_cpu},
     {&vf_cuda_only, &vf_ewald_cuda},
+    {&vf_opencl_only, &vf_ewald_opencl},
     {0},
 };
 
