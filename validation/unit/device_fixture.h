@@ -35,6 +35,12 @@ static inline bool has_precision(vf_dtype type)
     return vf_dtype_real(type) != VF_F64 || !strstr(vf_device_traits(device), "no double precision");
 }
 
+/* Double precision on every other trial, if the device has it. */
+static inline vf_dtype precision_of_trial(int trial)
+{
+    return trial % 2 && has_precision(VF_F64) ? VF_F64 : VF_F32;
+}
+
 /* Selects the tests with these names. Returns false, and prints a line, if a name does not exist. */
 static inline bool choose_tests(int names, char **name, const struct CMUnitTest *tests, size_t count,
                                 struct CMUnitTest *chosen)
