@@ -3,6 +3,7 @@
 set(opencl_tests
     test_coulomb_sum
     test_cutoff_sum
+    cionize
     test_self_test
     test_copy
     test_fft_vector
