@@ -255,6 +255,8 @@ static void describe_devices(const vf_context *ctx, const char *why, potential_p
         used = vf_append(plan->device, sizeof plan->device, "%s%s (%s%s%s)", used ? " and " : "",
                          vf_device_spec(device), vf_device_name(device), shared, count);
     }
+    if (devices_of(ctx, vf_device_get_kind(vf_context_device(ctx, 0))) < vf_context_device_count(ctx))
+        vf_append(plan->device, sizeof plan->device, ", whose last digits differ");
     if (why[0])
         vf_append(plan->device, sizeof plan->device, "; auto: %s", why);
 }
