@@ -9,7 +9,6 @@
 #include "self_test_checks.h"
 #include "voxfield/append.h"
 #include "voxfield/digest.h"
-#include "voxfield/output.h"
 #include "voxfield/user_cache.h"
 #include "voxfield/version.h"
 
@@ -67,56 +66,35 @@ static vf_status run_check(const self_check *check, vf_device *device, vf_dtype 
         precision == VF_F64 ? "double" : "single");
 }
 
-/* The file that says that a device has passed, for the caller to free; NULL: there is no cache. */
-static char *path_of(const vf_device *device)
+enum { MOST_NAME = 16 + VF_DIGEST_TEXT };
+
+/* The name of the note that a device has passed. */
+static void name_note(const vf_device *device, char name[MOST_NAME])
 {
-    char text[1024] = "", digest[VF_DIGEST_TEXT], name[16 + VF_DIGEST_TEXT];
+    char text[1024] = "", digest[VF_DIGEST_TEXT];
     vf_append(text, sizeof text, "%s\n%s\n%s\n", vf_device_name(device), vf_device_traits(device), VF_VERSION);
     for (size_t c = 0; c < sizeof checks / sizeof *checks; c++)
         vf_append(text, sizeof text, "%s\n", checks[c].what);
     vf_digest(text, strlen(text), digest);
-    snprintf(name, sizeof name, "self-test/%s", digest);
-    return vf_user_cache_path(name);
-}
-
-static bool has_passed(const char *path)
-{
-    FILE *file = path ? fopen(path, "rb") : NULL;
-    if (file)
-        fclose(file);
-    return file != NULL;
-}
-
-/* Without a cache all is well, only slower to begin. */
-static void remember(vf_context *ctx, const char *path)
-{
-    vf_output *output = NULL;
-    if (!path)
-        return;
-    vf_user_cache_make_folders(path);
-    vf_status status = vf_output_open(ctx, path, &output);
-    VF_TRY(status, vf_output_write(output, "passed\n", 7));
-    VF_TRY(status, vf_output_commit(&output));
-    vf_output_discard(&output);
-    if (status != VF_OK)
-        vf_context_clear_error(ctx);
+    snprintf(name, MOST_NAME, "self-test/%s", digest);
 }
 
 static vf_status test_device(vf_device *device)
 {
-    const char *simulated = getenv("VOXFIELD_SIMULATE_WRONG");
+    const char *simulated;
     const bool twice = !strstr(vf_device_traits(device), "no double precision"),
-               spoil = simulated && strcmp(simulated, vf_device_spec(device)) == 0;
-    char *path = path_of(device);
+               spoil =
+                   (simulated = getenv("VOXFIELD_SIMULATE_WRONG")) && strcmp(simulated, vf_device_spec(device)) == 0;
+    char name[MOST_NAME];
     vf_status status = VF_OK;
-    if (spoil || !has_passed(path)) {
-        for (size_t c = 0; status == VF_OK && c < sizeof checks / sizeof *checks; c++)
-            for (int precision = VF_F32; status == VF_OK && precision <= (twice ? VF_F64 : VF_F32); precision++)
-                status = run_check(&checks[c], device, (vf_dtype)precision, spoil && c == 0);
-        if (status == VF_OK)
-            remember(vf_device_context(device), path);
-    }
-    free(path);
+    name_note(device, name);
+    if (!spoil && vf_user_cache_noted(name))
+        return VF_OK;
+    for (size_t c = 0; status == VF_OK && c < sizeof checks / sizeof *checks; c++)
+        for (int precision = VF_F32; status == VF_OK && precision <= (twice ? VF_F64 : VF_F32); precision++)
+            status = run_check(&checks[c], device, (vf_dtype)precision, spoil && c == 0);
+    if (status == VF_OK)
+        vf_user_cache_note(vf_device_context(device), name);
     return status;
 }
 
