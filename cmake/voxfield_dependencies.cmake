@@ -39,7 +39,7 @@ if(VOXFIELD_OPENCL)
     endif()
 endif()
 
-# Puts texts in OpenCL C into the library, each as `const char vf_text_NAME[]` for a file NAME.cl or NAME.inc.
+# Puts texts in OpenCL C into the library, each as `const char vf_text_NAME[]` for a file NAME.cl or NAME.cuh.
 function(voxfield_opencl)
     foreach(file IN LISTS ARGN)
         get_filename_component(name ${file} NAME_WE)

@@ -16,7 +16,7 @@ struct extents {
     int64_t counts[3], voxels;
 };
 
-#include "first_differences_voxel.inc"
+#include "first_differences_voxel.cuh"
 
 template <typename T, typename T2>
 __global__ void __launch_bounds__(THREADS)

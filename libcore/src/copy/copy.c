@@ -9,6 +9,7 @@
 static const vf_backend backends[] = {
     {&vf_cpu_only, &vf_copy_cpu},
     {&vf_cuda_only, &vf_copy_cuda},
+    {&vf_opencl_only, &vf_copy_opencl},
     {0},
 };
 

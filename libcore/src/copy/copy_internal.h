@@ -21,7 +21,7 @@ typedef struct vf_copy_ops {
                            vf_pitch x_pitch, void *y, vf_pitch y_pitch);
 } vf_copy_ops;
 
-extern const vf_copy_ops vf_copy_cpu, vf_copy_cuda;
+extern const vf_copy_ops vf_copy_cpu, vf_copy_cuda, vf_copy_opencl;
 
 #ifdef __cplusplus
 }

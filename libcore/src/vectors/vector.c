@@ -8,6 +8,7 @@
 static const vf_backend backends[] = {
     {&vf_cpu_only, &vf_vector_cpu},
     {&vf_cuda_only, &vf_vector_cuda},
+    {&vf_opencl_only, &vf_vector_opencl},
     {0},
 };
 

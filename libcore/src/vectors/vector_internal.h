@@ -18,7 +18,7 @@ typedef struct vf_vector_ops {
                          void *r, double *squares);
 } vf_vector_ops;
 
-extern const vf_vector_ops vf_vector_cpu, vf_vector_cuda;
+extern const vf_vector_ops vf_vector_cpu, vf_vector_cuda, vf_vector_opencl;
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,14 @@
+/* The host's end of sums on OpenCL devices (opencl_sums.cl); not installed. */
+#ifndef VOXFIELD_OPENCL_SUMS_H
+#define VOXFIELD_OPENCL_SUMS_H
+
+#include "backend/opencl_launch.h"
+
+extern const char vf_text_opencl_sums[];
+
+enum { VF_OPENCL_SUM_BYTES = 16 }; /* of a partial_sum */
+
+/* The sum of partial sums number 0, step, 2 step, ... below `count`, in host memory; `real` is the kernel's precision. */
+double vf_opencl_total(vf_dtype real, const void *partial_sums, int64_t count, int64_t step);
+
+#endif
