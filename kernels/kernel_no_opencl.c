@@ -2,7 +2,9 @@
 #include "first_differences_backend.h"
 #include "fourier_sum_backend.h"
 #include "gridding_internal.h"
+#include "toeplitz_backend.h"
 
 const vf_differences_backend vf_differences_opencl = {0};
 const vf_fourier_backend vf_fourier_opencl = {0};
 const gridding_backend gridding_opencl = {0};
+const vf_toeplitz_backend vf_toeplitz_opencl = {0};
