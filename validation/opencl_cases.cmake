@@ -2,6 +2,7 @@
 # these cases: a CPU that plays the device compiles and runs small kernels slowly.
 set(opencl_tests
     test_copy
+    test_fft_vector
     test_first_differences
     test_fourier_sum
     test_fourier_algebra

@@ -156,6 +156,7 @@ static const vf_fft_ops cuda_ops = {vf_fft_cuda_create, vf_fft_cuda_destroy, vf_
 static const vf_backend backends[] = {
     {&vf_cpu_only, &cpu_ops},
     {&vf_cuda_only, &cuda_ops},
+    {&vf_opencl_only, &vf_fft_opencl},
     {0},
 };
 

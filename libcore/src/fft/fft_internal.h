@@ -20,6 +20,8 @@ struct vf_fft {
     bool bare;          /* GPU: working memory is lent */
     int64_t work_bytes; /* GPU: needed by the library */
     vf_array work;      /* GPU: of the plan's own */
+    void *memory;       /* OpenCL: the working memory in use */
+    vf_array tables[3]; /* OpenCL: of exponentials, along each axis longer than 1 */
 };
 
 /* The interface of transforms on a kind of device. `create` makes the device's part of the plan from the rest;
@@ -30,6 +32,8 @@ typedef struct vf_fft_ops {
     vf_status (*execute)(vf_fft *plan, vf_queue *queue, vf_fft_direction direction, void *data);
     vf_status (*lend)(vf_fft *plan, void *memory); /* NULL: needs none */
 } vf_fft_ops;
+
+extern const vf_fft_ops vf_fft_opencl;
 
 /* Plans for rows that are transformed from one place to another: faster than in place, and `from` stays as it is. Both are
  * [row][n], 64-byte aligned. */

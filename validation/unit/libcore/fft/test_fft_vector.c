@@ -164,8 +164,9 @@ static void transform_case(vf_dtype type, int rank, const int64_t *dims, int64_t
 static void test_transforms(void **state)
 {
     (void)state;
-    static const int64_t shapes[][3] = {{1, 1, 1},  {7, 1, 1}, {64, 1, 1},   {17, 33, 1},
-                                        {16, 8, 1}, {5, 6, 7}, {20, 18, 16}, {1, 9, 4}};
+    static const int64_t shapes[][3] = {{1, 1, 1},  {7, 1, 1},    {64, 1, 1}, {17, 33, 1}, {16, 8, 1},
+                                        {5, 6, 7},  {20, 18, 16}, {1, 9, 4},  {2, 3, 8},   {1009, 1, 1},
+                                        {4, 77, 2}, {1, 360, 11}, {512, 1, 3}};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (int t = 0; t < 2; t++)
             for (int d = 0; d < 2; d++) {
@@ -173,6 +174,32 @@ static void test_transforms(void **state)
                 transform_case(t ? VF_C128 : VF_C64, rank, shapes[s], 1 + (int64_t)(s % 3),
                                d ? VF_FFT_FORWARD : VF_FFT_BACKWARD);
             }
+}
+
+/* With memory that the caller lends, the same bits. */
+static void test_lent_memory(void **state)
+{
+    (void)state;
+    enum { BATCH = 3 };
+    static const int64_t dims[3] = {6, 10, 14};
+    const int64_t size = 6 * 10 * 14 * BATCH;
+    fixture f = open_fixture(2);
+    double complex *x = random_vector(size, VF_C64), *result[2];
+    for (int bare = 0; bare < 2; bare++) {
+        vf_fft *plan = NULL;
+        vf_array work = {0}, data = to_device(&f, VF_C64, size, x);
+        assert_int_equal((bare ? vf_fft_create_bare : vf_fft_create)(f.device, VF_C64, 3, dims, BATCH, &plan), VF_OK);
+        assert_int_equal(vf_array_create(f.device, VF_SPACE_DEVICE, VF_U8, vf_fft_bytes(plan) + 1, &work), VF_OK);
+        if (bare)
+            assert_int_equal(vf_fft_lend(plan, work.data), VF_OK);
+        assert_int_equal(vf_fft_execute(plan, f.queue, VF_FFT_FORWARD, data.data), VF_OK);
+        result[bare] = from_device(&f, &data);
+        vf_fft_destroy(plan);
+        vf_array_free(&work);
+    }
+    assert_memory_equal(result[0], result[1], (size_t)size * sizeof *x);
+    FREE_ALL(x, result[0], result[1]);
+    close_fixture(&f);
 }
 
 static void test_rows(void **state)
@@ -432,11 +459,13 @@ int main(int argc, char **argv)
 {
     device_spec = argc > 1 ? argv[1] : "cpu";
     const char *reason = "";
-    if (strncmp(device_spec, "cuda", 4) == 0 && vf_cuda_device_count(&reason) == 0) {
+    if ((strncmp(device_spec, "cuda", 4) == 0 && vf_cuda_device_count(&reason) == 0) ||
+        (strncmp(device_spec, "opencl", 6) == 0 && vf_opencl_device_count(&reason) == 0)) {
         printf("SKIP: no GPU: %s\n", reason);
         return 77;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_transforms),
+                                       cmocka_unit_test(test_lent_memory),
                                        cmocka_unit_test(test_rows),
                                        cmocka_unit_test(test_good_length),
                                        cmocka_unit_test(test_vectors),
