@@ -1,4 +1,5 @@
 /* Replaces the kernels' *_opencl.c files in a build without OpenCL: empty tables of backends. */
+#include "differences_backend.h"
 #include "first_differences_backend.h"
 #include "fourier_sum_backend.h"
 #include "gridding_internal.h"
@@ -8,3 +9,4 @@ const vf_differences_backend vf_differences_opencl = {0};
 const vf_fourier_backend vf_fourier_opencl = {0};
 const gridding_backend gridding_opencl = {0};
 const vf_toeplitz_backend vf_toeplitz_opencl = {0};
+const vf_gradient_backend vf_gradient_opencl = {0};
