@@ -147,8 +147,8 @@ kernel void pad_image(gridding_shape p, FACTOR time, ARRAY(const FACTOR, field),
     LONG voxel[3], from = 0;
     bool inside = true;
     for (int a = 2; a >= 0; a--) {
-        const LONG half = p.voxels[a] / 2, frequency = at[a] < p.voxels[a] - half ? at[a] : at[a] - p.grid[a];
-        voxel[a] = frequency + half;
+        const LONG centre = p.voxels[a] / 2, frequency = at[a] < p.voxels[a] - centre ? at[a] : at[a] - p.grid[a];
+        voxel[a] = frequency + centre;
         inside = inside && voxel[a] >= 0;
         from = from * p.voxels[a] + voxel[a];
     }
