@@ -4,9 +4,11 @@
 #include "fourier_sum_backend.h"
 #include "gridding_internal.h"
 #include "toeplitz_backend.h"
+#include "wavelet_backend.h"
 
 const vf_differences_backend vf_differences_opencl = {0};
 const vf_fourier_backend vf_fourier_opencl = {0};
 const gridding_backend gridding_opencl = {0};
 const vf_toeplitz_backend vf_toeplitz_opencl = {0};
 const vf_gradient_backend vf_gradient_opencl = {0};
+const vf_wavelet_backend vf_wavelet_opencl = {0};
