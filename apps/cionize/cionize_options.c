@@ -455,10 +455,13 @@ const program_option cionize_options[] = {
 
     {OPTION_GROUP, .name = "Computation"},
     {OPTION_TEXT, .scope = OPTION_OF_RUN, .name = "device", .argument = "DEVICE", SETTING(device), .initial = "auto",
-     .help = "where to compute: auto, cpu, cuda, or a list such as cuda:0,1; cpu:0,1 simulates devices for tests",
+     .help =
+         "where to compute: auto, cpu, cuda, opencl, or a list such as cuda:0,1; cpu:0,1 simulates devices for tests",
      .more = "`auto` estimates the work, and prints its choice and the reason. `cuda` uses as many GPUs as pay off. "
              "`cuda:0,1` are "
-             "GPUs by number. `cpu:0,1` simulates several devices on the CPU, to test what several GPUs would do; it "
+             "GPUs by number. `opencl:1` is an OpenCL device of the list of --devices, of which `auto` takes none; "
+             "`cpu,opencl:0` "
+             "share a map. `cpu:0,1` simulates several devices on the CPU, to test what several GPUs would do; it "
              "is not faster. A requested GPU that is not available is an error. If one of several devices fails while "
              "the map is computed, a warning says so and the others continue."},
     {OPTION_CUSTOM, .letter = 'p', .scope = OPTION_OF_RUN, .name = "threads", .argument = "N", .parse = option_threads,

@@ -57,7 +57,7 @@ static vf_status cutoff(vf_context *ctx, const char *text, cionize_settings *s)
         rest = after_word(end);
     }
     s->variant = rest;
-    for (int kind = VF_DEVICE_CPU; kind <= VF_DEVICE_CUDA; kind++)
+    for (int kind = VF_DEVICE_CPU; kind < VF_DEVICE_KINDS; kind++)
         for (int i = 0; rest && vf_cutoff_variant_name((vf_device_kind)kind, i); i++)
             if (strcmp(rest, vf_cutoff_variant_name((vf_device_kind)kind, i)) == 0)
                 rest = NULL;

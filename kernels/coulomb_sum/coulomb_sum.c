@@ -12,6 +12,7 @@ static const vf_backend backends[] = {
     {&vf_coulomb_ref.variants, &vf_coulomb_ref},
     {&vf_coulomb_cuda.variants, &vf_coulomb_cuda},
     {&vf_coulomb_dcs.variants, &vf_coulomb_dcs},
+    {&vf_coulomb_opencl.variants, &vf_coulomb_opencl},
     {0},
 };
 

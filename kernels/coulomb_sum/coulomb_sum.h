@@ -20,6 +20,8 @@
  *         "const1", "const4", "const8"   after the published kernels: constant memory, 1, 4 and 8 points per thread
  *         "dcs1", "dcs2", "dcs3"   the published kernels, versions 1 to 3, as described (coulomb_sum_dcs.cu): positions are
  *                  counted from the grid's origin, so errors grow with the map
+ *   opencl "tuned" the same accuracy without double precision: positions in two parts, sums of chunks with their errors
+ *         "dcs3"   the published kernel in OpenCL (coulomb_sum_published.cl), otherwise as on cuda
  */
 #ifndef VOXFIELD_COULOMB_SUM_H
 #define VOXFIELD_COULOMB_SUM_H

@@ -197,18 +197,18 @@ static void pair(const vf_potential_problem *problem, vf_pair_potential *out)
     out->state = problem;
 }
 
-const vf_potential_method vf_potential_cutoff = {.name = "cutoff",
-                                                 .title = "cutoff sum",
-                                                 .devices = 1u << VF_DEVICE_CPU | 1u << VF_DEVICE_CUDA,
-                                                 .cells = 1u << VF_CELL_NONE | 1u << VF_CELL_ORTHORHOMBIC |
-                                                          1u << VF_CELL_TRICLINIC,
-                                                 .laws = 1u << VF_PAIR_COULOMB,
-                                                 .cuts_off = true,
-                                                 .extent = VF_POTENTIAL_BOXES,
-                                                 .variant_name = vf_cutoff_variant_name,
-                                                 .expected_seconds = expected_seconds,
-                                                 .estimate = estimate,
-                                                 .create = create,
-                                                 .compute = compute,
-                                                 .destroy = destroy,
-                                                 .pair = pair};
+const vf_potential_method vf_potential_cutoff = {
+    .name = "cutoff",
+    .title = "cutoff sum",
+    .devices = 1u << VF_DEVICE_CPU | 1u << VF_DEVICE_CUDA | 1u << VF_DEVICE_OPENCL,
+    .cells = 1u << VF_CELL_NONE | 1u << VF_CELL_ORTHORHOMBIC | 1u << VF_CELL_TRICLINIC,
+    .laws = 1u << VF_PAIR_COULOMB,
+    .cuts_off = true,
+    .extent = VF_POTENTIAL_BOXES,
+    .variant_name = vf_cutoff_variant_name,
+    .expected_seconds = expected_seconds,
+    .estimate = estimate,
+    .create = create,
+    .compute = compute,
+    .destroy = destroy,
+    .pair = pair};

@@ -97,7 +97,16 @@ static vf_status estimate(vf_device *device, const vf_potential_problem *problem
     const double work = out->evaluations * maps;
     const bool ref = problem->variant && strcmp(problem->variant, "ref") == 0; /* slow, and always one thread */
     const int64_t blocks = 1 + (vf_context_threads(vf_device_context(device)) + 3) / 4; /* enough for all threads */
-    const part some = {ref ? 16 : host ? 256 : 2048, ref ? 1 : host ? 8 * blocks : 256, work};
+    const bool small = vf_device_get_kind(device) == VF_DEVICE_OPENCL;                  /* it may be a CPU */
+    const part some = {ref     ? 16
+                       : host  ? 256
+                       : small ? 1024
+                               : 2048,
+                       ref     ? 1
+                       : host  ? 8 * blocks
+                       : small ? 16
+                               : 256,
+                       work};
     const vf_status status = measure(device, problem, charges, &some, &rate, out->variant, sizeof out->variant);
     out->seconds = out->evaluations / rate;
     return status;
@@ -132,7 +141,8 @@ static void pair(const vf_potential_problem *problem, vf_pair_potential *out)
 
 const vf_potential_method vf_potential_direct = {.name = "exact",
                                                  .title = "direct sum",
-                                                 .devices = 1u << VF_DEVICE_CPU | 1u << VF_DEVICE_CUDA,
+                                                 .devices = 1u << VF_DEVICE_CPU | 1u << VF_DEVICE_CUDA |
+                                                            1u << VF_DEVICE_OPENCL,
                                                  .cells = 1u << VF_CELL_NONE,
                                                  .laws = 1u << VF_PAIR_COULOMB | 1u << VF_PAIR_DISTANCE_DIELECTRIC,
                                                  .extent = VF_POTENTIAL_BOXES,

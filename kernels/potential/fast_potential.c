@@ -149,20 +149,20 @@ static void pair(const vf_potential_problem *problem, vf_pair_potential *out)
     out->cell = problem->grid.cell;
 }
 
-const vf_potential_method vf_potential_fast = {.name = "fast",
-                                               .title = "fast sum",
-                                               .devices = 1u << VF_DEVICE_CPU | 1u << VF_DEVICE_CUDA,
-                                               .cells = 1u << VF_CELL_NONE | 1u << VF_CELL_ORTHORHOMBIC |
-                                                        1u << VF_CELL_TRICLINIC,
-                                               .laws = 1u << VF_PAIR_COULOMB,
-                                               .costly_plans = true,
-                                               .gaussians = true,
-                                               .extent = VF_POTENTIAL_BOXES,
-                                               .tolerance = {VF_EWALD_FINEST_F32, VF_EWALD_FINEST_F64},
-                                               .variant_name = vf_ewald_variant_name,
-                                               .expected_seconds = expected_seconds,
-                                               .estimate = estimate,
-                                               .create = create,
-                                               .compute = compute,
-                                               .destroy = destroy,
-                                               .pair = pair};
+const vf_potential_method vf_potential_fast = {
+    .name = "fast",
+    .title = "fast sum",
+    .devices = 1u << VF_DEVICE_CPU | 1u << VF_DEVICE_CUDA | 1u << VF_DEVICE_OPENCL,
+    .cells = 1u << VF_CELL_NONE | 1u << VF_CELL_ORTHORHOMBIC | 1u << VF_CELL_TRICLINIC,
+    .laws = 1u << VF_PAIR_COULOMB,
+    .costly_plans = true,
+    .gaussians = true,
+    .extent = VF_POTENTIAL_BOXES,
+    .tolerance = {VF_EWALD_FINEST_F32, VF_EWALD_FINEST_F64},
+    .variant_name = vf_ewald_variant_name,
+    .expected_seconds = expected_seconds,
+    .estimate = estimate,
+    .create = create,
+    .compute = compute,
+    .destroy = destroy,
+    .pair = pair};

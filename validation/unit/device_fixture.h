@@ -29,6 +29,12 @@ static inline bool can_run(const char *variant)
            (strcmp(variant, "avx2") != 0 || vf_cpu_isa() >= VF_ISA_AVX2);
 }
 
+/* Whether the device has the precision, which an OpenCL device may lack. */
+static inline bool has_precision(vf_dtype type)
+{
+    return vf_dtype_real(type) != VF_F64 || !strstr(vf_device_traits(device), "no double precision");
+}
+
 /* Selects the tests with these names. Returns false, and prints a line, if a name does not exist. */
 static inline bool choose_tests(int names, char **name, const struct CMUnitTest *tests, size_t count,
                                 struct CMUnitTest *chosen)

@@ -144,8 +144,11 @@ vf_status placement_create(vf_context *ctx, const potential_plan *plan, const io
     p->grid = *grid;
     p->options = (vf_ion_search_options){.precision = plan->problem.precision, .map_is_exact = map_is_exact};
     plan->method->pair(&plan->problem, &p->options.pair);
-    /* GPUs can only search with Coulomb's law. Of other laws, the map is as exact as the ions' potential. */
-    p->device = p->options.pair.law >= VF_PAIR_FUNCTION ? vf_context_host(ctx) : potential_first_device(ctx);
+    /* GPUs can only search with Coulomb's law, and OpenCL's devices not at all: the map is in the host's memory. Of other laws,
+     * the map is as exact as the ions' potential. */
+    p->device = potential_first_device(ctx);
+    if (p->options.pair.law >= VF_PAIR_FUNCTION || vf_device_get_kind(p->device) == VF_DEVICE_OPENCL)
+        p->device = vf_context_host(ctx);
     p->options.map_is_exact |= p->options.pair.law >= VF_PAIR_FUNCTION;
     p->points = vf_grid_points(grid);
     vf_status status = take_over(p, &none, open_search(p, &none));

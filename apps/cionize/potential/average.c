@@ -56,7 +56,7 @@ static double smaller(double a, double b)
 /* How many bytes a piece may have, so that everything fits into memory. */
 static vf_status piece_bytes(const averaging *a, double *most)
 {
-    const bool host = vf_device_is_host(vf_context_device(a->ctx, 0)), reorder = a->plan->order == MAP_Z_FASTEST;
+    const bool host = potential_on_host(a->ctx), reorder = a->plan->order == MAP_Z_FASTEST;
     /* In pieces. Besides the buffers: sums and results (six times the size of a frame's values in single
      * precision, ten with several blocks, less in double) and a scratch buffer for each stage. */
     const double host_pieces =
@@ -116,9 +116,7 @@ static layer_range *cut_blocks(averaging *a)
 
 static vf_status cut_work(averaging *a)
 {
-    const bool host = vf_device_is_host(vf_context_device(a->ctx, 0));
-    const int devices = host ? 1 : vf_context_device_count(a->ctx); /* devices simulated by the CPU count as one */
-    const double layers = (double)a->plan->cut.layers, layer_seconds = a->plan->seconds * devices / layers;
+    const double layers = (double)a->plan->cut.layers, layer_seconds = a->plan->seconds * a->plan->parallel / layers;
     double most = 0;
     vf_status status = piece_bytes(a, &most);
     if (status != VF_OK)

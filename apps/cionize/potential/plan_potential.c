@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "potential_common.h"
+#include "voxfield/append.h"
 #include "voxfield/workpool.h"
 
 enum {
@@ -100,31 +101,71 @@ static bool has_variant(const vf_potential_method *method, vf_device_kind kind, 
 
 /* ---- the device ---- */
 
-/* The number of devices that work in parallel. Devices simulated by the CPU count as one. */
-static int parallel_devices(const vf_context *ctx)
+bool potential_on_host(const vf_context *ctx)
 {
-    return vf_device_is_host(vf_context_device(ctx, 0)) ? 1 : vf_context_device_count(ctx);
+    bool host = true;
+    for (int d = 0; d < vf_context_device_count(ctx); d++)
+        host &= vf_device_is_host(vf_context_device(ctx, d));
+    return host;
+}
+
+/* The number of devices of a kind. */
+static int devices_of(const vf_context *ctx, vf_device_kind kind)
+{
+    int count = 0;
+    for (int d = 0; d < vf_context_device_count(ctx); d++)
+        count += vf_device_get_kind(vf_context_device(ctx, d)) == kind;
+    return count;
+}
+
+/* The first device of a kind; NULL: none. */
+static vf_device *first_of(const vf_context *ctx, vf_device_kind kind)
+{
+    for (int d = 0; d < vf_context_device_count(ctx); d++)
+        if (vf_device_get_kind(vf_context_device(ctx, d)) == kind)
+            return vf_context_device(ctx, d);
+    return NULL;
 }
 
 /* The work to plan: a number of maps of one molecule. */
 typedef struct work {
     const molecule *mol;
     double maps;
-    vf_potential_estimate estimate; /* for one map on one of the devices */
+    vf_potential_estimate estimate; /* for one map on one of the devices; of several kinds, on the slowest */
+    double parallel; /* how many of it work as fast as all devices. Those simulated by the CPU count as one */
 } work;
 
-/* Estimates the work on the current devices of the context. */
+/* Estimates the work on the current devices of the context: one of each kind. */
 static vf_status measure_device(vf_context *ctx, const potential_plan *plan, work *w)
 {
     const vf_coulomb_atoms charges = potential_charges(w->mol);
-    return plan->method->estimate(vf_context_device(ctx, 0), &plan->problem, &charges, w->maps / parallel_devices(ctx),
-                                  &w->estimate);
+    double speed = 0;
+    vf_status status = VF_OK;
+    w->estimate = (vf_potential_estimate){0};
+    for (int kind = 0; status == VF_OK && kind < VF_DEVICE_KINDS; kind++) {
+        const int count = devices_of(ctx, (vf_device_kind)kind), parallel = kind == VF_DEVICE_CPU ? 1 : count;
+        vf_potential_estimate e = {0};
+        if (count == 0)
+            continue;
+        status = plan->method->estimate(first_of(ctx, (vf_device_kind)kind), &plan->problem, &charges,
+                                        w->maps / parallel, &e);
+        const uint64_t host_bytes = e.host_bytes > w->estimate.host_bytes ? e.host_bytes : w->estimate.host_bytes,
+                       device_bytes =
+                           e.device_bytes > w->estimate.device_bytes ? e.device_bytes : w->estimate.device_bytes;
+        speed += parallel / fmax(e.seconds, 1e-12);
+        if (!(e.seconds < w->estimate.seconds))
+            w->estimate = e;
+        w->estimate.host_bytes = host_bytes;
+        w->estimate.device_bytes = device_bytes;
+    }
+    w->parallel = fmax(speed * w->estimate.seconds, 1);
+    return status;
 }
 
 /* For all maps on all devices. */
-static double all_seconds(const vf_context *ctx, const work *w)
+static double all_seconds(const work *w)
 {
-    return w->estimate.seconds * w->maps / parallel_devices(ctx);
+    return w->estimate.seconds * w->maps / w->parallel;
 }
 
 /* For all maps on one GPU, as is typical of GPUs. */
@@ -142,12 +183,12 @@ static vf_status choose_automatically(vf_context *ctx, const potential_plan *pla
     VF_TRY(status, measure_device(ctx, plan, w));
     if (status != VF_OK || !(plan->method->devices >> VF_DEVICE_CUDA & 1))
         return status;
-    const double cpu_seconds = all_seconds(ctx, w);
+    const double cpu_seconds = all_seconds(w);
     status = vf_device_choose(ctx, cpu_seconds, typical_gpu_seconds(ctx, plan, w), why, why_size);
     if (status == VF_OK && vf_device_is_host(vf_context_device(ctx, 0)))
         return VF_OK;
     VF_TRY(status, measure_device(ctx, plan, w));
-    const double gpu_seconds = all_seconds(ctx, w);
+    const double gpu_seconds = all_seconds(w);
     if (vf_cancelled(ctx))
         return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
     if (status == VF_OK && gpu_seconds < cpu_seconds) {
@@ -176,6 +217,47 @@ static const char *wished_device(const cionize_settings *s)
     return has_variant(method, VF_DEVICE_CUDA, s->variant) ? "cuda" : "cpu";
 }
 
+/* The kind of the first of a list of devices. */
+static vf_device_kind kind_of(const char *devices)
+{
+    return strncmp(devices, "cuda", 4) == 0     ? VF_DEVICE_CUDA
+           : strncmp(devices, "opencl", 6) == 0 ? VF_DEVICE_OPENCL
+                                                : VF_DEVICE_CPU;
+}
+
+/* For each kind of the context's devices. */
+static vf_status check_kinds(vf_context *ctx, const potential_plan *plan)
+{
+    vf_status status = VF_OK;
+    for (int kind = 0; status == VF_OK && kind < VF_DEVICE_KINDS; kind++)
+        if (first_of(ctx, (vf_device_kind)kind))
+            status = vf_potential_check(ctx, plan->method, &plan->problem, (vf_device_kind)kind);
+    return status;
+}
+
+/* "cuda:0 (NVIDIA H200, 2 of them)"; of several kinds, one after the other. */
+static void describe_devices(const vf_context *ctx, const char *why, potential_plan *plan)
+{
+    const int threads = vf_context_threads(ctx);
+    size_t used = 0;
+    plan->device[0] = '\0';
+    for (int kind = 0; kind < VF_DEVICE_KINDS; kind++) {
+        const vf_device *device = first_of(ctx, (vf_device_kind)kind);
+        const int devices = devices_of(ctx, (vf_device_kind)kind);
+        char count[64] = "", shared[48] = "";
+        if (!device)
+            continue;
+        if (kind == VF_DEVICE_CPU)
+            snprintf(shared, sizeof shared, ", %d thread%s", threads, threads == 1 ? "" : "s");
+        if (devices > 1)
+            snprintf(count, sizeof count, ", %d of them", devices);
+        used = vf_append(plan->device, sizeof plan->device, "%s%s (%s%s%s)", used ? " and " : "",
+                         vf_device_spec(device), vf_device_name(device), shared, count);
+    }
+    if (why[0])
+        vf_append(plan->device, sizeof plan->device, "; auto: %s", why);
+}
+
 void potential_warm_up(vf_context *ctx, const cionize_settings *settings, double file_bytes)
 {
     const char *wish = wished_device(settings);
@@ -202,31 +284,23 @@ static vf_status choose_device(vf_context *ctx, const cionize_settings *s, work 
     } else {
         status = vf_device_means_all(wish) ? vf_device_choose_gpus(ctx, typical_gpu_seconds(ctx, plan, w))
                                            : vf_context_set_devices(ctx, wish);
-        if (status == VF_OK)
-            status =
-                vf_potential_check(ctx, plan->method, &plan->problem, vf_device_get_kind(vf_context_device(ctx, 0)));
+        VF_TRY(status, check_kinds(ctx, plan));
         VF_TRY(status, measure_device(ctx, plan, w));
     }
     if (status != VF_OK)
         return status;
-    vf_device *device = vf_context_device(ctx, 0);
-    int devices = vf_context_device_count(ctx), threads = vf_context_threads(ctx);
+    const int devices = vf_context_device_count(ctx);
     snprintf(plan->variant, sizeof plan->variant, "%s", w->estimate.variant);
     plan->evaluations = w->estimate.evaluations;
-    plan->seconds = w->estimate.seconds / parallel_devices(ctx);
+    plan->parallel = w->parallel;
+    plan->seconds = w->estimate.seconds / w->parallel;
     plan->preparing = w->estimate.preparing;
     bool watched = false;
     for (int d = 0; d < devices; d++)
         watched |= vf_device_watched(vf_context_device(ctx, d));
     plan->launch_points = (watched ? watched_seconds : launch_seconds) / fmax(w->estimate.seconds, 1e-12) *
                           (double)vf_grid_points(&plan->problem.grid);
-    char count[64] = "", shared[48] = "";
-    if (vf_device_is_host(device))
-        snprintf(shared, sizeof shared, ", %d thread%s", threads, threads == 1 ? "" : "s");
-    if (devices > 1)
-        snprintf(count, sizeof count, ", %d of them", devices);
-    snprintf(plan->device, sizeof plan->device, "%s (%s%s%s)%s%s", vf_device_spec(device), vf_device_name(device),
-             shared, count, why[0] ? "; auto: " : "", why);
+    describe_devices(ctx, why, plan);
     return VF_OK;
 }
 
@@ -239,9 +313,11 @@ static vf_status memory_for_slabs(vf_context *ctx, const vf_potential_estimate *
     vf_host_memory(&host_free, &total);
     *host_most = fmax(0.5 * (double)host_free - (double)e->host_bytes * devices, 0);
     *device_most = INFINITY;
-    for (int d = 0; !vf_device_is_host(vf_context_device(ctx, 0)) && d < devices; d++) {
+    for (int d = 0; d < devices; d++) {
         uint64_t free_there = 0;
         vf_device *device = vf_context_device(ctx, d);
+        if (vf_device_is_host(device))
+            continue;
         vf_status status = vf_device_memory(device, &free_there, &total);
         if (status != VF_OK)
             status = potential_leave_out(ctx, plan, d, status);
@@ -261,9 +337,9 @@ typedef struct thickness {
 static thickness choose_thickness(const vf_context *ctx, const potential_plan *plan, double layer_bytes)
 {
     const vf_grid *grid = &plan->problem.grid;
-    const bool host = vf_device_is_host(vf_context_device(ctx, 0));
+    const bool host = potential_on_host(ctx);
     const int axis = potential_slab_axis(plan->order), devices = vf_context_device_count(ctx);
-    const double layers_here = (double)grid->counts[axis], device_seconds = plan->seconds * parallel_devices(ctx);
+    const double layers_here = (double)grid->counts[axis], device_seconds = plan->seconds * plan->parallel;
     thickness t = {.multiple = axis == 0 ? LAYER_MULTIPLE_X : host || devices == 1 ? LAYER_MULTIPLE_Z : 1};
     if (plan->method->extent == VF_POTENTIAL_WHOLE)
         return (thickness){layers_here, layers_here, layers_here};
@@ -281,14 +357,15 @@ static thickness choose_thickness(const vf_context *ctx, const potential_plan *p
 static vf_status plan_slabs(vf_context *ctx, const vf_potential_estimate *e, potential_plan *plan)
 {
     const vf_grid *grid = &plan->problem.grid;
-    const bool host = vf_device_is_host(vf_context_device(ctx, 0));
+    const bool host = potential_on_host(ctx);
     const int axis = potential_slab_axis(plan->order), devices = vf_context_device_count(ctx);
     const double layer_bytes =
         (double)vf_grid_points(grid) / (double)grid->counts[axis] * (double)vf_dtype_bytes(plan->problem.precision);
-    plan->workers = (host ? 1 : POTENTIAL_QUEUES_PER_GPU) * devices;
+    const int hosts = devices_of(ctx, VF_DEVICE_CPU);
+    plan->workers = hosts + POTENTIAL_QUEUES_PER_GPU * (devices - hosts);
     plan->slots = plan->workers + (host ? 1 : 2);
     /* Slabs in memory: each stage needs one more if layers must be reordered. */
-    const int more = plan->order == MAP_Z_FASTEST, host_buffers = plan->slots + (host ? more * plan->workers : 0),
+    const int more = plan->order == MAP_Z_FASTEST, host_buffers = plan->slots + more * hosts,
               device_buffers = POTENTIAL_QUEUES_PER_GPU * (1 + more);
     double host_most = 0, device_most = 0;
     vf_status status = memory_for_slabs(ctx, e, plan, &host_most, &device_most);
@@ -327,8 +404,7 @@ vf_status potential_prepare(vf_context *ctx, const cionize_settings *settings, c
 {
     work w = {.mol = mol, .maps = (double)maps};
     *plan = (potential_plan){.order = order, .maps = maps};
-    const vf_device_kind kind = strncmp(wished_device(settings), "cuda", 4) == 0 ? VF_DEVICE_CUDA : VF_DEVICE_CPU;
-    vf_status status = potential_choose_method(ctx, settings, mol, grid, kind, plan);
+    vf_status status = potential_choose_method(ctx, settings, mol, grid, kind_of(wished_device(settings)), plan);
     if (status == VF_OK)
         status = vf_check_threads(ctx, 2); /* measuring on the CPU also starts a team */
     VF_TRY(status, choose_device(ctx, settings, &w, plan));

@@ -12,6 +12,9 @@ vf_coulomb_atoms potential_charges(const molecule *m);
 /* The context's first working device. */
 vf_device *potential_first_device(const vf_context *ctx);
 
+/* Whether all devices are the CPU's. */
+bool potential_on_host(const vf_context *ctx);
+
 /* The axis along which slabs are cut: the slowest of the file. */
 int potential_slab_axis(map_order order);
 

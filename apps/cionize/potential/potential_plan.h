@@ -25,6 +25,7 @@ typedef struct potential_plan {
     double evaluations;                /* of one map: atoms x points for the direct sum */
     double launch_points;              /* maximum of one GPU kernel */
     double seconds;                    /* for one map, estimated from a sample run on the device */
+    double parallel;                   /* what `seconds` of one device is divided by */
     double preparing;                  /* part of `seconds`, 0 to 1, before the first value */
     bool follows_cells;                /* frames have cells of their own (periodic_frames.h) */
     int64_t maps;                      /* number of maps: frames of a trajectory */

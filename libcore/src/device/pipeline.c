@@ -103,12 +103,18 @@ static bool another_left(const vf_pipeline *p, int device)
     return false;
 }
 
-static vf_status make_stages(vf_pipeline *p, int wanted)
+/* The stages of a device: the CPU needs no second one to copy. */
+static int stages_of(const vf_pipeline *p, int device)
 {
-    for (int n = 0; n < wanted; n++) {
+    return vf_device_is_host(vf_context_device(p->ctx, device)) ? 1 : p->options.stages;
+}
+
+static vf_status make_stages(vf_pipeline *p)
+{
+    for (int n = 0; n < p->options.stages * p->options.devices; n++) {
         const int device = p->options.first + n % p->options.devices;
         vf_device *where = vf_context_device(p->ctx, device);
-        if (vf_device_failure(where))
+        if (vf_device_failure(where) || n / p->options.devices >= stages_of(p, device))
             continue;
         vf_caught error;
         vf_caught *before = vf_catch(p->ctx, &error);
@@ -132,7 +138,9 @@ static vf_status no_device(const vf_pipeline *p)
 static vf_status make_all(vf_pipeline *p)
 {
     const vf_pipeline_options *o = &p->options;
-    const int stages = o->devices * (vf_device_is_host(vf_context_device(p->ctx, o->first)) ? 1 : o->stages);
+    int stages = 0;
+    for (int d = o->first; d < behind_last(p); d++)
+        stages += stages_of(p, d);
     if (o->buffers < stages || o->bytes > INT64_MAX || o->scratch > INT64_MAX)
         return vf_fail(p->ctx, VF_ERR_ARGUMENT, "pipeline: %d buffers of %zu bytes for %d stages", o->buffers, o->bytes,
                        stages);
@@ -144,7 +152,7 @@ static vf_status make_all(vf_pipeline *p)
     if (!p->stages || !p->devices || !p->fail_at || !p->done || !p->buffers)
         return vf_fail(p->ctx, VF_ERR_MEMORY, "not enough memory for %d stages", stages);
     vf_status status = vf_simulation_read(p->ctx, behind_last(p), p->fail_at);
-    VF_TRY(status, make_stages(p, stages));
+    VF_TRY(status, make_stages(p));
     if (status == VF_OK && p->count == 0)
         status = no_device(p);
     for (int b = 0; b < o->buffers && status == VF_OK; b++)

@@ -152,7 +152,7 @@ static void read_facts(vf_opencl_state *s)
     (void)ask(s, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local_bytes, &local_bytes);
     (void)ask(s, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof s->most_in_group, &s->most_in_group);
     (void)ask(s, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units);
-    s->has_double = twice != 0;
+    s->has_double = twice != 0 && !getenv("VOXFIELD_OPENCL_NO_DOUBLE"); /* for tests */
     s->exact_division = once & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     s->total = total;
     s->most_in_array = most;
