@@ -10,7 +10,6 @@ static vf_status create(vf_low_rank *plan)
     plan->variant = "simd";
     const vf_status status = vf_low_rank_cpu.create(plan);
     plan->variant = name;
-    plan->bytes = 0; /* of the device */
     return status;
 }
 
