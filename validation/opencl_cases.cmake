@@ -7,4 +7,14 @@ set(opencl_tests
     test_first_differences
     test_fourier_sum
     test_fourier_algebra
+    test_reduce
+    test_special_reductions
+)
+set(opencl_cases_of_test_reduce test_sizes test_same_bits test_wide_accumulators test_refusals)
+
+# Those that run once more, as NAME_opencl_single, as if the device had no double precision: all their cases of single precision.
+set(opencl_single_tests
+    test_fft_vector
+    test_reduce
+    test_special_reductions
 )

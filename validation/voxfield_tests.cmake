@@ -117,7 +117,8 @@ function(vf_gpu_test name)
     set_tests_properties(${name} PROPERTIES LABELS "${gpu_LABELS}")
 endfunction()
 
-# Registers NAME_opencl, a test on an OpenCL device, if NAME is listed in opencl_cases.cmake. Without a device it is skipped.
+# Registers NAME_opencl, a test on an OpenCL device, if NAME is listed in opencl_cases.cmake, and NAME_opencl_single if it is there, too. Without
+# a device it is skipped.
 function(vf_opencl_test name)
     cmake_parse_arguments(PARSE_ARGV 1 opencl "" "" "COMMAND;LABELS")
     string(REGEX REPLACE "_opencl$" "" base ${name})
@@ -130,6 +131,10 @@ function(vf_opencl_test name)
     endif()
     vf_register(${name} COMMAND ${opencl_COMMAND} ${opencl_cases_of_${base}})
     set_tests_properties(${name} PROPERTIES LABELS "${opencl_LABELS}")
+    if(base IN_LIST opencl_single_tests)
+        vf_register(${name}_single COMMAND ${opencl_COMMAND} ${opencl_cases_of_${base}})
+        set_tests_properties(${name}_single PROPERTIES LABELS "${opencl_LABELS}" ENVIRONMENT VOXFIELD_OPENCL_NO_DOUBLE=1)
+    endif()
 endfunction()
 
 # Tests of solvers. These have no parallel regions of their own, and those of the kernels that they call thousands of times are

@@ -208,8 +208,8 @@ def rule_one_way_to_cuda(tree):
             yield f"{file}:{number}", f"uses {found}: define what is missing in no_cuda.c or kernel_no_cuda.c"
 
 
-# Kernel files that only run on the CPU, where memory has addresses.
-CPU_FILES = re.compile(r"_(cpu\w*|ref|simd\w*|baseline|avx2|avx512|isa|axis)\.\w+$|\.(inc|cu|cuh)$")
+# Kernel files of the CPU, where memory has addresses, and of OpenCL, whose addresses are made up so that one can compute with them.
+CPU_FILES = re.compile(r"_(cpu\w*|ref|simd\w*|baseline|avx2|avx512|isa|axis|opencl)\.\w+$|\.(inc|cu|cuh)$")
 PRIMITIVES = tuple(f"libcore/src/{folder}/" for folder in
                    ("copy", "fft", "histogram", "matrix_product", "reduce", "scan", "sort", "stencil", "vectors"))
 # Programs that process data in pieces.

@@ -1,11 +1,13 @@
 /* Replaces libcore's *_opencl.c files in a build without OpenCL: no device, and empty tables. */
-#include "device/context_internal.h"
 #include "copy/copy_internal.h"
+#include "device/context_internal.h"
 #include "fft/fft_internal.h"
+#include "reduce/reduce_internal.h"
 #include "vectors/vector_internal.h"
 
 const vf_copy_ops vf_copy_opencl = {0};
 const vf_fft_ops vf_fft_opencl = {0};
+const vf_reduce_ops vf_reduce_ops_opencl = {0};
 const vf_vector_ops vf_vector_opencl = {0};
 
 int vf_opencl_device_count(const char **reason)

@@ -27,7 +27,7 @@ static vf_status options_of(vf_device *device, const vf_opencl_kernel *kernel, c
 {
     const vf_opencl_state *s = vf_opencl_state_of(device);
     const bool twice = kernel->real == VF_F64;
-    const int length = snprintf(options, OPTIONS, "-cl-std=CL1.2 -DREAL=%s%s%s %s",
+    const int length = snprintf(options, OPTIONS, "-cl-std=CL1.2 -w -DREAL=%s%s%s %s",
                                 twice ? "double -DREAL_IS_DOUBLE=1" : "float", s->has_double ? " -DHAVE_DOUBLE=1" : "",
                                 s->exact_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
                                 kernel->words ? kernel->words : "");

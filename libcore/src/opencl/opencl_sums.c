@@ -30,3 +30,12 @@ double vf_opencl_total(vf_dtype real, const void *partial_sums, int64_t count, i
         }
     return special == 0 ? (double)sum : special;
 }
+
+double vf_opencl_product(vf_dtype real, const void *partial)
+{
+    const partial_sum *s = partial;
+    if (real == VF_F64)
+        return s->twice.sum;
+    return s->once.special != 0 && isfinite(s->once.special) ? ldexp((double)s->once.number, s->once.power)
+                                                             : (double)s->once.special;
+}

@@ -45,6 +45,7 @@ static inline long number_of(float x, int *power)
     *power = (field ? (int)field : 1) - 150;
     return bits >> 31 ? -size : size;
 }
+/* Adds number 2^power, |number| < 2^60. */
 static inline void add_scaled(partial_sum *s, long number, int power)
 {
     if (number == 0)

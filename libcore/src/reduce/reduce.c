@@ -40,6 +40,7 @@ static vf_status check_exists(vf_context *ctx, vf_reduction reduction, vf_dtype 
 static const vf_backend backends[] = {
     {&vf_cpu_only, &vf_reduce_ops_cpu},
     {&vf_cuda_only, &vf_reduce_ops_cuda},
+    {&vf_opencl_only, &vf_reduce_ops_opencl},
     {0},
 };
 

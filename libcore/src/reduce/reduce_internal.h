@@ -28,7 +28,7 @@ struct vf_reduce {
     void *state; /* the backend's own */
 };
 
-extern const vf_reduce_ops vf_reduce_ops_cpu, vf_reduce_ops_cuda;
+extern const vf_reduce_ops vf_reduce_ops_cpu, vf_reduce_ops_cuda, vf_reduce_ops_opencl;
 
 /* Whether the reduction supports the type. */
 bool vf_reduce_exists(vf_reduction reduction, vf_dtype type);

@@ -28,14 +28,14 @@ vf_status vf_reduce_segments_create(vf_device *device, vf_reduction reduction, v
                          (int)reduction, vf_dtype_name(type));
     if (status != VF_OK)
         return status;
+    const void *ops;
+    status = vf_backend_choose(backends, "a reduction of segments", device, NULL, &ops, NULL);
+    if (status != VF_OK)
+        return status;
     vf_reduce_segments *plan = calloc(1, sizeof *plan);
     if (!plan)
         return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the plan of a reduction of segments");
-    *plan = (vf_reduce_segments){.device = device,
-                                 .ops = vf_backend_table(backends, device),
-                                 .reduction = reduction,
-                                 .type = type,
-                                 .most = most};
+    *plan = (vf_reduce_segments){.device = device, .ops = ops, .reduction = reduction, .type = type, .most = most};
     status = plan->ops->create(plan);
     if (status != VF_OK) {
         free(plan);

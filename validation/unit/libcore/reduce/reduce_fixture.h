@@ -141,13 +141,13 @@ typedef struct large {
 
 static inline bool is_apart(int64_t piece)
 {
-    return vf_device_get_kind(device) == VF_DEVICE_CUDA || piece == 0 || piece >= PIECES - 2;
+    return !vf_device_is_host(device) || piece == 0 || piece >= PIECES - 2;
 }
 
 /* The memory that it takes. */
 static inline uint64_t bytes_of_large(vf_dtype type)
 {
-    const bool gpu = vf_device_get_kind(device) == VF_DEVICE_CUDA;
+    const bool gpu = !vf_device_is_host(device);
     return (gpu ? (uint64_t)large_count : 4 * (uint64_t)PIECE) * vf_dtype_bytes(type);
 }
 
@@ -170,7 +170,7 @@ static inline large make_large(vf_dtype type, const void *value, const void *las
 {
     const size_t size = vf_dtype_bytes(type);
     large a = {.piece = PIECE * size};
-    if (vf_device_get_kind(device) == VF_DEVICE_CUDA) {
+    if (!vf_device_is_host(device)) {
         need(vf_array_create(device, VF_SPACE_DEVICE, type, large_count, &a.array));
         a.data = a.array.data;
     } else {

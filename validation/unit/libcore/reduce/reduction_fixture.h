@@ -3,12 +3,19 @@
 #ifndef REDUCTION_FIXTURE_H
 #define REDUCTION_FIXTURE_H
 
+#include "double_fixture.h"
 #include "free_all.h"
 #include "reduce_fixture.h"
 
 #include "reduce/reduce_internal.h"
 
 static const char *const reduction_names[] = {"sum", "dot", "squares", "min", "max", "product", "and", "or"};
+
+/* Whether the device can reduce the type so; prints a line if it lacks its precision. */
+static inline bool can_reduce(vf_reduction reduction, vf_dtype type)
+{
+    return vf_reduce_exists(reduction, type) && !lacks_double(device, type);
+}
 
 static inline vf_reduce *make_plan(vf_reduction reduction, vf_dtype type, int64_t most)
 {
