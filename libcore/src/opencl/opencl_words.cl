@@ -4,6 +4,7 @@
  * OPEN(type, x)   the pointer x; it is NULL if the launch passed NULL
  * GLOBAL, LONG, DEVICE_FUNCTION: for texts that CUDA compiles, too (backend/kernel_words.cuh)
  */
+#pragma OPENCL FP_CONTRACT OFF /* no fused operations but by fma(): sums that compensate their errors stay right */
 #ifdef REAL_IS_DOUBLE
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double2 REAL2;

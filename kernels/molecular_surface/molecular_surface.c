@@ -1,0 +1,287 @@
+#include "molecular_surface.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "surface_parts.h"
+#include "voxfield/team_size.h"
+
+/* Points are taken in cubes of this many along each axis, which share lists of what is near. */
+enum { TILE = 4, TILE_POINTS = TILE * TILE * TILE };
+
+struct vf_surface {
+    vf_context *ctx;
+    vf_surface_options options;
+    double largest;
+    surface_bins spheres; /* radii larger by the probe's */
+    surface_bins seeds;   /* of an excluded surface */
+};
+
+static vf_status check(vf_context *ctx, const vf_spheres *s, const vf_surface_options *o)
+{
+    const bool excluded = o->kind == VF_SURFACE_EXCLUDED, bare = o->kind == VF_SURFACE_VAN_DER_WAALS;
+    if (!(o->reach > 0 && o->reach <= VF_SURFACE_LARGEST && o->spacing > 0 && o->probe <= VF_SURFACE_LARGEST) ||
+        !(bare ? o->probe == 0 : o->probe > 0) || (excluded && !(o->reach < o->probe)) || s->count < 0)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "surface: a probe of %g, levels up to %g and points every %g are not supported", o->probe,
+                       o->reach, o->spacing);
+    for (int64_t i = 0; i < s->count; i++)
+        if (!(fabs(s->x[i]) <= VF_SURFACE_LARGEST && fabs(s->y[i]) <= VF_SURFACE_LARGEST &&
+              fabs(s->z[i]) <= VF_SURFACE_LARGEST && s->radius[i] > 0 && s->radius[i] <= VF_SURFACE_LARGEST))
+            return vf_fail(ctx, VF_ERR_ARGUMENT,
+                           "surface: sphere %lld at (%g, %g, %g) with a radius of %g is not supported", (long long)i,
+                           s->x[i], s->y[i], s->z[i], s->radius[i]);
+    return VF_OK;
+}
+
+static vf_status make_spheres(vf_surface *plan, const vf_spheres *s)
+{
+    surface_place *places = malloc((size_t)(s->count + 1) * sizeof *places);
+    double *radius = malloc((size_t)(s->count + 1) * sizeof *radius);
+    bool room = places && radius;
+    for (int64_t i = 0; room && i < s->count; i++) {
+        places[i] = (surface_place){{s->x[i], s->y[i], s->z[i]}};
+        radius[i] = s->radius[i] + plan->options.probe;
+        plan->largest = fmax(plan->largest, radius[i]);
+    }
+    room = room && surface_bins_make(s->count, places, radius, fmax(plan->largest, 1e-6), &plan->spheres);
+    free(places);
+    free(radius);
+    return room ? VF_OK
+                : vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for a surface of %lld spheres",
+                          (long long)s->count);
+}
+
+static vf_status make_seeds(vf_surface *plan)
+{
+    surface_place *seeds;
+    int64_t count;
+    vf_status status =
+        surface_seeds_make(plan->ctx, &plan->spheres, plan->largest, plan->options.spacing, &count, &seeds);
+    if (status == VF_OK && !surface_bins_make(count, seeds, NULL, plan->options.probe, &plan->seeds))
+        status = vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for %lld points of a surface", (long long)count);
+    free(seeds);
+    return status;
+}
+
+vf_status vf_surface_create(vf_context *ctx, const vf_spheres *spheres, const vf_surface_options *options,
+                            vf_surface **out)
+{
+    *out = NULL;
+    vf_status status = check(ctx, spheres, options);
+    vf_surface *plan = status == VF_OK ? calloc(1, sizeof *plan) : NULL;
+    if (status == VF_OK && !plan)
+        status = vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a surface");
+    if (status != VF_OK)
+        return status;
+    plan->ctx = ctx;
+    plan->options = *options;
+    status = make_spheres(plan, spheres);
+    if (options->kind == VF_SURFACE_EXCLUDED)
+        VF_TRY(status, make_seeds(plan));
+    if (status != VF_OK) {
+        vf_surface_destroy(plan);
+        return status;
+    }
+    *out = plan;
+    return VF_OK;
+}
+
+void vf_surface_destroy(vf_surface *plan)
+{
+    if (!plan)
+        return;
+    surface_bins_free(&plan->spheres);
+    surface_bins_free(&plan->seeds);
+    free(plan);
+}
+
+int64_t vf_surface_seeds(const vf_surface *plan)
+{
+    return plan->seeds.count;
+}
+
+static int64_t bytes_of(const surface_bins *b)
+{
+    const int64_t cubes = b->along[0] * b->along[1] * b->along[2];
+    return cubes * (int64_t)sizeof *b->first +
+           b->count * (int64_t)(sizeof *b->place + (b->radius ? sizeof *b->radius : 0));
+}
+
+int64_t vf_surface_bytes(const vf_surface *plan)
+{
+    return bytes_of(&plan->spheres) + bytes_of(&plan->seeds);
+}
+
+/* ---- levels ---- */
+
+/* What is near a tile, relative to its middle: [count] of each. Spheres have radii. */
+typedef struct near_list {
+    int64_t count, room;
+    float *x, *y, *z, *radius;
+} near_list;
+
+static bool make_room(near_list *list)
+{
+    if (list->count < list->room)
+        return true;
+    const int64_t room = list->room ? 2 * list->room : 256;
+    float **const arrays[] = {&list->x, &list->y, &list->z, &list->radius};
+    for (int i = 0; i < 4; i++) {
+        float *more = realloc(*arrays[i], (size_t)room * sizeof *more);
+        if (!more)
+            return false;
+        *arrays[i] = more;
+    }
+    list->room = room;
+    return true;
+}
+
+static void free_list(near_list *list)
+{
+    free(list->x);
+    free(list->y);
+    free(list->z);
+    free(list->radius);
+}
+
+/* Lists what is within `distance` of the middle, beside its own radius. Returns false if memory is short. */
+static bool list_near(const surface_bins *b, const double middle[3], double largest, double distance, near_list *list)
+{
+    int64_t lo[3], hi[3];
+    list->count = 0;
+    if (b->count == 0)
+        return true;
+    surface_bins_range(b, middle, distance + largest, lo, hi);
+    for (int64_t z = lo[2]; z < hi[2]; z++)
+        for (int64_t y = lo[1]; y < hi[1]; y++) {
+            const int64_t row = (z * b->along[1] + y) * b->along[0];
+            for (int64_t i = b->first[row + lo[0]]; i < b->first[row + hi[0]]; i++) {
+                const double *at = b->place[i].at, radius = b->radius ? b->radius[i] : 0, most = distance + radius;
+                if (surface_square(at, middle) > most * most)
+                    continue;
+                if (!make_room(list))
+                    return false;
+                list->x[list->count] = (float)(at[0] - middle[0]);
+                list->y[list->count] = (float)(at[1] - middle[1]);
+                list->z[list->count] = (float)(at[2] - middle[2]);
+                list->radius[list->count++] = (float)radius;
+            }
+        }
+    return true;
+}
+
+static float depth_of(const near_list *spheres, const float r[3], float most)
+{
+    float least = most;
+#pragma omp simd reduction(min : least)
+    for (int64_t i = 0; i < spheres->count; i++) {
+        const float x = spheres->x[i] - r[0], y = spheres->y[i] - r[1], z = spheres->z[i] - r[2];
+        const float here = sqrtf(x * x + y * y + z * z) - spheres->radius[i];
+        least = here < least ? here : least;
+    }
+    return least;
+}
+
+static float nearest_square(const near_list *seeds, const float r[3], float most)
+{
+    float least = most;
+#pragma omp simd reduction(min : least)
+    for (int64_t i = 0; i < seeds->count; i++) {
+        const float x = seeds->x[i] - r[0], y = seeds->y[i] - r[1], z = seeds->z[i] - r[2];
+        const float here = x * x + y * y + z * z;
+        least = here < least ? here : least;
+    }
+    return least;
+}
+
+typedef struct tile {
+    double middle[3], half; /* half its diagonal */
+    vf_box box;             /* its points that are wanted */
+    near_list spheres, seeds;
+    bool has_seeds; /* listed */
+} tile;
+
+/* Whole tiles of the grid, so that values do not depend on the box. */
+static void lay_tile(const vf_grid *grid, const vf_box *box, const int64_t number[3], tile *t)
+{
+    double square = 0;
+    for (int a = 0; a < 3; a++) {
+        const int64_t first = number[a] * TILE, last = first + TILE - 1;
+        t->box.lo[a] = first > box->lo[a] ? first : box->lo[a];
+        t->box.hi[a] = last + 1 < box->hi[a] ? last + 1 : box->hi[a];
+        t->middle[a] = grid->origin[a] + grid->spacing[a] * ((double)first + (TILE - 1) / 2.0);
+        square += grid->spacing[a] * grid->spacing[a];
+    }
+    t->half = (TILE - 1) / 2.0 * sqrt(square);
+}
+
+/* The level of a point of a tile, relative to its middle; NaN if memory is short. */
+static float level_of(const vf_surface *plan, tile *t, const float r[3])
+{
+    const float probe = (float)plan->options.probe, reach = (float)plan->options.reach;
+    const bool excluded = plan->options.kind == VF_SURFACE_EXCLUDED;
+    const float depth = depth_of(&t->spheres, r, reach); /* of the accessible surface, if that is not the one wanted */
+    if (!excluded || depth >= 0)
+        return fmaxf(-reach, fminf(depth + (excluded ? probe : 0), reach));
+    const float most = probe + reach;
+    if (-depth >= most)
+        return -reach;
+    if (!t->has_seeds && !list_near(&plan->seeds, t->middle, 0, (double)most + t->half, &t->seeds))
+        return NAN;
+    t->has_seeds = true;
+    const float d = sqrtf(nearest_square(&t->seeds, r, most * most));
+    return fmaxf(-reach, fminf(probe - d, reach));
+}
+
+static bool fill_tile(const vf_surface *plan, const vf_grid *grid, const vf_box *box, const int64_t number[3], tile *t,
+                      float *level)
+{
+    bool room = true;
+    lay_tile(grid, box, number, t);
+    t->has_seeds = false;
+    if (!list_near(&plan->spheres, t->middle, plan->largest, plan->options.reach + t->half, &t->spheres))
+        return false;
+    for (int64_t k = t->box.lo[2]; k < t->box.hi[2]; k++)
+        for (int64_t j = t->box.lo[1]; j < t->box.hi[1]; j++)
+            for (int64_t i = t->box.lo[0]; i < t->box.hi[0]; i++) {
+                const int64_t at[3] = {i, j, k};
+                float r[3];
+                for (int a = 0; a < 3; a++)
+                    r[a] = (float)(grid->origin[a] + grid->spacing[a] * (double)at[a] - t->middle[a]);
+                const int64_t to = ((k - box->lo[2]) * vf_box_extent(box, 1) + j - box->lo[1]) * vf_box_extent(box, 0) +
+                                   i - box->lo[0];
+                level[to] = level_of(plan, t, r);
+                room = room && !isnan(level[to]);
+            }
+    return room;
+}
+
+vf_status vf_surface_levels(const vf_surface *plan, const vf_grid *grid, const vf_box *box, float *level)
+{
+    if (!vf_grid_valid(grid) || grid->cell.kind != VF_CELL_NONE || !vf_box_inside(box, grid) || !level)
+        return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "surface: a grid or a box that is not valid, or a periodic one");
+    int64_t first[3], tiles[3];
+    for (int a = 0; a < 3; a++) {
+        first[a] = box->lo[a] / TILE;
+        tiles[a] = (box->hi[a] - 1) / TILE + 1 - first[a];
+    }
+    const int64_t all = tiles[0] * tiles[1] * tiles[2];
+    bool room = true;
+#pragma omp parallel num_threads(vf_threads_for(plan->ctx, 300 * vf_box_points(box))) reduction(&& : room)
+    {
+        tile t = {0};
+#pragma omp for schedule(dynamic, 16)
+        for (int64_t n = 0; n < all; n++) {
+            const int64_t number[3] = {first[0] + n % tiles[0], first[1] + n / tiles[0] % tiles[1],
+                                       first[2] + n / tiles[0] / tiles[1]};
+            if (!vf_cancelled(plan->ctx))
+                room = fill_tile(plan, grid, box, number, &t, level) && room;
+        }
+        free_list(&t.spheres);
+        free_list(&t.seeds);
+    }
+    if (!room)
+        return vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for the levels of a surface");
+    return vf_cancelled(plan->ctx) ? vf_fail(plan->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+}

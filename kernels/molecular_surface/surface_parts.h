@@ -1,0 +1,51 @@
+/* Spheres and points in bins, and where spheres meet; not installed. */
+#ifndef VOXFIELD_SURFACE_PARTS_H
+#define VOXFIELD_SURFACE_PARTS_H
+
+#include "molecular_surface.h"
+
+typedef struct surface_place {
+    double at[3];
+} surface_place;
+
+/* Places in cubes, sorted by cube, x fastest. */
+typedef struct surface_bins {
+    double lo[3], edge;
+    int64_t along[3], count;
+    int64_t *first; /* [cubes + 1] */
+    surface_place *place;
+    double *radius; /* of each place; NULL: points */
+} surface_bins;
+
+/* `radius` may be NULL. Returns false if memory is short; surface_bins_free frees what is there. */
+bool surface_bins_make(int64_t count, const surface_place *places, const double *radius, double edge,
+                       surface_bins *out);
+void surface_bins_free(surface_bins *bins);
+
+/* The cubes within `distance` of a place: [lo, hi) along each axis. */
+void surface_bins_range(const surface_bins *bins, const double at[3], double distance, int64_t lo[3], int64_t hi[3]);
+
+/* The circle where two spheres meet: its centre, radius and two directions across. Returns false if there is none. */
+typedef struct surface_circle {
+    double centre[3], radius, u[3], v[3];
+} surface_circle;
+bool surface_circle_of(const double a[3], double radius_a, const double b[3], double radius_b, surface_circle *out);
+void surface_circle_at(const surface_circle *circle, double angle, double out[3]);
+
+static inline double surface_square(const double a[3], const double b[3])
+{
+    const double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
+    return x * x + y * y + z * z;
+}
+
+/* Whether a point is inside a sphere, not on it: to some roundings. */
+static inline bool surface_hides(const double centre[3], double radius, const double r[3])
+{
+    return surface_square(centre, r) < radius * radius * (1 - 1e-11);
+}
+
+/* The seeds of spheres in bins, of this spacing; in the spheres' order. Errors: VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+VF_MUST_CHECK vf_status surface_seeds_make(vf_context *ctx, const surface_bins *spheres, double largest, double spacing,
+                                           int64_t *count, surface_place **out);
+
+#endif

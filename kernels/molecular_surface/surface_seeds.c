@@ -1,0 +1,325 @@
+/* Points of the surface of a union of spheres: dots on the spheres, spread evenly by the golden angle; arcs where two meet; and their
+ * ends, where three do. Only those that no sphere hides. Distances from dots have an error of second order in their spacing, but
+ * where the nearest point is on an edge, that from dots alone would have one of first order. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "surface_parts.h"
+#include "voxfield/team_size.h"
+
+enum { PATCHES = 96, LEAST_DOTS = 64 };
+#define PI 3.14159265358979323846
+
+/* Dots of the unit sphere, in patches. */
+typedef struct patch {
+    double middle[3], radius; /* all its dots are within this distance of the middle */
+    int64_t first, end;
+} patch;
+typedef struct dot_table {
+    int64_t count;
+    double (*dot)[3];
+    patch patches[PATCHES];
+} dot_table;
+
+typedef struct seed_list {
+    int64_t count, room;
+    surface_place *of;
+    bool failed;
+} seed_list;
+
+static void add(seed_list *list, const double at[3])
+{
+    if (list->count == list->room && !list->failed) {
+        const int64_t room = list->room ? 2 * list->room : 64;
+        surface_place *more = realloc(list->of, (size_t)room * sizeof *more);
+        list->failed = !more;
+        if (more) {
+            list->of = more;
+            list->room = room;
+        }
+    }
+    if (!list->failed)
+        memcpy(list->of[list->count++].at, at, sizeof list->of->at);
+}
+
+/* The spheres that meet sphere `self`, and their numbers. `last`: the one that hid a point before, which is likely to hide the next. */
+typedef struct ball {
+    double at[3], radius;
+    int64_t number;
+} ball;
+typedef struct neighbours {
+    ball self;
+    int64_t count, room, last;
+    ball *of;
+    double (*hidden)[2]; /* [room + 1]: the angles of a circle that are hidden, first and last */
+} neighbours;
+
+static bool add_neighbour(neighbours *n, ball added)
+{
+    if (n->count == n->room) {
+        n->room = n->room ? 2 * n->room : 64;
+        ball *of = realloc(n->of, (size_t)n->room * sizeof *of);
+        n->of = of ? of : n->of;
+        double(*hidden)[2] =
+            realloc(n->hidden, (size_t)(n->room + 1) * 2 * sizeof *hidden); /* an interval may be cut in two */
+        n->hidden = hidden ? hidden : n->hidden;
+        if (!of || !hidden)
+            return false;
+    }
+    n->of[n->count++] = added;
+    return true;
+}
+
+static ball ball_of(const surface_bins *s, int64_t number)
+{
+    const double *at = s->place[number].at;
+    return (ball){{at[0], at[1], at[2]}, s->radius[number], number};
+}
+
+static bool find_neighbours(const surface_bins *s, int64_t self, double largest, neighbours *n)
+{
+    int64_t lo[3], hi[3];
+    n->self = ball_of(s, self);
+    n->count = n->last = 0;
+    surface_bins_range(s, n->self.at, n->self.radius + largest, lo, hi);
+    for (int64_t z = lo[2]; z < hi[2]; z++)
+        for (int64_t y = lo[1]; y < hi[1]; y++) {
+            const int64_t row = (z * s->along[1] + y) * s->along[0];
+            for (int64_t j = s->first[row + lo[0]]; j < s->first[row + hi[0]]; j++) {
+                const double sum = n->self.radius + s->radius[j];
+                if (j != self && surface_square(n->self.at, s->place[j].at) < sum * sum &&
+                    !add_neighbour(n, ball_of(s, j)))
+                    return false;
+            }
+        }
+    return true;
+}
+
+/* Whether a neighbour hides all points within `around` of r. */
+static bool hidden(neighbours *n, const double r[3], double around)
+{
+    for (int64_t k = -1; k < n->count; k++) {
+        const int64_t index = k < 0 ? n->last : k;
+        const double radius = index < n->count ? n->of[index].radius - around : 0;
+        if (radius > 0 && surface_hides(n->of[index].at, radius, r)) {
+            n->last = index;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_dots(neighbours *n, const dot_table *table, seed_list *list)
+{
+    const double *centre = n->self.at, radius = n->self.radius;
+    for (int p = 0; p < PATCHES; p++) {
+        const patch *here = &table->patches[p];
+        double r[3];
+        for (int a = 0; a < 3; a++)
+            r[a] = centre[a] + radius * here->middle[a];
+        if (here->first == here->end || hidden(n, r, radius * here->radius))
+            continue;
+        for (int64_t d = here->first; d < here->end; d++) {
+            for (int a = 0; a < 3; a++)
+                r[a] = centre[a] + radius * table->dot[d][a];
+            if (!hidden(n, r, 0))
+                add(list, r);
+        }
+    }
+}
+
+/* Sphere k hides the points of a circle at the angles where `inside` + `across` cos(angle - middle) > 0, for
+ * R_k^2 - |r - c_k|^2 is that. */
+typedef struct shade {
+    double inside, across, along_u, along_v;
+} shade;
+
+static shade shade_of(const surface_circle *circle, const ball *k)
+{
+    shade s = {.inside = k->radius * k->radius - circle->radius * circle->radius};
+    for (int a = 0; a < 3; a++) {
+        const double d = k->at[a] - circle->centre[a];
+        s.along_u += d * circle->u[a];
+        s.along_v += d * circle->v[a];
+        s.inside -= d * d;
+    }
+    s.across = 2 * circle->radius * sqrt(s.along_u * s.along_u + s.along_v * s.along_v);
+    return s;
+}
+
+/* Whether one sphere hides all of a circle: true of nearly all circles, and fast. */
+static bool is_hidden(neighbours *n, const surface_circle *circle, const ball *other)
+{
+    for (int64_t k = -1; k < n->count; k++) {
+        const int64_t index = k < 0 ? n->last : k;
+        if (index >= n->count || &n->of[index] == other)
+            continue;
+        const shade s = shade_of(circle, &n->of[index]);
+        if (s.inside > s.across) {
+            n->last = index;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The angles that sphere k hides, between -pi and pi. */
+static void hide_angles(neighbours *n, const surface_circle *circle, const ball *k, int64_t *count)
+{
+    const shade s = shade_of(circle, k);
+    if (s.inside <= -s.across)
+        return;
+    const double middle = atan2(s.along_v, s.along_u), half = acos(-s.inside / s.across);
+    double first = middle - half, last = middle + half;
+    if (first < -PI) { /* cut in two */
+        n->hidden[*count][0] = first + 2 * PI;
+        n->hidden[(*count)++][1] = PI;
+        first = -PI;
+    }
+    if (last > PI) {
+        n->hidden[*count][0] = -PI;
+        n->hidden[(*count)++][1] = last - 2 * PI;
+        last = PI;
+    }
+    n->hidden[*count][0] = first;
+    n->hidden[(*count)++][1] = last;
+}
+
+static int by_first(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (x[0] > y[0]) - (x[0] < y[0]);
+}
+
+/* Points of an arc, and both of its ends. */
+static void add_arc(const surface_circle *circle, double first, double last, double spacing, seed_list *list)
+{
+    const int64_t steps = (int64_t)ceil((last - first) * circle->radius / (spacing / 2)) + 1;
+    for (int64_t p = 0; p <= steps; p++) {
+        double r[3];
+        surface_circle_at(circle, first + (last - first) * (double)p / (double)steps, r);
+        add(list, r);
+    }
+}
+
+static void add_arcs(neighbours *n, const ball *other, double spacing, seed_list *list)
+{
+    surface_circle circle;
+    int64_t count = 0;
+    if (!surface_circle_of(n->self.at, n->self.radius, other->at, other->radius, &circle) ||
+        is_hidden(n, &circle, other))
+        return;
+    for (int64_t k = 0; k < n->count; k++)
+        if (&n->of[k] != other)
+            hide_angles(n, &circle, &n->of[k], &count);
+    qsort(n->hidden, (size_t)count, sizeof *n->hidden, by_first);
+    double at = -PI;
+    for (int64_t h = 0; h < count; h++) {
+        if (n->hidden[h][0] > at)
+            add_arc(&circle, at, n->hidden[h][0], spacing, list);
+        at = fmax(at, n->hidden[h][1]);
+    }
+    if (at < PI)
+        add_arc(&circle, at, PI, spacing, list);
+}
+
+static bool add_seeds(const surface_bins *s, int64_t self, double largest, const dot_table *table, double spacing,
+                      seed_list *list)
+{
+    neighbours n = {0};
+    const bool room = find_neighbours(s, self, largest, &n);
+    if (room)
+        add_dots(&n, table, list);
+    for (int64_t k = 0; room && k < n.count; k++)
+        if (n.of[k].number > self)
+            add_arcs(&n, &n.of[k], spacing, list);
+    free(n.of);
+    free(n.hidden);
+    return room && !list->failed;
+}
+
+/* ---- dots ---- */
+
+/* Eight rings of twelve sectors. */
+static int patch_of(const double dot[3])
+{
+    const int ring = (int)fmin((dot[2] + 1) * 4, 7),
+              sector = (int)fmin((atan2(dot[1], dot[0]) + PI) / (2 * PI) * 12, 11);
+    return ring * 12 + sector;
+}
+
+static void measure_patch(const dot_table *table, patch *p)
+{
+    double length = 0;
+    for (int64_t d = p->first; d < p->end; d++)
+        for (int a = 0; a < 3; a++)
+            p->middle[a] += table->dot[d][a];
+    for (int a = 0; a < 3; a++)
+        length += p->middle[a] * p->middle[a];
+    for (int a = 0; a < 3; a++)
+        p->middle[a] /= length > 0 ? sqrt(length) : 1;
+    for (int64_t d = p->first; d < p->end; d++)
+        p->radius = fmax(p->radius, sqrt(surface_square(p->middle, table->dot[d])) * (1 + 1e-12));
+}
+
+/* One dot for spacing^2 of the largest sphere, spread by the golden angle (a Fibonacci lattice). */
+static bool make_dots(double spacing, dot_table *table)
+{
+    const double golden = PI * (3 - sqrt(5));
+    table->count = (int64_t)ceil(4 * PI / (spacing * spacing)) + LEAST_DOTS;
+    table->dot = malloc((size_t)table->count * sizeof *table->dot);
+    int64_t next[PATCHES + 1] = {0};
+    for (int fill = 0; table->dot && fill < 2; fill++) {
+        for (int64_t d = 0; d < table->count; d++) {
+            const double z = 1 - (2 * (double)d + 1) / (double)table->count, across = sqrt(1 - z * z);
+            const double dot[3] = {across * cos(golden * (double)d), across * sin(golden * (double)d), z};
+            const int p = patch_of(dot);
+            if (fill)
+                memcpy(table->dot[next[p]++], dot, sizeof dot);
+            else
+                next[p + 1]++;
+        }
+        for (int p = 0; !fill && p < PATCHES; p++) {
+            next[p + 1] += next[p];
+            table->patches[p] = (patch){.first = next[p], .end = next[p + 1]};
+        }
+    }
+    for (int p = 0; table->dot && p < PATCHES; p++)
+        measure_patch(table, &table->patches[p]);
+    return table->dot != NULL;
+}
+
+vf_status surface_seeds_make(vf_context *ctx, const surface_bins *spheres, double largest, double spacing,
+                             int64_t *count, surface_place **out)
+{
+    seed_list *lists = calloc((size_t)spheres->count + 1, sizeof *lists);
+    dot_table table = {0};
+    bool room = lists && make_dots(spacing / fmax(largest, spacing), &table);
+    int64_t total = 0;
+    *out = NULL;
+#pragma omp parallel for schedule(dynamic, 8) num_threads(vf_threads_for(ctx, 20000 * spheres->count)) reduction(&& : room)
+    for (int64_t i = 0; i < (lists && table.dot ? spheres->count : 0); i++)
+        room = (vf_cancelled(ctx) || add_seeds(spheres, i, largest, &table, spacing, &lists[i])) && room;
+    for (int64_t i = 0; room && i < spheres->count; i++)
+        total += lists[i].count;
+    surface_place *all = room ? malloc((size_t)(total + 1) * sizeof *all) : NULL;
+    int64_t at = 0;
+    for (int64_t i = 0; lists && i < spheres->count; i++) {
+        if (all && lists[i].count)
+            memcpy(all + at, lists[i].of, (size_t)lists[i].count * sizeof *all);
+        at += lists[i].count;
+        free(lists[i].of);
+    }
+    free(lists);
+    free(table.dot);
+    if (!all)
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the points of a molecule's surface");
+    if (vf_cancelled(ctx)) {
+        free(all);
+        return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
+    }
+    *count = total;
+    *out = all;
+    return VF_OK;
+}

@@ -1,0 +1,310 @@
+/* The surface of a molecule against its definition, and against shapes that are known: one sphere, the torus between two, the hollow
+ * between three.
+ *
+ * Tolerance: seeds make d too large by at most s^2 / (2 d) (molecular_surface.h), d the distance from the accessible surface, and
+ * positions are in single precision relative to the middle of four points: 64 roundings of their size cover the sums and the root. */
+#include <math.h>
+
+#include "context_fixture.h"
+#include "molecular_surface.h"
+#include "random_fixture.h"
+#include "voxfield/team_size.h"
+
+enum { MOST = 64 };
+
+typedef struct molecule_of_spheres {
+    double x[MOST], y[MOST], z[MOST], radius[MOST];
+    vf_spheres s;
+} molecule_of_spheres;
+
+/* Zeroed memory, until the test's end. */
+static void *made[MOST];
+static int made_count;
+
+static void *make(int64_t count, size_t size)
+{
+    assert_true(made_count < MOST);
+    return made[made_count++] = room(count, size);
+}
+
+static void free_made(void)
+{
+    while (made_count > 0)
+        free(made[--made_count]);
+}
+
+static molecule_of_spheres *spheres(int64_t count)
+{
+    molecule_of_spheres *m = make(1, sizeof *m);
+    m->s = (vf_spheres){count, m->x, m->y, m->z, m->radius};
+    return m;
+}
+
+static void set(molecule_of_spheres *m, int i, double x, double y, double z, double radius)
+{
+    m->x[i] = x;
+    m->y[i] = y;
+    m->z[i] = z;
+    m->radius[i] = radius;
+}
+
+/* Atoms in a ball, so that they overlap and leave hollows. */
+static molecule_of_spheres *random_spheres(int64_t count, double size)
+{
+    molecule_of_spheres *m = spheres(count);
+    for (int i = 0; i < count; i++)
+        set(m, i, size * (2 * uniform() - 1), size * (2 * uniform() - 1), size * (2 * uniform() - 1), 1 + uniform());
+    return m;
+}
+
+static const vf_surface_options excluded = {VF_SURFACE_EXCLUDED, 1.4, 1, 0.1};
+
+static double allowed(const vf_surface_options *o, double level)
+{
+    const double d = o->probe - level;
+    return 64 * 0x1p-24 * 10 +
+           (o->kind == VF_SURFACE_EXCLUDED && level < o->probe ? o->spacing * o->spacing / (2 * d) : 0);
+}
+
+static void position(const vf_grid *g, int64_t i, int64_t j, int64_t k, double r[3])
+{
+    const int64_t at[3] = {i, j, k};
+    for (int a = 0; a < 3; a++)
+        r[a] = g->origin[a] + g->spacing[a] * (double)at[a];
+}
+
+static float *levels(const vf_spheres *s, const vf_surface_options *o, const vf_grid *g)
+{
+    vf_surface *plan;
+    const vf_box all = vf_grid_box(g);
+    float *level = make(vf_grid_points(g), sizeof *level);
+    need(vf_surface_create(ctx, s, o, &plan));
+    need(vf_surface_levels(plan, g, &all, level));
+    vf_surface_destroy(plan);
+    return level;
+}
+
+/* Compares every point of a grid with a function of the position. */
+typedef double truth(const void *user, const double r[3]);
+static void compare(const vf_spheres *s, const vf_surface_options *o, const vf_grid *g, truth *f, const void *user)
+{
+    const float *level = levels(s, o, g);
+    for (int64_t k = 0, n = 0; k < g->counts[2]; k++)
+        for (int64_t j = 0; j < g->counts[1]; j++)
+            for (int64_t i = 0; i < g->counts[0]; i++, n++) {
+                double r[3];
+                position(g, i, j, k, r);
+                const double expected = f(user, r), error = fabs((double)level[n] - expected);
+                if (!(error <= allowed(o, expected)))
+                    fail_msg("(%g, %g, %g): %.7g, expected %.7g", r[0], r[1], r[2], (double)level[n], expected);
+            }
+}
+
+typedef struct definition {
+    const vf_spheres *s;
+    const vf_surface_options *o;
+} definition;
+
+static double by_definition(const void *user, const double r[3])
+{
+    const definition *d = user;
+    return vf_surface_level_ref(d->s, d->o, r);
+}
+
+static void test_definition(void **state)
+{
+    (void)state;
+    static const vf_surface_options all[] = {{VF_SURFACE_EXCLUDED, 1.4, 1, 0.1},
+                                             {VF_SURFACE_ACCESSIBLE, 1.4, 2, 0.1},
+                                             {VF_SURFACE_VAN_DER_WAALS, 0, 2, 0.1},
+                                             {VF_SURFACE_EXCLUDED, 0.8, 0.5, 0.05}};
+    for (int m = 0; m < 6; m++) {
+        const molecule_of_spheres *molecule = random_spheres(2 + 4 * m, 1 + m);
+        const vf_grid grid = {.origin = {-7.3, -6.9, -7.1}, .spacing = {0.83, 0.77, 0.91}, .counts = {18, 18, 16}};
+        for (size_t o = 0; o < sizeof all / sizeof *all; o++)
+            compare(&molecule->s, &all[o], &grid, by_definition, &(definition){&molecule->s, &all[o]});
+        free_made();
+    }
+}
+
+static double of_one(const void *user, const double r[3])
+{
+    const double *radius = user, level = sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2]) - *radius;
+    return fmax(-1, fmin(level, 1));
+}
+
+/* The closing of a ball is the ball. */
+static void test_one_sphere(void **state)
+{
+    (void)state;
+    const double radius = 2.5;
+    molecule_of_spheres *m = spheres(1);
+    set(m, 0, 0, 0, 0, radius);
+    const vf_grid grid = {.origin = {-4, -4, -4}, .spacing = {0.37, 0.37, 0.37}, .counts = {22, 22, 22}};
+    compare(&m->s, &excluded, &grid, of_one, &radius);
+    free_made();
+}
+
+/* Two spheres of radius 1.5 at x = +-2: the probe rolls around on a circle of radius a = sqrt(2.9^2 - 2^2). Within the cone that its
+ * contacts make, the distance from the surface is p - |r - the nearest point of the circle|. */
+static double of_two(const void *user, const double r[3])
+{
+    (void)user;
+    const double contact = 2.9, a = sqrt(contact * contact - 4), across = hypot(r[1], r[2]), x = fabs(r[0]);
+    const double to_ball = hypot(x - 2, across) - 1.5;
+    double level = to_ball;
+    /* between the lines from the circle (0, a) to the centres (+-2, 0), and nearer than the circle */
+    if (across < a && x <= 2 * (a - across) / a)
+        level = fmin(1.4 - hypot(x, across - a), 1);
+    if (level < 0 && to_ball < 0) /* deep inside a ball both are bounds */
+        level = fmin(level, 1);
+    return fmax(-1, fmin(level, 1));
+}
+
+static void test_torus(void **state)
+{
+    (void)state;
+    molecule_of_spheres *m = spheres(2);
+    set(m, 0, -2, 0, 0, 1.5);
+    set(m, 1, 2, 0, 0, 1.5);
+    const vf_grid grid = {.origin = {-1.1, -3, -3}, .spacing = {0.11, 0.21, 0.21}, .counts = {21, 29, 29}};
+    compare(&m->s, &excluded, &grid, of_two, NULL);
+    free_made();
+}
+
+/* A probe that rests on three spheres: on the axis through its centre the surface is p below it. */
+static void test_corner(void **state)
+{
+    (void)state;
+    const double side = 2, radius = 1.7, high = sqrt((radius + 1.4) * (radius + 1.4) - side * side);
+    molecule_of_spheres *m = spheres(3);
+    for (int i = 0; i < 3; i++)
+        set(m, i, side * cos(i * 2.0943951023931953), side * sin(i * 2.0943951023931953), 0, radius);
+    const vf_grid grid = {.origin = {0, 0, high - 1.4 - 0.9}, .spacing = {1, 1, 0.1}, .counts = {1, 1, 19}};
+    const float *level = levels(&m->s, &excluded, &grid);
+    for (int k = 0; k < 19; k++) { /* corners are exact */
+        const double z = grid.origin[2] + 0.1 * k, expected = fmin(1.4 - (high - z), 1);
+        assert_true(fabs((double)level[k] - expected) <= 64 * 0x1p-24 * 10);
+    }
+    free_made();
+}
+
+/* A hollow that the probe fits into is solvent; one that it does not is filled. */
+static void test_hollow(void **state)
+{
+    (void)state;
+    molecule_of_spheres *m = spheres(6);
+    for (int fits = 0; fits < 2; fits++) {
+        const double far = fits ? 3.0 : 2.8; /* of centres with radius 1.5: the probe needs 2.9 */
+        for (int i = 0; i < 6; i++)
+            set(m, i, i / 2 == 0 ? (i % 2 ? far : -far) : 0, i / 2 == 1 ? (i % 2 ? far : -far) : 0,
+                i / 2 == 2 ? (i % 2 ? far : -far) : 0, 1.5);
+        const vf_grid middle = {.spacing = {1, 1, 1}, .counts = {1, 1, 1}};
+        const float level = *levels(&m->s, &excluded, &middle);
+        assert_true(fits ? level > 0 : level < 0);
+    }
+    free_made();
+}
+
+/* Closing: between the spheres and the accessible surface, and no smaller with more spheres. */
+static void test_order(void **state)
+{
+    (void)state;
+    const molecule_of_spheres *m = random_spheres(MOST, 6);
+    vf_spheres fewer = m->s;
+    fewer.count = MOST / 2;
+    const vf_grid grid = {.origin = {-9, -9, -9}, .spacing = {0.6, 0.6, 0.6}, .counts = {31, 31, 31}};
+    const vf_surface_options bare = {VF_SURFACE_VAN_DER_WAALS, 0, 1, 0.1}, wide = {VF_SURFACE_ACCESSIBLE, 1.4, 1, 0.1};
+    const float *inner = levels(&m->s, &bare, &grid), *middle = levels(&m->s, &excluded, &grid),
+                *outer = levels(&m->s, &wide, &grid);
+    const float *of_fewer = levels(&fewer, &excluded, &grid);
+    for (int64_t n = 0; n < vf_grid_points(&grid); n++) {
+        const double margin = allowed(&excluded, (double)middle[n]);
+        assert_true(middle[n] <= inner[n] + margin && middle[n] <= of_fewer[n] + 2 * margin);
+        assert_true(outer[n] <= 0 || middle[n] >= outer[n]); /* inside, the accessible one's is no distance */
+    }
+    free_made();
+}
+
+static void test_boxes_and_threads(void **state)
+{
+    (void)state;
+    const molecule_of_spheres *m = random_spheres(40, 5);
+    const vf_grid grid = {.origin = {-8, -8, -8}, .spacing = {0.7, 0.7, 0.7}, .counts = {23, 22, 21}};
+    const vf_box part = {{3, 5, 2}, {20, 11, 19}};
+    const float *whole = levels(&m->s, &excluded, &grid);
+    float *piece = make(vf_box_points(&part), sizeof *piece);
+    for (int threads = 1; threads <= 3; threads++) {
+        vf_surface *plan;
+        need(vf_context_set_threads(ctx, threads));
+        need(vf_surface_create(ctx, &m->s, &excluded, &plan));
+        need(vf_surface_levels(plan, &grid, &part, piece));
+        assert_true(vf_surface_seeds(plan) > 1000 && vf_surface_bytes(plan) > 24 * vf_surface_seeds(plan));
+        vf_surface_destroy(plan);
+        for (int64_t k = part.lo[2], n = 0; k < part.hi[2]; k++)
+            for (int64_t j = part.lo[1]; j < part.hi[1]; j++)
+                for (int64_t i = part.lo[0]; i < part.hi[0]; i++)
+                    assert_memory_equal(&piece[n++], &whole[(k * 22 + j) * 23 + i], sizeof *piece);
+    }
+    free_made();
+}
+
+static void test_no_spheres(void **state)
+{
+    (void)state;
+    const vf_grid grid = {.spacing = {1, 1, 1}, .counts = {3, 3, 3}};
+    const vf_spheres none = {0};
+    const float *level = levels(&none, &excluded, &grid);
+    for (int n = 0; n < 27; n++)
+        assert_true(level[n] == 1);
+    free_made();
+}
+
+static void refuse(const vf_spheres *s, vf_surface_options o)
+{
+    vf_surface *plan;
+    refused(vf_surface_create(ctx, s, &o, &plan), "surface: ");
+    assert_null(plan);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    molecule_of_spheres *m = spheres(2);
+    set(m, 0, 0, 0, 0, 1);
+    const double bad[][4] = {{NAN, 0, 0, 1}, {0, INFINITY, 0, 1}, {0, 0, 2e6, 1},
+                             {0, 0, 0, 0},   {0, 0, 0, -1},       {0, 0, 0, NAN}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        set(m, 1, bad[i][0], bad[i][1], bad[i][2], bad[i][3]);
+        refuse(&m->s, excluded);
+    }
+    set(m, 1, 1, 0, 0, 1);
+    refuse(&m->s, (vf_surface_options){VF_SURFACE_EXCLUDED, 1.4, 1.4, 0.1});
+    refuse(&m->s, (vf_surface_options){VF_SURFACE_EXCLUDED, 0, 1, 0.1});
+    refuse(&m->s, (vf_surface_options){VF_SURFACE_EXCLUDED, NAN, 1, 0.1});
+    refuse(&m->s, (vf_surface_options){VF_SURFACE_EXCLUDED, 1.4, 1, 0});
+    refuse(&m->s, (vf_surface_options){VF_SURFACE_ACCESSIBLE, 1.4, -1, 0.1});
+    refuse(&m->s, (vf_surface_options){VF_SURFACE_VAN_DER_WAALS, 1.4, 1, 0.1});
+    vf_surface *plan;
+    float level[1];
+    need(vf_surface_create(ctx, &m->s, &excluded, &plan));
+    const vf_grid grid = {.spacing = {1, 1, 1}, .counts = {2, 2, 2}};
+    const vf_box outside = {{0, 0, 0}, {3, 1, 1}};
+    refused(vf_surface_levels(plan, &grid, &outside, level), "box");
+    vf_surface_destroy(plan);
+    vf_surface_destroy(NULL);
+    free_made();
+}
+
+static int set_up(void **state)
+{
+    const int failed = open_context(state);
+    if (!failed)
+        vf_context_set_team_work(ctx, 1000); /* small grids have teams, too */
+    return failed;
+}
+
+TEST_MAIN(set_up, close_context, cmocka_unit_test(test_definition), cmocka_unit_test(test_one_sphere),
+          cmocka_unit_test(test_torus), cmocka_unit_test(test_corner), cmocka_unit_test(test_hollow),
+          cmocka_unit_test(test_order), cmocka_unit_test(test_boxes_and_threads), cmocka_unit_test(test_no_spheres),
+          cmocka_unit_test(test_refusals))
