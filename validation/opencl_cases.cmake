@@ -1,20 +1,45 @@
 # The unit tests that run on an OpenCL device, too: those of computations with an OpenCL backend. With opencl_cases_of_NAME, only
 # these cases: a CPU that plays the device compiles and runs small kernels slowly.
 set(opencl_tests
-    test_coulomb_sum
+    mri
+    test_circulant
+    test_circulant_chain
     test_copy
+    test_coulomb_sum
+    test_density
+    test_differences
     test_fft_vector
     test_first_differences
-    test_fourier_sum
     test_fourier_algebra
+    test_fourier_sum
+    test_gridding
+    test_gridding_algebra
+    test_low_rank
+    test_operators
+    test_penalties
     test_reduce
+    test_solvers
     test_special_reductions
+    test_tgv
+    test_toeplitz
+    test_toeplitz_algebra
+    test_wavelet
+    test_wavelet_algebra
 )
 set(opencl_cases_of_test_reduce test_sizes test_same_bits test_wide_accumulators test_refusals)
+set(opencl_cases_of_test_fourier_sum test_batches test_large_k test_small_terms test_far_voxels)
+set(opencl_cases_of_test_gridding test_one_dimension test_two_dimensions test_edges)
+set(opencl_cases_of_test_toeplitz test_against_dense test_delta test_hermitian_part test_nan test_refusals)
+set(opencl_cases_of_test_wavelet test_against_reference test_threads test_not_finite test_refusals)
 
 # Those that run once more, as NAME_opencl_single, as if the device had no double precision: all their cases of single precision.
 set(opencl_single_tests
+    test_differences
     test_fft_vector
+    test_fourier_sum
+    test_gridding
     test_reduce
     test_special_reductions
+    test_toeplitz
+    test_wavelet
 )

@@ -90,16 +90,16 @@ static inline void add_square(partial_sum *sum, REAL2 c)
     add_product(sum, c.y, c.y);
 }
 
-/* |c| to twice the precision: a correction by the rest of the root. */
+/* |c| to twice the precision: the root, and what is left of the squares over twice the root. */
 static inline void add_magnitude(partial_sum *sum, REAL2 c)
 {
     const REAL most = fmax(fabs(c.x), fabs(c.y));
     const int power = most > 0 && isfinite(most) ? ilogb(most) : 0;
-    const REAL x = ldexp(c.x, -power), y = ldexp(c.y, -power), root = sqrt(x * x + y * y);
-    /* x^2 + y^2 - root^2, the products exact as pairs */
-    const REAL xx = x * x, yy = y * y, rr = root * root;
-    const REAL rest = ((xx - rr) + yy) + (fma(x, x, -xx) + fma(y, y, -yy) - fma(root, root, -rr));
-    add_number(sum, ldexp(root, power));
+    const REAL x = ldexp(fabs(c.x), -power), y = ldexp(fabs(c.y), -power), a = x > y ? x : y, b = x > y ? y : x;
+    const REAL aa = a * a, bb = b * b, root = sqrt(aa + bb), rr = root * root;
+    /* a^2 - root^2 + b^2, the largest numbers first: without rounding; then what the products lost */
+    const REAL rest = ((aa - rr) + bb) + (fma(a, a, -aa) + fma(b, b, -bb) - fma(root, root, -rr));
+    add_number(sum, ldexp(root + (isnan(c.x) || isnan(c.y) ? NAN : 0), power));
     if (root > 0 && isfinite(root))
         add_number(sum, ldexp(rest / (2 * root), power));
 }

@@ -2,7 +2,7 @@
 
 A test file ends with `program.main(globals())`, which runs its functions test_*. Each gets an empty folder
 (pathlib.Path, if it takes an argument), which is also the current directory, and raises AssertionError or Skip.
-Call: `python3 test_x.py PROGRAM [DEVICE] [test_name ...]`; DEVICE is cpu (default) or cuda. The last line counts what
+Call: `python3 test_x.py PROGRAM [DEVICE] [test_name ...]`; DEVICE is cpu (default), cuda or opencl. The last line counts what
 passed, failed and was skipped, with the reasons. Exit status 0, 1 if a test failed, 77 if none could run.
 """
 import collections
@@ -27,7 +27,7 @@ import seeds  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else sys.exit(__doc__)
 NAME = os.path.basename(PROGRAM)
-DEVICE = sys.argv[2] if sys.argv[2:3] in (["cpu"], ["cuda"]) else "cpu"
+DEVICE = sys.argv[2] if sys.argv[2:3] in (["cpu"], ["cuda"], ["opencl"]) else "cpu"
 
 
 # A shell without job control starts what it runs in the background with SIGINT ignored, and nohup so with SIGHUP. Programs
@@ -310,7 +310,7 @@ def main(names, probe=(DATA / "dipole.pqr", "--dry-run")):
     if not chosen:
         tests = part_of(tests)
     failed = passed = 0
-    if DEVICE == "cuda" and run("--version").status == 0:
+    if DEVICE != "cpu" and run("--version").status == 0:
         done = run(*probe)
         if done.status in (6, 8):
             print("SKIP: " + done.err.strip())
