@@ -10,10 +10,9 @@ import program
 from made_scan import image, numpy, phantom
 from program import make, refuse
 
-# Both images are made by the same iterations in single precision, so they differ by what rounding becomes in the solver. The solver
-# stops at a residual of 1e-5; with off-resonance the transforms' tolerance of 1e-6 counts for each of some ten segments. 2.5e-5 was
-# the most that was seen, and a wrong term would be 1e-2 or more.
-BOUND = 1e-4
+# Both images are made by the same solver, in single precision. They differ by what its tolerance of 1e-5 leaves open, which the
+# condition of the system magnifies: 2e-4 was the most that was seen (a volume of two coils). A wrong term would be 1e-2 or more.
+BOUND = 5e-4
 NO_DOUBLE = {**os.environ, "VOXFIELD_OPENCL_NO_DOUBLE": "1"}
 
 
@@ -50,7 +49,7 @@ def test_without_double_precision(_):
     phantom("series.h5", "--matrix", "24,24,1", "--coils", 3, "--frames", 2, "--spokes", 20, "--noise", 0.01)
     for more in ((), ("--operator", "direct"), ("--prior", "wavelet+tv", "--iterations", 10)):
         agrees("series.h5", *more, env=NO_DOUBLE)
-    refuse(6, "no double precision", "series.h5", "--precision", "double", env=NO_DOUBLE)
+    refuse(8, "no double precision", "series.h5", "--precision", "double", env=NO_DOUBLE)
 
 
 def test_teams_of_two_kinds(_):
