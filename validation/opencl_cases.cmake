@@ -15,8 +15,10 @@ set(opencl_tests
     test_gridding
     test_gridding_algebra
     test_low_rank
+    test_opencl_device
     test_operators
     test_penalties
+    test_queues
     test_reduce
     test_solvers
     test_special_reductions
@@ -26,8 +28,12 @@ set(opencl_tests
     test_wavelet
     test_wavelet_algebra
 )
+set(opencl_cases_of_test_queues test_queues_in_order)
 set(opencl_cases_of_test_reduce test_sizes test_same_bits test_wide_accumulators test_refusals)
 set(opencl_cases_of_test_fourier_sum test_batches test_large_k test_small_terms test_far_voxels)
+set(opencl_cases_of_test_fourier_algebra test_ranges_and_threads test_positions_of_grid test_nan test_refusals)
+set(opencl_cases_of_test_gridding_algebra test_places test_adjoint test_batch test_linear test_refusals test_other_samples_refused)
+set(opencl_cases_of_test_tgv test_exact)
 set(opencl_cases_of_test_gridding test_one_dimension test_two_dimensions test_edges)
 set(opencl_cases_of_test_toeplitz test_against_dense test_delta test_hermitian_part test_nan test_refusals)
 set(opencl_cases_of_test_wavelet test_against_reference test_threads test_not_finite test_refusals)
@@ -43,3 +49,10 @@ set(opencl_single_tests
     test_toeplitz
     test_wavelet
 )
+
+# Small cases for NAME_oclgrind, where oclgrind plays the device and checks memory: some thousand elements each.
+set(oclgrind_cases_of_test_copy test_few_elements)
+set(oclgrind_cases_of_test_fft_vector test_lent_memory test_vectors_begin_anywhere)
+set(oclgrind_cases_of_test_first_differences test_unknown_voxels test_weights_by_hand)
+set(oclgrind_cases_of_test_opencl_device test_other_context test_kernels_in_order)
+set(oclgrind_cases_of_test_special_reductions test_identities test_zeros)

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "differences_backend.h"
-#include "opencl/opencl_sums.h"
+#include "backend/opencl_sums.h"
 
 extern const char vf_text_differences[];
 

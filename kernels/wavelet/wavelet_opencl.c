@@ -1,7 +1,7 @@
 /* The OpenCL backend of the wavelet transforms: levels and axes as in the CUDA backend, sums of rows added up on the host. */
 #include <stdlib.h>
 
-#include "opencl/opencl_sums.h"
+#include "backend/opencl_sums.h"
 #include "wavelet_backend.h"
 
 extern const char vf_text_wavelet[];
