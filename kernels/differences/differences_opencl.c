@@ -1,8 +1,8 @@
 /* The OpenCL backend of gradients, thresholds and norms. */
 #include <stdlib.h>
 
-#include "differences_backend.h"
 #include "backend/opencl_sums.h"
+#include "differences_backend.h"
 
 extern const char vf_text_differences[];
 
@@ -21,8 +21,8 @@ typedef struct narrow_field {
 static vf_opencl_kernel kernel_for(vf_dtype type, const char *name, int64_t threads)
 {
     static const char *const texts[] = {vf_text_opencl_words, vf_text_opencl_sums, vf_text_differences, NULL};
-    return (vf_opencl_kernel){
-        texts, name, vf_dtype_real(type), .words = "-DOUTPUTS=10 -DTERMS=8 -DMOST_GROUPS=16", .threads = {threads}};
+    return (vf_opencl_kernel){texts, name, vf_dtype_real(type), .words = "-DOUTPUTS=10 -DTERMS=8 -DMOST_GROUPS=16",
+                              .threads = {threads}};
 }
 _Static_assert(STENCIL_OUTPUTS == 10 && STENCIL_TERMS == 8 && VF_MOST_GROUPS == 16, "the words above");
 

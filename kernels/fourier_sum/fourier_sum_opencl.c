@@ -83,8 +83,7 @@ static vf_status create(vf_fourier *plan)
     if (!s)
         return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "no memory for a plan");
     plan->state = s;
-    const vf_turn_exponents e =
-        vf_turn_exponents_for(plan->has_field ? largest(plan->k.w, plan->samples) : 1);
+    const vf_turn_exponents e = vf_turn_exponents_for(plan->has_field ? largest(plan->k.w, plan->samples) : 1);
     vf_status status = make_points(plan, &plan->k, plan->samples, K_EXPONENT, e.first, &s->samples, &s->k);
     VF_TRY(status, make_points(plan, &plan->r, plan->voxels, R_EXPONENT, e.second, &s->voxels, &s->r));
     return status;

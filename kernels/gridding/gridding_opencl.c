@@ -15,9 +15,9 @@ typedef struct shape {
 
 typedef struct opencl_state {
     shape shape;
-    vf_array first, places, offsets;  /* samples in the order of tiles */
-    vf_array table, scale, factor;    /* of the plan's precision */
-    vf_array field;                   /* VF_I64: factors of phases */
+    vf_array first, places, offsets; /* samples in the order of tiles */
+    vf_array table, scale, factor;   /* of the plan's precision */
+    vf_array field;                  /* VF_I64: factors of phases */
     vf_array grid;
     vf_turn_exponents exponents;
     vf_fft *fft;
@@ -217,10 +217,10 @@ static vf_status adjoint_segment(const vf_nufft *plan, vf_queue *queue, int segm
     const vf_opencl_kernel spread = kernel_for(plan, "spread", s->grid.count),
                            crop = kernel_for(plan, "crop_grid", plan->voxels);
     const int64_t time = time_of(plan, segment, 1);
-    vf_status status = VF_OPENCL_LAUNCH(queue, &spread, VF_CL_VALUE(s->shape), VF_CL_ARRAY(s->first.data),
-                                        VF_CL_ARRAY(s->places.data), VF_CL_ARRAY(s->offsets.data),
-                                        VF_CL_ARRAY(s->table.data), VF_CL_ARRAY(factors_of(plan, segment)),
-                                        VF_CL_ARRAY(values), VF_CL_ARRAY(s->grid.data));
+    vf_status status =
+        VF_OPENCL_LAUNCH(queue, &spread, VF_CL_VALUE(s->shape), VF_CL_ARRAY(s->first.data), VF_CL_ARRAY(s->places.data),
+                         VF_CL_ARRAY(s->offsets.data), VF_CL_ARRAY(s->table.data),
+                         VF_CL_ARRAY(factors_of(plan, segment)), VF_CL_ARRAY(values), VF_CL_ARRAY(s->grid.data));
     VF_TRY(status, vf_fft_execute(s->fft, queue, VF_FFT_BACKWARD, s->grid.data));
     VF_TRY(status, VF_OPENCL_LAUNCH(queue, &crop, VF_CL_VALUE(s->shape), VF_CL_INT(segment > 0), VF_CL_VALUE(time),
                                     VF_CL_ARRAY(s->field.data), VF_CL_ARRAY(s->scale.data), VF_CL_ARRAY(s->grid.data),
@@ -234,9 +234,9 @@ static vf_status forward_segment(const vf_nufft *plan, vf_queue *queue, int segm
     const vf_opencl_kernel pad = kernel_for(plan, "pad_image", s->grid.count),
                            interpolate = kernel_for(plan, "interpolate", plan->samples);
     const int64_t time = time_of(plan, segment, -1);
-    vf_status status = VF_OPENCL_LAUNCH(queue, &pad, VF_CL_VALUE(s->shape), VF_CL_VALUE(time),
-                                        VF_CL_ARRAY(s->field.data), VF_CL_ARRAY(s->scale.data), VF_CL_ARRAY(image),
-                                        VF_CL_ARRAY(s->grid.data));
+    vf_status status =
+        VF_OPENCL_LAUNCH(queue, &pad, VF_CL_VALUE(s->shape), VF_CL_VALUE(time), VF_CL_ARRAY(s->field.data),
+                         VF_CL_ARRAY(s->scale.data), VF_CL_ARRAY(image), VF_CL_ARRAY(s->grid.data));
     VF_TRY(status, vf_fft_execute(s->fft, queue, VF_FFT_FORWARD, s->grid.data));
     VF_TRY(status,
            VF_OPENCL_LAUNCH(queue, &interpolate, VF_CL_VALUE(s->shape), VF_CL_INT(segment > 0),
@@ -247,15 +247,14 @@ static vf_status forward_segment(const vf_nufft *plan, vf_queue *queue, int segm
 
 /* Calls `how` for each vector and segment. */
 static vf_status for_all(vf_nufft *plan, vf_queue *queue, int batch, const void *in, int64_t in_count, void *out,
-                         int64_t out_count,
-                         vf_status (*how)(const vf_nufft *, vf_queue *, int, const void *, void *))
+                         int64_t out_count, vf_status (*how)(const vf_nufft *, vf_queue *, int, const void *, void *))
 {
     const int segments = plan->segments.count > 0 ? plan->segments.count : 1;
     vf_status status = VF_OK;
     for (int i = 0; i < batch * segments && status == VF_OK; i++)
-        status = how(plan, queue, i % segments,
-                     vf_offset(plan->device, in, plan->complex_type, i / segments * in_count),
-                     vf_offset(plan->device, out, plan->complex_type, i / segments * out_count));
+        status =
+            how(plan, queue, i % segments, vf_offset(plan->device, in, plan->complex_type, i / segments * in_count),
+                vf_offset(plan->device, out, plan->complex_type, i / segments * out_count));
     return status;
 }
 
@@ -269,5 +268,4 @@ static vf_status forward(vf_nufft *plan, vf_queue *queue, int batch, const void 
     return for_all(plan, queue, batch, x, plan->voxels, c, plan->samples, forward_segment);
 }
 
-const gridding_backend gridding_opencl = {
-    .create = create, .adjoint = adjoint, .forward = forward, .destroy = destroy};
+const gridding_backend gridding_opencl = {.create = create, .adjoint = adjoint, .forward = forward, .destroy = destroy};

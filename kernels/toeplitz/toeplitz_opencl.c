@@ -17,7 +17,7 @@ typedef struct shape {
 
 typedef struct opencl_state {
     shape shape;
-    int64_t points; /* of the doubled grid */
+    int64_t points;                /* of the doubled grid */
     vf_array grid, kernels, turns; /* [points] complex, [segments][points] real, [segments][voxels] or empty */
     vf_fft *fft;
 } opencl_state;
@@ -45,8 +45,7 @@ static vf_status make_turns(vf_toeplitz *plan, opencl_state *s)
     vf_status status = field && turns ? VF_OK
                                       : vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY,
                                                 "Toeplitz: not enough memory for %d segments", plan->segments);
-    VF_TRY(status,
-           vf_opencl_download(plan->device, field, plan->field.data, (size_t)plan->voxels * sizeof *field));
+    VF_TRY(status, vf_opencl_download(plan->device, field, plan->field.data, (size_t)plan->voxels * sizeof *field));
     for (int64_t i = 0; status == VF_OK && i < count; i++) {
         const double all = plan->time[i / plan->voxels] * (double)field[i % plan->voxels], rest = all - rint(all);
         if (twice)
@@ -74,8 +73,8 @@ static vf_status create(vf_toeplitz *plan)
         s->shape.doubled[a] = plan->doubled[a];
     }
     vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, type, s->points, &s->grid);
-    VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, plan->precision, plan->segments * s->points,
-                                   &s->kernels));
+    VF_TRY(status,
+           vf_array_create(plan->device, VF_SPACE_DEVICE, plan->precision, plan->segments * s->points, &s->kernels));
     VF_TRY(status, vf_fft_create(plan->device, type, 3, dims, 1, &s->fft));
     VF_TRY(status, make_turns(plan, s));
     if (status == VF_OK)
@@ -96,14 +95,12 @@ static vf_status set(vf_toeplitz *plan, vf_queue *queue, int segment, void *q)
     const opencl_state *s = plan->state;
     void *to = vf_array_at(&s->kernels, segment * s->points);
     if (plan->circulant) {
-        const vf_status status =
-            vf_queue_copy(queue, to, q, (size_t)s->points * vf_dtype_bytes(plan->precision));
+        const vf_status status = vf_queue_copy(queue, to, q, (size_t)s->points * vf_dtype_bytes(plan->precision));
         return status == VF_OK ? vf_queue_sync(queue) : status;
     }
     const vf_opencl_kernel wrap = kernel_for(plan, "wrap_kernel", s->points),
                            take = kernel_for(plan, "take_real", s->points);
-    vf_status status =
-        VF_OPENCL_LAUNCH(queue, &wrap, VF_CL_VALUE(s->shape), VF_CL_ARRAY(q), VF_CL_ARRAY(s->grid.data));
+    vf_status status = VF_OPENCL_LAUNCH(queue, &wrap, VF_CL_VALUE(s->shape), VF_CL_ARRAY(q), VF_CL_ARRAY(s->grid.data));
     VF_TRY(status, vf_fft_execute(s->fft, queue, VF_FFT_FORWARD, s->grid.data));
     VF_TRY(status, VF_OPENCL_LAUNCH(queue, &take, VF_CL_INT(s->points), VF_CL_REAL(1.0 / (double)s->points),
                                     VF_CL_ARRAY(s->grid.data), VF_CL_ARRAY(to)));

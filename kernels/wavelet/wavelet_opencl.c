@@ -51,8 +51,7 @@ static vf_status create(vf_wavelet *plan, const char *variant)
         return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "wavelet: not enough memory for a plan");
     plan->state = s;
     vf_status status = vf_array_create(plan->device, VF_SPACE_DEVICE, plan->type, plan->numbers, &s->between);
-    VF_TRY(status,
-           vf_array_create(plan->device, VF_SPACE_DEVICE, VF_U8, plan->rows * VF_OPENCL_SUM_BYTES, &s->sums));
+    VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, VF_U8, plan->rows * VF_OPENCL_SUM_BYTES, &s->sums));
     VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, VF_I64, plan->rows, &s->numbers));
     return status;
 }
@@ -104,8 +103,14 @@ static vf_status launch(const vf_wavelet *plan, vf_queue *queue, const step_f64 
 {
     const int64_t numbers = s->counts[0] * s->counts[1] * s->counts[2];
     const vf_opencl_kernel kernel = kernel_for(plan, "transform", s->axis < 0 ? numbers : numbers / 2);
-    step_f32 once = {{s->counts[0], s->counts[1], s->counts[2]}, s->axis, s->inverse, s->soft, (float)s->scale,
-                     (float)s->level, {0}, {0}};
+    step_f32 once = {{s->counts[0], s->counts[1], s->counts[2]},
+                     s->axis,
+                     s->inverse,
+                     s->soft,
+                     (float)s->scale,
+                     (float)s->level,
+                     {0},
+                     {0}};
     for (int k = 0; k < WAVELET_MOST_TAPS; k++) {
         once.low[k] = (float)s->low[k];
         once.high[k] = (float)s->high[k];
@@ -137,9 +142,7 @@ static vf_status do_level(const vf_wavelet *plan, vf_queue *queue, const vf_wave
         if (!box->split[s.axis])
             continue;
         left--;
-        const place target = left == 0   ? to
-                             : left == 1 ? plain(state->between.data, box->counts)
-                                         : bare(&to);
+        const place target = left == 0 ? to : left == 1 ? plain(state->between.data, box->counts) : bare(&to);
         s.soft = soft && left == 0;
         s.scale = soft ? soft->scale : 0;
         s.level = soft ? soft->level : 0;
@@ -155,8 +158,8 @@ static vf_status forward(vf_wavelet *plan, vf_queue *queue, const int64_t shift[
     vf_status status = VF_OK;
     for (int l = levels > 0; status == VF_OK && l <= levels; l++) {
         const vf_wavelet_box box = vf_wavelet_box_of(plan, l);
-        status = do_level(plan, queue, &box, false, image(plan, &box, l, v, shift), bands(plan, &box, l, levels, c),
-                          soft);
+        status =
+            do_level(plan, queue, &box, false, image(plan, &box, l, v, shift), bands(plan, &box, l, levels, c), soft);
     }
     return status;
 }
@@ -205,9 +208,9 @@ static vf_status total(const vf_wavelet *plan, vf_queue *queue, int64_t first, d
     const vf_array *from = first > 0 ? &s->numbers : &s->sums;
     const size_t bytes = (size_t)from->count * vf_dtype_bytes(from->type);
     void *host = malloc(bytes + 1);
-    vf_status status = host ? VF_OK
-                            : vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY,
-                                      "wavelet: not enough memory for sums of rows");
+    vf_status status =
+        host ? VF_OK
+             : vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "wavelet: not enough memory for sums of rows");
     VF_TRY(status, vf_queue_copy(queue, host, from->data, bytes));
     VF_TRY(status, vf_queue_sync(queue));
     *sum = 0;
@@ -219,5 +222,5 @@ static vf_status total(const vf_wavelet *plan, vf_queue *queue, int64_t first, d
     return status;
 }
 
-const vf_wavelet_backend vf_wavelet_opencl = {
-    VF_DEVICE_OPENCL, create, forward, adjoint, magnitudes, finest, destroy, total};
+const vf_wavelet_backend vf_wavelet_opencl = {VF_DEVICE_OPENCL, create, forward, adjoint,
+                                              magnitudes,       finest, destroy, total};

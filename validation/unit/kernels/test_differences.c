@@ -306,7 +306,8 @@ static void test_groups_against_definition(void **state)
             const int groups = kind / 4 == 0 ? 1 : 1 + (int)(uniform() * VF_MOST_GROUPS);
             double weights[VF_MOST_GROUPS], threshold = kind / 4 == 1 ? 0 : 2 * uniform() * sqrt(groups);
             const double *w = kind & 2 ? weights : NULL;
-            const double u = has_precision(VF_F64) ? 0x1p-53 : 0x1p-24; /* of r and the factor: the widest that there is */
+            const double u =
+                has_precision(VF_F64) ? 0x1p-53 : 0x1p-24; /* of r and the factor: the widest that there is */
             random_weights(groups, weights);
             double *v = random_numbers(groups * n), *expected = room(2 * groups * n, sizeof *expected);
             for (int64_t i = 0; i < n; i += 5) /* points of 0 */
