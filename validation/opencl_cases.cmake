@@ -14,7 +14,7 @@ set(opencl_tests
     test_reduce
     test_special_reductions
 )
-set(opencl_cases_of_test_ewald_sum test_near_points test_cancelling test_nothing test_bits test_costs test_refusals)
+set(opencl_cases_of_test_ewald_sum test_near_points test_cancelling test_costs test_refusals)
 set(opencl_cases_of_test_potential_methods test_boxes test_cost test_refusals test_choose)
 set(opencl_cases_of_test_reduce test_sizes test_same_bits test_wide_accumulators test_refusals)
 
