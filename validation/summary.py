@@ -18,6 +18,8 @@ import xml.etree.ElementTree as ET
 PEERS = "is not installed; VOXFIELD_PEERS=1 ./run check installs it"
 KINDS = [
     (r"GPU, not two|not two GPUs|two needed", "one GPU here, two needed"),
+    (r"no OpenCL in this build|without OpenCL", "OpenCL's headers are not installed (package opencl-c-headers)"),
+    (r"no device: .*libOpenCL|no device by OpenCL", "an OpenCL device is not installed (package pocl-opencl-icd)"),
     (r"no GPU|no CUDA|cuda:|--device cuda|^devices? cuda|CPU only", "no GPU"),
     (r"no bart\b|^no .*\bbart\b", f"BART {PEERS}"),
     (r"ismrmrd[-_](tools|recon|generate)|no ismrmrd", f"ismrmrd-tools {PEERS}"),

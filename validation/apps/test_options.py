@@ -60,18 +60,23 @@ def test_version(_):
 
 
 def test_devices(_):
-    """The CPU, and each GPU by the name that --device takes, or why there is none."""
+    """The CPU, and each device by CUDA and by OpenCL by the name that --device takes, or why there is none."""
     if NAME == "mri_phantom":
         return
     status, out, err = call("--devices")
-    cpu, *gpus, meaning = out.splitlines()
+    cpu, *others, meaning = out.splitlines()
     assert status == 0 and err == "" and meaning.startswith("auto, the default"), (out, err)
     about = re.fullmatch(r"cpu {6}.+; (\S+) of (\S+) GiB of memory free; (\d+) threads, (baseline|avx2|avx512)", cpu)
     assert about and 0 < float(about[1]) <= float(about[2]) and int(about[3]) >= 1, cpu
-    assert gpus, out
-    if not gpus[0].startswith("no GPU: "):
-        told = r"(cuda:\d+)\s+(.+; \S+ of \S+ GiB of memory free; compute capability \d+\.\d.*|cannot be used: cuda:.+)"
-        assert [re.fullmatch(told, line)[1] for line in gpus] == [f"cuda:{i}" for i in range(len(gpus))], gpus
+    for kind, traits, none in (("cuda", r"compute capability \d+\.\d.*", "no GPU by CUDA: (this binary was built without CUDA|.{10,})"),
+                               ("opencl", r"OpenCL (GPU|CPU|accelerator), driver .+, \d+ compute units, (no )?double precision",
+                                r"no device by OpenCL: (this binary was built without OpenCL|libOpenCL\.so\.1 .+)")):
+        told = rf"{kind}:(\d+)\s+(.+; \S+ of \S+ GiB of memory free; {traits}|cannot be used: {kind}:.+)"
+        found = [re.fullmatch(told, line) for line in others if line.startswith(f"{kind}:")]
+        assert all(found) and [int(line[1]) for line in found] == list(range(len(found))), out
+        assert sum(bool(re.fullmatch(none, line)) for line in others) == (not found), out
+        others = [line for line in others if not line.startswith(f"{kind}:") and not re.fullmatch(none, line)]
+    assert not others, out
 
 
 def test_output_that_cannot_be_written(_):

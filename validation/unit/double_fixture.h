@@ -7,12 +7,12 @@
 
 #include "voxfield/device.h"
 
-static inline bool lacks_double(const vf_device *device, vf_dtype type)
+static inline bool lacks_double(const vf_device *of, vf_dtype type)
 {
     static bool said;
-    const bool lacks = (type == VF_F64 || type == VF_C128) && strstr(vf_device_traits(device), "no double precision");
+    const bool lacks = (type == VF_F64 || type == VF_C128) && strstr(vf_device_traits(of), "no double precision");
     if (lacks && !said)
-        printf("double precision is left out: %s has none\n", vf_device_spec(device));
+        printf("double precision is left out: %s has none\n", vf_device_spec(of));
     said = said || lacks;
     return lacks;
 }

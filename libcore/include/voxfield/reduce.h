@@ -57,8 +57,8 @@ VF_MUST_CHECK vf_status vf_reduce_create(vf_device *device, vf_reduction reducti
                                          vf_reduce **out);
 void vf_reduce_destroy(vf_reduce *plan); /* NULL is allowed; work in queues must be done */
 
-/* Puts the reduction of x [n] (DOT: and y [n]; else y is NULL) into the queue. `result`: VF_SPACE_DEVICE memory; later
- * work in the queue may read it. One queue at a time may use a plan. Errors: VF_ERR_ARGUMENT (n > most, a
+/* Puts the reduction of x [n] (DOT: and y [n]; else y is NULL) into the queue; an OpenCL device waits for the result.
+ * `result`: VF_SPACE_DEVICE memory; later work in the queue may read it. One queue at a time may use a plan. Errors: VF_ERR_ARGUMENT (n > most, a
  * pointer is NULL). */
 VF_MUST_CHECK vf_status vf_reduce_execute(const vf_reduce *plan, vf_queue *queue, int64_t n, const void *x,
                                           const void *y, vf_reduced *result);

@@ -347,12 +347,12 @@ vf_status vf_context_set_devices(vf_context *ctx, const char *spec)
     device_list list;
     int ordinals[VF_MAX_DEVICES];
     vf_status status = VF_OK;
-    if (!parse_devices(spec, &list))
+    if (!spec || !parse_devices(spec, &list))
         return vf_fail(
             ctx, VF_ERR_ARGUMENT,
             "device '%s': expected cpu, cuda, opencl, or a list of them with numbers, each once (cuda:0,1 or "
             "cpu,opencl:0)",
-            spec);
+            spec ? spec : "NULL");
     if (vf_parse_cuda_spec(spec, ordinals) > 0)
         vf_warm_up_join(&ctx->warm_up);
     vf_device *devices = calloc((size_t)list.count, sizeof *devices);

@@ -34,6 +34,14 @@ static bool load(void)
     return complete;
 }
 
+static bool is_known(cl_device_id id)
+{
+    for (int d = 0; d < found.count; d++)
+        if (found.of[d].id == id)
+            return true;
+    return false;
+}
+
 static void add_devices(cl_platform_id platform, cl_device_type type)
 {
     cl_device_id ids[VF_MAX_DEVICES];
@@ -41,6 +49,8 @@ static void add_devices(cl_platform_id platform, cl_device_type type)
     if (vf_cl.GetDeviceIDs(platform, type, VF_MAX_DEVICES, ids, &count) != CL_SUCCESS)
         return;
     for (cl_uint d = 0; d < count && d < VF_MAX_DEVICES && found.count < VF_MAX_DEVICES; d++) {
+        if (is_known(ids[d])) /* a device may be of several types */
+            continue;
         vf_opencl_state *s = &found.of[found.count++];
         *s = (vf_opencl_state){.id = ids[d], .type = type};
         pthread_mutex_init(&s->lock, NULL);
@@ -89,7 +99,8 @@ vf_status vf_opencl_check(vf_device *device, cl_int error, const char *doing)
     static const struct {
         cl_int error;
         const char *name;
-    } names[] = {{CL_MEM_OBJECT_ALLOCATION_FAILURE, "no memory for an array"},
+    } names[] = {{CL_INVALID_MEM_OBJECT, "an address is not of this device's memory"},
+                 {CL_MEM_OBJECT_ALLOCATION_FAILURE, "no memory for an array"},
                  {CL_OUT_OF_RESOURCES, "out of resources"},
                  {CL_OUT_OF_HOST_MEMORY, "out of host memory"},
                  {CL_DEVICE_NOT_AVAILABLE, "the device is not available"},

@@ -259,6 +259,21 @@ static void test_swap(void **state)
         }
 }
 
+/* Everything once, for memory checkers that are slow. */
+static void test_few_elements(void **state)
+{
+    (void)state;
+    const int64_t counts[3] = {7, 5, 3}, x_counts[3] = {19, 5, 2}, y_counts[3] = {5, 19, 2};
+    for (int t = 0; t < TYPES; t++) {
+        check_copy(types[t], 77, 16, 32);
+        check_fill(types[t], 77, 16);
+        check_indexed(types[t], 77, false);
+        check_indexed(types[t], 77, true);
+        check_box(types[t], counts, random_pitch(counts), random_pitch(counts));
+        check_transpose(types[t], 2, 5, 19, random_pitch(x_counts), random_pitch(y_counts));
+    }
+}
+
 static const char no_type[] = "invalid element type 99", too_long[] = "exceed any memory";
 
 static void test_refused_copies(void **state)
@@ -343,4 +358,5 @@ static void test_refused_boxes(void **state)
 DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_copy_every_alignment), cmocka_unit_test(test_copy_every_type),
             cmocka_unit_test(test_copy_large), cmocka_unit_test(test_fill), cmocka_unit_test(test_gather_and_scatter),
             cmocka_unit_test(test_boxes), cmocka_unit_test(test_transposes), cmocka_unit_test(test_swap),
-            cmocka_unit_test(test_refused_copies), cmocka_unit_test(test_refused_boxes))
+            cmocka_unit_test(test_few_elements), cmocka_unit_test(test_refused_copies),
+            cmocka_unit_test(test_refused_boxes))

@@ -199,12 +199,46 @@ static void test_threads(void **state)
 static void test_device_names(void **state)
 {
     (void)state;
-    static const char *const bad[] = {
-        "",         "CPU",     "cpu ",         "cpu:",      "gpu",       "auto",
-        "cuda:",    "cuda:a",  "cuda:-1",      "cuda: 1",   "cuda:0,",   "cuda:0,0",
-        "cuda:,1",  "cuda0",   "cuda:1 ",      "cuda:0 ,1", "cuda:4096", "cuda:99999999999999999999",
-        "cuda:0;1", "cudax",   "cpu0",         "cpu:0,0",   "cpu:x",     "cpu:1,",
-        "cpux",     "cpu,cpu", "cpu:0,cuda:0", "cuda:0,cpu"};
+    static const char *const bad[] = {"",
+                                      "CPU",
+                                      "cpu ",
+                                      "cpu:",
+                                      "gpu",
+                                      "auto",
+                                      "cuda:",
+                                      "cuda:a",
+                                      "cuda:-1",
+                                      "cuda: 1",
+                                      "cuda:0,",
+                                      "cuda:0,0",
+                                      "cuda:,1",
+                                      "cuda0",
+                                      "cuda:1 ",
+                                      "cuda:0 ,1",
+                                      "cuda:4096",
+                                      "cuda:99999999999999999999",
+                                      "cuda:0;1",
+                                      "cudax",
+                                      "cpu0",
+                                      "cpu:0,0",
+                                      "cpu:x",
+                                      "cpu:1,",
+                                      "cpux",
+                                      "cpu,cpu",
+                                      "opencl:",
+                                      "opencl:0,0",
+                                      "opencl:-1",
+                                      "opencl0",
+                                      "openclx",
+                                      ",cpu",
+                                      "cpu,,cuda",
+                                      "1",
+                                      "cpu,opencl:0,cpu",
+                                      "cuda:1,opencl:1,cuda:1",
+                                      "opencl,opencl:0",
+                                      "cuda,0",
+                                      "opencl:0 ,cpu",
+                                      "cpu:0,opencl:1024"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         vf_context_clear_error(ctx);
         assert_int_equal(vf_context_set_devices(ctx, bad[i]), VF_ERR_ARGUMENT);
@@ -212,6 +246,8 @@ static void test_device_names(void **state)
         assert_int_equal(vf_context_device_count(ctx), 1); /* unchanged */
         assert_string_equal(vf_device_spec(vf_context_device(ctx, 0)), "cpu");
     }
+    vf_context_clear_error(ctx);
+    assert_int_equal(vf_context_set_devices(ctx, NULL), VF_ERR_ARGUMENT);
     vf_context_clear_error(ctx);
     char many[8 * 100] = "cuda:0";
     for (int i = 1; i < 70; i++)
