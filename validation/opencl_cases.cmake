@@ -1,13 +1,17 @@
 # The unit tests that run on an OpenCL device, too: those of computations with an OpenCL backend. With opencl_cases_of_NAME, only
 # these cases: a CPU that plays the device compiles and runs small kernels slowly.
 set(opencl_tests
+    cionize
     mri
     test_circulant
     test_circulant_chain
     test_copy
     test_coulomb_sum
+    test_cutoff_sum
     test_density
     test_differences
+    test_ewald_cells
+    test_ewald_sum
     test_fft_vector
     test_first_differences
     test_fourier_algebra
@@ -18,8 +22,10 @@ set(opencl_tests
     test_opencl_device
     test_operators
     test_penalties
+    test_potential_methods
     test_queues
     test_reduce
+    test_self_test
     test_solvers
     test_special_reductions
     test_tgv
@@ -28,6 +34,8 @@ set(opencl_tests
     test_wavelet
     test_wavelet_algebra
 )
+set(opencl_cases_of_test_ewald_sum test_near_points test_cancelling test_costs test_refusals)
+set(opencl_cases_of_test_potential_methods test_boxes test_cost test_refusals test_choose)
 set(opencl_cases_of_test_queues test_queues_in_order)
 set(opencl_cases_of_test_reduce test_sizes test_same_bits test_wide_accumulators test_refusals)
 set(opencl_cases_of_test_fourier_sum test_batches test_large_k test_small_terms test_far_voxels)
@@ -40,11 +48,14 @@ set(opencl_cases_of_test_wavelet test_against_reference test_threads test_not_fi
 
 # Those that run once more, as NAME_opencl_single, as if the device had no double precision: all their cases of single precision.
 set(opencl_single_tests
+    test_coulomb_sum
+    test_cutoff_sum
     test_differences
     test_fft_vector
     test_fourier_sum
     test_gridding
     test_reduce
+    test_self_test
     test_special_reductions
     test_toeplitz
     test_wavelet

@@ -475,7 +475,8 @@ const program_option cionize_options[] = {
      .help =
          "method of the map: auto, exact, fast, or cutoff:R[:LAW]; variants are simd, avx512, avx2, baseline and ref "
          "on the CPU, and scatter of fast and cutoff; on GPUs tuned, roots, const1, const4, const8 and dcs1 to dcs3 "
-         "of exact; bins, large-bin, small-bin and small-bin-overlap of fast and cutoff",
+         "of exact; bins, large-bin, small-bin and small-bin-overlap of fast and cutoff; by OpenCL tuned and dcs3, and "
+         "bins",
      .more =
          "`auto` is the faster of `exact` and `fast`. `exact` is the direct sum over all atoms, in free space. "
          "`fast`, to --accuracy, splits it into a sum over near pairs and a convolution on a mesh. The names of "

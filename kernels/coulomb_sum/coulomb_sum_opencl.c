@@ -141,7 +141,7 @@ static vf_status compute_slice(const vf_coulomb *plan, vf_queue *queue, const vf
     const int64_t rows = s->t.count[1] * SIDE_Y, first_i = s->t.first[0] * SIDE_X * POINTS,
                   first_j = s->t.first[1] * SIDE_Y, nx = vf_box_extent(box, 0), ny = vf_box_extent(box, 1);
     const vf_opencl_kernel dcs3 = {texts, "dcs3", type, words, {s->pitch / POINTS, rows}, {SIDE_X, SIDE_Y}},
-                           take = {texts, "take_slice", type, words, {nx * ny}};
+                           take = {texts, "take_slice", type, words, {nx * ny}, {0}};
     const double *origin = plan->grid.origin, z = vf_coulomb_position(&plan->grid, 2, k);
     vf_status status = VF_OK;
     for (int64_t first = 0; status == VF_OK && (first == 0 || first < plan->atoms); first += s->most) {

@@ -15,6 +15,7 @@ static const vf_backend backends[] = {
     {&vf_cutoff_scatter.variants, &vf_cutoff_scatter},
     {&vf_cutoff_cuda.variants, &vf_cutoff_cuda},
     {&vf_cutoff_published.variants, &vf_cutoff_published},
+    {&vf_cutoff_opencl.variants, &vf_cutoff_opencl},
     {0},
 };
 

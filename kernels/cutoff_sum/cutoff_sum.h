@@ -40,6 +40,7 @@
  *                       cutoff_sum_published.cu. Positions are counted from the grid's origin, so a map's errors grow with it.
  *                       The host sorts charges; with small bins it also sums the ones beyond a bin's capacity, and an execution
  *                       waits for that
+ *   opencl "bins"       the same; the host sorts charges
  */
 #ifndef VOXFIELD_CUTOFF_SUM_H
 #define VOXFIELD_CUTOFF_SUM_H

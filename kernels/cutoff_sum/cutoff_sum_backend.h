@@ -66,7 +66,8 @@ VF_MUST_CHECK vf_status vf_cutoff_create_loaded(vf_queue *queue, const vf_grid *
                                                 const double *loaded, const vf_cutoff_options *options,
                                                 vf_cutoff **out);
 
-extern const vf_cutoff_backend vf_cutoff_ref, vf_cutoff_cpu, vf_cutoff_scatter, vf_cutoff_cuda, vf_cutoff_published;
+extern const vf_cutoff_backend vf_cutoff_ref, vf_cutoff_cpu, vf_cutoff_scatter, vf_cutoff_cuda, vf_cutoff_published,
+    vf_cutoff_opencl;
 
 #ifdef __cplusplus
 }

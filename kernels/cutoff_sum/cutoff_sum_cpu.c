@@ -11,11 +11,7 @@
 
 typedef struct cpu_state {
     const cutoff_simd *simd;
-    vf_prolate_powers law; /* the smooth part */
-    int64_t bins[3];       /* their numbers along the axes; charges beyond the grid are in the outermost ones */
-    int64_t reach[3];      /* the cutoff, in points, rounded up */
-    int64_t *first;        /* [bins + 1] charges */
-    void *charges;         /* sorted by bin, x fastest; in the caller's order within a bin */
+    cutoff_bins in;
 } cpu_state;
 
 static const int64_t bin_size[3] = {BIN_X, BIN_Y, BIN_Z}, tile_size[3] = {TILE_X, TILE_Y, TILE_Z};
@@ -57,9 +53,8 @@ size_t cutoff_charge_bytes(const vf_cutoff *plan)
     return plan->options.precision == VF_F64 ? sizeof(cutoff_charge_f64) : sizeof(cutoff_charge_f32);
 }
 
-static int64_t bin_of(const vf_cutoff *plan, const double at[3])
+static int64_t bin_of(const vf_cutoff *plan, const cutoff_bins *s, const double at[3])
 {
-    const cpu_state *s = plan->state;
     int64_t bin = 0;
     for (int a = 2; a >= 0; a--) {
         double offset;
@@ -72,6 +67,7 @@ static int64_t bin_of(const vf_cutoff *plan, const double at[3])
 /* A part of a sort. */
 typedef struct sorter {
     const vf_cutoff *plan;
+    const cutoff_bins *in;
     int64_t *places; /* [bins] first the number of charges, then where the next one goes */
 } sorter;
 
@@ -80,15 +76,14 @@ static void count_charge(void *user, int64_t i, const double at[3], double charg
     const sorter *own = user;
     (void)i;
     (void)charge;
-    own->places[bin_of(own->plan, at)]++;
+    own->places[bin_of(own->plan, own->in, at)]++;
 }
 
 static void put_charge(void *user, int64_t i, const double at[3], double charge)
 {
     const sorter *own = user;
-    const cpu_state *s = own->plan->state;
     (void)i;
-    cutoff_charge_set(own->plan, s->charges, own->places[bin_of(own->plan, at)]++, at, charge);
+    cutoff_charge_set(own->plan, own->in->charges, own->places[bin_of(own->plan, own->in, at)]++, at, charge);
 }
 
 /* Parts of the sort, up to one a thread: their counts should take an eighth of the charges' memory, at most. */
@@ -99,32 +94,32 @@ static int sort_parts(const vf_cutoff *plan, int64_t bins)
     return most < threads ? (int)most : threads;
 }
 
-static void pass_over_charges(const vf_cutoff *plan, int parts, int64_t bins, int64_t *places, vf_cutoff_take *take)
+static void pass_over_charges(const vf_cutoff *plan, const cutoff_bins *in, int parts, int64_t bins, int64_t *places,
+                              vf_cutoff_take *take)
 {
     const int threads = vf_threads_for(vf_device_context(plan->device), parts > 1 ? 5 * plan->source->count : 0);
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int t = 0; t < parts; t++) {
-        sorter own = {.plan = plan, .places = places + t * bins};
+        sorter own = {.plan = plan, .in = in, .places = places + t * bins};
         (void)vf_cutoff_images(plan, vf_range_begin(plan->source->count, parts, t),
                                vf_range_begin(plan->source->count, parts, t + 1), take, &own);
     }
 }
 
 /* Without a copy of the charges in between: they may take as much memory as all else. */
-static vf_status sort_charges(vf_cutoff *plan, int64_t bins)
+static vf_status sort_charges(vf_cutoff *plan, int64_t bins, cutoff_bins *s)
 {
-    cpu_state *s = plan->state;
     const int parts = sort_parts(plan, bins);
     int64_t *places = calloc((size_t)(parts * bins), sizeof *places);
     s->first = malloc((size_t)(bins + 1) * sizeof *s->first);
     if (places && s->first) {
-        pass_over_charges(plan, parts, bins, places, count_charge);
+        pass_over_charges(plan, s, parts, bins, places, count_charge);
         vf_counts_to_places(parts, bins, places, s->first);
         plan->count = s->first[bins];
         s->charges = malloc((size_t)(plan->count + 1) * cutoff_charge_bytes(plan));
     }
     if (s->charges)
-        pass_over_charges(plan, parts, bins, places, put_charge);
+        pass_over_charges(plan, s, parts, bins, places, put_charge);
     free(places);
     if (!s->charges)
         return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY,
@@ -149,6 +144,24 @@ vf_status cutoff_simd_of(vf_cutoff *plan, const cutoff_simd **out)
     return status;
 }
 
+vf_status cutoff_bins_make(vf_cutoff *plan, cutoff_bins *out)
+{
+    int64_t bins = 1;
+    vf_cutoff_fit(plan, plan->options.precision == VF_F64 ? 0x1p-53 : 0x1p-25, &out->law);
+    for (int a = 0; a < 3; a++) {
+        out->bins[a] = (plan->grid.counts[a] + bin_size[a] - 1) / bin_size[a];
+        out->reach[a] = (int64_t)ceil(plan->options.cutoff / plan->grid.spacing[a]) + 1;
+        bins *= out->bins[a];
+    }
+    return sort_charges(plan, bins, out);
+}
+
+void cutoff_bins_free(cutoff_bins *in)
+{
+    free(in->first);
+    free(in->charges);
+}
+
 static vf_status create(vf_cutoff *plan)
 {
     const cutoff_simd *simd;
@@ -160,20 +173,14 @@ static vf_status create(vf_cutoff *plan)
         return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "not enough memory for a plan");
     plan->state = s;
     s->simd = simd;
-    vf_cutoff_fit(plan, plan->options.precision == VF_F64 ? 0x1p-53 : 0x1p-25, &s->law);
-    int64_t bins = 1;
-    for (int a = 0; a < 3; a++) {
-        s->bins[a] = (plan->grid.counts[a] + bin_size[a] - 1) / bin_size[a];
-        s->reach[a] = (int64_t)ceil(plan->options.cutoff / plan->grid.spacing[a]) + 1;
-        bins *= s->bins[a];
-    }
-    return sort_charges(plan, bins);
+    return cutoff_bins_make(plan, &s->in);
 }
 
 /* Adds the charges within reach of a tile, in the order of the bins. */
 static void sum_tile(const vf_cutoff *plan, const cutoff_tile *tile)
 {
-    const cpu_state *s = plan->state;
+    const cpu_state *state = plan->state;
+    const cutoff_bins *s = &state->in;
     int64_t lo[3], hi[3];
     for (int a = 0; a < 3; a++) {
         lo[a] = clamp(tile->lo[a] - s->reach[a], 0, plan->grid.counts[a] - 1) / bin_size[a];
@@ -185,9 +192,9 @@ static void sum_tile(const vf_cutoff *plan, const cutoff_tile *tile)
                           count = s->first[row + hi[0] + 1] - first;
             const void *charges = (const char *)s->charges + (size_t)first * cutoff_charge_bytes(plan);
             if (plan->options.precision == VF_F64)
-                s->simd->add_f64(tile, charges, count);
+                state->simd->add_f64(tile, charges, count);
             else
-                s->simd->add_f32(tile, charges, count);
+                state->simd->add_f32(tile, charges, count);
         }
 }
 
@@ -220,7 +227,7 @@ static void compute_tile(const tiling *t, int64_t number)
     memset(sums, 0, TILE_Z * TILE_Y * ROW * element);
     cutoff_tile tile = {.cutoff = plan->options.cutoff,
                         .r_min = plan->options.r_min,
-                        .law = &s->law,
+                        .law = &s->in.law,
                         .window = &plan->window,
                         .row = ROW,
                         .plane = TILE_Y * ROW,
@@ -265,8 +272,7 @@ static vf_status execute(const vf_cutoff *plan, vf_queue *queue, const vf_box *b
 static void destroy(vf_cutoff *plan)
 {
     cpu_state *s = plan->state;
-    free(s->first);
-    free(s->charges);
+    cutoff_bins_free(&s->in);
     free(s);
 }
 

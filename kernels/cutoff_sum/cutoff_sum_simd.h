@@ -44,6 +44,19 @@ typedef struct cutoff_simd {
 /* The instruction set of plan->variant, whose name is set to the set's. Errors: those of vf_variant_isa. */
 VF_MUST_CHECK vf_status cutoff_simd_of(vf_cutoff *plan, const cutoff_simd **out);
 
+/* Charges in bins, and their law. */
+typedef struct cutoff_bins {
+    vf_prolate_powers law; /* the smooth part */
+    int64_t bins[3];       /* their numbers along the axes; charges beyond the grid are in the outermost ones */
+    int64_t reach[3];      /* the cutoff, in points, rounded up */
+    int64_t *first;        /* [bins + 1] charges */
+    void *charges;         /* cutoff_charge_F, sorted by bin, x fastest; in the caller's order within a bin */
+} cutoff_bins;
+
+/* Also sets plan->count and plan->bytes. cutoff_bins_free is always allowed on zeros. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status cutoff_bins_make(vf_cutoff *plan, cutoff_bins *out);
+void cutoff_bins_free(cutoff_bins *in);
+
 size_t cutoff_charge_bytes(const vf_cutoff *plan);
 
 /* Sets charge `place` of an array of cutoff_charge_F, of the plan's precision. */

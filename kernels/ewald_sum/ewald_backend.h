@@ -97,7 +97,7 @@ struct vf_ewald {
     void *state;                /* the backend's own */
 };
 
-extern const vf_ewald_backend vf_ewald_cpu, vf_ewald_cuda;
+extern const vf_ewald_backend vf_ewald_cpu, vf_ewald_cuda, vf_ewald_opencl;
 
 /* The CPU backend's memory while it makes the meshes, without charges. */
 uint64_t ewald_cpu_making_bytes(const ewald_shape *shape, int threads);

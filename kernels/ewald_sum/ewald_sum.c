@@ -11,6 +11,7 @@
 static const vf_backend backends[] = {
     {&vf_cpu_only, &vf_ewald_cpu},
     {&vf_cuda_only, &vf_ewald_cuda},
+    {&vf_opencl_only, &vf_ewald_opencl},
     {0},
 };
 
@@ -201,7 +202,7 @@ vf_status vf_ewald_plan_costs(vf_device *device, const vf_grid *grid, const vf_c
     info->bytes = ewald_mesh_bytes(&s.fine, s.precision) + sorted + (uint64_t)vf_grid_points(grid) / 32;
     info->most_bytes = 2 * sorted + (uint64_t)vf_grid_points(grid) / 32 +
                        ewald_cpu_making_bytes(&s, vf_context_threads(vf_device_context(device)));
-    if (vf_device_get_kind(device) == VF_DEVICE_CUDA) {
+    if (!vf_device_is_host(device)) {
         info->bytes = (uint64_t)(s.fine.mesh[0] * s.fine.mesh[1] * s.fine.mesh[2]) * vf_dtype_bytes(s.precision) +
                       sorted + (uint64_t)vf_grid_points(grid) / 128;
         info->most_bytes = info->bytes + 3 * sorted + gpu_work_bytes(&s);

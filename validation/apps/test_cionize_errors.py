@@ -39,7 +39,7 @@ def test_words(_):
             ("--units", ["kT", "", "volt", "KT/E "], ["kT/e", "kcal/mol/e", "e/A"]),
             ("--precision", ["", "half", "SINGLE", "float"], ["single", "double"]),
             ("--device", ["", "gpu", "CPU", "cuda:", "cuda:x", "cuda:-1", "cuda:0,0", "cuda:0,", "cuda0", "cuda:1 ", "cpu:",
-                          "cpu:0,0", "cpu,cpu", "cuda:0,cpu", "cpu:0,cuda:0"],
+                          "cpu:0,0", "cpu,cpu", "opencl:", "opencl:0,0"],
              ["cpu", "cuda"]),
             ("--method", ["", "multigrid", "exactly", "auto:avx2", "auto:", "Auto"], ["exact"]),
             ("--method", ["exact:", "exact:nonsense", "direct:nonsense"], ["no variant", "the variants are"])):

@@ -4,6 +4,7 @@
 #define DEVICE_FIXTURE_H
 
 #include "context_fixture.h"
+#include "double_fixture.h"
 #include "random_fixture.h"
 #include "voxfield/device.h"
 #include "voxfield/team_size.h"
@@ -32,7 +33,13 @@ static inline bool can_run(const char *variant)
 /* Whether the device has the precision, which an OpenCL device may lack. */
 static inline bool has_precision(vf_dtype type)
 {
-    return vf_dtype_real(type) != VF_F64 || !strstr(vf_device_traits(device), "no double precision");
+    return !lacks_double(device, type);
+}
+
+/* Double precision on every other trial, if the device has it. */
+static inline vf_dtype precision_of_trial(int trial)
+{
+    return trial % 2 && has_precision(VF_F64) ? VF_F64 : VF_F32;
 }
 
 /* Selects the tests with these names. Returns false, and prints a line, if a name does not exist. */

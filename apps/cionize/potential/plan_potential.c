@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "potential_common.h"
+#include "self_test.h"
 #include "voxfield/append.h"
 #include "voxfield/workpool.h"
 
@@ -254,6 +255,8 @@ static void describe_devices(const vf_context *ctx, const char *why, potential_p
         used = vf_append(plan->device, sizeof plan->device, "%s%s (%s%s%s)", used ? " and " : "",
                          vf_device_spec(device), vf_device_name(device), shared, count);
     }
+    if (devices_of(ctx, vf_device_get_kind(vf_context_device(ctx, 0))) < vf_context_device_count(ctx))
+        vf_append(plan->device, sizeof plan->device, ", whose last digits differ");
     if (why[0])
         vf_append(plan->device, sizeof plan->device, "; auto: %s", why);
 }
@@ -285,6 +288,7 @@ static vf_status choose_device(vf_context *ctx, const cionize_settings *s, work 
         status = vf_device_means_all(wish) ? vf_device_choose_gpus(ctx, typical_gpu_seconds(ctx, plan, w))
                                            : vf_context_set_devices(ctx, wish);
         VF_TRY(status, check_kinds(ctx, plan));
+        VF_TRY(status, vf_self_test(ctx));
         VF_TRY(status, measure_device(ctx, plan, w));
     }
     if (status != VF_OK)

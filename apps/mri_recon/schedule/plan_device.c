@@ -7,6 +7,7 @@
 #include "forecast.h"
 #include "noise/partial_fourier.h"
 #include "plan_device.h"
+#include "self_test.h"
 #include "solve/choose_operator.h"
 #include "solve/prior_table.h"
 #include "voxfield/append.h"
@@ -333,6 +334,7 @@ vf_status plan_device(vf_context *ctx, recon_settings *s, const mri_scan *raw, c
 {
     char why[384] = "", list[DEVICE_LIST], shared[160];
     vf_status status = set_devices(ctx, s, raw, sampling, why, sizeof why);
+    VF_TRY(status, vf_self_test(ctx));
     if (status != VF_OK)
         return status;
     status = fit_series(ctx, s, raw);

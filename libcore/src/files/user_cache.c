@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include "device/context_internal.h"
+#include "voxfield/output.h"
 
 char *vf_user_cache_path(const char *name)
 {
@@ -29,4 +33,29 @@ void vf_user_cache_make_folders(const char *path)
         *slash = '/';
     }
     free(part);
+}
+
+bool vf_user_cache_noted(const char *name)
+{
+    char *path = vf_user_cache_path(name);
+    const bool noted = path && access(path, F_OK) == 0;
+    free(path);
+    return noted;
+}
+
+void vf_user_cache_note(vf_context *ctx, const char *name)
+{
+    char *path = vf_user_cache_path(name);
+    vf_output *output = NULL;
+    vf_caught caught;
+    vf_caught *before = vf_catch(ctx, &caught);
+    if (path) {
+        vf_user_cache_make_folders(path);
+        vf_status status = vf_output_open(ctx, path, &output);
+        VF_TRY(status, vf_output_commit(&output));
+        vf_output_discard(&output);
+        (void)status;
+    }
+    vf_catch_end(before);
+    free(path);
 }

@@ -1,7 +1,7 @@
 /* The cutoff sum: every variant of a device and every law against its formula, on fresh random charges, in free space and
  * in cells; the same bits in boxes and for any number of threads; what is refused.
  *
- * usage: test_cutoff_sum DEVICE [TEST...] (cpu, cuda; exit 77 if there is no such device)
+ * usage: test_cutoff_sum DEVICE [TEST...] (cpu, cuda, opencl; exit 77 if there is no such device)
  *
  * The bound, from the arithmetic. u is the unit roundoff (2^-24 or 2^-53), h the largest spacing, g = Phi(0) / rc the
  * smooth part at 0, where it is largest, D = 1 / r^2 + g c / rc at least the slope of S (without the first from r_min
@@ -286,7 +286,7 @@ static void test_sum(void **state)
     for (int trial = 0; trial < 18 * VF_CUTOFF_LAWS; trial++) {
         const vf_grid g = random_grid((vf_cell_kind)(trial % 3), trial % 9 ? 11 : 16);
         cloud c = random_cloud(trial % 5 == 0 ? trial % 10 / 5 : 1 + (int64_t)(150 * uniform()), &g);
-        compare(&g, &c, random_options((vf_cutoff_law)(trial / 18), trial % 2 ? VF_F64 : VF_F32));
+        compare(&g, &c, random_options((vf_cutoff_law)(trial / 18), precision_of_trial(trial)));
         free(c.data);
     }
 }
@@ -309,7 +309,7 @@ static void test_crowd(void **state)
 static void test_long_cutoff(void **state)
 {
     (void)state;
-    for (int precision = VF_F32; precision <= VF_F64; precision++) {
+    for (int precision = VF_F32; precision <= VF_F64 && has_precision((vf_dtype)precision); precision++) {
         vf_grid g = random_grid(VF_CELL_NONE, 5);
         cloud c = random_cloud(9000, &g);
         vf_cutoff_options o = random_options(VF_CUTOFF_PLAIN, (vf_dtype)precision);
@@ -347,7 +347,7 @@ static void test_bits(void **state)
         const vf_grid g = random_grid((vf_cell_kind)(trial % 3), 30);
         const vf_box all = vf_grid_box(&g);
         const int64_t points = vf_grid_points(&g);
-        vf_cutoff_options o = random_options((vf_cutoff_law)(trial % VF_CUTOFF_LAWS), trial % 2 ? VF_F64 : VF_F32);
+        vf_cutoff_options o = random_options((vf_cutoff_law)(trial % VF_CUTOFF_LAWS), precision_of_trial(trial));
         const size_t element = vf_dtype_bytes(o.precision);
         cloud c = random_cloud(200, &g);
         char *whole = malloc((size_t)points * element), *part = malloc((size_t)points * element);

@@ -1,0 +1,68 @@
+/* The self-test of devices: one that computes rightly passes, and is remembered; one that does not is refused by name, whatever is
+ * remembered. On the CPU there is nothing to test.
+ *
+ * usage: test_self_test DEVICE [TEST...] (cpu, opencl; exit 77 if there is no such device) */
+#include <unistd.h>
+
+#include "device_fixture.h"
+#include "self_test.h"
+
+static char folder[] = "/tmp/self_test_XXXXXX";
+
+/* The files that remember. */
+static int count_files(void)
+{
+    char command[128], line[32] = "";
+    snprintf(command, sizeof command, "find %s -path '*self-test*' -type f | wc -l", folder);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    assert_non_null(fgets(line, sizeof line, pipe));
+    pclose(pipe);
+    return atoi(line);
+}
+
+static void test_wrong_device(void **state)
+{
+    (void)state;
+    const bool tested = vf_device_get_kind(device) == VF_DEVICE_OPENCL;
+    for (int run = 0; run < 2; run++) { /* before anything is remembered, and after */
+        assert_int_equal(setenv("VOXFIELD_SIMULATE_WRONG", vf_device_spec(device), 1), 0);
+        if (tested) {
+            expect_error(vf_self_test(ctx), VF_ERR_DEVICE, "computes the Coulomb sum wrongly in single precision");
+            assert_int_equal(count_files(), run);
+            assert_int_equal(vf_self_test(ctx), VF_ERR_DEVICE);
+            assert_non_null(strstr(vf_context_message(ctx), vf_device_name(device)));
+            vf_context_clear_error(ctx);
+        } else {
+            need(vf_self_test(ctx));
+        }
+        assert_int_equal(unsetenv("VOXFIELD_SIMULATE_WRONG"), 0);
+        need(vf_self_test(ctx));
+        assert_int_equal(count_files(), tested ? 1 : 0);
+    }
+}
+
+/* A folder that cannot be written to only means that the test is made again. */
+static void test_no_cache(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("XDG_CACHE_HOME", "/dev/null", 1), 0);
+    need(vf_self_test(ctx));
+    assert_int_equal(setenv("XDG_CACHE_HOME", folder, 1), 0);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return !mkdtemp(folder) || setenv("XDG_CACHE_HOME", folder, 1) != 0;
+}
+
+static int remove_folder(void **state)
+{
+    char command[128];
+    (void)state;
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command) != 0;
+}
+
+DEVICE_MAIN(make_folder, remove_folder, cmocka_unit_test(test_wrong_device), cmocka_unit_test(test_no_cache))
