@@ -1,10 +1,22 @@
 /* Replaces the kernels' *_opencl.c files in a build without OpenCL: empty tables of backends. */
 #include "coulomb_sum_backend.h"
 #include "cutoff_sum_backend.h"
+#include "differences_backend.h"
 #include "ewald_backend.h"
 #include "first_differences_backend.h"
+#include "fourier_sum_backend.h"
+#include "gridding_internal.h"
+#include "low_rank_backend.h"
+#include "toeplitz_backend.h"
+#include "wavelet_backend.h"
 
 const vf_coulomb_backend vf_coulomb_opencl = {0};
+const vf_gradient_backend vf_gradient_opencl = {0};
 const vf_cutoff_backend vf_cutoff_opencl = {0};
 const vf_ewald_backend vf_ewald_opencl = {0};
 const vf_differences_backend vf_differences_opencl = {0};
+const vf_fourier_backend vf_fourier_opencl = {0};
+const gridding_backend gridding_opencl = {0};
+const vf_low_rank_backend vf_low_rank_opencl = {0};
+const vf_toeplitz_backend vf_toeplitz_opencl = {0};
+const vf_wavelet_backend vf_wavelet_opencl = {0};

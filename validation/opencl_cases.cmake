@@ -2,33 +2,63 @@
 # these cases: a CPU that plays the device compiles and runs small kernels slowly.
 set(opencl_tests
     cionize
+    mri
+    test_circulant
+    test_circulant_chain
+    test_copy
     test_coulomb_sum
     test_cutoff_sum
+    test_density
+    test_differences
     test_ewald_cells
     test_ewald_sum
-    test_potential_methods
-    test_self_test
-    test_copy
     test_fft_vector
     test_first_differences
+    test_fourier_algebra
+    test_fourier_sum
+    test_gridding
+    test_gridding_algebra
+    test_low_rank
     test_opencl_device
+    test_operators
+    test_penalties
+    test_potential_methods
     test_queues
     test_reduce
+    test_self_test
+    test_solvers
     test_special_reductions
+    test_tgv
+    test_toeplitz
+    test_toeplitz_algebra
+    test_wavelet
+    test_wavelet_algebra
 )
-set(opencl_cases_of_test_queues test_queues_in_order)
-set(opencl_cases_of_test_ewald_sum test_near_points test_cancelling test_nothing test_bits test_costs test_refusals)
+set(opencl_cases_of_test_ewald_sum test_near_points test_cancelling test_costs test_refusals)
 set(opencl_cases_of_test_potential_methods test_boxes test_cost test_refusals test_choose)
+set(opencl_cases_of_test_queues test_queues_in_order)
 set(opencl_cases_of_test_reduce test_sizes test_same_bits test_wide_accumulators test_refusals)
+set(opencl_cases_of_test_fourier_sum test_batches test_large_k test_small_terms test_far_voxels)
+set(opencl_cases_of_test_fourier_algebra test_ranges_and_threads test_positions_of_grid test_nan test_refusals)
+set(opencl_cases_of_test_gridding_algebra test_places test_adjoint test_batch test_linear test_refusals test_other_samples_refused)
+set(opencl_cases_of_test_tgv test_exact)
+set(opencl_cases_of_test_gridding test_one_dimension test_two_dimensions test_edges)
+set(opencl_cases_of_test_toeplitz test_against_dense test_delta test_hermitian_part test_nan test_refusals)
+set(opencl_cases_of_test_wavelet test_against_reference test_threads test_not_finite test_refusals)
 
 # Those that run once more, as NAME_opencl_single, as if the device had no double precision: all their cases of single precision.
 set(opencl_single_tests
     test_coulomb_sum
     test_cutoff_sum
-    test_self_test
+    test_differences
     test_fft_vector
+    test_fourier_sum
+    test_gridding
     test_reduce
+    test_self_test
     test_special_reductions
+    test_toeplitz
+    test_wavelet
 )
 
 # Small cases for NAME_oclgrind, where oclgrind plays the device and checks memory: some thousand elements each.

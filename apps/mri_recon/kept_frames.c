@@ -67,8 +67,9 @@ vf_status kept_frames_begin(recon_state *r)
     char *key = pieces_key(r->settings->program, r->settings->scan.input);
     if (!key)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
-    const bool host = vf_device_is_host(vf_context_device(ctx, 0));
-    snprintf(maker, sizeof maker, "device %s\n", host ? "cpu" : "cuda");
+    /* The kind of the first device: "cpu", "cuda", "opencl". */
+    const char *spec = vf_device_spec(vf_context_device(ctx, 0));
+    snprintf(maker, sizeof maker, "device %.*s\n", (int)strcspn(spec, ":"), spec);
     const vf_pieces_result result = {
         .key = key, .maker = maker, .items = raw->frames, .item_bytes = sizeof(piece_head) + image_bytes(raw)};
     vf_status status = allocate(ctx, &r->settings->solve, raw, k);

@@ -9,6 +9,7 @@
 static const vf_backend backends[] = {
     {&vf_cpu_only, &vf_gradient_cpu},
     {&vf_cuda_only, &vf_gradient_cuda},
+    {&vf_opencl_only, &vf_gradient_opencl},
     {0},
 };
 

@@ -52,7 +52,8 @@ enum { VF_MOST_GROUPS = 16 };
 
 /* z_g(i) = v_g(i) max(0, 1 - threshold / r(i)), r(i) = sqrt(sum_g w_g |v_g(i)|^2); 0 where r(i) = 0. `v`, `z`:
  * [groups][n], 1 to VF_MOST_GROUPS groups, n >= 0; z may be v. `weights`: [groups] in host memory, positive; NULL: 1.
- * threshold >= 0. r and the factor are in double precision; squares must be within its range.
+ * threshold >= 0. r and the factor are in double precision (single on OpenCL
+ * devices without it, on numbers scaled to about 1); squares must be within its range.
  *
  * For any positive weights, z minimises
  *     threshold sum_i r_z(i) + 1/2 sum_i sum_g w_g |z_g(i) - v_g(i)|^2:

@@ -38,7 +38,7 @@ typedef struct vf_gradient_backend {
     vf_status (*norm)(vf_queue *queue, vf_dtype type, const group_field *f, const void *v, double *sum);
 } vf_gradient_backend;
 
-extern const vf_gradient_backend vf_gradient_cpu, vf_gradient_cuda;
+extern const vf_gradient_backend vf_gradient_cpu, vf_gradient_cuda, vf_gradient_opencl;
 
 /* ---- the definitions: plain loops in double precision over host memory, for tests ---- */
 

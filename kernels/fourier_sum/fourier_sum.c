@@ -11,6 +11,7 @@ static const vf_backend backends[] = {
     {&vf_fourier_cpu.variants, &vf_fourier_cpu},
     {&vf_fourier_ref.variants, &vf_fourier_ref},
     {&vf_fourier_cuda.variants, &vf_fourier_cuda},
+    {&vf_fourier_opencl.variants, &vf_fourier_opencl},
     {0},
 };
 

@@ -34,6 +34,7 @@
  *                  |k|. Off-resonance is no part of them: "pairs" replaces them then.
  *         "bank", "bank-4"   ours beyond these: samples with their values in constant memory, phases as exact as those
  *                  of "pairs"; and four voxels a thread with a launch that was searched (fourier_sum_bank.cu)
+ *   opencl "pairs"  one sine and cosine per pair, each phase reduced exactly (turns.cl)
  */
 #ifndef VOXFIELD_FOURIER_SUM_H
 #define VOXFIELD_FOURIER_SUM_H

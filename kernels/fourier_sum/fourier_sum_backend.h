@@ -65,7 +65,7 @@ struct vf_fourier {
     int capability[2];        /* of GPU steps whose tuning is from the table, else 0 */
 };
 
-extern const vf_fourier_backend vf_fourier_ref, vf_fourier_cpu, vf_fourier_cuda;
+extern const vf_fourier_backend vf_fourier_ref, vf_fourier_cpu, vf_fourier_cuda, vf_fourier_opencl;
 
 /* The tuning for a GPU of this compute capability, from fourier_sum_tuning.h. */
 vf_fourier_tuning vf_fourier_find_tuning(const int capability[2], vf_fourier_tuned_step step, vf_trig trig);

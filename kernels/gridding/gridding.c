@@ -28,11 +28,13 @@ typedef struct gridding_device {
     const gridding_costs *costs;
 } gridding_device;
 static const gridding_device on_cpu = {&gridding_cpu, gridding_cpu_set_samples, &cpu_costs},
-                             on_cuda = {&gridding_cuda, NULL, &cuda_costs};
+                             on_cuda = {&gridding_cuda, NULL, &cuda_costs},
+                             on_opencl = {&gridding_opencl, NULL, &cuda_costs}; /* most such devices are GPUs */
 
 static const vf_backend backends[] = {
     {&vf_cpu_only, &on_cpu},
     {&vf_cuda_only, &on_cuda},
+    {&vf_opencl_only, &on_opencl},
     {0},
 };
 

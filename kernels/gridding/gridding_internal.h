@@ -79,7 +79,7 @@ typedef struct gridding_backend {
     void (*destroy)(vf_nufft *plan);
 } gridding_backend;
 
-extern const gridding_backend gridding_cpu, gridding_cuda;
+extern const gridding_backend gridding_cpu, gridding_cuda, gridding_opencl;
 
 struct vf_nufft {
     const gridding_backend *backend;

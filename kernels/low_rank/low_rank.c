@@ -13,6 +13,7 @@ static const vf_backend backends[] = {
     {&cpu_simd, &vf_low_rank_cpu},
     {&cpu_ref, &vf_low_rank_ref},
     {&vf_cuda_only, &vf_low_rank_cuda},
+    {&vf_opencl_only, &vf_low_rank_opencl},
     {0},
 };
 

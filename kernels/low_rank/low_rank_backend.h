@@ -55,7 +55,7 @@ struct vf_low_rank {
     void *state; /* the backend's own */
 };
 
-extern const vf_low_rank_backend vf_low_rank_ref, vf_low_rank_cpu, vf_low_rank_cuda;
+extern const vf_low_rank_backend vf_low_rank_ref, vf_low_rank_cpu, vf_low_rank_cuda, vf_low_rank_opencl;
 
 /* From the Gram matrix to P = V diag(max(0, 1 - t / s_i)) V^H, in place: gram[k][k], double complex, Hermitian.
  * `vectors`: [k][k], double complex, and `values`: [k] are scratch. */

@@ -11,10 +11,12 @@
 static const vf_variants cpu_fft = {VF_DEVICE_CPU, (const char *const[]){"fft", NULL}};
 static const vf_variants cpu_ref = {VF_DEVICE_CPU, (const char *const[]){"ref", NULL}};
 static const vf_variants cuda_fft = {VF_DEVICE_CUDA, (const char *const[]){"fft", NULL}};
+static const vf_variants opencl_fft = {VF_DEVICE_OPENCL, (const char *const[]){"fft", NULL}};
 static const vf_backend backends[] = {
     {&cpu_fft, &vf_toeplitz_cpu},
     {&cpu_ref, &vf_toeplitz_ref},
     {&cuda_fft, &vf_toeplitz_cuda},
+    {&opencl_fft, &vf_toeplitz_opencl},
     {0},
 };
 

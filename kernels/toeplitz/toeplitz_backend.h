@@ -33,7 +33,7 @@ struct vf_toeplitz {
     void *state; /* the backend's own */
 };
 
-extern const vf_toeplitz_backend vf_toeplitz_ref, vf_toeplitz_cpu, vf_toeplitz_cuda;
+extern const vf_toeplitz_backend vf_toeplitz_ref, vf_toeplitz_cpu, vf_toeplitz_cuda, vf_toeplitz_opencl;
 
 #ifdef __cplusplus
 }

@@ -15,6 +15,7 @@ static const vf_backend backends[] = {
     {&cpu_simd, &vf_wavelet_cpu},
     {&cpu_ref, &vf_wavelet_ref},
     {&vf_cuda_only, &vf_wavelet_cuda},
+    {&vf_opencl_only, &vf_wavelet_opencl},
     {0},
 };
 
@@ -105,7 +106,8 @@ static vf_status create_arrays(vf_wavelet *plan)
     vf_status status = VF_OK;
     for (size_t i = 0; status == VF_OK && i < sizeof arrays / sizeof *arrays; i++)
         status = vf_array_create(plan->device, VF_SPACE_DEVICE, arrays[i].type, arrays[i].count, arrays[i].array);
-    VF_TRY(status, vf_reduce_create(plan->device, VF_REDUCE_SUM, VF_F64, plan->rows, &plan->reduce));
+    if (!plan->backend->total)
+        VF_TRY(status, vf_reduce_create(plan->device, VF_REDUCE_SUM, VF_F64, plan->rows, &plan->reduce));
     return status;
 }
 
@@ -259,6 +261,8 @@ vf_status vf_wavelet_threshold(vf_wavelet *plan, vf_queue *queue, const int64_t 
 static vf_status add_rows(const vf_wavelet *plan, vf_queue *queue, int64_t first, double *sum)
 {
     vf_reduced reduced = {0};
+    if (plan->backend->total)
+        return plan->backend->total(plan, queue, first, sum);
     const vf_status status =
         vf_reduce_now(plan->reduce, queue, plan->rows, vf_array_at(&plan->sums, first), NULL, &reduced);
     *sum = reduced.re;

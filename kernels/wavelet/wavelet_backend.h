@@ -39,6 +39,8 @@ typedef struct vf_wavelet_backend {
      * number. `c` has the first level at least. */
     vf_status (*finest)(vf_wavelet *plan, vf_queue *queue, const int64_t shift[3], const void *c, const void *weights);
     void (*destroy)(vf_wavelet *plan);
+    /* Adds up the rows' sums from number `first` of [2][row]; blocking. NULL: they are in plan->sums. */
+    vf_status (*total)(const vf_wavelet *plan, vf_queue *queue, int64_t first, double *sum);
 } vf_wavelet_backend;
 
 struct vf_wavelet {
@@ -139,7 +141,7 @@ WAVELET_HOST_DEVICE static inline bool vf_wavelet_counts(const vf_wavelet_suppor
     return true;
 }
 
-extern const vf_wavelet_backend vf_wavelet_ref, vf_wavelet_cpu, vf_wavelet_cuda;
+extern const vf_wavelet_backend vf_wavelet_ref, vf_wavelet_cpu, vf_wavelet_cuda, vf_wavelet_opencl;
 
 #ifdef __cplusplus
 }

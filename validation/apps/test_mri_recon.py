@@ -330,7 +330,7 @@ def test_bad_options(_):
             ("--accuracy", ["--accuracy", "1e-9", "scan.h5"]), ("--operator direct", ["--variant", "ref", "scan.h5"]),
             ("--tune needs --variant", ["--tune", "scan.h5"]),
             ("tuned-structs, not ref", ["--tune", "--operator", "direct", "--variant", "ref", "--device", "cpu", "scan.h5"]),
-            ("--tune needs a GPU", ["--tune", "--operator", "direct", "--variant", "tuned-structs", "--device", "cpu", "scan.h5"]),
+            ("--tune needs an NVIDIA GPU", ["--tune", "--operator", "direct", "--variant", "tuned-structs", "--device", "cpu", "scan.h5"]),
             (".jpg", ["--picture", "a.jpg", "scan.h5"]), ("image.xyz", ["-o", "image.xyz", "scan.h5"]),
             ("same file", ["-o", "scan.h5", "scan.h5"]), ("--progress cannot be combined with --quiet", ["-q", "--progress", "scan.h5"])]:
         refuse(2, words, *arguments)

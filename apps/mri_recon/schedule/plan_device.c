@@ -78,14 +78,19 @@ static int devices_that_pay(const recon_settings *s, const mri_scan *raw, int de
 void device_list(const vf_context *ctx, int count, char *text, size_t size)
 {
     snprintf(text, size, "%s", vf_device_spec(vf_context_device(ctx, 0)));
-    for (int d = 1; d < count; d++)
-        vf_append(text, size, ",%d", vf_device_ordinal(vf_context_device(ctx, d)));
+    for (int d = 1; d < count; d++) {
+        const vf_device *device = vf_context_device(ctx, d);
+        if (vf_device_get_kind(device) == vf_device_get_kind(vf_context_device(ctx, d - 1)))
+            vf_append(text, size, ",%d", vf_device_ordinal(device));
+        else
+            vf_append(text, size, ",%s", vf_device_spec(device));
+    }
 }
 
 /* Reduces the context's devices to the first `count`. */
 static vf_status keep_devices(vf_context *ctx, int count)
 {
-    char list[8 + 5 * RECON_MAX_DEVICES];
+    char list[DEVICE_LIST];
     if (count >= vf_context_device_count(ctx))
         return VF_OK;
     device_list(ctx, count, list, sizeof list);
@@ -327,7 +332,7 @@ static vf_status check_memory(vf_context *ctx, const recon_settings *s, const mr
 vf_status plan_device(vf_context *ctx, recon_settings *s, const mri_scan *raw, const scan_sampling *sampling,
                       char *text, size_t size, double *bytes)
 {
-    char why[384] = "", list[8 + 5 * RECON_MAX_DEVICES], shared[160];
+    char why[384] = "", list[DEVICE_LIST], shared[160];
     vf_status status = set_devices(ctx, s, raw, sampling, why, sizeof why);
     VF_TRY(status, vf_self_test(ctx));
     if (status != VF_OK)

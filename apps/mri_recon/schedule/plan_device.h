@@ -16,7 +16,8 @@ VF_MUST_CHECK vf_status plan_device(vf_context *ctx, recon_settings *settings, c
 recon_sharing share_devices(const recon_settings *settings, const mri_scan *raw, int devices);
 /* Whether the devices and the host have enough memory for `sets` sets of coil maps. */
 bool plan_fits(vf_context *ctx, const recon_settings *settings, const mri_scan *raw, int sets);
-/* "cuda:0,1": the context's first `count` devices. */
+/* "cuda:0,1", "cpu:0,opencl:0": the context's first `count` devices, in DEVICE_LIST bytes. */
+enum { DEVICE_LIST = 16 * RECON_MAX_DEVICES };
 void device_list(const vf_context *ctx, int count, char *text, size_t size);
 
 #endif

@@ -50,7 +50,7 @@ vf_status tune_launch(vf_context *ctx, bool search, solve_settings *s)
     if (search && !tuned)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--tune needs --variant tuned-structs, not %s", s->variant);
     if (search && !gpu)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--tune needs a GPU; use --device cuda");
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--tune needs an NVIDIA GPU; use --device cuda");
     if (!tuned || !gpu)
         return VF_OK;
     vf_status status = VF_OK;

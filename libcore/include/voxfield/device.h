@@ -175,8 +175,8 @@ void *vf_array_at(const vf_array *array, int64_t first);
 
 /* Copies `count` elements from the start of `src` to the start of `dst`, on the queue: asynchronous if a GPU is
  * involved and the host side is pinned. Types must be equal; the arrays must not overlap. For a copy between two
- * devices of one kind, the queue may belong to either. The copy is direct if the machine supports that, otherwise it
- * goes through the host. Errors: VF_ERR_INTERNAL, VF_ERR_DEVICE. */
+ * devices, the queue may belong to either. The copy is direct if the machine supports that, otherwise it goes through the
+ * host; between kinds of device it blocks, and the source must be complete. Errors: VF_ERR_INTERNAL, VF_ERR_DEVICE. */
 VF_MUST_CHECK vf_status vf_array_copy(vf_queue *queue, vf_array *dst, const vf_array *src, int64_t count);
 
 /* ---- the CPU's instruction set, chosen at run time ---- */

@@ -186,6 +186,33 @@ void *vf_array_at(const vf_array *array, int64_t first)
     return array->data ? (char *)array->data + (size_t)first * vf_dtype_bytes(array->type) : NULL;
 }
 
+/* A copy between host memory and a device in a queue of that device, and waits; `queue` serves if it is one. */
+static vf_status copy_and_wait(vf_queue *queue, vf_device *device, void *dst, const void *src, size_t bytes)
+{
+    vf_queue *own = NULL;
+    vf_status status = device == queue->device ? VF_OK : vf_queue_create(device, &own);
+    VF_TRY(status, vf_queue_copy(own ? own : queue, dst, src, bytes));
+    VF_TRY(status, vf_queue_sync(own ? own : queue));
+    vf_queue_destroy(own);
+    return status;
+}
+
+/* Between devices of different kinds, through host memory: no kind can address another's. Blocking. */
+static vf_status copy_between_kinds(vf_queue *queue, vf_array *dst, const vf_array *src, size_t bytes)
+{
+    if (vf_device_is_host(dst->device))
+        return copy_and_wait(queue, src->device, dst->data, src->data, bytes);
+    if (vf_device_is_host(src->device))
+        return copy_and_wait(queue, dst->device, dst->data, src->data, bytes);
+    void *between = malloc(bytes);
+    vf_status status =
+        between ? VF_OK : vf_fail(queue->device->ctx, VF_ERR_MEMORY, "no memory for a copy of %zu bytes", bytes);
+    VF_TRY(status, copy_and_wait(queue, src->device, between, src->data, bytes));
+    VF_TRY(status, copy_and_wait(queue, dst->device, dst->data, between, bytes));
+    free(between);
+    return status;
+}
+
 vf_status vf_array_copy(vf_queue *queue, vf_array *dst, const vf_array *src, int64_t count)
 {
     vf_device *device = queue->device;
@@ -195,6 +222,9 @@ vf_status vf_array_copy(vf_queue *queue, vf_array *dst, const vf_array *src, int
     if (count == 0)
         return VF_OK;
     const size_t bytes = (size_t)count * vf_dtype_bytes(src->type);
+    if (src->space == VF_SPACE_DEVICE && dst->space == VF_SPACE_DEVICE && src->device && dst->device &&
+        src->device->kind != dst->device->kind)
+        return copy_between_kinds(queue, dst, src, bytes);
     const bool to_peer = src->device == device;
     vf_device *peer = to_peer ? dst->device : src->device;
     if (src->space == VF_SPACE_DEVICE && dst->space == VF_SPACE_DEVICE && peer && peer != device &&

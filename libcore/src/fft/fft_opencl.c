@@ -46,6 +46,9 @@ static vf_status create(vf_fft *plan)
 {
     const int64_t *n = plan->dims, bytes = n[0] * n[1] * n[2] * plan->batch * (int64_t)vf_dtype_bytes(plan->type);
     vf_status status = VF_OK;
+    if (plan->type == VF_C128 && !vf_opencl_facts_of(plan->device).has_double)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_UNSUPPORTED, "FFT: %s (%s) has no double precision",
+                       vf_device_spec(plan->device), vf_device_name(plan->device));
     for (int d = 0; d < 3; d++) {
         if (n[d] > 1)
             VF_TRY(status, make_table(plan, d));

@@ -1,4 +1,4 @@
-#include "opencl_sums.h"
+#include "backend/opencl_sums.h"
 
 #include <math.h>
 

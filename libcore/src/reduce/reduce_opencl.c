@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opencl/opencl_sums.h"
+#include "backend/opencl_sums.h"
 #include "reduce_internal.h"
 #include "voxfield/vector.h"
 

@@ -191,7 +191,7 @@ static inline bool next_options(int *index, vf_fourier_options *o)
         const char *variant = vf_fourier_variant_name(vf_device_get_kind(device), (*index)++ / 3);
         if (!variant)
             return false;
-        if ((!gpu && kind == 2) || !can_run(variant))
+        if ((!gpu && kind == 2) || (kind == 1 && !has_precision(VF_F64)) || !can_run(variant))
             continue;
         *o = (vf_fourier_options){.precision = kind == 1 ? VF_F64 : VF_F32,
                                   .trig = kind == 2 ? VF_TRIG_HARDWARE : VF_TRIG_ACCURATE,

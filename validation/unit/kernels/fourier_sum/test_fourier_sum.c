@@ -445,6 +445,8 @@ static void test_far_voxels(void **state)
     static const int64_t counts[][3] = {{4096, 4096, 4096}, {(int64_t)3 << 31, 1, 1}, {1, (int64_t)3 << 31, 1}};
     vf_fourier_options o;
     for (size_t g = 0; g < sizeof counts / sizeof *counts; g++) {
+        if (g > 0 && vf_device_get_kind(device) == VF_DEVICE_OPENCL)
+            continue; /* it has a table for each axis */
         problem p = random_problem(200, 1, 1, 1, 1, 64, ON_GRID);
         p.voxels = 1;
         for (int a = 0; a < 3; a++) {

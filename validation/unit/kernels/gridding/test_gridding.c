@@ -107,10 +107,11 @@ static void check_tolerances(const problem *p)
     static const double oversampling[] = {0, 1.25, 1.5, 2};
     double complex *y = allocate((size_t)(p->vectors * p->voxels), sizeof *y),
                    *c = allocate((size_t)(p->vectors * p->samples), sizeof *c);
+    const int step = vf_device_get_kind(device) == VF_DEVICE_OPENCL ? 3 : 1; /* a CPU that plays the device is slow */
     direct_sum(p, y, c);
-    for (int precision = 0; precision < 2; precision++)
-        for (int digits = 1; digits <= (precision ? 12 : 7); digits++)
-            for (size_t s = 0; s < sizeof oversampling / sizeof *oversampling; s++) {
+    for (int precision = 0; precision < 1 + has_precision(VF_F64); precision++)
+        for (int digits = 1; digits <= (precision ? 12 : 7); digits += step)
+            for (size_t s = 0; s < sizeof oversampling / sizeof *oversampling; s += (size_t)step) {
                 vf_nufft_options o = {.tolerance = pow(10, -digits),
                                       .precision = precision ? VF_F64 : VF_F32,
                                       .oversampling = oversampling[s]};
@@ -173,7 +174,7 @@ static void test_edges(void **state)
         double complex *y = allocate((size_t)(p.vectors * p.voxels), sizeof *y),
                        *c = allocate((size_t)(p.vectors * p.samples), sizeof *c);
         direct_sum(&p, y, c);
-        for (int digits = 2; digits <= 11; digits += 3) {
+        for (int digits = 2; digits <= (has_precision(VF_F64) ? 11 : 5); digits += 3) {
             vf_nufft_options o = {.tolerance = pow(10, -digits), .precision = digits > 6 ? VF_F64 : VF_F32};
             check(&p, &o, y, c);
         }

@@ -126,7 +126,7 @@ static inline const char *variant_name(int index)
 {
     static const char *const names[] = {"simd", "baseline", "avx2", "avx512", "ref", NULL};
     if (vf_device_get_kind(device) != VF_DEVICE_CPU)
-        return index == 0 ? "cuda" : NULL;
+        return index == 0 ? vf_device_get_kind(device) == VF_DEVICE_CUDA ? "cuda" : "opencl" : NULL;
     return names[index];
 }
 

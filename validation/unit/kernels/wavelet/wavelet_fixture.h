@@ -52,7 +52,7 @@ static vf_wavelet_options random_options(int i)
     static const int64_t grids[][3] = {{1, 1, 1},    {1, 300, 1},  {1, 1, 90},  {257, 1, 1},  {2, 3, 1},
                                        {20, 150, 1}, {9, 140, 70}, {70, 9, 67}, {130, 67, 1}, {31, 33, 16}};
     enum { GRIDS = sizeof grids / sizeof *grids };
-    vf_wavelet_options o = {.precision = uniform() < 0.5 ? VF_F32 : VF_F64,
+    vf_wavelet_options o = {.precision = uniform() < 0.5 || !has_precision(VF_F64) ? VF_F32 : VF_F64,
                             .moments = 1 + (int)integer_below(4),
                             .levels = (int)integer_below(7)};
     for (int a = 0; a < 3; a++)

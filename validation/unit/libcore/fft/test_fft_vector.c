@@ -445,6 +445,11 @@ static void test_refusals(void **state)
     assert_int_equal(vf_fft_create(f.device, VF_C64, 3, good, 0, &plan), VF_ERR_ARGUMENT);
     assert_null(plan);
     vf_context_clear_error(f.ctx);
+    if (lacks_double(f.device, VF_C128)) {
+        assert_int_equal(vf_fft_create(f.device, VF_C128, 3, good, 1, &plan), VF_ERR_UNSUPPORTED);
+        assert_non_null(strstr(vf_context_message(f.ctx), "no double precision"));
+        vf_context_clear_error(f.ctx);
+    }
     assert_refused(f.ctx, vf_fft_create(f.device, (vf_dtype)99, 3, good, 1, &plan), "FFT", "invalid element type 99");
     close_fixture(&f);
 }

@@ -72,6 +72,8 @@ static void test_every_operator(void **state)
 {
     (void)state;
     for (int i = 0; i < MAKERS * 2 * 3; i++) {
+        if (makers[i % MAKERS] == make_real_stencil && vf_device_get_kind(device) == VF_DEVICE_OPENCL)
+            continue; /* stencils have no backend there */
         subject *s = open_subject(i % MAKERS, i / MAKERS % 2 ? VF_F64 : VF_F32);
         check_subject(s);
         close_subject(s);

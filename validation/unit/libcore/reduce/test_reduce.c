@@ -238,6 +238,8 @@ static void test_refusals(void **state)
             VF_ERR_ARGUMENT);
         assert_null(plan);
     }
+    if (lacks_double(device, VF_F64))
+        assert_int_equal(vf_reduce_create(device, VF_REDUCE_SUM, VF_F64, 3, &plan), VF_ERR_UNSUPPORTED);
     plan = make_plan(VF_REDUCE_SUM, VF_F32, 3);
     assert_int_equal(vf_reduce_now(plan, queue, 4, px.data, NULL, &result), VF_ERR_ARGUMENT);
     assert_int_equal(vf_reduce_now(plan, queue, -1, px.data, NULL, &result), VF_ERR_ARGUMENT);

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""mri_recon on an OpenCL device: the images of the CPU, whatever the operator and the prior; teams of both; devices that lack double
+precision.
+
+usage: test_mri_opencl.py PROGRAM opencl [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
+"""
+import os
+
+import program
+from made_scan import image, numpy, phantom
+from program import make, refuse
+
+# Both images are made by the same solver, in single precision. They differ by what its tolerance of 1e-5 leaves open, which the
+# condition of the system magnifies: 2e-4 was the most that was seen (a volume of two coils). A wrong term would be 1e-2 or more.
+BOUND = 5e-4
+NO_DOUBLE = {**os.environ, "VOXFIELD_OPENCL_NO_DOUBLE": "1"}
+
+
+def agrees(*arguments, device="opencl", bound=BOUND, **options):
+    make(*arguments, "--device", device, "-o", "a.h5", **options)
+    make(*arguments, "--device", "cpu", "-o", "b.h5")
+    a, b = image("a.h5"), image("b.h5")
+    off = numpy.linalg.norm(a - b) / numpy.linalg.norm(b)
+    assert a.shape == b.shape and off <= bound, (arguments, device, off)  # false for NaN
+    return off
+
+
+def test_operators(_):
+    phantom("radial.h5", "--matrix", "32,32,1", "--coils", 4, "--noise", 0.01)
+    phantom("field.h5", "--matrix", "24,24,1", "--coils", 2, "--field-hz", 60)
+    phantom("lines.h5", "--matrix", "32,32,1", "--coils", 4, "--trajectory", "cartesian", "--accelerate", 2)
+    phantom("volume.h5", "--matrix", 12, "--coils", 2)
+    for operator in ("direct", "nufft"):
+        for scan in ("radial.h5", "field.h5", "volume.h5"):
+            assert agrees(scan, "--operator", operator) > 0  # not the CPU's kernels
+    agrees("lines.h5")
+    agrees("radial.h5", "--precision", "double", bound=1e-6)
+    for method in ("gridding", "adjoint"):
+        agrees("radial.h5", "--method", method)
+
+
+def test_priors(_):
+    phantom("series.h5", "--matrix", "24,24,1", "--coils", 3, "--frames", 4, "--spokes", 20, "--noise", 0.01)
+    for prior in ("differences", "spectrum", "wavelet", "tv", "tgv", "wavelet+tv", "temporal", "llr"):
+        agrees("series.h5", "--prior", prior, "--iterations", 10)
+
+
+def test_without_double_precision(_):
+    phantom("series.h5", "--matrix", "24,24,1", "--coils", 3, "--frames", 2, "--spokes", 20, "--noise", 0.01)
+    for more in ((), ("--operator", "direct"), ("--prior", "wavelet+tv", "--iterations", 10)):
+        agrees("series.h5", *more, env=NO_DOUBLE)
+    refuse(8, "no double precision", "series.h5", "--precision", "double", env=NO_DOUBLE)
+
+
+def test_teams_of_two_kinds(_):
+    """Coils of one image, and frames, on the CPU and an OpenCL device."""
+    phantom("coils.h5", "--matrix", "24,24,1", "--coils", 4)
+    phantom("frames.h5", "--matrix", "24,24,1", "--coils", 2, "--frames", 3)
+    for scan in ("coils.h5", "frames.h5"):
+        for operator in ("nufft", "direct"):
+            agrees(scan, "--operator", operator, device="cpu,opencl:0")
+            agrees(scan, "--operator", operator, device="opencl:0,cpu")
+
+
+def test_same_bits(_):
+    phantom("radial.h5", "--matrix", "24,24,1", "--coils", 3)
+    make("radial.h5", "-o", "a.h5")
+    make("radial.h5", "-o", "b.h5", "--threads", 1)
+    assert (image("a.h5") == image("b.h5")).all()
+
+
+program.main(globals())
