@@ -80,7 +80,7 @@ endif()
 # Compiles NAME_isa.inc of this folder for three instruction sets, as NAME_baseline.c, NAME_avx2.c and NAME_avx512.c of the
 # build, in which ISA(name) is the set's name of what others see. Further arguments are flags for all three.
 # -O3: the loops have constant bounds and must be unrolled.
-# Sanitizers: gcc takes minutes for unrolled loops with checks. All sets are the same source, so addresses are checked in the
+# Sanitizers: compilers take minutes for unrolled loops with checks. All sets are the same source, so addresses are checked in the
 # widest one that this machine runs, where a vector reaches farthest, and undefined behaviour in the baseline.
 # No stack protector and no checked memcpy: they cost the direct sum 6 to 9 %, because blocks of vectors are arrays on the
 # stack. Their bounds are constants, and no length in a file reaches them.
@@ -98,12 +98,15 @@ function(voxfield_instruction_sets name)
         if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
             set_property(SOURCE ${file} TARGET_DIRECTORY voxfield APPEND PROPERTY COMPILE_OPTIONS ${flags_${isa}})
         endif()
-        if(VOXFIELD_SANITIZE MATCHES address AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+        if(VOXFIELD_SANITIZE MATCHES address)
             set(unchecked -fno-sanitize=address,undefined)
             if(isa STREQUAL VOXFIELD_WIDEST_ISA)
                 set(unchecked -fno-sanitize=undefined)
             elseif(isa STREQUAL baseline)
-                set(unchecked -O1 -fno-sanitize=address -Wno-maybe-uninitialized) # of vectors filled lane by lane
+                set(unchecked -O1 -fno-sanitize=address)
+                if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+                    list(APPEND unchecked -Wno-maybe-uninitialized) # of vectors filled lane by lane
+                endif()
             endif()
             set_property(SOURCE ${file} TARGET_DIRECTORY voxfield APPEND PROPERTY COMPILE_OPTIONS ${unchecked})
         endif()
