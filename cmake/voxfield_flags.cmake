@@ -106,6 +106,8 @@ function(voxfield_instruction_sets name)
                 set(unchecked -O1 -fno-sanitize=address)
                 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
                     list(APPEND unchecked -Wno-maybe-uninitialized) # of vectors filled lane by lane
+                else()
+                    list(APPEND unchecked -Wno-pass-failed) # loops that stay scalar between the checks
                 endif()
             endif()
             set_property(SOURCE ${file} TARGET_DIRECTORY voxfield APPEND PROPERTY COMPILE_OPTIONS ${unchecked})

@@ -9,6 +9,22 @@
 #include "test_main.h"
 #include "voxfield/context.h"
 
+/* Sanitizers make a program many times slower, and larger. What needs gigabytes is left out there. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED true
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED false
+#endif
+
+/* Of a formula that a test computes beside the library, alone and on one thread: a sanitizer would find nothing in it, and takes most
+ * of the test's time for it. What it calls has to say the same, or is watched. */
+#define UNWATCHED __attribute__((no_sanitize("address", "thread", "undefined")))
+
 static vf_context *ctx;
 
 /* For groups of tests, or for each test. */

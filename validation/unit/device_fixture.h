@@ -8,18 +8,6 @@
 #include "voxfield/device.h"
 #include "voxfield/team_size.h"
 
-/* Sanitizers make a program many times slower, and larger. What needs gigabytes is left out there. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED true
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED false
-#endif
-
 static vf_device *device;
 
 /* Whether this CPU lacks the instruction set of a variant. */

@@ -127,7 +127,7 @@ typedef struct pair {
 } pair;
 
 /* The formulas of cutoff_sum.h, written once more. */
-static double law_value(const vf_cutoff_options *o, const vf_prolate *psi, double r)
+UNWATCHED static double law_value(const vf_cutoff_options *o, const vf_prolate *psi, double r)
 {
     const double rc = o->cutoff, s = fmax(r, o->r_min), on = o->switch_from, rest = rc * rc - s * s;
     switch (o->law) {
@@ -144,7 +144,8 @@ static double law_value(const vf_cutoff_options *o, const vf_prolate *psi, doubl
     }
 }
 
-static void add_pair(const vf_cutoff_options *o, const vf_prolate *psi, double h, const pair *p, truth *t, int64_t n)
+UNWATCHED static void add_pair(const vf_cutoff_options *o, const vf_prolate *psi, double h, const pair *p, truth *t,
+                               int64_t n)
 {
     const double r = sqrt(p->d[0] * p->d[0] + p->d[1] * p->d[1] + p->d[2] * p->d[2]), rc = o->cutoff, q = p->charge;
     if (!(r < 1.0001 * rc))
@@ -176,8 +177,8 @@ static void add_pair(const vf_cutoff_options *o, const vf_prolate *psi, double h
 
 /* The image of charge m that is shifted by these multiples of the cell's vectors, and grid point `at`. In long double:
  * in double, the difference of two positions would be as uncertain as what is tested. */
-static pair find_pair(const vf_grid *g, const cloud *c, double scale, const int64_t at[3], int64_t m,
-                      const int64_t shift[3])
+UNWATCHED static pair find_pair(const vf_grid *g, const cloud *c, double scale, const int64_t at[3], int64_t m,
+                                const int64_t shift[3])
 {
     pair p = {.charge = scale * c->data[3 * c->count + m]};
     for (int a = 0; a < 3; a++) {
@@ -201,8 +202,8 @@ static pair find_pair(const vf_grid *g, const cloud *c, double scale, const int6
 }
 
 /* All images that can be near: cells are at least 2 wide and tilted by at most 1.5, rc is at most 5.3. */
-static void add_images(const vf_grid *g, const cloud *c, const vf_cutoff_options *o, const vf_prolate *psi,
-                       const int64_t at[3], int64_t m, truth *t, int64_t n)
+UNWATCHED static void add_images(const vf_grid *g, const cloud *c, const vf_cutoff_options *o, const vf_prolate *psi,
+                                 const int64_t at[3], int64_t m, truth *t, int64_t n)
 {
     const double h = fmax(g->spacing[0], fmax(g->spacing[1], g->spacing[2])), reach = 1.001 * o->cutoff;
     const double(*v)[3] = g->cell.vectors;
@@ -224,7 +225,7 @@ static void add_images(const vf_grid *g, const cloud *c, const vf_cutoff_options
     }
 }
 
-static truth find_truth(const vf_grid *g, const cloud *c, const vf_cutoff_options *o, const vf_box *box)
+UNWATCHED static truth find_truth(const vf_grid *g, const cloud *c, const vf_cutoff_options *o, const vf_box *box)
 {
     const int64_t points = vf_box_points(box);
     truth t = {.value = calloc((size_t)points, sizeof(double)),

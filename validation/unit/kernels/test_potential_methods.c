@@ -103,7 +103,7 @@ typedef struct truth {
 } truth;
 
 /* |dg/dr| of a pair potential between d and 1.0001 d: exact for the laws, otherwise a difference, enlarged. */
-static double slope(const vf_pair_potential *pair, const double d[3])
+UNWATCHED static double slope(const vf_pair_potential *pair, const double d[3])
 {
     const double r = fmax(sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]), pair->r_min);
     const double further[3] = {1.0001 * d[0], 1.0001 * d[1], 1.0001 * d[2]};
@@ -113,7 +113,7 @@ static double slope(const vf_pair_potential *pair, const double d[3])
 }
 
 /* How much a pair potential changes if a charge moves by `distance`, at most. */
-static double change(const vf_pair_potential *pair, const double d[3], double distance)
+UNWATCHED static double change(const vf_pair_potential *pair, const double d[3], double distance)
 {
     const double here = vf_pair_value(pair, d);
     double sum = 0;
@@ -131,7 +131,8 @@ static double change(const vf_pair_potential *pair, const double d[3], double di
 enum { SETS = 3 };
 
 /* Of several sets of charges, at most SETS, at the places of the first: the pair potential of a place is the same for all. */
-static void find_truths(const vf_potential_method *m, const vf_potential_problem *p, int sets, const cloud *c, truth *t)
+UNWATCHED static void find_truths(const vf_potential_method *m, const vf_potential_problem *p, int sets, const cloud *c,
+                                  truth *t)
 {
     const vf_grid *g = &p->grid;
     const bool exact = !(m->tolerance[p->precision] > 0);

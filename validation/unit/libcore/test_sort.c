@@ -272,7 +272,8 @@ static void test_long_sorts(void **state)
 {
     (void)state;
     const int threads = vf_context_threads(ctx);
-    for (int i = 0; i < 10; i++) {
+    const int sorts = SANITIZED ? 5 : 10; /* enough for values of each size in whole lines; shorter arrays have none */
+    for (int i = 0; i < sorts; i++) {
         const type *t = &types[(i + integer_between(0, 1)) % TYPES];
         const int value_bytes = value_sizes[i % 3];
         const int64_t n = (16 << 20) / (t->bytes + value_bytes) / (i % 2 + 1) + integer_between(0, 100);

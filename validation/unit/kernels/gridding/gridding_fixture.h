@@ -61,7 +61,7 @@ static inline void problem_free(problem *p)
 }
 
 /* exp(i 2 pi n k / N) for all n of an axis. */
-static inline void phases(int64_t voxels, double k, double complex *out)
+UNWATCHED static inline void phases(int64_t voxels, double k, double complex *out)
 {
     for (int64_t i = 0; i < voxels; i++) {
         double turns = voxels > 1 ? k * (double)(i - voxels / 2) / (double)voxels : 0;
@@ -71,7 +71,7 @@ static inline void phases(int64_t voxels, double k, double complex *out)
 }
 
 /* The formulas of the header, term by term; either output may be NULL. */
-static inline void direct_sum(const problem *p, double complex *y, double complex *c)
+UNWATCHED static inline void direct_sum(const problem *p, double complex *y, double complex *c)
 {
     double complex *e[3];
     for (int a = 0; a < 3; a++)

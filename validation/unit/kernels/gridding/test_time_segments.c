@@ -8,7 +8,7 @@
  */
 #include "gridding_fixture.h"
 
-static double complex turn(double t, double f)
+UNWATCHED static double complex turn(double t, double f)
 {
     return cexp(2 * M_PI * I * t * f);
 }
@@ -16,8 +16,8 @@ static double complex turn(double t, double f)
 /* The root mean square of exp(i 2 pi t f) - sum_l b_l exp(i 2 pi t_l f) over the field's values or, if `symmetric`,
  * over all differences of two; the maximum over samples. `left` [voxels] and `segment` [count][voxels]: the
  * exponentials of the values; those of a difference are products of two. */
-static double worst_residual(const vf_segments *s, int64_t samples, const float *t, int64_t voxels, const float *f,
-                             bool symmetric)
+UNWATCHED static double worst_residual(const vf_segments *s, int64_t samples, const float *t, int64_t voxels,
+                                       const float *f, bool symmetric)
 {
     double complex *segment = malloc((size_t)(s->count + 1) * (size_t)voxels * sizeof *segment);
     double complex *left = segment + (size_t)s->count * (size_t)voxels;
