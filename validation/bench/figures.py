@@ -4,16 +4,16 @@ validation/results.
 
     figures.py            rewrites the text between the markers <!-- figures: NAME --> and <!-- end -->, and the
                           pictures docs/primitives-gpu.svg, docs/primitives-cpu.svg, docs/cionize-times.svg,
-                          docs/cionize-kernels.svg, docs/fast-growth.svg and docs/cutoff-volume.svg
+                          docs/cionize-kernels.svg, docs/fast-growth.svg, docs/threads.svg and docs/cutoff-volume.svg
     figures.py --check    exit 1 if a file differs from the records
 
 Records: gpu-DEVICE-DATE.json (./run gpu), folders cpu-DEVICE-DATE with the reports of ./run bench,
 devices-N-DEVICE-DATE.json of time_devices.py on a machine with N GPUs, images-DATE.json of image_study.py,
-slopes-DATE.json of ewald_slopes.py, auto-DATE.json of auto_study.py, fourier-tuning-DEVICE-DATE.json of tune_fourier_sum; and
+slopes-DATE.json of ewald_slopes.py, auto-DATE.json of auto_study.py, threads-N-DEVICE-DATE.json of time_threads.py, fourier-tuning-DEVICE-DATE.json of tune_fourier_sum; and
 cutoff-DATE.json of cutoff_figure.py and fourier-steps-DEVICE-DATE.json of bench_fourier_steps, which count if the GPU's record has no
 report of them. bench_NAME-DEVICE-DATE.json is the report of one benchmark, made after the record on the same GPU: it takes the place of
 the record's.
-The primitives, the study of cionize, the placement of ions, slopes, auto and cutoff may be missing in a record: then their tables say
+The primitives, the study of cionize, the placement of ions, slopes, auto, threads and cutoff may be missing in a record: then their tables say
 so, and there is no picture.
 """
 import json
@@ -33,6 +33,7 @@ import ewald_slopes  # noqa: E402
 import mri_study  # noqa: E402
 import plot_primitives  # noqa: E402
 import published_primitives  # noqa: E402
+import time_threads  # noqa: E402
 
 
 def newest(pattern, needed=True):
@@ -53,12 +54,13 @@ def load():
             gpu["benchmarks"][report.name.split("-")[0]] = json.loads(report.read_text())
     several, images = newest("devices-*.json", needed=False), newest("images-*.json", needed=False)
     slopes, auto = newest("slopes-*.json", needed=False), newest("auto-*.json", needed=False)
-    cutoff = newest("cutoff-*.json", needed=False)
+    cutoff, threads = newest("cutoff-*.json", needed=False), newest("threads-*.json", needed=False)
     steps, tuning = newest("fourier-steps-*.json", needed=False), newest("fourier-tuning-*.json", needed=False)
     return {
         "cutoff": gpu["benchmarks"].get("bench_cutoff_volume") or (json.loads(cutoff.read_text()) if cutoff else None),
         "slopes": json.loads(slopes.read_text()) if slopes else None,
         "auto": json.loads(auto.read_text()) if auto else None,
+        "threads": json.loads(threads.read_text()) if threads else None,
         "gpu": gpu["benchmarks"],
         "steps": gpu["benchmarks"].get("bench_fourier_steps") or (json.loads(steps.read_text()) if steps else None),
         "tuning": json.loads(tuning.read_text()) if tuning else None,
@@ -313,12 +315,21 @@ def auto_block(data):
     return auto_study.summary(record) if record else "No record yet: `validation/bench/auto_study.py` makes one."
 
 
+def threads_block(data):
+    record = data.get("threads")
+    if not record:
+        return "No record yet: `./run bench --threads 1,2,4,8,16`, on an idle machine, makes one."
+    return (f"{record['device']}, {record['processors']} processors. Medians; in brackets the parallel efficiency.\n\n"
+            f"{time_threads.show(record)}\n\n![Times as fast as one thread](threads.svg)")
+
+
 def pictures(data):
     """{path: contents; None: no such file}"""
     study = data["gpu"].get("bench_cionize_study")
     drawn = {f"primitives-{kind}": (plot_primitives.draw, primitives(data, kind)) for kind in ("gpu", "cpu")}
     drawn |= {"cionize-times": (cionize_study.draw_times, study), "cionize-kernels": (cionize_study.draw_kernels, study),
-              "fast-growth": (ewald_slopes.draw, data.get("slopes")), "cutoff-volume": (cutoff_figure.draw, data.get("cutoff"))}
+              "fast-growth": (ewald_slopes.draw, data.get("slopes")), "threads": (time_threads.draw, data.get("threads")),
+              "cutoff-volume": (cutoff_figure.draw, data.get("cutoff"))}
     return {ROOT / "docs" / f"{name}.svg": draw(report, plot_primitives.Svg()).encode() if report else None
             for name, (draw, report) in drawn.items()}
 
@@ -388,6 +399,7 @@ def figures(data):
         "cutoff volumes": cutoff_block(data),
         "fast or exact": auto_block(data),
         "several gpus": several_block(data),
+        "threads": threads_block(data),
         "images": images_block(data),
         "ions": ions_block(data),
         "cpu errors": table(error_head, error_rows(data["cpu"]["bench_accuracy"])),

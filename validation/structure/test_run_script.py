@@ -101,7 +101,7 @@ class RunScript(unittest.TestCase):
                 self.assertRegex(text, rf"(?m)^  {command} ")
 
     def test_wrong_words(self):
-        for arguments in (("nonsense",), ("demo", "nonsense"), ("packages", "nonsense"), ("gpu", "tests", "nonsense")):
+        for arguments in (("nonsense",), ("demo", "nonsense"), ("packages", "nonsense"), ("bench", "nonsense"), ("gpu", "tests", "nonsense")):
             status, text = self.run_script(*arguments)
             self.assertEqual(status, 2, text)
             self.assertIn("nonsense", text)
@@ -142,6 +142,28 @@ class RunScript(unittest.TestCase):
         status, text = self.run_script("check")
         self.assertEqual(status, 0, text)
         self.assertIn("-DVOXFIELD_CUDA=TEST ", (self.tree / "build/release/configured").read_text() + " ")
+
+    def test_bench_of_threads(self):
+        """Only that benchmark runs, with the list as given; its picture follows its report. A wrong list is told."""
+        for name, script in STAND_INS.items():
+            self.stand_in(name, script)
+        calls = self.folder / "benchmarks.calls"
+        self.environment |= {"VOXFIELD_INSTALL": "no", "STAND_IN_CALLS": str(calls)}
+        (self.tree / "validation/bench/time_threads.py").write_text("import sys\nprint('threads:', *sys.argv[1:])\n")
+        status, text = self.run_script("bench", "--threads", "1,2")
+        self.assertEqual(status, 0, text)
+        report, build = self.tree / "out/bench/threads.json", self.tree / "build/release"
+        self.assertIn(f"threads: run {build} {report} --threads 1,2\n", text)
+        self.assertIn(f"threads: plot {report} {report.with_suffix('.svg')}\n", text)
+        self.assertFalse(calls.exists(), "other benchmarks ran")
+        for words in (("--threads",), ("--threads", "1", "2")):
+            status, text = self.run_script("bench", *words)
+            self.assertEqual(status, 2, text)
+            self.assertIn("one list of numbers", text)
+        (self.tree / "validation/bench/time_threads.py").write_text("raise SystemExit('wrong bits')\n")
+        status, text = self.run_script("bench", "--threads", "1,2")
+        self.assertEqual(status, 1, text)
+        self.assertNotIn("reports:", text)
 
     def test_missing_without_root_names_packages(self):
         self.apt_get()
