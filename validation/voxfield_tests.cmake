@@ -46,7 +46,7 @@ endfunction()
 function(vf_unit_again name program)
     cmake_parse_arguments(PARSE_ARGV 2 again "" ISA "")
     # voxfield_instruction_sets() compiles one of three sets without any checks, so a sanitizer would find nothing.
-    if(VOXFIELD_SANITIZE MATCHES address AND again_ISA STREQUAL avx2 AND NOT VOXFIELD_WIDEST_ISA STREQUAL avx2)
+    if(VOXFIELD_SANITIZE MATCHES address AND CMAKE_C_COMPILER_ID STREQUAL "GNU" AND again_ISA STREQUAL avx2 AND NOT VOXFIELD_WIDEST_ISA STREQUAL avx2)
         return()
     endif()
     if(TARGET ${program})

@@ -118,7 +118,7 @@ def test_table(report):
     assert "no measurement" in figures.primitives_block(data, "cpu")
     drawn = {path.name: content for path, content in figures.pictures(data).items()}
     assert drawn.pop("primitives-gpu.svg") == plot.draw(report, plot.Svg()).encode()
-    rest = ("primitives-cpu.svg", "cionize-times.svg", "cionize-kernels.svg", "fast-growth.svg", "cutoff-volume.svg")
+    rest = ("primitives-cpu.svg", "cionize-times.svg", "cionize-kernels.svg", "fast-growth.svg", "threads.svg", "cutoff-volume.svg")
     assert drawn == dict.fromkeys(rest), "what no record has is not drawn"
 
 
