@@ -80,7 +80,7 @@ endif()
 # Compiles NAME_isa.inc of this folder for three instruction sets, as NAME_baseline.c, NAME_avx2.c and NAME_avx512.c of the
 # build, in which ISA(name) is the set's name of what others see. Further arguments are flags for all three.
 # -O3: the loops have constant bounds and must be unrolled.
-# Sanitizers: compilers take minutes for unrolled loops with checks. All sets are the same source, so addresses are checked in the
+# Sanitizers: gcc takes minutes for unrolled loops with checks. All sets are the same source, so addresses are checked in the
 # widest one that this machine runs, where a vector reaches farthest, and undefined behaviour in the baseline.
 # -O1 takes a quarter of the time of -O3, and makes tests of these loops a sixth slower.
 # No stack protector and no checked memcpy: they cost the direct sum 6 to 9 %, because blocks of vectors are arrays on the
@@ -99,7 +99,7 @@ function(voxfield_instruction_sets name)
         if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
             set_property(SOURCE ${file} TARGET_DIRECTORY voxfield APPEND PROPERTY COMPILE_OPTIONS ${flags_${isa}})
         endif()
-        if(VOXFIELD_SANITIZE MATCHES address)
+        if(VOXFIELD_SANITIZE MATCHES address AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
             set(unchecked -fno-sanitize=address,undefined)
             if(isa STREQUAL VOXFIELD_WIDEST_ISA)
                 set(unchecked -fno-sanitize=undefined)
