@@ -8,8 +8,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "frame_noise.h"
+#include "frames/frame_images.h"
 #include "noise/noise_level.h"
 #include "noise/noise_settings.h"
 #include "solve_group.h"
@@ -41,15 +43,29 @@ static group_request first_image(recon_job *j)
                            .effort = &j->first};
 }
 
+/* Keeps an image for later solutions of its frame. */
+static vf_status keep_image(recon_job *j, int frame, const char *image)
+{
+    if (!j->start)
+        j->start = malloc(frame_bytes(j));
+    if (!j->start)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for an image");
+    memcpy(j->start, image, frame_bytes(j));
+    j->start_frame = frame;
+    return VF_OK;
+}
+
 static vf_status from_first_images(crew *c, int frame, char *image, bool *told)
 {
     recon_job *j = c->job;
     const group_request request = first_image(j);
     const frame_group one = {.trajectory = j->frames[frame]->trajectory, .first = frame, .count = 1};
     vf_status status = VF_OK;
+    j->start_frame = -1;
     for (int pass = 0; pass < PASSES && status == VF_OK; pass++) {
         const double before = j->level.variance;
         status = crew_make_group(c, &one, &request, image);
+        VF_TRY(status, keep_image(j, frame, image));
         VF_TRY(status, noise_from_residual(c, frame, image, told));
         if (!(j->level.variance < WORTH_A_PASS * before))
             break;
@@ -190,5 +206,7 @@ vf_status crew_find_noise(crew *c, const frame_group *one, char *image)
     for (int p = 0; p < places && status == VF_OK; p++)
         status = compare_frames(c, p, image, &v);
     free(room);
+    if (j->start_frame != one->first)
+        j->start_frame = -1;
     return status;
 }
