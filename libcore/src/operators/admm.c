@@ -24,6 +24,8 @@ enum { INNER = 10, REFRESH = 32 };
 /* Unless the number of steps is given, they end when the residual, in the preconditioner's norm, has fallen to this share
  * of what it was at the iteration's begin: with a good preconditioner after one or two steps. */
 static const double INNER_REDUCTION = 0.6;
+/* They end in any case at this share, where only rounding errors are left. Directions of rounding errors must not be kept. */
+static const double INNER_EXHAUSTED = 1e-16;
 static const double RELAXATION = 1.6;
 
 /* Directions that are kept. One kept direction saves a fifth of the applications of A, three save a third, and thirty
@@ -43,7 +45,8 @@ typedef struct admm {
     convex c;
     double relaxation, reduction;
     int inner;
-    double begin; /* <r, z> before the iteration's first new direction */
+    bool keeps;   /* directions, from iteration to iteration */
+    double begin; /* <r, z> at the iteration's begin */
     direction direction[KEPT];
     int kept, next; /* directions that are kept; the one that the next new one replaces */
 } admm;
@@ -124,9 +127,9 @@ static vf_status next_direction(admm *s, int step, bool *more)
         convex_break(c, now[0]);
     if (status != VF_OK || !(now[0] > 0) || !goes_on(s))
         return status;
-    if (step == 0)
+    if (step == 0 && s->kept == 0)
         s->begin = now[0];
-    else if (now[0] <= s->reduction * s->reduction * s->begin)
+    else if (step > 0 && now[0] <= s->reduction * s->reduction * s->begin)
         return VF_OK;
     status = make_conjugate(s, z, d);
     VF_TRY(status, convex_apply(c, d->p, d->ap));
@@ -144,14 +147,31 @@ static vf_status next_direction(admm *s, int step, bool *more)
     return move_along(s, d);
 }
 
+/* Goes along the directions that are kept. The share that new ones must reach is of the residual before, so that they do not
+ * make an iteration less exact. With a given number of steps nothing says how exact it is, and none are kept. */
+static vf_status move_along_kept(admm *s)
+{
+    convex *c = &s->c;
+    vf_operator *m = c->options->preconditioner;
+    void *r = c->vector[RESIDUAL], *z = m ? c->vector[PRECONDITIONED] : r;
+    double now[2] = {0};
+    if (!s->keeps)
+        s->kept = 0;
+    vf_status status = s->kept > 0 && m ? vf_operator_forward(m, c->queue, r, z) : VF_OK;
+    if (status == VF_OK && s->kept > 0)
+        status = vf_vector_dot(c->queue, c->type, c->n, r, z, now);
+    s->begin = now[0];
+    for (int i = 0; i < s->kept && status == VF_OK && goes_on(s); i++)
+        status = move_along(s, &s->direction[i]);
+    return status;
+}
+
 /* Steps of conjugate gradients for x; the residual is overwritten. */
 static vf_status improve(admm *s)
 {
     convex *c = &s->c;
     bool more = true;
-    vf_status status = VF_OK;
-    for (int i = 0; i < s->kept && status == VF_OK && goes_on(s); i++)
-        status = move_along(s, &s->direction[i]);
+    vf_status status = move_along_kept(s);
     for (int step = 0; step < s->inner && more && status == VF_OK && goes_on(s); step++)
         status = next_direction(s, step, &more);
     if (status == VF_OK && (c->result->iterations + 1) % REFRESH == 0)
@@ -248,8 +268,9 @@ vf_status vf_admm(const vf_convex_problem *problem, vf_queue *queue, const vf_co
                   vf_convex_result *result)
 {
     vf_context *ctx = vf_device_context(vf_operator_device(problem->normal));
-    admm s = {.relaxation = options->relaxation > 0 ? options->relaxation : RELAXATION,
-              .reduction = options->inner > 0 ? 0 : INNER_REDUCTION,
+    admm s = {.keeps = options->inner == 0,
+              .relaxation = options->relaxation > 0 ? options->relaxation : RELAXATION,
+              .reduction = options->inner > 0 ? INNER_EXHAUSTED : INNER_REDUCTION,
               .inner = options->inner > 0 ? options->inner : INNER};
     vf_status status = convex_begin("ADMM", problem, queue, options, x,
                                     options->preconditioner ? VECTORS : PRECONDITIONED, result, &s.c);
