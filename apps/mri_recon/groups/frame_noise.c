@@ -8,10 +8,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "frame_noise.h"
-#include "frames/frame_images.h"
 #include "noise/noise_level.h"
 #include "noise/noise_settings.h"
 #include "solve_group.h"
@@ -43,18 +41,6 @@ static group_request first_image(recon_job *j)
                            .effort = &j->first};
 }
 
-/* Keeps an image for later solutions of its frame. */
-static vf_status keep_image(recon_job *j, int frame, const char *image)
-{
-    if (!j->start)
-        j->start = malloc(frame_bytes(j));
-    if (!j->start)
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for an image");
-    memcpy(j->start, image, frame_bytes(j));
-    j->start_frame = frame;
-    return VF_OK;
-}
-
 static vf_status from_first_images(crew *c, int frame, char *image, bool *told)
 {
     recon_job *j = c->job;
@@ -65,7 +51,7 @@ static vf_status from_first_images(crew *c, int frame, char *image, bool *told)
     for (int pass = 0; pass < PASSES && status == VF_OK; pass++) {
         const double before = j->level.variance;
         status = crew_make_group(c, &one, &request, image);
-        VF_TRY(status, keep_image(j, frame, image));
+        VF_TRY(status, crew_keep_first_image(j, frame, image));
         VF_TRY(status, noise_from_residual(c, frame, image, told));
         if (!(j->level.variance < WORTH_A_PASS * before))
             break;

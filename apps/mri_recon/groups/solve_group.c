@@ -181,6 +181,17 @@ static vf_status estimate(void *user, double factor, bool again, const void *b, 
     return status;
 }
 
+vf_status crew_keep_first_image(recon_job *j, int frame, const char *image)
+{
+    if (!j->start)
+        j->start = malloc(frame_bytes(j));
+    if (!j->start)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for an image");
+    memcpy(j->start, image, frame_bytes(j));
+    j->start_frame = frame;
+    return VF_OK;
+}
+
 /* The frame's first image, if it has one: for the next first image, and for sparse priors. Other images have a lambda of
  * their own, and a search solves for other data. Solvers other than ADMM are checks, and start from 0. */
 static const char *image_to_start(const recon_job *j, const group_request *request, int frame)

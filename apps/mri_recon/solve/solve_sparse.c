@@ -191,30 +191,31 @@ static void divide_f64(const vf_context *ctx, int64_t count, const double *even,
 static vf_status begin_with(const operators *made, const sparse_problem *problem, vf_queue *queue, const void *start,
                             const vf_array *x, void *v)
 {
-    const vf_context *ctx = vf_device_context(vf_queue_device(queue));
+    vf_context *ctx = vf_device_context(vf_queue_device(queue));
     const vf_dtype real = vf_dtype_real(x->type);
-    const size_t bytes = (size_t)x->count * vf_dtype_bytes(x->type),
-                 bytes_even = (size_t)x->count * vf_dtype_bytes(real);
-    const void *even = problem->even.data;
-    char *room = even ? malloc(bytes + bytes_even) : NULL;
-    if (even && !room)
-        return vf_fail(vf_device_context(vf_queue_device(queue)), VF_ERR_MEMORY, "no memory for an image");
+    const size_t bytes = (size_t)x->count * vf_dtype_bytes(x->type);
+    const size_t real_bytes = (size_t)x->count * vf_dtype_bytes(real);
+    const bool uneven = problem->even.data != NULL;
+    void *image = uneven ? malloc(bytes) : NULL, *divisor = uneven ? malloc(real_bytes) : NULL;
     vf_status status = VF_OK;
-    if (even) {
-        memcpy(room, start, bytes);
-        status = vf_queue_copy(queue, room + bytes, even, bytes_even);
+    if (uneven && (!image || !divisor))
+        status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for an image");
+    if (status == VF_OK && uneven) {
+        memcpy(image, start, bytes);
+        status = vf_queue_copy(queue, divisor, problem->even.data, real_bytes);
         VF_TRY(status, vf_queue_sync(queue));
         if (status == VF_OK && real == VF_F64)
-            divide_f64(ctx, x->count, (const void *)(room + bytes), (void *)room);
+            divide_f64(ctx, x->count, divisor, image);
         else if (status == VF_OK)
-            divide_f32(ctx, x->count, (const void *)(room + bytes), (void *)room);
+            divide_f32(ctx, x->count, divisor, image);
     }
-    VF_TRY(status, vf_queue_copy(queue, v, even ? room : start, bytes));
+    VF_TRY(status, vf_queue_copy(queue, v, uneven ? image : start, bytes));
     if (status == VF_OK && made->extended)
         status = vf_fill(queue, made->all.fields.type, made->all.fields.count, (const double[2]){0},
                          vf_array_at(&made->x, x->count));
     VF_TRY(status, vf_queue_sync(queue));
-    free(room);
+    free(image);
+    free(divisor);
     return status;
 }
 

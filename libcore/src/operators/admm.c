@@ -160,6 +160,8 @@ static vf_status move_along_kept(admm *s)
     vf_status status = s->kept > 0 && m ? vf_operator_forward(m, c->queue, r, z) : VF_OK;
     if (status == VF_OK && s->kept > 0)
         status = vf_vector_dot(c->queue, c->type, c->n, r, z, now);
+    if (status == VF_OK && !(now[0] >= 0 && isfinite(now[0])))
+        convex_break(c, now[0]);
     s->begin = now[0];
     for (int i = 0; i < s->kept && status == VF_OK && goes_on(s); i++)
         status = move_along(s, &s->direction[i]);
