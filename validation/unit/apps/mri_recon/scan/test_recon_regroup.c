@@ -341,9 +341,9 @@ static void test_whitened_once(void **state)
                 for (int c = 0; c < COILS; c++)
                     assert_true(scan_coil(&s, &s.frame[f], c)[m] == 0.5F * from->data[c]);
             }
-        double kept;
-        need(compress_coils(ctx, &s, 2, &kept));
-        assert_true(kept > 0.3 && kept <= 1);
+        coil_choice choice;
+        need(compress_coils(ctx, &s, 2, &choice));
+        assert_true(choice.kept > 0.3 && choice.kept <= 1 && choice.to == 2);
     }
 }
 
