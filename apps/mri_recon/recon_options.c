@@ -464,10 +464,12 @@ const program_option recon_options[] = {
     {OPTION_GROUP, .name = "Computation"},
     {OPTION_TEXT, .scope = OPTION_OF_RUN, .name = "device", .argument = "DEVICE", SETTING(schedule.device),
      .initial = "auto",
-     .help = "where to compute: auto, cpu, cuda, opencl, or a list such as cuda:0,1; cpu:0,1 simulates devices for tests",
+     .help =
+         "where to compute: auto, cpu, cuda, opencl, or a list such as cuda:0,1; cpu:0,1 simulates devices for tests",
      .more = "`auto` weighs the work against the time it takes to start a GPU. `cuda` uses as many GPUs as pay off. "
              "`cuda:0,1` uses all GPUs of the list. `opencl:1` is an OpenCL device of the list of --devices, of which "
-             "`auto` takes none; `cpu,opencl:0` share a scan. `cpu:0,1` are several devices that all are the CPU; this is no "
+             "`auto` takes none; `cpu,opencl:0` share a scan. `cpu:0,1` are several devices that all are the CPU; this "
+             "is no "
              "faster, but tests what several GPUs would do. Several devices make several images at a time, "
              "or, with priors that couple frames, several windows. One image is shared by coils, or, for direct sums, "
              "by voxels. Sharing by coils changes the last bits of the sums. "

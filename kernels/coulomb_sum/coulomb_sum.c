@@ -8,12 +8,9 @@
 #include "coulomb_sum_backend.h"
 
 static const vf_backend backends[] = {
-    {&vf_coulomb_cpu.variants, &vf_coulomb_cpu},
-    {&vf_coulomb_ref.variants, &vf_coulomb_ref},
-    {&vf_coulomb_cuda.variants, &vf_coulomb_cuda},
-    {&vf_coulomb_dcs.variants, &vf_coulomb_dcs},
-    {&vf_coulomb_opencl.variants, &vf_coulomb_opencl},
-    {0},
+    {&vf_coulomb_cpu.variants, &vf_coulomb_cpu},       {&vf_coulomb_ref.variants, &vf_coulomb_ref},
+    {&vf_coulomb_cuda.variants, &vf_coulomb_cuda},     {&vf_coulomb_dcs.variants, &vf_coulomb_dcs},
+    {&vf_coulomb_opencl.variants, &vf_coulomb_opencl}, {0},
 };
 
 const char *vf_coulomb_variant_name(vf_device_kind kind, int index)

@@ -28,8 +28,7 @@ struct vf_coulomb {
     void *state;                /* the backend's own */
 };
 
-extern const vf_coulomb_backend vf_coulomb_ref, vf_coulomb_cpu, vf_coulomb_cuda, vf_coulomb_dcs,
-    vf_coulomb_opencl;
+extern const vf_coulomb_backend vf_coulomb_ref, vf_coulomb_cpu, vf_coulomb_cuda, vf_coulomb_dcs, vf_coulomb_opencl;
 
 /* The position of grid point n along an axis. All backends use this, for any box. */
 static inline double vf_coulomb_position(const vf_grid *grid, int axis, int64_t n)

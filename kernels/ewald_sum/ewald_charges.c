@@ -216,7 +216,8 @@ static vf_status summarise_on_host(vf_device *device, const vf_grid *grid, const
         return VF_OK;
     /* The potential of a Gaussian charge is at most 0.8 / sigma. */
     const double r_min = fmax(o->r_min, 1.25 * o->sigma);
-    return grid->cell.kind == VF_CELL_NONE ? sample_potential(vf_context_host(ctx), grid, charges, r_min, &s->rms) : VF_OK;
+    return grid->cell.kind == VF_CELL_NONE ? sample_potential(vf_context_host(ctx), grid, charges, r_min, &s->rms)
+                                           : VF_OK;
 }
 
 vf_status ewald_summarise(vf_device *device, const vf_ewald_backend *backend, const vf_grid *grid,

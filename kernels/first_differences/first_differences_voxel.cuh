@@ -1,7 +1,7 @@
 /* One voxel of the first differences, for CUDA and OpenCL: y[n] += scale times the sum of the weighted differences from the
  * neighbours of voxel n. A weight is of the difference between a voxel and its predecessor; w: NULL for all 1. */
-DEVICE_FUNCTION void add_differences_of_voxel(LONG n, const LONG *counts, LONG voxels, REAL scale, GLOBAL const REAL *weights,
-                                              GLOBAL const REAL2 *x, GLOBAL REAL2 *y)
+DEVICE_FUNCTION void add_differences_of_voxel(LONG n, const LONG *counts, LONG voxels, REAL scale,
+                                              GLOBAL const REAL *weights, GLOBAL const REAL2 *x, GLOBAL REAL2 *y)
 {
     const REAL2 here = x[n];
     REAL2 sum = here, value = y[n];

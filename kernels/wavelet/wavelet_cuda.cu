@@ -418,4 +418,5 @@ vf_status finest(vf_wavelet *plan, vf_queue *queue, const int64_t shift[3], cons
 
 } // namespace
 
-const vf_wavelet_backend vf_wavelet_cuda = {VF_DEVICE_CUDA, create, forward, adjoint, magnitudes, finest, destroy, nullptr};
+const vf_wavelet_backend vf_wavelet_cuda = {VF_DEVICE_CUDA, create, forward, adjoint,
+                                            magnitudes,     finest, destroy, nullptr};

@@ -45,7 +45,8 @@ const char *vf_device_spec(const vf_device *device); /* "cpu", "cpu:1", "cuda:0"
 const char *vf_device_name(const vf_device *device); /* "AMD EPYC ..., 2 threads, AVX-512", "NVIDIA H200" */
 /* What a GPU is good for: "compute capability 9.0, double precision at 1/2 of the speed of single"; "" for the CPU. */
 const char *vf_device_traits(const vf_device *device);
-int vf_device_ordinal(const vf_device *device);  /* the GPU's CUDA number, or the OpenCL device's; 1 for "cpu:1"; 0 for "cpu" */
+int vf_device_ordinal(
+    const vf_device *device); /* the GPU's CUDA number, or the OpenCL device's; 1 for "cpu:1"; 0 for "cpu" */
 bool vf_device_watched(const vf_device *device); /* a display watchdog kills long kernels on this GPU */
 bool vf_device_is_host(const vf_device *device); /* true if host code may touch its VF_SPACE_DEVICE memory */
 

@@ -5,6 +5,8 @@
 
 #define GLOBAL
 #define LONG int64_t
-#define DEVICE_FUNCTION template <typename REAL, typename REAL2> __device__ __forceinline__
+#define DEVICE_FUNCTION                                                                                                \
+    template <typename REAL, typename REAL2>                                                                           \
+    __device__ __forceinline__
 
 #endif

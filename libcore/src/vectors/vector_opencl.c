@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
-#include "device/context_internal.h"
 #include "backend/opencl_sums.h"
+#include "device/context_internal.h"
 #include "vector_internal.h"
 
 extern const char vf_text_vectors[];
