@@ -57,16 +57,14 @@ static const option_choice compress_words[] = {
     {"none", COMPRESS_NONE, "all coils"},
     {0}};
 
-/* A keyword, or a number. */
 static vf_status compress(vf_context *ctx, const char *option, const char *text, void *settings)
 {
     int *number = &((recon_settings *)settings)->coils.compress;
     const option_choice *c = find_word(compress_words, text);
     const program_option row = {OPTION_INTEGER, .name = option, .size = sizeof *number, .least = 1, .most = 4096};
-    if (!c)
-        return option_parse(ctx, &row, text, number);
-    *number = c->value;
-    return VF_OK;
+    if (c)
+        *number = c->value;
+    return c ? VF_OK : option_parse(ctx, &row, text, number);
 }
 
 /* auto, auto:FACTOR, sure, or a number. */
@@ -368,8 +366,8 @@ const program_option recon_options[] = {
          "all channels."},
     {OPTION_CUSTOM, .name = "compress", .argument = "N", .parse = compress, .choices = compress_words,
      .initial = "auto", .help = "number of virtual coils, the principal components, to reduce the coils to; or",
-     .more = "`auto` keeps all coils of scans of fewer than 12, or if the noise is known neither from a noise scan nor "
-             "from the outermost samples. The plan and the report say what it chose."},
+     .more = "`auto` keeps all of fewer than 12 coils, or if neither a noise scan nor the outermost samples tell the "
+             "noise. The plan and the report say what it chose."},
 
     {OPTION_GROUP, .name = "Reconstruction"},
     {OPTION_CHOICE, .name = "method", .argument = "METHOD", SETTING(solve.method), .choices = methods, .initial = "cg",
@@ -464,13 +462,11 @@ const program_option recon_options[] = {
     {OPTION_GROUP, .name = "Computation"},
     {OPTION_TEXT, .scope = OPTION_OF_RUN, .name = "device", .argument = "DEVICE", SETTING(schedule.device),
      .initial = "auto",
-     .help =
-         "where to compute: auto, cpu, cuda, opencl, or a list such as cuda:0,1; cpu:0,1 simulates devices for tests",
+     .help = "where to compute: auto, cpu, cuda, opencl, or a list such as cuda:0,1; cpu:0,1 simulates devices",
      .more = "`auto` weighs the work against the time it takes to start a GPU. `cuda` uses as many GPUs as pay off. "
              "`cuda:0,1` uses all GPUs of the list. `opencl:1` is an OpenCL device of the list of --devices, of which "
              "`auto` takes none; `cpu,opencl:0` share a scan. `cpu:0,1` are several devices that all are the CPU; this "
-             "is no "
-             "faster, but tests what several GPUs would do. Several devices make several images at a time, "
+             "is no faster, but tests what several GPUs would do. Several devices make several images at a time, "
              "or, with priors that couple frames, several windows. One image is shared by coils, or, for direct sums, "
              "by voxels. Sharing by coils changes the last bits of the sums. "
              "One image of one coil by NUFFT is not shared. If one of several devices fails, a warning says so and the "
@@ -478,8 +474,7 @@ const program_option recon_options[] = {
     {OPTION_CUSTOM, .scope = OPTION_OF_RUN, .name = "threads", .argument = "N", .parse = option_threads,
      .default_help = "one per core", .help = "number of CPU threads",
      .more = "Only cores that the process may use are counted: its affinity, and its quota of processor time. Small "
-             "images use "
-             "fewer threads, but at least 4: one for each 75,000 voxels of coils."},
+             "images use fewer threads, but at least 4: one for each 75,000 voxels of coils."},
     {OPTION_CHOICE, .name = "precision", .argument = "P", SETTING(solve.precision), .choices = precisions,
      .initial = "single", .help = "precision of the computation"},
     {OPTION_FLAG, .name = "info", SETTING(info),
