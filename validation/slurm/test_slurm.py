@@ -424,7 +424,7 @@ def test_mpi_job(_):
     one = one_run()
     for _attempt in range(3): # on a busy machine the job may be done before the signal comes
         pathlib.Path("map.mrc").unlink(missing_ok=True)
-        job = submit("--ntasks=2", "job.sh", seconds=SHORT)
+        job = submit("--ntasks=2", "job.sh", seconds=3 * SHORT) # the first layers are kept after some seconds
         wait_for("layers of both ranks", lambda: has_records("map.mrc.pieces") and has_records("map.mrc.pieces-1"))
         slurm("scancel", "--signal=USR1", job)
         wait_until(job, "COMPLETED")

@@ -145,7 +145,7 @@ static void test_not_tuned(void **state)
     assert_int_equal(tune_launch(ctx, false, &settings), VF_OK);
     assert_int_equal(settings.launch.threads, 0);
     assert_int_equal(tune_launch(ctx, true, &settings), VF_ERR_ARGUMENT); /* the context has the CPU only */
-    assert_non_null(strstr(vf_context_message(ctx), "needs a GPU"));
+    assert_non_null(strstr(vf_context_message(ctx), "NVIDIA GPU"));
     vf_context_clear_error(ctx);
     settings.variant = "naive";
     assert_int_equal(tune_launch(ctx, true, &settings), VF_ERR_ARGUMENT);
