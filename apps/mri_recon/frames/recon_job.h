@@ -61,8 +61,6 @@ typedef struct recon_job {
     const scan_frame **frames; /* [frame_count] trajectory by trajectory: the scan's, or replicas of noise */
     int frame_count;
     group_effort first; /* for first images, made for `variance` */
-    char *start;        /* the first image of frame `start_frame`, to start from; -1: there is none */
-    int start_frame;
     const bool *wanted; /* [scan->frames] the frames to make; NULL: all */
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a once_state left ONCE_BEGUN */

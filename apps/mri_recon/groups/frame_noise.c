@@ -47,11 +47,9 @@ static vf_status from_first_images(crew *c, int frame, char *image, bool *told)
     const group_request request = first_image(j);
     const frame_group one = {.trajectory = j->frames[frame]->trajectory, .first = frame, .count = 1};
     vf_status status = VF_OK;
-    j->start_frame = -1;
     for (int pass = 0; pass < PASSES && status == VF_OK; pass++) {
         const double before = j->level.variance;
         status = crew_make_group(c, &one, &request, image);
-        VF_TRY(status, crew_keep_first_image(j, frame, image));
         VF_TRY(status, noise_from_residual(c, frame, image, told));
         if (!(j->level.variance < WORTH_A_PASS * before))
             break;
@@ -192,7 +190,5 @@ vf_status crew_find_noise(crew *c, const frame_group *one, char *image)
     for (int p = 0; p < places && status == VF_OK; p++)
         status = compare_frames(c, p, image, &v);
     free(room);
-    if (j->start_frame != one->first)
-        j->start_frame = -1;
     return status;
 }

@@ -30,7 +30,6 @@ typedef struct solving {
     bool again; /* with the numbers of iterations in `result` */
     int sets;
     char *images;         /* as those of crew_make_group */
-    const char *start;    /* as `images`: what to start from; NULL: 0 */
     solve_result *result; /* [channel] */
 } solving;
 
@@ -73,15 +72,13 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     solve_result *result = &w->result[channel];
     vf_array b = s->b, x = s->x;
     b.count = x.count = w->group->count * w->sets * j->voxels;
-    const solve_options options = {
-        .precision = j->solve->precision,
-        .iterations = w->again ? result->iterations : c->request->iterations,
-        .tolerance = w->again ? 0 : w->tolerance,
-        .input = j->scan->path,
-        .lambda_auto = j->solve->lambda_auto,
-        .start = w->start ? w->start + (size_t)channel * w->sets * j->voxels * vf_dtype_bytes(j->type) : NULL,
-        .tell = tell,
-        .user = c};
+    const solve_options options = {.precision = j->solve->precision,
+                                   .iterations = w->again ? result->iterations : c->request->iterations,
+                                   .tolerance = w->again ? 0 : w->tolerance,
+                                   .input = j->scan->path,
+                                   .lambda_auto = j->solve->lambda_auto,
+                                   .tell = tell,
+                                   .user = c};
     vf_status status = transfer(w, s, channel, false);
     VF_TRY(status, c->request->sparse ? solve_sparse(&options, s->normal, &s->sparse, s->queue, &b, &x, result)
                                       : solve(&options, s->normal, &s->known, s->queue, &b, &x, result));
@@ -137,7 +134,6 @@ static vf_status solve_for_phase(const solving *now)
     vf_status status =
         image || frame->replica ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for an image without its phase");
     solving first = *now;
-    first.start = NULL;
     first.tolerance = fmax(c->request->tolerance, ROUGH_PHASE);
     first.rough = true;
     first.images = image;
@@ -181,27 +177,6 @@ static vf_status estimate(void *user, double factor, bool again, const void *b, 
     return status;
 }
 
-vf_status crew_keep_first_image(recon_job *j, int frame, const char *image)
-{
-    if (!j->start)
-        j->start = malloc(frame_bytes(j));
-    if (!j->start)
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for an image");
-    memcpy(j->start, image, frame_bytes(j));
-    j->start_frame = frame;
-    return VF_OK;
-}
-
-/* The frame's first image, if it has one: for the next first image, and for sparse priors. Other images have a lambda of
- * their own, and a search solves for other data. Solvers other than ADMM are checks, and start from 0. */
-static const char *image_to_start(const recon_job *j, const group_request *request, int frame)
-{
-    const bool first = request->effort == &j->first;
-    const bool sparse = request->sparse && !request->series && j->solve->solver == RECON_ADMM;
-    return (first || sparse) && !request->search && !j->frames[frame]->replica && frame == j->start_frame ? j->start
-                                                                                                          : NULL;
-}
-
 /* Of a series, the last frame that it delivers has all effort. */
 static void sum_up(const solving *w)
 {
@@ -233,7 +208,6 @@ vf_status crew_solve(crew *c, const frame_group *g, const frame_envelope *envelo
                  .rough = request->search != NULL,
                  .sets = frame_sets(j, first),
                  .images = images,
-                 .start = image_to_start(j, request, g->first),
                  .result = calloc((size_t)j->channels, sizeof *w.result)};
     vf_status status = w.result ? crew_power(c, first, &w.power) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory");
     VF_TRY(status, crew_give_frames(c, g));

@@ -27,8 +27,6 @@ void crew_free_solvers(crew *c);
 
 /* ---- solve_group.c ---- */
 
-/* Keeps a frame's first image, from which later solutions of the frame start. Errors: VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status crew_keep_first_image(recon_job *j, int frame, const char *image);
 /* Replaces the images F^H d of frames that are solved for together by the solution. Errors: those of the stages. */
 VF_MUST_CHECK vf_status crew_solve(crew *c, const frame_group *g, const frame_envelope *envelope, char *images);
 

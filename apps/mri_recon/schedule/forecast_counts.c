@@ -69,9 +69,6 @@ static const double steps[2][SAMPLED] = {{1.3, 1.3, 1.75, 2, 2, 3.5, 3.5}, {1.15
 static const double without_maps = 1.15, most_images = 3, some_signal[2] = {0.3, 0.25}, all_signal[2] = {0.75, 0.55};
 /* Iterations of a series, of samples on a grid and off it: two applications each (solve_sparse.c). */
 static const double of_series[2] = {6, 14}, series_steps = 2;
-/* What is left of last_law's applications of single frames, since directions are kept and a first image is where they start;
- * and of the iterations of a second and third first image, which start from the one before. */
-static const double of_kept = 0.75, of_later = 0.6;
 /* If the user sets lambda there is no preconditioner. Solvers other than ADMM; their power iteration. */
 static const double typical_plain = 35, typical_slow = 100, power_steps = 20;
 static const double sure_solutions = 6;
@@ -306,7 +303,7 @@ static void count_last(const solve_settings *s, double last, double step, bool o
         return;
     }
     const bool series = solves_series(s), slow = s->solver != RECON_ADMM;
-    const double count = slow ? typical_slow : series ? of_series[on_grid ? 0 : 1] : of_kept * last / step;
+    const double count = slow ? typical_slow : series ? of_series[on_grid ? 0 : 1] : last / step;
     out->iterations = of_tolerance(s, (slow ? 1 : slower) * count, usual_sparse);
     out->applications = out->iterations * (slow ? 1 : series ? series_steps : step) + (slow ? power_steps : 0);
 }
@@ -333,7 +330,7 @@ forecast_counts forecast_count(const forecast_sizes *z, const solve_settings *s,
     out.applications *= solutions;
     if (regularise_by_noise(s) || noise->map) {
         out.first_images = images_of(raw, &look, table > 0);
-        out.first_iterations = (1 + of_later * (out.first_images - 1)) * channels * first;
+        out.first_iterations = out.first_images * channels * first;
     }
     out.phase_iterations = z->one_sided && !s->sparse ? raw->frames * channels * first : 0;
     out.sure_solutions = s->lambda_sure ? sure_solutions : finds_reference_strength(s) ? strength_solutions : 0;

@@ -437,7 +437,6 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri
                    .noise = &settings->noise,
                    .ranks = settings->pieces.ranks,
                    .scan = raw,
-                   .start_frame = -1,
                    .type = vf_dtype_complex(settings->solve.precision),
                    .voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2],
                    .choice = {.factor = 1},
@@ -478,7 +477,6 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri
         summary_judge(ctx, &settings->solve, summary);
     free_sharing(&s);
     places_free(&j);
-    free(j.start);
     free(j.frames);
     return status;
 }

@@ -90,13 +90,12 @@ typedef struct solve_options {
     double tolerance;  /* stop at this relative residual */
     const char *input; /* the file to name in an overflow error */
     bool lambda_auto;  /* selects the advice in a warning */
-    const void *start; /* host memory: an image near the solution, to start from; NULL: 0 */
     bool (*tell)(void *user, int iteration,
                  double residual); /* after each iteration; true stops the solver; may be NULL */
     void *user;
 } solve_options;
 
-/* Solves (normal + lambda P) x = b by conjugate gradients (Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952)
+/* Solves (normal + lambda P) x = b by conjugate gradients from x = 0 (Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952)
  * 409), with the prior's preconditioner if it has one. Stops once the residual is at most options->tolerance, or after
  * options->iterations. `b` is overwritten; `x` gets the solution; both are vectors of `normal`, on its device, as the prior.
  * Errors: those of the operations; VF_ERR_INPUT (overflow). */
@@ -125,7 +124,7 @@ typedef struct sparse_problem {
     vf_circulant *held; /* its matrix 0 is K of v^H K v / 2, for frequencies that no sample reaches; NULL: none */
 } sparse_problem;
 
-/* Minimises |W^1/2 (F x - d)|^2 / 2 + penalties; stops at options->tolerance (vf_convex_result). `system` is
+/* Minimises |W^1/2 (F x - d)|^2 / 2 + penalties from x = 0; stops at options->tolerance (vf_convex_result). `system` is
  * F^H W F. `b` is overwritten; `x` gets the solution; both [image][voxels]. Otherwise as solve. */
 VF_MUST_CHECK vf_status solve_sparse(const solve_options *options, vf_operator *system, const sparse_problem *problem,
                                      vf_queue *queue, vf_array *b, vf_array *x, solve_result *result);

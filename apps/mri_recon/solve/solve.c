@@ -33,7 +33,6 @@ vf_status solve(const solve_options *options, vf_operator *normal, const vf_prio
                 vf_array *x, solve_result *result)
 {
     vf_cg_options how = {.iterations = options->iterations,
-                         .warm = options->start != NULL,
                          .tolerance = options->tolerance,
                          .tell = options->tell,
                          .user = options->user};
@@ -45,8 +44,6 @@ vf_status solve(const solve_options *options, vf_operator *normal, const vf_prio
                                            (int)(x->count / (prior->counts[0] * prior->counts[1] * prior->counts[2])),
                                            &inverse);
     how.preconditioner = inverse;
-    if (status == VF_OK && options->start)
-        status = vf_queue_copy(queue, x->data, options->start, (size_t)x->count * vf_dtype_bytes(x->type));
     VF_TRY(status, vf_cg(system, queue, &how, b->data, x->data, &found));
     VF_TRY(status, judge(queue, options, &found));
     *result = (solve_result){

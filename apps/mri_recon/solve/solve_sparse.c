@@ -1,13 +1,8 @@
 /* Solutions with penalties: the system of equations as an operator of the image of even noise, its preconditioner, and
  * the solver. */
-#include <complex.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "equations.h"
 #include "voxfield/copy.h"
 #include "voxfield/solver.h"
-#include "voxfield/team_size.h"
 #include "voxfield/vector.h"
 
 /* Steps of the power iteration for the largest eigenvalue, which FISTA and the primal-dual method need, and what the
@@ -170,55 +165,6 @@ static vf_status extend(const operators *made, vf_queue *queue, const vf_array *
                : status;
 }
 
-/* ---- an image to start from ---- */
-
-/* image /= even, 0 where that is 0. */
-static void divide_f32(const vf_context *ctx, int64_t count, const float *even, float complex *image)
-{
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 2 * count))
-    for (int64_t i = 0; i < count; i++)
-        image[i] = even[i] > 0 ? image[i] / even[i] : 0;
-}
-
-static void divide_f64(const vf_context *ctx, int64_t count, const double *even, double complex *image)
-{
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 2 * count))
-    for (int64_t i = 0; i < count; i++)
-        image[i] = even[i] > 0 ? image[i] / even[i] : 0;
-}
-
-/* v = start / even of the image `start` in host memory, on the device; fields begin with 0. */
-static vf_status begin_with(const operators *made, const sparse_problem *problem, vf_queue *queue, const void *start,
-                            const vf_array *x, void *v)
-{
-    vf_context *ctx = vf_device_context(vf_queue_device(queue));
-    const vf_dtype real = vf_dtype_real(x->type);
-    const size_t bytes = (size_t)x->count * vf_dtype_bytes(x->type);
-    const size_t real_bytes = (size_t)x->count * vf_dtype_bytes(real);
-    const bool uneven = problem->even.data != NULL;
-    void *image = uneven ? malloc(bytes) : NULL, *divisor = uneven ? malloc(real_bytes) : NULL;
-    vf_status status = VF_OK;
-    if (uneven && (!image || !divisor))
-        status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for an image");
-    if (status == VF_OK && uneven) {
-        memcpy(image, start, bytes);
-        status = vf_queue_copy(queue, divisor, problem->even.data, real_bytes);
-        VF_TRY(status, vf_queue_sync(queue));
-        if (status == VF_OK && real == VF_F64)
-            divide_f64(ctx, x->count, divisor, image);
-        else if (status == VF_OK)
-            divide_f32(ctx, x->count, divisor, image);
-    }
-    VF_TRY(status, vf_queue_copy(queue, v, uneven ? image : start, bytes));
-    if (status == VF_OK && made->extended)
-        status = vf_fill(queue, made->all.fields.type, made->all.fields.count, (const double[2]){0},
-                         vf_array_at(&made->x, x->count));
-    VF_TRY(status, vf_queue_sync(queue));
-    free(image);
-    free(divisor);
-    return status;
-}
-
 /* ---- solving ---- */
 
 static vf_status run(const sparse_problem *problem, const vf_convex_problem *convex, vf_queue *queue,
@@ -252,7 +198,6 @@ vf_status solve_sparse(const solve_options *options, vf_operator *system, const 
         status = vf_vector_scale_by(queue, x->type, x->count, even, b->data, b->data);
     vf_convex_options how = {.iterations = options->iterations,
                              .tolerance = options->tolerance,
-                             .warm = options->start != NULL,
                              .inner = problem->chain ? SERIES_STEPS : 0,
                              .preconditioner = made.inverse,
                              .tell = options->tell,
@@ -260,8 +205,6 @@ vf_status solve_sparse(const solve_options *options, vf_operator *system, const 
     if (status == VF_OK && made.extended)
         status = extend(&made, queue, b);
     void *found_x = made.extended ? made.x.data : x->data;
-    if (status == VF_OK && options->start)
-        status = begin_with(&made, problem, queue, options->start, x, found_x);
     vf_convex_problem convex = {.normal = made.normal, .b = made.extended ? made.b.data : b->data};
     convex.penalty = vf_penalties_list(problem->penalties, &convex.penalties);
     VF_TRY(status, run(problem, &convex, queue, &how, found_x, &found));
