@@ -204,7 +204,7 @@ def test_memory_of_maps_that_do_not_fit(_):
         file["scan/sensitivity"][...] = file["scan/sensitivity"][...][:, :, ::-1]
     peaks, said = {}, {}
     for taken in "auto", "file":
-        process = subprocess.Popen(program.command("s.h5", "-o", "i.h5", "--coils", taken, "--iterations", 2, "--threads", 2),
+        process = subprocess.Popen(program.command("s.h5", "-o", "i.h5", "--coils", taken, "--compress", "none", "--iterations", 2, "--threads", 2),
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         with process.stdout as out:
             said[taken] = out.read()

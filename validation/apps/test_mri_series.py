@@ -245,9 +245,12 @@ def test_truth_and_compression(_):
         for v, of in enumerate(source):
             expected = numpy.mean((abs(ours[v].astype("c16")) - truth[of]) ** 2)
             assert abs(errors[str(v)]["mse"] / expected - 1) < 1e-5, (cut, v)
+    # Data of one coil less than there are: whatever the samples weigh, the components span the same coils.
     readouts = spokes_of("s.h5")
     samples = readouts["data"].transpose(1, 0, 2).reshape(COILS, -1).astype("c16")
-    kept = numpy.linalg.eigh(samples @ samples.conj().T)[1][:, 1:]  # all but the weakest
+    kept = numpy.linalg.eigh(samples @ samples.conj().T)[1][:, 1:]
+    readouts["data"] = numpy.einsum("wv,rvm->rwm", kept @ kept.conj().T, readouts["data"]).astype("c8")
+    write_frames("fewer.h5", "s.h5", {name: readouts[name] for name in ("trajectory", "data")}, [range(SPOKES * f, SPOKES * (f + 1)) for f in range(FRAMES)])
     readouts["data"] = numpy.einsum("cv,rcm->rvm", kept.conj(), readouts["data"]).astype("c8")
     with h5py.File("s.h5") as source, h5py.File("virtual.h5", "w") as file:
         scan = file.create_group("scan")
@@ -256,7 +259,7 @@ def test_truth_and_compression(_):
         rows = [readouts["data"][w].transpose(1, 0, 2) for w in windows(30, 11)]
         scan["data"] = numpy.array([row.reshape(COILS - 1, -1) for row in rows])
     options = ["--method", "adjoint", "--coils", "rss"]
-    ours, _ = reconstruct("s.h5", "--spokes-per-frame", 30, "--frame-step", 11, "--compress", COILS - 1, *options)
+    ours, _ = reconstruct("fewer.h5", "--spokes-per-frame", 30, "--frame-step", 11, "--compress", COILS - 1, *options)
     theirs, _ = reconstruct("virtual.h5", *options)
     assert relative(ours, theirs) < 1e-5, relative(ours, theirs)
 
