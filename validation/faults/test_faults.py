@@ -293,7 +293,8 @@ def test_little_memory(_):
                 read("a.dx")
                 os.remove("a.dx")
             else:
-                assert done.err.startswith("cionize: error: ") and done.err.count("\n") == 1, what
+                told = [line for line in done.err.splitlines() if "this process may use" not in line]  # of 24 threads
+                assert len(told) == 1 and told[0].startswith("cionize: error: "), what
     assert seen == {0, 5}, f"no limit made a difference: {seen}"
 
 
