@@ -115,13 +115,7 @@ int64_t vf_surface_bytes(const vf_surface *plan)
 
 /* ---- levels ---- */
 
-/* What is near a tile, relative to its middle: [count] of each. Spheres have radii. */
-typedef struct near_list {
-    int64_t count, room;
-    float *x, *y, *z, *radius;
-} near_list;
-
-static bool make_room(near_list *list)
+static bool make_room(surface_near *list)
 {
     if (list->count < list->room)
         return true;
@@ -137,7 +131,7 @@ static bool make_room(near_list *list)
     return true;
 }
 
-static void free_list(near_list *list)
+static void free_list(surface_near *list)
 {
     free(list->x);
     free(list->y);
@@ -146,7 +140,8 @@ static void free_list(near_list *list)
 }
 
 /* Lists what is within `distance` of the middle, beside its own radius. Returns false if memory is short. */
-static bool list_near(const surface_bins *b, const double middle[3], double largest, double distance, near_list *list)
+static bool list_near(const surface_bins *b, const double middle[3], double largest, double distance,
+                      surface_near *list)
 {
     int64_t lo[3], hi[3];
     list->count = 0;
@@ -171,35 +166,12 @@ static bool list_near(const surface_bins *b, const double middle[3], double larg
     return true;
 }
 
-static float depth_of(const near_list *spheres, const float r[3], float most)
-{
-    float least = most;
-#pragma omp simd reduction(min : least)
-    for (int64_t i = 0; i < spheres->count; i++) {
-        const float x = spheres->x[i] - r[0], y = spheres->y[i] - r[1], z = spheres->z[i] - r[2];
-        const float here = sqrtf(x * x + y * y + z * z) - spheres->radius[i];
-        least = here < least ? here : least;
-    }
-    return least;
-}
-
-static float nearest_square(const near_list *seeds, const float r[3], float most)
-{
-    float least = most;
-#pragma omp simd reduction(min : least)
-    for (int64_t i = 0; i < seeds->count; i++) {
-        const float x = seeds->x[i] - r[0], y = seeds->y[i] - r[1], z = seeds->z[i] - r[2];
-        const float here = x * x + y * y + z * z;
-        least = here < least ? here : least;
-    }
-    return least;
-}
-
 typedef struct tile {
     double middle[3], half; /* half its diagonal */
     vf_box box;             /* its points that are wanted */
-    near_list spheres, seeds;
+    surface_near spheres, seeds;
     bool has_seeds; /* listed */
+    bool failed;    /* for want of memory */
 } tile;
 
 /* Whole tiles of the grid, so that values do not depend on the box. */
@@ -216,28 +188,28 @@ static void lay_tile(const vf_grid *grid, const vf_box *box, const int64_t numbe
     t->half = (TILE - 1) / 2.0 * sqrt(square);
 }
 
-/* The level of a point of a tile, relative to its middle; NaN if memory is short. */
+/* The level of a point of a tile, relative to its middle. */
 static float level_of(const vf_surface *plan, tile *t, const float r[3])
 {
     const float probe = (float)plan->options.probe, reach = (float)plan->options.reach;
     const bool excluded = plan->options.kind == VF_SURFACE_EXCLUDED;
-    const float depth = depth_of(&t->spheres, r, reach); /* of the accessible surface, if that is not the one wanted */
+    const float depth =
+        surface_depth(&t->spheres, r, reach); /* of the accessible surface, if that is not the one wanted */
     if (!excluded || depth >= 0)
         return fmaxf(-reach, fminf(depth + (excluded ? probe : 0), reach));
     const float most = probe + reach;
     if (-depth >= most)
         return -reach;
-    if (!t->has_seeds && !list_near(&plan->seeds, t->middle, 0, (double)most + t->half, &t->seeds))
-        return NAN;
+    if (!t->has_seeds)
+        t->failed = !list_near(&plan->seeds, t->middle, 0, (double)most + t->half, &t->seeds);
     t->has_seeds = true;
-    const float d = sqrtf(nearest_square(&t->seeds, r, most * most));
+    const float d = sqrtf(surface_nearest_square(&t->seeds, r, most * most));
     return fmaxf(-reach, fminf(probe - d, reach));
 }
 
 static bool fill_tile(const vf_surface *plan, const vf_grid *grid, const vf_box *box, const int64_t number[3], tile *t,
                       float *level)
 {
-    bool room = true;
     lay_tile(grid, box, number, t);
     t->has_seeds = false;
     if (!list_near(&plan->spheres, t->middle, plan->largest, plan->options.reach + t->half, &t->spheres))
@@ -252,9 +224,8 @@ static bool fill_tile(const vf_surface *plan, const vf_grid *grid, const vf_box 
                 const int64_t to = ((k - box->lo[2]) * vf_box_extent(box, 1) + j - box->lo[1]) * vf_box_extent(box, 0) +
                                    i - box->lo[0];
                 level[to] = level_of(plan, t, r);
-                room = room && !isnan(level[to]);
             }
-    return room;
+    return !t->failed;
 }
 
 vf_status vf_surface_levels(const vf_surface *plan, const vf_grid *grid, const vf_box *box, float *level)

@@ -48,4 +48,15 @@ static inline bool surface_hides(const double centre[3], double radius, const do
 VF_MUST_CHECK vf_status surface_seeds_make(vf_context *ctx, const surface_bins *spheres, double largest, double spacing,
                                            int64_t *count, surface_place **out);
 
+/* What is near a tile, relative to its middle: [count] of each. Spheres have radii. */
+typedef struct surface_near {
+    int64_t count, room;
+    float *x, *y, *z, *radius;
+} surface_near;
+
+/* The least of `most` and the distances of r from the spheres, less their radii; the least of `most` and the squares of the distances
+ * of r from the seeds. All are finite. */
+float surface_depth(const surface_near *spheres, const float r[3], float most);
+float surface_nearest_square(const surface_near *seeds, const float r[3], float most);
+
 #endif
