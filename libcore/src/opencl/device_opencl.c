@@ -160,19 +160,28 @@ static void read_facts(vf_opencl_state *s)
     s->units = (int)units;
 }
 
+/* 10 times the major number and the minor one of "OpenCL 1.2 and what the vendor adds"; 0 for another text. */
+static long version_of(const char *text)
+{
+    static const char begin[] = "OpenCL ";
+    char *end;
+    if (strncmp(text, begin, sizeof begin - 1) != 0)
+        return 0;
+    const long major = strtol(text + sizeof begin - 1, &end, 10);
+    return 10 * major + (*end == '.' ? strtol(end + 1, NULL, 10) : 0);
+}
+
 static vf_status can_be_used(vf_device *device, const vf_opencl_state *s)
 {
     char version[256] = "";
     cl_bool little = CL_FALSE, compiler = CL_FALSE;
-    int major = 0, minor = 0;
     (void)(ask(s, CL_DEVICE_VERSION, sizeof version - 1, version) &&
            ask(s, CL_DEVICE_ENDIAN_LITTLE, sizeof little, &little) &&
            ask(s, CL_DEVICE_COMPILER_AVAILABLE, sizeof compiler, &compiler));
-    const char *why = sscanf(version, "OpenCL %d.%d", &major, &minor) != 2 || 10 * major + minor < 12
-                          ? "OpenCL 1.2 is needed"
-                      : !little   ? "its numbers are big-endian"
-                      : !compiler ? "its driver has no compiler"
-                                  : NULL;
+    const char *why = version_of(version) < 12 ? "OpenCL 1.2 is needed"
+                      : !little                ? "its numbers are big-endian"
+                      : !compiler              ? "its driver has no compiler"
+                                               : NULL;
     return why ? vf_fail(device->ctx, VF_ERR_DEVICE, "%s (%s, %s): %s; use --device cpu", device->spec, device->name,
                          version, why)
                : VF_OK;
