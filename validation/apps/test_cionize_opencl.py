@@ -8,9 +8,12 @@ import math
 import os
 import pathlib
 import re
+import signal
+import subprocess
+import time
 
 import program
-from program import bits, compare, listing, make, read, read_atoms, refuse, sample, unit_constant
+from program import Skip, bits, compare, listing, make, read, read_atoms, refuse, sample, unit_constant
 
 CPU, POOL = ["--device", "cpu"], ["--device", "cpu,opencl:0"]
 COARSE = ["1hpv.pqr", "--spacing", "3"]
@@ -97,6 +100,22 @@ def test_without_double_precision(_):
         off = difference("a.mrc", "b.mrc")
         assert off <= 2e-6, f"{method}: {off}"
     refuse(8, ["no double precision", "--precision single"], *COARSE, "--precision", "double", "--method", "exact", env=single)
+
+
+def test_interrupt(_):
+    """Exit status 130 and no map. LLVM, which some drivers are made of, takes the signals for itself when a program is compiled."""
+    sample("1hpv.pqr")
+    for number in (signal.SIGINT, signal.SIGUSR1):
+        process = subprocess.Popen(program.command("-q", "1hpv.pqr", "--spacing", "0.25", "--method", "exact", "-o", "m.mrc"),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        time.sleep(4)
+        if process.poll() is not None:
+            raise Skip("a device so fast that the map is done already")
+        process.send_signal(number)
+        err = process.communicate(timeout=120)[1].decode()
+        assert process.returncode == 130 and "interrupted" in err, (process.returncode, err)
+        assert not os.path.exists("m.mrc"), os.listdir(".")
 
 
 if __name__ == "__main__":

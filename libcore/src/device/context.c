@@ -206,18 +206,31 @@ static void on_signal(int number)
         vf_context_cancel(ctx);
 }
 
+static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1}; /* USR1: Slurm's --signal, before a time limit */
+enum { STOP_SIGNALS = sizeof stop_signals / sizeof *stop_signals };
+static atomic_bool watched[STOP_SIGNALS];
+
 void vf_context_cancel_on_signals(vf_context *ctx)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1}; /* USR1: Slurm's --signal, before a time limit */
     atomic_store(&signal_context, ctx);
     struct sigaction action = {.sa_handler = ctx ? on_signal : SIG_DFL, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    for (int i = 0; i < STOP_SIGNALS; i++) {
         struct sigaction old;
         /* nohup and background jobs of shells ignore some of them on purpose; keep those ignored. */
-        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-            sigaction(numbers[i], &action, NULL);
+        atomic_store(&watched[i], sigaction(stop_signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN &&
+                                      sigaction(stop_signals[i], &action, NULL) == 0 && ctx);
     }
+}
+
+void vf_context_keep_signals(void)
+{
+    vf_context *ctx = atomic_load(&signal_context);
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)}, now;
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; ctx && !vf_cancelled(ctx) && i < STOP_SIGNALS; i++)
+        if (atomic_load(&watched[i]) && sigaction(stop_signals[i], NULL, &now) == 0 && now.sa_handler != on_signal)
+            (void)sigaction(stop_signals[i], &action, NULL);
 }
 
 vf_status vf_context_set_threads(vf_context *ctx, int threads)

@@ -79,6 +79,10 @@ typedef struct vf_caught {
 vf_caught *vf_catch(vf_context *ctx, vf_caught *caught);
 void vf_catch_end(vf_caught *before);
 
+/* Takes back the signals of vf_context_cancel_on_signals if a library that was called has taken them, as LLVM does in drivers of
+ * OpenCL, which MPI may load, too. Not after the first signal: the second ends the program. */
+void vf_context_keep_signals(void);
+
 /* Forgets why devices were given up. */
 void vf_device_forget(vf_device *devices, int count);
 

@@ -54,9 +54,12 @@ static void opencl_queue_destroy(vf_device *device, void *native)
     (void)vf_cl.ReleaseCommandQueue(native);
 }
 
+/* Drivers compile when a kernel first runs, too. */
 static vf_status opencl_queue_sync(vf_device *device, void *native)
 {
-    return VF_OPENCL(device, vf_cl.Finish(native));
+    const vf_status status = VF_OPENCL(device, vf_cl.Finish(native));
+    vf_context_keep_signals();
+    return status;
 }
 
 static vf_status opencl_queue_after(vf_device *device, void *native, void *before)
@@ -73,6 +76,7 @@ static vf_status opencl_queue_after(vf_device *device, void *native, void *befor
 /* Copies from and to the host wait: host memory can be used again at once, as without pinned memory. */
 static vf_status opencl_copy(vf_device *device, void *native, void *dst, const void *src, size_t bytes)
 {
+    vf_context_keep_signals();
     size_t to_at = 0, from_at = 0;
     cl_mem to = vf_opencl_find(dst, &to_at), from = vf_opencl_find(src, &from_at);
     if (to && from)

@@ -76,6 +76,7 @@ static void find(void)
 vf_opencl_state *vf_opencl_devices(int *count, const char **why)
 {
     pthread_once(&found.once, find);
+    vf_context_keep_signals();
     *count = found.count;
     if (why)
         *why = found.why ? found.why : "";

@@ -53,6 +53,7 @@ static vf_status compile(vf_device *device, const vf_opencl_kernel *kernel, cons
     if (status != VF_OK)
         return status;
     error = vf_cl.BuildProgram(program, 1, &s->id, options, NULL, NULL);
+    vf_context_keep_signals();
     if (error == CL_SUCCESS) {
         vf_opencl_cache_keep(device, kernel, options, program);
         *out = program;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "device/context_internal.h"
 #include "ranks_internal.h"
 #include "voxfield/timer.h"
 
@@ -208,6 +209,7 @@ vf_status vf_ranks_start(vf_context *ctx, const vf_ranks_launch *launch, vf_rank
     pthread_mutex_init(&r->mpi, NULL);
     pthread_mutex_init(&r->lock, NULL);
     const int error = plugin->start(&r->place);
+    vf_context_keep_signals();
     if (error)
         status = vf_fail(ctx, VF_ERR_INTERNAL, "MPI cannot start: error %d", error);
     else if (launch->size > 0 && r->place.size != launch->size)
