@@ -15,6 +15,9 @@ struct vf_solvent {
     vf_solvent_result outcome;
 };
 
+/* Fills inside, faces and reaction. Errors: those of vf_surface_create, VF_ERR_ARGUMENT (the molecule touches the rim), VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status solvent_matrix(vf_solvent *plan, const vf_spheres *spheres);
+
 /* The right side, [z][y][x]: of the faces that the surface cuts, and of the boundary. Counts the cut faces. Errors: VF_ERR_MEMORY,
  * VF_ERR_CANCELLED, those of vf_point_sum. */
 VF_MUST_CHECK vf_status solvent_right_side(vf_solvent *plan, const vf_coulomb_atoms *charges, const double *radius,

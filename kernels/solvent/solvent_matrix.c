@@ -1,0 +1,104 @@
+/* The matrix: what is inside the molecule, the coefficients of faces, and the salt's part. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "solvent_internal.h"
+#include "voxfield/team_size.h"
+
+/* Levels of one surface at the grid's points. Seeds are a third of a spacing apart: their error is then below that of the cut. */
+static vf_status take_levels(vf_solvent *plan, const vf_spheres *spheres, vf_surface_kind kind, double probe,
+                             float *level)
+{
+    const double *h = plan->grid.spacing, widest = fmax(h[0], fmax(h[1], h[2])), reach = 1.5 * widest;
+    const vf_surface_options o = {kind, probe, kind == VF_SURFACE_EXCLUDED ? fmin(reach, 0.9 * probe) : reach,
+                                  fmin(0.3, fmin(h[0], fmin(h[1], h[2])) / 3)};
+    const vf_box all = vf_grid_box(&plan->grid);
+    vf_surface *surface;
+    vf_status status = vf_surface_create(plan->ctx, spheres, &o, &surface);
+    VF_TRY(status, vf_surface_levels(surface, &plan->grid, &all, level));
+    vf_surface_destroy(surface);
+    return status;
+}
+
+static vf_status refuse_rim(const vf_solvent *plan)
+{
+    const int64_t *n = plan->grid.counts;
+    for (int64_t k = 0, at = 0; k < n[2]; k++)
+        for (int64_t j = 0; j < n[1]; j++)
+            for (int64_t i = 0; i < n[0]; i++, at++) {
+                const bool rim = i == 0 || j == 0 || k == 0 || i == n[0] - 1 || j == n[1] - 1 || k == n[2] - 1;
+                if (rim && plan->inside[at])
+                    return vf_fail(
+                        plan->ctx, VF_ERR_ARGUMENT,
+                        "the molecule touches the edge of the grid, where there must be solvent; use a larger border");
+            }
+    return VF_OK;
+}
+
+/* The coefficient of a face between levels a and b. */
+static double coefficient(const vf_solvent_options *o, float a, float b)
+{
+    const bool in_a = a < 0, in_b = b < 0;
+    if (in_a == in_b)
+        return in_a ? o->molecule_dielectric : o->solvent_dielectric;
+    const double part = fabs((double)(in_a ? a : b)) / (fabs((double)a) + fabs((double)b));
+    return 1 / (part / o->molecule_dielectric + (1 - part) / o->solvent_dielectric);
+}
+
+static void fill_faces(vf_solvent *plan, const float *level)
+{
+    const int64_t *n = plan->grid.counts;
+    for (int a = 0; a < 3; a++) {
+        const int64_t m[3] = {n[0] + (a == 0), n[1] + (a == 1), n[2] + (a == 2)}, stride = a == 0   ? 1
+                                                                                           : a == 1 ? n[0]
+                                                                                                    : n[0] * n[1];
+        double *face = plan->faces[a].data;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, 5 * m[0] * m[1] * m[2]))
+        for (int64_t row = 0; row < m[1] * m[2]; row++)
+            for (int64_t i = 0; i < m[0]; i++) {
+                const int64_t index[3] = {i, row % m[1], row / m[1]},
+                              here = (index[2] * n[1] + index[1]) * n[0] + index[0];
+                const bool low = index[a] > 0, high = index[a] < n[a];
+                face[row * m[0] + i] = low && high ? coefficient(&plan->options, level[here - stride], level[here])
+                                                   : plan->options.solvent_dielectric;
+            }
+    }
+}
+
+/* eps_s kappa^2 where ions can be: beyond the atoms' spheres, made larger by the ions' radius. */
+static vf_status fill_reaction(vf_solvent *plan, const vf_spheres *spheres, float *level)
+{
+    const bool wide = plan->options.stern > 0;
+    vf_status status = take_levels(plan, spheres, wide ? VF_SURFACE_ACCESSIBLE : VF_SURFACE_VAN_DER_WAALS,
+                                   wide ? plan->options.stern : 0, level);
+    const double value = plan->options.solvent_dielectric * plan->options.kappa * plan->options.kappa;
+    double *reaction = plan->reaction.data;
+    for (int64_t i = 0; status == VF_OK && i < plan->points; i++)
+        reaction[i] = level[i] > 0 && !plan->inside[i] ? value : 0;
+    return status;
+}
+
+vf_status solvent_matrix(vf_solvent *plan, const vf_spheres *spheres)
+{
+    float *level = malloc((size_t)plan->points * sizeof *level);
+    plan->inside = malloc((size_t)plan->points);
+    vf_status status = level && plan->inside ? VF_OK
+                                             : vf_fail(plan->ctx, VF_ERR_MEMORY,
+                                                       "not enough memory for a molecule's surface at %lld points",
+                                                       (long long)plan->points);
+    VF_TRY(status, take_levels(plan, spheres, plan->options.surface,
+                               plan->options.surface == VF_SURFACE_VAN_DER_WAALS ? 0 : plan->options.probe, level));
+    for (int64_t i = 0; status == VF_OK && i < plan->points; i++)
+        plan->inside[i] = level[i] < 0;
+    VF_TRY(status, refuse_rim(plan));
+    for (int a = 0; a < 3; a++) {
+        const int64_t *n = plan->grid.counts, faces = plan->points / n[a] * (n[a] + 1);
+        VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F64, faces, &plan->faces[a]));
+    }
+    VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F64, plan->points, &plan->reaction));
+    if (status == VF_OK)
+        fill_faces(plan, level);
+    VF_TRY(status, fill_reaction(plan, spheres, level));
+    free(level);
+    return status;
+}
