@@ -321,6 +321,7 @@ static void list_run(facts *f, const cionize_state *r, cionize_moment moment, do
         say_end(f, r, seconds);
     if (!part || moment == TELL_PLAN)
         list_potential(f, r);
+    solvent_facts(f, r);
     if (only_points(r))
         return;
     if (!part)

@@ -44,6 +44,11 @@ static vf_status complete(vf_context *ctx, program *p, cionize_request *request)
     if (s->cutoff > 0 && (s->points.points || s->points.field_map))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--method cutoff is for maps; --points and --field-map sum all atoms, so leave it out");
+    if (s->cutoff > 0 && s->solvent.on)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--method cutoff leaves out charges that --solvent needs; leave out one of them");
+    if (s->solvent.on)
+        s->dielectric = s->solvent.molecule_dielectric;
     s->has_dielectric |= s->distance_dielectric;
     s->ions = &request->ions;
     s->program = p;

@@ -8,6 +8,7 @@
 #include "batch.h"
 #include "ewald_sum.h"
 #include "maps/map_format.h"
+#include "molecular_surface.h"
 #include "molecule/select_atoms.h"
 #include "molecule/unit_cell.h"
 #include "voxfield/output.h"
@@ -192,6 +193,11 @@ static const option_choice boundaries[] = {
 static const option_choice symmetries[] = {
     {"expand", SYMMETRY_EXPAND, "the file is the asymmetric unit; its copies by symmetry are added, also to outputs"},
     {"none", SYMMETRY_NONE, "the file has all atoms of the cell; only translations repeat it"},
+    {0}};
+static const option_choice surfaces[] = {
+    {"ses", VF_SURFACE_EXCLUDED, "solvent-excluded, also called molecular: all that a probe cannot touch"},
+    {"sas", VF_SURFACE_ACCESSIBLE, "solvent-accessible: radii larger by the probe's"},
+    {"vdw", VF_SURFACE_VAN_DER_WAALS, "the atoms' spheres"},
     {0}};
 static const option_choice precisions[] = {{"single", VF_F32, NULL}, {"double", VF_F64, NULL}, {0}};
 
@@ -452,6 +458,35 @@ const program_option cionize_options[] = {
     {OPTION_NUMBER, .name = "r-min", .argument = "R", SETTING(r_min), SETS(has_r_min), .least = 1e-6, .most = 1e3,
      .unit = "angstrom", .initial = "0.1", .help = "smallest distance in the sum: smaller ones count as R",
      .more = "This keeps the potential finite at the atoms."},
+
+    {OPTION_GROUP, .name = "Solvent",
+     .help = "The molecule in a solvent with salt: the linear Poisson-Boltzmann equation. Radii of atoms are those of "
+             "the file. "
+             "docs/solvent.md has the theory, and the names that users of APBS know."},
+    {OPTION_FLAG, .name = "solvent", SETTING(solvent.on),
+     .excludes = "trajectory read-map cell dielectric distance-dielectric smooth points field-map " PLACES_IONS,
+     .why = "the equation is solved for one molecule in free space",
+     .help = "the potential in a solvent with salt, and the energy of solvation",
+     .more =
+         "Water molecules of the file are left out, because the solvent stands for them; --solute names the atoms that "
+         "stay instead. With --select, all atoms of the solute shape the surface, and the selected ones act."},
+    {OPTION_NUMBER, .name = "solute-dielectric", .argument = "D", SETTING(solvent.molecule_dielectric), .least = 1,
+     .most = 1e4, .initial = "2", .needs = "solvent", .help = "relative permittivity in the molecule"},
+    {OPTION_NUMBER, .name = "solvent-dielectric", .argument = "D", SETTING(solvent.solvent_dielectric), .least = 1,
+     .most = 1e4, .initial = "78.54", .needs = "solvent",
+     .help = "relative permittivity of the solvent; 78.54 is water at 298.15 K"},
+    {OPTION_NUMBER, .name = "ionic-strength", .argument = "C", SETTING(solvent.strength), .least = 0, .most = 10,
+     .unit = "mol/L", .initial = "0.15", .needs = "solvent", .help = "ionic strength of the salt in the solvent",
+     .more = "Of a salt of ions of one charge each, it is the concentration."},
+    {OPTION_NUMBER, .name = "stern", .argument = "R", SETTING(solvent.stern), .least = 0, .most = 20,
+     .unit = "angstrom", .initial = "2", .needs = "solvent",
+     .help = "radius of the salt's ions, by which they keep from the atoms' spheres"},
+    {OPTION_NUMBER, .name = "probe", .argument = "R", SETTING(solvent.probe), .least = 0.1, .most = 10,
+     .unit = "angstrom", .initial = "1.4", .needs = "solvent", .help = "radius of the solvent's molecules"},
+    {OPTION_CHOICE, .name = "surface", .argument = "S", SETTING(solvent.surface), .choices = surfaces, .initial = "ses",
+     .needs = "solvent", .help = "what parts the molecule from the solvent"},
+    {OPTION_WRITE, .name = "energies", .argument = "FILE", SETTING(solvent.energies), .needs = "solvent",
+     .help = "energies in the solvent, in all, of residues and of atoms: .json or .csv"},
 
     {OPTION_GROUP, .name = "Computation"},
     {OPTION_TEXT, .scope = OPTION_OF_RUN, .name = "device", .argument = "DEVICE", SETTING(device), .initial = "auto",

@@ -73,6 +73,7 @@ static void describe(cionize_state *r)
         .sources = r->sources,
         .selection = r->selection,
     };
+    solvent_describe(r);
     r->deviation_info = r->info;
     r->deviation_info.error = (map_error){0};
     r->deviation_info.quantity = "standard deviation over frames of the electrostatic potential";
@@ -151,6 +152,8 @@ static vf_status plan(cionize_state *r)
     if (status == VF_OK && r->settings.read_map)
         status = open_read_map(r);
     VF_TRY(status, water_prepare(r));
+    VF_TRY(status, solvent_take_molecule(r));
+    VF_TRY(status, solvent_prepare(r));
     VF_TRY(status, take_selections(r));
     if (status == VF_OK && r->trajectory)
         status = find_bounds(r);
@@ -229,13 +232,14 @@ static void show_part(void *user, double part)
 /* Passes layers to all that want them. */
 static vf_status pass_layers(cionize_state *r, int64_t first, int64_t count, const void *mean, const void *deviation)
 {
-    vf_status status =
-        r->stored ? store_layers(r->ctx, &r->grid, r->settings.precision, r->map.order, first, count, mean, r->stored)
-                  : VF_OK;
+    error_points_take(r->check, first, count, mean); /* of the sum */
+    vf_status status = solvent_layers(r, first, count, &mean);
+    VF_TRY(status, r->stored ? store_layers(r->ctx, &r->grid, r->settings.precision, r->map.order, first, count, mean,
+                                            r->stored)
+                             : VF_OK);
     VF_TRY(status, map_output_take(&r->map, first, count, mean));
     const map_layers layers = {r->map.order, r->settings.precision, first, count, mean};
     VF_TRY(status, analyses_take(r, &layers));
-    error_points_take(r->check, first, count, mean);
     return status == VF_OK && r->deviation.path ? map_output_take(&r->deviation, first, count, deviation) : status;
 }
 
@@ -259,9 +263,15 @@ static vf_status check_places(const cionize_state *r)
     if (only_a_part(r))
         return VF_OK;
     const map_output *const outputs[] = {&r->map, &r->after, &r->deviation};
-    const char *const others[] = {
-        r->settings.picture, r->ions.ionized,    r->ions.ions,           r->ions.mask,
-        r->settings.profile, r->settings.radial, r->settings.points.out, r->field_files > 0 ? r->field_names[0] : NULL};
+    const char *const others[] = {r->settings.picture,
+                                  r->ions.ionized,
+                                  r->ions.ions,
+                                  r->ions.mask,
+                                  r->settings.profile,
+                                  r->settings.radial,
+                                  r->settings.solvent.energies,
+                                  r->settings.points.out,
+                                  r->field_files > 0 ? r->field_names[0] : NULL};
     enum { OTHERS = sizeof others / sizeof *others };
     vf_status status = VF_OK;
     for (int n = 0; status == VF_OK && n < 3; n++)
@@ -311,6 +321,8 @@ static vf_status sum_map(cionize_state *r)
     r->map.order = output_order(r);
     r->deviation.order = r->map.order;
     vf_status status = only_a_part(r) ? VF_OK : begin_outputs(r);
+    if (status == VF_OK && !only_a_part(r) && !job_is_other(&r->settings.pieces))
+        status = solvent_solve(r);
     VF_TRY(status, sum_layers(r));
     status = kept_collect(&r->kept.pieces, status);
     VF_TRY(status, kept_layers_rest(r, pass_layers));
@@ -340,6 +352,7 @@ static vf_status commit(cionize_state *r)
 {
     vf_stage_begin(&r->stages, "write");
     vf_status status = analyses_end(r);
+    VF_TRY(status, solvent_sum_energies(r));
     if (status == VF_OK && !r->settings.read_map)
         status = map_output_commit(&r->map);
     if (status == VF_OK && r->settings.deviation)
@@ -401,6 +414,7 @@ static void free_run(cionize_state *r)
     free(r->selection);
     free(r->acting_charge);
     water_free(&r->water);
+    solvent_free(r);
     free(r->slabs_done);
     free(r->default_name);
     free(r->profile_name);

@@ -6,6 +6,7 @@
 #include "molecule/molecule.h"
 #include "point_settings.h"
 #include "potential.h"
+#include "solvent_settings.h"
 #include "voxfield/timer.h"
 
 /* What to do with the space group of a crystal's file. */
@@ -35,6 +36,7 @@ typedef struct cionize_settings {
     const char *minus;    /* atoms whose potential is subtracted; NULL: none */
     const char *solute;   /* atoms that count for the grid, for ions and in output files; NULL: all */
     point_settings points;
+    solvent_settings solvent;
     double spacing[3];
     double border, radial_width;
     int selects;

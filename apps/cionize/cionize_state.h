@@ -13,6 +13,8 @@
 #include "molecule/water.h"
 #include "points/points.h"
 #include "program.h"
+#include "solvent.h"
+#include "solvent/solvent_energies.h"
 #include "trajectory/trajectory.h"
 
 /* Layers of the map that outlive the run, and those it makes. */
@@ -53,6 +55,15 @@ typedef struct water_state {
     water_solvent places; /* for the placement */
 } water_state;
 
+/* The molecule in a solvent (solvent_stage.c). */
+typedef struct solvent_state {
+    vf_solvent *plan;        /* solved; NULL: not yet, or not asked for */
+    int64_t left_out, water; /* atoms of the file, and molecules of water among them */
+    char *layers;            /* [bytes] of the map */
+    size_t bytes;
+    solvent_energies energies;
+} solvent_state;
+
 typedef struct cionize_state {
     vf_context *ctx;
     cionize_settings settings; /* updated from the script and the map that is read */
@@ -63,6 +74,7 @@ typedef struct cionize_state {
     analyses analyses;
     molecule molecule; /* without water that is solvent */
     water_state water;
+    solvent_state dissolved;
     unit_cell cell_of_file; /* of --cell FILE, and what that file lists of its symmetry */
     listed_symmetry cell_symmetry;
     int copies;              /* of the molecule's atoms by symmetry; 0 or 1: none but those of the file */
@@ -125,6 +137,31 @@ VF_MUST_CHECK vf_status take_script(cionize_state *r);
 VF_MUST_CHECK vf_status take_selections(cionize_state *r);
 
 void selection_facts(facts *f, const cionize_state *r);
+
+/* ---- solvent_stage.c: --solvent; without it, these do nothing ---- */
+
+/* Before the selections: reduces r->molecule to the solute, that is, to --solute or what is not water. Errors: those of
+ * selection_apply; VF_ERR_INPUT (nothing is left), VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status solvent_take_molecule(cionize_state *r);
+
+/* Before any work. Errors: VF_ERR_INPUT (no radii), VF_ERR_ARGUMENT (the name of the file of energies). */
+VF_MUST_CHECK vf_status solvent_prepare(cionize_state *r);
+
+/* What the map's file says: sets quantity, method and the picture's range. */
+void solvent_describe(cionize_state *r);
+
+/* Before the layers: solves the equation. Errors: those of vf_solvent_create. */
+VF_MUST_CHECK vf_status solvent_solve(cionize_state *r);
+
+/* Layers of the Coulomb potential become those of the solution, in memory of the state, which *values points to. Errors:
+ * VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status solvent_layers(cionize_state *r, int64_t first, int64_t count, const void **values);
+
+/* After the map: sums the energies, and writes them if a file is asked for. Errors: those of vf_point_sum_create, energies_write. */
+VF_MUST_CHECK vf_status solvent_sum_energies(cionize_state *r);
+
+void solvent_facts(facts *f, const cionize_state *r);
+void solvent_free(cionize_state *r);
 
 /* ---- analysis_stage.c: --compare, --profile, --radial ---- */
 
@@ -249,6 +286,7 @@ enum {
     LINE_CELL,
     LINE_BACKGROUND,
     LINE_POTENTIAL,
+    LINE_SOLVENT_PLAN,
     LINE_FRAMES,
     LINE_WATER,
     LINE_POINTS,
@@ -268,6 +306,8 @@ enum {
     LINE_ION_FILES_PLANNED,
     LINE_DONE,
     LINE_ERROR,
+    LINE_ENERGY,
+    LINE_ENERGY_FILE,
     LINE_PICTURE,
     LINE_COMPARED,
     LINE_PROFILE,

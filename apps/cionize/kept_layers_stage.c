@@ -180,7 +180,8 @@ static vf_status share_plan(cionize_state *r, const char *maker)
 /* Whether the layers are the bytes of the map's file, one after another. */
 static bool are_bytes_of_file(const cionize_state *r)
 {
-    return r->map.path && r->map.format->values_begin > 0 && r->settings.precision == VF_F32 && !r->trajectory;
+    return r->map.path && r->map.format->values_begin > 0 && r->settings.precision == VF_F32 && !r->trajectory &&
+           !r->settings.solvent.on; /* the layers of the sum are not yet the map's */
 }
 
 vf_status plan_job(cionize_state *r)

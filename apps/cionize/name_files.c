@@ -59,6 +59,7 @@ static vf_status check_names(const cionize_state *r)
                                   {"the output with ions", r->ions.ionized},
                                   {"the ions", r->ions.ions},
                                   {"the mask", r->ions.mask},
+                                  {"the energies", s->solvent.energies},
                                   {"the points", points_file},
                                   {"the values at points", s->points.out},
                                   {"the field map", r->field_files > 0 ? r->field_names[0] : NULL},

@@ -41,6 +41,12 @@ static vf_status check_read_map(const cionize_state *r)
         return vf_fail(r->ctx, VF_ERR_INPUT,
                        "%s: the map shows Gaussian charges (--smooth %g); ions need a map of point charges", m->path,
                        m->sigma);
+    if (m->in_solvent && ions_asked(r))
+        return vf_fail(
+            r->ctx, VF_ERR_INPUT,
+            "%s: the map is the potential in a solvent, and ions are placed by that in one dielectric; use a "
+            "map without --solvent",
+            m->path);
     if (m->vacuum && ions_asked(r))
         return vf_fail(
             r->ctx, VF_ERR_INPUT,

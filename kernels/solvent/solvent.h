@@ -49,7 +49,8 @@ typedef struct vf_solvent_result {
 } vf_solvent_result;
 
 /* Makes the equation and solves it, blocking, with the threads of the device's context. Charges and radii: [charges->count], host
- * memory. Errors: VF_ERR_ARGUMENT (options; NaN; a molecule that comes within a spacing of the grid's rim), VF_ERR_UNSUPPORTED (the
+ * memory; an atom of radius 0 has no sphere. Errors: VF_ERR_ARGUMENT (options; NaN; a molecule that comes within a spacing of the
+ * grid's rim; a charge without a point of the molecule at a corner of its cell of the grid, atoms counted from 1), VF_ERR_UNSUPPORTED (the
  * device: multigrid.h; a grid with a cell), VF_ERR_MEMORY, VF_ERR_CANCELLED, VF_ERR_INTERNAL (no convergence). *out is NULL
  * then. */
 VF_MUST_CHECK vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
@@ -61,6 +62,12 @@ vf_solvent_result vf_solvent_outcome(const vf_solvent *plan);
  * plan. */
 const double *vf_solvent_unknown(const vf_solvent *plan);
 const uint8_t *vf_solvent_inside(const vf_solvent *plan);
+
+/* Adds phi to the Coulomb potential, in place. `values`: those of the box, host memory, [z][y][x], or [x][y][z] if z is fastest, VF_F32
+ * or VF_F64: before, `constant` times G, the potential of the charges over molecule_dielectric; after, `constant` times phi, which
+ * is u + G in the molecule and u outside. Errors: VF_ERR_ARGUMENT (the box). */
+VF_MUST_CHECK vf_status vf_solvent_add(const vf_solvent *plan, const vf_box *box, bool z_fastest, vf_dtype type,
+                                       double constant, void *values);
 
 /* The reaction potential at the atoms, [count], by trilinear interpolation; the energy of solvation relative to a medium of
  * molecule_dielectric everywhere is sum q values / 2. Errors: none but a point outside the grid: VF_ERR_ARGUMENT. */

@@ -23,4 +23,7 @@ VF_MUST_CHECK vf_status solvent_matrix(vf_solvent *plan, const vf_spheres *spher
 VF_MUST_CHECK vf_status solvent_right_side(vf_solvent *plan, const vf_coulomb_atoms *charges, const double *radius,
                                            double *b);
 
+/* Whether the grid has each charge in the molecule. Errors: VF_ERR_ARGUMENT. */
+VF_MUST_CHECK vf_status solvent_check_charges(const vf_solvent *plan, const vf_coulomb_atoms *charges);
+
 #endif

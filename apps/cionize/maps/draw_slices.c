@@ -351,6 +351,12 @@ static void find_extremes(picture *pic)
  * atoms; a range that included it would leave everything else white. */
 static vf_status choose_range(picture *pic)
 {
+    if (pic->info->range > 0) {
+        pic->range = pic->info->range;
+        pic->levels = vf_ticks_make(-pic->range, pic->range, pic->range / 5);
+        find_extremes(pic);
+        return VF_OK;
+    }
     const size_t pixels = pixels_of(&pic->panel[0]) + pixels_of(&pic->panel[1]) + pixels_of(&pic->panel[2]);
     float limit = 0, *magnitudes = malloc(pixels * sizeof *magnitudes);
     if (!magnitudes)

@@ -36,6 +36,7 @@ typedef struct map_info {
     double sigma;             /* of Gaussian charges, angstrom; 0: points */
     bool vacuum;              /* of periodic maps: around the crystal, instead of a conductor */
     double cutoff;            /* beyond which charges do not count, angstrom; 0: all do */
+    double range;             /* of a picture's colours, -range to range; 0: by the values */
     const char *placed;       /* the file that has the values already (map_format.layout); NULL: none */
     map_error error;          /* measured between the last layer and the commit, at the earliest */
     const molecule *molecule; /* for total charge and digest; cube files list the atoms */

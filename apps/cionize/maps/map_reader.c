@@ -54,12 +54,14 @@ const char *map_no_potential(text_piece quantity)
     return text_take_prefix(&quantity, "standard deviation over frames") ? "a standard deviation over frames" : NULL;
 }
 
-bool map_potential(text_piece quantity, int64_t *ions, text_piece *rest)
+bool map_potential(text_piece quantity, int64_t *ions, bool *in_solvent, text_piece *rest)
 {
+    *in_solvent = false;
     *ions = 0;
     *rest = quantity;
     if (!text_take_prefix(rest, POTENTIAL))
         return false;
+    *in_solvent = text_take_prefix(rest, " in solvent");
     if (!text_take_prefix(rest, " with "))
         return true;
     for (; rest->size > 0 && text_is_digit(*rest->at) && *ions < INT32_MAX; rest->at++, rest->size--)
@@ -129,6 +131,7 @@ bool map_header_text(text_piece line, locale_t c_locale, loaded_map *map, char t
 {
     text_piece named;
     int64_t ions;
+    bool in_solvent;
     const char *other = map_no_potential(line);
     if (other) {
         snprintf(trouble, MAP_TROUBLE_SIZE, "this is %s; use a map of the potential", other);
@@ -136,7 +139,8 @@ bool map_header_text(text_piece line, locale_t c_locale, loaded_map *map, char t
     }
     if (*map->unit)
         map_constants(line, c_locale, map);
-    if (*map->unit || !map_potential(line, &ions, &named) || !text_take_prefix(&named, " in ") || named.size == 0)
+    if (*map->unit || !map_potential(line, &ions, &in_solvent, &named) || !text_take_prefix(&named, " in ") ||
+        named.size == 0)
         return true;
     const char *p = named.at;
     const text_piece unit = text_next_word(&p, named.at + named.size);
@@ -147,6 +151,7 @@ bool map_header_text(text_piece line, locale_t c_locale, loaded_map *map, char t
     else {
         memcpy(map->unit, unit.at, unit.size);
         map->ions = ions;
+        map->in_solvent = in_solvent;
         return true;
     }
     return false;

@@ -22,7 +22,7 @@ const char *map_no_potential(text_piece quantity);
 
 /* Parses "electrostatic potential with 5 ions in kT/e": returns true, 5 ions (0 without "with"), and the rest of the
  * text. */
-bool map_potential(text_piece quantity, int64_t *ions, text_piece *rest);
+bool map_potential(text_piece quantity, int64_t *ions, bool *in_solvent, text_piece *rest);
 
 /* Parses a line of the header that map_provenance (map_common.h) wrote: digest, constants, dielectric. The texts
  * have six digits. */

@@ -22,6 +22,7 @@ typedef struct loaded_map {
     double sigma;                  /* of Gaussian charges; 0: points, or not stated */
     bool vacuum;                   /* of periodic maps */
     bool of_selection;             /* the potential of selected atoms */
+    bool in_solvent;               /* the potential in a solvent (--solvent), if the file states it */
     int64_t ions;                  /* ions whose potential the map includes, if the file states it */
     char molecule[VF_DIGEST_TEXT]; /* SHA-256 of the molecule's file; "": not stated */
 } loaded_map;

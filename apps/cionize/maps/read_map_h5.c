@@ -38,7 +38,7 @@ static vf_status read_quantity(vf_context *ctx, vf_h5 *file, loaded_map *map)
     const char *other = map_no_potential(quantity);
     if (other)
         return vf_fail(ctx, VF_ERR_INPUT, "%s: this is %s; use a map of the potential", map->path, other);
-    if (!map_potential(quantity, &map->ions, &rest))
+    if (!map_potential(quantity, &map->ions, &map->in_solvent, &rest))
         return vf_fail(ctx, VF_ERR_INPUT, "%s: the file has '%s'; use a map of the electrostatic potential", map->path,
                        text);
     return VF_OK;

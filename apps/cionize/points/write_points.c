@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "maps/map_common.h"
+#include "molecule/label_csv.h"
 #include "points.h"
 #include "voxfield/hdf5_io.h"
 #include "voxfield/output.h"
@@ -42,47 +43,12 @@ static vf_status csv_head(vf_output *out, const point_run *r, const map_info *in
     if (status == VF_OK && r->error.points > 0)
         status = vf_output_printf(out, "# rms error of the potential at %lld points: %.2g of the rms potential\n",
                                   (long long)r->error.points, r->error.rms);
-    VF_TRY(status, vf_output_printf(out, "index,%sx,y,z,potential",
-                                    r->set.atoms ? "name,residue,residue_number,chain,segment," : ""));
+    VF_TRY(status, vf_output_printf(out, "index,%sx,y,z,potential", r->set.atoms ? LABEL_CSV_ATOM : ""));
     if (status == VF_OK && r->trajectory)
         status = vf_output_printf(out, ",potential_sd");
     for (int a = 0; status == VF_OK && r->settings->points.field && a < 3; a++)
         status = vf_output_printf(out, r->trajectory ? ",E%c,E%c_sd" : ",E%c", 'x' + a, 'x' + a);
     return status == VF_OK ? vf_output_printf(out, "\n") : status;
-}
-
-/* A text as CSV has it: in quotes if it holds what separates, quotes doubled (RFC 4180). */
-static vf_status csv_text(vf_output *out, const char *text)
-{
-    vf_status status = VF_OK;
-    if (!strpbrk(text, ",\"\n\r# "))
-        return vf_output_printf(out, "%s,", text);
-    status = vf_output_printf(out, "\"");
-    for (; status == VF_OK && *text; text++)
-        status = *text == '"' ? vf_output_printf(out, "\"\"") : vf_output_printf(out, "%c", *text);
-    return status == VF_OK ? vf_output_printf(out, "\",") : status;
-}
-
-/* "12", "12A", or the text that is no number. */
-static void number_of(const atom_label *label, char text[32])
-{
-    if (*label->number_text)
-        snprintf(text, 32, "%s", label->number_text);
-    else if (label->insertion)
-        snprintf(text, 32, "%ld%c", (long)label->residue_number, label->insertion);
-    else
-        snprintf(text, 32, "%ld", (long)label->residue_number);
-}
-
-static vf_status csv_label(vf_output *out, const atom_label *label)
-{
-    char number[32];
-    number_of(label, number);
-    const char *const texts[] = {label->name, label->residue, number, label->chain, label->segment};
-    vf_status status = VF_OK;
-    for (int n = 0; status == VF_OK && n < 5; n++)
-        status = csv_text(out, texts[n]);
-    return status;
 }
 
 static vf_status write_csv(vf_output *out, const point_run *r)
@@ -92,7 +58,7 @@ static vf_status write_csv(vf_output *out, const point_run *r)
     for (int64_t n = 0; status == VF_OK && n < r->set.count; n++) {
         status = vf_output_printf(out, "%lld,", (long long)n + 1);
         if (status == VF_OK && r->set.atoms)
-            status = csv_label(out, &r->mol->labels[n]);
+            status = label_csv(out, &r->mol->labels[n], true);
         VF_TRY(status,
                vf_output_printf(out, "%.9g,%.9g,%.9g", r->place[3 * n], r->place[3 * n + 1], r->place[3 * n + 2]));
         for (int c = 0; status == VF_OK && c < (r->settings->points.field ? 4 : 1); c++) {

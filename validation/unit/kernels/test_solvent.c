@@ -183,7 +183,9 @@ static void test_refusals(void **state)
     charges.charge = bad.charge;
     refused(vf_solvent_create(device, &grid, &charges, m.radius, &o, &plan), "not a number");
     charges.charge = m.charge;
-    refused(vf_solvent_create(device, &grid, &charges, bad.x, &o, &plan), "radius of 0");
+    refused(vf_solvent_create(device, &grid, &charges, bad.x, &o, &plan), "no grid point of the molecule");
+    const double negative[] = {-1};
+    refused(vf_solvent_create(device, &grid, &charges, negative, &o, &plan), "radius of -1");
     assert_null(plan);
     vf_solvent_destroy(NULL);
 }

@@ -1,0 +1,16 @@
+/* cionize: what the user asks of a molecule in a solvent. */
+#ifndef CIONIZE_SOLVENT_SETTINGS_H
+#define CIONIZE_SOLVENT_SETTINGS_H
+
+#include <stdbool.h>
+
+typedef struct solvent_settings {
+    bool on;                                        /* --solvent */
+    double molecule_dielectric, solvent_dielectric; /* relative permittivities */
+    double strength;                                /* ionic strength of the salt, mol/L */
+    double stern, probe;                            /* radii of ions and of the solvent, angstrom */
+    int surface;                                    /* a vf_surface_kind */
+    const char *energies;                           /* file of energies; NULL: none */
+} solvent_settings;
+
+#endif

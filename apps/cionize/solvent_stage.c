@@ -1,0 +1,280 @@
+/* The stage of a molecule in a solvent (--solvent): the equation is solved before the map, whose layers, the Coulomb potential of the
+ * charges in a medium of the molecule's dielectric, then become those of the solution. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cionize_state.h"
+#include "molecule/molecule_part.h"
+#include "molecule/select_atoms.h"
+#include "point_sum.h"
+#include "potential/plan_grid.h"
+#include "potential/potential_common.h"
+#include "voxfield/append.h"
+
+static const double g_calorie = 4.184; /* J */
+
+/* Energies of so many atoms are summed over all pairs, in a second; those of more to a tolerance. */
+enum { EXACT_ATOMS = 30000 };
+static const double g_energy_tolerance = 1e-8;
+
+/* What a picture in kT/e shows, as people do: -5 to 5. */
+static const double g_picture_range = 5;
+
+static const char *surface_name(int kind)
+{
+    return kind == VF_SURFACE_EXCLUDED ? "ses" : kind == VF_SURFACE_ACCESSIBLE ? "sas" : "vdw";
+}
+
+/* ---- the molecule ---- */
+
+/* The atoms that the option names, or all that are not water: the solvent stands for water. */
+static vf_status choose_solute(cionize_state *r, bool *chosen, int64_t *water)
+{
+    water_list found = {0};
+    atom_selection *s = NULL;
+    vf_status status = VF_OK;
+    *water = 0;
+    if (r->settings.solute) {
+        status = selection_parse(r->ctx, "--solute", r->settings.solute, &s);
+        VF_TRY(status, selection_apply(r->ctx, s, &r->molecule, &r->settings.cell, chosen));
+        selection_free(s);
+        return status;
+    }
+    for (int64_t i = 0; i < r->molecule.atoms; i++)
+        chosen[i] = true;
+    status = find_water(r->ctx, &r->molecule, false, &found);
+    for (int64_t n = 0; status == VF_OK && n < found.count; n++)
+        for (int64_t i = 0; i < found.at[n].atoms; i++)
+            chosen[found.at[n].first + i] = false;
+    *water = found.count;
+    water_list_free(&found);
+    return status;
+}
+
+vf_status solvent_take_molecule(cionize_state *r)
+{
+    if (!r->settings.solvent.on)
+        return VF_OK;
+    const int64_t before = r->molecule.atoms;
+    int64_t left = 0;
+    bool *chosen = malloc((size_t)before * sizeof *chosen);
+    vf_status status = chosen ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory to select atoms");
+    VF_TRY(status, choose_solute(r, chosen, &r->dissolved.water));
+    for (int64_t i = 0; status == VF_OK && i < before; i++)
+        left += chosen[i];
+    if (status == VF_OK && left == 0)
+        status = vf_fail(r->ctx, VF_ERR_INPUT,
+                         "%s: all atoms are water, so there is nothing to dissolve; add --solute all to keep them",
+                         r->settings.input);
+    if (status == VF_OK && left < before)
+        status = molecule_reduce(r->ctx, &r->molecule, chosen);
+    free(chosen);
+    r->dissolved.left_out = before - left;
+    r->settings.solute = NULL; /* it is done, and the others do not act */
+    return status;
+}
+
+static vf_status check_radii(const cionize_state *r)
+{
+    const molecule *m = &r->molecule;
+    int64_t without = 0;
+    for (int64_t i = 0; i < m->atoms; i++)
+        without += m->radius[i] == 0;
+    if (without < m->atoms)
+        return VF_OK;
+    return vf_fail(r->ctx, VF_ERR_INPUT,
+                   "%s: no atom has a radius, so the molecule has no surface; use a PQR file with radii, as pdb2pqr "
+                   "writes them, or an AMBER prmtop with its own (--charges)",
+                   r->settings.input);
+}
+
+vf_status solvent_prepare(cionize_state *r)
+{
+    const solvent_settings *s = &r->settings.solvent;
+    if (!s->on)
+        return VF_OK;
+    vf_status status = check_radii(r);
+    if (status == VF_OK && s->energies)
+        status = energies_check_path(r->ctx, s->energies);
+    return status;
+}
+
+void solvent_describe(cionize_state *r)
+{
+    const cionize_settings *c = &r->settings;
+    const solvent_settings *s = &c->solvent;
+    if (!s->on)
+        return;
+    snprintf(r->quantity, sizeof r->quantity, "electrostatic potential in solvent");
+    vf_append(r->method, sizeof r->method, "; in solvent of eps %g with salt of %g mol/L, surface %s",
+              s->solvent_dielectric, s->strength, surface_name(s->surface));
+    r->info.range = g_picture_range * r->info.unit_constant / potential_constant("kT/e", c->temperature);
+}
+
+/* ---- the solution ---- */
+
+static vf_coulomb_atoms acting_atoms(const cionize_state *r)
+{
+    const molecule *m = &r->molecule;
+    return (vf_coulomb_atoms){m->atoms, m->x, m->y, m->z, r->acting_charge ? r->acting_charge : m->charge};
+}
+
+vf_status solvent_solve(cionize_state *r)
+{
+    const solvent_settings *s = &r->settings.solvent;
+    const vf_coulomb_atoms atoms = acting_atoms(r);
+    if (!s->on)
+        return VF_OK;
+    vf_solvent_options o = vf_solvent_defaults();
+    o.molecule_dielectric = s->molecule_dielectric;
+    o.solvent_dielectric = s->solvent_dielectric;
+    o.kappa = vf_solvent_kappa(s->strength, s->solvent_dielectric, r->settings.temperature);
+    o.stern = s->stern;
+    o.probe = s->probe;
+    o.surface = (vf_surface_kind)s->surface;
+    vf_stage_begin(&r->stages, "solve");
+    const vf_status status =
+        vf_solvent_create(vf_context_host(r->ctx), &r->grid, &atoms, r->molecule.radius, &o, &r->dissolved.plan);
+    vf_stage_begin(&r->stages, "compute");
+    return status;
+}
+
+vf_status solvent_layers(cionize_state *r, int64_t first, int64_t count, const void **values)
+{
+    const int axis = potential_slab_axis(r->map.order);
+    vf_box box = vf_grid_box(&r->grid);
+    if (!r->dissolved.plan)
+        return VF_OK;
+    box.lo[axis] = first;
+    box.hi[axis] = first + count;
+    const size_t bytes = (size_t)vf_box_points(&box) * vf_dtype_bytes(r->settings.precision);
+    if (bytes > r->dissolved.bytes) {
+        char *larger = realloc(r->dissolved.layers, bytes);
+        if (!larger)
+            return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for %lld layers of the map", (long long)count);
+        r->dissolved.layers = larger;
+        r->dissolved.bytes = bytes;
+    }
+    memcpy(r->dissolved.layers, *values, bytes);
+    *values = r->dissolved.layers;
+    return vf_solvent_add(r->dissolved.plan, &box, r->map.order == MAP_Z_FASTEST, r->settings.precision,
+                          r->info.unit_constant, r->dissolved.layers);
+}
+
+/* ---- energies ---- */
+
+/* The potential of the other charges at each atom, over the molecule's dielectric. */
+static vf_status sum_coulomb(const cionize_state *r, const vf_coulomb_atoms *atoms, double *values)
+{
+    const int64_t n = atoms->count;
+    const vf_point_options o = {.scale = 1 / r->settings.solvent.molecule_dielectric,
+                                .r_min = r->settings.r_min,
+                                .tolerance = n > EXACT_ATOMS ? g_energy_tolerance : 0};
+    double *places = malloc(3 * (size_t)n * sizeof *places);
+    int64_t *numbers = malloc((size_t)(n + 1) * sizeof *numbers);
+    vf_point_sum *sum = NULL;
+    if (!places || !numbers) {
+        free(places);
+        free(numbers);
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for energies of %lld atoms", (long long)n);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        places[3 * i] = atoms->x[i];
+        places[3 * i + 1] = atoms->y[i];
+        places[3 * i + 2] = atoms->z[i];
+    }
+    for (int64_t i = 0; i <= n; i++)
+        numbers[i] = i;
+    const vf_point_list list = {n, places, numbers, numbers};
+    vf_status status = vf_point_sum_create(r->ctx, atoms, &o, &list, (double)n, &sum);
+    VF_TRY(status, vf_point_sum_execute(sum, &list, values, NULL));
+    vf_point_sum_destroy(sum);
+    free(places);
+    free(numbers);
+    return status;
+}
+
+/* From potentials at the atoms, in charges over lengths, to kJ/mol. Returns the sum. */
+static double to_energies(const vf_coulomb_atoms *atoms, double *values)
+{
+    const double unit = potential_constant("kcal/mol/e", 0) * g_calorie;
+    double sum = 0;
+    for (int64_t i = 0; i < atoms->count; i++) {
+        values[i] *= unit * atoms->charge[i] / 2;
+        sum += values[i];
+    }
+    return sum;
+}
+
+vf_status solvent_sum_energies(cionize_state *r)
+{
+    solvent_energies *e = &r->dissolved.energies;
+    const vf_coulomb_atoms atoms = acting_atoms(r);
+    if (!r->dissolved.plan)
+        return VF_OK;
+    e->reaction = calloc((size_t)atoms.count, sizeof *e->reaction);
+    e->coulomb = calloc((size_t)atoms.count, sizeof *e->coulomb);
+    if (!e->reaction || !e->coulomb)
+        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for energies of %lld atoms", (long long)atoms.count);
+    vf_status status = vf_solvent_reaction(r->dissolved.plan, atoms.count, atoms.x, atoms.y, atoms.z, e->reaction);
+    VF_TRY(status, sum_coulomb(r, &atoms, e->coulomb));
+    if (status != VF_OK)
+        return status;
+    e->sum = to_energies(&atoms, e->reaction);
+    e->sum_coulomb = to_energies(&atoms, e->coulomb);
+    return r->settings.solvent.energies
+               ? energies_write(r->ctx, r->settings.solvent.energies, &r->molecule, atoms.charge, e, &r->info)
+               : VF_OK;
+}
+
+/* ---- what is told ---- */
+
+void solvent_facts(facts *f, const cionize_state *r)
+{
+    const solvent_settings *s = &r->settings.solvent;
+    const double kappa = vf_solvent_kappa(s->strength, s->solvent_dielectric, r->settings.temperature);
+    if (!s->on)
+        return;
+    fact_begin(f, "solvent");
+    fact_number(f, "solute_dielectric", s->molecule_dielectric);
+    fact_number(f, "solvent_dielectric", s->solvent_dielectric);
+    fact_say(f, LINE_SOLVENT_PLAN, "solvent    dielectric %g, %g in the molecule", s->solvent_dielectric,
+             s->molecule_dielectric);
+    fact_number(f, "ionic_strength", s->strength);
+    if (kappa > 0)
+        fact_say(f, LINE_SOLVENT_PLAN, "; salt of %g mol/L (Debye length %.3g A)", s->strength, 1 / kappa);
+    fact_number(f, "stern", s->stern);
+    fact_number(f, "probe", s->probe);
+    fact_text(f, "surface", surface_name(s->surface));
+    fact_say(f, LINE_SOLVENT_PLAN, "; surface %s", surface_name(s->surface));
+    if (s->surface != VF_SURFACE_VAN_DER_WAALS)
+        fact_only_say(f, LINE_SOLVENT_PLAN, ", probe %g A", s->probe);
+    fact_integer(f, "left_out", r->dissolved.left_out);
+    if (r->dissolved.water > 0)
+        fact_only_say(f, LINE_SOLVENT_PLAN,
+                      "\n           %lld water molecule%s of the file left out, for which the solvent stands",
+                      (long long)r->dissolved.water, vf_plural(r->dissolved.water));
+    if (r->dissolved.plan) {
+        const vf_solvent_result result = vf_solvent_outcome(r->dissolved.plan);
+        const solvent_energies *e = &r->dissolved.energies;
+        fact_integer(f, "iterations", result.iterations);
+        fact_number(f, "residual", result.residual);
+        fact_number(f, "reaction_kJ/mol", e->sum);
+        fact_number(f, "coulomb_kJ/mol", e->sum_coulomb);
+        fact_only_say(
+            f, LINE_ENERGY,
+            "energy     %.7g kJ/mol (%.7g kcal/mol) of the reaction field, next to a dielectric of %g everywhere",
+            e->sum, e->sum / g_calorie, s->molecule_dielectric);
+        fact_line(f, LINE_ENERGY_FILE, "energies", "energies", s->energies ? s->energies : "");
+    }
+    fact_end(f);
+}
+
+void solvent_free(cionize_state *r)
+{
+    vf_solvent_destroy(r->dissolved.plan);
+    free(r->dissolved.layers);
+    energies_free(&r->dissolved.energies);
+}
