@@ -4,10 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "point_sum.h"
 #include "solvent_internal.h"
-#include "voxfield/multigrid.h"
-#include "voxfield/solver.h"
 
 #define PI 3.14159265358979323846
 
@@ -72,44 +69,6 @@ static vf_status make_spheres(vf_context *ctx, const vf_coulomb_atoms *atoms, co
     return VF_OK;
 }
 
-/* ---- solution ---- */
-
-static vf_status solve(vf_solvent *plan, double *b)
-{
-    vf_stencil_options s = {.type = VF_F64, .reaction = plan->reaction.data};
-    vf_multigrid *multigrid = NULL;
-    vf_stencil *stencil = NULL;
-    vf_operator *a = NULL, *m = NULL;
-    vf_queue *queue = NULL;
-    vf_cg_result result = {0};
-    for (int d = 0; d < 3; d++) {
-        s.counts[d] = plan->grid.counts[d];
-        s.spacing[d] = plan->grid.spacing[d];
-        s.faces[d] = plan->faces[d].data;
-    }
-    vf_status status = vf_queue_create(plan->device, &queue);
-    VF_TRY(status, vf_stencil_create(plan->device, &s, &stencil));
-    VF_TRY(status, vf_stencil_operator_create(stencil, &a));
-    VF_TRY(status, vf_multigrid_create(plan->device, &s, 1, &multigrid));
-    VF_TRY(status, vf_multigrid_operator_create(multigrid, &m));
-    const vf_cg_options options = {
-        .iterations = plan->options.iterations, .tolerance = plan->options.tolerance, .preconditioner = m};
-    VF_TRY(status, vf_cg(a, queue, &options, b, plan->unknown.data, &result));
-    VF_TRY(status, vf_queue_sync(queue));
-    vf_operator_free(m);
-    vf_operator_free(a);
-    vf_multigrid_destroy(multigrid);
-    vf_stencil_destroy(stencil);
-    vf_queue_destroy(queue);
-    plan->outcome.iterations = result.iterations;
-    plan->outcome.residual = result.residual;
-    if (status == VF_OK && result.end != VF_SOLVER_CONVERGED)
-        status = vf_fail(plan->ctx, VF_ERR_INTERNAL,
-                         "the potential in solvent did not converge in %d iterations: a residual of %.2g",
-                         result.iterations, result.residual);
-    return status;
-}
-
 vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
                             const double *radius, const vf_solvent_options *options, vf_solvent **out)
 {
@@ -122,6 +81,7 @@ vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_cou
         return status;
     vf_spheres spheres = {0};
     vf_array right = {0};
+    vf_cg_result solution = {0};
     plan->device = device;
     plan->ctx = vf_device_context(device);
     plan->grid = *grid;
@@ -134,7 +94,10 @@ vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_cou
     VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_F64, plan->points, &right));
     VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_F64, plan->points, &plan->unknown));
     VF_TRY(status, solvent_right_side(plan, charges, radius, right.data));
-    VF_TRY(status, solve(plan, right.data));
+    VF_TRY(status, solvent_solve_system(plan, NULL, options->tolerance, options->iterations, right.data,
+                                        plan->unknown.data, &solution));
+    plan->outcome.iterations = solution.iterations;
+    plan->outcome.residual = solution.residual;
     vf_array_free(&right);
     if (status != VF_OK) {
         vf_solvent_destroy(plan);

@@ -3,6 +3,7 @@
 #define VOXFIELD_SOLVENT_INTERNAL_H
 
 #include "solvent.h"
+#include "voxfield/solver.h"
 
 struct vf_solvent {
     vf_device *device;
@@ -11,7 +12,8 @@ struct vf_solvent {
     vf_solvent_options options;
     int64_t points;
     uint8_t *inside;
-    vf_array faces[3], reaction, unknown;
+    vf_array faces[3], reaction; /* VF_F32, as in vf_stencil_options */
+    vf_array unknown;            /* VF_F64 */
     vf_solvent_result outcome;
 };
 
@@ -25,5 +27,14 @@ VF_MUST_CHECK vf_status solvent_right_side(vf_solvent *plan, const vf_coulomb_at
 
 /* Whether the grid has each charge in the molecule. Errors: VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status solvent_check_charges(const vf_solvent *plan, const vf_coulomb_atoms *charges);
+
+/* Solves (A + D) x = b from x = 0, where A is the matrix of the plan's faces and D a diagonal: `reaction` [z][y][x], >= 0, or the plan's
+ * reaction if that is NULL. To `tolerance` of |b - (A + D) x| / |b|, which double precision computes (vf_multigrid_solve); b becomes
+ * that residual. Errors: VF_ERR_MEMORY, VF_ERR_CANCELLED, VF_ERR_INTERNAL (no convergence; x is the last iterate). */
+VF_MUST_CHECK vf_status solvent_solve_system(const vf_solvent *plan, const float *reaction, double tolerance,
+                                             int iterations, double *b, double *x, vf_cg_result *result);
+
+/* b -= (A + D) x, in double precision. */
+void solvent_subtract_product(const vf_solvent *plan, const float *reaction, const double *x, double *b);
 
 #endif

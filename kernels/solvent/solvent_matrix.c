@@ -36,13 +36,13 @@ static vf_status refuse_rim(const vf_solvent *plan)
 }
 
 /* The coefficient of a face between levels a and b. */
-static double coefficient(const vf_solvent_options *o, float a, float b)
+static float coefficient(const vf_solvent_options *o, float a, float b)
 {
     const bool in_a = a < 0, in_b = b < 0;
     if (in_a == in_b)
-        return in_a ? o->molecule_dielectric : o->solvent_dielectric;
+        return (float)(in_a ? o->molecule_dielectric : o->solvent_dielectric);
     const double part = fabs((double)(in_a ? a : b)) / (fabs((double)a) + fabs((double)b));
-    return 1 / (part / o->molecule_dielectric + (1 - part) / o->solvent_dielectric);
+    return (float)(1 / (part / o->molecule_dielectric + (1 - part) / o->solvent_dielectric));
 }
 
 static void fill_faces(vf_solvent *plan, const float *level)
@@ -52,7 +52,7 @@ static void fill_faces(vf_solvent *plan, const float *level)
         const int64_t m[3] = {n[0] + (a == 0), n[1] + (a == 1), n[2] + (a == 2)}, stride = a == 0   ? 1
                                                                                            : a == 1 ? n[0]
                                                                                                     : n[0] * n[1];
-        double *face = plan->faces[a].data;
+        float *face = plan->faces[a].data;
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, 5 * m[0] * m[1] * m[2]))
         for (int64_t row = 0; row < m[1] * m[2]; row++)
             for (int64_t i = 0; i < m[0]; i++) {
@@ -60,7 +60,7 @@ static void fill_faces(vf_solvent *plan, const float *level)
                               here = (index[2] * n[1] + index[1]) * n[0] + index[0];
                 const bool low = index[a] > 0, high = index[a] < n[a];
                 face[row * m[0] + i] = low && high ? coefficient(&plan->options, level[here - stride], level[here])
-                                                   : plan->options.solvent_dielectric;
+                                                   : (float)plan->options.solvent_dielectric;
             }
     }
 }
@@ -71,8 +71,8 @@ static vf_status fill_reaction(vf_solvent *plan, const vf_spheres *spheres, floa
     const bool wide = plan->options.stern > 0;
     vf_status status = take_levels(plan, spheres, wide ? VF_SURFACE_ACCESSIBLE : VF_SURFACE_VAN_DER_WAALS,
                                    wide ? plan->options.stern : 0, level);
-    const double value = plan->options.solvent_dielectric * plan->options.kappa * plan->options.kappa;
-    double *reaction = plan->reaction.data;
+    const float value = (float)(plan->options.solvent_dielectric * plan->options.kappa * plan->options.kappa);
+    float *reaction = plan->reaction.data;
     for (int64_t i = 0; status == VF_OK && i < plan->points; i++)
         reaction[i] = level[i] > 0 && !plan->inside[i] ? value : 0;
     return status;
@@ -93,9 +93,9 @@ vf_status solvent_matrix(vf_solvent *plan, const vf_spheres *spheres)
     VF_TRY(status, refuse_rim(plan));
     for (int a = 0; a < 3; a++) {
         const int64_t *n = plan->grid.counts, faces = plan->points / n[a] * (n[a] + 1);
-        VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F64, faces, &plan->faces[a]));
+        VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32, faces, &plan->faces[a]));
     }
-    VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F64, plan->points, &plan->reaction));
+    VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32, plan->points, &plan->reaction));
     if (status == VF_OK)
         fill_faces(plan, level);
     VF_TRY(status, fill_reaction(plan, spheres, level));

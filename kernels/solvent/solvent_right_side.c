@@ -106,7 +106,8 @@ static double of_cut_faces(vf_solvent *plan, const ends *e, int64_t at)
                 continue;
             const int64_t face[3] = {index[0] + (side && a == 0), index[1] + (side && a == 1),
                                      index[2] + (side && a == 2)};
-            const double *c = plan->faces[a].data, there = g_of(e, other);
+            const float *c = plan->faces[a].data;
+            const double there = g_of(e, other);
             const double cut = c[(face[2] * (counts[1] + (a == 1)) + face[1]) * (counts[0] + (a == 0)) + face[0]];
             const double flow = cut * (plan->inside[other] * there - inside * here) -
                                 inside * plan->options.molecule_dielectric * (there - here);

@@ -3,15 +3,16 @@
  * One V-cycle from 0 (Brandt, Math. Comp. 31 (1977) 333): a level has every second point of the one before along each axis that has
  * four points or more; a point between others takes half of each of its neighbours (trilinear interpolation P), and residuals go back
  * by P^T / 2 an axis. A coarse face is the harmonic mean of the two fine ones along it, and 1/4, 1/2, 1/4 of those across, so that a
- * thin layer of a small coefficient still insulates; reactions are averaged with these weights. The smoother is Jacobi's, with
- * weights that fall on the roots of a Chebyshev polynomial, in turn before and in reverse after the coarser levels. So the cycle
- * is self-adjoint and positive, as vf_cg needs, whatever the coefficients.
+ * thin layer of a small coefficient still insulates; reactions are averaged with these weights. The smoother is that of Gauss and
+ * Seidel, red points and then black ones, and after the coarser levels in reverse. So the cycle is self-adjoint and positive, as
+ * conjugate gradients need, whatever the coefficients.
  *
  * Only for devices whose memory the host can touch (vf_device_is_host), and without periodic axes.
  */
 #ifndef VOXFIELD_MULTIGRID_H
 #define VOXFIELD_MULTIGRID_H
 
+#include "voxfield/solver.h"
 #include "voxfield/stencil.h"
 
 #ifdef __cplusplus
@@ -35,6 +36,15 @@ int64_t vf_multigrid_bytes(const vf_multigrid *plan); /* of memory, without the 
 /* The cycle as a self-adjoint operator, from residuals to corrections, for vf_cg_options.preconditioner. The plan must outlive it; one
  * queue at a time may use it. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_multigrid_operator_create(vf_multigrid *plan, vf_operator **out);
+
+/* Solves A x = b from x = 0 by conjugate gradients and a cycle an iteration, blocking; A is the finest level's. b and x are double,
+ * VF_SPACE_DEVICE memory; b becomes b - A x, and result->residual is its norm over b's. Iterations are in the plan's precision. Where
+ * that is single, b - A x is computed anew in double precision whenever it has fallen by 1e-3 and at the end, with the coefficients as
+ * they are (reliable updates: Sleijpen and van der Vorst, Computing 56 (1996) 141). So the tolerance holds for x itself. Takes four
+ * vectors of the plan's type beside b and x. The bits do not depend on the number of threads. Errors: VF_ERR_ARGUMENT (options with
+ * `warm`, a preconditioner or a tolerance of 0; vectors missing), VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+VF_MUST_CHECK vf_status vf_multigrid_solve(vf_multigrid *plan, vf_queue *queue, const vf_cg_options *options, double *b,
+                                           double *x, vf_cg_result *result);
 
 #ifdef __cplusplus
 }

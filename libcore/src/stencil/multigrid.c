@@ -1,39 +1,14 @@
 #include "voxfield/multigrid.h"
 
-#include <math.h>
 #include <stdlib.h>
 
-#include "multigrid_levels.h"
-#include "voxfield/copy.h"
+#include "backend/variants.h"
+#include "multigrid_plan.h"
 
-/* An axis of fewer points is not halved. The coarsest level has at most 3^3 points, for which SWEEPS of Jacobi's method are a
- * solution: the least eigenvalue of D^-1 A is 1 - cos(pi / 4), so they leave (1 - 6/7 0.29)^30 = 2e-4. */
-enum { LEAST = 4, MOST_LEVELS = 32, SWEEPS = 30 };
-static const double weight_of_one = 6.0 / 7;
+/* An axis of fewer points is not halved, so the coarsest level has at most 3^3. */
+enum { LEAST = 4 };
 
-typedef struct level {
-    vf_stencil_options options; /* faces and reaction: the level's own, or the caller's on the finest */
-    vf_stencil *stencil;
-    vf_levels_pair to_coarse;
-    vf_array faces[3], reaction, b, x, other; /* the finest has only `other` */
-} level;
-
-struct vf_multigrid {
-    vf_device *device;
-    const vf_multigrid_moves *moves;
-    int sweeps, levels;
-    double weights[VF_MULTIGRID_MOST_SWEEPS]; /* of the smoother before; in reverse after */
-    level level[MOST_LEVELS];
-    char *rows;
-};
-
-/* The reciprocals of the roots of Chebyshev's polynomial on [1/3, 2], the eigenvalues of D^-1 A that a coarser level cannot see in
- * three dimensions. */
-static void set_weights(vf_multigrid *plan)
-{
-    for (int i = 0; i < plan->sweeps; i++)
-        plan->weights[i] = 1 / (7.0 / 6 + 5.0 / 6 * cos((2 * i + 1) * 3.14159265358979323846 / (2 * plan->sweeps)));
-}
+typedef vf_multigrid_level level;
 
 static int64_t points_of(const int64_t counts[3], int axis)
 {
@@ -82,6 +57,19 @@ static vf_status create_coarser(vf_multigrid *plan, int n)
     return status;
 }
 
+static vf_status create_rooms(vf_multigrid *plan, const vf_stencil_options *finest, size_t *stride)
+{
+    vf_context *ctx = vf_device_context(plan->device);
+    const size_t bytes = vf_dtype_bytes(finest->type), x = (size_t)finest->counts[0], y = (size_t)finest->counts[1];
+    *stride = (2 * x + 2 * (x * y / (y < LEAST ? 1 : 2) / (x < LEAST ? 1 : 2) + 1) + 1) * bytes / 64 * 64 + 64;
+    plan->rows = malloc((size_t)vf_context_threads(ctx) * *stride);
+    plan->zeros = calloc(x + 1, bytes);
+    plan->sums = malloc(y * (size_t)finest->counts[2] * sizeof *plan->sums);
+    return plan->rows && plan->zeros && plan->sums
+               ? VF_OK
+               : vf_fail(ctx, VF_ERR_MEMORY, "multigrid: not enough memory for rows");
+}
+
 static bool is_coarsest(const level *l)
 {
     const int64_t *n = l->options.counts;
@@ -91,20 +79,25 @@ static bool is_coarsest(const level *l)
 static vf_status create_levels(vf_multigrid *plan, const vf_stencil_options *finest)
 {
     vf_context *ctx = vf_device_context(plan->device);
+    const char *variant;
     const int threads = vf_context_threads(ctx);
-    const size_t stride = ((size_t)finest->counts[0] + 1) * vf_dtype_bytes(finest->type) / 64 * 64 + 64;
-    vf_status status = VF_OK;
-    plan->rows = calloc((size_t)threads, stride);
-    if (!plan->rows)
-        return vf_fail(ctx, VF_ERR_MEMORY, "multigrid: not enough memory for rows");
+    vf_isa isa;
+    size_t stride;
+    variant = finest->variant ? finest->variant : vf_isa_variants[0];
+    vf_status status = vf_variant_isa(plan->device, "multigrid", &variant, &isa);
+    VF_TRY(status, create_rooms(plan, finest, &stride));
     plan->level[0].options = *finest;
-    for (int n = 0; status == VF_OK && n < MOST_LEVELS; n++) {
+    for (int n = 0; status == VF_OK && n < VF_MULTIGRID_MOST_LEVELS; n++) {
         level *l = &plan->level[n];
         plan->levels = n + 1;
+        l->ctx = ctx;
+        l->zeros = plan->zeros;
+        l->sums = plan->sums;
+        l->points = points_of(l->options.counts, -1);
+        l->rows = &(isa == VF_ISA_AVX512 ? vf_multigrid_rows_avx512
+                    : isa == VF_ISA_AVX2 ? vf_multigrid_rows_avx2
+                                         : vf_multigrid_rows_baseline)[finest->type == VF_F64];
         l->to_coarse = (vf_levels_pair){.ctx = ctx, .threads = threads, .stride = stride, .rows = plan->rows};
-        status = vf_stencil_create(plan->device, &l->options, &l->stencil);
-        VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, finest->type, points_of(l->options.counts, -1),
-                                       &l->other));
         if (is_coarsest(l))
             break;
         VF_TRY(status, create_coarser(plan, n));
@@ -139,8 +132,10 @@ vf_status vf_multigrid_create(vf_device *device, const vf_stencil_options *fines
     plan->device = device;
     plan->moves = finest->type == VF_F64 ? &vf_multigrid_moves_f64 : &vf_multigrid_moves_f32;
     plan->sweeps = sweeps ? sweeps : 1;
-    set_weights(plan);
-    status = create_levels(plan, finest);
+    vf_stencil *checked; /* the coefficients' errors are the stencil's */
+    status = vf_stencil_create(device, finest, &checked);
+    vf_stencil_destroy(checked);
+    VF_TRY(status, create_levels(plan, finest));
     if (status != VF_OK) {
         vf_multigrid_destroy(plan);
         return status;
@@ -153,14 +148,16 @@ void vf_multigrid_destroy(vf_multigrid *plan)
 {
     if (!plan)
         return;
-    for (int n = 0; n < plan->levels + (plan->levels < MOST_LEVELS); n++) { /* one more may be incomplete */
+    for (int n = 0; n < plan->levels + (plan->levels < VF_MULTIGRID_MOST_LEVELS);
+         n++) { /* one more may be incomplete */
         level *l = &plan->level[n];
-        vf_stencil_destroy(l->stencil);
-        vf_array *const arrays[] = {&l->faces[0], &l->faces[1], &l->faces[2], &l->reaction, &l->b, &l->x, &l->other};
+        vf_array *const arrays[] = {&l->faces[0], &l->faces[1], &l->faces[2], &l->reaction, &l->b, &l->x};
         for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
             vf_array_free(arrays[i]);
     }
     free(plan->rows);
+    free(plan->zeros);
+    free(plan->sums);
     free(plan);
 }
 
@@ -174,61 +171,9 @@ int64_t vf_multigrid_bytes(const vf_multigrid *plan)
     int64_t bytes = 0;
     for (int n = 0; n < plan->levels; n++) {
         const level *l = &plan->level[n];
-        const vf_array *const arrays[] = {&l->faces[0], &l->faces[1], &l->faces[2], &l->reaction,
-                                          &l->b,        &l->x,        &l->other};
+        const vf_array *const arrays[] = {&l->faces[0], &l->faces[1], &l->faces[2], &l->reaction, &l->b, &l->x};
         for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
             bytes += arrays[i]->count * (int64_t)vf_dtype_bytes(arrays[i]->type);
     }
     return bytes;
-}
-
-/* ---- the cycle ---- */
-
-/* Sweeps with the weights in this order or in reverse, from *x to *x, which changes places with *other for an odd number. */
-static vf_status smooth(const vf_multigrid *plan, const level *l, vf_queue *queue, bool reverse, const void *b,
-                        void **x, void **other)
-{
-    vf_status status = VF_OK;
-    for (int i = 0; i < plan->sweeps && status == VF_OK; i++) {
-        status =
-            vf_stencil_jacobi(l->stencil, queue, 1, plan->weights[reverse ? plan->sweeps - 1 - i : i], b, *x, *other);
-        void *const result = *other;
-        *other = *x;
-        *x = result;
-    }
-    return status;
-}
-
-/* An even number of sweeps in all, so that the result is in x. */
-static vf_status cycle(vf_multigrid *plan, vf_queue *queue, int n, const void *b, void *x)
-{
-    level *l = &plan->level[n], *coarse = l + 1;
-    void *here = x, *other = l->other.data;
-    const double zero[2] = {0};
-    vf_status status = vf_fill(queue, l->options.type, points_of(l->options.counts, -1), zero, x);
-    if (n == plan->levels - 1) {
-        VF_TRY(status, vf_stencil_jacobi(l->stencil, queue, SWEEPS, weight_of_one, b, x, other));
-        return status;
-    }
-    VF_TRY(status, smooth(plan, l, queue, false, b, &here, &other));
-    VF_TRY(status, vf_stencil_apply(l->stencil, queue, here, other));
-    if (status == VF_OK)
-        plan->moves->restrict_residual(&l->to_coarse, b, other, coarse->b.data);
-    VF_TRY(status, cycle(plan, queue, n + 1, coarse->b.data, coarse->x.data));
-    if (status == VF_OK)
-        plan->moves->add_correction(&l->to_coarse, coarse->x.data, here);
-    VF_TRY(status, smooth(plan, l, queue, true, b, &here, &other));
-    return status;
-}
-
-static vf_status forward(void *state, vf_queue *queue, const void *x, void *y)
-{
-    return cycle(state, queue, 0, x, y);
-}
-
-vf_status vf_multigrid_operator_create(vf_multigrid *plan, vf_operator **out)
-{
-    static const vf_operator_methods methods = {.name = "multigrid", .forward = forward};
-    const vf_vector_space space = {plan->level[0].options.type, points_of(plan->level[0].options.counts, -1)};
-    return vf_operator_create(plan->device, &methods, VF_OPERATOR_SELF_ADJOINT, space, space, plan, out);
 }

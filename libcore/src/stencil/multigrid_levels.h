@@ -12,22 +12,24 @@ typedef struct vf_levels_pair {
     int64_t fine[3], coarse[3];
     bool halved[3];
     int threads;   /* that there are rows for */
-    size_t stride; /* bytes from one thread's row to the next's */
+    size_t stride; /* bytes from one thread's memory to the next's: a fine and a coarse row, two coarse planes */
     char *rows;
 } vf_levels_pair;
 
-/* The calling thread's memory for a row. */
-static inline void *vf_multigrid_row(const vf_levels_pair *pair)
+/* The calling thread's memory. */
+static inline void *vf_multigrid_room(const vf_levels_pair *pair)
 {
     return pair->rows + (size_t)omp_get_thread_num() * pair->stride;
 }
+
+/* Writes a row of the residual of a level. */
+typedef void (*vf_residual_row)(const void *level, int64_t j, int64_t k, void *row);
 
 /* By precision. faces and reactions: as in stencil.h; reaction may be NULL. */
 typedef struct vf_multigrid_moves {
     void (*faces)(const vf_levels_pair *pair, int axis, const void *fine, void *coarse);
     void (*reaction)(const vf_levels_pair *pair, const void *fine, void *coarse);
-    void (*restrict_residual)(const vf_levels_pair *pair, const void *b, const void *ax,
-                              void *coarse);                                         /* R (b - A x) */
+    void (*restrict_residual)(const vf_levels_pair *pair, vf_residual_row residual, const void *level, void *coarse);
     void (*add_correction)(const vf_levels_pair *pair, const void *coarse, void *x); /* x += P e */
 } vf_multigrid_moves;
 extern const vf_multigrid_moves vf_multigrid_moves_f32, vf_multigrid_moves_f64;

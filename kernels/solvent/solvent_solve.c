@@ -1,0 +1,72 @@
+/* The solution of (A + D) x = b, and products with the matrix in double precision. */
+#include "solvent_internal.h"
+#include "voxfield/multigrid.h"
+#include "voxfield/team_size.h"
+
+vf_status solvent_solve_system(const vf_solvent *plan, const float *reaction, double tolerance, int iterations,
+                               double *b, double *x, vf_cg_result *result)
+{
+    vf_stencil_options s = {.type = VF_F32, .reaction = reaction ? reaction : plan->reaction.data};
+    const vf_cg_options options = {.iterations = iterations, .tolerance = tolerance};
+    vf_multigrid *multigrid = NULL;
+    vf_queue *queue = NULL;
+    for (int a = 0; a < 3; a++) {
+        s.counts[a] = plan->grid.counts[a];
+        s.spacing[a] = plan->grid.spacing[a];
+        s.faces[a] = plan->faces[a].data;
+    }
+    *result = (vf_cg_result){0};
+    vf_status status = vf_queue_create(plan->device, &queue);
+    VF_TRY(status, vf_multigrid_create(plan->device, &s, 1, &multigrid));
+    VF_TRY(status, vf_multigrid_solve(multigrid, queue, &options, b, x, result));
+    vf_multigrid_destroy(multigrid);
+    vf_queue_destroy(queue);
+    if (status == VF_OK && result->end != VF_SOLVER_CONVERGED)
+        status = vf_fail(plan->ctx, VF_ERR_INTERNAL,
+                         "the potential in solvent did not converge in %d iterations: a residual of %.2g",
+                         result->iterations, result->residual);
+    return status;
+}
+
+/* ((A + D) x)_i of a row: x, its neighbours along y and z (NULL: outside), and the row's first faces. */
+typedef struct row_of_matrix {
+    const double *x, *y[2], *z[2];
+    const float *cx, *cy[2], *cz[2], *reaction;
+    double weight[3];
+    int64_t n;
+} row_of_matrix;
+
+static double product_at(const row_of_matrix *r, int64_t i)
+{
+    const double here = r->x[i];
+    const double below = i > 0 ? r->x[i - 1] : 0, above = i + 1 < r->n ? r->x[i + 1] : 0;
+    double sum = r->weight[0] * (r->cx[i] * (here - below) + r->cx[i + 1] * (here - above));
+    for (int s = 0; s < 2; s++) {
+        sum += r->weight[1] * (r->cy[s][i] * (here - (r->y[s] ? r->y[s][i] : 0)));
+        sum += r->weight[2] * (r->cz[s][i] * (here - (r->z[s] ? r->z[s][i] : 0)));
+    }
+    return sum + r->reaction[i] * here;
+}
+
+void solvent_subtract_product(const vf_solvent *plan, const float *reaction, const double *x, double *b)
+{
+    const int64_t nx = plan->grid.counts[0], ny = plan->grid.counts[1], nz = plan->grid.counts[2];
+    const float *const faces[3] = {plan->faces[0].data, plan->faces[1].data, plan->faces[2].data};
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, 4 * plan->points))
+    for (int64_t row = 0; row < ny * nz; row++) {
+        const int64_t j = row % ny, k = row / ny, first = row * nx;
+        row_of_matrix r = {.x = x + first, .cx = faces[0] + row * (nx + 1), .n = nx};
+        r.reaction = (reaction ? reaction : (const float *)plan->reaction.data) + first;
+        for (int s = 0; s < 2; s++) {
+            const int64_t step = s ? 1 : -1;
+            r.y[s] = (s ? j + 1 < ny : j > 0) ? r.x + step * nx : NULL;
+            r.z[s] = (s ? k + 1 < nz : k > 0) ? r.x + step * nx * ny : NULL;
+            r.cy[s] = faces[1] + (k * (ny + 1) + j + s) * nx;
+            r.cz[s] = faces[2] + first + s * nx * ny;
+        }
+        for (int a = 0; a < 3; a++)
+            r.weight[a] = 1 / (plan->grid.spacing[a] * plan->grid.spacing[a]);
+        for (int64_t i = 0; i < nx; i++)
+            b[first + i] -= product_at(&r, i);
+    }
+}
