@@ -79,7 +79,7 @@ static void list_grid(facts *f, const cionize_state *r)
     const vf_grid *g = &r->grid;
     const double *spacing = g->spacing;
     fact_begin(f, "grid");
-    if (!r->water.no_map && (!only_points(r) || r->settings.points.field_map)) {
+    if (!r->water.no_map && (!only_points(r) || r->settings.points.field_map || (energies_asked(r) && !r->trajectory))) {
         fact_only_say(f, LINE_GRID, "grid       %lld x %lld x %lld = %lld point%s, spacing ", (long long)g->counts[0],
                       (long long)g->counts[1], (long long)g->counts[2], (long long)vf_grid_points(g),
                       vf_plural(vf_grid_points(g)));
@@ -322,6 +322,7 @@ static void list_run(facts *f, const cionize_state *r, cionize_moment moment, do
     if (!part || moment == TELL_PLAN)
         list_potential(f, r);
     solvent_facts(f, r);
+    energy_facts(f, r);
     if (only_points(r))
         return;
     if (!part)
@@ -340,10 +341,10 @@ static void list_run(facts *f, const cionize_state *r, cionize_moment moment, do
 
 vf_status cionize_tell(const cionize_state *r, cionize_moment moment, double seconds, vf_report *report)
 {
-    static const int first[] = {LINE_MOLECULE, LINE_SELECTED,    LINE_IONS,   LINE_DONE,
-                                LINE_VALUES,   LINE_FIELD_FILES, LINE_PLACED, LINE_BEHIND};
-    static const int last[] = {LINE_MOLECULE, LINE_DEVIATION,   LINE_ION_FILES_PLANNED, LINE_RADIAL,
-                               LINE_VALUES,   LINE_FIELD_FILES, LINE_ION_FILES,         LINE_BEHIND};
+    static const int first[] = {LINE_MOLECULE,    LINE_SELECTED, LINE_IONS,   LINE_DONE,  LINE_VALUES,
+                                LINE_FIELD_FILES, LINE_ENERGY,   LINE_PLACED, LINE_BEHIND};
+    static const int last[] = {LINE_MOLECULE,    LINE_DEVIATION, LINE_ION_FILES_PLANNED, LINE_RADIAL, LINE_VALUES,
+                               LINE_FIELD_FILES, LINE_ENERGY,    LINE_ION_FILES,         LINE_BEHIND};
     const program *p = r->settings.program;
     const bool no_map = r->water.no_map || only_points(r);
     facts f = {0};

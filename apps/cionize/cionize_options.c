@@ -146,6 +146,11 @@ static vf_status solute_atoms(vf_context *ctx, const char *option, const char *t
     return selection(ctx, option, text, &((cionize_request *)to)->settings.solute);
 }
 
+static vf_status ligand(vf_context *ctx, const char *option, const char *text, void *to)
+{
+    return selection(ctx, option, text, &((cionize_request *)to)->settings.solvent.ligand);
+}
+
 /* z, or z:FILE */
 static vf_status profile(vf_context *ctx, const char *option, const char *text, void *to)
 {
@@ -464,7 +469,7 @@ const program_option cionize_options[] = {
              "the file. "
              "docs/solvent.md has the theory, and the names that users of APBS know."},
     {OPTION_FLAG, .name = "solvent", SETTING(solvent.on),
-     .excludes = "trajectory read-map cell dielectric distance-dielectric smooth points field-map " PLACES_IONS,
+     .excludes = "read-map cell dielectric distance-dielectric smooth points field-map " PLACES_IONS,
      .why = "the equation is solved for one molecule in free space",
      .help = "the potential in a solvent with salt, and the energy of solvation",
      .more =
@@ -486,7 +491,18 @@ const program_option cionize_options[] = {
     {OPTION_CHOICE, .name = "surface", .argument = "S", SETTING(solvent.surface), .choices = surfaces, .initial = "ses",
      .needs = "solvent", .help = "what parts the molecule from the solvent"},
     {OPTION_WRITE, .name = "energies", .argument = "FILE", SETTING(solvent.energies), .needs = "solvent",
-     .help = "energies in the solvent, in all, of residues and of atoms: .json or .csv"},
+     .help = "energies in the solvent, in all, of residues and of atoms: .json or .csv",
+     .more = "If nothing else is asked for, no map is made. With --trajectory, the file has the energies of each "
+             "frame, on a grid around "
+             "the molecule of that frame."},
+    {OPTION_CUSTOM, .name = "ligand", .argument = "SELECTION", .parse = ligand, .needs = "energies",
+     .excludes = "complex", .why = "both say what binds", .default_help = "none",
+     .help = "atoms that bind to the others: the energy of binding, on one grid, by the difference to both alone"},
+    {OPTION_TEXT, .name = "complex", .argument = "FILE,FILE", SETTING(solvent.partners), .needs = "energies",
+     .excludes = "trajectory", .why = "a file has the partner's positions at one time",
+     .help = "the partners of the complex: two PQR files, for the energy of binding",
+     .more = "The three molecules are solved for on one grid, that covers them all. The partners need not have the "
+             "positions that they have in the complex."},
 
     {OPTION_GROUP, .name = "Computation"},
     {OPTION_TEXT, .scope = OPTION_OF_RUN, .name = "device", .argument = "DEVICE", SETTING(device), .initial = "auto",

@@ -35,7 +35,7 @@ static void describe(cionize_state *r)
     if (s->read_map)
         snprintf(r->method, sizeof r->method, "read from %.100s", s->read_map);
     else if (only_points(r))
-        snprintf(r->method, sizeof r->method, "sum at points, double precision");
+        snprintf(r->method, sizeof r->method, "%s", energies_asked(r) ? "energies" : "sum at points, double precision");
     else if (r->water.no_map)
         snprintf(r->method, sizeof r->method, "sums at the oxygens of water molecules");
     else if (r->water.solvent)
@@ -155,14 +155,17 @@ static vf_status plan(cionize_state *r)
     VF_TRY(status, solvent_take_molecule(r));
     VF_TRY(status, solvent_prepare(r));
     VF_TRY(status, take_selections(r));
-    if (status == VF_OK && r->trajectory)
+    VF_TRY(status, energies_prepare(r));
+    if (status == VF_OK && r->trajectory && !energies_asked(r)) /* each frame has a grid of its own for energies */
         status = find_bounds(r);
     if (status == VF_OK && r->settings.read_map)
         return take_read_map(r);
     r->plan.follows_cells = follows;
     r->grid.cell = r->settings.cell;
     if (status == VF_OK && makes_no_map(r))
-        return r->settings.points.field_map ? plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid) : VF_OK;
+        return r->settings.points.field_map || energies_asked(r)
+                   ? plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid)
+                   : VF_OK;
     VF_TRY(status, plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid));
     VF_TRY(status, check_size(r));
     VF_TRY(status, plan_map(r));
@@ -323,6 +326,7 @@ static vf_status sum_map(cionize_state *r)
     vf_status status = only_a_part(r) ? VF_OK : begin_outputs(r);
     if (status == VF_OK && !only_a_part(r) && !job_is_other(&r->settings.pieces))
         status = solvent_solve(r);
+    vf_stage_begin(&r->stages, "compute");
     VF_TRY(status, sum_layers(r));
     status = kept_collect(&r->kept.pieces, status);
     VF_TRY(status, kept_layers_rest(r, pass_layers));
@@ -352,7 +356,6 @@ static vf_status commit(cionize_state *r)
 {
     vf_stage_begin(&r->stages, "write");
     vf_status status = analyses_end(r);
-    VF_TRY(status, solvent_sum_energies(r));
     if (status == VF_OK && !r->settings.read_map)
         status = map_output_commit(&r->map);
     if (status == VF_OK && r->settings.deviation)
@@ -380,6 +383,7 @@ static vf_status execute(cionize_state *r, vf_report **report)
     if (status == VF_OK && !makes_no_map(r))
         status = cionize_tell(r, TELL_DONE, seconds, NULL);
     VF_TRY(status, points_run(r));
+    VF_TRY(status, energies_run(r));
     if (status == VF_OK && ions_asked(r) && !only_a_part(r) && !job_is_other(&r->settings.pieces))
         status = place_ions(r);
     if (status != VF_OK)

@@ -13,7 +13,6 @@
 #include "molecule/water.h"
 #include "points/points.h"
 #include "program.h"
-#include "solvent.h"
 #include "solvent/solvent_energies.h"
 #include "trajectory/trajectory.h"
 
@@ -61,7 +60,11 @@ typedef struct solvent_state {
     int64_t left_out, water; /* atoms of the file, and molecules of water among them */
     char *layers;            /* [bytes] of the map */
     size_t bytes;
-    solvent_energies energies;
+    /* Energies (energy_stage.c). */
+    bool binds;
+    bound_part part[2];           /* if it binds: the partners */
+    atom_energies atoms;          /* of the molecule; one block of memory */
+    solvent_energy (*of)[OF_ALL]; /* [frames, or 1]; NULL: none yet */
 } solvent_state;
 
 typedef struct cionize_state {
@@ -157,11 +160,25 @@ VF_MUST_CHECK vf_status solvent_solve(cionize_state *r);
  * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status solvent_layers(cionize_state *r, int64_t first, int64_t count, const void **values);
 
-/* After the map: sums the energies, and writes them if a file is asked for. Errors: those of vf_point_sum_create, energies_write. */
-VF_MUST_CHECK vf_status solvent_sum_energies(cionize_state *r);
-
 void solvent_facts(facts *f, const cionize_state *r);
 void solvent_free(cionize_state *r);
+
+/* ---- energy_stage.c ---- */
+
+bool energies_asked(const cionize_state *r);
+
+/* The atoms of r->molecule with the charges that act. */
+vf_coulomb_atoms acting_atoms(const cionize_state *r);
+
+/* After the selections, before the grid: the partners of --ligand or --complex. Errors: those of selection_apply and
+ * read_molecule_choosing; VF_ERR_ARGUMENT. */
+VF_MUST_CHECK vf_status energies_prepare(cionize_state *r);
+
+/* Sums and writes them, and says so. Errors: those of vf_solvent_create, trajectory_read, energies_write; VF_ERR_INPUT (a frame in
+ * which a periodic cell cuts the molecule). */
+VF_MUST_CHECK vf_status energies_run(cionize_state *r);
+
+void energy_facts(facts *f, const cionize_state *r);
 
 /* ---- analysis_stage.c: --compare, --profile, --radial ---- */
 
@@ -306,14 +323,13 @@ enum {
     LINE_ION_FILES_PLANNED,
     LINE_DONE,
     LINE_ERROR,
-    LINE_ENERGY,
-    LINE_ENERGY_FILE,
     LINE_PICTURE,
     LINE_COMPARED,
     LINE_PROFILE,
     LINE_RADIAL,
     LINE_VALUES,
     LINE_FIELD_FILES,
+    LINE_ENERGY,
     LINE_PLACED,
     LINE_REPLACED,
     LINE_TOTAL,
@@ -322,7 +338,7 @@ enum {
 };
 
 /* When the run tells something: of the molecule, the plan, the ions to place, the map that was made, values at points, the
- * field map, the ions that were placed; at the end, of all in the report. */
+ * field map, the energies, the ions that were placed; at the end, of all in the report. */
 typedef enum cionize_moment {
     TELL_MOLECULE,
     TELL_PLAN,
@@ -330,6 +346,7 @@ typedef enum cionize_moment {
     TELL_DONE,
     TELL_POINTS,
     TELL_FIELD_MAP,
+    TELL_ENERGIES,
     TELL_PLACED,
     TELL_REPORT
 } cionize_moment;

@@ -10,6 +10,7 @@ typedef struct solvent_settings {
     double strength;                                /* ionic strength of the salt, mol/L */
     double stern, probe;                            /* radii of ions and of the solvent, angstrom */
     int surface;                                    /* a vf_surface_kind */
+    const char *ligand, *partners;                  /* of a complex: a selection, or two files; NULL: no complex */
     const char *energies;                           /* file of energies; NULL: none */
 } solvent_settings;
 

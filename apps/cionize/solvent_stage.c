@@ -8,16 +8,9 @@
 #include "cionize_state.h"
 #include "molecule/molecule_part.h"
 #include "molecule/select_atoms.h"
-#include "point_sum.h"
 #include "potential/plan_grid.h"
 #include "potential/potential_common.h"
 #include "voxfield/append.h"
-
-static const double g_calorie = 4.184; /* J */
-
-/* Energies of so many atoms are summed over all pairs, in a second; those of more to a tolerance. */
-enum { EXACT_ATOMS = 30000 };
-static const double g_energy_tolerance = 1e-8;
 
 /* What a picture in kT/e shows, as people do: -5 to 5. */
 static const double g_picture_range = 5;
@@ -115,30 +108,15 @@ void solvent_describe(cionize_state *r)
 
 /* ---- the solution ---- */
 
-static vf_coulomb_atoms acting_atoms(const cionize_state *r)
-{
-    const molecule *m = &r->molecule;
-    return (vf_coulomb_atoms){m->atoms, m->x, m->y, m->z, r->acting_charge ? r->acting_charge : m->charge};
-}
-
 vf_status solvent_solve(cionize_state *r)
 {
     const solvent_settings *s = &r->settings.solvent;
     const vf_coulomb_atoms atoms = acting_atoms(r);
     if (!s->on)
         return VF_OK;
-    vf_solvent_options o = vf_solvent_defaults();
-    o.molecule_dielectric = s->molecule_dielectric;
-    o.solvent_dielectric = s->solvent_dielectric;
-    o.kappa = vf_solvent_kappa(s->strength, s->solvent_dielectric, r->settings.temperature);
-    o.stern = s->stern;
-    o.probe = s->probe;
-    o.surface = (vf_surface_kind)s->surface;
+    const vf_solvent_options o = dissolve_options(&r->settings);
     vf_stage_begin(&r->stages, "solve");
-    const vf_status status =
-        vf_solvent_create(vf_context_host(r->ctx), &r->grid, &atoms, r->molecule.radius, &o, &r->dissolved.plan);
-    vf_stage_begin(&r->stages, "compute");
-    return status;
+    return vf_solvent_create(vf_context_host(r->ctx), &r->grid, &atoms, r->molecule.radius, &o, &r->dissolved.plan);
 }
 
 vf_status solvent_layers(cionize_state *r, int64_t first, int64_t count, const void **values)
@@ -161,72 +139,6 @@ vf_status solvent_layers(cionize_state *r, int64_t first, int64_t count, const v
     *values = r->dissolved.layers;
     return vf_solvent_add(r->dissolved.plan, &box, r->map.order == MAP_Z_FASTEST, r->settings.precision,
                           r->info.unit_constant, r->dissolved.layers);
-}
-
-/* ---- energies ---- */
-
-/* The potential of the other charges at each atom, over the molecule's dielectric. */
-static vf_status sum_coulomb(const cionize_state *r, const vf_coulomb_atoms *atoms, double *values)
-{
-    const int64_t n = atoms->count;
-    const vf_point_options o = {.scale = 1 / r->settings.solvent.molecule_dielectric,
-                                .r_min = r->settings.r_min,
-                                .tolerance = n > EXACT_ATOMS ? g_energy_tolerance : 0};
-    double *places = malloc(3 * (size_t)n * sizeof *places);
-    int64_t *numbers = malloc((size_t)(n + 1) * sizeof *numbers);
-    vf_point_sum *sum = NULL;
-    if (!places || !numbers) {
-        free(places);
-        free(numbers);
-        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for energies of %lld atoms", (long long)n);
-    }
-    for (int64_t i = 0; i < n; i++) {
-        places[3 * i] = atoms->x[i];
-        places[3 * i + 1] = atoms->y[i];
-        places[3 * i + 2] = atoms->z[i];
-    }
-    for (int64_t i = 0; i <= n; i++)
-        numbers[i] = i;
-    const vf_point_list list = {n, places, numbers, numbers};
-    vf_status status = vf_point_sum_create(r->ctx, atoms, &o, &list, (double)n, &sum);
-    VF_TRY(status, vf_point_sum_execute(sum, &list, values, NULL));
-    vf_point_sum_destroy(sum);
-    free(places);
-    free(numbers);
-    return status;
-}
-
-/* From potentials at the atoms, in charges over lengths, to kJ/mol. Returns the sum. */
-static double to_energies(const vf_coulomb_atoms *atoms, double *values)
-{
-    const double unit = potential_constant("kcal/mol/e", 0) * g_calorie;
-    double sum = 0;
-    for (int64_t i = 0; i < atoms->count; i++) {
-        values[i] *= unit * atoms->charge[i] / 2;
-        sum += values[i];
-    }
-    return sum;
-}
-
-vf_status solvent_sum_energies(cionize_state *r)
-{
-    solvent_energies *e = &r->dissolved.energies;
-    const vf_coulomb_atoms atoms = acting_atoms(r);
-    if (!r->dissolved.plan)
-        return VF_OK;
-    e->reaction = calloc((size_t)atoms.count, sizeof *e->reaction);
-    e->coulomb = calloc((size_t)atoms.count, sizeof *e->coulomb);
-    if (!e->reaction || !e->coulomb)
-        return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for energies of %lld atoms", (long long)atoms.count);
-    vf_status status = vf_solvent_reaction(r->dissolved.plan, atoms.count, atoms.x, atoms.y, atoms.z, e->reaction);
-    VF_TRY(status, sum_coulomb(r, &atoms, e->coulomb));
-    if (status != VF_OK)
-        return status;
-    e->sum = to_energies(&atoms, e->reaction);
-    e->sum_coulomb = to_energies(&atoms, e->coulomb);
-    return r->settings.solvent.energies
-               ? energies_write(r->ctx, r->settings.solvent.energies, &r->molecule, atoms.charge, e, &r->info)
-               : VF_OK;
 }
 
 /* ---- what is told ---- */
@@ -258,16 +170,8 @@ void solvent_facts(facts *f, const cionize_state *r)
                       (long long)r->dissolved.water, vf_plural(r->dissolved.water));
     if (r->dissolved.plan) {
         const vf_solvent_result result = vf_solvent_outcome(r->dissolved.plan);
-        const solvent_energies *e = &r->dissolved.energies;
         fact_integer(f, "iterations", result.iterations);
         fact_number(f, "residual", result.residual);
-        fact_number(f, "reaction_kJ/mol", e->sum);
-        fact_number(f, "coulomb_kJ/mol", e->sum_coulomb);
-        fact_only_say(
-            f, LINE_ENERGY,
-            "energy     %.7g kJ/mol (%.7g kcal/mol) of the reaction field, next to a dielectric of %g everywhere",
-            e->sum, e->sum / g_calorie, s->molecule_dielectric);
-        fact_line(f, LINE_ENERGY_FILE, "energies", "energies", s->energies ? s->energies : "");
     }
     fact_end(f);
 }
@@ -276,5 +180,8 @@ void solvent_free(cionize_state *r)
 {
     vf_solvent_destroy(r->dissolved.plan);
     free(r->dissolved.layers);
-    energies_free(&r->dissolved.energies);
+    free(r->dissolved.atoms.reaction);
+    free(r->dissolved.of);
+    for (int n = 0; n < 2; n++)
+        bound_part_free(&r->dissolved.part[n]);
 }

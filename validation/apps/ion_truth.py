@@ -67,7 +67,7 @@ def write_dcd(path, frames):
     content += record(struct.pack("<i", len(frames[0])))
     for frame in frames:
         for axis in range(3):
-            content += record(frame[:, axis].astype("<f4").tobytes())
+            content += record(struct.pack(f"<{len(frame)}f", *(atom[axis] for atom in frame)))
     pathlib.Path(path).write_bytes(content)
 
 

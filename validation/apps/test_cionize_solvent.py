@@ -10,8 +10,11 @@ usage: test_cionize_solvent.py PROGRAM [DEVICE] [test_name ...]
 import csv
 import json
 import math
+import os
+import struct
 
 import program
+from ion_truth import write_dcd
 from program import bits, make, position, read, refuse, sample, unit_constant
 
 KJ = unit_constant("kcal/mol/e") * 4.184  # e^2/A in kJ/mol
@@ -152,16 +155,73 @@ def test_energies(_):
         assert math.isclose(float(row["reaction_kcal/mol"]) * 4.184, value, rel_tol=1e-8)
 
 
+def test_binding(_):
+    """Two ions at a distance d attract by q q' exp(-k (d - 2 a)) / (eps (1 + k a)^2 d) (Verwey and Overbeek 1948), but for what one's
+    cavity does to the other's field, a part of order (R / d)^3. The ways to name the partners agree."""
+    d, k, a = 14.0, kappa(0.15), RADIUS + STERN
+    write("a.pqr", [(-7, 0, 0, 1, RADIUS)])
+    write("b.pqr", [(7, 0, 0, -1, RADIUS)])
+    write("ab.pqr", [(-7, 0, 0, 1, RADIUS), (7, 0, 0, -1, RADIUS)])
+    grid = ["--origin", "-17,-11,-11", "--counts", "69,45,45", "--spacing", "0.5", "--solvent"]
+    make("-q", "ab.pqr", *grid, "--energies", "one.json", "--ligand", "index 1")
+    make("-q", "ab.pqr", *grid, "--energies", "two.json", "--complex", "a.pqr,b.pqr")
+    binding = energy("one.json")["binding"]
+    assert energy("two.json")["binding"] == binding
+    known = -KJ * math.exp(-k * (d - 2 * a)) / (WATER * (1 + k * a) ** 2 * d)
+    # Reaction energies of 200 kJ/mol cancel to 1e-6 of the residual each; the surfaces fall alike on the grid.
+    assert abs(binding["total_kJ/mol"] - known) <= 0.05 * abs(known), (binding["total_kJ/mol"], known)
+    for name in "ab":
+        make("-q", f"{name}.pqr", *grid, "--energies", f"{name}.json")
+    parts = [energy(f"{name}.json")["reaction_kJ/mol"] for name in "ab"]
+    assert [binding["first_partner"]["reaction_kJ/mol"], binding["second_partner"]["reaction_kJ/mol"]] == parts
+    refuse(2, ["--ligand", "all atoms"], "ab.pqr", *grid, "--energies", "e.json", "--ligand", "all")
+    refuse(2, ["--complex", "comma"], "ab.pqr", *grid, "--energies", "e.json", "--complex", "a.pqr")
+    refuse(3, ["c.pqr"], "ab.pqr", *grid, "--energies", "e.json", "--complex", "a.pqr,c.pqr")
+    assert "partners have 1 and 2 atoms" in make("-q", "ab.pqr", *grid, "--energies", "e.json", "--complex", "a.pqr,ab.pqr").err
+
+
+def test_frames(_):
+    """Each frame has the energy of a run of its own; a frame that a periodic cell has cut is refused."""
+    atoms = [(1.2, 0.3, -0.5), (-0.9, 0.8, 0.4), (0.1, -1.4, 0.9), (0.2, 0.4, 1.3)]
+    moves = [(0, 0, 0), (40.25, -3.5, 7.75), (0.1, 0.2, 0.3)]
+    frames = [[tuple(p + m for p, m in zip(atom, move)) for atom in atoms] for move in moves]
+    four()
+    write_dcd("t.dcd", frames)
+    make("-q", "four.pqr", "--spacing", "0.5", "--solvent", "--trajectory", "t.dcd", "--energies", "t.json", "--ligand", "index 0")
+    found = energy("t.json")["frames"]
+    assert found["number"] == [1, 2, 3]
+    for frame, reaction, bound in zip(frames, found["reaction_kJ/mol"], found["binding_kJ/mol"]):
+        write("one.pqr", [(*(struct.unpack("f", struct.pack("f", v))[0] for v in place), q, r)
+                          for place, q, r in zip(frame, (0.7, -0.4, 0.5, -0.3), (1.9, 1.6, 1.7, 1.5))])
+        make("-q", "one.pqr", "--spacing", "0.5", "--solvent", "--energies", "one.json", "--ligand", "index 0")
+        one = energy("one.json")
+        # The PQR file has six decimals: the surface moves by 1e-6 A of 2.
+        assert math.isclose(reaction, one["reaction_kJ/mol"], rel_tol=1e-4), (reaction, one["reaction_kJ/mol"])
+        assert math.isclose(bound, one["binding"]["total_kJ/mol"], rel_tol=1e-3)
+    make("-q", "four.pqr", "--spacing", "0.5", "--solvent", "--trajectory", "t.dcd", "--frames", "2::", "--energies", "t.csv")
+    with open("t.csv", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(line for line in stream if not line.startswith("#")))
+    assert [row["frame"] for row in rows] == ["2", "3"]
+    assert math.isclose(float(rows[0]["reaction_kJ/mol"]), found["reaction_kJ/mol"][1], rel_tol=1e-8)
+    frames[1][2] = (frames[1][2][0] - 30, *frames[1][2][1:])
+    write_dcd("torn.dcd", frames)
+    refuse(3, ["torn.dcd, frame 2", "periodic cell has cut"], "four.pqr", "--solvent", "--trajectory", "torn.dcd", "--energies", "t.csv")
+    refuse(2, ["no map"], "four.pqr", "--solvent", "--trajectory", "t.dcd")
+
+
 def test_what_is_said(_):
     """The plan, the result and the report."""
     four()
-    done = make("four.pqr", *GRID, "--solvent", "--report", "r.json", "--energies", "e.json", "--picture", "p.png")
+    done = make("four.pqr", *GRID, "--solvent", "--report", "r.json", "--energies", "e.json", "--picture", "p.png", "-o", "a.dx")
     for words in ("solvent    dielectric 78.54, 2 in the molecule; salt of 0.15 mol/L (Debye length 7.86 A)", "surface ses, probe 1.4 A",
                   "energy     ", "energies   e.json"):
         assert words in done.out, (words, done.out)
     report = energy("r.json")["solvent"]
     assert report["solvent_dielectric"] == 78.54 and report["surface"] == "ses" and 1 <= report["iterations"] <= 20, report
-    assert report["reaction_kJ/mol"] == energy("e.json")["reaction_kJ/mol"]
+    assert energy("r.json")["energies"]["reaction_kJ/mol"] == energy("e.json")["reaction_kJ/mol"]
+    made = sorted(os.listdir("."))
+    make("-q", "four.pqr", *GRID, "--solvent", "--energies", "alone.csv")
+    assert sorted([*made, "alone.csv"]) == sorted(os.listdir(".")), "energies alone need no map"
     make("-q", "four.pqr", *GRID, "--solvent", "--picture", "a.png", "--units", "V", "-o", "a.mrc")
     make("-q", "four.pqr", *GRID, "-o", "b.mrc", "--read-map", "a.mrc", "--units", "V", "--compare", "a.mrc", "--temperature", "298.15")
 

@@ -1,4 +1,4 @@
-/* The table of energies: of the whole, of residues and of atoms; CSV, or JSON with a list for each column. */
+/* Tables of energies: of the whole, of residues and of atoms, or of frames; CSV, or JSON with a list for each column. */
 #include "solvent_energies.h"
 
 #include <stdlib.h>
@@ -8,16 +8,19 @@
 #include "molecule/label_csv.h"
 #include "molecule/residues.h"
 #include "voxfield/report.h"
-#include "voxfield/version.h"
 
-static const double g_calorie = 4.184; /* J */
-
-/* Rows: residues, or atoms. */
+/* Rows of residues, or of atoms. */
 typedef struct energy_rows {
     int64_t count;
     const int64_t *first;                      /* [count] an atom with the row's labels */
     const double *charge, *reaction, *coulomb; /* [count] */
 } energy_rows;
+
+solvent_energy binding_energy(const solvent_energy of[OF_ALL])
+{
+    return (solvent_energy){of[OF_COMPLEX].reaction - of[OF_FIRST].reaction - of[OF_SECOND].reaction,
+                            of[OF_COMPLEX].coulomb - of[OF_FIRST].coulomb - of[OF_SECOND].coulomb};
+}
 
 vf_status energies_check_path(vf_context *ctx, const char *path)
 {
@@ -28,44 +31,82 @@ vf_status energies_check_path(vf_context *ctx, const char *path)
 
 /* ---- CSV ---- */
 
+#define ENERGY_COLUMNS "reaction_kJ/mol,reaction_kcal/mol,coulomb_kJ/mol,coulomb_kcal/mol"
+
+static vf_status csv_energy(vf_output *out, double reaction, double coulomb)
+{
+    return vf_output_printf(out, "%.9g,%.9g,%.9g,%.9g\n", reaction, reaction / DISSOLVE_CALORIE, coulomb,
+                            coulomb / DISSOLVE_CALORIE);
+}
+
 static vf_status csv_rows(vf_output *out, const char *kind, const molecule *m, const energy_rows *rows, bool atoms)
 {
     vf_status status = VF_OK;
     for (int64_t n = 0; status == VF_OK && n < rows->count; n++) {
         status = vf_output_printf(out, "%s,%lld,%s", kind, (long long)n + 1, atoms ? "" : ",");
         VF_TRY(status, label_csv(out, &m->labels[rows->first[n]], atoms));
-        VF_TRY(status, vf_output_printf(out, "%.9g,%.9g,%.9g,%.9g,%.9g\n", rows->charge[n], rows->reaction[n],
-                                        rows->reaction[n] / g_calorie, rows->coulomb[n], rows->coulomb[n] / g_calorie));
+        VF_TRY(status, vf_output_printf(out, "%.9g,", rows->charge[n]));
+        VF_TRY(status, csv_energy(out, rows->reaction[n], rows->coulomb[n]));
     }
     return status;
 }
 
-static vf_status csv_head(vf_output *out, const map_info *info)
+static vf_status csv_total(vf_output *out, const char *of, const char *charge, const solvent_energy *e)
 {
-    char text[160];
-    vf_status status = vf_output_printf(out, "# energies of a molecule in a solvent\n");
-    for (int line = 1; status == VF_OK && line < 6 && map_provenance(info, line, text, sizeof text); line++)
-        status = vf_output_printf(out, "# %s\n", text);
-    VF_TRY(status, vf_output_printf(
-                       out,
-                       "# reaction: of the field of the solvent, next to a medium of dielectric %g everywhere; "
-                       "coulomb: of the charges in that medium. An atom has half of what it shares with another.\n",
-                       info->dielectric));
-    VF_TRY(status, vf_output_printf(out, "of,index," LABEL_CSV_ATOM
-                                         "charge,reaction_kJ/mol,reaction_kcal/mol,coulomb_kJ/mol,coulomb_kcal/mol\n"));
+    vf_status status = vf_output_printf(out, "%s,1,,,,,,%s,", of, charge);
+    VF_TRY(status, csv_energy(out, e->reaction, e->coulomb));
     return status;
 }
 
-static vf_status write_csv(vf_context *ctx, const char *path, const molecule *m, const map_info *info,
-                           const solvent_energies *e, const energy_rows rows[2])
+static vf_status csv_one(vf_output *out, const energy_table *t, const map_info *info, const energy_rows rows[2])
+{
+    char charge[32];
+    const solvent_energy *of = t->of[0], bound = binding_energy(of);
+    (void)snprintf(charge, sizeof charge, "%.9g", map_charge(info));
+    vf_status status = vf_output_printf(out, "of,index," LABEL_CSV_ATOM "charge," ENERGY_COLUMNS "\n");
+    VF_TRY(status, csv_total(out, t->binds ? "complex" : "molecule", charge, &of[OF_COMPLEX]));
+    if (status == VF_OK && t->binds) {
+        status = csv_total(out, "first partner", "", &of[OF_FIRST]);
+        VF_TRY(status, csv_total(out, "second partner", "", &of[OF_SECOND]));
+        VF_TRY(status, csv_total(out, "binding", "", &bound));
+    }
+    VF_TRY(status, csv_rows(out, "residue", t->mol, &rows[0], false));
+    VF_TRY(status, csv_rows(out, "atom", t->mol, &rows[1], true));
+    return status;
+}
+
+static vf_status csv_frames(vf_output *out, const energy_table *t)
+{
+    vf_status status =
+        vf_output_printf(out, "frame,%s" ENERGY_COLUMNS "\n", t->binds ? "binding_kJ/mol,binding_kcal/mol," : "");
+    for (int64_t f = 0; status == VF_OK && f < t->frames; f++) {
+        const solvent_energy bound = binding_energy(t->of[f]), *e = &t->of[f][OF_COMPLEX];
+        const double total = bound.reaction + bound.coulomb;
+        status = vf_output_printf(out, "%lld,", (long long)(t->first_frame + f * t->step + 1));
+        if (status == VF_OK && t->binds)
+            status = vf_output_printf(out, "%.9g,%.9g,", total, total / DISSOLVE_CALORIE);
+        VF_TRY(status, csv_energy(out, e->reaction, e->coulomb));
+    }
+    return status;
+}
+
+static vf_status write_csv(vf_context *ctx, const char *path, const energy_table *t, const map_info *info,
+                           const energy_rows rows[2])
 {
     vf_output *out;
+    char text[160];
     vf_status status = vf_output_open(ctx, path, &out);
-    VF_TRY(status, csv_head(out, info));
-    VF_TRY(status, vf_output_printf(out, "molecule,1,,,,,,%.9g,%.9g,%.9g,%.9g,%.9g\n", map_charge(info), e->sum,
-                                    e->sum / g_calorie, e->sum_coulomb, e->sum_coulomb / g_calorie));
-    VF_TRY(status, csv_rows(out, "residue", m, &rows[0], false));
-    VF_TRY(status, csv_rows(out, "atom", m, &rows[1], true));
+    VF_TRY(status, vf_output_printf(out, "# energies of a molecule in a solvent\n"));
+    for (int line = 1; status == VF_OK && line < 6 && map_provenance(info, line, text, sizeof text); line++)
+        status = vf_output_printf(out, "# %s\n", text);
+    VF_TRY(status,
+           vf_output_printf(
+               out,
+               "# reaction: of the field of the solvent, next to a medium of dielectric %g everywhere; coulomb: of "
+               "the charges in that medium. An atom has half of what it shares with another.\n",
+               info->dielectric));
+    if (status == VF_OK)
+        status = t->frames > 0 ? csv_frames(out, t) : csv_one(out, t, info, rows);
     VF_TRY(status, vf_output_commit(&out));
     vf_output_discard(&out);
     return status;
@@ -118,14 +159,6 @@ static vf_status json_texts(vf_context *ctx, vf_report *report, const char *key,
     return VF_OK;
 }
 
-static void json_energies(vf_report *report, int64_t count, const double *reaction, const double *coulomb)
-{
-    const char *const kj[] = {"reaction_kJ/mol", "coulomb_kJ/mol"};
-    const double *const values[] = {reaction, coulomb};
-    for (int n = 0; n < 2; n++)
-        vf_report_numbers(report, kj[n], values[n], (int)count);
-}
-
 static vf_status json_rows(vf_context *ctx, vf_report *report, const char *key, const molecule *m,
                            const energy_rows *rows, bool atoms)
 {
@@ -135,13 +168,61 @@ static vf_status json_rows(vf_context *ctx, vf_report *report, const char *key, 
     VF_TRY(status, json_texts(ctx, report, "residue_number", m, rows, number_of));
     VF_TRY(status, json_texts(ctx, report, "chain", m, rows, chain_of));
     vf_report_numbers(report, "charge", rows->charge, (int)rows->count);
-    json_energies(report, rows->count, rows->reaction, rows->coulomb);
+    vf_report_numbers(report, "reaction_kJ/mol", rows->reaction, (int)rows->count);
+    vf_report_numbers(report, "coulomb_kJ/mol", rows->coulomb, (int)rows->count);
     vf_report_end(report);
     return status;
 }
 
-static vf_status write_json(vf_context *ctx, const char *path, const molecule *m, const map_info *info,
-                            const solvent_energies *e, const energy_rows rows[2])
+static void json_energy(vf_report *report, const solvent_energy *e)
+{
+    vf_report_number(report, "reaction_kJ/mol", e->reaction);
+    vf_report_number(report, "reaction_kcal/mol", e->reaction / DISSOLVE_CALORIE);
+    vf_report_number(report, "coulomb_kJ/mol", e->coulomb);
+    vf_report_number(report, "coulomb_kcal/mol", e->coulomb / DISSOLVE_CALORIE);
+}
+
+static void json_binding(vf_report *report, const solvent_energy of[OF_ALL])
+{
+    static const char *const names[] = {"complex", "first_partner", "second_partner"};
+    const solvent_energy bound = binding_energy(of);
+    vf_report_begin(report, "binding");
+    for (int n = 0; n < OF_ALL; n++) {
+        vf_report_begin(report, names[n]);
+        json_energy(report, &of[n]);
+        vf_report_end(report);
+    }
+    json_energy(report, &bound);
+    vf_report_number(report, "total_kJ/mol", bound.reaction + bound.coulomb);
+    vf_report_end(report);
+}
+
+static vf_status json_frames(vf_context *ctx, vf_report *report, const energy_table *t)
+{
+    static const char *const keys[] = {"reaction_kJ/mol", "coulomb_kJ/mol", "binding_kJ/mol"};
+    double *values = malloc((size_t)t->frames * sizeof *values);
+    int64_t *numbers = malloc((size_t)t->frames * sizeof *numbers);
+    const bool room = values && numbers;
+    for (int64_t f = 0; room && f < t->frames; f++)
+        numbers[f] = t->first_frame + f * t->step + 1;
+    vf_report_begin(report, "frames");
+    if (room)
+        vf_report_integers(report, "number", numbers, (int)t->frames);
+    for (int k = 0; room && k < (t->binds ? 3 : 2); k++) {
+        for (int64_t f = 0; f < t->frames; f++) {
+            const solvent_energy bound = binding_energy(t->of[f]), *e = &t->of[f][OF_COMPLEX];
+            values[f] = k == 0 ? e->reaction : k == 1 ? e->coulomb : bound.reaction + bound.coulomb;
+        }
+        vf_report_numbers(report, keys[k], values, (int)t->frames);
+    }
+    vf_report_end(report);
+    free(values);
+    free(numbers);
+    return room ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for energies of %lld frames", (long long)t->frames);
+}
+
+static vf_status write_json(vf_context *ctx, const char *path, const energy_table *t, const map_info *info,
+                            const energy_rows rows[2])
 {
     vf_report *report;
     vf_status status = vf_report_create(ctx, path, &report);
@@ -150,15 +231,18 @@ static vf_status write_json(vf_context *ctx, const char *path, const molecule *m
     vf_report_text(report, "program", info->program);
     vf_report_text(report, "command", info->command);
     vf_report_text(report, "input", info->input);
-    vf_report_text(report, "sha256", m->digest);
+    vf_report_text(report, "sha256", t->mol->digest);
     vf_report_text(report, "method", info->method);
     vf_report_number(report, "charge", map_charge(info));
-    vf_report_number(report, "reaction_kJ/mol", e->sum);
-    vf_report_number(report, "reaction_kcal/mol", e->sum / g_calorie);
-    vf_report_number(report, "coulomb_kJ/mol", e->sum_coulomb);
-    vf_report_number(report, "coulomb_kcal/mol", e->sum_coulomb / g_calorie);
-    status = json_rows(ctx, report, "residues", m, &rows[0], false);
-    VF_TRY(status, json_rows(ctx, report, "atoms", m, &rows[1], true));
+    if (t->frames > 0)
+        status = json_frames(ctx, report, t);
+    else {
+        json_energy(report, &t->of[0][OF_COMPLEX]);
+        if (t->binds)
+            json_binding(report, t->of[0]);
+        status = json_rows(ctx, report, "residues", t->mol, &rows[0], false);
+        VF_TRY(status, json_rows(ctx, report, "atoms", t->mol, &rows[1], true));
+    }
     VF_TRY(status, vf_report_commit(&report));
     vf_report_discard(&report);
     return status;
@@ -167,51 +251,45 @@ static vf_status write_json(vf_context *ctx, const char *path, const molecule *m
 /* ---- both ---- */
 
 /* Sums of atoms by residue. `first` and `sums` have room for all atoms: [atoms], [3][atoms]. */
-static int64_t sum_residues(const molecule *m, const int64_t *residue, const double *charge, const solvent_energies *e,
-                            int64_t *first, double *sums)
+static int64_t sum_residues(const energy_table *t, const int64_t *residue, int64_t *first, double *sums)
 {
+    const int64_t atoms = t->mol->atoms;
     int64_t count = 0;
-    for (int64_t i = 0; i < m->atoms; i++) {
+    for (int64_t i = 0; i < atoms; i++) {
         if (i == 0 || residue[i] != residue[i - 1]) {
             first[count] = i;
             for (int c = 0; c < 3; c++)
-                sums[c * m->atoms + count] = 0;
+                sums[c * atoms + count] = 0;
             count++;
         }
-        sums[count - 1] += charge[i];
-        sums[m->atoms + count - 1] += e->reaction[i];
-        sums[2 * m->atoms + count - 1] += e->coulomb[i];
+        sums[count - 1] += t->charge[i];
+        sums[atoms + count - 1] += t->atoms.reaction[i];
+        sums[2 * atoms + count - 1] += t->atoms.coulomb[i];
     }
     return count;
 }
 
-vf_status energies_write(vf_context *ctx, const char *path, const molecule *m, const double *charge,
-                         const solvent_energies *e, const map_info *info)
+vf_status energies_write(vf_context *ctx, const char *path, const energy_table *t, const map_info *info)
 {
-    const int64_t n = m->atoms;
-    int64_t *numbers = malloc(3 * (size_t)n * sizeof *numbers), *residue = numbers, *first = numbers + n,
-            *all = numbers + 2 * n, residues = 0;
-    double *sums = malloc(3 * (size_t)n * sizeof *sums);
-    vf_status status = numbers && sums
-                           ? find_residues(ctx, m, residue, &residues)
-                           : vf_fail(ctx, VF_ERR_MEMORY, "no memory for energies of %lld atoms", (long long)n);
-    if (status == VF_OK) {
-        const int64_t count = sum_residues(m, residue, charge, e, first, sums);
+    const int64_t n = t->mol->atoms;
+    int64_t *numbers = calloc(3 * (size_t)n, sizeof *numbers), residues = 0;
+    double *sums = calloc(3 * (size_t)n, sizeof *sums);
+    energy_rows rows[2] = {{0}, {0}};
+    vf_status status =
+        numbers && sums ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for energies of %lld atoms", (long long)n);
+    if (status == VF_OK && t->atoms.reaction) {
+        int64_t *const residue = numbers, *const first = numbers + n, *const all = numbers + 2 * n;
+        status = find_residues(ctx, t->mol, residue, &residues);
+        const int64_t count = sum_residues(t, residue, first, sums);
         for (int64_t i = 0; i < n; i++)
             all[i] = i;
-        const energy_rows rows[2] = {{count, first, sums, sums + n, sums + 2 * n},
-                                     {n, all, charge, e->reaction, e->coulomb}};
-        status = vf_path_has_extension(path, ".csv") ? write_csv(ctx, path, m, info, e, rows)
-                                                     : write_json(ctx, path, m, info, e, rows);
+        rows[0] = (energy_rows){count, first, sums, sums + n, sums + 2 * n};
+        rows[1] = (energy_rows){n, all, t->charge, t->atoms.reaction, t->atoms.coulomb};
     }
+    if (status == VF_OK)
+        status = vf_path_has_extension(path, ".csv") ? write_csv(ctx, path, t, info, rows)
+                                                     : write_json(ctx, path, t, info, rows);
     free(numbers);
     free(sums);
     return status;
-}
-
-void energies_free(solvent_energies *e)
-{
-    free(e->reaction);
-    free(e->coulomb);
-    *e = (solvent_energies){0};
 }

@@ -1,0 +1,137 @@
+#include "dissolve.h"
+
+#include <stdlib.h>
+
+#include "point_sum.h"
+#include "potential/plan_grid.h"
+
+/* Energies of so many atoms are summed over all pairs, in a second; those of more to a tolerance. */
+enum { EXACT_ATOMS = 30000 };
+static const double g_tolerance = 1e-8;
+
+vf_solvent_options dissolve_options(const cionize_settings *settings)
+{
+    const solvent_settings *s = &settings->solvent;
+    vf_solvent_options o = vf_solvent_defaults();
+    o.molecule_dielectric = s->molecule_dielectric;
+    o.solvent_dielectric = s->solvent_dielectric;
+    o.kappa = vf_solvent_kappa(s->strength, s->solvent_dielectric, settings->temperature);
+    o.stern = s->stern;
+    o.probe = s->probe;
+    o.surface = (vf_surface_kind)s->surface;
+    return o;
+}
+
+/* The potential of the other charges at each atom, over the molecule's dielectric. */
+static vf_status sum_coulomb(const cionize_settings *settings, vf_context *ctx, const vf_coulomb_atoms *atoms,
+                             double *values)
+{
+    const int64_t n = atoms->count;
+    const vf_point_options o = {.scale = 1 / settings->solvent.molecule_dielectric,
+                                .r_min = settings->r_min,
+                                .tolerance = n > EXACT_ATOMS ? g_tolerance : 0};
+    double *places = malloc(3 * (size_t)(n + 1) * sizeof *places);
+    int64_t *numbers = malloc((size_t)(n + 1) * sizeof *numbers);
+    vf_point_sum *sum = NULL;
+    vf_status status = VF_OK;
+    if (!places || !numbers)
+        status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for energies of %lld atoms", (long long)n);
+    for (int64_t i = 0; status == VF_OK && i < n; i++) {
+        places[3 * i] = atoms->x[i];
+        places[3 * i + 1] = atoms->y[i];
+        places[3 * i + 2] = atoms->z[i];
+    }
+    for (int64_t i = 0; status == VF_OK && i <= n; i++) /* each excludes itself */
+        numbers[i] = i;
+    const vf_point_list list = {n, places, numbers, numbers};
+    VF_TRY(status, vf_point_sum_create(ctx, atoms, &o, &list, (double)n, &sum));
+    VF_TRY(status, vf_point_sum_execute(sum, &list, values, NULL));
+    vf_point_sum_destroy(sum);
+    free(places);
+    free(numbers);
+    return status;
+}
+
+/* From potentials at the atoms, in charges over lengths, to kJ/mol. Returns the sum. */
+static double to_energies(const vf_coulomb_atoms *atoms, double *values)
+{
+    const double unit = potential_constant("kcal/mol/e", 0) * DISSOLVE_CALORIE;
+    double sum = 0;
+    for (int64_t i = 0; i < atoms->count; i++) {
+        values[i] *= unit * atoms->charge[i] / 2;
+        sum += values[i];
+    }
+    return sum;
+}
+
+vf_status dissolve_energies(const cionize_settings *settings, vf_context *ctx, const vf_solvent *plan,
+                            const vf_coulomb_atoms *charges, const atom_energies *atoms, solvent_energy *out)
+{
+    double *room = atoms ? NULL : calloc(2 * (size_t)charges->count + 1, sizeof *room);
+    double *const reaction = atoms ? atoms->reaction : room;
+    if (!reaction)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for energies of %lld atoms", (long long)charges->count);
+    double *const coulomb = atoms ? atoms->coulomb : room + charges->count;
+    vf_status status = vf_solvent_reaction(plan, charges->count, charges->x, charges->y, charges->z, reaction);
+    VF_TRY(status, sum_coulomb(settings, ctx, charges, coulomb));
+    if (status == VF_OK)
+        *out = (solvent_energy){to_energies(charges, reaction), to_energies(charges, coulomb)};
+    free(room);
+    return status;
+}
+
+vf_status dissolve_once(const cionize_settings *settings, vf_context *ctx, const vf_grid *grid,
+                        const vf_coulomb_atoms *charges, const double *radius, solvent_energy *out)
+{
+    const vf_solvent_options o = dissolve_options(settings);
+    vf_solvent *plan = NULL;
+    vf_status status = vf_solvent_create(vf_context_host(ctx), grid, charges, radius, &o, &plan);
+    VF_TRY(status, dissolve_energies(settings, ctx, plan, charges, NULL, out));
+    vf_solvent_destroy(plan);
+    return status;
+}
+
+vf_status bound_part_make(vf_context *ctx, const vf_coulomb_atoms *all, const double *radius, const bool *chosen,
+                          bool which, bound_part *out)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < all->count; i++)
+        count += chosen[i] == which;
+    *out = (bound_part){.of = malloc(((size_t)count + 1) * sizeof *out->of),
+                        .x = malloc(((size_t)count * 5 + 1) * sizeof *out->x)};
+    if (!out->of || !out->x)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a part of %lld atoms", (long long)count);
+    out->y = out->x + count;
+    out->z = out->y + count;
+    out->charge = out->z + count;
+    out->radius = out->charge + count;
+    for (int64_t i = 0; i < all->count; i++)
+        if (chosen[i] == which) {
+            out->of[out->atoms] = i;
+            out->charge[out->atoms] = all->charge[i];
+            out->radius[out->atoms++] = radius[i];
+        }
+    bound_part_move(out, all->x, all->y, all->z);
+    return VF_OK;
+}
+
+void bound_part_move(bound_part *part, const double *x, const double *y, const double *z)
+{
+    for (int64_t i = 0; i < part->atoms; i++) {
+        part->x[i] = x[part->of[i]];
+        part->y[i] = y[part->of[i]];
+        part->z[i] = z[part->of[i]];
+    }
+}
+
+void bound_part_free(bound_part *part)
+{
+    free(part->of);
+    free(part->x);
+    *part = (bound_part){0};
+}
+
+vf_coulomb_atoms bound_part_charges(const bound_part *part)
+{
+    return (vf_coulomb_atoms){part->atoms, part->x, part->y, part->z, part->charge};
+}
