@@ -6,8 +6,6 @@
 
 #include "solvent_internal.h"
 
-#define PI 3.14159265358979323846
-
 vf_solvent_options vf_solvent_defaults(void)
 {
     return (vf_solvent_options){.molecule_dielectric = 2,
@@ -17,15 +15,11 @@ vf_solvent_options vf_solvent_defaults(void)
                                 .surface = VF_SURFACE_EXCLUDED,
                                 .probe = 1.4,
                                 .tolerance = 1e-6,
-                                .iterations = 100};
-}
-
-/* CODATA 2018: e, eps_0, k and N_A. */
-double vf_solvent_kappa(double strength, double solvent_dielectric, double temperature)
-{
-    const double e = 1.602176634e-19, eps_0 = 8.8541878128e-12, k = 1.380649e-23, avogadro = 6.02214076e23;
-    const double bjerrum = e * e / (4 * PI * eps_0 * solvent_dielectric * k * temperature);
-    return 1e-10 * sqrt(8 * PI * bjerrum * avogadro * 1000 * strength);
+                                .iterations = 100,
+                                .ions = 2,
+                                .ion = {{1, 0.15}, {-1, 0.15}},
+                                .bjerrum = vf_solvent_bjerrum(298.15),
+                                .steps = 50};
 }
 
 static vf_status check(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
@@ -47,7 +41,7 @@ static vf_status check(vf_device *device, const vf_grid *grid, const vf_coulomb_
     for (int64_t i = 0; i < charges->count; i++)
         if (!isfinite(charges->charge[i]))
             return vf_fail(ctx, VF_ERR_ARGUMENT, "charge %lld is not a number", (long long)i);
-    return VF_OK;
+    return o->non_linear ? solvent_check_salt(ctx, o) : VF_OK;
 }
 
 /* The atoms that have a sphere. */
@@ -69,6 +63,17 @@ static vf_status make_spheres(vf_context *ctx, const vf_coulomb_atoms *atoms, co
     return VF_OK;
 }
 
+static vf_status solve_linear(vf_solvent *plan, double *b)
+{
+    vf_cg_result result;
+    const vf_solvent_options *o = &plan->options;
+    const vf_status status =
+        solvent_solve_system(plan, NULL, o->tolerance, o->iterations, b, plan->unknown.data, &result);
+    plan->outcome.iterations = result.iterations;
+    plan->outcome.residual = result.residual;
+    return status;
+}
+
 vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
                             const double *radius, const vf_solvent_options *options, vf_solvent **out)
 {
@@ -81,7 +86,6 @@ vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_cou
         return status;
     vf_spheres spheres = {0};
     vf_array right = {0};
-    vf_cg_result solution = {0};
     plan->device = device;
     plan->ctx = vf_device_context(device);
     plan->grid = *grid;
@@ -94,10 +98,7 @@ vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_cou
     VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_F64, plan->points, &right));
     VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_F64, plan->points, &plan->unknown));
     VF_TRY(status, solvent_right_side(plan, charges, radius, right.data));
-    VF_TRY(status, solvent_solve_system(plan, NULL, options->tolerance, options->iterations, right.data,
-                                        plan->unknown.data, &solution));
-    plan->outcome.iterations = solution.iterations;
-    plan->outcome.residual = solution.residual;
+    VF_TRY(status, plan->options.non_linear ? solvent_nonlinear(plan, right.data) : solve_linear(plan, right.data));
     vf_array_free(&right);
     if (status != VF_OK) {
         vf_solvent_destroy(plan);

@@ -1,9 +1,15 @@
-/* Voxfield - the electrostatic potential of a molecule in a solvent: the linear Poisson-Boltzmann equation on a grid.
+/* Voxfield - the electrostatic potential of a molecule in a solvent: the Poisson-Boltzmann equation on a grid, linear or not.
  *
- *     -div(eps grad phi) + eps_s kappa^2 a phi = 4 pi rho
+ *     -div(eps grad phi) + eps_s kappa^2 a f(phi) = 4 pi rho
  *
  * eps is eps_m in the molecule and eps_s in the solvent, which surfaces of molecular_surface.h part; a is 1 where the centre of an ion
  * can be and 0 elsewhere. Potentials are in charges over lengths (Gaussian units): multiply by the Coulomb constant.
+ *
+ * The linear equation has f(phi) = phi. The non-linear one has ions of charges z_i and concentrations c_i that follow Boltzmann's law,
+ *
+ *     f(phi) = -1/l sum_i c_i z_i exp(-z_i l phi) / sum_i c_i z_i^2,    kappa^2 = 4 pi l sum_i c_i z_i^2 / eps_s
+ *
+ * where l is the Bjerrum length of vacuum, e^2 / (4 pi eps_0 k T), in the grid's unit: l phi is the potential in k T / e.
  *
  * The unknown is u = phi - G in the molecule and phi in the solvent, where G is the Coulomb potential of the charges over eps_m, exact.
  * So the charges' poles and their energy on the grid are never there, and nothing large cancels (the regularisation of Zhou,
@@ -11,7 +17,10 @@
  * cuts has the harmonic mean, 1 / (f / eps_m + (1 - f) / eps_s), f the part of it in the molecule, so the matrix stays symmetric and
  * the order is two (LeVeque and Li, SIAM J. Numer. Anal. 31 (1994) 1019, discuss alternatives). Beyond the grid phi is the sum of
  * screened charges q exp(-kappa (r - R)) / (eps_s (1 + kappa R) r), R an atom's radius and the ion's. Solved by conjugate
- * gradients with a cycle of multigrid.h.
+ * gradients with a cycle of multigrid.h. The non-linear equation is solved by Newton's method from the linear solution: inexact and
+ * damped by a search along each step for a smaller residual (Holst and Saied, J. Comput. Chem. 16 (1995) 337). In the solvent u is phi,
+ * so the exponentials are of u itself. The boundary stays that of the linear equation: keep it where the potential is below k T / e;
+ * from 4 k T / e on the grid is refused.
  */
 #ifndef VOXFIELD_SOLVENT_H
 #define VOXFIELD_SOLVENT_H
@@ -23,6 +32,13 @@
 extern "C" {
 #endif
 
+enum { VF_SOLVENT_MOST_IONS = 10 };
+
+/* A kind of ion: its charge in e, not 0, and its concentration far from the molecule, >= 0. */
+typedef struct vf_solvent_ion {
+    double charge, concentration;
+} vf_solvent_ion;
+
 typedef struct vf_solvent_options {
     double molecule_dielectric, solvent_dielectric; /* >= 1 */
     double kappa;                                   /* >= 0: 1 over the Debye length, in 1 over the grid's unit */
@@ -30,7 +46,17 @@ typedef struct vf_solvent_options {
     vf_surface_kind surface; /* of the molecule */
     double probe;            /* as in vf_surface_options */
     double tolerance;        /* of the residual, relative; > 0 */
-    int iterations;          /* at most; > 0 */
+    int iterations;          /* at most, of a linear solution; > 0 */
+    bool non_linear;
+    /* Of the non-linear equation only: the kinds of ions, neutral together, of which only ratios of concentrations count, since kappa
+     * says how much; l of above; and the most steps of Newton's method, > 0. vf_solvent_set_salt sets kappa, ions and l. */
+    int ions;
+    vf_solvent_ion ion[VF_SOLVENT_MOST_IONS];
+    double bjerrum;
+    int steps;
+    /* Called before each step with its number and the residual, relative; returning true stops with VF_ERR_CANCELLED. May be NULL. */
+    bool (*tell)(void *user, int step, double residual);
+    void *user;
 } vf_solvent_options;
 
 /* vf_solvent_options of water at 298.15 K with 0.15 mol/L of salt 1:1, for lengths in angstrom. */
@@ -40,18 +66,32 @@ vf_solvent_options vf_solvent_defaults(void);
  * kappa^2 = 8 pi l_B N_A strength, l_B = e^2 / (4 pi eps_0 eps_s k T). */
 double vf_solvent_kappa(double strength, double solvent_dielectric, double temperature);
 
+/* e^2 / (4 pi eps_0 k T) in angstrom: 560.46 at 298.15 K. A potential of this header, in e/angstrom, times this is in k T / e; an energy,
+ * in e^2/angstrom, times this is in k T. */
+double vf_solvent_bjerrum(double temperature);
+
+/* Sets options->ions, ion, kappa and bjerrum for a salt of any kinds of ions, concentrations in mol/L, lengths in angstrom, with
+ * options->solvent_dielectric. Errors: VF_ERR_ARGUMENT (no ions or too many; a charge of 0; a negative concentration, or all 0; a sum of
+ * charges that is not 0 to 1e-6 of the sum of their magnitudes; a temperature that is not positive). */
+VF_MUST_CHECK vf_status vf_solvent_set_salt(vf_context *ctx, int ions, const vf_solvent_ion *ion, double temperature,
+                                            vf_solvent_options *options);
+
 typedef struct vf_solvent vf_solvent;
 
 typedef struct vf_solvent_result {
-    int iterations;
+    int iterations; /* of conjugate gradients, all together */
+    int steps;      /* of Newton's method; 0 for the linear equation */
     double residual;
+    double
+        edge; /* of the non-linear equation: the largest potential at the edge of the grid, in k T / e; 1 or less is good */
     int64_t cut; /* faces that the surface cuts */
 } vf_solvent_result;
 
 /* Makes the equation and solves it, blocking, with the threads of the device's context. Charges and radii: [charges->count], host
  * memory; an atom of radius 0 has no sphere. Errors: VF_ERR_ARGUMENT (options; NaN; a molecule that comes within a spacing of the
- * grid's rim; a charge without a point of the molecule at a corner of its cell of the grid, atoms counted from 1), VF_ERR_UNSUPPORTED (the
- * device: multigrid.h; a grid with a cell), VF_ERR_MEMORY, VF_ERR_CANCELLED, VF_ERR_INTERNAL (no convergence). *out is NULL
+ * grid's rim; a charge without a point of the molecule at a corner of its cell of the grid, atoms counted from 1; a potential of
+ * 4 k T / e at the rim, if non-linear), VF_ERR_UNSUPPORTED (the device: multigrid.h; a grid with a cell), VF_ERR_MEMORY,
+ * VF_ERR_CANCELLED, VF_ERR_INTERNAL (no convergence; a potential with an exponent beyond 40, which no salt can have). *out is NULL
  * then. */
 VF_MUST_CHECK vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
                                           const double *radius, const vf_solvent_options *options, vf_solvent **out);
@@ -73,6 +113,28 @@ VF_MUST_CHECK vf_status vf_solvent_add(const vf_solvent *plan, const vf_box *box
  * molecule_dielectric everywhere is sum q values / 2. Errors: none but a point outside the grid: VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status vf_solvent_reaction(const vf_solvent *plan, int64_t count, const double *x, const double *y,
                                             const double *z, double *values);
+
+/* The free energy of solvation, relative to a medium of molecule_dielectric everywhere, without salt, and its parts, in charges^2 over
+ * lengths. It is that of the functional whose stationary point is the equation (Sharp and Honig, J. Phys. Chem. 94 (1990) 7684; Micu,
+ * Bagheri, Gilson, Eisenberg and Amzel, J. Comput. Phys. 136 (1997) 263; the manual of APBS):
+ *
+ *     G = int [ rho phi - eps |grad phi|^2 / (8 pi) - pi_o ],    pi_o = k T sum_i c_i (exp(-z_i phi / k T) - 1)
+ *
+ * With the equation, int eps |grad phi|^2 / (4 pi) = int (rho + rho_ions) phi, rho_ions = sum_i c_i z_i exp(-z_i phi / k T) where ions
+ * can be. So with u at the charges, and less the same for G everywhere, all parts are finite:
+ *
+ *     fixed = sum q u,  stress = -(sum q u + int rho_ions phi) / 2,  osmotic = -int pi_o,  total = fixed + stress + osmotic
+ *
+ * Of the linear equation pi_o = eps_s kappa^2 a phi^2 / (8 pi), and total = sum q u / 2. The integrals are sums over the grid. What lies
+ * beyond it is missing from stress and osmotic, but of order phi^3 in the total. ions is int rho_ions: minus the molecule's charge, if
+ * the grid holds the whole cloud. The contribution of an atom is q u / 2; the sum over atoms is the total of the linear equation. */
+typedef struct vf_solvent_energy {
+    double total, fixed, stress, osmotic, ions;
+} vf_solvent_energy;
+
+/* charges: those of the plan; atoms: [charges->count], host memory, or NULL. Errors: VF_ERR_MEMORY; as vf_solvent_reaction. */
+VF_MUST_CHECK vf_status vf_solvent_energies(const vf_solvent *plan, const vf_coulomb_atoms *charges,
+                                            vf_solvent_energy *energy, double *atoms);
 
 #ifdef __cplusplus
 }

@@ -37,4 +37,30 @@ VF_MUST_CHECK vf_status solvent_solve_system(const vf_solvent *plan, const float
 /* b -= (A + D) x, in double precision. */
 void solvent_subtract_product(const vf_solvent *plan, const float *reaction, const double *x, double *b);
 
+/* The non-linear equation, into plan->unknown. Errors: as above; VF_ERR_ARGUMENT (the edge). */
+VF_MUST_CHECK vf_status solvent_nonlinear(vf_solvent *plan, const double *b);
+
+/* ---- what ions do ---- */
+
+/* Errors: VF_ERR_ARGUMENT, of ions, l and steps. */
+VF_MUST_CHECK vf_status solvent_check_salt(vf_context *ctx, const vf_solvent_options *o);
+
+/* Beyond this, exponentials go on as straight lines: the function stays convex, and Newton's method comes back in one step. No
+ * solution has such an exponent: at 20 already, ions of 0.1 mol/L are denser than matter. */
+#define SOLVENT_MOST_EXPONENT 40.0
+
+/* f of solvent.h with weights c_i / sum_j c_j z_j^2; without ions (the linear equation) f is the potential itself. */
+typedef struct solvent_response {
+    int ions;
+    double bjerrum, charge[VF_SOLVENT_MOST_IONS], weight[VF_SOLVENT_MOST_IONS];
+} solvent_response;
+
+solvent_response solvent_response_of(const vf_solvent_options *o);
+
+/* f and its derivative (not NULL). exp - 1 for exp: f(0) is 0 then, and the salt neutral, to the last bit. */
+double solvent_respond(const solvent_response *r, double u, double *slope);
+
+/* The integral of f from 0 to u: pi_o of solvent.h, times 4 pi / (eps_s kappa^2). */
+double solvent_osmotic(const solvent_response *r, double u);
+
 #endif
