@@ -174,8 +174,8 @@ typedef struct tile {
     bool failed;    /* for want of memory */
 } tile;
 
-/* Whole tiles of the grid, so that values do not depend on the box. */
-static void lay_tile(const vf_grid *grid, const vf_box *box, const int64_t number[3], tile *t)
+/* Whole tiles of the grid, so that values do not depend on the box. `beyond`: how far the points go that are asked for. */
+static void lay_tile(const vf_grid *grid, const vf_box *box, const int64_t number[3], double beyond, tile *t)
 {
     double square = 0;
     for (int a = 0; a < 3; a++) {
@@ -185,7 +185,8 @@ static void lay_tile(const vf_grid *grid, const vf_box *box, const int64_t numbe
         t->middle[a] = grid->origin[a] + grid->spacing[a] * ((double)first + (TILE - 1) / 2.0);
         square += grid->spacing[a] * grid->spacing[a];
     }
-    t->half = (TILE - 1) / 2.0 * sqrt(square);
+    t->half = (TILE - 1) / 2.0 * sqrt(square) + beyond;
+    t->has_seeds = false;
 }
 
 /* The level of a point of a tile, relative to its middle. */
@@ -208,10 +209,10 @@ static float level_of(const vf_surface *plan, tile *t, const float r[3])
 }
 
 static bool fill_tile(const vf_surface *plan, const vf_grid *grid, const vf_box *box, const int64_t number[3], tile *t,
-                      float *level)
+                      void *user)
 {
-    lay_tile(grid, box, number, t);
-    t->has_seeds = false;
+    float *level = user;
+    lay_tile(grid, box, number, 0, t);
     if (!list_near(&plan->spheres, t->middle, plan->largest, plan->options.reach + t->half, &t->spheres))
         return false;
     for (int64_t k = t->box.lo[2]; k < t->box.hi[2]; k++)
@@ -228,10 +229,11 @@ static bool fill_tile(const vf_surface *plan, const vf_grid *grid, const vf_box 
     return !t->failed;
 }
 
-vf_status vf_surface_levels(const vf_surface *plan, const vf_grid *grid, const vf_box *box, float *level)
+/* One tile after another, by all threads. */
+typedef bool tile_work(const vf_surface *plan, const vf_grid *grid, const vf_box *box, const int64_t number[3], tile *t,
+                       void *user);
+static vf_status for_tiles(const vf_surface *plan, const vf_grid *grid, const vf_box *box, tile_work *work, void *user)
 {
-    if (!vf_grid_valid(grid) || grid->cell.kind != VF_CELL_NONE || !vf_box_inside(box, grid) || !level)
-        return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "surface: a grid or a box that is not valid, or a periodic one");
     int64_t first[3], tiles[3];
     for (int a = 0; a < 3; a++) {
         first[a] = box->lo[a] / TILE;
@@ -247,7 +249,7 @@ vf_status vf_surface_levels(const vf_surface *plan, const vf_grid *grid, const v
             const int64_t number[3] = {first[0] + n % tiles[0], first[1] + n / tiles[0] % tiles[1],
                                        first[2] + n / tiles[0] / tiles[1]};
             if (!vf_cancelled(plan->ctx))
-                room = fill_tile(plan, grid, box, number, &t, level) && room;
+                room = work(plan, grid, box, number, &t, user) && room;
         }
         free_list(&t.spheres);
         free_list(&t.seeds);
@@ -255,4 +257,103 @@ vf_status vf_surface_levels(const vf_surface *plan, const vf_grid *grid, const v
     if (!room)
         return vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for the levels of a surface");
     return vf_cancelled(plan->ctx) ? vf_fail(plan->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+}
+
+vf_status vf_surface_levels(const vf_surface *plan, const vf_grid *grid, const vf_box *box, float *level)
+{
+    if (!vf_grid_valid(grid) || grid->cell.kind != VF_CELL_NONE || !vf_box_inside(box, grid) || !level)
+        return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "surface: a grid or a box that is not valid, or a periodic one");
+    return for_tiles(plan, grid, box, fill_tile, level);
+}
+
+/* ---- cuts ---- */
+
+/* The part of an edge from its lower end to the surface. The level may have kinks: false position, with the Illinois rule. */
+static double root_of(const vf_surface *plan, tile *t, const float low[3], int axis, double spacing, double at_low,
+                      double at_high)
+{
+    enum { MOST = 12 };
+    const double close = 1e-5 * spacing;
+    double lo = 0, hi = 1, part = at_low / (at_low - at_high);
+    int kept = 0; /* 1: the upper end was kept before, -1: the lower one */
+    for (int i = 0; i < MOST; i++) {
+        float r[3] = {low[0], low[1], low[2]};
+        r[axis] += (float)(part * spacing);
+        const double here = (double)level_of(plan, t, r);
+        if (fabs(here) <= close)
+            break;
+        if ((here < 0) == (at_low < 0)) {
+            lo = part;
+            at_low = here;
+            at_high = kept == 1 ? at_high / 2 : at_high;
+            kept = 1;
+        } else {
+            hi = part;
+            at_high = here;
+            at_low = kept == -1 ? at_low / 2 : at_low;
+            kept = -1;
+        }
+        part = lo + (hi - lo) * at_low / (at_low - at_high);
+    }
+    return part;
+}
+
+/* Whether an edge from this point upwards is cut. */
+static bool has_cut(const vf_grid *grid, const float *level, const int64_t at[3])
+{
+    const int64_t *n = grid->counts, strides[3] = {1, n[0], n[0] * n[1]}, here = (at[2] * n[1] + at[1]) * n[0] + at[0];
+    for (int a = 0; a < 3; a++)
+        if (at[a] < n[a] - 1 && (level[here] < 0) != (level[here + strides[a]] < 0))
+            return true;
+    return false;
+}
+
+typedef struct cut_lists {
+    const float *level;
+    float *const *cut;
+} cut_lists;
+
+static void cut_point(const vf_surface *plan, const vf_grid *grid, const int64_t at[3], tile *t, const cut_lists *c)
+{
+    const int64_t *n = grid->counts, strides[3] = {1, n[0], n[0] * n[1]}, here = (at[2] * n[1] + at[1]) * n[0] + at[0];
+    float r[3];
+    for (int a = 0; a < 3; a++)
+        r[a] = (float)(grid->origin[a] + grid->spacing[a] * (double)at[a] - t->middle[a]);
+    for (int a = 0; a < 3; a++) {
+        const double low = (double)c->level[here], high = at[a] < n[a] - 1 ? (double)c->level[here + strides[a]] : low;
+        if ((low < 0) == (high < 0))
+            continue;
+        const int64_t face[3] = {at[0] + (a == 0), at[1] + (a == 1), at[2] + (a == 2)};
+        c->cut[a][(face[2] * (n[1] + (a == 1)) + face[1]) * (n[0] + (a == 0)) + face[0]] =
+            (float)root_of(plan, t, r, a, grid->spacing[a], low, high);
+    }
+}
+
+static bool cut_tile(const vf_surface *plan, const vf_grid *grid, const vf_box *box, const int64_t number[3], tile *t,
+                     void *user)
+{
+    const cut_lists *c = user;
+    bool listed = false;
+    lay_tile(grid, box, number, fmax(grid->spacing[0], fmax(grid->spacing[1], grid->spacing[2])), t);
+    for (int64_t k = t->box.lo[2]; k < t->box.hi[2]; k++)
+        for (int64_t j = t->box.lo[1]; j < t->box.hi[1]; j++)
+            for (int64_t i = t->box.lo[0]; i < t->box.hi[0]; i++) {
+                const int64_t at[3] = {i, j, k};
+                if (!has_cut(grid, c->level, at))
+                    continue;
+                if (!listed &&
+                    !list_near(&plan->spheres, t->middle, plan->largest, plan->options.reach + t->half, &t->spheres))
+                    return false;
+                listed = true;
+                cut_point(plan, grid, at, t, c);
+            }
+    return !t->failed;
+}
+
+vf_status vf_surface_cuts(const vf_surface *plan, const vf_grid *grid, const float *level, float *const cut[3])
+{
+    if (!vf_grid_valid(grid) || grid->cell.kind != VF_CELL_NONE || !level || !cut[0] || !cut[1] || !cut[2])
+        return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "surface: a grid that is not valid, or a periodic one");
+    const vf_box all = vf_grid_box(grid);
+    return for_tiles(plan, grid, &all, cut_tile, &(cut_lists){level, cut});
 }

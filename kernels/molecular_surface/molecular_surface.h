@@ -49,6 +49,13 @@ void vf_surface_destroy(vf_surface *plan); /* NULL is allowed */
  * VF_ERR_ARGUMENT (box, grid, or one with a cell), VF_ERR_MEMORY, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status vf_surface_levels(const vf_surface *plan, const vf_grid *grid, const vf_box *box, float *level);
 
+/* Where the surface cuts the grid's edges: the part of an edge from its lower end, in [0, 1], to 1e-5 of the edge's length in level.
+ * level: of all points of the grid, from vf_surface_levels; an edge is cut if one end is below 0 and the other is not. cut[a]: along
+ * axis a, one more than the grid's points, as vf_stencil_options.faces: element n is of the edge from point n - 1 to n. Only the
+ * elements of cut edges are written. Host memory. Errors: as vf_surface_levels. */
+VF_MUST_CHECK vf_status vf_surface_cuts(const vf_surface *plan, const vf_grid *grid, const float *level,
+                                        float *const cut[3]);
+
 /* The number of seeds, and the plan's memory. */
 int64_t vf_surface_seeds(const vf_surface *plan);
 int64_t vf_surface_bytes(const vf_surface *plan);

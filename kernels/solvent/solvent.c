@@ -117,6 +117,8 @@ void vf_solvent_destroy(vf_solvent *plan)
     vf_array_free(&plan->reaction);
     vf_array_free(&plan->unknown);
     free(plan->inside);
+    free(plan->ends.point);
+    free(plan->ends.value);
     free(plan);
 }
 

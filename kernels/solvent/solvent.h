@@ -14,8 +14,8 @@
  * The unknown is u = phi - G in the molecule and phi in the solvent, where G is the Coulomb potential of the charges over eps_m, exact.
  * So the charges' poles and their energy on the grid are never there, and nothing large cancels (the regularisation of Zhou,
  * Payne, Vasquez, Kuhn and Levitt, J. Comput. Chem. 17 (1996) 1344). Finite differences of seven points; a face that the surface
- * cuts has the harmonic mean, 1 / (f / eps_m + (1 - f) / eps_s), f the part of it in the molecule, so the matrix stays symmetric and
- * the order is two (LeVeque and Li, SIAM J. Numer. Anal. 31 (1994) 1019, discuss alternatives). Beyond the grid phi is the sum of
+ * cuts has the harmonic mean, 1 / (f / eps_m + (1 - f) / eps_s), f the part of it in the molecule (vf_surface_cuts), so the matrix
+ * stays symmetric and the order is two (LeVeque and Li, SIAM J. Numer. Anal. 31 (1994) 1019, discuss alternatives). Beyond the grid phi is the sum of
  * screened charges q exp(-kappa (r - R)) / (eps_s (1 + kappa R) r), R an atom's radius and the ion's. Solved by conjugate
  * gradients with a cycle of multigrid.h. The non-linear equation is solved by Newton's method from the linear solution: inexact and
  * damped by a search along each step for a smaller residual (Holst and Saied, J. Comput. Chem. 16 (1995) 337). In the solvent u is phi,
@@ -109,8 +109,10 @@ const uint8_t *vf_solvent_inside(const vf_solvent *plan);
 VF_MUST_CHECK vf_status vf_solvent_add(const vf_solvent *plan, const vf_box *box, bool z_fastest, vf_dtype type,
                                        double constant, void *values);
 
-/* The reaction potential at the atoms, [count], by trilinear interpolation; the energy of solvation relative to a medium of
- * molecule_dielectric everywhere is sum q values / 2. Errors: none but a point outside the grid: VF_ERR_ARGUMENT. */
+/* The reaction potential phi - G at the atoms, [count]; the energy of solvation relative to a medium of molecule_dielectric everywhere is
+ * sum q values / 2. Cubic interpolation along each axis among points in the molecule; beyond its surface u is continued as the
+ * equation does. At places without a point of the molecule at a corner of their cell: phi, linear. Errors: none but a point outside the
+ * grid: VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status vf_solvent_reaction(const vf_solvent *plan, int64_t count, const double *x, const double *y,
                                             const double *z, double *values);
 

@@ -5,6 +5,13 @@
 #include "solvent.h"
 #include "voxfield/solver.h"
 
+/* The points at both ends of cut faces, ascending, and the charges' potential G there. */
+typedef struct solvent_ends {
+    int64_t count;
+    int64_t *point;
+    double *value;
+} solvent_ends;
+
 struct vf_solvent {
     vf_device *device;
     vf_context *ctx;
@@ -14,13 +21,14 @@ struct vf_solvent {
     uint8_t *inside;
     vf_array faces[3], reaction; /* VF_F32, as in vf_stencil_options */
     vf_array unknown;            /* VF_F64 */
+    solvent_ends ends;
     vf_solvent_result outcome;
 };
 
 /* Fills inside, faces and reaction. Errors: those of vf_surface_create, VF_ERR_ARGUMENT (the molecule touches the rim), VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status solvent_matrix(vf_solvent *plan, const vf_spheres *spheres);
 
-/* The right side, [z][y][x]: of the faces that the surface cuts, and of the boundary. Counts the cut faces. Errors: VF_ERR_MEMORY,
+/* The right side, [z][y][x]: of the faces that the surface cuts, and of the boundary. Fills ends, and counts the cut faces. Errors: VF_ERR_MEMORY,
  * VF_ERR_CANCELLED, those of vf_point_sum. */
 VF_MUST_CHECK vf_status solvent_right_side(vf_solvent *plan, const vf_coulomb_atoms *charges, const double *radius,
                                            double *b);
@@ -36,6 +44,9 @@ VF_MUST_CHECK vf_status solvent_solve_system(const vf_solvent *plan, const float
 
 /* b -= (A + D) x, in double precision. */
 void solvent_subtract_product(const vf_solvent *plan, const float *reaction, const double *x, double *b);
+
+/* G at a point that is an end of a cut face. */
+double solvent_end_value(const vf_solvent *plan, int64_t point);
 
 /* The non-linear equation, into plan->unknown. Errors: as above; VF_ERR_ARGUMENT (the edge). */
 VF_MUST_CHECK vf_status solvent_nonlinear(vf_solvent *plan, const double *b);

@@ -5,9 +5,10 @@
 #include "solvent_internal.h"
 #include "voxfield/team_size.h"
 
-/* Levels of one surface at the grid's points. Seeds are a third of a spacing apart: their error is then below that of the cut. */
+/* Levels of one surface at the grid's points, and if `cut` is not NULL where it cuts edges. Seeds are a third of a spacing apart: their
+ * error is then below that of the cut. */
 static vf_status take_levels(vf_solvent *plan, const vf_spheres *spheres, vf_surface_kind kind, double probe,
-                             float *level)
+                             float *level, float *const *cut)
 {
     const double *h = plan->grid.spacing, widest = fmax(h[0], fmax(h[1], h[2])), reach = 1.5 * widest;
     const vf_surface_options o = {kind, probe, kind == VF_SURFACE_EXCLUDED ? fmin(reach, 0.9 * probe) : reach,
@@ -16,6 +17,8 @@ static vf_status take_levels(vf_solvent *plan, const vf_spheres *spheres, vf_sur
     vf_surface *surface;
     vf_status status = vf_surface_create(plan->ctx, spheres, &o, &surface);
     VF_TRY(status, vf_surface_levels(surface, &plan->grid, &all, level));
+    if (cut)
+        VF_TRY(status, vf_surface_cuts(surface, &plan->grid, level, cut));
     vf_surface_destroy(surface);
     return status;
 }
@@ -35,17 +38,17 @@ static vf_status refuse_rim(const vf_solvent *plan)
     return VF_OK;
 }
 
-/* The coefficient of a face between levels a and b. */
-static float coefficient(const vf_solvent_options *o, float a, float b)
+/* The coefficient of a face between a point and the next, where `part` is that of the edge before the surface if it is cut. */
+static float coefficient(const vf_solvent_options *o, bool low, bool high, float part)
 {
-    const bool in_a = a < 0, in_b = b < 0;
-    if (in_a == in_b)
-        return (float)(in_a ? o->molecule_dielectric : o->solvent_dielectric);
-    const double part = fabs((double)(in_a ? a : b)) / (fabs((double)a) + fabs((double)b));
-    return (float)(1 / (part / o->molecule_dielectric + (1 - part) / o->solvent_dielectric));
+    if (low == high)
+        return (float)(low ? o->molecule_dielectric : o->solvent_dielectric);
+    const double in = low ? (double)part : 1 - (double)part;
+    return (float)(1 / (in / o->molecule_dielectric + (1 - in) / o->solvent_dielectric));
 }
 
-static void fill_faces(vf_solvent *plan, const float *level)
+/* The faces hold the cuts before. */
+static void fill_faces(vf_solvent *plan)
 {
     const int64_t *n = plan->grid.counts;
     for (int a = 0; a < 3; a++) {
@@ -59,8 +62,9 @@ static void fill_faces(vf_solvent *plan, const float *level)
                 const int64_t index[3] = {i, row % m[1], row / m[1]},
                               here = (index[2] * n[1] + index[1]) * n[0] + index[0];
                 const bool low = index[a] > 0, high = index[a] < n[a];
-                face[row * m[0] + i] = low && high ? coefficient(&plan->options, level[here - stride], level[here])
-                                                   : (float)plan->options.solvent_dielectric;
+                float *to = &face[row * m[0] + i];
+                *to = low && high ? coefficient(&plan->options, plan->inside[here - stride], plan->inside[here], *to)
+                                  : (float)plan->options.solvent_dielectric;
             }
     }
 }
@@ -70,7 +74,7 @@ static vf_status fill_reaction(vf_solvent *plan, const vf_spheres *spheres, floa
 {
     const bool wide = plan->options.stern > 0;
     vf_status status = take_levels(plan, spheres, wide ? VF_SURFACE_ACCESSIBLE : VF_SURFACE_VAN_DER_WAALS,
-                                   wide ? plan->options.stern : 0, level);
+                                   wide ? plan->options.stern : 0, level, NULL);
     const float value = (float)(plan->options.solvent_dielectric * plan->options.kappa * plan->options.kappa);
     float *reaction = plan->reaction.data;
     for (int64_t i = 0; status == VF_OK && i < plan->points; i++)
@@ -86,18 +90,20 @@ vf_status solvent_matrix(vf_solvent *plan, const vf_spheres *spheres)
                                              : vf_fail(plan->ctx, VF_ERR_MEMORY,
                                                        "not enough memory for a molecule's surface at %lld points",
                                                        (long long)plan->points);
-    VF_TRY(status, take_levels(plan, spheres, plan->options.surface,
-                               plan->options.surface == VF_SURFACE_VAN_DER_WAALS ? 0 : plan->options.probe, level));
-    for (int64_t i = 0; status == VF_OK && i < plan->points; i++)
-        plan->inside[i] = level[i] < 0;
-    VF_TRY(status, refuse_rim(plan));
     for (int a = 0; a < 3; a++) {
         const int64_t *n = plan->grid.counts, faces = plan->points / n[a] * (n[a] + 1);
         VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32, faces, &plan->faces[a]));
     }
     VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32, plan->points, &plan->reaction));
+    float *const cut[3] = {plan->faces[0].data, plan->faces[1].data, plan->faces[2].data};
+    VF_TRY(status,
+           take_levels(plan, spheres, plan->options.surface,
+                       plan->options.surface == VF_SURFACE_VAN_DER_WAALS ? 0 : plan->options.probe, level, cut));
+    for (int64_t i = 0; status == VF_OK && i < plan->points; i++)
+        plan->inside[i] = level[i] < 0;
+    VF_TRY(status, refuse_rim(plan));
     if (status == VF_OK)
-        fill_faces(plan, level);
+        fill_faces(plan);
     VF_TRY(status, fill_reaction(plan, spheres, level));
     free(level);
     return status;

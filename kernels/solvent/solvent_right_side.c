@@ -11,12 +11,6 @@
 /* Relative to G near the surface; a tenth of what the solver leaves would do. */
 static const double g_tolerance = 1e-6;
 
-typedef struct ends {
-    int64_t count;
-    int64_t *point;         /* numbers of grid points at the ends of cut faces, ascending */
-    double *places, *value; /* [count][3]; G */
-} ends;
-
 static int64_t stride_of(const vf_grid *grid, int axis)
 {
     return axis == 0 ? 1 : axis == 1 ? grid->counts[0] : grid->counts[0] * grid->counts[1];
@@ -43,14 +37,16 @@ static bool has_cut(const vf_solvent *plan, int64_t n)
     return false;
 }
 
-static vf_status list_ends(const vf_solvent *plan, ends *e)
+/* Places: [count][3] of the ends; the caller frees them. */
+static vf_status list_ends(vf_solvent *plan, double **places)
 {
+    solvent_ends *e = &plan->ends;
     for (int64_t n = 0; n < plan->points; n++)
         e->count += has_cut(plan, n);
     e->point = malloc((size_t)(e->count + 1) * sizeof *e->point);
-    e->places = malloc((size_t)(e->count + 1) * 3 * sizeof *e->places);
     e->value = calloc((size_t)e->count + 1, sizeof *e->value);
-    if (!e->point || !e->places || !e->value)
+    *places = malloc((size_t)(e->count + 1) * 3 * sizeof **places);
+    if (!e->point || !e->value || !*places)
         return vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for %lld points at a molecule's surface",
                        (long long)e->count);
     for (int64_t n = 0, at = 0; n < plan->points; n++)
@@ -58,17 +54,18 @@ static vf_status list_ends(const vf_solvent *plan, ends *e)
             int64_t index[3];
             index_of(&plan->grid, n, index);
             for (int a = 0; a < 3; a++)
-                e->places[3 * at + a] = plan->grid.origin[a] + plan->grid.spacing[a] * (double)index[a];
+                (*places)[3 * at + a] = plan->grid.origin[a] + plan->grid.spacing[a] * (double)index[a];
             e->point[at++] = n;
         }
     return VF_OK;
 }
 
-static vf_status sum_charges(const vf_solvent *plan, const vf_coulomb_atoms *charges, ends *e)
+static vf_status sum_charges(vf_solvent *plan, const vf_coulomb_atoms *charges, const double *places)
 {
+    const solvent_ends *e = &plan->ends;
     const vf_point_options o = {
         .scale = 1 / plan->options.molecule_dielectric, .r_min = 1e-3, .tolerance = g_tolerance};
-    const vf_point_list list = {.count = e->count, .points = e->places};
+    const vf_point_list list = {.count = e->count, .points = places};
     vf_point_sum *sum;
     if (e->count == 0 || charges->count == 0)
         return VF_OK;
@@ -78,9 +75,9 @@ static vf_status sum_charges(const vf_solvent *plan, const vf_coulomb_atoms *cha
     return status;
 }
 
-/* The potential at point n, an end of a cut face. */
-static double g_of(const ends *e, int64_t n)
+double solvent_end_value(const vf_solvent *plan, int64_t n)
 {
+    const solvent_ends *e = &plan->ends;
     int64_t low = 0, high = e->count - 1;
     while (low < high) {
         const int64_t middle = (low + high) / 2;
@@ -92,8 +89,9 @@ static double g_of(const ends *e, int64_t n)
     return e->value[low];
 }
 
-static double of_cut_faces(vf_solvent *plan, const ends *e, int64_t at)
+static double of_cut_faces(vf_solvent *plan, int64_t at)
 {
+    const solvent_ends *e = &plan->ends;
     const int64_t n = e->point[at], *counts = plan->grid.counts;
     const double here = e->value[at], inside = plan->inside[n];
     int64_t index[3];
@@ -107,7 +105,7 @@ static double of_cut_faces(vf_solvent *plan, const ends *e, int64_t at)
             const int64_t face[3] = {index[0] + (side && a == 0), index[1] + (side && a == 1),
                                      index[2] + (side && a == 2)};
             const float *c = plan->faces[a].data;
-            const double there = g_of(e, other);
+            const double there = solvent_end_value(plan, other);
             const double cut = c[(face[2] * (counts[1] + (a == 1)) + face[1]) * (counts[0] + (a == 0)) + face[0]];
             const double flow = cut * (plan->inside[other] * there - inside * here) -
                                 inside * plan->options.molecule_dielectric * (there - here);
@@ -156,18 +154,16 @@ static void add_side(const vf_solvent *plan, const vf_coulomb_atoms *charges, co
 
 vf_status solvent_right_side(vf_solvent *plan, const vf_coulomb_atoms *charges, const double *radius, double *b)
 {
-    ends e = {0};
+    double *places = NULL;
     memset(b, 0, (size_t)plan->points * sizeof *b);
-    vf_status status = list_ends(plan, &e);
-    VF_TRY(status, sum_charges(plan, charges, &e));
-    for (int64_t at = 0; status == VF_OK && at < e.count; at++)
-        b[e.point[at]] = of_cut_faces(plan, &e, at);
+    vf_status status = list_ends(plan, &places);
+    VF_TRY(status, sum_charges(plan, charges, places));
+    for (int64_t at = 0; status == VF_OK && at < plan->ends.count; at++)
+        b[plan->ends.point[at]] = of_cut_faces(plan, at);
     for (int a = 0; status == VF_OK && a < 3; a++)
         for (int upper = 0; upper < 2; upper++)
             add_side(plan, charges, radius, a, upper, b);
-    free(e.point);
-    free(e.places);
-    free(e.value);
+    free(places);
     if (status == VF_OK && vf_cancelled(plan->ctx))
         status = vf_fail(plan->ctx, VF_ERR_CANCELLED, "interrupted");
     return status;

@@ -249,6 +249,69 @@ static void test_boxes_and_threads(void **state)
     free_made();
 }
 
+/* Levels where the surface cuts edges are 0: to what seeds and roundings leave, and to 1e-5 of an edge. Other elements are not
+ * written, and all numbers of threads give the same bits. */
+static void check_cuts(const vf_spheres *s, const vf_surface_options *o, const vf_grid *g, float *const cut[3])
+{
+    const float *level = levels(s, o, g);
+    const int64_t *n = g->counts, strides[3] = {1, n[0], n[0] * n[1]};
+    int64_t found = 0;
+    for (int a = 0; a < 3; a++)
+        for (int64_t f = 0; f < vf_grid_points(g) / n[a] * (n[a] + 1); f++) {
+            const int64_t m[2] = {n[0] + (a == 0), n[1] + (a == 1)},
+                          at[3] = {f % m[0], f / m[0] % m[1], f / m[0] / m[1]},
+                          here = (at[2] * n[1] + at[1]) * n[0] + at[0];
+            double r[3];
+            if (at[a] == 0 || at[a] == n[a] || (level[here] < 0) == (level[here - strides[a]] < 0)) {
+                assert_true(cut[a][f] == 7);
+                continue;
+            }
+            assert_true(cut[a][f] >= 0 && cut[a][f] <= 1);
+            position(g, at[0], at[1], at[2], r);
+            r[a] += ((double)cut[a][f] - 1) * g->spacing[a];
+            const double there = vf_surface_level_ref(s, o, r);
+            if (!(fabs(there) <= 1e-5 * g->spacing[a] + allowed(o, 0)))
+                fail_msg("axis %d (%g, %g, %g): a level of %g", a, r[0], r[1], r[2], there);
+            found++;
+        }
+    assert_true(found > 100);
+}
+
+static void test_cuts(void **state)
+{
+    (void)state;
+    static const vf_surface_options all[] = {{VF_SURFACE_EXCLUDED, 1.4, 1, 0.1}, {VF_SURFACE_VAN_DER_WAALS, 0, 2, 0.1}};
+    const molecule_of_spheres *m = random_spheres(12, 3);
+    const vf_grid grid = {.origin = {-7.3, -6.9, -7.1}, .spacing = {0.83, 0.77, 0.91}, .counts = {18, 18, 16}};
+    float *cut[3], *first[3];
+    const int64_t faces[3] = {19 * 18 * 16, 18 * 19 * 16, 18 * 18 * 17};
+    for (int a = 0; a < 3; a++) {
+        cut[a] = make(faces[a], sizeof *cut[a]);
+        first[a] = make(faces[a], sizeof *first[a]);
+    }
+    for (size_t o = 0; o < sizeof all / sizeof *all; o++) {
+        const float *level = levels(&m->s, &all[o], &grid);
+        vf_surface *plan;
+        need(vf_surface_create(ctx, &m->s, &all[o], &plan));
+        for (int threads = 1; threads <= 3; threads++) {
+            need(vf_context_set_threads(ctx, threads));
+            for (int a = 0; a < 3; a++)
+                for (int64_t f = 0; f < faces[a]; f++)
+                    cut[a][f] = 7;
+            need(vf_surface_cuts(plan, &grid, level, cut));
+            for (int a = 0; a < 3; a++) {
+                if (threads == 1)
+                    memcpy(first[a], cut[a], (size_t)faces[a] * sizeof *cut[a]);
+                assert_memory_equal(first[a], cut[a], (size_t)faces[a] * sizeof *cut[a]);
+            }
+        }
+        need(vf_context_set_threads(ctx, 0));
+        check_cuts(&m->s, &all[o], &grid, cut);
+        vf_surface_destroy(plan);
+    }
+    free_made();
+}
+
 static void test_no_spheres(void **state)
 {
     (void)state;
@@ -291,6 +354,7 @@ static void test_refusals(void **state)
     const vf_grid grid = {.spacing = {1, 1, 1}, .counts = {2, 2, 2}};
     const vf_box outside = {{0, 0, 0}, {3, 1, 1}};
     refused(vf_surface_levels(plan, &grid, &outside, level), "box");
+    refused(vf_surface_cuts(plan, &grid, level, (float *const[3]){NULL}), "grid");
     vf_surface_destroy(plan);
     vf_surface_destroy(NULL);
     free_made();
@@ -306,5 +370,5 @@ static int set_up(void **state)
 
 TEST_MAIN(set_up, close_context, cmocka_unit_test(test_definition), cmocka_unit_test(test_one_sphere),
           cmocka_unit_test(test_torus), cmocka_unit_test(test_corner), cmocka_unit_test(test_hollow),
-          cmocka_unit_test(test_order), cmocka_unit_test(test_boxes_and_threads), cmocka_unit_test(test_no_spheres),
-          cmocka_unit_test(test_refusals))
+          cmocka_unit_test(test_order), cmocka_unit_test(test_boxes_and_threads), cmocka_unit_test(test_cuts),
+          cmocka_unit_test(test_no_spheres), cmocka_unit_test(test_refusals))
