@@ -119,6 +119,8 @@ void vf_solvent_destroy(vf_solvent *plan)
     free(plan->inside);
     free(plan->ends.point);
     free(plan->ends.value);
+    free(plan->shell.point);
+    free(plan->shell.level);
     free(plan);
 }
 

@@ -116,6 +116,18 @@ VF_MUST_CHECK vf_status vf_solvent_add(const vf_solvent *plan, const vf_box *box
 VF_MUST_CHECK vf_status vf_solvent_reaction(const vf_solvent *plan, int64_t count, const double *x, const double *y,
                                             const double *z, double *values);
 
+/* Adds phi to the Coulomb potential at points, [count][3], in place, as vf_solvent_add does: before, `constant` times G or a part of it;
+ * after, `constant` times phi, or less what is missing. `field`, [count][3] or NULL, likewise: minus the gradients.
+ *
+ * Values continue those of the point's own side of the surface, which is where trilinear levels are 0: cubic where the 64 points around
+ * are of this side (Keys, IEEE Trans. Acoust. Speech Signal Process. 29 (1981) 1153), elsewhere trilinear, where a corner of the
+ * other side has instead of its value the one to which the equation continues this side. So this is second order up to the surface, and
+ * the gradient first. `charges`: the points are charges of the molecule, in it if they have a point of it at a corner of their cell, and
+ * their potential is that of vf_solvent_reaction. Host memory. Errors: a point outside of the grid, counted from 1, before any work:
+ * VF_ERR_ARGUMENT. */
+VF_MUST_CHECK vf_status vf_solvent_add_at(const vf_solvent *plan, int64_t count, const double *points, bool charges,
+                                          double constant, double *potential, double *field);
+
 /* The free energy of solvation, relative to a medium of molecule_dielectric everywhere, without salt, and its parts, in charges^2 over
  * lengths. It is that of the functional whose stationary point is the equation (Sharp and Honig, J. Phys. Chem. 94 (1990) 7684; Micu,
  * Bagheri, Gilson, Eisenberg and Amzel, J. Comput. Phys. 136 (1997) 263; the manual of APBS):

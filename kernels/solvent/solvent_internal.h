@@ -12,6 +12,13 @@ typedef struct solvent_ends {
     double *value;
 } solvent_ends;
 
+/* Levels of the molecule's surface at the points near it, and only there; elsewhere they are reach. */
+typedef struct solvent_shell {
+    int64_t count, *point; /* [count] numbers of grid points, ascending */
+    float *level;          /* [count] */
+    float reach;
+} solvent_shell;
+
 struct vf_solvent {
     vf_device *device;
     vf_context *ctx;
@@ -19,6 +26,7 @@ struct vf_solvent {
     vf_solvent_options options;
     int64_t points;
     uint8_t *inside;
+    solvent_shell shell;
     vf_array faces[3], reaction; /* VF_F32, as in vf_stencil_options */
     vf_array unknown;            /* VF_F64 */
     solvent_ends ends;
@@ -27,6 +35,9 @@ struct vf_solvent {
 
 /* Fills inside, faces and reaction. Errors: those of vf_surface_create, VF_ERR_ARGUMENT (the molecule touches the rim), VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status solvent_matrix(vf_solvent *plan, const vf_spheres *spheres);
+
+/* Keeps those of the levels [z][y][x] that are not cut off. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status solvent_keep_levels(vf_solvent *plan, const float *level);
 
 /* The right side, [z][y][x]: of the faces that the surface cuts, and of the boundary. Fills ends, and counts the cut faces. Errors: VF_ERR_MEMORY,
  * VF_ERR_CANCELLED, those of vf_point_sum. */

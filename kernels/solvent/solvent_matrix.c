@@ -101,6 +101,7 @@ vf_status solvent_matrix(vf_solvent *plan, const vf_spheres *spheres)
                        plan->options.surface == VF_SURFACE_VAN_DER_WAALS ? 0 : plan->options.probe, level, cut));
     for (int64_t i = 0; status == VF_OK && i < plan->points; i++)
         plan->inside[i] = level[i] < 0;
+    VF_TRY(status, solvent_keep_levels(plan, level));
     VF_TRY(status, refuse_rim(plan));
     if (status == VF_OK)
         fill_faces(plan);
