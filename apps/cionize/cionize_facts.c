@@ -79,7 +79,7 @@ static void list_grid(facts *f, const cionize_state *r)
     const vf_grid *g = &r->grid;
     const double *spacing = g->spacing;
     fact_begin(f, "grid");
-    if (!r->water.no_map && (!only_points(r) || r->settings.points.field_map || (energies_asked(r) && !r->trajectory))) {
+    if (!r->water.no_map && (!only_points(r) || r->settings.points.field_map || solvent_on_grid(r))) {
         fact_only_say(f, LINE_GRID, "grid       %lld x %lld x %lld = %lld point%s, spacing ", (long long)g->counts[0],
                       (long long)g->counts[1], (long long)g->counts[2], (long long)vf_grid_points(g),
                       vf_plural(vf_grid_points(g)));

@@ -48,10 +48,11 @@ static vf_status complete(vf_context *ctx, program *p, cionize_request *request)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--method cutoff leaves out charges that --solvent needs; leave out one of them");
     if (s->solvent.on && s->trajectory &&
-        (s->map || s->picture || s->deviation || s->has_profile || s->compare || !s->solvent.energies))
-        return vf_fail(
-            ctx, VF_ERR_ARGUMENT,
-            "--solvent with --trajectory gives the energies of each frame, and no map; use --energies FILE alone");
+        (s->map || s->picture || s->deviation || s->points.points || s->has_profile || s->compare ||
+         !s->solvent.energies))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--solvent with --trajectory gives the energies of each frame, and no map or points; use "
+                       "--energies FILE alone");
     if (s->solvent.on)
         s->dielectric = s->solvent.molecule_dielectric;
     s->has_dielectric |= s->distance_dielectric;

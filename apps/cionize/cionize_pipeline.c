@@ -35,7 +35,7 @@ static void describe(cionize_state *r)
     if (s->read_map)
         snprintf(r->method, sizeof r->method, "read from %.100s", s->read_map);
     else if (only_points(r))
-        snprintf(r->method, sizeof r->method, "%s", energies_asked(r) ? "energies" : "sum at points, double precision");
+        snprintf(r->method, sizeof r->method, "%s", points_asked(r) ? "sum at points, double precision" : "energies");
     else if (r->water.no_map)
         snprintf(r->method, sizeof r->method, "sums at the oxygens of water molecules");
     else if (r->water.solvent)
@@ -163,7 +163,7 @@ static vf_status plan(cionize_state *r)
     r->plan.follows_cells = follows;
     r->grid.cell = r->settings.cell;
     if (status == VF_OK && makes_no_map(r))
-        return r->settings.points.field_map || energies_asked(r)
+        return r->settings.points.field_map || r->settings.solvent.on
                    ? plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid)
                    : VF_OK;
     VF_TRY(status, plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid));

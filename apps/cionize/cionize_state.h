@@ -153,6 +153,9 @@ VF_MUST_CHECK vf_status solvent_prepare(cionize_state *r);
 /* What the map's file says: sets quantity, method and the picture's range. */
 void solvent_describe(cionize_state *r);
 
+/* Whether the run solves the equation on its grid: not for frames, each of which has a grid of its own. */
+bool solvent_on_grid(const cionize_state *r);
+
 /* Before the layers: solves the equation. Errors: those of vf_solvent_create. */
 VF_MUST_CHECK vf_status solvent_solve(cionize_state *r);
 

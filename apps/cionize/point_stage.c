@@ -30,7 +30,8 @@ vf_status points_prepare(cionize_state *r)
                                .frames = &r->frames,
                                .cell = s->cell,
                                .follows = r->plan.follows_cells};
-    return read_points(r->ctx, &s->points, &r->molecule, &r->at_points.set);
+    const vf_status status = read_points(r->ctx, &s->points, &r->molecule, &r->at_points.set);
+    return status == VF_OK && solvent_on_grid(r) ? points_check_grid(r->ctx, &r->at_points, &r->grid) : status;
 }
 
 static const char *method_text(const cionize_state *r, char text[64])
@@ -47,8 +48,10 @@ static vf_status run_points(cionize_state *r)
     const point_settings *p = &r->settings.points;
     if (!p->points)
         return VF_OK;
+    vf_status status = r->dissolved.plan ? VF_OK : solvent_solve(r);
+    r->at_points.solvent = r->dissolved.plan;
     vf_stage_begin(&r->stages, "points");
-    const vf_status status = points_write(r->ctx, &r->at_points, &r->info);
+    VF_TRY(status, points_write(r->ctx, &r->at_points, &r->info));
     vf_stage_end(&r->stages);
     return status == VF_OK ? cionize_tell(r, TELL_POINTS, 0, NULL) : status;
 }
@@ -87,9 +90,10 @@ static void say_points(facts *f, const cionize_state *r)
     const point_settings *p = &r->settings.points;
     const bool atoms = r->at_points.set.atoms;
     char text[64];
-    fact_only_say(f, LINE_POINTS, "points     %lld %s%s%s; %s, %s", (long long)r->at_points.set.count,
+    fact_only_say(f, LINE_POINTS, "points     %lld %s%s%s; %s%s, %s", (long long)r->at_points.set.count,
                   atoms ? "atoms" : "of ", atoms ? "" : p->points, atoms ? excluded[p->exclude] : "",
-                  p->field ? "potential and field" : "potential", method_text(r, text));
+                  p->field ? "potential and field" : "potential", solvent_on_grid(r) ? " in solvent" : "",
+                  method_text(r, text));
 }
 
 static void list_points(facts *f, const cionize_state *r)

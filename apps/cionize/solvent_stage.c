@@ -108,6 +108,11 @@ void solvent_describe(cionize_state *r)
 
 /* ---- the solution ---- */
 
+bool solvent_on_grid(const cionize_state *r)
+{
+    return r->settings.solvent.on && !r->settings.trajectory;
+}
+
 vf_status solvent_solve(cionize_state *r)
 {
     const solvent_settings *s = &r->settings.solvent;

@@ -195,6 +195,20 @@ typedef struct frame_data {
     double *values, *fields;
 } frame_data;
 
+vf_status points_check_grid(vf_context *ctx, const point_run *r, const vf_grid *grid)
+{
+    for (int64_t n = 0; r->set.place && n < r->set.count; n++)
+        for (int a = 0; a < 3; a++) {
+            const double *at = r->set.place + 3 * n, last = grid->spacing[a] * (double)(grid->counts[a] - 1);
+            if (!(at[a] >= grid->origin[a] && at[a] <= grid->origin[a] + last))
+                return vf_fail(ctx, VF_ERR_INPUT,
+                               "%s: point %lld at (%g, %g, %g) is outside the grid, on which the potential in solvent "
+                               "is known; use a larger --border, or leave out the point",
+                               r->settings->points.points, (long long)n + 1, at[0], at[1], at[2]);
+        }
+    return VF_OK;
+}
+
 static vf_status compute_frame(vf_context *ctx, point_run *r, const vf_coulomb_atoms *charges, const vf_cell *cell,
                                const double *place, const frame_data *d)
 {
@@ -213,6 +227,11 @@ static vf_status compute_frame(vf_context *ctx, point_run *r, const vf_coulomb_a
     vf_point_sum_destroy(plan);
     if (status == VF_OK && r->done == 0 && info.fast)
         status = measure(ctx, r, charges, &options, &list, d->values, fields ? d->fields : NULL);
+    if (status == VF_OK && r->solvent) {
+        const double constant = potential_constant(r->settings->unit, r->settings->temperature);
+        status = vf_solvent_add_at(r->solvent, list.count, place, r->set.atoms, constant, d->values,
+                                   fields ? d->fields : NULL);
+    }
     return status;
 }
 

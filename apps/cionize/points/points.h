@@ -6,6 +6,7 @@
 #include "maps/map_format.h"
 #include "molecule/molecule.h"
 #include "point_sum.h"
+#include "solvent.h"
 #include "trajectory/trajectory.h"
 
 /* ---- read_points.c ---- */
@@ -35,8 +36,9 @@ typedef struct point_run {
     const double *charge;         /* [mol->atoms] what acts at the points */
     const trajectory *trajectory; /* NULL: none */
     const frame_selection *frames;
-    vf_cell cell; /* of the run */
-    bool follows; /* frames have cells of their own */
+    const vf_solvent *solvent; /* solved: the values are those in it; NULL: none */
+    vf_cell cell;              /* of the run */
+    bool follows;              /* frames have cells of their own */
     point_set set;
     int64_t *first, *excluded;    /* as in vf_point_list; NULL: nothing is excluded */
     int64_t done;                 /* frames */
@@ -51,6 +53,10 @@ typedef struct point_run {
 /* Receives the values of a frame: place [count][3], potential [count], field [count][3] or NULL. */
 typedef vf_status (*point_sink)(void *user, int64_t frame, const double *place, const double *potential,
                                 const double *field);
+
+/* After read_points: whether all points are in the grid, which a solution in solvent needs. Errors: VF_ERR_INPUT, with the first point's
+ * number. */
+VF_MUST_CHECK vf_status points_check_grid(vf_context *ctx, const point_run *run, const vf_grid *grid);
 
 /* After read_points: computes all frames. Warns if the error is larger than asked. Errors: those of vf_point_sum_create
  * and trajectory_read, the sink's; VF_ERR_INPUT (a residue with so many atoms that their exclusions do not fit). */

@@ -35,6 +35,8 @@ static vf_status csv_head(vf_output *out, const point_run *r, const map_info *in
                             r->settings->points.field ? "/A" : ""));
     for (int line = 6; status == VF_OK && map_provenance(info, line, text, sizeof text); line++)
         status = vf_output_printf(out, "# %s\n", text);
+    if (status == VF_OK && r->solvent)
+        status = vf_output_printf(out, "# %s; %s\n", info->quantity, info->method);
     if (status == VF_OK && r->set.atoms)
         status = vf_output_printf(out, "# excluded at each atom: %s\n", excluded_text(r));
     if (status == VF_OK && r->trajectory)
@@ -168,6 +170,10 @@ static vf_status h5_begin(h5_points *h, const char *path, const map_info *info)
     status = h5_say(status, h, "/", "input", info->input);
     status = h5_say(status, h, "/", "input_sha256", r->mol->digest);
     status = h5_say(status, h, "/", "excluded", excluded_text(r));
+    if (r->solvent) {
+        status = h5_say(status, h, "/", "quantity", info->quantity);
+        status = h5_say(status, h, "/", "method", info->method);
+    }
     VF_TRY(status, h5_make(h, "points", moves, true));
     status = h5_say(status, h, "points", "unit", "angstrom");
     VF_TRY(status, h5_make(h, "potential", frames, false));
