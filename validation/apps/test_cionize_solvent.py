@@ -8,7 +8,6 @@ solution near the surface: 1 % from a spacing off the surface on.
 usage: test_cionize_solvent.py PROGRAM [DEVICE] [test_name ...]
 """
 import csv
-import json
 import math
 import os
 import struct
@@ -16,39 +15,10 @@ import struct
 import program
 from ion_truth import write_dcd
 from program import bits, make, position, read, refuse, sample, unit_constant
+from solvent_molecules import GRID, RADIUS, STERN, WATER, energy, four, ion, kappa, write
 
 KJ = unit_constant("kcal/mol/e") * 4.184  # e^2/A in kJ/mol
 BORN = ["--solvent", "--solute-dielectric", "1", "--spacing", "0.375", "--border", "9"]
-RADIUS, STERN, WATER = 3.0, 2.0, 78.54
-GRID = ["--origin", "-8", "--counts", "33", "--spacing", "0.5"]
-
-
-def write(path, atoms):
-    """(x, y, z, charge, radius, residue name)"""
-    with open(path, "w", encoding="ascii") as stream:
-        for n, (x, y, z, q, r, *name) in enumerate(atoms, 1):
-            stream.write(f"ATOM {n} {name[1] if name else 'X'} {name[0] if name else 'UNK'} {n // 2 + 1} "
-                         f"{x:.6f} {y:.6f} {z:.6f} {q:.6f} {r:.4f}\n")
-    return path
-
-
-def ion(path="ion.pqr", charge=1.0):
-    return write(path, [(0.02, -0.05, 0.1, charge, RADIUS)])
-
-
-def four(path="four.pqr"):
-    return write(path, [(1.2, 0.3, -0.5, 0.7, 1.9), (-0.9, 0.8, 0.4, -0.4, 1.6), (0.1, -1.4, 0.9, 0.5, 1.7), (0.2, 0.4, 1.3, -0.3, 1.5)])
-
-
-def energy(path):
-    with open(path, encoding="utf-8") as stream:
-        return json.load(stream)
-
-
-def kappa(strength, temperature=298.15):
-    """Of a salt 1:1, from first principles: kappa^2 = 8 pi l_B n, n ions of a kind in a volume."""
-    bjerrum = unit_constant("kT/e", temperature) / WATER
-    return math.sqrt(8 * math.pi * bjerrum * strength * program.AVOGADRO * 1e3 * 1e-30)
 
 
 def test_born(_):
@@ -247,7 +217,7 @@ def test_refused(_):
     four()
     for option in (["--probe", "1.2"], ["--surface", "sas"], ["--energies", "e.json"], ["--ionic-strength", "0.1"]):
         refuse(2, ["needs", "--solvent"], "four.pqr", *option)
-    for option in (["--dielectric", "2"], ["--cell", "30,30,30"], ["--place", "SOD:1"], ["--points", "atoms"]):
+    for option in (["--dielectric", "2"], ["--cell", "30,30,30"], ["--place", "SOD:1"]):
         refuse(2, "--solvent", "four.pqr", "--solvent", *option)
     refuse(2, "cutoff", "four.pqr", "--solvent", "--method", "cutoff:9")
     refuse(2, "edge of the grid", "four.pqr", "--solvent", "--border", "0")
