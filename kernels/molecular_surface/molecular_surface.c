@@ -21,7 +21,8 @@ static vf_status check(vf_context *ctx, const vf_spheres *s, const vf_surface_op
 {
     const bool excluded = o->kind == VF_SURFACE_EXCLUDED, bare = o->kind == VF_SURFACE_VAN_DER_WAALS;
     if (!(o->reach > 0 && o->reach <= VF_SURFACE_LARGEST && o->spacing > 0 && o->probe <= VF_SURFACE_LARGEST) ||
-        !(bare ? o->probe == 0 : o->probe > 0) || (excluded && !(o->reach < o->probe)) || s->count < 0)
+        !(bare ? o->probe == 0 : o->probe > 0) || (excluded && !(o->reach < o->probe)) || s->count < 0 ||
+        o->kind >= VF_SURFACE_SMOOTH)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "surface: a probe of %g, levels up to %g and points every %g are not supported", o->probe,
                        o->reach, o->spacing);

@@ -21,7 +21,13 @@
 extern "C" {
 #endif
 
-typedef enum vf_surface_kind { VF_SURFACE_VAN_DER_WAALS, VF_SURFACE_ACCESSIBLE, VF_SURFACE_EXCLUDED } vf_surface_kind;
+/* VF_SURFACE_SMOOTH is no surface of its own: solvent.h smooths the permittivity across another. vf_surface_create refuses it. */
+typedef enum vf_surface_kind {
+    VF_SURFACE_VAN_DER_WAALS,
+    VF_SURFACE_ACCESSIBLE,
+    VF_SURFACE_EXCLUDED,
+    VF_SURFACE_SMOOTH
+} vf_surface_kind;
 
 /* Spheres: [count] each, host memory, in the grid's length unit. Radii > 0; at most VF_SURFACE_LARGEST in magnitude. */
 typedef struct vf_spheres {

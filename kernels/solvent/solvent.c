@@ -95,6 +95,8 @@ vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_cou
     VF_TRY(status, solvent_matrix(plan, &spheres));
     free((void *)spheres.x);
     VF_TRY(status, solvent_check_charges(plan, charges));
+    if (status == VF_OK && options->surface == VF_SURFACE_SMOOTH)
+        solvent_keep_charges(plan, charges);
     VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_F64, plan->points, &right));
     VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_F64, plan->points, &plan->unknown));
     VF_TRY(status, solvent_right_side(plan, charges, radius, right.data));

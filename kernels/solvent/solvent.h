@@ -21,6 +21,13 @@
  * damped by a search along each step for a smaller residual (Holst and Saied, J. Comput. Chem. 16 (1995) 337). In the solvent u is phi,
  * so the exponentials are of u itself. The boundary stays that of the linear equation: keep it where the potential is below k T / e;
  * from 4 k T / e on the grid is refused.
+ *
+ * VF_SURFACE_SMOOTH smooths the permittivity across the solvent-excluded surface (without a probe: the van der Waals surface), as APBS's
+ * srfm smol does: a face is in the molecule if its centre is, then gets the harmonic mean of itself and the eight faces 1 / sqrt(2)
+ * spacings away (Bruccoleri, Novotny, Davis and Sharp, J. Comput. Chem. 18 (1997) 268). As there, the layer is as thick as a spacing,
+ * so the energy tends to that of the sharp surface. Otherwise than there, faces within the molecule that touch a corner of a charge's
+ * cell keep eps_m: G has the charges' poles over eps_m, so at a charge in another permittivity u would have a pole, too. For APBS such
+ * charges have energies that depend on their place between grid points.
  */
 #ifndef VOXFIELD_SOLVENT_H
 #define VOXFIELD_SOLVENT_H
@@ -43,8 +50,8 @@ typedef struct vf_solvent_options {
     double molecule_dielectric, solvent_dielectric; /* >= 1 */
     double kappa;                                   /* >= 0: 1 over the Debye length, in 1 over the grid's unit */
     double stern;            /* >= 0: the radius of ions, by which they keep from the atoms' spheres */
-    vf_surface_kind surface; /* of the molecule */
-    double probe;            /* as in vf_surface_options */
+    vf_surface_kind surface; /* of the molecule, or VF_SURFACE_SMOOTH (above) */
+    double probe;            /* as in vf_surface_options; smooth: 0 for the atoms' spheres */
     double tolerance;        /* of the residual, relative; > 0 */
     int iterations;          /* at most, of a linear solution; > 0 */
     bool non_linear;

@@ -39,6 +39,11 @@ VF_MUST_CHECK vf_status solvent_matrix(vf_solvent *plan, const vf_spheres *spher
 /* Keeps those of the levels [z][y][x] that are not cut off. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status solvent_keep_levels(vf_solvent *plan, const float *level);
 
+/* The same for faces that hold the cuts: a smooth surface. Errors: VF_ERR_MEMORY. Then, faces between points of the molecule get its
+ * permittivity if one of both is a corner of a charge's cell: u is regular only where that of the charges is theirs. */
+VF_MUST_CHECK vf_status solvent_smooth(vf_solvent *plan);
+void solvent_keep_charges(vf_solvent *plan, const vf_coulomb_atoms *charges);
+
 /* The right side, [z][y][x]: of the faces that the surface cuts, and of the boundary. Fills ends, and counts the cut faces. Errors: VF_ERR_MEMORY,
  * VF_ERR_CANCELLED, those of vf_point_sum. */
 VF_MUST_CHECK vf_status solvent_right_side(vf_solvent *plan, const vf_coulomb_atoms *charges, const double *radius,

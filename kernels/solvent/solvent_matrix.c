@@ -69,7 +69,8 @@ static void fill_faces(vf_solvent *plan)
     }
 }
 
-/* eps_s kappa^2 where ions can be: beyond the atoms' spheres, made larger by the ions' radius. */
+/* eps_s kappa^2 where ions can be: beyond the atoms' spheres, made larger by the ions' radius. Where that surface crosses the voxel of
+ * a point, the part of it outside, by the level. */
 static vf_status fill_reaction(vf_solvent *plan, const vf_spheres *spheres, float *level)
 {
     const bool wide = plan->options.stern > 0;
@@ -77,8 +78,9 @@ static vf_status fill_reaction(vf_solvent *plan, const vf_spheres *spheres, floa
                                    wide ? plan->options.stern : 0, level, NULL);
     const float value = (float)(plan->options.solvent_dielectric * plan->options.kappa * plan->options.kappa);
     float *reaction = plan->reaction.data;
+    const float h = (float)cbrt(plan->grid.spacing[0] * plan->grid.spacing[1] * plan->grid.spacing[2]);
     for (int64_t i = 0; status == VF_OK && i < plan->points; i++)
-        reaction[i] = level[i] > 0 && !plan->inside[i] ? value : 0;
+        reaction[i] = plan->inside[i] ? 0 : value * fmaxf(0, fminf(0.5F + level[i] / h, 1));
     return status;
 }
 
@@ -86,6 +88,10 @@ vf_status solvent_matrix(vf_solvent *plan, const vf_spheres *spheres)
 {
     float *level = malloc((size_t)plan->points * sizeof *level);
     plan->inside = malloc((size_t)plan->points);
+    const bool smooth = plan->options.surface == VF_SURFACE_SMOOTH;
+    const vf_surface_kind kind = !smooth                   ? plan->options.surface
+                                 : plan->options.probe > 0 ? VF_SURFACE_EXCLUDED
+                                                           : VF_SURFACE_VAN_DER_WAALS;
     vf_status status = level && plan->inside ? VF_OK
                                              : vf_fail(plan->ctx, VF_ERR_MEMORY,
                                                        "not enough memory for a molecule's surface at %lld points",
@@ -97,13 +103,14 @@ vf_status solvent_matrix(vf_solvent *plan, const vf_spheres *spheres)
     VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32, plan->points, &plan->reaction));
     float *const cut[3] = {plan->faces[0].data, plan->faces[1].data, plan->faces[2].data};
     VF_TRY(status,
-           take_levels(plan, spheres, plan->options.surface,
-                       plan->options.surface == VF_SURFACE_VAN_DER_WAALS ? 0 : plan->options.probe, level, cut));
+           take_levels(plan, spheres, kind, kind == VF_SURFACE_VAN_DER_WAALS ? 0 : plan->options.probe, level, cut));
     for (int64_t i = 0; status == VF_OK && i < plan->points; i++)
         plan->inside[i] = level[i] < 0;
     VF_TRY(status, solvent_keep_levels(plan, level));
     VF_TRY(status, refuse_rim(plan));
-    if (status == VF_OK)
+    if (smooth)
+        VF_TRY(status, solvent_smooth(plan));
+    else if (status == VF_OK)
         fill_faces(plan);
     VF_TRY(status, fill_reaction(plan, spheres, level));
     free(level);

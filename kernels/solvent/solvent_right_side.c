@@ -1,5 +1,5 @@
-/* b_p = sum over cut faces of eps_f (s' G' - s G) - s eps_m (G' - G), over spacing^2: s is 1 in the molecule and 0 outside, ' is the
- * neighbour's. Faces that are not cut cancel. Beyond the grid's rim the screened potential is added, times the face's coefficient. */
+/* b_p = sum over faces of eps_f (s' G' - s G) - s eps_m (G' - G), over spacing^2: s is 1 in the molecule and 0 outside, ' is the
+ * neighbour's. Only faces that the surface cuts, or a smooth one changes, do not cancel. Beyond the grid's rim the screened potential is added, times the face's coefficient. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,17 +23,30 @@ static void index_of(const vf_grid *grid, int64_t n, int64_t index[3])
     index[2] = n / grid->counts[0] / grid->counts[1];
 }
 
-/* Whether any face of point n is cut; the molecule keeps from the rim. */
+/* A face of point n, upwards or not. Returns false if it does not count: it is not cut, or at the rim, from which the molecule keeps. */
+static bool cut_face(const vf_solvent *plan, int64_t n, const int64_t index[3], int axis, bool up, double *value)
+{
+    const int64_t *counts = plan->grid.counts, other = n + (up ? 1 : -1) * stride_of(&plan->grid, axis);
+    if (up ? index[axis] == counts[axis] - 1 : index[axis] == 0)
+        return false;
+    const bool here = plan->inside[n], there = plan->inside[other];
+    if (!here && !there)
+        return false;
+    const int64_t at[3] = {index[0] + (up && axis == 0), index[1] + (up && axis == 1), index[2] + (up && axis == 2)};
+    const float face = ((const float *)plan->faces[axis]
+                            .data)[(at[2] * (counts[1] + (axis == 1)) + at[1]) * (counts[0] + (axis == 0)) + at[0]];
+    *value = (double)face;
+    return here != there || face != (float)plan->options.molecule_dielectric;
+}
+
 static bool has_cut(const vf_solvent *plan, int64_t n)
 {
     int64_t index[3];
+    double face;
     index_of(&plan->grid, n, index);
-    for (int a = 0; a < 3; a++) {
-        const int64_t stride = stride_of(&plan->grid, a);
-        if ((index[a] > 0 && plan->inside[n - stride] != plan->inside[n]) ||
-            (index[a] < plan->grid.counts[a] - 1 && plan->inside[n + stride] != plan->inside[n]))
+    for (int side = 0; side < 6; side++)
+        if (cut_face(plan, n, index, side >> 1, side & 1, &face))
             return true;
-    }
     return false;
 }
 
@@ -92,25 +105,21 @@ double solvent_end_value(const vf_solvent *plan, int64_t n)
 static double of_cut_faces(vf_solvent *plan, int64_t at)
 {
     const solvent_ends *e = &plan->ends;
-    const int64_t n = e->point[at], *counts = plan->grid.counts;
+    const int64_t n = e->point[at];
     const double here = e->value[at], inside = plan->inside[n];
     int64_t index[3];
-    double sum = 0;
+    double sum = 0, face;
     index_of(&plan->grid, n, index);
     for (int a = 0; a < 3; a++)
-        for (int side = 0; side < 2; side++) {
-            const int64_t other = n + (side ? 1 : -1) * stride_of(&plan->grid, a);
-            if ((side ? index[a] == counts[a] - 1 : index[a] == 0) || plan->inside[other] == plan->inside[n])
+        for (int up = 0; up < 2; up++) {
+            if (!cut_face(plan, n, index, a, up, &face))
                 continue;
-            const int64_t face[3] = {index[0] + (side && a == 0), index[1] + (side && a == 1),
-                                     index[2] + (side && a == 2)};
-            const float *c = plan->faces[a].data;
+            const int64_t other = n + (up ? 1 : -1) * stride_of(&plan->grid, a);
             const double there = solvent_end_value(plan, other);
-            const double cut = c[(face[2] * (counts[1] + (a == 1)) + face[1]) * (counts[0] + (a == 0)) + face[0]];
-            const double flow = cut * (plan->inside[other] * there - inside * here) -
+            const double flow = face * (plan->inside[other] * there - inside * here) -
                                 inside * plan->options.molecule_dielectric * (there - here);
             sum += flow / (plan->grid.spacing[a] * plan->grid.spacing[a]);
-            plan->outcome.cut += side;
+            plan->outcome.cut += up;
         }
     return sum;
 }
