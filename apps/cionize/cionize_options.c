@@ -203,6 +203,7 @@ static const option_choice surfaces[] = {
     {"ses", VF_SURFACE_EXCLUDED, "solvent-excluded, also called molecular: all that a probe cannot touch"},
     {"sas", VF_SURFACE_ACCESSIBLE, "solvent-accessible: radii larger by the probe's"},
     {"vdw", VF_SURFACE_VAN_DER_WAALS, "the atoms' spheres"},
+    {"smooth", VF_SURFACE_SMOOTH, "ses, with the permittivity smoothed over a spacing across it: APBS's srfm smol"},
     {0}};
 static const option_choice precisions[] = {{"single", VF_F32, NULL}, {"double", VF_F64, NULL}, {0}};
 

@@ -17,7 +17,11 @@ static const double g_picture_range = 5;
 
 static const char *surface_name(int kind)
 {
-    return kind == VF_SURFACE_EXCLUDED ? "ses" : kind == VF_SURFACE_ACCESSIBLE ? "sas" : "vdw";
+    static const char *const names[] = {[VF_SURFACE_VAN_DER_WAALS] = "vdw",
+                                        [VF_SURFACE_ACCESSIBLE] = "sas",
+                                        [VF_SURFACE_EXCLUDED] = "ses",
+                                        [VF_SURFACE_SMOOTH] = "smooth"};
+    return names[kind];
 }
 
 /* ---- the molecule ---- */
