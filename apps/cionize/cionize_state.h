@@ -56,9 +56,10 @@ typedef struct water_state {
 
 /* The molecule in a solvent (solvent_stage.c). */
 typedef struct solvent_state {
-    vf_solvent *plan;        /* solved; NULL: not yet, or not asked for */
-    int64_t left_out, water; /* atoms of the file, and molecules of water among them */
-    char *layers;            /* [bytes] of the map */
+    vf_solvent *plan;           /* solved; NULL: not yet, or not asked for */
+    int64_t left_out, water;    /* atoms of the file, and molecules of water among them */
+    vf_surface_options surface; /* for the picture */
+    char *layers;               /* [bytes] of the map */
     size_t bytes;
     /* Energies (energy_stage.c). */
     bool binds;

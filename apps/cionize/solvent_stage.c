@@ -107,6 +107,10 @@ void solvent_describe(cionize_state *r)
     snprintf(r->quantity, sizeof r->quantity, "electrostatic potential in solvent");
     vf_append(r->method, sizeof r->method, "; in solvent of eps %g with salt of %g mol/L, surface %s",
               s->solvent_dielectric, s->strength, surface_name(s->surface));
+    /* A picture needs no more than its pixels. */
+    r->dissolved.surface = (vf_surface_options){(vf_surface_kind)s->surface,
+                                                s->surface == VF_SURFACE_VAN_DER_WAALS ? 0 : s->probe, 1, 0.3};
+    r->info.surface = &r->dissolved.surface;
     r->info.range = g_picture_range * r->info.unit_constant / potential_constant("kT/e", c->temperature);
 }
 

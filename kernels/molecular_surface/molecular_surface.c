@@ -28,7 +28,7 @@ static vf_status check(vf_context *ctx, const vf_spheres *s, const vf_surface_op
                        o->reach, o->spacing);
     for (int64_t i = 0; i < s->count; i++)
         if (!(fabs(s->x[i]) <= VF_SURFACE_LARGEST && fabs(s->y[i]) <= VF_SURFACE_LARGEST &&
-              fabs(s->z[i]) <= VF_SURFACE_LARGEST && s->radius[i] > 0 && s->radius[i] <= VF_SURFACE_LARGEST))
+              fabs(s->z[i]) <= VF_SURFACE_LARGEST && s->radius[i] >= 0 && s->radius[i] <= VF_SURFACE_LARGEST))
             return vf_fail(ctx, VF_ERR_ARGUMENT,
                            "surface: sphere %lld at (%g, %g, %g) with a radius of %g is not supported", (long long)i,
                            s->x[i], s->y[i], s->z[i], s->radius[i]);
@@ -40,12 +40,15 @@ static vf_status make_spheres(vf_surface *plan, const vf_spheres *s)
     surface_place *places = malloc((size_t)(s->count + 1) * sizeof *places);
     double *radius = malloc((size_t)(s->count + 1) * sizeof *radius);
     bool room = places && radius;
+    int64_t count = 0;
     for (int64_t i = 0; room && i < s->count; i++) {
-        places[i] = (surface_place){{s->x[i], s->y[i], s->z[i]}};
-        radius[i] = s->radius[i] + plan->options.probe;
-        plan->largest = fmax(plan->largest, radius[i]);
+        if (s->radius[i] == 0)
+            continue;
+        places[count] = (surface_place){{s->x[i], s->y[i], s->z[i]}};
+        radius[count] = s->radius[i] + plan->options.probe;
+        plan->largest = fmax(plan->largest, radius[count++]);
     }
-    room = room && surface_bins_make(s->count, places, radius, fmax(plan->largest, 1e-6), &plan->spheres);
+    room = room && surface_bins_make(count, places, radius, fmax(plan->largest, 1e-6), &plan->spheres);
     free(places);
     free(radius);
     return room ? VF_OK

@@ -29,7 +29,8 @@ typedef enum vf_surface_kind {
     VF_SURFACE_SMOOTH
 } vf_surface_kind;
 
-/* Spheres: [count] each, host memory, in the grid's length unit. Radii > 0; at most VF_SURFACE_LARGEST in magnitude. */
+/* Spheres: [count] each, host memory, in the grid's length unit. Radii >= 0, of which 0 is
+ * no sphere; at most VF_SURFACE_LARGEST in magnitude. */
 typedef struct vf_spheres {
     int64_t count; /* >= 0 */
     const double *x, *y, *z, *radius;

@@ -44,25 +44,6 @@ static vf_status check(vf_device *device, const vf_grid *grid, const vf_coulomb_
     return o->non_linear ? solvent_check_salt(ctx, o) : VF_OK;
 }
 
-/* The atoms that have a sphere. */
-static vf_status make_spheres(vf_context *ctx, const vf_coulomb_atoms *atoms, const double *radius, vf_spheres *out)
-{
-    double *room = malloc(((size_t)atoms->count + 1) * 4 * sizeof *room);
-    if (!room)
-        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for %lld spheres", (long long)atoms->count);
-    double *const x = room, *const y = x + atoms->count, *const z = y + atoms->count, *const r = z + atoms->count;
-    int64_t count = 0;
-    for (int64_t i = 0; i < atoms->count; i++)
-        if (radius[i] != 0) {
-            x[count] = atoms->x[i];
-            y[count] = atoms->y[i];
-            z[count] = atoms->z[i];
-            r[count++] = radius[i];
-        }
-    *out = (vf_spheres){count, x, y, z, r};
-    return VF_OK;
-}
-
 static vf_status solve_linear(vf_solvent *plan, double *b)
 {
     vf_cg_result result;
@@ -84,16 +65,14 @@ vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_cou
         status = vf_fail(vf_device_context(device), VF_ERR_MEMORY, "not enough memory for a solvent");
     if (status != VF_OK)
         return status;
-    vf_spheres spheres = {0};
+    const vf_spheres spheres = {charges->count, charges->x, charges->y, charges->z, radius};
     vf_array right = {0};
     plan->device = device;
     plan->ctx = vf_device_context(device);
     plan->grid = *grid;
     plan->options = *options;
     plan->points = vf_grid_points(grid);
-    status = make_spheres(plan->ctx, charges, radius, &spheres);
-    VF_TRY(status, solvent_matrix(plan, &spheres));
-    free((void *)spheres.x);
+    status = solvent_matrix(plan, &spheres);
     VF_TRY(status, solvent_check_charges(plan, charges));
     if (status == VF_OK && options->surface == VF_SURFACE_SMOOTH)
         solvent_keep_charges(plan, charges);

@@ -19,7 +19,6 @@ MAX_LINES = 500
 # File: the reason why it may be longer.
 LONG_FILES = {
     "libcore/src/picture/canvas_font.inc": "generated glyphs",
-    "apps/cionize/maps/draw_slices.c": "one picture: the layout measures the same text that is then drawn",
     "apps/cionize/cionize_options.c": "the table of options",
     "docs/man/cionize.1": "the table of options, which update_options.py writes, and what belongs to it",
     "docs/man/mri_recon.1": "the same",

@@ -6,6 +6,7 @@
 
 #include "draw_slices.h"
 #include "molecule/molecule_part.h"
+#include "slice_outline.h"
 #include "voxfield/figure.h"
 #include "voxfield/statistics.h"
 #include "voxfield/timer.h"
@@ -271,42 +272,6 @@ static size_t pixels_of(const panel *p)
     return (size_t)p->width * (size_t)p->height;
 }
 
-/* Lowers the distances to a circle around column `u` and row `v`; `du` and `dv` are the sides of a pixel in
- * angstrom. */
-static void measure_circle(panel *p, double u, double v, double radius, double du, double dv, double far)
-{
-    const int left = (int)fmin(fmax(ceil(u - (radius + far) / du), 0), p->width);
-    const int right = (int)fmin(fmax(floor(u + (radius + far) / du), -1), p->width - 1);
-    const int top = (int)fmin(fmax(ceil(v - (radius + far) / dv), 0), p->height);
-    const int bottom = (int)fmin(fmax(floor(v + (radius + far) / dv), -1), p->height - 1);
-    for (int j = top; j <= bottom; j++) {
-        for (int i = left; i <= right; i++) {
-            float *d = &p->distance[(size_t)j * (size_t)p->width + (size_t)i];
-            *d = fminf(*d, (float)(hypot((i - u) * du, (j - v) * dv) - radius));
-        }
-    }
-}
-
-/* The distance of each pixel to the circles in which the plane cuts the atoms' spheres: to the nearest circle from
- * outside, to the farthest from inside. So the distance is zero on the outline of the union. */
-static void measure_outline(const picture *pic, panel *p)
-{
-    const molecule *mol = pic->info->molecule;
-    const double *center[3] = {mol->x, mol->y, mol->z};
-    const vf_grid *grid = &pic->planes->grid;
-    const double du = extent(grid, p->u) / p->width, dv = extent(grid, p->v) / p->height;
-    const double far = 2 * fmax(du, dv);
-    for (size_t k = 0; k < pixels_of(p); k++)
-        p->distance[k] = (float)far;
-    for (int64_t a = 0; a < mol->atoms; a++) {
-        const double off = center[p->normal][a] - p->position;
-        if (!(fabs(off) < mol->radius[a]))
-            continue;
-        measure_circle(p, (center[p->u][a] - p->across.lo) / du - 0.5, (p->up.hi - center[p->v][a]) / dv - 0.5,
-                       sqrt(mol->radius[a] * mol->radius[a] - off * off), du, dv, far);
-    }
-}
-
 static vf_status sample_panel(const picture *pic, panel *p)
 {
     const int64_t *counts = pic->planes->grid.counts;
@@ -317,8 +282,16 @@ static vf_status sample_panel(const picture *pic, panel *p)
                        pixels_of(p));
     vf_resample(pic->planes->plane[p->normal], counts[p->u], counts[p->v], VF_FILTER_BILINEAR, p->width, p->height,
                 p->values);
-    measure_outline(pic, p);
-    return VF_OK;
+    const slice_plane plane = {
+        .normal = p->normal,
+        .u = p->u,
+        .v = p->v,
+        .position = p->position,
+        .lo = {p->across.lo, p->up.lo},
+        .pixel = {extent(&pic->planes->grid, p->u) / p->width, extent(&pic->planes->grid, p->v) / p->height},
+        .width = p->width,
+        .height = p->height};
+    return slice_outline(pic->planes->ctx, pic->info, &plane, p->distance);
 }
 
 /* Collects finite magnitudes, of all pixels or only of those outside the molecule. */
@@ -437,7 +410,9 @@ static void describe(const picture *pic, int width, caption *out)
                    vf_label_text(info->molecule->total_charge, 3, VF_LABEL_TRIM | VF_LABEL_SIGN, number[0]));
     vf_label_text(info->dielectric, 4, VF_LABEL_TRIM, number[0]);
     (void)snprintf(out->medium, sizeof out->medium, "relative permittivity %s%s", number[0],
-                   info->distance_dielectric ? " r/Å" : "");
+                   info->distance_dielectric ? " r/Å"
+                   : info->surface           ? " in the molecule"
+                                             : "");
     out->parts = 0;
     out->part[out->parts++] = out->atoms;
     out->part[out->parts++] = out->points;
@@ -458,7 +433,9 @@ static void draw_footer(picture *pic, int left, int right, int y)
     for (int i = 0; i < 3; i++)
         widest = larger(widest, pic->panel[i].width);
     vf_canvas_scale_bar(pic->canvas, left, y, pic->scale, fmin(fmax(widest / 4.0, 60), 240), "Å");
-    const vf_key key[] = {{pic->outline, "molecule (union of atom radii)", OUTLINE_WIDTH, OUTLINE},
+    const vf_key key[] = {{pic->outline,
+                           pic->info->surface ? "surface of the molecule" : "molecule (union of atom radii)",
+                           OUTLINE_WIDTH, OUTLINE},
                           {pic->isolines, pic->outline ? "isolines outside it, at the ticks" : "isolines at the ticks",
                            ISOLINE_WIDTH, ISOLINE},
                           {pic->missing, "NaN", 0, pic->map.missing}};

@@ -2,6 +2,7 @@
 #ifndef CIONIZE_MAP_FORMAT_H
 #define CIONIZE_MAP_FORMAT_H
 
+#include "molecular_surface.h"
 #include "molecule/molecule.h"
 #include "potential/map_order.h"
 #include "voxfield/device.h"
@@ -32,16 +33,17 @@ typedef struct map_info {
     double temperature;      /* K */
     double dielectric;       /* relative permittivity, or the factor c of eps(r) = c r */
     bool distance_dielectric;
-    double r_min;             /* angstrom */
-    double sigma;             /* of Gaussian charges, angstrom; 0: points */
-    bool vacuum;              /* of periodic maps: around the crystal, instead of a conductor */
-    double cutoff;            /* beyond which charges do not count, angstrom; 0: all do */
-    double range;             /* of a picture's colours, -range to range; 0: by the values */
-    const char *placed;       /* the file that has the values already (map_format.layout); NULL: none */
-    map_error error;          /* measured between the last layer and the commit, at the earliest */
-    const molecule *molecule; /* for total charge and digest; cube files list the atoms */
-    const molecule *sources;  /* the selected atoms, whose potential it is; NULL: those of the molecule */
-    const char *selection;    /* which they are: "protein (1231 atoms, +4 e)"; NULL: all */
+    double r_min;                      /* angstrom */
+    double sigma;                      /* of Gaussian charges, angstrom; 0: points */
+    bool vacuum;                       /* of periodic maps: around the crystal, instead of a conductor */
+    double cutoff;                     /* beyond which charges do not count, angstrom; 0: all do */
+    const vf_surface_options *surface; /* between molecule and solvent; NULL: no solvent */
+    double range;                      /* of a picture's colours, -range to range; 0: by the values */
+    const char *placed;                /* the file that has the values already (map_format.layout); NULL: none */
+    map_error error;                   /* measured between the last layer and the commit, at the earliest */
+    const molecule *molecule;          /* for total charge and digest; cube files list the atoms */
+    const molecule *sources;           /* the selected atoms, whose potential it is; NULL: those of the molecule */
+    const char *selection;             /* which they are: "protein (1231 atoms, +4 e)"; NULL: all */
 } map_info;
 
 /* The total charge of the atoms whose potential the map has. */

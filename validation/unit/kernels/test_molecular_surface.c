@@ -323,6 +323,28 @@ static void test_no_spheres(void **state)
     free_made();
 }
 
+/* An atom of radius 0 has no sphere: levels are those without it, to the bit. */
+static void test_no_radius(void **state)
+{
+    (void)state;
+    enum { N = 12, POINTS = N * N * N };
+    const vf_grid grid = {.origin = {-3, -3, -3}, .spacing = {0.5, 0.5, 0.5}, .counts = {N, N, N}};
+    const vf_box all = vf_grid_box(&grid);
+    float with[POINTS], without[POINTS];
+    molecule_of_spheres *m = spheres(3);
+    set(m, 0, 0, 0, 0, 1.5);
+    set(m, 1, 1.5, 0, 0.5, 1.2);
+    set(m, 2, 2.5, 1, 0, 0);
+    for (int n = 0; n < 2; n++) {
+        vf_surface *plan;
+        m->s.count = 3 - n;
+        need(vf_surface_create(ctx, &m->s, &excluded, &plan));
+        need(vf_surface_levels(plan, &grid, &all, n ? without : with));
+        vf_surface_destroy(plan);
+    }
+    assert_memory_equal(with, without, sizeof with);
+}
+
 static void refuse(const vf_spheres *s, vf_surface_options o)
 {
     vf_surface *plan;
@@ -336,7 +358,7 @@ static void test_refusals(void **state)
     molecule_of_spheres *m = spheres(2);
     set(m, 0, 0, 0, 0, 1);
     const double bad[][4] = {{NAN, 0, 0, 1}, {0, INFINITY, 0, 1}, {0, 0, 2e6, 1},
-                             {0, 0, 0, 0},   {0, 0, 0, -1},       {0, 0, 0, NAN}};
+                             {0, 0, 0, -1},  {0, 0, 0, NAN},      {0, 0, 0, 2e6}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         set(m, 1, bad[i][0], bad[i][1], bad[i][2], bad[i][3]);
         refuse(&m->s, excluded);
@@ -371,4 +393,4 @@ static int set_up(void **state)
 TEST_MAIN(set_up, close_context, cmocka_unit_test(test_definition), cmocka_unit_test(test_one_sphere),
           cmocka_unit_test(test_torus), cmocka_unit_test(test_corner), cmocka_unit_test(test_hollow),
           cmocka_unit_test(test_order), cmocka_unit_test(test_boxes_and_threads), cmocka_unit_test(test_cuts),
-          cmocka_unit_test(test_no_spheres), cmocka_unit_test(test_refusals))
+          cmocka_unit_test(test_no_spheres), cmocka_unit_test(test_refusals), cmocka_unit_test(test_no_radius))
