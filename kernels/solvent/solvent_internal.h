@@ -49,6 +49,11 @@ void solvent_keep_charges(vf_solvent *plan, const vf_coulomb_atoms *charges);
 VF_MUST_CHECK vf_status solvent_right_side(vf_solvent *plan, const vf_coulomb_atoms *charges, const double *radius,
                                            double *b);
 
+/* Adds the boundary's part of it: eps_s phi / spacing^2 at the points next to a side, phi the screened potential of all atoms, to 1e-5 of
+ * sum |q| e^(kappa a) / ((1 + kappa a) eps_s z), z an atom's distance from the side. Errors: VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+VF_MUST_CHECK vf_status solvent_boundary(const vf_solvent *plan, const vf_coulomb_atoms *charges, const double *radius,
+                                         double *b);
+
 /* Whether the grid has each charge in the molecule. Errors: VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status solvent_check_charges(const vf_solvent *plan, const vf_coulomb_atoms *charges);
 

@@ -1,12 +1,12 @@
 /* b_p = sum over faces of eps_f (s' G' - s G) - s eps_m (G' - G), over spacing^2: s is 1 in the molecule and 0 outside, ' is the
- * neighbour's. Only faces that the surface cuts, or a smooth one changes, do not cancel. Beyond the grid's rim the screened potential is added, times the face's coefficient. */
+ * neighbour's. Only faces that the surface cuts, or a smooth one changes, do not cancel. The boundary is
+ * solvent_boundary.c's. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "point_sum.h"
 #include "solvent_internal.h"
-#include "voxfield/team_size.h"
 
 /* Relative to G near the surface; a tenth of what the solver leaves would do. */
 static const double g_tolerance = 1e-6;
@@ -124,43 +124,6 @@ static double of_cut_faces(vf_solvent *plan, int64_t at)
     return sum;
 }
 
-/* ---- the boundary ---- */
-
-static double screened(const vf_solvent *plan, const vf_coulomb_atoms *charges, const double *radius, const double r[3])
-{
-    const double kappa = plan->options.kappa, stern = plan->options.stern;
-    double sum = 0;
-    for (int64_t i = 0; i < charges->count; i++) {
-        const double x = r[0] - charges->x[i], y = r[1] - charges->y[i], z = r[2] - charges->z[i];
-        const double d = sqrt(x * x + y * y + z * z), contact = radius[i] + stern;
-        sum += charges->charge[i] * exp(-kappa * (d - contact)) / ((1 + kappa * contact) * d);
-    }
-    return sum / plan->options.solvent_dielectric;
-}
-
-/* One side of the grid: adds eps_s phi / spacing^2 of the points beyond it. */
-static void add_side(const vf_solvent *plan, const vf_coulomb_atoms *charges, const double *radius, int axis,
-                     bool upper, double *b)
-{
-    const vf_grid *g = &plan->grid;
-    const int u = (axis + 1) % 3, v = (axis + 2) % 3;
-    const double factor = plan->options.solvent_dielectric / (g->spacing[axis] * g->spacing[axis]);
-    const int64_t all = g->counts[u] * g->counts[v];
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, 20 * all * charges->count))
-    for (int64_t n = 0; n < all; n++) {
-        int64_t index[3];
-        double r[3];
-        index[axis] = upper ? g->counts[axis] : -1;
-        index[u] = n % g->counts[u];
-        index[v] = n / g->counts[u];
-        for (int a = 0; a < 3; a++)
-            r[a] = g->origin[a] + g->spacing[a] * (double)index[a];
-        index[axis] += upper ? -1 : 1;
-        b[(index[2] * g->counts[1] + index[1]) * g->counts[0] + index[0]] +=
-            factor * screened(plan, charges, radius, r);
-    }
-}
-
 vf_status solvent_right_side(vf_solvent *plan, const vf_coulomb_atoms *charges, const double *radius, double *b)
 {
     double *places = NULL;
@@ -169,9 +132,7 @@ vf_status solvent_right_side(vf_solvent *plan, const vf_coulomb_atoms *charges, 
     VF_TRY(status, sum_charges(plan, charges, places));
     for (int64_t at = 0; status == VF_OK && at < plan->ends.count; at++)
         b[plan->ends.point[at]] = of_cut_faces(plan, at);
-    for (int a = 0; status == VF_OK && a < 3; a++)
-        for (int upper = 0; upper < 2; upper++)
-            add_side(plan, charges, radius, a, upper, b);
+    VF_TRY(status, solvent_boundary(plan, charges, radius, b));
     free(places);
     if (status == VF_OK && vf_cancelled(plan->ctx))
         status = vf_fail(plan->ctx, VF_ERR_CANCELLED, "interrupted");

@@ -2,8 +2,8 @@
  *
  * One V-cycle from 0 (Brandt, Math. Comp. 31 (1977) 333): a level has every second point of the one before along each axis that has
  * four points or more; a point between others takes half of each of its neighbours (trilinear interpolation P), and residuals go back
- * by P^T / 2 an axis. A coarse face is the harmonic mean of the two fine ones along it, and 1/4, 1/2, 1/4 of those across, so that a
- * thin layer of a small coefficient still insulates; reactions are averaged with these weights. The smoother is that of Gauss and
+ * by P^T / 2 an axis. A coarse face is halfway between the harmonic and the arithmetic mean of the two fine ones along it, and 1/4, 1/2, 1/4 of
+ * those across; reactions are averaged with these weights. The smoother is that of Gauss and
  * Seidel, red points and then black ones, and after the coarser levels in reverse. So the cycle is self-adjoint and positive, as
  * conjugate gradients need, whatever the coefficients.
  *
@@ -24,7 +24,7 @@ enum { VF_MULTIGRID_MOST_SWEEPS = 8 };
 typedef struct vf_multigrid vf_multigrid;
 
 /* Makes the levels below `finest`, whose faces and reaction (>= 0) must outlive the plan. sweeps: of the smoother before and after the
- * coarser levels, 1 to VF_MULTIGRID_MOST_SWEEPS; 0: 1. Blocking, with the context's threads. Errors: as vf_stencil_create;
+ * coarser levels, 1 to VF_MULTIGRID_MOST_SWEEPS; 0: 1. Coarser levels have one more, which costs little. Blocking, with the context's threads. Errors: as vf_stencil_create;
  * VF_ERR_ARGUMENT (constant coefficients, sweeps), VF_ERR_UNSUPPORTED (the device, a periodic axis). */
 VF_MUST_CHECK vf_status vf_multigrid_create(vf_device *device, const vf_stencil_options *finest, int sweeps,
                                             vf_multigrid **out);

@@ -82,10 +82,13 @@ static vf_status create_levels(vf_multigrid *plan, const vf_stencil_options *fin
     const char *variant;
     const int threads = vf_context_threads(ctx);
     vf_isa isa;
-    size_t stride;
+    size_t stride = 0;
     variant = finest->variant ? finest->variant : vf_isa_variants[0];
     vf_status status = vf_variant_isa(plan->device, "multigrid", &variant, &isa);
     VF_TRY(status, create_rooms(plan, finest, &stride));
+    plan->moves = &(isa == VF_ISA_AVX512 ? vf_multigrid_moves_avx512
+                    : isa == VF_ISA_AVX2 ? vf_multigrid_moves_avx2
+                                         : vf_multigrid_moves_baseline)[finest->type == VF_F64];
     plan->level[0].options = *finest;
     for (int n = 0; status == VF_OK && n < VF_MULTIGRID_MOST_LEVELS; n++) {
         level *l = &plan->level[n];
@@ -130,7 +133,6 @@ vf_status vf_multigrid_create(vf_device *device, const vf_stencil_options *fines
     if (status != VF_OK)
         return status;
     plan->device = device;
-    plan->moves = finest->type == VF_F64 ? &vf_multigrid_moves_f64 : &vf_multigrid_moves_f32;
     plan->sweeps = sweeps ? sweeps : 1;
     vf_stencil *checked; /* the coefficients' errors are the stencil's */
     status = vf_stencil_create(device, finest, &checked);

@@ -109,7 +109,7 @@ static double cycle(vf_multigrid *plan, int n, const void *b, void *x)
 {
     vf_multigrid_level *l = &plan->level[n], *coarse = l + 1;
     const bool last = n == plan->levels - 1;
-    const int sweeps = last ? LAST_SWEEPS : plan->sweeps;
+    const int sweeps = last ? LAST_SWEEPS : plan->sweeps + (n > 0);
     pass p = {.kind = START, .x = x, .b = b, .out = x};
     double product = 0;
     for (int half = 0; half < 2 * sweeps; half++) {

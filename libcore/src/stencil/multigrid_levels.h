@@ -32,6 +32,7 @@ typedef struct vf_multigrid_moves {
     void (*restrict_residual)(const vf_levels_pair *pair, vf_residual_row residual, const void *level, void *coarse);
     void (*add_correction)(const vf_levels_pair *pair, const void *coarse, void *x); /* x += P e */
 } vf_multigrid_moves;
-extern const vf_multigrid_moves vf_multigrid_moves_f32, vf_multigrid_moves_f64;
+/* For VF_F32 and VF_F64. */
+extern const vf_multigrid_moves vf_multigrid_moves_baseline[2], vf_multigrid_moves_avx2[2], vf_multigrid_moves_avx512[2];
 
 #endif
