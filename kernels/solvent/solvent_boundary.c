@@ -120,7 +120,8 @@ static void add_sources(const side *s, int l)
         return;
     for (int64_t i = 0; i < here->n[0] + SOLVENT_LANES; i++)
         s->places[i] = (float)(place_of(s, 0, l, here->lo[0] + i) - g->origin[s->u]);
-#pragma omp parallel for schedule(dynamic, 4) num_threads(vf_threads_for(s->plan->ctx, here->n[0] * here->n[1] * here->sources.count))
+#pragma omp parallel for schedule(dynamic, 4)                                                                          \
+    num_threads(vf_threads_for(s->plan->ctx, here->n[0] * here->n[1] * here->sources.count))
     for (int64_t j = 0; j < here->n[1]; j++) {
         double *const value = here->value + j * here->n[0];
         const float v = (float)(place_of(s, 1, l, here->lo[1] + j) - g->origin[s->v]);
@@ -202,12 +203,15 @@ static bool sum_side(side *s, const vf_coulomb_atoms *atoms, const double *radiu
 
 vf_status solvent_boundary(const vf_solvent *plan, const vf_coulomb_atoms *atoms, const double *radius, double *b)
 {
-    const char *variant = vf_isa_variants[0];
+    const char *variant;
     vf_isa isa;
+    variant = vf_isa_variants[0];
     vf_status status = vf_variant_isa(plan->device, "a solvent", &variant, &isa);
     for (int n = 0; status == VF_OK && n < 6; n++) {
         side s = {.plan = plan, .axis = n / 2, .u = (n / 2 + 1) % 3, .v = (n / 2 + 2) % 3, .upper = n % 2};
-        s.row = isa == VF_ISA_AVX512 ? solvent_row_avx512 : isa == VF_ISA_AVX2 ? solvent_row_avx2 : solvent_row_baseline;
+        s.row = isa == VF_ISA_AVX512 ? solvent_row_avx512
+                : isa == VF_ISA_AVX2 ? solvent_row_avx2
+                                     : solvent_row_baseline;
         if (!sum_side(&s, atoms, radius, b))
             status = vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for the boundary of a solvent");
         if (status == VF_OK && vf_cancelled(plan->ctx))

@@ -33,6 +33,7 @@ typedef struct vf_multigrid_moves {
     void (*add_correction)(const vf_levels_pair *pair, const void *coarse, void *x); /* x += P e */
 } vf_multigrid_moves;
 /* For VF_F32 and VF_F64. */
-extern const vf_multigrid_moves vf_multigrid_moves_baseline[2], vf_multigrid_moves_avx2[2], vf_multigrid_moves_avx512[2];
+extern const vf_multigrid_moves vf_multigrid_moves_baseline[2], vf_multigrid_moves_avx2[2],
+    vf_multigrid_moves_avx512[2];
 
 #endif
