@@ -10,8 +10,9 @@
 #include "voxfield/team_size.h"
 #include "voxfield/vector.h"
 
-/* Of a step's residual, relative, at most; and of that of the linear solution, which is only a start. */
-static const double most_forcing = 0.1, start_tolerance = 0.01;
+/* Of a step's residual, relative, at most and at least (rounding leaves more than nothing); and of that of the linear solution, which is
+ * only a start. */
+static const double most_forcing = 0.1, least_forcing = 1e-8, start_tolerance = 0.01;
 enum { MOST_HALVINGS = 12, MOST_AT_EDGE = 4 };
 
 typedef struct newton {
@@ -105,8 +106,8 @@ static vf_status iterate(newton *s, double size)
             return vf_fail(s->plan->ctx, VF_ERR_INTERNAL,
                            "the non-linear equation of the solvent did not converge in %d steps: a residual of %.2g",
                            o->steps, outcome->residual);
-        const double left = outcome->residual,
-                     forcing = fmax(fmin(most_forcing, left), fmin(0.5 * o->tolerance / left, 0.5));
+        const double left = outcome->residual, enough = fmin(0.5 * o->tolerance / left, 0.5);
+        const double forcing = fmax(fmax(fmin(most_forcing, left), enough), least_forcing);
         status = solve_step(s, s->slope.data, forcing, s->step.data);
         VF_TRY(status, search(s, &norm));
         outcome->steps += status == VF_OK;
@@ -138,12 +139,13 @@ static vf_status check_exponents(const newton *s)
  * (a sphere of 20 e), and beyond that ions gather at the edge of the grid. */
 static vf_status check_edge(newton *s)
 {
-    const int64_t *n = s->plan->grid.counts;
+    const int64_t nx = s->plan->grid.counts[0], ny = s->plan->grid.counts[1], nz = s->plan->grid.counts[2];
     double most = 0;
-    for (int64_t i = 0; i < s->plan->points; i++) {
-        const int64_t x = i % n[0], y = i / n[0] % n[1], z = i / n[0] / n[1];
-        if (x == 0 || y == 0 || z == 0 || x == n[0] - 1 || y == n[1] - 1 || z == n[2] - 1)
-            most = fmax(most, fabs(s->u[i]));
+    for (int64_t row = 0; row < ny * nz; row++) {
+        const int64_t j = row % ny, k = row / ny;
+        const bool whole = j == 0 || k == 0 || j == ny - 1 || k == nz - 1;
+        for (int64_t i = 0; i < nx; i += whole || nx == 1 ? 1 : nx - 1)
+            most = fmax(most, fabs(s->u[row * nx + i]));
     }
     s->plan->outcome.edge = most * s->response.bjerrum;
     if (s->plan->outcome.edge > MOST_AT_EDGE)

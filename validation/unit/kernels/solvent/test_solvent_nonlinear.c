@@ -218,9 +218,9 @@ static void test_quadratic(void **state)
 }
 
 /* The functional's derivative by the charges at the solution is phi at the charges: with charges f q, dG / df = sum q u(f). So the energy
- * is the integral of that over f, here by Gauss and Legendre with 8 points, which leave less than 1e-4 of what salt adds. That and
- * the energy by its formula agree to the second order of h; a quarter of the salt's part at most is from the cells at the ions' surface,
- * whose width is that part of the Debye length (h = 0.75, 1 / kappa = 3.9), and the potential varies by half of itself over them. */
+ * is the integral of that over f, here by Gauss and Legendre with 8 points, which leave less than 1e-4 of what salt adds. Both are
+ * of one grid, whose equation is the derivative of its sums, so the place of the ions' surface drops out. Only u at the charges is
+ * interpolated, to 1e-3 of what salt adds to it: (h / R)^2 of its change within the molecule, a hundredth. */
 static void test_charging(void **state)
 {
     (void)state;
@@ -247,7 +247,7 @@ static void test_charging(void **state)
         vf_solvent_destroy(plan);
     }
     print_message("salt: %.6f, by charging: %.6f\n", whole - none, integral - none);
-    assert_true(fabs(whole - none) > 0.01 && fabs((integral - whole) / (whole - none)) <= 0.02);
+    assert_true(fabs(whole - none) > 0.01 && fabs((integral - whole) / (whole - none)) <= 0.002);
 }
 
 /* Charges that ions touch, where the linear equation has up to 180 k T / e. The charge of the ions is as in test_sphere, of coarser
@@ -318,7 +318,7 @@ static rod_outcome solve_rod(const vf_solvent_options *o)
 {
     double x[ROD], y[ROD], z[ROD], charge[ROD], radius[ROD];
     const vf_coulomb_atoms atoms = {ROD, x, y, z, charge};
-    const vf_grid grid = cube(48, 97);
+    const vf_grid grid = cube(48, SANITIZED ? 49 : 97);
     rod_outcome outcome = {.most = 0};
     vf_solvent *plan;
     fill_rod(x, y, z, charge, radius);
@@ -396,7 +396,7 @@ static void test_failures(void **state)
     expect_error(try_sphere(-20, 4, 18, 33, &o, &plan), VF_ERR_INTERNAL, "did not converge in 1 iterations");
     o.iterations = 100;
     o.tolerance = 1e-30; /* less than rounding leaves */
-    expect_error(try_sphere(-5, 4, 18, 33, &o, &plan), VF_ERR_INTERNAL, "no part of the next step");
+    expect_error(try_sphere(-5, 4, 18, 33, &o, &plan), VF_ERR_INTERNAL, "the non-linear equation of the solvent");
     assert_null(plan);
     o.tolerance = 1e-6;
     o.tell = note;
