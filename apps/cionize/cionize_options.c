@@ -151,6 +151,40 @@ static vf_status ligand(vf_context *ctx, const char *option, const char *text, v
     return selection(ctx, option, text, &((cionize_request *)to)->settings.solvent.ligand);
 }
 
+/* Z:C[,Z:C...] */
+static vf_status solvent_salt(vf_context *ctx, const char *option, const char *text, void *to)
+{
+    solvent_settings *s = &((cionize_request *)to)->settings.solvent;
+    const char *at = text;
+    bool more = true;
+    for (s->ions = 0; more && s->ions < VF_SOLVENT_MOST_IONS; s->ions++) {
+        char *end;
+        const double charge = strtod(at, &end);
+        const char *number = end != at && *end == ':' ? end + 1 : "";
+        const double concentration = strtod(number, &end);
+        if (!(fabs(charge) >= 0.1 && fabs(charge) <= 20 && concentration >= 0 && concentration <= 20) ||
+            end == number || (*end != '\0' && *end != ','))
+            break;
+        s->ion[s->ions] = (vf_solvent_ion){charge, concentration};
+        more = *end == ',';
+        at = end + 1;
+    }
+    double net = 0, all = 0;
+    for (int i = 0; i < s->ions; i++) {
+        net += s->ion[i].charge * s->ion[i].concentration;
+        all += fabs(s->ion[i].charge) * s->ion[i].concentration;
+    }
+    if (!more && !(all > 0 && fabs(net) <= 1e-6 * all))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--%s '%s': the ions have %+g mol/L of charge together, but a salt is neutral", option, text,
+                       net);
+    return more ? vf_fail(ctx, VF_ERR_ARGUMENT,
+                          "--%s '%s': expected kinds of ions, each a charge and a concentration in mol/L, at most %d: "
+                          "2:0.1,-1:0.2 is 0.1 mol/L of MgCl2",
+                          option, text, VF_SOLVENT_MOST_IONS)
+                : VF_OK;
+}
+
 /* z, or z:FILE */
 static vf_status profile(vf_context *ctx, const char *option, const char *text, void *to)
 {
@@ -484,6 +518,13 @@ const program_option cionize_options[] = {
     {OPTION_NUMBER, .name = "ionic-strength", .argument = "C", SETTING(solvent.strength), .least = 0, .most = 10,
      .unit = "mol/L", .initial = "0.15", .needs = "solvent", .help = "ionic strength of the salt in the solvent",
      .more = "Of a salt of ions of one charge each, it is the concentration."},
+    {OPTION_CUSTOM, .name = "solvent-salt", .argument = "Z:C,Z:C", .parse = solvent_salt, .needs = "solvent",
+     .excludes = "ionic-strength", .why = "both say how much salt there is", .default_help = "ions of one charge each",
+     .help =
+         "the salt's kinds of ions, each a charge and a concentration in mol/L: 2:0.1,-1:0.2 is 0.1 mol/L of MgCl2"},
+    {OPTION_FLAG, .name = "non-linear", SETTING(solvent.non_linear), .needs = "solvent",
+     .help = "the full Poisson-Boltzmann equation, for strong charges such as those of nucleic acids",
+     .more = "The linear equation is its limit for potentials of less than kT/e where ions can be."},
     {OPTION_NUMBER, .name = "stern", .argument = "R", SETTING(solvent.stern), .least = 0, .most = 20,
      .unit = "angstrom", .initial = "2", .needs = "solvent",
      .help = "radius of the salt's ions, by which they keep from the atoms' spheres"},

@@ -56,6 +56,7 @@ typedef struct water_state {
 
 /* The molecule in a solvent (solvent_stage.c). */
 typedef struct solvent_state {
+    vf_solvent_options options;
     vf_solvent *plan;           /* solved; NULL: not yet, or not asked for */
     int64_t left_out, water;    /* atoms of the file, and molecules of water among them */
     vf_surface_options surface; /* for the picture */

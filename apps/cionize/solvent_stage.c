@@ -24,6 +24,17 @@ static const char *surface_name(int kind)
     return names[kind];
 }
 
+/* "0.15", or "2:0.1, -1:0.2" */
+static const char *salt_text(const solvent_settings *s, char *text, size_t size)
+{
+    (void)snprintf(text, size, "%s", "");
+    if (s->ions == 0)
+        (void)vf_append(text, size, "%g", s->strength);
+    for (int i = 0; i < s->ions; i++)
+        (void)vf_append(text, size, "%s%g:%g", i ? ", " : "", s->ion[i].charge, s->ion[i].concentration);
+    return text;
+}
+
 /* ---- the molecule ---- */
 
 /* The atoms that the option names, or all that are not water: the solvent stands for water. */
@@ -93,6 +104,7 @@ vf_status solvent_prepare(cionize_state *r)
     if (!s->on)
         return VF_OK;
     vf_status status = check_radii(r);
+    VF_TRY(status, dissolve_options(&r->settings, r->ctx, &r->dissolved.options));
     if (status == VF_OK && s->energies)
         status = energies_check_path(r->ctx, s->energies);
     return status;
@@ -102,11 +114,13 @@ void solvent_describe(cionize_state *r)
 {
     const cionize_settings *c = &r->settings;
     const solvent_settings *s = &c->solvent;
+    char salt[120];
     if (!s->on)
         return;
     snprintf(r->quantity, sizeof r->quantity, "electrostatic potential in solvent");
-    vf_append(r->method, sizeof r->method, "; in solvent of eps %g with salt of %g mol/L, surface %s",
-              s->solvent_dielectric, s->strength, surface_name(s->surface));
+    vf_append(r->method, sizeof r->method, "; in solvent of eps %g with salt of %s mol/L%s, surface %s",
+              s->solvent_dielectric, salt_text(s, salt, sizeof salt), s->non_linear ? ", non-linear" : "",
+              surface_name(s->surface));
     /* A picture needs no more than its pixels. */
     r->dissolved.surface = (vf_surface_options){(vf_surface_kind)s->surface,
                                                 s->surface == VF_SURFACE_VAN_DER_WAALS ? 0 : s->probe, 1, 0.3};
@@ -127,9 +141,17 @@ vf_status solvent_solve(cionize_state *r)
     const vf_coulomb_atoms atoms = acting_atoms(r);
     if (!s->on)
         return VF_OK;
-    const vf_solvent_options o = dissolve_options(&r->settings);
     vf_stage_begin(&r->stages, "solve");
-    return vf_solvent_create(vf_context_host(r->ctx), &r->grid, &atoms, r->molecule.radius, &o, &r->dissolved.plan);
+    const vf_status status = vf_solvent_create(vf_context_host(r->ctx), &r->grid, &atoms, r->molecule.radius,
+                                               &r->dissolved.options, &r->dissolved.plan);
+    const double edge = status == VF_OK ? vf_solvent_outcome(r->dissolved.plan).edge : 0;
+    if (edge > 1)
+        vf_warn(r->ctx,
+                "the potential is up to %.2g kT/e at the edge of the grid, where the linear equation is taken to hold; "
+                "use a "
+                "larger --border",
+                edge);
+    return status;
 }
 
 vf_status solvent_layers(cionize_state *r, int64_t first, int64_t count, const void **values)
@@ -159,17 +181,22 @@ vf_status solvent_layers(cionize_state *r, int64_t first, int64_t count, const v
 void solvent_facts(facts *f, const cionize_state *r)
 {
     const solvent_settings *s = &r->settings.solvent;
-    const double kappa = vf_solvent_kappa(s->strength, s->solvent_dielectric, r->settings.temperature);
+    const double kappa = r->dissolved.options.kappa;
+    char salt[160];
     if (!s->on)
         return;
     fact_begin(f, "solvent");
+    fact_text(f, "equation", s->non_linear ? "non-linear" : "linear");
     fact_number(f, "solute_dielectric", s->molecule_dielectric);
     fact_number(f, "solvent_dielectric", s->solvent_dielectric);
     fact_say(f, LINE_SOLVENT_PLAN, "solvent    dielectric %g, %g in the molecule", s->solvent_dielectric,
              s->molecule_dielectric);
-    fact_number(f, "ionic_strength", s->strength);
-    if (kappa > 0)
-        fact_say(f, LINE_SOLVENT_PLAN, "; salt of %g mol/L (Debye length %.3g A)", s->strength, 1 / kappa);
+    fact_text(f, "salt", salt_text(s, salt, sizeof salt));
+    if (kappa > 0) {
+        fact_number(f, "debye_length", 1 / kappa);
+        fact_only_say(f, LINE_SOLVENT_PLAN, "; salt of %s mol/L (Debye length %.3g A)%s", salt, 1 / kappa,
+                      s->non_linear ? ", non-linear equation" : "");
+    }
     fact_number(f, "stern", s->stern);
     fact_number(f, "probe", s->probe);
     fact_text(f, "surface", surface_name(s->surface));
@@ -183,6 +210,8 @@ void solvent_facts(facts *f, const cionize_state *r)
                       (long long)r->dissolved.water, vf_plural(r->dissolved.water));
     if (r->dissolved.plan) {
         const vf_solvent_result result = vf_solvent_outcome(r->dissolved.plan);
+        if (s->non_linear)
+            fact_integer(f, "steps", result.steps);
         fact_integer(f, "iterations", result.iterations);
         fact_number(f, "residual", result.residual);
     }

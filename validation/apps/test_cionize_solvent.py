@@ -179,6 +179,31 @@ def test_frames(_):
     refuse(2, ["no map"], "four.pqr", "--solvent", "--trajectory", "t.dcd")
 
 
+def test_salts(_):
+    """Salts of one ionic strength are one to the linear equation. The full equation agrees with it for weak charges, to the cube of
+    the potential, and its parts add up."""
+    ion(charge=0.1)
+    options = ["ion.pqr", "--spacing", "0.5", "--border", "9", "--solvent"]
+    cases = {"plain": ["--ionic-strength", "0.3"], "double": ["--solvent-salt", "2:0.1,-1:0.2"],
+             "full": ["--non-linear", "--ionic-strength", "0.3"], "none": ["--non-linear", "--ionic-strength", "0"]}
+    for name, salt in cases.items():
+        make("-q", *options, *salt, "--energies", f"{name}.json")
+    found = {name: energy(f"{name}.json")["reaction_kJ/mol"] for name in cases}
+    assert math.isclose(found["plain"], found["double"], rel_tol=1e-9)
+    # 0.1 e at 5 A: 0.06 kT/e, whose square times 1/12 is 3e-4 of the salt's part, itself 2 % of the whole.
+    assert math.isclose(found["plain"], found["full"], rel_tol=1e-5) and found["plain"] != found["full"]
+    assert found["none"] > found["plain"], "salt lowers the energy"
+    ion("strong.pqr", charge=8.0)
+    make("-q", "strong.pqr", *options[1:], "--non-linear", "--solvent-salt", "2:0.1,-1:0.2", "--energies", "strong.csv", "-o", "s.mrc")
+    make("-q", "strong.pqr", *options[1:], "--non-linear", "--solvent-salt", "2:0.1,-1:0.2", "--energies", "strong.json")
+    parts = energy("strong.json")["reaction_parts_kJ/mol"]
+    assert math.isclose(math.fsum(parts.values()), energy("strong.json")["reaction_kJ/mol"], rel_tol=1e-12), parts
+    assert max(read("s.mrc").values) < math.inf and parts["osmotic"] < 0
+    refuse(2, ["--solvent-salt", "neutral"], *options, "--solvent-salt", "2:0.1,-1:0.1")
+    for text in ("2", "2:", "0:1,-1:1", "1:0.1;-1:0.1", "1:x,-1:1", ",".join(11 * ["1:0"])):
+        refuse(2, ["--solvent-salt", "2:0.1,-1:0.2"], *options, "--solvent-salt", text)
+
+
 def test_what_is_said(_):
     """The plan, the result and the report."""
     four()

@@ -9,17 +9,22 @@
 enum { EXACT_ATOMS = 30000 };
 static const double g_tolerance = 1e-8;
 
-vf_solvent_options dissolve_options(const cionize_settings *settings)
+vf_status dissolve_options(const cionize_settings *settings, vf_context *ctx, vf_solvent_options *out)
 {
     const solvent_settings *s = &settings->solvent;
-    vf_solvent_options o = vf_solvent_defaults();
-    o.molecule_dielectric = s->molecule_dielectric;
-    o.solvent_dielectric = s->solvent_dielectric;
-    o.kappa = vf_solvent_kappa(s->strength, s->solvent_dielectric, settings->temperature);
-    o.stern = s->stern;
-    o.probe = s->probe;
-    o.surface = (vf_surface_kind)s->surface;
-    return o;
+    const vf_solvent_ion simple[] = {{1, s->strength}, {-1, s->strength}};
+    *out = vf_solvent_defaults();
+    out->molecule_dielectric = s->molecule_dielectric;
+    out->solvent_dielectric = s->solvent_dielectric;
+    out->stern = s->stern;
+    out->probe = s->probe;
+    out->surface = (vf_surface_kind)s->surface;
+    out->kappa = 0;
+    out->non_linear = s->non_linear && (s->ions > 0 || s->strength > 0); /* without salt it is the linear equation */
+    if (s->ions == 0 && s->strength == 0)
+        return VF_OK;
+    return vf_solvent_set_salt(ctx, s->ions > 0 ? s->ions : 2, s->ions > 0 ? s->ion : simple, settings->temperature,
+                               out);
 }
 
 /* The potential of the other charges at each atom, over the molecule's dielectric. */
@@ -52,30 +57,25 @@ static vf_status sum_coulomb(const cionize_settings *settings, vf_context *ctx, 
     return status;
 }
 
-/* From potentials at the atoms, in charges over lengths, to kJ/mol. Returns the sum. */
-static double to_energies(const vf_coulomb_atoms *atoms, double *values)
-{
-    const double unit = potential_constant("kcal/mol/e", 0) * DISSOLVE_CALORIE;
-    double sum = 0;
-    for (int64_t i = 0; i < atoms->count; i++) {
-        values[i] *= unit * atoms->charge[i] / 2;
-        sum += values[i];
-    }
-    return sum;
-}
-
 vf_status dissolve_energies(const cionize_settings *settings, vf_context *ctx, const vf_solvent *plan,
                             const vf_coulomb_atoms *charges, const atom_energies *atoms, solvent_energy *out)
 {
-    double *room = atoms ? NULL : calloc(2 * (size_t)charges->count + 1, sizeof *room);
-    double *const reaction = atoms ? atoms->reaction : room;
-    if (!reaction)
+    const double unit = potential_constant("kcal/mol/e", 0) * DISSOLVE_CALORIE; /* kJ/mol of e^2/angstrom */
+    double *room = atoms ? NULL : calloc((size_t)charges->count + 1, sizeof *room);
+    double *const coulomb = atoms ? atoms->coulomb : room;
+    vf_solvent_energy e = {0};
+    if (!coulomb)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory for energies of %lld atoms", (long long)charges->count);
-    double *const coulomb = atoms ? atoms->coulomb : room + charges->count;
-    vf_status status = vf_solvent_reaction(plan, charges->count, charges->x, charges->y, charges->z, reaction);
+    vf_status status = vf_solvent_energies(plan, charges, &e, atoms ? atoms->reaction : NULL);
     VF_TRY(status, sum_coulomb(settings, ctx, charges, coulomb));
-    if (status == VF_OK)
-        *out = (solvent_energy){to_energies(charges, reaction), to_energies(charges, coulomb)};
+    *out = (solvent_energy){
+        .reaction = unit * e.total, .fixed = unit * e.fixed, .stress = unit * e.stress, .osmotic = unit * e.osmotic};
+    for (int64_t i = 0; status == VF_OK && i < charges->count; i++) {
+        coulomb[i] *= unit * charges->charge[i] / 2;
+        out->coulomb += coulomb[i];
+        if (atoms)
+            atoms->reaction[i] *= unit;
+    }
     free(room);
     return status;
 }
@@ -83,9 +83,10 @@ vf_status dissolve_energies(const cionize_settings *settings, vf_context *ctx, c
 vf_status dissolve_once(const cionize_settings *settings, vf_context *ctx, const vf_grid *grid,
                         const vf_coulomb_atoms *charges, const double *radius, solvent_energy *out)
 {
-    const vf_solvent_options o = dissolve_options(settings);
+    vf_solvent_options o;
     vf_solvent *plan = NULL;
-    vf_status status = vf_solvent_create(vf_context_host(ctx), grid, charges, radius, &o, &plan);
+    vf_status status = dissolve_options(settings, ctx, &o);
+    VF_TRY(status, vf_solvent_create(vf_context_host(ctx), grid, charges, radius, &o, &plan));
     VF_TRY(status, dissolve_energies(settings, ctx, plan, charges, NULL, out));
     vf_solvent_destroy(plan);
     return status;

@@ -10,8 +10,9 @@
 
 /* Energies of a molecule, kJ/mol. */
 typedef struct solvent_energy {
-    double reaction; /* sum of q u / 2, u the reaction potential: next to the molecule's dielectric everywhere */
+    double reaction; /* vf_solvent_energy.total: next to the molecule's dielectric everywhere, without salt */
     double coulomb;  /* of the charges among each other in that dielectric */
+    double fixed, stress, osmotic; /* the parts of `reaction`: vf_solvent_energy */
 } solvent_energy;
 
 /* The same of atoms, which have half of what they share with others. */
@@ -19,7 +20,8 @@ typedef struct atom_energies {
     double *reaction, *coulomb; /* [atoms] */
 } atom_energies;
 
-vf_solvent_options dissolve_options(const cionize_settings *settings);
+/* Errors: those of vf_solvent_set_salt. */
+VF_MUST_CHECK vf_status dissolve_options(const cionize_settings *settings, vf_context *ctx, vf_solvent_options *out);
 
 /* Energies of a solved plan. `atoms` (NULL: not wanted): its arrays get the parts. Errors: those of vf_solvent_reaction and
  * vf_point_sum_create. */

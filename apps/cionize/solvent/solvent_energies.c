@@ -18,8 +18,12 @@ typedef struct energy_rows {
 
 solvent_energy binding_energy(const solvent_energy of[OF_ALL])
 {
-    return (solvent_energy){of[OF_COMPLEX].reaction - of[OF_FIRST].reaction - of[OF_SECOND].reaction,
-                            of[OF_COMPLEX].coulomb - of[OF_FIRST].coulomb - of[OF_SECOND].coulomb};
+    const solvent_energy *c = &of[OF_COMPLEX], *a = &of[OF_FIRST], *b = &of[OF_SECOND];
+    return (solvent_energy){.reaction = c->reaction - a->reaction - b->reaction,
+                            .coulomb = c->coulomb - a->coulomb - b->coulomb,
+                            .fixed = c->fixed - a->fixed - b->fixed,
+                            .stress = c->stress - a->stress - b->stress,
+                            .osmotic = c->osmotic - a->osmotic - b->osmotic};
 }
 
 vf_status energies_check_path(vf_context *ctx, const char *path)
@@ -180,6 +184,11 @@ static void json_energy(vf_report *report, const solvent_energy *e)
     vf_report_number(report, "reaction_kcal/mol", e->reaction / DISSOLVE_CALORIE);
     vf_report_number(report, "coulomb_kJ/mol", e->coulomb);
     vf_report_number(report, "coulomb_kcal/mol", e->coulomb / DISSOLVE_CALORIE);
+    vf_report_begin(report, "reaction_parts_kJ/mol");
+    vf_report_number(report, "fixed_charges", e->fixed);
+    vf_report_number(report, "dielectric_stress", e->stress);
+    vf_report_number(report, "osmotic", e->osmotic);
+    vf_report_end(report);
 }
 
 static void json_binding(vf_report *report, const solvent_energy of[OF_ALL])
