@@ -537,6 +537,15 @@ const program_option cionize_options[] = {
      .more = "If nothing else is asked for, no map is made. With --trajectory, the file has the energies of each "
              "frame, on a grid around "
              "the molecule of that frame."},
+    {OPTION_NUMBER, .name = "accuracy-energy", .argument = "E", SETTING(solvent.accuracy), .least = 1e-4, .most = 0.2,
+     .needs = "solvent", .excludes = "spacing counts size trajectory", .why = "both set the spacing",
+     .default_help = "the spacing is given",
+     .help = "relative error of the reaction energy, for which the spacing is chosen: 0.01",
+     .more = "Two coarse solutions tell how the energy depends on the spacing. The spacing is at most 1 and at least "
+             "0.1 angstrom."},
+    {OPTION_FLAG, .name = "energy-error", SETTING(solvent.error), .needs = "energies", .excludes = "trajectory",
+     .why = "it is that of one molecule",
+     .help = "an estimate of the energy's error, from a second solution on a coarser grid"},
     {OPTION_CUSTOM, .name = "ligand", .argument = "SELECTION", .parse = ligand, .needs = "energies",
      .excludes = "complex", .why = "both say what binds", .default_help = "none",
      .help = "atoms that bind to the others: the energy of binding, on one grid, by the difference to both alone"},

@@ -64,8 +64,11 @@ typedef struct solvent_state {
     size_t bytes;
     /* Energies (energy_stage.c). */
     bool binds;
-    bound_part part[2];           /* if it binds: the partners */
-    atom_energies atoms;          /* of the molecule; one block of memory */
+    bound_part part[2];  /* if it binds: the partners */
+    atom_energies atoms; /* of the molecule; one block of memory */
+    double trial[2];     /* energies by which the spacing was chosen, kJ/mol; 0: it was given */
+    double difference;   /* of a coarser grid's energy, kJ/mol */
+    bool has_difference;
     solvent_energy (*of)[OF_ALL]; /* [frames, or 1]; NULL: none yet */
 } solvent_state;
 
@@ -184,6 +187,18 @@ VF_MUST_CHECK vf_status energies_prepare(cionize_state *r);
 VF_MUST_CHECK vf_status energies_run(cionize_state *r);
 
 void energy_facts(facts *f, const cionize_state *r);
+
+/* ---- spacing_stage.c ---- */
+
+/* Before the grid: with --accuracy-energy, sets the spacing, from two coarse solutions. Errors: those of vf_solvent_create. */
+VF_MUST_CHECK vf_status spacing_choose(cionize_state *r);
+
+/* After the energies, with --energy-error: solves once more, on a coarser grid. Errors: as above. */
+VF_MUST_CHECK vf_status spacing_estimate_error(cionize_state *r);
+
+/* Of the plan, and of the energies. */
+void spacing_facts(facts *f, const cionize_state *r);
+void spacing_error_facts(facts *f, const cionize_state *r);
 
 /* ---- analysis_stage.c: --compare, --profile, --radial ---- */
 

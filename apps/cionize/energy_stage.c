@@ -220,6 +220,7 @@ vf_status energies_run(cionize_state *r)
     vf_status status = d->of ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for energies");
     if (status == VF_OK)
         status = r->trajectory ? sum_frames(r) : sum_molecule(r);
+    VF_TRY(status, spacing_estimate_error(r));
     if (status == VF_OK) {
         const energy_table table = {.mol = &r->molecule,
                                     .charge = acting_atoms(r).charge,
@@ -273,6 +274,7 @@ void energy_facts(facts *f, const cionize_state *r)
     const double reaction = mean_of(r, false, true, false, &error);
     fact_number(f, "reaction_kJ/mol", reaction);
     say_energy(f, "energy", reaction, error, text);
+    spacing_error_facts(f, r);
     fact_number(f, "coulomb_kJ/mol", mean_of(r, false, false, true, &error));
     if (r->dissolved.binds) {
         const double bound = mean_of(r, true, true, true, &error);

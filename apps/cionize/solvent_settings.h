@@ -13,7 +13,9 @@ typedef struct solvent_settings {
     double stern, probe;                            /* radii of ions and of the solvent, angstrom */
     int surface;                                    /* a vf_surface_kind */
     bool non_linear;
-    int ions;                                 /* kinds of ions of a salt; 0: a salt of ions of one charge each */
+    double accuracy; /* of the energy, relative, for which the spacing is chosen; 0: the spacing is given */
+    bool error;      /* estimate that of the energy */
+    int ions;        /* kinds of ions of a salt; 0: a salt of ions of one charge each */
     vf_solvent_ion ion[VF_SOLVENT_MOST_IONS]; /* mol/L */
     const char *ligand, *partners;            /* of a complex: a selection, or two files; NULL: no complex */
     const char *energies;                     /* file of energies; NULL: none */

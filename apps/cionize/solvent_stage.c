@@ -203,6 +203,7 @@ void solvent_facts(facts *f, const cionize_state *r)
     fact_say(f, LINE_SOLVENT_PLAN, "; surface %s", surface_name(s->surface));
     if (s->surface != VF_SURFACE_VAN_DER_WAALS)
         fact_only_say(f, LINE_SOLVENT_PLAN, ", probe %g A", s->probe);
+    spacing_facts(f, r);
     fact_integer(f, "left_out", r->dissolved.left_out);
     if (r->dissolved.water > 0)
         fact_only_say(f, LINE_SOLVENT_PLAN,

@@ -204,6 +204,26 @@ def test_salts(_):
         refuse(2, ["--solvent-salt", "2:0.1,-1:0.2"], *options, "--solvent-salt", text)
 
 
+def test_accuracy(_):
+    """The spacing that is chosen gives Born's energy to what was asked, and the estimate of the error is near it: within a factor of
+    two, because the surface scatters."""
+    ion()
+    known = KJ / 2 / RADIUS * (1 / WATER - 1)
+    spacings = []
+    for asked in (0.01, 0.002):
+        done = make("ion.pqr", "--solvent", "--solute-dielectric", "1", "--ionic-strength", "0", "--accuracy-energy", asked,
+                    "--energies", "e.json", "--energy-error", "--report", "r.json")
+        report = energy("r.json")
+        found, error = report["energies"]["reaction_kJ/mol"], report["energies"]["reaction_error_kJ/mol"]
+        spacings.append(report["grid"]["spacing"][0])
+        assert abs(found - known) <= asked * abs(known), (asked, found, known)
+        assert 0.5 * abs(found - known) <= error <= 2 * abs(found - known) + 1e-4 * abs(known), (asked, error, found - known)
+        assert abs(report["energies"]["reaction_extrapolated_kJ/mol"] - known) <= 0.5 * abs(found - known) + 1e-4 * abs(known)
+        assert f"for an energy to {asked:g}" in done.out and "error about" in done.out, done.out
+    assert spacings[1] < spacings[0] <= 1, spacings
+    refuse(2, ["--accuracy-energy", "--spacing"], "ion.pqr", "--solvent", "--accuracy-energy", "0.1", "--spacing", "1")
+
+
 def test_what_is_said(_):
     """The plan, the result and the report."""
     four()
