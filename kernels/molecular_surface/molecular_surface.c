@@ -171,11 +171,11 @@ static bool list_near(const surface_bins *b, const double middle[3], double larg
 }
 
 typedef struct tile {
-    double middle[3], half; /* half its diagonal */
-    vf_box box;             /* its points that are wanted */
-    surface_near spheres, seeds;
-    bool has_seeds; /* listed */
-    bool failed;    /* for want of memory */
+    double middle[3], half;            /* half its diagonal */
+    vf_box box;                        /* its points that are wanted */
+    surface_near spheres, seeds, wide; /* wide: all spheres that can hide what is nearest to a point */
+    bool has_seeds;                    /* listed, with wide */
+    bool failed;                       /* for want of memory */
 } tile;
 
 /* Whole tiles of the grid, so that values do not depend on the box. `beyond`: how far the points go that are asked for. */
@@ -193,6 +193,18 @@ static void lay_tile(const vf_grid *grid, const vf_box *box, const int64_t numbe
     t->has_seeds = false;
 }
 
+/* Whether the accessible surface has a point on the deepest sphere in the direction of r. It is the nearest of all then: none is nearer
+ * than the depth. Otherwise the nearest is on an edge: were it on a sphere, that would be the deepest. */
+static bool is_exposed(const tile *t, const float r[3], float depth)
+{
+    const int64_t i = surface_deepest(&t->spheres, r, depth);
+    const float x = r[0] - t->spheres.x[i], y = r[1] - t->spheres.y[i], z = r[2] - t->spheres.z[i],
+                far = sqrtf(x * x + y * y + z * z), stretch = far > 0 ? t->spheres.radius[i] / far : 0;
+    const float at[3] = {t->spheres.x[i] + (far > 0 ? stretch * x : t->spheres.radius[i]),
+                         t->spheres.y[i] + stretch * y, t->spheres.z[i] + stretch * z};
+    return !surface_is_hidden(&t->wide, at);
+}
+
 /* The level of a point of a tile, relative to its middle. */
 static float level_of(const vf_surface *plan, tile *t, const float r[3])
 {
@@ -206,9 +218,11 @@ static float level_of(const vf_surface *plan, tile *t, const float r[3])
     if (-depth >= most)
         return -reach;
     if (!t->has_seeds)
-        t->failed = !list_near(&plan->seeds, t->middle, 0, (double)most + t->half, &t->seeds);
+        t->failed = !list_near(&plan->seeds, t->middle, 0, (double)most + t->half, &t->seeds) ||
+                    !list_near(&plan->spheres, t->middle, plan->largest, (double)most + t->half, &t->wide);
     t->has_seeds = true;
-    const float d = sqrtf(surface_nearest_square(&t->seeds, r, most * most));
+    const bool exposed = !t->failed && is_exposed(t, r, depth);
+    const float d = exposed ? -depth : sqrtf(surface_nearest_square(&t->seeds, r, most * most));
     return fmaxf(-reach, fminf(probe - d, reach));
 }
 
@@ -257,6 +271,7 @@ static vf_status for_tiles(const vf_surface *plan, const vf_grid *grid, const vf
         }
         free_list(&t.spheres);
         free_list(&t.seeds);
+        free_list(&t.wide);
     }
     if (!room)
         return vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for the levels of a surface");

@@ -6,10 +6,10 @@
  *                       J. Mol. Biol. 55 (1971) 379; Connolly, J. Appl. Cryst. 16 (1983) 548
  *
  * Levels are negative inside. Outside, all three are the exact distance. Inside, that of the solvent-excluded surface is
- * p - d(r), where p is the probe's radius and d the distance from the accessible surface: the exact distance, too. It comes from
- * points of that surface ("seeds": dots of spheres, arcs where two meet, corners where three do), so d is too large by at most
- * s^2 / (2 d), s their spacing: no point of a sphere is farther from a dot than s. Inside of the other two it is the depth in the
- * deepest sphere.
+ * p - d(r), where p is the probe's radius and d the distance from the accessible surface: the exact distance, too. If the deepest sphere's
+ * surface is bare in the direction of r, d is the depth; otherwise the nearest point is on an edge, and comes from points of edges
+ * ("seeds": arcs where two spheres meet, corners where three do) that are at most s / 2 apart: d is too large by at most s^2 (1 / d + 1 / rho) / 32 on an edge of radius rho, and s / 40.
+ * Inside of the other two it is the depth in the deepest sphere.
  */
 #ifndef VOXFIELD_MOLECULAR_SURFACE_H
 #define VOXFIELD_MOLECULAR_SURFACE_H
@@ -41,7 +41,7 @@ typedef struct vf_surface_options {
     vf_surface_kind kind;
     double probe;   /* radius of the solvent; > 0, or 0 for van der Waals */
     double reach;   /* levels are cut off at +- reach; > 0, and for an excluded surface < probe */
-    double spacing; /* of seeds; > 0 */
+    double spacing; /* s; > 0 */
 } vf_surface_options;
 
 typedef struct vf_surface vf_surface;

@@ -44,7 +44,8 @@ static inline bool surface_hides(const double centre[3], double radius, const do
     return surface_square(centre, r) < radius * radius * (1 - 1e-11);
 }
 
-/* The seeds of spheres in bins, of this spacing; in the spheres' order. Errors: VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+/* The seeds of spheres in bins: points of their edges, at most half of `spacing` apart (add_arc); in the spheres' order. Errors: VF_ERR_MEMORY,
+ * VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status surface_seeds_make(vf_context *ctx, const surface_bins *spheres, double largest, double spacing,
                                            int64_t *count, surface_place **out);
 
@@ -58,5 +59,9 @@ typedef struct surface_near {
  * of r from the seeds. All are finite. */
 float surface_depth(const surface_near *spheres, const float r[3], float most);
 float surface_nearest_square(const surface_near *seeds, const float r[3], float most);
+
+/* The number of the sphere that this depth of r is of. Whether a point is inside of a sphere, to some roundings. */
+int64_t surface_deepest(const surface_near *spheres, const float r[3], float depth);
+bool surface_is_hidden(const surface_near *spheres, const float r[3]);
 
 #endif

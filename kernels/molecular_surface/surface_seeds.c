@@ -1,6 +1,4 @@
-/* Points of the surface of a union of spheres: dots on the spheres, spread evenly by the golden angle; arcs where two meet; and their
- * ends, where three do. Only those that no sphere hides. Distances from dots have an error of second order in their spacing, but
- * where the nearest point is on an edge, that from dots alone would have one of first order. */
+/* Points of the edges of a union of spheres: arcs where two meet, and their ends, where three do. Only those that no sphere hides. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,19 +6,7 @@
 #include "surface_parts.h"
 #include "voxfield/team_size.h"
 
-enum { PATCHES = 96, LEAST_DOTS = 64 };
 #define PI 3.14159265358979323846
-
-/* Dots of the unit sphere, in patches. */
-typedef struct patch {
-    double middle[3], radius; /* all its dots are within this distance of the middle */
-    int64_t first, end;
-} patch;
-typedef struct dot_table {
-    int64_t count;
-    double (*dot)[3];
-    patch patches[PATCHES];
-} dot_table;
 
 typedef struct seed_list {
     int64_t count, room;
@@ -96,39 +82,6 @@ static bool find_neighbours(const surface_bins *s, int64_t self, double largest,
     return true;
 }
 
-/* Whether a neighbour hides all points within `around` of r. */
-static bool hidden(neighbours *n, const double r[3], double around)
-{
-    for (int64_t k = -1; k < n->count; k++) {
-        const int64_t index = k < 0 ? n->last : k;
-        const double radius = index < n->count ? n->of[index].radius - around : 0;
-        if (radius > 0 && surface_hides(n->of[index].at, radius, r)) {
-            n->last = index;
-            return true;
-        }
-    }
-    return false;
-}
-
-static void add_dots(neighbours *n, const dot_table *table, seed_list *list)
-{
-    const double *centre = n->self.at, radius = n->self.radius;
-    for (int p = 0; p < PATCHES; p++) {
-        const patch *here = &table->patches[p];
-        double r[3];
-        for (int a = 0; a < 3; a++)
-            r[a] = centre[a] + radius * here->middle[a];
-        if (here->first == here->end || hidden(n, r, radius * here->radius))
-            continue;
-        for (int64_t d = here->first; d < here->end; d++) {
-            for (int a = 0; a < 3; a++)
-                r[a] = centre[a] + radius * table->dot[d][a];
-            if (!hidden(n, r, 0))
-                add(list, r);
-        }
-    }
-}
-
 /* Sphere k hides the points of a circle at the angles where `inside` + `across` cos(angle - middle) > 0, for
  * R_k^2 - |r - c_k|^2 is that. */
 typedef struct shade {
@@ -192,10 +145,10 @@ static int by_first(const void *a, const void *b)
     return (x[0] > y[0]) - (x[0] < y[0]);
 }
 
-/* Points of an arc, and both of its ends. */
+/* Points of an arc, and both of its ends: at most spacing / 2 apart, and 0.4 of the circle's radius, whose curvature adds to the error. */
 static void add_arc(const surface_circle *circle, double first, double last, double spacing, seed_list *list)
 {
-    const int64_t steps = (int64_t)ceil((last - first) * circle->radius / (spacing / 2)) + 1;
+    const int64_t steps = (int64_t)ceil((last - first) * fmax(circle->radius / (spacing / 2), 2.5)) + 1;
     for (int64_t p = 0; p <= steps; p++) {
         double r[3];
         surface_circle_at(circle, first + (last - first) * (double)p / (double)steps, r);
@@ -224,13 +177,10 @@ static void add_arcs(neighbours *n, const ball *other, double spacing, seed_list
         add_arc(&circle, at, PI, spacing, list);
 }
 
-static bool add_seeds(const surface_bins *s, int64_t self, double largest, const dot_table *table, double spacing,
-                      seed_list *list)
+static bool add_seeds(const surface_bins *s, int64_t self, double largest, double spacing, seed_list *list)
 {
     neighbours n = {0};
     const bool room = find_neighbours(s, self, largest, &n);
-    if (room)
-        add_dots(&n, table, list);
     for (int64_t k = 0; room && k < n.count; k++)
         if (n.of[k].number > self)
             add_arcs(&n, &n.of[k], spacing, list);
@@ -239,68 +189,16 @@ static bool add_seeds(const surface_bins *s, int64_t self, double largest, const
     return room && !list->failed;
 }
 
-/* ---- dots ---- */
-
-/* Eight rings of twelve sectors. */
-static int patch_of(const double dot[3])
-{
-    const int ring = (int)fmin((dot[2] + 1) * 4, 7),
-              sector = (int)fmin((atan2(dot[1], dot[0]) + PI) / (2 * PI) * 12, 11);
-    return ring * 12 + sector;
-}
-
-static void measure_patch(const dot_table *table, patch *p)
-{
-    double length = 0;
-    for (int64_t d = p->first; d < p->end; d++)
-        for (int a = 0; a < 3; a++)
-            p->middle[a] += table->dot[d][a];
-    for (int a = 0; a < 3; a++)
-        length += p->middle[a] * p->middle[a];
-    for (int a = 0; a < 3; a++)
-        p->middle[a] /= length > 0 ? sqrt(length) : 1;
-    for (int64_t d = p->first; d < p->end; d++)
-        p->radius = fmax(p->radius, sqrt(surface_square(p->middle, table->dot[d])) * (1 + 1e-12));
-}
-
-/* One dot for spacing^2 of the largest sphere, spread by the golden angle (a Fibonacci lattice). */
-static bool make_dots(double spacing, dot_table *table)
-{
-    const double golden = PI * (3 - sqrt(5));
-    table->count = (int64_t)ceil(4 * PI / (spacing * spacing)) + LEAST_DOTS;
-    table->dot = malloc((size_t)table->count * sizeof *table->dot);
-    int64_t next[PATCHES + 1] = {0};
-    for (int fill = 0; table->dot && fill < 2; fill++) {
-        for (int64_t d = 0; d < table->count; d++) {
-            const double z = 1 - (2 * (double)d + 1) / (double)table->count, across = sqrt(1 - z * z);
-            const double dot[3] = {across * cos(golden * (double)d), across * sin(golden * (double)d), z};
-            const int p = patch_of(dot);
-            if (fill)
-                memcpy(table->dot[next[p]++], dot, sizeof dot);
-            else
-                next[p + 1]++;
-        }
-        for (int p = 0; !fill && p < PATCHES; p++) {
-            next[p + 1] += next[p];
-            table->patches[p] = (patch){.first = next[p], .end = next[p + 1]};
-        }
-    }
-    for (int p = 0; table->dot && p < PATCHES; p++)
-        measure_patch(table, &table->patches[p]);
-    return table->dot != NULL;
-}
-
 vf_status surface_seeds_make(vf_context *ctx, const surface_bins *spheres, double largest, double spacing,
                              int64_t *count, surface_place **out)
 {
     seed_list *lists = calloc((size_t)spheres->count + 1, sizeof *lists);
-    dot_table table = {0};
-    bool room = lists && make_dots(spacing / fmax(largest, spacing), &table);
+    bool room = lists != NULL;
     int64_t total = 0;
     *out = NULL;
 #pragma omp parallel for schedule(dynamic, 8) num_threads(vf_threads_for(ctx, 20000 * spheres->count)) reduction(&& : room)
-    for (int64_t i = 0; i < (lists && table.dot ? spheres->count : 0); i++)
-        room = (vf_cancelled(ctx) || add_seeds(spheres, i, largest, &table, spacing, &lists[i])) && room;
+    for (int64_t i = 0; i < (lists ? spheres->count : 0); i++)
+        room = (vf_cancelled(ctx) || add_seeds(spheres, i, largest, spacing, &lists[i])) && room;
     for (int64_t i = 0; room && i < spheres->count; i++)
         total += lists[i].count;
     surface_place *all = room ? malloc((size_t)(total + 1) * sizeof *all) : NULL;
@@ -312,7 +210,6 @@ vf_status surface_seeds_make(vf_context *ctx, const surface_bins *spheres, doubl
         free(lists[i].of);
     }
     free(lists);
-    free(table.dot);
     if (!all)
         return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the points of a molecule's surface");
     if (vf_cancelled(ctx)) {

@@ -2,7 +2,7 @@
  *
  * usage: solvent_cases born|sphere|pair|FILE.pqr KEY=VALUE...
  *
- * Keys: spacing; points (along each axis; 0: what the border needs), border, cx, cy, cz (the grid's middle; of the molecule's bounds by
+ * Keys: spacing; points (along each axis; 0: what the border needs), nx, ny, nz (points along one axis), border, cx, cy, cz (the grid's middle; of the molecule's bounds by
  * default), shift (of the grid in spacings, along x; y and z by other parts), eps_m, eps_s, kappa, stern, probe, surface (0, 1, 2, 3:
  * the values of vf_surface_kind), threads, tolerance. */
 #include <math.h>
@@ -21,7 +21,8 @@
 static const double kilojoules = 332.063713 * 4.184;
 
 typedef struct keys {
-    double spacing, points, border, centre[3], shift, eps_m, eps_s, kappa, stern, probe, surface, threads, tolerance;
+    double spacing, points, counts[3], border, centre[3], shift, eps_m, eps_s, kappa, stern, probe, surface, threads,
+        tolerance;
 } keys;
 
 static bool read_key(keys *k, const char *text)
@@ -29,10 +30,11 @@ static bool read_key(keys *k, const char *text)
     const struct {
         const char *name;
         double *to;
-    } all[] = {{"spacing", &k->spacing}, {"points", &k->points},   {"border", &k->border},      {"cx", &k->centre[0]},
-               {"cy", &k->centre[1]},    {"cz", &k->centre[2]},    {"shift", &k->shift},        {"eps_m", &k->eps_m},
-               {"eps_s", &k->eps_s},     {"kappa", &k->kappa},     {"stern", &k->stern},        {"probe", &k->probe},
-               {"surface", &k->surface}, {"threads", &k->threads}, {"tolerance", &k->tolerance}};
+    } all[] = {{"spacing", &k->spacing}, {"points", &k->points},      {"border", &k->border}, {"cx", &k->centre[0]},
+               {"cy", &k->centre[1]},    {"cz", &k->centre[2]},       {"shift", &k->shift},   {"nx", &k->counts[0]},
+               {"ny", &k->counts[1]},    {"nz", &k->counts[2]},       {"eps_m", &k->eps_m},   {"eps_s", &k->eps_s},
+               {"kappa", &k->kappa},     {"stern", &k->stern},        {"probe", &k->probe},   {"surface", &k->surface},
+               {"threads", &k->threads}, {"tolerance", &k->tolerance}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const size_t length = strlen(all[i].name);
         char *end;
@@ -99,8 +101,8 @@ static void lay_grid(const keys *k, const molecule *m, vf_grid *grid)
         }
         const double middle = isnan(k->centre[a]) ? (lo + hi) / 2 : k->centre[a];
         grid->spacing[a] = k->spacing;
-        grid->counts[a] =
-            k->points > 0 ? (int64_t)k->points : (int64_t)ceil((hi - lo + 2 * k->border) / k->spacing) + 1;
+        const double wanted = k->counts[a] > 0 ? k->counts[a] : k->points;
+        grid->counts[a] = wanted > 0 ? (int64_t)wanted : (int64_t)ceil((hi - lo + 2 * k->border) / k->spacing) + 1;
         grid->origin[a] = middle - k->spacing * ((double)(grid->counts[a] - 1) / 2 - k->shift * parts[a]);
     }
 }

@@ -3,10 +3,12 @@
  *
  * usage: test_solvent_truth cpu [TEST...]
  *
- * Bounds. Energies are second order in the spacing h. The study (validation/tables/solvent_study.py) has 0.1 % as the bar of the sphere at
- * 0.31 A, so at most 1.05 % at 1 A; here a tenth of that at 1 A, since charges are 3.8 A deep, and an order of 1.8 from 2 A to 1 A, the
- * issue's bar. The two spheres, of 3 and 2 A, 0.5 A apart, with charges 2 and 1.5 A deep: 0.3 % at 0.3 A, half as much as (h / depth)^2 / 8. The
- * sums of screened charges at the boundary leave 2e-5 of the sphere's energy here, the solver 1e-6. */
+ * Bounds. Energies are second order in the spacing h, and the issue's bars are 0.1 % of the sphere's at 0.31 A, so 1 % at 1 A, and an
+ * order of 1.8. Here 0.3 % at 1 A: at a face, phi is taken as straight along an edge, which is off by its curvature, (h / R)^2 / 8 of
+ * it with R = 10 A, and by (h / depth)^2 / 12 of the part of u that varies with the charges' depth of 3.8 A, a third of it. The two
+ * spheres, of 3 and 2 A, 0.5 A apart, with charges 2 and 1.5 A deep: 0.3 % at 0.3 A, as (h / R)^2 / 8 is. The sums of screened
+ * charges at the boundary leave 7e-5 of the sphere's energy here, the solver 1e-6.
+ */
 #include <math.h>
 
 #include "queue_fixture.h"
@@ -100,7 +102,7 @@ static void test_sphere(void **state)
             error[i / 2][i % 2] = energy(&m, 40, i / 2 ? 1 : 2, shifts[i % 2], &o) / truth - 1;
         print_message("Kirkwood, kappa %g, ions of %g: %+.3f and %+.3f %% at 1 A, order %.2f\n", salts[k][0],
                       salts[k][1], 100 * error[1][0], 100 * error[1][1], order_of(error[0], error[1]));
-        assert_true(fabs(error[1][0]) <= 0.00105 && fabs(error[1][1]) <= 0.00105);
+        assert_true(fabs(error[1][0]) <= 0.003 && fabs(error[1][1]) <= 0.003);
         assert_true(order_of(error[0], error[1]) >= 1.8);
     }
 }
@@ -116,8 +118,7 @@ static void test_salt(void **state)
         const double truth = truth_sphere_energy(&with) - truth_sphere_energy(&without);
         const double error = (energy(&m, 40, 1, 0.3, &salted) - energy(&m, 40, 1, 0.3, &plain)) / truth - 1;
         print_message("salt's part, ions of %g: %+.2f %%\n", 2.0 * layer, 100 * error);
-        assert_true(fabs(error) <=
-                    0.02); /* (h / 2 R)^2, and twice the boundary's 2e-5 of an energy 100 times as large */
+        assert_true(fabs(error) <= 0.02); /* (h / 2 R)^2, and the boundary's part */
     }
 }
 
@@ -274,7 +275,7 @@ static void test_smooth_spheres(void **state)
     const double excluded = energy(&m, 8, 0.5, 0, &o);
     o.probe = 0;
     const double bare = energy(&m, 8, 0.5, 0, &o);
-    assert_true(fabs(excluded / bare - 1) <= 1e-3); /* seeds may put a face's centre on the other side */
+    assert_true(fabs(excluded / bare - 1) <= 1e-3); /* roundings may put a face's centre on the other side */
 }
 
 DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_sphere), cmocka_unit_test(test_salt), cmocka_unit_test(test_pair),

@@ -1,7 +1,7 @@
 /* The surface of a molecule against its definition, and against shapes that are known: one sphere, the torus between two, the hollow
  * between three.
  *
- * Tolerance: seeds make d too large by at most s^2 / (2 d) (molecular_surface.h), d the distance from the accessible surface, and
+ * Tolerance: seeds make d too large by at most s^2 / (32 d) + s / 40 (molecular_surface.h), d the distance from the accessible surface, and
  * positions are in single precision relative to the middle of four points: 64 roundings of their size cover the sums and the root. */
 #include <math.h>
 
@@ -63,7 +63,7 @@ static double allowed(const vf_surface_options *o, double level)
 {
     const double d = o->probe - level;
     return 64 * 0x1p-24 * 10 +
-           (o->kind == VF_SURFACE_EXCLUDED && level < o->probe ? o->spacing * o->spacing / (2 * d) : 0);
+           (o->kind == VF_SURFACE_EXCLUDED && level < o->probe ? o->spacing * (o->spacing / (32 * d) + 1 / 40.0) : 0);
 }
 
 static void position(const vf_grid *g, int64_t i, int64_t j, int64_t k, double r[3])
