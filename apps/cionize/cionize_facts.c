@@ -341,10 +341,10 @@ static void list_run(facts *f, const cionize_state *r, cionize_moment moment, do
 
 vf_status cionize_tell(const cionize_state *r, cionize_moment moment, double seconds, vf_report *report)
 {
-    static const int first[] = {LINE_MOLECULE,    LINE_SELECTED, LINE_IONS,   LINE_DONE,  LINE_VALUES,
-                                LINE_FIELD_FILES, LINE_ENERGY,   LINE_PLACED, LINE_BEHIND};
-    static const int last[] = {LINE_MOLECULE,    LINE_DEVIATION, LINE_ION_FILES_PLANNED, LINE_RADIAL, LINE_VALUES,
-                               LINE_FIELD_FILES, LINE_ENERGY,    LINE_ION_FILES,         LINE_BEHIND};
+    static const int first[] = {LINE_MOLECULE,    LINE_SELECTED, LINE_IONS,         LINE_DONE,   LINE_VALUES,
+                                LINE_FIELD_FILES, LINE_ENERGY,   LINE_SOLVENT_MAPS, LINE_PLACED, LINE_BEHIND};
+    static const int last[] = {LINE_MOLECULE,    LINE_DEVIATION, LINE_ION_FILES_PLANNED, LINE_RADIAL,    LINE_VALUES,
+                               LINE_FIELD_FILES, LINE_ENERGY,    LINE_SOLVENT_MAPS,      LINE_ION_FILES, LINE_BEHIND};
     const program *p = r->settings.program;
     const bool no_map = r->water.no_map || only_points(r);
     facts f = {0};

@@ -11,6 +11,7 @@
 #include "molecular_surface.h"
 #include "molecule/select_atoms.h"
 #include "molecule/unit_cell.h"
+#include "solvent/solvent_maps.h"
 #include "voxfield/output.h"
 
 /* -o is a map, or the molecule with its ions: the extension tells. */
@@ -183,6 +184,16 @@ static vf_status solvent_salt(vf_context *ctx, const char *option, const char *t
                           "2:0.1,-1:0.2 is 0.1 mol/L of MgCl2",
                           option, text, VF_SOLVENT_MOST_IONS)
                 : VF_OK;
+}
+
+static vf_status take_solvent_map(vf_context *ctx, const char *option, const char *text, void *to)
+{
+    solvent_settings *s = &((cionize_request *)to)->settings.solvent;
+    if (s->maps == MOST_SOLVENT_MAPS)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s: at most %d maps", option, MOST_SOLVENT_MAPS);
+    const vf_status status = solvent_map_parse(ctx, option, text, &s->map[s->maps]);
+    s->maps += status == VF_OK;
+    return status;
 }
 
 /* z, or z:FILE */
@@ -537,6 +548,12 @@ const program_option cionize_options[] = {
      .more = "If nothing else is asked for, no map is made. With --trajectory, the file has the energies of each "
              "frame, on a grid around "
              "the molecule of that frame."},
+    {OPTION_CUSTOM, .name = "solvent-map", .argument = "WHAT:FILE", .parse = take_solvent_map, .needs = "solvent",
+     .excludes = "trajectory", .why = "the grid moves with the molecule", .default_help = "none",
+     .help = "a map of the dielectric, the ions' accessibility, the distance from the surface, or the charge: "
+             "dielectric, ions, distance, "
+             "charge; may be repeated",
+     .more = "`distance:d.dx` has angstrom, negative inside down to 0.9 times the probe's radius."},
     {OPTION_NUMBER, .name = "accuracy-energy", .argument = "E", SETTING(solvent.accuracy), .least = 1e-4, .most = 0.2,
      .needs = "solvent", .excludes = "spacing counts size trajectory", .why = "both set the spacing",
      .default_help = "the spacing is given",

@@ -285,6 +285,8 @@ static vf_status check_places(const cionize_state *r)
     for (int n = 0; status == VF_OK && n < OTHERS; n++)
         if (others[n])
             status = program_check_place(r->ctx, others[n], 0, "");
+    for (int n = 0; status == VF_OK && n < r->settings.solvent.maps; n++)
+        status = program_check_place(r->ctx, r->settings.solvent.map[n].path, 0, "");
     for (int64_t n = 0; status == VF_OK && n < r->script.commands; n++)
         if (r->script.command[n].path)
             status = program_check_place(r->ctx, r->script.command[n].path, 0, "");
@@ -385,6 +387,7 @@ static vf_status execute(cionize_state *r, vf_report **report)
         status = cionize_tell(r, TELL_DONE, seconds, NULL);
     VF_TRY(status, points_run(r));
     VF_TRY(status, energies_run(r));
+    VF_TRY(status, solvent_write_maps(r));
     if (status == VF_OK && ions_asked(r) && !only_a_part(r) && !job_is_other(&r->settings.pieces))
         status = place_ions(r);
     if (status != VF_OK)

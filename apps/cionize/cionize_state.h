@@ -168,6 +168,9 @@ VF_MUST_CHECK vf_status solvent_solve(cionize_state *r);
  * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status solvent_layers(cionize_state *r, int64_t first, int64_t count, const void **values);
 
+/* Writes the maps of --solvent-map, and says so. Errors: those of solvent_solve, solvent_map_values and write_stored_map. */
+VF_MUST_CHECK vf_status solvent_write_maps(cionize_state *r);
+
 void solvent_facts(facts *f, const cionize_state *r);
 void solvent_free(cionize_state *r);
 
@@ -350,6 +353,7 @@ enum {
     LINE_VALUES,
     LINE_FIELD_FILES,
     LINE_ENERGY,
+    LINE_SOLVENT_MAPS,
     LINE_PLACED,
     LINE_REPLACED,
     LINE_TOTAL,
@@ -367,6 +371,7 @@ typedef enum cionize_moment {
     TELL_POINTS,
     TELL_FIELD_MAP,
     TELL_ENERGIES,
+    TELL_SOLVENT_MAPS,
     TELL_PLACED,
     TELL_REPORT
 } cionize_moment;

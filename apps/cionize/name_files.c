@@ -67,13 +67,16 @@ static vf_status check_names(const cionize_state *r)
                                   {"the field map along z", r->field_files > 2 ? r->field_names[2] : NULL},
                                   {"the file with the cell", read_anyway ? NULL : s->cell_file}};
     enum { FILES = sizeof files / sizeof *files };
-    program_file *all = malloc((FILES + (size_t)r->script.commands) * sizeof *all);
+    program_file *all = malloc((FILES + MOST_SOLVENT_MAPS + (size_t)r->script.commands) * sizeof *all);
     if (!all)
         return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for the names of %lld files", (long long)r->script.commands);
     memcpy(all, files, sizeof files);
+    int count = FILES;
+    for (int n = 0; n < s->solvent.maps; n++)
+        all[count++] = (program_file){"a map of --solvent-map", s->solvent.map[n].path};
     for (int64_t n = 0; n < r->script.commands; n++)
-        all[FILES + n] = (program_file){"a file of the script", r->script.command[n].path};
-    vf_status status = program_check_names(r->ctx, all, FILES + (int)r->script.commands);
+        all[count++] = (program_file){"a file of the script", r->script.command[n].path};
+    vf_status status = program_check_names(r->ctx, all, count);
     free(all);
     return status;
 }

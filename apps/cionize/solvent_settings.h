@@ -6,6 +6,13 @@
 
 #include "solvent.h"
 
+/* A map of what the solution is made of: a number of solvent_map_kinds (solvent/solvent_maps.h), and its file. */
+typedef struct solvent_map {
+    int kind;
+    const char *path;
+} solvent_map;
+enum { MOST_SOLVENT_MAPS = 8 };
+
 typedef struct solvent_settings {
     bool on;                                        /* --solvent */
     double molecule_dielectric, solvent_dielectric; /* relative permittivities */
@@ -18,7 +25,9 @@ typedef struct solvent_settings {
     int ions;        /* kinds of ions of a salt; 0: a salt of ions of one charge each */
     vf_solvent_ion ion[VF_SOLVENT_MOST_IONS]; /* mol/L */
     const char *ligand, *partners;            /* of a complex: a selection, or two files; NULL: no complex */
-    const char *energies;                     /* file of energies; NULL: none */
+    int maps;
+    solvent_map map[MOST_SOLVENT_MAPS];
+    const char *energies; /* file of energies; NULL: none */
 } solvent_settings;
 
 #endif

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "cionize_state.h"
+#include "job.h"
 #include "molecule/molecule_part.h"
 #include "molecule/select_atoms.h"
 #include "potential/plan_grid.h"
 #include "potential/potential_common.h"
+#include "solvent/solvent_maps.h"
 #include "voxfield/append.h"
 
 /* What a picture in kT/e shows, as people do: -5 to 5. */
@@ -139,7 +141,7 @@ vf_status solvent_solve(cionize_state *r)
 {
     const solvent_settings *s = &r->settings.solvent;
     const vf_coulomb_atoms atoms = acting_atoms(r);
-    if (!s->on)
+    if (!s->on || r->dissolved.plan)
         return VF_OK;
     vf_stage_begin(&r->stages, "solve");
     const vf_status status = vf_solvent_create(vf_context_host(r->ctx), &r->grid, &atoms, r->molecule.radius,
@@ -176,6 +178,43 @@ vf_status solvent_layers(cionize_state *r, int64_t first, int64_t count, const v
                           r->info.unit_constant, r->dissolved.layers);
 }
 
+/* ---- maps of what it is made of ---- */
+
+static vf_status write_map(cionize_state *r, const solvent_map *map, float *values)
+{
+    const vf_coulomb_atoms atoms = acting_atoms(r);
+    const potential_plan plan = {.problem = {.grid = r->grid, .precision = VF_F32}};
+    map_info info = r->info;
+    map_output out = {.ctx = r->ctx, .path = map->path, .info = &info};
+    info.type = VF_F32;
+    info.quantity = solvent_map_kinds[map->kind].quantity;
+    info.unit = "";
+    info.placed = NULL;
+    vf_status status = map_format_for(r->ctx, map->path, &out.format);
+    VF_TRY(status, solvent_map_values(r->ctx, map->kind, r->dissolved.plan, &r->grid, &atoms, r->molecule.radius,
+                                      &r->dissolved.options, values));
+    VF_TRY(status, write_stored_map(r->ctx, &plan, values, NULL, &out));
+    map_output_discard(&out);
+    return status;
+}
+
+vf_status solvent_write_maps(cionize_state *r)
+{
+    const solvent_settings *s = &r->settings.solvent;
+    if (s->maps == 0 || kept_is_part(&r->kept.pieces) || job_is_other(&r->settings.pieces))
+        return VF_OK;
+    const int64_t points = vf_grid_points(&r->grid);
+    float *values = malloc((size_t)points * sizeof *values);
+    vf_status status = values ? solvent_solve(r)
+                              : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for a map of %lld points", (long long)points);
+    vf_stage_begin(&r->stages, "write");
+    for (int n = 0; status == VF_OK && n < s->maps; n++)
+        status = write_map(r, &s->map[n], values);
+    vf_stage_end(&r->stages);
+    free(values);
+    return status == VF_OK ? cionize_tell(r, TELL_SOLVENT_MAPS, 0, NULL) : status;
+}
+
 /* ---- what is told ---- */
 
 void solvent_facts(facts *f, const cionize_state *r)
@@ -209,6 +248,11 @@ void solvent_facts(facts *f, const cionize_state *r)
         fact_only_say(f, LINE_SOLVENT_PLAN,
                       "\n           %lld water molecule%s of the file left out, for which the solvent stands",
                       (long long)r->dissolved.water, vf_plural(r->dissolved.water));
+    for (int n = 0; n < s->maps; n++) {
+        fact_text(f, solvent_map_kinds[s->map[n].kind].name, s->map[n].path);
+        fact_say(f, LINE_SOLVENT_MAPS, "%s%-10s %s", n ? "\n" : "", solvent_map_kinds[s->map[n].kind].name,
+                 s->map[n].path);
+    }
     if (r->dissolved.plan) {
         const vf_solvent_result result = vf_solvent_outcome(r->dissolved.plan);
         if (s->non_linear)

@@ -110,6 +110,11 @@ vf_solvent_result vf_solvent_outcome(const vf_solvent *plan);
 const double *vf_solvent_unknown(const vf_solvent *plan);
 const uint8_t *vf_solvent_inside(const vf_solvent *plan);
 
+/* What a plan is made of, [z][y][x], host memory: the relative permittivity, the mean of a point's six faces; and the part of a point's
+ * voxel where ions can be, 0 to 1 (0 everywhere without salt). */
+typedef enum vf_solvent_part { VF_SOLVENT_DIELECTRIC, VF_SOLVENT_ACCESSIBLE } vf_solvent_part;
+void vf_solvent_describe(const vf_solvent *plan, vf_solvent_part part, float *values);
+
 /* Adds phi to the Coulomb potential, in place. `values`: those of the box, host memory, [z][y][x], or [x][y][z] if z is fastest, VF_F32
  * or VF_F64: before, `constant` times G, the potential of the charges over molecule_dielectric; after, `constant` times phi, which
  * is u + G in the molecule and u outside. Errors: VF_ERR_ARGUMENT (the box). */

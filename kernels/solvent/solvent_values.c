@@ -35,6 +35,35 @@ vf_status vf_solvent_add(const vf_solvent *plan, const vf_box *box, bool z_faste
     return VF_OK;
 }
 
+static float permittivity(const vf_solvent *plan, const int64_t index[3])
+{
+    const int64_t *n = plan->grid.counts;
+    double sum = 0;
+    for (int a = 0; a < 3; a++)
+        for (int side = 0; side < 2; side++) {
+            const int64_t face[3] = {index[0] + (a == 0 && side), index[1] + (a == 1 && side),
+                                     index[2] + (a == 2 && side)};
+            const float *c = plan->faces[a].data;
+            sum += (double)c[(face[2] * (n[1] + (a == 1)) + face[1]) * (n[0] + (a == 0)) + face[0]];
+        }
+    return (float)(sum / 6);
+}
+
+void vf_solvent_describe(const vf_solvent *plan, vf_solvent_part part, float *values)
+{
+    const int64_t *n = plan->grid.counts;
+    const double salt = plan->options.solvent_dielectric * plan->options.kappa * plan->options.kappa;
+    const float *reaction = plan->reaction.data;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, 10 * plan->points))
+    for (int64_t row = 0; row < n[1] * n[2]; row++)
+        for (int64_t i = 0; i < n[0]; i++) {
+            const int64_t index[3] = {i, row % n[1], row / n[1]}, at = row * n[0] + i;
+            values[at] = part == VF_SOLVENT_DIELECTRIC ? permittivity(plan, index)
+                         : salt > 0                    ? (float)((double)reaction[at] / salt)
+                                                       : 0;
+        }
+}
+
 vf_status solvent_check_charges(const vf_solvent *plan, const vf_coulomb_atoms *charges)
 {
     const int64_t *n = plan->grid.counts;

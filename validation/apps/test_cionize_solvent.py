@@ -224,6 +224,29 @@ def test_accuracy(_):
     refuse(2, ["--accuracy-energy", "--spacing"], "ion.pqr", "--solvent", "--accuracy-energy", "0.1", "--spacing", "1")
 
 
+def test_maps_of_the_solvent(_):
+    """A sphere: permittivity, ions, distance and charge are what they are by its radius."""
+    ion()
+    make("-q", "ion.pqr", "--solvent", "--spacing", "0.5", "--border", "9",
+         *(word for name in ("dielectric", "ions", "distance", "charge") for word in ("--solvent-map", f"{name}:{name}.mrc")))
+    assert sorted(os.listdir(".")) == ["charge.mrc", "dielectric.mrc", "distance.mrc", "ion.pqr", "ions.mrc"], "no map is asked for"
+    maps = {name: read(f"{name}.mrc") for name in ("dielectric", "ions", "distance", "charge")}
+    for n, distance in enumerate(maps["distance"].values):
+        r = math.dist(position(maps["distance"], n), (0.02, -0.05, 0.1))
+        expected = max(r - RADIUS, -0.9 * 1.4)
+        # Within 4.4 A from seeds 0.2 A apart on that sphere: too low by s^2 / (2 d) at most, d the distance from it, at least 0.14.
+        assert abs(distance - expected) <= (0.15 if r < RADIUS + 1.4 else 1e-4), (r, distance)
+        if abs(r - RADIUS) > 0.5:
+            assert math.isclose(maps["dielectric"].values[n], WATER if r > RADIUS else 2, rel_tol=1e-6), r
+        if abs(r - RADIUS - STERN) > 0.5:
+            assert maps["ions"].values[n] == (r > RADIUS + STERN), r
+    assert math.isclose(math.fsum(maps["charge"].values) * 0.5 ** 3, 1, rel_tol=1e-6)
+    refuse(3, ["relative permittivity"], "ion.pqr", "--read-map", "dielectric.mrc", "--place", "SOD:1")
+    for text in ("ions", "salt:a.dx", "ions:a.txt"):
+        refuse(2, "", "ion.pqr", "--solvent", "--solvent-map", text)
+    refuse(2, "a map of --solvent-map", "ion.pqr", "--solvent", "--solvent-map", "ions:a.dx", "--solvent-map", "charge:a.dx")
+
+
 def test_what_is_said(_):
     """The plan, the result and the report."""
     four()

@@ -51,6 +51,11 @@ const char *map_no_potential(text_piece quantity)
         return "a mask (what excludes ions)";
     if (text_take_prefix(&quantity, "electric field"))
         return "a component of the electric field";
+    static const char *const others[] = {"relative permittivity", "ion accessibility",
+                                         "distance from the surface of the molecule", "charge density"};
+    for (size_t n = 0; n < sizeof others / sizeof *others; n++)
+        if (text_take_prefix(&quantity, others[n]))
+            return others[n];
     return text_take_prefix(&quantity, "standard deviation over frames") ? "a standard deviation over frames" : NULL;
 }
 
