@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The pictures of README.md, as the programs draw them (--picture), at half the size: docs/map.png and
-docs/image.png.
+"""The pictures of README.md, as the programs draw them (--picture), at half the size: docs/map.png,
+docs/solvent.png and docs/image.png.
 
 usage: readme_pictures.py CIONIZE MRI_PHANTOM MRI_RECON [FOLDER [--check]]
     FOLDER: docs; existing pictures are replaced
     --check: change nothing; exit status 1 if FOLDER's pictures differ from those that the programs draw now
 
 Needs numpy. The files are not compared byte by byte: the picture of the image contains the time and the version,
-that of the map the instruction set, and last bits differ between processors and libraries. --check compares the
+those of the maps the instruction set, and last bits differ between processors and libraries. --check compares the
 sizes, and all pixels except those of this text.
 """
 import os
@@ -26,7 +26,8 @@ except ImportError as missing:
 SAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "data", "1hpv.pqr")
 HEAD = "--phantom head --matrix 192,192,1 --coils 8 --spokes 96 --oversample 2 --image-snr 25 --noise-scan".split()
 SHADES = 52  # per channel: no step is visible, and the file is a third as long
-WORDS = {"map.png": (slice(50, 75), slice(560, 900)), "image.png": (slice(1075, 1120), slice(800, 1010))}  # rows and columns
+WORDS = {"map.png": (slice(50, 75), slice(560, 900)), "solvent.png": (slice(70, 95), slice(20, 700)),
+         "image.png": (slice(1075, 1120), slice(800, 1010))}  # rows and columns
 # Values whose last bits differ may round to different shades. A relative difference e of the values moves a pixel to
 # the next shade with a probability of at most e SHADES. e is 1e-6 for the map (docs/accuracy.md), and up to 1e-5 for
 # the image, since the solver's iterations amplify rounding errors: 5 of 10,000 pixels, and twice that to be safe.
@@ -142,12 +143,14 @@ def check(programs, folder):
 def main(cionize, phantom, recon, folder="docs"):
     cionize, phantom, recon = map(os.path.abspath, (cionize, phantom, recon))
     with tempfile.TemporaryDirectory() as work:
-        paths = [os.path.join(work, name) for name in ("map.dx", "map.png", "head.h5", "head_image.h5", "image.png")]
-        volume, drawn, scan, image, montage = paths
+        paths = [os.path.join(work, name) for name in ("map.dx", "map.png", "head.h5", "head_image.h5", "image.png", "solvent.png")]
+        volume, drawn, scan, image, montage, dissolved = paths
         run(cionize, "-q", "-o", volume, "--picture", drawn, SAMPLE)
+        run(cionize, "-q", "--solvent", "-o", volume, "--picture", dissolved, SAMPLE)
         run(phantom, "-q", *HEAD, "-o", scan)
         run(recon, "-q", "-o", image, "--picture", montage, scan)
         write_png(os.path.join(folder, "map.png"), halve(read_png(drawn)))
+        write_png(os.path.join(folder, "solvent.png"), halve(read_png(dissolved)))
         write_png(os.path.join(folder, "image.png"), halve(read_png(montage)))
 
 
