@@ -11,21 +11,19 @@
 #include "ion_search_internal.h"
 
 static const vf_backend backends[] = {
-    {&vf_ion_search_cells.variants, &vf_ion_search_cells},
-    {&vf_ion_search_images.variants, &vf_ion_search_images},
-    {&vf_ion_search_ref.variants, &vf_ion_search_ref},
-    {&vf_ion_search_cuda.variants, &vf_ion_search_cuda},
-    {0},
+    {&vf_ion_search_cells.variants, &vf_ion_search_cells},   {&vf_ion_search_images.variants, &vf_ion_search_images},
+    {&vf_ion_search_kept.variants, &vf_ion_search_kept}, {&vf_ion_search_ref.variants, &vf_ion_search_ref},
+    {&vf_ion_search_cuda.variants, &vf_ion_search_cuda},     {0},
 };
 
 /* The default variant of a law on the CPU; NULL: that of the list. */
 static const char *preferred_variant(vf_pair_law law)
 {
-    return law == VF_PAIR_PERIODIC ? "images" : law == VF_PAIR_FUNCTION ? "ref" : NULL;
+    return law == VF_PAIR_PERIODIC ? "images" : law >= VF_PAIR_FUNCTION ? "totals" : NULL;
 }
 
 /* Chooses the backend for the device, the pair potential and the requested variant. The reference supports all, and
- * "images" periodic cells; the others bound energies by Coulomb's law. */
+ * "images" periodic cells, "totals" other laws in free space; the others bound energies by Coulomb's law. */
 static vf_status choose_backend(vf_ion_search *search, const char *wish, const void **backend)
 {
     const bool special = preferred_variant(search->pair.law) != NULL;
@@ -34,6 +32,9 @@ static vf_status choose_backend(vf_ion_search *search, const char *wish, const v
                                   (special && strcmp(wish, preferred_variant(search->pair.law)) == 0));
     if (!special && wish && strcmp(wish, "images") == 0)
         return vf_fail(search->ctx, VF_ERR_UNSUPPORTED, "search for ions: variant images needs a periodic cell");
+    if (!special && wish && strcmp(wish, "totals") == 0)
+        return vf_fail(search->ctx, VF_ERR_UNSUPPORTED,
+                       "search for ions: variant totals is for pair potentials other than Coulomb's law");
     if (special && !suits)
         return vf_fail(
             search->ctx, VF_ERR_UNSUPPORTED,
@@ -110,10 +111,11 @@ static vf_status take_pair(vf_ion_search *search, const vf_ion_search_options *o
 {
     const vf_pair_potential *pair = &options->pair;
     if ((unsigned)pair->law >= VF_PAIR_LAWS || (pair->law == VF_PAIR_FUNCTION && !pair->value) ||
-        (pair->law < VF_PAIR_FUNCTION && pair->value))
+        ((pair->law < VF_PAIR_FUNCTION || pair->law == VF_PAIR_SCREENED) && pair->value) ||
+        (pair->law == VF_PAIR_SCREENED && !(pair->kappa >= 0 && isfinite(pair->kappa))))
         return vf_fail(search->ctx, VF_ERR_ARGUMENT,
                        "search for ions: the pair potential's law %d is unknown, or its "
-                       "function is missing",
+                       "function or kappa is missing",
                        (int)pair->law);
     search->pair = *pair;
     search->options = (ion_search_setup){.potential = {.scale = pair->scale,
@@ -132,7 +134,7 @@ static vf_status check_sums(vf_ion_search *search, const vf_coulomb_atoms *atoms
     vf_grid grid = search->grid;
     if (!vf_grid_valid(&grid))
         return vf_fail(search->ctx, VF_ERR_ARGUMENT, "search for ions: the grid is invalid");
-    if (search->pair.law == VF_PAIR_FUNCTION || search->pair.law == VF_PAIR_PERIODIC)
+    if (search->pair.law >= VF_PAIR_FUNCTION)
         grid.cell = (vf_cell){.kind = VF_CELL_NONE};
     vf_status status = vf_coulomb_create(vf_context_host(search->ctx), &grid, atoms, &search->options.potential, &sums);
     vf_coulomb_destroy(sums);
@@ -238,6 +240,11 @@ vf_status vf_ion_search_exclude_about(vf_ion_search *search, int64_t count, doub
 int64_t vf_ion_search_free(const vf_ion_search *search)
 {
     return search->free;
+}
+
+const double *vf_ion_search_totals(const vf_ion_search *search)
+{
+    return search->totals;
 }
 
 const uint8_t *vf_ion_search_mask(const vf_ion_search *search)

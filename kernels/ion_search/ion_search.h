@@ -23,8 +23,9 @@
  *
  * Variants: on the CPU "cells" (the default) and "ref" (plain C, every point in double precision); on a GPU "field",
  * which needs 8 bytes of GPU memory per point, and 5 or 9 more at the beginning. "cells" and "field" bound energies by
- * Coulomb's law, with a constant or a distance-dependent dielectric. Only "ref" supports a function as the pair
- * potential (VF_PAIR_FUNCTION). It is the default on the CPU then.
+ * Coulomb's law, with a constant or a distance-dependent dielectric. A function as the pair potential (VF_PAIR_FUNCTION) and a screened
+ * one (VF_PAIR_SCREENED) have "totals" as their default on the CPU, which keeps the potential of all points in double precision, 8
+ * bytes each, and adds an ion's to all; and "ref".
  *
  * Periodic cells: with VF_PAIR_PERIODIC, all distances are those of the nearest images, and an ion's potential includes
  * its images. The variants are "images" (CPU, the default), on grids that cover the cell once and with map_is_exact,
@@ -72,6 +73,10 @@ VF_MUST_CHECK vf_status vf_ion_search_exclude_about(vf_ion_search *search, int64
 
 /* The number of free points. */
 int64_t vf_ion_search_free(const vf_ion_search *search);
+
+/* The potential of atoms and ions so far at all points, [z][y][x], owned by the search, if the variant keeps it ("totals", "images");
+ * otherwise NULL. */
+const double *vf_ion_search_totals(const vf_ion_search *search);
 
 /* Why points are excluded: [z][y][x] of the grid, host memory owned by the search. SOLUTE takes precedence over ION. */
 enum { VF_ION_FREE = 0, VF_ION_SOLUTE = 1, VF_ION_ION = 2 };

@@ -37,7 +37,7 @@ double ion_potential(const vf_ion_search *search, int kind, const double positio
 {
     const ion_sources *s = &search->sources[kind];
     const vf_coulomb_options *potential = &search->options.potential;
-    if (search->pair.law == VF_PAIR_FUNCTION || search->pair.law == VF_PAIR_PERIODIC)
+    if (search->pair.law >= VF_PAIR_FUNCTION)
         return sum_function(search, s, position, magnitude);
     const vf_coulomb_atoms atoms = {s->count, s->x, s->y, s->z, magnitude ? s->magnitude : s->charge};
     return vf_coulomb_point(search->ctx, &atoms, position, potential->r_min, potential->distance_dielectric);

@@ -64,7 +64,8 @@ struct vf_ion_search {
     const double *totals; /* [z][y][x] the potential of all sources, if the backend keeps it up to date; else NULL */
 };
 
-extern const vf_ion_search_backend vf_ion_search_cells, vf_ion_search_images, vf_ion_search_cuda, vf_ion_search_ref;
+extern const vf_ion_search_backend vf_ion_search_cells, vf_ion_search_images, vf_ion_search_kept, vf_ion_search_cuda,
+    vf_ion_search_ref;
 
 /* Errors relative to C sum |q|/r. MAP_ERROR and POSITION_ERROR: of the map, see ion_search.h. EXACT_ERROR: of energies
  * that are compared exactly. It is many times the rounding error of double precision, so that all points within the

@@ -37,6 +37,8 @@ double vf_pair_value(const vf_pair_potential *pair, const double d[3])
     if (pair->law == VF_PAIR_PERIODIC)
         return value_in_cell(pair, d);
     const double r = fmax(sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]), pair->r_min);
+    if (pair->law == VF_PAIR_SCREENED)
+        return pair->scale * exp(-pair->kappa * r) / r;
     return pair->scale / (pair->law == VF_PAIR_DISTANCE_DIELECTRIC ? r * r : r);
 }
 

@@ -33,6 +33,8 @@ typedef enum vf_pair_law {
     VF_PAIR_FUNCTION,            /* g(d) = value(state, d) */
     VF_PAIR_PERIODIC,            /* g(d): a charge, its images in `cell` and a neutralising background, mean 0; if
                                   * there is a function, g(d) = value(state, d), which has the images */
+    VF_PAIR_SCREENED, /* g(d) = exp(-kappa r) / r, r = max(|d|, r_min): in a solvent with salt (Debye and Hueckel,
+                                  * Phys. Z. 24 (1923) 185), for ions alone: no method has it */
     VF_PAIR_LAWS
 } vf_pair_law;
 
@@ -44,6 +46,7 @@ typedef struct vf_pair_potential {
      * finite. `state` must outlive all users. */
     double (*value)(const void *state, const double d[3]);
     const void *state;
+    double kappa; /* for VF_PAIR_SCREENED: >= 0, 1 over the Debye length */
     vf_cell cell; /* for VF_PAIR_PERIODIC: its first vector along x, its second in the plane of x and y */
 } vf_pair_potential;
 

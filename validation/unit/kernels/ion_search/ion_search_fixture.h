@@ -141,6 +141,8 @@ static inline long double inverse(const problem *p, const double at[3], const do
         squared += ((long double)at[a] - from[a]) * ((long double)at[a] - from[a]);
     const vf_pair_potential *pair = &p->options.pair;
     const long double r = fmaxl(sqrtl(squared), pair->r_min);
+    if (pair->law == VF_PAIR_SCREENED)
+        return (long double)pair->scale * expl(-(long double)pair->kappa * r) / r;
     return (long double)pair->scale / (pair->law == VF_PAIR_DISTANCE_DIELECTRIC ? r * r : r);
 }
 

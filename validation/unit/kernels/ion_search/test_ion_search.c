@@ -281,6 +281,7 @@ static void test_function(void **state)
         .law = VF_PAIR_FUNCTION, .scale = 560.459322, .r_min = 0.1, .value = uneven, .state = weights};
     if (vf_device_get_kind(device) == VF_DEVICE_CPU) {
         place_all(&p, "ref", 2, 12, 0);
+        place_all(&p, "totals", 2, 12, 0);
         place_all(&p, NULL, 2, 12, 5);
         brute b = make_brute(&p);
         for (int64_t i = 0; i < p.points; i++)
@@ -296,6 +297,53 @@ static void test_function(void **state)
     p.options.pair.value = NULL;
     assert_int_equal(vf_ion_search_create(device, &p.grid, &atoms, p.map, &p.options, &search), VF_ERR_ARGUMENT);
     vf_context_clear_error(ctx);
+    free_problem(&p);
+}
+
+/* The screened law: both variants place ions by it, and "totals" keeps the potential of all. */
+static void test_screened(void **state)
+{
+    (void)state;
+    problem p = make_problem(20, (int64_t[3]){33, 17, 9}, 1.5, VF_F64, false);
+    const vf_coulomb_atoms atoms = atoms_of(&p);
+    vf_ion_search *search = NULL;
+    p.options.pair = (vf_pair_potential){.law = VF_PAIR_SCREENED, .scale = 7.1, .r_min = 0.1, .kappa = 0.13};
+    if (vf_device_get_kind(device) == VF_DEVICE_CPU) {
+        place_all(&p, "ref", 2, 12, 0);
+        place_all(&p, "totals", 2, 12, 0);
+        brute b = make_brute(&p);
+        for (int64_t i = 0; i < p.points; i++)
+            ((double *)p.map)[i] = (double)b.potential[i];
+        p.options.map_is_exact = true;
+        place_all(&p, "ref", 2, 12, 0);
+        place_all(&p, NULL, 2, 12, 5);
+        search = make_search(&p, NULL);
+        const double at[3] = {p.grid.origin[0] + 0.1, p.grid.origin[1], p.grid.origin[2]};
+        assert_int_equal(vf_ion_search_add(search, at, -2, 1, NULL), VF_OK);
+        for (int64_t i = 0; i < p.points; i++) {
+            double r[3];
+            point(&p.grid, i, r);
+            const double wanted = (double)(b.potential[i] - 2 * inverse(&p, r, at));
+            /* some 20 roundings of values up to the sum of magnitudes */
+            const double most = 0x1p-48 * (double)(b.magnitude[i] + 2 * inverse(&p, r, at));
+            assert_true(fabs(vf_ion_search_totals(search)[i] - wanted) <= most);
+        }
+        free_brute(&b);
+        vf_ion_search_destroy(search);
+        search = NULL;
+        p.options.pair.kappa = NAN;
+        assert_int_equal(vf_ion_search_create(device, &p.grid, &atoms, p.map, &p.options, &search), VF_ERR_ARGUMENT);
+        vf_context_clear_error(ctx);
+        p.options.pair.kappa = 0.13;
+        p.options.variant = "cells";
+    }
+    assert_int_equal(vf_ion_search_create(device, &p.grid, &atoms, p.map, &p.options, &search), VF_ERR_UNSUPPORTED);
+    vf_context_clear_error(ctx);
+    p.options.pair = (vf_pair_potential){.law = VF_PAIR_COULOMB, .scale = 1, .r_min = 0.1};
+    p.options.variant = "totals";
+    assert_int_equal(vf_ion_search_create(device, &p.grid, &atoms, p.map, &p.options, &search), VF_ERR_UNSUPPORTED);
+    vf_context_clear_error(ctx);
+    assert_null(search);
     free_problem(&p);
 }
 
@@ -329,4 +377,4 @@ static void test_errors(void **state)
 DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_random), cmocka_unit_test(test_many_ions), cmocka_unit_test(test_ties),
             cmocka_unit_test(test_no_charge), cmocka_unit_test(test_exact_map), cmocka_unit_test(test_refine),
             cmocka_unit_test(test_exclude_about), cmocka_unit_test(test_exclude_order), cmocka_unit_test(test_function),
-            cmocka_unit_test(test_errors))
+            cmocka_unit_test(test_screened), cmocka_unit_test(test_errors))
