@@ -27,6 +27,26 @@ static vf_status use_standard_input(vf_context *ctx, cionize_request *request)
     return VF_OK;
 }
 
+/* What --solvent excludes of the ions' options, each for its own reason. */
+static vf_status check_ions_in_solvent(vf_context *ctx, const cionize_request *request)
+{
+    const ion_settings *ions = &request->ions;
+    const struct {
+        bool given;
+        const char *option, *why;
+    } cases[] = {
+        {ions->script, "--script", "a script's ions act by Coulomb's law in one dielectric; use --place instead"},
+        {ions->refine, "--refine", "it needs the potential between grid points, where it is not solved for"},
+        {ions->water != ION_WATER_AUTO, "--water", "water of the file is left out; --solute names the atoms that stay"},
+        {ions->keep_water, "--keep-water", "water of the file is left out; --solute names the atoms that stay"},
+        {ions->concentration_by == ION_BY_WATER, "--concentration-by water", "water of the file is left out"}};
+    for (size_t n = 0; request->settings.solvent.on && n < sizeof cases / sizeof *cases; n++)
+        if (cases[n].given)
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "%s cannot be combined with --solvent: %s", cases[n].option,
+                           cases[n].why);
+    return VF_OK;
+}
+
 static vf_status complete(vf_context *ctx, program *p, cionize_request *request)
 {
     cionize_settings *s = &request->settings;
@@ -48,11 +68,14 @@ static vf_status complete(vf_context *ctx, program *p, cionize_request *request)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--method cutoff leaves out charges that --solvent needs; leave out one of them");
     if (s->solvent.on && s->trajectory &&
-        (s->map || s->picture || s->deviation || s->points.points || s->has_profile || s->compare ||
-         !s->solvent.energies))
+        (s->map || s->picture || s->deviation || s->points.points || wants_ions(&request->ions) || s->has_profile ||
+         s->compare || !s->solvent.energies))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--solvent with --trajectory gives the energies of each frame, and no map or points; use "
+                       "--solvent with --trajectory gives the energies of each frame, and no map, points or ions; use "
                        "--energies FILE alone");
+    VF_TRY(status, check_ions_in_solvent(ctx, request));
+    if (status != VF_OK)
+        return status;
     if (s->solvent.on)
         s->dielectric = s->solvent.molecule_dielectric;
     s->has_dielectric |= s->distance_dielectric;

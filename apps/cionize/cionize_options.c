@@ -515,7 +515,7 @@ const program_option cionize_options[] = {
              "the file. "
              "docs/solvent.md has the theory, and the names that users of APBS know."},
     {OPTION_FLAG, .name = "solvent", SETTING(solvent.on),
-     .excludes = "read-map cell dielectric distance-dielectric smooth field-map " PLACES_IONS,
+     .excludes = "read-map cell dielectric distance-dielectric smooth field-map",
      .why = "the equation is solved for one molecule in free space",
      .help = "the potential in a solvent with salt, and the energy of solvation",
      .more =

@@ -31,7 +31,7 @@ static void describe(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     program_time(r->created);
-    map_quantity(r->read.ions, r->quantity);
+    map_quantity(r->read.ions, s->solvent.on, r->quantity);
     if (s->read_map)
         snprintf(r->method, sizeof r->method, "read from %.100s", s->read_map);
     else if (only_points(r))

@@ -62,6 +62,7 @@ typedef struct solvent_state {
     vf_surface_options surface; /* for the picture */
     char *layers;               /* [bytes] of the map */
     size_t bytes;
+    ion_solvent of_ions; /* while they are placed */
     /* Energies (energy_stage.c). */
     bool binds;
     bound_part part[2];  /* if it binds: the partners */
@@ -170,6 +171,11 @@ VF_MUST_CHECK vf_status solvent_layers(cionize_state *r, int64_t first, int64_t 
 
 /* Writes the maps of --solvent-map, and says so. Errors: those of solvent_solve, solvent_map_values and write_stored_map. */
 VF_MUST_CHECK vf_status solvent_write_maps(cionize_state *r);
+
+/* Before ions are placed: how they act through the solvent, by the solution of Debye and Hueckel for an ion whose contact distance is
+ * the radius of the salt's: q exp(-kappa (r - a)) / (eps_s (1 + kappa a) r). It does not know the molecule's dielectric. Errors: those
+ * of vf_solvent_set_salt. */
+VF_MUST_CHECK vf_status solvent_for_ions(cionize_state *r);
 
 void solvent_facts(facts *f, const cionize_state *r);
 void solvent_free(cionize_state *r);

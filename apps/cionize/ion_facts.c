@@ -62,6 +62,12 @@ static void say_request(facts *f, const cionize_state *r)
             r->ions.demand.concentration, (long long)(r->water.count - r->wanted), WATER_MOLARITY);
     else if (r->water.solvent)
         fact_only_say(f, LINE_IONS_SOLVENT, "           each in the place of a water molecule");
+    else if (r->settings.solvent.on)
+        fact_only_say(
+            f, LINE_IONS_SOLVENT,
+            "           each by the potential in solvent; on the others it acts as q exp(-k (r - a)) / (eps (1 "
+            "+ k a) r), a = %g A",
+            r->settings.solvent.stern);
 }
 
 /* "ALA A 12B" */

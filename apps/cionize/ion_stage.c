@@ -27,8 +27,9 @@ static double ions_memory(const cionize_state *r)
     static const double kinds[] = {2.1, 11, 25}; /* bytes a point, by the kind of cell: docs/ions.md */
     const double bounds_and_mask = kinds[r->grid.cell.kind];
     const double points = (double)vf_grid_points(&r->grid);
+    const double totals = r->settings.solvent.on ? points * (double)sizeof(double) : 0; /* kept by the search */
     const double map = r->stored ? 0 : points * (double)vf_dtype_bytes(r->settings.precision);
-    const double search = points * (bounds_and_mask + (r->ions.mask ? sizeof(float) : 0));
+    const double search = points * (bounds_and_mask + (r->ions.mask ? sizeof(float) : 0)) + totals;
     return map + fmax((double)r->plan.host_bytes, search);
 }
 
@@ -213,7 +214,7 @@ static vf_status write_list(const cionize_state *r, const char *path, const ion_
 static vf_status write_map_with_ions(cionize_state *r, map_output *out)
 {
     const ion_list *list = &r->placed;
-    const size_t n = (size_t)list->count;
+    const size_t n = r->settings.solvent.on ? 0 : (size_t)list->count; /* in a solvent, the map has them already */
     double *data = malloc((4 * n + 1) * sizeof *data);
     if (!data)
         return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for %zu ions", n);
@@ -224,7 +225,7 @@ static vf_status write_map_with_ions(cionize_state *r, map_output *out)
         ions.z[i] = list->sites[i].position[2];
         ions.charge[i] = list->kinds[list->sites[i].kind].charge;
     }
-    map_quantity(r->read.ions + list->count, r->ions_quantity);
+    map_quantity(r->read.ions + list->count, r->settings.solvent.on, r->ions_quantity);
     r->ions_info = r->info;
     r->ions_info.placed = NULL;
     r->ions_info.quantity = r->ions_quantity;
@@ -232,6 +233,19 @@ static vf_status write_map_with_ions(cionize_state *r, map_output *out)
     vf_status status = write_stored_map(r->ctx, &r->plan, r->stored, n > 0 ? &ions : NULL, out);
     free(data);
     return status;
+}
+
+/* In a solvent, the ions' potential is not a method's: the map takes what the search has kept. */
+static void add_ions_to_map(cionize_state *r)
+{
+    const double *potential = placement_potential(r->placement);
+    const int64_t points = vf_grid_points(&r->grid);
+    for (int64_t i = 0; potential && i < points; i++) {
+        if (r->settings.precision == VF_F64)
+            ((double *)r->stored)[i] = potential[i];
+        else
+            ((float *)r->stored)[i] = (float)potential[i];
+    }
 }
 
 static vf_status save_grid(cionize_state *r, const char *path)
@@ -359,6 +373,8 @@ static vf_status write_files(cionize_state *r)
     if (status == VF_OK && r->ions.mask)
         status = write_mask(r);
     if (status == VF_OK && r->ions.map_with_ions)
+        add_ions_to_map(r);
+    if (status == VF_OK && r->ions.map_with_ions)
         status = write_map_with_ions(r, &r->after);
     return status;
 }
@@ -374,9 +390,11 @@ vf_status ions_place(cionize_state *r)
                                           .cell = r->settings.cell};
         status = placement_create_in_water(r->ctx, &r->water.places, &r->ions, &r->molecule, &r->placement);
     } else {
-        status = placement_create(r->ctx, &r->plan, &r->ions, &r->molecule, r->trajectory ? &frames : NULL, r->stored,
-                                  r->settings.read_map || r->settings.trajectory || r->sources != &r->molecule,
-                                  &r->placement);
+        status = solvent_for_ions(r);
+        VF_TRY(status, placement_create(r->ctx, &r->plan, &r->ions, &r->molecule, r->trajectory ? &frames : NULL,
+                                        r->settings.solvent.on ? &r->dissolved.of_ions : NULL, r->stored,
+                                        r->settings.read_map || r->settings.trajectory || r->sources != &r->molecule,
+                                        &r->placement));
     }
     if (status != VF_OK)
         return status;

@@ -44,8 +44,8 @@ static vf_status check_read_map(const cionize_state *r)
     if (m->in_solvent && ions_asked(r))
         return vf_fail(
             r->ctx, VF_ERR_INPUT,
-            "%s: the map is the potential in a solvent, and ions are placed by that in one dielectric; use a "
-            "map without --solvent",
+            "%s: the map is the potential in a solvent, and its file does not state how ions act through that; place "
+            "them in the run that solves for it, with --solvent",
             m->path);
     if (m->vacuum && ions_asked(r))
         return vf_fail(

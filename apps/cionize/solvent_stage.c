@@ -119,7 +119,6 @@ void solvent_describe(cionize_state *r)
     char salt[120];
     if (!s->on)
         return;
-    snprintf(r->quantity, sizeof r->quantity, "electrostatic potential in solvent");
     vf_append(r->method, sizeof r->method, "; in solvent of eps %g with salt of %s mol/L%s, surface %s",
               s->solvent_dielectric, salt_text(s, salt, sizeof salt), s->non_linear ? ", non-linear" : "",
               surface_name(s->surface));
@@ -176,6 +175,27 @@ vf_status solvent_layers(cionize_state *r, int64_t first, int64_t count, const v
     *values = r->dissolved.layers;
     return vf_solvent_add(r->dissolved.plan, &box, r->map.order == MAP_Z_FASTEST, r->settings.precision,
                           r->info.unit_constant, r->dissolved.layers);
+}
+
+vf_status solvent_for_ions(cionize_state *r)
+{
+    vf_solvent_options o;
+    const vf_status status = r->settings.solvent.on ? dissolve_options(&r->settings, r->ctx, &o) : VF_OK;
+    if (status != VF_OK || !r->settings.solvent.on)
+        return status;
+    const double contact = o.kappa * o.stern;
+    /* The sphere of the ion lies in the solvent: a probe around its centre touches no atom, or one whose centre is on the surface. */
+    const double gap = o.surface == VF_SURFACE_VAN_DER_WAALS ? o.stern
+                       : o.surface == VF_SURFACE_ACCESSIBLE  ? o.stern + o.probe
+                                                             : fmax(o.stern, o.probe);
+    r->dissolved.of_ions =
+        (ion_solvent){.pair = {.law = VF_PAIR_SCREENED,
+                               .scale = potential_constant(r->settings.unit, r->settings.temperature) * exp(contact) /
+                                        ((1 + contact) * o.solvent_dielectric),
+                               .r_min = r->settings.r_min,
+                               .kappa = o.kappa},
+                      .gap = gap};
+    return VF_OK;
 }
 
 /* ---- maps of what it is made of ---- */

@@ -192,6 +192,8 @@ static vf_status check_split(const cionize_state *r)
 vf_status water_prepare(cionize_state *r)
 {
     water_state *w = &r->water;
+    if (r->settings.solvent.on) /* which stands for water */
+        return VF_OK;
     if (!ions_asked(r) || r->ions.script || r->ions.water == ION_WATER_SOLUTE)
         return check_without_water(r);
     vf_status status = find_water(r->ctx, &r->molecule, true, &w->found);

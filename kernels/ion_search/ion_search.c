@@ -11,9 +11,9 @@
 #include "ion_search_internal.h"
 
 static const vf_backend backends[] = {
-    {&vf_ion_search_cells.variants, &vf_ion_search_cells},   {&vf_ion_search_images.variants, &vf_ion_search_images},
-    {&vf_ion_search_kept.variants, &vf_ion_search_kept}, {&vf_ion_search_ref.variants, &vf_ion_search_ref},
-    {&vf_ion_search_cuda.variants, &vf_ion_search_cuda},     {0},
+    {&vf_ion_search_cells.variants, &vf_ion_search_cells}, {&vf_ion_search_images.variants, &vf_ion_search_images},
+    {&vf_ion_search_kept.variants, &vf_ion_search_kept},   {&vf_ion_search_ref.variants, &vf_ion_search_ref},
+    {&vf_ion_search_cuda.variants, &vf_ion_search_cuda},   {0},
 };
 
 /* The default variant of a law on the CPU; NULL: that of the list. */

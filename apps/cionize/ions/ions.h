@@ -141,6 +141,13 @@ typedef struct water_solvent {
     vf_cell cell;           /* kind none: free space */
 } water_solvent;
 
+/* Of ions on the map of a molecule in a solvent: how they act on each other, and how far they keep from atoms of a radius, beside the
+ * settings' distance: at least the radius and `gap`. */
+typedef struct ion_solvent {
+    vf_pair_potential pair;
+    double gap;
+} ion_solvent;
+
 /* Places ions at the oxygens of water molecules instead of a grid's points (water_sites.h has the rules), on the CPU. The arguments
  * must outlive the placement; solute->atoms may be 0. placement_mask must not be called. Errors: VF_ERR_MEMORY,
  * VF_ERR_CANCELLED. */
@@ -149,14 +156,14 @@ VF_MUST_CHECK vf_status placement_create_in_water(vf_context *ctx, const water_s
 
 /* Starts on the context's first working device. If a device fails, now or later, the next takes over, and finally
  * the CPU; the ions are the same. `plan` has the grid and the method, which defines the potential that an ion adds.
- * The molecule, the `map` ([z][y][x] of that grid, in the precision of plan->problem), `ions` and the contents of
+ * With a solvent (NULL: none), its pair potential is that of ions instead. The molecule, the `map` ([z][y][x] of that grid, in the precision of plan->problem), `ions` and the contents of
  * `frames` must outlive the placement. Atoms keep ions away from their positions in all frames (NULL: from the
  * molecule's positions). map_is_exact: atoms only exclude points, as for a map from a file or an average; must be
  * true with frames. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY, VF_ERR_INPUT (a frame cannot be
  * read). */
 VF_MUST_CHECK vf_status placement_create(vf_context *ctx, const potential_plan *plan, const ion_settings *ions,
-                                         const molecule *mol, const solute_frames *frames, const void *map,
-                                         bool map_is_exact, placement **out);
+                                         const molecule *mol, const solute_frames *frames, const ion_solvent *solvent,
+                                         const void *map, bool map_is_exact, placement **out);
 void placement_destroy(placement *p); /* NULL is allowed */
 
 /* Places the requested ions in the settings' order and appends them to the list. The list starts zero-initialised;
@@ -170,6 +177,8 @@ const int64_t *placement_replaced(const placement *p);
 
 /* Counts grid points (of a placement in water, molecules): free, excluded by the solute, excluded by ions. */
 void placement_points(const placement *p, int64_t points[3]);
+/* The potential with the ions placed so far, [z][y][x]: for a placement with a solvent; NULL otherwise. */
+const double *placement_potential(const placement *p);
 const uint8_t *placement_mask(const placement *p); /* [z][y][x]: VF_ION_FREE, ... */
 
 /* ---- write_ions.c ---- */

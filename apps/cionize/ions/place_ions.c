@@ -14,7 +14,8 @@ struct placement {
     vf_context *ctx;
     const ion_settings *settings;
     const molecule *mol;
-    solute_frames frames; /* empty without a trajectory */
+    solute_frames frames;       /* empty without a trajectory */
+    const ion_solvent *solvent; /* NULL: none */
     const void *map;
     vf_grid grid;
     vf_ion_search_options options;
@@ -89,6 +90,9 @@ static vf_status exclude_solute(placement *p)
         return vf_fail(p->ctx, VF_ERR_MEMORY, "no memory for the distances of %lld atoms", (long long)mol->atoms);
     for (int64_t i = 0; i < mol->atoms; i++)
         distance[i] = p->settings->ion_solute + (p->settings->from_surface ? mol->radius[i] : 0);
+    for (int64_t i = 0; p->solvent && i < mol->atoms; i++)
+        if (mol->radius[i] > 0)
+            distance[i] = fmax(distance[i], mol->radius[i] + p->solvent->gap);
     vf_status status = p->frames.trajectory ? exclude_frames(p, distance) : vf_ion_search_exclude(p->search, distance);
     free(distance);
     return status;
@@ -127,7 +131,8 @@ static vf_status take_over(placement *p, const ion_list *list, vf_status status)
 }
 
 vf_status placement_create(vf_context *ctx, const potential_plan *plan, const ion_settings *ions, const molecule *mol,
-                           const solute_frames *frames, const void *map, bool map_is_exact, placement **out)
+                           const solute_frames *frames, const ion_solvent *solvent, const void *map, bool map_is_exact,
+                           placement **out)
 {
     const vf_grid *grid = &plan->problem.grid;
     const ion_list none = {0};
@@ -140,10 +145,13 @@ vf_status placement_create(vf_context *ctx, const potential_plan *plan, const io
     p->mol = mol;
     if (frames)
         p->frames = *frames;
+    p->solvent = solvent;
     p->map = map;
     p->grid = *grid;
     p->options = (vf_ion_search_options){.precision = plan->problem.precision, .map_is_exact = map_is_exact};
     plan->method->pair(&plan->problem, &p->options.pair);
+    if (solvent)
+        p->options.pair = solvent->pair;
     /* GPUs can only search with Coulomb's law, and OpenCL's devices not at all: the map is in the host's memory. Of other laws,
      * the map is as exact as the ions' potential. */
     p->device = potential_first_device(ctx);
@@ -189,6 +197,11 @@ void placement_destroy(placement *p)
 const uint8_t *placement_mask(const placement *p)
 {
     return vf_ion_search_mask(p->search);
+}
+
+const double *placement_potential(const placement *p)
+{
+    return p->solvent ? vf_ion_search_totals(p->search) : NULL;
 }
 
 void placement_points(const placement *p, int64_t points[3])

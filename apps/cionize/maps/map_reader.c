@@ -37,12 +37,14 @@ vf_status map_allocate(vf_context *ctx, loaded_map *map)
 
 static const char POTENTIAL[] = "electrostatic potential";
 
-void map_quantity(int64_t ions, char text[MAP_QUANTITY_SIZE])
+void map_quantity(int64_t ions, bool in_solvent, char text[MAP_QUANTITY_SIZE])
 {
+    const char *where = in_solvent ? " in solvent" : "";
     if (ions > 0)
-        snprintf(text, MAP_QUANTITY_SIZE, "%s with %lld ion%s", POTENTIAL, (long long)ions, ions == 1 ? "" : "s");
+        snprintf(text, MAP_QUANTITY_SIZE, "%s%s with %lld ion%s", POTENTIAL, where, (long long)ions,
+                 ions == 1 ? "" : "s");
     else
-        snprintf(text, MAP_QUANTITY_SIZE, "%s", POTENTIAL);
+        snprintf(text, MAP_QUANTITY_SIZE, "%s%s", POTENTIAL, where);
 }
 
 const char *map_no_potential(text_piece quantity)

@@ -35,7 +35,7 @@ VF_MUST_CHECK vf_status read_map(vf_context *ctx, const char *path, const char *
 void map_free(loaded_map *map);
 
 /* The name of a map that includes the potential of so many ions. loaded_map.ions is parsed from it. */
-void map_quantity(int64_t ions, char text[MAP_QUANTITY_SIZE]);
+void map_quantity(int64_t ions, bool in_solvent, char text[MAP_QUANTITY_SIZE]);
 
 /* Checks that a map is on the wanted grid. Fails (VF_ERR_INPUT, naming both) if counts differ or points differ by more
  * than the rounding of the file's digits allows: at most a thousandth of a step, at least 1e-6 steps. */
