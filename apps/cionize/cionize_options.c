@@ -520,7 +520,9 @@ const program_option cionize_options[] = {
      .help = "the potential in a solvent with salt, and the energy of solvation",
      .more =
          "Water molecules of the file are left out, because the solvent stands for them; --solute names the atoms that "
-         "stay instead. With --select, all atoms of the solute shape the surface, and the selected ones act."},
+         "stay instead. With --select, all atoms of the solute shape the surface, and the selected ones act. Ions are "
+         "placed by the potential in the solvent, on the grid, so --script, --refine, --water and --keep-water are "
+         "rejected."},
     {OPTION_NUMBER, .name = "solute-dielectric", .argument = "D", SETTING(solvent.molecule_dielectric), .least = 1,
      .most = 1e4, .initial = "2", .needs = "solvent", .help = "relative permittivity in the molecule"},
     {OPTION_NUMBER, .name = "solvent-dielectric", .argument = "D", SETTING(solvent.solvent_dielectric), .least = 1,

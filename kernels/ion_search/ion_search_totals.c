@@ -81,15 +81,19 @@ static vf_status add(vf_ion_search *search)
 {
     const totals_state *s = search->state;
     const ion_sources *ions = &search->sources[ION_IONS];
-    const int64_t points = vf_grid_points(&search->grid), n = ions->count - 1;
+    const vf_grid *grid = &search->grid;
+    const int64_t nx = grid->counts[0], rows = grid->counts[1] * grid->counts[2], n = ions->count - 1;
     vf_pair_potential pair = search->pair;
     pair.scale = ions->charge[n]; /* C is included */
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(search->ctx, PAIR_WORK *points))
-    for (int64_t i = 0; i < points; i++) {
-        double at[3];
-        ion_point(&search->grid, i, at);
-        const double d[3] = {at[0] - ions->x[n], at[1] - ions->y[n], at[2] - ions->z[n]};
-        s->potential[i] += vf_pair_value(&pair, d);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(search->ctx, PAIR_WORK *nx *rows))
+    for (int64_t row = 0; row < rows; row++) {
+        double at[3], *to = s->potential + row * nx;
+        ion_point(grid, row * nx, at);
+        const double y = at[1] - ions->y[n], z = at[2] - ions->z[n];
+        for (int64_t i = 0; i < nx; i++) {
+            const double d[3] = {grid->origin[0] + grid->spacing[0] * (double)i - ions->x[n], y, z};
+            to[i] += vf_pair_value(&pair, d);
+        }
     }
     return VF_OK;
 }
