@@ -12,6 +12,7 @@ enum { TILE = 4, TILE_POINTS = TILE * TILE * TILE };
 struct vf_surface {
     vf_context *ctx;
     vf_surface_options options;
+    const surface_loops *loops;
     double largest;
     surface_bins spheres; /* radii larger by the probe's */
     surface_bins seeds;   /* of an excluded surface */
@@ -62,7 +63,7 @@ static vf_status make_seeds(vf_surface *plan)
     int64_t count;
     vf_status status =
         surface_seeds_make(plan->ctx, &plan->spheres, plan->largest, plan->options.spacing, &count, &seeds);
-    if (status == VF_OK && !surface_bins_make(count, seeds, NULL, plan->options.probe, &plan->seeds))
+    if (status == VF_OK && !surface_bins_make(count, seeds, NULL, plan->options.probe / 2, &plan->seeds))
         status = vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for %lld points of a surface", (long long)count);
     free(seeds);
     return status;
@@ -80,6 +81,9 @@ vf_status vf_surface_create(vf_context *ctx, const vf_spheres *spheres, const vf
         return status;
     plan->ctx = ctx;
     plan->options = *options;
+    plan->loops = vf_cpu_isa() == VF_ISA_AVX512 ? &surface_nearest_avx512
+                  : vf_cpu_isa() == VF_ISA_AVX2 ? &surface_nearest_avx2
+                                                : &surface_nearest_baseline;
     status = make_spheres(plan, spheres);
     if (options->kind == VF_SURFACE_EXCLUDED)
         VF_TRY(status, make_seeds(plan));
@@ -143,29 +147,54 @@ static void free_list(surface_near *list)
     free(list->radius);
 }
 
-/* Lists what is within `distance` of the middle, beside its own radius. Returns false if memory is short. */
+/* How far a coordinate is from cube `n`. */
+static double gap(const surface_bins *b, int axis, int64_t n, double at)
+{
+    const double lo = b->lo[axis] + b->edge * (double)n;
+    return fmax(0, fmax(lo - at, at - lo - b->edge));
+}
+
+/* Lists those of cubes [from, to) of a row. */
+static bool list_row(const surface_bins *b, const double middle[3], double distance, int64_t from, int64_t to,
+                     surface_near *list)
+{
+    for (int64_t i = b->first[from]; i < b->first[to]; i++) {
+        const double *at = b->place[i].at, radius = b->radius ? b->radius[i] : 0, most = distance + radius;
+        if (surface_square(at, middle) > most * most)
+            continue;
+        if (!make_room(list))
+            return false;
+        list->x[list->count] = (float)(at[0] - middle[0]);
+        list->y[list->count] = (float)(at[1] - middle[1]);
+        list->z[list->count] = (float)(at[2] - middle[2]);
+        list->radius[list->count++] = (float)radius;
+    }
+    return true;
+}
+
+/* Lists what is within `distance` of the middle, beside its own radius: of the rows of cubes that come so near, the cubes that do, and
+ * one more at each end, for roundings. Returns false if memory is short. */
 static bool list_near(const surface_bins *b, const double middle[3], double largest, double distance,
                       surface_near *list)
 {
+    const double most = distance + largest;
     int64_t lo[3], hi[3];
     list->count = 0;
     if (b->count == 0)
         return true;
-    surface_bins_range(b, middle, distance + largest, lo, hi);
+    surface_bins_range(b, middle, most, lo, hi);
     for (int64_t z = lo[2]; z < hi[2]; z++)
         for (int64_t y = lo[1]; y < hi[1]; y++) {
+            const double across = pow(gap(b, 2, z, middle[2]), 2) + pow(gap(b, 1, y, middle[1]), 2);
+            const double half = across < most * most ? sqrt(most * most - across) : 0;
+            const double first = floor((middle[0] - half - b->lo[0]) / b->edge) - 1,
+                         last = floor((middle[0] + half - b->lo[0]) / b->edge) + 2;
+            const int64_t from = first > (double)lo[0] ? (int64_t)first : lo[0],
+                          to = last < (double)hi[0] ? (int64_t)last : hi[0];
             const int64_t row = (z * b->along[1] + y) * b->along[0];
-            for (int64_t i = b->first[row + lo[0]]; i < b->first[row + hi[0]]; i++) {
-                const double *at = b->place[i].at, radius = b->radius ? b->radius[i] : 0, most = distance + radius;
-                if (surface_square(at, middle) > most * most)
-                    continue;
-                if (!make_room(list))
-                    return false;
-                list->x[list->count] = (float)(at[0] - middle[0]);
-                list->y[list->count] = (float)(at[1] - middle[1]);
-                list->z[list->count] = (float)(at[2] - middle[2]);
-                list->radius[list->count++] = (float)radius;
-            }
+            if (across <= most * most * (1 + 1e-9) && from < to &&
+                !list_row(b, middle, distance, row + from, row + to, list))
+                return false;
         }
     return true;
 }
@@ -175,6 +204,7 @@ typedef struct tile {
     vf_box box;                        /* its points that are wanted */
     surface_near spheres, seeds, wide; /* wide: all spheres that can hide what is nearest to a point */
     bool has_seeds;                    /* listed, with wide */
+    bool above;                        /* with seeds: all levels are `reach` */
     bool failed;                       /* for want of memory */
 } tile;
 
@@ -193,16 +223,52 @@ static void lay_tile(const vf_grid *grid, const vf_box *box, const int64_t numbe
     t->has_seeds = false;
 }
 
+/* Lists the spheres that can hide, and the seeds that may be the nearest of one of a tile's points: if d is the least distance from its
+ * middle, those up to d + 2 half away. d is at least the middle's depth in a sphere, and often little more. Some 1e-4 more for
+ * roundings. */
+static bool list_seeds(const vf_surface *plan, tile *t)
+{
+    static const float middle[3] = {0, 0, 0};
+    const float probe = (float)plan->options.probe, reach = (float)plan->options.reach, half = (float)t->half;
+    const float all = probe + reach + half, slack = 1e-4F * (all + probe);
+    surface_near *s = &t->seeds;
+    float tried = -plan->loops->depth(&t->spheres, middle, 0) + 2.5F * half + slack, d;
+    t->has_seeds = true;
+    t->above = false;
+    if (!list_near(&plan->spheres, t->middle, plan->largest, (double)all, &t->wide))
+        return false;
+    do {
+        tried = fminf(tried, all);
+        if (!list_near(&plan->seeds, t->middle, 0, (double)tried, s))
+            return false;
+        d = sqrtf(plan->loops->nearest_square(s, middle, tried * tried));
+        if (d + 2 * half + slack <= tried || tried >= all)
+            break;
+        tried = d < tried ? d + 2 * half + 2 * slack : all;
+    } while (true);
+    t->above = d + half + slack < probe - reach;
+    const float most = d + 2 * half + slack;
+    int64_t kept = 0;
+    for (int64_t i = 0; i < s->count; i++)
+        if (s->x[i] * s->x[i] + s->y[i] * s->y[i] + s->z[i] * s->z[i] <= most * most) {
+            s->x[kept] = s->x[i];
+            s->y[kept] = s->y[i];
+            s->z[kept++] = s->z[i];
+        }
+    s->count = kept;
+    return true;
+}
+
 /* Whether the accessible surface has a point on the deepest sphere in the direction of r. It is the nearest of all then: none is nearer
  * than the depth. Otherwise the nearest is on an edge: were it on a sphere, that would be the deepest. */
-static bool is_exposed(const tile *t, const float r[3], float depth)
+static bool is_exposed(const vf_surface *plan, const tile *t, const float r[3], float depth)
 {
-    const int64_t i = surface_deepest(&t->spheres, r, depth);
+    const int64_t i = plan->loops->deepest(&t->spheres, r, depth);
     const float x = r[0] - t->spheres.x[i], y = r[1] - t->spheres.y[i], z = r[2] - t->spheres.z[i],
                 far = sqrtf(x * x + y * y + z * z), stretch = far > 0 ? t->spheres.radius[i] / far : 0;
     const float at[3] = {t->spheres.x[i] + (far > 0 ? stretch * x : t->spheres.radius[i]),
                          t->spheres.y[i] + stretch * y, t->spheres.z[i] + stretch * z};
-    return !surface_is_hidden(&t->wide, at);
+    return !plan->loops->is_hidden(&t->wide, at);
 }
 
 /* The level of a point of a tile, relative to its middle. */
@@ -211,18 +277,18 @@ static float level_of(const vf_surface *plan, tile *t, const float r[3])
     const float probe = (float)plan->options.probe, reach = (float)plan->options.reach;
     const bool excluded = plan->options.kind == VF_SURFACE_EXCLUDED;
     const float depth =
-        surface_depth(&t->spheres, r, reach); /* of the accessible surface, if that is not the one wanted */
+        plan->loops->depth(&t->spheres, r, reach); /* of the accessible surface, if that is not the one wanted */
     if (!excluded || depth >= 0)
         return fmaxf(-reach, fminf(depth + (excluded ? probe : 0), reach));
     const float most = probe + reach;
     if (-depth >= most)
         return -reach;
     if (!t->has_seeds)
-        t->failed = !list_near(&plan->seeds, t->middle, 0, (double)most + t->half, &t->seeds) ||
-                    !list_near(&plan->spheres, t->middle, plan->largest, (double)most + t->half, &t->wide);
-    t->has_seeds = true;
-    const bool exposed = !t->failed && is_exposed(t, r, depth);
-    const float d = exposed ? -depth : sqrtf(surface_nearest_square(&t->seeds, r, most * most));
+        t->failed = !list_seeds(plan, t);
+    if (t->above)
+        return reach;
+    const bool exposed = !t->failed && is_exposed(plan, t, r, depth);
+    const float d = exposed ? -depth : sqrtf(plan->loops->nearest_square(&t->seeds, r, most * most));
     return fmaxf(-reach, fminf(probe - d, reach));
 }
 

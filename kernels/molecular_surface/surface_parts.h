@@ -55,13 +55,15 @@ typedef struct surface_near {
     float *x, *y, *z, *radius;
 } surface_near;
 
-/* The least of `most` and the distances of r from the spheres, less their radii; the least of `most` and the squares of the distances
- * of r from the seeds. All are finite. */
-float surface_depth(const surface_near *spheres, const float r[3], float most);
-float surface_nearest_square(const surface_near *seeds, const float r[3], float most);
-
-/* The number of the sphere that this depth of r is of. Whether a point is inside of a sphere, to some roundings. */
-int64_t surface_deepest(const surface_near *spheres, const float r[3], float depth);
-bool surface_is_hidden(const surface_near *spheres, const float r[3]);
+/* depth: the least of `most` and the distances of r from the spheres, less their radii. nearest_square: the least of `most` and the
+ * squares of the distances of r from the seeds. deepest: the number of the sphere that this depth of
+ * r is of. is_hidden: whether a point is inside of a sphere, to some roundings. All are finite. */
+typedef struct surface_loops {
+    float (*depth)(const surface_near *spheres, const float r[3], float most);
+    float (*nearest_square)(const surface_near *seeds, const float r[3], float most);
+    int64_t (*deepest)(const surface_near *spheres, const float r[3], float depth);
+    bool (*is_hidden)(const surface_near *spheres, const float r[3]);
+} surface_loops;
+extern const surface_loops surface_nearest_baseline, surface_nearest_avx2, surface_nearest_avx512;
 
 #endif

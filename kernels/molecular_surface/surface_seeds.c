@@ -139,10 +139,30 @@ static void hide_angles(neighbours *n, const surface_circle *circle, const ball 
     n->hidden[(*count)++][1] = last;
 }
 
-static int by_first(const void *a, const void *b)
+/* Of 64 equal parts of a circle, those that one hidden interval covers. */
+static uint64_t parts_within(const double angle[2])
 {
-    const double *x = a, *y = b;
-    return (x[0] > y[0]) - (x[0] < y[0]);
+    const double part = 2 * PI / 64, first = ceil((angle[0] + PI) / part * (1 + 1e-12)),
+                 end = floor((angle[1] + PI) / part * (1 - 1e-12));
+    if (!(first < end) || !(first < 64))
+        return angle[0] <= -PI && angle[1] >= PI ? ~(uint64_t)0 : 0;
+    const uint64_t from = ~(uint64_t)0 << (int)first;
+    return end < 64 ? from & ~(~(uint64_t)0 << (int)end) : from;
+}
+
+/* By the first angle. They are few, and qsort would ask for memory. */
+static void sort_angles(double (*angle)[2], int64_t count)
+{
+    for (int64_t i = 1; i < count; i++) {
+        const double first = angle[i][0], last = angle[i][1];
+        int64_t to = i;
+        for (; to > 0 && angle[to - 1][0] > first; to--) {
+            angle[to][0] = angle[to - 1][0];
+            angle[to][1] = angle[to - 1][1];
+        }
+        angle[to][0] = first;
+        angle[to][1] = last;
+    }
 }
 
 /* Points of an arc, and both of its ends: at most spacing / 2 apart, and 0.4 of the circle's radius, whose curvature adds to the error. */
@@ -163,10 +183,17 @@ static void add_arcs(neighbours *n, const ball *other, double spacing, seed_list
     if (!surface_circle_of(n->self.at, n->self.radius, other->at, other->radius, &circle) ||
         is_hidden(n, &circle, other))
         return;
-    for (int64_t k = 0; k < n->count; k++)
+    uint64_t hidden_parts = 0; /* most circles are hidden, and known to be so after a few spheres */
+    for (int64_t k = 0; k < n->count; k++) {
+        int64_t before = count;
         if (&n->of[k] != other)
             hide_angles(n, &circle, &n->of[k], &count);
-    qsort(n->hidden, (size_t)count, sizeof *n->hidden, by_first);
+        for (; before < count; before++)
+            hidden_parts |= parts_within(n->hidden[before]);
+        if (hidden_parts == ~(uint64_t)0)
+            return;
+    }
+    sort_angles(n->hidden, count);
     double at = -PI;
     for (int64_t h = 0; h < count; h++) {
         if (n->hidden[h][0] > at)

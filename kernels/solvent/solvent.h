@@ -103,6 +103,11 @@ typedef struct vf_solvent_result {
 VF_MUST_CHECK vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
                                           const double *radius, const vf_solvent_options *options, vf_solvent **out);
 void vf_solvent_destroy(vf_solvent *plan); /* NULL is allowed */
+/* About the memory that vf_solvent_create takes at its peak, beside the charges: 54 bytes a point (faces and reaction in single precision,
+ * u and the right side in double precision, four vectors of the solver and the coarse levels), 82 for the non-linear equation, and what
+ * lies at the surface. A solved plan keeps 25 bytes a point of it. For `atoms` in a grid with these counts. */
+int64_t vf_solvent_bytes(const int64_t counts[3], int64_t atoms, const vf_solvent_options *options);
+
 vf_solvent_result vf_solvent_outcome(const vf_solvent *plan);
 
 /* u at the points of the grid, [z][y][x], and whether each is in the molecule, [z][y][x]: phi = u + inside G. Both belong to the

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/variants.h"
 #include "solvent_internal.h"
 #include "solvent_rows.h"
 #include "voxfield/team_size.h"
@@ -154,10 +153,13 @@ static bool interpolate(const side *s, int l)
     double *rows = malloc((size_t)(fine->n[0] * coarse->n[1]) * sizeof *rows);
     if (!rows)
         return false;
+    const int team = vf_threads_for(s->plan->ctx, 10 * fine->n[0] * fine->n[1]);
+#pragma omp parallel for schedule(static) num_threads(team)
     for (int64_t j = 0; j < coarse->n[1]; j++)
         for (int64_t i = 0; i < fine->n[0]; i++)
             rows[j * fine->n[0] + i] =
                 interpolated(coarse->value + j * coarse->n[0], 1, coarse->lo[0], fine->lo[0] + i);
+#pragma omp parallel for schedule(static) num_threads(team)
     for (int64_t j = 0; j < fine->n[1]; j++)
         for (int64_t i = 0; i < fine->n[0]; i++)
             fine->value[j * fine->n[0] + i] = interpolated(rows + i, fine->n[0], coarse->lo[1], fine->lo[1] + j);
@@ -203,10 +205,8 @@ static bool sum_side(side *s, const vf_coulomb_atoms *atoms, const double *radiu
 
 vf_status solvent_boundary(const vf_solvent *plan, const vf_coulomb_atoms *atoms, const double *radius, double *b)
 {
-    const char *variant;
-    vf_isa isa;
-    variant = vf_isa_variants[0];
-    vf_status status = vf_variant_isa(plan->device, "a solvent", &variant, &isa);
+    const vf_isa isa = vf_cpu_isa();
+    vf_status status = VF_OK;
     for (int n = 0; status == VF_OK && n < 6; n++) {
         side s = {.plan = plan, .axis = n / 2, .u = (n / 2 + 1) % 3, .v = (n / 2 + 2) % 3, .upper = n % 2};
         s.row = isa == VF_ISA_AVX512 ? solvent_row_avx512

@@ -26,15 +26,15 @@ static vf_status take_levels(vf_solvent *plan, const vf_spheres *spheres, vf_sur
 static vf_status refuse_rim(const vf_solvent *plan)
 {
     const int64_t *n = plan->grid.counts;
-    for (int64_t k = 0, at = 0; k < n[2]; k++)
-        for (int64_t j = 0; j < n[1]; j++)
-            for (int64_t i = 0; i < n[0]; i++, at++) {
-                const bool rim = i == 0 || j == 0 || k == 0 || i == n[0] - 1 || j == n[1] - 1 || k == n[2] - 1;
-                if (rim && plan->inside[at])
-                    return vf_fail(
-                        plan->ctx, VF_ERR_ARGUMENT,
-                        "the molecule touches the edge of the grid, where there must be solvent; use a larger border");
-            }
+    for (int64_t row = 0; row < n[1] * n[2]; row++) {
+        const int64_t j = row % n[1], k = row / n[1];
+        const bool rim = j == 0 || k == 0 || j == n[1] - 1 || k == n[2] - 1;
+        for (int64_t i = 0; i < n[0]; i += rim || n[0] == 1 ? 1 : n[0] - 1)
+            if (plan->inside[row * n[0] + i])
+                return vf_fail(
+                    plan->ctx, VF_ERR_ARGUMENT,
+                    "the molecule touches the edge of the grid, where there must be solvent; use a larger border");
+    }
     return VF_OK;
 }
 
@@ -79,7 +79,8 @@ static vf_status fill_reaction(vf_solvent *plan, const vf_spheres *spheres, floa
     const float value = (float)(plan->options.solvent_dielectric * plan->options.kappa * plan->options.kappa);
     float *reaction = plan->reaction.data;
     const float h = (float)cbrt(plan->grid.spacing[0] * plan->grid.spacing[1] * plan->grid.spacing[2]);
-    for (int64_t i = 0; status == VF_OK && i < plan->points; i++)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, plan->points))
+    for (int64_t i = 0; i < (status == VF_OK ? plan->points : 0); i++)
         reaction[i] = plan->inside[i] ? 0 : value * fmaxf(0, fminf(0.5F + level[i] / h, 1));
     return status;
 }
@@ -104,7 +105,8 @@ vf_status solvent_matrix(vf_solvent *plan, const vf_spheres *spheres)
     float *const cut[3] = {plan->faces[0].data, plan->faces[1].data, plan->faces[2].data};
     VF_TRY(status,
            take_levels(plan, spheres, kind, kind == VF_SURFACE_VAN_DER_WAALS ? 0 : plan->options.probe, level, cut));
-    for (int64_t i = 0; status == VF_OK && i < plan->points; i++)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, plan->points))
+    for (int64_t i = 0; i < (status == VF_OK ? plan->points : 0); i++)
         plan->inside[i] = level[i] < 0;
     VF_TRY(status, solvent_keep_levels(plan, level));
     VF_TRY(status, refuse_rim(plan));

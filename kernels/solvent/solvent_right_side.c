@@ -3,10 +3,10 @@
  * solvent_boundary.c's. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "point_sum.h"
 #include "solvent_internal.h"
+#include "voxfield/team_size.h"
 
 /* Relative to G near the surface; a tenth of what the solver leaves would do. */
 static const double g_tolerance = 1e-6;
@@ -39,38 +39,70 @@ static bool cut_face(const vf_solvent *plan, int64_t n, const int64_t index[3], 
     return here != there || face != (float)plan->options.molecule_dielectric;
 }
 
-static bool has_cut(const vf_solvent *plan, int64_t n)
+static bool has_cut(const vf_solvent *plan, int64_t n, const int64_t index[3])
 {
-    int64_t index[3];
+    const uint8_t *in = plan->inside + n;
+    const int64_t *counts = plan->grid.counts, row = counts[0], plane = counts[0] * counts[1];
     double face;
-    index_of(&plan->grid, n, index);
+    bool within = true;
+    for (int a = 0; a < 3; a++)
+        within = within && index[a] > 0 && index[a] < counts[a] - 1;
+    if (within && !(in[0] | in[-1] | in[1] | in[-row] | in[row] | in[-plane] | in[plane]))
+        return false;
     for (int side = 0; side < 6; side++)
         if (cut_face(plan, n, index, side >> 1, side & 1, &face))
             return true;
     return false;
 }
 
+/* The ends of cut faces in plane k: their number, and if `point` is not NULL they and their places [3]. */
+static int64_t ends_of_plane(const vf_solvent *plan, int64_t k, int64_t *point, double *places)
+{
+    const vf_grid *g = &plan->grid;
+    int64_t count = 0, n = k * g->counts[0] * g->counts[1];
+    for (int64_t j = 0; j < g->counts[1]; j++)
+        for (int64_t i = 0; i < g->counts[0]; i++, n++) {
+            const int64_t index[3] = {i, j, k};
+            if (!has_cut(plan, n, index))
+                continue;
+            if (point) {
+                point[count] = n;
+                for (int a = 0; a < 3; a++)
+                    places[3 * count + a] = g->origin[a] + g->spacing[a] * (double)index[a];
+            }
+            count++;
+        }
+    return count;
+}
+
 /* Places: [count][3] of the ends; the caller frees them. */
 static vf_status list_ends(vf_solvent *plan, double **places)
 {
     solvent_ends *e = &plan->ends;
-    for (int64_t n = 0; n < plan->points; n++)
-        e->count += has_cut(plan, n);
+    const int64_t planes = plan->grid.counts[2];
+    const int team = vf_threads_for(plan->ctx, 4 * plan->points);
+    int64_t *first = malloc((size_t)(planes + 1) * sizeof *first);
+    if (!first)
+        return vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for planes of a grid");
+    first[0] = 0;
+#pragma omp parallel for schedule(static) num_threads(team)
+    for (int64_t k = 0; k < planes; k++)
+        first[k + 1] = ends_of_plane(plan, k, NULL, NULL);
+    for (int64_t k = 0; k < planes; k++)
+        first[k + 1] += first[k];
+    e->count = first[planes];
     e->point = malloc((size_t)(e->count + 1) * sizeof *e->point);
     e->value = calloc((size_t)e->count + 1, sizeof *e->value);
     *places = malloc((size_t)(e->count + 1) * 3 * sizeof **places);
-    if (!e->point || !e->value || !*places)
-        return vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for %lld points at a molecule's surface",
-                       (long long)e->count);
-    for (int64_t n = 0, at = 0; n < plan->points; n++)
-        if (has_cut(plan, n)) {
-            int64_t index[3];
-            index_of(&plan->grid, n, index);
-            for (int a = 0; a < 3; a++)
-                (*places)[3 * at + a] = plan->grid.origin[a] + plan->grid.spacing[a] * (double)index[a];
-            e->point[at++] = n;
-        }
-    return VF_OK;
+    const bool room = e->point && e->value && *places;
+    double *const all = *places;
+#pragma omp parallel for schedule(static) num_threads(team)
+    for (int64_t k = 0; k < (room ? planes : 0); k++)
+        (void)ends_of_plane(plan, k, e->point + first[k], all + 3 * first[k]);
+    free(first);
+    return room ? VF_OK
+                : vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for %lld points at a molecule's surface",
+                          (long long)e->count);
 }
 
 static vf_status sum_charges(vf_solvent *plan, const vf_coulomb_atoms *charges, const double *places)
@@ -127,7 +159,9 @@ static double of_cut_faces(vf_solvent *plan, int64_t at)
 vf_status solvent_right_side(vf_solvent *plan, const vf_coulomb_atoms *charges, const double *radius, double *b)
 {
     double *places = NULL;
-    memset(b, 0, (size_t)plan->points * sizeof *b);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, plan->points))
+    for (int64_t n = 0; n < plan->points; n++)
+        b[n] = 0;
     vf_status status = list_ends(plan, &places);
     VF_TRY(status, sum_charges(plan, charges, places));
     for (int64_t at = 0; status == VF_OK && at < plan->ends.count; at++)

@@ -97,6 +97,9 @@ static vf_status create_levels(vf_multigrid *plan, const vf_stencil_options *fin
         l->zeros = plan->zeros;
         l->sums = plan->sums;
         l->points = points_of(l->options.counts, -1);
+        l->bytes = (int64_t)vf_dtype_bytes(finest->type);
+        for (int a = 0; a < 3; a++)
+            l->weight[a] = 1 / (l->options.spacing[a] * l->options.spacing[a]);
         l->rows = &(isa == VF_ISA_AVX512 ? vf_multigrid_rows_avx512
                     : isa == VF_ISA_AVX2 ? vf_multigrid_rows_avx2
                                          : vf_multigrid_rows_baseline)[finest->type == VF_F64];

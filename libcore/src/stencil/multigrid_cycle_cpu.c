@@ -11,7 +11,7 @@ enum { LAST_SWEEPS = 16 };
 
 static const void *at(const vf_multigrid_level *l, const void *array, int64_t i)
 {
-    return array ? (const char *)array + i * (int64_t)vf_dtype_bytes(l->options.type) : NULL;
+    return array ? (const char *)array + i * l->bytes : NULL;
 }
 
 /* Row j of plane k. */
@@ -31,7 +31,7 @@ static vf_multigrid_row row_of(const vf_multigrid_level *l, const void *x, const
     }
     row.reaction = at(l, o->reaction, first);
     for (int a = 0; a < 3; a++)
-        row.weight[a] = 1 / (o->spacing[a] * o->spacing[a]);
+        row.weight[a] = l->weight[a];
     return row;
 }
 

@@ -12,7 +12,8 @@ typedef struct vf_multigrid_level {
     vf_context *ctx;
     const vf_multigrid_kernels *rows;
     vf_stencil_options options; /* faces and reaction: the level's own, or the caller's on the finest */
-    int64_t points;
+    int64_t points, bytes;      /* of a number */
+    double weight[3];           /* 1 / spacing^2 */
     vf_levels_pair to_coarse;
     vf_array faces[3], reaction, b, x; /* the finest has none */
     const void *zeros;                 /* a row outside */
