@@ -107,6 +107,46 @@ static void test_sphere(void **state)
     }
 }
 
+/* Charges' places between points of the grid: u varies with their depth of 3.8 A. Cubic interpolation leaves 3 / 128 (h / depth)^4 of it,
+ * 2e-5, and the surface's places as much; linear would leave (h / depth)^2 / 8, 3e-3, with both signs: 3e-4 of six charges' sum. */
+static void test_places(void **state)
+{
+    (void)state;
+    const truth_sphere s = kirkwood(0, 0);
+    const molecule_in m = of_sphere(&s);
+    const vf_solvent_options o = options(0, 0);
+    double least = INFINITY, most = -INFINITY;
+    for (int i = 0; i < 4; i++) {
+        const double here = energy(&m, 20, 0.625, 0.27 * i, &o) / truth_sphere_energy(&s);
+        least = fmin(least, here);
+        most = fmax(most, here);
+    }
+    print_message("Kirkwood at 0.625 A, four places: %.4f %% apart\n", 100 * (most - least));
+    assert_true(most - least <= 1e-4);
+}
+
+/* A charge as deep as a spacing and more, where some of the points around it are outside. To the terms that scale with (h / depth)^2,
+ * a tenth of it; values of phi for u at those points would change the energy by its size. */
+static void test_depths(void **state)
+{
+    (void)state;
+    static const double depths[] = {0.7, 1.2, 2};
+    const double h = 0.7;
+    for (int d = 0; d < 3; d++) {
+        const double far = 5 - depths[d];
+        const truth_sphere s = {5, 2, 78.54, 0, 0, 1, {{0.96 * far, 0.28 * far, 0}}, {1}};
+        molecule_in m = of_sphere(&s);
+        const vf_solvent_options o = options(0, 0);
+        const double truth = truth_sphere_energy(&s);
+        m.radius[1] = 0.1;
+        for (int i = 0; i < 5; i++) {
+            const double error = energy(&m, 14, h, 0.19 * i, &o) / truth - 1;
+            print_message("a charge %g A deep at %g A: %+.2f %%\n", depths[d], h, 100 * error);
+            assert_true(fabs(error) <= 0.1 * pow(h / depths[d], 2));
+        }
+    }
+}
+
 /* Salt's part of the energy alone: the difference with and without, which a layer without ions in the wrong place would change. */
 static void test_salt(void **state)
 {
@@ -278,6 +318,7 @@ static void test_smooth_spheres(void **state)
     assert_true(fabs(excluded / bare - 1) <= 1e-3); /* roundings may put a face's centre on the other side */
 }
 
-DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_sphere), cmocka_unit_test(test_salt), cmocka_unit_test(test_pair),
-            cmocka_unit_test(test_series), cmocka_unit_test(test_moved), cmocka_unit_test(test_smooth),
-            cmocka_unit_test(test_smooth_charge), cmocka_unit_test(test_smooth_spheres))
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_sphere), cmocka_unit_test(test_places), cmocka_unit_test(test_depths),
+            cmocka_unit_test(test_salt), cmocka_unit_test(test_pair), cmocka_unit_test(test_series),
+            cmocka_unit_test(test_moved), cmocka_unit_test(test_smooth), cmocka_unit_test(test_smooth_charge),
+            cmocka_unit_test(test_smooth_spheres))
