@@ -16,7 +16,7 @@ enum { PAIR_WORK = 15 };
 
 static vf_status create(vf_ion_search *search)
 {
-    const int64_t points = vf_grid_points(&search->grid), atoms = search->sources[ION_ATOMS].count;
+    const int64_t points = vf_grid_points(&search->grid);
     const bool exact = search->options.map_is_exact;
     totals_state *s = calloc(1, sizeof *s);
     search->state = s;
@@ -26,8 +26,8 @@ static vf_status create(vf_ion_search *search)
     }
     if (!s || !s->potential || !s->least)
         return vf_fail(search->ctx, VF_ERR_MEMORY, "not enough memory for %lld points", (long long)points);
-    const int64_t work = points * (exact ? 1 : PAIR_WORK * atoms);
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(search->ctx, work))
+#pragma omp parallel for schedule(static)                                                                              \
+    num_threads(vf_threads_for(search->ctx, points *(exact ? 1 : PAIR_WORK * search->sources[ION_ATOMS].count)))
     for (int64_t i = 0; i < points; i++) {
         double at[3];
         ion_point(&search->grid, i, at);
