@@ -74,7 +74,7 @@ def test_energies(_):
     atoms = [(1.2, 0.3, -0.5, 0.7, 1.9), (-0.9, 0.8, 0.4, -0.4, 1.6), (0.1, -1.4, 0.9, 0.5, 1.7), (0.2, 0.4, 1.3, -0.3, 1.5)]
     charges = [atom[3] for atom in atoms]
     four()
-    for select, acting in ((["--select", "all"], charges), (["--select", "index 0 2"], [0.7, 0, 0.5, 0])):
+    for select, acting in ((["--select", "all"], charges), (["--select", "index 0 2"], [0.7, 0, 0.5, 0]), (["--surface", "smooth"], charges)):
         make("-q", "four.pqr", *GRID, "--solvent", *select, "--units", "e/A", "--points", "atoms", "--points-out", "v.csv", "--energies", "e.json",
              "--method", "exact")
         found, known = values("v.csv"), energy("e.json")
