@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apbs/apbs_run.h"
 #include "batch.h"
 #include "cionize_options.h"
 #include "job.h"
@@ -64,9 +65,8 @@ static vf_status complete(vf_context *ctx, program *p, cionize_request *request)
     if (s->cutoff > 0 && (s->points.points || s->points.field_map))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--method cutoff is for maps; --points and --field-map sum all atoms, so leave it out");
-    if (s->cutoff > 0 && s->solvent.on)
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--method cutoff leaves out charges that --solvent needs; leave out one of them");
+    if (s->cutoff > 0 && (s->solvent.on || s->apbs))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--method cutoff leaves out charges that a solvent needs; leave it out");
     if (s->solvent.on && s->trajectory &&
         (s->map || s->picture || s->deviation || s->points.points || wants_ions(&request->ions) || s->has_profile ||
          s->compare || !s->solvent.energies))
@@ -98,16 +98,22 @@ static vf_status run(vf_context *ctx, program *p)
         s->progress = VF_PROGRESS_OFF;
         s->report = NULL;
     }
-    if (status == VF_OK && !idle)
+    if (status == VF_OK && !idle && s->apbs)
+        status = job_is_other(&s->pieces) ? VF_OK : apbs_run(ctx, s);
+    else if (status == VF_OK && !idle)
         status = cionize_run_selections(ctx, s);
     return job_end(ctx, p, &s->pieces, status);
 }
 
 int main(int argc, char **argv)
 {
-    static const char *const synopsis[] = {
-        "[options] molecule.pqr", "[options] --charges FILE molecule.pdb", "[options] --script FILE.cfg molecule.pqr",
-        "[options] -o FILE -",    "[options] --output-dir FOLDER *.pqr",   NULL};
+    static const char *const synopsis[] = {"[options] molecule.pqr",
+                                           "[options] --charges FILE molecule.pdb",
+                                           "[options] --script FILE.cfg molecule.pqr",
+                                           "[options] --apbs FILE.in",
+                                           "[options] -o FILE -",
+                                           "[options] --output-dir FOLDER *.pqr",
+                                           NULL};
     cionize_request request = {0};
     program p = {
         .name = "cionize",

@@ -574,6 +574,17 @@ const program_option cionize_options[] = {
      .more = "The three molecules are solved for on one grid, that covers them all. The partners need not have the "
              "positions that they have in the complex."},
 
+    {OPTION_FLAG, .name = "apbs", SETTING(apbs),
+     .excludes = "charges trajectory read-map select minus solute output map picture points field-map spacing border "
+                 "origin size counts cell units temperature dielectric distance-dielectric smooth solvent part join "
+                 "resume journal " STUDIES " " PLACES_IONS,
+     .why = "the input file of APBS says what to do",
+     .help = "the input is an input file of APBS, which is run as it is",
+     .more = "Files named in it are looked for from the current folder, as APBS does. Sections ELEC with mg-auto and "
+             "mg-manual are supported, and their sums (print elecEnergy). A word that cannot be honoured stops the "
+             "run; one that does not change "
+             "the result is ignored with a note. docs/solvent.md has the list."},
+
     {OPTION_GROUP, .name = "Computation"},
     {OPTION_TEXT, .scope = OPTION_OF_RUN, .name = "device", .argument = "DEVICE", SETTING(device), .initial = "auto",
      .help =

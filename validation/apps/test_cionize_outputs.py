@@ -232,7 +232,7 @@ def test_help_and_version(_):
                "--salt": ["--concentration", "0.1"], "--boundary": ["--cell", "30,30,30"],
                "--radial-width": ["--radial", "a.csv"], "--solute-dielectric": solvent, "--solvent-dielectric": solvent,
                "--ionic-strength": solvent, "--stern": solvent, "--solvent-salt": solvent, "--solvent-map": solvent, "--accuracy-energy": solvent, "--energy-error": [*solvent, "--energies", "e.csv"], "--non-linear": solvent, "--probe": solvent, "--surface": solvent, "--energies": solvent, "--ligand": [*solvent, "--energies", "e.csv"], "--complex": [*solvent, "--energies", "e.csv"]}
-    files = {"--script", "--charges", "--trajectory", "--frames", "--read-map", "--deviation", "--list", "--compare", "--keep-water"}  # need a file of theirs; tested elsewhere
+    files = {"--script", "--charges", "--trajectory", "--frames", "--read-map", "--deviation", "--list", "--compare", "--keep-water", "--apbs"}  # need a file of theirs; tested elsewhere
     for option in sorted(named - {"--help", "--version"} - files):
         value = [values[option]] if option in values else []
         make("dipole.pqr", option, *value, *of_ions.get(option, []), "--dry-run")

@@ -62,9 +62,9 @@ static size_t write_elec(const apbs_elec *e)
         WRITE("cglen %.17g %.17g %.17g\n", e->coarse_lengths[0], e->coarse_lengths[1], e->coarse_lengths[2]);
         used = write_centre("cgcent", &e->coarse_centre);
     }
-    WRITE("%s mol %lld pdie %.17g sdie %.17g srfm mol srad %.17g temp %.17g calcenergy %d\n",
+    WRITE("%s mol %lld pdie %.17g sdie %.17g srfm %s srad %.17g temp %.17g calcenergy %d\n",
           e->non_linear ? "npbe" : "lpbe", (long long)e->molecule + 1, e->molecule_dielectric, e->solvent_dielectric,
-          e->probe, e->temperature, e->energies);
+          e->smooth ? "smol" : "mol", e->probe, e->temperature, e->energies);
     for (int64_t n = 0; n < e->ions; n++)
         WRITE("ion charge %.17g conc %.17g radius %.17g\n", e->ion[n].charge, e->ion[n].concentration,
               e->ion[n].radius);
@@ -122,7 +122,8 @@ static void require_round_trip(vf_context *ctx, const apbs_input *in)
     for (int64_t n = 0; n < in->elecs; n++) {
         const apbs_elec *a = &in->elec[n], *b = &again.elec[n];
         REQUIRE(a->molecule == b->molecule && a->automatic == b->automatic && a->non_linear == b->non_linear &&
-                a->probe == b->probe && a->temperature == b->temperature && a->energies == b->energies);
+                a->probe == b->probe && a->smooth == b->smooth && a->temperature == b->temperature &&
+                a->energies == b->energies);
         REQUIRE(memcmp(a->counts, b->counts, sizeof a->counts) == 0 &&
                 memcmp(a->lengths, b->lengths, sizeof a->lengths) == 0 && a->ions == b->ions && a->writes == b->writes);
         REQUIRE(apbs_ionic_strength(a) == apbs_ionic_strength(b) && apbs_ion_radius(a) == apbs_ion_radius(b));

@@ -52,16 +52,9 @@ static const elec_choice boundaries[] = {
     {0}};
 
 static const char splines[] = "surfaces of splines are not supported; use srfm mol, the molecular surface";
-static const elec_choice surfaces[] = {
-    {"mol", "0", 0, NULL, NULL},
-    {"smol", "1", 0,
-     "is taken as srfm mol: the smoothing of its values is over grid points, and faces that the surface cuts have "
-     "their part of it here",
-     NULL},
-    {"spl2", "2", 0, NULL, splines},
-    {"spl3", NULL, 0, NULL, splines},
-    {"spl4", NULL, 0, NULL, splines},
-    {0}};
+static const elec_choice surfaces[] = {{"mol", "0", 0, NULL, NULL},      {"smol", "1", 1, NULL, NULL},
+                                       {"spl2", "2", 0, NULL, splines},  {"spl3", NULL, 0, NULL, splines},
+                                       {"spl4", NULL, 0, NULL, splines}, {0}};
 
 static const elec_choice energies[] = {{"no", "0", APBS_ENERGIES_NO, NULL, NULL},
                                        {"total", "1", APBS_ENERGIES_TOTAL, NULL, NULL},
@@ -174,6 +167,8 @@ static vf_status read_choice(apbs_reader *r, const elec_word *w, apbs_elec *e)
         apbs_say_once(r, what, c->taken);
     if (w->choices == energies)
         e->energies = c->value;
+    if (w->choices == surfaces)
+        e->smooth = c->value;
     return VF_OK;
 }
 
@@ -220,10 +215,9 @@ static vf_status read_ion(apbs_reader *r, apbs_elec *e)
     static const double least[] = {-1000, 0, 0}, most[] = {1000, 1000, 100};
     double value[3] = {0};
     bool given[3] = {false};
-    apbs_ion *larger = apbs_grow(r, e->ion, e->ions, sizeof *larger);
-    if (!larger)
-        return VF_ERR_MEMORY;
-    e->ion = larger;
+    if (e->ions == APBS_MOST_IONS)
+        return apbs_fail(r, VF_ERR_UNSUPPORTED,
+                         "ion: a section has at most %d kinds of ions; remove those without effect", APBS_MOST_IONS);
     for (int n = 0; n < 3; n++) {
         const apbs_reader before = *r;
         int which = 0;

@@ -199,7 +199,6 @@ void apbs_input_free(apbs_input *input)
         for (int64_t w = 0; w < e->writes; w++)
             free(e->write[w].stem);
         free(e->write);
-        free(e->ion);
         free(e->name);
     }
     free(input->elec);

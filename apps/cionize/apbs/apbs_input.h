@@ -16,6 +16,7 @@ typedef struct apbs_centre {
     double at[3];
 } apbs_centre;
 
+enum { APBS_MOST_IONS = 10 };
 typedef struct apbs_ion {
     double charge, concentration, radius;
 } apbs_ion;
@@ -40,11 +41,12 @@ typedef struct apbs_elec {
     double lengths[3], coarse_lengths[3];
     apbs_centre centre, coarse_centre;
     double molecule_dielectric, solvent_dielectric;
+    int smooth;   /* srfm smol: the dielectric is smoothed across the surface */
     double probe; /* srad; 0: the van der Waals surface */
     double temperature;
     int64_t ions;
-    apbs_ion *ion; /* [ions] */
-    int energies;  /* an apbs_energies */
+    apbs_ion ion[APBS_MOST_IONS];
+    int energies; /* an apbs_energies */
     int64_t writes;
     apbs_write *write; /* [writes] maps of the potential */
 } apbs_elec;

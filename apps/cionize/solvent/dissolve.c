@@ -66,7 +66,7 @@ vf_status dissolve_energies(const cionize_settings *settings, vf_context *ctx, c
     vf_solvent_energy e = {0};
     if (!coulomb)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory for energies of %lld atoms", (long long)charges->count);
-    vf_status status = vf_solvent_energies(plan, charges, &e, atoms ? atoms->reaction : NULL);
+    vf_status status = plan ? vf_solvent_energies(plan, charges, &e, atoms ? atoms->reaction : NULL) : VF_OK;
     VF_TRY(status, sum_coulomb(settings, ctx, charges, coulomb));
     *out = (solvent_energy){
         .reaction = unit * e.total, .fixed = unit * e.fixed, .stress = unit * e.stress, .osmotic = unit * e.osmotic};
@@ -74,7 +74,7 @@ vf_status dissolve_energies(const cionize_settings *settings, vf_context *ctx, c
         coulomb[i] *= unit * charges->charge[i] / 2;
         out->coulomb += coulomb[i];
         if (atoms)
-            atoms->reaction[i] *= unit;
+            atoms->reaction[i] = plan ? unit * atoms->reaction[i] : 0;
     }
     free(room);
     return status;

@@ -23,7 +23,8 @@ typedef struct atom_energies {
 /* Errors: those of vf_solvent_set_salt. */
 VF_MUST_CHECK vf_status dissolve_options(const cionize_settings *settings, vf_context *ctx, vf_solvent_options *out);
 
-/* Energies of a solved plan. `atoms` (NULL: not wanted): its arrays get the parts. Errors: those of vf_solvent_reaction and
+/* Energies of a solved plan, or of a uniform medium without salt (NULL), which has no reaction. `atoms` (NULL: not wanted): its arrays get
+ * the parts. Errors: those of vf_solvent_reaction and
  * vf_point_sum_create. */
 VF_MUST_CHECK vf_status dissolve_energies(const cionize_settings *settings, vf_context *ctx, const vf_solvent *plan,
                                           const vf_coulomb_atoms *charges, const atom_energies *atoms,
