@@ -163,12 +163,13 @@ static vf_status plan(cionize_state *r)
         return take_read_map(r);
     r->plan.follows_cells = follows;
     r->grid.cell = r->settings.cell;
-    if (status == VF_OK && makes_no_map(r))
-        return r->settings.points.field_map || r->settings.solvent.on
-                   ? plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid)
-                   : VF_OK;
-    VF_TRY(status, plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid));
-    VF_TRY(status, check_size(r));
+    const bool no_map = makes_no_map(r);
+    if (!no_map || r->settings.points.field_map || r->settings.solvent.on)
+        VF_TRY(status, plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid));
+    VF_TRY(status, solvent_check_grid(r));
+    if (status != VF_OK || no_map)
+        return status;
+    status = check_size(r);
     VF_TRY(status, plan_map(r));
     VF_TRY(status, take_job_plan(r, &differs));
     if (status == VF_OK && differs)

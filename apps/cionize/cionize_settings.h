@@ -68,7 +68,7 @@ typedef struct cionize_settings {
     double accuracy;        /* of methods that are not exact: rms error / rms potential */
     const char *device;     /* "auto", or a list for vf_context_set_devices */
     pieces_settings pieces; /* --part, --join, --resume */
-    bool apbs; /* the input is an input file of APBS */
+    bool apbs;              /* the input is an input file of APBS */
     bool dry_run, quiet;
     vf_progress_mode progress;
     const struct program *program; /* its options and command line */

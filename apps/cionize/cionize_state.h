@@ -67,6 +67,7 @@ typedef struct solvent_state {
     bool binds;
     bound_part part[2];  /* if it binds: the partners */
     atom_energies atoms; /* of the molecule; one block of memory */
+    double memory;       /* bytes of a solution */
     double trial[2];     /* energies by which the spacing was chosen, kJ/mol; 0: it was given */
     double difference;   /* of a coarser grid's energy, kJ/mol */
     bool has_difference;
@@ -155,6 +156,9 @@ VF_MUST_CHECK vf_status solvent_take_molecule(cionize_state *r);
 
 /* Before any work. Errors: VF_ERR_INPUT (no radii), VF_ERR_ARGUMENT (the name of the file of energies). */
 VF_MUST_CHECK vf_status solvent_prepare(cionize_state *r);
+
+/* When the grid is planned. Warns of a coarse one. Errors: VF_ERR_MEMORY (a solution would not fit; the message has a spacing that does). */
+VF_MUST_CHECK vf_status solvent_check_grid(cionize_state *r);
 
 /* What the map's file says: sets quantity, method and the picture's range. */
 void solvent_describe(cionize_state *r);

@@ -14,6 +14,13 @@
 #include "solvent/solvent_maps.h"
 #include "voxfield/append.h"
 
+/* Spacings from here on leave holes in atoms' spheres, angstrom. */
+static const double g_coarse = 1;
+
+/* Processor seconds of a point of the grid: 0.45e-6 to 0.6e-6 on a processor with AVX-512 (EPYC, 2.3 to 18 million points), and with the
+ * full equation, of 3 to 4 steps. */
+static const double g_point_seconds = 0.5e-6, g_non_linear_factor = 1.7;
+
 /* What a picture in kT/e shows, as people do: -5 to 5. */
 static const double g_picture_range = 5;
 
@@ -110,6 +117,40 @@ vf_status solvent_prepare(cionize_state *r)
     if (status == VF_OK && s->energies)
         status = energies_check_path(r->ctx, s->energies);
     return status;
+}
+
+/* The spacing with which a solution takes half of the memory, rounded up. */
+static double fitting_spacing(const cionize_state *r, double bytes, double available)
+{
+    const double *h = r->grid.spacing;
+    return ceil(100 * cbrt(h[0] * h[1] * h[2] * bytes / (0.5 * available))) / 100;
+}
+
+vf_status solvent_check_grid(cionize_state *r)
+{
+    const double *h = r->grid.spacing, widest = fmax(h[0], fmax(h[1], h[2]));
+    char need[32], have[32];
+    uint64_t available = 0, total = 0;
+    if (!r->settings.solvent.on)
+        return VF_OK;
+    r->dissolved.memory = (double)vf_solvent_bytes(r->grid.counts, r->molecule.atoms, &r->dissolved.options);
+    vf_host_memory(&available, &total);
+    if (r->dissolved.memory > (double)available)
+        return vf_fail(
+            r->ctx, VF_ERR_MEMORY,
+            "--solvent: %lld x %lld x %lld points take %s of memory, and %s is available; a --spacing of %g would take "
+            "half of it",
+            (long long)r->grid.counts[0], (long long)r->grid.counts[1], (long long)r->grid.counts[2],
+            vf_format_bytes(r->dissolved.memory, need, sizeof need),
+            vf_format_bytes((double)available, have, sizeof have),
+            fitting_spacing(r, r->dissolved.memory, (double)available));
+    if (widest > g_coarse)
+        vf_warn(r->ctx,
+                "--solvent: a spacing of %g A is too coarse for the surface of a molecule: energies and potentials may "
+                "be wrong by tens "
+                "of per cent; use at most %g A, or --accuracy-energy",
+                widest, g_coarse);
+    return VF_OK;
 }
 
 void solvent_describe(cionize_state *r)
@@ -263,6 +304,14 @@ void solvent_facts(facts *f, const cionize_state *r)
     if (s->surface != VF_SURFACE_VAN_DER_WAALS)
         fact_only_say(f, LINE_SOLVENT_PLAN, ", probe %g A", s->probe);
     spacing_facts(f, r);
+    fact_number(f, "memory", r->dissolved.memory);
+    char memory[32], time[32];
+    const double seconds =
+        g_point_seconds * (double)vf_grid_points(&r->grid) * (s->non_linear ? g_non_linear_factor : 1);
+    if (!r->trajectory && r->dissolved.memory > 0)
+        fact_only_say(f, LINE_SOLVENT_PLAN, "\n           about %s, %s of memory",
+                      vf_format_seconds(seconds / vf_context_threads(r->ctx), time, sizeof time),
+                      vf_format_bytes(r->dissolved.memory, memory, sizeof memory));
     fact_integer(f, "left_out", r->dissolved.left_out);
     if (r->dissolved.water > 0)
         fact_only_say(f, LINE_SOLVENT_PLAN,

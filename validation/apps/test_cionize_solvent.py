@@ -296,6 +296,8 @@ def test_refused(_):
     write("half.pqr", [(0, 0, 0, 1, 2), (5, 0, 0, -1, 0)])
     refuse(2, ["atom 2", "radius"], "half.pqr", "--solvent")
     write("water.pqr", [(0, 0, 0, -0.8, 1.7, "HOH", "O"), (0.7, 0.5, 0.2, 0.8, 0.5, "HOH", "H1")])
+    refuse(5, ["of memory", "--spacing of"], "four.pqr", "--solvent", "--spacing", "0.005", "-o", "big.mrc")
+    assert "too coarse" in make("-q", "four.pqr", "--solvent", "--spacing", "1.5", "-o", "a.mrc").err
     make("-q", "four.pqr", *GRID, "--solvent", "-o", "a.mrc")
     refuse(3, ["a.mrc", "solvent"], "four.pqr", "--read-map", "a.mrc", "--place", "SOD:1")
 
