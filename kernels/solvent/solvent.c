@@ -56,13 +56,14 @@ static vf_status solve_linear(vf_solvent *plan, double *b)
 }
 
 /* The bytes of a point: `inside`; three faces, reaction and the solver's four vectors; u and b; a seventh of 22 of them and b and x in
- * coarse levels. The non-linear equation has four vectors more. A molecule's surface is some points of a layer of each side's size. */
+ * coarse levels. The non-linear equation has four vectors more. A molecule's surface is some points of a layer of each side's size. Arrays begin
+ * on huge pages. */
 int64_t vf_solvent_bytes(const int64_t counts[3], int64_t atoms, const vf_solvent_options *options)
 {
     const int64_t points = counts[0] * counts[1] * counts[2],
                   layers = counts[0] * counts[1] + counts[1] * counts[2] + counts[2] * counts[0];
     const int64_t a_point = 1 + 4 * (3 + 1 + 4) + 2 * 8 + (options->non_linear ? 3 * 8 + 4 : 0);
-    return points * a_point + points * 4 * (3 + 1 + 2) / 7 + 200 * layers + 400 * atoms;
+    return points * a_point + points * 4 * (3 + 1 + 2) / 7 + 200 * layers + 400 * atoms + (16 << 20);
 }
 
 vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,

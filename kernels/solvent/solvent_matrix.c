@@ -71,37 +71,37 @@ static void fill_faces(vf_solvent *plan)
 
 /* eps_s kappa^2 where ions can be: beyond the atoms' spheres, made larger by the ions' radius. Where that surface crosses the voxel of
  * a point, the part of it outside, by the level. */
-static vf_status fill_reaction(vf_solvent *plan, const vf_spheres *spheres, float *level)
+static vf_status fill_reaction(vf_solvent *plan, const vf_spheres *spheres)
 {
+    float *const reaction = plan->reaction.data; /* levels before */
     const bool wide = plan->options.stern > 0;
     vf_status status = take_levels(plan, spheres, wide ? VF_SURFACE_ACCESSIBLE : VF_SURFACE_VAN_DER_WAALS,
-                                   wide ? plan->options.stern : 0, level, NULL);
+                                   wide ? plan->options.stern : 0, reaction, NULL);
     const float value = (float)(plan->options.solvent_dielectric * plan->options.kappa * plan->options.kappa);
-    float *reaction = plan->reaction.data;
     const float h = (float)cbrt(plan->grid.spacing[0] * plan->grid.spacing[1] * plan->grid.spacing[2]);
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, plan->points))
     for (int64_t i = 0; i < (status == VF_OK ? plan->points : 0); i++)
-        reaction[i] = plan->inside[i] ? 0 : value * fmaxf(0, fminf(0.5F + level[i] / h, 1));
+        reaction[i] = plan->inside[i] ? 0 : value * fmaxf(0, fminf(0.5F + reaction[i] / h, 1));
     return status;
 }
 
 vf_status solvent_matrix(vf_solvent *plan, const vf_spheres *spheres)
 {
-    float *level = malloc((size_t)plan->points * sizeof *level);
     plan->inside = malloc((size_t)plan->points);
     const bool smooth = plan->options.surface == VF_SURFACE_SMOOTH;
     const vf_surface_kind kind = !smooth                   ? plan->options.surface
                                  : plan->options.probe > 0 ? VF_SURFACE_EXCLUDED
                                                            : VF_SURFACE_VAN_DER_WAALS;
-    vf_status status = level && plan->inside ? VF_OK
-                                             : vf_fail(plan->ctx, VF_ERR_MEMORY,
-                                                       "not enough memory for a molecule's surface at %lld points",
-                                                       (long long)plan->points);
+    vf_status status =
+        plan->inside ? VF_OK
+                     : vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for a molecule's surface at %lld points",
+                               (long long)plan->points);
     for (int a = 0; a < 3; a++) {
         const int64_t *n = plan->grid.counts, faces = plan->points / n[a] * (n[a] + 1);
         VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32, faces, &plan->faces[a]));
     }
     VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32, plan->points, &plan->reaction));
+    float *const level = plan->reaction.data; /* until it is known where ions can be */
     float *const cut[3] = {plan->faces[0].data, plan->faces[1].data, plan->faces[2].data};
     VF_TRY(status,
            take_levels(plan, spheres, kind, kind == VF_SURFACE_VAN_DER_WAALS ? 0 : plan->options.probe, level, cut));
@@ -114,7 +114,6 @@ vf_status solvent_matrix(vf_solvent *plan, const vf_spheres *spheres)
         VF_TRY(status, solvent_smooth(plan));
     else if (status == VF_OK)
         fill_faces(plan);
-    VF_TRY(status, fill_reaction(plan, spheres, level));
-    free(level);
+    VF_TRY(status, fill_reaction(plan, spheres));
     return status;
 }

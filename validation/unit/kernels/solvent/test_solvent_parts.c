@@ -3,6 +3,7 @@
  *
  * usage: test_solvent_parts cpu [TEST...] */
 #include <math.h>
+#include <sys/resource.h>
 
 #include "queue_fixture.h"
 #include "solvent_internal.h"
@@ -96,6 +97,40 @@ static void test_boundary(void **state)
     }
 }
 
+static double peak(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return 1024 * (double)usage.ru_maxrss;
+}
+
+/* The memory that is planned, within a sixth of what is taken: of the linear equation, then of the other, which takes more. Before other
+ * tests, whose memory could be used again. */
+static void test_bytes(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    const bool measured = false; /* they take more */
+#else
+    const bool measured = true;
+#endif
+    const molecule_in m = make_molecule(6);
+    const vf_coulomb_atoms atoms = atoms_of(&m);
+    const vf_grid grid = {.origin = {-16, -16, -16}, .spacing = {0.25, 0.25, 0.25}, .counts = {129, 129, 129}};
+    const double before = peak();
+    for (int non_linear = 0; non_linear < 2; non_linear++) {
+        vf_solvent_options o = vf_solvent_defaults();
+        vf_solvent *plan;
+        o.non_linear = non_linear;
+        need(vf_solvent_create(device, &grid, &atoms, m.radius, &o, &plan));
+        const double taken = peak() - before, planned = (double)vf_solvent_bytes(grid.counts, ATOMS, &o);
+        print_message("%s: %.0f bytes a point, %.0f planned\n", non_linear ? "non-linear" : "linear",
+                      taken / (double)plan->points, planned / (double)plan->points);
+        assert_true(!measured || (planned >= taken * 5 / 6 && planned <= taken * 7 / 6));
+        vf_solvent_destroy(plan);
+    }
+}
+
 /* |b - A u| / |b| in double precision, with a right side made anew: at most the tolerance, and 1e-13 for the roundings of either. */
 static void test_residual(void **state)
 {
@@ -129,4 +164,4 @@ static void test_residual(void **state)
     }
 }
 
-DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_boundary), cmocka_unit_test(test_residual))
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_bytes), cmocka_unit_test(test_boundary), cmocka_unit_test(test_residual))
