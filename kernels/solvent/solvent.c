@@ -55,9 +55,9 @@ static vf_status solve_linear(vf_solvent *plan, double *b)
     return status;
 }
 
-/* The bytes of a point: `inside`; three faces, reaction and the solver's four vectors; u and b; a seventh of 22 of them and b and x in
- * coarse levels. The non-linear equation has four vectors more. A molecule's surface is some points of a layer of each side's size. Arrays begin
- * on huge pages. */
+/* The bytes of a point: `inside`; three faces, reaction and the solver's four vectors; u and b; and of the coarse levels, a seventh of the
+ * points, faces, reaction, b and x. The non-linear equation has four vectors more. The surface takes some points of a layer of each
+ * side's size. Arrays begin on huge pages. */
 int64_t vf_solvent_bytes(const int64_t counts[3], int64_t atoms, const vf_solvent_options *options)
 {
     const int64_t points = counts[0] * counts[1] * counts[2],
