@@ -57,7 +57,9 @@ typedef struct water_state {
 /* The molecule in a solvent (solvent_stage.c). */
 typedef struct solvent_state {
     vf_solvent_options options;
-    vf_solvent *plan;           /* solved; NULL: not yet, or not asked for */
+    vf_solvent *plan; /* solved; NULL: not yet, not asked for, or not needed any more */
+    bool solved;      /* then its outcome: */
+    vf_solvent_result outcome;
     int64_t left_out, water;    /* atoms of the file, and molecules of water among them */
     vf_surface_options surface; /* for the picture */
     char *layers;               /* [bytes] of the map */
@@ -177,9 +179,9 @@ VF_MUST_CHECK vf_status solvent_layers(cionize_state *r, int64_t first, int64_t 
 VF_MUST_CHECK vf_status solvent_write_maps(cionize_state *r);
 
 /* Before ions are placed: how they act through the solvent, by the solution of Debye and Hueckel for an ion whose contact distance is
- * the radius of the salt's: q exp(-kappa (r - a)) / (eps_s (1 + kappa a) r). It does not know the molecule's dielectric. Errors: those
- * of vf_solvent_set_salt. */
-VF_MUST_CHECK vf_status solvent_for_ions(cionize_state *r);
+ * the radius of the salt's: q exp(-kappa (r - a)) / (eps_s (1 + kappa a) r). It does not know the molecule's dielectric. The
+ * solution is freed: the map has it. */
+void solvent_for_ions(cionize_state *r);
 
 void solvent_facts(facts *f, const cionize_state *r);
 void solvent_free(cionize_state *r);

@@ -30,7 +30,9 @@ static double ions_memory(const cionize_state *r)
     const double totals = r->settings.solvent.on ? points * (double)sizeof(double) : 0; /* kept by the search */
     const double map = r->stored ? 0 : points * (double)vf_dtype_bytes(r->settings.precision);
     const double search = points * (bounds_and_mask + (r->ions.mask ? sizeof(float) : 0)) + totals;
-    return map + fmax((double)r->plan.host_bytes, search);
+    const int64_t solver =
+        r->settings.solvent.on ? vf_solvent_bytes(r->grid.counts, r->molecule.atoms, &r->dissolved.options) : 0;
+    return map + fmax((double)r->plan.host_bytes + (double)solver, search);
 }
 
 /* Asks for all the memory that is needed later in one piece and returns the surplus, so a lack of
@@ -390,11 +392,11 @@ vf_status ions_place(cionize_state *r)
                                           .cell = r->settings.cell};
         status = placement_create_in_water(r->ctx, &r->water.places, &r->ions, &r->molecule, &r->placement);
     } else {
-        status = solvent_for_ions(r);
-        VF_TRY(status, placement_create(r->ctx, &r->plan, &r->ions, &r->molecule, r->trajectory ? &frames : NULL,
-                                        r->settings.solvent.on ? &r->dissolved.of_ions : NULL, r->stored,
-                                        r->settings.read_map || r->settings.trajectory || r->sources != &r->molecule,
-                                        &r->placement));
+        solvent_for_ions(r);
+        status = placement_create(r->ctx, &r->plan, &r->ions, &r->molecule, r->trajectory ? &frames : NULL,
+                                  r->settings.solvent.on ? &r->dissolved.of_ions : NULL, r->stored,
+                                  r->settings.read_map || r->settings.trajectory || r->sources != &r->molecule,
+                                  &r->placement);
     }
     if (status != VF_OK)
         return status;

@@ -186,7 +186,10 @@ vf_status solvent_solve(cionize_state *r)
     vf_stage_begin(&r->stages, "solve");
     const vf_status status = vf_solvent_create(vf_context_host(r->ctx), &r->grid, &atoms, r->molecule.radius,
                                                &r->dissolved.options, &r->dissolved.plan);
-    const double edge = status == VF_OK ? vf_solvent_outcome(r->dissolved.plan).edge : 0;
+    r->dissolved.solved = status == VF_OK;
+    if (r->dissolved.solved)
+        r->dissolved.outcome = vf_solvent_outcome(r->dissolved.plan);
+    const double edge = r->dissolved.outcome.edge;
     if (edge > 1)
         vf_warn(r->ctx,
                 "the potential is up to %.2g kT/e at the edge of the grid, where the linear equation is taken to hold; "
@@ -218,25 +221,25 @@ vf_status solvent_layers(cionize_state *r, int64_t first, int64_t count, const v
                           r->info.unit_constant, r->dissolved.layers);
 }
 
-vf_status solvent_for_ions(cionize_state *r)
+void solvent_for_ions(cionize_state *r)
 {
-    vf_solvent_options o;
-    const vf_status status = r->settings.solvent.on ? dissolve_options(&r->settings, r->ctx, &o) : VF_OK;
-    if (status != VF_OK || !r->settings.solvent.on)
-        return status;
-    const double contact = o.kappa * o.stern;
+    const vf_solvent_options *o = &r->dissolved.options;
+    if (!r->settings.solvent.on)
+        return;
+    const double contact = o->kappa * o->stern;
     /* The sphere of the ion lies in the solvent: a probe around its centre touches no atom, or one whose centre is on the surface. */
-    const double gap = o.surface == VF_SURFACE_VAN_DER_WAALS ? o.stern
-                       : o.surface == VF_SURFACE_ACCESSIBLE  ? o.stern + o.probe
-                                                             : fmax(o.stern, o.probe);
+    const double gap = o->surface == VF_SURFACE_VAN_DER_WAALS ? o->stern
+                       : o->surface == VF_SURFACE_ACCESSIBLE  ? o->stern + o->probe
+                                                              : fmax(o->stern, o->probe);
     r->dissolved.of_ions =
         (ion_solvent){.pair = {.law = VF_PAIR_SCREENED,
                                .scale = potential_constant(r->settings.unit, r->settings.temperature) * exp(contact) /
-                                        ((1 + contact) * o.solvent_dielectric),
+                                        ((1 + contact) * o->solvent_dielectric),
                                .r_min = r->settings.r_min,
-                               .kappa = o.kappa},
+                               .kappa = o->kappa},
                       .gap = gap};
-    return VF_OK;
+    vf_solvent_destroy(r->dissolved.plan);
+    r->dissolved.plan = NULL;
 }
 
 /* ---- maps of what it is made of ---- */
@@ -322,8 +325,8 @@ void solvent_facts(facts *f, const cionize_state *r)
         fact_say(f, LINE_SOLVENT_MAPS, "%s%-10s %s", n ? "\n" : "", solvent_map_kinds[s->map[n].kind].name,
                  s->map[n].path);
     }
-    if (r->dissolved.plan) {
-        const vf_solvent_result result = vf_solvent_outcome(r->dissolved.plan);
+    if (r->dissolved.solved) {
+        const vf_solvent_result result = r->dissolved.outcome;
         if (s->non_linear)
             fact_integer(f, "steps", result.steps);
         fact_integer(f, "iterations", result.iterations);
