@@ -66,7 +66,7 @@ def near(found, known, part):
 def test_born(_):
     """Two sections, of which the second is the medium of the molecule; the map lies where APBS has it."""
     ion()
-    write_input("born.in", ["ion.pqr"], section("solvated", AUTO, more="    write pot dx map\n    write pot gz same\n"),
+    write_input("born.in", ["ion.pqr"], section("solvated", AUTO, temp="310", more="    write pot dx map\n    write pot gz same\n"),
                 section("reference", AUTO, sdie="1"), "print elecEnergy solvated - reference end\n")
     done = make("--apbs", "born.in", "--report", "r.json")
     near(sums(done)[0], BORN, 2e-3)
@@ -75,7 +75,7 @@ def test_born(_):
         report = json.load(stream)["apbs"]
     assert abs(report["print_1"]["kJ/mol"] - sums(done)[0]) <= 1e-9 and report["print_1"]["self_energies"] == 0, report
     assert report["elec_2"]["reaction_kJ/mol"] == 0 and report["elec_1"]["maps"] == ["map.dx", "same.dx.gz"], report
-    grid, seen, c = read("map.dx"), [0, 0], unit_constant("kT/e")
+    grid, seen, c = read("map.dx"), [0, 0], unit_constant("kT/e", 310)
     assert list(grid.counts) == [33, 33, 33] and list(grid.spacing) == [0.375] * 3, grid.spacing
     assert all(abs(grid.origin[a] - ((0.02, -0.05, 0.1)[a] - 6)) <= 1e-9 for a in range(3)), grid.origin
     assert grid.values == read("same.dx.gz").values
@@ -102,10 +102,10 @@ def test_salt(_):
     ion()
     ions = {"one": "    ion charge 1 conc 0.5 radius 2\n    ion charge -1 conc 0.5 radius 1.5\n",
             "two": "    ion 2 0.1 2.0\n    ion -1 0.2 2.0\n"}
-    write_input("a.in", ["ion.pqr"], section("none", MANUAL), section("one", MANUAL, more=ions["one"], temp="310"),
+    write_input("a.in", ["ion.pqr"], section("none", MANUAL), section("one", MANUAL, more=ions["one"], temp="600"),
                 section("two", MANUAL, more=ions["two"]), "print elecEnergy one - none end\nprint elecEnergy two - none end\n")
     found = sums(make("-q", "--apbs", "a.in", "--report", "r.json")) or report_sums()
-    for value, strength, temperature in zip(found, (0.5, 0.3), (310, 298.15)):
+    for value, strength, temperature in zip(found, (0.5, 0.3), (600, 298.15)):
         bjerrum = unit_constant("kT/e", temperature) / WATER
         k = math.sqrt(8 * math.pi * bjerrum * strength * program.AVOGADRO * 1e3 * 1e-30)
         known = -KJ / 2 * k / (WATER * (1 + k * (RADIUS + 2)))

@@ -77,9 +77,10 @@ static double own_energies(const apbs_job *j, const apbs_print *p)
 {
     double net = 0, all = 0;
     for (int64_t t = 0; t < p->terms; t++) {
-        const apbs_block *b = &j->block[p->term[t].elec];
-        for (int64_t i = 0; i < b->molecule->atoms; i++) {
-            const double own = b->molecule->charge[i] * b->molecule->charge[i] / b->elec->molecule_dielectric;
+        const apbs_elec *e = &j->input.elec[p->term[t].elec];
+        const molecule *m = &j->molecule[e->molecule];
+        for (int64_t i = 0; i < m->atoms; i++) {
+            const double own = m->charge[i] * m->charge[i] / e->molecule_dielectric;
             net += p->term[t].minus ? -own : own;
             all += own;
         }
