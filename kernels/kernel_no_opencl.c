@@ -6,6 +6,7 @@
 #include "first_differences_backend.h"
 #include "fourier_sum_backend.h"
 #include "gridding_internal.h"
+#include "ion_search_internal.h"
 #include "low_rank_backend.h"
 #include "toeplitz_backend.h"
 #include "wavelet_backend.h"
@@ -17,6 +18,7 @@ const vf_ewald_backend vf_ewald_opencl = {0};
 const vf_differences_backend vf_differences_opencl = {0};
 const vf_fourier_backend vf_fourier_opencl = {0};
 const gridding_backend gridding_opencl = {0};
+const vf_ion_search_backend vf_ion_search_opencl = {0};
 const vf_low_rank_backend vf_low_rank_opencl = {0};
 const vf_toeplitz_backend vf_toeplitz_opencl = {0};
 const vf_wavelet_backend vf_wavelet_opencl = {0};

@@ -11,10 +11,20 @@
 #include "ion_search_internal.h"
 
 static const vf_backend backends[] = {
-    {&vf_ion_search_cells.variants, &vf_ion_search_cells}, {&vf_ion_search_images.variants, &vf_ion_search_images},
-    {&vf_ion_search_kept.variants, &vf_ion_search_kept},   {&vf_ion_search_ref.variants, &vf_ion_search_ref},
-    {&vf_ion_search_cuda.variants, &vf_ion_search_cuda},   {0},
+    {&vf_ion_search_cells.variants, &vf_ion_search_cells},
+    {&vf_ion_search_images.variants, &vf_ion_search_images},
+    {&vf_ion_search_kept.variants, &vf_ion_search_kept},
+    {&vf_ion_search_ref.variants, &vf_ion_search_ref},
+    {&vf_ion_search_cuda.variants, &vf_ion_search_cuda},
+    {&vf_ion_search_opencl.variants, &vf_ion_search_opencl},
+    {0},
 };
+
+bool vf_ion_search_supports(const vf_device *device, vf_pair_law law)
+{
+    return vf_device_is_host(device) ||
+           (law < VF_PAIR_FUNCTION && !strstr(vf_device_traits(device), "no double precision"));
+}
 
 /* The default variant of a law on the CPU; NULL: that of the list. */
 static const char *preferred_variant(vf_pair_law law)

@@ -21,8 +21,8 @@
  * measured errors are 7 u. Rounding of the positions in a block of points can change a distance by 110 h u
  * (docs/accuracy.md). If the error were larger somewhere, the energy found would be the lowest to within that error.
  *
- * Variants: on the CPU "cells" (the default) and "ref" (plain C, every point in double precision); on a GPU "field",
- * which needs 8 bytes of GPU memory per point, and 5 or 9 more at the beginning. "cells" and "field" bound energies by
+ * Variants: on the CPU "cells" (the default) and "ref" (plain C, every point in double precision); on GPUs, by CUDA or OpenCL,
+ * "field", which needs 8 bytes of GPU memory per point, and 5 or 9 more at the beginning. "cells" and "field" bound energies by
  * Coulomb's law, with a constant or a distance-dependent dielectric. A function as the pair potential (VF_PAIR_FUNCTION) and a screened
  * one (VF_PAIR_SCREENED) have "totals" as their default on the CPU, which keeps the potential of all points in double precision, 8
  * bytes each, and adds an ion's to all; and "ref".
@@ -51,6 +51,9 @@ typedef struct vf_ion_search_options {
     bool map_is_exact;      /* the map is the atoms' potential; the atoms' charges are ignored */
     const char *variant;    /* NULL: the default */
 } vf_ion_search_options;
+
+/* Whether a device searches with a law: the CPU always, others with Coulomb's if they have double precision. */
+bool vf_ion_search_supports(const vf_device *device, vf_pair_law law);
 
 /* Makes a search. `map`: [z][y][x] of the grid, options->precision, host memory. It is the atoms' potential, without
  * ions; all values must be finite, and it must outlive the search. The atoms are copied. Errors: as vf_coulomb_create;

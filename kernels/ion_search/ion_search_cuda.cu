@@ -208,24 +208,12 @@ vf_status fetch(vf_ion_search *search)
     return status == VF_OK ? vf_queue_sync(s->queue) : status;
 }
 
-/* The magnitude for EXACT_ERROR, updated for new ions: an ion is no nearer to a free point than its distance. */
-double largest_magnitude(const vf_ion_search *search)
-{
-    cuda_state *s = state_of(search);
-    const ion_sources *ions = &search->sources[ION_IONS];
-    for (; s->magnitude_ions < ions->count; s->magnitude_ions++) {
-        const double r = fmax(ions->distance[s->magnitude_ions], search->options.potential.r_min);
-        s->magnitude_sum +=
-            ions->magnitude[s->magnitude_ions] / (search->options.potential.distance_dielectric ? r * r : r);
-    }
-    return s->magnitude_sum;
-}
-
 vf_status find(vf_ion_search *search, double charge, vf_ion_place *out)
 {
     cuda_state *s = state_of(search);
     vf_status status = get_ready(search);
-    const double sign = charge > 0 ? 1 : -1, window = EXACT_ERROR * largest_magnitude(search);
+    ion_add_magnitudes(search, &s->magnitude_ions, &s->magnitude_sum);
+    const double sign = charge > 0 ? 1 : -1, window = EXACT_ERROR * s->magnitude_sum;
     const vf_reduce *extreme = charge > 0 ? s->least : s->greatest;
     const double *bounds = static_cast<const double *>(charge > 0 ? s->low.data : s->high.data);
     findings *found = static_cast<findings *>(s->found.data), *host = static_cast<findings *>(s->host.data);

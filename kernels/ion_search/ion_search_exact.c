@@ -57,6 +57,15 @@ double ion_tolerance(const vf_ion_search *search, int64_t index, const double po
     return 0x1p-40 * fabs(charge) * (atoms + ion_potential(search, ION_IONS, position, true));
 }
 
+void ion_add_magnitudes(const vf_ion_search *search, int64_t *ions, double *sum)
+{
+    const ion_sources *s = &search->sources[ION_IONS];
+    for (; *ions < s->count; ++*ions) {
+        const double r = fmax(s->distance[*ions], search->options.potential.r_min);
+        *sum += s->magnitude[*ions] / (search->options.potential.distance_dielectric ? r * r : r);
+    }
+}
+
 vf_status ion_choose(const vf_ion_search *search, double charge, const ion_candidates *candidates, int64_t *chosen)
 {
     const int64_t count = candidates->count;

@@ -65,7 +65,7 @@ struct vf_ion_search {
 };
 
 extern const vf_ion_search_backend vf_ion_search_cells, vf_ion_search_images, vf_ion_search_kept, vf_ion_search_cuda,
-    vf_ion_search_ref;
+    vf_ion_search_ref, vf_ion_search_opencl;
 
 /* Errors relative to C sum |q|/r. MAP_ERROR and POSITION_ERROR: of the map, see ion_search.h. EXACT_ERROR: of energies
  * that are compared exactly. It is many times the rounding error of double precision, so that all points within the
@@ -152,6 +152,10 @@ double ion_total_potential(const vf_ion_search *search, int64_t index, const dou
 
 /* Energies at a point that differ by at most this are equal: see ion_search.h. */
 double ion_tolerance(const vf_ion_search *search, int64_t index, const double position[3], double charge);
+
+/* Adds to *sum what the ions from *ions on may add to C sum |q g| at a free point, which is no nearer to an ion than its distance, and
+ * counts them. */
+void ion_add_magnitudes(const vf_ion_search *search, int64_t *ions, double *sum);
 
 void ion_point(const vf_grid *grid, int64_t index, double position[3]);
 double ion_map_value(const vf_ion_search *search, int64_t index);

@@ -1,6 +1,7 @@
-/* Checks of the sums of potentials: charges beside and on a small grid. */
+/* Checks of the sums of potentials: charges beside and on a small grid; and of the search for ions. */
 #include "cutoff_sum.h"
 #include "ewald_sum.h"
+#include "ion_search.h"
 #include "self_test_checks.h"
 
 static const double x[] = {0.1, 2.3, 4.9, 1.7, 3.3}, y[] = {0.4, 3.1, 1.2, 2.2, 0.6}, z[] = {0.3, 1.9, 0.8, 3.4, 2.6},
@@ -9,22 +10,16 @@ static const vf_coulomb_atoms charges = {.count = 5, .x = x, .y = y, .z = z, .ch
 static const vf_grid grid = {.origin = {-0.5, 0, 0.25}, .spacing = {0.5, 0.6, 0.55}, .counts = {12, 9, 8}};
 enum { POINTS = 12 * 9 * 8 };
 
-/* What the sums have in common: a queue, memory for the results, and reading them. */
+/* What the sums have in common: memory for the results, and reading them. */
 typedef vf_status execution(const void *plan, vf_queue *queue, const vf_box *box, void *out);
 
-static vf_status run(vf_device *device, vf_dtype precision, const void *plan, execution *execute, double *values,
-                     int *count)
+static vf_status execute(self_test_run *run, const void *plan, execution *how)
 {
     const vf_box box = vf_grid_box(&grid);
-    vf_array out = {0};
-    vf_queue *queue = NULL;
-    *count = POINTS;
-    vf_status status = vf_queue_create(device, &queue);
-    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, precision, POINTS, &out));
-    VF_TRY(status, execute(plan, queue, &box, out.data));
-    VF_TRY(status, self_test_read(queue, &out, POINTS, values));
-    vf_queue_destroy(queue);
-    vf_array_free(&out);
+    void *out = NULL;
+    vf_status status = self_test_put(run, run->real, POINTS, 1, &out);
+    VF_TRY(status, how(plan, run->queue, &box, out));
+    VF_TRY(status, self_test_take(run, run->real, POINTS, out));
     return status;
 }
 
@@ -33,15 +28,25 @@ static vf_status execute_coulomb(const void *plan, vf_queue *queue, const vf_box
     return vf_coulomb_execute(plan, queue, box, out);
 }
 
-vf_status self_test_coulomb(vf_device *device, bool reference, vf_dtype precision, double *values, int *count)
+static vf_status coulomb(self_test_run *run, const char *variant)
 {
     const vf_coulomb_options options = {
-        .scale = 1, .r_min = 0.2, .precision = precision, .variant = reference ? "ref" : NULL};
+        .scale = 1, .r_min = 0.2, .precision = run->real, .variant = run->reference ? "ref" : variant};
     vf_coulomb *plan = NULL;
-    vf_status status = vf_coulomb_create(device, &grid, &charges, &options, &plan);
-    VF_TRY(status, run(device, precision, plan, execute_coulomb, values, count));
+    vf_status status = vf_coulomb_create(run->device, &grid, &charges, &options, &plan);
+    VF_TRY(status, execute(run, plan, execute_coulomb));
     vf_coulomb_destroy(plan);
     return status;
+}
+
+vf_status self_test_coulomb(self_test_run *run)
+{
+    return coulomb(run, NULL);
+}
+
+vf_status self_test_published(self_test_run *run)
+{
+    return coulomb(run, "dcs3");
 }
 
 static vf_status execute_cutoff(const void *plan, vf_queue *queue, const vf_box *box, void *out)
@@ -49,17 +54,17 @@ static vf_status execute_cutoff(const void *plan, vf_queue *queue, const vf_box 
     return vf_cutoff_execute(plan, queue, box, false, out);
 }
 
-vf_status self_test_cutoff(vf_device *device, bool reference, vf_dtype precision, double *values, int *count)
+vf_status self_test_cutoff(self_test_run *run)
 {
     const vf_cutoff_options options = {.scale = 1,
                                        .r_min = 0.2,
                                        .cutoff = 2.5,
                                        .bandwidth = 10,
-                                       .precision = precision,
-                                       .variant = reference ? "ref" : NULL};
+                                       .precision = run->real,
+                                       .variant = run->reference ? "ref" : NULL};
     vf_cutoff *plan = NULL;
-    vf_status status = vf_cutoff_create(device, &grid, &charges, &options, &plan);
-    VF_TRY(status, run(device, precision, plan, execute_cutoff, values, count));
+    vf_status status = vf_cutoff_create(run->device, &grid, &charges, &options, &plan);
+    VF_TRY(status, execute(run, plan, execute_cutoff));
     vf_cutoff_destroy(plan);
     return status;
 }
@@ -70,15 +75,46 @@ static vf_status execute_ewald(const void *plan, vf_queue *queue, const vf_box *
 }
 
 /* The reference is the direct sum, for a tolerance. */
-vf_status self_test_ewald(vf_device *device, bool reference, vf_dtype precision, double *values, int *count)
+vf_status self_test_ewald(self_test_run *run)
 {
     const vf_ewald_options options = {
-        .scale = 1, .r_min = 0.2, .tolerance = precision == VF_F64 ? 1e-8 : 1e-4, .precision = precision};
+        .scale = 1, .r_min = 0.2, .tolerance = run->real == VF_F64 ? 1e-8 : 1e-4, .precision = run->real};
     vf_ewald *plan = NULL;
-    if (reference)
-        return self_test_coulomb(device, true, precision, values, count);
-    vf_status status = vf_ewald_create(device, &grid, &charges, &options, &plan);
-    VF_TRY(status, run(device, precision, plan, execute_ewald, values, count));
+    if (run->reference)
+        return coulomb(run, "ref");
+    vf_status status = vf_ewald_create(run->device, &grid, &charges, &options, &plan);
+    VF_TRY(status, execute(run, plan, execute_ewald));
     vf_ewald_destroy(plan);
+    return status;
+}
+
+/* Where two ions of each sign go. The map is rough, so that cells are summed again. */
+vf_status self_test_ions(self_test_run *run)
+{
+    static const double distance[] = {1.5, 1.5, 1.5, 1.5, 1.5};
+    const vf_ion_search_options options = {.pair = {.law = VF_PAIR_COULOMB, .scale = 1, .r_min = 0.2},
+                                           .precision = VF_F32,
+                                           .variant = run->reference ? "ref" : NULL};
+    const vf_coulomb_options of_map = {.scale = 1, .r_min = 0.2, .precision = VF_F32, .variant = "ref"};
+    const vf_box box = vf_grid_box(&grid);
+    vf_device *host = vf_context_host(vf_device_context(run->device));
+    float map[POINTS];
+    vf_coulomb *sums = NULL;
+    vf_queue *queue = NULL;
+    vf_ion_search *search = NULL;
+    vf_status status = vf_queue_create(host, &queue);
+    VF_TRY(status, vf_coulomb_create(host, &grid, &charges, &of_map, &sums));
+    VF_TRY(status, vf_coulomb_execute(sums, queue, &box, map));
+    VF_TRY(status, vf_ion_search_create(run->device, &grid, &charges, map, &options, &search));
+    VF_TRY(status, vf_ion_search_exclude(search, distance));
+    for (int i = 0; status == VF_OK && i < 4; i++) {
+        vf_ion_place place = {.index = -1};
+        status = vf_ion_search_find(search, i % 2 ? 1 : -1, &place);
+        VF_TRY(status, vf_ion_search_add(search, place.position, i % 2 ? 1 : -1, 1, NULL));
+        self_test_value(run, (double)place.index);
+    }
+    vf_ion_search_destroy(search);
+    vf_coulomb_destroy(sums);
+    vf_queue_destroy(queue);
     return status;
 }

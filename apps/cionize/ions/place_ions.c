@@ -152,10 +152,9 @@ vf_status placement_create(vf_context *ctx, const potential_plan *plan, const io
     plan->method->pair(&plan->problem, &p->options.pair);
     if (solvent)
         p->options.pair = solvent->pair;
-    /* GPUs can only search with Coulomb's law, and OpenCL's devices not at all: the map is in the host's memory. Of other laws,
-     * the map is as exact as the ions' potential. */
+    /* Where the device cannot search, the host does. Of other laws than Coulomb's, the map is as exact as the ions' potential. */
     p->device = potential_first_device(ctx);
-    if (p->options.pair.law >= VF_PAIR_FUNCTION || vf_device_get_kind(p->device) == VF_DEVICE_OPENCL)
+    if (!vf_ion_search_supports(p->device, p->options.pair.law))
         p->device = vf_context_host(ctx);
     p->options.map_is_exact |= p->options.pair.law >= VF_PAIR_FUNCTION;
     p->points = vf_grid_points(grid);

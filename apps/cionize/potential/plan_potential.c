@@ -288,7 +288,7 @@ static vf_status choose_device(vf_context *ctx, const cionize_settings *s, work 
         status = vf_device_means_all(wish) ? vf_device_choose_gpus(ctx, typical_gpu_seconds(ctx, plan, w))
                                            : vf_context_set_devices(ctx, wish);
         VF_TRY(status, check_kinds(ctx, plan));
-        VF_TRY(status, vf_self_test(ctx));
+        VF_TRY(status, vf_self_test(ctx, VF_SELF_TEST_POTENTIALS, true));
         VF_TRY(status, measure_device(ctx, plan, w));
     }
     if (status != VF_OK)

@@ -334,7 +334,7 @@ vf_status plan_device(vf_context *ctx, recon_settings *s, const mri_scan *raw, c
 {
     char why[384] = "", list[DEVICE_LIST], shared[160];
     vf_status status = set_devices(ctx, s, raw, sampling, why, sizeof why);
-    VF_TRY(status, vf_self_test(ctx));
+    VF_TRY(status, vf_self_test(ctx, VF_SELF_TEST_IMAGES, s->solve.precision == VF_F64));
     if (status != VF_OK)
         return status;
     status = fit_series(ctx, s, raw);

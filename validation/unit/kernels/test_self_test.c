@@ -1,10 +1,11 @@
-/* The self-test of devices: one that computes rightly passes, and is remembered; one that does not is refused by name, whatever is
- * remembered. On the CPU there is nothing to test.
+/* The self-test of devices: one that computes rightly passes, and is remembered; one that does not is refused by name and kernel,
+ * whatever is remembered. On the CPU there is nothing to test.
  *
  * usage: test_self_test DEVICE [TEST...] (cpu, opencl; exit 77 if there is no such device) */
 #include <unistd.h>
 
 #include "device_fixture.h"
+#include "double_fixture.h"
 #include "self_test.h"
 
 static char folder[] = "/tmp/self_test_XXXXXX";
@@ -21,25 +22,58 @@ static int count_files(void)
     return atoi(line);
 }
 
+/* Spoils a kernel ("@NAME"), or the first one (""). */
+static void simulate(const char *kernel)
+{
+    char text[128];
+    snprintf(text, sizeof text, "%s%s", vf_device_spec(device), kernel);
+    assert_int_equal(setenv("VOXFIELD_SIMULATE_WRONG", text, 1), 0);
+}
+
 static void test_wrong_device(void **state)
 {
     (void)state;
     const bool tested = vf_device_get_kind(device) == VF_DEVICE_OPENCL;
+    const int precisions = lacks_double(device, VF_F64) ? 1 : 2;
     for (int run = 0; run < 2; run++) { /* before anything is remembered, and after */
-        assert_int_equal(setenv("VOXFIELD_SIMULATE_WRONG", vf_device_spec(device), 1), 0);
+        simulate("");
         if (tested) {
-            expect_error(vf_self_test(ctx), VF_ERR_DEVICE, "computes the Coulomb sum wrongly in single precision");
-            assert_int_equal(count_files(), run);
-            assert_int_equal(vf_self_test(ctx), VF_ERR_DEVICE);
+            expect_error(vf_self_test(ctx, VF_SELF_TEST_POTENTIALS, true), VF_ERR_DEVICE,
+                         "computes the Coulomb sum wrongly in single precision");
+            assert_int_equal(count_files(), run * precisions);
+            assert_int_equal(vf_self_test(ctx, VF_SELF_TEST_POTENTIALS, true), VF_ERR_DEVICE);
             assert_non_null(strstr(vf_context_message(ctx), vf_device_name(device)));
             vf_context_clear_error(ctx);
         } else {
-            need(vf_self_test(ctx));
+            need(vf_self_test(ctx, VF_SELF_TEST_POTENTIALS, true));
         }
         assert_int_equal(unsetenv("VOXFIELD_SIMULATE_WRONG"), 0);
-        need(vf_self_test(ctx));
-        assert_int_equal(count_files(), tested ? 1 : 0);
+        need(vf_self_test(ctx, VF_SELF_TEST_POTENTIALS, true));
+        assert_int_equal(count_files(), tested ? precisions : 0);
     }
+}
+
+/* What each program tests, kernel after kernel; and a device that passes all tests of both. */
+static void test_every_kernel(void **state)
+{
+    static const vf_self_tested whats[] = {VF_SELF_TEST_POTENTIALS, VF_SELF_TEST_IMAGES};
+    (void)state;
+    for (int w = 0; w < 2; w++)
+        for (int k = 0; vf_self_test_name(whats[w], k); k++) {
+            char kernel[64], words[128];
+            snprintf(kernel, sizeof kernel, "@%s", vf_self_test_name(whats[w], k));
+            snprintf(words, sizeof words, "computes %s wrongly in single precision", kernel + 1);
+            simulate(kernel);
+            if (strcmp(kernel + 1, "the search for ions") == 0 && lacks_double(device, VF_F64))
+                continue; /* is the host's then */
+            if (vf_device_get_kind(device) == VF_DEVICE_OPENCL)
+                expect_error(vf_self_test(ctx, whats[w], false), VF_ERR_DEVICE, words);
+            else
+                need(vf_self_test(ctx, whats[w], false));
+        }
+    assert_int_equal(unsetenv("VOXFIELD_SIMULATE_WRONG"), 0);
+    for (int w = 0; w < 2; w++)
+        need(vf_self_test(ctx, whats[w], true));
 }
 
 /* A folder that cannot be written to only means that the test is made again. */
@@ -47,7 +81,7 @@ static void test_no_cache(void **state)
 {
     (void)state;
     assert_int_equal(setenv("XDG_CACHE_HOME", "/dev/null", 1), 0);
-    need(vf_self_test(ctx));
+    need(vf_self_test(ctx, VF_SELF_TEST_POTENTIALS, false));
     assert_int_equal(setenv("XDG_CACHE_HOME", folder, 1), 0);
 }
 
@@ -65,4 +99,5 @@ static int remove_folder(void **state)
     return system(command) != 0;
 }
 
-DEVICE_MAIN(make_folder, remove_folder, cmocka_unit_test(test_wrong_device), cmocka_unit_test(test_no_cache))
+DEVICE_MAIN(make_folder, remove_folder, cmocka_unit_test(test_wrong_device), cmocka_unit_test(test_every_kernel),
+            cmocka_unit_test(test_no_cache))
