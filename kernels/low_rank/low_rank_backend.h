@@ -15,11 +15,11 @@
 extern "C" {
 #endif
 
-typedef struct low_rank_grid {
-    int64_t counts[3], block[3], blocks[3]; /* block: at most counts; blocks: their number along each axis */
-    int64_t voxels, frames, all_blocks;
-    int64_t shift[3]; /* 0 to counts - 1 */
-} low_rank_grid;
+#define LONG int64_t
+#define DEVICE_FUNCTION LOW_RANK_HOST_DEVICE static inline
+#include "low_rank_blocks.cuh"
+#undef LONG
+#undef DEVICE_FUNCTION
 
 /* A task for a backend: the threshold, or the norm if z is NULL. */
 typedef struct low_rank_task {
@@ -63,59 +63,6 @@ void low_rank_weigh(int k, double threshold, void *gram, void *vectors, double *
 
 /* The sum of the singular values; overwrites gram. NaN if the matrix is not finite. */
 double low_rank_sum(int k, void *gram, void *vectors, double *values);
-
-/* ---- where blocks lie ---- */
-
-/* The matrix of a block as [longer side][shorter side]; `turned` if its voxels are the shorter side. */
-typedef struct low_rank_block {
-    int64_t first[3], extent[3]; /* the first voxel, and voxels along each axis */
-    int64_t longer;
-    int shorter;
-    bool turned;
-} low_rank_block;
-
-LOW_RANK_HOST_DEVICE static inline low_rank_block low_rank_block_at(const low_rank_grid *g, int64_t number)
-{
-    low_rank_block b;
-    int64_t voxels = 1;
-    for (int a = 0; a < 3; a++) {
-        const int64_t start = number % g->blocks[a] * g->block[a];
-        number /= g->blocks[a];
-        b.extent[a] = g->counts[a] - start < g->block[a] ? g->counts[a] - start : g->block[a];
-        b.first[a] = (start + g->shift[a]) % g->counts[a];
-        voxels *= b.extent[a];
-    }
-    b.turned = voxels < g->frames;
-    b.longer = b.turned ? g->frames : voxels;
-    b.shorter = (int)(b.turned ? voxels : g->frames);
-    return b;
-}
-
-/* The index in the grid of a voxel of a block. */
-LOW_RANK_HOST_DEVICE static inline int64_t low_rank_voxel(const low_rank_grid *g, const low_rank_block *b,
-                                                          int64_t voxel)
-{
-    int64_t index = 0, step = 1;
-    for (int a = 0; a < 3; a++) {
-        const int64_t n = b->first[a] + voxel % b->extent[a];
-        voxel /= b->extent[a];
-        index += step * (n < g->counts[a] ? n : n - g->counts[a]);
-        step *= g->counts[a];
-    }
-    return index;
-}
-
-/* Element (i, j) of a block's matrix, i along the longer side, is at low_rank_longer(i) + low_rank_shorter(j) of the
- * series. */
-LOW_RANK_HOST_DEVICE static inline int64_t low_rank_longer(const low_rank_grid *g, const low_rank_block *b, int64_t i)
-{
-    return b->turned ? i * g->voxels : low_rank_voxel(g, b, i);
-}
-
-LOW_RANK_HOST_DEVICE static inline int64_t low_rank_shorter(const low_rank_grid *g, const low_rank_block *b, int64_t j)
-{
-    return b->turned ? low_rank_voxel(g, b, j) : j * g->voxels;
-}
 
 #ifdef __cplusplus
 }

@@ -3,11 +3,13 @@
 #include "device/context_internal.h"
 #include "fft/fft_internal.h"
 #include "reduce/reduce_internal.h"
+#include "scan/scan_plan.h"
 #include "vectors/vector_internal.h"
 
 const vf_copy_ops vf_copy_opencl = {0};
 const vf_fft_ops vf_fft_opencl = {0};
 const vf_reduce_ops vf_reduce_ops_opencl = {0};
+const vf_scan_ops vf_scan_ops_opencl = {0};
 const vf_vector_ops vf_vector_opencl = {0};
 
 int vf_opencl_device_count(const char **reason)

@@ -22,6 +22,11 @@ static inline void add_product(partial_sum *s, double x, double y)
 {
     add_number(s, x * y);
 }
+/* The sum, rounded. */
+static inline double sum_value(const partial_sum *s)
+{
+    return isfinite(s->sum) ? s->sum + s->lost : s->sum;
+}
 #else
 typedef struct {
     long number;
@@ -83,5 +88,9 @@ static inline void add_product(partial_sum *s, float x, float y)
         s->special += x * y;
     else
         add_scaled(s, number, of_x + of_y);
+}
+static inline float sum_value(const partial_sum *s)
+{
+    return s->special == 0 ? ldexp((float)s->number, s->power) : s->special;
 }
 #endif

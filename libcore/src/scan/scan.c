@@ -8,6 +8,7 @@ static const vf_backend backends[] = {
     {&vf_scan_ops_cpu.variants, &vf_scan_ops_cpu},
     {&vf_scan_ops_ref.variants, &vf_scan_ops_ref},
     {&vf_scan_ops_cuda.variants, &vf_scan_ops_cuda},
+    {&vf_scan_ops_opencl.variants, &vf_scan_ops_opencl},
     {0},
 };
 

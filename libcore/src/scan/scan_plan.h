@@ -30,7 +30,7 @@ struct vf_scan {
 /* The type of y. */
 vf_dtype vf_scan_result(const vf_scan_options *options);
 
-extern const vf_scan_ops vf_scan_ops_cpu, vf_scan_ops_ref, vf_scan_ops_cuda;
+extern const vf_scan_ops vf_scan_ops_cpu, vf_scan_ops_ref, vf_scan_ops_cuda, vf_scan_ops_opencl;
 
 #ifdef __cplusplus
 }
