@@ -30,7 +30,7 @@ endif()
 # For GPUs of other vendors. Only headers are needed to build; the library is loaded when a program uses it.
 set(VOXFIELD_HAVE_OPENCL OFF)
 if(VOXFIELD_OPENCL)
-    find_path(OPENCL_INCLUDE CL/cl.h)
+    find_path(OPENCL_INCLUDE CL/cl.h PATHS /usr/local/cuda/include) # the CUDA Toolkit has these headers, too
     mark_as_advanced(OPENCL_INCLUDE)
     if(OPENCL_INCLUDE)
         set(VOXFIELD_HAVE_OPENCL ON)

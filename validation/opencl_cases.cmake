@@ -18,6 +18,7 @@ set(opencl_tests
     test_fourier_sum
     test_gridding
     test_gridding_algebra
+    test_ion_search
     test_low_rank
     test_opencl_device
     test_operators
@@ -25,9 +26,11 @@ set(opencl_tests
     test_potential_methods
     test_queues
     test_reduce
+    test_scan
     test_self_test
     test_solvers
     test_special_reductions
+    test_special_scans
     test_tgv
     test_toeplitz
     test_toeplitz_algebra
@@ -41,6 +44,9 @@ set(opencl_cases_of_test_reduce test_sizes test_same_bits test_wide_accumulators
 set(opencl_cases_of_test_fourier_sum test_batches test_large_k test_small_terms test_far_voxels)
 set(opencl_cases_of_test_fourier_algebra test_ranges_and_threads test_positions_of_grid test_nan test_refusals)
 set(opencl_cases_of_test_gridding_algebra test_places test_adjoint test_batch test_linear test_refusals test_other_samples_refused)
+set(opencl_cases_of_test_scan test_again_and_again) # each type and operator is a program of its own: test_special_scans has most
+set(opencl_cases_of_test_ion_search test_random test_ties test_no_charge test_exact_map test_refine test_exclude_about
+    test_function test_errors)
 set(opencl_cases_of_test_tgv test_exact)
 set(opencl_cases_of_test_gridding test_one_dimension test_two_dimensions test_edges)
 set(opencl_cases_of_test_toeplitz test_against_dense test_delta test_hermitian_part test_nan test_refusals)
@@ -54,16 +60,19 @@ set(opencl_single_tests
     test_fft_vector
     test_fourier_sum
     test_gridding
+    test_low_rank
     test_reduce
     test_self_test
     test_special_reductions
+    test_special_scans
     test_toeplitz
     test_wavelet
 )
 
 # Small cases for NAME_oclgrind, where oclgrind plays the device and checks memory: some thousand elements each.
 set(oclgrind_cases_of_test_copy test_few_elements)
-set(oclgrind_cases_of_test_fft_vector test_lent_memory test_vectors_begin_anywhere)
 set(oclgrind_cases_of_test_first_differences test_unknown_voxels test_weights_by_hand)
 set(oclgrind_cases_of_test_opencl_device test_other_context test_kernels_in_order)
 set(oclgrind_cases_of_test_special_reductions test_identities test_zeros)
+set(oclgrind_cases_of_test_special_scans test_zeros_of_extremes)
+set(oclgrind_cases_of_test_self_test test_kernels) # all kernels

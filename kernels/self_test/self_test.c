@@ -145,6 +145,14 @@ static vf_status run_check(const self_check *check, vf_device *device, vf_dtype 
     return status;
 }
 
+vf_status self_test_kernel(vf_device *device, const char *name, vf_dtype precision)
+{
+    for (int c = 0; c < CHECKS; c++)
+        if (strcmp(checks[c].what, name) == 0)
+            return run_check(&checks[c], device, precision, false);
+    return vf_fail(vf_device_context(device), VF_ERR_ARGUMENT, "self-test: no kernel %s", name);
+}
+
 /* ---- what is remembered ---- */
 
 enum { MOST_NAME = 16 + VF_DIGEST_TEXT };
@@ -165,9 +173,11 @@ static void name_note(const vf_device *device, vf_self_tested what, vf_dtype pre
 /* The check that is spoilt on this device: CHECKS if none is. */
 static int spoilt(const vf_device *device, vf_self_tested what)
 {
-    const char *text = getenv("VOXFIELD_SIMULATE_WRONG"), *spec = vf_device_spec(device);
-    const size_t length = strlen(spec);
+    const char *text, *spec;
     int c = 0;
+    text = getenv("VOXFIELD_SIMULATE_WRONG");
+    spec = vf_device_spec(device);
+    const size_t length = strlen(spec);
     if (!text || strncmp(text, spec, length) != 0 || (text[length] && text[length] != '@'))
         return CHECKS;
     while (c < CHECKS && (!(checks[c].of & what) || (text[length] && strcmp(text + length + 1, checks[c].what) != 0)))

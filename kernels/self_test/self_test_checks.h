@@ -27,6 +27,9 @@ typedef struct self_check {
     vf_status (*compute)(self_test_run *run);
 } self_check;
 
+/* The check of one kernel, by its name. Remembers nothing. */
+VF_MUST_CHECK vf_status self_test_kernel(vf_device *device, const char *name, vf_dtype precision);
+
 /* Makes an array in device memory: numbers between -0.5 and 0.5, others for each seed; of integers, between -50 and 50. The run frees
  * it. */
 VF_MUST_CHECK vf_status self_test_put(self_test_run *run, vf_dtype type, int count, int seed, void **data);

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* Batches of 5: on OpenCL devices four vectors at a time, then one. */
+/* Batches of 5 for the direct sum: on OpenCL devices four vectors at a time, then one. */
 enum { SAMPLES = 13, BATCH = 5, NX = 6, NY = 5, NZ = 4, VOXELS = NX * NY * NZ };
 
 /* A scan with off-resonance. The first sample is at the edge of k-space. */
@@ -25,13 +25,13 @@ static void make_scan(small_scan *scan)
         scan->field[i] = (float)(50 * self_test_number(13, i));
 }
 
-static vf_status direct_sum(self_test_run *run, bool forward)
+static vf_status direct_sum(self_test_run *run, int batch, bool forward)
 {
     const vf_grid grid = {.origin = {-(NX / 2) / (double)NX, -(NY / 2) / (double)NY, -(NZ / 2) / (double)NZ},
                           .spacing = {1.0 / NX, 1.0 / NY, 1.0 / NZ},
                           .counts = {NX, NY, NZ}};
     const vf_fourier_options options = {.precision = run->real, .variant = run->reference ? "ref" : NULL};
-    const int from_count = BATCH * (forward ? VOXELS : SAMPLES), to_count = BATCH * (forward ? SAMPLES : VOXELS);
+    const int from_count = batch * (forward ? VOXELS : SAMPLES), to_count = batch * (forward ? SAMPLES : VOXELS);
     small_scan scan;
     make_scan(&scan);
     const vf_fourier_samples samples = {SAMPLES, scan.k, scan.time};
@@ -40,9 +40,9 @@ static vf_status direct_sum(self_test_run *run, bool forward)
     void *from, *to;
     vf_status status = self_test_put(run, run->complex, from_count, 1, &from);
     VF_TRY(status, self_test_put(run, run->complex, to_count, 2, &to));
-    VF_TRY(status, vf_fourier_create(run->device, &samples, &voxels, BATCH, &options, &plan));
-    VF_TRY(status, forward ? vf_fourier_forward(plan, run->queue, BATCH, from, to)
-                           : vf_fourier_adjoint(plan, run->queue, BATCH, from, 0, VOXELS, to));
+    VF_TRY(status, vf_fourier_create(run->device, &samples, &voxels, batch, &options, &plan));
+    VF_TRY(status, forward ? vf_fourier_forward(plan, run->queue, batch, from, to)
+                           : vf_fourier_adjoint(plan, run->queue, batch, from, 0, VOXELS, to));
     VF_TRY(status, self_test_take(run, run->complex, to_count, to));
     vf_fourier_destroy(plan);
     return status;
@@ -50,18 +50,18 @@ static vf_status direct_sum(self_test_run *run, bool forward)
 
 vf_status self_test_fourier_adjoint(self_test_run *run)
 {
-    return direct_sum(run, false);
+    return direct_sum(run, BATCH, false);
 }
 
 vf_status self_test_fourier_forward(self_test_run *run)
 {
-    return direct_sum(run, true);
+    return direct_sum(run, BATCH, true);
 }
 
 static vf_status nufft(self_test_run *run, bool forward)
 {
     const int64_t matrix[] = {NX, NY, NZ};
-    const int from_count = BATCH * (forward ? VOXELS : SAMPLES), to_count = BATCH * (forward ? SAMPLES : VOXELS);
+    const int from_count = forward ? VOXELS : SAMPLES, to_count = forward ? SAMPLES : VOXELS;
     small_scan scan;
     make_scan(&scan);
     const vf_nufft_samples samples = {SAMPLES, scan.k, scan.time};
@@ -70,12 +70,12 @@ static vf_status nufft(self_test_run *run, bool forward)
     vf_nufft *plan = NULL;
     void *from, *to;
     if (run->reference)
-        return direct_sum(run, forward);
+        return direct_sum(run, 1, forward);
     vf_status status = self_test_put(run, run->complex, from_count, 1, &from);
     VF_TRY(status, self_test_put(run, run->complex, to_count, 2, &to));
-    VF_TRY(status, vf_nufft_create(run->device, matrix, &samples, BATCH, &options, &plan));
-    VF_TRY(status, forward ? vf_nufft_forward(plan, run->queue, BATCH, from, to)
-                           : vf_nufft_adjoint(plan, run->queue, BATCH, from, to));
+    VF_TRY(status, vf_nufft_create(run->device, matrix, &samples, 1, &options, &plan));
+    VF_TRY(status,
+           forward ? vf_nufft_forward(plan, run->queue, 1, from, to) : vf_nufft_adjoint(plan, run->queue, 1, from, to));
     VF_TRY(status, self_test_take(run, run->complex, to_count, to));
     vf_nufft_destroy(plan);
     return status;

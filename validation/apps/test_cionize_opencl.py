@@ -58,12 +58,13 @@ def test_water_in_a_cell(_):
 
 
 def test_ions_are_those_of_the_cpu(_):
-    """The search is the host's, and compares energies exactly where the map's errors could decide."""
+    """The search compares energies exactly where the map's errors could decide. Without double precision it is the host's."""
     sample("dipole.pqr")
     place = ["dipole.pqr", "--place", "SOD:3", "--place", "CLA:2", "--spacing", "1"]
-    make(*place, "--ions", "a.pdb")
     make(*place, *CPU, "--ions", "b.pdb")
-    assert pathlib.Path("a.pdb").read_text() == pathlib.Path("b.pdb").read_text()
+    for words in ({}, {"VOXFIELD_OPENCL_NO_DOUBLE": "1"}):
+        make(*place, "--ions", "a.pdb", env=with_words(**words))
+        assert pathlib.Path("a.pdb").read_text() == pathlib.Path("b.pdb").read_text()
 
 
 def test_pool_with_the_cpu(_):
@@ -88,6 +89,8 @@ def test_wrong_device_is_refused(_):
     for devices in ([], POOL):
         refuse(6, ["opencl:0 (", "driver", "computes the Coulomb sum wrongly in single precision"], "dipole.pqr", *devices, "-o", "m.mrc",
                env=with_words(VOXFIELD_SIMULATE_WRONG="opencl:0"))
+    refuse(6, "computes the Ewald sum wrongly in single precision", "dipole.pqr", "-o", "m.mrc",
+           env=with_words(VOXFIELD_SIMULATE_WRONG="opencl:0@the Ewald sum"))
     assert "m.mrc" not in listing()
 
 

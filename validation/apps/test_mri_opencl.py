@@ -46,6 +46,14 @@ def test_priors(_):
         agrees("series.h5", "--prior", prior, "--iterations", 10)
 
 
+def test_wrong_device_is_refused(_):
+    phantom("radial.h5", "--matrix", "16,16,1", "--coils", 2)
+    for kernel in ("copies", "the forward NUFFT", "low-rank thresholds"):
+        refuse(6, ["opencl:0 (", "driver", f"computes {kernel} wrongly in single precision"], "radial.h5", "-o", "none.h5",
+               env={**os.environ, "VOXFIELD_SIMULATE_WRONG": f"opencl:0@{kernel}"})
+    assert not os.path.exists("none.h5")
+
+
 def test_without_double_precision(_):
     phantom("series.h5", "--matrix", "24,24,1", "--coils", 3, "--frames", 2, "--spokes", 20, "--noise", 0.01)
     for more in ((), ("--operator", "direct"), ("--prior", "wavelet+tv", "--iterations", 10)):

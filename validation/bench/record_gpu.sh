@@ -21,7 +21,7 @@ gpu() { # [PART...]
     local folder=build/gpu work=build/gpu/record status=0 results=${RESULTS_DIR:-$root/validation/results}
     local part parts=(tests sanitizer benchmarks studies) gpus
     for part in "$@"; do
-        case " ${parts[*]} " in *" $part "*) ;; *) die -2 "gpu has the parts ${parts[*]}, and not: $part" ;; esac
+        case " ${parts[*]} opencl " in *" $part "*) ;; *) die -2 "gpu has the parts ${parts[*]} and opencl, and not: $part" ;; esac
     done
     have nvidia-smi || die -77 "SKIP: no GPU here: there is no nvidia-smi"
     gpu_names >/dev/null || die -77 "SKIP: no GPU here: $(nvidia-smi 2>&1 | head -n 1)"
@@ -46,6 +46,10 @@ gpu() { # [PART...]
         say "" "== $part"
         mkdir -p "$work/$part"
         "gpu_$part" "$folder" "$work/$part" || status=1
+        if [ "$part" = opencl ]; then # no part of the record
+            cp "$work/opencl/time_opencl.json" "$results/opencl-$(date +%F).json" || status=1
+            continue
+        fi
         python3 validation/bench/gpu_record.py "$work" "$results" "$part" || status=1
     done
     [ "$results" != "$root/validation/results" ] || python3 validation/bench/cuda_sources.py --write || status=1
@@ -77,6 +81,33 @@ gpu_tests() { # FOLDER WORK
     if [ ${#gpus[@]} -ge 2 ]; then labels="$labels|gpus"; else say "one GPU: the tests that need two are left out"; fi
     OMP_WAIT_POLICY=passive OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} ctest --test-dir "$1" -L "^($labels)\$" -LE '^peers$' --parallel 12 --output-on-failure --no-tests=error \
         --output-junit "$root/$2/tests.xml" </dev/null
+}
+
+# All tests of OpenCL on NVIDIA's driver, and the times of its kernels beside those by CUDA. A machine may have the driver, but no file
+# that names it (.icd), and the loader libOpenCL.so.1 only in the CUDA Toolkit; so both are looked for. Other drivers are left out.
+gpu_opencl() { # FOLDER WORK
+    local status=0 driver loader
+    driver=$(find_library libnvidia-opencl.so.1) || die "no libnvidia-opencl.so.1: NVIDIA's driver is here without OpenCL"
+    mkdir -p "$2/vendors"
+    say "$driver" >"$2/vendors/nvidia.icd"
+    export OCL_ICD_VENDORS=$root/$2/vendors/ OCL_ICD_FILENAMES=$driver
+    if ! has_library libOpenCL.so.1; then
+        loader=$(find_library libOpenCL.so.1) || die "no libOpenCL.so.1 (package ocl-icd-libopencl1)"
+        export LD_LIBRARY_PATH=${loader%/*}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    fi
+    "$1/apps/cionize/cionize" --devices
+    OMP_WAIT_POLICY=passive ctest --test-dir "$1" -L '^opencl$' -LE '^oclgrind$' --parallel 4 --output-on-failure --no-tests=error \
+        --output-junit "$root/$2/tests.xml" </dev/null || status=1
+    "$1/validation/bench/time_opencl" "$2/time_opencl.json" 1 cuda opencl </dev/null || status=1
+    return $status
+}
+
+# The path of a library: the loader's, or that in the usual folders of drivers and of the CUDA Toolkit.
+find_library() { # NAME
+    local path
+    path=$(/sbin/ldconfig -p 2>/dev/null | sed -n "s|.*$1 .*x86-64.* => ||p" | head -n 1)
+    [ -n "$path" ] || path=$(find /usr/lib /usr/lib64 /usr/local/nvidia /usr/local/cuda/ /opt -name "$1" 2>/dev/null | head -n 1)
+    [ -n "$path" ] && printf '%s\n' "$path"
 }
 
 gpu_sanitizer() { # FOLDER WORK

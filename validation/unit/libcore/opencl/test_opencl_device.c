@@ -4,7 +4,7 @@
 #include "backend/opencl_launch.h"
 #include "voxfield/copy.h"
 #include "voxfield/reduce.h"
-#include "voxfield/scan.h"
+#include "voxfield/sort.h"
 #include "voxfield/vector.h"
 
 enum { ARRAYS = 300 };
@@ -164,10 +164,10 @@ static void test_programs(void **state)
 static void test_no_backend(void **state)
 {
     (void)state;
-    vf_scan *scan;
+    vf_sort *sort;
     vf_reduce_segments *segments;
-    assert_int_equal(vf_scan_create(device, &(vf_scan_options){.type = VF_F32}, 10, &scan), VF_ERR_UNSUPPORTED);
-    assert_string_equal(vf_context_message(ctx), "the scan has no backend for opencl:0");
+    assert_int_equal(vf_sort_create(device, &(vf_sort_options){.key = VF_SORT_U32}, 10, &sort), VF_ERR_UNSUPPORTED);
+    assert_string_equal(vf_context_message(ctx), "the sort has no backend for opencl:0");
     vf_context_clear_error(ctx);
     assert_int_equal(vf_reduce_segments_create(device, VF_REDUCE_SUM, VF_F32, 10, &segments), VF_ERR_UNSUPPORTED);
     assert_string_equal(vf_context_message(ctx), "a reduction of segments has no backend for opencl:0");
