@@ -31,8 +31,7 @@ DEVICE_FUNCTION low_rank_block low_rank_block_at(const low_rank_grid *g, LONG nu
 }
 
 /* The index in the grid of a voxel of a block. */
-DEVICE_FUNCTION LONG low_rank_voxel(const low_rank_grid *g, const low_rank_block *b,
-                                                          LONG voxel)
+DEVICE_FUNCTION LONG low_rank_voxel(const low_rank_grid *g, const low_rank_block *b, LONG voxel)
 {
     LONG index = 0, step = 1;
     for (int a = 0; a < 3; a++) {
