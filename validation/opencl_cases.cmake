@@ -7,6 +7,7 @@ set(opencl_tests
     cionize_ions
     mri
     mri_series
+    mri_sparse
     test_circulant
     test_circulant_chain
     test_copy
@@ -44,12 +45,13 @@ set(opencl_tests
 # Of the programs' scripts for other devices, those whose computation runs on the device and takes few seconds on PoCL. mri_opencl and
 # cionize_opencl compare all operators, priors and methods with the CPU. Left out, with seconds of processor time on PoCL: cionize_maps (16;
 # its formats are the host's), cionize_physics and cionize_accuracy (large molecules), cionize_pieces, mri_pieces and the scripts of
-# noise, lambda, optimum, sparse, joint, sure, windows and frame_noise (hundreds of small runs or thousands of iterations, of kernels that
+# noise, lambda, optimum, joint, sure, windows and frame_noise (hundreds of small runs or thousands of iterations, of kernels that
 # the unit tests check); readers, layouts, scanners and errors have nothing on a device.
 set(opencl_cases_of_cionize_cutoff test_laws test_cells test_far_beyond_the_molecule)
 set(opencl_cases_of_cionize_grid test_one_point)
 set(opencl_cases_of_cionize_ions test_every_ion_is_where_its_energy_is_least)
 set(opencl_cases_of_mri_series test_cartesian)
+set(opencl_cases_of_mri_sparse test_zeros test_shapes)
 set(opencl_cases_of_test_ewald_sum test_near_points test_cancelling test_costs test_refusals)
 set(opencl_cases_of_test_potential_methods test_boxes test_cost test_refusals test_choose)
 set(opencl_cases_of_test_queues test_queues_in_order)
