@@ -51,7 +51,7 @@ set(opencl_cases_of_cionize_cutoff test_laws test_cells test_far_beyond_the_mole
 set(opencl_cases_of_cionize_grid test_one_point)
 set(opencl_cases_of_cionize_ions test_every_ion_is_where_its_energy_is_least)
 set(opencl_cases_of_mri_series test_cartesian)
-set(opencl_cases_of_mri_sparse test_zeros test_shapes)
+set(opencl_cases_of_mri_sparse test_zeros)
 set(opencl_cases_of_test_ewald_sum test_near_points test_cancelling test_costs test_refusals)
 set(opencl_cases_of_test_potential_methods test_boxes test_cost test_refusals test_choose)
 set(opencl_cases_of_test_queues test_queues_in_order)
