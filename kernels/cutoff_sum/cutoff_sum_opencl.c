@@ -23,13 +23,9 @@ static vf_status upload_law(const vf_cutoff *plan, opencl_state *s)
     const vf_cutoff_window *w = &plan->window;
     double law[LAW_HEAD + VF_PROLATE_POWERS] = {rc * rc, r_min * r_min, 2 / (rc * rc), 1 / (rc * rc),
                                                 w->on,   w->a,          w->b};
-    float once[LAW_HEAD + VF_PROLATE_POWERS];
     for (int k = 0; k < VF_PROLATE_POWERS; k++)
         law[LAW_HEAD + k] = s->in.law.coefficient[k];
-    for (int k = 0; k < LAW_HEAD + VF_PROLATE_POWERS; k++)
-        once[k] = (float)law[k];
-    return vf_opencl_array_of(plan->device, plan->options.precision, LAW_HEAD + VF_PROLATE_POWERS,
-                              plan->options.precision == VF_F64 ? (const void *)law : once, &s->law);
+    return vf_opencl_reals_of(plan->device, plan->options.precision, LAW_HEAD + VF_PROLATE_POWERS, law, &s->law);
 }
 
 static vf_status create(vf_cutoff *plan)

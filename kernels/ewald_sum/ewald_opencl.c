@@ -55,7 +55,8 @@ static vf_status add_coarse(vf_ewald *plan, const ewald_level *coarse)
     opencl_targets targets = {0};
     vf_queue *queue = NULL;
     there.precision = fine->precision;
-    vf_status status = opencl_upload(plan->device, fine->precision, coarse->mesh.data, coarse->mesh.count, &there.mesh);
+    vf_status status =
+        vf_opencl_reals_of(plan->device, fine->precision, coarse->mesh.count, coarse->mesh.data, &there.mesh);
     VF_TRY(status, opencl_targets_make(&there, plan->device, n, fine->at.origin, fine->at.edge, &targets));
     VF_TRY(status, vf_queue_create(plan->device, &queue));
     VF_TRY(status, opencl_interpolate(&there, &targets, queue, &all, fine->precision, true, fine->mesh.data));
@@ -101,7 +102,7 @@ static vf_status prepare_slope(vf_ewald *plan)
     for (int a = 0; a < 3; a++)
         for (int64_t i = 0; i < n[a]; i++)
             terms[count++] = plan->slope[a] * (plan->grid.origin[a] + plan->grid.spacing[a] * (double)i);
-    const vf_status status = opencl_upload(plan->device, plan->shape.arithmetic, terms, count, &s->slope);
+    const vf_status status = vf_opencl_reals_of(plan->device, plan->shape.arithmetic, count, terms, &s->slope);
     free(terms);
     return status;
 }

@@ -5,10 +5,6 @@
 #include "backend/opencl_launch.h"
 #include "ewald_common.h"
 
-/* values [count], rounded to a precision, in memory of the device. */
-VF_MUST_CHECK vf_status opencl_upload(vf_device *device, vf_dtype precision, const double *values, int64_t count,
-                                      vf_array *out);
-
 /* A mesh as transforms see it: [length z][length y][length x] complex. spread: sum_i scale q_i window(mesh - r_i), where the mesh is;
  * waits. multiply: by a table of sizes ewald_kernel_size. take_real: level->mesh = the real part. */
 VF_MUST_CHECK vf_status opencl_spread(const ewald_level *level, vf_device *device, vf_queue *queue,

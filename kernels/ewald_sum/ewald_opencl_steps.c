@@ -26,23 +26,9 @@ static vf_opencl_kernel kernel_of(const ewald_level *level, const char *name, vf
     return (vf_opencl_kernel){texts, name, level->precision, words, {threads}, {0}};
 }
 
-vf_status opencl_upload(vf_device *device, vf_dtype precision, const double *values, int64_t count, vf_array *out)
-{
-    float *once = malloc((size_t)(count + 1) * sizeof *once);
-    if (!once)
-        return vf_fail(vf_device_context(device), VF_ERR_MEMORY, "not enough memory for %lld numbers",
-                       (long long)count);
-    for (int64_t i = 0; i < count; i++)
-        once[i] = (float)values[i];
-    const vf_status status =
-        vf_opencl_array_of(device, precision, count, precision == VF_F64 ? (const void *)values : once, out);
-    free(once);
-    return status;
-}
-
 static vf_status upload_window(const ewald_level *level, vf_device *device, vf_array *out)
 {
-    return opencl_upload(device, level->precision, level->window_powers.coefficient, VF_PROLATE_POWERS, out);
+    return vf_opencl_reals_of(device, level->precision, VF_PROLATE_POWERS, level->window_powers.coefficient, out);
 }
 
 /* ---- spreading ---- */
@@ -178,7 +164,7 @@ vf_status opencl_targets_make(const ewald_level *level, vf_device *device, const
     for (int a = 0; a < 3; a++)
         out->counts[a] = counts[a];
     VF_TRY(status, vf_opencl_array_of(device, VF_I32, 3 * all, whole, &out->whole));
-    VF_TRY(status, opencl_upload(device, level->precision, parts, 3 * all, &out->parts));
+    VF_TRY(status, vf_opencl_reals_of(device, level->precision, 3 * all, parts, &out->parts));
     VF_TRY(status, upload_window(level, device, &out->window));
     free(whole);
     free(parts);

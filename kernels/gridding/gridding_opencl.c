@@ -44,22 +44,6 @@ static void destroy(vf_nufft *plan)
     plan->state = NULL;
 }
 
-/* Makes an array of numbers in the plan's precision. */
-static vf_status put_reals(const vf_nufft *plan, vf_dtype type, const double *numbers, int64_t count, vf_array *out)
-{
-    const int64_t each = type == plan->real ? 1 : 2;
-    if (plan->real == VF_F64)
-        return vf_opencl_array_of(plan->device, type, count, numbers, out);
-    float *rounded = malloc(((size_t)(each * count) + 1) * sizeof *rounded);
-    if (!rounded)
-        return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory for a plan");
-    for (int64_t i = 0; i < each * count; i++)
-        rounded[i] = (float)numbers[i];
-    const vf_status status = vf_opencl_array_of(plan->device, type, count, rounded, out);
-    free(rounded);
-    return status;
-}
-
 static vf_status no_memory(const vf_nufft *plan)
 {
     return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory to sort %lld samples", (long long)plan->samples);
@@ -79,7 +63,7 @@ static vf_status put_places(const vf_nufft *plan, opencl_state *s, const griddin
         places[4 * i + 3] = (int32_t)sorted[i].index;
     }
     VF_TRY(status, vf_opencl_array_of(plan->device, VF_I32, 4 * plan->samples, places, &s->places));
-    VF_TRY(status, put_reals(plan, plan->real, offsets, 3 * plan->samples, &s->offsets));
+    VF_TRY(status, vf_opencl_reals_of(plan->device, plan->real, 3 * plan->samples, offsets, &s->offsets));
     free(places);
     free(offsets);
     return status;
@@ -104,7 +88,7 @@ static vf_status put_segments(vf_nufft *plan, opencl_state *s, const gridding_re
                 plan->segments.coefficient[2 * (i / samples * samples + sorted[i % samples].index) + part];
     for (int64_t n = 0; status == VF_OK && n < plan->voxels; n++)
         turns[n] = vf_turn_factor(plan->real, (double)field[n], s->exponents.second);
-    VF_TRY(status, put_reals(plan, plan->complex_type, factor, segments * samples, &s->factor));
+    VF_TRY(status, vf_opencl_reals_of(plan->device, plan->complex_type, segments * samples, factor, &s->factor));
     VF_TRY(status, vf_opencl_array_of(plan->device, VF_I64, plan->voxels, turns, &s->field));
     free(factor);
     free(turns);
@@ -146,7 +130,7 @@ static vf_status put_table(const vf_nufft *plan, opencl_state *s)
             for (int j = 0; j < width; j++)
                 table[(a * rows + p) * width + j] =
                     plan->axis[a].width > 1 ? kernel->coefficient[p][j] : (double)(j == 0 && p == kernel->degree);
-    return put_reals(plan, plan->real, table, 3 * rows * width, &s->table);
+    return vf_opencl_reals_of(plan->device, plan->real, 3 * rows * width, table, &s->table);
 }
 
 static vf_status put_scale(const vf_nufft *plan, opencl_state *s)
@@ -157,7 +141,8 @@ static vf_status put_scale(const vf_nufft *plan, opencl_state *s)
     for (int a = 0; all && a < 3; a++)
         for (int64_t i = 0; i < plan->axis[a].voxels; i++)
             all[next++] = plan->scale[a][i];
-    const vf_status status = all ? put_reals(plan, plan->real, all, total, &s->scale) : no_memory(plan);
+    const vf_status status =
+        all ? vf_opencl_reals_of(plan->device, plan->real, total, all, &s->scale) : no_memory(plan);
     free(all);
     return status;
 }

@@ -87,6 +87,10 @@ VF_MUST_CHECK vf_status vf_opencl_download(vf_device *device, void *to, const vo
 VF_MUST_CHECK vf_status vf_opencl_array_of(vf_device *device, vf_dtype type, int64_t count, const void *from,
                                            vf_array *out);
 
+/* The same of numbers in double precision, rounded to the type: VF_F32, VF_F64, VF_C64, VF_C128 (`count` pairs). */
+VF_MUST_CHECK vf_status vf_opencl_reals_of(vf_device *device, vf_dtype type, int64_t count, const double *from,
+                                           vf_array *out);
+
 /* The words that all programs begin with (opencl_words.cl). */
 extern const char vf_text_opencl_words[];
 

@@ -25,19 +25,15 @@ static int64_t next_radix(int64_t rest)
 static vf_status make_table(vf_fft *plan, int d)
 {
     const int64_t n = plan->dims[d];
-    const bool twice = plan->type == VF_C128;
-    void *table = malloc((size_t)n * vf_dtype_bytes(plan->type));
+    double *table = malloc((size_t)n * 2 * sizeof *table);
     if (!table)
         return vf_fail(vf_device_context(plan->device), VF_ERR_MEMORY, "FFT: not enough memory for a plan");
     for (int64_t t = 0; t < n; t++) {
         const long double angle = -2 * 3.14159265358979323846264338327950288L * (long double)t / (long double)n;
-        const double re = (double)cosl(angle), im = (double)sinl(angle);
-        if (twice)
-            memcpy((double *)table + 2 * t, (double[2]){re, im}, 2 * sizeof(double));
-        else
-            memcpy((float *)table + 2 * t, (float[2]){(float)re, (float)im}, 2 * sizeof(float));
+        table[2 * t] = (double)cosl(angle);
+        table[2 * t + 1] = (double)sinl(angle);
     }
-    vf_status status = vf_opencl_array_of(plan->device, plan->type, n, table, &plan->tables[d]);
+    vf_status status = vf_opencl_reals_of(plan->device, plan->type, n, table, &plan->tables[d]);
     free(table);
     return status;
 }

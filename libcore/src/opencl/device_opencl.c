@@ -129,6 +129,21 @@ vf_status vf_opencl_array_of(vf_device *device, vf_dtype type, int64_t count, co
     return status;
 }
 
+vf_status vf_opencl_reals_of(vf_device *device, vf_dtype type, int64_t count, const double *from, vf_array *out)
+{
+    const int64_t numbers = type == VF_C64 ? 2 * count : count;
+    if (vf_dtype_real(type) == VF_F64)
+        return vf_opencl_array_of(device, type, count, from, out);
+    float *once = malloc((size_t)(numbers + 1) * sizeof *once);
+    if (!once)
+        return vf_fail(device->ctx, VF_ERR_MEMORY, "not enough memory for %lld numbers", (long long)numbers);
+    for (int64_t i = 0; i < numbers; i++)
+        once[i] = (float)from[i];
+    const vf_status status = vf_opencl_array_of(device, type, count, once, out);
+    free(once);
+    return status;
+}
+
 vf_opencl_facts vf_opencl_facts_of(const vf_device *device)
 {
     const vf_opencl_state *s = vf_opencl_state_of(device);
