@@ -213,7 +213,7 @@ static bool agree(const float *a, const float *b, double allowed)
 int main(int argc, char **argv)
 {
     static float some[2][SOME];
-    const double scale = argc > 3 ? atof(argv[2]) : 0;
+    const double scale = argc > 3 ? strtod(argv[2], NULL) : 0;
     if (argc < 4 || argc > 3 + MOST_DEVICES || !(scale > 0 && scale <= 1)) {
         fprintf(stderr, "usage: time_opencl REPORT.json SCALE DEVICE DEVICE...\n");
         return 2;
