@@ -80,7 +80,7 @@ static void test_kernels(void **state)
     static const vf_self_tested whats[] = {VF_SELF_TEST_POTENTIALS, VF_SELF_TEST_IMAGES};
     const char *name;
     (void)state;
-    for (int w = 0; w < 2; w++)
+    for (int w = 0; w < 2 && vf_device_get_kind(device) == VF_DEVICE_OPENCL; w++)
         for (int k = 0; (name = vf_self_test_name(whats[w], k)); k++)
             if (strcmp(name, "the search for ions") != 0 || has_precision(VF_F64))
                 need(self_test_kernel(device, name, VF_F32));
