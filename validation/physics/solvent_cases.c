@@ -4,14 +4,15 @@
  *
  * Keys: spacing; points (along each axis; 0: what the border needs), nx, ny, nz (points along one axis), border, cx, cy, cz (the grid's middle; of the molecule's bounds by
  * default), shift (of the grid in spacings, along x; y and z by other parts), eps_m, eps_s, kappa, stern, probe, surface (0, 1, 2, 3:
- * the values of vf_surface_kind), threads, tolerance. */
+ * the values of vf_surface_kind), threads, tolerance; and faces=FILE, for the permittivities of all faces, as 32-bit numbers in the order of
+ * vf_stencil_options: those along x, then y, then z. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "molecule/molecule.h"
-#include "solvent.h"
+#include "solvent_internal.h"
 #include "solvent_truth.h"
 #include "voxfield/context.h"
 #include "voxfield/device.h"
@@ -23,10 +24,16 @@ static const double kilojoules = 332.063713 * 4.184;
 typedef struct keys {
     double spacing, points, counts[3], border, centre[3], shift, eps_m, eps_s, kappa, stern, probe, surface, threads,
         tolerance;
+    const char *faces;
 } keys;
 
 static bool read_key(keys *k, const char *text)
 {
+    static const char faces[] = "faces=";
+    if (strncmp(text, faces, sizeof faces - 1) == 0) {
+        k->faces = text + sizeof faces - 1;
+        return true;
+    }
     const struct {
         const char *name;
         double *to;
@@ -107,6 +114,18 @@ static void lay_grid(const keys *k, const molecule *m, vf_grid *grid)
     }
 }
 
+static vf_status write_faces(vf_context *ctx, const vf_solvent *plan, const char *path)
+{
+    FILE *file = fopen(path, "wb");
+    bool good = file != NULL;
+    for (int a = 0; good && a < 3; a++) {
+        const size_t faces = (size_t)(plan->points / plan->grid.counts[a] * (plan->grid.counts[a] + 1));
+        good = fwrite(plan->faces[a].data, sizeof(float), faces, file) == faces;
+    }
+    good = file && fclose(file) == 0 && good;
+    return good ? VF_OK : vf_fail(ctx, VF_ERR_OUTPUT, "%s cannot be written", path);
+}
+
 static vf_status solve(vf_context *ctx, const keys *k, const molecule *m, double truth)
 {
     const vf_coulomb_atoms charges = {m->atoms, m->x, m->y, m->z, m->charge};
@@ -126,6 +145,8 @@ static vf_status solve(vf_context *ctx, const keys *k, const molecule *m, double
     vf_status status = u ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "not enough memory");
     VF_TRY(status, vf_solvent_create(vf_context_device(ctx, 0), &grid, &charges, m->radius, &o, &plan));
     VF_TRY(status, vf_solvent_reaction(plan, m->atoms, m->x, m->y, m->z, u));
+    if (k->faces)
+        VF_TRY(status, write_faces(ctx, plan, k->faces));
     for (int64_t i = 0; i < m->atoms && status == VF_OK; i++)
         energy += m->charge[i] * u[i] / 2 * kilojoules;
     if (status == VF_OK) {

@@ -7,8 +7,9 @@
   shifts of the grid.
 - A protein, data/1hpv.pqr, turned and shifted 20 times at 0.5 A: the scatter; and at several spacings.
 - If `apbs` and its examples are installed: methanol, methoxide, the proteins 451c and 1a63, and the binding of DMSO to FKBP. APBS takes the
-  permittivity of a face from its centre. With the molecular surface its energies are of first order in the spacing, so the table has half
-  the spacing, too; the smoothed surfaces are the same to what they say about charges near the surface.
+  permittivity of a face from its centre: with srfm mol its energies are of first order in the spacing, so the table has half the
+  spacing, too. With srfm smol both have the same permittivities on equal spheres (validation/peers/test_apbs.py), and APBS's spreading
+  of charges is what differs.
 
 --quick     coarse grids, without a protein and without APBS: a test that this program works
 --enforce   exit status 1 if a bar of spheres or of scatter is missed
