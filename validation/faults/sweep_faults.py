@@ -57,6 +57,14 @@ def content(path):
         return b"%d wide, %d bytes" % (size, len(zlib.decompress(packed)))
     return TIME.sub(b"", data)
 
+# Two sections of one molecule, maps, a sum.
+APBS = """read mol pqr dipole.pqr end
+elec name a mg-manual dime 13 13 13 grid 1 1 1 gcent mol 1 mol 1 lpbe bcfl mdh ion 1 0.1 2 ion -1 0.1 2 pdie 2 sdie 78.54 srfm mol
+    srad 1.4 temp 300 calcenergy comps write pot dx a write pot gz b end
+elec mg-manual dime 13 13 13 grid 1 1 1 gcent mol 1 mol 1 lpbe pdie 2 sdie 2 srfm mol srad 1.4 temp 300 end
+print elecEnergy a - 2 end
+"""
+
 
 class Case:
     def __init__(self, name, program, arguments, outputs, inputs):
@@ -69,6 +77,7 @@ def cases(options, folder):
                    check=True)
     subprocess.run([options.phantom, "-q", "-o", "scan.mrd", "--matrix", "24,24,1", "--coils", "2"], cwd=folder, check=True)
     shutil.copy(pathlib.Path(__file__).resolve().parent / "corpus" / "hdf5" / "fastmri.h5", folder)
+    (pathlib.Path(folder) / "apbs.in").write_text(APBS, encoding="ascii")
     cionize, recon = [options.cionize, "-q", "--threads", "2"], [options.recon, "-q", "--threads", "2"]
     coarse = ["dipole.pqr", "--spacing", "1"]
     return [
@@ -77,6 +86,8 @@ def cases(options, folder):
         Case("fast.h5", "cionize", [*cionize, *coarse, "--method", "fast", "-o", "a.h5"], ["a.h5"], ["dipole.pqr"]),
         Case("ions", "cionize", [*cionize, *coarse, "--place", "SOD:3", "-o", "a.pdb", "--map", "a.mrc"], ["a.pdb", "a.mrc"],
              ["dipole.pqr"]),
+        Case("apbs", "cionize", [*cionize, "--apbs", "apbs.in"], ["a.dx", "b.dx.gz"],
+             ["dipole.pqr", "apbs.in"]),
         Case("plain", "mri_recon", [*recon, "scan.h5", "--iterations", "3", "-o", "i.h5"], ["i.h5"], ["scan.h5"]),
         Case("ismrmrd", "mri_recon", [*recon, "scan.mrd", "--iterations", "3", "-o", "i.nii.gz", "--picture", "i.png"],
              ["i.nii.gz", "i.png"], ["scan.mrd"]),

@@ -251,7 +251,8 @@ static vf_status read_write(apbs_reader *r, apbs_elec *e)
     apbs_next(r);
     if (!apbs_at(r, "pot"))
         return apbs_fail(r, VF_ERR_UNSUPPORTED,
-                         "write %s: only maps of the potential are written (write pot); remove the line",
+                         "write %s: only maps of the potential are written (write pot); remove the line, and use "
+                         "cionize --solvent --solvent-map for others",
                          text_quote(r->word, quoted));
     apbs_next(r);
     const bool gzip = apbs_at(r, "gz");
