@@ -184,6 +184,22 @@ def test_grid_smaller_than_the_molecule(_):
         assert abs(value - other) <= 3e-2 * max(abs(other), 1), (position(small, n), value, other)
 
 
+def test_focusing(_):
+    """A coarse section that only gives the fine one its boundary in APBS is not solved: here its spacing is larger than the ion. It is, if
+    a sum asks for it."""
+    ion()
+    coarse = section("coarse", MANUAL, dime="9 9 9", grid="7 7 7")
+    fine = section("fine", MANUAL, bcfl="focus")
+    write_input("a.in", ["ion.pqr"], coarse, fine, "print elecEnergy fine end\n")
+    done = make("--apbs", "a.in")
+    near(sums(done)[0], BORN, 2e-3)
+    assert "coarse: molecule 1; not solved" in done.out and "energy     coarse" not in done.out, done.out
+    write_input("a.in", ["ion.pqr"], coarse, fine, "print elecEnergy fine - coarse end\n")
+    assert "not solved" not in program.run("--apbs", "a.in").out
+    write_input("a.in", ["ion.pqr"], coarse, section("fine", MANUAL), "print elecEnergy fine end\n")
+    assert "not solved" not in program.run("--apbs", "a.in").out
+
+
 def test_dry_run_and_batch(_):
     ion()
     write_input("a.in", ["ion.pqr"], section("a", MANUAL, more="    write pot dx map\n"))

@@ -187,7 +187,7 @@ vf_status apbs_solve(apbs_job *job, apbs_block *b)
     if (status == VF_OK && b->outcome.edge > 1)
         vf_warn(job->ctx,
                 "%s:%" PRId64 ": the potential is up to %.2g kT/e at the edge of the grid, where the linear equation "
-                              "is taken to hold; use a larger grid",
+                "is taken to hold; use a larger grid",
                 job->settings.input, b->elec->line, b->outcome.edge);
     VF_TRY(status, dissolve_energies(&s, job->ctx, solvent, &atoms, b->atoms.reaction ? &b->atoms : NULL, &b->energy));
     b->solved = status == VF_OK;

@@ -44,7 +44,7 @@ static const elec_choice boundaries[] = {
     {"mdh", "2", 0, NULL, NULL},
     {"sdh", "1", 0, "is taken as bcfl mdh, which has each atom in place of one sphere for all", NULL},
     {"zero", "0", 0, "is taken as bcfl mdh, which does not need a larger grid", NULL},
-    {"focus", "4", 0,
+    {"focus", "4", 1,
      "is taken as bcfl mdh: a grid that is too small for the molecule is made larger, so it needs no other solution",
      NULL},
     {"map", NULL, 0, NULL, "maps of a potential are not read; use bcfl mdh"},
@@ -169,6 +169,8 @@ static vf_status read_choice(apbs_reader *r, const elec_word *w, apbs_elec *e)
         e->energies = c->value;
     if (w->choices == surfaces)
         e->smooth = c->value;
+    if (w->choices == boundaries)
+        e->focus = c->value;
     return VF_OK;
 }
 

@@ -82,6 +82,10 @@ static void list_plan(facts *f, const apbs_job *j, int64_t n)
     fact_text(f, "name", apbs_label(j, n, label));
     fact_integer(f, "molecule", e->molecule + 1);
     fact_say(f, line, "elec       %s: molecule %" PRId64, label, e->molecule + 1);
+    if (j->block[n].left_out) {
+        fact_only_say(f, line, "; not solved, because only the next section would need it, for bcfl focus");
+        return;
+    }
     list_grid(f, &j->block[n].grids, line);
     fact_number(f, "solute_dielectric", e->molecule_dielectric);
     fact_number(f, "solvent_dielectric", e->solvent_dielectric);

@@ -41,6 +41,7 @@ typedef struct apbs_elec {
     double lengths[3], coarse_lengths[3];
     apbs_centre centre, coarse_centre;
     double molecule_dielectric, solvent_dielectric;
+    int focus;    /* bcfl focus: the section before gives the boundary in APBS */
     int smooth;   /* srfm smol: the dielectric is smoothed across the surface */
     double probe; /* srad; 0: the van der Waals surface */
     double temperature;

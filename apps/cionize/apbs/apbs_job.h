@@ -20,8 +20,9 @@ typedef struct apbs_block {
     const apbs_elec *elec;
     const molecule *molecule;
     apbs_grids grids;
-    bool uniform; /* the solvent is as the molecule, without salt: there is nothing to solve */
-    char **path;  /* [elec->writes] of maps */
+    bool left_out; /* nobody asks for more than a boundary of the next section, which needs none */
+    bool uniform;  /* the solvent is as the molecule, without salt: there is nothing to solve */
+    char **path;   /* [elec->writes] of maps */
     vf_solvent_result outcome;
     bool solved;
     solvent_energy energy;

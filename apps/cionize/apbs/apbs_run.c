@@ -88,6 +88,17 @@ static double own_energies(const apbs_job *j, const apbs_print *p)
     return all > 0 ? fabs(net) / all : 0;
 }
 
+/* Whether the section is only there for the next one to focus on: no map, no sum. */
+static bool only_for_focusing(const apbs_input *in, int64_t n)
+{
+    bool only = n + 1 < in->elecs && in->elec[n + 1].focus && in->elec[n + 1].molecule == in->elec[n].molecule &&
+                in->elec[n].writes == 0;
+    for (int64_t p = 0; p < in->prints; p++)
+        for (int64_t t = 0; t < in->print[p].terms; t++)
+            only &= in->print[p].term[t].elec != n;
+    return only;
+}
+
 static vf_status prepare(apbs_job *j)
 {
     const char *name = j->settings.input;
@@ -107,7 +118,9 @@ static vf_status prepare(apbs_job *j)
         b->elec = &j->input.elec[n];
         b->molecule = &j->molecule[b->elec->molecule];
         b->uniform = apbs_is_uniform(b->elec);
-        status = apbs_place_grids(j->ctx, name, b->elec, j->molecule, &b->grids);
+        b->left_out = only_for_focusing(&j->input, n);
+        if (!b->left_out)
+            status = apbs_place_grids(j->ctx, name, b->elec, j->molecule, &b->grids);
         VF_TRY(status, name_maps(j, b));
     }
     VF_TRY(status, check_names(j));
@@ -122,6 +135,8 @@ static vf_status execute(apbs_job *j, vf_report **report)
 {
     vf_status status = VF_OK;
     for (int64_t n = 0; status == VF_OK && n < j->input.elecs; n++) {
+        if (j->block[n].left_out)
+            continue;
         status = apbs_solve(j, &j->block[n]);
         VF_TRY(status, apbs_tell(j, APBS_TELL_BLOCK, n, NULL));
     }

@@ -77,7 +77,8 @@ static void check_first(const apbs_elec *e)
     assert_true(e->coarse_lengths[0] == 50 && e->coarse_lengths[1] == 60 && e->coarse_lengths[2] == 70);
     assert_true(e->centre.on_molecule && e->centre.molecule == 1 && !e->coarse_centre.on_molecule);
     assert_true(e->coarse_centre.at[0] == 1 && e->coarse_centre.at[1] == -2.5 && e->coarse_centre.at[2] == 3);
-    assert_true(e->molecule_dielectric == 4 && e->solvent_dielectric == 80 && e->probe == 1.5 && e->smooth);
+    assert_true(e->molecule_dielectric == 4 && e->solvent_dielectric == 80 && e->probe == 1.5 && e->smooth &&
+                !e->focus);
     assert_true(e->temperature == 310 && e->energies == APBS_ENERGIES_COMPS && e->ions == 2);
     assert_true(e->ion[0].charge == 2 && e->ion[0].concentration == 0.05 && e->ion[0].radius == 2);
     assert_true(e->ion[1].charge == -1 && e->ion[1].concentration == 0.1 && e->ion[1].radius == 1.8);
@@ -99,7 +100,8 @@ static void test_a_whole_file(void **state)
     check_first(&in.elec[0]);
     const apbs_elec *e = &in.elec[1];
     assert_null(e->name);
-    assert_true(!e->automatic && !e->non_linear && e->molecule == 0 && e->probe == 0 && e->ions == 0 && !e->smooth);
+    assert_true(!e->automatic && !e->non_linear && e->molecule == 0 && e->probe == 0 && e->ions == 0 && !e->smooth &&
+                e->focus);
     assert_true(e->lengths[0] == 2 && e->lengths[1] == 1 && e->lengths[2] == 1); /* spacing times dime - 1 */
     assert_true(e->energies == APBS_ENERGIES_NO && apbs_ionic_strength(e) == 0 && apbs_ion_radius(e) == 0);
     const apbs_print *p = &in.print[0];
