@@ -61,6 +61,11 @@ static void list_input(facts *f, const cionize_state *r)
     fact_integer(f, "atoms", split ? r->water.atoms : molecule_whole_atoms(&r->molecule));
     fact_number(f, "total_charge", split ? r->water.charge : molecule_whole_charge(&r->molecule));
     fact_integer(f, "missing_atoms", r->molecule.missing_atoms);
+    if (r->settings.bondi) {
+        fact_integer(f, "radii_given", r->radii_given);
+        fact_only_say(f, LINE_MOLECULE, "\n           %lld atom%s without a radius: Bondi's, by element",
+                      (long long)r->radii_given, vf_plural(r->radii_given));
+    }
     fact_end(f);
 }
 

@@ -250,6 +250,10 @@ static const option_choice surfaces[] = {
     {"vdw", VF_SURFACE_VAN_DER_WAALS, "the atoms' spheres"},
     {"smooth", VF_SURFACE_SMOOTH, "ses, with the permittivity smoothed over a spacing across it: APBS's srfm smol"},
     {0}};
+static const option_choice radii_choices[] = {
+    {"file", false, "0, as the file says; it is no sphere"},
+    {"bondi", true, "the van der Waals radius of the element, by Bondi (1964) and Mantina and others (2009)"},
+    {0}};
 static const option_choice precisions[] = {{"single", VF_F32, NULL}, {"double", VF_F64, NULL}, {0}};
 
 static const option_choice exclusions[] = {{"atom", EXCLUDE_ATOM, "the atom itself"},
@@ -284,6 +288,9 @@ const program_option cionize_options[] = {
          "`first` the one that comes first in the file. With a letter, residues that do not have it choose by "
          "occupancy. "
          "Each residue chooses for itself."},
+    {OPTION_CHOICE, .name = "radii", .argument = "R", SETTING(bondi), .choices = radii_choices, .initial = "file",
+     .help = "radii of atoms to which the file gives none, or 0",
+     .more = "Radii count for --solvent, --from-surface, --radial and the outline in pictures."},
     {OPTION_READ, .name = "trajectory", .argument = "FILE", SETTING(trajectory),
      .help = "trajectory of the same atoms (.dcd, .xtc, .trr, .nc, .gro); the map is the mean over its frames",
      .more = "The file's contents tell its format; .nc is AMBER's NetCDF. A long trajectory is read frame by frame. "

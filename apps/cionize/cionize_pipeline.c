@@ -6,6 +6,7 @@
 
 #include "cionize_state.h"
 #include "job.h"
+#include "molecule/atom_radii.h"
 #include "molecule/molecule_part.h"
 #include "potential/average.h"
 #include "potential/potential_common.h"
@@ -188,6 +189,8 @@ static vf_status prepare(cionize_state *r)
         potential_warm_up(r->ctx, s, program_file_bytes(s->input));
     VF_TRY(status, prepare_output(r));
     VF_TRY(status, read_molecule_choosing(r->ctx, s->input, s->charges, s->altloc, &r->molecule));
+    if (status == VF_OK && s->bondi)
+        status = molecule_give_radii(r->ctx, s->input, &r->molecule, &r->radii_given);
     if (status != VF_OK)
         return status;
     status = cionize_tell(r, TELL_MOLECULE, 0, NULL);

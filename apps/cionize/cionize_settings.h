@@ -21,6 +21,7 @@ typedef struct cionize_settings {
     const char *input;
     const char *charges; /* file of charges, if the molecule's file has none; NULL: the input is a PQR file */
     conformer_choice altloc;
+    bool bondi;      /* atoms without a radius get that of their element */
     const char *map; /* NULL: the input's path with .dx, unless ions are placed */
     const char *picture, *report;
     const char *read_map;            /* existing map to place ions on; NULL: compute the map */

@@ -84,7 +84,8 @@ typedef struct cionize_state {
     vf_stages stages;
     vf_progress progress;
     analyses analyses;
-    molecule molecule; /* without water that is solvent */
+    molecule molecule;   /* without water that is solvent */
+    int64_t radii_given; /* by --radii */
     water_state water;
     solvent_state dissolved;
     unit_cell cell_of_file; /* of --cell FILE, and what that file lists of its symmetry */

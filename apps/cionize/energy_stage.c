@@ -6,6 +6,7 @@
 
 #include "cionize_state.h"
 #include "job.h"
+#include "molecule/atom_radii.h"
 #include "molecule/molecule_part.h"
 #include "molecule/select_atoms.h"
 #include "potential/plan_grid.h"
@@ -51,7 +52,10 @@ static vf_status part_from_selection(cionize_state *r, const char *text)
 static vf_status part_from_file(cionize_state *r, const char *path, bound_part *out)
 {
     molecule m = {0};
+    int64_t given;
     vf_status status = read_molecule_choosing(r->ctx, path, NULL, r->settings.altloc, &m);
+    if (status == VF_OK && r->settings.bondi)
+        status = molecule_give_radii(r->ctx, path, &m, &given);
     bool *all = status == VF_OK ? malloc((size_t)m.atoms * sizeof *all) : NULL;
     if (status == VF_OK && !all)
         status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory to select atoms");

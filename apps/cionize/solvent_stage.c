@@ -103,7 +103,7 @@ static vf_status check_radii(const cionize_state *r)
         return VF_OK;
     return vf_fail(r->ctx, VF_ERR_INPUT,
                    "%s: no atom has a radius, so the molecule has no surface; use a PQR file with radii, as pdb2pqr "
-                   "writes them, or an AMBER prmtop with its own (--charges)",
+                   "writes them, an AMBER prmtop with its own (--charges), or --radii bondi",
                    r->settings.input);
 }
 

@@ -218,7 +218,7 @@ def test_help_and_version(_):
     sample("dipole.pqr")
     values = {"--output": "a.dx", "--picture": "a.png", "--report": "a.json", "--units": "V", "--device": program.DEVICE,
               "--precision": "double", "--method": "exact", "--accuracy": "1e-5", "--cell": "30,30,30", "--origin": "0", "--border": "1", "--threads": "2",
-              "--spacing": "1", "--smooth": "1", "--boundary": "vacuum", "--altloc": "first",
+              "--spacing": "1", "--smooth": "1", "--boundary": "vacuum", "--altloc": "first", "--radii": "bondi",
               "--size": "1", "--counts": "2", "--temperature": "300", "--dielectric": "2", "--distance-dielectric": "2",
               "--r-min": "0.1", "--map": "a.dx", "--ions": "i.pdb", "--mask": "m.dx", "--place": "SOD:1", "--neutralize": "CLA",
               "--concentration": "0.1", "--salt": "POT,CLA", "--ion-solute": "5", "--ion-ion": "5", "--order": "alternate", "--ion-names": "amber", "--symmetry": "none", "--water": "solute", "--concentration-by": "volume", "--points": "atoms", "--points-out": "p.csv", "--field-map": "f.h5", "--exclude": "atom",

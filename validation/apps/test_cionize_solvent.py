@@ -293,6 +293,16 @@ def test_refused(_):
     refuse(2, "energies", "four.pqr", "--solvent", "--energies", "four.pqr")
     write("bare.pqr", [(0, 0, 0, 1, 0), (1, 0, 0, -1, 0)])
     refuse(3, ["bare.pqr", "radius"], "bare.pqr", "--solvent")
+    with open("named.pqr", "w", encoding="ascii") as stream:
+        stream.write("ATOM 1 CA ALA 1 0.0 0.0 0.0 1.0 0.0\nATOM 2 O ALA 1 1.2 0.0 0.0 -1.0 0.0\n")
+    write("elements.pqr", [(0, 0, 0, 1, 1.7), (1.2, 0, 0, -1, 1.52)])
+    for name, radii in (("named", "bondi"), ("elements", "file")):
+        make("-q", f"{name}.pqr", *GRID, "--solvent", "--radii", radii, "-o", f"{name}.mrc")
+    assert bits("named.mrc") == bits("elements.mrc")
+    assert "2 atoms without a radius" in make("named.pqr", "--radii", "bondi", "--dry-run").out
+    refuse(3, ["bare.pqr", "UNK X 1, atom 1", "PQR"], "bare.pqr", "--solvent", "--radii", "bondi")
+    for name in ("named", "elements"):
+        os.remove(f"{name}.mrc")
     write("half.pqr", [(0, 0, 0, 1, 2), (5, 0, 0, -1, 0)])
     refuse(2, ["atom 2", "radius"], "half.pqr", "--solvent")
     write("water.pqr", [(0, 0, 0, -0.8, 1.7, "HOH", "O"), (0.7, 0.5, 0.2, 0.8, 0.5, "HOH", "H1")])

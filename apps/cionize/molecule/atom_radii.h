@@ -1,0 +1,12 @@
+/* cionize: radii of atoms whose file has none. */
+#ifndef CIONIZE_ATOM_RADII_H
+#define CIONIZE_ATOM_RADII_H
+
+#include "molecule.h"
+
+/* Gives atoms of radius 0 the van der Waals radius of their element: Bondi, J. Phys. Chem. 68 (1964) 441, and for elements of the main
+ * groups that he lacks Mantina, Chamberlin, Valero, Cramer and Truhlar, J. Phys. Chem. A 113 (2009) 5806. *given: how many. Errors:
+ * VF_ERR_INPUT (an atom whose element is not known, or has no radius there; `path` is the molecule's file). */
+VF_MUST_CHECK vf_status molecule_give_radii(vf_context *ctx, const char *path, molecule *m, int64_t *given);
+
+#endif
