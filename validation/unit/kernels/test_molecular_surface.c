@@ -370,6 +370,7 @@ static void test_refusals(void **state)
     refuse(&m->s, (vf_surface_options){VF_SURFACE_EXCLUDED, 1.4, 1, 0});
     refuse(&m->s, (vf_surface_options){VF_SURFACE_ACCESSIBLE, 1.4, -1, 0.1});
     refuse(&m->s, (vf_surface_options){VF_SURFACE_VAN_DER_WAALS, 1.4, 1, 0.1});
+    refuse(&m->s, (vf_surface_options){VF_SURFACE_SMOOTH, 1.4, 1, 0.1});
     vf_surface *plan;
     float level[1];
     need(vf_surface_create(ctx, &m->s, &excluded, &plan));
