@@ -44,14 +44,17 @@ typedef struct neighbours {
 static bool add_neighbour(neighbours *n, ball added)
 {
     if (n->count == n->room) {
-        n->room = n->room ? 2 * n->room : 64;
-        ball *of = realloc(n->of, (size_t)n->room * sizeof *of);
-        n->of = of ? of : n->of;
-        double(*hidden)[2] =
-            realloc(n->hidden, (size_t)(n->room + 1) * 2 * sizeof *hidden); /* an interval may be cut in two */
-        n->hidden = hidden ? hidden : n->hidden;
-        if (!of || !hidden)
+        const int64_t room = n->room ? 2 * n->room : 64;
+        ball *of = realloc(n->of, (size_t)room * sizeof *of);
+        if (!of)
             return false;
+        n->of = of;
+        double(*hidden)[2] =
+            realloc(n->hidden, (size_t)(room + 1) * 2 * sizeof *hidden); /* an interval may be cut in two */
+        if (!hidden)
+            return false;
+        n->hidden = hidden;
+        n->room = room;
     }
     n->of[n->count++] = added;
     return true;
@@ -150,21 +153,6 @@ static uint64_t parts_within(const double angle[2])
     return end < 64 ? from & ~(~(uint64_t)0 << (int)end) : from;
 }
 
-/* By the first angle. They are few, and qsort would ask for memory. */
-static void sort_angles(double (*angle)[2], int64_t count)
-{
-    for (int64_t i = 1; i < count; i++) {
-        const double first = angle[i][0], last = angle[i][1];
-        int64_t to = i;
-        for (; to > 0 && angle[to - 1][0] > first; to--) {
-            angle[to][0] = angle[to - 1][0];
-            angle[to][1] = angle[to - 1][1];
-        }
-        angle[to][0] = first;
-        angle[to][1] = last;
-    }
-}
-
 /* Points of an arc, and both of its ends: at most spacing / 2 apart, and 0.4 of the circle's radius, whose curvature adds to the error. */
 static void add_arc(const surface_circle *circle, double first, double last, double spacing, seed_list *list)
 {
@@ -193,25 +181,30 @@ static void add_arcs(neighbours *n, const ball *other, double spacing, seed_list
         if (hidden_parts == ~(uint64_t)0)
             return;
     }
-    sort_angles(n->hidden, count);
-    double at = -PI;
-    for (int64_t h = 0; h < count; h++) {
-        if (n->hidden[h][0] > at)
-            add_arc(&circle, at, n->hidden[h][0], spacing, list);
-        at = fmax(at, n->hidden[h][1]);
+    for (double at = -PI; at < PI;) { /* few steps, so that sorting would take longer */
+        double end = at, next = PI;
+        for (int64_t h = 0; h < count; h++)
+            if (n->hidden[h][0] <= at)
+                end = n->hidden[h][1] > end ? n->hidden[h][1] : end;
+            else
+                next = n->hidden[h][0] < next ? n->hidden[h][0] : next;
+        if (!(end > at)) {
+            add_arc(&circle, at, next, spacing, list);
+            end = next;
+        }
+        at = end;
     }
-    if (at < PI)
-        add_arc(&circle, at, PI, spacing, list);
 }
 
 static bool add_seeds(const surface_bins *s, int64_t self, double largest, double spacing, seed_list *list)
 {
     neighbours n = {0};
     const bool room = find_neighbours(s, self, largest, &n);
+    ball *const of = n.of; /* add_arcs leaves it */
     for (int64_t k = 0; room && k < n.count; k++)
-        if (n.of[k].number > self)
-            add_arcs(&n, &n.of[k], spacing, list);
-    free(n.of);
+        if (of[k].number > self)
+            add_arcs(&n, &of[k], spacing, list);
+    free(of);
     free(n.hidden);
     return room && !list->failed;
 }

@@ -153,13 +153,12 @@ static bool interpolate(const side *s, int l)
     double *rows = malloc((size_t)(fine->n[0] * coarse->n[1]) * sizeof *rows);
     if (!rows)
         return false;
-    const int team = vf_threads_for(s->plan->ctx, 10 * fine->n[0] * fine->n[1]);
-#pragma omp parallel for schedule(static) num_threads(team)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(s->plan->ctx, 10 * fine->n[0] * fine->n[1]))
     for (int64_t j = 0; j < coarse->n[1]; j++)
         for (int64_t i = 0; i < fine->n[0]; i++)
             rows[j * fine->n[0] + i] =
                 interpolated(coarse->value + j * coarse->n[0], 1, coarse->lo[0], fine->lo[0] + i);
-#pragma omp parallel for schedule(static) num_threads(team)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(s->plan->ctx, 10 * fine->n[0] * fine->n[1]))
     for (int64_t j = 0; j < fine->n[1]; j++)
         for (int64_t i = 0; i < fine->n[0]; i++)
             fine->value[j * fine->n[0] + i] = interpolated(rows + i, fine->n[0], coarse->lo[1], fine->lo[1] + j);

@@ -80,12 +80,11 @@ static vf_status list_ends(vf_solvent *plan, double **places)
 {
     solvent_ends *e = &plan->ends;
     const int64_t planes = plan->grid.counts[2];
-    const int team = vf_threads_for(plan->ctx, 4 * plan->points);
     int64_t *first = malloc((size_t)(planes + 1) * sizeof *first);
     if (!first)
         return vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for planes of a grid");
     first[0] = 0;
-#pragma omp parallel for schedule(static) num_threads(team)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, 4 * plan->points))
     for (int64_t k = 0; k < planes; k++)
         first[k + 1] = ends_of_plane(plan, k, NULL, NULL);
     for (int64_t k = 0; k < planes; k++)
@@ -96,7 +95,7 @@ static vf_status list_ends(vf_solvent *plan, double **places)
     *places = malloc((size_t)(e->count + 1) * 3 * sizeof **places);
     const bool room = e->point && e->value && *places;
     double *const all = *places;
-#pragma omp parallel for schedule(static) num_threads(team)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, 4 * plan->points))
     for (int64_t k = 0; k < (room ? planes : 0); k++)
         (void)ends_of_plane(plan, k, e->point + first[k], all + 3 * first[k]);
     free(first);

@@ -42,7 +42,7 @@ static vf_status iterate(solution *s, const vf_cg_options *o, vf_cg_result *resu
 {
     vf_context *ctx = vf_device_context(s->plan->device);
     const double zero[2] = {0};
-    double now = 0, next, size = 0, since;
+    double now = 0, next = 0, size = 0, since;
     vf_status status = vf_fill(s->queue, VF_F64, s->n, zero, s->x);
     VF_TRY(status, vf_fill(s->queue, s->type, s->n, zero, s->part.data));
     VF_TRY(status, vf_fill(s->queue, s->type, s->n, zero, s->p.data));

@@ -4,6 +4,9 @@
  * usage: test_solvent_parts cpu [TEST...] */
 #include <math.h>
 #include <sys/resource.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #include "queue_fixture.h"
 #include "solvent_internal.h"
@@ -113,6 +116,9 @@ static void test_bytes(void **state)
     const bool measured = false; /* they take more */
 #else
     const bool measured = true;
+#endif
+#if defined(__GLIBC__)
+    assert_int_equal(mallopt(M_MMAP_THRESHOLD, 1 << 20), 1); /* what is freed leaves the process */
 #endif
     const molecule_in m = make_molecule(6);
     const vf_coulomb_atoms atoms = atoms_of(&m);
