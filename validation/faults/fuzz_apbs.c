@@ -39,28 +39,28 @@ static void require_sound(const apbs_input *in)
 
 enum { MOST = 1 << 20 };
 static char plain[MOST];
-#define WRITE(...) used = vf_append(plain, sizeof plain, __VA_ARGS__)
+#define WRITE(...) (void)vf_append(plain, sizeof plain, __VA_ARGS__)
 
-static size_t write_centre(const char *word, const apbs_centre *c)
+static void write_centre(const char *word, const apbs_centre *c)
 {
-    return c->on_molecule
-               ? vf_append(plain, sizeof plain, "%s mol %lld\n", word, (long long)c->molecule + 1)
-               : vf_append(plain, sizeof plain, "%s %.17g %.17g %.17g\n", word, c->at[0], c->at[1], c->at[2]);
+    if (c->on_molecule)
+        WRITE("%s mol %lld\n", word, (long long)c->molecule + 1);
+    else
+        WRITE("%s %.17g %.17g %.17g\n", word, c->at[0], c->at[1], c->at[2]);
 }
 
-static size_t write_elec(const apbs_elec *e)
+static void write_elec(const apbs_elec *e)
 {
-    size_t used = 0;
     WRITE("ELEC ");
     if (e->name)
         WRITE("name \"%s\"\n", e->name);
     WRITE("%s\ndime %lld %lld %lld\n", e->automatic ? "mg-auto" : "mg-manual", (long long)e->counts[0],
           (long long)e->counts[1], (long long)e->counts[2]);
     WRITE("%s %.17g %.17g %.17g\n", e->automatic ? "fglen" : "glen", e->lengths[0], e->lengths[1], e->lengths[2]);
-    used = write_centre(e->automatic ? "fgcent" : "gcent", &e->centre);
+    write_centre(e->automatic ? "fgcent" : "gcent", &e->centre);
     if (e->automatic) {
         WRITE("cglen %.17g %.17g %.17g\n", e->coarse_lengths[0], e->coarse_lengths[1], e->coarse_lengths[2]);
-        used = write_centre("cgcent", &e->coarse_centre);
+        write_centre("cgcent", &e->coarse_centre);
     }
     WRITE("%s mol %lld pdie %.17g sdie %.17g srfm %s srad %.17g temp %.17g calcenergy %d\n",
           e->non_linear ? "npbe" : "lpbe", (long long)e->molecule + 1, e->molecule_dielectric, e->solvent_dielectric,
@@ -71,7 +71,6 @@ static size_t write_elec(const apbs_elec *e)
     for (int64_t n = 0; n < e->writes; n++)
         WRITE("write pot %s \"%s\"\n", e->write[n].gzip ? "gz" : "dx", e->write[n].stem);
     WRITE("end\n");
-    return used;
 }
 
 /* A name in quotes cannot have quotes; one that is a number may be that of a later section. */
@@ -93,7 +92,6 @@ static bool can_be_written(const apbs_input *in)
 static void require_round_trip(vf_context *ctx, const apbs_input *in)
 {
     apbs_input again;
-    size_t used = 0;
     if (!can_be_written(in))
         return;
     plain[0] = '\0';
@@ -102,7 +100,7 @@ static void require_round_trip(vf_context *ctx, const apbs_input *in)
         WRITE("mol pqr \"%s\"\n", in->path[n]);
     WRITE("END\n");
     for (int64_t n = 0; n < in->elecs; n++)
-        used = write_elec(&in->elec[n]);
+        write_elec(&in->elec[n]);
     for (int64_t n = 0; n < in->prints; n++) {
         WRITE("PRINT elecEnergy ");
         for (int64_t t = 0; t < in->print[n].terms; t++) {
@@ -115,6 +113,7 @@ static void require_round_trip(vf_context *ctx, const apbs_input *in)
         }
         WRITE(" end\n");
     }
+    const size_t used = strlen(plain);
     if (used + 1 >= MOST)
         return;
     REQUIRE(parse_apbs_input(ctx, "plain.in", plain, used, &again) == VF_OK);
