@@ -582,9 +582,10 @@ const program_option cionize_options[] = {
              "positions that they have in the complex."},
 
     {OPTION_FLAG, .name = "apbs", SETTING(apbs),
-     .excludes = "charges trajectory read-map select minus solute output map picture points field-map spacing border "
-                 "origin size counts cell units temperature dielectric distance-dielectric smooth solvent part join "
-                 "resume journal " STUDIES " " PLACES_IONS,
+     .excludes =
+         "charges radii trajectory read-map select minus solute output map picture points field-map spacing border "
+         "origin size counts cell units temperature dielectric distance-dielectric smooth solvent part join "
+         "resume journal " STUDIES " " PLACES_IONS,
      .why = "the input file of APBS says what to do",
      .help = "the input is an input file of APBS, which is run as it is",
      .more = "Files named in it are looked for from the current folder, as APBS does. Sections ELEC with mg-auto and "

@@ -234,6 +234,7 @@ def test_refused(_):
     write_input("a.in", ["ion.pqr"], one)
     refuse(2, ["--apbs", "--spacing", "the input file of APBS says what to do"], "--apbs", "a.in", "--spacing", "1")
     refuse(2, ["--apbs", "--solvent"], "--apbs", "a.in", "--solvent")
+    refuse(2, ["--apbs", "--radii"], "--apbs", "a.in", "--radii", "bondi")
     refuse(2, ["--method cutoff"], "--apbs", "a.in", "--method", "cutoff:8")
     refuse(3, "no.in", "--apbs", "no.in")
     refuse(3, "unknown word", "--apbs", "ion.pqr")
