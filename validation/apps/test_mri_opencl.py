@@ -31,9 +31,8 @@ def test_operators(_):
     phantom("field.h5", "--matrix", "16,16,1", "--coils", 2, "--field-hz", 60)
     phantom("lines.h5", "--matrix", "32,32,1", "--coils", 4, "--trajectory", "cartesian", "--accelerate", 2)
     phantom("volume.h5", "--matrix", 12, "--coils", 2)
-    phantom("small.h5", "--matrix", 8, "--coils", 2)
     for operator in ("direct", "nufft"):
-        for scan in ("radial.h5", "field.h5", "small.h5" if operator == "direct" else "volume.h5"):
+        for scan in ("radial.h5", "field.h5", "volume.h5"):
             assert agrees(scan, "--operator", operator) > 0  # not the CPU's kernels
     agrees("lines.h5")
     agrees("radial.h5", "--precision", "double", bound=1e-6)
