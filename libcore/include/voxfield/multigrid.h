@@ -7,7 +7,9 @@
  * Seidel, red points and then black ones, and after the coarser levels in reverse. So the cycle is self-adjoint and positive, as
  * conjugate gradients need, whatever the coefficients.
  *
- * Only for devices whose memory the host can touch (vf_device_is_host), and without periodic axes.
+ * For the CPU and CUDA, without periodic axes. Values have the same bits on both, for any number of threads; sums, and so solutions, are
+ * rounded in other orders. Not yet run on a GPU: what a GPU computes has been tested on a CPU, point by point
+ * (validation/unit/libcore/stencil/test_multigrid_points.c), the launches have only been compiled.
  */
 #ifndef VOXFIELD_MULTIGRID_H
 #define VOXFIELD_MULTIGRID_H
@@ -23,8 +25,8 @@ enum { VF_MULTIGRID_MOST_SWEEPS = 8 };
 
 typedef struct vf_multigrid vf_multigrid;
 
-/* Makes the levels below `finest`, whose faces and reaction (>= 0) must outlive the plan. sweeps: of the smoother before and after the
- * coarser levels, 1 to VF_MULTIGRID_MOST_SWEEPS; 0: 1. Coarser levels have one more, which costs little. Blocking, with the context's threads. Errors: as vf_stencil_create;
+/* Makes the levels below `finest`, whose faces and reaction (>= 0; on a GPU, complete in memory) must outlive the plan. sweeps: of the smoother before and after the
+ * coarser levels, 1 to VF_MULTIGRID_MOST_SWEEPS; 0: 1. Coarser levels have one more, which costs little. Blocking, with the context's threads. On a GPU the variant is the stencil's and says nothing here. Errors: as vf_stencil_create;
  * VF_ERR_ARGUMENT (constant coefficients, sweeps), VF_ERR_UNSUPPORTED (the device, a periodic axis). */
 VF_MUST_CHECK vf_status vf_multigrid_create(vf_device *device, const vf_stencil_options *finest, int sweeps,
                                             vf_multigrid **out);

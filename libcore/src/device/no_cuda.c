@@ -9,12 +9,14 @@
 #include "reduce/segments_internal.h"
 #include "scan/scan_plan.h"
 #include "sort/sort_plan.h"
+#include "stencil/multigrid_plan.h"
 #include "stencil/stencil_plan.h"
 #include "vectors/vector_internal.h"
 
 const vf_copy_ops vf_copy_cuda = {0};
 const vf_histogram_ops vf_histogram_ops_cuda = {0};
 const vf_matrix_product_ops vf_matrix_product_ops_cuda = {0};
+const vf_multigrid_ops vf_multigrid_ops_cuda = {0};
 const vf_neighbours_ops vf_neighbours_ops_cuda = {0};
 const vf_reduce_ops vf_reduce_ops_cuda = {0};
 const vf_scan_ops vf_scan_ops_cuda = {0};

@@ -50,10 +50,7 @@ static vf_status create_coarser(vf_multigrid *plan, int n)
         coarse->options.spacing[a] *= pair->halved[a] ? 2 : 1;
     }
     vf_status status = create_coefficients(plan, coarse);
-    for (int a = 0; a < 3 && status == VF_OK; a++)
-        plan->moves->faces(pair, a, fine->options.faces[a], coarse->faces[a].data);
-    if (status == VF_OK && fine->options.reaction)
-        plan->moves->reaction(pair, fine->options.reaction, coarse->reaction.data);
+    VF_TRY(status, plan->ops->coarsen(plan, n));
     return status;
 }
 
@@ -76,34 +73,47 @@ static bool is_coarsest(const level *l)
     return n[0] < LEAST && n[1] < LEAST && n[2] < LEAST;
 }
 
-static vf_status create_levels(vf_multigrid *plan, const vf_stencil_options *finest)
+/* What the CPU has beside the levels, whose first gets it. */
+static vf_status create_rows(vf_multigrid *plan, const vf_stencil_options *finest)
 {
     vf_context *ctx = vf_device_context(plan->device);
-    const char *variant;
-    const int threads = vf_context_threads(ctx);
+    const char *variant = finest->variant ? finest->variant : vf_isa_variants[0];
     vf_isa isa;
     size_t stride = 0;
-    variant = finest->variant ? finest->variant : vf_isa_variants[0];
     vf_status status = vf_variant_isa(plan->device, "multigrid", &variant, &isa);
     VF_TRY(status, create_rooms(plan, finest, &stride));
+    if (status != VF_OK)
+        return status;
     plan->moves = &(isa == VF_ISA_AVX512 ? vf_multigrid_moves_avx512
                     : isa == VF_ISA_AVX2 ? vf_multigrid_moves_avx2
                                          : vf_multigrid_moves_baseline)[finest->type == VF_F64];
+    for (int n = 0; n < VF_MULTIGRID_MOST_LEVELS; n++) {
+        level *l = &plan->level[n];
+        l->zeros = plan->zeros;
+        l->sums = plan->sums;
+        l->rows = &(isa == VF_ISA_AVX512 ? vf_multigrid_rows_avx512
+                    : isa == VF_ISA_AVX2 ? vf_multigrid_rows_avx2
+                                         : vf_multigrid_rows_baseline)[finest->type == VF_F64];
+        l->to_coarse =
+            (vf_levels_pair){.ctx = ctx, .threads = vf_context_threads(ctx), .stride = stride, .rows = plan->rows};
+    }
+    return VF_OK;
+}
+
+static vf_status create_levels(vf_multigrid *plan, const vf_stencil_options *finest)
+{
+    vf_status status = vf_device_is_host(plan->device) ? create_rows(plan, finest)
+                                                       : vf_array_create(plan->device, VF_SPACE_DEVICE, finest->type,
+                                                                         points_of(finest->counts, -1), &plan->scratch);
     plan->level[0].options = *finest;
     for (int n = 0; status == VF_OK && n < VF_MULTIGRID_MOST_LEVELS; n++) {
         level *l = &plan->level[n];
         plan->levels = n + 1;
-        l->ctx = ctx;
-        l->zeros = plan->zeros;
-        l->sums = plan->sums;
+        l->ctx = vf_device_context(plan->device);
         l->points = points_of(l->options.counts, -1);
         l->bytes = (int64_t)vf_dtype_bytes(finest->type);
         for (int a = 0; a < 3; a++)
             l->weight[a] = 1 / (l->options.spacing[a] * l->options.spacing[a]);
-        l->rows = &(isa == VF_ISA_AVX512 ? vf_multigrid_rows_avx512
-                    : isa == VF_ISA_AVX2 ? vf_multigrid_rows_avx2
-                                         : vf_multigrid_rows_baseline)[finest->type == VF_F64];
-        l->to_coarse = (vf_levels_pair){.ctx = ctx, .threads = threads, .stride = stride, .rows = plan->rows};
         if (is_coarsest(l))
             break;
         VF_TRY(status, create_coarser(plan, n));
@@ -111,12 +121,18 @@ static vf_status create_levels(vf_multigrid *plan, const vf_stencil_options *fin
     return status;
 }
 
+static const vf_multigrid_ops *ops_for(const vf_device *device)
+{
+    const bool cuda = vf_device_get_kind(device) == VF_DEVICE_CUDA && vf_multigrid_ops_cuda.cycle;
+    return vf_device_is_host(device) ? &vf_multigrid_ops_cpu : cuda ? &vf_multigrid_ops_cuda : NULL;
+}
+
 static vf_status check(vf_device *device, const vf_stencil_options *o, int sweeps)
 {
     vf_context *ctx = vf_device_context(device);
-    if (!vf_device_is_host(device) || o->periodic[0] || o->periodic[1] || o->periodic[2])
+    if (!ops_for(device) || o->periodic[0] || o->periodic[1] || o->periodic[2])
         return vf_fail(ctx, VF_ERR_UNSUPPORTED,
-                       "multigrid is for the CPU and for grids that are not periodic, not for %s",
+                       "multigrid is for the CPU, for CUDA, and for grids that are not periodic, not for %s",
                        vf_device_spec(device));
     if (!o->faces[0] || o->counts[0] < 1 || o->counts[1] < 1 || o->counts[2] < 1 || sweeps < 0 ||
         sweeps > VF_MULTIGRID_MOST_SWEEPS)
@@ -136,6 +152,7 @@ vf_status vf_multigrid_create(vf_device *device, const vf_stencil_options *fines
     if (status != VF_OK)
         return status;
     plan->device = device;
+    plan->ops = ops_for(device);
     plan->sweeps = sweeps ? sweeps : 1;
     vf_stencil *checked; /* the coefficients' errors are the stencil's */
     status = vf_stencil_create(device, finest, &checked);
@@ -160,6 +177,7 @@ void vf_multigrid_destroy(vf_multigrid *plan)
         for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
             vf_array_free(arrays[i]);
     }
+    vf_array_free(&plan->scratch);
     free(plan->rows);
     free(plan->zeros);
     free(plan->sums);
@@ -173,7 +191,7 @@ int vf_multigrid_levels(const vf_multigrid *plan)
 
 int64_t vf_multigrid_bytes(const vf_multigrid *plan)
 {
-    int64_t bytes = 0;
+    int64_t bytes = plan->scratch.count * (int64_t)vf_dtype_bytes(plan->level[0].options.type);
     for (int n = 0; n < plan->levels; n++) {
         const level *l = &plan->level[n];
         const vf_array *const arrays[] = {&l->faces[0], &l->faces[1], &l->faces[2], &l->reaction, &l->b, &l->x};
@@ -181,4 +199,17 @@ int64_t vf_multigrid_bytes(const vf_multigrid *plan)
             bytes += arrays[i]->count * (int64_t)vf_dtype_bytes(arrays[i]->type);
     }
     return bytes;
+}
+
+static vf_status forward(void *state, vf_queue *queue, const void *x, void *y)
+{
+    vf_multigrid *plan = state;
+    return plan->ops->cycle(plan, queue, x, y, NULL);
+}
+
+vf_status vf_multigrid_operator_create(vf_multigrid *plan, vf_operator **out)
+{
+    static const vf_operator_methods methods = {.name = "multigrid", .forward = forward};
+    const vf_vector_space space = {plan->level[0].options.type, plan->level[0].points};
+    return vf_operator_create(plan->device, &methods, VF_OPERATOR_SELF_ADJOINT, space, space, plan, out);
 }

@@ -5,10 +5,6 @@
 #include "multigrid_plan.h"
 #include "voxfield/team_size.h"
 
-/* Sweeps on the coarsest level, of at most 3^3 points, before and in reverse after: the least eigenvalue of D^-1 A is
- * 1 - cos(pi / 4), so one sweep of Gauss and Seidel leaves cos^2(pi / 4) = 1/2, and all of them 2^-32. */
-enum { LAST_SWEEPS = 16 };
-
 static const void *at(const vf_multigrid_level *l, const void *array, int64_t i)
 {
     return array ? (const char *)array + i * l->bytes : NULL;
@@ -83,18 +79,6 @@ static double run(const vf_multigrid_level *l, const pass *p)
     return sum;
 }
 
-double vf_multigrid_apply(const vf_multigrid_level *l, const void *x, void *ax)
-{
-    const pass p = {.kind = APPLY, .x = x, .out = ax};
-    return run(l, &p);
-}
-
-double vf_multigrid_correct(const vf_multigrid_level *l, const void *x, double *b, double *sum)
-{
-    const pass p = {.kind = CORRECT, .x = x, .out = b, .sum = sum};
-    return run(l, &p);
-}
-
 /* The residual of the colour that was not smoothed last: that of the other is 0. */
 static void residual_row(const void *level, int64_t j, int64_t k, void *out)
 {
@@ -109,7 +93,7 @@ static double cycle(vf_multigrid *plan, int n, const void *b, void *x)
 {
     vf_multigrid_level *l = &plan->level[n], *coarse = l + 1;
     const bool last = n == plan->levels - 1;
-    const int sweeps = last ? LAST_SWEEPS : plan->sweeps + (n > 0);
+    const int sweeps = vf_multigrid_sweeps_of(plan, n);
     pass p = {.kind = START, .x = x, .b = b, .out = x};
     double product = 0;
     for (int half = 0; half < 2 * sweeps; half++) {
@@ -132,21 +116,50 @@ static double cycle(vf_multigrid *plan, int n, const void *b, void *x)
     return product;
 }
 
-double vf_multigrid_cycle(vf_multigrid *plan, const void *b, void *x)
-{
-    return cycle(plan, 0, b, x);
-}
-
-static vf_status forward(void *state, vf_queue *queue, const void *x, void *y)
+static vf_status run_cycle(vf_multigrid *plan, vf_queue *queue, const void *b, void *x, double *product)
 {
     (void)queue;
-    vf_multigrid_cycle(state, x, y);
+    const double sum = cycle(plan, 0, b, x);
+    if (product)
+        *product = sum;
     return VF_OK;
 }
 
-vf_status vf_multigrid_operator_create(vf_multigrid *plan, vf_operator **out)
+static vf_status apply(vf_multigrid *plan, vf_queue *queue, const void *x, void *ax, double *product)
 {
-    static const vf_operator_methods methods = {.name = "multigrid", .forward = forward};
-    const vf_vector_space space = {plan->level[0].options.type, plan->level[0].points};
-    return vf_operator_create(plan->device, &methods, VF_OPERATOR_SELF_ADJOINT, space, space, plan, out);
+    (void)queue;
+    const pass p = {.kind = APPLY, .x = x, .out = ax};
+    const double sum = run(&plan->level[0], &p);
+    if (product)
+        *product = sum;
+    return VF_OK;
 }
+
+static vf_status correct(vf_multigrid *plan, vf_queue *queue, const void *x, double *left, double *sum, void *r,
+                         double *squares)
+{
+    const vf_multigrid_level *l = &plan->level[0];
+    const pass p = {.kind = CORRECT, .x = x, .out = left, .sum = sum};
+    const double square = run(l, &p);
+    if (squares)
+        *squares = square;
+    if (l->options.type == VF_F64)
+        return vf_queue_copy(queue, r, left, (size_t)l->points * sizeof(double));
+    float *const rounded = r;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(l->ctx, l->points / 2))
+    for (int64_t i = 0; i < l->points; i++)
+        rounded[i] = (float)left[i];
+    return VF_OK;
+}
+
+static vf_status coarsen(const vf_multigrid *plan, int n)
+{
+    const vf_multigrid_level *fine = &plan->level[n], *coarse = fine + 1;
+    for (int a = 0; a < 3; a++)
+        plan->moves->faces(&fine->to_coarse, a, fine->options.faces[a], coarse->faces[a].data);
+    if (fine->options.reaction)
+        plan->moves->reaction(&fine->to_coarse, fine->options.reaction, coarse->reaction.data);
+    return VF_OK;
+}
+
+const vf_multigrid_ops vf_multigrid_ops_cpu = {coarsen, run_cycle, apply, correct};

@@ -3,7 +3,6 @@
 
 #include "multigrid_plan.h"
 #include "voxfield/copy.h"
-#include "voxfield/team_size.h"
 #include "voxfield/vector.h"
 
 /* The residual falls by this before it is computed anew: single precision's own error in it is then some 1e-7 of what it was, so a
@@ -23,26 +22,17 @@ typedef struct solution {
 static vf_status renew(const solution *s, double *squares)
 {
     const double zero[2] = {0};
-    *squares = vf_multigrid_correct(&s->plan->level[0], s->part.data, s->b, s->x);
-    if (s->type == VF_F64)
-        return vf_queue_copy(s->queue, s->r.data, s->b, (size_t)s->n * sizeof(double)) == VF_OK
-                   ? vf_fill(s->queue, s->type, s->n, zero, s->part.data)
-                   : VF_ERR_DEVICE;
-    float *const r = s->r.data, *const part = s->part.data;
-    const double *const b = s->b;
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(vf_device_context(s->plan->device), s->n / 2))
-    for (int64_t i = 0; i < s->n; i++) {
-        r[i] = (float)b[i];
-        part[i] = 0;
-    }
-    return VF_OK;
+    vf_multigrid *const plan = s->plan;
+    vf_status status = plan->ops->correct(plan, s->queue, s->part.data, s->b, s->x, s->r.data, squares);
+    VF_TRY(status, vf_fill(s->queue, s->type, s->n, zero, s->part.data));
+    return status;
 }
 
 static vf_status iterate(solution *s, const vf_cg_options *o, vf_cg_result *result)
 {
     vf_context *ctx = vf_device_context(s->plan->device);
     const double zero[2] = {0};
-    double now = 0, next = 0, size = 0, since;
+    double now = 0, product = 0, curvature = 0, next = 0, size = 0, since;
     vf_status status = vf_fill(s->queue, VF_F64, s->n, zero, s->x);
     VF_TRY(status, vf_fill(s->queue, s->type, s->n, zero, s->part.data));
     VF_TRY(status, vf_fill(s->queue, s->type, s->n, zero, s->p.data));
@@ -54,10 +44,12 @@ static vf_status iterate(solution *s, const vf_cg_options *o, vf_cg_result *resu
     while (status == VF_OK && result->end == VF_SOLVER_ITERATIONS && result->iterations < o->iterations) {
         if (vf_cancelled(ctx))
             return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
-        const double product = vf_multigrid_cycle(s->plan, s->r.data, s->q.data);
+        VF_TRY(status, s->plan->ops->cycle(s->plan, s->queue, s->r.data, s->q.data, &product));
         VF_TRY(status, vf_vector_axpby(s->queue, s->type, s->n, 1, s->q.data, now > 0 ? product / now : 0, s->p.data));
         now = product;
-        const double curvature = vf_multigrid_apply(&s->plan->level[0], s->p.data, s->q.data);
+        VF_TRY(status, s->plan->ops->apply(s->plan, s->queue, s->p.data, s->q.data, &curvature));
+        if (status != VF_OK)
+            break;
         if (!isfinite(curvature) || !(curvature > 0)) {
             result->end = isfinite(curvature) ? VF_SOLVER_NOT_POSITIVE : VF_SOLVER_OVERFLOW;
             break;
@@ -103,6 +95,7 @@ vf_status vf_multigrid_solve(vf_multigrid *plan, vf_queue *queue, const vf_cg_op
     for (int i = 0; i < 4; i++)
         VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, s.type, s.n, arrays[i]));
     VF_TRY(status, iterate(&s, options, result));
+    VF_TRY(status, vf_queue_sync(queue));
     for (int i = 0; i < 4; i++)
         vf_array_free(arrays[i]);
     return status;

@@ -1,30 +1,8 @@
 /* Multigrid: that its cycle is self-adjoint and positive, how few iterations of conjugate gradients it leaves, whatever the size, and
  * that a coefficient's jump by 40, as between a protein and water, costs few more.
  *
- * usage: test_multigrid cpu [TEST...] */
-#include "stencil_fixture.h"
-#include "voxfield/multigrid.h"
-#include "voxfield/solver.h"
-#include "voxfield/vector.h"
-
-static const bool open_ends[3] = {false, false, false};
-
-/* Coefficients between 1 and 2, of which a tenth is 40 times larger. */
-static problem jumping(vf_dtype type, form kind, const int64_t counts[3])
-{
-    problem p = make_problem(queue, type, kind, counts, open_ends);
-    for (int a = 0; a < 3; a++) {
-        p.options.spacing[a] = 1 + 0.1 * a;
-        for (int64_t f = 0; f < p.faces[a].count; f++)
-            put(&p.faces[a], f, (uniform() < 0.1 ? 40 : 1) * uniform_between(1, 2));
-        upload(queue, &p.faces[a]);
-    }
-    for (int64_t i = 0; kind == REACTION && i < p.points; i++)
-        put(&p.reaction, i, uniform_between(0, 0.3));
-    if (kind == REACTION)
-        upload(queue, &p.reaction);
-    return p;
-}
+ * usage: test_multigrid cpu|cuda [TEST...] */
+#include "multigrid_fixture.h"
 
 static vf_operator *cycle_of(const problem *p, int sweeps, vf_multigrid **plan)
 {
@@ -68,6 +46,7 @@ static void test_self_adjoint(void **state)
 static int iterations_of_ball(int64_t n, int sweeps)
 {
     const int64_t counts[3] = {n, n, n};
+    const bool open_ends[3] = {false, false, false};
     problem p = make_problem(queue, VF_F64, VARIABLE, counts, open_ends);
     for (int a = 0; a < 3; a++) {
         p.options.spacing[a] = 1.0 / (double)(n + 1);
@@ -209,6 +188,60 @@ static void test_solve(void **state)
     free_problem(&wide);
 }
 
+/* The numbers of an array, on the host. */
+static numbers copied(vf_queue *host, const numbers *from)
+{
+    numbers a = make_numbers(host, from->type, from->count, 0, 0);
+    memcpy(a.host, from->host, (size_t)from->count * vf_dtype_bytes(from->type));
+    upload(host, &a);
+    return a;
+}
+
+/* A cycle has the bits of the CPU on every device: each value is the same chain of rounded operations. Levels of all kinds: large, small,
+ * with axes that are not halved. */
+static void test_same_bits(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = {{70, 45, 33}, {64, 64, 64}, {12, 3, 9}, {1, 6000, 2}, {150, 2, 90}};
+    vf_queue *host;
+    need(vf_queue_create(vf_context_host(ctx), &host));
+    for (size_t s = 0; s < 2 * sizeof sizes / sizeof *sizes; s++) {
+        const vf_dtype type = s % 2 ? VF_F64 : VF_F32;
+        problem p = jumping(type, s % 4 < 2 ? REACTION : VARIABLE, sizes[s / 2]), q = p;
+        numbers b = make_numbers(queue, type, p.points, -1, 1), x = make_numbers(queue, type, p.points, 5, 5);
+        numbers b_host = copied(host, &b), x_host = make_numbers(host, type, p.points, 7, 7);
+        vf_multigrid *plan, *plan_host;
+        vf_operator *m = cycle_of(&p, 1, &plan), *m_host;
+        for (int a = 0; a < 3; a++) {
+            q.faces[a] = copied(host, &p.faces[a]);
+            q.options.faces[a] = q.faces[a].array.data;
+        }
+        if (q.options.reaction) {
+            q.reaction = copied(host, &p.reaction);
+            q.options.reaction = q.reaction.array.data;
+        }
+        need(vf_multigrid_create(vf_context_host(ctx), &q.options, 1, &plan_host));
+        need(vf_multigrid_operator_create(plan_host, &m_host));
+        need(vf_operator_forward(m, queue, b.array.data, x.array.data));
+        need(vf_operator_forward(m_host, host, b_host.array.data, x_host.array.data));
+        download(queue, &x);
+        download(host, &x_host);
+        assert_memory_equal(x.host, x_host.host, (size_t)p.points * vf_dtype_bytes(type));
+        assert_true(isfinite(get(&x, p.points / 2)));
+        vf_operator_free(m);
+        vf_operator_free(m_host);
+        vf_multigrid_destroy(plan);
+        vf_multigrid_destroy(plan_host);
+        numbers *const all[] = {&b, &x, &b_host, &x_host, &q.faces[0], &q.faces[1], &q.faces[2]};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+            free_numbers(all[i]);
+        if (q.options.reaction)
+            free_numbers(&q.reaction);
+        free_problem(&p);
+    }
+    vf_queue_destroy(host);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -241,4 +274,4 @@ static void test_refusals(void **state)
 
 DEVICE_MAIN(make_queue, drop_queue, cmocka_unit_test(test_self_adjoint), cmocka_unit_test(test_iterations),
             cmocka_unit_test(test_any_lengths), cmocka_unit_test(test_threads), cmocka_unit_test(test_solve),
-            cmocka_unit_test(test_refusals))
+            cmocka_unit_test(test_same_bits), cmocka_unit_test(test_refusals))
