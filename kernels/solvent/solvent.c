@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "solvent_internal.h"
+#include "voxfield/context.h"
 
 vf_solvent_options vf_solvent_defaults(void)
 {
@@ -78,8 +79,9 @@ vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_cou
         return status;
     const vf_spheres spheres = {charges->count, charges->x, charges->y, charges->z, radius};
     vf_array right = {0};
-    plan->device = device;
     plan->ctx = vf_device_context(device);
+    plan->device = vf_device_is_host(device) ? device : vf_context_host(plan->ctx);
+    plan->solver = device;
     plan->grid = *grid;
     plan->options = *options;
     plan->points = vf_grid_points(grid);
@@ -87,8 +89,8 @@ vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_cou
     VF_TRY(status, solvent_check_charges(plan, charges));
     if (status == VF_OK && options->surface == VF_SURFACE_SMOOTH)
         solvent_keep_charges(plan, charges);
-    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_F64, plan->points, &right));
-    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_F64, plan->points, &plan->unknown));
+    VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F64, plan->points, &right));
+    VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F64, plan->points, &plan->unknown));
     VF_TRY(status, solvent_right_side(plan, charges, radius, right.data));
     VF_TRY(status, plan->options.non_linear ? solvent_nonlinear(plan, right.data) : solve_linear(plan, right.data));
     vf_array_free(&right);

@@ -94,7 +94,8 @@ typedef struct vf_solvent_result {
     int64_t cut; /* faces that the surface cuts */
 } vf_solvent_result;
 
-/* Makes the equation and solves it, blocking, with the threads of the device's context. Charges and radii: [charges->count], host
+/* Makes the equation and solves it, blocking, with the threads of the device's context. On a CUDA device only linear systems are solved, of
+ * copies there: 59 bytes a point of its memory, beside what vf_solvent_bytes says (not yet run on a GPU: multigrid.h). Charges and radii: [charges->count], host
  * memory; an atom of radius 0 has no sphere. Errors: VF_ERR_ARGUMENT (options; NaN; a molecule that comes within a spacing of the
  * grid's rim; a charge without a point of the molecule at a corner of its cell of the grid, atoms counted from 1; a potential of
  * 4 k T / e at the rim, if non-linear), VF_ERR_UNSUPPORTED (the device: multigrid.h; a grid with a cell), VF_ERR_MEMORY,
@@ -103,7 +104,7 @@ typedef struct vf_solvent_result {
 VF_MUST_CHECK vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
                                           const double *radius, const vf_solvent_options *options, vf_solvent **out);
 void vf_solvent_destroy(vf_solvent *plan); /* NULL is allowed */
-/* About the memory that vf_solvent_create takes at its peak, beside the charges: 54 bytes a point (faces and reaction in single precision,
+/* About the memory that vf_solvent_create takes at its peak on the host, beside the charges: 54 bytes a point (faces and reaction in single precision,
  * u and the right side in double precision, four vectors of the solver and the coarse levels), 82 for the non-linear equation, and what
  * lies at the surface. A solved plan keeps 25 bytes a point of it. For `atoms` in a grid with these counts. */
 int64_t vf_solvent_bytes(const int64_t counts[3], int64_t atoms, const vf_solvent_options *options);

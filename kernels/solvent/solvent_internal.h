@@ -20,7 +20,8 @@ typedef struct solvent_shell {
 } solvent_shell;
 
 struct vf_solvent {
-    vf_device *device;
+    vf_device *device; /* the host, whose memory holds everything here */
+    vf_device *solver; /* solves the linear systems; NULL: `device` */
     vf_context *ctx;
     vf_grid grid;
     vf_solvent_options options;

@@ -3,12 +3,59 @@
 #include "voxfield/multigrid.h"
 #include "voxfield/team_size.h"
 
+/* On the device that all pointers belong to. */
+static vf_status solve(vf_queue *queue, const vf_stencil_options *s, const vf_cg_options *options, double *b, double *x,
+                       vf_cg_result *result)
+{
+    vf_multigrid *multigrid = NULL;
+    vf_status status = vf_multigrid_create(vf_queue_device(queue), s, 1, &multigrid);
+    VF_TRY(status, vf_multigrid_solve(multigrid, queue, options, b, x, result));
+    vf_multigrid_destroy(multigrid);
+    return status;
+}
+
+/* The system's copy on another device. */
+typedef struct system_there {
+    vf_array faces[3], reaction, b, x;
+} system_there;
+
+static vf_status send(vf_queue *queue, vf_dtype type, int64_t count, const void *from, vf_array *to)
+{
+    vf_status status = vf_array_create(vf_queue_device(queue), VF_SPACE_DEVICE, type, count, to);
+    VF_TRY(status, vf_queue_copy(queue, to->data, from, (size_t)count * vf_dtype_bytes(type)));
+    return status;
+}
+
+static vf_status solve_there(const vf_solvent *plan, vf_queue *queue, vf_stencil_options *s,
+                             const vf_cg_options *options, double *b, double *x, vf_cg_result *result)
+{
+    const size_t bytes = (size_t)plan->points * sizeof(double);
+    system_there t = {0};
+    vf_array *const arrays[] = {&t.faces[0], &t.faces[1], &t.faces[2], &t.reaction, &t.b, &t.x};
+    vf_status status = send(queue, VF_F32, plan->points, s->reaction, &t.reaction);
+    for (int a = 0; a < 3; a++) {
+        VF_TRY(status, send(queue, VF_F32, plan->faces[a].count, s->faces[a], &t.faces[a]));
+        s->faces[a] = t.faces[a].data;
+    }
+    s->reaction = t.reaction.data;
+    VF_TRY(status, send(queue, VF_F64, plan->points, b, &t.b));
+    VF_TRY(status, vf_array_create(vf_queue_device(queue), VF_SPACE_DEVICE, VF_F64, plan->points, &t.x));
+    VF_TRY(status, vf_queue_sync(queue)); /* multigrid has a queue of its own for coefficients */
+    VF_TRY(status, solve(queue, s, options, t.b.data, t.x.data, result));
+    VF_TRY(status, vf_queue_copy(queue, b, t.b.data, bytes));
+    VF_TRY(status, vf_queue_copy(queue, x, t.x.data, bytes));
+    VF_TRY(status, vf_queue_sync(queue));
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        vf_array_free(arrays[i]);
+    return status;
+}
+
 vf_status solvent_solve_system(const vf_solvent *plan, const float *reaction, double tolerance, int iterations,
                                double *b, double *x, vf_cg_result *result)
 {
     vf_stencil_options s = {.type = VF_F32, .reaction = reaction ? reaction : plan->reaction.data};
     const vf_cg_options options = {.iterations = iterations, .tolerance = tolerance};
-    vf_multigrid *multigrid = NULL;
+    const bool here = !plan->solver || plan->solver == plan->device;
     vf_queue *queue = NULL;
     for (int a = 0; a < 3; a++) {
         s.counts[a] = plan->grid.counts[a];
@@ -16,10 +63,9 @@ vf_status solvent_solve_system(const vf_solvent *plan, const float *reaction, do
         s.faces[a] = plan->faces[a].data;
     }
     *result = (vf_cg_result){0};
-    vf_status status = vf_queue_create(plan->device, &queue);
-    VF_TRY(status, vf_multigrid_create(plan->device, &s, 1, &multigrid));
-    VF_TRY(status, vf_multigrid_solve(multigrid, queue, &options, b, x, result));
-    vf_multigrid_destroy(multigrid);
+    vf_status status = vf_queue_create(here ? plan->device : plan->solver, &queue);
+    VF_TRY(status,
+           here ? solve(queue, &s, &options, b, x, result) : solve_there(plan, queue, &s, &options, b, x, result));
     vf_queue_destroy(queue);
     if (status == VF_OK && result->end != VF_SOLVER_CONVERGED)
         status = vf_fail(plan->ctx, VF_ERR_INTERNAL,

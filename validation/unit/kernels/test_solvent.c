@@ -1,6 +1,6 @@
 /* Potentials in solvent against Born's ion and Kirkwood's sphere, with and without salt, and their order of convergence.
  *
- * usage: test_solvent cpu [TEST...]
+ * usage: test_solvent cpu|cuda [TEST...]
  *
  * Energies are second order in the spacing h. Bounds: those that the kernel was written to, 0.5 % of Born's ion of 3 A at 0.75 A,
  * falling with h^2, and 1.2 % of Kirkwood's sphere of 10 A at 1.25 A. The solver leaves 1e-6 and G 1e-6, both less. */

@@ -170,4 +170,41 @@ static void test_residual(void **state)
     }
 }
 
-DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_bytes), cmocka_unit_test(test_boundary), cmocka_unit_test(test_residual))
+/* A system that is solved on another device, here another CPU: copies there and back, and the same bits. */
+static void test_other_device(void **state)
+{
+    (void)state;
+    const molecule_in m = make_molecule(6);
+    const vf_coulomb_atoms atoms = atoms_of(&m);
+    const vf_grid grid = {.origin = {-16, -15, -17}, .spacing = {0.7, 0.6, 0.8}, .counts = {47, 50, 43}};
+    const vf_solvent_options o = vf_solvent_defaults();
+    const size_t bytes = 47 * 50 * 43 * sizeof(double);
+    vf_context *other;
+    vf_solvent *plan;
+    vf_cg_result result[2];
+    double *b[2], *x[2];
+    assert_int_equal(vf_context_create(&other), VF_OK);
+    assert_int_equal(vf_context_set_devices(other, "cpu"), VF_OK);
+    need(vf_solvent_create(device, &grid, &atoms, m.radius, &o, &plan));
+    for (int i = 0; i < 2; i++) {
+        b[i] = malloc(bytes);
+        x[i] = malloc(bytes);
+        assert_true(b[i] && x[i]);
+        memcpy(b[i], vf_solvent_unknown(plan), bytes);
+        plan->solver = i ? vf_context_device(other, 0) : plan->device;
+        need(solvent_solve_system(plan, NULL, 1e-9, 50, b[i], x[i], &result[i]));
+    }
+    assert_true(result[0].residual > 0 && result[0].residual == result[1].residual);
+    assert_memory_equal(b[0], b[1], bytes);
+    assert_memory_equal(x[0], x[1], bytes);
+    for (int i = 0; i < 2; i++) {
+        free(b[i]);
+        free(x[i]);
+    }
+    plan->solver = plan->device;
+    vf_solvent_destroy(plan);
+    vf_context_destroy(other);
+}
+
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_bytes), cmocka_unit_test(test_other_device),
+            cmocka_unit_test(test_boundary), cmocka_unit_test(test_residual))
