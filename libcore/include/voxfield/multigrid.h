@@ -25,9 +25,10 @@ enum { VF_MULTIGRID_MOST_SWEEPS = 8 };
 
 typedef struct vf_multigrid vf_multigrid;
 
-/* Makes the levels below `finest`, whose faces and reaction (>= 0; on a GPU, complete in memory) must outlive the plan. sweeps: of the smoother before and after the
- * coarser levels, 1 to VF_MULTIGRID_MOST_SWEEPS; 0: 1. Coarser levels have one more, which costs little. Blocking, with the context's threads. On a GPU the variant is the stencil's and says nothing here. Errors: as vf_stencil_create;
- * VF_ERR_ARGUMENT (constant coefficients, sweeps), VF_ERR_UNSUPPORTED (the device, a periodic axis). */
+/* Makes the levels below `finest`, whose faces and reaction (>= 0; on a GPU, complete in its memory) must outlive the plan. sweeps: of the
+ * smoother before and after the coarser levels, 1 to VF_MULTIGRID_MOST_SWEEPS; 0: 1. Coarser levels have one more, which costs little.
+ * Blocking, with the context's threads. The variant is an instruction set of the CPU; on a GPU there is one only. Errors: as
+ * vf_stencil_create; VF_ERR_ARGUMENT (constant coefficients, sweeps), VF_ERR_UNSUPPORTED (the device, a periodic axis). */
 VF_MUST_CHECK vf_status vf_multigrid_create(vf_device *device, const vf_stencil_options *finest, int sweeps,
                                             vf_multigrid **out);
 void vf_multigrid_destroy(vf_multigrid *plan); /* NULL is allowed */

@@ -1,6 +1,6 @@
 /* The non-linear Poisson-Boltzmann equation against a solution in one dimension, and against what it must do.
  *
- * usage: test_solvent_nonlinear cpu [TEST...]
+ * usage: test_solvent_nonlinear cpu|cuda [TEST...]
  *
  * On the grid ions reach the points outside of the atoms' spheres grown by their radius. That surface is off by up to half a spacing
  * in one place, and by much less on average. So bounds say by how much it may seem to be moved: what the solution in one dimension
