@@ -19,7 +19,7 @@ typedef struct system_there {
     vf_array faces[3], reaction, b, x;
 } system_there;
 
-static vf_status send(vf_queue *queue, vf_dtype type, int64_t count, const void *from, vf_array *to)
+static vf_status copy_there(vf_queue *queue, vf_dtype type, int64_t count, const void *from, vf_array *to)
 {
     vf_status status = vf_array_create(vf_queue_device(queue), VF_SPACE_DEVICE, type, count, to);
     VF_TRY(status, vf_queue_copy(queue, to->data, from, (size_t)count * vf_dtype_bytes(type)));
@@ -32,13 +32,13 @@ static vf_status solve_there(const vf_solvent *plan, vf_queue *queue, vf_stencil
     const size_t bytes = (size_t)plan->points * sizeof(double);
     system_there t = {0};
     vf_array *const arrays[] = {&t.faces[0], &t.faces[1], &t.faces[2], &t.reaction, &t.b, &t.x};
-    vf_status status = send(queue, VF_F32, plan->points, s->reaction, &t.reaction);
+    vf_status status = copy_there(queue, VF_F32, plan->points, s->reaction, &t.reaction);
     for (int a = 0; a < 3; a++) {
-        VF_TRY(status, send(queue, VF_F32, plan->faces[a].count, s->faces[a], &t.faces[a]));
+        VF_TRY(status, copy_there(queue, VF_F32, plan->faces[a].count, s->faces[a], &t.faces[a]));
         s->faces[a] = t.faces[a].data;
     }
     s->reaction = t.reaction.data;
-    VF_TRY(status, send(queue, VF_F64, plan->points, b, &t.b));
+    VF_TRY(status, copy_there(queue, VF_F64, plan->points, b, &t.b));
     VF_TRY(status, vf_array_create(vf_queue_device(queue), VF_SPACE_DEVICE, VF_F64, plan->points, &t.x));
     VF_TRY(status, vf_queue_sync(queue)); /* multigrid has a queue of its own for coefficients */
     VF_TRY(status, solve(queue, s, options, t.b.data, t.x.data, result));

@@ -77,9 +77,10 @@ static bool is_coarsest(const level *l)
 static vf_status create_rows(vf_multigrid *plan, const vf_stencil_options *finest)
 {
     vf_context *ctx = vf_device_context(plan->device);
-    const char *variant = finest->variant ? finest->variant : vf_isa_variants[0];
+    const char *variant;
     vf_isa isa;
     size_t stride = 0;
+    variant = finest->variant ? finest->variant : vf_isa_variants[0];
     vf_status status = vf_variant_isa(plan->device, "multigrid", &variant, &isa);
     VF_TRY(status, create_rooms(plan, finest, &stride));
     if (status != VF_OK)
