@@ -1,11 +1,12 @@
-/* How fast multigrid solves the equation of a molecule in a solvent: a ball with a permittivity of 2 in 80, and salt outside.
+/* How fast multigrid solves the equation of a molecule in a solvent: a ball with a permittivity of 2 in 80, and salt
+ * outside.
  *
  * usage: bench_multigrid DEVICE [REPORT.json [EDGE]]     (none; a cube of 257 points a side on a GPU, 129 on a CPU)
  *
- * Single precision, corrected in double, to 1e-6 of the right side, as kernels/solvent does. The matrix and vectors are in the device's
- * memory. Before it counts, the solution must have that residual by the stencil in double precision. Times are medians of several
- * runs, on the clock: of making the levels, of a cycle, and of the solution; beside a cycle, what the copy takes for the 37 arrays of the
- * finest level's size that its passes read and write. */
+ * Single precision, corrected in double, to 1e-6 of the right side, as kernels/solvent does. The matrix and vectors are
+ * in the device's memory. Before it counts, the solution must have that residual by the stencil in double precision.
+ * Times are medians of several runs, on the clock: of making the levels, of a cycle, and of the solution; beside a
+ * cycle, what the copy takes for the 37 arrays of the finest level's size that its passes read and write. */
 #include <math.h>
 
 #include "bench_device.h"

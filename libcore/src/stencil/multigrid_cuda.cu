@@ -1,6 +1,6 @@
-/* Multigrid on a GPU: a kernel a pass over a level, and one for all small levels. What a point computes, and the passes of a cycle, are in
- * multigrid_point.inc and multigrid_passes.inc, which a test runs on the CPU. Compiled without fused multiply-add: values have the CPU's bits.
- * No atomics: a value is one thread's. */
+/* Multigrid on a GPU: a kernel a pass over a level, and one for all small levels. What a point computes, and the passes
+ * of a cycle, are in multigrid_point.inc and multigrid_passes.inc, which a test runs on the CPU. Compiled without fused
+ * multiply-add: values have the CPU's bits. No atomics: a value is one thread's. */
 #include "backend/cuda_check.cuh"
 #include "backend/launch_blocks.h"
 #include "multigrid_blocks.h"

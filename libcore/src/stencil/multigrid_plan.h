@@ -27,8 +27,8 @@ typedef struct vf_multigrid_level {
     const void *now_b, *now_x;         /* of the residual that is being restricted */
 } vf_multigrid_level;
 
-/* What a backend does with a plan, whose levels the front end makes. Vectors are the finest level's, in the plan's precision; left and sum
- * are double. Numbers that are returned may be NULL, else the call is blocking. */
+/* What a backend does with a plan, whose levels the front end makes. Vectors are the finest level's, in the plan's
+ * precision; left and sum are double. Numbers that are returned may be NULL, else the call is blocking. */
 typedef struct vf_multigrid_ops {
     vf_status (*coarsen)(const vf_multigrid *plan, int n); /* fills the coefficients of level n + 1; blocking */
     /* x = the cycle's approximation of A^-1 b; <b, x>. */
@@ -59,8 +59,8 @@ static inline int vf_multigrid_sweeps_of(const vf_multigrid *plan, int n)
     return n == plan->levels - 1 ? VF_MULTIGRID_LAST_SWEEPS : plan->sweeps + (n > 0);
 }
 
-/* Passes by points, on devices where a thread takes a point: over points of one colour, up to RESIDUAL; then over all, RESTRICT and
- * COARSEN over those of the coarser level. */
+/* Passes by points, on devices where a thread takes a point: over points of one colour, up to RESIDUAL; then over all,
+ * RESTRICT and COARSEN over those of the coarser level. */
 typedef enum vf_multigrid_kind {
     VF_MULTIGRID_START,
     VF_MULTIGRID_RELAX,
@@ -72,8 +72,8 @@ typedef enum vf_multigrid_kind {
     VF_MULTIGRID_COARSEN
 } vf_multigrid_kind;
 
-/* SMALL: points of the largest level whose passes one block of threads runs (16^3 and a little more); MOST_SMALL: how many levels, so that
- * they fit in a kernel's arguments. */
+/* SMALL: points of the largest level whose passes one block of threads runs (16^3 and a little more); MOST_SMALL: how
+ * many levels, so that they fit in a kernel's arguments. */
 enum { VF_MULTIGRID_SMALL = 5000, VF_MULTIGRID_MOST_SMALL = 12 };
 
 #ifdef __cplusplus

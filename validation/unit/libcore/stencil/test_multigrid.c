@@ -1,5 +1,5 @@
-/* Multigrid: that its cycle is self-adjoint and positive, how few iterations of conjugate gradients it leaves, whatever the size, and
- * that a coefficient's jump by 40, as between a protein and water, costs few more.
+/* Multigrid: that its cycle is self-adjoint and positive, how few iterations of conjugate gradients it leaves, whatever
+ * the size, and that a coefficient's jump by 40, as between a protein and water, costs few more.
  *
  * usage: test_multigrid cpu|cuda [TEST...] */
 #include "multigrid_fixture.h"
@@ -137,8 +137,8 @@ static void test_threads(void **state)
     free_problem(&p);
 }
 
-/* A plan of single precision solves to 1e-11 of the residual: double precision says so, of the same coefficients as doubles. Bits do not
- * depend on threads. */
+/* A plan of single precision solves to 1e-11 of the residual: double precision says so, of the same coefficients as
+ * doubles. Bits do not depend on threads. */
 static void test_solve(void **state)
 {
     (void)state;
@@ -197,8 +197,8 @@ static numbers copied(vf_queue *host, const numbers *from)
     return a;
 }
 
-/* A cycle has the bits of the CPU on every device: each value is the same chain of rounded operations. Levels of all kinds: large, small,
- * with axes that are not halved. */
+/* A cycle has the bits of the CPU on every device: each value is the same chain of rounded operations. Levels of all
+ * kinds: large, small, with axes that are not halved. */
 static void test_same_bits(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* What a GPU does in a cycle of multigrid, on the CPU: the passes by points (multigrid_point.inc) and their order (multigrid_passes.inc), with
- * every block and thread of a launch. All values have the bits of the CPU's rows, since each is the same chain of rounded operations. This
- * file is compiled without contraction, too.
+/* What a GPU does in a cycle of multigrid, on the CPU: the passes by points (multigrid_point.inc) and their order
+ * (multigrid_passes.inc), with every block and thread of a launch. All values have the bits of the CPU's rows, since
+ * each is the same chain of rounded operations. This file is compiled without contraction, too.
  *
  * usage: test_multigrid_points cpu [TEST...] */
 #include "multigrid_fixture.h"
@@ -81,8 +81,8 @@ static void compare_plans(const problem *p, int sweeps)
         free_numbers(&results[i].of[0]);
         free_numbers(&results[i].of[1]);
     }
-    /* Sums of n products in two orders, n u of the sum of their magnitudes each, which is not ten times their sum: both matrices are
-     * positive definite, and |left|^2 has squares. */
+    /* Sums of n products in two orders, n u of the sum of their magnitudes each, which is not ten times their sum: both
+     * matrices are positive definite, and |left|^2 has squares. */
     for (int i = 0; i < 3; i++)
         assert_true(product[0][i] > 0 &&
                     fabs(product[0][i] - product[1][i]) <= 20 * 0x1p-53 * (double)p->points * product[0][i]);
@@ -126,8 +126,8 @@ static void test_solve(void **state)
         need(vf_multigrid_solve(plan, queue, &options, left.array.data, x.array.data, &result));
         assert_int_equal(result.end, VF_SOLVER_CONVERGED);
         vf_multigrid_destroy(plan);
-        /* The rows' solver: both residuals are 1e-10 of b, so the solutions differ by 2e-10 of the matrix's condition, some 40 (the
-         * coefficients) times 37^2 / 2. */
+        /* The rows' solver: both residuals are 1e-10 of b, so the solutions differ by 2e-10 of the matrix's condition,
+         * some 40 (the coefficients) times 37^2 / 2. */
         need(vf_multigrid_create(device, &p.options, 1, &plan));
         need(vf_queue_copy(queue, left.array.data, b.array.data, (size_t)p.points * sizeof(double)));
         numbers other = make_numbers(queue, VF_F64, p.points, 0, 0);
