@@ -95,7 +95,8 @@ typedef struct vf_solvent_result {
 } vf_solvent_result;
 
 /* Makes the equation and solves it, blocking, with the threads of the device's context. On a CUDA device only linear systems are solved, of
- * copies there: 56 bytes a point of its memory, beside what vf_solvent_bytes says (not yet run on a GPU: multigrid.h). Charges and radii: [charges->count], host
+ * copies there: 56 bytes a point of its memory, beside what vf_solvent_bytes says (not yet run on a GPU: multigrid.h); further errors are
+ * VF_ERR_DEVICE and VF_ERR_DEVICE_MEMORY then. Charges and radii: [charges->count], host
  * memory; an atom of radius 0 has no sphere. Errors: VF_ERR_ARGUMENT (options; NaN; a molecule that comes within a spacing of the
  * grid's rim; a charge without a point of the molecule at a corner of its cell of the grid, atoms counted from 1; a potential of
  * 4 k T / e at the rim, if non-linear), VF_ERR_UNSUPPORTED (the device: multigrid.h; a grid with a cell), VF_ERR_MEMORY,

@@ -30,7 +30,7 @@ typedef struct vf_multigrid vf_multigrid;
  * plan. sweeps: of the smoother before and after the coarser levels, 1 to VF_MULTIGRID_MOST_SWEEPS; 0: 1. Coarser
  * levels have one more, which costs little. Blocking, with the context's threads. The variant is an instruction set of
  * the CPU; on a GPU there is one only. Errors: as vf_stencil_create; VF_ERR_ARGUMENT (constant coefficients, sweeps),
- * VF_ERR_UNSUPPORTED (the device, a periodic axis). */
+ * VF_ERR_UNSUPPORTED (the device, a periodic axis); on a GPU VF_ERR_DEVICE and VF_ERR_DEVICE_MEMORY, as below. */
 VF_MUST_CHECK vf_status vf_multigrid_create(vf_device *device, const vf_stencil_options *finest, int sweeps,
                                             vf_multigrid **out);
 void vf_multigrid_destroy(vf_multigrid *plan); /* NULL is allowed */
