@@ -62,21 +62,52 @@ static double run_row(const vf_multigrid_level *l, const pass *p, int64_t j, int
     }
 }
 
-/* Returns the sum over rows, added in their order. */
-static double run(const vf_multigrid_level *l, const pass *p)
+static void run_plane(const vf_multigrid_level *l, const pass *p, int64_t k)
 {
-    const int64_t rows = l->options.counts[1] * l->options.counts[2];
-    const bool sums = p->kind >= RELAX_SUM;
+    const int64_t ny = l->options.counts[1];
+    for (int64_t j = 0; j < ny; j++)
+        l->sums[k * ny + j] = run_row(l, p, j, k);
+}
+
+/* The sum over rows, in their order. */
+static double sum_rows(const vf_multigrid_level *l)
+{
     double sum = 0;
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(l->ctx, l->points))
-    for (int64_t r = 0; r < rows; r++) {
-        const double here = run_row(l, p, r % l->options.counts[1], r / l->options.counts[1]);
-        if (sums)
-            l->sums[r] = here;
-    }
-    for (int64_t r = 0; sums && r < rows; r++)
+    for (int64_t r = 0; r < l->options.counts[1] * l->options.counts[2]; r++)
         sum += l->sums[r];
     return sum;
+}
+
+static double run(const vf_multigrid_level *l, const pass *p)
+{
+    const int64_t ny = l->options.counts[1], rows = ny * l->options.counts[2];
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(l->ctx, l->points))
+    for (int64_t r = 0; r < rows; r++)
+        l->sums[r] = run_row(l, p, r % ny, r / ny);
+    return sum_rows(l);
+}
+
+/* A pass over one colour and one over the other, a plane behind it, while its planes are in the cache. Threads take runs of planes: the
+ * first and the last of a run wait in the second pass until the others' neighbours are done, and no value differs. */
+static double run_both(const vf_multigrid_level *l, const pass *first, const pass *second)
+{
+    const int64_t planes = l->options.counts[2];
+#pragma omp parallel num_threads(vf_threads_for(l->ctx, 2 * l->points))
+    {
+        const int64_t run = omp_get_thread_num(), runs = omp_get_num_threads();
+        const int64_t from = planes * run / runs, to = planes * (run + 1) / runs;
+        for (int64_t k = from; k < to; k++) {
+            run_plane(l, first, k);
+            if (k - 1 > from)
+                run_plane(l, second, k - 1);
+        }
+#pragma omp barrier
+        if (to > from)
+            run_plane(l, second, from);
+        if (to - 1 > from)
+            run_plane(l, second, to - 1);
+    }
+    return sum_rows(l);
 }
 
 /* The residual of the colour that was not smoothed last: that of the other is 0. */
@@ -88,18 +119,17 @@ static void residual_row(const void *level, int64_t j, int64_t k, void *out)
     l->rows->residual(&row, out);
 }
 
-/* Colours 0 and 1, and in reverse after the coarser levels: the cycle is self-adjoint. */
+/* Red (colour 0) and black, and in reverse after the coarser levels: the cycle is self-adjoint. */
 static double cycle(vf_multigrid *plan, int n, const void *b, void *x)
 {
     vf_multigrid_level *l = &plan->level[n], *coarse = l + 1;
     const bool last = n == plan->levels - 1;
     const int sweeps = vf_multigrid_sweeps_of(plan, n);
-    pass p = {.kind = START, .x = x, .b = b, .out = x};
+    pass red = {.kind = START, .x = x, .b = b, .out = x}, black = {RELAX, 1, x, b, x, NULL};
     double product = 0;
-    for (int half = 0; half < 2 * sweeps; half++) {
-        p.kind = half == 0 ? START : RELAX;
-        p.colour = half & 1;
-        run(l, &p);
+    for (int sweep = 0; sweep < sweeps; sweep++) {
+        run_both(l, &red, &black);
+        red.kind = RELAX;
     }
     if (!last) {
         l->now_b = b;
@@ -108,10 +138,9 @@ static double cycle(vf_multigrid *plan, int n, const void *b, void *x)
         cycle(plan, n + 1, coarse->b.data, coarse->x.data);
         plan->moves->add_correction(&l->to_coarse, coarse->x.data, x);
     }
-    for (int half = 2 * sweeps - 1; half >= 0; half--) {
-        p.kind = half == 0 && n == 0 ? RELAX_SUM : RELAX;
-        p.colour = half & 1;
-        product = run(l, &p);
+    for (int sweep = 0; sweep < sweeps; sweep++) {
+        red.kind = n == 0 && sweep == sweeps - 1 ? RELAX_SUM : RELAX;
+        product = run_both(l, &black, &red);
     }
     return product;
 }
