@@ -21,7 +21,6 @@ typedef struct cionize_settings {
     const char *input;
     const char *charges; /* file of charges, if the molecule's file has none; NULL: the input is a PQR file */
     conformer_choice altloc;
-    bool bondi;      /* atoms without a radius get that of their element */
     const char *map; /* NULL: the input's path with .dx, unless ions are placed */
     const char *picture, *report;
     const char *read_map;            /* existing map to place ions on; NULL: compute the map */
@@ -70,6 +69,7 @@ typedef struct cionize_settings {
     const char *device;     /* "auto", or a list for vf_context_set_devices */
     pieces_settings pieces; /* --part, --join, --resume */
     bool apbs;              /* the input is an input file of APBS */
+    bool bondi;             /* atoms without a radius get that of their element */
     bool dry_run, quiet;
     vf_progress_mode progress;
     const struct program *program; /* its options and command line */

@@ -51,7 +51,7 @@ static vf_status search(newton *s, double *norm)
 {
     const double before = *norm, *step = s->step.data;
     double t = 1;
-    for (int n = 0; n <= MOST_HALVINGS; n++, t /= 2) {
+    for (int n = 0; n <= MOST_HALVINGS; n++) {
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(s->plan->ctx, s->plan->points))
         for (int64_t i = 0; i < s->plan->points; i++)
             s->next[i] = s->u[i] + t * step[i];
@@ -64,6 +64,7 @@ static vf_status search(newton *s, double *norm)
             s->next = old;
             return VF_OK;
         }
+        t /= 2;
     }
     return vf_fail(
         s->plan->ctx, VF_ERR_INTERNAL,
