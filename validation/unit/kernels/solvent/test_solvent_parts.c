@@ -112,11 +112,7 @@ static double peak(void)
 static void test_bytes(void **state)
 {
     (void)state;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    const bool measured = false; /* they take more */
-#else
-    const bool measured = true;
-#endif
+    const bool measured = !SANITIZED; /* they take more */
 #if defined(__GLIBC__)
     if (measured)
         assert_int_equal(mallopt(M_MMAP_THRESHOLD, 1 << 20), 1); /* what is freed leaves the process */
