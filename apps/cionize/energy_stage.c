@@ -52,10 +52,19 @@ static vf_status part_from_selection(cionize_state *r, const char *text)
 static vf_status part_from_file(cionize_state *r, const char *path, bound_part *out)
 {
     molecule m = {0};
-    int64_t given;
-    vf_status status = read_molecule_choosing(r->ctx, path, NULL, r->settings.altloc, &m);
+    int64_t given, without = 0;
+    const program_file files[] = {{"a partner of --complex", path},
+                                  {"the output with ions", r->ions.ionized},
+                                  {"the ions", r->ions.ions}}; /* the others have extensions of their own */
+    vf_status status = program_check_names(r->ctx, files, sizeof files / sizeof *files);
+    VF_TRY(status, read_molecule_choosing(r->ctx, path, NULL, r->settings.altloc, &m));
     if (status == VF_OK && r->settings.bondi)
         status = molecule_give_radii(r->ctx, path, &m, &given);
+    for (int64_t i = 0; status == VF_OK && i < m.atoms; i++)
+        without += m.radius[i] == 0;
+    if (status == VF_OK && without == m.atoms)
+        status = vf_fail(r->ctx, VF_ERR_INPUT, "%s: no atom has a radius; use a PQR file with radii, or --radii bondi",
+                         path);
     bool *all = status == VF_OK ? malloc((size_t)m.atoms * sizeof *all) : NULL;
     if (status == VF_OK && !all)
         status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory to select atoms");

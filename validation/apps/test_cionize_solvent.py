@@ -147,6 +147,10 @@ def test_binding(_):
     refuse(2, ["--ligand", "all atoms"], "ab.pqr", *grid, "--energies", "e.json", "--ligand", "all")
     refuse(2, ["--complex", "comma"], "ab.pqr", *grid, "--energies", "e.json", "--complex", "a.pqr")
     refuse(3, ["c.pqr"], "ab.pqr", *grid, "--energies", "e.json", "--complex", "a.pqr,c.pqr")
+    write("bare.pqr", [(7, 0, 0, -1, 0)])
+    refuse(3, ["bare.pqr", "radius"], "ab.pqr", *grid, "--energies", "e.json", "--complex", "a.pqr,bare.pqr")
+    refuse(2, ["a partner of --complex", "b.pqr"], "ab.pqr", *grid, "--energies", "e.json", "--complex", "a.pqr,b.pqr",
+           "--place", "SOD:1", "-o", "b.pqr")
     assert "partners have 1 and 2 atoms" in make("-q", "ab.pqr", *grid, "--energies", "e.json", "--complex", "a.pqr,ab.pqr").err
 
 
