@@ -46,13 +46,18 @@ void vf_context_set_log(vf_context *ctx, vf_log_fn log, void *user);
 void vf_note(vf_context *ctx, const char *format, ...) VF_PRINTF(2, 3);
 void vf_warn(vf_context *ctx, const char *format, ...) VF_PRINTF(2, 3);
 
-/* Asks running work to stop at the next safe point with VF_ERR_CANCELLED. This cannot be undone. Async-signal-safe.
+/* Asks running work to stop at the next safe point with VF_ERR_CANCELLED, and all work after it, too, until
+ * vf_context_resume. Async-signal-safe.
  * These calls stop: vf_pipeline_run and vf_workpool_run, between pieces; vf_stencil_jacobi, between sweeps; on the CPU,
  * the transforms of fft.h and fft_axis.h, searches for neighbours, matrix products and the kernels' sums, except
  * first_differences.h and differences.h. Copies, reductions, scans, sorts, stencils, vector operations, and work that is
  * already in a GPU's queue run to their end; loops around them should check vf_cancelled. */
 void vf_context_cancel(vf_context *ctx);
 bool vf_cancelled(const vf_context *ctx);
+
+/* Withdraws a cancellation, when no work is running: for callers that stay alive, such as an interpreter. Plans can be used again,
+ * but a plan whose new samples were cancelled has none (gridding.h). */
+void vf_context_resume(vf_context *ctx);
 
 /* Makes SIGINT, SIGTERM, SIGHUP and SIGUSR1 cancel this context; a second signal of the same kind kills at once. One context per
  * process; NULL restores the default. For programs, not for libraries. */

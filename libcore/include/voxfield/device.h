@@ -135,6 +135,12 @@ const char *vf_device_failure(const vf_device *device);
 typedef struct vf_queue vf_queue;
 
 VF_MUST_CHECK vf_status vf_queue_create(vf_device *device, vf_queue **out);
+
+/* A queue whose work goes into a CUDA stream of the caller (a cudaStream_t, the default streams included), which is on this device
+ * and outlives the queue. vf_queue_destroy neither waits for it nor destroys it. With vf_queue_after it orders other queues with
+ * the stream. Errors: VF_ERR_UNSUPPORTED (not a CUDA device), VF_ERR_MEMORY. *out is NULL then. */
+VF_MUST_CHECK vf_status vf_queue_of_stream(vf_device *device, void *stream, vf_queue **out);
+
 void vf_queue_destroy(vf_queue *queue); /* waits for the queue's work; NULL is allowed */
 vf_device *vf_queue_device(const vf_queue *queue);
 void *vf_queue_native(const vf_queue *queue); /* the cudaStream_t; NULL on the CPU */

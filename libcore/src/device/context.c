@@ -196,6 +196,11 @@ bool vf_cancelled(const vf_context *ctx)
     return atomic_load(&ctx->cancelled);
 }
 
+void vf_context_resume(vf_context *ctx)
+{
+    atomic_store(&ctx->cancelled, false);
+}
+
 static _Atomic(vf_context *) signal_context;
 
 static void on_signal(int number)

@@ -45,6 +45,7 @@ struct vf_device {
 struct vf_queue {
     vf_device *device;
     void *native;
+    bool borrowed; /* native is the caller's */
     /* For vector sums on a GPU: made by the first sum, freed with the queue. */
     struct {
         pthread_mutex_t lock; /* held during a sum */

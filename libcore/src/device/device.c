@@ -116,11 +116,29 @@ vf_status vf_queue_create(vf_device *device, vf_queue **out)
     return VF_OK;
 }
 
+vf_status vf_queue_of_stream(vf_device *device, void *stream, vf_queue **out)
+{
+    *out = NULL;
+    if (device->kind != VF_DEVICE_CUDA)
+        return vf_fail(device->ctx, VF_ERR_UNSUPPORTED, "%s: only CUDA devices take work of a caller's stream",
+                       device->spec);
+    vf_queue *queue = calloc(1, sizeof *queue);
+    if (!queue)
+        return vf_fail(device->ctx, VF_ERR_MEMORY, "not enough memory for a queue");
+    queue->device = device;
+    queue->native = stream;
+    queue->borrowed = true;
+    pthread_mutex_init(&queue->sums.lock, NULL);
+    *out = queue;
+    return VF_OK;
+}
+
 void vf_queue_destroy(vf_queue *queue)
 {
     if (!queue)
         return;
-    queue->device->ops->queue_destroy(queue->device, queue->native);
+    if (!queue->borrowed)
+        queue->device->ops->queue_destroy(queue->device, queue->native);
     if (queue->sums.data)
         queue->sums.release(queue->sums.data);
     pthread_mutex_destroy(&queue->sums.lock);

@@ -166,6 +166,8 @@ static void test_signals(void **state)
     assert_false(vf_cancelled(ctx));
     raise(SIGINT);
     assert_true(vf_cancelled(ctx));
+    vf_context_resume(ctx);
+    assert_false(vf_cancelled(ctx));
     vf_context_cancel_on_signals(NULL);
     assert_true(action_of(SIGHUP).sa_handler == SIG_IGN);
     signal(SIGHUP, SIG_DFL);

@@ -89,10 +89,10 @@ static void test_a_gpu_overlaps(void **state)
 }
 
 /* Queues in order: work in a queue waits for the queue that it follows; the caller does not wait. */
-static void in_order(void)
+static void in_order(bool of_stream)
 {
     enum { ROUNDS = 50 };
-    vf_queue *queue[2];
+    vf_queue *queue[2], *owner = NULL;
     vf_array memory;
     uint8_t *host = NULL;
     vf_array pinned;
@@ -100,6 +100,10 @@ static void in_order(void)
     assert_int_equal(vf_array_create(device, VF_SPACE_PINNED, VF_U8, (ROUNDS + 1) * 64, &pinned), VF_OK);
     for (int q = 0; q < 2; q++)
         assert_int_equal(vf_queue_create(device, &queue[q]), VF_OK);
+    if (of_stream) {
+        owner = queue[1];
+        assert_int_equal(vf_queue_of_stream(device, vf_queue_native(owner), &queue[1]), VF_OK);
+    }
     host = pinned.data;
     for (int i = 0; i < (ROUNDS + 1) * 64; i++)
         host[i] = (uint8_t)i;
@@ -115,6 +119,7 @@ static void in_order(void)
         assert_int_equal(host[i], i % 64);
     for (int q = 0; q < 2; q++)
         vf_queue_destroy(queue[q]);
+    vf_queue_destroy(owner); /* still there: the other queue only used its stream */
     vf_array_free(&memory);
     vf_array_free(&pinned);
 }
@@ -122,7 +127,20 @@ static void in_order(void)
 static void test_queues_in_order(void **state)
 {
     (void)state;
-    in_order();
+    in_order(false);
+}
+
+static void test_queue_of_a_stream(void **state)
+{
+    (void)state;
+    if (vf_device_get_kind(device) == VF_DEVICE_CUDA) {
+        in_order(true);
+        return;
+    }
+    vf_queue *queue = (vf_queue *)&queue;
+    assert_int_equal(vf_queue_of_stream(device, NULL, &queue), VF_ERR_UNSUPPORTED);
+    assert_null(queue);
+    vf_context_clear_error(ctx);
 }
 
 static void test_queues_in_order_behind_the_back(void **state)
@@ -131,7 +149,7 @@ static void test_queues_in_order_behind_the_back(void **state)
     if (!vf_device_is_host(device))
         skip(); /* the machine has a real one */
     fake_device_begin(device, 300, 0);
-    in_order();
+    in_order(false);
     assert_int_equal(fake_held, 0);
     fake_device_end(device);
 }
@@ -218,7 +236,7 @@ static void test_large_copies(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_queues_in_order),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_queues_in_order), cmocka_unit_test(test_queue_of_a_stream),
                                        cmocka_unit_test(test_queues_in_order_behind_the_back),
                                        cmocka_unit_test(test_a_gpu_overlaps), cmocka_unit_test(test_large_copies)};
     alarm(120); /* a test that hangs has failed */
