@@ -8,7 +8,12 @@
  * weights. The smoother is that of Gauss and Seidel, red points and then black ones, and after the coarser levels in
  * reverse. So the cycle is self-adjoint and positive, as conjugate gradients need, whatever the coefficients.
  *
- * For the CPU and CUDA, without periodic axes. Values have the same bits on both, for any number of threads; sums, and
+ * Periodic axes, each or none. One is halved while its number of points is even, so take counts that are small odd
+ * numbers times powers of two. On a level with an odd one, where two neighbours have one colour, two damped steps of
+ * Jacobi's method take the place of a sweep. If all axes are periodic and nothing reacts, A x of a constant is 0: the sum
+ * of b must be 0 to rounding, and x is known but for a constant.
+ *
+ * For the CPU and CUDA. Values have the same bits on both, for any number of threads; sums, and
  * so solutions, are rounded in other orders. Not yet run on a GPU: what a GPU computes has been tested on a CPU, point
  * by point (validation/unit/libcore/stencil/test_multigrid_points.c), the launches have only been compiled.
  */
@@ -30,7 +35,7 @@ typedef struct vf_multigrid vf_multigrid;
  * plan. sweeps: of the smoother before and after the coarser levels, 1 to VF_MULTIGRID_MOST_SWEEPS; 0: 1. Coarser
  * levels have one more, which costs little. Blocking, with the context's threads. The variant is an instruction set of
  * the CPU; on a GPU there is one only. Errors: as vf_stencil_create; VF_ERR_ARGUMENT (constant coefficients, sweeps),
- * VF_ERR_UNSUPPORTED (the device, a periodic axis); on a GPU VF_ERR_DEVICE and VF_ERR_DEVICE_MEMORY, as below. */
+ * VF_ERR_UNSUPPORTED (the device); on a GPU VF_ERR_DEVICE and VF_ERR_DEVICE_MEMORY, as below. */
 VF_MUST_CHECK vf_status vf_multigrid_create(vf_device *device, const vf_stencil_options *finest, int sweeps,
                                             vf_multigrid **out);
 void vf_multigrid_destroy(vf_multigrid *plan); /* NULL is allowed */

@@ -4,17 +4,25 @@
 
 #include "backend/variants.h"
 #include "multigrid_plan.h"
+#include "stencil_plan.h"
 
-/* An axis of fewer points is not halved, so the coarsest level has at most 3^3. */
+/* An axis of fewer points is not halved, and neither is a periodic one of an odd number of points. So without periodic axes the coarsest
+ * level has at most 3^3. */
 enum { LEAST = 4 };
 
 typedef vf_multigrid_level level;
 
-static int64_t points_of(const int64_t counts[3], int axis)
+static bool is_halved(const vf_stencil_options *o, int axis)
+{
+    return o->counts[axis] >= LEAST && !(o->periodic[axis] && o->counts[axis] % 2);
+}
+
+/* Of a level, or of its faces along an axis. */
+static int64_t points_of(const vf_stencil_options *o, int axis)
 {
     int64_t points = 1;
     for (int a = 0; a < 3; a++)
-        points *= counts[a] + (a == axis);
+        points *= a == axis ? vf_stencil_faces(o->counts[a], o->periodic[a]) : o->counts[a];
     return points;
 }
 
@@ -23,17 +31,15 @@ static vf_status create_coefficients(vf_multigrid *plan, level *l)
     const vf_dtype type = l->options.type;
     vf_status status = VF_OK;
     for (int a = 0; a < 3; a++) {
-        VF_TRY(status,
-               vf_array_create(plan->device, VF_SPACE_DEVICE, type, points_of(l->options.counts, a), &l->faces[a]));
+        VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, type, points_of(&l->options, a), &l->faces[a]));
         l->options.faces[a] = l->faces[a].data;
     }
     if (l->options.reaction) {
-        VF_TRY(status,
-               vf_array_create(plan->device, VF_SPACE_DEVICE, type, points_of(l->options.counts, -1), &l->reaction));
+        VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, type, points_of(&l->options, -1), &l->reaction));
         l->options.reaction = l->reaction.data;
     }
-    VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, type, points_of(l->options.counts, -1), &l->b));
-    VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, type, points_of(l->options.counts, -1), &l->x));
+    VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, type, points_of(&l->options, -1), &l->b));
+    VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, type, points_of(&l->options, -1), &l->x));
     return status;
 }
 
@@ -45,7 +51,8 @@ static vf_status create_coarser(vf_multigrid *plan, int n)
     coarse->options = fine->options;
     for (int a = 0; a < 3; a++) {
         pair->fine[a] = fine->options.counts[a];
-        pair->halved[a] = pair->fine[a] >= LEAST;
+        pair->halved[a] = is_halved(&fine->options, a);
+        pair->periodic[a] = fine->options.periodic[a];
         coarse->options.counts[a] = pair->coarse[a] = pair->halved[a] ? pair->fine[a] / 2 : pair->fine[a];
         coarse->options.spacing[a] *= pair->halved[a] ? 2 : 1;
     }
@@ -58,7 +65,9 @@ static vf_status create_rooms(vf_multigrid *plan, const vf_stencil_options *fine
 {
     vf_context *ctx = vf_device_context(plan->device);
     const size_t bytes = vf_dtype_bytes(finest->type), x = (size_t)finest->counts[0], y = (size_t)finest->counts[1];
-    *stride = (2 * x + 2 * (x * y / (y < LEAST ? 1 : 2) / (x < LEAST ? 1 : 2) + 1) + 1) * bytes / 64 * 64 + 64;
+    *stride = (2 * x + 2 * (x * y / (is_halved(finest, 1) ? 2 : 1) / (is_halved(finest, 0) ? 2 : 1) + 1) + 1) * bytes /
+                  64 * 64 +
+              64;
     plan->rows = malloc((size_t)vf_context_threads(ctx) * *stride);
     plan->zeros = calloc(x + 1, bytes);
     plan->sums = malloc(y * (size_t)finest->counts[2] * sizeof *plan->sums);
@@ -69,8 +78,7 @@ static vf_status create_rooms(vf_multigrid *plan, const vf_stencil_options *fine
 
 static bool is_coarsest(const level *l)
 {
-    const int64_t *n = l->options.counts;
-    return n[0] < LEAST && n[1] < LEAST && n[2] < LEAST;
+    return !is_halved(&l->options, 0) && !is_halved(&l->options, 1) && !is_halved(&l->options, 2);
 }
 
 /* What the CPU has beside the levels, whose first gets it. */
@@ -105,17 +113,22 @@ static vf_status create_levels(vf_multigrid *plan, const vf_stencil_options *fin
 {
     vf_status status = vf_device_is_host(plan->device) ? create_rows(plan, finest)
                                                        : vf_array_create(plan->device, VF_SPACE_DEVICE, finest->type,
-                                                                         points_of(finest->counts, -1), &plan->scratch);
+                                                                         points_of(finest, -1), &plan->scratch);
     plan->level[0].options = *finest;
     for (int n = 0; status == VF_OK && n < VF_MULTIGRID_MOST_LEVELS; n++) {
         level *l = &plan->level[n];
         plan->levels = n + 1;
         l->ctx = vf_device_context(plan->device);
-        l->points = points_of(l->options.counts, -1);
+        l->points = points_of(&l->options, -1);
         l->bytes = (int64_t)vf_dtype_bytes(finest->type);
-        for (int a = 0; a < 3; a++)
-            l->weight[a] = 1 / (l->options.spacing[a] * l->options.spacing[a]);
-        if (is_coarsest(l))
+        for (int a = 0; a < 3; a++) {
+            const bool periodic = l->options.periodic[a], alone = periodic && l->options.counts[a] == 1;
+            l->weight[a] = alone ? 0 : 1 / (l->options.spacing[a] * l->options.spacing[a]);
+            l->jacobi = l->jacobi || (periodic && !alone && l->options.counts[a] % 2);
+        }
+        if (l->jacobi && vf_device_is_host(plan->device))
+            VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, finest->type, l->points, &l->other));
+        if (status == VF_OK && is_coarsest(l))
             break;
         VF_TRY(status, create_coarser(plan, n));
     }
@@ -131,9 +144,8 @@ static const vf_multigrid_ops *ops_for(const vf_device *device)
 static vf_status check(vf_device *device, const vf_stencil_options *o, int sweeps)
 {
     vf_context *ctx = vf_device_context(device);
-    if (!ops_for(device) || o->periodic[0] || o->periodic[1] || o->periodic[2])
-        return vf_fail(ctx, VF_ERR_UNSUPPORTED,
-                       "multigrid is for the CPU, for CUDA, and for grids that are not periodic, not for %s",
+    if (!ops_for(device))
+        return vf_fail(ctx, VF_ERR_UNSUPPORTED, "multigrid is for the CPU and for CUDA, not for %s",
                        vf_device_spec(device));
     if (!o->faces[0] || o->counts[0] < 1 || o->counts[1] < 1 || o->counts[2] < 1 || sweeps < 0 ||
         sweeps > VF_MULTIGRID_MOST_SWEEPS)
@@ -174,7 +186,7 @@ void vf_multigrid_destroy(vf_multigrid *plan)
     for (int n = 0; n < plan->levels + (plan->levels < VF_MULTIGRID_MOST_LEVELS);
          n++) { /* one more may be incomplete */
         level *l = &plan->level[n];
-        vf_array *const arrays[] = {&l->faces[0], &l->faces[1], &l->faces[2], &l->reaction, &l->b, &l->x};
+        vf_array *const arrays[] = {&l->faces[0], &l->faces[1], &l->faces[2], &l->reaction, &l->b, &l->x, &l->other};
         for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
             vf_array_free(arrays[i]);
     }
@@ -195,7 +207,8 @@ int64_t vf_multigrid_bytes(const vf_multigrid *plan)
     int64_t bytes = plan->scratch.count * (int64_t)vf_dtype_bytes(plan->level[0].options.type);
     for (int n = 0; n < plan->levels; n++) {
         const level *l = &plan->level[n];
-        const vf_array *const arrays[] = {&l->faces[0], &l->faces[1], &l->faces[2], &l->reaction, &l->b, &l->x};
+        const vf_array *const arrays[] = {&l->faces[0], &l->faces[1], &l->faces[2], &l->reaction,
+                                          &l->b,        &l->x,        &l->other};
         for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
             bytes += arrays[i]->count * (int64_t)vf_dtype_bytes(arrays[i]->type);
     }

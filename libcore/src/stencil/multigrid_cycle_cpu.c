@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "multigrid_plan.h"
+#include "stencil_plan.h"
 #include "voxfield/team_size.h"
 
 static const void *at(const vf_multigrid_level *l, const void *array, int64_t i)
@@ -15,29 +16,32 @@ static vf_multigrid_row row_of(const vf_multigrid_level *l, const void *x, const
 {
     const vf_stencil_options *o = &l->options;
     const int64_t nx = o->counts[0], ny = o->counts[1], nz = o->counts[2], first = (k * ny + j) * nx;
-    vf_multigrid_row row = {.n = nx, .x = at(l, x, first), .b = at(l, b, first)};
-    row.y[0] = j > 0 ? at(l, x, first - nx) : l->zeros;
-    row.y[1] = j + 1 < ny ? at(l, x, first + nx) : l->zeros;
-    row.z[0] = k > 0 ? at(l, x, first - nx * ny) : l->zeros;
-    row.z[1] = k + 1 < nz ? at(l, x, first + nx * ny) : l->zeros;
-    row.cx = at(l, o->faces[0], (k * ny + j) * (nx + 1));
-    for (int s = 0; s < 2; s++) {
-        row.cy[s] = at(l, o->faces[1], (k * (ny + 1) + j + s) * nx);
-        row.cz[s] = at(l, o->faces[2], first + s * nx * ny);
-    }
+    const int64_t y_faces = vf_stencil_faces(ny, o->periodic[1]);
+    const vf_stencil_steps y = vf_stencil_steps_of(j, ny, o->periodic[1]),
+                           z = vf_stencil_steps_of(k, nz, o->periodic[2]);
+    vf_multigrid_row row = {.n = nx, .wraps = o->periodic[0], .x = at(l, x, first), .b = at(l, b, first)};
+    row.y[0] = y.has_low ? at(l, x, first + y.low * nx) : l->zeros;
+    row.y[1] = y.has_high ? at(l, x, first + y.high * nx) : l->zeros;
+    row.z[0] = z.has_low ? at(l, x, first + z.low * nx * ny) : l->zeros;
+    row.z[1] = z.has_high ? at(l, x, first + z.high * nx * ny) : l->zeros;
+    row.cx = at(l, o->faces[0], (k * ny + j) * vf_stencil_faces(nx, o->periodic[0]));
+    row.cy[0] = at(l, o->faces[1], (k * y_faces + j) * nx);
+    row.cy[1] = at(l, o->faces[1], (k * y_faces + j + (o->periodic[1] ? y.high : 1)) * nx);
+    row.cz[0] = at(l, o->faces[2], first);
+    row.cz[1] = at(l, o->faces[2], first + (o->periodic[2] ? z.high : 1) * nx * ny);
     row.reaction = at(l, o->reaction, first);
     for (int a = 0; a < 3; a++)
         row.weight[a] = l->weight[a];
     return row;
 }
 
-typedef enum pass_kind { START, RELAX, RELAX_SUM, APPLY, CORRECT } pass_kind;
+typedef enum pass_kind { START, RELAX, RELAX_SUM, JACOBI_START, JACOBI, JACOBI_SUM, APPLY, CORRECT } pass_kind;
 
 typedef struct pass {
     pass_kind kind;
     int colour;
     const void *x, *b;
-    void *out;   /* START, RELAX: x; APPLY: A x; CORRECT: the double b */
+    void *out;   /* START, RELAX: x; JACOBI: the new x; APPLY: A x; CORRECT: the double b */
     double *sum; /* CORRECT: the double x */
 } pass;
 
@@ -55,6 +59,10 @@ static double run_row(const vf_multigrid_level *l, const pass *p, int64_t j, int
         return l->rows->relax(&row, out, false);
     case RELAX_SUM:
         return l->rows->relax(&row, out, true);
+    case JACOBI_START:
+    case JACOBI:
+    case JACOBI_SUM:
+        return l->rows->jacobi(&row, VF_MULTIGRID_OMEGA, p->kind == JACOBI_START, out, p->kind == JACOBI_SUM);
     case APPLY:
         return l->rows->apply(&row, out);
     default:
@@ -110,27 +118,54 @@ static double run_both(const vf_multigrid_level *l, const pass *first, const pas
     return sum_rows(l);
 }
 
-/* The residual of the colour that was not smoothed last: that of the other is 0. */
+/* Two steps of Jacobi's method for a sweep: to `other` and back. `last`: those whose sum <b, x> is wanted. */
+static double run_jacobi(const vf_multigrid_level *l, int sweeps, const void *b, void *x, bool from_zero, bool last)
+{
+    void *const other = l->other.data;
+    double sum = 0;
+    for (int step = 0; step < 2 * sweeps; step++) {
+        pass p = {.kind = JACOBI, .x = step % 2 ? other : x, .b = b, .out = step % 2 ? x : other};
+        if (step == 0 && from_zero)
+            p.kind = JACOBI_START;
+        if (step == 2 * sweeps - 1 && last)
+            p.kind = JACOBI_SUM;
+        sum = run(l, &p);
+    }
+    return sum;
+}
+
+/* Red (colour 0) and black, or in reverse. */
+static double run_colours(const vf_multigrid_level *l, int sweeps, const void *b, void *x, bool before, bool last)
+{
+    const pass red = {RELAX, 0, x, b, x, NULL}, black = {RELAX, 1, x, b, x, NULL};
+    double sum = 0;
+    for (int sweep = 0; sweep < sweeps; sweep++) {
+        pass first = before ? red : black, second = before ? black : red;
+        if (before && sweep == 0)
+            first.kind = START;
+        if (last && sweep == sweeps - 1)
+            second.kind = RELAX_SUM;
+        sum = run_both(l, &first, &second);
+    }
+    return sum;
+}
+
+/* The residual of the colour that was not smoothed last: that of the other is 0, if there are colours. */
 static void residual_row(const void *level, int64_t j, int64_t k, void *out)
 {
     const vf_multigrid_level *l = level;
     vf_multigrid_row row = row_of(l, l->now_x, l->now_b, j, k);
-    row.colour = (int)((j + k) & 1);
+    row.colour = l->jacobi ? -1 : (int)((j + k) & 1);
     l->rows->residual(&row, out);
 }
 
-/* Red (colour 0) and black, and in reverse after the coarser levels: the cycle is self-adjoint. */
+/* The smoother, and in reverse after the coarser levels: the cycle is self-adjoint. */
 static double cycle(vf_multigrid *plan, int n, const void *b, void *x)
 {
     vf_multigrid_level *l = &plan->level[n], *coarse = l + 1;
     const bool last = n == plan->levels - 1;
     const int sweeps = vf_multigrid_sweeps_of(plan, n);
-    pass red = {.kind = START, .x = x, .b = b, .out = x}, black = {RELAX, 1, x, b, x, NULL};
-    double product = 0;
-    for (int sweep = 0; sweep < sweeps; sweep++) {
-        run_both(l, &red, &black);
-        red.kind = RELAX;
-    }
+    (void)(l->jacobi ? run_jacobi : run_colours)(l, sweeps, b, x, true, false);
     if (!last) {
         l->now_b = b;
         l->now_x = x;
@@ -138,11 +173,7 @@ static double cycle(vf_multigrid *plan, int n, const void *b, void *x)
         cycle(plan, n + 1, coarse->b.data, coarse->x.data);
         plan->moves->add_correction(&l->to_coarse, coarse->x.data, x);
     }
-    for (int sweep = 0; sweep < sweeps; sweep++) {
-        red.kind = n == 0 && sweep == sweeps - 1 ? RELAX_SUM : RELAX;
-        product = run_both(l, &black, &red);
-    }
-    return product;
+    return (l->jacobi ? run_jacobi : run_colours)(l, sweeps, b, x, false, n == 0);
 }
 
 static vf_status run_cycle(vf_multigrid *plan, vf_queue *queue, const void *b, void *x, double *product)

@@ -6,11 +6,12 @@
 
 #include "voxfield/stencil.h"
 
-/* A level, and the next finer one. Along a halved axis, coarse point I is fine point 2 I + 1; along others they are the same. */
+/* A level, and the next finer one. Along a halved axis, coarse point I is fine point 2 I + 1; along others they are the same. A periodic
+ * axis is halved if it has an even number of points: then it is an axis of one point more, whose last point is the first. */
 typedef struct vf_levels_pair {
     vf_context *ctx;
     int64_t fine[3], coarse[3];
-    bool halved[3];
+    bool halved[3], periodic[3];
     int threads;   /* that there are rows for */
     size_t stride; /* bytes from one thread's memory to the next's: a fine and a coarse row, two coarse planes */
     char *rows;

@@ -7,11 +7,11 @@
 #include "voxfield/solver.h"
 #include "voxfield/vector.h"
 
-/* Coefficients between 1 and 2, of which a tenth is 40 times larger. */
-static inline problem jumping(vf_dtype type, form kind, const int64_t counts[3])
+/* Coefficients between 1 and 2, of which a tenth is 40 times larger. Bit a of `periodic`: whether axis a is. */
+static inline problem jumping_in(vf_dtype type, form kind, const int64_t counts[3], int periodic)
 {
-    const bool open_ends[3] = {false, false, false};
-    problem p = make_problem(queue, type, kind, counts, open_ends);
+    const bool ends[3] = {periodic & 1, periodic & 2, periodic & 4};
+    problem p = make_problem(queue, type, kind, counts, ends);
     for (int a = 0; a < 3; a++) {
         p.options.spacing[a] = 1 + 0.1 * a;
         for (int64_t f = 0; f < p.faces[a].count; f++)
@@ -23,6 +23,11 @@ static inline problem jumping(vf_dtype type, form kind, const int64_t counts[3])
     if (kind == REACTION)
         upload(queue, &p.reaction);
     return p;
+}
+
+static inline problem jumping(vf_dtype type, form kind, const int64_t counts[3])
+{
+    return jumping_in(type, kind, counts, 0);
 }
 
 #endif
