@@ -1,0 +1,19 @@
+"""Voxfield: sums over scattered points at every point of a regular grid.
+
+Images from MRI scans, non-uniform Fourier transforms, electrostatic potentials and ions, on arrays of NumPy, PyTorch, CuPy or JAX.
+docs/python.md has examples; every function's docstring has shapes, units, errors and sources.
+
+Arrays are [z][y][x], x last; positions and points have the columns x, y, z.
+"""
+from ._electrostatics import UNITS, Grid, Map, PointValues, field_at, potential, potential_at
+from ._imaging import ImagingOperator, LinearMap, Solution
+from ._nufft import NUFFT, nufft1, nufft2
+from ._session import (ArgumentError, DeviceError, Error, IncompleteError, InputError, Interrupted, OutOfMemoryError, OutputError,
+                       PrecisionWarning, UnsupportedError, devices)
+from ._binding import ffi as _ffi, lib as _lib
+
+__version__: str = _ffi.string(_lib.binding_version()).decode()
+
+__all__ = ["ArgumentError", "DeviceError", "Error", "Grid", "ImagingOperator", "IncompleteError", "InputError", "Interrupted",
+           "LinearMap", "Map", "NUFFT", "OutOfMemoryError", "OutputError", "PointValues", "PrecisionWarning", "Solution", "UNITS",
+           "UnsupportedError", "devices", "field_at", "nufft1", "nufft2", "potential", "potential_at"]
