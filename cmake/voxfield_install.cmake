@@ -4,10 +4,10 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/voxfield)
 
-install(TARGETS ${VOXFIELD_LIBRARY} EXPORT voxfieldTargets)
+install(TARGETS ${VOXFIELD_LIBRARY} voxfield_programs EXPORT voxfieldTargets)
 install(TARGETS cionize mri_recon mri_phantom)
 
-install(FILES ${VOXFIELD_PUBLIC_HEADERS} ${PROJECT_BINARY_DIR}/include/voxfield/version.h
+install(FILES ${VOXFIELD_PUBLIC_HEADERS} ${VOXFIELD_PROGRAM_HEADERS} ${PROJECT_BINARY_DIR}/include/voxfield/version.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/voxfield)
 install(FILES docs/man/cionize.1 docs/man/mri_recon.1 docs/man/mri_phantom.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/voxfield/data FILES_MATCHING PATTERN "*.pqr" PATTERN "*.h5" PATTERN "README.md")
@@ -15,6 +15,10 @@ install(FILES LICENSE LICENSE.DejaVu README.md CHANGELOG.md CITATION.cff DESTINA
 
 # ---- CMake package ----
 set(BUILD_SHARED_LIBS_ON_OFF OFF)
+set(VOXFIELD_NEEDS_EXPAT OFF)
+if(VOXFIELD_HAVE_EXPAT)
+    set(VOXFIELD_NEEDS_EXPAT ON)
+endif()
 if(BUILD_SHARED_LIBS)
     set(BUILD_SHARED_LIBS_ON_OFF ON)
 endif()
@@ -62,4 +66,13 @@ string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
 file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
 file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
 configure_file(cmake/voxfield.pc.in ${PROJECT_BINARY_DIR}/voxfield.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/voxfield.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+# The programs as functions: with a shared library, they are in that.
+set(pc_programs "-L\${libdir} -lvoxfield_programs")
+set(pc_programs_private "")
+if(BUILD_SHARED_LIBS)
+    set(pc_programs "")
+elseif(VOXFIELD_HAVE_EXPAT)
+    pc_link_flags(pc_programs_private ${EXPAT_LIBRARIES})
+endif()
+configure_file(cmake/voxfield-programs.pc.in ${PROJECT_BINARY_DIR}/voxfield-programs.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/voxfield.pc ${PROJECT_BINARY_DIR}/voxfield-programs.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

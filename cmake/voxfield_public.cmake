@@ -11,6 +11,13 @@ list(APPEND public_kernels kernels/priors/prior.h kernels/priors/penalties.h ker
 file(COPY ${public_kernels} DESTINATION ${PROJECT_BINARY_DIR}/include/voxfield)
 set(VOXFIELD_PUBLIC_HEADERS ${public_headers} ${public_kernels})
 
+# The programs as functions, a library of its own (apps/CMakeLists.txt): voxfield.h does not include these.
+set(VOXFIELD_PROGRAM_HEADERS apps/program/programs.h apps/mri_recon/mri_recon.h)
+foreach(header ${VOXFIELD_PROGRAM_HEADERS})
+    cmake_path(GET header FILENAME name)
+    configure_file(${header} ${PROJECT_BINARY_DIR}/include/voxfield/${name} COPYONLY)
+endforeach()
+
 # The shared library, made of the static library's objects. It exports only what the public headers declare (status.h:
 # VF_API_BEGIN). The linker map also hides the symbols of C++ and of the CUDA runtime. Versions before 1.0 are
 # compatible within a minor version, so the soname has the minor version.

@@ -205,7 +205,7 @@ vf_status plan_job(cionize_state *r)
     }
     for (int64_t n = 0; n < count; n++)
         cost[n] = (seconds - again) * (double)(slab[n].behind - slab[n].first) / items;
-    job_say_plan(asked, again, count, cost, items * (double)item_bytes(r), are_bytes_of_file(r));
+    job_say_plan(r->ctx, asked, again, count, cost, items * (double)item_bytes(r), are_bytes_of_file(r));
     free(slab);
     free(cost);
     return VF_OK;

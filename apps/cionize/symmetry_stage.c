@@ -56,13 +56,13 @@ vf_status take_symmetry(cionize_state *r)
     const int64_t atoms = r->molecule.atoms;
     const char *const name = *cell.group ? cell.group : "not named";
     if (!s->quiet)
-        printf("symmetry   space group %s: %d copies of %lld atom%s\n", name, group.count, (long long)atoms,
-               vf_plural(atoms));
+        vf_note(r->ctx, "symmetry   space group %s: %d copies of %lld atom%s", name, group.count, (long long)atoms,
+                vf_plural(atoms));
     status = molecule_expand(r->ctx, s->input, &cell, &group, &r->molecule);
     r->copies = group.count;
     if (status == VF_OK && !s->quiet)
-        printf("           %lld atoms in the cell, total charge %+g e\n", (long long)r->molecule.atoms,
-               fabs(r->molecule.total_charge) < 1e-9 ? 0.0 : r->molecule.total_charge);
+        vf_note(r->ctx, "           %lld atoms in the cell, total charge %+g e", (long long)r->molecule.atoms,
+                fabs(r->molecule.total_charge) < 1e-9 ? 0.0 : r->molecule.total_charge);
     return status;
 }
 

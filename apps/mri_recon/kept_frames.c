@@ -107,7 +107,7 @@ vf_status kept_frames_plan_job(const recon_state *r)
     int count = 0;
     for (int64_t f = 0; ranks > 0 && f < raw->frames; f += most)
         cost[count++] = frame * (double)(raw->frames - f < most ? raw->frames - f : most);
-    job_say_plan(asked, before, count, cost, (double)raw->frames * (double)image_bytes(raw), false);
+    job_say_plan(r->ctx, asked, before, count, cost, (double)raw->frames * (double)image_bytes(raw), false);
     free(cost);
     return VF_OK;
 }

@@ -18,11 +18,13 @@
 #include "coils/coil_stages.h"
 #include "noise/partial_fourier.h"
 #include "recon_state.h"
+#include "result.h"
 #include "scan/correct_trajectory.h"
 #include "scan/crop_readout.h"
 #include "scan/mri_scan.h"
 #include "scan/regroup.h"
 #include "scan/remove_spikes.h"
+#include "scan/scan_memory.h"
 #include "schedule/forecast.h"
 #include "schedule/plan_device.h"
 #include "schedule/reconstruct.h"
@@ -36,7 +38,9 @@
 static vf_status prepare_files(recon_state *r)
 {
     const recon_settings *s = r->settings;
-    r->output = s->output ? strdup(s->output) : recon_default_output(s->scan.input, s->pieces.folder);
+    r->output = is_in_memory(s->output) ? (char *)s->output
+                : s->output             ? strdup(s->output)
+                                        : recon_default_output(s->scan.input, s->pieces.folder);
     if (!r->output)
         return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory");
     /* a dry run does not make the folder of --output-dir */
@@ -122,7 +126,7 @@ static vf_status check_scan(const recon_state *r)
     return VF_OK;
 }
 
-static vf_status read_stage(recon_state *r)
+vf_status read_corrected(recon_state *r)
 {
     const recon_settings *s = r->settings;
     mri_scan *raw = &r->scan;
@@ -130,12 +134,22 @@ static vf_status read_stage(recon_state *r)
     request.info = s->info;
     request.incomplete = s->scan.frames || s->scan.spokes_per_frame > 0;
     watch_stage(&r->watch, "read", 0);
-    vf_status status = cfl_is_name(s->scan.input) ? read_bart(r, raw) : read_scan(r->ctx, s->scan.input, &request, raw);
+    vf_status status = s->scan.arrays               ? read_scan_memory(r->ctx, s->scan.arrays, &request, raw)
+                       : cfl_is_name(s->scan.input) ? read_bart(r, raw)
+                                                    : read_scan(r->ctx, s->scan.input, &request, raw);
     VF_TRY(status, correct_trajectory(r->ctx, &s->scan, raw));
     VF_TRY(status, shift_fov(r->ctx, &s->scan, raw));
     VF_TRY(status, select_slices(r->ctx, &s->scan, raw));
     if (status == VF_OK && s->scan.has_matrix)
         status = change_matrix(r->ctx, s->scan.matrix, raw);
+    return status;
+}
+
+static vf_status read_stage(recon_state *r)
+{
+    const recon_settings *s = r->settings;
+    mri_scan *raw = &r->scan;
+    vf_status status = read_corrected(r);
     if (status == VF_OK)
         scan_warn(r->ctx, s->scan.input, raw);
     if (status == VF_OK && s->solve.method != RECON_BILINEAR)
@@ -212,8 +226,8 @@ static vf_status finish(recon_state *r, vf_report **report)
     if (!only_a_part(r)) {
         watch_stage(&r->watch, "write", 0);
         status = image_refuse_zeros(r->ctx, &r->image, &r->scan);
-        VF_TRY(status, write_image(r->ctx, &r->image, r->output));
-        if (status == VF_OK && s->noise.map)
+        VF_TRY(status, s->result ? keep_images(r) : write_image(r->ctx, &r->image, r->output));
+        if (status == VF_OK && s->noise.map && !s->result)
             status = write_noise_map(r->ctx, &r->noise, s->noise.map);
         if (status == VF_OK && s->picture) {
             watch_stage(&r->watch, "picture", 0);
@@ -225,7 +239,9 @@ static vf_status finish(recon_state *r, vf_report **report)
     vf_stage_end(&r->watch.stages);
     watch_hush(&r->watch);
     VF_TRY(status, recon_tell(r, only_a_part(r) ? TELL_PART : TELL_RESULT, *report));
-    return status == VF_OK ? vf_report_commit(report) : status;
+    if (status != VF_OK)
+        return status;
+    return s->result ? result_take_report(s->result, report) : vf_report_commit(report);
 }
 
 /* Starts GPUs while the scan is read, if the user named them or if they may pay off. */
@@ -233,7 +249,9 @@ static void warm_up(const recon_state *r)
 {
     const double seconds_a_byte = 2e-6; /* on one core, for a scan with much work per byte */
     const char *wish = r->settings->schedule.device;
-    const double seconds = seconds_a_byte * program_file_bytes(r->settings->scan.input) / vf_context_threads(r->ctx);
+    const scan_settings *scan = &r->settings->scan;
+    const double bytes = scan->arrays ? scan_memory_bytes(scan->arrays) : program_file_bytes(scan->input);
+    const double seconds = seconds_a_byte * bytes / vf_context_threads(r->ctx);
     if (strcmp(wish, "auto") != 0 || seconds > VF_CUDA_START_SECONDS + VF_CUDA_USE_SECONDS)
         vf_device_warm_up(r->ctx, wish);
 }
@@ -337,39 +355,63 @@ static vf_status check_places(recon_state *r)
     return status;
 }
 
+void recon_end(recon_state *r)
+{
+    if (!r->image_kept)
+        recon_image_free(&r->image);
+    recon_image_free(&r->noise);
+    free(r->whole);
+    free(r->cropped);
+    free(r->summary.effort);
+    recon_image_free(&r->other);
+    free(r->comparison);
+    free(r->summary.frame_noise);
+    scan_free(&r->scan);
+    if (!is_in_memory(r->output))
+        free(r->output);
+    free(r->command);
+    free(r);
+}
+
+vf_status recon_begin(vf_context *ctx, const recon_settings *settings, recon_state **out)
+{
+    recon_state *r = calloc(1, sizeof *r);
+    *out = r;
+    if (!r)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+    r->ctx = ctx;
+    r->planned = *settings;
+    r->settings = &r->planned;
+    r->began = vf_now();
+    r->watch.mode = settings->quiet || settings->result ? VF_PROGRESS_OFF : settings->progress;
+    r->watch.ctx = settings->result ? ctx : NULL;
+    r->command = program_command(settings->program);
+    return r->command ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory");
+}
+
 vf_status mri_recon_run(vf_context *ctx, const recon_settings *settings)
 {
-    recon_state r = {.ctx = ctx,
-                     .planned = *settings,
-                     .began = vf_now(),
-                     .watch.mode = settings->quiet ? VF_PROGRESS_OFF : settings->progress};
+    recon_state *r;
     vf_report *report = NULL;
-    vf_status status = VF_OK;
-    r.settings = &r.planned;
-    r.command = program_command(settings->program);
-    if (!r.command)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
-    if (settings->report && !settings->dry_run)
+    vf_status status = recon_begin(ctx, settings, &r);
+    if (status == VF_OK && !settings->dry_run && settings->result)
+        status = vf_report_create_text(ctx, &report);
+    else if (status == VF_OK && !settings->dry_run && settings->report)
         status = vf_report_create(ctx, settings->report, &report);
-    VF_TRY(status, prepare(&r));
+    VF_TRY(status, prepare(r));
     if (!settings->dry_run) {
-        VF_TRY(status, check_places(&r));
-        VF_TRY(status, reconstruct_stage(&r));
-        VF_TRY(status, finish(&r, &report));
+        VF_TRY(status, check_places(r));
+        VF_TRY(status, reconstruct_stage(r));
+        VF_TRY(status, finish(r, &report));
     }
-    watch_end(&r.watch);
-    status = kept_frames_end(&r.kept, status);
+    if (r) {
+        watch_end(&r->watch);
+        status = kept_frames_end(&r->kept, status);
+    }
     vf_report_discard(&report);
-    recon_image_free(&r.image);
-    recon_image_free(&r.noise);
-    free(r.whole);
-    free(r.cropped);
-    free(r.summary.effort);
-    recon_image_free(&r.other);
-    free(r.comparison);
-    free(r.summary.frame_noise);
-    scan_free(&r.scan);
-    free(r.output);
-    free(r.command);
+    if (r && settings->result && status == VF_OK && !settings->dry_run)
+        keep_run(r);
+    else if (r)
+        recon_end(r);
     return status;
 }

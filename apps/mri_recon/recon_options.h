@@ -6,4 +6,9 @@
 
 extern const program_option recon_options[];
 
+/* ---- recon_call.c ---- */
+
+/* The body of main(). */
+int mri_recon_main(int argc, char **argv);
+
 #endif

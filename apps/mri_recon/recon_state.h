@@ -25,6 +25,7 @@ typedef struct recon_state {
     double began;           /* when the run began, by vf_now */
     recon_forecast forecast;
     recon_image image;
+    bool image_kept;      /* its data are the result's (settings->result) */
     recon_image noise;    /* deviations of all places, then their g factors */
     float complex *whole; /* [voxels] one place before cropping */
     struct {              /* --reference; images 0: none */
@@ -40,6 +41,21 @@ typedef struct recon_state {
     char devices[64]; /* that made the last frame */
     char created[PROGRAM_TIME_TEXT], method[256], device[640];
 } recon_state;
+
+/* ---- mri_recon_pipeline.c ---- */
+
+/* The state of a run; *out is NULL, or to be freed by recon_end, whatever is returned. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status recon_begin(vf_context *ctx, const recon_settings *settings, recon_state **out);
+void recon_end(recon_state *r);
+/* Reads the scan, corrects its trajectory and selects slices: r->scan. Errors: those of the functions that do so. */
+VF_MUST_CHECK vf_status read_corrected(recon_state *r);
+
+/* ---- recon_results.c: calls, whose outputs go to settings->result ---- */
+
+/* Moves the image and the noise map to the result. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status keep_images(recon_state *r);
+/* At the end: the result keeps what describes the image, for vf_mri_write_result, and frees the state in the end. */
+void keep_run(recon_state *r);
 
 /* ---- place_frames.c ---- */
 

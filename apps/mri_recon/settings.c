@@ -6,6 +6,7 @@
 #include "batch.h"
 #include "coils/coil_map_file.h"
 #include "program.h"
+#include "result.h"
 #include "settings.h"
 #include "solve/equations.h"
 #include "solve/prior_table.h"
@@ -22,7 +23,7 @@ static vf_status check_files(vf_context *ctx, const recon_settings *s)
                        s->scan.trajectory, bart ? "" : ".h5, .hdf5, ");
     if (s->scan.read.group && bart)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--group applies to ISMRMRD files; %s has no groups", s->scan.input);
-    if (s->coils.save && !coil_map_is_name(s->coils.save))
+    if (s->coils.save && !is_in_memory(s->coils.save) && !coil_map_is_name(s->coils.save))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "--save-coils %s: unknown file extension; use .h5, .hdf5, .cfl or .hdr",
                        s->coils.save);
     if (s->coils.sets == RECON_SETS_TWO &&

@@ -30,6 +30,7 @@ typedef struct recon_settings {
     bool partial_fourier_given;
     bool has_sparse_option;        /* the user gave --solver, --wavelet, --shifts, --seed or --frame-noise */
     const struct program *program; /* its options and command line */
+    struct vf_result *result;      /* of a call (mri_recon.h), which gets the outputs; NULL: files do */
 } recon_settings;
 
 /* Rejects contradictory settings that the option table does not catch, and fills in the defaults that depend on other

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "watch.h"
@@ -67,6 +68,34 @@ void watch_end(recon_watch *watch)
     free(pulse);
 }
 
+/* What the context's progress function gets. It is called without the lock: it may wait for something of its own. */
+typedef struct news {
+    vf_context *ctx; /* NULL: nothing */
+    char title[160];
+    double share;
+} news;
+
+/* The caller holds the lock. News of the same stage come a few times a second. */
+static news take_news(recon_watch *watch, bool new_stage)
+{
+    static const double OFTEN = 0.05; /* seconds */
+    recon_watch *of = watch->whole ? watch->whole : watch;
+    news n = {.ctx = of->ctx};
+    const double now = n.ctx ? vf_now() : 0;
+    if (!n.ctx || (!new_stage && now - of->told_at < OFTEN))
+        return (news){0};
+    of->told_at = now;
+    memcpy(n.title, of->title, sizeof n.title);
+    n.share = of->progress.total > 0 ? of->progress.done / of->progress.total : -1;
+    return n;
+}
+
+static void tell_news(const news *n)
+{
+    if (n->ctx)
+        vf_progress_tell(n->ctx, n->title, n->share);
+}
+
 void watch_stage(recon_watch *watch, const char *name, double work)
 {
     pthread_mutex_lock(&lock);
@@ -76,7 +105,9 @@ void watch_stage(recon_watch *watch, const char *name, double work)
     vf_progress_begin(&watch->progress, stderr, watch->mode, watch->title, work, 1, NULL);
     if (watch->progress.stream && !watch->pulse)
         start_pulse(watch);
+    const news now = take_news(watch, !watch->whole);
     pthread_mutex_unlock(&lock);
+    tell_news(&now);
 }
 
 void watch_hush(recon_watch *watch)
@@ -99,7 +130,9 @@ void watch_add(recon_watch *watch, double more)
     vf_progress_add(&watch->progress, more);
     if (watch->whole && watch->progress.total > 0)
         tell_whole(watch, watch->frames * more / watch->progress.total);
+    const news now = take_news(watch, false);
     pthread_mutex_unlock(&lock);
+    tell_news(&now);
 }
 
 void watch_part(recon_watch *watch, double frames)

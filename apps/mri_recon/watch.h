@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "voxfield/context.h"
 #include "voxfield/timer.h"
 
 /* Stage times and a progress line. If several teams work at the same time, each has a silent watch of its own that
@@ -15,6 +16,8 @@ typedef struct recon_watch {
     char which[96];  /* the current frames: "frame 3 of 20: ", or "" */
     char title[160]; /* of the line */
     struct recon_watch *whole;
+    vf_context *ctx;           /* whose progress function is told; NULL: none */
+    double told_at;            /* when it was, by vf_now */
     double frames, told;       /* the current stage's share in frames; frames added to `whole` so far */
     struct watch_pulse *pulse; /* a thread that redraws the line between updates; NULL: not started */
 } recon_watch;

@@ -136,22 +136,36 @@ void fact_line(facts *f, int line, const char *head, const char *key, const char
     fact_say(f, line, "%-10s %s", head, value);
 }
 
+/* The words of a line; NULL: no memory. */
+static char *line_words(const facts *f, int line, bool *empty)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *to = open_memstream(&text, &bytes);
+    *empty = true;
+    for (int n = 0; to && n < f->count; n++)
+        if (f->row[n].words && f->row[n].line == line) {
+            fputs(f->row[n].words, to);
+            *empty = false;
+        }
+    if (to && fclose(to) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
 vf_status facts_print(vf_context *ctx, const facts *f, int first, int last)
 {
-    if (f->failed)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
-    for (int line = first; line <= last; line++) {
-        bool empty = true;
-        for (int n = 0; n < f->count; n++)
-            if (f->row[n].words && f->row[n].line == line) {
-                printf("%s", f->row[n].words);
-                empty = false;
-            }
-        if (!empty)
-            printf("\n");
+    bool failed = f->failed;
+    for (int line = first; !failed && line <= last; line++) {
+        bool empty;
+        char *text = line_words(f, line, &empty);
+        failed = !text;
+        if (text && !empty)
+            vf_note(ctx, "%s", text);
+        free(text);
     }
-    fflush(stdout);
-    return VF_OK;
+    return failed ? vf_fail(ctx, VF_ERR_MEMORY, "no memory") : VF_OK;
 }
 
 /* ---- the report ---- */

@@ -67,7 +67,7 @@ void fact_only_say(facts *f, int line, const char *format, ...) VF_PRINTF(3, 4);
 /* A text with a line of its own, "head       value". Nothing if it is "". */
 void fact_line(facts *f, int line, const char *head, const char *key, const char *value);
 
-/* Prints lines `first` to `last`, those that have words. Errors: VF_ERR_MEMORY. */
+/* Lines `first` to `last`, those that have words, as notes of the context. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status facts_print(vf_context *ctx, const facts *f, int first, int last);
 /* Writes all facts that have keys; a report of NULL gets none. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status facts_report(vf_context *ctx, const facts *f, vf_report *report);

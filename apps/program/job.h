@@ -31,8 +31,8 @@ double job_seconds(int ranks, int64_t pieces, const double *cost);
 
 /* --dry-run --ranks: the time of such a job. `again`: seconds that each rank needs before its first piece; `bytes`: of the
  * result; `in_place`: that ranks write to its place (kept_places). Nothing without --ranks. */
-void job_say_plan(const pieces_settings *asked, double again, int64_t pieces, const double *cost, double bytes,
-                  bool in_place);
+void job_say_plan(vf_context *ctx, const pieces_settings *asked, double again, int64_t pieces, const double *cost,
+                  double bytes, bool in_place);
 
 /* The ranks, with a line about them. Nothing if there is one process. */
 void job_facts(facts *f, int line, const pieces_settings *asked);

@@ -1,6 +1,5 @@
 /* How long a job of many ranks takes: a simulation of how rank 0 hands out pieces, fed by the plan's measured speed. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "job.h"
@@ -29,8 +28,8 @@ double job_seconds(int ranks, int64_t pieces, const double *cost)
     return known ? end : NAN;
 }
 
-void job_say_plan(const pieces_settings *asked, double again, int64_t pieces, const double *cost, double bytes,
-                  bool in_place)
+void job_say_plan(vf_context *ctx, const pieces_settings *asked, double again, int64_t pieces, const double *cost,
+                  double bytes, bool in_place)
 {
     char text[32], text2[32], text3[32];
     double whole = 0;
@@ -41,10 +40,10 @@ void job_say_plan(const pieces_settings *asked, double again, int64_t pieces, co
     const double shared = job_seconds(asked->ranks_planned, pieces, cost),
                  files = (in_place ? 1 : 2) * bytes / file_bytes_a_second;
     const double ranks = asked->ranks_planned, seconds = again + shared;
-    printf("ranks      %d: about %s, of which %s each rank does again; %lld piece%s, efficiency %.3f\n",
-           asked->ranks_planned, vf_format_seconds(seconds, text, sizeof text),
-           vf_format_seconds(again, text2, sizeof text2), (long long)pieces, vf_plural(pieces),
-           (again + whole) / (ranks * seconds));
-    printf("           then rank 0 reads%s the result: %s at 1 GB/s\n", in_place ? "" : " and writes",
-           vf_format_seconds(files, text3, sizeof text3));
+    vf_note(ctx, "ranks      %d: about %s, of which %s each rank does again; %lld piece%s, efficiency %.3f",
+            asked->ranks_planned, vf_format_seconds(seconds, text, sizeof text),
+            vf_format_seconds(again, text2, sizeof text2), (long long)pieces, vf_plural(pieces),
+            (again + whole) / (ranks * seconds));
+    vf_note(ctx, "           then rank 0 reads%s the result: %s at 1 GB/s", in_place ? "" : " and writes",
+            vf_format_seconds(files, text3, sizeof text3));
 }

@@ -274,7 +274,7 @@ static vf_status read_and_run(vf_context *ctx, program *p)
         return status;
     if (p->given.asked != OPTION_END)
         return print_asked(ctx, p);
-    p->quiet = program_given(p, "quiet");
+    p->quiet = program_given(p, "quiet") && !program_given(p, "info"); /* whose notes are all that it makes */
     const char *mpi = option_text(p->options, &p->given, "mpi");
     if (mpi && strcmp(mpi, "no") == 0) {
         p->rank = 0;

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "program.h"
+#include "result.h"
 #include "voxfield/append.h"
 #include "voxfield/output.h"
 #include "voxfield/timer.h"
@@ -35,7 +36,8 @@ vf_status program_check_names(vf_context *ctx, const program_file *files, int co
 {
     for (int a = 0; a < count; a++)
         for (int b = a + 1; b < count; b++)
-            if (files[a].path && files[b].path && same_file(files[a].path, files[b].path))
+            if (files[a].path && files[b].path && !is_in_memory(files[a].path) &&
+                same_file(files[a].path, files[b].path))
                 return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: %s and %s are the same file; use different names",
                                files[b].path, files[a].what, files[b].what);
     return VF_OK;
@@ -45,6 +47,8 @@ vf_status program_check_place(vf_context *ctx, const char *path, double bytes, c
 {
     const double sure = 0.7; /* compressed maps can turn out smaller than the estimate */
     struct stat existing;
+    if (is_in_memory(path))
+        return VF_OK;
     char need[32], have[32];
     if (stat(path, &existing) == 0 && !S_ISREG(existing.st_mode) && !S_ISDIR(existing.st_mode))
         return VF_OK; /* opening and closing a pipe would be seen at its other end */

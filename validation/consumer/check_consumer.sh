@@ -37,7 +37,8 @@ done
 leaked=$(grep -rlFI -e "$build" -e "$(dirname "$(dirname "$here")")" "$prefix" || true)
 [ -z "$leaked" ] || fail "the installed files name the folders they were built in: $leaked"
 installed=$(cd "$prefix/include/voxfield" && LC_ALL=C ls)
-included=$(sed -n 's|^#include "voxfield/\(.*\)"$|\1|p' "$prefix/include/voxfield/voxfield.h" && echo voxfield.h)
+programs=(programs.h mri_recon.h) # a library of its own, which voxfield.h does not include
+included=$(sed -n 's|^#include "voxfield/\(.*\)"$|\1|p' "$prefix/include/voxfield/voxfield.h" && printf '%s\n' voxfield.h "${programs[@]}")
 [ "$installed" = "$(LC_ALL=C sort <<<"$included")" ] || fail "voxfield.h includes other headers than those installed: $installed"
 echo "ok: installed, moved, $(find "$prefix" -type f | wc -l) files"
 
@@ -83,8 +84,10 @@ PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name voxfield.pc)")
 export PKG_CONFIG_PATH
 static=()
 [ -n "$(find "$prefix" -name 'libvoxfield.so')" ] || static=(--static)
-read -ra flags <<<"$(pkg-config --cflags --libs "${static[@]}" voxfield)"
 for source in "$examples"/*.c; do
+    module=voxfield
+    grep -qE 'voxfield/(mri_recon|cionize)\.h' "$source" && module=voxfield-programs
+    read -ra flags <<<"$(pkg-config --cflags --libs "${static[@]}" $module)"
     quietly "$cc" -std=c11 -Wall -Wextra -Werror -O2 -o "$work/example" "$source" "${flags[@]}" -lm
     LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH") quietly "$work/example"
 done

@@ -416,6 +416,21 @@ static vf_status write_h5(vf_context *ctx, const char *path, const mri_scan *raw
     return status;
 }
 
+vf_status keep_coil_maps(vf_result *result, const mri_scan *raw, const saved_maps *maps)
+{
+    const size_t count = (size_t)(raw->coils * raw->matrix[0] * raw->matrix[1] * raw->matrix[2]);
+    int64_t sets = 1;
+    float complex *to = NULL;
+    for (int p = 0; p < raw->places; p++)
+        sets = maps[p].data && maps[p].sets > sets ? maps[p].sets : sets;
+    const int64_t dims[] = {raw->places, sets, raw->coils, raw->matrix[2], raw->matrix[1], raw->matrix[0]};
+    const vf_status status = result_new(result, "maps", VF_C64, 6, dims, &to);
+    for (int p = 0; status == VF_OK && p < raw->places; p++)
+        if (maps[p].data)
+            memcpy(to + (size_t)(p * sets) * count, maps[p].data, (size_t)maps[p].sets * count * sizeof *to);
+    return status;
+}
+
 vf_status write_coil_maps(vf_context *ctx, const char *path, const mri_scan *raw, const saved_maps *maps)
 {
     const int64_t count = raw->coils * raw->matrix[0] * raw->matrix[1] * raw->matrix[2];

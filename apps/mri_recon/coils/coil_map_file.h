@@ -3,6 +3,7 @@
 #define COIL_MAP_FILE_H
 
 #include "coil_settings.h"
+#include "result.h"
 #include "scan/mri_scan.h"
 
 /* Whether the path has an extension of coil map files (.cfl .hdr .h5 .hdf5). */
@@ -29,5 +30,8 @@ typedef struct saved_maps {
  * most sets; missing sets are 0. The file and a note say if the coils were whitened or compressed. Errors:
  * VF_ERR_OUTPUT, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status write_coil_maps(vf_context *ctx, const char *path, const mri_scan *raw, const saved_maps *maps);
+
+/* The maps of all places as "maps" [place][set][coil][z][y][x] of a call's result. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status keep_coil_maps(vf_result *result, const mri_scan *raw, const saved_maps *maps);
 
 #endif

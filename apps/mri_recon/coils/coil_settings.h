@@ -18,11 +18,12 @@ enum { COMPRESS_AUTO = -1, COMPRESS_NONE = 0, COMPRESS_FROM = 12 };
 
 typedef struct coil_settings {
     recon_coils how;
-    const char *file;    /* of maps, with RECON_COILS_FILE; NULL: the scan's own maps */
-    const char *save;    /* file to save the maps in; NULL: none */
-    recon_map_sets sets; /* for --method cg; other methods use the first set */
-    const char *drop;    /* channels to leave out (drop_coils.c); NULL: chosen from the data */
-    int compress;        /* coils to keep; COMPRESS_NONE: all; COMPRESS_AUTO: by the noise */
+    const char *file;         /* of maps, with RECON_COILS_FILE; NULL: the scan's own maps */
+    const char *save;         /* file to save the maps in; NULL: none */
+    struct vf_result *result; /* gets them if `save` is in_memory */
+    recon_map_sets sets;      /* for --method cg; other methods use the first set */
+    const char *drop;         /* channels to leave out (drop_coils.c); NULL: chosen from the data */
+    int compress;             /* coils to keep; COMPRESS_NONE: all; COMPRESS_AUTO: by the noise */
 } coil_settings;
 
 #endif

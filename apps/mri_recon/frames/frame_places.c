@@ -171,7 +171,8 @@ vf_status places_save_maps(const recon_job *job)
     for (int p = 0; p < places; p++)
         of[p] =
             (saved_maps){.sets = job->place[p].sets, .weighted = job->place[p].weighted, .data = job->place[p].maps};
-    vf_status status = write_coil_maps(job->ctx, job->coils->save, job->scan, of);
+    vf_status status = is_in_memory(job->coils->save) ? keep_coil_maps(job->coils->result, job->scan, of)
+                                                      : write_coil_maps(job->ctx, job->coils->save, job->scan, of);
     free(of);
     return status;
 }

@@ -44,6 +44,9 @@ VF_MUST_CHECK vf_status image_check_extension(vf_context *ctx, const char *path)
  * VF_ERR_INPUT and VF_ERR_ARGUMENT for copy_of. */
 VF_MUST_CHECK vf_status write_image(vf_context *ctx, const recon_image *image, const char *path);
 
+/* The checks before that. Messages begin with `name`. Errors: VF_ERR_OUTPUT, VF_ERR_INTERNAL. */
+VF_MUST_CHECK vf_status image_check_values(vf_context *ctx, const recon_image *image, const char *name);
+
 /* Writes a noise map. The volumes of `map` are the deviations of all places, then their g factors. In .h5 they are the
  * datasets /noise and /g_factor [volume][z][y][x]; other formats are as in write_image. Errors: as write_image. */
 VF_MUST_CHECK vf_status write_noise_map(vf_context *ctx, const recon_image *map, const char *path);

@@ -5,6 +5,7 @@
 
 #include "image_files.h"
 #include "program.h"
+#include "result.h"
 #include "voxfield/output.h"
 #include "voxfield/statistics.h"
 
@@ -26,7 +27,7 @@ static vf_status format_for(vf_context *ctx, const char *path, const image_forma
 vf_status image_check_extension(vf_context *ctx, const char *path)
 {
     const image_format *format;
-    return format_for(ctx, path, &format);
+    return is_in_memory(path) ? VF_OK : format_for(ctx, path, &format);
 }
 
 vf_status image_check_path(vf_context *ctx, const char *path)
@@ -128,7 +129,7 @@ vf_status image_white(vf_context *ctx, const recon_image *image, int first, int 
 
 /* ---- writing ---- */
 
-static vf_status check_image(vf_context *ctx, const recon_image *image, const char *path)
+vf_status image_check_values(vf_context *ctx, const recon_image *image, const char *path)
 {
     int64_t voxels = image->frames;
     bool valid = image->frames >= 1 && image->data;
@@ -158,7 +159,7 @@ vf_status write_image(vf_context *ctx, const recon_image *image, const char *pat
 {
     const image_format *format;
     vf_status status = format_for(ctx, path, &format);
-    VF_TRY(status, check_image(ctx, image, path));
+    VF_TRY(status, image_check_values(ctx, image, path));
     VF_TRY(status, format->write(ctx, image, path));
     return status;
 }

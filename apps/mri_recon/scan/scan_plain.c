@@ -387,13 +387,26 @@ static vf_status required(const reader *r, const array *a)
     return a->exists ? VF_OK : vf_fail(r->ctx, VF_ERR_INPUT, "%s: dataset %s is missing", r->source->path, a->name);
 }
 
-vf_status scan_read_plain(vf_context *ctx, const plain_source *source, k_units units, mri_scan *out)
+vf_status scan_plain_space(vf_context *ctx, const plain_source *source, mri_scan *out)
 {
     reader r = {.ctx = ctx, .source = source, .out = out};
     snprintf(out->layout, sizeof out->layout, "plain");
     for (int a = 0; a < 3; a++)
         out->geometry.direction[a][a] = 1;
-    vf_status status = read_attributes(&r);
+    return read_attributes(&r);
+}
+
+vf_status scan_plain_rest(vf_context *ctx, const plain_source *source, mri_scan *out)
+{
+    reader r = {.ctx = ctx, .source = source, .out = out};
+    const vf_status status = read_all_volumes(&r);
+    return status == VF_OK ? read_noise(&r) : status;
+}
+
+vf_status scan_read_plain(vf_context *ctx, const plain_source *source, k_units units, mri_scan *out)
+{
+    reader r = {.ctx = ctx, .source = source, .out = out};
+    vf_status status = scan_plain_space(ctx, source, out);
     VF_TRY(status, look_up(&r, "data", true, &r.data));
     VF_TRY(status, required(&r, &r.data));
     VF_TRY(status, look_up(&r, "trajectory", false, &r.trajectory));
@@ -406,7 +419,6 @@ vf_status scan_read_plain(vf_context *ctx, const plain_source *source, k_units u
     VF_TRY(status, check_weights(&r));
     VF_TRY(status, read_per_sample(&r, "time", false, offsetof(scan_trajectory, time)));
     VF_TRY(status, read_per_sample(&r, "phi", true, offsetof(scan_trajectory, phi)));
-    VF_TRY(status, read_all_volumes(&r));
-    VF_TRY(status, read_noise(&r));
+    VF_TRY(status, scan_plain_rest(ctx, source, out));
     return status;
 }

@@ -28,4 +28,9 @@ const char *scan_shape_text(int rank, const int64_t *dims, char text[SCAN_SHAPE_
  * VF_ERR_MEMORY, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status scan_read_plain(vf_context *ctx, const plain_source *source, k_units units, mri_scan *out);
 
+/* Two parts of it: the matrix and the field of view; and, when the frames are there, what is of voxels (coil maps, field map,
+ * references, truth) and the noise. */
+VF_MUST_CHECK vf_status scan_plain_space(vf_context *ctx, const plain_source *source, mri_scan *out);
+VF_MUST_CHECK vf_status scan_plain_rest(vf_context *ctx, const plain_source *source, mri_scan *out);
+
 #endif

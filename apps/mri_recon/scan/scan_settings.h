@@ -44,6 +44,7 @@ typedef struct scan_request {
 /* What is read, and how it is corrected and cut into frames before it is reconstructed. */
 typedef struct scan_settings {
     const char *input;
+    const struct vf_mri_scan *arrays; /* the scan in memory (scan_memory.h) instead of a file; NULL: the file */
     scan_request read;
     int64_t matrix[3]; /* with has_matrix */
     bool has_matrix;

@@ -46,6 +46,13 @@ void vf_context_set_log(vf_context *ctx, vf_log_fn log, void *user);
 void vf_note(vf_context *ctx, const char *format, ...) VF_PRINTF(2, 3);
 void vf_warn(vf_context *ctx, const char *format, ...) VF_PRINTF(2, 3);
 
+/* Passes the progress of long work to a function: the stage's name, and the share of it that is done, in [0, 1], or -1 if
+ * that is unknown. Calls are serialised, and come from any thread. This function and that of the log may call vf_context_cancel
+ * and vf_cancelled, but nothing else with the same context. */
+typedef void (*vf_progress_fn)(void *user, const char *stage, double share);
+void vf_context_set_progress(vf_context *ctx, vf_progress_fn progress, void *user);
+void vf_progress_tell(vf_context *ctx, const char *stage, double share);
+
 /* Asks running work to stop at the next safe point with VF_ERR_CANCELLED, and all work after it, too, until
  * vf_context_resume. Async-signal-safe.
  * These calls stop: vf_pipeline_run and vf_workpool_run, between pieces; vf_stencil_jacobi, between sweeps; on the CPU,

@@ -20,6 +20,8 @@ typedef struct vf_report vf_report;
 
 /* Begins the object and opens the output file, so a path that cannot be written fails before any work. */
 VF_MUST_CHECK vf_status vf_report_create(vf_context *ctx, const char *path, vf_report **out);
+/* The same in memory, for vf_report_take. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status vf_report_create_text(vf_context *ctx, vf_report **out);
 
 /* `key: value`. NaN and infinities become null. Text is escaped and must be UTF-8; other bytes become U+FFFD. */
 void vf_report_text(vf_report *report, const char *key, const char *value);
@@ -39,6 +41,8 @@ void vf_report_stages(vf_report *report, const vf_stages *stages);
 
 /* Ends all open objects and commits the file; *report becomes NULL either way. VF_OK if it is NULL. */
 VF_MUST_CHECK vf_status vf_report_commit(vf_report **report);
+/* The same for a report in memory; free(*text). Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status vf_report_take(vf_report **report, char **text);
 void vf_report_discard(vf_report **report);
 
 #ifdef __cplusplus

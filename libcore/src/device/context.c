@@ -22,6 +22,8 @@ struct vf_context {
     char message[VF_MESSAGE_SIZE];
     vf_log_fn log;
     void *log_user;
+    vf_progress_fn progress;
+    void *progress_user;
     atomic_bool cancelled;
     int threads, cores; /* cores: those that the process may use */
     int64_t team_work;  /* nanoseconds from which on a region has all threads */
@@ -162,11 +164,32 @@ void vf_context_set_log(vf_context *ctx, vf_log_fn log, void *user)
 
 static void VF_PRINTF(3, 0) log_text(vf_context *ctx, vf_log_level level, const char *format, va_list args)
 {
-    char text[VF_MESSAGE_SIZE];
-    vsnprintf(text, sizeof text, format, args);
+    char text[VF_MESSAGE_SIZE], *whole = NULL; /* of a longer text */
+    va_list again;
+    va_copy(again, args);
+    if (vsnprintf(text, sizeof text, format, args) >= (int)sizeof text && vasprintf(&whole, format, again) < 0)
+        whole = NULL;
+    va_end(again);
     pthread_mutex_lock(&ctx->lock);
     if (ctx->log)
-        ctx->log(ctx->log_user, level, text);
+        ctx->log(ctx->log_user, level, whole ? whole : text);
+    pthread_mutex_unlock(&ctx->lock);
+    free(whole);
+}
+
+void vf_context_set_progress(vf_context *ctx, vf_progress_fn progress, void *user)
+{
+    pthread_mutex_lock(&ctx->lock);
+    ctx->progress = progress;
+    ctx->progress_user = user;
+    pthread_mutex_unlock(&ctx->lock);
+}
+
+void vf_progress_tell(vf_context *ctx, const char *stage, double share)
+{
+    pthread_mutex_lock(&ctx->lock);
+    if (ctx->progress)
+        ctx->progress(ctx->progress_user, stage, share < 0 || share > 1 ? share < 0 ? -1 : 1 : share);
     pthread_mutex_unlock(&ctx->lock);
 }
 

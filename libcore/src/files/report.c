@@ -12,7 +12,11 @@
 #include "voxfield/version.h"
 
 struct vf_report {
-    vf_output *output;
+    vf_context *ctx;
+    vf_output *output; /* NULL: in memory */
+    FILE *stream;      /* of *text */
+    char *text;
+    size_t bytes;
     vf_status status; /* the first failure; later calls do nothing */
     int depth;
     bool first; /* the innermost object is still empty */
@@ -20,8 +24,10 @@ struct vf_report {
 
 static void put(vf_report *r, const char *text, size_t bytes)
 {
-    if (r->status == VF_OK)
+    if (r->status == VF_OK && r->output)
         r->status = vf_output_write(r->output, text, bytes);
+    else if (r->status == VF_OK && fwrite(text, 1, bytes, r->stream) != bytes)
+        r->status = vf_fail(r->ctx, VF_ERR_MEMORY, "not enough memory for the report");
 }
 
 static void puts_to(vf_report *r, const char *text)
@@ -99,6 +105,15 @@ static void put_key(vf_report *r, const char *key)
     r->first = false;
 }
 
+static vf_report *begin(vf_report *r, vf_context *ctx)
+{
+    r->ctx = ctx;
+    puts_to(r, "{");
+    r->depth = 1;
+    r->first = true;
+    return r;
+}
+
 vf_status vf_report_create(vf_context *ctx, const char *path, vf_report **out)
 {
     *out = NULL;
@@ -110,10 +125,21 @@ vf_status vf_report_create(vf_context *ctx, const char *path, vf_report **out)
         free(r);
         return status;
     }
-    puts_to(r, "{");
-    r->depth = 1;
-    r->first = true;
-    *out = r;
+    *out = begin(r, ctx);
+    return VF_OK;
+}
+
+vf_status vf_report_create_text(vf_context *ctx, vf_report **out)
+{
+    *out = NULL;
+    vf_report *r = calloc(1, sizeof *r);
+    if (r)
+        r->stream = open_memstream(&r->text, &r->bytes);
+    if (!r || !r->stream) {
+        free(r);
+        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the report");
+    }
+    *out = begin(r, ctx);
     return VF_OK;
 }
 
@@ -232,26 +258,48 @@ void vf_report_stages(vf_report *report, const vf_stages *stages)
     vf_report_end(report);
 }
 
-vf_status vf_report_commit(vf_report **report)
+static vf_status end(vf_report *r)
 {
-    vf_report *r = *report;
-    *report = NULL;
-    if (!r)
-        return VF_OK;
     while (r->depth > 0)
         vf_report_end(r);
     puts_to(r, "\n");
-    vf_status status = r->status;
-    VF_TRY(status, vf_output_commit(&r->output));
-    vf_output_discard(&r->output);
-    free(r);
+    return r->status;
+}
+
+vf_status vf_report_commit(vf_report **report)
+{
+    if (!*report)
+        return VF_OK;
+    vf_status status = end(*report);
+    VF_TRY(status, vf_output_commit(&(*report)->output));
+    vf_report_discard(report);
+    return status;
+}
+
+vf_status vf_report_take(vf_report **report, char **text)
+{
+    vf_report *r = *report;
+    vf_status status = end(r);
+    const bool whole = fclose(r->stream) == 0 && r->text;
+    r->stream = NULL;
+    if (status == VF_OK && !whole)
+        status = vf_fail(r->ctx, VF_ERR_MEMORY, "not enough memory for the report");
+    *text = status == VF_OK ? r->text : NULL;
+    if (status == VF_OK)
+        r->text = NULL;
+    vf_report_discard(report);
     return status;
 }
 
 void vf_report_discard(vf_report **report)
 {
-    if (*report)
-        vf_output_discard(&(*report)->output);
-    free(*report);
+    vf_report *r = *report;
     *report = NULL;
+    if (!r)
+        return;
+    vf_output_discard(&r->output);
+    if (r->stream)
+        (void)fclose(r->stream);
+    free(r->text);
+    free(r);
 }
