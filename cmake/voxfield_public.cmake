@@ -12,7 +12,7 @@ file(COPY ${public_kernels} DESTINATION ${PROJECT_BINARY_DIR}/include/voxfield)
 set(VOXFIELD_PUBLIC_HEADERS ${public_headers} ${public_kernels})
 
 # The programs as functions, a library of its own (apps/CMakeLists.txt): voxfield.h does not include these.
-set(VOXFIELD_PROGRAM_HEADERS apps/program/programs.h apps/mri_recon/mri_recon.h)
+set(VOXFIELD_PROGRAM_HEADERS apps/program/programs.h apps/mri_recon/mri_recon.h apps/cionize/cionize.h)
 foreach(header ${VOXFIELD_PROGRAM_HEADERS})
     cmake_path(GET header FILENAME name)
     configure_file(${header} ${PROJECT_BINARY_DIR}/include/voxfield/${name} COPYONLY)

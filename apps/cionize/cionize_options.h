@@ -14,6 +14,11 @@ typedef struct cionize_request {
 
 extern const program_option cionize_options[];
 
+/* ---- cionize_call.c ---- */
+
+/* The body of main(). */
+int cionize_main(int argc, char **argv);
+
 /* ---- method_option.c ---- */
 
 /* Reads auto, NAME[:VARIANT] or cutoff:R[:LAW[:R_ON]][:VARIANT] into a cionize_request, for the table. Errors: VF_ERR_ARGUMENT. */

@@ -7,6 +7,7 @@
 #include "cionize_state.h"
 #include "job.h"
 #include "molecule/atom_radii.h"
+#include "molecule/molecule_memory.h"
 #include "molecule/molecule_part.h"
 #include "potential/average.h"
 #include "potential/potential_common.h"
@@ -72,11 +73,14 @@ static void describe(cionize_state *r)
         .error.cutoff = s->read_map ? 0 : s->cutoff,
         .molecule = &r->molecule,
         .sources = r->sources,
+        .result = s->result,
+        .array = "map",
         .selection = r->selection,
     };
     solvent_describe(r);
     r->deviation_info = r->info;
     r->deviation_info.error = (map_error){0};
+    r->deviation_info.array = "deviation";
     r->deviation_info.quantity = "standard deviation over frames of the electrostatic potential";
 }
 
@@ -188,7 +192,8 @@ static vf_status prepare(cionize_state *r)
     if (status == VF_OK && !s->read_map && !only_points(r))
         potential_warm_up(r->ctx, s, program_file_bytes(s->input));
     VF_TRY(status, prepare_output(r));
-    VF_TRY(status, read_molecule_choosing(r->ctx, s->input, s->charges, s->altloc, &r->molecule));
+    VF_TRY(status, s->arrays ? read_molecule_memory(r->ctx, s->arrays, &r->molecule)
+                             : read_molecule_choosing(r->ctx, s->input, s->charges, s->altloc, &r->molecule));
     if (status == VF_OK && s->bondi)
         status = molecule_give_radii(r->ctx, s->input, &r->molecule, &r->radii_given);
     if (status != VF_OK)
@@ -318,6 +323,7 @@ static vf_status sum_layers(cionize_state *r)
         return VF_OK;
     vf_progress_begin(&r->progress, stderr, s->quiet ? VF_PROGRESS_OFF : s->progress, "computing", r->evaluations, 1e-9,
                       "G evaluations");
+    vf_progress_also(&r->progress, call_context(r));
     const vf_status status =
         r->trajectory
             ? average_compute(r->ctx, r->sources, r->trajectory, &r->frames, &r->plan, take_averages, show_part, r)
@@ -398,7 +404,7 @@ static vf_status execute(cionize_state *r, vf_report **report)
         return status;
     vf_stage_end(&r->stages);
     status = cionize_tell(r, TELL_REPORT, seconds, *report);
-    VF_TRY(status, vf_report_commit(report));
+    VF_TRY(status, r->settings.result ? result_take_report(r->settings.result, report) : vf_report_commit(report));
     if (status == VF_OK && r->missing > 0)
         status = vf_fail(r->ctx, VF_ERR_INCOMPLETE, "%lld of %lld ion%s did not fit; the files have those that did",
                          (long long)r->missing, (long long)r->wanted, vf_plural(r->wanted));
@@ -445,7 +451,9 @@ vf_status cionize_run(vf_context *ctx, const cionize_settings *settings)
     r.command = program_command(settings->program);
     if (!r.command)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
-    if (settings->report && !settings->dry_run)
+    if (settings->result && !settings->dry_run)
+        status = vf_report_create_text(ctx, &report);
+    else if (settings->report && !settings->dry_run)
         status = vf_report_create(ctx, settings->report, &report);
     VF_TRY(status, prepare(&r));
     if (status == VF_OK && !settings->dry_run)

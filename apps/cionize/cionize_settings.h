@@ -73,6 +73,9 @@ typedef struct cionize_settings {
     bool dry_run, quiet;
     vf_progress_mode progress;
     const struct program *program; /* its options and command line */
+    /* Of a call (cionize.h): */
+    struct vf_result *result;         /* gets the outputs; NULL: files do */
+    const struct vf_molecule *arrays; /* the molecule; NULL: the file */
 } cionize_settings;
 
 /* ---- name_files.c ---- */

@@ -13,6 +13,7 @@
 #include "molecule/water.h"
 #include "points/points.h"
 #include "program.h"
+#include "result.h"
 #include "solvent/solvent_energies.h"
 #include "trajectory/trajectory.h"
 
@@ -137,6 +138,13 @@ typedef struct cionize_state {
     int64_t points[3]; /* grid points: free, excluded by the solute, excluded by ions */
     int64_t missing;   /* ions without room */
 } cionize_state;
+
+/* ---- cionize_results.c: calls, whose outputs go to settings.result ---- */
+
+VF_MUST_CHECK vf_status keep_ions(vf_result *result, const ion_list *list);
+VF_MUST_CHECK vf_status keep_energies(vf_result *result, const energy_table *table);
+/* The context of a call, whose progress function is told; NULL: this is the program. */
+vf_context *call_context(const cionize_state *r);
 
 /* ---- script_settings.c ---- */
 

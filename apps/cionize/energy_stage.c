@@ -214,6 +214,7 @@ static vf_status sum_frames(cionize_state *r)
     vf_stage_begin(&r->stages, "energies");
     vf_progress_begin(&r->progress, stderr, r->settings.quiet ? VF_PROGRESS_OFF : r->settings.progress, "solving",
                       (double)r->frames.count, 1, "frames");
+    vf_progress_also(&r->progress, call_context(r));
     for (int64_t f = 0; status == VF_OK && f < r->frames.count; f++) {
         status = sum_frame(r, f, xyz, r->dissolved.of[f]);
         vf_progress_update(&r->progress, (double)f + 1);
@@ -243,7 +244,9 @@ vf_status energies_run(cionize_state *r)
                                     .first_frame = r->frames.first,
                                     .step = r->frames.step,
                                     .of = (const solvent_energy(*)[OF_ALL])d->of};
-        status = energies_write(r->ctx, r->settings.solvent.energies, &table, &r->info);
+        status = is_in_memory(r->settings.solvent.energies)
+                     ? keep_energies(r->settings.result, &table)
+                     : energies_write(r->ctx, r->settings.solvent.energies, &table, &r->info);
     }
     vf_stage_end(&r->stages);
     return status == VF_OK ? cionize_tell(r, TELL_ENERGIES, 0, NULL) : status;

@@ -6,6 +6,7 @@
 
 #include "cionize_state.h"
 #include "ion_search.h"
+#include "result.h"
 #include "voxfield/version.h"
 
 static bool has_script(const cionize_state *r)
@@ -268,6 +269,7 @@ static vf_status write_mask(cionize_state *r)
     r->mask_info.type = VF_F32;
     r->mask_info.quantity = "what excludes ions: 0 nothing, 1 the solute, 2 an ion";
     r->mask_info.unit = "";
+    r->mask_info.array = "mask";
     float *values = malloc((size_t)points * sizeof *values);
     if (!values)
         return vf_fail(r->ctx, VF_ERR_MEMORY, "%s: no memory for %lld points", r->ions.mask, (long long)points);
@@ -370,7 +372,9 @@ static vf_status write_files(cionize_state *r)
     const molecule written = in_cell_of_run(r, all);
     if (status == VF_OK && r->ions.ionized)
         status = write_list(r, r->ions.ionized, &r->placed, all->atoms > 0 ? &written : NULL);
-    if (status == VF_OK && r->ions.ions)
+    if (status == VF_OK && is_in_memory(r->ions.ions))
+        status = keep_ions(r->settings.result, &r->placed);
+    else if (status == VF_OK && r->ions.ions)
         status = write_list(r, r->ions.ions, &r->placed, NULL);
     if (status == VF_OK && r->ions.mask)
         status = write_mask(r);
@@ -402,6 +406,7 @@ vf_status ions_place(cionize_state *r)
         return status;
     vf_progress_begin(&r->progress, stderr, r->settings.quiet ? VF_PROGRESS_OFF : r->settings.progress, "placing ions",
                       (double)r->wanted, 1, "ions");
+    vf_progress_also(&r->progress, call_context(r));
     status = has_script(r) ? run_commands(r) : place(r, r->request, r->requests);
     vf_progress_end(&r->progress);
     placement_points(r->placement, r->points);

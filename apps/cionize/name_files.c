@@ -154,7 +154,7 @@ static vf_status name_points(cionize_state *r)
     vf_status status = VF_OK;
     if (p->points && !p->out)
         status = default_name(r, "_points.csv", &r->points_name, &p->out);
-    if (status == VF_OK && p->points)
+    if (status == VF_OK && p->points && !is_in_memory(p->out))
         status = points_check_path(r->ctx, p->out);
     if (status == VF_OK && p->field_map)
         status = field_map_names(r->ctx, p->field_map, &r->field_files, r->field_names);
@@ -168,7 +168,7 @@ vf_status prepare_output(cionize_state *r)
     const char *map = s->map;
     vf_status status = check_combinations(r);
     if (status == VF_OK && !map && !ions && !s->read_map && !only_points(r))
-        status = default_name(r, ".dx", &r->default_name, &map);
+        status = s->result ? (map = in_memory, VF_OK) : default_name(r, ".dx", &r->default_name, &map);
     if (status == VF_OK && s->has_profile && !s->profile) {
         const char *const endings[] = {"_profile_x.csv", "_profile_y.csv", "_profile_z.csv"};
         status = default_name(r, endings[s->profile_axis], &r->profile_name, &r->settings.profile);
@@ -192,7 +192,7 @@ vf_status prepare_output(cionize_state *r)
                          map, s->deviation);
     const char *const lists[] = {r->ions.ionized, r->ions.ions};
     for (int n = 0; status == VF_OK && n < 2; n++)
-        if (lists[n])
+        if (lists[n] && !is_in_memory(lists[n]))
             status = check_ions_path(r->ctx, lists[n]);
     const map_format *mask;
     if (status == VF_OK && r->ions.mask)

@@ -7,7 +7,8 @@
 typedef enum point_exclusion { EXCLUDE_NOTHING, EXCLUDE_ATOM, EXCLUDE_RESIDUE } point_exclusion;
 
 typedef struct point_settings {
-    const char *points; /* a file, or "atoms"; NULL: no points */
+    const char *points;          /* a file, or "atoms"; NULL: no points */
+    const struct vf_view *given; /* if `points` is in_memory: the caller's, [n][3] */
     const char *out;
     const char *field_map; /* NULL: none */
     bool field;

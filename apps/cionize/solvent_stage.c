@@ -115,7 +115,7 @@ vf_status solvent_prepare(cionize_state *r)
     vf_status status = check_radii(r);
     VF_TRY(status, dissolve_options(&r->settings, r->ctx, &r->dissolved.options));
     if (status == VF_OK && s->energies)
-        status = energies_check_path(r->ctx, s->energies);
+        status = is_in_memory(s->energies) ? VF_OK : energies_check_path(r->ctx, s->energies);
     return status;
 }
 

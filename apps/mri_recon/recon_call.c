@@ -67,14 +67,15 @@ typedef struct recon_call {
     recon_settings settings;
 } recon_call;
 
-/* Reads the options as the program does; places as in call_begin. */
-static vf_status begin(vf_context *ctx, recon_call *c, const char *input, const vf_option *options,
-                       const char *const *places, vf_result *result)
+/* Reads the options as the program does. */
+static vf_status begin(vf_context *ctx, recon_call *c, const char *input, const vf_option *options, vf_result *result)
 {
+    static const char *const places[] = {"noise-map", "save-coils", NULL}, *const refused[] = {"append-to-copy", NULL};
+    static const call_rules rules = {places, refused};
     recon_settings *s = &c->settings;
     program *p = &c->call.program;
     *p = program_with(s);
-    vf_status status = call_begin(ctx, &c->call, options, input, places);
+    vf_status status = call_begin(ctx, &c->call, options, input, &rules);
     s->program = p;
     s->result = s->coils.result = result;
     s->output = in_memory;
@@ -94,7 +95,6 @@ static vf_status check_input(vf_context *ctx, const vf_mri_scan *scan)
 
 vf_status vf_mri_reconstruct(vf_context *ctx, const vf_mri_scan *scan, const vf_option *options, vf_result **out)
 {
-    static const char *const places[] = {"noise-map", "save-coils", NULL};
     recon_call c = {0};
     *out = NULL;
     vf_status status = check_input(ctx, scan);
@@ -102,7 +102,7 @@ vf_status vf_mri_reconstruct(vf_context *ctx, const vf_mri_scan *scan, const vf_
     if (status != VF_OK)
         return status;
     c.settings.scan.arrays = scan->file ? NULL : scan;
-    status = begin(ctx, &c, scan->file ? scan->file : scan_memory_name, options, places, *out);
+    status = begin(ctx, &c, scan->file ? scan->file : scan_memory_name, options, *out);
     VF_TRY(status, mri_recon_run(ctx, &c.settings));
     call_end(ctx, &c.call);
     if (status != VF_OK) {
@@ -223,13 +223,12 @@ static vf_status add_volumes(vf_result *result, const mri_scan *s)
 
 vf_status vf_mri_read(vf_context *ctx, const char *file, const vf_option *options, vf_result **out)
 {
-    static const char *const places[] = {NULL};
     recon_call c = {0};
     recon_state *r = NULL;
     vf_status status = result_create(ctx, out);
     if (status != VF_OK)
         return status;
-    status = begin(ctx, &c, file, options, places, *out);
+    status = begin(ctx, &c, file, options, *out);
     VF_TRY(status, recon_begin(ctx, &c.settings, &r));
     VF_TRY(status, read_corrected(r));
     VF_TRY(status, add_frames(*out, &r->scan));

@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "voxfield/context.h"
+
 double vf_now(void)
 {
     struct timespec t;
@@ -94,9 +96,28 @@ void vf_progress_begin(vf_progress *progress, FILE *stream, vf_progress_mode mod
         draw(progress, " ...");
 }
 
+static void tell(vf_progress *progress)
+{
+    const double now = vf_now(), often = 0.05; /* seconds */
+    if (now - progress->told < often)
+        return;
+    progress->told = now;
+    vf_progress_tell(progress->ctx, progress->title, progress->total > 0 ? progress->done / progress->total : -1);
+}
+
+void vf_progress_also(vf_progress *progress, vf_context *ctx)
+{
+    progress->ctx = ctx;
+    progress->told = 0;
+    if (ctx)
+        tell(progress);
+}
+
 void vf_progress_update(vf_progress *progress, double done)
 {
     progress->done = done;
+    if (progress->ctx)
+        tell(progress);
     if (!progress->stream)
         return;
     double now = vf_now(), elapsed = now - progress->began;

@@ -37,7 +37,7 @@ done
 leaked=$(grep -rlFI -e "$build" -e "$(dirname "$(dirname "$here")")" "$prefix" || true)
 [ -z "$leaked" ] || fail "the installed files name the folders they were built in: $leaked"
 installed=$(cd "$prefix/include/voxfield" && LC_ALL=C ls)
-programs=(programs.h mri_recon.h) # a library of its own, which voxfield.h does not include
+programs=(programs.h mri_recon.h cionize.h) # a library of its own, which voxfield.h does not include
 included=$(sed -n 's|^#include "voxfield/\(.*\)"$|\1|p' "$prefix/include/voxfield/voxfield.h" && printf '%s\n' voxfield.h "${programs[@]}")
 [ "$installed" = "$(LC_ALL=C sort <<<"$included")" ] || fail "voxfield.h includes other headers than those installed: $installed"
 echo "ok: installed, moved, $(find "$prefix" -type f | wc -l) files"

@@ -43,6 +43,8 @@ typedef struct map_info {
     map_error error;                   /* measured between the last layer and the commit, at the earliest */
     const molecule *molecule;          /* for total charge and digest; cube files list the atoms */
     const molecule *sources;           /* the selected atoms, whose potential it is; NULL: those of the molecule */
+    struct vf_result *result;          /* of a call, which gets the map under the name `array`; NULL: files do */
+    const char *array;
     const char *selection;             /* which they are: "protein (1231 atoms, +4 e)"; NULL: all */
 } map_info;
 
@@ -76,9 +78,9 @@ typedef struct map_format {
     void (*discard)(void *state);
 } map_format;
 
-extern const map_format map_dx, map_dx_gz, map_mrc, map_cube, map_h5;
+extern const map_format map_dx, map_dx_gz, map_mrc, map_cube, map_h5, map_memory;
 
-/* Finds the format of a path by its extension (in any case). Errors: VF_ERR_ARGUMENT, listing the known extensions. */
+/* Finds the format of a path by its extension (in any case); that of in_memory (result.h) is map_memory. Errors: VF_ERR_ARGUMENT, listing the known extensions. */
 VF_MUST_CHECK vf_status map_format_for(vf_context *ctx, const char *path, const map_format **out);
 
 #endif

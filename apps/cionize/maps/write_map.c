@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "map_format.h"
+#include "result.h"
 #include "voxfield/append.h"
 #include "voxfield/output.h"
 
@@ -12,7 +13,9 @@ enum { FORMATS = sizeof formats / sizeof *formats, EXTENSIONS_SIZE = 256 };
 vf_status map_format_for(vf_context *ctx, const char *path, const map_format **out)
 {
     char known[EXTENSIONS_SIZE] = "";
-    *out = NULL;
+    *out = is_in_memory(path) ? &map_memory : NULL;
+    if (*out)
+        return VF_OK;
     for (int f = 0; f < FORMATS; f++) {
         if (vf_path_has_extension(path, formats[f]->extensions)) {
             *out = formats[f];

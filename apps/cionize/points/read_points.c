@@ -5,7 +5,9 @@
 #include <strings.h>
 
 #include "coulomb_sum.h"
+#include "molecule/molecule_memory.h"
 #include "points.h"
+#include "result.h"
 #include "text/input_text.h"
 #include "voxfield/hdf5_io.h"
 #include "voxfield/output.h"
@@ -261,9 +263,30 @@ static vf_status read_h5(vf_context *ctx, const char *path, point_set *out)
     return status;
 }
 
+/* Those of a call. */
+static vf_status take_given(vf_context *ctx, const vf_view *given, point_set *out)
+{
+    const int64_t count = given->rank == 2 ? given->dims[0] : 0;
+    if (!view_is(given, count, 3) || count < 1 || count > INT64_MAX / 64)
+        return vf_fail(ctx, VF_ERR_INPUT, "the points must be real numbers, [n][3], of at least one point");
+    out->place = malloc((size_t)count * 3 * sizeof *out->place);
+    if (!out->place)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for %lld points", (long long)count);
+    out->count = count;
+    for (int64_t n = 0; n < 3 * count; n++) {
+        out->place[n] = view_number(given, n);
+        if (!(fabs(out->place[n]) <= VF_COULOMB_MAX_COORDINATE))
+            return vf_fail(ctx, VF_ERR_INPUT, "points[%lld][%lld] is %g; expected a number up to %g angstrom",
+                           (long long)(n / 3), (long long)(n % 3), out->place[n], VF_COULOMB_MAX_COORDINATE);
+    }
+    return VF_OK;
+}
+
 vf_status read_points(vf_context *ctx, const point_settings *s, const molecule *mol, point_set *out)
 {
     *out = (point_set){0};
+    if (is_in_memory(s->points))
+        return take_given(ctx, s->given, out);
     if (strcmp(s->points, "atoms") == 0) {
         *out = (point_set){.count = mol->atoms, .atoms = true};
         return VF_OK;

@@ -6,6 +6,7 @@
 #include "maps/map_common.h"
 #include "molecule/label_csv.h"
 #include "points.h"
+#include "result.h"
 #include "voxfield/hdf5_io.h"
 #include "voxfield/output.h"
 
@@ -228,9 +229,31 @@ static vf_status check_finite(vf_context *ctx, const point_run *r)
     return VF_OK;
 }
 
+/* As arrays of a call's result. */
+static vf_status points_keep(vf_context *ctx, point_run *r, vf_result *result)
+{
+    const int64_t n = r->set.count, one[] = {n}, three[] = {n, 3};
+    h5_points none = {.ctx = ctx, .run = r};
+    double *values = NULL, *fields = NULL;
+    vf_status status = points_compute(ctx, r, take_frame, &none);
+    VF_TRY(status, check_finite(ctx, r));
+    VF_TRY(status, result_copy(result, "points", VF_F64, 2, three, r->place));
+    VF_TRY(status, result_new(result, "potential", VF_F64, 1, one, &values));
+    for (int64_t i = 0; status == VF_OK && i < n; i++)
+        values[i] = r->mean[4 * i];
+    if (!r->settings->points.field)
+        return status;
+    VF_TRY(status, result_new(result, "field", VF_F64, 2, three, &fields));
+    for (int64_t i = 0; status == VF_OK && i < n; i++)
+        memcpy(fields + 3 * i, r->mean + 4 * i + 1, 3 * sizeof *fields);
+    return status;
+}
+
 vf_status points_write(vf_context *ctx, point_run *r, const map_info *info)
 {
     const char *path = r->settings->points.out;
+    if (is_in_memory(path))
+        return points_keep(ctx, r, info->result);
     h5_points h = {.ctx = ctx, .run = r};
     vf_output *csv = NULL;
     vf_status status = vf_path_has_extension(path, ".csv") ? vf_output_open(ctx, path, &csv) : h5_begin(&h, path, info);

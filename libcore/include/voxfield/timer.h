@@ -42,12 +42,16 @@ typedef struct vf_progress {
     const char *title, *unit;
     double unit_scale, total, done, began, drawn;
     int width;
+    struct vf_context *ctx; /* whose progress function is told; NULL: none */
+    double told;
 } vf_progress;
 
 /* AUTO shows progress if `stream` is a terminal. ON also writes to other streams, a plain line every ten seconds.
  * `total` 0: only the title is known. */
 void vf_progress_begin(vf_progress *progress, FILE *stream, vf_progress_mode mode, const char *title, double total,
                        double unit_scale, const char *unit);
+/* Tells the context's progress function, too (context.h), some times a second. NULL: nothing. Until vf_progress_begin. */
+void vf_progress_also(vf_progress *progress, struct vf_context *ctx);
 void vf_progress_update(vf_progress *progress, double done);
 void vf_progress_add(vf_progress *progress, double more); /* adds to the amount done */
 /* Call it while nothing is added: redraws the line if it is older than a second on a terminal, or ten seconds
