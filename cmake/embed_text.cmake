@@ -2,5 +2,6 @@
 file(READ "${TEXT}" text)
 string(REPLACE "\\" "\\\\" text "${text}")
 string(REPLACE "\"" "\\\"" text "${text}")
+string(REPLACE "??" "?\\?" text "${text}") # no trigraphs
 string(REPLACE "\n" "\\n\"\n    \"" text "${text}")
 file(WRITE "${TO}" "extern const char ${NAME}[];\nconst char ${NAME}[] =\n    \"${text}\";\n")

@@ -39,8 +39,8 @@ if(VOXFIELD_OPENCL)
     endif()
 endif()
 
-# Puts texts in OpenCL C into the library, each as `const char vf_text_NAME[]` for a file NAME.cl or NAME.cuh.
-function(voxfield_opencl)
+# Puts texts (OpenCL C, pages' scripts) into the library, each as `const char vf_text_NAME[]` for a file NAME.cl, NAME.cuh, NAME.js ...
+function(voxfield_texts)
     foreach(file IN LISTS ARGN)
         get_filename_component(name ${file} NAME_WE)
         set(made ${CMAKE_CURRENT_BINARY_DIR}/text_${name}.c)

@@ -235,6 +235,10 @@ static vf_status finish(recon_state *r, vf_report **report)
         }
         watch_stage(&r->watch, "compare", 0);
         VF_TRY(status, compare_stage(r));
+        if (status == VF_OK && s->page) {
+            watch_stage(&r->watch, "page", 0);
+            status = page_stage(r);
+        }
     }
     vf_stage_end(&r->watch.stages);
     watch_hush(&r->watch);
@@ -348,6 +352,8 @@ static vf_status check_places(recon_state *r)
     vf_status status = program_check_place(r->ctx, r->output, bytes, advice);
     if (status == VF_OK && s->picture)
         status = program_check_place(r->ctx, s->picture, 0, "");
+    if (status == VF_OK && s->page)
+        status = program_check_place(r->ctx, s->page, 0, "");
     if (status == VF_OK && s->solve.save_q)
         status = program_check_place(r->ctx, s->solve.save_q, 0, "");
     if (status == VF_OK && s->coils.save)
@@ -366,6 +372,7 @@ void recon_end(recon_state *r)
     recon_image_free(&r->other);
     free(r->comparison);
     free(r->summary.frame_noise);
+    free(r->summary.maps);
     scan_free(&r->scan);
     if (!is_in_memory(r->output))
         free(r->output);
@@ -382,6 +389,7 @@ vf_status recon_begin(vf_context *ctx, const recon_settings *settings, recon_sta
     r->ctx = ctx;
     r->planned = *settings;
     r->settings = &r->planned;
+    r->planned.coils.keep = settings->page && settings->coils.save;
     r->began = vf_now();
     r->watch.mode = settings->quiet || settings->result ? VF_PROGRESS_OFF : settings->progress;
     r->watch.ctx = settings->result ? ctx : NULL;

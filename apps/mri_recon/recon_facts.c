@@ -41,7 +41,8 @@ enum line {
     LINE_DONE,
     LINE_ERROR,
     LINE_NOISE_MAP = LINE_ERROR + 2,
-    LINE_PICTURE
+    LINE_PICTURE,
+    LINE_PAGE
 };
 
 /* ---- texts ---- */
@@ -456,6 +457,7 @@ static void list_run(facts *f, const recon_state *r)
     if (noise->map)
         fact_only_say(f, LINE_NOISE_MAP, "noise map  %s, from %d replicas", noise->map, noise->replicas);
     fact_line(f, LINE_PICTURE, "picture", NULL, picture ? picture : "");
+    fact_line(f, LINE_PAGE, "page", NULL, r->settings->page ? r->settings->page : "");
     list_forecast(f, &r->forecast);
     fact_stages(f, &r->watch.stages);
 }
@@ -463,7 +465,7 @@ static void list_run(facts *f, const recon_state *r)
 vf_status recon_tell(const recon_state *r, recon_moment moment, vf_report *report)
 {
     static const int first[] = {LINE_FILE, LINE_SCAN, LINE_DEVICE, LINE_PART_DONE, LINE_COILS};
-    static const int last[] = {LINE_FILE, LINE_REFERENCE, LINE_IMAGE, LINE_PART_DONE, LINE_PICTURE};
+    static const int last[] = {LINE_FILE, LINE_REFERENCE, LINE_IMAGE, LINE_PART_DONE, LINE_PAGE};
     const program *p = r->settings->program;
     facts f = {0};
     if (moment == TELL_FILE)
@@ -479,6 +481,17 @@ vf_status recon_tell(const recon_state *r, recon_moment moment, vf_report *repor
         vf_report_run(report, "mri_recon", p->argc, p->argv);
         VF_TRY(status, facts_report(r->ctx, &f, report));
     }
+    facts_free(&f);
+    return status;
+}
+
+vf_status recon_facts_of_run(const recon_state *r, vf_report *report)
+{
+    facts f = {0};
+    list_input(&f, r);
+    list_run(&f, r);
+    vf_report_run(report, "mri_recon", r->settings->program->argc, r->settings->program->argv);
+    const vf_status status = facts_report(r->ctx, &f, report);
     facts_free(&f);
     return status;
 }

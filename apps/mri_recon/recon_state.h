@@ -91,6 +91,11 @@ VF_MUST_CHECK vf_status compare_stage(recon_state *r);
 /* Whether --compare names a file. */
 bool compares_with_file(const recon_state *r);
 
+/* ---- recon_page.c ---- */
+
+/* Writes --page. Errors: those of vf_page_open and vf_page_add_volume. */
+VF_MUST_CHECK vf_status page_stage(recon_state *r);
+
 /* ---- kept_frames.c ---- */
 
 /* Finds what is there and what is to be made: r->kept. Afterwards r->kept.wanted is for schedule.wanted of the settings, unless it
@@ -114,6 +119,8 @@ typedef enum recon_moment { TELL_FILE, TELL_SCAN, TELL_PLAN, TELL_PART, TELL_RES
 /* Prints the lines of a moment, unless the run is quiet. At the end, all facts go to the report too (NULL: none).
  * Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status recon_tell(const recon_state *r, recon_moment moment, vf_report *report);
+/* Writes the same facts to a page's object. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status recon_facts_of_run(const recon_state *r, vf_report *report);
 /* The image's description: r->created and r->method. */
 void describe_image(recon_state *r);
 

@@ -220,6 +220,7 @@ vf_status settings_check_names(vf_context *ctx, const recon_settings *s, const c
                                   {"the image", output},
                                   {"the picture", s->picture},
                                   {"the report", s->report},
+                                  {"the page", s->page},
                                   {"the noise map", s->noise.map},
                                   {"the coil maps (--save-coils)", s->coils.save},
                                   {"Q (--save-q)", s->solve.save_q},

@@ -2,6 +2,8 @@
 #ifndef COIL_SETTINGS_H
 #define COIL_SETTINGS_H
 
+#include <stdbool.h>
+
 typedef enum recon_coils {
     RECON_COILS_AUTO,
     RECON_COILS_FILE,
@@ -20,6 +22,7 @@ typedef struct coil_settings {
     recon_coils how;
     const char *file;         /* of maps, with RECON_COILS_FILE; NULL: the scan's own maps */
     const char *save;         /* file to save the maps in; NULL: none */
+    bool keep;                /* keep the saved maps for the page, too (recon_summary.maps) */
     struct vf_result *result; /* gets them if `save` is in_memory */
     recon_map_sets sets;      /* for --method cg; other methods use the first set */
     const char *drop;         /* channels to leave out (drop_coils.c); NULL: chosen from the data */

@@ -160,6 +160,20 @@ vf_status place_maps(crew *c, const scan_frame *frame)
     return status;
 }
 
+vf_status places_keep_maps(const recon_job *job, recon_summary *summary)
+{
+    if (!job->coils->keep || !job->has_maps)
+        return VF_OK;
+    const size_t numbers = (size_t)job->scan->coils * (size_t)job->voxels;
+    summary->maps = calloc((size_t)job->scan->places * numbers, sizeof *summary->maps);
+    if (!summary->maps)
+        return vf_fail(job->ctx, VF_ERR_MEMORY, "no memory to keep coil maps for the page");
+    for (int p = 0; p < job->scan->places; p++)
+        if (job->place[p].maps)
+            memcpy(summary->maps + (size_t)p * numbers, job->place[p].maps, numbers * sizeof *summary->maps);
+    return VF_OK;
+}
+
 vf_status places_save_maps(const recon_job *job)
 {
     const int places = job->scan->places;

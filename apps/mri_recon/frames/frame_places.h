@@ -12,6 +12,8 @@ VF_MUST_CHECK vf_status place_maps(crew *c, const scan_frame *frame);
 
 /* Writes the maps of all places to the file of the settings, if given. Call it after all frames are made. */
 VF_MUST_CHECK vf_status places_save_maps(const recon_job *job);
+/* With coil_settings.keep, makes summary->maps: the first set of each place's maps, 0 where there are none. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status places_keep_maps(const recon_job *job, recon_summary *summary);
 
 /* Claims the powers of places whose first frame is in the group and that no crew has claimed yet. */
 VF_MUST_CHECK vf_status claim_powers(crew *c, const frame_group *g);

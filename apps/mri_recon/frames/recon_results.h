@@ -69,6 +69,13 @@ typedef struct last_frame {
     double objective, penalty[VF_MOST_PRIORS];             /* of sparse priors: solve_result */
 } last_frame;
 
+/* Residuals after each iteration, of the first frame's (first) solution. */
+enum { RECON_MOST_RESIDUALS = 500 };
+typedef struct residual_curve {
+    int count;
+    double value[RECON_MOST_RESIDUALS];
+} residual_curve;
+
 /* Results of the reconstruction besides the images, for the report. */
 typedef struct recon_summary {
     last_frame last;
@@ -85,6 +92,8 @@ typedef struct recon_summary {
     double residual;      /* the largest of all frames */
     bool converged;       /* all frames */
     frame_effort *effort; /* [frames] if not all are wanted, else NULL; the caller frees it */
+    residual_curve curve; /* count 0: that frame was not solved for in this run */
+    float complex *maps;  /* [place][coil][z][y][x] of the scan's matrix, the first set, if coil_settings.keep; the caller frees it */
     coil_choice compression;
     recon_sharing sharing;
     struct {

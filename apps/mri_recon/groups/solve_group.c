@@ -33,10 +33,27 @@ typedef struct solving {
     solve_result *result; /* [channel] */
 } solving;
 
+/* Who hears of iterations: the progress line and, if this solution is the first frame's, its curve. */
+typedef struct listener {
+    crew *crew;
+    residual_curve *curve; /* NULL: not kept */
+} listener;
+
+static void keep_residual(residual_curve *curve, int iteration, double residual)
+{
+    if (iteration <= curve->count || curve->count == 0)
+        curve->count = 0; /* a first image came before */
+    if (curve->count < RECON_MOST_RESIDUALS)
+        curve->value[curve->count++] = residual;
+}
+
 static bool tell(void *user, int iteration, double residual)
 {
-    const crew *c = user;
+    const listener *l = user;
+    const crew *c = l->crew;
     char text[96];
+    if (l->curve)
+        keep_residual(l->curve, iteration, residual);
     snprintf(text, sizeof text,
              "solving%s, iteration %d of %d, residual %.1e:", c->request->series ? " for all frames" : "", iteration,
              c->request->iterations, residual);
@@ -70,6 +87,9 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     const recon_job *j = c->job;
     device_solver *s = &c->solver[d];
     solve_result *result = &w->result[channel];
+    const scan_frame *first = j->frames[w->group->first];
+    const bool keeps = channel == 0 && !w->rough && !first->replica && first == j->scan->frame;
+    listener hears = {c, keeps ? &c->summary.curve : NULL};
     vf_array b = s->b, x = s->x;
     b.count = x.count = w->group->count * w->sets * j->voxels;
     const solve_options options = {.precision = j->solve->precision,
@@ -78,7 +98,7 @@ static vf_status solve_channel(const solving *w, int d, int channel)
                                    .input = j->scan->path,
                                    .lambda_auto = j->solve->lambda_auto,
                                    .tell = tell,
-                                   .user = c};
+                                   .user = &hears};
     vf_status status = transfer(w, s, channel, false);
     VF_TRY(status, c->request->sparse ? solve_sparse(&options, s->normal, &s->sparse, s->queue, &b, &x, result)
                                       : solve(&options, s->normal, &s->known, s->queue, &b, &x, result));

@@ -432,3 +432,31 @@ vf_status draw_montage(vf_context *ctx, const recon_image *image, const char *pa
     vf_canvas_destroy(m.canvas);
     return status;
 }
+
+vf_status draw_middle_slice(vf_context *ctx, const recon_image *image, int size, vf_canvas **out)
+{
+    montage m = {.ctx = ctx,
+                 .image = image,
+                 .view = choose_view(&image->geometry),
+                 .panels = 1,
+                 .item[0] = image->counts[2] / 2};
+    const int64_t voxels = image->counts[0] * image->counts[1];
+    const double across = extent(&m, m.view.u), down = extent(&m, m.view.v), scale = size / fmax(across, down);
+    m.width = larger((int)(across * scale), THINNEST);
+    m.height = larger((int)(down * scale), THINNEST);
+    float *planes = malloc(2 * (size_t)voxels * sizeof *planes);
+    float *pixels = malloc((size_t)m.width * (size_t)m.height * sizeof *pixels);
+    vf_status status = planes && pixels ? image_white(ctx, image, 0, 1, &m.white)
+                                        : vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for a preview");
+    VF_TRY(status, vf_canvas_create(ctx, m.width, m.height, PAPER, out));
+    if (status == VF_OK) {
+        vf_colormap_make(VF_COLORMAP_GRAY, &m.map);
+        take_plane(&m, 0, planes, planes + voxels);
+        vf_resample(planes + voxels, image->counts[m.view.u], image->counts[m.view.v], VF_FILTER_BILINEAR, m.width,
+                    m.height, pixels);
+        vf_canvas_image(*out, 0, 0, m.width, m.height, pixels, &m.map, 0, m.white);
+    }
+    free(planes);
+    free(pixels);
+    return status;
+}

@@ -7,6 +7,7 @@
 
 #include "facts.h"
 #include "scan/mri_scan.h"
+#include "voxfield/canvas.h"
 
 /* ---- write_image.c: image_h5.c, image_nifti.c, image_ismrmrd.c, image_cfl.c ---- */
 
@@ -92,6 +93,10 @@ image_comparison comparison_mean(const image_comparison *all, int count);
 void comparison_facts(facts *f, int line, const image_comparison *all, int count, int frames);
 
 /* ---- draw_montage.c ---- */
+
+/* Draws the middle slice of the magnitude, at most `size` pixels wide and high, turned as in the montage. Free with
+ * vf_canvas_destroy. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status draw_middle_slice(vf_context *ctx, const recon_image *image, int size, vf_canvas **out);
 
 /* Draws a PNG montage of slices of the magnitude, atomically: slices of the first frame, or of all frames if each has
  * one slice. Black is 0, white the 99.5th percentile of the foreground. Labels give orientation, window and method. All

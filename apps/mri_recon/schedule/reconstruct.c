@@ -376,6 +376,8 @@ static void sum_up(const sharing *s, recon_summary *summary)
         summary->applications += of->applications;
         summary->residual = fmax(summary->residual, of->residual);
         summary->converged &= of->converged;
+        if (of->curve.count > 0)
+            summary->curve = of->curve;
         for (int d = 0; d < RECON_MAX_DEVICES; d++) {
             summary->device[d].frames += of->device[d].frames;
             summary->device[d].seconds += of->device[d].seconds;
@@ -470,6 +472,7 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri
     VF_TRY(status, make_crews(&s));
     VF_TRY(status, make_all(&s));
     sum_up(&s, summary);
+    VF_TRY(status, places_keep_maps(&j, summary));
     if (status == VF_OK && settings->noise.map)
         status = make_noise_map(&s, put_noise);
     watch_hush(watch);

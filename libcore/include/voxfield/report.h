@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "voxfield/context.h"
+#include "voxfield/output.h"
 #include "voxfield/timer.h"
 
 #ifdef __cplusplus
@@ -22,6 +22,10 @@ typedef struct vf_report vf_report;
 VF_MUST_CHECK vf_status vf_report_create(vf_context *ctx, const char *path, vf_report **out);
 /* The same in memory, for vf_report_take. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_report_create_text(vf_context *ctx, vf_report **out);
+
+/* The same, as a part of a file that the caller goes on writing: the report's end is the object's, and neither commits nor discards
+ * the output. For a script of a web page: no text has < > or &. */
+VF_MUST_CHECK vf_status vf_report_within(vf_context *ctx, vf_output *output, vf_report **out);
 
 /* `key: value`. NaN and infinities become null. Text is escaped and must be UTF-8; other bytes become U+FFFD. */
 void vf_report_text(vf_report *report, const char *key, const char *value);

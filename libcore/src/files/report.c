@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "text_utf8.h"
 #include "voxfield/format_number.h"
 #include "voxfield/output.h"
 #include "voxfield/parse.h"
@@ -19,7 +20,8 @@ struct vf_report {
     size_t bytes;
     vf_status status; /* the first failure; later calls do nothing */
     int depth;
-    bool first; /* the innermost object is still empty */
+    bool first;  /* the innermost object is still empty */
+    bool within; /* the output is a page's, which has more than the report, and ends scripts at "</script>" */
 };
 
 static void put(vf_report *r, const char *text, size_t bytes)
@@ -35,39 +37,17 @@ static void puts_to(vf_report *r, const char *text)
     put(r, text, strlen(text));
 }
 
-/* The length of the well-formed UTF-8 sequence at s (RFC 3629), or 0. */
-static size_t utf8_length(const unsigned char *s)
-{
-    static const struct {
-        unsigned char first_low, first_high, second_low, second_high, length;
-    } forms[] = {{0x01, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-                 {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-                 {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
-    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
-        size_t n = forms[f].length;
-        if (s[0] < forms[f].first_low || s[0] > forms[f].first_high)
-            continue;
-        if (n > 1 && (s[1] < forms[f].second_low || s[1] > forms[f].second_high))
-            return 0;
-        for (size_t i = 2; i < n; i++)
-            if ((s[i] & 0xc0) != 0x80)
-                return 0;
-        return n;
-    }
-    return 0;
-}
-
 static void put_string(vf_report *r, const char *text)
 {
     puts_to(r, "\"");
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        size_t n = utf8_length(s);
+        size_t n = vf_utf8_length(s);
         char escape[8];
         if (n == 0) {
             puts_to(r, "\xef\xbf\xbd"); /* U+FFFD: the replacement character */
             s++;
-        } else if (*s == '"' || *s == '\\' || *s < 0x20) {
-            snprintf(escape, sizeof escape, *s < 0x20 ? "\\u%04x" : "\\%c", *s);
+        } else if (*s == '"' || *s == '\\' || *s < 0x20 || (r->within && strchr("<>&", *s))) {
+            snprintf(escape, sizeof escape, *s == '"' || *s == '\\' ? "\\%c" : "\\u%04x", *s);
             puts_to(r, escape);
             s++;
         } else {
@@ -126,6 +106,17 @@ vf_status vf_report_create(vf_context *ctx, const char *path, vf_report **out)
         return status;
     }
     *out = begin(r, ctx);
+    return VF_OK;
+}
+
+vf_status vf_report_within(vf_context *ctx, vf_output *output, vf_report **out)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory", vf_output_path(output));
+    (*out)->output = output;
+    (*out)->within = true;
+    begin(*out, ctx);
     return VF_OK;
 }
 
@@ -271,7 +262,8 @@ vf_status vf_report_commit(vf_report **report)
     if (!*report)
         return VF_OK;
     vf_status status = end(*report);
-    VF_TRY(status, vf_output_commit(&(*report)->output));
+    if (!(*report)->within)
+        VF_TRY(status, vf_output_commit(&(*report)->output));
     vf_report_discard(report);
     return status;
 }
@@ -297,7 +289,8 @@ void vf_report_discard(vf_report **report)
     *report = NULL;
     if (!r)
         return;
-    vf_output_discard(&r->output);
+    if (!r->within)
+        vf_output_discard(&r->output);
     if (r->stream)
         (void)fclose(r->stream);
     free(r->text);

@@ -19,4 +19,8 @@ void vf_canvas_blend(vf_canvas *canvas, int x, int y, vf_color color, unsigned c
 void vf_canvas_stroke_segment(vf_canvas *canvas, double x0, double y0, double x1, double y1, double width);
 void vf_canvas_stroke_end(vf_canvas *canvas, vf_color color);
 
+/* The canvas as the bytes of a PNG file, for the file `path`: free(*png). Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status vf_canvas_make_png(vf_context *ctx, const vf_canvas *canvas, const char *path, void **png,
+                                           size_t *bytes);
+
 #endif

@@ -1,7 +1,9 @@
-/* The canvas as a PNG file. libpng reports errors by longjmp, so all of its calls are in this file, behind one
+/* The canvas as a PNG file, or its bytes. libpng reports errors by longjmp, so all of its calls are in this file, behind one
  * setjmp. */
 #include <png.h>
 #include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "canvas_internal.h"
@@ -14,14 +16,19 @@ enum {
 
 typedef struct sink {
     vf_context *ctx;
+    const char *path;
     vf_output *output;
+    FILE *memory;     /* in place of the output */
     vf_status status; /* of the first failure */
 } sink;
 
 static void on_write(png_structp png, png_bytep data, size_t bytes)
 {
     sink *s = png_get_io_ptr(png);
-    s->status = vf_output_write(s->output, data, bytes);
+    if (!s->memory)
+        s->status = vf_output_write(s->output, data, bytes);
+    else if (fwrite(data, 1, bytes, s->memory) != bytes)
+        s->status = vf_fail(s->ctx, VF_ERR_MEMORY, "%s: not enough memory for the picture", s->path);
     if (s->status != VF_OK)
         png_error(png, "write failed"); /* the context has the reason */
 }
@@ -38,7 +45,7 @@ static void on_error(png_structp png, png_const_charp text)
     const bool memory = strstr(text, "memory") || strstr(text, "too many");
     if (s->status == VF_OK)
         s->status = vf_fail(s->ctx, memory ? VF_ERR_MEMORY : VF_ERR_OUTPUT, "%s: cannot write the picture: libpng: %s",
-                            vf_output_path(s->output), text);
+                            s->path, text);
     png_longjmp(png, 1);
 }
 
@@ -80,25 +87,41 @@ static vf_status write_image(sink *s, png_structp png, png_infop info, const vf_
     return VF_OK;
 }
 
+/* Into the sink's output or memory. */
+static vf_status write_to(sink *s, const vf_canvas *canvas, const vf_png_text *texts, int count)
+{
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, s, on_error, on_warning);
+    png_infop info = png ? png_create_info_struct(png) : NULL;
+    const vf_status status =
+        info ? write_image(s, png, info, canvas, texts, count)
+             : vf_fail(s->ctx, VF_ERR_MEMORY, "%s: not enough memory to write the picture", s->path);
+    png_destroy_write_struct(&png, &info);
+    return status;
+}
+
 vf_status vf_canvas_write_png(vf_context *ctx, const vf_canvas *canvas, const char *path, const vf_png_text *texts,
                               int count)
 {
-    sink s = {.ctx = ctx, .status = VF_OK};
-    png_structp png = NULL;
-    png_infop info = NULL;
+    sink s = {.ctx = ctx, .path = path, .status = VF_OK};
     vf_status status = vf_output_open(ctx, path, &s.output);
-    if (status != VF_OK)
-        goto done;
-    png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &s, on_error, on_warning);
-    info = png ? png_create_info_struct(png) : NULL;
-    if (!info) {
-        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory to write the picture", path);
-        goto done;
-    }
-    status = write_image(&s, png, info, canvas, texts, count);
+    VF_TRY(status, write_to(&s, canvas, texts, count));
     VF_TRY(status, vf_output_commit(&s.output));
-done:
-    png_destroy_write_struct(&png, &info);
     vf_output_discard(&s.output);
+    return status;
+}
+
+vf_status vf_canvas_make_png(vf_context *ctx, const vf_canvas *canvas, const char *path, void **png, size_t *bytes)
+{
+    char *data = NULL;
+    sink s = {.ctx = ctx, .path = path, .memory = open_memstream(&data, bytes), .status = VF_OK};
+    vf_status status = s.memory ? write_to(&s, canvas, NULL, 0)
+                                : vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory for the picture", path);
+    if (s.memory && fclose(s.memory) != 0 && status == VF_OK)
+        status = vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory for the picture", path);
+    if (status != VF_OK) {
+        free(data);
+        data = NULL;
+    }
+    *png = data;
     return status;
 }
