@@ -20,6 +20,7 @@ MAX_LINES = 500
 LONG_FILES = {
     "libcore/src/picture/canvas_font.inc": "generated glyphs",
     "apps/cionize/cionize_options.c": "the table of options",
+    "apps/mri_recon/recon_options.c": "the table of options",
     "docs/man/cionize.1": "the table of options, which update_options.py writes, and what belongs to it",
     "docs/man/mri_recon.1": "the same",
     "kernels/fourier_sum/fourier_sum_products.cu": "one kernel: all its parts share the layout of its data",
