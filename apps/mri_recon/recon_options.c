@@ -246,9 +246,10 @@ const program_option recon_options[] = {
              "first."},
     {OPTION_WRITE, .name = "page", .argument = "FILE.html", SETTING(page),
      .help = "page for a browser: slices to scroll, frames, phase, figures of the run",
-     .more = "One file that needs no network. It also has the noise map, the coil maps and the difference from another "
-             "image, if --noise-map, --save-coils and --compare ask for them. At most 12 MB: larger images are reduced, "
-             "and the page says how."},
+     .more =
+         "One file that needs no network. It also has the noise map, the coil maps and the difference from another "
+         "image, if --noise-map, --save-coils and --compare ask for them. At most 12 MB: larger images are reduced, "
+         "and the page says how."},
     {OPTION_WRITE, .name = "noise-map", .argument = "FILE", SETTING(noise.map),
      .help = "noise in each voxel and g-factor: .h5, .nii, .nii.gz or .cfl",
      .more = "The noise is the standard deviation of the complex value, so that its square is E|n|^2. The g-factor is "

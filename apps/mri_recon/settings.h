@@ -18,12 +18,12 @@ typedef struct recon_settings {
     coil_settings coils;
     noise_settings noise;
     schedule_settings schedule;
-    pieces_settings pieces;                 /* --part, --join, --resume */
-    const char *output;                     /* NULL: recon_default_output */
+    pieces_settings pieces;                        /* --part, --join, --resume */
+    const char *output;                            /* NULL: recon_default_output */
     const char *picture, *report, *page, *compare; /* compare: "truth", or a file; NULL: none */
-    bool append_to_copy;                    /* the image file is a copy of the ISMRMRD scan with the images added */
-    bool info;                              /* say what is in the file, and make no image */
-    bool tune;                              /* search a launch of the direct sum, and keep it for later runs */
+    bool append_to_copy; /* the image file is a copy of the ISMRMRD scan with the images added */
+    bool info;           /* say what is in the file, and make no image */
+    bool tune;           /* search a launch of the direct sum, and keep it for later runs */
     bool dry_run, quiet;
     vf_progress_mode progress;
     bool chooses_prior; /* settings_choose_prior must be called */

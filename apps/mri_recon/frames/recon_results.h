@@ -93,7 +93,8 @@ typedef struct recon_summary {
     bool converged;       /* all frames */
     frame_effort *effort; /* [frames] if not all are wanted, else NULL; the caller frees it */
     residual_curve curve; /* count 0: that frame was not solved for in this run */
-    float complex *maps;  /* [place][coil][z][y][x] of the scan's matrix, the first set, if coil_settings.keep; the caller frees it */
+    float complex *
+        maps; /* [place][coil][z][y][x] of the scan's matrix, the first set, if coil_settings.keep; the caller frees it */
     coil_choice compression;
     recon_sharing sharing;
     struct {
