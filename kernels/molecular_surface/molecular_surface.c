@@ -13,6 +13,7 @@ struct vf_surface {
     vf_context *ctx;
     vf_surface_options options;
     const surface_loops *loops;
+    bool periodic;
     double largest;
     surface_bins spheres; /* radii larger by the probe's */
     surface_bins seeds;   /* of an excluded surface */
@@ -36,25 +37,12 @@ static vf_status check(vf_context *ctx, const vf_spheres *s, const vf_surface_op
     return VF_OK;
 }
 
-static vf_status make_spheres(vf_surface *plan, const vf_spheres *s)
+static vf_status make_spheres(vf_surface *plan, const vf_spheres *s, const vf_grid *periodic)
 {
-    surface_place *places = malloc((size_t)(s->count + 1) * sizeof *places);
-    double *radius = malloc((size_t)(s->count + 1) * sizeof *radius);
-    bool room = places && radius;
-    int64_t count = 0;
-    for (int64_t i = 0; room && i < s->count; i++) {
-        if (s->radius[i] == 0)
-            continue;
-        places[count] = (surface_place){{s->x[i], s->y[i], s->z[i]}};
-        radius[count] = s->radius[i] + plan->options.probe;
-        plan->largest = fmax(plan->largest, radius[count++]);
-    }
-    room = room && surface_bins_make(count, places, radius, fmax(plan->largest, 1e-6), &plan->spheres);
-    free(places);
-    free(radius);
-    return room ? VF_OK
-                : vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for a surface of %lld spheres",
-                          (long long)s->count);
+    const double probe = plan->options.probe, far = plan->options.reach + probe;
+    if (surface_spheres_make(s, probe, periodic, far, &plan->spheres, &plan->largest))
+        return VF_OK;
+    return vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for a surface of %lld spheres", (long long)s->count);
 }
 
 static vf_status make_seeds(vf_surface *plan)
@@ -69,8 +57,8 @@ static vf_status make_seeds(vf_surface *plan)
     return status;
 }
 
-vf_status vf_surface_create(vf_context *ctx, const vf_spheres *spheres, const vf_surface_options *options,
-                            vf_surface **out)
+static vf_status create(vf_context *ctx, const vf_grid *periodic, const vf_spheres *spheres,
+                        const vf_surface_options *options, vf_surface **out)
 {
     *out = NULL;
     vf_status status = check(ctx, spheres, options);
@@ -81,10 +69,11 @@ vf_status vf_surface_create(vf_context *ctx, const vf_spheres *spheres, const vf
         return status;
     plan->ctx = ctx;
     plan->options = *options;
+    plan->periodic = periodic != NULL;
     plan->loops = vf_cpu_isa() == VF_ISA_AVX512 ? &surface_nearest_avx512
                   : vf_cpu_isa() == VF_ISA_AVX2 ? &surface_nearest_avx2
                                                 : &surface_nearest_baseline;
-    status = make_spheres(plan, spheres);
+    status = make_spheres(plan, spheres, periodic);
     if (options->kind == VF_SURFACE_EXCLUDED)
         VF_TRY(status, make_seeds(plan));
     if (status != VF_OK) {
@@ -93,6 +82,21 @@ vf_status vf_surface_create(vf_context *ctx, const vf_spheres *spheres, const vf
     }
     *out = plan;
     return VF_OK;
+}
+
+vf_status vf_surface_create(vf_context *ctx, const vf_spheres *spheres, const vf_surface_options *options,
+                            vf_surface **out)
+{
+    return create(ctx, NULL, spheres, options, out);
+}
+
+vf_status vf_surface_create_on(vf_context *ctx, const vf_grid *grid, const vf_spheres *spheres,
+                               const vf_surface_options *options, vf_surface **out)
+{
+    *out = NULL;
+    if (!vf_grid_valid(grid) || grid->cell.kind == VF_CELL_TRICLINIC)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "surface: a grid that is not valid, or a cell without right angles");
+    return create(ctx, grid->cell.kind == VF_CELL_NONE ? NULL : grid, spheres, options, out);
 }
 
 void vf_surface_destroy(vf_surface *plan)
@@ -344,9 +348,14 @@ static vf_status for_tiles(const vf_surface *plan, const vf_grid *grid, const vf
     return vf_cancelled(plan->ctx) ? vf_fail(plan->ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
+static bool suits(const vf_surface *plan, const vf_grid *grid)
+{
+    return vf_grid_valid(grid) && (grid->cell.kind == VF_CELL_NONE || plan->periodic);
+}
+
 vf_status vf_surface_levels(const vf_surface *plan, const vf_grid *grid, const vf_box *box, float *level)
 {
-    if (!vf_grid_valid(grid) || grid->cell.kind != VF_CELL_NONE || !vf_box_inside(box, grid) || !level)
+    if (!suits(plan, grid) || !vf_box_inside(box, grid) || !level)
         return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "surface: a grid or a box that is not valid, or a periodic one");
     return for_tiles(plan, grid, box, fill_tile, level);
 }
@@ -383,12 +392,21 @@ static double root_of(const vf_surface *plan, tile *t, const float low[3], int a
     return part;
 }
 
+/* The level at the upper end of an edge from this point, or that of the point itself if it has none. */
+static float level_above(const vf_grid *grid, const float *level, const int64_t at[3], int axis)
+{
+    const int64_t *n = grid->counts, strides[3] = {1, n[0], n[0] * n[1]}, here = (at[2] * n[1] + at[1]) * n[0] + at[0];
+    if (at[axis] < n[axis] - 1)
+        return level[here + strides[axis]];
+    return level[here - (grid->cell.kind == VF_CELL_NONE ? 0 : (n[axis] - 1) * strides[axis])];
+}
+
 /* Whether an edge from this point upwards is cut. */
 static bool has_cut(const vf_grid *grid, const float *level, const int64_t at[3])
 {
-    const int64_t *n = grid->counts, strides[3] = {1, n[0], n[0] * n[1]}, here = (at[2] * n[1] + at[1]) * n[0] + at[0];
+    const int64_t *n = grid->counts, here = (at[2] * n[1] + at[1]) * n[0] + at[0];
     for (int a = 0; a < 3; a++)
-        if (at[a] < n[a] - 1 && (level[here] < 0) != (level[here + strides[a]] < 0))
+        if ((level[here] < 0) != (level_above(grid, level, at, a) < 0))
             return true;
     return false;
 }
@@ -400,16 +418,19 @@ typedef struct cut_lists {
 
 static void cut_point(const vf_surface *plan, const vf_grid *grid, const int64_t at[3], tile *t, const cut_lists *c)
 {
-    const int64_t *n = grid->counts, strides[3] = {1, n[0], n[0] * n[1]}, here = (at[2] * n[1] + at[1]) * n[0] + at[0];
+    const int64_t *n = grid->counts, here = (at[2] * n[1] + at[1]) * n[0] + at[0];
+    const bool wraps = grid->cell.kind != VF_CELL_NONE;
     float r[3];
     for (int a = 0; a < 3; a++)
         r[a] = (float)(grid->origin[a] + grid->spacing[a] * (double)at[a] - t->middle[a]);
     for (int a = 0; a < 3; a++) {
-        const double low = (double)c->level[here], high = at[a] < n[a] - 1 ? (double)c->level[here + strides[a]] : low;
+        const double low = (double)c->level[here], high = (double)level_above(grid, c->level, at, a);
         if ((low < 0) == (high < 0))
             continue;
-        const int64_t face[3] = {at[0] + (a == 0), at[1] + (a == 1), at[2] + (a == 2)};
-        c->cut[a][(face[2] * (n[1] + (a == 1)) + face[1]) * (n[0] + (a == 0)) + face[0]] =
+        int64_t face[3] = {at[0], at[1], at[2]}, m[3] = {n[0], n[1], n[2]};
+        m[a] += !wraps;
+        face[a] = (face[a] + 1) % m[a];
+        c->cut[a][(face[2] * m[1] + face[1]) * m[0] + face[0]] =
             (float)root_of(plan, t, r, a, grid->spacing[a], low, high);
     }
 }
@@ -437,7 +458,7 @@ static bool cut_tile(const vf_surface *plan, const vf_grid *grid, const vf_box *
 
 vf_status vf_surface_cuts(const vf_surface *plan, const vf_grid *grid, const float *level, float *const cut[3])
 {
-    if (!vf_grid_valid(grid) || grid->cell.kind != VF_CELL_NONE || !level || !cut[0] || !cut[1] || !cut[2])
+    if (!suits(plan, grid) || !level || !cut[0] || !cut[1] || !cut[2])
         return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "surface: a grid that is not valid, or a periodic one");
     const vf_box all = vf_grid_box(grid);
     return for_tiles(plan, grid, &all, cut_tile, &(cut_lists){level, cut});

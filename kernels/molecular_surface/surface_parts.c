@@ -56,6 +56,62 @@ bool surface_bins_make(int64_t count, const surface_place *places, const double 
     return true;
 }
 
+typedef struct sphere_list {
+    int64_t count, room;
+    surface_place *place;
+    double *radius;
+    double next; /* radius of the next one */
+    bool failed; /* for want of memory */
+} sphere_list;
+
+static void add_sphere(void *user, const double at[3])
+{
+    sphere_list *l = user;
+    if (l->count == l->room) {
+        l->room = 2 * l->room + 256;
+        surface_place *place = realloc(l->place, (size_t)l->room * sizeof *place);
+        l->place = place ? place : l->place;
+        double *radius = realloc(l->radius, (size_t)l->room * sizeof *radius);
+        l->radius = radius ? radius : l->radius;
+        l->failed = l->failed || !place || !radius;
+    }
+    if (l->failed)
+        return;
+    l->place[l->count] = (surface_place){{at[0], at[1], at[2]}};
+    l->radius[l->count++] = l->next;
+}
+
+static void add_images(const vf_grid *grid, const double at[3], double far, sphere_list *list)
+{
+    double lo[3], hi[3];
+    for (int a = 0; a < 3; a++) {
+        lo[a] = grid->origin[a] - far;
+        hi[a] = grid->origin[a] + grid->spacing[a] * (double)grid->counts[a] + far;
+    }
+    vf_cell_images(&grid->cell, at, lo, hi, add_sphere, list);
+}
+
+bool surface_spheres_make(const vf_spheres *spheres, double probe, const vf_grid *periodic, double far,
+                          surface_bins *out, double *largest)
+{
+    sphere_list l = {0};
+    *largest = 0;
+    for (int64_t i = 0; i < spheres->count; i++)
+        *largest = spheres->radius[i] > 0 ? fmax(*largest, spheres->radius[i] + probe) : *largest;
+    for (int64_t i = 0; i < spheres->count; i++) {
+        const double at[3] = {spheres->x[i], spheres->y[i], spheres->z[i]};
+        l.next = spheres->radius[i] + probe;
+        if (spheres->radius[i] > 0 && periodic)
+            add_images(periodic, at, far + *largest, &l);
+        else if (spheres->radius[i] > 0)
+            add_sphere(&l, at);
+    }
+    const bool room = !l.failed && surface_bins_make(l.count, l.place, l.radius, fmax(*largest, 1e-6), out);
+    free(l.place);
+    free(l.radius);
+    return room;
+}
+
 void surface_bins_free(surface_bins *bins)
 {
     free(bins->first);

@@ -25,6 +25,12 @@ void surface_bins_free(surface_bins *bins);
 /* The cubes within `distance` of a place: [lo, hi) along each axis. */
 void surface_bins_range(const surface_bins *bins, const double at[3], double distance, int64_t lo[3], int64_t hi[3]);
 
+/* The spheres, larger by the probe's radius, and the largest radius; in the cell of a grid (not NULL) their images, too, that are no farther
+ * from it than `far` and this. A level depends on the surface within reach, of an excluded one within probe + reach, and that on the spheres
+ * that hold it. Returns false as surface_bins_make. */
+bool surface_spheres_make(const vf_spheres *spheres, double probe, const vf_grid *periodic, double far,
+                          surface_bins *out, double *largest);
+
 /* The circle where two spheres meet: its centre, radius and two directions across. Returns false if there is none. */
 typedef struct surface_circle {
     double centre[3], radius, u[3], v[3];

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "solvent_internal.h"
+#include "solvent_places.h"
 #include "voxfield/context.h"
 
 vf_solvent_options vf_solvent_defaults(void)
@@ -27,8 +27,15 @@ static vf_status check(vf_device *device, const vf_grid *grid, const vf_coulomb_
                        const vf_solvent_options *o)
 {
     vf_context *ctx = vf_device_context(device);
-    if (!vf_grid_valid(grid) || grid->cell.kind != VF_CELL_NONE)
-        return vf_fail(ctx, VF_ERR_UNSUPPORTED, "a molecule in a solvent needs a grid without a periodic cell");
+    if (!vf_grid_valid(grid) || grid->cell.kind == VF_CELL_TRICLINIC)
+        return vf_fail(ctx, VF_ERR_UNSUPPORTED,
+                       "a molecule in a solvent needs a grid without a periodic cell or with one of right angles");
+    for (int a = 0; grid->cell.kind != VF_CELL_NONE && a < 3; a++) {
+        const double edge = grid->cell.vectors[a][a], covered = grid->spacing[a] * (double)grid->counts[a];
+        if (!(fabs(covered - edge) <= 1e-9 * edge))
+            return vf_fail(ctx, VF_ERR_ARGUMENT, "a solvent's grid of %g along %c does not cover its cell of %g once",
+                           covered, "xyz"[a], edge);
+    }
     if (!(o->molecule_dielectric >= 1 && o->solvent_dielectric >= 1 && o->solvent_dielectric <= 1e6 &&
           o->molecule_dielectric <= 1e6))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "dielectric constants of %g and %g: they are from 1 to 1e6",
@@ -92,8 +99,12 @@ vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_cou
     VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F64, plan->points, &right));
     VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F64, plan->points, &plan->unknown));
     VF_TRY(status, solvent_right_side(plan, charges, radius, right.data));
-    VF_TRY(status, plan->options.non_linear ? solvent_nonlinear(plan, right.data) : solve_linear(plan, right.data));
+    const bool alone = solvent_is_periodic(plan) && !plan->salted; /* without ions the equations are the same */
+    VF_TRY(status,
+           plan->options.non_linear && !alone ? solvent_nonlinear(plan, right.data) : solve_linear(plan, right.data));
     vf_array_free(&right);
+    if (alone)
+        VF_TRY(status, solvent_remove_mean(plan, charges));
     if (status != VF_OK) {
         vf_solvent_destroy(plan);
         return status;

@@ -22,6 +22,17 @@
  * so the exponentials are of u itself. The boundary stays that of the linear equation: keep it where the potential is below k T / e;
  * from 4 k T / e on the grid is refused.
  *
+ * In a grid with an orthorhombic cell, which it covers once, all of this is periodic: charges, surface, ions. G is the periodic Coulomb
+ * potential of ewald_sum.h over eps_m, whose mean is 0 and which has a uniform background that neutralises a net charge Q. Which phi has one?
+ *   - Without ions (kappa 0, or no place for them), the equation has no solution for a net charge, so phi has the background, too. The mean
+ *     of phi over the cell is 0, as that of G. Then sum q phi / 2 is the energy of charges and background together, which no constant changes.
+ *   - With ions there is no background: they neutralise the charge themselves, int rho_ions = -Q, in the linear equation, too. phi is that
+ *     relative to the reservoir of salt.
+ * So the energies below are those of a periodic system, next to the same charges with a background in a medium of eps_m. Of a lattice of ions
+ * of charge Q and radius R in a cube of edge L without salt, it is that in free space plus the corrections of Hummer, Pratt and Garcia
+ * (J. Chem. Phys. 107 (1997) 9275): Q^2 / 2 (1 / eps_s - 1 / eps_m) (1 / R - 2.837297 / L + 4 pi R^2 / (3 L^3) - 16 pi^2 R^5 / (45 L^6)).
+ * The number of points along an axis should be a small odd number times a power of two (multigrid.h).
+ *
  * VF_SURFACE_SMOOTH smooths the permittivity across the solvent-excluded surface (without a probe: the van der Waals surface), as APBS's
  * srfm smol does: a face is in the molecule if its centre is, then gets the harmonic mean of itself and the eight faces 1 / sqrt(2)
  * spacings away (Bruccoleri, Novotny, Davis and Sharp, J. Comput. Chem. 18 (1997) 268). As there, the layer is as thick as a spacing,
@@ -90,16 +101,16 @@ typedef struct vf_solvent_result {
     int steps;      /* of Newton's method; 0 for the linear equation */
     double residual;
     double
-        edge; /* of the non-linear equation: the largest potential at the edge of the grid, in k T / e; 1 or less is good */
+        edge; /* of the non-linear equation: the largest potential at the edge of the grid, in k T / e; 1 or less is good; 0 in a cell */
     int64_t cut; /* faces that the surface cuts */
 } vf_solvent_result;
 
 /* Makes the equation and solves it, blocking, with the threads of the device's context. On a CUDA device only linear systems are solved, of
  * copies there: 56 bytes a point of its memory, beside what vf_solvent_bytes says (not yet run on a GPU: multigrid.h); further errors are
  * VF_ERR_DEVICE and VF_ERR_DEVICE_MEMORY then. Charges and radii: [charges->count], host
- * memory; an atom of radius 0 has no sphere. Errors: VF_ERR_ARGUMENT (options; NaN; a molecule that comes within a spacing of the
+ * memory; an atom of radius 0 has no sphere. Errors: VF_ERR_ARGUMENT (options; NaN; a cell that the grid does not cover once; a molecule that comes within a spacing of the
  * grid's rim; a charge without a point of the molecule at a corner of its cell of the grid, atoms counted from 1; a potential of
- * 4 k T / e at the rim, if non-linear), VF_ERR_UNSUPPORTED (the device: multigrid.h; a grid with a cell), VF_ERR_MEMORY,
+ * 4 k T / e at the rim, if non-linear), VF_ERR_UNSUPPORTED (the device: multigrid.h; a triclinic cell), VF_ERR_MEMORY,
  * VF_ERR_CANCELLED, VF_ERR_INTERNAL (no convergence; a potential with an exponent beyond 40, which no salt can have). *out is NULL
  * then. */
 VF_MUST_CHECK vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,

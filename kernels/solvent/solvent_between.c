@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "solvent_internal.h"
+#include "solvent_places.h"
 #include "voxfield/team_size.h"
 
 /* ---- levels near the surface ---- */
@@ -86,8 +86,8 @@ static int64_t neighbour(const vf_solvent *plan, const int64_t index[3], const i
 {
     int64_t n = 0;
     for (int a = 2; a >= 0; a--) {
-        const int64_t at = index[a] + steps * way[a];
-        if (at < 0 || at >= plan->grid.counts[a])
+        const int64_t at = solvent_wrap(plan, a, index[a] + steps * way[a]);
+        if (at < 0)
             return -1;
         n = n * plan->grid.counts[a] + at;
     }
@@ -104,7 +104,6 @@ static double phi_of(const vf_solvent *plan, int64_t n)
 static bool continue_flow(const vf_solvent *plan, const int64_t index[3], bool inside, double *out)
 {
     const vf_solvent_options *o = &plan->options;
-    const int64_t *counts = plan->grid.counts;
     const int here[3] = {0};
     const int64_t n = neighbour(plan, index, here, 0, !inside);
     double sum = 0;
@@ -115,9 +114,7 @@ static bool continue_flow(const vf_solvent *plan, const int64_t index[3], bool i
             const int64_t next = neighbour(plan, index, way, 1, inside);
             if (next < 0)
                 continue;
-            const float *face = plan->faces[a].data;
-            const int64_t at[3] = {index[0] + (up && a == 0), index[1] + (up && a == 1), index[2] + (up && a == 2)};
-            const double eps = face[(at[2] * (counts[1] + (a == 1)) + at[1]) * (counts[0] + (a == 0)) + at[0]];
+            const double eps = ((const float *)plan->faces[a].data)[solvent_face(plan, index, a, up)];
             const double own = inside ? o->molecule_dielectric : o->solvent_dielectric, phi = phi_of(plan, next);
             sum += phi + eps / own * (phi_of(plan, n) - phi) - (inside ? solvent_end_value(plan, n) : 0);
             found++;
@@ -175,18 +172,10 @@ static bool is_corner(int n)
 
 static bool place_of(const vf_solvent *plan, const cell_of *c, int n, int64_t index[3])
 {
-    index[0] = c->low[0] + n % WIDE - 1;
-    index[1] = c->low[1] + n / WIDE % WIDE - 1;
-    index[2] = c->low[2] + n / WIDE / WIDE - 1;
+    const int at[3] = {n % WIDE, n / WIDE % WIDE, n / WIDE / WIDE};
     for (int a = 0; a < 3; a++)
-        if (index[a] < 0 || index[a] >= plan->grid.counts[a])
-            return false;
-    return true;
-}
-
-static int64_t number_of(const vf_solvent *plan, const int64_t index[3])
-{
-    return (index[2] * plan->grid.counts[1] + index[1]) * plan->grid.counts[0] + index[0];
+        index[a] = solvent_wrap(plan, a, c->low[a] + at[a] - 1);
+    return index[0] >= 0 && index[1] >= 0 && index[2] >= 0;
 }
 
 /* Whether the point is in the molecule: as the levels at the corners say between them. */
@@ -196,16 +185,17 @@ static bool choose_side(const vf_solvent *plan, const cell_of *c, bool charges)
     double level = 0;
     int64_t index[3];
     for (int n = 0; n < WIDE_POINTS; n++)
-        inside += is_corner(n) && place_of(plan, c, n, index) && plan->inside[number_of(plan, index)];
+        inside += is_corner(n) && place_of(plan, c, n, index) && plan->inside[solvent_number(plan, index)];
     if (inside == 0 || inside == 8 || charges)
         return inside > 0;
     for (int n = 0; n < WIDE_POINTS; n++) {
         if (!is_corner(n) || !place_of(plan, c, n, index))
             continue;
+        const bool upper[3] = {n % WIDE == 2, n / WIDE % WIDE == 2, n / WIDE / WIDE == 2};
         double weight = 1;
         for (int a = 0; a < 3; a++)
-            weight *= index[a] > c->low[a] ? c->part[a] : 1 - c->part[a];
-        level += weight * level_of(plan, number_of(plan, index));
+            weight *= upper[a] ? c->part[a] : 1 - c->part[a];
+        level += weight * level_of(plan, solvent_number(plan, index));
     }
     return level < 0;
 }
@@ -215,7 +205,7 @@ static bool is_smooth(const vf_solvent *plan, const cell_of *c, bool inside)
 {
     int64_t index[3];
     for (int n = 0; n < WIDE_POINTS; n++)
-        if (!place_of(plan, c, n, index) || (plan->inside[number_of(plan, index)] != 0) != inside)
+        if (!place_of(plan, c, n, index) || (plan->inside[solvent_number(plan, index)] != 0) != inside)
             return false;
     return true;
 }
@@ -239,18 +229,6 @@ typedef struct solvent_value {
     bool inside;           /* in the molecule */
     double u, gradient[3]; /* of u */
 } solvent_value;
-
-static bool find_cell(const vf_grid *g, const double at[3], cell_of *c)
-{
-    for (int a = 0; a < 3; a++) {
-        const double place = (at[a] - g->origin[a]) / g->spacing[a];
-        if (!(place >= 0 && place <= (double)(g->counts[a] - 1)) || g->counts[a] < 2)
-            return false;
-        c->low[a] = (int64_t)place < g->counts[a] - 1 ? (int64_t)place : g->counts[a] - 2;
-        c->part[a] = place - (double)c->low[a];
-    }
-    return true;
-}
 
 static solvent_value value_at(const vf_solvent *plan, const cell_of *c, bool charges)
 {
@@ -279,7 +257,7 @@ vf_status vf_solvent_add_at(const vf_solvent *plan, int64_t count, const double 
 {
     cell_of unused;
     for (int64_t i = 0; i < count; i++)
-        if (!find_cell(&plan->grid, points + 3 * i, &unused))
+        if (!solvent_find(plan, points + 3 * i, unused.low, unused.part))
             return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "point %lld at (%g, %g, %g) is outside the grid",
                            (long long)i + 1, points[3 * i], points[3 * i + 1], points[3 * i + 2]);
     bool failed = false;
@@ -287,7 +265,7 @@ vf_status vf_solvent_add_at(const vf_solvent *plan, int64_t count, const double 
     for (int64_t i = 0; i < count; i++) {
         const double *at = points + 3 * i;
         cell_of c = {0};
-        find_cell(&plan->grid, at, &c);
+        (void)solvent_find(plan, at, c.low, c.part);
         solvent_value found = value_at(plan, &c, charges);
         if (charges)
             failed = failed || vf_solvent_reaction(plan, 1, at, at + 1, at + 2, &found.u) != VF_OK;

@@ -30,6 +30,7 @@ struct vf_solvent {
     solvent_shell shell;
     vf_array faces[3], reaction; /* VF_F32, as in vf_stencil_options */
     vf_array unknown;            /* VF_F64 */
+    bool salted;                 /* there are ions somewhere */
     solvent_ends ends;
     vf_solvent_result outcome;
 };
@@ -45,7 +46,7 @@ VF_MUST_CHECK vf_status solvent_keep_levels(vf_solvent *plan, const float *level
 VF_MUST_CHECK vf_status solvent_smooth(vf_solvent *plan);
 void solvent_keep_charges(vf_solvent *plan, const vf_coulomb_atoms *charges);
 
-/* The right side, [z][y][x]: of the faces that the surface cuts, and of the boundary. Fills ends, and counts the cut faces. Errors: VF_ERR_MEMORY,
+/* The right side, [z][y][x]: of the faces that the surface cuts, and of the boundary or, in a cell, of the background. Fills ends, and counts the cut faces. Errors: VF_ERR_MEMORY,
  * VF_ERR_CANCELLED, those of vf_point_sum. */
 VF_MUST_CHECK vf_status solvent_right_side(vf_solvent *plan, const vf_coulomb_atoms *charges, const double *radius,
                                            double *b);
@@ -54,6 +55,9 @@ VF_MUST_CHECK vf_status solvent_right_side(vf_solvent *plan, const vf_coulomb_at
  * sum |q| e^(kappa a) / ((1 + kappa a) eps_s z), z an atom's distance from the side. Errors: VF_ERR_MEMORY, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status solvent_boundary(const vf_solvent *plan, const vf_coulomb_atoms *charges, const double *radius,
                                          double *b);
+
+/* In a cell without salt: adds to u what makes the mean of phi over the cell 0. Errors: those of vf_ewald_create. */
+VF_MUST_CHECK vf_status solvent_remove_mean(vf_solvent *plan, const vf_coulomb_atoms *charges);
 
 /* Whether the grid has each charge in the molecule. Errors: VF_ERR_ARGUMENT. */
 VF_MUST_CHECK vf_status solvent_check_charges(const vf_solvent *plan, const vf_coulomb_atoms *charges);

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "solvent_internal.h"
+#include "solvent_places.h"
 #include "voxfield/team_size.h"
 
 /* Levels of one surface at the grid's points, and if `cut` is not NULL where it cuts edges. Seeds are a third of a spacing apart: their
@@ -15,7 +15,7 @@ static vf_status take_levels(vf_solvent *plan, const vf_spheres *spheres, vf_sur
                                   fmin(0.3, fmin(h[0], fmin(h[1], h[2])) / 3)};
     const vf_box all = vf_grid_box(&plan->grid);
     vf_surface *surface;
-    vf_status status = vf_surface_create(plan->ctx, spheres, &o, &surface);
+    vf_status status = vf_surface_create_on(plan->ctx, &plan->grid, spheres, &o, &surface);
     VF_TRY(status, vf_surface_levels(surface, &plan->grid, &all, level));
     if (cut)
         VF_TRY(status, vf_surface_cuts(surface, &plan->grid, level, cut));
@@ -26,7 +26,7 @@ static vf_status take_levels(vf_solvent *plan, const vf_spheres *spheres, vf_sur
 static vf_status refuse_rim(const vf_solvent *plan)
 {
     const int64_t *n = plan->grid.counts;
-    for (int64_t row = 0; row < n[1] * n[2]; row++) {
+    for (int64_t row = 0; row < (solvent_is_periodic(plan) ? 0 : n[1] * n[2]); row++) {
         const int64_t j = row % n[1], k = row / n[1];
         const bool rim = j == 0 || k == 0 || j == n[1] - 1 || k == n[2] - 1;
         for (int64_t i = 0; i < n[0]; i += rim || n[0] == 1 ? 1 : n[0] - 1)
@@ -52,19 +52,19 @@ static void fill_faces(vf_solvent *plan)
 {
     const int64_t *n = plan->grid.counts;
     for (int a = 0; a < 3; a++) {
-        const int64_t m[3] = {n[0] + (a == 0), n[1] + (a == 1), n[2] + (a == 2)}, stride = a == 0   ? 1
-                                                                                           : a == 1 ? n[0]
-                                                                                                    : n[0] * n[1];
+        int64_t m[3] = {n[0], n[1], n[2]};
+        m[a] = solvent_faces(plan, a);
         float *face = plan->faces[a].data;
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, 5 * m[0] * m[1] * m[2]))
         for (int64_t row = 0; row < m[1] * m[2]; row++)
             for (int64_t i = 0; i < m[0]; i++) {
-                const int64_t index[3] = {i, row % m[1], row / m[1]},
-                              here = (index[2] * n[1] + index[1]) * n[0] + index[0];
-                const bool low = index[a] > 0, high = index[a] < n[a];
+                int64_t low[3] = {i, row % m[1], row / m[1]}, high[3] = {low[0], low[1], low[2]};
+                low[a] = solvent_wrap(plan, a, low[a] - 1);
+                high[a] = solvent_wrap(plan, a, high[a]);
                 float *to = &face[row * m[0] + i];
-                *to = low && high ? coefficient(&plan->options, plan->inside[here - stride], plan->inside[here], *to)
-                                  : (float)plan->options.solvent_dielectric;
+                *to = low[a] >= 0 && high[a] >= 0 ? coefficient(&plan->options, plan->inside[solvent_number(plan, low)],
+                                                                plan->inside[solvent_number(plan, high)], *to)
+                                                  : (float)plan->options.solvent_dielectric;
             }
     }
 }
@@ -82,6 +82,8 @@ static vf_status fill_reaction(vf_solvent *plan, const vf_spheres *spheres)
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, plan->points))
     for (int64_t i = 0; i < (status == VF_OK ? plan->points : 0); i++)
         reaction[i] = plan->inside[i] ? 0 : value * fmaxf(0, fminf(0.5F + reaction[i] / h, 1));
+    for (int64_t i = 0; status == VF_OK && !plan->salted && i < plan->points; i++)
+        plan->salted = reaction[i] > 0;
     return status;
 }
 
@@ -97,7 +99,7 @@ vf_status solvent_matrix(vf_solvent *plan, const vf_spheres *spheres)
                      : vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for a molecule's surface at %lld points",
                                (long long)plan->points);
     for (int a = 0; a < 3; a++) {
-        const int64_t *n = plan->grid.counts, faces = plan->points / n[a] * (n[a] + 1);
+        const int64_t faces = plan->points / plan->grid.counts[a] * solvent_faces(plan, a);
         VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32, faces, &plan->faces[a]));
     }
     VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32, plan->points, &plan->reaction));

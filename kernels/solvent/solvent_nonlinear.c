@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "solvent_internal.h"
+#include "solvent_places.h"
 #include "voxfield/copy.h"
 #include "voxfield/team_size.h"
 #include "voxfield/vector.h"
@@ -194,7 +194,8 @@ static vf_status start(newton *s, const double *b, double *size)
     s->next = s->trial.data;
     *size = sqrt(square[0]);
     VF_TRY(status, solve_step(s, NULL, fmax(start_tolerance, plan->options.tolerance), s->u));
-    VF_TRY(status, check_edge(s));
+    if (!solvent_is_periodic(plan))
+        VF_TRY(status, check_edge(s));
     if (status == VF_OK)
         compress(s);
     return status;

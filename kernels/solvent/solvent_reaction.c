@@ -3,11 +3,11 @@
  * u belongs to points in the molecule. Where a line leaves it, the next point gets the value that the equation itself continues u
  * to: the flow through the cut face, eps_f (phi' - phi) / h, is that of eps_m, so phi goes on to phi + (eps_f / eps_m) (phi' - phi),
  * and G of the outer point is taken off. */
-#include "solvent_internal.h"
+#include "solvent_places.h"
 
 typedef struct cell {
     const vf_solvent *plan;
-    int64_t low[3], stride[3];
+    int64_t low[3];
     double part[3];
     bool known[8]; /* corners, x first */
     double value[8];
@@ -16,24 +16,15 @@ typedef struct cell {
 
 static bool find_cell(const vf_solvent *plan, const double at[3], cell *c)
 {
-    const int64_t *n = plan->grid.counts;
-    *c = (cell){.plan = plan, .stride = {1, n[0], n[0] * n[1]}};
-    for (int a = 0; a < 3; a++) {
-        const double place = (at[a] - plan->grid.origin[a]) / plan->grid.spacing[a];
-        if (!(place >= 0 && place <= (double)(n[a] - 1)))
-            return false;
-        c->low[a] = (int64_t)place < n[a] - 1 ? (int64_t)place : n[a] - 2;
-        c->part[a] = place - (double)c->low[a];
-    }
-    return true;
+    *c = (cell){.plan = plan};
+    return solvent_find(plan, at, c->low, c->part);
 }
 
 static int64_t point_of(const cell *c, int corner)
 {
-    int64_t at = 0;
-    for (int a = 0; a < 3; a++)
-        at += (c->low[a] + (corner >> a & 1)) * c->stride[a];
-    return at;
+    int64_t index[3];
+    solvent_corner(c->plan, c->low, corner, index);
+    return solvent_number(c->plan, index);
 }
 
 /* u at the neighbour of a point in the molecule: along `axis`, upwards or downwards. The molecule keeps from the rim. */
@@ -42,13 +33,13 @@ static double next_of(const cell *c, int64_t point, int axis, bool up)
     const vf_solvent *plan = c->plan;
     const double *u = plan->unknown.data;
     const float *face = plan->faces[axis].data;
-    const int64_t next = point + (up ? c->stride[axis] : -c->stride[axis]), *n = plan->grid.counts;
+    int64_t index[3];
+    solvent_index(plan, point, index);
+    const int64_t next = solvent_beside(plan, index, axis, up);
     if (plan->inside[next])
         return u[next];
-    const int64_t index[3] = {point % n[0] + (up && axis == 0), point / n[0] % n[1] + (up && axis == 1),
-                              point / n[0] / n[1] + (up && axis == 2)};
-    const double flow = face[(index[2] * (n[1] + (axis == 1)) + index[1]) * (n[0] + (axis == 0)) + index[0]] *
-                        (u[next] - u[point] - solvent_end_value(plan, point));
+    const double flow =
+        face[solvent_face(plan, index, axis, up)] * (u[next] - u[point] - solvent_end_value(plan, point));
     return u[point] + solvent_end_value(plan, point) + flow / plan->options.molecule_dielectric -
            solvent_end_value(plan, next);
 }

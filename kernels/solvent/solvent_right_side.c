@@ -1,40 +1,31 @@
 /* b_p = sum over faces of eps_f (s' G' - s G) - s eps_m (G' - G), over spacing^2: s is 1 in the molecule and 0 outside, ' is the
  * neighbour's. Only faces that the surface cuts, or a smooth one changes, do not cancel. The boundary is
- * solvent_boundary.c's. */
+ * solvent_boundary.c's.
+ *
+ * In a cell of volume V, G has a background of -Q / V, Q the net charge. With salt phi has none, so 4 pi Q / V is added in the molecule.
+ * Without, phi has it, too, so as much is taken off in the solvent; then the sum of b is 0 but for the error of the differences, whose
+ * mean is taken off, as there would be no solution else. */
 #include <math.h>
 #include <stdlib.h>
 
+#include "ewald_sum.h"
 #include "point_sum.h"
-#include "solvent_internal.h"
+#include "solvent_places.h"
 #include "voxfield/team_size.h"
 
 /* Relative to G near the surface; a tenth of what the solver leaves would do. */
-static const double g_tolerance = 1e-6;
-
-static int64_t stride_of(const vf_grid *grid, int axis)
-{
-    return axis == 0 ? 1 : axis == 1 ? grid->counts[0] : grid->counts[0] * grid->counts[1];
-}
-
-static void index_of(const vf_grid *grid, int64_t n, int64_t index[3])
-{
-    index[0] = n % grid->counts[0];
-    index[1] = n / grid->counts[0] % grid->counts[1];
-    index[2] = n / grid->counts[0] / grid->counts[1];
-}
+static const double g_tolerance = 1e-6, g_least = 1e-3; /* r_min */
 
 /* A face of point n, upwards or not. Returns false if it does not count: it is not cut, or at the rim, from which the molecule keeps. */
 static bool cut_face(const vf_solvent *plan, int64_t n, const int64_t index[3], int axis, bool up, double *value)
 {
-    const int64_t *counts = plan->grid.counts, other = n + (up ? 1 : -1) * stride_of(&plan->grid, axis);
-    if (up ? index[axis] == counts[axis] - 1 : index[axis] == 0)
+    const int64_t other = solvent_beside(plan, index, axis, up);
+    if (other < 0)
         return false;
     const bool here = plan->inside[n], there = plan->inside[other];
     if (!here && !there)
         return false;
-    const int64_t at[3] = {index[0] + (up && axis == 0), index[1] + (up && axis == 1), index[2] + (up && axis == 2)};
-    const float face = ((const float *)plan->faces[axis]
-                            .data)[(at[2] * (counts[1] + (axis == 1)) + at[1]) * (counts[0] + (axis == 0)) + at[0]];
+    const float face = ((const float *)plan->faces[axis].data)[solvent_face(plan, index, axis, up)];
     *value = (double)face;
     return here != there || face != (float)plan->options.molecule_dielectric;
 }
@@ -107,8 +98,10 @@ static vf_status list_ends(vf_solvent *plan, double **places)
 static vf_status sum_charges(vf_solvent *plan, const vf_coulomb_atoms *charges, const double *places)
 {
     const solvent_ends *e = &plan->ends;
-    const vf_point_options o = {
-        .scale = 1 / plan->options.molecule_dielectric, .r_min = 1e-3, .tolerance = g_tolerance};
+    const vf_point_options o = {.cell = plan->grid.cell,
+                                .scale = 1 / plan->options.molecule_dielectric,
+                                .r_min = g_least,
+                                .tolerance = g_tolerance};
     const vf_point_list list = {.count = e->count, .points = places};
     vf_point_sum *sum;
     if (e->count == 0 || charges->count == 0)
@@ -140,12 +133,12 @@ static double of_cut_faces(vf_solvent *plan, int64_t at)
     const double here = e->value[at], inside = plan->inside[n];
     int64_t index[3];
     double sum = 0, face;
-    index_of(&plan->grid, n, index);
+    solvent_index(plan, n, index);
     for (int a = 0; a < 3; a++)
         for (int up = 0; up < 2; up++) {
             if (!cut_face(plan, n, index, a, up, &face))
                 continue;
-            const int64_t other = n + (up ? 1 : -1) * stride_of(&plan->grid, a);
+            const int64_t other = solvent_beside(plan, index, a, up);
             const double there = solvent_end_value(plan, other);
             const double flow = face * (plan->inside[other] * there - inside * here) -
                                 inside * plan->options.molecule_dielectric * (there - here);
@@ -153,6 +146,92 @@ static double of_cut_faces(vf_solvent *plan, int64_t at)
             plan->outcome.cut += up;
         }
     return sum;
+}
+
+/* The sum of `of` over layers, in their order: the same bits for any number of threads. Errors: VF_ERR_MEMORY. */
+static vf_status sum_layers(const vf_solvent *plan, const double *values, double *sum)
+{
+    const int64_t layers = plan->grid.counts[2], layer = plan->points / layers;
+    double *of = malloc((size_t)layers * sizeof *of);
+    *sum = 0;
+    if (!of)
+        return vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for the sums of %lld layers", (long long)layers);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, plan->points))
+    for (int64_t k = 0; k < layers; k++) {
+        of[k] = 0;
+        for (int64_t i = k * layer; i < (k + 1) * layer; i++)
+            of[k] += values[i];
+    }
+    for (int64_t k = 0; k < layers; k++)
+        *sum += of[k];
+    free(of);
+    return VF_OK;
+}
+
+static void shift_all(const vf_solvent *plan, double by, double *values)
+{
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, plan->points))
+    for (int64_t i = 0; i < plan->points; i++)
+        values[i] += by;
+}
+
+static vf_status add_background(vf_solvent *plan, const vf_coulomb_atoms *charges, double *b)
+{
+    const double pi = 3.14159265358979323846, volume = vf_cell_volume(&plan->grid.cell);
+    double charge = 0, sum;
+    for (int64_t i = 0; i < charges->count; i++)
+        charge += charges->charge[i];
+    const double density = 4 * pi * charge / volume;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, plan->points))
+    for (int64_t i = 0; i < plan->points; i++)
+        b[i] += plan->salted ? (plan->inside[i] ? density : 0) : (plan->inside[i] ? 0 : -density);
+    if (plan->salted)
+        return VF_OK;
+    const vf_status status = sum_layers(plan, b, &sum);
+    if (status == VF_OK)
+        shift_all(plan, -sum / (double)plan->points, b);
+    return status;
+}
+
+/* The sum of G over the points of the solvent, in layers. */
+static vf_status sum_outside(const vf_solvent *plan, const vf_coulomb_atoms *charges, double *sum)
+{
+    enum { LAYERS = 16 };
+    const vf_ewald_options o = {.scale = 1 / plan->options.molecule_dielectric,
+                                .r_min = g_least,
+                                .tolerance = VF_EWALD_FINEST_F32,
+                                .precision = VF_F32};
+    const int64_t *n = plan->grid.counts, layer = n[0] * n[1];
+    float *values = malloc((size_t)(LAYERS * layer) * sizeof *values);
+    vf_ewald *ewald = NULL;
+    vf_queue *queue = NULL;
+    vf_status status =
+        values ? VF_OK : vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for layers of a potential");
+    VF_TRY(status, vf_queue_create(plan->device, &queue));
+    VF_TRY(status, vf_ewald_create(plan->device, &plan->grid, charges, &o, &ewald));
+    *sum = 0;
+    for (int64_t k = 0; status == VF_OK && k < n[2]; k += LAYERS) {
+        const vf_box box = {{0, 0, k}, {n[0], n[1], k + LAYERS < n[2] ? k + LAYERS : n[2]}};
+        status = vf_ewald_execute(ewald, queue, &box, values);
+        VF_TRY(status, vf_queue_sync(queue));
+        for (int64_t i = 0; status == VF_OK && i < vf_box_points(&box); i++)
+            *sum += plan->inside[k * layer + i] ? 0 : (double)values[i];
+    }
+    vf_ewald_destroy(ewald);
+    vf_queue_destroy(queue);
+    free(values);
+    return status;
+}
+
+/* The mean of phi is that of u, and of G in the molecule, which has poles there. But the mean of G is 0: less that of G in the solvent. */
+vf_status solvent_remove_mean(vf_solvent *plan, const vf_coulomb_atoms *charges)
+{
+    double of_u = 0, of_g = 0;
+    vf_status status = sum_layers(plan, plan->unknown.data, &of_u);
+    VF_TRY(status, charges->count > 0 ? sum_outside(plan, charges, &of_g) : VF_OK);
+    if (status == VF_OK)
+        shift_all(plan, -(of_u - of_g) / (double)plan->points, plan->unknown.data);
+    return status;
 }
 
 vf_status solvent_right_side(vf_solvent *plan, const vf_coulomb_atoms *charges, const double *radius, double *b)
@@ -165,7 +244,10 @@ vf_status solvent_right_side(vf_solvent *plan, const vf_coulomb_atoms *charges, 
     VF_TRY(status, sum_charges(plan, charges, places));
     for (int64_t at = 0; status == VF_OK && at < plan->ends.count; at++)
         b[plan->ends.point[at]] = of_cut_faces(plan, at);
-    VF_TRY(status, solvent_boundary(plan, charges, radius, b));
+    if (solvent_is_periodic(plan))
+        VF_TRY(status, add_background(plan, charges, b));
+    else
+        VF_TRY(status, solvent_boundary(plan, charges, radius, b));
     free(places);
     if (status == VF_OK && vf_cancelled(plan->ctx))
         status = vf_fail(plan->ctx, VF_ERR_CANCELLED, "interrupted");

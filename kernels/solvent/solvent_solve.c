@@ -1,5 +1,5 @@
 /* The solution of (A + D) x = b, and products with the matrix in double precision. */
-#include "solvent_internal.h"
+#include "solvent_places.h"
 #include "voxfield/multigrid.h"
 #include "voxfield/team_size.h"
 
@@ -59,6 +59,7 @@ vf_status solvent_solve_system(const vf_solvent *plan, const float *reaction, do
     vf_queue *queue = NULL;
     for (int a = 0; a < 3; a++) {
         s.counts[a] = plan->grid.counts[a];
+        s.periodic[a] = solvent_is_periodic(plan);
         s.spacing[a] = plan->grid.spacing[a];
         s.faces[a] = plan->faces[a].data;
     }
@@ -78,15 +79,16 @@ vf_status solvent_solve_system(const vf_solvent *plan, const float *reaction, do
 typedef struct row_of_matrix {
     const double *x, *y[2], *z[2];
     const float *cx, *cy[2], *cz[2], *reaction;
-    double weight[3];
-    int64_t n;
+    double weight[3], below, above; /* x beyond the row's ends */
+    int64_t n, last_face;
 } row_of_matrix;
 
 static double product_at(const row_of_matrix *r, int64_t i)
 {
     const double here = r->x[i];
-    const double below = i > 0 ? r->x[i - 1] : 0, above = i + 1 < r->n ? r->x[i + 1] : 0;
-    double sum = r->weight[0] * (r->cx[i] * (here - below) + r->cx[i + 1] * (here - above));
+    const double below = i > 0 ? r->x[i - 1] : r->below, above = i + 1 < r->n ? r->x[i + 1] : r->above;
+    double sum =
+        r->weight[0] * (r->cx[i] * (here - below) + r->cx[i + 1 < r->n ? i + 1 : r->last_face] * (here - above));
     for (int s = 0; s < 2; s++) {
         sum += r->weight[1] * (r->cy[s][i] * (here - (r->y[s] ? r->y[s][i] : 0)));
         sum += r->weight[2] * (r->cz[s][i] * (here - (r->z[s] ? r->z[s][i] : 0)));
@@ -100,15 +102,18 @@ void solvent_subtract_product(const vf_solvent *plan, const float *reaction, con
     const float *const faces[3] = {plan->faces[0].data, plan->faces[1].data, plan->faces[2].data};
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, 4 * plan->points))
     for (int64_t row = 0; row < ny * nz; row++) {
-        const int64_t j = row % ny, k = row / ny, first = row * nx;
-        row_of_matrix r = {.x = x + first, .cx = faces[0] + row * (nx + 1), .n = nx};
+        const int64_t index[3] = {0, row % ny, row / ny}, first = row * nx;
+        row_of_matrix r = {.x = x + first, .cx = faces[0] + row * solvent_faces(plan, 0), .n = nx};
+        r.last_face = solvent_is_periodic(plan) ? 0 : nx;
+        r.below = solvent_is_periodic(plan) ? r.x[nx - 1] : 0;
+        r.above = solvent_is_periodic(plan) ? r.x[0] : 0;
         r.reaction = (reaction ? reaction : (const float *)plan->reaction.data) + first;
         for (int s = 0; s < 2; s++) {
-            const int64_t step = s ? 1 : -1;
-            r.y[s] = (s ? j + 1 < ny : j > 0) ? r.x + step * nx : NULL;
-            r.z[s] = (s ? k + 1 < nz : k > 0) ? r.x + step * nx * ny : NULL;
-            r.cy[s] = faces[1] + (k * (ny + 1) + j + s) * nx;
-            r.cz[s] = faces[2] + first + s * nx * ny;
+            const int64_t y = solvent_beside(plan, index, 1, s), z = solvent_beside(plan, index, 2, s);
+            r.y[s] = y < 0 ? NULL : x + y;
+            r.z[s] = z < 0 ? NULL : x + z;
+            r.cy[s] = faces[1] + solvent_face(plan, index, 1, s);
+            r.cz[s] = faces[2] + solvent_face(plan, index, 2, s);
         }
         for (int a = 0; a < 3; a++)
             r.weight[a] = 1 / (plan->grid.spacing[a] * plan->grid.spacing[a]);

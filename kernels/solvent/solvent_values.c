@@ -1,7 +1,7 @@
 /* The potential where a solved plan has it. */
 #include <math.h>
 
-#include "solvent_internal.h"
+#include "solvent_places.h"
 #include "voxfield/team_size.h"
 
 static double value_of(vf_dtype type, const void *values, int64_t n)
@@ -37,15 +37,10 @@ vf_status vf_solvent_add(const vf_solvent *plan, const vf_box *box, bool z_faste
 
 static float permittivity(const vf_solvent *plan, const int64_t index[3])
 {
-    const int64_t *n = plan->grid.counts;
     double sum = 0;
     for (int a = 0; a < 3; a++)
-        for (int side = 0; side < 2; side++) {
-            const int64_t face[3] = {index[0] + (a == 0 && side), index[1] + (a == 1 && side),
-                                     index[2] + (a == 2 && side)};
-            const float *c = plan->faces[a].data;
-            sum += (double)c[(face[2] * (n[1] + (a == 1)) + face[1]) * (n[0] + (a == 0)) + face[0]];
-        }
+        for (int side = 0; side < 2; side++)
+            sum += (double)((const float *)plan->faces[a].data)[solvent_face(plan, index, a, side)];
     return (float)(sum / 6);
 }
 
@@ -66,20 +61,18 @@ void vf_solvent_describe(const vf_solvent *plan, vf_solvent_part part, float *va
 
 vf_status solvent_check_charges(const vf_solvent *plan, const vf_coulomb_atoms *charges)
 {
-    const int64_t *n = plan->grid.counts;
     for (int64_t i = 0; i < charges->count; i++) {
         const double at[3] = {charges->x[i], charges->y[i], charges->z[i]};
-        int64_t low[3];
+        int64_t low[3], corner[3];
+        double part[3];
         bool within = charges->charge[i] == 0;
-        for (int a = 0; a < 3; a++) {
-            const double place = floor((at[a] - plan->grid.origin[a]) / plan->grid.spacing[a]);
-            if (!(place >= 0 && place < (double)(n[a] - 1)))
-                return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "atom %lld at (%g, %g, %g) is outside the grid",
-                               (long long)i + 1, at[0], at[1], at[2]);
-            low[a] = (int64_t)place;
+        if (!solvent_find(plan, at, low, part))
+            return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "atom %lld at (%g, %g, %g) is outside the grid",
+                           (long long)i + 1, at[0], at[1], at[2]);
+        for (int c = 0; c < 8; c++) {
+            solvent_corner(plan, low, c, corner);
+            within |= plan->inside[solvent_number(plan, corner)];
         }
-        for (int c = 0; c < 8; c++)
-            within |= plan->inside[((low[2] + (c >> 2)) * n[1] + low[1] + (c >> 1 & 1)) * n[0] + low[0] + (c & 1)];
         if (!within)
             return vf_fail(plan->ctx, VF_ERR_ARGUMENT,
                            "atom %lld at (%g, %g, %g) has a charge but no grid point of the molecule beside it: its "

@@ -50,7 +50,7 @@ static vf_status measure_surface(vf_context *ctx, const map_info *info, const sl
     const vf_spheres spheres = {m->atoms, m->x, m->y, m->z, m->radius};
     const size_t row = (size_t)p->width * sizeof *distance;
     vf_surface_options o = *info->surface;
-    vf_grid grid = {.cell.kind = VF_CELL_NONE};
+    vf_grid grid = {.cell = info->grid.cell};
     o.reach = fmin(clip_of(p), o.kind == VF_SURFACE_EXCLUDED ? 0.9 * o.probe : clip_of(p));
     grid.counts[p->normal] = 1;
     grid.spacing[p->normal] = p->pixel[0];
@@ -65,7 +65,7 @@ static vf_status measure_surface(vf_context *ctx, const map_info *info, const sl
     vf_surface *surface = NULL;
     char *turned = malloc(row);
     vf_status status = turned ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for a row of the picture");
-    VF_TRY(status, vf_surface_create(ctx, &spheres, &o, &surface));
+    VF_TRY(status, vf_surface_create_on(ctx, &grid, &spheres, &o, &surface));
     VF_TRY(status, vf_surface_levels(surface, &grid, &all, distance));
     for (int j = 0; status == VF_OK && j < p->height / 2; j++) {
         float *const above = distance + (size_t)j * (size_t)p->width, *const below =

@@ -46,7 +46,7 @@ static vf_status fill_distance(vf_context *ctx, const vf_grid *grid, const vf_co
     const vf_box all = vf_grid_box(grid);
     const int64_t points = vf_grid_points(grid);
     vf_surface *surface = NULL;
-    vf_status status = vf_surface_create(ctx, &spheres, &near, &surface);
+    vf_status status = vf_surface_create_on(ctx, grid, &spheres, &near, &surface);
     VF_TRY(status, vf_surface_levels(surface, grid, &all, values));
     vf_surface_destroy(surface);
     if (status != VF_OK || kind != VF_SURFACE_EXCLUDED)
@@ -55,7 +55,7 @@ static vf_status fill_distance(vf_context *ctx, const vf_grid *grid, const vf_co
     if (!distance)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory for a map of %lld points", (long long)points);
     surface = NULL;
-    status = vf_surface_create(ctx, &spheres, &wide, &surface);
+    status = vf_surface_create_on(ctx, grid, &spheres, &wide, &surface);
     VF_TRY(status, vf_surface_levels(surface, grid, &all, distance));
     vf_surface_destroy(surface);
     for (int64_t i = 0; status == VF_OK && i < points; i++)
@@ -65,10 +65,11 @@ static vf_status fill_distance(vf_context *ctx, const vf_grid *grid, const vf_co
     return status;
 }
 
-/* Trilinear. Atoms lie in the grid: vf_solvent_create has checked. */
+/* Trilinear. Atoms lie in the grid or, if it has a cell, are images of such: vf_solvent_create has checked. */
 static void fill_charge(const vf_grid *g, const vf_coulomb_atoms *atoms, float *values)
 {
     const int64_t *n = g->counts;
+    const bool periodic = g->cell.kind != VF_CELL_NONE;
     const double volume = g->spacing[0] * g->spacing[1] * g->spacing[2];
     memset(values, 0, (size_t)vf_grid_points(g) * sizeof *values);
     for (int64_t i = 0; i < atoms->count; i++) {
@@ -76,16 +77,19 @@ static void fill_charge(const vf_grid *g, const vf_coulomb_atoms *atoms, float *
         int64_t low[3];
         double part[3];
         for (int a = 0; a < 3; a++) {
-            const double place = (at[a] - g->origin[a]) / g->spacing[a];
-            low[a] = (int64_t)fmin(floor(place), (double)(n[a] - 2));
+            double place = (at[a] - g->origin[a]) / g->spacing[a];
+            if (periodic)
+                place -= (double)n[a] * floor(place / (double)n[a]);
+            low[a] = (int64_t)fmin(floor(place), (double)(n[a] - (periodic ? 1 : 2)));
             part[a] = place - (double)low[a];
         }
         for (int c = 0; c < 8; c++) {
-            const int64_t up[3] = {c & 1, c >> 1 & 1, c >> 2};
+            const int64_t up[3] = {c & 1, c >> 1 & 1, c >> 2}; /* beyond the last point there is the first */
             double weight = atoms->charge[i] / volume;
             for (int a = 0; a < 3; a++)
                 weight *= up[a] ? part[a] : 1 - part[a];
-            values[((low[2] + up[2]) * n[1] + low[1] + up[1]) * n[0] + low[0] + up[0]] += (float)weight;
+            values[((low[2] + up[2]) % n[2] * n[1] + (low[1] + up[1]) % n[1]) * n[0] + (low[0] + up[0]) % n[0]] +=
+                (float)weight;
         }
     }
 }

@@ -312,6 +312,70 @@ static void test_cuts(void **state)
     free_made();
 }
 
+/* In a cell, levels and cuts are those of the spheres and all images around; their bits differ, since the order of seeds does. */
+static void test_cell(void **state)
+{
+    (void)state;
+    static const vf_surface_options all[] = {{VF_SURFACE_EXCLUDED, 1.4, 1, 0.1}, {VF_SURFACE_VAN_DER_WAALS, 0, 2, 0.1}};
+    enum { FEW = 2, IMAGES = 27 };
+    const molecule_of_spheres *m = random_spheres(FEW, 3);
+    molecule_of_spheres *many = spheres(FEW * IMAGES);
+    vf_grid grid = {.origin = {-3.3, -4.1, -4.6}, .spacing = {0.5, 0.45, 0.55}, .counts = {16, 18, 17}}, free = grid;
+    grid.cell.kind = VF_CELL_ORTHORHOMBIC;
+    for (int a = 0; a < 3; a++) {
+        grid.cell.vectors[a][a] = grid.spacing[a] * (double)grid.counts[a];
+        free.counts[a]++;
+    }
+    for (int i = 0; i < FEW * IMAGES; i++) {
+        const int n = i / FEW;
+        set(many, i, m->s.x[i % FEW] + (n % 3 - 1) * grid.cell.vectors[0][0],
+            m->s.y[i % FEW] + (n / 3 % 3 - 1) * grid.cell.vectors[1][1],
+            m->s.z[i % FEW] + (n / 9 - 1) * grid.cell.vectors[2][2], m->s.radius[i % FEW]);
+    }
+    for (size_t o = 0; o < sizeof all / sizeof *all; o++) {
+        vf_surface *plan;
+        const vf_box box = vf_grid_box(&grid);
+        const int64_t *n = grid.counts, points = vf_grid_points(&grid);
+        float *level = make(points, sizeof *level), *cut[3], *expected[3];
+        const float *known = levels(&many->s, &all[o], &free);
+        int found = 0, inside = 0;
+        for (int a = 0; a < 3; a++) {
+            cut[a] = make(points, sizeof *cut[a]);
+            expected[a] = make(vf_grid_points(&free) * 2, sizeof *expected[a]);
+        }
+        need(vf_surface_create_on(ctx, &grid, &m->s, &all[o], &plan));
+        need(vf_surface_levels(plan, &grid, &box, level));
+        need(vf_surface_cuts(plan, &grid, level, cut));
+        vf_surface_destroy(plan);
+        need(vf_surface_create(ctx, &many->s, &all[o], &plan));
+        need(vf_surface_cuts(plan, &free, known, expected));
+        vf_surface_destroy(plan);
+        for (int64_t p = 0; p < points; p++) {
+            const int64_t at[3] = {p % n[0], p / n[0] % n[1], p / n[0] / n[1]};
+            const int64_t there = (at[2] * (n[1] + 1) + at[1]) * (n[0] + 1) + at[0];
+            const double d = all[o].probe - (double)known[there];
+            assert_true(fabs((double)level[p] - (double)known[there]) <=
+                        (d > 0 ? allowed(&all[o], (double)known[there]) : 1e-5));
+            inside += level[p] < 0;
+            for (int a = 0; a < 3; a++) {
+                int64_t up[3] = {at[0], at[1], at[2]}, next[3] = {at[0], at[1], at[2]},
+                        m1[3] = {n[0] + 1, n[1] + 1, n[2] + 1};
+                up[a] = (at[a] + 1) % n[a];
+                next[a]++;
+                m1[a]++; /* faces of the grid of one point more */
+                const int64_t upper = (up[2] * n[1] + up[1]) * n[0] + up[0];
+                const float here = cut[a][upper], free_one = expected[a][(next[2] * m1[1] + next[1]) * m1[0] + next[0]];
+                if ((level[p] < 0) == (level[upper] < 0))
+                    continue;
+                found++;
+                assert_true(here > 0 && here < 1 && fabs((double)here - (double)free_one) <= 0.02);
+            }
+        }
+        assert_true(found > 100 && inside > 100 && inside < points - 100);
+    }
+    free_made();
+}
+
 static void test_no_spheres(void **state)
 {
     (void)state;
@@ -394,4 +458,5 @@ static int set_up(void **state)
 TEST_MAIN(set_up, close_context, cmocka_unit_test(test_definition), cmocka_unit_test(test_one_sphere),
           cmocka_unit_test(test_torus), cmocka_unit_test(test_corner), cmocka_unit_test(test_hollow),
           cmocka_unit_test(test_order), cmocka_unit_test(test_boxes_and_threads), cmocka_unit_test(test_cuts),
-          cmocka_unit_test(test_no_spheres), cmocka_unit_test(test_refusals), cmocka_unit_test(test_no_radius))
+          cmocka_unit_test(test_cell), cmocka_unit_test(test_no_spheres), cmocka_unit_test(test_refusals),
+          cmocka_unit_test(test_no_radius))
