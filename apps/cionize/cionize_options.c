@@ -522,10 +522,11 @@ const program_option cionize_options[] = {
              "the file. "
              "docs/solvent.md has the theory, and the names that users of APBS know."},
     {OPTION_FLAG, .name = "solvent", SETTING(solvent.on),
-     .excludes = "read-map cell dielectric distance-dielectric smooth field-map",
-     .why = "the equation is solved for one molecule in free space",
+     .excludes = "read-map dielectric distance-dielectric smooth field-map",
+     .why = "the equation is solved for a molecule of point charges and its own dielectrics",
      .help = "the potential in a solvent with salt, and the energy of solvation",
      .more =
+         "With --cell, molecule, solvent and salt are periodic; the cell must have right angles. "
          "Water molecules of the file are left out, because the solvent stands for them; --solute names the atoms that "
          "stay instead. With --select, all atoms of the solute shape the surface, and the selected ones act. Ions are "
          "placed by the potential in the solvent, on the grid, so --script, --refine, --water and --keep-water are "

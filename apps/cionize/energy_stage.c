@@ -9,6 +9,7 @@
 #include "molecule/atom_radii.h"
 #include "molecule/molecule_part.h"
 #include "molecule/select_atoms.h"
+#include "potential/periodic_frames.h"
 #include "potential/plan_grid.h"
 
 /* Neighbours in the file, of one chain, that have moved apart by this: a molecule that a periodic cell has cut, angstrom. */
@@ -167,39 +168,52 @@ static vf_status check_whole(const cionize_state *r, int64_t frame, const double
             return vf_fail(
                 r->ctx, VF_ERR_INPUT,
                 "%s, frame %lld: atoms %lld and %lld are %.0f A apart, but %.0f A in %s: a periodic cell has cut "
-                "the molecule; make it whole first, for example with gmx trjconv -pbc mol or cpptraj's autoimage",
+                "the molecule; make it whole first, for example with gmx trjconv -pbc mol or cpptraj's autoimage, or "
+                "give the cell with --cell",
                 trajectory_path(r->trajectory), (long long)frame + 1, (long long)i, (long long)i + 1, now, before,
                 r->settings.input);
     }
     return VF_OK;
 }
 
-/* Each frame has a grid of its own around the molecule. xyz: [3][atoms of the trajectory] */
-static vf_status sum_frame(cionize_state *r, int64_t number, double *xyz, solvent_energy of[OF_ALL])
+/* A grid around the atoms, or that of the run's cell or of the frame's own one. */
+static vf_status grid_of_frame(const cionize_state *r, int64_t frame, const vf_coulomb_atoms *atoms, vf_grid *grid)
 {
-    const int64_t whole = trajectory_atoms(r->trajectory), frame = r->frames.first + number * r->frames.step;
-    double *const x = xyz, *const y = xyz + whole, *const z = xyz + 2 * whole;
     molecule box = {0};
-    vf_grid grid;
-    vf_coulomb_atoms charges = acting_atoms(r);
-    vf_status status = trajectory_read(r->trajectory, frame, x, y, z);
-    if (status == VF_OK)
-        molecule_gather(&r->molecule, x, y, z);
-    VF_TRY(status, check_whole(r, frame, x, y, z));
-    for (int a = 0; status == VF_OK && a < 3; a++) {
-        const double *v = a == 0 ? x : a == 1 ? y : z;
+    *grid = r->grid;
+    if (r->plan.follows_cells)
+        return frame_grid(r->ctx, r->trajectory, frame, &r->grid, grid);
+    if (r->settings.cell.kind != VF_CELL_NONE)
+        return VF_OK;
+    for (int a = 0; a < 3; a++) {
+        const double *v = a == 0 ? atoms->x : a == 1 ? atoms->y : atoms->z;
         box.lo[a] = box.hi[a] = v[0];
-        for (int64_t i = 1; i < charges.count; i++) {
+        for (int64_t i = 1; i < atoms->count; i++) {
             box.lo[a] = fmin(box.lo[a], v[i]);
             box.hi[a] = fmax(box.hi[a], v[i]);
         }
     }
-    VF_TRY(status, plan_grid(r->ctx, &r->settings, &box, &grid));
-    if (status != VF_OK)
-        return status;
+    return plan_grid(r->ctx, &r->settings, &box, grid);
+}
+
+/* xyz: [3][atoms of the trajectory] */
+static vf_status sum_frame(cionize_state *r, int64_t number, double *xyz, solvent_energy of[OF_ALL])
+{
+    const int64_t whole = trajectory_atoms(r->trajectory), frame = r->frames.first + number * r->frames.step;
+    double *const x = xyz, *const y = xyz + whole, *const z = xyz + 2 * whole;
+    vf_grid grid;
+    vf_coulomb_atoms charges = acting_atoms(r);
+    vf_status status = trajectory_read(r->trajectory, frame, x, y, z);
     charges.x = x;
     charges.y = y;
     charges.z = z;
+    if (status == VF_OK)
+        molecule_gather(&r->molecule, x, y, z);
+    if (r->settings.cell.kind == VF_CELL_NONE) /* in a cell, images make molecules whole */
+        VF_TRY(status, check_whole(r, frame, x, y, z));
+    VF_TRY(status, grid_of_frame(r, frame, &charges, &grid));
+    if (status != VF_OK)
+        return status;
     for (int n = 0; r->dissolved.binds && n < 2; n++)
         bound_part_move(&r->dissolved.part[n], x, y, z);
     status = dissolve_once(&r->settings, r->ctx, &grid, &charges, r->molecule.radius, &of[OF_COMPLEX]);

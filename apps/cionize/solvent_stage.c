@@ -13,6 +13,7 @@
 #include "potential/potential_common.h"
 #include "solvent/solvent_maps.h"
 #include "voxfield/append.h"
+#include "voxfield/multigrid.h"
 
 /* Spacings from here on leave holes in atoms' spheres, angstrom. */
 static const double g_coarse = 1;
@@ -107,11 +108,27 @@ static vf_status check_radii(const cionize_state *r)
                    r->settings.input);
 }
 
+/* The grid's number of points along each axis of a cell must be one that can be halved. */
+static vf_status check_counts(const cionize_state *r)
+{
+    for (int a = 0; r->grid.cell.kind != VF_CELL_NONE && a < 3; a++) {
+        const int64_t n = r->grid.counts[a], good = vf_multigrid_periodic_count((double)n);
+        if (n != good)
+            return vf_fail(r->ctx, VF_ERR_ARGUMENT,
+                           "--counts: %lld points along %c cannot be halved often enough for --solvent in a cell; use "
+                           "%lld, or another number of at most 15 times a power of 2",
+                           (long long)n, "xyz"[a], (long long)good);
+    }
+    return VF_OK;
+}
+
 vf_status solvent_prepare(cionize_state *r)
 {
     const solvent_settings *s = &r->settings.solvent;
     if (!s->on)
         return VF_OK;
+    if (r->settings.cell.kind == VF_CELL_TRICLINIC)
+        return vf_fail(r->ctx, VF_ERR_UNSUPPORTED, "--solvent supports periodic cells with right angles only");
     vf_status status = check_radii(r);
     VF_TRY(status, dissolve_options(&r->settings, r->ctx, &r->dissolved.options));
     if (status == VF_OK && s->energies)
@@ -133,6 +150,9 @@ vf_status solvent_check_grid(cionize_state *r)
     uint64_t available = 0, total = 0;
     if (!r->settings.solvent.on)
         return VF_OK;
+    const vf_status status = check_counts(r);
+    if (status != VF_OK)
+        return status;
     r->dissolved.memory = (double)vf_solvent_bytes(r->grid.counts, r->molecule.atoms, &r->dissolved.options);
     vf_host_memory(&available, &total);
     if (r->dissolved.memory > (double)available)
@@ -167,6 +187,7 @@ void solvent_describe(cionize_state *r)
     r->dissolved.surface = (vf_surface_options){(vf_surface_kind)s->surface,
                                                 s->surface == VF_SURFACE_VAN_DER_WAALS ? 0 : s->probe, 1, 0.3};
     r->info.surface = &r->dissolved.surface;
+    r->info.salted = r->dissolved.options.kappa > 0;
     r->info.range = g_picture_range * r->info.unit_constant / potential_constant("kT/e", c->temperature);
 }
 

@@ -2,7 +2,8 @@
  * (--energy-error).
  *
  * The error is second order: E(h) = E + C h^2. Surfaces that fall differently on the grid scatter about that. So with a coarser grid,
- * of spacings larger by the root of two, C h^2 = E(sqrt(2) h) - E(h). */
+ * of spacings larger by the root of two, C h^2 = E(sqrt(2) h) - E(h). In a cell, whose edges a spacing divides, it is not quite the root of
+ * two, which counts. */
 #include <math.h>
 #include <stdio.h>
 
@@ -28,19 +29,26 @@ static vf_status energy_at(cionize_state *r, double spacing, double *energy, vf_
     return status;
 }
 
+/* h^2 */
+static double square_of(const vf_grid *grid)
+{
+    return pow(cbrt(grid->spacing[0] * grid->spacing[1] * grid->spacing[2]), 2);
+}
+
 vf_status spacing_choose(cionize_state *r)
 {
     const double asked = r->settings.solvent.accuracy;
     double coarse = 0, fine = 0;
-    vf_grid grid;
+    vf_grid grid[2];
     if (!(asked > 0))
         return VF_OK;
-    vf_status status = energy_at(r, sqrt(2) * g_trial, &coarse, &grid);
-    VF_TRY(status, energy_at(r, g_trial, &fine, &grid));
+    vf_status status = energy_at(r, sqrt(2) * g_trial, &coarse, &grid[0]);
+    VF_TRY(status, energy_at(r, g_trial, &fine, &grid[1]));
     if (status != VF_OK)
         return status;
     /* Where trials agree by chance, their difference is no less than the scatter: a tenth of a per cent. */
-    const double second = fmax(fabs(coarse - fine), 1e-3 * fabs(fine)) / (g_trial * g_trial);
+    const double second =
+        fmax(fabs(coarse - fine), 1e-3 * fabs(fine)) / fmax(square_of(&grid[0]) - square_of(&grid[1]), 1e-3);
     const double wanted = sqrt(asked * fabs(fine) / (g_safety * fmax(second, 1e-300)));
     const double spacing = fmin(fmax(wanted, g_finest), g_coarsest);
     for (int a = 0; a < 3; a++)
@@ -64,8 +72,10 @@ vf_status spacing_estimate_error(cionize_state *r)
         return VF_OK;
     const double *h = r->grid.spacing;
     const vf_status status = energy_at(r, sqrt(2) * cbrt(h[0] * h[1] * h[2]), &coarse, &grid);
-    r->dissolved.difference = coarse - r->dissolved.of[0][OF_COMPLEX].reaction;
     r->dissolved.has_difference = status == VF_OK;
+    if (status == VF_OK)
+        r->dissolved.difference =
+            (coarse - r->dissolved.of[0][OF_COMPLEX].reaction) / fmax(square_of(&grid) / square_of(&r->grid) - 1, 1e-3);
     return status;
 }
 

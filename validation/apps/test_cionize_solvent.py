@@ -289,7 +289,7 @@ def test_refused(_):
     four()
     for option in (["--probe", "1.2"], ["--surface", "sas"], ["--energies", "e.json"], ["--ionic-strength", "0.1"]):
         refuse(2, ["needs", "--solvent"], "four.pqr", *option)
-    for option in (["--dielectric", "2"], ["--cell", "30,30,30"]):
+    for option in (["--dielectric", "2"], ["--smooth", "1"]):
         refuse(2, "--solvent", "four.pqr", "--solvent", *option)
     refuse(2, "cutoff", "four.pqr", "--solvent", "--method", "cutoff:9")
     refuse(2, "edge of the grid", "four.pqr", "--solvent", "--border", "0")

@@ -135,7 +135,8 @@ double map_charge(const map_info *info)
 bool map_has_background(const map_info *info)
 {
     const double rounding = 5e-4; /* of charges with few decimals */
-    return info->grid.cell.kind != VF_CELL_NONE && !(info->cutoff > 0) && fabs(map_charge(info)) >= rounding;
+    return info->grid.cell.kind != VF_CELL_NONE && !(info->cutoff > 0) && !info->salted &&
+           fabs(map_charge(info)) >= rounding;
 }
 
 /* The cell's shape: its first vector is along x, its second in the plane of x and y. */

@@ -38,6 +38,7 @@ typedef struct map_info {
     bool vacuum;                       /* of periodic maps: around the crystal, instead of a conductor */
     double cutoff;                     /* beyond which charges do not count, angstrom; 0: all do */
     const vf_surface_options *surface; /* between molecule and solvent; NULL: no solvent */
+    bool salted;                       /* ions of the solvent neutralise a net charge */
     double range;                      /* of a picture's colours, -range to range; 0: by the values */
     const char *placed;                /* the file that has the values already (map_format.layout); NULL: none */
     map_error error;                   /* measured between the last layer and the commit, at the earliest */

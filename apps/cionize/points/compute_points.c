@@ -197,7 +197,8 @@ typedef struct frame_data {
 
 vf_status points_check_grid(vf_context *ctx, const point_run *r, const vf_grid *grid)
 {
-    for (int64_t n = 0; r->set.place && n < r->set.count; n++)
+    const bool periodic = grid->cell.kind != VF_CELL_NONE; /* no place is outside then */
+    for (int64_t n = 0; !periodic && r->set.place && n < r->set.count; n++)
         for (int a = 0; a < 3; a++) {
             const double *at = r->set.place + 3 * n, last = grid->spacing[a] * (double)(grid->counts[a] - 1);
             if (!(at[a] >= grid->origin[a] && at[a] <= grid->origin[a] + last))

@@ -3,6 +3,7 @@
 
 #include "coulomb_sum.h"
 #include "plan_grid.h"
+#include "voxfield/multigrid.h"
 
 const char *const potential_units = "kT/e, V, kcal/mol/e, e/A";
 
@@ -42,11 +43,17 @@ static void plan_axis(const cionize_settings *s, const molecule *m, int axis, do
         *origin = round((m->lo[axis] + m->hi[axis]) / 2 / h - (*count - 1) / 2) * h;
 }
 
-/* An axis of a grid that covers the cell once: the spacing that divides the edge of the box. */
+/* An axis of a grid that covers the cell once: the spacing that divides the edge of the box, and in a solvent a number of points that can
+ * be halved often. */
 static void plan_cell_axis(const cionize_settings *s, const molecule *m, int axis, vf_grid *grid, double *count)
 {
     const double edge = grid->cell.vectors[axis][axis];
-    *count = s->has_counts ? (double)s->counts[axis] : fmax(round(edge / s->spacing[axis]), 1);
+    if (s->has_counts)
+        *count = (double)s->counts[axis];
+    else if (s->solvent.on && edge / s->spacing[axis] < 0x1p31)
+        *count = (double)vf_multigrid_periodic_count(edge / s->spacing[axis]);
+    else
+        *count = fmax(round(edge / s->spacing[axis]), 1);
     const double h = grid->spacing[axis] = edge / *count;
     grid->origin[axis] = s->has_origin ? s->origin[axis] : round((m->lo[axis] + m->hi[axis] - edge) / 2 / h) * h + 0.0;
 }

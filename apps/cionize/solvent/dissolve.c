@@ -5,8 +5,8 @@
 #include "point_sum.h"
 #include "potential/plan_grid.h"
 
-/* Energies of so many atoms are summed over all pairs, in a second; those of more to a tolerance. */
-enum { EXACT_ATOMS = 30000 };
+/* Energies of so many atoms are summed over all pairs, in a second; those of more to a tolerance. In a cell, a pair takes longer. */
+enum { EXACT_ATOMS = 30000, EXACT_IN_CELL = 1000 };
 static const double g_tolerance = 1e-8;
 
 vf_status dissolve_options(const cionize_settings *settings, vf_context *ctx, vf_solvent_options *out)
@@ -32,9 +32,11 @@ static vf_status sum_coulomb(const cionize_settings *settings, vf_context *ctx, 
                              double *values)
 {
     const int64_t n = atoms->count;
-    const vf_point_options o = {.scale = 1 / settings->solvent.molecule_dielectric,
+    const bool periodic = settings->cell.kind != VF_CELL_NONE;
+    const vf_point_options o = {.cell = settings->cell,
+                                .scale = 1 / settings->solvent.molecule_dielectric,
                                 .r_min = settings->r_min,
-                                .tolerance = n > EXACT_ATOMS ? g_tolerance : 0};
+                                .tolerance = n > (periodic ? EXACT_IN_CELL : EXACT_ATOMS) ? g_tolerance : 0};
     double *places = malloc(3 * (size_t)(n + 1) * sizeof *places);
     int64_t *numbers = malloc((size_t)(n + 1) * sizeof *numbers);
     vf_point_sum *sum = NULL;
@@ -85,9 +87,11 @@ vf_status dissolve_once(const cionize_settings *settings, vf_context *ctx, const
 {
     vf_solvent_options o;
     vf_solvent *plan = NULL;
+    cionize_settings of_grid = *settings;
+    of_grid.cell = grid->cell; /* a frame may have its own */
     vf_status status = dissolve_options(settings, ctx, &o);
     VF_TRY(status, vf_solvent_create(vf_context_host(ctx), grid, charges, radius, &o, &plan));
-    VF_TRY(status, dissolve_energies(settings, ctx, plan, charges, NULL, out));
+    VF_TRY(status, dissolve_energies(&of_grid, ctx, plan, charges, NULL, out));
     vf_solvent_destroy(plan);
     return status;
 }

@@ -11,7 +11,8 @@
 /* Energies of a molecule, kJ/mol. */
 typedef struct solvent_energy {
     double reaction; /* vf_solvent_energy.total: next to the molecule's dielectric everywhere, without salt */
-    double coulomb;  /* of the charges among each other in that dielectric */
+    double
+        coulomb; /* of the charges among each other in that dielectric; in a cell, with their images and a background */
     double fixed, stress, osmotic; /* the parts of `reaction`: vf_solvent_energy */
 } solvent_energy;
 

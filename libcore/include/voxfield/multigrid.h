@@ -9,7 +9,7 @@
  * reverse. So the cycle is self-adjoint and positive, as conjugate gradients need, whatever the coefficients.
  *
  * Periodic axes, each or none. One is halved while its number of points is even, so take counts that are small odd
- * numbers times powers of two. On a level with an odd one, where two neighbours have one colour, two damped steps of
+ * numbers times powers of two (vf_multigrid_periodic_count). On a level with an odd one, where two neighbours have one colour, two damped steps of
  * Jacobi's method take the place of a sweep. If all axes are periodic and nothing reacts, A x of a constant is 0: the sum
  * of b must be 0 to rounding, and x is known but for a constant.
  *
@@ -39,6 +39,10 @@ typedef struct vf_multigrid vf_multigrid;
 VF_MUST_CHECK vf_status vf_multigrid_create(vf_device *device, const vf_stencil_options *finest, int sweeps,
                                             vf_multigrid **out);
 void vf_multigrid_destroy(vf_multigrid *plan); /* NULL is allowed */
+
+/* The number of points nearest to `wanted` (>= 1) that suits a periodic axis: up to 15 times a power of two. A number suits if it is its own
+ * nearest. */
+int64_t vf_multigrid_periodic_count(double wanted);
 
 int vf_multigrid_levels(const vf_multigrid *plan);
 int64_t vf_multigrid_bytes(const vf_multigrid *plan); /* of memory, without the finest coefficients */

@@ -1,5 +1,6 @@
 #include "voxfield/multigrid.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "backend/variants.h"
@@ -195,6 +196,15 @@ void vf_multigrid_destroy(vf_multigrid *plan)
     free(plan->zeros);
     free(plan->sums);
     free(plan);
+}
+
+int64_t vf_multigrid_periodic_count(double wanted)
+{
+    const double most = 15.5; /* what Jacobi's method smooths on the coarsest level (test_multigrid) */
+    double step = 1;
+    while (wanted / step > most)
+        step *= 2;
+    return (int64_t)(fmax(round(wanted / step), 1) * step);
 }
 
 int vf_multigrid_levels(const vf_multigrid *plan)
