@@ -4,7 +4,8 @@
  *
  * Keys: spacing; points (along each axis; 0: what the border needs), nx, ny, nz (points along one axis), border, cx, cy, cz (the grid's middle; of the molecule's bounds by
  * default), shift (of the grid in spacings, along x; y and z by other parts), eps_m, eps_s, kappa, stern, probe, surface (0, 1, 2, 3:
- * the values of vf_surface_kind), threads, tolerance; and faces=FILE, for the permittivities of all faces, as 32-bit numbers in the order of
+ * the values of vf_surface_kind), threads, tolerance; moved: also tells what the solution is worth as a start for one in which each atom has
+ * moved by so much (rms along an axis), as in the next frame of a trajectory; and faces=FILE, for the permittivities of all faces, as 32-bit numbers in the order of
  * vf_stencil_options: those along x, then y, then z. */
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ static const double kilojoules = 332.063713 * 4.184;
 
 typedef struct keys {
     double spacing, points, counts[3], border, centre[3], shift, eps_m, eps_s, kappa, stern, probe, surface, threads,
-        tolerance;
+        tolerance, moved;
     const char *faces;
 } keys;
 
@@ -37,11 +38,11 @@ static bool read_key(keys *k, const char *text)
     const struct {
         const char *name;
         double *to;
-    } all[] = {{"spacing", &k->spacing}, {"points", &k->points},      {"border", &k->border}, {"cx", &k->centre[0]},
-               {"cy", &k->centre[1]},    {"cz", &k->centre[2]},       {"shift", &k->shift},   {"nx", &k->counts[0]},
-               {"ny", &k->counts[1]},    {"nz", &k->counts[2]},       {"eps_m", &k->eps_m},   {"eps_s", &k->eps_s},
-               {"kappa", &k->kappa},     {"stern", &k->stern},        {"probe", &k->probe},   {"surface", &k->surface},
-               {"threads", &k->threads}, {"tolerance", &k->tolerance}};
+    } all[] = {{"spacing", &k->spacing}, {"points", &k->points},       {"border", &k->border}, {"cx", &k->centre[0]},
+               {"cy", &k->centre[1]},    {"cz", &k->centre[2]},        {"shift", &k->shift},   {"nx", &k->counts[0]},
+               {"ny", &k->counts[1]},    {"nz", &k->counts[2]},        {"eps_m", &k->eps_m},   {"eps_s", &k->eps_s},
+               {"kappa", &k->kappa},     {"stern", &k->stern},         {"probe", &k->probe},   {"surface", &k->surface},
+               {"threads", &k->threads}, {"tolerance", &k->tolerance}, {"moved", &k->moved}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const size_t length = strlen(all[i].name);
         char *end;
@@ -126,6 +127,66 @@ static vf_status write_faces(vf_context *ctx, const vf_solvent *plan, const char
     return good ? VF_OK : vf_fail(ctx, VF_ERR_OUTPUT, "%s cannot be written", path);
 }
 
+/* The residual that `before` leaves of another frame's equation, relative, and the iterations from 0 and from there. Where a point
+ * has changed sides, the start is 0. */
+static vf_status try_start(const vf_solvent *before, const vf_coulomb_atoms *charges, const double *radius)
+{
+    const vf_spheres spheres = {charges->count, charges->x, charges->y, charges->z, radius};
+    const size_t bytes = (size_t)before->points * sizeof(double);
+    const double tolerance = before->options.tolerance;
+    vf_solvent next = {.ctx = before->ctx,
+                       .device = before->device,
+                       .grid = before->grid,
+                       .options = before->options,
+                       .points = before->points};
+    double *b = malloc(bytes), *left = malloc(bytes), *x = malloc(bytes), size = 0, rest = 0;
+    vf_cg_result from_zero = {0}, from_start = {0};
+    vf_status status = b && left && x ? VF_OK : vf_fail(before->ctx, VF_ERR_MEMORY, "not enough memory");
+    VF_TRY(status, solvent_matrix(&next, &spheres));
+    VF_TRY(status, solvent_right_side(&next, charges, radius, b));
+    for (int64_t i = 0; status == VF_OK && i < before->points; i++) {
+        x[i] = before->inside[i] == next.inside[i] ? ((const double *)before->unknown.data)[i] : 0;
+        left[i] = b[i];
+        size += b[i] * b[i];
+    }
+    if (status == VF_OK)
+        solvent_subtract_product(&next, NULL, x, left);
+    for (int64_t i = 0; status == VF_OK && i < before->points; i++)
+        rest += left[i] * left[i];
+    rest = sqrt(rest / size);
+    VF_TRY(status, solvent_solve_system(&next, NULL, tolerance, 100, b, x, &from_zero));
+    if (rest > tolerance)
+        VF_TRY(status, solvent_solve_system(&next, NULL, fmin(tolerance / rest, 0.9), 100, left, x, &from_start));
+    printf(", \"start_residual\": %.3g, \"iterations_from_zero\": %d, \"iterations_from_start\": %d", rest,
+           from_zero.iterations, from_start.iterations);
+    for (int a = 0; a < 3; a++)
+        vf_array_free(&next.faces[a]);
+    vf_array_free(&next.reaction);
+    free(next.inside);
+    free(next.ends.point);
+    free(next.ends.value);
+    free(next.shell.point);
+    free(next.shell.level);
+    free(b);
+    free(left);
+    free(x);
+    return status;
+}
+
+static vf_status try_moved(const vf_solvent *before, const molecule *m, double by)
+{
+    const size_t count = (size_t)m->atoms;
+    double *moved = malloc(3 * count * sizeof *moved);
+    const double *const at[3] = {m->x, m->y, m->z};
+    for (size_t n = 0; moved && n < 3 * count; n++) /* a sine of large steps: as good as random numbers here */
+        moved[n] = at[n / count][n % count] + by * sqrt(2) * sin(12.9898 * (double)(n * n % 7919));
+    const vf_coulomb_atoms charges = {m->atoms, moved, moved + count, moved + 2 * count, m->charge};
+    const vf_status status =
+        moved ? try_start(before, &charges, m->radius) : vf_fail(before->ctx, VF_ERR_MEMORY, "not enough memory");
+    free(moved);
+    return status;
+}
+
 static vf_status solve(vf_context *ctx, const keys *k, const molecule *m, double truth)
 {
     const vf_coulomb_atoms charges = {m->atoms, m->x, m->y, m->z, m->charge};
@@ -155,6 +216,8 @@ static vf_status solve(vf_context *ctx, const keys *k, const molecule *m, double
             "{\"energy\": %.9g, \"spacing\": %g, \"points\": [%lld, %lld, %lld], \"iterations\": %d, \"seconds\": %.2f",
             energy, k->spacing, (long long)grid.counts[0], (long long)grid.counts[1], (long long)grid.counts[2],
             r.iterations, vf_now() - start);
+        if (k->moved > 0)
+            status = try_moved(plan, m, k->moved);
         if (!isnan(truth))
             printf(", \"truth\": %.9g, \"error\": %.3e", truth * kilojoules, energy / (truth * kilojoules) - 1);
         printf("}\n");

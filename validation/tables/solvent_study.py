@@ -2,6 +2,7 @@
 """Energies in a solvent against what is known, and against APBS.
 
     solvent_study.py SOLVENT_CASES [--json FILE] [--quick] [--enforce] [--examples FOLDER] [--threads N]
+    solvent_study.py SOLVENT_CASES --borders
 
 - Born's ion of 3 A, Kirkwood's sphere of 10 A with six charges, two spheres: errors, and the order of convergence, as rms over two
   shifts of the grid.
@@ -12,6 +13,7 @@
   of charges is what differs.
 
 --quick     coarse grids, without a protein and without APBS: a test that this program works
+--borders   only what the distance of the grid's edge costs, for a protein in water, with and without salt, and in vacuum
 --enforce   exit status 1 if a bar of spheres or of scatter is missed
 
 Exit status: 0; 1 if a run failed or a bar is missed. 25 minutes on two cores, most of them APBS's.
@@ -133,6 +135,16 @@ def protein(study, scratch):
         study.row("1hpv", h, runs[h], limit, "limit")
 
 
+def borders(study):
+    """What the boundary costs, which is that of screened charges without the molecule's cavity: against a border of 40 A. Borders are from
+    the atoms' spheres, whole spacings, so the surface falls alike on all grids."""
+    path, h, far = ROOT / "data" / "1hpv.pqr", 1, 40
+    for what, keys in (("water", {"kappa": 0}), ("water with salt", {"kappa": 0.127}), ("vacuum", {"kappa": 0, "eps_s": 1})):
+        known = study.run(path, spacing=h, border=far, **keys)["energy"]
+        for border in (5, 7, 10, 14):
+            study.row(f"1hpv in {what}, border of {border} A", h, study.run(path, spacing=h, border=border, **keys)["energy"], known, "border 40")
+
+
 # ---- APBS ----
 
 BLOCK = """elec name {name}
@@ -225,10 +237,14 @@ def main():
     parser.add_argument("--json")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--enforce", action="store_true")
+    parser.add_argument("--borders", action="store_true")
     parser.add_argument("--examples", default="/usr/share/apbs/examples")
     parser.add_argument("--threads", type=int, default=2)
     study = Study(parser.parse_args())
     print(f"{'case':44s} spacing       kJ/mol    reference               error")
+    if study.options.borders:
+        borders(study)
+        return 0
     spheres(study)
     with tempfile.TemporaryDirectory() as scratch:
         if not study.options.quick:

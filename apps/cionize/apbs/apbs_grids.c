@@ -10,8 +10,8 @@
 static const double g_point_bytes = 60, g_most_growth = 2;
 
 /* From the atoms' spheres to the rim, angstrom: at least, and as is wished for a solvent that is less polarisable than the molecule, and for
- * the non-linear equation, whose potential must be small at the rim. At the rim the potential is that of screened charges without the molecule's cavity. For a protein of 2065 atoms in water that is
- * 0.05 % of the reaction energy from 5 A on; for one in vacuum, with a dielectric of 2 inside, 2 % at 5 A and 0.5 % at 12 A. */
+ * the non-linear equation, whose potential must be small at the rim. At the rim the potential is that of screened charges without the
+ * molecule's cavity: validation/tables/solvent_study.py --borders measures what that costs in water and in vacuum. */
 static const double g_least_rim = 5, g_wished_rim = 12;
 
 static bool wants_more(const apbs_elec *e)

@@ -79,14 +79,24 @@ static vf_status take_argument(apbs_reader *r, const char *keyword, const char *
     return VF_OK;
 }
 
+enum { NUMBER_SIZE = 64 };
+
+/* The text of a number; "" if it is longer than any. */
+static vf_status take_number(apbs_reader *r, const char *keyword, const char *expected, char text[NUMBER_SIZE])
+{
+    const vf_status status = take_argument(r, keyword, expected);
+    memset(text, 0, NUMBER_SIZE);
+    if (status == VF_OK && r->word.size < NUMBER_SIZE)
+        memcpy(text, r->word.at, r->word.size);
+    return status;
+}
+
 vf_status apbs_number(apbs_reader *r, const char *keyword, double least, double most, double *value)
 {
-    char text[64] = "", quoted[TEXT_QUOTE_SIZE];
-    const vf_status status = take_argument(r, keyword, "a number");
+    char text[NUMBER_SIZE], quoted[TEXT_QUOTE_SIZE];
+    const vf_status status = take_number(r, keyword, "a number", text);
     if (status != VF_OK)
         return status;
-    if (r->word.size < sizeof text)
-        memcpy(text, r->word.at, r->word.size);
     if (!vf_parse_doubles(text, 1, 1, value))
         return apbs_fail(r, VF_ERR_INPUT, "%s: '%s' is not a number", keyword, text_quote(r->word, quoted));
     if (!(*value >= least && *value <= most))
@@ -97,12 +107,10 @@ vf_status apbs_number(apbs_reader *r, const char *keyword, double least, double 
 
 vf_status apbs_integer(apbs_reader *r, const char *keyword, int64_t least, int64_t most, int64_t *value)
 {
-    char text[64] = "", quoted[TEXT_QUOTE_SIZE];
-    const vf_status status = take_argument(r, keyword, "an integer");
+    char text[NUMBER_SIZE], quoted[TEXT_QUOTE_SIZE];
+    const vf_status status = take_number(r, keyword, "an integer", text);
     if (status != VF_OK)
         return status;
-    if (r->word.size < sizeof text)
-        memcpy(text, r->word.at, r->word.size);
     if (!vf_parse_integers(text, 1, 1, value) || *value < least || *value > most)
         return apbs_fail(r, VF_ERR_INPUT, "%s: '%s' is not an integer from %" PRId64 " to %" PRId64, keyword,
                          text_quote(r->word, quoted), least, most);

@@ -8,6 +8,7 @@
 
 #include "queue_fixture.h"
 #include "solvent.h"
+#include "solvent_truth.h"
 
 enum { MOST = 8 };
 
@@ -74,44 +75,26 @@ static void test_born(void **state)
     }
 }
 
-static double legendre(int l, double x)
-{
-    double before = 1, here = x;
-    for (int n = 2; n <= l; n++) {
-        const double next = ((2 * n - 1) * x * here - (n - 1) * before) / n;
-        before = here;
-        here = next;
-    }
-    return l == 0 ? 1 : here;
-}
-
-/* Kirkwood, J. Chem. Phys. 2 (1934) 351, without salt: charges in a sphere of radius R. */
-static double kirkwood(const molecule_in *m, double R, double eps_m, double eps_s)
-{
-    double sum = 0;
-    for (int i = 1; i < m->count; i++)
-        for (int j = 1; j < m->count; j++) {
-            const double a = sqrt(m->x[i] * m->x[i] + m->y[i] * m->y[i] + m->z[i] * m->z[i]);
-            const double b = sqrt(m->x[j] * m->x[j] + m->y[j] * m->y[j] + m->z[j] * m->z[j]);
-            const double cosine = (m->x[i] * m->x[j] + m->y[i] * m->y[j] + m->z[i] * m->z[j]) / (a * b);
-            for (int l = 0; l < 200; l++)
-                sum += m->charge[i] * m->charge[j] * pow(a * b / (R * R), l) / R * (l + 1) * (eps_m - eps_s) /
-                       (eps_m * (l * eps_m + (l + 1) * eps_s)) * legendre(l, cosine);
-        }
-    return sum / 2;
-}
-
 static void test_kirkwood(void **state)
 {
     (void)state;
-    /* the sphere, and six charges in it */
-    const molecule_in m = {7,
-                           {0, 6.2, -6.2, 0.3, 0.2, -0.1, 0.4},
-                           {0, 0.2, 0.1, 6.1, -6.2, 0.3, 0.2},
-                           {0, -0.3, 0.2, 0.2, 0.4, 6.2, -6.1},
-                           {0, 1, 1, -1, 1, -1, 1},
-                           {10, 1, 1, 1, 1, 1, 1}};
-    const double none[3] = {0.25, 0.1, -0.2}, truth = kirkwood(&m, 10, 2, 78.54);
+    const truth_sphere s = {
+        .radius = 10,
+        .eps_m = 2,
+        .eps_s = 78.54,
+        .charges = 6,
+        .at =
+            {{6.2, 0.2, -0.3}, {-6.2, 0.1, 0.2}, {0.3, 6.1, 0.2}, {0.2, -6.2, 0.4}, {-0.1, 0.3, 6.2}, {0.4, 0.2, -6.1}},
+        .charge = {1, 1, -1, 1, -1, 1}};
+    molecule_in m = {.count = 7, .radius = {s.radius}}; /* the sphere, and its charges */
+    for (int i = 0; i < s.charges; i++) {
+        m.x[i + 1] = s.at[i][0];
+        m.y[i + 1] = s.at[i][1];
+        m.z[i + 1] = s.at[i][2];
+        m.charge[i + 1] = s.charge[i];
+        m.radius[i + 1] = 1;
+    }
+    const double none[3] = {0.25, 0.1, -0.2}, truth = truth_sphere_energy(&s);
     vf_solvent_options o = options(2, 78.54, 0);
     double errors[2];
     for (int fine = 0; fine < 2; fine++) {
