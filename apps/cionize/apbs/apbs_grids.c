@@ -9,9 +9,10 @@
 /* What the solver takes a point, and how many times the points a better boundary may cost. */
 static const double g_point_bytes = 60, g_most_growth = 2;
 
-/* From the atoms' spheres to the rim, angstrom: at least, and as is wished for a solvent that is less polarisable than the molecule, and for
- * the non-linear equation, whose potential must be small at the rim. At the rim the potential is that of screened charges without the
- * molecule's cavity: validation/tables/solvent_study.py --borders measures what that costs in water and in vacuum. */
+/* From the atoms' spheres to the rim, angstrom: at least, and as is wished for a solvent that is less polarisable than the
+ * molecule, and for the non-linear equation, whose potential must be small at the rim. At the rim the potential is that of
+ * screened charges without the molecule's cavity: validation/tables/solvent_study.py --borders measures what that costs in
+ * water and in vacuum. */
 static const double g_least_rim = 5, g_wished_rim = 12;
 
 static bool wants_more(const apbs_elec *e)

@@ -126,7 +126,7 @@ static void test_periodic(void **state)
               fifteen = iterations_of_ball(60, 1, true);
     print_message("%d iterations for 32^3, %d for 64^3, %d for 48^3, %d for 56^3, %d for 60^3\n", small, larger, three,
                   seven, fifteen);
-    static const int64_t counts[][2] = {{1, 1},   {15, 15},   {16, 16},   {17, 16},
+    static const int64_t counts[][2] = {{1, 1},   {15, 15},   {16, 16},   {17, 18},
                                         {99, 96}, {101, 104}, {120, 120}, {253, 256}};
     for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
         assert_int_equal(vf_multigrid_periodic_count((double)counts[n][0]), counts[n][1]);
