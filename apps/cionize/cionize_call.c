@@ -54,6 +54,21 @@ static vf_status check_ions_in_solvent(vf_context *ctx, const cionize_request *r
     return VF_OK;
 }
 
+static vf_status check_cell_in_solvent(vf_context *ctx, const cionize_request *request)
+{
+    const cionize_settings *s = &request->settings;
+    const bool periodic = s->cell.kind != VF_CELL_NONE || s->cell_from_input || s->cell_file;
+    if (s->solvent.on && s->vacuum)
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--boundary vacuum cannot be combined with --solvent: a solvent goes on beyond all cells");
+    if (s->solvent.on && periodic && wants_ions(&request->ions))
+        return vf_fail(
+            ctx, VF_ERR_ARGUMENT,
+            "--solvent with --cell gives potentials and energies, and places no ions: an ion's own potential "
+            "in the solvent is known in free space; leave out --cell to place ions");
+    return VF_OK;
+}
+
 static vf_status complete(vf_context *ctx, program *p, cionize_request *request)
 {
     cionize_settings *s = &request->settings;
@@ -79,14 +94,7 @@ static vf_status complete(vf_context *ctx, program *p, cionize_request *request)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--solvent with --trajectory gives the energies of each frame, and no map, points or ions; use "
                        "--energies FILE alone");
-    const bool periodic = s->cell.kind != VF_CELL_NONE || s->cell_from_input || s->cell_file;
-    if (s->solvent.on && s->vacuum)
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--boundary vacuum cannot be combined with --solvent: a solvent goes on beyond all cells");
-    if (s->solvent.on && periodic && wants_ions(&request->ions))
-        return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "--solvent with --cell gives potentials and energies, and places no ions: an ion's own potential "
-                       "in the solvent is known in free space; leave out --cell to place ions");
+    VF_TRY(status, check_cell_in_solvent(ctx, request));
     VF_TRY(status, check_ions_in_solvent(ctx, request));
     if (status != VF_OK)
         return status;
