@@ -2,11 +2,24 @@
 list(PREPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS C)
+# For packages that bring their libraries along: all others go into the binaries. Debian's HDF5 also names libcurl, for files in
+# clouds, which nothing here opens, so that none of it is linked.
+option(VOXFIELD_STATIC_DEPENDENCIES "Link the static libraries of HDF5, FFTW, libpng, zlib, expat and spglib" OFF)
+if(VOXFIELD_STATIC_DEPENDENCIES)
+    set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
+    set(HDF5_USE_STATIC_LIBRARIES ON)
+    set(ZLIB_USE_STATIC_LIBS ON)
+endif()
 find_package(ZLIB REQUIRED)
 find_package(PNG REQUIRED)
-find_package(OpenMP REQUIRED COMPONENTS C)
 set(HDF5_PREFER_PARALLEL OFF)
 find_package(HDF5 REQUIRED COMPONENTS C)
+if(VOXFIELD_STATIC_DEPENDENCIES)
+    find_library(SZIP_LIBRARY sz REQUIRED)
+    find_library(AEC_LIBRARY aec REQUIRED)
+    target_link_libraries(hdf5::hdf5 INTERFACE ${SZIP_LIBRARY} ${AEC_LIBRARY})
+endif()
 find_package(FFTW3 REQUIRED)
 
 # For the XML header of ISMRMRD files.
