@@ -11,6 +11,12 @@ import sys
 
 import cffi
 
+# What C calls in Python: those who listen to programs.
+CALLBACKS = """
+extern "Python" void python_log(void *user, int level, const char *text);
+extern "Python" void python_progress(void *user, const char *stage, double share);
+"""
+
 
 def declarations(path):
     """What stands between the two marks."""
@@ -21,7 +27,7 @@ def declarations(path):
 def main():
     *headers, out = sys.argv[1:]
     ffi = cffi.FFI()
-    ffi.cdef("".join(declarations(header) for header in headers))
+    ffi.cdef("".join(declarations(header) for header in headers) + CALLBACKS)
     includes = "".join(f'#include "{os.path.basename(header)}"\n' for header in headers)
     ffi.set_source("voxfield._binding", includes, py_limited_api=True)
     ffi.emit_c_code(out)

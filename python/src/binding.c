@@ -77,8 +77,9 @@ int binding_open(const char *devices, int threads, binding_session **out, char *
     binding_session *session = calloc(1, sizeof *session);
     vf_status status = session ? vf_context_create(&session->ctx) : VF_ERR_MEMORY;
     VF_TRY(status, vf_context_set_threads(session->ctx, threads));
-    VF_TRY(status, vf_context_set_devices(session->ctx, devices));
-    if (status == VF_OK) {
+    if (devices)
+        VF_TRY(status, vf_context_set_devices(session->ctx, devices));
+    if (status == VF_OK && devices) {
         session->device = vf_context_device(session->ctx, 0);
         status = vf_queue_create(session->device, &session->queue);
     }
@@ -106,6 +107,11 @@ const char *binding_message(const binding_session *session)
     return session->message;
 }
 
+void binding_cancel(binding_session *session)
+{
+    vf_context_cancel(session->ctx);
+}
+
 const char *binding_status_name(int status)
 {
     return vf_status_name((vf_status)status);
@@ -114,11 +120,6 @@ const char *binding_status_name(int status)
 const char *binding_device_name(const binding_session *session)
 {
     return vf_device_name(session->device);
-}
-
-int binding_is_host(const binding_session *session)
-{
-    return vf_device_is_host(session->device);
 }
 
 int binding_threads(const binding_session *session)

@@ -15,13 +15,14 @@
 
 typedef struct binding_session binding_session;
 
-/* A context with its first device and a queue on it. `message`: room for 1024 bytes. *out is NULL after an error. */
+/* A context with its first device and a queue on it; without them for `devices` NULL, for programs, which choose devices themselves.
+ * `message`: room for 1024 bytes. *out is NULL after an error. */
 int binding_open(const char *devices, int threads, binding_session **out, char *message);
 void binding_close(binding_session *session);                /* NULL is allowed; everything made in it must be freed */
 const char *binding_message(const binding_session *session); /* of the last call that failed */
+void binding_cancel(binding_session *session);               /* stops the session's call; any thread may call it */
 const char *binding_status_name(int status);
 const char *binding_device_name(const binding_session *session);
-int binding_is_host(const binding_session *session);
 int binding_threads(const binding_session *session);
 int binding_has_cuda(void);
 const char *binding_version(void);

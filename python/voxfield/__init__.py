@@ -8,6 +8,8 @@ Arrays are [z][y][x], x last; positions and points have the columns x, y, z.
 from ._electrostatics import UNITS, Grid, Map, PointValues, field_at, potential, potential_at
 from ._imaging import ImagingOperator, LinearMap, Solution
 from ._nufft import NUFFT, nufft1, nufft2
+from ._reconstruct import Reconstruction, Scan, espirit, read_scan, reconstruct, write_image
+from ._results import ProgramWarning
 from ._session import (ArgumentError, DeviceError, Error, IncompleteError, InputError, Interrupted, OutOfMemoryError, OutputError,
                        PrecisionWarning, UnsupportedError, devices)
 from ._binding import ffi as _ffi, lib as _lib
@@ -15,5 +17,6 @@ from ._binding import ffi as _ffi, lib as _lib
 __version__: str = _ffi.string(_lib.binding_version()).decode()
 
 __all__ = ["ArgumentError", "DeviceError", "Error", "Grid", "ImagingOperator", "IncompleteError", "InputError", "Interrupted",
-           "LinearMap", "Map", "NUFFT", "OutOfMemoryError", "OutputError", "PointValues", "PrecisionWarning", "Solution", "UNITS",
-           "UnsupportedError", "devices", "field_at", "nufft1", "nufft2", "potential", "potential_at"]
+           "LinearMap", "Map", "NUFFT", "OutOfMemoryError", "OutputError", "PointValues", "PrecisionWarning", "ProgramWarning",
+           "Reconstruction", "Scan", "Solution", "UNITS", "UnsupportedError", "devices", "espirit", "field_at", "nufft1", "nufft2",
+           "potential", "potential_at", "read_scan", "reconstruct", "write_image"]

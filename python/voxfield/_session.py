@@ -44,7 +44,9 @@ class UnsupportedError(Error, NotImplementedError):
 
 
 class IncompleteError(Error):
-    """Only a part of the request was possible."""
+    """Only a part of the request was possible; `result` is that part."""
+
+    result: Any = None
 
 
 class Interrupted(Error):
@@ -105,20 +107,19 @@ def check_process() -> None:
 class Session:
     """A context with one device. Calls of one session exclude each other by its lock."""
 
-    def __init__(self, device: str = "cpu", threads: int = 0) -> None:
+    def __init__(self, device: str | None = "cpu", threads: int = 0) -> None:
         check_process()
-        if not isinstance(device, str):
+        if device is not None and not isinstance(device, str):
             raise TypeError(f"device must be a text such as 'cpu' or 'cuda:0', not {type(device).__name__}")
         self.pointer: Any = None
         self.lock = threading.RLock()
-        self.key = (device, int(threads))
+        self.key = (device or "", int(threads))  # None: of programs, which choose devices themselves
         out = ffi.new("binding_session **")
         message = ffi.new("char[1024]")
-        status = lib.binding_open(device.encode(), self.key[1], out, message)
+        status = lib.binding_open(ffi.NULL if device is None else device.encode(), self.key[1], out, message)
         if status:
             raise error_of(status, text_of(message))
         self.pointer = out[0]
-        self.is_host = bool(lib.binding_is_host(self.pointer))
 
     @property
     def name(self) -> str:
