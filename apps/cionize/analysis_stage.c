@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cionize_state.h"
+#include "molecule/atom_radii.h"
 #include "molecule/molecule_part.h"
 #include "potential/periodic_frames.h"
 #include "voxfield/output.h"
@@ -81,14 +82,6 @@ static vf_status end_profile(cionize_state *r)
 
 /* ---- the stage ---- */
 
-static bool has_radii(const molecule *m)
-{
-    for (int64_t i = 0; i < m->atoms; i++)
-        if (m->radius[i] > 0)
-            return true;
-    return false;
-}
-
 vf_status analyses_begin(cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
@@ -102,7 +95,7 @@ vf_status analyses_begin(cionize_state *r)
         a->profile.no_check = no_check(r);
         a->profile.has_check = !a->profile.no_check;
     }
-    if (status == VF_OK && s->radial && !has_radii(&r->molecule))
+    if (status == VF_OK && s->radial && !molecule_has_radii(&r->molecule))
         vf_note(r->ctx, "--radial: %s has no radii; distances are those from the centres of atoms",
                 s->charges ? s->charges : s->input);
     if (status == VF_OK && s->radial)
@@ -117,6 +110,8 @@ vf_status analyses_take(cionize_state *r, const map_layers *layers)
         comparison_take(a->comparison, layers);
     if (a->profile.mean)
         profile_take(&a->profile, layers);
+    if (r->surface.values.mesh)
+        surface_values_take(&r->surface.values, layers);
     return a->radial.surface ? radial_take(r->ctx, &a->radial, layers) : VF_OK;
 }
 

@@ -332,6 +332,8 @@ static void list_run(facts *f, const cionize_state *r, cionize_moment moment, do
         return;
     if (!part)
         analysis_facts(f, r);
+    if (!part)
+        surface_facts(f, r);
     kept_facts(f, LINE_PIECES, &r->kept.pieces);
     job_facts(f, LINE_JOB, &r->settings.pieces);
     if (r->placement || moment == TELL_IONS)

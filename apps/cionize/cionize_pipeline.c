@@ -164,14 +164,18 @@ static vf_status plan(cionize_state *r)
     VF_TRY(status, spacing_choose(r));
     if (status == VF_OK && r->trajectory && !energies_asked(r)) /* each frame has a grid of its own for energies */
         status = find_bounds(r);
-    if (status == VF_OK && r->settings.read_map)
-        return take_read_map(r);
+    if (status == VF_OK && r->settings.read_map) {
+        status = take_read_map(r);
+        VF_TRY(status, surface_check(r));
+        return status;
+    }
     r->plan.follows_cells = follows;
     r->grid.cell = r->settings.cell;
     const bool no_map = makes_no_map(r);
     if (!no_map || r->settings.points.field_map || r->settings.solvent.on)
         VF_TRY(status, plan_grid(r->ctx, &r->settings, &r->molecule, &r->grid));
     VF_TRY(status, solvent_check_grid(r));
+    VF_TRY(status, surface_check(r));
     if (status != VF_OK || no_map)
         return status;
     status = check_size(r);
@@ -215,8 +219,10 @@ static vf_status prepare(cionize_state *r)
         status = kept_layers_begin(r);
     if (status != VF_OK)
         return status;
-    if (!only_a_part(r) && !job_is_other(&s->pieces))
+    if (!only_a_part(r) && !job_is_other(&s->pieces)) {
         status = analyses_begin(r);
+        VF_TRY(status, surface_begin(r, output_order(r)));
+    }
     if (status != VF_OK)
         return status;
     r->evaluations = r->plan.evaluations * (double)r->plan.maps;
@@ -282,6 +288,8 @@ static vf_status check_places(const cionize_state *r)
                                   r->ions.mask,
                                   r->settings.profile,
                                   r->settings.radial,
+                                  r->settings.surface.mesh,
+                                  r->settings.surface.picture,
                                   r->settings.solvent.energies,
                                   r->settings.points.out,
                                   r->field_files > 0 ? r->field_names[0] : NULL};
@@ -296,6 +304,9 @@ static vf_status check_places(const cionize_state *r)
             status = program_check_place(r->ctx, others[n], 0, "");
     for (int n = 0; status == VF_OK && n < r->settings.solvent.maps; n++)
         status = program_check_place(r->ctx, r->settings.solvent.map[n].path, 0, "");
+    for (int n = 0; status == VF_OK && n < SCENE_FILES; n++)
+        if (r->surface.scene[n])
+            status = program_check_place(r->ctx, r->surface.scene[n], 0, "");
     for (int64_t n = 0; status == VF_OK && n < r->script.commands; n++)
         if (r->script.command[n].path)
             status = program_check_place(r->ctx, r->script.command[n].path, 0, "");
@@ -374,6 +385,7 @@ static vf_status commit(cionize_state *r)
     if (status == VF_OK && r->settings.deviation)
         status = map_output_commit(&r->deviation);
     VF_TRY(status, analyses_write(r));
+    VF_TRY(status, surface_write(r));
     vf_stage_end(&r->stages);
     return status;
 }
@@ -437,6 +449,7 @@ static void free_run(cionize_state *r)
     free(r->default_name);
     free(r->profile_name);
     analyses_free(r);
+    surface_free(r);
     free(r->points_name);
     points_free(&r->at_points);
     free(r->command);

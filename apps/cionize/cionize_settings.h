@@ -7,6 +7,7 @@
 #include "point_settings.h"
 #include "potential.h"
 #include "solvent_settings.h"
+#include "surface_settings.h"
 #include "voxfield/timer.h"
 
 /* What to do with the space group of a crystal's file. */
@@ -37,6 +38,7 @@ typedef struct cionize_settings {
     const char *solute;   /* atoms that count for the grid, for ions and in output files; NULL: all */
     point_settings points;
     solvent_settings solvent;
+    surface_settings surface;
     double spacing[3];
     double border, radial_width;
     int selects;

@@ -15,7 +15,10 @@
 #include "program.h"
 #include "result.h"
 #include "solvent/solvent_energies.h"
+#include "surface/surface_mesh.h"
+#include "surface/write_scene.h"
 #include "trajectory/trajectory.h"
+#include "voxfield/ticks.h"
 
 /* Layers of the map that outlive the run, and those it makes. */
 typedef struct kept_layers {
@@ -77,6 +80,17 @@ typedef struct solvent_state {
     solvent_energy (*of)[OF_ALL]; /* [frames, or 1]; NULL: none yet */
 } solvent_state;
 
+/* The molecule's surface (surface_stage.c). */
+typedef struct surface_state {
+    vf_grid grid; /* on which it is found */
+    vf_mesh mesh; /* its `value` is NULL: there is none */
+    surface_values values;
+    surface_figures figures;
+    double range; /* of colours */
+    vf_ticks levels;
+    char *scene[SCENE_FILES]; /* names; NULL: there is no scene */
+} surface_state;
+
 typedef struct cionize_state {
     vf_context *ctx;
     cionize_settings settings; /* updated from the script and the map that is read */
@@ -89,6 +103,7 @@ typedef struct cionize_state {
     int64_t radii_given; /* by --radii */
     water_state water;
     solvent_state dissolved;
+    surface_state surface;
     unit_cell cell_of_file; /* of --cell FILE, and what that file lists of its symmetry */
     listed_symmetry cell_symmetry;
     int copies;              /* of the molecule's atoms by symmetry; 0 or 1: none but those of the file */
@@ -241,6 +256,25 @@ VF_MUST_CHECK vf_status analyses_write(cionize_state *r);
 void analyses_free(cionize_state *r);
 void analysis_facts(facts *f, const cionize_state *r);
 
+/* ---- surface_stage.c: --surface-mesh, --surface-picture, --scene ---- */
+
+/* Whether one of them is asked for. */
+bool surface_asked(const cionize_settings *settings);
+
+/* Makes the names of a scene. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status surface_name_files(cionize_state *r);
+
+/* When molecule, grid and the map's name are known. Errors: VF_ERR_ARGUMENT (a periodic cell, an unknown extension), VF_ERR_INPUT (no radii). */
+VF_MUST_CHECK vf_status surface_check(const cionize_state *r);
+
+/* Before the map's layers, which have this order: makes the mesh, unless the run is dry. Errors: those of surface_make; VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status surface_begin(cionize_state *r, map_order order);
+
+/* After them: writes the files. Errors: those of vf_mesh_write, surface_draw. */
+VF_MUST_CHECK vf_status surface_write(cionize_state *r);
+void surface_free(cionize_state *r);
+void surface_facts(facts *f, const cionize_state *r);
+
 /* ---- read_map_stage.c ---- */
 
 /* Reads the map of settings.read_map, and takes its constants, its cell and, if the cell is new, the crystal's symmetry. Needs the
@@ -348,6 +382,7 @@ enum {
     LINE_BACKGROUND,
     LINE_POTENTIAL,
     LINE_SOLVENT_PLAN,
+    LINE_SURFACE_PLAN,
     LINE_FRAMES,
     LINE_WATER,
     LINE_POINTS,
@@ -370,6 +405,7 @@ enum {
     LINE_PICTURE,
     LINE_COMPARED,
     LINE_PROFILE,
+    LINE_SURFACE,
     LINE_RADIAL,
     LINE_VALUES,
     LINE_FIELD_FILES,

@@ -55,6 +55,8 @@ static vf_status check_names(const cionize_state *r)
                                   {"the picture", s->picture},
                                   {"the profile", s->profile},
                                   {"the distribution by distance", s->radial},
+                                  {"the surface's mesh", s->surface.mesh},
+                                  {"the surface's picture", s->surface.picture},
                                   {"the report", s->report},
                                   {"the output with ions", r->ions.ionized},
                                   {"the ions", r->ions.ions},
@@ -67,13 +69,15 @@ static vf_status check_names(const cionize_state *r)
                                   {"the field map along z", r->field_files > 2 ? r->field_names[2] : NULL},
                                   {"the file with the cell", read_anyway ? NULL : s->cell_file}};
     enum { FILES = sizeof files / sizeof *files };
-    program_file *all = malloc((FILES + MOST_SOLVENT_MAPS + (size_t)r->script.commands) * sizeof *all);
+    program_file *all = malloc((FILES + MOST_SOLVENT_MAPS + SCENE_FILES + (size_t)r->script.commands) * sizeof *all);
     if (!all)
         return vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for the names of %lld files", (long long)r->script.commands);
     memcpy(all, files, sizeof files);
     int count = FILES;
     for (int n = 0; n < s->solvent.maps; n++)
         all[count++] = (program_file){"a map of --solvent-map", s->solvent.map[n].path};
+    for (int n = 0; n < SCENE_FILES; n++)
+        all[count++] = (program_file){"a file of --scene", r->surface.scene[n]};
     for (int64_t n = 0; n < r->script.commands; n++)
         all[count++] = (program_file){"a file of the script", r->script.command[n].path};
     vf_status status = program_check_names(r->ctx, all, count);
@@ -113,10 +117,10 @@ static vf_status check_combinations(const cionize_state *r)
                            "%s needs ions: add --place, --neutralize or "
                            "--concentration",
                            needs_ions[n][0]);
-    if (s->read_map && !ions && !analyses_asked(s))
+    if (s->read_map && !ions && !analyses_asked(s) && !surface_asked(s))
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "--read-map needs ions or a study of the map: add --place, --neutralize, --concentration, "
-                       "--compare, --profile or --radial");
+                       "--compare, --profile, --radial, --surface-picture, --surface-mesh or --scene");
     if (s->read_map && s->trajectory)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--read-map cannot be combined with --trajectory");
     if (s->read_map && (s->selected || s->minus || points_asked(r)))
@@ -174,6 +178,7 @@ vf_status prepare_output(cionize_state *r)
         status = default_name(r, endings[s->profile_axis], &r->profile_name, &r->settings.profile);
     }
     VF_TRY(status, name_points(r));
+    VF_TRY(status, surface_name_files(r));
     if (status == VF_OK && ions && !r->ions.script && !r->ions.ionized && !r->ions.ions && !r->ions.mask &&
         !r->ions.map_with_ions)
         status = default_name(r, "_ionized.pdb", &r->default_name, &r->ions.ionized);

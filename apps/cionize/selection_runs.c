@@ -43,8 +43,9 @@ static vf_status check(vf_context *ctx, const cionize_settings *s)
 static vf_status run_one(vf_context *ctx, const cionize_settings *settings, int number)
 {
     cionize_settings s = *settings;
-    const char **outputs[] = {&s.map,     &s.picture, &s.report,     &s.deviation,
-                              &s.profile, &s.radial,  &s.points.out, &s.points.field_map};
+    const char **outputs[] = {&s.map,          &s.picture,         &s.report,       &s.deviation,
+                              &s.profile,      &s.radial,          &s.points.out,   &s.points.field_map,
+                              &s.surface.mesh, &s.surface.picture, &s.surface.scene};
     enum { OUTPUTS = sizeof outputs / sizeof *outputs };
     char *names[OUTPUTS] = {NULL};
     vf_status status = VF_OK;

@@ -7,6 +7,7 @@
 
 #include "cionize_state.h"
 #include "job.h"
+#include "molecule/atom_radii.h"
 #include "molecule/molecule_part.h"
 #include "molecule/select_atoms.h"
 #include "potential/plan_grid.h"
@@ -94,20 +95,6 @@ vf_status solvent_take_molecule(cionize_state *r)
     return status;
 }
 
-static vf_status check_radii(const cionize_state *r)
-{
-    const molecule *m = &r->molecule;
-    int64_t without = 0;
-    for (int64_t i = 0; i < m->atoms; i++)
-        without += m->radius[i] == 0;
-    if (without < m->atoms)
-        return VF_OK;
-    return vf_fail(r->ctx, VF_ERR_INPUT,
-                   "%s: no atom has a radius, so the molecule has no surface; use a PQR file with radii, as pdb2pqr "
-                   "writes them, an AMBER prmtop with its own (--charges), or --radii bondi",
-                   r->settings.input);
-}
-
 /* The grid's number of points along each axis of a cell must be one that can be halved. */
 static vf_status check_counts(const cionize_state *r)
 {
@@ -129,7 +116,7 @@ vf_status solvent_prepare(cionize_state *r)
         return VF_OK;
     if (r->settings.cell.kind == VF_CELL_TRICLINIC)
         return vf_fail(r->ctx, VF_ERR_UNSUPPORTED, "--solvent supports periodic cells with right angles only");
-    vf_status status = check_radii(r);
+    vf_status status = molecule_check_radii(r->ctx, r->settings.input, &r->molecule);
     VF_TRY(status, dissolve_options(&r->settings, r->ctx, &r->dissolved.options));
     if (status == VF_OK && s->energies)
         status = is_in_memory(s->energies) ? VF_OK : energies_check_path(r->ctx, s->energies);

@@ -224,14 +224,16 @@ def test_help_and_version(_):
               "--concentration": "0.1", "--salt": "POT,CLA", "--ion-solute": "5", "--ion-ion": "5", "--order": "alternate", "--ion-names": "amber", "--symmetry": "none", "--water": "solute", "--concentration-by": "volume", "--points": "atoms", "--points-out": "p.csv", "--field-map": "f.h5", "--exclude": "atom",
               "--part": "1/2", "--journal": "yes", "--mpi": "no", "--ranks": "4", "--output-dir": "maps",
               "--select": "all", "--minus": "index 0", "--solute": "all", "--profile": "z", "--radial": "a.csv", "--radial-width": "1",
-              "--solute-dielectric": "2", "--solvent-dielectric": "80", "--ionic-strength": "0.1", "--stern": "1", "--solvent-salt": "1:0.1,-1:0.1", "--solvent-map": "ions:i.dx", "--accuracy-energy": "0.1", "--probe": "1.5", "--surface": "sas", "--energies": "e.csv", "--ligand": "index 0", "--complex": "dipole.pqr,dipole.pqr"}
+              "--solute-dielectric": "2", "--solvent-dielectric": "80", "--ionic-strength": "0.1", "--stern": "1", "--solvent-salt": "1:0.1,-1:0.1", "--solvent-map": "ions:i.dx", "--accuracy-energy": "0.1", "--probe": "1.5", "--surface": "sas", "--energies": "e.csv", "--ligand": "index 0", "--complex": "dipole.pqr,dipole.pqr",
+              "--surface-mesh": "s.ply", "--surface-picture": "s.png", "--surface-offset": "0", "--surface-range": "5", "--scene": "s"}
     solvent = ["--solvent"]
     place = ["--place", "SOD:1"]
     of_ions = {"--ions": place, "--mask": place, "--map-with-ions": ["--map", "a.dx", *place], "--refine": place,
                "--from-surface": place, "--ion-solute": place, "--ion-ion": place, "--order": place, "--ion-names": place, "--symmetry": ["--cell", "30,30,30"], "--water": place, "--points-out": ["--points", "atoms"], "--exclude": ["--points", "atoms"], "--field": ["--points", "atoms"], "--renumber": [*place, "-o", "i.pdb"], "--concentration-by": ["--concentration", "0.1"],
                "--salt": ["--concentration", "0.1"], "--boundary": ["--cell", "30,30,30"],
                "--radial-width": ["--radial", "a.csv"], "--solute-dielectric": solvent, "--solvent-dielectric": solvent,
-               "--ionic-strength": solvent, "--stern": solvent, "--solvent-salt": solvent, "--solvent-map": solvent, "--accuracy-energy": solvent, "--energy-error": [*solvent, "--energies", "e.csv"], "--non-linear": solvent, "--probe": solvent, "--surface": solvent, "--energies": solvent, "--ligand": [*solvent, "--energies", "e.csv"], "--complex": [*solvent, "--energies", "e.csv"]}
+               "--ionic-strength": solvent, "--stern": solvent, "--solvent-salt": solvent, "--solvent-map": solvent, "--accuracy-energy": solvent, "--energy-error": [*solvent, "--energies", "e.csv"], "--non-linear": solvent, "--probe": solvent, "--surface": solvent, "--energies": solvent, "--ligand": [*solvent, "--energies", "e.csv"], "--complex": [*solvent, "--energies", "e.csv"],
+               "--surface-offset": ["--scene", "s"], "--surface-range": ["--surface-mesh", "s.glb"]}
     files = {"--script", "--charges", "--trajectory", "--frames", "--read-map", "--deviation", "--list", "--compare", "--keep-water", "--apbs"}  # need a file of theirs; tested elsewhere
     for option in sorted(named - {"--help", "--version"} - files):
         value = [values[option]] if option in values else []

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "draw_slices.h"
-#include "molecule/molecule_part.h"
+#include "picture_words.h"
 #include "slice_outline.h"
 #include "voxfield/figure.h"
 #include "voxfield/statistics.h"
@@ -341,11 +341,7 @@ static vf_status choose_range(picture *pic)
     free(magnitudes);
     if (status != VF_OK)
         return status;
-    const double typical = limit > 0 ? (double)limit : 1; /* 0: the map is 0 or NaN everywhere */
-    const vf_ticks quarter = vf_ticks_make(0, 0, typical / 4);
-    const double step = vf_tick_step(&quarter);
-    pic->range = step * ceil(typical / step * (1 - 1e-6));
-    pic->levels = vf_ticks_make(-pic->range, pic->range, step);
+    pic->levels = vf_ticks_symmetric((double)limit, &pic->range); /* 0: the map is 0 or NaN everywhere */
     find_extremes(pic);
     return VF_OK;
 }
@@ -380,7 +376,7 @@ static void draw_panel(picture *pic, panel *p)
 
 /* What the picture shows, in parts. */
 typedef struct caption {
-    char title[1200], points[160], atoms[96], medium[96];
+    char title[PICTURE_TITLE], points[160], atoms[PICTURE_WORDS], medium[PICTURE_WORDS];
     const char *part[4];
     int parts;
 } caption;
@@ -389,34 +385,18 @@ static void describe(const picture *pic, int width, caption *out)
 {
     const map_info *info = pic->info;
     const vf_grid *grid = &pic->planes->grid;
-    const char *slash = strrchr(info->input, '/');
-    char name[1024], number[3][VF_LABEL_TEXT];
-    const int rest = vf_text_width(VF_FONT_LARGE, info->quantity) + vf_text_width(VF_FONT_LARGE, ": ");
-    vf_text_shorten(VF_FONT_LARGE, slash ? slash + 1 : info->input, width - rest, name, sizeof name);
-    (void)snprintf(out->title, sizeof out->title, "%s: %s", name, info->quantity);
-
+    char number[3][VF_LABEL_TEXT];
+    picture_title(info, info->quantity, width, out->title);
     for (int a = 0; a < 3; a++)
         vf_label_text(grid->spacing[a], 4, VF_LABEL_TRIM, number[a]);
     const bool even = strcmp(number[0], number[1]) == 0 && strcmp(number[0], number[2]) == 0;
     (void)snprintf(out->points, sizeof out->points, "%lld × %lld × %lld points, spacing %s%s%s%s%s Å",
                    (long long)grid->counts[0], (long long)grid->counts[1], (long long)grid->counts[2], number[0],
                    even ? "" : " × ", even ? "" : number[1], even ? "" : " × ", even ? "" : number[2]);
-    const int64_t whole = molecule_whole_atoms(info->molecule);
-    char part[48] = "";
-    if (info->molecule->of_whole)
-        (void)snprintf(part, sizeof part, "solute: %lld of ", (long long)info->molecule->atoms);
-    (void)snprintf(out->atoms, sizeof out->atoms, "%s%lld atom%s, %s %s e", part, (long long)whole, vf_plural(whole),
-                   *part ? "charge" : "total charge",
-                   vf_label_text(info->molecule->total_charge, 3, VF_LABEL_TRIM | VF_LABEL_SIGN, number[0]));
-    vf_label_text(info->dielectric, 4, VF_LABEL_TRIM, number[0]);
-    (void)snprintf(out->medium, sizeof out->medium, "relative permittivity %s%s", number[0],
-                   info->distance_dielectric ? " r/Å"
-                   : info->surface           ? " in the molecule"
-                                             : "");
     out->parts = 0;
-    out->part[out->parts++] = out->atoms;
+    out->part[out->parts++] = picture_atoms(info, out->atoms);
     out->part[out->parts++] = out->points;
-    if (info->dielectric != 1 || info->distance_dielectric)
+    if (*picture_medium(info, out->medium))
         out->part[out->parts++] = out->medium;
     out->part[out->parts++] = info->method;
 }
@@ -468,11 +448,6 @@ static vf_status compose(picture *pic)
 
 vf_status slices_draw(const slices *planes, const map_info *info, const char *path)
 {
-    const vf_png_text texts[] = {{"Title", info->quantity},
-                                 {"Description", info->input},
-                                 {"Software", info->program},
-                                 {"Comment", info->command},
-                                 {"Creation Time", info->created}};
     picture pic = {.planes = planes, .info = info};
     vf_status status = VF_OK;
     vf_colormap_make(VF_COLORMAP_DIVERGING, &pic.map);
@@ -488,7 +463,7 @@ vf_status slices_draw(const slices *planes, const map_info *info, const char *pa
     status = compose(&pic);
     if (status != VF_OK)
         goto done;
-    status = vf_canvas_write_png(planes->ctx, pic.canvas, path, texts, (int)(sizeof texts / sizeof *texts));
+    status = picture_write(planes->ctx, pic.canvas, info, path);
 done:
     vf_canvas_destroy(pic.canvas);
     for (int i = 0; i < 3; i++) {

@@ -46,3 +46,21 @@ vf_status molecule_give_radii(vf_context *ctx, const char *path, molecule *m, in
     }
     return VF_OK;
 }
+
+bool molecule_has_radii(const molecule *m)
+{
+    for (int64_t i = 0; i < m->atoms; i++)
+        if (m->radius[i] > 0)
+            return true;
+    return false;
+}
+
+vf_status molecule_check_radii(vf_context *ctx, const char *path, const molecule *m)
+{
+    if (molecule_has_radii(m))
+        return VF_OK;
+    return vf_fail(ctx, VF_ERR_INPUT,
+                   "%s: no atom has a radius, so the molecule has no surface; use a PQR file with radii, as pdb2pqr "
+                   "writes them, an AMBER prmtop with its own (--charges), or --radii bondi",
+                   path);
+}

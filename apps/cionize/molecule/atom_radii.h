@@ -9,4 +9,10 @@
  * VF_ERR_INPUT (an atom whose element is not known, or has no radius there; `path` is the molecule's file). */
 VF_MUST_CHECK vf_status molecule_give_radii(vf_context *ctx, const char *path, molecule *m, int64_t *given);
 
+/* Whether an atom has a radius: then the molecule has a surface. */
+bool molecule_has_radii(const molecule *m);
+
+/* VF_ERR_INPUT, with advice, if none has. `path` is for the message. */
+VF_MUST_CHECK vf_status molecule_check_radii(vf_context *ctx, const char *path, const molecule *m);
+
 #endif

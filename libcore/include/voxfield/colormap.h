@@ -13,6 +13,10 @@ typedef struct vf_color {
     uint8_t r, g, b, a;
 } vf_color;
 
+/* A channel of sRGB, 0 to 1, as light, and back (IEC 61966-2-1). Light adds up; values of sRGB do not. */
+double vf_light_of_srgb(double channel);
+double vf_srgb_of_light(double light);
+
 /* VF_COLORMAP_DIVERGING: red at 0, white at 1/2, blue at 1; equal steps in t look equal. For a signed quantity on a
  *     range symmetric about zero. Red is the low end, as in viewers of such maps. NaN is grey.
  * VF_COLORMAP_GRAY: black at 0, white at 1, equal steps in CIE lightness. NaN is magenta. */

@@ -18,6 +18,10 @@ enum { VF_LABEL_TEXT = 40 }; /* enough bytes for any of the texts below */
 
 /* Round values within [lo, hi], with the smallest step that is at least `min_step` > 0. None for invalid arguments. */
 vf_ticks vf_ticks_make(double lo, double hi, double min_step);
+
+/* A range -*range to *range for values of up to about `limit` in magnitude, with ticks: *range is the smallest multiple of their step,
+ * which is about a quarter of it, that is not below the limit. A limit that is not positive counts as 1. */
+vf_ticks vf_ticks_symmetric(double limit, double *range);
 double vf_tick_step(const vf_ticks *ticks);
 double vf_tick_value(const vf_ticks *ticks, int64_t n);
 

@@ -20,9 +20,14 @@ static const double white_xyz[3] = {0.95047, 1.0, 1.08883};
 static const double rgb_of_xyz[3][3] = {
     {3.2404542, -1.5371385, -0.4985314}, {-0.9692660, 1.8760108, 0.0415560}, {0.0556434, -0.2040259, 1.0572252}};
 
-static double srgb_of_linear(double c)
+double vf_srgb_of_light(double c)
 {
     return c <= 0.0031308 ? 12.92 * c : 1.055 * pow(c, 1 / 2.4) - 0.055;
+}
+
+double vf_light_of_srgb(double c)
+{
+    return c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
 }
 
 static double lab_curve_inverse(double f)
@@ -43,7 +48,7 @@ static vf_color color_of_lab(lab c)
     const double z = white_xyz[2] * lab_curve_inverse(fy - c.b / 200);
     uint8_t rgb[3];
     for (int i = 0; i < 3; i++)
-        rgb[i] = byte_of(srgb_of_linear(rgb_of_xyz[i][0] * x + rgb_of_xyz[i][1] * y + rgb_of_xyz[i][2] * z));
+        rgb[i] = byte_of(vf_srgb_of_light(rgb_of_xyz[i][0] * x + rgb_of_xyz[i][1] * y + rgb_of_xyz[i][2] * z));
     return (vf_color){rgb[0], rgb[1], rgb[2], 255};
 }
 

@@ -48,6 +48,15 @@ vf_ticks vf_ticks_make(double lo, double hi, double min_step)
     return ticks;
 }
 
+vf_ticks vf_ticks_symmetric(double limit, double *range)
+{
+    const double typical = limit > 0 ? limit : 1;
+    const vf_ticks quarter = vf_ticks_make(0, 0, typical / 4);
+    const double step = vf_tick_step(&quarter);
+    *range = step * ceil(typical / step * (1 - 1e-6));
+    return vf_ticks_make(-*range, *range, step);
+}
+
 /* digits * 10^exponent as text, without rounding; `scientific`: like "5e7". */
 static const char *decimal_text(int64_t digits, int exponent, bool scientific, const char *plus,
                                 char text[VF_LABEL_TEXT])
