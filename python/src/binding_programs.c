@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "binding_session.h"
+#include "cionize.h"
 #include "mri_recon.h"
 
 static const struct {
@@ -137,6 +138,52 @@ int binding_write_result(binding_session *session, const vf_result *result, cons
 {
     binding_watch watch = binding_begin(session);
     return binding_end(session, &watch, vf_mri_write_result(session->ctx, result, path));
+}
+
+/* ---- cionize ---- */
+
+int binding_cionize(binding_session *session, const binding_listener *listener, const char *file, int arrays,
+                    const binding_array *array, const binding_texts *texts, const double cell[6], int options,
+                    const char *const *option, vf_result **out)
+{
+    *out = NULL;
+    binding_watch watch = binding_begin(session);
+    vf_option *list = NULL;
+    vf_view points = {0};
+    vf_molecule molecule = {.file = file,
+                            .names = texts->names,
+                            .residues = texts->residues,
+                            .chains = texts->chains,
+                            .elements = texts->elements,
+                            .residue_numbers = texts->residue_numbers};
+    const struct {
+        const char *name;
+        vf_view *view;
+    } members[] = {{"positions", &molecule.positions},
+                   {"charges", &molecule.charges},
+                   {"radii", &molecule.radii},
+                   {"points", &points}};
+    memcpy(molecule.cell, cell, sizeof molecule.cell);
+    vf_status status = begin(session, listener, options, option, &list);
+    for (int i = 0; i < arrays; i++)
+        for (size_t m = 0; m < sizeof members / sizeof *members; m++)
+            if (strcmp(array[i].name, members[m].name) == 0)
+                VF_TRY(status, view_of(session->ctx, &array[i], members[m].view));
+    VF_TRY(status, vf_cionize(session->ctx, &molecule, points.data ? &points : NULL, list, out));
+    end(session, list);
+    return binding_end(session, &watch, status);
+}
+
+int binding_read_molecule(binding_session *session, const binding_listener *listener, const char *file, int options,
+                          const char *const *option, vf_result **out)
+{
+    *out = NULL;
+    binding_watch watch = binding_begin(session);
+    vf_option *list = NULL;
+    vf_status status = begin(session, listener, options, option, &list);
+    VF_TRY(status, vf_molecule_read(session->ctx, file, list, out));
+    end(session, list);
+    return binding_end(session, &watch, status);
 }
 
 /* ---- results ---- */

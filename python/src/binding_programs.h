@@ -1,4 +1,4 @@
-/* The programs as functions (programs.h, mri_recon.h), as binding.h has the kernels. */
+/* The programs as functions (programs.h, mri_recon.h, cionize.h), as binding.h has the kernels. */
 #ifndef VOXFIELD_BINDING_PROGRAMS_H
 #define VOXFIELD_BINDING_PROGRAMS_H
 
@@ -35,6 +35,22 @@ int binding_read_scan(binding_session *session, const binding_listener *listener
 int binding_write_image(binding_session *session, const binding_array *image, const double voxel_mm[3],
                         const char *path);
 int binding_write_result(binding_session *session, const vf_result *result, const char *path);
+
+/* ---- cionize.h ---- */
+
+/* Texts are [atom] pointers, or NULL; `cell` has lengths and angles, all 0 for none. */
+typedef struct binding_texts {
+    const char *const *names, *const *residues, *const *chains, *const *elements;
+    const int32_t *residue_numbers;
+} binding_texts;
+/* Arrays: positions, charges, radii, points. With a file there are only points. */
+int binding_cionize(binding_session *session, const binding_listener *listener, const char *file, int arrays,
+                    const binding_array *array, const binding_texts *texts, const double cell[6], int options,
+                    const char *const *option, vf_result **out);
+int binding_read_molecule(binding_session *session, const binding_listener *listener, const char *file, int options,
+                          const char *const *option, vf_result **out);
+
+/* ---- results ---- */
 
 int binding_result_count(const vf_result *result);
 const char *binding_result_name(const vf_result *result, int index);

@@ -1,7 +1,8 @@
 """Electrostatic potentials of point charges, on grids and at points."""
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Sequence
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,8 +13,10 @@ from ._session import give, take, text_of
 
 __all__ = ["Grid", "Map", "potential", "potential_at", "field_at", "UNITS"]
 
+_E, _K, _NA, _EPS0 = 1.602176634e-19, 1.380649e-23, 6.02214076e23, 8.8541878188e-12  # CODATA 2022
+_VOLTS = _E / (4 * math.pi * _EPS0 * 1e-10)
 #: Units of potentials: the constant C of V = C q / r, r in angstrom and q in elementary charges (docs/conventions.md).
-UNITS = {"e/A": 1.0, "V": 14.3996454687, "kcal/mol/e": 332.063713, "kT/e": 560.459322}
+UNITS = {"e/A": 1.0, "V": _VOLTS, "kcal/mol/e": _VOLTS * _E * _NA / 4184, "kT/e": _VOLTS * _E / (_K * 298.15)}
 
 
 class Grid(NamedTuple):

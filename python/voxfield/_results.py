@@ -39,12 +39,19 @@ class Result:
             self.arrays[name] = np.frombuffer(ffi.buffer(view.data, size), dtype).reshape(shape).copy() if size else np.zeros(shape, dtype)
 
 
+_REPEATED = {"place", "select", "minus", "solvent_map"}
+
+
 def options_of(options: Mapping[str, Any]) -> list[bytes | None]:
     """Names and values in turn. Underscores are hyphens; True is a flag; None and False leave an option out; sequences are joined by
-    commas."""
+    commas; those of options that may be repeated repeat them."""
     words: list[bytes | None] = []
     for name, value in options.items():
         if value is None or value is False:
+            continue
+        if name in _REPEATED and not isinstance(value, str) and isinstance(value, Iterable):
+            for each in value:
+                words += [name.replace("_", "-").encode(), str(each).encode()]
             continue
         words.append(name.replace("_", "-").encode())
         if value is True:

@@ -40,6 +40,8 @@ def test_grid():
     out = np.empty(GRID.shape, np.float64)
     assert voxfield.potential(atoms, charges, GRID, "exact", unit="e/A", dtype=float, out=out).values is out
     assert off(out, truth) < 1e-12
+    for unit, constant in (("V", 14.3996454687), ("kcal/mol/e", 332.063713), ("kT/e", 560.459322)):  # docs/conventions.md
+        assert abs(voxfield.UNITS[unit] / constant - 1) < 1e-9
     around = voxfield.potential(atoms, charges, 2.0)
     assert around.grid.spacing == (2.0,) * 3 and np.asarray(around).dtype == np.float32
     assert all(a[0] <= p - 10 and a[-1] >= q + 10 for a, p, q in zip(around.grid.axes(), atoms.min(0), atoms.max(0)))
