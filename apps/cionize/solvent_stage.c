@@ -192,8 +192,8 @@ vf_status solvent_solve(cionize_state *r)
     if (!s->on || r->dissolved.plan)
         return VF_OK;
     vf_stage_begin(&r->stages, "solve");
-    const vf_status status = vf_solvent_create(vf_context_host(r->ctx), &r->grid, &atoms, r->molecule.radius,
-                                               &r->dissolved.options, &r->dissolved.plan);
+    const vf_status status =
+        dissolve(r->ctx, &r->grid, &atoms, r->molecule.radius, &r->dissolved.options, &r->dissolved.plan);
     r->dissolved.solved = status == VF_OK;
     if (r->dissolved.solved)
         r->dissolved.outcome = vf_solvent_outcome(r->dissolved.plan);

@@ -12,6 +12,32 @@ static inline FACTOR factor_of(const fourier_points *p, global const FACTOR *fac
     return factors[p->table[axis] + n / p->step[axis] % p->extent[axis]];
 }
 
+/* The indices of a point along the axes, and how many points are left until each moves on. Divisions of 64 bits in the sum's loop would
+ * take longer than the waves. */
+typedef struct walk {
+    LONG at[3], left[3];
+} walk;
+
+static inline walk walk_from(const fourier_points *p, LONG n)
+{
+    walk w;
+    for (int a = 0; a < 3; a++) {
+        w.at[a] = n / p->step[a] % p->extent[a];
+        w.left[a] = p->step[a] - n % p->step[a];
+    }
+    return w;
+}
+
+static inline void walk_on(walk *w, const fourier_points *p)
+{
+    for (int a = 0; a < 3; a++) {
+        if (--w->left[a] > 0)
+            continue;
+        w->left[a] = p->step[a];
+        w->at[a] = w->at[a] + 1 < p->extent[a] ? w->at[a] + 1 : 0;
+    }
+}
+
 /* to[first, first + threads), of vectors with to_pitch elements, of which the result has those from `to_first` on. */
 kernel void fourier_sum(fourier_points to, fourier_points from, LONG first, LONG last, LONG to_first, LONG to_pitch, REAL sign,
                         ARRAY(const FACTOR, to_factors), ARRAY(const FACTOR, from_factors), ARRAY(const REAL2, in), ARRAY(REAL2, out))
@@ -30,14 +56,15 @@ kernel void fourier_sum(fourier_points to, fourier_points from, LONG first, LONG
     REAL2 high[COILS], low[COILS];
     for (int c = 0; c < COILS; c++)
         high[c] = low[c] = (REAL2)(0, 0);
+    walk at = walk_from(&from, 0);
     for (LONG begin = 0; begin < from.count; begin += CHUNK) {
         const LONG end = min(begin + CHUNK, from.count);
         REAL2 sum[COILS];
         for (int c = 0; c < COILS; c++)
             sum[c] = (REAL2)(0, 0);
-        for (LONG m = begin; m < end; m++) {
-            TURNS turns = turns_of(x, factor_of(&from, from_factors, 0, m)) + turns_of(y, factor_of(&from, from_factors, 1, m)) +
-                          turns_of(z, factor_of(&from, from_factors, 2, m));
+        for (LONG m = begin; m < end; m++, walk_on(&at, &from)) {
+            TURNS turns = turns_of(x, from_factors[from.table[0] + at.at[0]]) + turns_of(y, from_factors[from.table[1] + at.at[1]]) +
+                          turns_of(z, from_factors[from.table[2] + at.at[2]]);
             if (to.field >= 0)
                 turns += turns_of(w, from_factors[from.field + m]);
             REAL2 wave = wave_of(turns);

@@ -106,13 +106,14 @@ typedef struct vf_solvent_result {
 } vf_solvent_result;
 
 /* Makes the equation and solves it, blocking, with the threads of the device's context. On a CUDA device only linear systems are solved, of
- * copies there: 56 bytes a point of its memory, beside what vf_solvent_bytes says (not yet run on a GPU: multigrid.h); further errors are
- * VF_ERR_DEVICE and VF_ERR_DEVICE_MEMORY then. Charges and radii: [charges->count], host
- * memory; an atom of radius 0 has no sphere. Errors: VF_ERR_ARGUMENT (options; NaN; a cell that the grid does not cover once; a molecule that comes within a spacing of the
+ * copies there: VF_SOLVENT_DEVICE_BYTES a point of its memory, beside what vf_solvent_bytes says; further errors are VF_ERR_DEVICE and
+ * VF_ERR_DEVICE_MEMORY then. Charges and radii: [charges->count], host memory; an atom of radius 0 has no sphere. Errors: VF_ERR_ARGUMENT (options; NaN; a cell that
+ * the grid does not cover once; a molecule that comes within a spacing of the
  * grid's rim; a charge without a point of the molecule at a corner of its cell of the grid, atoms counted from 1; a potential of
  * 4 k T / e at the rim, if non-linear), VF_ERR_UNSUPPORTED (the device: multigrid.h; a triclinic cell), VF_ERR_MEMORY,
  * VF_ERR_CANCELLED, VF_ERR_INTERNAL (no convergence; a potential with an exponent beyond 40, which no salt can have). *out is NULL
  * then. */
+enum { VF_SOLVENT_DEVICE_BYTES = 56 };
 VF_MUST_CHECK vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
                                           const double *radius, const vf_solvent_options *options, vf_solvent **out);
 void vf_solvent_destroy(vf_solvent *plan); /* NULL is allowed */

@@ -195,9 +195,16 @@ def read(path):
 
 
 def read_h5(path):
-    """Reads by h5dump: geometry from the attributes, values from its binary output."""
+    """Reads by h5dump: geometry from the attributes, values from its binary output. Where there is none, by h5py."""
     if not shutil.which("h5dump"):
-        raise Skip("no h5dump")
+        try:
+            import h5py
+        except ImportError:
+            raise Skip("no h5dump, no h5py") from None
+        with h5py.File(path, "r") as file:
+            data = file["potential"]
+            geometry = [[float(v) for v in data.attrs[name]] for name in ("counts", "origin", "spacing")]
+            return read_map.Map(*geometry, data[()].ravel().tolist())
     geometry = []
     for name in ("counts", "origin", "spacing"):
         text = subprocess.run(["h5dump", "-m", "%.17g", "-y", "-a", f"/potential/{name}", str(path)], check=True,

@@ -79,7 +79,7 @@ def test_no_driver(folder):
     library = folder / "library"
     library.mkdir()
     (library / "libOpenCL.so.1").write_text("not a library\n", encoding="ascii")
-    for setting, words in (({"OCL_ICD_VENDORS": "/nonexistent"}, "libOpenCL.so.1 knows no device: install your device's OpenCL driver"),
+    for setting, words in (({"OCL_ICD_VENDORS": "/nonexistent", "OCL_ICD_FILENAMES": ""}, "libOpenCL.so.1 knows no device: install your device's OpenCL driver"),
                            ({"LD_LIBRARY_PATH": str(library)}, "libOpenCL.so.1 is not installed (package ocl-icd-libopencl1")):
         if "no device by OpenCL" in devices()[0] and words not in devices()[0]:
             continue  # this machine has no library to begin with

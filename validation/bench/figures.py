@@ -8,7 +8,7 @@ validation/results.
     figures.py --check    exit 1 if a file differs from the records
 
 Records: gpu-DEVICE-DATE.json (./run gpu), folders cpu-DEVICE-DATE with the reports of ./run bench,
-devices-N-DEVICE-DATE.json of time_devices.py on a machine with N GPUs, images-DATE.json of image_study.py,
+opencl-DATE.json of time_opencl (./run gpu opencl), devices-N-DEVICE-DATE.json of time_devices.py on a machine with N GPUs, images-DATE.json of image_study.py,
 slopes-DATE.json of ewald_slopes.py, auto-DATE.json of auto_study.py, threads-N-DEVICE-DATE.json of time_threads.py, fourier-tuning-DEVICE-DATE.json of tune_fourier_sum; and
 cutoff-DATE.json of cutoff_figure.py and fourier-steps-DEVICE-DATE.json of bench_fourier_steps, which count if the GPU's record has no
 report of them. bench_NAME-DEVICE-DATE.json is the report of one benchmark, made after the record on the same GPU: it takes the place of
@@ -23,7 +23,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RESULTS = ROOT / "validation" / "results"
-FILES = ["README.md", "docs/accuracy.md", "docs/image_accuracy.md", "docs/published_mri.md", "docs/primitives.md", "docs/ions.md"]
+FILES = ["README.md", "docs/accuracy.md", "docs/image_accuracy.md", "docs/published_mri.md", "docs/primitives.md", "docs/ions.md", "docs/multigrid.md"]
 sys.path.insert(0, str(ROOT / "validation" / "tables"))
 sys.dont_write_bytecode = True
 import auto_study  # noqa: E402  (how its tables are written)
@@ -55,12 +55,14 @@ def load():
     several, images = newest("devices-*.json", needed=False), newest("images-*.json", needed=False)
     slopes, auto = newest("slopes-*.json", needed=False), newest("auto-*.json", needed=False)
     cutoff, threads = newest("cutoff-*.json", needed=False), newest("threads-*.json", needed=False)
+    opencl = newest("opencl-*.json")
     steps, tuning = newest("fourier-steps-*.json", needed=False), newest("fourier-tuning-*.json", needed=False)
     return {
         "cutoff": gpu["benchmarks"].get("bench_cutoff_volume") or (json.loads(cutoff.read_text()) if cutoff else None),
         "slopes": json.loads(slopes.read_text()) if slopes else None,
         "auto": json.loads(auto.read_text()) if auto else None,
         "threads": json.loads(threads.read_text()) if threads else None,
+        "opencl": json.loads(opencl.read_text()),
         "gpu": gpu["benchmarks"],
         "steps": gpu["benchmarks"].get("bench_fourier_steps") or (json.loads(steps.read_text()) if steps else None),
         "tuning": json.loads(tuning.read_text()) if tuning else None,
@@ -323,6 +325,24 @@ def threads_block(data):
             f"{time_threads.show(record)}\n\n![Times as fast as one thread](threads.svg)")
 
 
+def multigrid_block(data):
+    report = data["gpu"].get("bench_multigrid")
+    if not report:
+        return no_record("gpu", "`bench_multigrid`")
+    edge, cycle, copy = report["edge"], 1e3 * report["seconds_cycle"], 1e3 * report["seconds_copy"]
+    return (f"On one {report['device']} `bench_multigrid cuda` solved a ball in a solvent at {edge}^3 points to a residual of "
+            f"{report['residual']:.1e} in **{1e3 * report['seconds_solve']:.1f} ms**, {report['iterations']} iterations; making the levels "
+            f"took {1e3 * report['seconds_levels']:.1f} ms more. A cycle took {cycle:.2f} ms; a copy of what its passes read and write, "
+            f"{copy:.2f} ms: {copy / cycle:.2f} of the copy's speed.")
+
+
+def opencl_block(data):
+    report = data["opencl"]
+    rows = [[name, f"{1e3 * case['cuda']:.1f}", f"{1e3 * case['opencl']:,.1f}", f"{case['opencl'] / case['cuda']:.1f}"]
+            for name, case in report.items() if isinstance(case, dict)]
+    return f"{report['device']}.\n\n" + table(["case", "CUDA, ms", "OpenCL, ms", "OpenCL / CUDA"], rows)
+
+
 def pictures(data):
     """{path: contents; None: no such file}"""
     study = data["gpu"].get("bench_cionize_study")
@@ -402,6 +422,8 @@ def figures(data):
         "threads": threads_block(data),
         "images": images_block(data),
         "ions": ions_block(data),
+        "multigrid": multigrid_block(data),
+        "opencl": opencl_block(data),
         "cpu errors": table(error_head, error_rows(data["cpu"]["bench_accuracy"])),
         "gpu errors": table(error_head, error_rows(data["gpu"]["bench_accuracy"])),
     }

@@ -2,6 +2,7 @@
 """Keeps a part of a run on a GPU (./run gpu), and makes the record of all parts when the last one is there.
 
     gpu_record.py WORK RESULTS PART
+    gpu_record.py --fill-from RECORD.json RESULTS
 
 WORK holds devices.csv (nvidia-smi), nvcc.txt, digest.txt, digests.txt and listed_by.txt (of the CUDA sources); with
 git, also commit.txt and changes.txt. WORK/PART holds what the part left: tests.xml (ctest), TOOL.log and TOOL.status for
@@ -10,6 +11,10 @@ each tool of compute-sanitizer, or the reports bench_*.json. The part is kept as
 Parts of the same CUDA sources and the same kind of device belong together, whoever made them and when. When all are
 there, they become RESULTS/gpu-DEVICE-DATE.json, whose date, driver, toolkit and commit are those of the newest part;
 its `parts` has those of each. Then the parts are removed, unless the record shows a problem: so a part can be done again.
+The second form is for a machine that was not lent long enough: it makes the record with the parts that are there, the tests among
+them, and takes the others from an older record of the same kind of device. The sources of each part are in `parts`; those of the
+record are the tests'.
+
 Exits with 1 if the part or the record shows a problem: a failed or skipped test, no tests, an error found by
 compute-sanitizer, or no benchmark.
 """
@@ -153,12 +158,13 @@ def parts_like(folder, new):
 def join(parts):
     """The record of all parts."""
     about = ("date", "driver", "cuda", "commit", "commit_note")
-    record = dict(max(parts.values(), key=lambda part: part["date"]))
-    words = {"commit": "commits", "driver": "drivers", "cuda": "toolkits"}
+    newest = max(parts.values(), key=lambda part: part["date"])
+    record = {**parts["tests"], **{key: newest[key] for key in about}}
+    words = {"commit": "commits", "driver": "drivers", "cuda": "toolkits", "cuda_sources_sha256": "CUDA sources"}
     several = [word for key, word in words.items() if len({part[key] for part in parts.values()}) > 1]
     if several:
         record["commit_note"] = f"the parts are of several {' and '.join(several)}"
-    record["parts"] = {name: {key: part[key] for key in about} for name, part in parts.items()}
+    record["parts"] = {name: {key: part[key] for key in (*about, "cuda_sources_sha256")} for name, part in parts.items()}
     for key in ("tests", "compute_sanitizer", "benchmarks"):
         of_key = [part[key] for name, part in parts.items() if PARTS[name][0] == key]
         record[key] = {name: value for results in of_key for name, value in results.items()}
@@ -177,13 +183,8 @@ def say(record):
     return problems
 
 
-def main():
-    work, folder, part = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
-    new = make_part(work, part)
-    write(new, part_path(folder, new, part))
-    parts = parts_like(folder, new)
-    if len(parts) < len(PARTS):
-        return 1 if say(new) else 0
+def finish(parts, folder):
+    """Writes the record; removes its parts, unless the record shows a problem."""
     record = join(parts)
     path = folder / f"{name_of(record)}-{record['date'][:10]}.json"
     write(record, path)
@@ -191,10 +192,42 @@ def main():
     if say(record):
         return 1
     for name in parts:
-        part_path(folder, new, name).unlink()
+        part_path(folder, record, name).unlink(missing_ok=True)
     if not any((folder / "parts").iterdir()):
         (folder / "parts").rmdir()
     return 0
+
+
+def part_of_record(record, name):
+    """A part as an older record has it: only of the studies are the reports its own."""
+    key, about = PARTS[name][0], record["parts"][name]
+    own = {"bench_mri_study", "bench_cionize_study", "bench_devices"}
+    results = record[key] if key != "benchmarks" else {k: v for k, v in record[key].items() if (k in own) == (name == "studies")}
+    return {"cuda_sources_sha256": record["cuda_sources_sha256"], **about, "device": record["device"], key: results}
+
+
+def fill(older, folder):
+    tests = [json.loads(path.read_text()) for path in (folder / "parts").glob("gpu-*-tests.json")]
+    tests = [part for part in tests if part["device"] == older["device"]]
+    if not tests:
+        sys.exit(f"gpu_record.py: {folder}/parts has no tests on {older['device']}: ./run gpu tests")
+    parts = parts_like(folder, tests[0])
+    for name in PARTS:
+        if name not in parts:
+            parts[name] = part_of_record(older, name)
+    return finish(parts, folder)
+
+
+def main():
+    if sys.argv[1] == "--fill-from":
+        return fill(json.loads(pathlib.Path(sys.argv[2]).read_text()), pathlib.Path(sys.argv[3]))
+    work, folder, part = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
+    new = make_part(work, part)
+    write(new, part_path(folder, new, part))
+    parts = parts_like(folder, new)
+    if len(parts) < len(PARTS):
+        return 1 if say(new) else 0
+    return finish(parts, folder)
 
 
 if __name__ == "__main__":

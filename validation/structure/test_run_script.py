@@ -18,7 +18,7 @@ SOURCE = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else pathl
 TOOLS = """basename bash cat chmod cut date dirname env find flock git grep head id ls mkdir mktemp mv nproc python3 rm rmdir sed
            sha256sum sort tail tee timeout uniq xargs""".split()
 
-CASES = 31  # the number of runs of compute-sanitizer with each tool
+CASES = 34  # the number of runs of compute-sanitizer with each tool
 
 JUNIT = """<?xml version="1.0"?><testsuite name="t">
 <testcase name="test_sum_gpu" status="run" time="1.5"/>{more}
@@ -285,6 +285,29 @@ class RunScript(unittest.TestCase):
         self.assertEqual((record["commit"], record["commit_note"]), ("new", "the parts are of several commits and drivers"))
         self.assertEqual({name: part["commit"] for name, part in record["parts"].items()},
                          {"tests": "new", "sanitizer": None, "benchmarks": None, "studies": None})
+
+    def test_gpu_parts_of_an_older_record(self):
+        """A machine that was lent for the tests and the benchmarks only: the record has the sources that the tests ran with, and says
+        of which the others are."""
+        results = self.tree / "validation/results"
+        self.assertEqual(self.gpu()[0], 0)
+        older, = results.glob("*.json")
+        first = json.loads(older.read_text())
+        (self.tree / "B.cu").write_text("changed\n")
+        self.assertEqual(self.run_script("gpu", "tests", "benchmarks")[0], 0)
+        fill = [sys.executable, self.tree / "validation/bench/gpu_record.py", "--fill-from", older, results]
+        subprocess.run(fill, check=True, stdout=subprocess.DEVNULL)
+        record = json.loads(older.read_text())
+        old, new = first["cuda_sources_sha256"], record["cuda_sources_sha256"]
+        self.assertNotEqual(old, new)
+        self.assertEqual({name: part["cuda_sources_sha256"] for name, part in record["parts"].items()},
+                         {"tests": new, "sanitizer": old, "benchmarks": new, "studies": old})
+        self.assertEqual(sorted(record["benchmarks"]), ["bench_coulomb_sum", "bench_mri_study"])
+        self.assertEqual(record["compute_sanitizer"], first["compute_sanitizer"])
+        self.assertIn("several CUDA sources", record["commit_note"])
+        done = subprocess.run(fill, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("has no tests on NVIDIA H200", done.stderr)
 
     def test_gpu_part_is_done_again(self):
         """A part with a problem is replaced, and the others are still there."""

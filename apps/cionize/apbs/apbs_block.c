@@ -180,8 +180,7 @@ vf_status apbs_solve(apbs_job *job, apbs_block *b)
     vf_status status = make_room(job->ctx, b);
     VF_TRY(status, dissolve_options(&s, job->ctx, &o));
     if (status == VF_OK && !b->uniform)
-        status =
-            vf_solvent_create(vf_context_host(job->ctx), &b->grids.solved, &atoms, b->molecule->radius, &o, &solvent);
+        status = dissolve(job->ctx, &b->grids.solved, &atoms, b->molecule->radius, &o, &solvent);
     if (solvent)
         b->outcome = vf_solvent_outcome(solvent);
     if (status == VF_OK && b->outcome.edge > 1)

@@ -4,6 +4,7 @@
 
 #include "point_sum.h"
 #include "potential/plan_grid.h"
+#include "potential/potential_common.h"
 
 /* Energies of so many atoms are summed over all pairs, in a second; those of more to a tolerance. In a cell, a pair takes longer. */
 enum { EXACT_ATOMS = 30000, EXACT_IN_CELL = 1000 };
@@ -25,6 +26,34 @@ vf_status dissolve_options(const cionize_settings *settings, vf_context *ctx, vf
         return VF_OK;
     return vf_solvent_set_salt(ctx, s->ions > 0 ? s->ions : 2, s->ions > 0 ? s->ion : simple, settings->temperature,
                                out);
+}
+
+/* The first CUDA device, if the equation fits into the memory that it has left; else the host. In a cell it is the host, for
+ * multigrid with periodic axes has not run on a GPU yet. */
+static vf_device *solving_device(vf_context *ctx, const vf_grid *grid)
+{
+    vf_device *device = potential_first_device(ctx), *host = vf_context_host(ctx);
+    uint64_t available, total;
+    if (grid->cell.kind != VF_CELL_NONE || vf_device_get_kind(device) != VF_DEVICE_CUDA || vf_device_failure(device))
+        return host;
+    const uint64_t need = (uint64_t)vf_grid_points(grid) * VF_SOLVENT_DEVICE_BYTES;
+    if (vf_device_memory(device, &available, &total) != VF_OK) {
+        vf_context_clear_error(ctx);
+        return host;
+    }
+    return need < available ? device : host;
+}
+
+vf_status dissolve(vf_context *ctx, const vf_grid *grid, const vf_coulomb_atoms *charges, const double *radius,
+                   const vf_solvent_options *options, vf_solvent **out)
+{
+    vf_device *device = solving_device(ctx, grid), *host = vf_context_host(ctx);
+    vf_status status = vf_solvent_create(device, grid, charges, radius, options, out);
+    if (!vf_is_device_error(status) || device == host)
+        return status;
+    vf_device_give_up(device, vf_context_message(ctx));
+    vf_context_clear_error(ctx);
+    return vf_solvent_create(host, grid, charges, radius, options, out);
 }
 
 /* The potential of the other charges at each atom, over the molecule's dielectric. */
@@ -90,7 +119,7 @@ vf_status dissolve_once(const cionize_settings *settings, vf_context *ctx, const
     cionize_settings of_grid = *settings;
     of_grid.cell = grid->cell; /* a frame may have its own */
     vf_status status = dissolve_options(settings, ctx, &o);
-    VF_TRY(status, vf_solvent_create(vf_context_host(ctx), grid, charges, radius, &o, &plan));
+    VF_TRY(status, dissolve(ctx, grid, charges, radius, &o, &plan));
     VF_TRY(status, dissolve_energies(&of_grid, ctx, plan, charges, NULL, out));
     vf_solvent_destroy(plan);
     return status;

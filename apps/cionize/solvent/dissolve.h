@@ -24,6 +24,11 @@ typedef struct atom_energies {
 /* Errors: those of vf_solvent_set_salt. */
 VF_MUST_CHECK vf_status dissolve_options(const cionize_settings *settings, vf_context *ctx, vf_solvent_options *out);
 
+/* Solves for charges and radii [charges->count]: on the first CUDA device of the context if its memory has room, or on the host; if the
+ * device fails, again on the host. Errors: those of vf_solvent_create on the host. */
+VF_MUST_CHECK vf_status dissolve(vf_context *ctx, const vf_grid *grid, const vf_coulomb_atoms *charges,
+                                 const double *radius, const vf_solvent_options *options, vf_solvent **out);
+
 /* Energies of a solved plan, or of a uniform medium without salt (NULL), which has no reaction. `atoms` (NULL: not wanted): its arrays get
  * the parts. Errors: those of vf_solvent_reaction and
  * vf_point_sum_create. */
@@ -31,8 +36,7 @@ VF_MUST_CHECK vf_status dissolve_energies(const cionize_settings *settings, vf_c
                                           const vf_coulomb_atoms *charges, const atom_energies *atoms,
                                           solvent_energy *out);
 
-/* Solves for charges and radii [charges->count] on the CPU, sums, and forgets the solution. Errors: those of
- * vf_solvent_create. */
+/* Solves for charges and radii [charges->count], sums, and forgets the solution. Errors: those of dissolve. */
 VF_MUST_CHECK vf_status dissolve_once(const cionize_settings *settings, vf_context *ctx, const vf_grid *grid,
                                       const vf_coulomb_atoms *charges, const double *radius, solvent_energy *out);
 
