@@ -28,13 +28,12 @@ vf_status dissolve_options(const cionize_settings *settings, vf_context *ctx, vf
                                out);
 }
 
-/* The first CUDA device, if the equation fits into the memory that it has left; else the host. In a cell it is the host, for
- * multigrid with periodic axes has not run on a GPU yet. */
+/* The first CUDA device, if the equation fits into the memory that it has left; else the host. */
 static vf_device *solving_device(vf_context *ctx, const vf_grid *grid)
 {
     vf_device *device = potential_first_device(ctx), *host = vf_context_host(ctx);
     uint64_t available, total;
-    if (grid->cell.kind != VF_CELL_NONE || vf_device_get_kind(device) != VF_DEVICE_CUDA || vf_device_failure(device))
+    if (vf_device_get_kind(device) != VF_DEVICE_CUDA || vf_device_failure(device))
         return host;
     const uint64_t need = (uint64_t)vf_grid_points(grid) * VF_SOLVENT_DEVICE_BYTES;
     if (vf_device_memory(device, &available, &total) != VF_OK) {
