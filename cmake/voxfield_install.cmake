@@ -1,5 +1,5 @@
-# What `cmake --install` copies: programs, library, public headers, manual page, sample data, and the files by which
-# CMake (voxfield-config.cmake) and pkg-config (voxfield.pc) find them. The installation can be moved afterwards.
+# What `cmake --install` copies: programs, library, public headers, manual pages, completion for shells, sample data, and the files
+# by which CMake (voxfield-config.cmake) and pkg-config (voxfield.pc) find them. The installation can be moved afterwards.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/voxfield)
@@ -10,8 +10,24 @@ install(TARGETS cionize mri_recon mri_phantom)
 install(FILES ${VOXFIELD_PUBLIC_HEADERS} ${VOXFIELD_PROGRAM_HEADERS} ${PROJECT_BINARY_DIR}/include/voxfield/version.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/voxfield)
 install(FILES docs/man/cionize.1 docs/man/mri_recon.1 docs/man/mri_phantom.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+foreach(file IN LISTS VOXFIELD_COMPLETIONS)
+    get_filename_component(name ${file} NAME)
+    set(folder bash-completion/completions)
+    if(name MATCHES "^_")
+        set(folder zsh/site-functions)
+    endif()
+    install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder} OPTIONAL)
+endforeach()
 install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/voxfield/data FILES_MATCHING PATTERN "*.pqr" PATTERN "*.h5" PATTERN "README.md")
 install(FILES LICENSE LICENSE.DejaVu README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+
+# What has to be built for that.
+add_custom_target(installable DEPENDS cionize mri_recon mri_phantom ${VOXFIELD_LIBRARY})
+foreach(target voxfield_programs completions python_binding)
+    if(TARGET ${target})
+        add_dependencies(installable ${target})
+    endif()
+endforeach()
 
 # ---- CMake package ----
 set(BUILD_SHARED_LIBS_ON_OFF OFF)

@@ -274,7 +274,8 @@ static const option_choice exclusions[] = {{"atom", EXCLUDE_ATOM, "the atom itse
 const program_option cionize_options[] = {
     {OPTION_GROUP, .name = "Input",
      .help = "Files of molecules may be compressed with gzip. A molecule named - is read from standard input."},
-    {OPTION_READ, .name = "charges", .argument = "FILE", SETTING(charges),
+    {OPTION_READ, .name = "charges", .argument = "FILE",
+     .completes = ".psf .psf.gz .prmtop .prmtop.gz .parm7 .parm7.gz .top -", SETTING(charges),
      .help = "the charges, if the molecule's file has none: PSF or AMBER prmtop",
      .more =
          "A PSF file may come from CHARMM, NAMD or X-PLOR. The molecule is then a PDB or mmCIF file, a GROMACS .gro "
@@ -288,11 +289,13 @@ const program_option cionize_options[] = {
          "`occupancy` keeps the conformer whose atoms have the largest mean occupancy, of equal ones the first letter; "
          "`first` the one that comes first in the file. With a letter, residues that do not have it choose by "
          "occupancy. "
-         "Each residue chooses for itself."},
+         "Each residue chooses for itself.",
+     .completes = "occupancy first"},
     {OPTION_CHOICE, .name = "radii", .argument = "R", SETTING(bondi), .choices = radii_choices, .initial = "file",
      .help = "radii of atoms to which the file gives none, or 0",
      .more = "Radii count for --solvent, --from-surface, --radial and the outline in pictures."},
-    {OPTION_READ, .name = "trajectory", .argument = "FILE", SETTING(trajectory),
+    {OPTION_READ, .name = "trajectory", .argument = "FILE", .completes = ".dcd .xtc .trr .nc .ncdf .gro",
+     SETTING(trajectory),
      .help = "trajectory of the same atoms (.dcd, .xtc, .trr, .nc, .gro); the map is the mean over its frames",
      .more = "The file's contents tell its format; .nc is AMBER's NetCDF. A long trajectory is read frame by frame. "
              "The grid covers all frames. Ions keep their distance from the atoms of every frame."},
@@ -300,8 +303,9 @@ const program_option cionize_options[] = {
      .help = "frames of the trajectory, counted from 1", .needs = "trajectory",
      .more = "Both ends are included. Negative numbers count from the end: -1 is the last frame. Each part may be left "
              "out. A number alone selects one frame."},
-    {OPTION_READ, .name = "read-map", .argument = "FILE", SETTING(read_map), .needs = PLACES_IONS " " STUDIES,
-     .excludes = "trajectory select minus",
+    {OPTION_READ, .name = "read-map", .argument = "FILE",
+     .completes = ".dx .dx.gz .mrc .mrc.gz .ccp4 .ccp4.gz .map .map.gz .cube .cube.gz .cub .cub.gz .h5 .hdf5",
+     SETTING(read_map), .needs = PLACES_IONS " " STUDIES, .excludes = "trajectory select minus",
      .help = "existing map (.dx, .mrc, .cube, .h5) to place ions on or to study, instead of a new one",
      .more = "The ions are placed on the grid of this map, with its constants. A file that does not state the "
              "dielectric, through which "
@@ -311,8 +315,9 @@ const program_option cionize_options[] = {
              "--deviation are "
              "errors too. If the map includes the potential of ions, later ions feel it, but may overlap them: a "
              "warning says so."},
-    {OPTION_READ, .letter = 'i', .name = "script", .argument = "FILE", ION_SETTING(script),
-     .help = "script of VMD's cionize; - reads standard input", .more = "The section SCRIPTS describes the commands."},
+    {OPTION_READ, .letter = 'i', .name = "script", .argument = "FILE", .completes = ".cfg .in .txt -",
+     ION_SETTING(script), .help = "script of VMD's cionize; - reads standard input",
+     .more = "The section SCRIPTS describes the commands."},
 
     {OPTION_GROUP, .name = "Selections",
      .help = "A selection chooses atoms: `protein and not resname LIG`, `chain A and within 5 of resname HEM`. The "
@@ -332,7 +337,8 @@ const program_option cionize_options[] = {
      .more = "The others still act, unless --select leaves them out."},
 
     {OPTION_GROUP, .name = "Output"},
-    {OPTION_CUSTOM, .letter = 'o', .name = "output", .argument = "FILE", .parse = output,
+    {OPTION_CUSTOM, .letter = 'o', .name = "output", .argument = "FILE",
+     .completes = ".dx .dx.gz .mrc .ccp4 .map .cube .cub .h5 .hdf5 .pdb .pqr .gro .xyz", .parse = output,
      .default_help = "INPUT.dx, or INPUT_ionized.pdb if ions are placed",
      .help = "the map (.dx, .dx.gz, .mrc, .ccp4, .cube, .h5), or the molecule and its ions (.pdb, .pqr, .gro, .xyz)",
      .more = "The extension selects the format: see the section FORMATS. The default name replaces `.pqr`, `.pdb`, "
@@ -340,36 +346,39 @@ const program_option cionize_options[] = {
              "of the "
              "input, with or without `.gz`. The file is beside the input. An input in /dev or /proc has no default "
              "output."},
-    {OPTION_WRITE, .name = "map", .argument = "FILE", SETTING(map),
-     .help = "the map, in addition to the files of ions"},
+    {OPTION_WRITE, .name = "map", .argument = "FILE", .completes = ".dx .dx.gz .mrc .ccp4 .map .cube .cub .h5 .hdf5",
+     SETTING(map), .help = "the map, in addition to the files of ions"},
     {OPTION_FLAG, .name = "map-with-ions", ION_SETTING(map_with_ions), .needs = PLACES_IONS,
      .help = "a map and picture that include the potential of the ions",
      .more = "Without this option, both show the molecule alone."},
-    {OPTION_WRITE, .name = "deviation", .argument = "FILE", SETTING(deviation), .needs = "trajectory",
+    {OPTION_WRITE, .name = "deviation", .argument = "FILE",
+     .completes = ".dx .dx.gz .mrc .ccp4 .map .cube .cub .h5 .hdf5", SETTING(deviation), .needs = "trajectory",
      .help = "map of the potential's standard deviation over the frames"},
-    {OPTION_WRITE, .name = "ions", .argument = "FILE", ION_SETTING(ions), .needs = PLACES_IONS,
-     .help = "the ions alone: .pdb, .pqr, .gro or .xyz"},
-    {OPTION_WRITE, .name = "mask", .argument = "FILE", ION_SETTING(mask), .needs = PLACES_IONS,
+    {OPTION_WRITE, .name = "ions", .argument = "FILE", .completes = ".pdb .pqr .gro .xyz", ION_SETTING(ions),
+     .needs = PLACES_IONS, .help = "the ions alone: .pdb, .pqr, .gro or .xyz"},
+    {OPTION_WRITE, .name = "mask", .argument = "FILE", .completes = ".dx .dx.gz .mrc .ccp4 .map .cube .cub .h5 .hdf5",
+     ION_SETTING(mask), .needs = PLACES_IONS,
      .help = "map of excluded points: 0 free, 1 near the molecule, 2 near an ion"},
     {OPTION_PICTURE, .name = "picture", .argument = "FILE.png", SETTING(picture),
      .help = "three slices through the middle of the map"},
-    {OPTION_WRITE, .name = "report", .argument = "FILE.json", SETTING(report),
+    {OPTION_WRITE, .name = "report", .argument = "FILE.json", .completes = ".json", SETTING(report),
      .help = "settings, times, statistics of the map, and all ions",
      .more = "The report has the name, position and energy of every ion, and the time of every stage."},
 
     {OPTION_GROUP, .name = "Studies of the map"},
-    {OPTION_READ, .scope = OPTION_OF_REPORT, .name = "compare", .argument = "FILE", SETTING(compare),
-     .help = "another map on the same grid: the difference to it, on the terminal and in the report",
+    {OPTION_READ, .scope = OPTION_OF_REPORT, .name = "compare", .argument = "FILE",
+     .completes = ".dx .dx.gz .mrc .mrc.gz .ccp4 .ccp4.gz .map .map.gz .cube .cube.gz .cub .cub.gz .h5 .hdf5",
+     SETTING(compare), .help = "another map on the same grid: the difference to it, on the terminal and in the report",
      .more =
          "The formats are those of --read-map. The run prints the rms difference, also relative to the rms of FILE, "
          "the mean and the largest difference and its place, and the correlation. If the grids differ, the message "
          "has the options for that of FILE."},
-    {OPTION_CUSTOM, .name = "profile", .argument = "AXIS[:FILE.csv]", .parse = profile, .default_help = "",
-     .help = "mean potential of the layers along x, y or z, as a table",
+    {OPTION_CUSTOM, .name = "profile", .argument = "AXIS[:FILE.csv]", .completes = "x y z x: y: z:", .parse = profile,
+     .default_help = "", .help = "mean potential of the layers along x, y or z, as a table",
      .more = "By default, the file is INPUT_profile_z.csv. In a periodic cell, the table also has the double integral "
              "of the charge density, which the profile must equal, and the run prints the rms difference."},
-    {OPTION_WRITE, .name = "radial", .argument = "FILE.csv", SETTING(radial), .excludes = "trajectory",
-     .why = "the surface moves from frame to frame",
+    {OPTION_WRITE, .name = "radial", .argument = "FILE.csv", .completes = ".csv", SETTING(radial),
+     .excludes = "trajectory", .why = "the surface moves from frame to frame",
      .help = "distribution of the potential by distance from the molecule's surface, as a table"},
     {OPTION_NUMBER, .name = "radial-width", .argument = "W", SETTING(radial_width), .least = 0.01, .most = 100,
      .unit = "angstrom", .initial = "0.5", .needs = "radial", .help = "width of the shells of --radial"},
@@ -454,8 +463,8 @@ const program_option cionize_options[] = {
 
     {OPTION_GROUP, .name = "Points",
      .help = "Values at points instead of a grid. If nothing else is asked for, no map is computed."},
-    {OPTION_TEXT, .name = "points", .argument = "FILE", SETTING(points.points),
-     .excludes = "read-map solute part join resume",
+    {OPTION_TEXT, .name = "points", .argument = "FILE", .completes = "atoms .csv .txt .xyz .xyz.gz .pqr .pdb .gro .h5",
+     SETTING(points.points), .excludes = "read-map solute part join resume",
      .why = "points are summed by one process, from all atoms of the molecule",
      .help = "the potential at the points of FILE; or at the molecule's own atoms, if FILE is the word atoms",
      .more =
@@ -471,11 +480,11 @@ const program_option cionize_options[] = {
      .help = "what does not count at an atom, with --points atoms",
      .more = "In a periodic cell, the nearest image of an excluded atom does not count; its other images do. A residue "
              "is neighbouring atoms of the file with the same chain, residue name and number."},
-    {OPTION_WRITE, .name = "points-out", .argument = "FILE", SETTING(points.out), .needs = "points",
-     .default_help = "INPUT_points.csv", .help = "the values at the points: .csv or .h5",
+    {OPTION_WRITE, .name = "points-out", .argument = "FILE", .completes = ".csv .h5 .hdf5", SETTING(points.out),
+     .needs = "points", .default_help = "INPUT_points.csv", .help = "the values at the points: .csv or .h5",
      .more = "With --trajectory, CSV has the mean and the standard deviation over the frames, HDF5 the values of each "
              "frame."},
-    {OPTION_WRITE, .name = "field-map", .argument = "FILE", SETTING(points.field_map),
+    {OPTION_WRITE, .name = "field-map", .argument = "FILE", .completes = ".h5 .hdf5 .mrc", SETTING(points.field_map),
      .excludes = "trajectory read-map part join resume", .why = "it is made of the molecule, by one process",
      .help = "the electric field on the grid: .h5, or .mrc for three files NAME_x.mrc, NAME_y.mrc and NAME_z.mrc"},
 
@@ -495,8 +504,10 @@ const program_option cionize_options[] = {
      .help = "edge lengths of the grid, instead of a border"},
     {OPTION_COUNTS, .name = "counts", .argument = "NX,NY,NZ", SETTING(counts), SETS(has_counts), .least = 1,
      .most = INFINITY, .help = "numbers of grid points, instead of a border"},
-    {OPTION_CUSTOM, .name = "cell", .argument = "CELL", .parse = cell, .default_help = "none: free space",
-     .excludes = "border size distance-dielectric", .why = "the map covers a periodic cell once",
+    {OPTION_CUSTOM, .name = "cell", .argument = "CELL",
+     .completes = "input .gro .pdb .pqr .inpcrd .rst7 .ncrst .xsc .xst .cif .mmcif", .parse = cell,
+     .default_help = "none: free space", .excludes = "border size distance-dielectric",
+     .why = "the map covers a periodic cell once",
      .help = "periodic cell A,B,C[,ALPHA,BETA,GAMMA], in angstrom and degrees; input: that of the input file; or FILE",
      .more =
          "`input` takes the cells of the trajectory's frames, or else that of the molecule's file: the record CRYST1 "
@@ -580,12 +591,13 @@ const program_option cionize_options[] = {
      .unit = "angstrom", .initial = "1.4", .needs = "solvent " SURFACES, .help = "radius of the solvent's molecules"},
     {OPTION_CHOICE, .name = "surface", .argument = "S", SETTING(solvent.surface), .choices = surfaces, .initial = "ses",
      .needs = "solvent " SURFACES, .help = "what parts the molecule from the solvent"},
-    {OPTION_WRITE, .name = "energies", .argument = "FILE", SETTING(solvent.energies), .needs = "solvent",
-     .help = "energies in the solvent, in all, of residues and of atoms: .json or .csv",
+    {OPTION_WRITE, .name = "energies", .argument = "FILE", .completes = ".json .csv", SETTING(solvent.energies),
+     .needs = "solvent", .help = "energies in the solvent, in all, of residues and of atoms: .json or .csv",
      .more = "If nothing else is asked for, no map is made. With --trajectory, the file has the energies of each "
              "frame, on a grid around "
              "the molecule of that frame."},
-    {OPTION_CUSTOM, .name = "solvent-map", .argument = "WHAT:FILE", .parse = take_solvent_map, .needs = "solvent",
+    {OPTION_CUSTOM, .name = "solvent-map", .argument = "WHAT:FILE",
+     .completes = "dielectric: ions: distance: charge:", .parse = take_solvent_map, .needs = "solvent",
      .excludes = "trajectory", .why = "the grid moves with the molecule", .default_help = "none",
      .help = "a map of the dielectric, the ions' accessibility, the distance from the surface, or the charge: "
              "dielectric, ions, distance, "
@@ -603,8 +615,8 @@ const program_option cionize_options[] = {
     {OPTION_CUSTOM, .name = "ligand", .argument = "SELECTION", .parse = ligand, .needs = "energies",
      .excludes = "complex", .why = "both say what binds", .default_help = "none",
      .help = "atoms that bind to the others: the energy of binding, on one grid, by the difference to both alone"},
-    {OPTION_TEXT, .name = "complex", .argument = "FILE,FILE", SETTING(solvent.partners), .needs = "energies",
-     .excludes = "trajectory", .why = "a file has the partner's positions at one time",
+    {OPTION_TEXT, .name = "complex", .argument = "FILE,FILE", .completes = ".pqr", SETTING(solvent.partners),
+     .needs = "energies", .excludes = "trajectory", .why = "a file has the partner's positions at one time",
      .help = "the partners of the complex: two PQR files, for the energy of binding",
      .more = "The three molecules are solved for on one grid, that covers them all. The partners need not have the "
              "positions that they have in the complex."},
@@ -622,7 +634,8 @@ const program_option cionize_options[] = {
              "the result is ignored with a note. docs/solvent.md has the list."},
 
     {OPTION_GROUP, .name = "Computation"},
-    {OPTION_TEXT, .scope = OPTION_OF_RUN, .name = "device", .argument = "DEVICE", SETTING(device), .initial = "auto",
+    {OPTION_TEXT, .scope = OPTION_OF_RUN, .name = "device", .argument = "DEVICE", .completes = "auto cpu cuda opencl",
+     SETTING(device), .initial = "auto",
      .help =
          "where to compute: auto, cpu, cuda, opencl, or a list such as cuda:0,1; cpu:0,1 simulates devices for tests",
      .more = "`auto` estimates the work, and prints its choice and the reason. `cuda` uses as many GPUs as pay off. "
@@ -638,8 +651,8 @@ const program_option cionize_options[] = {
     {OPTION_CHOICE, .name = "precision", .argument = "P", SETTING(precision), SETS(has_precision),
      .choices = precisions, .initial = "single", .help = "precision of the computation, and of values in the map",
      .more = "Some formats store single precision only."},
-    {OPTION_CUSTOM, .letter = 'm', .name = "method", .argument = "NAME[:VARIANT]", .parse = parse_method,
-     .initial = "auto",
+    {OPTION_CUSTOM, .letter = 'm', .name = "method", .argument = "NAME[:VARIANT]",
+     .completes = "auto exact fast cutoff:", .parse = parse_method, .initial = "auto",
      .help =
          "method of the map: auto, exact, fast, or cutoff:R[:LAW]; variants are simd, avx512, avx2, baseline and ref "
          "on the CPU, and scatter of fast and cutoff; on GPUs tuned, roots, const1, const4, const8 and dcs1 to dcs3 "

@@ -146,8 +146,8 @@ static const option_choice trajectories[] = {
 
 const program_option phantom_options[] = {
     {OPTION_GROUP, .name = "Output"},
-    {OPTION_WRITE, .letter = 'o', .name = "output", .argument = "FILE", SETTING(output), .required = true,
-     .help = "scan: .h5 for the plain layout, .mrd for ISMRMRD"},
+    {OPTION_WRITE, .letter = 'o', .name = "output", .argument = "FILE", .completes = ".h5 .mrd", SETTING(output),
+     .required = true, .help = "scan: .h5 for the plain layout, .mrd for ISMRMRD"},
     {OPTION_CHOICE, .name = "layout", .argument = "LAYOUT", SETTING(layout), .choices = layouts,
      .default_help = "from the extension", .help = "layout of the file"},
     {OPTION_CHOICE, .name = "trajectory-units", .argument = "UNIT", SETTING(units), .choices = units,
@@ -159,7 +159,8 @@ const program_option phantom_options[] = {
          "not as points."},
     {OPTION_CUSTOM, .name = "reference", .parse = reference,
      .help = "anatomical reference: an image with the same edges and another contrast"},
-    {OPTION_CUSTOM, .name = "without", .argument = "LIST", .parse = leave_out,
+    {OPTION_CUSTOM, .name = "without", .argument = "LIST", .completes = "time sensitivity field-map truth",
+     .parse = leave_out,
      .help = "arrays to leave out of a plain file: time, sensitivity, field-map, truth, separated by commas"},
     {OPTION_INTEGER, .name = "compress", .argument = "LEVEL", SETTING(compress), .least = 0, .most = 9, .initial = "0",
      .help = "compression of plain files: 0 (none) to 9"},

@@ -232,8 +232,8 @@ static const option_choice precisions[] = {{"single", VF_F32, NULL}, {"double", 
 
 const program_option recon_options[] = {
     {OPTION_GROUP, .name = "Output"},
-    {OPTION_WRITE, .letter = 'o', .name = "output", .argument = "FILE", SETTING(output),
-     .default_help = "SCAN_image.h5, for BART SCAN_image.cfl",
+    {OPTION_WRITE, .letter = 'o', .name = "output", .argument = "FILE", .completes = ".h5 .hdf5 .nii .nii.gz .mrd .cfl",
+     SETTING(output), .default_help = "SCAN_image.h5, for BART SCAN_image.cfl",
      .help = "image: .h5, .nii, .nii.gz, .mrd (ISMRMRD) or .cfl (BART)",
      .more =
          "The extension selects the format. `.h5` has the complex image in the dataset /image. `.nii` and `.nii.gz` "
@@ -242,16 +242,15 @@ const program_option recon_options[] = {
     {OPTION_FLAG, .name = "append-to-copy", SETTING(append_to_copy), .needs = "output",
      .help = "an output (.mrd) that is a copy of the ISMRMRD scan with the images added"},
     {OPTION_PICTURE, .name = "picture", .argument = "FILE.png", SETTING(picture), .help = "montage of slices",
-     .more = "It has all slices up to 20, or 20 slices that show something. Of slabs at different places, it shows the "
-             "first."},
-    {OPTION_WRITE, .name = "page", .argument = "FILE.html", SETTING(page),
+     .more = "It has all slices up to 20, or 20 slices that show something. Of several slabs, it shows the first."},
+    {OPTION_WRITE, .name = "page", .argument = "FILE.html", .completes = ".html", SETTING(page),
      .help = "page for a browser: slices to scroll, frames, phase, figures of the run",
      .more =
          "One file that needs no network. It also has the noise map, the coil maps and the difference from another "
          "image, if --noise-map, --save-coils and --compare ask for them. At most 12 MB: larger images are reduced, "
          "and the page says how."},
-    {OPTION_WRITE, .name = "noise-map", .argument = "FILE", SETTING(noise.map),
-     .help = "noise in each voxel and g-factor: .h5, .nii, .nii.gz or .cfl",
+    {OPTION_WRITE, .name = "noise-map", .argument = "FILE", .completes = ".h5 .hdf5 .nii .nii.gz .cfl",
+     SETTING(noise.map), .help = "noise in each voxel and g-factor: .h5, .nii, .nii.gz or .cfl",
      .more = "The noise is the standard deviation of the complex value, so that its square is E|n|^2. The g-factor is "
              "its ratio to the lowest noise that as many samples could give. `.h5` has the datasets /noise and "
              "/g_factor; other formats have two volumes. The map is computed from replicas of noise that pass through "
@@ -260,9 +259,10 @@ const program_option recon_options[] = {
      .initial = "32", .needs = "noise-map",
      .help = "replicas of noise for the noise map; twice as many take twice as long",
      .more = "With 32 replicas, the deviation of a voxel is uncertain by 9 %."},
-    {OPTION_WRITE, .name = "report", .argument = "FILE.json", SETTING(report),
+    {OPTION_WRITE, .name = "report", .argument = "FILE.json", .completes = ".json", SETTING(report),
      .help = "settings, times, and figures of the reconstruction"},
-    {OPTION_TEXT, .scope = OPTION_OF_REPORT, .name = "compare", .argument = "FILE", SETTING(compare),
+    {OPTION_TEXT, .scope = OPTION_OF_REPORT, .name = "compare", .argument = "FILE",
+     .completes = "truth .h5 .hdf5 .cfl .nii .nii.gz .mrd", SETTING(compare),
      .help = "image to print the error against: .h5, .cfl, .nii, .nii.gz, or the word truth for that of the scan",
      .more = "The error is that of the magnitude. The other image may be from any program. Voxels are compared in the "
              "order of the files. If another scale fits better by more than 5 %, a second line has the error of the "
@@ -270,8 +270,8 @@ const program_option recon_options[] = {
              "than eight, the lines are the first, the worst and the mean. The report has all."},
 
     {OPTION_GROUP, .name = "Reading"},
-    {OPTION_READ, .name = "trajectory", .argument = "FILE", SETTING(scan.trajectory),
-     .default_help = "that of the scan; Cartesian for a .cfl",
+    {OPTION_READ, .name = "trajectory", .argument = "FILE", .completes = ".cfl .hdr .h5 .hdf5",
+     SETTING(scan.trajectory), .default_help = "that of the scan; Cartesian for a .cfl",
      .help = "trajectory in place of the scan's: .cfl, or .h5 with /scan/trajectory",
      .more =
          "A `.cfl` has [3][samples][spokes], an `.h5` [sample][3] or [frame][sample][3], in cycles per field of view, "
@@ -281,7 +281,7 @@ const program_option recon_options[] = {
      .initial = "auto", .help = "unit of k"},
     {OPTION_CHOICE, .name = "spikes", .argument = "HOW", SETTING(scan.keep_spikes), .choices = spikes,
      .initial = "auto", .help = "samples that no object can have"},
-    {OPTION_READ, .name = "girf", .argument = "FILE.h5", SETTING(scan.girf),
+    {OPTION_READ, .name = "girf", .argument = "FILE.h5", .completes = ".h5 .hdf5", SETTING(scan.girf),
      .help = "gradient impulse response functions, to predict the actual trajectory",
      .more = "The datasets are /girf/frequency in Hz and /girf/transfer, complex, [3][frequency] or, with cross terms, "
              "[3][3][frequency]."},
@@ -308,7 +308,7 @@ const program_option recon_options[] = {
     {OPTION_NUMBER, .name = "oversampling", .argument = "F", SETTING(scan.read.oversampling), .least = 0.01,
      .most = 100, .default_help = "by the header, checked against the samples",
      .help = "field of view of Cartesian readouts over that of the image, in ISMRMRD files"},
-    {OPTION_TEXT, .name = "noise", .argument = "FILE[:GROUP]", SETTING(scan.read.noise),
+    {OPTION_TEXT, .name = "noise", .argument = "FILE[:GROUP]", .completes = ".h5 .mrd", SETTING(scan.read.noise),
      .default_help = "noise acquisitions of the scan's file, in any group",
      .help = "ISMRMRD file with the noise of the channels"},
     {OPTION_CHOICE, .name = "epi", .argument = "WHAT", SETTING(scan.read.epi), .choices = epi, .initial = "auto",
@@ -350,8 +350,8 @@ const program_option recon_options[] = {
              "alone selects one frame. Coil maps still use all frames."},
 
     {OPTION_GROUP, .name = "Coils"},
-    {OPTION_CUSTOM, .name = "coils", .argument = "COILS", .parse = coils, .choices = coil_words, .initial = "auto",
-     .help = "coil maps: a file (.h5, .cfl), or one of",
+    {OPTION_CUSTOM, .name = "coils", .argument = "COILS", .completes = ".h5 .hdf5 .cfl .hdr", .parse = coils,
+     .choices = coil_words, .initial = "auto", .help = "coil maps: a file (.h5, .cfl), or one of",
      .more = "A file of maps has the extension `.h5`, `.hdf5`, `.cfl` or `.hdr`. It has the dataset /maps "
              "([coil][z][y][x]), is a plain scan with maps, or is BART's [x][y][z][coil]."},
     {OPTION_CHOICE, .name = "map-sets", .argument = "N", SETTING(coils.sets), .choices = map_sets, .initial = "auto",
@@ -359,19 +359,18 @@ const program_option recon_options[] = {
      .more = "Two sets are for objects larger than the field of view: if two parts fold onto one voxel, one map cannot "
              "describe the coils. The result is one image: the root of the sum of squares of both, with the phase of "
              "the stronger one. Methods other than `cg` use the first set."},
-    {OPTION_WRITE, .name = "save-coils", .argument = "FILE", SETTING(coils.save), .excludes = "coils=rss",
-     .why = "it has no maps", .help = "the maps used, on the encoded matrix: .h5 or .cfl",
+    {OPTION_WRITE, .name = "save-coils", .argument = "FILE", .completes = ".h5 .hdf5 .cfl", SETTING(coils.save),
+     .excludes = "coils=rss", .why = "it has no maps", .help = "the maps used, on the encoded matrix: .h5 or .cfl",
      .more =
          "If coils were decorrelated or compressed, the maps are those of the resulting coils. The file says so. It "
          "can be used again with the same scan and the same --compress."},
-    {OPTION_TEXT, .name = "drop-coils", .argument = "LIST", SETTING(coils.drop),
+    {OPTION_TEXT, .name = "drop-coils", .argument = "LIST", .completes = "none", SETTING(coils.drop),
      .default_help = "channels that are dead or have only noise",
      .help = "channels to leave out, counted from 0, such as 3 or 0,4:7; or none",
      .more =
-         "Channels that are 0 everywhere, or have only noise, are left out as well; a note names them. `none` keeps "
-         "all channels."},
+         "Channels that are 0 everywhere, or have only noise, are left out as well, with a note. `none` keeps all."},
     {OPTION_CUSTOM, .name = "compress", .argument = "N", .parse = compress, .choices = compress_words,
-     .initial = "auto", .help = "number of virtual coils, the principal components, to reduce the coils to; or",
+     .initial = "auto", .help = "number of virtual coils, the principal components, to reduce the coils to, or one of",
      .more = "`auto` keeps all of fewer than 12 coils, or if neither a noise scan nor the outermost samples tell the "
              "noise. The plan and the report say what it chose."},
 
@@ -387,7 +386,8 @@ const program_option recon_options[] = {
      .more =
          "The residual is that of the solver's recurrence, relative to the right-hand side. The image's own residual "
          "follows it down to about 1e-6 in single precision, 1e-14 in double."},
-    {OPTION_CUSTOM, .name = "lambda", .argument = "L", .parse = lambda, .initial = "auto", .needs = "method=cg",
+    {OPTION_CUSTOM, .name = "lambda", .argument = "L", .completes = "auto sure", .parse = lambda, .initial = "auto",
+     .needs = "method=cg",
      .help = "weight of the prior: auto, auto:F (F times that; below 1 sharper and noisier), sure, or a number",
      .more =
          "`auto` chooses it from the noise and the image's own spectrum. The noise comes from a noise scan, or is "
@@ -404,8 +404,8 @@ const program_option recon_options[] = {
              "artefacts of undersampling vanish, and keep edges. `auto` takes `wavelet` for undersampled scans, "
              "`wavelet+temporal` for series of four or more undersampled frames, and `spectrum` for complete scans, "
              "where one side of k-space is missing, and with --noise-map and --partial-fourier."},
-    {OPTION_READ, .name = "reference", .argument = "FILE", SETTING(solve.reference), .needs = "method=cg",
-     .default_help = "the scan's /scan/reference",
+    {OPTION_READ, .name = "reference", .argument = "FILE", .completes = ".nii .nii.gz .hdr .h5 .hdf5 .cfl",
+     SETTING(solve.reference), .needs = "method=cg", .default_help = "the scan's /scan/reference",
      .help = "anatomical images for --prior reference: .nii, .nii.gz, .hdr with .img, .h5 or .cfl",
      .more =
          "A scan of high resolution and little noise, such as a water image for a sodium scan. Its volumes are "
@@ -466,8 +466,8 @@ const program_option recon_options[] = {
      .more = "It must be for the same trajectory and matrix."},
 
     {OPTION_GROUP, .name = "Computation"},
-    {OPTION_TEXT, .scope = OPTION_OF_RUN, .name = "device", .argument = "DEVICE", SETTING(schedule.device),
-     .initial = "auto",
+    {OPTION_TEXT, .scope = OPTION_OF_RUN, .name = "device", .argument = "DEVICE", .completes = "auto cpu cuda opencl",
+     SETTING(schedule.device), .initial = "auto",
      .help = "where to compute: auto, cpu, cuda, opencl, or a list such as cuda:0,1; cpu:0,1 simulates devices",
      .more = "`auto` weighs the work against the time it takes to start a GPU. `cuda` uses as many GPUs as pay off. "
              "`cuda:0,1` uses all GPUs of the list. `opencl:1` is an OpenCL device of the list of --devices, of which "

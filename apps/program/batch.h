@@ -12,6 +12,7 @@
      .scope = OPTION_OF_RUN,                                                                                           \
      .name = "output-dir",                                                                                             \
      .argument = "FOLDER",                                                                                             \
+     .completes = "/",                                                                                                 \
      OPTION_TO(type, member.folder),                                                                                   \
      .default_help = "that of the input",                                                                              \
      .help = "folder of outputs whose names are the input's with another extension",                                   \

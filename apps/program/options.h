@@ -79,6 +79,8 @@ typedef struct program_option {
     const char *needs;        /* conditions, one of which must hold: "place neutralize", "method=cg|adjoint" */
     const char *excludes;     /* conditions, none of which may hold; enough in one of the two options */
     const char *why;          /* ends the message of needs and excludes: "direct sums are exact"; NULL: none */
+    const char *completes;    /* what a shell offers besides `choices`: words, endings of files with their dots, / for
+                               * folders: "auto file .h5 .cfl"; NULL: any file if the kind is one, else nothing */
 } program_option;
 
 #define OPTION_TO(type, member) .at = offsetof(type, member), .size = sizeof(((type *)0)->member)
@@ -97,6 +99,14 @@ typedef struct program_option {
                         .help = "the devices of this machine: names for --device, memory, and what they are good for"  \
     }
 
+/* What --help prints. The other forms are for what is built of the table. */
+typedef enum option_form {
+    OPTION_FORM_TEXT,
+    OPTION_FORM_MANUAL, /* --help=man: the manual page's list in mdoc(7) */
+    OPTION_FORM_BASH,   /* --help=bash, --help=zsh: completion.h */
+    OPTION_FORM_ZSH,
+} option_form;
+
 /* The result of option_read. Free with option_values_free. */
 typedef struct option_values {
     const char **text;  /* [rows] the argument ("" of a flag); NULL: the option was not given */
@@ -106,7 +116,7 @@ typedef struct option_values {
         *row;          /* [argc] the option that each word of the command line belongs to; NULL: none, or it has
                                  * several, as -qp 2 */
     option_kind asked; /* the kind of the option, if the user asked only for what it prints; else OPTION_END */
-    bool asks_manual;  /* with OPTION_HELP: --help=man, the manual page's list in mdoc(7) */
+    option_form form;  /* with OPTION_HELP: --help=man, for example */
 } option_values;
 
 /* Reads argv[1 ...] by the table into `settings`, after the defaults. If an option is repeated, the last one counts.
@@ -127,6 +137,8 @@ enum { OPTION_HELP_WIDTH = 100 }; /* columns in --help */
 /* Prints the options by groups, as --help or as mdoc(7) for the manual page. */
 void option_print_help(FILE *to, const program_option *table);
 void option_print_manual(FILE *to, const program_option *table);
+/* The length of a row's help without ", or one of", which words follow in --help. */
+size_t option_help_length(const program_option *row);
 /* Prints `text` wrapped at this width, starting in this column. All lines but the first are indented. */
 void option_print_wrapped(FILE *to, const char *text, int column, int indent);
 

@@ -132,10 +132,18 @@ static void print_prose(FILE *to, const char *text, bool capital)
     }
 }
 
-static void print_sentence(FILE *to, const char *text)
+size_t option_help_length(const program_option *row)
 {
-    print_prose(to, text, true);
-    fputs(".\n", to);
+    static const char open[] = ", or one of";
+    const size_t length = strlen(row->help), end = sizeof open - 1;
+    return row->choices && length > end && strcmp(row->help + length - end, open) == 0 ? length - end : length;
+}
+
+/* The help as a sentence. Where --help goes on with the words, the page has them further down. */
+static void print_sentence(FILE *to, const program_option *row)
+{
+    print_prose(to, row->help, true);
+    fputs(row->help[option_help_length(row)] ? " the words below.\n" : ".\n", to);
 }
 
 /* "One number, or three (x,y,z), from 0 to 10 mm." */
@@ -203,7 +211,7 @@ static void print_item(FILE *to, const program_option *table, const program_opti
     if (row->letter)
         fprintf(to, "Fl %c%s%s , ", row->letter, space, argument);
     fprintf(to, "Fl -%s%s%s\n", row->name, space, argument);
-    print_sentence(to, row->help);
+    print_sentence(to, row);
     if (row->more) {
         print_prose(to, row->more, false);
         fputs("\n", to);

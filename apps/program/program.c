@@ -1,6 +1,7 @@
 #include "program.h"
 
 #include "batch.h"
+#include "completion.h"
 #include "job.h"
 #include "list_devices.h"
 #include "voxfield/ranks.h"
@@ -167,7 +168,20 @@ static void print_version(const program *p)
         printf("%s\n", vf_h5_about(about));
 }
 
-/* Prints help, the option list of the manual page, the version, or the devices. A reader may have seen enough (`--help | head`). */
+static vf_status print_form(vf_context *ctx, const program *p)
+{
+    const completion c = {p->name, p->options, p->input, p->endings};
+    const vf_status status = option_check_table(ctx, p->options);
+    if (status == VF_OK && p->given.form == OPTION_FORM_MANUAL)
+        option_print_manual(stdout, p->options);
+    else if (status == VF_OK && p->given.form == OPTION_FORM_BASH)
+        completion_print_bash(stdout, &c);
+    else if (status == VF_OK)
+        completion_print_zsh(stdout, &c);
+    return status;
+}
+
+/* Prints help, the option list of the manual page, completion for a shell, the version, or the devices. A reader may have seen enough (`--help | head`). */
 static vf_status print_asked(vf_context *ctx, const program *p)
 {
     vf_status status = VF_OK;
@@ -176,10 +190,10 @@ static vf_status print_asked(vf_context *ctx, const program *p)
         print_version(p);
     else if (p->given.asked == OPTION_DEVICES)
         list_devices(ctx, stdout);
-    else if (!p->given.asks_manual)
+    else if (p->given.form == OPTION_FORM_TEXT)
         print_help(p);
-    else if ((status = option_check_table(ctx, p->options)) == VF_OK)
-        option_print_manual(stdout, p->options);
+    else
+        status = print_form(ctx, p);
     const bool lost = fflush(stdout) != 0 || ferror(stdout);
     if (status == VF_OK && lost && errno != EPIPE)
         status = vf_fail(ctx, VF_ERR_OUTPUT, "standard output: %s", strerror(errno));

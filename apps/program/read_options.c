@@ -148,6 +148,14 @@ static vf_status take(reading *r, const program_option *row, const char *text)
     return option_parse(r->ctx, row, text, r->settings);
 }
 
+static option_form form_named(const char *word)
+{
+    return strcmp(word, "man") == 0    ? OPTION_FORM_MANUAL
+           : strcmp(word, "bash") == 0 ? OPTION_FORM_BASH
+           : strcmp(word, "zsh") == 0  ? OPTION_FORM_ZSH
+                                       : OPTION_FORM_TEXT;
+}
+
 /* --name, --name=argument, --name argument. */
 static vf_status take_long(reading *r, const char *word)
 {
@@ -157,8 +165,8 @@ static vf_status take_long(reading *r, const char *word)
     vf_status status = find_long(r, word + 2, equals ? (size_t)(equals - word) - 2 : strlen(word + 2), &row);
     if (status != VF_OK)
         return status;
-    if (row->kind == OPTION_HELP && argument && strcmp(argument, "man") == 0)
-        r->values->asks_manual = true;
+    if (row->kind == OPTION_HELP && argument && form_named(argument) != OPTION_FORM_TEXT)
+        r->values->form = form_named(argument);
     else if (argument && !takes_argument(row))
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--%s takes no value, but %s gives one", row->name, word);
     if (takes_argument(row) && !argument)

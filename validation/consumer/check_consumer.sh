@@ -31,7 +31,7 @@ quietly "$cmake" --install "$build" --prefix "$work/first"
 mv "$work/first" "$work/moved"
 prefix=$work/moved
 for file in bin/cionize include/voxfield/voxfield.h include/voxfield/coulomb_sum.h include/voxfield/version.h \
-    share/man/man1/cionize.1 share/voxfield/data/1hpv.pqr share/doc/voxfield/LICENSE; do
+    share/man/man1/cionize.1 share/bash-completion/completions/cionize share/zsh/site-functions/_mri_recon share/voxfield/data/1hpv.pqr share/doc/voxfield/LICENSE; do
     [ -s "$prefix/$file" ] || fail "$file is not installed"
 done
 leaked=$(grep -rlFI -e "$build" -e "$(dirname "$(dirname "$here")")" "$prefix" || true)

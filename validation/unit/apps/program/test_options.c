@@ -245,11 +245,15 @@ static void test_help(void **state)
 {
     (void)state;
     assert_read("--level 1 --help --nonsense");
-    assert_true(values.asked == OPTION_HELP && !values.asks_manual);
+    assert_true(values.asked == OPTION_HELP && values.form == OPTION_FORM_TEXT);
     assert_read("-h");
     assert_true(values.asked == OPTION_HELP);
     assert_read("--help=man");
-    assert_true(values.asked == OPTION_HELP && values.asks_manual);
+    assert_true(values.asked == OPTION_HELP && values.form == OPTION_FORM_MANUAL);
+    assert_read("--help=bash");
+    assert_true(values.asked == OPTION_HELP && values.form == OPTION_FORM_BASH);
+    assert_read("--help=zsh");
+    assert_true(values.asked == OPTION_HELP && values.form == OPTION_FORM_ZSH);
     assert_message("--help=women", "--help takes no value");
     assert_read("--version");
     assert_true(values.asked == OPTION_VERSION);
