@@ -389,8 +389,8 @@ const program_option cionize_options[] = {
     {OPTION_PICTURE, .name = "surface-picture", .argument = "FILE.png", SETTING(surface.picture),
      .excludes = "trajectory cell", .why = "the surface is that of one molecule in free space",
      .help = "both sides of the surface, with light and shadow"},
-    {OPTION_WRITE, .name = "surface-mesh", .argument = "FILE", SETTING(surface.mesh), .excludes = "trajectory cell",
-     .why = "the surface is that of one molecule in free space",
+    {OPTION_WRITE, .name = "surface-mesh", .argument = "FILE", .completes = ".ply .glb", SETTING(surface.mesh),
+     .excludes = "trajectory cell", .why = "the surface is that of one molecule in free space",
      .help = "the surface as triangles, with colours and the potential: .ply or .glb",
      .more = ".ply is for programs (ParaView, MeshLab, Blender), .glb, which is glTF, also for browsers and slides. "
              "Lengths are in angstrom."},
