@@ -127,7 +127,7 @@ static vf_status measure(recon_state *r, const layer *of, double *rms, double *m
         status = of->plane(r, n / r->image.counts[2], n % r->image.counts[2], values);
         for (int64_t i = 0; i < voxels && status == VF_OK; i++) {
             sum += (double)values[i] * values[i];
-            *most = fmax(*most, fabs(values[i]));
+            *most = fmax(*most, fabs((double)values[i]));
         }
     }
     *rms = sqrt(sum / (double)(planes * voxels));

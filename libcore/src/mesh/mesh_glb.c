@@ -90,8 +90,8 @@ static void append_bounds(char *json, const vf_mesh *mesh)
 /* An accessor and its view of the buffer, whose offset grows. */
 typedef struct glb_array {
     const char *type;
-    int component, target, size; /* of an element, bytes */
     int64_t count;
+    int component, target, size; /* of an element, bytes */
     bool normalized, bounds;
 } glb_array;
 
@@ -120,14 +120,14 @@ static void append_arrays(char *json, const vf_mesh *mesh, const glb_array *arra
 static void make_json(char *json, const vf_mesh *mesh, bool values, const vf_mesh_paint *paint,
                       const vf_mesh_words *words)
 {
-    const glb_array vertices[] = {{"VEC3", FLOATS, OF_VERTICES, 12, mesh->vertices, false, true},
-                                  {"VEC3", FLOATS, OF_VERTICES, 12, mesh->vertices, false, false},
-                                  {"VEC4", BYTES, OF_VERTICES, 4, mesh->vertices, true, false},
-                                  {"SCALAR", FLOATS, OF_VERTICES, 4, mesh->vertices, false, false}};
+    const glb_array vertices[] = {{"VEC3", mesh->vertices, FLOATS, OF_VERTICES, 12, false, true},
+                                  {"VEC3", mesh->vertices, FLOATS, OF_VERTICES, 12, false, false},
+                                  {"VEC4", mesh->vertices, BYTES, OF_VERTICES, 4, true, false},
+                                  {"SCALAR", mesh->vertices, FLOATS, OF_VERTICES, 4, false, false}};
     const int count = values ? 4 : 3;
     glb_array array[5];
     memcpy(array, vertices, (size_t)count * sizeof *array);
-    array[count] = (glb_array){"SCALAR", INDICES, OF_INDICES, 12, 3 * mesh->triangles, false, false};
+    array[count] = (glb_array){"SCALAR", 3 * mesh->triangles, INDICES, OF_INDICES, 12, false, false};
     json[0] = '\0';
     vf_append(json, JSON_SIZE, "{\"asset\":{\"version\":\"2.0\",");
     append_pair(json, "generator", words->program);
