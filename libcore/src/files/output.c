@@ -52,8 +52,11 @@ static vf_status cannot_write(const vf_output *o, int error)
 {
     if (error == ECANCELED)
         return vf_fail(o->ctx, VF_ERR_CANCELLED, "interrupted");
-    return vf_fail(o->ctx, error == ENOMEM ? VF_ERR_MEMORY : VF_ERR_OUTPUT, "%s: cannot write: %s", o->path,
-                   strerror(error));
+    const char *advice = error == ENOENT                     ? "; its folder does not exist"
+                         : error == EACCES || error == EROFS ? "; write to a folder that is yours"
+                                                             : "";
+    return vf_fail(o->ctx, error == ENOMEM ? VF_ERR_MEMORY : VF_ERR_OUTPUT, "%s: cannot write: %s%s", o->path,
+                   strerror(error), advice);
 }
 
 /* The descriptor of this process that /dev/stdout, /dev/fd/N or /proc/self/fd/N means; -1 for any other path. */

@@ -266,7 +266,7 @@ static void test_refuses_before_the_work(void **state)
     (void)state;
     mkdir("folder", 0755);
     put("file", "");
-    assert_refused("no/such", "No such file or directory");
+    assert_refused("no/such", "No such file or directory; its folder does not exist");
     assert_refused("folder", "directory");
     assert_refused("folder/", "directory");
     assert_refused("new/", "not a file name");
@@ -291,7 +291,7 @@ static void test_write_protection(void **state)
     assert_refused("kept", "Permission denied");
     assert_holds("kept", "precious");
     mkdir("locked", 0555);
-    assert_refused("locked/map", "Permission denied");
+    assert_refused("locked/map", "Permission denied; write to a folder that is yours");
     if (root)
         assert_int_equal(setresuid(0, 0, 0), 0);
 }
