@@ -86,7 +86,8 @@ typedef struct surface_state {
     vf_mesh mesh; /* its `value` is NULL: there is none */
     surface_values values;
     surface_figures figures;
-    double range; /* of colours */
+    double memory; /* bytes, about */
+    double range;  /* of colours */
     vf_ticks levels;
     char *scene[SCENE_FILES]; /* names; NULL: there is no scene */
 } surface_state;

@@ -68,18 +68,20 @@ vf_status surface_check(const cionize_state *r)
     return status;
 }
 
-/* A molecule of n points on its surface's grid: about as many vertices as a sphere's grid of them has. */
+/* Vertices: 1.5 of them for each square of the spacing, on 3 square angstrom an atom, as proteins have; or, of a few atoms, those of a
+ * sphere on the grid. Each takes some 100 bytes, with its triangles and with arrays that grow. */
 static double plan_bytes(const cionize_state *r, const vf_grid *grid)
 {
-    const double vertices = 8 * pow((double)vf_grid_points(grid), 2.0 / 3);
-    return surface_bytes(grid) + 60 * vertices + surface_draw_bytes(r->ctx, (int64_t)vertices);
+    const double h = grid->spacing[0], of_atoms = 1.5 * 3 * (double)r->molecule.atoms / (h * h);
+    const double vertices = fmax(8 * pow((double)vf_grid_points(grid), 2.0 / 3), of_atoms);
+    const double picture = r->settings.surface.picture ? surface_draw_bytes(r->ctx, (int64_t)vertices) : 0;
+    return surface_bytes(grid) + 100 * vertices + picture;
 }
 
-static vf_status check_memory(const cionize_state *r, const vf_grid *grid)
+static vf_status check_memory(const cionize_state *r, double bytes)
 {
     char need[32], have[32];
     uint64_t available = 0, total = 0;
-    const double bytes = plan_bytes(r, grid);
     vf_host_memory(&available, &total);
     if (bytes <= (double)available)
         return VF_OK;
@@ -93,7 +95,8 @@ vf_status surface_begin(cionize_state *r, map_order order)
     if (!surface_asked(&r->settings))
         return VF_OK;
     s->grid = surface_grid(&r->molecule, kind_of(r), r->settings.solvent.probe);
-    vf_status status = check_memory(r, &s->grid);
+    s->memory = plan_bytes(r, &s->grid);
+    vf_status status = check_memory(r, s->memory);
     if (r->settings.dry_run)
         return status;
     vf_stage_begin(&r->stages, "surface");
@@ -151,14 +154,14 @@ static vf_status write_scene(cionize_state *r)
     char title[1024];
     (void)snprintf(title, sizeof title, "%s of %s", r->info.quantity, r->settings.input);
     const scene of = {.molecule = s->scene[SCENE_MOLECULE],
-                         .map = map_path(r),
-                         .title = title,
-                         .program = r->info.program,
-                         .unit = r->settings.unit,
-                         .range = s->range,
-                         .probe = r->settings.solvent.probe,
-                         .offset = r->settings.surface.offset,
-                         .accessible = kind_of(r) == VF_SURFACE_ACCESSIBLE};
+                      .map = map_path(r),
+                      .title = title,
+                      .program = r->info.program,
+                      .unit = r->settings.unit,
+                      .range = s->range,
+                      .probe = r->settings.solvent.probe,
+                      .offset = r->settings.surface.offset,
+                      .accessible = kind_of(r) == VF_SURFACE_ACCESSIBLE};
     vf_status status = write_ions(r->ctx, of.molecule, &none, &r->molecule, NULL, NULL);
     VF_TRY(status, scene_write(r->ctx, &of, s->scene));
     return status;
@@ -199,14 +202,16 @@ void surface_facts(facts *f, const cionize_state *r)
 {
     const surface_state *s = &r->surface;
     const surface_settings *of = &r->settings.surface;
-    char words[128];
+    char words[128], memory[32];
     if (!surface_asked(&r->settings))
         return;
     fact_begin(f, "surface");
     fact_text(f, "kind", kind_text(r, "A", words, sizeof words));
     fact_number(f, "spacing", s->grid.spacing[0]);
-    fact_say(f, LINE_SURFACE_PLAN, "surface    %s; found every %.3g A", kind_text(r, "A", words, sizeof words),
-             s->grid.spacing[0]);
+    fact_number(f, "memory", s->memory);
+    fact_say(f, LINE_SURFACE_PLAN, "surface    %s; found every %.3g A, about %s of memory",
+             kind_text(r, "A", words, sizeof words), s->grid.spacing[0],
+             vf_format_bytes(s->memory, memory, sizeof memory));
     if (s->mesh.value) {
         fact_integer(f, "vertices", s->mesh.vertices);
         fact_integer(f, "triangles", s->mesh.triangles);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The pictures of README.md, as the programs draw them (--picture), at half the size: docs/map.png,
-docs/solvent.png and docs/image.png.
+docs/solvent.png, docs/surface.png and docs/image.png.
 
 usage: readme_pictures.py CIONIZE MRI_PHANTOM MRI_RECON [FOLDER [--check]]
     FOLDER: docs; existing pictures are replaced
@@ -27,6 +27,7 @@ SAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "d
 HEAD = "--phantom head --matrix 192,192,1 --coils 8 --spokes 96 --oversample 2 --image-snr 25 --noise-scan".split()
 SHADES = 52  # per channel: no step is visible, and the file is a third as long
 WORDS = {"map.png": (slice(50, 75), slice(560, 900)), "solvent.png": (slice(70, 95), slice(20, 700)),
+         "surface.png": (slice(70, 95), slice(20, 700)),
          "image.png": (slice(1075, 1120), slice(800, 1010))}  # rows and columns
 # Values whose last bits differ may round to different shades. A relative difference e of the values moves a pixel to
 # the next shade with a probability of at most e SHADES. e is 1e-6 for the map (docs/accuracy.md), and up to 1e-5 for
@@ -143,14 +144,15 @@ def check(programs, folder):
 def main(cionize, phantom, recon, folder="docs"):
     cionize, phantom, recon = map(os.path.abspath, (cionize, phantom, recon))
     with tempfile.TemporaryDirectory() as work:
-        paths = [os.path.join(work, name) for name in ("map.dx", "map.png", "head.h5", "head_image.h5", "image.png", "solvent.png")]
-        volume, drawn, scan, image, montage, dissolved = paths
+        paths = [os.path.join(work, name) for name in ("map.dx", "map.png", "head.h5", "head_image.h5", "image.png", "solvent.png", "surface.png")]
+        volume, drawn, scan, image, montage, dissolved, surface = paths
         run(cionize, "-q", "-o", volume, "--picture", drawn, SAMPLE)
-        run(cionize, "-q", "--solvent", "-o", volume, "--picture", dissolved, SAMPLE)
+        run(cionize, "-q", "--solvent", "-o", volume, "--picture", dissolved, "--surface-picture", surface, SAMPLE)
         run(phantom, "-q", *HEAD, "-o", scan)
         run(recon, "-q", "-o", image, "--picture", montage, scan)
         write_png(os.path.join(folder, "map.png"), halve(read_png(drawn)))
         write_png(os.path.join(folder, "solvent.png"), halve(read_png(dissolved)))
+        write_png(os.path.join(folder, "surface.png"), halve(read_png(surface)))
         write_png(os.path.join(folder, "image.png"), halve(read_png(montage)))
 
 

@@ -138,7 +138,7 @@ static double mean_value(const vf_mesh *m)
         area += part;
         sum += part > 0 ? part * mean : 0;
     }
-    return area > 0 ? sum / area : NAN;
+    return area > 0 ? sum / area : (double)NAN;
 }
 
 vf_status surface_figures_find(vf_context *ctx, const vf_mesh *m, surface_figures *out)

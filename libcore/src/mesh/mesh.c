@@ -20,8 +20,8 @@ static const float *sides(const vf_mesh *mesh, int64_t t, double u[3], double v[
     const uint32_t *corner = mesh->triangle[t];
     const float *a = mesh->vertex[corner[0]], *b = mesh->vertex[corner[1]], *c = mesh->vertex[corner[2]];
     for (int k = 0; k < 3; k++) {
-        u[k] = (double)b[k] - a[k];
-        v[k] = (double)c[k] - a[k];
+        u[k] = (double)b[k] - (double)a[k];
+        v[k] = (double)c[k] - (double)a[k];
     }
     return a;
 }

@@ -126,6 +126,7 @@ static int64_t light_work(const lighting *l)
 static vf_status look_from_all(const lighting *l, float *light)
 {
     const int64_t vertices = l->mesh->vertices, work = light_work(l);
+    (void)work;
     for (int64_t n = 0; n < vertices; n++)
         light[n] = 0;
     for (int first = 0; first < l->directions; first += BATCH) {

@@ -77,7 +77,7 @@ static void shade(const drawing *d, uint32_t triangle, int column, int row, floa
     for (int c = 0; c < 3; c++) {
         for (int a = 0; a < 3; a++)
             normal[a] += w.at[c] * (double)d->mesh->normal[v[c]][a];
-        value += w.at[c] * (d->mesh->value ? (double)d->mesh->value[v[c]] : NAN);
+        value += w.at[c] * (d->mesh->value ? (double)d->mesh->value[v[c]] : (double)NAN);
         sky += w.at[c] * (double)d->sky[v[c]];
         lamp += w.at[c] * (double)d->lamp[v[c]];
     }
