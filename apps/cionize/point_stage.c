@@ -15,7 +15,7 @@ bool only_points(const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     return (points_asked(r) || energies_asked(r) || s->solvent.maps > 0) && !s->map && !s->picture && !s->deviation &&
-           !analyses_asked(s) && !ions_asked(r);
+           !analyses_asked(s) && !surface_asked(s) && !ions_asked(r);
 }
 
 vf_status points_prepare(cionize_state *r)

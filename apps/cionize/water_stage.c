@@ -200,7 +200,8 @@ vf_status water_prepare(cionize_state *r)
     if (status != VF_OK || w->found.count == 0)
         return status == VF_OK ? check_without_water(r) : status;
     w->solvent = true;
-    w->no_map = !r->map.path && !r->map.picture && !r->after.path && !r->after.picture && !analyses_asked(&r->settings);
+    w->no_map = !r->map.path && !r->map.picture && !r->after.path && !r->after.picture &&
+                !analyses_asked(&r->settings) && !surface_asked(&r->settings);
     status = check_with_water(r);
     if (status != VF_OK)
         return status;

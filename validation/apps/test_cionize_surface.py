@@ -231,6 +231,19 @@ def test_parts_and_selections(_):
     assert (one.value > 0).all() and (two.value < 0).all() and numpy.array_equal(one.vertex, two.vertex)
 
 
+def test_beside_other_results(_):
+    """Energies, points and ions make no map by themselves, but a surface needs one."""
+    write_pqr("a.pqr", [(0, 0, 0, 1, 2.0), (3, 0, 0, -1, 2.0)])
+    for more in (["--solvent", "--energies", "e.csv"], ["--points", "atoms", "--points-out", "p.csv"], ["--place", "SOD:1", "--ions", "i.pdb"]):
+        make("-q", "a.pqr", *QUICK, *more, "--surface-mesh", "m.ply")
+        found = read_ply("m.ply").value
+        assert found.min() < -0.5 and found.max() > 0.5, more
+        os.remove("m.ply")
+    sample("water_box.pqr")
+    make("-q", "water_box.pqr", *QUICK, "--place", "SOD:1", "--ions", "i.pdb", "--surface-mesh", "m.ply", "--solute", "index 0 to 29", "--water", "solute")
+    assert numpy.isfinite(read_ply("m.ply").value).all()
+
+
 def scripts(name):
     return [pathlib.Path(f"{name}.{ending}").read_text() for ending in ("pml", "cxc", "vmd")]
 

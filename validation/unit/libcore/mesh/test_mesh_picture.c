@@ -91,6 +91,24 @@ static void test_principal_view(void **state)
     vf_mesh_free(&mesh);
 }
 
+static double balls_below(double x, double y, double z)
+{
+    return balls(x, -y, z);
+}
+
+/* The long axis points to where the surface reaches farther in sparse parts: to the small ball. */
+static void test_direction_of_axes(void **state)
+{
+    (void)state;
+    for (int below = 0; below < 2; below++) {
+        vf_mesh mesh = mesh_of(below ? balls_below : balls);
+        vf_mesh_view view;
+        vf_mesh_principal_view(&mesh, &view);
+        assert_true((below ? -1 : 1) * view.axis[0][1] > 0.99);
+        vf_mesh_free(&mesh);
+    }
+}
+
 /* ---- what is covered ---- */
 
 static void test_a_sphere_covers_a_disc(void **state)
@@ -199,8 +217,9 @@ static void test_any_number_of_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_principal_view),          cmocka_unit_test(test_a_sphere_covers_a_disc),
-        cmocka_unit_test(test_colours_and_lamp),        cmocka_unit_test(test_sky_of_a_sphere),
-        cmocka_unit_test(test_one_ball_shades_another), cmocka_unit_test(test_any_number_of_threads)};
+        cmocka_unit_test(test_principal_view),         cmocka_unit_test(test_direction_of_axes),
+        cmocka_unit_test(test_a_sphere_covers_a_disc), cmocka_unit_test(test_colours_and_lamp),
+        cmocka_unit_test(test_sky_of_a_sphere),        cmocka_unit_test(test_one_ball_shades_another),
+        cmocka_unit_test(test_any_number_of_threads)};
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
