@@ -54,9 +54,10 @@ vf_status solvent_smooth(vf_solvent *plan)
         return vf_fail(plan->ctx, VF_ERR_MEMORY, "not enough memory for a smooth surface at %lld points",
                        (long long)plan->points);
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, 10 * plan->points))
-    for (int64_t row = 0; row < n[1] * n[2]; row++)
-        for (int64_t i = 0; i < n[0]; i++)
-            solid[row * n[0] + i] = solid_faces(plan, (const int64_t[3]){i, row % n[1], row / n[1]});
+    for (int64_t k = 0; k < n[2]; k++)
+        for (int64_t j = 0; j < n[1]; j++)
+            for (int64_t i = 0; i < n[0]; i++)
+                solid[(k * n[1] + j) * n[0] + i] = solid_faces(plan, (const int64_t[3]){i, j, k});
     for (int a = 0; a < 3; a++) {
         int64_t m[3] = {n[0], n[1], n[2]};
         m[a] = solvent_faces(plan, a);
