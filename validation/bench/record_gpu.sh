@@ -2,18 +2,6 @@
 # The command `gpu` of ./run, which sources this file: tests, compute-sanitizer and benchmarks on a machine with an NVIDIA GPU, and
 # the record of all of them.
 
-# The digest by which a record is known to belong to the CUDA sources as they are. Where there is no git, the files that are
-# not in build folders are taken to be the tracked ones.
-list_cuda_sources() { # FILE: gets how they were found
-    if git ls-files --error-unmatch CMakeLists.txt >/dev/null 2>&1; then
-        echo git >"$1" # which may know files that are gone
-        git ls-files -coz --exclude-standard '*.cu' '*.cuh' | xargs -0 ls 2>/dev/null || true
-    else
-        echo find >"$1"
-        find . \( -name '.?*' -o -path './build*' -o -path ./out \) -prune -o -type f \( -name '*.cu' -o -name '*.cuh' \) -printf '%P\n'
-    fi | LC_ALL=C sort
-}
-
 # Each part leaves its results in RESULTS_DIR/parts as soon as it is done: a machine may be lent for some minutes at a time. The
 # record is made when all parts are there (gpu_record.py).
 gpu() { # [PART...]
@@ -62,7 +50,7 @@ describe_run() { # WORK
     local work=$1
     nvidia-smi --query-gpu=name,driver_version,memory.total,power.limit,clocks.max.sm --format=csv,noheader >"$work/devices.csv"
     nvcc --version >"$work/nvcc.txt"
-    list_cuda_sources "$work/listed_by.txt" >"$work/sources.txt"
+    python3 validation/bench/cuda_sources.py --list >"$work/sources.txt" 2>"$work/listed_by.txt" # by their digest a record is known
     xargs sha256sum <"$work/sources.txt" >"$work/digests.txt"
     xargs cat <"$work/sources.txt" | sha256sum | cut -d' ' -f1 >"$work/digest.txt"
     if [ "$(cat "$work/listed_by.txt")" = git ] && [ -z "${VOXFIELD_COMMIT-}" ]; then

@@ -309,6 +309,18 @@ class RunScript(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("has no tests on NVIDIA H200", done.stderr)
 
+    def test_cuda_sources_include_others(self):
+        """What a CUDA source includes is a CUDA source, too, but not what only C includes."""
+        folder = self.tree / "deep"
+        folder.mkdir()
+        for name, text in (("a.cu", '#include "b.cuh"\n'), ("b.cuh", '#  include "deep/one.inc"\n'), ("one.inc", '#include "two.inc"\n'), ("two.inc", ""),
+                           ("of_c.inc", ""), ("c.c", '#include "of_c.inc"\n')):
+            (folder / name).write_text(text)
+        done = subprocess.run([sys.executable, self.tree / "validation/bench/cuda_sources.py", "--list"], cwd="/", env=self.environment, check=True,
+                              capture_output=True, text=True)
+        self.assertEqual(done.stdout.split(), ["deep/a.cu", "deep/b.cuh", "deep/one.inc", "deep/two.inc"])
+        self.assertEqual(done.stderr, "find\n")
+
     def test_gpu_part_is_done_again(self):
         """A part with a problem is replaced, and the others are still there."""
         self.assertEqual(self.gpu(FAILED)[0], 1)
