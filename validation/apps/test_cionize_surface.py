@@ -308,6 +308,8 @@ def test_refusals(_):
         refuse(2, "--surface-range", "dipole.pqr", *QUICK, "-o", "a.dx", "--surface-mesh", "a.ply", "--surface-range", bad)
     refuse(4, "no/a.ply", "dipole.pqr", *QUICK, "-o", "a.dx", "--surface-mesh", "no/a.ply")
     refuse(4, "no/s", "dipole.pqr", *QUICK, "-o", "a.dx", "--scene", "no/s")
+    write_pqr("far.pqr", [(-9000, -9000, -9000, 1, 1), (9000, 9000, 9000, 1, 1)])
+    refuse(8, ["too far apart"], "far.pqr", "--counts", "4", "-o", "a.dx", "--surface-mesh", "a.ply")
     make("-q", "dipole.pqr", "--cell", "20,20,20", "-o", "cell.h5", "--counts", "20")
     refuse(2, ["periodic"], "dipole.pqr", "--read-map", "cell.h5", "--surface-mesh", "a.ply")
 

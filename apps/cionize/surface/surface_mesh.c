@@ -81,6 +81,11 @@ vf_status surface_make(vf_context *ctx, const molecule *m, vf_surface_kind kind,
     VF_TRY(status, vf_isosurface_create(ctx, grid, 0, false, &plan));
     VF_TRY(status, take_levels(surface, grid, plan, level));
     VF_TRY(status, vf_isosurface_finish(plan, out));
+    if (status == VF_OK && out->triangles == 0)
+        status = vf_fail(ctx, VF_ERR_UNSUPPORTED,
+                         "the molecule's surface is lost on a grid of %.3g A, the finest that memory is planned for: "
+                         "its atoms are too far apart",
+                         h);
     VF_TRY(status, vf_mesh_reduce(ctx, out, SURFACE_MOST_TRIANGLES, &side));
     vf_isosurface_destroy(plan);
     vf_surface_destroy(surface);

@@ -19,7 +19,8 @@ double surface_bytes(const vf_grid *grid);
 
 /* The mesh of the molecule's surface, in angstrom, normals outwards; value: room for the potential, 0. A mesh of more than
  * SURFACE_MOST_TRIANGLES triangles is reduced to that. probe: of kind VF_SURFACE_VAN_DER_WAALS it is ignored. Errors: those of
- * vf_surface_create, vf_surface_levels, vf_isosurface_layers, vf_mesh_reduce. */
+ * vf_surface_create, vf_surface_levels, vf_isosurface_layers, vf_mesh_reduce; VF_ERR_UNSUPPORTED (atoms so far apart that the grid
+ * misses them). */
 VF_MUST_CHECK vf_status surface_make(vf_context *ctx, const molecule *m, vf_surface_kind kind, double probe,
                                      const vf_grid *grid, vf_mesh *out);
 
