@@ -27,6 +27,7 @@ KINDS = [
     (r"no (h5dump|multivalue of APBS|gzip)", rf"\1 {PEERS}"),
     (r"no Python here has (ismrmrd)$", r"Python's \1 is not installed; pip install \1"),
     (r"no Python here has ([\w.]+)$", rf"Python's \1 {PEERS}"),
+    (r"No module named '?(torch|jax|cupy|nbclient|ipykernel)", r"Python's \1 is not installed; pip install \1"),
     (r"No module named '?(MDAnalysisTests)", r"Python's \1 is not installed; pip install \1"),
     (r"No module named '?(\w+)", rf"Python's \1 {PEERS}"),
     (r"no (pymol|apbs|pdb2pqr|gemmi)", rf"\1 {PEERS}"),

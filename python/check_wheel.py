@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Installs a wheel in a new environment, where no compiler is found, and runs the package's tests there.
+
+    python3 python/check_wheel.py [out/wheel/voxfield-....whl]
+
+Prints the time of pip install (the wheel alone, its dependencies already there; the bar is 10 s) and the result of each test.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LARGEST = 60e6  # bytes, the bar
+
+
+def main():
+    wheel = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else max((ROOT / "out" / "wheel").glob("voxfield-*.whl"))
+    print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB (at most {LARGEST / 1e6:.0f})")
+    failed = wheel.stat().st_size > LARGEST
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        bin_folder = pathlib.Path(folder, "bin")
+        pip = [bin_folder / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+        subprocess.run([*pip, "numpy", "scipy", "cffi", "h5py"], check=True)
+        start = time.monotonic()
+        subprocess.run([*pip, "--no-deps", wheel.resolve()], check=True)
+        seconds = time.monotonic() - start
+        print(f"pip install: {seconds:.1f} s (at most 10)")
+        failed |= seconds > 10
+        # Only the environment's own programs: no compiler, no other Python.
+        environment = {"PATH": str(bin_folder), "HOME": folder, "OMP_WAIT_POLICY": "passive", "VOXFIELD_DATA": str(ROOT / "data"),
+                       "CIONIZE": str(bin_folder / "cionize"), "MRI_RECON": str(bin_folder / "mri_recon")}
+        for name in ("VOXFIELD_SEED",):
+            environment.update({name: os.environ[name]} if name in os.environ else {})
+        for program in ("cionize", "mri_recon", "mri_phantom"):
+            done = subprocess.run([bin_folder / program, "--version"], env=environment, capture_output=True, text=True, check=False)
+            print(done.stdout.splitlines()[0] if done.returncode == 0 else f"{program} FAILED: {done.stderr}")
+            failed |= done.returncode != 0
+        for test in sorted((ROOT / "validation" / "python").glob("test_python_*.py")):
+            done = subprocess.run([bin_folder / "python", test], env=environment, cwd=folder, capture_output=True, text=True, check=False)
+            skipped = [line for line in done.stdout.splitlines() if "SKIP" in line]
+            print(f"{test.name}: {'passed' if done.returncode == 0 else 'skipped' if done.returncode == 77 else 'FAILED'}", *skipped, sep="\n  ")
+            if done.returncode not in (0, 77):
+                failed = True
+                print(done.stdout, done.stderr)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
