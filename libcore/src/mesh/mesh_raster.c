@@ -13,23 +13,26 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* Whole numbers from `low` to `high` among 0 to most, of three coordinates that are within some millions. */
+/* Whole numbers from `low` to `high` among first to last, of three coordinates that are within some millions. Most triangles of a fine
+ * mesh have none. */
 static void range_of(float a, float b, float c, int first, int last, int *low, int *high)
 {
     const float least = a < b ? (a < c ? a : c) : (b < c ? b : c), most = a > b ? (a > c ? a : c) : (b > c ? b : c);
-    *low = larger((int)least, first); /* one too many if it is not whole: its weights say so */
+    *low = larger((int)least + (least > (float)(int)least), first);
     *high = smaller((int)most, last);
 }
 
 static void draw_triangle(const mesh_raster *r, const float *const corner[3], uint32_t number, bool clockwise)
 {
     const float *a = corner[0], *b = corner[1], *c = corner[2];
-    const double area = mesh_doubled_area(a, b, c);
     int top, bottom, left, right;
-    if (area == 0 || (clockwise && area > 0))
-        return;
     range_of(a[1], b[1], c[1], r->first, r->first + r->rows - 1, &top, &bottom);
     range_of(a[0], b[0], c[0], 0, r->columns - 1, &left, &right);
+    if (top > bottom || left > right)
+        return;
+    const double area = mesh_doubled_area(a, b, c);
+    if (area == 0 || (clockwise && area > 0))
+        return;
     const double inverse = 1 / area;
     for (int y = top; y <= bottom; y++)
         for (int x = left; x <= right; x++) {
