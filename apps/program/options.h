@@ -88,7 +88,8 @@ typedef struct program_option {
 
 /* Rows of all programs. */
 #define OPTION_ROWS_HELP                                                                                               \
-    {OPTION_HELP, .letter = 'h', .name = "help", .help = "this list of options"},                                      \
+    {OPTION_HELP, .letter = 'h', .name = "help", .help = "this list of options",                                       \
+     .more = "--help=bash and --help=zsh print completion for these shells."},                                         \
     {                                                                                                                  \
         OPTION_VERSION, .name = "version", .help = "the version"                                                       \
     }

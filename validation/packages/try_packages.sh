@@ -39,7 +39,7 @@ soname=$(sed -n 's/^Package: libvoxfield\([0-9]\)/libvoxfield\1/p' "$source/debi
 # ---- lintian ----
 # Beside what follows, which waits for the network and the disk.
 if command -v lintian >/dev/null; then
-    lintian --allow-root --fail-on error --display-level '>=warning' "$debs"/*.changes >"$work/lintian" 2>&1 &
+    lintian --allow-root --fail-on error --display-level '>=warning' "$debs"/*.deb >"$work/lintian" 2>&1 &
     lintian=$!
 else
     lintian=
