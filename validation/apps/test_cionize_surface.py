@@ -262,10 +262,10 @@ def test_scene(_):
     assert [load.args[0].args[1].value for load in loads] == [f"{name}_molecule.pqr", f"{name}.dx"]
     assert f"[-{scale:.9g}, 0, {scale:.9g}]" in pml and "normalize_ccp4_maps, 0" in pml and "surface_ramp_above_mode, 1" in pml
     quoted = name.replace("\\", "\\\\").replace('"', '\\"')
-    assert f'open "{quoted}_molecule.pqr" id 1\nopen "{quoted}.dx" id 2\n' in cxc
+    assert f'\nclose session\nopen "{quoted}_molecule.pqr"\nopen "{quoted}.dx"\n' in cxc
     assert f"color electrostatic #1 map #2 palette -{scale:.9g},red:0,white:{scale:.9g},blue offset 1.4 key true" in cxc
     tcl = "".join("\\" + c if c in "\\\"$[]{}" else c for c in name)
-    assert f'mol new [file join $here "{tcl}_molecule.pqr"] type pqr' in vmd and f'"{tcl}.dx"] type dx waitfor all $molecule' in vmd
+    assert f'mol new [file join $here "{tcl}_molecule.pqr"] type pqr' in vmd and f'"{tcl}.dx"] type dx waitfor all\n' in vmd
     assert f"mol scaleminmax $molecule 0 -{scale:.9g} {scale:.9g}" in vmd
     for text in (pml, cxc, vmd):  # comments are two lines, and ASCII
         assert text.splitlines()[0].startswith("# electrostatic potential of in/a b'c\"d_e$f") and text.splitlines()[1].startswith("# cionize")

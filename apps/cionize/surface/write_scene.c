@@ -137,13 +137,14 @@ static vf_status write_chimerax(vf_output *out, const scene *s, const char *mole
 {
     const char *special = "\\\"";
     vf_status status = write_comment(out, s, "chimerax FILE.cxc");
-    VF_TRY(status, vf_output_printf(out, "open "));
+    VF_TRY(status, vf_output_printf(out, "close session\nopen ")); /* so that the models are #1 and #2 */
     VF_TRY(status, write_quoted(out, molecule, special));
-    VF_TRY(status, vf_output_printf(out, " id 1\nopen "));
+    VF_TRY(status, vf_output_printf(out, "\nopen "));
     VF_TRY(status, write_quoted(out, map, special));
     VF_TRY(status, vf_output_printf(out,
-                                    " id 2\n"
-                                    "hide #1 atoms,cartoons\n"
+                                    "\n"
+                                    "hide #1 atoms\n"
+                                    "hide #1 cartoons\n"
                                     "hide #2 models\n"
                                     "surface #1 probeRadius %.9g\n"
                                     "color electrostatic #1 map #2 palette %.9g,red:0,white:%.9g,blue offset %.9g "
@@ -158,13 +159,13 @@ static vf_status write_chimerax(vf_output *out, const scene *s, const char *mole
 static vf_status write_vmd(vf_output *out, const scene *s, const char *molecule, const char *map)
 {
     const char *special = "\\\"$[]{}";
-    vf_status status = write_comment(out, s, "vmd -e FILE.vmd");
+    vf_status status = write_comment(out, s, "vmd -e FILE.vmd, in its folder; or, in VMD: source FILE.vmd");
     VF_TRY(status, vf_output_printf(out, "set here [file dirname [file normalize [info script]]]\n"
                                          "set molecule [mol new [file join $here "));
     VF_TRY(status, write_quoted(out, molecule, special));
     VF_TRY(status, vf_output_printf(out, "] type pqr waitfor all]\nmol addfile [file join $here "));
     VF_TRY(status, write_quoted(out, map, special));
-    VF_TRY(status, vf_output_printf(out, "] type %s waitfor all $molecule\n", format_of(s->map)->vmd));
+    VF_TRY(status, vf_output_printf(out, "] type %s waitfor all\n", format_of(s->map)->vmd));
     VF_TRY(status, vf_output_printf(out,
                                     "mol delrep 0 $molecule\n"
                                     "mol representation QuickSurf 0.5 0.7 0.5 3\n"
