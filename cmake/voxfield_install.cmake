@@ -31,10 +31,6 @@ endforeach()
 
 # ---- CMake package ----
 set(BUILD_SHARED_LIBS_ON_OFF OFF)
-set(VOXFIELD_NEEDS_EXPAT OFF)
-if(VOXFIELD_HAVE_EXPAT)
-    set(VOXFIELD_NEEDS_EXPAT ON)
-endif()
 if(BUILD_SHARED_LIBS)
     set(BUILD_SHARED_LIBS_ON_OFF ON)
 endif()
@@ -43,7 +39,7 @@ configure_package_config_file(cmake/voxfield-config.cmake.in ${PROJECT_BINARY_DI
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/voxfield-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(EXPORT voxfieldTargets NAMESPACE voxfield:: DESTINATION ${package_dir})
 install(FILES ${PROJECT_BINARY_DIR}/voxfield-config.cmake ${PROJECT_BINARY_DIR}/voxfield-config-version.cmake
-    cmake/FindFFTW3.cmake DESTINATION ${package_dir})
+    cmake/FindFFTW3.cmake cmake/FindSpglib.cmake DESTINATION ${package_dir})
 
 # ---- pkg-config ----
 # "/usr/lib/hdf5/libhdf5.so" -> "-L/usr/lib/hdf5 -lhdf5"; the folder is left out where linkers look anyway.
@@ -84,11 +80,17 @@ file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_IN
 configure_file(cmake/voxfield.pc.in ${PROJECT_BINARY_DIR}/voxfield.pc @ONLY)
 # The programs as functions: with a shared library, they are in that.
 set(pc_programs "-L\${libdir} -lvoxfield_programs")
-set(pc_programs_private "")
+set(libraries "")
 if(BUILD_SHARED_LIBS)
     set(pc_programs "")
-elseif(VOXFIELD_HAVE_EXPAT)
-    pc_link_flags(pc_programs_private ${EXPAT_LIBRARIES})
+else()
+    if(VOXFIELD_HAVE_EXPAT)
+        list(APPEND libraries ${EXPAT_LIBRARIES})
+    endif()
+    if(VOXFIELD_HAVE_SPGLIB)
+        list(APPEND libraries ${Spglib_LIBRARY})
+    endif()
 endif()
+pc_link_flags(pc_programs_private ${libraries})
 configure_file(cmake/voxfield-programs.pc.in ${PROJECT_BINARY_DIR}/voxfield-programs.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/voxfield.pc ${PROJECT_BINARY_DIR}/voxfield-programs.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -150,12 +150,14 @@ static vf_status read_stage(recon_state *r)
     const recon_settings *s = r->settings;
     mri_scan *raw = &r->scan;
     vf_status status = read_corrected(r);
+    VF_TRY(status, scan_check_cancelled(r->ctx));
     if (status == VF_OK)
         scan_warn(r->ctx, s->scan.input, raw);
     if (status == VF_OK && s->solve.method != RECON_BILINEAR)
         status = encoding_check(r->ctx, &s->solve, raw);
     if (status == VF_OK && !s->scan.keep_spikes)
         status = remove_spikes(r->ctx, s->scan.input, raw);
+    VF_TRY(status, scan_check_cancelled(r->ctx));
     VF_TRY(status, drop_coils(r->ctx, s->coils.drop, raw));
     VF_TRY(status, estimate_channel_noise(r->ctx, raw));
     if (status == VF_OK && s->coils.file)
@@ -170,6 +172,7 @@ static vf_status read_stage(recon_state *r)
     }
     if (status == VF_OK && may_crop_readout(&s->scan, &s->solve, raw))
         status = crop_readout(r->ctx, raw);
+    VF_TRY(status, scan_check_cancelled(r->ctx));
     VF_TRY(status, regroup_frames(r->ctx, &s->scan, s->compare && !compares_with_file(r), raw));
     VF_TRY(status, read_reference(r));
     return status == VF_OK ? check_scan(r) : status;
@@ -295,6 +298,7 @@ static vf_status prepare(recon_state *r)
     }
     VF_TRY(status, read_stage(r));
     VF_TRY(status, read_other(r));
+    VF_TRY(status, scan_check_cancelled(r->ctx));
     VF_TRY(status, scan_measure_sampling(r->ctx, &r->scan, &r->sampling));
     watch_hush(&r->watch); /* text must not share the progress line */
     const vf_status told = r->settings->info ? recon_tell(r, TELL_FILE, NULL) : VF_OK; /* of a file with errors too */

@@ -47,8 +47,14 @@ const char *vf_sealed_text(void)
 static int reap(vf_sealed *s)
 {
     int status = 0;
+    siginfo_t about;
     if (s->process <= 0)
         return 0;
+    if (waitid(P_PID, (id_t)s->process, &about, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) {
+        s->process =
+            0; /* the program waits for all children, or ignores SIGCHLD; another process may have the number now */
+        return 0;
+    }
     kill(s->process, SIGKILL); /* changes nothing if it is dead already */
     while (waitpid(s->process, &status, 0) < 0 && errno == EINTR)
         ;
