@@ -1,6 +1,6 @@
 /* Voxfield - mri_recon as a function: images from the raw data of an MRI scan, in arrays or in a file.
  *
- * Arrays are those of a plain scan (docs/scans.md, "Plain scan"), under the same names. Messages call the dataset of an array
+ * Arrays are those of a plain scan (docs/scans.md, "Plain"), under the same names. Messages call the dataset of an array
  * "/scan/" and its name.
  */
 #ifndef VOXFIELD_MRI_RECON_H
