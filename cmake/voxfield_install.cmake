@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/voxfield)
 
-install(TARGETS ${VOXFIELD_LIBRARY} voxfield_programs EXPORT voxfieldTargets)
+install(TARGETS ${VOXFIELD_LIBRARY} ${VOXFIELD_PROGRAMS_LIBRARY} EXPORT voxfieldTargets)
 install(TARGETS cionize mri_recon mri_phantom)
 
 install(FILES ${VOXFIELD_PUBLIC_HEADERS} ${VOXFIELD_PROGRAM_HEADERS} ${PROJECT_BINARY_DIR}/include/voxfield/version.h
