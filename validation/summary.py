@@ -34,7 +34,7 @@ KINDS = [
     (r"no gmx\b", rf"GROMACS {PEERS}"),
     (r"(no .*[Ss]lurm|slurmctld|munge).*", "Slurm is not installed (packages slurm-wlm and munge)"),
     (r"no (Open MPI|MPICH|openmpi|mpich|mpirun[.\w]*|plugin)", r"\1: MPI is not installed (packages openmpi-bin, libopenmpi-dev, mpich, libmpich-dev)"),
-    (r"no (chromium|firefox)", "a browser is not installed (packages chromium and firefox-esr)"),
+    (r"no (chromium|firefox|Xvfb)", "a browser is not installed (packages chromium, firefox-esr and xvfb)"),
     (r"locale with a decimal comma", "a locale with a decimal comma is not installed (locale-gen de_DE.UTF-8)"),
     (r"([\d.]+) GiB of memory are needed|needs [\d.]+ GiB of memory", "too little free memory"),
 ]

@@ -13,7 +13,7 @@
 
 bool analyses_asked(const cionize_settings *s)
 {
-    return s->compare || s->has_profile || s->radial;
+    return s->compare || s->has_profile || s->radial || s->page;
 }
 
 /* ---- the profile's check ---- */
@@ -100,7 +100,7 @@ vf_status analyses_begin(cionize_state *r)
                 s->charges ? s->charges : s->input);
     if (status == VF_OK && s->radial)
         status = radial_begin(r->ctx, &r->molecule, &r->grid, s->radial_width, &a->radial);
-    return status;
+    return status == VF_OK ? page_begin(r) : status;
 }
 
 vf_status analyses_take(cionize_state *r, const map_layers *layers)
@@ -112,6 +112,7 @@ vf_status analyses_take(cionize_state *r, const map_layers *layers)
         profile_take(&a->profile, layers);
     if (r->surface.values.mesh)
         surface_values_take(&r->surface.values, layers);
+    page_take(r, layers);
     return a->radial.surface ? radial_take(r->ctx, &a->radial, layers) : VF_OK;
 }
 

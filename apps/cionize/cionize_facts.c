@@ -367,3 +367,15 @@ vf_status cionize_tell(const cionize_state *r, cionize_moment moment, double sec
     facts_free(&f);
     return status;
 }
+
+vf_status cionize_facts_of_run(const cionize_state *r, double seconds, vf_report *json)
+{
+    facts f = {0};
+    list_input(&f, r);
+    list_run(&f, r, TELL_REPORT, seconds);
+    fact_stages(&f, &r->stages);
+    vf_report_run(json, "cionize", r->settings.program->argc, r->settings.program->argv);
+    const vf_status status = facts_report(r->ctx, &f, json);
+    facts_free(&f);
+    return status;
+}

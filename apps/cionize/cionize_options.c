@@ -269,7 +269,7 @@ static const option_choice exclusions[] = {{"atom", EXCLUDE_ATOM, "the atom itse
 #define PLACES_IONS "place neutralize concentration script"
 /* Options that study the map. */
 #define SURFACES "surface-mesh surface-picture scene"
-#define STUDIES "compare profile radial " SURFACES
+#define STUDIES "compare profile radial page " SURFACES
 
 const program_option cionize_options[] = {
     {OPTION_GROUP, .name = "Input",
@@ -361,6 +361,10 @@ const program_option cionize_options[] = {
      .help = "map of excluded points: 0 free, 1 near the molecule, 2 near an ion"},
     {OPTION_PICTURE, .name = "picture", .argument = "FILE.png", SETTING(picture),
      .help = "three slices through the middle of the map"},
+    {OPTION_WRITE, .name = "page", .argument = "FILE.html", .completes = ".html", SETTING(page),
+     .help = "page for a browser: molecule, surface coloured by the potential, isosurfaces, slices, ions",
+     .more = "One file that needs no network. It has at most 5 MB, so it has a reduced map, and the atoms of molecules "
+             "of up to 200,000."},
     {OPTION_WRITE, .name = "report", .argument = "FILE.json", .completes = ".json", SETTING(report),
      .help = "settings, times, statistics of the map, and all ions",
      .more = "The report has the name, position and energy of every ion, and the time of every stage."},

@@ -283,6 +283,7 @@ static vf_status check_places(const cionize_state *r)
         return VF_OK;
     const map_output *const outputs[] = {&r->map, &r->after, &r->deviation};
     const char *const others[] = {r->settings.picture,
+                                  r->settings.page,
                                   r->ions.ionized,
                                   r->ions.ions,
                                   r->ions.mask,
@@ -415,7 +416,8 @@ static vf_status execute(cionize_state *r, vf_report **report)
     if (status != VF_OK)
         return status;
     vf_stage_end(&r->stages);
-    status = cionize_tell(r, TELL_REPORT, seconds, *report);
+    status = page_write(r, seconds);
+    VF_TRY(status, cionize_tell(r, TELL_REPORT, seconds, *report));
     VF_TRY(status, r->settings.result ? result_take_report(r->settings.result, report) : vf_report_commit(report));
     if (status == VF_OK && r->missing > 0)
         status = vf_fail(r->ctx, VF_ERR_INCOMPLETE, "%lld of %lld ion%s did not fit; the files have those that did",
@@ -446,6 +448,7 @@ static void free_run(cionize_state *r)
     water_free(&r->water);
     solvent_free(r);
     free(r->slabs_done);
+    free(r->page.sums);
     free(r->default_name);
     free(r->profile_name);
     analyses_free(r);

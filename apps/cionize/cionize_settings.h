@@ -38,6 +38,7 @@ typedef struct cionize_settings {
     const char *solute;   /* atoms that count for the grid, for ions and in output files; NULL: all */
     point_settings points;
     solvent_settings solvent;
+    const char *page; /* for a browser; NULL: none */
     surface_settings surface;
     double spacing[3];
     double border, radial_width;

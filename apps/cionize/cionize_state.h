@@ -42,6 +42,12 @@ typedef struct analyses {
     map_profile profile;
     radial_distribution radial;
 } analyses;
+/* The map that --page shows: sums over blocks of its points, [z][y][x]. */
+typedef struct page_map {
+    int64_t factor[3], counts[3]; /* points of a block; blocks, those that are whole */
+    double *sums;                 /* NULL: there is no page */
+} page_map;
+
 /* Water in the molecule's file (water_stage.c). */
 typedef struct water_state {
     bool solvent; /* ions replace water molecules. The rest counts only if set: */
@@ -100,6 +106,7 @@ typedef struct cionize_state {
     vf_stages stages;
     vf_progress progress;
     analyses analyses;
+    page_map page;
     molecule molecule;   /* without water that is solvent */
     int64_t radii_given; /* by --radii */
     water_state water;
@@ -240,7 +247,7 @@ VF_MUST_CHECK vf_status spacing_estimate_error(cionize_state *r);
 void spacing_facts(facts *f, const cionize_state *r);
 void spacing_error_facts(facts *f, const cionize_state *r);
 
-/* ---- analysis_stage.c: --compare, --profile, --radial ---- */
+/* ---- analysis_stage.c: --compare, --profile, --radial, --page ---- */
 
 /* Whether one of them is asked for. */
 bool analyses_asked(const cionize_settings *settings);
@@ -275,6 +282,15 @@ VF_MUST_CHECK vf_status surface_begin(cionize_state *r, map_order order);
 VF_MUST_CHECK vf_status surface_write(cionize_state *r);
 void surface_free(cionize_state *r);
 void surface_facts(facts *f, const cionize_state *r);
+
+/* ---- cionize_page.c: --page; without it, these do nothing ---- */
+
+/* Before the map. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status page_begin(cionize_state *r);
+/* Takes layers of the map. */
+void page_take(cionize_state *r, const map_layers *layers);
+/* At the end of the run: writes the page. Errors: those of vf_page_open, vf_page_array, vf_page_add_volume. */
+VF_MUST_CHECK vf_status page_write(cionize_state *r, double seconds);
 
 /* ---- read_map_stage.c ---- */
 
@@ -437,6 +453,8 @@ typedef enum cionize_moment {
 /* Prints the lines of a moment, unless the run is quiet, and writes the report, if it is given (NULL: none). `seconds`: that
  * the sum took, or the placement. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status cionize_tell(const cionize_state *r, cionize_moment moment, double seconds, vf_report *report);
+/* Writes the report's facts to a page's object. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status cionize_facts_of_run(const cionize_state *r, double seconds, vf_report *json);
 void error_facts(facts *f, const char *key, const map_error *e);
 
 /* "cut off at 12 A (plain)" */

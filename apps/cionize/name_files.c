@@ -53,6 +53,7 @@ static vf_status check_names(const cionize_state *r)
                                   {"the deviation map", s->deviation},
                                   {"the map to compare with", with_itself ? NULL : s->compare},
                                   {"the picture", s->picture},
+                                  {"the page", s->page},
                                   {"the profile", s->profile},
                                   {"the distribution by distance", s->radial},
                                   {"the surface's mesh", s->surface.mesh},
@@ -120,7 +121,7 @@ static vf_status check_combinations(const cionize_state *r)
     if (s->read_map && !ions && !analyses_asked(s) && !surface_asked(s))
         return vf_fail(r->ctx, VF_ERR_ARGUMENT,
                        "--read-map needs ions or a study of the map: add --place, --neutralize, --concentration, "
-                       "--compare, --profile, --radial, --surface-picture, --surface-mesh or --scene");
+                       "--compare, --profile, --radial, --surface-picture, --surface-mesh, --scene or --page");
     if (s->read_map && s->trajectory)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "--read-map cannot be combined with --trajectory");
     if (s->read_map && (s->selected || s->minus || points_asked(r)))

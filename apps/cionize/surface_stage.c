@@ -89,10 +89,17 @@ static vf_status check_memory(const cionize_state *r, double bytes)
                    vf_format_bytes(bytes, need, sizeof need), vf_format_bytes((double)available, have, sizeof have));
 }
 
+/* A page has the surface if there can be one. */
+static bool page_has_surface(const cionize_state *r)
+{
+    return r->settings.page && r->grid.cell.kind == VF_CELL_NONE && r->settings.cell.kind == VF_CELL_NONE &&
+           molecule_has_radii(&r->molecule);
+}
+
 vf_status surface_begin(cionize_state *r, map_order order)
 {
     surface_state *s = &r->surface;
-    if (!surface_asked(&r->settings))
+    if (!surface_asked(&r->settings) && !page_has_surface(r))
         return VF_OK;
     s->grid = surface_grid(&r->molecule, kind_of(r), r->settings.solvent.probe);
     s->memory = plan_bytes(r, &s->grid);

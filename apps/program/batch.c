@@ -438,6 +438,8 @@ vf_status batch_run(vf_context *ctx, program *p)
     if (status == VF_OK && !b.asked.ranks && !idle)
         status = run_all(&b);
     if (status == VF_OK && !idle && !job_is_other(&b.asked))
+        status = batch_write_index(ctx, p, b.input, b.count);
+    if (status == VF_OK && !idle && !job_is_other(&b.asked))
         status = sum_up(&b);
     status = kept_end(&b.kept, status);
     free(b.input);

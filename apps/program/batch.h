@@ -35,6 +35,13 @@ bool batch_asked(const struct program *program);
  * same names); VF_ERR_INPUT (the list); VF_ERR_CANCELLED; the worst of the inputs' own, whose messages they have printed. */
 VF_MUST_CHECK vf_status batch_run(vf_context *ctx, struct program *program);
 
+/* ---- batch_pages.c ---- */
+
+/* If the inputs had pages (--page .html), writes PROGRAM-pages.html with links to them, in the folder of --output-dir, or here. A part of
+ * a batch has none. Errors: VF_ERR_OUTPUT, VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status batch_write_index(vf_context *ctx, const struct program *program, const char *const *input,
+                                          int64_t count);
+
 /* ---- output_names.c ---- */
 
 /* Makes the folder of --output-dir, unless this is a dry run. Errors: VF_ERR_OUTPUT. */

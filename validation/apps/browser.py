@@ -24,12 +24,17 @@ import threading
 import time
 
 NAMES = {"chromium": ("chromium", "chromium-browser", "google-chrome"), "firefox": ("firefox-esr", "firefox")}
-LONGEST = 30  # seconds for an answer: software rendering on a busy machine
+LONGEST = 90  # seconds for an answer: software rendering on a busy machine
 
 
 def find(name):
     """The browser's program, or None."""
     return next(filter(None, map(shutil.which, NAMES[name])), None)
+
+
+def find_display():
+    """Xvfb, a display without a screen: headless Firefox has no WebGL, but Firefox on Xvfb has. Or None."""
+    return shutil.which("Xvfb")
 
 
 def without_network():
@@ -90,9 +95,10 @@ class Socket:
 
 
 class Browser:
-    """One window of a browser."""
+    """One window of a browser. on_display: on Xvfb, not headless."""
 
-    def __init__(self, name, size=(1200, 900)):
+    def __init__(self, name, size=(1200, 900), on_display=False):
+        self.display = None
         self.name, self.size, self.number, self.errors, self.context = name, size, 0, [], None
         self.folder = tempfile.mkdtemp(prefix="voxfield-browser-")
         width, height = size
@@ -108,7 +114,10 @@ class Browser:
                 'user_pref("toolkit.telemetry.enabled", false);\n')
             words = [find(name), "--headless", "--no-remote", f"--width={width}", f"--height={height}",
                      "--remote-debugging-port=0", "--profile", self.folder, "about:blank"]
-        environment = {**os.environ, "HOME": self.folder, "MOZ_HEADLESS_WIDTH": str(width), "MOZ_HEADLESS_HEIGHT": str(height),
+        shown = self._start_display() if on_display else {}
+        if on_display:
+            words.remove("--headless")
+        environment = {**os.environ, **shown, "HOME": self.folder, "MOZ_HEADLESS_WIDTH": str(width), "MOZ_HEADLESS_HEIGHT": str(height),
                        "LIBGL_ALWAYS_SOFTWARE": "1"}
         self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                         env=environment, text=True, start_new_session=True)
@@ -130,7 +139,18 @@ class Browser:
         except ProcessLookupError:
             pass
         self.process.wait()
+        if self.display:
+            self.display.kill()
+            self.display.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _start_display(self):
+        read, write = os.pipe()
+        self.display = subprocess.Popen([find_display(), "-displayfd", str(write), "-screen", "0", "1400x1100x24", "-nolisten", "tcp"],
+                                        pass_fds=(write,), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(write)
+        with os.fdopen(read) as number:
+            return {"DISPLAY": ":" + number.readline().strip()}
 
     def _connect(self):
         pattern = re.compile(r"listening on ws://127\.0\.0\.1:(\d+)(\S*)")
@@ -182,14 +202,14 @@ class Browser:
                 raise RuntimeError(f"{method}: {json.dumps(answer)[:400]}")
             return answer["result"]
 
-    def open(self, path):
+    def open(self, path, ready="document.body.dataset.ready === 'yes'"):
         """Opens a file and waits for the page's views."""
         url = pathlib.Path(path).resolve().as_uri()
         if self.name == "chromium":
             self.call("Page.navigate", url=url)
         else:
             self.call("browsingContext.navigate", context=self.context, url=url, wait="complete")
-        self.wait("document.readyState === 'complete' && document.body && document.body.dataset.ready === 'yes'")
+        self.wait(f"document.readyState === 'complete' && document.body && {ready}")
 
     def wait(self, condition):
         end = time.monotonic() + LONGEST

@@ -166,7 +166,7 @@ def test_abbreviated_options(_):
     with inside("two"):
         before = set(files())
         write_list("../list", names)
-        for arguments in (["--lis", "../list"], ["--lis=../list"], *([["--pa=1/1", *names]] if IONS else [])):
+        for arguments in (["--lis", "../list"], ["--lis=../list"], *([["--par=1/1", *names]] if IONS else [])):
             make("-q", *SMALL, *arguments)
             assert_made(expected, before, arguments)
             for name in expected:

@@ -216,7 +216,7 @@ def test_help_and_version(_):
     named = set(re.findall(r"--[a-z][a-z-]+", done.out))
     assert len(named) > 15
     sample("dipole.pqr")
-    values = {"--output": "a.dx", "--picture": "a.png", "--report": "a.json", "--units": "V", "--device": program.DEVICE,
+    values = {"--output": "a.dx", "--picture": "a.png", "--page": "a.html", "--report": "a.json", "--units": "V", "--device": program.DEVICE,
               "--precision": "double", "--method": "exact", "--accuracy": "1e-5", "--cell": "30,30,30", "--origin": "0", "--border": "1", "--threads": "2",
               "--spacing": "1", "--smooth": "1", "--boundary": "vacuum", "--altloc": "first", "--radii": "bondi",
               "--size": "1", "--counts": "2", "--temperature": "300", "--dielectric": "2", "--distance-dielectric": "2",

@@ -36,7 +36,14 @@ int64_t vf_page_bytes(const vf_page *page);
  * are rounded to 16 or 8 bits between the least and the largest of each column, which the page's array says ("offset",
  * "step"): a value is off by at most half a step. The others have the type of their name. NaN and infinities are
  * VF_ERR_ARGUMENT. Names are unique. Errors: VF_ERR_OUTPUT, VF_ERR_MEMORY. */
-typedef enum vf_page_type { VF_PAGE_U8, VF_PAGE_U16, VF_PAGE_F32, VF_PAGE_U32, VF_PAGE_TYPES } vf_page_type;
+typedef enum vf_page_type {
+    VF_PAGE_U8,
+    VF_PAGE_U16,
+    VF_PAGE_F32,
+    VF_PAGE_U32,
+    VF_PAGE_BYTES,
+    VF_PAGE_TYPES
+} vf_page_type;
 VF_MUST_CHECK vf_status vf_page_array(vf_page *page, const char *name, vf_page_type type, int64_t rows, int columns,
                                       const void *data);
 
@@ -74,6 +81,19 @@ vf_report *vf_page_json(vf_page *page);
 /* Completes the file, which gets its name. *page becomes NULL. Errors: VF_ERR_OUTPUT. */
 VF_MUST_CHECK vf_status vf_page_commit(vf_page **page);
 void vf_page_discard(vf_page **page); /* NULL is allowed */
+
+/* ---- many pages ---- */
+
+typedef struct vf_page_entry {
+    const char *path;  /* of a page; it may be missing */
+    const char *link;  /* the same from where the index is */
+    const char *title; /* of the entry */
+} vf_page_entry;
+
+/* Writes a page with a link to each entry and its preview, which is read from the entry's file. An entry whose file is missing or has no
+ * preview has its title alone, and says so. Errors: VF_ERR_OUTPUT, VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status vf_page_write_index(vf_context *ctx, const char *path, const char *title, const char *program,
+                                            const vf_page_entry *entry, int64_t count);
 
 #ifdef __cplusplus
 }

@@ -11,14 +11,14 @@
 extern const char vf_text_page_style[], vf_text_page_frame[], vf_text_page_slices[], vf_text_page_images[],
     vf_text_page_scene[], vf_text_page_gl[], vf_text_page_shaders[], vf_text_page_surface[];
 
-static vf_status put(vf_page *page, const char *text)
+vf_status page_put(vf_page *page, const char *text)
 {
     page->bytes += (int64_t)strlen(text);
     return vf_output_write(page->output, text, strlen(text));
 }
 
 /* Text between tags or in a quoted attribute. */
-static vf_status put_escaped(vf_page *page, const char *text)
+vf_status page_put_escaped(vf_page *page, const char *text)
 {
     vf_status status = VF_OK;
     for (const unsigned char *s = (const unsigned char *)text; *s && status == VF_OK;) {
@@ -30,7 +30,7 @@ static vf_status put_escaped(vf_page *page, const char *text)
         } else if (n == 1 && *s >= 0x20 && *s != 0x7f) {
             (void)snprintf(one, sizeof one, "&#%d;", *s);
         }
-        status = put(page, one);
+        status = page_put(page, one);
         s += n > 0 ? n : 1;
     }
     return status;
@@ -55,7 +55,7 @@ static vf_status put_base64(vf_page *page, const unsigned char *data, size_t byt
             to[3] = i + 2 < end ? letter[all & 63] : '=';
         }
         *to = '\0';
-        status = put(page, text);
+        status = page_put(page, text);
     }
     return status;
 }
@@ -67,11 +67,11 @@ static vf_status put_preview(vf_page *page)
     if (!page->head.preview)
         return VF_OK;
     vf_status status = vf_canvas_make_png(page->ctx, page->head.preview, vf_output_path(page->output), &png, &bytes);
-    VF_TRY(status, put(page, "<img id=\"preview\" alt=\""));
-    VF_TRY(status, put_escaped(page, page->head.preview_text ? page->head.preview_text : "preview"));
-    VF_TRY(status, put(page, "\" src=\"data:image/png;base64,"));
+    VF_TRY(status, page_put(page, "<img id=\"preview\" alt=\""));
+    VF_TRY(status, page_put_escaped(page, page->head.preview_text ? page->head.preview_text : "preview"));
+    VF_TRY(status, page_put(page, "\" src=\"data:image/png;base64,"));
     VF_TRY(status, put_base64(page, png, bytes));
-    VF_TRY(status, put(page, "\">\n"));
+    VF_TRY(status, page_put(page, "\">\n"));
     free(png);
     return status;
 }
@@ -83,23 +83,30 @@ static const char before_title[] =
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; "
     "style-src 'unsafe-inline'; img-src data: blob:\">\n<title>";
 
-static vf_status put_head(vf_page *page)
+vf_status page_put_head(vf_page *page)
 {
-    vf_status status = put(page, before_title);
-    VF_TRY(status, put_escaped(page, page->head.title));
-    VF_TRY(status, put(page, "</title>\n<meta name=\"generator\" content=\""));
-    VF_TRY(status, put_escaped(page, page->head.program));
-    VF_TRY(status, put(page, "\">\n<style>\n"));
-    VF_TRY(status, put(page, vf_text_page_style));
-    VF_TRY(status, put(page, "</style>\n</head>\n<body>\n<header><h1>"));
-    VF_TRY(status, put_escaped(page, page->head.title));
-    VF_TRY(status, put(page, "</h1><p>"));
-    VF_TRY(status, put_escaped(page, page->head.program));
-    VF_TRY(status, put(page, "</p></header>\n<p id=\"message\" role=\"status\"></p>\n<main id=\"main\"></main>\n"));
+    vf_status status = page_put(page, before_title);
+    VF_TRY(status, page_put_escaped(page, page->head.title));
+    VF_TRY(status, page_put(page, "</title>\n<meta name=\"generator\" content=\""));
+    VF_TRY(status, page_put_escaped(page, page->head.program));
+    VF_TRY(status, page_put(page, "\">\n<style>\n"));
+    VF_TRY(status, page_put(page, vf_text_page_style));
+    VF_TRY(status, page_put(page, "</style>\n</head>\n<body>\n<header><h1>"));
+    VF_TRY(status, page_put_escaped(page, page->head.title));
+    VF_TRY(status, page_put(page, "</h1><p>"));
+    VF_TRY(status, page_put_escaped(page, page->head.program));
+    VF_TRY(status, page_put(page, "</p></header>\n"));
+    return status;
+}
+
+static vf_status put_body(vf_page *page)
+{
+    vf_status status = page_put(page, "<p id=\"message\" role=\"status\"></p>\n<main id=\"main\"></main>\n");
     VF_TRY(status, put_preview(page));
-    VF_TRY(status, put(page, "<noscript><p>The views need JavaScript. Without it, this page shows only the picture "
-                             "above.</p></noscript>\n"
-                             "<script type=\"text/plain\" id=\"voxfield-data\">\n"));
+    VF_TRY(status,
+           page_put(page, "<noscript><p>The views need JavaScript. Without it, this page shows only the picture "
+                          "above.</p></noscript>\n"
+                          "<script type=\"text/plain\" id=\"voxfield-data\">\n"));
     return status;
 }
 
@@ -112,7 +119,8 @@ vf_status vf_page_open(vf_context *ctx, const char *path, const vf_page_head *he
     page->ctx = ctx;
     page->head = *head;
     vf_status status = vf_output_open(ctx, path, &page->output);
-    VF_TRY(status, put_head(page));
+    VF_TRY(status, page_put_head(page));
+    VF_TRY(status, put_body(page));
     if (status != VF_OK)
         vf_page_discard(&page);
     *out = page;
@@ -132,7 +140,7 @@ vf_status page_put_array(vf_page *page, const page_array *of, const page_pack *p
     page->array = more;
     page->array[page->arrays++] = *of;
     const vf_status status = put_base64(page, pack->data, pack->bytes);
-    return status == VF_OK ? put(page, "\n") : status;
+    return status == VF_OK ? page_put(page, "\n") : status;
 }
 
 /* ---- the JSON object ---- */
@@ -175,7 +183,7 @@ vf_report *vf_page_json(vf_page *page)
     static const char *const views[] = {"images", "scene"};
     if (page->json)
         return page->json;
-    vf_status status = put(page, "</script>\n<script type=\"application/json\" id=\"voxfield-json\">\n");
+    vf_status status = page_put(page, "</script>\n<script type=\"application/json\" id=\"voxfield-json\">\n");
     VF_TRY(status, vf_report_within(page->ctx, page->output, &page->json));
     if (status != VF_OK)
         return NULL; /* the commit finds it missing */
@@ -198,10 +206,10 @@ static vf_status put_scripts(vf_page *page)
                                         vf_text_page_gl,    vf_text_page_surface, vf_text_page_scene};
     const bool is_scene = page->head.view == VF_PAGE_SCENE;
     const size_t count = is_scene ? sizeof scene / sizeof *scene : sizeof images / sizeof *images;
-    vf_status status = put(page, "</script>\n<script>\n\"use strict\";\n");
+    vf_status status = page_put(page, "</script>\n<script>\n\"use strict\";\n");
     for (size_t n = 0; n < count && status == VF_OK; n++)
-        status = put(page, is_scene ? scene[n] : images[n]);
-    VF_TRY(status, put(page, "</script>\n</body>\n</html>\n"));
+        status = page_put(page, is_scene ? scene[n] : images[n]);
+    VF_TRY(status, page_put(page, "</script>\n</body>\n</html>\n"));
     return status;
 }
 

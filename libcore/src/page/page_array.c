@@ -125,8 +125,8 @@ static void round_floats(const page_array *of, int64_t rows, int bytes, const fl
 
 vf_status vf_page_array(vf_page *page, const char *name, vf_page_type type, int64_t rows, int columns, const void *data)
 {
-    static const char *const types[VF_PAGE_TYPES] = {"u8", "u16", "f32", "u32"};
-    static const int sizes[VF_PAGE_TYPES] = {1, 2, 4, 4};
+    static const char *const types[VF_PAGE_TYPES] = {"u8", "u16", "f32", "u32", "u8"};
+    static const int sizes[VF_PAGE_TYPES] = {1, 2, 4, 4, 1};
     const bool rounds = type == VF_PAGE_U8 || type == VF_PAGE_U16;
     page_array of = {.type = types[type], .shape = {rows, columns}, .dimensions = 2, .columns = rounds ? columns : 0};
     const size_t bytes = (size_t)rows * (size_t)columns * (size_t)sizes[type];

@@ -28,6 +28,11 @@ struct vf_page {
     int64_t bytes;
 };
 
+/* Text as it is; between tags or in a quoted attribute, where nothing of it is HTML; the head, up to the heading. */
+VF_MUST_CHECK vf_status page_put(vf_page *page, const char *text);
+VF_MUST_CHECK vf_status page_put_escaped(vf_page *page, const char *text);
+VF_MUST_CHECK vf_status page_put_head(vf_page *page);
+
 /* Compressed bytes, in memory. */
 typedef struct page_pack {
     unsigned char *data;

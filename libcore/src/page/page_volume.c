@@ -211,8 +211,8 @@ vf_status vf_page_add_volume(vf_page *page, const vf_page_volume *volume, vf_pag
     r.plane = malloc((size_t)(plane * parts) * sizeof *r.plane);
     r.sums = malloc((size_t)(plane * parts) * sizeof *r.sums);
     r.values = malloc((size_t)plane * sizeof *r.values);
-    r.levels = malloc((size_t)(plane * volume->counts[2]) * sizeof *r.levels);
-    r.bytes = malloc((size_t)(plane * volume->counts[2]) * 2); /* levels of 16 bits at most */
+    r.levels = calloc((size_t)(plane * volume->counts[2]), sizeof *r.levels);
+    r.bytes = malloc(2 * (size_t)(plane * volume->counts[2]) * sizeof *r.bytes);
     vf_status status = r.plane && r.sums && r.values && r.levels && r.bytes
                            ? find_range(&r)
                            : vf_fail(page->ctx, VF_ERR_MEMORY, "not enough memory for the page's %s", volume->name);

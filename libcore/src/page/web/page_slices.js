@@ -13,9 +13,14 @@ class Volume {
         return Math.floor(frame / this.array.frame_step) * this.voxels + (k * this.size[1] + j) * this.size[0] + i;
     }
 
-    value(voxel, frame) {
-        const value = this.array.offset[0] + this.array.step[0] * this.levels[this.at(voxel, frame)];
+    valueOf(level) {
+        const value = this.array.offset[0] + this.array.step[0] * level;
+        if (this.sinh) return this.sinh * Math.sinh(value);
         return this.array.angles && value > Math.PI ? value - 2 * Math.PI : value;
+    }
+
+    value(voxel, frame) {
+        return this.valueOf(this.levels[this.at(voxel, frame)]);
     }
 }
 
@@ -24,15 +29,21 @@ function makeTable(volume, low, high, color) {
     const levels = volume.array.type === "u16" ? 4096 : 256;
     const bytes = new Uint8ClampedArray(4 * levels);
     for (let n = 0; n < levels; n++) {
-        const value = volume.array.offset[0] + volume.array.step[0] * n;
-        const [r, g, b] = color(Math.min(1, Math.max(0, (value - low) / (high - low || 1))));
+        const value = volume.valueOf(n), turn = volume.array.angles && value < 0 ? 2 * Math.PI : 0;
+        const [r, g, b] = color(Math.min(1, Math.max(0, (value + turn - low) / (high - low || 1))));
         bytes.set([r, g, b, 255], 4 * n);
     }
     return new Uint32Array(bytes.buffer);
 }
 
 const gray = (t) => [255 * t, 255 * t, 255 * t];
-const redWhiteBlue = (t) => t < 0.5 ? [255 - 60 * (1 - 2 * t), 510 * t, 510 * t] : [510 * (1 - t), 510 * (1 - t), 255 - 60 * (2 * t - 1)];
+/* As in the programs' pictures (VF_COLORMAP_DIVERGING), at nine places. */
+const stops = [[172, 23, 36], [204, 91, 76], [230, 145, 126], [248, 199, 186], [255, 255, 255], [185, 214, 241], [124, 171, 223], [73, 127, 199],
+    [30, 84, 172]];
+const redWhiteBlue = (t) => {
+    const n = Math.min(7, Math.floor(8 * t)), part = 8 * t - n;
+    return stops[n].map((c, i) => c + part * (stops[n + 1][i] - c));
+};
 /* The angle's colour: the same at both ends. */
 const wheel = (t) => [0, 1, 2].map((n) => 127.5 + 127.5 * Math.cos(2 * Math.PI * (t - n / 3)));
 

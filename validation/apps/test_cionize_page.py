@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""cionize --page in real browsers, without a network: what is shown agrees with the map and the molecule.
+
+usage: test_cionize_page.py PROGRAM [DEVICE] [test_name ...]
+
+The molecule is two ions in vacuum, whose potential is known everywhere: V = C (1 / |r - a| - 1 / |r - b|).
+"""
+import json
+import math
+import os
+import re
+import urllib.parse
+
+import browser
+import program
+from program import Skip, make, refuse
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+BROWSERS = [name for name in browser.NAMES if browser.find(name)]
+OFFLINE = browser.without_network()
+C = 560.459322  # kT/e angstrom / e, docs/conventions.md
+PLUS, MINUS = (-3.1, 0.2, 0.1), (3.1, 0.2, 0.1)
+RADIUS = 2.0
+HOSTILE = "<b id=x>&'.pqr"
+
+
+def potential(place):
+    return C * (1 / math.dist(place, PLUS) - 1 / math.dist(place, MINUS))
+
+
+def page_object(path):
+    with open(path, encoding="utf-8") as file:
+        html = file.read()
+    return json.loads(re.search(r'<script type="application/json" id="voxfield-json">(.*?)</script>', html, re.S)[1]), html
+
+
+def make_page(*options):
+    """Names of atoms are hostile, too: eight characters are enough for a tag."""
+    with open(HOSTILE, "w", encoding="ascii") as file:
+        for n, (name, place, charge) in enumerate((("<script>", PLUS, 1), ("CL&\"'", MINUS, -1)), 1):
+            file.write(f"ATOM {n} {name} <i>x</i> {n} {place[0]} {place[1]} {place[2]} {charge} {RADIUS}\n")
+    make(HOSTILE, "-q", "-o", "map.dx", "--spacing", "0.25", "--border", "6", "--method", "exact", "--page", "page.html",
+         "--report", "report.json", *options)
+    return page_object("page.html")
+
+
+def need_browser():
+    if numpy is None:
+        raise Skip("no Python here has numpy")
+    if not BROWSERS:
+        raise Skip("no chromium and no firefox")
+    if not OFFLINE:
+        program.skip_part("no network of its own: the browsers could reach others")
+
+
+def readout(b):
+    return b.evaluate("Object.fromEntries([...document.querySelectorAll('#readout dt')].map(e => [e.textContent, "
+                      "e.nextSibling.textContent]))")
+
+
+def pixel_of(b, place):
+    """Where a place of the scene is in the window."""
+    return b.evaluate(f"(() => {{ const s = page.view.stage, p = s.seen({place[0]}, {place[1]}, {place[2]}), c = s.canvas; "
+                      "c.scrollIntoView({block: 'center'}); const b = c.getBoundingClientRect(), h = s.halfHeight(); "
+                      "return [b.left + b.width / 2 + p[0] / h * b.height / 2, b.top + b.height / 2 - p[1] / h * b.height / 2]; })()")
+
+
+def settle(b):
+    """Waits for what was asked to be drawn."""
+    b.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def point_of(said):
+    return [float(x) for x in said["point (angstrom)"].split(",")]
+
+
+def check_slices(b):
+    """Numbers under the pointer are the map's to 12 bits of asinh(V / unit): half a step, a part of V, and 4 digits."""
+    about = b.evaluate("page.json")
+    array, unit = about["arrays"]["map"], about["scene"]["map"]["sinh"]
+    assert array["bits"] == 12 and array["reduced"] == [1, 1, 1]
+    for fx, fy in ((0.22, 0.31), (0.5, 0.77), (0.71, 0.42)):
+        left, top, width, height = b.box(".views figure:nth-child(1) canvas")
+        b.click(left + fx * width, top + fy * height)
+        said = readout(b)
+        place, value = point_of(said), float(said["potential (kT/e)"])
+        expected = potential(place)
+        # the place has two decimals: 0.005 along each axis of the largest slope, C / r^2 of both ions
+        slope = sum(C / math.dist(place, ion) ** 2 for ion in (PLUS, MINUS))
+        bound = array["error"] * 1.01 * math.hypot(expected, unit) + 1e-3 * abs(expected) + 0.0087 * slope
+        assert abs(value - expected) <= bound, f"{value} at {place}, not {expected} (+- {bound})"
+
+
+def check_surface(b, name):
+    """Both sides have their colours, and the value under the pointer is the potential there."""
+    settle(b)
+    centres = [pixel_of(b, ion) for ion in (PLUS, MINUS)]
+    b.screenshot(f"{name}.png")
+    image = browser.pixels(f"{name}.png").astype(int)
+    blue, red = (image[int(y), int(x)] for x, y in centres)
+    assert blue[2] > blue[0] + 60 and red[0] > red[2] + 60, (blue, red)
+    for sign, ion, (x, y) in zip((1, -1), (PLUS, MINUS), centres):
+        b.move(x + 3, y + 2)
+        b.wait("document.querySelectorAll('#readout dt').length > 1")
+        said = readout(b)
+        place, value = point_of(said), float(next(v for k, v in said.items() if k.startswith("potential")))
+        # the surface is a sphere here, but for the mesh: its spacing, and what linear values miss of 1 / r between points
+        # 0.25 angstrom apart, h^2 / 8 * 3 * 2 V / r^2 < 1.5 %
+        assert abs(math.dist(place, ion) - RADIUS) < 0.1, place
+        offset = b.evaluate("page.view.about.surface_offset")  # along the normal
+        place = [i + (p - i) * (1 + offset / math.dist(place, ion)) for p, i in zip(place, ion)]
+        assert abs(value - potential(place)) < 0.03 * abs(potential(place)), (value, potential(place))
+        assert sign * value > 50 and said["nearest atom"].startswith("<script>" if sign > 0 else "CL&\"'"), said
+
+
+def check_atoms(b):
+    b.evaluate("(() => { const v = page.view; v.alpha.value = '0'; v.alpha.dispatchEvent(new Event('input')); "
+               "v.atomSelect.value = 'spheres'; v.showAtoms(); })()")
+    x, y = pixel_of(b, MINUS)
+    b.move(x, y)
+    b.wait("document.querySelector('#readout').textContent.includes('atom')")
+    said = readout(b)
+    assert said["atom"] == "CL&\"' <i>x</i> - 2" and all(abs(p - m) < 0.011 for p, m in zip(point_of(said), MINUS)), said
+    b.evaluate("(() => { const v = page.view; v.alpha.value = '1'; v.alpha.dispatchEvent(new Event('input')); })()")
+
+
+def check_isosurface(b):
+    """It is closed, and at each of its vertices the potential is the level, but for the part of a cell between."""
+    b.key("i")
+    b.wait("page.view.iso.plus && page.view.iso.minus")
+    found = b.evaluate("""(() => {
+        const level = page.view.levels.plus, mesh = isosurface(page.view.map, level), edges = new Map(), t = mesh.triangles;
+        for (let n = 0; n < t.length; n++) {
+            const a = t[n], b = n % 3 === 2 ? t[n - 2] : t[n + 1], key = Math.min(a, b) + " " + Math.max(a, b);
+            edges.set(key, (edges.get(key) ?? 0) + (a < b ? 1 : -1) + 1000);
+        }
+        return { level, open: [...edges.values()].filter(n => n !== 2000).length, vertices: [...mesh.vertices] };
+    })()""")
+    assert found["open"] == 0 and len(found["vertices"]) > 300, "the isosurface is not closed"
+    level, far = found["level"], 0
+    places = numpy.array(found["vertices"]).reshape(-1, 3)
+    for place in places[:: max(1, len(places) // 200)]:
+        slope = abs(level) / min(math.dist(place, PLUS), math.dist(place, MINUS))
+        far = max(far, abs(potential(place) - level) / slope)  # about the distance to the level, angstrom
+    assert far < 0.25, f"a vertex is {far} angstrom from the level"
+
+
+def check_hands(b):
+    turn = b.evaluate("page.view.stage.turn")
+    left, top, width, height = b.box("#stage")
+    b.drag(left + width / 2, top + height / 2, 80, 10)
+    assert b.evaluate("page.view.stage.turn") != turn
+    half = b.evaluate("page.view.stage.half")
+    b.wheel(left + width / 2, top + height / 2, -200)
+    b.wait(f"page.view.stage.half < {half}")
+    b.drag(left + width / 2, top + height / 2, 30, 0, button=2)
+    assert b.evaluate("page.view.stage.shift[0]") > 0
+    b.key("r")
+    b.wait(f"page.view.stage.half === {half}")
+    assert b.evaluate("page.view.stage.turn") == turn and b.evaluate("page.view.stage.shift") == [0, 0]
+    b.key("ArrowLeft")
+    b.wait(f"page.view.stage.turn[0] !== {turn[0]}")
+    b.evaluate("(() => { const r = document.getElementById('range'); r.value = '77'; r.dispatchEvent(new Event('change')); })()")
+    assert b.evaluate("page.view.items.surface.uniforms.range") == 77
+    # the picture of the view: as large as the canvas, and not of one colour
+    data = b.evaluate("(() => { page.view.stage.draw(); const c = page.view.canvas, g = page.view.stage.gl, p = new Uint8Array(4 * c.width * "
+                      "c.height); g.readPixels(0, 0, c.width, c.height, g.RGBA, g.UNSIGNED_BYTE, p); "
+                      "return [c.toDataURL().length, new Set(new Uint32Array(p.buffer)).size]; })()")
+    assert data[0] > 5000 and data[1] > 200, data
+
+
+def check_webgl(name, on_display):
+    about, html = make_page()
+    scripts = sum(map(len, re.findall(r"<style>.*?</style>|<script>.*?</script>", html, re.S)))
+    assert scripts < 60000, f"the page's program has {scripts} bytes"
+    assert len(html) < 5e6 and "<b id=x>" not in html and "<i>x" not in html
+    assert about["scene"]["range"] > 0 and "axes" in about["scene"]
+    with browser.Browser(name, on_display=on_display) as b:
+        b.open("page.html")
+        assert b.evaluate("!!page.view.stage.gl"), "no WebGL 2"
+        assert b.evaluate("document.querySelector('h1').textContent") == HOSTILE
+        assert b.evaluate("document.querySelector('#preview').clientHeight") == 0, "the preview hides"
+        check_surface(b, name)
+        check_atoms(b)
+        check_isosurface(b)
+        check_hands(b)
+        check_slices(b)
+        assert b.evaluate("document.querySelector('#figures').textContent.includes('dipole')") is not None
+        assert not b.errors, b.errors
+        print(f"    {name}: {b.evaluate('navigator.userAgent')}")
+
+
+def test_chromium(_):
+    need_browser()
+    if "chromium" not in BROWSERS:
+        raise Skip("no chromium")
+    check_webgl("chromium", False)
+
+
+def test_firefox(_):
+    need_browser()
+    if "firefox" not in BROWSERS:
+        raise Skip("no firefox")
+    if not browser.find_display():
+        raise Skip("no Xvfb")
+    check_webgl("firefox", True)
+
+
+def test_without_webgl(_):
+    """The picture and the slices stay: headless Firefox has no WebGL; Chromium is told so."""
+    need_browser()
+    make_page()
+    for name in BROWSERS[-1:]:
+        with browser.Browser(name, (420, 900)) as b:
+            b.open("page.html")
+            if b.evaluate("!!page.view.stage.gl"):
+                b.evaluate("(location.hash = '#without-webgl', location.reload())")
+                b.wait("document.body.dataset.ready === 'yes' && !page.view.stage.gl")
+            assert "no WebGL 2" in b.evaluate("document.getElementById('message').textContent")
+            assert b.evaluate("document.querySelector('#preview').clientHeight") > 100
+            assert b.evaluate("document.documentElement.scrollWidth") <= 420, "wider than a phone"
+            check_slices(b)
+            assert not [e for e in b.errors if "WebGL" not in e], b.errors
+
+
+def test_file(_):
+    """What needs no browser: figures, the map's numbers, molecules without a surface, and options."""
+    about, html = make_page()
+    with open("report.json", encoding="ascii") as file:
+        report = json.load(file)
+    for part in ("potential", "input", "grid"):
+        assert about["run"].get(part) == report.get(part), part
+    assert not re.search(r"(?:src|href)=[\"'](?!data:)", html) and set(about["arrays"]) == {
+        "map", "surface_vertices", "surface_normals", "surface_values", "surface_triangles", "atoms", "atoms_radii", "atoms_labels"}
+    assert about["arrays"]["surface_triangles"]["shape"][0] <= 120000
+    make(HOSTILE, "-q", "--spacing", "0.5", "--border", "8", "--page", "ions.html", "--place", "SOD:3", "--ions", "ions.pdb")
+    about, _ = page_object("ions.html")
+    assert about["arrays"]["ions"]["shape"] == [3, 3] and "without the ions" in about["scene"]["note"]
+    make(HOSTILE, "-q", "-o", "map.dx", "--spacing", "1", "--cell", "20,20,20", "--page", "cell.html")
+    about, _ = page_object("cell.html")
+    assert "surface_vertices" not in about["arrays"] and "periodic" in about["scene"]["note"]
+    make(HOSTILE, "-q", "--read-map", "map.dx", "--cell", "20,20,20", "--page", "read.html")
+    assert page_object("read.html")[0]["arrays"]["map"]["shape"] == about["arrays"]["map"]["shape"]
+    refuse(4, "page", HOSTILE, "-o", "m.dx", "--page", "nowhere/page.html")
+
+
+def test_index(_):
+    """A batch gets a page of links with previews; names that mean something in HTML or in a URL do not harm it."""
+    names = [HOSTILE, "50%#?.pqr", "javascript:alert(1).pqr", "missing.pqr"]
+    for name in names[:3]:
+        with open(name, "w", encoding="ascii") as file:
+            file.write(f"ATOM 1 C C 1 0 0 0 1 {RADIUS}\n")
+    done = program.run("--spacing", "1", "-o", ".dx", "--page", ".html", "--output-dir", "out", *names)
+    assert done.status != 0 and "cionize-pages.html" in done.out, done.out
+    with open("out/cionize-pages.html", encoding="utf-8") as file:
+        html = file.read()
+    links = re.findall(r'<a href="([^"]*)"><img alt="" loading="lazy" src="data:image/png;base64,[A-Za-z0-9+/=]+">', html)
+    pages = [urllib.parse.unquote(link) for link in links]
+    assert pages == [name.removesuffix(".pqr") + ".html" for name in names[:3]] and all(":" not in link for link in links), links
+    assert all(os.path.exists(os.path.join("out", page)) for page in pages)
+    assert "<b id=x>" not in html and "missing.pqr: no page" in html
+    if BROWSERS:
+        with browser.Browser(BROWSERS[0]) as b:
+            b.open("out/cionize-pages.html", ready="document.images.length === 3 && [...document.images].every(i => i.complete)")
+            b.evaluate("document.links[1].click()")
+            b.wait("document.title === '50%#?.pqr'")
+            assert not b.errors, b.errors
+
+
+if __name__ == "__main__":
+    program.main(globals())

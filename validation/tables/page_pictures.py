@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""The pictures of pages in README.md, as Chromium shows them: docs/page_molecule.png and docs/page_scan.png.
+
+usage: page_pictures.py CIONIZE MRI_PHANTOM MRI_RECON [FOLDER]     FOLDER: docs; existing pictures are replaced
+
+Needs numpy and chromium. They are no test: browsers and fonts differ. test_cionize_page.py and test_mri_page.py look at pages.
+"""
+import os
+import sys
+import tempfile
+import time
+
+from readme_pictures import HEAD, SAMPLE, np, run, write_png
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "apps"))
+import browser  # noqa: E402
+
+SIZE = (1180, 860)
+
+
+def picture(page, path, *scripts):
+    with browser.Browser("chromium", SIZE) as b, tempfile.TemporaryDirectory() as folder:
+        b.open(page)
+        for script in scripts:
+            b.evaluate(script)
+        time.sleep(1)  # what is asked of the browser is drawn in its own time
+        shot = os.path.join(folder, "shot.png")
+        b.screenshot(shot)
+        write_png(path, browser.pixels(shot).astype(float))
+
+
+def main(cionize, phantom, recon, folder="docs"):
+    if not browser.find("chromium"):
+        print("SKIP: no chromium")
+        sys.exit(77)
+    cionize, phantom, recon, folder = map(os.path.abspath, (cionize, phantom, recon, folder))
+    with tempfile.TemporaryDirectory() as work:
+        os.chdir(work)
+        run(cionize, "-q", "--solvent", "-o", "1hpv.mrc", "--page", "molecule.html", SAMPLE)
+        run(phantom, "-q", *HEAD[:2], "--matrix", "96,96,48", "--coils", "4", "--trajectory", "cartesian", "--accelerate", "2",
+            "--noise", "0.02", "-o", "head.mrd")
+        run(recon, "-q", "-o", "image.h5", "--page", "scan.html", "head.mrd")
+        picture("molecule.html", os.path.join(folder, "page_molecule.png"),
+                "(() => { const v = page.view; v.alpha.value = '0.85'; v.alpha.dispatchEvent(new Event('input')); })()")
+        picture("scan.html", os.path.join(folder, "page_scan.png"), "page.view.move([44, 50, 22])")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (4, 5):
+        sys.exit(__doc__)
+    assert np is not None
+    main(*sys.argv[1:])
