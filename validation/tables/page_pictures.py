@@ -40,8 +40,7 @@ def main(cionize, phantom, recon, folder="docs"):
         run(phantom, "-q", *HEAD[:2], "--matrix", "96,96,48", "--coils", "4", "--trajectory", "cartesian", "--accelerate", "2",
             "--noise", "0.02", "-o", "head.mrd")
         run(recon, "-q", "-o", "image.h5", "--page", "scan.html", "head.mrd")
-        picture("molecule.html", os.path.join(folder, "page_molecule.png"),
-                "(() => { const v = page.view; v.alpha.value = '0.85'; v.alpha.dispatchEvent(new Event('input')); })()")
+        picture("molecule.html", os.path.join(folder, "page_molecule.png"))
         picture("scan.html", os.path.join(folder, "page_scan.png"), "page.view.move([44, 50, 22])")
 
 
