@@ -172,8 +172,11 @@ vf_status prepare_output(cionize_state *r)
     const bool ions = ions_asked(r);
     const char *map = s->map;
     vf_status status = check_combinations(r);
-    if (status == VF_OK && !map && !ions && !s->read_map && !only_points(r))
-        status = s->result ? (map = in_memory, VF_OK) : default_name(r, ".dx", &r->default_name, &map);
+    const bool unnamed = !map && !ions && !s->read_map && !only_points(r);
+    if (status == VF_OK && unnamed && s->result)
+        map = in_memory;
+    else if (status == VF_OK && unnamed)
+        status = default_name(r, ".dx", &r->default_name, &map);
     if (status == VF_OK && s->has_profile && !s->profile) {
         const char *const endings[] = {"_profile_x.csv", "_profile_y.csv", "_profile_z.csv"};
         status = default_name(r, endings[s->profile_axis], &r->profile_name, &r->settings.profile);

@@ -87,8 +87,9 @@ static vf_status begin(vf_context *ctx, recon_call *c, const char *input, const 
 /* All of a scan that has a file must be empty. */
 static vf_status check_input(vf_context *ctx, const vf_mri_scan *scan)
 {
-    const vf_mri_scan only = {.file = scan->file};
-    if (scan->file && memcmp(&only.data, &scan->data, sizeof only - offsetof(vf_mri_scan, data)) != 0)
+    const bool arrays = scan->data.data || scan->trajectory.data || scan->mask.data || scan->sensitivity.data ||
+                        scan->field_map.data || scan->noise.data || scan->reference.data || scan->truth.data;
+    if (scan->file && arrays)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: a scan is a file or arrays, not both", scan->file);
     return VF_OK;
 }

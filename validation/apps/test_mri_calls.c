@@ -64,7 +64,8 @@ static vf_result *reconstruct_with(const vf_mri_scan *scan, const vf_option *opt
     surroundings around;
     vf_context *ctx = new_context();
     vf_result *result = NULL;
-    const int threads = vf_context_threads(ctx);
+    const int threads = 3; /* others than the options say */
+    check(vf_context_set_threads(ctx, threads) == VF_OK, "no threads");
     watch_surroundings(&around);
     const vf_status status = vf_mri_reconstruct(ctx, scan, options, &result);
     check_surroundings(&around);
@@ -86,7 +87,11 @@ typedef struct scan_case {
 } scan_case;
 
 static const scan_case cases[] = {
-    {"radial", "--matrix 32,32,1 --coils 4 --spokes 24 --noise 0.02", "--prior wavelet", {{"prior", "wavelet"}}, false},
+    {"radial",
+     "--matrix 32,32,1 --coils 4 --spokes 24 --noise 0.02",
+     "--prior wavelet --threads 2",
+     {{"prior", "wavelet"}, {"threads", "2"}},
+     false},
     {"cartesian",
      "--matrix 32,32,1 --coils 4 --trajectory cartesian --accelerate 2 --calibration-lines 12 --noise 0.02",
      "",
@@ -254,6 +259,7 @@ static void try_refusals(void)
                    {{"picture", "memory"}, "option picture"},
                    {{"save-q", "memory"}, "option save-q: the result of a call of mri_recon has no place"},
                    {{"report", "r.json"}, "option report"},
+                   {{"page", "memory"}, "option page"},
                    {{"part", "1/2"}, "option part: only the program"},
                    {{"resume", NULL}, "option resume: only the program"},
                    {{"journal", "yes"}, "option journal: only the program"},
@@ -301,9 +307,11 @@ static void run_small(void *user)
     const vf_option options[] = {{"device", "cpu"},        {"noise-map", "memory"}, {"replicas", "2"},
                                  {"save-coils", "memory"}, {"coils", "walsh"},      {0}};
     vf_context *ctx = new_context();
-    vf_result *result = NULL;
-    check(vf_mri_reconstruct(ctx, scan, options, &result) == VF_OK, "%s", vf_context_message(ctx));
-    vf_result_free(result);
+    for (int n = 0; n < 2; n++) { /* one after another with one context */
+        vf_result *result = NULL;
+        check(vf_mri_reconstruct(ctx, scan, options, &result) == VF_OK, "%s", vf_context_message(ctx));
+        vf_result_free(result);
+    }
     vf_context_destroy(ctx);
 }
 
@@ -444,7 +452,7 @@ int main(int argc, char **argv)
     try_grid();
     try_refusals();
     vf_mri_scan small = small_scan();
-    check_growth(run_small, &small, 200);
+    check_growth(run_small, &small, 200); /* 400 calls */
     check_growth(run_refused, &small, 200);
     try_two_at_once();
     try_host_without_children();
