@@ -74,7 +74,7 @@ def source():
             continue
         if not to.exists() or to.read_bytes() != (ROOT / name).read_bytes():  # else make would build it anew
             to.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, to)
+            shutil.copy(ROOT / name, to)  # with a new time, so that ninja notices
     for path in tree.rglob("*"):
         if path.is_file() and str(path.relative_to(tree)) not in wanted:
             path.unlink()
