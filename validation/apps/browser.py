@@ -233,6 +233,21 @@ class Browser:
             raise AssertionError(json.dumps(found)[:600])
         return json.loads(found["result"]["value"])
 
+    def dark(self):
+        """The system prefers dark pages from now on. Chromium only."""
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+
+    def unnamed(self):
+        """Controls without a name for a screen reader."""
+        return self.evaluate("[...document.querySelectorAll('button, input, select, canvas[tabindex]')].filter(e => !(e.textContent || "
+                             "e.getAttribute('aria-label') || e.closest('label')?.textContent)).map(e => e.outerHTML)")
+
+    def resize(self, width, height):
+        if self.name == "chromium":
+            self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        else:
+            self.call("browsingContext.setViewport", context=self.context, viewport={"width": width, "height": height})
+
     def screenshot(self, path):
         if self.name == "chromium":
             data = self.call("Page.captureScreenshot", format="png")["data"]

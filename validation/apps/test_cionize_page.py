@@ -188,7 +188,7 @@ def check_webgl(name, on_display):
         check_isosurface(b)
         check_hands(b)
         check_slices(b)
-        assert b.evaluate("document.querySelector('#figures').textContent.includes('dipole')") is not None
+        assert not b.unnamed(), b.unnamed()
         assert not b.errors, b.errors
         print(f"    {name}: {b.evaluate('navigator.userAgent')}")
 

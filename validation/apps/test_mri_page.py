@@ -191,6 +191,13 @@ def check_browser(name):
         assert b.evaluate("document.querySelector('svg.plot polyline').getAttribute('points').split(' ').length") > 2
         assert b.evaluate("document.querySelector('#figures').textContent.includes('noise sigma')")
         assert b.evaluate("document.title") == HOSTILE
+        b.resize(390, 800)
+        b.wait("innerWidth === 390")
+        assert b.evaluate("document.documentElement.scrollWidth") <= 390, "wider than a phone"
+        assert not b.unnamed(), b.unnamed()
+        if name == "chromium":
+            b.dark()
+            b.wait("getComputedStyle(document.body).backgroundColor === 'rgb(22, 24, 27)'")
         assert not b.errors, b.errors
         print(f"    {name}: {b.evaluate('navigator.userAgent')}")
 

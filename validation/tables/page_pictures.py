@@ -36,10 +36,12 @@ def main(cionize, phantom, recon, folder="docs"):
     cionize, phantom, recon, folder = map(os.path.abspath, (cionize, phantom, recon, folder))
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)
-        run(cionize, "-q", "--solvent", "-o", "1hpv.mrc", "--page", "molecule.html", SAMPLE)
+        for name, path in (("cionize", cionize), ("mri_recon", recon), ("1hpv.pqr", os.path.abspath(SAMPLE))):
+            os.symlink(path, name)  # the pages show the command
+        run("./cionize", "-q", "--solvent", "-o", "1hpv.mrc", "--page", "molecule.html", "1hpv.pqr")
         run(phantom, "-q", *HEAD[:2], "--matrix", "96,96,48", "--coils", "4", "--trajectory", "cartesian", "--accelerate", "2",
             "--noise", "0.02", "-o", "head.mrd")
-        run(recon, "-q", "-o", "image.h5", "--page", "scan.html", "head.mrd")
+        run("./mri_recon", "-q", "-o", "image.h5", "--page", "scan.html", "head.mrd")
         picture("molecule.html", os.path.join(folder, "page_molecule.png"))
         picture("scan.html", os.path.join(folder, "page_scan.png"), "page.view.move([44, 50, 22])")
 

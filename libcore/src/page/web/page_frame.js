@@ -86,8 +86,8 @@ function floatsOf(array) {
 function sayFigure(value) {
     if (typeof value === "number") return Number.isInteger(value) ? String(value) : say(value, 6);
     if (Array.isArray(value)) {
-        const shown = value.slice(0, 12).map(sayFigure).join(", ");
-        return value.length > 12 ? shown + ", ... (" + value.length + ")" : shown;
+        const most = typeof value[0] === "number" ? 12 : 100, shown = value.slice(0, most).map(sayFigure).join(", ");
+        return value.length > most ? shown + ", ... (" + value.length + ")" : shown;
     }
     return value === null ? "not a number" : String(value);
 }
