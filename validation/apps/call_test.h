@@ -153,6 +153,13 @@ static void check_growth(void (*once)(void *user), void *user, int runs)
 
 /* ---- cancellation ---- */
 
+/* Seconds that a call may go on. Sanitizers make it some ten times slower. */
+#ifdef UNDER_SANITIZER
+#define LATEST 10
+#else
+#define LATEST 1
+#endif
+
 typedef struct canceller {
     vf_context *ctx;
     double after, at; /* s; when it was, by vf_now */
