@@ -25,6 +25,7 @@ void crew_free_solvers(crew *c)
         vf_penalties_free(s->sparse.penalties);
         vf_circulant_chain_destroy(s->sparse.chain);
         vf_circulant_destroy(s->sparse.inverse);
+        vf_cosine_destroy(s->sparse.mirrored);
         vf_circulant_destroy(s->sparse.held);
         vf_array_free(&s->sparse.unseen);
     }

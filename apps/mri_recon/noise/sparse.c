@@ -13,10 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cartesian.h"
 #include "noise_level.h"
 #include "regularise.h"
 #include "solve/prior_table.h"
 #include "sparse.h"
+#include "voxfield/matrix_product.h"
 #include "voxfield/team_size.h"
 
 /* What lambda and rho of prior_table.c are for: the expected error relative to the signal, and the bounds of the scans that they
@@ -47,8 +49,27 @@ static vf_status create_penalties(const recon_job *j, vf_device *device, int ima
     return vf_penalties_create(device, &options, out);
 }
 
-/* The penalties without weights, and the preconditioner's matrices: of images the first, or of a series the chain, which ties
- * frames to each other; of the penalties' fields the rest. */
+/* Whether a cosine matrix replaces the circulant one. Where samples lie off the grid, F^H W F does not join opposite faces of
+ * the image, and in three dimensions a circulant matrix that does costs twice as many applications. On the grid it does. In
+ * two dimensions both are as good, and transforms are cheaper. */
+static bool mirrors(const mri_scan *raw, const vf_device *device)
+{
+    const scan_trajectory *at = &raw->trajectory[0];
+    int64_t first;
+    double distance;
+    return raw->matrix[0] > 1 && raw->matrix[1] > 1 && raw->matrix[2] > 1 &&
+           vf_matrix_product_variant_name(vf_device_get_kind(device), 0) &&
+           !vf_cartesian_fits(raw->matrix, at->samples, at->k, &first, &distance);
+}
+
+/* Whether the images have a matrix that is not among those of `inverse`. */
+static int apart(const sparse_problem *p)
+{
+    return p->chain || p->mirrored;
+}
+
+/* The penalties without weights, and the preconditioner's matrices: of images the cosine matrix or the first, or of a series the
+ * chain, which ties frames to each other; of the penalties' fields the rest. */
 static vf_status make(const crew *c, device_solver *s)
 {
     const recon_job *j = c->job;
@@ -59,7 +80,9 @@ static vf_status make(const crew *c, device_solver *s)
     vf_status status = create_penalties(j, device, c->images, &p->penalties);
     if (status == VF_OK && c->request->series && !p->chain)
         status = vf_circulant_chain_create(device, j->scan->matrix, j->solve->precision, c->images, &p->chain);
-    const int matrices = status == VF_OK ? !p->chain + vf_penalties_extra(p->penalties) : 0;
+    if (status == VF_OK && !p->chain && !p->mirrored && mirrors(j->scan, device))
+        status = vf_cosine_create(device, j->scan->matrix, j->solve->precision, &p->mirrored);
+    const int matrices = status == VF_OK ? !apart(p) + vf_penalties_extra(p->penalties) : 0;
     if (matrices > 0 && !p->inverse)
         status = vf_circulant_create(device, j->scan->matrix, j->solve->precision, matrices, &p->inverse);
     return status;
@@ -244,12 +267,18 @@ static void spectrum_of(const crew *c, const vf_penalties *penalties, double pow
         out[i] += fmax(c->density[i] * power, LEAST_DENSITY * c->mean) + kappa[i];
 }
 
-static vf_status set_inverse(const recon_job *j, device_solver *s, int which, double *spectrum)
+/* Of the images (part 0), or a component of the penalties' fields. */
+static vf_status set_inverse(const recon_job *j, device_solver *s, int part, double *spectrum)
 {
+    const bool mirrored = part == 0 && s->sparse.mirrored;
+    const vf_status status = mirrored ? vf_cosine_spectrum(j->ctx, j->scan->matrix, spectrum) : VF_OK;
+    if (status != VF_OK)
+        return status;
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
     for (int64_t i = 0; i < j->voxels; i++)
         spectrum[i] = 1 / spectrum[i];
-    return vf_circulant_set(s->sparse.inverse, s->queue, which, spectrum);
+    return mirrored ? vf_cosine_set(s->sparse.mirrored, s->queue, spectrum)
+                    : vf_circulant_set(s->sparse.inverse, s->queue, part - apart(&s->sparse), spectrum);
 }
 
 /* Sets the preconditioner; `spectrum` is scratch. */
@@ -270,7 +299,7 @@ static vf_status precondition(crew *c, const frame_group *g, device_solver *s, d
     for (int part = 1; status == VF_OK && part <= vf_penalties_extra(p->penalties); part++) {
         memset(spectrum, 0, (size_t)j->voxels * sizeof *spectrum);
         vf_penalties_add_spectrum(p->penalties, part, spectrum);
-        status = set_inverse(j, s, part - (p->chain != NULL), spectrum);
+        status = set_inverse(j, s, part, spectrum);
     }
     return status;
 }

@@ -163,7 +163,7 @@ static double sparse_images(const solve_settings *s, const mri_scan *raw)
         fields = fmax(fields, of.fields);
     }
     const double both = fields > 0 ? 2 * (1 + fields) : 0;                                 /* b and x with fields */
-    return s->sparse ? 8.5 + 7 * fields + both + terms + 2 * largest + 2 + fields / 2 : 0; /* 2: the preconditioner */
+    return s->sparse ? 8.5 + 7 * fields + both + terms + 2 * largest + 3 + fields / 2 : 0; /* 3: the preconditioner */
 }
 
 /* Approximate memory of the largest step.

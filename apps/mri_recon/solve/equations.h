@@ -6,6 +6,7 @@
 #define EQUATIONS_H
 
 #include "circulant_chain.h"
+#include "cosine.h"
 #include "encoding.h"
 #include "normal.h"
 #include "penalties.h"
@@ -112,9 +113,11 @@ vf_status solve_overflow(vf_queue *queue, const solve_options *options);
 typedef struct sparse_problem {
     recon_solver solver;
     vf_penalties *penalties; /* with lambda and rho set */
-    /* Near the inverse of F^H W F + K + sum rho T^H T: for the images of a series `chain`, else (NULL) matrix 0 of `inverse`
-     * for each. The other matrices of `inverse` are for the penalties' extra components, one each for all images. */
+    /* Near the inverse of F^H W F + K + sum rho T^H T: for the images of a series `chain`; else for each image `mirrored`, or
+     * (NULL) matrix 0 of `inverse`. The other matrices of `inverse` are for the penalties' extra components, one each for all
+     * images. */
     vf_circulant_chain *chain;
+    vf_cosine *mirrored;
     vf_circulant *inverse; /* NULL: no matrices */
     int64_t voxels;
     vf_array even; /* [image][voxels] real: 1 / sqrt(sum |s|^2) relative to its mean; 0 where no coil sees; empty: 1 */

@@ -28,14 +28,15 @@ static vf_status apply_inverse(void *state, vf_queue *queue, const void *r, void
     const each_image *s = state;
     const sparse_problem *p = s->problem;
     const vf_dtype type = s->space.type;
-    const int chained = p->chain ? 1 : 0;
+    const int chained = p->chain ? 1 : 0, apart = p->chain || p->mirrored;
     vf_device *device = vf_queue_device(queue);
     vf_status status = chained ? vf_circulant_chain_apply(p->chain, queue, r, z) : VF_OK;
     for (int i = chained * s->images; i * p->voxels < s->space.count && status == VF_OK; i++) {
-        const int component = i / s->images;
-        status =
-            vf_circulant_apply(p->inverse, queue, component - chained, 1, vf_offset(device, r, type, i * p->voxels), 0,
-                               vf_offset(device, z, type, i * p->voxels));
+        const int part = i / s->images;
+        const void *from = vf_offset(device, r, type, i * p->voxels);
+        void *to = vf_offset(device, z, type, i * p->voxels);
+        status = part == 0 && p->mirrored ? vf_cosine_apply(p->mirrored, queue, from, to)
+                                          : vf_circulant_apply(p->inverse, queue, part - apart, 1, from, 0, to);
     }
     return status;
 }

@@ -1,0 +1,201 @@
+/* Products with dense matrices, along z, y and x; a transposition between two of them brings the next axis to the front:
+ *
+ *     [z][y][x] -> [y][x][z] -> [x][z][y], the eigenvalues, and back
+ */
+#include "cosine.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "voxfield/copy.h"
+#include "voxfield/matrix_product.h"
+#include "voxfield/team_size.h"
+#include "voxfield/vector.h"
+
+struct vf_cosine {
+    vf_context *ctx;
+    vf_dtype type, real;
+    int64_t counts[3], voxels;
+    vf_matrix_product *product;
+    vf_array forward[3], backward[3]; /* [N_a][N_a]: d_k(n), and its transposed; empty for an axis of one voxel */
+    vf_array work[2];                 /* [voxels] complex */
+    vf_array eigenvalues;             /* [x][z][y] real */
+};
+
+/* Rounds to the plan's precision. Returns false if a value is not finite, or overflows. */
+static bool put(vf_dtype real, double value, int64_t at, void *to)
+{
+    if (real == VF_F64) {
+        ((double *)to)[at] = value;
+        return isfinite(value);
+    }
+    ((float *)to)[at] = (float)value;
+    return isfinite((float)value);
+}
+
+static vf_status send(const vf_cosine *c, vf_queue *queue, int64_t count, const void *values, void *to)
+{
+    const vf_status status = vf_queue_copy(queue, to, values, (size_t)count * vf_dtype_bytes(c->real));
+    return status == VF_OK ? vf_queue_sync(queue) : status;
+}
+
+/* The matrix of an axis, and its transposed. */
+static vf_status make_axis(vf_cosine *c, vf_device *device, vf_queue *queue, int axis)
+{
+    const int64_t n = c->counts[axis];
+    void *values = malloc((size_t)(n * n) * vf_dtype_bytes(c->real));
+    vf_status status = values ? VF_OK : vf_fail(c->ctx, VF_ERR_MEMORY, "cosine: not enough memory for a plan");
+    for (int back = 0; back < 2 && status == VF_OK; back++) {
+        vf_array *to = back ? &c->backward[axis] : &c->forward[axis];
+        for (int64_t k = 0; k < n; k++)
+            for (int64_t at = 0; at < n; at++)
+                put(c->real,
+                    sqrt((k > 0 ? 2.0 : 1.0) / (double)n) *
+                        cos(M_PI * (double)(k * (2 * at + 1) % (4 * n)) / (double)(2 * n)),
+                    back ? at * n + k : k * n + at, values);
+        status = vf_array_create(device, VF_SPACE_DEVICE, c->real, n * n, to);
+        VF_TRY(status, send(c, queue, n * n, values, to->data));
+    }
+    free(values);
+    return status;
+}
+
+vf_status vf_cosine_create(vf_device *device, const int64_t counts[3], vf_dtype precision, vf_cosine **out)
+{
+    vf_context *ctx = vf_device_context(device);
+    *out = NULL;
+    if ((precision != VF_F32 && precision != VF_F64) || counts[0] < 1 || counts[1] < 1 || counts[2] < 1)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "cosine: %lld x %lld x %lld numbers of %s are not supported",
+                       (long long)counts[0], (long long)counts[1], (long long)counts[2], vf_dtype_name(precision));
+    vf_cosine *c = calloc(1, sizeof *c);
+    if (!c)
+        return vf_fail(ctx, VF_ERR_MEMORY, "cosine: not enough memory for a plan");
+    *c = (vf_cosine){.ctx = ctx,
+                     .type = vf_dtype_complex(precision),
+                     .real = precision,
+                     .counts = {counts[0], counts[1], counts[2]},
+                     .voxels = counts[0] * counts[1] * counts[2]};
+    vf_queue *queue = NULL;
+    vf_status status = vf_matrix_product_create(device, precision, NULL, &c->product);
+    VF_TRY(status, vf_queue_create(device, &queue));
+    for (int i = 0; i < 2 && status == VF_OK; i++)
+        status = vf_array_create(device, VF_SPACE_DEVICE, c->type, c->voxels, &c->work[i]);
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, precision, c->voxels, &c->eigenvalues));
+    for (int a = 0; a < 3 && status == VF_OK; a++)
+        if (counts[a] > 1)
+            status = make_axis(c, device, queue, a);
+    VF_TRY(status, vf_fill(queue, precision, c->voxels, (const double[1]){0}, c->eigenvalues.data));
+    VF_TRY(status, vf_queue_sync(queue));
+    vf_queue_destroy(queue);
+    if (status == VF_OK)
+        *out = c;
+    else
+        vf_cosine_destroy(c);
+    return status;
+}
+
+void vf_cosine_destroy(vf_cosine *c)
+{
+    if (!c)
+        return;
+    vf_matrix_product_destroy(c->product);
+    for (int a = 0; a < 3; a++) {
+        vf_array_free(&c->forward[a]);
+        vf_array_free(&c->backward[a]);
+    }
+    vf_array_free(&c->work[0]);
+    vf_array_free(&c->work[1]);
+    vf_array_free(&c->eigenvalues);
+    free(c);
+}
+
+vf_status vf_cosine_set(vf_cosine *c, vf_queue *queue, const double *m)
+{
+    const int64_t nx = c->counts[0], ny = c->counts[1], nz = c->counts[2];
+    void *values = malloc((size_t)c->voxels * vf_dtype_bytes(c->real));
+    if (!values)
+        return vf_fail(c->ctx, VF_ERR_MEMORY, "cosine: not enough memory for %lld eigenvalues", (long long)c->voxels);
+    bool finite = true;
+    for (int64_t z = 0; z < nz; z++)
+        for (int64_t y = 0; y < ny; y++)
+            for (int64_t x = 0; x < nx; x++)
+                finite = put(c->real, m[(z * ny + y) * nx + x], (x * nz + z) * ny + y, values) && finite;
+    const vf_status status =
+        finite ? send(c, queue, c->voxels, values, c->eigenvalues.data)
+               : vf_fail(c->ctx, VF_ERR_ARGUMENT, "cosine: an eigenvalue is NaN, infinite or too large for %s",
+                         vf_dtype_name(c->real));
+    free(values);
+    return status;
+}
+
+/* ---- eigenvalues ---- */
+
+/* Frequency q / 2 of either sign is at index N / 2 + q / 2, rounded down or up, and its mirror image about N / 2. */
+static void fold_line(int64_t n, int64_t step, double *m, double *line)
+{
+    const int64_t zero = n / 2;
+    for (int64_t i = 0; i < n; i++)
+        line[i] = m[i * step];
+    for (int64_t q = 0; q < n; q++) {
+        const int64_t low = q / 2, high = (q + 1) / 2;
+        m[q * step] = (line[zero + low] + line[zero - low] + line[(zero + high) % n] + line[zero - high]) / 4;
+    }
+}
+
+vf_status vf_cosine_spectrum(vf_context *ctx, const int64_t counts[3], double *m)
+{
+    const int64_t step[3] = {1, counts[0], counts[0] * counts[1]}, voxels = step[2] * counts[2];
+    const int threads = vf_threads_for(ctx, 8 * voxels);
+    const int64_t longest = counts[0] > counts[1] ? (counts[0] > counts[2] ? counts[0] : counts[2])
+                                                  : (counts[1] > counts[2] ? counts[1] : counts[2]);
+    double *room = malloc((size_t)threads * (size_t)longest * sizeof *room);
+    if (!room)
+        return vf_fail(ctx, VF_ERR_MEMORY, "cosine: not enough memory for %lld eigenvalues", (long long)voxels);
+    for (int a = 0; a < 3; a++) {
+        const int64_t lines = voxels / counts[a];
+#pragma omp parallel for schedule(static) num_threads(threads)
+        for (int t = 0; t < threads; t++)
+            for (int64_t i = lines * t / threads; i < lines * (t + 1) / threads && counts[a] > 1; i++)
+                fold_line(counts[a], step[a], m + i / step[a] * step[a] * counts[a] + i % step[a], room + t * longest);
+    }
+    free(room);
+    return VF_OK;
+}
+
+/* ---- the product ---- */
+
+/* to = the product with the matrix of an axis, which is in front. */
+static vf_status transform(const vf_cosine *c, vf_queue *queue, int axis, const vf_array *matrix, const void *x,
+                           void *to)
+{
+    const int64_t n = c->counts[axis];
+    return n > 1 ? vf_matrix_product_execute(c->product, queue, n, 2 * c->voxels / n, n, matrix[axis].data, x, to)
+                 : vf_copy(queue, c->type, c->voxels, x, to);
+}
+
+/* [rows][columns] -> [columns][rows]. */
+static vf_status turn(const vf_cosine *c, vf_queue *queue, int64_t rows, const void *x, void *to)
+{
+    const int64_t columns = c->voxels / rows;
+    return vf_transpose(queue, c->type, 1, rows, columns, x, (vf_pitch){columns, c->voxels}, to,
+                        (vf_pitch){rows, c->voxels});
+}
+
+vf_status vf_cosine_apply(vf_cosine *c, vf_queue *queue, const void *x, void *y)
+{
+    const int64_t *n = c->counts;
+    void *a = c->work[0].data, *b = c->work[1].data;
+    if (!x || !y)
+        return vf_fail(c->ctx, VF_ERR_ARGUMENT, "cosine: a vector is missing");
+    vf_status status = transform(c, queue, 2, c->forward, x, a);
+    VF_TRY(status, turn(c, queue, n[2], a, b));
+    VF_TRY(status, transform(c, queue, 1, c->forward, b, a));
+    VF_TRY(status, turn(c, queue, n[1], a, b));
+    VF_TRY(status, transform(c, queue, 0, c->forward, b, a));
+    VF_TRY(status, vf_vector_scale_by(queue, c->type, c->voxels, c->eigenvalues.data, a, a));
+    VF_TRY(status, transform(c, queue, 0, c->backward, a, b));
+    VF_TRY(status, turn(c, queue, n[0] * n[2], b, a));
+    VF_TRY(status, transform(c, queue, 1, c->backward, a, b));
+    VF_TRY(status, turn(c, queue, n[1] * n[0], b, a));
+    return status == VF_OK ? transform(c, queue, 2, c->backward, a, y) : status;
+}
