@@ -49,21 +49,21 @@ static const law first_law[2][SAMPLED] = {{[GRID_FULL] = {19, 0.2, 0, 0, 2, 1},
                                            [BALL] = {16, 0, 0.4, 0, 1, 0.6}}};
 /* Iterations of conjugate gradients where the scan is complete, applications of ADMM where it is not. */
 static const law last_law[2][SAMPLED] = {{[GRID_FULL] = {38, 0.25, 0, 0, 2.2, 1},
-                                          [GRID_REGULAR] = {40, 0, 0, -0.45, 1, 1},
-                                          [GRID_IRREGULAR] = {37, 0, 0, -0.45, 1, 1},
+                                          [GRID_REGULAR] = {32, 0, 0, -0.45, 1, 1},
+                                          [GRID_IRREGULAR] = {29, 0, 0, -0.45, 1, 1},
                                           [LINES_FULL] = {33, 0.6, 0, -0.17, 1, 1},
-                                          [LINES] = {37, 0.52, 0.37, 0, 1, 1},
+                                          [LINES] = {30, 0.52, 0.37, 0, 1, 1},
                                           [BALL_FULL] = {75, 0.6, 0, 0, 1, 1},
-                                          [BALL] = {340, 1, 0.33, 0, 1, 1}},
+                                          [BALL] = {170, 1, 0.33, 0, 1, 1}},
                                          {[GRID_FULL] = {20, 0, 0, -0.2, 1.2, 1.3},
-                                          [GRID_REGULAR] = {4.8, 0, 1.6, 0, 0.65, 1},
-                                          [GRID_IRREGULAR] = {19, 0, 0, -0.2, 1, 1.6},
+                                          [GRID_REGULAR] = {4.4, 0, 1.6, 0, 0.65, 1},
+                                          [GRID_IRREGULAR] = {15, 0, 0, -0.2, 1, 1.6},
                                           [LINES_FULL] = {42, 0.45, 3, -0.12, 1, 0.55},
-                                          [LINES] = {29, 0, 0, -0.27, 1, 0.45},
+                                          [LINES] = {23, 0, 0, -0.27, 1, 0.45},
                                           [BALL_FULL] = {80, 0.4, 0, 0, 1, 0.65},
-                                          [BALL] = {250, 1, 0, 0, 1, 0.6}}};
+                                          [BALL] = {57, 0.7, 0, 0, 1, 0.6}}};
 /* ADMM's applications of F^H W F an iteration. */
-static const double steps[2][SAMPLED] = {{1.3, 1.3, 1.75, 2, 2, 3.5, 3.5}, {1.15, 1.15, 1.15, 2, 2.2, 4, 4}};
+static const double steps[2][SAMPLED] = {{1.1, 1.1, 1.4, 1.5, 1.5, 3, 3}, {1.05, 1.05, 1.05, 1.3, 1.3, 1.4, 1.4}};
 /* First images. With maps, each pass finds less noise than the one before, up to PASSES, if there is signal in what counts as
  * noise (frame_noise.c): the share of it from which on there is a second image, and all. [0]: on the grid; [1]: off it. */
 static const double without_maps = 1.15, most_images = 3, some_signal[2] = {0.3, 0.25}, all_signal[2] = {0.75, 0.55};

@@ -148,7 +148,7 @@ static void say_sharing(const vf_context *ctx, const recon_settings *s, const mr
                  how.by_voxels ? solver : "", priors, idle);
 }
 
-/* Vectors of an image for sparse priors, at most, for each set or frame: ADMM's 7, one for the image of even noise, one
+/* Vectors of an image for sparse priors, at most, for each set or frame: ADMM's, one for the image of even noise, one
  * for each term of a wavelet or a block and as many as axes for tv, 2 of the largest of these, half a one for the
  * weights of unseen voxels, and the plans of wavelets. With tgv the solver's own vectors have a component more for each
  * axis, and so do the two sides. */
@@ -162,8 +162,10 @@ static double sparse_images(const solve_settings *s, const mri_scan *raw)
         largest = fmax(largest, of.largest);
         fields = fmax(fields, of.fields);
     }
-    const double both = fields > 0 ? 2 * (1 + fields) : 0;                                 /* b and x with fields */
-    return s->sparse ? 8.5 + 7 * fields + both + terms + 2 * largest + 3 + fields / 2 : 0; /* 3: the preconditioner */
+    const double own = solves_series(s) ? 8 : 14;          /* vf_admm's, with a number of inner steps or without */
+    const double both = fields > 0 ? 2 * (1 + fields) : 0; /* b and x with fields */
+    const double inverse = 3 + fields / 2;                 /* the preconditioner */
+    return s->sparse ? 1.5 + own * (1 + fields) + both + terms + 2 * largest + inverse : 0;
 }
 
 /* Approximate memory of the largest step.

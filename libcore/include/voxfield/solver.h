@@ -117,10 +117,11 @@ typedef struct vf_convex_result {
 } vf_convex_result;
 
 /* The alternating direction method of multipliers (Boyd et al., Found. Trends Mach. Learn. 3 (2011) 1), with a few
- * steps of preconditioned conjugate gradients for x in each iteration. It allocates 6 vectors of the domain, 1 more with
- * a preconditioner, for each penalty a vector of T_i's codomain, and 2 of the largest space. However it stops, x is the
- * last iterate, and *result has the outcome. Errors: VF_ERR_ARGUMENT (spaces that do not fit, options out of range),
- * VF_ERR_DEVICE_MEMORY, VF_ERR_CANCELLED (checked between iterations), those of the operators and maps. */
+ * steps of preconditioned conjugate gradients for x in each iteration. Unless options->inner is given, these go on from the
+ * directions of the iterations before. It allocates 14 vectors of the domain (8 with options->inner), for each penalty a
+ * vector of T_i's codomain, and 2 of the largest space. However it stops, x is the last iterate, and *result has the outcome.
+ * Errors: VF_ERR_ARGUMENT (spaces that do not fit, options out of range), VF_ERR_DEVICE_MEMORY, VF_ERR_CANCELLED (checked
+ * between iterations), those of the operators and maps. */
 VF_MUST_CHECK vf_status vf_admm(const vf_convex_problem *problem, vf_queue *queue, const vf_convex_options *options,
                                 void *x, vf_convex_result *result);
 

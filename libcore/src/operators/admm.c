@@ -7,7 +7,12 @@
  * What v_i needs of z_i and u_i is kept in one vector, w_i = (1 - relaxation) z_i + u_i = v_i - relaxation z_i. Two sums
  * over the penalties are kept in the domain: `pulls` = sum_i rho_i T_i^H (z_i - T_i x) and `forces` = sum_i rho_i T_i^H
  * u_i. The residual of the equations for x is b - A x - forces + pulls, that of the dual condition b - A x - forces. A x
- * follows the steps, so that an iteration costs as many applications of A as steps; it is made anew now and then. */
+ * follows the steps, so that an iteration costs as many applications of A as steps; it is made anew now and then.
+ *
+ * The matrix of the equations for x is the same in all iterations, and their right sides differ little. So the last
+ * directions of the steps are kept, with their products, and each iteration first goes along these, which costs no
+ * application of A. New directions are conjugate to those that are kept: conjugate gradients, continued from iteration to
+ * iteration. */
 #include <math.h>
 
 #include "convex_internal.h"
@@ -19,15 +24,32 @@ enum { INNER = 10, REFRESH = 32 };
 /* Unless the number of steps is given, they end when the residual, in the preconditioner's norm, has fallen to this share
  * of what it was at the iteration's begin: with a good preconditioner after one or two steps. */
 static const double INNER_REDUCTION = 0.6;
+/* They end in any case at this share, where only rounding errors are left. Directions of rounding errors must not be kept. */
+static const double INNER_EXHAUSTED = 1e-16;
 static const double RELAXATION = 1.6;
 
-enum { AX, RESIDUAL, DIRECTION, PRODUCT, FORCES, SCRATCH, PRECONDITIONED, VECTORS };
+/* Directions that are kept. One kept direction saves a fifth of the applications of A, three save a third, and thirty
+ * little more. */
+enum { KEPT = 3 };
+
+/* From DIRECTIONS on: three vectors each. */
+enum { AX, RESIDUAL, FORCES, SCRATCH, PRECONDITIONED, DIRECTIONS };
+
+/* A direction p with its products by A and by A + penalties, and <p, (A + penalties) p>. */
+typedef struct direction {
+    void *p, *ap, *whole;
+    double curvature;
+} direction;
 
 typedef struct admm {
     convex c;
     double relaxation, reduction;
     int inner;
-    double begin; /* <r, z> before the iteration's first step */
+    bool keeps;   /* directions, from iteration to iteration */
+    int most;     /* directions there is room for */
+    double begin; /* <r, z> at the iteration's begin */
+    direction direction[KEPT];
+    int kept, next; /* directions that are kept; the one that the next new one replaces */
 } admm;
 
 /* y += sum rho T^H T p. */
@@ -49,36 +71,101 @@ static vf_status add_penalties(admm *s, const void *p, void *y)
     return status;
 }
 
-/* *length = <r, z> / <p, q + penalties> for p from z = M r; 0 where there is nothing to gain, or enough is gained. The penalties' part comes
- * into SCRATCH, with q. */
-static vf_status next_direction(admm *s, int step, double *before, double *length)
+/* Whether the iteration goes on. */
+static bool goes_on(const admm *s)
+{
+    return s->c.result->end == VF_SOLVER_ITERATIONS;
+}
+
+/* Goes along a direction as far as it leads downhill. */
+static vf_status move_along(admm *s, const direction *d)
+{
+    convex *c = &s->c;
+    double slope[2] = {0};
+    vf_status status = vf_vector_dot(c->queue, c->type, c->n, d->p, c->vector[RESIDUAL], slope);
+    const double length = slope[0] / d->curvature;
+    if (status == VF_OK && !isfinite(length))
+        convex_break(c, NAN);
+    if (status != VF_OK || !goes_on(s))
+        return status;
+    status = vf_vector_axpby(c->queue, c->type, c->n, length, d->p, 1, c->x);
+    VF_TRY(status, vf_vector_axpby(c->queue, c->type, c->n, length, d->ap, 1, c->vector[AX]));
+    return status == VF_OK ? vf_vector_axpby(c->queue, c->type, c->n, -length, d->whole, 1, c->vector[RESIDUAL])
+                           : status;
+}
+
+/* d->p = z, conjugate to the directions that are kept. */
+static vf_status make_conjugate(const admm *s, const void *z, const direction *d)
+{
+    const convex *c = &s->c;
+    vf_status status = VF_OK;
+    double share[KEPT][2] = {{0}};
+    for (int i = 0; i < s->kept && status == VF_OK; i++) /* before d->p, which may be one of them, changes */
+        status = vf_vector_dot(c->queue, c->type, c->n, s->direction[i].whole, z, share[i]);
+    const int replaced = (int)(d - s->direction);
+    if (status == VF_OK)
+        status = vf_vector_axpby(c->queue, c->type, c->n, 1, z,
+                                 replaced < s->kept ? -share[replaced][0] / d->curvature : 0, d->p);
+    for (int i = 0; i < s->kept && status == VF_OK; i++)
+        if (i != replaced)
+            status = vf_vector_axpby(c->queue, c->type, c->n, -share[i][0] / s->direction[i].curvature,
+                                     s->direction[i].p, 1, d->p);
+    return status;
+}
+
+/* Moves along a new direction, from z = M r; *more: there is something to gain, and not enough is gained. */
+static vf_status next_direction(admm *s, int step, bool *more)
 {
     convex *c = &s->c;
     vf_operator *m = c->options->preconditioner;
-    void *r = c->vector[RESIDUAL], *p = c->vector[DIRECTION], *q = c->vector[PRODUCT], *whole = c->vector[SCRATCH];
-    void *z = m ? c->vector[PRECONDITIONED] : r;
+    direction *d = &s->direction[s->next];
+    void *r = c->vector[RESIDUAL], *z = m ? c->vector[PRECONDITIONED] : r;
     double now[2] = {0}, curvature[2] = {0};
-    *length = 0;
+    *more = false;
     vf_status status = m ? vf_operator_forward(m, c->queue, r, z) : VF_OK;
     VF_TRY(status, vf_vector_dot(c->queue, c->type, c->n, r, z, now));
     if (status == VF_OK && !(now[0] >= 0 && isfinite(now[0])))
         convex_break(c, now[0]);
-    if (status != VF_OK || !(now[0] > 0) || c->result->end != VF_SOLVER_ITERATIONS)
+    if (status != VF_OK || !(now[0] > 0) || !goes_on(s))
         return status;
-    if (step == 0)
+    if (step == 0 && s->kept == 0)
         s->begin = now[0];
-    else if (now[0] <= s->reduction * s->reduction * s->begin)
+    else if (step > 0 && now[0] <= s->reduction * s->reduction * s->begin)
         return VF_OK;
-    status = vf_vector_axpby(c->queue, c->type, c->n, 1, z, step > 0 ? now[0] / *before : 0, p);
-    *before = now[0];
-    VF_TRY(status, convex_apply(c, p, q));
-    VF_TRY(status, vf_copy(c->queue, c->type, c->n, q, whole));
-    VF_TRY(status, add_penalties(s, p, whole));
-    VF_TRY(status, vf_vector_dot(c->queue, c->type, c->n, p, whole, curvature));
+    status = make_conjugate(s, z, d);
+    VF_TRY(status, convex_apply(c, d->p, d->ap));
+    VF_TRY(status, vf_copy(c->queue, c->type, c->n, d->ap, d->whole));
+    VF_TRY(status, add_penalties(s, d->p, d->whole));
+    VF_TRY(status, vf_vector_dot(c->queue, c->type, c->n, d->p, d->whole, curvature));
     if (status == VF_OK && !(curvature[0] >= 0 && isfinite(curvature[0])))
         convex_break(c, curvature[0]);
-    else if (status == VF_OK && curvature[0] > 0)
-        *length = now[0] / curvature[0];
+    if (status != VF_OK || !(curvature[0] > 0) || !goes_on(s))
+        return status;
+    d->curvature = curvature[0];
+    s->next = (s->next + 1) % s->most;
+    s->kept = s->kept < s->most ? s->kept + 1 : s->most;
+    *more = true;
+    return move_along(s, d);
+}
+
+/* Goes along the directions that are kept. The share that new ones must reach is of the residual before, so that they do not
+ * make an iteration less exact. With a given number of steps nothing says how exact it is, and none are kept. */
+static vf_status move_along_kept(admm *s)
+{
+    convex *c = &s->c;
+    vf_operator *m = c->options->preconditioner;
+    void *r = c->vector[RESIDUAL], *z = m ? c->vector[PRECONDITIONED] : r;
+    double now[2] = {0};
+    if (!s->keeps)
+        s->kept = 0;
+    vf_status status = s->kept > 0 && m ? vf_operator_forward(m, c->queue, r, z) : VF_OK;
+    if (status == VF_OK && s->kept > 0)
+        status = vf_vector_dot(c->queue, c->type, c->n, r, z, now);
+    if (status == VF_OK && !(now[0] >= 0 && isfinite(now[0])))
+        convex_break(c, now[0]);
+    s->begin = now[0];
+    for (int i = 0; i < s->kept && status == VF_OK && goes_on(s); i++)
+        status = move_along(s, &s->direction[i]);
     return status;
 }
 
@@ -86,17 +173,10 @@ static vf_status next_direction(admm *s, int step, double *before, double *lengt
 static vf_status improve(admm *s)
 {
     convex *c = &s->c;
-    double before = 0, length = 1;
-    vf_status status = VF_OK;
-    for (int step = 0; step < s->inner && status == VF_OK; step++) {
-        status = next_direction(s, step, &before, &length);
-        if (status != VF_OK || !(length > 0))
-            break;
-        status = vf_vector_axpby(c->queue, c->type, c->n, length, c->vector[DIRECTION], 1, c->x);
-        VF_TRY(status, vf_vector_axpby(c->queue, c->type, c->n, length, c->vector[PRODUCT], 1, c->vector[AX]));
-        if (status == VF_OK && step + 1 < s->inner)
-            status = vf_vector_axpby(c->queue, c->type, c->n, -length, c->vector[SCRATCH], 1, c->vector[RESIDUAL]);
-    }
+    bool more = true;
+    vf_status status = move_along_kept(s);
+    for (int step = 0; step < s->inner && more && status == VF_OK && goes_on(s); step++)
+        status = next_direction(s, step, &more);
     if (status == VF_OK && (c->result->iterations + 1) % REFRESH == 0)
         status = convex_apply(c, c->x, c->vector[AX]);
     return status;
@@ -177,7 +257,7 @@ static vf_status iterate(admm *s)
             return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
         double squares[2] = {0};
         status = improve(s);
-        if (status != VF_OK || c->result->end != VF_SOLVER_ITERATIONS)
+        if (status != VF_OK || !goes_on(s))
             break;
         status = move_penalties(s, squares);
         VF_TRY(status, add_data(s, &gradient));
@@ -191,11 +271,16 @@ vf_status vf_admm(const vf_convex_problem *problem, vf_queue *queue, const vf_co
                   vf_convex_result *result)
 {
     vf_context *ctx = vf_device_context(vf_operator_device(problem->normal));
-    admm s = {.relaxation = options->relaxation > 0 ? options->relaxation : RELAXATION,
-              .reduction = options->inner > 0 ? 0 : INNER_REDUCTION,
+    admm s = {.keeps = options->inner == 0,
+              .most = options->inner == 0 ? KEPT : 1,
+              .relaxation = options->relaxation > 0 ? options->relaxation : RELAXATION,
+              .reduction = options->inner > 0 ? INNER_EXHAUSTED : INNER_REDUCTION,
               .inner = options->inner > 0 ? options->inner : INNER};
-    vf_status status = convex_begin("ADMM", problem, queue, options, x,
-                                    options->preconditioner ? VECTORS : PRECONDITIONED, result, &s.c);
+    vf_status status = convex_begin("ADMM", problem, queue, options, x, DIRECTIONS + 3 * s.most, result, &s.c);
+    for (int i = 0; i < s.most; i++) {
+        void *const *of = &s.c.vector[DIRECTIONS + 3 * i];
+        s.direction[i] = (direction){.p = of[0], .ap = of[1], .whole = of[2]};
+    }
     for (int i = 0; i < problem->penalties && status == VF_OK; i++)
         if (!(problem->penalty[i].weight > 0) || !isfinite(problem->penalty[i].weight))
             status = vf_fail(ctx, VF_ERR_ARGUMENT, "ADMM: penalty %d has the weight %g", i, problem->penalty[i].weight);

@@ -4,7 +4,7 @@
 
 #include "voxfield/solver.h"
 
-enum { CONVEX_VECTORS = 7 };
+enum { CONVEX_VECTORS = 14 };
 
 /* A problem with its vectors. Types of the domain and of all codomains are the same. */
 typedef struct convex {

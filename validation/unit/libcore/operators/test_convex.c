@@ -262,8 +262,8 @@ static void test_settings(void **state)
 }
 
 /* A has the condition number 1000, and the preconditioner is the exact inverse of A + weight. So every x of vf_admm
- * is exact after one step, and vf_admm takes one step if it may choose the number. Without the inverse it takes more,
- * at most ten. */
+ * is exact after one step, and vf_admm takes one step if it may choose the number. Without the inverse the first iteration
+ * takes more, at most ten, and later ones, which begin with the directions that are kept, one to ten. */
 static void test_preconditioner(void **state)
 {
     (void)state;
@@ -286,7 +286,7 @@ static void test_preconditioner(void **state)
         const int plain = s->result.iterations;
         assert_int_equal(s->result.end, VF_SOLVER_CONVERGED);
         solve(s, vf_admm, (vf_convex_options){.iterations = 5});
-        assert_in_range(s->result.applications, 11, 50);
+        assert_in_range(s->result.applications, 6, 50);
         solve(s, vf_admm, (vf_convex_options){.iterations = 5, .preconditioner = m});
         assert_int_equal(s->result.applications, 5);
         options.preconditioner = m;
