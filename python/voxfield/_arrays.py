@@ -146,7 +146,7 @@ def vector(array: Any, what: str, dtype: np.dtype[Any]) -> View:
 
 
 def output(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], like: View) -> tuple[View, Any]:
-    """The view of a result, and the array to return: `out` if it is given, else a new one of the kind of `like`."""
+    """The view of a result, and the array for it: `out` if it is given, else a new one. `finished` makes it one of the kind of `like`."""
     if out is not None:
         return _given(out, shape, dtype, like), out
     if like.cuda is not None:
@@ -155,7 +155,12 @@ def output(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], like: View) -
         assert interface is not None
         return cuda_view(made, interface, "the result"), made
     array = np.empty(shape, dtype)
-    return View(ffi.from_buffer(array), shape, dtype, array, like.kind), same_kind(array, like)
+    return View(ffi.from_buffer(array), shape, dtype, array, like.kind), array
+
+
+def finished(array: Any, out: Any, like: View) -> Any:
+    """What to return when the values are there: JAX copies them."""
+    return array if out is not None or like.cuda is not None else same_kind(array, like)
 
 
 def _given(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], like: View) -> View:

@@ -201,7 +201,7 @@ class ImagingOperator(LinearMap):
         source, to = ffi.cast("char *", view.pointer), ffi.cast("char *", target.pointer)
         for i in range(math.prod(lead)):
             self._session.call(lib.binding_imaging_apply, self._imaging, which, source + i * steps[0], to + i * steps[1], place)
-        return result
+        return _arrays.finished(result, out, view)
 
     def solve(self, data: Any, lam: float = 1e-3, iterations: int = 100, tolerance: float = 1e-4) -> Solution:
         """The image that minimises |sqrt(w) (A x - d)|^2 + lambda |x|^2, by conjugate gradients.

@@ -207,7 +207,7 @@ class NUFFT:
                 batch *= n
             target, result = _arrays.output(out, lead + there, self.dtype, view)
             session.call(lib.binding_nufft_apply, self._plan, adjoint, batch, view.pointer, target.pointer, Place.of(view, session))
-        return result
+        return _arrays.finished(result, out, view)
 
     def __repr__(self) -> str:
         return f"<voxfield.NUFFT {self.samples} points, grid {self.shape}, {self.dtype}, {self.accuracy:g}, {self.device}>"
