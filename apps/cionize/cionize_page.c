@@ -102,7 +102,7 @@ static vf_status choose_range(showing *s)
     const double typical = sizes[(points - 1) * 9 / 10];
     free(sizes);
     s->range = typical > 0 ? round_up(typical) : 1;
-    if (r->surface.mesh.value)
+    if (r->surface.mesh.value && r->surface.range > 0) /* it is not if all of the surface is outside of the map */
         s->range = r->surface.range;
     s->isovalue = s->range / 2;
     s->unit = s->range / 20;

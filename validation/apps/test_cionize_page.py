@@ -244,6 +244,9 @@ def test_file(_):
     assert "surface_vertices" not in about["arrays"] and "periodic" in about["scene"]["note"]
     make(HOSTILE, "-q", "--read-map", "map.dx", "--cell", "20,20,20", "--page", "read.html")
     assert page_object("read.html")[0]["arrays"]["map"]["shape"] == about["arrays"]["map"]["shape"]
+    program.run(HOSTILE, "-q", "-o", "map.dx", "--spacing", "1", "--origin", "30,30,30", "--counts", "6", "--page", "away.html")
+    about, _ = page_object("away.html")  # all of the surface is outside of the map
+    assert 0 < about["scene"]["range"] < 100 and about["scene"]["map"]["sinh"] > 0, about["scene"]
     refuse(4, "page", HOSTILE, "-o", "m.dx", "--page", "nowhere/page.html")
 
 
