@@ -10,7 +10,7 @@ static const double avogadro = 6.02214076e23, metre = 1e10;
 
 double vf_solvent_bjerrum(double temperature)
 {
-    const double e = 1.602176634e-19, eps_0 = 8.8541878128e-12, k = 1.380649e-23;
+    const double e = 1.602176634e-19, eps_0 = 8.8541878188e-12, k = 1.380649e-23;
     return metre * e * e / (4 * PI * eps_0 * k * temperature);
 }
 
