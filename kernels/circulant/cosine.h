@@ -12,11 +12,6 @@
 
 #include "voxfield/device.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-VF_API_BEGIN
-
 typedef struct vf_cosine vf_cosine;
 
 /* Makes a plan for a matrix on `counts` voxels along x, y, z, which is 0 at first. Vectors are complex, of `precision` (VF_F32,
@@ -41,8 +36,4 @@ VF_MUST_CHECK vf_status vf_cosine_spectrum(vf_context *ctx, const int64_t counts
  * VF_ERR_CANCELLED (CPU only). */
 VF_MUST_CHECK vf_status vf_cosine_apply(vf_cosine *plan, vf_queue *queue, const void *x, void *y);
 
-VF_API_END
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -18,14 +18,12 @@ typedef struct walk {
     LONG at[3], left[3];
 } walk;
 
-static inline walk walk_from(const fourier_points *p, LONG n)
+static inline void walk_from_first(walk *w, const fourier_points *p)
 {
-    walk w;
     for (int a = 0; a < 3; a++) {
-        w.at[a] = n / p->step[a] % p->extent[a];
-        w.left[a] = p->step[a] - n % p->step[a];
+        w->at[a] = 0;
+        w->left[a] = p->step[a];
     }
-    return w;
 }
 
 static inline void walk_on(walk *w, const fourier_points *p)
@@ -56,7 +54,8 @@ kernel void fourier_sum(fourier_points to, fourier_points from, LONG first, LONG
     REAL2 high[COILS], low[COILS];
     for (int c = 0; c < COILS; c++)
         high[c] = low[c] = (REAL2)(0, 0);
-    walk at = walk_from(&from, 0);
+    walk at;
+    walk_from_first(&at, &from);
     for (LONG begin = 0; begin < from.count; begin += CHUNK) {
         const LONG end = min(begin + CHUNK, from.count);
         REAL2 sum[COILS];
