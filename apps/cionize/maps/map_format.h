@@ -46,7 +46,7 @@ typedef struct map_info {
     const molecule *sources;           /* the selected atoms, whose potential it is; NULL: those of the molecule */
     struct vf_result *result;          /* of a call, which gets the map under the name `array`; NULL: files do */
     const char *array;
-    const char *selection;             /* which they are: "protein (1231 atoms, +4 e)"; NULL: all */
+    const char *selection; /* which they are: "protein (1231 atoms, +4 e)"; NULL: all */
 } map_info;
 
 /* The total charge of the atoms whose potential the map has. */
