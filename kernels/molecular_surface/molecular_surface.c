@@ -362,15 +362,16 @@ vf_status vf_surface_levels(const vf_surface *plan, const vf_grid *grid, const v
 
 /* ---- cuts ---- */
 
-/* The part of an edge from its lower end to the surface. The level may have kinks: false position, with the Illinois rule. */
+/* The part of an edge from its lower end to the surface. The level may have kinks, and jumps where seeds take over: false position,
+ * with the Illinois rule, until the level is 0 or the place is known. */
 static double root_of(const vf_surface *plan, tile *t, const float low[3], int axis, double spacing, double at_low,
                       double at_high)
 {
-    enum { MOST = 12 };
-    const double close = 1e-5 * spacing;
+    enum { MOST = 60 };
+    const double close = 1e-5 * spacing, narrow = 1e-6;
     double lo = 0, hi = 1, part = at_low / (at_low - at_high);
     int kept = 0; /* 1: the upper end was kept before, -1: the lower one */
-    for (int i = 0; i < MOST; i++) {
+    for (int i = 0; i < MOST && hi - lo > narrow; i++) {
         float r[3] = {low[0], low[1], low[2]};
         r[axis] += (float)(part * spacing);
         const double here = (double)level_of(plan, t, r);

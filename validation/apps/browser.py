@@ -49,6 +49,21 @@ def without_network():
     return True
 
 
+def need(browsers, offline, missing=None):
+    """Skips the test without `browsers`, or for want of what is `missing`; says if they can reach a network."""
+    import program  # tests have it; page_pictures.py, which takes other arguments, does not
+    if missing or not browsers:
+        raise program.Skip(missing or "no chromium and no firefox")
+    if not offline:
+        program.skip_part("no network of its own: the browsers could reach others")
+
+
+def readout(b):
+    """{name: text} of what the page says of the place under the pointer."""
+    return b.evaluate("Object.fromEntries([...document.querySelectorAll('#readout dt')].map(e => [e.textContent, "
+                      "e.nextSibling.textContent]))")
+
+
 class Socket:
     """The client of a WebSocket (RFC 6455) on this machine: texts only."""
 

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@
 #endif
 #endif
 
-static int failures, checks;
+static atomic_int failures, checks; /* two calls at once have threads of their own */
 
 static void check(bool right, const char *format, ...) VF_PRINTF(2, 3);
 static void check(bool right, const char *format, ...)

@@ -48,17 +48,7 @@ def make_page(*options):
 
 
 def need_browser():
-    if numpy is None:
-        raise Skip("no Python here has numpy")
-    if not BROWSERS:
-        raise Skip("no chromium and no firefox")
-    if not OFFLINE:
-        program.skip_part("no network of its own: the browsers could reach others")
-
-
-def readout(b):
-    return b.evaluate("Object.fromEntries([...document.querySelectorAll('#readout dt')].map(e => [e.textContent, "
-                      "e.nextSibling.textContent]))")
+    browser.need(BROWSERS, OFFLINE, None if numpy else "no Python here has numpy")
 
 
 def pixel_of(b, place):
@@ -85,7 +75,7 @@ def check_slices(b):
     for fx, fy in ((0.22, 0.31), (0.5, 0.77), (0.71, 0.42)):
         left, top, width, height = b.box(".views figure:nth-child(1) canvas")
         b.click(left + fx * width, top + fy * height)
-        said = readout(b)
+        said = browser.readout(b)
         place, value = point_of(said), float(said["potential (kT/e)"])
         expected = potential(place)
         # the place has two decimals: 0.005 along each axis of the largest slope, C / r^2 of both ions
@@ -105,7 +95,7 @@ def check_surface(b, name):
     for sign, ion, (x, y) in zip((1, -1), (PLUS, MINUS), centres):
         b.move(x + 3, y + 2)
         b.wait("document.querySelectorAll('#readout dt').length > 1")
-        said = readout(b)
+        said = browser.readout(b)
         place, value = point_of(said), float(next(v for k, v in said.items() if k.startswith("potential")))
         # the surface is a sphere here, but for the mesh: its spacing, and what linear values miss of 1 / r between points
         # 0.25 angstrom apart, h^2 / 8 * 3 * 2 V / r^2 < 1.5 %
@@ -122,7 +112,7 @@ def check_atoms(b):
     x, y = pixel_of(b, MINUS)
     b.move(x, y)
     b.wait("document.querySelector('#readout').textContent.includes('atom')")
-    said = readout(b)
+    said = browser.readout(b)
     assert said["atom"] == "CL&\"' <i>x</i> - 2" and all(abs(p - m) < 0.011 for p, m in zip(point_of(said), MINUS)), said
     b.evaluate("(() => { const v = page.view; v.alpha.value = '1'; v.alpha.dispatchEvent(new Event('input')); })()")
 

@@ -57,18 +57,7 @@ def make_page():
 
 
 def need_browser():
-    if numpy is None:
-        raise Skip("no Python here has h5py")
-    if not BROWSERS:
-        raise Skip("no chromium and no firefox")
-    if not OFFLINE:
-        program.skip_part("no network of its own: the browsers could reach others")
-
-
-def readout(b):
-    """{name: text} of what is under the pointer."""
-    return b.evaluate("Object.fromEntries([...document.querySelectorAll('#readout dt')].map(e => [e.textContent, "
-                      "e.nextSibling.textContent]))")
+    browser.need(BROWSERS, OFFLINE, None if numpy else "no Python here has h5py")
 
 
 def show(b, layer):
@@ -98,7 +87,7 @@ def truths(about):
 
 def check_value(b, about, layer, truth, voxel, frame):
     """The page's number at the voxel that it names."""
-    said = readout(b)
+    said = browser.readout(b)
     i, j, k = voxel
     assert said["voxel"] == f"{i}, {j}, {k}", (said, voxel)
     value, expected = float(said[about["images"]["layers"][layer]["title"]]), float(truth[frame, k, j, i])
@@ -119,7 +108,7 @@ def check_pointer(b, about, truth):
         k = b.evaluate("page.view.voxel[2]")
         voxel = (int(fx * nx), int(fy * ny), k)
         check_value(b, about, "magnitude", truth, voxel, b.evaluate("page.view.frame"))
-        mm = [float(x) for x in readout(b)["mm (left, back, head)"].split(",")]
+        mm = [float(x) for x in browser.readout(b)["mm (left, back, head)"].split(",")]
         expected = [(n - c // 2) * FOV / c for n, c in zip(voxel, COUNTS)]  # voxel N/2 is the centre
         assert all(abs(a - e) <= 0.051 for a, e in zip(mm, expected)), (mm, expected)
         left, top, width, height = b.box(".views figure:nth-child(2) canvas")

@@ -263,7 +263,7 @@ static void test_settings(void **state)
 
 /* A has the condition number 1000, and the preconditioner is the exact inverse of A + weight. So every x of vf_admm
  * is exact after one step, and vf_admm takes one step if it may choose the number. Without the inverse the first iteration
- * takes more, at most ten, and later ones, which begin with the directions that are kept, one to ten. */
+ * takes more, at most ten, and later ones, which begin with the directions that are kept, one to ten: five take 2 + 4 at least. */
 static void test_preconditioner(void **state)
 {
     (void)state;
