@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Times both programs with several numbers of threads: how much faster more processors are (./run bench --threads LIST).
 
-    time_threads.py run BUILD REPORT.json [--threads N,N,...] [--rounds N] [--quick]
+    time_threads.py run BUILD REPORT.json [--threads N,N,...] [--rounds N] [--cases REGEX] [--busy N] [--quick]
     time_threads.py show REPORT.json
     time_threads.py plot REPORT.json FILE.svg
 
 BUILD is a build folder. First, every number of threads must give the bits of one thread; if not, nothing is timed and the exit
 status is 1. Then each round runs all numbers of threads, once upwards and once downwards in turn. Times are medians over the rounds.
+The report is written after each case. --busy N: while it runs, N other processes compute, each all the time.
 The efficiency is t1 / (n tn), t1 from the same round, and its median. Times are those of the stage that the case names, without
 reading and writing files. Numbers of threads that the machine does not have, or that this process may not use (affinity, control
 groups), are left out. What it needs: idle processors, 2 GB of memory, and about 8 minutes on two of them.
@@ -43,17 +44,18 @@ HEAD = ("--phantom", "head", "--coils", "8", "--noise", "0.02", "--without", "se
 
 def cases(quick):
     """(name, program, what makes its input, options, files to compare and the bytes before their values, {row: stage})."""
-    atoms, fewer, plane, volume = (2000, 500, 40, 12) if quick else (200000, 16000, 192, 96)
+    atoms, fewer, plane, volume, larger = (2000, 500, 40, 12, 16) if quick else (200000, 16000, 192, 96, 128)
     # A sixth of what the edge of k-space needs; where that leaves too few near the centre, another method makes the maps, for seconds.
-    spokes = math.ceil(math.pi * volume ** 2 / (2 if quick else 12))
+    spokes, more = (math.ceil(math.pi * edge ** 2 / (2 if quick else 12)) for edge in (volume, larger))
     maps, images = {"map.mrc": 1024}, {"image.cfl": 0, "maps.cfl": 0}
     return [
         (f"fast map, {atoms:,} atoms, 0.5 A", "cionize", (write_molecule, atoms), ("--method", "fast"), maps, {"potential": "compute"}),
         (f"exact map, {fewer:,} atoms, 0.5 A", "cionize", (write_molecule, fewer), ("--method", "exact"), maps, {"potential": "compute"}),
         (f"{plane}^2, 8 coils, sparse", "mri_recon", (make_scan, "--matrix", f"{plane},{plane},1", "--spokes", plane // 2, "--oversample", 2),
          (), images, {"solver": "solve"}),
-        (f"{volume}^3, 8 coils, sparse", "mri_recon", (make_scan, "--matrix", volume, "--spokes", spokes), (), images,
-         {"solver": "solve", "coil maps": "coil maps"}),
+        (f"{larger}^3, 8 coils, gridding", "mri_recon", (make_scan, "--matrix", larger, "--spokes", more), ("--method", "gridding"), images,
+         {"NUFFT": "F^H d", "coil maps": "coil maps"}),
+        (f"{volume}^3, 8 coils, sparse", "mri_recon", (make_scan, "--matrix", volume, "--spokes", spokes), (), images, {"solver": "solve"}),
     ]
 
 
@@ -188,23 +190,40 @@ def measure(build, case, threads, most, folder):
             for row, times in seconds.items()], report["device"]
 
 
-def make_record(build, asked, rounds, quick):
-    threads, left_out = choose(asked, *allowed())
+@contextlib.contextmanager
+def others(count):
+    """That many processes that compute."""
+    running = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
+def make_record(options):
+    threads, left_out = choose(options.threads, *allowed())
     if left_out:
         print(left_out)
-    load, rows, device = os.getloadavg(), [], ""
+    build, load, rows = options.build.resolve(), os.getloadavg(), []
     if load[0] > 0.5:
         print(f"other programs use this machine (load {load[0]:.1f}): times mean little")
-    for case in cases(quick):
-        with tempfile.TemporaryDirectory(prefix="time_threads") as name:
+    wanted = [case for case in cases(options.quick) if options.cases.search(case[0])]
+    if not wanted:
+        sys.exit("no case has such a name")
+    record = {"benchmark": "threads", "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+              "processors": os.cpu_count(), "threads": threads, "left_out": left_out, "load": load, "busy": options.busy, "quick": options.quick}
+    for case in wanted:
+        with tempfile.TemporaryDirectory(prefix="time_threads") as name, others(options.busy):
             folder, (make, *words) = pathlib.Path(name), case[2]
             make(build, folder, *words)
             verify(build, case, threads, folder)
-            made, device = measure(build, case, threads, rounds, folder)
-            rows += made
-    return {"benchmark": "threads", "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "device": device.removeprefix("cpu: "), "processors": os.cpu_count(), "threads": threads, "left_out": left_out, "load": load,
-            "quick": quick, "rows": rows}
+            made, device = measure(build, case, threads, options.rounds, folder)
+        rows += made
+        mri_study.write({**record, "device": device.removeprefix("cpu: "), "rows": rows}, options.report)
+        for row in made:
+            print(f"{row['case']}: {row['part']}: " + ", ".join(f"{row['seconds'][str(n)]:.3g} s with {n}" for n in threads), flush=True)
 
 
 # ---- what is shown ----
@@ -212,9 +231,10 @@ def make_record(build, asked, rounds, quick):
 def show(record):
     """Seconds of one thread, and for others seconds and efficiency."""
     several = [str(n) for n in record["threads"][1:]]
+    busy = {0: "", 1: "1 other process computes meanwhile.\n\n"}.get(record.get("busy", 0), f"{record.get('busy')} other processes compute meanwhile.\n\n")
     lines = [[row["case"], row["part"], mri_study.number(row["seconds"]["1"]),
               *(f"{mri_study.number(row['seconds'][n])} ({row['efficiency'][n]:.2f})" for n in several)] for row in record["rows"]]
-    return mri_study.table(("case", "part", "1 thread, s", *(f"{n} threads" for n in several)), lines)
+    return busy + mri_study.table(("case", "part", "1 thread, s", *(f"{n} threads" for n in several)), lines)
 
 
 def draw(record, canvas):
@@ -236,6 +256,8 @@ def main():
     make.add_argument("report", type=pathlib.Path)
     make.add_argument("--threads", type=numbers, default=numbers(THREADS))
     make.add_argument("--rounds", type=int, default=ROUNDS)
+    make.add_argument("--cases", type=re.compile, default=re.compile(""), help="only cases whose names it matches")
+    make.add_argument("--busy", type=int, default=0, help="other processes that compute meanwhile")
     make.add_argument("--quick", action="store_true", help="small cases, to test this program")
     for name in ("show", "plot"):
         other = commands.add_parser(name)
@@ -244,8 +266,7 @@ def main():
             other.add_argument("picture", type=pathlib.Path)
     options = parser.parse_args()
     if options.command == "run":
-        record = make_record(options.build.resolve(), options.threads, options.rounds, options.quick)
-        mri_study.write(record, options.report)
+        make_record(options)
     record = json.loads(options.report.read_text(encoding="utf-8"))
     if options.command == "plot":
         plot.write(draw(record, plot.canvas_for(options.picture)), options.picture)
