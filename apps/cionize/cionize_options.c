@@ -563,8 +563,7 @@ const program_option cionize_options[] = {
      .help = "The molecule in a solvent with salt: the linear Poisson-Boltzmann equation. Radii of atoms are those of "
              "the file. "
              "docs/solvent.md has the theory, and the names that users of APBS know."},
-    {OPTION_FLAG, .name = "solvent", SETTING(solvent.on),
-     .excludes = "read-map dielectric distance-dielectric smooth field-map",
+    {OPTION_FLAG, .name = "solvent", SETTING(solvent.on), .excludes = "read-map dielectric distance-dielectric smooth",
      .why = "the equation is solved for a molecule of point charges and its own dielectrics",
      .help = "the potential in a solvent with salt, and the energy of solvation",
      .more =

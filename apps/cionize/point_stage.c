@@ -60,8 +60,9 @@ static vf_status run_field_map(cionize_state *r)
 {
     if (!r->settings.points.field_map)
         return VF_OK;
+    vf_status status = solvent_solve(r);
     vf_stage_begin(&r->stages, "field map");
-    const vf_status status = field_map_write(r->ctx, &r->settings, r->sources, &r->info, &r->field_map_error);
+    VF_TRY(status, field_map_write(r->ctx, &r->settings, r->sources, &r->info, r->dissolved.plan, &r->field_map_error));
     vf_stage_end(&r->stages);
     return status == VF_OK ? cionize_tell(r, TELL_FIELD_MAP, 0, NULL) : status;
 }
@@ -130,8 +131,9 @@ static void list_field_map(facts *f, const cionize_state *r)
     char text[64];
     fact_begin(f, "field_map");
     fact_text(f, "file", r->settings.points.field_map);
-    fact_only_say(f, LINE_FIELD_MAP, "field map  %lld x %lld x %lld points, %s", (long long)r->grid.counts[0],
-                  (long long)r->grid.counts[1], (long long)r->grid.counts[2], method_text(r, text));
+    fact_only_say(f, LINE_FIELD_MAP, "field map  %lld x %lld x %lld points%s, %s", (long long)r->grid.counts[0],
+                  (long long)r->grid.counts[1], (long long)r->grid.counts[2], solvent_on_grid(r) ? " in solvent" : "",
+                  method_text(r, text));
     for (int a = 0; a < r->field_files; a++)
         fact_only_say(f, LINE_FIELD_FILES, "%s%s", a ? ", " : "field map  ", r->field_names[a]);
     error_facts(f, "error", &r->field_map_error);

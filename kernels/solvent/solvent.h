@@ -159,6 +159,15 @@ VF_MUST_CHECK vf_status vf_solvent_reaction(const vf_solvent *plan, int64_t coun
 VF_MUST_CHECK vf_status vf_solvent_add_at(const vf_solvent *plan, int64_t count, const double *points, bool charges,
                                           double constant, double *potential, double *field);
 
+/* The field at points of the grid, in place. `field`: [z][y][x][3] of the box, host memory: before, at points in the molecule (vf_solvent_inside),
+ * `constant` times that of the charges over molecule_dielectric, and elsewhere anything; after, minus `constant` times grad phi.
+ *
+ * The gradient of u is of second order in the spacing: along each axis central differences, or where the next point is on the other side of the
+ * surface, or beyond a grid without a cell, those of the point and the next two of its own side, (-3 u_0 + 4 u_1 - u_2) / 2. Where a side is
+ * only two points thick, the difference of both; where one, the mean of the flows through its faces over its dielectric: first order.
+ * Errors: VF_ERR_ARGUMENT (the box). */
+VF_MUST_CHECK vf_status vf_solvent_add_field(const vf_solvent *plan, const vf_box *box, double constant, double *field);
+
 /* The free energy of solvation, relative to a medium of molecule_dielectric everywhere, without salt, and its parts, in charges^2 over
  * lengths. It is that of the functional whose stationary point is the equation (Sharp and Honig, J. Phys. Chem. 94 (1990) 7684; Micu,
  * Bagheri, Gilson, Eisenberg and Amzel, J. Comput. Phys. 136 (1997) 263; the manual of APBS):

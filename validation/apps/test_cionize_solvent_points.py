@@ -10,10 +10,11 @@ usage: test_cionize_solvent_points.py PROGRAM [DEVICE] [test_name ...]
 """
 import csv
 import math
+import pathlib
 
 import program
 import seeds
-from program import make, position, read, refuse, unit_constant
+from program import Skip, make, position, read, refuse, unit_constant
 from solvent_molecules import GRID, ION_AT, RADIUS, STERN, WATER, energy, four, ion, kappa, write
 
 KJ = unit_constant("kcal/mol/e") * 4.184  # e^2/A in kJ/mol
@@ -113,6 +114,63 @@ def test_maps(_):
         assert len(file["potential"]) == len(chosen)
 
 
+def test_field_maps(_):
+    """At grid points, the field of Debye and Hueckel's ion, in HDF5 and MRC, and with a cell; bounds as test_ion's, of points from a spacing
+    off the surface on. Next to the surface, the first layer in the solvent is off by a quarter."""
+    try:
+        import h5py
+        import numpy
+    except ImportError:
+        raise Skip("no h5py or no numpy") from None
+    ion(charge=-2.0)
+    for options in (["--border", "11"], ["--cell", "48,48,48", "--origin", "-24"]):
+        solve = ["-q", "ion.pqr", "--solvent", "--solute-dielectric", "1", "--spacing", SPACING, "--units", "e/A", *options]
+        make(*solve, "--field-map", "f.h5", "--precision", "double")
+        make(*solve, "--field-map", "f.mrc", "-o", "m.mrc")
+        with h5py.File("f.h5") as file:
+            field, origin, spacing = file["field"][:], file["field"].attrs["origin"], file["field"].attrs["spacing"]
+            assert "solvent" in file["field"].attrs["quantity"] and "78.54" in file.attrs["method"], dict(file.attrs)
+        places = [origin[a] + spacing[a] * numpy.arange(field.shape[3 - a]) - ION_AT[a] for a in range(3)]
+        d = numpy.stack(numpy.meshgrid(*places, indexing="ij")).transpose(0, 3, 2, 1)
+        r = numpy.sqrt((d ** 2).sum(0))
+        along = numpy.vectorize(lambda at: ion_in_salt(-2, kappa(0.15), at)[1])(r)
+        off, size = numpy.sqrt(((field - along * d / r) ** 2).sum(0)), numpy.abs(along)
+        inside, near, far = r < RADIUS - SPACING, abs(r - RADIUS - 2.5 * SPACING) < 1.5 * SPACING, (r > RADIUS + 4 * SPACING) & (r < 9)
+        first = (r > RADIUS + 1e-3) & (r < RADIUS + SPACING)
+        for where, most in ((inside & (r > 0.2), 1e-2 * 2 / RADIUS ** 2), (near, 0.15 * size), (far, 0.03 * size), (first, 0.5 * size)):
+            assert where.sum() > 100 and (off <= most)[where].all(), (options, (off / most)[where].max())
+        for a, name in enumerate("xyz"):
+            grid = read(f"f_{name}.mrc")
+            values = numpy.array(grid.values).reshape(field.shape[1:])
+            assert numpy.abs(values - field[a]).max() <= 2e-7 * numpy.abs(field).max(), name  # rounding
+        # Minus the differences of the map, where r_min and the poles do not matter.
+        values = numpy.array(read("m.mrc").values).reshape(field.shape[1:])
+        slopes = (values[1:-1, 1:-1, :-2] - values[1:-1, 1:-1, 2:]) / (2 * spacing[0])
+        there = (r > 7)[1:-1, 1:-1, 1:-1] & (r < 9)[1:-1, 1:-1, 1:-1]
+        assert numpy.abs(slopes - field[0][1:-1, 1:-1, 1:-1])[there].max() <= 1e-5 * size[r > 7].max()
+
+
+def test_field_maps_say_so(_):
+    """A selection's field, with the surface of all atoms; the report has the error of the sum."""
+    try:
+        import h5py
+        import numpy
+    except ImportError:
+        raise Skip("no h5py or no numpy") from None
+    four()
+    fields = {}
+    for select in ("all", "index 0 2", "index 1 3"):
+        done = make("four.pqr", *GRID, "--solvent", "--select", select, "--field-map", "f.h5", "--precision", "double", "--report", "r.json",
+                    "--method", "exact")
+        assert "points in solvent" in done.out and not pathlib.Path("four.mrc").exists(), done.out
+        assert energy("r.json")["solvent"]["iterations"] >= 1
+        with h5py.File("f.h5") as file:
+            fields[select] = file["field"][:]
+    parts = fields["index 0 2"] + fields["index 1 3"]  # the equation is linear; solutions are to 1e-6 of their right sides
+    assert numpy.abs(parts - fields["all"]).max() <= 1e-4 * numpy.sqrt((fields["all"] ** 2).mean())
+    refuse(2, "--trajectory", "four.pqr", "--solvent", "--trajectory", "t.dcd", "--energies", "e.csv", "--field-map", "f.h5")
+
+
 def test_what_is_said(_):
     """No map is made; the plan, the report and the file say that it is in a solvent."""
     four()
@@ -137,7 +195,6 @@ def test_refused(_):
         stream.write("0 0 0\n1 2 3\n0 0 8.01\n")
     refuse(3, ["p.txt", "point 3 at (0, 0, 8.01)", "outside the grid", "--border"], "four.pqr", *GRID, "--solvent", "--points", "p.txt")
     refuse(3, ["p.txt", "point 3"], "four.pqr", *GRID, "--solvent", "--points", "p.txt", "--dry-run")
-    refuse(2, "--solvent", "four.pqr", *GRID, "--solvent", "--field-map", "f.h5")
     refuse(2, ["--energies", "points"], "four.pqr", "--solvent", "--trajectory", "t.dcd", "--energies", "e.csv", "--points", "atoms")
 
 

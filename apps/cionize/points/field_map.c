@@ -1,4 +1,5 @@
-/* Maps of the electric field: E on the map's grid, by the fast sum at points, slab by slab. */
+/* Maps of the electric field: E on the map's grid, by the fast sum at points, slab by slab. In a solvent, that is summed at
+ * the points of the molecule only, and the gradient of the equation's solution is added. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ static vf_status begin_h5(field_files *f, const char *path, const map_info *info
                                    {"command", info->command},       {"created", info->created},
                                    {"input", info->input},           {"input_sha256", info->molecule->digest}};
     const char *const texts[][2] = {
-        {"quantity", "electric field"},
+        {"quantity", info->surface ? "electric field in a solvent" : "electric field"},
         {"unit", unit},
         {"length_unit", "angstrom"},
         {"axis_order", "[component x, y, z][z][y][x]; [a][k][j][i] is at origin + (i, j, k) * spacing; origin, "
@@ -53,6 +54,8 @@ static vf_status begin_h5(field_files *f, const char *path, const map_info *info
     vf_status status = vf_h5_create(f->ctx, path, &f->file);
     for (size_t n_text = 0; status == VF_OK && n_text < sizeof root / sizeof *root; n_text++)
         status = vf_h5_attribute_text(f->file, "/", root[n_text][0], root[n_text][1]);
+    if (status == VF_OK && info->surface)
+        status = vf_h5_attribute_text(f->file, "/", "method", info->method);
     VF_TRY(status, vf_h5_dataset_create(f->file, "field", info->type, 4, dims, chunk, 1));
     for (size_t n_text = 0; status == VF_OK && n_text < sizeof texts / sizeof *texts; n_text++)
         status = vf_h5_attribute_text(f->file, "field", texts[n_text][0], texts[n_text][1]);
@@ -79,15 +82,17 @@ static vf_status begin_h5(field_files *f, const char *path, const map_info *info
 
 static vf_status begin(field_files *f, const char *path, const map_info *info, const char *unit)
 {
-    static const char *const quantity[] = {"electric field along x", "electric field along y",
-                                           "electric field along z"};
+    static const char *const quantity[2][3] = {
+        {"electric field along x", "electric field along y", "electric field along z"},
+        {"electric field in a solvent along x", "electric field in a solvent along y",
+         "electric field in a solvent along z"}};
     static char names[3][FIELD_NAME];
     vf_status status = field_map_names(f->ctx, path, &f->count, names);
     if (status == VF_OK && f->count == 1)
         return begin_h5(f, path, info, unit);
     for (int a = 0; status == VF_OK && a < 3; a++) {
         f->info[a] = *info;
-        f->info[a].quantity = quantity[a];
+        f->info[a].quantity = quantity[info->surface != NULL][a];
         f->info[a].values_unit = unit;
         f->map[a] = (map_output){.ctx = f->ctx, .path = names[a], .info = &f->info[a], .order = MAP_X_FASTEST};
         status = map_format_for(f->ctx, names[a], &f->map[a].format);
@@ -134,9 +139,10 @@ static void position(const vf_grid *g, int64_t n, double r[3])
         r[a] = g->origin[a] + g->spacing[a] * (double)at[a];
 }
 
-/* Points whose bounds are the grid's, and whose values are like those of all: the corners, and points at random. The
- * random ones come first; they are where the error is measured. */
-static void choose_typical(const vf_grid *g, double points[POINT_SAMPLES][3], int64_t index[POINT_SAMPLES])
+/* Points whose bounds are the grid's, and whose values are like those of all that are summed: the corners, and points at random, of the
+ * molecule in a solvent (`inside`, not NULL). The random ones come first; they are where the error is measured. */
+static void choose_typical(const vf_grid *g, const uint8_t *inside, double points[POINT_SAMPLES][3],
+                           int64_t index[POINT_SAMPLES])
 {
     uint64_t state = 39;
     const int64_t all = vf_grid_points(g);
@@ -144,6 +150,8 @@ static void choose_typical(const vf_grid *g, double points[POINT_SAMPLES][3], in
         const int corner = n - (POINT_SAMPLES - 8);
         state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407); /* Knuth's generator */
         index[n] = (int64_t)((state >> 20) % (uint64_t)all);
+        for (int64_t tried = 0; inside && !inside[index[n]] && tried < all; tried++)
+            index[n] = (index[n] + 1) % all;
         if (corner >= 0)
             index[n] = (corner & 1 ? g->counts[0] - 1 : 0) +
                        g->counts[0] *
@@ -152,9 +160,9 @@ static void choose_typical(const vf_grid *g, double points[POINT_SAMPLES][3], in
     }
 }
 
-/* Sums of squares of a slab's field, and the differences at the points of the check. */
+/* Sums of squares of the field that is summed at `summed` points, and the differences at the points of the check. */
 typedef struct field_check {
-    int64_t count, index[POINT_SAMPLES];
+    int64_t count, summed, index[POINT_SAMPLES];
     double exact[POINT_SAMPLES][3], seen[POINT_SAMPLES][3], squares;
 } field_check;
 
@@ -174,9 +182,9 @@ static vf_status make_check(vf_context *ctx, const vf_coulomb_atoms *charges, co
     return status;
 }
 
-static map_error check_result(vf_context *ctx, const field_check *c, int64_t points, double asked)
+static map_error check_result(vf_context *ctx, const field_check *c, double asked)
 {
-    const double rms = fmax(sqrt(c->squares / (double)points), 1e-300);
+    const double rms = fmax(sqrt(c->squares / fmax((double)c->summed, 1)), 1e-300);
     map_error e = {.asked = asked, .points = c->count};
     for (int64_t n = 0; n < c->count; n++) {
         double off = 0;
@@ -203,6 +211,15 @@ static void take_check(field_check *c, int64_t begin, int64_t count, const doubl
             memcpy(c->seen[n], fields + 3 * (c->index[n] - begin), sizeof c->seen[n]);
 }
 
+/* What the field is made of. */
+typedef struct field_run {
+    const map_info *info;
+    const vf_point_sum *plan;
+    const vf_solvent *solvent; /* NULL: none */
+    const uint8_t *inside;     /* of the solvent: points in the molecule; NULL: none */
+    field_check *check;
+} field_run;
+
 /* One component of the points, as numbers of the map's type. */
 static void pick(vf_dtype type, int axis, int64_t count, const double *fields, void *out)
 {
@@ -213,8 +230,51 @@ static void pick(vf_dtype type, int axis, int64_t count, const double *fields, v
             ((float *)out)[n] = (float)fields[3 * n + axis];
 }
 
-static vf_status compute(field_files *f, const vf_point_sum *plan, const map_info *info, field_check *check)
+/* Points [first, first + count) of the grid, or those of them that are in the molecule; returns their number. */
+static int64_t list_points(const vf_grid *g, const uint8_t *inside, int64_t first, int64_t count, double *points)
 {
+    int64_t listed = 0;
+    for (int64_t n = first; n < first + count; n++)
+        if (!inside || inside[n])
+            position(g, n, points + 3 * listed++);
+    return listed;
+}
+
+/* From the fields of the listed points to those of all, in place. */
+static void spread(const uint8_t *inside, int64_t count, int64_t listed, double *fields)
+{
+    for (int64_t n = count - 1; n >= 0; n--) {
+        double *to = fields + 3 * n;
+        if (inside[n])
+            memmove(to, fields + 3 * --listed, 3 * sizeof *to);
+        else
+            memset(to, 0, 3 * sizeof *to);
+    }
+}
+
+/* Layers [z, z + count), in room for points, values and fields. */
+static vf_status compute_layers(const field_run *r, int64_t z, int64_t count, double *points, double *values,
+                                double *fields)
+{
+    const vf_grid *g = &r->info->grid;
+    const int64_t plane = g->counts[0] * g->counts[1], first = z * plane, all = count * plane;
+    const int64_t listed = list_points(g, r->inside, first, all, points);
+    vf_status status = VF_OK;
+    if (listed > 0)
+        status = vf_point_sum_execute(r->plan, &(vf_point_list){.count = listed, .points = points}, values, fields);
+    if (status != VF_OK)
+        return status;
+    if (r->inside)
+        spread(r->inside + first, all, listed, fields);
+    take_check(r->check, first, all, fields);
+    r->check->summed += listed;
+    const vf_box box = {{0, 0, z}, {g->counts[0], g->counts[1], z + count}};
+    return r->solvent ? vf_solvent_add_field(r->solvent, &box, r->info->unit_constant, fields) : VF_OK;
+}
+
+static vf_status compute(field_files *f, const field_run *r)
+{
+    const map_info *info = r->info;
     const int64_t plane = info->grid.counts[0] * info->grid.counts[1], layers = info->grid.counts[2];
     const int64_t most = plane > SLAB_POINTS ? 1 : SLAB_POINTS / plane, room = plane * (most < layers ? most : layers);
     double *points = malloc((size_t)room * 8 * sizeof *points);
@@ -224,11 +284,7 @@ static vf_status compute(field_files *f, const vf_point_sum *plan, const map_inf
     double *values = points + 3 * room, *fields = values + room, *one = fields + 3 * room;
     for (int64_t z = 0; status == VF_OK && z < layers; z += most) {
         const int64_t count = layers - z < most ? layers - z : most;
-        for (int64_t n = 0; n < count * plane; n++)
-            position(&info->grid, z * plane + n, points + 3 * n);
-        status = vf_point_sum_execute(plan, &(vf_point_list){.count = count * plane, .points = points}, values, fields);
-        if (status == VF_OK)
-            take_check(check, z * plane, count * plane, fields);
+        status = compute_layers(r, z, count, points, values, fields);
         for (int a = 0; status == VF_OK && a < 3; a++) {
             pick(info->type, a, count * plane, fields, one);
             status = put(f, info, a, z, count, one);
@@ -239,8 +295,9 @@ static vf_status compute(field_files *f, const vf_point_sum *plan, const map_inf
 }
 
 vf_status field_map_write(vf_context *ctx, const cionize_settings *s, const molecule *mol, const map_info *info,
-                          map_error *error)
+                          const vf_solvent *solvent, map_error *error)
 {
+    const uint8_t *inside = solvent ? vf_solvent_inside(solvent) : NULL;
     const vf_coulomb_atoms charges = {
         .count = mol->atoms, .x = mol->x, .y = mol->y, .z = mol->z, .charge = mol->charge};
     const vf_point_options options = point_options(s, &info->grid.cell, true);
@@ -251,7 +308,7 @@ vf_status field_map_write(vf_context *ctx, const cionize_settings *s, const mole
     vf_point_info chosen = {0};
     char unit[64];
     snprintf(unit, sizeof unit, "%s/A", info->unit);
-    choose_typical(&info->grid, typical, check.index);
+    choose_typical(&info->grid, inside, typical, check.index);
     vf_status status =
         vf_point_sum_create(ctx, &charges, &options, &(vf_point_list){.count = POINT_SAMPLES, .points = typical[0]},
                             (double)vf_grid_points(&info->grid), &plan);
@@ -260,9 +317,9 @@ vf_status field_map_write(vf_context *ctx, const cionize_settings *s, const mole
     if (status == VF_OK && chosen.fast)
         status = make_check(ctx, &charges, &options, (const double(*)[3])typical, &check);
     VF_TRY(status, begin(&f, s->points.field_map, info, unit));
-    VF_TRY(status, compute(&f, plan, info, &check));
+    VF_TRY(status, compute(&f, &(field_run){info, plan, solvent, inside, &check}));
     if (status == VF_OK)
-        *error = chosen.fast ? check_result(ctx, &check, vf_grid_points(&info->grid), s->accuracy) : (map_error){0};
+        *error = chosen.fast ? check_result(ctx, &check, s->accuracy) : (map_error){0};
     VF_TRY(status, commit(&f, error));
     vf_point_sum_destroy(plan);
     discard(&f);

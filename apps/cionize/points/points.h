@@ -80,8 +80,9 @@ VF_MUST_CHECK vf_status points_check_path(vf_context *ctx, const char *path);
 enum { FIELD_NAME = 4096 };
 VF_MUST_CHECK vf_status field_map_names(vf_context *ctx, const char *path, int *files, char names[3][FIELD_NAME]);
 
-/* Computes the field on the grid of `info`, and writes it. *error: measured. */
+/* Computes the field on the grid of `info`, and writes it. `solvent`: solved on that grid; NULL: none. *error: measured; in a solvent, that of
+ * the molecule's own field at the points in it. */
 VF_MUST_CHECK vf_status field_map_write(vf_context *ctx, const cionize_settings *settings, const molecule *mol,
-                                        const map_info *info, map_error *error);
+                                        const map_info *info, const vf_solvent *solvent, map_error *error);
 
 #endif

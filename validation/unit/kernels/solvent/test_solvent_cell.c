@@ -402,6 +402,41 @@ static void test_points(void **state)
     vf_solvent_destroy(plan);
 }
 
+/* The field's differences go on across the faces of the cell: within the molecule or the solvent, they are the slopes of the cubic there. */
+static void test_field(void **state)
+{
+    (void)state;
+    const vf_grid grid = grid_of(edges, few);
+    const molecule_in m = molecule_at(0.02, 0.03, 0.01);
+    const vf_solvent_options o = options(2, 78.54, 0.13);
+    vf_solvent *plan = solved(&m, &grid, &o);
+    const uint8_t *inside = vf_solvent_inside(plan);
+    int64_t compared = 0, at_faces = 0;
+    for (int64_t n = 0; n < vf_grid_points(&grid); n++) {
+        const int64_t at[3] = {n % few[0], n / few[0] % few[1], n / few[0] / few[1]};
+        int same = 0;
+        for (int c = 0; c < 125; c++) {
+            const int64_t near[3] = {at[0] + c % 5 - 2 + few[0], at[1] + c / 5 % 5 - 2 + few[1],
+                                     at[2] + c / 25 - 2 + few[2]};
+            same += inside[((near[2] % few[2]) * few[1] + near[1] % few[1]) * few[0] + near[0] % few[0]] == inside[n];
+        }
+        if (same < 125)
+            continue;
+        const vf_box box = {{at[0], at[1], at[2]}, {at[0] + 1, at[1] + 1, at[2] + 1}};
+        double place[3], potential = 0, field[2][3] = {{0}};
+        for (int a = 0; a < 3; a++)
+            place[a] = grid.spacing[a] * (double)at[a];
+        need(vf_solvent_add_field(plan, &box, 3, field[0]));
+        need(vf_solvent_add_at(plan, 1, place, false, 3, &potential, field[1]));
+        for (int a = 0; a < 3; a++)
+            assert_true(fabs(field[0][a] - field[1][a]) <= 1e-9); /* the place is rounded, 1e-13 of a spacing */
+        compared++;
+        at_faces += at[0] == 0 || at[1] == few[1] - 1;
+    }
+    assert_true(compared > 500 && at_faces > 50);
+    vf_solvent_destroy(plan);
+}
+
 /* ---- what stays the same, and what is refused ---- */
 
 static void test_threads(void **state)
@@ -456,5 +491,5 @@ static void test_full(void **state)
 
 DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_lattice), cmocka_unit_test(test_shift), cmocka_unit_test(test_twice),
             cmocka_unit_test(test_uniform), cmocka_unit_test(test_dipole), cmocka_unit_test(test_ions),
-            cmocka_unit_test(test_points), cmocka_unit_test(test_threads), cmocka_unit_test(test_refusals),
-            cmocka_unit_test(test_full))
+            cmocka_unit_test(test_points), cmocka_unit_test(test_field), cmocka_unit_test(test_threads),
+            cmocka_unit_test(test_refusals), cmocka_unit_test(test_full))

@@ -15,7 +15,7 @@
 
 #include "queue_fixture.h"
 #include "random_fixture.h"
-#include "solvent.h"
+#include "solvent_internal.h"
 
 enum { CHARGES = 4, POINTS = 2000, TERMS = 60, ZONES = 4 };
 enum { COULOMB, OUTSIDE, INSIDE };
@@ -220,11 +220,135 @@ static void test_grid_points(void **state)
     vf_solvent_destroy(plan);
 }
 
+/* ---- the field at the grid's points ---- */
+
+static int64_t number(const vf_grid *g, const int64_t at[3])
+{
+    return (at[2] * g->counts[1] + at[1]) * g->counts[0] + at[0];
+}
+
+static void place_of(const vf_grid *g, const int64_t at[3], double r[3])
+{
+    for (int a = 0; a < 3; a++)
+        r[a] = g->origin[a] + g->spacing[a] * (double)at[a];
+}
+
+/* How many points in a row along an axis, this one among them, are of its side. */
+static int64_t run_of(const vf_solvent *plan, const vf_grid *g, const int64_t at[3], int axis)
+{
+    const uint8_t *inside = vf_solvent_inside(plan);
+    int64_t run = 1;
+    for (int way = -1; way <= 1; way += 2) {
+        int64_t next[3] = {at[0], at[1], at[2]};
+        for (next[axis] += way; next[axis] >= 0 && next[axis] < g->counts[axis]; next[axis] += way, run++)
+            if (inside[number(g, next)] != inside[number(g, at)])
+                break;
+    }
+    return run;
+}
+
+/* Two polynomials of second degree, one a side; returns minus the slope along an axis. */
+static double polynomial(bool inside, const double r[3], int axis, double *slope)
+{
+    static const double line[2][3] = {{0.02, -0.03, 0.05}, {-0.4, 0.7, 0.1}},
+                        bend[2][3] = {{0.001, 0.002, -0.003}, {0.03, -0.05, 0.02}};
+    double value = inside;
+    for (int a = 0; a < 3; a++)
+        value += line[inside][a] * r[a] + bend[inside][a] * r[a] * r[a] + 1e-3 * r[a] * r[(a + 1) % 3];
+    *slope = -(line[inside][axis] + 2 * bend[inside][axis] * r[axis] + 1e-3 * (r[(axis + 1) % 3] + r[(axis + 2) % 3]));
+    return value;
+}
+
+/* Of second degree the differences are exact, up to the surface and the rim, if three points in a row are of a side: values of 100, rounded,
+ * over a spacing of 1. Of two in a row they are off by half of the second derivative, 0.05 at most. */
+static void test_field_is_of_second_order(void **state)
+{
+    (void)state;
+    const vf_grid grid = cube(49);
+    const vf_box all = vf_grid_box(&grid);
+    vf_solvent *plan = solved(&grid);
+    const uint8_t *inside = vf_solvent_inside(plan);
+    double(*field)[3] = calloc((size_t)vf_grid_points(&grid), sizeof *field), *u = plan->unknown.data, slope;
+    assert_non_null(field);
+    for (int64_t n = 0; n < vf_grid_points(&grid); n++) {
+        double r[3];
+        place_of(&grid, (int64_t[3]){n % 49, n / 49 % 49, n / 49 / 49}, r);
+        u[n] = polynomial(inside[n], r, 0, &slope);
+        for (int a = 0; a < 3; a++)
+            field[n][a] = inside[n] ? 7 : NAN; /* what is outside does not count */
+    }
+    need(vf_solvent_add_field(plan, &all, 2, field[0]));
+    int64_t thin = 0, edge = 0;
+    for (int64_t n = 0; n < vf_grid_points(&grid); n++) {
+        const int64_t at[3] = {n % 49, n / 49 % 49, n / 49 / 49};
+        double r[3];
+        place_of(&grid, at, r);
+        for (int a = 0; a < 3; a++) {
+            const int64_t run = run_of(plan, &grid, at, a);
+            (void)polynomial(inside[n], r, a, &slope);
+            const double off = fabs(field[n][a] - (inside[n] ? 7 : 0) - 2 * slope);
+            thin += run < 3;
+            edge += at[a] == 0;
+            assert_true(off <= (run >= 3 ? 1e-11 : 2 * 0.0501) || run == 1);
+        }
+    }
+    assert_true(thin < 100 && edge == 3 * 49 * 49);
+    free(field);
+    vf_solvent_destroy(plan);
+}
+
+/* The solver's solution, at the points of a zone. Differences of values that are off by e each are off by 4 e / h at most, and by
+ * h^2 / 3 of the third derivative, which over the second is at most 5 / (radius - d) or 5 / d of these charges' series: less than 2 here. */
+static void check_field(const vf_solvent *plan, const vf_grid *grid, int zone)
+{
+    const double h = grid->spacing[0], e = grid_error(plan, grid, zone);
+    const vf_box all = vf_grid_box(grid);
+    double(*field)[3] = calloc((size_t)vf_grid_points(grid), sizeof *field), off = 0, size = 0, bend = 0;
+    int64_t found = 0;
+    assert_non_null(field);
+    need(vf_solvent_add_field(plan, &all, 1, field[0]));
+    for (int64_t n = 0; n < vf_grid_points(grid); n++) {
+        const int64_t *c = grid->counts, at[3] = {n % c[0], n / c[0] % c[1], n / c[0] / c[1]};
+        double r[3], truth[3];
+        place_of(grid, at, r);
+        const double d = sqrt(dot(r, r));
+        if (d < nearest[zone] || d > farthest[zone])
+            continue;
+        bend += pow(field_of(r, zone < 2 ? INSIDE : OUTSIDE, truth), 2);
+        for (int a = 0; a < 3; a++) {
+            off += pow(field[n][a] - truth[a], 2);
+            size += pow(truth[a], 2);
+        }
+        found++;
+    }
+    assert_true(found > 100);
+    off = sqrt(off / (double)found);
+    size = sqrt(size / (double)found);
+    const double most = fmin(4 * sqrt(3) * e / h + h * h / 3 * 2 * sqrt(bend / (double)found), size / 2);
+    print_message("spacing %g, zone %d: field of the grid off by %.2g of %.2g, at most %.2g\n", h, zone, off, size,
+                  most);
+    assert_true(off <= most); /* NaN fails */
+    free(field);
+}
+
+static void test_field_of_kirkwood(void **state)
+{
+    (void)state;
+    for (int n = 49; n <= 97; n += 48) {
+        const vf_grid grid = cube(n);
+        vf_solvent *plan = solved(&grid);
+        for (int zone = 0; zone < ZONES; zone++)
+            check_field(plan, &grid, zone);
+        vf_solvent_destroy(plan);
+    }
+}
+
 static void test_threads_and_refusals(void **state)
 {
     (void)state;
-    static double at[POINTS][3], first[POINTS], second[POINTS], field[2][POINTS][3];
+    static double at[POINTS][3], first[POINTS], second[POINTS], field[2][POINTS][3], grid_field[POINTS][3];
     const vf_grid grid = cube(33);
+    const vf_box some = {{10, 9, 8}, {20, 29, 18}}, beyond = {{0, 0, 0}, {33, 33, 34}}; /* of POINTS points */
     vf_solvent *plan = solved(&grid);
     random_points(1, at);
     for (int threads = 1; threads <= 3; threads++) {
@@ -236,6 +360,10 @@ static void test_threads_and_refusals(void **state)
                     (!memcmp(first, second, sizeof first) && !memcmp(field[0], field[1], sizeof field[0])));
         memcpy(first, second, sizeof first);
         memcpy(field[0], field[1], sizeof field[0]);
+        memset(field[1], 0, sizeof field[1]);
+        need(vf_solvent_add_field(plan, &some, 1, field[1][0]));
+        assert_true(threads == 1 || !memcmp(grid_field, field[1], sizeof grid_field));
+        memcpy(grid_field, field[1], sizeof grid_field);
     }
     need(vf_context_set_threads(ctx, 0));
     at[2][1] = -30;
@@ -244,8 +372,11 @@ static void test_threads_and_refusals(void **state)
     refused(vf_solvent_add_at(plan, POINTS, at[0], false, 1, first, NULL), "point 3 at");
     assert_true(memcmp(first, second, sizeof first) == 0); /* refused before any work */
     refused(vf_solvent_reaction(plan, 2, (double[]){0, 99}, (double[]){0, 0}, (double[]){0, 0}, second), "atom 2 at");
+    refused(vf_solvent_add_field(plan, &beyond, 1, field[0][0]), "box of the field");
     vf_solvent_destroy(plan);
 }
 
 DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_kirkwood), cmocka_unit_test(test_grid_points),
+            cmocka_unit_test(test_field_is_of_second_order), cmocka_unit_test(test_field_of_kirkwood),
+
             cmocka_unit_test(test_threads_and_refusals))
