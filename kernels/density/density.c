@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "voxfield/team_size.h"
 #include "voxfield/vector.h"
 
 /* Sufficient for weights, which hardly change after so many iterations. */
@@ -26,24 +27,34 @@ typedef struct density {
     vf_array triangle;      /* [points] real, on the device */
 } density;
 
+/* A function that is a product of those of its axes, times `scale`: values[3][n], behind each other. */
+static void fill_product(vf_context *ctx, const int64_t n[3], double scale, const double *axes, float *out, int stride)
+{
+    const double *const x = axes, *const y = x + n[0], *const z = y + n[1];
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, n[0] * n[1] * n[2]))
+    for (int64_t row = 0; row < n[1] * n[2]; row++) {
+        const double factor = scale * y[row % n[1]] * z[row / n[1]];
+        for (int64_t i = 0; i < n[0]; i++)
+            out[(row * n[0] + i) * stride] = (float)(factor * x[i]);
+    }
+}
+
 /* The triangle over the doubled grid, divided by the number of voxels. */
 static vf_status make_triangle(vf_context *ctx, const int64_t matrix[3], const int64_t doubled[3], density *d)
 {
     float *triangle = malloc((size_t)d->points * sizeof *triangle);
-    if (!triangle)
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
-    const double voxels = (double)(matrix[0] * matrix[1] * matrix[2]);
-    for (int64_t i = 0; i < d->points; i++) {
-        const int64_t at[3] = {i % doubled[0], i / doubled[0] % doubled[1], i / doubled[0] / doubled[1]};
-        double product = 1 / voxels;
-        for (int a = 0; a < 3; a++)
-            product *= matrix[a] > 1 ? 1 - fabs((double)(at[a] - matrix[a]) / (double)matrix[a]) : 1;
-        triangle[i] = (float)product;
-    }
-    vf_status status = vf_array_create(vf_queue_device(d->queue), VF_SPACE_DEVICE, VF_F32, d->points, &d->triangle);
+    double *axes = malloc((size_t)(doubled[0] + doubled[1] + doubled[2]) * sizeof *axes), *axis = axes;
+    vf_status status = triangle && axes ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
+    for (int a = 0; a < 3 && status == VF_OK; axis += doubled[a++])
+        for (int64_t i = 0; i < doubled[a]; i++)
+            axis[i] = matrix[a] > 1 ? 1 - fabs((double)(i - matrix[a]) / (double)matrix[a]) : 1;
+    if (status == VF_OK)
+        fill_product(ctx, doubled, 1 / (double)(matrix[0] * matrix[1] * matrix[2]), axes, triangle, 1);
+    VF_TRY(status, vf_array_create(vf_queue_device(d->queue), VF_SPACE_DEVICE, VF_F32, d->points, &d->triangle));
     VF_TRY(status, vf_queue_copy(d->queue, d->triangle.data, triangle, (size_t)d->points * sizeof *triangle));
     VF_TRY(status, vf_queue_sync(d->queue));
     free(triangle);
+    free(axes);
     return status;
 }
 
@@ -97,19 +108,22 @@ static vf_status scale_weights(vf_context *ctx, const int64_t matrix[3], int64_t
 {
     vf_device *device = vf_queue_device(queue);
     const int64_t voxels = matrix[0] * matrix[1] * matrix[2];
-    double energy = 0, seen = 0;
+    double energy = 1, seen = 0;
     vf_encoding *e = NULL;
     vf_array x = {0}, c = {0};
-    float complex *object = malloc((size_t)voxels * sizeof *object);
-    vf_status status = object ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
-    for (int64_t i = 0; status == VF_OK && i < voxels; i++) {
-        const int64_t n[3] = {i % matrix[0], i / matrix[0] % matrix[1], i / matrix[0] / matrix[1]};
-        double product = 1;
-        for (int a = 0; a < 3; a++)
-            product *= matrix[a] > 1 ? 0.5 - 0.5 * cos(2 * M_PI * ((double)n[a] + 0.5) / (double)matrix[a]) : 1;
-        object[i] = (float)product;
-        energy += product * product;
+    float complex *object = calloc((size_t)voxels, sizeof *object);
+    double *axes = malloc((size_t)(matrix[0] + matrix[1] + matrix[2]) * sizeof *axes), *axis = axes;
+    vf_status status = object && axes ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
+    for (int a = 0; a < 3 && status == VF_OK; axis += matrix[a++]) {
+        double squares = 0;
+        for (int64_t i = 0; i < matrix[a]; i++) {
+            axis[i] = matrix[a] > 1 ? 0.5 - 0.5 * cos(2 * M_PI * ((double)i + 0.5) / (double)matrix[a]) : 1;
+            squares += axis[i] * axis[i];
+        }
+        energy *= squares;
     }
+    if (status == VF_OK)
+        fill_product(ctx, matrix, 1, axes, (float *)object, 2);
     VF_TRY(status, make_encoding(queue, matrix, 1, samples, k, &e));
     VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, voxels, &x));
     VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, samples, &c));
@@ -125,6 +139,7 @@ static vf_status scale_weights(vf_context *ctx, const int64_t matrix[3], int64_t
     vf_array_free(&x);
     vf_array_free(&c);
     free(object);
+    free(axes);
     return status;
 }
 

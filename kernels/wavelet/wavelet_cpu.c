@@ -72,27 +72,46 @@ static int64_t round_up(int64_t n, int64_t multiple)
 
 /* ---- blocks ---- */
 
-/* The size of blocks of at most `most` of `steps`. If possible, their number is a multiple of the threads'. */
-static int64_t block_of(int64_t steps, int64_t most, int threads)
+static int64_t pieces(int64_t all, int64_t each)
 {
-    int64_t blocks = (steps + most - 1) / most;
-    const int64_t even = round_up(blocks, threads);
-    if (steps / even >= LEAST_PAIRS)
-        blocks = even;
-    return (steps + blocks - 1) / blocks;
+    return (all + each - 1) / each;
+}
+
+/* Pairs next to a block that it needs too, so that it transforms them again. */
+static int overlap(const pass *p, int axis)
+{
+    return p->box.split[axis] ? p->plan->moments - 1 : 0;
+}
+
+/* Blocks of at most `most` pairs along y and z, such that the thread with most of them has least to do. */
+static void share_blocks(pass *p, const int64_t most[3])
+{
+    const int threads = p->state->threads;
+    int64_t least = INT64_MAX, parts[3] = {0, pieces(p->steps[1], most[1]), pieces(p->steps[2], most[2])};
+    const int64_t fewest_y = parts[1], most_y = larger(fewest_y, p->steps[1] / LEAST_PAIRS),
+                  most_z = larger(parts[2], p->steps[2] / LEAST_PAIRS);
+    for (; parts[2] <= most_z; parts[2]++)
+        for (parts[1] = fewest_y; parts[1] <= most_y; parts[1]++) {
+            const int64_t y = pieces(p->steps[1], parts[1]), z = pieces(p->steps[2], parts[2]);
+            const int64_t one = (y + overlap(p, 1)) * (z + overlap(p, 2));
+            const int64_t work = pieces(pieces(p->steps[1], y) * pieces(p->steps[2], z), threads) * one;
+            if (work < least) {
+                least = work;
+                p->blocks[1] = y;
+                p->blocks[2] = z;
+            }
+        }
 }
 
 static void lay_blocks(pass *p)
 {
     const vf_wavelet_box *box = &p->box;
-    const int slots = box->split[2] ? 2 * p->plan->moments : 1, threads = p->state->threads;
+    const int slots = box->split[2] ? 2 * p->plan->moments : 1;
     const int64_t fit = SLAB_BYTES / (slots * 2 * box->counts[0] * (int64_t)p->state->element);
     for (int a = 0; a < 3; a++)
         p->steps[a] = box->counts[a] / (box->split[a] ? 2 : 1);
     p->blocks[0] = p->steps[0];
-    p->blocks[2] = block_of(p->steps[2], MOST_PAIRS_Z, threads);
-    p->blocks[1] = block_of(p->steps[1], smaller(larger(fit, LEAST_PAIRS), MOST_PAIRS_Y),
-                            p->blocks[2] < p->steps[2] ? 1 : threads);
+    share_blocks(p, (const int64_t[3]){0, smaller(larger(fit, LEAST_PAIRS), MOST_PAIRS_Y), MOST_PAIRS_Z});
 }
 
 static int64_t slab_rows(const pass *p)
@@ -219,11 +238,6 @@ static int64_t position(const pass *p, const side *s, int axis, int64_t step, in
 }
 
 /* The first pair of inputs for pair `output`, and how many more each pair needs. */
-static int overlap(const pass *p, int axis)
-{
-    return p->box.split[axis] ? p->plan->moments - 1 : 0;
-}
-
 static int64_t first_input(const pass *p, int axis, int64_t output)
 {
     return p->from.bands ? output - overlap(p, axis) : output;
@@ -392,8 +406,7 @@ static void do_block(const pass *p, const room *r, int64_t block_y, int64_t bloc
 static void run(const pass *p)
 {
     const cpu_state *s = p->state;
-    const int64_t along_y = (p->steps[1] + p->blocks[1] - 1) / p->blocks[1],
-                  blocks = along_y * ((p->steps[2] + p->blocks[2] - 1) / p->blocks[2]),
+    const int64_t along_y = pieces(p->steps[1], p->blocks[1]), blocks = along_y * pieces(p->steps[2], p->blocks[2]),
                   numbers = p->box.counts[0] * p->box.counts[1] * p->box.counts[2];
     const vf_context *ctx = vf_device_context(p->plan->device);
 #pragma omp parallel for schedule(static) num_threads(vf_threads_of_plan(ctx, s->threads, 5 * numbers))

@@ -6,6 +6,8 @@
 
 #include "cgroup_limits.h"
 #include "context_internal.h"
+#include "host_copy.h"
+#include "voxfield/team_size.h"
 
 enum { HUGE_PAGE = 2 << 20, LARGE = 8 << 20 }; /* bytes */
 
@@ -108,9 +110,9 @@ static vf_status cpu_queue_after(vf_device *device, void *native, void *before)
 
 static vf_status cpu_copy(vf_device *device, void *native, void *dst, const void *src, size_t bytes)
 {
-    (void)device;
     (void)native;
-    memcpy(dst, src, bytes);
+    const int threads = bytes < LARGE ? 1 : vf_threads_for(device->ctx, (int64_t)(bytes / 8));
+    vf_host_copy(threads, dst, src, bytes);
     return VF_OK;
 }
 
