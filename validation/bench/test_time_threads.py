@@ -86,8 +86,10 @@ def made_up(threads):
 def test_figures():
     """The efficiency is that of rounds, in pairs: here 1 and 0.5 and 0.75, whose median is not that of the medians' quotient."""
     times = {1: iter([4.0, 2.0, 6.0]), 2: iter([2.0, 2.0, 4.0])}
-    bench.one_run = lambda build, case, n, folder, verify=False: {"seconds": {"solve": next(times[n])}, "whole": 1.0, "device": "cpu: X"}
-    rows, device = bench.measure(None, ("a case", None, None, None, None, {"solver": "solve"}), [1, 2], 3, None)
+    bench.one_run = lambda build, case, n, folder: {"seconds": {"solve": next(times[n])}, "whole": 1.0, "device": "cpu: X"}
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        rows, device = bench.measure(None, ("a case", None, None, None, {}, {"solver": "solve"}), [1, 2], 3, None)
+    assert "the same bits with 1 and 2 threads" in said.getvalue()
     assert (rows[0]["seconds"], rows[0]["efficiency"], device) == ({"1": 4.0, "2": 2.0}, {"1": 1.0, "2": 0.75}, "cpu: X"), rows[0]
     assert [row["part"] for row in rows] == ["solver", "whole program"]
 
@@ -101,24 +103,20 @@ def test_table_and_picture():
     assert "Threads on A <CPU>" in texts and "case 4: solver" in texts and {"1", "4", "16"} <= {*texts}, texts
 
 
-def fake_run(values):
-    """Runs whose file holds the values of this number of threads."""
-    def one(_build, _case, threads, folder, verify=False):
-        (folder / "image.cfl").write_bytes(b"head" + array.array("f", values[threads]).tobytes())
-    return one
-
-
 def test_verify():
     case = ("a case", None, None, None, {"image.cfl": 4}, None)
-    with tempfile.TemporaryDirectory() as name:
-        for values, words in (({1: [1, 2], 2: [1, 2.5]}, "other bits with 2 threads than with 1"), ({1: [1, 2], 2: [1]}, "other bits"),
-                              ({1: [1, math.nan]}, "not finite"), ({1: [1, math.inf]}, "not finite"), ({1: [0, 0]}, "zeros"), ({1: []}, "zeros")):
-            bench.one_run = fake_run(values)
-            stops(words, bench.verify, None, case, list(values), pathlib.Path(name))
-        bench.one_run = fake_run({1: [1, 2], 2: [1, 2]})
-        with contextlib.redirect_stdout(io.StringIO()) as said:
-            bench.verify(None, case, [1, 2], pathlib.Path(name))
-        assert "the same bits with 1 and 2 threads" in said.getvalue()
+
+    def runs(values):
+        expected = {}
+        with tempfile.TemporaryDirectory() as name:
+            for threads, numbers in values.items():
+                pathlib.Path(name, "image.cfl").write_bytes(b"head" + array.array("f", numbers).tobytes())
+                bench.verify(case, threads, pathlib.Path(name), expected)
+
+    for values, words in (({1: [1, 2], 2: [1, 2.5]}, "other bits with 2 threads than in the first run, with 1"), ({1: [1, 2], 2: [1]}, "other bits"),
+                          ({1: [1, math.nan]}, "not finite"), ({1: [1, math.inf]}, "not finite"), ({1: [0, 0]}, "zeros"), ({1: []}, "zeros")):
+        stops(words, runs, values)
+    runs({1: [1, 2], 2: [1, 2]})
 
 
 def test_small_cases(build):

@@ -5,8 +5,8 @@
     time_threads.py show REPORT.json
     time_threads.py plot REPORT.json FILE.svg
 
-BUILD is a build folder. First, every number of threads must give the bits of one thread; if not, nothing is timed and the exit
-status is 1. Then each round runs all numbers of threads, once upwards and once downwards in turn. Times are medians over the rounds.
+BUILD is a build folder. Each round runs all numbers of threads, once upwards and once downwards in turn. All runs must give the bits
+of the first, which has one thread; if not, the exit status is 1. Times are medians over the rounds.
 The report is written after each case. --busy N: while it runs, N other processes compute, each all the time.
 The efficiency is t1 / (n tn), t1 from the same round, and its median. Times are those of the stage that the case names, without
 reading and writing files. Numbers of threads that the machine does not have, or that this process may not use (affinity, control
@@ -137,11 +137,11 @@ def make_scan(build, folder, *words):
     run([build / "apps/mri_phantom/mri_phantom", "-q", *HEAD, *words, "-o", "input.h5"], folder)
 
 
-def one_run(build, case, threads, folder, verify=False):
+def one_run(build, case, threads, folder):
     """Report of one run, with the seconds of the whole program."""
     _, program, _, options, _, _ = case
     files = {"cionize": ["--spacing", "0.5", "--border", "5", "-o", "map.mrc", "input.pqr"],
-             "mri_recon": [*(["--save-coils", "maps.cfl"] if verify else []), "-o", "image.cfl", "input.h5"]}[program]
+             "mri_recon": ["--save-coils", "maps.cfl", "-o", "image.cfl", "input.h5"]}[program]
     whole = run([build / f"apps/{program}/{program}", "-q", "--device", "cpu", "--threads", threads, *options, "--report", "report.json", *files],
                 folder)
     report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
@@ -156,35 +156,33 @@ def assert_values(name, data):
         sys.exit(f"failed: {name} has values that are not finite, or only zeros")
 
 
-def verify(build, case, threads, folder):
-    """Every number of threads gives the bits of one."""
+def verify(case, threads, folder, expected):
+    """The files of this run have the bits of `expected`, which the first run fills."""
     name, _, _, _, files, _ = case
-    expected = {}
-    for n in threads:
-        one_run(build, case, n, folder, verify=True)
-        for file, skip in files.items():
-            data = (folder / file).read_bytes()[skip:]
-            if file not in expected:
-                assert_values(f"{name}: {file}", data)
-                expected[file] = data
-            elif data != expected[file]:
-                sys.exit(f"failed: {name}: {file} has other bits with {n} threads than with {threads[0]}")
-    print(f"{name}: the same bits with {listed(list(map(str, threads)))} thread{'s' * (threads != [1])}", flush=True)
+    for file, skip in files.items():
+        data = (folder / file).read_bytes()[skip:]
+        if file not in expected:
+            assert_values(f"{name}: {file}", data)
+            expected[file] = data
+        elif data != expected[file]:
+            sys.exit(f"failed: {name}: {file} has other bits with {threads} threads than in the first run, with 1")
 
 
 def measure(build, case, threads, most, folder):
     """{row: seconds of the rounds by number of threads}."""
     name, _, _, _, _, rows = case
-    seconds = {row: {n: [] for n in threads} for row in [*rows, "whole program"]}
+    seconds, expected = {row: {n: [] for n in threads} for row in [*rows, "whole program"]}, {}
     began = time.monotonic()
     for done in range(most):
         if done >= FEWEST and time.monotonic() - began > LONG:
             break
         for n in threads if done % 2 == 0 else threads[::-1]:
             report = one_run(build, case, n, folder)
+            verify(case, n, folder, expected)
             for row, stage in rows.items():
                 seconds[row][n].append(report["seconds"][stage])
             seconds["whole program"][n].append(report["whole"])
+    print(f"{name}: the same bits with {listed(list(map(str, threads)))} thread{'s' * (threads != [1])}", flush=True)
     return [{"case": name, "part": row, "seconds": {str(n): statistics.median(times[n]) for n in threads}, "seconds_of_rounds": times,
              "efficiency": {str(n): statistics.median(one / (n * several) for one, several in zip(times[threads[0]], times[n])) for n in threads}}
             for row, times in seconds.items()], report["device"]
@@ -218,7 +216,6 @@ def make_record(options):
         with tempfile.TemporaryDirectory(prefix="time_threads") as name, others(options.busy):
             folder, (make, *words) = pathlib.Path(name), case[2]
             make(build, folder, *words)
-            verify(build, case, threads, folder)
             made, device = measure(build, case, threads, options.rounds, folder)
         rows += made
         mri_study.write({**record, "device": device.removeprefix("cpu: "), "rows": rows}, options.report)

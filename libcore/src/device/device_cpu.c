@@ -111,7 +111,7 @@ static vf_status cpu_queue_after(vf_device *device, void *native, void *before)
 static vf_status cpu_copy(vf_device *device, void *native, void *dst, const void *src, size_t bytes)
 {
     (void)native;
-    const int threads = bytes < LARGE ? 1 : vf_threads_for(device->ctx, (int64_t)(bytes / 8));
+    const int threads = bytes < HUGE_PAGE ? 1 : vf_threads_for(device->ctx, (int64_t)(bytes / 8));
     vf_host_copy(threads, dst, src, bytes);
     return VF_OK;
 }
