@@ -350,18 +350,19 @@ vf_status cionize_tell(const cionize_state *r, cionize_moment moment, double sec
 {
     static const int first[] = {LINE_MOLECULE,    LINE_SELECTED, LINE_IONS,         LINE_DONE,   LINE_VALUES,
                                 LINE_FIELD_FILES, LINE_ENERGY,   LINE_SOLVENT_MAPS, LINE_PLACED, LINE_BEHIND};
-    static const int last[] = {LINE_MOLECULE,    LINE_DEVIATION, LINE_ION_FILES_PLANNED, LINE_RADIAL,    LINE_VALUES,
-                               LINE_FIELD_FILES, LINE_ENERGY,    LINE_SOLVENT_MAPS,      LINE_ION_FILES, LINE_BEHIND};
+    static const int last[] = {LINE_MOLECULE,    LINE_FORECAST, LINE_ION_FILES_PLANNED, LINE_RADIAL,    LINE_VALUES,
+                               LINE_FIELD_FILES, LINE_ENERGY,   LINE_SOLVENT_MAPS,      LINE_ION_FILES, LINE_BEHIND};
     const program *p = r->settings.program;
-    const bool no_map = r->water.no_map || only_points(r);
     facts f = {0};
     list_input(&f, r);
-    if (moment != TELL_MOLECULE)
+    if (moment != TELL_MOLECULE) {
         list_run(&f, r, moment, seconds);
+        forecast_facts(&f, r);
+    }
     fact_stages(&f, &r->stages);
     vf_status status = VF_OK;
     if (!r->settings.quiet)
-        status = facts_print(r->ctx, &f, first[moment], moment == TELL_PLAN && no_map ? LINE_FIELD_MAP : last[moment]);
+        status = facts_print(r->ctx, &f, first[moment], last[moment]);
     vf_report_run(report, "cionize", p->argc, p->argv);
     VF_TRY(status, facts_report(r->ctx, &f, report));
     facts_free(&f);
@@ -373,6 +374,7 @@ vf_status cionize_facts_of_run(const cionize_state *r, double seconds, vf_report
     facts f = {0};
     list_input(&f, r);
     list_run(&f, r, TELL_REPORT, seconds);
+    forecast_facts(&f, r);
     fact_stages(&f, &r->stages);
     vf_report_run(json, "cionize", r->settings.program->argc, r->settings.program->argv);
     const vf_status status = facts_report(r->ctx, &f, json);

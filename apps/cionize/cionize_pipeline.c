@@ -208,6 +208,7 @@ static vf_status prepare(cionize_state *r)
     VF_TRY(status, points_prepare(r));
     if (status == VF_OK && only_points(r)) {
         describe(r);
+        forecast_run(r);
         return cionize_tell(r, TELL_PLAN, 0, NULL);
     }
     const bool places = ions_asked(r) && s->pieces.parts == 0 && !job_is_other(&s->pieces);
@@ -229,6 +230,7 @@ static vf_status prepare(cionize_state *r)
     if (r->kept.pieces.items > 0)
         r->evaluations *= (double)kept_missing(&r->kept.pieces) / (double)r->kept.pieces.items;
     describe(r);
+    forecast_run(r);
     status = cionize_tell(r, TELL_PLAN, 0, NULL);
     if (status == VF_OK && s->dry_run && !s->quiet && !s->read_map && !r->water.no_map)
         status = plan_job(r);
@@ -460,7 +462,7 @@ static void free_run(cionize_state *r)
 
 vf_status cionize_run(vf_context *ctx, const cionize_settings *settings)
 {
-    cionize_state r = {.ctx = ctx, .settings = *settings, .ions = *settings->ions};
+    cionize_state r = {.ctx = ctx, .began = vf_now(), .settings = *settings, .ions = *settings->ions};
     vf_report *report = NULL;
     vf_status status = VF_OK;
     r.sources = &r.molecule;

@@ -98,9 +98,24 @@ typedef struct surface_state {
     char *scene[SCENE_FILES]; /* names; NULL: there is no scene */
 } surface_state;
 
+/* Parts of a run, as the stages of the report (run_forecast.c). */
+typedef enum run_part {
+    RUN_BEFORE, /* until the plan: reading, planning; measured */
+    RUN_SOLVE,
+    RUN_COMPUTE,
+    RUN_WRITE,
+    RUN_POINTS,
+    RUN_FIELD_MAP,
+    RUN_ENERGIES,
+    RUN_PLACE,
+    RUN_PARTS
+} run_part;
+
 typedef struct cionize_state {
     vf_context *ctx;
-    cionize_settings settings; /* updated from the script and the map that is read */
+    double began;               /* vf_now of the run's beginning */
+    double forecast[RUN_PARTS]; /* seconds */
+    cionize_settings settings;  /* updated from the script and the map that is read */
     ion_settings ions;
     script script;
     vf_stages stages;
@@ -234,6 +249,16 @@ VF_MUST_CHECK vf_status energies_prepare(cionize_state *r);
 VF_MUST_CHECK vf_status energies_run(cionize_state *r);
 
 void energy_facts(facts *f, const cionize_state *r);
+
+/* ---- run_forecast.c ---- */
+
+/* Before the plan is told: sets r->forecast. */
+void forecast_run(cionize_state *r);
+
+/* Seconds of a solution on the grid. */
+double forecast_solution(const cionize_state *r);
+
+void forecast_facts(facts *f, const cionize_state *r);
 
 /* ---- spacing_stage.c ---- */
 
@@ -412,6 +437,7 @@ enum {
     LINE_MAP = LINE_PIECES + 3,
     LINE_MAP_AFTER,
     LINE_DEVIATION,
+    LINE_FORECAST,
     LINE_IONS,
     LINE_IONS_DISTANCE,
     LINE_IONS_SOLVENT,

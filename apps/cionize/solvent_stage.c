@@ -19,10 +19,6 @@
 /* Spacings from here on leave holes in atoms' spheres, angstrom. */
 static const double g_coarse = 1;
 
-/* Processor seconds of a point of the grid: 0.45e-6 to 0.6e-6 on a processor with AVX-512 (EPYC, 2.3 to 18 million points), and with the
- * full equation, of 3 to 4 steps. */
-static const double g_point_seconds = 0.5e-6, g_non_linear_factor = 1.7;
-
 /* What a picture in kT/e shows, as people do: -5 to 5. */
 static const double g_picture_range = 5;
 
@@ -317,11 +313,9 @@ void solvent_facts(facts *f, const cionize_state *r)
     spacing_facts(f, r);
     fact_number(f, "memory", r->dissolved.memory);
     char memory[32], time[32];
-    const double seconds =
-        g_point_seconds * (double)vf_grid_points(&r->grid) * (s->non_linear ? g_non_linear_factor : 1);
     if (!r->trajectory && r->dissolved.memory > 0)
         fact_only_say(f, LINE_SOLVENT_PLAN, "\n           about %s, %s of memory",
-                      vf_format_seconds(seconds / vf_context_threads(r->ctx), time, sizeof time),
+                      vf_format_seconds(forecast_solution(r), time, sizeof time),
                       vf_format_bytes(r->dissolved.memory, memory, sizeof memory));
     fact_integer(f, "left_out", r->dissolved.left_out);
     if (r->dissolved.water > 0)

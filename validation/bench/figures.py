@@ -9,7 +9,7 @@ validation/results.
 
 Records: gpu-DEVICE-DATE.json (./run gpu), folders cpu-DEVICE-DATE with the reports of ./run bench,
 opencl-DATE.json of time_opencl (./run gpu opencl), devices-N-DEVICE-DATE.json of time_devices.py on a machine with N GPUs, images-DATE.json of image_study.py,
-slopes-DATE.json of ewald_slopes.py, auto-DATE.json of auto_study.py, threads-N-DEVICE-DATE.json of time_threads.py, fourier-tuning-DEVICE-DATE.json of tune_fourier_sum; and
+slopes-DATE.json of ewald_slopes.py, forecast-DEVICE-DATE.json of forecast.py, the newest of each device, auto-DATE.json of auto_study.py, threads-N-DEVICE-DATE.json of time_threads.py, fourier-tuning-DEVICE-DATE.json of tune_fourier_sum; and
 cutoff-DATE.json of cutoff_figure.py and fourier-steps-DEVICE-DATE.json of bench_fourier_steps, which count if the GPU's record has no
 report of them. bench_NAME-DEVICE-DATE.json is the report of one benchmark, made after the record on the same GPU: it takes the place of
 the record's.
@@ -30,6 +30,7 @@ import auto_study  # noqa: E402  (how its tables are written)
 import cionize_study  # noqa: E402
 import cutoff_figure  # noqa: E402
 import ewald_slopes  # noqa: E402
+import forecast  # noqa: E402
 import mri_study  # noqa: E402
 import plot_primitives  # noqa: E402
 import published_primitives  # noqa: E402
@@ -41,6 +42,12 @@ def newest(pattern, needed=True):
     if needed and not found:
         sys.exit(f"figures.py: no record {pattern} in {RESULTS}")
     return found[-1] if found else None
+
+
+def newest_of_each(pattern):
+    """The newest record of each name without its date."""
+    found = {path.stem[:-11]: path for path in sorted(RESULTS.glob(pattern))}
+    return [json.loads(path.read_text()) for _, path in sorted(found.items())]
 
 
 def load():
@@ -63,6 +70,7 @@ def load():
         "auto": json.loads(auto.read_text()) if auto else None,
         "threads": json.loads(threads.read_text()) if threads else None,
         "opencl": json.loads(opencl.read_text()),
+        "forecast": newest_of_each("forecast-*.json"),
         "gpu": gpu["benchmarks"],
         "steps": gpu["benchmarks"].get("bench_fourier_steps") or (json.loads(steps.read_text()) if steps else None),
         "tuning": json.loads(tuning.read_text()) if tuning else None,
@@ -325,6 +333,13 @@ def threads_block(data):
             f"{time_threads.show(record)}\n\n![Times as fast as one thread](threads.svg)")
 
 
+def forecast_block(data):
+    records = data["forecast"]
+    if not records:
+        return "No record yet: `python3 validation/bench/forecast.py build/release --report FILE.json`, on an idle machine, makes one."
+    return forecast.summary(records)
+
+
 def multigrid_block(data):
     report = data["gpu"].get("bench_multigrid")
     if not report:
@@ -420,6 +435,7 @@ def figures(data):
         "fast or exact": auto_block(data),
         "several gpus": several_block(data),
         "threads": threads_block(data),
+        "forecasts": forecast_block(data),
         "images": images_block(data),
         "ions": ions_block(data),
         "multigrid": multigrid_block(data),

@@ -1,138 +1,204 @@
 #!/usr/bin/env python3
-"""Compares the time that mri_recon forecasts in its plan with the time that it takes, on the CPU.
+"""Compares the times that mri_recon and cionize forecast in their plans with the times that they take.
 
-    forecast.py BUILD [--threads N,N,...] [--cases EXPRESSION] [--runs N] [--processor] [--report FILE.json]
+    forecast.py BUILD [--device cpu|cuda] [--threads N,N,...] [--large] [--cases REGEX] [--runs N] [--processor] [--report FILE.json]
+    forecast.py show RECORD.json...
 
-BUILD is a build folder. Scans of many kinds are made by mri_phantom and reconstructed with the default options, with each
-number of threads (default: 1, 2 and all cores). --cases is a regular expression for their names. A short run is repeated,
-RUNS times at most (default 3), and the fastest counts, with the forecast that it printed. Below each line are the parts,
-forecast/measured in ms, and the iterations. With --processor the processor time counts instead, and what was measured
-before the plan does not: for one thread, where other programs use the machine.
+BUILD is a build folder. The cases are those of forecast_cases.py: both programs, every method and prior. --large adds cases for
+workstations and GPUs, of up to a minute each. --cases is a regular expression for their names. Each number of threads (default: all
+processors that this process may use) is measured. A short run is repeated, up to RUNS times (default 3); the least time counts, beside the
+least forecast, so that other programs disturb neither. A line has the parts that matter, forecast/measured in ms, and the counts of
+iterations, forecast/made. With --processor the processor time counts instead, and what was measured before the plan does not: for one
+thread, where other programs use the machine; its forecasts are for the median of the speeds that the runs have measured.
 
-Exits with 1 if a forecast is not within a factor of 1.5. What it needs: idle cores, and about a minute for one thread.
+The record, FILE.json, is one of validation/results (forecast-...); figures.py makes the table in docs/accuracy.md of them.
+Exits with 1 if a forecast is not within a factor of 1.5, 77 without a GPU for --device cuda. What it needs: idle processors; without
+--large less than 3 minutes on two of them.
 """
 import argparse
+import datetime
 import json
 import os
 import pathlib
 import re
+import shlex
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+HERE = pathlib.Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(HERE), str(HERE.parent / "tables")]
+import forecast_cases  # noqa: E402
+import mri_study  # noqa: E402
+import time_threads  # noqa: E402
+
 BOUND = 1.5
-LONG = 1.0  # s; longer runs are not repeated
-BEFORE = ("read", "coils", "device")  # stages
-
-HEAD = ("--phantom", "head", "--noise", 0.02)
-SLICE = (*HEAD, "--without", "sensitivity")  # coil maps are estimated
-VOLUME = ("--noise", 0.02, "--without", "sensitivity")
-CASES = {
-    "Cartesian 64^2, 1 coil": ("--matrix", "64,64,1", "--trajectory", "cartesian", *HEAD),
-    "Cartesian 256^2, 1 coil": ("--matrix", "256,256,1", "--trajectory", "cartesian", *HEAD),
-    "Cartesian 256^2, 8 coils, R = 2": ("--matrix", "256,256,1", "--trajectory", "cartesian", "--coils", 8, "--accelerate", 2, *SLICE),
-    "Cartesian 192^2, 8 coils, R = 2, joint maps": ("--matrix", "192,192,1", "--trajectory", "cartesian", "--coils", 8, "--accelerate", 2,
-                                                    "--calibration-lines", 2, *SLICE),
-    "Poisson 160^2, 6 coils, R = 3": ("--matrix", "160,160,1", "--trajectory", "cartesian", "--coils", 6, "--poisson", 3, *SLICE),
-    "radial 64^2, 4 coils, R = 2": ("--matrix", "64,64,1", "--coils", 4, "--spokes", 32, *SLICE),
-    "radial 128^2, 1 coil": ("--matrix", "128,128,1", *HEAD),
-    "radial 192^2, 8 coils, R = 2, maps in the file": ("--matrix", "192,192,1", "--coils", 8, "--spokes", 96, "--oversample", 2, *HEAD),
-    "radial 192^2, 8 coils, R = 2": ("--matrix", "192,192,1", "--coils", 8, "--spokes", 96, "--oversample", 2, *SLICE),
-    "radial 320^2, 12 coils, R = 2.5": ("--matrix", "320,320,1", "--coils", 12, "--spokes", 120, *SLICE),
-    "spiral 256^2, 8 coils": ("--matrix", "256,256,1", "--coils", 8, "--trajectory", "spiral", *SLICE),
-    "koosh ball 64^3, 1 coil": ("--matrix", 64, *VOLUME),
-    "koosh ball 48^3, 6 coils, R = 4": ("--matrix", 48, "--coils", 6, "--spokes", 700, *VOLUME),
-    "Cartesian 96 x 96 x 48, 4 coils": ("--matrix", "96,96,48", "--coils", 4, "--trajectory", "cartesian", "--noise", 0.02),
-    "Cartesian 48^3, 6 coils, R = 2 x 2": ("--matrix", 48, "--coils", 6, "--trajectory", "cartesian", "--accelerate", "2,2", *VOLUME),
-    "16 frames of radial 128^2, 8 coils, R = 5": ("--matrix", "128,128,1", "--coils", 8, "--frames", 16, "--spokes", 21, "--continue", *SLICE),
-    "12 frames of Cartesian 128^2, 4 coils": ("--matrix", "128,128,1", "--coils", 4, "--frames", 12, "--trajectory", "cartesian", *SLICE),
-}
+ENOUGH = 1.0  # s: a case whose runs have taken longer is not run again
+BEFORE = {"mri_recon": ("read", "coils", "device"), "cionize": ("read", "plan")}  # stages
+MEASURED = {"mri_recon": ("before",), "cionize": ("before", "compute")}  # parts whose forecasts are measured on the clock
+COUNTS = ("first_images", "first_iterations", "iterations", "applications_of_normal")
 
 
-def run(command):
+def run(command, folder):
     """Wall and processor seconds of a command."""
     began = time.monotonic()
-    process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    said = process.stderr.read().decode()
-    _, status, usage = os.wait4(process.pid, 0)
+    with open(folder / "said.txt", "w+", encoding="utf-8") as said:
+        process = subprocess.Popen(list(map(str, command)), cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.monotonic() - began
+        said.seek(0)
+        text = said.read()
     if status != 0:
-        sys.exit(f"failed: {' '.join(map(str, command))}\n{said}")
-    return time.monotonic() - began, usage.ru_utime + usage.ru_stime
+        sys.exit(f"failed: {shlex.join(map(str, command))}\n{text}")
+    return seconds, usage.ru_utime + usage.ru_stime
 
 
-def measure(recon, scan, threads, runs, processor, folder):
-    """The fastest run."""
-    best = None
-    for _ in range(runs):
-        wall, cpu = run([recon, "--device", "cpu", "--threads", threads, "--report", folder / "r.json", "-o", folder / "i.h5", scan])
-        report = json.loads((folder / "r.json").read_text())
-        seconds = cpu if processor else wall
-        if best is None or seconds < best["seconds"]:
-            best = {"threads": threads, "seconds": seconds, "wall": wall, "processor": cpu, "forecast": report["forecast"],
-                    "stages": report["seconds"], "processor_stages": report["processor_seconds"],
-                    "made": {name: report["reconstruction"].get(name, 0) for name in
-                             ("first_images", "first_iterations", "iterations", "applications_of_normal")}}
-        if wall > LONG:
+def one_run(command, program, folder, processor):
+    """Seconds, measured and forecast, in all and by part."""
+    wall, cpu = run(command, folder)
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    stages = report["processor_seconds" if processor else "seconds"]
+    seconds, forecast = cpu if processor else wall, report["forecast"]
+    for name in ("combine", "picture", "compare", "surface", "page"):
+        if name in stages:
+            stages["write"] = stages.get("write", 0) + stages.pop(name)
+    made = {name: time for name, time in stages.items() if name not in BEFORE[program]}
+    made["before"] = seconds - sum(made.values())
+    counts = {name: [forecast[name], report["reconstruction"].get(name, 0)] for name in COUNTS} if program == "mri_recon" else {}
+    return {"seconds": seconds, "made": made, "forecast": forecast["seconds"], "speed": forecast.get("measured_speed"),
+            "region": forecast.get("measured_region"), "counts": counts, "device": report.get("device")}
+
+
+def measure(asked, case, path, files, threads, folder):
+    """The fastest run, and the least forecast."""
+    name, program, _, options = case
+    build = asked.build.resolve()
+    words = shlex.split(options.format(**{key: shlex.quote(str(file)) for key, file in files.items()}))
+    if not {"-o", "--points", "--field-map"} & set(words) and not {"--trajectory", "--energies"} <= set(words):
+        words += ["-o", "image.h5" if program == "mri_recon" else "map.mrc"]
+    command = [build / f"apps/{program}/{program}", "-q", "--device", asked.device, "--threads", threads, "--report", "report.json", *words, path]
+    rows, spent = [], 0
+    for _ in range(asked.runs):
+        rows.append(one_run(command, program, folder, asked.processor))
+        spent += rows[-1]["seconds"]
+        if spent > ENOUGH:
             break
-    stages = best["processor_stages" if processor else "stages"]
-    stages["write"] = sum(stages.pop(name, 0) for name in ("combine", "write", "picture", "compare"))
-    stages["before"] = best["seconds"] - sum(seconds for name, seconds in stages.items() if name not in BEFORE)
-    parts = best["forecast"]["seconds"]
-    if processor:
-        speed = best["forecast"].get("measured_speed", 1)
-        parts.update({name: stages["before"] if name == "before" else seconds / speed for name, seconds in parts.items()})
-        best["forecast"]["total"] = sum(parts.values())
-    best["ratio"] = best["forecast"]["total"] / best["seconds"]
-    return best
+    best = min(rows, key=lambda row: row["seconds"])
+    least = min(rows, key=lambda row: sum(row["forecast"].values()))
+    return {"case": name, "program": program, "threads": threads, "runs": len(rows), **best, "forecast": least["forecast"], "speed": least["speed"],
+            "region": least["region"]}
 
 
-def parts(row, processor):
-    """Forecast/measured in ms of each part, and of the iterations."""
-    stages = row["processor_stages" if processor else "stages"]
-    words = [f"{name} {1e3 * seconds:.0f}/{1e3 * stages.get(name, 0):.0f}" for name, seconds in row["forecast"]["seconds"].items()
-             if max(seconds, stages.get(name, 0)) > 5e-4]
-    words += [f"{name.replace('_of_normal', '')} {row['forecast'][name]:.0f}/{made}" for name, made in row["made"].items() if made]
-    words += [f"{name} {row['forecast'][name]:.3g}" for name in ("measured_speed", "measured_region") if name in row["forecast"]]
-    return ", ".join(words)
+def compare(rows, processor):
+    """Sets what follows from all rows: parts [forecast, measured], and ratios."""
+    speeds = [row["speed"] for row in rows if row["speed"]]
+    usual = statistics.median(speeds) if speeds else 1
+    for row in rows:
+        made, forecast = row.pop("made"), row.pop("forecast")
+        if processor and row["program"] == "mri_recon":
+            forecast = {name: time * usual / (row["speed"] or 1) for name, time in forecast.items()}
+        if processor:
+            forecast |= {name: made.get(name, 0) for name in MEASURED[row["program"]]}
+        row["parts"] = {name: [forecast.get(name, 0), made.get(name, 0)] for name in {**forecast, **made}}
+        row["forecast"] = sum(forecast.values())
+        row["ratio"] = row["forecast"] / row["seconds"]
+
+
+def within(row):
+    return 1 / BOUND <= row["ratio"] <= BOUND
+
+
+def line(row):
+    """Of parts only those that are a twentieth of the run."""
+    words = [f"{name} {1e3 * forecast:.3g}/{1e3 * made:.3g}" for name, (forecast, made) in row["parts"].items()
+             if max(forecast, made) > 0.05 * row["seconds"]]
+    words += [f"{name.replace('_of_normal', '')} {forecast:.0f}/{made}" for name, (forecast, made) in row["counts"].items() if made]
+    words += [f"{name} {row[name]:.3g}" for name in ("speed", "region") if row[name]]
+    return f"{row['ratio']:.2f}{'  <--' if not within(row) else ''}  {1e3 * row['forecast']:.0f}/{1e3 * row['seconds']:.0f} ms  {row['case']}\n        " + \
+        ", ".join(words)
+
+
+def make_record(asked):
+    most, why = time_threads.allowed()
+    threads, left_out = time_threads.choose([most] if asked.threads is None else asked.threads, most, why)
+    if left_out:
+        print(left_out)
+    chosen = [case for case in forecast_cases.cases(asked.large) if re.search(asked.cases, case[0])]
+    if not chosen or not threads:
+        sys.exit("nothing to measure" if not threads else f"no case has a name like {asked.cases}")
+    rows, load, before = [], os.getloadavg(), None
+    with tempfile.TemporaryDirectory(prefix="forecast") as name:
+        folder = pathlib.Path(name)
+        for case in chosen:
+            if case[1:3] != before:
+                path, files = forecast_cases.make_input(asked.build.resolve(), *case[1:3], folder)
+                before = case[1:3]
+            rows += [measure(asked, case, path, files, n, folder) for n in threads]
+            if sys.stderr.isatty():
+                print(f"\r\033[K{len(rows)} of {len(chosen) * len(threads)}", end="", file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr)
+    compare(rows, asked.processor)
+    return {"benchmark": "forecast", "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), "bound": BOUND,
+            "device": next((row["device"] for row in rows if row["device"]), asked.device), "processors": most, "processor_time": asked.processor, "load": load, "rows": rows}
+
+
+def show(record):
+    """What is printed of a record, and how many forecasts are within the bound."""
+    lines = []
+    for n in sorted({row["threads"] for row in record["rows"]}):
+        lines += [f"{n} thread{'s' * (n > 1)}: forecast over {'processor ' * record['processor_time']}time", *(line(row) for row in record["rows"] if row["threads"] == n)]
+    good = sum(within(row) for row in record["rows"])
+    worst = max(record["rows"], key=lambda row: max(row["ratio"], 1 / row["ratio"]))
+    lines.append(f"{good} of {len(record['rows'])} forecasts within a factor of {record['bound']}; the worst is {worst['ratio']:.2f} times the time "
+                 f"({worst['case']}, {worst['threads']} threads); {record['device']}")
+    if record["load"][0] > 0.5:
+        lines.append(f"other programs used this machine (load {record['load'][0]:.1f}): times mean little")
+    return "\n".join(lines), good
+
+
+def summary(records):
+    """The table of docs/accuracy.md: a column for each record and number of threads."""
+    columns = [(record, n) for record in records for n in sorted({row["threads"] for row in record["rows"]})]
+    found = [{row["case"]: row for row in record["rows"] if row["threads"] == n} for record, n in columns]
+    names = list(dict.fromkeys(name for rows in found for name in rows))
+    head = ["case", *(f"{record['device'].split(';')[0]}" for record, _ in columns)]
+    def cell(row):
+        mark = "" if within(row) else "**"
+        return f"{mark}{mri_study.number(row['seconds'])} s, {row['ratio']:.2f}{mark}"
+    lines = [[name.replace("|", "\\|"), *(cell(rows[name]) if name in rows else "" for rows in found)] for name in names]
+    good = [f"{sum(map(within, rows.values()))} of {len(rows)}" for rows in found]
+    return mri_study.table(head, [*lines, [f"within a factor of {BOUND}", *good]])
 
 
 def main():
+    if sys.argv[1:2] == ["show"]:
+        for path in sys.argv[2:]:
+            print(show(json.loads(pathlib.Path(path).read_text(encoding="utf-8")))[0])
+        return 0
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("build", type=pathlib.Path)
-    asked.add_argument("--threads", default="")
+    asked.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    asked.add_argument("--threads", type=lambda text: sorted(map(int, text.split(","))))
     asked.add_argument("--cases", default="")
+    asked.add_argument("--large", action="store_true")
     asked.add_argument("--runs", type=int, default=3)
     asked.add_argument("--processor", action="store_true")
     asked.add_argument("--report", type=pathlib.Path)
     asked = asked.parse_args()
-    build = asked.build.resolve()
-    recon, phantom = build / "apps/mri_recon/mri_recon", build / "apps/mri_phantom/mri_phantom"
-    cores = len(os.sched_getaffinity(0))
-    threads = [int(n) for n in asked.threads.split(",")] if asked.threads else sorted({1, min(2, cores), cores})
-    names = [name for name in CASES if re.search(asked.cases, name)]
-    if not names:
-        sys.exit(f"no case has a name like {asked.cases}; there are: {', '.join(CASES)}")
-    rows = []
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        for case in names:
-            made, _ = run([phantom, "-q", "-o", folder / "s.h5", *CASES[case]])
-            print(f"{case}: made in {made:.1f} s")
-            for n in threads:
-                row = {"case": case, **measure(recon, folder / "s.h5", n, asked.runs, asked.processor, folder)}
-                rows.append(row)
-                late = "" if 1 / BOUND <= row["ratio"] <= BOUND else "  <--"
-                print(f"  {n:3d} thread{'s' if n > 1 else ' '}: forecast {row['forecast']['total']:7.3f} s, measured {row['seconds']:7.3f} s, "
-                      f"ratio {row['ratio']:.2f}{late}\n      {parts(row, asked.processor)}", flush=True)
-    within = sum(1 / BOUND <= row["ratio"] <= BOUND for row in rows)
-    worst = max(rows, key=lambda row: max(row["ratio"], 1 / row["ratio"]))
-    print(f"worst ratio: {worst['ratio']:.2f} ({worst['case']}, {worst['threads']} threads); "
-          f"{within} of {len(rows)} within a factor of {BOUND}")
+    if asked.device == "cuda" and not pathlib.Path("/dev/nvidiactl").exists():
+        print("SKIP: no NVIDIA GPU here")
+        return mri_study.SKIPPED
+    record = make_record(asked)
+    text, good = show(record)
+    print(text)
     if asked.report:
-        out = {"benchmark": "forecast", "bound": BOUND, "processor_time": asked.processor, "cores": cores, "rows": rows}
-        asked.report.write_text(json.dumps(out, indent=2) + "\n")
-    return 0 if within == len(rows) else 1
+        mri_study.write(record, asked.report)
+    return 0 if good == len(record["rows"]) else 1
 
 
 if __name__ == "__main__":

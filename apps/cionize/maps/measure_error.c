@@ -42,17 +42,31 @@ static void draw_points(error_points *p)
             p->at[n][a] = (int64_t)(draw(&state) % (uint64_t)grid->counts[a]);
 }
 
+static double seconds_of_pair(const vf_potential_problem *problem)
+{
+    return problem->grid.cell.kind == VF_CELL_NONE && !(problem->sigma > 0) ? pair_seconds : cell_pair_seconds;
+}
+
+static bool is_exact(const potential_plan *plan)
+{
+    return plan->method->tolerance[plan->problem.precision] == 0 && !plan->method->cuts_off;
+}
+
 /* By the usual speeds, not those that were measured: the file names the number of points, and the same run makes the
  * same file. A GPU has some cores beside it. */
 static int64_t affordable(const vf_context *ctx, const potential_plan *plan, int64_t atoms)
 {
     const vf_potential_problem *problem = &plan->problem;
-    const bool fast = problem->grid.cell.kind == VF_CELL_NONE && !(problem->sigma > 0);
     const vf_device_kind kind = vf_device_get_kind(vf_context_device(ctx, 0));
     const double cores = kind == VF_DEVICE_CPU ? 1 : 16, points = (double)vf_grid_points(&problem->grid);
     const double seconds = plan->method->expected_seconds(problem, kind, 1, (double)atoms, points) * cores;
-    const double pairs = share * seconds / (fast ? pair_seconds : cell_pair_seconds);
+    const double pairs = share * seconds / seconds_of_pair(problem);
     return (int64_t)fmin(fmax(pairs / (double)atoms, LEAST_POINTS), MOST_POINTS);
+}
+
+double error_points_seconds(const vf_context *ctx, const potential_plan *plan, int64_t atoms)
+{
+    return is_exact(plan) ? 0 : (double)affordable(ctx, plan, atoms) * (double)atoms * seconds_of_pair(&plan->problem);
 }
 
 /* ---- exact sums ---- */
@@ -110,7 +124,7 @@ vf_status error_points_make(vf_context *ctx, const potential_plan *plan, const m
 {
     const vf_potential_problem *problem = &plan->problem;
     *out = NULL;
-    if (plan->method->tolerance[problem->precision] == 0 && !plan->method->cuts_off)
+    if (is_exact(plan))
         return VF_OK;
     error_points *p = calloc(1, sizeof *p);
     if (!p)

@@ -17,6 +17,9 @@
 
 typedef struct error_points error_points;
 
+/* Seconds on one thread of the exact sums of one map, or frame; 0 for methods that are exact. */
+double error_points_seconds(const vf_context *ctx, const potential_plan *plan, int64_t atoms);
+
 /* Draws points and sums their exact values: of the molecule, or the mean over frames (`t`, `selection`; else NULL).
  * *out is NULL for methods that are exact. Errors: those of vf_point_sum_create and of trajectory_read. */
 VF_MUST_CHECK vf_status error_points_make(vf_context *ctx, const potential_plan *plan, const molecule *mol,

@@ -1,0 +1,151 @@
+/* How long a run will take: of the map what its method has measured, of the rest what it took on one core of an EPYC with AVX-512.
+ * validation/bench/forecast.py compares whole runs with their forecasts. */
+#include <math.h>
+#include <string.h>
+
+#include "cionize_state.h"
+#include "potential/potential_common.h"
+
+static const char *const part_names[RUN_PARTS] = {"before", "solve",     "compute",  "write",
+                                                  "points", "field map", "energies", "place"};
+
+static const double ns = 1e-9;
+static const double loading = 0.012; /* until main, and after the report */
+/* Of n threads, each is slower by sqrt(n - 1) times this share. */
+static const double crowding = 0.08;
+
+/* Seconds of a solution in solvent by point and by atom (300 to 20,000 atoms, 0.05 to 17 million points), in a cell by point alone; what
+ * the full equation, of 3 to 4 steps, takes of a point's; and what is left of it beside a GPU, which solves linear systems. */
+static const double solved_point = 0.38e-6, solved_atom = 77e-6, solved_in_cell = 0.45e-6, non_linear = 1.7,
+                    beside_gpu = 0.35;
+/* Of a pair of an atom and a point; in a cell. */
+static const double pair = 0.7e-9, pair_in_cell = 25e-9;
+
+static double shared(const cionize_state *r, double seconds)
+{
+    const double n = vf_context_threads(r->ctx);
+    return seconds * (1 + crowding * sqrt(n - 1)) / n;
+}
+
+static bool in_cell(const cionize_state *r)
+{
+    return r->settings.cell.kind != VF_CELL_NONE;
+}
+
+static double frames_of(const cionize_state *r)
+{
+    return r->trajectory ? (double)r->frames.count : 1;
+}
+
+/* ---- parts ---- */
+
+/* `points` of a grid. */
+static double solution(const cionize_state *r, double points, double atoms)
+{
+    const bool gpu = vf_device_get_kind(potential_first_device(r->ctx)) == VF_DEVICE_CUDA;
+    const double each = in_cell(r) ? solved_in_cell : solved_point;
+    const double factor = (r->dissolved.options.non_linear ? non_linear : 1) * (gpu ? beside_gpu : 1);
+    return shared(r, each * factor * points + (in_cell(r) ? 0 : solved_atom * atoms));
+}
+
+double forecast_solution(const cionize_state *r)
+{
+    return solution(r, (double)vf_grid_points(&r->grid), (double)r->molecule.atoms);
+}
+
+/* Of a map on its way to a file. */
+static double writing(const map_output *output, const map_info *info)
+{
+    static const struct {
+        const char *name;
+        double byte;
+    } rates[] = {{"OpenDX", 2.5e-9}, {"Gaussian cube", 5e-9}, {"HDF5", 20e-9}};
+    double byte = 0.7e-9;
+    if (!output->format)
+        return 0;
+    for (size_t n = 0; n < sizeof rates / sizeof *rates; n++)
+        if (strstr(output->format->name, rates[n].name))
+            byte = rates[n].byte;
+    return byte * map_output_bytes(output->format, info);
+}
+
+static double map_seconds(const cionize_state *r)
+{
+    const double made = r->plan.evaluations * (double)r->plan.maps, share = made > 0 ? r->evaluations / made : 1;
+    const double points = (double)vf_grid_points(&r->grid);
+    const double sum = share * r->plan.seconds * (double)r->plan.maps;
+    return sum + shared(r, error_points_seconds(r->ctx, &r->plan, r->sources->atoms) * frames_of(r)) +
+           writing(&r->map, &r->info) + writing(&r->deviation, &r->deviation_info) +
+           points * (1.5 * ns + (r->trajectory ? 4 * ns * frames_of(r) : 0) + (r->settings.solvent.on ? 6 * ns : 0));
+}
+
+/* Potentials of the atoms at `count` points. */
+static double sums_at(const cionize_state *r, double count, bool fields)
+{
+    const vf_point_options o = point_options(&r->settings, &r->settings.cell, fields);
+    const double atoms = (double)r->molecule.atoms, direct = atoms * count * pair * (fields ? 1.4 : 1);
+    const double fast = 0.02 + 1e-6 * atoms + (fields ? 4.5e-6 : 3e-6) * count;
+    if (o.tolerance == 0)
+        return in_cell(r) ? atoms * count * pair_in_cell : direct;
+    return in_cell(r) ? fast + pair_in_cell * 1e6 : fmin(fast + 256 * atoms * pair, direct);
+}
+
+static double points_seconds(const cionize_state *r)
+{
+    const double count = (double)r->at_points.set.count;
+    return frames_of(r) * (shared(r, sums_at(r, count, r->settings.points.field)) + count * 1.5e-6);
+}
+
+static double energies_seconds(const cionize_state *r)
+{
+    const double points = (double)vf_grid_points(&r->grid), atoms = (double)r->molecule.atoms;
+    const double frames = frames_of(r), partners = r->dissolved.binds ? 2 : 0;
+    const double pairs = in_cell(r) ? fmin(atoms, 1000) * 25 : fmin(atoms, 30000);
+    return (r->trajectory ? frames : 0) * solution(r, points, atoms) +
+           partners * frames * solution(r, points, atoms / 2) + /* each a part of the atoms */
+           (r->settings.solvent.error ? solution(r, points / 2.8, atoms) : 0) +
+           shared(r, frames * (1 + partners / 2) * atoms * pairs * pair);
+}
+
+static double placing_seconds(const cionize_state *r)
+{
+    const double points = (double)vf_grid_points(&r->grid), atoms = (double)r->molecule.atoms, ions = (double)r->wanted;
+    if (r->water.no_map || r->water.solvent)
+        return shared(r, (double)r->water.count * 20e-6 + ions * 2e-3);
+    const double an_ion = r->settings.solvent.on ? 14 * ns * points : in_cell(r) ? 4e-3 : 1e-3 + 1e-7 * atoms;
+    return 15 * ns * points + shared(r, 8 * ns * points + frames_of(r) * atoms * 2e-6 + ions * an_ion);
+}
+
+void forecast_run(cionize_state *r)
+{
+    double *part = r->forecast;
+    const bool map = !only_points(r) && !r->water.no_map && !r->settings.read_map;
+    memset(part, 0, sizeof r->forecast);
+    part[RUN_SOLVE] = solvent_on_grid(r) ? forecast_solution(r) : 0;
+    part[RUN_COMPUTE] = map ? map_seconds(r) : 0;
+    part[RUN_WRITE] = (map ? 1e-3 : 0) + (r->settings.picture ? 0.13 : 0);
+    part[RUN_POINTS] = r->settings.points.points ? points_seconds(r) : 0;
+    part[RUN_FIELD_MAP] = r->settings.points.field_map ? shared(r, sums_at(r, (double)vf_grid_points(&r->grid), true)) +
+                                                             40 * ns * (double)vf_grid_points(&r->grid)
+                                                       : 0;
+    part[RUN_ENERGIES] = energies_asked(r) ? energies_seconds(r) : 0;
+    part[RUN_PLACE] = ions_asked(r) ? placing_seconds(r) : 0;
+    part[RUN_BEFORE] = loading + vf_now() - r->began;
+}
+
+void forecast_facts(facts *f, const cionize_state *r)
+{
+    char text[32];
+    double sum = 0;
+    for (int p = 0; p < RUN_PARTS; p++)
+        sum += r->forecast[p];
+    fact_begin(f, "forecast");
+    fact_number(f, "total", sum);
+    fact_begin(f, "seconds");
+    for (int p = 0; p < RUN_PARTS; p++)
+        fact_number(f, part_names[p], r->forecast[p]);
+    fact_end(f);
+    fact_end(f);
+    if (!kept_is_part(&r->kept.pieces) && !kept_is_joined(&r->kept.pieces))
+        fact_only_say(f, LINE_FORECAST, "time       about %s in all", vf_format_seconds(sum, text, sizeof text));
+}
