@@ -2,9 +2,8 @@
 """mri_recon: the forecast of its plan. What it says of the solver is compared with what the solver does, not seconds, which
 depend on what else the machine does: validation/bench/forecast.py measures those.
 
-The tables of apps/mri_recon/schedule/forecast_counts.c are typical numbers. Of the 298 scans that they were fitted to, 87 %
-have a work (applications of F^H W F, those for first images included) within a factor of 1.5 of the forecast; the worst is
-off by 3.2. Of the scans here the worst is off by 2.0. Where a count does not depend on the image, it is exact.
+The tables of apps/mri_recon/schedule/forecast_counts.c are typical numbers. Of the scans here the worst is off by 2.0.
+Where a count does not depend on the image, it is exact.
 """
 import json
 import math

@@ -15,13 +15,16 @@
 #include "voxfield/output.h"
 #include "voxfield/timer.h"
 
-const char *const forecast_names[FORECAST_PARTS] = {"before", "noise", "coil maps", "F^H d", "Q", "solve", "write"};
+const char *const forecast_names[FORECAST_PARTS] = {"before", "noise", "coil maps", "density weights",
+                                                    "F^H d",  "Q",     "solve",     "write"};
 
 /* Until main, and after the report. */
 static const double LOADING = 0.014;
 /* Runs shorter than this are not worth a measurement; its share of others. */
 static const double WORTH_MEASURING = 0.25, SHARE = 0.003, LONGEST = 3e-3;
 static const double GPU_RATE = 8e12; /* FLOP/s of transforms on an H200 */
+
+static const double of_two_sets = 1.4; /* what a product by F^H W F takes of that with one set of maps */
 
 static const double ns = 1e-9;
 
@@ -50,6 +53,19 @@ static void add_device(tally *t, forecast_part part, double serial, double paral
     t->device[part] += t->out->part[part] - before;
 }
 
+/* The adjoint NUFFT of one coil and one time segment. */
+static double adjoint_seconds(const forecast_sizes *z)
+{
+    return z->wide * (z->volume ? 160 * ns * z->samples + 6.2 * ns * z->grid : 40 * ns * z->samples + 3 * ns * z->grid);
+}
+
+/* Density weights, by iterations with as many adjoints and their counterparts. */
+static void count_density(tally *t, double frames)
+{
+    const double adjoints = 14;
+    add_device(t, FORECAST_DENSITY, 0, frames * adjoints * adjoint_seconds(&t->z), t->at.threads, frames * 150);
+}
+
 /* F^H d: `images` of one frame, all coils. A new plan for each. */
 static void count_adjoints(tally *t, double images)
 {
@@ -59,15 +75,11 @@ static void count_adjoints(tally *t, double images)
     if (z->direct)
         add_device(t, FORECAST_ADJOINT, 0, all * z->voxels / 1.5e10, t->at.threads, images);
     else if (z->on_grid)
-        add_device(t, FORECAST_ADJOINT, 2 * ns * all, 15 * ns * (all + coil_voxels), forecast_pieces_of_transform(z),
+        add_device(t, FORECAST_ADJOINT, 2 * ns * all, 10 * ns * (all + coil_voxels), forecast_pieces_of_transform(z),
                    regions);
     else
-        add_device(
-            t, FORECAST_ADJOINT, 2 * ns * all + images * (1e-3 + 10 * ns * z->samples),
-            z->segments * images * z->coils *
-                (z->volume ? 160 * ns * z->samples + 6.2 * ns * z->grid : 40 * ns * z->samples + 3 * ns * z->grid) *
-                z->wide,
-            t->at.threads, z->segments * regions);
+        add_device(t, FORECAST_ADJOINT, 2 * ns * all + images * (1e-3 + 10 * ns * z->samples),
+                   z->segments * images * z->coils * adjoint_seconds(z), t->at.threads, z->segments * regions);
     add(t, FORECAST_ADJOINT, 12 * ns * images * z->voxels + 1.6 * ns * coil_voxels,
         21 * ns * images * z->voxels + 4 * ns * coil_voxels, t->at.threads, 0);
 }
@@ -82,11 +94,8 @@ static void count_q(tally *t, double times)
         add_device(t, FORECAST_Q, 0, times * z->samples * z->points / 2 / 1.5e10, t->at.threads, 2);
     else
         add_device(t, FORECAST_Q, times * (30 * ns * z->samples + 1e-3),
-                   times * z->segments * z->wide *
-                       (boxes * (z->volume ? 160 * ns * z->samples + 6.2 * ns * z->grid
-                                           : 40 * ns * z->samples + 3 * ns * z->grid) +
-                        4 * ns * z->point_work),
-                   t->at.threads, times * z->segments * boxes * 10);
+                   times * z->segments * (boxes * adjoint_seconds(z) + z->wide * 4 * ns * z->point_work), t->at.threads,
+                   times * z->segments * boxes * 10);
 }
 
 static double cube(double x)
@@ -100,7 +109,8 @@ static void count_espirit(tally *t, double places, double block)
     const forecast_sizes *z = &t->z;
     const double most = z->volume ? 12 : 16, coils = fmin(z->coils, most), points = z->volume ? 65 : 28;
     const double spans = z->volume ? 729 : 121, samples = z->volume ? cube(block) : block * block;
-    const double gram = coils * coils / 2 * spans * samples * 3.5 * ns, projector = cube(coils * points) * 3 * ns;
+    const double rate = z->volume ? 2.6 : 3.5;
+    const double gram = coils * coils / 2 * spans * samples * rate * ns, projector = cube(coils * points) * 3 * ns;
     const double voxels = coils * coils * z->voxels * 25 * ns;
     const double quality = coils * samples * block * (z->volume ? 3 : 2) * 2 * ns;
     add(t, FORECAST_MAPS, places * (0.042 + quality + 5e-4 * coils + 10 * ns * z->coils * z->voxels),
@@ -134,7 +144,7 @@ static bool has_even_maps(vf_context *ctx, const recon_settings *s, const mri_sc
 static void count_maps(tally *t, vf_context *ctx, const recon_settings *s, const mri_scan *raw)
 {
     const forecast_sizes *z = &t->z;
-    const double joint_rate = 5e9; /* FLOP/s of one core, in double precision */
+    const double joint_rate = 6.5e9; /* FLOP/s of one core, in double precision */
     const double places = raw->places, block = z->on_grid && !z->volume ? 40 : 24;
     if (!z->maps || raw->coils == 1)
         return;
@@ -162,7 +172,7 @@ static void count_maps(tally *t, vf_context *ctx, const recon_settings *s, const
 static void count_products(tally *t, double products)
 {
     const forecast_sizes *z = &t->z;
-    products *= z->segments;
+    products *= z->segments * (z->sets > 1 ? of_two_sets : 1);
     add_device(t, FORECAST_SOLVE, products * 1.5e-6, products * forecast_product_seconds(z),
                forecast_pieces_of_product(z), products * 2.6);
 }
@@ -250,6 +260,8 @@ static void count_stages(tally *t, vf_context *ctx, const recon_settings *s, con
     count_maps(t, ctx, s, raw);
     count_adjoints(t, 2 * c->first_images + z->frames * (envelopes && !z->series ? 2 : 1) + c->replicas +
                           (c->sure_solutions > 0 ? z->together : 0));
+    if (s->solve.method == RECON_GRIDDING)
+        count_density(t, z->frames);
     if (cg) {
         count_q(t, shared);
         count_solver(t, &s->solve, raw);

@@ -22,6 +22,7 @@ typedef enum forecast_part {
     FORECAST_BEFORE, /* until the plan: start of the program, reading, coils; measured */
     FORECAST_NOISE,
     FORECAST_MAPS,
+    FORECAST_DENSITY,
     FORECAST_ADJOINT,
     FORECAST_Q,
     FORECAST_SOLVE,

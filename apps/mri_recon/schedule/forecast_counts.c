@@ -22,60 +22,62 @@ typedef enum sampled {
     SAMPLED
 } sampled;
 
-/* count = base (N / 128)^size R^rate (q / USUAL_NOISE)^noise, and factors: N is the longest axis, R the undersampling at
- * the edge of k-space, q the noise of scan_look. */
+/* count = base (N / 128)^size R^rate (q / USUAL_NOISE)^noise (8 / C)^coils, and factors: N is the longest axis, R the
+ * undersampling at the edge of k-space, q the noise of scan_look, C the coils, of more than 8: 8. */
 typedef struct law {
     double base, size, rate, noise;
     double volume; /* in 3D */
     double even;   /* with maps that do not fade where the coils see little */
+    double coils;
 } law;
 
 static const double USUAL_NOISE = 3e-3, LEAST_NOISE = 0.05, MOST_NOISE = 10; /* the bounds relative to the first */
 
 /* [0]: of one channel; [1]: with coil maps. Iterations for a first image. */
-static const law first_law[2][SAMPLED] = {{[GRID_FULL] = {19, 0.2, 0, 0, 2, 1},
-                                           [GRID_REGULAR] = {135, 0.65, -0.64, 0, 1.6, 1},
-                                           [GRID_IRREGULAR] = {32, 0, 0, 0, 1, 1},
-                                           [LINES_FULL] = {11.3, 0, 0, 0, 1, 1},
-                                           [LINES] = {10.4, 0, 0, 0, 2, 1},
-                                           [BALL_FULL] = {6.3, 0, 0, 0, 1, 1},
-                                           [BALL] = {7, 0, 0, 0, 1, 1}},
-                                          {[GRID_FULL] = {24, 0, 0, 0, 1, 1},
-                                           [GRID_REGULAR] = {13, 0.35, 1.3, 0, 1.6, 0.55},
-                                           [GRID_IRREGULAR] = {35, 0, 0, 0, 1, 0.4},
-                                           [LINES_FULL] = {28, 0.5, 0, 0, 1, 0.72},
-                                           [LINES] = {19, 0.4, 0.25, 0, 2.5, 0.72},
-                                           [BALL_FULL] = {16, 0, 0, 0, 1, 0.85},
-                                           [BALL] = {16, 0, 0.4, 0, 1, 0.6}}};
+static const law first_law[2][SAMPLED] = {{[GRID_FULL] = {19, 0.2, 0, 0, 2, 1, 0},
+                                           [GRID_REGULAR] = {135, 0.65, -0.64, 0, 1.6, 1, 0},
+                                           [GRID_IRREGULAR] = {32, 0, 0, 0, 1, 1, 0},
+                                           [LINES_FULL] = {11.3, 0, 0, 0, 1, 1, 0},
+                                           [LINES] = {10.4, 0, 0, 0, 2, 1, 0},
+                                           [BALL_FULL] = {6.3, 0, 0, 0, 1, 1, 0},
+                                           [BALL] = {7, 0, 0, 0, 1, 1, 0}},
+                                          {[GRID_FULL] = {24, 0, 0, 0, 1, 1, 0},
+                                           [GRID_REGULAR] = {13, 0.35, 1.3, 0, 1.6, 0.55, 0},
+                                           [GRID_IRREGULAR] = {45, 0, 0, 0, 1, 0.4, 0},
+                                           [LINES_FULL] = {28, 0.5, 0, 0, 1, 0.72, 0},
+                                           [LINES] = {10.8, 0, 0.5, 0, 2.5, 1, 1},
+                                           [BALL_FULL] = {16, 0, 0, 0, 1, 0.85, 0},
+                                           [BALL] = {16, 0, 0.4, 0, 1, 0.6, 0}}};
 /* Iterations of conjugate gradients where the scan is complete, applications of ADMM where it is not. */
-static const law last_law[2][SAMPLED] = {{[GRID_FULL] = {38, 0.25, 0, 0, 2.2, 1},
-                                          [GRID_REGULAR] = {32, 0, 0, -0.45, 1, 1},
-                                          [GRID_IRREGULAR] = {29, 0, 0, -0.45, 1, 1},
-                                          [LINES_FULL] = {33, 0.6, 0, -0.17, 1, 1},
-                                          [LINES] = {30, 0.52, 0.37, 0, 1, 1},
-                                          [BALL_FULL] = {75, 0.6, 0, 0, 1, 1},
-                                          [BALL] = {170, 1, 0.33, 0, 1, 1}},
-                                         {[GRID_FULL] = {20, 0, 0, -0.2, 1.2, 1.3},
-                                          [GRID_REGULAR] = {4.4, 0, 1.6, 0, 0.65, 1},
-                                          [GRID_IRREGULAR] = {15, 0, 0, -0.2, 1, 1.6},
-                                          [LINES_FULL] = {42, 0.45, 3, -0.12, 1, 0.55},
-                                          [LINES] = {23, 0, 0, -0.27, 1, 0.45},
-                                          [BALL_FULL] = {80, 0.4, 0, 0, 1, 0.65},
-                                          [BALL] = {57, 0.7, 0, 0, 1, 0.6}}};
+static const law last_law[2][SAMPLED] = {{[GRID_FULL] = {38, 0.25, 0, 0, 2.2, 1, 0},
+                                          [GRID_REGULAR] = {32, 0, 0, -0.45, 1, 1, 0},
+                                          [GRID_IRREGULAR] = {29, 0, 0, -0.45, 1, 1, 0},
+                                          [LINES_FULL] = {38, 0.6, 0, -0.17, 1, 1, 0},
+                                          [LINES] = {30, 0.52, 0.37, 0, 1, 1, 0},
+                                          [BALL_FULL] = {75, 0.6, 0, 0, 1, 1, 0},
+                                          [BALL] = {170, 1, 0.33, 0, 1, 1, 0}},
+                                         {[GRID_FULL] = {20, 0, 0, -0.2, 1.2, 1.3, 0},
+                                          [GRID_REGULAR] = {4.4, 0, 1.6, 0, 0.65, 1, 0},
+                                          [GRID_IRREGULAR] = {15, 0, 0, -0.2, 1, 1.6, 0},
+                                          [LINES_FULL] = {42, 0.2, 3, -0.12, 1, 0.75, 0},
+                                          [LINES] = {26, 0.15, 0, -0.27, 1, 0.45, 0},
+                                          [BALL_FULL] = {80, 0.4, 0, 0, 1, 0.65, 0},
+                                          [BALL] = {65, 0, 0, 0, 1, 0.6, 0}}};
 /* ADMM's applications of F^H W F an iteration. */
-static const double steps[2][SAMPLED] = {{1.1, 1.1, 1.4, 1.5, 1.5, 3, 3}, {1.05, 1.05, 1.05, 1.3, 1.3, 1.4, 1.4}};
+static const double steps[2][SAMPLED] = {{1.05, 1.05, 1.05, 1.05, 1.05, 2.5, 2.5},
+                                         {1.05, 1.05, 1.05, 1.8, 1.8, 3.5, 3.5}};
 /* First images. With maps, each pass finds less noise than the one before, up to PASSES, if there is signal in what counts as
  * noise (frame_noise.c): the share of it from which on there is a second image, and all. [0]: on the grid; [1]: off it. */
 static const double without_maps = 1.15, most_images = 3, some_signal[2] = {0.3, 0.25}, all_signal[2] = {0.75, 0.55};
 /* Iterations of a series, of samples on a grid and off it: two applications each (solve_sparse.c). */
 static const double of_series[2] = {6, 14}, series_steps = 2;
 /* If the user sets lambda there is no preconditioner. Solvers other than ADMM; their power iteration. */
-static const double typical_plain = 35, typical_slow = 100, power_steps = 20;
+static const double typical_plain = 35, typical_fista = 40, typical_primal_dual = 110, power_steps = 20;
 static const double sure_solutions = 6;
 /* The same for the strength of references; they are less exact than a frame's own. */
 static const double strength_solutions = 30;
 /* What a missing side of k-space multiplies iterations by: of one channel, with maps. */
-static const double of_one_side[2] = {1.5, 3.3};
+static const double of_one_side[2] = {1.5, 2.4};
 /* Of conjugate gradients: the default, and for first images (reconstruct.c). */
 static const double usual_tolerance = 1e-5, first_tolerance = 1e-3;
 
@@ -269,7 +271,7 @@ static double count_of(const law *l, const mri_scan *raw, const scan_sampling *s
     const double noise = fmin(fmax(look->noise / USUAL_NOISE, LEAST_NOISE), MOST_NOISE);
     const double rate = sampling->edge >= 1 ? sampling->edge : 1;
     return l->base * pow(longest(raw) / 128, l->size) * pow(rate, l->rate) * pow(noise, l->noise) *
-           (volume ? l->volume : 1) * (look->even ? l->even : 1);
+           (volume ? l->volume : 1) * (look->even ? l->even : 1) * pow(8 / fmin(raw->coils, 8), l->coils);
 }
 
 static double images_of(const mri_scan *raw, const scan_look *look, bool maps)
@@ -293,17 +295,21 @@ static double of_tolerance(const solve_settings *s, double count, double usual)
 static void count_last(const solve_settings *s, double last, double step, bool on_grid, forecast_counts *out)
 {
     const double usual_plain = 1e-4, usual_sparse = 3e-3;
-    double slower = 1;
-    for (int i = 0; i < s->sparse; i++)
-        slower = fmax(slower, sparse_prior_of(s, i)->iterations);
+    const bool series = solves_series(s), slow = s->solver != RECON_ADMM;
+    /* Of several priors the slowest counts, but beside one that takes the noise, differences between frames converge fast. */
+    double slower = series ? INFINITY : 1;
+    for (int i = 0; i < s->sparse; i++) {
+        const double one = sparse_prior_of(s, i)->iterations;
+        slower = series ? fmin(slower, one) : fmax(slower, one);
+    }
     if (!s->sparse) {
         out->iterations =
             s->lambda_auto ? of_tolerance(s, last, usual_tolerance) : of_tolerance(s, typical_plain, usual_plain);
         out->applications = 0;
         return;
     }
-    const bool series = solves_series(s), slow = s->solver != RECON_ADMM;
-    const double count = slow ? typical_slow : series ? of_series[on_grid ? 0 : 1] : last / step;
+    const double typical = s->solver == RECON_FISTA ? typical_fista : typical_primal_dual;
+    const double count = slow ? typical : series ? of_series[on_grid ? 0 : 1] : last / step;
     out->iterations = of_tolerance(s, (slow ? 1 : slower) * count, usual_sparse);
     out->applications = out->iterations * (slow ? 1 : series ? series_steps : step) + (slow ? power_steps : 0);
 }
@@ -318,11 +324,11 @@ forecast_counts forecast_count(const forecast_sizes *z, const solve_settings *s,
         return out;
     scan_look look = look_at(raw, sampling);
     look.even = z->even_maps;
-    const double first =
-        count_of(&first_law[table][look.kind], raw, sampling, &look) * (z->one_sided ? of_one_side[table] : 1);
+    const double usual = count_of(&first_law[table][look.kind], raw, sampling, &look);
+    const double first = usual * (z->one_sided ? of_one_side[table] : 1);
     /* Linear images of incomplete scans are as first ones, but to the usual tolerance. */
     const bool linear = !s->sparse && is_incomplete(look.kind);
-    const double last = linear ? first * log(usual_tolerance) / log(first_tolerance)
+    const double last = linear ? usual * log(usual_tolerance) / log(first_tolerance)
                                : count_of(&last_law[table][look.kind], raw, sampling, &look);
     count_last(s, last, steps[table][look.kind], look.kind <= GRID_IRREGULAR, &out);
     const double solutions = channels * z->solutions;

@@ -21,6 +21,7 @@ typedef struct forecast_sizes {
     double together;  /* frames that are solved together */
     double solutions; /* of a channel: frames, or windows of series */
     double systems;   /* the coils that a product by F^H W F sums over */
+    double sets;      /* of coil maps, if the user asks for several: each has an image */
     double wide;      /* 2 in double precision */
     double segments;  /* of time, with a field map */
     double rough;     /* of the lengths of transforms, the mean */

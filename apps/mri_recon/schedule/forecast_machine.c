@@ -58,7 +58,7 @@ static double time_segments(const mri_scan *raw, double voxels)
         first = fmin(first, at->time[m]);
         last = fmax(last, at->time[m]);
     }
-    return high > low ? 4 + 3 * (high - low) * (last - first) : 1;
+    return high > low ? 5 + 4 * (high - low) * (last - first) : 1;
 }
 
 /* How much slower transforms of a length are than those of powers of two: 0: not; 1: factors 3 and 5; 2: others. */
@@ -100,6 +100,7 @@ forecast_sizes forecast_sizes_of(const solve_settings *solve, const coil_setting
     z.direct = encoding_choose_for(solve, raw, &raw->trajectory[raw->frame[0].trajectory]) == VF_ENCODE_DIRECT;
     z.segments = time_segments(raw, z.voxels);
     z.systems = z.maps ? z.coils : 1;
+    z.sets = z.maps && coils->sets == RECON_SETS_TWO ? most_map_sets(coils, solve, raw) : 1;
     z.together = z.series ? windows_of_scan(schedule, raw, frame_bytes).frames : 1;
     z.solutions = z.series ? windows_up_to(schedule, raw, frame_bytes, raw->frames) : raw->frames;
     return z;

@@ -62,9 +62,14 @@ static prior_time for_gradients(const prior_shape *p)
     return (prior_time){40, 57};
 }
 
-static prior_time for_low_ranks(const prior_shape *p)
+static prior_time for_blocks(const prior_shape *p)
 {
-    return (prior_time){20 * p->frames, 57};
+    return (prior_time){10 * p->shifts * p->frames, 57};
+}
+
+static prior_time for_the_whole(const prior_shape *p)
+{
+    return (prior_time){5 * p->frames, 57};
 }
 
 /* ---- eigenvalues ---- */
@@ -168,18 +173,18 @@ static const sparse_prior known[VF_PENALTY_KINDS] = {
                              .takes_noise = true,
                              .factor = 4,
                              .rho = 6,
-                             .iterations = 1,
+                             .iterations = 3.4,
                              .memory = of_frames,
                              .time = for_gradients},
     [VF_PENALTY_LLR] = {.couples = true,
                         .shifts = true,
                         .factor = 1,
                         .rho = 0.3,
-                        .iterations = 1,
+                        .iterations = 2.4,
                         .memory = of_blocks,
-                        .time = for_low_ranks},
+                        .time = for_blocks},
     [VF_PENALTY_NUCLEAR] = {
-        .couples = true, .factor = 1, .rho = 0.3, .iterations = 1, .memory = of_frames, .time = for_low_ranks}};
+        .couples = true, .factor = 1, .rho = 0.3, .iterations = 2, .memory = of_frames, .time = for_the_whole}};
 
 const sparse_prior *sparse_prior_of(const solve_settings *settings, int i)
 {
