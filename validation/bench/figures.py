@@ -370,20 +370,20 @@ def pictures(data):
 
 
 def several_rows(report):
-    for case, what in (("cionize", "map, with transfers and writing"), ("mri_recon", "F^H d, Q, solver"), ("mri_recon, large", "F^H d, Q, solver")):
-        for number, row in report.get(case, {}).get("devices", {}).items():
-            name = case if case == "cionize" else f"mri_recon, {report[case]['case'].split(',')[0]}"
-            yield [name, what, number, f"{row['seconds']:.3g}", f"{row['times']:.2f}", f"{row['whole']:.3g}", f"{row['times_whole']:.2f}"]
+    for name, case in report["cases"].items():
+        work = "map, with transfers and writing" if name.startswith("cionize") else "F^H d, Q, solver"
+        for number, row in case["devices"].items():
+            yield [name.split(",")[0], case["case"].removesuffix(", 60 iterations"), work, number, f"{row['seconds']:.3g}", f"{row['times']:.2f}",
+                   f"{row['whole']:.3g}", f"{row['times_whole']:.2f}"]
 
 
 def several_block(data):
     report = data["several"]
     if not report:
         return no_record("gpu", "several GPUs")
-    case = report["cionize"]
-    return (f"{len(report['devices'])} of {report['devices'][0]}; {case['atoms']:,} atoms, {' x '.join(map(str, case['grid']))} points, the same "
-            "bits on all; scans of eight coils.\n\n" +
-            table(["program", "work", "GPUs", "s", "times one's speed", "whole program, s", "times one's speed"], several_rows(report)) +
+    same = all(case.get("same_bits", True) for case in report["cases"].values())
+    return (f"{len(report['devices'])} of {report['devices'][0]}; maps have {'the same' if same else 'OTHER'} bits on any number; images take 60 iterations.\n\n" +
+            table(["program", "case", "timed", "GPUs", "s", "times one's speed", "whole program, s", "times one's speed"], several_rows(report)) +
             (f"\n\n{report['note']}" if report.get("note") else ""))
 
 
