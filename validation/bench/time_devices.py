@@ -13,9 +13,9 @@ file, bit for bit.
 mri_recon: the published case with eight coils, which takes one GPU less than a second, 256^3 with 8 and 32 coils, and a
 series of 64 frames.
 
-Each round runs every number of devices in turn. Ratios compare times of the same round; the result is the median over
+Each round of a case runs every number of devices in turn. Ratios compare times of the same round; the result is the median over
 the rounds. Bars: on N devices the exact map, from the first slab to the last one written, is BAR times N as fast as on one, and
-the series SERIES_BAR times N. The report is written after each round. Exit status: 0; 1 if a bar is missed, a program failed,
+the series SERIES_BAR times N. The report is written after each case. Exit status: 0; 1 if a bar is missed, a program failed,
 or files differ.
 """
 import argparse
@@ -38,9 +38,9 @@ LARGE = ("--matrix", "256", "--spokes", "20000", "--without", "truth")
 # Scans: the phantom's options.
 SCANS = {"mri_recon": ("128^3, the published scan, 8 coils", ("--case", "128", "--coils", "8")),
          "mri_recon, large": ("256^3, 20,000 spokes, 8 coils", (*LARGE, "--coils", "8")),
-         "mri_recon, 32 coils": ("256^3, 20,000 spokes, 32 coils", (*LARGE, "--coils", "32")),
          "mri_recon, series": ("96^3, 64 frames of 1,200 spokes, 8 coils",
-                               ("--matrix", "96", "--frames", "64", "--spokes", "1200", "--without", "truth", "--coils", "8"))}
+                               ("--matrix", "96", "--frames", "64", "--spokes", "1200", "--without", "truth", "--coils", "8")),
+         "mri_recon, 32 coils": ("256^3, 20,000 spokes, 32 coils", (*LARGE, "--coils", "32"))}
 QUICK = {"mri_recon, series": ("12^3, 6 frames of 60 spokes, 2 coils",
                                ("--matrix", "12", "--frames", "6", "--spokes", "60", "--without", "truth", "--coils", "2"))}
 
@@ -102,23 +102,22 @@ def choose_atoms(program, spec, edge, wanted, folder):
     return max(2, 2 * round((wanted - seconds[many]) / each / 2) + many)
 
 
-def one_round(cases, specs, folder):
-    """{case: {number: row}}"""
+def one_round(case, specs, folder):
+    """{number: row}"""
+    command, stages, check = case
     rows = {}
-    for name, (command, stages, check) in cases.items():
-        rows[name] = {}
-        for number, spec in specs.items():
-            whole, report = run([*command, "--device", spec], folder)
-            rows[name][number] = {"whole": whole, "stages": report["seconds"],
-                                  "slabs": {device: row["slabs"] for device, row in report.get("devices", {}).items() if "slabs" in row},
-                                  "seconds": sum(report["seconds"].get(stage, 0) for stage in stages),
-                                  "digest": digest(folder / check) if check else None}
+    for number, spec in specs.items():
+        whole, report = run([*command, "--device", spec], folder)
+        rows[number] = {"whole": whole, "stages": report["seconds"],
+                        "slabs": {device: row["slabs"] for device, row in report.get("devices", {}).items() if "slabs" in row},
+                        "seconds": sum(report["seconds"].get(stage, 0) for stage in stages),
+                        "digest": digest(folder / check) if check else None}
+        print(f"{number:>6}: {rows[number]['seconds']:8.3f} s, whole program {whole:8.3f} s", flush=True)
     return rows
 
 
-def summarise(name, rounds, specs):
+def summarise(rows, specs):
     """Returns the medians over the rounds of a case, and whether all files are equal."""
-    rows = [row[name] for row in rounds]
     first = min(specs)
     out = {"devices": {}}
     for number in specs:
@@ -146,24 +145,18 @@ def gpus():
 
 
 def prepare(options, programs, specs, folder):
-    """{case: (command, stages that count, file to compare)}, and {case: what the report says of it}."""
-    cases, about = {}, {}
+    """Makes the cases one after the other: yields name, what the report says of it, and (command, stages that count, file to compare)."""
     if options.cases.search("cionize"):
         atoms = choose_atoms(programs["cionize"], specs[min(specs)], options.edge, options.seconds, folder)
         write_molecule(folder / "large.pqr", atoms)
-        for case, method in (("cionize", "exact"), ("cionize, fast", "fast")):
-            cases[case] = ([programs["cionize"], *map_arguments("large.pqr", options.edge), "--method", method], MAP, "map.mrc")
-            about[case] = {"case": f"{options.edge}^3 points, {atoms:,} atoms, {method}"}
-    for case, (text, scan) in (QUICK if options.quick else SCANS).items():
-        if options.cases.search(case):
-            file = f"scan{len(cases)}.h5"
-            subprocess.run([options.build.resolve() / "apps/mri_phantom/mri_phantom", "-q", *scan, "-o", file], cwd=folder, check=True)
-            cases[case] = ([programs["mri_recon"], "--lambda", "0.001", "--iterations", "60", "--tolerance", "0", "-o", "image.h5", file],
-                           SOLUTION, None)
-            about[case] = {"case": f"{text}, 60 iterations"}
-    if not cases:
-        sys.exit("no case has such a name")
-    return cases, about
+        for name, method in (("cionize", "exact"), ("cionize, fast", "fast")):
+            yield (name, f"{options.edge}^3 points, {atoms:,} atoms, {method}",
+                   ([programs["cionize"], *map_arguments("large.pqr", options.edge), "--method", method], MAP, "map.mrc"))
+    for name, (text, scan) in (QUICK if options.quick else SCANS).items():
+        if options.cases.search(name):
+            subprocess.run([options.build.resolve() / "apps/mri_phantom/mri_phantom", "-q", *scan, "-o", "scan.h5"], cwd=folder, check=True)
+            yield (name, f"{text}, 60 iterations",
+                   ([programs["mri_recon"], "--lambda", "0.001", "--iterations", "60", "--tolerance", "0", "-o", "image.h5", "scan.h5"], SOLUTION, None))
 
 
 def bar_of(case, number):
@@ -172,25 +165,19 @@ def bar_of(case, number):
     return SERIES_BAR if case == "mri_recon, series" else 0
 
 
-def judge(cases):
+def judge(case, result):
     """Writes into each row whether its bar is met; returns whether all are, and files are equal."""
-    good = True
-    for case, result in cases.items():
-        first = min(map(int, result["devices"]))
-        for number, row in result["devices"].items():
-            row["met"] = row["times"] >= bar_of(case, int(number)) * int(number) / first
-            good = good and row["met"]
-        good = good and result.get("same_bits", True)
-    return good
+    first = min(map(int, result["devices"]))
+    for number, row in result["devices"].items():
+        row["met"] = row["times"] >= bar_of(case, int(number)) * int(number) / first
+    return result.get("same_bits", True) and all(row["met"] for row in result["devices"].values())
 
 
-def show(out):
-    print(f"{len(out['devices'])} of {out['devices'][0]}; {out['rounds']} rounds")
-    for case, result in out["cases"].items():
-        print(f"{case}: {result['case']}" + ("" if result.get("same_bits", True) else "; FILES DIFFER"))
-        for number, row in result["devices"].items():
-            print(f"{number:>6}: {row['seconds']:8.3f} s, {row['times']:.3f} times; whole program {row['whole']:8.3f} s, "
-                  f"{row['times_whole']:.3f} times{'' if row['met'] else '  BELOW THE BAR'}")
+def show(result):
+    for number, row in result["devices"].items():
+        print(f"{number:>6}: {row['times']:.3f} times as fast; whole program {row['times_whole']:.3f} times{'' if row['met'] else '  BELOW THE BAR'}")
+    if not result.get("same_bits", True):
+        print("FILES DIFFER")
 
 
 def main():
@@ -213,19 +200,21 @@ def main():
     counts = options.counts or sorted({1 << n for n in range(len(there).bit_length()) if 1 << n <= len(there)} | {len(there)})
     specs = {n: options.devices + ":" + ",".join(map(str, range(n))) for n in counts}
     programs = {name: options.build.resolve() / "apps" / name / name for name in ("cionize", "mri_recon")}
-    record = {"benchmark": "devices", "devices": [row[0] for row in there], "driver": there[0][1],
-              "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "cuda_sources_sha256": cuda_sources(),
-              "bars": {"map": BAR, "map, more than 4": BAR_OF_MORE, "series": SERIES_BAR}}
-    with tempfile.TemporaryDirectory(prefix="time_devices") as name:
-        cases, about = prepare(options, programs, specs, pathlib.Path(name))
-        rounds = []
-        for _ in range(options.rounds):
-            rounds.append(one_round(cases, specs, pathlib.Path(name)))
-            out = {**record, "rounds": len(rounds), "cases": {case: {**about[case], **summarise(case, rounds, specs)} for case in cases}}
-            good = judge(out["cases"])
+    out = {"benchmark": "devices", "devices": [row[0] for row in there], "driver": there[0][1],
+           "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "cuda_sources_sha256": cuda_sources(),
+           "bars": {"map": BAR, "map, more than 4": BAR_OF_MORE, "series": SERIES_BAR}, "rounds": options.rounds, "cases": {}}
+    good = same = True
+    with tempfile.TemporaryDirectory(prefix="time_devices") as folder:
+        for name, about, case in prepare(options, programs, specs, pathlib.Path(folder)):
+            print(f"{name}: {about}", flush=True)
+            result = {"case": about, **summarise([one_round(case, specs, pathlib.Path(folder)) for _ in range(options.rounds)], specs)}
+            out["cases"][name] = result
+            good = judge(name, result) and good
+            same = same and result.get("same_bits", True)
+            show(result)
             options.report.write_text(json.dumps(out, indent=2) + "\n")
-    show(out)
-    same = all(case.get("same_bits", True) for case in out["cases"].values())
+    if not out["cases"]:
+        sys.exit("no case has such a name")
     return 0 if good or (options.no_bar and same) else 1
 
 
