@@ -197,19 +197,20 @@ static vf_status make_table(const vf_nufft *plan, gridding_cpu_state *state)
         for (int a = 0; a < 3; a++)
             for (int i = 0; i < width; i++) {
                 const double c = coefficient(plan, a, p, i);
-                if (plan->real == VF_F64) {
+                const bool narrow = a > 0 && width <= half;
+                if (plan->real == VF_F64)
                     f64->once[a][p][i] = c;
-                    if (a == 0)
-                        f64->twice[p][GRIDDING_FRONT + 2 * i] = f64->twice[p][GRIDDING_FRONT + 2 * i + 1] = c;
-                    else if (width <= half)
-                        f64->sides[p][(a - 1) * half + i] = c;
-                } else {
+                else
                     f32->once[a][p][i] = (float)c;
-                    if (a == 0)
-                        f32->twice[p][GRIDDING_FRONT + 2 * i] = f32->twice[p][GRIDDING_FRONT + 2 * i + 1] = (float)c;
-                    else if (width <= half)
-                        f32->sides[p][(a - 1) * half + i] = (float)c;
-                }
+                if (narrow && plan->real == VF_F64)
+                    f64->sides[p][(a - 1) * half + i] = c;
+                else if (narrow)
+                    f32->sides[p][(a - 1) * half + i] = (float)c;
+                for (int zeros = 0; a == 0 && zeros < GRIDDING_BEGINNINGS; zeros++)
+                    if (plan->real == VF_F64)
+                        f64->begun[zeros][p][zeros + i] = c;
+                    else
+                        f32->begun[zeros][p][zeros + i] = (float)c;
             }
     return VF_OK;
 }

@@ -14,23 +14,21 @@ enum {
     GRIDDING_LANES = 8,
     GRIDDING_MOST_LANES = 2 * GRIDDING_LANES, /* real numbers in the widest vector */
     GRIDDING_REACH = GRIDDING_MAX_WIDTH + GRIDDING_LANES,
-    GRIDDING_PADDED = 2 * GRIDDING_REACH,
-    GRIDDING_FRONT = 2 * GRIDDING_LANES /* zeros before the kernel's first point along x */
+    GRIDDING_BEGINNINGS = 4 /* complex numbers in the widest vector that is not permuted by an index: AVX2's */
 };
 
 /* The kernel's polynomials in one precision, highest power first, 0 beyond the width; on a skipped axis the polynomial is
- * 1. `once`: along x, y, z. `twice`: along x, each point stored twice, for the real and imaginary parts, after
- * GRIDDING_FRONT zeros: read from some zeros on, the kernel begins within a vector. `sides`: along y and z, in the halves
- * of one vector, if the kernel is that narrow. */
+ * 1. `once`: along x, y, z. `begun`: along x, with 0 to GRIDDING_BEGINNINGS - 1 zeros before the kernel's first point.
+ * `sides`: along y and z, in the halves of one vector, if the kernel is that narrow. */
 typedef struct gridding_table_f32 {
-    _Alignas(64) float twice[GRIDDING_MAX_DEGREE + 1][GRIDDING_FRONT + GRIDDING_PADDED];
-    _Alignas(64) float once[3][GRIDDING_MAX_DEGREE + 1][GRIDDING_PADDED / 2];
+    _Alignas(64) float once[3][GRIDDING_MAX_DEGREE + 1][GRIDDING_REACH];
+    _Alignas(64) float begun[GRIDDING_BEGINNINGS][GRIDDING_MAX_DEGREE + 1][GRIDDING_REACH];
     _Alignas(64) float sides[GRIDDING_MAX_DEGREE + 1][GRIDDING_MOST_LANES];
 } gridding_table_f32;
 
 typedef struct gridding_table_f64 {
-    _Alignas(64) double twice[GRIDDING_MAX_DEGREE + 1][GRIDDING_FRONT + GRIDDING_PADDED];
-    _Alignas(64) double once[3][GRIDDING_MAX_DEGREE + 1][GRIDDING_PADDED / 2];
+    _Alignas(64) double once[3][GRIDDING_MAX_DEGREE + 1][GRIDDING_REACH];
+    _Alignas(64) double begun[GRIDDING_BEGINNINGS][GRIDDING_MAX_DEGREE + 1][GRIDDING_REACH];
     _Alignas(64) double sides[GRIDDING_MAX_DEGREE + 1][GRIDDING_MOST_LANES];
 } gridding_table_f64;
 

@@ -3,8 +3,11 @@
  * usage: time_nufft DEVICE THREADS SAMPLES NX,NY,NZ TOLERANCE single|double COILS FOLDER
  *
  * FOLDER has k.raw [samples][3] float, c.raw [coils][samples] and x.raw [coils][z][y][x], complex doubles. For each line
- * "adjoint" or "forward" on standard input it makes a plan, executes it and prints both milliseconds. "save" first
- * writes the last result as complex doubles to FOLDER/ours.raw. */
+ * "adjoint" or "forward" on standard input it makes a plan, executes it and prints both milliseconds, then the plan's width,
+ * grid and bytes, and both processor times of all threads, in milliseconds. "save" first writes the last result as complex
+ * doubles to FOLDER/ours.raw. */
+#include <time.h>
+
 #include "bench_device.h"
 #include "gridding.h"
 
@@ -77,20 +80,33 @@ static void save(const problem *p, const vf_array *values)
     vf_array_free(&host);
 }
 
+/* Wall clock and processor time of all threads, in milliseconds. */
+typedef struct instant {
+    double wall, processor;
+} instant;
+
+static instant now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (instant){1e3 * vf_now(), 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec};
+}
+
 static void time_one(const problem *p, bool adjoint)
 {
     vf_nufft *plan = NULL;
-    const double began = vf_now();
+    const instant began = now();
     need(vf_nufft_create(device, p->matrix, &p->positions, p->coils, &p->options, &plan));
-    const double made = vf_now();
+    const instant made = now();
     need(adjoint ? vf_nufft_adjoint(plan, queue, p->coils, p->c.data, p->y.data)
                  : vf_nufft_forward(plan, queue, p->coils, p->x.data, p->d.data));
     need(vf_queue_sync(queue));
-    const double ended = vf_now();
+    const instant ended = now();
     vf_nufft_info info;
     vf_nufft_get_info(plan, &info);
-    printf("%.6f %.6f %d %lld %lld\n", 1e3 * (made - began), 1e3 * (ended - made), info.width, (long long)info.grid[0],
-           (long long)info.bytes);
+    printf("%.6f %.6f %d %lld %lld %.6f %.6f\n", made.wall - began.wall, ended.wall - made.wall, info.width,
+           (long long)info.grid[0], (long long)info.bytes, made.processor - began.processor,
+           ended.processor - made.processor);
     fflush(stdout);
     vf_nufft_destroy(plan);
 }

@@ -2,7 +2,7 @@
 """The NUFFT against FINUFFT (Python's finufft: PyPI's wheel, or built for the machine) at equal measured error.
 
     compare_finufft.py TIME_NUFFT [--device cpu|cuda] [--quick] [--cases REGEX] [--threads N,...] [--coils N,...]
-                       [--precisions P,...] [--rounds N] [--json FILE]
+                       [--precisions P,...] [--tolerances T,...] [--clock wall|processor] [--rounds N] [--json FILE]
 
 On a GPU the other is cuFINUFFT (Python's cufinufft, with cupy), whose methods of spreading are tried as well. Positions
 come from host memory, inputs and outputs are in the GPU's.
@@ -16,7 +16,8 @@ Without such options there is no ratio. Errors are relative, in l2, at some outp
 precision. Then runs of both alternate, each with a new plan; each runs twice and the second one counts, because a GPU has
 to switch between the two processes. The last column has first runs, planning and execution: on a virtual machine ours got
 memory far more slowly then, while FINUFFT did not (docs/nufft.md). Ratios are medians of FINUFFT's time over ours: above
-1, Voxfield is faster.
+1, Voxfield is faster. --clock processor takes the processor time of all threads instead of wall-clock time: for machines
+that others use at the same time. Set OMP_WAIT_POLICY=passive then, or waiting counts.
 Exit status 1 if an error is above the tolerance; 77 without finufft or numpy.
 """
 import argparse
@@ -143,8 +144,9 @@ class Problem:
 
 
 class Ours:
-    def __init__(self, program, device, problem, tolerance, precision, threads, folder):
-        self.problem, self.folder = problem, pathlib.Path(folder)
+    def __init__(self, options, problem, tolerance, precision, threads, folder):
+        program, device = options.program, options.device
+        self.problem, self.folder, self.processor = problem, pathlib.Path(folder), options.clock == "processor"
         k = np.zeros((len(problem.k), 3), np.float32)
         k[:, :problem.k.shape[1]] = problem.k
         for name, array in (("k", k), ("c", problem.c), ("x", problem.x)):
@@ -165,7 +167,8 @@ class Ours:
         """Milliseconds of planning and of executing."""
         answer = self.ask(direction)
         self.plan = {"width": int(answer[2]), "grid": int(answer[3]), "bytes": int(answer[4])}
-        return float(answer[0]), float(answer[1])
+        first = 5 if self.processor else 0
+        return float(answer[first]), float(answer[first + 1])
 
     def error(self, direction):
         self.run(direction)
@@ -179,7 +182,8 @@ class Ours:
 
 
 class Finufft:
-    SETTINGS = {direction: [{"upsampfac": factor} for factor in (2.0, 1.25)] for direction in ("adjoint", "forward")}
+    # 0: FINUFFT chooses, since 2.5 among all factors
+    SETTINGS = {direction: [{"upsampfac": factor} for factor in (2.0, 1.25, 0)] for direction in ("adjoint", "forward")}
 
     @staticmethod
     def load():
@@ -188,8 +192,9 @@ class Finufft:
         import finufft
         return finufft.__version__
 
-    def __init__(self, problem, precision, threads):
+    def __init__(self, problem, precision, threads, clock="wall"):
         self.problem, self.threads = problem, threads
+        self.clock = time.process_time if clock == "processor" else time.perf_counter
         real, self.kind = (np.float32, np.complex64) if precision == "single" else (np.float64, np.complex128)
         self.points = [p.astype(real) for p in problem.points]
         self.input = {"adjoint": problem.c.astype(self.kind), "forward": problem.x.astype(self.kind)}
@@ -209,14 +214,14 @@ class Finufft:
         """Milliseconds of planning and of executing. FINUFFT's first axis of modes is the last of the positions."""
         vector = self.input[direction]
         self.wait()
-        began = time.perf_counter()
+        began = self.clock()
         plan = self.plan(1 if direction == "adjoint" else 2, self.problem.matrix[::-1], n_trans=self.problem.coils, eps=eps,
                          isign=1 if direction == "adjoint" else -1, dtype=self.kind.__name__, **setting)
         self.wait()
-        made = time.perf_counter()
+        made = self.clock()
         self.result = plan.execute(vector if self.problem.coils > 1 else vector[0])
         self.wait()
-        ended = time.perf_counter()
+        ended = self.clock()
         return 1e3 * (made - began), 1e3 * (ended - made)
 
     def best(self, direction, tolerance, error):
@@ -252,8 +257,8 @@ class Cufinufft(Finufft):
         import cupy
         return cufinufft.__version__
 
-    def __init__(self, problem, precision, threads):
-        super().__init__(problem, precision, threads)
+    def __init__(self, problem, precision, threads, clock="wall"):
+        super().__init__(problem, precision, threads, clock)
         self.input = {direction: cupy.asarray(vector) for direction, vector in self.input.items()}
 
     def plan(self, kind, *arguments, **options):
@@ -308,6 +313,10 @@ def show(name, threads, coils, precision, row):
             + ("  WRONG" if row["wrong"] else ""))
 
 
+def tolerances_of(precision, options):
+    return [float(t) for t in options.tolerances.split(",")] if options.tolerances else TOLERANCES[precision]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", metavar="TIME_NUFFT")
@@ -317,6 +326,8 @@ def main():
     parser.add_argument("--threads", help="numbers of threads (1,2; with cuda: all)")
     parser.add_argument("--coils", default="1", help="numbers of vectors in a batch")
     parser.add_argument("--precisions", default="single,double")
+    parser.add_argument("--tolerances", help="instead of three for each precision")
+    parser.add_argument("--clock", choices=("wall", "processor"), default="wall")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=pathlib.Path, help="record")
     options = parser.parse_args()
@@ -328,8 +339,8 @@ def main():
     except ImportError as missing:
         print(f"SKIP: no {peer.__name__} to compare with (pip install {peer.__name__.lower()}): {missing.name} is missing")
         return 77
-    record = {"benchmark": "nufft against finufft", "device": options.device, "finufft": version, "rows": []}
-    print(f"{peer.__name__} {version}; milliseconds of planning + executing; ratios above 1: Voxfield is faster")
+    record = {"benchmark": "nufft against finufft", "device": options.device, "finufft": version, "clock": options.clock, "rows": []}
+    print(f"{peer.__name__} {version}; milliseconds ({options.clock}) of planning + executing; ratios above 1: Voxfield is faster")
     print("| case | threads | coils | direction | tolerance | error | its error, upsampling | ours | FINUFFT | planning | executing | both | first runs |")
     print("|---|---:|---:|---|---|---:|---|---:|---:|---:|---:|---:|---:|")
     for name, (matrix, positions) in (QUICK if options.quick else CASES).items():
@@ -338,11 +349,11 @@ def main():
         for coils in map(int, options.coils.split(",")):
             problem = Problem(matrix, positions(), coils)
             for precision in options.precisions.split(","):
-                for tolerance in TOLERANCES[precision]:
+                for tolerance in tolerances_of(precision, options):
                     for threads in map(int, threads_of.split(",")):
                         with tempfile.TemporaryDirectory() as folder:
-                            ours = Ours(options.program, options.device, problem, tolerance, precision, threads, folder)
-                            theirs = peer(problem, precision, threads)
+                            ours = Ours(options, problem, tolerance, precision, threads, folder)
+                            theirs = peer(problem, precision, threads, options.clock)
                             for direction in ("adjoint", "forward"):
                                 row = compare(ours, theirs, direction, tolerance, options.rounds)
                                 record["rows"].append({"case": name, "threads": threads, "coils": coils, "precision": precision, **row})
