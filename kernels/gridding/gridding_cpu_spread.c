@@ -85,6 +85,12 @@ typedef struct local_sums {
     int64_t extent[3]; /* points of the box that its kernels touch */
 } local_sums;
 
+static int64_t reach_along_x(const vf_nufft *plan)
+{
+    const gridding_simd *simd = ((const gridding_cpu_state *)plan->state)->simd;
+    return plan->real == VF_F64 ? simd->reach_f64(plan->kernel.width) : simd->reach_f32(plan->kernel.width);
+}
+
 /* The box that kernels reach from the blocks between that of the piece's first sample and that of its last one: along x
  * the whole tile; blocks follow each other along y, then along z. */
 static void find_box(const vf_nufft *plan, int64_t tile, local_sums *p)
@@ -106,7 +112,8 @@ static void find_box(const vf_nufft *plan, int64_t tile, local_sums *p)
     p->job.origin[0] = begin[0] / GRIDDING_LANES * GRIDDING_LANES;
     p->job.origin[1] = layer ? first[1] : begin[1];
     p->job.origin[2] = first[2];
-    p->extent[0] = (end[0] - 1 - p->job.origin[0] + GRIDDING_REACH + GRIDDING_LANES) / GRIDDING_LANES * GRIDDING_LANES;
+    p->extent[0] =
+        (end[0] - 1 - p->job.origin[0] + reach_along_x(plan) + GRIDDING_LANES - 1) / GRIDDING_LANES * GRIDDING_LANES;
     p->extent[1] = (layer ? last[1] : end[1]) - 1 - p->job.origin[1] + plan->axis[1].width;
     p->extent[2] = last[2] - 1 - first[2] + plan->axis[2].width;
     p->job.pitch = p->extent[0];
@@ -145,11 +152,10 @@ static void add_plane(const vf_nufft *plan, const local_sums *p, int64_t tile, i
         const int64_t from = z * p->job.plane + y * p->job.pitch;
         void *to = gridding_cpu_point(plan, (origin[2] + z) % gz * state->plane + (origin[1] + y) % gy * state->pitch +
                                                 origin[0]);
-        for (int64_t i = 0; i < 2 * length; i++)
-            if (plan->real == VF_F64)
-                ((double *)to)[i] += ((const double *)p->job.points)[2 * from + i];
-            else
-                ((float *)to)[i] += ((const float *)p->job.points)[2 * from + i];
+        if (plan->real == VF_F64)
+            state->simd->add_f64(2 * length, (const double *)p->job.points + 2 * from, to);
+        else
+            state->simd->add_f32(2 * length, (const float *)p->job.points + 2 * from, to);
     }
 }
 

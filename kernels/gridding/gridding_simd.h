@@ -89,6 +89,12 @@ typedef struct gridding_simd {
     void (*spread_f64)(const gridding_job *job);
     void (*interpolate_f32)(const gridding_job *job);
     void (*interpolate_f64)(const gridding_job *job);
+    /* How many points from its first one on a kernel may touch along x; at most GRIDDING_REACH. */
+    int (*reach_f32)(int kernel_width);
+    int (*reach_f64)(int kernel_width);
+    /* to += from, `count` real numbers. */
+    void (*add_f32)(int64_t count, const void *from, void *to);
+    void (*add_f64)(int64_t count, const void *from, void *to);
     /* out = in times the phase, or out += that. `sign` -1: the conjugate phase. */
     void (*rotate_f32)(const gridding_phase *phase, int sign, bool add);
     void (*rotate_f64)(const gridding_phase *phase, int sign, bool add);
