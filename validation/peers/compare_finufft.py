@@ -231,7 +231,7 @@ class Finufft:
     def fastest(self, direction, tolerance, error):
         found = None
         for setting in self.SETTINGS[direction]:
-            for factor in (10, 3, 1, 0.6, 0.3, 0.1, 0.03):
+            for factor in (10, 3, 1, 0.6, 0.3, 0.2, 0.1, 0.03):
                 try:
                     self.run(direction, tolerance * factor, setting)
                 except RuntimeError:  # a tolerance that it cannot do with this setting
