@@ -127,11 +127,11 @@ def test_small_cases(build):
         assert done.returncode == 0, done.stdout + done.stderr
         assert "9999 threads are left out: " in done.stdout and done.stdout.count("the same bits") == 5, done.stdout
         record = json.loads(report.read_text())
-        assert len(record["rows"]) == 11 and all(seconds > 0 for row in record["rows"] for seconds in row["seconds"].values()), record
+        assert len(record["rows"]) == 13 and all(seconds > 0 for row in record["rows"] for seconds in row["seconds"].values()), record
         assert bench.show(record) in done.stdout
         done = subprocess.run([sys.executable, script, "run", build, report, "--quick", "--rounds", "1", "--threads", "1", "--cases", "^fast",
                                "--busy", "1"], capture_output=True, text=True, check=False)
-        assert "\n1 other process computes meanwhile" in done.stdout and len(json.loads(report.read_text())["rows"]) == 2, done.stdout + done.stderr
+        assert "\n1 other process computes meanwhile" in done.stdout and len(json.loads(report.read_text())["rows"]) == 4, done.stdout + done.stderr
         done = subprocess.run([sys.executable, script, "plot", report, pathlib.Path(name, "threads.svg")], check=True, capture_output=True)
         xml.etree.ElementTree.parse(pathlib.Path(name, "threads.svg"))
         done = subprocess.run([sys.executable, script, "run", build, report, "--threads", "1,x"], capture_output=True, text=True, check=False)

@@ -8,7 +8,8 @@
 BUILD is a build folder. Each round runs all numbers of threads, once upwards and once downwards in turn. All runs must give the bits
 of the first, which has one thread; if not, the exit status is 1. Times are medians over the rounds.
 The report is written after each case. --busy N: while it runs, N other processes compute, each all the time.
-The efficiency is t1 / (n tn), t1 from the same round, and its median. Times are those of the stage that the case names, without
+The efficiency is t1 / (n tn), t1 from the same round, and its median. The first rows are this machine's ceilings: multiply-adds in
+registers (the clock falls when more cores work), and a copy of memory. Times are those of the stage that the case names, without
 reading and writing files. Numbers of threads that the machine does not have, or that this process may not use (affinity, control
 groups), are left out. What it needs: idle processors, 2 GB of memory, and about 8 minutes on two of them.
 """
@@ -168,6 +169,12 @@ def verify(case, threads, folder, expected):
             sys.exit(f"failed: {name}: {file} has other bits with {threads} threads than in the first run, with 1")
 
 
+def summarise(name, seconds, threads):
+    return [{"case": name, "part": row, "seconds": {str(n): statistics.median(times[n]) for n in threads}, "seconds_of_rounds": times,
+             "efficiency": {str(n): statistics.median(one / (n * several) for one, several in zip(times[threads[0]], times[n])) for n in threads}}
+            for row, times in seconds.items()]
+
+
 def measure(build, case, threads, most, folder):
     """{row: seconds of the rounds by number of threads}."""
     name, _, _, _, _, rows = case
@@ -183,9 +190,7 @@ def measure(build, case, threads, most, folder):
                 seconds[row][n].append(report["seconds"][stage])
             seconds["whole program"][n].append(report["whole"])
     print(f"{name}: the same bits with {listed(list(map(str, threads)))} thread{'s' * (threads != [1])}", flush=True)
-    return [{"case": name, "part": row, "seconds": {str(n): statistics.median(times[n]) for n in threads}, "seconds_of_rounds": times,
-             "efficiency": {str(n): statistics.median(one / (n * several) for one, several in zip(times[threads[0]], times[n])) for n in threads}}
-            for row, times in seconds.items()], report["device"]
+    return summarise(name, seconds, threads), report["device"]
 
 
 @contextlib.contextmanager
@@ -200,11 +205,27 @@ def others(count):
             process.wait()
 
 
+def ceilings(build, threads, most):
+    """Rows of what the machine can do, as those of measure()."""
+    seconds = {part: {n: [] for n in threads} for part in ("1e12 multiply-adds", "copy of 1e11 bytes")}
+    for done in range(most):
+        for n in threads if done % 2 == 0 else threads[::-1]:
+            said = subprocess.run([build / "validation/bench/time_ceilings", str(n)], capture_output=True, text=True, check=True).stdout
+            for part, value in zip(seconds, map(float, said.split())):
+                seconds[part][n].append(value)
+    return summarise("this machine", seconds, threads)
+
+
+def tell(rows, threads):
+    for row in rows:
+        print(f"{row['case']}: {row['part']}: " + ", ".join(f"{row['seconds'][str(n)]:.3g} s with {n}" for n in threads), flush=True)
+
+
 def make_record(options):
     threads, left_out = choose(options.threads, *allowed())
     if left_out:
         print(left_out)
-    build, load, rows = options.build.resolve(), os.getloadavg(), []
+    build, load = options.build.resolve(), os.getloadavg()
     if load[0] > 0.5:
         print(f"other programs use this machine (load {load[0]:.1f}): times mean little")
     wanted = [case for case in cases(options.quick) if options.cases.search(case[0])]
@@ -212,6 +233,9 @@ def make_record(options):
         sys.exit("no case has such a name")
     record = {"benchmark": "threads", "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
               "processors": os.cpu_count(), "threads": threads, "left_out": left_out, "load": load, "busy": options.busy, "quick": options.quick}
+    with others(options.busy):
+        rows = ceilings(build, threads, options.rounds)
+    tell(rows, threads)
     for case in wanted:
         with tempfile.TemporaryDirectory(prefix="time_threads") as name, others(options.busy):
             folder, (make, *words) = pathlib.Path(name), case[2]
@@ -219,8 +243,7 @@ def make_record(options):
             made, device = measure(build, case, threads, options.rounds, folder)
         rows += made
         mri_study.write({**record, "device": device.removeprefix("cpu: "), "rows": rows}, options.report)
-        for row in made:
-            print(f"{row['case']}: {row['part']}: " + ", ".join(f"{row['seconds'][str(n)]:.3g} s with {n}" for n in threads), flush=True)
+        tell(made, threads)
 
 
 # ---- what is shown ----
@@ -238,7 +261,8 @@ def draw(record, canvas):
     """How many times as fast as one thread, and as many times as there are threads."""
     threads = record["threads"]
     curves = [(f"{re.sub(', sparse|, 0.5 A', '', row['case'])}: {row['part']}".removesuffix(": potential"), [(n, row["efficiency"][str(n)] * n) for n in threads], color, False)
-              for row, color in zip([row for row in record["rows"] if row["part"] != "whole program"], plot.COLORS)]
+              for row, color in zip([row for row in record["rows"] if row["part"] != "whole program" and row["case"] != "this machine"], plot.COLORS)]
+    curves += [(row["part"], [(n, row["efficiency"][str(n)] * n) for n in threads], plot.DARK, True) for row in record["rows"] if row["case"] == "this machine"]
     curves.append(("as many times as threads", [(n, n) for n in threads], plot.DARK, True))
     axes = plot.LogAxes(threads, [y for _, points, _, _ in curves for _, y in points])
     return cionize_study.draw_all(canvas, f"Threads on {record['device']}", axes, {n: str(n) for n in threads}, "threads",
