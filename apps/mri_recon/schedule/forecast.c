@@ -24,7 +24,7 @@ static const double LOADING = 0.014;
 static const double WORTH_MEASURING = 0.25, SHARE = 0.003, LONGEST = 3e-3;
 static const double GPU_RATE = 8e12; /* FLOP/s of transforms on an H200 */
 
-static const double of_two_sets = 1.4; /* what a product by F^H W F takes of that with one set of maps */
+static const double of_two_sets = 1.8; /* what a product by F^H W F takes of that with one set of maps */
 
 static const double ns = 1e-9;
 
@@ -109,7 +109,7 @@ static void count_espirit(tally *t, double places, double block)
     const forecast_sizes *z = &t->z;
     const double most = z->volume ? 12 : 16, coils = fmin(z->coils, most), points = z->volume ? 65 : 28;
     const double spans = z->volume ? 729 : 121, samples = z->volume ? cube(block) : block * block;
-    const double rate = z->volume ? 2.6 : 3.5;
+    const double rate = z->volume ? 2 : 3.5;
     const double gram = coils * coils / 2 * spans * samples * rate * ns, projector = cube(coils * points) * 3 * ns;
     const double voxels = coils * coils * z->voxels * 25 * ns;
     const double quality = coils * samples * block * (z->volume ? 3 : 2) * 2 * ns;

@@ -36,7 +36,7 @@ static const double USUAL_NOISE = 3e-3, LEAST_NOISE = 0.05, MOST_NOISE = 10; /* 
 /* [0]: of one channel; [1]: with coil maps. Iterations for a first image. */
 static const law first_law[2][SAMPLED] = {{[GRID_FULL] = {19, 0.2, 0, 0, 2, 1, 0},
                                            [GRID_REGULAR] = {135, 0.65, -0.64, 0, 1.6, 1, 0},
-                                           [GRID_IRREGULAR] = {32, 0, 0, 0, 1, 1, 0},
+                                           [GRID_IRREGULAR] = {48, 0, 0, 0, 1, 1, 0},
                                            [LINES_FULL] = {11.3, 0, 0, 0, 1, 1, 0},
                                            [LINES] = {10.4, 0, 0, 0, 2, 1, 0},
                                            [BALL_FULL] = {6.3, 0, 0, 0, 1, 1, 0},
@@ -50,10 +50,10 @@ static const law first_law[2][SAMPLED] = {{[GRID_FULL] = {19, 0.2, 0, 0, 2, 1, 0
                                            [BALL] = {16, 0, 0.4, 0, 1, 0.6, 0}}};
 /* Iterations of conjugate gradients where the scan is complete, applications of ADMM where it is not. */
 static const law last_law[2][SAMPLED] = {{[GRID_FULL] = {38, 0.25, 0, 0, 2.2, 1, 0},
-                                          [GRID_REGULAR] = {32, 0, 0, -0.45, 1, 1, 0},
-                                          [GRID_IRREGULAR] = {29, 0, 0, -0.45, 1, 1, 0},
+                                          [GRID_REGULAR] = {23, 0, 0, -0.45, 1, 1, 0},
+                                          [GRID_IRREGULAR] = {20, 0, 0, -0.45, 1, 1, 0},
                                           [LINES_FULL] = {38, 0.6, 0, -0.17, 1, 1, 0},
-                                          [LINES] = {30, 0.52, 0.37, 0, 1, 1, 0},
+                                          [LINES] = {14.5, 0, 0, 0, 1, 1, 0},
                                           [BALL_FULL] = {75, 0.6, 0, 0, 1, 1, 0},
                                           [BALL] = {170, 1, 0.33, 0, 1, 1, 0}},
                                          {[GRID_FULL] = {20, 0, 0, -0.2, 1.2, 1.3, 0},
