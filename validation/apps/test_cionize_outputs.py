@@ -166,6 +166,33 @@ def test_report(_):
     assert report["evaluations_per_second"] > 0 and report["estimated_seconds"] > 0
 
 
+def test_forecast(_):
+    """The plan says the sum of the report's parts, which are the stages of what is asked for. validation/bench/forecast.py compares
+    seconds."""
+    sample("1hpv.pqr")
+    grid, scale = ("--spacing", "1.5", "--border", "6"), {"ms": 1e-3, "s": 1}
+    for options, stages in (((), {"compute", "write"}), (("--method", "exact", "--picture", "p.png"), {"compute", "write"}),
+                            (("--points", "atoms", "--points-out", "p.csv"), {"points"}), (("--field-map", "f.h5"), {"field map"}),
+                            (("--place", "SOD:3", "-o", "i.pdb"), {"compute", "write", "place"}),
+                            (("--solvent", "--radii", "bondi", "--energies", "e.json", "-o", "m.mrc"), {"solve", "compute", "write", "energies"})):
+        output = () if {"-o", "--points", "--field-map"} & set(options) else ("-o", "m.mrc")
+        out = make("1hpv.pqr", *grid, *output, *options, "--report", "r.json").out
+        report = json.loads(pathlib.Path("r.json").read_text(encoding="utf-8"))
+        parts, total = report["forecast"]["seconds"], report["forecast"]["total"]
+        assert {name for name, seconds in parts.items() if seconds > 0} == {"before"} | stages, (options, parts)
+        assert stages <= set(report["seconds"]) and all(math.isfinite(seconds) for seconds in parts.values()), (options, report["seconds"])
+        assert abs(math.fsum(parts.values()) / total - 1) < 1e-12, (options, parts, total)
+        printed = re.search(r"^time +about ([\d.]+) (ms|s) in all$", out, re.M)
+        # vf_format_seconds prints three digits: 5e-3 of the value at most, where the first is 1.
+        assert printed and abs(float(printed[1]) * scale[printed[2]] / total - 1) < 5e-3 * 1.01, (options, total, out)
+        assert parts["before"] >= report["seconds"]["read"], (options, parts)  # it is measured
+    placing = []
+    for n in (2, 6):
+        make("1hpv.pqr", *grid, "--place", f"SOD:{n}", "-o", "i.pdb", "--report", "r.json")
+        placing.append(json.loads(pathlib.Path("r.json").read_text(encoding="utf-8"))["forecast"]["seconds"]["place"])
+    assert placing[1] > placing[0] > 0, placing
+
+
 def test_report_of_odd_names(_):
     for name in ('quo"te\\.pqr', "tab\t.pqr", "new\nline.pqr", "schön.pqr"):
         shutil.copy(sample("dipole.pqr"), name)

@@ -166,7 +166,9 @@ def summary(records):
     columns = [(record, n) for record in records for n in sorted({row["threads"] for row in record["rows"]})]
     found = [{row["case"]: row for row in record["rows"] if row["threads"] == n} for record, n in columns]
     names = list(dict.fromkeys(name for rows in found for name in rows))
-    head = ["case", *(f"{record['device'].split(';')[0]}" for record, _ in columns)]
+    kind = {False: "", True: ", processor time"}
+    head = ["case", *(f"{re.sub(', [0-9]+ threads?', '', record['device'].split(';')[0])}, {n} thread{'s' * (n > 1)}"
+                      f"{kind[record['processor_time']]}" for record, n in columns)]
     def cell(row):
         mark = "" if within(row) else "**"
         return f"{mark}{mri_study.number(row['seconds'])} s, {row['ratio']:.2f}{mark}"

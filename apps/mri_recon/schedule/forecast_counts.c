@@ -60,7 +60,7 @@ static const law last_law[2][SAMPLED] = {{[GRID_FULL] = {38, 0.25, 0, 0, 2.2, 1,
                                           [GRID_REGULAR] = {4.4, 0, 1.6, 0, 0.65, 1, 0},
                                           [GRID_IRREGULAR] = {15, 0, 0, -0.2, 1, 1.6, 0},
                                           [LINES_FULL] = {42, 0.2, 3, -0.12, 1, 0.75, 0},
-                                          [LINES] = {26, 0.15, 0, -0.27, 1, 0.45, 0},
+                                          [LINES] = {28, 0.25, 0, -0.27, 1, 0.45, 0},
                                           [BALL_FULL] = {80, 0.4, 0, 0, 1, 0.65, 0},
                                           [BALL] = {65, 0, 0, 0, 1, 0.6, 0}}};
 /* ADMM's applications of F^H W F an iteration. */
@@ -73,7 +73,7 @@ static const double without_maps = 1.15, most_images = 3, some_signal[2] = {0.3,
 static const double of_series[2] = {6, 14}, series_steps = 2;
 /* If the user sets lambda there is no preconditioner. Solvers other than ADMM; their power iteration. */
 static const double typical_plain = 35, typical_fista = 40, typical_primal_dual = 110, power_steps = 20;
-static const double sure_solutions = 6;
+static const double sure_solutions = 9;
 /* The same for the strength of references; they are less exact than a frame's own. */
 static const double strength_solutions = 30;
 /* What a missing side of k-space multiplies iterations by: of one channel, with maps. */

@@ -62,6 +62,11 @@ static prior_time for_gradients(const prior_shape *p)
     return (prior_time){40, 57};
 }
 
+static prior_time for_fields(const prior_shape *p)
+{
+    return (prior_time){p->volume ? 300 : 120, 120};
+}
+
 static prior_time for_blocks(const prior_shape *p)
 {
     return (prior_time){10 * p->shifts * p->frames, 57};
@@ -166,9 +171,9 @@ static const sparse_prior known[VF_PENALTY_KINDS] = {
                         .factor_power = 1.1,
                         .rho = 0.6,
                         .rho_power = 1.5,
-                        .iterations = 1.7,
+                        .iterations = 1.9,
                         .memory = of_fields,
-                        .time = for_gradients},
+                        .time = for_fields},
     [VF_PENALTY_TEMPORAL] = {.couples = true,
                              .takes_noise = true,
                              .factor = 4,
