@@ -6,18 +6,17 @@
 
 #include "cionize_state.h"
 #include "molecule/atom_radii.h"
+#include "page_atoms.h"
 #include "voxfield/append.h"
 #include "voxfield/mesh_picture.h"
 #include "voxfield/page.h"
 
 enum {
-    MOST_POINTS = 112,   /* of the page's map, along an axis */
-    MOST_ATOMS = 200000, /* more are left out */
+    MOST_POINTS = 112, /* of the page's map, along an axis */
     MOST_TRIANGLES = 120000,
     MAP_BYTES = 2200000, /* in the page, which has at most 5 MB */
     PREVIEW = 320
 };
-static const double RADIUS_OF_NONE = 1.5; /* angstrom, of atoms whose file has none */
 
 /* ---- the map, as its layers pass ---- */
 
@@ -225,95 +224,6 @@ static vf_status write_surface(const cionize_state *r, vf_page *page)
     return status;
 }
 
-/* Places, radii and labels of atoms or ions: arrays NAME, NAME_radii, NAME_labels. */
-typedef struct balls {
-    int64_t count;
-    float (*place)[3], *radius;
-    char *labels; /* a line each */
-    size_t bytes;
-    FILE *to;
-} balls;
-
-static vf_status balls_make(vf_context *ctx, int64_t count, balls *out)
-{
-    *out = (balls){.count = count,
-                   .place = malloc((size_t)count * sizeof *out->place),
-                   .radius = malloc((size_t)count * sizeof *out->radius)};
-    out->to = open_memstream(&out->labels, &out->bytes);
-    return out->place && out->radius && out->to ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for the page's atoms");
-}
-
-/* A word of a label: no blanks, no ends of lines; "-" for none. */
-static void put_word(FILE *to, const char *word, int end)
-{
-    for (const char *c = word[0] ? word : "-"; *c; c++)
-        fputc((unsigned char)*c > ' ' ? *c : '_', to);
-    fputc(end, to);
-}
-
-static vf_status balls_write(vf_context *ctx, vf_page *page, const char *name, balls *of, vf_status status)
-{
-    char text[32];
-    if (of->to && fclose(of->to) != 0 && status == VF_OK)
-        status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for the page's atoms");
-    VF_TRY(status, vf_page_array(page, name, VF_PAGE_U16, of->count, 3, of->place));
-    (void)snprintf(text, sizeof text, "%s_radii", name);
-    VF_TRY(status, vf_page_array(page, text, VF_PAGE_U8, of->count, 1, of->radius));
-    (void)snprintf(text, sizeof text, "%s_labels", name);
-    /* without the last line's end */
-    VF_TRY(status, vf_page_array(page, text, VF_PAGE_BYTES, (int64_t)of->bytes - 1, 1, of->labels));
-    free(of->place);
-    free(of->radius);
-    free(of->labels);
-    return status;
-}
-
-static vf_status write_atoms(const cionize_state *r, vf_page *page)
-{
-    const molecule *m = &r->molecule;
-    balls all;
-    if (m->atoms > MOST_ATOMS)
-        return VF_OK;
-    vf_status status = balls_make(r->ctx, m->atoms, &all);
-    for (int64_t n = 0; n < m->atoms && status == VF_OK; n++) {
-        const atom_label *label = &m->labels[n];
-        char number[16];
-        (void)snprintf(number, sizeof number, "%d%.1s", label->residue_number,
-                       label->insertion ? &label->insertion : "");
-        const float place[3] = {(float)m->x[n], (float)m->y[n], (float)m->z[n]};
-        memcpy(all.place[n], place, sizeof place);
-        all.radius[n] = (float)(m->radius[n] > 0 ? m->radius[n] : RADIUS_OF_NONE);
-        put_word(all.to, label->name, ' ');
-        put_word(all.to, label->residue, ' ');
-        put_word(all.to, label->chain, ' ');
-        put_word(all.to, label->number_text[0] ? label->number_text : number, '\n');
-    }
-    return balls_write(r->ctx, page, "atoms", &all, status);
-}
-
-static vf_status write_ions_of_page(const cionize_state *r, vf_page *page)
-{
-    const ion_list *ions = &r->placed;
-    balls all;
-    if (ions->count == 0)
-        return VF_OK;
-    vf_status status = balls_make(r->ctx, ions->count, &all);
-    for (int64_t n = 0; n < ions->count && status == VF_OK; n++) {
-        const ion_kind *kind = &ions->kinds[ions->sites[n].kind];
-        char text[32];
-        for (int a = 0; a < 3; a++)
-            all.place[n][a] = (float)ions->sites[n].position[a];
-        all.radius[n] = (float)RADIUS_OF_NONE;
-        put_word(all.to, kind->name, ' ');
-        put_word(all.to, kind->name, ' ');
-        (void)snprintf(text, sizeof text, "%+ge", kind->charge);
-        put_word(all.to, text, ' ');
-        (void)snprintf(text, sizeof text, "%lld", (long long)n + 1);
-        put_word(all.to, text, '\n');
-    }
-    return balls_write(r->ctx, page, "ions", &all, status);
-}
-
 /* ---- the page ---- */
 
 static void list_map(const showing *s, vf_report *json)
@@ -348,7 +258,7 @@ static void write_note(const cionize_state *r, char *note, size_t size)
                         (long long)p->factor[0], (long long)p->factor[1], (long long)p->factor[2]);
     if (r->placed.count > 0)
         (void)vf_append(note, size, "The map is that of the molecule, without the ions. ");
-    if (r->molecule.atoms > MOST_ATOMS)
+    if (r->molecule.atoms > PAGE_MOST_ATOMS)
         (void)vf_append(note, size, "The page has no atoms: %lld are too many. ", (long long)r->molecule.atoms);
     if (r->trajectory)
         (void)vf_append(note, size, "Atoms are those of the input, the potential is the mean over frames. ");
@@ -404,8 +314,9 @@ vf_status page_write(cionize_state *r, double seconds)
     VF_TRY(status, vf_page_open(r->ctx, r->settings.page, &head, &page));
     VF_TRY(status, write_map(&s, page));
     VF_TRY(status, write_surface(r, page));
-    VF_TRY(status, write_atoms(r, page));
-    VF_TRY(status, write_ions_of_page(r, page));
+    VF_TRY(status, page_write_atoms(r, page));
+    VF_TRY(status, page_write_backbone(r, page));
+    VF_TRY(status, page_write_ions(r, page));
     vf_stage_end(&r->stages);
     VF_TRY(status, write_object(&s, page, seconds));
     VF_TRY(status, vf_page_commit(&page));
