@@ -30,7 +30,7 @@ KINDS = [
     (r"No module named '?(torch|jax|cupy|nbclient|ipykernel)", r"Python's \1 is not installed; pip install \1"),
     (r"No module named '?(MDAnalysisTests)", r"Python's \1 is not installed; pip install \1"),
     (r"No module named '?(\w+)", rf"Python's \1 {PEERS}"),
-    (r"no (pymol|apbs|pdb2pqr|gemmi)", rf"\1 {PEERS}"),
+    (r"no (mkdssp|pymol|apbs|pdb2pqr|gemmi)", rf"\1 {PEERS}"),
     (r"no gmx\b", rf"GROMACS {PEERS}"),
     (r"(no .*[Ss]lurm|slurmctld|munge).*", "Slurm is not installed (packages slurm-wlm and munge)"),
     (r"no (Open MPI|MPICH|openmpi|mpich|mpirun[.\w]*|plugin)", r"\1: MPI is not installed (packages openmpi-bin, libopenmpi-dev, mpich, libmpich-dev)"),

@@ -5,26 +5,51 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "molecule/atom_element.h"
 #include "molecule/backbone.h"
 
 static const double RADIUS_OF_NONE = 1.5; /* angstrom, of atoms whose file has none */
 
-/* Places, radii and labels of atoms or ions: arrays NAME, NAME_radii, NAME_labels. */
+/* A text that grows: a line for each atom. */
+typedef struct lines {
+    char *text;
+    size_t bytes;
+    FILE *to;
+} lines;
+
+/* Places, radii, labels and elements of atoms or ions: arrays NAME, NAME_radii, NAME_labels, NAME_elements. */
 typedef struct balls {
     int64_t count;
     float (*place)[3], *radius;
-    char *labels; /* a line each */
-    size_t bytes;
-    FILE *to;
+    lines labels, elements;
 } balls;
+
+static bool lines_make(lines *l)
+{
+    l->to = open_memstream(&l->text, &l->bytes);
+    return l->to != NULL;
+}
+
+/* Closes them, and adds them as the array NAME_WHAT, without the last line's end. */
+static vf_status lines_write(vf_context *ctx, vf_page *page, const char *name, const char *what, lines *l,
+                             vf_status status)
+{
+    char array[32];
+    if (l->to && fclose(l->to) != 0 && status == VF_OK)
+        status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for the page's atoms");
+    (void)snprintf(array, sizeof array, "%s_%s", name, what);
+    VF_TRY(status, vf_page_array(page, array, VF_PAGE_BYTES, (int64_t)l->bytes - 1, 1, l->text));
+    free(l->text);
+    return status;
+}
 
 static vf_status balls_make(vf_context *ctx, int64_t count, balls *out)
 {
     *out = (balls){.count = count,
                    .place = malloc((size_t)count * sizeof *out->place),
                    .radius = malloc((size_t)count * sizeof *out->radius)};
-    out->to = open_memstream(&out->labels, &out->bytes);
-    return out->place && out->radius && out->to ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for the page's atoms");
+    const bool texts = lines_make(&out->labels) && lines_make(&out->elements);
+    return out->place && out->radius && texts ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for the page's atoms");
 }
 
 /* A word of a label: no blanks, no ends of lines; "-" for none. */
@@ -49,17 +74,13 @@ static void put_label(FILE *to, const atom_label *label)
 static vf_status balls_write(vf_context *ctx, vf_page *page, const char *name, balls *of, vf_status status)
 {
     char text[32];
-    if (of->to && fclose(of->to) != 0 && status == VF_OK)
-        status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for the page's atoms");
     VF_TRY(status, vf_page_array(page, name, VF_PAGE_U16, of->count, 3, of->place));
     (void)snprintf(text, sizeof text, "%s_radii", name);
     VF_TRY(status, vf_page_array(page, text, VF_PAGE_U8, of->count, 1, of->radius));
-    (void)snprintf(text, sizeof text, "%s_labels", name);
-    /* without the last line's end */
-    VF_TRY(status, vf_page_array(page, text, VF_PAGE_BYTES, (int64_t)of->bytes - 1, 1, of->labels));
+    status = lines_write(ctx, page, name, "labels", &of->labels, status);
+    status = lines_write(ctx, page, name, "elements", &of->elements, status);
     free(of->place);
     free(of->radius);
-    free(of->labels);
     return status;
 }
 
@@ -74,7 +95,10 @@ vf_status page_write_atoms(const cionize_state *r, vf_page *page)
         const float place[3] = {(float)m->x[n], (float)m->y[n], (float)m->z[n]};
         memcpy(all.place[n], place, sizeof place);
         all.radius[n] = (float)(m->radius[n] > 0 ? m->radius[n] : RADIUS_OF_NONE);
-        put_label(all.to, &m->labels[n]);
+        put_label(all.labels.to, &m->labels[n]);
+        char element[3];
+        (void)atom_element(m->labels[n].name, m->labels[n].residue, m->labels[n].element, element);
+        put_word(all.elements.to, element, '\n');
     }
     return balls_write(r->ctx, page, "atoms", &all, status);
 }
@@ -92,12 +116,13 @@ vf_status page_write_ions(const cionize_state *r, vf_page *page)
         for (int a = 0; a < 3; a++)
             all.place[n][a] = (float)ions->sites[n].position[a];
         all.radius[n] = (float)RADIUS_OF_NONE;
-        put_word(all.to, kind->name, ' ');
-        put_word(all.to, kind->name, ' ');
+        put_word(all.labels.to, kind->name, ' ');
+        put_word(all.labels.to, kind->name, ' ');
         (void)snprintf(text, sizeof text, "%+ge", kind->charge);
-        put_word(all.to, text, ' ');
+        put_word(all.labels.to, text, ' ');
         (void)snprintf(text, sizeof text, "%lld", (long long)n + 1);
-        put_word(all.to, text, '\n');
+        put_word(all.labels.to, text, '\n');
+        put_word(all.elements.to, kind->element, '\n');
     }
     return balls_write(r->ctx, page, "ions", &all, status);
 }
@@ -109,9 +134,7 @@ typedef struct curve {
     float (*place)[3], (*side)[3];
     float (*rung)[3]; /* of nucleotides: from the curve to the base */
     unsigned char *kind;
-    char *labels;
-    size_t bytes;
-    FILE *to;
+    lines labels;
     int64_t rungs;
 } curve;
 
@@ -121,8 +144,7 @@ static vf_status curve_make(vf_context *ctx, int64_t count, curve *c)
                  .side = malloc((size_t)count * sizeof *c->side),
                  .rung = malloc((size_t)count * 2 * sizeof *c->rung),
                  .kind = malloc((size_t)count)};
-    c->to = open_memstream(&c->labels, &c->bytes);
-    return c->place && c->side && c->rung && c->kind && c->to
+    return c->place && c->side && c->rung && c->kind && lines_make(&c->labels)
                ? VF_OK
                : vf_fail(ctx, VF_ERR_MEMORY, "no memory for the page's backbone");
 }
@@ -136,7 +158,7 @@ static void curve_fill(const molecule *m, const backbone *b, curve *c)
             c->side[n][a] = (float)r->side[a];
         }
         c->kind[n] = (unsigned char)((int)r->kind + (r->begins ? 4 : 0));
-        put_label(c->to, &m->labels[r->atom]);
+        put_label(c->labels.to, &m->labels[r->atom]);
         if (r->tip < 0)
             continue;
         const float tip[3] = {(float)m->x[r->tip], (float)m->y[r->tip], (float)m->z[r->tip]};
@@ -157,19 +179,16 @@ vf_status page_write_backbone(const cionize_state *r, vf_page *page)
     status = curve_make(r->ctx, b.count, &c);
     if (status == VF_OK)
         curve_fill(&r->molecule, &b, &c);
-    if (c.to && fclose(c.to) != 0 && status == VF_OK)
-        status = vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for the page's backbone");
     VF_TRY(status, vf_page_array(page, "backbone", VF_PAGE_U16, b.count, 3, c.place));
     VF_TRY(status, vf_page_array(page, "backbone_sides", VF_PAGE_U8, b.count, 3, c.side));
     VF_TRY(status, vf_page_array(page, "backbone_kinds", VF_PAGE_BYTES, b.count, 1, c.kind));
-    VF_TRY(status, vf_page_array(page, "backbone_labels", VF_PAGE_BYTES, (int64_t)c.bytes - 1, 1, c.labels));
+    status = lines_write(r->ctx, page, "backbone", "labels", &c.labels, status);
     if (c.rungs > 0)
         VF_TRY(status, vf_page_array(page, "backbone_rungs", VF_PAGE_U16, c.rungs, 3, c.rung));
     free(c.place);
     free(c.side);
     free(c.rung);
     free(c.kind);
-    free(c.labels);
     backbone_free(&b);
     return status;
 }

@@ -21,6 +21,7 @@ static const struct {
 
 typedef struct residue_atoms {
     int64_t at[ATS]; /* -1: none */
+    bool ends_chain;
 } residue_atoms;
 
 typedef struct finder {
@@ -76,9 +77,9 @@ static bool is_amino(const residue_atoms *r, const char *name)
     return r->at[AT_CA] >= 0 && ((r->at[AT_N] >= 0 && r->at[AT_C] >= 0) || residue_is_protein(name));
 }
 
-static bool is_nucleotide(const residue_atoms *r)
+static bool is_nucleotide(const residue_atoms *r, const char *name)
 {
-    return r->at[AT_C4] >= 0 && r->at[AT_C1] >= 0 && r->at[AT_O3] >= 0;
+    return r->at[AT_C4] >= 0 && r->at[AT_C1] >= 0 && (r->at[AT_O3] >= 0 || residue_is_nucleic(name));
 }
 
 /* Amino acids and nucleotides, in order. */
@@ -94,8 +95,9 @@ static void list_residues(finder *f, const int64_t *residue)
                 if (r.at[g_names[n].at] < 0 && strcmp(m->labels[behind].name, g_names[n].name) == 0)
                     r.at[g_names[n].at] = behind;
         const bool amino = is_amino(&r, m->labels[first].residue);
-        if (!amino && !is_nucleotide(&r))
+        if (!amino && !is_nucleotide(&r, m->labels[first].residue))
             continue;
+        r.ends_chain = m->labels[behind - 1].ends_chain;
         f->atoms[f->count] = r;
         f->at[f->count++] = (backbone_residue){.atom = r.at[amino ? AT_CA : AT_C4],
                                                .tip = amino ? -1 : r.at[r.at[AT_N9] >= 0 ? AT_N1 : AT_N3],
@@ -110,7 +112,7 @@ static bool is_linked(const finder *f, int64_t i)
     const bool nucleic = r->kind == BACKBONE_NUCLEIC;
     const int64_t from = f->atoms[i - 1].at[nucleic ? AT_O3 : AT_C], to = f->atoms[i].at[nucleic ? AT_P : AT_N];
     if (before->kind != r->kind || !same_chain(&f->m->labels[before->atom], &f->m->labels[r->atom]) ||
-        f->m->labels[before->atom].ends_chain)
+        f->atoms[i - 1].ends_chain)
         return false;
     if (from >= 0 && to >= 0)
         return apart(f->m, from, to) <= BONDED;

@@ -9,7 +9,7 @@
 
 /* The sources in web/, by CMake (voxfield_texts). */
 extern const char vf_text_page_style[], vf_text_page_frame[], vf_text_page_slices[], vf_text_page_images[],
-    vf_text_page_scene[], vf_text_page_gl[], vf_text_page_shaders[], vf_text_page_surface[];
+    vf_text_page_scene[], vf_text_page_gl[], vf_text_page_shaders[], vf_text_page_surface[], vf_text_page_ribbon[];
 
 vf_status page_put(vf_page *page, const char *text)
 {
@@ -203,7 +203,8 @@ static vf_status put_scripts(vf_page *page)
 {
     static const char *const images[] = {vf_text_page_frame, vf_text_page_slices, vf_text_page_images};
     static const char *const scene[] = {vf_text_page_frame, vf_text_page_slices,  vf_text_page_shaders,
-                                        vf_text_page_gl,    vf_text_page_surface, vf_text_page_scene};
+                                        vf_text_page_gl,    vf_text_page_surface, vf_text_page_ribbon,
+                                        vf_text_page_scene};
     const bool is_scene = page->head.view == VF_PAGE_SCENE;
     const size_t count = is_scene ? sizeof scene / sizeof *scene : sizeof images / sizeof *images;
     vf_status status = page_put(page, "</script>\n<script>\n\"use strict\";\n");

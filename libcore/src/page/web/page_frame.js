@@ -106,41 +106,11 @@ function figuresOf(object) {
     return box;
 }
 
-/* A polyline of positive values, on a logarithmic scale. */
-function plotOf(plot) {
-    const name = "http://www.w3.org/2000/svg";
-    const draw = (tag, attributes, text) => {
-        const element = document.createElementNS(name, tag);
-        for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-        if (text) element.textContent = text;
-        return element;
-    };
-    const values = plot.values.filter((v) => v > 0);
-    if (values.length < 2) return null;
-    const low = Math.floor(Math.log10(Math.min(...values))), high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values))));
-    const x = (i) => 44 + 246 * i / (values.length - 1), y = (v) => 12 + 120 * (high - Math.log10(v)) / (high - low);
-    const svg = draw("svg", { viewBox: "0 0 300 160", class: "plot", role: "img" });
-    svg.setAttribute("aria-label", `${plot.title}: from ${say(values[0])} to ${say(values[values.length - 1])}`);
-    for (let power = low; power <= high; power++) {
-        svg.append(draw("line", { x1: 44, x2: 290, y1: y(10 ** power), y2: y(10 ** power) }));
-        svg.append(draw("text", { x: 40, y: y(10 ** power) + 4, "text-anchor": "end" }, "1e" + power));
-    }
-    svg.append(draw("polyline", { points: values.map((v, i) => x(i) + "," + y(v)).join(" ") }));
-    svg.append(draw("text", { x: 44, y: 152 }, plot.x + " 1"));
-    svg.append(draw("text", { x: 290, y: 152, "text-anchor": "end" }, String(values.length)));
-    return make("figure", {}, svg, make("figcaption", {}, plot.title));
-}
-
-/* The column beside the views: what is under the pointer, plots, the figures of the run. */
-function makeAside(readout, help) {
-    const aside = make("aside", { "aria-label": "figures" }, make("h2", {}, "Under the pointer"), readout);
-    for (const plot of Object.values(page.json.plots ?? {})) {
-        const drawn = plotOf(plot);
-        if (drawn) aside.append(drawn);
-    }
-    aside.append(make("h2", {}, "Keys and mouse"), make("p", { class: "note" }, help));
-    aside.append(make("h2", {}, "Figures of the run"), make("div", { id: "figures" }, figuresOf(page.json.run ?? {})));
-    return aside;
+/* The column beside the views: what is under the pointer, plots, keys, the figures of the run. */
+function makeAside(readout, help, ...plots) {
+    return make("aside", { "aria-label": "figures" }, make("h2", {}, "Under the pointer"), readout, ...plots,
+        make("h2", {}, "Keys and mouse"), make("p", { class: "note" }, help),
+        make("h2", {}, "Figures of the run"), make("div", { id: "figures" }, figuresOf(page.json.run ?? {})));
 }
 
 /* A list of names and values that change: set({name: text}). */

@@ -89,9 +89,9 @@ class Stage {
     /* ---- the camera ---- */
 
     /* Turns by angles about the view's axes. */
-    rotate(right, down, roll = 0) {
-        const t = this.turn, axes = [[down, 1, 2], [right, 2, 0], [roll, 0, 1]];
-        for (const [angle, a, b] of axes) {
+    rotate(right, down) {
+        const t = this.turn;
+        for (const [angle, a, b] of [[down, 1, 2], [right, 2, 0]]) {
             const c = Math.cos(angle), s = Math.sin(angle);
             for (let column = 0; column < 3; column++) {
                 const x = t[3 * column + a], y = t[3 * column + b];

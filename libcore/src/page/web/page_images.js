@@ -64,7 +64,7 @@ class ImagesPage {
             make("label", {}, "show", this.select), this.frameTools, make("label", {}, "black", this.low),
             make("label", {}, "white", this.high), reset, this.dragButton, this.montageButton);
         this.views = [2, 1, 0].filter((a) => a === 2 || this.counts[2] > 1)
-            .map((a) => new SliceView(this, viewAcross(a, directions, false), "slices across " + "xyz"[a]));
+            .map((a) => new SliceView(this, viewOfPatient(a, directions), "slices across " + "xyz"[a]));
         this.bar = make("canvas", { class: "bar", width: "256", height: "1", style: "width: 100%" });
         this.barEnds = make("div", { class: "scale" });
         this.note = make("p", { class: "note", id: "note" });
@@ -79,7 +79,7 @@ class ImagesPage {
         document.getElementById("main").append(views, makeAside(this.readout.element,
             "Wheel, arrow up and down: slices. Click: the other views follow. Right button or Shift and drag: window (across: width, "
             + "down: level). Left and right arrows or comma and point: frames. Space: play. M: montage. X: cross lines. R: reset "
-            + "the window."));
+            + "the window.", ...Object.values(page.json.plots ?? {}).map(plotOf).filter(Boolean)));
         document.addEventListener("keydown", (event) => this.key(event));
     }
 
@@ -231,6 +231,65 @@ class ImagesPage {
         if (ofFrames) this.setFrame(tiles[n]);
         else this.views[0].moveTo(tiles[n]);
     }
+}
+
+/* ---- orientation ---- */
+
+/* The view across axis `normal`. Directions: of the axes, in the patient's axes (left, back, head), or NULL. As the
+ * radiologists do: transverse slices from the feet with the front up, others with the head up. */
+function viewOfPatient(normal, directions) {
+    const view = viewAcross(normal, false);
+    if (!directions) return view;
+    const largest = (d) => [0, 1, 2].reduce((best, a) => Math.abs(d[a]) > Math.abs(d[best]) ? a : best, 0);
+    const across = largest(directions[normal]), down = across === 2 ? 1 : 2, right = across === 0 ? 1 : 0;
+    if (Math.abs(directions[view.u][down]) > Math.abs(directions[view.v][down])) [view.u, view.v] = [view.v, view.u];
+    const du = directions[view.u], dv = directions[view.v];
+    view.flipU = du[right] < 0;
+    view.flipV = dv[down] * (across === 2 ? 1 : -1) < 0;
+    view.edges = { left: nameDirection(du, view.flipU ? 1 : -1), right: nameDirection(du, view.flipU ? -1 : 1),
+        top: nameDirection(dv, view.flipV ? 1 : -1), bottom: nameDirection(dv, view.flipV ? -1 : 1) };
+    return view;
+}
+
+/* The nearest direction of the patient, and a second one if that is more than 20 degrees off. */
+function nameDirection(d, sign) {
+    const names = ["LR", "PA", "HF"], size = Math.hypot(...d) || 1;
+    const order = [0, 1, 2].sort((a, b) => Math.abs(d[b]) - Math.abs(d[a]));
+    const letter = (a) => names[a][sign * d[a] < 0 ? 1 : 0];
+    return letter(order[0]) + (Math.abs(d[order[1]]) / size > 0.342 ? letter(order[1]) : "");
+}
+
+/* ---- colours ---- */
+
+const gray = (t) => [255 * t, 255 * t, 255 * t];
+/* The angle's colour: the same at both ends. */
+const wheel = (t) => [0, 1, 2].map((n) => 127.5 + 127.5 * Math.cos(2 * Math.PI * (t - n / 3)));
+
+/* ---- plots ---- */
+
+/* A polyline of positive values, on a logarithmic scale. */
+function plotOf(plot) {
+    const name = "http://www.w3.org/2000/svg";
+    const draw = (tag, attributes, text) => {
+        const element = document.createElementNS(name, tag);
+        for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+        if (text) element.textContent = text;
+        return element;
+    };
+    const values = plot.values.filter((v) => v > 0);
+    if (values.length < 2) return null;
+    const low = Math.floor(Math.log10(Math.min(...values))), high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values))));
+    const x = (i) => 44 + 246 * i / (values.length - 1), y = (v) => 12 + 120 * (high - Math.log10(v)) / (high - low);
+    const svg = draw("svg", { viewBox: "0 0 300 160", class: "plot", role: "img" });
+    svg.setAttribute("aria-label", `${plot.title}: from ${say(values[0])} to ${say(values[values.length - 1])}`);
+    for (let power = low; power <= high; power++) {
+        svg.append(draw("line", { x1: 44, x2: 290, y1: y(10 ** power), y2: y(10 ** power) }));
+        svg.append(draw("text", { x: 40, y: y(10 ** power) + 4, "text-anchor": "end" }, "1e" + power));
+    }
+    svg.append(draw("polyline", { points: values.map((v, i) => x(i) + "," + y(v)).join(" ") }));
+    svg.append(draw("text", { x: 44, y: 152 }, plot.x + " 1"));
+    svg.append(draw("text", { x: 290, y: 152, "text-anchor": "end" }, String(values.length)));
+    return make("figure", {}, svg, make("figcaption", {}, plot.title));
 }
 
 if (page.json.page.view === "images") {

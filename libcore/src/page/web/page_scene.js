@@ -10,7 +10,7 @@ class SceneSlices {
         this.volume = new Volume(array, this.counts, 1);
         this.volume.sinh = about.map.sinh;
         this.voxel = this.counts.map((n) => Math.floor(n / 2));
-        this.views = [2, 1, 0].map((a) => new SliceView(this, viewAcross(a, null, true), "slices across " + "xyz"[a]));
+        this.views = [2, 1, 0].map((a) => new SliceView(this, viewAcross(a, true), "slices across " + "xyz"[a]));
         this.element = make("section", { class: "views", "aria-label": "slices of the map" }, ...this.views.map((v) => v.element));
     }
 
@@ -59,6 +59,7 @@ class ScenePage {
         this.mesh = await this.readMesh();
         this.atoms = await this.readAtoms("atoms");
         this.ions = await this.readAtoms("ions");
+        this.backbone = await this.readBackbone();
         const map = await readArray("map");
         this.slices = map ? new SceneSlices(this, this.about, map) : null;
         if (map) this.map = new GridMap(this.slices.volume, this.about.map.origin, this.about.map.spacing);
@@ -74,19 +75,27 @@ class ScenePage {
         const vertices = await readArray("surface_vertices");
         if (!vertices) return null;
         const normals = floatsOf(await readArray("surface_normals")), values = floatsOf(await readArray("surface_values"));
-        const triangles = (await readArray("surface_triangles")).data;
-        return { vertices: Float32Array.from(floatsOf(vertices)), normals: Float32Array.from(normals), values, triangles };
+        return { vertices: floatsOf(vertices), normals, values, triangles: (await readArray("surface_triangles")).data };
     }
 
-    /* Places, radii and labels "name residue chain number"; null: none. */
+    async readLines(name) {
+        return new TextDecoder().decode((await readArray(name))?.data).split("\n");
+    }
+
+    /* Places, radii, elements and labels "name residue chain number"; null: none. */
     async readAtoms(name) {
         const places = await readArray(name);
         if (!places) return null;
-        const labels = new TextDecoder().decode((await readArray(name + "_labels")).data).split("\n");
-        const kinds = labels.map((label) => elementOf(...label.split(" ")));
-        const colors = Float32Array.from(kinds.flatMap((kind) => elements[kind][1]));
-        return { places: Float32Array.from(floatsOf(places)), radii: Float32Array.from(floatsOf(await readArray(name + "_radii"))), labels, kinds,
-            colors };
+        const labels = await this.readLines(name + "_labels"), known = await this.readLines(name + "_elements");
+        const kinds = labels.map((_, n) => elements[known[n]] ? known[n] : "C");
+        return { places: floatsOf(places), radii: floatsOf(await readArray(name + "_radii")), labels, kinds,
+            colors: Float32Array.from(kinds.flatMap((kind) => elements[kind][1])) };
+    }
+
+    async readBackbone() {
+        const places = await readArray("backbone"), rungs = await readArray("backbone_rungs");
+        return places && { places: floatsOf(places), sides: floatsOf(await readArray("backbone_sides")), rungs: rungs && floatsOf(rungs),
+            kinds: (await readArray("backbone_kinds")).data, labels: await this.readLines("backbone_labels") };
     }
 
     /* ---- the stage ---- */
@@ -94,20 +103,13 @@ class ScenePage {
     fillStage() {
         const { stage, atoms, ions } = this, items = {};
         stage.background = window.matchMedia("(prefers-color-scheme: dark)").matches ? [0.09, 0.1, 0.11] : [1, 1, 1];
-        if (atoms) {
-            items.atoms = stage.addSpheres(atoms.places, atoms.radii, atoms.colors);
-            const bonds = bondsOf(atoms.places, atoms.kinds), from = [], to = [], colors = [];
-            for (const [a, b] of bonds) { /* each half in its atom's colour */
-                const middle = [0, 1, 2].map((i) => (atoms.places[3 * a + i] + atoms.places[3 * b + i]) / 2);
-                for (const n of [a, b]) {
-                    from.push(...atoms.places.slice(3 * n, 3 * n + 3));
-                    to.push(...middle);
-                    colors.push(...atoms.colors.slice(3 * n, 3 * n + 3));
-                }
-            }
-            items.sticks = stage.addSticks(new Float32Array(from), new Float32Array(to), new Float32Array(colors));
+        this.groups = []; /* atoms of the ribbon's residues, other atoms, ions */
+        if (atoms) this.addAtoms();
+        if (ions) {
+            items.ions = stage.addSpheres(ions.places, ions.radii, ions.colors);
+            this.groups.push({ ...ions, kind: "ion", balls: items.ions });
         }
-        if (ions) items.ions = stage.addSpheres(ions.places, ions.radii, ions.colors);
+        if (this.backbone) this.addRibbon();
         if (this.mesh) items.surface = stage.addMesh(this.mesh, { alpha: 1 });
         this.items = items;
         this.showAtoms();
@@ -116,13 +118,43 @@ class ScenePage {
         new ResizeObserver(() => this.draw()).observe(this.canvas);
     }
 
-    /* Spheres, sticks with small spheres, or nothing. */
+    addAtoms() {
+        const { stage, atoms, backbone } = this, residueOf = (label) => label.slice(label.indexOf(" "));
+        const inRibbon = new Set(backbone?.labels.map(residueOf)), bonds = bondsOf(atoms.places, atoms.kinds);
+        const rows = (array, list) => Float32Array.from(list.flatMap((n) => [...array.slice(3 * n, 3 * n + 3)]));
+        for (const ribbon of [true, false]) {
+            const own = atoms.labels.map((label) => inRibbon.has(residueOf(label)) === ribbon), list = [...own.keys()].filter((n) => own[n]);
+            if (!list.length) continue;
+            /* each half of a bond in its atom's colour */
+            const ends = bonds.flatMap(([a, b]) => [[a, b], [b, a]]).filter(([a]) => own[a]), near = ends.map(([a]) => a);
+            const from = rows(atoms.places, near), to = rows(atoms.places, ends.map(([, b]) => b)).map((x, k) => (x + from[k]) / 2);
+            const group = { ribbon, kind: "atom", places: rows(atoms.places, list), radii: Float32Array.from(list, (n) => atoms.radii[n]),
+                labels: list.map((n) => atoms.labels[n]) };
+            group.balls = stage.addSpheres(group.places, group.radii, rows(atoms.colors, list));
+            group.sticks = stage.addSticks(from, to, rows(atoms.colors, near));
+            this.groups.push(group);
+        }
+    }
+
+    addRibbon() {
+        const { stage, backbone: { rungs } } = this;
+        this.ribbons = ribbonsOf(this.backbone);
+        this.ribbonItems = this.ribbons.map((mesh, kind) => stage.addMesh(mesh, { one_color: [...ribbonKinds[kind].color, 1] }));
+        if (!rungs) return;
+        const ends = [0, 1].map((end) => rungs.filter((_, n) => Math.floor(n / 3) % 2 === end));
+        this.ribbonItems.push(stage.addSticks(...ends, ends[0].map((_, n) => ribbonKinds[3].color[n % 3])));
+    }
+
+    /* A ribbon with the atoms beside it as sticks; sticks with small spheres; spheres; or nothing. */
     showAtoms() {
-        const { atoms, sticks } = this.items ?? {}, how = this.atomSelect.value;
-        if (!atoms) return;
-        atoms.shown = how !== "none";
-        atoms.uniforms.scale = how === "spheres" ? 1 : 0.22;
-        sticks.shown = how === "sticks";
+        const how = this.atomSelect.value;
+        for (const { balls, sticks, ribbon } of this.groups ?? []) {
+            if (!sticks) continue;
+            balls.shown = how !== "none" && !(how === "ribbon" && ribbon);
+            balls.uniforms.scale = how === "spheres" ? 1 : 0.22;
+            sticks.shown = balls.shown && how !== "spheres";
+        }
+        for (const item of this.ribbonItems ?? []) item.shown = how === "ribbon";
         this.draw();
     }
 
@@ -162,7 +194,8 @@ class ScenePage {
 
     build() {
         const { about } = this, select = (id, words, act) => make("select", { id, change: act }, ...words.map((w) => make("option", { value: w }, w)));
-        this.atomSelect = select("atoms", this.mesh ? ["sticks", "spheres", "none"] : ["spheres", "sticks", "none"], () => this.showAtoms());
+        this.atomSelect = select("atoms", [...this.backbone ? ["ribbon"] : [], ...this.mesh ? ["sticks", "spheres"] : ["spheres", "sticks"], "none"],
+            () => this.showAtoms());
         this.rangeInput = make("input", { id: "range", type: "number", step: "any", change: () => this.setRange(Number(this.rangeInput.value)) });
         this.alpha = make("input", { id: "alpha", type: "range", min: "0", max: "1", step: "0.05", value: "1", input: () => {
             if (this.items?.surface) this.items.surface.uniforms.alpha = Number(this.alpha.value);
@@ -170,7 +203,7 @@ class ScenePage {
         } });
         const tools = make("div", { class: "tools", role: "toolbar", "aria-label": "what is shown" });
         if (this.stage.gl) {
-            if (this.atoms) tools.append(make("label", {}, "atoms", this.atomSelect));
+            if (this.atoms || this.backbone) tools.append(make("label", {}, "atoms", this.atomSelect));
             if (this.mesh) tools.append(make("label", {}, "surface", this.alpha));
             if (this.ions) {
                 const box = make("input", { id: "ions", type: "checkbox", checked: true, change: () => {
@@ -267,7 +300,7 @@ class ScenePage {
         if (/^(INPUT|SELECT)$/.test(event.target.tagName) || event.ctrlKey || event.metaKey || event.altKey || !this.stage.gl) return;
         const { stage } = this, flip = (box) => { box.checked = !box.checked; box.dispatchEvent(new Event("change")); };
         const acts = { "+": () => stage.zoom(1.2), "=": () => stage.zoom(1.2), "-": () => stage.zoom(1 / 1.2), r: () => stage.reset(),
-            p: () => this.savePicture(), a: () => { this.atomSelect.selectedIndex = (this.atomSelect.selectedIndex + 1) % 3; this.showAtoms(); },
+            p: () => this.savePicture(), a: () => { this.atomSelect.selectedIndex = (this.atomSelect.selectedIndex + 1) % this.atomSelect.length; this.showAtoms(); },
             s: () => { this.alpha.value = Number(this.alpha.value) > 0 ? "0" : "1"; this.alpha.dispatchEvent(new Event("input")); },
             i: () => this.slices && ["plus", "minus"].forEach((which) => flip(this[which + "Box"])) };
         if (event.target.tagName !== "CANVAS" || event.target === this.canvas) {
@@ -283,23 +316,24 @@ class ScenePage {
 
     /* What is under the pointer: an atom, or the surface before it with the atom nearest to that place. */
     pick(event) {
-        const { stage, atoms, ions, about } = this, [x, y] = stage.pointer(event), said = {}, title = `${about.map.title} (${about.unit})`;
-        const scale = this.atomSelect.value === "spheres" ? 1 : 0.22;
-        const found = [[atoms, this.items.atoms?.shown, scale, "atom"], [ions, this.items.ions?.shown, 1, "ion"]]
-            .filter(([set, shown]) => set && shown)
-            .map(([set, , size, kind]) => ({ set, kind, ...pickSphere(stage, set.places, set.radii, size, x, y) }))
-            .filter((hit) => hit.depth !== undefined).sort((a, b) => b.depth - a.depth)[0];
-        const surface = this.mesh && Number(this.alpha.value) > 0 ? pickMesh(stage, this.mesh, x, y) : null;
-        if (surface && !(found && found.depth > surface.depth)) {
-            const place = stage.placeOf([x, y, surface.depth]);
-            if (atoms) said["nearest atom"] = atoms.labels[nearest(atoms.places, place)];
-            said["point (angstrom)"] = place.map((v) => v.toFixed(2)).join(", ");
-            said[about.surface_offset > 0 ? `${about.map.title} ${about.surface_offset} angstrom outside (${about.unit})` : title] = say(surface.value);
-        } else if (found) {
-            const place = [...found.set.places.slice(3 * found.index, 3 * found.index + 3)];
-            said[found.kind] = found.set.labels[found.index];
-            said["point (angstrom)"] = place.map((v) => v.toFixed(2)).join(", ");
+        const { stage, atoms, about } = this, [x, y] = stage.pointer(event), title = `${about.map.title} (${about.unit})`, hits = [];
+        const offer = (hit, say) => hit && hits.push({ ...hit, say });
+        const pointOf = (place) => ({ "point (angstrom)": place.map((v) => v.toFixed(2)).join(", ") });
+        for (const { balls, kind, places, radii, labels } of this.groups) {
+            if (!balls.shown) continue;
+            offer(pickSphere(stage, places, radii, balls.uniforms.scale, x, y),
+                ({ index }) => ({ [kind]: labels[index], ...pointOf([...places.slice(3 * index, 3 * index + 3)]) }));
         }
+        this.ribbons?.forEach((mesh, kind) => this.ribbonItems[0].shown && offer(pickMesh(stage, mesh, x, y), (_, place) => {
+            const { labels, places } = this.backbone, [, ...residue] = labels[nearest(places, place)].split(" ");
+            return { [ribbonKinds[kind].name]: residue.join(" "), ...pointOf(place) };
+        }));
+        if (this.mesh && Number(this.alpha.value) > 0) {
+            offer(pickMesh(stage, this.mesh, x, y), ({ value }, place) => ({ ...atoms && { "nearest atom": atoms.labels[nearest(atoms.places, place)] },
+                ...pointOf(place), [about.surface_offset > 0 ? `${about.map.title} ${about.surface_offset} angstrom outside (${about.unit})` : title]: say(value) }));
+        }
+        const hit = hits.sort((a, b) => b.depth - a.depth)[0];
+        const said = hit ? hit.say(hit, stage.placeOf([x, y, hit.depth])) : {};
         this.readout.set(said);
     }
 

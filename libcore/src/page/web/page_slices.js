@@ -36,7 +36,6 @@ function makeTable(volume, low, high, color) {
     return new Uint32Array(bytes.buffer);
 }
 
-const gray = (t) => [255 * t, 255 * t, 255 * t];
 /* As in the programs' pictures (VF_COLORMAP_DIVERGING), at nine places. */
 const stops = [[172, 23, 36], [204, 91, 76], [230, 145, 126], [248, 199, 186], [255, 255, 255], [185, 214, 241], [124, 171, 223], [73, 127, 199],
     [30, 84, 172]];
@@ -44,8 +43,6 @@ const redWhiteBlue = (t) => {
     const n = Math.min(7, Math.floor(8 * t)), part = 8 * t - n;
     return stops[n].map((c, i) => c + part * (stops[n + 1][i] - c));
 };
-/* The angle's colour: the same at both ends. */
-const wheel = (t) => [0, 1, 2].map((n) => 127.5 + 127.5 * Math.cos(2 * Math.PI * (t - n / 3)));
 
 /* Fills `pixels` [rows][columns] with the plane of voxel[normal], as the view turns it. */
 function fillPlane(volume, view, voxel, frame, table, pixels) {
@@ -60,34 +57,10 @@ function fillPlane(volume, view, voxel, frame, table, pixels) {
     }
 }
 
-/* ---- orientation ---- */
-
-/* How slices across axis `normal` are shown. Directions: of the axes, in the patient's axes (left, back, head), or NULL. As the
- * radiologists do: transverse slices from the feet with the front up, others with the head up. */
-function viewAcross(normal, directions, up) {
-    const view = { normal, u: normal === 0 ? 1 : 0, v: normal === 2 ? 1 : 2, flipU: false, flipV: up, edges: {} };
-    if (!directions) {
-        const names = "xyz";
-        view.edges = { right: names[view.u], [up ? "top" : "bottom"]: names[view.v] };
-        return view;
-    }
-    const largest = (d) => [0, 1, 2].reduce((best, a) => Math.abs(d[a]) > Math.abs(d[best]) ? a : best, 0);
-    const across = largest(directions[normal]), down = across === 2 ? 1 : 2, right = across === 0 ? 1 : 0;
-    if (Math.abs(directions[view.u][down]) > Math.abs(directions[view.v][down])) [view.u, view.v] = [view.v, view.u];
-    const du = directions[view.u], dv = directions[view.v];
-    view.flipU = du[right] < 0;
-    view.flipV = dv[down] * (across === 2 ? 1 : -1) < 0;
-    view.edges = { left: nameDirection(du, view.flipU ? 1 : -1), right: nameDirection(du, view.flipU ? -1 : 1),
-        top: nameDirection(dv, view.flipV ? 1 : -1), bottom: nameDirection(dv, view.flipV ? -1 : 1) };
-    return view;
-}
-
-/* The nearest direction of the patient, and a second one if that is more than 20 degrees off. */
-function nameDirection(d, sign) {
-    const names = ["LR", "PA", "HF"], size = Math.hypot(...d) || 1;
-    const order = [0, 1, 2].sort((a, b) => Math.abs(d[b]) - Math.abs(d[a]));
-    const letter = (a) => names[a][sign * d[a] < 0 ? 1 : 0];
-    return letter(order[0]) + (Math.abs(d[order[1]]) / size > 0.342 ? letter(order[1]) : "");
+/* How slices across axis `normal` are shown, if no more is known than the axes' names. `up`: the second one points upwards. */
+function viewAcross(normal, up) {
+    const u = normal === 0 ? 1 : 0, v = normal === 2 ? 1 : 2;
+    return { normal, u, v, flipU: false, flipV: up, edges: { right: "xyz"[u], [up ? "top" : "bottom"]: "xyz"[v] } };
 }
 
 /* ---- a view ---- */

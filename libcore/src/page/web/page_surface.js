@@ -9,24 +9,6 @@ class GridMap {
         this.origin = origin.map((x, a) => x + spacing[a] * (reduced[a] - 1) / 2); /* the middle of the points it is the mean of */
         this.values = Float32Array.from(volume.levels, (level) => volume.valueOf(level));
     }
-
-    /* Between points: linear. Outside: not a number. */
-    at(place) {
-        const [nx, ny] = this.size, cell = [], part = [];
-        for (let a = 0; a < 3; a++) {
-            const x = (place[a] - this.origin[a]) / this.step[a];
-            if (!(x >= 0 && x <= this.size[a] - 1)) return NaN;
-            cell[a] = Math.max(0, Math.min(this.size[a] - 2, Math.floor(x)));
-            part[a] = this.size[a] > 1 ? x - cell[a] : 0;
-        }
-        let sum = 0;
-        for (let corner = 0; corner < 8; corner++) {
-            const bits = [corner & 1, corner >> 1 & 1, corner >> 2];
-            const weight = bits.reduce((w, bit, a) => w * (bit ? part[a] : 1 - part[a]), 1);
-            if (weight) sum += weight * this.values[((cell[2] + bits[2]) * ny + cell[1] + bits[1]) * nx + cell[0] + bits[0]];
-        }
-        return sum;
-    }
 }
 
 /* The surface where the map has the value `level`, by surface nets (Gibson, MICCAI 1998): a vertex in each cell that it crosses, at the
@@ -85,20 +67,11 @@ function normalsOf({ vertices: p, triangles }) {
 
 /* ---- atoms ---- */
 
+/* Covalent radii, angstrom, and colours; what is not here is like carbon. */
 const elements = { H: [0.31, [0.93, 0.93, 0.93]], C: [0.76, [0.55, 0.55, 0.55]], N: [0.71, [0.25, 0.35, 0.95]],
     O: [0.66, [0.92, 0.2, 0.15]], S: [1.05, [0.9, 0.78, 0.2]], P: [1.07, [0.95, 0.55, 0.1]], F: [0.57, [0.5, 0.85, 0.4]],
-    NA: [1.0, [0.6, 0.35, 0.9]], CL: [1.0, [0.2, 0.8, 0.25]], K: [1.0, [0.5, 0.25, 0.8]], MG: [1.0, [0.35, 0.65, 0.2]],
-    CA: [1.0, [0.3, 0.6, 0.3]], ZN: [1.0, [0.45, 0.45, 0.65]], FE: [1.0, [0.85, 0.45, 0.2]], BR: [1.1, [0.6, 0.2, 0.1]] };
-
-/* The element of an atom by its name and residue: CA is calcium only in a residue of its own. */
-function elementOf(name, residue) {
-    const letters = name.toUpperCase().replace(/[^A-Z]/g, "");
-    const ions = { SOD: "NA", CLA: "CL", POT: "K", CAL: "CA" };
-    if (ions[letters]) return ions[letters];
-    if (letters.length > 1 && letters === residue.toUpperCase().replace(/[^A-Z]/g, "") && elements[letters]) return letters;
-    if (letters === "CL" || letters === "BR") return letters;
-    return elements[letters[0]] ? letters[0] : "C";
-}
+    Na: [1.0, [0.6, 0.35, 0.9]], Cl: [1.0, [0.2, 0.8, 0.25]], K: [1.0, [0.5, 0.25, 0.8]], Mg: [1.0, [0.35, 0.65, 0.2]],
+    Ca: [1.0, [0.3, 0.6, 0.3]], Zn: [1.0, [0.45, 0.45, 0.65]], Fe: [1.0, [0.85, 0.45, 0.2]], Br: [1.1, [0.6, 0.2, 0.1]] };
 
 /* Pairs of atoms nearer than 1.25 times the sum of their covalent radii; two hydrogens are never bonded. */
 function bondsOf(places, kinds) {
