@@ -389,27 +389,27 @@ const program_option cionize_options[] = {
 
     {OPTION_GROUP, .name = "Surface",
      .help = "The molecule's surface, coloured by the map's potential at it: solvent-excluded, or as --surface and "
-             "--probe say. The molecule must have radii, and the system no periodic cell."},
+             "--probe say. The molecule must have radii. A periodic cell must be rectangular; its images are not "
+             "drawn. With "
+             "--trajectory, it is the surface of the molecule's file, with the mean over the frames."},
     {OPTION_PICTURE, .name = "surface-picture", .argument = "FILE.png", SETTING(surface.picture),
-     .excludes = "trajectory cell", .why = "the surface is that of one molecule in free space",
      .help = "both sides of the surface, with light and shadow"},
     {OPTION_WRITE, .name = "surface-mesh", .argument = "FILE", .completes = ".ply .glb", SETTING(surface.mesh),
-     .excludes = "trajectory cell", .why = "the surface is that of one molecule in free space",
      .help = "the surface as triangles, with colours and the potential: .ply or .glb",
      .more = ".ply is for programs (ParaView, MeshLab, Blender), .glb, which is glTF, also for browsers and slides. "
              "Lengths are in angstrom."},
-    {OPTION_WRITE, .name = "scene", .argument = "NAME", SETTING(surface.scene), .excludes = "trajectory cell",
-     .why = "the surface is that of one molecule in free space",
+    {OPTION_WRITE, .name = "scene", .argument = "NAME", SETTING(surface.scene), .excludes = "cell",
+     .why = "the viewers do not repeat a periodic map",
      .help = "NAME.pml, NAME.cxc and NAME.vmd, which show the surface in PyMOL, ChimeraX and VMD",
      .more = "They load the map and NAME_molecule.pqr, which is written, too. The map must be .dx, .mrc, .ccp4 or "
              ".cube. Files in the folder of NAME may be moved together."},
     {OPTION_NUMBER, .name = "surface-offset", .argument = "D", SETTING(surface.offset), .least = 0, .most = 20,
-     .unit = "angstrom", .initial = "1.4", .needs = SURFACES,
+     .unit = "angstrom", .initial = "1.4", .needs = SURFACES " page",
      .help = "how far outside of the surface the potential is taken",
      .more = "ChimeraX and the APBS plugin of PyMOL do the same by default. With 0, it is the potential at the surface "
              "itself, which shows single atoms."},
     {OPTION_NUMBER, .name = "surface-range", .argument = "R", SETTING(surface.range), .least = 1e-6, .most = 1e6,
-     .needs = SURFACES, .default_help = "by the values",
+     .needs = SURFACES " page", .default_help = "by the values",
      .help = "range of the surface's colours, -R to R, in the map's unit",
      .more = "By default, it covers 98 % of the vertices, rounded up; in a solvent, it is at most 5 kT/e."},
 
@@ -591,9 +591,9 @@ const program_option cionize_options[] = {
      .unit = "angstrom", .initial = "2", .needs = "solvent",
      .help = "radius of the salt's ions, by which they keep from the atoms' spheres"},
     {OPTION_NUMBER, .name = "probe", .argument = "R", SETTING(solvent.probe), .least = 0.1, .most = 10,
-     .unit = "angstrom", .initial = "1.4", .needs = "solvent " SURFACES, .help = "radius of the solvent's molecules"},
+     .unit = "angstrom", .initial = "1.4", .needs = "solvent page " SURFACES, .help = "radius of the solvent's molecules"},
     {OPTION_CHOICE, .name = "surface", .argument = "S", SETTING(solvent.surface), .choices = surfaces, .initial = "ses",
-     .needs = "solvent " SURFACES, .help = "what parts the molecule from the solvent"},
+     .needs = "solvent page " SURFACES, .help = "what parts the molecule from the solvent"},
     {OPTION_WRITE, .name = "energies", .argument = "FILE", .completes = ".json .csv", SETTING(solvent.energies),
      .needs = "solvent", .help = "energies in the solvent, in all, of residues and of atoms: .json or .csv",
      .more = "If nothing else is asked for, no map is made. With --trajectory, the file has the energies of each "

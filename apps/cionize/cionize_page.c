@@ -14,7 +14,10 @@
 enum {
     MOST_POINTS = 112, /* of the page's map, along an axis */
     MOST_TRIANGLES = 120000,
-    MAP_BYTES = 2200000, /* in the page, which has at most 5 MB */
+    PAGE_BYTES = 5000000,
+    MAP_BYTES = 2200000, /* in the page, if the rest leaves so much; at least: */
+    MAP_LEAST = 400000,
+    SCRIPT_BYTES = 150000, /* with the figures of the run */
     PREVIEW = 320
 };
 
@@ -65,6 +68,7 @@ typedef struct showing {
     double unit; /* the map's numbers are asinh(value / unit): small values are exact, large ones to a part of them */
     double centre[3]; /* of atoms and ions */
     double radius;
+    bool simplified;   /* the surface has fewer triangles than its mesh */
     vf_mesh_view view; /* of the surface, if there is one */
 } showing;
 
@@ -81,13 +85,13 @@ static double round_up(double x)
     return x <= power ? power : x <= 2 * power ? 2 * power : x <= 5 * power ? 5 * power : 10 * power;
 }
 
-/* In a solvent -5 to 5 kT/e, and surfaces at 1 kT/e, as is usual; else nine tenths of the map are within the range. */
+/* As asked; or in a solvent -5 to 5 kT/e, and isosurfaces at 1 kT/e, as is usual; else nine tenths of the map are within the range. */
 static vf_status choose_range(showing *s)
 {
     const cionize_state *r = s->run;
     const page_map *p = &r->page;
     const int64_t points = p->counts[0] * p->counts[1] * p->counts[2];
-    s->range = r->info.range;
+    s->range = r->settings.surface.range > 0 ? r->settings.surface.range : r->info.range;
     s->isovalue = s->range / 5;
     s->unit = s->range / 5;
     if (s->range > 0)
@@ -194,16 +198,20 @@ static vf_status map_plane(void *user, int64_t frame, int64_t z, float *out)
     return VF_OK;
 }
 
+/* After the other arrays. */
 static vf_status write_map(showing *s, vf_page *page)
 {
     const cionize_state *r = s->run;
+    const int64_t left = PAGE_BYTES - SCRIPT_BYTES - vf_page_bytes(page);
     vf_page_volume volume = {.name = "map",
                              .kind = VF_PAGE_VALUES,
                              .frames = 1,
                              .plane = map_plane,
                              .user = s,
                              .most_bits = 12,
-                             .budget = MAP_BYTES};
+                             .budget = left > MAP_BYTES   ? MAP_BYTES
+                                       : left < MAP_LEAST ? MAP_LEAST
+                                                          : left};
     for (int a = 0; a < 3; a++) {
         volume.counts[a] = r->page.counts[a];
         volume.spacing[a] = r->grid.spacing[a] * (double)r->page.factor[a];
@@ -242,6 +250,12 @@ static void list_map(const showing *s, vf_report *json)
     vf_report_end(json);
 }
 
+static const char *why_no_surface(const cionize_state *r)
+{
+    const char *why = no_surface_in_cell(r);
+    return !molecule_has_radii(&r->molecule) ? "the atoms have no radii" : why ? why : "the atoms are too far apart";
+}
+
 /* What the page has, and what it leaves out. */
 static void write_note(const cionize_state *r, char *note, size_t size)
 {
@@ -250,9 +264,10 @@ static void write_note(const cionize_state *r, char *note, size_t size)
     if (r->surface.mesh.value && r->settings.surface.offset > 0)
         (void)vf_append(note, size, "The surface has the colours of the potential %g angstrom outside of it. ",
                         r->settings.surface.offset);
+    if (r->surface.values.outside > 0)
+        (void)vf_append(note, size, "Where it is grey, it is outside of the map. ");
     if (!r->surface.mesh.value)
-        (void)vf_append(note, size, "There is no surface: %s. ",
-                        molecule_has_radii(&r->molecule) ? "the system is periodic" : "the atoms have no radii");
+        (void)vf_append(note, size, "There is no surface: %s. ", why_no_surface(r));
     if (p->factor[0] * p->factor[1] * p->factor[2] > 1)
         (void)vf_append(note, size, "The page has means of %lld x %lld x %lld points of the map. ",
                         (long long)p->factor[0], (long long)p->factor[1], (long long)p->factor[2]);
@@ -261,7 +276,8 @@ static void write_note(const cionize_state *r, char *note, size_t size)
     if (r->molecule.atoms > PAGE_MOST_ATOMS)
         (void)vf_append(note, size, "The page has no atoms: %lld are too many. ", (long long)r->molecule.atoms);
     if (r->trajectory)
-        (void)vf_append(note, size, "Atoms are those of the input, the potential is the mean over frames. ");
+        (void)vf_append(note, size,
+                        "Atoms and surface are those of the input, the potential is the mean over frames. ");
 }
 
 static vf_status write_object(const showing *s, vf_page *page, double seconds)
@@ -312,11 +328,11 @@ vf_status page_write(cionize_state *r, double seconds)
                                surface ? "the molecule's surface, coloured by the potential"
                                        : "a slice through the middle of the map"};
     VF_TRY(status, vf_page_open(r->ctx, r->settings.page, &head, &page));
-    VF_TRY(status, write_map(&s, page));
     VF_TRY(status, write_surface(r, page));
     VF_TRY(status, page_write_atoms(r, page));
     VF_TRY(status, page_write_backbone(r, page));
     VF_TRY(status, page_write_ions(r, page));
+    VF_TRY(status, write_map(&s, page));
     vf_stage_end(&r->stages);
     VF_TRY(status, write_object(&s, page, seconds));
     VF_TRY(status, vf_page_commit(&page));

@@ -297,7 +297,11 @@ bool surface_asked(const cionize_settings *settings);
 /* Makes the names of a scene. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status surface_name_files(cionize_state *r);
 
-/* When molecule, grid and the map's name are known. Errors: VF_ERR_ARGUMENT (a periodic cell, an unknown extension), VF_ERR_INPUT (no radii). */
+/* Why the cell has no surface, as the part of a sentence; NULL: it can have one, or there is no cell. */
+const char *no_surface_in_cell(const cionize_state *r);
+
+/* When molecule, grid and the map's name are known. Errors: VF_ERR_ARGUMENT (no_surface_in_cell; a scene of a cell; an unknown extension),
+ * VF_ERR_INPUT (no radii). */
 VF_MUST_CHECK vf_status surface_check(const cionize_state *r);
 
 /* Before the map's layers, which have this order: makes the mesh, unless the run is dry. Errors: those of surface_make; VF_ERR_MEMORY. */

@@ -52,15 +52,28 @@ static const char *map_path(const cionize_state *r)
     return r->settings.read_map ? r->settings.read_map : r->map.path;
 }
 
+const char *no_surface_in_cell(const cionize_state *r)
+{
+    if (r->grid.cell.kind == VF_CELL_NONE)
+        return NULL;
+    if (r->plan.follows_cells)
+        return "the cell differs from frame to frame";
+    return r->grid.cell.kind == VF_CELL_TRICLINIC ? "the cell is triclinic" : NULL;
+}
+
 vf_status surface_check(const cionize_state *r)
 {
     const cionize_settings *s = &r->settings;
     if (!surface_asked(s))
         return VF_OK;
-    if (r->grid.cell.kind != VF_CELL_NONE || s->cell.kind != VF_CELL_NONE)
-        return vf_fail(r->ctx, VF_ERR_ARGUMENT,
-                       "a surface of a periodic system is not supported: the map covers a cell, not the molecule; use "
-                       "--picture");
+    const char *why = no_surface_in_cell(r);
+    if (why)
+        return vf_fail(r->ctx, VF_ERR_ARGUMENT, "there is no surface: %s; use --picture, or --page, which has slices",
+                       why);
+    if (s->surface.scene && r->grid.cell.kind != VF_CELL_NONE)
+        return vf_fail(
+            r->ctx, VF_ERR_ARGUMENT,
+            "--scene: the viewers do not repeat a periodic map; use --surface-mesh, --surface-picture or --page");
     vf_status status = s->surface.mesh ? vf_mesh_check_path(r->ctx, s->surface.mesh) : VF_OK;
     if (s->surface.scene)
         VF_TRY(status, scene_check(r->ctx, s->surface.scene, map_path(r)));
@@ -92,8 +105,22 @@ static vf_status check_memory(const cionize_state *r, double bytes)
 /* A page has the surface if there can be one. */
 static bool page_has_surface(const cionize_state *r)
 {
-    return r->settings.page && r->grid.cell.kind == VF_CELL_NONE && r->settings.cell.kind == VF_CELL_NONE &&
-           molecule_has_radii(&r->molecule);
+    return r->settings.page && !no_surface_in_cell(r) && molecule_has_radii(&r->molecule);
+}
+
+static vf_status make_mesh(cionize_state *r, map_order order)
+{
+    surface_state *s = &r->surface;
+    vf_status status = surface_make(r->ctx, &r->molecule, kind_of(r), r->settings.solvent.probe, &s->grid, &s->mesh);
+    if (status == VF_ERR_UNSUPPORTED && !surface_asked(&r->settings)) {
+        char why[512];
+        (void)snprintf(why, sizeof why, "%s", vf_context_message(r->ctx));
+        vf_context_clear_error(r->ctx);
+        vf_warn(r->ctx, "the page has no surface: %s", why);
+        return VF_OK;
+    }
+    VF_TRY(status, surface_values_begin(r->ctx, &r->grid, order, r->settings.surface.offset, &s->mesh, &s->values));
+    return status;
 }
 
 vf_status surface_begin(cionize_state *r, map_order order)
@@ -106,9 +133,13 @@ vf_status surface_begin(cionize_state *r, map_order order)
     vf_status status = check_memory(r, s->memory);
     if (r->settings.dry_run)
         return status;
+    if (r->trajectory && surface_asked(&r->settings))
+        vf_note(r->ctx,
+                "the surface is that of %s, and its colours are the mean over frames: they match if the frames are "
+                "fitted to it",
+                r->settings.input);
     vf_stage_begin(&r->stages, "surface");
-    VF_TRY(status, surface_make(r->ctx, &r->molecule, kind_of(r), r->settings.solvent.probe, &s->grid, &s->mesh));
-    VF_TRY(status, surface_values_begin(r->ctx, &r->grid, order, r->settings.surface.offset, &s->mesh, &s->values));
+    VF_TRY(status, make_mesh(r, order));
     vf_stage_end(&r->stages);
     return status;
 }

@@ -224,20 +224,89 @@ def test_file(_):
     for part in ("potential", "input", "grid"):
         assert about["run"].get(part) == report.get(part), part
     assert not re.search(r"(?:src|href)=[\"'](?!data:)", html) and set(about["arrays"]) == {
-        "map", "surface_vertices", "surface_normals", "surface_values", "surface_triangles", "atoms", "atoms_radii", "atoms_labels"}
+        "map", "surface_vertices", "surface_normals", "surface_values", "surface_triangles", "atoms", "atoms_radii", "atoms_labels",
+        "atoms_elements"}
     assert about["arrays"]["surface_triangles"]["shape"][0] <= 120000
     make(HOSTILE, "-q", "--spacing", "0.5", "--border", "8", "--page", "ions.html", "--place", "SOD:3", "--ions", "ions.pdb")
     about, _ = page_object("ions.html")
     assert about["arrays"]["ions"]["shape"] == [3, 3] and "without the ions" in about["scene"]["note"]
-    make(HOSTILE, "-q", "-o", "map.dx", "--spacing", "1", "--cell", "20,20,20", "--page", "cell.html")
+    make(HOSTILE, "-q", "-o", "map.dx", "--spacing", "1", "--cell", "20,20,20,90,90,60", "--page", "cell.html")
     about, _ = page_object("cell.html")
-    assert "surface_vertices" not in about["arrays"] and "periodic" in about["scene"]["note"]
+    assert "surface_vertices" not in about["arrays"] and "triclinic" in about["scene"]["note"]
+    make(HOSTILE, "-q", "-o", "map.dx", "--spacing", "1", "--cell", "20,20,20", "--page", "cell.html", "--surface-range", "7")
+    about, _ = page_object("cell.html")
+    assert "surface_vertices" in about["arrays"] and about["scene"]["range"] == 7
     make(HOSTILE, "-q", "--read-map", "map.dx", "--cell", "20,20,20", "--page", "read.html")
     assert page_object("read.html")[0]["arrays"]["map"]["shape"] == about["arrays"]["map"]["shape"]
     program.run(HOSTILE, "-q", "-o", "map.dx", "--spacing", "1", "--origin", "30,30,30", "--counts", "6", "--page", "away.html")
     about, _ = page_object("away.html")  # all of the surface is outside of the map
     assert 0 < about["scene"]["range"] < 100 and about["scene"]["map"]["sinh"] > 0, about["scene"]
     refuse(4, "page", HOSTILE, "-o", "m.dx", "--page", "nowhere/page.html")
+
+
+def ribbon_page(path):
+    """A strand of five alpha carbons along x, 3.4 angstrom apart, a gap, three nucleotides, and an atom beside them."""
+    lines = []
+
+    def add(name, residue, number, place):
+        x, y, z = place
+        lines.append(f"ATOM {len(lines) + 1} {name} {residue} A {number} {x} {y} {z} {len(lines) % 2 - 0.5} 1.7")
+    for n in range(5):
+        add("CA", "ALA", n + 1, (3.4 * n, 0.8 * (n % 2), 0))
+    for n in range(3):
+        for name, y, z in (("C4'", 20, 0), ("C1'", 18, 0), ("N3", 14, 0)):
+            add(name, "DC", n + 11, (6 * n, y, z))
+    add("ZN", "ZN", 20, (8, 10, 0))
+    with open("r.pqr", "w", encoding="ascii") as file:
+        file.write("\n".join(lines) + "\n")
+    program.run("r.pqr", "-q", "-o", "map.dx", "--spacing", "1", "--border", "4", "--page", path)
+    return page_object(path)
+
+
+def check_ribbon(b):
+    """The curve passes through the residues, the pointer names them, and atoms of no ribbon stay."""
+    about = b.evaluate("page.json.arrays")
+    assert about["backbone"]["shape"] == [8, 3] and about["backbone_rungs"]["shape"] == [6, 3]
+    assert b.evaluate("[...page.view.backbone.kinds]") == [4, 0, 0, 0, 0, 7, 3, 3]
+    assert b.evaluate("page.view.atomSelect.value") == "ribbon"
+    meshes = b.evaluate("page.view.ribbons.map(m => [m.triangles.length / 3, m.normals.every(Number.isFinite) && m.vertices.every(Number.isFinite)])")
+    # rings of ten corners, two triangles each between rings: seven rings a residue, and two to close both ends
+    assert meshes == [[20 * (7 * 4 + 1), True], [0, True], [0, True], [20 * (7 * 2 + 1), True]], meshes
+    # at each residue, a corner of the ring is half a width away
+    far = b.evaluate("(() => { const { places } = page.view.backbone, v = page.view.ribbons[0].vertices; return [0, 1, 2, 3, 4].map(n => { "
+                     "let d = Infinity; for (let k = 0; k < v.length; k += 3) d = Math.min(d, Math.hypot(v[k] - places[3 * n], "
+                     "v[k + 1] - places[3 * n + 1], v[k + 2] - places[3 * n + 2])); return d; }); })()")
+    assert all(d <= 0.31 for d in far), far
+    b.evaluate("(() => { const v = page.view; v.alpha.value = '0'; v.alpha.dispatchEvent(new Event('input')); })()")
+    settle(b)
+    for place, name, text in (((6.8, 0, 0), "coil", "ALA A 3"), ((6, 20, 0), "nucleic acid", "DC A 12"), ((8, 10, 0), "atom", "ZN ZN A 20")):
+        b.move(*pixel_of(b, place))
+        b.wait(f"document.querySelector('#readout').textContent.includes({json.dumps(name)})")
+        assert browser.readout(b)[name] == text, browser.readout(b)
+    for how in ("sticks", "spheres", "none", "ribbon"):
+        b.key("a")
+        b.wait(f"page.view.atomSelect.value === {json.dumps(how)}")
+    assert b.evaluate("page.view.groups.map(g => [!!g.ribbon, g.balls.shown])") == [[True, False], [False, True]]
+
+
+def test_ribbon(_):
+    ribbon_page("ribbon.html")
+    if "chromium" not in BROWSERS:
+        need_browser()
+        raise Skip("no chromium")
+    with browser.Browser("chromium") as b:
+        b.open("ribbon.html")
+        check_ribbon(b)
+        assert not b.errors, b.errors
+
+
+def test_far(_):
+    """Atoms so far apart that no grid finds their surface: the page comes without it."""
+    with open("far.pqr", "w", encoding="ascii") as file:
+        file.write(f"ATOM 1 C C 1 -9000 -9000 -9000 1 {RADIUS}\nATOM 2 C C 2 9000 9000 9000 -1 {RADIUS}\n")
+    make("far.pqr", "-q", "--counts", "8", "-o", "map.dx", "--page", "far.html")
+    about, _ = page_object("far.html")
+    assert "surface_vertices" not in about["arrays"] and "too far apart" in about["scene"]["note"]
 
 
 def test_index(_):

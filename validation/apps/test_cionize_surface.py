@@ -38,10 +38,14 @@ def map_values(path):
     return values, numpy.array(found.origin), numpy.array(found.spacing)
 
 
-def interpolate(path, places):
+def interpolate(path, places, periodic=False):
     """The map at places, linear between its points."""
     values, origin, spacing = map_values(path)
+    if periodic:  # the first points again, behind the last
+        values = numpy.pad(values, [(0, 1)] * 3, mode="wrap")
     at = (places - origin) / spacing
+    if periodic:
+        at %= numpy.array(values.shape) - 1
     low = numpy.minimum(numpy.floor(at).astype(int), numpy.array(values.shape) - 2)
     part = at - low
     found = numpy.zeros(len(places))
@@ -293,7 +297,8 @@ def test_refusals(_):
     write_pqr("bare.pqr", [(0, 0, 0, 1, 0)])
     for more in (["--surface-mesh", "a.ply"], ["--surface-picture", "a.png"], ["--scene", "a"]):
         refuse(3, ["bare.pqr", "no atom has a radius", "--radii bondi"], "bare.pqr", *QUICK, "-o", "a.dx", *more)
-        refuse(2, ["--cell", "surface"], "dipole.pqr", *QUICK[:2], "--cell", "20,20,20", "-o", "a.dx", *more)
+        why = ["--scene", "periodic"] if "--scene" in more else ["triclinic", "--picture"]
+        refuse(2, why, "dipole.pqr", *QUICK[:2], "--cell", "20,20,20,90,90,60", "-o", "a.dx", *more)
         make("dipole.pqr", *QUICK, "-o", "b.dx", *more, "--dry-run")
     assert not os.path.exists("a.ply") and not os.path.exists("a.png") and not os.path.exists("a.pml")
     refuse(2, ["a.stl", ".ply or .glb"], "dipole.pqr", *QUICK, "-o", "a.dx", "--surface-mesh", "a.stl")
@@ -310,8 +315,41 @@ def test_refusals(_):
     refuse(4, "no/s", "dipole.pqr", *QUICK, "-o", "a.dx", "--scene", "no/s")
     write_pqr("far.pqr", [(-9000, -9000, -9000, 1, 1), (9000, 9000, 9000, 1, 1)])
     refuse(8, ["too far apart"], "far.pqr", "--counts", "4", "-o", "a.dx", "--surface-mesh", "a.ply")
-    make("-q", "dipole.pqr", "--cell", "20,20,20", "-o", "cell.h5", "--counts", "20")
-    refuse(2, ["periodic"], "dipole.pqr", "--read-map", "cell.h5", "--surface-mesh", "a.ply")
+    make("-q", "dipole.pqr", "--cell", "20,20,20", "-o", "cell.mrc", "--counts", "20")
+    refuse(2, ["--scene", "periodic"], "dipole.pqr", "--read-map", "cell.mrc", "--scene", "a")
+
+
+def test_cells(_):
+    """In a rectangular cell, the map is continued beyond its faces, where half of this molecule lies: linear between its points."""
+    write_pqr("edge.pqr", [(9.5, 0, 0, 1, 1.7), (10.6, 0.3, 0.2, -1, 1.5), (8.5, 9.9, -9.8, 0.3, 1.5), (8.5, 9.9, -8.7, -0.3, 1.7)])
+    for name in ("m.dx", "m.mrc"):  # layers along x, and along z
+        make("-q", "edge.pqr", "--cell", "20,18,19", "--origin=-10,-9,-9.5", "--spacing", "0.5", "-o", name, "--surface-mesh", "a.ply",
+             "--report", "r.json")
+        mesh = read_ply("a.ply")
+        places = mesh.vertex + 1.4 * mesh.normal
+        assert (places[:, 0] > 10).any() and (places[:, 1] > 9).any() and (places[:, 2] < -9.5).any()
+        expected = interpolate(name, places, periodic=True)
+        # the mesh's floats: places to 1e-6 relative, the normal's length to 1e-6, so 2e-5 angstrom; slopes below 300 kT/e/angstrom
+        assert not numpy.isnan(mesh.value).any() and report()["vertices_outside_of_the_map"] == 0
+        assert numpy.abs(mesh.value - expected).max() < 1e-5 * numpy.abs(expected).max() + 6e-3, name
+    make("-q", "edge.pqr", "--cell", "20,18,19", "--counts", "1", "-o", "m.dx", "--surface-mesh", "a.ply")
+    value = read_ply("a.ply").value
+    assert numpy.ptp(value) <= 2e-7 * abs(value).max(), "one point is the same everywhere, but for the weights' sums in floats"
+
+
+def test_frames(_):
+    """Beside a trajectory: the surface of the file, coloured by the mean."""
+    def frame(atoms):
+        return f"t\n{len(atoms)}\n" + "".join(f"{1:5d}RES  {'C':>5}{n + 1:5d}{x / 10:8.3f}{y / 10:8.3f}{z / 10:8.3f}\n"
+                                              for n, (x, y, z) in enumerate(atoms)) + "   9.0 9.0 9.0\n"
+    write_pqr("two.pqr", [(-1.0, 0, 0, 1, 1.7), (1.0, 0, 0, -1, 1.7)])
+    pathlib.Path("two.gro").write_text(frame([(-1.0, 0, 0), (1.0, 0, 0)]) + frame([(-2.0, 0, 0), (2.0, 0, 0)]))
+    done = make("two.pqr", "--trajectory", "two.gro", *QUICK, "-o", "m.dx", "--surface-mesh", "a.ply", "--surface-picture", "a.png")
+    assert "mean over frames" in done.out + done.err, done
+    mesh = read_ply("a.ply")
+    expected = interpolate("m.dx", mesh.vertex + 1.4 * mesh.normal)
+    assert numpy.abs(mesh.value - expected).max() < 1e-5 * numpy.abs(expected).max() + 6e-3
+    assert numpy.abs(mesh.vertex).max() < 2.8, "the surface is that of the file"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-/* The map at a mesh's vertices. Vertices are sorted by the layers of the map between which they lie; each layer adds its part. */
+/* The map at a mesh's vertices. Vertices are sorted by the layers of the map between which they lie; each layer adds its part. In a cell,
+ * the first point of an axis follows the last. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -6,11 +7,23 @@
 #include "voxfield/statistics.h"
 #include "voxfield/team_size.h"
 
-/* The point below a place on an axis of the grid, at most the last but one, and the part of a spacing above it. False outside. */
+static bool is_periodic(const vf_grid *grid)
+{
+    return grid->cell.kind != VF_CELL_NONE;
+}
+
+/* The point below a place on an axis of the grid, and the part of a spacing above it. Without a cell, the point is at most the last but
+ * one, and it is false outside. */
 static bool locate(const vf_grid *grid, int axis, double x, int64_t *point, double *part)
 {
     const int64_t count = grid->counts[axis];
-    const double at = (x - grid->origin[axis]) / grid->spacing[axis];
+    double at = (x - grid->origin[axis]) / grid->spacing[axis];
+    if (is_periodic(grid)) {
+        at -= floor(at / (double)count) * (double)count;
+        *point = at < (double)count ? (int64_t)at : 0; /* rounding may give `count` */
+        *part = at < (double)count ? at - (double)*point : 0;
+        return true;
+    }
     if (!(at >= 0 && at <= (double)(count - 1)))
         return false;
     *point = (int64_t)at < count - 1 ? (int64_t)at : count > 1 ? count - 2 : 0;
@@ -80,15 +93,15 @@ static double value_in(const surface_values *v, const map_layers *layers, int64_
     for (int c = 0; c < 4; c++) {
         const double weight = (c & 1 ? s : 1 - s) * (c & 2 ? t : 1 - t);
         if (weight > 0) /* along an axis of one point, there is no other */
-            value += weight * map_layers_value(layers, (layer * rows + y + (c >> 1)) * row + x + (c & 1));
+            value +=
+                weight * map_layers_value(layers, (layer * rows + (y + (c >> 1)) % rows) * row + (x + (c & 1)) % row);
     }
     return value;
 }
 
-/* Adds the part of a layer to the vertices above layer `below`: that layer itself, or the one above it. */
-static void add_layer(surface_values *v, const map_layers *layers, int64_t layer, int64_t below)
+/* Adds the part of a layer to the vertices above layer `below`: that layer itself, or the `upper` one. */
+static void add_layer(surface_values *v, const map_layers *layers, int64_t layer, int64_t below, bool upper)
 {
-    const bool upper = layers->first + layer > below;
     const int64_t begin = v->begin[below], end = v->begin[below + 1];
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(v->ctx, 50 * (end - begin)))
     for (int64_t i = begin; i < end; i++) {
@@ -106,9 +119,9 @@ void surface_values_take(surface_values *v, const map_layers *layers)
 {
     for (int64_t n = 0; n < layers->count; n++) {
         const int64_t layer = layers->first + n;
-        if (layer > 0)
-            add_layer(v, layers, n, layer - 1);
-        add_layer(v, layers, n, layer);
+        if (layer > 0 || is_periodic(&v->grid))
+            add_layer(v, layers, n, layer > 0 ? layer - 1 : v->grid.counts[v->slow] - 1, true);
+        add_layer(v, layers, n, layer, false);
     }
 }
 
