@@ -54,6 +54,10 @@ bool batch_writes(const struct program_option *row);
  * no memory. */
 char *batch_output_name(const char *folder, const char *path, const char *const *endings, const char *ending);
 
+/* The name of an input's output that was asked for by an extension: in --output-dir, with the program's suffix. free() it; NULL: no
+ * memory. */
+char *batch_output_of(const struct program *p, const char *input, const char *extension);
+
 /* Whether an output is named by an extension alone: ".mrc". */
 bool batch_is_extension(const char *name);
 

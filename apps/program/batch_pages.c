@@ -30,7 +30,7 @@ vf_status batch_write_index(vf_context *ctx, const program *p, const char *const
     char **page = calloc((size_t)count + 1, sizeof *page), *path = index_path(p, folder), program_name[64];
     vf_status status = entry && page && path ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for the index of pages");
     for (int64_t n = 0; n < count && status == VF_OK; n++) {
-        page[n] = batch_output_name(folder, input[n], p->endings, ending);
+        page[n] = batch_output_of(p, input[n], ending);
         if (!page[n])
             status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for the index of pages");
         else

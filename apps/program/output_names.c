@@ -30,6 +30,17 @@ char *batch_output_name(const char *folder, const char *path, const char *const 
     return result;
 }
 
+char *batch_output_of(const program *p, const char *input, const char *extension)
+{
+    char *ending = NULL, *name = NULL;
+    if (asprintf(&ending, "%s%s", p->suffix ? p->suffix : "", extension) >= 0)
+        name = batch_output_name(option_text(p->options, &p->given, "output-dir"), input, p->endings, ending);
+    else
+        ending = NULL;
+    free(ending);
+    return name;
+}
+
 vf_status batch_name_output(vf_context *ctx, program *p, const char **name)
 {
     if (!*name || !batch_is_extension(*name))
@@ -37,12 +48,7 @@ vf_status batch_name_output(vf_context *ctx, program *p, const char **name)
     char **longer = realloc(p->names, ((size_t)p->name_count + 1) * sizeof *longer);
     if (longer)
         p->names = longer;
-    char *made = NULL, *ending = NULL;
-    if (longer && asprintf(&ending, "%s%s", p->suffix ? p->suffix : "", *name) >= 0) {
-        made =
-            batch_output_name(option_text(p->options, &p->given, "output-dir"), p->given.input[0], p->endings, ending);
-        free(ending);
-    }
+    char *made = longer ? batch_output_of(p, p->given.input[0], *name) : NULL;
     if (!made)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory");
     p->names[p->name_count++] = made;

@@ -5,11 +5,13 @@ usage: test_cionize_page.py PROGRAM [DEVICE] [test_name ...]
 
 The molecule is two ions in vacuum, whose potential is known everywhere: V = C (1 / |r - a| - 1 / |r - b|).
 """
+import base64
 import json
 import math
 import os
 import re
 import urllib.parse
+import zlib
 
 import browser
 import program
@@ -114,6 +116,20 @@ def check_atoms(b):
     b.wait("document.querySelector('#readout').textContent.includes('atom')")
     said = browser.readout(b)
     assert said["atom"] == "CL&\"' <i>x</i> - 2" and all(abs(p - m) < 0.011 for p, m in zip(point_of(said), MINUS)), said
+    # one behind the other, the nearer one is seen
+    for turn, kind in ((1, "<script>"), (-2, "CL&\"'")):
+        b.evaluate(f"(page.view.stage.rotate({turn} * Math.PI / 2, 0), page.view.draw())")
+        settle(b)
+        x, y = pixel_of(b, [(p + m) / 2 for p, m in zip(PLUS, MINUS)])
+        b.move(x, y)
+        b.wait("document.querySelector('#readout').textContent.includes('atom')")
+        front = browser.readout(b)["atom"].split(" ")[0]
+        assert front == kind, front
+        b.screenshot("front.png")
+        red, green, _ = browser.pixels("front.png")[int(y), int(x)].astype(int)
+        assert (green > red + 40) == (front != "<script>"), (front, red, green)  # chlorine is green, sulphur yellow
+    b.evaluate("(page.view.stage.reset(), page.view.draw())")
+    assert b.evaluate('bondsOf(new Float32Array([0, 0, 0, 1.5, 0, 0, 2.5, 0, 0, 10, 0, 0]), ["C", "C", "H", "H"])') == [[0, 1], [1, 2]]
     b.evaluate("(() => { const v = page.view; v.alpha.value = '1'; v.alpha.dispatchEvent(new Event('input')); })()")
 
 
@@ -242,6 +258,36 @@ def test_file(_):
     about, _ = page_object("away.html")  # all of the surface is outside of the map
     assert 0 < about["scene"]["range"] < 100 and about["scene"]["map"]["sinh"] > 0, about["scene"]
     refuse(4, "page", HOSTILE, "-o", "m.dx", "--page", "nowhere/page.html")
+
+
+def volume_of(about, html):
+    """The page's map [z][y][x]."""
+    array, unit = about["arrays"]["map"], about["scene"]["map"]["sinh"]
+    line = re.search(r'id="voxfield-data">\n(.*?)</script>', html, re.S)[1].split("\n")[array["line"]]
+    data = zlib.decompress(base64.b64decode(line))
+    count = len(data) // 2
+    levels = numpy.cumsum([low + 256 * high for low, high in zip(data[:count], data[count:])]) % 65536
+    return unit * numpy.sinh(array["offset"][0] + array["step"][0] * levels).reshape(array["shape"][1:])
+
+
+def test_reduced(_):
+    """A map of more than 112 points along an axis: means of blocks, at their middles."""
+    if not numpy:
+        raise Skip("no Python here has numpy")
+    with open("two.pqr", "w", encoding="ascii") as file:
+        file.write(f"ATOM 1 C C 1 -3.1 0.2 0.1 1 {RADIUS}\nATOM 2 C C 2 3.1 0.2 0.1 -1 {RADIUS}\n")
+    make("two.pqr", "-q", "-o", "map.dx", "--counts", "113,9,10", "--spacing", "0.25", "--origin=-14,4,-1", "--surface-range", "50",
+         "--page", "two.html")
+    about, html = page_object("two.html")
+    array, where = about["arrays"]["map"], about["scene"]["map"]
+    assert array["bits"] == 12 and array["shape"] == [1, 10, 9, 56] and where["spacing"] == [0.5, 0.25, 0.25]
+    assert where["origin"] == [-13.875, 4, -1]
+    found = program.read("map.dx")
+    whole = numpy.array(found.values).reshape(10, 9, 113)[:, :, :112]
+    expected = whole.reshape(10, 9, 56, 2).mean(axis=3)
+    # half a step of asinh(V / unit)
+    bound = array["error"] * 1.01 * numpy.hypot(expected, where["sinh"])
+    assert (abs(volume_of(about, html) - expected) <= bound).all()
 
 
 def ribbon_page(path):

@@ -12,6 +12,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import urllib.parse
 
 import browser
 import program
@@ -218,6 +219,19 @@ def test_file(_):
         assert about["run"].get(part) == report.get(part), part
     assert about["plots"]["convergence"]["values"][-1] <= report["reconstruction"]["residual"] * 1.0001
     refuse(4, "page", HOSTILE, "-o", "x.h5", "--page", "nowhere/page.html")
+
+
+def test_index(_):
+    """A batch has an index with the pages' names, which end in _image like those of the images."""
+    for name in ("a.h5", "b <i>.h5"):
+        subprocess.run([PHANTOM, "-q", "-o", name, "--matrix", "16,16,1"], check=True, stdin=subprocess.DEVNULL)
+    for more in ([], ["--output-dir", "out"]):
+        make("-q", "a.h5", "b <i>.h5", "--page", ".html", *more)
+        folder = pathlib.Path("out" if more else ".")
+        html = (folder / "mri_recon-pages.html").read_text(encoding="utf-8")
+        links = [urllib.parse.unquote(link) for link in re.findall(r'<a href="([^"]*)"><img alt=""', html)]
+        assert links == ["a_image.html", "b <i>_image.html"] and "no page" not in html and "<i>" not in html, html
+        assert all((folder / link).exists() for link in links)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@
 #include "picture/canvas_internal.h"
 
 /* The sources in web/, by CMake (voxfield_texts). */
-extern const char vf_text_page_style[], vf_text_page_frame[], vf_text_page_slices[], vf_text_page_images[],
-    vf_text_page_scene[], vf_text_page_gl[], vf_text_page_shaders[], vf_text_page_surface[], vf_text_page_ribbon[];
+extern const char vf_text_page_style[], vf_text_page_index[], vf_text_page_frame[], vf_text_page_slices[],
+    vf_text_page_images[], vf_text_page_scene[], vf_text_page_gl[], vf_text_page_shaders[], vf_text_page_surface[],
+    vf_text_page_ribbon[];
 
 vf_status page_put(vf_page *page, const char *text)
 {
@@ -83,7 +84,7 @@ static const char before_title[] =
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; "
     "style-src 'unsafe-inline'; img-src data: blob:\">\n<title>";
 
-vf_status page_put_head(vf_page *page)
+vf_status page_put_head(vf_page *page, bool is_index)
 {
     vf_status status = page_put(page, before_title);
     VF_TRY(status, page_put_escaped(page, page->head.title));
@@ -91,6 +92,8 @@ vf_status page_put_head(vf_page *page)
     VF_TRY(status, page_put_escaped(page, page->head.program));
     VF_TRY(status, page_put(page, "\">\n<style>\n"));
     VF_TRY(status, page_put(page, vf_text_page_style));
+    if (is_index)
+        VF_TRY(status, page_put(page, vf_text_page_index));
     VF_TRY(status, page_put(page, "</style>\n</head>\n<body>\n<header><h1>"));
     VF_TRY(status, page_put_escaped(page, page->head.title));
     VF_TRY(status, page_put(page, "</h1><p>"));
@@ -119,7 +122,7 @@ vf_status vf_page_open(vf_context *ctx, const char *path, const vf_page_head *he
     page->ctx = ctx;
     page->head = *head;
     vf_status status = vf_output_open(ctx, path, &page->output);
-    VF_TRY(status, page_put_head(page));
+    VF_TRY(status, page_put_head(page, false));
     VF_TRY(status, put_body(page));
     if (status != VF_OK)
         vf_page_discard(&page);

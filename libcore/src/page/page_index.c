@@ -68,7 +68,7 @@ vf_status vf_page_write_index(vf_context *ctx, const char *path, const char *tit
     char *text = malloc(BEGINNING + 1);
     vf_status status = text ? vf_output_open(ctx, path, &page.output)
                             : vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory for the page", path);
-    VF_TRY(status, page_put_head(&page));
+    VF_TRY(status, page_put_head(&page, true));
     VF_TRY(status, page_put(&page, "<ul class=\"index\">\n"));
     for (int64_t n = 0; n < count && status == VF_OK; n++)
         status = put_entry(&page, &entry[n], text);

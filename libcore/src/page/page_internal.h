@@ -31,7 +31,7 @@ struct vf_page {
 /* Text as it is; between tags or in a quoted attribute, where nothing of it is HTML; the head, up to the heading. */
 VF_MUST_CHECK vf_status page_put(vf_page *page, const char *text);
 VF_MUST_CHECK vf_status page_put_escaped(vf_page *page, const char *text);
-VF_MUST_CHECK vf_status page_put_head(vf_page *page);
+VF_MUST_CHECK vf_status page_put_head(vf_page *page, bool is_index);
 
 /* Compressed bytes, in memory. */
 typedef struct page_pack {

@@ -26,7 +26,7 @@ function make(tag, attributes = {}, ...children) {
 function say(value, digits = 4) {
     if (value === null || value === undefined || !Number.isFinite(value)) return "not a number";
     const size = Math.abs(value);
-    if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(digits - 1);
+    if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(digits - 1).replace(/\.?0+e/, "e");
     return String(Number(value.toPrecision(digits)));
 }
 
@@ -99,7 +99,7 @@ function figuresOf(object) {
     const box = make("div");
     if (rows.length) {
         box.append(make("table", {}, make("tbody", {}, ...rows.map(([key, value]) =>
-            make("tr", {}, make("td", {}, key.replaceAll("_", " ")), make("td", {}, sayFigure(value)))))));
+            make("tr", {}, make("td", {}, key.replaceAll("_", " ")), make("td", {}, key === "command" ? [value].flat().join(" ") : sayFigure(value)))))));
     }
     for (const [key, value] of parts)
         box.append(make("details", {}, make("summary", {}, key.replaceAll("_", " ")), figuresOf(value)));

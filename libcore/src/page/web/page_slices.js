@@ -137,7 +137,7 @@ class SliceView {
     draw() {
         const { volume, voxel, frame, table, spacing, counts } = this.owner, { u, v, normal, flipU, flipV } = this.view;
         this.slider.value = String(voxel[normal]);
-        this.caption.textContent = `${"xyz"[normal]} = ${voxel[normal]} of 0 ... ${counts[normal] - 1}`;
+        this.caption.textContent = counts[normal] === 1 ? "" : `${"xyz"[normal]} = ${voxel[normal]} of 0 ... ${counts[normal] - 1}`;
         this.canvas.setAttribute("aria-label", `${this.title}, slice ${voxel[normal]} of ${counts[normal]}`);
         if (!volume) return;
         const columns = volume.size[u], rows = volume.size[v];
