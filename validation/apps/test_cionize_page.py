@@ -86,6 +86,19 @@ def check_slices(b):
         assert abs(value - expected) <= bound, f"{value} at {place}, not {expected} (+- {bound})"
 
 
+    # what is drawn there has that value's colour: four digits of the value, and the rounding of bytes
+    for fx, fy in ((0.3, 0.6), (0.62, 0.2)):
+        left, top, width, height = b.box(".views figure:nth-child(1) canvas")
+        b.move(left + fx * width, top + fy * height)
+        value = float(browser.readout(b)["potential (kT/e)"])
+        drawn, expected = b.evaluate(f"""(() => {{
+            const c = document.querySelector(".views figure:nth-child(1) canvas"), r = page.view.range;
+            return [[...c.getContext("2d").getImageData({fx} * c.width, {fy} * c.height, 1, 1).data].slice(0, 3),
+                redWhiteBlue(Math.min(1, Math.max(0, ({value} + r) / (2 * r))))];
+        }})()""")
+        assert all(abs(d - e) < 2.5 for d, e in zip(drawn, expected)), (drawn, expected, value)
+
+
 def check_surface(b, name):
     """Both sides have their colours, and the value under the pointer is the potential there."""
     settle(b)

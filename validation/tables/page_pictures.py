@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The pictures of pages in README.md, as Chromium shows them: docs/page_molecule.png and docs/page_scan.png.
+"""The pictures of pages in README.md, as Chromium shows them: docs/page_molecule.png and docs/page_scan.png; and docs/page_ribbon.png, a
+part of the first page, in docs/pages.md.
 
 usage: page_pictures.py CIONIZE MRI_PHANTOM MRI_RECON [FOLDER]     FOLDER: docs; existing pictures are replaced
 
@@ -18,15 +19,21 @@ import browser  # noqa: E402
 SIZE = (1180, 860)
 
 
-def picture(page, path, *scripts):
+TRANSPARENT = "(page.view.alpha.value = '0.3', page.view.alpha.dispatchEvent(new Event('input')))"
+
+
+def picture(page, path, *scripts, part=None):
+    """part: the element that is shown, with a quarter of its height cut off above and below."""
     with browser.Browser("chromium", SIZE) as b, tempfile.TemporaryDirectory() as folder:
         b.open(page)
         for script in scripts:
             b.evaluate(script)
         time.sleep(1)  # what is asked of the browser is drawn in its own time
         shot = os.path.join(folder, "shot.png")
+        left, top, width, height = map(round, b.box(part)) if part else (0, 0, *SIZE)
+        cut = height // 4 if part else 0
         b.screenshot(shot)
-        write_png(path, browser.pixels(shot).astype(float))
+        write_png(path, browser.pixels(shot)[top + cut:top + height - cut, left:left + width].astype(float))
 
 
 def main(cionize, phantom, recon, folder="docs"):
@@ -43,6 +50,7 @@ def main(cionize, phantom, recon, folder="docs"):
             "--noise", "0.02", "-o", "head.mrd")
         run("./mri_recon", "-q", "-o", "image.h5", "--page", "scan.html", "head.mrd")
         picture("molecule.html", os.path.join(folder, "page_molecule.png"))
+        picture("molecule.html", os.path.join(folder, "page_ribbon.png"), TRANSPARENT, part="#stage")
         picture("scan.html", os.path.join(folder, "page_scan.png"), "page.view.move([44, 50, 22])")
 
 

@@ -163,7 +163,7 @@ static void test_arrays(void **state)
 
 /* ---- volumes ---- */
 
-enum { NX = 100, NY = 60, NZ = 3, FRAMES = 4 };
+enum { NX = 101, NY = 60, NZ = 3, FRAMES = 4 }; /* the last block along x is not whole */
 
 static float made[FRAMES * NZ * NY * NX]; /* in [2, 3), not compressible */
 
@@ -211,7 +211,7 @@ static void test_volumes(void **state)
     bool spoiled = false;
     for (int n = 0; n < FRAMES * NZ * NY * NX; n++)
         made[n] = (float)(2 + uniform());
-    /* The finest axis is the first to be reduced; at 48 voxels or fewer, none is. 72,000 numbers. */
+    /* The finest axis is the first to be reduced; at 48 voxels or fewer, none is. 72,720 numbers. */
     const struct {
         int64_t budget;
         vf_page_kept kept;
