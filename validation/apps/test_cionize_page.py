@@ -86,14 +86,18 @@ def check_slices(b):
         assert abs(value - expected) <= bound, f"{value} at {place}, not {expected} (+- {bound})"
 
 
-    # what is drawn there has that value's colour: four digits of the value, and the rounding of bytes
+    # what is drawn in that voxel, x to the right and y upwards, has the value's colour: four digits, and the rounding of bytes
     for fx, fy in ((0.3, 0.6), (0.62, 0.2)):
         left, top, width, height = b.box(".views figure:nth-child(1) canvas")
         b.move(left + fx * width, top + fy * height)
-        value = float(browser.readout(b)["potential (kT/e)"])
+        said = browser.readout(b)
+        value, (x, y, _), grid, counts = float(said["potential (kT/e)"]), point_of(said), about["scene"]["map"], array["shape"][:0:-1]
+        right, up = ((round((p - o) / h) + 0.5) / n for p, o, h, n in zip((x, y), grid["origin"], grid["spacing"], counts))
         drawn, expected = b.evaluate(f"""(() => {{
             const c = document.querySelector(".views figure:nth-child(1) canvas"), r = page.view.range;
-            return [[...c.getContext("2d").getImageData({fx} * c.width, {fy} * c.height, 1, 1).data].slice(0, 3),
+            const one = new OffscreenCanvas(1, 1).getContext("2d", {{ willReadFrequently: true }});
+            one.drawImage(c, -Math.floor({right} * c.width), -Math.floor({1 - up} * c.height));
+            return [[...one.getImageData(0, 0, 1, 1).data].slice(0, 3),
                 redWhiteBlue(Math.min(1, Math.max(0, ({value} + r) / (2 * r))))];
         }})()""")
         assert all(abs(d - e) < 2.5 for d, e in zip(drawn, expected)), (drawn, expected, value)
@@ -115,6 +119,7 @@ def check_surface(b, name):
         # the surface is a sphere here, but for the mesh: its spacing, and what linear values miss of 1 / r between points
         # 0.25 angstrom apart, h^2 / 8 * 3 * 2 V / r^2 < 1.5 %
         assert abs(math.dist(place, ion) - RADIUS) < 0.1, place
+        assert math.dist(pixel_of(b, place), (x + 3, y + 2)) < 1.5, "the place is not under the pointer"  # it has two decimals
         offset = b.evaluate("page.view.about.surface_offset")  # along the normal
         place = [i + (p - i) * (1 + offset / math.dist(place, ion)) for p, i in zip(place, ion)]
         assert abs(value - potential(place)) < 0.03 * abs(potential(place)), (value, potential(place))
@@ -134,6 +139,8 @@ def check_atoms(b):
         b.evaluate(f"(page.view.stage.rotate({turn} * Math.PI / 2, 0), page.view.draw())")
         settle(b)
         x, y = pixel_of(b, [(p + m) / 2 for p, m in zip(PLUS, MINUS)])
+        b.move(x, y - 200)  # beside them
+        b.wait("!document.querySelector('#readout').textContent")
         b.move(x, y)
         b.wait("document.querySelector('#readout').textContent.includes('atom')")
         front = browser.readout(b)["atom"].split(" ")[0]
@@ -142,7 +149,8 @@ def check_atoms(b):
         red, green, _ = browser.pixels("front.png")[int(y), int(x)].astype(int)
         assert (green > red + 40) == (front != "<script>"), (front, red, green)  # chlorine is green, sulphur yellow
     b.evaluate("(page.view.stage.reset(), page.view.draw())")
-    assert b.evaluate('bondsOf(new Float32Array([0, 0, 0, 1.5, 0, 0, 2.5, 0, 0, 10, 0, 0]), ["C", "C", "H", "H"])') == [[0, 1], [1, 2]]
+    bonds = 'bondsOf(new Float32Array([0, 0, 0, 1.5, 0, 0, 2.5, 0, 0, 10, 0, 0, 0, 2, 0]), ["C", "C", "H", "H", "C"])'
+    assert b.evaluate(bonds) == [[0, 1], [1, 2]]  # carbons are bonded up to 1.9 angstrom
     b.evaluate("(() => { const v = page.view; v.alpha.value = '1'; v.alpha.dispatchEvent(new Event('input')); })()")
 
 
