@@ -94,8 +94,8 @@ vf_status vf_surface_create_on(vf_context *ctx, const vf_grid *grid, const vf_sp
                                const vf_surface_options *options, vf_surface **out)
 {
     *out = NULL;
-    if (!vf_grid_valid(grid) || grid->cell.kind == VF_CELL_TRICLINIC)
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "surface: a grid that is not valid, or a cell without right angles");
+    if (!vf_grid_valid(grid))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "surface: a grid that is not valid");
     return create(ctx, grid->cell.kind == VF_CELL_NONE ? NULL : grid, spheres, options, out);
 }
 
@@ -399,7 +399,13 @@ static float level_above(const vf_grid *grid, const float *level, const int64_t 
     const int64_t *n = grid->counts, strides[3] = {1, n[0], n[0] * n[1]}, here = (at[2] * n[1] + at[1]) * n[0] + at[0];
     if (at[axis] < n[axis] - 1)
         return level[here + strides[axis]];
-    return level[here - (grid->cell.kind == VF_CELL_NONE ? 0 : (n[axis] - 1) * strides[axis])];
+    if (grid->cell.kind == VF_CELL_NONE)
+        return level[here];
+    int64_t shear[3], above[3] = {at[0], at[1], at[2]};
+    above[axis]++;
+    (void)vf_grid_shear(grid, shear);
+    vf_grid_wrap(n, shear, above);
+    return level[(above[2] * n[1] + above[1]) * n[0] + above[0]];
 }
 
 /* Whether an edge from this point upwards is cut. */
@@ -428,9 +434,11 @@ static void cut_point(const vf_surface *plan, const vf_grid *grid, const int64_t
         const double low = (double)c->level[here], high = (double)level_above(grid, c->level, at, a);
         if ((low < 0) == (high < 0))
             continue;
-        int64_t face[3] = {at[0], at[1], at[2]}, m[3] = {n[0], n[1], n[2]};
+        int64_t face[3] = {at[0], at[1], at[2]}, m[3] = {n[0], n[1], n[2]}, shear[3];
         m[a] += !wraps;
-        face[a] = (face[a] + 1) % m[a];
+        face[a]++;
+        if (wraps && vf_grid_shear(grid, shear))
+            vf_grid_wrap(n, shear, face);
         c->cut[a][(face[2] * m[1] + face[1]) * m[0] + face[0]] =
             (float)root_of(plan, t, r, a, grid->spacing[a], low, high);
     }
@@ -459,8 +467,12 @@ static bool cut_tile(const vf_surface *plan, const vf_grid *grid, const vf_box *
 
 vf_status vf_surface_cuts(const vf_surface *plan, const vf_grid *grid, const float *level, float *const cut[3])
 {
-    if (!suits(plan, grid) || !level || !cut[0] || !cut[1] || !cut[2])
-        return vf_fail(plan->ctx, VF_ERR_ARGUMENT, "surface: a grid that is not valid, or a periodic one");
+    int64_t shear[3];
+    if (!suits(plan, grid) || !level || !cut[0] || !cut[1] || !cut[2] ||
+        (grid->cell.kind != VF_CELL_NONE && !vf_grid_shear(grid, shear)))
+        return vf_fail(
+            plan->ctx, VF_ERR_ARGUMENT,
+            "surface: a grid that is not valid, or a periodic one, or one that does not cover its cell once");
     const vf_box all = vf_grid_box(grid);
     return for_tiles(plan, grid, &all, cut_tile, &(cut_lists){level, cut});
 }

@@ -50,8 +50,8 @@ typedef struct vf_surface vf_surface;
  * range), VF_ERR_MEMORY. *out is NULL then. */
 VF_MUST_CHECK vf_status vf_surface_create(vf_context *ctx, const vf_spheres *spheres, const vf_surface_options *options,
                                           vf_surface **out);
-/* The same in the cell of a grid, which is orthorhombic, or has none: the spheres' images that matter to levels on this grid count, too.
- * Errors also: VF_ERR_ARGUMENT (another kind of cell). */
+/* The same in the cell of a grid, if it has one: the spheres' images that matter to levels on this grid count, too.
+ * Errors also: VF_ERR_ARGUMENT (a grid that is not valid). */
 VF_MUST_CHECK vf_status vf_surface_create_on(vf_context *ctx, const vf_grid *grid, const vf_spheres *spheres,
                                              const vf_surface_options *options, vf_surface **out);
 void vf_surface_destroy(vf_surface *plan); /* NULL is allowed */
@@ -64,7 +64,7 @@ VF_MUST_CHECK vf_status vf_surface_levels(const vf_surface *plan, const vf_grid 
 /* Where the surface cuts the grid's edges: the part of an edge from its lower end, in [0, 1], to 1e-5 of the edge's length in level.
  * level: of all points of the grid, from vf_surface_levels; an edge is cut if one end is below 0 and the other is not. cut[a]: along
  * axis a, one more than the grid's points, or as many if it has a cell, as vf_stencil_options.faces: element n is of the edge from point
- * n - 1 to n, or from the last one. Only the elements of cut edges are written. Host memory. Errors: as vf_surface_levels. */
+ * n - 1 to n, or from its image, in a cell that the grid covers once (vf_grid_shear). Only the elements of cut edges are written. Host memory. Errors: as vf_surface_levels. */
 VF_MUST_CHECK vf_status vf_surface_cuts(const vf_surface *plan, const vf_grid *grid, const float *level,
                                         float *const cut[3]);
 

@@ -27,15 +27,21 @@ static vf_status check(vf_device *device, const vf_grid *grid, const vf_coulomb_
                        const vf_solvent_options *o)
 {
     vf_context *ctx = vf_device_context(device);
-    if (!vf_grid_valid(grid) || grid->cell.kind == VF_CELL_TRICLINIC)
-        return vf_fail(ctx, VF_ERR_UNSUPPORTED,
-                       "a molecule in a solvent needs a grid without a periodic cell or with one of right angles");
+    int64_t shear[3];
+    if (!vf_grid_valid(grid))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "a molecule in a solvent needs a grid that is valid");
     for (int a = 0; grid->cell.kind != VF_CELL_NONE && a < 3; a++) {
         const double edge = grid->cell.vectors[a][a], covered = grid->spacing[a] * (double)grid->counts[a];
         if (!(fabs(covered - edge) <= 1e-9 * edge))
             return vf_fail(ctx, VF_ERR_ARGUMENT, "a solvent's grid of %g along %c does not cover its cell of %g once",
                            covered, "xyz"[a], edge);
     }
+    if (grid->cell.kind != VF_CELL_NONE && !vf_grid_shear(grid, shear))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "a solvent's grid does not cover its cell once: the vectors beyond x, (%g, %g, %g) and (%g, %g, "
+                       "%g), must end at its points",
+                       grid->cell.vectors[1][0], grid->cell.vectors[1][1], grid->cell.vectors[1][2],
+                       grid->cell.vectors[2][0], grid->cell.vectors[2][1], grid->cell.vectors[2][2]);
     if (!(o->molecule_dielectric >= 1 && o->solvent_dielectric >= 1 && o->solvent_dielectric <= 1e6 &&
           o->molecule_dielectric <= 1e6))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "dielectric constants of %g and %g: they are from 1 to 1e6",
@@ -91,6 +97,8 @@ vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_cou
     plan->solver = device;
     plan->grid = *grid;
     plan->options = *options;
+    if (grid->cell.kind != VF_CELL_NONE)
+        (void)vf_grid_shear(grid, plan->shear);
     plan->points = vf_grid_points(grid);
     status = solvent_matrix(plan, &spheres);
     VF_TRY(status, solvent_check_charges(plan, charges));

@@ -84,13 +84,10 @@ static double level_of(const vf_solvent *plan, int64_t n)
 /* The point `steps` away, if it is one of the grid on this side; otherwise -1. */
 static int64_t neighbour(const vf_solvent *plan, const int64_t index[3], const int way[3], int steps, bool inside)
 {
-    int64_t n = 0;
-    for (int a = 2; a >= 0; a--) {
-        const int64_t at = solvent_wrap(plan, a, index[a] + steps * way[a]);
-        if (at < 0)
-            return -1;
-        n = n * plan->grid.counts[a] + at;
-    }
+    int64_t at[3] = {index[0] + steps * way[0], index[1] + steps * way[1], index[2] + steps * way[2]};
+    if (!solvent_wrap(plan, at))
+        return -1;
+    const int64_t n = solvent_number(plan, at);
     return (plan->inside[n] != 0) == inside ? n : -1;
 }
 
@@ -174,8 +171,8 @@ static bool place_of(const vf_solvent *plan, const cell_of *c, int n, int64_t in
 {
     const int at[3] = {n % WIDE, n / WIDE % WIDE, n / WIDE / WIDE};
     for (int a = 0; a < 3; a++)
-        index[a] = solvent_wrap(plan, a, c->low[a] + at[a] - 1);
-    return index[0] >= 0 && index[1] >= 0 && index[2] >= 0;
+        index[a] = c->low[a] + at[a] - 1;
+    return solvent_wrap(plan, index);
 }
 
 /* Whether the point is in the molecule: as the levels at the corners say between them. */

@@ -1,6 +1,4 @@
 /* The field at points of the grid: differences of u among points of one side of the surface (solvent.h). */
-#include <stdlib.h>
-
 #include "solvent_places.h"
 #include "voxfield/team_size.h"
 
@@ -8,9 +6,8 @@
 static int64_t along(const vf_solvent *plan, const int64_t index[3], int axis, int steps, bool inside)
 {
     int64_t next[3] = {index[0], index[1], index[2]};
-    for (int step = 0; step < abs(steps) && next[axis] >= 0; step++) /* an axis may be shorter than two steps */
-        next[axis] = solvent_wrap(plan, axis, next[axis] + (steps < 0 ? -1 : 1));
-    const int64_t n = next[axis] < 0 ? -1 : solvent_number(plan, next);
+    next[axis] += steps;
+    const int64_t n = solvent_wrap(plan, next) ? solvent_number(plan, next) : -1;
     return n >= 0 && (plan->inside[n] != 0) == inside ? n : -1;
 }
 

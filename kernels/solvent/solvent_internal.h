@@ -24,6 +24,7 @@ struct vf_solvent {
     vf_device *solver; /* solves the linear systems; NULL: `device` */
     vf_context *ctx;
     vf_grid grid;
+    int64_t shear[3]; /* of the grid in its cell (vf_grid_shear); 0 if that has right angles, or there is none */
     vf_solvent_options options;
     int64_t points;
     uint8_t *inside;
@@ -67,6 +68,10 @@ VF_MUST_CHECK vf_status solvent_check_charges(const vf_solvent *plan, const vf_c
  * that residual. Errors: VF_ERR_MEMORY, VF_ERR_CANCELLED, VF_ERR_INTERNAL (no convergence; x is the last iterate). */
 VF_MUST_CHECK vf_status solvent_solve_system(const vf_solvent *plan, const float *reaction, double tolerance,
                                              int iterations, double *b, double *x, vf_cg_result *result);
+
+/* The same in a sheared cell, on the host, by Fourier transforms for multigrid (solvent_sheared.c). *result says how it ended. */
+VF_MUST_CHECK vf_status solvent_solve_sheared(const vf_solvent *plan, vf_queue *queue, const float *reaction,
+                                              const vf_cg_options *options, double *b, double *x, vf_cg_result *result);
 
 /* b -= (A + D) x, in double precision. */
 void solvent_subtract_product(const vf_solvent *plan, const float *reaction, const double *x, double *b);

@@ -59,12 +59,12 @@ static void fill_faces(vf_solvent *plan)
         for (int64_t row = 0; row < m[1] * m[2]; row++)
             for (int64_t i = 0; i < m[0]; i++) {
                 int64_t low[3] = {i, row % m[1], row / m[1]}, high[3] = {low[0], low[1], low[2]};
-                low[a] = solvent_wrap(plan, a, low[a] - 1);
-                high[a] = solvent_wrap(plan, a, high[a]);
+                low[a]--;
                 float *to = &face[row * m[0] + i];
-                *to = low[a] >= 0 && high[a] >= 0 ? coefficient(&plan->options, plan->inside[solvent_number(plan, low)],
-                                                                plan->inside[solvent_number(plan, high)], *to)
-                                                  : (float)plan->options.solvent_dielectric;
+                *to = solvent_wrap(plan, low) && solvent_wrap(plan, high)
+                          ? coefficient(&plan->options, plan->inside[solvent_number(plan, low)],
+                                        plan->inside[solvent_number(plan, high)], *to)
+                          : (float)plan->options.solvent_dielectric;
             }
     }
 }

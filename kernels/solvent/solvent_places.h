@@ -17,13 +17,20 @@ static inline int64_t solvent_faces(const vf_solvent *plan, int axis)
     return plan->grid.counts[axis] + (solvent_is_periodic(plan) ? 0 : 1);
 }
 
-/* An index along an axis, from -n to 2 n - 1, as one from 0 to n - 1; -1: outside. */
-static inline int64_t solvent_wrap(const vf_solvent *plan, int axis, int64_t index)
+/* Brings an index into the grid. Returns false if it is outside, and there is no cell. */
+static inline bool solvent_wrap(const vf_solvent *plan, int64_t index[3])
 {
-    const int64_t n = plan->grid.counts[axis];
-    if (index >= 0 && index < n)
-        return index;
-    return !solvent_is_periodic(plan) ? -1 : index < 0 ? index + n : index - n;
+    const int64_t *n = plan->grid.counts;
+    if (index[0] >= 0 && index[1] >= 0 && index[2] >= 0 && index[0] < n[0] && index[1] < n[1] && index[2] < n[2])
+        return true;
+    if (solvent_is_periodic(plan))
+        vf_grid_wrap(n, plan->shear, index);
+    return solvent_is_periodic(plan);
+}
+
+static inline bool solvent_is_sheared(const vf_solvent *plan)
+{
+    return plan->shear[0] != 0 || plan->shear[1] != 0 || plan->shear[2] != 0;
 }
 
 static inline int64_t solvent_number(const vf_solvent *plan, const int64_t index[3])
@@ -42,8 +49,8 @@ static inline void solvent_index(const vf_solvent *plan, int64_t n, int64_t inde
 static inline int64_t solvent_beside(const vf_solvent *plan, const int64_t index[3], int axis, bool up)
 {
     int64_t next[3] = {index[0], index[1], index[2]};
-    next[axis] = solvent_wrap(plan, axis, index[axis] + (up ? 1 : -1));
-    return next[axis] < 0 ? -1 : solvent_number(plan, next);
+    next[axis] += up ? 1 : -1;
+    return solvent_wrap(plan, next) ? solvent_number(plan, next) : -1;
 }
 
 /* The number of a point's face along an axis, in plan->faces[axis]. */
@@ -53,18 +60,24 @@ static inline int64_t solvent_face(const vf_solvent *plan, const int64_t index[3
             at[3] = {index[0], index[1], index[2]};
     m[axis] = solvent_faces(plan, axis);
     at[axis] += up;
-    at[axis] = at[axis] < m[axis] ? at[axis] : 0;
+    if (at[axis] == m[axis])
+        (void)solvent_wrap(plan, at);
     return (at[2] * m[1] + at[1]) * m[0] + at[0];
 }
 
 /* The cell of the grid that a place lies in, by its first corner, and where in it, 0 to 1. Returns false outside of the grid. */
 static inline bool solvent_find(const vf_solvent *plan, const double at[3], int64_t low[3], double part[3])
 {
-    for (int a = 0; a < 3; a++) {
+    double back[3] = {0}; /* along x and y, by the cells above and beside */
+    for (int a = 2; a >= 0; a--) {
         const int64_t n = plan->grid.counts[a], cells = n - (solvent_is_periodic(plan) ? 0 : 1);
-        double place = (at[a] - plan->grid.origin[a]) / plan->grid.spacing[a];
-        if (solvent_is_periodic(plan))
-            place -= (double)n * floor(place / (double)n);
+        double place = (at[a] - plan->grid.origin[a]) / plan->grid.spacing[a] - back[a];
+        if (solvent_is_periodic(plan)) {
+            const double beyond = floor(place / (double)n);
+            place -= (double)n * beyond;
+            for (int b = 0; b < a; b++)
+                back[b] += beyond * (double)plan->shear[b + a - 1];
+        }
         if (!(place >= 0 && place <= (double)cells) || cells < 1)
             return false;
         low[a] = (int64_t)place < cells ? (int64_t)place : cells - 1;
@@ -77,7 +90,8 @@ static inline bool solvent_find(const vf_solvent *plan, const double at[3], int6
 static inline void solvent_corner(const vf_solvent *plan, const int64_t low[3], int corner, int64_t index[3])
 {
     for (int a = 0; a < 3; a++)
-        index[a] = solvent_wrap(plan, a, low[a] + (corner >> a & 1));
+        index[a] = low[a] + (corner >> a & 1);
+    (void)solvent_wrap(plan, index);
 }
 
 #endif

@@ -25,10 +25,8 @@ static uint8_t solid_faces(const vf_solvent *plan, const int64_t at[3])
 
 static int is_solid(const vf_solvent *plan, const uint8_t *solid, int axis, const int64_t at[3])
 {
-    int64_t index[3];
-    for (int a = 0; a < 3; a++)
-        index[a] = solvent_wrap(plan, a, at[a]);
-    return index[0] >= 0 && index[1] >= 0 && index[2] >= 0 && (solid[solvent_number(plan, index)] >> axis & 1);
+    int64_t index[3] = {at[0], at[1], at[2]};
+    return solvent_wrap(plan, index) && (solid[solvent_number(plan, index)] >> axis & 1);
 }
 
 /* The face from a point upwards along an axis. */

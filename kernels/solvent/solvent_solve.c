@@ -55,7 +55,7 @@ vf_status solvent_solve_system(const vf_solvent *plan, const float *reaction, do
 {
     vf_stencil_options s = {.type = VF_F32, .reaction = reaction ? reaction : plan->reaction.data};
     const vf_cg_options options = {.iterations = iterations, .tolerance = tolerance};
-    const bool here = !plan->solver || plan->solver == plan->device;
+    const bool here = !plan->solver || plan->solver == plan->device || solvent_is_sheared(plan);
     vf_queue *queue = NULL;
     for (int a = 0; a < 3; a++) {
         s.counts[a] = plan->grid.counts[a];
@@ -65,8 +65,11 @@ vf_status solvent_solve_system(const vf_solvent *plan, const float *reaction, do
     }
     *result = (vf_cg_result){0};
     vf_status status = vf_queue_create(here ? plan->device : plan->solver, &queue);
-    VF_TRY(status,
-           here ? solve(queue, &s, &options, b, x, result) : solve_there(plan, queue, &s, &options, b, x, result));
+    if (status == VF_OK && solvent_is_sheared(plan))
+        status = solvent_solve_sheared(plan, queue, s.reaction, &options, b, x, result);
+    else
+        VF_TRY(status,
+               here ? solve(queue, &s, &options, b, x, result) : solve_there(plan, queue, &s, &options, b, x, result));
     vf_queue_destroy(queue);
     if (status == VF_OK && result->end != VF_SOLVER_CONVERGED)
         status = vf_fail(plan->ctx, VF_ERR_INTERNAL,
@@ -96,6 +99,23 @@ static double product_at(const row_of_matrix *r, int64_t i)
     return sum + r->reaction[i] * here;
 }
 
+/* A row at the end of a sheared cell, whose neighbours are parts of two rows. */
+static void subtract_sheared(const vf_solvent *plan, const float *reaction, const double *x, int64_t row, double *b)
+{
+    const int64_t *n = plan->grid.counts;
+    for (int64_t i = 0; i < n[0]; i++) {
+        const int64_t index[3] = {i, row % n[1], row / n[1]}, here = row * n[0] + i;
+        double sum = (double)reaction[here] * x[here];
+        for (int a = 0; a < 3; a++) {
+            const double h = plan->grid.spacing[a];
+            for (int up = 0; up < 2; up++)
+                sum += (double)((const float *)plan->faces[a].data)[solvent_face(plan, index, a, up)] / (h * h) *
+                       (x[here] - x[solvent_beside(plan, index, a, up)]);
+        }
+        b[here] -= sum;
+    }
+}
+
 void solvent_subtract_product(const vf_solvent *plan, const float *reaction, const double *x, double *b)
 {
     const int64_t nx = plan->grid.counts[0], ny = plan->grid.counts[1], nz = plan->grid.counts[2];
@@ -103,6 +123,10 @@ void solvent_subtract_product(const vf_solvent *plan, const float *reaction, con
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(plan->ctx, 4 * plan->points))
     for (int64_t row = 0; row < ny * nz; row++) {
         const int64_t index[3] = {0, row % ny, row / ny}, first = row * nx;
+        if (solvent_is_sheared(plan) && (index[1] == 0 || index[1] == ny - 1 || index[2] == 0 || index[2] == nz - 1)) {
+            subtract_sheared(plan, reaction ? reaction : plan->reaction.data, x, row, b);
+            continue;
+        }
         row_of_matrix r = {.x = x + first, .cx = faces[0] + row * solvent_faces(plan, 0), .n = nx};
         r.last_face = solvent_is_periodic(plan) ? 0 : nx;
         r.below = solvent_is_periodic(plan) ? r.x[nx - 1] : 0;

@@ -80,6 +80,37 @@ void vf_cell_images(const vf_cell *cell, const double r[3], const double lo[3], 
             }
 }
 
+bool vf_grid_shear(const vf_grid *grid, int64_t shear[3])
+{
+    const double close = 1e-6;
+    bool covers = grid->cell.kind != VF_CELL_NONE;
+    for (int v = 0; v < 3; v++)
+        for (int a = 0; a < 3; a++) {
+            const double steps = grid->cell.vectors[v][a] / grid->spacing[a];
+            const double whole = a > v ? 0 : a == v ? (double)grid->counts[a] : round(steps);
+            covers = covers && fabs(steps - whole) <= close && fabs(whole) < 0x1p31;
+            if (a < v)
+                shear[a + v - 1] = covers ? (int64_t)whole : 0;
+        }
+    return covers;
+}
+
+static int64_t floor_of(int64_t n, int64_t by)
+{
+    return n / by - (n % by < 0);
+}
+
+void vf_grid_wrap(const int64_t counts[3], const int64_t shear[3], int64_t index[3])
+{
+    const int64_t above = floor_of(index[2], counts[2]);
+    index[2] -= above * counts[2];
+    index[1] -= above * shear[2];
+    const int64_t beside = floor_of(index[1], counts[1]);
+    index[1] -= beside * counts[1];
+    index[0] -= above * shear[1] + beside * shear[0];
+    index[0] -= floor_of(index[0], counts[0]) * counts[0];
+}
+
 bool vf_grid_valid(const vf_grid *grid)
 {
     int64_t points = 1;

@@ -51,6 +51,14 @@ void vf_cell_shape(const vf_cell *cell, double lengths[3], double angles[3]);
 void vf_cell_images(const vf_cell *cell, const double r[3], const double lo[3], const double hi[3],
                     void (*take)(void *user, const double image[3]), void *user);
 
+/* How a grid that covers its periodic cell once goes on: beyond its last points along y there are the first ones, shear[0] steps along x
+ * farther on, and beyond those along z the first ones, shear[1] steps along x and shear[2] along y. Returns false if the grid does not cover the
+ * cell so: the diagonal of the vectors must be counts times spacing, what is below it whole steps (to 1e-6 of one), and what is above it 0. */
+bool vf_grid_shear(const vf_grid *grid, int64_t shear[3]);
+
+/* The point of such a grid that is the image of one beyond it. */
+void vf_grid_wrap(const int64_t counts[3], const int64_t shear[3], int64_t index[3]);
+
 /* Whether counts are positive, the number of points fits int64_t, every number is finite, and the cell is valid. */
 bool vf_grid_valid(const vf_grid *grid);
 int64_t vf_grid_points(const vf_grid *grid);

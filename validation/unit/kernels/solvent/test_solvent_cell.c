@@ -2,25 +2,10 @@
  * constant field and parts of order l >= 4, which are (R / L)^9 of the ion's own, 5e-7 here.
  *
  * usage: test_solvent_cell cpu [TEST...] */
-#include <math.h>
+#include "cell_fixture.h"
 
-#include "ewald_sum.h"
-#include "queue_fixture.h"
-#include "solvent.h"
-
-#define PI 3.14159265358979323846
 static const double wigner =
     -2.837297479480620; /* the potential of a unit cube's other images and background at a charge */
-
-typedef struct molecule_in {
-    int64_t count;
-    double x[8], y[8], z[8], charge[8], radius[8];
-} molecule_in;
-
-static vf_coulomb_atoms charges_of(const molecule_in *m)
-{
-    return (vf_coulomb_atoms){m->count, m->x, m->y, m->z, m->charge};
-}
 
 static vf_grid grid_of(const double edge[3], const int64_t counts[3])
 {
@@ -38,23 +23,6 @@ static vf_grid cube_of(double edge, int64_t n)
     const double edges[3] = {edge, edge, edge};
     const int64_t counts[3] = {n, n, n};
     return grid_of(edges, counts);
-}
-
-static vf_solvent *solved(const molecule_in *m, const vf_grid *grid, const vf_solvent_options *o)
-{
-    const vf_coulomb_atoms charges = charges_of(m);
-    vf_solvent *plan;
-    need(vf_solvent_create(device, grid, &charges, m->radius, o, &plan));
-    return plan;
-}
-
-static vf_solvent_options options(double molecule, double solvent, double kappa)
-{
-    vf_solvent_options o = vf_solvent_defaults();
-    o.molecule_dielectric = molecule;
-    o.solvent_dielectric = solvent;
-    o.kappa = kappa;
-    return o;
 }
 
 /* u at the atoms. */
@@ -131,23 +99,6 @@ static void test_lattice(void **state)
 }
 
 /* ---- a molecule ---- */
-
-/* Five overlapping atoms, of +1 e together, with places near the corner of a cell at the origin. */
-static molecule_in molecule_at(double x, double y, double z)
-{
-    molecule_in m = {5,
-                     {0.3, 1.5, -0.9, 0.2, 2.6},
-                     {-0.2, 0.4, 0.8, -1.5, 0.1},
-                     {0.1, -0.6, 0.7, -0.5, 0.9},
-                     {0.9, -0.6, 0.5, 0.7, -0.5},
-                     {1.7, 1.5, 1.2, 1.6, 1.4}};
-    for (int i = 0; i < m.count; i++) {
-        m.x[i] += x;
-        m.y[i] += y;
-        m.z[i] += z;
-    }
-    return m;
-}
 
 static const double edges[3] = {16, 14, 18};
 static const int64_t few[3] = {32, 28, 36};
@@ -465,10 +416,6 @@ static void test_refusals(void **state)
     vf_solvent *plan;
     grid.spacing[1] *= 1.001;
     refused(vf_solvent_create(device, &grid, &charges, m.radius, &o, &plan), "does not cover");
-    grid = grid_of(edges, few);
-    grid.cell.kind = VF_CELL_TRICLINIC;
-    grid.cell.vectors[1][0] = 3;
-    expect_error(vf_solvent_create(device, &grid, &charges, m.radius, &o, &plan), VF_ERR_UNSUPPORTED, "right angles");
     assert_null(plan);
 }
 
