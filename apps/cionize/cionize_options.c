@@ -567,7 +567,7 @@ const program_option cionize_options[] = {
      .why = "the equation is solved for a molecule of point charges and its own dielectrics",
      .help = "the potential in a solvent with salt, and the energy of solvation",
      .more =
-         "With --cell, molecule, solvent and salt are periodic; the cell must have right angles. "
+         "With --cell, molecule, solvent and salt are periodic. "
          "Water molecules of the file are left out, because the solvent stands for them; --solute names the atoms that "
          "stay instead. With --select, all atoms of the solute shape the surface, and the selected ones act. Ions are "
          "placed by the potential in the solvent, on the grid, so --script, --refine, --water and --keep-water are "

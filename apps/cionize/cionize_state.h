@@ -80,6 +80,7 @@ typedef struct solvent_state {
     bound_part part[2];  /* if it binds: the partners */
     atom_energies atoms; /* of the molecule; one block of memory */
     double memory;       /* bytes of a solution */
+    double rounded;      /* what the oblique vectors of a cell were changed by to end at points, angstrom */
     double trial[2];     /* energies by which the spacing was chosen, kJ/mol; 0: it was given */
     double difference;   /* of a coarser grid's energy, kJ/mol */
     bool has_difference;

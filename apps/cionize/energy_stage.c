@@ -181,8 +181,14 @@ static vf_status grid_of_frame(const cionize_state *r, int64_t frame, const vf_c
 {
     molecule box = {0};
     *grid = r->grid;
-    if (r->plan.follows_cells)
-        return frame_grid(r->ctx, r->trajectory, frame, &r->grid, grid);
+    if (r->plan.follows_cells) {
+        vf_grid of_run = r->grid;
+        of_run.cell = r->settings.cell; /* not rounded */
+        const vf_status status = frame_grid(r->ctx, r->trajectory, frame, &of_run, grid);
+        if (status == VF_OK && grid->cell.kind == VF_CELL_TRICLINIC)
+            (void)cell_to_points(grid);
+        return status;
+    }
     if (r->settings.cell.kind != VF_CELL_NONE)
         return VF_OK;
     for (int a = 0; a < 3; a++) {

@@ -32,7 +32,7 @@ static double ions_memory(const cionize_state *r)
     const double map = r->stored ? 0 : points * (double)vf_dtype_bytes(r->settings.precision);
     const double search = points * (bounds_and_mask + (r->ions.mask ? sizeof(float) : 0)) + totals;
     const int64_t solver =
-        r->settings.solvent.on ? vf_solvent_bytes(r->grid.counts, r->molecule.atoms, &r->dissolved.options) : 0;
+        r->settings.solvent.on ? vf_solvent_bytes(&r->grid, r->molecule.atoms, &r->dissolved.options) : 0;
     return map + fmax((double)r->plan.host_bytes + (double)solver, search);
 }
 

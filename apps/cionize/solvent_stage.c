@@ -19,6 +19,9 @@
 /* Spacings from here on leave holes in atoms' spheres, angstrom. */
 static const double g_coarse = 1;
 
+/* What a file rounds of a cell anyway, angstrom. */
+static const double g_rounding = 1e-3;
+
 /* What a picture in kT/e shows, as people do: -5 to 5. */
 static const double g_picture_range = 5;
 
@@ -91,10 +94,10 @@ vf_status solvent_take_molecule(cionize_state *r)
     return status;
 }
 
-/* The grid's number of points along each axis of a cell must be one that can be halved. */
+/* The grid's number of points along each axis of a cell of right angles must be one that can be halved. */
 static vf_status check_counts(const cionize_state *r)
 {
-    for (int a = 0; r->grid.cell.kind != VF_CELL_NONE && a < 3; a++) {
+    for (int a = 0; r->grid.cell.kind == VF_CELL_ORTHORHOMBIC && a < 3; a++) {
         const int64_t n = r->grid.counts[a], good = vf_multigrid_periodic_count((double)n);
         if (n != good)
             return vf_fail(r->ctx, VF_ERR_ARGUMENT,
@@ -110,8 +113,6 @@ vf_status solvent_prepare(cionize_state *r)
     const solvent_settings *s = &r->settings.solvent;
     if (!s->on)
         return VF_OK;
-    if (r->settings.cell.kind == VF_CELL_TRICLINIC)
-        return vf_fail(r->ctx, VF_ERR_UNSUPPORTED, "--solvent supports periodic cells with right angles only");
     vf_status status = molecule_check_radii(r->ctx, r->settings.input, &r->molecule);
     VF_TRY(status, dissolve_options(&r->settings, r->ctx, &r->dissolved.options));
     if (status == VF_OK && s->energies)
@@ -126,6 +127,16 @@ static double fitting_spacing(const cionize_state *r, double bytes, double avail
     return ceil(100 * cbrt(h[0] * h[1] * h[2] * bytes / (0.5 * available))) / 100;
 }
 
+/* The cell that the grid covers, whose oblique vectors end at points. Frames have cells of their own, rounded one by one. */
+static void round_cell(cionize_state *r)
+{
+    for (int n = 0; r->grid.cell.kind == VF_CELL_TRICLINIC && n < 9; n++)
+        r->dissolved.rounded = fmax(r->dissolved.rounded,
+                                    fabs(r->grid.cell.vectors[n / 3][n % 3] - r->settings.cell.vectors[n / 3][n % 3]));
+    if (r->grid.cell.kind == VF_CELL_TRICLINIC && !r->trajectory)
+        r->settings.cell = r->grid.cell;
+}
+
 vf_status solvent_check_grid(cionize_state *r)
 {
     const double *h = r->grid.spacing, widest = fmax(h[0], fmax(h[1], h[2]));
@@ -136,7 +147,8 @@ vf_status solvent_check_grid(cionize_state *r)
     const vf_status status = check_counts(r);
     if (status != VF_OK)
         return status;
-    r->dissolved.memory = (double)vf_solvent_bytes(r->grid.counts, r->molecule.atoms, &r->dissolved.options);
+    round_cell(r);
+    r->dissolved.memory = (double)vf_solvent_bytes(&r->grid, r->molecule.atoms, &r->dissolved.options);
     vf_host_memory(&available, &total);
     if (r->dissolved.memory > (double)available)
         return vf_fail(
@@ -311,6 +323,12 @@ void solvent_facts(facts *f, const cionize_state *r)
     if (s->surface != VF_SURFACE_VAN_DER_WAALS)
         fact_only_say(f, LINE_SOLVENT_PLAN, ", probe %g A", s->probe);
     spacing_facts(f, r);
+    if (r->dissolved.rounded > 0)
+        fact_number(f, "cell_rounding", r->dissolved.rounded);
+    if (r->dissolved.rounded > g_rounding)
+        fact_only_say(f, LINE_SOLVENT_PLAN,
+                      "\n           the cell's oblique vectors are rounded by at most %.2g A, to end at grid points",
+                      r->dissolved.rounded);
     fact_number(f, "memory", r->dissolved.memory);
     char memory[32], time[32];
     if (!r->trajectory && r->dissolved.memory > 0)

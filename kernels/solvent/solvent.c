@@ -69,15 +69,16 @@ static vf_status solve_linear(vf_solvent *plan, double *b)
     return status;
 }
 
-/* The bytes of a point: `inside`; three faces, reaction and the solver's four vectors; u and b; and of the coarse levels, a seventh of the
- * points, faces, reaction, b and x. The non-linear equation has four vectors more. The surface takes some points of a layer of each
- * side's size. Arrays begin on huge pages. */
-int64_t vf_solvent_bytes(const int64_t counts[3], int64_t atoms, const vf_solvent_options *options)
+/* The bytes of a point: `inside`; three faces and reaction; u and b; of the solver four vectors, and of the coarse levels, a seventh of
+ * the points, faces, reaction, b and x; in a sheared cell three vectors in double precision and the transform. The non-linear equation has four
+ * vectors more. The surface takes some points of a layer of each side's size. Arrays begin on huge pages. */
+int64_t vf_solvent_bytes(const vf_grid *grid, int64_t atoms, const vf_solvent_options *options)
 {
-    const int64_t points = counts[0] * counts[1] * counts[2],
-                  layers = counts[0] * counts[1] + counts[1] * counts[2] + counts[2] * counts[0];
-    const int64_t a_point = 1 + 4 * (3 + 1 + 4) + 2 * 8 + (options->non_linear ? 3 * 8 + 4 : 0);
-    return points * a_point + points * 4 * (3 + 1 + 2) / 7 + 200 * layers + 400 * atoms + (16 << 20);
+    const int64_t *n = grid->counts, points = n[0] * n[1] * n[2], layers = n[0] * n[1] + n[1] * n[2] + n[2] * n[0];
+    const bool sheared = grid->cell.kind == VF_CELL_TRICLINIC;
+    const int64_t a_point =
+        1 + 4 * (3 + 1) + 2 * 8 + (sheared ? 3 * 8 + 8 : 4 * 4) + (options->non_linear ? 3 * 8 + 4 : 0);
+    return points * a_point + (sheared ? 0 : points * 4 * (3 + 1 + 2) / 7) + 200 * layers + 400 * atoms + (16 << 20);
 }
 
 vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,

@@ -22,7 +22,7 @@
  * so the exponentials are of u itself. The boundary stays that of the linear equation: keep it where the potential is below k T / e;
  * from 4 k T / e on the grid is refused.
  *
- * In a grid with an orthorhombic cell, which it covers once, all of this is periodic: charges, surface, ions. G is the periodic Coulomb
+ * In a grid with a cell, which it covers once, all of this is periodic: charges, surface, ions. G is the periodic Coulomb
  * potential of ewald_sum.h over eps_m, whose mean is 0 and which has a uniform background that neutralises a net charge Q. Which phi has one?
  *   - Without ions (kappa 0, or no place for them), the equation has no solution for a net charge, so phi has the background, too. The mean
  *     of phi over the cell is 0, as that of G. Then sum q phi / 2 is the energy of charges and background together, which no constant changes.
@@ -32,6 +32,12 @@
  * of charge Q and radius R in a cube of edge L without salt, it is that in free space plus the corrections of Hummer, Pratt and Garcia
  * (J. Chem. Phys. 107 (1997) 9275): Q^2 / 2 (1 / eps_s - 1 / eps_m) (1 / R - 2.837297 / L + 4 pi R^2 / (3 L^3) - 16 pi^2 R^5 / (45 L^6)).
  * The number of points along an axis should be a small odd number times a power of two (multigrid.h).
+ *
+ * A triclinic cell has vectors (a, 0, 0), (b_x, b, 0), (c_x, c_y, c), so a box of edges a, b, c covers it once, too, and the grid covers
+ * that: with axes of right angles and the same seven points. What the shear changes is which points are neighbours across the box's sides: those
+ * that images of it share. So b_x, c_x and c_y must be whole spacings (vf_grid_shear), and there are no cross terms; the matrix stays symmetric and positive.
+ * Conjugate gradients have a Fourier preconditioner there, on the host only, some 40 to 60 iterations at eps_s / eps_m = 39; numbers of points with
+ * factors of 2, 3 and 5 are best.
  *
  * VF_SURFACE_SMOOTH smooths the permittivity across the solvent-excluded surface (without a probe: the van der Waals surface), as APBS's
  * srfm smol does: a face is in the molecule if its centre is, then gets the harmonic mean of itself and the eight faces 1 / sqrt(2)
@@ -110,17 +116,17 @@ typedef struct vf_solvent_result {
  * VF_ERR_DEVICE_MEMORY then. Charges and radii: [charges->count], host memory; an atom of radius 0 has no sphere. Errors: VF_ERR_ARGUMENT (options; NaN; a cell that
  * the grid does not cover once; a molecule that comes within a spacing of the
  * grid's rim; a charge without a point of the molecule at a corner of its cell of the grid, atoms counted from 1; a potential of
- * 4 k T / e at the rim, if non-linear), VF_ERR_UNSUPPORTED (the device: multigrid.h; a triclinic cell), VF_ERR_MEMORY,
+ * 4 k T / e at the rim, if non-linear), VF_ERR_UNSUPPORTED (the device: multigrid.h), VF_ERR_MEMORY,
  * VF_ERR_CANCELLED, VF_ERR_INTERNAL (no convergence; a potential with an exponent beyond 40, which no salt can have). *out is NULL
  * then. */
 enum { VF_SOLVENT_DEVICE_BYTES = 56 };
 VF_MUST_CHECK vf_status vf_solvent_create(vf_device *device, const vf_grid *grid, const vf_coulomb_atoms *charges,
                                           const double *radius, const vf_solvent_options *options, vf_solvent **out);
 void vf_solvent_destroy(vf_solvent *plan); /* NULL is allowed */
-/* About the memory that vf_solvent_create takes at its peak on the host, beside the charges: 54 bytes a point (faces and reaction in single precision,
+/* About the memory that vf_solvent_create takes at its peak on the host, beside the charges: 54 bytes a point (67 in a triclinic cell) (faces and reaction in single precision,
  * u and the right side in double precision, four vectors of the solver and the coarse levels), 82 for the non-linear equation, and what
- * lies at the surface. A solved plan keeps 25 bytes a point of it. For `atoms` in a grid with these counts. */
-int64_t vf_solvent_bytes(const int64_t counts[3], int64_t atoms, const vf_solvent_options *options);
+ * lies at the surface. A solved plan keeps 25 bytes a point of it. */
+int64_t vf_solvent_bytes(const vf_grid *grid, int64_t atoms, const vf_solvent_options *options);
 
 vf_solvent_result vf_solvent_outcome(const vf_solvent *plan);
 

@@ -30,7 +30,7 @@ static inline bool solvent_wrap(const vf_solvent *plan, int64_t index[3])
 
 static inline bool solvent_is_sheared(const vf_solvent *plan)
 {
-    return plan->shear[0] != 0 || plan->shear[1] != 0 || plan->shear[2] != 0;
+    return plan->grid.cell.kind == VF_CELL_TRICLINIC;
 }
 
 static inline int64_t solvent_number(const vf_solvent *plan, const int64_t index[3])
@@ -68,22 +68,16 @@ static inline int64_t solvent_face(const vf_solvent *plan, const int64_t index[3
 /* The cell of the grid that a place lies in, by its first corner, and where in it, 0 to 1. Returns false outside of the grid. */
 static inline bool solvent_find(const vf_solvent *plan, const double at[3], int64_t low[3], double part[3])
 {
-    double back[3] = {0}; /* along x and y, by the cells above and beside */
-    for (int a = 2; a >= 0; a--) {
-        const int64_t n = plan->grid.counts[a], cells = n - (solvent_is_periodic(plan) ? 0 : 1);
-        double place = (at[a] - plan->grid.origin[a]) / plan->grid.spacing[a] - back[a];
-        if (solvent_is_periodic(plan)) {
-            const double beyond = floor(place / (double)n);
-            place -= (double)n * beyond;
-            for (int b = 0; b < a; b++)
-                back[b] += beyond * (double)plan->shear[b + a - 1];
-        }
-        if (!(place >= 0 && place <= (double)cells) || cells < 1)
+    for (int a = 0; a < 3; a++) {
+        const double place = (at[a] - plan->grid.origin[a]) / plan->grid.spacing[a], most = 0x1p52;
+        const double last = (double)(plan->grid.counts[a] - 1);
+        const bool periodic = solvent_is_periodic(plan);
+        if (periodic ? !(fabs(place) < most) : !(place >= 0 && place <= last && last >= 1))
             return false;
-        low[a] = (int64_t)place < cells ? (int64_t)place : cells - 1;
+        low[a] = (int64_t)(periodic ? floor(place) : fmin(floor(place), last - 1));
         part[a] = place - (double)low[a];
     }
-    return true;
+    return solvent_is_periodic(plan) ? solvent_wrap(plan, low) : true;
 }
 
 /* A corner of a cell, of which bit a says whether it is the upper one along axis a. */

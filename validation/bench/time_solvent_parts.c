@@ -138,7 +138,7 @@ static vf_status run(vf_solvent *plan, const vf_coulomb_atoms *atoms, const doub
         printf(
             "{\"iterations\": %d, \"residual\": %g, \"peak_bytes\": %.0f, \"planned_bytes\": %lld, \"energy\": %.17g",
             result.iterations, result.residual, peak,
-            (long long)vf_solvent_bytes(plan->grid.counts, atoms->count, &plan->options), energy_of(plan, atoms));
+            (long long)vf_solvent_bytes(&plan->grid, atoms->count, &plan->options), energy_of(plan, atoms));
         for (int p = 0; p < PARTS; p++)
             printf(", \"%s\": [%.4f, %.4f]", part_names[p], t.processor[p], t.clock[p]);
     }

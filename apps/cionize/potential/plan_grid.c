@@ -3,6 +3,7 @@
 
 #include "coulomb_sum.h"
 #include "plan_grid.h"
+#include "voxfield/fft.h"
 #include "voxfield/multigrid.h"
 
 const char *const potential_units = "kT/e, V, kcal/mol/e, e/A";
@@ -43,6 +44,46 @@ static void plan_axis(const cionize_settings *s, const molecule *m, int axis, do
         *origin = round((m->lo[axis] + m->hi[axis]) / 2 / h - (*count - 1) / 2) * h;
 }
 
+/* How far a cell's other vectors are from points along this axis, in spacings, at most. */
+static double off_points(const vf_cell *cell, int axis, double count)
+{
+    double most = 0;
+    for (int v = axis + 1; v < 3; v++) {
+        const double at = cell->vectors[v][axis] / cell->vectors[axis][axis] * count;
+        most = fmax(most, fabs(at - round(at)));
+    }
+    return most;
+}
+
+/* The number of points along an axis of a triclinic cell in a solvent: of those from 3 % fewer to 10 % more than wanted that suit Fourier
+ * transforms, the nearest at which the other vectors end, or come nearest to ending. */
+static double sheared_count(const vf_cell *cell, int axis, double wanted)
+{
+    const double close = 1e-3; /* of a spacing: the rounding of cells in files */
+    double best = (double)vf_fft_good_length((int64_t)fmax(round(wanted), 1)), least = off_points(cell, axis, best);
+    for (int64_t n = (int64_t)fmax(0.97 * wanted, 1); wanted < 1e6 && (double)n <= 1.1 * wanted + 3; n++) {
+        const double off = off_points(cell, axis, (double)n);
+        const bool nearer = fabs((double)n - wanted) < fabs(best - wanted);
+        if (vf_fft_good_length(n) != n || !(off < least - close || (off <= close && least <= close && nearer)))
+            continue;
+        best = (double)n;
+        least = off;
+    }
+    return best;
+}
+
+double cell_to_points(vf_grid *grid)
+{
+    double most = 0;
+    for (int v = 1; v < 3; v++)
+        for (int a = 0; a < v; a++) {
+            double *const at = &grid->cell.vectors[v][a], whole = round(*at / grid->spacing[a]) * grid->spacing[a];
+            most = fmax(most, fabs(whole - *at));
+            *at = whole;
+        }
+    return most;
+}
+
 /* An axis of a grid that covers the cell once: the spacing that divides the edge of the box, and in a solvent a number of points that can
  * be halved often. */
 static void plan_cell_axis(const cionize_settings *s, const molecule *m, int axis, vf_grid *grid, double *count)
@@ -50,6 +91,8 @@ static void plan_cell_axis(const cionize_settings *s, const molecule *m, int axi
     const double edge = grid->cell.vectors[axis][axis];
     if (s->has_counts)
         *count = (double)s->counts[axis];
+    else if (s->solvent.on && edge / s->spacing[axis] < 0x1p31 && grid->cell.kind == VF_CELL_TRICLINIC)
+        *count = sheared_count(&grid->cell, axis, edge / s->spacing[axis]);
     else if (s->solvent.on && edge / s->spacing[axis] < 0x1p31)
         *count = (double)vf_multigrid_periodic_count(edge / s->spacing[axis]);
     else
@@ -109,5 +152,7 @@ vf_status plan_grid(vf_context *ctx, const cionize_settings *settings, const mol
                            "xyz"[a], out -> origin[a], mol -> hi[a] + settings -> border);
         out->counts[a] = (int64_t)counts[a];
     }
+    if (settings->solvent.on && out->cell.kind == VF_CELL_TRICLINIC)
+        (void)cell_to_points(out);
     return VF_OK;
 }

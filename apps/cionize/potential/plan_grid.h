@@ -10,6 +10,10 @@
  * message has the size). */
 VF_MUST_CHECK vf_status plan_grid(vf_context *ctx, const cionize_settings *settings, const molecule *mol, vf_grid *out);
 
+/* The grid of a solvent must go on at points beyond its cell (vf_grid_shear): rounds what is oblique of the cell's vectors to whole spacings. Returns by
+ * how much at most, in angstrom. plan_grid does so, with numbers of points that leave little to round. */
+double cell_to_points(vf_grid *grid);
+
 /* Estimates, before reading, the number of atoms in a file of this size and the points of its map. */
 void expected_size(const cionize_settings *settings, double file_bytes, double *atoms, double *points);
 

@@ -70,26 +70,28 @@ static void fill_charge(const vf_grid *g, const vf_coulomb_atoms *atoms, float *
 {
     const int64_t *n = g->counts;
     const bool periodic = g->cell.kind != VF_CELL_NONE;
+    int64_t shear[3] = {0};
     const double volume = g->spacing[0] * g->spacing[1] * g->spacing[2];
     memset(values, 0, (size_t)vf_grid_points(g) * sizeof *values);
+    if (periodic)
+        (void)vf_grid_shear(g, shear);
     for (int64_t i = 0; i < atoms->count; i++) {
         const double at[3] = {atoms->x[i], atoms->y[i], atoms->z[i]};
         int64_t low[3];
         double part[3];
         for (int a = 0; a < 3; a++) {
-            double place = (at[a] - g->origin[a]) / g->spacing[a];
-            if (periodic)
-                place -= (double)n[a] * floor(place / (double)n[a]);
-            low[a] = (int64_t)fmin(floor(place), (double)(n[a] - (periodic ? 1 : 2)));
+            const double place = (at[a] - g->origin[a]) / g->spacing[a];
+            low[a] = (int64_t)(periodic ? floor(place) : fmin(floor(place), (double)(n[a] - 2)));
             part[a] = place - (double)low[a];
         }
         for (int c = 0; c < 8; c++) {
-            const int64_t up[3] = {c & 1, c >> 1 & 1, c >> 2}; /* beyond the last point there is the first */
+            const int64_t up[3] = {c & 1, c >> 1 & 1, c >> 2};
+            int64_t to[3] = {low[0] + up[0], low[1] + up[1], low[2] + up[2]};
             double weight = atoms->charge[i] / volume;
             for (int a = 0; a < 3; a++)
                 weight *= up[a] ? part[a] : 1 - part[a];
-            values[((low[2] + up[2]) % n[2] * n[1] + (low[1] + up[1]) % n[1]) * n[0] + (low[0] + up[0]) % n[0]] +=
-                (float)weight;
+            vf_grid_wrap(n, shear, to);
+            values[(to[2] * n[1] + to[1]) * n[0] + to[0]] += (float)weight;
         }
     }
 }

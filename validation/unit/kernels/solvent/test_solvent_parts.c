@@ -107,7 +107,7 @@ static double peak(void)
     return 1024 * (double)usage.ru_maxrss;
 }
 
-/* The memory that is planned, within a sixth of what is taken: of the linear equation, then of the other, which takes more. Before other
+/* The memory that is planned, within a sixth of what is taken: of the linear equation, then in a sheared cell and of the other, which take more. Before other
  * tests, whose memory could be used again. */
 static void test_bytes(void **state)
 {
@@ -119,16 +119,20 @@ static void test_bytes(void **state)
 #endif
     const molecule_in m = make_molecule(6);
     const vf_coulomb_atoms atoms = atoms_of(&m);
-    const vf_grid grid = {.origin = {-16, -16, -16}, .spacing = {0.25, 0.25, 0.25}, .counts = {129, 129, 129}};
+    vf_grid grid = {.origin = {-16, -16, -16}, .spacing = {0.25, 0.25, 0.25}, .counts = {129, 129, 129}};
     const double before = peak();
-    for (int non_linear = 0; non_linear < 2; non_linear++) {
+    for (int kind = 0; kind < 3; kind++) {
+        static const char *const names[] = {"linear", "sheared", "non-linear"};
+        const double edge = 129 * 0.25;
         vf_solvent_options o = vf_solvent_defaults();
         vf_solvent *plan;
-        o.non_linear = non_linear;
+        o.non_linear = kind == 2;
+        grid.cell = (vf_cell){kind == 1 ? VF_CELL_TRICLINIC : VF_CELL_NONE,
+                              {{edge, 0, 0}, {40 * 0.25, edge, 0}, {-0.75, 10, edge}}};
         need(vf_solvent_create(device, &grid, &atoms, m.radius, &o, &plan));
-        const double taken = peak() - before, planned = (double)vf_solvent_bytes(grid.counts, ATOMS, &o);
-        print_message("%s: %.0f bytes a point, %.0f planned\n", non_linear ? "non-linear" : "linear",
-                      taken / (double)plan->points, planned / (double)plan->points);
+        const double taken = peak() - before, planned = (double)vf_solvent_bytes(&grid, ATOMS, &o);
+        print_message("%s: %.0f bytes a point, %.0f planned\n", names[kind], taken / (double)plan->points,
+                      planned / (double)plan->points);
         assert_true(!measured || (planned >= taken * 5 / 6 && planned <= taken * 7 / 6));
         vf_solvent_destroy(plan);
     }
