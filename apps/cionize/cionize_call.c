@@ -57,15 +57,9 @@ static vf_status check_ions_in_solvent(vf_context *ctx, const cionize_request *r
 static vf_status check_cell_in_solvent(vf_context *ctx, const cionize_request *request)
 {
     const cionize_settings *s = &request->settings;
-    const bool periodic = s->cell.kind != VF_CELL_NONE || s->cell_from_input || s->cell_file;
     if (s->solvent.on && s->vacuum)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "--boundary vacuum cannot be combined with --solvent: a solvent goes on beyond all cells");
-    if (s->solvent.on && periodic && wants_ions(&request->ions))
-        return vf_fail(
-            ctx, VF_ERR_ARGUMENT,
-            "--solvent with --cell gives potentials and energies, and places no ions: an ion's own potential "
-            "in the solvent is known in free space; leave out --cell to place ions");
     return VF_OK;
 }
 

@@ -14,6 +14,7 @@
 #include "points/points.h"
 #include "program.h"
 #include "result.h"
+#include "screened_images.h"
 #include "solvent/solvent_energies.h"
 #include "surface/surface_mesh.h"
 #include "surface/write_scene.h"
@@ -74,7 +75,8 @@ typedef struct solvent_state {
     vf_surface_options surface; /* for the picture */
     char *layers;               /* [bytes] of the map */
     size_t bytes;
-    ion_solvent of_ions; /* while they are placed */
+    ion_solvent of_ions;        /* while they are placed */
+    vf_screened_images *images; /* of an ion in a cell with salt */
     /* Energies (energy_stage.c). */
     bool binds;
     bound_part part[2];  /* if it binds: the partners */
@@ -227,9 +229,9 @@ VF_MUST_CHECK vf_status solvent_layers(cionize_state *r, int64_t first, int64_t 
 VF_MUST_CHECK vf_status solvent_write_maps(cionize_state *r);
 
 /* Before ions are placed: how they act through the solvent, by the solution of Debye and Hueckel for an ion whose contact distance is
- * the radius of the salt's: q exp(-kappa (r - a)) / (eps_s (1 + kappa a) r). It does not know the molecule's dielectric. The
- * solution is freed: the map has it. */
-void solvent_for_ions(cionize_state *r);
+ * the radius of the salt's: q exp(-kappa (r - a)) / (eps_s (1 + kappa a) r), in a cell with images. It does not know the molecule's
+ * dielectric. The solution is freed: the map has it. Errors: those of vf_screened_images_create. */
+VF_MUST_CHECK vf_status solvent_for_ions(cionize_state *r);
 
 void solvent_facts(facts *f, const cionize_state *r);
 void solvent_free(cionize_state *r);

@@ -66,8 +66,8 @@ static void say_request(facts *f, const cionize_state *r)
         fact_only_say(
             f, LINE_IONS_SOLVENT,
             "           each by the potential in solvent; on the others it acts as q exp(-k (r - a)) / (eps (1 "
-            "+ k a) r), a = %g A",
-            r->settings.solvent.stern);
+            "+ k a) r), a = %g A%s",
+            r->settings.solvent.stern, r->settings.cell.kind == VF_CELL_NONE ? "" : ", and so do its images");
 }
 
 /* "ALA A 12B" */

@@ -396,11 +396,11 @@ vf_status ions_place(cionize_state *r)
                                           .cell = r->settings.cell};
         status = placement_create_in_water(r->ctx, &r->water.places, &r->ions, &r->molecule, &r->placement);
     } else {
-        solvent_for_ions(r);
-        status = placement_create(r->ctx, &r->plan, &r->ions, &r->molecule, r->trajectory ? &frames : NULL,
-                                  r->settings.solvent.on ? &r->dissolved.of_ions : NULL, r->stored,
-                                  r->settings.read_map || r->settings.trajectory || r->sources != &r->molecule,
-                                  &r->placement);
+        status = solvent_for_ions(r);
+        VF_TRY(status, placement_create(r->ctx, &r->plan, &r->ions, &r->molecule, r->trajectory ? &frames : NULL,
+                                        r->settings.solvent.on ? &r->dissolved.of_ions : NULL, r->stored,
+                                        r->settings.read_map || r->settings.trajectory || r->sources != &r->molecule,
+                                        &r->placement));
     }
     if (status != VF_OK)
         return status;

@@ -237,11 +237,27 @@ vf_status solvent_layers(cionize_state *r, int64_t first, int64_t count, const v
                           r->info.unit_constant, r->dissolved.layers);
 }
 
-void solvent_for_ions(cionize_state *r)
+/* How ions in a cell act: with their images; without salt, with a background that neutralises them, as the molecule. */
+static vf_status act_in_cell(cionize_state *r, vf_pair_potential *pair)
+{
+    const double kappa = pair->kappa;
+    pair->law = VF_PAIR_PERIODIC;
+    pair->cell = r->grid.cell;
+    pair->kappa = 0;
+    if (kappa == 0)
+        return VF_OK;
+    pair->value = vf_screened_images_value;
+    const vf_status status =
+        vf_screened_images_create(r->ctx, &r->grid.cell, kappa, r->settings.r_min, &r->dissolved.images);
+    pair->state = r->dissolved.images;
+    return status;
+}
+
+vf_status solvent_for_ions(cionize_state *r)
 {
     const vf_solvent_options *o = &r->dissolved.options;
     if (!r->settings.solvent.on)
-        return;
+        return VF_OK;
     const double contact = o->kappa * o->stern;
     /* The sphere of the ion lies in the solvent: a probe around its centre touches no atom, or one whose centre is on the surface. */
     const double gap = o->surface == VF_SURFACE_VAN_DER_WAALS ? o->stern
@@ -256,6 +272,7 @@ void solvent_for_ions(cionize_state *r)
                       .gap = gap};
     vf_solvent_destroy(r->dissolved.plan);
     r->dissolved.plan = NULL;
+    return r->grid.cell.kind == VF_CELL_NONE ? VF_OK : act_in_cell(r, &r->dissolved.of_ions.pair);
 }
 
 /* ---- maps of what it is made of ---- */
@@ -358,6 +375,7 @@ void solvent_facts(facts *f, const cionize_state *r)
 void solvent_free(cionize_state *r)
 {
     vf_solvent_destroy(r->dissolved.plan);
+    vf_screened_images_destroy(r->dissolved.images);
     free(r->dissolved.layers);
     free(r->dissolved.atoms.reaction);
     free(r->dissolved.of);

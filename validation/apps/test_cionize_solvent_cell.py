@@ -159,7 +159,6 @@ def test_crystal(_):
 def test_refused(_):
     four()
     refuse(2, ["--boundary vacuum", "--solvent"], "four.pqr", "--solvent", *CELL, "--boundary", "vacuum", "-o", "a.dx")
-    refuse(2, ["--solvent with --cell", "ions"], "four.pqr", "--solvent", *CELL, "--place", "SOD:1")
     refuse(2, ["--counts: 101 points along x", "use 104"], "four.pqr", "--solvent", "--cell", "20,20,20", "--counts", "101,96,96")
     refuse(2, ["--cell", "--border"], "four.pqr", "--solvent", "--cell", "20,20,20", "--border", "5")
 

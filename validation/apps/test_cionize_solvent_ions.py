@@ -69,6 +69,54 @@ def test_places(_):
         assert all(abs(a - b) <= 1e-6 * largest for a, b in zip(read("with.mrc").values, values, strict=True))
 
 
+# ---- in cells ----
+
+CELLS = (("18,16.5,18", ((18, 0, 0), (0, 16.5, 0), (0, 0, 18))), ("18,18,16.5,90,90,120", ((18, 0, 0), (-9, 18 * math.sqrt(0.75), 0), (0, 0, 16.5))))
+
+
+def images(d, vectors, far, most):
+    """Of a displacement: the lengths of it and its images, up to `far`; by `most` vectors."""
+    for i in range(-most, most + 1):
+        for j in range(-most, most + 1):
+            for k in range(-most, most + 1):
+                r = math.hypot(*(p + i * a + j * b + k * c for p, a, b, c in zip(d, *vectors)))
+                if r < far:
+                    yield r
+
+
+def test_cells(_):
+    """Ions in cells: the first where the map of the cell is least; it adds its own potential and that of its images, by the plain sum. With strong
+    salt, that ends after 40 A (1e-9 at kappa = 0.5 / A)."""
+    four()
+    strength, stern = 2.5, 1
+    for cell, vectors in CELLS:
+        for salt in (strength, 0):
+            options = ["four.pqr", "--cell", cell, "--spacing", "0.75", "--solvent", "--ionic-strength", salt, "--stern", stern, "--solute-dielectric", "4"]
+            make("-q", *options, "-o", "map.dx", "--precision", "double")
+            done = make(*options, "--place", "CLA:1", "--ion-ion", "4", "--ion-solute", "4", "--ions", "i.xyz", "--precision", "double",
+                        "--map", "with.dx", "--map-with-ions", "--report", "r.json")
+            assert "so do its images" in done.out, done.out
+            grid, with_ion, seen = read("map.dx"), read("with.dx"), report("r.json")
+            keep = [max(4, atom[4] + gap("ses", stern, 1.4)) for atom in ATOMS]
+            points = [position(grid, n) for n in range(len(grid.values))]
+            allowed = [all(next(images([a - b for a, b in zip(p, atom)], vectors, d - 1e-6, 1), None) is None for atom, d in zip(ATOMS, keep)) for p in points]
+            energy, at = min((-v, n) for n, v in enumerate(grid.values) if allowed[n])
+            place = (seen["x"][0], seen["y"][0], seen["z"][0])
+            largest = max(abs(v) for v in grid.values)
+            assert math.dist(points[at], place) <= 1e-6 or abs(seen["energy"][0] - energy) <= 1e-6 * largest, (cell, salt, place, points[at])
+            assert math.isclose(seen["energy"][0], energy, rel_tol=1e-6), (cell, salt)
+            added = [after - before for after, before in zip(with_ion.values, grid.values, strict=True)]
+            if salt == 0:  # a background: the mean is that of the map, but for the pole's own voxel, of 0.42 A^3, within which 1 / r is cut off
+                mean = math.fsum(added) / len(added)
+                most = unit_constant("kT/e") / WATER / 0.1 / len(added)
+                assert abs(mean) <= most and abs(max(added) - min(added)) > 20 * most, (cell, mean, most)
+                continue
+            for n in range(0, len(points), 97):
+                own = math.fsum(screened(salt, stern, max(r, 0.1)) for r in images([a - b for a, b in zip(points[n], place)], vectors, 40, 5))
+                # Both maps have 12 digits.
+                assert abs(added[n] + own) <= 1e-6 * own + 1e-9 * largest, (cell, n, added[n], own)
+
+
 def test_distances(_):
     """Ions keep the radius of the salt's ions from the surface, whatever --ion-solute says."""
     four()

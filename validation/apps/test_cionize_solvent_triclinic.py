@@ -8,7 +8,7 @@ import math
 
 import program
 from ion_truth import generator, numpy
-from program import make, read, refuse, unit_constant
+from program import make, read, unit_constant
 from solvent_molecules import RADIUS, WATER, energy, four, ion, write
 from test_cionize_periodic import write_dcd
 
@@ -127,11 +127,6 @@ def test_frames(_):
             # Grids begin elsewhere: the surface falls otherwise on them.
             assert math.isclose(found["reaction_kJ/mol"][n], own["reaction_kJ/mol"], rel_tol=5e-3), (n, cells)
             assert math.isclose(found["coulomb_kJ/mol"][n], own["coulomb_kJ/mol"], rel_tol=1e-6), (n, cells)
-
-
-def test_refused(_):
-    four()
-    refuse(2, ["--solvent with --cell", "ions"], "four.pqr", "--solvent", "--cell", "20,20,20,90,90,120", "--place", "SOD:1")
 
 
 program.main(globals())
