@@ -14,12 +14,14 @@ static const double loading = 0.012; /* until main, and after the report */
 /* Of n threads, each is slower by sqrt(n - 1) times this share. */
 static const double crowding = 0.08;
 
-/* Seconds of a solution in solvent by point and by atom (300 to 20,000 atoms, 0.05 to 17 million points), in a cell by point alone; what
- * the full equation, of 3 to 4 steps, takes of a point's; and what is left of it beside a GPU, which solves linear systems. */
-static const double solved_point = 0.38e-6, solved_atom = 77e-6, solved_in_cell = 0.45e-6, non_linear = 1.7,
-                    beside_gpu = 0.35;
+/* Seconds of a solution in solvent by point and by atom (300 to 20,000 atoms, 0.05 to 17 million points), in a cell by point alone, of right angles or
+ * not; what the full equation, of 3 to 4 steps, takes of a point's; and what is left of it beside a GPU, which solves linear systems. */
+static const double solved_point = 0.38e-6, solved_atom = 77e-6, solved_in_cell = 0.45e-6, solved_sheared = 1.8e-6,
+                    non_linear = 1.7, beside_gpu = 0.35;
 /* Of a pair of an atom and a point; in a cell. */
 static const double pair = 0.7e-9, pair_in_cell = 25e-9;
+/* Of a screened ion and its images at a point. */
+static const double screened_image = 5e-6;
 
 static double shared(const cionize_state *r, double seconds)
 {
@@ -42,8 +44,9 @@ static double frames_of(const cionize_state *r)
 /* `points` of a grid. */
 static double solution(const cionize_state *r, double points, double atoms)
 {
-    const bool gpu = vf_device_get_kind(potential_first_device(r->ctx)) == VF_DEVICE_CUDA;
-    const double each = in_cell(r) ? solved_in_cell : solved_point;
+    const bool sheared = r->settings.cell.kind == VF_CELL_TRICLINIC;
+    const bool gpu = vf_device_get_kind(potential_first_device(r->ctx)) == VF_DEVICE_CUDA && !sheared;
+    const double each = sheared ? solved_sheared : in_cell(r) ? solved_in_cell : solved_point;
     const double factor = (r->dissolved.options.non_linear ? non_linear : 1) * (gpu ? beside_gpu : 1);
     return shared(r, each * factor * points + (in_cell(r) ? 0 : solved_atom * atoms));
 }
@@ -113,7 +116,9 @@ static double placing_seconds(const cionize_state *r)
     if (r->water.no_map || r->water.solvent)
         return shared(r, (double)r->water.count * 20e-6 + ions * 2e-3);
     const double an_ion = r->settings.solvent.on ? 14 * ns * points : in_cell(r) ? 4e-3 : 1e-3 + 1e-7 * atoms;
-    return 15 * ns * points + shared(r, 8 * ns * points + frames_of(r) * atoms * 2e-6 + ions * an_ion);
+    const bool images = r->settings.solvent.on && in_cell(r) && r->dissolved.options.kappa > 0; /* a table of them */
+    const double table = images ? (r->settings.cell.kind == VF_CELL_TRICLINIC ? 2 : 0.25) * points * screened_image : 0;
+    return 15 * ns * points + shared(r, 8 * ns * points + frames_of(r) * atoms * 2e-6 + ions * an_ion + table);
 }
 
 void forecast_run(cionize_state *r)

@@ -95,12 +95,15 @@ static vf_status list_ends(vf_solvent *plan, double **places)
                           (long long)e->count);
 }
 
+/* Within half a spacing of a charge G stays what it is there: a grid that is so coarse that such a point is next to the surface does not
+ * resolve the pole, and a point that happens to lie on the charge would be a thousand times as large as its neighbours. */
 static vf_status sum_charges(vf_solvent *plan, const vf_coulomb_atoms *charges, const double *places)
 {
+    const double *h = plan->grid.spacing;
     const solvent_ends *e = &plan->ends;
     const vf_point_options o = {.cell = plan->grid.cell,
                                 .scale = 1 / plan->options.molecule_dielectric,
-                                .r_min = g_least,
+                                .r_min = fmax(g_least, fmin(h[0], fmin(h[1], h[2])) / 2),
                                 .tolerance = g_tolerance};
     const vf_point_list list = {.count = e->count, .points = places};
     vf_point_sum *sum;
