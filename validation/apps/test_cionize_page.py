@@ -278,6 +278,7 @@ def test_file(_):
     program.run(HOSTILE, "-q", "-o", "map.dx", "--spacing", "1", "--origin", "30,30,30", "--counts", "6", "--page", "away.html")
     about, _ = page_object("away.html")  # all of the surface is outside of the map
     assert 0 < about["scene"]["range"] < 100 and about["scene"]["map"]["sinh"] > 0, about["scene"]
+    assert "grey" in about["scene"]["note"]
     refuse(4, "page", HOSTILE, "-o", "m.dx", "--page", "nowhere/page.html")
 
 
