@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cionize_page.h"
 #include "cionize_state.h"
 #include "molecule/atom_radii.h"
 #include "molecule/molecule_part.h"

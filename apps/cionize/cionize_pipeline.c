@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cionize_page.h"
 #include "cionize_state.h"
 #include "job.h"
 #include "molecule/atom_radii.h"

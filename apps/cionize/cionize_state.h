@@ -315,15 +315,6 @@ VF_MUST_CHECK vf_status surface_write(cionize_state *r);
 void surface_free(cionize_state *r);
 void surface_facts(facts *f, const cionize_state *r);
 
-/* ---- cionize_page.c: --page; without it, these do nothing ---- */
-
-/* Before the map. Errors: VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status page_begin(cionize_state *r);
-/* Takes layers of the map. */
-void page_take(cionize_state *r, const map_layers *layers);
-/* At the end of the run: writes the page. Errors: those of vf_page_open, vf_page_array, vf_page_add_volume. */
-VF_MUST_CHECK vf_status page_write(cionize_state *r, double seconds);
-
 /* ---- read_map_stage.c ---- */
 
 /* Reads the map of settings.read_map, and takes its constants, its cell and, if the cell is new, the crystal's symmetry. Needs the
