@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the Python wheel: the package, its extension module and the programs, with all libraries that they need inside.
 
-    python3 python/build_wheel.py [--cuda OFF|ALL] [--out out/wheel] [--keep]
+    python3 python/build_wheel.py [--cuda OFF|ALL] [--objects build/release] [--out out/wheel]
 
 It needs what the build needs (./run packages), the static libraries of Debian's -dev packages, libaec-dev and python3-dev (any Python
 from 3.10 on), and PyPI for its tools: they go into an environment in build/wheel. The wheel serves CPython 3.10 and newer, on Linux
@@ -62,36 +62,36 @@ def third_party(cuda):
     return "\n".join(text)
 
 
-def source():
-    """A copy of the tree, so that licences can stand beside pyproject.toml."""
-    tree = WORK / "source"
-    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", "-z"], check=True, capture_output=True, text=True)
-    wanted = {name for name in listed.stdout.split("\0") if name and not name.startswith(("validation/", "docs/", "data/", "out/"))}
-    wanted |= {name for name in listed.stdout.split("\0") if name.startswith("docs/man/")}
-    for name in wanted:
-        to = tree / name
-        if not (ROOT / name).is_file():
-            continue
-        if not to.exists() or to.read_bytes() != (ROOT / name).read_bytes():  # else make would build it anew
-            to.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, to)  # with a new time, so that ninja notices
-    for path in tree.rglob("*"):
-        if path.is_file() and str(path.relative_to(tree)) not in wanted:
-            path.unlink()
-    return tree
-
-
-def make(python, tree, cuda):
+def project(cuda):
+    """A copy of what describes the package, so that licences can stand beside it, and a version that says that GPU code is inside."""
+    tree = WORK / "project"
+    shutil.rmtree(tree, ignore_errors=True)
+    shutil.copytree(ROOT / "python", tree / "python", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "CMakeLists.txt", tree)
     for name in ("LICENSE", "LICENSE.DejaVu"):
         shutil.copy2(ROOT / name, tree / "python" / name)
     (tree / "python" / "THIRD_PARTY").write_text(third_party(cuda), encoding="utf-8")
-    defines = {"VOXFIELD_STATIC_DEPENDENCIES": "ON", "VOXFIELD_CUDA": cuda, "Python3_EXECUTABLE": python}
-    if shutil.which("ccache"):
+    if cuda != "OFF":
+        version = re.search(r"release (\d+)", subprocess.run(["nvcc", "--version"], check=True, capture_output=True, text=True).stdout).group(1)
+        described = tree / "python" / "pyproject.toml"
+        described.write_text(described.read_text().replace("provider =", f'result = "{{value}}+cuda{version}"\nprovider ='))
+    return tree / "python"
+
+
+def make(python, cuda, objects):
+    defines = {"VOXFIELD_STATIC_DEPENDENCIES": "ON", "BUILD_SHARED_LIBS": "OFF", "VOXFIELD_CUDA": cuda, "Python3_EXECUTABLE": python}
+    if shutil.which("ccache") and not objects:
         defines["CMAKE_C_COMPILER_LAUNCHER"] = "ccache"
+        if cuda != "OFF":
+            defines["CMAKE_CUDA_COMPILER_LAUNCHER"] = "ccache"
+    # As deep below the sources as other build folders, so that ccache finds their objects. Without CMake's cache, libraries are
+    # looked for again, static ones now; objects stay, and ninja makes anew only those whose commands have changed.
+    folder = objects or ROOT / "build" / ("wheel-cpu" if cuda == "OFF" else "wheel-cuda")
+    (folder / "CMakeCache.txt").unlink(missing_ok=True)
     shutil.rmtree(WORK / "made", ignore_errors=True)
     settings = [f"-Ccmake.define.{name}={value}" for name, value in defines.items()]
-    run(python, "-m", "build", "--wheel", "--no-isolation", "--outdir", WORK / "made", f"-Cbuild-dir={WORK / 'cmake'}",
-        "-Cinstall.strip=true", *settings, tree / "python")
+    run(python, "-m", "build", "--wheel", "--no-isolation", "--outdir", WORK / "made", f"-Cbuild-dir={folder}",
+        f"-Ccmake.source-dir={ROOT}", "-Cinstall.strip=true", *settings, project(cuda))
     return next((WORK / "made").glob("*.whl"))
 
 
@@ -110,12 +110,14 @@ def repair(python, wheel, out):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cuda", default="OFF", choices=["OFF", "ON", "ALL"], help="GPU code, as VOXFIELD_CUDA; default OFF")
+    parser.add_argument("--objects", type=pathlib.Path, metavar="FOLDER",
+                        help="a build folder whose objects are used; it is configured for the wheel then")
     parser.add_argument("--out", default=ROOT / "out" / "wheel", type=pathlib.Path)
     given = parser.parse_args()
     start = time.monotonic()
     WORK.mkdir(parents=True, exist_ok=True)
     python = tools()
-    wheel = repair(python, make(python, source(), given.cuda), given.out.resolve())
+    wheel = repair(python, make(python, given.cuda, given.objects and given.objects.resolve()), given.out.resolve())
     with zipfile.ZipFile(wheel) as archive:
         for item in sorted(archive.infolist(), key=lambda item: -item.file_size)[:8]:
             print(f"{item.file_size / 1e6:8.1f} MB  {item.compress_size / 1e6:6.1f} MB packed  {item.filename}")

@@ -38,7 +38,10 @@ def plain(array: Any) -> Any:
 
 
 def cuda_interface(array: Any) -> dict[str, Any] | None:
-    """__cuda_array_interface__, if the array is in the memory of a CUDA device. (Asking a tensor that is not raises.)"""
+    """__cuda_array_interface__, if the array is in the memory of a CUDA device. (Asking a tensor that is not raises.) JAX's arrays have
+    one, too, but no stream that the caller could wait in, and nobody may write to them: they are copied through the host."""
+    if kind_of(array) == "jax":
+        return None
     try:
         found = getattr(plain(array), "__cuda_array_interface__", None)
     except (AttributeError, RuntimeError, TypeError, ValueError):
@@ -46,8 +49,16 @@ def cuda_interface(array: Any) -> dict[str, Any] | None:
     return dict(found) if found is not None else None
 
 
+def device_name(array: Any) -> str:
+    """The device that holds the array: "cpu", "cuda:1"."""
+    if kind_of(array) == "jax":
+        place = next(iter(array.devices()))
+        return f"cuda:{place.local_hardware_id or 0}" if place.platform in ("gpu", "cuda") else "cpu"
+    return "cpu" if cuda_interface(array) is None else f"cuda:{_cuda_device(array)}"
+
+
 def _cuda_device(array: Any) -> int:
-    for name in ("index", "id", "local_hardware_id"):  # PyTorch; CuPy; JAX
+    for name in ("index", "id"):  # PyTorch; CuPy
         device = getattr(array, "device", None)
         device = device() if callable(device) else device
         value = getattr(device, name, None)
@@ -93,9 +104,13 @@ def cuda_view(array: Any, interface: dict[str, Any], what: str, writable: bool =
 def host_array(array: Any, what: str) -> np.ndarray[Any, Any]:
     """A NumPy array with the values of any array or sequence; without a copy if it is in host memory."""
     if isinstance(array, np.ndarray):
+        if isinstance(array, np.ma.MaskedArray):
+            raise TypeError(f"{what}: masked arrays are not supported; filled() makes an array of one")
         return array
     kind = kind_of(array)
     if kind == "torch":
+        if array.requires_grad and sys.modules["torch"].is_grad_enabled():
+            raise TypeError(f"{what} asks for a derivative, which voxfield does not have; pass the tensor's detach()")
         return np.asarray(plain(array).cpu())
     if cuda_interface(array) is not None and hasattr(array, "get"):  # CuPy
         return np.asarray(array.get())
@@ -105,6 +120,11 @@ def host_array(array: Any, what: str) -> np.ndarray[Any, Any]:
     if found.dtype == object:
         raise TypeError(f"{what} must be an array of numbers, not {type(array).__name__}")
     return found
+
+
+def native(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """In C order and this machine's order of bytes."""
+    return np.asarray(array, array.dtype.newbyteorder("="), order="C")
 
 
 def geometry(array: Any, what: str, dtype: Any, columns: Sequence[int] | None = None) -> np.ndarray[Any, Any]:
@@ -122,7 +142,8 @@ def geometry(array: Any, what: str, dtype: Any, columns: Sequence[int] | None = 
 
 
 def vector(array: Any, what: str, dtype: np.dtype[Any]) -> View:
-    """A view of complex vectors of this type; real and less precise ones are converted, more precise ones refused."""
+    """A view of complex vectors of this type; real and less precise ones are converted, as are lists; more precise ones are refused."""
+    has_type = not isinstance(array, (list, tuple, int, float, complex))
     if type(array) is not np.ndarray:
         array = plain(array)
         interface = cuda_interface(array)
@@ -136,12 +157,13 @@ def vector(array: Any, what: str, dtype: np.dtype[Any]) -> View:
     else:
         source, kind = array, "numpy"
     if array.dtype != dtype or not array.flags.c_contiguous:
-        if array.dtype.kind not in "fiuc":
+        if array.dtype.kind not in "bfiuc":
             raise TypeError(f"{what} must be numbers, not {array.dtype}")
-        if array.dtype.kind in "fc" and not np.can_cast(array.dtype, dtype, "safe"):
-            raise TypeError(f"{what} is {array.dtype}, and the plan {dtype}: make the plan with dtype='complex128', or convert "
-                            f"{what}")
-        array = np.ascontiguousarray(array, dtype)
+        if array.dtype.kind in "fc" and has_type and not np.can_cast(array.dtype, dtype, "safe"):
+            ways = "make the plan with dtype='complex128', or " if array.dtype.itemsize <= 16 and array.dtype.name != "float128" and \
+                dtype == np.complex64 else ""
+            raise TypeError(f"{what} is {array.dtype}, and the plan {dtype}: {ways}convert {what}")
+        array = np.asarray(array, dtype, order="C")
     return View(ffi.from_buffer(array), array.shape, array.dtype, array, kind, source=source)
 
 
@@ -203,10 +225,16 @@ def _new_on_cuda(like: View, shape: tuple[int, ...], dtype: np.dtype[Any]) -> An
                     "give the result's array as out=")
 
 
+def of_kind(array: np.ndarray[Any, Any], source: Any) -> Any:
+    """The array as one of the kind of `source`, in host memory."""
+    return same_kind(array, View(None, (), array.dtype, None, kind_of(source), source=source))
+
+
 def same_kind(array: np.ndarray[Any, Any], like: View) -> Any:
     """The array as one of the library that `like` came from, without a copy where that library can."""
     if like.kind == "torch":
         return sys.modules["torch"].from_numpy(array)
     if like.kind == "jax":
-        return sys.modules["jax"].numpy.asarray(array)
+        places = like.source.devices()
+        return sys.modules["jax"].device_put(array, next(iter(places)) if len(places) == 1 else None)
     return array

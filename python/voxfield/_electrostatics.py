@@ -40,10 +40,12 @@ class Grid(NamedTuple):
         (5, 7, 9)
         """
         atoms, _ = charges_of(positions, 0)
-        if not spacing > 0 or not border >= 0 or len(atoms) == 0:
+        if not 0 < spacing < math.inf or not 0 <= border < math.inf or len(atoms) == 0:
             raise ValueError("a grid needs positions, a positive spacing and a border >= 0")
         low = np.floor((atoms.min(0) - border) / spacing)
         high = np.ceil((atoms.max(0) + border) / spacing)
+        if not max(high - low) < 2**31:
+            raise ValueError(f"a spacing of {spacing:g} angstrom makes a grid of {max(high - low):.3g} points along an axis")
         counts = (high - low).astype(int) + 1
         return cls(tuple(float(v) for v in low * spacing), (float(spacing),) * 3,  # type: ignore[arg-type]
                    (int(counts[2]), int(counts[1]), int(counts[0])))
@@ -191,13 +193,15 @@ def potential(positions: Any, charges: Any = None, grid: Grid | float | None = N
     if real not in (np.float32, np.float64):
         raise TypeError(f"dtype must be float32 or float64, not {real}")
     if not isinstance(grid, Grid):
-        if cell is not None and not np.isscalar(grid) and grid is not None:
-            raise TypeError("grid must be a voxfield.Grid or a spacing")
+        if grid is not None and (np.ndim(grid) != 0 or isinstance(grid, (str, bytes))):
+            raise TypeError(f"grid must be a voxfield.Grid or a spacing in angstrom, not {grid!r}")
         grid = _default_grid(positions, charges, 0.5 if grid is None else float(grid), cell)
     given = _Charges(positions, charges, cell, boundary, _constant(unit, dielectric), r_min, sigma, accuracy)
     shape = tuple(int(n) for n in grid.shape)
     if len(shape) != 3 or min(shape) < 1:
         raise ValueError(f"the grid's shape must be (nz, ny, nx), not {grid.shape}")
+    if math.prod(shape) > 2**40:
+        raise ValueError(f"a grid of {shape} points is too large")
     session = take(device, threads)
     try:
         like = _arrays.View(ffi.NULL, (), real, np.empty(0), "numpy")
@@ -220,6 +224,8 @@ def _default_grid(positions: Any, charges: Any, spacing: float, cell: Any) -> Gr
     if vectors is None:
         xyz, _ = charges_of(positions, 0 if charges is None else charges)
         return Grid.around(xyz, spacing)
+    if not 0 < spacing < math.inf:
+        raise ValueError("a grid needs a positive spacing")
     lengths = np.diag(vectors)
     counts = np.maximum(np.ceil(lengths / spacing - 1e-9).astype(int), 1)
     steps = lengths / counts

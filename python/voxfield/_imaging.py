@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _arrays
 from ._binding import ffi, lib
-from ._nufft import Place, device_of, matrix_of, owned, points_of, precision_of, warn_if_rounded
+from ._nufft import Place, device_of, matrix_of, owned, points_of, precision_of, refuse_copy, warn_if_rounded
 from ._session import give, take
 
 __all__ = ["ImagingOperator", "LinearMap", "Solution"]
@@ -206,7 +206,7 @@ class ImagingOperator(LinearMap):
     def solve(self, data: Any, lam: float = 1e-3, iterations: int = 100, tolerance: float = 1e-4) -> Solution:
         """The image that minimises |sqrt(w) (A x - d)|^2 + lambda |x|^2, by conjugate gradients.
 
-        `data`: what A returns, (coils, M), in host memory: sqrt(w) d if there are weights. `lam` is relative to the diagonal of
+        `data`: what A returns, (coils, M): sqrt(w) d if there are weights. `lam` is relative to the diagonal of
         A.H A, on average over the image. Returns a Solution (image, iterations, residual). `voxfield.reconstruct` chooses priors and
         their strength by itself.
         """
@@ -214,11 +214,16 @@ class ImagingOperator(LinearMap):
             raise ValueError("lam, iterations and tolerance must be finite and >= 0")
         right = _arrays.host_array(self._apply_raw(data, None, 1), "data")
         right = np.ascontiguousarray(right, self.dtype)
+        if not np.isfinite(right).all():
+            raise ValueError("the data have values that are NaN or infinite")
         image = np.zeros(self.domain, self.dtype)
         used, residual = ffi.new("int *"), ffi.new("double *")
         self._session.call(lib.binding_imaging_solve, self._imaging, float(lam), int(iterations), float(tolerance),
                            ffi.from_buffer(right), ffi.from_buffer(image), used, residual)
-        return Solution(image, int(used[0]), float(residual[0]))
+        return Solution(_arrays.of_kind(image, data), int(used[0]), float(residual[0]))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        refuse_copy(self)
 
     def __repr__(self) -> str:
         return f"<voxfield.ImagingOperator {self.domain} -> {self.codomain}, {self.dtype}, {self.device}>"
@@ -226,7 +231,7 @@ class ImagingOperator(LinearMap):
 
 def _finite_maps(maps: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     found = _arrays.host_array(maps, "maps")
-    if found.dtype.kind not in "fiuc" or found.ndim < 2:
+    if found.dtype.kind not in "fiuc" or found.ndim < 2 or len(found) == 0:
         raise ValueError(f"maps must be complex numbers of shape (coils, ...), not {found.dtype} of shape {found.shape}")
     found = np.ascontiguousarray(found, dtype)
     if not np.isfinite(found).all():

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import operator
 import weakref
-from typing import Any, Sequence
+from typing import Any, NoReturn, Sequence
 
 import numpy as np
 
@@ -14,13 +14,17 @@ from ._session import Session, give, take, warn_precision
 __all__ = ["NUFFT", "nufft1", "nufft2"]
 
 _MOST_BATCH = 64
+_LARGEST = 2**31 - 1
 _SINGLE_POINTS = 1e-6  # rounding of points to single precision moves sums by about this
 
 
 def matrix_of(shape: Any, what: str = "shape") -> tuple[tuple[int, ...], Any]:
     """The shape as a tuple of 1 to 3 integers, and as the library's counts along x, y, z."""
-    sizes = tuple(operator.index(n) for n in ((shape,) if np.ndim(shape) == 0 else shape))
-    if not 1 <= len(sizes) <= 3 or min(sizes) < 1:
+    try:
+        sizes = tuple(operator.index(n) for n in ((shape,) if np.ndim(shape) == 0 else shape))
+    except TypeError as error:
+        raise TypeError(f"{what} must be 1 to 3 positive integers, not {shape!r}") from error
+    if not 1 <= len(sizes) <= 3 or min(sizes) < 1 or max(sizes) > _LARGEST:
         raise ValueError(f"{what} must be 1 to 3 positive integers, not {shape!r}")
     return sizes, ffi.new("int64_t[3]", (sizes[::-1] + (1, 1))[:3])
 
@@ -62,8 +66,7 @@ def device_of(device: str | None, array: Any) -> str:
     """The device that was named, or the one that holds the array."""
     if device is not None:
         return device
-    interface = _arrays.cuda_interface(array) if type(array) is not np.ndarray else None
-    return "cpu" if interface is None else f"cuda:{_arrays._cuda_device(array)}"
+    return "cpu" if type(array) is np.ndarray else _arrays.device_name(array)
 
 
 class Place:
@@ -92,6 +95,11 @@ def _free(destroy: Any, pointer: Any, session: Session) -> None:
 def owned(owner: Any, destroy: Any, pointer: Any, session: Session) -> None:
     """Frees a plan, and gives its session back, when the owner goes."""
     weakref.finalize(owner, _free, destroy, pointer, session).atexit = False
+
+
+def refuse_copy(plan: Any) -> NoReturn:
+    """Plans hold memory and threads of this process."""
+    raise TypeError(f"{type(plan).__name__} objects cannot be pickled or copied; send what they are made of, and make them where they are used")
 
 
 class NUFFT:
@@ -209,6 +217,9 @@ class NUFFT:
             session.call(lib.binding_nufft_apply, self._plan, adjoint, batch, view.pointer, target.pointer, Place.of(view, session))
         return _arrays.finished(result, out, view)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        refuse_copy(self)
+
     def __repr__(self) -> str:
         return f"<voxfield.NUFFT {self.samples} points, grid {self.shape}, {self.dtype}, {self.accuracy:g}, {self.device}>"
 
@@ -242,6 +253,8 @@ def nufft2(points: Any, image: Any, accuracy: float = 1e-5, device: str | None =
     array([6.])
     """
     given = _arrays.host_array(points, "points")
+    if given.ndim not in (1, 2):
+        raise ValueError(f"points must have the shape (n, d), or (n,) for one dimension, not {given.shape}")
     dimensions = 1 if given.ndim == 1 else given.shape[-1]
     shape = tuple(np.shape(image) if not hasattr(image, "shape") else image.shape)
     if len(shape) < dimensions:

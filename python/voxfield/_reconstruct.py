@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _arrays
 from ._binding import ffi, lib
+from ._nufft import matrix_of
 from ._results import Log, Progress, Result, arrays_of, call
 from ._session import Session
 
@@ -69,16 +70,16 @@ def _squeezed(maps: Any, axes: int) -> Any:
 def _as(array: Any, like: Any) -> Any:
     if array is None or like is None or isinstance(like, (str, os.PathLike, np.ndarray)):
         return array
-    return _arrays.same_kind(array, _arrays.View(None, (), array.dtype, None, _arrays.kind_of(like), source=like))
+    return _arrays.of_kind(array, like)
 
 
 def _matrix(shape: Sequence[int] | None) -> list[int]:
     if shape is None:
         return [0, 0, 0]
-    sizes = [int(n) for n in shape]
-    if not 2 <= len(sizes) <= 3 or min(sizes) < 1:
+    sizes = matrix_of(shape)[0]
+    if len(sizes) == 1:
         raise ValueError(f"shape must be (ny, nx) or (nz, ny, nx), not {shape!r}")
-    return (sizes[::-1] + [1])[:3]
+    return [*sizes[::-1], 1][:3]
 
 
 def reconstruct(kspace: Any, trajectory: Any = None, maps: Any = None, prior: str = "auto", lam: Any = "auto", *,
@@ -95,7 +96,8 @@ def reconstruct(kspace: Any, trajectory: Any = None, maps: Any = None, prior: st
         (coils, z, y, x), or (frames, coils, z, y, x); with `slices` (slices, coils, y, x). Positions that are 0 in all coils were not
         acquired, or `mask` says which were.
     trajectory : array, (M, d) or (frames, M, d)
-        kx, ky, kz in cycles per field of view, within [-N/2, N/2). `shape` is needed then: (ny, nx) or (nz, ny, nx).
+        kx, ky, kz in cycles per field of view, within [-N/2, N/2). `shape` is needed then, unless there are maps: (ny, nx) or
+        (nz, ny, nx).
     maps : array, (coils, [z,] y, x): coil maps; estimated if they are not given
     prior, lam : the options prior and lambda; "auto" leaves them to mri_recon
     weights, time : (M,): weights in the sum of squares; s since the excitation, for `field_map` (Hz, [z][y][x])
@@ -127,9 +129,17 @@ def reconstruct(kspace: Any, trajectory: Any = None, maps: Any = None, prior: st
     if return_maps:
         options["save_coils"] = "memory"
     file = os.fspath(kspace).encode() if isinstance(kspace, (str, os.PathLike)) else None
+    if kspace is None:
+        raise TypeError("kspace must be a complex array, or the path of a file, not None")
+    if file is None:
+        kspace_of = _arrays.host_array(kspace, "kspace")
+        if kspace_of.dtype.kind != "c":
+            raise TypeError(f"kspace must be complex, not {kspace_of.dtype}")
+    if trajectory is not None and shape is None and maps is not None:
+        shape = _volume(maps, 4, "maps").shape[-3:]
     if trajectory is not None and shape is None:
         raise TypeError("shape is needed with a trajectory: (ny, nx) or (nz, ny, nx)")
-    given = {"data": None if file else kspace, "trajectory": trajectory, "mask": mask, "weights": weights, "time": time, "phi": phi,
+    given = {"data": None if file else kspace_of, "trajectory": trajectory, "mask": mask, "weights": weights, "time": time, "phi": phi,
              "sensitivity": _volume(maps, 4, "maps"), "field_map": _volume(field_map, 3, "field_map"),
              "reference": _volume(reference, 3, "reference"), "truth": _volume(truth, 3, "truth"), "noise": noise}
     arrays, kept = arrays_of(given)

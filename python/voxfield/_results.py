@@ -75,7 +75,7 @@ def arrays_of(arrays: Mapping[str, Any]) -> tuple[Any, list[Any]]:
             if array.dtype.kind not in "biuf":
                 raise TypeError(f"{name} must be numbers, not {array.dtype}")
             array = array.astype(np.float32 if array.dtype.kind != "i" else np.int64)
-        array = np.ascontiguousarray(array)
+        array = _arrays.native(array)
         if array.ndim > 8:
             raise ValueError(f"{name} has {array.ndim} axes")
         texts = [ffi.new("char[]", name.encode()), ffi.new("char[]", _TYPES[array.dtype.name].encode())]

@@ -1,6 +1,7 @@
 """Sessions: a context of the C library with one device and a queue on it; errors; what happens after fork."""
 from __future__ import annotations
 
+import operator
 import os
 import sys
 import threading
@@ -83,6 +84,7 @@ def error_of(status: int, message: str) -> Error:
     return error
 
 
+_MOST_THREADS = 4096
 _used = False
 _forked = False
 
@@ -113,7 +115,7 @@ class Session:
             raise TypeError(f"device must be a text such as 'cpu' or 'cuda:0', not {type(device).__name__}")
         self.pointer: Any = None
         self.lock = threading.RLock()
-        self.key = (device or "", int(threads))  # None: of programs, which choose devices themselves
+        self.key = (device or "", threads)  # None: of programs, which choose devices themselves
         out = ffi.new("binding_session **")
         message = ffi.new("char[1024]")
         status = lib.binding_open(ffi.NULL if device is None else device.encode(), self.key[1], out, message)
@@ -148,11 +150,14 @@ _idle_lock = threading.Lock()
 def take(device: str, threads: int | None) -> Session:
     """A session of this device: an idle one, or a new one. Give it back by `give`."""
     check_process()
+    count = 0 if threads is None else operator.index(threads)
+    if not 0 <= count <= _MOST_THREADS:
+        raise ValueError(f"threads must be between 0 (one per core) and {_MOST_THREADS}, not {threads}")
     with _idle_lock:
-        found = _idle.get((device, int(threads or 0)))
+        found = _idle.get((device, count))
         if found:
             return found.pop()
-    return Session(device, threads or 0)
+    return Session(device, count)
 
 
 def give(session: Session) -> None:
@@ -168,21 +173,22 @@ def give(session: Session) -> None:
 
 
 def devices() -> list[tuple[str, str]]:
-    """The devices of this machine that this build can use, as (name for `device=`, description).
+    """The devices of this machine that this build can use, as (name for `device=`, description). A GPU may be there twice, by CUDA and
+    by OpenCL.
 
     >>> import voxfield
     >>> voxfield.devices()[0][0]
     'cpu'
     """
     found = []
-    names = ["cpu"] + ([f"cuda:{i}" for i in range(64)] if lib.binding_has_cuda() else [])
-    for name in names:
-        try:
-            session = take(name, None)
-        except (DeviceError, UnsupportedError):
-            break
-        found.append((name, session.name))
-        give(session)
+    for kind, most in (("cpu", 1), ("cuda:{}", 64), ("opencl:{}", 64)):
+        for name in map(kind.format, range(most)):
+            try:
+                session = take(name, None)
+            except (DeviceError, UnsupportedError):
+                break
+            found.append((name, session.name))
+            give(session)
     return found
 
 

@@ -34,8 +34,22 @@ def test_dlpack():
 def test_sequences():
     plan = voxfield.NUFFT(K.tolist(), (8, 8))
     assert np.array_equal(plan.forward(np.eye(8, dtype=np.float32)), plan.forward(np.eye(8, dtype=np.complex64)))
-    refuses(TypeError, "complex128", plan.forward, [[1.0] * 8] * 8)  # Python's numbers are double
+    assert np.array_equal(plan.forward([[1.0] * 8] * 8), plan.forward(np.ones((8, 8), np.complex64)))  # lists have no type
+    refuses(TypeError, "complex128", plan.forward, np.ones((8, 8), complex))
+    refuses(ValueError, "not ()", plan.forward, 1.0)
     refuses((TypeError, ValueError), "", plan.forward, object())
+
+
+def test_orders_of_bytes_and_masks():
+    y, x = np.mgrid[-12:12, -12:12]
+    kspace = np.fft.fftshift(np.fft.fft2(np.exp(-(x**2 + y**2) / 40.0))).astype(np.complex64)[None]
+    truth = voxfield.reconstruct(kspace, method="adjoint").image
+    assert np.abs(truth).max() > 0.9 and np.array_equal(voxfield.reconstruct(kspace.astype(">c8"), method="adjoint").image, truth)
+    plan = voxfield.NUFFT(K, (8, 8))
+    image = np.arange(64, dtype=np.float32).reshape(8, 8)
+    assert np.array_equal(plan.forward(image.astype(">f4")), plan.forward(image))
+    refuses(TypeError, "masked", plan.forward, np.ma.masked_array(image, image > 3))
+    assert np.array_equal(plan.forward(image > 3), plan.forward((image > 3).astype(np.float32)))
 
 
 def test_torch_on_the_cpu():
@@ -51,6 +65,11 @@ def test_torch_on_the_cpu():
     assert plan.forward(x, out) is out and torch.equal(out, y)
     refuses(ValueError, "overlaps", voxfield.NUFFT(np.zeros((64, 2)), (8, 8)).forward, x[0], x[0].view(64))
     assert isinstance(voxfield.nufft1(K, y, (8, 8)), torch.Tensor)
+    refuses(TypeError, "derivative", voxfield.NUFFT, torch.ones(3, 2, requires_grad=True), (8, 8))
+    with torch.no_grad():
+        assert voxfield.NUFFT(torch.ones(3, 2, requires_grad=True), (8, 8)).samples == 3
+    operator = voxfield.ImagingOperator(torch.from_numpy(K), shape=(8, 8))
+    assert isinstance(operator.solve(operator(x[0])).image, torch.Tensor)
 
 
 def test_jax():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Python package on a GPU: arrays of PyTorch and CuPy in its memory, streams, and, without either, memory of the CUDA runtime by
+"""The Python package on a GPU: arrays of PyTorch, CuPy and JAX in its memory, streams, and, without any of them, memory of the CUDA runtime by
 ctypes. Results are compared with the CPU's.
 
 usage: test_python_gpu.py [test_name ...]
@@ -81,6 +81,22 @@ def test_cupy():
         result = plan.forward(cupy.asarray(x) * 1) * 2
         stream.synchronize()
     assert isinstance(result, cupy.ndarray) and off(result.get(), 2 * truth) < BOUND
+
+
+def test_jax():
+    gpu()
+    jax = module("jax")
+    try:
+        place = jax.devices("gpu")[0]
+    except RuntimeError as error:
+        raise Skip("this JAX has no GPU") from error
+    k, x, truth = case()
+    there = jax.device_put(x, place)
+    plan = voxfield.NUFFT(jax.device_put(k, place), (64, 64))
+    assert plan.device == "cuda:0"
+    result = plan.forward(there * 1) * 2
+    assert isinstance(result, jax.Array) and result.devices() == {place} and off(np.asarray(result), 2 * truth) < BOUND
+    refuses(TypeError, "out must be", plan.forward, there, result)
 
 
 class Memory:

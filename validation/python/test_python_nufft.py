@@ -6,6 +6,8 @@ usage: test_python_nufft.py [test_name ...]
 Bounds. A NUFFT is off by its accuracy in the l2 norm over tens of sums or more (gridding.h); two of them, by twice that.
 Single precision adds 1e-6 (gridding.h), and two sums in other orders of n terms about sqrt(n) 6e-8, below 1e-5 here.
 """
+import copy
+import pickle
 import warnings
 
 import numpy as np
@@ -124,6 +126,11 @@ def test_refusals():
     refuses(TypeError, "real numbers", voxfield.NUFFT, k + 0j, (8, 8))
     refuses(voxfield.Error, "nowhere", voxfield.NUFFT, k, (8, 8), device="nowhere")
     refuses(ValueError, "threads", voxfield.NUFFT, k, (8, 8), threads=-1)
+    refuses(ValueError, "threads", voxfield.NUFFT, k, (8, 8), threads=10**30)
+    refuses(ValueError, "1 to 3 positive", voxfield.NUFFT, k, (8, 2**70))
+    refuses(ValueError, "(n, d)", voxfield.nufft2, 0.5, np.zeros(8))
+    for how in (copy.copy, copy.deepcopy, pickle.dumps):  # a copy would outlive the plan's memory
+        refuses(TypeError, "pickled or copied", how, plan)
     refuses(TypeError, "complex128", plan.forward, x.astype(complex))
     refuses(TypeError, "numbers", plan.forward, np.full((8, 8), "a"))
     refuses(ValueError, "x must have the shape (..., 8, 8), not (8, 7)", plan.forward, x[:, :7])
@@ -201,7 +208,10 @@ def test_imaging_refusals():
     refuses(ValueError, "weights must have the shape", make, k, maps, weights=weights[:-1])
     refuses(ValueError, "NaN", make, k, np.where(maps == maps[0, 0, 0], np.nan, maps))
     refuses(ValueError, "NaN", make, k, maps, field_map=field, time=np.full(900, np.inf))
+    refuses(ValueError, "shape (coils, ...)", make, k, maps[:0])
     a = make(k, maps)
+    refuses(ValueError, "NaN", a.solve, np.full((3, 900), np.nan, np.complex64))
+    refuses(TypeError, "pickled or copied", pickle.dumps, a.H)
     refuses(ValueError, "images must have the shape (..., 14, 12)", a, np.zeros((12, 14), np.complex64))
     refuses(ValueError, "data must have the shape (..., 3, 900)", a.H, np.zeros((900, 3), np.complex64))
 

@@ -79,6 +79,8 @@ def test_maps_and_noise():
     double = voxfield.reconstruct(found.data[0].astype(complex), found.trajectory[0].astype(float), shape=found.shape, coils="walsh",
                                   **QUICK)
     assert np.array_equal(double.image, plain.image)
+    given = voxfield.reconstruct(found.data[0], found.trajectory[0], made.maps, **QUICK)  # their shape is the image's
+    assert given.image.shape == (96, 96)
     with tempfile.TemporaryDirectory() as folder:
         for name in ("image.nii.gz", "image.h5"):
             plain.write(pathlib.Path(folder, name))
@@ -123,7 +125,8 @@ def test_refusals():
     nan = data.copy()
     nan[2, 3] = np.nan
     refuses(voxfield.Error, "nan", make, nan, k, shape=(96, 96))
-    refuses(voxfield.Error, "", make, np.float32(np.abs(data)), k, shape=(96, 96), **QUICK)
+    refuses(TypeError, "complex", make, np.float32(np.abs(data)), k, shape=(96, 96), **QUICK)
+    refuses(TypeError, "None", make, None)
     refuses(TypeError, "numbers", make, data, k, shape=(96, 96), weights=np.full(3456, "a"))
     refuses(voxfield.Error, "", make, SLICE, k, shape=(96, 96))
     refuses(voxfield.Error, "", make, data[None, None, None], k, shape=(96, 96))
