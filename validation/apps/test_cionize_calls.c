@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "random_fixture.h"
 #include "voxfield/cionize.h"
 #include "voxfield/hdf5_io.h"
 
@@ -106,10 +107,12 @@ static void try_maps(const vf_molecule *file, const vf_molecule *arrays)
 static void try_points(const vf_molecule *mol)
 {
     enum { POINTS = 3 };
-    static const double points[POINTS][3] = {{40, 0, 1.5}, {-3.25, 50, 0}, {0, 0.5, 60}};
+    double points[POINTS][3]; /* in the molecule and around it */
     const vf_view at = {points, VF_F64, 2, {POINTS, 3}};
     const vf_option options[] = {CPU, {"field", NULL}, {0}};
     int64_t count = 0, fields = 0;
+    for (int n = 0; n < 3 * POINTS; n++)
+        points[n / 3][n % 3] = uniform_between(-60, 60);
     FILE *file = fopen("points.csv", "w");
     check(file != NULL, "no file");
     for (int n = 0; file && n < POINTS; n++)

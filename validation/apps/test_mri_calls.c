@@ -5,8 +5,10 @@
 #include "call_test.h"
 
 #include <complex.h>
+#include <limits.h>
 #include <math.h>
 
+#include "random_fixture.h"
 #include "voxfield/hdf5_io.h"
 #include "voxfield/mri_recon.h"
 
@@ -135,7 +137,7 @@ static void try_case(const scan_case *c)
         options[count++] = (vf_option){"noise-map", "memory"};
         options[count++] = (vf_option){"save-coils", "memory"};
     }
-    run_program("'%s' %s -o scan.h5", phantom, c->make);
+    run_program("'%s' %s --seed %lld -o scan.h5", phantom, c->make, (long long)integer_below(INT_MAX));
     run_program("'%s' --device cpu %s %s -o image.h5 scan.h5", recon, c->use,
                 c->extras ? "--noise-map noise.h5 --save-coils coils.h5" : "");
     const vf_view expected = read_dataset("image.h5", "image", VF_C64);
@@ -174,7 +176,7 @@ static void try_grid(void)
                                  {"lambda", "0.01"}, {"coils", "walsh"},   {0}};
     vf_context *ctx = new_context();
     vf_result *read = NULL;
-    run_program("'%s' %s -o scan.h5", phantom, cases[1].make);
+    run_program("'%s' %s --seed %lld -o scan.h5", phantom, cases[1].make, (long long)integer_below(INT_MAX));
     check(vf_mri_read(ctx, "scan.h5", NULL, &read) == VF_OK, "%s", vf_context_message(ctx));
     const vf_view k = vf_result_view(read, "trajectory"), d = vf_result_view(read, "data");
     const int64_t samples = k.dims[1];
