@@ -80,7 +80,10 @@ def project(cuda):
 
 def make(python, cuda, objects):
     defines = {"VOXFIELD_STATIC_DEPENDENCIES": "ON", "BUILD_SHARED_LIBS": "OFF", "VOXFIELD_CUDA": cuda, "Python3_EXECUTABLE": python}
-    if shutil.which("ccache") and not objects:
+    if objects:
+        cache = (objects / "CMakeCache.txt").read_text(encoding="utf-8")
+        defines.update(re.findall(r"^(CMAKE_C(?:UDA)?_COMPILER(?:_LAUNCHER)?):\w+=(.+)$", cache, re.MULTILINE))
+    elif shutil.which("ccache"):
         defines["CMAKE_C_COMPILER_LAUNCHER"] = "ccache"
         if cuda != "OFF":
             defines["CMAKE_CUDA_COMPILER_LAUNCHER"] = "ccache"
