@@ -21,7 +21,8 @@ int64_t total_tiles(const gridding_tiles *tiles)
 struct bin_task {
     gridding_axis axis[3];
     gridding_tiles tiles;
-    const float *k; /* [samples][3] */
+    const float *k;      /* [samples][3] */
+    const double *exact; /* the same in double precision, in place of k; or NULL */
     int64_t samples;
     int32_t *not_finite; /* set if a position is not finite */
 };
@@ -37,19 +38,26 @@ __device__ inline int64_t start_in_tile(const gridding_tiles &tiles, const gridd
     return tiles.size[2] > 1 ? place.start[2] % tiles.size[2] * tiles.size[0] + place.start[0] % tiles.size[0] : 0;
 }
 
+__device__ inline void load_position(const bin_task &task, int64_t m, double k[3])
+{
+    for (int a = 0; a < 3; a++)
+        k[a] = task.exact ? task.exact[3 * m + a] : task.k[3 * m + a];
+}
+
 __global__ void find_tiles(const bin_task task, uint32_t *keys, uint32_t *numbers)
 {
     const int64_t m = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (m >= task.samples)
         return;
-    const float *k = task.k + 3 * m;
+    double k[3];
+    load_position(task, m, k);
     bool finite = true;
     for (int a = 0; a < 3; a++)
         finite = finite && (task.axis[a].grid == 1 || isfinite(k[a]));
     keys[m] = 0;
     numbers[m] = (uint32_t)m;
     if (finite) {
-        const gridding_place place = gridding_locate(task.axis, k);
+        const gridding_place place = gridding_locate_exact(task.axis, k);
         keys[m] = (uint32_t)(gridding_tile_of(&task.tiles, &place) * starts_in_tile(task.tiles) +
                              start_in_tile(task.tiles, place));
     } else {
@@ -65,7 +73,9 @@ __global__ void write_records(const bin_task task, const uint32_t *index, Sample
     if (i >= task.samples)
         return;
     const int64_t m = index[i];
-    const gridding_place place = gridding_locate(task.axis, task.k + 3 * m);
+    double k[3];
+    load_position(task, m, k);
+    const gridding_place place = gridding_locate_exact(task.axis, k);
     Sample sample = {};
     for (int a = 0; a < 3; a++) {
         sample.offset[a] = (T)place.offset[a];
@@ -312,21 +322,24 @@ extern "C" vf_status gridding_bin_samples(const vf_nufft *plan, vf_queue *queue,
 {
     const int64_t matrix[3] = {plan->axis[0].voxels, plan->axis[1].voxels, plan->axis[2].voxels};
     vf_stream_memory memory;
+    const bool exact = samples->exact != NULL;
     vf_array k = {}, flag = {};
     int32_t not_finite = 0;
     *out = {};
     vf_status status = vf_stream_memory_begin(queue, &memory);
     if (status == VF_OK)
-        status = vf_stream_memory_take(&memory, VF_F32, 3 * samples->count, &k);
+        status = vf_stream_memory_take(&memory, exact ? VF_F64 : VF_F32, 3 * samples->count, &k);
     if (status == VF_OK)
         status = vf_stream_memory_take(&memory, VF_I32, 1, &flag);
     if (status == VF_OK)
         status = vf_queue_copy(queue, flag.data, &not_finite, sizeof not_finite);
     if (status == VF_OK)
-        status = vf_queue_copy(queue, k.data, samples->k, (size_t)k.count * sizeof *samples->k);
+        status = vf_queue_copy(queue, k.data, exact ? (const void *)samples->exact : (const void *)samples->k,
+                               (size_t)k.count * vf_dtype_bytes(k.type));
     const bin_task task = {{plan->axis[0], plan->axis[1], plan->axis[2]},
                            *tiles,
-                           data_of<float>(k),
+                           exact ? NULL : data_of<float>(k),
+                           exact ? data_of<double>(k) : NULL,
                            samples->count,
                            data_of<int32_t>(flag)};
     if (status == VF_OK)

@@ -86,7 +86,7 @@ VF_MUST_CHECK vf_status gridding_bin_tiles(const vf_nufft *plan, gridding_tiles 
 void gridding_pad_tile(const vf_nufft *plan, const gridding_tiles *tiles, gridding_padded *out);
 
 /* Both functions wait for the queue. The caller frees `out`, also after an error, when all work on it is done. Binning
- * needs 36 bytes of GPU memory per sample in addition to `out`. A chunk has at most `most_slots` runs, or one tile. Errors:
+ * needs 36 bytes of GPU memory per sample in addition to `out`, 48 with positions in double precision. A chunk has at most `most_slots` runs, or one tile. Errors:
  * VF_ERR_ARGUMENT (a position that is not finite), VF_ERR_DEVICE, VF_ERR_DEVICE_MEMORY, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status gridding_bin_samples(const vf_nufft *plan, vf_queue *queue, const vf_nufft_samples *samples,
                                              const gridding_tiles *tiles, gridding_bins *out);

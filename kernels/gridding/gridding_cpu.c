@@ -33,6 +33,7 @@ const gridding_simd *gridding_simd_here(void)
 static void forget_samples(gridding_cpu_state *state)
 {
     vf_array_free(&state->samples);
+    vf_array_free(&state->exact);
     vf_array_free(&state->locals);
     vf_array_free(&state->factor);
     vf_array_free(&state->field);
@@ -90,9 +91,11 @@ static vf_status sort_samples(vf_nufft *plan, gridding_cpu_state *state, const v
     vf_status status =
         vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F32,
                         plan->samples * (int64_t)(sizeof(gridding_record) / sizeof(float)), &state->samples);
-    return status == VF_OK ? gridding_sort(plan, samples, &state->tiles, GRIDDING_CPU_BLOCK, state->samples.data,
-                                           state->first, starts)
-                           : status;
+    if (samples->exact)
+        VF_TRY(status, vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F64, 3 * plan->samples, &state->exact));
+    VF_TRY(status, gridding_sort(plan, samples, &state->tiles, GRIDDING_CPU_BLOCK, state->samples.data, state->first,
+                                 starts, state->exact.data));
+    return status;
 }
 
 static int colour_of(const gridding_cpu_state *state, int64_t tile)
@@ -272,7 +275,7 @@ static vf_status keep_segments(vf_nufft *plan, gridding_cpu_state *state, const 
 
 static int64_t held(const vf_nufft *plan, const gridding_cpu_state *state)
 {
-    const vf_array *arrays[] = {&state->samples, &state->table,  &state->grid,
+    const vf_array *arrays[] = {&state->samples, &state->exact,  &state->table, &state->grid,
                                 &state->locals,  &state->factor, &state->field};
     int64_t bytes = plan->axis[1].grid * plan->axis[2].grid + vf_fft_axis_bytes(state->fft[0]);
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)

@@ -8,6 +8,7 @@
 typedef struct gridding_cpu_state {
     const gridding_simd *simd;
     vf_array samples, table, grid; /* bytes as VF_F32 */
+    vf_array exact;                /* VF_F64 [samples][3] sorted, if the samples' positions are in double precision */
     int64_t pitch, plane;          /* complex elements */
     gridding_tiles tiles;
     int64_t *first;                   /* [tiles + 1] samples */

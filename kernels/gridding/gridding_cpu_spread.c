@@ -24,6 +24,7 @@ static gridding_job make_job(const vf_nufft *plan, int segment, const void *valu
 {
     const gridding_cpu_state *state = plan->state;
     gridding_job job = {.samples = state->samples.data,
+                        .exact = state->exact.data,
                         .axis = plan->axis,
                         .table = state->table.data,
                         .degree = plan->kernel.degree,
@@ -91,13 +92,18 @@ static int64_t reach_along_x(const vf_nufft *plan)
     return plan->real == VF_F64 ? simd->reach_f64(plan->kernel.width) : simd->reach_f32(plan->kernel.width);
 }
 
+static gridding_place place_of(const vf_nufft *plan, const gridding_job *job, int64_t i)
+{
+    return job->exact ? gridding_locate_exact(plan->axis, job->exact + 3 * i)
+                      : gridding_locate(plan->axis, job->samples[i].k);
+}
+
 /* The box that kernels reach from the blocks between that of the piece's first sample and that of its last one: along x
  * the whole tile; blocks follow each other along y, then along z. */
 static void find_box(const vf_nufft *plan, int64_t tile, local_sums *p)
 {
     const gridding_tiles *tiles = &((const gridding_cpu_state *)plan->state)->tiles;
-    const gridding_place from = gridding_locate(plan->axis, p->job.samples[p->job.first].k),
-                         to = gridding_locate(plan->axis, p->job.samples[p->job.last - 1].k);
+    const gridding_place from = place_of(plan, &p->job, p->job.first), to = place_of(plan, &p->job, p->job.last - 1);
     int64_t begin[3], end[3], first[3], last[3]; /* points: the tile's; the blocks' */
     for (int a = 0; a < 3; a++) {
         const int64_t along = tile % tiles->count[a];

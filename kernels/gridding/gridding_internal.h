@@ -51,7 +51,8 @@ typedef struct gridding_tiles {
 } gridding_tiles;
 
 /* A sorted sample on the CPU: its position and its index in the caller's order. Where its kernel lies is found when it is
- * used, which takes less time than to store and load it. */
+ * used, which takes less time than to store and load it. Positions in double precision are in an array of their own, and
+ * `k` is unused. */
 typedef struct gridding_record {
     float k[3];
     uint32_t index;
@@ -59,11 +60,12 @@ typedef struct gridding_record {
 
 /* Sorts the samples by tile, x fastest, and by the caller's order within a tile; with `block` > 0, first by blocks of
  * that many points along y and z of the tile, y fastest. `sorted`: [samples]. `first`: [tiles + 1] set to the beginning
- * of each tile. `starts`: [grid z][grid y], set to 1 where a sample's kernel starts; or NULL. Errors: VF_ERR_ARGUMENT
- * (a position that is not finite), VF_ERR_MEMORY. */
+ * of each tile. `starts`: [grid z][grid y], set to 1 where a sample's kernel starts; or NULL. `exact`: [samples][3], set
+ * to the sorted positions if the samples have them in double precision. Errors: VF_ERR_ARGUMENT (a position that is not
+ * finite), VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples,
                                       const gridding_tiles *tiles, int64_t block, gridding_record *sorted,
-                                      int64_t *first, unsigned char *starts);
+                                      int64_t *first, unsigned char *starts, double *exact);
 
 /* VF_ERR_ARGUMENT, with a message about the first position that is not finite along an axis of more than one voxel; else
  * VF_OK. */

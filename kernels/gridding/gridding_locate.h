@@ -59,8 +59,17 @@ static inline bool gridding_are_finite(int64_t count, const float *x)
     return special == 0;
 }
 
+/* Whether all numbers are finite: the difference of a number and itself is 0, or NaN. */
+static inline bool gridding_are_finite_f64(int64_t count, const double *x)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += x[i] - x[i];
+    return sum == 0;
+}
+
 /* `k` must be finite on axes of more than one voxel. */
-GRIDDING_HOST_DEVICE static inline gridding_place gridding_locate(const gridding_axis axis[3], const float k[3])
+GRIDDING_HOST_DEVICE static inline gridding_place gridding_locate_exact(const gridding_axis axis[3], const double k[3])
 {
     gridding_place place;
     for (int a = 0; a < 3; a++) {
@@ -68,7 +77,7 @@ GRIDDING_HOST_DEVICE static inline gridding_place gridding_locate(const gridding
         place.offset[a] = 0;
         if (axis[a].grid == 1)
             continue;
-        const double turns = (double)k[a] / (double)axis[a].voxels;
+        const double turns = k[a] / (double)axis[a].voxels;
         const double position = gridding_product(turns - gridding_floor(turns), (double)axis[a].grid);
         const double begin = position - 0.5 * axis[a].width,
                      first = gridding_ceil(begin); /* half of the width is exact */
@@ -77,6 +86,12 @@ GRIDDING_HOST_DEVICE static inline gridding_place gridding_locate(const gridding
         place.start[a] = start < 0 ? start + axis[a].grid : start >= axis[a].grid ? start - axis[a].grid : start;
     }
     return place;
+}
+
+GRIDDING_HOST_DEVICE static inline gridding_place gridding_locate(const gridding_axis axis[3], const float k[3])
+{
+    const double exact[3] = {k[0], k[1], k[2]};
+    return gridding_locate_exact(axis, exact);
 }
 
 /* The tile in which the kernel starts, x fastest. */

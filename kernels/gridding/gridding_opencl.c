@@ -49,13 +49,14 @@ static vf_status no_memory(const vf_nufft *plan)
     return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory to sort %lld samples", (long long)plan->samples);
 }
 
-static vf_status put_places(const vf_nufft *plan, opencl_state *s, const gridding_record *sorted)
+static vf_status put_places(const vf_nufft *plan, opencl_state *s, const gridding_record *sorted, const double *exact)
 {
     int32_t *places = malloc((size_t)(4 * plan->samples + 1) * sizeof *places);
     double *offsets = malloc((size_t)(3 * plan->samples + 1) * sizeof *offsets);
     vf_status status = places && offsets ? VF_OK : no_memory(plan);
     for (int64_t i = 0; status == VF_OK && i < plan->samples; i++) {
-        const gridding_place place = gridding_locate(plan->axis, sorted[i].k);
+        const gridding_place place =
+            exact ? gridding_locate_exact(plan->axis, exact + 3 * i) : gridding_locate(plan->axis, sorted[i].k);
         for (int a = 0; a < 3; a++) {
             places[4 * i + a] = (int32_t)place.start[a];
             offsets[3 * i + a] = place.offset[a];
@@ -109,14 +110,16 @@ static vf_status sort_samples(vf_nufft *plan, opencl_state *s, const vf_nufft_sa
     gridding_record *sorted = malloc(((size_t)plan->samples + 1) * sizeof *sorted);
     int64_t *first = malloc(((size_t)total + 1) * sizeof *first);
     unsigned char *starts = calloc((size_t)(plan->axis[1].grid * plan->axis[2].grid), 1);
-    vf_status status = sorted && first && starts ? VF_OK : no_memory(plan);
-    VF_TRY(status, gridding_sort(plan, samples, &tiles, 0, sorted, first, starts));
+    double *exact = samples->exact ? malloc((3 * (size_t)plan->samples + 1) * sizeof *exact) : NULL;
+    vf_status status = sorted && first && starts && (exact || !samples->exact) ? VF_OK : no_memory(plan);
+    VF_TRY(status, gridding_sort(plan, samples, &tiles, 0, sorted, first, starts, exact));
     VF_TRY(status, vf_opencl_array_of(plan->device, VF_I64, total + 1, first, &s->first));
-    VF_TRY(status, put_places(plan, s, sorted));
+    VF_TRY(status, put_places(plan, s, sorted, exact));
     VF_TRY(status, put_segments(plan, s, sorted, field));
     free(sorted);
     free(first);
     free(starts);
+    free(exact);
     return status;
 }
 

@@ -37,6 +37,7 @@ typedef struct gridding_table_f64 {
  * much longer than `grid[0]`; the padding stands for the start of the row. Rows are 64-byte aligned. */
 typedef struct gridding_job {
     const gridding_record *samples; /* sorted */
+    const double *exact;            /* [samples][3] sorted positions in double precision; or NULL */
     const gridding_axis *axis;      /* [3] */
     const void *table;              /* of the precision */
     int64_t first, last;
@@ -104,6 +105,9 @@ typedef struct gridding_simd {
      * Returns false, and does nothing, if a position is not finite along an axis of more than one point. */
     bool (*find_buckets)(const gridding_axis axis[3], const gridding_buckets *buckets, int count, const float *k,
                          uint32_t *bucket, unsigned char *starts);
+    /* The same in double precision. */
+    bool (*find_exact)(const gridding_axis axis[3], const gridding_buckets *buckets, int count, const double *k,
+                       uint32_t *bucket, unsigned char *starts);
 } gridding_simd;
 
 extern const gridding_simd gridding_simd_baseline, gridding_simd_avx2, gridding_simd_avx512;

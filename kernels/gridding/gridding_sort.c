@@ -62,7 +62,8 @@ static bool count_samples(const vf_nufft *plan, const vf_nufft_samples *samples,
         uint32_t *count = counts + t * b->total;
         for (int64_t m = part_begin(samples->count, parts, t); m < end && finite; m += GRIDDING_BLOCK) {
             const int some = end - m < GRIDDING_BLOCK ? (int)(end - m) : GRIDDING_BLOCK;
-            finite = simd->find_buckets(plan->axis, b, some, samples->k + 3 * m, bucket + m, starts);
+            finite = samples->exact ? simd->find_exact(plan->axis, b, some, samples->exact + 3 * m, bucket + m, starts)
+                                    : simd->find_buckets(plan->axis, b, some, samples->k + 3 * m, bucket + m, starts);
             for (int i = 0; finite && i < some; i++)
                 count[bucket[m + i]]++;
         }
@@ -112,8 +113,22 @@ static void store_sorted(const vf_nufft *plan, const vf_nufft_samples *samples, 
     }
 }
 
+static void store_exact(const vf_nufft *plan, const vf_nufft_samples *samples, const gridding_buckets *b, int parts,
+                        const uint32_t *bucket, uint32_t *places, gridding_record *sorted, double *exact)
+{
+#pragma omp parallel for schedule(static, 1) num_threads(vf_threads_for(plan->ctx, parts > 1 ? samples->count : 0))
+    for (int t = 0; t < parts; t++) {
+        const int64_t end = part_begin(samples->count, parts, t + 1);
+        for (int64_t m = part_begin(samples->count, parts, t); m < end; m++) {
+            const uint32_t at = places[t * b->total + bucket[m]]++;
+            sorted[at] = (gridding_record){.index = (uint32_t)m};
+            memcpy(exact + 3 * (int64_t)at, samples->exact + 3 * m, 3 * sizeof *exact);
+        }
+    }
+}
+
 vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, const gridding_tiles *tiles,
-                        int64_t block, gridding_record *sorted, int64_t *first, unsigned char *starts)
+                        int64_t block, gridding_record *sorted, int64_t *first, unsigned char *starts, double *exact)
 {
     gridding_buckets b;
     const bool made = make_buckets(plan, tiles, block, &b);
@@ -132,7 +147,10 @@ vf_status gridding_sort(const vf_nufft *plan, const vf_nufft_samples *samples, c
     }
     if (status == VF_OK) {
         place_buckets(&b, parts, counts, first);
-        store_sorted(plan, samples, &b, parts, bucket, counts, sorted);
+        if (samples->exact)
+            store_exact(plan, samples, &b, parts, bucket, counts, sorted, exact);
+        else
+            store_sorted(plan, samples, &b, parts, bucket, counts, sorted);
     }
     free_buckets(&b);
     free(bucket);

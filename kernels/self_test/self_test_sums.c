@@ -64,7 +64,7 @@ static vf_status nufft(self_test_run *run, bool forward)
     const int from_count = forward ? VOXELS : SAMPLES, to_count = forward ? SAMPLES : VOXELS;
     small_scan scan;
     make_scan(&scan);
-    const vf_nufft_samples samples = {SAMPLES, scan.k, scan.time};
+    const vf_nufft_samples samples = {.count = SAMPLES, .k = scan.k, .time = scan.time};
     const vf_nufft_options options = {
         .tolerance = run->real == VF_F64 ? 1e-9 : 1e-4, .precision = run->real, .field = scan.field};
     vf_nufft *plan = NULL;

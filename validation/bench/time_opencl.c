@@ -127,7 +127,7 @@ static vf_status make_fourier(bench_case *c)
     float *k = room((size_t)c->points * 3, sizeof *k);
     const vf_fourier_options options = {.precision = VF_F32};
     vf_status status = make_samples(c, k);
-    VF_TRY(status, vf_fourier_create(device, &(vf_fourier_samples){c->points, k, NULL},
+    VF_TRY(status, vf_fourier_create(device, &(vf_fourier_samples){.count = c->points, .k = k},
                                      &(vf_fourier_voxels){.grid = &grid}, COILS, &options, (vf_fourier **)&c->plan));
     free(k);
     return status;
@@ -144,7 +144,7 @@ static vf_status make_gridding(bench_case *c)
     float *k = room((size_t)c->points * 3, sizeof *k);
     const vf_nufft_options options = {.tolerance = 1e-4, .precision = VF_F32};
     vf_status status = make_samples(c, k);
-    VF_TRY(status, vf_nufft_create(device, matrix, &(vf_nufft_samples){c->points, k, NULL}, COILS, &options,
+    VF_TRY(status, vf_nufft_create(device, matrix, &(vf_nufft_samples){.count = c->points, .k = k}, COILS, &options,
                                    (vf_nufft **)&c->plan));
     free(k);
     return status;

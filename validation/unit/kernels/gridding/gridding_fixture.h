@@ -16,6 +16,7 @@ typedef struct problem {
     int64_t matrix[3], voxels, samples;
     int vectors; /* in c and in x */
     float *k, *time, *field;
+    double *exact; /* positions in place of k, or NULL */
     double complex *c, *x;
 } problem;
 
@@ -57,7 +58,7 @@ static inline problem random_problem(int64_t nx, int64_t ny, int64_t nz, int64_t
 
 static inline void problem_free(problem *p)
 {
-    FREE_ALL(p->k, p->time, p->field, p->c, p->x);
+    FREE_ALL(p->k, p->exact, p->time, p->field, p->c, p->x);
 }
 
 /* exp(i 2 pi n k / N) for all n of an axis. */
@@ -79,7 +80,7 @@ UNWATCHED static inline void direct_sum(const problem *p, double complex *y, dou
     for (int64_t m = 0; m < p->samples; m++) {
         double complex sum[8] = {0};
         for (int a = 0; a < 3; a++)
-            phases(p->matrix[a], p->k[3 * m + a], e[a]);
+            phases(p->matrix[a], p->exact ? p->exact[3 * m + a] : (double)p->k[3 * m + a], e[a]);
         int64_t n = 0;
         for (int64_t iz = 0; iz < p->matrix[2]; iz++)
             for (int64_t iy = 0; iy < p->matrix[1]; iy++)
@@ -106,7 +107,7 @@ static inline vf_nufft *make_plan(const problem *p, const vf_nufft_options *opti
     vf_nufft *plan = NULL;
     vf_nufft_options o = *options;
     o.field = p->field;
-    vf_nufft_samples samples = {.count = p->samples, .k = p->k, .time = p->time};
+    vf_nufft_samples samples = {.count = p->samples, .k = p->k, .time = p->time, .exact = p->exact};
     if (vf_nufft_create(device, p->matrix, &samples, batch, &o, &plan) != VF_OK)
         fail_msg("%s", vf_context_message(ctx));
     return plan;

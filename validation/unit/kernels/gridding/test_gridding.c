@@ -14,6 +14,8 @@
  *   everything else (scaling, rounding of the input): 6 u.
  */
 #include "gridding_fixture.h"
+#include "gridding_locate.h"
+#include "gridding_simd.h"
 
 static double kernel_value(const vf_nufft_info *info, double x)
 {
@@ -151,6 +153,23 @@ static void test_one_dimension(void **state)
     }
 }
 
+/* Positions between those of single precision, which would be off by 1e-6. `k` is not read. */
+static void test_double_positions(void **state)
+{
+    (void)state;
+    int64_t shapes[][3] = {{20, 17, 14}, {63, 48, 1}, {1, 1, 200}, {12, 11, 10}};
+    for (int i = 0; i < 4; i++) {
+        problem p = random_problem(shapes[i][0], shapes[i][1], shapes[i][2], 599, i == 3);
+        p.exact = allocate((size_t)p.samples * 3, sizeof *p.exact);
+        for (int64_t m = 0; m < 3 * p.samples; m++) {
+            p.exact[m] = p.k[m] + (m % 4 ? 1e-7 * (uniform() - 0.5) * (double)p.matrix[m % 3] : 0);
+            p.k[m] = NAN;
+        }
+        check_tolerances(&p);
+        problem_free(&p);
+    }
+}
+
 /* Many samples for each point of a small grid, and several vectors: GPUs take these from tiles in shared memory. */
 static void test_dense(void **state)
 {
@@ -194,10 +213,75 @@ static void test_off_resonance(void **state)
     problem_free(&q);
 }
 
+/* The places of a block of samples, in each instruction set of this CPU, have the bits of gridding_locate, and the buckets
+ * are those of these places: random positions, those on and beside grid points, far away, and almost at zero. */
+static void test_places(void **state)
+{
+    (void)state;
+    static const gridding_simd *const sets[VF_ISA_COUNT] = {
+        &gridding_simd_baseline,
+#if defined(__x86_64__)
+        &gridding_simd_avx2,
+        &gridding_simd_avx512,
+#endif
+    };
+    static const float special[] = {0, -0.0F, 1e-38F, -1e-38F, 1e30F, -1e30F, 48, -48, 125, -125, 12345678, -0.5F};
+    static gridding_places places;
+    static float all[3 * GRIDDING_BLOCK];
+    static unsigned char starts[120], marks[120]; /* [grid z][one] */
+    static uint32_t bucket[GRIDDING_BLOCK], part[3][375];
+    const gridding_buckets buckets = {.part = {part[0], part[1], part[2]}};
+    part[1][0] = 7;
+    for (int i = 0; i < 375; i++) {
+        part[0][i] = (uint32_t)(1000 * uniform());
+        part[2][i] = 1000 * (uint32_t)i;
+    }
+    for (int isa = 0; isa <= (int)vf_cpu_isa() && sets[isa]; isa++)
+        for (int round = 0; round < 200; round++) {
+            const gridding_axis axis[3] = {{.voxels = 250, .grid = 375, .width = 1 + round % GRIDDING_MAX_WIDTH},
+                                           {.voxels = 1, .grid = 1, .width = 1},
+                                           {.voxels = 96, .grid = 120, .width = 1 + round / 2 % GRIDDING_MAX_WIDTH}};
+            const int count = 1 + (int)(uniform() * GRIDDING_BLOCK);
+            for (int i = 0; i < count; i++)
+                for (int a = 0; a < 3; a++) {
+                    const double whole = floor(800 * uniform() - 400) * (double)axis[a].voxels / (double)axis[a].grid;
+                    places.k[a][i] = i % 3 == 0   ? special[(int)(uniform() * 12)]
+                                     : i % 3 == 1 ? nextafterf((float)whole, (float)(uniform() - 0.5) * 1e6F)
+                                                  : (float)(800 * uniform() - 400);
+                }
+            memset(places.start, 0x55, sizeof places.start);
+            memset(places.offset, 0x55, sizeof places.offset);
+            sets[isa]->locate(axis, count, &places);
+            for (int i = 0; i < 3 * count; i++)
+                all[i] = places.k[i % 3][i / 3];
+            memset(bucket, 0x55, sizeof bucket);
+            memset(starts, 0, sizeof starts);
+            memset(marks, 0, sizeof marks);
+            assert_true(sets[isa]->find_buckets(axis, &buckets, count, all, bucket, starts));
+            for (int i = 0; i < count; i++) {
+                const float *k = all + 3 * (int64_t)i;
+                const gridding_place one = gridding_locate(axis, k);
+                marks[one.start[2]] = 1;
+                assert_int_equal(bucket[i], part[0][one.start[0]] + 7 + part[2][one.start[2]]);
+                for (int a = 0; a < 3; a++)
+                    if (places.start[a][i] != one.start[a] || places.offset[a][i] != one.offset[a])
+                        fail_msg("set %d, k %.9g: start %d, offset %.17g instead of %d, %.17g", isa, k[a],
+                                 (int)places.start[a][i], places.offset[a][i], (int)one.start[a], one.offset[a]);
+            }
+            assert_memory_equal(starts, marks, sizeof marks);
+            all[3 * (int)(uniform() * count) + 1] = NAN; /* where there is one point, it is ignored */
+            assert_true(sets[isa]->find_buckets(axis, &buckets, count, all, bucket, NULL));
+            all[3 * (int)(uniform() * count) + (round % 2 ? 0 : 2)] = round % 3 ? NAN : -INFINITY;
+            assert_false(sets[isa]->find_buckets(axis, &buckets, count, all, bucket, NULL));
+        }
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_places),
     cmocka_unit_test(test_three_dimensions),
     cmocka_unit_test(test_two_dimensions),
     cmocka_unit_test(test_one_dimension),
+    cmocka_unit_test(test_double_positions),
     cmocka_unit_test(test_dense),
     cmocka_unit_test(test_edges),
     cmocka_unit_test(test_off_resonance),

@@ -5,8 +5,6 @@
  */
 #include "free_all.h"
 #include "gridding_fixture.h"
-#include "gridding_locate.h"
-#include "gridding_simd.h"
 
 static const vf_nufft_options SINGLE = {.tolerance = 1e-4, .precision = VF_F32},
                               DOUBLE = {.tolerance = 1e-4, .precision = VF_F64};
@@ -252,7 +250,26 @@ static void test_bilinear(void **state)
 
 static vf_nufft_samples samples_of(const problem *p)
 {
-    return (vf_nufft_samples){.count = p->samples, .k = p->k, .time = p->time};
+    return (vf_nufft_samples){.count = p->samples, .k = p->k, .time = p->time, .exact = p->exact};
+}
+
+/* Checks that two plans give the same bits. */
+static void check_same(vf_nufft *plan, vf_nufft *other, const problem *p, const vf_nufft_options *o)
+{
+    double complex *y[2], *d[2];
+    for (int i = 0; i < 2; i++) {
+        y[i] = allocate((size_t)p->voxels, sizeof **y);
+        d[i] = allocate((size_t)p->samples, sizeof **d);
+        apply(i ? other : plan, o->precision, true, 1, p->c, p->samples, y[i], p->voxels);
+        apply(i ? other : plan, o->precision, false, 1, p->x, p->voxels, d[i], p->samples);
+    }
+    assert_memory_equal(y[0], y[1], (size_t)p->voxels * sizeof **y);
+    assert_memory_equal(d[0], d[1], (size_t)p->samples * sizeof **d);
+    assert_true(p->samples == 0 || norm(y[0], p->voxels) > 0); /* false for NaN */
+    for (int i = 0; i < 2; i++) {
+        free(y[i]);
+        free(d[i]);
+    }
 }
 
 /* Checks that `plan`, whose samples are those of p, gives the same bits as a new plan. */
@@ -260,24 +277,12 @@ static void check_as_new(vf_nufft *plan, const problem *p, const vf_nufft_option
 {
     vf_nufft *fresh = make_plan(p, o, 1);
     vf_nufft_info info[2];
-    double complex *y[2], *d[2];
-    for (int i = 0; i < 2; i++) {
-        y[i] = allocate((size_t)p->voxels, sizeof **y);
-        d[i] = allocate((size_t)p->samples, sizeof **d);
-        apply(i ? fresh : plan, o->precision, true, 1, p->c, p->samples, y[i], p->voxels);
-        apply(i ? fresh : plan, o->precision, false, 1, p->x, p->voxels, d[i], p->samples);
-        vf_nufft_get_info(i ? fresh : plan, &info[i]);
-    }
-    assert_memory_equal(y[0], y[1], (size_t)p->voxels * sizeof **y);
-    assert_memory_equal(d[0], d[1], (size_t)p->samples * sizeof **d);
-    assert_true(p->samples == 0 || norm(y[0], p->voxels) > 0); /* false for NaN */
+    check_same(plan, fresh, p, o);
+    vf_nufft_get_info(plan, &info[0]);
+    vf_nufft_get_info(fresh, &info[1]);
     assert_int_equal(info[0].segments, info[1].segments);
     assert_int_equal(info[0].bytes, info[1].bytes);
     vf_nufft_destroy(fresh);
-    for (int i = 0; i < 2; i++) {
-        free(y[i]);
-        free(d[i]);
-    }
 }
 
 /* The same number of samples, fewer, more, none, a dense centre (tiles in pieces, which need their own memory), and
@@ -311,6 +316,39 @@ static void test_other_samples(void **state)
         }
         vf_nufft_destroy(plan);
         problem_free(&first);
+    }
+}
+
+/* The numbers of single precision in double precision give the same bits; a plan takes either in turn. */
+static void test_double_positions(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 6; way++) {
+        const vf_nufft_options o = way & 1 ? DOUBLE : SINGLE;
+        const bool dense = way > 3;
+        problem p = random_problem(30, 24, dense ? 20 : 1, dense ? 30000 : 700, way & 2);
+        for (int64_t m = 0; dense && m < 3 * p.samples; m++)
+            p.k[m] *= 0.05f;
+        vf_nufft *plan = make_plan(&p, &o, 1);
+        double *exact = allocate((size_t)p.samples * 3, sizeof *exact);
+        for (int64_t m = 0; m < 3 * p.samples; m++)
+            exact[m] = p.k[m];
+        const vf_nufft_samples samples = {.count = p.samples, .exact = exact, .time = p.time};
+        if (vf_nufft_set_samples(plan, &samples, p.field) != VF_OK)
+            fail_msg("%s", vf_context_message(ctx));
+        p.exact = exact;
+        check_as_new(plan, &p, &o); /* both in double precision */
+        p.exact = NULL;
+        vf_nufft *single = make_plan(&p, &o, 1);
+        check_same(plan, single, &p, &o);
+        vf_nufft_destroy(single);
+        exact[3 * (p.samples / 2) + way % 2] = way < 3 ? NAN : -INFINITY;
+        assert_int_equal(vf_nufft_set_samples(plan, &samples, p.field), VF_ERR_ARGUMENT);
+        assert_non_null(strstr(vf_context_message(ctx), "must be finite"));
+        vf_context_clear_error(ctx);
+        vf_nufft_destroy(plan);
+        free(exact);
+        problem_free(&p);
     }
 }
 
@@ -405,71 +443,7 @@ static void test_one_wrong_among_many(void **state)
     free(k);
 }
 
-/* The places of a block of samples, in each instruction set of this CPU, have the bits of gridding_locate, and the buckets
- * are those of these places: random positions, those on and beside grid points, far away, and almost at zero. */
-static void test_places(void **state)
-{
-    (void)state;
-    static const gridding_simd *const sets[VF_ISA_COUNT] = {
-        &gridding_simd_baseline,
-#if defined(__x86_64__)
-        &gridding_simd_avx2,
-        &gridding_simd_avx512,
-#endif
-    };
-    static const float special[] = {0, -0.0F, 1e-38F, -1e-38F, 1e30F, -1e30F, 48, -48, 125, -125, 12345678, -0.5F};
-    static gridding_places places;
-    static float all[3 * GRIDDING_BLOCK];
-    static unsigned char starts[120], marks[120]; /* [grid z][one] */
-    static uint32_t bucket[GRIDDING_BLOCK], part[3][375];
-    const gridding_buckets buckets = {.part = {part[0], part[1], part[2]}};
-    part[1][0] = 7;
-    for (int i = 0; i < 375; i++) {
-        part[0][i] = (uint32_t)(1000 * uniform());
-        part[2][i] = 1000 * (uint32_t)i;
-    }
-    for (int isa = 0; isa <= (int)vf_cpu_isa() && sets[isa]; isa++)
-        for (int round = 0; round < 200; round++) {
-            const gridding_axis axis[3] = {{.voxels = 250, .grid = 375, .width = 1 + round % GRIDDING_MAX_WIDTH},
-                                           {.voxels = 1, .grid = 1, .width = 1},
-                                           {.voxels = 96, .grid = 120, .width = 1 + round / 2 % GRIDDING_MAX_WIDTH}};
-            const int count = 1 + (int)(uniform() * GRIDDING_BLOCK);
-            for (int i = 0; i < count; i++)
-                for (int a = 0; a < 3; a++) {
-                    const double whole = floor(800 * uniform() - 400) * (double)axis[a].voxels / (double)axis[a].grid;
-                    places.k[a][i] = i % 3 == 0   ? special[(int)(uniform() * 12)]
-                                     : i % 3 == 1 ? nextafterf((float)whole, (float)(uniform() - 0.5) * 1e6F)
-                                                  : (float)(800 * uniform() - 400);
-                }
-            memset(places.start, 0x55, sizeof places.start);
-            memset(places.offset, 0x55, sizeof places.offset);
-            sets[isa]->locate(axis, count, &places);
-            for (int i = 0; i < 3 * count; i++)
-                all[i] = places.k[i % 3][i / 3];
-            memset(bucket, 0x55, sizeof bucket);
-            memset(starts, 0, sizeof starts);
-            memset(marks, 0, sizeof marks);
-            assert_true(sets[isa]->find_buckets(axis, &buckets, count, all, bucket, starts));
-            for (int i = 0; i < count; i++) {
-                const float *k = all + 3 * (int64_t)i;
-                const gridding_place one = gridding_locate(axis, k);
-                marks[one.start[2]] = 1;
-                assert_int_equal(bucket[i], part[0][one.start[0]] + 7 + part[2][one.start[2]]);
-                for (int a = 0; a < 3; a++)
-                    if (places.start[a][i] != one.start[a] || places.offset[a][i] != one.offset[a])
-                        fail_msg("set %d, k %.9g: start %d, offset %.17g instead of %d, %.17g", isa, k[a],
-                                 (int)places.start[a][i], places.offset[a][i], (int)one.start[a], one.offset[a]);
-            }
-            assert_memory_equal(starts, marks, sizeof marks);
-            all[3 * (int)(uniform() * count) + 1] = NAN; /* where there is one point, it is ignored */
-            assert_true(sets[isa]->find_buckets(axis, &buckets, count, all, bucket, NULL));
-            all[3 * (int)(uniform() * count) + (round % 2 ? 0 : 2)] = round % 3 ? NAN : -INFINITY;
-            assert_false(sets[isa]->find_buckets(axis, &buckets, count, all, bucket, NULL));
-        }
-}
-
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_places),
     cmocka_unit_test(test_adjoint),
     cmocka_unit_test(test_same_bits),
     cmocka_unit_test(test_batch),
@@ -479,6 +453,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_refusals),
     cmocka_unit_test(test_one_wrong_among_many),
     cmocka_unit_test(test_other_samples),
+    cmocka_unit_test(test_double_positions),
     cmocka_unit_test(test_other_samples_refused),
 };
 

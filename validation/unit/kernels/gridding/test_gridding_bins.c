@@ -88,7 +88,7 @@ static void check_bins(const vf_nufft *plan, const vf_nufft_samples *samples, co
                        const gridding_bins *bins, int64_t *first)
 {
     gridding_record *expected = room(samples->count, sizeof *expected);
-    need(gridding_sort(plan, samples, tiles, 0, expected, first, NULL));
+    need(gridding_sort(plan, samples, tiles, 0, expected, first, NULL, NULL));
     for (int64_t t = 0; t < total(tiles) && tiles->size[2] > 1; t++)
         sort_tile(plan, tiles, first[t + 1] - first[t], expected + first[t]);
     const size_t record = plan->real == VF_F64 ? sizeof(gridding_sample_f64) : sizeof(gridding_sample_f32);
