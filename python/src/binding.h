@@ -37,9 +37,11 @@ typedef struct binding_place {
 /* ---- sums between scattered points and a grid (gridding.h). Arrays are complex, of single or double precision. ---- */
 
 typedef struct binding_nufft binding_nufft;
+/* `k` or `exact`, the other is NULL: positions in single or double precision, [count][3]. */
 int binding_nufft_create(binding_session *session, const int64_t matrix[3], int64_t count, const float *k,
-                         double tolerance, int is_double, int most_batch, binding_nufft **out);
-int binding_nufft_set_points(binding_session *session, binding_nufft *plan, int64_t count, const float *k);
+                         const double *exact, double tolerance, int is_double, int most_batch, binding_nufft **out);
+int binding_nufft_set_points(binding_session *session, binding_nufft *plan, int64_t count, const float *k,
+                             const double *exact);
 /* `batch` vectors, of any number. */
 int binding_nufft_apply(binding_session *session, binding_nufft *plan, int adjoint, int64_t batch, const void *in,
                         void *out, const binding_place *place);

@@ -22,7 +22,7 @@ struct binding_nufft {
 };
 
 int binding_nufft_create(binding_session *session, const int64_t matrix[3], int64_t count, const float *k,
-                         double tolerance, int is_double, int most_batch, binding_nufft **out)
+                         const double *exact, double tolerance, int is_double, int most_batch, binding_nufft **out)
 {
     *out = NULL;
     binding_watch watch = binding_begin(session);
@@ -34,8 +34,8 @@ int binding_nufft_create(binding_session *session, const int64_t matrix[3], int6
                                 .samples = count,
                                 .type = vf_dtype_complex(options.precision),
                                 .most_batch = most_batch};
-        status = vf_nufft_create(session->device, matrix, &(vf_nufft_samples){.count = count, .k = k}, most_batch,
-                                 &options, &plan->plan);
+        status = vf_nufft_create(session->device, matrix, &(vf_nufft_samples){.count = count, .k = k, .exact = exact},
+                                 most_batch, &options, &plan->plan);
     }
     if (status == VF_OK)
         *out = plan;
@@ -44,10 +44,12 @@ int binding_nufft_create(binding_session *session, const int64_t matrix[3], int6
     return binding_end(session, &watch, status);
 }
 
-int binding_nufft_set_points(binding_session *session, binding_nufft *plan, int64_t count, const float *k)
+int binding_nufft_set_points(binding_session *session, binding_nufft *plan, int64_t count, const float *k,
+                             const double *exact)
 {
     binding_watch watch = binding_begin(session);
-    const vf_status status = vf_nufft_set_samples(plan->plan, &(vf_nufft_samples){.count = count, .k = k}, NULL);
+    const vf_nufft_samples samples = {.count = count, .k = k, .exact = exact};
+    const vf_status status = vf_nufft_set_samples(plan->plan, &samples, NULL);
     if (status == VF_OK)
         plan->samples = count;
     return binding_end(session, &watch, status);

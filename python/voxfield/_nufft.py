@@ -15,6 +15,7 @@ __all__ = ["NUFFT", "nufft1", "nufft2"]
 
 _MOST_BATCH = 64
 _LARGEST = 2**31 - 1
+_ROUNDING = 2e-8  # times the largest axis: what rounding of points to single precision moves sums by
 _SINGLE_POINTS = 1e-6  # rounding of points to single precision moves sums by about this
 
 
@@ -31,11 +32,7 @@ def matrix_of(shape: Any, what: str = "shape") -> tuple[tuple[int, ...], Any]:
 
 def points_of(points: Any, dimensions: int, what: str = "points") -> np.ndarray[Any, Any]:
     """Positions as [n][3] in single precision; components beyond the dimensions are 0."""
-    given = _arrays.host_array(points, what)
-    if given.ndim == 1 and dimensions == 1:
-        given = given[:, None]
-    checked = _arrays.geometry(given, what, np.float32 if given.dtype == np.float32 else np.float64,
-                               (dimensions,) if dimensions == 3 else (dimensions, 3))
+    checked = _checked_points(points, dimensions, what)
     single = np.zeros((len(checked), 3), np.float32)
     with np.errstate(over="ignore"):
         single[:, :dimensions] = checked[:, :dimensions]
@@ -44,13 +41,21 @@ def points_of(points: Any, dimensions: int, what: str = "points") -> np.ndarray[
     return single
 
 
+def _checked_points(points: Any, dimensions: int, what: str) -> np.ndarray[Any, Any]:
+    given = _arrays.host_array(points, what)
+    if given.ndim == 1 and dimensions == 1:
+        given = given[:, None]
+    return _arrays.geometry(given, what, np.float32 if given.dtype == np.float32 else np.float64,
+                            (dimensions,) if dimensions == 3 else (dimensions, 3))
+
+
 def warn_if_rounded(points: Any, single: np.ndarray[Any, Any], accuracy: float) -> None:
     """Says so if the accuracy is finer than what single precision leaves of the points."""
     if accuracy < _SINGLE_POINTS:
         exact = _arrays.host_array(points, "points")
         exact = exact[:, None] if exact.ndim == 1 else exact
         if exact.dtype != np.float32 and not np.array_equal(exact, single[:, : exact.shape[1]]):
-            warn_precision("the library rounds points to single precision, 6e-8 of their size, which limits the accuracy of sums "
+            warn_precision("this operator rounds points to single precision, 6e-8 of their size, which limits the accuracy of sums "
                            f"with these points to about {_SINGLE_POINTS:g}; float32 points are taken as they are")
 
 
@@ -112,8 +117,8 @@ class NUFFT:
     ----------
     points : array, (M, d) or (M, 3)
         k in cycles per field of view: [-N/2, N/2) along an axis of N voxels (others are folded back, which is exact). **The
-        columns are kx, ky, kz, and x is the last axis of arrays.** For one dimension, (M,) will do. They are kept in single
-        precision.
+        columns are kx, ky, kz, and x is the last axis of arrays.** For one dimension, (M,) will do. Plans in double precision take
+        float64 as it is; plans in single precision round it, unless `accuracy` needs more.
     shape : 1 to 3 integers
         Of the grid: (nx,), (ny, nx) or (nz, ny, nx).
     accuracy : float
@@ -144,19 +149,30 @@ class NUFFT:
         self.shape, matrix = matrix_of(shape)
         self.dtype = precision_of(dtype)
         self.accuracy = float(accuracy)
-        k = points_of(points, len(self.shape))
-        warn_if_rounded(points, k, self.accuracy)
+        k, pointers = self._points(points)
         self.samples = len(k)
         self._session = take(device_of(device, points), threads)
         out = ffi.new("binding_nufft **")
         try:
-            self._session.call(lib.binding_nufft_create, matrix, len(k), ffi.from_buffer("float[]", k), self.accuracy,
-                               _arrays.COMPLEX[self.dtype], _MOST_BATCH, out)
+            self._session.call(lib.binding_nufft_create, matrix, len(k), *pointers, self.accuracy, _arrays.COMPLEX[self.dtype],
+                               _MOST_BATCH, out)
         except BaseException:
             give(self._session)
             raise
         self._plan = out[0]
         owned(self, lib.binding_nufft_destroy, self._plan, self._session)
+
+    def _points(self, points: Any) -> tuple[np.ndarray[Any, Any], tuple[Any, Any]]:
+        """The points as [n][3], and as the binding's pointers to single and to double precision, one of which is NULL."""
+        dimensions = len(self.shape)
+        checked = _checked_points(points, dimensions, "points")
+        fine = self.dtype == np.complex128 or self.accuracy < _ROUNDING * max(self.shape)
+        if checked.dtype == np.float32 or not fine:
+            k = points_of(checked, dimensions)
+            return k, (ffi.from_buffer("float[]", k), ffi.NULL)
+        k = np.zeros((len(checked), 3))
+        k[:, :dimensions] = checked[:, :dimensions]
+        return k, (ffi.NULL, ffi.from_buffer("double[]", k))
 
     @property
     def device(self) -> str:
@@ -177,10 +193,9 @@ class NUFFT:
         >>> plan.forward(np.ones(8, np.complex64)).shape
         (5,)
         """
-        k = points_of(points, len(self.shape))
-        warn_if_rounded(points, k, self.accuracy)
+        k, pointers = self._points(points)
         with self._session.lock:
-            self._session.call(lib.binding_nufft_set_points, self._plan, len(k), ffi.from_buffer("float[]", k))
+            self._session.call(lib.binding_nufft_set_points, self._plan, len(k), *pointers)
             self.samples = len(k)
 
     def forward(self, x: Any, out: Any = None) -> Any:

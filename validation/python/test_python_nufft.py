@@ -142,13 +142,24 @@ def test_refusals():
 
 
 def test_precision_of_points():
-    k = np.array([[0.1, 0.2]])
+    rng = generator(5)
+    k, x = rng.uniform(-14, 14, (300, 2)), complex_numbers(rng, 28, 28)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plan = voxfield.NUFFT(k, (28, 28), 1e-11, dtype=complex)  # rounded points would be off by 5e-7
+        assert off(plan.forward(x), direct(k, (28, 28), x=x)) < 2e-11
+        plan.set_points(k[:200] + 0.1)
+        assert off(plan.forward(x), direct(k[:200] + 0.1, (28, 28), x=x)) < 2e-11
+        plan.set_points(k.astype(np.float32))
+        assert off(plan.forward(x), direct(k.astype(np.float32), (28, 28), x=x)) < 2e-11
+        assert off(voxfield.nufft2(k, x, 1e-9), direct(k, (28, 28), x=x)) < 2e-9
+        far = k + 28 * 10**6  # folded back, to 14 10^-10 of a turn
+        assert off(voxfield.nufft2(far, x, 1e-11), direct(k, (28, 28), x=x)) < 1e-7
+        voxfield.ImagingOperator(k, shape=(28, 28))
+        voxfield.ImagingOperator(np.round(k), shape=(28, 28), accuracy=1e-9, dtype=complex)
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        voxfield.NUFFT(k, (8, 8), 1e-9, dtype=complex)
-        voxfield.NUFFT(k.astype(np.float32), (8, 8), 1e-9, dtype=complex)
-        voxfield.NUFFT(k, (8, 8), 1e-5)
-        voxfield.NUFFT(np.round(k), (8, 8), 1e-9, dtype=complex)
+        voxfield.ImagingOperator(k, shape=(28, 28), accuracy=1e-9, dtype=complex)
     assert len(found) == 1 and found[0].category is voxfield.PrecisionWarning, [str(w.message) for w in found]
     assert found[0].filename == __file__, found[0].filename
 
