@@ -7,6 +7,7 @@
 #include "chunk_pack.h"
 #include "device/arguments.h"
 #include "hdf5_internal.h"
+#include "voxfield/team_size.h"
 
 /* Makes `name` current, and checks that the piece lies inside and that numbers are of the same kind as `type`. */
 static vf_status select_piece(vf_h5 *file, const char *name, vf_dtype type, const int64_t *start, const int64_t *count)
@@ -230,6 +231,36 @@ vf_status vf_h5_dataset_shape(vf_h5 *file, const char *name, vf_dtype *type, int
     return VF_OK;
 }
 
+static bool read_share(int descriptor, int64_t at, size_t bytes, char *to)
+{
+    while (bytes > 0) {
+        const ssize_t n = pread(descriptor, to, bytes, (off_t)at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        to += n;
+        at += n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+/* Threads share a large piece: most of the time goes into memory that is used for the first time. */
+static bool read_bytes(const vf_h5 *file, int64_t at, size_t bytes, char *to)
+{
+    const int64_t shares = (int64_t)(bytes / VF_H5_PIECE) + 1;
+    const int threads = shares < 4 ? 1 : vf_threads_for(file->ctx, (int64_t)(bytes / 8));
+    int failed = 0;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) reduction(| : failed)
+    for (int64_t i = 0; i < shares; i++) {
+        const size_t from = (size_t)i * VF_H5_PIECE, rest = bytes - from;
+        failed |=
+            !read_share(file->sink.descriptor, at + (int64_t)from, rest < VF_H5_PIECE ? rest : VF_H5_PIECE, to + from);
+    }
+    return failed == 0;
+}
+
 /* Reads numbers that lie in the file as in memory, without HDF5: that needs no other process, which would only copy
  * them. False if the piece is not of that kind. */
 static bool read_plain(const vf_h5 *file, const vf_h5_shape *shape, vf_dtype type, const int64_t *start,
@@ -251,17 +282,7 @@ static bool read_plain(const vf_h5 *file, const vf_h5_shape *shape, vf_dtype typ
         __builtin_add_overflow(first, shape->at, &first) || (uint64_t)first > file->sink.size ||
         bytes > file->sink.size - (uint64_t)first)
         return false;
-    while (bytes > 0) {
-        const ssize_t n = pread(file->sink.descriptor, to, bytes, (off_t)first);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false; /* the other process fails to read it, too, and says why */
-        to += n;
-        first += n;
-        bytes -= (size_t)n;
-    }
-    return true;
+    return read_bytes(file, first, bytes, to); /* else the other process fails to read it, too, and says why */
 }
 
 vf_status vf_h5_read(vf_h5 *file, const char *name, vf_dtype type, const int64_t *start, const int64_t *count,
