@@ -28,6 +28,7 @@ typedef struct group_request {
     bool series;      /* the group's frames are solved for together: its sparse priors couple them; else one by one */
     double lambda, tolerance; /* of the quadratic prior's problem */
     int iterations;
+    const char *start;    /* images to start from, as those of crew_make_group; NULL: 0, or the job's first image */
     group_effort *effort; /* adds to it; NULL: not asked for */
     /* Prepares, before the solver's memory is there, and searches for a factor on lambda in place of one solution; `estimate`
      * solves with a factor. NULL: one solution. */

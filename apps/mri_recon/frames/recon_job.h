@@ -61,6 +61,8 @@ typedef struct recon_job {
     const scan_frame **frames; /* [frame_count] trajectory by trajectory: the scan's, or replicas of noise */
     int frame_count;
     group_effort first; /* for first images, made for `variance` */
+    char *first_image; /* as those of crew_make_group: where the sparse solution of frame first_of begins; NULL: none */
+    const scan_frame *first_of;
     const bool *wanted; /* [scan->frames] the frames to make; NULL: all */
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a once_state left ONCE_BEGUN */

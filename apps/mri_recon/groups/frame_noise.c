@@ -8,8 +8,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "frame_noise.h"
+#include "frames/frame_images.h"
 #include "noise/noise_level.h"
 #include "noise/noise_settings.h"
 #include "solve_group.h"
@@ -19,8 +21,9 @@
  * estimate at least to this factor. */
 static const double WORTH_A_PASS = 0.9;
 enum { PASSES = 3 };
-/* The tolerance of first images. */
-static const double ROUGH = 1e-3;
+/* The tolerance of first images; and of those that start from another, relative to it. What a smaller lambda changes is mostly
+ * at high frequencies: a residual of a thousandth of F^H d hides it. */
+static const double ROUGH = 1e-3, LATER_SHARE = 0.25;
 enum { FIRST_ITERATIONS = 500 };
 /* First images of all frames are made if variances of the outermost samples differ by this factor. Frames have noise of
  * their own if its variance differs by the second one: a smaller difference changes the weighted mean of two frames by
@@ -41,20 +44,40 @@ static group_request first_image(recon_job *j)
                            .effort = &j->first};
 }
 
+/* Each image starts from the one before. */
 static vf_status from_first_images(crew *c, int frame, char *image, bool *told)
 {
     recon_job *j = c->job;
-    const group_request request = first_image(j);
+    group_request request = first_image(j);
     const frame_group one = {.trajectory = j->frames[frame]->trajectory, .first = frame, .count = 1};
-    vf_status status = VF_OK;
+    char *last = malloc(frame_bytes(j));
+    vf_status status = last ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a first image");
     for (int pass = 0; pass < PASSES && status == VF_OK; pass++) {
         const double before = j->level.variance;
         status = crew_make_group(c, &one, &request, image);
         VF_TRY(status, noise_from_residual(c, frame, image, told));
         if (!(j->level.variance < WORTH_A_PASS * before))
             break;
+        memcpy(last, image, frame_bytes(j));
+        request.start = last;
+        request.tolerance = LATER_SHARE * ROUGH;
     }
+    free(last);
     return status;
+}
+
+/* The sparse solution of the frame begins there. */
+static vf_status keep_first_image(recon_job *j, const scan_frame *frame, const char *image)
+{
+    if (!j->solve->sparse || solves_series(j->solve))
+        return VF_OK;
+    free(j->first_image); /* of a team that failed */
+    j->first_image = malloc(frame_bytes(j));
+    if (!j->first_image)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a first image");
+    memcpy(j->first_image, image, frame_bytes(j));
+    j->first_of = frame;
+    return VF_OK;
 }
 
 /* The variances of frames, and their relative standard errors; 0: unknown. [frame_count] each. */
@@ -182,6 +205,7 @@ vf_status crew_find_noise(crew *c, const frame_group *one, char *image)
     const size_t frames = (size_t)j->frame_count;
     bool told = false;
     vf_status status = from_first_images(c, one->first, image, &told);
+    VF_TRY(status, keep_first_image(j, j->frames[one->first], image));
     double *room = calloc(5 * frames + 1, sizeof *room);
     frame_variances v = {room, room + frames, room + 2 * frames, room + 3 * frames, room + 4 * frames};
     if (status == VF_OK && !room)

@@ -62,6 +62,25 @@ static bool tell(void *user, int iteration, double residual)
     return false;
 }
 
+/* The images that a solution starts from, or NULL. Both solutions of sure_estimate start from 0: what they start from must not
+ * depend on the data. */
+static const char *start_of(const solving *w)
+{
+    const recon_job *j = w->crew->job;
+    const group_request *request = w->crew->request;
+    const scan_frame *frame = j->frames[w->group->first];
+    const bool first = request->own && request->sparse && !request->series && frame == j->first_of;
+    return request->search || w->rough ? NULL : first ? j->first_image : request->start;
+}
+
+/* Copies a channel of the images to start from to x. */
+static vf_status transfer_start(const solving *w, const device_solver *s, int channel)
+{
+    const int64_t count = w->sets * w->crew->job->voxels;
+    const size_t bytes = (size_t)count * vf_dtype_bytes(w->crew->job->type);
+    return vf_queue_copy(s->queue, s->x.data, start_of(w) + (size_t)channel * bytes, bytes);
+}
+
 /* Copies a channel of all frames to b, times the frames' weights, or back from x. */
 static vf_status transfer(const solving *w, const device_solver *s, int channel, bool back)
 {
@@ -95,11 +114,14 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     const solve_options options = {.precision = j->solve->precision,
                                    .iterations = w->again ? result->iterations : c->request->iterations,
                                    .tolerance = w->again ? 0 : w->tolerance,
+                                   .warm = start_of(w) != NULL,
                                    .input = j->scan->path,
                                    .lambda_auto = j->solve->lambda_auto,
                                    .tell = tell,
                                    .user = &hears};
     vf_status status = transfer(w, s, channel, false);
+    if (status == VF_OK && options.warm)
+        status = transfer_start(w, s, channel);
     VF_TRY(status, c->request->sparse ? solve_sparse(&options, s->normal, &s->sparse, s->queue, &b, &x, result)
                                       : solve(&options, s->normal, &s->known, s->queue, &b, &x, result));
     if (status == VF_OK && c->applied) { /* one frame, without weights */
@@ -235,7 +257,7 @@ vf_status crew_solve(crew *c, const frame_group *g, const frame_envelope *envelo
     if (status == VF_OK && request->sparse)
         status = sparse_frames(c, g, w.power);
     if (status == VF_OK && request->sparse)
-        w.tolerance = sparse_tolerance(j, &c->summary);
+        w.tolerance = sparse_tolerance(c);
     VF_TRY(status, solve_for_phase(&w));
     if (status == VF_OK)
         status = request->search ? request->search(c, images, numbers(&w), estimate, &w) : solve_images(&w);

@@ -167,6 +167,14 @@ static void balance_of(const recon_job *j, const frame_place *place, int set, do
         out[i] = out[i] > 0 ? 1 / fmax(sqrt(out[i] / power), least) : 0;
 }
 
+static void uneven_of(const recon_job *j, const frame_place *place, int set, double power, double *out)
+{
+    balance_of(j, place, set, power, out);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, j->voxels))
+    for (int64_t i = 0; i < j->voxels; i++)
+        out[i] = out[i] > 0 ? 1 / out[i] : 0;
+}
+
 static void unseen_of(const recon_job *j, const frame_place *place, int set, double power, double *out)
 {
     const double least = least_balance(place);
@@ -212,6 +220,11 @@ vf_status regularise_unseen(const crew *c, const frame_group *g, double power, d
     const vf_status status = put_of_maps(j, g, unseen_of, power, factor, queue, to);
     free(factor);
     return status;
+}
+
+vf_status regularise_uneven(const crew *c, const frame_group *g, double power, vf_queue *queue, vf_array *to)
+{
+    return put_of_maps(c->job, g, uneven_of, power, NULL, queue, to);
 }
 
 /* For each set of the place's maps: the support (where the coils see anything), the balance, and the envelope. */

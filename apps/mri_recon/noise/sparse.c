@@ -29,8 +29,13 @@ static const double LEAST_ERROR = 0.05, MOST_ERROR = 0.27;
 /* The bounds of what rho is multiplied by for other errors. */
 static const double LEAST_RHO = 0.2, MOST_RHO = 1;
 /* What the solver leaves must be small beside the noise: the noise, relative to the signal, for which the usual tolerance
- * is small enough; the power of it that the tolerance falls with; and the tolerance's least share. */
-static const double USUAL_NOISE = 0.08, TOLERANCE_POWER = 3, LEAST_TOLERANCE = 0.1;
+ * is small enough; the power of it that the tolerance falls with; and the tolerance's least share. With more noise, the tolerance
+ * grows with the noise's root, to the largest share, where a cosine matrix preconditions: there images are one to two tolerances
+ * from the solution, elsewhere two to twenty. */
+static const double USUAL_NOISE = 0.09, TOLERANCE_POWER = 3, LEAST_TOLERANCE = 0.1, MOST_TOLERANCE = 2;
+/* ADMM's inner steps. With several coils an iteration takes one, mostly, and two would save no iterations. With one coil
+ * preconditioners are farther from F^H W F, and images from the solution, at the same tolerance. */
+static const double REDUCTION = 0.75, REDUCTION_OF_ONE = 0.6;
 /* The smallest eigenvalue of the preconditioner's F^H W F, relative to the mean. */
 static const double LEAST_DENSITY = 1e-3;
 
@@ -194,11 +199,14 @@ static double expected_error(const recon_summary *summary)
     return summary->last.expected_signal > 0 ? error / summary->last.expected_signal : USUAL_ERROR;
 }
 
-double sparse_tolerance(const recon_job *j, const recon_summary *summary)
+double sparse_tolerance(const crew *c)
 {
+    const recon_job *j = c->job;
+    const recon_summary *summary = &c->summary;
     const double noise = summary->last.expected_noise / summary->last.expected_signal;
     const double share = summary->last.expected_signal > 0 ? pow(noise / USUAL_NOISE, TOLERANCE_POWER) : 1;
-    return j->solve->tolerance * (j->solve->tolerance_auto ? fmin(fmax(share, LEAST_TOLERANCE), 1) : 1);
+    const double most = c->solver[0].sparse.mirrored ? fmax(1, fmin(sqrt(noise / USUAL_NOISE), MOST_TOLERANCE)) : 1;
+    return j->solve->tolerance * (j->solve->tolerance_auto ? fmin(fmax(share, LEAST_TOLERANCE), most) : 1);
 }
 
 static void weigh(crew *c, vf_penalties *penalties)
@@ -318,6 +326,9 @@ static vf_status set_solver(crew *c, const frame_group *g, device_solver *s, dou
     VF_TRY(status, precondition(c, g, s, power, spectrum + j->voxels, spectrum));
     free(spectrum);
     s->sparse.even = s->known.balance;
+    s->sparse.reduction = j->has_maps && j->scan->coils > 1 ? REDUCTION : REDUCTION_OF_ONE;
+    if (status == VF_OK && j->has_maps && j->frames[g->first] == j->first_of)
+        status = regularise_uneven(c, g, power, s->queue, &s->sparse.uneven);
     return status == VF_OK && j->has_maps ? regularise_unseen(c, g, power, c->mean, s->queue, &s->sparse.unseen)
                                           : status;
 }

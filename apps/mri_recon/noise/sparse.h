@@ -9,7 +9,7 @@
 VF_MUST_CHECK vf_status sparse_frames(crew *c, const frame_group *g, double power);
 /* Sets the weights again, for another factor of the job, and the summary's. */
 void sparse_weigh(crew *c);
-/* The tolerance of the solution. */
-double sparse_tolerance(const recon_job *j, const recon_summary *summary);
+/* The tolerance of the solution; after sparse_frames. */
+double sparse_tolerance(const crew *c);
 
 #endif

@@ -480,6 +480,7 @@ vf_status reconstruct(vf_context *ctx, const recon_settings *settings, const mri
         summary_judge(ctx, &settings->solve, summary);
     free_sharing(&s);
     places_free(&j);
+    free(j.first_image);
     free(j.frames);
     return status;
 }

@@ -89,6 +89,7 @@ typedef struct solve_options {
     vf_dtype precision;
     int iterations;
     double tolerance;  /* stop at this relative residual */
+    bool warm;         /* start from x; else from 0 */
     const char *input; /* the file to name in an overflow error */
     bool lambda_auto;  /* selects the advice in a warning */
     bool (*tell)(void *user, int iteration,
@@ -96,7 +97,7 @@ typedef struct solve_options {
     void *user;
 } solve_options;
 
-/* Solves (normal + lambda P) x = b by conjugate gradients from x = 0 (Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952)
+/* Solves (normal + lambda P) x = b by conjugate gradients (Hestenes and Stiefel, J. Res. Natl. Bur. Stand. 49 (1952)
  * 409), with the prior's preconditioner if it has one. Stops once the residual is at most options->tolerance, or after
  * options->iterations. `b` is overwritten; `x` gets the solution; both are vectors of `normal`, on its device, as the prior.
  * Errors: those of the operations; VF_ERR_INPUT (overflow). */
@@ -119,15 +120,17 @@ typedef struct sparse_problem {
     vf_circulant_chain *chain;
     vf_cosine *mirrored;
     vf_circulant *inverse; /* NULL: no matrices */
+    double reduction;      /* of each iteration's residual, for ADMM (solver.h) */
     int64_t voxels;
     vf_array even; /* [image][voxels] real: 1 / sqrt(sum |s|^2) relative to its mean; 0 where no coil sees; empty: 1 */
+    vf_array uneven; /* 1 / even, or 0; for solve_options.warm */
     vf_array
         unseen; /* with `even`, [image][voxels] real: weights w of sum w |v|^2 / 2, v = x / even, for voxels that no
                       * coil sees well */
     vf_circulant *held; /* its matrix 0 is K of v^H K v / 2, for frequencies that no sample reaches; NULL: none */
 } sparse_problem;
 
-/* Minimises |W^1/2 (F x - d)|^2 / 2 + penalties from x = 0; stops at options->tolerance (vf_convex_result). `system` is
+/* Minimises |W^1/2 (F x - d)|^2 / 2 + penalties; only ADMM can start from x. Stops at options->tolerance (vf_convex_result). `system` is
  * F^H W F. `b` is overwritten; `x` gets the solution; both [image][voxels]. Otherwise as solve. */
 VF_MUST_CHECK vf_status solve_sparse(const solve_options *options, vf_operator *system, const sparse_problem *problem,
                                      vf_queue *queue, vf_array *b, vf_array *x, solve_result *result);

@@ -156,13 +156,13 @@ static void free_operators(operators *made)
     vf_array_free(&made->x);
 }
 
-/* b with zeros for the fields. */
-static vf_status extend(const operators *made, vf_queue *queue, const vf_array *b)
+/* Images with zeros for the fields. */
+static vf_status extend(const operators *made, vf_queue *queue, const vf_array *images, const vf_array *to)
 {
     const vf_vector_space fields = made->all.fields;
-    vf_status status = vf_copy(queue, fields.type, b->count, b->data, made->b.data);
+    vf_status status = vf_copy(queue, fields.type, images->count, images->data, to->data);
     return status == VF_OK
-               ? vf_fill(queue, fields.type, fields.count, (const double[2]){0}, vf_array_at(&made->b, b->count))
+               ? vf_fill(queue, fields.type, fields.count, (const double[2]){0}, vf_array_at(to, images->count))
                : status;
 }
 
@@ -200,11 +200,17 @@ vf_status solve_sparse(const solve_options *options, vf_operator *system, const 
     vf_convex_options how = {.iterations = options->iterations,
                              .tolerance = options->tolerance,
                              .inner = problem->chain ? SERIES_STEPS : 0,
+                             .reduction = problem->reduction,
+                             .warm = options->warm && problem->solver == RECON_ADMM,
                              .preconditioner = made.inverse,
                              .tell = options->tell,
                              .user = options->user};
     if (status == VF_OK && made.extended)
-        status = extend(&made, queue, b);
+        status = extend(&made, queue, b, &made.b);
+    if (status == VF_OK && how.warm && even)
+        status = vf_vector_scale_by(queue, x->type, x->count, problem->uneven.data, x->data, x->data);
+    if (status == VF_OK && how.warm && made.extended)
+        status = extend(&made, queue, x, &made.x);
     void *found_x = made.extended ? made.x.data : x->data;
     vf_convex_problem convex = {.normal = made.normal, .b = made.extended ? made.b.data : b->data};
     convex.penalty = vf_penalties_list(problem->penalties, &convex.penalties);

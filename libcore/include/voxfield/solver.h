@@ -91,11 +91,13 @@ typedef struct vf_convex_problem {
 typedef struct vf_convex_options {
     int iterations;   /* at most, >= 0 */
     double tolerance; /* of both residuals, >= 0; 0: all iterations, unless both become 0 */
-    bool warm;        /* start from x; else from 0. Multipliers always start from 0, so that vf_admm and
-                       * vf_primal_dual leave even a solution before they return to it */
+    bool warm; /* start from x; else from 0. vf_admm takes the multipliers that x asks for if the T_i keep lengths;
+                       * else it leaves even a solution before it returns to it. So does vf_primal_dual, which starts with
+                       * multipliers of 0 */
     /* vf_admm: near the inverse of A + sum_i weight_i T_i^H T_i, self-adjoint and positive; NULL: none. */
     vf_operator *preconditioner;
-    int inner;         /* vf_admm: steps of conjugate gradients per iteration, >= 1; 0: as many as needed */
+    int inner; /* vf_admm: steps of conjugate gradients per iteration, >= 1; 0: as many as needed, so that they */
+    double reduction;  /* reduce the residual, in the preconditioner's norm, to this share, in (0, 1]; 0: 0.6 */
     double relaxation; /* vf_admm: over-relaxation, in (0, 2); 0: 1.6 */
     /* vf_primal_dual: upper bounds of the largest eigenvalues of A and of sum_i T_i^H T_i, > 0 */
     double largest, largest_transform;

@@ -21,7 +21,7 @@
 
 /* Most steps per iteration, and iterations between new products A x, against rounding errors. */
 enum { INNER = 10, REFRESH = 32 };
-/* Unless the number of steps is given, they end when the residual, in the preconditioner's norm, has fallen to this share
+/* Unless numbers are given, the steps end when the residual, in the preconditioner's norm, has fallen to this share
  * of what it was at the iteration's begin: with a good preconditioner after one or two steps. */
 static const double INNER_REDUCTION = 0.6;
 /* They end in any case at this share, where only rounding errors are left. Directions of rounding errors must not be kept. */
@@ -231,17 +231,37 @@ static vf_status add_data(admm *s, double *squares)
     return status == VF_OK ? vf_vector_axpby(c->queue, c->type, c->n, 1, gradient, 1, c->vector[RESIDUAL]) : status;
 }
 
-/* z_i = T_i x and u_i = 0 for the x to start from. */
+/* The parts of the start: u_i = T_i (b - A x) / sum_j rho_j, as far as rho_i u_i is a subgradient of g_i anywhere, and w_i. With
+ * transforms that keep lengths, as wavelets do, these multipliers meet the dual condition: at the solution, exactly. `gradient`
+ * is b - A x. */
+static vf_status begin_penalty(admm *s, int i, double rho_of_all, const void *gradient)
+{
+    convex *c = &s->c;
+    const vf_penalty *penalty = &c->problem->penalty[i];
+    const int64_t count = convex_count(c, i);
+    void *w = c->own[i], *z = c->room[1];
+    const void *tx = NULL;
+    vf_status status = convex_transform(c, i, gradient, &tx);
+    VF_TRY(status, vf_vector_axpby(c->queue, c->type, count, 1 / rho_of_all, tx, 0, w));
+    VF_TRY(status, penalty->function->map(penalty->function->state, c->queue, 1 / penalty->weight, w, z));
+    VF_TRY(status, vf_vector_axpby(c->queue, c->type, count, -1, z, 1, w)); /* Moreau: what the map takes away */
+    VF_TRY(status, convex_transform(c, i, c->x, &tx));
+    return status == VF_OK ? vf_vector_axpby(c->queue, c->type, count, 1 - s->relaxation, tx, 1, w) : status;
+}
+
+/* Multipliers for the x to start from, and an iteration's end with them. */
 static vf_status begin_warm(admm *s)
 {
     convex *c = &s->c;
-    const void *tx;
+    void *gradient = c->vector[PRECONDITIONED];
+    double rho = 0, squares[2] = {0};
     vf_status status = convex_apply(c, c->x, c->vector[AX]);
-    for (int i = 0; i < c->problem->penalties && status == VF_OK; i++) {
-        status = convex_transform(c, i, c->x, &tx);
-        VF_TRY(status, vf_vector_axpby(c->queue, c->type, convex_count(c, i), 1 - s->relaxation, tx, 0, c->own[i]));
-    }
-    return status;
+    VF_TRY(status, convex_descent(c, c->vector[AX], c->vector[FORCES], gradient)); /* the forces are 0 */
+    for (int i = 0; i < c->problem->penalties; i++)
+        rho += c->problem->penalty[i].weight;
+    for (int i = 0; i < c->problem->penalties && status == VF_OK; i++)
+        status = begin_penalty(s, i, rho, gradient);
+    return status == VF_OK ? move_penalties(s, squares) : status;
 }
 
 static vf_status iterate(admm *s)
@@ -274,7 +294,9 @@ vf_status vf_admm(const vf_convex_problem *problem, vf_queue *queue, const vf_co
     admm s = {.keeps = options->inner == 0,
               .most = options->inner == 0 ? KEPT : 1,
               .relaxation = options->relaxation > 0 ? options->relaxation : RELAXATION,
-              .reduction = options->inner > 0 ? INNER_EXHAUSTED : INNER_REDUCTION,
+              .reduction = options->inner > 0       ? INNER_EXHAUSTED
+                           : options->reduction > 0 ? options->reduction
+                                                    : INNER_REDUCTION,
               .inner = options->inner > 0 ? options->inner : INNER};
     vf_status status = convex_begin("ADMM", problem, queue, options, x, DIRECTIONS + 3 * s.most, result, &s.c);
     for (int i = 0; i < s.most; i++) {

@@ -20,11 +20,11 @@ static vf_status check(const char *solver, const vf_convex_problem *p, const vf_
     if (!fits(p->normal, space))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: operator %s is between two spaces", solver,
                        vf_operator_name(p->normal));
-    if (!(o->iterations >= 0) || !(o->tolerance >= 0) || o->inner < 0 || !(o->relaxation >= 0 && o->relaxation < 2) ||
-        p->penalties < 1 || p->penalties > VF_MOST_PENALTIES)
+    if (!(o->iterations >= 0) || !(o->tolerance >= 0) || o->inner < 0 || !(o->reduction >= 0 && o->reduction <= 1) ||
+        !(o->relaxation >= 0 && o->relaxation < 2) || p->penalties < 1 || p->penalties > VF_MOST_PENALTIES)
         return vf_fail(ctx, VF_ERR_ARGUMENT,
-                       "%s: %d iterations, tolerance %g, %d inner steps, relaxation %g, %d penalties", solver,
-                       o->iterations, o->tolerance, o->inner, o->relaxation, p->penalties);
+                       "%s: %d iterations, tolerance %g, %d inner steps, reduction %g, relaxation %g, %d penalties",
+                       solver, o->iterations, o->tolerance, o->inner, o->reduction, o->relaxation, p->penalties);
     if (!p->b || !x || p->b == x || vf_queue_device(queue) != device)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "%s: a vector is missing, b is x, or the queue belongs to another device",
                        solver);

@@ -114,9 +114,9 @@ static void test_options_out_of_range(void **state)
 {
     (void)state;
     trial *s = diagonal_trial(VF_C64, BIG, 0, 0.5);
-    static const vf_convex_options wrong[] = {{.iterations = -1}, {.tolerance = -1}, {.tolerance = NAN},
-                                              {.inner = -1},      {.relaxation = 2}, {.relaxation = -0.1},
-                                              {.relaxation = NAN}};
+    static const vf_convex_options wrong[] = {
+        {.iterations = -1},   {.tolerance = -1},   {.tolerance = NAN}, {.inner = -1},      {.relaxation = 2},
+        {.relaxation = -0.1}, {.relaxation = NAN}, {.reduction = -1},  {.reduction = 1.1}, {.reduction = NAN}};
     for (int i = 0; i < SOLVERS; i++) {
         for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
             refused(try_to_solve(s, solvers[i].solve, wrong[k]), "inner steps");

@@ -1,4 +1,4 @@
-/* The iterations of the solvers of convex problems, against the same iterations on the host.
+/* The iterations of the solvers of convex problems, against the same iterations on the host; what they start from.
  *
  * usage: test_convex_steps DEVICE [TEST...]     (cpu, cuda; exit 77 if there is no such device) */
 #include "convex_fixture.h"
@@ -103,5 +103,49 @@ static void test_inner_steps(void **state)
     }
 }
 
+/* With the identity, the multipliers that vf_admm starts from are b - A x, as far as they are subgradients: at the solution, those
+ * of the solution. Let the first run end with the residuals p and r of its two conditions. The start's multiplier is then within |r| of
+ * its own, since the projection does not expand; so z is within |p| + |r| / weight of its z, and both residuals are a few times p and
+ * r: a hundred times the tolerance leaves room. With multipliers of 0 the first residuals are near those of x = 0. */
+static void test_warm_multipliers(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ELEMENT_TYPES; i++) {
+        trial *s = diagonal_trial(element_types[i], BIG, 0, 0.5);
+        vf_convex_options options = {.iterations = MOST_ITERATIONS, .tolerance = s->u < 1e-10 ? 1e-9 : 3e-5};
+        solve(s, vf_admm, options);
+        assert_int_equal(s->result.end, VF_SOLVER_CONVERGED);
+        options.tolerance *= 100;
+        solve(s, vf_admm, options);
+        const int cold = s->result.iterations;
+        options.tolerance /= 100;
+        solve(s, vf_admm, options);
+        options.warm = true;
+        options.tolerance *= 100;
+        solve(s, vf_admm, options);
+        assert_int_equal(s->result.end, VF_SOLVER_CONVERGED);
+        assert_true(s->result.iterations == 1 && cold > 1);
+        close_trial(s);
+    }
+}
+
+/* Fewer steps the less their residual has to fall: none of them in vain, and at least one an iteration. */
+static void test_reduction(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ELEMENT_TYPES; i++) {
+        trial *s = diagonal_trial(element_types[i], BIG, 0, 0.5);
+        int applications[3];
+        for (int k = 0; k < 3; k++) {
+            solve(s, vf_admm, (vf_convex_options){.iterations = 5, .reduction = (double[]){0, 0.6, 1e-3}[k]});
+            applications[k] = s->result.applications;
+        }
+        assert_int_equal(applications[0], applications[1]);
+        assert_true(applications[2] > applications[1] && applications[1] >= 5);
+        close_trial(s);
+    }
+}
+
 DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_primal_dual_steps), cmocka_unit_test(test_fista_steps),
-            cmocka_unit_test(test_inner_steps))
+            cmocka_unit_test(test_inner_steps), cmocka_unit_test(test_warm_multipliers),
+            cmocka_unit_test(test_reduction))
