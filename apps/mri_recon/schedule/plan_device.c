@@ -149,9 +149,9 @@ static void say_sharing(const vf_context *ctx, const recon_settings *s, const mr
 }
 
 /* Vectors of an image for sparse priors, at most, for each set or frame: ADMM's, one for the image of even noise, one
- * for each term of a wavelet or a block and as many as axes for tv, 2 of the largest of these, half a one for the
- * weights of unseen voxels, and the plans of wavelets. With tgv the solver's own vectors have a component more for each
- * axis, and so do the two sides. */
+ * for each term of a wavelet or a block and as many as axes for tv, 2 of the largest of these, half a one each for what
+ * undoes even noise and for the weights of unseen voxels, and the plans of wavelets. With tgv the solver's own vectors have a
+ * component more for each axis, and so do the two sides. */
 static double sparse_images(const solve_settings *s, const mri_scan *raw)
 {
     const prior_shape shape = prior_shape_of(s, raw, 1);
@@ -165,7 +165,7 @@ static double sparse_images(const solve_settings *s, const mri_scan *raw)
     const double own = solves_series(s) ? 8 : 14;          /* vf_admm's, with a number of inner steps or without */
     const double both = fields > 0 ? 2 * (1 + fields) : 0; /* b and x with fields */
     const double inverse = 3 + fields / 2;                 /* the preconditioner */
-    return s->sparse ? 1.5 + own * (1 + fields) + both + terms + 2 * largest + inverse : 0;
+    return s->sparse ? 2 + own * (1 + fields) + both + terms + 2 * largest + inverse : 0;
 }
 
 /* Approximate memory of the largest step.
@@ -215,9 +215,10 @@ static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_
             (double)scan_samples(raw) * 8 * raw->coils + raw->trajectories * samples * 16 + samples * 16 * devices +
             element * (how.teams * others * voxels +
                        (devices > 1 && how.by_voxels && s->solve.method == RECON_CG ? 2 * doubled : 0)) +
-            (regularise_by_noise(&s->solve) ? 64.0 * how.teams * voxels + 4 * group / element + /* models, envelopes */
-                                                  how.teams * (samples * (8 * raw->coils + 4) + of_frame)
-                                            : 0) +
+            (regularise_by_noise(&s->solve)
+                 ? 64.0 * how.teams * voxels + 4 * group / element +                          /* models, envelopes */
+                       how.teams * (samples * (8 * raw->coils + 4) + of_frame) + 2 * of_frame /* first images */
+                 : 0) +
             (s->solve.lambda_sure ? 4 * together * sets * of_frame : 0) +
             (s->solve.prior == RECON_REFERENCE ? 6 * sets * of_frame + 30 * voxels + /* the search, weights, voxels */
                                                      (4.0 * raw->references + 1) * raw->places * voxels
