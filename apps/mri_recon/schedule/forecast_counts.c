@@ -60,15 +60,17 @@ static const law last_law[2][SAMPLED] = {{[GRID_FULL] = {38, 0.25, 0, 0, 2.2, 1,
                                           [GRID_REGULAR] = {4.4, 0, 1.6, 0, 0.65, 1, 0},
                                           [GRID_IRREGULAR] = {15, 0, 0, -0.2, 1, 1.6, 0},
                                           [LINES_FULL] = {42, 0.2, 3, -0.12, 1, 0.75, 0},
-                                          [LINES] = {28, 0.25, 0, -0.27, 1, 0.45, 0},
+                                          [LINES] = {20, 0.25, 0, -0.27, 1, 0.45, 0},
                                           [BALL_FULL] = {80, 0.4, 0, 0, 1, 0.65, 0},
-                                          [BALL] = {65, 0, 0, 0, 1, 0.6, 0}}};
+                                          [BALL] = {40, 0, 0, 0, 1, 0.6, 0}}};
 /* ADMM's applications of F^H W F an iteration. */
 static const double steps[2][SAMPLED] = {{1.05, 1.05, 1.05, 1.05, 1.05, 2.5, 2.5},
-                                         {1.05, 1.05, 1.05, 1.8, 1.8, 3.5, 3.5}};
+                                         {1.05, 1.05, 1.05, 1.1, 1.1, 1.1, 1.1}};
 /* First images. With maps, each pass finds less noise than the one before, up to PASSES, if there is signal in what counts as
  * noise (frame_noise.c): the share of it from which on there is a second image, and all. [0]: on the grid; [1]: off it. */
 static const double without_maps = 1.15, most_images = 3, some_signal[2] = {0.3, 0.25}, all_signal[2] = {0.75, 0.55};
+/* Each starts from the one before, and takes this share of the first one's iterations: on the grid, off it. */
+static const double later_share[2] = {1, 0.3};
 /* Iterations of a series, of samples on a grid and off it: two applications each (solve_sparse.c). */
 static const double of_series[2] = {6, 14}, series_steps = 2;
 /* If the user sets lambda there is no preconditioner. Solvers other than ADMM; their power iteration. */
@@ -336,7 +338,8 @@ forecast_counts forecast_count(const forecast_sizes *z, const solve_settings *s,
     out.applications *= solutions;
     if (regularise_by_noise(s) || noise->map) {
         out.first_images = images_of(raw, &look, table > 0);
-        out.first_iterations = out.first_images * channels * first;
+        const double later = later_share[look.kind > GRID_IRREGULAR];
+        out.first_iterations = (1 + later * (out.first_images - 1)) * channels * first;
     }
     out.phase_iterations = z->one_sided && !s->sparse ? raw->frames * channels * first : 0;
     out.sure_solutions = s->lambda_sure ? sure_solutions : finds_reference_strength(s) ? strength_solutions : 0;
