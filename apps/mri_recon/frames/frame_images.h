@@ -1,11 +1,9 @@
-/* The images of a frame: their size, F^H d (frame_adjoint.c), and one of several (combine_sets.c). */
+/* The images of a frame: F^H d (frame_adjoint.c), and one of several (combine_sets.c). */
 #ifndef FRAME_IMAGES_H
 #define FRAME_IMAGES_H
 
 #include "crew.h"
 
-/* The size of a frame's images. */
-size_t frame_bytes(const recon_job *job);
 /* Voxel n of images in host memory. */
 static inline double complex image_value(const recon_job *j, const char *image, int64_t n)
 {

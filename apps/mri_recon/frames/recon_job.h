@@ -70,6 +70,9 @@ typedef struct recon_job {
     char maps_text[160];    /* how the maps were made */
 } recon_job;
 
+/* The size of a frame's images in bytes. */
+size_t frame_bytes(const recon_job *job);
+
 /* Frames of one trajectory, or of one place, that are made together. Windows of a series (windows.c) overlap: the
  * frames shared with the window before follow the first `skip` ones, those shared with the next come before the last
  * `drop` ones. */

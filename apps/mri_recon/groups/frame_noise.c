@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "frame_noise.h"
-#include "frames/frame_images.h"
 #include "noise/noise_level.h"
 #include "noise/noise_settings.h"
 #include "solve_group.h"
