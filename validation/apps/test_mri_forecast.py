@@ -132,7 +132,7 @@ def test_work_adds_up():
     assert abs(eight["F^H d"] / usual["F^H d"] - (2 * 2.15 + 8) / (2 * 2.15)) < 1e-9, (usual, eight)
     phantom("s.h5", "--matrix", "32,32,1", "--spokes", 16)
     usual, sure = parts(), parts("--lambda", "sure")
-    assert sure["solve"] > 2 * usual["solve"], (usual, sure)  # nine more solutions, but as many first images
+    assert sure["solve"] > 2 * usual["solve"], (usual, sure)  # twenty more solutions, but as many first images
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ static const law first_law[2][SAMPLED] = {{[GRID_FULL] = {19, 0.2, 0, 0, 2, 1, 0
                                            [BALL] = {7, 0, 0, 0, 1, 1, 0}},
                                           {[GRID_FULL] = {24, 0, 0, 0, 1, 1, 0},
                                            [GRID_REGULAR] = {13, 0.35, 1.3, 0, 1.6, 0.55, 0},
-                                           [GRID_IRREGULAR] = {45, 0, 0, 0, 1, 0.4, 0},
+                                           [GRID_IRREGULAR] = {50, 0, 0, 0, 1, 0.4, 0},
                                            [LINES_FULL] = {28, 0.5, 0, 0, 1, 0.72, 0},
                                            [LINES] = {10.8, 0, 0.5, 0, 2.5, 1, 1},
                                            [BALL_FULL] = {16, 0, 0, 0, 1, 0.85, 0},
@@ -57,15 +57,15 @@ static const law last_law[2][SAMPLED] = {{[GRID_FULL] = {38, 0.25, 0, 0, 2.2, 1,
                                           [BALL_FULL] = {75, 0.6, 0, 0, 1, 1, 0},
                                           [BALL] = {170, 1, 0.33, 0, 1, 1, 0}},
                                          {[GRID_FULL] = {20, 0, 0, -0.2, 1.2, 1.3, 0},
-                                          [GRID_REGULAR] = {4.4, 0, 1.6, 0, 0.65, 1, 0},
+                                          [GRID_REGULAR] = {3, 0, 1.6, 0, 0.65, 1, 0},
                                           [GRID_IRREGULAR] = {15, 0, 0, -0.2, 1, 1.6, 0},
                                           [LINES_FULL] = {42, 0.2, 3, -0.12, 1, 0.75, 0},
-                                          [LINES] = {20, 0.25, 0, -0.27, 1, 0.45, 0},
+                                          [LINES] = {4.8, 0.7, 0.6, -0.27, 1, 0.85, 0},
                                           [BALL_FULL] = {80, 0.4, 0, 0, 1, 0.65, 0},
-                                          [BALL] = {40, 0, 0, 0, 1, 0.6, 0}}};
+                                          [BALL] = {32, 0, 0, 0, 1, 0.6, 0}}};
 /* ADMM's applications of F^H W F an iteration. */
 static const double steps[2][SAMPLED] = {{1.05, 1.05, 1.05, 1.05, 1.05, 2.5, 2.5},
-                                         {1.05, 1.05, 1.05, 1.1, 1.1, 1.1, 1.1}};
+                                         {1.05, 1.05, 1.05, 1.1, 1.1, 1.75, 1.75}};
 /* First images. With maps, each pass finds less noise than the one before, up to PASSES, if there is signal in what counts as
  * noise (frame_noise.c): the share of it from which on there is a second image, and all. [0]: on the grid; [1]: off it. */
 static const double without_maps = 1.15, most_images = 3, some_signal[2] = {0.3, 0.25}, all_signal[2] = {0.75, 0.55};
@@ -74,8 +74,8 @@ static const double later_share[2] = {1, 0.3};
 /* Iterations of a series, of samples on a grid and off it: two applications each (solve_sparse.c). */
 static const double of_series[2] = {6, 14}, series_steps = 2;
 /* If the user sets lambda there is no preconditioner. Solvers other than ADMM; their power iteration. */
-static const double typical_plain = 35, typical_fista = 40, typical_primal_dual = 110, power_steps = 20;
-static const double sure_solutions = 9;
+static const double typical_plain = 35, typical_fista = 45, typical_primal_dual = 130, power_steps = 20;
+static const double sure_solutions = 20;
 /* The same for the strength of references; they are less exact than a frame's own. */
 static const double strength_solutions = 30;
 /* What a missing side of k-space multiplies iterations by: of one channel, with maps. */
@@ -298,12 +298,9 @@ static void count_last(const solve_settings *s, double last, double step, bool o
 {
     const double usual_plain = 1e-4, usual_sparse = 3e-3;
     const bool series = solves_series(s), slow = s->solver != RECON_ADMM;
-    /* Of several priors the slowest counts, but beside one that takes the noise, differences between frames converge fast. */
-    double slower = series ? INFINITY : 1;
-    for (int i = 0; i < s->sparse; i++) {
-        const double one = sparse_prior_of(s, i)->iterations;
-        slower = series ? fmin(slower, one) : fmax(slower, one);
-    }
+    double slower = INFINITY; /* a prior beside another converges as fast as that */
+    for (int i = 0; i < s->sparse; i++)
+        slower = fmin(slower, sparse_prior_of(s, i)->iterations);
     if (!s->sparse) {
         out->iterations =
             s->lambda_auto ? of_tolerance(s, last, usual_tolerance) : of_tolerance(s, typical_plain, usual_plain);
