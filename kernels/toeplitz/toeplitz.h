@@ -35,7 +35,7 @@ typedef struct vf_toeplitz_options {
 } vf_toeplitz_options;
 
 /* Makes a plan for `matrix` voxels along x, y, z. Copies its input. Blocking. Errors: VF_ERR_ARGUMENT, VF_ERR_MEMORY,
- * VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE, VF_ERR_UNSUPPORTED (no cuFFT, which a GPU needs for very long axes and for prime
+ * VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE, VF_ERR_UNSUPPORTED (no cuFFT, which a GPU needs for very long axes and for some prime
  * factors above 7); *out is NULL then. */
 VF_MUST_CHECK vf_status vf_toeplitz_create(vf_device *device, const int64_t matrix[3],
                                            const vf_toeplitz_options *options, vf_toeplitz **out);

@@ -241,7 +241,7 @@ cudaError_t launch_columns(const columns_task<T> &task, const axis_shape &shape,
     cudaError_t error = cudaSuccess;
     if constexpr (MODE == WHOLE)
         return launch(columns<T, WHOLE, 0>, blocks, shape, false, stream, task, shape);
-    with_length<T>(shape.plan.length, [&](auto length) {
+    with_length<T, true>(shape.plan.length, [&](auto length) {
         error = launch(columns<T, MODE, length.value>, blocks, shape, MODE == THERE_AND_BACK, stream, task, shape);
     });
     return error;
@@ -322,7 +322,7 @@ cudaError_t rows_enter(const axes *a, const work<T> &w, cudaStream_t stream, con
     const axis_shape &row = a->axis[0];
     const int64_t rows = w.matrix[1] * w.matrix[2];
     cudaError_t error = cudaSuccess;
-    with_length<T>(row.plan.length, [&](auto length) {
+    with_length<T, (HALF != 0)>(row.plan.length, [&](auto length) {
         error = launch(enter<T, HALF, length.value>, row_blocks(row, rows * w.count), row, false, stream, w, row, x);
     });
     return error;
@@ -333,7 +333,7 @@ cudaError_t rows_leave(const axes *a, const work<T> &w, cudaStream_t stream, num
 {
     const axis_shape &row = a->axis[0];
     cudaError_t error = cudaSuccess;
-    with_length<T>(row.plan.length, [&](auto length) {
+    with_length<T, (HALF != 0)>(row.plan.length, [&](auto length) {
         error = launch(leave<T, HALF, length.value>, row_blocks(row, w.matrix[1] * w.matrix[2]), row, false, stream, w,
                        row, y);
     });

@@ -30,7 +30,8 @@ struct vf_toeplitz {
     double *time;   /* [segments] or NULL */
     vf_array field; /* [voxels] VF_F32, VF_SPACE_DEVICE; empty if `time` is NULL */
     int64_t bytes;
-    void *state; /* the backend's own */
+    const char *design; /* static: how `apply` works, for benchmarks; NULL if the backend has one way only */
+    void *state;        /* the backend's own */
 };
 
 extern const vf_toeplitz_backend vf_toeplitz_ref, vf_toeplitz_cpu, vf_toeplitz_cuda, vf_toeplitz_opencl;

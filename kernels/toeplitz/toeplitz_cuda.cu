@@ -1,6 +1,7 @@
-/* The CUDA backend. If the lengths allow, it transforms the doubled grid axis by axis (toeplitz_axes.cu). Otherwise
- * cuFFT transforms the whole grid, and three kernels around it do the rest. Small problems take several coils and
- * segments at a time, for enough threads and few launches. */
+/* The CUDA backend. If the lengths allow, it transforms the doubled grid axis by axis: toeplitz_axes.cu, whose doubled lengths
+ * are best powers of two, or toeplitz_flow.cu, which pads others to a length of two or three passes. Otherwise cuFFT transforms
+ * the whole grid, and three kernels around it do the rest. Small problems take several coils and segments at a time, for enough
+ * threads and few launches. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,9 @@ enum { THREADS = 256, BATCH_POINTS = 1 << 22, MOST_BATCH = 32 };
 struct cuda_state {
     int batch;          /* arrays per batch */
     bool by_axes;       /* else by cuFFT */
+    bool by_flow;       /* by_axes, with padded lengths */
+    flow_plan flow;     /* by_flow */
+    int64_t lengths[3]; /* of the transforms; plan->doubled unless by_flow */
     bool used[3];       /* axes that a circulant matrix depends on */
     axes axis;          /* by_axes */
     vf_fft *one, *many; /* else; `many` transforms a batch, and is NULL if a batch is one array */
@@ -146,9 +150,9 @@ work<T> work_of(const vf_toeplitz *plan)
     const cuda_state *s = static_cast<const cuda_state *>(plan->state);
     work<T> w = {};
     memcpy(w.matrix, plan->matrix, sizeof w.matrix);
-    memcpy(w.doubled, plan->doubled, sizeof w.doubled);
+    memcpy(w.doubled, s->lengths, sizeof w.doubled);
     w.voxels = plan->voxels;
-    w.points = plan->doubled[0] * plan->doubled[1] * plan->doubled[2];
+    w.points = w.doubled[0] * w.doubled[1] * w.doubled[2];
     w.segments = plan->segments;
     w.time = static_cast<const double *>(s->time.data);
     w.field = static_cast<const float *>(plan->field.data);
@@ -165,6 +169,9 @@ vf_status set_segment(vf_toeplitz *plan, vf_queue *queue, int segment, void *q)
     const work<T> w = work_of<T>(plan);
     const launch_shape shape = rows_shape(w.doubled[0], w.doubled[1] * w.doubled[2]);
     T *kernel = static_cast<T *>(s->kernels.data) + segment * w.points;
+    if (s->by_flow)
+        return VF_CUDA(plan->device, flow_set(&s->flow, &s->axis, w, stream, static_cast<const number<T> *>(q),
+                                              static_cast<T *>(s->kernels.data) + segment * flow_factors(&s->flow)));
     clear_unused<<<shape.blocks, shape.threads, 0, stream>>>(w, static_cast<number<T> *>(q));
     vf_status status = VF_CUDA(plan->device, cudaGetLastError());
     if (status == VF_OK)
@@ -216,6 +223,9 @@ vf_status apply_batch(const vf_toeplitz *plan, vf_queue *queue, const work<T> &w
     if (s->by_axes && plan->circulant)
         return VF_CUDA(plan->device, circulant_apply(&s->axis, s->used, w, stream, static_cast<const number<T> *>(x),
                                                      static_cast<number<T> *>(y)));
+    if (s->by_flow)
+        return VF_CUDA(plan->device,
+                       flow_apply(&s->flow, w, stream, static_cast<const number<T> *>(x), static_cast<number<T> *>(y)));
     if (s->by_axes)
         return VF_CUDA(plan->device,
                        axes_apply(&s->axis, w, stream, static_cast<const number<T> *>(x), static_cast<number<T> *>(y)));
@@ -292,9 +302,11 @@ vf_status make_arrays(vf_toeplitz *plan, cuda_state *s, int64_t points)
 {
     /* Cleared: a batch that is not full is transformed whole, and its unused arrays should hold valid numbers. */
     const int64_t each = s->by_axes && !plan->circulant ? axes_buffer(plan->matrix, plan->doubled) : points;
-    vf_status status = vf_create_cleared(plan->device, vf_dtype_complex(plan->precision), s->batch * each, &s->buffer);
+    const int64_t numbers = s->by_flow ? flow_buffer(&s->flow) : s->batch * each,
+                  kernel = s->by_flow ? flow_factors(&s->flow) : points;
+    vf_status status = vf_create_cleared(plan->device, vf_dtype_complex(plan->precision), numbers, &s->buffer);
     if (status == VF_OK)
-        status = vf_array_create(plan->device, VF_SPACE_DEVICE, plan->precision, plan->segments * points, &s->kernels);
+        status = vf_array_create(plan->device, VF_SPACE_DEVICE, plan->precision, plan->segments * kernel, &s->kernels);
     if (status == VF_OK && plan->time)
         status = vf_array_create(plan->device, VF_SPACE_DEVICE, VF_F64, plan->segments, &s->time);
     if (status == VF_OK && plan->time)
@@ -306,6 +318,29 @@ vf_status make_arrays(vf_toeplitz *plan, cuda_state *s, int64_t points)
                        s->axis.roots.count * (int64_t)vf_dtype_bytes(s->axis.roots.type) +
                        s->time.count * (int64_t)sizeof(double) + (s->one ? vf_fft_bytes(s->one) : 0) +
                        (s->many ? vf_fft_bytes(s->many) : 0);
+    return status;
+}
+
+/* Chooses the design, and plans it. */
+vf_status plan_axes(vf_toeplitz *plan, cuda_state *s)
+{
+    int most_bytes = 0;
+    vf_status status = VF_OK;
+    if (!plan->circulant && flow_lengths(plan->precision, plan->matrix, s->lengths)) {
+        status = axes_create(plan->device, plan->precision, s->lengths, &s->by_axes, &s->axis);
+        if (status == VF_OK && s->by_axes)
+            status = VF_CUDA(plan->device, cudaDeviceGetAttribute(&most_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                                                  vf_device_ordinal(plan->device)));
+        s->by_flow = s->by_axes;
+    }
+    if (status == VF_OK && s->by_flow) {
+        flow_create(plan->precision, plan->matrix, &s->axis, most_bytes, &s->flow);
+        s->batch = s->flow.shape.arrays;
+    } else if (status == VF_OK) {
+        memcpy(s->lengths, plan->doubled, sizeof s->lengths);
+        status = axes_create(plan->device, plan->precision, s->lengths, &s->by_axes, &s->axis);
+    }
+    plan->design = s->by_flow ? "padded axes" : s->by_axes ? "axes" : "cuFFT";
     return status;
 }
 
@@ -322,7 +357,7 @@ vf_status create(vf_toeplitz *plan)
     s->batch = fit < 1 ? 1 : fit > MOST_BATCH ? (int)MOST_BATCH : (int)fit;
     vf_status status = VF_CUDA(plan->device, cudaSetDevice(vf_device_ordinal(plan->device)));
     if (status == VF_OK)
-        status = axes_create(plan->device, plan->precision, plan->doubled, &s->by_axes, &s->axis);
+        status = plan_axes(plan, s);
     if (status == VF_OK && !s->by_axes)
         status = vf_fft_create(plan->device, type, 3, dims, 1, &s->one);
     if (status == VF_OK && !s->by_axes && s->batch > 1)

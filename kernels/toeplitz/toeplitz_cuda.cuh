@@ -4,6 +4,7 @@
 
 #include "backend/cuda_check.cuh"
 #include "toeplitz_backend.h"
+#include "toeplitz_flow.h"
 
 namespace vf_toeplitz_gpu
 {
@@ -15,25 +16,25 @@ struct __align__(2 * sizeof(T)) number
 };
 
 template <typename T>
-__device__ inline number<T> operator+(number<T> a, number<T> b)
+__host__ __device__ inline number<T> operator+(number<T> a, number<T> b)
 {
     return {a.re + b.re, a.im + b.im};
 }
 
 template <typename T>
-__device__ inline number<T> operator-(number<T> a, number<T> b)
+__host__ __device__ inline number<T> operator-(number<T> a, number<T> b)
 {
     return {a.re - b.re, a.im - b.im};
 }
 
 template <typename T>
-__device__ inline number<T> product(number<T> a, number<T> b)
+__host__ __device__ inline number<T> product(number<T> a, number<T> b)
 {
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
 template <typename T>
-__device__ inline number<T> conjugate(number<T> a)
+__host__ __device__ inline number<T> conjugate(number<T> a)
 {
     return {a.re, -a.im};
 }
@@ -138,6 +139,34 @@ cudaError_t circulant_set(const work<T> &w, cudaStream_t stream, double scale, c
 template <typename T>
 cudaError_t circulant_apply(const axes *a, const bool used[3], const work<T> &w, cudaStream_t stream,
                             const number<T> *x, number<T> *y);
+
+/* ---- by transforms of two or three passes with as many threads (toeplitz_flow.cu), for the lengths in toeplitz_tiles.cuh ---- */
+
+struct flow_plan {
+    vf_flow_shape shape; /* arrays: the most of a batch */
+    int threads, row_pitch, most_lines;
+    const void *roots[3];
+};
+
+/* The lengths that the axes are padded to. False if axes_apply is the better one: if all doubled lengths are powers of two, an
+ * axis is too short or too long, or the padding would be too much. */
+bool flow_lengths(vf_dtype precision, const int64_t matrix[3], int64_t lengths[3]);
+
+/* `a`: of those lengths. most_bytes: of shared memory that a thread block can have. */
+void flow_create(vf_dtype precision, const int64_t matrix[3], const axes *a, int most_bytes, flow_plan *out);
+
+/* Numbers that w.buffer needs; the numbers of a segment's kernel. */
+int64_t flow_buffer(const flow_plan *p);
+int64_t flow_factors(const flow_plan *p);
+
+/* The kernel of one segment, from Q. w.doubled: the padded lengths. */
+template <typename T>
+cudaError_t flow_set(const flow_plan *p, const axes *a, const work<T> &w, cudaStream_t stream, const number<T> *q,
+                     T *factors);
+
+/* As axes_apply; w.count <= p->shape.arrays. */
+template <typename T>
+cudaError_t flow_apply(const flow_plan *p, const work<T> &w, cudaStream_t stream, const number<T> *x, number<T> *y);
 
 } // namespace vf_toeplitz_gpu
 

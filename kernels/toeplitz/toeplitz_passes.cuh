@@ -13,24 +13,31 @@
 
 #include "toeplitz_cuda.cuh"
 
+/* For loops in code that is for the host too, whose compiler would warn of the pragma. */
+#ifdef __CUDA_ARCH__
+#define VF_UNROLL _Pragma("unroll")
+#else
+#define VF_UNROLL
+#endif
+
 namespace vf_toeplitz_gpu
 {
 
 /* ---- transforms of a few numbers, in place, with exp(-i 2 pi m k / R) ---- */
 
 template <typename T>
-__device__ inline number<T> times_minus_i(number<T> a)
+__host__ __device__ inline number<T> times_minus_i(number<T> a)
 {
     return {a.im, -a.re};
 }
 
 template <typename T>
-__device__ inline void transform_few(number<T> (&)[1])
+__host__ __device__ inline void transform_few(number<T> (&)[1])
 {
 }
 
 template <typename T>
-__device__ inline void transform_few(number<T> (&v)[2])
+__host__ __device__ inline void transform_few(number<T> (&v)[2])
 {
     const number<T> difference = v[0] - v[1];
     v[0] = v[0] + v[1];
@@ -38,7 +45,7 @@ __device__ inline void transform_few(number<T> (&v)[2])
 }
 
 template <typename T>
-__device__ inline void transform_four(number<T> &a, number<T> &b, number<T> &c, number<T> &d)
+__host__ __device__ inline void transform_four(number<T> &a, number<T> &b, number<T> &c, number<T> &d)
 {
     const number<T> p = a + c, q = a - c, r = b + d, s = times_minus_i(b - d);
     a = p + r;
@@ -48,20 +55,20 @@ __device__ inline void transform_four(number<T> &a, number<T> &b, number<T> &c, 
 }
 
 template <typename T>
-__device__ inline void transform_few(number<T> (&v)[4])
+__host__ __device__ inline void transform_few(number<T> (&v)[4])
 {
     transform_four(v[0], v[1], v[2], v[3]);
 }
 
 template <typename T>
-__device__ inline void transform_few(number<T> (&v)[8])
+__host__ __device__ inline void transform_few(number<T> (&v)[8])
 {
     const T half = (T)0.70710678118654752440;
     const number<T> roots[4] = {{1, 0}, {half, -half}, {0, -1}, {-half, -half}};
     number<T> even[4] = {v[0], v[2], v[4], v[6]}, odd[4] = {v[1], v[3], v[5], v[7]};
     transform_few(even);
     transform_few(odd);
-#pragma unroll
+    VF_UNROLL
     for (int k = 0; k < 4; k++) {
         const number<T> turned = k == 0 ? odd[0] : k == 2 ? times_minus_i(odd[2]) : product(odd[k], roots[k]);
         v[k] = even[k] + turned;
@@ -70,52 +77,52 @@ __device__ inline void transform_few(number<T> (&v)[8])
 }
 
 template <typename T>
-__device__ inline void transform_few(number<T> (&v)[16])
+__host__ __device__ inline void transform_few(number<T> (&v)[16])
 {
     const T c = (T)0.92387953251128675613, s = (T)0.38268343236508977173, h = (T)0.70710678118654752440;
     /* exp(-i 2 pi n / 16) */
     const number<T> roots[10] = {{1, 0},   {c, -s},  {h, -h},  {s, -c}, {0, -1},
                                  {-s, -c}, {-h, -h}, {-c, -s}, {-1, 0}, {-c, s}};
-#pragma unroll
+    VF_UNROLL
     for (int i = 0; i < 4; i++) {
         transform_four(v[i], v[i + 4], v[i + 8], v[i + 12]);
-#pragma unroll
+        VF_UNROLL
         for (int k = 1; k < 4; k++)
             if (i * k == 4)
                 v[i + 4 * k] = times_minus_i(v[i + 4 * k]);
             else if (i > 0)
                 v[i + 4 * k] = product(v[i + 4 * k], roots[i * k]);
     }
-#pragma unroll
+    VF_UNROLL
     for (int k = 0; k < 4; k++)
         transform_four(v[4 * k], v[4 * k + 1], v[4 * k + 2], v[4 * k + 3]);
-        /* v[4 k + m] now holds result k + 4 m */
-#pragma unroll
+    /* v[4 k + m] now holds result k + 4 m */
+    VF_UNROLL
     for (int k = 0; k < 4; k++)
-#pragma unroll
-        for (int m = k + 1; m < 4; m++) {
-            const number<T> other = v[4 * k + m];
-            v[4 * k + m] = v[4 * m + k];
-            v[4 * m + k] = other;
-        }
+        VF_UNROLL
+    for (int m = k + 1; m < 4; m++) {
+        const number<T> other = v[4 * k + m];
+        v[4 * k + m] = v[4 * m + k];
+        v[4 * m + k] = other;
+    }
 }
 
 /* R odd. The symmetry of cosines and sines saves half of the multiplications of the plain sum. */
 template <typename T, int R>
-__device__ inline void transform_odd(number<T> (&v)[R], const T (&cosine)[R / 2], const T (&sine)[R / 2])
+__host__ __device__ inline void transform_odd(number<T> (&v)[R], const T (&cosine)[R / 2], const T (&sine)[R / 2])
 {
     number<T> sum[R / 2], difference[R / 2], out[R];
     out[0] = v[0];
-#pragma unroll
+    VF_UNROLL
     for (int k = 0; k < R / 2; k++) {
         sum[k] = v[k + 1] + v[R - 1 - k];
         difference[k] = v[k + 1] - v[R - 1 - k];
         out[0] = out[0] + sum[k];
     }
-#pragma unroll
+    VF_UNROLL
     for (int m = 1; m <= R / 2; m++) {
         number<T> even = v[0], odd = {0, 0};
-#pragma unroll
+        VF_UNROLL
         for (int k = 1; k <= R / 2; k++) {
             const int n = m * k % R, at = n <= R / 2 ? n - 1 : R - n - 1;
             const T c = cosine[at], s = n <= R / 2 ? sine[at] : -sine[at];
@@ -125,20 +132,20 @@ __device__ inline void transform_odd(number<T> (&v)[R], const T (&cosine)[R / 2]
         out[m] = even + times_minus_i(odd);
         out[R - m] = even - times_minus_i(odd);
     }
-#pragma unroll
+    VF_UNROLL
     for (int m = 0; m < R; m++)
         v[m] = out[m];
 }
 
 template <typename T>
-__device__ inline void transform_few(number<T> (&v)[3])
+__host__ __device__ inline void transform_few(number<T> (&v)[3])
 {
     const T cosine[1] = {(T)-0.5}, sine[1] = {(T)0.86602540378443864676};
     transform_odd(v, cosine, sine);
 }
 
 template <typename T>
-__device__ inline void transform_few(number<T> (&v)[5])
+__host__ __device__ inline void transform_few(number<T> (&v)[5])
 {
     const T cosine[2] = {(T)0.30901699437494742410, (T)-0.80901699437494742410},
             sine[2] = {(T)0.95105651629515357212, (T)0.58778525229247312917};
@@ -146,7 +153,7 @@ __device__ inline void transform_few(number<T> (&v)[5])
 }
 
 template <typename T>
-__device__ inline void transform_few(number<T> (&v)[7])
+__host__ __device__ inline void transform_few(number<T> (&v)[7])
 {
     const T cosine[3] = {(T)0.62348980185873353053, (T)-0.22252093395631440429, (T)-0.90096886790241912624},
             sine[3] = {(T)0.78183148246802980871, (T)0.97492791218182360702, (T)0.43388373911755812048};
@@ -303,7 +310,8 @@ __device__ __forceinline__ int transform_line(const line_place<T, ROWS> &place, 
     }
 }
 
-/* with_length calls launch with the length as a constant if it has code of its own for T, else with 0. */
+/* with_length calls launch with the length as a constant if it has code of its own for T, else with 0. DOUBLED: half of a line is
+ * zero or not needed; then most lengths that are no powers of two take toeplitz_flow.cu. */
 template <int LENGTH, typename Launch>
 bool if_length(int length, Launch launch)
 {
@@ -312,15 +320,17 @@ bool if_length(int length, Launch launch)
     return length == LENGTH;
 }
 
-template <typename T, typename Launch>
+template <typename T, bool DOUBLED, typename Launch>
 void with_length(int length, Launch launch)
 {
     bool found = if_length<64>(length, launch) || if_length<128>(length, launch) || if_length<256>(length, launch) ||
                  if_length<512>(length, launch);
     if constexpr (sizeof(T) == 4)
+        found = found || if_length<1024>(length, launch);
+    if constexpr (sizeof(T) == 4 && !DOUBLED)
         found = found || if_length<96>(length, launch) || if_length<160>(length, launch) ||
                 if_length<192>(length, launch) || if_length<320>(length, launch) || if_length<384>(length, launch) ||
-                if_length<640>(length, launch) || if_length<1024>(length, launch);
+                if_length<640>(length, launch);
     if (!found)
         launch(std::integral_constant<int, 0>());
 }

@@ -1,13 +1,13 @@
 /* How fast multiplication by a Toeplitz matrix is: time per application, and the shares of the device's ceilings,
  * measured in the same run. Every result is checked at all voxels before it is timed.
  *
- * usage: bench_toeplitz DEVICE [REPORT.json]
+ * usage: bench_toeplitz DEVICE [REPORT.json [CASE]]     (CASE: a part of the names of cases; "-" for no report)
  *
  * Operations, counting only the transforms: 5 n log2 n for one of length n, forward and back, for each coil and
  * segment. H = 2 along an axis of more than one voxel, else 1. Two axes lie along x and z.
  *     CPU (toeplitz_cpu.c)
  *           2 (H_z nx ny  5 nz log2 nz  +  H_z nz H_x ny  5 nx log2 nx  +  H_z nz H_x nx H_y  5 ny log2 ny)
- *     GPU (toeplitz_axes.cu)
+ *     GPU (toeplitz_axes.cu, toeplitz_flow.cu)
  *           2 (ny nz  5 H_x nx log2 (H_x nx)  +  H_x nx nz  5 H_y ny log2 (H_y ny)
  *              +  H_x nx H_y ny  5 H_z nz log2 (H_z nz))
  * The ceiling counts a multiply-add as two.
@@ -17,8 +17,8 @@
  *           spectrum, 2 images, read and written by enter, read and written by multiply, read by leave: 10; the
  *           kernel: H / 2
  *     GPU   x read, y written, the map twice: 4; the array doubled along x, written and read twice: 4 H_x; in three
- *           dimensions the array doubled along y as well: 4 H_x H_y; the kernel: H / 2. Lengths with prime factors
- *           above 7 take another path; no case has one.
+ *           dimensions the array doubled along y as well: 4 H_x H_y; the kernel: H / 2. Padding beyond twice the
+ *           length (toeplitz_flow.cu) counts as if it were not there. "By" is the design that ran.
  * If caches hold part of that, the share of the copy ceiling may exceed 100 %. */
 #include <complex.h>
 #include <math.h>
@@ -26,7 +26,7 @@
 #include "bench_ceilings.h"
 #include "bench_device.h"
 #include "free_all.h"
-#include "toeplitz.h"
+#include "toeplitz_backend.h"
 
 enum { SAMPLES = 2, PART = 1024, MOST_RUNS = 201 };
 
@@ -45,6 +45,8 @@ static const bench_case cases[] = {
     {"128^3, 1 coil, 6 segments", {128, 128, 128}, 1, 6, VF_F32},
     {"128^3, 1 coil, double", {128, 128, 128}, 1, 1, VF_F64},
     {"100x90x96, 4 coils", {100, 90, 96}, 4, 1, VF_F32},
+    {"96^3, 8 coils", {96, 96, 96}, 8, 1, VF_F32},
+    {"110x90x96, 1 coil, double", {110, 90, 96}, 1, 1, VF_F64},
     {"64^3, 8 coils", {64, 64, 64}, 8, 1, VF_F32},
     {"256^2, 8 coils", {256, 256, 1}, 8, 1, VF_F32},
     {"256^2, 1 coil", {256, 256, 1}, 1, 1, VF_F32},
@@ -233,8 +235,9 @@ static double bytes_moved(const bench_case *c)
     return units * image * c->coils * c->segments;
 }
 
-static void note(const bench_case *c, double took, int runs, double error, int64_t memory)
+static void note(const bench_case *c, double took, int runs, double error, const vf_toeplitz *plan)
 {
+    const int64_t memory = vf_toeplitz_bytes(plan);
     bool wrong = !(error <= (c->precision == VF_F64 ? 2e-14 : 3e-6));
     double flops = operations(c) / took, bytes = bytes_moved(c) / took;
     failures += wrong;
@@ -243,14 +246,17 @@ static void note(const bench_case *c, double took, int runs, double error, int64
            1e-9 * flops);
     if (known)
         printf(" (%4.1f %%)", 100 * flops / flops_ceiling);
-    printf("  %7.1f GB/s (%4.1f %%)  %6.1f MB  error %.1e%s\n", 1e-9 * bytes, 100 * bytes / copy_ceiling,
-           1e-6 * (double)memory, error, wrong ? "  WRONG" : "");
+    printf("  %7.1f GB/s (%4.1f %%)  %6.1f MB  error %.1e%s%s%s\n", 1e-9 * bytes, 100 * bytes / copy_ceiling,
+           1e-6 * (double)memory, error, plan->design ? "  by " : "", plan->design ? plan->design : "",
+           wrong ? "  WRONG" : "");
     vf_report_begin(report, c->name);
     vf_report_text(report, "precision", c->precision == VF_F64 ? "double" : "single");
     vf_report_integers(report, "matrix", c->matrix, 3);
     vf_report_integer(report, "coils", c->coils);
     vf_report_integer(report, "segments", c->segments);
     vf_report_number(report, "seconds", took);
+    if (plan->design)
+        vf_report_text(report, "design", plan->design);
     vf_report_integer(report, "runs", runs);
     vf_report_number(report, "operations_per_second", flops);
     if (known)
@@ -291,7 +297,7 @@ static void run_case(const bench_case *c)
         seconds[runs] = vf_now() - began;
         spent += seconds[runs];
     }
-    note(c, median(seconds, runs), runs, error, vf_toeplitz_bytes(plan));
+    note(c, median(seconds, runs), runs, error, plan);
     vf_array_free(&maps);
     vf_array_free(&x);
     vf_array_free(&y);
@@ -301,7 +307,8 @@ static void run_case(const bench_case *c)
 
 int main(int argc, char **argv)
 {
-    int ended = begin("bench_toeplitz", argc > 1 ? argv[1] : "cpu", argc > 2 ? argv[2] : NULL);
+    int ended =
+        begin("bench_toeplitz", argc > 1 ? argv[1] : "cpu", argc > 2 && strcmp(argv[2], "-") != 0 ? argv[2] : NULL);
     if (ended >= 0)
         return ended;
     copy_ceiling = copy_speed();
@@ -317,6 +324,7 @@ int main(int argc, char **argv)
     vf_report_number(report, "copy_bytes_per_second", copy_ceiling);
     vf_report_begin(report, "cases");
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
-        run_case(&cases[c]);
+        if (argc < 4 || strstr(cases[c].name, argv[3]))
+            run_case(&cases[c]);
     return end();
 }

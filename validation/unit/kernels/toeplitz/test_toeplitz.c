@@ -69,13 +69,40 @@ static void test_lengths(void **state)
         }
 }
 
+/* Grids whose axes a GPU pads to the next length with transforms of two or three passes, none of them a power of two: every such
+ * length along x and y in 2D, exact or after an odd number of voxels; and some in 3D. */
+static void test_padded_lengths(void **state)
+{
+    (void)state;
+    static const int lengths[] = {8,   16,  20,  24,  32,  40,  48,  56,  64,  72,  80,  90,  96,  100,
+                                  112, 120, 128, 144, 160, 180, 200, 224, 256, 288, 320, 384, 448, 512};
+    static const int64_t volumes[][3] = {{100, 13, 14}, {14, 90, 15}, {13, 14, 96},
+                                         {25, 18, 33},  {20, 24, 17}, {40, 24, 3}};
+    enum { PLANES = sizeof lengths / sizeof *lengths, VOLUMES = sizeof volumes / sizeof *volumes };
+    for (int l = 0; l < PLANES + VOLUMES; l++)
+        for (int k = 0; k < (l < PLANES ? 4 : 2); k++) {
+            const vf_dtype precision = k % 2 ? VF_F64 : VF_F32;
+            if (k % 2 && !has_precision(VF_F64))
+                continue;
+            const int length = l < PLANES ? lengths[l] - l % 2 : 0, other = 13 + l % 3;
+            problem p = l >= PLANES ? make_problem(volumes[l - PLANES][0], volumes[l - PLANES][1],
+                                                   volumes[l - PLANES][2], 1, 1, true, true, precision)
+                        : k / 2     ? make_problem(length, other, 1, 1 + l % 2, 1, true, false, precision)
+                                    : make_problem(other, length, 1, 1 + l % 2, 1, true, false, precision);
+            compare_with_dense(&p, false);
+            free_problem(&p);
+        }
+}
+
 /* Many coils, more than one batch on a GPU; then fewer with the same plan. */
 static void test_many_coils(void **state)
 {
     (void)state;
-    for (int k = 0; k < 4; k++) {
-        problem p = make_problem(12, k % 2 ? 1 : 5, 7, 37, 1 + k % 2, true, true,
-                                 k / 2 && has_precision(VF_F64) ? VF_F64 : VF_F32);
+    for (int k = 0; k < 8; k++) { /* on a GPU, the last four with padded axes */
+        problem p = k >= 4 ? make_problem(13, 14, k % 2 ? 1 : 3, 37, 1 + k % 2, true, true,
+                                          k / 2 % 2 && has_precision(VF_F64) ? VF_F64 : VF_F32)
+                           : make_problem(12, k % 2 ? 1 : 5, 7, 37, 1 + k % 2, true, true,
+                                          k / 2 % 2 && has_precision(VF_F64) ? VF_F64 : VF_F32);
         double complex *x = random_vector(&p, p.voxels), *got = room(p.voxels, sizeof *got),
                        *expected = room(p.voxels, sizeof *expected);
         running r = start(&p, NULL);
@@ -119,9 +146,10 @@ static void test_delta(void **state)
 static void test_hermitian_part(void **state)
 {
     (void)state;
-    for (int k = 0; k < 4; k++) {
-        problem p = make_problem(9, 6, k % 2 ? 4 : 1, 1, 1, false, false,
-                                 k / 2 && has_precision(VF_F64) ? VF_F64 : VF_F32),
+    for (int k = 0; k < 8; k++) {
+        const int more = k / 4 * 11;
+        problem p = make_problem(9 + more, 6 + more, k % 2 ? 4 + more : 1, 1, 1, false, false,
+                                 k / 2 % 2 && has_precision(VF_F64) ? VF_F64 : VF_F32),
                 h = p;
         h.q = room(p.points, sizeof *h.q);
         for (int64_t n = 0; n < p.points; n++)
@@ -149,9 +177,13 @@ static void test_hermitian_part(void **state)
 static void test_nan(void **state)
 {
     (void)state;
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 8; k++) {
         problem p =
-            make_problem(19, k % 2 ? 8 : 1, 5, 2, 1, true, false, k / 2 && has_precision(VF_F64) ? VF_F64 : VF_F32);
+            make_problem(19,
+                         k % 2   ? 8
+                         : k / 4 ? 17
+                                 : 1,
+                         k / 4 ? 14 : 5, 2, 1, true, false, k / 2 % 2 && has_precision(VF_F64) ? VF_F64 : VF_F32);
         double complex *x = random_vector(&p, p.voxels), *y = room(p.voxels, sizeof *y);
         x[p.voxels / 3] = number(NAN, 0);
         run(&p, NULL, x, y);
@@ -241,5 +273,6 @@ static void test_cancel(void **state)
 }
 
 DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_against_dense), cmocka_unit_test(test_lengths),
-            cmocka_unit_test(test_many_coils), cmocka_unit_test(test_delta), cmocka_unit_test(test_hermitian_part),
-            cmocka_unit_test(test_nan), cmocka_unit_test(test_refusals), cmocka_unit_test(test_cancel))
+            cmocka_unit_test(test_padded_lengths), cmocka_unit_test(test_many_coils), cmocka_unit_test(test_delta),
+            cmocka_unit_test(test_hermitian_part), cmocka_unit_test(test_nan), cmocka_unit_test(test_refusals),
+            cmocka_unit_test(test_cancel))
