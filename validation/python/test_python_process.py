@@ -19,6 +19,8 @@ from python_cases import Skip, generator, main, off
 
 LONG = """
 import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in what it starts in the background
+signal.alarm(300)  # should the test be killed, this does not stay behind
 import numpy as np, voxfield
 rng = np.random.default_rng(1)
 atoms, charges = rng.uniform(-50, 50, (200000, 3)), rng.uniform(-1, 1, 200000)
