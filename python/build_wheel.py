@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the Python wheel: the package, its extension module and the programs, with all libraries that they need inside.
 
-    python3 python/build_wheel.py [--cuda OFF|ALL] [--objects build/release] [--out out/wheel]
+    python3 python/build_wheel.py [--cuda OFF|ALL] [--out out/wheel]
 
 It needs what the build needs (./run packages), the static libraries of Debian's -dev packages, libaec-dev and python3-dev (any Python
 from 3.10 on), and PyPI for its tools: they go into an environment in build/wheel. The wheel serves CPython 3.10 and newer, on Linux
@@ -78,18 +78,15 @@ def project(cuda):
     return tree / "python"
 
 
-def make(python, cuda, objects):
+def make(python, cuda):
     defines = {"VOXFIELD_STATIC_DEPENDENCIES": "ON", "BUILD_SHARED_LIBS": "OFF", "VOXFIELD_CUDA": cuda, "Python3_EXECUTABLE": python}
-    if objects:
-        cache = (objects / "CMakeCache.txt").read_text(encoding="utf-8")
-        defines.update(re.findall(r"^(CMAKE_C(?:UDA)?_COMPILER(?:_LAUNCHER)?):\w+=(.+)$", cache, re.MULTILINE))
-    elif shutil.which("ccache"):
+    if shutil.which("ccache"):
         defines["CMAKE_C_COMPILER_LAUNCHER"] = "ccache"
         if cuda != "OFF":
             defines["CMAKE_CUDA_COMPILER_LAUNCHER"] = "ccache"
     # As deep below the sources as other build folders, so that ccache finds their objects. Without CMake's cache, libraries are
     # looked for again, static ones now; objects stay, and ninja makes anew only those whose commands have changed.
-    folder = objects or ROOT / "build" / ("wheel-cpu" if cuda == "OFF" else "wheel-cuda")
+    folder = ROOT / "build" / ("wheel-cpu" if cuda == "OFF" else "wheel-cuda")
     (folder / "CMakeCache.txt").unlink(missing_ok=True)
     shutil.rmtree(WORK / "made", ignore_errors=True)
     settings = [f"-Ccmake.define.{name}={value}" for name, value in defines.items()]
@@ -113,14 +110,12 @@ def repair(python, wheel, out):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cuda", default="OFF", choices=["OFF", "ON", "ALL"], help="GPU code, as VOXFIELD_CUDA; default OFF")
-    parser.add_argument("--objects", type=pathlib.Path, metavar="FOLDER",
-                        help="a build folder whose objects are used; it is configured for the wheel then")
     parser.add_argument("--out", default=ROOT / "out" / "wheel", type=pathlib.Path)
     given = parser.parse_args()
     start = time.monotonic()
     WORK.mkdir(parents=True, exist_ok=True)
     python = tools()
-    wheel = repair(python, make(python, given.cuda, given.objects and given.objects.resolve()), given.out.resolve())
+    wheel = repair(python, make(python, given.cuda), given.out.resolve())
     with zipfile.ZipFile(wheel) as archive:
         for item in sorted(archive.infolist(), key=lambda item: -item.file_size)[:8]:
             print(f"{item.file_size / 1e6:8.1f} MB  {item.compress_size / 1e6:6.1f} MB packed  {item.filename}")

@@ -96,7 +96,7 @@ def choose_atoms(program, spec, edge, wanted, folder):
     seconds = {}
     for atoms in (few, few, many):  # the first run starts the driver
         write_molecule(folder / "pilot.pqr", atoms)
-        _, report = run([program, *map_arguments("pilot.pqr", edge), "--device", spec], folder)
+        _, report = run([program, *map_arguments("pilot.pqr", edge), "--method", "exact", "--device", spec], folder)
         seconds[atoms] = report["seconds"]["compute"]
     each = max(seconds[many] - seconds[few], 1e-4) / (many - few)
     return max(2, 2 * round((wanted - seconds[many]) / each / 2) + many)
