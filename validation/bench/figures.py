@@ -330,7 +330,8 @@ def threads_block(data):
     if not record:
         return "No record yet: `./run bench --threads 1,2,4,8,16`, on an idle machine, makes one."
     return (f"{record['device']}, {record['processors']} processors. Medians; in brackets the parallel efficiency.\n\n"
-            f"{time_threads.show(record)}\n\n![Times as fast as one thread](threads.svg)")
+            f"{time_threads.show(record)}\n\n" + (f"{record['note']}\n\n" if record.get("note") else "") +
+            "![Times as fast as one thread](threads.svg)")
 
 
 def forecast_block(data):

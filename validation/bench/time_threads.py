@@ -260,7 +260,7 @@ def show(record):
 def draw(record, canvas):
     """How many times as fast as one thread, and as many times as there are threads."""
     threads = record["threads"]
-    curves = [(f"{re.sub(', sparse|, 0.5 A', '', row['case'])}: {row['part']}".removesuffix(": potential"), [(n, row["efficiency"][str(n)] * n) for n in threads], color, False)
+    curves = [(f"{re.sub(', sparse|, gridding|, 0.5 A', '', row['case'])}: {row['part']}".removesuffix(": potential"), [(n, row["efficiency"][str(n)] * n) for n in threads], color, False)
               for row, color in zip([row for row in record["rows"] if row["part"] != "whole program" and row["case"] != "this machine"], plot.COLORS)]
     curves += [(row["part"], [(n, row["efficiency"][str(n)] * n) for n in threads], plot.DARK, True) for row in record["rows"] if row["case"] == "this machine"]
     curves.append(("as many times as threads", [(n, n) for n in threads], plot.DARK, True))
