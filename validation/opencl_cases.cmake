@@ -58,7 +58,7 @@ set(opencl_cases_of_test_queues test_queues_in_order)
 set(opencl_cases_of_test_reduce test_sizes test_same_bits test_wide_accumulators test_refusals)
 set(opencl_cases_of_test_fourier_sum test_batches test_large_k test_small_terms test_far_voxels)
 set(opencl_cases_of_test_fourier_algebra test_ranges_and_threads test_positions_of_grid test_nan test_refusals)
-set(opencl_cases_of_test_gridding_algebra test_places test_adjoint test_batch test_linear test_refusals test_other_samples_refused)
+set(opencl_cases_of_test_gridding_algebra test_adjoint test_double_positions test_batch test_linear test_refusals test_other_samples_refused)
 set(opencl_cases_of_test_scan test_again_and_again) # each type and operator is a program of its own: test_special_scans has most
 set(opencl_cases_of_test_ion_search test_random test_ties test_no_charge test_exact_map test_refine test_exclude_about
     test_function test_errors)

@@ -29,8 +29,9 @@ VF_MUST_CHECK vf_status surface_make(vf_context *ctx, const molecule *m, vf_surf
 /* Zero-initialise; free with surface_values_free. */
 typedef struct surface_values {
     vf_context *ctx;
-    vf_grid grid;  /* of the map; a cell, if it has one, is orthorhombic */
-    vf_mesh *mesh; /* gets the values: linear between the grid's points; NaN outside of the grid, unless that is periodic */
+    vf_grid grid; /* of the map; a cell, if it has one, is orthorhombic */
+    vf_mesh
+        *mesh; /* gets the values: linear between the grid's points; NaN outside of the grid, unless that is periodic */
     double offset;
     int slow;         /* the axis of the map's layers */
     int64_t *begin;   /* [layers + 1] places in `vertex` of the vertices above a layer and not above the next */
