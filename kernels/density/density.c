@@ -43,7 +43,7 @@ static void fill_product(vf_context *ctx, const int64_t n[3], double scale, cons
 static vf_status make_triangle(vf_context *ctx, const int64_t matrix[3], const int64_t doubled[3], density *d)
 {
     float *triangle = malloc((size_t)d->points * sizeof *triangle);
-    double *axes = malloc((size_t)(doubled[0] + doubled[1] + doubled[2]) * sizeof *axes), *axis = axes;
+    double *axes = calloc((size_t)(doubled[0] + doubled[1] + doubled[2]), sizeof *axes), *axis = axes;
     vf_status status = triangle && axes ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
     for (int a = 0; a < 3 && status == VF_OK; axis += doubled[a++])
         for (int64_t i = 0; i < doubled[a]; i++)
@@ -112,7 +112,7 @@ static vf_status scale_weights(vf_context *ctx, const int64_t matrix[3], int64_t
     vf_encoding *e = NULL;
     vf_array x = {0}, c = {0};
     float complex *object = calloc((size_t)voxels, sizeof *object);
-    double *axes = malloc((size_t)(matrix[0] + matrix[1] + matrix[2]) * sizeof *axes), *axis = axes;
+    double *axes = calloc((size_t)(matrix[0] + matrix[1] + matrix[2]), sizeof *axes), *axis = axes;
     vf_status status = object && axes ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
     for (int a = 0; a < 3 && status == VF_OK; axis += matrix[a++]) {
         double squares = 0;

@@ -86,9 +86,8 @@ vf_status espirit_explained(const espirit *e, vf_espirit_quality *quality)
         status = vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
     VF_TRY(status, espirit_voxels(e, e->task->block, 2, false, vectors, eigenvalue, 0));
     if (status == VF_OK) {
-        const int64_t *n = e->task->block;
         memcpy(images, e->block, count * sizeof *images);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(e->ctx, (int64_t)count *(n[0] + n[1] + n[2])))
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(e->ctx, 64 * (int64_t)count))
         for (int v = 0; v < e->coils; v++)
             transform(e, images + v * e->samples);
         compare(e, images, vectors, eigenvalue, quality);

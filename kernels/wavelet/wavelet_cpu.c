@@ -92,7 +92,7 @@ static void share_blocks(pass *p, const int64_t most[3])
                   most_z = larger(parts[2], p->steps[2] / LEAST_PAIRS);
     for (; parts[2] <= most_z; parts[2]++)
         for (parts[1] = fewest_y; parts[1] <= most_y; parts[1]++) {
-            const int64_t y = pieces(p->steps[1], parts[1]), z = pieces(p->steps[2], parts[2]);
+            const int64_t y = larger(1, pieces(p->steps[1], parts[1])), z = larger(1, pieces(p->steps[2], parts[2]));
             const int64_t one = (y + overlap(p, 1)) * (z + overlap(p, 2));
             const int64_t work = pieces(pieces(p->steps[1], y) * pieces(p->steps[2], z), threads) * one;
             if (work < least) {
@@ -111,6 +111,7 @@ static void lay_blocks(pass *p)
     for (int a = 0; a < 3; a++)
         p->steps[a] = box->counts[a] / (box->split[a] ? 2 : 1);
     p->blocks[0] = p->steps[0];
+    p->blocks[1] = p->blocks[2] = 1;
     share_blocks(p, (const int64_t[3]){0, smaller(larger(fit, LEAST_PAIRS), MOST_PAIRS_Y), MOST_PAIRS_Z});
 }
 

@@ -89,11 +89,11 @@ typedef struct vf_convex_problem {
 } vf_convex_problem;
 
 typedef struct vf_convex_options {
-    int iterations;   /* at most, >= 0 */
-    double tolerance; /* of both residuals, >= 0; 0: all iterations, unless both become 0 */
-    bool warm; /* start from x; else from 0. vf_admm takes the multipliers that x asks for if the T_i keep lengths;
+    int iterations; /* at most, >= 0 */
+    bool warm;      /* start from x; else from 0. vf_admm takes the multipliers that x asks for if the T_i keep lengths;
                        * else it leaves even a solution before it returns to it. So does vf_primal_dual, which starts with
                        * multipliers of 0 */
+    double tolerance; /* of both residuals, >= 0; 0: all iterations, unless both become 0 */
     /* vf_admm: near the inverse of A + sum_i weight_i T_i^H T_i, self-adjoint and positive; NULL: none. */
     vf_operator *preconditioner;
     int inner; /* vf_admm: steps of conjugate gradients per iteration, >= 1; 0: as many as needed, so that they */

@@ -250,9 +250,10 @@ static bool read_share(int descriptor, int64_t at, size_t bytes, char *to)
 static bool read_bytes(const vf_h5 *file, int64_t at, size_t bytes, char *to)
 {
     const int64_t shares = (int64_t)(bytes / VF_H5_PIECE) + 1;
-    const int64_t work = shares < 4 ? 0 : (int64_t)(bytes / 8);
     int failed = 0;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(file->ctx, work)) reduction(| : failed)
+#pragma omp parallel for schedule(dynamic, 1)                                                                          \
+    num_threads(vf_threads_for(file->ctx, shares < 4 ? 0 : (int64_t)(bytes / 8))) reduction(|                          \
+                                                                                            : failed)
     for (int64_t i = 0; i < shares; i++) {
         const size_t from = (size_t)i * VF_H5_PIECE, rest = bytes - from;
         failed |=
