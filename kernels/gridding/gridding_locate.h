@@ -69,7 +69,7 @@ static inline bool gridding_are_finite_f64(int64_t count, const double *x)
 }
 
 /* `k` must be finite on axes of more than one voxel. */
-GRIDDING_HOST_DEVICE static inline gridding_place gridding_locate_exact(const gridding_axis axis[3], const double k[3])
+GRIDDING_HOST_DEVICE static inline gridding_place gridding_locate_exact(const gridding_axis *axis, const double *k)
 {
     gridding_place place;
     for (int a = 0; a < 3; a++) {
@@ -88,7 +88,7 @@ GRIDDING_HOST_DEVICE static inline gridding_place gridding_locate_exact(const gr
     return place;
 }
 
-GRIDDING_HOST_DEVICE static inline gridding_place gridding_locate(const gridding_axis axis[3], const float k[3])
+GRIDDING_HOST_DEVICE static inline gridding_place gridding_locate(const gridding_axis *axis, const float *k)
 {
     const double exact[3] = {k[0], k[1], k[2]};
     return gridding_locate_exact(axis, exact);
