@@ -322,17 +322,16 @@ show(r["data"], r["origin"], numpy.diag(s))
 
 # PyMOL: values and the corners of the box.
 pymol = Reader("pymol", """
-import pymol, numpy
-if not hasattr(pymol, "launched_here"):
-    pymol.finish_launching(["pymol", "-ckq"])
-    pymol.launched_here = True
-from pymol import cmd
-cmd.delete("all")
+import numpy, pymol2
+session = pymol2.PyMOL()  # without a thread of its own, unlike pymol.finish_launching
+session.start()
+cmd = session.cmd
 cmd.set("normalize_ccp4_maps", 0)
 cmd.load(path, "m", quiet=1)
 v = numpy.array(cmd.get_volume_field("m"))
 lo, hi = cmd.get_extent("m")
 show(v, lo, [(hi[a] - lo[a]) / max(v.shape[a] - 1, 1) for a in range(3)])
+session.stop()
 """)
 
 # VMD's readers are plugins, which PyMOL's library has, too (ABI 17). In VMD, axes are the distances from the first to

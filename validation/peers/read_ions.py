@@ -34,9 +34,10 @@ names = list(atoms.arrays.get("atomtypes", [None] * len(atoms)))
 show([[name, symbol, None, *position] for name, symbol, position in zip(names, atoms.get_chemical_symbols(), atoms.positions.tolist())])
 """
 PYMOL = """
-import pymol
-pymol.finish_launching(["pymol", "-ckq"])
-from pymol import cmd
+import pymol2
+session = pymol2.PyMOL()  # without a thread of its own: finish_launching's makes get_model fail once in 400 runs
+session.start()
+cmd = session.cmd
 cmd.set("retain_order", 1)
 cmd.load(path, "m", quiet=1)
 # Where the file has no elements it makes them from names, and the other way round.
