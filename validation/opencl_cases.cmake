@@ -25,6 +25,7 @@ set(opencl_tests
     test_gridding_algebra
     test_ion_search
     test_low_rank
+    test_normal_memory
     test_opencl_device
     test_operators
     test_penalties
@@ -53,6 +54,7 @@ set(opencl_cases_of_cionize_ions test_every_ion_is_where_its_energy_is_least)
 set(opencl_cases_of_mri_series test_cartesian)
 set(opencl_cases_of_mri_sparse test_zeros)
 set(opencl_cases_of_test_ewald_sum test_near_points test_cancelling test_costs test_refusals)
+set(opencl_cases_of_test_normal_memory test_matrices)
 set(opencl_cases_of_test_potential_methods test_boxes test_cost test_refusals test_choose)
 set(opencl_cases_of_test_queues test_queues_in_order)
 set(opencl_cases_of_test_reduce test_sizes test_same_bits test_wide_accumulators test_refusals)

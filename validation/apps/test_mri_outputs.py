@@ -273,7 +273,9 @@ def test_memory_is_as_stated(_):
     little = peak("small.h5")[1]
     phantom("radial.h5", "--matrix", 56, "--spokes", 600, "--coils", 4)
     phantom("grid.h5", "--matrix", 56, "--trajectory", "cartesian", "--coils", 4)
+    phantom("field.h5", "--matrix", 56, "--spokes", 600, "--coils", 4, "--field-hz", 60)  # kernels of 10 time segments
     for scan, *options in (["grid.h5"], ["radial.h5", "--lambda", 0.1, "--iterations", 2, "--precision", "double"],
+                           ["field.h5", "--lambda", 0.1, "--iterations", 2],
                            ["radial.h5", "--method", "adjoint"]):
         expected, found = peak(scan, *options)
         print(f"    {scan} {options}: {expected / 2 ** 20:.4g} MiB expected, {(found - little) / 2 ** 20:.4g} taken")

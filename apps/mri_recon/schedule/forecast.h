@@ -57,5 +57,9 @@ double forecast_total(const recon_forecast *forecast);
 
 /* Points of the transform for F^H W F: the doubled grid, or the matrix itself for samples on a grid. */
 double forecast_transform_points(const solve_settings *solve, const mri_scan *raw);
+/* Whether all trajectories are sampled on the Cartesian grid, as the settings compute F. */
+bool forecast_on_grid(const solve_settings *solve, const mri_scan *raw);
+/* Time segments that a field map needs: about as many if its frequencies are spread evenly, else fewer; 1 without. */
+double forecast_segments(const solve_settings *solve, const mri_scan *raw);
 
 #endif

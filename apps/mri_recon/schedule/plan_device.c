@@ -189,7 +189,6 @@ static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_
     const double of_frame = element * voxels * (maps ? sets : raw->coils);
     const series_windows windows = windows_of_scan(&s->schedule, raw, of_frame);
     const double together = solves_series(&s->solve) ? windows.frames : 1;
-    const double normals = ceil(together / how.each); /* a series' frames have one each, with the maps of all coils */
     const double coils = solves_series(&s->solve) ? raw->coils : ceil((double)raw->coils / how.each);
     const double images = sets * ((maps ? coils : 0) + 6 + (others > 0 ? others + 2 : 0)) + (sets > 1 ? sets + 2 : 0) +
                           (regularise_by_noise(&s->solve) ? 5 + 2.5 * sets : 0) + /* spectrum and preconditioner */
@@ -207,12 +206,15 @@ static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_
     /* With several groups, Q stays in memory while the next group's right-hand sides are made. */
     const bool several = how.teams > 1 || group < frames * of_frame;
     const double grids = s->solve.method != RECON_CG ? 1.2 : several ? 3.7 : 2.5;
-    double samples = 0; /* of the longest trajectory */
+    const double segments = raw->field_map ? forecast_segments(&s->solve, raw) : 0; /* their coefficients */
+    double samples = 0;                                                             /* of the longest trajectory */
     for (int t = 0; t < raw->trajectories; t++)
         samples = fmax(samples, (double)raw->trajectory[t].samples);
-    *device = element * (images * voxels + (grids + 0.5 * (normals - 1)) * doubled) + samples * (3 * element + 8);
+    *device =
+        element * (images * voxels + grids * doubled) + samples * (3 * element + 8) + segments * samples * element;
     *host = calibrating + 8 * frames * voxels + group + (maps ? 8.0 * map_sets * raw->coils * voxels : 0) +
-            (double)scan_samples(raw) * 8 * raw->coils + raw->trajectories * samples * 16 + samples * 16 * devices +
+            (double)scan_samples(raw) * 8 * raw->coils + 16 * segments * samples + raw->trajectories * samples * 16 +
+            samples * 16 * devices +
             element * (how.teams * others * voxels +
                        (devices > 1 && how.by_voxels && s->solve.method == RECON_CG ? 2 * doubled : 0)) +
             (regularise_by_noise(&s->solve)
@@ -233,17 +235,17 @@ static int sure_sets(const recon_settings *s, const mri_scan *raw)
                                                                              : 1;
 }
 
-/* What a device needs. A GPU pads axes that are no powers of two (toeplitz_flow.cu): in all up to 3.3 doubled grids, not 2.5. */
-static double bytes_on(vf_device *device, const recon_settings *s, const mri_scan *raw, int devices,
+/* What a device needs. The grids of estimate_memory have room for one F^H W F on the doubled grid by axes (1.25 grids), and for its
+ * Q, which a circulant one does without. Frames of a series with other trajectories have their own. */
+static double bytes_on(vf_device *device, const recon_settings *s, const mri_scan *raw, recon_sharing how,
                        double device_bytes, double host_bytes)
 {
-    const double element = s->solve.precision == VF_F64 ? 16 : 8, doubled = forecast_transform_points(&s->solve, raw);
-    bool padded = false;
-    for (int a = 0; a < 3; a++)
-        padded = padded || (raw->matrix[a] & (raw->matrix[a] - 1)) != 0;
-    if (vf_device_is_host(device))
-        return devices * device_bytes + host_bytes;
-    return device_bytes + (padded && s->solve.method == RECON_CG ? 0.8 * element * doubled : 0);
+    const double element = s->solve.precision == VF_F64 ? 16 : 8, points = forecast_transform_points(&s->solve, raw);
+    const double each = normal_numbers(vf_device_get_kind(device), &s->solve, raw);
+    const double counted = (forecast_on_grid(&s->solve, raw) ? 2.25 : 1.25) * points;
+    const double normals = fmin(ceil(frames_together(s, raw) / (double)how.each), raw->trajectories);
+    const double bytes = device_bytes + element * (fmax(0, each - counted) + (fmax(1, normals) - 1) * each);
+    return vf_device_is_host(device) ? how.teams * how.each * bytes + host_bytes : bytes;
 }
 
 /* plan_fits for the context's first `count` devices. */
@@ -261,7 +263,7 @@ static bool fits_on(vf_context *ctx, const recon_settings *s, const mri_scan *ra
         const bool known = vf_device_memory(device, &free_bytes, &total) == VF_OK;
         if (!known)
             vf_context_clear_error(ctx);
-        fits = known && bytes_on(device, s, raw, devices, device_bytes, host_bytes) <= (double)free_bytes;
+        fits = known && bytes_on(device, s, raw, how, device_bytes, host_bytes) <= (double)free_bytes;
     }
     return fits && host_bytes <= (double)host_free;
 }
@@ -326,7 +328,7 @@ static vf_status check_memory(vf_context *ctx, const recon_settings *s, const mr
         vf_status status = vf_device_memory(device, &free_bytes, &total);
         if (status != VF_OK)
             return status;
-        *bytes = bytes_on(device, s, raw, devices, device_bytes, host_bytes);
+        *bytes = bytes_on(device, s, raw, how, device_bytes, host_bytes);
         if (*bytes > (double)free_bytes)
             return vf_fail(ctx, host ? VF_ERR_MEMORY : VF_ERR_DEVICE_MEMORY,
                            "%s: the reconstruction needs about %s of memory, but only %s are free; use a smaller "

@@ -2,6 +2,7 @@
 #ifndef PLAN_DEVICE_H
 #define PLAN_DEVICE_H
 
+#include "frames/recon_results.h"
 #include "scan/mri_scan.h"
 #include "settings.h"
 #include "solve/recon_choices.h"
@@ -16,6 +17,9 @@ VF_MUST_CHECK vf_status plan_device(vf_context *ctx, recon_settings *settings, c
 recon_sharing share_devices(const recon_settings *settings, const mri_scan *raw, int devices);
 /* Whether the devices and the host have enough memory for `sets` sets of coil maps. */
 bool plan_fits(vf_context *ctx, const recon_settings *settings, const mri_scan *raw, int sets);
+/* Complex numbers that one F^H W F holds on a device of this kind, at least as many as kernels/toeplitz takes: its kernels and
+ * the arrays of a batch of coils. Without one, 0 (normal_memory.c). */
+double normal_numbers(vf_device_kind kind, const solve_settings *settings, const mri_scan *raw);
 /* "cuda:0,1", "cpu:0,opencl:0": the context's first `count` devices, in DEVICE_LIST bytes. */
 enum { DEVICE_LIST = 16 * RECON_MAX_DEVICES };
 void device_list(const vf_context *ctx, int count, char *text, size_t size);
