@@ -9,7 +9,7 @@ validation/results.
 
 Records: gpu-DEVICE-DATE.json (./run gpu), folders cpu-DEVICE-DATE with the reports of ./run bench,
 opencl-DATE.json of time_opencl (./run gpu opencl), devices-N-DEVICE-DATE.json of time_devices.py on a machine with N GPUs, images-DATE.json of image_study.py,
-slopes-DATE.json of ewald_slopes.py, forecast-DEVICE-DATE.json of forecast.py, the newest of each device, auto-DATE.json of auto_study.py, threads-N-DEVICE-DATE.json of time_threads.py, fourier-tuning-DEVICE-DATE.json of tune_fourier_sum; and
+slopes-DATE.json of ewald_slopes.py, forecast-DEVICE-DATE.json of forecast.py, the newest of each device, auto-DATE.json of auto_study.py, threads-N-DEVICE-DATE.json of time_threads.py, the newest of each N and device, fourier-tuning-DEVICE-DATE.json of tune_fourier_sum; and
 cutoff-DATE.json of cutoff_figure.py and fourier-steps-DEVICE-DATE.json of bench_fourier_steps, which count if the GPU's record has no
 report of them. bench_NAME-DEVICE-DATE.json is the report of one benchmark, made after the record on the same GPU: it takes the place of
 the record's.
@@ -61,14 +61,14 @@ def load():
             gpu["benchmarks"][report.name.split("-")[0]] = json.loads(report.read_text())
     several, images = newest("devices-*.json", needed=False), newest("images-*.json", needed=False)
     slopes, auto = newest("slopes-*.json", needed=False), newest("auto-*.json", needed=False)
-    cutoff, threads = newest("cutoff-*.json", needed=False), newest("threads-*.json", needed=False)
+    cutoff = newest("cutoff-*.json", needed=False)
     opencl = newest("opencl-*.json")
     steps, tuning = newest("fourier-steps-*.json", needed=False), newest("fourier-tuning-*.json", needed=False)
     return {
         "cutoff": gpu["benchmarks"].get("bench_cutoff_volume") or (json.loads(cutoff.read_text()) if cutoff else None),
         "slopes": json.loads(slopes.read_text()) if slopes else None,
         "auto": json.loads(auto.read_text()) if auto else None,
-        "threads": json.loads(threads.read_text()) if threads else None,
+        "threads": sorted(newest_of_each("threads-*.json"), key=lambda record: -record["processors"]),
         "opencl": json.loads(opencl.read_text()),
         "forecast": newest_of_each("forecast-*.json"),
         "gpu": gpu["benchmarks"],
@@ -326,12 +326,14 @@ def auto_block(data):
 
 
 def threads_block(data):
-    record = data.get("threads")
-    if not record:
+    """The tables of all machines, the largest first, whose picture there is."""
+    records = data.get("threads")
+    if not records:
         return "No record yet: `./run bench --threads 1,2,4,8,16`, on an idle machine, makes one."
-    return (f"{record['device']}, {record['processors']} processors. Medians; in brackets the parallel efficiency.\n\n"
-            f"{time_threads.show(record)}\n\n" + (f"{record['note']}\n\n" if record.get("note") else "") +
-            "![Times as fast as one thread](threads.svg)")
+    return "\n\n".join(
+        f"{record['device']}, {record['processors']} processors. Medians; in brackets the parallel efficiency.\n\n{time_threads.show(record)}" +
+        (f"\n\n{record['note']}" if record.get("note") else "") + ("" if n else "\n\n![Times as fast as one thread](threads.svg)")
+        for n, record in enumerate(records))
 
 
 def forecast_block(data):
@@ -364,7 +366,7 @@ def pictures(data):
     study = data["gpu"].get("bench_cionize_study")
     drawn = {f"primitives-{kind}": (plot_primitives.draw, primitives(data, kind)) for kind in ("gpu", "cpu")}
     drawn |= {"cionize-times": (cionize_study.draw_times, study), "cionize-kernels": (cionize_study.draw_kernels, study),
-              "fast-growth": (ewald_slopes.draw, data.get("slopes")), "threads": (time_threads.draw, data.get("threads")),
+              "fast-growth": (ewald_slopes.draw, data.get("slopes")), "threads": (time_threads.draw, (data.get("threads") or [None])[0]),
               "cutoff-volume": (cutoff_figure.draw, data.get("cutoff"))}
     return {ROOT / "docs" / f"{name}.svg": draw(report, plot_primitives.Svg()).encode() if report else None
             for name, (draw, report) in drawn.items()}

@@ -96,7 +96,7 @@ def test_figures():
 
 def test_table_and_picture():
     record = made_up([1, 4, 16])
-    assert "| case 0 | solver | 8.00 | 4.00 (0.50) | 2.00 (0.25) |" in figures.threads_block({"threads": record})
+    assert "| case 0 | solver | 8.00 | 4.00 (0.50) | 2.00 (0.25) |" in figures.threads_block({"threads": [record, record]}).split("threads.svg)")[1]
     assert "No record yet" in figures.threads_block({})
     svg = xml.etree.ElementTree.fromstring(bench.draw(record, plot.Svg()).encode())
     texts = [node.text for node in svg.iter("{http://www.w3.org/2000/svg}text")]
