@@ -56,20 +56,20 @@ double forecast_solution(const cionize_state *r)
     return solution(r, (double)vf_grid_points(&r->grid), (double)r->molecule.atoms);
 }
 
-/* Of a map on its way to a file. */
-static double writing(const map_output *output, const map_info *info)
+/* Of a map on its way to a file: all threads make text and compress chunks. */
+static double writing(const cionize_state *r, const map_output *output, const map_info *info)
 {
     static const struct {
         const char *name;
         double byte;
     } rates[] = {{"OpenDX", 2.5e-9}, {"Gaussian cube", 5e-9}, {"HDF5", 20e-9}};
-    double byte = 0.7e-9;
     if (!output->format)
         return 0;
+    const double bytes = map_output_bytes(output->format, info);
     for (size_t n = 0; n < sizeof rates / sizeof *rates; n++)
         if (strstr(output->format->name, rates[n].name))
-            byte = rates[n].byte;
-    return byte * map_output_bytes(output->format, info);
+            return shared(r, rates[n].byte * bytes);
+    return 0.7e-9 * bytes;
 }
 
 static double map_seconds(const cionize_state *r)
@@ -78,7 +78,7 @@ static double map_seconds(const cionize_state *r)
     const double points = (double)vf_grid_points(&r->grid);
     const double sum = share * r->plan.seconds * (double)r->plan.maps;
     return sum + shared(r, error_points_seconds(r->ctx, &r->plan, r->sources->atoms) * frames_of(r)) +
-           writing(&r->map, &r->info) + writing(&r->deviation, &r->deviation_info) +
+           writing(r, &r->map, &r->info) + writing(r, &r->deviation, &r->deviation_info) +
            points * (1.5 * ns + (r->trajectory ? 4 * ns * frames_of(r) : 0) + (r->settings.solvent.on ? 6 * ns : 0));
 }
 

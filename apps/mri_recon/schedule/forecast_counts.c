@@ -41,8 +41,8 @@ static const law first_law[2][SAMPLED] = {{[GRID_FULL] = {19, 0.2, 0, 0, 2, 1, 0
                                            [LINES] = {10.4, 0, 0, 0, 2, 1, 0},
                                            [BALL_FULL] = {6.3, 0, 0, 0, 1, 1, 0},
                                            [BALL] = {7, 0, 0, 0, 1, 1, 0}},
-                                          {[GRID_FULL] = {24, 0, 0, 0, 1, 1, 0},
-                                           [GRID_REGULAR] = {13, 0.35, 1.3, 0, 1.6, 0.55, 0},
+                                          {[GRID_FULL] = {13.5, 0, 0, 0, 2.3, 1, 0.75},
+                                           [GRID_REGULAR] = {13, 0.35, 1.3, 0, 1.6, 0.55, 0.6},
                                            [GRID_IRREGULAR] = {50, 0, 0, 0, 1, 0.4, 0},
                                            [LINES_FULL] = {28, 0.5, 0, 0, 1, 0.72, 0},
                                            [LINES] = {10.8, 0, 0.5, 0, 2.5, 1, 1},
@@ -56,13 +56,19 @@ static const law last_law[2][SAMPLED] = {{[GRID_FULL] = {38, 0.25, 0, 0, 2.2, 1,
                                           [LINES] = {14.5, 0, 0, 0, 1, 1, 0},
                                           [BALL_FULL] = {75, 0.6, 0, 0, 1, 1, 0},
                                           [BALL] = {170, 1, 0.33, 0, 1, 1, 0}},
-                                         {[GRID_FULL] = {20, 0, 0, -0.2, 1.2, 1.3, 0},
+                                         {[GRID_FULL] = {20, 0, 0, -0.2, 1.8, 1.3, 0},
                                           [GRID_REGULAR] = {3, 0, 1.6, 0, 0.65, 1, 0},
                                           [GRID_IRREGULAR] = {15, 0, 0, -0.2, 1, 1.6, 0},
                                           [LINES_FULL] = {42, 0.2, 3, -0.12, 1, 0.75, 0},
-                                          [LINES] = {4.8, 0.7, 0.6, -0.27, 1, 0.85, 0},
+                                          [LINES] = {4.8, 0.7, 0.6, -0.27, 2, 0.85, 0},
                                           [BALL_FULL] = {80, 0.4, 0, 0, 1, 0.65, 0},
                                           [BALL] = {32, 0, 0, 0, 1, 0.6, 0}}};
+/* Linear images of incomplete scans, over first ones: as many more as the tolerance is smaller, but for regular lines with maps,
+ * and for one channel off the grid. */
+static const law linear_law = {0.85, 0, 0, 0.2, 1, 1, 1};
+static const double of_linear_lines = 4.4;
+/* The priors identity and differences converge alike for all scans: iterations of each first image and of the last. */
+static const double simple_first = 6, simple_last[2] = {16, 45};
 /* ADMM's applications of F^H W F an iteration. */
 static const double steps[2][SAMPLED] = {{1.05, 1.05, 1.05, 1.05, 1.05, 2.5, 2.5},
                                          {1.05, 1.05, 1.05, 1.1, 1.1, 1.75, 1.75}};
@@ -79,7 +85,7 @@ static const double sure_solutions = 20;
 /* The same for the strength of references; they are less exact than a frame's own. */
 static const double strength_solutions = 30;
 /* What a missing side of k-space multiplies iterations by: of one channel, with maps. */
-static const double of_one_side[2] = {1.5, 2.4};
+static const double of_one_side[2] = {1.5, 1.3};
 /* Of conjugate gradients: the default, and for first images (reconstruct.c). */
 static const double usual_tolerance = 1e-5, first_tolerance = 1e-3;
 
@@ -276,6 +282,11 @@ static double count_of(const law *l, const mri_scan *raw, const scan_sampling *s
            (volume ? l->volume : 1) * (look->even ? l->even : 1) * pow(8 / fmin(raw->coils, 8), l->coils);
 }
 
+static bool is_simple(const solve_settings *s)
+{
+    return !s->sparse && (s->prior == RECON_IDENTITY || s->prior == RECON_DIFFERENCES);
+}
+
 static double images_of(const mri_scan *raw, const scan_look *look, bool maps)
 {
     const int off_grid = look->kind > GRID_IRREGULAR;
@@ -313,6 +324,26 @@ static void count_last(const solve_settings *s, double last, double step, bool o
     out->applications = out->iterations * (slow ? 1 : series ? series_steps : step) + (slow ? power_steps : 0);
 }
 
+/* Iterations of a first image, and of conjugate gradients or ADMM's applications for the last. */
+static void count_images(const forecast_sizes *z, const solve_settings *s, const mri_scan *raw,
+                         const scan_sampling *sampling, const scan_look *look, double *first, double *last)
+{
+    const int table = z->maps && raw->coils > 1 ? 1 : 0;
+    const double usual = count_of(&first_law[table][look->kind], raw, sampling, look);
+    *first = usual * (z->one_sided ? of_one_side[table] : 1);
+    if (s->sparse || !is_incomplete(look->kind))
+        *last = count_of(&last_law[table][look->kind], raw, sampling, look);
+    else if (table == 1 && look->kind == GRID_REGULAR)
+        *last = usual * count_of(&linear_law, raw, sampling, look);
+    else
+        *last =
+            usual * (table == 0 && look->kind == LINES ? of_linear_lines : log(usual_tolerance) / log(first_tolerance));
+    if (is_simple(s)) {
+        *first = simple_first;
+        *last = simple_last[table];
+    }
+}
+
 forecast_counts forecast_count(const forecast_sizes *z, const solve_settings *s, const noise_settings *noise,
                                const mri_scan *raw, const scan_sampling *sampling)
 {
@@ -323,19 +354,15 @@ forecast_counts forecast_count(const forecast_sizes *z, const solve_settings *s,
         return out;
     scan_look look = look_at(raw, sampling);
     look.even = z->even_maps;
-    const double usual = count_of(&first_law[table][look.kind], raw, sampling, &look);
-    const double first = usual * (z->one_sided ? of_one_side[table] : 1);
-    /* Linear images of incomplete scans are as first ones, but to the usual tolerance. */
-    const bool linear = !s->sparse && is_incomplete(look.kind);
-    const double last = linear ? usual * log(usual_tolerance) / log(first_tolerance)
-                               : count_of(&last_law[table][look.kind], raw, sampling, &look);
+    double first, last;
+    count_images(z, s, raw, sampling, &look, &first, &last);
     count_last(s, last, steps[table][look.kind], look.kind <= GRID_IRREGULAR, &out);
     const double solutions = channels * z->solutions;
     out.iterations *= solutions;
     out.applications *= solutions;
     if (regularise_by_noise(s) || noise->map) {
         out.first_images = images_of(raw, &look, table > 0);
-        const double later = later_share[look.kind > GRID_IRREGULAR];
+        const double later = is_simple(s) ? 1 : later_share[look.kind > GRID_IRREGULAR];
         out.first_iterations = (1 + later * (out.first_images - 1)) * channels * first;
     }
     out.phase_iterations = z->one_sided && !s->sparse ? raw->frames * channels * first : 0;

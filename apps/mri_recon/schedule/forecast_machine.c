@@ -17,9 +17,9 @@
 
 /* What the measured speed may be. */
 static const double LEAST_SPEED = 0.3, MOST_SPEED = 8;
-/* Of n threads, each is slower by sqrt(n - 1) times this share: they have caches, memory, the clock and at times a core
- * in common. */
-static const double CROWDING = 0.3;
+/* Of n threads, each is slower by n - 1 times this share: they have caches, memory and the clock in common. Of NUFFTs, coil maps
+ * and the solver in docs/threads.md, with 2 to 16 threads. */
+static const double CROWDING = 0.05;
 
 static const double ns = 1e-9;
 
@@ -138,7 +138,7 @@ double forecast_pieces_of_vector(const forecast_sizes *z)
 double forecast_gain(const forecast_machine *m, double pieces)
 {
     const double n = fmax(1, fmin(m->threads, pieces));
-    return n / (1 + CROWDING * sqrt(n - 1));
+    return n / (1 + CROWDING * (n - 1));
 }
 
 double forecast_seconds(const forecast_machine *m, double parallel, double pieces, double regions)
