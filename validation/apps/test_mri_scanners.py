@@ -4,6 +4,8 @@ samples are. Each kind with the right image, and with a file that looks like it 
 
 usage: test_mri_scanners.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 """
+import re
+
 import made_scan
 from ismrmrd_file import (CALIBRATION, NOISE, REVERSE, acquisition, coils, complex_noise, encoding, header, phantom, transform,
                           write)
@@ -95,6 +97,27 @@ def test_volume_whose_image_is_a_plane():
     assert error("i.h5", volume[nz // 2]) < CLOSE
 
 
+def test_steps_that_number_slices():
+    """Some converters write the slice's number in kspace_encode_step_2, too: these are planes."""
+    for z in (1, 3):
+        write("s.h5", header(encoding((N, N, z), (240, 240, 5 * z))),
+              [a for s in range(3)
+               for a in lines(samples((1 + s) * TRUTH), slice=s, kspace_encode_step_2=s, position=(0, 0, 5 * s))])
+        assert "never vary within a slice: these are planes of 5 mm" in run()
+        assert image("i.h5").shape == (1, 3, N, N)
+        for s in range(3):
+            assert error("i.h5", (1 + s) * TRUTH, plane=s) < CLOSE
+
+
+def test_places_of_a_slice():
+    """Acquisitions of one slice that lie elsewhere: other stations of the table, or slices that lost their numbers."""
+    for step, words in ((10, "acquisitions of slice 0 lie up to 10 mm from its first one"), (0, "done")):
+        write("s.h5", header(encoding((N, N, 1), FOV)),
+              [a for r in range(2) for a in lines(samples(), repetition=r, position=(0, 0, step * r))])
+        said = run()
+        assert words in said and ("warning" in said) == (step > 0), said
+
+
 def test_orientations():
     axes = (((1, 0, 0), (0, 1, 0), (0, 0, 1)), ((0, 1, 0), (0, 0, -1), (-1, 0, 0)), ((1, 0, 0), (0, 0, -1), (0, 1, 0)))
     for each in (1, 2):
@@ -176,6 +199,19 @@ def test_centre_that_is_not_stated():
     assert said.count("warning") == 1 and error("i.h5") < 0.06
 
 
+def test_stopped_before_the_centre():
+    """The last line of a scan that was stopped is no centre of k-space, and a slice without its centre is named."""
+    k = samples()
+    write("s.h5", header(encoding((N, N, 1), FOV)), lines(k)[:N // 2 - 4])
+    said = run()
+    assert f"of line {N // 2}" in said and "peaks" not in said, said
+    assert "1 of 1 image has no sample near the centre of k-space along y" in said, said
+    write("s.h5", header(encoding((N, N, 1), FOV)),
+          [a for s in range(3) for a in lines(samples(), slice=s, position=(0, 0, 5 * s))][:2 * N + N // 2 - 4])
+    assert "1 of 3 images has no sample near the centre" in run()
+    assert error("i.h5", plane=1) < CLOSE
+
+
 def test_centre_with_interference():
     """A spike with all the energy of k-space is not its centre, and does not hide it where the header is wrong."""
     k = samples(phased())
@@ -248,6 +284,42 @@ def test_oversampling():
     # The opposite: a partial echo of an oversampled readout, with as many samples as the image has voxels.
     write("s.h5", header(encoding((2 * N, N, 1), (480, 240, 5), (N, N, 1), FOV)), lines(k2[:, :, N - 8:2 * N - 8], center=8))
     assert "--oversampling" not in run() and "matrix 96 x 48" in run()
+
+
+def test_discarded_samples():
+    """center_sample counts the samples to be discarded, which make a readout no longer; or those that are kept."""
+    k, junk = samples(), np.full((COILS, N, 12), 1000)
+    for center, warns in ((8 + N // 2, False), (N // 2, True)):
+        write("s.h5", header(encoding((N, N, 1), FOV)),
+              lines(np.concatenate([junk[:, :, :8], k, junk[:, :, 8:]], axis=2), discard_pre=8, discard_post=4, center=center))
+        said = run()
+        assert "oversampl" not in said and ("peaks at sample 32" in said) == warns, said
+        assert error("i.h5") < CLOSE
+    # The opposite: such readouts that are oversampled, which the header does not say.
+    wide = samples(np.pad(TRUTH, ((0, 0), (N // 2, N // 2))), np.pad(MAPS, ((0, 0), (0, 0), (N // 2, N // 2)), mode="edge"))
+    write("s.h5", header(encoding((N, N, 1), FOV)),
+          lines(np.concatenate([junk[:, :, :8], wide], axis=2), discard_pre=8, center=8 + N))
+    assert "96 voxels over 480 mm" in run() and error("i.h5") < CLOSE
+
+
+def test_short_readouts():
+    """Readouts of an odd number of samples, however few, are not oversampled."""
+    for n in (1, 5, 9):
+        truth = phantom(N, n)
+        write("s.h5", header(encoding((n, N, 1), FOV)), lines(samples(truth, coils(COILS, N, n), SIGMA / 4)))
+        said = run()
+        assert "oversampl" not in said and "kx is 0" not in said, said
+        # the noise of a voxel is 0.0625 / sqrt(48) or less, 2 % of 0.5; estimated maps add as much
+        assert error("i.h5", truth) < 0.06, n
+
+
+def test_small_and_large_numbers():
+    """Squares of such samples are beyond single precision; the samples are not."""
+    k = samples()
+    for scale in (1e-25, 1e18):
+        write("s.h5", header(encoding((N, N, 1), FOV)), lines(scale * k))
+        assert "zeros" not in run()
+        assert error("i.h5", scale * TRUTH) < CLOSE, scale
 
 
 # ---- encodings ----
@@ -393,6 +465,18 @@ def test_noise_elsewhere():
 
 
 # ---- --info ----
+
+
+def test_noise_of_two_dwell_times():
+    """The variance of noise is as the inverse of the dwell time: both scans say the same of the image's samples."""
+    for dwells in ((5, 0.05), (0.05, 5)):
+        noise = [acquisition(SIGMA * (5 / t) ** .5 * complex_noise(RANDOM, (COILS, 4096)), flags=[NOISE], sample_time_us=t)
+                 for t in dwells]
+        write("s.h5", header(encoding((N, N, 1), FOV)), noise + lines(samples()))
+        told = [float(word) for word in re.findall(r"noise of channel \d: ([\d.e-]+)", make("s.h5", "--info").out)]
+        # 8192 samples know sigma to 0.8 %; five deviations
+        assert len(told) == COILS and all(abs(t / SIGMA - 1) < 0.04 for t in told), told
+
 
 def test_info():
     k = samples(phased())

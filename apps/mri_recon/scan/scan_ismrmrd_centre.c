@@ -261,6 +261,7 @@ static vf_status check_step(ismrmrd_reader *r, int axis)
 {
     const int64_t voxels = r->out->matrix[axis + 1], declared = r->center[axis], stated = stated_by_siemens(r, axis);
     const int32_t least = r->facts.least[axis];
+    const ismrmrd_limit *limit = axis == 0 ? &r->e->step_1 : &r->e->step_2;
     double *e = NULL, peak;
     int64_t n, centre;
     if (voxels < 2)
@@ -272,6 +273,8 @@ static vf_status check_step(ismrmrd_reader *r, int axis)
     }
     centre = better_centre(e, n, least, voxels, declared, &peak);
     free(e);
+    if (declared > r->facts.most[axis] && declared <= limit->maximum && declared <= least + voxels / 2)
+        centre = declared; /* the scan ended before it: the peak is only its last line */
     const bool agrees = stated > 0 && fabs((double)stated - peak) <= usual_shift(voxels) &&
                         r->facts.most[axis] - stated <= voxels / 2 && least - stated >= -voxels / 2;
     char also[64] = "", claimed[64] = "the header states no centre";

@@ -16,7 +16,7 @@ typedef struct noise_sums {
     double complex *product; /* [coil][coil]: the second coil is conjugated */
     double complex *samples; /* [coil][samples of one acquisition] */
     int64_t count;
-    double dwell_us; /* of the first acquisition */
+    double dwell_us; /* of the first acquisition; the others' samples are scaled to it */
     int64_t ignored;
 } noise_sums;
 
@@ -55,7 +55,7 @@ static void take_samples(const ismrmrd_reader *r, float *own, int64_t kept, scan
 #pragma omp simd reduction(+ : energy)
     for (int64_t m = 0; m < 2 * kept; m++)
         energy += (double)own[m] * (double)own[m];
-    line->energy += (float)energy;
+    line->energy += energy;
     for (int64_t m = 0; r->conjugate && m < kept; m++)
         own[2 * m + 1] = -own[2 * m + 1];
 }
@@ -114,10 +114,13 @@ static void add_noise(filler *f, int64_t index, const ismrmrd_body *body)
     if (f->noise.count == 0)
         f->noise.dwell_us = (double)line->sample_time_us;
     const float *from = body->data + 2 * (int64_t)line->pre;
+    const double ratio =
+        (double)line->sample_time_us / f->noise.dwell_us; /* white noise: sigma^2 is as 1 / dwell time */
+    const double scale = ratio > 0 && isfinite(ratio) ? sqrt(ratio) : 1;
     for (int c = 0; c < coils; c++)
         for (int64_t m = 0; m < kept; m++) {
             const float *sample = from + 2 * ((int64_t)c * line->samples + m);
-            f->noise.samples[c * kept + m] = (double)sample[0] + (r->conjugate ? -I : I) * (double)sample[1];
+            f->noise.samples[c * kept + m] = scale * ((double)sample[0] + (r->conjugate ? -I : I) * (double)sample[1]);
         }
     scan_noise_add(coils, kept, f->noise.samples, f->noise.product);
     f->noise.count += kept;

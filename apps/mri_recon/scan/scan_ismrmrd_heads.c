@@ -131,8 +131,7 @@ static bool has_directions(const ismrmrd_acquisition_header *head, const float d
     return true;
 }
 
-/* Records the position of an image acquisition, and whether it differs from the first one and from the first of its
- * slice. */
+/* Records the position of an image acquisition, and how it differs from the first one and from the first of its slice. */
 static void take_place(ismrmrd_reader *r, const ismrmrd_acquisition_header *head)
 {
     scan_slice *slice = &r->slice[head->idx.slice];
@@ -142,7 +141,16 @@ static void take_place(ismrmrd_reader *r, const ismrmrd_acquisition_header *head
         memcpy(slice->direction[0], head->read_dir, sizeof slice->direction[0]);
         memcpy(slice->direction[1], head->phase_dir, sizeof slice->direction[1]);
         memcpy(slice->direction[2], head->slice_dir, sizeof slice->direction[2]);
+        slice->step_2 = head->idx.kspace_encode_step_2;
         r->slice_count++;
+    }
+    slice->partitions = slice->partitions || head->idx.kspace_encode_step_2 != slice->step_2;
+    float moved = 0;
+    for (int a = 0; a < 3; a++)
+        moved = hypotf(moved, head->position[a] - slice->position[a]);
+    if (moved > r->moved) { /* false for NaN */
+        r->moved = moved;
+        r->moved_slice = head->idx.slice;
     }
     r->oblique = r->oblique || !has_directions(head, r->slice[r->first.idx.slice].direction);
     r->oblique_slice = r->oblique_slice || !has_directions(head, slice->direction);
@@ -153,9 +161,12 @@ static void take_facts(ismrmrd_facts *f, const scan_line *line, bool first)
     const int samples = line->samples - line->pre - line->post;
     const int32_t step[2] = {line->step_1, line->step_2};
     if (first)
-        *f = (ismrmrd_facts){samples, samples, line->center, line->center, {step[0], step[1]}, {step[0], step[1]}};
+        *f = (ismrmrd_facts){samples,   samples,   line->center,       line->center,
+                             line->pre, line->pre, {step[0], step[1]}, {step[0], step[1]}};
     f->samples_least = samples < f->samples_least ? samples : f->samples_least;
     f->samples_most = samples > f->samples_most ? samples : f->samples_most;
+    f->pre_least = line->pre < f->pre_least ? line->pre : f->pre_least;
+    f->pre_most = line->pre > f->pre_most ? line->pre : f->pre_most;
     f->center_least = line->center < f->center_least ? line->center : f->center_least;
     f->center_most = line->center > f->center_most ? line->center : f->center_most;
     for (int a = 0; a < 2; a++) {

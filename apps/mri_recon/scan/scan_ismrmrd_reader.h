@@ -20,14 +20,16 @@ typedef struct scan_line {
     bool calibration; /* not part of the image, but usable to estimate coil maps */
     bool empty;       /* all samples are exactly 0: it was not measured */
     float sample_time_us;
-    float energy; /* sum of |sample|^2 over what is kept, all channels; of image and calibration lines */
-    float shift;  /* what EPI's correction adds to k along x */
+    float shift;   /* what EPI's correction adds to k along x */
+    double energy; /* sum of |sample|^2 over what is kept, all channels; of image and calibration lines */
 } scan_line;
 
 /* A slice in the numbering of the acquisitions. */
 typedef struct scan_slice {
     bool seen;
     float position[3], direction[3][3]; /* of the first acquisition */
+    uint16_t step_2;                    /* of the first acquisition */
+    bool partitions;                    /* others have another step_2 */
     int rank;                           /* place in the stack */
     bool calibrated;
     uint64_t calibration_volume; /* the lowest key of volumes with calibration lines */
@@ -39,9 +41,10 @@ typedef struct scan_order {
     int64_t line;
 } scan_order;
 
-/* What the headers of the image's acquisitions have in common: of the kept samples, center_sample and the steps. */
+/* What the headers of the image's acquisitions have in common: of the kept samples, center_sample, discard_pre and the
+ * steps. */
 typedef struct ismrmrd_facts {
-    int samples_least, samples_most, center_least, center_most;
+    int samples_least, samples_most, center_least, center_most, pre_least, pre_most;
     int32_t least[2], most[2]; /* steps 1 and 2 */
 } ismrmrd_facts;
 
@@ -77,7 +80,7 @@ typedef struct ismrmrd_reader {
     scan_slice *slice; /* [65536] */
     int slice_count;   /* slices seen */
     bool slabs;        /* 3D: each slice number is a volume of its own */
-    bool plane;        /* the header has several voxels along z, but nothing was encoded along it */
+    bool plane;        /* the header or step_2 has several places along z, but nothing was encoded along it */
     bool conjugate;    /* the samples are conjugated, so that their Fourier transform has the sign of scans.md */
     bool as_stored;    /* center_sample of reversed readouts counts samples as stored */
     int64_t image_lines, noise_lines, calibration_lines;
@@ -91,8 +94,10 @@ typedef struct ismrmrd_reader {
     readout_energy readout[2]; /* forward, reversed */
     bool oblique;              /* acquisitions have different orientations */
     bool oblique_slice;        /* acquisitions of one slice have different orientations */
-    int64_t center[2];         /* the encoding steps at k = 0 */
-    bool center_missing[2];    /* the header does not state them */
+    float moved;               /* mm: the farthest that an acquisition lies from the first of its slice */
+    int moved_slice;
+    int64_t center[2];      /* the encoding steps at k = 0 */
+    bool center_missing[2]; /* the header does not state them */
     ismrmrd_epi_state epi;
     char units_text[300];
 } ismrmrd_reader;
@@ -128,6 +133,9 @@ void ismrmrd_tell_geometry(const ismrmrd_reader *r);
 
 /* scan_ismrmrd_space.c: matrix, field of view and crop, from the XML header and what the acquisitions have. */
 VF_MUST_CHECK vf_status ismrmrd_read_space(ismrmrd_reader *r);
+
+/* scan_ismrmrd_readout.c: changes matrix and field of view along x to what the readouts show. */
+void ismrmrd_fit_readout(ismrmrd_reader *r);
 
 /* scan_ismrmrd_space.c: the order of slices, and the image's position in the patient. */
 VF_MUST_CHECK vf_status ismrmrd_order_slices(ismrmrd_reader *r);

@@ -144,15 +144,25 @@ static vf_status third_is_constant(ismrmrd_reader *r, bool *out)
     return VF_OK;
 }
 
+/* Whether each of several slices has a kspace_encode_step_2 of its own: its number, to some converters. */
+static bool steps_number_slices(const ismrmrd_reader *r)
+{
+    bool alone = r->slice_count > 1;
+    for (int i = 0; i <= UINT16_MAX && alone; i++)
+        alone = !r->slice[i].partitions;
+    return alone;
+}
+
 /* Planes whose header has several voxels along z: Pulseq on Siemens writes 2, others the number of slices. */
 static vf_status find_planes(ismrmrd_reader *r)
 {
     mri_scan *s = r->out;
     const int64_t z = s->matrix[2];
+    const bool varies = r->facts.least[1] != r->facts.most[1];
     bool constant = true;
-    if (z == 1 || r->facts.least[1] != r->facts.most[1])
+    if (varies ? !steps_number_slices(r) : z == 1)
         return VF_OK;
-    if (r->dims >= 3) {
+    if (r->dims >= 3 && z > 1) {
         vf_status status = third_is_constant(r, &constant);
         if (status != VF_OK || !constant)
             return status;
@@ -165,48 +175,10 @@ static vf_status find_planes(ismrmrd_reader *r)
         s->fov[2] /= (double)z;
     vf_note(r->ctx,
             "%s: the header has %" PRId64
-            " voxels along z, but kspace_encode_step_2 and kz never vary: these are planes of "
+            " voxel%s along z, but kspace_encode_step_2 and kz never vary%s: these are planes of "
             "%g mm",
-            r->source->path, z, s->fov[2]);
+            r->source->path, z, vf_plural(z), varies ? " within a slice" : "", s->fov[2]);
     return VF_OK;
-}
-
-/* Sets the grid of Cartesian readouts: n voxels over fov mm. */
-static void set_readout(ismrmrd_reader *r, int64_t n, double fov, const char *why)
-{
-    mri_scan *s = r->out;
-    vf_note(r->ctx,
-            "%s: readouts of up to %d samples%s: %" PRId64 " voxels over %g mm along x, where the header has %" PRId64
-            " over %g mm; --oversampling says otherwise",
-            r->source->path, r->facts.samples_most, why, n, fov, s->matrix[0], s->fov[0]);
-    s->matrix[0] = n;
-    s->fov[0] = fov;
-}
-
-/* Readout oversampling that the header has and the samples have not, because a converter removed it; and the reverse.
- * The longer side of the readouts, from the centre to an end, is half the samples of a whole readout. */
-static void fit_readout(ismrmrd_reader *r)
-{
-    const mri_scan *s = r->out;
-    const ismrmrd_facts *f = &r->facts;
-    const int64_t n = s->matrix[0], image_n = r->e->recon.matrix[0];
-    const double fov = s->fov[0], image_fov = r->e->recon.fov[0], asked = r->request->oversampling;
-    if (r->dims > 0 || r->epi.ramps || f->samples_least != f->samples_most || f->center_least != f->center_most)
-        return;
-    const int samples = f->samples_most, center = f->center_most > 0 ? f->center_most : samples / 2;
-    const int64_t side = center > samples - center ? center : samples - center, whole = 2 * side;
-    const int64_t kept = image_fov > 0 && image_fov < fov ? llround((double)n * image_fov / fov) : n;
-    if (asked > 0) {
-        const double wanted = asked * (image_fov > 0 ? image_fov : fov);
-        if (whole != n || fabs(wanted - fov) > 1e-3 * fov)
-            set_readout(r, whole > samples + 1 && whole < n ? n : whole, wanted, ", as --oversampling says");
-    } else if (kept <= 0.8 * (double)n && llabs(whole - kept) <= 1) {
-        set_readout(r, kept, fov * (double)kept / (double)n, " have no oversampling any more");
-    } else if ((double)whole >= 1.1 * (double)n && whole <= 4 * n && whole <= SCAN_MOST_MATRIX) {
-        const bool by_fov = image_n > 0 && image_fov > 0 &&
-                            fabs(fov / image_fov - (double)whole / (double)image_n) <= 0.01 * fov / image_fov;
-        set_readout(r, whole, by_fov ? fov : fov * (double)whole / (double)n, " are oversampled");
-    }
 }
 
 vf_status ismrmrd_read_space(ismrmrd_reader *r)
@@ -218,7 +190,7 @@ vf_status ismrmrd_read_space(ismrmrd_reader *r)
     status = find_planes(r);
     if (status != VF_OK)
         return status;
-    fit_readout(r);
+    ismrmrd_fit_readout(r);
     image_crop(r);
     return VF_OK;
 }
@@ -442,6 +414,20 @@ static bool has_stacks(const ismrmrd_reader *r)
     return known;
 }
 
+/* Warns of acquisitions beside the first one of their slice: another station of the table, motion that was followed, or
+ * slices with one number. */
+static void warn_of_movement(const ismrmrd_reader *r)
+{
+    const mri_scan *s = r->out;
+    const double voxel = fmin(s->fov[0] / (double)s->matrix[0], s->fov[1] / (double)s->matrix[1]);
+    if ((double)r->moved > 0.01 * voxel)
+        vf_warn(
+            r->ctx,
+            "%s: acquisitions of slice %d lie up to %.3g mm from its first one, whose place is written; if they are "
+            "of several slices or stations, their counters are wrong, and the image mixes them",
+            r->source->path, r->moved_slice, (double)r->moved);
+}
+
 vf_status ismrmrd_order_slices(ismrmrd_reader *r)
 {
     mri_scan *s = r->out;
@@ -471,6 +457,7 @@ vf_status ismrmrd_order_slices(ismrmrd_reader *r)
         vf_warn(r->ctx, "%s: acquisitions of a slab differ in orientation; using that of the first", r->source->path);
     else if (!r->slabs && !stacks && r->oblique)
         vf_warn(r->ctx, "%s: acquisitions differ in orientation; using that of the first", r->source->path);
+    warn_of_movement(r);
     r->center[0] = step_center(r, &r->e->step_1, 1);
     r->center[1] = r->plane ? r->facts.least[1] : step_center(r, &r->e->step_2, 2);
     return status;

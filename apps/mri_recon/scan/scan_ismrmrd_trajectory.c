@@ -53,7 +53,7 @@ bool ismrmrd_line_fits(const ismrmrd_reader *r, const scan_line *line, int *axis
     const int64_t *n = r->out->matrix;
     const int64_t step[3] = {0, line->step_1, line->step_2};
     float range[2];
-    for (*axis = 1; *axis <= 2; ++*axis) {
+    for (*axis = 1; *axis <= (r->plane ? 1 : 2); ++*axis) {
         int64_t k = step[*axis] - r->center[*axis - 1];
         if (n[*axis] == 1 ? k != 0 && step[*axis] != 0 : k < -n[*axis] / 2 || k > n[*axis] / 2)
             return false;

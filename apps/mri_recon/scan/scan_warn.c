@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "scan_units.h"
+#include "voxfield/timer.h"
 
 /* A trajectory that covers less of the matrix's k-space gives a blurred image. Often the units are wrong. */
 static const double LEAST_COVERED = 0.25;
@@ -37,6 +38,41 @@ static void warn_of_extent(vf_context *ctx, const char *name, const mri_scan *ra
     }
 }
 
+/* Marks the axes on which no sample that counts lies within `near` cycles of the middle. */
+static bool misses_centre(const mri_scan *raw, const scan_trajectory *t, bool missed[3])
+{
+    bool any = false;
+    for (int a = 0; a < 3; a++) {
+        const float near = fmaxf(2, (float)raw->matrix[a] / 32);
+        bool found = raw->matrix[a] == 1;
+        for (int64_t m = 0; m < t->samples && !found; m++)
+            found = fabsf(t->k[3 * m + a]) <= near && !(t->weights && t->weights[m] == 0);
+        missed[a] = missed[a] || !found;
+        any = any || !found;
+    }
+    return any;
+}
+
+/* Without its centre, k-space has only edges: of scans that were stopped, or counted from the wrong line. */
+static void warn_of_centre(vf_context *ctx, const char *name, const mri_scan *raw)
+{
+    bool missed[3] = {false, false, false}, without = false;
+    int frames = 0;
+    for (int f = 0; f < raw->frames; f++) {
+        const int own = raw->frame[f].trajectory;
+        if (f == 0 || own != raw->frame[f - 1].trajectory)
+            without = misses_centre(raw, &raw->trajectory[own], missed);
+        frames += without;
+    }
+    if (frames > 0)
+        vf_warn(
+            ctx,
+            "%s: %d of %d image%s %s no sample near the centre of k-space along%s%s%s, so what is shown is only edges; "
+            "was the scan stopped, or is the centre elsewhere than the file says?",
+            name, frames, raw->frames, vf_plural(raw->frames), frames == 1 ? "has" : "have", missed[0] ? " x" : "",
+            missed[1] ? " y" : "", missed[2] ? " z" : "");
+}
+
 static void warn_of_units(vf_context *ctx, const char *name, const mri_scan *raw)
 {
     double fov = 0, first = INFINITY, last = -INFINITY;
@@ -60,6 +96,7 @@ void scan_warn(vf_context *ctx, const char *name, const mri_scan *raw)
 {
     const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     warn_of_extent(ctx, name, raw);
+    warn_of_centre(ctx, name, raw);
     warn_of_units(ctx, name, raw);
     for (int c = 0; raw->sensitivity && c < raw->coils; c++)
         if (scan_all_zero((const float *)(raw->sensitivity + c * voxels), 2 * voxels))

@@ -353,7 +353,7 @@ static void test_slabs_and_missing_slices(void **state)
         ismrmrd_acquisition *a = acquire(4, 1, 0);
         a->head.idx.slice = (uint16_t)(i % 2);
         a->head.idx.repetition = (uint16_t)(i / 2);
-        a->head.idx.kspace_encode_step_2 = i == 1;
+        a->head.idx.kspace_encode_step_2 = i == 2;
         a->head.position[2] = (float)i;
     }
     write_scan(plain_header(4, 4, 2, CARTESIAN LIMITS(0, 0)));
@@ -362,7 +362,7 @@ static void test_slabs_and_missing_slices(void **state)
     assert_int_equal(s.frame[1].volume * 10 + s.frame[1].slice, 10);
     expect_said("2 slabs of 3D data");
     expect_said("1 of 4 slices has no samples");
-    acquired[1].head.idx.kspace_encode_step_2 = 0;
+    acquired[2].head.idx.kspace_encode_step_2 = 0;
     write_scan(plain_header(4, 4, 1, CARTESIAN LIMITS(0, 0)));
     read_it(NULL, K_AUTO);
     assert_int_equal(s.frames * 100 + s.volumes * 10 + s.slices, 322);
