@@ -93,8 +93,9 @@ static vf_status find_bounds(cionize_state *r)
     double *data = malloc((size_t)atoms * 3 * sizeof *data);
     vf_status status = data ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for %lld atoms", (long long)atoms);
     for (int64_t f = 0; status == VF_OK && f < r->frames.count; f++) {
-        status =
-            trajectory_read(r->trajectory, r->frames.first + f * r->frames.step, data, data + atoms, data + 2 * atoms);
+        const int64_t frame = r->frames.first + f * r->frames.step;
+        status = trajectory_read(r->trajectory, frame, data, data + atoms, data + 2 * atoms);
+        VF_TRY(status, trajectory_check_places(r->trajectory, frame, data, data + atoms, data + 2 * atoms));
         if (status == VF_OK)
             r->frames_digest = vf_fingerprint(r->frames_digest, data, 3 * (size_t)atoms * sizeof *data);
         if (status == VF_OK)
@@ -124,7 +125,8 @@ static vf_status open_trajectory(cionize_state *r)
         return vf_fail(r->ctx, VF_ERR_INPUT, "%s has %lld atom%s, but %s has %lld; both must describe the same system",
                        trajectory_path(r->trajectory), (long long)atoms, vf_plural(atoms), r->settings.input,
                        (long long)expected);
-    return VF_OK;
+    const molecule *m = &r->molecule;
+    return trajectory_compare(r->trajectory, r->frames.first, r->settings.input, m->x, m->y, m->z);
 }
 
 static map_order output_order(const cionize_state *r)

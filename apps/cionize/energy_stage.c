@@ -210,6 +210,7 @@ static vf_status sum_frame(cionize_state *r, int64_t number, double *xyz, solven
     vf_grid grid;
     vf_coulomb_atoms charges = acting_atoms(r);
     vf_status status = trajectory_read(r->trajectory, frame, x, y, z);
+    VF_TRY(status, trajectory_check_places(r->trajectory, frame, x, y, z));
     charges.x = x;
     charges.y = y;
     charges.z = z;

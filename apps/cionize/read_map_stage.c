@@ -119,6 +119,29 @@ vf_status open_read_map(cionize_state *r)
     return status;
 }
 
+/* A map that has few of the molecule's atoms is not this molecule's, or its origin is wrong. */
+static void check_place_of_map(const cionize_state *r)
+{
+    const vf_grid *g = &r->grid;
+    const molecule *m = &r->molecule;
+    const double *const place[3] = {m->x, m->y, m->z};
+    int64_t outside = 0;
+    for (int64_t i = 0; i < m->atoms; i++) {
+        bool within = true;
+        for (int a = 0; a < 3; a++)
+            within = within && place[a][i] >= g->origin[a] &&
+                     place[a][i] <= g->origin[a] + (double)(g->counts[a] - 1) * g->spacing[a];
+        outside += !within;
+    }
+    if (g->cell.kind == VF_CELL_NONE && 2 * outside > m->atoms)
+        vf_warn(
+            r->ctx,
+            "%s: %lld of the %lld atoms of %s lie outside of the map, which begins at (%g, %g, %g) A; check that it is "
+            "of the same molecule, and was not moved",
+            r->read.path, (long long)outside, (long long)m->atoms, r->settings.input, g->origin[0], g->origin[1],
+            g->origin[2]);
+}
+
 /* The grid is the map's. If options ask for a grid, it must be the same. */
 vf_status take_read_map(cionize_state *r)
 {
@@ -130,6 +153,8 @@ vf_status take_read_map(cionize_state *r)
         status = plan_grid(r->ctx, s, &r->molecule, &wanted);
         VF_TRY(status, check_map_grid(r->ctx, &r->read, &wanted));
     }
+    if (status == VF_OK)
+        check_place_of_map(r);
     s->precision = r->read.type;
     r->stored = r->read.values;
     if (status == VF_OK && strcmp(s->device, "auto") != 0)

@@ -66,10 +66,21 @@ vf_status take_symmetry(cionize_state *r)
     return status;
 }
 
+/* Angstrom^3 an atom: diamond, with the most atoms in a volume, has 5.7. */
+static const double LEAST_VOLUME = 1;
+
 vf_status take_cell(cionize_state *r, bool *follows)
 {
     cionize_settings *s = &r->settings;
     vf_status status = choose_cell(r->ctx, s, &r->molecule, r->trajectory, &r->frames, &s->cell, follows,
                                    &r->cell_of_file, &r->cell_symmetry);
-    return status == VF_OK ? take_symmetry(r) : status;
+    VF_TRY(status, take_symmetry(r));
+    const double volume = vf_cell_volume(&s->cell), atoms = (double)r->molecule.atoms;
+    if (status == VF_OK && s->cell.kind != VF_CELL_NONE && volume < LEAST_VOLUME * atoms)
+        vf_warn(r->ctx,
+                "the cell has %.2g A^3 for each atom, where solids have 5 and more, so atoms overlap with images of "
+                "others; are "
+                "its lengths in nm? They are read in angstrom",
+                volume / atoms);
+    return status;
 }

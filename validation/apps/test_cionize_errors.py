@@ -6,12 +6,14 @@ usage: test_cionize_errors.py PROGRAM [DEVICE] [test_name ...]
 """
 import hashlib
 import json
+import math
 import os
 import pathlib
 import shutil
 
 import program
-from program import as_nobody, make, read, refuse, run, sample, Skip
+from ion_truth import write_dcd
+from program import as_nobody, make, read, refuse, run, sample, Skip, write_atoms
 
 JUNK = ["nan", "inf", "-inf", "infinity", "", " ", "abc", "0x10", "1e999", "1.5.2", " 1", "1 ", "1;2", "1..2", "--", ",", "1e",
         "+-1"]
@@ -128,6 +130,44 @@ def test_charges(_):
     refuse(3, ["no.psf", "No such file"], "two.pdb", "--charges", "no.psf")
     refuse(3, ["atom 1", "'N'", "'C'"], "two.pdb", "--charges", "other.psf")
     refuse(2, ["two.psf", "the charges"], "two.pdb", "--charges", "two.psf", "--report", "two.psf")
+    # Without a segment only columns tell. Where the line is shifted, they cut the charge.
+    blank = PSF.replace("PROT", "    ")
+    assert "total charge +0.500000 e" in make("two.pdb", "--charges", write("blank.psf", blank), "--dry-run").out
+    for shift in range(1, 15):
+        shifted = write("shifted.psf", blank.replace(" 0.500000", " " * shift + " 0.500000"))
+        done = run("two.pdb", "--charges", shifted, "--dry-run")
+        assert done.status == 3 and "shifted.psf:4:" in done.err or "total charge +0.500000 e" in done.out, (shift, done.err)
+
+
+def helix(atoms=40):
+    """A chain of atoms 1.44 A apart: (x, y, z, charge)."""
+    return [(0.8 * math.cos(1.7 * n), 0.8 * math.sin(1.7 * n), 0.8 * n, (-1) ** n * 0.5) for n in range(atoms)]
+
+
+def test_other_units():
+    """Lengths in nm, where angstrom are expected, give a map without any other sign of it."""
+    write_atoms("a.pqr", helix())
+    write_atoms("nm.pqr", [(x / 10, y / 10, z / 10, q) for x, y, z, q in helix()])
+    words = "are the coordinates in nm?"
+    assert words in make("nm.pqr", "--dry-run").err and words not in make("a.pqr", "--dry-run").err
+    words = "are its lengths in nm?"
+    for cell, warns in (("5,5,5", False), ("3,3,3", True)):
+        assert (words in make("a.pqr", "--cell", cell, "--dry-run").err) == warns, cell
+    words = "another order of atoms, or another unit"
+    places = [atom[:3] for atom in helix()]
+    mixed = places[::3] + places[1::3] + places[2::3]
+    for frame, warns in ((places, False), ([[c / 10 for c in place] for place in places], True), (mixed, True)):
+        write_dcd("t.dcd", [frame])
+        assert (words in make("a.pqr", "--trajectory", "t.dcd", "--dry-run").err) == warns
+
+
+def test_frames_that_were_not_written():
+    write_atoms("a.pqr", helix())
+    places = [list(atom[:3]) for atom in helix()]
+    for missing in (2, len(places)):
+        write_dcd("t.dcd", [places, [[0, 0, 0]] * missing + places[missing:], places])
+        refuse(3, ["t.dcd: frame 2:", f"{missing} of {len(places)} atoms have no position"], "a.pqr", "--trajectory", "t.dcd")
+        make("a.pqr", "--trajectory", "t.dcd", "--frames", "1:3:2", "--dry-run")
 
 
 def test_unreadable_molecule(_):

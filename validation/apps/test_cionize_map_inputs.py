@@ -173,4 +173,14 @@ def test_own_maps(_):
         refuse(3, [f"mask.{kind}", "mask"], "m.pqr", *place, "--read-map", f"mask.{kind}", "--ions", "i.pdb")
 
 
+def test_map_that_lies_elsewhere(_):
+    prepare()
+    make("-q", "m.pqr", "--border", "9", "--spacing", "1", "-o", "m.dx")
+    text = pathlib.Path("m.dx").read_text()
+    for x, warns in (("-9", False), ("0", False), ("0.5", True), ("300", True)):  # the atom is at 0
+        pathlib.Path("moved.dx").write_text(text.replace("origin -9 ", f"origin {x} "))
+        said = make("m.pqr", "--place", "SOD:1", "--read-map", "moved.dx", "--ions", "i.pdb").err
+        assert ("1 of the 1 atoms of m.pqr lie outside of the map" in said) == warns, (x, said)
+
+
 program.main(globals())

@@ -274,7 +274,7 @@ def test_solvent_over_frames(_):
     radius, h = 3.0, 0.5
     write_molecule("a.pqr", numpy.array([[500.0, 0, 0, 1, radius], [500.0, 0, 0, -1, radius]]))
     apart = numpy.array([[-6.0, 0, 0], [6.0, 0, 0]])
-    write_dcd("t.dcd", [0 * apart] * 20 + [apart] * 20)
+    write_dcd("t.dcd", [0 * apart + [1, 0, 0]] * 20 + [apart] * 20)
     for selection, spheres in (("1:20", 1), ("21:", 2), (":", 1.5), ("20:21", 1.5), ("19:39:20", 1.5)):
         placed = run_ions("a.pqr", "--trajectory", "t.dcd", f"--frames={selection}", "--origin", "-12", "--counts", "49",
                           "--spacing", h, "--concentration", "0.3", "--ions", "i.pdb", "--ion-ion", "3")

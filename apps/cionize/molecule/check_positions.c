@@ -133,6 +133,38 @@ static vf_status warn_of_shared(vf_context *ctx, const char *name, const molecul
     return VF_OK;
 }
 
+/* ---- lengths in other units ---- */
+
+/* Whether at least MANY other atoms are within `near` angstrom of atom i. */
+static bool is_crowded(const molecule *m, int64_t i, double near)
+{
+    enum { MANY = 4 };
+    int found = 0;
+    for (int64_t j = 0; j < m->atoms && found <= MANY; j++) {
+        const double x = m->x[j] - m->x[i], y = m->y[j] - m->y[i], z = m->z[j] - m->z[i];
+        found += x * x + y * y + z * z < near * near; /* the atom itself, too */
+    }
+    return found > MANY;
+}
+
+/* The shortest bond has 0.74 A. Closer to an atom are only its Drude particle and lone pairs, three at most. In nm, all
+ * atoms within 7 A seem to be that close. */
+static void warn_of_nm(vf_context *ctx, const char *name, const molecule *m)
+{
+    enum { LOOKED_AT = 16 };
+    const double near = 0.7;
+    const int64_t every = m->atoms / LOOKED_AT + 1;
+    int64_t looked_at = 0, crowded = 0;
+    for (int64_t i = 0; i < m->atoms; i += every, looked_at++)
+        crowded += is_crowded(m, i, near);
+    if (2 * crowded > looked_at)
+        vf_warn(ctx,
+                "%s: most atoms have four or more others within %g A, closer than any bond; are the coordinates in nm? "
+                "They "
+                "are read in angstrom",
+                name, near);
+}
+
 vf_status check_positions(vf_context *ctx, const char *name, const molecule *m, const int64_t *line)
 {
     vf_status status = refuse(ctx, name, m, is_unbuilt, 1, "0 0 0 and a negative occupancy",
@@ -141,5 +173,7 @@ vf_status check_positions(vf_context *ctx, const char *name, const molecule *m, 
                           "build them with the program that made the file, or remove them there"));
     VF_TRY(status, refuse(ctx, name, m, is_undefined, 1, "9999 or more, as CHARMM writes undefined coordinates",
                           "build them (in CHARMM: ic build, hbuild), or remove them from the system"));
+    if (status == VF_OK)
+        warn_of_nm(ctx, name, m);
     return status == VF_OK ? warn_of_shared(ctx, name, m, line) : status;
 }

@@ -19,7 +19,7 @@ typedef struct layout {
 static const layout standard_layout = {9, 14, 19, 24, 29, 34};
 static const layout extended_layout = {11, 20, 29, 38, 47, 52};
 static const layout extended_wide_types = {11, 20, 29, 38, 47, 54}; /* X-PLOR files of CHARMM 36 and later */
-enum { CHARGE_WIDTH = 14 };
+enum { CHARGE_WIDTH = 14, MASS_WIDTH = 14 };
 
 typedef struct psf_reader {
     molecule_reader *r;
@@ -123,11 +123,14 @@ static bool split_words(text_piece line, locale_t c_locale, fields *out)
     return text_count(last, &fixed);
 }
 
-/* Splits by columns; the format's separators must be blank. */
-static bool split_columns(text_piece line, const layout *at, fields *out)
+/* Splits by columns; the format's separators must be blank. The mass must lie in its columns, which begin with a blank in
+ * all programs' files: where it does not, the line is shifted, and the charge cut. */
+static bool split_columns(text_piece line, const layout *at, locale_t c_locale, fields *out)
 {
     const size_t begins[] = {at->segment, at->number, at->residue, at->name, at->type, at->charge};
-    if (line.size <= at->charge)
+    const size_t mass = at->charge + CHARGE_WIDTH;
+    text_number number;
+    if (line.size <= mass || line.at[mass] != ' ')
         return false;
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
         if (line.at[begins[i] - 1] != ' ')
@@ -138,7 +141,7 @@ static bool split_columns(text_piece line, const layout *at, fields *out)
                     text_columns(line, at->name, at->type),
                     at->charge,
                     at->charge + CHARGE_WIDTH};
-    return true;
+    return text_read_number(label_trim(text_columns(line, mass, mass + MASS_WIDTH)), c_locale, &number);
 }
 
 /* Whether the columns have a number with a decimal point. */
@@ -156,10 +159,11 @@ static bool split_line(const psf_reader *p, text_piece line, fields *out)
     if (p->free_form)
         return false;
     if (!p->extended)
-        return split_columns(line, &standard_layout, out);
+        return split_columns(line, &standard_layout, p->r->c_locale, out);
     /* With XPLOR, types have four or six columns, depending on the program's version. */
-    return (p->xplor && split_columns(line, &extended_wide_types, out) && has_charge(line, out, p->r->c_locale)) ||
-           split_columns(line, &extended_layout, out);
+    return (p->xplor && split_columns(line, &extended_wide_types, p->r->c_locale, out) &&
+            has_charge(line, out, p->r->c_locale)) ||
+           split_columns(line, &extended_layout, p->r->c_locale, out);
 }
 
 static vf_status read_atom(psf_reader *p, text_piece line)

@@ -137,6 +137,59 @@ vf_status trajectory_read(const trajectory *t, int64_t frame, double *x, double 
     return status == VF_OK ? t->format->read(t, frame, x, y, z) : status;
 }
 
+vf_status trajectory_check_places(const trajectory *t, int64_t frame, const double *x, const double *y, const double *z)
+{
+    int64_t first = -1, count = 0;
+    for (int64_t i = 0; i < t->atoms; i++)
+        if (x[i] == 0 && y[i] == 0 && z[i] == 0 && count++ == 0)
+            first = i;
+    if (count < 2)
+        return VF_OK;
+    return trajectory_fail(t,
+                           "frame %" PRId64 ": %" PRId64 " of %" PRId64
+                           " atoms have no position, but 0 0 0 (the first is "
+                           "atom %" PRId64 "); the frame was not written completely; leave it out with --frames",
+                           frame + 1, count, t->atoms, first + 1);
+}
+
+/* ---- the molecule ---- */
+
+static double distance(const double *x, const double *y, const double *z, int64_t i)
+{
+    return sqrt((x[i + 1] - x[i]) * (x[i + 1] - x[i]) + (y[i + 1] - y[i]) * (y[i + 1] - y[i]) +
+                (z[i + 1] - z[i]) * (z[i + 1] - z[i]));
+}
+
+vf_status trajectory_compare(const trajectory *t, int64_t frame, const char *name, const double *x, const double *y,
+                             const double *z)
+{
+    enum { FEW = 8 };
+    const double least = 0.7, most = 1.9, factor = 1.5; /* bonds, in angstrom, and how far none is stretched */
+    int64_t pairs = 0, other = 0;
+    double here = 0, there = 0;
+    double *own = malloc((size_t)t->atoms * 3 * sizeof *own);
+    vf_status status = own ? trajectory_read(t, frame, own, own + t->atoms, own + 2 * t->atoms)
+                           : vf_fail(t->ctx, VF_ERR_MEMORY, "no memory for %" PRId64 " atoms", t->atoms);
+    for (int64_t i = 0; status == VF_OK && i + 1 < t->atoms; i++) {
+        const double bond = distance(x, y, z, i);
+        if (!(bond > least && bond < most))
+            continue;
+        const double now = distance(own, own + t->atoms, own + 2 * t->atoms, i);
+        pairs++;
+        other += now > factor * bond || now < bond / factor;
+        here += bond;
+        there += now;
+    }
+    free(own);
+    if (pairs >= FEW && 2 * other > pairs)
+        vf_warn(t->ctx,
+                "%s: frame %" PRId64
+                ": atoms that are bonded in %s, %.3g A apart on average, are %.3g A apart here; is it "
+                "another molecule, another order of atoms, or another unit than angstrom?",
+                t->path, frame + 1, name, here / (double)pairs, there / (double)pairs);
+    return status;
+}
+
 vf_status trajectory_read_cell(const trajectory *t, int64_t frame, unit_cell *cell)
 {
     *cell = (unit_cell){0};

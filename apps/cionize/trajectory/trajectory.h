@@ -35,6 +35,17 @@ int64_t trajectory_atoms(const trajectory *t);  /* of each frame, >= 1 */
  * frame). */
 VF_MUST_CHECK vf_status trajectory_read(const trajectory *t, int64_t frame, double *x, double *y, double *z);
 
+/* Refuses a frame with several atoms at 0 0 0, where no two can be: a program left room for coordinates that were not written.
+ * Errors: VF_ERR_INPUT. */
+VF_MUST_CHECK vf_status trajectory_check_places(const trajectory *t, int64_t frame, const double *x, const double *y,
+                                                const double *z);
+
+/* Warns if the atoms of a frame cannot be those of the molecule x, y, z [trajectory_atoms(t)] from the file `name`: where most
+ * neighbours in the list that are as close as a bond in the molecule are not so in the frame. Errors as trajectory_read;
+ * VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status trajectory_compare(const trajectory *t, int64_t frame, const char *name, const double *x,
+                                           const double *y, const double *z);
+
 /* The periodic cell of a frame; none if the file has no valid one. CHARMM's own cells are turned, unless all angles are
  * right. */
 VF_MUST_CHECK vf_status trajectory_read_cell(const trajectory *t, int64_t frame, unit_cell *cell);
