@@ -7,4 +7,7 @@
 
 extern const program_option phantom_options[];
 
+/* The body of main(): mri_phantom_call.c. */
+int mri_phantom_main(int argc, char **argv);
+
 #endif

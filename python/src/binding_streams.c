@@ -1,5 +1,5 @@
 /* For packages: Debian's static HDF5 is made for programs, whose own copy of `stderr` and `stdout` it reads by address. In a shared
- * library the linker refuses that, so the module has copies, which nobody else sees (binding.map). */
+ * library the linker refuses that, so the wheel's library has copies, which nobody else sees (library.map). */
 #include <dlfcn.h>
 #include <stdio.h>
 
