@@ -66,9 +66,8 @@ def third_party(nvcc):
     return "\n".join(text)
 
 
-def project(nvcc):
+def project(tree, nvcc):
     """A copy of what describes the package, so that licences can stand beside it, and a version that says that GPU code is inside."""
-    tree = WORK / "project"
     shutil.rmtree(tree, ignore_errors=True)
     shutil.copytree(ROOT / "python", tree / "python", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "CMakeLists.txt", tree)
@@ -105,15 +104,16 @@ def make(python, cuda, objects):
     cache = folder / "CMakeCache.txt"
     kept = cache.read_bytes() if objects else b""
     cache.unlink(missing_ok=True)
-    shutil.rmtree(WORK / "made", ignore_errors=True)
+    made = folder / "wheel"
+    shutil.rmtree(made, ignore_errors=True)
     settings = [f"-Ccmake.define.{name}={value}" for name, value in defines.items()]
     try:
-        run(python, "-m", "build", "--wheel", "--no-isolation", "--outdir", WORK / "made", f"-Cbuild-dir={folder}",
-            f"-Ccmake.source-dir={ROOT}", "-Cinstall.strip=true", *settings, project(nvcc))
+        run(python, "-m", "build", "--wheel", "--no-isolation", "--outdir", made, f"-Cbuild-dir={folder}",
+            f"-Ccmake.source-dir={ROOT}", "-Cinstall.strip=true", *settings, project(folder / "project", nvcc))
     finally:
         if objects:
             cache.write_bytes(kept)  # newer than the build's files now: the next build there is what it was before
-    return next((WORK / "made").glob("*.whl"))
+    return next(made.glob("*.whl"))
 
 
 def repair(python, wheel, out):

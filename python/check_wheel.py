@@ -3,10 +3,12 @@
 
     python3 python/check_wheel.py [out/wheel/voxfield-....whl]
 
-Prints the time of pip install (the wheel alone, its dependencies already there; the bar is 10 s) and the result of each test.
+Prints the time of pip install (the wheel alone, its dependencies already there) and the result of each test. The bar of 10 s is for
+the processor's time, which another program's work does not change.
 """
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -17,6 +19,12 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LARGEST = 60e6  # bytes, the bar
 LIBRARY = "voxfield/lib/"  # what has the sums inside, once; module and programs have some 10 kB of their own
+
+
+def of_children():
+    """Seconds of the processor in programs that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def main():
@@ -35,10 +43,10 @@ def main():
         if subprocess.run([*pip, "numpy", "scipy", "cffi", "h5py"], check=False).returncode != 0:
             print("SKIP: PyPI did not give NumPy and what else the tests need (above)")
             return 77
-        start = time.monotonic()
+        start, before = time.monotonic(), of_children()
         subprocess.run([*pip, "--no-deps", wheel.resolve()], check=True)
-        seconds = time.monotonic() - start
-        print(f"pip install: {seconds:.1f} s (at most 10)")
+        seconds = of_children() - before
+        print(f"pip install: {time.monotonic() - start:.1f} s, {seconds:.1f} of the processor (at most 10)")
         failed |= seconds > 10
         # Only the environment's own programs: no compiler, no other Python.
         environment = {"PATH": str(bin_folder), "HOME": folder, "OMP_WAIT_POLICY": "passive", "VOXFIELD_DATA": str(ROOT / "data"),
