@@ -183,6 +183,8 @@ def test_matrix_of_a_trajectory(_):
     for name, words in (("r", True), ("t", False)):
         err = make("d.cfl", "--trajectory", f"{name}.cfl", "--coils", "s.cfl", "--dry-run").err
         assert "heck the units" in err and ("--trajectory-units radians" in err) == words, err
+    done = make("d.cfl", "--trajectory", "r.cfl", "--dry-run")  # nothing tells the matrix
+    assert "8 x 8 x 1 over" in done.out and "give --trajectory-units radians and --matrix" in done.err, done.err
     write_cfl("n", k[0].transpose(2, 1, 0) / 24)
     refuse(3, ["n.cfl", "multiply", "--trajectory-units normalized"], "d.cfl", "--trajectory", "n.cfl")
     refuse(2, "--matrix", "d.cfl", "--trajectory", "n.cfl", "--trajectory-units", "normalized")

@@ -220,6 +220,12 @@ static vf_status count_frames(amber_netcdf *file)
                 " that its header states; ignoring that frame and those after it, %" PRId64 " %s left",
                 file->source.path, there + 1, file->frames, there, there == 1 ? "is" : "are");
         file->frames = there;
+    } else if (x->record && there > file->frames && there < INT64_MAX) {
+        vf_warn(file->ctx,
+                "%s: the file has room for %" PRId64 " frames, but its header states %" PRId64
+                "; the others are not read: the program that wrote it ended early, or files were joined; join them "
+                "with cpptraj",
+                file->source.path, there, file->frames);
     }
     return VF_OK;
 }

@@ -150,6 +150,13 @@ static vf_status guess_matrix(reader *r)
                            cfl_path(r->trajectory), "xyz"[a], most[a], SCAN_MOST_MATRIX);
         r->out->matrix[a] = most[a] > 0 ? 2 * (int64_t)ceil(most[a]) : 1;
     }
+    const double largest = fmax(most[0], fmax(most[1], most[2]));
+    if (r->units == K_AUTO && fabs(largest - M_PI) <= 0.05 * M_PI)
+        vf_warn(r->ctx,
+                "%s: the trajectory reaches %.4g; if it is in radians per voxel, give --trajectory-units radians and "
+                "--matrix. "
+                "In cycles per field of view, it determines only %" PRId64 " x %" PRId64 " x %" PRId64 " voxels",
+                cfl_path(r->trajectory), largest, r->out->matrix[0], r->out->matrix[1], r->out->matrix[2]);
     return VF_OK;
 }
 

@@ -160,6 +160,12 @@ static vf_status find_planes(ismrmrd_reader *r)
     const int64_t z = s->matrix[2];
     const bool varies = r->facts.least[1] != r->facts.most[1];
     bool constant = true;
+    if (varies && !steps_number_slices(r) && z == 1 && r->dims > 0) /* Cartesian lines are refused later */
+        vf_warn(
+            r->ctx,
+            "%s: kspace_encode_step_2 is %d to %d, but the header has 1 voxel along z: the image mixes all of them; if "
+            "these are partitions, the header's matrix is wrong",
+            r->source->path, r->facts.least[1], r->facts.most[1]);
     if (varies ? !steps_number_slices(r) : z == 1)
         return VF_OK;
     if (r->dims >= 3 && z > 1) {

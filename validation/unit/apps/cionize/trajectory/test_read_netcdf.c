@@ -86,6 +86,22 @@ static void ignores_incomplete_frames(void **state)
     free(b.at);
 }
 
+/* A header that states fewer frames than the file has. */
+static void warns_of_further_frames(void **state)
+{
+    (void)state;
+    for (int missing = 0; missing < 3; missing++) {
+        const nc_kind k = {.version = 2, .type = FLOAT, .cell = DOUBLE, .atoms = 3, .records = FRAMES - missing};
+        xdr_bytes b = make_nc(&k);
+        log_text[0] = '\0';
+        trajectory *t = open_bytes(&b);
+        assert_int_equal(trajectory_frames(t), FRAMES - missing);
+        assert_int_equal(strstr(log_text, "has room for 5 frames") != NULL, missing > 0);
+        trajectory_close(t);
+        free(b.at);
+    }
+}
+
 static void rejects_other_files(void **state)
 {
     (void)state;
@@ -288,6 +304,6 @@ static void reads_a_restart(void **state)
 }
 
 DEVICE_MAIN(set_up, tear_down, cmocka_unit_test(reads_every_form), cmocka_unit_test(ignores_incomplete_frames),
-            cmocka_unit_test(rejects_other_files), cmocka_unit_test(survives_damaged_headers),
-            cmocka_unit_test(rejects_bad_numbers), cmocka_unit_test(reads_hdf5),
-            cmocka_unit_test(rejects_an_empty_giant), cmocka_unit_test(reads_a_restart))
+            cmocka_unit_test(warns_of_further_frames), cmocka_unit_test(rejects_other_files),
+            cmocka_unit_test(survives_damaged_headers), cmocka_unit_test(rejects_bad_numbers),
+            cmocka_unit_test(reads_hdf5), cmocka_unit_test(rejects_an_empty_giant), cmocka_unit_test(reads_a_restart))

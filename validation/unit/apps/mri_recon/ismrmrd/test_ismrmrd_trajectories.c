@@ -196,6 +196,10 @@ static void test_stacks(void **state)
             int z = i / 9, m = i % 9;
             assert_true(k[0] == (float)(4 * (m - 4)) && k[1] == (float)(2 * (m - 4)) && k[2] == (float)(z - 2));
         }
+        assert_null(strstr(said, "mixes"));
+        write_scan(plain_header(32, 32, 1, ""));
+        read_it(NULL, K_AUTO);
+        expect_said("kspace_encode_step_2 is 0 to 3, but the header has 1 voxel along z: the image mixes all of them");
     }
 }
 
