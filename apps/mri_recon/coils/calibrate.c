@@ -388,6 +388,7 @@ bool calibrate_takes_joint(vf_context *ctx, const mri_scan *raw, recon_coils how
     if (how == RECON_COILS_NLINV)
         return true;
     bool joint = false;
+    calibrate_choose_phases(&c, place);
     if (!calibrate_has_box(&c, place)) {
         choose_wider(&c, n);
         vf_status status = calibrate_gather(&c, place, false);
@@ -412,6 +413,7 @@ vf_status calibrate_maps(const device_team *team, const mri_scan *raw, recon_coi
     vf_status status = VF_OK;
     vf_espirit_quality quality = {0};
     *made = (calibrated){0};
+    calibrate_choose_phases(&c, place);
     c.voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     if (must || (how != RECON_COILS_WALSH && how != RECON_COILS_NLINV && raw->coils > 1))
         status = calibrate_espirit(&c, place, must, sets, watch, maps, made, &quality);

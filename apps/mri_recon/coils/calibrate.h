@@ -19,7 +19,12 @@ typedef struct calibration {
     scan_trajectory grid;   /* the small matrix's Cartesian samples */
     float complex *gridded; /* [coil][point] on `grid` */
     double share;           /* the share of the centre that is sampled */
+    bool phases;            /* frames of all phases are taken together */
 } calibration;
+
+/* Sets c->phases if the frames of one phase leave gaps in the centre of a Cartesian scan, and those of all phases together do
+ * not: coils do not move with the heart. Only c->scan must be set. */
+void calibrate_choose_phases(calibration *c, int place);
 
 /* Gathers the samples of the place's frames within c->small, or of its calibration lines alone, if they have another
  * contrast or gain than the image's, into c->centre, and into c->data on request. There may be none. Errors: VF_ERR_MEMORY. */

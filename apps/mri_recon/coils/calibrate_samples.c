@@ -7,8 +7,16 @@
 
 #include "calibrate.h"
 
+/* Whether two frames show the same; of different phases of a motion, on request. */
+static bool alike(const scan_frame *a, const scan_frame *b, bool phases)
+{
+    scan_frame other = *b;
+    other.phase = phases ? a->phase : b->phase;
+    return scan_same_kind(a, &other);
+}
+
 /* Whether frame f belongs to the place, shows the same as its first frame, and adds a new trajectory. */
-static bool belongs(const mri_scan *raw, int f, int first, int place)
+static bool belongs(const mri_scan *raw, int f, int first, int place, bool phases)
 {
     const scan_frame *frame = &raw->frame[f], *like = &raw->frame[first];
     if (frame->place != place || frame->part_of > 0) /* the samples of parts are those of the whole */
@@ -16,9 +24,9 @@ static bool belongs(const mri_scan *raw, int f, int first, int place)
     if ((f >= raw->frames && !frame->spare) || f == first)
         return true;
     for (int g = 0; g < f; g++) /* a repeated trajectory adds nothing */
-        if (scan_same_kind(&raw->frame[g], like) && raw->frame[g].trajectory == frame->trajectory)
+        if (alike(&raw->frame[g], like, phases) && raw->frame[g].trajectory == frame->trajectory)
             return false;
-    return scan_same_kind(frame, like);
+    return alike(frame, like, phases);
 }
 
 /* Whether a sample lies within the small matrix. */
@@ -103,7 +111,7 @@ static int64_t gather(const calibration *c, int place, float *k, float complex *
         first++;
     const bool alone = first < raw->frames && calibration_differs(raw, first, place);
     for (int f = 0; f < raw->frames + raw->calibrations && first < raw->frames; f++) {
-        if (!belongs(raw, f, first, place) || (alone && !is_calibration(raw, f)))
+        if (!belongs(raw, f, first, place, c->phases) || (alone && !is_calibration(raw, f)))
             continue;
         const scan_trajectory *at = &raw->trajectory[raw->frame[f].trajectory];
         for (int64_t m = 0; m < at->samples; m++) {
@@ -130,6 +138,24 @@ vf_status calibrate_gather(calibration *c, int place, bool data)
         return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
     gather(c, place, c->centre.k, c->data, samples);
     return VF_OK;
+}
+
+void calibrate_choose_phases(calibration *c, int place)
+{
+    const scan_frame *first = NULL;
+    bool several = false;
+    c->phases = false;
+    for (int f = 0; f < c->scan->frames; f++) {
+        const scan_frame *frame = &c->scan->frame[f];
+        if (frame->place != place)
+            continue;
+        first = first ? first : frame;
+        several = several || frame->phase != first->phase;
+    }
+    if (!several || calibrate_has_box(c, place))
+        return;
+    c->phases = true;
+    c->phases = calibrate_has_box(c, place);
 }
 
 vf_status calibrate_require(calibration *c, int place, double cut)
