@@ -250,6 +250,10 @@ bool scan_choose_units(k_units asked, const k_space *given, int axes, k_units ch
         snprintf(why, why_size, "in %s, as requested (extent %.4g)", units_of_k[asked].text, space.most);
         return true;
     }
+    if (space.most == 0) {
+        snprintf(why, why_size, "k is 0 at all samples, so they show no image");
+        return false;
+    }
     const int found = units_to_the_edge(&space, 0, axes);
     if (found > K_AUTO) {
         chosen[0] = chosen[1] = chosen[2] = (k_units)found;

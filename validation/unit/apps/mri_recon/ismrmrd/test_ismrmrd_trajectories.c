@@ -123,6 +123,8 @@ static void test_units_that_fit_none_or_two(void **state)
     (void)state;
     write_line(2, 64, 32, 1, 40, 16, 0);
     expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "an extent of 40, 16, 0 along x, y, z fits no units");
+    write_line(2, 64, 32, 1, 0, 0, 0);
+    expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "k is 0 at all samples");
     write_line(2, 64, 32, 1, 32, 18, 0);
     expect_refusal(NULL, K_AUTO, VF_ERR_INPUT, "fits no units");
     write_line(2, 6, 6, 1, 3, 3, 0);
