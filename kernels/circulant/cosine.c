@@ -1,4 +1,5 @@
-/* Products with dense matrices, along z, y and x; a transposition between two of them brings the next axis to the front:
+/* On the CPU, by the passes of a Toeplitz matrix. On GPUs, products with dense matrices, along z, y and x; a transposition
+ * between two of them brings the next axis to the front:
  *
  *     [z][y][x] -> [y][x][z] -> [x][z][y], the eigenvalues, and back
  */
@@ -7,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "toeplitz.h"
 #include "voxfield/copy.h"
 #include "voxfield/matrix_product.h"
 #include "voxfield/team_size.h"
@@ -16,6 +18,7 @@ struct vf_cosine {
     vf_context *ctx;
     vf_dtype type, real;
     int64_t counts[3], voxels;
+    vf_toeplitz *passes; /* CPU; else the rest */
     vf_matrix_product *product;
     vf_array forward[3], backward[3]; /* [N_a][N_a]: d_k(n), and its transposed; empty for an axis of one voxel */
     vf_array work[2];                 /* [voxels] complex */
@@ -60,6 +63,24 @@ static vf_status make_axis(vf_cosine *c, vf_device *device, vf_queue *queue, int
     return status;
 }
 
+/* The matrices of all axes, room for the passes, and eigenvalues of 0. */
+static vf_status make_products(vf_cosine *c, vf_device *device)
+{
+    vf_queue *queue = NULL;
+    vf_status status = vf_matrix_product_create(device, c->real, NULL, &c->product);
+    VF_TRY(status, vf_queue_create(device, &queue));
+    for (int i = 0; i < 2 && status == VF_OK; i++)
+        status = vf_array_create(device, VF_SPACE_DEVICE, c->type, c->voxels, &c->work[i]);
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, c->real, c->voxels, &c->eigenvalues));
+    for (int a = 0; a < 3 && status == VF_OK; a++)
+        if (c->counts[a] > 1)
+            status = make_axis(c, device, queue, a);
+    VF_TRY(status, vf_fill(queue, c->real, c->voxels, (const double[1]){0}, c->eigenvalues.data));
+    VF_TRY(status, vf_queue_sync(queue));
+    vf_queue_destroy(queue);
+    return status;
+}
+
 vf_status vf_cosine_create(vf_device *device, const int64_t counts[3], vf_dtype precision, vf_cosine **out)
 {
     vf_context *ctx = vf_device_context(device);
@@ -75,18 +96,10 @@ vf_status vf_cosine_create(vf_device *device, const int64_t counts[3], vf_dtype 
                      .real = precision,
                      .counts = {counts[0], counts[1], counts[2]},
                      .voxels = counts[0] * counts[1] * counts[2]};
-    vf_queue *queue = NULL;
-    vf_status status = vf_matrix_product_create(device, precision, NULL, &c->product);
-    VF_TRY(status, vf_queue_create(device, &queue));
-    for (int i = 0; i < 2 && status == VF_OK; i++)
-        status = vf_array_create(device, VF_SPACE_DEVICE, c->type, c->voxels, &c->work[i]);
-    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, precision, c->voxels, &c->eigenvalues));
-    for (int a = 0; a < 3 && status == VF_OK; a++)
-        if (counts[a] > 1)
-            status = make_axis(c, device, queue, a);
-    VF_TRY(status, vf_fill(queue, precision, c->voxels, (const double[1]){0}, c->eigenvalues.data));
-    VF_TRY(status, vf_queue_sync(queue));
-    vf_queue_destroy(queue);
+    const vf_toeplitz_options options = {.precision = precision, .segments = 1, .circulant = true, .cosine = true};
+    const vf_status status = vf_device_get_kind(device) == VF_DEVICE_CPU
+                                 ? vf_toeplitz_create(device, counts, &options, &c->passes)
+                                 : make_products(c, device);
     if (status == VF_OK)
         *out = c;
     else
@@ -98,6 +111,7 @@ void vf_cosine_destroy(vf_cosine *c)
 {
     if (!c)
         return;
+    vf_toeplitz_destroy(c->passes);
     vf_matrix_product_destroy(c->product);
     for (int a = 0; a < 3; a++) {
         vf_array_free(&c->forward[a]);
@@ -119,11 +133,14 @@ vf_status vf_cosine_set(vf_cosine *c, vf_queue *queue, const double *m)
     for (int64_t z = 0; z < nz; z++)
         for (int64_t y = 0; y < ny; y++)
             for (int64_t x = 0; x < nx; x++)
-                finite = put(c->real, m[(z * ny + y) * nx + x], (x * nz + z) * ny + y, values) && finite;
+                finite = put(c->real, m[(z * ny + y) * nx + x],
+                             c->passes ? (z * ny + y) * nx + x : (x * nz + z) * ny + y, values) &&
+                         finite;
     const vf_status status =
-        finite ? send(c, queue, c->voxels, values, c->eigenvalues.data)
-               : vf_fail(c->ctx, VF_ERR_ARGUMENT, "cosine: an eigenvalue is NaN, infinite or too large for %s",
-                         vf_dtype_name(c->real));
+        !finite     ? vf_fail(c->ctx, VF_ERR_ARGUMENT, "cosine: an eigenvalue is NaN, infinite or too large for %s",
+                              vf_dtype_name(c->real))
+        : c->passes ? vf_toeplitz_set(c->passes, queue, 0, values)
+                    : send(c, queue, c->voxels, values, c->eigenvalues.data);
     free(values);
     return status;
 }
@@ -187,6 +204,8 @@ vf_status vf_cosine_apply(vf_cosine *c, vf_queue *queue, const void *x, void *y)
     void *a = c->work[0].data, *b = c->work[1].data;
     if (!x || !y)
         return vf_fail(c->ctx, VF_ERR_ARGUMENT, "cosine: a vector is missing");
+    if (c->passes)
+        return vf_toeplitz_apply(c->passes, queue, 1, NULL, x, y);
     vf_status status = transform(c, queue, 2, c->forward, x, a);
     VF_TRY(status, turn(c, queue, n[2], a, b));
     VF_TRY(status, transform(c, queue, 1, c->forward, b, a));

@@ -38,6 +38,8 @@ static vf_status check(vf_context *ctx, const int64_t matrix[3], const vf_toepli
                            (long long)matrix[0], (long long)matrix[1], (long long)matrix[2]);
         voxels *= matrix[a];
     }
+    if (options->cosine && !options->circulant)
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "Toeplitz: a cosine matrix is a kind of circulant one");
     if (options->circulant && (options->segments > 1 || options->time || options->field))
         return vf_fail(ctx, VF_ERR_ARGUMENT, "Toeplitz: a circulant matrix has one segment and no field");
     if (options->segments > 1 && (!options->time || !options->field))
@@ -61,6 +63,9 @@ static vf_status choose_backend(vf_toeplitz *plan, const char *variant)
     if (status == VF_OK && plan->circulant && plan->backend == &vf_toeplitz_ref)
         return vf_fail(vf_device_context(plan->device), VF_ERR_UNSUPPORTED,
                        "Toeplitz: variant '%s' does not support circulant matrices", variant);
+    if (status == VF_OK && plan->cosine && plan->backend != &vf_toeplitz_cpu)
+        return vf_fail(vf_device_context(plan->device), VF_ERR_UNSUPPORTED,
+                       "Toeplitz: only the CPU supports cosine transforms");
     return status;
 }
 
@@ -100,6 +105,7 @@ vf_status vf_toeplitz_create(vf_device *device, const int64_t matrix[3], const v
     plan->precision = options->precision;
     plan->segments = options->segments;
     plan->circulant = options->circulant;
+    plan->cosine = options->cosine;
     plan->voxels = 1;
     for (int a = 0; a < 3; a++) {
         plan->matrix[a] = matrix[a];
@@ -148,7 +154,8 @@ vf_status vf_toeplitz_set(vf_toeplitz *plan, vf_queue *queue, int segment, void 
 
 vf_status vf_toeplitz_apply(vf_toeplitz *plan, vf_queue *queue, int coils, const void *maps, const void *x, void *y)
 {
-    if (coils < 1 || (!maps && coils != 1) || !x || !y || x == y || vf_queue_device(queue) != plan->device)
+    if (coils < 1 || (!maps && coils != 1) || !x || !y || (x == y && !plan->cosine) ||
+        vf_queue_device(queue) != plan->device)
         return vf_fail(vf_device_context(plan->device), VF_ERR_ARGUMENT,
                        "Toeplitz: %d coils%s, missing or identical vectors, or the queue belongs to another device",
                        coils, maps ? "" : " without maps");

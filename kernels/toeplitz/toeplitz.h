@@ -26,9 +26,10 @@ VF_API_BEGIN
 typedef struct vf_toeplitz vf_toeplitz;
 
 typedef struct vf_toeplitz_options {
-    vf_dtype precision;  /* VF_F32, VF_F64 */
-    int segments;        /* >= 1; more than one needs time and field */
-    bool circulant;      /* one segment without a field; not with "ref" */
+    vf_dtype precision; /* VF_F32, VF_F64 */
+    int segments;       /* >= 1; more than one needs time and field */
+    bool circulant;     /* one segment without a field; not with "ref" */
+    bool cosine; /* also: P is diagonal in cosine transforms (cosine.h) instead, k = 0 ... N - 1; CPU, not "ref" */
     const double *time;  /* [segments] t_l in s, host memory; NULL: e_l = 1 */
     const float *field;  /* [z][y][x] f in Hz, host memory; NULL: e_l = 1 */
     const char *variant; /* NULL: by FFT. CPU: "ref", the sum over all pairs as above, in double precision */
@@ -52,7 +53,7 @@ int64_t vf_toeplitz_bytes(const vf_toeplitz *plan); /* device memory held, inclu
 VF_MUST_CHECK vf_status vf_toeplitz_set(vf_toeplitz *plan, vf_queue *queue, int segment, void *q);
 
 /* y = the sum above for `coils` maps. `maps`: [coils][z][y][x] complex of the plan's precision, or NULL for one coil
- * with s = 1. `x`, `y`: [z][y][x], distinct. All are VF_SPACE_DEVICE memory. Asynchronous on a GPU, blocking on the CPU
+ * with s = 1. `x`, `y`: [z][y][x], distinct, but for a cosine matrix. All are VF_SPACE_DEVICE memory. Asynchronous on a GPU, blocking on the CPU
  * with the context's threads. One queue at a time may use a plan. The same input gives the same bits, for any number of
  * threads. Errors: VF_ERR_ARGUMENT, VF_ERR_DEVICE, VF_ERR_CANCELLED (CPU only). */
 VF_MUST_CHECK vf_status vf_toeplitz_apply(vf_toeplitz *plan, vf_queue *queue, int coils, const void *maps,

@@ -27,6 +27,7 @@ struct vf_toeplitz {
     int64_t voxels;
     int segments;
     bool circulant; /* not supported by the reference */
+    bool cosine;    /* circulant, too; supported by the CPU alone */
     double *time;   /* [segments] or NULL */
     vf_array field; /* [voxels] VF_F32, VF_SPACE_DEVICE; empty if `time` is NULL */
     int64_t bytes;

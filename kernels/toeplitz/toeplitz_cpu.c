@@ -6,18 +6,20 @@
  *
  * This is a transform of length N of the line itself (p = 0, "even"), or with its points turned (p = 1, "odd"). Back,
  * y(n) is the inverse of the even one, plus the inverse of the odd one turned the other way. So the zeros, and the
- * points that would be cropped, are never touched. The two halves along an axis need not exist at the same time. For
- * each coil and segment:
+ * points that would be cropped, are never touched. For each coil and segment:
  *
  *     forward    slabs across y:  x times map and e_l; lines along z, both halves -> spectrum
- *     multiply   planes of the spectrum, one half along x after the other: rows along x; tiles of 16 lines along y,
- *                both halves; times the kernel; back
- *     backward   slabs across y:  spectrum -> lines along z; the inverse of forward, added to y
+ *     multiply   planes of the spectrum: lines along y, both halves; then lines along x, one half after the other; times
+ *                the kernel; back
+ *     backward   slabs across y:  spectrum -> lines along z; the inverse of forward, added to y; followed by the slab's
+ *                forward pass of the next coil or segment
  *
- * Only the spectrum (2 N^3 complex numbers instead of 8 N^3) passes through memory, twice each way, and the kernel
- * once. The transforms along x and y, six of seven, run in the second-level cache; those along y in the first.
+ * Only the spectrum (2 N^3 complex numbers instead of 8 N^3) passes through memory, and the kernel once. Lines are
+ * transformed side by side (fft_lanes.h): along y and z as they lie, along x after squares of points are transposed; in the
+ * first-level cache, if they are not too long. Frequencies stay in the order in which the transforms leave them: the kernel
+ * is in that order, too.
  *
- * A circulant matrix has only the even halves.
+ * A circulant matrix has only the even halves. So has one that is diagonal in cosine transforms.
  */
 #include <math.h>
 #include <omp.h>
@@ -25,32 +27,21 @@
 #include <string.h>
 
 #include "toeplitz_cpu.h"
+#include "voxfield/fft.h"
 #include "voxfield/team_size.h"
 
-/* Approximate bytes of a slab, and of planes processed together. GAP: bytes between the threads' working memory, so
- * that they do not start at the same offset in a page. */
-enum { SLAB_BYTES = 1 << 17, GROUP_BYTES = 1 << 16, GAP = 320, ALIGNMENT = 64 };
+/* GAP: bytes between the threads' working memory, so that they do not start at the same offset in a page. SLAB: rows. */
+enum { GAP = 320, ALIGNMENT = 64, SLAB = 8 };
 
-/* The arguments of one pass of `apply`. */
+/* The arguments of one pass of `apply`. A turn is a coil and a segment. */
 typedef struct pass {
     const vf_toeplitz *plan;
     const cpu_state *state;
-    const char *map; /* of the coil; NULL: 1 */
+    const char *maps; /* [coils][voxels]; NULL: 1 */
     const char *x;
     char *y;
-    int segment;
-    int add; /* add to y, or overwrite it */
+    int turn, turns;
 } pass;
-
-static int64_t round_up(int64_t n, int64_t multiple)
-{
-    return (n + multiple - 1) / multiple * multiple;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 /* ---- a plan ---- */
 
@@ -73,42 +64,45 @@ static vf_status make_phase(vf_toeplitz *plan, cpu_state *s, int axis)
 
 static vf_status make_ffts(vf_toeplitz *plan, cpu_state *s)
 {
-    const int64_t together[3] = {s->group * s->n[1], s->halves[1] * s->width, s->halves[2] * TILE};
     vf_context *ctx = vf_device_context(plan->device);
     vf_status status = VF_OK;
     for (int a = 0; a < 3; a++) {
-        if (status == VF_OK && s->n[a] > 1)
-            status = vf_fft_rows_create(ctx, s->type, s->n[a], together[a], &s->rows[a]);
-        if (status == VF_OK && s->halves[a] == 2)
-            status = vf_fft_rows_create(ctx, s->type, 2 * s->n[a], TILE, &s->doubled[a]);
+        if (status == VF_OK)
+            status =
+                (plan->cosine ? fft_lanes_create_cosine : fft_lanes_create)(ctx, plan->precision, s->n[a], &s->fft[a]);
         if (status == VF_OK && s->halves[a] == 2)
             status = make_phase(plan, s, a);
     }
     return status;
 }
 
+/* Room for the points along an axis of both halves of lines side by side, in elements. */
+static int64_t lines_room(const cpu_state *s, int axis)
+{
+    return s->halves[axis] * larger(s->fft[axis]->room, round_up(s->n[axis], s->lanes)) * s->lanes;
+}
+
 static vf_status make_arrays(vf_toeplitz *plan, cpu_state *s)
 {
-    /* Each thread needs room for a tile along z, a slab and a factor for its rows; or for a tile along y and planes; or
-     * for a tile of Q. */
-    int64_t slab = s->halves[2] * TILE * s->n[2] + (s->n[2] + 1) * s->chunk;
-    int64_t planes = round_up(s->halves[1] * s->width * s->n[1], TILE) + s->group * s->n[1] * s->n[0];
-    int64_t longest = larger(larger(s->n[0], s->n[1]), s->n[2]), tile = 2 * longest * TILE;
-    s->work_bytes = (size_t)round_up(larger(larger(slab, planes), tile) * (int64_t)s->element, ALIGNMENT) + GAP;
+    /* Each thread needs room for lines along z; or for the sheets of a plane, or of its lines along y, and lines along x. */
+    s->column = larger(s->fft[1]->room, round_up(s->n[1], s->lanes)) * s->lanes;
+    const int64_t sheets = s->halves[1] * s->blocks * s->column;
+    const int64_t points = larger(lines_room(s, 2), sheets + lines_room(s, 0));
+    s->work_bytes = (size_t)round_up(points * (int64_t)s->element, ALIGNMENT) + GAP;
     struct {
         vf_array *array;
         vf_dtype type;
         int64_t count;
     } arrays[] = {
-        {&s->spectrum, s->type, round_up(s->planes, s->group) * s->stride},
-        {&s->kernels, plan->precision, plan->segments * s->planes * s->halves[0] * s->half_plane},
+        {&s->spectrum, s->type, round_up(s->planes, s->n[1] > 1 ? 1 : s->lanes) * s->stride},
+        {&s->kernels, plan->precision, toeplitz_cpu_kernel_count(s, plan->segments)},
         {&s->work, VF_F32, s->threads * (int64_t)(s->work_bytes / sizeof(float))},
     };
     vf_status status = VF_OK;
     for (size_t i = 0; status == VF_OK && i < sizeof arrays / sizeof *arrays; i++) {
         size_t bytes = (size_t)arrays[i].count * vf_dtype_bytes(arrays[i].type);
         status = vf_array_create(plan->device, VF_SPACE_DEVICE, arrays[i].type, arrays[i].count, arrays[i].array);
-        /* Zeroed once: the padding of planes to whole groups, and of lines to whole tiles, is transformed, too. */
+        /* Zeroed once: lines that fill up the lanes are transformed, too. */
         if (status == VF_OK)
             memset(arrays[i].array->data, 0, bytes);
         plan->bytes += (int64_t)bytes;
@@ -135,19 +129,11 @@ static void lay_axes(const vf_toeplitz *plan, cpu_state *s)
 
 static void lay_pieces(cpu_state *s)
 {
-    const int64_t plane = s->n[0] * s->n[1], element = (int64_t)s->element;
-    s->width = smaller(TILE, s->n[0]);
-    /* With a single plane, slabs have fewer columns, so that there are some for each thread. */
-    s->chunk = (s->n[1] > 1 ? SLAB_BYTES : SLAB_BYTES / 4) / (s->n[2] * element) / TILE * TILE;
-    s->chunk = smaller(larger(s->chunk, TILE), s->n[0]);
-    s->chunks = (s->n[0] + s->chunk - 1) / s->chunk;
+    s->blocks = (s->n[0] + s->lanes - 1) / s->lanes;
     s->planes = s->halves[2] * s->n[2];
-    /* Small planes are processed together: each group is aligned, without gaps inside. Large planes begin at different
-     * offsets in a page, so that lines along z do not share a few cache sets. */
-    s->group = larger(GROUP_BYTES / (plane * element) / 8 * 8, 1);
-    s->group = smaller(s->group, round_up(s->planes, 8));
-    s->stride = s->group > 1 ? plane : round_up(plane, TILE) + TILE;
-    s->half_plane = round_up(s->n[0], s->width) * s->halves[1] * s->n[1];
+    /* Planes begin at different offsets in a page, so that lines along z do not share a few cache sets. */
+    s->stride = (s->blocks * s->n[1] + 1) * s->lanes;
+    s->order = s->n[1] > 1 ? ORDER_SHEETS : ORDER_PLANES;
 }
 
 static vf_status create(vf_toeplitz *plan)
@@ -168,6 +154,7 @@ static vf_status create(vf_toeplitz *plan)
     s->element = vf_dtype_bytes(s->type);
     s->threads = vf_context_threads(vf_device_context(plan->device));
     lay_axes(plan, s);
+    s->lanes = s->simd->lanes;
     lay_pieces(s);
     vf_status status = make_ffts(plan, s);
     return status == VF_OK ? make_arrays(plan, s) : status;
@@ -177,8 +164,7 @@ static void destroy(vf_toeplitz *plan)
 {
     cpu_state *s = plan->state;
     for (int a = 0; a < 3; a++) {
-        vf_fft_rows_destroy(s->rows[a]);
-        vf_fft_rows_destroy(s->doubled[a]);
+        fft_lanes_destroy(s->fft[a]);
         vf_array_free(&s->phase[a]);
     }
     vf_array_free(&s->spectrum);
@@ -188,217 +174,211 @@ static void destroy(vf_toeplitz *plan)
     plan->state = NULL;
 }
 
-/* ---- the passes ---- */
+/* ---- lines side by side ---- */
 
-/* The factor of `n` voxels starting at `first`: the map and e_l, if any; NULL for 1. */
-static const void *voxel_factor(const pass *p, int64_t first, int64_t n, void *buffer)
+static char *move(const cpu_state *s, const void *from, int64_t elements)
 {
-    const cpu_state *s = p->state;
-    const void *factor = p->map ? p->map + (size_t)first * s->element : NULL;
-    if (p->plan->time) {
-        s->simd->rotation(n, p->plan->time[p->segment], (const float *)p->plan->field.data + first, buffer);
-        if (factor)
-            s->simd->multiply(n, factor, buffer, buffer);
-        factor = buffer;
-    }
-    return factor;
+    return (char *)from + elements * (int64_t)s->element;
 }
 
-/* A slab: all z of neighbouring voxels along x, at one y. */
-typedef struct slab {
-    int64_t first, step, count; /* first voxel; step between z; voxels along x */
-    char *rows;                 /* [z][count] */
-    char *factor;               /* working memory for a row */
-} slab;
-
-static void enter(const pass *p, const slab *b)
+static const char *kernel_of(const pass *p, int segment, int64_t plane, const int half[2], const int64_t at[2])
 {
-    const cpu_state *s = p->state;
-    for (int64_t z = 0, n = b->first; z < s->n[2]; z++, n += b->step) {
-        const char *x = p->x + (size_t)n * s->element;
-        char *row = b->rows + (size_t)(z * b->count) * s->element;
-        const void *factor = voxel_factor(p, n, b->count, b->factor);
-        if (factor)
-            s->simd->multiply(b->count, factor, x, row);
-        else
-            memcpy(row, x, (size_t)b->count * s->element);
-    }
+    return (const char *)p->state->kernels.data +
+           toeplitz_cpu_kernel_at(p->state, segment, plane, half, at) * (int64_t)vf_dtype_bytes(p->plan->precision);
 }
 
-static void leave(const pass *p, const slab *b)
+static int segment_of(const pass *p)
 {
-    const cpu_state *s = p->state;
-    for (int64_t z = 0, n = b->first; z < s->n[2]; z++, n += b->step) {
-        char *y = p->y + (size_t)n * s->element;
-        const char *row = b->rows + (size_t)(z * b->count) * s->element;
-        const void *factor = voxel_factor(p, n, b->count, b->factor);
-        if (factor)
-            s->simd->multiply_conjugate(b->count, factor, row, p->add, y);
-        else if (p->add)
-            s->simd->add(b->count, row, y);
-        else
-            memcpy(y, row, (size_t)b->count * s->element);
-    }
+    return p->turn % p->plan->segments;
 }
 
-/* Transforms a slab's lines along z, TILE at a time, to the spectrum's planes or back. */
-static void lines_along_z(const cpu_state *s, vf_fft_direction direction, const slab *b, char *spectrum, char *work)
+/* The other half of an axis, behind the even one. */
+static char *odd_half(const cpu_state *s, int axis, char *even)
 {
-    const size_t half = (size_t)(TILE * s->n[2]) * s->element,
-                 half_spectrum = (size_t)(s->n[2] * s->stride) * s->element;
-    char *odd = s->halves[2] == 2 ? work + half : NULL;
-    for (int64_t i = 0; i < b->count; i += TILE) {
-        const int64_t lines = smaller(TILE, b->count - i);
-        const toeplitz_tile in_slab = {s->n[2], lines, b->count, s->phase[2].data};
-        const toeplitz_tile in_spectrum = {s->n[2], lines, s->stride, NULL};
-        char *columns = b->rows + (size_t)i * s->element, *planes = spectrum + (size_t)i * s->element;
+    return s->halves[axis] == 2 ? move(s, even, lines_room(s, axis) / 2) : NULL;
+}
+
+static void transform(const cpu_state *s, int axis, vf_fft_direction direction, void *even, void *odd)
+{
+    void *const halves[2] = {even, odd};
+    for (int h = 0; h < 2 && halves[h] && !s->skipped[axis]; h++)
+        (direction == VF_FFT_FORWARD ? fft_lanes_forward : fft_lanes_backward)(s->fft[axis], halves[h]);
+}
+
+/* ---- forward and backward: lines along z ---- */
+
+/* Lines of the image: lanes at one y. `turn` says of which coil's map and which segment. */
+static toeplitz_lines lines_at(const pass *p, int64_t y, int64_t block, int turn, char *work)
+{
+    const cpu_state *s = p->state;
+    const vf_toeplitz *plan = p->plan;
+    const int64_t first = y * s->n[0] + block * s->lanes;
+    const int coil = turn / plan->segments, segment = turn % plan->segments;
+    toeplitz_lines l = {.points = s->n[2],
+                        .stride = s->n[0] * s->n[1],
+                        .ahead = s->n[1] > 1 ? s->n[0] : s->lanes,
+                        .count = (int)smaller(s->lanes, s->n[0] - block * s->lanes),
+                        .phase = s->phase[2].data,
+                        .even = work,
+                        .odd = odd_half(s, 2, work)};
+    if (p->maps)
+        l.map = move(s, p->maps, coil * plan->voxels + first);
+    if (plan->time) {
+        l.field = (const float *)plan->field.data + first;
+        l.time = plan->time[segment];
+    }
+    return l;
+}
+
+/* Between lines along z and the planes of the spectrum. */
+static void pass_through_planes(const cpu_state *s, const toeplitz_lines *l, int64_t at, vf_fft_direction direction)
+{
+    char *const halves[2] = {l->even, l->odd};
+    for (int h = 0; h < s->halves[2]; h++) {
+        char *spectrum = move(s, s->spectrum.data, h * s->n[2] * s->stride + at);
         if (direction == VF_FFT_FORWARD)
-            s->simd->split(&in_slab, columns, work, odd);
-        for (int h = 0; direction == VF_FFT_BACKWARD && h < s->halves[2]; h++)
-            s->simd->split(&in_spectrum, planes + (size_t)h * half_spectrum, work + (size_t)h * half, NULL);
-        if (s->rows[2] && !s->skipped[2])
-            vf_fft_rows_execute(s->rows[2], direction, work);
-        for (int h = 0; direction == VF_FFT_FORWARD && h < s->halves[2]; h++)
-            s->simd->merge(&in_spectrum, work + (size_t)h * half, NULL, planes + (size_t)h * half_spectrum);
-        if (direction == VF_FFT_BACKWARD)
-            s->simd->merge(&in_slab, work, odd, columns);
-    }
-}
-
-static slab slab_of(const cpu_state *s, int64_t number, char *work)
-{
-    const int64_t begin = number % s->chunks * s->chunk, at = number / s->chunks * s->n[0] + begin;
-    slab b = {.first = at, .step = s->n[0] * s->n[1], .count = smaller(s->chunk, s->n[0] - begin)};
-    b.rows = work + (size_t)(s->halves[2] * TILE * s->n[2]) * s->element;
-    b.factor = b.rows + (size_t)(s->n[2] * s->chunk) * s->element;
-    return b;
-}
-
-static void do_slab(const pass *p, vf_fft_direction direction, int64_t number, char *work)
-{
-    const cpu_state *s = p->state;
-    const slab b = slab_of(s, number, work);
-    if (direction == VF_FFT_FORWARD)
-        enter(p, &b);
-    lines_along_z(s, direction, &b, (char *)s->spectrum.data + (size_t)b.first * s->element, work);
-    if (direction == VF_FFT_BACKWARD)
-        leave(p, &b);
-}
-
-/* Processes a slab for all coils, if only its lines along z are transformed. */
-static void do_lines(const pass *whole, int coils, const char *maps, int64_t number, char *work)
-{
-    const cpu_state *s = whole->state;
-    const slab b = slab_of(s, number, work);
-    pass p = *whole;
-    for (int c = 0; c < coils; c++, p.add = 1) {
-        p.map = maps ? maps + (size_t)(c * p.plan->voxels) * s->element : NULL;
-        enter(&p, &b);
-        for (int64_t i = 0; i < b.count; i += TILE) {
-            const toeplitz_tile tile = {s->n[2], smaller(TILE, b.count - i), b.count, NULL};
-            char *columns = b.rows + (size_t)i * s->element;
-            s->simd->split(&tile, columns, work, NULL);
-            vf_fft_rows_execute(s->rows[2], VF_FFT_FORWARD, work);
-            s->simd->scale(tile.lines * s->n[2], s->kernels.data, work);
-            vf_fft_rows_execute(s->rows[2], VF_FFT_BACKWARD, work);
-            s->simd->merge(&tile, work, NULL, columns);
-        }
-        leave(&p, &b);
-    }
-}
-
-/* Processes a plane with transformed rows along x: transforms along y, multiplies by the kernel's half, and transforms
- * back. */
-static void multiply_plane(const cpu_state *s, const char *kernel, char *plane, char *work)
-{
-    if (s->n[1] == 1) {
-        s->simd->scale(s->n[0], kernel, plane);
-        return;
-    }
-    const int64_t points = s->halves[1] * s->width * s->n[1];
-    char *odd = s->halves[1] == 2 ? work + (size_t)(s->width * s->n[1]) * s->element : NULL;
-    for (int64_t k = 0; k < s->n[0]; k += s->width, kernel += (size_t)points * s->element / 2) {
-        const toeplitz_tile tile = {s->n[1], smaller(s->width, s->n[0] - k), s->n[0], s->phase[1].data};
-        char *columns = plane + (size_t)k * s->element;
-        s->simd->split(&tile, columns, work, odd);
-        if (!s->skipped[1])
-            vf_fft_rows_execute(s->rows[1], VF_FFT_FORWARD, work);
-        s->simd->scale(points, kernel, work);
-        if (!s->skipped[1])
-            vf_fft_rows_execute(s->rows[1], VF_FFT_BACKWARD, work);
-        s->simd->merge(&tile, work, odd, columns);
-    }
-}
-
-/* Processes one half along x of a group of contiguous planes. */
-static void multiply_half(const pass *p, int64_t first, int half, char *planes, char *work)
-{
-    const cpu_state *s = p->state;
-    const size_t plane_bytes = (size_t)(s->n[0] * s->n[1]) * s->element;
-    const bool transforms = s->rows[0] && !s->skipped[0];
-    if (transforms)
-        vf_fft_rows_execute(s->rows[0], VF_FFT_FORWARD, planes);
-    for (int64_t i = 0; i < s->group && first + i < s->planes; i++)
-        multiply_plane(s, toeplitz_cpu_kernel(p->plan, p->segment, first + i, half), planes + (size_t)i * plane_bytes,
-                       work);
-    if (transforms)
-        vf_fft_rows_execute(s->rows[0], VF_FFT_BACKWARD, planes);
-}
-
-static void do_planes(const pass *p, int64_t number, char *work)
-{
-    const cpu_state *s = p->state;
-    const int64_t first = number * s->group, rows = s->group * s->n[1];
-    const size_t row_bytes = (size_t)s->n[0] * s->element;
-    char *even = (char *)s->spectrum.data + (size_t)(first * s->stride) * s->element;
-    char *odd = work + (size_t)round_up(s->halves[1] * s->width * s->n[1], TILE) * s->element;
-    for (int64_t r = 0; s->halves[0] == 2 && r < rows; r++)
-        s->simd->multiply(s->n[0], s->phase[0].data, even + (size_t)r * row_bytes, odd + (size_t)r * row_bytes);
-    multiply_half(p, first, 0, even, work);
-    if (s->halves[0] == 1)
-        return;
-    multiply_half(p, first, 1, odd, work);
-    for (int64_t r = 0; r < rows; r++)
-        s->simd->multiply_conjugate(s->n[0], s->phase[0].data, odd + (size_t)r * row_bytes, 1,
-                                    even + (size_t)r * row_bytes);
-}
-
-char *toeplitz_cpu_work(const cpu_state *s)
-{
-    const int thread = omp_get_thread_num();
-    return (char *)s->work.data + s->work_bytes * (size_t)thread;
-}
-
-typedef enum step { FORWARD, MULTIPLY, BACKWARD, STEPS } step;
-
-static vf_status run_step(const pass *p, step which)
-{
-    const cpu_state *s = p->state;
-    vf_context *ctx = vf_device_context(p->plan->device);
-    const int64_t pieces = which == MULTIPLY ? (s->planes + s->group - 1) / s->group : s->n[1] * s->chunks;
-#pragma omp parallel for schedule(dynamic, 1)                                                                          \
-    num_threads(vf_threads_of_plan(ctx, s->threads, 2 * s->planes * s->stride))
-    for (int64_t i = 0; i < pieces; i++) {
-        char *work = toeplitz_cpu_work(s);
-        if (vf_cancelled(ctx))
-            continue;
-        if (which == MULTIPLY)
-            do_planes(p, i, work);
+            s->simd->copy(s->n[2], halves[h], s->lanes, spectrum, s->stride);
         else
-            do_slab(p, which == FORWARD ? VF_FFT_FORWARD : VF_FFT_BACKWARD, i, work);
+            s->simd->copy(s->n[2], spectrum, s->stride, halves[h], s->lanes);
     }
-    return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
-static vf_status apply_lines(const pass *p, int coils, const void *maps)
+/* A slab: lanes at neighbouring y. Backward for the turn before, if there is one; forward for this one, if there is one. */
+static void do_slab(const pass *p, int64_t number, char *work)
+{
+    const cpu_state *s = p->state;
+    const int64_t block = number % s->blocks, first = number / s->blocks * SLAB;
+    for (int64_t y = first; y < smaller(first + SLAB, s->n[1]); y++) {
+        const int64_t column = (block * s->n[1] + y) * s->lanes, voxel = y * s->n[0] + block * s->lanes;
+        if (p->turn > 0) {
+            const toeplitz_lines l = lines_at(p, y, block, p->turn - 1, work);
+            pass_through_planes(s, &l, column, VF_FFT_BACKWARD);
+            transform(s, 2, VF_FFT_BACKWARD, l.even, l.odd);
+            s->simd->leave(&l, p->turn > 1, move(s, p->y, voxel));
+        }
+        if (p->turn < p->turns) {
+            const toeplitz_lines l = lines_at(p, y, block, p->turn, work);
+            s->simd->enter(&l, move(s, p->x, voxel));
+            transform(s, 2, VF_FFT_FORWARD, l.even, l.odd);
+            pass_through_planes(s, &l, column, VF_FFT_FORWARD);
+        }
+    }
+}
+
+/* Lines along z alone, for all coils. */
+static void do_lines(const pass *p, int64_t block, char *work)
+{
+    const cpu_state *s = p->state;
+    const int64_t voxel = block * s->lanes;
+    for (int turn = 0; turn < p->turns; turn++) {
+        const toeplitz_lines l = lines_at(p, 0, block, turn, work);
+        s->simd->enter(&l, move(s, p->x, voxel));
+        transform(s, 2, VF_FFT_FORWARD, l.even, NULL);
+        s->simd->scale_points(s->n[2], s->kernels.data, l.even);
+        transform(s, 2, VF_FFT_BACKWARD, l.even, NULL);
+        s->simd->leave(&l, turn > 0, move(s, p->y, voxel));
+    }
+}
+
+/* ---- multiply: lines along y and x ---- */
+
+/* Lines along x that lie in `rows`: lane by lane, `row` elements apart, in blocks that are `block` elements apart. `kernel`: of
+ * both halves. */
+static void multiply_rows(const cpu_state *s, const char *kernel, char *rows, int64_t row, int64_t block, char *work)
+{
+    char *odd = odd_half(s, 0, work);
+    const int64_t square = s->lanes * s->lanes, factors = s->n[0] * s->lanes;
+    for (int64_t b = 0; b < s->blocks; b++) {
+        const int64_t bytes = factors * s->halves[0] * (int64_t)s->element / 2 / s->blocks;
+        for (int64_t i = 0; i < bytes; i += 64)
+            __builtin_prefetch(kernel + b * bytes + i, 0, 2);
+        s->simd->square(move(s, rows, b * block), row, move(s, work, b * square), s->lanes);
+    }
+    if (odd)
+        s->simd->turn(s->n[0], s->phase[0].data, work, odd);
+    transform(s, 0, VF_FFT_FORWARD, work, odd);
+    s->simd->scale(s->n[0], kernel, work);
+    if (odd)
+        s->simd->scale(s->n[0], kernel + factors * (int64_t)s->element / 2, odd);
+    transform(s, 0, VF_FFT_BACKWARD, work, odd);
+    if (odd)
+        s->simd->join(s->n[0], s->phase[0].data, odd, work);
+    for (int64_t b = 0; b < s->blocks; b++)
+        s->simd->square(move(s, work, b * square), s->lanes, move(s, rows, b * block), row);
+}
+
+/* Lines along y of a plane's block to the sheets, and back. */
+static void raise_sheets(const cpu_state *s, const char *plane, char *even, char *odd)
+{
+    s->simd->copy(s->n[1], plane, s->lanes, even, s->lanes);
+    if (odd)
+        s->simd->turn(s->n[1], s->phase[1].data, even, odd);
+    transform(s, 1, VF_FFT_FORWARD, even, odd);
+}
+
+static void lower_sheets(const cpu_state *s, char *plane, char *even, char *odd)
+{
+    transform(s, 1, VF_FFT_BACKWARD, even, odd);
+    if (odd)
+        s->simd->join(s->n[1], s->phase[1].data, odd, even);
+    s->simd->copy(s->n[1], even, s->lanes, plane, s->lanes);
+}
+
+static void do_plane(const pass *p, int64_t number, char *work)
+{
+    const cpu_state *s = p->state;
+    const int64_t sheet = s->blocks * s->column, block = s->n[1] * s->lanes;
+    char *plane = move(s, s->spectrum.data, number * s->stride), *rows = move(s, work, s->halves[1] * sheet);
+    for (int64_t b = 0; b < s->blocks; b++) {
+        char *even = move(s, work, b * s->column);
+        raise_sheets(s, move(s, plane, b * block), even, s->halves[1] == 2 ? move(s, even, sheet) : NULL);
+    }
+    for (int h = 0; h < s->halves[1]; h++)
+        for (int64_t y = 0; y < s->n[1]; y += s->lanes)
+            multiply_rows(s, kernel_of(p, segment_of(p), number, (int[2]){h, 0}, (int64_t[2]){y, 0}),
+                          move(s, work, h * sheet + y * s->lanes), s->lanes, s->column, rows);
+    for (int64_t b = 0; b < s->blocks; b++) {
+        char *even = move(s, work, b * s->column);
+        lower_sheets(s, move(s, plane, b * block), even, s->halves[1] == 2 ? move(s, even, sheet) : NULL);
+    }
+}
+
+/* A plane whose lines along x are not transformed. */
+static void do_columns(const pass *p, int64_t number, char *work)
+{
+    const cpu_state *s = p->state;
+    const char *kernel = kernel_of(p, 0, number, (int[2]){0, 0}, (int64_t[2]){0, 0});
+    for (int64_t b = 0; b < s->blocks; b++) {
+        char *plane = move(s, s->spectrum.data, number * s->stride + b * s->n[1] * s->lanes);
+        raise_sheets(s, plane, work, NULL);
+        s->simd->scale_points(s->n[1], kernel, work);
+        lower_sheets(s, plane, work, NULL);
+    }
+}
+
+/* Planes that are rows. */
+static void do_row_planes(const pass *p, int64_t number, char *work)
+{
+    const cpu_state *s = p->state;
+    const int64_t first = number * s->lanes;
+    multiply_rows(s, kernel_of(p, segment_of(p), first, (int[2]){0, 0}, (int64_t[2]){0, 0}),
+                  move(s, s->spectrum.data, first * s->stride), s->stride, s->lanes, work);
+}
+
+/* ---- passes ---- */
+
+typedef void piece(const pass *p, int64_t number, char *work);
+
+/* All pieces, each by any thread. */
+static vf_status run(const pass *p, piece *run_piece, int64_t pieces)
 {
     const cpu_state *s = p->state;
     vf_context *ctx = vf_device_context(p->plan->device);
 #pragma omp parallel for schedule(dynamic, 1)                                                                          \
     num_threads(vf_threads_of_plan(ctx, s->threads, 2 * s->planes * s->stride))
-    for (int64_t i = 0; i < s->chunks; i++)
+    for (int64_t i = 0; i < pieces; i++)
         if (!vf_cancelled(ctx))
-            do_lines(p, coils, maps, i, toeplitz_cpu_work(s));
+            run_piece(p, i, (char *)s->work.data + s->work_bytes * (size_t)omp_get_thread_num());
     return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
@@ -406,20 +386,21 @@ static vf_status apply(vf_toeplitz *plan, vf_queue *queue, int coils, const void
 {
     (void)queue;
     const cpu_state *s = plan->state;
-    pass p = {.plan = plan, .state = s, .x = x, .y = y};
-    if (toeplitz_cpu_lines_alone(s))
-        return apply_lines(&p, coils, maps);
-    for (int c = 0; c < coils; c++)
-        for (p.segment = 0; p.segment < plan->segments; p.segment++) {
-            p.map = maps ? (const char *)maps + (size_t)(c * plan->voxels) * s->element : NULL;
-            for (int i = FORWARD; i < STEPS; i++) {
-                vf_status status = run_step(&p, (step)i);
-                if (status != VF_OK)
-                    return status;
-            }
-            p.add = 1;
-        }
-    return VF_OK;
+    pass p = {.plan = plan, .state = s, .maps = maps, .x = x, .y = y, .turns = coils * plan->segments};
+    if (s->order == ORDER_LINES)
+        return run(&p, do_lines, s->blocks);
+    piece *const multiply = s->order == ORDER_PLANES    ? do_row_planes
+                            : s->order == ORDER_COLUMNS ? do_columns
+                                                        : do_plane;
+    const int64_t planes = s->order == ORDER_PLANES ? (s->planes + s->lanes - 1) / s->lanes : s->planes;
+    const int64_t slabs = s->blocks * ((s->n[1] + SLAB - 1) / SLAB);
+    vf_status status = run(&p, do_slab, slabs);
+    while (status == VF_OK && p.turn < p.turns) {
+        status = run(&p, multiply, planes);
+        p.turn++;
+        VF_TRY(status, run(&p, do_slab, slabs));
+    }
+    return status;
 }
 
 const vf_toeplitz_backend vf_toeplitz_cpu = {.kind = VF_DEVICE_CPU,

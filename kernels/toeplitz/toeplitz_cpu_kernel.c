@@ -3,13 +3,33 @@
 #include <string.h>
 
 #include "toeplitz_cpu.h"
+#include "voxfield/fft.h"
 #include "voxfield/team_size.h"
 
-char *toeplitz_cpu_kernel(const vf_toeplitz *plan, int segment, int64_t plane, int half)
+int64_t toeplitz_cpu_kernel_at(const cpu_state *s, int segment, int64_t plane, const int half[2], const int64_t at[2])
 {
-    const cpu_state *s = plan->state;
-    int64_t number = (segment * s->planes + plane) * s->halves[0] + half;
-    return (char *)s->kernels.data + (size_t)(number * s->half_plane) * vf_dtype_bytes(plan->precision);
+    const int64_t lanes = s->lanes, tiles = (s->n[1] + lanes - 1) / lanes, row = s->halves[0] * s->n[0] * lanes;
+    switch (s->order) {
+    case ORDER_LINES:
+        return plane;
+    case ORDER_COLUMNS:
+        return plane * s->n[1] + at[0];
+    case ORDER_PLANES: {
+        const int64_t tile = segment * ((s->planes + lanes - 1) / lanes) + plane / lanes;
+        return tile * row + (half[1] * s->n[0] + at[1]) * lanes + plane % lanes;
+    }
+    default: {
+        const int64_t sheet = (segment * s->planes + plane) * s->halves[1] + half[0];
+        return (sheet * tiles + at[0] / lanes) * row + (half[1] * s->n[0] + at[1]) * lanes + at[0] % lanes;
+    }
+    }
+}
+
+int64_t toeplitz_cpu_kernel_count(const cpu_state *s, int segments)
+{
+    const int64_t rows =
+        s->n[1] > 1 ? s->planes * s->halves[1] * round_up(s->n[1], s->lanes) : round_up(s->planes, s->lanes);
+    return segments * rows * s->halves[0] * s->n[0];
 }
 
 /* Sets Q to zero where an index along a doubled axis is 0, which is r = -1. No two voxels differ by this, so the value
@@ -28,75 +48,70 @@ static void clear_unused(const cpu_state *s, char *q)
     }
 }
 
-/* The locations of Q's points and the kernel's numbers. */
+/* Where the factors come from: Q's transform, complex, or the factors of a circulant matrix, real. */
 typedef struct source {
     const vf_toeplitz *plan;
     const cpu_state *s;
-    int64_t size[3]; /* of the doubled grid, in the plan's order of axes */
+    int64_t size[3]; /* of the grid that they are on, in the plan's order of axes */
     int segment;
-    char *q;
+    double scale;
+    const void *numbers;
 } source;
 
-/* Transforms lines along z, in place: up to TILE neighbours along x, at one y. */
-static void along_z(const source *f, int64_t number, char *work)
+/* What an axis adds to a factor. Leaving out a transform and its inverse is a factor N; of cosine transforms, with their weights
+ * (fft_lanes.h), it is 1. */
+static double axis_scale(const source *f, int axis, int64_t k)
 {
-    const cpu_state *s = f->s;
-    const int64_t tiles = (f->size[0] + TILE - 1) / TILE, x = number % tiles * TILE;
-    const toeplitz_tile tile = {f->size[2], smaller(TILE, f->size[0] - x), f->size[0] * f->size[1], NULL};
-    char *lines = f->q + (size_t)(number / tiles * f->size[0] + x) * s->element;
-    s->simd->split(&tile, lines, work, NULL);
-    vf_fft_rows_execute(s->doubled[2], VF_FFT_FORWARD, work);
-    s->simd->merge(&tile, work, NULL, lines);
+    const int64_t n = f->s->n[axis];
+    if (!f->plan->cosine)
+        return f->s->skipped[axis] ? (double)n : 1;
+    return f->s->skipped[axis] ? 1 : 1 / (double)(k == 0 || 2 * k == n ? n : 2 * n);
 }
 
-/* Transforms the rows along x of a plane, in place. */
-static void along_x(const source *f, char *plane, char *work)
-{
-    const size_t row_bytes = (size_t)f->size[0] * f->s->element;
-    for (int64_t y = 0; y < f->size[1]; y += TILE) {
-        const size_t bytes = (size_t)smaller(TILE, f->size[1] - y) * row_bytes;
-        memcpy(work, plane + (size_t)y * row_bytes, bytes);
-        vf_fft_rows_execute(f->s->doubled[0], VF_FFT_FORWARD, work);
-        memcpy(plane + (size_t)y * row_bytes, work, bytes);
-    }
-}
-
-/* Moves a line of the transform along y, at x, to the kernel. */
-static void take_line(const source *f, int64_t plane, int64_t x, const char *line)
+/* The factor at half h and place p of each axis. */
+static double factor_of(const source *f, const int half[3], const int64_t place[3])
 {
     const cpu_state *s = f->s;
-    const int64_t kx = x / s->halves[0], x_half = x % s->halves[0];
-    char *kernel = toeplitz_cpu_kernel(f->plan, f->segment, plane, (int)x_half);
-    for (int64_t y = 0; y < f->size[1]; y++) {
-        const int64_t ky = y / s->halves[1], y_half = y % s->halves[1];
-        const int64_t to = ((kx / s->width * s->halves[1] + y_half) * s->width + kx % s->width) * s->n[1] + ky;
-        /* Q begins at r = -1, N points before r = 0: a factor (-1)^k along each doubled axis. */
-        const double sign = (x_half + y_half + plane / s->n[2]) % 2 ? -1 : 1;
-        const double scale = sign / (double)(f->size[0] * f->size[1] * f->size[2]);
-        if (s->type == VF_C128)
-            ((double *)kernel)[to] = scale * ((const double *)line)[2 * y];
-        else
-            ((float *)kernel)[to] = (float)scale * ((const float *)line)[2 * y];
+    int64_t k[3];
+    /* Q begins at r = -1, N points before r = 0: a factor (-1)^k along each doubled axis. */
+    double scale = (half[0] + half[1] + half[2]) % 2 ? -f->scale : f->scale;
+    for (int a = 0; a < 3; a++) {
+        k[a] = s->halves[a] * (s->skipped[a] ? place[a] : s->fft[a]->order[place[a]]) + half[a];
+        scale *= axis_scale(f, a, k[a]);
     }
+    const int64_t at = ((k[2] * f->size[1] + k[1]) * f->size[0] + k[0]) * (f->plan->circulant ? 1 : 2);
+    const double number =
+        f->plan->precision == VF_F64 ? ((const double *)f->numbers)[at] : (double)((const float *)f->numbers)[at];
+    return scale * number;
 }
 
-/* Transforms the other two axes of a plane that is transformed along z, and moves it to the kernel. */
-static void take_plane(const source *f, int64_t plane, char *work)
+static void fill_row(const source *f, int half_z, int64_t z, int half_y, int64_t y)
 {
     const cpu_state *s = f->s;
-    const size_t line_bytes = (size_t)f->size[1] * s->element;
-    const int64_t z = s->halves[2] * (plane % s->n[2]) + plane / s->n[2];
-    char *points = f->q + (size_t)(z * f->size[0] * f->size[1]) * s->element;
-    if (s->doubled[0])
-        along_x(f, points, work);
-    for (int64_t x = 0; x < f->size[0]; x += TILE) {
-        const toeplitz_tile tile = {f->size[1], smaller(TILE, f->size[0] - x), f->size[0], NULL};
-        s->simd->split(&tile, points + (size_t)x * s->element, work, NULL);
-        if (s->doubled[1])
-            vf_fft_rows_execute(s->doubled[1], VF_FFT_FORWARD, work);
-        for (int64_t i = 0; i < tile.lines; i++)
-            take_line(f, plane, x + i, work + (size_t)i * line_bytes);
-    }
+    const int64_t plane = half_z * s->n[2] + z;
+    const bool once = s->order == ORDER_COLUMNS || s->order == ORDER_LINES;
+    for (int h = 0; h < s->halves[0]; h++)
+        for (int64_t x = 0; x < (once ? 1 : s->n[0]); x++) {
+            const double factor = factor_of(f, (int[3]){h, half_y, half_z}, (int64_t[3]){x, y, z});
+            const int64_t to = toeplitz_cpu_kernel_at(s, f->segment, plane, (int[2]){half_y, h}, (int64_t[2]){y, x});
+            if (f->plan->precision == VF_F64)
+                ((double *)s->kernels.data)[to] = factor;
+            else
+                ((float *)s->kernels.data)[to] = (float)factor;
+        }
+}
+
+static vf_status fill(const source *f)
+{
+    const cpu_state *s = f->s;
+    vf_context *ctx = vf_device_context(f->plan->device);
+#pragma omp parallel for schedule(static)                                                                              \
+    num_threads(vf_threads_of_plan(ctx, s->threads, 10 * f->size[0] * f->size[1] * f->size[2]))
+    for (int64_t plane = 0; plane < s->planes; plane++)
+        for (int h = 0; h < s->halves[1] && !vf_cancelled(ctx); h++)
+            for (int64_t y = 0; y < s->n[1]; y++)
+                fill_row(f, (int)(plane / s->n[2]), plane % s->n[2], h, y);
+    return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
 }
 
 /* ---- a circulant matrix ---- */
@@ -122,59 +137,44 @@ static bool is_constant(const vf_toeplitz *plan, const cpu_state *s, int axis, c
     return true;
 }
 
-/* Puts the factors in the order of the passes. Leaving out a transform and its inverse is a factor N. */
-static void set_circulant(vf_toeplitz *plan, const void *factors)
+/* Which axes are left out, and so the order. */
+static void choose_order(const vf_toeplitz *plan, cpu_state *s, const void *factors)
 {
-    cpu_state *s = plan->state;
-    double scale = 1;
-    for (int a = 0; a < 3; a++) {
+    for (int a = 0; a < 3; a++)
         s->skipped[a] = is_constant(plan, s, a, factors);
-        scale *= s->skipped[a] ? (double)s->n[a] : 1;
-    }
-    const int64_t lines = toeplitz_cpu_lines_alone(s) ? smaller(TILE, s->n[0]) : 0;
-    for (int64_t i = 0; i < lines * s->n[2]; i++) {
-        const double factor = scale * factor_at(plan, factors, i % s->n[2] * s->n[0]);
-        if (s->type == VF_C128)
-            ((double *)s->kernels.data)[i] = factor;
-        else
-            ((float *)s->kernels.data)[i] = (float)factor;
-    }
-    for (int64_t n = 0; lines == 0 && n < plan->voxels; n++) {
-        const int64_t x = n % s->n[0], y = n / s->n[0] % s->n[1];
-        char *kernel = toeplitz_cpu_kernel(plan, 0, n / s->n[0] / s->n[1], 0);
-        const int64_t to = x * s->n[1] + y;
-        if (s->type == VF_C128)
-            ((double *)kernel)[to] = scale * factor_at(plan, factors, n);
-        else
-            ((float *)kernel)[to] = (float)(scale * factor_at(plan, factors, n));
-    }
+    s->order = s->n[1] > 1 ? ORDER_SHEETS : ORDER_PLANES;
+    if (s->skipped[0] && s->n[1] > 1)
+        s->order = ORDER_COLUMNS;
+    else if (s->skipped[0] && s->n[2] > 1 && !s->skipped[2])
+        s->order = ORDER_LINES;
+}
+
+/* Transforms Q in place. The transform of a Hermitian Q is real. Its imaginary part comes only from rounding, which leaves Q not
+ * quite Hermitian. Dropping it replaces Q by its Hermitian part (Q(r) + conj(Q(-r))) / 2. This is nearer to the exact Q, and
+ * keeps the matrix Hermitian, as conjugate gradients require. */
+static vf_status transform_q(const source *f, vf_queue *queue, void *q)
+{
+    const int64_t dims[3] = {f->size[2], f->size[1], f->size[0]};
+    vf_fft *fft = NULL;
+    clear_unused(f->s, q);
+    vf_status status = vf_fft_create(f->plan->device, f->s->type, 3, dims, 1, &fft);
+    VF_TRY(status, vf_fft_execute(fft, queue, VF_FFT_FORWARD, q));
+    vf_fft_destroy(fft);
+    return status;
 }
 
 vf_status toeplitz_cpu_set(vf_toeplitz *plan, vf_queue *queue, int segment, void *q)
 {
-    (void)queue;
-    const cpu_state *s = plan->state;
-    vf_context *ctx = vf_device_context(plan->device);
-    source f = {.plan = plan, .s = s, .segment = segment, .q = q};
-    if (plan->circulant) {
-        set_circulant(plan, q);
-        return VF_OK;
-    }
+    cpu_state *s = plan->state;
+    source f = {.plan = plan, .s = s, .segment = segment, .scale = 1, .numbers = q};
     for (int a = 0; a < 3; a++)
         f.size[a] = s->halves[a] * s->n[a];
-    const int64_t tiles = s->doubled[2] ? (f.size[0] + TILE - 1) / TILE * f.size[1] : 0;
-    const int threads = vf_threads_of_plan(ctx, s->threads, 10 * f.size[0] * f.size[1] * f.size[2]);
-    clear_unused(s, q);
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t i = 0; i < tiles; i++)
-        if (!vf_cancelled(ctx))
-            along_z(&f, i, toeplitz_cpu_work(s));
-            /* The transform of a Hermitian Q is real. Its imaginary part comes only from rounding, which leaves Q not
-             * quite Hermitian. Dropping it replaces Q by its Hermitian part (Q(r) + conj(Q(-r))) / 2. This is nearer to
-             * the exact Q, and keeps the matrix Hermitian, as conjugate gradients require. */
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t plane = 0; plane < s->planes; plane++)
-        if (!vf_cancelled(ctx))
-            take_plane(&f, plane, toeplitz_cpu_work(s));
-    return vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : VF_OK;
+    vf_status status = VF_OK;
+    if (plan->circulant)
+        choose_order(plan, s, q);
+    else {
+        f.scale = 1 / (double)(f.size[0] * f.size[1] * f.size[2]);
+        status = transform_q(&f, queue, q);
+    }
+    return status == VF_OK ? fill(&f) : status;
 }
