@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/fft_lanes.h"
 #include "device/arguments.h"
 #include "fft_internal.h"
 #include "fft_move.h"
@@ -14,14 +15,20 @@ struct vf_fft_axis {
     vf_dtype type;
     int64_t n;
     vf_fft_rows *plan;
+    fft_lanes *lanes;  /* NULL: rows are faster for this length */
+    int32_t *place[2]; /* of points and of frequencies, in lines side by side */
     void (*gather)(const fft_move *move);
     void (*scatter)(const fft_move *move);
+    void (*raise)(const fft_lane_move *move);
+    void (*lower)(const fft_lane_move *move);
     int threads;
     size_t element, half_bytes, thread_bytes;
     char *rows; /* [threads][before, after the transform][VF_FFT_LINES][n], each half 64-byte aligned */
 };
 
-enum { ALIGNMENT = 64, THREAD_GAP = 256 };
+/* MOST_LANES: points of the longest lines that are transformed side by side; beyond, they do not stay in the second-level cache.
+ * With fewer lines than a share of the lanes, rows are faster, too. */
+enum { ALIGNMENT = 64, THREAD_GAP = 256, MOST_LANES = 2048, SHARE = 4 };
 
 static const fft_moves *moves_here(void)
 {
@@ -33,6 +40,29 @@ static const fft_moves *moves_here(void)
 #endif
     };
     return sets[vf_cpu_isa()];
+}
+
+/* Lines side by side, unless they are long, or of a length that takes a chirp. */
+static vf_status make_lanes(vf_fft_axis *axis)
+{
+    const size_t count = (size_t)axis->n;
+    if (axis->n > MOST_LANES)
+        return VF_OK;
+    vf_status status = fft_lanes_create(axis->ctx, vf_dtype_real(axis->type), axis->n, &axis->lanes);
+    if (status == VF_OK && axis->lanes->inner) {
+        fft_lanes_destroy(axis->lanes);
+        axis->lanes = NULL;
+    }
+    if (status != VF_OK || !axis->lanes)
+        return status;
+    for (int i = 0; i < 2; i++) {
+        axis->place[i] = malloc(count * sizeof *axis->place[i]);
+        if (!axis->place[i])
+            return vf_fail(axis->ctx, VF_ERR_MEMORY, "FFT: not enough memory for a plan");
+        for (size_t p = 0; p < count; p++)
+            axis->place[i][i ? (size_t)axis->lanes->order[p] : p] = (int32_t)p;
+    }
+    return VF_OK;
 }
 
 vf_status vf_fft_axis_create(vf_context *ctx, vf_dtype type, int64_t n, vf_fft_axis **out)
@@ -52,11 +82,14 @@ vf_status vf_fft_axis_create(vf_context *ctx, vf_dtype type, int64_t n, vf_fft_a
     axis->threads = vf_context_threads(ctx);
     axis->gather = moves_here()->gather[type == VF_C128];
     axis->scatter = moves_here()->scatter[type == VF_C128];
+    axis->raise = moves_here()->raise[type == VF_C128];
+    axis->lower = moves_here()->lower[type == VF_C128];
     axis->element = vf_dtype_bytes(type);
     /* The gap makes the threads' rows begin at different offsets in a page. */
     axis->half_bytes = ((size_t)n * VF_FFT_LINES * axis->element + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     axis->thread_bytes = 2 * axis->half_bytes + THREAD_GAP;
     status = vf_fft_rows_create_apart(ctx, type, n, VF_FFT_LINES, &axis->plan);
+    VF_TRY(status, make_lanes(axis));
     if (status == VF_OK) {
         axis->rows = aligned_alloc(ALIGNMENT, axis->thread_bytes * (size_t)axis->threads);
         if (!axis->rows)
@@ -78,6 +111,9 @@ void vf_fft_axis_destroy(vf_fft_axis *axis)
     if (!axis)
         return;
     vf_fft_rows_destroy(axis->plan);
+    fft_lanes_destroy(axis->lanes);
+    free(axis->place[0]);
+    free(axis->place[1]);
     free(axis->rows);
     free(axis);
 }
@@ -160,9 +196,71 @@ static void *at(const vf_fft_axis *axis, const void *data, int64_t elements)
     return (char *)data + elements * (int64_t)axis->element;
 }
 
+/* The move of the points of one run. */
+static fft_lane_move lane_move_of(const vf_fft_axis *axis, int lines, const vf_fft_lines *at, const index_run *r,
+                                  const int32_t *place, void *side)
+{
+    const size_t real = axis->element / 2;
+    return (fft_lane_move){.data = (char *)at->data + r->memory * at->point * (int64_t)axis->element,
+                           .point = at->point,
+                           .line = at->line,
+                           .scale = at->scale ? (const char *)at->scale + (size_t)r->memory * real : NULL,
+                           .side = side,
+                           .place = place + r->row,
+                           .points = r->count,
+                           .lines = lines};
+}
+
+/* Lines side by side, with zeros outside the span: before and after a single run, or between two runs. */
+static void raise_lines(const vf_fft_axis *axis, int lines, const vf_fft_lines *src, const int32_t *place, void *side)
+{
+    index_run runs[2];
+    const int count = span_runs(src->span, axis->n, runs);
+    const int64_t end = runs[count - 1].row + runs[count - 1].count, begin = count == 2 ? runs[0].row : axis->n;
+    const fft_lane_move before = {.side = side, .place = place, .points = count == 1 ? runs[0].row : 0};
+    const fft_lane_move after = {.side = side, .place = place + end, .points = begin - end};
+    axis->raise(&before);
+    axis->raise(&after);
+    for (int r = 0; r < count; r++) {
+        const fft_lane_move move = lane_move_of(axis, lines, src, &runs[r], place, side);
+        axis->raise(&move);
+    }
+}
+
+static void lower_lines(const vf_fft_axis *axis, int lines, void *side, const int32_t *place, const vf_fft_lines *dst)
+{
+    index_run runs[2];
+    const int count = span_runs(dst->span, axis->n, runs);
+    for (int r = 0; r < count; r++) {
+        const fft_lane_move move = lane_move_of(axis, lines, dst, &runs[r], place, side);
+        axis->lower(&move);
+    }
+}
+
+/* Transforms lines side by side. */
+static void do_lanes(const vf_fft_axis *axis, vf_fft_direction direction, int64_t lines, const vf_fft_lines *src,
+                     const vf_fft_lines *dst, void *side)
+{
+    const int most = axis->lanes->simd->lanes;
+    const bool back = direction == VF_FFT_BACKWARD;
+    for (int64_t l = 0; l < lines; l += most) {
+        const int count = lines - l < most ? (int)(lines - l) : most;
+        vf_fft_lines from = *src, to = *dst;
+        from.data = at(axis, src->data, l * src->line);
+        to.data = at(axis, dst->data, l * dst->line);
+        raise_lines(axis, count, &from, axis->place[back], side);
+        (back ? fft_lanes_backward : fft_lanes_forward)(axis->lanes, side);
+        lower_lines(axis, count, side, axis->place[!back], &to);
+    }
+}
+
 void vf_fft_axis_lines(const vf_fft_axis *axis, vf_fft_direction direction, int64_t lines, const vf_fft_lines *src,
                        const vf_fft_lines *dst, void *rows)
 {
+    if (axis->lanes && lines * SHARE >= axis->lanes->simd->lanes) {
+        do_lanes(axis, direction, lines, src, dst, rows);
+        return;
+    }
     void *after = (char *)rows + axis->half_bytes;
     for (int64_t l = 0; l < lines; l += VF_FFT_LINES) {
         int count = lines - l < VF_FFT_LINES ? (int)(lines - l) : VF_FFT_LINES;
