@@ -30,17 +30,19 @@
 #include "voxfield/fft.h"
 #include "voxfield/team_size.h"
 
-/* GAP: bytes between the threads' working memory, so that they do not start at the same offset in a page. SLAB: rows. */
-enum { GAP = 320, ALIGNMENT = 64, SLAB = 8 };
+/* GAP: bytes between the threads' working memory, so that they do not start at the same offset in a page. SLAB: rows.
+ * BATCH_BYTES, MOST_BATCH: of spectra that are there at the same time, if one is smaller. */
+enum { GAP = 320, ALIGNMENT = 64, SLAB = 8, BATCH_BYTES = 1 << 23, MOST_BATCH = 16 };
 
-/* The arguments of one pass of `apply`. A turn is a coil and a segment. */
+/* The arguments of one pass of `apply`. A turn is a coil and a segment; a batch of them passes together, which takes fewer
+ * parallel regions. `before` and `turns`: the batches that have been multiplied and that will be, each [first, end). */
 typedef struct pass {
     const vf_toeplitz *plan;
     const cpu_state *state;
     const char *maps; /* [coils][voxels]; NULL: 1 */
     const char *x;
     char *y;
-    int turn, turns;
+    int before[2], turns[2];
 } pass;
 
 /* ---- a plan ---- */
@@ -94,7 +96,7 @@ static vf_status make_arrays(vf_toeplitz *plan, cpu_state *s)
         vf_dtype type;
         int64_t count;
     } arrays[] = {
-        {&s->spectrum, s->type, round_up(s->planes, s->n[1] > 1 ? 1 : s->lanes) * s->stride},
+        {&s->spectrum, s->type, s->batch * s->room},
         {&s->kernels, plan->precision, toeplitz_cpu_kernel_count(s, plan->segments)},
         {&s->work, VF_F32, s->threads * (int64_t)(s->work_bytes / sizeof(float))},
     };
@@ -127,13 +129,15 @@ static void lay_axes(const vf_toeplitz *plan, cpu_state *s)
         s->halves[a] = s->n[a] > 1 && !plan->circulant ? 2 : 1;
 }
 
-static void lay_pieces(cpu_state *s)
+static void lay_pieces(const vf_toeplitz *plan, cpu_state *s)
 {
     s->blocks = (s->n[0] + s->lanes - 1) / s->lanes;
     s->planes = s->halves[2] * s->n[2];
     /* Planes begin at different offsets in a page, so that lines along z do not share a few cache sets. */
     s->stride = (s->blocks * s->n[1] + 1) * s->lanes;
     s->order = s->n[1] > 1 ? ORDER_SHEETS : ORDER_PLANES;
+    s->room = round_up(s->planes, s->n[1] > 1 ? 1 : s->lanes) * s->stride;
+    s->batch = plan->cosine ? 1 : (int)smaller(larger(BATCH_BYTES / (s->room * (int64_t)s->element), 1), MOST_BATCH);
 }
 
 static vf_status create(vf_toeplitz *plan)
@@ -155,7 +159,7 @@ static vf_status create(vf_toeplitz *plan)
     s->threads = vf_context_threads(vf_device_context(plan->device));
     lay_axes(plan, s);
     s->lanes = s->simd->lanes;
-    lay_pieces(s);
+    lay_pieces(plan, s);
     vf_status status = make_ffts(plan, s);
     return status == VF_OK ? make_arrays(plan, s) : status;
 }
@@ -187,9 +191,10 @@ static const char *kernel_of(const pass *p, int segment, int64_t plane, const in
            toeplitz_cpu_kernel_at(p->state, segment, plane, half, at) * (int64_t)vf_dtype_bytes(p->plan->precision);
 }
 
-static int segment_of(const pass *p)
+/* The spectrum of a turn. */
+static char *spectrum_of(const cpu_state *s, int turn)
 {
-    return p->turn % p->plan->segments;
+    return move(s, s->spectrum.data, turn % s->batch * s->room);
 }
 
 /* The other half of an axis, behind the even one. */
@@ -231,11 +236,11 @@ static toeplitz_lines lines_at(const pass *p, int64_t y, int64_t block, int turn
 }
 
 /* Between lines along z and the planes of the spectrum. */
-static void pass_through_planes(const cpu_state *s, const toeplitz_lines *l, int64_t at, vf_fft_direction direction)
+static void pass_through_planes(const cpu_state *s, const toeplitz_lines *l, char *at, vf_fft_direction direction)
 {
     char *const halves[2] = {l->even, l->odd};
     for (int h = 0; h < s->halves[2]; h++) {
-        char *spectrum = move(s, s->spectrum.data, h * s->n[2] * s->stride + at);
+        char *spectrum = move(s, at, h * s->n[2] * s->stride);
         if (direction == VF_FFT_FORWARD)
             s->simd->copy(s->n[2], halves[h], s->lanes, spectrum, s->stride);
         else
@@ -243,26 +248,32 @@ static void pass_through_planes(const cpu_state *s, const toeplitz_lines *l, int
     }
 }
 
-/* A slab: lanes at neighbouring y. Backward for the turn before, if there is one; forward for this one, if there is one. */
+/* Lanes of one row: backward for the batch before, then forward for this one. */
+static void do_lanes(const pass *p, int64_t y, int64_t block, char *work)
+{
+    const cpu_state *s = p->state;
+    const int64_t column = (block * s->n[1] + y) * s->lanes, voxel = y * s->n[0] + block * s->lanes;
+    for (int turn = p->before[0]; turn < p->before[1]; turn++) {
+        const toeplitz_lines l = lines_at(p, y, block, turn, work);
+        pass_through_planes(s, &l, move(s, spectrum_of(s, turn), column), VF_FFT_BACKWARD);
+        transform(s, 2, VF_FFT_BACKWARD, l.even, l.odd);
+        s->simd->leave(&l, turn > 0, move(s, p->y, voxel));
+    }
+    for (int turn = p->turns[0]; turn < p->turns[1]; turn++) {
+        const toeplitz_lines l = lines_at(p, y, block, turn, work);
+        s->simd->enter(&l, move(s, p->x, voxel));
+        transform(s, 2, VF_FFT_FORWARD, l.even, l.odd);
+        pass_through_planes(s, &l, move(s, spectrum_of(s, turn), column), VF_FFT_FORWARD);
+    }
+}
+
+/* A slab: lanes at neighbouring y. */
 static void do_slab(const pass *p, int64_t number, char *work)
 {
     const cpu_state *s = p->state;
-    const int64_t block = number % s->blocks, first = number / s->blocks * SLAB;
-    for (int64_t y = first; y < smaller(first + SLAB, s->n[1]); y++) {
-        const int64_t column = (block * s->n[1] + y) * s->lanes, voxel = y * s->n[0] + block * s->lanes;
-        if (p->turn > 0) {
-            const toeplitz_lines l = lines_at(p, y, block, p->turn - 1, work);
-            pass_through_planes(s, &l, column, VF_FFT_BACKWARD);
-            transform(s, 2, VF_FFT_BACKWARD, l.even, l.odd);
-            s->simd->leave(&l, p->turn > 1, move(s, p->y, voxel));
-        }
-        if (p->turn < p->turns) {
-            const toeplitz_lines l = lines_at(p, y, block, p->turn, work);
-            s->simd->enter(&l, move(s, p->x, voxel));
-            transform(s, 2, VF_FFT_FORWARD, l.even, l.odd);
-            pass_through_planes(s, &l, column, VF_FFT_FORWARD);
-        }
-    }
+    const int64_t first = number / s->blocks * SLAB;
+    for (int64_t y = first; y < smaller(first + SLAB, s->n[1]); y++)
+        do_lanes(p, y, number % s->blocks, work);
 }
 
 /* Lines along z alone, for all coils. */
@@ -270,7 +281,7 @@ static void do_lines(const pass *p, int64_t block, char *work)
 {
     const cpu_state *s = p->state;
     const int64_t voxel = block * s->lanes;
-    for (int turn = 0; turn < p->turns; turn++) {
+    for (int turn = 0; turn < p->turns[1]; turn++) {
         const toeplitz_lines l = lines_at(p, 0, block, turn, work);
         s->simd->enter(&l, move(s, p->x, voxel));
         transform(s, 2, VF_FFT_FORWARD, l.even, NULL);
@@ -324,18 +335,18 @@ static void lower_sheets(const cpu_state *s, char *plane, char *even, char *odd)
     s->simd->copy(s->n[1], even, s->lanes, plane, s->lanes);
 }
 
-static void do_plane(const pass *p, int64_t number, char *work)
+static void do_plane(const pass *p, int turn, int64_t number, char *work)
 {
     const cpu_state *s = p->state;
     const int64_t sheet = s->blocks * s->column, block = s->n[1] * s->lanes;
-    char *plane = move(s, s->spectrum.data, number * s->stride), *rows = move(s, work, s->halves[1] * sheet);
+    char *plane = move(s, spectrum_of(s, turn), number * s->stride), *rows = move(s, work, s->halves[1] * sheet);
     for (int64_t b = 0; b < s->blocks; b++) {
         char *even = move(s, work, b * s->column);
         raise_sheets(s, move(s, plane, b * block), even, s->halves[1] == 2 ? move(s, even, sheet) : NULL);
     }
     for (int h = 0; h < s->halves[1]; h++)
         for (int64_t y = 0; y < s->n[1]; y += s->lanes)
-            multiply_rows(s, kernel_of(p, segment_of(p), number, (int[2]){h, 0}, (int64_t[2]){y, 0}),
+            multiply_rows(s, kernel_of(p, turn % p->plan->segments, number, (int[2]){h, 0}, (int64_t[2]){y, 0}),
                           move(s, work, h * sheet + y * s->lanes), s->lanes, s->column, rows);
     for (int64_t b = 0; b < s->blocks; b++) {
         char *even = move(s, work, b * s->column);
@@ -344,12 +355,12 @@ static void do_plane(const pass *p, int64_t number, char *work)
 }
 
 /* A plane whose lines along x are not transformed. */
-static void do_columns(const pass *p, int64_t number, char *work)
+static void do_columns(const pass *p, int turn, int64_t number, char *work)
 {
     const cpu_state *s = p->state;
     const char *kernel = kernel_of(p, 0, number, (int[2]){0, 0}, (int64_t[2]){0, 0});
     for (int64_t b = 0; b < s->blocks; b++) {
-        char *plane = move(s, s->spectrum.data, number * s->stride + b * s->n[1] * s->lanes);
+        char *plane = move(s, spectrum_of(s, turn), number * s->stride + b * s->n[1] * s->lanes);
         raise_sheets(s, plane, work, NULL);
         s->simd->scale_points(s->n[1], kernel, work);
         lower_sheets(s, plane, work, NULL);
@@ -357,12 +368,26 @@ static void do_columns(const pass *p, int64_t number, char *work)
 }
 
 /* Planes that are rows. */
-static void do_row_planes(const pass *p, int64_t number, char *work)
+static void do_row_planes(const pass *p, int turn, int64_t number, char *work)
 {
     const cpu_state *s = p->state;
     const int64_t first = number * s->lanes;
-    multiply_rows(s, kernel_of(p, segment_of(p), first, (int[2]){0, 0}, (int64_t[2]){0, 0}),
-                  move(s, s->spectrum.data, first * s->stride), s->stride, s->lanes, work);
+    multiply_rows(s, kernel_of(p, turn % p->plan->segments, first, (int[2]){0, 0}, (int64_t[2]){0, 0}),
+                  move(s, spectrum_of(s, turn), first * s->stride), s->stride, s->lanes, work);
+}
+
+/* The planes at one place of all turns of the batch, one after the other: turns of a segment have the same kernel, which stays
+ * in the cache. */
+static void do_planes(const pass *p, int64_t number, char *work)
+{
+    const cpu_state *s = p->state;
+    for (int turn = p->turns[0]; turn < p->turns[1]; turn++)
+        if (s->order == ORDER_PLANES)
+            do_row_planes(p, turn, number, work);
+        else if (s->order == ORDER_COLUMNS)
+            do_columns(p, turn, number, work);
+        else
+            do_plane(p, turn, number, work);
 }
 
 /* ---- passes ---- */
@@ -374,8 +399,9 @@ static vf_status run(const pass *p, piece *run_piece, int64_t pieces)
 {
     const cpu_state *s = p->state;
     vf_context *ctx = vf_device_context(p->plan->device);
+    const int64_t turns = larger(p->turns[1] - p->turns[0], p->before[1] - p->before[0]);
 #pragma omp parallel for schedule(dynamic, 1)                                                                          \
-    num_threads(vf_threads_of_plan(ctx, s->threads, 2 * s->planes * s->stride))
+    num_threads(vf_threads_of_plan(ctx, s->threads, 2 * turns * s->planes * s->stride))
     for (int64_t i = 0; i < pieces; i++)
         if (!vf_cancelled(ctx))
             run_piece(p, i, (char *)s->work.data + s->work_bytes * (size_t)omp_get_thread_num());
@@ -386,19 +412,20 @@ static vf_status apply(vf_toeplitz *plan, vf_queue *queue, int coils, const void
 {
     (void)queue;
     const cpu_state *s = plan->state;
-    pass p = {.plan = plan, .state = s, .maps = maps, .x = x, .y = y, .turns = coils * plan->segments};
+    const int all = coils * plan->segments;
+    pass p = {.plan = plan, .state = s, .maps = maps, .x = x, .y = y, .turns = {0, all}};
     if (s->order == ORDER_LINES)
         return run(&p, do_lines, s->blocks);
-    piece *const multiply = s->order == ORDER_PLANES    ? do_row_planes
-                            : s->order == ORDER_COLUMNS ? do_columns
-                                                        : do_plane;
     const int64_t planes = s->order == ORDER_PLANES ? (s->planes + s->lanes - 1) / s->lanes : s->planes;
     const int64_t slabs = s->blocks * ((s->n[1] + SLAB - 1) / SLAB);
-    vf_status status = run(&p, do_slab, slabs);
-    while (status == VF_OK && p.turn < p.turns) {
-        status = run(&p, multiply, planes);
-        p.turn++;
-        VF_TRY(status, run(&p, do_slab, slabs));
+    vf_status status = VF_OK;
+    for (int first = 0; status == VF_OK && p.before[0] < all; first += s->batch) {
+        p.turns[0] = (int)smaller(first, all);
+        p.turns[1] = (int)smaller(first + s->batch, all);
+        status = run(&p, do_slab, slabs);
+        if (status == VF_OK && p.turns[0] < all)
+            status = run(&p, do_planes, planes);
+        memcpy(p.before, p.turns, sizeof p.before);
     }
     return status;
 }

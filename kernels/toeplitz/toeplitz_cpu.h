@@ -27,12 +27,14 @@ typedef struct cpu_state {
     int64_t blocks; /* of lanes, in a row along x */
     int64_t planes; /* of the spectrum: [z half][z] */
     int64_t stride; /* between planes, in elements */
+    int64_t room;   /* elements of a turn's spectrum: the planes, rounded up */
+    int batch;      /* turns that there is room for */
     int64_t column; /* elements of a sheet's block: [y, rounded up][lanes] */
     int threads;    /* number with working memory */
     size_t work_bytes;
     fft_lanes *fft[3];
     vf_array phase[3]; /* [n] exp(-i pi n / N), along axes with two halves */
-    vf_array spectrum; /* [planes, rounded up] of [block][y][re, im][lanes] */
+    vf_array spectrum; /* [batch][planes, rounded up] of [block][y][re, im][lanes] */
     vf_array kernels;  /* real: see toeplitz_cpu_kernel_at */
     vf_array work;     /* [threads] work_bytes */
 } cpu_state;

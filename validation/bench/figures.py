@@ -193,6 +193,14 @@ def recon_rows(name, report):
                "; ".join(bars)]
 
 
+def lanes_rows(report):
+    for name, case in report["cases"].items():
+        points, precision = name.split(", ")
+        mine, rows = case["operations_per_second"], case["operations_per_second_of_rows"]
+        yield [points, precision, f"{1e-9 * mine:.0f}", f"{case['share_of_multiply_add_ceiling']:.0%}", f"{1e-9 * rows:.0f}",
+               f"{mine / rows:.2f}"]
+
+
 def recon_figures(data):
     """Blocks about mri_recon."""
     cpu, gpu = data["cpu"], data["gpu"]
@@ -216,6 +224,8 @@ def recon_figures(data):
         "fourier cpu": table(head, fourier_rows(cpu["bench_fourier_sum"])),
         "fourier gpu": table(head, fourier_rows(gpu["bench_fourier_sum"])) + renamed(gpu["bench_fourier_sum"]),
         "toeplitz cpu": table(toeplitz_head, toeplitz_rows(cpu["bench_toeplitz"])),
+        "fft lanes": table(["points", "precision", "side by side, GFLOP/s", "of multiply-adds", "FFTW's rows, GFLOP/s", "ratio"],
+                           lanes_rows(cpu["bench_fft_lanes"])),
         "toeplitz gpu": table(toeplitz_head, toeplitz_rows(gpu["bench_toeplitz"])),
         "cartesian cpu": table(cartesian_head, cartesian_rows(cpu["bench_cartesian"])),
         "cartesian gpu": table(cartesian_head, cartesian_rows(gpu["bench_cartesian"])),

@@ -28,7 +28,7 @@ struct vf_fft_axis {
 
 /* MOST_LANES: points of the longest lines that are transformed side by side; beyond, they do not stay in the second-level cache.
  * With fewer lines than a share of the lanes, rows are faster, too. */
-enum { ALIGNMENT = 64, THREAD_GAP = 256, MOST_LANES = 2048, SHARE = 4 };
+enum { ALIGNMENT = 64, THREAD_GAP = 256, MOST_LANES = 1024, SHARE = 4 };
 
 static const fft_moves *moves_here(void)
 {
