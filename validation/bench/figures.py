@@ -23,7 +23,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RESULTS = ROOT / "validation" / "results"
-FILES = ["README.md", "docs/accuracy.md", "docs/image_accuracy.md", "docs/published_mri.md", "docs/primitives.md", "docs/ions.md", "docs/multigrid.md", "docs/threads.md"]
+FILES = ["README.md", "docs/accuracy.md", "docs/image_accuracy.md", "docs/published_mri.md", "docs/primitives.md", "docs/ions.md", "docs/multigrid.md", "docs/nufft.md", "docs/threads.md"]
 sys.path.insert(0, str(ROOT / "validation" / "tables"))
 sys.dont_write_bytecode = True
 import auto_study  # noqa: E402  (how its tables are written)
