@@ -238,13 +238,12 @@ static toeplitz_lines lines_at(const pass *p, int64_t y, int64_t block, int turn
 /* Between lines along z and the planes of the spectrum. */
 static void pass_through_planes(const cpu_state *s, const toeplitz_lines *l, char *at, vf_fft_direction direction)
 {
-    char *const halves[2] = {l->even, l->odd};
     for (int h = 0; h < s->halves[2]; h++) {
-        char *spectrum = move(s, at, h * s->n[2] * s->stride);
+        char *lines = h ? l->odd : l->even, *spectrum = move(s, at, h * s->n[2] * s->stride);
         if (direction == VF_FFT_FORWARD)
-            s->simd->copy(s->n[2], halves[h], s->lanes, spectrum, s->stride);
+            s->simd->copy(s->n[2], lines, s->lanes, spectrum, s->stride);
         else
-            s->simd->copy(s->n[2], spectrum, s->stride, halves[h], s->lanes);
+            s->simd->copy(s->n[2], spectrum, s->stride, lines, s->lanes);
     }
 }
 
@@ -399,9 +398,8 @@ static vf_status run(const pass *p, piece *run_piece, int64_t pieces)
 {
     const cpu_state *s = p->state;
     vf_context *ctx = vf_device_context(p->plan->device);
-    const int64_t turns = larger(p->turns[1] - p->turns[0], p->before[1] - p->before[0]);
-#pragma omp parallel for schedule(dynamic, 1)                                                                          \
-    num_threads(vf_threads_of_plan(ctx, s->threads, 2 * turns * s->planes * s->stride))
+    const int64_t work = 2 * larger(p->turns[1] - p->turns[0], p->before[1] - p->before[0]) * s->planes * s->stride;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_of_plan(ctx, s->threads, work))
     for (int64_t i = 0; i < pieces; i++)
         if (!vf_cancelled(ctx))
             run_piece(p, i, (char *)s->work.data + s->work_bytes * (size_t)omp_get_thread_num());
