@@ -64,14 +64,52 @@ static vf_status adjoints_of_trajectory(crew *c, const frame_group *g, int first
     return status;
 }
 
+/* Keeps F^H d of a first image: the next image of the frame, a better first one or its own, needs the same. */
+static void keep(crew *c, const frame_group *g, bool envelopes, const char *image)
+{
+    const recon_job *j = c->job;
+    c->kept_of = NULL;
+    if (g->count > 1 || c->request->own || frame_of(j, g, 0)->replica || j->solve->method != RECON_CG)
+        return;
+    if (!c->kept)
+        c->kept = malloc(frame_bytes(j));
+    if (!c->kept) /* then it is made again */
+        return;
+    memcpy(c->kept, image, frame_bytes(j));
+    c->kept_of = frame_of(j, g, 0);
+    c->kept_envelope = envelopes;
+}
+
+static void drop_kept(crew *c)
+{
+    free(c->kept);
+    c->kept = NULL;
+    c->kept_of = NULL;
+}
+
+static vf_status take_kept(crew *c, const frame_group *g, char *image)
+{
+    memcpy(image, c->kept, frame_bytes(c->job));
+    watch_part(c->watch, BEFORE_SOLVING);
+    if (c->request->own)
+        drop_kept(c);
+    return found_image(c, frame_of(c->job, g, 0), image);
+}
+
 static vf_status adjoints(crew *c, const frame_group *g, bool envelopes, char *images)
 {
+    if (g->count == 1 && c->kept_of == frame_of(c->job, g, 0) && (c->kept_envelope || !envelopes))
+        return take_kept(c, g, images);
     vf_status status = envelopes ? make_envelopes(c, g->count) : VF_OK;
     for (int f = 0, next = 0; f < g->count && status == VF_OK; f = next) {
         while (next < g->count && frame_of(c->job, g, next)->trajectory == frame_of(c->job, g, f)->trajectory)
             next++;
         status = adjoints_of_trajectory(c, g, f, next, envelopes, images);
     }
+    if (status == VF_OK)
+        keep(c, g, envelopes, images);
+    else
+        drop_kept(c);
     return status;
 }
 
@@ -218,6 +256,7 @@ void crew_free(crew *c)
     for (int f = 0; f < c->envelopes; f++)
         free(c->envelope[f].values);
     free(c->envelope);
+    free(c->kept);
     free(c->claim);
     free(c->probe);
     team_free(&c->team);

@@ -258,7 +258,9 @@ static void count_stages(tally *t, vf_context *ctx, const recon_settings *s, con
     if (envelopes || s->noise.map)
         add(t, FORECAST_NOISE, 14 * ns * z->samples * z->coils * fmin(z->frames, 16) + 17 * ns * z->samples, 0, 1, 0);
     count_maps(t, ctx, s, raw);
-    count_adjoints(t, 2 * c->first_images + z->frames * (envelopes && !z->series ? 2 : 1) + c->replicas +
+    /* Those of the first images' frame are kept for its other images (frame_group.c). */
+    const double first = c->first_images > 0 ? 2 : 0, own = envelopes && !z->series ? 2 : 1;
+    count_adjoints(t, first + own * (z->frames - (first > 0 && own > 1 && z->frames == 1)) + c->replicas +
                           (c->sure_solutions > 0 ? z->together : 0));
     if (s->solve.method == RECON_GRIDDING)
         count_density(t, z->frames);
