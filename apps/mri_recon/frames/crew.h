@@ -63,6 +63,7 @@ struct crew {
     int envelopes;
     const scan_frame *kept_of;    /* the frame whose first image was made last; NULL: none */
     char *kept;                   /* its F^H d, for the next image of the same frame */
+    char kept_encoding[128];      /* how it was made, for the summary */
     bool kept_envelope;           /* envelope[0] is its */
     char *probe;                  /* of the frames that lambda is chosen for: sure.h's p */
     char *applied;                /* gets F^H W F of each solution; NULL: not needed */

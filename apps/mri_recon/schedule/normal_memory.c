@@ -63,6 +63,28 @@ static double on_cuda(const solve_settings *s, const mri_scan *raw, double point
     return by_padding > 0 ? by_padding : batch_of(by_axes ? points : 2 * points, points) + 0.5 * segments * points;
 }
 
+/* Lines side by side fill up the lanes of a vector, 16 at most (toeplitz_cpu.c). */
+static double lanes_of(int64_t lines)
+{
+    return (double)((lines + 15) / 16 * 16);
+}
+
+/* A batch of spectra, and the kernels; rows and planes are filled up. With two axes longer than one voxel they are x and z. */
+static double on_cpu(const solve_settings *s, const mri_scan *raw, double segments)
+{
+    const double most = (double)(1 << 23) / (s->precision == VF_F64 ? 16 : 8), most_batch = 16;
+    const int halves = forecast_on_grid(s, raw) ? 1 : 2;
+    int64_t n[3] = {1, 1, 1};
+    int used = 0;
+    for (int a = 0; a < 3; a++)
+        if (raw->matrix[a] > 1)
+            n[used++] = raw->matrix[a];
+    const int64_t y = used > 2 ? n[1] : 1, z = used > 2 ? n[2] : n[1], planes = z > 1 ? halves * z : 1;
+    const double rows = y > 1 ? (double)(planes * halves) * lanes_of(y) : lanes_of(planes);
+    const double spectrum = (y > 1 ? (double)(planes * y) : lanes_of(planes)) * lanes_of(n[0]);
+    return fmax(spectrum, fmin(most_batch * spectrum, most)) + 0.5 * segments * rows * (double)(halves * n[0]);
+}
+
 double normal_numbers(vf_device_kind kind, const solve_settings *s, const mri_scan *raw)
 {
     const double points = forecast_transform_points(s, raw), segments = forecast_segments(s, raw);
@@ -71,8 +93,8 @@ double normal_numbers(vf_device_kind kind, const solve_settings *s, const mri_sc
         return 0;
     if (kind == VF_DEVICE_CUDA)
         return on_cuda(s, raw, points, segments);
-    /* OpenCL: a grid, room for its transform, and the phases of time segments. CPU: planes of the last axis, doubled. */
-    if (kind == VF_DEVICE_OPENCL)
-        return (2 + 0.5 * segments) * points + (segments > 1 ? segments * voxels : 0);
-    return (raw->matrix[2] > 1 && !forecast_on_grid(s, raw) ? 0.25 : 1) * points + 0.5 * segments * points;
+    if (kind == VF_DEVICE_CPU)
+        return on_cpu(s, raw, segments);
+    /* OpenCL: a grid, room for its transform, and the phases of time segments. */
+    return (2 + 0.5 * segments) * points + (segments > 1 ? segments * voxels : 0);
 }
