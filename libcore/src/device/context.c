@@ -28,6 +28,7 @@ struct vf_context {
     int threads, cores; /* cores: those that the process may use */
     int64_t team_work;  /* nanoseconds from which on a region has all threads */
     bool team_work_is_set;
+    struct vf_team_memory team_memory;
     vf_device *devices;
     int device_count;
     vf_device host;
@@ -283,6 +284,11 @@ int vf_context_cores(const vf_context *ctx)
 int64_t vf_context_team_work(const vf_context *ctx)
 {
     return ctx->team_work;
+}
+
+struct vf_team_memory *vf_context_team_memory(vf_context *ctx)
+{
+    return &ctx->team_memory;
 }
 
 void vf_context_set_team_work(vf_context *ctx, int64_t work)

@@ -3,6 +3,7 @@
 #define VOXFIELD_CONTEXT_INTERNAL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "voxfield/context.h"
 #include "voxfield/device.h"
@@ -64,6 +65,20 @@ vf_warm_up *vf_context_warm_up(vf_context *ctx);
 
 /* Nanoseconds of work from which on a region has all threads. */
 int64_t vf_context_team_work(const vf_context *ctx);
+
+/* From now on, the calling thread's regions of less than `below` nanoseconds of work have one thread: until it is called again, or
+ * until a time of vf_now, if that is not 0. */
+void vf_team_alone(int64_t below, double until);
+
+/* What a solver has found out about teams, for the next one (team_choice.h). */
+struct vf_team_memory {
+    atomic_int solvers; /* that are running. The only one may use the rest */
+    bool alone;
+    int threads;
+    int64_t count;
+    double ratio, since, when;
+};
+struct vf_team_memory *vf_context_team_memory(vf_context *ctx);
 
 /* Starts a GPU for this process, if possible: loads the driver and makes the device's context. Returns whether it is
  * ready, and reports no errors. Any thread may call it. */

@@ -276,6 +276,7 @@ static vf_status iterate(admm *s)
         if (vf_cancelled(ctx))
             return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
         double squares[2] = {0};
+        convex_next(c);
         status = improve(s);
         if (status != VF_OK || !goes_on(s))
             break;

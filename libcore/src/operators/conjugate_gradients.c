@@ -1,6 +1,7 @@
 /* Conjugate gradients on the device; only two or three numbers per iteration are copied to the host. */
 #include <math.h>
 
+#include "device/team_choice.h"
 #include "voxfield/copy.h"
 #include "voxfield/solver.h"
 #include "voxfield/vector.h"
@@ -14,6 +15,7 @@ typedef struct cg {
     int64_t n;
     void *r, *x, *p, *q, *z;
     vf_cg_result *result;
+    vf_team_choice *choice;
 } cg;
 
 static vf_status check(vf_operator *a, const vf_queue *queue, const vf_cg_options *o, const void *b, const void *x)
@@ -88,6 +90,7 @@ static vf_status iterate(const cg *s)
     while (status == VF_OK && result->end == VF_SOLVER_ITERATIONS && result->iterations < o->iterations) {
         if (vf_cancelled(ctx))
             return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
+        vf_iteration_begins(s->choice);
         status = vf_operator_forward(s->a, s->queue, s->p, s->q);
         VF_TRY(status, vf_vector_dot(s->queue, s->type, s->n, s->p, s->q, curvature));
         if (status != VF_OK)
@@ -104,6 +107,7 @@ static vf_status iterate(const cg *s)
         product = next;
         VF_TRY(status, precondition(s, &product));
         VF_TRY(status, vf_vector_axpby(s->queue, s->type, s->n, 1, s->z, product / now, s->p));
+        vf_iteration_ends(s->choice, 0);
         now = product;
         result->iterations++;
         result->residual = sqrt(next / size);
@@ -121,6 +125,7 @@ vf_status vf_cg(vf_operator *a, vf_queue *queue, const vf_cg_options *options, v
     vf_device *device = vf_operator_device(a);
     const vf_vector_space space = vf_operator_domain(a);
     vf_array p = {0}, q = {0}, z = {0};
+    vf_team_choice choice;
     *result = (vf_cg_result){.end = VF_SOLVER_ITERATIONS};
     vf_status status = check(a, queue, options, b, x);
     VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, space.type, space.count, &p));
@@ -137,8 +142,11 @@ vf_status vf_cg(vf_operator *a, vf_queue *queue, const vf_cg_options *options, v
                   .p = p.data,
                   .q = q.data,
                   .z = options->preconditioner ? z.data : b,
-                  .result = result};
+                  .result = result,
+                  .choice = &choice};
+    vf_team_choice_begin(&choice, device, space.count);
     VF_TRY(status, iterate(&s));
+    vf_team_choice_end(&choice);
     vf_array_free(&z);
     vf_array_free(&p);
     vf_array_free(&q);

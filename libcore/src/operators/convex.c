@@ -92,6 +92,7 @@ vf_status convex_begin(const char *solver, const vf_convex_problem *problem, vf_
         status = allocate(out, out->most, &out->room[i]);
     if (status == VF_OK && !options->warm)
         status = vf_fill(queue, out->type, out->n, zero, x);
+    vf_team_choice_begin(&out->choice, vf_queue_device(queue), out->n);
     double squares = 0;
     VF_TRY(status, convex_squares(out, out->n, problem->b, &squares));
     out->size = sqrt(squares);
@@ -109,6 +110,7 @@ void convex_free(convex *c)
     for (int i = 0; i < c->arrays; i++)
         vf_array_free(&c->array[i]);
     c->arrays = 0;
+    vf_team_choice_end(&c->choice);
 }
 
 vf_status convex_transform(convex *c, int penalty, const void *x, const void **tx)
@@ -138,10 +140,17 @@ vf_status convex_apply(convex *c, const void *x, void *y)
     return vf_operator_forward(c->problem->normal, c->queue, x, y);
 }
 
+void convex_next(convex *c)
+{
+    c->before = c->result->applications;
+    vf_iteration_begins(&c->choice);
+}
+
 void convex_judge(convex *c, double gap, double size, double gradient)
 {
     vf_convex_result *r = c->result;
     const vf_convex_options *o = c->options;
+    vf_iteration_ends(&c->choice, r->applications - c->before);
     c->largest = fmax(c->largest, size);
     r->iterations++;
     r->primal = gap > 0 ? sqrt(gap / (c->largest > 0 ? c->largest : gap)) : gap;

@@ -2,6 +2,7 @@
 #ifndef VOXFIELD_CONVEX_INTERNAL_H
 #define VOXFIELD_CONVEX_INTERNAL_H
 
+#include "device/team_choice.h"
 #include "voxfield/solver.h"
 
 enum { CONVEX_VECTORS = 14 };
@@ -21,6 +22,8 @@ typedef struct convex {
     double size;    /* |b| */
     double largest; /* sum_i |T_i x|^2 of the iteration where it is largest */
     vf_convex_result *result;
+    vf_team_choice choice;
+    int before; /* applications before the iteration */
 } convex;
 
 /* Checks the problem, allocates `vectors` of the domain and the others above, zeroes own, sets x to 0 unless it is
@@ -42,6 +45,9 @@ VF_MUST_CHECK vf_status convex_add_adjoint(convex *c, int penalty, double factor
 VF_MUST_CHECK vf_status convex_descent(convex *c, const void *ax, const void *forces, void *out);
 VF_MUST_CHECK vf_status convex_squares(const convex *c, int64_t n, const void *v, double *squares);
 VF_MUST_CHECK vf_status convex_apply(convex *c, const void *x, void *y); /* y = A x, and counts it */
+
+/* Begins an iteration, which convex_judge ends. */
+void convex_next(convex *c);
 
 /* Judges an iteration: sets the residuals and result->end, and calls options->tell. gap = sum_i |T_i x - z_i|^2, size =
  * sum_i |T_i x|^2, gradient = |A x - b + sum_i T_i^H y_i|^2. */

@@ -44,6 +44,7 @@ static vf_status iterate(convex *c)
         bool uphill = false;
         if (vf_cancelled(ctx))
             return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
+        convex_next(c);
         status = step(c, &squares, &uphill);
         const double next = uphill ? 1 : (1 + sqrt(1 + 4 * t * t)) / 2;
         VF_TRY(status, vf_copy(c->queue, c->type, c->n, c->x, c->vector[AHEAD]));

@@ -64,6 +64,7 @@ static vf_status iterate(primal_dual *s)
         double gap = 0, size = 0, squares = 0;
         if (vf_cancelled(ctx))
             return vf_fail(ctx, VF_ERR_CANCELLED, "interrupted");
+        convex_next(c);
         status = move_x(s);
         VF_TRY(status, vf_fill(c->queue, c->type, c->n, zero, c->vector[FORCES]));
         for (int i = 0; i < c->problem->penalties && status == VF_OK; i++)
