@@ -247,7 +247,7 @@ static void *spin(void *user)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
-    CPU_SET(*(const int *)user, &set);
+    CPU_SET(*(const size_t *)user, &set);
     (void)sched_setaffinity(0, sizeof set, &set);
     while (!atomic_load(&stop))
         ;
@@ -260,7 +260,7 @@ static void test_delays(void **state)
     (void)state;
     vf_thread_delays delays = {0};
     cpu_set_t set;
-    int core = 0;
+    size_t core = 0;
     assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
     while (!CPU_ISSET(core, &set))
         core++;
