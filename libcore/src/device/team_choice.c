@@ -10,9 +10,11 @@
 static const double FASTER = 0.9;
 /* Trying the way that is probably slower may cost this share of the time since it was tried. */
 static const double SHARE = 0.02;
-/* Of an iteration's time: if a thread has waited longer for a processor, others want it, too. Threads that sleep between regions
- * wait some microseconds each time they wake. */
-static const double DISTURBED = 0.2;
+/* Of the time: if threads have waited longer for a processor, others want it, too. Threads that sleep between regions wait some
+ * microseconds each time they wake. The time is the last WINDOW seconds or two, so that one short wait does not count. */
+static const double DISTURBED = 0.2, WINDOW = 0.05;
+/* Of the mean time, what the last iteration counts. */
+static const double LAST = 0.25;
 /* Seconds of an iteration with a team, from which on its regions are long enough to be worth it on busy machines, too. */
 static const double LONG = 0.05;
 /* A unit of work of the smallest problem, relative to that which is worth a team: operators take longer than vectors. */
@@ -29,7 +31,7 @@ void vf_team_choice_judge(vf_team_choice *c, int kind, double seconds, bool dist
 {
     double *now = &c->seconds[c->alone][kind];
     const double measured = c->seconds[!c->alone][kind];
-    *now = c->looks || *now == 0 ? seconds : (*now + seconds) / 2;
+    *now += (c->looks || *now == 0 ? 1 : LAST) * (seconds - *now);
     c->since += seconds;
     if (measured > 0)
         c->ratio = c->alone ? measured / *now : *now / measured;
@@ -107,15 +109,20 @@ void vf_iteration_begins(vf_team_choice *c)
     c->begin = vf_now();
 }
 
-/* Whether a thread has waited for a processor. Nobody asks once both ways have been measured. */
+/* Whether threads have waited for a processor. Nobody asks once both ways have been measured. */
 static bool disturbed(vf_team_choice *c, double now)
 {
     const double passed = now - c->sampled;
     if (c->alone || c->ratio > 0 || passed < 100 * c->delays.cost) /* so that it costs no more than 1 % */
         return false;
-    const double waited = vf_thread_delays_most(&c->delays);
+    if (c->passed > WINDOW) {
+        c->passed /= 2;
+        c->waited /= 2;
+    }
+    c->passed += passed;
+    c->waited += vf_thread_delays_most(&c->delays);
     c->sampled = vf_now();
-    return waited > DISTURBED * passed;
+    return c->waited > DISTURBED * c->passed;
 }
 
 void vf_iteration_ends(vf_team_choice *c, int kind)

@@ -24,6 +24,7 @@ typedef struct vf_team_choice {
     double since;                          /* seconds of iterations since the other way was tried */
     double begin;                          /* of the iteration */
     double sampled;                        /* when `delays` were read */
+    double passed, waited;                 /* seconds, and how long threads waited for a processor */
     int64_t count;                         /* of the problem's unknowns */
     vf_team_memory *memory;                /* NULL: the choice is off */
     bool first;                            /* no other solver of the context was running */
