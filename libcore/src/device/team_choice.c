@@ -60,7 +60,7 @@ static bool only_solver(const vf_team_choice *c)
 void vf_team_choice_begin(vf_team_choice *c, vf_device *device, int64_t count)
 {
     vf_context *ctx = vf_device_context(device);
-    *c = (vf_team_choice){.count = count, .threads = vf_context_threads(ctx)};
+    *c = (vf_team_choice){.ctx = ctx, .count = count, .threads = vf_context_threads(ctx)};
     if (c->threads < 2 || WORK_PER_ELEMENT * count < vf_context_team_work(ctx) || !vf_device_is_host(device) ||
         vf_context_device_count(ctx) > 1)
         return;
@@ -86,7 +86,7 @@ void vf_team_choice_end(vf_team_choice *c)
     if (!m)
         return;
     if (c->first)
-        vf_team_alone(0, 0);
+        vf_team_alone(c->ctx, 0, 0);
     if (only_solver(c)) {
         m->alone = c->alone != c->looks; /* a trial that has not ended says nothing */
         m->threads = c->threads;
@@ -95,7 +95,7 @@ void vf_team_choice_end(vf_team_choice *c)
         m->since = c->since;
         m->when = vf_now();
         if (m->alone)
-            vf_team_alone(SMALL, m->when + STILL);
+            vf_team_alone(c->ctx, SMALL, m->when + STILL);
     }
     atomic_fetch_sub(&m->solvers, 1);
     c->memory = NULL;
@@ -105,7 +105,7 @@ void vf_iteration_begins(vf_team_choice *c)
 {
     if (!c->memory || !c->first)
         return;
-    vf_team_alone(c->alone && only_solver(c) ? INT64_MAX : 0, 0);
+    vf_team_alone(c->ctx, c->alone && only_solver(c) ? INT64_MAX : 0, 0);
     c->begin = vf_now();
 }
 
@@ -129,7 +129,7 @@ void vf_iteration_ends(vf_team_choice *c, int kind)
 {
     if (!c->memory || !c->first)
         return;
-    vf_team_alone(0, 0);
+    vf_team_alone(c->ctx, 0, 0);
     const double now = vf_now();
     if (only_solver(c) && kind < VF_ITERATION_KINDS)
         vf_team_choice_judge(c, kind, now - c->begin, disturbed(c, now));

@@ -26,8 +26,9 @@ typedef struct vf_team_choice {
     double sampled;                        /* when `delays` were read */
     double passed, waited;                 /* seconds, and how long threads waited for a processor */
     int64_t count;                         /* of the problem's unknowns */
-    vf_team_memory *memory;                /* NULL: the choice is off */
-    bool first;                            /* no other solver of the context was running */
+    const vf_context *ctx;
+    vf_team_memory *memory; /* NULL: the choice is off */
+    bool first;             /* no other solver of the context was running */
     vf_thread_delays delays;
 } vf_team_choice;
 

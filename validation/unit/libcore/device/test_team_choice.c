@@ -206,13 +206,14 @@ static void test_together(void **state)
 static void test_two_at_once(void **state)
 {
     (void)state;
-    vf_context *ctx = context_with(2);
+    vf_context *ctx = context_with(2), *other = context_with(3);
     vf_device *device = vf_context_device(ctx, 0);
     vf_team_choice a, b;
     vf_team_choice_begin(&a, device, COUNT);
     a.alone = true;
     vf_iteration_begins(&a);
     assert_int_equal(vf_threads_for(ctx, ALL), 1);
+    assert_int_equal(vf_threads_for(other, ALL), 3);
     vf_iteration_ends(&a, 0);
     assert_int_equal(vf_threads_for(ctx, ALL), 2);
     vf_team_choice_begin(&b, device, COUNT);
@@ -236,6 +237,7 @@ static void test_two_at_once(void **state)
     assert_false(b.alone);
     vf_team_choice_end(&b);
     assert_int_equal(vf_threads_for(ctx, 500000), 2);
+    vf_context_destroy(other);
     vf_context_destroy(ctx);
 }
 
