@@ -66,8 +66,8 @@ vf_warm_up *vf_context_warm_up(vf_context *ctx);
 /* Nanoseconds of work from which on a region has all threads. */
 int64_t vf_context_team_work(const vf_context *ctx);
 
-/* From now on, the calling thread's regions for the context of less than `below` nanoseconds of work have one thread: until it is
- * called again, or until a time of vf_now, if that is not 0. */
+/* From now on, the calling thread's regions for the context of less than `below` nanoseconds of work have one thread: until it
+ * is called again, or until a time of vf_now, if that is not 0. */
 void vf_team_alone(const vf_context *ctx, int64_t below, double until);
 
 /* What a solver has found out about teams, for the next one (team_choice.h). */

@@ -22,8 +22,8 @@ enum { WORK_PER_ELEMENT = 4 };
 /* How long the choice of a solver is good for the next: seconds, and a factor between their sizes. */
 static const double RECENT = 5;
 enum { ALIKE = 4 };
-/* After a solver that has ended alone, regions of less work, in nanoseconds, have one thread for these seconds: between solvers, a
- * program prepares the next with regions as short as theirs. */
+/* After a solver that has ended alone, regions of less work, in nanoseconds, have one thread for these seconds: between
+ * solvers, a program prepares the next with regions as short as theirs. */
 enum { SMALL = 1000000 };
 static const double STILL = 1;
 

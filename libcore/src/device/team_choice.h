@@ -32,9 +32,9 @@ typedef struct vf_team_choice {
     vf_thread_delays delays;
 } vf_team_choice;
 
-/* Begins a solver's iterations on vectors of `count` elements. On GPUs, with one thread, for problems too small for teams, and
- * while another solver of the context runs, all iterations have the team: times mean nothing if several solvers take turns. Call
- * vf_team_choice_end afterwards in any case. */
+/* Begins a solver's iterations on vectors of `count` elements. On GPUs, with several devices, with one thread, for problems too
+ * small for teams, and while another solver of the context runs, all iterations have the team: times mean nothing if several
+ * solvers take turns. Call vf_team_choice_end afterwards in any case. */
 void vf_team_choice_begin(vf_team_choice *choice, vf_device *device, int64_t count);
 void vf_team_choice_end(vf_team_choice *choice);
 
@@ -43,7 +43,7 @@ void vf_team_choice_end(vf_team_choice *choice);
 void vf_iteration_begins(vf_team_choice *choice);
 void vf_iteration_ends(vf_team_choice *choice, int kind);
 
-/* The choice for the next iteration, after one of `seconds`. disturbed: a thread has waited for a processor during much of it. */
+/* The choice for the next iteration, after one of `seconds`. disturbed: threads have waited long for a processor. */
 void vf_team_choice_judge(vf_team_choice *choice, int kind, double seconds, bool disturbed);
 
 #endif

@@ -42,8 +42,8 @@ static double play(vf_team_choice *c, int iterations, int kinds, const double se
     return sum;
 }
 
-/* Trials cost at most 2 % where the team is faster; one more may be under way. Of two kinds, the trial may be of that which takes
- * twice as long as the one that it was allowed for. */
+/* Trials cost at most 2 % where the team is faster; one more may be under way. Of two kinds, the trial may be of that which
+ * takes twice as long as the one that it was allowed for. */
 static void test_idle(void **state)
 {
     (void)state;
