@@ -11,6 +11,7 @@
 
 #include "cgroup_limits.h"
 #include "context_internal.h"
+#include "team_choice.h"
 #include "voxfield/team_size.h"
 #include "warm_up.h"
 

@@ -3,7 +3,6 @@
 #define VOXFIELD_CONTEXT_INTERNAL_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 #include "voxfield/context.h"
 #include "voxfield/device.h"
@@ -71,13 +70,6 @@ int64_t vf_context_team_work(const vf_context *ctx);
 void vf_team_alone(const vf_context *ctx, int64_t below, double until);
 
 /* What a solver has found out about teams, for the next one (team_choice.h). */
-struct vf_team_memory {
-    atomic_int solvers; /* that are running. The only one may use the rest */
-    bool alone;
-    int threads;
-    int64_t count;
-    double ratio, since, when;
-};
 struct vf_team_memory *vf_context_team_memory(vf_context *ctx);
 
 /* Starts a GPU for this process, if possible: loads the driver and makes the device's context. Returns whether it is

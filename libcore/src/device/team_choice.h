@@ -7,13 +7,21 @@
 #ifndef VOXFIELD_TEAM_CHOICE_H
 #define VOXFIELD_TEAM_CHOICE_H
 
+#include <stdatomic.h>
+
 #include "thread_delays.h"
 #include "voxfield/device.h"
 
 enum { VF_ITERATION_KINDS = 4 };
 
-/* What a context's next solver starts with. Only a solver that is the only one of its context touches the rest. */
-typedef struct vf_team_memory vf_team_memory;
+/* What a context's next solver starts with. */
+typedef struct vf_team_memory {
+    atomic_int solvers; /* that are running. The only one may use the rest */
+    bool alone;
+    int threads;
+    int64_t count;
+    double ratio, since, when;
+} vf_team_memory;
 
 typedef struct vf_team_choice {
     int threads;                           /* of a team */
