@@ -61,10 +61,10 @@ struct crew {
     double factor, filled;                      /* of the last regularised frame: on its weights, and of its envelope */
     frame_envelope *envelope;                   /* [envelopes] of the group's frames */
     int envelopes;
+    bool kept_envelope;           /* envelope[0] is that of kept_of */
     const scan_frame *kept_of;    /* the frame whose first image was made last; NULL: none */
     char *kept;                   /* its F^H d, for the next image of the same frame */
     char kept_encoding[128];      /* how it was made, for the summary */
-    bool kept_envelope;           /* envelope[0] is its */
     char *probe;                  /* of the frames that lambda is chosen for: sure.h's p */
     char *applied;                /* gets F^H W F of each solution; NULL: not needed */
     int probed;                   /* the job's number of the first of them, for references */
