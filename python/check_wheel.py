@@ -3,8 +3,8 @@
 
     python3 python/check_wheel.py [out/wheel/voxfield-....whl]
 
-Prints the time of pip install (the wheel alone, its dependencies already there) and the result of each test. The bar of 10 s is for
-the processor's time, which another program's work does not change.
+Prints the time of pip install (the wheel alone, its dependencies already there) and the result of each test. The bar of 10 s
+is for the clock, and where more programs want to run than there are processors, for the processor's time.
 """
 import os
 import pathlib
@@ -45,9 +45,11 @@ def main():
             return 77
         start, before = time.monotonic(), of_children()
         subprocess.run([*pip, "--no-deps", wheel.resolve()], check=True)
-        seconds = of_children() - before
-        print(f"pip install: {time.monotonic() - start:.1f} s, {seconds:.1f} of the processor (at most 10)")
-        failed |= seconds > 10
+        clock, processor = time.monotonic() - start, of_children() - before
+        busy = os.getloadavg()[0] > os.cpu_count()
+        which = "of the processor, which is busy" if busy else "by the clock"
+        print(f"pip install: {clock:.1f} s, {processor:.1f} of the processor (at most 10 {which})")
+        failed |= (processor if busy else clock) > 10
         # Only the environment's own programs: no compiler, no other Python.
         environment = {"PATH": str(bin_folder), "HOME": folder, "OMP_WAIT_POLICY": "passive", "VOXFIELD_DATA": str(ROOT / "data"),
                        "CIONIZE": str(bin_folder / "cionize"), "MRI_RECON": str(bin_folder / "mri_recon")}

@@ -1,5 +1,5 @@
-/* Voxfield - discrete Fourier transforms of complex arrays: FFTW on the CPU, cuFFT on a GPU by CUDA, and our own
- * on OpenCL devices.
+/* Voxfield - discrete Fourier transforms of complex arrays: our own and FFTW on the CPU (fft_axis.h), cuFFT on a GPU
+ * by CUDA, and our own on OpenCL devices.
  *
  *     X_k = sum_n x_n exp(-+ 2 pi i k.n / N)      (- forward, + backward; neither is scaled)
  *

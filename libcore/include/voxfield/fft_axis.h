@@ -3,8 +3,9 @@
  *
  *     X_k = sum_n x_n exp(-+ 2 pi i k.n / N)      (- forward, + backward; not scaled)
  *
- * VF_FFT_LINES lines at a time are gathered into contiguous rows in the cache, transformed there, and scattered. So
- * strided memory access covers several neighbouring lines at a time. Complex numbers are interleaved {re, im}.
+ * VF_FFT_LINES lines at a time are gathered in the cache, transformed there, and scattered. So strided memory access covers
+ * several neighbouring lines at a time. Lines of up to 1024 points, if there are several and no prime factor is above 13, are
+ * transformed side by side, by our own code; others in contiguous rows, by FFTW. Complex numbers are interleaved {re, im}.
  */
 #ifndef VOXFIELD_FFT_AXIS_H
 #define VOXFIELD_FFT_AXIS_H

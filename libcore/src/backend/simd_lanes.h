@@ -4,7 +4,7 @@
  *   load_lanes_F(p, count)    the first `count` of interleaved complex numbers, then zeros; fastest for a constant `count`
  *   store_lanes_F(p, x, count)
  *   read_pair_F, write_pair_F a pair in memory: [re, im][LANES_F]
- *   add, subtract, times, times_conjugate (conj(b) a), scaled (by a number), turned (-i a), each with _F
+ *   add, subtract, times, times_conjugate (a conj(b)), turned (-i a), number (in all lanes), each with _F
  *   square_F(v)               transposes: element j of v[i] becomes element i of v[j]
  * Files that use this need voxfield_shuffles (CMake), see simd_blocks.h. */
 #ifndef VOXFIELD_SIMD_LANES_H

@@ -1,4 +1,4 @@
-/* FFTW, and the choice between it and cuFFT. FFTW gets only contiguous, aligned rows. For these, estimated plans are as
+/* FFTW, and the choice between transforms by axes and cuFFT. FFTW gets only contiguous, aligned rows. For these, estimated plans are as
  * fast as measured ones, and the same in every run. */
 #include "voxfield/fft.h"
 

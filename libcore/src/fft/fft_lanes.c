@@ -6,8 +6,6 @@
 
 enum { LONGEST = 1 << 29 };
 
-/* The radices by which a stage divides, in the order of the stages. Eights and fours first: of 2, 4, 8 and 16, these two take the
- * least time. */
 static const int odd_radices[] = {3, 5, 7, 11, 13};
 
 static bool add_stage(fft_lanes *plan, int radix, int64_t points)
@@ -18,7 +16,7 @@ static bool add_stage(fft_lanes *plan, int radix, int64_t points)
     return true;
 }
 
-/* Makes the stages, without tables; false if a factor has no stage. */
+/* Makes the stages, without tables; false if a factor has no stage. Of 2, 4, 8 and 16, fours and eights take the least time. */
 static bool make_stages(fft_lanes *plan)
 {
     int64_t rest = plan->n;
