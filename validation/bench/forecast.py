@@ -11,11 +11,12 @@ least forecast, so that other programs disturb neither. A line has the parts tha
 iterations, forecast/made. With --processor the processor time counts instead, and what was measured before the plan does not: for one
 thread, where other programs use the machine; its forecasts are for the median of the speeds that the runs have measured.
 
-The record, FILE.json, is one of validation/results (forecast-...); figures.py makes the table in docs/accuracy.md of them.
+Ctrl-C ends it early, with the record of what was measured. The record, FILE.json, is one of validation/results (forecast-...); figures.py makes the table in docs/accuracy.md of them.
 Exits with 1 if a forecast is not within a factor of 1.5, 77 without a GPU for --device cuda. What it needs: idle processors; without
 --large less than 3 minutes on two of them.
 """
 import argparse
+import contextlib
 import datetime
 import json
 import os
@@ -131,17 +132,20 @@ def make_record(asked):
     if not chosen or not threads:
         sys.exit("nothing to measure" if not threads else f"no case has a name like {asked.cases}")
     rows, load, before = [], os.getloadavg(), None
-    with tempfile.TemporaryDirectory(prefix="forecast") as name:
+    with tempfile.TemporaryDirectory(prefix="forecast") as name, contextlib.suppress(KeyboardInterrupt):
         folder = pathlib.Path(name)
         for case in chosen:
             if case[1:3] != before:
                 path, files = forecast_cases.make_input(asked.build.resolve(), *case[1:3], folder)
                 before = case[1:3]
-            rows += [measure(asked, case, path, files, n, folder) for n in threads]
+            for n in threads:
+                rows.append(measure(asked, case, path, files, n, folder))
             if sys.stderr.isatty():
                 print(f"\r\033[K{len(rows)} of {len(chosen) * len(threads)}", end="", file=sys.stderr, flush=True)
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)
+    if not rows:
+        sys.exit("nothing was measured")
     compare(rows, asked.processor)
     return {"benchmark": "forecast", "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), "bound": BOUND,
             "device": next((row["device"] for row in rows if row["device"]), asked.device), "processors": most, "processor_time": asked.processor, "load": load, "rows": rows}
