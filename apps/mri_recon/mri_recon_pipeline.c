@@ -266,9 +266,9 @@ static void warm_up(const recon_state *r)
 static void choose_prior(recon_state *r)
 {
     const bool sure = r->planned.solve.lambda_sure;
-    r->reason =
-        settings_choose_prior(&r->planned, r->sampling.mean, least_frames(&r->scan, true),
-                              partial_fourier_any(&r->planned.noise, &r->planned.solve, &r->planned.coils, &r->scan));
+    r->reason = settings_choose_prior(
+        &r->planned, r->sampling.mean, least_frames(&r->scan, true),
+        partial_fourier_any(r->ctx, &r->planned.noise, &r->planned.solve, &r->planned.coils, &r->scan));
     if (sure && !r->planned.solve.lambda_sure)
         vf_warn(r->ctx, "--lambda sure has no effect: it is for sparse priors, and the prior is the image's spectrum");
 }

@@ -49,9 +49,15 @@ typedef struct vf_wiener_samples {
 /* |k| in cycles/mm of a frequency or sample k in cycles per field of view. */
 double vf_wiener_radius(const vf_wiener_space *space, const double k[3]);
 
-/* The radius in cycles/mm beyond which a share `share` of all used samples lies. Errors: VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status vf_outer_radius(vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples,
-                                        double share, double *radius);
+/* The radius in cycles/mm beyond which a share `share` of all used samples lies. With the context's threads. */
+double vf_outer_radius(const vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples,
+                       double share);
+
+/* The used samples at `radius` or beyond, in order: their places, *index [*count], which the caller frees. With the
+ * context's threads. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status vf_outer_samples(vf_context *ctx, const vf_wiener_space *space,
+                                         const vf_wiener_samples *samples, double radius, int64_t **index,
+                                         int64_t *count);
 
 /* Estimates the variance of the noise, sigma^2 = E|n|^2 for one coil's sample of weight 1, from the samples beyond
  * `radius`, which should contain only noise: the mean over coils of median w |d|^2 / ln 2. Signal there makes it too

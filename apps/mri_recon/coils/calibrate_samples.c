@@ -29,13 +29,17 @@ static bool belongs(const mri_scan *raw, int f, int first, int place, bool phase
     return alike(frame, like, phases);
 }
 
-/* Whether a sample lies within the small matrix. */
-static bool inside(const calibration *c, const float *k)
+/* Half the small matrix along each axis. */
+static void reach_of(const calibration *c, float reach[3])
 {
     for (int a = 0; a < 3; a++)
-        if (c->small[a] > 1 && !(2 * fabsf(k[a]) <= (float)c->small[a]))
-            return false;
-    return true;
+        reach[a] = c->small[a] > 1 ? 0.5F * (float)c->small[a] : INFINITY;
+}
+
+/* Whether a sample lies within the small matrix. */
+static bool inside(const float reach[3], const float *k)
+{
+    return fabsf(k[0]) <= reach[0] && fabsf(k[1]) <= reach[1] && fabsf(k[2]) <= reach[2];
 }
 
 /* ---- calibration lines with another contrast ---- */
@@ -105,8 +109,10 @@ static bool calibration_differs(const mri_scan *raw, int first, int place)
 static int64_t gather(const calibration *c, int place, float *k, float complex *data, int64_t samples)
 {
     const mri_scan *raw = c->scan;
+    float reach[3];
     int64_t found = 0;
     int first = 0;
+    reach_of(c, reach);
     while (first < raw->frames && raw->frame[first].place != place)
         first++;
     const bool alone = first < raw->frames && calibration_differs(raw, first, place);
@@ -115,7 +121,7 @@ static int64_t gather(const calibration *c, int place, float *k, float complex *
             continue;
         const scan_trajectory *at = &raw->trajectory[raw->frame[f].trajectory];
         for (int64_t m = 0; m < at->samples; m++) {
-            if (!inside(c, at->k + 3 * m) || (at->weights && at->weights[m] == 0))
+            if (!inside(reach, at->k + 3 * m) || (at->weights && at->weights[m] == 0))
                 continue;
             for (int coil = 0; data && coil < raw->coils; coil++)
                 data[coil * samples + found] = scan_coil(raw, &raw->frame[f], coil)[m];

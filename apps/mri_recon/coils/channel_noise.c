@@ -9,7 +9,7 @@
 
 /* The share of samples, by radius, that counts as outermost, and the most frames that are looked at there. */
 static const double OUTER_SHARE = 0.15, OUTERMOST_HALF = 0.075;
-enum { MOST_FRAMES = 16, LEAST_SAMPLES = 256 };
+enum { MOST_FRAMES = 16, LEAST_SAMPLES = 256, CHUNK = 1 << 16 };
 /* Real receivers have filters and drift: neighbours may be correlated by this much, and the ratio of moments may be off
  * by as much. */
 static const double SLACK = 0.1;
@@ -43,36 +43,82 @@ vf_wiener_samples wiener_samples_of(const mri_scan *raw, const scan_frame *frame
                                .data = (const float *)scan_coil(raw, frame, 0)};
 }
 
-/* Adds the samples of a frame; with `ring` [sample] (may be NULL) those that are not INSIDE, and their sums and numbers
- * to `half`. */
-static void add_frame(const mri_scan *raw, const scan_frame *frame, int coil, const unsigned char *ring,
-                      channel_statistics *out, double half[2][2])
+/* Sums over a chunk of a channel's samples: those that count, and the sums and numbers of those OUTER and OUTERMOST. */
+typedef struct chunk_sums {
+    channel_statistics all;
+    double half[2][2];
+} chunk_sums;
+
+/* Sample m times the root of its weight; 0 before the first one and INSIDE. */
+static void weighted(const float *d, const scan_trajectory *at, const unsigned char *ring, int64_t m, double to[2])
+{
+    const double root = m < 0 || (ring && ring[m] == INSIDE) ? 0 : at->weights ? sqrt((double)at->weights[m]) : 1;
+    to[0] = root > 0 ? root * (double)d[2 * m] : 0;
+    to[1] = root > 0 ? root * (double)d[2 * m + 1] : 0;
+}
+
+/* Samples [first, end) of a channel; with `ring` [sample] (may be NULL) those that are not INSIDE. The sums are kept in
+ * variables, not in memory: that is five times as fast. */
+static void add_chunk(const float *d, const scan_trajectory *at, const unsigned char *ring, int64_t first, int64_t end,
+                      chunk_sums *out)
+{
+    double sum = 0, squares = 0, largest = 0, lag[4] = {0, 0, 0, 0}, far[2] = {0, 0}, one[2], two[2], now[2];
+    int64_t count = 0, far_count = 0;
+    weighted(d, at, ring, first - 1, one); /* the sample before, and the one before that */
+    weighted(d, at, ring, first - 2, two);
+    for (int64_t m = first; m < end; m++) {
+        weighted(d, at, ring, m, now);
+        const double x = now[0] * now[0] + now[1] * now[1];
+        const bool outermost = x > 0 && ring && ring[m] == OUTERMOST;
+        count += x > 0;
+        sum += x;
+        squares += x * x;
+        largest = x > largest ? x : largest;
+        lag[0] += now[0] * one[0] + now[1] * one[1]; /* times the conjugate */
+        lag[1] += now[1] * one[0] - now[0] * one[1];
+        lag[2] += now[0] * two[0] + now[1] * two[1];
+        lag[3] += now[1] * two[0] - now[0] * two[1];
+        far[0] += outermost ? x : 0;
+        far_count += outermost;
+        memcpy(two, one, sizeof two);
+        memcpy(one, now, sizeof one);
+    }
+    *out = (chunk_sums){.all = {.count = count, .sum = sum, .squares = squares, .largest = largest},
+                        .half = {{sum - far[0], (double)(count - far_count)}, {far[0], (double)far_count}}};
+    memcpy(out->all.lag, lag, sizeof lag);
+}
+
+static void add_sums(const chunk_sums *part, chunk_sums *to)
+{
+    to->all.count += part->all.count;
+    to->all.sum += part->all.sum;
+    to->all.squares += part->all.squares;
+    to->all.largest = part->all.largest > to->all.largest ? part->all.largest : to->all.largest;
+    for (int i = 0; i < 4; i++) {
+        to->all.lag[i / 2][i % 2] += part->all.lag[i / 2][i % 2];
+        to->half[i / 2][i % 2] += part->half[i / 2][i % 2];
+    }
+}
+
+/* Adds the samples of a frame to `to` [coils]. The parts are added in order, so the bits do not depend on the number of
+ * threads. */
+static vf_status add_frame(vf_context *ctx, const mri_scan *raw, const scan_frame *frame, const unsigned char *ring,
+                           chunk_sums *to)
 {
     const scan_trajectory *at = &raw->trajectory[frame->trajectory];
-    const float *d = (const float *)(frame->data + coil * at->samples);
-    double before[4] = {0, 0, 0, 0}; /* the sample before, and the one before that */
-    for (int64_t m = 0; m < at->samples; m++) {
-        const double root = ring && ring[m] == INSIDE ? 0 : at->weights ? sqrt((double)at->weights[m]) : 1;
-        const double re = root * (double)d[2 * m], im = root * (double)d[2 * m + 1], x = re * re + im * im;
-        if (x > 0) {
-            out->count++;
-            out->sum += x;
-            out->squares += x * x;
-            out->largest = x > out->largest ? x : out->largest;
-            for (int lag = 0; lag < 2; lag++) { /* times the conjugate */
-                const double a = before[2 * lag], b = before[2 * lag + 1];
-                out->lag[lag][0] += re * a + im * b;
-                out->lag[lag][1] += im * a - re * b;
-            }
-            if (ring) {
-                half[ring[m] == OUTERMOST][0] += x;
-                half[ring[m] == OUTERMOST][1]++;
-            }
-        }
-        memcpy(before + 2, before, 2 * sizeof *before);
-        before[0] = re;
-        before[1] = im;
+    const int64_t chunks = (at->samples + CHUNK - 1) / CHUNK, parts = chunks * raw->coils;
+    chunk_sums *part = malloc((size_t)parts * sizeof *part + 1);
+    if (!part)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory to look at the channels");
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 4 * raw->coils * at->samples))
+    for (int64_t i = 0; i < parts; i++) {
+        const int64_t first = i % chunks * CHUNK, end = first + CHUNK < at->samples ? first + CHUNK : at->samples;
+        add_chunk((const float *)(frame->data + i / chunks * at->samples), at, ring, first, end, &part[i]);
     }
+    for (int64_t i = 0; i < parts; i++)
+        add_sums(&part[i], &to[i / chunks]);
+    free(part);
+    return VF_OK;
 }
 
 /* Marks the outermost samples of a trajectory, ring [sample], which the caller frees. */
@@ -80,27 +126,27 @@ static vf_status find_ring(vf_context *ctx, const mri_scan *raw, const scan_traj
 {
     const vf_wiener_samples samples = {.count = at->samples, .k = at->k, .weights = at->weights, .coils = 0};
     const vf_wiener_space space = wiener_space_of(raw);
-    double outer = 0, outermost = 0;
-    *ring = malloc((size_t)at->samples + 1);
-    if (!*ring)
+    const double outer = vf_outer_radius(ctx, &space, &samples, OUTER_SHARE);
+    const double outermost = vf_outer_radius(ctx, &space, &samples, OUTERMOST_HALF);
+    unsigned char *of = malloc((size_t)at->samples + 1);
+    *ring = of;
+    if (!of)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory to look at the channels");
-    vf_status status = vf_outer_radius(ctx, &space, &samples, OUTER_SHARE, &outer);
-    VF_TRY(status, vf_outer_radius(ctx, &space, &samples, OUTERMOST_HALF, &outermost));
-    for (int64_t m = 0; m < at->samples && status == VF_OK; m++) {
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 5 * at->samples))
+    for (int64_t m = 0; m < at->samples; m++) {
         const double k[3] = {at->k[3 * m], at->k[3 * m + 1], at->k[3 * m + 2]};
         const double radius = vf_wiener_radius(&space, k);
-        (*ring)[m] = radius < outer ? INSIDE : radius < outermost ? OUTER : OUTERMOST;
+        of[m] = radius < outer ? INSIDE : radius < outermost ? OUTER : OUTERMOST;
     }
-    return status;
+    return VF_OK;
 }
 
 vf_status channel_measure(vf_context *ctx, const mri_scan *raw, bool outer, channel_statistics *out, double *half)
 {
     const int frames = raw->frames + raw->calibrations;
     const int step = outer && raw->frames > MOST_FRAMES ? raw->frames / MOST_FRAMES : 1;
-    double(*halves)[2][2] = calloc((size_t)raw->coils, sizeof *halves);
-    vf_status status = halves ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory to look at the channels");
-    memset(out, 0, (size_t)raw->coils * sizeof *out);
+    chunk_sums *of = calloc((size_t)raw->coils + 1, sizeof *of);
+    vf_status status = of ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory to look at the channels");
     for (int f = 0; f < (outer ? raw->frames : frames) && status == VF_OK; f += step) {
         const scan_frame *frame = &raw->frame[f];
         unsigned char *ring = NULL;
@@ -108,16 +154,15 @@ vf_status channel_measure(vf_context *ctx, const mri_scan *raw, bool outer, chan
             continue;
         if (outer)
             status = find_ring(ctx, raw, &raw->trajectory[frame->trajectory], &ring);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(ctx, 2 * raw->coils * scan_stride(raw, frame)))
-        for (int c = 0; c < raw->coils; c++)
-            if (ring || !outer)
-                add_frame(raw, frame, c, ring, &out[c], halves[c]);
+        VF_TRY(status, add_frame(ctx, raw, frame, ring, of));
         free(ring);
     }
-    for (int c = 0; c < raw->coils && half && status == VF_OK; c++)
-        for (int h = 0; h < 2; h++)
-            half[h * raw->coils + c] = halves[c][h][1] > 0 ? halves[c][h][0] / halves[c][h][1] : 0;
-    free(halves);
+    for (int c = 0; c < raw->coils && status == VF_OK; c++) {
+        out[c] = of[c].all;
+        for (int h = 0; h < 2 && half; h++)
+            half[h * raw->coils + c] = of[c].half[h][1] > 0 ? of[c].half[h][0] / of[c].half[h][1] : 0;
+    }
+    free(of);
     return status;
 }
 

@@ -49,10 +49,14 @@ static vf_status find_shares(vf_context *ctx, const mri_scan *raw, const scan_tr
     double *density = malloc((size_t)voxels * sizeof *density);
     double *weights = malloc((size_t)at->samples * sizeof *weights + 1);
     vf_status status = density && weights ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "coil compression: no memory");
-    for (int64_t m = 0; m < at->samples && status == VF_OK; m++)
+    const int64_t samples = status == VF_OK ? at->samples : 0;
+    const int threads = vf_threads_for(ctx, 5 * samples);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t m = 0; m < samples; m++)
         weights[m] = weight_of(at, m);
-    VF_TRY(status, vf_sampling_density(ctx, &space, at->samples, at->k, weights, density));
-    for (int64_t m = 0; m < at->samples && status == VF_OK; m++) { /* the density is `voxels` times the weights */
+    VF_TRY(status, vf_sampling_density(ctx, &space, samples, at->k, weights, density));
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t m = 0; m < samples; m++) { /* the density is `voxels` times the weights */
         const double there = density[cell_of(n, at->k + 3 * m)] / (double)voxels;
         share[m] = weights[m] > 0 ? fmin(1, weights[m] / there) : 0;
     }

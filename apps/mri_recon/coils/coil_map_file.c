@@ -159,7 +159,7 @@ static vf_status read_set(map_file *m, int64_t place, int64_t set, float complex
     if (m->pair)
         counts[d] = 2;
     vf_status status = vf_h5_read(m->h5, m->name, m->pair ? VF_F32 : VF_C64, start, counts, out);
-    const int64_t bad = status == VF_OK ? scan_first_not_finite((const float *)out, 2 * count) : -1;
+    const int64_t bad = status == VF_OK ? scan_first_not_finite(m->ctx, (const float *)out, 2 * count) : -1;
     if (bad < 0)
         return status;
     const int64_t at = bad / 2, *n = m->matrix;

@@ -96,11 +96,11 @@ static vf_status outer_variance(vf_context *ctx, const mri_scan *raw, double *le
     *least = 0;
     for (int f = 0; f < raw->frames && status == VF_OK; f += step) {
         const vf_wiener_samples samples = wiener_samples_of(raw, &raw->frame[f]);
-        double radius = 0, variance = 0;
+        double variance = 0;
         if (raw->frame[f].replica > 0)
             continue;
-        status = vf_outer_radius(ctx, &space, &samples, OUTER_SHARE, &radius);
-        VF_TRY(status, vf_outer_variance(ctx, &space, &samples, radius, &variance));
+        status =
+            vf_outer_variance(ctx, &space, &samples, vf_outer_radius(ctx, &space, &samples, OUTER_SHARE), &variance);
         if (status == VF_OK && variance > 0 && (*least == 0 || variance < *least))
             *least = variance;
     }

@@ -162,7 +162,7 @@ static vf_status solve_for_phase(const solving *now)
     double reach[3];
     if (!c->request->own || c->request->series)
         return VF_OK;
-    const bool one_sided = partial_fourier(j->noise, j->solve, j->coils, j->scan, frame->trajectory, reach);
+    const bool one_sided = partial_fourier(j->ctx, j->noise, j->solve, j->coils, j->scan, frame->trajectory, reach);
     if (!one_sided || now->sets > 1 || c->request->sparse) {
         if (one_sided)
             snprintf(c->summary.last.phase, sizeof c->summary.last.phase,

@@ -26,9 +26,9 @@ vf_status noise_of_outer(const recon_job *j, const scan_frame *frame, double *va
 {
     const vf_wiener_space space = wiener_space_of(j->scan);
     const vf_wiener_samples samples = wiener_samples_of(j->scan, frame);
-    double radius, used = 0;
-    vf_status status = vf_outer_radius(j->ctx, &space, &samples, OUTER_SHARE, &radius);
-    VF_TRY(status, vf_outer_variance(j->ctx, &space, &samples, radius, variance));
+    const double radius = vf_outer_radius(j->ctx, &space, &samples, OUTER_SHARE);
+    double used = 0;
+    vf_status status = vf_outer_variance(j->ctx, &space, &samples, radius, variance);
     for (int64_t m = 0; m < samples.count; m++)
         used += !samples.weights || samples.weights[m] > 0;
     *error = 1 / log(2) / sqrt(fmax(1, fmin(OUTER_SHARE * used, MOST_SAMPLES) * samples.coils));
@@ -99,25 +99,19 @@ static vf_status take_samples(const recon_job *j, const scan_frame *frame, doubl
                               int64_t *all)
 {
     const vf_wiener_space space = wiener_space_of(j->scan);
+    const vf_wiener_samples samples = wiener_samples_of(j->scan, frame);
     const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
-    int64_t *beyond = malloc((size_t)at->samples * sizeof *beyond + 1);
-    if (!beyond)
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the outermost samples");
-    *all = 0;
-    for (int64_t m = 0; m < at->samples; m++) {
-        const double k[3] = {at->k[3 * m], at->k[3 * m + 1], at->k[3 * m + 2]};
-        if ((!at->weights || at->weights[m] > 0) && vf_wiener_radius(&space, k) >= radius)
-            beyond[(*all)++] = m;
-    }
+    int64_t *beyond = NULL;
+    vf_status status = vf_outer_samples(j->ctx, &space, &samples, radius, &beyond, all);
     const int64_t step = *all / MOST_SAMPLES + 1;
-    for (int64_t i = 0; i < *all; i += step) {
+    for (int64_t i = 0; i < *all && status == VF_OK; i += step) {
         const int64_t m = beyond[i];
         memcpy(o->k + 3 * o->count, at->k + 3 * m, 3 * sizeof *o->k);
         o->time[o->count] = at->time ? at->time[m] : 0;
         o->index[o->count++] = m;
     }
     free(beyond);
-    return VF_OK;
+    return status;
 }
 
 /* What a coil sees: s x, added up over the sets; without maps, the coil's own image. */
@@ -214,12 +208,12 @@ vf_status noise_from_residual(crew *c, int number, const char *image, bool *told
     const scan_frame *frame = j->frames[number];
     const vf_wiener_space space = wiener_space_of(j->scan);
     const vf_wiener_samples samples = wiener_samples_of(j->scan, frame);
-    double power = 1, variance = 0, rest = 0, radius = 0;
+    const double radius = vf_outer_radius(j->ctx, &space, &samples, OUTER_SHARE);
+    double power = 1, variance = 0, rest = 0;
     int64_t outer = 0, all = 0;
     vf_forecast forecast = {0};
     taken_samples *taken = calloc(1, sizeof *taken);
-    vf_status status = taken ? vf_outer_radius(j->ctx, &space, &samples, OUTER_SHARE, &radius)
-                             : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the outermost samples");
+    vf_status status = taken ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the outermost samples");
     VF_TRY(status, take_samples(j, frame, radius, taken, &outer));
     if (status == VF_OK) {
         taken->outer = taken->count;

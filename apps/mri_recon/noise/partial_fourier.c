@@ -12,6 +12,7 @@
 #include "regularise.h"
 #include "solve/prior_table.h"
 #include "solve/transfer.h"
+#include "voxfield/team_size.h"
 
 /* A side is missing if it reaches less far than this share of the other. */
 static const double ONE_SIDED = 0.9;
@@ -22,23 +23,23 @@ static const double LEAST_IMAGINARY = 0.05, MOST_IMAGINARY = 0.5;
  * than DARK get the mean phase. */
 static const double BRIGHT = 0.5, DARK = 0.1;
 
-bool partial_fourier(const noise_settings *noise, const solve_settings *solve, const coil_settings *coils,
-                     const mri_scan *raw, int trajectory, double reach[3])
+bool partial_fourier(const vf_context *ctx, const noise_settings *noise, const solve_settings *solve,
+                     const coil_settings *coils, const mri_scan *raw, int trajectory, double reach[3])
 {
     const scan_trajectory *at = &raw->trajectory[trajectory];
     double share = 1;
     for (int a = 0; a < 3; a++) {
         const double half = 0.5 * (double)raw->matrix[a];
-        double low = 0, high = 0;
-        for (int64_t m = 0; m < at->samples && half > 1; m++) {
-            const double k = (double)at->k[3 * m + a];
-            if (at->weights && !(at->weights[m] > 0))
-                continue;
-            low = fmax(low, -k);
-            high = fmax(high, k);
+        const int64_t count = half > 1 ? at->samples : 0;
+        float low = 0, high = 0;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, count)) reduction(max : low, high)
+        for (int64_t m = 0; m < count; m++) {
+            const float k = at->weights && !(at->weights[m] > 0) ? 0 : at->k[3 * m + a];
+            low = -k > low ? -k : low;
+            high = k > high ? k : high;
         }
-        const double less = fmin(low, high) + 1; /* even matrices have one more line on one side */
-        if (half > 1 && less < ONE_SIDED * fmax(low, high))
+        const double less = (double)fminf(low, high) + 1; /* even matrices have one more line on one side */
+        if (half > 1 && less < ONE_SIDED * (double)fmaxf(low, high))
             share = fmin(share, less / half);
     }
     for (int a = 0; a < 3; a++)
@@ -48,12 +49,12 @@ bool partial_fourier(const noise_settings *noise, const solve_settings *solve, c
            regularise_by_noise(solve);
 }
 
-bool partial_fourier_any(const noise_settings *noise, const solve_settings *solve, const coil_settings *coils,
-                         const mri_scan *raw)
+bool partial_fourier_any(const vf_context *ctx, const noise_settings *noise, const solve_settings *solve,
+                         const coil_settings *coils, const mri_scan *raw)
 {
     double reach[3];
     for (int t = 0; t < raw->trajectories; t++)
-        if (partial_fourier(noise, solve, coils, raw, t, reach))
+        if (partial_fourier(ctx, noise, solve, coils, raw, t, reach))
             return true;
     return false;
 }

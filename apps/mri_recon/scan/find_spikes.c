@@ -21,23 +21,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "voxfield/team_size.h"
+
 static const double ALONE = 20, STEEP = 3, MOST_NOISE = 8;
 enum { MOST_TOP = 8192, WIDEST = 8, MOST_CELLS = 1 << 24, LEAST_LINE = 8 };
 
 /* ---- cells ---- */
 
-/* The spacing of samples along an axis in whole cycles: of lines, if lines are regularly missing. */
-static int64_t spacing(const scan_trajectory *at, int axis, int64_t matrix, bool *seen)
+/* The spacing of samples along an axis in whole cycles: of lines, if lines are regularly missing. `seen`: room for
+ * matrix + 3. */
+static int64_t spacing(const vf_context *ctx, const scan_trajectory *at, int axis, int64_t matrix, unsigned char *seen)
 {
     int64_t first = matrix + 2, last = -1, distinct = 0;
     memset(seen, 0, (size_t)matrix + 3);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 3 * at->samples))                            \
+    reduction(|                                                                                                        \
+              : seen[:matrix + 3])
     for (int64_t m = 0; m < at->samples; m++) {
         const double k = rint((double)at->k[3 * m + axis]) + (double)(matrix / 2 + 1);
-        const int64_t i = (int64_t)fmin(fmax(k, 0), (double)matrix + 2);
-        distinct += !seen[i];
-        seen[i] = true;
-        first = i < first ? i : first;
-        last = i > last ? i : last;
+        seen[(int64_t)(k < 0 ? 0 : k > (double)matrix + 2 ? (double)matrix + 2 : k)] |= 1;
+    }
+    for (int64_t i = 0; i < matrix + 3; i++) {
+        distinct += seen[i];
+        first = seen[i] && i < first ? i : first;
+        last = seen[i] ? i : last;
     }
     const int64_t wide = distinct > 0 ? (last - first + distinct) / distinct : 1;
     return wide < 1 ? 1 : wide < WIDEST ? wide : WIDEST;
@@ -81,13 +88,13 @@ vf_status spike_cells_make(vf_context *ctx, const mri_scan *raw, const scan_traj
         most = raw->matrix[a] > most ? raw->matrix[a] : most;
     *out = (spike_cells){.cell = malloc((size_t)(at->samples + 1) * sizeof *out->cell),
                          .readout = malloc((size_t)(at->samples + 1) * sizeof *out->readout)};
-    bool *seen = malloc((size_t)most + 3);
+    unsigned char *seen = malloc((size_t)most + 3);
     if (!out->cell || !out->readout || !seen) {
         free(seen);
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory to look for interference");
     }
     for (int a = 0; a < 3; a++)
-        wide[a] = raw->matrix[a] > 1 ? spacing(at, a, raw->matrix[a], seen) : 1;
+        wide[a] = raw->matrix[a] > 1 ? spacing(ctx, at, a, raw->matrix[a], seen) : 1;
     free(seen);
     do { /* coarser cells for very large matrices */
         out->cells = 1;
@@ -98,11 +105,12 @@ vf_status spike_cells_make(vf_context *ctx, const mri_scan *raw, const scan_traj
         for (int a = 0; a < 3 && out->cells > MOST_CELLS; a++)
             wide[a] *= 2;
     } while (out->cells > MOST_CELLS);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 10 * at->samples))
     for (int64_t m = 0; m < at->samples; m++) {
         int64_t index = 0;
         for (int a = 2; a >= 0; a--) {
             const double k = rint((double)at->k[3 * m + a]) + (double)(raw->matrix[a] / 2 + 1);
-            const int64_t i = out->n[a] > 1 ? (int64_t)fmax(k, 0) / wide[a] : 0;
+            const int64_t i = out->n[a] > 1 ? (int64_t)(k > 0 ? k : 0) / wide[a] : 0;
             index = index * out->n[a] + (i < out->n[a] ? i : out->n[a] - 1);
         }
         out->cell[m] = (int32_t)index;
@@ -133,10 +141,15 @@ typedef struct search {
     strongest *of; /* [cells] */
 } search;
 
-static float level(const search *s, int64_t m)
+static float square(const search *s, int64_t m)
 {
     const float re = crealf(s->data[m]), im = cimagf(s->data[m]);
-    return s->at->weights && !(s->at->weights[m] > 0) ? 0 : sqrtf(re * re + im * im);
+    return s->at->weights && !(s->at->weights[m] > 0) ? 0 : re * re + im * im;
+}
+
+static float level(const search *s, int64_t m)
+{
+    return sqrtf(square(s, m));
 }
 
 static void fill(const search *s)
@@ -259,8 +272,11 @@ int64_t find_spikes(const scan_trajectory *at, const spike_cells *c, const float
     search s = {.c = c, .at = at, .data = data};
     float largest = 0, support = 0;
     int64_t marked = 0;
-    for (int64_t m = 0; m < at->samples; m++)
-        largest = fmaxf(largest, level(&s, m));
+    for (int64_t m = 0; m < at->samples; m++) {
+        const float own = square(&s, m);
+        largest = own > largest ? own : largest;
+    }
+    largest = sqrtf(largest);
     if (!(largest > 0) || supported(&s, largest / (float)ALONE))
         return 0;
     s.of = malloc((size_t)c->cells * sizeof *s.of);

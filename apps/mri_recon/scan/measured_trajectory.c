@@ -83,7 +83,7 @@ static vf_status read_block(vf_context *ctx, const source *s, int64_t block, flo
     float *numbers = NULL;
     vf_status status = SCAN_NEW(ctx, s->path, "the trajectory", values, numbers);
     VF_TRY(status, vf_h5_read(s->h5, DATASET, VF_F32, start, s->rank == 3 ? of_frame : whole, numbers));
-    const int64_t bad = status == VF_OK ? scan_first_not_finite(numbers, values) : -1;
+    const int64_t bad = status == VF_OK ? scan_first_not_finite(ctx, numbers, values) : -1;
     if (bad >= 0)
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: k of sample %" PRId64 " is %s", s->path, bad / s->components,
                          scan_not_finite_name(numbers[bad]));

@@ -6,6 +6,7 @@
 
 #include "mri_scan.h"
 #include "voxfield/device.h"
+#include "voxfield/team_size.h"
 
 vf_status scan_require_memory(vf_context *ctx, const char *path, const char *what, int64_t count, size_t size)
 {
@@ -18,9 +19,19 @@ vf_status scan_require_memory(vf_context *ctx, const char *path, const char *wha
                    bytes / 1e9, (double)available / 1e9);
 }
 
+/* The kernel clears pages as they are first written to, which takes one thread longer than reading the file. */
+static void clear_by_all(const vf_context *ctx, char *memory, int64_t bytes)
+{
+    enum { PAGE = 4096 };
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, bytes / 8))
+    for (int64_t i = 0; i < bytes; i += PAGE)
+        *(volatile char *)(memory + i) = 0;
+}
+
 vf_status scan_allocate(vf_context *ctx, const char *path, const char *what, int64_t count, size_t size, void *out)
 {
-    enum { LARGE = 1 << 20 }; /* smaller pieces are not worth the time to ask the kernel for the free memory */
+    /* Smaller pieces are not worth the time to ask the kernel for the free memory; or to clear it by several threads. */
+    enum { LARGE = 1 << 20, LARGE_BYTES = 1 << 26 };
     void *memory = NULL;
     vf_status status = VF_OK;
     if (count < 0 || count > LARGE)
@@ -30,6 +41,8 @@ vf_status scan_allocate(vf_context *ctx, const char *path, const char *what, int
     vf_large_pages(memory, (size_t)count * size);
     if (status == VF_OK && !memory)
         status = vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory for %s", path, what);
+    else if (status == VF_OK && (double)count * (double)size >= LARGE_BYTES)
+        clear_by_all(ctx, memory, count * (int64_t)size);
     memcpy(out, &memory, sizeof memory);
     return status;
 }

@@ -309,7 +309,7 @@ static void scale_data(const reader *r, float complex *data, int64_t count)
 
 static vf_status check_scaled(const reader *r, const scan_frame *frame, int64_t count)
 {
-    if (scan_first_not_finite((const float *)frame->data, 2 * count) < 0)
+    if (scan_first_not_finite(r->ctx, (const float *)frame->data, 2 * count) < 0)
         return VF_OK;
     return vf_fail(r->ctx, VF_ERR_INPUT,
                    "%s: values of frame %d are too large: times sqrt(voxels), they exceed single precision",

@@ -109,7 +109,7 @@ static vf_status read_truth(vf_context *ctx, const plain_source *source, const c
     }
     status = SCAN_NEW(ctx, source->path, "the truth", voxels, s->truth);
     VF_TRY(status, source->read(source->user, name, VF_F32, start, dims, s->truth));
-    if (status == VF_OK && scan_first_not_finite(s->truth, voxels) >= 0)
+    if (status == VF_OK && scan_first_not_finite(ctx, s->truth, voxels) >= 0)
         status = vf_fail(ctx, VF_ERR_INPUT, "%s: '%s' has NaN or infinite values", source->path, name);
     if (status == VF_OK)
         s->truths = 1;

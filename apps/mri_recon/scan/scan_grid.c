@@ -76,7 +76,7 @@ vf_status scan_grid_mask(scan_grid *g, const char *name)
     snprintf(g->mask_name, sizeof g->mask_name, "%s", name);
     status = SCAN_NEW(g->ctx, g->source->path, name, count, g->mask);
     VF_TRY(status, g->source->read(g->source->user, name, VF_F32, start, g->mask_dims + 3 - rank, g->mask));
-    if (status == VF_OK && scan_first_not_finite(g->mask, count) >= 0)
+    if (status == VF_OK && scan_first_not_finite(g->ctx, g->mask, count) >= 0)
         status = vf_fail(g->ctx, VF_ERR_INPUT, "%s: '%s' has NaN or infinite values; expected 0 and 1", g->source->path,
                          name);
     if (status == VF_OK && scan_all_zero(g->mask, count))
@@ -148,7 +148,7 @@ static vf_status read_values(const scan_grid *g, const mri_scan *s, grid_frame *
         count[d] = d == g->frame || d == g->slice ? 1 : g->dims[d];
     }
     vf_status status = g->source->read(g->source->user, g->name, VF_C64, start, count, f->data);
-    const int64_t wrong = status == VF_OK ? scan_first_not_finite((const float *)f->data, 2 * values) : -1;
+    const int64_t wrong = status == VF_OK ? scan_first_not_finite(g->ctx, (const float *)f->data, 2 * values) : -1;
     return wrong >= 0 ? not_finite(g, f, wrong) : status;
 }
 
@@ -188,7 +188,7 @@ static vf_status keep_samples(const scan_grid *g, const mri_scan *s, const grid_
     if (status != VF_OK)
         return status;
     scan_keep_acquired(&f->pattern, s, scale, f->data, frame->data);
-    if (scan_first_not_finite((const float *)frame->data, 2 * count) >= 0)
+    if (scan_first_not_finite(g->ctx, (const float *)frame->data, 2 * count) >= 0)
         return vf_fail(g->ctx, VF_ERR_INPUT,
                        "%s: '%s': values are too large: times sqrt(voxels), they exceed single precision",
                        g->source->path, g->name);

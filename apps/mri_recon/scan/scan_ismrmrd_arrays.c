@@ -33,7 +33,7 @@ static vf_status read_numbers(const ismrmrd_group *group, const array *a, const 
     const int64_t start[VF_H5_MAX_RANK] = {0};
     vf_status status = scan_allocate(group->ctx, group->place, what, count, sizeof **out, out);
     VF_TRY(status, vf_h5_read(group->file, a->name, VF_C64, start, a->dims, *out));
-    if (status == VF_OK && scan_first_not_finite((const float *)*out, 2 * count) >= 0)
+    if (status == VF_OK && scan_first_not_finite(group->ctx, (const float *)*out, 2 * count) >= 0)
         status = vf_fail(group->ctx, VF_ERR_INPUT, "%s: %s NaN or infinite values", group->place, called);
     return status;
 }

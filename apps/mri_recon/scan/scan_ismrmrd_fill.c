@@ -69,7 +69,7 @@ static vf_status place_data(ismrmrd_reader *r, int64_t index, const ismrmrd_body
         const float *from = body->data + 2 * ((int64_t)c * line->samples + line->pre);
         float *own = (float *)(to + c * frame_samples + line->at);
         memcpy(own, from, (size_t)kept * sizeof *to); /* first, because the source may change (voxfield/hdf5_io.h) */
-        int64_t bad = scan_first_not_finite(own, 2 * kept);
+        int64_t bad = scan_first_not_finite(r->ctx, own, 2 * kept);
         if (bad >= 0)
             return vf_fail(r->ctx, VF_ERR_INPUT, "%s: acquisition %" PRId64 ": sample %" PRId64 " of channel %d is %s",
                            r->source->path, index, bad / 2 + line->pre, c, scan_not_finite_name(own[bad]));
@@ -107,7 +107,7 @@ static void add_noise(filler *f, int64_t index, const ismrmrd_body *body)
     const scan_line *line = &r->line[index];
     int coils = r->out->coils;
     int64_t kept = line_kept(line);
-    if (line->channels != coils || kept < 1 || scan_first_not_finite(body->data, body->data_floats) >= 0) {
+    if (line->channels != coils || kept < 1 || scan_first_not_finite(r->ctx, body->data, body->data_floats) >= 0) {
         f->noise.ignored++;
         return;
     }

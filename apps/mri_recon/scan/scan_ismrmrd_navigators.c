@@ -74,7 +74,7 @@ void ismrmrd_take_navigator(ismrmrd_reader *r, int64_t index, const ismrmrd_body
         memcpy(to + c * kept, from, (size_t)kept * sizeof *to);
     }
     float *own = (float *)to;
-    if (scan_first_not_finite(own, 2 * kept * r->out->coils) >= 0) {
+    if (scan_first_not_finite(r->ctx, own, 2 * kept * r->out->coils) >= 0) {
         line->frame = LINE_LEFT_OUT;
         return;
     }

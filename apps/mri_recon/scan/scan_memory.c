@@ -211,7 +211,7 @@ static vf_status read_grid_frame(const memory *m, const grid *g, int64_t index, 
         return status;
     s->frames = (int)index + 1; /* from here on, scan_free frees it */
     convert(&m->given->data, index * count, count, (float *)frame->data);
-    const int64_t bad = scan_first_not_finite((const float *)frame->data, 2 * count);
+    const int64_t bad = scan_first_not_finite(m->ctx, (const float *)frame->data, 2 * count);
     if (bad >= 0)
         return vf_fail(m->ctx, VF_ERR_INPUT,
                        "%s: /scan/data: frame %" PRId64 ", coil %" PRId64 ", position (%" PRId64 ", %" PRId64

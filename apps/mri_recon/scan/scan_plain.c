@@ -98,7 +98,7 @@ static vf_status read_part(const reader *r, const array *a, int64_t index, float
     vf_status status = r->source->read(r->source->user, a->name, a->two_parts ? VF_C64 : VF_F32, start, count, out);
     if (status != VF_OK)
         return status;
-    int64_t bad = scan_first_not_finite(out, values);
+    int64_t bad = scan_first_not_finite(r->ctx, out, values);
     if (bad < 0)
         return VF_OK;
     char at[SHAPE_TEXT] = "";

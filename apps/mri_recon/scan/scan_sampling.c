@@ -12,8 +12,8 @@ static const double NEIGHBOURS = 1.5;
 static const double EDGE = 0.8;
 /* Samples may be this far outside the region, a sphere, cylinder or box, in units of its reach. */
 static const double SLACK = 1.05;
-static const double ROUNDING = 1e-6; /* of k in single precision */
-enum { BLOCK = 4 };                  /* cells along an axis that are counted together */
+static const double ROUNDING = 1e-6;   /* of k in single precision */
+enum { BLOCK = 4, STRETCH = 1 << 20 }; /* cells along an axis that are counted together; samples at a time */
 
 /* Axes whose squares add up to a radius: a sphere, cylinders, a box. */
 static const bool ROUND[5][3] = {{1, 1, 1}, {1, 1, 0}, {0, 1, 1}, {1, 0, 1}, {0, 0, 0}};
@@ -25,15 +25,26 @@ typedef struct k_region {
     int shape;               /* index into ROUND */
 } k_region;
 
+/* As fmax and fmin for numbers, but no function: for loops over samples. */
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 /* sqrt of the sum of squares over round axes, or of the largest square. `at` is in units of reach. */
 static double region_radius(const bool *round, const double at[3])
 {
     double sum = 0, most = 0;
     for (int a = 0; a < 3; a++) {
         sum += round[a] ? at[a] * at[a] : 0;
-        most = fmax(most, at[a] * at[a]);
+        most = larger(most, at[a] * at[a]);
     }
-    return sqrt(fmax(sum, most));
+    return sqrt(larger(sum, most));
 }
 
 static void position(const k_region *r, const float *k, double at[3])
@@ -56,7 +67,7 @@ static void find_region(vf_context *ctx, const mri_scan *raw, const scan_traject
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(max : far)
     for (int64_t m = 0; m < t->samples; m++)
         for (int a = 0; a < 3; a++)
-            far[a] = fmax(far[a], fabs((double)t->k[3 * m + a]));
+            far[a] = larger(far[a], fabs((double)t->k[3 * m + a]));
     for (int a = 0; a < 3; a++)
         if (r->n[a] > 1)
             r->reach[a] = fmax(r->reach[a], fmin(far[a] * r->scale[a], 0.5 * (double)r->n[a]));
@@ -67,7 +78,7 @@ static void find_region(vf_context *ctx, const mri_scan *raw, const scan_traject
         for (int a = 0; a < 3; a++)
             at[a] /= r->reach[a];
         for (int s = 0; s < 5; s++)
-            most[s] = fmax(most[s], region_radius(ROUND[s], at));
+            most[s] = larger(most[s], region_radius(ROUND[s], at));
     }
     while (r->shape < 4 && most[r->shape] > SLACK)
         r->shape++;
@@ -83,38 +94,63 @@ static double length_of(const k_region *r, const scan_trajectory *t, int64_t m)
         if (other < 0 || other >= t->samples)
             continue;
         position(r, t->k + 3 * other, to);
-        least = fmin(least, hypot(hypot(to[0] - at[0], to[1] - at[1]), to[2] - at[2]));
+        double sum = 0;
+        for (int a = 0; a < 3; a++)
+            sum += (to[a] - at[a]) * (to[a] - at[a]);
+        least = smaller(least, sqrt(sum));
     }
-    return least < NEIGHBOURS ? fmin(least, 1) : 1;
+    return least < NEIGHBOURS ? smaller(least, 1) : 1;
 }
+
+/* Where a sample is. */
+typedef struct k_place {
+    int64_t cell, block; /* -1: it does not count */
+    float length;
+} k_place;
 
 /* For each block: cells with a sample, and the length of readouts. */
 typedef struct k_blocks {
     unsigned char *held; /* one bit per cell */
     unsigned short *cells;
     float *length;
+    k_place *place; /* [STRETCH] */
 } k_blocks;
 
-static void count_samples(const k_region *r, const scan_trajectory *t, k_blocks *b)
+static k_place place_of(const k_region *r, const scan_trajectory *t, int64_t m)
 {
-    for (int64_t m = 0; m < t->samples; m++) {
-        double at[3];
-        int64_t cell = 0, block = 0;
-        if (t->weights && !(t->weights[m] > 0))
-            continue;
-        position(r, t->k + 3 * m, at);
-        for (int a = 2; a >= 0; a--) {
-            const int64_t n =
-                r->n[a] > 1 ? (int64_t)fmin(fmax(floor(at[a] + 0.5) + (double)(r->n[a] / 2), 0), (double)r->n[a] - 1)
-                            : 0;
-            cell = cell * r->n[a] + n;
-            block = block * r->blocks[a] + n / BLOCK;
+    double at[3];
+    k_place out = {.cell = -1};
+    if (t->weights && !(t->weights[m] > 0))
+        return out;
+    position(r, t->k + 3 * m, at);
+    out = (k_place){.length = (float)length_of(r, t, m)};
+    for (int a = 2; a >= 0; a--) {
+        const double place = larger(floor(at[a] + 0.5) + (double)(r->n[a] / 2), 0);
+        const int64_t n = r->n[a] > 1 ? (int64_t)smaller(place, (double)r->n[a] - 1) : 0;
+        out.cell = out.cell * r->n[a] + n;
+        out.block = out.block * r->blocks[a] + n / BLOCK;
+    }
+    return out;
+}
+
+/* A stretch of samples after another: all threads find their places, and one counts them, in order. */
+static void count_samples(const vf_context *ctx, const k_region *r, const scan_trajectory *t, k_blocks *b)
+{
+    for (int64_t first = 0; first < t->samples; first += STRETCH) {
+        const int64_t count = t->samples - first < STRETCH ? t->samples - first : STRETCH;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 20 * count))
+        for (int64_t i = 0; i < count; i++)
+            b->place[i] = place_of(r, t, first + i);
+        for (int64_t i = 0; i < count; i++) {
+            const k_place *at = &b->place[i];
+            if (at->cell < 0)
+                continue;
+            b->length[at->block] += at->length;
+            if (b->held[at->cell / 8] >> at->cell % 8 & 1)
+                continue;
+            b->held[at->cell / 8] |= (unsigned char)(1 << at->cell % 8);
+            b->cells[at->block]++;
         }
-        b->length[block] += (float)length_of(r, t, m);
-        if (b->held[cell / 8] >> cell % 8 & 1)
-            continue;
-        b->held[cell / 8] |= (unsigned char)(1 << cell % 8);
-        b->cells[block]++;
     }
 }
 
@@ -175,9 +211,10 @@ vf_status scan_measure_sampling(vf_context *ctx, const mri_scan *raw, scan_sampl
         const size_t blocks = (size_t)(r.blocks[0] * r.blocks[1] * r.blocks[2]);
         k_blocks b = {.held = calloc((size_t)(r.n[0] * r.n[1] * r.n[2]) / 8 + 1, 1),
                       .cells = calloc(blocks, sizeof *b.cells),
-                      .length = calloc(blocks, sizeof *b.length)};
-        if (b.held && b.cells && b.length) {
-            count_samples(&r, &raw->trajectory[t], &b);
+                      .length = calloc(blocks, sizeof *b.length),
+                      .place = malloc(STRETCH * sizeof *b.place)};
+        if (b.held && b.cells && b.length && b.place) {
+            count_samples(ctx, &r, &raw->trajectory[t], &b);
             judge(&r, &b, out);
         } else {
             status = vf_fail(ctx, VF_ERR_MEMORY, "no memory to count the cells of k-space");
@@ -185,6 +222,7 @@ vf_status scan_measure_sampling(vf_context *ctx, const mri_scan *raw, scan_sampl
         free(b.held);
         free(b.cells);
         free(b.length);
+        free(b.place);
     }
     return status;
 }

@@ -2,21 +2,25 @@
 
 #include <math.h>
 
-int64_t scan_first_not_finite(const float *values, int64_t count)
+#include "voxfield/team_size.h"
+
+int64_t scan_first_not_finite(const vf_context *ctx, const float *values, int64_t count)
 {
     enum { BLOCK = 1024 };
-    for (int64_t first = 0; first < count; first += BLOCK) {
-        int64_t end = first + BLOCK < count ? first + BLOCK : count;
+    const int64_t blocks = (count + BLOCK - 1) / BLOCK;
+    int64_t first = blocks; /* of the blocks with such a value */
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, count / 4)) reduction(min : first)
+    for (int64_t b = 0; b < blocks; b++) {
+        const int64_t end = (b + 1) * BLOCK < count ? (b + 1) * BLOCK : count;
         float zero = 0;
 #pragma omp simd reduction(+ : zero)
-        for (int64_t i = first; i < end; i++)
+        for (int64_t i = b * BLOCK; i < end; i++)
             zero += values[i] * 0; /* NaN if any value is NaN or infinite */
-        if (zero == 0)
-            continue;
-        for (int64_t i = first; i < end; i++)
-            if (!isfinite(values[i]))
-                return i;
+        first = zero != 0 && b < first ? b : first;
     }
+    for (int64_t i = first * BLOCK; i < count; i++)
+        if (!isfinite(values[i]))
+            return i;
     return -1;
 }
 

@@ -4,8 +4,10 @@
 
 #include <stdint.h>
 
-/* The index of the first NaN or infinite value, or -1. */
-int64_t scan_first_not_finite(const float *values, int64_t count);
+#include "voxfield/context.h"
+
+/* The index of the first NaN or infinite value, or -1. With the context's threads. */
+int64_t scan_first_not_finite(const vf_context *ctx, const float *values, int64_t count);
 const char *scan_not_finite_name(float value); /* "nan" or "infinite" */
 
 #endif

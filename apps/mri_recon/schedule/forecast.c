@@ -287,7 +287,7 @@ static forecast_sizes sizes_of(vf_context *ctx, const recon_settings *s, const m
 {
     forecast_sizes z = forecast_sizes_of(&s->solve, &s->coils, &s->schedule, raw);
     z.even_maps = has_even_maps(ctx, s, raw);
-    z.one_sided = partial_fourier_any(&s->noise, &s->solve, &s->coils, raw);
+    z.one_sided = partial_fourier_any(ctx, &s->noise, &s->solve, &s->coils, raw);
     return z;
 }
 

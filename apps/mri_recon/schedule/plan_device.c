@@ -172,8 +172,8 @@ static double sparse_images(const solve_settings *s, const mri_scan *raw)
  * On each device: its coils' maps, the images of a batch of coils, Q and its transform or the NUFFT's grid, the NUFFT's
  * sorted samples; on the first device also the other devices' results.
  * On the host: the scan, the images, and transfers between devices. */
-static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_sharing how, int sets, double *device,
-                            double *host)
+static void estimate_memory(const vf_context *ctx, const recon_settings *s, const mri_scan *raw, recon_sharing how,
+                            int sets, double *device, double *host)
 {
     const double element = s->solve.precision == VF_F64 ? 16 : 8, frames = raw->frames;
     const double voxels = (double)raw->matrix[0] * (double)raw->matrix[1] * (double)raw->matrix[2];
@@ -193,7 +193,7 @@ static void estimate_memory(const recon_settings *s, const mri_scan *raw, recon_
     const double images = sets * ((maps ? coils : 0) + 6 + (others > 0 ? others + 2 : 0)) + (sets > 1 ? sets + 2 : 0) +
                           (regularise_by_noise(&s->solve) ? 5 + 2.5 * sets : 0) + /* spectrum and preconditioner */
                           (s->solve.prior == RECON_REFERENCE ? 1.5 : 0) +         /* weights */
-                          (partial_fourier_any(&s->noise, &s->solve, &s->coils, raw) ? 5 : 0) + /* phase */
+                          (partial_fourier_any(ctx, &s->noise, &s->solve, &s->coils, raw) ? 5 : 0) + /* phase */
                           sets * sparse_images(&s->solve, raw) * together +
                           (together > 1 ? 2.5 * together : 0); /* both sides, balance */
     /* The maps of all places are kept. */
@@ -256,7 +256,7 @@ static bool fits_on(vf_context *ctx, const recon_settings *s, const mri_scan *ra
     const recon_sharing how = share_devices(s, raw, count);
     const int devices = how.teams * how.each;
     bool fits = true;
-    estimate_memory(s, raw, how, sets, &device_bytes, &host_bytes);
+    estimate_memory(ctx, s, raw, how, sets, &device_bytes, &host_bytes);
     vf_host_memory(&host_free, &host_total);
     for (int d = 0; d < devices && fits; d++) {
         vf_device *device = vf_context_device(ctx, d);
@@ -321,7 +321,7 @@ static vf_status check_memory(vf_context *ctx, const recon_settings *s, const mr
     double device_bytes, host_bytes;
     const recon_sharing how = share_devices(s, raw, vf_context_device_count(ctx));
     const int devices = how.teams * how.each;
-    estimate_memory(s, raw, how, sure_sets(s, raw), &device_bytes, &host_bytes);
+    estimate_memory(ctx, s, raw, how, sure_sets(s, raw), &device_bytes, &host_bytes);
     for (int d = 0; d < devices; d++) {
         vf_device *device = vf_context_device(ctx, d);
         const bool host = vf_device_is_host(device);

@@ -4,6 +4,7 @@
  * Bounds of estimates are SIGMAS standard deviations, derived where they are used. */
 #include <complex.h>
 #include <math.h>
+#include <string.h>
 
 #include "free_all.h"
 #include "wiener_fixture.h"
@@ -73,7 +74,7 @@ static void test_outer_radius(void **state)
             r.weights[m] = 0;
         for (int64_t m = 0; kind && m < r.s.count; m += 3)
             r.k[3 * m] *= 10; /* far out, and not used */
-        need(vf_outer_radius(ctx, &flat, &r.s, 0.15, &radius));
+        radius = vf_outer_radius(ctx, &flat, &r.s, 0.15);
         for (int64_t m = 0; m < r.s.count; m++) {
             if (!(weight_of(&r, m) > 0))
                 continue;
@@ -86,6 +87,32 @@ static void test_outer_radius(void **state)
             fail_msg("%g and %g of %g samples beyond %g", beyond, farther, all, radius);
         free_samples(&r);
     }
+}
+
+/* The places in order, against a plain loop; with 1 and 3 threads, whose pieces end within the samples. */
+static void test_outer_samples(void **state)
+{
+    (void)state;
+    const int threads = vf_context_threads(ctx);
+    random_samples r = make_samples(70000, 1, true);
+    for (int64_t m = 0; m < r.s.count; m += 5)
+        r.weights[m] = 0;
+    const double radius = radius_of(&r, 1); /* a sample at the radius belongs to them */
+    int64_t *expected = room(r.s.count, sizeof *expected), known = 0;
+    for (int64_t m = 0; m < r.s.count; m++)
+        if (weight_of(&r, m) > 0 && radius_of(&r, m) >= radius)
+            expected[known++] = m;
+    for (int t = 1; t <= 3; t += 2) {
+        int64_t *found = NULL, count = -1;
+        need(vf_context_set_threads(ctx, t));
+        need(vf_outer_samples(ctx, &flat, &r.s, radius, &found, &count));
+        if (count != known || known == 0 || memcmp(found, expected, (size_t)known * sizeof *found) != 0)
+            fail_msg("%d threads: %lld samples, not the %lld there are", t, (long long)count, (long long)known);
+        free(found);
+    }
+    need(vf_context_set_threads(ctx, threads));
+    free(expected);
+    free_samples(&r);
 }
 
 /* White noise beyond a radius, a strong signal within it; several coils. The median of n numbers |n|^2 of mean s^2,
@@ -293,9 +320,9 @@ static void test_fill(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_outer_radius), cmocka_unit_test(test_outer_variance),
-                                       cmocka_unit_test(test_power_law),    cmocka_unit_test(test_noise_and_zeros),
-                                       cmocka_unit_test(test_no_threshold), cmocka_unit_test(test_one_bin),
-                                       cmocka_unit_test(test_fill)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_outer_radius),    cmocka_unit_test(test_outer_samples),
+                                       cmocka_unit_test(test_outer_variance),  cmocka_unit_test(test_power_law),
+                                       cmocka_unit_test(test_noise_and_zeros), cmocka_unit_test(test_no_threshold),
+                                       cmocka_unit_test(test_one_bin),         cmocka_unit_test(test_fill)};
     return run_group(tests, sizeof tests / sizeof *tests);
 }
