@@ -1,23 +1,29 @@
 /* Density compensation by iteration: Pipe and Menon, Magn. Reson. Med. 41 (1999) 179.
  *
- *     w <- w / (C w),    (C w)_m = sum_m' w_m' K(k_m - k_m')
+ *     w <- w / (C w)^p,    (C w)_m = sum_m' w_m' K(k_m - k_m')
  *
  * until the density of the weighted samples, smoothed by the kernel K, is the same at all samples. K is the transform
  * of a triangle over twice the field of view, a product of sinc^2. It is nowhere negative, 1 at 0, and 0 at whole
  * cycles per field of view, so the samples of a Cartesian grid do not see each other and keep the weight 1 (after
- * Johnson and Pipe, Magn. Reson. Med. 61 (2009) 439). C is applied as F^H on the doubled grid, the triangle, and F. */
+ * Johnson and Pipe, Magn. Reson. Med. 61 (2009) 439). C is applied as F^H on the doubled grid, the triangle, and F.
+ *
+ * Pipe and Menon's p is 1. A step multiplies the part of the weights' relative error that belongs to an eigenvalue x of the
+ * normalised C, 0 to 1, by 1 - p x. Four steps with the powers below leave what eight steps with p = 1 do, at every x, to
+ * 0.062 of the first error. Images' errors are within 1 % of those after eight (docs/density.md). */
 #include "density.h"
 
 #include <complex.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "voxfield/team_size.h"
 #include "voxfield/vector.h"
 
-/* Sufficient for weights, which hardly change after so many iterations. */
+/* Sufficient for weights, which hardly change after so many steps. */
 static const double ACCURACY = 1e-3;
-enum { ITERATIONS = 8 };
+static const float power[] = {1, 1.2F, 1.8F, 3.4F};
+enum { STEPS = sizeof power / sizeof *power };
 
 typedef struct density {
     vf_queue *queue;
@@ -28,14 +34,14 @@ typedef struct density {
 } density;
 
 /* A function that is a product of those of its axes, times `scale`: values[3][n], behind each other. */
-static void fill_product(vf_context *ctx, const int64_t n[3], double scale, const double *axes, float *out, int stride)
+static void fill_product(vf_context *ctx, const int64_t n[3], double scale, const double *axes, float *out)
 {
     const double *const x = axes, *const y = x + n[0], *const z = y + n[1];
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, n[0] * n[1] * n[2]))
     for (int64_t row = 0; row < n[1] * n[2]; row++) {
         const double factor = scale * y[row % n[1]] * z[row / n[1]];
         for (int64_t i = 0; i < n[0]; i++)
-            out[(row * n[0] + i) * stride] = (float)(factor * x[i]);
+            out[row * n[0] + i] = (float)(factor * x[i]);
     }
 }
 
@@ -49,7 +55,7 @@ static vf_status make_triangle(vf_context *ctx, const int64_t matrix[3], const i
         for (int64_t i = 0; i < doubled[a]; i++)
             axis[i] = matrix[a] > 1 ? 1 - fabs((double)(i - matrix[a]) / (double)matrix[a]) : 1;
     if (status == VF_OK)
-        fill_product(ctx, doubled, 1 / (double)(matrix[0] * matrix[1] * matrix[2]), axes, triangle, 1);
+        fill_product(ctx, doubled, 1 / (double)(matrix[0] * matrix[1] * matrix[2]), axes, triangle);
     VF_TRY(status, vf_array_create(vf_queue_device(d->queue), VF_SPACE_DEVICE, VF_F32, d->points, &d->triangle));
     VF_TRY(status, vf_queue_copy(d->queue, d->triangle.data, triangle, (size_t)d->points * sizeof *triangle));
     VF_TRY(status, vf_queue_sync(d->queue));
@@ -70,18 +76,11 @@ static vf_status get(vf_queue *queue, const vf_array *from, int64_t n, float com
     return status == VF_OK ? vf_queue_sync(queue) : status;
 }
 
-/* A plan for F: for images with `extent` 1, for the doubled grid with 2. */
-static vf_status make_encoding(vf_queue *queue, const int64_t matrix[3], int extent, int64_t samples, const float *k,
-                               vf_encoding **out)
+/* w <- w / (C w)^p. `seen`: [samples] memory. */
+static vf_status step(vf_context *ctx, density *d, float p, float complex *seen, float *weights)
 {
-    const vf_encoding_samples at = {.count = samples, .k = k};
-    const vf_encoding_options options = {
-        .by = VF_ENCODE_NUFFT, .precision = VF_F32, .accuracy = ACCURACY, .most_batch = 1, .extent = extent};
-    return vf_encoding_create(vf_queue_device(queue), matrix, &at, &options, out);
-}
-
-static vf_status iterate(vf_context *ctx, density *d, float complex *seen, float *weights)
-{
+    const int threads = vf_threads_for(ctx, 16 * d->samples);
+    int64_t wrong = d->samples; /* the first sample that sees too little */
     for (int64_t m = 0; m < d->samples; m++)
         seen[m] = weights[m];
     vf_status status = put(d->queue, seen, d->samples, &d->values);
@@ -89,58 +88,91 @@ static vf_status iterate(vf_context *ctx, density *d, float complex *seen, float
     VF_TRY(status, vf_vector_scale_by(d->queue, VF_C64, d->points, d->triangle.data, d->image.data, d->image.data));
     VF_TRY(status, vf_encoding_forward(d->encoding, d->queue, 1, &d->image, &d->values));
     VF_TRY(status, get(d->queue, &d->values, d->samples, seen));
-    for (int64_t m = 0; status == VF_OK && m < d->samples; m++) {
+    if (status != VF_OK)
+        return status;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(min : wrong)
+    for (int64_t m = 0; m < d->samples; m++) {
         if (weights[m] == 0)
             continue;
         /* K is 1 at 0 and nowhere negative, so a sample sees at least its own weight. */
-        if (!(crealf(seen[m]) > 0.5f * weights[m]))
-            return vf_fail(ctx, VF_ERR_INTERNAL, "density weights: sample %lld sees %g of its weight %g; please report",
-                           (long long)m, (double)crealf(seen[m]), (double)weights[m]);
-        weights[m] /= crealf(seen[m]);
+        if (crealf(seen[m]) > 0.5f * weights[m])
+            weights[m] *= powf(crealf(seen[m]), -p);
+        else if (m < wrong)
+            wrong = m;
     }
-    return status;
+    return wrong == d->samples
+               ? VF_OK
+               : vf_fail(ctx, VF_ERR_INTERNAL, "density weights: sample %lld sees %g of its weight %g; please report",
+                         (long long)wrong, (double)crealf(seen[wrong]), (double)weights[wrong]);
+}
+
+/* |F x|^2 at k along an axis, x a raised cosine over the field of view: x_i = (1 - cos(2 pi (i + 1/2) / n)) / 2. With sums D of n
+ * exponentials, F x = D(k) / 2 + (D(k - 1) + D(k + 1)) / 4 but for a phase, and D(u) = sin(pi u) / sin(pi u / n). */
+static double cosine_energy(double n, double k)
+{
+    const double factor[3] = {0.25, 0.5, 0.25};
+    double sum = 0;
+    for (int i = 0; i < 3; i++) {
+        const double angle = M_PI * (k + i - 1), below = sin(angle / n);
+        /* Where both are 0, their ratio is that of the derivatives. */
+        sum += factor[i] * (fabs(below) > 1e-9 ? sin(angle) / below : n * cos(angle) / cos(angle / n));
+    }
+    return sum * sum;
+}
+
+/* Beyond so many cycles the raised cosine has less than 1e-8 of its largest |F x|^2. */
+static const double FAR = 16;
+
+/* The sum of w |F x|^2 over samples, x a product of raised cosines. */
+static double seen_energy(const int64_t matrix[3], int64_t samples, const float *k, const float *weights)
+{
+    double sum = 0;
+    for (int64_t m = 0; m < samples; m++) {
+        double at[3], energy = (double)weights[m], most = 0;
+        for (int a = 0; a < 3; a++) {
+            const double n = (double)matrix[a], u = (double)k[3 * m + a];
+            at[a] = matrix[a] > 1 ? u - n * nearbyint(u / n) : 0; /* F x has the period n */
+            most = fmax(most, fabs(at[a]));
+        }
+        for (int a = 0; a < 3 && most <= FAR; a++)
+            energy *= matrix[a] > 1 ? cosine_energy((double)matrix[a], at[a]) : 1;
+        sum += most <= FAR ? energy : 0;
+    }
+    return sum;
 }
 
 /* Scales the weights so that F^H w F keeps the energy of a smooth object, a raised cosine over the field of view. The
- * iteration alone is some per cent off, because the kernel averages over the centre of k-space. */
-static vf_status scale_weights(vf_context *ctx, const int64_t matrix[3], int64_t samples, const float *k,
-                               vf_queue *queue, float complex *values, float *weights)
+ * steps alone are some per cent off, because the kernel averages over the centre of k-space. Returns false without memory. */
+static bool scale_weights(vf_context *ctx, const int64_t matrix[3], int64_t samples, const float *k, float *weights)
 {
-    vf_device *device = vf_queue_device(queue);
-    const int64_t voxels = matrix[0] * matrix[1] * matrix[2];
-    double energy = 1, seen = 0;
-    vf_encoding *e = NULL;
-    vf_array x = {0}, c = {0};
-    float complex *object = calloc((size_t)voxels, sizeof *object);
-    double *axes = calloc((size_t)(matrix[0] + matrix[1] + matrix[2]), sizeof *axes), *axis = axes;
-    vf_status status = object && axes ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
-    for (int a = 0; a < 3 && status == VF_OK; axis += matrix[a++]) {
-        double squares = 0;
-        for (int64_t i = 0; i < matrix[a]; i++) {
-            axis[i] = matrix[a] > 1 ? 0.5 - 0.5 * cos(2 * M_PI * ((double)i + 0.5) / (double)matrix[a]) : 1;
-            squares += axis[i] * axis[i];
-        }
-        energy *= squares;
+    enum { PIECE = 1 << 14 }; /* the sum's terms have the same order for any number of threads */
+    const int64_t pieces = (samples + PIECE - 1) / PIECE;
+    double energy = 1, seen = 0, *sums = calloc((size_t)pieces + 1, sizeof *sums);
+    if (!sums)
+        return false;
+    for (int a = 0; a < 3; a++) /* the sum of x^2; an axis of two voxels has x = 1/2 */
+        energy *= matrix[a] > 2 ? 0.375 * (double)matrix[a] : matrix[a] > 1 ? 0.5 : 1;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(ctx, 100 * samples))
+    for (int64_t p = 0; p < pieces; p++) {
+        const int64_t first = p * PIECE, count = samples - first < PIECE ? samples - first : PIECE;
+        sums[p] = seen_energy(matrix, count, k + 3 * first, weights + first);
     }
-    if (status == VF_OK)
-        fill_product(ctx, matrix, 1, axes, (float *)object, 2);
-    VF_TRY(status, make_encoding(queue, matrix, 1, samples, k, &e));
-    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, voxels, &x));
-    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, samples, &c));
-    VF_TRY(status, put(queue, object, voxels, &x));
-    VF_TRY(status, vf_encoding_forward(e, queue, 1, &x, &c));
-    VF_TRY(status, get(queue, &c, samples, values));
-    /* <x, F^H w F x> = sum w |F x|^2 */
-    for (int64_t m = 0; status == VF_OK && m < samples; m++)
-        seen += weights[m] * creal((double complex)values[m] * conj((double complex)values[m]));
-    for (int64_t m = 0; status == VF_OK && seen > 0 && m < samples; m++)
+    for (int64_t p = 0; p < pieces; p++)
+        seen += sums[p]; /* <x, F^H w F x> */
+    for (int64_t m = 0; seen > 0 && m < samples; m++)
         weights[m] = (float)(weights[m] * energy / seen);
-    vf_encoding_destroy(e);
-    vf_array_free(&x);
-    vf_array_free(&c);
-    free(object);
-    free(axes);
-    return status;
+    free(sums);
+    return true;
+}
+
+/* A plan for F on the doubled grid. */
+static vf_status make_encoding(vf_queue *queue, const int64_t doubled[3], int64_t samples, const float *k,
+                               vf_encoding **out)
+{
+    const vf_encoding_samples at = {.count = samples, .k = k};
+    const vf_encoding_options options = {
+        .by = VF_ENCODE_NUFFT, .precision = VF_F32, .accuracy = ACCURACY, .most_batch = 1, .extent = 2};
+    return vf_encoding_create(vf_queue_device(queue), doubled, &at, &options, out);
 }
 
 vf_status vf_density_weights(vf_queue *queue, const int64_t matrix[3], int64_t samples, const float *k,
@@ -157,22 +189,23 @@ vf_status vf_density_weights(vf_queue *queue, const int64_t matrix[3], int64_t s
     }
     float complex *seen = malloc((size_t)samples * sizeof *seen);
     vf_status status = seen ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
-    VF_TRY(status, make_encoding(queue, doubled, 2, samples, k, &d.encoding));
+    VF_TRY(status, make_encoding(queue, doubled, samples, k, &d.encoding));
     VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, d.samples, &d.values));
     VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, d.points, &d.image));
     VF_TRY(status, make_triangle(ctx, matrix, doubled, &d));
     for (int64_t m = 0; m < samples; m++)
         weights[m] = used && used[m] == 0 ? 0 : 1; /* unused samples do not contribute to others */
-    for (int i = 0; i < ITERATIONS && status == VF_OK; i++) {
-        status = vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : iterate(ctx, &d, seen, weights);
+    for (int i = 0; i < STEPS && status == VF_OK; i++) {
+        status =
+            vf_cancelled(ctx) ? vf_fail(ctx, VF_ERR_CANCELLED, "interrupted") : step(ctx, &d, power[i], seen, weights);
         if (tell)
-            tell(user, 1.0 / ITERATIONS);
+            tell(user, 1.0 / STEPS);
     }
     for (int64_t m = 0; m < samples; m++)
         weights[m] = (float)(weights[m] / voxels);
+    if (status == VF_OK && !scale_weights(ctx, matrix, samples, k, weights))
+        status = vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
     vf_encoding_destroy(d.encoding);
-    d.encoding = NULL;
-    VF_TRY(status, scale_weights(ctx, matrix, samples, k, queue, seen, weights));
     vf_array_free(&d.values);
     vf_array_free(&d.image);
     vf_array_free(&d.triangle);

@@ -62,7 +62,7 @@ static double adjoint_seconds(const forecast_sizes *z)
 /* Density weights, by iterations with as many adjoints and their counterparts. */
 static void count_density(tally *t, double frames)
 {
-    const double adjoints = 14;
+    const double adjoints = 9;
     add_device(t, FORECAST_DENSITY, 0, frames * adjoints * adjoint_seconds(&t->z), t->at.threads, frames * 150);
 }
 
