@@ -189,19 +189,14 @@ static double choose_oversampling(vf_nufft *plan, double tolerance, const griddi
 static bool make_scale(const vf_nufft *plan, const gridding_axis *axis, double *scale)
 {
     const int64_t centre = axis->voxels / 2;
-    double *xi = malloc((size_t)(centre + 1) * sizeof(double)),
-           *transform = malloc((size_t)(centre + 1) * sizeof(double));
-    const bool made = xi && transform;
-    if (made) {
-        for (int64_t i = 0; i <= centre; i++)
-            xi[i] = (double)i / (double)axis->grid;
-        gridding_kernel_transform(&plan->kernel, (int)centre + 1, xi, transform);
-        for (int64_t i = 0; i < axis->voxels; i++)
-            scale[i] = 1 / transform[i < centre ? centre - i : i - centre];
-    }
-    free(xi);
+    double *transform = malloc((size_t)(centre + 1) * sizeof(double));
+    if (!transform)
+        return false;
+    gridding_kernel_transform(&plan->kernel, (int)centre + 1, 1 / (double)axis->grid, transform);
+    for (int64_t i = 0; i < axis->voxels; i++)
+        scale[i] = 1 / transform[i < centre ? centre - i : i - centre];
     free(transform);
-    return made;
+    return true;
 }
 
 static vf_status make_scales(vf_nufft *plan)

@@ -152,6 +152,15 @@ static vf_status order_tiles(const vf_nufft *plan, gridding_cpu_state *state)
     return VF_OK;
 }
 
+/* to[i] |= from[i - by], i modulo n: bytes. */
+static void mark_shifted(int64_t n, int64_t by, const unsigned char *from, unsigned char *restrict to)
+{
+    for (int64_t i = by; i < n; i++)
+        to[i] |= from[i - by];
+    for (int64_t i = 0; i < by; i++)
+        to[i] |= from[n + i - by];
+}
+
 /* Marks the rows that kernels reach: a kernel covers the row where it starts and the next `width` - 1, along y, then
  * along z. `starts`: [grid z][grid y]. */
 static vf_status find_used_rows(const vf_nufft *plan, gridding_cpu_state *state, const unsigned char *starts)
@@ -164,13 +173,10 @@ static vf_status find_used_rows(const vf_nufft *plan, gridding_cpu_state *state,
         return vf_fail(plan->ctx, VF_ERR_MEMORY, "NUFFT: not enough memory for a plan");
     }
     for (int64_t z = 0; z < gz; z++)
-        for (int64_t y = 0; y < gy; y++)
-            for (int64_t w = 0; starts[z * gy + y] && w < plan->axis[1].width; w++)
-                along_y[z * gy + (y + w) % gy] = 1;
-    for (int64_t z = 0; z < gz; z++)
-        for (int64_t y = 0; y < gy; y++)
-            for (int64_t w = 0; along_y[z * gy + y] && w < plan->axis[2].width; w++)
-                state->used[(z + w) % gz * gy + y] = 1;
+        for (int64_t w = 0; w < plan->axis[1].width; w++)
+            mark_shifted(gy, w % gy, starts + z * gy, along_y + z * gy);
+    for (int64_t w = 0; w < plan->axis[2].width; w++)
+        mark_shifted(gy * gz, w % gz * gy, along_y, state->used);
     free(along_y);
     return VF_OK;
 }

@@ -36,8 +36,9 @@ double gridding_estimate_width(double tolerance, double sigma, int axes);
  * of axes. It grows fast as the oversampling gets small. */
 double gridding_estimate_rounding(double tolerance, double sigma, int axes);
 
-/* The kernel's transform, integral phi(x) cos(2 pi xi x) dx, at `count` frequencies in cycles per grid point. */
-void gridding_kernel_transform(const gridding_kernel *kernel, int count, const double *xi, double *out);
+/* The kernel's transform, integral phi(x) cos(2 pi xi x) dx, at the frequencies 0, step, 2 step, ... in cycles per grid
+ * point: out [count]. */
+void gridding_kernel_transform(const gridding_kernel *kernel, int count, double step, double *out);
 
 /* One axis of the plan. An axis of one voxel is skipped: grid 1, width 1, a kernel of 1 and no frequency. */
 typedef struct gridding_axis {

@@ -78,13 +78,28 @@ static double transform(const quadrature *q, const double *wave)
     return sum;
 }
 
-void gridding_kernel_transform(const gridding_kernel *kernel, int count, const double *xi, double *out)
+void gridding_kernel_transform(const gridding_kernel *kernel, int count, double step, double *out)
 {
+    enum { RENEWED = 16 }; /* rotations without a new cosine, so that they round no more than its angle does */
+    double re[NODES], im[NODES], turn_re[NODES], turn_im[NODES];
+    for (int n = 0; n < kernel->nodes; n++) {
+        turn_re[n] = cos(2 * pi * step * kernel->place[n]);
+        turn_im[n] = sin(2 * pi * step * kernel->place[n]);
+    }
     for (int i = 0; i < count; i++) {
+        for (int n = 0; n < kernel->nodes && i % RENEWED == 0; n++) {
+            re[n] = cos(2 * pi * (i * step) * kernel->place[n]);
+            im[n] = sin(2 * pi * (i * step) * kernel->place[n]);
+        }
         double sum = 0;
         for (int n = 0; n < kernel->nodes; n++)
-            sum += kernel->weight[n] * cos(2 * pi * xi[i] * kernel->place[n]);
+            sum += kernel->weight[n] * re[n];
         out[i] = sum;
+        for (int n = 0; n < kernel->nodes; n++) {
+            const double turned = re[n] * turn_re[n] - im[n] * turn_im[n];
+            im[n] = re[n] * turn_im[n] + im[n] * turn_re[n];
+            re[n] = turned;
+        }
     }
 }
 

@@ -41,7 +41,21 @@ static void make_plans(vf_fft_rows *plan, int n, int rows, bool apart)
     fftw_free(from);
 }
 
-static vf_status create_rows(vf_context *ctx, vf_dtype type, int64_t n, int64_t rows, bool apart, vf_fft_rows **out)
+/* NULL without memory. */
+static vf_fft_rows *make_rows(vf_dtype type, int n, int rows, bool apart)
+{
+    vf_fft_rows *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return NULL;
+    plan->type = type;
+    make_plans(plan, n, rows, apart);
+    if (type == VF_C128 ? plan->f64[0] && plan->f64[1] : plan->f32[0] && plan->f32[1])
+        return plan;
+    vf_fft_rows_destroy(plan);
+    return NULL;
+}
+
+vf_status vf_fft_rows_create(vf_context *ctx, vf_dtype type, int64_t n, int64_t rows, vf_fft_rows **out)
 {
     *out = NULL;
     vf_status status = vf_check_complex(ctx, "FFT", type);
@@ -50,27 +64,13 @@ static vf_status create_rows(vf_context *ctx, vf_dtype type, int64_t n, int64_t 
     if (n < 1 || n > INT32_MAX || rows < 1 || rows > INT32_MAX)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "FFT: %lld rows of length %lld are not supported", (long long)rows,
                        (long long)n);
-    vf_fft_rows *plan = calloc(1, sizeof *plan);
-    if (!plan)
-        return vf_fail(ctx, VF_ERR_MEMORY, "FFT: not enough memory for a plan");
-    plan->type = type;
-    make_plans(plan, (int)n, (int)rows, apart);
-    if (type == VF_C128 ? !plan->f64[0] || !plan->f64[1] : !plan->f32[0] || !plan->f32[1]) {
-        vf_fft_rows_destroy(plan);
-        return vf_fail(ctx, VF_ERR_MEMORY, "FFT: FFTW cannot make a plan");
-    }
-    *out = plan;
-    return VF_OK;
+    *out = make_rows(type, (int)n, (int)rows, false);
+    return *out ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "FFT: not enough memory, or FFTW cannot make a plan");
 }
 
-vf_status vf_fft_rows_create(vf_context *ctx, vf_dtype type, int64_t n, int64_t rows, vf_fft_rows **out)
+vf_fft_rows *vf_fft_rows_make_apart(vf_dtype type, int n, int rows)
 {
-    return create_rows(ctx, type, n, rows, false, out);
-}
-
-vf_status vf_fft_rows_create_apart(vf_context *ctx, vf_dtype type, int64_t n, int64_t rows, vf_fft_rows **out)
-{
-    return create_rows(ctx, type, n, rows, true, out);
+    return make_rows(type, n, rows, true);
 }
 
 void vf_fft_rows_destroy(vf_fft_rows *plan)

@@ -36,8 +36,8 @@ typedef struct vf_fft_ops {
 extern const vf_fft_ops vf_fft_opencl;
 
 /* Plans for rows that are transformed from one place to another: faster than in place, and `from` stays as it is. Both are
- * [row][n], 64-byte aligned. */
-vf_status vf_fft_rows_create_apart(vf_context *ctx, vf_dtype type, int64_t n, int64_t rows, vf_fft_rows **out);
+ * [row][n], 64-byte aligned. NULL without memory. */
+vf_fft_rows *vf_fft_rows_make_apart(vf_dtype type, int n, int rows);
 void vf_fft_rows_execute_apart(const vf_fft_rows *plan, vf_fft_direction direction, const void *from, void *to);
 
 /* In fft_cuda.cu: makes plan->cufft, plan->work_bytes and, unless bare, plan->work; frees plan->cufft, if any;
