@@ -95,6 +95,10 @@ static vf_status complete(vf_context *ctx, program *p, cionize_request *request)
     if (s->solvent.on)
         s->dielectric = s->solvent.molecule_dielectric;
     s->has_dielectric |= s->distance_dielectric;
+    if (s->method && s->method->tolerance[s->precision] == 0 && program_given(p, "accuracy"))
+        return vf_fail(ctx, VF_ERR_ARGUMENT,
+                       "--accuracy cannot be combined with --method %s: it applies only to the method fast",
+                       s->method->name);
     s->ions = &request->ions;
     s->program = p;
     if (program_given(p, "temperature") && strcmp(s->unit, "kT/e") != 0)

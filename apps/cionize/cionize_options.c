@@ -674,11 +674,11 @@ const program_option cionize_options[] = {
          "computes all reciprocal roots with the special function units. `dcs1` to `dcs3` are the published kernels of "
          "the direct sum; `large-bin`, `small-bin`, `small-bin-overlap` and `scatter` those with a cutoff."},
     {OPTION_NUMBER, .name = "accuracy", .argument = "E", SETTING(accuracy), .least = 1e-10, .most = 1e-3,
-     .initial = "1e-6",
+     .initial = "1e-6", .excludes = "distance-dielectric", .why = "sums with it are exact",
      .help = "largest error of methods that are not exact: rms over the map, relative to the rms potential",
-     .more =
-         "The error of single points is at most 10 times that. Below 1e-6, `fast` needs --precision double. Each run "
-         "measures the error at up to 256 random points, against exact sums, and warns if it is larger."},
+     .more = "The error of single points is at most 10 times that. It cannot be combined with --method exact or "
+             "cutoff. Below 1e-6, `fast` needs --precision double. Each run "
+             "measures the error at up to 256 random points, against exact sums, and warns if it is larger."},
     {OPTION_FLAG, .scope = OPTION_OF_RUN, .name = "dry-run", SETTING(dry_run),
      .help = "the plan, time and memory only; no file is written",
      .more = "It is an error if the memory is not enough."},

@@ -56,6 +56,12 @@ def test_contradictions(_):
     refuse(2, ["--dielectric", "--distance-dielectric"], "dipole.pqr", "--dielectric", "2", "--distance-dielectric", "2")
     refuse(2, ["--dielectric", "--distance-dielectric"], "dipole.pqr", "--distance-dielectric", "2", "--dielectric", "2")
     refuse(2, ["--size", "--counts"], "dipole.pqr", "--size", "2", "--counts", "2")
+    for method in ("exact", "direct", "standard", "exact:ref"):
+        for more in ([], ["--precision", "double"], ["--points", "atoms", "--points-out", "p.csv"]):
+            refuse(2, ["--accuracy", "--method exact", "fast"], "dipole.pqr", "--method", method, "--accuracy", "1e-5", *more)
+    refuse(2, ["--accuracy", "--distance-dielectric"], "dipole.pqr", "--distance-dielectric", "4", "--accuracy", "1e-5")
+    for angles in ("1.57,1.57,1.57", "1.5708,1.5708,2.0944"):  # radians
+        refuse(2, ["--cell", "degrees"], "dipole.pqr", "--cell", f"60,60,60,{angles}")
     for option in ("--size", "--counts"):  # these fix the grid's end, whatever the border
         refuse(2, ["--border", option], "dipole.pqr", option, "2", "--border", "3")
         refuse(2, ["--border", option], "dipole.pqr", "--border", "10", option, "2", "--origin", "0")

@@ -190,6 +190,10 @@ def test_cell_of_the_file(_):
     make("-q", "dummy.pqr", "-o", "d.dx")  # no cell was asked for
     write_pqr("bad.pqr", atoms, "CRYST1   60.000   60.000\n")
     refuse(3, ["bad.pqr", "cannot be read"], "bad.pqr", "--cell", "input")
+    write_pqr("radians.pqr", atoms, cryst1([60, 60, 70, 1.57, 1.57, 1.57]))
+    refuse(3, ["radians.pqr", "in radians", "--cell A,B,C,ALPHA,BETA,GAMMA"], "radians.pqr", "--cell", "input")
+    write_dcd("radians.dcd", [frame, frame], [SHAPES[0], [14, 16, 13, 1.5708, 1.5708, 2.0944]])
+    refuse(3, ["radians.dcd: frame 2", "in radians"], "a.pqr", "--trajectory", "radians.dcd", "--cell", "input")
     write_pqr("none.pqr", atoms)
     refuse(3, ["none.pqr", "no periodic cell", "--cell A,B,C"], "none.pqr", "--cell", "input")
     write_dcd("none.dcd", [frame, frame], [SHAPES[0], [0, 0, 0, 90, 90, 90]])

@@ -307,7 +307,6 @@ vf_status amber_netcdf_read(const amber_netcdf *file, int64_t frame, double *x, 
 
 vf_status amber_netcdf_cell(const amber_netcdf *file, int64_t frame, unit_cell *out)
 {
-    vf_cell cell;
     *out = (unit_cell){0};
     if (!file->variable[LENGTHS].found)
         return VF_OK;
@@ -317,6 +316,6 @@ vf_status amber_netcdf_cell(const amber_netcdf *file, int64_t frame, unit_cell *
     if (status != VF_OK || none || !(out->lengths[0] < 1e9 && out->lengths[1] < 1e9 && out->lengths[2] < 1e9))
         *out = (unit_cell){.state = none ? UNIT_CELL_NONE : UNIT_CELL_BAD};
     else
-        out->state = cell_of_shape(out->lengths, out->angles, &cell) ? UNIT_CELL_NUMBERS : UNIT_CELL_BAD;
+        out->state = cell_state(out->lengths, out->angles);
     return status;
 }

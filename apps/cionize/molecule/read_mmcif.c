@@ -383,8 +383,9 @@ static vf_status check_coordinates(const mmcif_file *f, vf_cell *cell)
     if (!t->has[ATOM_X] && t->has[ATOM_FRACTION_X] && t->has[ATOM_FRACTION_Y] && t->has[ATOM_FRACTION_Z]) {
         if (stated->state == UNIT_CELL_NUMBERS && cell_of_shape(stated->lengths, stated->angles, cell))
             return VF_OK;
-        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: the coordinates are fractional, and the file has no cell (_cell)",
-                       r->name);
+        return vf_fail(r->ctx, VF_ERR_INPUT, "%s: the coordinates are fractional, and the file has %s", r->name,
+                       stated->state == UNIT_CELL_RADIANS ? "a cell (_cell) whose angles may be in radians, not degrees"
+                                                          : "no cell (_cell)");
     }
     return vf_fail(r->ctx, VF_ERR_INPUT, "%s: _atom_site lacks the coordinates Cartn_x, Cartn_y or Cartn_z", r->name);
 }

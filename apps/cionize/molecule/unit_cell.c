@@ -9,6 +9,15 @@
 
 static const double degree = 3.14159265358979323846 / 180;
 
+bool angles_in_radians(const double angles[3])
+{
+    const double most = 180 * degree; /* of an angle in radians */
+    bool all = true;
+    for (int a = 0; a < 3; a++)
+        all &= angles[a] > 0 && angles[a] < most;
+    return all;
+}
+
 bool cell_of_shape(const double lengths[3], const double angles[3], vf_cell *out)
 {
     const double rounding = 1e-6; /* degrees: of angles from cosines */
@@ -25,7 +34,15 @@ bool cell_of_shape(const double lengths[3], const double angles[3], vf_cell *out
                      .vectors = {{lengths[0], 0, 0},
                                  {lengths[1] * cosine[2], lengths[1] * sine, 0},
                                  {lengths[2] * cosine[1], lengths[2] * y, lengths[2] * sqrt(height2)}}};
-    return valid && height2 > flat && vf_cell_valid(out);
+    return valid && !angles_in_radians(angles) && height2 > flat && vf_cell_valid(out);
+}
+
+unit_cell_state cell_state(const double lengths[3], const double angles[3])
+{
+    vf_cell unused;
+    if (cell_of_shape(lengths, angles, &unused))
+        return UNIT_CELL_NUMBERS;
+    return angles_in_radians(angles) ? UNIT_CELL_RADIANS : UNIT_CELL_BAD;
 }
 
 void cell_take_group(unit_cell *out, text_piece name)
@@ -89,10 +106,9 @@ void cell_of_vectors(double vectors[3][3], double unit, unit_cell *out)
 
 static void take_numbers(unit_cell *out, const double numbers[6])
 {
-    vf_cell cell;
     memcpy(out->lengths, numbers, sizeof out->lengths);
     memcpy(out->angles, numbers + 3, sizeof out->angles);
-    out->state = cell_of_shape(out->lengths, out->angles, &cell) ? UNIT_CELL_NUMBERS : UNIT_CELL_BAD;
+    out->state = cell_state(out->lengths, out->angles);
 }
 
 /* Lengths of 1 mean that there is no crystal. */

@@ -10,6 +10,7 @@ typedef enum unit_cell_state {
     UNIT_CELL_NUMBERS, /* it has one */
     UNIT_CELL_DUMMY,   /* CRYST1 of lengths 1 1 1: the PDB's convention for "no crystal" */
     UNIT_CELL_BAD,     /* it has one that cannot be read */
+    UNIT_CELL_RADIANS, /* its angles are so small that they may be in radians */
     UNIT_CELL_TURNED   /* its first vector is not along x, or its second not in the plane of x and y */
 } unit_cell_state;
 
@@ -27,8 +28,15 @@ void cell_take_group(unit_cell *cell, text_piece name);
 /* Takes the lengths and angles of CRYST1 or of mmCIF's _cell, and sets the state. */
 void cell_take_crystal(unit_cell *cell, const double numbers[6]);
 
-/* The vectors of a cell, the first along x, the second in the plane of x and y. False if there is no such cell. */
+/* Whether all angles are at most those of a cell in radians. In degrees, no molecule fits such a cell. */
+bool angles_in_radians(const double angles[3]);
+
+/* The vectors of a cell, the first along x, the second in the plane of x and y. False if there is no such cell, or if its
+ * angles are in radians. */
 bool cell_of_shape(const double lengths[3], const double angles[3], vf_cell *out);
+
+/* The state of a cell of these lengths and angles: UNIT_CELL_NUMBERS, _BAD or _RADIANS. */
+unit_cell_state cell_state(const double lengths[3], const double angles[3]);
 
 /* The cell of three vectors in lengths of `unit` angstrom. All 0: none. Vectors of a file that do not follow the convention
  * above give a turned cell; vectors that span no cell, or a left-handed one, a bad one. */

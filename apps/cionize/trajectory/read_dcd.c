@@ -71,7 +71,7 @@ static vf_status read_cell(const trajectory *t, int64_t frame, unit_cell *cell)
     else
         take_angles(values, cell);
     if (!cell_of_shape(cell->lengths, cell->angles, &vectors))
-        *cell = (unit_cell){0};
+        *cell = (unit_cell){.state = angles_in_radians(cell->angles) ? UNIT_CELL_RADIANS : UNIT_CELL_NONE};
     else if (vectors.kind == VF_CELL_TRICLINIC && t->dcd.version >= CHARMM_WITH_SHAPE)
         cell->state = UNIT_CELL_TURNED;
     else

@@ -44,6 +44,12 @@ static void test_cryst1(void **state)
                                       "CRYST1    0.000    0.000    0.000  90.00  90.00  90.00 P 1"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(cryst1(bad[i]).state, UNIT_CELL_BAD);
+    static const char *const radians[] = {"CRYST1   54.300   60.123   70.500   1.57   1.57   1.57 P 1           1",
+                                          "CRYST1 54.3 60 70 1.5708 1.5708 2.0944 P 1",
+                                          "CRYST1 54.3 60 70 1.911 1.911 1.911 P 1"};
+    for (size_t i = 0; i < sizeof radians / sizeof *radians; i++)
+        assert_int_equal(cryst1(radians[i]).state, UNIT_CELL_RADIANS);
+    assert_int_equal(cryst1("CRYST1 54.3 60 70 4 4 4 P 1").state, UNIT_CELL_NUMBERS); /* possible, whatever it is */
     cell = cryst1("CRYST1 54.3 60 70 90 90 120 P 1 1");
     assert_true(read_cryst1((text_piece){bad[1], strlen(bad[1])}, c_locale, &cell)); /* only the first one counts */
     assert_int_equal(cell.state, UNIT_CELL_NUMBERS);

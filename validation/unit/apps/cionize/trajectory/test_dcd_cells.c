@@ -64,6 +64,7 @@ static void test_cells(void **state)
         {0}, {10, 90, 0, 90, 90, 10}, {10, 90, NAN, 90, 90, 10}, {10, 190, 10, 90, 90, 10}, {INFINITY, 0, 1, 0, 0, 1}};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         assert_int_equal(cell_of(24, none[i]).state, UNIT_CELL_NONE);
+    assert_int_equal(cell_of(24, (double[]){10, 1.5708, 10, 1.5708, 1.5708, 10}).state, UNIT_CELL_RADIANS);
 }
 
 DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_cells))
