@@ -173,6 +173,34 @@ def test_own_maps(_):
         refuse(3, [f"mask.{kind}", "mask"], "m.pqr", *place, "--read-map", f"mask.{kind}", "--ions", "i.pdb")
 
 
+def test_titles_of_other_programs(_):
+    """APBS writes what a map is in its third line, Gaussian and PySCF in the first two of a cube."""
+    values = prepare()
+    make("-q", "m.pqr", "--border", "9", "--spacing", "1", "-o", "m.dx")
+    body = "".join(line for line in open("m.dx") if not line.startswith("#"))
+    place = [*PLACE, "--read-map"]
+    pathlib.Path("a.dx").write_text("# Data from APBS 3.4.1\n# \n# POTENTIAL (kT/e)\n# \n" + body)
+    assert "unit of the map" not in make("m.pqr", *place, "a.dx").err
+    refuse(3, ["a.dx", "in kT/e, not in V"], "m.pqr", *place, "a.dx", "--units", "V")
+    pathlib.Path("a.dx").write_text("# by hand\n" + body)
+    assert "assuming kT/e" in make("m.pqr", *place, "a.dx").err
+    for title, words in (("CHARGE DISTRIBUTION (e)", "a charge distribution"), ("KAPPA MAP", "a kappa map"),
+                         ("SOLVENT ACCESSIBILITY -- VAN DER WAALS", "accessibility of the solvent"),
+                         ("ION ACCESSIBILITY -- SPLINE (2.000 RADIUS)", "accessibility of ions"),
+                         ("X-SHIFTED DIELECTRIC MAP", "a dielectric map"), ("Z-SHIFTED DIELECTRIC MAP", "a dielectric map"),
+                         ("POTENTIAL LAPLACIAN (kT/e/A^2)", "the Laplacian"), ("ENERGY DENSITY (kT/e/A)^2", "energy density"),
+                         ("ION NUMBER DENSITY (M)", "ion number density"), ("ION CHARGE DENSITY (e_c * M)", "ion charge density")):
+        pathlib.Path("a.dx").write_text(f"# Data from APBS 3.4.1\n# \n# {title}\n# \n" + body)
+        refuse(3, ["a.dx:3", words, "use a map of the potential"], "m.pqr", *place, "a.dx")
+    for title, words in (("Electron density from Total SCF Density", "an electron density"), ("MO coefficients", "an orbital"),
+                         ("Orbital value in real space (1/Bohr^3)", "an orbital"), ("Spin density", "a spin density")):
+        for line in ("electron soup", "by hand"):
+            pathlib.Path("a.cube").write_text(cube(values).replace(line, title, 1))
+            refuse(3, ["a.cube", f"this is {words}"], "m.pqr", *place, "a.cube")
+    pathlib.Path("a.cube").write_text(cube(values).replace("by hand", "Electrostatic potential from Total SCF Density", 1))
+    assert "assuming kT/e" in make("m.pqr", *place, "a.cube").err
+
+
 def test_map_that_lies_elsewhere(_):
     prepare()
     make("-q", "m.pqr", "--border", "9", "--spacing", "1", "-o", "m.dx")

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "molecule/unit_cell.h"
 
@@ -47,6 +48,32 @@ void map_quantity(int64_t ions, bool in_solvent, char text[MAP_QUANTITY_SIZE])
         snprintf(text, MAP_QUANTITY_SIZE, "%s%s", POTENTIAL, where);
 }
 
+/* Titles of APBS, and of cube files by Gaussian, ORCA and PySCF, in any case. NULL: none of these. */
+static const char *foreign_quantity(text_piece title)
+{
+    static const char *const titles[][2] = {{"charge distribution", "a charge distribution"},
+                                            {"solvent accessibility", "the accessibility of the solvent"},
+                                            {"ion accessibility", "the accessibility of ions"},
+                                            {"x-shifted dielectric map", "a dielectric map"},
+                                            {"y-shifted dielectric map", "a dielectric map"},
+                                            {"z-shifted dielectric map", "a dielectric map"},
+                                            {"kappa map", "a kappa map"},
+                                            {"energy density", "an energy density"},
+                                            {"potential laplacian", "the Laplacian of a potential"},
+                                            {"ion number density", "an ion number density"},
+                                            {"ion charge density", "an ion charge density"},
+                                            {"electron density", "an electron density"},
+                                            {"spin density", "a spin density"},
+                                            {"mo coefficients", "an orbital"},
+                                            {"orbital value", "an orbital"}};
+    for (size_t n = 0; n < sizeof titles / sizeof *titles; n++) {
+        const size_t size = strlen(titles[n][0]);
+        if (title.size >= size && strncasecmp(title.at, titles[n][0], size) == 0)
+            return titles[n][1];
+    }
+    return NULL;
+}
+
 const char *map_no_potential(text_piece quantity)
 {
     if (text_take_prefix(&quantity, "what excludes ions"))
@@ -58,7 +85,8 @@ const char *map_no_potential(text_piece quantity)
     for (size_t n = 0; n < sizeof others / sizeof *others; n++)
         if (text_take_prefix(&quantity, others[n]))
             return others[n];
-    return text_take_prefix(&quantity, "standard deviation over frames") ? "a standard deviation over frames" : NULL;
+    return text_take_prefix(&quantity, "standard deviation over frames") ? "a standard deviation over frames"
+                                                                         : foreign_quantity(quantity);
 }
 
 bool map_potential(text_piece quantity, int64_t *ions, bool *in_solvent, text_piece *rest)
@@ -144,6 +172,9 @@ bool map_header_text(text_piece line, locale_t c_locale, loaded_map *map, char t
         snprintf(trouble, MAP_TROUBLE_SIZE, "this is %s; use a map of the potential", other);
         return false;
     }
+    named = line;
+    if (!*map->unit && text_take_prefix(&named, "POTENTIAL (kT/e)")) /* of APBS */
+        memcpy(map->unit, "kT/e", sizeof "kT/e");
     if (*map->unit)
         map_constants(line, c_locale, map);
     if (*map->unit || !map_potential(line, &ions, &in_solvent, &named) || !text_take_prefix(&named, " in ") ||

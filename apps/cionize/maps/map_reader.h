@@ -16,7 +16,7 @@ VF_MUST_CHECK vf_status read_map_cube(vf_context *ctx, loaded_map *map);
 /* Allocates values of map->grid in map->type. VF_ERR_INPUT if the grid is invalid, VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status map_allocate(vf_context *ctx, loaded_map *map);
 
-/* A name for maps of cionize that are not a potential, from the start of their quantity: "a mask (what excludes ions)".
+/* A name for maps that are not a potential, from the start of their quantity: "a mask (what excludes ions)".
  * NULL: none of these. */
 const char *map_no_potential(text_piece quantity);
 
@@ -28,7 +28,7 @@ bool map_potential(text_piece quantity, int64_t *ions, bool *in_solvent, text_pi
  * have six digits. */
 void map_constants(text_piece line, locale_t c_locale, loaded_map *map);
 
-/* Takes a line of a header that cionize wrote, without what marks it as a comment: the first, "electrostatic potential in kT/e", and
+/* Takes a line of a header that cionize or another program wrote, without what marks it as a comment: the first, "electrostatic potential in kT/e", and
  * those of map_constants. Other lines are skipped. False if the map is not a potential, or its unit cannot be shown: `trouble` says
  * so. */
 enum { MAP_TROUBLE_SIZE = 160 };
