@@ -127,6 +127,13 @@ def native(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.asarray(array, array.dtype.newbyteorder("="), order="C")
 
 
+def flat_hint(what: str, shape: tuple[int, ...]) -> str:
+    """What to do with points that have axes of readouts and samples, as SigPy's have."""
+    if len(shape) < 3 or not 1 <= shape[-1] <= 3:
+        return ""
+    return f"; use {what}.reshape(-1, {shape[-1]}), and one axis for their values, too"
+
+
 def geometry(array: Any, what: str, dtype: Any, columns: Sequence[int] | None = None) -> np.ndarray[Any, Any]:
     """A contiguous NumPy array of real numbers that are all finite; [n][columns] if columns are given."""
     found = host_array(array, what)
@@ -134,7 +141,7 @@ def geometry(array: Any, what: str, dtype: Any, columns: Sequence[int] | None = 
         raise TypeError(f"{what} must be real numbers, not {found.dtype}")
     if columns is not None and (found.ndim != 2 or found.shape[1] not in columns):
         wanted = " or ".join(str(n) for n in columns)
-        raise ValueError(f"{what} must have the shape (n, {wanted}), not {found.shape}")
+        raise ValueError(f"{what} must have the shape (n, {wanted}), not {found.shape}{flat_hint(what, found.shape)}")
     found = np.ascontiguousarray(found, dtype)
     if not np.isfinite(found).all():
         raise ValueError(f"{what} has values that are NaN or infinite")

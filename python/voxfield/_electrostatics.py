@@ -118,6 +118,8 @@ def cell_of(cell: Any) -> np.ndarray[Any, Any] | None:
     if given.shape != (6,):
         raise ValueError("cell must be A, B, C; A, B, C, alpha, beta, gamma; or three vectors (rows)")
     a, b, c = given[:3]
+    if (given[3:] > 0).all() and (given[3:] < np.pi).all():
+        raise ValueError("the angles of the cell are below 3.15 degrees, so they may be in radians; give degrees")
     cosines = [0.0 if angle == 90 else float(np.cos(np.radians(angle))) for angle in given[3:]]
     sine = float(np.sqrt(max(1 - cosines[2] ** 2, 0.0)))
     if sine == 0:

@@ -8,8 +8,8 @@ import numpy as np
 
 from . import _arrays
 from ._binding import ffi, lib
-from ._nufft import Place, device_of, matrix_of, owned, points_of, precision_of, refuse_copy, warn_if_rounded
-from ._session import give, take
+from ._nufft import Place, accuracy_of, device_of, matrix_of, owned, points_of, precision_of, refuse_copy, warn_if_rounded
+from ._session import give, take, warn
 
 __all__ = ["ImagingOperator", "LinearMap", "Solution"]
 
@@ -94,6 +94,21 @@ class _Derived(LinearMap):
         return f"<{'adjoint' if self._which == 1 else 'normal'} of {self._of!r}>"
 
 
+def _warn_of_units(k: np.ndarray[Any, Any], domain: tuple[int, ...]) -> None:
+    """Says so if a trajectory covers so little of k-space that it is hardly in cycles per field of view."""
+    large = [a for a, n in enumerate(domain[::-1]) if n > 4]
+    if len(k) < 16 or not large:
+        return
+    extents = abs(k[:, large]).max(0)
+    edges = np.array([domain[::-1][a] / 2 for a in large])
+    if (extents <= 0.5).all():
+        warn("the trajectory stays within 0.5, as if in cycles per voxel; multiply kx, ky, kz by the matrix, because it is in cycles "
+             "per field of view", UserWarning)
+    elif (extents <= 1.05 * np.pi).all() and (extents < edges / 4).all():
+        warn("the trajectory stays within pi, as if in radians per voxel; multiply kx, ky, kz by the matrix over 2 pi, because it is in "
+             "cycles per field of view", UserWarning)
+
+
 class ImagingOperator(LinearMap):
     """The encoding of a scan: from an image x to the samples of each coil c,
 
@@ -141,7 +156,9 @@ class ImagingOperator(LinearMap):
         if given is not None and given.shape[1:] != self.domain:
             raise ValueError(f"maps must have the shape (coils, {', '.join(map(str, self.domain))}), not {given.shape}")
         k = points_of(trajectory, len(self.domain), "trajectory")
+        accuracy = accuracy_of(accuracy, self.dtype)
         warn_if_rounded(trajectory, k, accuracy)
+        _warn_of_units(k, self.domain)
         self.coils = 1 if given is None else len(given)
         self.codomain = (self.coils, len(k)) if given is not None else (len(k),)
         if (field_map is None) != (time is None):

@@ -16,6 +16,7 @@ __all__ = ["NUFFT", "nufft1", "nufft2"]
 _MOST_BATCH = 64
 _LARGEST = 2**31 - 1
 _ROUNDING = 2e-8  # times the largest axis: what rounding of points to single precision moves sums by
+_FINEST_SINGLE = 1e-7  # kernels/gridding/gridding.h
 _SINGLE_POINTS = 1e-6  # rounding of points to single precision moves sums by about this
 
 
@@ -65,6 +66,14 @@ def precision_of(dtype: Any) -> np.dtype[Any]:
     if found not in _arrays.COMPLEX or np.dtype(dtype).kind not in "fc":
         raise TypeError(f"dtype must be complex64 or complex128, not {dtype}")
     return np.dtype(found)
+
+
+def accuracy_of(accuracy: Any, dtype: np.dtype[Any]) -> float:
+    """Plans in single precision cannot have the accuracies that packages in double precision use."""
+    found = float(accuracy)
+    if dtype == np.complex64 and 0 < found < _FINEST_SINGLE:
+        raise ValueError(f"accuracy {found:g} needs dtype=complex128; the finest tolerance in single precision is {_FINEST_SINGLE:g}")
+    return found
 
 
 def device_of(device: str | None, array: Any) -> str:
@@ -148,7 +157,7 @@ class NUFFT:
                  dtype: Any = np.complex64, threads: int | None = None) -> None:
         self.shape, matrix = matrix_of(shape)
         self.dtype = precision_of(dtype)
-        self.accuracy = float(accuracy)
+        self.accuracy = accuracy_of(accuracy, self.dtype)
         k, pointers = self._points(points)
         self.samples = len(k)
         self._session = take(device_of(device, points), threads)
@@ -269,7 +278,8 @@ def nufft2(points: Any, image: Any, accuracy: float = 1e-5, device: str | None =
     """
     given = _arrays.host_array(points, "points")
     if given.ndim not in (1, 2):
-        raise ValueError(f"points must have the shape (n, d), or (n,) for one dimension, not {given.shape}")
+        raise ValueError(f"points must have the shape (n, d), or (n,) for one dimension, not {given.shape}"
+                         f"{_arrays.flat_hint('points', given.shape)}")
     dimensions = 1 if given.ndim == 1 else given.shape[-1]
     shape = tuple(np.shape(image) if not hasattr(image, "shape") else image.shape)
     if len(shape) < dimensions:

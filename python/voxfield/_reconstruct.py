@@ -11,7 +11,7 @@ from . import _arrays
 from ._binding import ffi, lib
 from ._nufft import matrix_of
 from ._results import Log, Progress, Result, arrays_of, call
-from ._session import Session
+from ._session import Session, warn
 
 __all__ = ["Reconstruction", "Scan", "espirit", "read_scan", "reconstruct", "write_image"]
 
@@ -139,6 +139,8 @@ def reconstruct(kspace: Any, trajectory: Any = None, maps: Any = None, prior: st
         shape = _volume(maps, 4, "maps").shape[-3:]
     if trajectory is not None and shape is None:
         raise TypeError("shape is needed with a trajectory: (ny, nx) or (nz, ny, nx)")
+    if file is None:
+        _check_shapes(np.shape(kspace_of), None if trajectory is None else np.shape(trajectory))
     given = {"data": None if file else kspace_of, "trajectory": trajectory, "mask": mask, "weights": weights, "time": time, "phi": phi,
              "sensitivity": _volume(maps, 4, "maps"), "field_map": _volume(field_map, 3, "field_map"),
              "reference": _volume(reference, 3, "reference"), "truth": _volume(truth, 3, "truth"), "noise": noise}
@@ -151,6 +153,18 @@ def reconstruct(kspace: Any, trajectory: Any = None, maps: Any = None, prior: st
                         log=log)
     del kept
     return Reconstruction(result, said, kspace)
+
+
+def _check_shapes(kspace: tuple[int, ...], trajectory: tuple[int, ...] | None) -> None:
+    """Shapes that other packages use: axes of readouts and samples; coils last."""
+    if trajectory is not None:
+        own = trajectory[:-1]
+        if len(own) >= 2 and kspace[-len(own):] == own and (len(own) > 2 or len(kspace) != 3 or kspace[0] != own[0]):
+            raise ValueError(f"kspace {kspace} and trajectory {trajectory} have an axis of readouts; use kspace.reshape("
+                             f"{', '.join(map(str, kspace[:-len(own)] or (1,)))}, -1) and trajectory.reshape(-1, {trajectory[-1]})")
+    elif len(kspace) == 3 and kspace[-1] < min(16, kspace[0]) and kspace[-1] > 1:
+        warn(f"kspace {kspace} is taken as {kspace[0]} coils of an image of {kspace[1]} x {kspace[2]}; if the coils are the last axis, "
+             "use numpy.moveaxis(kspace, -1, 0)", UserWarning)
 
 
 def _volume(array: Any, rank: int, name: str) -> Any:

@@ -192,9 +192,13 @@ def devices() -> list[tuple[str, str]]:
     return found
 
 
-def warn_precision(text: str) -> None:
-    """A PrecisionWarning at the line of the user's code."""
+def warn(text: str, category: type[Warning]) -> None:
+    """A warning at the line of the user's code."""
     level, frame = 1, sys._getframe()
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "voxfield":
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, PrecisionWarning, stacklevel=level)
+    warnings.warn(text, category, stacklevel=level)
+
+
+def warn_precision(text: str) -> None:
+    warn(text, PrecisionWarning)

@@ -150,6 +150,31 @@ def test_cartesian(_):
         same(found[:, :, :, 0, 0, 0, 0, 0, 0, 0, f, 0, 0, 0, 0, 0].T, image("p.h5", "--lambda", 0)[0], f"frame {f}")
 
 
+def test_order_of_k_space(_):
+    """k = 0 in the corner, as `bart fft` without -u and numpy.fft have it, and a trajectory that runs against its samples. A disc
+    in 9 coils, of which one is dark."""
+    n, coils = 32, 9
+    y, x = numpy.mgrid[-16:16, -16:16]
+    maps = smooth_maps(6, coils, 1, n, n)[:, 0] * (numpy.arange(coils) != 4)[:, None, None]
+    disc = maps * (x ** 2 + 2 * y ** 2 < 100)
+    words = "samples at the edge of k-space are stronger than those at its centre along"
+    plain = numpy.fft.fft2(numpy.fft.ifftshift(disc, axes=(1, 2)))
+    for axes, said in (((), " x y;"), ((1,), " x;"), ((2,), " y;"), ((1, 2), None)):
+        write_cfl("k", numpy.fft.fftshift(plain, axes=axes).transpose(2, 1, 0)[:, :, None])
+        err = make("k.cfl", "--coils", "rss", "--dry-run").err
+        assert (words + said in err) if said else words not in err, (axes, err)
+    k = radial(48, n)[0]
+    out = abs(k).max(-1).argsort(axis=-1, kind="stable")  # from the centre outwards
+    k = numpy.take_along_axis(k, out[..., None], axis=1)
+    kk = k.reshape(-1, 3).astype("f8")
+    wave = numpy.exp(-2j * numpy.pi / n * (kk[:, :1] * x.ravel() + kk[:, 1:2] * y.ravel()))
+    data = (wave @ disc.reshape(coils, -1).T).T.reshape(coils, 48, n)
+    write_cfl("d", data.transpose(2, 1, 0)[None])
+    for order, warns in ((1, False), (-1, True)):
+        write_cfl("t", k[:, ::order].transpose(2, 1, 0), [3, n, 48])
+        assert (words in make("d.cfl", "--trajectory", "t.cfl", "--coils", "rss", "--dry-run").err) == warns, order
+
+
 def test_dimensions(_):
     """Slices are stacked along z. Echoes, times and others count volumes, in the file's order."""
     nx, ny, slices, echoes, times = 8, 6, 3, 2, 2

@@ -121,6 +121,11 @@ def test_refusals():
     refuses(ValueError, "1 to 3 positive", voxfield.NUFFT, k, (8, 0))
     refuses(TypeError, "", voxfield.NUFFT, k, (8, 8.5))
     refuses(ValueError, "tolerance", voxfield.NUFFT, k, (8, 8), 1e-9)
+    for make in (voxfield.NUFFT, lambda *a: voxfield.ImagingOperator(a[0], None, a[1], accuracy=a[2])):
+        refuses(ValueError, "dtype=complex128", make, k, (8, 8), 0.9e-7)
+    for make in (voxfield.NUFFT, voxfield.nufft2, lambda *a: voxfield.nufft1(a[0], np.zeros(15, complex), (8, 8))):
+        refuses(ValueError, "points.reshape(-1, 2)", make, np.zeros((3, 5, 2)), x if make is voxfield.nufft2 else (8, 8))
+    refuses(ValueError, "trajectory.reshape(-1, 2)", voxfield.ImagingOperator, np.zeros((3, 5, 2)), None, (8, 8))
     refuses(ValueError, "tolerance", voxfield.NUFFT, k, (8, 8), float("nan"))
     refuses(TypeError, "dtype", voxfield.NUFFT, k, (8, 8), dtype=int)
     refuses(TypeError, "real numbers", voxfield.NUFFT, k + 0j, (8, 8))
@@ -225,6 +230,20 @@ def test_imaging_refusals():
     refuses(TypeError, "pickled or copied", pickle.dumps, a.H)
     refuses(ValueError, "images must have the shape (..., 14, 12)", a, np.zeros((12, 14), np.complex64))
     refuses(ValueError, "data must have the shape (..., 3, 900)", a.H, np.zeros((900, 3), np.complex64))
+
+
+def test_units_of_trajectories():
+    """Cycles and radians per voxel are told from cycles per field of view; a small matrix, or a few points, have no units."""
+    k = generator(11).uniform(-32, 32, (400, 2))
+    for scale, n, words in ((1 / 64, 64, "cycles per voxel"), (2 * np.pi / 64, 64, "radians per voxel"), (1, 64, None),
+                            (0.4, 64, None), (2 * np.pi / 64, 24, None), (1 / 64, 4, None)):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            voxfield.ImagingOperator(k * scale, shape=(n, n))
+        assert [words in str(w.message) and w.filename == __file__ for w in said] == ([True] if words else []), (scale, n, said)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        voxfield.ImagingOperator(k[:15] / 64, shape=(64, 64))
 
 
 def test_scipy():

@@ -88,6 +88,11 @@ def test_cells():
     assert np.isfinite(oblique).all()
 
 
+def test_cells_in_radians():
+    for angles in ((np.pi / 2,) * 3, (1.57, 1.57, 2.09)):
+        refuses(ValueError, "in radians", voxfield.potential, [[1.0, 1, 1]], [1.0], 1.0, cell=(8, 8, 8, *angles))
+
+
 def test_refusals():
     rng = generator(3)
     atoms, charges = molecule(rng)

@@ -132,6 +132,27 @@ def test_refusals():
     refuses(voxfield.Error, "", make, data[None, None, None], k, shape=(96, 96))
 
 
+def test_shapes_of_other_packages():
+    """Axes of readouts (SigPy), coils last, and k-space in the order of numpy.fft."""
+    found = scan()
+    data, k, n = found.data[0], found.trajectory[0][:, :2], found.shape
+    coils, spokes = len(data), 3
+    assert coils != spokes and data.shape[1] % spokes == 0
+    folded = data.reshape(coils, spokes, -1), k.reshape(spokes, -1, 2)
+    refuses(ValueError, f"kspace.reshape({coils}, -1) and trajectory.reshape(-1, 2)", voxfield.reconstruct, *folded, shape=n)
+    refuses(ValueError, "kspace.reshape(1, -1)", voxfield.reconstruct, folded[0][0], folded[1], shape=n)
+    y, x = np.mgrid[-32:32, -32:32] / 32
+    maps = np.stack([np.exp(-(x - a) ** 2 - (y - b) ** 2) for a in (-1, 1) for b in (-1, 1)]) * (x ** 2 + 2 * y ** 2 < 0.5)
+    plain = np.fft.fft2(np.fft.ifftshift(maps, axes=(1, 2)))
+    for kspace, words in ((plain, "along x y; k = 0"), (np.fft.fftshift(plain, axes=1), "along x; k = 0"),
+                          (np.fft.fftshift(plain, axes=(1, 2)), None), (np.moveaxis(plain, 0, -1), "moveaxis(kspace, -1, 0)")):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            voxfield.reconstruct(kspace, coils="rss", **QUICK)
+        told = [str(w.message) for w in said]
+        assert words is None and not told or words is not None and any(words in t for t in told), (words, told)
+
+
 def test_warnings_are_pythons():
     found = scan()
     with warnings.catch_warnings(record=True) as said:

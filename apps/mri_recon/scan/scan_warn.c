@@ -11,6 +11,9 @@ static const double MOST_RADIANS = 1.05 * M_PI;
 /* Limits that suggest other units: a field of view in mm, the time of all readouts in s. */
 static const double LEAST_FOV = 2, LONGEST = 1;
 
+/* The outer and the inner quarter of an axis, and how much stronger samples are out there than noise ever is. */
+static const double EDGE = 0.75, STRONGER = 2;
+
 static void warn_of_extent(vf_context *ctx, const char *name, const mri_scan *raw)
 {
     double most[3];
@@ -73,6 +76,55 @@ static void warn_of_centre(vf_context *ctx, const char *name, const mri_scan *ra
             missed[1] ? " y" : "", missed[2] ? " z" : "");
 }
 
+/* Adds the strength of a frame's samples, and their number, near the centre [0] and the edge [1] of each axis. A few coils
+ * tell. */
+static void add_strength(const mri_scan *raw, const scan_frame *f, double sum[3][2], int64_t count[3][2])
+{
+    enum { MOST_COILS = 4 };
+    const scan_trajectory *t = &raw->trajectory[f->trajectory];
+    const int step = (raw->coils + MOST_COILS - 1) / MOST_COILS;
+    for (int64_t m = 0; m < t->samples; m++) {
+        double strength = 0;
+        if (t->weights && t->weights[m] == 0)
+            continue;
+        for (int c = 0; c < raw->coils; c += step) {
+            const float complex value = f->data[c * t->samples + m];
+            strength += fabsf(crealf(value)) + fabsf(cimagf(value));
+        }
+        for (int a = 0; a < 3; a++) {
+            const double part = fabs((double)t->k[3 * m + a]) / ((double)raw->matrix[a] / 2);
+            const int where = part > EDGE;
+            if (part > EDGE || part < 1 - EDGE) {
+                sum[a][where] += strength;
+                count[a][where]++;
+            }
+        }
+    }
+}
+
+/* An image has most of its energy near k = 0. Strengths, and not their squares, so that a spike does not count much. */
+static void warn_of_edges(vf_context *ctx, const char *name, const mri_scan *raw)
+{
+    enum { MOST_FRAMES = 16, LEAST_MATRIX = 16, LEAST_SAMPLES = 32 };
+    double sum[3][2] = {{0}};
+    int64_t count[3][2] = {{0}};
+    bool wrong[3] = {false, false, false};
+    const int step = raw->frames / MOST_FRAMES + 1;
+    for (int f = 0; f < raw->frames; f += step)
+        if (raw->frame[f].data)
+            add_strength(raw, &raw->frame[f], sum, count);
+    for (int a = 0; a < 3; a++)
+        wrong[a] = raw->matrix[a] >= LEAST_MATRIX && count[a][0] >= LEAST_SAMPLES && count[a][1] >= LEAST_SAMPLES &&
+                   sum[a][1] / (double)count[a][1] > STRONGER * sum[a][0] / (double)count[a][0];
+    if (wrong[0] || wrong[1] || wrong[2])
+        vf_warn(ctx,
+                "%s: samples at the edge of k-space are stronger than those at its centre along%s%s%s; k = 0 belongs "
+                "in the "
+                "middle of an axis (numpy.fft.fftshift, bart fftshift), and a trajectory must have the order of the "
+                "samples",
+                name, wrong[0] ? " x" : "", wrong[1] ? " y" : "", wrong[2] ? " z" : "");
+}
+
 static void warn_of_units(vf_context *ctx, const char *name, const mri_scan *raw)
 {
     double fov = 0, first = INFINITY, last = -INFINITY;
@@ -97,6 +149,7 @@ void scan_warn(vf_context *ctx, const char *name, const mri_scan *raw)
     const int64_t voxels = raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     warn_of_extent(ctx, name, raw);
     warn_of_centre(ctx, name, raw);
+    warn_of_edges(ctx, name, raw);
     warn_of_units(ctx, name, raw);
     for (int c = 0; raw->sensitivity && c < raw->coils; c++)
         if (scan_all_zero((const float *)(raw->sensitivity + c * voxels), 2 * voxels))
