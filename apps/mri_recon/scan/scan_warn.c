@@ -76,15 +76,27 @@ static void warn_of_centre(vf_context *ctx, const char *name, const mri_scan *ra
             missed[1] ? " y" : "", missed[2] ? " z" : "");
 }
 
+/* Whether to look at a block of samples: of a large scan some tell, in no pattern that lines and partitions may have. */
+static bool takes_block(int64_t block, int64_t blocks)
+{
+    enum { MOST_BLOCKS = 4096 };
+    const uint64_t step = (uint64_t)blocks / MOST_BLOCKS + 1;
+    return ((uint64_t)block * 0x9e3779b97f4a7c15u >> 32) % step == 0; /* Fibonacci hashing, Knuth */
+}
+
 /* Adds the strength of a frame's samples, and their number, near the centre [0] and the edge [1] of each axis. A few coils
  * tell. */
 static void add_strength(const mri_scan *raw, const scan_frame *f, double sum[3][2], int64_t count[3][2])
 {
-    enum { MOST_COILS = 4 };
+    enum { MOST_COILS = 4, BLOCK = 512 };
     const scan_trajectory *t = &raw->trajectory[f->trajectory];
     const int step = (raw->coils + MOST_COILS - 1) / MOST_COILS;
     for (int64_t m = 0; m < t->samples; m++) {
         double strength = 0;
+        if (m % BLOCK == 0 && !takes_block(m / BLOCK, t->samples / BLOCK)) {
+            m += BLOCK - 1;
+            continue;
+        }
         if (t->weights && t->weights[m] == 0)
             continue;
         for (int c = 0; c < raw->coils; c += step) {
@@ -119,9 +131,8 @@ static void warn_of_edges(vf_context *ctx, const char *name, const mri_scan *raw
     if (wrong[0] || wrong[1] || wrong[2])
         vf_warn(ctx,
                 "%s: samples at the edge of k-space are stronger than those at its centre along%s%s%s; k = 0 belongs "
-                "in the "
-                "middle of an axis (numpy.fft.fftshift, bart fftshift), and a trajectory must have the order of the "
-                "samples",
+                "in the middle of an axis (numpy.fft.fftshift, bart fftshift), and a trajectory must have the order of "
+                "the samples",
                 name, wrong[0] ? " x" : "", wrong[1] ? " y" : "", wrong[2] ? " z" : "");
 }
 
