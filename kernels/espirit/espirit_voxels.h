@@ -1,0 +1,38 @@
+/* One thread's work on rows of voxels (espirit_voxels.c), which is compiled for each instruction set. */
+#ifndef ESPIRIT_VOXELS_H
+#define ESPIRIT_VOXELS_H
+
+#include "espirit_internal.h"
+#include "voxfield/device.h"
+
+enum { LANES = 16 };
+
+typedef struct lanes {
+    float re[ESPIRIT_MOST_COILS][LANES], im[ESPIRIT_MOST_COILS][LANES];
+} lanes;
+
+typedef struct worker {
+    const espirit *e;
+    const int64_t *matrix;
+    int sets;
+    bool expand;
+    float complex *vectors;
+    float *eigenvalue;
+    float *mix;    /* [coil][virtual][re, im]: s_c = sum_v mix_vc s_v */
+    float *turn_x; /* [x][dx][re, im]: exp(2 pi i d x) */
+    float *plane;  /* [v][v'][dy][dx], summed over dz */
+    float *line;   /* [v][v'][dy], summed over dz and dx */
+    float turn_y[2 * VF_ESPIRIT_KERNEL][2][LANES];
+    float gr[ESPIRIT_MOST_COILS * ESPIRIT_MOST_COILS][LANES], gi[ESPIRIT_MOST_COILS * ESPIRIT_MOST_COILS][LANES];
+    lanes u[2], image[2], map[2];
+    float lambda[2][LANES];
+} worker;
+
+/* exp(2 pi i d (n - N/2) / N) */
+void espirit_turn(int64_t d, int64_t n, int64_t count, float *re, float *im);
+
+/* The voxels of LANES rows from y on, in plane z. */
+typedef void espirit_rows(worker *w, int64_t y, int64_t z);
+espirit_rows espirit_rows_baseline, espirit_rows_avx2, espirit_rows_avx512;
+
+#endif
