@@ -130,12 +130,10 @@ vf_status vf_cosine_set(vf_cosine *c, vf_queue *queue, const double *m)
     if (!values)
         return vf_fail(c->ctx, VF_ERR_MEMORY, "cosine: not enough memory for %lld eigenvalues", (long long)c->voxels);
     bool finite = true;
-    for (int64_t z = 0; z < nz; z++)
-        for (int64_t y = 0; y < ny; y++)
-            for (int64_t x = 0; x < nx; x++)
-                finite = put(c->real, m[(z * ny + y) * nx + x],
-                             c->passes ? (z * ny + y) * nx + x : (x * nz + z) * ny + y, values) &&
-                         finite;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(c->ctx, 2 * c->voxels)) reduction(&& : finite)
+    for (int64_t row = 0; row < ny * nz; row++)
+        for (int64_t x = 0, y = row % ny, z = row / ny; x < nx; x++)
+            finite = put(c->real, m[row * nx + x], c->passes ? row * nx + x : (x * nz + z) * ny + y, values) && finite;
     const vf_status status =
         !finite     ? vf_fail(c->ctx, VF_ERR_ARGUMENT, "cosine: an eigenvalue is NaN, infinite or too large for %s",
                               vf_dtype_name(c->real))

@@ -65,11 +65,11 @@ enum { VF_ESPIRIT_LARGEST_2D = 48, VF_ESPIRIT_LARGEST_3D = 24, VF_ESPIRIT_KERNEL
  * w(G) e or the second component of s_2 vanishes: phases turn there. Where the second eigenvalue is below 0.94, s_2 = 0
  * and s_1 is as with one set.
  *
- * `eigenvalue` [set][z][y][x] in [0, 1 + rounding]; may be NULL. Those below 0.9, which no map depends on, may be too low. `maps` and `eigenvalue` have room for `sets` sets; the
- * function does not write sets that it does not make. Scaling the data changes only rounding. The result has the same
- * bits for any number of threads. Working memory is about 16 n^2 bytes, where n = virtual coils x points of a patch: at
- * most 15 MB. Errors: VF_ERR_ARGUMENT (shapes), VF_ERR_INPUT (NaN, infinite or all-zero data), VF_ERR_MEMORY,
- * VF_ERR_CANCELLED. */
+ * `eigenvalue` [set][z][y][x] in [0, 1 + rounding]; may be NULL. Those below 0.9, which no map depends on, may be too
+ * low. `maps` and `eigenvalue` have room for `sets` sets; the function does not write sets that it does not make. Scaling
+ * the data changes only rounding. The result has the same bits for any number of threads. Working memory is about 16 n^2
+ * bytes, where n = virtual coils x points of a patch: at most 15 MB. Errors: VF_ERR_ARGUMENT (shapes), VF_ERR_INPUT (NaN,
+ * infinite or all-zero data), VF_ERR_MEMORY, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status vf_espirit(vf_context *ctx, const vf_espirit_task *task, void *maps, float *eigenvalue,
                                    vf_espirit_quality *quality);
 

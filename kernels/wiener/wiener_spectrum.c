@@ -226,24 +226,59 @@ static void smooth_axis(const int64_t n[3], int axis, int threads, double *value
         }
 }
 
-typedef struct sample_list {
+/* Samples by the first of their two planes of an axis, each plane's in their order. */
+typedef struct sample_planes {
     const int64_t *n;
+    int axis;
     int64_t count;
     const float *k;
     const double *weights;
-    const int32_t *plane; /* [sample] the first of its two planes of the axis */
-} sample_list;
+    int64_t *begin; /* [planes + 1] places in `sample` */
+    int64_t *sample;
+} sample_planes;
 
-/* Adds what the samples give to planes [first, end) of an axis, in the samples' order. */
-static void add_to_planes(const sample_list *s, int axis, int64_t first, int64_t end, double *out)
+static int64_t first_plane(const sample_planes *s, int64_t m)
 {
-    const int64_t *n = s->n;
+    int64_t at[2];
+    double share[2];
+    neighbours(s->k[3 * m + s->axis], s->n[s->axis], at, share);
+    return at[0];
+}
+
+/* Counts the samples of each chunk and plane, then puts them where all before them end. `room` [chunks][planes]. */
+static void sort_by_plane(sample_planes *s, int64_t chunks, int threads, int64_t *room)
+{
+    const int64_t planes = s->n[s->axis];
+    int64_t place = 0;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t c = 0; c < chunks; c++) {
+        memset(room + c * planes, 0, (size_t)planes * sizeof *room);
+        for (int64_t m = s->count * c / chunks; m < s->count * (c + 1) / chunks; m++)
+            room[c * planes + first_plane(s, m)]++;
+    }
+    for (int64_t p = 0; p < planes; p++) {
+        s->begin[p] = place;
+        for (int64_t c = 0; c < chunks; c++) {
+            const int64_t own = room[c * planes + p];
+            room[c * planes + p] = place;
+            place += own;
+        }
+    }
+    s->begin[planes] = place;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t c = 0; c < chunks; c++)
+        for (int64_t m = s->count * c / chunks; m < s->count * (c + 1) / chunks; m++)
+            s->sample[room[c * planes + first_plane(s, m)]++] = m;
+}
+
+/* Adds to a plane what those samples give to it that have it as their first or `second` plane. */
+static void add_to_plane(const sample_planes *s, int64_t plane, bool second, double *out)
+{
+    const int64_t *n = s->n, from = second ? (plane > 0 ? plane : n[s->axis]) - 1 : plane;
     const double voxels = (double)(n[0] * n[1] * n[2]);
-    for (int64_t m = 0; m < s->count; m++) {
-        const int64_t plane = s->plane[m], next = plane + 1 < n[axis] ? plane + 1 : 0;
-        const bool in[2] = {plane >= first && plane < end, next >= first && next < end};
-        if (!in[0] && !in[1])
-            continue;
+    const int own = second ? 1 << s->axis : 0;
+    for (int64_t i = s->begin[from]; i < s->begin[from + 1]; i++) {
+        const int64_t m = s->sample[i];
         int64_t at[3][2];
         double share[3][2];
         const double w = (s->weights ? s->weights[m] : 1) * voxels;
@@ -252,7 +287,7 @@ static void add_to_planes(const sample_list *s, int axis, int64_t first, int64_t
         for (int corner = 0; corner < 8; corner++) {
             const int which[3] = {corner & 1, corner >> 1 & 1, corner >> 2};
             const double part = share[0][which[0]] * share[1][which[1]] * share[2][which[2]];
-            if (part > 0 && in[which[axis]])
+            if ((corner & 1 << s->axis) == own && part > 0)
                 out[(at[2][which[2]] * n[1] + at[1][which[1]]) * n[0] + at[0][which[0]]] += w * part;
         }
     }
@@ -261,35 +296,33 @@ static void add_to_planes(const sample_list *s, int axis, int64_t first, int64_t
 vf_status vf_sampling_density(vf_context *ctx, const vf_wiener_space *space, int64_t count, const float *k,
                               const double *weights, double *out)
 {
-    enum { SLABS_OF_A_THREAD = 3 }; /* the middle of k-space has more samples than its edges */
+    enum { OF_CHUNK = 1 << 15, MOST_CHUNKS = 256 };
     const int64_t *n = space->matrix;
     const int threads = vf_threads_for(ctx, 5 * (count + n[0] * n[1] * n[2])), axis = n[2] > 1 ? 2 : n[1] > 1 ? 1 : 0;
-    const int64_t longest = n[0] > n[1] ? (n[0] > n[2] ? n[0] : n[2]) : n[1] > n[2] ? n[1] : n[2];
-    const int slabs = threads > 1 ? SLABS_OF_A_THREAD * threads : 1;
+    const int64_t longest = n[0] > n[1] ? (n[0] > n[2] ? n[0] : n[2]) : n[1] > n[2] ? n[1] : n[2], planes = n[axis];
+    const int64_t chunks = count / OF_CHUNK < MOST_CHUNKS ? count / OF_CHUNK + 1 : MOST_CHUNKS;
+    sample_planes samples = {.n = n, .axis = axis, .count = count, .k = k, .weights = weights};
     double *room = malloc(2 * WIDE * (size_t)threads * (size_t)longest * sizeof *room);
-    int32_t *plane = malloc((size_t)count * sizeof *plane + 1);
-    const sample_list samples = {n, count, k, weights, plane};
-    if (!room || !plane) {
-        free(room);
-        free(plane);
-        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the sampling density");
-    }
-    memset(out, 0, (size_t)(n[0] * n[1] * n[2]) * sizeof *out);
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t m = 0; m < count; m++) {
-        int64_t at[2];
-        double share[2];
-        neighbours(k[3 * m + axis], n[axis], at, share);
-        plane[m] = (int32_t)at[0];
-    }
+    int64_t *counts = malloc((size_t)(chunks * planes) * sizeof *counts);
+    samples.begin = malloc((size_t)(planes + 1) * sizeof *samples.begin);
+    samples.sample = malloc((size_t)count * sizeof *samples.sample + 1);
+    const bool enough = room && counts && samples.begin && samples.sample;
+    if (enough) {
+        sort_by_plane(&samples, chunks, threads, counts);
+        memset(out, 0, (size_t)(n[0] * n[1] * n[2]) * sizeof *out);
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int s = 0; s < slabs; s++)
-        if (n[axis] * s / slabs < n[axis] * (s + 1) / slabs)
-            add_to_planes(&samples, axis, n[axis] * s / slabs, n[axis] * (s + 1) / slabs, out);
-    for (int a = 0; a < 3; a++)
+        for (int64_t p = 0; p < planes; p++) {
+            add_to_plane(&samples, p, false, out);
+            if (planes > 1)
+                add_to_plane(&samples, p, true, out);
+        }
+    }
+    for (int a = 0; a < 3 && enough; a++)
         if (n[a] > 1)
             smooth_axis(n, a, threads, out, room);
     free(room);
-    free(plane);
-    return VF_OK;
+    free(counts);
+    free(samples.begin);
+    free(samples.sample);
+    return enough ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the sampling density");
 }

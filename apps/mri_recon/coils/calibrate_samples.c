@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "calibrate.h"
+#include "voxfield/team_size.h"
 
 /* Whether two frames show the same; of different phases of a motion, on request. */
 static bool alike(const scan_frame *a, const scan_frame *b, bool phases)
@@ -105,45 +106,99 @@ static bool calibration_differs(const mri_scan *raw, int first, int place)
     return common >= LEAST_COMMON && difference > DIFFERENT * energy;
 }
 
-/* `k` [sample][3] and `data` [coil][sample] may be NULL; `samples` is the length of data's rows. Returns their number. */
-static int64_t gather(const calibration *c, int place, float *k, float complex *data, int64_t samples)
-{
-    const mri_scan *raw = c->scan;
+enum { CHUNK = 1 << 14 }; /* samples that a thread takes at a time */
+
+/* What is gathered. */
+typedef struct gathering {
+    const calibration *c;
     float reach[3];
+    float *k;            /* [sample][3] */
+    float complex *data; /* [coil][sample], may be NULL */
+    int64_t samples;     /* found; then the length of data's rows */
+} gathering;
+
+/* Samples [first, end) of a frame that lie within the small matrix; with `k`, copies them to `to` and on. */
+static int64_t gather_chunk(const gathering *g, const scan_frame *frame, int64_t first, int64_t end, int64_t to)
+{
+    const mri_scan *raw = g->c->scan;
+    const scan_trajectory *at = &raw->trajectory[frame->trajectory];
     int64_t found = 0;
-    int first = 0;
-    reach_of(c, reach);
-    while (first < raw->frames && raw->frame[first].place != place)
-        first++;
-    const bool alone = first < raw->frames && calibration_differs(raw, first, place);
-    for (int f = 0; f < raw->frames + raw->calibrations && first < raw->frames; f++) {
-        if (!belongs(raw, f, first, place, c->phases) || (alone && !is_calibration(raw, f)))
+    for (int64_t m = first; m < end; m++) {
+        if (!inside(g->reach, at->k + 3 * m) || (at->weights && at->weights[m] == 0))
             continue;
-        const scan_trajectory *at = &raw->trajectory[raw->frame[f].trajectory];
-        for (int64_t m = 0; m < at->samples; m++) {
-            if (!inside(reach, at->k + 3 * m) || (at->weights && at->weights[m] == 0))
-                continue;
-            for (int coil = 0; data && coil < raw->coils; coil++)
-                data[coil * samples + found] = scan_coil(raw, &raw->frame[f], coil)[m];
-            if (k)
-                memcpy(k + 3 * found, at->k + 3 * m, 3 * sizeof *k);
-            found++;
-        }
+        for (int coil = 0; g->data && coil < raw->coils; coil++)
+            g->data[coil * g->samples + to + found] = scan_coil(raw, frame, coil)[m];
+        if (g->k)
+            memcpy(g->k + 3 * (to + found), at->k + 3 * m, 3 * sizeof *g->k);
+        found++;
     }
     return found;
 }
 
+/* The samples of a frame: `begin` [chunks] gets their numbers, or has their places. */
+static void gather_frame(const gathering *g, const scan_frame *frame, int64_t *begin)
+{
+    const int64_t samples = g->c->scan->trajectory[frame->trajectory].samples, chunks = (samples + CHUNK - 1) / CHUNK;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(g->c->ctx, 3 * samples))
+    for (int64_t i = 0; i < chunks; i++) {
+        const int64_t end = (i + 1) * CHUNK < samples ? (i + 1) * CHUNK : samples;
+        const int64_t found = gather_chunk(g, frame, i * CHUNK, end, begin[i]);
+        if (!g->k)
+            begin[i] = found;
+    }
+}
+
+/* Counts the samples, or with g->k copies them, frame after frame. `begin` [all chunks of the frames that belong]. */
+static void gather(gathering *g, int place, int64_t *begin)
+{
+    const mri_scan *raw = g->c->scan;
+    int first = 0;
+    while (first < raw->frames && raw->frame[first].place != place)
+        first++;
+    const bool alone = first < raw->frames && calibration_differs(raw, first, place);
+    int64_t chunk = 0, found = 0;
+    for (int f = 0; f < raw->frames + raw->calibrations && first < raw->frames; f++) {
+        if (!belongs(raw, f, first, place, g->c->phases) || (alone && !is_calibration(raw, f)))
+            continue;
+        const int64_t chunks = (raw->trajectory[raw->frame[f].trajectory].samples + CHUNK - 1) / CHUNK;
+        gather_frame(g, &raw->frame[f], begin + chunk);
+        for (int64_t i = chunk; i < chunk + chunks && !g->k; i++) {
+            const int64_t own = begin[i];
+            begin[i] = found;
+            found += own;
+        }
+        chunk += chunks;
+    }
+    g->samples = g->k ? g->samples : found;
+}
+
+/* Chunks of all frames. */
+static int64_t all_chunks(const mri_scan *raw)
+{
+    int64_t chunks = 0;
+    for (int f = 0; f < raw->frames + raw->calibrations; f++)
+        chunks += (raw->trajectory[raw->frame[f].trajectory].samples + CHUNK - 1) / CHUNK;
+    return chunks;
+}
+
 vf_status calibrate_gather(calibration *c, int place, bool data)
 {
-    const int64_t samples = c->centre.samples = gather(c, place, NULL, NULL, 0);
+    gathering g = {.c = c};
+    int64_t *begin = calloc((size_t)all_chunks(c->scan) + 1, sizeof *begin);
+    reach_of(c, g.reach);
+    if (begin)
+        gather(&g, place, begin);
+    c->centre.samples = g.samples;
     free(c->centre.k);
     free(c->data);
-    c->centre.k = malloc((size_t)(samples + 1) * 3 * sizeof *c->centre.k);
-    c->data = data ? malloc((size_t)(samples + 1) * (size_t)c->scan->coils * sizeof *c->data) : NULL;
-    if (!c->centre.k || (data && !c->data))
-        return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
-    gather(c, place, c->centre.k, c->data, samples);
-    return VF_OK;
+    c->centre.k = g.k = malloc((size_t)(g.samples + 1) * 3 * sizeof *g.k);
+    c->data = data ? malloc((size_t)(g.samples + 1) * (size_t)c->scan->coils * sizeof *c->data) : NULL;
+    const bool enough = begin && c->centre.k && (!data || c->data);
+    g.data = c->data;
+    if (enough)
+        gather(&g, place, begin);
+    free(begin);
+    return enough ? VF_OK : vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
 }
 
 void calibrate_choose_phases(calibration *c, int place)

@@ -43,6 +43,7 @@ vf_status combine_sets(const recon_job *j, const scan_frame *frame, float comple
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory to combine images");
     if (place->weighted)
         add_what_coils_see(j, place, images, squares);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 5 * voxels))
     for (int64_t n = 0; n < voxels; n++) {
         int strongest = 0;
         for (int s = 0; s < place->sets; s++) {

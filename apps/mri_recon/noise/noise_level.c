@@ -35,17 +35,28 @@ vf_status noise_of_outer(const recon_job *j, const scan_frame *frame, double *va
     return status;
 }
 
+/* Sums over chunks are added in order, so the bits do not depend on the number of threads. */
 double mean_of_samples(const recon_job *j, const scan_frame *frame)
 {
+    enum { CHUNK = 1 << 16, MOST_CHUNKS = 1 << 10 };
     const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
-    double sum = 0, used = 0;
-    for (int64_t m = 0; m < at->samples; m++)
-        used += !at->weights || at->weights[m] > 0;
-    for (int coil = 0; coil < j->scan->coils; coil++) {
-        const float complex *d = scan_coil(j->scan, frame, coil);
-        for (int64_t m = 0; m < at->samples; m++)
-            sum += (at->weights ? at->weights[m] : 1) *
-                   ((double)crealf(d[m]) * crealf(d[m]) + (double)cimagf(d[m]) * cimagf(d[m]));
+    const int64_t chunks = at->samples / CHUNK < MOST_CHUNKS ? at->samples / CHUNK + 1 : MOST_CHUNKS;
+    double sum = 0, used = 0, part[MOST_CHUNKS] = {0}, part_used[MOST_CHUNKS] = {0};
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * at->samples * j->scan->coils))
+    for (int64_t i = 0; i < chunks; i++) {
+        const int64_t first = at->samples * i / chunks, end = at->samples * (i + 1) / chunks;
+        for (int64_t m = first; m < end; m++)
+            part_used[i] += !at->weights || at->weights[m] > 0;
+        for (int coil = 0; coil < j->scan->coils; coil++) {
+            const float complex *d = scan_coil(j->scan, frame, coil);
+            for (int64_t m = first; m < end; m++)
+                part[i] += (at->weights ? at->weights[m] : 1) *
+                           ((double)crealf(d[m]) * crealf(d[m]) + (double)cimagf(d[m]) * cimagf(d[m]));
+        }
+    }
+    for (int64_t i = 0; i < chunks; i++) {
+        sum += part[i];
+        used += part_used[i];
     }
     return used > 0 ? sum / used / j->scan->coils : 0;
 }
