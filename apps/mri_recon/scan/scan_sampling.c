@@ -13,7 +13,7 @@ static const double EDGE = 0.8;
 /* Samples may be this far outside the region, a sphere, cylinder or box, in units of its reach. */
 static const double SLACK = 1.05;
 static const double ROUNDING = 1e-6;   /* of k in single precision */
-enum { BLOCK = 4, STRETCH = 1 << 20 }; /* cells along an axis that are counted together; samples at a time */
+enum { BLOCK = 4, STRETCH = 1 << 16 }; /* cells along an axis that are counted together; samples at a time */
 
 /* Axes whose squares add up to a radius: a sphere, cylinders, a box. */
 static const bool ROUND[5][3] = {{1, 1, 1}, {1, 1, 0}, {0, 1, 1}, {1, 0, 1}, {0, 0, 0}};
