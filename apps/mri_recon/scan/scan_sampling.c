@@ -108,12 +108,18 @@ typedef struct k_place {
     float length;
 } k_place;
 
+/* Cells of the region, all and at the edges of each axis, and how many of them the samples represent. */
+typedef struct k_sums {
+    double all[4], held[4]; /* at the edges of x, y, z; all */
+} k_sums;
+
 /* For each block: cells with a sample, and the length of readouts. */
 typedef struct k_blocks {
     unsigned char *held; /* one bit per cell */
     unsigned short *cells;
     float *length;
     k_place *place; /* [STRETCH] */
+    k_sums *sums;   /* [blocks along z] */
 } k_blocks;
 
 static k_place place_of(const k_region *r, const scan_trajectory *t, int64_t m)
@@ -154,11 +160,6 @@ static void count_samples(const vf_context *ctx, const k_region *r, const scan_t
     }
 }
 
-/* Cells of the region, all and at the edges of each axis, and how many of them the samples represent. */
-typedef struct k_sums {
-    double all[4], held[4]; /* at the edges of x, y, z; all */
-} k_sums;
-
 static void add_block(const k_region *r, const int64_t block[3], double held, k_sums *sums)
 {
     int64_t within = 0, end[3], first[3];
@@ -185,14 +186,24 @@ static void add_block(const k_region *r, const int64_t block[3], double held, k_
         }
 }
 
-static void judge(const k_region *r, const k_blocks *b, scan_sampling *out)
+/* The sums over layers of blocks are added in order, so the bits do not depend on the number of threads. */
+static void judge(const vf_context *ctx, const k_region *r, const k_blocks *b, scan_sampling *out)
 {
+    const int64_t layer = r->blocks[0] * r->blocks[1];
     k_sums sums = {{0}, {0}};
-    int64_t at = 0, block[3];
-    for (block[2] = 0; block[2] < r->blocks[2]; block[2]++)
-        for (block[1] = 0; block[1] < r->blocks[1]; block[1]++)
-            for (block[0] = 0; block[0] < r->blocks[0]; block[0]++, at++)
-                add_block(r, block, fmin((double)b->length[at], (double)b->cells[at]), &sums);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 5 * r->n[0] * r->n[1] * r->n[2]))
+    for (int64_t z = 0; z < r->blocks[2]; z++) {
+        b->sums[z] = (k_sums){{0}, {0}};
+        for (int64_t i = 0; i < layer; i++) {
+            const int64_t block[3] = {i % r->blocks[0], i / r->blocks[0], z}, at = z * layer + i;
+            add_block(r, block, fmin((double)b->length[at], (double)b->cells[at]), &b->sums[z]);
+        }
+    }
+    for (int64_t z = 0; z < r->blocks[2]; z++)
+        for (int a = 0; a < 4; a++) {
+            sums.all[a] += b->sums[z].all[a];
+            sums.held[a] += b->sums[z].held[a];
+        }
     if (sums.held[3] > 0)
         out->mean = fmax(out->mean, sums.all[3] / sums.held[3]);
     for (int a = 0; a < 3; a++)
@@ -212,10 +223,11 @@ vf_status scan_measure_sampling(vf_context *ctx, const mri_scan *raw, scan_sampl
         k_blocks b = {.held = calloc((size_t)(r.n[0] * r.n[1] * r.n[2]) / 8 + 1, 1),
                       .cells = calloc(blocks, sizeof *b.cells),
                       .length = calloc(blocks, sizeof *b.length),
-                      .place = malloc(STRETCH * sizeof *b.place)};
-        if (b.held && b.cells && b.length && b.place) {
+                      .place = malloc(STRETCH * sizeof *b.place),
+                      .sums = malloc((size_t)r.blocks[2] * sizeof *b.sums)};
+        if (b.held && b.cells && b.length && b.place && b.sums) {
             count_samples(ctx, &r, &raw->trajectory[t], &b);
-            judge(&r, &b, out);
+            judge(ctx, &r, &b, out);
         } else {
             status = vf_fail(ctx, VF_ERR_MEMORY, "no memory to count the cells of k-space");
         }
@@ -223,6 +235,7 @@ vf_status scan_measure_sampling(vf_context *ctx, const mri_scan *raw, scan_sampl
         free(b.cells);
         free(b.length);
         free(b.place);
+        free(b.sums);
     }
     return status;
 }
