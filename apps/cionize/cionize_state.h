@@ -19,6 +19,7 @@
 #include "surface/surface_mesh.h"
 #include "surface/write_scene.h"
 #include "trajectory/trajectory.h"
+#include "voxfield/machine_speed.h"
 #include "voxfield/ticks.h"
 
 /* Layers of the map that outlive the run, and those it makes. */
@@ -118,6 +119,7 @@ typedef struct cionize_state {
     vf_context *ctx;
     double began;               /* vf_now of the run's beginning */
     double forecast[RUN_PARTS]; /* seconds */
+    vf_machine_speed speed;     /* what they are for; set beside them */
     cionize_settings settings;  /* updated from the script and the map that is read */
     ion_settings ions;
     script script;
@@ -258,7 +260,7 @@ void energy_facts(facts *f, const cionize_state *r);
 /* Before the plan is told: sets r->forecast. */
 void forecast_run(cionize_state *r);
 
-/* Seconds of a solution on the grid. */
+/* Seconds of a solution on the grid, after forecast_run. */
 double forecast_solution(const cionize_state *r);
 
 void forecast_facts(facts *f, const cionize_state *r);

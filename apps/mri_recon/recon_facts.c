@@ -392,6 +392,8 @@ static void list_forecast(facts *f, const recon_forecast *of)
     fact_number(f, "applications_of_normal", of->counts.applications);
     if (of->speed > 0)
         fact_number(f, "measured_speed", of->speed);
+    if (of->core > 0)
+        fact_number(f, "measured_core", of->core);
     if (of->region > 0)
         fact_number(f, "measured_region", of->region);
     fact_begin(f, "seconds");

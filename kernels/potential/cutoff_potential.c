@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "potential_methods.h"
+#include "voxfield/machine_speed.h"
 #include "voxfield/timer.h"
 
 static const double pi = 3.14159265358979323846;
@@ -22,13 +23,14 @@ static vf_cutoff_options options_of(const vf_potential_problem *problem)
 /* ---- costs ---- */
 
 /* Seconds of a pair on one core and on a GPU, and of a charge in a plan. */
-static const double core_pair[] = {0.35e-9, 0.9e-9}, gpu_pair[] = {2e-12, 4e-11}, charge_seconds[] = {2e-7, 3e-8};
+static const double core_pair[] = {0.45e-9, 0.9e-9}, gpu_pair[] = {2e-12, 4e-11}, charge_seconds[] = {2e-7, 3e-8};
 
 static double seconds_for(vf_dtype precision, vf_device_kind kind, int threads, double charges, double pairs)
 {
     const bool gpu = kind == VF_DEVICE_CUDA;
-    return (gpu ? 2e-4 : 1e-5) + charges * charge_seconds[gpu] / (gpu ? 1 : threads) +
-           pairs * (gpu ? gpu_pair[precision == VF_F64] : core_pair[precision == VF_F64] / threads);
+    const double gain = gpu ? 1 : vf_team_gain(threads);
+    return (gpu ? 2e-4 : 1e-5) + charges * charge_seconds[gpu] / gain +
+           pairs * (gpu ? gpu_pair[precision == VF_F64] : core_pair[precision == VF_F64] / gain);
 }
 
 /* For a molecule of usual density. */

@@ -6,6 +6,7 @@
 
 #include "ewald_sum.h"
 #include "potential_methods.h"
+#include "voxfield/machine_speed.h"
 #include "voxfield/timer.h"
 
 static vf_ewald_options options_of(const vf_potential_problem *problem)
@@ -29,7 +30,7 @@ static double expected_seconds(const vf_potential_problem *problem, vf_device_ki
         return 0.003 + (charges * 1e-8 + points * 1e-10) * (problem->precision == VF_F64 ? 4 : 1);
     const double bandwidth = log(1 / fmax(problem->tolerance, 1e-16)) + 2, pairs = 0.5 * pow(bandwidth, 3);
     const double single = 0.01 + charges * (1e-6 + 1.3e-9 * pairs) + points * 2.5e-8;
-    return single * (problem->precision == VF_F64 ? 2 : 1) / threads;
+    return single * (problem->precision == VF_F64 ? 2 : 1) / vf_team_gain(threads);
 }
 
 vf_status vf_potential_near_variant(vf_device *device, const vf_potential_problem *problem, char *name, size_t size)
@@ -49,9 +50,10 @@ vf_status vf_potential_near_variant(vf_device *device, const vf_potential_proble
     return status;
 }
 
-static int threads_of(const vf_device *device)
+/* How many times as fast as one thread all are. */
+static double gain_of(const vf_device *device)
 {
-    return vf_device_is_host(device) ? vf_context_threads(vf_device_context(device)) : 1;
+    return vf_device_is_host(device) ? vf_team_gain(vf_context_threads(vf_device_context(device))) : 1;
 }
 
 /* How much longer than expected one layer of the map takes on this machine, with all else that it needs; 1 for little
@@ -80,7 +82,7 @@ static vf_status measure(vf_device *device, const vf_potential_problem *problem,
     VF_TRY(status, vf_ewald_create(device, &part.grid, &some, &options, &plan));
     VF_TRY(status, vf_ewald_execute(plan, queue, &all, values.data));
     VF_TRY(status, vf_queue_sync(queue));
-    *factor = (vf_now() - began) * threads_of(device) / fmax(making + using, 1e-3);
+    *factor = (vf_now() - began) * gain_of(device) / fmax(making + using, 1e-3);
     vf_ewald_destroy(plan);
     vf_queue_destroy(queue);
     vf_array_free(&values);
@@ -93,19 +95,19 @@ static vf_status estimate(vf_device *device, const vf_potential_problem *problem
     /* Seconds. A CPU measures in some ms, a GPU has to load libraries first. */
     const double worth_measuring = vf_device_is_host(device) ? 0.05 : 2;
     const vf_ewald_options options = options_of(problem);
-    const int threads = threads_of(device);
+    const double gain = gain_of(device);
     double making = 0, using = 0, factor = 1;
     vf_ewald_info info;
     *out = (vf_potential_estimate){0};
     vf_status status = vf_potential_near_variant(device, problem, out->variant, sizeof out->variant);
     VF_TRY(status, vf_ewald_plan_costs(device, &problem->grid, charges, &options, &info, &making, &using));
-    if (status == VF_OK && (making + using) / threads * maps > worth_measuring)
+    if (status == VF_OK && (making + using) / gain * maps > worth_measuring)
         status = measure(device, problem, charges, &factor);
     if (status != VF_OK)
         return status;
     out->evaluations =
         info.pairs > 0 ? info.pairs : (double)vf_grid_points(&problem->grid); /* the map's, if all is there */
-    out->seconds = fmax(factor, 0.25) * (making + using) / threads + 1e-4;
+    out->seconds = fmax(factor, 0.25) * (making + using) / gain + 1e-4;
     out->preparing = making / fmax(making + using, 1e-300);
     if (vf_device_is_host(device))
         out->host_bytes = info.most_bytes;

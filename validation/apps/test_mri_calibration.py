@@ -224,10 +224,9 @@ def test_memory_of_maps_that_do_not_fit(_):
 
 
 def test_time_of_joint_estimation(_):
-    """The plan expects joint estimation if the user asks for it, or if the centre is not suitable for ESPIRiT. On one thread,
-    the plan's seconds are the work times the machine's speed, which may be measured and is then in the report: so the work of
-    two runs is the same but for rounding, whatever the machine does meanwhile."""
-    flat = ("--matrix", "64,64,1", "--coils", 8, "--without", "sensitivity")
+    """The plan expects joint estimation if the user asks for it, or if the centre is not suitable for ESPIRiT. Runs this
+    short measure nothing, so the seconds of two runs with the same work are the same but for rounding, whatever the machine does."""
+    flat = ("--matrix", "64,64,1", "--coils", 4, "--without", "sensitivity")
     phantom("full.h5", *flat, "--trajectory", "cartesian")
     phantom("gaps.h5", *flat, "--trajectory", "cartesian", "--accelerate", 2, "--calibration-lines", 1)
     phantom("spokes.h5", *flat, "--spokes", 101)
@@ -238,8 +237,8 @@ def test_time_of_joint_estimation(_):
             out = make(scan, "--coils", coils, "-o", "i.h5", "--report", "r.json", "--threads", 1, "--iterations", 1).out
             with open("r.json", encoding="ascii") as report:
                 expected = json.load(report)["forecast"]
-            assert "measured_region" not in expected, expected  # one thread has none
-            work[coils] = expected["seconds"]["coil maps"] / expected.get("measured_speed", 1)
+            assert not any(name.startswith("measured") for name in expected), expected
+            work[coils] = expected["seconds"]["coil maps"]
             assert math.isfinite(work[coils]), expected
             assert ("NLINV" if joint else "ESPIRiT") in out or coils != "auto", (scan, out)
         print(f"    {scan}: {work}")

@@ -40,6 +40,7 @@ BOUND = 1.5
 ENOUGH = 1.0  # s: a case whose runs have taken longer is not run again
 BEFORE = {"mri_recon": ("read", "coils", "device"), "cionize": ("read", "plan")}  # stages
 MEASURED = {"mri_recon": ("before",), "cionize": ("before", "compute")}  # parts whose forecasts are measured on the clock
+MACHINE = ("speed", "core", "thread", "region")  # what the programs measure before the plan, if they do
 COUNTS = ("first_images", "first_iterations", "iterations", "applications_of_normal")
 
 
@@ -71,7 +72,7 @@ def one_run(command, program, folder, processor):
     made["before"] = seconds - sum(made.values())
     counts = {name: [forecast[name], report["reconstruction"].get(name, 0)] for name in COUNTS} if program == "mri_recon" else {}
     return {"seconds": seconds, "made": made, "forecast": forecast["seconds"], "speed": forecast.get("measured_speed"),
-            "region": forecast.get("measured_region"), "counts": counts, "device": report.get("device")}
+            "core": forecast.get("measured_core"), "thread": forecast.get("measured_thread"), "region": forecast.get("measured_region"), "counts": counts, "device": report.get("device")}
 
 
 def measure(asked, case, path, files, threads, folder):
@@ -90,8 +91,7 @@ def measure(asked, case, path, files, threads, folder):
             break
     best = min(rows, key=lambda row: row["seconds"])
     least = min(rows, key=lambda row: sum(row["forecast"].values()))
-    return {"case": name, "program": program, "threads": threads, "runs": len(rows), **best, "forecast": least["forecast"], "speed": least["speed"],
-            "region": least["region"]}
+    return {"case": name, "program": program, "threads": threads, "runs": len(rows), **best, "forecast": least["forecast"], **{name: least[name] for name in MACHINE}}
 
 
 def compare(rows, processor):
@@ -118,7 +118,7 @@ def line(row):
     words = [f"{name} {1e3 * forecast:.3g}/{1e3 * made:.3g}" for name, (forecast, made) in row["parts"].items()
              if max(forecast, made) > 0.05 * row["seconds"]]
     words += [f"{name.replace('_of_normal', '')} {forecast:.0f}/{made}" for name, (forecast, made) in row["counts"].items() if made]
-    words += [f"{name} {row[name]:.3g}" for name in ("speed", "region") if row[name]]
+    words += [f"{name} {row[name]:.3g}" for name in MACHINE if row.get(name)]
     return f"{row['ratio']:.2f}{'  <--' if not within(row) else ''}  {1e3 * row['forecast']:.0f}/{1e3 * row['seconds']:.0f} ms  {row['case']}\n        " + \
         ", ".join(words)
 

@@ -12,6 +12,7 @@
 #include "noise/partial_fourier.h"
 #include "plan_device.h"
 #include "solve/prior_table.h"
+#include "voxfield/machine_speed.h"
 #include "voxfield/output.h"
 #include "voxfield/timer.h"
 
@@ -24,7 +25,9 @@ static const double LOADING = 0.014;
 static const double WORTH_MEASURING = 0.25, SHARE = 0.003, LONGEST = 3e-3;
 static const double GPU_RATE = 8e12; /* FLOP/s of transforms on an H200 */
 
-static const double of_two_sets = 1.8; /* what a product by F^H W F takes of that with one set of maps */
+/* What a product by F^H W F takes of that with one set of maps: off the grid, on it, where transforms take less of it. */
+static const double of_two_sets[2] = {1.8, 2.2};
+static const double direct_rate = 6e9; /* samples and points a second of Q by the direct sum, of one coil */
 
 static const double ns = 1e-9;
 
@@ -39,10 +42,11 @@ typedef struct tally {
 
 /* ---- stages ---- */
 
-/* Adds work to a stage: seconds of one thread in a serial part, and in `regions` parallel ones of so many pieces. */
+/* Adds work to a stage: seconds of one thread in a serial part, which is not like the products that `speed` is of, and in
+ * `regions` parallel ones of so many pieces. */
 static void add(tally *t, forecast_part part, double serial, double parallel, double pieces, double regions)
 {
-    t->out->part[part] += t->at.speed * serial + forecast_seconds(&t->at, parallel, pieces, regions);
+    t->out->part[part] += t->at.core * serial + forecast_seconds(&t->at, parallel, pieces, regions);
 }
 
 /* The same of work that a GPU would do. */
@@ -91,7 +95,8 @@ static void count_q(tally *t, double times)
     if (z->on_grid)
         add_device(t, FORECAST_Q, times * (40 * ns * z->samples + 2e-4), times * 8 * ns * z->voxels, t->at.threads, 2);
     else if (z->direct)
-        add_device(t, FORECAST_Q, 0, times * z->samples * z->points / 2 / 1.5e10, t->at.threads, 2);
+        add_device(t, FORECAST_Q, 0, times * z->samples * z->points / 2 / direct_rate,
+                   ceil(z->points / 2 / (z->volume ? 8192 : 1024)), times * 2); /* blocks of fourier_sum_cpu.c */
     else
         add_device(t, FORECAST_Q, times * (30 * ns * z->samples + 1e-3),
                    times * z->segments * (boxes * adjoint_seconds(z) + z->wide * 4 * ns * z->point_work), t->at.threads,
@@ -111,7 +116,7 @@ static void count_espirit(tally *t, double places, double block)
     const double spans = z->volume ? 729 : 121, samples = z->volume ? cube(block) : block * block;
     const double rate = z->volume ? 2 : 3.5;
     const double gram = coils * coils / 2 * spans * samples * rate * ns, projector = cube(coils * points) * 1.5 * ns;
-    const double voxels = coils * coils * z->voxels * 25 * ns;
+    const double voxels = z->sets * coils * coils * z->voxels * 25 * ns;
     const double quality = coils * samples * block * (z->volume ? 3 : 2) * 2 * ns;
     add(t, FORECAST_MAPS, places * (0.042 + quality + 5e-4 * coils + 10 * ns * z->coils * z->voxels),
         places * (gram + projector + voxels), t->at.threads, places * 300);
@@ -144,7 +149,7 @@ static bool has_even_maps(vf_context *ctx, const recon_settings *s, const mri_sc
 static void count_maps(tally *t, vf_context *ctx, const recon_settings *s, const mri_scan *raw)
 {
     const forecast_sizes *z = &t->z;
-    const double joint_rate = 6.5e9; /* FLOP/s of one core, in double precision */
+    const double joint_rate = 7.2e9; /* FLOP/s of one core, in double precision */
     const double places = raw->places, block = z->on_grid && !z->volume ? 40 : 24;
     if (!z->maps || raw->coils == 1)
         return;
@@ -156,8 +161,8 @@ static void count_maps(tally *t, vf_context *ctx, const recon_settings *s, const
         return;
     }
     if (estimates_jointly(ctx, s, raw)) {
-        add(t, FORECAST_MAPS, 0, places * calibrate_jointly_work(raw, z->on_grid) / joint_rate, t->at.threads,
-            places * 1000);
+        add(t, FORECAST_MAPS, places * 0.025, places * calibrate_jointly_work(raw, z->on_grid) / joint_rate,
+            t->at.threads, places * 1000);
         return;
     }
     if (!z->on_grid || s->coils.how == RECON_COILS_WALSH)
@@ -172,9 +177,9 @@ static void count_maps(tally *t, vf_context *ctx, const recon_settings *s, const
 static void count_products(tally *t, double products)
 {
     const forecast_sizes *z = &t->z;
-    products *= z->segments * (z->sets > 1 ? of_two_sets : 1);
+    products *= z->segments * (z->sets > 1 ? of_two_sets[z->on_grid] : 1);
     add_device(t, FORECAST_SOLVE, products * 1.5e-6, products * forecast_product_seconds(z),
-               forecast_pieces_of_product(z), products * 2.6);
+               forecast_pieces_of_product(z), products * forecast_regions_of_product(z));
 }
 
 /* Iterations of conjugate gradients: with a spectrum, three circulant matrices. */
@@ -182,6 +187,7 @@ static void count_gradients(tally *t, const solve_settings *s, double iterations
 {
     const forecast_sizes *z = &t->z;
     count_products(t, iterations * z->systems);
+    iterations *= z->sets; /* an image each */
     add_device(t, FORECAST_SOLVE, iterations * 16e-6,
                iterations * z->wide * (s->lambda_auto ? 3 * 0.68 * ns * z->voxel_work : 6 * ns * z->voxels),
                forecast_pieces_of_transform(z), iterations * (s->lambda_auto ? 27 : 8));
@@ -323,6 +329,8 @@ void forecast_make(vf_context *ctx, const recon_settings *s, const mri_scan *raw
     const double begin = vf_now();
     count_stages(&t, ctx, s, raw);
     const double seconds = forecast_total(out);
+    if (seconds > WORTH_MEASURING)
+        out->core = t.at.core = vf_measure_machine(ctx).core;
     if (host && cg && seconds > WORTH_MEASURING) {
         const double product = fmin(SHARE * seconds, LONGEST) * forecast_gain(&t.at, forecast_pieces_of_product(&t.z));
         const double speed = forecast_measure_speed(ctx, &t.at, &t.z, raw, product);
@@ -330,8 +338,9 @@ void forecast_make(vf_context *ctx, const recon_settings *s, const mri_scan *raw
         out->speed = speed > 0 ? (t.at.speed = sqrt(speed)) : 0;
         if (t.at.threads > 1)
             out->region = t.at.region = forecast_measure_region(&t.at);
-        count_stages(&t, ctx, s, raw);
     }
+    if (out->core > 0)
+        count_stages(&t, ctx, s, raw);
     const double again = out->part[FORECAST_SOLVE] > 0 ? t.again / out->part[FORECAST_SOLVE] : 0;
     if (!host) {
         const recon_sharing how = share_devices(s, raw, vf_context_device_count(ctx));
@@ -339,7 +348,7 @@ void forecast_make(vf_context *ctx, const recon_settings *s, const mri_scan *raw
         for (int p = FORECAST_NOISE; p < FORECAST_PARTS; p++)
             out->part[p] = fmax(0, out->part[p] - t.device[p]);
     }
-    out->part[FORECAST_BEFORE] = LOADING + before + vf_now() - begin;
+    out->part[FORECAST_BEFORE] = LOADING + vf_device_leaving_seconds(ctx) + before + vf_now() - begin;
     out->again = out->part[FORECAST_BEFORE] + out->part[FORECAST_NOISE] + out->part[FORECAST_Q] +
                  out->part[FORECAST_MAPS] / raw->places + /* frames of other places need other maps */
                  again * (out->part[FORECAST_SOLVE] + out->gpu);

@@ -36,7 +36,7 @@ typedef struct recon_forecast {
     double part[FORECAST_PARTS]; /* s */
     double gpu;                  /* s of that on GPUs, which is in no part; 0 on the CPU */
     double again;                /* s of all that each part of the run does again (--part, MPI) */
-    double speed, region;        /* see forecast_make; 0: not measured */
+    double speed, core, region;  /* see forecast_make; 0: not measured */
 } recon_forecast;
 
 /* Seconds of the work that a GPU can take over, on the CPU and on one GPU, for the choice of the device. Nothing is
@@ -46,10 +46,11 @@ void forecast_devices(vf_context *ctx, const recon_settings *settings, const mri
 
 /* Seconds of a run on the context's devices. `before`: seconds until now.
  *
- * The rates are those of one core of a Xeon of 2023. If the run is long enough, a small product by F^H W F and a few
- * empty parallel regions are timed on the context's threads, which takes up to 1.5 % of the run: the first gives `speed`,
- * seconds here over those of the model, the second `region`, seconds that threads take to begin and end together. So the
- * forecast follows the machine and what else runs on it. */
+ * The rates are those of one core of a Xeon of 2023. If the run is long enough, some milliseconds, up to 1.5 % of the run,
+ * measure this machine: a small product by F^H W F on the context's threads gives `speed`, seconds here over those of the
+ * model; text and memory on one thread (voxfield/machine_speed.h) give `core`, the same of serial work; empty parallel
+ * regions give `region`, seconds that threads take to begin and end together. So the forecast follows the machine and what
+ * else runs on it. On GPUs only `core` is measured. */
 void forecast_make(vf_context *ctx, const recon_settings *settings, const mri_scan *raw, const scan_sampling *sampling,
                    double before, recon_forecast *out);
 

@@ -45,7 +45,7 @@ static const law first_law[2][SAMPLED] = {{[GRID_FULL] = {19, 0.2, 0, 0, 2, 1, 0
                                            [GRID_REGULAR] = {13, 0.35, 1.3, 0, 1.6, 0.55, 0.6},
                                            [GRID_IRREGULAR] = {50, 0, 0, 0, 1, 0.4, 0},
                                            [LINES_FULL] = {28, 0.5, 0, 0, 1, 0.72, 0},
-                                           [LINES] = {10.8, 0, 0.5, 0, 2.5, 1, 1},
+                                           [LINES] = {10.8, 0, 0.5, 0, 3.9, 1, 1},
                                            [BALL_FULL] = {16, 0, 0, 0, 1, 0.85, 0},
                                            [BALL] = {16, 0, 0.4, 0, 1, 0.6, 0}}};
 /* Iterations of conjugate gradients where the scan is complete, applications of ADMM where it is not. */
@@ -60,7 +60,7 @@ static const law last_law[2][SAMPLED] = {{[GRID_FULL] = {38, 0.25, 0, 0, 2.2, 1,
                                           [GRID_REGULAR] = {3, 0, 1.6, 0, 0.65, 1, 0},
                                           [GRID_IRREGULAR] = {15, 0, 0, -0.2, 1, 1.6, 0},
                                           [LINES_FULL] = {42, 0.2, 3, -0.12, 1, 0.75, 0},
-                                          [LINES] = {4.8, 0.7, 0.6, -0.27, 2, 0.85, 0},
+                                          [LINES] = {4.8, 0.7, 0.6, -0.27, 2.4, 0.85, 0},
                                           [BALL_FULL] = {80, 0.4, 0, 0, 1, 0.65, 0},
                                           [BALL] = {32, 0, 0, 0, 1, 0.6, 0}}};
 /* Linear images of incomplete scans, over first ones: as many more as the tolerance is smaller, but for regular lines with maps,
@@ -86,6 +86,8 @@ static const double sure_solutions = 20;
 static const double strength_solutions = 30;
 /* What a missing side of k-space multiplies iterations by: of one channel, with maps. */
 static const double of_one_side[2] = {1.5, 1.3};
+/* What a second set of maps multiplies a first image's iterations by: on the grid. */
+static const double of_more_sets = 1.3;
 /* Of conjugate gradients: the default, and for first images (reconstruct.c). */
 static const double usual_tolerance = 1e-5, first_tolerance = 1e-3;
 
@@ -330,7 +332,7 @@ static void count_images(const forecast_sizes *z, const solve_settings *s, const
 {
     const int table = z->maps && raw->coils > 1 ? 1 : 0;
     const double usual = count_of(&first_law[table][look->kind], raw, sampling, look);
-    *first = usual * (z->one_sided ? of_one_side[table] : 1);
+    *first = usual * (z->one_sided ? of_one_side[table] : 1) * (z->sets > 1 && z->on_grid ? of_more_sets : 1);
     if (s->sparse || !is_incomplete(look->kind))
         *last = count_of(&last_law[table][look->kind], raw, sampling, look);
     else if (table == 1 && look->kind == GRID_REGULAR)

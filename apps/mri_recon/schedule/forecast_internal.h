@@ -4,11 +4,11 @@
 
 #include "forecast.h"
 
-/* The machine: seconds over those of the reference, and seconds of a parallel region. */
+/* The machine: seconds over those of the reference, of products by F^H W F and of serial work, and those of a parallel region. */
 typedef struct forecast_machine {
     const vf_context *ctx;
     int threads;
-    double speed, region;
+    double speed, core, region;
 } forecast_machine;
 
 /* What the formulas need of a scan. */
@@ -45,6 +45,8 @@ double forecast_product_seconds(const forecast_sizes *sizes);
 double forecast_pieces_of_product(const forecast_sizes *sizes);
 double forecast_pieces_of_transform(const forecast_sizes *sizes);
 double forecast_pieces_of_vector(const forecast_sizes *sizes);
+/* Parallel regions of a product, of one coil and one time segment. */
+double forecast_regions_of_product(const forecast_sizes *sizes);
 /* How many times as fast as one thread all threads are, if they share so many pieces. */
 double forecast_gain(const forecast_machine *machine, double pieces);
 /* Seconds of work that takes `parallel` seconds on one thread of the reference, in so many parallel regions. Regions have all

@@ -10,6 +10,7 @@
 #include "toeplitz.h"
 #include "voxfield/copy.h"
 #include "voxfield/fft_axis.h"
+#include "voxfield/machine_speed.h"
 #include "voxfield/statistics.h"
 #include "voxfield/team_size.h"
 #include "voxfield/timer.h"
@@ -17,9 +18,6 @@
 
 /* What the measured speed may be. */
 static const double LEAST_SPEED = 0.3, MOST_SPEED = 8;
-/* Of n threads, each is slower by n - 1 times this share: they have caches, memory and the clock in common. Of NUFFTs, coil maps
- * and the solver in docs/threads.md, with 2 to 16 threads. */
-static const double CROWDING = 0.05;
 
 static const double ns = 1e-9;
 
@@ -135,10 +133,17 @@ double forecast_pieces_of_vector(const forecast_sizes *z)
     return ceil(z->together * z->voxels / 16384);
 }
 
+/* As toeplitz_cpu.c works through batches of coils and segments: two for each batch, and one. */
+double forecast_regions_of_product(const forecast_sizes *z)
+{
+    const double most = 16, bytes = 8388608, turns = z->systems * z->segments;
+    const double batch = fmax(1, fmin(most, floor(bytes / (8 * z->wide * z->points))));
+    return (2 * ceil(turns / batch) + 1) / turns;
+}
+
 double forecast_gain(const forecast_machine *m, double pieces)
 {
-    const double n = fmax(1, fmin(m->threads, pieces));
-    return n / (1 + CROWDING * (n - 1));
+    return vf_team_gain(fmax(1, fmin(m->threads, pieces)));
 }
 
 double forecast_seconds(const forecast_machine *m, double parallel, double pieces, double regions)
@@ -158,17 +163,24 @@ double forecast_product_seconds(const forecast_sizes *z)
     return (z->on_grid ? alone : doubled) * rough * ns * z->point_work * z->wide;
 }
 
-/* Seconds of a region, if nothing is measured. */
+/* Seconds of a region in which threads have nothing to do, if nothing is measured. */
 static double usual_region(int threads)
 {
-    return threads > 1 ? 2e-6 + 3e-7 * threads : 0;
+    return threads > 1 ? 1e-6 + 1e-7 * threads : 0;
+}
+
+/* What regions of a solver take besides, in which threads do work: each reads what others have written just before, and waits for
+ * the last. Of scans of one to eight coils of 128^2 to 32^3 with 16 threads. */
+static double handing_over(int threads)
+{
+    return threads > 1 ? 8e-7 * threads : 0;
 }
 
 /* The median of some rounds. */
 double forecast_measure_region(const forecast_machine *m)
 {
     enum { ROUNDS = 5, REGIONS = 16 };
-    static const double most = 3; /* times the usual: longer ones are those of a moment in which other programs run */
+    static const double most = 4; /* times the usual: longer ones are those of a moment in which other programs run */
     double seconds[ROUNDS];
     for (int round = -1; round < ROUNDS; round++) { /* the first round begins the threads */
         const double begin = vf_now();
@@ -183,7 +195,7 @@ double forecast_measure_region(const forecast_machine *m)
             seconds[round] = (vf_now() - begin) / REGIONS;
     }
     vf_host_sort(ROUNDS, seconds);
-    return fmin(seconds[ROUNDS / 2], most * usual_region(m->threads));
+    return fmin(seconds[ROUNDS / 2], most * usual_region(m->threads)) + handing_over(m->threads);
 }
 
 /* A smaller image of the same kind, whose product takes `seconds` of one thread or less at the reference's speed. Axes are
@@ -255,5 +267,6 @@ double forecast_measure_speed(vf_context *ctx, const forecast_machine *m, const 
 forecast_machine forecast_usual_machine(const vf_context *ctx)
 {
     const int threads = vf_context_threads(ctx);
-    return (forecast_machine){.ctx = ctx, .threads = threads, .speed = 1, .region = usual_region(threads)};
+    return (forecast_machine){
+        .ctx = ctx, .threads = threads, .speed = 1, .core = 1, .region = usual_region(threads) + handing_over(threads)};
 }
