@@ -395,7 +395,7 @@ def several_block(data):
     if not report:
         return no_record("gpu", "several GPUs")
     same = all(case.get("same_bits", True) for case in report["cases"].values())
-    return (f"{len(report['devices'])} of {report['devices'][0]}; maps have {'the same' if same else 'OTHER'} bits on any number; images take 60 iterations.\n\n" +
+    return (f"{len(report['devices'])} of {report['devices'][0]}; maps have {'the same' if same else 'OTHER'} bits on any number; images take 60 iterations, but where there are no options.\n\n" +
             table(["program", "case", "timed", "GPUs", "s", "times one's speed", "whole program, s", "times one's speed"], several_rows(report)) +
             (f"\n\n{report['note']}" if report.get("note") else ""))
 

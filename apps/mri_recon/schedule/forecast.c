@@ -116,7 +116,7 @@ static void count_espirit(tally *t, double places, double block)
     const double spans = z->volume ? 729 : 121, samples = z->volume ? cube(block) : block * block;
     const double rate = z->volume ? 2 : 3.5;
     const double gram = coils * coils / 2 * spans * samples * rate * ns, projector = cube(coils * points) * 1.5 * ns;
-    const double voxels = z->sets * coils * coils * z->voxels * 25 * ns;
+    const double voxels = z->sets * coils * coils * z->voxels * 8 * ns;
     const double quality = coils * samples * block * (z->volume ? 3 : 2) * 2 * ns;
     add(t, FORECAST_MAPS, places * (0.042 + quality + 5e-4 * coils + 10 * ns * z->coils * z->voxels),
         places * (gram + projector + voxels), t->at.threads, places * 300);
