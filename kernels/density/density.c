@@ -28,40 +28,71 @@ enum { STEPS = sizeof power / sizeof *power };
 typedef struct density {
     vf_queue *queue;
     vf_encoding *encoding;
-    int64_t samples, points;
+    int64_t samples, doubled[3], points;
     vf_array values, image; /* [samples], [points of the doubled grid], complex, on the device */
-    vf_array triangle;      /* [points] real, on the device */
+    double *axis[3];        /* the triangle along x, y, z, over the number of voxels */
+    vf_array triangle;      /* [points] real, on a device other than the host */
 } density;
 
-/* A function that is a product of those of its axes, times `scale`: values[3][n], behind each other. */
-static void fill_product(vf_context *ctx, const int64_t n[3], double scale, const double *axes, float *out)
+/* Row `row` of the triangle over the doubled grid, divided by the number of voxels: factor times d->axis[0]. */
+static double factor_of_row(const density *d, int64_t row)
 {
-    const double *const x = axes, *const y = x + n[0], *const z = y + n[1];
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, n[0] * n[1] * n[2]))
-    for (int64_t row = 0; row < n[1] * n[2]; row++) {
-        const double factor = scale * y[row % n[1]] * z[row / n[1]];
-        for (int64_t i = 0; i < n[0]; i++)
-            out[row * n[0] + i] = (float)(factor * x[i]);
-    }
+    const int64_t ny = d->doubled[1];
+    return d->axis[1][row % ny] * d->axis[2][row / ny];
 }
 
-/* The triangle over the doubled grid, divided by the number of voxels. */
-static vf_status make_triangle(vf_context *ctx, const int64_t matrix[3], const int64_t doubled[3], density *d)
+static int64_t rows_of(const density *d)
+{
+    return d->points / d->doubled[0];
+}
+
+static vf_status make_axes(vf_context *ctx, const int64_t matrix[3], density *d)
+{
+    for (int a = 0; a < 3; a++) {
+        d->axis[a] = malloc((size_t)d->doubled[a] * sizeof *d->axis[a]);
+        if (!d->axis[a])
+            return vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
+        const double n = (double)matrix[a];
+        for (int64_t i = 0; i < d->doubled[a]; i++)
+            d->axis[a][i] = (matrix[a] > 1 ? 1 - fabs((double)(i - matrix[a]) / n) : 1) / n;
+    }
+    return VF_OK;
+}
+
+/* The triangle in the memory of a device. In host memory, multiplying by its axes is faster than reading it. */
+static vf_status make_triangle(vf_context *ctx, density *d)
 {
     float *triangle = malloc((size_t)d->points * sizeof *triangle);
-    double *axes = calloc((size_t)(doubled[0] + doubled[1] + doubled[2]), sizeof *axes), *axis = axes;
-    vf_status status = triangle && axes ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
-    for (int a = 0; a < 3 && status == VF_OK; axis += doubled[a++])
-        for (int64_t i = 0; i < doubled[a]; i++)
-            axis[i] = matrix[a] > 1 ? 1 - fabs((double)(i - matrix[a]) / (double)matrix[a]) : 1;
-    if (status == VF_OK)
-        fill_product(ctx, doubled, 1 / (double)(matrix[0] * matrix[1] * matrix[2]), axes, triangle);
-    VF_TRY(status, vf_array_create(vf_queue_device(d->queue), VF_SPACE_DEVICE, VF_F32, d->points, &d->triangle));
+    if (!triangle)
+        return vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, d->points))
+    for (int64_t row = 0; row < rows_of(d); row++)
+        for (int64_t i = 0; i < d->doubled[0]; i++)
+            triangle[row * d->doubled[0] + i] = (float)(factor_of_row(d, row) * d->axis[0][i]);
+    vf_status status = vf_array_create(vf_queue_device(d->queue), VF_SPACE_DEVICE, VF_F32, d->points, &d->triangle);
     VF_TRY(status, vf_queue_copy(d->queue, d->triangle.data, triangle, (size_t)d->points * sizeof *triangle));
     VF_TRY(status, vf_queue_sync(d->queue));
     free(triangle);
-    free(axes);
     return status;
+}
+
+/* d->image *= the triangle */
+static vf_status multiply(vf_context *ctx, density *d)
+{
+    if (!vf_device_is_host(vf_queue_device(d->queue)))
+        return vf_vector_scale_by(d->queue, VF_C64, d->points, d->triangle.data, d->image.data, d->image.data);
+    const int64_t nx = d->doubled[0];
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, d->points))
+    for (int64_t row = 0; row < rows_of(d); row++) {
+        float *image = (float *)d->image.data + 2 * row * nx;
+        const double factor = factor_of_row(d, row);
+        for (int64_t i = 0; i < nx; i++) {
+            const float t = (float)(factor * d->axis[0][i]);
+            image[2 * i] *= t;
+            image[2 * i + 1] *= t;
+        }
+    }
+    return VF_OK;
 }
 
 static vf_status put(vf_queue *queue, const float complex *from, int64_t n, vf_array *to)
@@ -85,7 +116,7 @@ static vf_status step(vf_context *ctx, density *d, float p, float complex *seen,
         seen[m] = weights[m];
     vf_status status = put(d->queue, seen, d->samples, &d->values);
     VF_TRY(status, vf_encoding_adjoint(d->encoding, d->queue, 1, &d->values, &d->image));
-    VF_TRY(status, vf_vector_scale_by(d->queue, VF_C64, d->points, d->triangle.data, d->image.data, d->image.data));
+    VF_TRY(status, multiply(ctx, d));
     VF_TRY(status, vf_encoding_forward(d->encoding, d->queue, 1, &d->image, &d->values));
     VF_TRY(status, get(d->queue, &d->values, d->samples, seen));
     if (status != VF_OK)
@@ -181,18 +212,19 @@ vf_status vf_density_weights(vf_queue *queue, const int64_t matrix[3], int64_t s
     vf_device *device = vf_queue_device(queue);
     vf_context *ctx = vf_device_context(device);
     density d = {.queue = queue, .samples = samples, .points = 1};
-    int64_t doubled[3];
     const double voxels = (double)(matrix[0] * matrix[1] * matrix[2]);
     for (int a = 0; a < 3; a++) {
-        doubled[a] = matrix[a] > 1 ? 2 * matrix[a] : 1;
-        d.points *= doubled[a];
+        d.doubled[a] = matrix[a] > 1 ? 2 * matrix[a] : 1;
+        d.points *= d.doubled[a];
     }
     float complex *seen = malloc((size_t)samples * sizeof *seen);
     vf_status status = seen ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory for density weights");
-    VF_TRY(status, make_encoding(queue, doubled, samples, k, &d.encoding));
+    VF_TRY(status, make_encoding(queue, d.doubled, samples, k, &d.encoding));
     VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, d.samples, &d.values));
     VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, d.points, &d.image));
-    VF_TRY(status, make_triangle(ctx, matrix, doubled, &d));
+    VF_TRY(status, make_axes(ctx, matrix, &d));
+    if (!vf_device_is_host(device))
+        VF_TRY(status, make_triangle(ctx, &d));
     for (int64_t m = 0; m < samples; m++)
         weights[m] = used && used[m] == 0 ? 0 : 1; /* unused samples do not contribute to others */
     for (int i = 0; i < STEPS && status == VF_OK; i++) {
@@ -209,6 +241,8 @@ vf_status vf_density_weights(vf_queue *queue, const int64_t matrix[3], int64_t s
     vf_array_free(&d.values);
     vf_array_free(&d.image);
     vf_array_free(&d.triangle);
+    for (int a = 0; a < 3; a++)
+        free(d.axis[a]);
     free(seen);
     return status;
 }
