@@ -150,6 +150,25 @@ def helix(atoms=40):
     return [(0.8 * math.cos(1.7 * n), 0.8 * math.sin(1.7 * n), 0.8 * n, (-1) ** n * 0.5) for n in range(atoms)]
 
 
+def test_residues_in_another_order(_):
+    """Beads have one name, so the residues tell. Names of one amino acid are many."""
+    def files(places, charges):
+        with open("m.pdb", "w", encoding="ascii") as file:
+            for n, name in enumerate(places):
+                file.write(f"ATOM  {n + 1:5d}  BB {name:>4s} A{n + 1:4d}    {4.0 * n:8.3f}{0:8.3f}{0:8.3f}  1.00  0.00\n")
+        with open("m.psf", "w", encoding="ascii") as file:
+            file.write(f"PSF\n\n       1 !NTITLE\n x\n\n{len(charges):8d} !NATOM\n")
+            for n, name in enumerate(charges):
+                file.write(f"{n + 1:8d} A    {n + 1:<4d} {name:<4s} BB   C    {n % 2 - 0.5:14.6f}{72:14.4f}{0:8d}\n")
+        return make("--charges", "m.psf", "m.pdb", "-o", "m.dx").err
+    words = "of another amino acid than in m.psf: atom 2 is of"
+    assert words not in files(["ALA", "HIS", "CYS", "GLU", "LYS", "HOH"], ["NALA", "HSD", "CYX", "GLUP", "CLYN", "TIP3"])
+    assert words not in files(["ALA", "LIG", "MSE"], ["ALA", "GLU", "MET"])  # others are renamed at will
+    said = files(["ALA", "LYS", "GLU", "GLU"], ["ALA", "GLU", "LYSH", "GLU"])
+    assert f"2 atoms are {words} LYS 2 here, and of GLU 2 there" in said, said
+    assert f"1 atom is {words} ASP 2" in files(["ALA", "ASP"], ["ALA", "CASN"])
+
+
 def test_other_units():
     """Lengths in nm, where angstrom are expected, give a map without any other sign of it."""
     write_atoms("a.pqr", helix())

@@ -13,6 +13,7 @@
 #include "crd_text.h"
 #include "gro_text.h"
 #include "molecule_readers.h"
+#include "residue_kinds.h"
 #include "text/cif_words.h"
 #include "voxfield/timer.h"
 
@@ -121,6 +122,36 @@ static bool same_name(const char *a, const char *b)
     return strcmp(plain_a, plain_b) == 0 || is_cut_name(a, b);
 }
 
+/* Programs rename residues, but no amino acid becomes another. Models with one bead for a residue, or backbones, have the same
+ * names of atoms in all of them. */
+static void warn_of_residues(vf_context *ctx, const file_part *places, const file_part *charges)
+{
+    const atom_label *last[2] = {NULL, NULL};
+    int64_t count = 0, first = 0;
+    bool other = false;
+    for (int64_t i = 0; i < places->m.atoms; i++) {
+        const atom_label *a = &places->m.labels[i], *b = &charges->m.labels[i];
+        if (!last[0] || strcmp(a->residue, last[0]->residue) != 0 || strcmp(b->residue, last[1]->residue) != 0) {
+            const bool same = strcmp(a->residue, b->residue) == 0;
+            const char *one = same ? NULL : residue_amino_acid(a->residue),
+                       *two = one ? residue_amino_acid(b->residue) : NULL;
+            other = one && two && strcmp(one, two) != 0;
+        }
+        last[0] = a;
+        last[1] = b;
+        first = other && count == 0 ? i : first;
+        count += other;
+    }
+    if (count > 0)
+        vf_warn(ctx,
+                "%s: %" PRId64 " atom%s %s of another amino acid than in %s: atom %" PRId64 " is of %s %" PRId32
+                " here, and of %s %" PRId32
+                " there; charges go by the order of atoms, so check that both files have the same",
+                places->name, count, vf_plural(count), count == 1 ? "is" : "are", charges->name, first + 1,
+                places->m.labels[first].residue, places->m.labels[first].residue_number,
+                charges->m.labels[first].residue, charges->m.labels[first].residue_number);
+}
+
 static vf_status compare(vf_context *ctx, const file_part *places, const file_part *charges)
 {
     static const char advice[] = "both must have the same atoms in the same order";
@@ -135,6 +166,7 @@ static vf_status compare(vf_context *ctx, const file_part *places, const file_pa
                            places->name, i + 1, a->name, a->residue, a->residue_number, charges->name, b->name,
                            b->residue, b->residue_number, advice);
     }
+    warn_of_residues(ctx, places, charges);
     return VF_OK;
 }
 

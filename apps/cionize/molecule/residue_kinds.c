@@ -43,6 +43,27 @@ bool residue_is_protein(const char *name)
     return end && IS_LISTED(name + 1, amino_acids);
 }
 
+const char *residue_amino_acid(const char *name)
+{
+    enum { TWENTY = 20 };
+    static const char *const forms[][2] = {
+        {"ASH", "ASP"},  {"ASPP", "ASP"}, {"ASPH", "ASP"}, {"GLH", "GLU"},  {"GLUP", "GLU"}, {"GLUH", "GLU"},
+        {"LYN", "LYS"},  {"LSN", "LYS"},  {"LYSH", "LYS"}, {"CYX", "CYS"},  {"CYM", "CYS"},  {"CYM2", "CYS"},
+        {"CYS2", "CYS"}, {"CYSH", "CYS"}, {"HID", "HIS"},  {"HIE", "HIS"},  {"HIP", "HIS"},  {"HSD", "HIS"},
+        {"HSE", "HIS"},  {"HSP", "HIS"},  {"HISA", "HIS"}, {"HISB", "HIS"}, {"HISD", "HIS"}, {"HISE", "HIS"},
+        {"HISH", "HIS"}, {"HIS1", "HIS"}, {"HIS2", "HIS"}, {"ARN", "ARG"},  {"ARGN", "ARG"}, {"TYM", "TYR"}};
+    const bool end = strlen(name) == 4 && (name[0] == 'N' || name[0] == 'C'); /* AMBER's NALA and CALA */
+    for (int without = 0; without <= end; without++) {
+        for (int n = 0; n < TWENTY; n++)
+            if (strcasecmp(name + without, amino_acids[n]) == 0)
+                return amino_acids[n];
+        for (size_t n = 0; n < sizeof forms / sizeof *forms; n++)
+            if (strcasecmp(name + without, forms[n][0]) == 0)
+                return forms[n][1];
+    }
+    return NULL;
+}
+
 bool residue_is_nucleic(const char *name)
 {
     static const char *const names[] = {"A",   "C",   "G",   "U",   "T",   "I",   "DA",  "DC",  "DG",  "DT",

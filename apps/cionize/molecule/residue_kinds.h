@@ -12,6 +12,10 @@ bool residue_is_water(const char *name);
  * of CHARMM (HSD), AMBER (HID, CYX, and NALA and CALA at the ends) and GROMACS (HISE, LYSH) for other protonation states. */
 bool residue_is_protein(const char *name);
 
+/* Which of the twenty amino acids a residue of this name is, whatever its protonation and place in the chain: "HIS" for HSD and
+ * NHIE. NULL: none, or a modified one. */
+const char *residue_amino_acid(const char *name);
+
 /* Nucleotides, in any case: PDB (A, DA, PSU), CHARMM (ADE), AMBER (RA5, DA3, A5), GROMACS (RA, DAN). */
 bool residue_is_nucleic(const char *name);
 
