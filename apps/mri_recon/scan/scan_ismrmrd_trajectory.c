@@ -265,6 +265,24 @@ static vf_status step_kz(ismrmrd_reader *r)
     return VF_OK;
 }
 
+/* A trajectory that ends well within the edge may be one in units that are not known, or of another matrix. Below a quarter,
+ * scan_warn says more. */
+static void warn_of_share(const ismrmrd_reader *r, const k_space *space, const k_units chosen[3])
+{
+    const double least = 0.25, usual = 2.0 / 3;
+    double share = 0;
+    for (int a = 0; a < 2; a++)
+        if (space->matrix[a] > 1)
+            share = fmax(share, space->extent[a] * scan_unit_factor(chosen[a], space->matrix[a], space->fov[a]) /
+                                    (0.5 * (double)space->matrix[a]));
+    if (r->request->units == K_AUTO && share >= least && share < usual)
+        vf_warn(r->ctx,
+                "%s: the trajectory reaches only %.0f %% of the edge of k-space if it is in %s; if the object has the "
+                "wrong "
+                "size in the image, give --trajectory-units",
+                r->source->path, 100 * share, scan_unit_text(chosen[0]));
+}
+
 static vf_status convert_units(ismrmrd_reader *r, int axes)
 {
     mri_scan *s = r->out;
@@ -279,6 +297,7 @@ static vf_status convert_units(ismrmrd_reader *r, int axes)
               space.extent[2], why);
     if (!fits)
         return vf_fail(r->ctx, VF_ERR_INPUT, "%s: units of the trajectory: %s", r->source->path, why);
+    warn_of_share(r, &space, chosen);
     snprintf(r->units_text, sizeof r->units_text, "k %.280s", why);
     for (int i = 0; i < s->trajectories; i++)
         for (int a = 0; a < axes; a++) {

@@ -66,6 +66,21 @@ static void test_units_found(void **state)
     assert_non_null(
         strstr(s.description, "cycles per field of view, because its extent of 32 is then 100 % of the edge"));
     assert_string_equal(said, "");
+    /* Less than two thirds of the edge, unless the units were asked for. */
+    static const double extent[] = {20, 21.5, 9};
+    for (int i = 0; i < 3; i++) {
+        write_line(2, 64, 32, 1, extent[i], -extent[i] / 2, 0);
+        read_it(NULL, K_FOV);
+        assert_string_equal(said, "");
+        read_it(NULL, K_AUTO);
+        expect_line(extent[i], -extent[i] / 2, 0);
+        if (i == 1)
+            assert_string_equal(said, "");
+        else
+            expect_said(i == 0 ? "reaches only 62 % of the edge of k-space if it is in cycles per field of view"
+                               : "reaches only 28 % of the edge");
+        said[0] = 0;
+    }
     write_line(2, 64, 1, 1, 32, 0, 0); /* one dimension */
     read_it(NULL, K_AUTO);
     expect_line(32, 0, 0);
