@@ -90,14 +90,14 @@ static double writing(const cionize_state *r, const map_output *output, const ma
     static const struct {
         const char *name;
         double byte, atom;
-    } rates[] = {{"OpenDX", 2.2e-9, 0}, {"Gaussian cube", 2.7e-9, 4.2e-6}, {"HDF5", 16e-9, 0}};
+    } rates[] = {{"OpenDX", 2.2e-9, 0}, {"Gaussian cube", 2.7e-9, 4e-6}, {"HDF5", 16e-9, 0}};
     if (!output->format)
         return 0;
     const double bytes = map_output_bytes(output->format, info), slabs = fmax(1, (double)r->plan.slabs);
     const double pieces = ceil((double)vf_grid_points(&info->grid) / slabs / values);
     for (size_t n = 0; n < sizeof rates / sizeof *rates; n++)
         if (strstr(output->format->name, rates[n].name))
-            return alone(r, rates[n].atom * (double)r->molecule.atoms) + shared_by(r, rates[n].byte * bytes, pieces) +
+            return shared(r, rates[n].atom * (double)r->molecule.atoms) + shared_by(r, rates[n].byte * bytes, pieces) +
                    slabs * fmin(pieces, vf_context_threads(r->ctx)) * r->speed.thread;
     return alone(r, 0.7e-9 * bytes);
 }

@@ -76,6 +76,27 @@ def test_blocks_of_text(_):
             assert program.bits(f"map.{kind}") == program.bits("map.mrc"), (counts, kind)
 
 
+def test_atoms_of_cube_files(_):
+    """Atoms are formatted in blocks of 1,024, as many at a time as there are threads: below, at and above whole ones."""
+    bohr, elements = 0.529177210544, {"C": 6, "N": 7, "O": 8}
+    for count in (1, 1023, 1024, 1025, 2 * 1024, 5000):
+        atoms = [("CNO"[n % 3], n % 50 + 0.25, n // 50 % 50 + 0.5, n / 100 - 3, 0.001 * (n % 700)) for n in range(count)]
+        with open("many.pqr", "w", encoding="ascii") as file:
+            file.writelines(f"ATOM {n % 9999 + 1} {name} ALA {n // 8 % 9999 + 1} {x:.3f} {y:.3f} {z:.3f} {q + 0.001:.4f} 1.5\n"
+                            for n, (name, x, y, z, q) in enumerate(atoms))
+        for threads in (1, 3):
+            make("-q", "many.pqr", "--counts", "3,3,3", "--threads", threads, "-o", "map.cube")
+            with open("map.cube", encoding="ascii") as file:
+                lines = file.read().splitlines()
+            assert int(lines[2].split()[0]) == count
+            for line, (name, x, y, z, q) in zip(lines[6:6 + count], atoms, strict=True):
+                number, charge, *place = line.split()
+                # 12 digits; PQR positions and charges have 3 and 4 decimals.
+                assert int(number) == elements[name] and abs(float(charge) - q - 0.001) < 1e-9, (count, line)
+                assert all(abs(float(a) * bohr - round(b, 3)) < 5e-9 for a, b in zip(place, (x, y, z), strict=True)), (count, line, x, y, z)
+            assert len(lines) == 6 + count + 9, (count, len(lines))
+
+
 def test_figures_of_every_order(_):
     """Minimum, maximum and mean of the report, whether x or z is fastest in the file."""
     sample("1hpv.pqr")
