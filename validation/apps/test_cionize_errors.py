@@ -175,6 +175,16 @@ def test_other_units():
     write_atoms("nm.pqr", [(x / 10, y / 10, z / 10, q) for x, y, z, q in helix()])
     words = "are the coordinates in nm?"
     assert words in make("nm.pqr", "--dry-run").err and words not in make("a.pqr", "--dry-run").err
+    words = "most hydrogen atoms have no other atom within 1.7 A"
+    water = [(0, 0, 0), (0.757, 0.586, 0), (-0.757, 0.586, 0)]
+    for scale, count, warns in ((1, 9, False), (1 / 0.529177, 9, True), (10, 9, True), (10, 3, False)):  # bohr; A in place of nm
+        with open("w.pqr", "w", encoding="ascii") as file:
+            for n in range(count):
+                for atom, (name, place) in enumerate(zip(("OW", "HW1", "HW2"), water)):
+                    x, y, z = (scale * (c + 3.1 * n * (a == 0)) for a, c in enumerate(place))
+                    file.write(f"ATOM {3 * n + atom + 1} {name} SOL {n + 1} {x:.4f} {y:.4f} {z:.4f} {0.4 - 1.2 * (atom == 0):.3f} 1.0\n")
+        assert (words in make("w.pqr", "--dry-run").err) == warns, (scale, count)
+    assert words not in make("a.pqr", "--dry-run").err
     words = "are its lengths in nm?"
     for cell, warns in (("5,5,5", False), ("3,3,3", True)):
         assert (words in make("a.pqr", "--cell", cell, "--dry-run").err) == warns, cell

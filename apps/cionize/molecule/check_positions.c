@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "atom_element.h"
 #include "voxfield/append.h"
 #include "voxfield/timer.h"
 
@@ -165,6 +166,41 @@ static void warn_of_nm(vf_context *ctx, const char *name, const molecule *m)
                 name, near);
 }
 
+static bool is_lonely(const molecule *m, int64_t i, double near)
+{
+    for (int64_t j = 0; j < m->atoms; j++) {
+        const double x = m->x[j] - m->x[i], y = m->y[j] - m->y[i], z = m->z[j] - m->z[i];
+        if (j != i && x * x + y * y + z * z < near * near)
+            return false;
+    }
+    return true;
+}
+
+/* No bond of hydrogen has more than 1.6 A (Si-H has 1.48). In bohr, O-H seems to have 1.8 A, and 9.6 A if angstrom are written
+ * where nm are read. Where molecules are cut at the cell's faces, few hydrogens are alone. */
+static void warn_of_far_hydrogens(vf_context *ctx, const char *name, const molecule *m)
+{
+    enum { LOOKED_AT = 32, LEAST = 8 };
+    const double near = 1.7;
+    int64_t hydrogens = 0, lonely = 0, looked_at = 0;
+    const int64_t every = m->atoms / LOOKED_AT + 1; /* the first hydrogen of so many atoms */
+    for (int64_t begin = 0; begin < m->atoms; begin += every)
+        for (int64_t i = begin; i < begin + every && i < m->atoms; i++)
+            if (atom_is_hydrogen(m->labels[i].name, m->labels[i].residue, m->labels[i].element)) {
+                looked_at++;
+                lonely += is_lonely(m, i, near);
+                break;
+            }
+    for (int64_t i = 0; i < m->atoms && hydrogens < LEAST; i++)
+        hydrogens += atom_is_hydrogen(m->labels[i].name, m->labels[i].residue, m->labels[i].element);
+    if (hydrogens >= LEAST && 2 * lonely > looked_at)
+        vf_warn(ctx,
+                "%s: most hydrogen atoms have no other atom within %g A, farther than any bond; are the coordinates in "
+                "another "
+                "unit than the format's?",
+                name, near);
+}
+
 vf_status check_positions(vf_context *ctx, const char *name, const molecule *m, const int64_t *line)
 {
     vf_status status = refuse(ctx, name, m, is_unbuilt, 1, "0 0 0 and a negative occupancy",
@@ -173,7 +209,9 @@ vf_status check_positions(vf_context *ctx, const char *name, const molecule *m, 
                           "build them with the program that made the file, or remove them there"));
     VF_TRY(status, refuse(ctx, name, m, is_undefined, 1, "9999 or more, as CHARMM writes undefined coordinates",
                           "build them (in CHARMM: ic build, hbuild), or remove them from the system"));
-    if (status == VF_OK)
+    if (status == VF_OK) {
         warn_of_nm(ctx, name, m);
+        warn_of_far_hydrogens(ctx, name, m);
+    }
     return status == VF_OK ? warn_of_shared(ctx, name, m, line) : status;
 }
