@@ -9,7 +9,7 @@
  *
  * Pipe and Menon's p is 1. A step multiplies the part of the weights' relative error that belongs to an eigenvalue x of the
  * normalised C, 0 to 1, by 1 - p x. Four steps with the powers below leave what eight steps with p = 1 do, at every x, to
- * 0.062 of the first error. Images' errors are within 1 % of those after eight (docs/density.md). */
+ * 0.062 of the first error. Images are as good as after eight (docs/density.md). */
 #include "density.h"
 
 #include <complex.h>
