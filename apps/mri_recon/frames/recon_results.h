@@ -28,11 +28,12 @@ typedef struct group_effort {
 
 /* The noise of the samples (noise_level.c). */
 typedef struct noise_estimate {
-    double variance;  /* of a sample's noise in one coil; 0: unknown */
-    bool known;       /* it is measured; first images do not change it */
-    char source[160]; /* where it is from */
-    double misfit;    /* variance of a first image's residual over `variance`; >= 1 */
-    double *ratio;    /* [frames] each frame's variance over `variance`, not 0; NULL: all are 1 */
+    double variance;    /* of a sample's noise in one coil; 0: unknown */
+    bool known;         /* it is measured; first images do not change it */
+    char source[160];   /* where it is from */
+    double misfit;      /* variance of a first image's residual over `variance`; >= 1 */
+    double unexplained; /* share of the samples' energy that the first image leaves */
+    double *ratio;      /* [frames] each frame's variance over `variance`, not 0; NULL: all are 1 */
 } noise_estimate;
 
 /* The factor on the automatic lambda of sparse priors (choose_lambda.c). */

@@ -147,9 +147,9 @@ static void see_through(const recon_job *j, const scan_frame *frame, int coil, c
 
 /* w |d - F s x|^2: *median of the outermost samples, the mean over coils of median / ln 2; *mean of the others, the mean
  * over coils of the mean. Samples that are exactly 0 were not acquired and do not count; without any others, *median is
- * infinite, and *mean is 0. */
+ * infinite, and *mean is 0. *unexplained: the sum of the others over that of w |d|^2, all coils. */
 static vf_status residual_variance(const crew *c, const scan_frame *frame, const char *image, const taken_samples *o,
-                                   double *median, double *mean)
+                                   double *median, double *mean, double *unexplained)
 {
     const recon_job *j = c->job;
     const mri_scan *raw = j->scan;
@@ -160,7 +160,7 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
     vf_device *device = vf_queue_device(queue);
     vf_encoding *e = NULL;
     vf_array x = {0}, d = {0};
-    double medians = 0, means = 0;
+    double medians = 0, means = 0, left_over = 0, energy = 0;
     int median_coils = 0, mean_coils = 0;
     float complex *seen = malloc((size_t)j->voxels * sizeof *seen),
                   *expected = calloc((size_t)o->count, sizeof *expected);
@@ -187,6 +187,8 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
                 squares[kept++] = square;
             } else if (d_m != 0) {
                 sum += square;
+                energy += (at->weights ? at->weights[m] : 1) *
+                          (crealf(d_m) * (double)crealf(d_m) + cimagf(d_m) * (double)cimagf(d_m));
                 others++;
             }
         }
@@ -195,7 +197,9 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
         median_coils += kept > 0;
         means += others > 0 ? sum / (double)others : 0;
         mean_coils += others > 0;
+        left_over += sum;
     }
+    *unexplained = energy > 0 ? left_over / energy : 0;
     *median = median_coils > 0 ? medians / median_coils : INFINITY;
     *mean = mean_coils > 0 ? means / mean_coils : 0;
     vf_encoding_destroy(e);
@@ -234,7 +238,7 @@ vf_status noise_from_residual(crew *c, int number, const char *image, bool *told
         status = vf_fail(j->ctx, VF_ERR_INTERNAL, "the power of a frame that was made is not known");
     VF_TRY(status, regularise_forecast(c, frame, power, radius, &forecast));
     if (status == VF_OK && taken->count > 0)
-        status = residual_variance(c, frame, image, taken, &variance, &rest);
+        status = residual_variance(c, frame, image, taken, &variance, &rest, &j->level.unexplained);
     const double outer_free = outer > 0 ? share_free(j, forecast.outer, outer) : 0;
     const double all_free = all > 0 ? share_free(j, forecast.freedom, all) : 0;
     *told = status == VF_OK && outer_free > LEAST_FREE;

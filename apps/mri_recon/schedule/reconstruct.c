@@ -26,6 +26,9 @@
 /* Warn if the residual is larger than this multiple of the known noise. Because voxels only approximate the object, two
  * or three is normal. */
 static const double MUCH_MORE_THAN_NOISE = 5;
+/* Without a noise scan, what seems to be noise may be too little. So the residual must also be a share of the data that no error
+ * of coil maps leaves. */
+static const double FAR_MORE_THAN_NOISE = 10, MUCH_OF_THE_DATA = 0.03;
 
 /* All frame groups of a scan, and the crews that make them. */
 typedef struct sharing {
@@ -206,6 +209,15 @@ static vf_status find_noise(sharing *s)
                 "trajectory or field map do not fit the data; try other maps (--coils espirit, walsh or a file), and "
                 "check the trajectory's units and delays",
                 j->scan->path, sqrt(j->level.misfit));
+    else if (status == VF_OK && j->level.misfit > FAR_MORE_THAN_NOISE * FAR_MORE_THAN_NOISE &&
+             j->level.unexplained > MUCH_OF_THE_DATA)
+        vf_warn(j->ctx,
+                "%s: the image leaves %.0f %% of the samples' energy unexplained, %.2g times the noise, so trajectory, "
+                "coil maps "
+                "or field map do not fit the data; check the order and units of the trajectory and its delays, or try "
+                "other maps "
+                "(--coils espirit, walsh or a file)",
+                j->scan->path, 100 * j->level.unexplained, sqrt(j->level.misfit));
     return status;
 }
 
