@@ -16,9 +16,27 @@ void picture_title(const map_info *info, const char *what, int width, char title
     (void)snprintf(title, PICTURE_TITLE, "%s: %s", name, what);
 }
 
+/* "selected: protein (1231 atoms, +4 e) of 8867", with as much of a long selection as there is room for. */
+static void picture_selection(const char *selection, int64_t whole, char text[PICTURE_WORDS])
+{
+    enum { MOST = 32 };
+    const char *numbers = strrchr(selection, '(');
+    int size = numbers ? (int)(numbers - selection) : 0;
+    const bool cut = size > MOST;
+    size = cut ? MOST : size;
+    while (cut && size > 0 && (selection[size] & 0xc0) == 0x80) /* within a character of UTF-8 */
+        size--;
+    (void)snprintf(text, PICTURE_WORDS, "selected: %.*s%s%s of %lld", size, selection, cut ? "... " : "",
+                   numbers ? numbers : selection, (long long)whole);
+}
+
 const char *picture_atoms(const map_info *info, char text[PICTURE_WORDS])
 {
     const int64_t whole = molecule_whole_atoms(info->molecule);
+    if (info->selection) {
+        picture_selection(info->selection, whole, text);
+        return text;
+    }
     char part[48] = "", number[VF_LABEL_TEXT];
     if (info->molecule->of_whole)
         (void)snprintf(part, sizeof part, "solute: %lld of ", (long long)info->molecule->atoms);

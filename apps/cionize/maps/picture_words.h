@@ -10,7 +10,7 @@ enum { PICTURE_TITLE = 1200, PICTURE_WORDS = 96 };
 /* "1hpv.pqr: electrostatic potential", shortened to `width` pixels of the large font. */
 void picture_title(const map_info *info, const char *what, int width, char title[PICTURE_TITLE]);
 
-/* "3129 atoms, total charge +5 e" */
+/* "3129 atoms, total charge +5 e"; of a selection "selected: protein (1231 atoms, +4 e) of 3129" */
 const char *picture_atoms(const map_info *info, char text[PICTURE_WORDS]);
 
 /* "relative permittivity 2 in the molecule"; "" in vacuum */

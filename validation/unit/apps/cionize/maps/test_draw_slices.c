@@ -18,6 +18,7 @@
 
 #include "libcore/picture/read_png.h"
 #include "maps/draw_slices.h"
+#include "maps/picture_words.h"
 
 typedef struct fixture {
     vf_context *ctx;
@@ -505,6 +506,24 @@ static int files_in(const char *directory)
     return files;
 }
 
+/* The potential is that of the selected atoms: their number and charge, not the molecule's. */
+static void test_words_of_selections(void **state)
+{
+    (void)state;
+    char text[PICTURE_WORDS];
+    molecule m = {.atoms = 3129, .total_charge = 5};
+    map_info info = {.molecule = &m};
+    assert_string_equal(picture_atoms(&info, text), "3129 atoms, total charge +5 e");
+    info.selection = "protein (1231 atoms, +4 e)";
+    assert_string_equal(picture_atoms(&info, text), "selected: protein (1231 atoms, +4 e) of 3129");
+    info.selection = "resname LIG or (protein and within 5 of resname LIG) (231 atoms, -0.51234 e)";
+    assert_string_equal(picture_atoms(&info, text),
+                        "selected: resname LIG or (protein and with... (231 atoms, -0.51234 e) of 3129");
+    info.selection = "resname \"0123456789012345678901\u00e4\" or protein (2 atoms, +0 e)"; /* cut within a letter */
+    assert_string_equal(picture_atoms(&info, text),
+                        "selected: resname \"0123456789012345678901... (2 atoms, +0 e) of 3129");
+}
+
 static void test_failures_say_why_and_leave_nothing(void **state)
 {
     fixture *f = *state;
@@ -558,6 +577,7 @@ int main(void)
                                        TEST(test_what_is_no_number_is_grey),
                                        TEST(test_odd_grids),
                                        TEST(test_odd_texts),
+                                       TEST(test_words_of_selections),
                                        TEST(test_failures_say_why_and_leave_nothing),
                                        TEST(test_planes_beyond_memory)};
     return cmocka_run_group_tests_name("draw_slices", tests, NULL, NULL);
