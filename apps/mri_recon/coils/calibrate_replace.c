@@ -119,12 +119,16 @@ vf_status calibrate_replace(calibration *c, int place, double explained, float c
         take(c, made_now, maps, &now, made);
     }
     *replaced = status == VF_OK && name;
+    char where[48] = "";
+    if (c->scan->places > 1)
+        snprintf(where, sizeof where, "slice or slab %d, counted from 0: ", place);
     if (*replaced)
-        vf_warn(c->ctx,
-                "ESPIRiT's coil maps explain only %.0f %% of the calibration data, so mri_recon uses maps by %s, which "
-                "explain %.0f %% of the images of low resolution%s; for ESPIRiT's, use --coils espirit",
-                100 * explained, name, 100 * best,
-                best < CALIBRATE_LEAST_EXPLAINED ? "; the image may still be shaded or folded" : "");
+        vf_warn(
+            c->ctx,
+            "%sESPIRiT's coil maps explain only %.0f %% of the calibration data, so mri_recon uses maps by %s, which "
+            "explain %.0f %% of the images of low resolution%s; for ESPIRiT's, use --coils espirit",
+            where, 100 * explained, name, 100 * best,
+            best < CALIBRATE_LEAST_EXPLAINED ? "; the image may still be shaded or folded" : "");
     free(made_now);
     calibrate_low_resolution_free(&l);
     return status;
