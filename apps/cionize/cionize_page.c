@@ -296,8 +296,9 @@ static vf_status write_object(const showing *s, vf_page *page, double seconds)
     vf_report_number(json, "range", s->range);
     vf_report_number(json, "isovalue", s->isovalue);
     vf_report_text(json, "unit", r->settings.unit);
-    (void)snprintf(text, sizeof text, "%lld atoms, %lld ions, electrostatic potential", (long long)r->molecule.atoms,
-                   (long long)r->placed.count);
+    (void)snprintf(text, sizeof text, "%lld atoms, %lld ions, electrostatic potential%s%.400s",
+                   (long long)r->molecule.atoms, (long long)r->placed.count, r->selection ? " of " : "",
+                   r->selection ? r->selection : "");
     vf_report_text(json, "description", text);
     write_note(r, text, sizeof text);
     vf_report_text(json, "note", text);

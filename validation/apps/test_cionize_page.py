@@ -279,6 +279,9 @@ def test_file(_):
     about, _ = page_object("away.html")  # all of the surface is outside of the map
     assert 0 < about["scene"]["range"] < 100 and about["scene"]["map"]["sinh"] > 0, about["scene"]
     assert "grey" in about["scene"]["note"]
+    assert about["scene"]["description"].endswith("electrostatic potential"), about["scene"]
+    make(HOSTILE, "-q", "-o", "map.dx", "--spacing", "2", "--select", "index 0", "--page", "part.html")
+    assert "electrostatic potential of index 0 (1 atom, " in page_object("part.html")[0]["scene"]["description"]
     refuse(4, "page", HOSTILE, "-o", "m.dx", "--page", "nowhere/page.html")
 
 
