@@ -7,6 +7,8 @@ usage: test_mri_channels.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTO
 Objects are of ellipses; coils are of unit length (the sum of their squares is 1), so that images by estimated maps are
 the object. Errors are relative root mean squares.
 """
+import pathlib
+
 from made_scan import h5py, need_h5py, numpy, run_tests
 from program import make, refuse
 from seeds import generator
@@ -156,6 +158,17 @@ def test_maps_that_explain_little(_):
     assert "explain only" in done.err and "uses maps by Walsh" in done.err, done.err
     kept, _ = image_of("s.h5", "--map-sets", 1, "--coils", "espirit")
     assert error(found[0], head()) < .75 * error(kept[0], head())
+
+
+def test_warnings_of_slices(_):
+    """An empty slice at the end of a stack has no maps; the warning says which slice that is."""
+    full = transform(coils_of() * head())
+    stack = numpy.stack([full, numpy.zeros_like(full)])
+    stack = stack + noise_like(stack, noise_for(head(), .01), 17)
+    stack.astype("c8").tofile("stack.cfl")
+    pathlib.Path("stack.hdr").write_text(f"# Dimensions\n{N} {N} 1 {COILS} {'1 ' * 9}2 1 1\n", encoding="ascii")
+    said = [line for line in make("stack.cfl", "-o", "stack.h5").err.splitlines() if "explain only" in line]
+    assert len(said) == 1 and "slice or slab 1, counted from 0: ESPIRiT's coil maps explain only 0 %" in said[0], said
 
 
 def test_no_image_of_zeros(_):
