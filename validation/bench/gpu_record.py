@@ -3,6 +3,7 @@
 
     gpu_record.py WORK RESULTS PART
     gpu_record.py --fill-from RECORD.json RESULTS
+    gpu_record.py --costs BUILD
 
 WORK holds devices.csv (nvidia-smi), nvcc.txt, digest.txt, digests.txt and listed_by.txt (of the CUDA sources); with
 git, also commit.txt and changes.txt. WORK/PART holds what the part left: tests.xml (ctest), TOOL.log and TOOL.status for
@@ -10,16 +11,19 @@ each tool of compute-sanitizer, or the reports bench_*.json. The part is kept as
 
 Parts of the same CUDA sources and the same kind of device belong together, whoever made them and when. When all are
 there, they become RESULTS/gpu-DEVICE-DATE.json, whose date, driver, toolkit and commit are those of the newest part;
-its `parts` has those of each. Then the parts are removed, unless the record shows a problem: so a part can be done again.
+its `parts` has those of each. The tests may come in shares, such as tests-1of2 and tests-2of2, where a machine is lent for some
+minutes at a time. Then the parts are removed, unless the record shows a problem: so a part can be done again.
 The second form is for a machine that was not lent long enough: it makes the record with the parts that are there, the tests among
 them, and takes the others from an older record of the same kind of device. The sources of each part are in `parts`; those of the
-record are the tests'.
+record are the tests'. The third form tells ctest how long the tests of a build folder took in the newest record here, so that it begins
+with the longest.
 
 Exits with 1 if the part or the record shows a problem: a failed or skipped test, no tests, an error found by
 compute-sanitizer, or no benchmark.
 """
 import datetime
 import json
+import operator
 import os
 import pathlib
 import re
@@ -95,7 +99,7 @@ def make_part(work, part):
     devices = read_devices(work)
     commit, changes = text_of(work / "commit.txt"), text_of(work / "changes.txt")
     toolkit = re.search(r"release [\d.]+, V([\d.]+)", text_of(work / "nvcc.txt") or "")
-    key, read = PARTS[part]
+    key, read = PARTS[part.partition("-")[0]]
     return {
         "device": devices[0]["name"] if devices else None,
         "devices": devices,
@@ -140,12 +144,33 @@ def part_path(folder, like, part):
     return folder / "parts" / f"{name_of(like)}-{part}.json"
 
 
+def share_paths(folder, like):
+    return sorted((folder / "parts").glob(f"{name_of(like)}-tests-*of*.json"))
+
+
+def join_shares(folder, new):
+    """The tests, if all their shares of the sources of `new` are there; or None."""
+    shares = {path.stem.rpartition("-")[2]: json.loads(path.read_text()) for path in share_paths(folder, new)}
+    shares = {name: share for name, share in shares.items() if share["cuda_sources_sha256"] == new["cuda_sources_sha256"]}
+    for name in shares:
+        count = int(name.partition("of")[2])
+        wanted = [shares.get(f"{k}of{count}") for k in range(1, count + 1)]
+        if all(wanted):
+            newest = max(wanted, key=lambda share: share["date"])
+            tests = [share["tests"] for share in wanted]
+            commits = {share["commit"] for share in wanted}
+            return {**newest, "commit_note": "shares of several commits" if len(commits) > 1 else newest["commit_note"],
+                    "tests": {key: sum(map(operator.itemgetter(key), tests)) if isinstance(value, int) else
+                              {name: one for each in tests for name, one in each[key].items()} for key, value in tests[0].items()}}
+    return None
+
+
 def parts_like(folder, new):
     """The parts of the sources and the device of `new`. Says which ones are missing or of other sources."""
     found = {}
     for part in PARTS:
         path = part_path(folder, new, part)
-        record = json.loads(path.read_text()) if path.exists() else None
+        record = json.loads(path.read_text()) if path.exists() else join_shares(folder, new) if part == "tests" else None
         if record is None:
             print(f"the record lacks the part {part}: ./run gpu {part}")
         elif record["cuda_sources_sha256"] != new["cuda_sources_sha256"]:
@@ -191,8 +216,8 @@ def finish(parts, folder):
     print(f"record: {path}")
     if say(record):
         return 1
-    for name in parts:
-        part_path(folder, record, name).unlink(missing_ok=True)
+    for path in [*(part_path(folder, record, name) for name in parts), *share_paths(folder, record)]:
+        path.unlink(missing_ok=True)
     if not any((folder / "parts").iterdir()):
         (folder / "parts").rmdir()
     return 0
@@ -207,18 +232,31 @@ def part_of_record(record, name):
 
 
 def fill(older, folder):
-    tests = [json.loads(path.read_text()) for path in (folder / "parts").glob("gpu-*-tests.json")]
+    tests = [json.loads(path.read_text()) for path in (folder / "parts").glob("gpu-*-tests*.json")]
     tests = [part for part in tests if part["device"] == older["device"]]
-    if not tests:
-        sys.exit(f"gpu_record.py: {folder}/parts has no tests on {older['device']}: ./run gpu tests")
-    parts = parts_like(folder, tests[0])
+    parts = parts_like(folder, tests[0]) if tests else {}
+    if "tests" not in parts:
+        sys.exit(f"gpu_record.py: {folder}/parts has no tests on {older['device']}, or not all shares of them: ./run gpu tests")
     for name in PARTS:
         if name not in parts:
             parts[name] = part_of_record(older, name)
     return finish(parts, folder)
 
 
+def write_costs(build):
+    """The file that ctest writes itself at the end of a run: the times of the tests, by name."""
+    records = [json.loads(path.read_text()) for path in (pathlib.Path(__file__).resolve().parents[1] / "results").glob("gpu-*.json")]
+    seconds = max(records, key=lambda record: record["date"])["tests"]["seconds"] if records else {}
+    folder = build / "Testing" / "Temporary"
+    if not (folder / "CTestCostData.txt").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "CTestCostData.txt").write_text("".join(f"{name} 1 {time}\n" for name, time in seconds.items()) + "---\n")
+    return 0
+
+
 def main():
+    if sys.argv[1] == "--costs":
+        return write_costs(pathlib.Path(sys.argv[2]))
     if sys.argv[1] == "--fill-from":
         return fill(json.loads(pathlib.Path(sys.argv[2]).read_text()), pathlib.Path(sys.argv[3]))
     work, folder, part = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]

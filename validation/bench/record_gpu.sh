@@ -9,7 +9,11 @@ gpu() { # [PART...]
     local folder=build/gpu work=build/gpu/record status=0 results=${RESULTS_DIR:-$root/validation/results}
     local part parts=(tests sanitizer benchmarks studies) gpus
     for part in "$@"; do
-        case " ${parts[*]} opencl " in *" $part "*) ;; *) die -2 "gpu has the parts ${parts[*]} and opencl, and not: $part" ;; esac
+        case " ${parts[*]} opencl " in *" $part "*) continue ;; esac
+        case $part in
+        tests-[1-9]of[1-9]) ;; # a share of the tests
+        *) die -2 "gpu has the parts ${parts[*]} (or its shares tests-1of2, tests-2of2) and opencl, and not: $part" ;;
+        esac
     done
     have nvidia-smi || die -77 "SKIP: no GPU here: there is no nvidia-smi"
     gpu_names >/dev/null || die -77 "SKIP: no GPU here: $(nvidia-smi 2>&1 | head -n 1)"
@@ -33,7 +37,7 @@ gpu() { # [PART...]
     for part in "$@"; do
         say "" "== $part"
         mkdir -p "$work/$part"
-        "gpu_$part" "$folder" "$work/$part" || status=1
+        "gpu_${part%-*}" "$folder" "$work/$part" "${part#tests-}" || status=1
         if [ "$part" = opencl ]; then # no part of the record
             cp "$work/opencl/time_opencl.json" "$results/opencl-$(date +%F).json" || status=1
             continue
@@ -63,11 +67,13 @@ describe_run() { # WORK
 }
 
 # More than 12 tests on one GPU at a time are slow, whatever the machine. Tests labelled gpus want two; those against other
-# programs might be skipped.
-gpu_tests() { # FOLDER WORK
-    local labels='gpu|unit'
+# programs might be skipped. Of SHARE KofN every N-th test from the K-th on. The longest begin first, by the newest record.
+gpu_tests() { # FOLDER WORK SHARE
+    local labels='gpu|unit' first=1 step=1
+    case $3 in *of*) first=${3%of*} step=${3#*of} ;; esac
+    python3 validation/bench/gpu_record.py --costs "$1"
     if [ ${#gpus[@]} -ge 2 ]; then labels="$labels|gpus"; else say "one GPU: the tests that need two are left out"; fi
-    OMP_WAIT_POLICY=passive OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} ctest --test-dir "$1" -L "^($labels)\$" -LE '^peers$' --parallel 12 --output-on-failure --no-tests=error \
+    OMP_WAIT_POLICY=passive OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} ctest --test-dir "$1" -L "^($labels)\$" -LE '^peers$' -I "$first,,$step" --parallel 12 --output-on-failure --no-tests=error \
         --output-junit "$root/$2/tests.xml" </dev/null
 }
 

@@ -286,6 +286,36 @@ class RunScript(unittest.TestCase):
         self.assertEqual({name: part["commit"] for name, part in record["parts"].items()},
                          {"tests": "new", "sanitizer": None, "benchmarks": None, "studies": None})
 
+    def test_gpu_shares_of_tests(self):
+        """Both shares of the same sources are the part; a share of other sources is not. The longest tests of the newest record begin."""
+        results = self.tree / "validation/results"
+        self.ctest = 'echo "$*" >>"$CALLS"; ' + STAND_INS["ctest"]
+        self.prepare_gpu(CALLS=str(self.folder / "calls"))
+        self.assertEqual(self.run_script("gpu", "sanitizer", "benchmarks", "studies")[0], 0)
+        self.assertEqual(self.run_script("gpu", "tests-1of2")[0], 0)
+        self.assertEqual(self.run_script("gpu", "tests-1of2")[0], 0)  # again
+        self.assertEqual(list(results.glob("*.json")), [])
+        self.assertIn("gpu-nvidia-h200-tests-1of2.json", self.parts())
+        (self.folder / "tests.xml").write_text(JUNIT.format(more="").replace("test_sum_gpu", "test_scan_gpu").replace("1.5", "20"))
+        status, text = self.run_script("gpu", "tests-2of2")
+        self.assertEqual(status, 0, text)
+        self.assertEqual(self.parts(), [])
+        record, = results.glob("*.json")
+        tests = json.loads(record.read_text())["tests"]
+        self.assertEqual((tests["passed"], tests["failed"], tests["seconds"]), (2, 0, {"test_sum_gpu": 1.5, "test_scan_gpu": 20}))
+        calls = (self.folder / "calls").read_text()
+        self.assertIn("-I 1,,2 ", calls)
+        self.assertIn("-I 2,,2 ", calls)
+        (self.tree / "B.cu").write_text("changed\n")
+        self.assertEqual(self.run_script("gpu", "tests-1of2")[0], 0)
+        (self.tree / "B.cu").write_text("again\n")
+        status, text = self.run_script("gpu", "tests-2of2")
+        self.assertIn("the record lacks the part tests", text)
+        (self.tree / "build/gpu/Testing/Temporary/CTestCostData.txt").unlink()
+        self.assertEqual(self.run_script("gpu", "tests-1of2")[0], 0)
+        costs = (self.tree / "build/gpu/Testing/Temporary/CTestCostData.txt").read_text()
+        self.assertEqual(costs, "test_sum_gpu 1 1.5\ntest_scan_gpu 1 20.0\n---\n")
+
     def test_gpu_parts_of_an_older_record(self):
         """A machine that was lent for the tests and the benchmarks only: the record has the sources that the tests ran with, and says
         of which the others are."""
