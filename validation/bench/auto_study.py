@@ -68,7 +68,7 @@ class Study:
         atoms, edge, accuracy, precision = case
         middle = (atoms / 0.1) ** (1 / 3) / 2 - (edge - 1) / 4
         command = [self.program, "--device", "cpu", "--method", method, "--counts", str(edge), "--origin", f"{middle:.3f}",
-                   "--accuracy", str(accuracy), "--precision", precision, "-o", str(self.work / "map.mrc"), *self.more, *more,
+                   *(() if method == "exact" else ("--accuracy", str(accuracy))), "--precision", precision, "-o", str(self.work / "map.mrc"), *self.more, *more,
                    str(self.molecule(atoms))]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(command, env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
