@@ -48,7 +48,7 @@ static inline bool read_frame(vf_context *ctx, const trajectory *t, int64_t fram
     unit_cell cell;
     if (status == VF_OK) {
         REQUIRE(trajectory_read_cell(t, frame, &cell) == VF_OK);
-        const bool bad = cell.state == UNIT_CELL_NONE || cell.state == UNIT_CELL_BAD;
+        const bool bad = cell.state == UNIT_CELL_NONE || cell.state == UNIT_CELL_BAD || cell.state == UNIT_CELL_RADIANS;
         for (int a = 0; !bad && a < 3; a++)
             REQUIRE(cell.lengths[a] > 0 && isfinite(cell.lengths[a]) && cell.angles[a] > 0 && cell.angles[a] < 180);
     } else {
