@@ -180,24 +180,21 @@ static bool is_lonely(const molecule *m, int64_t i, double near)
  * where nm are read. Where molecules are cut at the cell's faces, few hydrogens are alone. */
 static void warn_of_far_hydrogens(vf_context *ctx, const char *name, const molecule *m)
 {
-    enum { LOOKED_AT = 32, LEAST = 8 };
+    enum { LOOKED_AT = 32, LEAST = 8, MOST_TRIED = 64 }; /* about half of all atoms are hydrogen, or none */
     const double near = 1.7;
-    int64_t hydrogens = 0, lonely = 0, looked_at = 0;
+    int64_t lonely = 0, looked_at = 0;
     const int64_t every = m->atoms / LOOKED_AT + 1; /* the first hydrogen of so many atoms */
     for (int64_t begin = 0; begin < m->atoms; begin += every)
-        for (int64_t i = begin; i < begin + every && i < m->atoms; i++)
+        for (int64_t i = begin; i < begin + (every < MOST_TRIED ? every : MOST_TRIED) && i < m->atoms; i++)
             if (atom_is_hydrogen(m->labels[i].name, m->labels[i].residue, m->labels[i].element)) {
                 looked_at++;
                 lonely += is_lonely(m, i, near);
                 break;
             }
-    for (int64_t i = 0; i < m->atoms && hydrogens < LEAST; i++)
-        hydrogens += atom_is_hydrogen(m->labels[i].name, m->labels[i].residue, m->labels[i].element);
-    if (hydrogens >= LEAST && 2 * lonely > looked_at)
+    if (looked_at >= LEAST && 2 * lonely > looked_at)
         vf_warn(ctx,
-                "%s: most hydrogen atoms have no other atom within %g A, farther than any bond; are the coordinates in "
-                "another "
-                "unit than the format's?",
+                "%s: most hydrogen atoms have no other atom within %g A, farther than any bond; are the coordinates "
+                "in another unit than the format's?",
                 name, near);
 }
 
