@@ -57,8 +57,8 @@ static void weighted(const float *d, const scan_trajectory *at, const unsigned c
     to[1] = root > 0 ? root * (double)d[2 * m + 1] : 0;
 }
 
-/* Samples [first, end) of a channel; with `ring` [sample] (may be NULL) those that are not INSIDE. The sums are kept in
- * variables, not in memory: that is five times as fast. */
+/* Samples [first, end) of a channel; with `ring` [sample] (may be NULL) those that are not INSIDE. The sums are
+ * variables of the loop, so that they stay in registers. */
 static void add_chunk(const float *d, const scan_trajectory *at, const unsigned char *ring, int64_t first, int64_t end,
                       chunk_sums *out)
 {

@@ -19,7 +19,7 @@ vf_status scan_require_memory(vf_context *ctx, const char *path, const char *wha
                    bytes / 1e9, (double)available / 1e9);
 }
 
-/* The kernel clears pages as they are first written to, which takes one thread longer than reading the file. */
+/* The kernel clears each page when it is first written to. One thread would take longer for that than for reading the file. */
 static void clear_by_all(const vf_context *ctx, char *memory, int64_t bytes)
 {
     enum { PAGE = 4096 };

@@ -14,8 +14,7 @@ extern "C" {
 double vf_team_gain(double threads);
 
 typedef struct vf_machine_speed {
-    double
-        core; /* seconds of serial work over those of the reference: text, and memory that is used for the first time */
+    double core;   /* seconds of serial work (text, memory used for the first time) over those of the reference */
     double thread; /* seconds to begin and end a thread that allocates memory; 0 for contexts of one thread */
 } vf_machine_speed;
 
