@@ -257,12 +257,16 @@ def show(record):
     return busy + mri_study.table(("case", "part", "1 thread, s", *(f"{n} threads" for n in several)), lines)
 
 
+MACHINE_COLORS = [(150, 80, 60), (150, 150, 150)]  # of dashed lines
+
+
 def draw(record, canvas):
     """How many times as fast as one thread, and as many times as there are threads."""
     threads = record["threads"]
     curves = [(f"{re.sub(', sparse|, gridding|, 0.5 A', '', row['case'])}: {row['part']}".removesuffix(": potential"), [(n, row["efficiency"][str(n)] * n) for n in threads], color, False)
               for row, color in zip([row for row in record["rows"] if row["part"] != "whole program" and row["case"] != "this machine"], plot.COLORS)]
-    curves += [(row["part"], [(n, row["efficiency"][str(n)] * n) for n in threads], plot.DARK, True) for row in record["rows"] if row["case"] == "this machine"]
+    machine = [row for row in record["rows"] if row["case"] == "this machine"]
+    curves += [(row["part"], [(n, row["efficiency"][str(n)] * n) for n in threads], color, True) for row, color in zip(machine, MACHINE_COLORS)]
     curves.append(("as many times as threads", [(n, n) for n in threads], plot.DARK, True))
     axes = plot.LogAxes(threads, [y for _, points, _, _ in curves for _, y in points])
     return cionize_study.draw_all(canvas, f"Threads on {record['device']}", axes, {n: str(n) for n in threads}, "threads",
