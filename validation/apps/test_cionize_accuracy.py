@@ -163,10 +163,13 @@ def test_costs_know_the_charges(_):
     for charges in ((-0.8, 0.4, 0.4), (0.5, 0.4, 0.4)):
         atoms = numpy.column_stack([places, numpy.tile(charges, 667), numpy.full(2001, 1.5)])
         write_molecule("a.pqr", atoms)
-        done = make("a.pqr", "--device", "cpu", "--border", "4", "--method", "fast", "--dry-run")
-        about = re.search(r"^work .* about ([0-9.]+) ms", done.out, re.M)
-        assert about, done.out
-        seconds.append(float(about[1]))
+        found = []
+        for _ in range(3):  # a program that runs beside this one makes the measurement longer
+            done = make("a.pqr", "--device", "cpu", "--border", "4", "--method", "fast", "--dry-run")
+            about = re.search(r"^work .* about ([0-9.]+) ms", done.out, re.M)
+            assert about, done.out
+            found.append(float(about[1]))
+        seconds.append(min(found))
     assert seconds[0] > 1.5 * seconds[1], seconds
 
 
