@@ -84,6 +84,24 @@ def test_with_fewer_lines(_):
     assert scan.error(scan.image(even & one_side(scan, 1))[0]) <= 2 ** 0.5 * whole
 
 
+def test_lattice(_):
+    """Every Rth line of 48 ends up to R lines earlier on one side than on the other: 24 against 20 for R = 4. No side is
+    missing, so nothing is said of the phase, and the automatic prior of a series is the one for undersampled frames."""
+    need_h5py()
+    scan = Scan(head(), 11)
+    for every in (3, 4, 6):
+        for first in range(every):
+            keep = (scan.k[:, 1] + N // 2) % every == first
+            write_scan("s.h5", scan.k[keep], scan.data[:, keep], scan.maps, N)
+            plan = make("s.h5", "--dry-run", "-o", "i.h5").out
+            assert "one side of k-space" not in plan, (every, first, plan)
+            assert "sparse" in plan or "wavelet" in plan, plan
+    for missing in (0.625, 0.75):  # a lattice of which one side is missing is found
+        keep = one_side(scan, 1, missing) & ((scan.k[:, 1] % 4 == 0) | (abs(scan.k[:, 1]) < 8))
+        write_scan("s.h5", scan.k[keep], scan.data[:, keep], scan.maps, N)
+        assert "one side of k-space" in make("s.h5", "--dry-run", "-o", "i.h5").out
+
+
 def test_units(_):
     """Another unit and another constant phase give the same image. The bound is twice the residual of 1e-6 times a
     condition of 100."""

@@ -23,6 +23,35 @@ static const double LEAST_IMAGINARY = 0.05, MOST_IMAGINARY = 0.5;
  * than DARK get the mean phase. */
 static const double BRIGHT = 0.5, DARK = 0.1;
 
+/* How far samples along axis a reach below and above 0: the largest -k and k that are below `below`. */
+static void reach_of_samples(const vf_context *ctx, const scan_trajectory *at, int a, int64_t count, float below,
+                             float out[2])
+{
+    float low = 0, high = 0;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, count)) reduction(max : low, high)
+    for (int64_t m = 0; m < count; m++) {
+        const float k = at->weights && !(at->weights[m] > 0) ? 0 : at->k[3 * m + a];
+        low = -k > low && -k < below ? -k : low;
+        high = k > high && k < below ? k : high;
+    }
+    out[0] = low;
+    out[1] = high;
+}
+
+/* The reach of the shorter side along axis a, and of the longer. A lattice of every Rth line ends up to R lines earlier on
+ * one side, and an even matrix one line: the last step of the longer side counts for the shorter one, too. */
+static void sides(const vf_context *ctx, const scan_trajectory *at, int a, int64_t count, double *less, double *more)
+{
+    float all[2], inner[2];
+    reach_of_samples(ctx, at, a, count, INFINITY, all);
+    *less = (double)fminf(all[0], all[1]) + 1;
+    *more = (double)fmaxf(all[0], all[1]);
+    if (!(*less < ONE_SIDED * *more))
+        return;
+    reach_of_samples(ctx, at, a, count, (float)(*more - 0.5), inner);
+    *less += fmax(*more - (double)inner[all[1] > all[0]] - 1, 0);
+}
+
 bool partial_fourier(const vf_context *ctx, const noise_settings *noise, const solve_settings *solve,
                      const coil_settings *coils, const mri_scan *raw, int trajectory, double reach[3])
 {
@@ -30,16 +59,9 @@ bool partial_fourier(const vf_context *ctx, const noise_settings *noise, const s
     double share = 1;
     for (int a = 0; a < 3; a++) {
         const double half = 0.5 * (double)raw->matrix[a];
-        const int64_t count = half > 1 ? at->samples : 0;
-        float low = 0, high = 0;
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, count)) reduction(max : low, high)
-        for (int64_t m = 0; m < count; m++) {
-            const float k = at->weights && !(at->weights[m] > 0) ? 0 : at->k[3 * m + a];
-            low = -k > low ? -k : low;
-            high = k > high ? k : high;
-        }
-        const double less = (double)fminf(low, high) + 1; /* even matrices have one more line on one side */
-        if (half > 1 && less < ONE_SIDED * (double)fmaxf(low, high))
+        double less, more;
+        sides(ctx, at, a, half > 1 ? at->samples : 0, &less, &more);
+        if (half > 1 && less < ONE_SIDED * more)
             share = fmin(share, less / half);
     }
     for (int a = 0; a < 3; a++)
