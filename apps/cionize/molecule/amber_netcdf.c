@@ -155,7 +155,8 @@ static vf_status find_in_hdf5(amber_netcdf *file)
 
 static bool has_unit(const netcdf_variable *v, const char *unit)
 {
-    return !*v->units || strncmp(v->units, unit, strlen(unit)) == 0; /* also "angstroms", "degrees" */
+    /* also "angstroms" and "degrees", and LAMMPS's "Angstrom" */
+    return !*v->units || strncasecmp(v->units, unit, strlen(unit)) == 0;
 }
 
 /* Checks that the variables have the shapes of AMBER's convention. Sets atoms. */
@@ -175,9 +176,16 @@ static vf_status check_variables(amber_netcdf *file)
     file->atoms = x->dims[x->rank - 2];
     if (file->atoms < 1 || file->atoms > INT32_MAX)
         return fail(file, "has no atoms, or 2^31 and more");
-    if (!has_unit(x, "angstrom") || !has_unit(&file->variable[LENGTHS], "angstrom") ||
-        !has_unit(&file->variable[ANGLES], "degree"))
-        return fail(file, "has other units than angstrom and degree, against AMBER's convention");
+    for (int i = 0; i < VARIABLES; i++) {
+        netcdf_variable *v = &file->variable[i];
+        const char *unit = i == ANGLES ? "degree" : "angstrom";
+        netcdf_printable(v->units);
+        if (!has_unit(v, unit))
+            return vf_fail(file->ctx, VF_ERR_INPUT,
+                           "%s: %s has the unit '%s'; AMBER's convention is %s; convert the file with cpptraj or "
+                           "MDAnalysis",
+                           file->source.path, v->name, v->units, unit);
+    }
     if (file->variable[LENGTHS].found != file->variable[ANGLES].found)
         return fail(file, "has one of cell_lengths and cell_angles, but not both");
     for (int i = 0; i < VARIABLES; i++) {

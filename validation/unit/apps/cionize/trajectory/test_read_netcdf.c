@@ -44,6 +44,7 @@ static nc_kind random_nc(int number)
                                 : number % 7 == 0          ? -1
                                                            : FRAMES,
                      .conventions = restart ? "AMBERRESTART" : NULL,
+                     .units = number % 3 == 0 ? "Angstrom" : NULL, /* as LAMMPS writes it */
                      .scale = number % 5 == 0 ? 0.5 : 0};
 }
 
@@ -109,7 +110,8 @@ static void rejects_other_files(void **state)
         nc_kind kind;
         const char *why;
     } files[] = {{{.version = 2, .type = FLOAT, .atoms = 3, .records = FRAMES, .conventions = "CF-1.6"}, "not AMBER's"},
-                 {{.version = 2, .type = FLOAT, .atoms = 3, .records = FRAMES, .units = "nanometer"}, "other units"},
+                 {{.version = 2, .type = FLOAT, .atoms = 3, .records = FRAMES, .units = "nanometer"},
+                  "coordinates has the unit 'nanometer'"},
                  {{.version = 2, .type = INT, .atoms = 3, .records = FRAMES}, "of floats or doubles"},
                  {{.version = 2, .type = FLOAT, .atoms = 3, .records = 0}, "no frames"},
                  {{.version = 2, .type = FLOAT, .atoms = 3, .records = FRAMES, .scale = NAN}, "scale_factor"},
