@@ -5,7 +5,9 @@
 
 #include "trajectory_file.h"
 
-enum { CHARMM_WITH_SHAPE = 25 }; /* CHARMM's own versions from here on; other programs write the old 24 */
+/* CHARMM's own versions with its matrix from 25 on; other programs write the old 24. CHARMM to version 21, and cpptraj,
+ * which then writes 21, have the order A, B, C, alpha, beta, gamma. */
+enum { CHARMM_WITH_SHAPE = 25, LENGTHS_FIRST = 21 };
 
 static vf_status read_frame(const trajectory *t, int64_t frame, double *x, double *y, double *z)
 {
@@ -42,15 +44,16 @@ static void take_shape(const double shape[6], unit_cell *cell)
     }
 }
 
-/* A, gamma, B, beta, alpha, C. Angles are cosines (NAMD, VMD, LAMMPS) or degrees (MDAnalysis, OpenMM, old CHARMM).
- * If all three are at most 1, they are cosines: no cell has three angles of a degree or less. */
-static void take_angles(const double values[6], unit_cell *cell)
+/* A, gamma, B, beta, alpha, C. Angles are cosines (NAMD, VMD, LAMMPS) or degrees (MDAnalysis, OpenMM). If all three are
+ * at most 1, they are cosines: no cell has three angles of a degree or less, or a length of 1 A and two such angles. */
+static void take_angles(const double values[6], int32_t version, unit_cell *cell)
 {
-    static const int lengths[3] = {0, 2, 5}, angles[3] = {4, 3, 1};
+    static const int orders[2][6] = {{0, 2, 5, 4, 3, 1}, {0, 1, 2, 3, 4, 5}};
     const bool cosines = fabs(values[1]) <= 1 && fabs(values[3]) <= 1 && fabs(values[4]) <= 1;
+    const int *order = orders[version <= LENGTHS_FIRST && !cosines];
     for (int a = 0; a < 3; a++) {
-        const double angle = values[angles[a]];
-        cell->lengths[a] = values[lengths[a]];
+        const double angle = values[order[3 + a]];
+        cell->lengths[a] = values[order[a]];
         cell->angles[a] = cosines ? degrees(angle) : angle;
     }
 }
@@ -69,7 +72,7 @@ static vf_status read_cell(const trajectory *t, int64_t frame, unit_cell *cell)
     if (t->dcd.version >= CHARMM_WITH_SHAPE && !right_angles)
         take_shape(values, cell);
     else
-        take_angles(values, cell);
+        take_angles(values, t->dcd.version, cell);
     if (!cell_of_shape(cell->lengths, cell->angles, &vectors))
         *cell = (unit_cell){.state = angles_in_radians(cell->angles) ? UNIT_CELL_RADIANS : UNIT_CELL_NONE};
     else if (vectors.kind == VF_CELL_TRICLINIC && t->dcd.version >= CHARMM_WITH_SHAPE)

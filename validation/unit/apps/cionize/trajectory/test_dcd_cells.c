@@ -38,6 +38,12 @@ static void test_cells(void **state)
         for (int a = 0; a < 3; a++)
             if (!(fabs(c.angles[a] - angles[a]) <= close) || c.lengths[a] != l[a])
                 fail_msg("axis %d: %.17g for %.17g", a, c.angles[a], angles[a]);
+        const bool first = trial % 2; /* CHARMM to version 21, and cpptraj, have the lengths first */
+        c = cell_of(first ? 21 : 24, first ? (double[]){l[0], l[1], l[2], angles[0], angles[1], angles[2]}
+                                           : (double[]){l[0], angles[2], l[1], angles[1], angles[0], l[2]});
+        assert_int_equal(c.state, UNIT_CELL_NUMBERS);
+        for (int a = 0; a < 3; a++)
+            assert_true(c.angles[a] == angles[a] && c.lengths[a] == l[a]);
         double m[6]; /* XX, XY, YY, XZ, YZ, ZZ, symmetric */
         for (int i = 0; i < 6; i++)
             m[i] = i == 0 || i == 2 || i == 5 ? 50 + uniform() : 20 * (uniform() - 0.5);
@@ -60,6 +66,12 @@ static void test_cells(void **state)
             for (int a = 0; a < 3; a++)
                 assert_true(c.state == UNIT_CELL_NUMBERS && c.angles[a] == 90 && c.lengths[a] == 70 + 10 * a);
         }
+    for (int zero = 0; zero < 2; zero++) {
+        const unit_cell c =
+            zero ? cell_of(21, (double[]){70, 0, 80, 0, 0, 90}) : cell_of(21, (double[]){70, 80, 90, 90, 90, 90});
+        for (int a = 0; a < 3; a++)
+            assert_true(c.state == UNIT_CELL_NUMBERS && c.angles[a] == 90 && c.lengths[a] == 70 + 10 * a);
+    }
     static const double none[][6] = {
         {0}, {10, 90, 0, 90, 90, 10}, {10, 90, NAN, 90, 90, 10}, {10, 190, 10, 90, 90, 10}, {INFINITY, 0, 1, 0, 0, 1}};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
