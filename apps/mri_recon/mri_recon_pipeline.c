@@ -133,6 +133,7 @@ vf_status read_corrected(recon_state *r)
     scan_request request = s->scan.read;
     request.info = s->info;
     request.incomplete = s->scan.frames || s->scan.spokes_per_frame > 0;
+    request.regroup = s->scan.spokes_per_frame > 0;
     watch_stage(&r->watch, "read", 0);
     vf_status status = s->scan.arrays               ? read_scan_memory(r->ctx, s->scan.arrays, &request, raw)
                        : cfl_is_name(s->scan.input) ? read_bart(r, raw)

@@ -63,6 +63,7 @@ static const element header_elements[] = {
     {"/acquisitionSystemInformation/systemVendor", WORD, offsetof(ismrmrd_protocol, vendor)},
     {"/acquisitionSystemInformation/relativeReceiverNoiseBandwidth", NUMBER,
      offsetof(ismrmrd_protocol, noise_bandwidth)},
+    {"/sequenceParameters/diffusionDimension", WORD, offsetof(ismrmrd_protocol, diffusion)},
 };
 /* Names of the values in trajectoryDescription's userParameterLong and userParameterDouble. */
 static const element epi_parameters[] = {

@@ -42,7 +42,9 @@ typedef struct ismrmrd_protocol {
     int encodings; /* in the file; at most ISMRMRD_MOST_ENCODINGS are kept */
     ismrmrd_encoding encoding[ISMRMRD_MOST_ENCODINGS];
     char vendor[ISMRMRD_WORD]; /* systemVendor, in the form of `trajectory` */
-    double noise_bandwidth;    /* relativeReceiverNoiseBandwidth; 1 if the file does not state it */
+    char diffusion
+        [ISMRMRD_WORD]; /* diffusionDimension: the counter of directions and b-values, in the form of `trajectory` */
+    double noise_bandwidth; /* relativeReceiverNoiseBandwidth; 1 if the file does not state it */
 } ismrmrd_protocol;
 
 /* A protocol of one encoding of which nothing is known. */

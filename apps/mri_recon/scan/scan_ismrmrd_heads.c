@@ -208,6 +208,7 @@ static vf_status take(void *user, int64_t index, const ismrmrd_acquisition_heade
     ismrmrd_reader *r = t->r;
     scan_line *line = &r->line[index];
     *line = ismrmrd_line_of(head);
+    line->direction = ismrmrd_direction_of(r->protocol, head);
     t->all++;
     t->empty += head->number_of_samples == 0;
     if (t->empty > MOST_EMPTY)
@@ -314,5 +315,6 @@ vf_status ismrmrd_read_heads(ismrmrd_reader *r)
     VF_TRY(status, check_what_is_left(r, &t));
     if (status == VF_OK)
         status = refuse_multiband(r); /* after --info knows what there is */
+    VF_TRY(status, ismrmrd_number_directions(r));
     return status;
 }

@@ -15,7 +15,8 @@ typedef struct scan_line {
     int32_t step_1, step_2;
     uint16_t samples, channels, pre, post, center, dims;
     uint16_t slice, contrast, phase, repetition, set, average, segment, encoding;
-    uint16_t user[2]; /* idx.user[5] and [6], where Siemens' converter writes the centres of the steps */
+    uint16_t direction; /* the counter that diffusionDimension names, if no other does its work */
+    uint16_t user[2];   /* idx.user[5] and [6], where Siemens' converter writes the centres of the steps */
     bool reversed;
     bool calibration; /* not part of the image, but usable to estimate coil maps */
     bool empty;       /* all samples are exactly 0: it was not measured */
@@ -125,6 +126,13 @@ VF_MUST_CHECK vf_status ismrmrd_read_heads(ismrmrd_reader *r);
 
 /* What is kept of a header, for a line that is left out. */
 scan_line ismrmrd_line_of(const ismrmrd_acquisition_header *head);
+
+/* scan_ismrmrd_repeats.c: the value of the counter that diffusionDimension names, where images do not have it anyway. */
+uint16_t ismrmrd_direction_of(const ismrmrd_protocol *protocol, const ismrmrd_acquisition_header *head);
+/* Makes these values part of `set`, so that each becomes an image. Errors: VF_ERR_INPUT if `set` has no room. */
+VF_MUST_CHECK vf_status ismrmrd_number_directions(ismrmrd_reader *r);
+/* Warns if readouts of one place in k-space that an image merges differ by more than noise. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status ismrmrd_check_repeats(ismrmrd_reader *r);
 
 /* scan_ismrmrd_tell.c: for --info, what the header and the acquisitions say, and where the image lies. `others`: the
  * acquisitions that are no image data. */

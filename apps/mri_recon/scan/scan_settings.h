@@ -39,6 +39,7 @@ typedef struct scan_request {
     scan_epi epi;
     bool info;       /* keep what was told of a scan that is refused */
     bool incomplete; /* keep a last repetition that was aborted */
+    bool regroup;    /* frames are cut anew: what differs in one of the file's is no matter */
 } scan_request;
 
 /* What is read, and how it is corrected and cut into frames before it is reconstructed. */
