@@ -257,7 +257,7 @@ static void say_centre(const ismrmrd_reader *r, int axis, int64_t centre, double
                 path, axis + 1, declared, peak, centre);
 }
 
-static vf_status check_step(ismrmrd_reader *r, int axis)
+vf_status ismrmrd_check_step(ismrmrd_reader *r, int axis)
 {
     const int64_t voxels = r->out->matrix[axis + 1], declared = r->center[axis], stated = stated_by_siemens(r, axis);
     const int32_t least = r->facts.least[axis];
@@ -273,7 +273,8 @@ static vf_status check_step(ismrmrd_reader *r, int axis)
     }
     centre = better_centre(e, n, least, voxels, declared, &peak);
     free(e);
-    if (declared > r->facts.most[axis] && declared <= limit->maximum && declared <= least + voxels / 2)
+    if (declared > r->facts.most[axis] && declared <= limit->maximum && declared <= least + voxels / 2 &&
+        peak >= (double)r->facts.most[axis] - usual_shift(voxels))
         centre = declared; /* the scan ended before it: the peak is only its last line */
     const bool agrees = stated > 0 && fabs((double)stated - peak) <= usual_shift(voxels) &&
                         r->facts.most[axis] - stated <= voxels / 2 && least - stated >= -voxels / 2;
@@ -297,6 +298,6 @@ vf_status ismrmrd_check_centre(ismrmrd_reader *r)
     read_reversed(r);
     check_center_sample(r);
     for (int axis = 0; axis < 2 && status == VF_OK; axis++)
-        status = check_step(r, axis);
+        status = ismrmrd_check_step(r, axis);
     return status;
 }

@@ -162,6 +162,8 @@ VF_MUST_CHECK vf_status ismrmrd_add_energy(ismrmrd_reader *r, const scan_line *l
 bool ismrmrd_is_alike(const readout_energy *e, const scan_line *line);
 /* Where the samples' energy shows that the headers' centre of k-space is wrong, moves it. */
 VF_MUST_CHECK vf_status ismrmrd_check_centre(ismrmrd_reader *r);
+/* The same for kspace_encode_step_1 or _2, with axis 0 or 1. */
+VF_MUST_CHECK vf_status ismrmrd_check_step(ismrmrd_reader *r, int axis);
 
 /* scan_ismrmrd_trajectory.c: one trajectory per frame; equal ones are then shared. */
 VF_MUST_CHECK vf_status ismrmrd_make_cartesian(ismrmrd_reader *r);

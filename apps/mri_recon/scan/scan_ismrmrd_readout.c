@@ -38,6 +38,8 @@ void ismrmrd_fit_readout(ismrmrd_reader *r)
         f->pre_least != f->pre_most)
         return;
     const int64_t samples = f->samples_most, whole = whole_readout(f);
+    /* Voxels as large as the image's: Siemens' converter states the samples of a partial echo as the matrix. */
+    const int64_t expected = image_fov > 0 ? llround((double)image_n * fov / image_fov) : 0;
     const int64_t kept = image_fov > 0 && image_fov < fov ? llround((double)n * image_fov / fov) : n;
     if (asked > 0) {
         const double wanted = asked * (image_fov > 0 ? image_fov : fov);
@@ -45,6 +47,8 @@ void ismrmrd_fit_readout(ismrmrd_reader *r)
             set_readout(r, whole > samples + 1 && whole < n ? n : whole, wanted, ", as --oversampling says");
     } else if (kept <= 0.8 * (double)n && llabs(whole - kept) <= 1) {
         set_readout(r, kept, fov * (double)kept / (double)n, " have no oversampling any more");
+    } else if (image_n > 0 && llabs(whole - expected) <= 1 && expected > n + 1) {
+        set_readout(r, expected, fov, " are partial echoes");
     } else if ((double)whole >= 1.1 * (double)n && whole <= 4 * n && whole <= SCAN_MOST_MATRIX) {
         const bool by_fov = image_n > 0 && image_fov > 0 &&
                             fabs(fov / image_fov - (double)whole / (double)image_n) <= 0.01 * fov / image_fov;

@@ -318,6 +318,8 @@ vf_status ismrmrd_convert_trajectories(ismrmrd_reader *r)
         status = move_weights(r, &s->trajectory[i]);
     VF_TRY(status, convert_units(r, component == THIRD_KZ ? 3 : 2));
     if (status == VF_OK && component == THIRD_STEP)
+        status = ismrmrd_check_step(r, 1);
+    if (status == VF_OK && component == THIRD_STEP)
         status = step_kz(r);
     VF_TRY(status, scan_share_trajectories(r->ctx, r->source->path, s));
     if (status == VF_OK && component != THIRD_KZ)
