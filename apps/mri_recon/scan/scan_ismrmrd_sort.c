@@ -72,7 +72,7 @@ static void choose_calibrations(ismrmrd_reader *r)
             scan_line *line = &r->line[i];
             scan_slice *slice = &r->slice[line->slice];
             uint64_t volume = volume_key(line);
-            line->calibration = line->calibration && r->dims == 0 && line->dims == 0 && !r->slabs && slice->seen &&
+            line->calibration = line->calibration && r->dims == 0 && line->dims == 0 && slice->seen &&
                                 line->channels == r->out->coils && line_kept(line) > 0;
             if (line->calibration && pass == 0) {
                 const bool same = count_from_centre(r, line);
