@@ -54,6 +54,11 @@ static vf_status check_read_map(const cionize_state *r)
     if (s->has_precision && s->precision != m->type)
         return vf_fail(r->ctx, VF_ERR_ARGUMENT, "%s: the map is in %s precision; leave out --precision", m->path,
                        m->type == VF_F64 ? "double" : "single");
+    if (m->pmepot && ions_asked(r))
+        vf_warn(r->ctx,
+                "%s: PMEPot's maps are of charges spread as Gaussians (-ewaldfactor), so ions see less than the full "
+                "potential of atoms close by; for that of points, let cionize compute the map",
+                m->path);
     if (m->of_selection && ions_asked(r))
         vf_warn(r->ctx, "%s: the map has the potential of selected atoms alone, so the others do not act on the ions",
                 m->path);

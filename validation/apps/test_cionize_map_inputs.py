@@ -201,6 +201,24 @@ def test_titles_of_other_programs(_):
     assert "assuming kT/e" in make("m.pqr", *place, "a.cube").err
 
 
+def test_maps_of_pmepot(_):
+    """VMD's PMEPot: kT/e at 300 K in vacuum, and the grid covers the cell once."""
+    prepare()
+    make("-q", "m.pqr", "--cell", "19,19,19", "--counts", "19,19,19", "--temperature", "300", "-o", "m.dx")
+    body = "".join(line for line in open("m.dx") if not line.startswith("#"))
+    pathlib.Path("a.dx").write_text("# PME potential (kT/e, T=300K)\n" + body)
+    place = ["m.pqr", "--place", "SOD:2", "--ion-ion", "8", "--ions", "i.pdb", "--read-map"]
+    make("-q", *place, "m.dx")
+    truth = open("i.pdb").read()
+    done = make(*place, "a.dx")
+    assert open("i.pdb").read() == truth and "19 x 19 x 19 A" in done.out and "300 K" in done.out, done.out
+    assert "unit of the map" not in done.err and "spread as Gaussians" in done.err, done.err
+    make(*place, "a.dx", "--cell", "19,19,19")
+    refuse(3, ["another periodic cell"], *place, "a.dx", "--cell", "19,19,20")
+    refuse(2, ["300 K"], *place, "a.dx", "--temperature", "310")
+    refuse(2, ["dielectric of 1"], *place, "a.dx", "--dielectric", "78.5")
+
+
 def test_map_that_lies_elsewhere(_):
     prepare()
     make("-q", "m.pqr", "--border", "9", "--spacing", "1", "-o", "m.dx")

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dx_reader.h"
+#include "molecule/unit_cell.h"
 #include "voxfield/timer.h"
 
 enum { MOST_ID_WORDS = 16 };
@@ -211,6 +212,17 @@ static vf_status read_object(dx_reader *r)
                       text_quote(word, text));
 }
 
+/* PMEPot's Fourier transforms cover the cell once. Cells with other angles have been rejected by their steps. */
+static void take_cell_of_steps(vf_grid *grid)
+{
+    const double right[3] = {90, 90, 90};
+    double lengths[3];
+    for (int a = 0; a < 3; a++)
+        lengths[a] = (double)grid->counts[a] * grid->spacing[a];
+    if (!cell_of_shape(lengths, right, &grid->cell))
+        grid->cell = (vf_cell){.kind = VF_CELL_NONE};
+}
+
 static vf_status check_header(dx_reader *r)
 {
     const int64_t *n = r->w.map->grid.counts;
@@ -230,6 +242,8 @@ static vf_status check_header(dx_reader *r)
         return words_fail(&r->w, "the array has %lld item%s, but the grid has %lld x %lld x %lld = %lld points",
                           (long long)r->w.items, vf_plural(r->w.items), (long long)n[0], (long long)n[1],
                           (long long)n[2], (long long)vf_grid_points(&r->w.map->grid));
+    if (r->w.map->pmepot)
+        take_cell_of_steps(&r->w.map->grid);
     return words_check_room(&r->w);
 }
 

@@ -173,9 +173,12 @@ bool map_header_text(text_piece line, locale_t c_locale, loaded_map *map, char t
         return false;
     }
     named = line;
-    if (!*map->unit && text_take_prefix(&named, "POTENTIAL (kT/e)")) /* of APBS */
+    map->pmepot = map->pmepot || (!*map->unit && text_take_prefix(&named, "PME potential (kT/e, T=300K)"));
+    if (!*map->unit && (map->pmepot || text_take_prefix(&named, "POTENTIAL (kT/e)"))) /* of VMD's PMEPot, of APBS */
         memcpy(map->unit, "kT/e", sizeof "kT/e");
-    if (*map->unit)
+    if (map->pmepot)
+        map->temperature = 300, map->dielectric = 1;
+    else if (*map->unit)
         map_constants(line, c_locale, map);
     if (*map->unit || !map_potential(line, &ions, &in_solvent, &named) || !text_take_prefix(&named, " in ") ||
         named.size == 0)

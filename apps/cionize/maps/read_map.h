@@ -21,6 +21,7 @@ typedef struct loaded_map {
     bool distance_dielectric;
     double sigma;                  /* of Gaussian charges; 0: points, or not stated */
     bool vacuum;                   /* of periodic maps */
+    bool pmepot;                   /* of VMD's PMEPot: periodic, and of Gaussian charges of unknown width */
     bool of_selection;             /* the potential of selected atoms */
     bool in_solvent;               /* the potential in a solvent (--solvent), if the file states it */
     int64_t ions;                  /* ions whose potential the map includes, if the file states it */
