@@ -74,6 +74,11 @@ def test_formats(_):
         "tabs.dat": "# comment\n\n" + "".join(f"{x}\t{y}\t{z}\tmore\n" for x, y, z in points),
         "header.csv": "name,z,x,y\n" + "".join(f'"a b",{z},{x},{y}\n' for x, y, z in points),
         "titles.csv": "first;second;third\r\n" + "".join(f"{x}; {y}; {z}\r\n" for x, y, z in points),
+        "units.csv": "site,x (A),y (A),z (A)\n" + "".join(f"ASP 25,{x},{y},{z}\n" for x, y, z in points),
+        "sites.csv": "site;note;x;y;z\n" + "".join(f"ASP 25;1,5;{x};{y};{z}\n" for x, y, z in points),
+        "sites.tsv": "site\tnote\tx\ty\tz\n" + "".join(f"ASP 25\t\t{x}\t{y}\t{z}\n" for x, y, z in points),
+        "aligned.dat": "".join(f"  {x}\t\t{y} \t{z}\n" for x, y, z in points),
+        "spaced.txt": "x y z\n" + "".join(f"{x} ,{y},  {z}, \n" for x, y, z in points),
         "a.xyz": "3\ntitle 1 2 3\n" + "".join(f"O {x} {y} {z} 7\n" for x, y, z in points),
         "a.pdb": "".join(f"ATOM  {n:5d}  O   HOH A{n:4d}    {x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00           O\n"
                          for n, (x, y, z) in enumerate(points, 1)) + "END\n",
@@ -321,7 +326,10 @@ def test_field_maps(_):
 def test_refusals(_):
     """Bad files, each named with its line; options without effect."""
     sample("dipole.pqr")
-    for content, line, words in (("1 2 3\n4 5\n", 2, "no z coordinate"), ("1 2 3\n4 x 6\n", 2, "'x'"), ("1 2 nan\n", 1, "nan"),
+    for content, line, words in (("x;y;z\n1,5;2,5;3,5\n", 2, "'1,5' has a decimal comma"), ("1,5 2,5 3,5\n", 1, "'5 2'"),
+                                 ("id,x1,y1,z1\n1,2,3,4\n", 1, "more than three columns"),
+                                 ("x (nm),y (nm),z (nm)\n1,2,3\n", 1, "other than angstrom"),
+                                 ("1 2 3\n4 5\n", 2, "no z coordinate"), ("1 2 3\n4 x 6\n", 2, "'x'"), ("1 2 nan\n", 1, "nan"),
                                  ("a b c\nd e f\n", 2, "'d'"), ("x,y,w\n1,2,3\n", 1, "header"), ("1 2 1e9\n", 1, "farther"),
                                  ("x,x,y,z\n1,2,3,4\n", 1, "header"), ("x,x,z\n1,2,3\n", 1, "header"), ("1 2 inf\n", 1, "inf"), ("nan nan nan\n1 2 3\n", 1, "nan"),
                                  ("O 1 2 3\nO 4 5 6\n", 1, "'O'"), ('"1 2 3\n', 1, "coordinate")):

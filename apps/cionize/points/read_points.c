@@ -23,30 +23,53 @@ typedef struct point_reader {
     int64_t capacity;
 } point_reader;
 
-static bool is_separator(char c)
+static bool is_blank(char c)
 {
-    return c == ' ' || c == '\t' || c == ',' || c == ';';
+    return c == ' ' || c == '\t';
 }
 
-/* Words between blanks, commas or semicolons; what is in quotes is one word. Returns their number. */
-static int split(text_piece line, text_piece words[MOST_COLUMNS])
+/* Behind the blanks that part nothing. */
+static const char *skip_blanks(const char *p, const char *end, char separator)
+{
+    while (p < end && is_blank(*p) && (separator == ' ' || *p != separator))
+        p++;
+    return p;
+}
+
+/* What parts the columns of a line: semicolons, or else commas, or else `otherwise`, outside of quotes. Where numbers have
+ * decimal commas, semicolons do; then a comma is part of a word. */
+static char separator_of(text_piece line, char otherwise)
+{
+    bool quoted = false, comma = false;
+    for (size_t i = 0; i < line.size; i++) {
+        quoted ^= line.at[i] == '"';
+        if (line.at[i] == ';' && !quoted)
+            return ';';
+        comma |= line.at[i] == ',' && !quoted;
+    }
+    return comma ? ',' : otherwise;
+}
+
+/* Words between separators, without the blanks around them; ' ': between blanks and tabs. A word may be empty between
+ * separators other than ' '. What is in quotes is one word. Returns their number. */
+static int split(text_piece line, char separator, text_piece words[MOST_COLUMNS])
 {
     const char *p = line.at, *end = line.at + line.size;
     int count = 0;
     while (p < end && count < MOST_COLUMNS) {
-        while (p < end && (*p == ' ' || *p == '\t'))
-            p++;
+        p = skip_blanks(p, end, separator);
         const bool quoted = p < end && *p == '"';
         const char *from = p += quoted;
-        while (p < end && (quoted ? *p != '"' : !is_separator(*p)))
+        while (p < end && (quoted ? *p != '"' : *p != separator && !(separator == ' ' && is_blank(*p))))
             p++;
         if (p == from && p == end)
             break;
-        words[count++] = (text_piece){from, (size_t)(p - from)};
-        p += quoted && p < end;
-        while (p < end && (*p == ' ' || *p == '\t'))
-            p++;
-        p += p < end && (*p == ',' || *p == ';');
+        const char *stop = p;
+        while (!quoted && stop > from && is_blank(stop[-1]))
+            stop--;
+        words[count++] = (text_piece){from, (size_t)(stop - from)};
+        p = skip_blanks(p + (quoted && p < end), end, separator);
+        p += separator != ' ' && p < end && *p == separator;
     }
     return count;
 }
@@ -90,22 +113,42 @@ static bool same_word(text_piece word, const char *name)
     return word.size == strlen(name) && strncasecmp(word.at, name, word.size) == 0;
 }
 
-/* A header: where its columns x, y and z are, or else the first three. False if only some are there, or one is twice. */
-static bool take_header(int words, const text_piece word[MOST_COLUMNS], int column[3])
+/* Whether a title is that of an axis: "x", "x (A)", "x [angstrom]". *foreign: it has another unit, such as "x (nm)". */
+static bool is_axis_title(text_piece word, char axis, bool *foreign)
 {
-    static const char *const names[] = {"x", "y", "z"};
+    static const char *const units[] = {"(A)", "[A]", "(angstrom)", "[angstrom]", "(\xc3\x85)", "[\xc3\x85]"};
+    if (word.size == 0 || (word.at[0] | 0x20) != axis)
+        return false;
+    text_piece unit = {word.at + 1, word.size - 1};
+    while (unit.size > 0 && is_blank(*unit.at))
+        unit.at++, unit.size--;
+    bool known = unit.size == 0 && word.size == 1;
+    for (size_t n = 0; n < sizeof units / sizeof *units; n++)
+        known |= same_word(unit, units[n]);
+    *foreign |= !known && unit.size > 0 && (*unit.at == '(' || *unit.at == '[');
+    return known;
+}
+
+/* A header: where its columns x, y and z are, or the only three. NULL, or what is wrong with it. */
+static const char *take_header(int words, const text_piece word[MOST_COLUMNS], int column[3])
+{
     int found[3] = {0}, at[3] = {0};
+    bool foreign = false;
     for (int w = 0; w < words; w++)
         for (int a = 0; a < 3; a++)
-            if (same_word(word[w], names[a])) {
+            if (is_axis_title(word[w], (char)('x' + a), &foreign)) {
                 at[a] = w;
                 found[a]++;
             }
+    if (foreign)
+        return "a coordinate in the header has a unit other than angstrom, (A); convert it to angstrom";
     if (found[0] == 1 && found[1] == 1 && found[2] == 1) {
         memcpy(column, at, sizeof at);
-        return true;
+        return NULL;
     }
-    return found[0] == 0 && found[1] == 0 && found[2] == 0;
+    if (found[0] != 0 || found[1] != 0 || found[2] != 0)
+        return "the header names some of the columns x, y, z, or one twice; name each once, or none";
+    return words > 3 ? "the header names more than three columns, none of them x, y or z; name these three" : NULL;
 }
 
 /* Whether a line has the titles of columns: no word is a number, nor what is left of one (nan, inf). */
@@ -129,18 +172,20 @@ static vf_status read_columns(point_reader *r)
 {
     int column[3] = {0, 1, 2};
     bool headed = false;
+    char otherwise = ' '; /* tabs may be aligned, with blanks beside them, unless the titles are between tabs */
     text_piece line, word[MOST_COLUMNS];
     vf_status status = VF_OK;
     while (status == VF_OK && text_next_line(&r->lines, &line)) {
-        const int words = split(line, word);
+        const int words = split(line, separator_of(line, otherwise), word);
         if (words == 0 || (word[0].size > 0 && word[0].at[0] == '#'))
             continue;
         if (!headed && r->out->count == 0 && is_title(r, words, word)) {
             headed = true;
-            if (!take_header(words, word, column))
-                status =
-                    text_fail(r->ctx, r->name, r->lines.line,
-                              "the header names some of the columns x, y, z, or one twice; name each once, or none");
+            if (memchr(line.at, '\t', line.size))
+                otherwise = '\t';
+            const char *why = take_header(split(line, separator_of(line, otherwise), word), word, column);
+            if (why)
+                status = text_fail(r->ctx, r->name, r->lines.line, "%s", why);
             continue;
         }
         status = take_words(r, words, word, column);
@@ -157,7 +202,7 @@ static vf_status read_xyz(point_reader *r)
     text_piece line, word[MOST_COLUMNS];
     text_number number = {0};
     vf_status status = VF_OK;
-    const bool begun = text_next_line(&r->lines, &line) && split(line, word) == 1 &&
+    const bool begun = text_next_line(&r->lines, &line) && split(line, ' ', word) == 1 &&
                        text_read_number(word[0], r->c_locale, &number) && number.value >= 1 && number.value <= 1e12 &&
                        number.value == floor(number.value);
     if (!begun)
@@ -170,7 +215,7 @@ static vf_status read_xyz(point_reader *r)
         if (!text_next_line(&r->lines, &line))
             return text_fail(r->ctx, r->name, r->lines.line, "the file ends after %lld of %lld atoms", (long long)i,
                              (long long)atoms);
-        status = take_words(r, split(line, word), word, column);
+        status = take_words(r, split(line, ' ', word), word, column);
     }
     if (status == VF_OK && !text_rest_blank(r->lines))
         status =
