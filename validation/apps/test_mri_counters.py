@@ -43,6 +43,11 @@ def errors(*truths):
     return [np.linalg.norm(one - truth) / np.linalg.norm(truth) for one, truth in zip(made, truths)]
 
 
+def affine(path):
+    with h5py.File(path) as file:
+        return file["affine"][...]
+
+
 def diffusion(name):
     words = f"<sequenceParameters><diffusionDimension>{name}</diffusionDimension></sequenceParameters>" if name else ""
     return header(encoding((N, N, 1), FOV)).replace("</ismrmrdHeader>", words + "</ismrmrdHeader>")
@@ -161,6 +166,28 @@ def test_partitions_of_a_stack():
         assert words in said if words else "step_2" not in said, (centre, said)
         images.append(image("i.h5"))
     assert all(np.array_equal(images[0], other) for other in images[1:])
+
+
+def test_k_scaled_by_one_number():
+    """KomaMRI divides k by twice the largest |k| of all axes. Where voxels are not square, units per voxel fit one axis only."""
+    k, words = samples(), "along all axes, scaled by one number"
+
+    def scan(fov, extent, **more):
+        """Lines of half the resolution along y, or of the whole, in the units of `extent`, k at the edges."""
+        kx = np.arange(-N // 2, N // 2) / N * 2 * extent[0]
+        write("s.h5", header(encoding((N, N, 1), fov, trajectory="custom", **more)),
+              [acquisition(k[:, n], traj=np.stack([kx, 0 * kx + (n - N // 2) / N * 2 * extent[1]], 1)) for n in range(N)])
+        return run()
+    for fov, extent in (((240, 120, 5), (.25, .5)), ((240, 300, 5), (.5, .4)), ((240, 300, 5), (np.pi, .8 * np.pi))):
+        said = scan(fov, extent)
+        assert words in said and errors(TRUTH)[0] < CLOSE, (fov, extent, errors(TRUTH), said)
+        scale = np.array(affine("i.h5"))[0, :2, :2]
+        assert np.allclose(scale, np.diag([fov[0] / N, fov[1] / N])), scale
+    # The opposite: units that fit as they are, square voxels, and what the user says.
+    for fov, extent in (((240, 120, 5), (.5, .5)), ((240, 300, 5), (100, 80)), (FOV, (.5, .5))):
+        assert words not in scan(fov, extent) and errors(TRUTH)[0] < CLOSE, (fov, extent)
+    scan((240, 120, 5), (.25, .5))
+    assert words not in run("--trajectory-units", "normalized") and errors(TRUTH)[0] > .15
 
 
 # ---- calibration ----

@@ -297,15 +297,26 @@ static vf_status convert_units(ismrmrd_reader *r, int axes)
               space.extent[2], why);
     if (!fits)
         return vf_fail(r->ctx, VF_ERR_INPUT, "%s: units of the trajectory: %s", r->source->path, why);
-    warn_of_share(r, &space, chosen);
-    snprintf(r->units_text, sizeof r->units_text, "k %.280s", why);
-    for (int i = 0; i < s->trajectories; i++)
-        for (int a = 0; a < axes; a++) {
-            double factor = scan_unit_factor(chosen[a], s->matrix[a], s->fov[a]);
+    const double voxel = r->request->units == K_AUTO ? scan_common_voxel(chosen[0], &space, axes) : 0;
+    if (voxel > 0)
+        vf_warn(r->ctx,
+                "%s: the trajectory is in %s of %g mm along all axes, scaled by one number as in files of KomaMRI, "
+                "because it "
+                "does not reach the edge of k-space with each axis's own voxels; --trajectory-units %s takes these",
+                r->source->path, scan_unit_text(chosen[0]), voxel, scan_unit_word(chosen[0]));
+    else
+        warn_of_share(r, &space, chosen);
+    snprintf(r->units_text, sizeof r->units_text, "k %.240s%s", why,
+             voxel > 0 ? "; of the smallest voxel on all axes" : "");
+    for (int a = 0; a < axes; a++) {
+        const double factor = voxel > 0 ? scan_unit_factor(chosen[a], 1, 0) * s->fov[a] / voxel
+                                        : scan_unit_factor(chosen[a], s->matrix[a], s->fov[a]);
+        for (int i = 0; factor != 1 && i < s->trajectories; i++) {
             float *k = s->trajectory[i].k + a;
-            for (int64_t m = 0; factor != 1 && m < s->trajectory[i].samples; m++)
+            for (int64_t m = 0; m < s->trajectory[i].samples; m++)
                 k[3 * m] = (float)((double)k[3 * m] * factor);
         }
+    }
     return VF_OK;
 }
 

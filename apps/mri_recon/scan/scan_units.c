@@ -283,3 +283,25 @@ bool scan_choose_units(k_units asked, const k_space *given, int axes, k_units ch
         snprintf(why, why_size, "an extent of %.4g may be in %s; choose with --trajectory-units", space.most, fits);
     return false;
 }
+
+double scan_common_voxel(k_units units, const k_space *space, int axes)
+{
+    const double own_most = 0.9;
+    double voxel = INFINITY;
+    bool short_of_own = false;
+    if (units <= K_AUTO || !units_of_k[units].per_voxel)
+        return 0;
+    for (int a = 0; a < axes; a++)
+        if (space->matrix[a] > 1)
+            voxel = fmin(voxel, space->fov[a] / (double)space->matrix[a]);
+    for (int a = 0; a < axes; a++) {
+        const double edge = 0.5 * (double)space->matrix[a], reached = units_of_k[units].factor * space->extent[a];
+        const double share = reached * space->fov[a] / voxel / edge;
+        if (space->matrix[a] == 1 && a == 2)
+            continue;
+        if (space->matrix[a] == 1 || share > SLACK || (a < 2 && share < 1 - fmax(0.01, 1.25 / edge)))
+            return 0;
+        short_of_own = short_of_own || (a < 2 && 2 * reached < own_most);
+    }
+    return short_of_own ? voxel : 0;
+}

@@ -23,6 +23,11 @@ typedef struct k_space {
  * fit. docs/scans.md has the rule. */
 bool scan_choose_units(k_units asked, const k_space *space, int axes, k_units chosen[3], char *why, size_t why_size);
 
+/* Some programs (KomaMRI) scale k by one number for all axes, so that the largest |k| is 1/2: then units per voxel mean the
+ * smallest voxel on every axis. Its size in mm, if the trajectory reaches the edge along x and y so, and not with each
+ * axis's own voxel; else 0. `axes` as for scan_choose_units. */
+double scan_common_voxel(k_units units, const k_space *space, int axes);
+
 /* Whether k is in cycles per voxel instead of cycles per field of view: at most 0.5 along every axis of more than a few
  * voxels, and not 0 along all of them. */
 bool scan_looks_normalized(const int64_t matrix[3], const double extent[3]);
