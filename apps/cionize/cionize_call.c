@@ -63,6 +63,18 @@ static vf_status check_cell_in_solvent(vf_context *ctx, const cionize_request *r
     return VF_OK;
 }
 
+static void check_temperature(vf_context *ctx, const program *p, const cionize_settings *s)
+{
+    enum { COLD = 100 }; /* K: no solution is that cold, and no water in degrees Celsius that hot */
+    if (!program_given(p, "temperature"))
+        return;
+    if (!s->solvent.on && strcmp(s->unit, "kT/e") != 0)
+        vf_warn(ctx, "--temperature has no effect on a map in %s; it applies to kT/e", s->unit);
+    else if (s->temperature <= COLD)
+        vf_warn(ctx, "--temperature %g is in kelvin; for %g degrees Celsius, use --temperature %g", s->temperature,
+                s->temperature, s->temperature + 273.15);
+}
+
 static vf_status complete(vf_context *ctx, program *p, cionize_request *request)
 {
     cionize_settings *s = &request->settings;
@@ -101,8 +113,7 @@ static vf_status complete(vf_context *ctx, program *p, cionize_request *request)
                        s->method->name);
     s->ions = &request->ions;
     s->program = p;
-    if (program_given(p, "temperature") && strcmp(s->unit, "kT/e") != 0)
-        vf_warn(ctx, "--temperature has no effect on a map in %s; it applies to kT/e", s->unit);
+    check_temperature(ctx, p, s);
     return VF_OK;
 }
 

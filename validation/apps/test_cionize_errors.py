@@ -71,6 +71,10 @@ def test_contradictions(_):
     for unit, warned in (("V", True), ("kT/e", False)):
         said = make("dipole.pqr", "--counts", "3", "--units", unit, "--temperature", "310", "--dry-run").err
         assert ("--temperature" in said) == warned, said
+    for kelvin, options, words in (("37", [], "use --temperature 310.15"), ("310", [], None), ("37", ["--units", "V"], "no effect"),
+                                   ("310", ["--units", "V", "--solvent", "--radii", "bondi"], None)):  # the salt's
+        said = make("dipole.pqr", "--counts", "9", "--temperature", kelvin, *options, "--dry-run").err
+        assert words in said if words else "--temperature" not in said, said
 
 
 def test_no_gpu(_):
