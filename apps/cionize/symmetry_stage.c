@@ -9,7 +9,7 @@
 static bool same_cell(const vf_cell *cell, const unit_cell *stated)
 {
     double lengths[3], angles[3];
-    bool same = stated->state == UNIT_CELL_NUMBERS;
+    bool same = stated->state == UNIT_CELL_NUMBERS || stated->state == UNIT_CELL_TURNED;
     vf_cell_shape(cell, lengths, angles);
     for (int a = 0; a < 3; a++)
         same = same && fabs(lengths[a] - stated->lengths[a]) <= 1e-3 * stated->lengths[a] &&
@@ -43,6 +43,12 @@ vf_status take_symmetry(cionize_state *r)
         return VF_OK;
     if (!of_file && !same_cell(&s->cell, &cell))
         return VF_OK;
+    if (cell.state == UNIT_CELL_TURNED)
+        return vf_fail(
+            r->ctx, VF_ERR_INPUT,
+            "%s has the cell of --cell, but turned, and coordinates that belong to it; turn both, with the first "
+            "vector along x and the second in the plane of x and y",
+            path);
     vf_status status = s->symmetry == SYMMETRY_NONE ? VF_OK : symmetry_check_copies(r->ctx, path, listed);
     if (status != VF_OK || symmetry_is_trivial(cell.group, listed))
         return status;
@@ -50,6 +56,12 @@ vf_status take_symmetry(cionize_state *r)
         return refuse(r, path, &cell, listed);
     if (s->symmetry == SYMMETRY_NONE)
         return VF_OK;
+    if (cell_is_shifted(&cell))
+        return vf_fail(
+            r->ctx, VF_ERR_INPUT,
+            "%s: the coordinates have another origin than the cell (the last column of SCALE is not 0), so the "
+            "operators of the space group do not fit them; move the atoms to the cell's origin",
+            path);
     status = symmetry_operators(r->ctx, path, &cell, listed, &group);
     if (status != VF_OK)
         return status;

@@ -116,6 +116,42 @@ def test_without_the_option_a_group_is_rejected(_):
     refuse(2, ["--symmetry expand", "--trajectory"], "listed.pqr", "--cell", "input", "--symmetry", "expand", "--trajectory", "a.dcd")
 
 
+def scale(rows, shift=0.0):
+    return "".join(f"SCALE{n}    {row[0]:10.6f}{row[1]:10.6f}{row[2]:10.6f}     {shift:10.5f}\n" for n, row in enumerate(rows, 1))
+
+
+def test_coordinates_of_other_axes(_):
+    """Some old entries of the PDB have coordinates along the axes of the molecule: SCALE or _atom_sites says which."""
+    atoms = molecule()
+    straight, turned = ([1 / A, 0, 0], [0, 1 / B, 0], [0, 0, 1 / C]), ([0, 1 / A, 0], [-1 / B, 0, 0], [0, 0, 1 / C])
+    other = ([0, 1 / 99, 0], [-1 / B, 0, 0], [0, 0, 1 / C])  # left there by another cell
+    for group in ("P 1", "P 21 21 21"):
+        expand = ["--symmetry", "expand", "--dry-run"]
+        for n, rows in enumerate((straight, other)):
+            write(f"{n}.pqr", atoms, cryst1(group) + scale(rows))
+            make(f"{n}.pqr", "--cell", "input", *expand)
+        write("turned.pqr", atoms, cryst1(group) + scale(turned))
+        for cell in ("input", "turned.pqr", f"{A},{B},{C}"):
+            refuse(3, ["turned.pqr", "turn both"], "turned.pqr", "--cell", cell, *expand)
+        make("turned.pqr", "--dry-run")  # in free space
+    write("shifted.pqr", atoms, cryst1("P 1") + scale(straight, 0.25))
+    make("shifted.pqr", "--cell", "input", "--dry-run")
+    write("shifted.pqr", atoms, cryst1("P 21 21 21") + scale(straight, 0.25))
+    make("shifted.pqr", "--cell", "input", "--symmetry", "none", "--dry-run")
+    refuse(3, ["shifted.pqr", "another origin"], "shifted.pqr", "--cell", "input", "--symmetry", "expand")
+    write_cif("turned.cif", atoms, True)
+    text = pathlib.Path("turned.cif").read_text()
+    for rows, shift, options, words in ((straight, 0, expand, None), (turned, 0, expand, "turn both"),
+                                        (straight, 0.25, expand, "another origin"), (other, 0, expand, None)):
+        pathlib.Path("turned.cif").write_text(text + "\n" + "".join(
+            [f"_atom_sites.fract_transf_matrix[{i + 1}][{j + 1}] {rows[i][j]:.6f}\n" for i in range(3) for j in range(3)] +
+            [f"_atom_sites.fract_transf_vector[{i + 1}] {shift:.5f}\n" for i in range(3)]))
+        if words:
+            refuse(3, ["turned.cif", words], "turned.cif", "--cell", "input", *options)
+        else:
+            make("turned.cif", "--cell", "input", *options)
+
+
 def test_ions_and_outputs_see_the_whole_cell(_):
     atoms = molecule()
     write("listed.pqr", atoms, remark_290() + cryst1("P 21 21 21"))

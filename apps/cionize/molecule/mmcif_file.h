@@ -8,6 +8,7 @@
 enum mmcif_table {
     MMCIF_ATOMS,
     MMCIF_CELL,
+    MMCIF_SCALE,
     MMCIF_SYMMETRY,
     MMCIF_GROUP,
     MMCIF_SYMMETRY_TEXTS,

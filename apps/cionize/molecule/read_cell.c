@@ -3,6 +3,7 @@
 #include "binary_coordinates.h"
 #include "gro_text.h"
 #include "molecule_readers.h"
+#include "pqr_lines.h"
 #include "text/cif_words.h"
 #include "xsc_text.h"
 
@@ -17,10 +18,11 @@ static vf_status find_cell(molecule_reader *r, text_piece text)
     if (is_inpcrd(text, r->c_locale))
         return read_inpcrd(r);
     text_piece line;
-    bool more = true;
+    bool more = true, atoms = false; /* CRYST1 and SCALE come before the atoms */
     vf_status status = VF_OK;
-    while (status == VF_OK && more && r->out->cell.state == UNIT_CELL_NONE) {
+    while (status == VF_OK && more && !(atoms && r->out->cell.state != UNIT_CELL_NONE)) {
         status = reader_next(r, &line, &more);
+        atoms |= status == VF_OK && more && pqr_line_kind(line) == PQR_ATOM;
         if (status == VF_OK && more && !read_cryst1(line, r->c_locale, &r->out->cell))
             symmetry_read_record(line, r->c_locale, &r->out->symmetry); /* which comes before CRYST1 */
     }

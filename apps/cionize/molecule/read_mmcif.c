@@ -39,6 +39,19 @@ static const char *const atom_items[] = {[ATOM_GROUP] = "group_PDB",
                                          NULL};
 static const char *const cell_items[] = {"length_a",   "length_b",    "length_c", "angle_alpha",
                                          "angle_beta", "angle_gamma", NULL};
+static const char *const scale_items[] = {"fract_transf_matrix[1][1]",
+                                          "fract_transf_matrix[1][2]",
+                                          "fract_transf_matrix[1][3]",
+                                          "fract_transf_vector[1]",
+                                          "fract_transf_matrix[2][1]",
+                                          "fract_transf_matrix[2][2]",
+                                          "fract_transf_matrix[2][3]",
+                                          "fract_transf_vector[2]",
+                                          "fract_transf_matrix[3][1]",
+                                          "fract_transf_matrix[3][2]",
+                                          "fract_transf_matrix[3][3]",
+                                          "fract_transf_vector[3]",
+                                          NULL};
 static const char *const symmetry_items[] = {"space_group_name_H-M", "pdbx_full_space_group_name_H-M", NULL};
 static const char *const group_items[] = {"name_H-M_alt", "name_H-M_full", NULL};
 static const char *const symmetry_texts[] = {"pos_as_xyz", NULL};
@@ -51,6 +64,7 @@ static const char *const meta_items[] = {"id", "type", "method", NULL};
 static const cif_table wanted[MMCIF_TABLES] = {
     [MMCIF_ATOMS] = {.category = "_atom_site", .items = atom_items},
     [MMCIF_CELL] = {.category = "_cell", .items = cell_items},
+    [MMCIF_SCALE] = {.category = "_atom_sites", .items = scale_items},
     [MMCIF_SYMMETRY] = {.category = "_symmetry", .items = symmetry_items},
     [MMCIF_GROUP] = {.category = "_space_group", .items = group_items},
     [MMCIF_SYMMETRY_TEXTS] = {.category = "_symmetry_equiv", .items = symmetry_texts},
@@ -294,6 +308,26 @@ static vf_status read_atoms(mmcif_file *f, const vf_cell *cell)
 
 /* ---- the cell and its symmetry ---- */
 
+/* Fractional coordinates need no matrix. */
+static void read_scale(const mmcif_file *f, unit_cell *cell)
+{
+    cif_rows rows = cif_rows_of(&f->tables[MMCIF_SCALE]);
+    cif_word word[CIF_MOST_ITEMS];
+    double numbers[12] = {0};
+    if (!f->tables[MMCIF_ATOMS].has[ATOM_X] || !cif_next_row(&rows, word))
+        return;
+    for (int i = 0; i < 12; i++) {
+        text_number number;
+        const bool shift = i % 4 == 3;
+        if (cif_is_stated(&word[i]) && text_read_number(word[i].text, f->r->c_locale, &number))
+            numbers[i] = number.value;
+        else if (!shift)
+            return;
+    }
+    for (int row = 0; row < 3; row++)
+        cell_take_scale(cell, row, numbers + 4 * row);
+}
+
 static vf_status read_cell(mmcif_file *f)
 {
     const cif_table *t = &f->tables[MMCIF_CELL];
@@ -311,6 +345,7 @@ static vf_status read_cell(mmcif_file *f)
             return status;
     }
     cell_take_crystal(cell, numbers);
+    read_scale(f, cell);
     return VF_OK;
 }
 

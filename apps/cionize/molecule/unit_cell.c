@@ -129,6 +129,48 @@ static bool number_in(text_piece line, size_t begin, size_t end, locale_t c_loca
     return true;
 }
 
+void cell_take_scale(unit_cell *cell, int row, const double numbers[4])
+{
+    const double part = 0.005, rounding = 2e-6; /* of six decimals, and of a cell of few digits */
+    const double shift = 1e-3;                  /* of an edge */
+    vf_cell v;
+    if (cell->state != UNIT_CELL_NUMBERS || !cell_of_shape(cell->lengths, cell->angles, &v))
+        return;
+    /* Column `row` of the inverse of the vectors, whose entries above the diagonal are 0. */
+    const double(*h)[3] = v.vectors;
+    const double yx = -h[1][0] / (h[0][0] * h[1][1]), zy = -h[2][1] / (h[1][1] * h[2][2]);
+    const double zx = -(h[2][0] / h[0][0] + h[2][1] * yx) / h[2][2];
+    const double standard[3][3] = {
+        {1 / h[0][0], yx, zx}, {0, 1 / h[1][1], zy}, {0, 0, 1 / h[2][2]}}; /* fractions along a, b, c of x, y, z */
+    const double *s = standard[row];
+    const double length = length_of(s), slack = part * length + rounding;
+    const double off[3] = {numbers[0] - s[0], numbers[1] - s[1], numbers[2] - s[2]};
+    cell->rows_of_cell += fabs(length_of(numbers) - length) <= slack;
+    cell->rows_turned += length_of(off) > slack;
+    cell->rows_shifted += fabs(numbers[3]) > shift;
+    if (row == 2 && cell->rows_of_cell == 3 && cell->rows_turned > 0)
+        cell->state = UNIT_CELL_TURNED;
+}
+
+bool cell_is_shifted(const unit_cell *cell)
+{
+    return cell->rows_of_cell == 3 && cell->rows_shifted > 0;
+}
+
+static void read_scale(text_piece line, locale_t c_locale, unit_cell *out)
+{
+    static const size_t column[4] = {10, 20, 30, 40}, shift[2] = {45, 55};
+    double numbers[4];
+    if (line.size < column[3] || memcmp(line.at, "SCALE", 5) != 0 || line.at[5] < '1' || line.at[5] > '3')
+        return;
+    for (int i = 0; i < 3; i++)
+        if (!number_in(line, column[i], column[i + 1], c_locale, &numbers[i]))
+            return;
+    if (!number_in(line, shift[0], shift[1], c_locale, &numbers[3]))
+        numbers[3] = 0;
+    cell_take_scale(out, line.at[5] - '1', numbers);
+}
+
 bool read_cryst1(text_piece line, locale_t c_locale, unit_cell *out)
 {
     enum { GROUP = 55, GROUP_END = 66 };
@@ -136,6 +178,7 @@ bool read_cryst1(text_piece line, locale_t c_locale, unit_cell *out)
     double numbers[6];
     bool columns = true, words = true;
     text_piece name = {"CRYST1", 6};
+    read_scale(line, c_locale, out);
     if (line.size < name.size || memcmp(line.at, name.at, name.size) != 0)
         return false;
     if (out->state != UNIT_CELL_NONE)

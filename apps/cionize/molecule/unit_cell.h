@@ -20,6 +20,8 @@ typedef struct unit_cell {
     double lengths[3]; /* a, b, c */
     double angles[3];  /* alpha, beta, gamma */
     char group[24];    /* name of the space group: "P 21 21 21"; empty: none stated */
+    /* What cell_take_scale has found so far: rows of the matrix that have this cell's lengths, and another direction. */
+    int rows_of_cell, rows_turned, rows_shifted;
 } unit_cell;
 
 /* Takes the name of a space group, without blanks around it. Names without a letter are none. */
@@ -27,6 +29,15 @@ void cell_take_group(unit_cell *cell, text_piece name);
 
 /* Takes the lengths and angles of CRYST1 or of mmCIF's _cell, and sets the state. */
 void cell_take_crystal(unit_cell *cell, const double numbers[6]);
+
+/* Takes row 0, 1 or 2 of what makes fractional coordinates of positions, and the shift: SCALE of PDB files, _atom_sites of mmCIF. After
+ * the last row the state is UNIT_CELL_TURNED if all three have the lengths of this cell, and some another direction: the
+ * coordinates then belong to other axes, as in some old PDB entries. A matrix of another cell means nothing, since programs
+ * leave that of the crystal beside their own box. */
+void cell_take_scale(unit_cell *cell, int row, const double numbers[4]);
+
+/* Whether the cell begins at another point than the coordinates do. To sums over lattices it does not matter. */
+bool cell_is_shifted(const unit_cell *cell);
 
 /* Whether all angles are at most those of a cell in radians. In degrees, no molecule fits such a cell. */
 bool angles_in_radians(const double angles[3]);
@@ -42,7 +53,8 @@ unit_cell_state cell_state(const double lengths[3], const double angles[3]);
  * above give a turned cell; vectors that span no cell, or a left-handed one, a bad one. */
 void cell_of_vectors(double vectors[3][3], double unit, unit_cell *out);
 
-/* Whether a line is the record CRYST1 of PDB and PQR files, which sets *out; later ones are ignored. */
+/* Whether a line is the record CRYST1 of PDB and PQR files, which sets *out; later ones are ignored. SCALE is taken, too, but
+ * is another record. */
 bool read_cryst1(text_piece line, locale_t c_locale, unit_cell *out);
 
 /* The box in the last line of AMBER's coordinates: six numbers in columns of 12. Three numbers of older files, the

@@ -171,10 +171,10 @@ static void random_molecules_come_back(void **state)
         m.atoms = m.records.bonds = ATOMS;
         m.records.model_number = (int32_t)integer_between(0, 9999);
         if (turn % 2)
-            m.cell = (unit_cell){UNIT_CELL_NUMBERS,
-                                 {uniform_between(1, 99999), uniform_between(1, 100), uniform_between(1, 100)},
-                                 {90, uniform_between(60, 120), 90},
-                                 ""};
+            m.cell =
+                (unit_cell){.state = UNIT_CELL_NUMBERS,
+                            .lengths = {uniform_between(1, 99999), uniform_between(1, 100), uniform_between(1, 100)},
+                            .angles = {90, uniform_between(60, 120), 90}};
         int32_t number = 1;
         for (int i = 0; i < ATOMS; i++) {
             const double xyz[3] = {uniform_between(-999, 9999), uniform_between(-99, 99), i};
@@ -239,7 +239,7 @@ static void another_cell_replaces_the_files(void **state)
                               "3 - 1 A CA T 0.5 12.0 0\n4 - 1 A CA T 0.5 12.0 0\n5 - 1 A OH2 T 0.5 12.0 0\n";
     molecule m;
     expect_read(pdb, psf, &m);
-    m.cell = (unit_cell){UNIT_CELL_NUMBERS, {41, 50, 60}, {90, 90, 90}, ""};
+    m.cell = (unit_cell){.state = UNIT_CELL_NUMBERS, .lengths = {41, 50, 60}, .angles = {90, 90, 90}};
     char *text = written(&m, &no_ions, ".pdb");
     assert_non_null(
         strstr(text, "\nCRYST1   41.000   50.000   60.000  90.00  90.00  90.00 P 1           1          \n"));

@@ -57,6 +57,46 @@ static void test_cryst1(void **state)
     assert_false(read_cryst1((text_piece){"ATOM      1", 11}, c_locale, &cell));
 }
 
+static void take_rows(const double rows[3][3], double shift, unit_cell *cell)
+{
+    for (int row = 0; row < 3; row++) {
+        char line[81];
+        snprintf(line, sizeof line, "SCALE%d    %10.6f%10.6f%10.6f     %10.5f", row + 1, rows[row][0], rows[row][1],
+                 rows[row][2], row == 1 ? shift : 0);
+        assert_false(read_cryst1((text_piece){line, strlen(line)}, c_locale, cell));
+    }
+}
+
+/* A monoclinic cell whose coordinates have a along x, as they should, or c along z. */
+static void test_scale(void **state)
+{
+    (void)state;
+    static const char line[] = "CRYST1   20.000   25.000   30.000  90.00 100.00  90.00 P 1           1";
+    const double cosine = -0.17364817766693036, sine = 0.984807753012208; /* of 100 degrees */
+    const double along_x[3][3] = {{1 / 20., 0, -cosine / (20 * sine)}, {0, 1 / 25., 0}, {0, 0, 1 / (30 * sine)}};
+    const double along_z[3][3] = {{1 / (20 * sine), 0, 0}, {0, 1 / 25., 0}, {-cosine / (30 * sine), 0, 1 / 30.}};
+    const double identity[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    const double of_other[3][3] = {{1 / (22 * sine), 0, 0}, {0, 1 / 25., 0}, {-cosine / (30 * sine), 0, 1 / 30.}};
+    const struct {
+        const double (*rows)[3];
+        double shift;
+        unit_cell_state state;
+    } cases[] = {{along_x, 0, UNIT_CELL_NUMBERS},
+                 {along_x, 0.25, UNIT_CELL_NUMBERS},
+                 {along_z, 0, UNIT_CELL_TURNED},
+                 {identity, 0, UNIT_CELL_NUMBERS},
+                 {of_other, 0, UNIT_CELL_NUMBERS}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unit_cell cell = cryst1(line);
+        take_rows(cases[i].rows, cases[i].shift, &cell);
+        assert_int_equal(cell.state, cases[i].state);
+        assert_int_equal(cell_is_shifted(&cell), cases[i].shift != 0);
+    }
+    unit_cell none = {0};
+    take_rows(along_z, 0, &none); /* without CRYST1 */
+    assert_int_equal(none.state, UNIT_CELL_NONE);
+}
+
 static void test_amber_box(void **state)
 {
     (void)state;
@@ -149,8 +189,9 @@ static void test_files(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cryst1), cmocka_unit_test(test_amber_box),
-                                       cmocka_unit_test(test_vectors), cmocka_unit_test(test_files)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cryst1), cmocka_unit_test(test_scale),
+                                       cmocka_unit_test(test_amber_box), cmocka_unit_test(test_vectors),
+                                       cmocka_unit_test(test_files)};
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     const int status = run_on_device(argc, argv, tests, NULL, NULL);
     freelocale(c_locale);
