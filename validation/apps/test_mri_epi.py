@@ -247,6 +247,25 @@ def test_ramps():
         assert figures(said) == ([0.4, 0.4, 24, 24] if shift else [0, 0, 0, 0]), said
 
 
+def test_references_of_a_gradient_echo():
+    """Every second line on ramps, with calibration lines of the same encoding: of a gradient echo, which are even and all forward
+    or have another dwell time, or of echo-planar trains, on ramps in both directions. Maps of samples at the wrong k leave 14 %.
+    Maps that are estimated from 16 lines of few coils leave up to twice as much again as a right image."""
+    ramps = Ramps(READOUT)
+    signal, even = Signal(ramps.k), Signal()
+    middle = range(N // 2 - 8, N // 2 + 8)
+    for kind in ("forward", "dwell", "train"):
+        calibration = []
+        for j, y in enumerate(middle):
+            back = j % 2 == 1 and kind != "forward"
+            samples = (signal if kind == "train" else even).readout(y, back, scale=2)
+            calibration.append(made.acquisition(samples, y, 0, made.CALIBRATION | (made.REVERSE if back else 0),
+                                                dwell=8. if kind == "dwell" else 5.))
+        made.write("s.h5", header(rest=ramps.xml()), calibration + shot(signal, range(0, N, 2)))
+        image, said = reconstruct()
+        assert error(image.squeeze(), signal.truth) < 3 * RIGHT and "on the gradient's ramps" in said, (kind, said)
+
+
 def test_ramps_without_navigators():
     ramps = Ramps(80)
     signal = Signal(ramps.k)

@@ -1,5 +1,6 @@
 /* Whether the readouts of EPI are sampled on the ramps of their gradient, by the header and by the samples. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "scan_ismrmrd_epi.h"
@@ -10,7 +11,24 @@ static const double CLEAR = 1.1;
 
 bool ismrmrd_on_ramps(const ismrmrd_reader *r, const scan_line *line)
 {
-    return r->epi.ramps && line->encoding == r->encoding && line->samples == r->epi.samples;
+    return r->epi.ramps && line->encoding == r->encoding && line->samples == r->epi.samples &&
+           !(line->calibration && r->epi.even_calibration);
+}
+
+/* Whether calibration lines of this encoding are of a gradient echo (FLASH) instead of EPI: none is reversed, and those of
+ * the image are; or they have another dwell time. */
+static bool calibration_is_even(const ismrmrd_reader *r)
+{
+    bool reversed[2] = {false, false}, other_dwell = false;
+    for (int64_t i = 0; i < r->source->acquisitions; i++) {
+        const scan_line *line = &r->line[i];
+        if (line->encoding != r->encoding || (line->frame != LINE_IMAGE && !line->calibration))
+            continue;
+        reversed[line->calibration] = reversed[line->calibration] || line->reversed;
+        other_dwell = other_dwell || (line->calibration && line->sample_time_us > 0 && r->first.sample_time_us > 0 &&
+                                      fabsf(line->sample_time_us / r->first.sample_time_us - 1) > 0.2f);
+    }
+    return (reversed[0] && !reversed[1]) || other_dwell;
 }
 
 /* EPI whose header does not describe a gradient: whether the number of samples suggests ramps. */
@@ -49,6 +67,7 @@ void ismrmrd_find_ramps(ismrmrd_reader *r)
     s->samples = samples;
     s->ramps = epi_on_ramps(&s->gradient, samples);
     s->ramps_unlikely = s->ramps && samples == matrix;
+    s->even_calibration = calibration_is_even(r);
 }
 
 /* ---- the samples ---- */

@@ -62,6 +62,7 @@ typedef struct readout_energy {
 typedef struct ismrmrd_epi_state {
     bool ramps;             /* readouts of `samples` samples are on `gradient` */
     bool ramps_unlikely;    /* as many samples as the matrix has: a converter may have interpolated them */
+    bool even_calibration;  /* calibration lines are sampled evenly: of a gradient echo */
     epi_trapezoid gradient; /* its scale is that of the header's matrix */
     int samples;
     bool *mixed;               /* [frames + calibrations] has readouts of both polarities; NULL: not EPI */
