@@ -152,6 +152,18 @@ def test_lines_before_the_declared_centre():
     assert f"centre of kspace_encoding_step_1 is {N // 2}, but the energy of the samples peaks at {N // 4}" in said, said
 
 
+def test_negative_steps():
+    """Lines counted from the centre of k-space: the negative ones are 65512 to 65535 in the file. The centre is 0, whatever the
+    header says."""
+    k = samples()
+    for centre, words in ((0, None), (N // 2, f"step_1 is {N // 2}, but the energy of the samples peaks at 0"), (None, "no centre of")):
+        write("s.h5", header(encoding((N, N, 1), FOV, centers=(centre, 0))),
+              [acquisition(k[:, n], kspace_encode_step_1=(n - N // 2) % 65536) for n in range(N)])
+        said = run()
+        assert f"down to -{N // 2}" in said and (words is None or words in said), (centre, said)
+        assert errors(TRUTH)[0] < CLOSE, (centre, errors(TRUTH))
+
+
 def test_partitions_of_a_stack():
     """Stacks of spokes without the first partitions, whose centre of step 2 is that of the whole matrix, or missing: the image
     is the same as with the right centre."""

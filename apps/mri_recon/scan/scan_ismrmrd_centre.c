@@ -254,7 +254,7 @@ static void say_centre(const ismrmrd_reader *r, int axis, int64_t centre, double
         vf_warn(r->ctx,
                 "%s: the header's centre of kspace_encoding_step_%d is %" PRId64
                 ", but the energy of the samples peaks at %.0f; %" PRId64 " is taken as the centre",
-                path, axis + 1, declared, peak, centre);
+                path, axis + 1, declared, fabs(peak) < 0.5 ? 0 : peak, centre); /* 0, not -0 */
 }
 
 vf_status ismrmrd_check_step(ismrmrd_reader *r, int axis)

@@ -96,6 +96,13 @@ static const char *describe(const tally *t, char *text, size_t size)
 
 /* ---- one header after another ---- */
 
+/* An encoding step of a Cartesian line. The counter has no sign, but a step beyond any matrix is a negative one, which some
+ * writers count from the centre of k-space. */
+static int32_t step_of(const ismrmrd_acquisition_header *head, uint16_t step)
+{
+    return head->trajectory_dimensions == 0 && step > INT16_MAX ? (int32_t)step - (UINT16_MAX + 1) : step;
+}
+
 scan_line ismrmrd_line_of(const ismrmrd_acquisition_header *head)
 {
     return (scan_line){.samples = head->number_of_samples,
@@ -104,8 +111,8 @@ scan_line ismrmrd_line_of(const ismrmrd_acquisition_header *head)
                        .post = head->discard_post,
                        .center = head->center_sample,
                        .dims = head->trajectory_dimensions,
-                       .step_1 = head->idx.kspace_encode_step_1,
-                       .step_2 = head->idx.kspace_encode_step_2,
+                       .step_1 = step_of(head, head->idx.kspace_encode_step_1),
+                       .step_2 = step_of(head, head->idx.kspace_encode_step_2),
                        .slice = head->idx.slice,
                        .contrast = head->idx.contrast,
                        .phase = head->idx.phase,
@@ -299,6 +306,9 @@ static vf_status check_what_is_left(ismrmrd_reader *r, const tally *t)
     if (r->image_lines == 0)
         return vf_fail(r->ctx, VF_ERR_INPUT, "%s: no image data in its %" PRId64 " acquisition%s: %s", r->source->path,
                        t->all, vf_plural(t->all), text);
+    if (r->facts.least[0] < 0 || r->facts.least[1] < 0)
+        vf_note(r->ctx, "%s: encoding steps above %d are taken for negative ones, down to %d", r->source->path,
+                INT16_MAX, r->facts.least[0] < r->facts.least[1] ? r->facts.least[0] : r->facts.least[1]);
     if (r->image_lines < t->all)
         vf_note(r->ctx, "%s: %" PRId64 " of %" PRId64 " acquisitions %s image data; others: %s", r->source->path,
                 r->image_lines, t->all, r->image_lines == 1 ? "is" : "are", text);
