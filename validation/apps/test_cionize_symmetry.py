@@ -233,5 +233,23 @@ def test_mmcif(_):
     refuse(3, ["plain.cif", "without partial charges", "--charges"], "plain.cif")
 
 
+def test_groups_without_a_name(_):
+    """A group that is stated by its number in the tables, or by Hall's symbol alone, is not P 1."""
+    atoms = "loop_\n_atom_site_label\n_atom_site_fract_x\n_atom_site_fract_y\n_atom_site_fract_z\n_atom_site_charge\nC1 0.1 0.2 0.3 1\nO1 0.4 0.2 0.1 -1\n"
+    cell = "data_a\n" + "".join(f"_cell_length_{a} {n}\n" for a, n in zip("abc", (A, B, C))) + "".join(
+        f"_cell_angle_{a} 90\n" for a in ("alpha", "beta", "gamma"))
+    for tag, words in (("_symmetry_Int_Tables_number 19", "number 19"), ("_space_group_IT_number 19", "number 19"),
+                       ("_symmetry_space_group_name_Hall 'P 2ac 2ab'", "Hall P 2ac 2ab"), ("_space_group_IT_number 1", None),
+                       ("_symmetry_space_group_name_Hall 'P 1'", None), ("_space_group_IT_number ?", None),
+                       ("_symmetry_space_group_name_H-M 'P 1'\n_symmetry_Int_Tables_number 1", None)):
+        pathlib.Path("a.cif").write_text(f"{cell}{tag}\n{atoms}", encoding="ascii")
+        if words:
+            refuse(3, ["a.cif", words, "--symmetry none"], "a.cif", "--cell", "input")
+            refuse(3, ["a.cif", words, "operators"], "a.cif", "--cell", "input", "--symmetry", "expand")
+            make("a.cif", "--cell", "input", "--symmetry", "none", "--dry-run")
+        else:
+            make("a.cif", "--cell", "input", "--dry-run")
+
+
 if __name__ == "__main__":
     program.main(globals())

@@ -70,6 +70,9 @@ typedef struct mmcif_file {
 /* A number, with or without its uncertainty in brackets: 1.234(5). Errors: VF_ERR_INPUT, naming line and item. */
 VF_MUST_CHECK vf_status mmcif_number(const molecule_reader *r, const cif_word *word, const char *item, double *out);
 
+/* The cell, the space group and its operators, from their tables. Errors: VF_ERR_INPUT (a number of the cell). */
+VF_MUST_CHECK vf_status mmcif_read_crystal(mmcif_file *f);
+
 /* Charges and radii of the atoms, from _atom_site or from a table of charges. *found: the file has charges. Errors:
  * VF_ERR_INPUT (an atom without a charge), VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status mmcif_read_charges(mmcif_file *f, bool *found);

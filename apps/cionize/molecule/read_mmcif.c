@@ -52,8 +52,9 @@ static const char *const scale_items[] = {"fract_transf_matrix[1][1]",
                                           "fract_transf_matrix[3][3]",
                                           "fract_transf_vector[3]",
                                           NULL};
-static const char *const symmetry_items[] = {"space_group_name_H-M", "pdbx_full_space_group_name_H-M", NULL};
-static const char *const group_items[] = {"name_H-M_alt", "name_H-M_full", NULL};
+static const char *const symmetry_items[] = {"space_group_name_H-M", "pdbx_full_space_group_name_H-M",
+                                             "Int_Tables_number", "space_group_name_Hall", NULL};
+static const char *const group_items[] = {"name_H-M_alt", "name_H-M_full", "IT_number", "name_Hall", NULL};
 static const char *const symmetry_texts[] = {"pos_as_xyz", NULL};
 static const char *const group_texts[] = {"operation_xyz", NULL};
 static const char *const ncs_items[] = {"code", "matrix[1][1]", "matrix[2][2]", "matrix[3][3]", NULL};
@@ -306,83 +307,6 @@ static vf_status read_atoms(mmcif_file *f, const vf_cell *cell)
     return status;
 }
 
-/* ---- the cell and its symmetry ---- */
-
-/* Fractional coordinates need no matrix. */
-static void read_scale(const mmcif_file *f, unit_cell *cell)
-{
-    cif_rows rows = cif_rows_of(&f->tables[MMCIF_SCALE]);
-    cif_word word[CIF_MOST_ITEMS];
-    double numbers[12] = {0};
-    if (!f->tables[MMCIF_ATOMS].has[ATOM_X] || !cif_next_row(&rows, word))
-        return;
-    for (int i = 0; i < 12; i++) {
-        text_number number;
-        const bool shift = i % 4 == 3;
-        if (cif_is_stated(&word[i]) && text_read_number(word[i].text, f->r->c_locale, &number))
-            numbers[i] = number.value;
-        else if (!shift)
-            return;
-    }
-    for (int row = 0; row < 3; row++)
-        cell_take_scale(cell, row, numbers + 4 * row);
-}
-
-static vf_status read_cell(mmcif_file *f)
-{
-    const cif_table *t = &f->tables[MMCIF_CELL];
-    unit_cell *cell = &f->r->out->cell;
-    cif_rows rows = cif_rows_of(t);
-    cif_word word[CIF_MOST_ITEMS];
-    double numbers[6];
-    if (!cif_next_row(&rows, word))
-        return VF_OK;
-    for (int i = 0; i < 6; i++) {
-        if (!cif_is_stated(&word[i])) /* of a structure that is no crystal */
-            return VF_OK;
-        vf_status status = mmcif_number(f->r, &word[i], cell_items[i], &numbers[i]);
-        if (status != VF_OK)
-            return status;
-    }
-    cell_take_crystal(cell, numbers);
-    read_scale(f, cell);
-    return VF_OK;
-}
-
-static void read_group(mmcif_file *f)
-{
-    cif_word word[CIF_MOST_ITEMS];
-    molecule *m = f->r->out;
-    for (int table = MMCIF_SYMMETRY; table <= MMCIF_GROUP; table++) {
-        cif_rows rows = cif_rows_of(&f->tables[table]);
-        if (cif_next_row(&rows, word) && !*m->cell.group)
-            cell_take_group(&m->cell, first_stated(word, 0, 1));
-    }
-    for (int table = MMCIF_SYMMETRY_TEXTS; table <= MMCIF_GROUP_TEXTS && m->symmetry.count == 0; table++) {
-        cif_rows rows = cif_rows_of(&f->tables[table]);
-        while (cif_next_row(&rows, word))
-            if (cif_is_stated(&word[0]))
-                symmetry_read_text(word[0].text, &m->symmetry);
-    }
-}
-
-/* Whether the file lacks copies by non-crystallographic symmetry: operators to generate, other than the identity. */
-static bool leaves_out(const mmcif_file *f)
-{
-    cif_word word[CIF_MOST_ITEMS];
-    cif_rows rows = cif_rows_of(&f->tables[MMCIF_NCS]);
-    while (cif_next_row(&rows, word)) {
-        bool identity = true;
-        for (int i = 1; i <= 3; i++) {
-            text_number number;
-            identity = identity && text_read_number(word[i].text, f->r->c_locale, &number) && number.value == 1;
-        }
-        if (cif_same_text(word[0].text, "generate") && !identity)
-            return true;
-    }
-    return false;
-}
-
 /* ---- files ---- */
 
 static vf_status find_tables(mmcif_file *f, text_piece text)
@@ -391,10 +315,7 @@ static vf_status find_tables(mmcif_file *f, text_piece text)
     int64_t others;
     memcpy(f->tables, wanted, sizeof wanted);
     vf_status status = cif_find_tables(r->ctx, r->name, text, f->tables, MMCIF_TABLES, &others);
-    VF_TRY(status, read_cell(f));
-    if (status == VF_OK)
-        read_group(f);
-    r->out->symmetry.leaves_out = leaves_out(f);
+    VF_TRY(status, mmcif_read_crystal(f));
     if (status == VF_OK && others > 0)
         vf_warn(r->ctx, "%s: only the first data block is read; %" PRId64 " other%s ignored", r->name, others,
                 others == 1 ? " is" : "s are");
