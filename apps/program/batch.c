@@ -58,6 +58,8 @@ static vf_status read_list(batch *b, const char *path)
     char *line = NULL, *all = NULL;
     size_t room = 0, size = 0;
     ssize_t length;
+    static const char mark[] = "\xef\xbb\xbf"; /* UTF-8 byte order mark, which editors of Windows write */
+    bool first = true;
     FILE *to = open_memstream(&all, &size);
     if (!file || !to) {
         const int error = errno;
@@ -69,8 +71,10 @@ static vf_status read_list(batch *b, const char *path)
     while ((length = getline(&line, &room, file)) >= 0) {
         while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
             line[--length] = '\0';
-        if (length > 0 && line[0] != '#')
-            (void)fwrite(line, 1, (size_t)length + 1, to);
+        const size_t skip = first && strncmp(line, mark, strlen(mark)) == 0 ? strlen(mark) : 0;
+        first = false;
+        if ((size_t)length > skip && line[skip] != '#')
+            (void)fwrite(line + skip, 1, (size_t)length + 1 - skip, to);
     }
     free(line);
     if (!standard)

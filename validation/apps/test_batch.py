@@ -100,9 +100,9 @@ def lines_of(out):
 
 
 def write_list(path, names):
-    """With comments, empty lines, the ends of lines of other systems, and perhaps no end of the last one."""
+    """With comments, empty lines, the ends of lines of other systems, perhaps a byte order mark and no end of the last one."""
     ends = ["\n", "\r\n", "\n\n", "\n\r\n", "\n#a.pqr\n", "\n# \n"]
-    text = "".join(["# inputs\n\n", *(name + DRAW.choice(ends) for name in names)])
+    text = "".join([DRAW.choice(["", "\ufeff"]), "# inputs\n\n", *(name + DRAW.choice(ends) for name in names)])
     pathlib.Path(path).write_bytes((text.rstrip() if DRAW.randrange(2) else text).encode())
     return path
 

@@ -182,6 +182,8 @@ def test_titles_of_other_programs(_):
     pathlib.Path("a.dx").write_text("# Data from APBS 3.4.1\n# \n# POTENTIAL (kT/e)\n# \n" + body)
     assert "unit of the map" not in make("m.pqr", *place, "a.dx").err
     refuse(3, ["a.dx", "in kT/e, not in V"], "m.pqr", *place, "a.dx", "--units", "V")
+    pathlib.Path("a.dx").write_text("\ufeff# POTENTIAL (kT/e)\n" + body, encoding="utf-8")  # as editors of Windows save it
+    assert "unit of the map" not in make("m.pqr", *place, "a.dx").err
     pathlib.Path("a.dx").write_text("# by hand\n" + body)
     assert "assuming kT/e" in make("m.pqr", *place, "a.dx").err
     for title, words in (("CHARGE DISTRIBUTION (e)", "a charge distribution"), ("KAPPA MAP", "a kappa map"),

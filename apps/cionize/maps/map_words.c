@@ -179,7 +179,12 @@ vf_status words_open(vf_context *ctx, loaded_map *map, map_words *r)
     r->buffer = malloc(WORDS_BUFFER_BYTES);
     r->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     r->next = r->end = r->buffer;
-    return r->buffer && r->c_locale ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read the map", map->path);
+    if (!r->buffer || !r->c_locale)
+        return vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to read the map", map->path);
+    status = refill(r);
+    if (r->end - r->next >= 3 && memcmp(r->next, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */
+        r->next += 3;
+    return status;
 }
 
 vf_status words_close(map_words *r, vf_status status)
