@@ -105,6 +105,8 @@ static vf_status refuse(const vf_h5 *file, const char *name, const char *why)
     return vf_fail(file->ctx, VF_ERR_INPUT, "%s: the dataset '%s' %s", file->path, name, why);
 }
 
+enum { LZF_OF_H5PY = 32000 }; /* its number in the list of registered filters */
+
 static bool is_built_in(H5Z_filter_t filter)
 {
     return filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE || filter == H5Z_FILTER_FLETCHER32 ||
@@ -132,8 +134,9 @@ static vf_status check_storage(const vf_h5 *file, const char *name, hid_t list)
             continue;
         snprintf(text, sizeof text,
                  "needs the filter %d (%s); only HDF5's own filters are used; write it again with gzip, for example "
-                 "with h5repack -f GZIP=1",
-                 (int)id, filter[0] ? filter : "without a name");
+                 "with %s",
+                 (int)id, filter[0] ? filter : "without a name",
+                 id == LZF_OF_H5PY ? "h5py, which has this filter: h5repack has not" : "h5repack -f GZIP=1");
         return refuse(file, name, text);
     }
     return VF_OK;

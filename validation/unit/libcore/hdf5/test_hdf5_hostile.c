@@ -153,17 +153,22 @@ static size_t unchanged(unsigned flags, size_t n, const unsigned *parameters, si
 static void filters(void **state)
 {
     (void)state;
-    enum { NUMBER = 300 };
+    enum { NUMBER = 300, LZF = 32000 };
     static const H5Z_class2_t filter = {H5Z_CLASS_T_VERS, NUMBER, 1, 1, "of a test", NULL, NULL, unchanged};
+    static const H5Z_class2_t lzf = {H5Z_CLASS_T_VERS, LZF, 1, 1, "lzf", NULL, NULL, unchanged};
     const int64_t zero = 0, all = COUNT;
     float found[COUNT] = {0};
     unsigned loading = 1;
     vf_h5 *opened;
-    assert_true(H5Zregister(&filter) >= 0);
-    const hid_t file = make(path), list = H5Pcreate(H5P_DATASET_CREATE), good = H5Pcreate(H5P_DATASET_CREATE);
+    assert_true(H5Zregister(&filter) >= 0 && H5Zregister(&lzf) >= 0);
+    const hid_t file = make(path), list = H5Pcreate(H5P_DATASET_CREATE), other = H5Pcreate(H5P_DATASET_CREATE);
+    const hid_t good = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_chunk(list, 1, shape);
     assert_true(H5Pset_filter(list, NUMBER, H5Z_FLAG_OPTIONAL, 0, NULL) >= 0);
     add_dataset(file, "filtered", list, 1, shape);
+    H5Pset_chunk(other, 1, shape);
+    assert_true(H5Pset_filter(other, LZF, H5Z_FLAG_OPTIONAL, 0, NULL) >= 0);
+    add_dataset(file, "of h5py", other, 1, shape);
     H5Pset_chunk(good, 1, shape);
     H5Pset_shuffle(good);
     H5Pset_deflate(good, 6);
@@ -175,6 +180,9 @@ static void filters(void **state)
     H5Fclose(file);
     refused_both_ways("filtered",
                       "the dataset 'filtered' needs the filter 300 (of a test); only HDF5's own filters are used");
+    refused_both_ways("of h5py",
+                      "needs the filter 32000 (lzf); only HDF5's own filters are used; write it again with gzip, for "
+                      "example with h5py");
     need(vf_h5_open(ctx, path, &opened));
     need(vf_h5_read(opened, "good", VF_F32, &zero, &all, found));
     assert_memory_equal(found, values, sizeof found);
@@ -182,6 +190,7 @@ static void filters(void **state)
     H5PLget_loading_state(&loading); /* whatever HDF5_PLUGIN_PATH says */
     assert_int_equal(loading, 0);
     H5Zunregister(NUMBER);
+    H5Zunregister(LZF);
 }
 
 /* Gigabytes that were never written, in a few kilobytes. */
