@@ -143,6 +143,29 @@ def test_partial_echo_in_its_own_matrix():
     assert "where the header has" not in run() and errors(TRUTH)[0] < CLOSE
 
 
+def test_slices_counted_in_step_2():
+    """Positions tell slices from partitions, whatever the header has along z. Partitions have one position, and places that
+    are not even are a patient's who was followed: those are no slices."""
+    def scan(nz, fov_z, places, axes=((1, 0, 0), (0, 1, 0), (0, 0, 1))):
+        made = [acquisition(one, kspace_encode_step_1=n, kspace_encode_step_2=s, position=place, axes=axes)
+                for s, (k, place) in enumerate(zip(slices, places)) for n, one in enumerate(k.transpose(1, 0, 2))]
+        write("s.h5", header(encoding((N, N, nz), (240, 240, fov_z))), made)
+        return run()
+    truths = [TRUTH, OTHER, .5 * TRUTH]
+    slices = [samples(one) for one in truths]
+    even = [(3, -5, 8. * s) for s in range(3)]
+    for nz, fov_z, places in ((1, 5, even), (3, 24, even), (4, 32, even[::-1])):
+        said = scan(nz, fov_z, places)
+        assert "counts slices" in said and "warning" not in said, said
+        made = abs(image("i.h5"))[0]
+        order = truths if places == even else truths[::-1]
+        assert max(np.linalg.norm(a - b) / np.linalg.norm(b) for a, b in zip(made, order)) < 2 * CLOSE
+        step = np.array(affine("i.h5"))[0, :, 2]
+        assert np.allclose(step, (0, 0, 8)), step
+    for places in ([(3, -5, 8)] * 3, [(3, -5, 0), (3, -5, 8), (3, -5, 9)], [(3, -5, 0), (9, -5, 0), (15, -5, 0)]):
+        assert "counts slices" not in scan(3, 24, places)
+
+
 def test_lines_before_the_declared_centre():
     """Every second line, numbered without gaps: they end before the header's centre, as of a scan that was stopped, but their
     energy peaks in their middle. (What was left out nobody can tell.)"""

@@ -36,6 +36,10 @@ typedef struct tally {
     int64_t left_out[COUNTS];
     int64_t noise, all, empty;
     int64_t image[ISMRMRD_MOST_ENCODINGS]; /* by encoding */
+    scan_slice *step;                      /* [65536] by kspace_encode_step_2, as if it counted slices */
+    int steps;                             /* seen */
+    float step_moved;                      /* mm: the farthest that an acquisition lies from the first of its step */
+    bool step_turned;                      /* acquisitions of one step have different orientations */
 } tally;
 
 static bool is_compressed(const ismrmrd_acquisition_header *head)
@@ -138,10 +142,10 @@ static bool has_directions(const ismrmrd_acquisition_header *head, const float d
     return true;
 }
 
-/* Records the position of an image acquisition, and how it differs from the first one and from the first of its slice. */
-static void take_place(ismrmrd_reader *r, const ismrmrd_acquisition_header *head)
+/* Records the position and directions of the first acquisition of a slice. Returns how far this one lies from it. */
+static float take_first(scan_slice *slice, int *count, const ismrmrd_acquisition_header *head)
 {
-    scan_slice *slice = &r->slice[head->idx.slice];
+    float moved = 0;
     if (!slice->seen) {
         slice->seen = true;
         memcpy(slice->position, head->position, sizeof slice->position);
@@ -149,18 +153,91 @@ static void take_place(ismrmrd_reader *r, const ismrmrd_acquisition_header *head
         memcpy(slice->direction[1], head->phase_dir, sizeof slice->direction[1]);
         memcpy(slice->direction[2], head->slice_dir, sizeof slice->direction[2]);
         slice->step_2 = head->idx.kspace_encode_step_2;
-        r->slice_count++;
+        ++*count;
     }
-    slice->partitions = slice->partitions || head->idx.kspace_encode_step_2 != slice->step_2;
-    float moved = 0;
     for (int a = 0; a < 3; a++)
         moved = hypotf(moved, head->position[a] - slice->position[a]);
+    return moved;
+}
+
+/* Records the position of an image acquisition, and how it differs from the first one and from the first of its slice. */
+static void take_place(ismrmrd_reader *r, const ismrmrd_acquisition_header *head)
+{
+    scan_slice *slice = &r->slice[head->idx.slice];
+    const float moved = take_first(slice, &r->slice_count, head);
+    slice->partitions = slice->partitions || head->idx.kspace_encode_step_2 != slice->step_2;
     if (moved > r->moved) { /* false for NaN */
         r->moved = moved;
         r->moved_slice = head->idx.slice;
     }
     r->oblique = r->oblique || !has_directions(head, r->slice[r->first.idx.slice].direction);
     r->oblique_slice = r->oblique_slice || !has_directions(head, slice->direction);
+}
+
+/* The same, as if step 2 counted slices. */
+static void take_step(tally *t, const ismrmrd_acquisition_header *head)
+{
+    scan_slice *slice = &t->step[head->idx.kspace_encode_step_2];
+    const float moved = take_first(slice, &t->steps, head);
+    t->step_moved = moved > t->step_moved ? moved : t->step_moved;
+    t->step_turned = t->step_turned || !has_directions(head, slice->direction);
+}
+
+/* Whether step 2 counts slices: acquisitions of one step share a position and directions, and steps lie at even distances
+ * along the normal. Partitions of a volume share one position. */
+static bool steps_are_slices(const tally *t)
+{
+    const float least = 0.1F; /* mm between slices */
+    const scan_slice *first = NULL;
+    float gap[3] = {0}, size = 0, along = 0;
+    int from = 0;
+    if (t->r->slice_count != 1 || t->steps < 2 || !(t->step_moved <= 1e-3F) || t->step_turned || t->r->oblique)
+        return false;
+    for (int i = 0; i <= UINT16_MAX; i++) {
+        const scan_slice *own = &t->step[i];
+        float off = 0;
+        if (!own->seen)
+            continue;
+        for (int a = 0; first && size == 0 && a < 3; a++)
+            gap[a] = (own->position[a] - first->position[a]) / (float)(i - from);
+        if (first && size == 0) {
+            size = hypotf(hypotf(gap[0], gap[1]), gap[2]);
+            along = gap[0] * own->direction[2][0] + gap[1] * own->direction[2][1] + gap[2] * own->direction[2][2];
+            if (!(size >= least) || !(fabsf(along) >= 0.99F * size))
+                return false;
+        }
+        first = first ? first : own;
+        from = first == own ? i : from;
+        for (int a = 0; a < 3; a++)
+            off = hypotf(off, own->position[a] - first->position[a] - (float)(i - from) * gap[a]);
+        if (!(off <= 0.01F * size + 1e-3F))
+            return false;
+    }
+    return true;
+}
+
+/* Moves the counter of slices from step 2, where some writers put it, to its place. */
+static void count_slices_by_step(tally *t)
+{
+    ismrmrd_reader *r = t->r;
+    scan_slice *const own = r->slice;
+    if (!steps_are_slices(t))
+        return;
+    for (int64_t i = 0; i < r->source->acquisitions; i++) {
+        r->line[i].slice = (uint16_t)r->line[i].step_2;
+        r->line[i].step_2 = 0;
+    }
+    for (int i = 0; i <= UINT16_MAX; i++)
+        t->step[i].step_2 = 0;
+    r->slice = t->step;
+    t->step = own;
+    r->slice_count = t->steps;
+    r->first.idx.slice = r->first.idx.kspace_encode_step_2;
+    r->first.idx.kspace_encode_step_2 = 0;
+    r->facts.least[1] = r->facts.most[1] = 0;
+    r->moved = t->step_moved;
+    vf_note(r->ctx, "%s: kspace_encode_step_2 counts slices, which lie side by side: %d slices", r->source->path,
+            r->slice_count);
 }
 
 static void take_facts(ismrmrd_facts *f, const scan_line *line, bool first)
@@ -239,6 +316,7 @@ static vf_status take(void *user, int64_t index, const ismrmrd_acquisition_heade
         return VF_OK;
     }
     line->frame = LINE_IMAGE;
+    take_step(t, head);
     return take_image(r, index, head);
 }
 
@@ -320,9 +398,13 @@ vf_status ismrmrd_read_heads(ismrmrd_reader *r)
     tally t = {.r = r};
     vf_status status = SCAN_NEW(r->ctx, r->source->path, "acquisitions", r->source->acquisitions, r->line);
     VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "slices", UINT16_MAX + 1, r->slice));
+    VF_TRY(status, SCAN_NEW(r->ctx, r->source->path, "slices", UINT16_MAX + 1, t.step));
     VF_TRY(status, choose_encoding(r));
     VF_TRY(status, ismrmrd_each_head(r->ctx, r->source, take, &t));
     VF_TRY(status, check_what_is_left(r, &t));
+    if (status == VF_OK)
+        count_slices_by_step(&t);
+    free(t.step);
     if (status == VF_OK)
         status = refuse_multiband(r); /* after --info knows what there is */
     VF_TRY(status, ismrmrd_number_directions(r));

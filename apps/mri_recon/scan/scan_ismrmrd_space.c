@@ -283,7 +283,10 @@ static void check_stack(ismrmrd_reader *r, const place *places, int n, const sca
     if (step > 0)
         check_shear(r, places, n, g);
     else
-        vf_warn(r->ctx, "%s: slices share a position; stacking them by number", path);
+        vf_warn(r->ctx,
+                "%s: slices share a position; stacking them by number (partitions of a volume must be counted in "
+                "kspace_encode_step_2)",
+                path);
 }
 
 /* Sets the ranks of `n` slices, from `rank` on, by their position along g->direction[2], the step between them, and the
