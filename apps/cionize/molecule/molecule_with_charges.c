@@ -265,6 +265,10 @@ static void join(vf_context *ctx, file_part *places, file_part *charges)
     out->radius = charged->radius;
     charged->charge = charged->radius = NULL;
     out->total_charge = charged->total_charge;
+    if (out->cell.lengths_alone && charged->cell.angles[0] > 0) {
+        memcpy(out->cell.angles, charged->cell.angles, sizeof out->cell.angles);
+        out->cell.state = cell_state(out->cell.lengths, out->cell.angles);
+    }
     snprintf(dialect, sizeof dialect, "%.30s with charges of %.30s", out->dialect, charged->dialect);
     memcpy(out->dialect, dialect, sizeof dialect);
 }

@@ -21,7 +21,7 @@ typedef struct section {
     size_t per_line, width;
 } section;
 
-enum { POINTERS, ATOM_NAME, CHARGE, RESIDUE_LABEL, RESIDUE_POINTER, RADII, BONDS, SECTIONS };
+enum { POINTERS, ATOM_NAME, CHARGE, RESIDUE_LABEL, RESIDUE_POINTER, RADII, BONDS, BOX, SECTIONS };
 
 typedef struct prmtop_reader {
     molecule_reader *r;
@@ -355,6 +355,24 @@ static vf_status divide_chains(prmtop_reader *p)
     return status;
 }
 
+/* The angles of the box, without its lengths, which are those at the beginning of the simulation: the first number is beta.
+ * That of a truncated octahedron is all three, and 60 means a rhombic dodecahedron, as in cpptraj. */
+static vf_status read_box(prmtop_reader *p)
+{
+    enum { NUMBERS = 4 };
+    const double octahedron = 109.4712206, close = 0.01;
+    double *angles = p->r->out->cell.angles, beta = 90;
+    cursor c = begin_section(p, BOX, NUMBERS);
+    const vf_status status = p->sections[BOX].found ? next_number(p->r, &c, &beta) : VF_OK;
+    if (fabs(beta - octahedron) < close)
+        angles[0] = angles[1] = angles[2] = beta;
+    else if (fabs(beta - 60) < close)
+        angles[0] = angles[2] = 60, angles[1] = 90;
+    else
+        angles[0] = angles[2] = 90, angles[1] = beta > 0 ? beta : 90;
+    return status;
+}
+
 vf_status read_prmtop(molecule_reader *r)
 {
     prmtop_reader p = {.r = r,
@@ -364,12 +382,14 @@ vf_status read_prmtop(molecule_reader *r)
                                     [RESIDUE_LABEL] = {.name = "RESIDUE_LABEL", .kinds = "A"},
                                     [RESIDUE_POINTER] = {.name = "RESIDUE_POINTER", .kinds = "I"},
                                     [RADII] = {.name = "RADII", .kinds = "EF", .optional = true},
-                                    [BONDS] = {.name = "BONDS_WITHOUT_HYDROGEN", .kinds = "I", .optional = true}}};
+                                    [BONDS] = {.name = "BONDS_WITHOUT_HYDROGEN", .kinds = "I", .optional = true},
+                                    [BOX] = {.name = "BOX_DIMENSIONS", .kinds = "EF", .optional = true}}};
     vf_status status = find_sections(&p);
     VF_TRY(status, read_pointers(&p));
     VF_TRY(status, read_atoms(&p));
     VF_TRY(status, read_residues(&p));
     VF_TRY(status, divide_chains(&p));
+    VF_TRY(status, read_box(&p));
     strcpy(r->out->dialect, "prmtop");
     return status;
 }

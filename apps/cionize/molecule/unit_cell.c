@@ -217,5 +217,6 @@ bool read_amber_box(text_piece line, locale_t c_locale, unit_cell *out)
     if ((count != 3 && count != 6) || (count == 3 && words.count != 3))
         return false;
     take_numbers(out, numbers);
+    out->lengths_alone = count == 3;
     return true;
 }

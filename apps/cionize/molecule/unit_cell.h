@@ -22,6 +22,7 @@ typedef struct unit_cell {
     char group[24];    /* name of the space group: "P 21 21 21"; empty: none stated */
     /* What cell_take_scale has found so far: rows of the matrix that have this cell's lengths, and another direction. */
     int rows_of_cell, rows_turned, rows_shifted;
+    bool lengths_alone; /* the file states no angles, which are those of AMBER's prmtop file, or right */
 } unit_cell;
 
 /* Takes the name of a space group, without blanks around it. Names without a letter are none. */

@@ -77,6 +77,36 @@ static const double prmtop_radii[3] = {1.55, 1.2, 1.5};
 
 /* ---- valid files ---- */
 
+/* Old AMBER coordinates have three lengths; the angle is in the prmtop file, and of an octahedron it is all three. */
+static void takes_angles_of_the_prmtop(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *beta;
+        double angles[3];
+    } boxes[] = {{"  1.09471219E+02", {109.471219, 109.471219, 109.471219}},
+                 {"  6.00000000E+01", {60, 90, 60}},
+                 {"  1.00500000E+02", {90, 100.5, 90}},
+                 {"  0.00000000E+00", {90, 90, 90}},
+                 {NULL, {90, 90, 90}}};
+    for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++)
+        for (int whole = 0; whole < 2; whole++) {
+            char places[TEXT], charges[TEXT];
+            molecule m;
+            snprintf(places, sizeof places, "%s%s", rst7, whole ? box : "  40.0000000  41.0000000  42.0000000\n");
+            snprintf(charges, sizeof charges, "%s%s%s%s", prmtop,
+                     boxes[i].beta ? "%FLAG BOX_DIMENSIONS\n%FORMAT(5E16.8)\n" : "", boxes[i].beta ? boxes[i].beta : "",
+                     boxes[i].beta ? "  4.48903851E+01  4.48903851E+01  4.48903851E+01\n" : "");
+            expect_read(places, charges, &m);
+            assert_int_equal(m.cell.state, UNIT_CELL_NUMBERS);
+            for (int a = 0; a < 3; a++) {
+                assert_true(m.cell.lengths[a] == (whole ? 10 : 40 + a));
+                assert_true(m.cell.angles[a] == (whole ? 90 : boxes[i].angles[a]));
+            }
+            molecule_free(&m);
+        }
+}
+
 static void reads_every_pair_of_files(void **state)
 {
     (void)state;
@@ -402,9 +432,10 @@ static void reads_files_plain_and_compressed(void **state)
 }
 
 TEST_MAIN(set_up_context, close_context, cmocka_unit_test(reads_every_pair_of_files),
-          cmocka_unit_test(keeps_labels_of_both_files), cmocka_unit_test(reads_every_form_of_psf),
-          cmocka_unit_test(reads_ends_of_lines_and_models), cmocka_unit_test(keeps_one_conformer),
-          cmocka_unit_test(reads_names_with_rotated_digits), cmocka_unit_test(digests_both_texts),
-          cmocka_unit_test(warns_of_charges), cmocka_unit_test(refuses_damaged_pdb_files),
-          cmocka_unit_test(refuses_damaged_inpcrd_files), cmocka_unit_test(refuses_damaged_psf_files),
-          cmocka_unit_test(refuses_damaged_prmtop_files), cmocka_unit_test(reads_files_plain_and_compressed))
+          cmocka_unit_test(takes_angles_of_the_prmtop), cmocka_unit_test(keeps_labels_of_both_files),
+          cmocka_unit_test(reads_every_form_of_psf), cmocka_unit_test(reads_ends_of_lines_and_models),
+          cmocka_unit_test(keeps_one_conformer), cmocka_unit_test(reads_names_with_rotated_digits),
+          cmocka_unit_test(digests_both_texts), cmocka_unit_test(warns_of_charges),
+          cmocka_unit_test(refuses_damaged_pdb_files), cmocka_unit_test(refuses_damaged_inpcrd_files),
+          cmocka_unit_test(refuses_damaged_psf_files), cmocka_unit_test(refuses_damaged_prmtop_files),
+          cmocka_unit_test(reads_files_plain_and_compressed))
