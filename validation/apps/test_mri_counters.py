@@ -5,7 +5,7 @@ that differ, partial echoes in a matrix of their own. Each kind with a file that
 usage: test_mri_counters.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 """
 import made_scan
-from ismrmrd_file import CALIBRATION, acquisition, coils, complex_noise, encoding, header, phantom, transform, write
+from ismrmrd_file import CALIBRATION, NOISE, acquisition, coils, complex_noise, encoding, header, phantom, transform, write
 from made_scan import h5py, image, skip_without_h5py
 from program import make
 import seeds
@@ -223,6 +223,24 @@ def test_k_scaled_by_one_number():
         assert words not in scan(fov, extent) and errors(TRUTH)[0] < CLOSE, (fov, extent)
     scan((240, 120, 5), (.25, .5))
     assert words not in run("--trajectory-units", "normalized") and errors(TRUTH)[0] > .15
+
+
+# ---- noise ----
+
+def test_noise_scan_of_another_gain():
+    """Noise of ten and a hundred times the image's, as of another gain, would smooth the image; the outermost samples show
+    that it cannot be. Correlations between channels are the noise scan's. Noise of 1.3 times the image's is believed. The
+    scale is that of data whose noise would be 1 by the noise scan."""
+    mix = np.eye(COILS) + .4 * np.eye(COILS, k=1)
+    k = transform(TRUTH * MAPS)
+    k = k + SIGMA * np.tensordot(mix, complex_noise(RANDOM, k.shape), 1)
+    shape = np.linalg.inv(np.linalg.cholesky(SIGMA ** 2 * mix @ mix.T))
+    truth = TRUTH * np.sqrt((abs(np.tensordot(shape, MAPS, 1)) ** 2).sum(axis=0))
+    for gain in (1, 1.3, 10, 100):
+        noise = acquisition(gain * SIGMA * mix @ complex_noise(RANDOM, (COILS, 4096)), flags=[NOISE])
+        write("s.h5", header(encoding((N, N, 1), FOV)), [noise] + lines(k))
+        assert ("is of another gain" in run()) == (gain > 2), gain
+        assert errors(truth / gain)[0] < 2 * CLOSE, (gain, errors(truth / gain))
 
 
 # ---- calibration ----

@@ -82,7 +82,7 @@ typedef struct mri_scan {
     bool maps_weighted;         /* the maps fade as vf_espirit's do; the image gets even intensity */
     bool maps_whitened, maps_compressed; /* these stages are already applied to sensitivity */
     bool whitened;                       /* the coils' noise is decorrelated */
-    bool noise_estimated;                /* `noise` is relative, and from the outermost samples (channel_noise.h) */
+    bool noise_estimated;                /* `noise` is relative: its level is that of the outermost samples */
     bool readouts_found;                 /* the file does not say where readouts begin; find_readouts found it */
     bool stored_trajectory;              /* the file has positions in k-space, not encoding steps */
     float *field_map;                    /* [z][y][x] of `matrix`, Hz, or NULL */

@@ -206,8 +206,9 @@ static vf_status find_noise(sharing *s)
     if (status == VF_OK && j->level.known && j->level.misfit > MUCH_MORE_THAN_NOISE * MUCH_MORE_THAN_NOISE)
         vf_warn(j->ctx,
                 "%s: the residual of the samples is %.2g times the noise measured by the noise scan, so the coil maps, "
-                "trajectory or field map do not fit the data; try other maps (--coils espirit, walsh or a file), and "
-                "check the trajectory's units and delays",
+                "trajectory or field map do not fit the data, or the noise scan is of another gain or dwell time; try "
+                "other "
+                "maps (--coils espirit, walsh or a file), and check the trajectory's units and delays",
                 j->scan->path, sqrt(j->level.misfit));
     else if (status == VF_OK && j->level.misfit > FAR_MORE_THAN_NOISE * FAR_MORE_THAN_NOISE &&
              j->level.unexplained > MUCH_OF_THE_DATA)
