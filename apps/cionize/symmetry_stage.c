@@ -1,8 +1,10 @@
 /* The cell of the run, and the space group of a crystal: whether the molecule's file is the asymmetric unit or the whole cell. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cionize_state.h"
+#include "molecule/near_places.h"
 #include "potential/periodic_frames.h"
 
 /* Whether the cell of the run is that of the molecule's file, within the rounding of a file or an option. */
@@ -78,6 +80,82 @@ vf_status take_symmetry(cionize_state *r)
     return status;
 }
 
+/* Nearer than any two sites of a molecule, and farther than rounding to three decimals moves two. */
+static const double SAME_PLACE = 0.01;
+enum { MOST_DRAWN = 200000 }; /* atoms; larger files come from simulations, and the search would take a while */
+
+/* The atom that is at the place of atom i, or of an image of it, by all distances. -1: none. */
+static int64_t partner_of(const molecule *m, const vf_cell *cell, int64_t i)
+{
+    for (int64_t j = 0; j < m->atoms; j++) {
+        double from[3] = {m->x[j] - m->x[i], m->y[j] - m->y[i], m->z[j] - m->z[i]};
+        for (int a = 2; a >= 0; a--) { /* z first: the vectors before have none */
+            const double turns = nearbyint(from[a] / cell->vectors[a][a]);
+            for (int b = 0; b < 3; b++)
+                from[b] -= turns * cell->vectors[a][b];
+        }
+        if (j != i && hypot(hypot(from[0], from[1]), from[2]) < SAME_PLACE)
+            return j;
+    }
+    return -1;
+}
+
+/* Whether each atom is at the place of another one, or in a cell of an image of it. Returns their number; -1: an error. */
+static int64_t find_doubles(cionize_state *r, const vf_cell *cell, double *distance, bool *doubled)
+{
+    const molecule *m = &r->molecule;
+    near_places *near = NULL;
+    int64_t count = 0;
+    if (near_places_create(r->ctx, cell, m->atoms, m->x, m->y, m->z, SAME_PLACE, &near) != VF_OK)
+        return -1;
+    for (int64_t i = 0; i < m->atoms; i++) {
+        const double at[3] = {m->x[i], m->y[i], m->z[i]};
+        distance[i] = 0; /* not itself */
+        doubled[i] = near_places_any(near, at, distance);
+        distance[i] = SAME_PLACE;
+        count += doubled[i];
+    }
+    near_places_destroy(near);
+    return count;
+}
+
+/* Programs that draw crystals write atoms on opposite faces of the cell twice; and a cell may be of another system. Atoms
+ * that are at one place without images have a warning of their own, and may be Drude particles. */
+static vf_status warn_of_images(cionize_state *r)
+{
+    const molecule *m = &r->molecule;
+    const vf_cell *cell = &r->settings.cell, none = {.kind = VF_CELL_NONE};
+    const size_t n = (size_t)m->atoms + 1;
+    double *distance = malloc(n * sizeof *distance);
+    bool *doubled = malloc(n * sizeof *doubled), *plain = malloc(n * sizeof *plain);
+    int64_t count = distance && doubled && plain ? 0 : -1, first = -1;
+    for (int64_t i = 0; count == 0 && i < m->atoms; i++)
+        distance[i] = SAME_PLACE;
+    if (count == 0)
+        count = find_doubles(r, cell, distance, doubled);
+    if (count > 0 && (count = find_doubles(r, &none, distance, plain)) >= 0) {
+        count = 0;
+        for (int64_t i = m->atoms - 1; i >= 0; i--)
+            if (doubled[i] && !plain[i]) {
+                first = i;
+                count++;
+            }
+    }
+    if (count > 0) {
+        const int64_t other = partner_of(m, cell, first);
+        vf_warn(
+            r->ctx,
+            "%s: atom %lld (%s) is at the place of an image of atom %lld (%s); %lld such atoms in all, each of which "
+            "counts; leave out those that programs add at opposite faces of a cell, or check the cell",
+            r->settings.input, (long long)first + 1, m->labels[first].name, (long long)other + 1,
+            other >= 0 ? m->labels[other].name : "", (long long)count);
+    }
+    free(distance);
+    free(doubled);
+    free(plain);
+    return count >= 0 ? VF_OK : vf_fail(r->ctx, VF_ERR_MEMORY, "no memory for the distances of the atoms");
+}
+
 /* Angstrom^3 an atom: diamond, with the most atoms in a volume, has 5.7. */
 static const double LEAST_VOLUME = 1;
 
@@ -94,5 +172,7 @@ vf_status take_cell(cionize_state *r, bool *follows)
                 "others; are "
                 "its lengths in nm? They are read in angstrom",
                 volume / atoms);
+    else if (status == VF_OK && s->cell.kind != VF_CELL_NONE && !s->trajectory && r->molecule.atoms <= MOST_DRAWN)
+        status = warn_of_images(r);
     return status;
 }

@@ -233,6 +233,21 @@ def test_mmcif(_):
     refuse(3, ["plain.cif", "without partial charges", "--charges"], "plain.cif")
 
 
+def test_atoms_at_opposite_faces(_):
+    """Programs that draw crystals write atoms on faces of the cell twice: 0 and 1 of an edge are one place."""
+    for cell, twice in (("20,21,22", (20, 0, 0)), ("20,21,22", (-20, 21, 44)), ("20,21,22,90,90,120", (-10.5, 21 * 3 ** 0.5 / 2, 0))):
+        for off, warned in ((0.002, True), (0.2, False)):
+            place = [1 + x for x in twice]
+            pathlib.Path("a.pqr").write_text(f"ATOM 1 ZN ION 1 1.0 1.0 1.0 1.0 1.0\nATOM 2 O ION 2 5.0 5.0 5.0 -2.0 1.0\nATOM 3 ZN2 ION 3 "
+                                             f"{place[0] + off:.3f} {place[1]:.3f} {place[2]:.3f} 1.0 1.0\n", encoding="ascii")
+            said = make("a.pqr", "--cell", cell, "--dry-run").err
+            assert ("atom 1 (ZN) is at the place of an image of atom 3 (ZN2); 2 such atoms" in said) == warned, said
+            assert "image of atom" not in make("a.pqr", "--dry-run").err
+    pathlib.Path("a.pqr").write_text("ATOM 1 O RES 1 1.0 1.0 1.0 1.0 1.0\nATOM 2 D RES 1 1.0 1.0 1.0 -1.0 1.0\n", encoding="ascii")
+    said = make("a.pqr", "--cell", "20,20,20", "--dry-run").err  # a warning of its own, and no other
+    assert "same position" in said and "image of atom" not in said, said
+
+
 def test_groups_without_a_name(_):
     """A group that is stated by its number in the tables, or by Hall's symbol alone, is not P 1."""
     atoms = "loop_\n_atom_site_label\n_atom_site_fract_x\n_atom_site_fract_y\n_atom_site_fract_z\n_atom_site_charge\nC1 0.1 0.2 0.3 1\nO1 0.4 0.2 0.1 -1\n"
