@@ -80,6 +80,8 @@ def test_formats(_):
         "aligned.dat": "".join(f"  {x}\t\t{y} \t{z}\n" for x, y, z in points),
         "spaced.txt": "x y z\n" + "".join(f"{x} ,{y},  {z}, \n" for x, y, z in points),
         "a.xyz": "3\ntitle 1 2 3\n" + "".join(f"O {x} {y} {z} 7\n" for x, y, z in points),
+        "ovito.xyz": "3\nLattice=\"9 0 0 0 9 0 0 0 9\" Properties=id:I:1:species:S:1:q:R:1:pos:R:3:v:R:3\n" + "".join(
+            f"{n} O 0.5 {x} {y} {z} 7 8 9\n" for n, (x, y, z) in enumerate(points)),
         "a.pdb": "".join(f"ATOM  {n:5d}  O   HOH A{n:4d}    {x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00           O\n"
                          for n, (x, y, z) in enumerate(points, 1)) + "END\n",
         "b.pqr": "".join(f"ATOM {n} O HOH {n} {x:.4f} {y:.4f} {z:.4f} 0.5 1.0\n"
@@ -338,7 +340,8 @@ def test_refusals(_):
     for content, words in (("", "empty"), ("# nothing\n", "no points"), ("x y z\n", "no points")):
         pathlib.Path("p.csv").write_text(content, encoding="ascii")
         refuse(3, ["p.csv", words], "dipole.pqr", "--points", "p.csv")
-    for content, line in (("3\nt\nO 1 2 3\n", 3), ("0\nt\n", 1), ("1\nt\nO 1 2 x\n", 3), ("1\nt\nO 1 2 3\n1\nt\nO 1 2 3\n", 4)):
+    for content, line in (("3\nt\nO 1 2 3\n", 3), ("0\nt\n", 1), ("1\nt\nO 1 2 x\n", 3), ("1\nProperties=species:S:1:x:R:3\nO 1 2 3\n", 2),
+                          ("1\nProperties=species\nO 1 2 3\n", 2), ("1\nt\nO 1 2 3\n1\nt\nO 1 2 3\n", 4)):
         pathlib.Path("p.xyz").write_text(content, encoding="ascii")
         refuse(3, [f"p.xyz:{line}:"], "dipole.pqr", "--points", "p.xyz")
     pathlib.Path("bad.h5").write_text("not HDF5", encoding="ascii")

@@ -195,10 +195,40 @@ static vf_status read_columns(point_reader *r)
     return status;
 }
 
+/* The columns of the position in extended XYZ, whose title has Properties=species:S:1:pos:R:3: name, type and number of
+ * columns of each. Other titles say nothing, and leave `column` alone. False if there is no position. */
+static bool find_position(text_piece title, int column[3])
+{
+    static const char key[] = "Properties=";
+    const char *end = title.at + title.size, *p = memmem(title.at, title.size, key, sizeof key - 1);
+    if (!p)
+        return true;
+    p += sizeof key - 1;
+    p += p < end && *p == '"';
+    for (int at = 0; p < end && at < MOST_COLUMNS;) {
+        const char *colon = memchr(p, ':', (size_t)(end - p));
+        const char *second = colon ? memchr(colon + 1, ':', (size_t)(end - colon - 1)) : NULL;
+        if (!second)
+            return false;
+        int count = 0;
+        const char *digit = second + 1;
+        for (; digit < end && text_is_digit(*digit) && count < MOST_COLUMNS; digit++)
+            count = 10 * count + (*digit - '0');
+        if (same_word((text_piece){p, (size_t)(colon - p)}, "pos") && count == 3) {
+            for (int a = 0; a < 3; a++)
+                column[a] = at + a;
+            return true;
+        }
+        at += count;
+        p = digit < end && *digit == ':' ? digit + 1 : end;
+    }
+    return false;
+}
+
 /* The number of atoms, a title, then an element and a position a line. */
 static vf_status read_xyz(point_reader *r)
 {
-    const int column[3] = {1, 2, 3};
+    int column[3] = {1, 2, 3};
     text_piece line, word[MOST_COLUMNS];
     text_number number = {0};
     vf_status status = VF_OK;
@@ -210,6 +240,8 @@ static vf_status read_xyz(point_reader *r)
                          "expected the number of atoms of an .xyz file alone in the line");
     if (!text_next_line(&r->lines, &line))
         return text_fail(r->ctx, r->name, r->lines.line, "the file ends before the title of an .xyz file");
+    if (!find_position(line, column))
+        return text_fail(r->ctx, r->name, r->lines.line, "the title has Properties=, but no pos:R:3 among them");
     const int64_t atoms = (int64_t)number.value;
     for (int64_t i = 0; status == VF_OK && i < atoms; i++) {
         if (!text_next_line(&r->lines, &line))
