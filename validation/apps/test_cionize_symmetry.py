@@ -248,6 +248,17 @@ def test_atoms_at_opposite_faces(_):
     assert "same position" in said and "image of atom" not in said, said
 
 
+def test_partly_occupied_sites(_):
+    """Of small molecules: what disorder groups do not tell apart counts with its whole charge, and a warning says so."""
+    head = "data_a\n" + "".join(f"_cell_length_{a} {n}\n" for a, n in zip("abc", (A, B, C))) + "".join(
+        f"_cell_angle_{a} 90\n" for a in ("alpha", "beta", "gamma"))
+    head += "loop_\n" + "".join(f"_atom_site_{item}\n" for item in ("label", "fract_x", "fract_y", "fract_z", "occupancy", "charge"))
+    for occupancy, warned in (("0.5", True), ("0.50(2)", True), ("1.0", False), ("?", False)):
+        pathlib.Path("a.cif").write_text(f"{head}Zn1 0.1 0.2 0.3 1 1\nO1 0.4 0.2 0.1 {occupancy} -0.5\nO2 0.45 0.2 0.1 {occupancy} -0.5\n", encoding="ascii")
+        said = make("a.cif", "--cell", "input", "--dry-run").err
+        assert ("2 atoms are partly occupied (the first is O1, 0.5)" in said) == warned, said
+
+
 def test_groups_without_a_name(_):
     """A group that is stated by its number in the tables, or by Hall's symbol alone, is not P 1."""
     atoms = "loop_\n_atom_site_label\n_atom_site_fract_x\n_atom_site_fract_y\n_atom_site_fract_z\n_atom_site_charge\nC1 0.1 0.2 0.3 1\nO1 0.4 0.2 0.1 -1\n"

@@ -346,6 +346,25 @@ static vf_status check_coordinates(const mmcif_file *f, vf_cell *cell)
     return vf_fail(r->ctx, VF_ERR_INPUT, "%s: _atom_site lacks the coordinates Cartn_x, Cartn_y or Cartn_z", r->name);
 }
 
+/* In the CIF of small molecules, partly occupied sites are often alternatives that no disorder group tells apart. */
+static void warn_of_partial_sites(const mmcif_file *f)
+{
+    const molecule *m = f->r->out;
+    int64_t count = 0, first = 0;
+    for (int64_t i = m->atoms - 1; i >= 0; i--)
+        if (m->labels[i].occupancy < 0.995) {
+            first = i;
+            count++;
+        }
+    if (count > 0)
+        vf_warn(f->r->ctx,
+                "%s: %" PRId64
+                " atom%s partly occupied (the first is %s, %g), but each counts with its whole charge; leave "
+                "out those that are not there together with others",
+                f->r->name, count, count == 1 ? " is" : "s are", m->labels[first].name,
+                (double)m->labels[first].occupancy);
+}
+
 /* `alone`: the file must have charges. */
 static vf_status read_file(mmcif_file *f, text_piece text, bool alone)
 {
@@ -366,6 +385,8 @@ static vf_status read_file(mmcif_file *f, text_piece text, bool alone)
     if (status == VF_OK) {
         reader_warn_of_numbers(r);
         warn_of_cut_names(r->ctx, r->name, r->out);
+        if (!f->tables[MMCIF_ATOMS].has[ATOM_X])
+            warn_of_partial_sites(f);
     }
     if (status == VF_OK && f->tables[MMCIF_BONDS].rows > 0)
         vf_note(r->ctx, "note: %s: the %" PRId64 " bonds of _struct_conn are not kept", r->name,
