@@ -91,6 +91,7 @@ static vf_status part(vf_context *ctx, const char *option, const char *text, voi
 }
 
 static const option_choice delay_words[] = {
+    {"warn", RECON_DELAYS_WARN, "none, and a warning if spokes of an ISMRMRD file disagree as by delays"},
     {"off", RECON_DELAYS_OFF, "none"},
     {"auto", RECON_DELAYS_AUTO, "estimated from the samples near the centre of k-space, where spokes must agree"},
     {0}};
@@ -105,7 +106,8 @@ static vf_status delays(vf_context *ctx, const char *option, const char *text, v
         return VF_OK;
     }
     if (!strpbrk(text, "0123456789"))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': expected auto, off, or delays X,Y,Z in samples", option, text);
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "--%s '%s': expected auto, off, warn, or delays X,Y,Z in samples", option,
+                       text);
     const program_option row = {OPTION_TRIPLE, .name = option, .least = -100, .most = 100, .unit = "samples"};
     s->scan.delays = RECON_DELAYS_GIVEN;
     return option_parse(ctx, &row, text, s->scan.delay);
@@ -285,7 +287,7 @@ const program_option recon_options[] = {
      .help = "gradient impulse response functions, to predict the actual trajectory",
      .more = "The datasets are /girf/frequency in Hz and /girf/transfer, complex, [3][frequency] or, with cross terms, "
              "[3][3][frequency]."},
-    {OPTION_CUSTOM, .name = "delays", .argument = "DELAYS", .parse = delays, .choices = delay_words, .initial = "off",
+    {OPTION_CUSTOM, .name = "delays", .argument = "DELAYS", .parse = delays, .choices = delay_words, .initial = "warn",
      .help = "gradient delays of a radial scan: X,Y,Z in samples, or one of",
      .more = "With a delay of 1, a sample lies where the trajectory has the sample before."},
     {OPTION_READ, .name = "motion", .argument = "FILE", SETTING(scan.motion),

@@ -4,6 +4,8 @@ that differ, partial echoes in a matrix of their own. Each kind with a file that
 
 usage: test_mri_counters.py PROGRAM [DEVICE] [test_name ...]     VOXFIELD_PHANTOM names mri_phantom
 """
+import re
+
 import made_scan
 from ismrmrd_file import CALIBRATION, NOISE, acquisition, coils, complex_noise, encoding, header, phantom, transform, write
 from made_scan import h5py, image, skip_without_h5py
@@ -201,6 +203,40 @@ def test_partitions_of_a_stack():
         assert words in said if words else "step_2" not in said, (centre, said)
         images.append(image("i.h5"))
     assert all(np.array_equal(images[0], other) for other in images[1:])
+
+
+def test_warning_of_delays():
+    """Spokes whose samples were taken later than the trajectory says, by 0.8 and 0.5 steps of half a cycle; in spokes and in a
+    stack of them. By a twentieth nothing is said, nor of trajectories that are no spokes."""
+    def scan(late, kind="whole"):
+        k, made = np.zeros((60, 2 * N, 2)), []
+        for s in range(60):
+            angle = 2.39996 * s
+            k[s] = np.outer(np.arange(2 * N) / 2 - N // 2, (np.cos(angle), np.sin(angle)))
+        if kind == "bent":
+            k = k * np.linspace(.5, 1, 2 * N)[:, None] ** 2
+        step = k[:, 1:2] - k[:, :1]
+        y, x = (np.mgrid[:N, :N] - N // 2) / N
+        true = k - late * step
+        phase = [np.exp(-2j * np.pi * np.multiply.outer(true[..., a], r)) for a, r in ((0, x[0]), (1, y[:, 0]))]
+        data = np.einsum("smx,smy,cyx->csm", phase[0], phase[1], TRUTH * MAPS, optimize=True)
+        data = data + SIGMA * complex_noise(RANDOM, data.shape)
+        nz = 4 if kind == "stack" else 1
+        for p in range(nz):
+            made += [acquisition(data[:, s] * (p == nz // 2 or .1), traj=k[s] / N, kspace_encode_step_1=s, kspace_encode_step_2=p)
+                     for s in range(60)]
+        write("s.h5", header(encoding((N, N, nz), (240, 240, 5 * nz), trajectory="radial")), made)
+        return run("--method", "adjoint")
+    late = np.array((.8, .5))
+    for kind in ("whole", "stack"):
+        said = scan(late, kind)
+        told = re.search(r"late by (\S+), (\S+), 0.00 samples along x, y, z", said)
+        assert told and "--delays auto" in said, (kind, said)
+        assert np.allclose([float(one) for one in told.groups()], late, atol=.03), told.group()  # as noise of 1 % leaves them
+        assert "late by" not in run("--method", "adjoint", "--delays", "off")
+        assert "late by" not in run("--method", "adjoint", "--delays", "auto")
+        assert "late by" not in scan(late / 20, kind), kind
+    assert "late by" not in scan(late, "bent")
 
 
 def test_k_scaled_by_one_number():

@@ -10,7 +10,10 @@
 
 enum { MOST_IMAGES = 8, LEAST_LENGTH = 4 };
 static const double STRAIGHT = 0.05; /* of a step: how far a sample may lie from a straight spoke with even steps */
-static const double CENTRAL = 1;     /* cycles per field of view: how far from the centre a spoke may pass */
+/* Delays are warned of if they move samples by this many cycles per field of view, if spokes disagree by this share of their
+ * samples, and if the delays explain that but for this part. Less is no visible blur, or of another cause. */
+static const double LEAST_MOVED = 0.15, LEAST_MISFIT = 0.02, MOST_LEFT = 0.5;
+static const double CENTRAL = 1; /* cycles per field of view: how far from the centre a spoke may pass */
 
 /* The spokes of one trajectory. */
 typedef struct spokes {
@@ -220,5 +223,103 @@ vf_status correct_delays(vf_context *ctx, const scan_settings *settings, mri_sca
     for (int i = 0; all && i < raw->trajectories; i++)
         free_spokes(&all[i]);
     free(all);
+    return status;
+}
+
+/* ---- a warning ---- */
+
+/* Of a frame, the middle of at most MOST_LOOKED_AT spokes, evenly spaced, in the isotropic scale. Enough for the kernel, and
+ * little beside the scan. */
+static vf_status take_middle(vf_context *ctx, const char *path, const mri_scan *raw, const scan_frame *frame,
+                             const spokes *all, const double scale[3], chosen *out)
+{
+    enum { MOST_LOOKED_AT = 1024, REACH = 5 /* cycles per field of view */ };
+    const int64_t every = all->count / MOST_LOOKED_AT + 1, most = all->count / every + 1;
+    double nearest = INFINITY, least = INFINITY;
+    for (int64_t i = 0; i < all->count; i++) {
+        const double *step = all->step + 3 * i;
+        nearest = fmin(nearest, fabs(all->start[3 * i + 2]));
+        least = fmin(least, sqrt(step[0] * step[0] + step[1] * step[1] + step[2] * step[2]));
+    }
+    const int64_t side = (int64_t)fmin(REACH / least, (double)all->length) + 1;
+    const int64_t length = 2 * side + 1 < all->length ? 2 * side + 1 : all->length;
+    vf_status status = SCAN_NEW(ctx, path, "spokes", 3 * most, out->of.start);
+    VF_TRY(status, SCAN_NEW(ctx, path, "spokes", 3 * most, out->of.step));
+    VF_TRY(status, SCAN_NEW(ctx, path, "spokes", most * length * raw->coils, out->data));
+    int64_t *from = NULL;
+    VF_TRY(status, SCAN_NEW(ctx, path, "spokes", most, from));
+    for (int64_t i = 0; status == VF_OK && i < all->count; i += every) {
+        const double *start = all->start + 3 * i, *step = all->step + 3 * i;
+        double along = 0, size = 0;
+        if (all->flat && fabs(start[2]) > nearest + 1e-3)
+            continue;
+        for (int a = 0; a < (all->flat ? 2 : 3); a++) {
+            along -= start[a] * step[a];
+            size += step[a] * step[a];
+        }
+        int64_t first = llround(along / size) - length / 2;
+        first = first < 0 ? 0 : first > all->length - length ? all->length - length : first;
+        for (int a = 0; a < 3; a++) {
+            out->of.start[3 * out->of.count + a] = scale[a] * (start[a] + (double)first * step[a]);
+            out->of.step[3 * out->of.count + a] = scale[a] * step[a];
+        }
+        from[out->of.count++] = i * all->length + first;
+    }
+    out->of.length = length;
+    for (int64_t c = 0; status == VF_OK && c < raw->coils; c++)
+        for (int64_t i = 0; i < out->of.count; i++)
+            memcpy(out->data + (c * out->of.count + i) * length, frame->data + c * scan_stride(raw, frame) + from[i],
+                   (size_t)length * sizeof *out->data);
+    free(from);
+    return status;
+}
+
+static void say_delays(vf_context *ctx, const char *path, const spokes *of, const vf_delays *d)
+{
+    double moved = 0;
+    for (int a = 0; a < 3; a++) /* the largest of the spokes' steps is that of all */
+        for (int b = 0; b < 3; b++)
+            moved =
+                fmax(moved, fabs(d->s[a][b]) * sqrt(pow(of->step[0], 2) + pow(of->step[1], 2) + pow(of->step[2], 2)));
+    if (d->found && moved >= LEAST_MOVED && d->misfit_before >= LEAST_MISFIT &&
+        d->misfit <= MOST_LEFT * d->misfit_before)
+        vf_warn(
+            ctx,
+            "%s: spokes disagree by %.2g %% near the centre of k-space, and by %.2g %% if gradients are late by "
+            "%.2f, %.2f, %.2f samples along x, y, z, which blurs the image; --delays auto corrects that, --delays off "
+            "takes the trajectory as it is",
+            path, 100 * d->misfit_before, 100 * d->misfit, d->s[0][0], d->s[1][1], d->s[2][2]);
+}
+
+vf_status warn_of_delays(vf_context *ctx, const scan_settings *settings, const mri_scan *raw)
+{
+    const char *path = settings->input;
+    const scan_frame *frame = &raw->frame[raw->frames / 2];
+    const scan_trajectory *t = raw->trajectories > 0 ? &raw->trajectory[frame->trajectory] : NULL;
+    spokes all = {0};
+    chosen middle = {.data = NULL};
+    vf_delays d = {0};
+    double scale[3];
+    if (!raw->stored_trajectory || !t || !t->readout || t->readouts < 1 || t->phi || !frame->data)
+        return VF_OK;
+    vf_status status = find_spokes(ctx, path, raw, frame->trajectory, &all);
+    if (status == VF_ERR_INPUT) { /* not radial */
+        vf_context_clear_error(ctx);
+        free_spokes(&all);
+        return VF_OK;
+    }
+    const int axes = all.flat ? 2 : 3;
+    isotropic(raw, axes, scale);
+    VF_TRY(status, take_middle(ctx, path, raw, frame, &all, scale, &middle));
+    if (status == VF_OK) {
+        const vf_spokes image = {middle.of.count, middle.of.length, middle.of.start,
+                                 middle.of.step,  raw->coils,       (const float *)middle.data};
+        status = vf_delays_estimate(ctx, axes, 1, &image, &d);
+    }
+    if (status == VF_OK)
+        say_delays(ctx, path, &middle.of, &d);
+    free_spokes(&all);
+    free_spokes(&middle.of);
+    free(middle.data);
     return status;
 }

@@ -64,14 +64,15 @@ static vf_status check_phi(vf_context *ctx, const char *path, const mri_scan *ra
 vf_status correct_trajectory(vf_context *ctx, const scan_settings *s, mri_scan *raw)
 {
     const bool measured = s->trajectory && !cfl_is_name(s->input); /* BART's scans are read with theirs */
-    if (!measured && !s->girf && s->delays == RECON_DELAYS_OFF && !s->motion)
-        return VF_OK;
+    const bool delays = s->delays == RECON_DELAYS_AUTO || s->delays == RECON_DELAYS_GIVEN;
+    if (!measured && !s->girf && !delays && !s->motion)
+        return s->delays == RECON_DELAYS_WARN ? warn_of_delays(ctx, s, raw) : VF_OK;
     vf_status status = check_phi(ctx, s->input, raw);
     if (status == VF_OK && measured)
         status = take_measured(ctx, s, raw);
     if (status == VF_OK && s->girf)
         status = correct_girf(ctx, s, raw);
-    if (status == VF_OK && s->delays != RECON_DELAYS_OFF)
+    if (status == VF_OK && delays)
         status = correct_delays(ctx, s, raw);
     if (status == VF_OK && s->motion)
         status = correct_motion(ctx, s, raw);

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Gradient delays: none, estimated from the data, or given. */
-typedef enum recon_delays { RECON_DELAYS_OFF, RECON_DELAYS_AUTO, RECON_DELAYS_GIVEN } recon_delays;
+/* Gradient delays: none; none, with a warning where the data show them; estimated from the data; given. */
+typedef enum recon_delays { RECON_DELAYS_OFF, RECON_DELAYS_WARN, RECON_DELAYS_AUTO, RECON_DELAYS_GIVEN } recon_delays;
 /* The shift of the field of view: none, with a warning where one may be needed; none; the file's; given. */
 typedef enum recon_shift { RECON_SHIFT_AUTO, RECON_SHIFT_OFF, RECON_SHIFT_HEADER, RECON_SHIFT_GIVEN } recon_shift;
 typedef enum k_units {
