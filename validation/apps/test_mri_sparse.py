@@ -12,7 +12,7 @@ import tempfile
 
 import program
 from made_scan import peak
-from plain_scan import forward, maps_of, noise_like, radial, write_scan
+from plain_scan import along, forward, maps_of, noise_like, radial, write_scan
 from program import Skip, make, refuse
 from seeds import generator, program_seed
 
@@ -136,7 +136,7 @@ def test_start(_):
 
 
 def test_noise_alone(_):
-    """In pure noise, a coefficient of the finest band of F^H W n has the standard deviation lambda, so |c|^2 /
+    """In pure noise, coefficients of the finest bands of F^H W n have the standard deviation lambda, so |c|^2 /
     lambda^2 is exponentially distributed. After a threshold t lambda, the variance is multiplied by E max(0, |c| -
     t lambda)^2 / lambda^2 = exp(-t^2) - t sqrt(pi) erfc(t). Its root is 0.30 for t = 1 and 0.04 for t = 2. Coarser
     bands have more noise in F^H W n, because more samples see them, and so less in the image. The coarsest band, at
@@ -152,6 +152,33 @@ def test_noise_alone(_):
         two = rms(image(scan, "--prior", "wavelet", "--lambda", "auto:2", "--coils", "file")[0])
         print(f"    {scan}: gridding {plain:.3g}, wavelet {one:.3g}, auto:2 {two:.3g}")
         assert 0 < plain and one <= most[0] * plain and two <= most[1] * plain, (scan, plain, one, two)
+
+
+def test_unit(_):
+    """The unit of lambda is the root mean square of Haar's finest coefficients, in all bands with details, of F^H n. Some 1,000
+    independent coefficients give it to 2 %. The kernel that spreads samples to their density is some frequencies wide, a tenth of
+    these k-spaces: the response of the bands changes by a fifth over that at most, its root by a tenth."""
+    need_h5py()
+    for options in (("--matrix", "64,64,1", "--spokes", 32), ("--matrix", 24, "--spokes", 300),
+                    ("--matrix", "32,32,1", "--trajectory", "cartesian", "--accelerate", 2)):
+        phantom("u.h5", *options)
+        with h5py.File("u.h5", "a") as file:
+            scan = file["scan"]
+            k, data = scan["trajectory"][...].reshape(-1, 3), scan["data"]
+            data[...] = noise_like(data, generator(), SIGMA)
+            noise, counts = data[...].ravel(), scan.attrs["matrix"]
+            scan["noise"] = noise_like(numpy.empty((1, 4000)), generator(), SIGMA).astype("c8")
+        _, report = image("u.h5", "--prior", "wavelet")
+        x, y, z = (along(k[:, a], counts[a]).conj() for a in range(3))
+        values = (z.T @ (noise[:, None, None] * y[:, :, None] * x[:, None, :]).reshape(len(k), -1)).reshape(counts[::-1])
+        smooth, total = values, (abs(values) ** 2).sum()
+        for axis in range(3):
+            if counts[axis] > 1:
+                smooth = numpy.moveaxis(smooth, 2 - axis, 0)
+                smooth = numpy.moveaxis((smooth[::2] + smooth[1::2]) / 2 ** 0.5, 0, 2 - axis)
+        expected = ((total - (abs(smooth) ** 2).sum()) / (values.size - smooth.size)) ** 0.5 / SIGMA
+        print(f"    {options}: unit {report['noise_unit']:.4g}, coefficients {expected:.4g}")
+        assert abs(report["noise_unit"] / expected - 1) < 0.12, (options, report["noise_unit"], expected)
 
 
 def test_zeros(_):

@@ -177,6 +177,8 @@ def cases_of(options):
             drawn = poisson_mask(n, 4 if quick else 8)
             mask.append(simulated(head, (n, n, 1), scans.cartesian(drawn), coils, 3, drawn))
         return mask[0](snr)
+    lines = {step: simulated(head, (n, n, 1), scans.cartesian(mask), coils, 3, mask)
+             for step in ((3,) if quick else (2, 3)) for mask in [scans.every(n, step, 24)]}
     spiral = simulated(head, (n, n, 1), scans.spiral(n, n // 8, 4, 24), coils, 1)
     koosh = simulated(head, (m, m, m), scans.koosh_ball(m, round(np.pi * m * m / 2 / 6)), coils, 2)
     bottle = simulated(scans.bottle, (n, n, 1), scans.radial(n, 48), coils, 1)
@@ -186,6 +188,8 @@ def cases_of(options):
         for spokes, case in radial.items():
             yield f"radial, {spokes} spokes, SNR {snr}", "sparse", snr, (), peer, case
         yield f"Poisson disc, R = {4 if quick else 8}, SNR {snr}", "sparse", snr, ("bart",), peer, poisson
+        for step, case in lines.items():
+            yield f"lines, R = {step}, SNR {snr}", "sparse", snr, (), peer and not quick, case
         yield f"spiral, R = 4, SNR {snr}", "sparse", snr, (), peer and not quick, spiral
     for snr in snrs:
         yield f"koosh ball, R = 6, SNR {snr}", "sparse", snr, (), peer and not quick, koosh

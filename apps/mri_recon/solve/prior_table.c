@@ -152,7 +152,7 @@ const quadratic_prior *quadratic_prior_of(const solve_settings *settings)
 static const sparse_prior known[VF_PENALTY_KINDS] = {
     [VF_PENALTY_WAVELET] = {.moments = true,
                             .shifts = true,
-                            .factor = 1.3,
+                            .factor = 0.93,
                             .beside = 0.22,
                             .factor_power = 0.85,
                             .rho = 1.2,
@@ -160,14 +160,14 @@ static const sparse_prior known[VF_PENALTY_KINDS] = {
                             .iterations = 1,
                             .memory = of_wavelets,
                             .time = for_wavelets},
-    [VF_PENALTY_TV] = {.factor = 0.85,
+    [VF_PENALTY_TV] = {.factor = 0.61,
                        .factor_power = 1.1,
                        .rho = 1,
                        .rho_power = 1.5,
                        .iterations = 1.9,
                        .memory = of_gradient,
                        .time = for_gradients},
-    [VF_PENALTY_TGV] = {.factor = 0.85,
+    [VF_PENALTY_TGV] = {.factor = 0.61,
                         .factor_power = 1.1,
                         .rho = 0.6,
                         .rho_power = 1.5,
@@ -176,20 +176,20 @@ static const sparse_prior known[VF_PENALTY_KINDS] = {
                         .time = for_fields},
     [VF_PENALTY_TEMPORAL] = {.couples = true,
                              .takes_noise = true,
-                             .factor = 4,
+                             .factor = 2.9,
                              .rho = 6,
                              .iterations = 3.4,
                              .memory = of_frames,
                              .time = for_gradients},
     [VF_PENALTY_LLR] = {.couples = true,
                         .shifts = true,
-                        .factor = 1,
+                        .factor = 0.72,
                         .rho = 0.3,
                         .iterations = 2.4,
                         .memory = of_blocks,
                         .time = for_blocks},
     [VF_PENALTY_NUCLEAR] = {
-        .couples = true, .factor = 1, .rho = 0.3, .iterations = 2, .memory = of_frames, .time = for_the_whole}};
+        .couples = true, .factor = 0.72, .rho = 0.3, .iterations = 2, .memory = of_frames, .time = for_the_whole}};
 
 const sparse_prior *sparse_prior_of(const solve_settings *settings, int i)
 {
