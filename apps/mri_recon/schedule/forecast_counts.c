@@ -47,7 +47,7 @@ static const law first_law[2][SAMPLED] = {{[GRID_FULL] = {19, 0.2, 0, 0, 2, 1, 0
                                            [LINES_FULL] = {28, 0.5, 0, 0, 1, 0.72, 0},
                                            [LINES] = {10.8, 0, 0.5, 0, 3.9, 1, 1},
                                            [BALL_FULL] = {16, 0, 0, 0, 1, 0.85, 0},
-                                           [BALL] = {16, 0, 0.4, 0, 1, 0.6, 0}}};
+                                           [BALL] = {12, 0, 0.4, 0, 1, 0.6, 0}}};
 /* Iterations of conjugate gradients where the scan is complete, applications of ADMM where it is not. */
 static const law last_law[2][SAMPLED] = {{[GRID_FULL] = {38, 0.25, 0, 0, 2.2, 1, 0},
                                           [GRID_REGULAR] = {23, 0, 0, -0.45, 1, 1, 0},
@@ -57,12 +57,12 @@ static const law last_law[2][SAMPLED] = {{[GRID_FULL] = {38, 0.25, 0, 0, 2.2, 1,
                                           [BALL_FULL] = {75, 0.6, 0, 0, 1, 1, 0},
                                           [BALL] = {170, 1, 0.33, 0, 1, 1, 0}},
                                          {[GRID_FULL] = {20, 0, 0, -0.2, 1.8, 1.3, 0},
-                                          [GRID_REGULAR] = {3, 0, 1.6, 0, 0.65, 1, 0},
+                                          [GRID_REGULAR] = {1.9, 0, 1.6, 0, 0.8, 1, 0},
                                           [GRID_IRREGULAR] = {15, 0, 0, -0.2, 1, 1.6, 0},
                                           [LINES_FULL] = {42, 0.2, 3, -0.12, 1, 0.75, 0},
                                           [LINES] = {4.8, 0.7, 0.6, -0.27, 2.4, 0.85, 0},
                                           [BALL_FULL] = {80, 0.4, 0, 0, 1, 0.65, 0},
-                                          [BALL] = {32, 0, 0, 0, 1, 0.6, 0}}};
+                                          [BALL] = {62, 0.5, 0, 0, 1, 0.95, 0}}};
 /* Linear images of incomplete scans, over first ones: as many more as the tolerance is smaller, but for regular lines with maps,
  * and for one channel off the grid. */
 static const law linear_law = {0.85, 0, 0, 0.2, 1, 1, 1};
