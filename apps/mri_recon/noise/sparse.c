@@ -29,9 +29,11 @@
  * sqrt(2) sigma^2 / s, which is proportional to sigma / s in units of sigma: the power 1. The measured ones are near. */
 static const double USUAL_ERROR = 0.12;
 static const double LEAST_ERROR = 0.05, MOST_ERROR = 0.2;
-/* The bounds of what rho is multiplied by for other errors; and what it is multiplied by where a cosine matrix preconditions: koosh
- * balls of 48 and 64 voxels with 8 coils need a quarter fewer applications than without. */
-static const double LEAST_RHO = 0.2, MOST_RHO = 1, RHO_MIRRORED = 1.5;
+/* The bounds of what rho is multiplied by for other errors. */
+static const double LEAST_RHO = 0.2, MOST_RHO = 1;
+/* What lambda and rho are multiplied by in koosh balls and the like (is_ball). The best lambda differs there: in the study 0.4 to 0.6 of
+ * the other scans' for heads of 32 voxels along each axis, 0.6 to 0.8 for those of 64, and 1 for mri_phantom's. */
+static const double LAMBDA_OF_BALLS = 0.7, RHO_OF_BALLS = 1.3;
 /* What the solver leaves must be small beside the noise: the noise, relative to the signal, for which the usual tolerance
  * is small enough; the power of it that the tolerance falls with; and the tolerance's least share. With more noise, the tolerance
  * grows with the noise's root, to the largest share, where a cosine matrix preconditions: there images are one to two tolerances
@@ -69,6 +71,20 @@ static bool mirrors(const mri_scan *raw, const vf_device *device)
     return raw->matrix[0] > 1 && raw->matrix[1] > 1 && raw->matrix[2] > 1 &&
            vf_matrix_product_variant_name(vf_device_get_kind(device), 0) &&
            !vf_cartesian_fits(raw->matrix, at->samples, at->k, &first, &distance);
+}
+
+/* Whether samples lie off the grid along all three axes, as in koosh balls, but not in stacks of stars. */
+static bool is_ball(const mri_scan *raw)
+{
+    static const double NEAR_GRID = 1e-3;
+    const scan_trajectory *at = &raw->trajectory[0];
+    bool off = true;
+    for (int a = 0; a < 3 && off; a++) {
+        off = false;
+        for (int64_t m = 0; m < at->samples && raw->matrix[a] > 1 && !off; m++)
+            off = fabs((double)at->k[3 * m + a] - rint((double)at->k[3 * m + a])) > NEAR_GRID;
+    }
+    return off;
 }
 
 /* Whether the images have a matrix that is not among those of `inverse`. */
@@ -214,10 +230,10 @@ double sparse_tolerance(const crew *c)
     return j->solve->tolerance * (j->solve->tolerance_auto ? fmin(fmax(share, LEAST_TOLERANCE), most) : 1);
 }
 
-static void weigh(crew *c, const sparse_problem *p)
+static void weigh(crew *c, vf_penalties *penalties)
 {
-    vf_penalties *penalties = p->penalties;
     const solve_settings *settings = c->job->solve;
+    const bool ball = is_ball(c->job->scan);
     const double usual = fmin(fmax(expected_error(&c->summary), LEAST_ERROR), MOST_ERROR) / USUAL_ERROR;
     bool taken = false;
     for (int i = 0; i < settings->sparse; i++)
@@ -226,12 +242,12 @@ static void weigh(crew *c, const sparse_problem *p)
         const sparse_prior *prior = sparse_prior_of(settings, i);
         const double beside = taken && prior->beside > 0 ? prior->beside : 1;
         const double factor = settings->lambda_auto
-                                  ? c->job->choice.factor * prior->factor * beside * pow(usual, prior->factor_power) *
-                                        vf_penalties_noise(penalties, i)
+                                  ? c->job->choice.factor * prior->factor * (ball ? LAMBDA_OF_BALLS : 1) * beside *
+                                        pow(usual, prior->factor_power) * vf_penalties_noise(penalties, i)
                                   : 1;
         const double lambda = settings->lambda * factor * c->unit;
-        const double rho = prior->rho * (p->mirrored ? RHO_MIRRORED : 1) *
-                           fmin(fmax(pow(usual, prior->rho_power), LEAST_RHO), MOST_RHO);
+        const double rho =
+            prior->rho * (ball ? RHO_OF_BALLS : 1) * fmin(fmax(pow(usual, prior->rho_power), LEAST_RHO), MOST_RHO);
         vf_penalties_set(penalties, i, lambda, rho * c->mean);
         c->summary.last.sparse_lambda[i] = lambda;
     }
@@ -241,7 +257,7 @@ static void weigh(crew *c, const sparse_problem *p)
 void sparse_weigh(crew *c)
 {
     for (int d = 0; d < c->solvers; d++)
-        weigh(c, &c->solver[d].sparse);
+        weigh(c, c->solver[d].sparse.penalties);
 }
 
 /* Makes K of solve_sparse, with the eigenvalues kappa [voxels]: the mean at frequencies that none of the frames that share
@@ -326,7 +342,7 @@ static vf_status set_solver(crew *c, const frame_group *g, device_solver *s, dou
     vf_status status =
         spectrum ? make(c, s) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
     if (status == VF_OK)
-        weigh(c, &s->sparse);
+        weigh(c, s->sparse.penalties);
     if (status == VF_OK && c->request->series && j->level.ratio)
         status = set_own_units(c, g, s->sparse.penalties);
     VF_TRY(status, hold(c, g, spectrum + j->voxels, s));

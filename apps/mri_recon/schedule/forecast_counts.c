@@ -62,7 +62,7 @@ static const law last_law[2][SAMPLED] = {{[GRID_FULL] = {38, 0.25, 0, 0, 2.2, 1,
                                           [LINES_FULL] = {42, 0.2, 3, -0.12, 1, 0.75, 0},
                                           [LINES] = {4.8, 0.7, 0.6, -0.27, 2.4, 0.85, 0},
                                           [BALL_FULL] = {80, 0.4, 0, 0, 1, 0.65, 0},
-                                          [BALL] = {62, 0.5, 0, 0, 1, 0.95, 0}}};
+                                          [BALL] = {45, 0.5, 0, 0, 1, 0.95, 0}}};
 /* Linear images of incomplete scans, over first ones: as many more as the tolerance is smaller, but for regular lines with maps,
  * and for one channel off the grid. */
 static const law linear_law = {0.85, 0, 0, 0.2, 1, 1, 1};
