@@ -204,19 +204,36 @@ static vf_status decide(delay_problem *p, double *delay, vf_delays *out)
     return VF_OK;
 }
 
-vf_status vf_delays_estimate(vf_context *ctx, int dimensions, int images, const vf_spokes *image, vf_delays *out)
+/* What no delays leave of the samples. */
+static vf_status misfit_without(delay_problem *p, vf_delays *out)
+{
+    const double none[DELAYS_UNKNOWNS] = {0};
+    delay_misfit before;
+    const vf_status status = delays_misfit(p, none, true, &before);
+    out->radius = p->radius;
+    out->samples = p->samples;
+    out->misfit_before = out->misfit = status == VF_OK ? sqrt(before.residual / p->energy) : 0;
+    return status;
+}
+
+vf_status vf_delays_estimate(vf_context *ctx, int dimensions, int images, const vf_spokes *image, double least,
+                             vf_delays *out)
 {
     delay_problem coarse, whole = {0};
     double delay[DELAYS_UNKNOWNS] = {0};
     *out = (vf_delays){0};
     vf_status status = delays_select(ctx, dimensions, images, image, &delays_coarse, &coarse);
-    const bool enough = status == VF_OK && coarse.points > 0 && coarse.energy > 0;
-    if (enough)
+    bool wanted = status == VF_OK && coarse.points > 0 && coarse.energy > 0;
+    if (wanted)
+        status = delays_select(ctx, dimensions, images, image, &delays_whole, &whole);
+    if (wanted && least > 0) {
+        VF_TRY(status, misfit_without(&whole, out));
+        wanted = out->misfit_before >= least;
+    }
+    if (wanted && status == VF_OK)
         status = search(&coarse, delay);
     delays_free(&coarse);
-    if (enough && status == VF_OK)
-        status = delays_select(ctx, dimensions, images, image, &delays_whole, &whole);
-    if (enough && status == VF_OK)
+    if (wanted && status == VF_OK)
         status = decide(&whole, delay, out);
     delays_free(&whole);
     return status;

@@ -50,9 +50,10 @@ typedef struct vf_delays {
  * all. `images` >= 1. Finds delays that move samples by up to 1 cycle per field of view: two samples, if the readout is
  * oversampled twice. Uses at most 8 images, evenly spaced, of each at most 256 spokes (3D: 600), and the 16 strongest
  * coils. With fewer than 9 spokes (3D: 20), or if half of the samples' amplitude near the centre is noise, found is
- * false. The bits do not depend on the number of threads. Errors: VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+ * false; also, without a search, if misfit_before is less than `least` (0: search always). The bits do not depend on
+ * the number of threads. Errors: VF_ERR_MEMORY, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status vf_delays_estimate(vf_context *ctx, int dimensions, int images, const vf_spokes *image,
-                                           vf_delays *out);
+                                           double least, vf_delays *out);
 
 #ifdef __cplusplus
 }

@@ -57,7 +57,7 @@ VF_MUST_CHECK vf_status delays_select(vf_context *ctx, int dimensions, int image
                                       const delay_extent *extent, delay_problem *out);
 void delays_free(delay_problem *problem);
 
-/* The misfit of delays `s` [unknowns]; gradient, hessian and freedom only if `derivatives`. */
+/* The misfit of delays `s` [unknowns]; residual, gradient, hessian and freedom only if `derivatives`. */
 VF_MUST_CHECK vf_status delays_misfit(delay_problem *problem, const double *s, bool derivatives, delay_misfit *out);
 
 /* The largest distance, in cycles per field of view, by which delays move a sample. */

@@ -167,7 +167,7 @@ static vf_status estimate(vf_context *ctx, const char *path, const mri_scan *raw
         image[images] =
             (vf_spokes){c->of.count, own->length, c->of.start, c->of.step, raw->coils, (const float *)c->data};
     }
-    VF_TRY(status, vf_delays_estimate(ctx, axes, images, image, out));
+    VF_TRY(status, vf_delays_estimate(ctx, axes, images, image, 0, out));
     for (int i = 0; i < MOST_IMAGES; i++) {
         free_spokes(&choice[i].of);
         free(choice[i].data);
@@ -281,8 +281,7 @@ static void say_delays(vf_context *ctx, const char *path, const spokes *of, cons
         for (int b = 0; b < 3; b++)
             moved =
                 fmax(moved, fabs(d->s[a][b]) * sqrt(pow(of->step[0], 2) + pow(of->step[1], 2) + pow(of->step[2], 2)));
-    if (d->found && moved >= LEAST_MOVED && d->misfit_before >= LEAST_MISFIT &&
-        d->misfit <= MOST_LEFT * d->misfit_before)
+    if (d->found && moved >= LEAST_MOVED && d->misfit <= MOST_LEFT * d->misfit_before)
         vf_warn(
             ctx,
             "%s: spokes disagree by %.2g %% near the centre of k-space, and by %.2g %% if gradients are late by "
@@ -314,7 +313,7 @@ vf_status warn_of_delays(vf_context *ctx, const scan_settings *settings, const m
     if (status == VF_OK) {
         const vf_spokes image = {middle.of.count, middle.of.length, middle.of.start,
                                  middle.of.step,  raw->coils,       (const float *)middle.data};
-        status = vf_delays_estimate(ctx, axes, 1, &image, &d);
+        status = vf_delays_estimate(ctx, axes, 1, &image, LEAST_MISFIT, &d);
     }
     if (status == VF_OK)
         say_delays(ctx, path, &middle.of, &d);
