@@ -207,8 +207,7 @@ static vf_status find_noise(sharing *s)
         vf_warn(j->ctx,
                 "%s: the residual of the samples is %.2g times the noise measured by the noise scan, so the coil maps, "
                 "trajectory or field map do not fit the data, or the noise scan is of another gain or dwell time; try "
-                "other "
-                "maps (--coils espirit, walsh or a file), and check the trajectory's units and delays",
+                "other maps (--coils espirit, walsh or a file), and check the trajectory's units and delays",
                 j->scan->path, sqrt(j->level.misfit));
     else if (status == VF_OK && j->level.misfit > FAR_MORE_THAN_NOISE * FAR_MORE_THAN_NOISE &&
              j->level.unexplained > MUCH_OF_THE_DATA)
