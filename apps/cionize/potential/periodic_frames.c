@@ -12,8 +12,8 @@ static vf_status take_cell(vf_context *ctx, const char *path, const char *frame,
         [UNIT_CELL_DUMMY] = "has a cell of 1 x 1 x 1 A (CRYST1), which means that there is none",
         [UNIT_CELL_BAD] = "has a cell that cannot be read, or that is impossible",
         [UNIT_CELL_RADIANS] = "has a cell whose three angles are below 3.15 degrees, so they may be in radians",
-        [UNIT_CELL_TURNED] = "has a cell that is turned (as SCALE says, or as in CHARMM's symmetric form), and "
-                             "coordinates that belong to it"};
+        [UNIT_CELL_TURNED] =
+            "has a turned cell (by SCALE, or in CHARMM's symmetric form), and coordinates that belong to it"};
     if (from->state == UNIT_CELL_NUMBERS && cell_of_shape(from->lengths, from->angles, out)) {
         bool small = true;
         for (int a = 0; a < 3; a++)
