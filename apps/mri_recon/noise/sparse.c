@@ -5,9 +5,9 @@
  *
  *     unit^2 = sigma^2 mean_k c(k) (B + 1 - prod_a (1 + cos(2 pi k_a / N_a))) / B
  *
- * with the frequency response of Haar's smoothing filter along each axis. All bands, because the same lambda is for all. The one that
- * has details along each axis is mostly in the corners of k-space, which radial scans do not reach: from its noise alone lambda
- * was too small for them in three dimensions, beside Cartesian scans.
+ * with the frequency response of Haar's smoothing filter along each axis. All bands, because the same lambda is for all. The band
+ * with details along each axis lies mostly in the corners of k-space, which radial scans do not reach, so its noise alone
+ * says little of theirs.
  *
  * Thresholds of about one unit give small mean square errors. Universal thresholds (Donoho and Johnstone, Biometrika 81 (1994)
  * 425) are larger: they make noise invisible. validation/tables/sparse_study.py measures the factors of prior_table.c,
@@ -24,15 +24,16 @@
 #include "voxfield/matrix_product.h"
 #include "voxfield/team_size.h"
 
-/* What lambda and rho of prior_table.c are for: the expected error relative to the signal, and the bounds of the scans that they
- * were measured with. A Laplace distribution of the coefficients with standard deviation s has its most probable image at lambda =
+/* What lambda and rho of prior_table.c are for: the expected error relative to the signal, and its bounds. With errors
+ * above the upper one (SNR 5) a larger lambda was worse. A Laplace distribution of the coefficients with standard deviation s has its most probable image at lambda =
  * sqrt(2) sigma^2 / s, which is proportional to sigma / s in units of sigma: the power 1. The measured ones are near. */
 static const double USUAL_ERROR = 0.12;
 static const double LEAST_ERROR = 0.05, MOST_ERROR = 0.2;
 /* The bounds of what rho is multiplied by for other errors. */
 static const double LEAST_RHO = 0.2, MOST_RHO = 1;
-/* What lambda and rho are multiplied by in koosh balls and the like (is_ball). The best lambda differs there: in the study 0.4 to 0.6 of
- * the other scans' for heads of 32 voxels along each axis, 0.6 to 0.8 for those of 64, and 1 for mri_phantom's. */
+/* What lambda and rho are multiplied by in koosh balls and the like (is_ball). By hand, the best multiple of lambda was 0.35 to 0.5
+ * for the study's heads of 32 voxels along each axis, 0.55 to 0.8 for those of 64, and 0.8 to 1.6 for mri_phantom's of 48 and
+ * 64: a compromise. */
 static const double LAMBDA_OF_BALLS = 0.7, RHO_OF_BALLS = 1.3;
 /* What the solver leaves must be small beside the noise: the noise, relative to the signal, for which the usual tolerance
  * is small enough; the power of it that the tolerance falls with; and the tolerance's least share. With more noise, the tolerance
