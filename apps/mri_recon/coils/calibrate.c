@@ -15,6 +15,7 @@
 #include "kernel_operators.h"
 #include "solve/transfer.h"
 #include "voxfield/dense.h"
+#include "voxfield/team_size.h"
 #include "voxfield/timer.h"
 
 /* The centre's radius in cycles per field of view after cropping; it is the same in 1/mm along every axis. Coils vary
@@ -63,14 +64,15 @@ static double covered(const calibration *c)
     unsigned char *cell = calloc((size_t)c->points, 1);
     if (!cell)
         return 1;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(c->ctx, 5 * c->centre.samples))
     for (int64_t m = 0; m < c->centre.samples; m++) {
         int64_t at = 0;
         for (int a = 2; a >= 0; a--) {
-            int64_t n = c->small[a] > 1 ? llroundf(c->centre.k[3 * m + a]) + c->small[a] / 2 : 0;
+            int64_t n = c->small[a] > 1 ? calibrate_nearest(c->centre.k[3 * m + a]) + c->small[a] / 2 : 0;
             n = n < 0 ? 0 : n < c->small[a] ? n : c->small[a] - 1;
             at = at * c->small[a] + n;
         }
-        cell[at] = 1;
+        calibrate_mark(cell + at);
     }
     for (int64_t i = 0; i < c->points; i++) {
         double radius = 0;
@@ -88,16 +90,19 @@ static double covered(const calibration *c)
 static double folding(const calibration *c)
 {
     double largest = 0;
-    for (int a = 0; a < 3; a++)
-        for (int part = 2; part <= 4 && c->small[a] > 1; part++) {
-            double re = 0, im = 0;
-            for (int64_t m = 0; m < c->centre.samples; m++) {
-                const double phase = 2 * M_PI * (double)c->centre.k[3 * m + a] / part;
-                re += cos(phase);
-                im += sin(phase);
-            }
-            largest = fmax(largest, hypot(re, im) / (double)c->centre.samples);
+#pragma omp parallel for schedule(dynamic, 1) reduction(max                                                            \
+                                                        : largest)                                                     \
+    num_threads(vf_threads_for(c->ctx, 9 * 30 * c->centre.samples))
+    for (int shift = 0; shift < 9; shift++) {
+        const int a = shift / 3, part = 2 + shift % 3;
+        double re = 0, im = 0;
+        for (int64_t m = 0; m < c->centre.samples && c->small[a] > 1; m++) {
+            const double phase = 2 * M_PI * (double)c->centre.k[3 * m + a] / part;
+            re += cos(phase);
+            im += sin(phase);
         }
+        largest = fmax(largest, hypot(re, im) / (double)c->centre.samples);
+    }
     return largest;
 }
 
@@ -137,7 +142,7 @@ static vf_status take_centre(calibration *c, int place, bool warn)
     const vf_status status = calibrate_require(c, place, c->k_cut[0]);
     if (status != VF_OK)
         return status;
-    calibrate_normalise(c->data, c->centre.samples * c->scan->coils);
+    calibrate_normalise(c->ctx, c->data, c->centre.samples * c->scan->coils);
     c->share = covered(c);
     if (warn && !well_sampled(c))
         vf_warn(c->ctx,

@@ -34,7 +34,17 @@ VF_MUST_CHECK vf_status calibrate_require(calibration *c, int place, double cut)
 
 /* Scales the data by a power of two, without rounding, so that the largest number is near 1. Maps are ratios, so their
  * scale does not matter; this keeps the images behind them within the range of single precision. */
-void calibrate_normalise(float complex *data, int64_t count);
+void calibrate_normalise(const vf_context *ctx, float complex *data, int64_t count);
+
+/* The nearest whole number, as llroundf, for |k| < 2^52. It is not a call, so it is cheap in loops over samples. The sum is
+ * exact in double precision where it matters, just below a half. */
+static inline int64_t calibrate_nearest(float k)
+{
+    return (int64_t)((double)k + (k < 0 ? -0.5 : 0.5));
+}
+
+/* Sets a mark of an array that the threads of a team share. It looks first, because most marks are set by many samples. */
+void calibrate_mark(unsigned char *mark);
 
 /* Crops c->gridded in place from `whole` to the middle `n`, for each coil. */
 void calibrate_cut(calibration *c, const int64_t whole[3], const int64_t n[3]);

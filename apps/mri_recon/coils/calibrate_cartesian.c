@@ -5,6 +5,7 @@
 
 #include "calibrate.h"
 #include "espirit.h"
+#include "voxfield/team_size.h"
 
 /* The least number of fully sampled lines along each axis; with fewer, ESPIRiT's patches have too little room. */
 enum { LEAST_LINES = 12 };
@@ -26,9 +27,8 @@ static int64_t point_of(const int64_t n[3], const float *k)
 {
     int64_t at = 0;
     for (int a = 2; a >= 0; a--) {
-        const float nearest = n[a] > 1 ? roundf(k[a]) : 0;
-        const int64_t i = (int64_t)nearest + n[a] / 2;
-        if (fabsf(k[a] - nearest) > 1e-3f || i < 0 || i >= n[a])
+        const int64_t nearest = n[a] > 1 ? calibrate_nearest(k[a]) : 0, i = nearest + n[a] / 2;
+        if (fabsf(k[a] - (float)nearest) > 1e-3f || i < 0 || i >= n[a])
             return -1;
         at = at * n[a] + i;
     }
@@ -36,7 +36,7 @@ static int64_t point_of(const int64_t n[3], const float *k)
 }
 
 /* Whether the box of `n` in the middle of `whole` is fully sampled. */
-static bool box_full(const int64_t whole[3], const int64_t n[3], const int *times)
+static bool box_full(const int64_t whole[3], const int64_t n[3], const unsigned char *sampled)
 {
     int64_t first[3];
     for (int a = 0; a < 3; a++)
@@ -44,25 +44,25 @@ static bool box_full(const int64_t whole[3], const int64_t n[3], const int *time
     for (int64_t z = first[2]; z < first[2] + n[2]; z++)
         for (int64_t y = first[1]; y < first[1] + n[1]; y++)
             for (int64_t x = first[0]; x < first[0] + n[0]; x++)
-                if (times[(z * whole[1] + y) * whole[0] + x] == 0)
+                if (!sampled[(z * whole[1] + y) * whole[0] + x])
                     return false;
     return true;
 }
 
 /* Grows the box from the fewest lines, axis by axis. False if not even those are sampled. */
-static bool grow(const int64_t whole[3], const int *times, int64_t n[3])
+static bool grow(const int64_t whole[3], const unsigned char *sampled, int64_t n[3])
 {
     bool grown = true;
     for (int a = 0; a < 3; a++)
         n[a] = fewest_lines(whole[a]);
-    if (!box_full(whole, n, times))
+    if (!box_full(whole, n, sampled))
         return false;
     while (grown) {
         grown = false;
         for (int a = 0; a < 3; a++) {
             int64_t wider[3] = {n[0], n[1], n[2]};
             wider[a] += 2;
-            if (wider[a] <= whole[a] && box_full(whole, wider, times)) {
+            if (wider[a] <= whole[a] && box_full(whole, wider, sampled)) {
                 n[a] = wider[a];
                 grown = true;
             }
@@ -93,55 +93,79 @@ static void choose_small(calibration *c)
     c->points = c->small[0] * c->small[1] * c->small[2];
 }
 
+/* Gathers where the samples of the centre lie, without their data, and looks for the fully sampled box: `n`, else 0. */
+static vf_status find_box(calibration *c, int place, int64_t n[3])
+{
+    memset(n, 0, 3 * sizeof *n);
+    choose_small(c);
+    vf_status status = calibrate_gather(c, place, false);
+    if (status != VF_OK)
+        return status;
+    unsigned char *sampled = calloc((size_t)c->points, 1);
+    if (!sampled)
+        return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(c->ctx, 5 * c->centre.samples))
+    for (int64_t m = 0; m < c->centre.samples; m++) {
+        const int64_t at = point_of(c->small, c->centre.k + 3 * m);
+        if (at >= 0)
+            calibrate_mark(sampled + at);
+    }
+    int64_t grown[3];
+    if (grow(c->small, sampled, grown))
+        memcpy(n, grown, sizeof grown);
+    free(sampled);
+    return VF_OK;
+}
+
 bool calibrate_has_box(calibration *c, int place)
 {
     int64_t n[3];
-    choose_small(c);
-    int *times = calloc((size_t)c->points, sizeof *times);
-    const bool gathered = calibrate_gather(c, place, false) == VF_OK;
-    if (!gathered)
+    if (find_box(c, place, n) != VF_OK)
         vf_context_clear_error(c->ctx);
-    for (int64_t m = 0; m < c->centre.samples && times && gathered; m++) {
-        const int64_t at = point_of(c->small, c->centre.k + 3 * m);
-        if (at >= 0)
-            times[at]++;
-    }
-    const bool found = times && gathered && grow(c->small, times, n);
-    free(times);
-    return found;
+    return n[0] > 0;
+}
+
+/* Puts the mean of a coil's samples at each point into c->gridded. at[sample]: its point, -1: none; times[point]. */
+static void put_coil(const calibration *c, int coil, const int32_t *at, const int *times)
+{
+    const float complex *data = c->data + coil * c->centre.samples;
+    float complex *out = c->gridded + coil * c->points;
+    for (int64_t m = 0; m < c->centre.samples; m++)
+        if (at[m] >= 0)
+            out[at[m]] += data[m];
+    for (int64_t i = 0; i < c->points; i++)
+        if (times[i] > 1)
+            out[i] /= (float)times[i];
 }
 
 vf_status calibrate_cartesian(calibration *c, int place, int64_t n[3])
 {
     const mri_scan *raw = c->scan;
-    choose_small(c);
-    vf_status status = calibrate_gather(c, place, true);
-    const int64_t samples = c->centre.samples;
+    int64_t box[3];
+    vf_status status = find_box(c, place, box);
+    if (status != VF_OK || box[0] == 0) /* most scans off the grid end here, before their data are gathered */
+        return status;
+    status = calibrate_gather(c, place, true);
+    int32_t *at = malloc((size_t)(c->centre.samples + 1) * sizeof *at);
     int *times = calloc((size_t)c->points, sizeof *times);
     c->gridded = calloc((size_t)c->points * (size_t)raw->coils, sizeof *c->gridded);
-    if (status == VF_OK && (!times || !c->gridded))
+    if (status == VF_OK && (!at || !times || !c->gridded))
         status = vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
-    if (status != VF_OK) {
-        free(times);
-        return status;
+    for (int64_t m = 0; m < c->centre.samples && status == VF_OK; m++) {
+        at[m] = (int32_t)point_of(c->small, c->centre.k + 3 * m);
+        if (at[m] >= 0)
+            times[at[m]]++;
     }
-    for (int64_t m = 0; m < samples; m++) {
-        const int64_t at = point_of(c->small, c->centre.k + 3 * m);
-        for (int coil = 0; coil < raw->coils && at >= 0; coil++)
-            c->gridded[coil * c->points + at] += c->data[coil * samples + m];
-        if (at >= 0)
-            times[at]++;
-    }
-    for (int coil = 0; coil < raw->coils; coil++)
-        for (int64_t i = 0; i < c->points; i++)
-            if (times[i] > 1)
-                c->gridded[coil * c->points + i] /= (float)times[i];
-    int64_t grown[3];
-    if (grow(c->small, times, grown)) {
-        memcpy(n, grown, sizeof grown);
+    if (status == VF_OK) {
+#pragma omp parallel for schedule(dynamic, 1)                                                                          \
+    num_threads(vf_threads_for(c->ctx, 2 * raw->coils * (c->centre.samples + c->points)))
+        for (int coil = 0; coil < raw->coils; coil++)
+            put_coil(c, coil, at, times);
+        memcpy(n, box, sizeof box);
         calibrate_cut(c, c->small, n);
-        calibrate_normalise(c->gridded, n[0] * n[1] * n[2] * raw->coils);
+        calibrate_normalise(c->ctx, c->gridded, n[0] * n[1] * n[2] * raw->coils);
     }
+    free(at);
     free(times);
-    return VF_OK;
+    return status;
 }

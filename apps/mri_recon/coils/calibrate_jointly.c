@@ -113,7 +113,7 @@ static void measure(joint *j)
     double noise = 0;
     for (int64_t m = 0; m < c->centre.samples; m++)
         noise += c->scan->coils * (double)crealf(j->weights[m]);
-    calibrate_normalise(c->data, c->centre.samples * c->scan->coils);
+    calibrate_normalise(c->ctx, c->data, c->centre.samples * c->scan->coils);
     j->energy = data_energy(j);
     j->noise = c->scan->whitened && !c->scan->noise_estimated && before > 0 ? noise / before * j->energy : 0;
 }

@@ -55,10 +55,12 @@ static int64_t place_in_box(const mri_scan *raw, const float *k)
 {
     int64_t at = 0;
     for (int a = 2; a >= 0; a--) {
-        const float nearest = raw->matrix[a] > 1 ? roundf(k[a]) : 0;
-        if (fabsf(k[a] - nearest) > 1e-3f || !(fabsf(nearest) < BOX / 2))
+        if (!(fabsf(k[a]) < BOX / 2 - 0.5F)) /* what would be rounded to BOX / 2; or NaN */
             return -1;
-        at = at * BOX + (int64_t)nearest + BOX / 2;
+        const int64_t nearest = raw->matrix[a] > 1 ? calibrate_nearest(k[a]) : 0;
+        if (fabsf(k[a] - (float)nearest) > 1e-3f)
+            return -1;
+        at = at * BOX + nearest + BOX / 2;
     }
     return at;
 }
@@ -106,7 +108,7 @@ static bool calibration_differs(const mri_scan *raw, int first, int place)
     return common >= LEAST_COMMON && difference > DIFFERENT * energy;
 }
 
-enum { CHUNK = 1 << 14 }; /* samples that a thread takes at a time */
+enum { CHUNK = 1 << 12 }; /* samples that a thread takes at a time */
 
 /* What is gathered. */
 typedef struct gathering {
@@ -117,20 +119,30 @@ typedef struct gathering {
     int64_t samples;     /* found; then the length of data's rows */
 } gathering;
 
-/* Samples [first, end) of a frame that lie within the small matrix; with `k`, copies them to `to` and on. */
+/* Lists the samples of `count` from the first one on that lie within the small matrix and have a weight. */
+static int64_t list_chunk(const float reach[3], const scan_trajectory *at, int64_t first, int64_t count, int32_t *list)
+{
+    int64_t found = 0;
+    for (int64_t m = 0; m < count; m++)
+        if (inside(reach, at->k + 3 * (first + m)) && !(at->weights && at->weights[first + m] == 0))
+            list[found++] = (int32_t)m;
+    return found;
+}
+
+/* The number of samples [first, end) of a frame that are gathered; with `k`, copies them to `to` and on. */
 static int64_t gather_chunk(const gathering *g, const scan_frame *frame, int64_t first, int64_t end, int64_t to)
 {
     const mri_scan *raw = g->c->scan;
     const scan_trajectory *at = &raw->trajectory[frame->trajectory];
-    int64_t found = 0;
-    for (int64_t m = first; m < end; m++) {
-        if (!inside(g->reach, at->k + 3 * m) || (at->weights && at->weights[m] == 0))
-            continue;
-        for (int coil = 0; g->data && coil < raw->coils; coil++)
-            g->data[coil * g->samples + to + found] = scan_coil(raw, frame, coil)[m];
-        if (g->k)
-            memcpy(g->k + 3 * (to + found), at->k + 3 * m, 3 * sizeof *g->k);
-        found++;
+    int32_t list[CHUNK];
+    const int64_t found = list_chunk(g->reach, at, first, end - first, list);
+    for (int64_t i = 0; g->k && i < found; i++)
+        memcpy(g->k + 3 * (to + i), at->k + 3 * (first + list[i]), 3 * sizeof *g->k);
+    for (int coil = 0; g->data && coil < raw->coils; coil++) {
+        const float complex *from = scan_coil(raw, frame, coil) + first;
+        float complex *data = g->data + coil * g->samples + to;
+        for (int64_t i = 0; i < found; i++)
+            data[i] = from[list[i]];
     }
     return found;
 }
@@ -233,15 +245,32 @@ vf_status calibrate_require(calibration *c, int place, double cut)
         where);
 }
 
-void calibrate_normalise(float complex *data, int64_t count)
+void calibrate_mark(unsigned char *mark)
+{
+    unsigned char set;
+#pragma omp atomic read
+    set = *mark;
+    if (!set) {
+#pragma omp atomic write
+        *mark = 1;
+    }
+}
+
+void calibrate_normalise(const vf_context *ctx, float complex *data, int64_t count)
 {
     float largest = 0;
     float *values = (float *)data;
-    for (int64_t i = 0; i < 2 * count; i++)
-        largest = fmaxf(largest, fabsf(values[i]));
+    const int threads = vf_threads_for(ctx, count);
+#pragma omp parallel for simd schedule(static) reduction(max : largest) num_threads(threads)
+    for (int64_t i = 0; i < 2 * count; i++) {
+        const float size = fabsf(values[i]);
+        largest = size > largest ? size : largest;
+    }
     if (largest == 0 || !isfinite(largest))
         return;
-    const int power = -ilogbf(largest);
+    /* In double precision, which holds the factor even if the largest number is subnormal. */
+    const double factor = ldexp(1, -ilogbf(largest));
+#pragma omp parallel for simd schedule(static) num_threads(threads)
     for (int64_t i = 0; i < 2 * count; i++)
-        values[i] = ldexpf(values[i], power);
+        values[i] = (float)(factor * values[i]);
 }

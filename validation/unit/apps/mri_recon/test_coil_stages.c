@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "coil_fixture.h"
+#include "coils/calibrate.h"
 #include "coils/channel_noise.h"
 #include "coils/coil_stages.h"
 #include "free_all.h"
@@ -440,6 +441,39 @@ static void test_compression_of_nothing_and_to_nothing(void **state)
     free_scan(&s);
 }
 
+/* ---- samples of the centre ---- */
+
+/* As the C library, on both sides of each half. */
+static void test_nearest_point(void **state)
+{
+    (void)state;
+    for (float half = -40.5F; half < 41; half += 1)
+        for (int side = -1; side <= 1; side++) {
+            const float k = side == 0 ? half : nextafterf(half, side < 0 ? -INFINITY : INFINITY);
+            assert_int_equal(calibrate_nearest(k), llroundf(k));
+        }
+    assert_true(calibrate_nearest(-0.0F) == 0 && calibrate_nearest(4e6F) == 4000000);
+}
+
+/* Only the exponents change, also of numbers whose scale is no number of single precision. */
+static void test_normalised_data(void **state)
+{
+    const vf_context *ctx = *state;
+    static const int powers[] = {-149, -130, -1, 0, 1, 127};
+    for (size_t p = 0; p < sizeof powers / sizeof *powers; p++) {
+        float complex *data = random_images(1, 70000), *before = allocate(70000 * sizeof *before);
+        for (int i = 0; i < 70000; i++)
+            data[i] *= ldexpf(0.01F, powers[p]);
+        data[69999] = ldexpf(1, powers[p]); /* the largest */
+        memcpy(before, data, 70000 * sizeof *before);
+        calibrate_normalise(ctx, data, 70000);
+        for (int i = 0; i < 70000; i++)
+            assert_true(crealf(data[i]) == ldexpf(crealf(before[i]), -powers[p]) &&
+                        cimagf(data[i]) == ldexpf(cimagf(before[i]), -powers[p]));
+        FREE_ALL(data, before);
+    }
+}
+
 TEST_MAIN(make_context, free_context, cmocka_unit_test(test_whitened_noise_is_white),
           cmocka_unit_test(test_whitening_keeps_maps_and_data_together),
           cmocka_unit_test(test_no_covariance_nothing_to_do), cmocka_unit_test(test_singular_noise_is_refused),
@@ -449,4 +483,5 @@ TEST_MAIN(make_context, free_context, cmocka_unit_test(test_whitened_noise_is_wh
           cmocka_unit_test(test_compression_regards_every_frame), cmocka_unit_test(test_compression_without_loss),
           cmocka_unit_test(test_compression_keeps_maps_and_data_together),
           cmocka_unit_test(test_compression_bits_do_not_depend_on_threads),
-          cmocka_unit_test(test_compression_of_nothing_and_to_nothing))
+          cmocka_unit_test(test_compression_of_nothing_and_to_nothing), cmocka_unit_test(test_nearest_point),
+          cmocka_unit_test(test_normalised_data))
