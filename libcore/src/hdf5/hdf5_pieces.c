@@ -256,8 +256,8 @@ static bool read_bytes(const vf_h5 *file, int64_t at, size_t bytes, char *to)
                                                                                             : failed)
     for (int64_t i = 0; i < shares; i++) {
         const size_t from = (size_t)i * VF_H5_PIECE, rest = bytes - from;
-        failed |=
-            !read_share(file->sink.descriptor, at + (int64_t)from, rest < VF_H5_PIECE ? rest : VF_H5_PIECE, to + from);
+        failed |= vf_cancelled(file->ctx) || !read_share(file->sink.descriptor, at + (int64_t)from,
+                                                         rest < VF_H5_PIECE ? rest : VF_H5_PIECE, to + from);
     }
     return failed == 0;
 }
@@ -283,7 +283,8 @@ static bool read_plain(const vf_h5 *file, const vf_h5_shape *shape, vf_dtype typ
         __builtin_add_overflow(first, shape->at, &first) || (uint64_t)first > file->sink.size ||
         bytes > file->sink.size - (uint64_t)first)
         return false;
-    return read_bytes(file, first, bytes, to); /* else the other process fails to read it, too, and says why */
+    /* If that fails, the other process fails to read it, too, and says why; or the run was interrupted. */
+    return read_bytes(file, first, bytes, to);
 }
 
 vf_status vf_h5_read(vf_h5 *file, const char *name, vf_dtype type, const int64_t *start, const int64_t *count,
