@@ -6,7 +6,7 @@
 
 enum { CHUNK_ELEMENTS = 1 << 20 };
 
-/* Writes a whole dataset. Chunks are whole innermost rows, with about a million elements. */
+/* Writes a whole dataset: in one piece, or compressed in chunks of whole innermost rows, with about a million elements. */
 static vf_status write_array(vf_h5 *file, const phantom_scan *scan, const char *name, vf_dtype type, int rank,
                              const int64_t *dims, const void *data)
 {
@@ -18,7 +18,8 @@ static vf_status write_array(vf_h5 *file, const phantom_scan *scan, const char *
         chunk[d] = room < 1 ? 1 : room < dims[d] ? room : dims[d];
         elements *= chunk[d];
     }
-    vf_status status = vf_h5_dataset_create(file, name, type, rank, dims, chunk, (int)scan->settings->compress);
+    const int level = (int)scan->settings->compress;
+    vf_status status = vf_h5_dataset_create(file, name, type, rank, dims, level ? chunk : NULL, level);
     return status == VF_OK ? vf_h5_write(file, name, type, start, dims, data) : status;
 }
 

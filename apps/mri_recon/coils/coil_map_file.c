@@ -387,21 +387,17 @@ static vf_status describe_maps(vf_h5 *file, const mri_scan *raw, int sets, bool 
 static vf_status write_h5(vf_context *ctx, const char *path, const mri_scan *raw, const saved_maps *maps, int sets,
                           const float complex *zeros)
 {
-    enum { CHUNK_VOXELS = 1 << 17, AXES = 6 }; /* 1 MiB: the size of HDF5's chunk cache */
+    enum { AXES = 6 };
     const int64_t count = raw->coils * raw->matrix[0] * raw->matrix[1] * raw->matrix[2];
     const int rank = sets > 1 ? 6 : raw->places > 1 ? 5 : 4;
     int64_t dims[AXES] = {sets > 1 ? raw->places : 1, sets, raw->coils, raw->matrix[2], raw->matrix[1], raw->matrix[0]};
-    int64_t start[AXES] = {0}, chunk[AXES] = {1, 1, 1, 1, 1, 1}, room = CHUNK_VOXELS;
+    int64_t start[AXES] = {0};
     const int axis = sets > 1 ? 0 : 1; /* the axis of places */
     vf_h5 *file;
     dims[axis] = raw->places;
-    for (int d = AXES - 1; d >= 3; d--) {
-        chunk[d] = dims[d] < room ? dims[d] : room;
-        room = room / chunk[d] < 1 ? 1 : room / chunk[d];
-    }
     const int skip = AXES - rank;
     vf_status status = vf_h5_create(ctx, path, &file);
-    VF_TRY(status, vf_h5_dataset_create(file, DATASET, VF_C64, rank, dims + skip, chunk + skip, 0));
+    VF_TRY(status, vf_h5_dataset_create(file, DATASET, VF_C64, rank, dims + skip, NULL, 0));
     VF_TRY(status, describe_maps(file, raw, sets, any_weighted(raw, maps)));
     dims[0] = dims[1] = 1;
     for (int i = 0; i < raw->places * sets && status == VF_OK; i++) {

@@ -35,9 +35,8 @@ vf_status q_file_create(vf_context *ctx, const char *path, vf_dtype type, int se
     if (status != VF_OK)
         return status;
     q_file *f = *out;
-    const int64_t chunk[4] = {1, 1, f->dims[2], f->dims[3]};
     status = vf_h5_create(ctx, path, &f->file);
-    VF_TRY(status, vf_h5_dataset_create(f->file, DATASET, type, 4, f->dims, chunk, 0));
+    VF_TRY(status, vf_h5_dataset_create(f->file, DATASET, type, 4, f->dims, NULL, 0));
     VF_TRY(status, vf_h5_attribute_text(f->file, DATASET, "key", key));
     VF_TRY(status,
            vf_h5_attribute_text(f->file, DATASET, "about",

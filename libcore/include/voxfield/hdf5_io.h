@@ -50,8 +50,9 @@ void vf_h5_close(vf_h5 **file);
 bool vf_h5_exists(vf_h5 *file, const char *name);
 
 /* Creates a dataset, and its groups, of `rank` dimensions (C order, last fastest), with the given chunks (each chunk
- * dimension at most the dataset's), compressed with shuffle + deflate at `level` 0-9 (0: not compressed). Errors:
- * VF_ERR_OUTPUT, VF_ERR_ARGUMENT (invalid type). */
+ * dimension at most the dataset's), compressed with shuffle + deflate at `level` 0-9 (0: not compressed). With `chunk`
+ * NULL, which needs level 0, it lies in the file in one piece: vf_h5_read is fastest for such. Errors: VF_ERR_OUTPUT,
+ * VF_ERR_ARGUMENT (invalid type). */
 VF_MUST_CHECK vf_status vf_h5_dataset_create(vf_h5 *file, const char *name, vf_dtype type, int rank,
                                              const int64_t *dims, const int64_t *chunk, int level);
 

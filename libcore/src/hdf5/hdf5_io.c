@@ -332,11 +332,11 @@ vf_status vf_h5_dataset_create(vf_h5 *file, const char *name, vf_dtype type, int
     vf_status status = vf_check_type(file->ctx, file->path, type);
     if (status != VF_OK)
         return status;
-    bool valid = file->output && rank >= 1 && rank <= VF_H5_MAX_RANK && level >= 0 && level <= 9;
+    bool valid = file->output && rank >= 1 && rank <= VF_H5_MAX_RANK && level >= 0 && level <= (chunk ? 9 : 0);
     for (int d = 0; valid && d < rank; d++) {
-        valid = dims[d] >= 1 && chunk[d] >= 1 && chunk[d] <= dims[d];
+        piece[d] = chunk ? (hsize_t)chunk[d] : 0;
         extent[d] = (hsize_t)dims[d];
-        piece[d] = (hsize_t)chunk[d];
+        valid = dims[d] >= 1 && (!chunk || (chunk[d] >= 1 && chunk[d] <= dims[d]));
     }
     if (!valid)
         return vf_fail(file->ctx, VF_ERR_OUTPUT, "%s: the dataset '%s' cannot have this shape, chunk or level",
@@ -344,11 +344,11 @@ vf_status vf_h5_dataset_create(vf_h5 *file, const char *name, vf_dtype type, int
     vf_h5_printing before = vf_h5_enter();
     hid_t space = H5Screate_simple(rank, extent, NULL);
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    hid_t access = vf_h5_access(vf_dtype_bytes(type), rank, extent, piece);
+    hid_t access = chunk ? vf_h5_access(vf_dtype_bytes(type), rank, extent, piece) : H5P_DEFAULT;
     hid_t link = H5Pcreate(H5P_LINK_CREATE);
     H5Pset_create_intermediate_group(link, 1);
     H5Pset_obj_track_times(creation, false); /* the same content gives the same bytes */
-    bool ready = H5Pset_chunk(creation, rank, piece) >= 0;
+    bool ready = !chunk || H5Pset_chunk(creation, rank, piece) >= 0;
     if (level > 0)
         ready = ready && H5Pset_shuffle(creation) >= 0 && H5Pset_deflate(creation, (unsigned)level) >= 0;
     hid_t stored = vf_h5_file_type(type);
@@ -370,7 +370,8 @@ vf_status vf_h5_dataset_create(vf_h5 *file, const char *name, vf_dtype type, int
     if (stored >= 0)
         H5Tclose(stored);
     H5Pclose(link);
-    H5Pclose(access);
+    if (chunk)
+        H5Pclose(access);
     H5Pclose(creation);
     H5Sclose(space);
     return vf_h5_leave(file, before, status);

@@ -215,6 +215,23 @@ static void layouts(void **state)
     }
 }
 
+/* What vf_h5_dataset_create makes without chunks, written in two pieces. */
+static void own(void **state)
+{
+    (void)state;
+    float values[VALUES];
+    vf_h5 *file;
+    static const int64_t second[2] = {2, 0}, two[2] = {2, COLUMNS}, rest[2] = {ROWS - 2, COLUMNS};
+    for (int i = 0; i < VALUES; i++)
+        values[i] = (float)number(i);
+    need(vf_h5_create(ctx, path, &file));
+    need(vf_h5_dataset_create(file, "a", VF_F32, 2, whole, NULL, 0));
+    need(vf_h5_write(file, "a", VF_F32, second, rest, values + 2 * COLUMNS));
+    need(vf_h5_write(file, "a", VF_F32, zero, two, values));
+    need(vf_h5_commit(&file));
+    check_both("a", VF_F32, zero, whole, true);
+}
+
 static void empty(void **state)
 {
     (void)state;
@@ -373,9 +390,9 @@ int main(void)
 {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(types),     cmocka_unit_test(pieces),       cmocka_unit_test(layouts),
-        cmocka_unit_test(empty),     cmocka_unit_test(user_blocks),  cmocka_unit_test(far_away),
-        cmocka_unit_test(lies),      cmocka_unit_test(large_shapes), cmocka_unit_test(shortened),
-        cmocka_unit_test(truncated), cmocka_unit_test(interrupted)};
+        cmocka_unit_test(types),     cmocka_unit_test(pieces),    cmocka_unit_test(layouts),
+        cmocka_unit_test(own),       cmocka_unit_test(empty),     cmocka_unit_test(user_blocks),
+        cmocka_unit_test(far_away),  cmocka_unit_test(lies),      cmocka_unit_test(large_shapes),
+        cmocka_unit_test(shortened), cmocka_unit_test(truncated), cmocka_unit_test(interrupted)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -99,19 +99,19 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 static void whole_datasets(void **state)
 {
     (void)state;
-    static const int levels[] = {0, 1, 9};
+    static const int levels[] = {0, 1, 9, 0}; /* the last one without chunks */
     const int64_t start[VF_H5_MAX_RANK] = {0};
     for (int s = 0; s < SHAPES; s++)
         for (int type = VF_F32; type <= VF_F64; type++)
-            for (int l = 0; l < 3; l++) {
+            for (int l = 0; l < 4; l++) {
                 const struct shape *shape = &shapes[s];
                 vf_h5 *file;
                 vf_dtype stored;
                 int rank;
                 int64_t dims[VF_H5_MAX_RANK];
                 need(vf_h5_create(ctx, path, &file));
-                need(
-                    vf_h5_dataset_create(file, "a", (vf_dtype)type, shape->rank, shape->dims, shape->chunk, levels[l]));
+                need(vf_h5_dataset_create(file, "a", (vf_dtype)type, shape->rank, shape->dims,
+                                          l < 3 ? shape->chunk : NULL, levels[l]));
                 write_piece(file, "a", shape->rank, shape->dims, start, shape->dims, (vf_dtype)type);
                 need(vf_h5_commit(&file));
                 assert_null(file);
@@ -257,6 +257,7 @@ static void wrong_calls(void **state)
     expect_error(vf_h5_dataset_create(file, "a", VF_F32, 0, dims, chunk, 1), VF_ERR_OUTPUT, "'a'");
     expect_error(vf_h5_dataset_create(file, "a", VF_F32, 9, dims, chunk, 1), VF_ERR_OUTPUT, "'a'");
     expect_error(vf_h5_dataset_create(file, "a", VF_F32, 2, dims, chunk, 10), VF_ERR_OUTPUT, "'a'");
+    expect_error(vf_h5_dataset_create(file, "a", VF_F32, 2, dims, NULL, 1), VF_ERR_OUTPUT, "'a'");
     expect_error(vf_h5_dataset_create(file, "a", strange, 2, dims, chunk, 1), VF_ERR_ARGUMENT, "element type 99");
     expect_error(vf_h5_write(file, "a", VF_F32, start, dims, values), VF_ERR_OUTPUT, "'a'");
     need(vf_h5_dataset_create(file, "a", VF_F32, 2, dims, chunk, 1));
