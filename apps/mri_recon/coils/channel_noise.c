@@ -67,6 +67,11 @@ static void add_chunk(const float *d, const scan_trajectory *at, const unsigned 
     weighted(d, at, ring, first - 1, one); /* the sample before, and the one before that */
     weighted(d, at, ring, first - 2, two);
     for (int64_t m = first; m < end; m++) {
+        if (ring && ring[m] == INSIDE) { /* most samples; they would add 0 */
+            memcpy(two, one, sizeof two);
+            memset(one, 0, sizeof one);
+            continue;
+        }
         weighted(d, at, ring, m, now);
         const double x = now[0] * now[0] + now[1] * now[1];
         const bool outermost = x > 0 && ring && ring[m] == OUTERMOST;
