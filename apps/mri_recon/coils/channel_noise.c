@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "voxfield/statistics.h"
 #include "voxfield/team_size.h"
@@ -17,9 +16,6 @@ static const double SLACK = 0.1;
  * difference cost at most a third of the signal-to-noise ratio of two coils. */
 static const double CLEARLY = 9;
 static const double DEVIATIONS = 3;
-
-/* Where a sample counts. */
-enum { INSIDE, OUTER, OUTERMOST };
 
 vf_wiener_space wiener_space_of(const mri_scan *raw)
 {
@@ -43,85 +39,36 @@ vf_wiener_samples wiener_samples_of(const mri_scan *raw, const scan_frame *frame
                                .data = (const float *)scan_coil(raw, frame, 0)};
 }
 
-/* Sums over a chunk of a channel's samples: those that count, and the sums and numbers of those OUTER and OUTERMOST. */
-typedef struct chunk_sums {
-    channel_statistics all;
-    double half[2][2];
-} chunk_sums;
-
-/* Sample m times the root of its weight; 0 before the first one and INSIDE. */
-static void weighted(const float *d, const scan_trajectory *at, const unsigned char *ring, int64_t m, double to[2])
+static void add_moments(const channel_statistics *part, channel_statistics *to)
 {
-    const double root = m < 0 || (ring && ring[m] == INSIDE) ? 0 : at->weights ? sqrt((double)at->weights[m]) : 1;
-    to[0] = root > 0 ? root * (double)d[2 * m] : 0;
-    to[1] = root > 0 ? root * (double)d[2 * m + 1] : 0;
-}
-
-/* Samples [first, end) of a channel; with `ring` [sample] (may be NULL) those that are not INSIDE. The sums are
- * variables of the loop, so that they stay in registers. */
-static void add_chunk(const float *d, const scan_trajectory *at, const unsigned char *ring, int64_t first, int64_t end,
-                      chunk_sums *out)
-{
-    double sum = 0, squares = 0, largest = 0, lag[4] = {0, 0, 0, 0}, far[2] = {0, 0}, one[2], two[2], now[2];
-    int64_t count = 0, far_count = 0;
-    weighted(d, at, ring, first - 1, one); /* the sample before, and the one before that */
-    weighted(d, at, ring, first - 2, two);
-    for (int64_t m = first; m < end; m++) {
-        if (ring && ring[m] == INSIDE) { /* most samples; they would add 0 */
-            memcpy(two, one, sizeof two);
-            memset(one, 0, sizeof one);
-            continue;
-        }
-        weighted(d, at, ring, m, now);
-        const double x = now[0] * now[0] + now[1] * now[1];
-        const bool outermost = x > 0 && ring && ring[m] == OUTERMOST;
-        count += x > 0;
-        sum += x;
-        squares += x * x;
-        largest = x > largest ? x : largest;
-        lag[0] += now[0] * one[0] + now[1] * one[1]; /* times the conjugate */
-        lag[1] += now[1] * one[0] - now[0] * one[1];
-        lag[2] += now[0] * two[0] + now[1] * two[1];
-        lag[3] += now[1] * two[0] - now[0] * two[1];
-        far[0] += outermost ? x : 0;
-        far_count += outermost;
-        memcpy(two, one, sizeof two);
-        memcpy(one, now, sizeof one);
-    }
-    *out = (chunk_sums){.all = {.count = count, .sum = sum, .squares = squares, .largest = largest},
-                        .half = {{sum - far[0], (double)(count - far_count)}, {far[0], (double)far_count}}};
-    memcpy(out->all.lag, lag, sizeof lag);
-}
-
-static void add_sums(const chunk_sums *part, chunk_sums *to)
-{
-    to->all.count += part->all.count;
-    to->all.sum += part->all.sum;
-    to->all.squares += part->all.squares;
-    to->all.largest = part->all.largest > to->all.largest ? part->all.largest : to->all.largest;
-    for (int i = 0; i < 4; i++) {
-        to->all.lag[i / 2][i % 2] += part->all.lag[i / 2][i % 2];
-        to->half[i / 2][i % 2] += part->half[i / 2][i % 2];
+    to->count += part->count;
+    to->sum += part->sum;
+    to->squares += part->squares;
+    to->largest = part->largest > to->largest ? part->largest : to->largest;
+    for (int i = 0; i < 4; i++)
+        to->lag[i / 2][i % 2] += part->lag[i / 2][i % 2];
+    for (int h = 0; h < 2; h++) {
+        to->half[h].count += part->half[h].count;
+        to->half[h].sum += part->half[h].sum;
     }
 }
 
 /* Adds the samples of a frame to `to` [coils]. The parts are added in order, so the bits do not depend on the number of
  * threads. */
 static vf_status add_frame(vf_context *ctx, const mri_scan *raw, const scan_frame *frame, const unsigned char *ring,
-                           chunk_sums *to)
+                           channel_statistics *to)
 {
-    const scan_trajectory *at = &raw->trajectory[frame->trajectory];
-    const int64_t chunks = (at->samples + CHUNK - 1) / CHUNK, parts = chunks * raw->coils;
-    chunk_sums *part = malloc((size_t)parts * sizeof *part + 1);
+    const vf_wiener_samples samples = wiener_samples_of(raw, frame);
+    const int64_t chunks = (samples.count + CHUNK - 1) / CHUNK, coils = raw->coils;
+    channel_statistics *part = malloc((size_t)(chunks * coils) * sizeof *part + 1);
     if (!part)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory to look at the channels");
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 4 * raw->coils * at->samples))
-    for (int64_t i = 0; i < parts; i++) {
-        const int64_t first = i % chunks * CHUNK, end = first + CHUNK < at->samples ? first + CHUNK : at->samples;
-        add_chunk((const float *)(frame->data + i / chunks * at->samples), at, ring, first, end, &part[i]);
-    }
-    for (int64_t i = 0; i < parts; i++)
-        add_sums(&part[i], &to[i / chunks]);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 4 * coils * samples.count))
+    for (int64_t i = 0; i < chunks; i++)
+        vf_coil_moments_of(&samples, ring, i * CHUNK, (i + 1) * CHUNK < samples.count ? (i + 1) * CHUNK : samples.count,
+                           part + i * coils);
+    for (int64_t i = 0; i < chunks * coils; i++)
+        add_moments(&part[i], &to[i % coils]);
     free(part);
     return VF_OK;
 }
@@ -141,7 +88,7 @@ static vf_status find_ring(vf_context *ctx, const mri_scan *raw, const scan_traj
     for (int64_t m = 0; m < at->samples; m++) {
         const double k[3] = {at->k[3 * m], at->k[3 * m + 1], at->k[3 * m + 2]};
         const double radius = vf_wiener_radius(&space, k);
-        of[m] = radius < outer ? INSIDE : radius < outermost ? OUTER : OUTERMOST;
+        of[m] = radius < outer ? VF_RING_INSIDE : radius < outermost ? VF_RING_OUTER : VF_RING_OUTERMOST;
     }
     return VF_OK;
 }
@@ -150,7 +97,7 @@ vf_status channel_measure(vf_context *ctx, const mri_scan *raw, bool outer, chan
 {
     const int frames = raw->frames + raw->calibrations;
     const int step = outer && raw->frames > MOST_FRAMES ? raw->frames / MOST_FRAMES : 1;
-    chunk_sums *of = calloc((size_t)raw->coils + 1, sizeof *of);
+    channel_statistics *of = calloc((size_t)raw->coils + 1, sizeof *of);
     vf_status status = of ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "no memory to look at the channels");
     for (int f = 0; f < (outer ? raw->frames : frames) && status == VF_OK; f += step) {
         const scan_frame *frame = &raw->frame[f];
@@ -163,9 +110,9 @@ vf_status channel_measure(vf_context *ctx, const mri_scan *raw, bool outer, chan
         free(ring);
     }
     for (int c = 0; c < raw->coils && status == VF_OK; c++) {
-        out[c] = of[c].all;
+        out[c] = of[c];
         for (int h = 0; h < 2 && half; h++)
-            half[h * raw->coils + c] = of[c].half[h][1] > 0 ? of[c].half[h][0] / of[c].half[h][1] : 0;
+            half[h * raw->coils + c] = of[c].half[h].count > 0 ? of[c].half[h].sum / (double)of[c].half[h].count : 0;
     }
     free(of);
     return status;

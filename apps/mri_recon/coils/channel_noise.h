@@ -2,20 +2,15 @@
 #ifndef CHANNEL_NOISE_H
 #define CHANNEL_NOISE_H
 
+#include "coil_sums.h"
 #include "scan/mri_scan.h"
-#include "wiener.h"
 
 /* The matrix and field of view of a scan. */
 vf_wiener_space wiener_space_of(const mri_scan *raw);
 /* The samples of a frame, of all coils. */
 vf_wiener_samples wiener_samples_of(const mri_scan *raw, const scan_frame *frame);
 
-/* Sums over samples x = w |d|^2 of a channel that were acquired (d and w are not 0). */
-typedef struct channel_statistics {
-    int64_t count;
-    double sum, squares, largest; /* of x; of x^2; the largest x */
-    double lag[2][2];             /* sum of d(m + 1) conj d(m), and for m + 2, with the roots of the weights: re, im */
-} channel_statistics;
+typedef vf_coil_moments channel_statistics;
 
 /* Statistics of all channels over all frames, or with `outer` over the outermost samples of at most 16 frames, of which
  * `half` [2][coils] gets the means of the inner and the outer half. `out` [coils]. Errors: VF_ERR_MEMORY. */
