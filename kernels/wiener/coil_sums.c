@@ -16,3 +16,14 @@ void vf_coil_moments_of(const vf_wiener_samples *samples, const unsigned char *r
 {
     chunk_of[vf_cpu_isa()]->moments(samples, ring, first, end, out);
 }
+
+size_t vf_coil_block_room(int coils)
+{
+    return 2 * (size_t)VF_COIL_BLOCK * (((size_t)coils + COIL_SUMS_ROWS - 1) / COIL_SUMS_ROWS * COIL_SUMS_ROWS);
+}
+
+void vf_coil_products_add(const vf_wiener_samples *samples, const double *share, int64_t first, int64_t end,
+                          double *room, bool *acquired, double *sum)
+{
+    chunk_of[vf_cpu_isa()]->products(samples, share, first, end, room, acquired, sum);
+}

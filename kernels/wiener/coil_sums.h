@@ -2,6 +2,9 @@
 #ifndef VOXFIELD_COIL_SUMS_H
 #define VOXFIELD_COIL_SUMS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "wiener.h"
 
 #ifdef __cplusplus
@@ -28,6 +31,16 @@ typedef struct vf_coil_moments {
  * may be NULL: all count. */
 void vf_coil_moments_of(const vf_wiener_samples *samples, const unsigned char *ring, int64_t first, int64_t end,
                         vf_coil_moments *out);
+
+enum { VF_COIL_BLOCK = 256 }; /* the most samples of a block */
+
+/* The doubles of memory that a block of samples of `coils` coils takes. */
+size_t vf_coil_block_room(int coils);
+
+/* sum[i][j] += sum of v d_i conj(d_j) over samples [first, end) of coils i and j <= i: a block. v is share[m - first].
+ * acquired[m - first]: a coil's sample is not 0. `sum` is [coils][coils][re, im], and `room` is memory. */
+void vf_coil_products_add(const vf_wiener_samples *samples, const double *share, int64_t first, int64_t end,
+                          double *room, bool *acquired, double *sum);
 
 #ifdef __cplusplus
 }

@@ -2,15 +2,15 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "channel_noise.h"
+#include "coil_sums.h"
 #include "voxfield/team_size.h"
 #include "wiener.h"
 
 /* The samples are always cut into PARTS parts, and the parts' sums are added in order. So the bits do not depend on the
  * number of threads. */
-enum { PARTS = 64, BLOCK = 256 };
+enum { PARTS = 64 };
 
 /* What a part sums. */
 typedef struct part_sums {
@@ -65,28 +65,20 @@ static vf_status find_shares(vf_context *ctx, const mri_scan *raw, const scan_tr
     return status;
 }
 
-/* Samples [first, last) of all coils, times the roots of their shares: planes re, im of each coil, [coils][2][BLOCK].
- * Counts those that are not 0 everywhere. */
-static void take_block(const summing *s, const scan_frame *frame, int64_t first, int64_t last, double *to,
-                       part_sums *sums)
+/* Adds samples [first, last) of a frame's coils to part p, and counts those that are not 0 everywhere. */
+static void add_block(summing *s, const scan_frame *frame, int p, int64_t first, int64_t last, double *room)
 {
     const scan_trajectory *at = &s->raw->trajectory[frame->trajectory];
-    const int64_t stride = scan_stride(s->raw, frame);
-    double root[BLOCK], energy[BLOCK] = {0};
-    for (int64_t m = first; m < last; m++)
-        root[m - first] = sqrt(s->share[m]);
-    for (int c = 0; c < s->raw->coils; c++) {
-        const float *d = (const float *)(frame->data + c * stride + first);
-        double *re = to + (int64_t)2 * BLOCK * c, *im = re + BLOCK;
-        for (int64_t m = 0; m < last - first; m++) {
-            re[m] = root[m] * (double)d[2 * m];
-            im[m] = root[m] * (double)d[2 * m + 1];
-            energy[m] += fabs((double)d[2 * m]) + fabs((double)d[2 * m + 1]);
-        }
-    }
+    const int64_t coils = s->raw->coils;
+    const vf_wiener_samples samples = {
+        .coils = s->raw->coils, .stride = scan_stride(s->raw, frame), .data = (const float *)frame->data};
+    part_sums *sums = &s->part[p];
+    bool acquired[VF_COIL_BLOCK];
+    vf_coil_products_add(&samples, s->share + first, first, last, room, acquired,
+                         (double *)(s->sum + p * coils * coils));
     for (int64_t m = first; m < last; m++) {
         const double v = s->share[m], w = weight_of(at, m);
-        if (!(v > 0) || energy[m - first] == 0)
+        if (!(v > 0) || !acquired[m - first])
             continue;
         sums->cells += v;
         sums->noise += v / w;
@@ -95,32 +87,12 @@ static void take_block(const summing *s, const scan_frame *frame, int64_t first,
     }
 }
 
-/* sum[i][j] += sum over a block of d_i conj(d_j), for j <= i. */
-static void add_block(int coils, int64_t count, const double *block, double complex *sum)
-{
-    for (int i = 0; i < coils; i++)
-        for (int j = 0; j <= i; j++) {
-            const double *a = block + (int64_t)2 * BLOCK * i, *c = block + (int64_t)2 * BLOCK * j;
-            double re = 0, im = 0;
-#pragma omp simd reduction(+ : re, im)
-            for (int64_t m = 0; m < count; m++) {
-                re += a[m] * c[m] + a[BLOCK + m] * c[BLOCK + m];
-                im += a[BLOCK + m] * c[m] - a[m] * c[BLOCK + m];
-            }
-            sum[i * coils + j] += re + im * I;
-        }
-}
-
 /* Adds one frame's part p of the samples. */
-static void add_frame_part(summing *s, const scan_frame *frame, int p, double *block)
+static void add_frame_part(summing *s, const scan_frame *frame, int p, double *room)
 {
     const int64_t samples = scan_stride(s->raw, frame), end = samples * (p + 1) / PARTS;
-    const int coils = s->raw->coils;
-    for (int64_t first = samples * p / PARTS; first < end; first += BLOCK) {
-        const int64_t last = first + BLOCK < end ? first + BLOCK : end;
-        take_block(s, frame, first, last, block, &s->part[p]);
-        add_block(coils, last - first, block, s->sum + (int64_t)p * coils * coils);
-    }
+    for (int64_t first = samples * p / PARTS; first < end; first += VF_COIL_BLOCK)
+        add_block(s, frame, p, first, first + VF_COIL_BLOCK < end ? first + VF_COIL_BLOCK : end, room);
 }
 
 /* Adds all frames of a trajectory that have data; parts share those of another frame. */
@@ -134,19 +106,20 @@ static vf_status add_trajectory(vf_context *ctx, summing *s, int trajectory)
     if (frames == 0)
         return VF_OK;
     const int threads = vf_threads_for(ctx, raw->trajectory[trajectory].samples * frames * coils * coils / 2);
-    double *blocks = malloc((size_t)threads * (size_t)coils * 2 * BLOCK * sizeof *blocks);
+    const size_t of_thread = vf_coil_block_room(raw->coils);
+    double *room = malloc((size_t)threads * of_thread * sizeof *room);
     vf_status status =
-        blocks ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "coil compression: no memory for %d coils", raw->coils);
+        room ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "coil compression: no memory for %d coils", raw->coils);
     VF_TRY(status, find_shares(ctx, raw, &raw->trajectory[trajectory], s->share));
     if (status == VF_OK) {
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
-        for (int t = 0; t < threads; t++) /* each has its own block */
+        for (int t = 0; t < threads; t++) /* each has its own room */
             for (int p = t; p < PARTS; p += threads)
                 for (int f = 0; f < raw->frames + raw->calibrations && !vf_cancelled(ctx); f++)
                     if (raw->frame[f].trajectory == trajectory && raw->frame[f].data)
-                        add_frame_part(s, &raw->frame[f], p, blocks + t * coils * 2 * BLOCK);
+                        add_frame_part(s, &raw->frame[f], p, room + (size_t)t * of_thread);
     }
-    free(blocks);
+    free(room);
     return status;
 }
 

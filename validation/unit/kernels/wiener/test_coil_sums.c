@@ -87,8 +87,70 @@ static void test_moments(void **state)
         }
 }
 
+/* sum v d_i conj(d_j) as coil_sums.h has it: samples with even and with odd places, and a last one without another. */
+static void plain_product(const vf_wiener_samples *s, const double *share, int64_t first, int64_t end, int i, int j,
+                          double to[2])
+{
+    double part[3][2] = {{0}};
+    for (int64_t m = first; m < end; m++) {
+        const float *a = s->data + 2 * (i * s->stride + m), *b = s->data + 2 * (j * s->stride + m);
+        const double root = sqrt(share[m - first]), a_re = root * (double)a[0], a_im = root * (double)a[1],
+                     b_re = root * (double)b[0], b_im = root * (double)b[1];
+        const int64_t which = m == end - 1 && (end - first) % 2 == 1 ? 2 : (m - first) % 2;
+        part[which][0] += a_re * b_re + a_im * b_im;
+        part[which][1] += a_im * b_re - a_re * b_im;
+    }
+    for (int k = 0; k < 2; k++)
+        to[k] += part[0][k] + part[1][k] + part[2][k];
+}
+
+static void check_products(const vf_wiener_samples *s, const double *share, int64_t first, int64_t end)
+{
+    const int coils = s->coils;
+    double sum[2 * MOST_COILS * MOST_COILS], *room = malloc(vf_coil_block_room(coils) * sizeof *room);
+    bool acquired[VF_COIL_BLOCK];
+    assert_non_null(room);
+    for (int i = 0; i < 2 * coils * coils; i++)
+        sum[i] = i;
+    vf_coil_products_add(s, share, first, end, room, acquired, sum);
+    free(room);
+    for (int i = 0; i < coils; i++)
+        for (int j = 0; j < coils; j++) {
+            double expected[2] = {2 * (i * coils + j), 2 * (i * coils + j) + 1};
+            if (j <= i)
+                plain_product(s, share, first, end, i, j, expected);
+            if (memcmp(expected, sum + 2 * (i * coils + j), sizeof expected) != 0)
+                fail_msg("coils %d and %d of %d, %d samples: %.17g instead of %.17g", i, j, coils, (int)(end - first),
+                         sum[2 * (i * coils + j)], expected[0]);
+        }
+    for (int64_t m = first; m < end; m++) {
+        bool any = false;
+        for (int c = 0; c < coils; c++)
+            any |= s->data[2 * (c * s->stride + m)] != 0 || s->data[2 * (c * s->stride + m) + 1] != 0;
+        assert_int_equal(acquired[m - first], any);
+    }
+}
+
+static void test_products(void **state)
+{
+    (void)state;
+    double share[MOST_SAMPLES];
+    for (int coils = 1; coils <= MOST_COILS; coils++) {
+        fill();
+        for (int c = 0; c < coils; c++)
+            data[2 * (c * MOST_SAMPLES + 40)] = -0.0f; /* still not acquired */
+        for (int m = 0; m < MOST_SAMPLES; m++)
+            share[m] = m % 7 == 0 ? 0 : uniform();
+        const vf_wiener_samples s = {.count = MOST_SAMPLES, .coils = coils, .stride = MOST_SAMPLES, .data = data};
+        for (int64_t first = 0; first < 3; first++)
+            for (int64_t end = first + 1; end <= MOST_SAMPLES; end += end < 8 ? 1 : 67)
+                check_products(&s, share, first, end);
+        check_products(&s, share, 1, MOST_SAMPLES);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_moments)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_moments), cmocka_unit_test(test_products)};
     return run_group(tests, sizeof tests / sizeof *tests);
 }
