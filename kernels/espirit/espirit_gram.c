@@ -136,7 +136,7 @@ static vf_status estimate_sigma(espirit *e)
     enum { ROWS = 96 };
     const int points = (int)fmin(e->points, fmax(1, (double)(ROWS / e->coils)));
     const int n = points * e->coils;
-    double complex *a = malloc(2 * (size_t)n * (size_t)n * sizeof *a);
+    double complex *a = malloc(((size_t)n + 3) * (size_t)n * sizeof *a);
     double *values = malloc((size_t)n * sizeof *values);
     double patches = 1, sum = 0;
     if (!a || !values) {
@@ -153,7 +153,7 @@ static vf_status estimate_sigma(espirit *e)
             const int64_t q = (int64_t)(s / points) * e->points + first + s % points;
             a[r * n + s] = e->re[p * e->rows + q] + e->im[p * e->rows + q] * I;
         }
-    vf_hermitian_eigen(n, a, values, a + (size_t)n * (size_t)n);
+    vf_hermitian_values(n, a, values, a + (size_t)n * (size_t)n);
     const int least = n - n / 4 < n ? n - n / 4 : n - 1;
     for (int k = least; k < n; k++)
         sum += fmax(values[k], 0) / (n - least);

@@ -19,6 +19,10 @@ extern "C" {
  * largest diagonal element (Golub and Van Loan, Matrix Computations, 4th ed., 8.5). */
 void vf_hermitian_eigen(int n, void *a, double *values, void *vectors);
 
+/* The eigenvalues alone, largest first, in a small part of the time. Their errors are relative to the largest one. Overwrites
+ * a[n][n]; only NaN or infinite elements make them NaN or wrong. `scratch` has room for 3 n double complex. */
+void vf_hermitian_values(int n, void *a, double *values, void *scratch);
+
 /* Replaces the Hermitian matrix a[n][n], double complex, by its lower triangular Cholesky factor L, A = L L^H, with 0
  * above the diagonal. Only the lower triangle is read. Returns -1, or the first row whose pivot is not larger than
  * `tolerance` times its diagonal element: up to rounding, that row is a combination of the rows before it. */

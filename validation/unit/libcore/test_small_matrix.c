@@ -64,6 +64,46 @@ static void test_eigenvectors(void **state)
     }
 }
 
+/* Their errors are a modest multiple of n u times the norm, as above. Scales near the ends of the range of numbers must not
+ * matter, for squares would leave it. */
+static void test_eigenvalues(void **state)
+{
+    (void)state;
+    static const int sizes[] = {1, 2, 3, 8, 33, 128};
+    static const double scales[] = {1, 1e-290, 1e290};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (size_t e = 0; e < sizeof scales / sizeof *scales; e++) {
+            const int n = sizes[s];
+            double *values = allocate((size_t)n * sizeof *values), *found = allocate((size_t)n * sizeof *found);
+            double complex *u = random_unitary(n), *scratch = allocate(3 * (size_t)n * sizeof *scratch);
+            for (int k = 0; k < n; k++)
+                values[k] = k < 2 ? 10 : k == n - 1 ? -1 : fmax(11 - k, 0);
+            double complex *a = hermitian(n, u, values);
+            for (int i = 0; i < n * n; i++)
+                a[i] *= scales[e];
+            vf_hermitian_values(n, a, found, scratch);
+            for (int k = 0; k < n; k++)
+                assert_near(found[k] / scales[e], values[k], 10 * n * 1e-15);
+            FREE_ALL(a, scratch, u, found, values);
+        }
+}
+
+static void test_eigenvalues_of_simple_matrices(void **state)
+{
+    (void)state;
+    double complex scratch[9], zero[9] = {0}, diagonal[9] = {2, 0, 0, 0, 5, 0, 0, 0, -3};
+    double complex pair[4] = {1, 2.0 * I, -2.0 * I, 1}, bad[9] = {1, NAN, 0, NAN, 1, 0, 0, 0, 1};
+    double values[3];
+    vf_hermitian_values(3, zero, values, scratch);
+    assert_true(values[0] == 0 && values[1] == 0 && values[2] == 0);
+    vf_hermitian_values(3, diagonal, values, scratch);
+    assert_true(values[0] == 5 && values[1] == 2 && values[2] == -3);
+    vf_hermitian_values(2, pair, values, scratch);
+    assert_near(values[0], 3, 1e-15);
+    assert_near(values[1], -1, 1e-15);
+    vf_hermitian_values(3, bad, values, scratch); /* returns */
+}
+
 static void test_eigenvectors_of_zero_and_nan(void **state)
 {
     (void)state;
@@ -141,6 +181,6 @@ static void test_apply(void **state)
         }
 }
 
-TEST_MAIN(make_context, free_context, cmocka_unit_test(test_eigenvectors),
-          cmocka_unit_test(test_eigenvectors_of_zero_and_nan), cmocka_unit_test(test_cholesky),
-          cmocka_unit_test(test_apply))
+TEST_MAIN(make_context, free_context, cmocka_unit_test(test_eigenvectors), cmocka_unit_test(test_eigenvalues),
+          cmocka_unit_test(test_eigenvalues_of_simple_matrices), cmocka_unit_test(test_eigenvectors_of_zero_and_nan),
+          cmocka_unit_test(test_cholesky), cmocka_unit_test(test_apply))
