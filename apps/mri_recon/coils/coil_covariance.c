@@ -19,7 +19,7 @@ typedef struct part_sums {
 
 /* The covariance of a scan while it is summed. */
 typedef struct summing {
-    const mri_scan *raw;
+    mri_scan *raw;
     double *share;       /* [samples] v of the trajectory's samples */
     double complex *sum; /* [PARTS][coils][coils] */
     part_sums part[PARTS];
@@ -41,9 +41,10 @@ static int64_t cell_of(const int64_t n[3], const float k[3])
     return (at[2] * n[1] + at[1]) * n[0] + at[0];
 }
 
-/* v of all samples of a trajectory. */
-static vf_status find_shares(vf_context *ctx, const mri_scan *raw, const scan_trajectory *at, double *share)
+/* v of all samples of a trajectory. The scan keeps the density of the first one. */
+static vf_status find_shares(vf_context *ctx, mri_scan *raw, int trajectory, double *share)
 {
+    const scan_trajectory *at = &raw->trajectory[trajectory];
     const vf_wiener_space space = wiener_space_of(raw);
     const int64_t *n = raw->matrix, voxels = n[0] * n[1] * n[2];
     double *density = malloc((size_t)voxels * sizeof *density);
@@ -60,7 +61,12 @@ static vf_status find_shares(vf_context *ctx, const mri_scan *raw, const scan_tr
         const double there = density[cell_of(n, at->k + 3 * m)] / (double)voxels;
         share[m] = weights[m] > 0 ? fmin(1, weights[m] / there) : 0;
     }
-    free(density);
+    if (status == VF_OK && trajectory == 0) {
+        free(raw->density);
+        raw->density = density;
+    } else {
+        free(density);
+    }
     free(weights);
     return status;
 }
@@ -98,7 +104,7 @@ static void add_frame_part(summing *s, const scan_frame *frame, int p, double *r
 /* Adds all frames of a trajectory that have data; parts share those of another frame. */
 static vf_status add_trajectory(vf_context *ctx, summing *s, int trajectory)
 {
-    const mri_scan *raw = s->raw;
+    mri_scan *raw = s->raw;
     const int64_t coils = raw->coils;
     int frames = 0;
     for (int f = 0; f < raw->frames + raw->calibrations; f++)
@@ -110,7 +116,7 @@ static vf_status add_trajectory(vf_context *ctx, summing *s, int trajectory)
     double *room = malloc((size_t)threads * of_thread * sizeof *room);
     vf_status status =
         room ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "coil compression: no memory for %d coils", raw->coils);
-    VF_TRY(status, find_shares(ctx, raw, &raw->trajectory[trajectory], s->share));
+    VF_TRY(status, find_shares(ctx, raw, trajectory, s->share));
     if (status == VF_OK) {
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
         for (int t = 0; t < threads; t++) /* each has its own room */
@@ -147,7 +153,7 @@ static vf_status add_parts(vf_context *ctx, const summing *s, coil_covariance *o
     return VF_OK;
 }
 
-vf_status coil_covariance_make(vf_context *ctx, const mri_scan *raw, coil_covariance *out)
+vf_status coil_covariance_make(vf_context *ctx, mri_scan *raw, coil_covariance *out)
 {
     const size_t elements = (size_t)raw->coils * (size_t)raw->coils;
     const int trajectories = raw->trajectories + raw->calibrations;

@@ -17,10 +17,10 @@ typedef struct coil_covariance {
     double samples;      /* (sum of v)^2 / sum of v^2: as many samples of equal shares are as informative */
 } coil_covariance;
 
-/* Samples that are 0 in all coils were not acquired, and do not count. Frees nothing; free `out` with
- * coil_covariance_free also after a failure. The bits do not depend on the number of threads. Errors: VF_ERR_MEMORY;
+/* Samples that are 0 in all coils were not acquired, and do not count. Sets raw->density. Frees nothing else;
+ * free `out` with coil_covariance_free also after a failure. The bits do not depend on the number of threads. Errors: VF_ERR_MEMORY;
  * VF_ERR_INPUT for values that are not finite; VF_ERR_CANCELLED. */
-VF_MUST_CHECK vf_status coil_covariance_make(vf_context *ctx, const mri_scan *raw, coil_covariance *out);
+VF_MUST_CHECK vf_status coil_covariance_make(vf_context *ctx, mri_scan *raw, coil_covariance *out);
 void coil_covariance_free(coil_covariance *covariance);
 
 #endif

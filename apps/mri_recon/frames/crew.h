@@ -51,7 +51,8 @@ struct crew {
     double diagonal;         /* of F^H W F of the last frame that is solved for, without maps */
     int images, maps_filled; /* of the solvers' operators: images that are solved for together; maps.filled */
     vf_normal *shared;       /* [team.count] F^H W F of the scan's only trajectory; NULL: the crew makes its own */
-    double *density;         /* [voxels] of trajectory density_of (vf_sampling_density); NULL: not made */
+    const double *density;   /* [voxels] of trajectory density_of (vf_sampling_density); NULL: not made */
+    double *density_room;    /* of those that the crew makes */
     int density_of;
     double mean_weight;  /* the mean of w |phi|^2 over its samples */
     double mean, unit;   /* of sparse priors: the mean eigenvalue of F^H W F, and the unit of lambda */

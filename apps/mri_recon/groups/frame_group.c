@@ -254,7 +254,7 @@ void crew_free(crew *c)
 {
     crew_free_solvers(c);
     device_maps_free(&c->maps);
-    free(c->density);
+    free(c->density_room);
     for (int f = 0; f < c->envelopes; f++)
         free(c->envelope[f].values);
     free(c->envelope);

@@ -33,9 +33,11 @@ vf_status regularise_density(crew *c, int trajectory)
     const scan_trajectory *at = &j->scan->trajectory[trajectory];
     if (c->density && c->density_of == trajectory)
         return VF_OK;
+    const bool made = trajectory == 0 && j->scan->density && !at->phi && !j->solve->box_voxels; /* all phi are 1 */
     double *weights = malloc((size_t)at->samples * sizeof *weights + 1);
-    if (!c->density)
-        c->density = malloc((size_t)j->voxels * sizeof *c->density);
+    if (!made && !c->density_room)
+        c->density_room = malloc((size_t)j->voxels * sizeof *c->density_room);
+    c->density = made ? j->scan->density : c->density_room;
     vf_status status =
         weights && c->density ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the samples' density");
     const int64_t samples = status == VF_OK ? at->samples : 0;
@@ -47,7 +49,8 @@ vf_status regularise_density(crew *c, int trajectory)
     }
     for (int64_t m = 0; m < samples; m++)
         c->mean_weight += weights[m] / (double)samples;
-    VF_TRY(status, vf_sampling_density(j->ctx, &space, at->samples, at->k, weights, c->density));
+    if (status == VF_OK && !made)
+        status = vf_sampling_density(j->ctx, &space, at->samples, at->k, weights, c->density_room);
     c->density_of = trajectory;
     free(weights);
     return status;

@@ -68,6 +68,8 @@ typedef struct mri_scan {
     int trajectories;
     double dwell;                /* s between samples, if the file has one for all readouts; else 0 */
     scan_trajectory *trajectory; /* [trajectories + calibrations]; the last may be empty */
+    double *density; /* [z][y][x] vf_sampling_density of the first trajectory and its weights, kept by compress_coils;
+                      * the stages after it do not change what it depends on. Or NULL */
     int frames;
     int calibrations;      /* calibration frames after those, with their own trajectories after the others. They are
                                  * only used to estimate coil maps: calibration lines, at most one frame per place, and

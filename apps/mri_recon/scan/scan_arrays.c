@@ -116,6 +116,7 @@ void scan_free(mri_scan *s)
     free(s->noise);
     free(s->left_out);
     free(s->sensitivity);
+    free(s->density);
     free(s->field_map);
     free(s->reference);
     free(s->reference_known);

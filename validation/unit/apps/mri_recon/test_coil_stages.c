@@ -45,7 +45,7 @@ static void free_scan(mri_scan *s)
         free(s->frame[f].data);
     for (int t = 0; t < s->trajectories; t++)
         free(s->trajectory[t].k);
-    FREE_ALL(s->frame, s->trajectory, s->sensitivity, s->noise);
+    FREE_ALL(s->frame, s->trajectory, s->sensitivity, s->noise, s->density);
 }
 
 /* Makes the first voxels of the maps and the first samples of every frame satisfy d = s x, with known x. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "coil_fixture.h"
+#include "coils/channel_noise.h"
 #include "coils/coil_stages.h"
 #include "coils/virtual_coils.h"
 #include "free_all.h"
@@ -48,7 +49,7 @@ static void free_many(mri_scan *s)
 {
     free(s->frame[0].data);
     free(s->trajectory[0].k);
-    FREE_ALL(s->frame, s->trajectory, s->sensitivity);
+    FREE_ALL(s->frame, s->trajectory, s->sensitivity, s->density);
 }
 
 static coil_choice choose_auto(vf_context *ctx, int coils, int rank, const double *size, double sigma, int cell)
@@ -121,7 +122,14 @@ static void test_cells_count_once(void **state)
     assert_near(r.noise / r.cells, 0.5, 1e-9);
     assert_near(r.left / r.cells, 0.5 / 3, 2e-3);
     coil_covariance_free(&r);
-    free(s.trajectory[0].weights);
+    const int64_t voxels = s.matrix[0] * s.matrix[1] * s.matrix[2]; /* the density is kept, that of the last weights */
+    const vf_wiener_space space = wiener_space_of(&s);
+    double *density = allocate((size_t)voxels * sizeof *density), *weights = allocate(LOTS * sizeof *weights);
+    for (int64_t m = 0; m < LOTS; m++)
+        weights[m] = (double)s.trajectory[0].weights[m];
+    assert_int_equal(vf_sampling_density(*state, &space, LOTS, s.trajectory[0].k, weights, density), VF_OK);
+    assert_memory_equal(s.density, density, (size_t)voxels * sizeof *density);
+    FREE_ALL(density, weights, s.trajectory[0].weights);
     free_many(&s);
 }
 
