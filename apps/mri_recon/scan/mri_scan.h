@@ -176,6 +176,9 @@ VF_MUST_CHECK vf_status scan_allocate(vf_context *ctx, const char *path, const c
                                       void *out);
 /* The same for `count` elements of what `pointer` points to. */
 #define SCAN_NEW(ctx, path, what, count, pointer) scan_allocate(ctx, path, what, count, sizeof *(pointer), &(pointer))
+/* The same for memory into which a source reads next: all threads do that, and need nobody to touch its pages before. */
+VF_MUST_CHECK vf_status scan_allocate_to_read(vf_context *ctx, const char *path, const char *what, int64_t count,
+                                              size_t size, void *out);
 /* Checks that `count` elements of `size` bytes fit in memory, before they are allocated in pieces. */
 VF_MUST_CHECK vf_status scan_require_memory(vf_context *ctx, const char *path, const char *what, int64_t count,
                                             size_t size);

@@ -28,10 +28,10 @@ static void clear_by_all(const vf_context *ctx, char *memory, int64_t bytes)
         *(volatile char *)(memory + i) = 0;
 }
 
-vf_status scan_allocate(vf_context *ctx, const char *path, const char *what, int64_t count, size_t size, void *out)
+vf_status scan_allocate_to_read(vf_context *ctx, const char *path, const char *what, int64_t count, size_t size,
+                                void *out)
 {
-    /* Smaller pieces are not worth the time to ask the kernel for the free memory; or to clear it by several threads. */
-    enum { LARGE = 1 << 20, LARGE_BYTES = 1 << 26 };
+    enum { LARGE = 1 << 20 }; /* smaller pieces are not worth the time to ask the kernel for the free memory */
     void *memory = NULL;
     vf_status status = VF_OK;
     if (count < 0 || count > LARGE)
@@ -41,9 +41,19 @@ vf_status scan_allocate(vf_context *ctx, const char *path, const char *what, int
     vf_large_pages(memory, (size_t)count * size);
     if (status == VF_OK && !memory)
         status = vf_fail(ctx, VF_ERR_MEMORY, "%s: not enough memory for %s", path, what);
-    else if (status == VF_OK && (double)count * (double)size >= LARGE_BYTES)
-        clear_by_all(ctx, memory, count * (int64_t)size);
     memcpy(out, &memory, sizeof memory);
+    return status;
+}
+
+vf_status scan_allocate(vf_context *ctx, const char *path, const char *what, int64_t count, size_t size, void *out)
+{
+    enum { LARGE_BYTES = 1 << 26 }; /* less is not worth several threads */
+    const vf_status status = scan_allocate_to_read(ctx, path, what, count, size, out);
+    if (status == VF_OK && (double)count * (double)size >= LARGE_BYTES) {
+        char *memory;
+        memcpy(&memory, out, sizeof memory);
+        clear_by_all(ctx, memory, count * (int64_t)size);
+    }
     return status;
 }
 

@@ -229,10 +229,10 @@ static vf_status read_trajectories(reader *r)
         VF_TRY(status, scan_check_cancelled(r->ctx));
     }
     if (status == VF_OK)
-        scan_extent_of_all(s, r->extent);
+        scan_extent_of_all(r->ctx, s, r->extent);
     VF_TRY(status, choose_matrix(r, &why));
     if (status == VF_OK)
-        scan_scale_k(s, r->units);
+        scan_scale_k(r->ctx, s, r->units);
     snprintf(s->description, sizeof s->description,
              "%" PRId64 " samples%s, extent %.4g, %.4g, %.4g along x, y, z; the matrix is %s; voxels of 1 mm assumed",
              r->samples, s->trajectories > 1 ? " a frame" : "", r->extent[0], r->extent[1], r->extent[2], why);

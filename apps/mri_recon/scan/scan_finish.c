@@ -30,7 +30,7 @@ static vf_status check_extent(vf_context *ctx, const char *path, const int64_t m
 {
     double extent[3];
     bool some = false;
-    scan_extent(t->k, t->samples, extent);
+    scan_extent(ctx, t->k, t->samples, extent);
     for (int a = 0; a < 3; a++) {
         double edge = (double)matrix[a] / 2;
         if (matrix[a] == 1 || extent[a] <= edge + 0.5)

@@ -291,7 +291,7 @@ static vf_status convert_units(ismrmrd_reader *r, int axes)
     k_units chosen[3];
     memcpy(space.matrix, s->matrix, sizeof space.matrix);
     memcpy(space.fov, s->fov, sizeof space.fov);
-    scan_extent_of_all(s, space.extent);
+    scan_extent_of_all(r->ctx, s, space.extent);
     const bool fits = scan_choose_units(r->request->units, &space, axes, chosen, why, sizeof why);
     scan_tell(s, "trajectory: |k| up to %.4g, %.4g, %.4g along x, y, z; %s", space.extent[0], space.extent[1],
               space.extent[2], why);

@@ -11,6 +11,7 @@
 #include "scan_plain.h"
 #include "scan_values.h"
 #include "share_trajectories.h"
+#include "voxfield/team_size.h"
 
 const char scan_memory_name[] = "the scan in memory";
 
@@ -85,14 +86,20 @@ static float value_at(const vf_view *v, int64_t i)
 }
 
 /* Elements [first, first + count) as floats. */
-static void convert(const vf_view *v, int64_t first, int64_t count, float *out)
+static void convert(const vf_context *ctx, const vf_view *v, int64_t first, int64_t count, float *out)
 {
+    enum { BLOCK = 1 << 16 };
     const int parts = v->type == VF_C64 || v->type == VF_C128 ? 2 : 1;
-    if (v->type == VF_F32 || v->type == VF_C64)
-        memcpy(out, (const float *)v->data + parts * first, sizeof *out * (size_t)(parts * count));
-    else
-        for (int64_t i = 0; i < parts * count; i++)
-            out[i] = value_at(v, parts * first + i);
+    const int64_t from = parts * first, values = parts * count;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, values / 2))
+    for (int64_t at = 0; at < values; at += BLOCK) {
+        const int64_t end = values - at < BLOCK ? values : at + BLOCK;
+        if (v->type == VF_F32 || v->type == VF_C64)
+            memcpy(out + at, (const float *)v->data + from + at, sizeof *out * (size_t)(end - at));
+        else
+            for (int64_t i = at; i < end; i++)
+                out[i] = value_at(v, from + i);
+    }
 }
 
 /* Readers take whole arrays, or one element of the first axis: a range of elements. */
@@ -109,7 +116,7 @@ static vf_status read_piece(void *user, const char *name, vf_dtype type, const i
         if (d > 0 && (start[d] != 0 || count[d] != v->dims[d]))
             return vf_fail(m->ctx, VF_ERR_INTERNAL, "%s: %s is read in other pieces", scan_memory_name, name);
     }
-    convert(v, first, elements, data);
+    convert(m->ctx, v, first, elements, data);
     return VF_OK;
 }
 
@@ -206,11 +213,12 @@ static vf_status read_grid_frame(const memory *m, const grid *g, int64_t index, 
                           .repetition = (int)(index / g->slices),
                           .slice = (int)(index % g->slices),
                           .place = (int)(index % g->slices)};
-    vf_status status = SCAN_NEW(m->ctx, scan_memory_name, "/scan/data", count, frame->data);
+    vf_status status =
+        scan_allocate_to_read(m->ctx, scan_memory_name, "/scan/data", count, sizeof *frame->data, &frame->data);
     if (status != VF_OK)
         return status;
     s->frames = (int)index + 1; /* from here on, scan_free frees it */
-    convert(&m->given->data, index * count, count, (float *)frame->data);
+    convert(m->ctx, &m->given->data, index * count, count, (float *)frame->data);
     const int64_t bad = scan_first_not_finite(m->ctx, (const float *)frame->data, 2 * count);
     if (bad >= 0)
         return vf_fail(m->ctx, VF_ERR_INPUT,

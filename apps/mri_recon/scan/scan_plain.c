@@ -184,7 +184,8 @@ static vf_status read_data(reader *r)
         scan_frame *frame = &s->frame[f];
         frame->volume = frame->repetition = f;
         frame->trajectory = r->own_trajectories ? f : 0;
-        status = SCAN_NEW(r->ctx, path, r->data.name, s->coils * r->samples, frame->data);
+        status =
+            scan_allocate_to_read(r->ctx, path, r->data.name, s->coils * r->samples, sizeof *frame->data, &frame->data);
         VF_TRY(status, read_part(r, &r->data, r->data.rank == 3 ? f : -1, (float *)frame->data));
         VF_TRY(status, scan_check_cancelled(r->ctx));
     }
@@ -210,7 +211,7 @@ static vf_status read_k(reader *r)
     for (int i = 0; status == VF_OK && i < s->trajectories; i++) {
         scan_trajectory *t = &s->trajectory[i];
         t->samples = r->samples;
-        status = SCAN_NEW(r->ctx, path, r->trajectory.name, 3 * r->samples, t->k);
+        status = scan_allocate_to_read(r->ctx, path, r->trajectory.name, 3 * r->samples, sizeof *t->k, &t->k);
         VF_TRY(status, read_part(r, &r->trajectory, r->own_trajectories ? i : -1, t->k));
         if (status == VF_OK && r->components == 2)
             spread_components(t->k, t->samples);
@@ -248,8 +249,8 @@ static vf_status read_per_sample(reader *r, const char *name, bool complex_numbe
                                                : "[sample], with as many samples as the trajectory");
     for (int i = 0; status == VF_OK && i < s->trajectories; i++) {
         float *values = NULL;
-        status = scan_allocate(r->ctx, r->source->path, a.name, r->samples, (complex_numbers ? 2 : 1) * sizeof(float),
-                               &values);
+        status = scan_allocate_to_read(r->ctx, r->source->path, a.name, r->samples,
+                                       (complex_numbers ? 2 : 1) * sizeof(float), &values);
         memcpy((char *)&s->trajectory[i] + offset, &values, sizeof values);
         VF_TRY(status, read_part(r, &a, each ? i : -1, values));
     }
@@ -309,8 +310,8 @@ static vf_status read_volumes(reader *r, const char *name, const char *what, boo
     *count = front ? a.dims[0] : 1;
     if (*count > MOST_VOLUMES)
         return wrong_shape(r, &a, "fewer volumes");
-    status = scan_allocate(r->ctx, r->source->path, a.name, *count * n[0] * n[1] * n[2],
-                           (complex_numbers ? 2 : 1) * sizeof(float), &values);
+    status = scan_allocate_to_read(r->ctx, r->source->path, a.name, *count * n[0] * n[1] * n[2],
+                                   (complex_numbers ? 2 : 1) * sizeof(float), &values);
     memcpy(out, &values, sizeof values);
     return status == VF_OK ? read_part(r, &a, -1, values) : status;
 }

@@ -4,36 +4,48 @@
 
 #include "scan_units.h"
 #include "voxfield/append.h"
+#include "voxfield/team_size.h"
 
 /* Real trajectories go this far beyond the edge of k-space, because of gradient delays and rounding. */
 static const double SLACK = 1.05;
 /* Units in which a trajectory reaches less of the edge are not proposed. */
 static const double LEAST_SHARE = 0.25;
 
-void scan_extent(const float *k, int64_t samples, double extent[3])
+enum { LANES = 48 }; /* for three axes and vectors */
+
+/* most[i % LANES] becomes the largest |k[i]|, if that is more. */
+static void widen(const float *k, int64_t count, float most[LANES])
 {
-    enum { LANES = 48 }; /* for three axes and vectors */
-    float most[LANES] = {0};
-    for (int64_t first = 0; first < 3 * samples; first += LANES) {
-        const int lanes = 3 * samples - first < LANES ? (int)(3 * samples - first) : LANES;
+    for (int64_t first = 0; first < count; first += LANES) {
+        const int lanes = count - first < LANES ? (int)(count - first) : LANES;
         for (int i = 0; i < lanes; i++) {
             const float size = fabsf(k[first + i]);
             most[i] = size > most[i] ? size : most[i];
         }
     }
+}
+
+void scan_extent(const vf_context *ctx, const float *k, int64_t samples, double extent[3])
+{
+    enum { BLOCK = 1024 * LANES };
+    const int64_t count = 3 * samples;
+    float most[LANES] = {0};
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, count / 4)) reduction(max : most)
+    for (int64_t at = 0; at < count; at += BLOCK)
+        widen(k + at, count - at < BLOCK ? count - at : BLOCK, most);
     for (int a = 0; a < 3; a++)
         extent[a] = 0;
     for (int i = 0; i < LANES; i++)
         extent[i % 3] = fmax(extent[i % 3], (double)most[i]);
 }
 
-void scan_extent_of_all(const mri_scan *s, double extent[3])
+void scan_extent_of_all(const vf_context *ctx, const mri_scan *s, double extent[3])
 {
     for (int a = 0; a < 3; a++)
         extent[a] = 0;
     for (int i = 0; i < s->trajectories; i++) {
         double own[3];
-        scan_extent(s->trajectory[i].k, s->trajectory[i].samples, own);
+        scan_extent(ctx, s->trajectory[i].k, s->trajectory[i].samples, own);
         for (int a = 0; a < 3; a++)
             extent[a] = fmax(extent[a], own[a]);
     }
@@ -101,20 +113,26 @@ vf_status scan_refuse_normalized(vf_context *ctx, const char *path, const int64_
                    path, extent[0], extent[1], extent[2], by, matrix ? "" : " and --matrix");
 }
 
-void scan_scale_k(mri_scan *s, k_units units)
+void scan_scale_k(const vf_context *ctx, mri_scan *s, k_units units)
 {
-    for (int a = 0; a < 3; a++) {
-        const float factor = (float)scan_unit_factor(units, s->matrix[a], s->fov[a]);
-        for (int i = 0; factor != 1 && i < s->trajectories; i++)
-            for (int64_t m = 0; m < s->trajectory[i].samples; m++)
-                s->trajectory[i].k[3 * m + a] *= factor;
+    float factor[3];
+    for (int a = 0; a < 3; a++)
+        factor[a] = (float)scan_unit_factor(units, s->matrix[a], s->fov[a]);
+    if (factor[0] == 1 && factor[1] == 1 && factor[2] == 1)
+        return;
+    for (int i = 0; i < s->trajectories; i++) {
+        const scan_trajectory *t = &s->trajectory[i];
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, t->samples))
+        for (int64_t m = 0; m < t->samples; m++)
+            for (int a = 0; a < 3; a++)
+                t->k[3 * m + a] *= factor[a];
     }
 }
 
 vf_status scan_take_units(vf_context *ctx, const char *path, k_units units, mri_scan *s, double extent[3])
 {
-    scan_extent_of_all(s, extent);
-    scan_scale_k(s, units);
+    scan_extent_of_all(ctx, s, extent);
+    scan_scale_k(ctx, s, units);
     return units == K_AUTO && scan_looks_normalized(s->matrix, extent)
                ? scan_refuse_normalized(ctx, path, s->matrix, extent)
                : VF_OK;

@@ -5,10 +5,10 @@
 #include "mri_scan.h"
 
 /* The largest |k| along each axis. */
-void scan_extent(const float *k, int64_t samples, double extent[3]);
+void scan_extent(const vf_context *ctx, const float *k, int64_t samples, double extent[3]);
 
 /* The largest |k| of all trajectories. */
-void scan_extent_of_all(const mri_scan *s, double extent[3]);
+void scan_extent_of_all(const vf_context *ctx, const mri_scan *s, double extent[3]);
 
 /* What decides the units of a trajectory: the largest |k| along x, y, z, voxels, and the field of view in mm. */
 typedef struct k_space {
@@ -39,7 +39,7 @@ VF_MUST_CHECK vf_status scan_refuse_normalized(vf_context *ctx, const char *path
 /* The factor from units to cycles per field of view along an axis of `matrix` voxels over `fov` mm. */
 double scan_unit_factor(k_units units, int64_t matrix, double fov);
 /* Converts all trajectories from units to cycles per field of view. */
-void scan_scale_k(mri_scan *s, k_units units);
+void scan_scale_k(const vf_context *ctx, mri_scan *s, k_units units);
 /* The same where k is in cycles per field of view unless the user says otherwise. Fails if it seems to be in cycles per
  * voxel: VF_ERR_INPUT. `extent` gets the largest |k| in the file's units. */
 VF_MUST_CHECK vf_status scan_take_units(vf_context *ctx, const char *path, k_units units, mri_scan *s,

@@ -18,7 +18,7 @@ static void warn_of_extent(vf_context *ctx, const char *name, const mri_scan *ra
 {
     double most[3];
     static const char axes[] = "xyz";
-    scan_extent_of_all(raw, most);
+    scan_extent_of_all(ctx, raw, most);
     for (int a = 0; a < 3; a++) {
         const double edge = (double)raw->matrix[a] / 2;
         if (raw->matrix[a] > 1 && most[a] == 0)

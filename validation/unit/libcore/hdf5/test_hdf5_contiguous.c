@@ -215,6 +215,36 @@ static void layouts(void **state)
     }
 }
 
+/* Odd, with 24 bits: no byte of its mantissa can be cleared unseen. */
+static float odd_number(int64_t i)
+{
+    return (float)((1 << 23) + 2 * (i % (1 << 22)) + 1);
+}
+
+/* So large that all threads touch the memory before the other process hands over what is in chunks. */
+static void large_chunks(void **state)
+{
+    (void)state;
+    enum { LONG = (1 << 24) + 5 }; /* 64 MiB and a little */
+    static const int64_t start = 0, chunk = 1 << 20, count = LONG;
+    float *values = malloc(sizeof *values * LONG);
+    vf_h5 *file;
+    for (int64_t i = 0; i < LONG; i++)
+        values[i] = odd_number(i);
+    need(vf_h5_create(ctx, path, &file));
+    need(vf_h5_dataset_create(file, "a", VF_F32, 1, &count, &chunk, 0));
+    need(vf_h5_write(file, "a", VF_F32, &start, &count, values));
+    need(vf_h5_commit(&file));
+    memset(values, 0xff, sizeof *values * LONG);
+    file = open_file();
+    need(vf_h5_read(file, "a", VF_F32, &start, &count, values));
+    vf_h5_close(&file);
+    for (int64_t i = 0; i < LONG; i++)
+        if (!(values[i] == odd_number(i)))
+            fail_msg("value %lld is %g", (long long)i, (double)values[i]);
+    free(values);
+}
+
 /* What vf_h5_dataset_create makes without chunks, written in two pieces. */
 static void own(void **state)
 {
@@ -390,9 +420,10 @@ int main(void)
 {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(types),     cmocka_unit_test(pieces),    cmocka_unit_test(layouts),
-        cmocka_unit_test(own),       cmocka_unit_test(empty),     cmocka_unit_test(user_blocks),
-        cmocka_unit_test(far_away),  cmocka_unit_test(lies),      cmocka_unit_test(large_shapes),
-        cmocka_unit_test(shortened), cmocka_unit_test(truncated), cmocka_unit_test(interrupted)};
+        cmocka_unit_test(types),        cmocka_unit_test(pieces),    cmocka_unit_test(layouts),
+        cmocka_unit_test(large_chunks), cmocka_unit_test(own),       cmocka_unit_test(empty),
+        cmocka_unit_test(user_blocks),  cmocka_unit_test(far_away),  cmocka_unit_test(lies),
+        cmocka_unit_test(large_shapes), cmocka_unit_test(shortened), cmocka_unit_test(truncated),
+        cmocka_unit_test(interrupted)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,0 +1,99 @@
+/* What threads share while a scan is read: copies and conversions of arrays, the extent of a trajectory, its units. Every
+ * number must be that of a plain loop, at sizes around the threads' blocks. */
+#include <math.h>
+
+#include "scan/scan_memory.h"
+#include "scan/scan_units.h"
+#include "scan_fixture.h"
+#include "voxfield/team_size.h"
+
+static int set_up_team(void **state)
+{
+    const int failed = set_up(state);
+    vf_context_set_team_work(ctx, 0); /* small arrays get several threads, too */
+    return failed || vf_context_set_threads(ctx, 3) != VF_OK;
+}
+
+static float number(int64_t i)
+{
+    return (float)((i * 7919) % 10007) / 10007.0f - 0.5f;
+}
+
+/* The largest of an axis may be anywhere, and negative. */
+static void test_extent(void **state)
+{
+    (void)state;
+    enum { MOST = 40000 };
+    static const int64_t sizes[] = {0, 1, 15, 16, 17, 16383, 16384, 16385, MOST};
+    static float k[3 * MOST];
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int place = 0; place < 3; place++) {
+            const int64_t n = sizes[i], at = place == 0 ? 0 : place == 1 ? n / 2 : n - 1;
+            double found[3], expected[3] = {0};
+            for (int64_t m = 0; m < 3 * n; m++)
+                k[m] = number(m);
+            for (int a = 0; n > 0 && a < 3; a++)
+                k[3 * at + a] = a == 1 ? 3.25f : -2.5f - (float)a;
+            for (int64_t m = 0; m < 3 * n; m++)
+                expected[m % 3] = fmax(expected[m % 3], (double)fabsf(k[m]));
+            scan_extent(ctx, k, n, found);
+            assert_memory_equal(found, expected, sizeof found);
+        }
+}
+
+static void test_scale(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 5000 };
+    scan_free(&s);
+    s = (mri_scan){.matrix = {16, 24, 1}, .fov = {200, 300, 1}, .trajectories = 1};
+    s.trajectory = calloc(1, sizeof *s.trajectory);
+    s.trajectory->samples = SAMPLES;
+    s.trajectory->k = calloc(3 * SAMPLES, sizeof *s.trajectory->k);
+    for (int64_t m = 0; m < 3 * SAMPLES; m++)
+        s.trajectory->k[m] = number(m);
+    scan_scale_k(ctx, &s, K_NORMALIZED);
+    for (int64_t m = 0; m < 3 * SAMPLES; m++)
+        assert_true(s.trajectory->k[m] == number(m) * (float)s.matrix[m % 3]);
+}
+
+/* Arrays of a caller, in single and double precision. */
+static void test_arrays(void **state)
+{
+    (void)state;
+    enum { FRAMES = 2, COILS = 3, SAMPLES = 30011, VALUES = 2 * FRAMES * COILS * SAMPLES };
+    double *wide = calloc(VALUES, sizeof *wide), *wide_k = calloc(3 * SAMPLES, sizeof *wide_k);
+    float *narrow = calloc(VALUES, sizeof *narrow), *narrow_k = calloc(3 * SAMPLES, sizeof *narrow_k);
+    for (int64_t i = 0; i < VALUES; i++) {
+        wide[i] = 1 / (1.5 + (double)i); /* not exact in single precision */
+        narrow[i] = (float)wide[i];
+    }
+    for (int64_t i = 0; i < 3 * SAMPLES; i++) {
+        wide_k[i] = 14.0 * (double)number(i) + (i == 0 ? 1e-9 : 0);
+        narrow_k[i] = (float)wide_k[i];
+    }
+    for (int twice = 0; twice < 2; twice++) {
+        const vf_mri_scan given = {.data = {.data = twice ? (void *)wide : (void *)narrow,
+                                            .type = twice ? VF_C128 : VF_C64,
+                                            .rank = 3,
+                                            .dims = {FRAMES, COILS, SAMPLES}},
+                                   .trajectory = {.data = twice ? (void *)wide_k : (void *)narrow_k,
+                                                  .type = twice ? VF_F64 : VF_F32,
+                                                  .rank = 2,
+                                                  .dims = {SAMPLES, 3}},
+                                   .matrix = {16, 16, 16}};
+        scan_free(&s);
+        need(read_scan_memory(ctx, &given, &(scan_request){.group = NULL}, &s));
+        assert_int_equal(s.frames, FRAMES);
+        assert_memory_equal(s.trajectory->k, narrow_k, 3 * SAMPLES * sizeof *narrow_k);
+        for (int f = 0; f < FRAMES; f++)
+            assert_memory_equal(s.frame[f].data, narrow + VALUES / FRAMES * f, sizeof *narrow * VALUES / FRAMES);
+    }
+    free(wide);
+    free(narrow);
+    free(wide_k);
+    free(narrow_k);
+}
+
+TEST_MAIN(set_up_team, tear_down, cmocka_unit_test(test_extent), cmocka_unit_test(test_scale),
+          cmocka_unit_test(test_arrays))
