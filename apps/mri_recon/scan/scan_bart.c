@@ -285,7 +285,7 @@ static vf_status keep_acquired(const reader *r, scan_frame *frame, bool *empty)
 {
     mri_scan *s = r->out;
     scan_pattern pattern = {.acquired = r->acquired};
-    scan_mark_acquired(s->coils, r->samples, frame->data, r->acquired);
+    scan_mark_acquired(r->ctx, s->coils, r->samples, frame->data, r->acquired);
     for (int64_t i = 0; i < r->samples; i++)
         pattern.samples += r->acquired[i];
     *empty = pattern.samples == 0;
@@ -294,7 +294,7 @@ static vf_status keep_acquired(const reader *r, scan_frame *frame, bool *empty)
     vf_status status = scan_share_pattern(r->ctx, cfl_path(r->data), &pattern, s, frame);
     if (status != VF_OK)
         return status;
-    scan_keep_acquired(&pattern, s, 1, frame->data, frame->data);
+    scan_keep_acquired(r->ctx, &pattern, s, 1, frame->data, frame->data);
     float complex *less = realloc(frame->data, (size_t)(pattern.samples * s->coils) * sizeof *less);
     frame->data = less ? less : frame->data;
     return VF_OK;

@@ -158,7 +158,7 @@ static void find_samples(scan_grid *g, const mri_scan *s, grid_frame *f)
     const int64_t nx = s->matrix[0], n = nx * s->matrix[1];
     const int64_t lines = g->columns ? nx : s->matrix[1], length = n / lines;
     unsigned char *acquired = f->pattern.acquired;
-    scan_mark_acquired(s->coils, n, f->data, acquired);
+    scan_mark_acquired(g->ctx, s->coils, n, f->data, acquired);
     f->pattern.samples = 0;
     for (int64_t line = 0; line < lines; line++) {
         int64_t held = 0, allowed = 0, kept = 0;
@@ -187,7 +187,7 @@ static vf_status keep_samples(const scan_grid *g, const mri_scan *s, const grid_
     vf_status status = SCAN_NEW(g->ctx, g->source->path, "samples", count, frame->data);
     if (status != VF_OK)
         return status;
-    scan_keep_acquired(&f->pattern, s, scale, f->data, frame->data);
+    scan_keep_acquired(g->ctx, &f->pattern, s, scale, f->data, frame->data);
     if (scan_first_not_finite(g->ctx, (const float *)frame->data, 2 * count) >= 0)
         return vf_fail(g->ctx, VF_ERR_INPUT,
                        "%s: '%s': values are too large: times sqrt(voxels), they exceed single precision",

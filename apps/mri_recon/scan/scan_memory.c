@@ -227,7 +227,7 @@ static vf_status read_grid_frame(const memory *m, const grid *g, int64_t index, 
                        scan_memory_name, index / g->slices, bad / 2 / positions, bad / 2 % s->matrix[0],
                        bad / 2 / s->matrix[0] % s->matrix[1], bad / 2 / (s->matrix[0] * s->matrix[1]) % s->matrix[2],
                        scan_not_finite_name(((const float *)frame->data)[bad]));
-    scan_mark_acquired(g->coils, positions, frame->data, pattern->acquired);
+    scan_mark_acquired(m->ctx, g->coils, positions, frame->data, pattern->acquired);
     status = take_mask(m, g, pattern);
     pattern->samples = 0;
     for (int64_t i = 0; i < positions; i++)
@@ -237,7 +237,7 @@ static vf_status read_grid_frame(const memory *m, const grid *g, int64_t index, 
                        scan_memory_name, index, m->given->mask.data ? " where the mask is not" : "");
     VF_TRY(status, scan_share_pattern(m->ctx, scan_memory_name, pattern, s, frame));
     if (status == VF_OK)
-        scan_keep_acquired(pattern, s, 1, frame->data, frame->data);
+        scan_keep_acquired(m->ctx, pattern, s, 1, frame->data, frame->data);
     return status;
 }
 

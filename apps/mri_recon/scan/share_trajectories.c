@@ -79,12 +79,18 @@ vf_status scan_share_trajectories(vf_context *ctx, const char *path, mri_scan *s
 
 /* ---- samples on the grid ---- */
 
-void scan_mark_acquired(int64_t coils, int64_t positions, const float complex *data, unsigned char *acquired)
+void scan_mark_acquired(const vf_context *ctx, int64_t coils, int64_t positions, const float complex *data,
+                        unsigned char *acquired)
 {
-    memset(acquired, 0, (size_t)positions);
-    for (int64_t c = 0; c < coils; c++)
-        for (int64_t i = 0; i < positions; i++)
-            acquired[i] |= data[c * positions + i] != 0;
+    enum { BLOCK = 4096 };
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, coils *positions))
+    for (int64_t first = 0; first < positions; first += BLOCK) {
+        const int64_t count = positions - first < BLOCK ? positions - first : BLOCK;
+        memset(acquired + first, 0, (size_t)count);
+        for (int64_t c = 0; c < coils; c++)
+            for (int64_t i = first; i < first + count; i++)
+                acquired[i] |= data[c * positions + i] != 0;
+    }
 }
 
 /* The position of number i in the order of the samples. */
@@ -128,14 +134,22 @@ vf_status scan_share_pattern(vf_context *ctx, const char *path, const scan_patte
     return VF_OK;
 }
 
-void scan_keep_acquired(const scan_pattern *p, const mri_scan *s, float scale, const float complex *from,
-                        float complex *to)
+static void keep_of_coil(const scan_pattern *p, const int64_t matrix[3], float scale, const float complex *from,
+                         float complex *to)
+{
+    const int64_t lines = p->columns ? matrix[0] : 1, positions = matrix[0] * matrix[1] * matrix[2];
+    for (int64_t line = 0; line < lines; line++)
+        for (int64_t at = line; at < positions; at += lines)
+            if (p->acquired[at])
+                *to++ = from[at] * scale;
+}
+
+void scan_keep_acquired(const vf_context *ctx, const scan_pattern *p, const mri_scan *s, float scale,
+                        const float complex *from, float complex *to)
 {
     const int64_t positions = s->matrix[0] * s->matrix[1] * s->matrix[2];
+    /* In place, a coil's samples go where those of coils before it were. */
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(ctx, from == to ? 0 : s->coils * positions))
     for (int64_t c = 0; c < s->coils; c++)
-        for (int64_t i = 0; i < positions; i++) {
-            const int64_t at = position(p, s->matrix, i);
-            if (p->acquired[at])
-                *to++ = from[c * positions + at] * scale;
-        }
+        keep_of_coil(p, s->matrix, scale, from + c * positions, to + c * p->samples);
 }

@@ -28,14 +28,15 @@ typedef struct scan_pattern {
 } scan_pattern;
 
 /* Sets acquired[i], [positions], to whether some coil of data [coil][position] is not 0. */
-void scan_mark_acquired(int64_t coils, int64_t positions, const float complex *data, unsigned char *acquired);
+void scan_mark_acquired(const vf_context *ctx, int64_t coils, int64_t positions, const float complex *data,
+                        unsigned char *acquired);
 /* Gives a frame the trajectory of a pattern: an earlier one that is the same, or a new one, for which there must be room
  * in s->trajectory. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status scan_share_pattern(vf_context *ctx, const char *path, const scan_pattern *p, mri_scan *s,
                                            scan_frame *frame);
 /* Copies the acquired samples times `scale` from data of all positions to [coil][sample]. Without columns, `to` may be
- * `from`. */
-void scan_keep_acquired(const scan_pattern *p, const mri_scan *s, float scale, const float complex *from,
-                        float complex *to);
+ * `from`; else they do not overlap, and threads share the coils. */
+void scan_keep_acquired(const vf_context *ctx, const scan_pattern *p, const mri_scan *s, float scale,
+                        const float complex *from, float complex *to);
 
 #endif

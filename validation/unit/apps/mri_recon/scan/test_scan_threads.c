@@ -1,9 +1,10 @@
-/* What threads share while a scan is read: copies and conversions of arrays, the extent of a trajectory, its units. Every
- * number must be that of a plain loop, at sizes around the threads' blocks. */
+/* What threads share while a scan is read: copies and conversions of arrays, the extent of a trajectory, its units,
+ * samples on the grid. Every number must be that of a plain loop, at sizes around the threads' blocks. */
 #include <math.h>
 
 #include "scan/scan_memory.h"
 #include "scan/scan_units.h"
+#include "scan/share_trajectories.h"
 #include "scan_fixture.h"
 #include "voxfield/team_size.h"
 
@@ -95,5 +96,38 @@ static void test_arrays(void **state)
     free(narrow_k);
 }
 
+/* Samples on the grid: which positions have some, and their copies, by columns, by rows, and in place. */
+static void test_grid(void **state)
+{
+    (void)state;
+    enum { NX = 97, NY = 131, COILS = 5, POSITIONS = NX * NY }; /* several blocks of positions */
+    static float complex data[COILS * POSITIONS], found[COILS * POSITIONS], expected[COILS * POSITIONS];
+    static unsigned char acquired[POSITIONS];
+    scan_free(&s);
+    s = (mri_scan){.matrix = {NX, NY, 1}, .coils = COILS};
+    for (int way = 0; way < 3; way++) {
+        const bool columns = way == 0, in_place = way == 2;
+        scan_pattern pattern = {.acquired = acquired, .columns = columns};
+        int64_t kept = 0;
+        for (int64_t i = 0; i < POSITIONS; i++)
+            for (int64_t c = 0; c < COILS; c++) /* at every third position, only one coil has something */
+                data[c * POSITIONS + i] = i % 3 == 0 && c == i % COILS ? number(i) + (number(c) + 1) * I : 0;
+        memset(acquired, 1, sizeof acquired);
+        scan_mark_acquired(ctx, COILS, POSITIONS, data, acquired);
+        for (int64_t i = 0; i < POSITIONS; i++) {
+            assert_int_equal(acquired[i], i % 3 == 0);
+            pattern.samples += acquired[i];
+        }
+        for (int64_t c = 0; c < COILS; c++)
+            for (int64_t i = 0; i < POSITIONS; i++) {
+                const int64_t at = columns ? i % NY * NX + i / NY : i;
+                if (acquired[at])
+                    expected[kept++] = data[c * POSITIONS + at] * 3;
+            }
+        scan_keep_acquired(ctx, &pattern, &s, 3, data, in_place ? data : found);
+        assert_memory_equal(in_place ? data : found, expected, sizeof *expected * (size_t)kept);
+    }
+}
+
 TEST_MAIN(set_up_team, tear_down, cmocka_unit_test(test_extent), cmocka_unit_test(test_scale),
-          cmocka_unit_test(test_arrays))
+          cmocka_unit_test(test_arrays), cmocka_unit_test(test_grid))
