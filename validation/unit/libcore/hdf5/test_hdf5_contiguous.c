@@ -122,8 +122,10 @@ static vf_h5_shape *shape_of(vf_h5 *file, const char *name)
 /* Ends the process that has the file open. */
 static void end_other(vf_h5 *file)
 {
-    if (!file->sealed)
+    if (!file->sealed) {
         skip(); /* this system has no such processes */
+        return;
+    }
     assert_int_equal(kill(file->sealed->process, SIGKILL), 0);
     siginfo_t about;
     assert_int_equal(waitid(P_PID, (id_t)file->sealed->process, &about, WEXITED | WNOWAIT), 0);
