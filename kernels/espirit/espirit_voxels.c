@@ -4,6 +4,7 @@
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "espirit_voxels.h"
 #include "voxfield/team_size.h"
@@ -52,10 +53,12 @@ vf_status espirit_voxels(const espirit *e, const int64_t matrix[3], int sets, bo
     const int64_t blocks = (matrix[1] + LANES - 1) / LANES, jobs = blocks * matrix[2];
     const size_t elements = (size_t)e->coils * (size_t)e->coils;
     espirit_rows *rows = rows_of[vf_cpu_isa()];
-    worker *workers = calloc((size_t)e->threads, sizeof *workers);
+    worker *workers = aligned_alloc(_Alignof(worker), (size_t)e->threads * sizeof *workers);
     float *mix = malloc(2 * (size_t)coils * (size_t)e->coils * sizeof *mix);
     float *turns = malloc(2 * (size_t)matrix[0] * (size_t)e->span[0] * sizeof *turns);
     bool enough = workers && mix && turns;
+    if (workers)
+        memset(workers, 0, (size_t)e->threads * sizeof *workers);
     for (int t = 0; t < e->threads && enough; t++) {
         workers[t] = (worker){.e = e,
                               .matrix = matrix,
