@@ -5,18 +5,17 @@
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "espirit_internal.h"
 #include "voxfield/dense.h"
 #include "voxfield/team_size.h"
 
-/* Running sums: at n, the sum of the products over all q with every component below n. [n0 + 1] fastest. */
+/* Running sums: at n, the sum of the products over all q with every component below n. [n0 + 1] fastest. Where a component
+ * of n is 0, they are 0, as they were given. */
 static void running_sums(const espirit *e, const double complex *x, const double complex *y, const int *d,
                          double complex *sum)
 {
     const int64_t *n = e->task->block, row = n[0] + 1, plane = row * (n[1] + 1);
-    memset(sum, 0, (size_t)(plane * (n[2] + 1)) * sizeof *sum);
     for (int64_t q2 = 0; q2 < n[2]; q2++)
         for (int64_t q1 = 0; q1 < n[1]; q1++) {
             const int64_t b1 = q1 + d[1], b2 = q2 + d[2];
@@ -106,7 +105,7 @@ static vf_status fill_all(espirit *e)
     const size_t table = (size_t)((n[0] + 1) * (n[1] + 1) * (n[2] + 1));
     const int64_t jobs = (int64_t)e->coils * e->coils * e->spans;
     differences by = {0};
-    double complex *sums = malloc((size_t)e->threads * table * sizeof *sums);
+    double complex *sums = calloc((size_t)e->threads * table, sizeof *sums);
     vf_status status = sums ? sort_pairs(e, &by) : vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
 #pragma omp parallel for schedule(dynamic, 8) num_threads(vf_threads_of_plan(e->ctx, e->threads, jobs * e->samples))
     for (int64_t job = 0; job < (status == VF_OK ? jobs : 0); job++) {

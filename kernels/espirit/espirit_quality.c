@@ -11,9 +11,12 @@ static void transform_line(double complex *data, int64_t n, int64_t stride, cons
                            double complex *line)
 {
     for (int64_t x = 0; x < n; x++) {
+        const int64_t step = (x - n / 2 + n) % n;
+        int64_t turn = ((-n / 2) * (x - n / 2) % n + n) % n; /* of k - n / 2 = -n / 2 */
         double re = 0, im = 0;
         for (int64_t k = 0; k < n; k++) {
-            const double complex t = root[((k - n / 2) * (x - n / 2) % n + n) % n], d = data[k * stride];
+            const double complex t = root[turn], d = data[k * stride];
+            turn += turn + step < n ? step : step - n; /* without a division for each k */
             re += creal(t) * creal(d) - cimag(t) * cimag(d);
             im += creal(t) * cimag(d) + cimag(t) * creal(d);
         }
