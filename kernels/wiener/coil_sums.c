@@ -3,7 +3,7 @@
 #include "coil_sums_chunk.h"
 #include "voxfield/device.h"
 
-static const coil_sums_chunk *const chunk_of[VF_ISA_COUNT] = {
+static const coil_sums_chunk *const chunks[VF_ISA_COUNT] = {
     &coil_sums_chunk_baseline,
 #if defined(__x86_64__)
     &coil_sums_chunk_avx2,
@@ -11,10 +11,15 @@ static const coil_sums_chunk *const chunk_of[VF_ISA_COUNT] = {
 #endif
 };
 
+const coil_sums_chunk *coil_sums_chunk_of_cpu(void)
+{
+    return chunks[vf_cpu_isa()];
+}
+
 void vf_coil_moments_of(const vf_wiener_samples *samples, const unsigned char *ring, int64_t first, int64_t end,
                         vf_coil_moments *out)
 {
-    chunk_of[vf_cpu_isa()]->moments(samples, ring, first, end, out);
+    coil_sums_chunk_of_cpu()->moments(samples, ring, first, end, out);
 }
 
 size_t vf_coil_block_room(int coils)
@@ -25,5 +30,5 @@ size_t vf_coil_block_room(int coils)
 void vf_coil_products_add(const vf_wiener_samples *samples, const double *share, int64_t first, int64_t end,
                           double *room, bool *acquired, double *sum)
 {
-    chunk_of[vf_cpu_isa()]->products(samples, share, first, end, room, acquired, sum);
+    coil_sums_chunk_of_cpu()->products(samples, share, first, end, room, acquired, sum);
 }

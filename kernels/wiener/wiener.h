@@ -52,6 +52,14 @@ double vf_wiener_radius(const vf_wiener_space *space, const double k[3]);
 /* The radius in cycles/mm beyond which a share `share` of all used samples lies. With the context's threads. */
 double vf_outer_radius(const vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples,
                        double share);
+/* The same for several shares at once, in about the time of one. */
+void vf_outer_radii(const vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples, int shares,
+                    const double *share, double *radius);
+
+/* of[m] is how many of the `radii` sample m is not within: 0 if its radius is below all of them. With the context's
+ * threads. */
+void vf_rings_of(const vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples, int radii,
+                 const double *radius, unsigned char *of);
 
 /* The used samples at `radius` or beyond, in order: their places, *index [*count], which the caller frees. With the
  * context's threads. Errors: VF_ERR_MEMORY. */

@@ -1,13 +1,15 @@
 /* Where the outermost samples begin, and their noise. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "coil_sums_chunk.h"
 #include "voxfield/statistics.h"
 #include "voxfield/team_size.h"
 #include "wiener.h"
 
-enum { RADII = 4096, CHUNK = 1 << 14 }; /* number of bins; samples per unit of work */
-enum { MOST_OF_A_COIL = 1 << 16 };      /* most samples for a median, which is then accurate to 1 % */
+enum { RADII = 4096, CHUNK = 1 << 14, BLOCK = 512 }; /* number of bins; samples per unit of work, and side by side */
+enum { MOST_OF_A_COIL = 1 << 16 };                   /* most samples for a median, which is then accurate to 1 % */
 
 double vf_wiener_radius(const vf_wiener_space *space, const double k[3])
 {
@@ -18,44 +20,122 @@ double vf_wiener_radius(const vf_wiener_space *space, const double k[3])
     return sqrt(sum);
 }
 
-static double sample_radius(const vf_wiener_space *space, const vf_wiener_samples *samples, int64_t m)
-{
-    const float *k = samples->k + 3 * m;
-    return vf_wiener_radius(space, (const double[3]){k[0], k[1], k[2]});
-}
-
 static bool used(const vf_wiener_samples *samples, int64_t m)
 {
     return !samples->weights || samples->weights[m] > 0;
 }
 
+/* The least square whose root is not below a radius: comparing squares with it is comparing radii. */
+static double least_square(double radius)
+{
+    double square = radius * radius;
+    while (square > 0 && sqrt(square) >= radius)
+        square = nextafter(square, 0);
+    while (sqrt(square) < radius)
+        square = nextafter(square, INFINITY);
+    return square;
+}
+
+/* Squares of the radii of samples from `first` on, at most BLOCK and before `end`; returns how many. */
+static int64_t squares_of(const vf_wiener_space *space, const vf_wiener_samples *samples, int64_t first, int64_t end,
+                          double square[BLOCK])
+{
+    const int64_t count = end - first < BLOCK ? end - first : BLOCK;
+    coil_sums_chunk_of_cpu()->squares(space, samples->k + 3 * first, count, square);
+    return count;
+}
+
+/* Counts samples by radius, in RADII bins up to `most`. */
+static void count_radii(const vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples,
+                        double most, int64_t found[RADII])
+{
+    const int64_t blocks = (samples->count + BLOCK - 1) / BLOCK;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 5 * samples->count))                         \
+    reduction(+                                                                                                        \
+              : found[:RADII])
+    for (int64_t b = 0; b < blocks; b++) {
+        double square[BLOCK];
+        int32_t bin[BLOCK] = {0};
+        const int64_t count = squares_of(space, samples, b * BLOCK, samples->count, square);
+        if (most > 0)
+            coil_sums_chunk_of_cpu()->radius_bins(square, count, most, RADII - 1, bin);
+        for (int64_t m = 0; m < count; m++)
+            if (used(samples, b * BLOCK + m))
+                found[bin[m]]++;
+    }
+}
+
+void vf_outer_radii(const vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples, int shares,
+                    const double *share, double *radius)
+{
+    const int64_t blocks = (samples->count + BLOCK - 1) / BLOCK;
+    int64_t all = 0, found[RADII] = {0};
+    double most = 0;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 5 * samples->count)) reduction(max : most)
+    for (int64_t b = 0; b < blocks; b++) {
+        double square[BLOCK];
+        const int64_t count = squares_of(space, samples, b * BLOCK, samples->count, square);
+        for (int64_t m = 0; m < count; m++)
+            most = square[m] > most && used(samples, b * BLOCK + m) ? square[m] : most;
+    }
+    most = sqrt(most);
+    count_radii(ctx, space, samples, most, found);
+    for (int bin = 0; bin < RADII; bin++)
+        all += found[bin];
+    for (int s = 0; s < shares; s++) {
+        int64_t outer = 0;
+        int bin = RADII - 1;
+        for (; bin > 0; bin--) {
+            outer += found[bin];
+            if ((double)outer >= share[s] * (double)all)
+                break;
+        }
+        radius[s] = bin * most / (RADII - 1);
+    }
+}
+
 double vf_outer_radius(const vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples,
                        double share)
 {
-    const int threads = vf_threads_for(ctx, 5 * samples->count);
-    int64_t all = 0, outer = 0;
-    double most = 0;
-    int bin = RADII - 1;
-    int64_t found[RADII] = {0};
-#pragma omp parallel for schedule(static) num_threads(threads) reduction(max : most)
-    for (int64_t m = 0; m < samples->count; m++) {
-        const double at = used(samples, m) ? sample_radius(space, samples, m) : 0;
-        most = at > most ? at : most;
+    double radius;
+    vf_outer_radii(ctx, space, samples, 1, &share, &radius);
+    return radius;
+}
+
+void vf_rings_of(const vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples, int radii,
+                 const double *radius, unsigned char *of)
+{
+    const int64_t blocks = (samples->count + BLOCK - 1) / BLOCK;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 5 * samples->count))
+    for (int64_t b = 0; b < blocks; b++) {
+        double square[BLOCK];
+        const int64_t count = squares_of(space, samples, b * BLOCK, samples->count, square);
+        memset(&of[b * BLOCK], 0, (size_t)count);
+        for (int r = 0; r < radii; r++) {
+            const double least = least_square(radius[r]);
+            for (int64_t m = 0; m < count; m++)
+                of[b * BLOCK + m] = (unsigned char)(of[b * BLOCK + m] + (square[m] >= least));
+        }
     }
-#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : found, all)
-    for (int64_t m = 0; m < samples->count; m++) {
-        if (!used(samples, m))
-            continue;
-        const double at = most > 0 ? sample_radius(space, samples, m) / most * (RADII - 1) : 0;
-        found[(int)at]++;
-        all++;
+}
+
+/* Those of samples [first, end) that are used and not nearer than the root of `least`: returns how many, and puts their
+ * places from `to` on, if it is not NULL. */
+static int64_t find_outer(const vf_wiener_space *space, const vf_wiener_samples *samples, double least, int64_t first,
+                          int64_t end, int64_t *to)
+{
+    double square[BLOCK];
+    int64_t found = 0;
+    for (int64_t count; first < end; first += count) {
+        count = squares_of(space, samples, first, end, square);
+        for (int64_t m = 0; m < count; m++)
+            if (square[m] >= least && used(samples, first + m)) {
+                if (to)
+                    to[found] = first + m;
+                found++;
+            }
     }
-    for (; bin > 0; bin--) {
-        outer += found[bin];
-        if ((double)outer >= share * (double)all)
-            break;
-    }
-    return bin * most / (RADII - 1);
+    return found;
 }
 
 vf_status vf_outer_samples(vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples,
@@ -63,6 +143,7 @@ vf_status vf_outer_samples(vf_context *ctx, const vf_wiener_space *space, const 
 {
     const int64_t chunks = (samples->count + CHUNK - 1) / CHUNK;
     const int threads = vf_threads_for(ctx, 5 * samples->count);
+    const double least = least_square(radius);
     int64_t *begin = calloc((size_t)chunks + 1, sizeof *begin);
     *index = malloc((size_t)samples->count * sizeof **index + 1);
     *count = 0;
@@ -74,15 +155,9 @@ vf_status vf_outer_samples(vf_context *ctx, const vf_wiener_space *space, const 
 #pragma omp parallel for schedule(static) num_threads(threads)
         for (int64_t c = 0; c < chunks; c++) {
             const int64_t end = (c + 1) * CHUNK < samples->count ? (c + 1) * CHUNK : samples->count;
-            int64_t at = pass ? begin[c] : 0;
-            for (int64_t m = c * CHUNK; m < end; m++)
-                if (used(samples, m) && sample_radius(space, samples, m) >= radius) {
-                    if (pass)
-                        (*index)[at] = m;
-                    at++;
-                }
+            const int64_t found = find_outer(space, samples, least, c * CHUNK, end, pass ? *index + begin[c] : NULL);
             if (!pass)
-                begin[c] = at;
+                begin[c] = found;
         }
         for (int64_t c = 0; c < chunks && !pass; c++) {
             const int64_t own = begin[c];

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coil_sums_chunk.h"
 #include "voxfield/team_size.h"
 #include "wiener.h"
 
@@ -43,15 +44,15 @@ static void add_chunk(const bins *b, int64_t first, int64_t count, bin_sums *sum
 {
     const vf_wiener_samples *s = b->samples;
     const int64_t stride = s->stride ? s->stride : s->count;
-    double power[CHUNK] = {0};
+    double power[CHUNK] = {0}, square[CHUNK];
     for (int c = 0; c < s->coils; c++) {
         const float *data = s->data + 2 * (c * stride + first);
         for (int64_t m = 0; m < count; m++)
             power[m] += (double)data[2 * m] * data[2 * m] + (double)data[2 * m + 1] * data[2 * m + 1];
     }
+    coil_sums_chunk_of_cpu()->squares(b->space, s->k + 3 * first, count, square);
     for (int64_t m = 0; m < count; m++) {
-        const float *k = s->k + 3 * (first + m);
-        const double radius = vf_wiener_radius(b->space, (const double[3]){k[0], k[1], k[2]});
+        const double radius = sqrt(square[m]);
         const double at = radius / b->width;
         const int bin = at < b->count - 1 ? (int)at : b->count - 1;
         if ((s->weights && !(s->weights[first + m] > 0)) || power[m] == 0)

@@ -78,18 +78,14 @@ static vf_status find_ring(vf_context *ctx, const mri_scan *raw, const scan_traj
 {
     const vf_wiener_samples samples = {.count = at->samples, .k = at->k, .weights = at->weights, .coils = 0};
     const vf_wiener_space space = wiener_space_of(raw);
-    const double outer = vf_outer_radius(ctx, &space, &samples, OUTER_SHARE);
-    const double outermost = vf_outer_radius(ctx, &space, &samples, OUTERMOST_HALF);
+    const double shares[2] = {OUTER_SHARE, OUTERMOST_HALF};
+    double radii[2];
     unsigned char *of = malloc((size_t)at->samples + 1);
     *ring = of;
     if (!of)
         return vf_fail(ctx, VF_ERR_MEMORY, "no memory to look at the channels");
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 5 * at->samples))
-    for (int64_t m = 0; m < at->samples; m++) {
-        const double k[3] = {at->k[3 * m], at->k[3 * m + 1], at->k[3 * m + 2]};
-        const double radius = vf_wiener_radius(&space, k);
-        of[m] = radius < outer ? VF_RING_INSIDE : radius < outermost ? VF_RING_OUTER : VF_RING_OUTERMOST;
-    }
+    vf_outer_radii(ctx, &space, &samples, 2, shares, radii);
+    vf_rings_of(ctx, &space, &samples, 2, radii, of); /* VF_RING_INSIDE, VF_RING_OUTER, VF_RING_OUTERMOST */
     return VF_OK;
 }
 

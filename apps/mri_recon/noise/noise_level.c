@@ -27,11 +27,12 @@ vf_status noise_of_outer(const recon_job *j, const scan_frame *frame, double *va
     const vf_wiener_space space = wiener_space_of(j->scan);
     const vf_wiener_samples samples = wiener_samples_of(j->scan, frame);
     const double radius = vf_outer_radius(j->ctx, &space, &samples, OUTER_SHARE);
-    double used = 0;
+    int64_t used = 0;
     vf_status status = vf_outer_variance(j->ctx, &space, &samples, radius, variance);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, samples.count)) reduction(+ : used)
     for (int64_t m = 0; m < samples.count; m++)
         used += !samples.weights || samples.weights[m] > 0;
-    *error = 1 / log(2) / sqrt(fmax(1, fmin(OUTER_SHARE * used, MOST_SAMPLES) * samples.coils));
+    *error = 1 / log(2) / sqrt(fmax(1, fmin(OUTER_SHARE * (double)used, MOST_SAMPLES) * samples.coils));
     return status;
 }
 

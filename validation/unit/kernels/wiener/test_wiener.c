@@ -89,6 +89,37 @@ static void test_outer_radius(void **state)
     }
 }
 
+/* Against plain loops: radii of several shares are those of each; a sample at a radius is not within it. */
+static void test_rings(void **state)
+{
+    (void)state;
+    const int threads = vf_context_threads(ctx);
+    random_samples r = make_samples(7001, 1, true);
+    unsigned char *of = room(r.s.count, 1);
+    const double shares[3] = {0.15, 0.075, 0};
+    double radii[3];
+    for (int64_t m = 0; m < r.s.count; m += 3)
+        r.weights[m] = 0;
+    for (int t = 1; t <= 3; t += 2) {
+        need(vf_context_set_threads(ctx, t));
+        vf_outer_radii(ctx, &flat, &r.s, 3, shares, radii);
+        for (int i = 0; i < 3; i++)
+            assert_true(radii[i] == vf_outer_radius(ctx, &flat, &r.s, shares[i]));
+        assert_true(radii[0] < radii[1] && radii[1] < radii[2]);
+        for (int pair = 0; pair < 40; pair++) { /* exactly the radii of samples, of which some are not used */
+            for (int i = 0; i < 2; i++)
+                radii[i] = radius_of(&r, 2 * pair + i);
+            vf_rings_of(ctx, &flat, &r.s, 2, radii, of);
+            for (int64_t m = 0; m < r.s.count; m++)
+                if (of[m] != (radius_of(&r, m) >= radii[0]) + (radius_of(&r, m) >= radii[1]))
+                    fail_msg("sample %d: %d of the radii %.17g and %.17g", (int)m, of[m], radii[0], radii[1]);
+        }
+    }
+    need(vf_context_set_threads(ctx, threads));
+    free(of);
+    free_samples(&r);
+}
+
 /* The places in order, against a plain loop; with 1 and 3 threads, whose pieces end within the samples. */
 static void test_outer_samples(void **state)
 {
@@ -320,9 +351,10 @@ static void test_fill(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_outer_radius),    cmocka_unit_test(test_outer_samples),
-                                       cmocka_unit_test(test_outer_variance),  cmocka_unit_test(test_power_law),
-                                       cmocka_unit_test(test_noise_and_zeros), cmocka_unit_test(test_no_threshold),
-                                       cmocka_unit_test(test_one_bin),         cmocka_unit_test(test_fill)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_outer_radius), cmocka_unit_test(test_outer_samples),
+                                       cmocka_unit_test(test_rings),        cmocka_unit_test(test_outer_variance),
+                                       cmocka_unit_test(test_power_law),    cmocka_unit_test(test_noise_and_zeros),
+                                       cmocka_unit_test(test_no_threshold), cmocka_unit_test(test_one_bin),
+                                       cmocka_unit_test(test_fill)};
     return run_group(tests, sizeof tests / sizeof *tests);
 }
