@@ -183,8 +183,7 @@ static double median_square(const vf_wiener_samples *samples, const int64_t *out
     }
     if (taken == 0)
         return 0;
-    vf_host_sort(taken, squares);
-    return squares[taken / 2];
+    return vf_host_select(taken, squares, taken / 2);
 }
 
 vf_status vf_outer_variance(vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples,

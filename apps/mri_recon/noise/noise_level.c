@@ -193,8 +193,7 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
                 others++;
             }
         }
-        vf_host_sort(kept, squares);
-        medians += kept > 0 ? squares[kept / 2] / log(2) : 0;
+        medians += kept > 0 ? vf_host_select(kept, squares, kept / 2) / log(2) : 0;
         median_coils += kept > 0;
         means += others > 0 ? sum / (double)others : 0;
         mean_coils += others > 0;

@@ -25,6 +25,10 @@ VF_MUST_CHECK vf_status vf_host_quantile(vf_context *ctx, int64_t n, const float
 /* Sorts x [n] in ascending order. No value may be NaN. */
 void vf_host_sort(int64_t n, double *x);
 
+/* x[rank] of x [n] in ascending order, 0 <= rank < n; changes the order of x. In a time that grows as n. No value may be
+ * NaN. */
+double vf_host_select(int64_t n, double *x, int64_t rank);
+
 #ifdef __cplusplus
 }
 #endif

@@ -131,3 +131,40 @@ void vf_host_sort(int64_t n, double *x)
 {
     qsort(x, (size_t)n, sizeof *x, ascending);
 }
+
+/* Moves values of x[low .. high] that are below `pivot` before those above it. Afterwards those up to *left are at most
+ * the pivot, those from *right on at least, and the ones between are equal to it. */
+static void part(double *x, int64_t low, int64_t high, double pivot, int64_t *left, int64_t *right)
+{
+    int64_t i = low, j = high;
+    while (i <= j) {
+        while (x[i] < pivot)
+            i++;
+        while (x[j] > pivot)
+            j--;
+        if (i > j)
+            break;
+        const double other = x[i];
+        x[i++] = x[j];
+        x[j--] = other;
+    }
+    *left = j;
+    *right = i;
+}
+
+/* Quickselect (Hoare, Commun. ACM 4 (1961) 321) with the median of three. Orders that make it slow end in a sort. */
+double vf_host_select(int64_t n, double *x, int64_t rank)
+{
+    enum { FEW = 16, ROUNDS = 64 };
+    int64_t low = 0, high = n - 1, left, right;
+    for (int round = 0; round < ROUNDS && high - low >= FEW; round++) {
+        const double a = x[low], b = x[low + (high - low) / 2], c = x[high];
+        part(x, low, high, a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b), &left, &right);
+        if (rank > left && rank < right)
+            return x[rank];
+        low = rank >= right ? right : low;
+        high = rank <= left ? left : high;
+    }
+    vf_host_sort(high - low + 1, x + low);
+    return x[rank];
+}

@@ -178,5 +178,30 @@ static void sorted(void **state)
     assert_true(nothing == 1);
 }
 
+/* Each rank of values in any order, with many that are equal, ascending, descending; of one, and of many. */
+static void selected(void **state)
+{
+    (void)state;
+    enum { MOST = 300 };
+    double x[MOST], expected[MOST];
+    for (int kind = 0; kind < 4; kind++)
+        for (int64_t n = 1; n <= MOST; n += n < 40 ? 1 : 130)
+            for (int64_t rank = 0; rank < n; rank++) {
+                for (int i = 0; i < n; i++)
+                    x[i] = kind == 0   ? uniform_between(-1, 1)
+                           : kind == 1 ? (double)integer_below(4)
+                           : kind == 2 ? i
+                                       : -i;
+                memcpy(expected, x, (size_t)n * sizeof *x);
+                vf_host_sort(n, expected);
+                const double found = vf_host_select(n, x, rank);
+                if (found != expected[rank])
+                    fail_msg("kind %d, %d values: %g instead of %g", kind, (int)n, found, expected[rank]);
+                vf_host_sort(n, x);
+                assert_memory_equal(x, expected, (size_t)n * sizeof *x);
+            }
+}
+
 TEST_MAIN(make_context, close_context, cmocka_unit_test(reductions), cmocka_unit_test(quantiles),
-          cmocka_unit_test(ranges_about_the_bins), cmocka_unit_test(unusual_arguments), cmocka_unit_test(sorted))
+          cmocka_unit_test(ranges_about_the_bins), cmocka_unit_test(unusual_arguments), cmocka_unit_test(sorted),
+          cmocka_unit_test(selected))
