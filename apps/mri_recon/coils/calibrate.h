@@ -29,7 +29,9 @@ void calibrate_choose_phases(calibration *c, int place);
 /* Gathers the samples of the place's frames within c->small, or of its calibration lines alone, if they have another
  * contrast or gain than the image's, into c->centre, and into c->data on request. There may be none. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status calibrate_gather(calibration *c, int place, bool data);
-/* The same with data. Fails if there are none; `cut` is for the message: the largest |k|, 0: not to be said. */
+/* Only marks the points of c->small [z][y][x] where one of these samples lies. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status calibrate_mark_sampled(const calibration *c, int place, unsigned char *sampled);
+/* Gathers with data. Fails if there are none; `cut` is for the message: the largest |k|, 0: not to be said. */
 VF_MUST_CHECK vf_status calibrate_require(calibration *c, int place, double cut);
 
 /* Scales the data by a power of two, without rounding, so that the largest number is near 1. Maps are ratios, so their
@@ -42,6 +44,9 @@ static inline int64_t calibrate_nearest(float k)
 {
     return (int64_t)((double)k + (k < 0 ? -0.5 : 0.5));
 }
+
+/* The index of a sample in a Cartesian block of `n`; -1 if it is off the grid or outside. */
+int64_t calibrate_point_of(const int64_t n[3], const float *k);
 
 /* Sets a mark of an array that the threads of a team share. It looks first, because most marks are set by many samples. */
 void calibrate_mark(unsigned char *mark);

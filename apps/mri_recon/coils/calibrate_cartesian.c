@@ -22,8 +22,7 @@ static int64_t fewest_lines(int64_t matrix)
     return matrix < LEAST_LINES ? matrix : LEAST_LINES;
 }
 
-/* The index of a sample in a Cartesian block of `n`; -1 if it is off the grid or outside. */
-static int64_t point_of(const int64_t n[3], const float *k)
+int64_t calibrate_point_of(const int64_t n[3], const float *k)
 {
     int64_t at = 0;
     for (int a = 2; a >= 0; a--) {
@@ -93,28 +92,20 @@ static void choose_small(calibration *c)
     c->points = c->small[0] * c->small[1] * c->small[2];
 }
 
-/* Gathers where the samples of the centre lie, without their data, and looks for the fully sampled box: `n`, else 0. */
+/* Looks for the fully sampled box, without gathering samples: `n`, 0 if there is none. */
 static vf_status find_box(calibration *c, int place, int64_t n[3])
 {
     memset(n, 0, 3 * sizeof *n);
     choose_small(c);
-    vf_status status = calibrate_gather(c, place, false);
-    if (status != VF_OK)
-        return status;
     unsigned char *sampled = calloc((size_t)c->points, 1);
     if (!sampled)
         return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(c->ctx, 5 * c->centre.samples))
-    for (int64_t m = 0; m < c->centre.samples; m++) {
-        const int64_t at = point_of(c->small, c->centre.k + 3 * m);
-        if (at >= 0)
-            calibrate_mark(sampled + at);
-    }
+    const vf_status status = calibrate_mark_sampled(c, place, sampled);
     int64_t grown[3];
-    if (grow(c->small, sampled, grown))
+    if (status == VF_OK && grow(c->small, sampled, grown))
         memcpy(n, grown, sizeof grown);
     free(sampled);
-    return VF_OK;
+    return status;
 }
 
 bool calibrate_has_box(calibration *c, int place)
@@ -152,7 +143,7 @@ vf_status calibrate_cartesian(calibration *c, int place, int64_t n[3])
     if (status == VF_OK && (!at || !times || !c->gridded))
         status = vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
     for (int64_t m = 0; m < c->centre.samples && status == VF_OK; m++) {
-        at[m] = (int32_t)point_of(c->small, c->centre.k + 3 * m);
+        at[m] = (int32_t)calibrate_point_of(c->small, c->centre.k + 3 * m);
         if (at[m] >= 0)
             times[at[m]]++;
     }

@@ -114,9 +114,10 @@ enum { CHUNK = 1 << 12 }; /* samples that a thread takes at a time */
 typedef struct gathering {
     const calibration *c;
     float reach[3];
-    float *k;            /* [sample][3] */
-    float complex *data; /* [coil][sample], may be NULL */
-    int64_t samples;     /* found; then the length of data's rows */
+    float *k;               /* [sample][3] */
+    float complex *data;    /* [coil][sample], may be NULL */
+    unsigned char *sampled; /* [point of the small matrix] marks of those with samples, may be NULL */
+    int64_t samples;        /* found; then the length of data's rows */
 } gathering;
 
 /* Lists the samples of `count` from the first one on that lie within the small matrix and have a weight. */
@@ -136,6 +137,11 @@ static int64_t gather_chunk(const gathering *g, const scan_frame *frame, int64_t
     const scan_trajectory *at = &raw->trajectory[frame->trajectory];
     int32_t list[CHUNK];
     const int64_t found = list_chunk(g->reach, at, first, end - first, list);
+    for (int64_t i = 0; g->sampled && i < found; i++) {
+        const int64_t point = calibrate_point_of(g->c->small, at->k + 3 * (first + list[i]));
+        if (point >= 0)
+            calibrate_mark(g->sampled + point);
+    }
     for (int64_t i = 0; g->k && i < found; i++)
         memcpy(g->k + 3 * (to + i), at->k + 3 * (first + list[i]), 3 * sizeof *g->k);
     for (int coil = 0; g->data && coil < raw->coils; coil++) {
@@ -211,6 +217,18 @@ vf_status calibrate_gather(calibration *c, int place, bool data)
         gather(&g, place, begin);
     free(begin);
     return enough ? VF_OK : vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
+}
+
+vf_status calibrate_mark_sampled(const calibration *c, int place, unsigned char *sampled)
+{
+    gathering g = {.c = c, .sampled = sampled};
+    int64_t *begin = calloc((size_t)all_chunks(c->scan) + 1, sizeof *begin);
+    if (!begin)
+        return vf_fail(c->ctx, VF_ERR_MEMORY, "no memory to estimate coil maps");
+    reach_of(c, g.reach);
+    gather(&g, place, begin);
+    free(begin);
+    return VF_OK;
 }
 
 void calibrate_choose_phases(calibration *c, int place)
