@@ -5,6 +5,7 @@
 #include "frame_images.h"
 #include "frame_places.h"
 #include "voxfield/statistics.h"
+#include "voxfield/team_size.h"
 
 size_t frame_bytes(const recon_job *j)
 {
@@ -34,7 +35,9 @@ static vf_status normalise(const recon_job *j, const float complex *maps, char *
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory to combine coils");
     map_powers(j, maps, sum);
     vf_status status = vf_host_reduce(j->ctx, VF_REDUCE_MAX, VF_F64, j->voxels, sum, NULL, &most);
-    for (int64_t n = 0; status == VF_OK && most.re > 0 && n < j->voxels; n++)
+    const int64_t voxels = status == VF_OK && most.re > 0 ? j->voxels : 0;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 5 * voxels))
+    for (int64_t n = 0; n < voxels; n++)
         if (j->type == VF_C128)
             ((double complex *)(void *)image)[n] /= fmax(sum[n], least * most.re);
         else

@@ -12,8 +12,9 @@ static const double NEIGHBOURS = 1.5;
 static const double EDGE = 0.8;
 /* Samples may be this far outside the region, a sphere, cylinder or box, in units of its reach. */
 static const double SLACK = 1.05;
-static const double ROUNDING = 1e-6;   /* of k in single precision */
-enum { BLOCK = 4, STRETCH = 1 << 16 }; /* cells along an axis that are counted together; samples at a time */
+static const double ROUNDING = 1e-6; /* of k in single precision */
+/* Cells along an axis that are counted together, 64 in all; samples at a time; into how many shares blocks are divided. */
+enum { BLOCK = 4, STRETCH = 1 << 16, SHARES = 256 };
 
 /* Axes whose squares add up to a radius: a sphere, cylinders, a box. */
 static const bool ROUND[5][3] = {{1, 1, 1}, {1, 1, 0}, {0, 1, 1}, {1, 0, 1}, {0, 0, 0}};
@@ -104,8 +105,9 @@ static double length_of(const k_region *r, const scan_trajectory *t, int64_t m)
 
 /* Where a sample is. */
 typedef struct k_place {
-    int64_t cell, block; /* -1: it does not count */
+    int64_t block; /* -1: it does not count */
     float length;
+    unsigned char cell, share; /* cell of the block; share of the blocks that one thread counts */
 } k_place;
 
 /* Cells of the region, all and at the edges of each axis, and how many of them the samples represent. */
@@ -115,8 +117,7 @@ typedef struct k_sums {
 
 /* For each block: cells with a sample, and the length of readouts. */
 typedef struct k_blocks {
-    unsigned char *held; /* one bit per cell */
-    unsigned short *cells;
+    uint64_t *held; /* one bit per cell */
     float *length;
     k_place *place; /* [STRETCH] */
     k_sums *sums;   /* [blocks along z] */
@@ -125,7 +126,7 @@ typedef struct k_blocks {
 static k_place place_of(const k_region *r, const scan_trajectory *t, int64_t m)
 {
     double at[3];
-    k_place out = {.cell = -1};
+    k_place out = {.block = -1};
     if (t->weights && !(t->weights[m] > 0))
         return out;
     position(r, t->k + 3 * m, at);
@@ -133,29 +134,35 @@ static k_place place_of(const k_region *r, const scan_trajectory *t, int64_t m)
     for (int a = 2; a >= 0; a--) {
         const double place = larger(floor(at[a] + 0.5) + (double)(r->n[a] / 2), 0);
         const int64_t n = r->n[a] > 1 ? (int64_t)smaller(place, (double)r->n[a] - 1) : 0;
-        out.cell = out.cell * r->n[a] + n;
+        out.cell = (unsigned char)(out.cell * BLOCK + n % BLOCK);
         out.block = out.block * r->blocks[a] + n / BLOCK;
     }
+    out.share = (unsigned char)(out.block / r->blocks[0] % SHARES);
     return out;
 }
 
-/* A stretch of samples after another: all threads find their places, and one counts them, in order. */
+/* A stretch of samples after another: all threads find their places, and then each counts those of its blocks, in
+ * order, so the bits do not depend on the number of threads. */
 static void count_samples(const vf_context *ctx, const k_region *r, const scan_trajectory *t, k_blocks *b)
 {
     for (int64_t first = 0; first < t->samples; first += STRETCH) {
         const int64_t count = t->samples - first < STRETCH ? t->samples - first : STRETCH;
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 20 * count))
+        const int threads = vf_threads_for(ctx, 20 * count);
+#pragma omp parallel for schedule(static) num_threads(threads)
         for (int64_t i = 0; i < count; i++)
             b->place[i] = place_of(r, t, first + i);
-        for (int64_t i = 0; i < count; i++) {
-            const k_place *at = &b->place[i];
-            if (at->cell < 0)
-                continue;
-            b->length[at->block] += at->length;
-            if (b->held[at->cell / 8] >> at->cell % 8 & 1)
-                continue;
-            b->held[at->cell / 8] |= (unsigned char)(1 << at->cell % 8);
-            b->cells[at->block]++;
+#pragma omp parallel for schedule(static) num_threads(threads)
+        for (int own = 0; own < threads; own++) {
+            bool mine[SHARES];
+            for (int s = 0; s < SHARES; s++)
+                mine[s] = s % threads == own;
+            for (int64_t i = 0; i < count; i++) {
+                const k_place *at = &b->place[i];
+                if (!mine[at->share] || at->block < 0)
+                    continue;
+                b->length[at->block] += at->length;
+                b->held[at->block] |= (uint64_t)1 << at->cell;
+            }
         }
     }
 }
@@ -196,7 +203,7 @@ static void judge(const vf_context *ctx, const k_region *r, const k_blocks *b, s
         b->sums[z] = (k_sums){{0}, {0}};
         for (int64_t i = 0; i < layer; i++) {
             const int64_t block[3] = {i % r->blocks[0], i / r->blocks[0], z}, at = z * layer + i;
-            add_block(r, block, fmin((double)b->length[at], (double)b->cells[at]), &b->sums[z]);
+            add_block(r, block, fmin((double)b->length[at], (double)__builtin_popcountll(b->held[at])), &b->sums[z]);
         }
     }
     for (int64_t z = 0; z < r->blocks[2]; z++)
@@ -220,19 +227,17 @@ vf_status scan_measure_sampling(vf_context *ctx, const mri_scan *raw, scan_sampl
         k_region r;
         find_region(ctx, raw, &raw->trajectory[t], &r);
         const size_t blocks = (size_t)(r.blocks[0] * r.blocks[1] * r.blocks[2]);
-        k_blocks b = {.held = calloc((size_t)(r.n[0] * r.n[1] * r.n[2]) / 8 + 1, 1),
-                      .cells = calloc(blocks, sizeof *b.cells),
+        k_blocks b = {.held = calloc(blocks, sizeof *b.held),
                       .length = calloc(blocks, sizeof *b.length),
                       .place = malloc(STRETCH * sizeof *b.place),
                       .sums = malloc((size_t)r.blocks[2] * sizeof *b.sums)};
-        if (b.held && b.cells && b.length && b.place && b.sums) {
+        if (b.held && b.length && b.place && b.sums) {
             count_samples(ctx, &r, &raw->trajectory[t], &b);
             judge(ctx, &r, &b, out);
         } else {
             status = vf_fail(ctx, VF_ERR_MEMORY, "no memory to count the cells of k-space");
         }
         free(b.held);
-        free(b.cells);
         free(b.length);
         free(b.place);
         free(b.sums);

@@ -1,5 +1,5 @@
 /* What threads share while a scan is read: copies and conversions of arrays, the extent of a trajectory, its units,
- * samples on the grid. Every number must be that of a plain loop, at sizes around the threads' blocks. */
+ * samples on the grid, cells that have samples. Every number must be that of a plain loop, at sizes around the threads' blocks. */
 #include <math.h>
 
 #include "scan/scan_memory.h"
@@ -129,5 +129,41 @@ static void test_grid(void **state)
     }
 }
 
+/* Some cells of a box, among them its corners, in an order that jumps, and some of them twice: the undersampling is the
+ * number of cells over that of different samples. There are more samples than are counted at a time. */
+static void test_sampling(void **state)
+{
+    (void)state;
+    enum { NX = 41, NY = 40, NZ = 63, CELLS = NX * NY * NZ };
+    scan_free(&s);
+    s = (mri_scan){.matrix = {NX, NY, NZ}, .crop = {NX, NY, NZ}, .trajectories = 1};
+    s.trajectory = calloc(1, sizeof *s.trajectory);
+    s.trajectory->k = calloc(2 * 3 * CELLS, sizeof *s.trajectory->k);
+    int64_t samples = 0, different = 0;
+    for (int64_t i = 0; i < 2 * CELLS; i++) { /* the second time after all others */
+        const int64_t cell = i * 7919 % CELLS, at[3] = {cell % NX, cell / NX % NY, cell / NX / NY};
+        const bool corner = (at[0] == 0 || at[0] == NX - 1) && (at[1] == 0 || at[1] == NY - 1);
+        const int times = corner || cell % 5 == 2 ? 2 : cell % 3 > 0;
+        if (i / CELLS >= times)
+            continue;
+        for (int a = 0; a < 3; a++)
+            s.trajectory->k[3 * samples + a] = (float)(at[a] - s.matrix[a] / 2);
+        samples++;
+        different += i < CELLS;
+    }
+    s.trajectory->samples = samples;
+    assert_true(samples > 1 << 16);
+    scan_sampling alone = {0};
+    for (int threads = 1; threads <= 5; threads++) {
+        scan_sampling found;
+        assert_int_equal(vf_context_set_threads(ctx, threads), VF_OK);
+        assert_int_equal(scan_measure_sampling(ctx, &s, &found), VF_OK);
+        alone = threads == 1 ? found : alone;
+        assert_true(found.mean == (double)CELLS / (double)different);
+        assert_memory_equal(&found, &alone, sizeof found);
+    }
+    assert_int_equal(vf_context_set_threads(ctx, 3), VF_OK);
+}
+
 TEST_MAIN(set_up_team, tear_down, cmocka_unit_test(test_extent), cmocka_unit_test(test_scale),
-          cmocka_unit_test(test_arrays), cmocka_unit_test(test_grid))
+          cmocka_unit_test(test_arrays), cmocka_unit_test(test_grid), cmocka_unit_test(test_sampling))
