@@ -1,10 +1,12 @@
 /* Computes Q on one device: a direct sum on the whole doubled grid, or a NUFFT box by box of the image's matrix. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "normal.h"
+#include "normal_shift.h"
 #include "voxfield/copy.h"
 #include "voxfield/team_size.h"
+
+enum { CHUNK = 1024 }; /* samples whose weights are shifted at a time */
 
 struct vf_q {
     const vf_normal_task *task;
@@ -96,23 +98,21 @@ const char *vf_q_description(const vf_q *p)
 /* Copies the weights times exp(i 2 pi k.shift) and the segment's coefficients, which are real, to the device. */
 static vf_status put_weights(vf_q *p, vf_queue *queue, int segment, const double shift[3])
 {
+    static normal_shift *const shift_with[VF_ISA_COUNT] = {normal_shift_baseline, normal_shift_avx2,
+                                                           normal_shift_avx512};
     const vf_normal_task *t = p->task;
     const double *coefficient =
         p->segments && p->segments->count ? p->segments->coefficient + 2 * segment * t->samples : NULL;
     const vf_context *ctx = vf_device_context(vf_queue_device(queue));
+    normal_shift *const by = shift_with[vf_cpu_isa()];
+    const bool single = p->type == VF_C64;
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 20 * t->samples))
-    for (int64_t m = 0; m < t->samples; m++) {
-        const double given = t->weights ? t->weights[m] : 1, weight = coefficient ? given * coefficient[2 * m] : given;
-        double turns = 0;
-        for (int a = 0; a < 3; a++)
-            turns += shift[a] * (double)t->k[3 * m + a];
-        turns -= rint(turns);
-        const double moved[2] = {weight * cos(2 * M_PI * turns), weight * sin(2 * M_PI * turns)};
-        for (int part = 0; part < 2; part++)
-            if (p->type == VF_C128)
-                ((double *)p->moved)[2 * m + part] = moved[part];
-            else
-                ((float *)p->moved)[2 * m + part] = (float)moved[part];
+    for (int64_t first = 0; first < t->samples; first += CHUNK) {
+        const int64_t count = t->samples - first < CHUNK ? t->samples - first : CHUNK;
+        double weights[CHUNK];
+        for (int64_t m = 0; m < count; m++)
+            weights[m] = (t->weights ? t->weights[first + m] : 1) * (coefficient ? coefficient[2 * (first + m)] : 1);
+        by(first, count, t->k, weights, shift, single, p->moved);
     }
     vf_status status = vf_queue_copy(queue, p->weights.data, p->moved, (size_t)t->samples * vf_dtype_bytes(p->type));
     return status == VF_OK ? vf_queue_sync(queue) : status;
