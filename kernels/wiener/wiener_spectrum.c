@@ -160,16 +160,33 @@ double vf_spectrum_at(const vf_spectrum *s, double radius)
     return exp(s->log_power[i] + share * (s->log_power[i + 1] - s->log_power[i]));
 }
 
+/* The index of -|k|, where index i is k = i - n / 2. */
+static int64_t below_zero(int64_t i, int64_t n)
+{
+    return i > n / 2 ? n / 2 * 2 - i : i;
+}
+
+/* It depends on |k| along each axis: an eighth is computed, the rest are copies. */
 void vf_spectrum_fill(vf_context *ctx, const vf_wiener_space *space, const vf_spectrum *spectrum, double *out)
 {
-    const int64_t *n = space->matrix;
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 20 * n[0] * n[1] * n[2]))
-    for (int64_t row = 0; row < n[1] * n[2]; row++)
-        for (int64_t x = 0; x < n[0]; x++) {
-            const double k[3] = {(double)(x - n[0] / 2), (double)(row % n[1] - n[1] / 2),
-                                 (double)(row / n[1] - n[2] / 2)};
-            out[row * n[0] + x] = vf_spectrum_at(spectrum, vf_wiener_radius(space, k));
+    const int64_t *n = space->matrix, ny = n[1] / 2 + 1, nz = n[2] / 2 + 1;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 20 * n[0] * ny * nz))
+    for (int64_t i = 0; i < ny * nz; i++) {
+        const int64_t y = i % ny, z = i / ny;
+        double *row = out + (z * n[1] + y) * n[0];
+        for (int64_t x = 0; x <= n[0] / 2; x++) {
+            const double k[3] = {(double)(x - n[0] / 2), (double)(y - n[1] / 2), (double)(z - n[2] / 2)};
+            row[x] = vf_spectrum_at(spectrum, vf_wiener_radius(space, k));
         }
+        for (int64_t x = n[0] / 2 + 1; x < n[0]; x++)
+            row[x] = row[below_zero(x, n[0])];
+    }
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, n[0] * n[1] * n[2]))
+    for (int64_t i = 0; i < n[1] * n[2]; i++) {
+        const int64_t y = i % n[1], z = i / n[1], from = below_zero(z, n[2]) * n[1] + below_zero(y, n[1]);
+        if (from != i)
+            memcpy(out + i * n[0], out + from * n[0], (size_t)n[0] * sizeof *out);
+    }
 }
 
 /* ---- density ---- */

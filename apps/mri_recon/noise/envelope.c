@@ -19,6 +19,7 @@ static const double LEAST_ENVELOPE = 0.15;
 /* The image is made from the middle of k-space, with weights exp(-r^2 / LOW_PASS^2); r = 1 is a face of k-space. A
  * smaller value would blur rims, a larger one would add noise. */
 static const double LOW_PASS = 0.5;
+enum { BLOCKS = 128 }; /* of voxels that are summed */
 
 /* Replaces each of `count` values, `step` apart, by the mean over 2 reach + 1 of them, 0 beyond the ends. `line` is
  * scratch for `count` values. */
@@ -73,21 +74,36 @@ static void add_energies(const recon_job *j, const scan_frame *frame, const char
     }
 }
 
+/* *sum of sqrt(energy) and *squares of energy over all voxels. Blocks are added in order, so the bits do not depend on the number of
+ * threads. */
+static void add_up(const recon_job *j, const double *energy, double *sum, double *squares)
+{
+    double part[BLOCKS][2] = {{0}};
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 5 * j->voxels))
+    for (int b = 0; b < BLOCKS; b++)
+        for (int64_t v = j->voxels * b / BLOCKS; v < j->voxels * (b + 1) / BLOCKS; v++) {
+            part[b][0] += sqrt(energy[v]);
+            part[b][1] += energy[v];
+        }
+    *sum = *squares = 0;
+    for (int b = 0; b < BLOCKS; b++) {
+        *sum += part[b][0];
+        *squares += part[b][1];
+    }
+}
+
 /* The envelope of an image, and the share of the field of view that the object fills: (sum |x|)^2 / (N sum |x|^2),
  * which is exact for an object of uniform brightness. Noise and folding make it larger. */
 static vf_status smooth_energy(const recon_job *j, const scan_frame *frame, const char *image, frame_envelope *out)
 {
     const int64_t *n = j->scan->matrix;
-    double sum = 0, squares = 0;
+    double sum, squares;
     const int64_t room = vf_context_threads(j->ctx) * (n[0] + n[1] + n[2]);
     double *energy = malloc((size_t)(j->voxels + (room > j->voxels ? room : j->voxels)) * sizeof *energy);
     if (!energy)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the envelope of %lld voxels", (long long)j->voxels);
     add_energies(j, frame, image, energy + j->voxels, energy);
-    for (int64_t v = 0; v < j->voxels; v++) {
-        sum += sqrt(energy[v]);
-        squares += energy[v];
-    }
+    add_up(j, energy, &sum, &squares);
     const double share = sum * sum / (squares * (double)j->voxels), mean = squares / (double)j->voxels;
     const bool known = share > 0 && isfinite(mean); /* else all values are 0, or their squares overflow */
     out->filled = known ? fmin(fmax(share, LEAST_FILLED), 1) : 1;

@@ -10,6 +10,7 @@
 #include "solve/prior_table.h"
 #include "solve/recon_choices.h"
 #include "solve/transfer.h"
+#include "voxfield/statistics.h"
 #include "voxfield/team_size.h"
 #include "wiener.h"
 
@@ -41,14 +42,14 @@ vf_status regularise_density(crew *c, int trajectory)
     vf_status status =
         weights && c->density ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the samples' density");
     const int64_t samples = status == VF_OK ? at->samples : 0;
-    c->mean_weight = 0;
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 10 * samples))
     for (int64_t m = 0; m < samples; m++) {
         const float complex phi = sample_phi(j->solve, j->scan, at, m);
         weights[m] = (at->weights ? at->weights[m] : 1) * (double)crealf(phi * conjf(phi));
     }
-    for (int64_t m = 0; m < samples; m++)
-        c->mean_weight += weights[m] / (double)samples;
+    vf_reduced all = {0};
+    VF_TRY(status, vf_host_reduce(j->ctx, VF_REDUCE_SUM, VF_F64, samples, weights, NULL, &all));
+    c->mean_weight = samples > 0 ? all.re / (double)samples : 0;
     if (status == VF_OK && !made)
         status = vf_sampling_density(j->ctx, &space, at->samples, at->k, weights, c->density_room);
     c->density_of = trajectory;
