@@ -1,4 +1,5 @@
 /* Replaces the kernels' .cu files in a build without CUDA: empty tables of backends. */
+#include "cosine_backend.h"
 #include "coulomb_sum_backend.h"
 #include "cutoff_sum_backend.h"
 #include "differences_backend.h"
@@ -11,6 +12,7 @@
 #include "toeplitz_backend.h"
 #include "wavelet_backend.h"
 
+const vf_cosine_backend vf_cosine_cuda = {0};
 const vf_coulomb_backend vf_coulomb_cuda = {0};
 const vf_coulomb_backend vf_coulomb_dcs = {0};
 const vf_cutoff_backend vf_cutoff_cuda = {0};

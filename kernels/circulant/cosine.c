@@ -1,5 +1,5 @@
-/* On the CPU, by the passes of a Toeplitz matrix. On GPUs, products with dense matrices, along z, y and x; a transposition
- * between two of them brings the next axis to the front:
+/* On the CPU, by the passes of a Toeplitz matrix. On GPUs by CUDA, by Fourier transforms (cosine_backend.h). On OpenCL devices,
+ * products with dense matrices, along z, y and x; a transposition between two of them brings the next axis to the front:
  *
  *     [z][y][x] -> [y][x][z] -> [x][z][y], the eigenvalues, and back
  */
@@ -8,8 +8,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cosine_backend.h"
 #include "toeplitz.h"
 #include "voxfield/copy.h"
+#include "voxfield/fft.h"
 #include "voxfield/matrix_product.h"
 #include "voxfield/team_size.h"
 #include "voxfield/vector.h"
@@ -18,12 +20,19 @@ struct vf_cosine {
     vf_context *ctx;
     vf_dtype type, real;
     int64_t counts[3], voxels;
-    vf_toeplitz *passes; /* CPU; else the rest */
+    vf_toeplitz *passes;  /* CPU; else the rest */
+    vf_array work[2];     /* [voxels] complex; CUDA: one */
+    vf_array eigenvalues; /* [x][z][y] real; CUDA: [z][y][x] */
+    /* CUDA */
+    const vf_cosine_backend *backend;
+    vf_fft *fft;
+    vf_array turns; /* w_k of cosine_backend.h */
+    /* OpenCL */
     vf_matrix_product *product;
     vf_array forward[3], backward[3]; /* [N_a][N_a]: d_k(n), and its transposed; empty for an axis of one voxel */
-    vf_array work[2];                 /* [voxels] complex */
-    vf_array eigenvalues;             /* [x][z][y] real */
 };
+
+static const vf_backend backends[] = {{&vf_cuda_only, &vf_cosine_cuda}, {NULL, NULL}};
 
 /* Rounds to the plan's precision. Returns false if a value is not finite, or overflows. */
 static bool put(vf_dtype real, double value, int64_t at, void *to)
@@ -63,18 +72,45 @@ static vf_status make_axis(vf_cosine *c, vf_device *device, vf_queue *queue, int
     return status;
 }
 
-/* The matrices of all axes, room for the passes, and eigenvalues of 0. */
-static vf_status make_products(vf_cosine *c, vf_device *device)
+/* The matrices of all axes. */
+static vf_status make_products(vf_cosine *c, vf_device *device, vf_queue *queue)
 {
-    vf_queue *queue = NULL;
     vf_status status = vf_matrix_product_create(device, c->real, NULL, &c->product);
-    VF_TRY(status, vf_queue_create(device, &queue));
-    for (int i = 0; i < 2 && status == VF_OK; i++)
-        status = vf_array_create(device, VF_SPACE_DEVICE, c->type, c->voxels, &c->work[i]);
-    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, c->real, c->voxels, &c->eigenvalues));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, c->type, c->voxels, &c->work[1]));
     for (int a = 0; a < 3 && status == VF_OK; a++)
         if (c->counts[a] > 1)
             status = make_axis(c, device, queue, a);
+    return status;
+}
+
+/* The Fourier transform, and what turns its numbers. */
+static vf_status make_fourier(vf_cosine *c, vf_device *device, vf_queue *queue)
+{
+    const int64_t *n = c->counts, dims[3] = {n[2], n[1], n[0]}, count = n[0] / 2 + n[1] / 2 + n[2] / 2 + 3;
+    void *turns = malloc((size_t)count * vf_dtype_bytes(c->type));
+    vf_status status = turns ? VF_OK : vf_fail(c->ctx, VF_ERR_MEMORY, "cosine: not enough memory for a plan");
+    VF_TRY(status, vf_fft_create(device, c->type, 3, dims, 1, &c->fft));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, c->type, count, &c->turns));
+    for (int64_t a = 0, at = 0; a < 3 && status == VF_OK; a++)
+        for (int64_t k = 0; k <= n[a] / 2; k++, at++) {
+            const double angle = M_PI * (double)k / (double)(2 * n[a]);
+            put(c->real, cos(angle), 2 * at, turns);
+            put(c->real, -sin(angle), 2 * at + 1, turns);
+        }
+    VF_TRY(status, send(c, queue, 2 * count, turns, c->turns.data));
+    free(turns);
+    return status;
+}
+
+/* Room for the passes, and eigenvalues of 0. */
+static vf_status make_transforms(vf_cosine *c, vf_device *device)
+{
+    vf_queue *queue = NULL;
+    vf_status status = vf_queue_create(device, &queue);
+    c->backend = vf_backend_table(backends, device);
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, c->type, c->voxels, &c->work[0]));
+    VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, c->real, c->voxels, &c->eigenvalues));
+    VF_TRY(status, c->backend ? make_fourier(c, device, queue) : make_products(c, device, queue));
     VF_TRY(status, vf_fill(queue, c->real, c->voxels, (const double[1]){0}, c->eigenvalues.data));
     VF_TRY(status, vf_queue_sync(queue));
     vf_queue_destroy(queue);
@@ -99,7 +135,7 @@ vf_status vf_cosine_create(vf_device *device, const int64_t counts[3], vf_dtype 
     const vf_toeplitz_options options = {.precision = precision, .segments = 1, .circulant = true, .cosine = true};
     const vf_status status = vf_device_get_kind(device) == VF_DEVICE_CPU
                                  ? vf_toeplitz_create(device, counts, &options, &c->passes)
-                                 : make_products(c, device);
+                                 : make_transforms(c, device);
     if (status == VF_OK)
         *out = c;
     else
@@ -112,6 +148,8 @@ void vf_cosine_destroy(vf_cosine *c)
     if (!c)
         return;
     vf_toeplitz_destroy(c->passes);
+    vf_fft_destroy(c->fft);
+    vf_array_free(&c->turns);
     vf_matrix_product_destroy(c->product);
     for (int a = 0; a < 3; a++) {
         vf_array_free(&c->forward[a]);
@@ -129,11 +167,12 @@ vf_status vf_cosine_set(vf_cosine *c, vf_queue *queue, const double *m)
     void *values = malloc((size_t)c->voxels * vf_dtype_bytes(c->real));
     if (!values)
         return vf_fail(c->ctx, VF_ERR_MEMORY, "cosine: not enough memory for %lld eigenvalues", (long long)c->voxels);
+    const bool in_order = c->passes || c->backend;
     bool finite = true;
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(c->ctx, 2 * c->voxels)) reduction(&& : finite)
     for (int64_t row = 0; row < ny * nz; row++)
         for (int64_t x = 0, y = row % ny, z = row / ny; x < nx; x++)
-            finite = put(c->real, m[row * nx + x], c->passes ? row * nx + x : (x * nz + z) * ny + y, values) && finite;
+            finite = put(c->real, m[row * nx + x], in_order ? row * nx + x : (x * nz + z) * ny + y, values) && finite;
     const vf_status status =
         !finite     ? vf_fail(c->ctx, VF_ERR_ARGUMENT, "cosine: an eigenvalue is NaN, infinite or too large for %s",
                               vf_dtype_name(c->real))
@@ -196,14 +235,20 @@ static vf_status turn(const vf_cosine *c, vf_queue *queue, int64_t rows, const v
                         (vf_pitch){rows, c->voxels});
 }
 
-vf_status vf_cosine_apply(vf_cosine *c, vf_queue *queue, const void *x, void *y)
+static vf_status apply_fourier(vf_cosine *c, vf_queue *queue, const void *x, void *y)
+{
+    void *v = c->work[0].data;
+    vf_status status = c->backend->order(queue, c->type, c->counts, false, x, v);
+    VF_TRY(status, vf_fft_execute(c->fft, queue, VF_FFT_FORWARD, v));
+    VF_TRY(status, c->backend->mix(queue, c->type, c->counts, c->turns.data, c->eigenvalues.data, v));
+    VF_TRY(status, vf_fft_execute(c->fft, queue, VF_FFT_BACKWARD, v));
+    return status == VF_OK ? c->backend->order(queue, c->type, c->counts, true, v, y) : status;
+}
+
+static vf_status apply_products(vf_cosine *c, vf_queue *queue, const void *x, void *y)
 {
     const int64_t *n = c->counts;
     void *a = c->work[0].data, *b = c->work[1].data;
-    if (!x || !y)
-        return vf_fail(c->ctx, VF_ERR_ARGUMENT, "cosine: a vector is missing");
-    if (c->passes)
-        return vf_toeplitz_apply(c->passes, queue, 1, NULL, x, y);
     vf_status status = transform(c, queue, 2, c->forward, x, a);
     VF_TRY(status, turn(c, queue, n[2], a, b));
     VF_TRY(status, transform(c, queue, 1, c->forward, b, a));
@@ -215,4 +260,13 @@ vf_status vf_cosine_apply(vf_cosine *c, vf_queue *queue, const void *x, void *y)
     VF_TRY(status, transform(c, queue, 1, c->backward, a, b));
     VF_TRY(status, turn(c, queue, n[1] * n[0], b, a));
     return status == VF_OK ? transform(c, queue, 2, c->backward, a, y) : status;
+}
+
+vf_status vf_cosine_apply(vf_cosine *c, vf_queue *queue, const void *x, void *y)
+{
+    if (!x || !y)
+        return vf_fail(c->ctx, VF_ERR_ARGUMENT, "cosine: a vector is missing");
+    if (c->passes)
+        return vf_toeplitz_apply(c->passes, queue, 1, NULL, x, y);
+    return c->backend ? apply_fourier(c, queue, x, y) : apply_products(c, queue, x, y);
 }

@@ -4,8 +4,8 @@
  *
  * As preconditioners of Toeplitz matrices they suit symbols that vary much (Chan and Ng, SIAM Review 38 (1996) 427): a
  * circulant matrix joins opposite faces of the image, a cosine one mirrors the image at its faces, where it has no jumps. The
- * transforms are fast ones on the CPU, and on GPUs products with dense matrices, 8 N_a real operations per element and axis: few
- * beside those of F^H W F. Vectors are complex, interleaved, [z][y][x].
+ * transforms are fast ones on the CPU and by CUDA, and on OpenCL devices products with dense matrices, 8 N_a real operations per
+ * element and axis. Vectors are complex, interleaved, [z][y][x].
  */
 #ifndef VOXFIELD_COSINE_H
 #define VOXFIELD_COSINE_H
@@ -15,8 +15,8 @@
 typedef struct vf_cosine vf_cosine;
 
 /* Makes a plan for a matrix on `counts` voxels along x, y, z, which is 0 at first. Vectors are complex, of `precision` (VF_F32,
- * VF_F64). The plan holds a vector and a half, and room for each thread; on a GPU two vectors and a half, and two dense matrices of N_a^2
- * numbers for each axis. Errors:
+ * VF_F64). The plan holds a vector and a half, and on the CPU room for each thread, by CUDA the working memory of a Fourier transform (fft.h);
+ * by OpenCL two vectors and a half, and two dense matrices of N_a^2 numbers for each axis. Errors:
  * VF_ERR_ARGUMENT, VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE, VF_ERR_UNSUPPORTED (a device without matrix products);
  * *out is NULL then. */
 VF_MUST_CHECK vf_status vf_cosine_create(vf_device *device, const int64_t counts[3], vf_dtype precision,
