@@ -28,6 +28,8 @@ void crew_free_solvers(crew *c)
         vf_cosine_destroy(s->sparse.mirrored);
         vf_circulant_destroy(s->sparse.held);
         vf_array_free(&s->sparse.unseen);
+        vf_array_free(&s->sparse.seen);
+        vf_array_free(&s->sparse.dark);
         vf_array_free(&s->sparse.uneven);
     }
     for (int d = 0; c->share && d < c->shares; d++) {

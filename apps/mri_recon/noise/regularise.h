@@ -30,6 +30,9 @@ VF_MUST_CHECK vf_status regularise_parts(crew *c, const scan_frame *frame, doubl
  * and the frame's weight: [image][voxels], 0 where the coils see the voxel. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY. */
 VF_MUST_CHECK vf_status regularise_unseen(const crew *c, const frame_group *g, double power, double mean,
                                           vf_queue *queue, vf_array *to);
+/* Copies D and G of sparse_problem (solve/equations.h) to the device; `mean` [frame]: mean eigenvalues. Errors: as above. */
+VF_MUST_CHECK vf_status regularise_dark(const crew *c, const frame_group *g, double power, const double *mean,
+                                        vf_queue *queue, vf_array *seen, vf_array *dark);
 /* Copies 1 / the balance of the frames' maps to the device, [image][voxels], 0 where no coil sees. Errors: as above. */
 VF_MUST_CHECK vf_status regularise_uneven(const crew *c, const frame_group *g, double power, vf_queue *queue,
                                           vf_array *to);

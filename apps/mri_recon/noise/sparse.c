@@ -22,6 +22,7 @@
 #include "solve/prior_table.h"
 #include "sparse.h"
 #include "voxfield/matrix_product.h"
+#include "voxfield/statistics.h"
 #include "voxfield/team_size.h"
 
 /* What lambda and rho of prior_table.c are for: the expected error relative to the signal, and its bounds. With errors
@@ -313,12 +314,13 @@ static vf_status set_inverse(const recon_job *j, device_solver *s, int part, dou
                     : vf_circulant_set(s->sparse.inverse, s->queue, part - apart(&s->sparse), spectrum);
 }
 
-/* Sets the preconditioner; `spectrum` is scratch. */
-static vf_status precondition(crew *c, const frame_group *g, device_solver *s, double power, const double *kappa,
-                              double *spectrum)
+/* Sets the preconditioner's matrices; `spectrum` is scratch. mean[frame] gets the mean eigenvalue that they invert. */
+static vf_status set_matrices(crew *c, const frame_group *g, device_solver *s, double power, const double *kappa,
+                              double *spectrum, double *mean)
 {
     const recon_job *j = c->job;
     const sparse_problem *p = &s->sparse;
+    vf_reduced sum = {0};
     vf_status status = p->chain ? vf_circulant_chain_couple(p->chain, vf_penalties_coupling(p->penalties)) : VF_OK;
     for (int f = 0; f < g->count && status == VF_OK; f++) {
         const scan_frame *frame = j->frames[g->first + f];
@@ -326,6 +328,10 @@ static vf_status precondition(crew *c, const frame_group *g, device_solver *s, d
         if (status != VF_OK)
             break;
         spectrum_of(c, p->penalties, power * frame_weight(c, frame), kappa, spectrum);
+        status = vf_host_reduce(j->ctx, VF_REDUCE_SUM, VF_F64, j->voxels, spectrum, NULL, &sum);
+        mean[f] = sum.re / (double)j->voxels;
+        if (status != VF_OK)
+            break;
         status = p->chain ? vf_circulant_chain_add(p->chain, s->queue, spectrum) : set_inverse(j, s, 0, spectrum);
     }
     for (int part = 1; status == VF_OK && part <= vf_penalties_extra(p->penalties); part++) {
@@ -333,6 +339,18 @@ static vf_status precondition(crew *c, const frame_group *g, device_solver *s, d
         vf_penalties_add_spectrum(p->penalties, part, spectrum);
         status = set_inverse(j, s, part, spectrum);
     }
+    return status;
+}
+
+static vf_status precondition(crew *c, const frame_group *g, device_solver *s, double power, const double *kappa,
+                              double *spectrum)
+{
+    double *mean = calloc((size_t)g->count, sizeof *mean);
+    vf_status status = mean ? set_matrices(c, g, s, power, kappa, spectrum, mean)
+                            : vf_fail(c->job->ctx, VF_ERR_MEMORY, "no memory for %d frames", g->count);
+    if (status == VF_OK && c->job->has_maps)
+        status = regularise_dark(c, g, power, mean, s->queue, &s->sparse.seen, &s->sparse.dark);
+    free(mean);
     return status;
 }
 

@@ -149,8 +149,8 @@ static void say_sharing(const vf_context *ctx, const recon_settings *s, const mr
 }
 
 /* Vectors of an image for sparse priors, at most, for each set or frame: ADMM's, one for the image of even noise, one
- * for each term of a wavelet or a block and as many as axes for tv, 2 of the largest of these, half a one each for what
- * undoes even noise and for the weights of unseen voxels, and the plans of wavelets. With tgv the solver's own vectors have a
+ * for each term of a wavelet or a block and as many as axes for tv, 2 of the largest of these, half a one each for what undoes even
+ * noise, for the weights of unseen voxels and for two of the preconditioner, and the plans of wavelets. With tgv the solver's own vectors have a
  * component more for each axis, and so do the two sides. */
 static double sparse_images(const solve_settings *s, const mri_scan *raw)
 {
@@ -164,7 +164,7 @@ static double sparse_images(const solve_settings *s, const mri_scan *raw)
     }
     const double own = solves_series(s) ? 8 : 14;          /* vf_admm's, with a number of inner steps or without */
     const double both = fields > 0 ? 2 * (1 + fields) : 0; /* b and x with fields */
-    const double inverse = 3 + fields / 2;                 /* the preconditioner */
+    const double inverse = 5 + 3 * fields / 2;             /* the preconditioner */
     return s->sparse ? 2 + own * (1 + fields) + both + terms + 2 * largest + inverse : 0;
 }
 

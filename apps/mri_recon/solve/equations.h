@@ -127,6 +127,10 @@ typedef struct sparse_problem {
     vf_array
         unseen; /* with `even`, [image][voxels] real: weights w of sum w |v|^2 / 2, v = x / even, for voxels that no
                       * coil sees well */
+    /* Where no coil sees well the matrix is near its mean eigenvalue, whatever the frequency. So the preconditioner is D M D + G, with
+     * M the inverse above, D^2 = 1 - g and G = g / mean, g near 1 where no coil sees, else near 0. [image][voxels] real: D, G; empty: 1,
+     * 0. */
+    vf_array seen, dark;
     vf_circulant *held; /* its matrix 0 is K of v^H K v / 2, for frequencies that no sample reaches; NULL: none */
 } sparse_problem;
 

@@ -21,11 +21,12 @@ typedef struct each_image {
     const sparse_problem *problem;
     vf_vector_space space; /* of images and fields */
     int images;
+    vf_array room; /* with problem->seen: images and fields */
 } each_image;
 
-static vf_status apply_inverse(void *state, vf_queue *queue, const void *r, void *z)
+/* z = M r. */
+static vf_status apply_matrices(const each_image *s, vf_queue *queue, const void *r, void *z)
 {
-    const each_image *s = state;
     const sparse_problem *p = s->problem;
     const vf_dtype type = s->space.type;
     const int chained = p->chain ? 1 : 0, apart = p->chain || p->mirrored;
@@ -39,6 +40,27 @@ static vf_status apply_inverse(void *state, vf_queue *queue, const void *r, void
                                           : vf_circulant_apply(p->inverse, queue, part - apart, 1, from, 0, to);
     }
     return status;
+}
+
+/* z = (D M D + G) r; D is 1 and G is 0 for fields. */
+static vf_status apply_inverse(void *state, vf_queue *queue, const void *r, void *z)
+{
+    const each_image *s = state;
+    const sparse_problem *p = s->problem;
+    const vf_dtype type = s->space.type;
+    const int64_t images = s->images * p->voxels;
+    void *room = s->room.data;
+    if (!room)
+        return apply_matrices(s, queue, r, z);
+    vf_device *device = vf_queue_device(queue);
+    vf_status status = vf_vector_scale_by(queue, type, images, p->seen.data, r, room);
+    if (status == VF_OK && s->space.count > images)
+        status = vf_copy(queue, type, s->space.count - images, vf_offset(device, r, type, images),
+                         vf_array_at(&s->room, images));
+    VF_TRY(status, apply_matrices(s, queue, room, z));
+    VF_TRY(status, vf_vector_scale_by(queue, type, images, p->seen.data, z, z));
+    VF_TRY(status, vf_vector_scale_by(queue, type, images, p->dark.data, r, room));
+    return status == VF_OK ? vf_vector_axpby(queue, type, images, 1, room, 1, z) : status;
 }
 
 /* ---- the operators ---- */
@@ -141,7 +163,13 @@ static vf_status make_operators(vf_operator *system, const sparse_problem *probl
     if (status != VF_OK)
         return status;
     const vf_vector_space space = vf_operator_domain(out->normal);
-    out->images = (each_image){problem, space, (int)(vf_operator_domain(system).count / problem->voxels)};
+    out->images = (each_image){
+        .problem = problem, .space = space, .images = (int)(vf_operator_domain(system).count / problem->voxels)};
+    if (problem->seen.data)
+        status =
+            vf_array_create(vf_operator_device(system), VF_SPACE_DEVICE, space.type, space.count, &out->images.room);
+    if (status != VF_OK)
+        return status;
     return vf_operator_create(vf_operator_device(system), &inverse, VF_OPERATOR_SELF_ADJOINT, space, space,
                               &out->images, &out->inverse);
 }
@@ -152,6 +180,7 @@ static void free_operators(operators *made)
     vf_operator_free(made->extended);
     vf_operator_free(made->balanced);
     vf_array_free(&made->even.room);
+    vf_array_free(&made->images.room);
     vf_array_free(&made->b);
     vf_array_free(&made->x);
 }
