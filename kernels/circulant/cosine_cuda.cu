@@ -22,13 +22,13 @@ struct extents {
 };
 
 /* Where number n of v comes from. */
-__host__ __device__ inline int64_t source(int64_t n, int64_t count)
+__device__ inline int64_t source(int64_t n, int64_t count)
 {
     return 2 * n < count ? 2 * n : 2 * (count - 1 - n) + 1;
 }
 
 /* Where number n of x lies in v. */
-__host__ __device__ inline int64_t target(int64_t n, int64_t count)
+__device__ inline int64_t target(int64_t n, int64_t count)
 {
     return n % 2 == 0 ? n / 2 : count - 1 - n / 2;
 }
@@ -45,14 +45,14 @@ __global__ void __launch_bounds__(MOST_THREADS) order_rows(extents e, const numb
 }
 
 template <typename T>
-__host__ __device__ inline number<T> product(number<T> a, number<T> b)
+__device__ inline number<T> product(number<T> a, number<T> b)
 {
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
 /* V_k and V_(N-k) to X_k and X_(N-k). */
 template <typename T>
-__host__ __device__ inline void to_cosine(number<T> w, number<T> *low, number<T> *high)
+__device__ inline void to_cosine(number<T> w, number<T> *low, number<T> *high)
 {
     const number<T> a = product(w, *low), b = product(number<T>{w.re, -w.im}, *high);
     *low = {(a.re + b.re) / 2, (a.im + b.im) / 2};
@@ -60,7 +60,7 @@ __host__ __device__ inline void to_cosine(number<T> w, number<T> *low, number<T>
 }
 
 template <typename T>
-__host__ __device__ inline void to_fourier(number<T> w, number<T> *low, number<T> *high)
+__device__ inline void to_fourier(number<T> w, number<T> *low, number<T> *high)
 {
     const number<T> a = {low->re + high->im, low->im - high->re}, b = {low->re - high->im, low->im + high->re};
     *low = product(number<T>{w.re, -w.im}, a);
@@ -70,8 +70,8 @@ __host__ __device__ inline void to_fourier(number<T> w, number<T> *low, number<T
 /* The eight numbers at +-k along each axis; at k = 0 and N / 2 these are fewer, and written more than once with what is the same
  * but for rounding. */
 template <typename T>
-__host__ __device__ inline void mix_numbers(const extents &e, const number<T> *turns, const T *eigenvalues,
-                                            const int64_t k[3], number<T> *v)
+__device__ inline void mix_numbers(const extents &e, const number<T> *turns, const T *eigenvalues, const int64_t k[3],
+                                   number<T> *v)
 {
     const int64_t *n = e.counts;
     const number<T> w[3] = {turns[k[0]], turns[n[0] / 2 + 1 + k[1]], turns[n[0] / 2 + 1 + n[1] / 2 + 1 + k[2]]};

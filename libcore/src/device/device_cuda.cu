@@ -5,7 +5,7 @@
 
 #include "backend/stream_memory.cuh"
 #include "context_internal.h"
-#include "upload_staged.cuh"
+#include "copy_staged.cuh"
 
 static vf_status use(vf_device *device)
 {
@@ -105,7 +105,7 @@ static vf_status cuda_queue_after(vf_device *device, void *native, void *before)
 static vf_status cuda_copy(vf_device *device, void *native, void *dst, const void *src, size_t bytes)
 {
     vf_status status = use(device);
-    if (status == VF_OK && !vf_upload_staged(device, (cudaStream_t)native, dst, src, bytes, &status))
+    if (status == VF_OK && !vf_copy_staged(device, (cudaStream_t)native, dst, src, bytes, &status))
         status = VF_CUDA(device, cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDefault, (cudaStream_t)native));
     return status;
 }
