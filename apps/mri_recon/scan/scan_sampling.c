@@ -37,15 +37,20 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-/* sqrt of the sum of squares over round axes, or of the largest square. `at` is in units of reach. */
-static double region_radius(const bool *round, const double at[3])
+/* The sum of squares over round axes, or the largest square. `at` is in units of reach. */
+static double region_square(const bool *round, const double at[3])
 {
     double sum = 0, most = 0;
     for (int a = 0; a < 3; a++) {
         sum += round[a] ? at[a] * at[a] : 0;
         most = larger(most, at[a] * at[a]);
     }
-    return sqrt(larger(sum, most));
+    return larger(sum, most);
+}
+
+static double region_radius(const bool *round, const double at[3])
+{
+    return sqrt(region_square(round, at));
 }
 
 static void position(const k_region *r, const float *k, double at[3])
@@ -79,9 +84,9 @@ static void find_region(vf_context *ctx, const mri_scan *raw, const scan_traject
         for (int a = 0; a < 3; a++)
             at[a] /= r->reach[a];
         for (int s = 0; s < 5; s++)
-            most[s] = larger(most[s], region_radius(ROUND[s], at));
+            most[s] = larger(most[s], region_square(ROUND[s], at));
     }
-    while (r->shape < 4 && most[r->shape] > SLACK)
+    while (r->shape < 4 && sqrt(most[r->shape]) > SLACK)
         r->shape++;
 }
 

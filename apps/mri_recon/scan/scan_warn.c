@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "scan_units.h"
+#include "voxfield/team_size.h"
 #include "voxfield/timer.h"
 
 /* A trajectory that covers less of the matrix's k-space gives a blurred image. Often the units are wrong. */
@@ -84,19 +85,23 @@ static bool takes_block(int64_t block, int64_t blocks)
     return ((uint64_t)block * 0x9e3779b97f4a7c15u >> 32) % step == 0; /* Fibonacci hashing, Knuth */
 }
 
-/* Adds the strength of a frame's samples, and their number, near the centre [0] and the edge [1] of each axis. A few coils
- * tell. */
-static void add_strength(const mri_scan *raw, const scan_frame *f, double sum[3][2], int64_t count[3][2])
+enum { BLOCK = 512 }; /* samples */
+
+/* Strengths of samples, and their number, near the centre [0] and the edge [1] of each axis. */
+typedef struct strengths {
+    double sum[3][2];
+    int64_t count[3][2];
+} strengths;
+
+/* Adds a block of a frame's samples. A few coils tell. */
+static void add_block(const mri_scan *raw, const scan_frame *f, int64_t block, strengths *out)
 {
-    enum { MOST_COILS = 4, BLOCK = 512 };
+    enum { MOST_COILS = 4 };
     const scan_trajectory *t = &raw->trajectory[f->trajectory];
     const int step = (raw->coils + MOST_COILS - 1) / MOST_COILS;
-    for (int64_t m = 0; m < t->samples; m++) {
+    const int64_t end = (block + 1) * BLOCK < t->samples ? (block + 1) * BLOCK : t->samples;
+    for (int64_t m = block * BLOCK; m < end; m++) {
         double strength = 0;
-        if (m % BLOCK == 0 && !takes_block(m / BLOCK, t->samples / BLOCK)) {
-            m += BLOCK - 1;
-            continue;
-        }
         if (t->weights && t->weights[m] == 0)
             continue;
         for (int c = 0; c < raw->coils; c += step) {
@@ -107,27 +112,46 @@ static void add_strength(const mri_scan *raw, const scan_frame *f, double sum[3]
             const double part = fabs((double)t->k[3 * m + a]) / ((double)raw->matrix[a] / 2);
             const int where = part > EDGE;
             if (part > EDGE || part < 1 - EDGE) {
-                sum[a][where] += strength;
-                count[a][where]++;
+                out->sum[a][where] += strength;
+                out->count[a][where]++;
             }
         }
     }
+}
+
+/* Adds a frame's samples. The parts are always as many, and added in order, so the bits do not depend on the number of
+ * threads. */
+static void add_strength(const vf_context *ctx, const mri_scan *raw, const scan_frame *f, strengths *to)
+{
+    enum { PARTS = 64, MOST_TAKEN = 1 << 21, NANOSECONDS = 10 };
+    const int64_t samples = raw->trajectory[f->trajectory].samples, blocks = (samples + BLOCK - 1) / BLOCK;
+    strengths part[PARTS] = {0};
+#pragma omp parallel for schedule(static)                                                                              \
+    num_threads(vf_threads_for(ctx, NANOSECONDS *(samples < MOST_TAKEN ? samples : MOST_TAKEN)))
+    for (int p = 0; p < PARTS; p++)
+        for (int64_t block = blocks * p / PARTS; block < blocks * (p + 1) / PARTS; block++)
+            if (takes_block(block, samples / BLOCK))
+                add_block(raw, f, block, &part[p]);
+    for (int p = 0; p < PARTS; p++)
+        for (int i = 0; i < 6; i++) {
+            to->sum[i / 2][i % 2] += part[p].sum[i / 2][i % 2];
+            to->count[i / 2][i % 2] += part[p].count[i / 2][i % 2];
+        }
 }
 
 /* An image has most of its energy near k = 0. Strengths, and not their squares, so that a spike does not count much. */
 static void warn_of_edges(vf_context *ctx, const char *name, const mri_scan *raw)
 {
     enum { MOST_FRAMES = 16, LEAST_MATRIX = 16, LEAST_SAMPLES = 32 };
-    double sum[3][2] = {{0}};
-    int64_t count[3][2] = {{0}};
+    strengths s = {0};
     bool wrong[3] = {false, false, false};
     const int step = raw->frames / MOST_FRAMES + 1;
     for (int f = 0; f < raw->frames; f += step)
         if (raw->frame[f].data)
-            add_strength(raw, &raw->frame[f], sum, count);
+            add_strength(ctx, raw, &raw->frame[f], &s);
     for (int a = 0; a < 3; a++)
-        wrong[a] = raw->matrix[a] >= LEAST_MATRIX && count[a][0] >= LEAST_SAMPLES && count[a][1] >= LEAST_SAMPLES &&
-                   sum[a][1] / (double)count[a][1] > STRONGER * sum[a][0] / (double)count[a][0];
+        wrong[a] = raw->matrix[a] >= LEAST_MATRIX && s.count[a][0] >= LEAST_SAMPLES && s.count[a][1] >= LEAST_SAMPLES &&
+                   s.sum[a][1] / (double)s.count[a][1] > STRONGER * s.sum[a][0] / (double)s.count[a][0];
     if (wrong[0] || wrong[1] || wrong[2])
         vf_warn(ctx,
                 "%s: samples at the edge of k-space are stronger than those at its centre along%s%s%s; k = 0 belongs "
