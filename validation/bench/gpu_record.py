@@ -3,6 +3,7 @@
 
     gpu_record.py WORK RESULTS PART
     gpu_record.py --fill-from RECORD.json RESULTS
+    gpu_record.py --again PART.json OTHER.json
     gpu_record.py --costs BUILD
 
 WORK holds devices.csv (nvidia-smi), nvcc.txt, digest.txt, digests.txt and listed_by.txt (of the CUDA sources); with
@@ -15,7 +16,9 @@ its `parts` has those of each. The tests may come in shares, such as tests-1of2 
 minutes at a time. Then the parts are removed, unless the record shows a problem: so a part can be done again.
 The second form is for a machine that was not lent long enough: it makes the record with the parts that are there, the tests among
 them, and takes the others from an older record of the same kind of device. The sources of each part are in `parts`; those of the
-record are the tests'. The third form tells ctest how long the tests of a build folder took in the newest record here, so that it begins
+record are the tests'. The third form is for tests that failed for a reason that is not in the sources, such as a package that was not
+there: PART gets the results of those that passed in OTHER, a run of the same CUDA sources on the same kind of device, and says so
+(`again`). The fourth form tells ctest how long the tests of a build folder took in the newest record here, so that it begins
 with the longest.
 
 Exits with 1 if the part or the record shows a problem: a failed or skipped test, no tests, an error found by
@@ -161,7 +164,8 @@ def join_shares(folder, new):
             commits = {share["commit"] for share in wanted}
             return {**newest, "commit_note": "shares of several commits" if len(commits) > 1 else newest["commit_note"],
                     "tests": {key: sum(map(operator.itemgetter(key), tests)) if isinstance(value, int) else
-                              {name: one for each in tests for name, one in each[key].items()} for key, value in tests[0].items()}}
+                              {name: one for each in tests for name, one in each.get(key, {}).items()}
+                              for key, value in {name: value for each in tests for name, value in each.items()}.items()}}
     return None
 
 
@@ -200,6 +204,8 @@ def say(record):
     if "tests" in record:
         tests = record["tests"]
         print(f"{record['device']}: {tests['passed']} tests passed, {tests['failed']} failed, {tests['skipped']} skipped")
+        for name, run in tests.get("again", {}).items():
+            print(f"  {name}: {run['was']} in that run, passed in the run of {run['date']} at {run['commit']}")
     for tool, entry in record.get("compute_sanitizer", {}).items():
         print(f"  {tool}: {entry['result']}" + (f" ({entry['summary']})" if entry["summary"] else ""))
     problems = problems_of(record)
@@ -243,6 +249,23 @@ def fill(older, folder):
     return finish(parts, folder)
 
 
+def take_again(path, other_path):
+    part, other = json.loads(path.read_text()), json.loads(other_path.read_text())
+    for key in ("device", "cuda_sources_sha256"):
+        if part[key] != other[key]:
+            sys.exit(f"gpu_record.py: {other_path}: another {key} than {path}")
+    tests, theirs = part["tests"], other["tests"]
+    for name, was in list(tests["not_passed"].items()):
+        if name in theirs["seconds"] and name not in theirs["not_passed"]:
+            del tests["not_passed"][name]
+            tests[was] -= 1
+            tests["passed"] += 1
+            tests["seconds"][name] = theirs["seconds"][name]
+            tests.setdefault("again", {})[name] = {"was": was, "date": other["date"], "commit": other["commit"]}
+    write(part, path)
+    return 1 if say(part) else 0
+
+
 def write_costs(build):
     """The file that ctest writes itself at the end of a run: the times of the tests, by name."""
     records = [json.loads(path.read_text()) for path in (pathlib.Path(__file__).resolve().parents[1] / "results").glob("gpu-*.json")]
@@ -257,6 +280,8 @@ def write_costs(build):
 def main():
     if sys.argv[1] == "--costs":
         return write_costs(pathlib.Path(sys.argv[2]))
+    if sys.argv[1] == "--again":
+        return take_again(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]))
     if sys.argv[1] == "--fill-from":
         return fill(json.loads(pathlib.Path(sys.argv[2]).read_text()), pathlib.Path(sys.argv[3]))
     work, folder, part = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
