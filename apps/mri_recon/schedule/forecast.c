@@ -118,8 +118,8 @@ static void count_espirit(tally *t, double places, double block)
     const double gram = coils * coils / 2 * spans * samples * rate * ns, projector = cube(coils * points) * 1.5 * ns;
     const double voxels = z->sets * coils * coils * z->voxels * 8 * ns;
     const double quality = coils * samples * block * (z->volume ? 3 : 2) * 2 * ns;
-    add(t, FORECAST_MAPS, places * (0.042 + quality + 5e-4 * coils + 10 * ns * z->coils * z->voxels),
-        places * (gram + projector + voxels), t->at.threads, places * 300);
+    add(t, FORECAST_MAPS, places * quality, places * (gram + projector + voxels + 10 * ns * z->coils * z->voxels),
+        t->at.threads, places * 300);
 }
 
 /* The centre's images by least squares, for samples off the grid: conjugate gradients on a small matrix. */
@@ -129,7 +129,7 @@ static void count_centre(tally *t, double places)
     const double side = 32, points = z->volume ? 8 * cube(side) : 4 * side * side, iterations = 20;
     const double centre = z->samples * fmin(1, side / cbrt(z->voxels));
     add(t, FORECAST_MAPS, places * z->coils * 1e-3,
-        places * z->coils * (iterations * 0.35 * ns * points * log2(points) + (z->volume ? 160 : 40) * ns * centre),
+        places * z->coils * (iterations * 0.27 * ns * points * log2(points) + (z->volume ? 160 : 40) * ns * centre),
         z->volume ? t->at.threads : 1, places * z->coils * iterations * 12);
 }
 

@@ -42,10 +42,10 @@ static const law first_law[2][SAMPLED] = {{[GRID_FULL] = {19, 0.2, 0, 0, 2, 1, 0
                                            [BALL_FULL] = {6.3, 0, 0, 0, 1, 1, 0},
                                            [BALL] = {7, 0, 0, 0, 1, 1, 0}},
                                           {[GRID_FULL] = {13.5, 0, 0, 0, 2.3, 1, 0.75},
-                                           [GRID_REGULAR] = {13, 0.35, 1.3, 0, 1.6, 0.55, 0.6},
+                                           [GRID_REGULAR] = {13, 0.35, 1.3, 0, 1.6, 0.55, 0.3},
                                            [GRID_IRREGULAR] = {50, 0, 0, 0, 1, 0.4, 0},
                                            [LINES_FULL] = {28, 0.5, 0, 0, 1, 0.72, 0},
-                                           [LINES] = {10.8, 0, 0.5, 0, 3.9, 1, 1},
+                                           [LINES] = {10, 0, 0.5, 0, 3.9, 1, 1},
                                            [BALL_FULL] = {16, 0, 0, 0, 1, 0.85, 0},
                                            [BALL] = {12, 0, 0.4, 0, 1, 0.6, 0}}};
 /* Iterations of conjugate gradients where the scan is complete, applications of ADMM where it is not. */
@@ -60,15 +60,15 @@ static const law last_law[2][SAMPLED] = {{[GRID_FULL] = {38, 0.25, 0, 0, 2.2, 1,
                                           [GRID_REGULAR] = {1.9, 0, 1.6, 0, 0.8, 1, 0},
                                           [GRID_IRREGULAR] = {15, 0, 0, -0.2, 1, 1.6, 0},
                                           [LINES_FULL] = {42, 0.2, 3, -0.12, 1, 0.75, 0},
-                                          [LINES] = {4.8, 0.7, 0.6, -0.27, 2.4, 0.85, 0},
+                                          [LINES] = {4.4, 0.7, 0.6, -0.27, 2.5, 0.9, 0},
                                           [BALL_FULL] = {80, 0.4, 0, 0, 1, 0.65, 0},
-                                          [BALL] = {45, 0.5, 0, 0, 1, 0.95, 0}}};
+                                          [BALL] = {26, 0.5, 0, 0, 1, 0.95, 0}}};
 /* Linear images of incomplete scans, over first ones: as many more as the tolerance is smaller, but for regular lines with maps,
  * and for one channel off the grid. */
 static const law linear_law = {0.85, 0, 0, 0.2, 1, 1, 1};
 static const double of_linear_lines = 4.4;
 /* The priors identity and differences converge alike for all scans: iterations of each first image and of the last. */
-static const double simple_first = 6, simple_last[2] = {16, 45};
+static const double simple_first = 5, simple_last[2] = {16, 39};
 /* ADMM's applications of F^H W F an iteration. */
 static const double steps[2][SAMPLED] = {{1.05, 1.05, 1.05, 1.05, 1.05, 2.5, 2.5},
                                          {1.05, 1.05, 1.05, 1.1, 1.1, 1.75, 1.75}};
@@ -81,7 +81,7 @@ static const double later_share[2] = {1, 0.3};
 static const double of_series[2] = {6, 14}, series_steps = 2;
 /* If the user sets lambda there is no preconditioner. Solvers other than ADMM; their power iteration. */
 static const double typical_plain = 35, typical_fista = 45, typical_primal_dual = 130, power_steps = 20;
-static const double sure_solutions = 20;
+static const double sure_solutions = 16;
 /* The same for the strength of references; they are less exact than a frame's own. */
 static const double strength_solutions = 30;
 /* What a missing side of k-space multiplies iterations by: of one channel, with maps. */
