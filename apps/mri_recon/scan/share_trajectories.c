@@ -149,8 +149,11 @@ void scan_keep_acquired(const vf_context *ctx, const scan_pattern *p, const mri_
 {
     const int64_t positions = s->matrix[0] * s->matrix[1] * s->matrix[2];
     /* In place, a coil's samples go where those of coils before it were: one after the other. */
-    const int threads = from == to ? 1 : vf_threads_for(ctx, s->coils * positions);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+    for (int64_t c = 0; c < s->coils && from == to; c++)
+        keep_of_coil(p, s->matrix, scale, from + c * positions, to + c * p->samples);
+    if (from == to)
+        return;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(ctx, s->coils *positions))
     for (int64_t c = 0; c < s->coils; c++)
         keep_of_coil(p, s->matrix, scale, from + c * positions, to + c * p->samples);
 }
