@@ -24,6 +24,7 @@ import tempfile
 
 SLICE = "--phantom head --matrix 192,192,1 --coils 8"
 BALL = "--phantom head --matrix 64 --spokes 1072 --coils 8"
+SMALL_BALL = "--phantom head --matrix 48 --spokes 800 --coils 8"
 SERIES = "--phantom head --matrix 96,96,1 --coils 8 --frames 12 --continue --image-snr 20 --noise-scan"
 # Name: words of mri_phantom; words of mri_recon. Most have no noise scan: the noise comes from the data.
 CASES = {
@@ -56,6 +57,14 @@ CASES = {
     "radial, 48 spokes, sure": (f"{SLICE} --spokes 48 --oversample 2 --image-snr 20", "--lambda sure"),
     "Poisson disc, R = 6, sure": (f"{SLICE} --trajectory cartesian --poisson 6 --image-snr 15", "--lambda sure"),
     "radial, 48 spokes, espirit": (f"{SLICE} --spokes 48 --oversample 2 --image-snr 20", "--coils espirit"),
+    "radial, 24 spokes, SNR 5, espirit": (f"{SLICE} --spokes 24 --oversample 2 --image-snr 5", "--coils espirit"),
+    "lines, R = 3, SNR 20, espirit": (f"{SLICE} --trajectory cartesian --accelerate 3 --image-snr 20", "--coils espirit"),
+    "koosh ball 64, SNR 20, espirit": (f"{BALL} --image-snr 20", "--coils espirit"),
+    "koosh ball 48, 2 % noise, espirit": (f"{SMALL_BALL} --noise 0.02", "--coils espirit"),
+    "koosh ball 48, 2 % noise, espirit, tv": (f"{SMALL_BALL} --noise 0.02", "--coils espirit --prior tv"),
+    "koosh ball 64, 16 coils, espirit": ("--matrix 64 --spokes 2800 --coils 16 --noise 0.02", "--coils espirit --compress 4"),
+    "stack of stars, espirit": ("--phantom head --matrix 96,96,24 --trajectory stack-of-stars --spokes 50 --coils 8 --image-snr 20", "--coils espirit"),
+    "series, llr, espirit": (SERIES + " --spokes 16", "--coils espirit --prior llr"),
 }
 WORSE = 1.005  # the most that an error may be of that of BEFORE
 SOLUTION = ("--tolerance", "3e-5", "--iterations", "200")
