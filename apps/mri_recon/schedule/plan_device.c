@@ -235,6 +235,9 @@ static int sure_sets(const recon_settings *s, const mri_scan *raw)
                                                                              : 1;
 }
 
+/* Host memory in use over that of arrays: programs keep what they have freed (program.c), and it lies between what is in use. */
+static const double KEPT = 1.1;
+
 /* What a device needs. The grids of estimate_memory have room for one F^H W F on the doubled grid by axes (1.25 grids), and for its
  * Q, which a circulant one does without. Frames of a series with other trajectories have their own. */
 static double bytes_on(vf_device *device, const recon_settings *s, const mri_scan *raw, recon_sharing how,
@@ -245,7 +248,7 @@ static double bytes_on(vf_device *device, const recon_settings *s, const mri_sca
     const double counted = (forecast_on_grid(&s->solve, raw) ? 2.25 : 1.25) * points;
     const double normals = fmin(ceil(frames_together(s, raw) / (double)how.each), raw->trajectories);
     const double bytes = device_bytes + element * (fmax(0, each - counted) + (fmax(1, normals) - 1) * each);
-    return vf_device_is_host(device) ? how.teams * how.each * bytes + host_bytes : bytes;
+    return vf_device_is_host(device) ? KEPT * (how.teams * how.each * bytes + host_bytes) : bytes;
 }
 
 /* plan_fits for the context's first `count` devices. */
