@@ -269,6 +269,9 @@ double forecast_measure_speed(vf_context *ctx, const forecast_machine *m, const 
 forecast_machine forecast_usual_machine(const vf_context *ctx)
 {
     const int threads = vf_context_threads(ctx);
-    return (forecast_machine){
-        .ctx = ctx, .threads = threads, .speed = USUAL_SPEED, .core = 1, .region = usual_region(threads) + handing_over(threads)};
+    return (forecast_machine){.ctx = ctx,
+                              .threads = threads,
+                              .speed = USUAL_SPEED,
+                              .core = 1,
+                              .region = usual_region(threads) + handing_over(threads)};
 }
