@@ -361,6 +361,30 @@ class RunScript(unittest.TestCase):
         tests = json.loads(record.read_text())["tests"]
         self.assertEqual((tests["passed"], tests["failed"]), (1, 0))
 
+    def test_gpu_test_of_another_run(self):
+        """A test that failed for want of a package takes its result from another run of the same sources, and the part says so."""
+        def part(name, sources, failed):
+            path = self.folder / name
+            tests = {"passed": 2 - len(failed), "failed": len(failed), "skipped": 0, "seconds": {"a": 1, "b": 2 if failed else 3},
+                     "not_passed": dict.fromkeys(failed, "failed")}
+            path.write_text(json.dumps({"device": "NVIDIA H200", "driver": "1", "cuda": "13", "cuda_sources_sha256": sources, "tests": tests,
+                                        "date": f"of {name}", "commit": f"c of {name}"}))
+            return path
+        def again(path, other):
+            return subprocess.run([sys.executable, self.tree / "validation/bench/gpu_record.py", "--again", path, other],
+                                  capture_output=True, text=True, check=False)
+        path = part("one.json", "1", ["b"])
+        done = again(path, part("elsewhere.json", "2", []))
+        self.assertEqual((done.returncode, "another cuda_sources_sha256" in done.stderr), (1, True))
+        self.assertEqual(again(path, part("two.json", "1", ["b"])).returncode, 1)  # it failed there, too
+        self.assertNotIn("again", json.loads(path.read_text())["tests"])
+        done = again(path, part("three.json", "1", []))
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("b: failed in that run, passed in the run of of three.json at c of three.json", done.stdout)
+        tests = json.loads(path.read_text())["tests"]
+        self.assertEqual(tests, {"passed": 2, "failed": 0, "skipped": 0, "seconds": {"a": 1, "b": 3}, "not_passed": {},
+                                 "again": {"b": {"was": "failed", "date": "of three.json", "commit": "c of three.json"}}})
+
     def test_gpu_record_names_the_commit(self):
         git = shutil.which("git")
         if not git:
