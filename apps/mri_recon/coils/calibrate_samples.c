@@ -279,7 +279,7 @@ void calibrate_normalise(const vf_context *ctx, float complex *data, int64_t cou
     float largest = 0;
     float *values = (float *)data;
     const int threads = vf_threads_for(ctx, count);
-#pragma omp parallel for simd schedule(static) reduction(max : largest) num_threads(threads)
+#pragma omp parallel for schedule(static) reduction(max : largest) num_threads(threads)
     for (int64_t i = 0; i < 2 * count; i++) {
         const float size = fabsf(values[i]);
         largest = size > largest ? size : largest;
@@ -288,7 +288,7 @@ void calibrate_normalise(const vf_context *ctx, float complex *data, int64_t cou
         return;
     /* In double precision, which holds the factor even if the largest number is subnormal. */
     const double factor = ldexp(1, -ilogbf(largest));
-#pragma omp parallel for simd schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < 2 * count; i++)
         values[i] = (float)(factor * values[i]);
 }
