@@ -6,7 +6,8 @@
     gpu_record.py --again PART.json OTHER.json
     gpu_record.py --costs BUILD
 
-WORK holds devices.csv (nvidia-smi), nvcc.txt, digest.txt, digests.txt and listed_by.txt (of the CUDA sources); with
+WORK holds devices.csv (nvidia-smi), nvcc.txt, digest.txt, digest_cu.txt (of *.cu and *.cuh alone, as time_devices.py has it), digests.txt
+and listed_by.txt (of the CUDA sources); with
 git, also commit.txt and changes.txt. WORK/PART holds what the part left: tests.xml (ctest), TOOL.log and TOOL.status for
 each tool of compute-sanitizer, or the reports bench_*.json. The part is kept as RESULTS/parts/gpu-DEVICE-PART.json.
 
@@ -112,6 +113,7 @@ def make_part(work, part):
         "commit": commit,
         "commit_note": None if commit and not changes else "with changes that are not committed" if commit else "no git here",
         "cuda_sources_sha256": text_of(work / "digest.txt"),
+        "cu_and_cuh_sha256": text_of(work / "digest_cu.txt"),
         "cuda_sources_listed_by": text_of(work / "listed_by.txt"),
         "cuda_sources": {path: digest for digest, path in map(str.split, (text_of(work / "digests.txt") or "").splitlines())},
         key: read(work / part),

@@ -57,6 +57,7 @@ describe_run() { # WORK
     python3 validation/bench/cuda_sources.py --list >"$work/sources.txt" 2>"$work/listed_by.txt" # by their digest a record is known
     xargs sha256sum <"$work/sources.txt" >"$work/digests.txt"
     xargs cat <"$work/sources.txt" | sha256sum | cut -d' ' -f1 >"$work/digest.txt"
+    grep -E '\.cuh?$' "$work/sources.txt" | xargs cat | sha256sum | cut -d' ' -f1 >"$work/digest_cu.txt"
     if [ "$(cat "$work/listed_by.txt")" = git ] && [ -z "${VOXFIELD_COMMIT-}" ]; then
         git rev-parse HEAD >"$work/commit.txt"
         git status --porcelain --untracked-files=no >"$work/changes.txt"

@@ -240,6 +240,7 @@ class RunScript(unittest.TestCase):
         self.assertEqual(record["cuda_sources_listed_by"], "find")
         # The order of LC_ALL=C sort: B.cu, a.cuh, b/two.cu.
         self.assertEqual(record["cuda_sources_sha256"], hashlib.sha256(b"three\none\ntwo\n").hexdigest())
+        self.assertEqual(record["cu_and_cuh_sha256"], record["cuda_sources_sha256"])  # no *.inc here
         self.assertEqual(record["cuda_sources"], {path: hashlib.sha256(text).hexdigest()
                                                   for path, text in (("B.cu", b"three\n"), ("a.cuh", b"one\n"), ("b/two.cu", b"two\n"))})
         tests = record["tests"]
