@@ -47,7 +47,7 @@ static void open_standard_streams(void)
 }
 
 /* The stages allocate and free arrays of the same sizes again and again. The C library would give large ones back to the system each
- * time, and the next stage would wait for cleared pages. So the program keeps what it has had; most memory in use grows by a tenth. */
+ * time, and the next stage would wait for cleared pages. So the program keeps what it has had, which makes its peak a tenth larger. */
 static void keep_freed_memory(void)
 {
 #ifdef __GLIBC__

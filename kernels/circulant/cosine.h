@@ -17,7 +17,7 @@ typedef struct vf_cosine vf_cosine;
 /* Makes a plan for a matrix on `counts` voxels along x, y, z, which is 0 at first. Vectors are complex, of `precision` (VF_F32,
  * VF_F64). The plan holds a vector and a half, and on the CPU room for each thread, by CUDA the working memory of a Fourier transform (fft.h);
  * by OpenCL two vectors and a half, and two dense matrices of N_a^2 numbers for each axis. Errors:
- * VF_ERR_ARGUMENT, VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE, VF_ERR_UNSUPPORTED (a device without matrix products);
+ * VF_ERR_ARGUMENT, VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY, VF_ERR_DEVICE, VF_ERR_UNSUPPORTED (by CUDA: no cuFFT library here);
  * *out is NULL then. */
 VF_MUST_CHECK vf_status vf_cosine_create(vf_device *device, const int64_t counts[3], vf_dtype precision,
                                          vf_cosine **out);

@@ -98,8 +98,13 @@ const char *vf_q_description(const vf_q *p)
 /* Copies the weights times exp(i 2 pi k.shift) and the segment's coefficients, which are real, to the device. */
 static vf_status put_weights(vf_q *p, vf_queue *queue, int segment, const double shift[3])
 {
-    static normal_shift *const shift_with[VF_ISA_COUNT] = {normal_shift_baseline, normal_shift_avx2,
-                                                           normal_shift_avx512};
+    static normal_shift *const shift_with[VF_ISA_COUNT] = {
+        normal_shift_baseline,
+#if defined(__x86_64__)
+        normal_shift_avx2,
+        normal_shift_avx512,
+#endif
+    };
     const vf_normal_task *t = p->task;
     const double *coefficient =
         p->segments && p->segments->count ? p->segments->coefficient + 2 * segment * t->samples : NULL;
