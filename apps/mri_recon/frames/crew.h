@@ -27,6 +27,7 @@ typedef struct group_request {
     bool sparse;      /* with the sparse priors; else with the quadratic prior alone */
     bool series;      /* the group's frames are solved for together: its sparse priors couple them; else one by one */
     double lambda, tolerance; /* of the quadratic prior's problem */
+    double energy;            /* as in vf_cg_options; 0: the tolerance alone */
     int iterations;
     const char *start;    /* images to start from, as those of crew_make_group; NULL: 0, or the job's first image */
     group_effort *effort; /* adds to it; NULL: not asked for */

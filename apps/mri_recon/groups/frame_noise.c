@@ -20,9 +20,13 @@
  * estimate at least to this factor. */
 static const double WORTH_A_PASS = 0.9;
 enum { PASSES = 3 };
-/* The tolerance of first images; and of those that start from another, relative to it. What a smaller lambda changes is mostly
- * at high frequencies: a residual of a thousandth of F^H d hides it. */
-static const double ROUGH = 1e-3, LATER_SHARE = 0.25;
+/* First images are solved for until solving leaves less than HIDDEN times the noise's energy in the samples. Then the noise that
+ * they show is that of solutions, to a percent, after a sixth to a half of the iterations. Scans almost without noise end at the
+ * tolerance; at a smaller one if the noise is known, because what is left passes for a misfit. */
+static const double HIDDEN = 0.01, ROUGH = 1e-3, ROUGH_IF_KNOWN = 1e-4;
+/* The tolerance of an image that starts from another, relative to the other's. What a smaller lambda changes is mostly at high
+ * frequencies: a residual of a thousandth of F^H d hides it. */
+static const double LATER_SHARE = 0.25;
 enum { FIRST_ITERATIONS = 500 };
 /* First images of all frames are made if variances of the outermost samples differ by this factor. Frames have noise of
  * their own if its variance differs by the second one: a smaller difference changes the weighted mean of two frames by
@@ -33,12 +37,14 @@ static const double CERTAIN = 5;
 
 /* A first image: with the quadratic prior, and a lambda that does not depend on the user's factor, nor the iterations on the
  * limit of another solver. */
-static group_request first_image(recon_job *j)
+static group_request first_image(recon_job *j, const scan_frame *frame)
 {
     const solve_settings *settings = j->solve;
+    const int64_t samples = j->scan->trajectory[frame->trajectory].samples * (j->has_maps ? j->scan->coils : 1);
     return (group_request){.name = "noise: ",
                            .lambda = regularise_by_noise(settings) ? 1 : settings->lambda,
-                           .tolerance = ROUGH,
+                           .tolerance = j->level.known ? ROUGH_IF_KNOWN : ROUGH,
+                           .energy = HIDDEN * j->level.variance * (double)samples,
                            .iterations = settings->sparse ? FIRST_ITERATIONS : settings->iterations,
                            .effort = &j->first};
 }
@@ -47,19 +53,21 @@ static group_request first_image(recon_job *j)
 static vf_status from_first_images(crew *c, int frame, char *image, bool *told)
 {
     recon_job *j = c->job;
-    group_request request = first_image(j);
     const frame_group one = {.trajectory = j->frames[frame]->trajectory, .first = frame, .count = 1};
     char *last = malloc(frame_bytes(j));
+    const char *start = NULL;
     vf_status status = last ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a first image");
     for (int pass = 0; pass < PASSES && status == VF_OK; pass++) {
         const double before = j->level.variance;
+        group_request request = first_image(j, j->frames[frame]);
+        request.start = start;
+        request.tolerance *= start ? LATER_SHARE : 1;
         status = crew_make_group(c, &one, &request, image);
         VF_TRY(status, noise_from_residual(c, frame, image, told));
         if (!(j->level.variance < WORTH_A_PASS * before))
             break;
         memcpy(last, image, frame_bytes(j));
-        request.start = last;
-        request.tolerance = LATER_SHARE * ROUGH;
+        start = last;
     }
     free(last);
     return status;

@@ -114,6 +114,7 @@ static vf_status solve_channel(const solving *w, int d, int channel)
     const solve_options options = {.precision = j->solve->precision,
                                    .iterations = w->again ? result->iterations : c->request->iterations,
                                    .tolerance = w->again ? 0 : w->tolerance,
+                                   .energy = w->again ? 0 : c->request->energy,
                                    .warm = start_of(w) != NULL,
                                    .input = j->scan->path,
                                    .lambda_auto = j->solve->lambda_auto,

@@ -89,6 +89,7 @@ typedef struct solve_options {
     vf_dtype precision;
     int iterations;
     double tolerance;  /* stop at this relative residual */
+    double energy;     /* solve: as in vf_cg_options */
     bool warm;         /* start from x; else from 0 */
     const char *input; /* the file to name in an overflow error */
     bool lambda_auto;  /* selects the advice in a warning */

@@ -34,6 +34,7 @@ vf_status solve(const solve_options *options, vf_operator *normal, const vf_prio
 {
     vf_cg_options how = {.iterations = options->iterations,
                          .tolerance = options->tolerance,
+                         .energy = options->energy,
                          .warm = options->warm,
                          .tell = options->tell,
                          .user = options->user};

@@ -15,7 +15,7 @@ VF_API_BEGIN
 
 /* Why a solver stopped. */
 typedef enum vf_solver_end {
-    VF_SOLVER_CONVERGED,    /* to the tolerance, or b = 0 */
+    VF_SOLVER_CONVERGED,    /* to the tolerance or the energy, or b = 0 */
     VF_SOLVER_ITERATIONS,   /* the limit of iterations was reached */
     VF_SOLVER_STOPPED,      /* options->tell returned true */
     VF_SOLVER_NOT_POSITIVE, /* <p, A p> <= 0: A is not positive definite, at least within rounding errors */
@@ -23,8 +23,10 @@ typedef enum vf_solver_end {
 } vf_solver_end;
 
 typedef struct vf_cg_options {
-    int iterations;              /* at most, >= 0 */
-    double tolerance;            /* of |b - A x| / |b|, >= 0; 0: all iterations */
+    int iterations;   /* at most, >= 0 */
+    double tolerance; /* of |b - A x| / |b|, >= 0; 0: all iterations */
+    double energy;    /* >= 0; 0: unused. With a preconditioner, stop at <r, M r> <= energy, too, for r = b - A x. This
+                                  * is near <e, A e> for the error e of x, the misfit that solving has left in least squares */
     vf_operator *preconditioner; /* z = M r, M self-adjoint, positive, near the inverse of A; NULL: none */
     bool warm;                   /* start from x; else from 0 */
     /* Called after each iteration; returning true stops the solver. May be NULL. */

@@ -25,9 +25,9 @@ static vf_status check(vf_operator *a, const vf_queue *queue, const vf_cg_option
     if (from.type != to.type || from.count != to.count)
         return vf_fail(ctx, VF_ERR_ARGUMENT, "conjugate gradients: operator %s is between two spaces",
                        vf_operator_name(a));
-    if (!(o->iterations >= 0) || !(o->tolerance >= 0))
-        return vf_fail(ctx, VF_ERR_ARGUMENT, "conjugate gradients: %d iterations, tolerance %g", o->iterations,
-                       o->tolerance);
+    if (!(o->iterations >= 0) || !(o->tolerance >= 0) || !(o->energy >= 0))
+        return vf_fail(ctx, VF_ERR_ARGUMENT, "conjugate gradients: %d iterations, tolerance %g, energy %g",
+                       o->iterations, o->tolerance, o->energy);
     if (!b || !x || b == x || vf_queue_device(queue) != vf_operator_device(a))
         return vf_fail(ctx, VF_ERR_ARGUMENT,
                        "conjugate gradients: a vector is missing, b is x, or the queue belongs to another device");
@@ -64,6 +64,12 @@ static vf_status begin(const cg *s)
     return status == VF_OK ? vf_vector_axpby(s->queue, s->type, s->n, -1, s->q, 1, s->r) : status;
 }
 
+/* Whether the residual and <r, z> are small enough. */
+static bool is_small(const vf_cg_options *o, double residual, double product)
+{
+    return residual <= o->tolerance || (o->preconditioner && product <= o->energy);
+}
+
 static vf_status iterate(const cg *s)
 {
     vf_context *ctx = vf_device_context(vf_queue_device(s->queue));
@@ -85,7 +91,7 @@ static vf_status iterate(const cg *s)
         result->residual = sqrt(now / size);
     VF_TRY(status, precondition(s, &now));
     VF_TRY(status, vf_copy(s->queue, s->type, s->n, s->z, s->p));
-    if (!(size > 0) || !(squares[0] > 0) || (o->warm && result->residual <= o->tolerance))
+    if (!(size > 0) || !(squares[0] > 0) || (o->warm && is_small(o, result->residual, now)))
         result->end = VF_SOLVER_CONVERGED;
     while (status == VF_OK && result->end == VF_SOLVER_ITERATIONS && result->iterations < o->iterations) {
         if (vf_cancelled(ctx))
@@ -111,7 +117,7 @@ static vf_status iterate(const cg *s)
         now = product;
         result->iterations++;
         result->residual = sqrt(next / size);
-        if (result->residual <= o->tolerance)
+        if (is_small(o, result->residual, now))
             result->end = VF_SOLVER_CONVERGED;
         if (status == VF_OK && o->tell && o->tell(o->user, result->iterations, result->residual) &&
             result->end == VF_SOLVER_ITERATIONS)

@@ -133,6 +133,77 @@ static void test_cg(void **state)
     }
 }
 
+/* The energy <e, A e> of the error e of x, for A = D + 1 of which `d` are the elements. */
+static double energy_of(int64_t n, const double *d, const double complex *x, const double complex *solution)
+{
+    double sum = 0;
+    for (int64_t j = 0; j < n; j++)
+        sum += (d[j] + 1) * pow(cabs(x[j] - solution[j]), 2);
+    return sum;
+}
+
+/* (D + 1) x = b with M = 2/3: the eigenvalues of M A are from 2/3 to 4/3, so <r, M r> is within these times <e, A e>. So where the
+ * solver stops at <r, M r> <= E, <e, A e> is at most 3/2 E, and an iteration before it was at least 3/4 E; 1e-3 for rounding. */
+static void test_cg_energy(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ELEMENT_TYPES; i++) {
+        subject *s = open_vectors(i);
+        const int64_t n = s->voxels;
+        vf_operator *parts[2], *a, *m;
+        double *d = room(n, sizeof *d);
+        double complex *right = random_numbers(image_space(s)), *x = room(n, sizeof *x), *solution = room(n, sizeof *x);
+        for (int64_t j = 0; j < n; j++) {
+            d[j] = creal(rounded(s->precision, uniform()));
+            solution[j] = right[j] / (d[j] + 1);
+        }
+        memset(x, 0, (size_t)n * sizeof *x);
+        need(vf_operator_identity(device, image_space(s), &parts[0]));
+        need(vf_operator_weights(device, image_space(s), put_numbers(s, s->precision, n, d)->data, &parts[1]));
+        need(vf_operator_sum(2, parts, &a));
+        need(vf_operator_scale(2.0 / 3, parts[0], &m));
+        vf_array b = {0}, u = {0};
+        need(vf_array_create(device, VF_SPACE_DEVICE, image_space(s).type, n, &b));
+        need(vf_array_create(device, VF_SPACE_DEVICE, image_space(s).type, n, &u));
+        vf_cg_options options = {.iterations = 100, .tolerance = 1e-6, .preconditioner = m};
+        options.energy = 1e-3 * energy_of(n, d, x, solution);
+        vf_cg_result result;
+        put_vector(s, &b, right);
+        need(vf_cg(a, s->queue, &options, b.data, u.data, &result));
+        get_vector(s, &u, x);
+        const int used = result.iterations;
+        assert_true(result.end == VF_SOLVER_CONVERGED && used > 0);
+        assert_true(energy_of(n, d, x, solution) <= 1.501 * options.energy);
+        vf_cg_options less = {.iterations = used - 1, .preconditioner = m};
+        put_vector(s, &b, right);
+        need(vf_cg(a, s->queue, &less, b.data, u.data, &result));
+        get_vector(s, &u, x);
+        assert_true(energy_of(n, d, x, solution) >= 0.749 * options.energy);
+        /* From the solution there is no step. */
+        options.warm = true;
+        put_vector(s, &u, solution);
+        put_vector(s, &b, right);
+        need(vf_cg(a, s->queue, &options, b.data, u.data, &result));
+        assert_true(result.end == VF_SOLVER_CONVERGED && result.iterations == 0);
+        /* Without a preconditioner <r, r> is no energy. */
+        options.preconditioner = NULL;
+        options.warm = false;
+        put_vector(s, &b, right);
+        need(vf_cg(a, s->queue, &options, b.data, u.data, &result));
+        assert_true(result.residual <= 1e-6 && (n < 8 || result.iterations > used));
+        options.energy = NAN;
+        refused(vf_cg(a, s->queue, &options, b.data, u.data, &result), "energy");
+        vf_array_free(&b);
+        vf_array_free(&u);
+        vf_operator_free(parts[0]);
+        vf_operator_free(parts[1]);
+        vf_operator_free(a);
+        vf_operator_free(m);
+        FREE_ALL(d, right, x, solution);
+        close_subject(s);
+    }
+}
+
 /* A dense real matrix, applied on the host: the products of a row in long double, rounded once. */
 enum { ROWS = 48 };
 typedef struct dense_matrix {
@@ -306,5 +377,6 @@ static void test_unused(void **state)
     assert_ptr_equal(makers[UNUSED_MAKER], make_identity);
 }
 
-DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_unused), cmocka_unit_test(test_cg), cmocka_unit_test(test_cg_of_a_matrix),
-            cmocka_unit_test(test_cg_stops_at_negative_curvature), cmocka_unit_test(test_largest_eigenvalue))
+DEVICE_MAIN(NULL, NULL, cmocka_unit_test(test_unused), cmocka_unit_test(test_cg), cmocka_unit_test(test_cg_energy),
+            cmocka_unit_test(test_cg_of_a_matrix), cmocka_unit_test(test_cg_stops_at_negative_curvature),
+            cmocka_unit_test(test_largest_eigenvalue))
