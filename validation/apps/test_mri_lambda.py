@@ -314,6 +314,18 @@ def test_misfit(_):
         assert ("of the samples' energy unexplained" in err) == warns, (order, err)
 
 
+def test_little_noise(_):
+    """A good scan of little noise that a noise scan tells. What solving leaves of the samples must not pass for wrong maps: a first
+    image solved to 1e-3 of F^H d, as enough at more noise, leaves 9 times the noise. Solved, it leaves about the noise, and
+    what voxels cannot tell of a head with edges."""
+    scan = ("--phantom", "head", "--matrix", "32", "--spokes", "400", "--coils", "4", "--image-snr", "300", "--noise-scan")
+    subprocess.run([PHANTOM, "-q", "-o", "s.h5", *scan], check=True, stdin=subprocess.DEVNULL)
+    err = make("s.h5", "-q", "-o", "i.h5", "--report", "r.json").err
+    with open("r.json", encoding="ascii") as report:
+        assert json.load(report)["reconstruction"]["misfit"] < 3 ** 2
+    assert "times the noise" not in err, err
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         probe = os.path.join(folder, "probe.h5")
