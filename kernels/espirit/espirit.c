@@ -171,5 +171,6 @@ vf_status vf_espirit(vf_context *ctx, const vf_espirit_task *task, void *maps, f
     free(e.block);
     free(e.offset);
     free(e.filter);
+    free(e.steady);
     return status;
 }

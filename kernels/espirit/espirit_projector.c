@@ -9,8 +9,13 @@
 
 enum { BLOCK = 32, TILE = 512 };
 
-/* The least truncation, relative to the largest eigenvalue: what remains because coil maps are not perfectly smooth. */
+/* The least truncation: what remains because coil maps are not perfectly smooth. */
 static const double LEAST_TAU = 1e-6;
+
+double espirit_truncation(const espirit *e)
+{
+    return e->task->truncation > 0 ? e->task->truncation : LEAST_TAU;
+}
 
 typedef struct panel {
     int64_t n, first;
@@ -154,8 +159,7 @@ vf_status espirit_projector(espirit *e)
         return vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
     const double noise = pow(e->sigma * (sqrt(patches) + sqrt((double)n)), 2);
     const double largest = fmax(largest_eigenvalue(e, work), trace / (double)n);
-    const double least = e->task->truncation > 0 ? e->task->truncation : LEAST_TAU;
-    const double tau = fmax(noise, least * largest);
+    const double tau = fmax(noise, espirit_truncation(e) * largest);
     for (int64_t i = 0; i < n; i++)
         e->im[i * n + i] = -tau;
     vf_status status = invert(e, work);

@@ -41,6 +41,13 @@ static void transform(const espirit *e, double complex *data)
     }
 }
 
+void espirit_transform(const espirit *e, double complex *data)
+{
+#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(e->ctx, 64 * e->coils * e->samples))
+    for (int v = 0; v < e->coils; v++)
+        transform(e, data + v * e->samples);
+}
+
 /* A first or second map exists at a voxel if its eigenvalue is above these. */
 static const float FIRST = 0.95f, SECOND = 0.98f;
 
@@ -78,7 +85,7 @@ static void compare(const espirit *e, const double complex *images, const float 
     quality->explained = signal > 0 ? fmin(1, fmax(0, both / signal)) : 0;
 }
 
-vf_status espirit_explained(const espirit *e, vf_espirit_quality *quality)
+vf_status espirit_explained(espirit *e, vf_espirit_quality *quality)
 {
     const size_t count = (size_t)e->coils * (size_t)e->samples;
     double complex *images = malloc(count * sizeof *images);
@@ -90,11 +97,11 @@ vf_status espirit_explained(const espirit *e, vf_espirit_quality *quality)
     VF_TRY(status, espirit_voxels(e, e->task->block, 2, false, vectors, eigenvalue, 0));
     if (status == VF_OK) {
         memcpy(images, e->block, count * sizeof *images);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(e->ctx, 64 * (int64_t)count))
-        for (int v = 0; v < e->coils; v++)
-            transform(e, images + v * e->samples);
+        espirit_transform(e, images);
         compare(e, images, vectors, eigenvalue, quality);
     }
+    if (status == VF_OK && quality->sets == 1 && e->coils > 1)
+        status = espirit_steady(e, vectors, eigenvalue);
     free(images);
     free(vectors);
     free(eigenvalue);

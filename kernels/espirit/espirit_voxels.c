@@ -24,6 +24,15 @@ void espirit_turn(int64_t d, int64_t n, int64_t count, float *re, float *im)
     *im = (float)sin(phase);
 }
 
+espirit_between espirit_on_block(const espirit *e, int axis, int64_t n, int64_t count)
+{
+    const int64_t points = e->task->block[axis];
+    const double at = (double)(n - count / 2) * (double)points / (double)count + (double)(points / 2);
+    const double within = fmin(fmax(at, 0), (double)(points - 1));
+    const int64_t low = (int64_t)within;
+    return (espirit_between){.low = low, .next = low + 1 < points, .part = (float)(within - (double)low)};
+}
+
 static void make_mix(const espirit *e, bool expand, float *mix)
 {
     const int coils = expand ? e->task->coils : e->coils;
@@ -40,6 +49,8 @@ static void free_workers(worker *workers, int count, float *mix, float *turns)
     for (int t = 0; workers && t < count; t++) {
         free(workers[t].plane);
         free(workers[t].line);
+        free(workers[t].steady_plane);
+        free(workers[t].steady_line);
     }
     free(workers);
     free(mix);
@@ -71,6 +82,12 @@ vf_status espirit_voxels(const espirit *e, const int64_t matrix[3], int sets, bo
         workers[t].plane = malloc(2 * elements * (size_t)(e->span[0] * e->span[1]) * sizeof(float));
         workers[t].line = malloc(2 * elements * (size_t)e->span[1] * sizeof(float));
         enough = workers[t].plane && workers[t].line;
+        if (e->steady && enough) {
+            const size_t fields = 2 * (size_t)e->coils + 1, y = (size_t)e->task->block[1];
+            workers[t].steady_plane = malloc(fields * y * (size_t)e->task->block[0] * sizeof(float));
+            workers[t].steady_line = malloc(fields * y * sizeof(float));
+            enough = workers[t].steady_plane && workers[t].steady_line;
+        }
     }
     if (!enough) {
         free_workers(workers, e->threads, mix, turns);

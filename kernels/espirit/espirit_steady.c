@@ -1,0 +1,227 @@
+/* Directions of the maps where there is hardly any signal. There the eigenvectors of G are of noise, or of what an estimate of the
+ * data got wrong, and turn from voxel to voxel. Coils are smooth; so at each voxel of a grid of the block's size, the steady
+ * directions D minimise
+ *
+ *     sum_x q(x) |D(x) - d(x)|^2 + sum over neighbours |D(x) - D(y)|^2,   q = (w e / e_0)^2,
+ *
+ * where d are the eigenvectors with the phase of espirit.h, w is the weight of their eigenvalue, and e the energy along d in the
+ * block's images, windowed (a sharp edge of k-space would spread signal over the image). e_0 is far above noise and errors: where
+ * e is as much, the D of neighbours count as much as d. Solved by conjugate gradients with the diagonal as preconditioner, for
+ * all virtual coils together. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "espirit_internal.h"
+#include "voxfield/statistics.h"
+#include "voxfield/team_size.h"
+
+/* e_0 is ABOVE_NOISE times the noise's energy in a voxel, or ABOVE_ERRORS times `truncation` times the energy that BRIGHT of the
+ * voxels exceed, if that is more. Of a koosh ball with estimated data (truncation 1e-4), the air has 1e-3 of that energy. */
+static const double ABOVE_NOISE = 20, ABOVE_ERRORS = 100, BRIGHT = 0.01;
+static const float LEAST = 1e-6f; /* of q: the problem has one solution */
+/* Conjugate gradients end at this residual, in the norm of the preconditioner. */
+static const double SETTLED = 1e-3;
+enum { MOST_STEPS = 60, MOST_ROWS = 64 * 64 };
+
+/* Vectors are [voxel][field], the fields the real and imaginary parts of the virtual coils. Sums are of rows, which threads share,
+ * in order: the same bits for any number of threads. */
+typedef struct problem {
+    const espirit *e;
+    int64_t fields, rows;
+    int threads;
+    float *q, *diagonal; /* [voxel] */
+    float *x, *r, *p, *ap;
+    double *part; /* [row] */
+} problem;
+
+static double sum_rows(const problem *a)
+{
+    double sum = 0;
+    for (int64_t row = 0; row < a->rows; row++)
+        sum += a->part[row];
+    return sum;
+}
+
+/* ap = (Q + L) p of one voxel, where L is the sum of differences to neighbours. Returns p^T ap. */
+static float apply_voxel(const problem *a, int64_t i)
+{
+    const int64_t *n = a->e->task->block, f = a->fields, at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
+    const float *p = a->p + i * f;
+    float *out = a->ap + i * f, sum = 0;
+    int64_t stride = f;
+    for (int64_t k = 0; k < f; k++)
+        out[k] = a->diagonal[i] * p[k];
+    for (int axis = 0; axis < 3; stride *= n[axis++]) {
+        for (int64_t k = 0; at[axis] > 0 && k < f; k++)
+            out[k] -= p[k - stride];
+        for (int64_t k = 0; at[axis] + 1 < n[axis] && k < f; k++)
+            out[k] -= p[k + stride];
+    }
+    for (int64_t k = 0; k < f; k++)
+        sum += p[k] * out[k];
+    return sum;
+}
+
+static double apply(const problem *a)
+{
+    const int64_t width = a->e->task->block[0];
+#pragma omp parallel for schedule(static) num_threads(a->threads)
+    for (int64_t row = 0; row < a->rows; row++) {
+        a->part[row] = 0;
+        for (int64_t i = row * width; i < (row + 1) * width; i++)
+            a->part[row] += apply_voxel(a, i);
+    }
+    return sum_rows(a);
+}
+
+/* x += step p, r -= step ap. Returns <r, r / diagonal>. */
+static double step(const problem *a, float length)
+{
+    const int64_t width = a->e->task->block[0], f = a->fields;
+#pragma omp parallel for schedule(static) num_threads(a->threads)
+    for (int64_t row = 0; row < a->rows; row++) {
+        a->part[row] = 0;
+        for (int64_t i = row * width; i < (row + 1) * width; i++) {
+            float sum = 0;
+            for (int64_t k = i * f; k < (i + 1) * f; k++) {
+                a->x[k] += length * a->p[k];
+                a->r[k] -= length * a->ap[k];
+                sum += a->r[k] * a->r[k];
+            }
+            a->part[row] += sum / a->diagonal[i];
+        }
+    }
+    return sum_rows(a);
+}
+
+/* p = r / diagonal + share p */
+static void turn(const problem *a, float share)
+{
+    const int64_t width = a->e->task->block[0], f = a->fields;
+#pragma omp parallel for schedule(static) num_threads(a->threads)
+    for (int64_t row = 0; row < a->rows; row++)
+        for (int64_t i = row * width; i < (row + 1) * width; i++)
+            for (int64_t k = i * f; k < (i + 1) * f; k++)
+                a->p[k] = a->r[k] / a->diagonal[i] + share * a->p[k];
+}
+
+static void solve(const problem *a)
+{
+    double now = step(a, 0);
+    const double first = now;
+    turn(a, 0);
+    for (int i = 0; i < MOST_STEPS && now > SETTLED * SETTLED * first; i++) {
+        const double curvature = apply(a);
+        const double next = curvature > 0 ? step(a, (float)(now / curvature)) : 0;
+        turn(a, (float)(next / now));
+        now = next;
+    }
+}
+
+/* The block's images, windowed by Hann's function; *noise: what it leaves of the noise's variance in a voxel. */
+static double complex *windowed_images(const espirit *e, double *noise)
+{
+    const int64_t *n = e->task->block;
+    const size_t count = (size_t)e->coils * (size_t)e->samples;
+    double complex *images = malloc(count * sizeof *images);
+    double hann[3][64];
+    *noise = 1;
+    for (int axis = 0; axis < 3; axis++) {
+        double sum = 0;
+        for (int64_t k = 0; k < n[axis]; k++) {
+            hann[axis][k] = n[axis] > 1 ? 0.5 + 0.5 * cos(2 * M_PI * (double)(k - n[axis] / 2) / (double)n[axis]) : 1;
+            sum += hann[axis][k] * hann[axis][k];
+        }
+        *noise *= sum / (double)n[axis];
+    }
+    for (size_t j = 0; images && j < count; j++) {
+        const int64_t i = (int64_t)j % e->samples;
+        images[j] = e->block[j] * hann[0][i % n[0]] * hann[1][i / n[0] % n[1]] * hann[2][i / n[0] / n[1]];
+    }
+    if (images)
+        espirit_transform(e, images);
+    return images;
+}
+
+/* q, and the right side in r: q d. */
+static vf_status weigh(const problem *a, const float complex *vectors, const float *eigenvalue)
+{
+    const espirit *e = a->e;
+    const int64_t *n = e->task->block, voxels = e->samples, f = a->fields;
+    double noise;
+    double complex *images = windowed_images(e, &noise);
+    double *energy = malloc((size_t)(2 * voxels) * sizeof *energy);
+    if (!images || !energy) {
+        free(images);
+        free(energy);
+        return vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
+    }
+    for (int64_t i = 0; i < voxels; i++) {
+        double complex dot = 0;
+        for (int v = 0; v < e->coils; v++)
+            dot += conj((double complex)vectors[v * voxels + i]) * images[v * voxels + i];
+        energy[i] = energy[voxels + i] = creal(dot) * creal(dot) + cimag(dot) * cimag(dot);
+    }
+    const double bright = vf_host_select(voxels, energy + voxels, voxels - 1 - (int64_t)(BRIGHT * (double)voxels));
+    const double least = fmax(ABOVE_NOISE * noise * e->sigma * e->sigma, ABOVE_ERRORS * espirit_truncation(e) * bright);
+    for (int64_t i = 0; i < voxels; i++) {
+        const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
+        const float ratio = least > 0 ? (float)(espirit_weight(eigenvalue[i]) * fmin(energy[i] / least, 1e6)) : 1;
+        const float size = cabsf(vectors[i]);
+        const float complex phase = size > 0 ? conjf(vectors[i]) / size : 1;
+        a->q[i] = fmaxf(ratio * ratio, LEAST);
+        a->diagonal[i] = a->q[i];
+        for (int axis = 0; axis < 3; axis++)
+            a->diagonal[i] += (float)(at[axis] > 0) + (float)(at[axis] + 1 < n[axis]);
+        for (int v = 0; v < e->coils; v++) {
+            const float complex d = phase * vectors[v * voxels + i];
+            a->r[i * f + 2 * v] = a->q[i] * crealf(d);
+            a->r[i * f + 2 * v + 1] = a->q[i] * cimagf(d);
+        }
+    }
+    free(images);
+    free(energy);
+    return VF_OK;
+}
+
+/* D of length 1, and the share of d: q / (1 + q). */
+static void keep(const problem *a, float *steady)
+{
+    const int64_t voxels = a->e->samples, f = a->fields;
+    for (int64_t i = 0; i < voxels; i++) {
+        float sum = 0;
+        for (int64_t k = 0; k < f; k++)
+            sum += a->x[i * f + k] * a->x[i * f + k];
+        for (int64_t k = 0; k < f; k++)
+            steady[k * voxels + i] = sum > 0 ? a->x[i * f + k] / sqrtf(sum) : 0;
+        steady[f * voxels + i] = a->q[i] / (1 + a->q[i]);
+    }
+}
+
+vf_status espirit_steady(espirit *e, const float complex *vectors, const float *eigenvalue)
+{
+    const int64_t f = 2 * e->coils, count = e->samples * f, rows = e->samples / e->task->block[0];
+    float *room = calloc((size_t)(4 * count + 2 * e->samples), sizeof *room);
+    double part[MOST_ROWS];
+    const problem a = {.e = e,
+                       .fields = f,
+                       .rows = rows,
+                       .threads = vf_threads_for(e->ctx, 16 * count),
+                       .x = room,
+                       .r = room + count,
+                       .p = room + 2 * count,
+                       .ap = room + 3 * count,
+                       .q = room + 4 * count,
+                       .diagonal = room + 4 * count + e->samples,
+                       .part = part};
+    e->steady = malloc((size_t)(count + e->samples) * sizeof *e->steady);
+    vf_status status = room && e->steady ? VF_OK : vf_fail(e->ctx, VF_ERR_MEMORY, "coil maps: not enough memory");
+    VF_TRY(status, weigh(&a, vectors, eigenvalue));
+    if (status == VF_OK) {
+        solve(&a);
+        keep(&a, e->steady);
+    }
+    free(room);
+    return status;
+}
