@@ -319,6 +319,7 @@ vf_status vf_sampling_density(vf_context *ctx, const vf_wiener_space *space, int
     const int threads = vf_threads_for(ctx, 5 * (count + n[0] * n[1] * n[2])), axis = n[2] > 1 ? 2 : n[1] > 1 ? 1 : 0;
     const int64_t longest = n[0] > n[1] ? (n[0] > n[2] ? n[0] : n[2]) : n[1] > n[2] ? n[1] : n[2], planes = n[axis];
     const int64_t chunks = count / OF_CHUNK < MOST_CHUNKS ? count / OF_CHUNK + 1 : MOST_CHUNKS;
+    const int64_t of_plane = n[0] * n[1] * n[2] / planes;
     sample_planes samples = {.n = n, .axis = axis, .count = count, .k = k, .weights = weights};
     double *room = malloc(2 * WIDE * (size_t)threads * (size_t)longest * sizeof *room);
     int64_t *counts = malloc((size_t)(chunks * planes) * sizeof *counts);
@@ -327,9 +328,9 @@ vf_status vf_sampling_density(vf_context *ctx, const vf_wiener_space *space, int
     const bool enough = room && counts && samples.begin && samples.sample;
     if (enough) {
         sort_by_plane(&samples, chunks, threads, counts);
-        memset(out, 0, (size_t)(n[0] * n[1] * n[2]) * sizeof *out);
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
-        for (int64_t p = 0; p < planes; p++) {
+        for (int64_t p = 0; p < planes; p++) { /* of adjacent voxels, since axes behind `axis` have one */
+            memset(out + p * of_plane, 0, (size_t)of_plane * sizeof *out);
             add_to_plane(&samples, p, false, out);
             if (planes > 1)
                 add_to_plane(&samples, p, true, out);
