@@ -6,7 +6,7 @@
 #include "coil_sums_chunk.h"
 #include "voxfield/statistics.h"
 #include "voxfield/team_size.h"
-#include "wiener.h"
+#include "wiener_internal.h"
 
 enum { RADII = 4096, CHUNK = 1 << 14, BLOCK = 512 }; /* number of bins; samples per unit of work, and side by side */
 enum { MOST_OF_A_COIL = 1 << 16 };                   /* most samples for a median, which is then accurate to 1 % */
@@ -25,8 +25,7 @@ static bool used(const vf_wiener_samples *samples, int64_t m)
     return !samples->weights || samples->weights[m] > 0;
 }
 
-/* The least square whose root is not below a radius: comparing squares with it is comparing radii. */
-static double least_square(double radius)
+double wiener_least_square(double radius)
 {
     double square = radius * radius;
     while (square > 0 && sqrt(square) >= radius)
@@ -112,7 +111,7 @@ void vf_rings_of(const vf_context *ctx, const vf_wiener_space *space, const vf_w
         const int64_t count = squares_of(space, samples, b * BLOCK, samples->count, square);
         memset(&of[b * BLOCK], 0, (size_t)count);
         for (int r = 0; r < radii; r++) {
-            const double least = least_square(radius[r]);
+            const double least = wiener_least_square(radius[r]);
             for (int64_t m = 0; m < count; m++)
                 of[b * BLOCK + m] = (unsigned char)(of[b * BLOCK + m] + (square[m] >= least));
         }
@@ -143,7 +142,7 @@ vf_status vf_outer_samples(vf_context *ctx, const vf_wiener_space *space, const 
 {
     const int64_t chunks = (samples->count + CHUNK - 1) / CHUNK;
     const int threads = vf_threads_for(ctx, 5 * samples->count);
-    const double least = least_square(radius);
+    const double least = wiener_least_square(radius);
     int64_t *begin = calloc((size_t)chunks + 1, sizeof *begin);
     *index = malloc((size_t)samples->count * sizeof **index + 1);
     *count = 0;

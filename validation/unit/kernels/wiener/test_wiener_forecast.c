@@ -197,6 +197,34 @@ static void test_forecast(void **state)
     }
 }
 
+/* Without a prior each frequency is determined, so `outer` counts those whose vf_wiener_radius is not below the radius, also
+ * where it is exactly that of a frequency. An axis of one voxel does not count. */
+static void test_outer_edge(void **state)
+{
+    (void)state;
+    static const int64_t grids[][3] = {{9, 8, 7}, {12, 11, 1}, {1, 6, 5}};
+    for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) {
+        const int64_t *n = grids[g], voxels = n[0] * n[1] * n[2];
+        const vf_wiener_space space = {{n[0], n[1], n[2]}, {210, 190, 170}};
+        double *ones = room(voxels, sizeof *ones), *radius = room(voxels, sizeof *radius);
+        for (int64_t i = 0; i < voxels; i++) {
+            const double k[3] = {(double)(i % n[0] - n[0] / 2), (double)(i / n[0] % n[1] - n[1] / 2),
+                                 (double)(i / n[0] / n[1] - n[2] / 2)};
+            radius[i] = vf_wiener_radius(&space, k);
+            ones[i] = 1;
+        }
+        for (int64_t edge = 0; edge < voxels; edge++) {
+            vf_forecast f;
+            double expected = 0;
+            for (int64_t i = 0; i < voxels; i++)
+                expected += radius[i] >= radius[edge];
+            vf_wiener_forecast(ctx, &space, 1, ones, ones, NULL, 0, radius[edge], &f);
+            near("outer", f.outer, expected, 0);
+        }
+        FREE_ALL(ones, radius);
+    }
+}
+
 /* Against a scan of weights 0.5 % apart: from any start, at most 2 %, the width of its steps, worse than the best. */
 static void test_best_weight(void **state)
 {
@@ -261,6 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_density_mean),  cmocka_unit_test(test_density_of_a_grid),
                                        cmocka_unit_test(test_density_wraps), cmocka_unit_test(test_forecast),
-                                       cmocka_unit_test(test_best_weight),   cmocka_unit_test(test_threads)};
+                                       cmocka_unit_test(test_outer_edge),    cmocka_unit_test(test_best_weight),
+                                       cmocka_unit_test(test_threads)};
     return run_group(tests, sizeof tests / sizeof *tests);
 }
