@@ -191,13 +191,20 @@ void vf_spectrum_fill(vf_context *ctx, const vf_wiener_space *space, const vf_sp
 
 /* ---- density ---- */
 
+/* A place on a grid that repeats. Nearly all samples lie on the grid itself, and need none of the slow divisions. */
+static int64_t on_grid(int64_t i, int64_t n)
+{
+    if (i >= 0 && i < n)
+        return i;
+    return i % n < 0 ? i % n + n : i % n;
+}
+
 /* The two grid points around a sample along an axis, and their shares. */
 static void neighbours(float k, int64_t n, int64_t at[2], double share[2])
 {
     const double place = (double)k + (double)(n / 2), below = floor(place);
-    const int64_t first = (int64_t)below % n;
-    at[0] = n > 1 ? (first < 0 ? first + n : first) : 0;
-    at[1] = n > 1 ? (at[0] + 1) % n : 0;
+    at[0] = n > 1 ? on_grid((int64_t)below, n) : 0;
+    at[1] = n > 1 ? on_grid(at[0] + 1, n) : 0;
     share[1] = n > 1 ? place - below : 0;
     share[0] = 1 - share[1];
 }
