@@ -21,10 +21,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "voxfield/device.h"
 #include "voxfield/team_size.h"
 
 static const double ALONE = 20, STEEP = 3, MOST_NOISE = 8;
 enum { MOST_TOP = 8192, WIDEST = 8, MOST_CELLS = 1 << 24, LEAST_LINE = 8 };
+enum { PIECE = SPIKE_PIECE };
 
 /* ---- cells ---- */
 
@@ -63,22 +65,93 @@ static bool goes_on(const scan_trajectory *at, int64_t first, int64_t m)
     return apart <= 0.02 * step;
 }
 
-/* Readouts as the scan has them; else straight runs of even steps. */
-static void number_readouts(const scan_trajectory *at, spike_cells *out)
+static int64_t end_of(const scan_trajectory *at, int64_t piece)
 {
-    int64_t first = 0;
+    return (piece + 1) * PIECE < at->samples ? (piece + 1) * PIECE : at->samples;
+}
+
+/* Marks those of samples [begin, end) that begin runs, if one begins at `begin`. Returns where the last of them does. */
+static int64_t mark_runs(const scan_trajectory *at, int64_t begin, int64_t end, int32_t *begins)
+{
+    int64_t first = begin;
+    begins[begin] = 1;
+    for (int64_t m = begin + 1; m < end; m++) {
+        begins[m] = !goes_on(at, first, m);
+        first = begins[m] ? m : first;
+    }
+    return first;
+}
+
+/* The same after mark_runs, which returned `last`, if the run before the piece began at `first` and may go on. As soon as a
+ * run begins with and without it, the other marks are right. */
+static int64_t join_runs(const scan_trajectory *at, int64_t first, int64_t begin, int64_t end, int64_t last,
+                         int32_t *begins)
+{
+    for (int64_t m = begin; m < end; m++) {
+        const bool now = !goes_on(at, first, m);
+        if (now && begins[m])
+            return last;
+        begins[m] = now;
+        first = now ? m : first;
+    }
+    return first;
+}
+
+/* Straight runs of even steps. All threads look for those that begin within a piece. `of` [pieces]: memory. */
+static void number_runs(const scan_trajectory *at, int threads, int64_t pieces, int64_t *of, spike_cells *out)
+{
+    int64_t first = 0, runs = 0;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t p = 0; p < pieces; p++)
+        of[p] = mark_runs(at, p * PIECE, end_of(at, p), out->readout);
+    for (int64_t p = 0; p < pieces; p++)
+        first = p > 0 ? join_runs(at, first, p * PIECE, end_of(at, p), of[p], out->readout) : of[p];
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t p = 0; p < pieces; p++) {
+        of[p] = 0;
+        for (int64_t m = p * PIECE; m < end_of(at, p); m++)
+            of[p] += out->readout[m];
+    }
+    for (int64_t p = 0; p < pieces; p++) { /* those before the piece */
+        const int64_t own = of[p];
+        of[p] = runs;
+        runs += own;
+    }
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t p = 0; p < pieces; p++) {
+        int64_t begun = of[p];
+        for (int64_t m = p * PIECE; m < end_of(at, p); m++) {
+            begun += out->readout[m];
+            out->readout[m] = (int32_t)(begun - 1);
+        }
+    }
+    out->readouts = runs > 0 ? runs : 1;
+}
+
+/* Readouts as the scan has them; else runs. Returns false without memory. */
+static bool number_readouts(const vf_context *ctx, const scan_trajectory *at, spike_cells *out)
+{
+    const int64_t pieces = (at->samples + PIECE - 1) / PIECE;
+    const int threads = vf_threads_for(ctx, 10 * at->samples);
+    if (at->readouts == 0) {
+        int64_t *of = malloc((size_t)(pieces + 1) * sizeof *of);
+        const bool enough = of;
+        if (enough)
+            number_runs(at, threads, pieces, of, out);
+        free(of);
+        return enough;
+    }
     out->readouts = at->readouts;
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t r = 0; r < at->readouts; r++)
         for (int64_t m = at->readout[r]; m < at->readout[r + 1]; m++)
             out->readout[m] = (int32_t)r;
-    for (int64_t m = 0; m < at->samples && at->readouts == 0; m++) {
-        if (m > 0 && !goes_on(at, first, m)) {
-            out->readouts++;
-            first = m;
-        }
-        out->readout[m] = (int32_t)out->readouts;
-    }
-    out->readouts += at->readouts == 0;
+    return true;
+}
+
+static vf_status no_memory(vf_context *ctx)
+{
+    return vf_fail(ctx, VF_ERR_MEMORY, "no memory to look for interference");
 }
 
 vf_status spike_cells_make(vf_context *ctx, const mri_scan *raw, const scan_trajectory *at, spike_cells *out)
@@ -91,8 +164,10 @@ vf_status spike_cells_make(vf_context *ctx, const mri_scan *raw, const scan_traj
     unsigned char *seen = malloc((size_t)most + 3);
     if (!out->cell || !out->readout || !seen) {
         free(seen);
-        return vf_fail(ctx, VF_ERR_MEMORY, "no memory to look for interference");
+        return no_memory(ctx);
     }
+    vf_large_pages(out->cell, (size_t)at->samples * sizeof *out->cell);
+    vf_large_pages(out->readout, (size_t)at->samples * sizeof *out->readout);
     for (int a = 0; a < 3; a++)
         wide[a] = raw->matrix[a] > 1 ? spacing(ctx, at, a, raw->matrix[a], seen) : 1;
     free(seen);
@@ -110,13 +185,13 @@ vf_status spike_cells_make(vf_context *ctx, const mri_scan *raw, const scan_traj
         int64_t index = 0;
         for (int a = 2; a >= 0; a--) {
             const double k = rint((double)at->k[3 * m + a]) + (double)(raw->matrix[a] / 2 + 1);
-            const int64_t i = out->n[a] > 1 ? (int64_t)(k > 0 ? k : 0) / wide[a] : 0;
+            const int64_t at_k = (int64_t)(k > 0 ? k : 0);
+            const int64_t i = out->n[a] == 1 ? 0 : wide[a] > 1 ? at_k / wide[a] : at_k; /* divisions take long */
             index = index * out->n[a] + (i < out->n[a] ? i : out->n[a] - 1);
         }
         out->cell[m] = (int32_t)index;
     }
-    number_readouts(at, out);
-    return VF_OK;
+    return number_readouts(ctx, at, out) ? VF_OK : no_memory(ctx);
 }
 
 void spike_cells_free(spike_cells *c)

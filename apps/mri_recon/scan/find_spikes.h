@@ -4,6 +4,8 @@
 
 #include "mri_scan.h"
 
+enum { SPIKE_PIECE = 1 << 14 }; /* samples in which one thread looks for readouts at a time */
+
 /* k-space in cells, and the readouts of a trajectory. */
 typedef struct spike_cells {
     int64_t n[3], cells; /* along the axes; in all */

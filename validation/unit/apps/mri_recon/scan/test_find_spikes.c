@@ -7,6 +7,7 @@
 #include "free_all.h"
 #include "scan/find_spikes.h"
 #include "test_main.h"
+#include "voxfield/team_size.h"
 
 enum { N = 32 };
 
@@ -108,6 +109,75 @@ static void test_objects(void **state)
     drop(&p);
 }
 
+/* Runs of even steps as one pass finds them, in place of the threads' pieces: a step of a run is that between its first two
+ * samples to 2 %. */
+static void one_pass(const scan_trajectory *at, int32_t *number)
+{
+    int64_t first = 0;
+    int32_t runs = 0;
+    for (int64_t m = 0; m < at->samples; m++) {
+        double apart = 0, step = 0;
+        for (int a = 0; a < 3 && m > first + 1; a++) {
+            const float *k = at->k + a;
+            const double own = (double)k[3 * m] - (double)k[3 * m - 3],
+                         of_run = (double)k[3 * first + 3] - (double)k[3 * first];
+            apart += fabs(own - of_run);
+            step += fabs(of_run);
+        }
+        if (!(apart <= 0.02 * step)) {
+            first = m;
+            runs++;
+        }
+        number[m] = runs;
+    }
+}
+
+/* Straight runs of most lengths, some longer than several pieces; then a curve whose steps grow slowly, so that where runs
+ * begin depends on where those before did. */
+static void fill_runs(float *k, int64_t count, int64_t longest, double growth)
+{
+    double at[3] = {0}, step[3] = {1, 0, 0};
+    int64_t left = 0;
+    for (int64_t m = 0; m < count; m++, left--) {
+        for (int a = 0; a < 3; a++) {
+            if (left == 0) {
+                at[a] = uniform() - 0.5;
+                step[a] = (uniform() - 0.5) * 1e-3;
+            }
+            k[3 * m + a] = (float)at[a];
+            at[a] += step[a];
+            step[a] *= growth;
+        }
+        if (left == 0)
+            left = 1 + (int64_t)(uniform() * (double)longest);
+    }
+}
+
+static void test_runs(void **state)
+{
+    enum { MOST = 5 * SPIKE_PIECE };
+    static const int64_t sizes[] = {1, 2, SPIKE_PIECE - 1, SPIKE_PIECE, SPIKE_PIECE + 1, SPIKE_PIECE + 2, MOST - 7};
+    static const int64_t longest[] = {1, 3, 200, 3 * SPIKE_PIECE, 10 * SPIKE_PIECE};
+    mri_scan scan = {.matrix = {N, N, N}};
+    scan_trajectory at = {.k = allocate(3 * MOST * sizeof *at.k)};
+    int32_t *expected = allocate(MOST * sizeof *expected);
+    vf_context_set_team_work(*state, 0);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (size_t j = 0; j < sizeof longest / sizeof *longest; j++)
+            for (int threads = 1; threads <= 3; threads += 2) {
+                spike_cells c;
+                at.samples = sizes[i];
+                fill_runs(at.k, at.samples, longest[j], threads == 1 ? 1 : 1.0007);
+                one_pass(&at, expected);
+                assert_int_equal(vf_context_set_threads(*state, threads), VF_OK);
+                assert_int_equal(spike_cells_make(*state, &scan, &at, &c), VF_OK);
+                assert_memory_equal(c.readout, expected, (size_t)at.samples * sizeof *expected);
+                assert_int_equal(c.readouts, expected[at.samples - 1] + 1);
+                spike_cells_free(&c);
+            }
+    FREE_ALL(at.k, expected);
+}
+
 static int set_up(void **state)
 {
     return vf_context_create((vf_context **)state) == VF_OK ? 0 : 1;
@@ -119,4 +189,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-TEST_MAIN(set_up, tear_down, cmocka_unit_test(test_spikes), cmocka_unit_test(test_objects))
+TEST_MAIN(set_up, tear_down, cmocka_unit_test(test_spikes), cmocka_unit_test(test_objects), cmocka_unit_test(test_runs))
