@@ -1,4 +1,5 @@
 /* Plans the computation: the method, the device, and the slabs. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,7 +186,7 @@ static vf_status choose_automatically(vf_context *ctx, const potential_plan *pla
     if (status != VF_OK || !(plan->method->devices >> VF_DEVICE_CUDA & 1))
         return status;
     const double cpu_seconds = all_seconds(w);
-    status = vf_device_choose(ctx, cpu_seconds, typical_gpu_seconds(ctx, plan, w), why, why_size);
+    status = vf_device_choose(ctx, cpu_seconds, typical_gpu_seconds(ctx, plan, w), INT_MAX, why, why_size);
     if (status == VF_OK && vf_device_is_host(vf_context_device(ctx, 0)))
         return VF_OK;
     VF_TRY(status, measure_device(ctx, plan, w));
@@ -285,7 +286,7 @@ static vf_status choose_device(vf_context *ctx, const cionize_settings *s, work 
         status = choose_automatically(ctx, plan, w, why, sizeof why);
         plan->spare = true;
     } else {
-        status = vf_device_means_all(wish) ? vf_device_choose_gpus(ctx, typical_gpu_seconds(ctx, plan, w))
+        status = vf_device_means_all(wish) ? vf_device_choose_gpus(ctx, typical_gpu_seconds(ctx, plan, w), INT_MAX)
                                            : vf_context_set_devices(ctx, wish);
         VF_TRY(status, check_kinds(ctx, plan));
         VF_TRY(status, vf_self_test(ctx, VF_SELF_TEST_POTENTIALS, true));

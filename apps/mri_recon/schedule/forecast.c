@@ -298,7 +298,7 @@ static forecast_sizes sizes_of(vf_context *ctx, const recon_settings *s, const m
 }
 
 void forecast_devices(vf_context *ctx, const recon_settings *s, const mri_scan *raw, const scan_sampling *sampling,
-                      double *cpu, double *gpu)
+                      double *cpu, double *gpu, double *products)
 {
     recon_forecast out = {0};
     tally t = {.z = sizes_of(ctx, s, raw), .out = &out};
@@ -309,6 +309,7 @@ void forecast_devices(vf_context *ctx, const recon_settings *s, const mri_scan *
     for (int p = 0; p < FORECAST_PARTS; p++)
         *cpu += t.device[p];
     *gpu = gpu_seconds(&t.z, &out.counts, s->solve.method == RECON_CG);
+    *products = out.counts.first_iterations + (s->solve.sparse ? out.counts.applications : out.counts.iterations);
 }
 
 double forecast_total(const recon_forecast *f)

@@ -39,10 +39,10 @@ typedef struct recon_forecast {
     double speed, core, region;  /* see forecast_make; 0: not measured */
 } recon_forecast;
 
-/* Seconds of the work that a GPU can take over, on the CPU and on one GPU, for the choice of the device. Nothing is
- * measured, so that the same input takes the same device. */
+/* Seconds of the work that a GPU can take over, on the CPU and on one GPU, and the number of products by F^H W F of all coils, for
+ * the choice of devices. Nothing is measured, so that the same input takes the same device. */
 void forecast_devices(vf_context *ctx, const recon_settings *settings, const mri_scan *raw,
-                      const scan_sampling *sampling, double *cpu, double *gpu);
+                      const scan_sampling *sampling, double *cpu, double *gpu, double *products);
 
 /* Seconds of a run on the context's devices. `before`: seconds until now.
  *

@@ -13,6 +13,8 @@
 #include "voxfield/append.h"
 #include "windows.h"
 
+enum { MOST_GPUS = 64 };
+
 recon_sharing share_devices(const recon_settings *s, const mri_scan *raw, int devices)
 {
     const int64_t rows = raw->matrix[1] * raw->matrix[2];
@@ -42,13 +44,14 @@ static int frames_together(const recon_settings *s, const mri_scan *raw)
     return solves_series(&s->solve) ? windows_of_scan(&s->schedule, raw, frame_bytes).frames : 1;
 }
 
-/* The best number of devices for one image whose coils are shared, or for a series whose frames are: each
- * application of F^H W F sends the image, or a share of the frames, to all devices and gets their results. The first
- * rate was measured on an H200. The others are guesses between PCIe and NVLink; they only affect how many GPUs
- * "cuda" and "auto" use. */
-static int shares_pay_for(const recon_settings *s, const mri_scan *raw, int devices)
+/* The best number of devices for one image whose coils are shared, or for a series whose frames are: each of the
+ * `products` by F^H W F sends the image, or a share of the frames, to all devices and gets their results. The rates of
+ * transforms and of what a device costs were measured on H200s. The others are guesses between PCIe and NVLink; they only
+ * affect how many GPUs "cuda" and "auto" use. */
+static int shares_pay_for(const recon_settings *s, const mri_scan *raw, double products, int devices)
 {
     const double rate = 2e13, link = 1e11, wait = 5e-5; /* FLOP/s of transforms, bytes/s of links, latency in s */
+    const double each = VF_CUDA_START_SECONDS + VF_CUDA_USE_SECONDS; /* of a further device */
     const double element = s->solve.precision == VF_F64 ? 16 : 8;
     const double doubled = forecast_transform_points(&s->solve, raw), frames = frames_together(s, raw);
     double voxels = (double)(raw->matrix[0] * raw->matrix[1] * raw->matrix[2]), least = INFINITY;
@@ -56,8 +59,9 @@ static int shares_pay_for(const recon_settings *s, const mri_scan *raw, int devi
     for (int n = 1; n <= devices; n++) {
         const double images = ceil(frames / n), others = n - 1;
         const double transforms = solves_series(&s->solve) ? images * raw->coils : ceil((double)raw->coils / n);
-        const double seconds = transforms * 10 * doubled * log2(doubled + 1) / rate +
-                               others * (2 * element * images * voxels / link + wait);
+        const double seconds = products * (transforms * 10 * doubled * log2(doubled + 1) / rate +
+                                           others * (2 * element * images * voxels / link + wait)) +
+                               others * each;
         if (seconds < least)
             best = n;
         least = fmin(seconds, least);
@@ -66,12 +70,12 @@ static int shares_pay_for(const recon_settings *s, const mri_scan *raw, int devi
 }
 
 /* The number of devices worth using if the user leaves the choice open. */
-static int devices_that_pay(const recon_settings *s, const mri_scan *raw, int devices)
+static int devices_that_pay(const recon_settings *s, const mri_scan *raw, double products, int devices)
 {
     const recon_sharing how = share_devices(s, raw, devices);
     int each = how.each;
     if (!how.by_voxels && s->solve.method == RECON_CG && (raw->coils > 1 || solves_series(&s->solve)))
-        each = shares_pay_for(s, raw, each);
+        each = shares_pay_for(s, raw, products, each);
     return how.teams * each;
 }
 
@@ -102,16 +106,18 @@ static vf_status set_devices(vf_context *ctx, const recon_settings *s, const mri
                              const scan_sampling *sampling, char *why, size_t size)
 {
     const bool all_gpus = vf_device_means_all(s->schedule.device);
-    double cpu, gpu;
+    double cpu, gpu, products;
     vf_status status;
     if (!all_gpus && strcmp(s->schedule.device, "auto") != 0)
         return vf_context_set_devices(ctx, s->schedule.device);
-    forecast_devices(ctx, s, raw, sampling, &cpu, &gpu);
+    forecast_devices(ctx, s, raw, sampling, &cpu, &gpu, &products);
+    const int most = devices_that_pay(s, raw, products, MOST_GPUS);
     if (all_gpus)
-        status = vf_device_choose_gpus(ctx, gpu);
+        status = vf_device_choose_gpus(ctx, gpu, most);
     else
-        status = vf_device_choose(ctx, cpu, gpu, why, size);
-    return status == VF_OK ? keep_devices(ctx, devices_that_pay(s, raw, vf_context_device_count(ctx))) : status;
+        status = vf_device_choose(ctx, cpu, gpu, most, why, size);
+    return status == VF_OK ? keep_devices(ctx, devices_that_pay(s, raw, products, vf_context_device_count(ctx)))
+                           : status;
 }
 
 /* Describes how the devices share the work. */

@@ -14,6 +14,7 @@
 #include "voxfield/vector.h"
 
 enum { MOST_BATCH = 8, STAGES = 2 };
+enum { FEW_FRAMES = 4 };                      /* so few copies take less time than to pin memory for them */
 static const int64_t BATCH_BYTES = 256 << 20; /* limit for the coil images of a batch */
 
 /* One device's part of the work. */
@@ -199,7 +200,8 @@ static vf_status make_batches(side_part *p, int device)
                                          .stages = stages,
                                          .buffers = stages,
                                          .bytes = (size_t)samples * vf_dtype_bytes(r->type),
-                                         .ordered = true};
+                                         .ordered = true,
+                                         .ordinary = r->scan->frames <= FEW_FRAMES};
     return vf_pipeline_create(r->team->ctx, &options, &p->batches);
 }
 

@@ -78,8 +78,8 @@ int vf_opencl_device_count(const char **reason);
 /* Starts the GPUs of `spec` (as vf_context_set_devices; "auto": the first) on a separate thread, while the caller reads
  * its input. Returns at once. Only the first call of a context counts; "cpu", a text without a GPU, and a library
  * without CUDA start nothing. It reports nothing: errors of a driver or GPU appear when that GPU is used.
- * vf_context_set_devices waits for it if the caller selects GPUs, vf_device_choose if they may pay off,
- * vf_context_destroy always. */
+ * vf_context_set_devices waits for the GPUs that the caller selects, vf_device_choose for those that may pay off,
+ * vf_context_destroy for all. */
 void vf_device_warm_up(vf_context *ctx, const char *spec);
 
 typedef struct vf_warm_up_state {
@@ -104,17 +104,17 @@ typedef struct vf_device_costs {
 int vf_device_rule(const vf_device_costs *costs, int gpus, double *seconds);
 
 /* "auto" for one piece of work: applies vf_device_rule and sets the context's devices. CUDA is not touched if the rule
- * says CPU for any number of GPUs. If a warm-up is running, only its remaining time counts. Unusable GPUs are left out
+ * says CPU for any number of GPUs, at most `most` (1 or more). If a warm-up is running, only its remaining time counts. Unusable GPUs are left out
  * with a warning, and the CPU is chosen if all are. `why` gets one line with the choice and its reason; at most `why_size`
  * bytes. */
-VF_MUST_CHECK vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_seconds, char *why,
+VF_MUST_CHECK vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_seconds, int most, char *why,
                                          size_t why_size);
 
 /* Whether `spec` is "cuda" and there are several GPUs: it means as many of them as pay off. For "cuda", starts the CUDA driver. */
 bool vf_device_means_all(const char *spec);
 
-/* vf_device_choose for "cuda": as many GPUs as pay off, one at least, never the CPU. Errors: VF_ERR_DEVICE (no GPU can be used). */
-VF_MUST_CHECK vf_status vf_device_choose_gpus(vf_context *ctx, double gpu_seconds);
+/* vf_device_choose for "cuda": as many GPUs as pay off, one at least, `most` at most, never the CPU. Errors: VF_ERR_DEVICE (no GPU can be used). */
+VF_MUST_CHECK vf_status vf_device_choose_gpus(vf_context *ctx, double gpu_seconds, int most);
 
 /* ---- devices that fail ---- */
 

@@ -2,7 +2,7 @@
  *
  * For maps that leave the devices slab by slab, and samples that go to them batch by batch. Each device has a few
  * stages: a thread with a queue and memory on the device. A free stage takes the next piece and
- *   load      fills a buffer of pinned host memory, which is then copied in,
+ *   load      fills a buffer of (pinned) host memory, which is then copied in,
  *   compute   puts work into its queue; the result is copied out into the same buffer,
  *   store     passes the buffer to the calling thread, in the order of the pieces.
  * While one stage computes, another loads and copies; the fastest device does the most. On the CPU nothing is copied:
@@ -46,6 +46,9 @@ typedef struct vf_pipeline_options {
     size_t scratch; /* additional bytes of device memory for each stage */
     bool spare;     /* true: a device whose stages cannot be made is dropped, while others are left; false: an error */
     int first;      /* the first device to use, as an index in the context */
+    /* true: buffers are ordinary host memory. It is there 0.5 s per GB sooner than pinned memory, but copies to and from GPUs occupy
+     * the stage's thread. For a few pieces */
+    bool ordinary;
 } vf_pipeline_options;
 
 typedef struct vf_pipeline vf_pipeline;

@@ -410,8 +410,7 @@ vf_status vf_context_set_devices(vf_context *ctx, const char *spec)
             "device '%s': expected cpu, cuda, opencl, or a list of them with numbers, each once (cuda:0,1 or "
             "cpu,opencl:0)",
             spec ? spec : "NULL");
-    if (vf_parse_cuda_spec(spec, ordinals) > 0)
-        vf_warm_up_join(&ctx->warm_up);
+    vf_warm_up_wait(&ctx->warm_up, ordinals, vf_parse_cuda_spec(spec, ordinals));
     vf_device *devices = calloc((size_t)list.count, sizeof *devices);
     if (!devices)
         return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for %d devices", list.count);

@@ -82,7 +82,8 @@ static vf_status take_gpus(vf_context *ctx, int count, int most, char *why, size
     return vf_context_set_devices(ctx, "cpu");
 }
 
-vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_seconds, char *why, size_t why_size)
+vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_seconds, int most, char *why,
+                           size_t why_size)
 {
     vf_status status = vf_context_set_devices(ctx, "cpu");
     if (status != VF_OK)
@@ -95,12 +96,13 @@ vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_secon
     vf_device_costs costs = {.cpu = cpu_seconds, .gpu = gpu_seconds, .start = vf_warm_up_left(&warm)};
     explain(&costs, 1, why, why_size);
     /* If even the largest number of GPUs does not pay, do not start the driver. */
-    if (vf_device_rule(&costs, VF_MAX_DEVICES, NULL) == 0) {
+    most = most < VF_MAX_DEVICES ? most : VF_MAX_DEVICES;
+    if (vf_device_rule(&costs, most, NULL) == 0) {
         if (!shows_gpu()) /* the cost of a GPU is irrelevant here */
             (void)snprintf(why, why_size, "the system shows no GPU");
         return VF_OK;
     }
-    vf_warm_up_join(vf_context_warm_up(ctx));
+    vf_warm_up_wait(vf_context_warm_up(ctx), &(int){0}, 1);
     costs.start = warm.begun ? 0 : costs.start; /* that time is already spent */
     const char *reason = NULL;
     int there = vf_cuda_device_count(&reason);
@@ -108,8 +110,9 @@ vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_secon
         (void)snprintf(why, why_size, "no GPU: %s", reason);
         return VF_OK;
     }
-    there = there < VF_MAX_DEVICES ? there : VF_MAX_DEVICES;
-    const int use = vf_device_rule(&costs, there, NULL);
+    const int use = vf_device_rule(&costs, there < most ? there : most, NULL);
+    if (use <= 1)
+        vf_warm_up_stop(vf_context_warm_up(ctx));
     explain(&costs, use, why, why_size);
     return use > 0 ? take_gpus(ctx, there, use, why, why_size) : VF_OK;
 }
@@ -119,11 +122,11 @@ bool vf_device_means_all(const char *spec)
     return strcmp(spec, "cuda") == 0 && vf_cuda_device_count(NULL) > 1;
 }
 
-vf_status vf_device_choose_gpus(vf_context *ctx, double gpu_seconds)
+vf_status vf_device_choose_gpus(vf_context *ctx, double gpu_seconds, int most)
 {
     const double endless = 1e9; /* s; longer than any estimate for a GPU */
     char why[300];
-    const vf_status status = vf_device_choose(ctx, endless, gpu_seconds, why, sizeof why);
+    const vf_status status = vf_device_choose(ctx, endless, gpu_seconds, most, why, sizeof why);
     if (status == VF_OK && vf_device_is_host(vf_context_device(ctx, 0)))
         return vf_context_set_devices(ctx, "cuda"); /* which says why the first GPU cannot be used */
     return status;

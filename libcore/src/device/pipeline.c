@@ -156,8 +156,9 @@ static vf_status make_all(vf_pipeline *p)
     if (status == VF_OK && p->count == 0)
         status = no_device(p);
     for (int b = 0; b < o->buffers && status == VF_OK; b++)
-        status = vf_array_create(vf_context_device(p->ctx, p->devices[0]), VF_SPACE_PINNED, VF_U8, (int64_t)o->bytes,
-                                 &p->buffers[b]);
+        status =
+            vf_array_create(o->ordinary ? vf_context_host(p->ctx) : vf_context_device(p->ctx, p->devices[0]),
+                            o->ordinary ? VF_SPACE_HOST : VF_SPACE_PINNED, VF_U8, (int64_t)o->bytes, &p->buffers[b]);
     if (status == VF_OK && o->ordered && p->count > 1)
         status = vf_queue_create(vf_context_device(p->ctx, o->first), &p->order);
     return status;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "context_internal.h"
 #include "voxfield/timer.h"
@@ -16,9 +17,11 @@ static void *start_devices(void *argument)
     vf_warm_up *w = argument;
     const double began = vf_now();
     const int there = w->starter.count(w->starter.user);
-    for (int i = 0; i < w->count && !atomic_load(&w->unwanted); i++)
+    for (int i = 0; i < w->count && !atomic_load(&w->unwanted); i++) {
         if (w->ordinals[i] < there && w->starter.start(w->starter.user, w->ordinals[i]))
             w->started++;
+        atomic_store(&w->tried, i + 1);
+    }
     w->seconds = vf_now() - began;
     atomic_store(&w->ended, true);
     return NULL;
@@ -49,15 +52,35 @@ void vf_warm_up_join(vf_warm_up *w)
     if (w->joinable) {
         const double began = vf_now();
         pthread_join(w->thread, NULL);
-        w->waited = vf_now() - began;
+        w->waited += vf_now() - began;
         w->joinable = false;
     }
     pthread_mutex_unlock(&w->lock);
 }
 
+/* Devices start in tenths of a second and in order, so this polls. */
+void vf_warm_up_wait(vf_warm_up *w, const int *ordinals, int count)
+{
+    int last = 0;
+    for (int i = 0; i < w->count; i++)
+        for (int k = 0; k < count; k++)
+            last = w->ordinals[i] == ordinals[k] ? i + 1 : last;
+    pthread_mutex_lock(&w->lock);
+    const double began = vf_now();
+    while (w->joinable && !atomic_load(&w->ended) && atomic_load(&w->tried) < last)
+        (void)usleep(200);
+    w->waited += w->joinable ? vf_now() - began : 0;
+    pthread_mutex_unlock(&w->lock);
+}
+
+void vf_warm_up_stop(vf_warm_up *w)
+{
+    atomic_store(&w->unwanted, true);
+}
+
 void vf_warm_up_end(vf_warm_up *w)
 {
-    atomic_store(&w->unwanted, true); /* do not start further devices */
+    vf_warm_up_stop(w);
     vf_warm_up_join(w);
     pthread_mutex_destroy(&w->lock);
 }

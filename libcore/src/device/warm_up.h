@@ -22,6 +22,7 @@ struct vf_warm_up {
     vf_starter starter;
     int count, ordinals[VF_MAX_DEVICES];
     atomic_bool unwanted; /* start no further device */
+    atomic_int tried;     /* devices that are ready, or cannot be started */
     atomic_bool ended;    /* the members below are final */
     int started;
     double seconds;
@@ -34,6 +35,12 @@ void vf_warm_up_begin(vf_warm_up *w, const vf_starter *starter, const int *ordin
 
 /* Waits for the end of the thread, if there is one. May be called again, and from several threads. */
 void vf_warm_up_join(vf_warm_up *w);
+
+/* Waits for the thread to have started these devices, as far as it will. */
+void vf_warm_up_wait(vf_warm_up *w, const int *ordinals, int count);
+
+/* Asks the thread to stop before the next device. */
+void vf_warm_up_stop(vf_warm_up *w);
 
 /* Asks the thread to stop before the next device, waits for it, and frees what vf_warm_up_init allocated. */
 void vf_warm_up_end(vf_warm_up *w);

@@ -307,15 +307,15 @@ static void test_auto(void **state)
 {
     (void)state;
     char why[160] = "";
-    assert_int_equal(vf_device_choose(ctx, 1e-3, 1e-6, why, sizeof why), VF_OK);
+    assert_int_equal(vf_device_choose(ctx, 1e-3, 1e-6, 8, why, sizeof why), VF_OK);
     assert_int_equal(vf_device_get_kind(vf_context_device(ctx, 0)), VF_DEVICE_CPU); /* too little work to start a GPU */
     assert_true(strlen(why) > 10);
-    assert_int_equal(vf_device_choose(ctx, 1e6, 1, why, sizeof why), VF_OK);
+    assert_int_equal(vf_device_choose(ctx, 1e6, 1, 8, why, sizeof why), VF_OK);
     vf_device_kind kind = vf_device_get_kind(vf_context_device(ctx, 0));
     assert_int_equal(kind, vf_cuda_device_count(NULL) > 0 ? VF_DEVICE_CUDA : VF_DEVICE_CPU);
     assert_true(strlen(why) > 10);
     char tiny[8];
-    assert_int_equal(vf_device_choose(ctx, 1e-3, 1, tiny, sizeof tiny), VF_OK);
+    assert_int_equal(vf_device_choose(ctx, 1e-3, 1, 8, tiny, sizeof tiny), VF_OK);
     assert_true(strlen(tiny) < sizeof tiny);
 }
 

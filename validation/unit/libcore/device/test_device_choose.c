@@ -142,6 +142,27 @@ static void test_failing_devices(void **state)
     }
 }
 
+/* A caller waits for the devices that it uses, and then wants no others: the second starts when the first is there, or never. */
+static void test_waits_for_some(void **state)
+{
+    (void)state;
+    vf_warm_up w;
+    fake f = {.there = DEVICES, .broken = -1, .sleep = 30000};
+    const vf_starter starter = starter_of(&f);
+    vf_warm_up_init(&w);
+    vf_warm_up_begin(&w, &starter, all, DEVICES);
+    vf_warm_up_wait(&w, &all[0], 1);
+    assert_true(atomic_load(&w.tried) >= 1);
+    vf_warm_up_wait(&w, (const int[]){all[1], 7}, 2); /* 7: not among them */
+    assert_true(atomic_load(&w.tried) >= 2);
+    vf_warm_up_wait(&w, (const int[]){7}, 1);
+    vf_warm_up_stop(&w);
+    vf_warm_up_wait(&w, &all[DEVICES - 1], 1); /* never starts, so this ends with the thread */
+    assert_true(atomic_load(&w.ended) && f.begun < DEVICES);
+    vf_warm_up_wait(&w, all, DEVICES);
+    vf_warm_up_end(&w);
+}
+
 /* ---- of a context ---- */
 
 static void test_context(void **state)
@@ -165,16 +186,16 @@ static void test_set_devices_waits(void **state)
 {
     (void)state;
     atomic_bool gate = false;
-    fake f = {.there = 1, .broken = 0, .sleep = 20000, .gate = &gate};
+    fake f = {.there = 1001, .broken = 0, .sleep = 20000, .gate = &gate};
     const vf_starter starter = starter_of(&f);
     vf_context *ctx;
     assert_int_equal(vf_context_create(&ctx), VF_OK);
-    vf_warm_up_begin(vf_context_warm_up(ctx), &starter, all + 1, 1);
+    vf_warm_up_begin(vf_context_warm_up(ctx), &starter, &(int){1000}, 1);
     assert_int_equal(vf_context_set_devices(ctx, "cpu"), VF_OK);
     assert_false(vf_device_warm_up_state(ctx).ended); /* "cpu" does not wait */
     atomic_store(&gate, true);
     assert_int_not_equal(vf_context_set_devices(ctx, "cuda:1000"), VF_OK);
-    assert_true(vf_device_warm_up_state(ctx).ended);
+    assert_int_equal(atomic_load(&vf_context_warm_up(ctx)->tried), 1);
     assert_non_null(strstr(vf_context_message(ctx), "cuda:1000"));
     vf_context_destroy(ctx);
 }
@@ -247,5 +268,5 @@ static void test_rule(void **state)
 
 TEST_MAIN(NULL, NULL, cmocka_unit_test(test_started_in_order), cmocka_unit_test(test_begun_twice),
           cmocka_unit_test(test_ended_at_once), cmocka_unit_test(test_failing_devices),
-          cmocka_unit_test(test_end_stops), cmocka_unit_test(test_context), cmocka_unit_test(test_set_devices_waits),
-          cmocka_unit_test(test_left), cmocka_unit_test(test_rule))
+          cmocka_unit_test(test_waits_for_some), cmocka_unit_test(test_end_stops), cmocka_unit_test(test_context),
+          cmocka_unit_test(test_set_devices_waits), cmocka_unit_test(test_left), cmocka_unit_test(test_rule))

@@ -142,7 +142,8 @@ static record *new_record(int64_t pieces, int stages, int buffers, bool ordered,
                                        .buffers = buffers,
                                        .bytes = BYTES,
                                        .scratch = HALF,
-                                       .ordered = ordered};
+                                       .ordered = ordered,
+                                       .ordinary = uniform() < 0.5};
     r->work = (vf_pipeline_work){
         .pieces = pieces, .user = r, .load = load, .compute = compute, .store = stores ? store : NULL};
     return r;
@@ -345,17 +346,17 @@ static void test_options(void **state)
 {
     (void)state;
     const int devices = vf_context_device_count(ctx), in_all = stages_in_all(2);
-    const vf_pipeline_options bad[] = {{0, 1, 4, false, 16, 0, false, 0},
-                                       {-1, 1, 4, false, 16, 0, false, 0},
-                                       {devices + 1, 1, 99, false, 16, 0, false, 0},
-                                       {devices, 0, 4, false, 16, 0, false, 0},
-                                       {devices, -1, 4, false, 16, 0, false, 0},
-                                       {devices, 2, in_all - 1, false, 16, 0, false, 0},
-                                       {devices, 2, 0, false, 16, 0, false, 0},
-                                       {devices, 2, -5, false, 16, 0, false, 0},
-                                       {1, 1, 1, false, SIZE_MAX, 0, false, 0},
-                                       {1, 1, 1, false, 16, SIZE_MAX, false, 0},
-                                       {1, 1, 1, false, (size_t)1 << 46, 0, false, 0}};
+    const vf_pipeline_options bad[] = {{0, 1, 4, false, 16, 0, false, 0, false},
+                                       {-1, 1, 4, false, 16, 0, false, 0, false},
+                                       {devices + 1, 1, 99, false, 16, 0, false, 0, false},
+                                       {devices, 0, 4, false, 16, 0, false, 0, false},
+                                       {devices, -1, 4, false, 16, 0, false, 0, false},
+                                       {devices, 2, in_all - 1, false, 16, 0, false, 0, false},
+                                       {devices, 2, 0, false, 16, 0, false, 0, false},
+                                       {devices, 2, -5, false, 16, 0, false, 0, false},
+                                       {1, 1, 1, false, SIZE_MAX, 0, false, 0, false},
+                                       {1, 1, 1, false, 16, SIZE_MAX, false, 0, false},
+                                       {1, 1, 1, false, (size_t)1 << 46, 0, false, 0, false}};
     const size_t cases = sizeof bad / sizeof *bad - vf_device_is_host(device); /* hosts promise any amount of memory */
     for (size_t i = 0; i < cases; i++) {
         vf_pipeline *none = (void *)&none;
@@ -368,11 +369,11 @@ static void test_options(void **state)
     }
     if (devices > 1) {
         vf_pipeline *none;
-        const vf_pipeline_options ordered = {devices, 1, 9, true, 16, 0, false, 0};
+        const vf_pipeline_options ordered = {devices, 1, 9, true, 16, 0, false, 0, false};
         assert_int_equal(vf_pipeline_create(ctx, &ordered, &none), VF_ERR_ARGUMENT);
         vf_context_clear_error(ctx);
     }
-    const vf_pipeline_options empty = {1, 2, 2, false, 0, 0, false, 0};
+    const vf_pipeline_options empty = {1, 2, 2, false, 0, 0, false, 0, false};
     vf_pipeline *p;
     assert_int_equal(vf_pipeline_create(ctx, &empty, &p), VF_OK);
     vf_pipeline_destroy(p);

@@ -70,7 +70,7 @@ static void test_a_gpu_overlaps(void **state)
         assert_int_equal(vf_queue_create(device, &queue), VF_OK);
         assert_int_equal(vf_queue_copy(queue, w.zero_and_one.data, zero_and_one, 2), VF_OK);
         assert_int_equal(vf_queue_sync(queue), VF_OK);
-        const vf_pipeline_options options = {1, 2, 3, ordered, 1 << 20, 0, false, 0};
+        const vf_pipeline_options options = {1, 2, 3, ordered, 1 << 20, 0, false, 0, false};
         const vf_pipeline_work work = {.pieces = LONG_PIECES, .user = &w, .load = long_load, .compute = long_compute};
         assert_int_equal(vf_pipeline_create(ctx, &options, &pipeline), VF_OK);
         assert_int_equal(vf_pipeline_run(pipeline, &work), VF_OK);
