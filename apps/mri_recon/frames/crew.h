@@ -44,16 +44,19 @@ struct crew {
     recon_summary summary; /* of its own frames */
     int last;              /* the job's number of its last frame */
     device_maps maps;
-    int shares;              /* devices with a share of F^H W F; 0: there is no solver yet */
-    normal_share *share;     /* [shares] */
-    int solvers;             /* problems that are solved at the same time: without maps, coils'; else 1 */
-    device_solver *solver;   /* [solvers] on the first devices */
-    int trajectory;          /* theirs, unless of a series */
-    double diagonal;         /* of F^H W F of the last frame that is solved for, without maps */
-    int images, maps_filled; /* of the solvers' operators: images that are solved for together; maps.filled */
-    vf_normal *shared;       /* [team.count] F^H W F of the scan's only trajectory; NULL: the crew makes its own */
-    const double *density;   /* [voxels] of trajectory density_of (vf_sampling_density); NULL: not made */
-    double *density_room;    /* of those that the crew makes */
+    double *map_power;                 /* [set][voxels] sum over coils of |s|^2 of the maps map_power_of */
+    const float complex *map_power_of; /* NULL: not made */
+    int map_power_sets;                /* that there is room for */
+    int shares;                        /* devices with a share of F^H W F; 0: there is no solver yet */
+    normal_share *share;               /* [shares] */
+    int solvers;                       /* problems that are solved at the same time: without maps, coils'; else 1 */
+    device_solver *solver;             /* [solvers] on the first devices */
+    int trajectory;                    /* theirs, unless of a series */
+    double diagonal;                   /* of F^H W F of the last frame that is solved for, without maps */
+    int images, maps_filled;           /* of the solvers' operators: images that are solved for together; maps.filled */
+    vf_normal *shared;     /* [team.count] F^H W F of the scan's only trajectory; NULL: the crew makes its own */
+    const double *density; /* [voxels] of trajectory density_of (vf_sampling_density); NULL: not made */
+    double *density_room;  /* of those that the crew makes */
     int density_of;
     double mean_weight;  /* the mean of w |phi|^2 over its samples */
     double mean, unit;   /* of sparse priors: the mean eigenvalue of F^H W F, and the unit of lambda */

@@ -26,15 +26,15 @@ host_maps frame_maps(const recon_job *j, const scan_frame *frame)
 
 /* Gridding makes the coils' images; combined by conj(s), the result is too bright by a factor of sum |s|^2. This
  * divides by the sum, or by a hundredth of its maximum if that is larger. */
-static vf_status normalise(const recon_job *j, const float complex *maps, char *image)
+static vf_status normalise(crew *c, const frame_place *place, int set, char *image)
 {
+    const recon_job *j = c->job;
     const double least = 0.01; /* relative to the largest sum |s|^2 */
-    vf_reduced most;
-    double *sum = malloc((size_t)j->voxels * sizeof *sum);
-    if (!sum)
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory to combine coils");
-    map_powers(j, maps, sum);
-    vf_status status = vf_host_reduce(j->ctx, VF_REDUCE_MAX, VF_F64, j->voxels, sum, NULL, &most);
+    const double *sum = NULL;
+    vf_reduced most = {0};
+    vf_status status = crew_map_powers(c, place, &sum);
+    sum += status == VF_OK ? set * j->voxels : 0;
+    VF_TRY(status, vf_host_reduce(j->ctx, VF_REDUCE_MAX, VF_F64, j->voxels, sum, NULL, &most));
     const int64_t voxels = status == VF_OK && most.re > 0 ? j->voxels : 0;
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 5 * voxels))
     for (int64_t n = 0; n < voxels; n++)
@@ -42,7 +42,6 @@ static vf_status normalise(const recon_job *j, const float complex *maps, char *
             ((double complex *)(void *)image)[n] /= fmax(sum[n], least * most.re);
         else
             ((float complex *)(void *)image)[n] /= (float)fmax(sum[n], least * most.re);
-    free(sum);
     return status;
 }
 
@@ -57,7 +56,6 @@ vf_status crew_adjoint(crew *c, right_side *side, const scan_frame *frame, bool 
         status = device_maps_put(&c->team, parts, shares, j->type, &maps, &c->maps);
     VF_TRY(status, right_side_of_frame(side, frame, j->has_maps ? &c->maps : NULL, image));
     for (int s = 0; s < maps.sets && j->has_maps && even && status == VF_OK; s++)
-        status = normalise(j, maps.data + s * maps.coils * maps.voxels,
-                           image + (size_t)(s * j->voxels) * vf_dtype_bytes(j->type));
+        status = normalise(c, &j->place[frame->place], s, image + (size_t)(s * j->voxels) * vf_dtype_bytes(j->type));
     return status;
 }

@@ -9,6 +9,7 @@
 #include "coils/estimate_maps.h"
 #include "frame_images.h"
 #include "frame_places.h"
+#include "solve/recon_choices.h"
 #include "voxfield/team_size.h"
 
 vf_status places_create(recon_job *job)
@@ -225,20 +226,51 @@ void map_powers(const recon_job *j, const float complex *maps, double *out)
         add_coils(j, maps, i * CHUNK, chunk_voxels(j, i), out + i * CHUNK);
 }
 
+vf_status crew_map_powers(crew *c, const frame_place *place, const double **out)
+{
+    const recon_job *j = c->job;
+    const size_t bytes = (size_t)place->sets * (size_t)j->voxels * sizeof *c->map_power;
+    *out = NULL;
+    if (c->map_power_of != place->maps) {
+        c->map_power_of = NULL;
+        if (c->map_power_sets < place->sets) {
+            free(c->map_power);
+            c->map_power = malloc(bytes);
+            c->map_power_sets = c->map_power ? place->sets : 0;
+            vf_large_pages(c->map_power, bytes);
+        }
+        if (!c->map_power)
+            return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the power of coil maps");
+        for (int set = 0; set < place->sets; set++)
+            map_powers(j, place->maps + set * j->scan->coils * j->voxels, c->map_power + set * j->voxels);
+        c->map_power_of = place->maps;
+    }
+    *out = c->map_power;
+    return VF_OK;
+}
+
 /* sum over coils of |s|^2, averaged over voxels with |F^H d|^2 (`image`) as weights, so mostly over the object. (Maps
  * from a file may have any scale, and may be largest outside the object.) If the image is 0, all voxels weigh the same.
  * Chunks are added up in order, so the bits do not depend on the number of threads. */
-static vf_status map_power(const recon_job *j, const float complex *maps, const char *image, double *out)
+static vf_status map_power(crew *c, const frame_place *place, const char *image, double *out)
 {
+    const recon_job *j = c->job;
+    const double *kept = NULL;
+    const vf_status status =
+        regularise_by_noise(j->solve) ? crew_map_powers(c, place, &kept) : VF_OK; /* which need them next */
+    if (status != VF_OK)
+        return status;
     const int64_t count = chunks(j);
     double(*sum)[3] = malloc((size_t)count * sizeof *sum);
     if (!sum)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the power of coil maps");
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->scan->coils * j->voxels))
     for (int64_t i = 0; i < count; i++) {
-        double power[CHUNK], squares[3] = {0};
+        double own[CHUNK], squares[3] = {0};
         const int64_t first = i * CHUNK, voxels = chunk_voxels(j, i);
-        add_coils(j, maps, first, voxels, power);
+        const double *power = kept ? kept + first : own;
+        if (!kept)
+            add_coils(j, place->maps, first, voxels, own);
         for (int64_t n = 0; n < voxels; n++) {
             const double complex value = image_value(j, image, first + n);
             const double square = creal(value) * creal(value) + cimag(value) * cimag(value);
@@ -305,7 +337,7 @@ vf_status found_image(crew *c, const scan_frame *frame, const char *image)
     if (!take_claim(c, frame))
         return VF_OK;
     /* No lock: no other thread writes place->power, or reads it before once_end. */
-    const vf_status status = map_power(c->job, place->maps, image, &place->power);
+    const vf_status status = map_power(c, place, image, &place->power);
     once_end(c->job, &place->power_made, status == VF_OK);
     return status;
 }

@@ -28,5 +28,7 @@ bool place_power(crew *c, const scan_frame *frame, double *power);
 
 /* sum over coils of |s|^2 of one set of maps, [voxels] */
 void map_powers(const recon_job *job, const float complex *maps, double *out);
+/* The same of all sets of a place's maps, [set][voxels], until the crew is asked for those of another place. Errors: VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status crew_map_powers(crew *c, const frame_place *place, const double **out);
 
 #endif

@@ -255,6 +255,7 @@ void crew_free(crew *c)
     crew_free_solvers(c);
     device_maps_free(&c->maps);
     free(c->density_room);
+    free(c->map_power);
     for (int f = 0; f < c->envelopes; f++)
         free(c->envelope[f].values);
     free(c->envelope);

@@ -55,21 +55,18 @@ static void smooth(const vf_context *ctx, const int64_t n[3], double *values, do
 }
 
 /* Sum of |x|^2 over channels, or over the images of several sets. For maps that fade, the sum is of |s x|^2, the image
- * of even intensity, because x alone is brighter where the maps are faint. `power`: scratch. */
-static void add_energies(const recon_job *j, const scan_frame *frame, const char *image, double *power, double *energy)
+ * of even intensity, because x alone is brighter where the maps are faint. `power` [set][voxels] is of |s|^2; NULL: maps do not fade. */
+static void add_energies(const recon_job *j, const scan_frame *frame, const char *image, const double *power,
+                         double *energy)
 {
     const int images = j->channels * frame_sets(j, frame);
-    const frame_place *place = &j->place[frame->place];
-    const bool weighted = j->has_maps && place->weighted;
-    memset(energy, 0, (size_t)j->voxels * sizeof *energy);
     for (int i = 0; i < images; i++) {
-        if (weighted)
-            map_powers(j, place->maps + i * j->scan->coils * j->voxels, power);
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
         for (int64_t v = 0; v < j->voxels; v++) {
             const int64_t at = i * j->voxels + v;
             const double complex x = image_value(j, image, at);
-            energy[v] += (weighted ? power[v] : 1) * (creal(x) * creal(x) + cimag(x) * cimag(x));
+            const double of_one = (power ? power[at] : 1) * (creal(x) * creal(x) + cimag(x) * cimag(x));
+            energy[v] = i > 0 ? energy[v] + of_one : of_one;
         }
     }
 }
@@ -94,15 +91,26 @@ static void add_up(const recon_job *j, const double *energy, double *sum, double
 
 /* The envelope of an image, and the share of the field of view that the object fills: (sum |x|)^2 / (N sum |x|^2),
  * which is exact for an object of uniform brightness. Noise and folding make it larger. */
-static vf_status smooth_energy(const recon_job *j, const scan_frame *frame, const char *image, frame_envelope *out)
+static vf_status smooth_energy(crew *c, const scan_frame *frame, const char *image, frame_envelope *out)
 {
+    const recon_job *j = c->job;
+    const frame_place *place = &j->place[frame->place];
     const int64_t *n = j->scan->matrix;
+    const double *power = NULL;
     double sum, squares;
-    const int64_t room = vf_context_threads(j->ctx) * (n[0] + n[1] + n[2]);
-    double *energy = malloc((size_t)(j->voxels + (room > j->voxels ? room : j->voxels)) * sizeof *energy);
-    if (!energy)
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the envelope of %lld voxels", (long long)j->voxels);
-    add_energies(j, frame, image, energy + j->voxels, energy);
+    const size_t numbers = (size_t)(j->voxels + vf_context_threads(j->ctx) * (n[0] + n[1] + n[2]));
+    double *energy = malloc(numbers * sizeof *energy);
+    vf_large_pages(energy, numbers * sizeof *energy);
+    vf_status status =
+        energy ? VF_OK
+               : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the envelope of %lld voxels", (long long)j->voxels);
+    if (status == VF_OK && j->has_maps && place->weighted)
+        status = crew_map_powers(c, place, &power);
+    if (status != VF_OK) {
+        free(energy);
+        return status;
+    }
+    add_energies(j, frame, image, power, energy);
     add_up(j, energy, &sum, &squares);
     const double share = sum * sum / (squares * (double)j->voxels), mean = squares / (double)j->voxels;
     const bool known = share > 0 && isfinite(mean); /* else all values are 0, or their squares overflow */
@@ -179,7 +187,7 @@ vf_status envelope_of_frame(crew *c, right_side *side, const scan_frame *frame, 
     weighted.part_of = 0;
     weighted.first_sample = 0;
     VF_TRY(status, crew_adjoint(c, side, &weighted, true, image));
-    VF_TRY(status, smooth_energy(j, frame, image, out));
+    VF_TRY(status, smooth_energy(c, frame, image, out));
     if (status == VF_OK && j->noise->map && frame == j->place[frame->place].first)
         status = copy_envelope(j, out, place_envelope(j, frame));
     free(image);

@@ -4,12 +4,11 @@
 #include <stdlib.h>
 
 #include "coils/channel_noise.h"
-#include "frames/frame_places.h"
+#include "map_weights.h"
 #include "noise_level.h"
 #include "regularise.h"
 #include "solve/prior_table.h"
 #include "solve/recon_choices.h"
-#include "solve/transfer.h"
 #include "voxfield/statistics.h"
 #include "voxfield/team_size.h"
 #include "wiener.h"
@@ -19,10 +18,6 @@
 static const double LEAST_DENSITY = 0.1;
 /* The prior's least weight, relative to the diagonal of F^H W F: the rounding error of the matrix. */
 static const double LEAST_WEIGHT = 1e-6;
-/* Lower bounds of sqrt(sum_c |s_c|^2 / power); the balance is its inverse. Voxels where the coils see less are mostly
- * determined by the prior. For maps that fade at the object's rim the bound is 1: balancing them would slow the solver
- * down. */
-static const double LEAST_BALANCE = 0.3, LEAST_BALANCE_FADING = 1;
 /* Errors of coil maps, trajectory or field map are not noise, but are amplified like noise. They lie where the signal
  * is, in the middle of k-space. So the misfit counts by its cube root, up to this factor (docs/reconstruction.md). */
 static const double MOST_FOR_MISFIT = 3;
@@ -135,159 +130,18 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, prio
     return add_differences(c, frame->trajectory, f, f->p + j->voxels);
 }
 
-/* Copies real numbers to the device in the solver's precision; the array grows as needed. */
-static vf_status put(const recon_job *j, const double *values, int64_t count, vf_queue *queue, vf_array *to)
+static void inverse_of_envelope(const void *envelope, int64_t first, int64_t count, double *out)
 {
-    const vf_dtype real = vf_dtype_real(j->type);
-    vf_status status = grow_array(vf_queue_device(queue), VF_SPACE_DEVICE, real, count, to);
-    float *narrow = real == VF_F32 ? malloc((size_t)count * sizeof *narrow) : NULL;
-    if (status == VF_OK && real == VF_F32 && !narrow)
-        status = vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)count);
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, count))
-    for (int64_t n = 0; n < (narrow ? count : 0); n++)
-        narrow[n] = (float)values[n];
-    VF_TRY(status, vf_queue_copy(queue, to->data, narrow ? (const void *)narrow : values,
-                                 (size_t)count * vf_dtype_bytes(real)));
-    VF_TRY(status, vf_queue_sync(queue));
-    free(narrow);
-    return status;
+    const float *values = ((const frame_envelope *)envelope)->values + first;
+    for (int64_t n = 0; n < count; n++)
+        out[n] = 1 / (double)values[n];
 }
 
-/* What a set of maps says of each voxel. */
-typedef void of_maps(const recon_job *j, const frame_place *place, int set, double power, double *out);
-
-static double least_balance(const frame_place *place)
+static void values_of_envelope(const void *envelope, int64_t first, int64_t count, double *out)
 {
-    return place->weighted ? LEAST_BALANCE_FADING : LEAST_BALANCE;
-}
-
-/* 1 / sqrt(sum |s|^2) relative to its mean; 0 where no coil sees. */
-static void balance_of(const recon_job *j, const frame_place *place, int set, double power, double *out)
-{
-    const double least = least_balance(place);
-    map_powers(j, place->maps + set * j->scan->coils * j->voxels, out);
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 5 * j->voxels))
-    for (int64_t i = 0; i < j->voxels; i++)
-        out[i] = out[i] > 0 ? 1 / fmax(sqrt(out[i] / power), least) : 0;
-}
-
-static void uneven_of(const recon_job *j, const frame_place *place, int set, double power, double *out)
-{
-    balance_of(j, place, set, power, out);
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, j->voxels))
-    for (int64_t i = 0; i < j->voxels; i++)
-        out[i] = out[i] > 0 ? 1 / out[i] : 0;
-}
-
-static void unseen_of(const recon_job *j, const frame_place *place, int set, double power, double *out)
-{
-    const double least = least_balance(place);
-    map_powers(j, place->maps + set * j->scan->coils * j->voxels, out);
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
-    for (int64_t i = 0; i < j->voxels; i++)
-        out[i] = 1 - fmin(1, out[i] / (power * least * least));
-}
-
-/* g of sparse_problem, (1 - what the coils see)^32. It must fall fast: where samples are dense, F^H W F is up to a thousand times its
- * mean, so that coils that see a hundredth of a voxel determine it. */
-static void dark_of(const recon_job *j, const frame_place *place, int set, double power, double *out)
-{
-    unseen_of(j, place, set, power, out);
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 10 * j->voxels))
-    for (int64_t i = 0; i < j->voxels; i++)
-        for (int squared = 0; squared < 5; squared++)
-            out[i] *= out[i];
-}
-
-static void seen_of(const recon_job *j, const frame_place *place, int set, double power, double *out)
-{
-    dark_of(j, place, set, power, out);
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 5 * j->voxels))
-    for (int64_t i = 0; i < j->voxels; i++)
-        out[i] = sqrt(1 - out[i]);
-}
-
-/* Copies `what` of each set of the frames' maps to the device, times factor[frame] (NULL: 1): [frame][set][voxels]. */
-static vf_status put_of_maps(const recon_job *j, const frame_group *g, of_maps *what, double power,
-                             const double *factor, vf_queue *queue, vf_array *to)
-{
-    const frame_place *place = &j->place[j->frames[g->first]->place];
-    const int64_t of_frame = place->sets * j->voxels, count = g->count * of_frame;
-    double *values = malloc((size_t)count * sizeof *values);
-    if (!values)
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)count);
-    for (int set = 0; set < place->sets; set++)
-        what(j, place, set, power, values + set * j->voxels);
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, count))
-    for (int64_t v = 0; v < of_frame; v++) {
-        const double value = values[v];
-        for (int f = 0; f < g->count; f++)
-            values[f * of_frame + v] = value * (factor ? factor[f] : 1);
-    }
-    const vf_status status = put(j, values, count, queue, to);
-    free(values);
-    return status;
-}
-
-/* The weights follow that of the frame's data, as F^H W F does: a voxel that coils see a little then has the same share of its
- * signal in all frames. */
-vf_status regularise_unseen(const crew *c, const frame_group *g, double power, double mean, vf_queue *queue,
-                            vf_array *to)
-{
-    const recon_job *j = c->job;
-    double *factor = malloc((size_t)g->count * sizeof *factor);
-    if (!factor)
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the weights of %d frames", g->count);
-    for (int f = 0; f < g->count; f++)
-        factor[f] = mean * frame_weight(c, j->frames[g->first + f]);
-    const vf_status status = put_of_maps(j, g, unseen_of, power, factor, queue, to);
-    free(factor);
-    return status;
-}
-
-vf_status regularise_dark(const crew *c, const frame_group *g, double power, const double *mean, vf_queue *queue,
-                          vf_array *seen, vf_array *dark)
-{
-    double *factor = malloc((size_t)g->count * sizeof *factor);
-    if (!factor)
-        return vf_fail(c->job->ctx, VF_ERR_MEMORY, "no memory for the weights of %d frames", g->count);
-    for (int f = 0; f < g->count; f++)
-        factor[f] = 1 / mean[f];
-    vf_status status = put_of_maps(c->job, g, seen_of, power, NULL, queue, seen);
-    VF_TRY(status, put_of_maps(c->job, g, dark_of, power, factor, queue, dark));
-    free(factor);
-    return status;
-}
-
-vf_status regularise_uneven(const crew *c, const frame_group *g, double power, vf_queue *queue, vf_array *to)
-{
-    return put_of_maps(c->job, g, uneven_of, power, NULL, queue, to);
-}
-
-/* For each set of the place's maps: the support (where the coils see anything), the balance, and the envelope. */
-static vf_status set_support(const crew *c, const frame_envelope *envelope, const frame_place *place, double power,
-                             device_solver *s)
-{
-    const recon_job *j = c->job;
-    const int64_t count = place->sets * j->voxels;
-    vf_queue *queue = s->queue;
-    double *seen = malloc(3 * (size_t)count * sizeof *seen);
-    if (!seen)
-        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the support of %lld voxels", (long long)j->voxels);
-    double *balance = seen + count, *bright = balance + count;
-    for (int set = 0; set < place->sets; set++)
-        balance_of(j, place, set, power, balance + set * j->voxels);
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, count))
-    for (int64_t i = 0; i < count; i++) {
-        seen[i] = balance[i] > 0;
-        bright[i] = balance[i] > 0 ? (double)envelope->values[i % j->voxels] : 0;
-    }
-    vf_status status = put(j, seen, count, queue, &s->known.support);
-    VF_TRY(status, put(j, balance, count, queue, &s->known.balance));
-    if (status == VF_OK && quadratic_prior_of(j->solve)->of_spectrum)
-        status = put(j, bright, count, queue, &s->known.envelope);
-    free(seen);
-    return status;
+    const float *values = ((const frame_envelope *)envelope)->values + first;
+    for (int64_t n = 0; n < count; n++)
+        out[n] = (double)values[n];
 }
 
 /* Sets the spectrum's weights. They apply to the image divided by its envelope, whose mean square is 1 over the whole
@@ -300,15 +154,10 @@ static vf_status set_spectrum(const crew *c, const frame_envelope *envelope, pri
     for (int64_t n = 0; n < j->voxels; n++) /* f->s serves as scratch from here on */
         f->s[n] = f->p[n] / envelope->filled;
     vf_status status = vf_circulant_set(s->known.circulant, queue, VF_PRIOR_WEIGHTS, f->s);
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 2 * j->voxels))
-    for (int64_t n = 0; n < j->voxels; n++)
-        f->s[n] = 1 / (double)envelope->values[n];
-    VF_TRY(status, put(j, f->s, j->voxels, queue, &s->known.flatten));
-    if (status != VF_OK || j->has_maps) /* with maps, set_support has set the envelope */
+    VF_TRY(status, put_made(j, j->voxels, inverse_of_envelope, envelope, queue, &s->known.flatten));
+    if (status != VF_OK || j->has_maps) /* with maps, put_support has put the envelope */
         return status;
-    for (int64_t n = 0; n < j->voxels; n++)
-        f->s[n] = (double)envelope->values[n];
-    return put(j, f->s, j->voxels, queue, &s->known.envelope);
+    return put_made(j, j->voxels, values_of_envelope, envelope, queue, &s->known.envelope);
 }
 
 /* The approximate inverse is the sum of two terms, one for the data and one for the prior: c / a^2 and lambda p / a^2,
@@ -367,7 +216,7 @@ static vf_status set_inverse(const crew *c, prior_model *f, double lambda, doubl
     return status;
 }
 
-static vf_status set_solver(const crew *c, device_solver *s, const frame_envelope *envelope, prior_model *f,
+static vf_status set_solver(crew *c, device_solver *s, const frame_envelope *envelope, prior_model *f,
                             const frame_place *place, double power, double lambda)
 {
     const recon_job *j = c->job;
@@ -379,7 +228,7 @@ static vf_status set_solver(const crew *c, device_solver *s, const frame_envelop
     if (!s->known.flat.data)
         status = vf_array_create(vf_queue_device(s->queue), VF_SPACE_DEVICE, j->type, j->voxels, &s->known.flat);
     if (status == VF_OK && place)
-        status = set_support(c, envelope, place, power, s);
+        status = put_support(c, envelope, place, power, s);
     if (status == VF_OK && quadratic_prior_of(j->solve)->of_spectrum)
         status = set_spectrum(c, envelope, f, s);
     return status == VF_OK ? set_inverse(c, f, lambda, 0, s) : status;
@@ -420,7 +269,7 @@ vf_status regularise_frames(crew *c, const frame_group *g, double power, const f
     device_solver *first = c->solver;
     summary->last.diagonal = c->diagonal * power;
     if (c->request->series)
-        return j->has_maps ? put_of_maps(j, g, balance_of, power, NULL, first->queue, &first->known.balance) : VF_OK;
+        return j->has_maps ? regularise_balance(c, g, power, first->queue, &first->known.balance) : VF_OK;
     c->factor = c->request->lambda;
     const vf_status status = give_reference(c, j->frames[g->first]);
     if (status != VF_OK)

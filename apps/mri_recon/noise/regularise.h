@@ -28,14 +28,13 @@ VF_MUST_CHECK vf_status regularise_parts(crew *c, const scan_frame *frame, doubl
 
 /* Copies to the device, for voxels that no coil sees well, the share of F^H W F that is missing after the balance, times `mean`
  * and the frame's weight: [image][voxels], 0 where the coils see the voxel. Errors: VF_ERR_MEMORY, VF_ERR_DEVICE_MEMORY. */
-VF_MUST_CHECK vf_status regularise_unseen(const crew *c, const frame_group *g, double power, double mean,
-                                          vf_queue *queue, vf_array *to);
+VF_MUST_CHECK vf_status regularise_unseen(crew *c, const frame_group *g, double power, double mean, vf_queue *queue,
+                                          vf_array *to);
 /* Copies D and G of sparse_problem (solve/equations.h) to the device; `mean` [frame]: mean eigenvalues. Errors: as above. */
-VF_MUST_CHECK vf_status regularise_dark(const crew *c, const frame_group *g, double power, const double *mean,
+VF_MUST_CHECK vf_status regularise_dark(crew *c, const frame_group *g, double power, const double *mean,
                                         vf_queue *queue, vf_array *seen, vf_array *dark);
 /* Copies 1 / the balance of the frames' maps to the device, [image][voxels], 0 where no coil sees. Errors: as above. */
-VF_MUST_CHECK vf_status regularise_uneven(const crew *c, const frame_group *g, double power, vf_queue *queue,
-                                          vf_array *to);
+VF_MUST_CHECK vf_status regularise_uneven(crew *c, const frame_group *g, double power, vf_queue *queue, vf_array *to);
 /* The variance of a sample's noise that the priors assume. */
 double regularise_variance(const recon_job *j);
 
