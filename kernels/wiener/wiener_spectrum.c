@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "coil_sums_chunk.h"
+#include "voxfield/device.h"
 #include "voxfield/team_size.h"
 #include "wiener.h"
 
@@ -200,9 +201,11 @@ static int64_t on_grid(int64_t i, int64_t n)
 }
 
 /* The two grid points around a sample along an axis, and their shares. */
-static void neighbours(float k, int64_t n, int64_t at[2], double share[2])
+static inline void neighbours(float k, int64_t n, int64_t at[2], double share[2])
 {
-    const double place = (double)k + (double)(n / 2), below = floor(place);
+    const double place = (double)k + (double)(n / 2);
+    const int64_t whole = (int64_t)place; /* floor() is a call of a function */
+    const double below = (double)(whole - ((double)whole > place));
     at[0] = n > 1 ? on_grid((int64_t)below, n) : 0;
     at[1] = n > 1 ? on_grid(at[0] + 1, n) : 0;
     share[1] = n > 1 ? place - below : 0;
@@ -210,6 +213,20 @@ static void neighbours(float k, int64_t n, int64_t at[2], double share[2])
 }
 
 enum { WIDE = 8 }; /* lines side by side: a cache line */
+
+/* Smooths a line of adjacent values twice, as below. `room`: for 2 count. */
+static void smooth_line(double *values, int64_t count, double *room)
+{
+    const double *from = values;
+    for (int pass = 0; pass < 2; pass++) {
+        double *to = pass == 0 ? room : values;
+        for (int64_t j = 1; j < count - 1; j++)
+            to[j] = (from[j - 1] + 2 * from[j] + from[j + 1]) / 4;
+        to[0] = (from[count - 1] + 2 * from[0] + from[1]) / 4;
+        to[count - 1] = (from[count - 2] + 2 * from[count - 1] + from[0]) / 4;
+        from = room;
+    }
+}
 
 /* Smooths WIDE lines of `count` values, or fewer, twice by 1/4, 1/2, 1/4; the first value follows the last. A line begins
  * at values + i, and its values are `step` apart. `room`: for 2 count WIDE. */
@@ -246,8 +263,11 @@ static void smooth_axis(const int64_t n[3], int axis, int threads, double *value
     for (int t = 0; t < threads; t++)
         for (int64_t i = pieces * t / threads; i < pieces * (t + 1) / threads; i++) {
             const int64_t first = i % groups * most, left = step - first;
-            smooth_lines(values + i / groups * step * length + first, (int)(left < most ? left : most), length, step,
-                         room + 2 * WIDE * t * length);
+            double *from = values + i / groups * step * length + first, *own = room + 2 * WIDE * t * length;
+            if (step == 1)
+                smooth_line(from, length, own);
+            else
+                smooth_lines(from, (int)(left < most ? left : most), length, step, own);
         }
 }
 
@@ -296,25 +316,32 @@ static void sort_by_plane(sample_planes *s, int64_t chunks, int threads, int64_t
             s->sample[room[c * planes + first_plane(s, m)]++] = m;
 }
 
+enum { AHEAD = 16 }; /* samples of a plane are far apart in memory, and asked for before their turn */
+
 /* Adds to a plane what those samples give to it that have it as their first or `second` plane. */
 static void add_to_plane(const sample_planes *s, int64_t plane, bool second, double *out)
 {
     const int64_t *n = s->n, from = second ? (plane > 0 ? plane : n[s->axis]) - 1 : plane;
     const double voxels = (double)(n[0] * n[1] * n[2]);
-    const int own = second ? 1 << s->axis : 0;
+    int first[3] = {0, 0, 0}, last[3] = {1, 1, 1}; /* of the two planes around a sample, along each axis */
+    first[s->axis] = last[s->axis] = second;
     for (int64_t i = s->begin[from]; i < s->begin[from + 1]; i++) {
-        const int64_t m = s->sample[i];
+        const int64_t m = s->sample[i], ahead = s->sample[i + AHEAD < s->count ? i + AHEAD : i];
         int64_t at[3][2];
         double share[3][2];
+        __builtin_prefetch(s->k + 3 * ahead);
+        if (s->weights)
+            __builtin_prefetch(s->weights + ahead);
         const double w = (s->weights ? s->weights[m] : 1) * voxels;
         for (int a = 0; a < 3; a++)
             neighbours(s->k[3 * m + a], n[a], at[a], share[a]);
-        for (int corner = 0; corner < 8; corner++) {
-            const int which[3] = {corner & 1, corner >> 1 & 1, corner >> 2};
-            const double part = share[0][which[0]] * share[1][which[1]] * share[2][which[2]];
-            if ((corner & 1 << s->axis) == own && part > 0)
-                out[(at[2][which[2]] * n[1] + at[1][which[1]]) * n[0] + at[0][which[0]]] += w * part;
-        }
+        for (int z = first[2]; z <= last[2]; z++)
+            for (int y = first[1]; y <= last[1]; y++)
+                for (int x = first[0]; x <= last[0]; x++) {
+                    const double part = share[0][x] * share[1][y] * share[2][z];
+                    if (part > 0)
+                        out[(at[2][z] * n[1] + at[1][y]) * n[0] + at[0][x]] += w * part;
+                }
     }
 }
 
@@ -332,6 +359,7 @@ vf_status vf_sampling_density(vf_context *ctx, const vf_wiener_space *space, int
     int64_t *counts = malloc((size_t)(chunks * planes) * sizeof *counts);
     samples.begin = malloc((size_t)(planes + 1) * sizeof *samples.begin);
     samples.sample = malloc((size_t)count * sizeof *samples.sample + 1);
+    vf_large_pages(samples.sample, (size_t)count * sizeof *samples.sample);
     const bool enough = room && counts && samples.begin && samples.sample;
     if (enough) {
         sort_by_plane(&samples, chunks, threads, counts);

@@ -5,6 +5,7 @@
 
 #include "channel_noise.h"
 #include "coil_sums.h"
+#include "voxfield/device.h"
 #include "voxfield/team_size.h"
 #include "wiener.h"
 
@@ -35,8 +36,10 @@ static int64_t cell_of(const int64_t n[3], const float k[3])
 {
     int64_t at[3];
     for (int a = 0; a < 3; a++) {
-        const int64_t i = (llrint((double)k[a]) + n[a] / 2) % n[a];
-        at[a] = n[a] > 1 ? i + (i < 0 ? n[a] : 0) : 0;
+        int64_t i = llrint((double)k[a]) + n[a] / 2;
+        if (i < 0 || i >= n[a]) /* for nearly all samples there is no need of a division, which is slow */
+            i = i % n[a] + (i % n[a] < 0 ? n[a] : 0);
+        at[a] = n[a] > 1 ? i : 0;
     }
     return (at[2] * n[1] + at[1]) * n[0] + at[0];
 }
@@ -50,6 +53,8 @@ static vf_status find_shares(vf_context *ctx, mri_scan *raw, int trajectory, dou
     double *density = malloc((size_t)voxels * sizeof *density);
     double *weights = malloc((size_t)at->samples * sizeof *weights + 1);
     vf_status status = density && weights ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "coil compression: no memory");
+    vf_large_pages(density, (size_t)voxels * sizeof *density);
+    vf_large_pages(weights, (size_t)at->samples * sizeof *weights);
     const int64_t samples = status == VF_OK ? at->samples : 0;
     const int threads = vf_threads_for(ctx, 5 * samples);
 #pragma omp parallel for schedule(static) num_threads(threads)
@@ -163,6 +168,7 @@ vf_status coil_covariance_make(vf_context *ctx, mri_scan *raw, coil_covariance *
         longest = raw->trajectory[t].samples > longest ? raw->trajectory[t].samples : longest;
     *out = (coil_covariance){.coils = raw->coils, .sum = calloc(elements, sizeof *out->sum)};
     s.share = malloc((size_t)longest * sizeof *s.share);
+    vf_large_pages(s.share, (size_t)longest * sizeof *s.share);
     s.sum = calloc(PARTS * elements, sizeof *s.sum);
     vf_status status = VF_OK;
     if (!s.share || !s.sum || !out->sum)
