@@ -33,7 +33,7 @@ typedef struct law {
 
 static const double USUAL_NOISE = 3e-3, LEAST_NOISE = 0.05, MOST_NOISE = 10; /* the bounds relative to the first */
 
-/* [0]: of one channel; [1]: with coil maps. Iterations for a first image. */
+/* [0]: of one channel; [1]: with coil maps. Iterations for an image to first_tolerance. */
 static const law first_law[2][SAMPLED] = {{[GRID_FULL] = {19, 0.2, 0, 0, 2, 1, 0},
                                            [GRID_REGULAR] = {135, 0.65, -0.64, 0, 1.6, 1, 0},
                                            [GRID_IRREGULAR] = {48, 0, 0, 0, 1, 1, 0},
@@ -63,7 +63,16 @@ static const law last_law[2][SAMPLED] = {{[GRID_FULL] = {38, 0.25, 0, 0, 2.2, 1,
                                           [LINES] = {4.4, 0.7, 0.6, -0.27, 2.5, 0.9, 0},
                                           [BALL_FULL] = {80, 0.4, 0, 0, 1, 0.65, 0},
                                           [BALL] = {26, 0.5, 0, 0, 1, 0.95, 0}}};
-/* Linear images of incomplete scans, over first ones: as many more as the tolerance is smaller, but for regular lines with maps,
+/* First images end where noise hides the rest (frame_noise.c): a share of those iterations, at USUAL_NOISE. Off the grid single
+ * channels take all. */
+static const law hidden_law[SAMPLED] = {[GRID_FULL] = {0.36, 0, 0, -0.1, 0.9, 1, 0},
+                                        [GRID_REGULAR] = {0.45, 0, 0, -0.1, 1.1, 1, 0},
+                                        [GRID_IRREGULAR] = {0.41, 0, 0, -0.1, 1, 1, 0},
+                                        [LINES_FULL] = {1, 0, 0, -0.1, 1, 1, 0},
+                                        [LINES] = {0.75, 0, 0, -0.1, 0.75, 1, 0},
+                                        [BALL_FULL] = {1, 0, 0, 0, 1, 1, 0},
+                                        [BALL] = {1, 0, 0, 0, 1, 1, 0}};
+/* Linear images of incomplete scans, over those to first_tolerance: as many more as the tolerance is smaller, but for regular lines with maps,
  * and for one channel off the grid. */
 static const law linear_law = {0.85, 0, 0, 0.2, 1, 1, 1};
 static const double of_linear_lines = 4.4;
@@ -88,7 +97,7 @@ static const double strength_solutions = 30;
 static const double of_one_side[2] = {1.5, 1.3};
 /* What a second set of maps multiplies a first image's iterations by: on the grid. */
 static const double of_more_sets = 1.3;
-/* Of conjugate gradients: the default, and for first images (reconstruct.c). */
+/* Of conjugate gradients: the default, and for first images at most. */
 static const double usual_tolerance = 1e-5, first_tolerance = 1e-3;
 
 /* What the samples of the first frame tell. */
@@ -332,7 +341,9 @@ static void count_images(const forecast_sizes *z, const solve_settings *s, const
 {
     const int table = z->maps && raw->coils > 1 ? 1 : 0;
     const double usual = count_of(&first_law[table][look->kind], raw, sampling, look);
-    *first = usual * (z->one_sided ? of_one_side[table] : 1) * (z->sets > 1 && z->on_grid ? of_more_sets : 1);
+    const bool all = table == 0 && look->kind > GRID_IRREGULAR;
+    *first = usual * (all ? 1 : fmin(count_of(&hidden_law[look->kind], raw, sampling, look), 1)) *
+             (z->one_sided ? of_one_side[table] : 1) * (z->sets > 1 && z->on_grid ? of_more_sets : 1);
     if (s->sparse || !is_incomplete(look->kind))
         *last = count_of(&last_law[table][look->kind], raw, sampling, look);
     else if (table == 1 && look->kind == GRID_REGULAR)
