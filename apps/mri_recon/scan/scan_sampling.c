@@ -1,4 +1,5 @@
 /* How densely a scan samples k-space. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@ static const double EDGE = 0.8;
 static const double SLACK = 1.05;
 static const double ROUNDING = 1e-6; /* of k in single precision */
 /* Cells along an axis that are counted together, 64 in all; samples at a time; into how many shares blocks are divided. */
-enum { BLOCK = 4, STRETCH = 1 << 16, SHARES = 256 };
+enum { BLOCK = 4, STRETCH = 1 << 18, SHARES = 256 };
 
 /* Axes whose squares add up to a radius: a sphere, cylinders, a box. */
 static const bool ROUND[5][3] = {{1, 1, 1}, {1, 1, 0}, {0, 1, 1}, {1, 0, 1}, {0, 0, 0}};
@@ -25,6 +26,9 @@ typedef struct k_region {
     int64_t n[3], blocks[3]; /* unit cells, and blocks of them */
     int shape;               /* index into ROUND */
 } k_region;
+
+/* The largest square whose root, as it is rounded, is 1. */
+static const double SQUARE_OF_1 = 1 + DBL_EPSILON;
 
 /* As fmax and fmin for numbers, but no function: for loops over samples. */
 static double larger(double a, double b)
@@ -103,8 +107,9 @@ static double length_of(const k_region *r, const scan_trajectory *t, int64_t m)
         double sum = 0;
         for (int a = 0; a < 3; a++)
             sum += (to[a] - at[a]) * (to[a] - at[a]);
-        least = smaller(least, sqrt(sum));
+        least = smaller(least, sum);
     }
+    least = sqrt(least);
     return least < NEIGHBOURS ? smaller(least, 1) : 1;
 }
 
@@ -124,8 +129,9 @@ typedef struct k_sums {
 typedef struct k_blocks {
     uint64_t *held; /* one bit per cell */
     float *length;
-    k_place *place; /* [STRETCH] */
-    k_sums *sums;   /* [blocks along z] */
+    k_place *place, *sorted;      /* [STRETCH] */
+    int64_t (*begin)[SHARES + 1]; /* [slice of a stretch][thread that counts] */
+    k_sums *sums;                 /* [blocks along z] */
 } k_blocks;
 
 static k_place place_of(const k_region *r, const scan_trajectory *t, int64_t m)
@@ -137,8 +143,9 @@ static k_place place_of(const k_region *r, const scan_trajectory *t, int64_t m)
     position(r, t->k + 3 * m, at);
     out = (k_place){.length = (float)length_of(r, t, m)};
     for (int a = 2; a >= 0; a--) {
-        const double place = larger(floor(at[a] + 0.5) + (double)(r->n[a] / 2), 0);
-        const int64_t n = r->n[a] > 1 ? (int64_t)smaller(place, (double)r->n[a] - 1) : 0;
+        const double half_up = at[a] + 0.5;
+        const int64_t whole = (int64_t)half_up, place = whole - ((double)whole > half_up) + r->n[a] / 2;
+        const int64_t n = place < 0 ? 0 : place < r->n[a] ? place : r->n[a] - 1;
         out.cell = (unsigned char)(out.cell * BLOCK + n % BLOCK);
         out.block = out.block * r->blocks[a] + n / BLOCK;
     }
@@ -146,49 +153,69 @@ static k_place place_of(const k_region *r, const scan_trajectory *t, int64_t m)
     return out;
 }
 
+/* Puts the places of a slice of a stretch, [first, end), in the order of the threads that count them, and of samples.
+ * begin[own]: where those of thread `own` begin. */
+static void sort_slice(const k_blocks *b, const int owner[SHARES], int threads, int64_t first, int64_t end,
+                       int64_t *begin)
+{
+    int64_t at[SHARES] = {0}, place = first;
+    for (int64_t i = first; i < end; i++)
+        at[owner[b->place[i].share]] += b->place[i].block >= 0;
+    for (int own = 0; own < threads; own++) {
+        begin[own] = place;
+        place += at[own];
+        at[own] = begin[own];
+    }
+    begin[threads] = place;
+    for (int64_t i = first; i < end; i++)
+        if (b->place[i].block >= 0)
+            b->sorted[at[owner[b->place[i].share]]++] = b->place[i];
+}
+
 /* A stretch of samples after another: all threads find their places, and then each counts those of its blocks, in
  * order, so the bits do not depend on the number of threads. */
 static void count_samples(const vf_context *ctx, const k_region *r, const scan_trajectory *t, k_blocks *b)
 {
+    const int wanted = vf_threads_for(ctx, 20 * t->samples), threads = wanted < SHARES ? wanted : SHARES;
+    int owner[SHARES];
+    for (int s = 0; s < SHARES; s++)
+        owner[s] = s % threads;
     for (int64_t first = 0; first < t->samples; first += STRETCH) {
         const int64_t count = t->samples - first < STRETCH ? t->samples - first : STRETCH;
-        const int threads = vf_threads_for(ctx, 20 * count);
-#pragma omp parallel for schedule(static) num_threads(threads)
-        for (int64_t i = 0; i < count; i++)
-            b->place[i] = place_of(r, t, first + i);
-#pragma omp parallel for schedule(static) num_threads(threads)
-        for (int own = 0; own < threads; own++) {
-            bool mine[SHARES];
-            for (int s = 0; s < SHARES; s++)
-                mine[s] = s % threads == own;
-            for (int64_t i = 0; i < count; i++) {
-                const k_place *at = &b->place[i];
-                if (!mine[at->share] || at->block < 0)
-                    continue;
-                b->length[at->block] += at->length;
-                b->held[at->block] |= (uint64_t)1 << at->cell;
-            }
+#pragma omp parallel for schedule(static) num_threads(wanted)
+        for (int slice = 0; slice < threads; slice++) {
+            const int64_t begin = count * slice / threads, end = count * (slice + 1) / threads;
+            for (int64_t i = begin; i < end; i++)
+                b->place[i] = place_of(r, t, first + i);
+            sort_slice(b, owner, threads, begin, end, b->begin[slice]);
         }
+#pragma omp parallel for schedule(static) num_threads(wanted)
+        for (int own = 0; own < threads; own++)
+            for (int slice = 0; slice < threads; slice++)
+                for (int64_t i = b->begin[slice][own]; i < b->begin[slice][own + 1]; i++) {
+                    const k_place *at = &b->sorted[i];
+                    b->length[at->block] += at->length;
+                    b->held[at->block] |= (uint64_t)1 << at->cell;
+                }
     }
 }
 
 static void add_block(const k_region *r, const int64_t block[3], double held, k_sums *sums)
 {
     int64_t within = 0, end[3], first[3];
-    double middle[3];
+    double middle[3], of[3][BLOCK];
     for (int a = 0; a < 3; a++) {
         first[a] = BLOCK * block[a];
         end[a] = first[a] + BLOCK < r->n[a] ? first[a] + BLOCK : r->n[a];
+        for (int64_t cell = first[a]; cell < end[a]; cell++)
+            of[a][cell - first[a]] = r->n[a] > 1 ? (double)(cell - r->n[a] / 2) / r->reach[a] : 0;
         middle[a] = r->n[a] > 1 ? (0.5 * (double)(first[a] + end[a] - 1) - (double)(r->n[a] / 2)) / r->reach[a] : 0;
     }
     for (int64_t z = first[2]; z < end[2]; z++)
         for (int64_t y = first[1]; y < end[1]; y++)
             for (int64_t x = first[0]; x < end[0]; x++) {
-                const int64_t cell[3] = {x, y, z};
-                double at[3];
-                for (int a = 0; a < 3; a++)
-                    at[a] = r->n[a] > 1 ? (double)(cell[a] - r->n[a] / 2) / r->reach[a] : 0;
-                within += region_radius(ROUND[r->shape], at) <= 1;
+                const double at[3] = {of[0][x - first[0]], of[1][y - first[1]], of[2][z - first[2]]};
+                within += region_square(ROUND[r->shape], at) <= SQUARE_OF_1;
             }
     held = fmin(held, (double)within);
     for (int a = 0; a < 4; a++)
@@ -235,8 +262,10 @@ vf_status scan_measure_sampling(vf_context *ctx, const mri_scan *raw, scan_sampl
         k_blocks b = {.held = calloc(blocks, sizeof *b.held),
                       .length = calloc(blocks, sizeof *b.length),
                       .place = malloc(STRETCH * sizeof *b.place),
+                      .sorted = malloc(STRETCH * sizeof *b.sorted),
+                      .begin = malloc(SHARES * sizeof *b.begin),
                       .sums = malloc((size_t)r.blocks[2] * sizeof *b.sums)};
-        if (b.held && b.length && b.place && b.sums) {
+        if (b.held && b.length && b.place && b.sorted && b.begin && b.sums) {
             count_samples(ctx, &r, &raw->trajectory[t], &b);
             judge(ctx, &r, &b, out);
         } else {
@@ -245,6 +274,8 @@ vf_status scan_measure_sampling(vf_context *ctx, const mri_scan *raw, scan_sampl
         free(b.held);
         free(b.length);
         free(b.place);
+        free(b.sorted);
+        free(b.begin);
         free(b.sums);
     }
     return status;

@@ -134,7 +134,7 @@ static void test_grid(void **state)
 static void test_sampling(void **state)
 {
     (void)state;
-    enum { NX = 41, NY = 40, NZ = 63, CELLS = NX * NY * NZ };
+    enum { NX = 61, NY = 60, NZ = 95, CELLS = NX * NY * NZ };
     scan_free(&s);
     s = (mri_scan){.matrix = {NX, NY, NZ}, .crop = {NX, NY, NZ}, .trajectories = 1};
     s.trajectory = calloc(1, sizeof *s.trajectory);
@@ -152,7 +152,7 @@ static void test_sampling(void **state)
         different += i < CELLS;
     }
     s.trajectory->samples = samples;
-    assert_true(samples > 1 << 16);
+    assert_true(samples > 1 << 18);
     scan_sampling alone = {0};
     for (int threads = 1; threads <= 5; threads++) {
         scan_sampling found;
