@@ -106,6 +106,7 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, prio
     vf_spectrum spectrum;
     f->space = wiener_space_of(raw);
     f->s = malloc(4 * (size_t)j->voxels * sizeof *f->s);
+    vf_large_pages(f->s, 4 * (size_t)j->voxels * sizeof *f->s);
     if (!f->s)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the spectrum of %lld voxels", (long long)j->voxels);
     f->c = f->s + j->voxels;
@@ -192,11 +193,20 @@ static double inverse_of(const prior_model *f, double lambda, int which, int64_t
     return (which == VF_PRIOR_INVERSE_DATA ? seen : known) / pow(seen + known, 2);
 }
 
+/* The place of -k, where i is that of k. */
+static int64_t opposite_of(const int64_t n[3], int64_t i)
+{
+    const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
+    int64_t opposite = 0;
+    for (int a = 2; a >= 0; a--)
+        opposite = opposite * n[a] + (2 * (n[a] / 2) - at[a]) % n[a];
+    return opposite;
+}
+
 /* Overwrites f->s. */
 static vf_status set_inverse(const crew *c, prior_model *f, double lambda, double imaginary, device_solver *s)
 {
     const recon_job *j = c->job;
-    const int64_t *n = j->scan->matrix;
     const double filled = quadratic_prior_of(j->solve)->of_spectrum ? c->filled : 1; /* 1 / envelope^2 in the object */
     const int end = imaginary > 0 ? VF_PRIOR_MATRICES : VF_PRIOR_INVERSE_DATA_IMAGINARY;
     vf_status status = VF_OK;
@@ -204,12 +214,9 @@ static vf_status set_inverse(const crew *c, prior_model *f, double lambda, doubl
         const bool data = which == VF_PRIOR_INVERSE_DATA || which == VF_PRIOR_INVERSE_DATA_IMAGINARY;
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 20 * j->voxels))
         for (int64_t i = 0; i < j->voxels; i++) {
-            const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
-            int64_t opposite = 0;
-            for (int a = 2; a >= 0; a--)
-                opposite = opposite * n[a] + (2 * (n[a] / 2) - at[a]) % n[a];
-            f->s[i] = (data ? 1 : filled) * (imaginary > 0 ? inverse_of_pair(f, lambda, imaginary, which, i, opposite)
-                                                           : inverse_of(f, lambda, which, i));
+            f->s[i] = (data ? 1 : filled) *
+                      (imaginary > 0 ? inverse_of_pair(f, lambda, imaginary, which, i, opposite_of(j->scan->matrix, i))
+                                     : inverse_of(f, lambda, which, i));
         }
         status = vf_circulant_set(s->known.circulant, s->queue, which, f->s);
     }

@@ -122,13 +122,17 @@ static double smoothing(int64_t at, int64_t n)
 }
 
 /* The unit of lambda; *mean gets the mean eigenvalue of F^H W F. Both for c->density. */
-static double unit_of(const crew *c, double power, double *mean)
+static vf_status unit_of(const crew *c, double power, double *mean, double *unit)
 {
     enum { BLOCKS = 128 }; /* of rows, added in order: the bits do not depend on the number of threads */
     const recon_job *j = c->job;
     const int64_t *n = j->scan->matrix, rows = n[1] * n[2];
     const double all = (n[0] > 1 ? 2 : 1) * (n[1] > 1 ? 2 : 1) * (n[2] > 1 ? 2 : 1); /* bands, with the smooth one */
-    double sums[BLOCKS][2] = {{0}}, sum = 0, high = 0;
+    double sums[BLOCKS][2] = {{0}}, sum = 0, high = 0, *along = malloc((size_t)n[0] * sizeof *along);
+    if (!along)
+        return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a line of %lld voxels", (long long)n[0]);
+    for (int64_t x = 0; x < n[0]; x++)
+        along[x] = smoothing(x, n[0]);
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 10 * j->voxels))
     for (int b = 0; b < BLOCKS; b++)
         for (int64_t row = rows * b / BLOCKS; row < rows * (b + 1) / BLOCKS; row++) {
@@ -136,15 +140,17 @@ static double unit_of(const crew *c, double power, double *mean)
             const double across = smoothing(row % n[1], n[1]) * smoothing(row / n[1], n[2]);
             for (int64_t x = 0; x < n[0]; x++) {
                 sums[b][0] += density[x] * power;
-                sums[b][1] += density[x] * power * (all - across * smoothing(x, n[0]));
+                sums[b][1] += density[x] * power * (all - across * along[x]);
             }
         }
     for (int b = 0; b < BLOCKS; b++) {
         sum += sums[b][0];
         high += sums[b][1];
     }
+    free(along);
     *mean = sum / (double)j->voxels;
-    return sqrt(regularise_variance(j) * high / (fmax(all - 1, 1) * (double)j->voxels));
+    *unit = sqrt(regularise_variance(j) * high / (fmax(all - 1, 1) * (double)j->voxels));
+    return VF_OK;
 }
 
 /* Whether the job's frame f shares its unit of lambda with a group: those of a series do with all frames of the place, so that
@@ -172,12 +178,12 @@ static vf_status find_unit(crew *c, const frame_group *g, double power)
     if (c->mean != 0)
         return VF_OK;
     for (int f = 0; f < j->frame_count && status == VF_OK; f++) {
-        double one = 0;
+        double one = 0, unit = 0;
         if (!shares_unit(c, g, f))
             continue;
         status = regularise_density(c, j->frames[f]->trajectory);
-        if (status == VF_OK)
-            squares += pow(unit_of(c, power * frame_weight(c, j->frames[f]), &one), 2);
+        VF_TRY(status, unit_of(c, power * frame_weight(c, j->frames[f]), &one, &unit));
+        squares += unit * unit;
         sum += one;
         count++;
     }
@@ -293,7 +299,9 @@ static vf_status hold(const crew *c, const frame_group *g, double *kappa, device
 static void spectrum_of(const crew *c, const vf_penalties *penalties, double power, const double *kappa, double *out)
 {
     const int64_t voxels = c->job->voxels;
-    memset(out, 0, (size_t)voxels * sizeof *out);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(c->job->ctx, voxels))
+    for (int64_t i = 0; i < voxels; i++) /* by all threads: they are the first to touch it */
+        out[i] = 0;
     vf_penalties_add_spectrum(penalties, 0, out);
 #pragma omp parallel for schedule(static) num_threads(vf_threads_for(c->job->ctx, 2 * voxels))
     for (int64_t i = 0; i < voxels; i++)
@@ -361,6 +369,7 @@ static vf_status set_solver(crew *c, const frame_group *g, device_solver *s, dou
 {
     const recon_job *j = c->job;
     double *spectrum = malloc(2 * (size_t)j->voxels * sizeof *spectrum);
+    vf_large_pages(spectrum, 2 * (size_t)j->voxels * sizeof *spectrum);
     vf_status status =
         spectrum ? make(c, s) : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for %lld voxels", (long long)j->voxels);
     if (status == VF_OK)
