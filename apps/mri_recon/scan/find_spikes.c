@@ -30,19 +30,31 @@ enum { PIECE = SPIKE_PIECE };
 
 /* ---- cells ---- */
 
-/* The spacing of samples along an axis in whole cycles: of lines, if lines are regularly missing. `seen`: room for
- * matrix + 3. */
-static int64_t spacing(const vf_context *ctx, const scan_trajectory *at, int axis, int64_t matrix, unsigned char *seen)
+/* The nearest whole k along an axis, from 1 for the first of the matrix on; it may be beyond the matrix. */
+static int64_t place_of(const scan_trajectory *at, int64_t m, int axis, const int64_t matrix[3])
+{
+    return llrint((double)at->k[3 * m + axis]) + matrix[axis] / 2 + 1;
+}
+
+/* Marks the places of samples, seen [axis][row], in a row of matrix + 3 or more; the first and the last are for all beyond. */
+static void mark_places(const vf_context *ctx, const scan_trajectory *at, const int64_t matrix[3], int64_t row,
+                        unsigned char *seen)
+{
+    memset(seen, 0, (size_t)(3 * row));
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 5 * at->samples))                            \
+    reduction(|                                                                                                        \
+              : seen[:3 * row])
+    for (int64_t m = 0; m < at->samples; m++)
+        for (int a = 0; a < 3; a++) {
+            const int64_t k = matrix[a] > 1 ? place_of(at, m, a, matrix) : 0;
+            seen[a * row + (k < 0 ? 0 : k > matrix[a] + 2 ? matrix[a] + 2 : k)] |= 1;
+        }
+}
+
+/* The spacing of samples along an axis in whole cycles: of lines, if lines are regularly missing. */
+static int64_t spacing(const unsigned char *seen, int64_t matrix)
 {
     int64_t first = matrix + 2, last = -1, distinct = 0;
-    memset(seen, 0, (size_t)matrix + 3);
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, 3 * at->samples))                            \
-    reduction(|                                                                                                        \
-              : seen[:matrix + 3])
-    for (int64_t m = 0; m < at->samples; m++) {
-        const double k = rint((double)at->k[3 * m + axis]) + (double)(matrix / 2 + 1);
-        seen[(int64_t)(k < 0 ? 0 : k > (double)matrix + 2 ? (double)matrix + 2 : k)] |= 1;
-    }
     for (int64_t i = 0; i < matrix + 3; i++) {
         distinct += seen[i];
         first = seen[i] && i < first ? i : first;
@@ -161,15 +173,17 @@ vf_status spike_cells_make(vf_context *ctx, const mri_scan *raw, const scan_traj
         most = raw->matrix[a] > most ? raw->matrix[a] : most;
     *out = (spike_cells){.cell = malloc((size_t)(at->samples + 1) * sizeof *out->cell),
                          .readout = malloc((size_t)(at->samples + 1) * sizeof *out->readout)};
-    unsigned char *seen = malloc((size_t)most + 3);
+    const int64_t row = most + 3;
+    unsigned char *seen = malloc(3 * (size_t)row);
     if (!out->cell || !out->readout || !seen) {
         free(seen);
         return no_memory(ctx);
     }
     vf_large_pages(out->cell, (size_t)at->samples * sizeof *out->cell);
     vf_large_pages(out->readout, (size_t)at->samples * sizeof *out->readout);
+    mark_places(ctx, at, raw->matrix, row, seen);
     for (int a = 0; a < 3; a++)
-        wide[a] = raw->matrix[a] > 1 ? spacing(ctx, at, a, raw->matrix[a], seen) : 1;
+        wide[a] = raw->matrix[a] > 1 ? spacing(seen + a * row, raw->matrix[a]) : 1;
     free(seen);
     do { /* coarser cells for very large matrices */
         out->cells = 1;
@@ -184,9 +198,8 @@ vf_status spike_cells_make(vf_context *ctx, const mri_scan *raw, const scan_traj
     for (int64_t m = 0; m < at->samples; m++) {
         int64_t index = 0;
         for (int a = 2; a >= 0; a--) {
-            const double k = rint((double)at->k[3 * m + a]) + (double)(raw->matrix[a] / 2 + 1);
-            const int64_t at_k = (int64_t)(k > 0 ? k : 0);
-            const int64_t i = out->n[a] == 1 ? 0 : wide[a] > 1 ? at_k / wide[a] : at_k; /* divisions take long */
+            const int64_t place = place_of(at, m, a, raw->matrix), k = place > 0 ? place : 0;
+            const int64_t i = out->n[a] == 1 ? 0 : wide[a] > 1 ? k / wide[a] : k; /* divisions take long */
             index = index * out->n[a] + (i < out->n[a] ? i : out->n[a] - 1);
         }
         out->cell[m] = (int32_t)index;
@@ -225,6 +238,25 @@ static float square(const search *s, int64_t m)
 static float level(const search *s, int64_t m)
 {
     return sqrtf(square(s, m));
+}
+
+static float largest_square(const search *s)
+{
+    const float *values = (const float *)s->data;
+    float largest = 0;
+    if (s->at->weights) {
+        for (int64_t m = 0; m < s->at->samples; m++) {
+            const float own = square(s, m);
+            largest = own > largest ? own : largest;
+        }
+        return largest;
+    }
+#pragma omp simd reduction(max : largest)
+    for (int64_t m = 0; m < s->at->samples; m++) { /* nearly all that is done with most scans */
+        const float own = values[2 * m] * values[2 * m] + values[2 * m + 1] * values[2 * m + 1];
+        largest = own > largest ? own : largest;
+    }
+    return largest;
 }
 
 static void fill(const search *s)
@@ -345,13 +377,9 @@ int64_t find_spikes(const scan_trajectory *at, const spike_cells *c, const float
                     double *ratio)
 {
     search s = {.c = c, .at = at, .data = data};
-    float largest = 0, support = 0;
+    float largest, support = 0;
     int64_t marked = 0;
-    for (int64_t m = 0; m < at->samples; m++) {
-        const float own = square(&s, m);
-        largest = own > largest ? own : largest;
-    }
-    largest = sqrtf(largest);
+    largest = sqrtf(largest_square(&s));
     if (!(largest > 0) || supported(&s, largest / (float)ALONE))
         return 0;
     s.of = malloc((size_t)c->cells * sizeof *s.of);

@@ -78,19 +78,19 @@ static vf_status clean(vf_context *ctx, const char *path, mri_scan *raw, scan_fr
     const int64_t samples = at->samples;
     bool *bad = calloc((size_t)samples + 1, sizeof *bad), failed = !bad;
     double ratio = 0;
+    int64_t marked = 0, count = 0;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(vf_threads_for(ctx, 20 * raw->coils * samples))              \
-    reduction(max                                                                                                      \
-              : ratio)
+    reduction(max : ratio) reduction(+ : marked)
     for (int coil = 0; coil < raw->coils; coil++) { /* threads only ever set elements of `bad` */
         double by = 0;
-        const int64_t count = bad ? find_spikes(at, c, frame->data + coil * samples, bad, &by) : 0;
+        const int64_t own = bad ? find_spikes(at, c, frame->data + coil * samples, bad, &by) : 0;
         ratio = fmax(ratio, by);
-        if (count < 0)
+        marked += own;
+        if (own < 0)
 #pragma omp atomic write
             failed = true;
     }
-    int64_t count = 0;
-    for (int64_t m = 0; m < samples && !failed; m++)
+    for (int64_t m = 0; m < samples && !failed && marked > 0; m++) /* coils share some */
         count += bad[m];
     vf_status status = failed ? vf_fail(ctx, VF_ERR_MEMORY, "%s: no memory to look for interference", path) : VF_OK;
     if (status == VF_OK && count > 0)
