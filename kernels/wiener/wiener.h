@@ -61,11 +61,11 @@ void vf_outer_radii(const vf_context *ctx, const vf_wiener_space *space, const v
 void vf_rings_of(const vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples, int radii,
                  const double *radius, unsigned char *of);
 
-/* The used samples at `radius` or beyond, in order: their places, *index [*count], which the caller frees. With the
- * context's threads. Errors: VF_ERR_MEMORY. */
+/* Of the used samples at `radius` or beyond, *count, evenly spaced ones in order, at most `most`: the first of each *count / most + 1.
+ * Their places: *index [*taken], which the caller frees. With the context's threads. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status vf_outer_samples(vf_context *ctx, const vf_wiener_space *space,
-                                         const vf_wiener_samples *samples, double radius, int64_t **index,
-                                         int64_t *count);
+                                         const vf_wiener_samples *samples, double radius, int64_t most, int64_t **index,
+                                         int64_t *taken, int64_t *count);
 
 /* Estimates the variance of the noise, sigma^2 = E|n|^2 for one coil's sample of weight 1, from the samples beyond
  * `radius`, which should contain only noise: the mean over coils of median w |d|^2 / ln 2. Signal there makes it too

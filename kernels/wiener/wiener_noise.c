@@ -118,19 +118,19 @@ void vf_rings_of(const vf_context *ctx, const vf_wiener_space *space, const vf_w
     }
 }
 
-/* Those of samples [first, end) that are used and not nearer than the root of `least`: returns how many, and puts their
- * places from `to` on, if it is not NULL. */
+/* Those of samples [first, end) that are used and not nearer than the root of `least`: returns how many. If `to` is not NULL, puts
+ * the place of each whose number, from `number` on, is a multiple of `step` where the multiple says. */
 static int64_t find_outer(const vf_wiener_space *space, const vf_wiener_samples *samples, double least, int64_t first,
-                          int64_t end, int64_t *to)
+                          int64_t end, int64_t number, int64_t step, int64_t *to)
 {
-    double square[BLOCK];
+    double square[BLOCK] = {0};
     int64_t found = 0;
     for (int64_t count; first < end; first += count) {
-        count = squares_of(space, samples, first, end, square);
+        count = least > 0 ? squares_of(space, samples, first, end, square) : end - first < BLOCK ? end - first : BLOCK;
         for (int64_t m = 0; m < count; m++)
             if (square[m] >= least && used(samples, first + m)) {
-                if (to)
-                    to[found] = first + m;
+                if (to && (number + found) % step == 0)
+                    to[(number + found) / step] = first + m;
                 found++;
             }
     }
@@ -138,23 +138,19 @@ static int64_t find_outer(const vf_wiener_space *space, const vf_wiener_samples 
 }
 
 vf_status vf_outer_samples(vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples,
-                           double radius, int64_t **index, int64_t *count)
+                           double radius, int64_t most, int64_t **index, int64_t *taken, int64_t *count)
 {
     const int64_t chunks = (samples->count + CHUNK - 1) / CHUNK;
     const int threads = vf_threads_for(ctx, 5 * samples->count);
     const double least = wiener_least_square(radius);
-    int64_t *begin = calloc((size_t)chunks + 1, sizeof *begin);
-    *index = malloc((size_t)samples->count * sizeof **index + 1);
-    *count = 0;
-    if (!begin || !*index) {
-        free(begin);
-        return vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the outermost samples");
-    }
-    for (int pass = 0; pass < 2; pass++) { /* counts, then writes */
+    int64_t *begin = calloc((size_t)chunks + 1, sizeof *begin), step = 1;
+    *index = NULL;
+    *count = *taken = 0;
+    for (int pass = 0; pass < 2 && begin; pass++) { /* counts, then writes */
 #pragma omp parallel for schedule(static) num_threads(threads)
         for (int64_t c = 0; c < chunks; c++) {
             const int64_t end = (c + 1) * CHUNK < samples->count ? (c + 1) * CHUNK : samples->count;
-            const int64_t found = find_outer(space, samples, least, c * CHUNK, end, pass ? *index + begin[c] : NULL);
+            const int64_t found = find_outer(space, samples, least, c * CHUNK, end, begin[c], step, *index);
             if (!pass)
                 begin[c] = found;
         }
@@ -163,9 +159,13 @@ vf_status vf_outer_samples(vf_context *ctx, const vf_wiener_space *space, const 
             begin[c] = *count;
             *count += own;
         }
+        step = *count / most + 1;
+        *taken = (*count + step - 1) / step;
+        if (!pass && !(*index = malloc((size_t)*taken * sizeof **index + 1)))
+            break;
     }
     free(begin);
-    return VF_OK;
+    return *index ? VF_OK : vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the outermost samples");
 }
 
 /* The median of w |d|^2 over a coil's outer samples; 0 if there are none. `squares` has room for MOST_OF_A_COIL. */
@@ -174,8 +174,7 @@ static double median_square(const vf_wiener_samples *samples, const int64_t *out
 {
     const float *data = samples->data + 2 * coil * (samples->stride ? samples->stride : samples->count);
     int64_t taken = 0;
-    const int64_t step = count / MOST_OF_A_COIL + 1;
-    for (int64_t i = 0; i < count; i += step) {
+    for (int64_t i = 0; i < count; i++) {
         const double re = data[2 * outer[i]], im = data[2 * outer[i] + 1];
         if (re != 0 || im != 0)
             squares[taken++] = (re * re + im * im) * (samples->weights ? samples->weights[outer[i]] : 1);
@@ -188,19 +187,18 @@ static double median_square(const vf_wiener_samples *samples, const int64_t *out
 vf_status vf_outer_variance(vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples,
                             double radius, double *variance)
 {
-    int64_t count = 0, coils = 0, *outer = NULL;
+    int64_t all = 0, count = 0, coils = 0, *outer = NULL;
     double sum = 0;
-    vf_status status = vf_outer_samples(ctx, space, samples, radius, &outer, &count);
-    const int64_t room = count < MOST_OF_A_COIL ? count : MOST_OF_A_COIL;
-    const int threads = vf_threads_for(ctx, 50 * room * samples->coils);
-    double *squares = malloc((size_t)(room * threads) * sizeof *squares + 1);
+    vf_status status = vf_outer_samples(ctx, space, samples, radius, MOST_OF_A_COIL, &outer, &count, &all);
+    const int threads = vf_threads_for(ctx, 50 * count * samples->coils);
+    double *squares = malloc((size_t)(count * threads) * sizeof *squares + 1);
     double *median = calloc((size_t)samples->coils + 1, sizeof *median);
     if (status == VF_OK && (!squares || !median))
         status = vf_fail(ctx, VF_ERR_MEMORY, "not enough memory for the noise's samples");
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int t = 0; t < threads; t++) /* each has its own room */
         for (int c = t; c < samples->coils && status == VF_OK; c += threads)
-            median[c] = median_square(samples, outer, count, c, squares + t * room);
+            median[c] = median_square(samples, outer, count, c, squares + t * count);
     for (int c = 0; c < samples->coils && status == VF_OK; c++) { /* in order */
         sum += median[c];
         coils += median[c] > 0;

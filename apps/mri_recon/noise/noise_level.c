@@ -113,10 +113,9 @@ static vf_status take_samples(const recon_job *j, const scan_frame *frame, doubl
     const vf_wiener_space space = wiener_space_of(j->scan);
     const vf_wiener_samples samples = wiener_samples_of(j->scan, frame);
     const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
-    int64_t *beyond = NULL;
-    vf_status status = vf_outer_samples(j->ctx, &space, &samples, radius, &beyond, all);
-    const int64_t step = *all / MOST_SAMPLES + 1;
-    for (int64_t i = 0; i < *all && status == VF_OK; i += step) {
+    int64_t *beyond = NULL, count = 0;
+    vf_status status = vf_outer_samples(j->ctx, &space, &samples, radius, MOST_SAMPLES, &beyond, &count, all);
+    for (int64_t i = 0; i < count && status == VF_OK; i++) {
         const int64_t m = beyond[i];
         memcpy(o->k + 3 * o->count, at->k + 3 * m, 3 * sizeof *o->k);
         o->time[o->count] = at->time ? at->time[m] : 0;
@@ -146,6 +145,23 @@ static void see_through(const recon_job *j, const scan_frame *frame, int coil, c
     }
 }
 
+/* w |d - F s x|^2 of a coil's samples, -1 for those that were not acquired, and w |d|^2. */
+static void squares_of_coil(const recon_job *j, const scan_frame *frame, int coil, const taken_samples *o,
+                            const float complex *expected, double *left, double *energy)
+{
+    const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
+    const float complex *data = scan_coil(j->scan, frame, coil);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 50 * o->count))
+    for (int64_t i = 0; i < o->count; i++) {
+        const int64_t m = o->index[i];
+        const float complex phi = sample_phi(j->solve, j->scan, at, m), d = data[m];
+        const double complex rest = d - phi * expected[i];
+        const double w = at->weights ? at->weights[m] : 1;
+        left[i] = d != 0 ? w * (creal(rest) * creal(rest) + cimag(rest) * cimag(rest)) : -1;
+        energy[i] = w * (crealf(d) * (double)crealf(d) + cimagf(d) * (double)cimagf(d));
+    }
+}
+
 /* w |d - F s x|^2: *median of the outermost samples, the mean over coils of median / ln 2; *mean of the others, the mean
  * over coils of the mean. Samples that are exactly 0 were not acquired and do not count; without any others, *median is
  * infinite, and *mean is 0. *unexplained: the sum of the others over that of w |d|^2, all coils. */
@@ -165,9 +181,9 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
     int median_coils = 0, mean_coils = 0;
     float complex *seen = malloc((size_t)j->voxels * sizeof *seen),
                   *expected = calloc((size_t)o->count, sizeof *expected);
-    double *squares = malloc(MOST_SAMPLES * sizeof *squares);
+    double *left = malloc(2 * (size_t)o->count * sizeof *left + 1); /* and energies */
     vf_status status =
-        seen && expected && squares ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a coil's image");
+        seen && expected && left ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a coil's image");
     VF_TRY(status, encoding_create(device, raw, &taken, &options, &e));
     VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, j->voxels, &x));
     VF_TRY(status, vf_array_create(device, VF_SPACE_DEVICE, VF_C64, o->count, &d));
@@ -178,22 +194,20 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
         VF_TRY(status, download(queue, &d, o->count, expected));
         int64_t kept = 0, others = 0;
         double sum = 0;
-        for (int64_t i = 0; i < o->count && status == VF_OK; i++) {
-            const int64_t m = o->index[i];
-            const float complex phi = sample_phi(j->solve, raw, at, m), d_m = scan_coil(raw, frame, coil)[m];
-            const double complex left = d_m - phi * expected[i];
-            const double square =
-                (at->weights ? at->weights[m] : 1) * (creal(left) * creal(left) + cimag(left) * cimag(left));
-            if (d_m != 0 && i < o->outer) {
-                squares[kept++] = square;
-            } else if (d_m != 0) {
-                sum += square;
-                energy += (at->weights ? at->weights[m] : 1) *
-                          (crealf(d_m) * (double)crealf(d_m) + cimagf(d_m) * (double)cimagf(d_m));
+        if (status == VF_OK)
+            squares_of_coil(j, frame, coil, o, expected, left, left + o->count);
+        for (int64_t i = 0; i < o->count && status == VF_OK; i++) { /* in order: the bits do not depend on threads */
+            if (left[i] < 0)
+                continue;
+            if (i < o->outer) {
+                left[kept++] = left[i];
+            } else {
+                sum += left[i];
+                energy += left[o->count + i];
                 others++;
             }
         }
-        medians += kept > 0 ? vf_host_select(kept, squares, kept / 2) / log(2) : 0;
+        medians += kept > 0 ? vf_host_select(kept, left, kept / 2) / log(2) : 0;
         median_coils += kept > 0;
         means += others > 0 ? sum / (double)others : 0;
         mean_coils += others > 0;
@@ -207,7 +221,7 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
     vf_array_free(&d);
     free(seen);
     free(expected);
-    free(squares);
+    free(left);
     return status;
 }
 

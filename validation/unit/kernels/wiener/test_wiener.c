@@ -120,7 +120,7 @@ static void test_rings(void **state)
     free_samples(&r);
 }
 
-/* The places in order, against a plain loop; with 1 and 3 threads, whose pieces end within the samples. */
+/* The places in order, all or each third or so, against a plain loop; with 1 and 3 threads, whose pieces end within the samples. */
 static void test_outer_samples(void **state)
 {
     (void)state;
@@ -133,14 +133,28 @@ static void test_outer_samples(void **state)
     for (int64_t m = 0; m < r.s.count; m++)
         if (weight_of(&r, m) > 0 && radius_of(&r, m) >= radius)
             expected[known++] = m;
-    for (int t = 1; t <= 3; t += 2) {
-        int64_t *found = NULL, count = -1;
-        need(vf_context_set_threads(ctx, t));
-        need(vf_outer_samples(ctx, &flat, &r.s, radius, &found, &count));
-        if (count != known || known == 0 || memcmp(found, expected, (size_t)known * sizeof *found) != 0)
-            fail_msg("%d threads: %lld samples, not the %lld there are", t, (long long)count, (long long)known);
-        free(found);
-    }
+    assert_true(known > 1000);
+    for (int t = 1; t <= 3; t += 2)
+        for (int step = 1; step <= 7; step += 3) { /* known / (known / step + 1) + 1 is step, since `known` is large */
+            int64_t *found = NULL, count = -1, taken = -1, wrong = 0;
+            need(vf_context_set_threads(ctx, t));
+            need(vf_outer_samples(ctx, &flat, &r.s, radius, step > 1 ? known / step + 1 : known + 1, &found, &taken,
+                                  &count));
+            for (int64_t i = 0; i < taken && i * step < known; i++)
+                wrong += found[i] != expected[i * step];
+            if (count != known || taken != (known + step - 1) / step || wrong > 0)
+                fail_msg("%d threads, each %d: %lld of %lld samples, not of the %lld there are; %lld wrong", t, step,
+                         (long long)taken, (long long)count, (long long)known, (long long)wrong);
+            free(found);
+        }
+    int64_t *all = NULL, count = 0, taken = 0, used = 0;
+    need(vf_outer_samples(ctx, &flat, &r.s, 0, INT64_MAX, &all, &taken, &count));
+    assert_int_equal(count, taken);
+    for (int64_t m = 0; m < r.s.count; m++)
+        if (weight_of(&r, m) > 0)
+            assert_true(used < count && all[used++] == m);
+    assert_int_equal(used, count);
+    free(all);
     need(vf_context_set_threads(ctx, threads));
     free(expected);
     free_samples(&r);
