@@ -37,8 +37,8 @@ typedef struct vf_espirit_task {
     const void *data;   /* complex of floats, [coil][kz][ky][kx], k = n - N/2 */
     double sigma;       /* root mean square of |noise| of a sample; 0: unknown, estimated from the block */
     double truncation;  /* tau is at least this share of A's largest eigenvalue; 0: 1e-6. Use 1e-4 for estimated
-                         * data: their errors are not white, and would count as signal. Voxels with less than 100 times
-                         * this share of a bright voxel's energy have steady directions */
+                         * data: their errors are not white, and would count as signal. Voxels with more than 100 times
+                         * this share of a bright voxel's energy have their own directions, whatever the errors */
     int sets;           /* 1; or 2: a second map, for two parts of the object that fall on one voxel */
     double least_share; /* with `sets` 2: both are made if quality.second_share is at least this; 0: always */
     /* Progress: the share of the whole work that was just done; shares sum to 1. Called by one thread at a time. May be
@@ -72,8 +72,8 @@ enum { VF_ESPIRIT_LARGEST_2D = 48, VF_ESPIRIT_LARGEST_3D = 24, VF_ESPIRIT_KERNEL
  * `eigenvalue` [set][z][y][x] in [0, 1 + rounding]; may be NULL. Those below 0.9, which no map depends on, may be too
  * low. `maps` and `eigenvalue` have room for `sets` sets; the function does not write sets that it does not make. Scaling
  * the data changes only rounding. The result has the same bits for any number of threads. Working memory is about 16 n^2
- * bytes, where n = virtual coils x points of a patch, at most 15 MB; and 48 bytes a sample and virtual coil, 8 MB of 24^3. Errors: VF_ERR_ARGUMENT (shapes), VF_ERR_INPUT (NaN,
- * infinite or all-zero data), VF_ERR_MEMORY, VF_ERR_CANCELLED. */
+ * bytes, where n = virtual coils x points of a patch, at most 15 MB; and 48 bytes a sample and virtual coil, 8 MB of 24^3.
+ * Errors: VF_ERR_ARGUMENT (shapes), VF_ERR_INPUT (NaN, infinite or all-zero data), VF_ERR_MEMORY, VF_ERR_CANCELLED. */
 VF_MUST_CHECK vf_status vf_espirit(vf_context *ctx, const vf_espirit_task *task, void *maps, float *eigenvalue,
                                    vf_espirit_quality *quality);
 

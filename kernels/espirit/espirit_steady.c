@@ -16,9 +16,12 @@
 #include "voxfield/statistics.h"
 #include "voxfield/team_size.h"
 
-/* e_0 is ABOVE_NOISE times the noise's energy in a voxel, or ABOVE_ERRORS times `truncation` times the energy that BRIGHT of the
- * voxels exceed, if that is more. Of a koosh ball with estimated data (truncation 1e-4), the air has 1e-3 of that energy. */
-static const double ABOVE_NOISE = 20, ABOVE_ERRORS = 100, BRIGHT = 0.01;
+/* e_0 is ABOVE_NOISE times the noise's energy in a voxel; or, if that is more, ABOVE_FAINT times the energy that FAINT of the
+ * voxels are below. Most objects leave so many voxels of air, which show how large the errors are: of an estimated koosh ball
+ * they have 5e-5 of a bright voxel's energy, and voxels near the head 1e-3; of Cartesian samples they have only noise, and dim
+ * parts far from bright ones keep their own directions. If the object fills the field of view, faint voxels show nothing: the
+ * second term is at most ABOVE_ERRORS times `truncation` times the energy that BRIGHT of the voxels exceed. */
+static const double ABOVE_NOISE = 20, ABOVE_FAINT = 200, FAINT = 0.1, ABOVE_ERRORS = 100, BRIGHT = 0.01;
 static const float LEAST = 1e-6f; /* of q: the problem has one solution */
 /* Conjugate gradients end at this residual, in the norm of the preconditioner. */
 static const double SETTLED = 1e-3;
@@ -144,6 +147,16 @@ static double complex *windowed_images(const espirit *e, double *noise)
     return images;
 }
 
+/* e_0 for `energy`, which is reordered. */
+static double least_energy(const espirit *e, double noise, double *energy)
+{
+    const int64_t voxels = e->samples;
+    const double bright = vf_host_select(voxels, energy, voxels - 1 - (int64_t)(BRIGHT * (double)voxels));
+    const double faint = vf_host_select(voxels, energy, (int64_t)(FAINT * (double)voxels));
+    const double errors = fmin(ABOVE_FAINT * faint, ABOVE_ERRORS * espirit_truncation(e) * bright);
+    return fmax(ABOVE_NOISE * noise * e->sigma * e->sigma, errors);
+}
+
 /* q, and the right side in r: q d. */
 static vf_status weigh(const problem *a, const float complex *vectors, const float *eigenvalue)
 {
@@ -163,11 +176,12 @@ static vf_status weigh(const problem *a, const float complex *vectors, const flo
             dot += conj((double complex)vectors[v * voxels + i]) * images[v * voxels + i];
         energy[i] = energy[voxels + i] = creal(dot) * creal(dot) + cimag(dot) * cimag(dot);
     }
-    const double bright = vf_host_select(voxels, energy + voxels, voxels - 1 - (int64_t)(BRIGHT * (double)voxels));
-    const double least = fmax(ABOVE_NOISE * noise * e->sigma * e->sigma, ABOVE_ERRORS * espirit_truncation(e) * bright);
+    const double least = least_energy(e, noise, energy + voxels);
     for (int64_t i = 0; i < voxels; i++) {
         const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
-        const float ratio = least > 0 ? (float)(espirit_weight(eigenvalue[i]) * fmin(energy[i] / least, 1e6)) : 1;
+        const double most = energy[i] > 0 ? 1e6 : 0; /* also if e_0 is 0 */
+        const double times = energy[i] < most * least ? energy[i] / least : most;
+        const float ratio = espirit_weight(eigenvalue[i]) * (float)times;
         const float size = cabsf(vectors[i]);
         const float complex phase = size > 0 ? conjf(vectors[i]) / size : 1;
         a->q[i] = fmaxf(ratio * ratio, LEAST);
