@@ -32,7 +32,6 @@ enum { MOST_STEPS = 60, MOST_ROWS = 64 * 64 };
 typedef struct problem {
     const espirit *e;
     int64_t fields, rows;
-    int threads;
     float *q, *diagonal; /* [voxel] */
     float *x, *r, *p, *ap;
     double *part; /* [row] */
@@ -69,7 +68,7 @@ static float apply_voxel(const problem *a, int64_t i)
 static double apply(const problem *a)
 {
     const int64_t width = a->e->task->block[0];
-#pragma omp parallel for schedule(static) num_threads(a->threads)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(a->e->ctx, 16 * a->fields * a->e->samples))
     for (int64_t row = 0; row < a->rows; row++) {
         a->part[row] = 0;
         for (int64_t i = row * width; i < (row + 1) * width; i++)
@@ -82,7 +81,7 @@ static double apply(const problem *a)
 static double step(const problem *a, float length)
 {
     const int64_t width = a->e->task->block[0], f = a->fields;
-#pragma omp parallel for schedule(static) num_threads(a->threads)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(a->e->ctx, 16 * a->fields * a->e->samples))
     for (int64_t row = 0; row < a->rows; row++) {
         a->part[row] = 0;
         for (int64_t i = row * width; i < (row + 1) * width; i++) {
@@ -102,7 +101,7 @@ static double step(const problem *a, float length)
 static void turn(const problem *a, float share)
 {
     const int64_t width = a->e->task->block[0], f = a->fields;
-#pragma omp parallel for schedule(static) num_threads(a->threads)
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(a->e->ctx, 16 * a->fields * a->e->samples))
     for (int64_t row = 0; row < a->rows; row++)
         for (int64_t i = row * width; i < (row + 1) * width; i++)
             for (int64_t k = i * f; k < (i + 1) * f; k++)
@@ -221,7 +220,6 @@ vf_status espirit_steady(espirit *e, const float complex *vectors, const float *
     const problem a = {.e = e,
                        .fields = f,
                        .rows = rows,
-                       .threads = vf_threads_for(e->ctx, 16 * count),
                        .x = room,
                        .r = room + count,
                        .p = room + 2 * count,
