@@ -192,29 +192,20 @@ vf_status envelope_of_frame(crew *c, right_side *side, const scan_frame *frame, 
     if (frame->replica) /* a replica is solved like the frame it was made from */
         return copy_envelope(j, place_envelope(j, frame), out);
     float *weights = malloc((size_t)at->samples * sizeof *weights + 1);
-    float complex *data = malloc((size_t)at->samples * (size_t)j->scan->coils * sizeof *data + 1);
     char *image = malloc(frame_bytes(j) + 1);
+    vf_large_pages(image, frame_bytes(j));
     if (!out->values)
         out->values = malloc((size_t)j->voxels * sizeof *out->values + 1);
-    vf_status status = weights && data && image && out->values
+    vf_status status = weights && image && out->values
                            ? low_resolution(c, frame, weights)
                            : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a frame's image of low resolution");
-    for (int coil = 0; status == VF_OK && coil < j->scan->coils; coil++) {
-        const float complex *from = scan_coil(j->scan, frame, coil);
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, at->samples))
-        for (int64_t m = 0; m < at->samples; m++)
-            data[coil * at->samples + m] = weights[m] * from[m];
-    }
-    scan_frame weighted = *frame;
-    weighted.data = data;
-    weighted.part_of = 0;
-    weighted.first_sample = 0;
-    VF_TRY(status, crew_adjoint(c, side, &weighted, true, image));
+    right_side_weigh(side, weights);
+    VF_TRY(status, crew_adjoint(c, side, frame, true, image));
+    right_side_weigh(side, NULL);
     VF_TRY(status, smooth_energy(c, frame, image, out));
     if (status == VF_OK && j->noise->map && frame == j->place[frame->place].first)
         status = copy_envelope(j, out, place_envelope(j, frame));
     free(image);
-    free(data);
     free(weights);
     return status;
 }

@@ -61,6 +61,9 @@ const char *right_side_description(const right_side *side);
 /* Each device's share, which is also the part of the maps that it needs. */
 const team_share *right_side_shares(const right_side *side, int *parts);
 
+/* From now on, samples count times factor[m], which the caller keeps; NULL, as at first: 1. Replicas of noise have no factor. */
+void right_side_weigh(right_side *side, const float *factor);
+
 /* Writes a frame's F^H W d to `out`, host memory, complex of the settings' precision. With `maps`, made for these
  * shares: [set][voxels], coils combined by sum conj(s) x. With NULL: [coil][voxels]. */
 VF_MUST_CHECK vf_status right_side_of_frame(right_side *side, const scan_frame *frame, const device_maps *maps,

@@ -37,12 +37,13 @@ struct right_side {
     recon_watch *watch;
     vf_dtype type;
     int64_t voxels;
-    float *density;    /* [sample], or NULL */
-    int parts;         /* devices that take part */
-    team_share *share; /* [parts] */
-    side_part *part;   /* [parts] */
-    vf_queue *host;    /* adds up the images of several coil groups; NULL: not needed */
-    vf_array partial;  /* [parts - 1][set][voxel], in host memory: images of all coil groups but the first */
+    float *density;      /* [sample], or NULL */
+    const float *factor; /* [sample] on the data, or NULL */
+    int parts;           /* devices that take part */
+    team_share *share;   /* [parts] */
+    side_part *part;     /* [parts] */
+    vf_queue *host;      /* adds up the images of several coil groups; NULL: not needed */
+    vf_array partial;    /* [parts - 1][set][voxel], in host memory: images of all coil groups but the first */
 };
 
 /* The frame in progress. */
@@ -89,13 +90,15 @@ static float complex draw(int replica, int place, int64_t sample)
     return (float)(size * cos(angle)) + (float)(size * sin(angle)) * I;
 }
 
-/* A coil's sample m: the frame's data, or a replica's noise. The noise of a sample of weight w has the variance 1
+/* A coil's sample m: the frame's data, times `factor`, or a replica's noise. The noise of a sample of weight w has the variance 1
  * / w. */
 static float complex datum(const right_side *r, const scan_frame *frame, int64_t coil, int64_t m)
 {
     const scan_trajectory *at = r->at;
-    if (!frame->replica)
-        return scan_coil(r->scan, frame, coil)[m];
+    if (!frame->replica) {
+        const float complex d = scan_coil(r->scan, frame, coil)[m];
+        return r->factor ? r->factor[m] * d : d;
+    }
     const float w = at->weights ? at->weights[m] : 1;
     return w > 0 ? draw(frame->replica, frame->place, coil * at->samples + m) / sqrtf(w) : 0;
 }
@@ -271,6 +274,11 @@ void right_side_destroy(right_side *r)
     free(r->share);
     free(r->part);
     free(r);
+}
+
+void right_side_weigh(right_side *r, const float *factor)
+{
+    r->factor = factor;
 }
 
 const char *right_side_description(const right_side *r)
