@@ -145,8 +145,33 @@ static void test_cholesky(void **state)
     FREE_ALL(singular, inverse, l, a, u);
 }
 
+/* Of a product and a sum, rounded as floats are: in double precision the product is exact, and the second rounding of a sum does
+ * not show (53 bits are more than twice 24 and 2). So no compiler fuses them. */
+static float product(float a, float b)
+{
+    return (float)((double)a * b);
+}
+
+static float sum_of(float a, float b)
+{
+    return (float)((double)a + b);
+}
+
+/* One number of what vf_mix_rows gives, with its bits. */
+static float complex mixed(int columns, const double complex *row, const float complex *in, int64_t count)
+{
+    float re = 0, im = 0;
+    for (int j = 0; j < columns; j++) {
+        const float a = (float)creal(row[j]), b = (float)cimag(row[j]), x = crealf(in[j * count]),
+                    y = cimagf(in[j * count]);
+        re = sum_of(re, sum_of(product(a, x), -product(b, y)));
+        im = sum_of(im, sum_of(product(a, y), product(b, x)));
+    }
+    return re + I * im;
+}
+
 /* Against a sum in double: u (columns + 2) sum |a| |d| bounds the error of a sum of products, and a complex one has
- * four of them. */
+ * four of them. And bit by bit, for all instruction sets. */
 static void test_apply(void **state)
 {
     vf_context *ctx = *state;
@@ -170,6 +195,7 @@ static void test_apply(void **state)
                         size += cabs(matrix[i * COLUMNS + j]) * cabsf(in[j * count + m]);
                     }
                     assert_near(cabs(data[i * count + m] - sum), 0, 4 * (COLUMNS + 2) * 6e-8 * size);
+                    assert_true(data[i * count + m] == mixed(COLUMNS, matrix + i * COLUMNS, in + m, count));
                 }
             for (int64_t m = rows * count; m < COLUMNS * count; m++)
                 assert_true(data[m] == in[m]); /* data after the end stay unchanged */
