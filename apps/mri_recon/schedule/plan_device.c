@@ -224,8 +224,8 @@ static void estimate_memory(const vf_context *ctx, const recon_settings *s, cons
             element * (how.teams * others * voxels +
                        (devices > 1 && how.by_voxels && s->solve.method == RECON_CG ? 2 * doubled : 0)) +
             (regularise_by_noise(&s->solve)
-                 ? 64.0 * how.teams * voxels + 4 * group / element +       /* models, envelopes */
-                       how.teams * (samples * 4 + of_frame) + 3 * of_frame /* first images, F^H d */
+                 ? 64.0 * how.teams * voxels + 4 * group / element +                          /* models, envelopes */
+                       how.teams * (samples * (8 * raw->coils + 4) + of_frame) + 3 * of_frame /* first images, F^H d */
                  : 0) +
             (s->solve.lambda_sure ? 4 * together * sets * of_frame : 0) +
             (s->solve.prior == RECON_REFERENCE ? 6 * sets * of_frame + 30 * voxels + /* the search, weights, voxels */
