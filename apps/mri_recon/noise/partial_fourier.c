@@ -23,44 +23,83 @@ static const double LEAST_IMAGINARY = 0.05, MOST_IMAGINARY = 0.5;
  * than DARK get the mean phase. */
 static const double BRIGHT = 0.5, DARK = 0.1;
 
-/* How far samples along axis a reach below and above 0: the largest -k and k that are below `below`. */
-static void reach_of_samples(const vf_context *ctx, const scan_trajectory *at, int a, int64_t count, float below,
-                             float out[2])
+/* How far samples reach along an axis below and above 0: the largest -k and k. */
+typedef struct two_sides {
+    float low, high;
+} two_sides;
+
+enum { LANES = 48 }; /* for three axes and vectors */
+
+/* Widens low[i % LANES] and high[i % LANES] to -k[i] and k[i]. */
+static void widen(const float *k, int64_t count, float low[LANES], float high[LANES])
+{
+    for (int64_t first = 0; first < count; first += LANES) {
+        const int lanes = count - first < LANES ? (int)(count - first) : LANES;
+        for (int i = 0; i < lanes; i++) {
+            const float here = k[first + i];
+            low[i] = -here > low[i] ? -here : low[i];
+            high[i] = here > high[i] ? here : high[i];
+        }
+    }
+}
+
+/* Of the samples that count, along all axes. */
+static void reach_of_all(const vf_context *ctx, const scan_trajectory *at, two_sides out[3])
+{
+    enum { BLOCK = 128 * LANES };
+    const int64_t count = 3 * at->samples;
+    float low[LANES] = {0}, high[LANES] = {0};
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, count / 4)) reduction(max : low, high)
+    for (int64_t first = 0; first < count; first += BLOCK) {
+        const int64_t values = count - first < BLOCK ? count - first : BLOCK;
+        float used[BLOCK];
+        for (int64_t i = 0; i < values && at->weights; i++)
+            used[i] = at->weights[(first + i) / 3] > 0 ? at->k[first + i] : 0;
+        widen(at->weights ? used : at->k + first, values, low, high);
+    }
+    for (int i = 0; i < LANES; i++) {
+        two_sides *of = &out[i % 3];
+        *of = i < 3 ? (two_sides){0} : *of;
+        *of = (two_sides){fmaxf(of->low, low[i]), fmaxf(of->high, high[i])};
+    }
+}
+
+/* How far samples reach along axis a to each side without those from `below` on. */
+static two_sides reach_below(const vf_context *ctx, const scan_trajectory *at, int a, float below)
 {
     float low = 0, high = 0;
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, count)) reduction(max : low, high)
-    for (int64_t m = 0; m < count; m++) {
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(ctx, at->samples)) reduction(max : low, high)
+    for (int64_t m = 0; m < at->samples; m++) {
         const float k = at->weights && !(at->weights[m] > 0) ? 0 : at->k[3 * m + a];
         low = -k > low && -k < below ? -k : low;
         high = k > high && k < below ? k : high;
     }
-    out[0] = low;
-    out[1] = high;
+    return (two_sides){low, high};
 }
 
 /* The reach of the shorter side along axis a, and of the longer. A lattice of every Rth line ends up to R lines earlier on
  * one side, and an even matrix one line: the last step of the longer side counts for the shorter one, too. */
-static void sides(const vf_context *ctx, const scan_trajectory *at, int a, int64_t count, double *less, double *more)
+static void sides(const vf_context *ctx, const scan_trajectory *at, int a, two_sides all, double *less, double *more)
 {
-    float all[2], inner[2];
-    reach_of_samples(ctx, at, a, count, INFINITY, all);
-    *less = (double)fminf(all[0], all[1]) + 1;
-    *more = (double)fmaxf(all[0], all[1]);
+    *less = (double)fminf(all.low, all.high) + 1;
+    *more = (double)fmaxf(all.low, all.high);
     if (!(*less < ONE_SIDED * *more))
         return;
-    reach_of_samples(ctx, at, a, count, (float)(*more - 0.5), inner);
-    *less += fmax(*more - (double)inner[all[1] > all[0]] - 1, 0);
+    const two_sides inner = reach_below(ctx, at, a, (float)(*more - 0.5));
+    *less += fmax(*more - (double)(all.high > all.low ? inner.high : inner.low) - 1, 0);
 }
 
 bool partial_fourier(const vf_context *ctx, const noise_settings *noise, const solve_settings *solve,
                      const coil_settings *coils, const mri_scan *raw, int trajectory, double reach[3])
 {
     const scan_trajectory *at = &raw->trajectory[trajectory];
+    two_sides all[3];
     double share = 1;
+    reach_of_all(ctx, at, all);
     for (int a = 0; a < 3; a++) {
         const double half = 0.5 * (double)raw->matrix[a];
         double less, more;
-        sides(ctx, at, a, half > 1 ? at->samples : 0, &less, &more);
+        sides(ctx, at, a, half > 1 ? all[a] : (two_sides){0}, &less, &more);
         if (half > 1 && less < ONE_SIDED * more)
             share = fmin(share, less / half);
     }
