@@ -1,6 +1,7 @@
 /* F^H d of one frame, and the sizes of its images. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "frame_images.h"
 #include "frame_places.h"
@@ -10,6 +11,17 @@
 size_t frame_bytes(const recon_job *j)
 {
     return (size_t)j->voxels * (size_t)j->channels * (size_t)j->most_sets * vf_dtype_bytes(j->type);
+}
+
+void copy_images(const recon_job *j, void *to, const void *from, size_t bytes)
+{
+    static const int64_t PIECE = 1 << 18;
+    const int64_t pieces = ((int64_t)bytes + PIECE - 1) / PIECE;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, (int64_t)(bytes / 8)))
+    for (int64_t i = 0; i < pieces; i++) {
+        const int64_t first = i * PIECE, left = (int64_t)bytes - first;
+        memcpy((char *)to + first, (const char *)from + first, (size_t)(left < PIECE ? left : PIECE));
+    }
 }
 
 int frame_sets(const recon_job *j, const scan_frame *frame)

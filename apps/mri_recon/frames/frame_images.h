@@ -19,6 +19,9 @@ host_maps frame_maps(const recon_job *job, const scan_frame *frame);
  * Errors: those of the stage. */
 VF_MUST_CHECK vf_status crew_adjoint(crew *c, right_side *side, const scan_frame *frame, bool even, char *image);
 
+/* memcpy by all threads, for images. */
+void copy_images(const recon_job *job, void *to, const void *from, size_t bytes);
+
 /* ---- combine_sets.c ---- */
 
 /* Combines a frame's images x_s, [set][voxel], into one, in place. The squared magnitude is sum_c |sum_s s_sc x_s|^2

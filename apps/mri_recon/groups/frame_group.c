@@ -73,9 +73,10 @@ static void keep(crew *c, const frame_group *g, bool envelopes, const char *imag
         return;
     if (!c->kept)
         c->kept = malloc(frame_bytes(j));
+    vf_large_pages(c->kept, frame_bytes(j));
     if (!c->kept) /* then it is made again */
         return;
-    memcpy(c->kept, image, frame_bytes(j));
+    copy_images(j, c->kept, image, frame_bytes(j));
     memcpy(c->kept_encoding, c->summary.last.encoding, sizeof c->kept_encoding);
     c->kept_of = frame_of(j, g, 0);
     c->kept_envelope = envelopes;
@@ -90,7 +91,7 @@ static void drop_kept(crew *c)
 
 static vf_status take_kept(crew *c, const frame_group *g, char *image)
 {
-    memcpy(image, c->kept, frame_bytes(c->job));
+    copy_images(c->job, image, c->kept, frame_bytes(c->job));
     memcpy(c->summary.last.encoding, c->kept_encoding, sizeof c->kept_encoding);
     watch_part(c->watch, BEFORE_SOLVING);
     if (c->request->own)

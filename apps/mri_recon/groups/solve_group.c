@@ -182,7 +182,7 @@ static vf_status solve_for_phase(const solving *now)
     first.images = image;
     first.result = &result;
     if (image) {
-        memcpy(image, now->images, frame_bytes(j));
+        copy_images(j, image, now->images, frame_bytes(j));
         status = solve_channel(&first, 0, 0);
     }
     VF_TRY(status, constrain_phase(c, frame, now->power, reach, image));
@@ -204,7 +204,7 @@ static vf_status estimate(void *user, double factor, bool again, const void *b, 
     recon_job *j = w->crew->job;
     w->images = x;
     w->again = again;
-    memcpy(x, b, (size_t)numbers(w) * vf_dtype_bytes(j->type));
+    copy_images(j, x, b, (size_t)numbers(w) * vf_dtype_bytes(j->type));
     vf_status status = VF_OK;
     if (w->crew->request->sparse) {
         j->choice.factor = factor;

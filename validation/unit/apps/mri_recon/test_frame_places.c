@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "coil_fixture.h"
+#include "frames/frame_images.h"
 #include "frames/frame_places.h"
 #include "free_all.h"
 #include "groups/solve_group.h"
@@ -122,4 +123,25 @@ static void test_how_much_it_is(void **state)
     FREE_ALL(wide, maps, image, sums);
 }
 
-TEST_MAIN(make_context, free_context, cmocka_unit_test(test_who_finds_the_power), cmocka_unit_test(test_how_much_it_is))
+/* All bytes and no others, of sizes around those of a thread's piece. */
+static void test_copies(void **state)
+{
+    static const size_t sizes[] = {0, 1, 262143, 262144, 262145, 1000001};
+    const recon_job job = {.ctx = *state};
+    for (int threads = 1; threads <= 3; threads++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            const size_t bytes = sizes[s];
+            unsigned char *from = allocate(bytes), *to = allocate(bytes + 2);
+            set_threads(*state, threads);
+            for (size_t i = 0; i < bytes; i++)
+                from[i] = (unsigned char)(i * 31 + i / 256);
+            memset(to, 7, bytes + 2);
+            copy_images(&job, to + 1, from, bytes);
+            assert_memory_equal(to + 1, from, bytes);
+            assert_true(to[0] == 7 && to[bytes + 1] == 7);
+            FREE_ALL(from, to);
+        }
+}
+
+TEST_MAIN(make_context, free_context, cmocka_unit_test(test_who_finds_the_power), cmocka_unit_test(test_how_much_it_is),
+          cmocka_unit_test(test_copies))
