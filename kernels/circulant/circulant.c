@@ -103,6 +103,7 @@ vf_status vf_circulant_put(vf_context *ctx, vf_queue *queue, const int64_t matri
     const int64_t voxels = matrix[0] * matrix[1] * matrix[2];
     const size_t bytes = (size_t)voxels * vf_dtype_bytes(real);
     void *values = malloc(bytes);
+    vf_large_pages(values, bytes);
     if (!values)
         return vf_fail(ctx, VF_ERR_MEMORY, "circulant: not enough memory for %lld eigenvalues", (long long)voxels);
     vf_status status =

@@ -164,7 +164,9 @@ void vf_cosine_destroy(vf_cosine *c)
 vf_status vf_cosine_set(vf_cosine *c, vf_queue *queue, const double *m)
 {
     const int64_t nx = c->counts[0], ny = c->counts[1], nz = c->counts[2];
-    void *values = malloc((size_t)c->voxels * vf_dtype_bytes(c->real));
+    const size_t bytes = (size_t)c->voxels * vf_dtype_bytes(c->real);
+    void *values = malloc(bytes);
+    vf_large_pages(values, bytes);
     if (!values)
         return vf_fail(c->ctx, VF_ERR_MEMORY, "cosine: not enough memory for %lld eigenvalues", (long long)c->voxels);
     const bool in_order = c->passes || c->backend;

@@ -193,6 +193,7 @@ vf_status envelope_of_frame(crew *c, right_side *side, const scan_frame *frame, 
         return copy_envelope(j, place_envelope(j, frame), out);
     float *weights = malloc((size_t)at->samples * sizeof *weights + 1);
     char *image = malloc(frame_bytes(j) + 1);
+    vf_large_pages(weights, (size_t)at->samples * sizeof *weights);
     vf_large_pages(image, frame_bytes(j));
     if (!out->values)
         out->values = malloc((size_t)j->voxels * sizeof *out->values + 1);

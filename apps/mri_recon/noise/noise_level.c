@@ -182,6 +182,7 @@ static vf_status residual_variance(const crew *c, const scan_frame *frame, const
     float complex *seen = malloc((size_t)j->voxels * sizeof *seen),
                   *expected = calloc((size_t)o->count, sizeof *expected);
     double *left = malloc(2 * (size_t)o->count * sizeof *left + 1); /* and energies */
+    vf_large_pages(seen, (size_t)j->voxels * sizeof *seen);
     vf_status status =
         seen && expected && left ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a coil's image");
     VF_TRY(status, encoding_create(device, raw, &taken, &options, &e));

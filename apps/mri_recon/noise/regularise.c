@@ -33,6 +33,8 @@ vf_status regularise_density(crew *c, int trajectory)
     double *weights = malloc((size_t)at->samples * sizeof *weights + 1);
     if (!made && !c->density_room)
         c->density_room = malloc((size_t)j->voxels * sizeof *c->density_room);
+    vf_large_pages(weights, (size_t)at->samples * sizeof *weights);
+    vf_large_pages(c->density_room, (size_t)j->voxels * sizeof *c->density_room);
     c->density = made ? j->scan->density : c->density_room;
     vf_status status =
         weights && c->density ? VF_OK : vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for the samples' density");
