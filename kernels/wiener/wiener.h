@@ -84,6 +84,23 @@ typedef struct vf_spectrum {
     double slope; /* of log S over log radius, beyond the last bin */
 } vf_spectrum;
 
+/* Sums over the samples of each bin of radii: of sum_c |d_c|^2, of the radius, of 1 / weight; and how many there are. */
+typedef struct vf_spectrum_sums {
+    struct vf_spectrum_bin {
+        double power, radius, noise, count;
+    } bin[VF_SPECTRUM_BINS];
+    int coils;
+    double known; /* relative uncertainty of the noise's variance */
+} vf_spectrum_sums;
+
+/* What vf_spectrum_estimate needs of the samples, for several variances. The bits do not depend on the number of threads. Errors:
+ * VF_ERR_MEMORY. */
+VF_MUST_CHECK vf_status vf_spectrum_add_up(vf_context *ctx, const vf_wiener_space *space,
+                                           const vf_wiener_samples *samples, vf_spectrum_sums *out);
+/* vf_spectrum_estimate, from the sums of its samples. */
+void vf_spectrum_of_sums(const vf_wiener_space *space, const vf_spectrum_sums *sums, double variance, double power,
+                         vf_spectrum *out);
+
 /* Estimates S from samples with noise of `variance`. `power`: the sum of the maps' squares where the object is. S of
  * each bin is the expectation given the bin's mean, the uncertainty of the mean, and that power is not negative. A scan
  * of zeros has S = 1. Errors: VF_ERR_MEMORY. */

@@ -14,10 +14,7 @@ static const double VARIANCE_KNOWN = 0.05; /* relative uncertainty of the noise'
 static const double FLATTEST = -1;         /* the smallest exponent assumed: no image's power falls off more slowly */
 static const double UNKNOWN = -3;          /* exponent if only one bin is known: that of edges */
 
-/* Sums over a chunk, or over all samples. */
-typedef struct bin_sums {
-    double power, radius, count, noise; /* noise: the sum of 1 / w */
-} bin_sums;
+typedef struct vf_spectrum_bin bin_sums;
 
 typedef struct bins {
     const vf_wiener_space *space;
@@ -117,22 +114,38 @@ static double expected_power(double measured, double error)
     return measured + error * sqrt(2 / M_PI) * exp(-z * z / 2) / erfc(-z / sqrt(2));
 }
 
+vf_status vf_spectrum_add_up(vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples,
+                             vf_spectrum_sums *out)
+{
+    bins b = {.space = space, .samples = samples};
+    const double received = samples->received > 0 ? (double)samples->received / samples->coils : 1;
+    *out = (vf_spectrum_sums){.coils = samples->coils, .known = VARIANCE_KNOWN * received};
+    choose_bins(&b);
+    return add_samples(ctx, &b, out->bin);
+}
+
 vf_status vf_spectrum_estimate(vf_context *ctx, const vf_wiener_space *space, const vf_wiener_samples *samples,
                                double variance, double power, vf_spectrum *out)
 {
-    bins b = {.space = space, .samples = samples};
-    bin_sums sums[VF_SPECTRUM_BINS] = {{0}};
-    const double known = VARIANCE_KNOWN * (samples->received > 0 ? (double)samples->received / samples->coils : 1);
+    vf_spectrum_sums sums;
+    const vf_status status = vf_spectrum_add_up(ctx, space, samples, &sums);
+    if (status == VF_OK)
+        vf_spectrum_of_sums(space, &sums, variance, power, out);
+    return status;
+}
+
+void vf_spectrum_of_sums(const vf_wiener_space *space, const vf_spectrum_sums *of, double variance, double power,
+                         vf_spectrum *out)
+{
+    bins b = {.space = space};
+    const bin_sums *sums = of->bin;
     *out = (vf_spectrum){.slope = UNKNOWN};
     choose_bins(&b);
-    vf_status status = add_samples(ctx, &b, sums);
-    if (status != VF_OK)
-        return status;
     for (int bin = 0; bin < b.count; bin++) {
         if (sums[bin].count == 0)
             continue;
-        const double noise = samples->coils * variance * sums[bin].noise / sums[bin].count;
-        const double error = noise * sqrt(1 / (sums[bin].count * samples->coils) + known * known);
+        const double noise = of->coils * variance * sums[bin].noise / sums[bin].count;
+        const double error = noise * sqrt(1 / (sums[bin].count * of->coils) + of->known * of->known);
         const double signal = expected_power(sums[bin].power / sums[bin].count - noise, error);
         if (!(signal > 0))
             continue;
@@ -144,7 +157,6 @@ vf_status vf_spectrum_estimate(vf_context *ctx, const vf_wiener_space *space, co
         *out = (vf_spectrum){
             .bins = 1, .log_radius = {log(b.width)}, .log_power = {variance > 0 ? log(1e-3 * variance / power) : 0}};
     out->slope = outer_slope(out);
-    return VF_OK;
 }
 
 double vf_spectrum_at(const vf_spectrum *s, double radius)

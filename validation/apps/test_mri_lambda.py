@@ -263,6 +263,23 @@ def test_noise_scan(_):
     assert relative(white, image) <= 0.5 * scan.error(image), (relative(white, image), scan.error(image))
 
 
+def test_spectrum_of_each_frame(_):
+    """A frame's prior follows its own spectrum: beside a frame of a smooth object, one of a sharp object has the image that it
+    has alone. Noise is known, but lambda grows with the cube root of its misfit, which is the second frame's there: each is
+    known to 1 / sqrt(2 N SPOKES COILS), and changes the image by less than itself. Five standard deviations."""
+    need_h5py()
+    scans = Scan(5, 7), Scan(5, 9, smooth())
+    noise = noise_like(numpy.empty((COILS, 4000)), numpy.random.default_rng(8), 5).astype("c8")
+    write_scan("s.h5", scans[0].k, numpy.stack([scan.data for scan in scans]), scans[0].maps, N, noise=noise)
+    options = "s.h5", "--prior", "spectrum"
+    make(*options, "-o", "both.h5")
+    make(*options, "--frames", 1, "-o", "one.h5")
+    with h5py.File("both.h5") as both, h5py.File("one.h5") as one:
+        difference = relative(both["image"][0].ravel(), one["image"][...].ravel())
+        print(f"    {difference:.2g}")
+        assert difference < 5 * 2 ** 0.5 / 3 / (2 * N * SPOKES * COILS) ** 0.5
+
+
 def test_few_noise_samples(_):
     """128 samples of white noise show correlations of 1 / sqrt(128) by chance. Whitening by these would shade the
     image by about as much in places. Shrinking them towards zero leaves less than half of that. Real correlations

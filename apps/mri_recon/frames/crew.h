@@ -5,6 +5,7 @@
 #include "recon_job.h"
 #include "solve/equations.h"
 #include "solve/normal_operator.h"
+#include "wiener.h"
 
 /* The problem of some frames that are solved for together, often one: its vectors are on one device. */
 typedef struct device_solver {
@@ -58,10 +59,12 @@ struct crew {
     const double *density; /* [voxels] of trajectory density_of (vf_sampling_density); NULL: not made */
     double *density_room;  /* of those that the crew makes */
     int density_of;
-    double mean_weight;  /* the mean of w |phi|^2 over its samples */
-    double mean, unit;   /* of sparse priors: the mean eigenvalue of F^H W F, and the unit of lambda */
-    bool has_reference;  /* the solvers have the weights of a place's references, */
-    int reference_place; /* of this place, */
+    vf_spectrum_sums spectrum;     /* of the samples of frame spectrum_of */
+    const scan_frame *spectrum_of; /* NULL: not made */
+    double mean_weight;            /* the mean of w |phi|^2 over its samples */
+    double mean, unit;             /* of sparse priors: the mean eigenvalue of F^H W F, and the unit of lambda */
+    bool has_reference;            /* the solvers have the weights of a place's references, */
+    int reference_place;           /* of this place, */
     double reference_sharpness, reference_mean; /* with this sharpness, and so large on average */
     double factor, filled;                      /* of the last regularised frame: on its weights, and of its envelope */
     frame_envelope *envelope;                   /* [envelopes] of the group's frames */

@@ -115,11 +115,15 @@ static vf_status make_model(crew *c, const scan_frame *frame, double power, prio
     f->p = f->c + j->voxels;
     f->all = f->p;
     vf_status status = regularise_density(c, frame->trajectory);
-    /* Without maps, all coils share a mean spectrum. */
-    VF_TRY(status, vf_spectrum_estimate(j->ctx, &f->space, &samples, j->level.variance * ratio,
-                                        j->has_maps ? power : raw->coils, &spectrum));
+    if (status == VF_OK && c->spectrum_of != frame) {
+        status = vf_spectrum_add_up(j->ctx, &f->space, &samples, &c->spectrum);
+        c->spectrum_of = status == VF_OK ? frame : NULL;
+    }
     if (status != VF_OK)
         return status;
+    /* Without maps, all coils share a mean spectrum. */
+    vf_spectrum_of_sums(&f->space, &c->spectrum, j->level.variance * ratio, j->has_maps ? power : raw->coils,
+                        &spectrum);
     vf_spectrum_fill(j->ctx, &f->space, &spectrum, f->s);
     f->mean = c->diagonal * power;
     f->least = LEAST_WEIGHT * f->mean;

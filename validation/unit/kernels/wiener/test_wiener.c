@@ -363,12 +363,28 @@ static void test_fill(void **state)
     free_samples(&r);
 }
 
+/* Sums serve any number of variances, with the bits of estimates from the samples. */
+static void test_sums(void **state)
+{
+    (void)state;
+    vf_spectrum_sums sums;
+    random_samples r = power_law(20000, true, 2.5, 7e4, -2, 1e5);
+    need(vf_spectrum_add_up(ctx, &flat, &r.s, &sums));
+    for (double variance = 1e3; variance < 1e8; variance *= 10) {
+        vf_spectrum of_sums, direct;
+        vf_spectrum_of_sums(&flat, &sums, variance, 2.5, &of_sums);
+        need(vf_spectrum_estimate(ctx, &flat, &r.s, variance, 2.5, &direct));
+        assert_memory_equal(&of_sums, &direct, sizeof direct);
+    }
+    free_samples(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_outer_radius), cmocka_unit_test(test_outer_samples),
                                        cmocka_unit_test(test_rings),        cmocka_unit_test(test_outer_variance),
                                        cmocka_unit_test(test_power_law),    cmocka_unit_test(test_noise_and_zeros),
                                        cmocka_unit_test(test_no_threshold), cmocka_unit_test(test_one_bin),
-                                       cmocka_unit_test(test_fill)};
+                                       cmocka_unit_test(test_fill),         cmocka_unit_test(test_sums)};
     return run_group(tests, sizeof tests / sizeof *tests);
 }
