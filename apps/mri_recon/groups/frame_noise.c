@@ -25,8 +25,10 @@ enum { PASSES = 3 };
  * tolerance; at a smaller one if the noise is known, because what is left passes for a misfit. */
 static const double HIDDEN = 0.01, ROUGH = 1e-3, ROUGH_IF_KNOWN = 1e-4;
 /* The tolerance of an image that starts from another, relative to the other's. What a smaller lambda changes is mostly at high
- * frequencies: a residual of a thousandth of F^H d hides it. */
-static const double LATER_SHARE = 0.25;
+ * frequencies: a residual of a thousandth of F^H d hides it. And the energy, for the noise's: that of the image before still has
+ * signal in it. With a 16th of HIDDEN the noise would be right, but an iteration more or less, by rounding, would change it by
+ * a percent. */
+static const double LATER_SHARE = 0.25, LATER_ENERGY = 1.0 / 64;
 enum { FIRST_ITERATIONS = 500 };
 /* First images of all frames are made if variances of the outermost samples differ by this factor. Frames have noise of
  * their own if its variance differs by the second one: a smaller difference changes the weighted mean of two frames by
@@ -40,7 +42,7 @@ static const double CERTAIN = 5;
 static group_request first_image(recon_job *j, const scan_frame *frame)
 {
     const solve_settings *settings = j->solve;
-    const int64_t samples = j->scan->trajectory[frame->trajectory].samples * (j->has_maps ? j->scan->coils : 1);
+    const int64_t samples = used_samples(j, frame) * (j->has_maps ? j->scan->coils : 1);
     return (group_request){.name = "noise: ",
                            .lambda = regularise_by_noise(settings) ? 1 : settings->lambda,
                            .tolerance = j->level.known ? ROUGH_IF_KNOWN : ROUGH,
@@ -62,6 +64,7 @@ static vf_status from_first_images(crew *c, int frame, char *image, bool *told)
         group_request request = first_image(j, j->frames[frame]);
         request.start = start;
         request.tolerance *= start ? LATER_SHARE : 1;
+        request.energy *= start ? LATER_ENERGY : 1;
         status = crew_make_group(c, &one, &request, image);
         VF_TRY(status, noise_from_residual(c, frame, image, told));
         if (!(j->level.variance < WORTH_A_PASS * before))

@@ -22,17 +22,24 @@ enum { MOST_SAMPLES = 1 << 14, MOST_FRAMES = 16 };
 /* The estimate needs at least this share of the samples' degrees of freedom left over by the image. */
 static const double LEAST_FREE = 0.2;
 
+int64_t used_samples(const recon_job *j, const scan_frame *frame)
+{
+    const scan_trajectory *at = &j->scan->trajectory[frame->trajectory];
+    int64_t used = at->weights ? 0 : at->samples;
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, at->samples)) reduction(+ : used)
+    for (int64_t m = 0; m < (at->weights ? at->samples : 0); m++)
+        used += at->weights[m] > 0;
+    return used;
+}
+
 vf_status noise_of_outer(const recon_job *j, const scan_frame *frame, double *variance, double *error)
 {
     const vf_wiener_space space = wiener_space_of(j->scan);
     const vf_wiener_samples samples = wiener_samples_of(j->scan, frame);
     const double radius = vf_outer_radius(j->ctx, &space, &samples, OUTER_SHARE);
-    int64_t used = 0;
-    vf_status status = vf_outer_variance(j->ctx, &space, &samples, radius, variance);
-#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, samples.count)) reduction(+ : used)
-    for (int64_t m = 0; m < samples.count; m++)
-        used += !samples.weights || samples.weights[m] > 0;
-    *error = 1 / log(2) / sqrt(fmax(1, fmin(OUTER_SHARE * (double)used, MOST_SAMPLES) * samples.coils));
+    const vf_status status = vf_outer_variance(j->ctx, &space, &samples, radius, variance);
+    const double used = OUTER_SHARE * (double)used_samples(j, frame);
+    *error = 1 / log(2) / sqrt(fmax(1, fmin(used, MOST_SAMPLES) * samples.coils));
     return status;
 }
 

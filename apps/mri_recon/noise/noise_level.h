@@ -9,6 +9,9 @@
  * VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status noise_from_samples(recon_job *job, int *frame);
 
+/* The number of a frame's samples with a weight above 0. */
+int64_t used_samples(const recon_job *j, const scan_frame *frame);
+
 /* The variance of the outermost samples of one frame; 0: it has none. *error: its relative standard error, if they are
  * noise. Errors: VF_ERR_MEMORY. */
 VF_MUST_CHECK vf_status noise_of_outer(const recon_job *j, const scan_frame *frame, double *variance, double *error);
