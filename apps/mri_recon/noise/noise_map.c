@@ -6,6 +6,7 @@
 #include "frames/frame_places.h"
 #include "noise_map.h"
 #include "noise_settings.h"
+#include "voxfield/team_size.h"
 
 vf_status noise_map_create(recon_job *j, noise_map *out)
 {
@@ -46,6 +47,7 @@ void noise_map_add(void *user, const scan_frame *frame, const float complex *ima
     const recon_job *j = map->job;
     float *squares = map->squares + frame->place * j->voxels;
     const float share = 1 / (float)(j->noise->replicas * j->channels); /* channels are root-sum-squared */
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, j->voxels))
     for (int64_t n = 0; n < j->voxels; n++)
         squares[n] += share * (crealf(image[n]) * crealf(image[n]) + cimagf(image[n]) * cimagf(image[n]));
 }
@@ -91,6 +93,7 @@ vf_status noise_map_finish(const noise_map *map, recon_put_noise put, void *user
         const frame_place *place = &j->place[p];
         for (int s = 0; s < place->sets && j->has_maps; s++)
             map_powers(j, place->maps + s * raw->coils * j->voxels, power + s * j->voxels);
+#pragma omp parallel for schedule(static) num_threads(vf_threads_for(j->ctx, 20 * j->voxels))
         for (int64_t n = 0; n < j->voxels; n++) {
             const double numbers = place->sets > 1 ? numbers_of(power, place->sets, j->voxels, n) : 1;
             const double one = sqrt((double)deviation[n] / numbers);
