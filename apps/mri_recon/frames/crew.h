@@ -12,8 +12,10 @@ typedef struct device_solver {
     vf_queue *queue;
     vf_operator *normal; /* F^H W F, of all devices that share it */
     vf_prior known;
-    vf_array b, x;         /* [image][voxels]: sets of maps, or frames */
-    sparse_problem sparse; /* penalties NULL: none, or not made. `even` is the array of `known` */
+    const float complex *support_of; /* support and balance of `known` are those of these maps (NULL: of none), */
+    double support_power;            /* for this power */
+    vf_array b, x;                   /* [image][voxels]: sets of maps, or frames */
+    sparse_problem sparse;           /* penalties NULL: none, or not made. `even` is the array of `known` */
 } device_solver;
 
 typedef struct crew crew;

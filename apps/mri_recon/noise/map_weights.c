@@ -222,8 +222,13 @@ vf_status put_support(crew *c, const frame_envelope *envelope, const frame_place
     map_weights w;
     vf_status status = weights_of(c, place, power, &w);
     w.envelope = envelope->values;
-    VF_TRY(status, put_made(j, w.of_frame, make_support, &w, s->queue, &s->known.support));
-    VF_TRY(status, put_made(j, w.of_frame, make_balance, &w, s->queue, &s->known.balance));
+    if (s->support_of != place->maps || s->support_power != power) {
+        s->support_of = NULL;
+        VF_TRY(status, put_made(j, w.of_frame, make_support, &w, s->queue, &s->known.support));
+        VF_TRY(status, put_made(j, w.of_frame, make_balance, &w, s->queue, &s->known.balance));
+        s->support_of = status == VF_OK ? place->maps : NULL;
+        s->support_power = power;
+    }
     if (status == VF_OK && quadratic_prior_of(j->solve)->of_spectrum)
         status = put_made(j, w.of_frame, make_bright, &w, s->queue, &s->known.envelope);
     return status;

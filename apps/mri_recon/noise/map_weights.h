@@ -13,7 +13,7 @@ VF_MUST_CHECK vf_status put_made(const recon_job *job, int64_t count, value_make
                                  vf_queue *queue, vf_array *to);
 
 /* Sets, for each set of the place's maps, the support (where the coils see anything), the balance, and, if the prior is of the
- * spectrum, the envelope of `known`. Errors: as put_made. */
+ * spectrum, the envelope of `known`. Support and balance stay if the solver has those of these maps and this power. Errors: as put_made. */
 VF_MUST_CHECK vf_status put_support(crew *c, const frame_envelope *envelope, const frame_place *place, double power,
                                     device_solver *s);
 

@@ -12,7 +12,7 @@
 /* SETS * VOXELS is no multiple of the pieces that put_made works on, so some pieces have voxels of two frames. */
 enum { COILS = 3, SETS = 2, VOXELS = 1501, FRAMES = 3, OF_FRAME = SETS * VOXELS };
 
-static const solve_settings settings = {.method = RECON_CG};
+static const solve_settings settings = {.method = RECON_CG, .prior = RECON_SPECTRUM};
 static const group_request series = {.series = true};
 static const double POWER = 2.5, LEAST = 0.3, MEAN[FRAMES] = {3, 5, 7};
 static double ratio[FRAMES] = {1, 2, 0.5};
@@ -160,4 +160,34 @@ static void test_weights(void **state)
     }
 }
 
-TEST_MAIN(make_context, free_context, cmocka_unit_test(test_powers_of_places), cmocka_unit_test(test_weights))
+/* Of places in turn, for two powers and two envelopes: what a solver has is taken for what it is. */
+static void test_support(void **state)
+{
+    fixture f;
+    float bright[2][VOXELS];
+    begin(&f, *state, VF_C128);
+    device_solver s = {.queue = f.queue};
+    for (int n = 0; n < 2 * VOXELS; n++)
+        bright[n / VOXELS][n % VOXELS] = (float)uniform_between(0.5, 2);
+    for (int turn = 0; turn < 16; turn++) {
+        const int p = turn / 4 % 2;
+        const double power = (turn / 2 + turn / 4) % 2 ? POWER : 2 * POWER; /* one of the two changes at a time */
+        const frame_envelope envelope = {.values = bright[turn % 2]};
+        assert_int_equal(put_support(&f.one, &envelope, &f.place[p], power, &s), VF_OK);
+        for (int i = 0; i < f.place[p].sets * VOXELS; i++) {
+            const double seen = squares(f.maps[p] + i / VOXELS * COILS * VOXELS, i % VOXELS);
+            const double expected = balance(seen * POWER / power, 0);
+            assert_true(((const double *)s.known.support.data)[i] == (seen > 0));
+            assert_near(((const double *)s.known.balance.data)[i], expected, 0x1p-40); /* as in `check` */
+            assert_true(((const double *)s.known.envelope.data)[i] ==
+                        (seen > 0 ? (double)bright[turn % 2][i % VOXELS] : 0));
+        }
+    }
+    vf_array_free(&s.known.support);
+    vf_array_free(&s.known.balance);
+    vf_array_free(&s.known.envelope);
+    end(&f);
+}
+
+TEST_MAIN(make_context, free_context, cmocka_unit_test(test_powers_of_places), cmocka_unit_test(test_weights),
+          cmocka_unit_test(test_support))
