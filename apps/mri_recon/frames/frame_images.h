@@ -26,7 +26,7 @@ void copy_images(const recon_job *job, void *to, const void *from, size_t bytes)
 
 /* Combines a frame's images x_s, [set][voxel], into one, in place. The squared magnitude is sum_c |sum_s s_sc x_s|^2
  * for weighted maps, else sum_s |x_s|^2. The phase is from the stronger image. A single image stays as it is if its
- * maps are not weighted; so do the images of --method adjoint. Errors: VF_ERR_MEMORY. */
-VF_MUST_CHECK vf_status combine_sets(const recon_job *job, const scan_frame *frame, float complex *images);
+ * maps are not weighted; so do the images of --method adjoint. */
+void combine_sets(const recon_job *job, const scan_frame *frame, float complex *images);
 
 #endif

@@ -135,9 +135,10 @@ static vf_status finish_frame(const recon_job *j, const scan_frame *frame, const
     if (j->channels > 1)
         vf_root_sum_of_squares(j->channels, j->voxels, from, image);
     else
-        memcpy(image, from, (size_t)n * sizeof *image);
+        copy_images(j, image, from, (size_t)n * sizeof *image);
     free(narrow);
-    return combine_sets(j, frame, image);
+    combine_sets(j, frame, image);
+    return VF_OK;
 }
 
 static vf_status make_one_group(void *user, int worker, int slot, int64_t item)
