@@ -84,8 +84,8 @@ static const double steps[2][SAMPLED] = {{1.05, 1.05, 1.05, 1.05, 1.05, 2.5, 2.5
 /* First images. With maps, each pass finds less noise than the one before, up to PASSES, if there is signal in what counts as
  * noise (frame_noise.c): the share of it from which on there is a second image, and all. [0]: on the grid; [1]: off it. */
 static const double without_maps = 1.15, most_images = 3, some_signal[2] = {0.3, 0.25}, all_signal[2] = {0.75, 0.55};
-/* Each starts from the one before, and takes this share of the first one's iterations: on the grid, off it. */
-static const double later_share[2] = {1, 0.3};
+/* Each starts from the one before, and takes this share of the iterations to first_tolerance: on the grid, off it. */
+static const double later_share[2] = {0.85, 0.45};
 /* Iterations of a series, of samples on a grid and off it: two applications each (solve_sparse.c). */
 static const double of_series[2] = {6, 14}, series_steps = 2;
 /* If the user sets lambda there is no preconditioner. Solvers other than ADMM; their power iteration. */
@@ -307,6 +307,13 @@ static double images_of(const mri_scan *raw, const scan_look *look, bool maps)
     return maps ? 1 + (most_images - 1) * fmin(fmax(share, 0), 1) : without_maps;
 }
 
+/* The share of the iterations to first_tolerance that the first image takes. */
+static double share_of_first(const scan_look *look, const mri_scan *raw, const scan_sampling *sampling, bool maps)
+{
+    const bool all = !maps && look->kind > GRID_IRREGULAR;
+    return all ? 1 : fmin(count_of(&hidden_law[look->kind], raw, sampling, look), 1);
+}
+
 /* A solver gains the same number of digits in each iteration. `usual`: the tolerance of the tables. */
 static double of_tolerance(const solve_settings *s, double count, double usual)
 {
@@ -341,9 +348,7 @@ static void count_images(const forecast_sizes *z, const solve_settings *s, const
 {
     const int table = z->maps && raw->coils > 1 ? 1 : 0;
     const double usual = count_of(&first_law[table][look->kind], raw, sampling, look);
-    const bool all = table == 0 && look->kind > GRID_IRREGULAR;
-    *first = usual * (all ? 1 : fmin(count_of(&hidden_law[look->kind], raw, sampling, look), 1)) *
-             (z->one_sided ? of_one_side[table] : 1) * (z->sets > 1 && z->on_grid ? of_more_sets : 1);
+    *first = usual * (z->one_sided ? of_one_side[table] : 1) * (z->sets > 1 && z->on_grid ? of_more_sets : 1);
     if (s->sparse || !is_incomplete(look->kind))
         *last = count_of(&last_law[table][look->kind], raw, sampling, look);
     else if (table == 1 && look->kind == GRID_REGULAR)
@@ -375,8 +380,9 @@ forecast_counts forecast_count(const forecast_sizes *z, const solve_settings *s,
     out.applications *= solutions;
     if (regularise_by_noise(s) || noise->map) {
         out.first_images = images_of(raw, &look, table > 0);
+        const double once = is_simple(s) ? 1 : share_of_first(&look, raw, sampling, table > 0);
         const double later = is_simple(s) ? 1 : later_share[look.kind > GRID_IRREGULAR];
-        out.first_iterations = (1 + later * (out.first_images - 1)) * channels * first;
+        out.first_iterations = (once + later * (out.first_images - 1)) * channels * first;
     }
     out.phase_iterations = z->one_sided && !s->sparse ? raw->frames * channels * first : 0;
     out.sure_solutions = s->lambda_sure ? sure_solutions : finds_reference_strength(s) ? strength_solutions : 0;
