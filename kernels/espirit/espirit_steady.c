@@ -18,10 +18,10 @@
 
 /* e_0 is ABOVE_NOISE times the noise's energy in a voxel; or, if that is more, ABOVE_FAINT times the energy that FAINT of the
  * voxels are below. Most objects leave so many voxels of air, which show how large the errors are: of an estimated koosh ball
- * they have 5e-5 of a bright voxel's energy, and voxels near the head 1e-3; of Cartesian samples they have only noise, and dim
+ * they have 2e-5 of a bright voxel's energy, and voxels near the head 1e-3; of Cartesian samples they have only noise, and dim
  * parts far from bright ones keep their own directions. If the object fills the field of view, faint voxels show nothing: the
  * second term is at most ABOVE_ERRORS times `truncation` times the energy that BRIGHT of the voxels exceed. */
-static const double ABOVE_NOISE = 20, ABOVE_FAINT = 200, FAINT = 0.1, ABOVE_ERRORS = 100, BRIGHT = 0.01;
+static const double ABOVE_NOISE = 20, ABOVE_FAINT = 600, FAINT = 0.05, ABOVE_ERRORS = 100, BRIGHT = 0.01;
 static const float LEAST = 1e-6f; /* of q: the problem has one solution */
 /* Conjugate gradients end at this residual, in the norm of the preconditioner. */
 static const double SETTLED = 1e-3;
