@@ -8,9 +8,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "frame_noise.h"
-#include "frames/frame_images.h"
 #include "noise/noise_level.h"
 #include "noise/noise_settings.h"
 #include "solve_group.h"
@@ -69,7 +69,7 @@ static vf_status from_first_images(crew *c, int frame, char *image, bool *told)
         VF_TRY(status, noise_from_residual(c, frame, image, told));
         if (!(j->level.variance < WORTH_A_PASS * before))
             break;
-        copy_images(j, last, image, frame_bytes(j));
+        memcpy(last, image, frame_bytes(j));
         start = last;
     }
     free(last);
@@ -85,7 +85,7 @@ static vf_status keep_first_image(recon_job *j, const scan_frame *frame, const c
     j->first_image = malloc(frame_bytes(j));
     if (!j->first_image)
         return vf_fail(j->ctx, VF_ERR_MEMORY, "no memory for a first image");
-    copy_images(j, j->first_image, image, frame_bytes(j));
+    memcpy(j->first_image, image, frame_bytes(j));
     j->first_of = frame;
     return VF_OK;
 }
