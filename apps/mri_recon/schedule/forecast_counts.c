@@ -87,7 +87,7 @@ static const double without_maps = 1.15, most_images = 3, some_signal[2] = {0.3,
 /* Each starts from the one before, and takes this share of the iterations to first_tolerance: on the grid, off it. */
 static const double later_share[2] = {0.85, 0.45};
 /* Iterations of a series, of samples on a grid and off it: two applications each (solve_sparse.c). */
-static const double of_series[2] = {6, 14}, series_steps = 2;
+static const double of_series[2] = {6, 12}, series_steps = 2;
 /* If the user sets lambda there is no preconditioner. Solvers other than ADMM; their power iteration. */
 static const double typical_plain = 35, typical_fista = 45, typical_primal_dual = 130, power_steps = 20;
 static const double sure_solutions = 16;
