@@ -18,7 +18,7 @@ SOURCE = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else pathl
 TOOLS = """basename bash cat chmod cut date dirname env find flock git grep head id ls mkdir mktemp mv nproc python3 rm rmdir sed
            sha256sum sort tail tee timeout uniq xargs""".split()
 
-CASES = 34  # the number of runs of compute-sanitizer with each tool
+CASES = 36  # the number of runs of compute-sanitizer with each tool
 
 JUNIT = """<?xml version="1.0"?><testsuite name="t">
 <testcase name="test_sum_gpu" status="run" time="1.5"/>{more}
