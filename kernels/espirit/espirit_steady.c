@@ -22,7 +22,8 @@
  * parts far from bright ones keep their own directions. If the object fills the field of view, faint voxels show nothing: the
  * second term is at most ABOVE_ERRORS times `truncation` times the energy that BRIGHT of the voxels exceed. */
 static const double ABOVE_NOISE = 20, ABOVE_FAINT = 600, FAINT = 0.05, ABOVE_ERRORS = 100, BRIGHT = 0.01;
-static const float LEAST = 1e-6f; /* of q: the problem has one solution */
+static const float LEAST = 1e-6f,
+                   MOST = 1e4f; /* of q: the problem has one solution, and single precision is enough for it */
 /* Conjugate gradients end at this residual, in the norm of the preconditioner. */
 static const double SETTLED = 1e-3;
 enum { MOST_STEPS = 60, MOST_ROWS = 64 * 64 };
@@ -108,9 +109,11 @@ static void turn(const problem *a, float share)
                 a->p[k] = a->r[k] / a->diagonal[i] + share * a->p[k];
 }
 
+/* From p, a first guess. */
 static void solve(const problem *a)
 {
-    double now = step(a, 0);
+    (void)apply(a);
+    double now = step(a, 1);
     const double first = now;
     turn(a, 0);
     for (int i = 0; i < MOST_STEPS && now > SETTLED * SETTLED * first; i++) {
@@ -146,22 +149,23 @@ static double complex *windowed_images(const espirit *e, double *noise)
     return images;
 }
 
-/* e_0 for `energy`, which is reordered. */
-static double least_energy(const espirit *e, double noise, double *energy)
+/* e_0 for `energy`, which is reordered; *certain: the energy from which on a voxel has its own direction. */
+static double least_energy(const espirit *e, double noise, double *energy, double *certain)
 {
     const int64_t voxels = e->samples;
     const double bright = vf_host_select(voxels, energy, voxels - 1 - (int64_t)(BRIGHT * (double)voxels));
     const double faint = vf_host_select(voxels, energy, (int64_t)(FAINT * (double)voxels));
-    const double errors = fmin(ABOVE_FAINT * faint, ABOVE_ERRORS * espirit_truncation(e) * bright);
+    *certain = ABOVE_ERRORS * espirit_truncation(e) * bright;
+    const double errors = fmin(ABOVE_FAINT * faint, *certain);
     return fmax(ABOVE_NOISE * noise * e->sigma * e->sigma, errors);
 }
 
-/* q, and the right side in r: q d. */
+/* q, the right side in r: q d, and a first guess in p. */
 static vf_status weigh(const problem *a, const float complex *vectors, const float *eigenvalue)
 {
     const espirit *e = a->e;
     const int64_t *n = e->task->block, voxels = e->samples, f = a->fields;
-    double noise;
+    double noise, certain;
     double complex *images = windowed_images(e, &noise);
     double *energy = malloc((size_t)(2 * voxels) * sizeof *energy);
     if (!images || !energy) {
@@ -175,12 +179,15 @@ static vf_status weigh(const problem *a, const float complex *vectors, const flo
             dot += conj((double complex)vectors[v * voxels + i]) * images[v * voxels + i];
         energy[i] = energy[voxels + i] = creal(dot) * creal(dot) + cimag(dot) * cimag(dot);
     }
-    const double least = least_energy(e, noise, energy + voxels);
+    const double least = least_energy(e, noise, energy + voxels, &certain);
     for (int64_t i = 0; i < voxels; i++) {
         const int64_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
-        const double most = energy[i] > 0 ? 1e6 : 0; /* also if e_0 is 0 */
+        const double most = energy[i] > 0 ? sqrt(MOST) : 0; /* also if e_0 is 0 */
         const double times = energy[i] < most * least ? energy[i] / least : most;
-        const float ratio = espirit_weight(eigenvalue[i]) * (float)times;
+        /* Where a second eigenvalue is near 1, too, the first vector may be the other one in the next voxel. */
+        const double doubt = espirit_weight(eigenvalue[voxels + i]) * fmax(0, 1 - energy[i] / certain);
+        const double at_most = doubt > 0 ? 1 / doubt : INFINITY;
+        const float ratio = (float)((1 - doubt) * fmin(espirit_weight(eigenvalue[i]) * times, at_most));
         const float size = cabsf(vectors[i]);
         const float complex phase = size > 0 ? conjf(vectors[i]) / size : 1;
         a->q[i] = fmaxf(ratio * ratio, LEAST);
@@ -191,6 +198,8 @@ static vf_status weigh(const problem *a, const float complex *vectors, const flo
             const float complex d = phase * vectors[v * voxels + i];
             a->r[i * f + 2 * v] = a->q[i] * crealf(d);
             a->r[i * f + 2 * v + 1] = a->q[i] * cimagf(d);
+            a->p[i * f + 2 * v] = a->q[i] / (1 + a->q[i]) * crealf(d);
+            a->p[i * f + 2 * v + 1] = a->q[i] / (1 + a->q[i]) * cimagf(d);
         }
     }
     free(images);
