@@ -22,8 +22,8 @@
  * parts far from bright ones keep their own directions. If the object fills the field of view, faint voxels show nothing: the
  * second term is at most ABOVE_ERRORS times `truncation` times the energy that BRIGHT of the voxels exceed. */
 static const double ABOVE_NOISE = 20, ABOVE_FAINT = 600, FAINT = 0.05, ABOVE_ERRORS = 100, BRIGHT = 0.01;
-static const float LEAST = 1e-6f,
-                   MOST = 1e4f; /* of q: the problem has one solution, and single precision is enough for it */
+/* Of q: the problem has one solution, and single precision is enough for it. */
+static const double LEAST = 1e-6, MOST = 1e4;
 /* Conjugate gradients end at this residual, in the norm of the preconditioner. */
 static const double SETTLED = 1e-3;
 enum { MOST_STEPS = 60, MOST_ROWS = 64 * 64 };
@@ -130,7 +130,7 @@ static double complex *windowed_images(const espirit *e, double *noise)
     const int64_t *n = e->task->block;
     const size_t count = (size_t)e->coils * (size_t)e->samples;
     double complex *images = malloc(count * sizeof *images);
-    double hann[3][64];
+    double hann[3][64] = {{0}};
     *noise = 1;
     for (int axis = 0; axis < 3; axis++) {
         double sum = 0;
@@ -190,7 +190,7 @@ static vf_status weigh(const problem *a, const float complex *vectors, const flo
         const float ratio = (float)((1 - doubt) * fmin(espirit_weight(eigenvalue[i]) * times, at_most));
         const float size = cabsf(vectors[i]);
         const float complex phase = size > 0 ? conjf(vectors[i]) / size : 1;
-        a->q[i] = fmaxf(ratio * ratio, LEAST);
+        a->q[i] = fmaxf(ratio * ratio, (float)LEAST);
         a->diagonal[i] = a->q[i];
         for (int axis = 0; axis < 3; axis++)
             a->diagonal[i] += (float)(at[axis] > 0) + (float)(at[axis] + 1 < n[axis]);
