@@ -6,8 +6,8 @@
  *
  * where d are the eigenvectors with the phase of espirit.h, w is the weight of their eigenvalue, and e the energy along d in the
  * block's images, windowed (a sharp edge of k-space would spread signal over the image). e_0 is far above noise and errors: where
- * e is as much, the D of neighbours count as much as d. Solved by conjugate gradients with the diagonal as preconditioner, for
- * all virtual coils together. */
+ * e is as much, the D of neighbours count as much as d. q is smaller where a second eigenvalue is near 1, too. Solved by conjugate
+ * gradients with the diagonal as preconditioner, for all virtual coils together. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,8 +12,8 @@ from program import make, refuse
 
 # Two images in single precision, each off by the rounding of F^H F and by what --tolerance leaves open, both magnified by the condition
 # of the system. Of the volume of two coils with --tolerance 1e-6, from the image in double precision with 1e-10: 2e-4, on the CPU and
-# here, by either operator (it has a noise scan: estimated noise differs by 0.5 % where a first image takes an iteration more); with the default of 1e-5, where the solver stops 2 iterations apart, 1.0e-3 and 1.6e-3. A wrong term
-# would be 1e-2 or more.
+# here, by either operator. It has a noise scan: estimated noise differs by 0.3 % where a first image takes an iteration more, and the
+# image by 3e-4. A wrong term would be 1e-2 or more.
 TIGHT = "--tolerance", 1e-6
 BOUND = 5e-4
 NO_DOUBLE = {**os.environ, "VOXFIELD_OPENCL_NO_DOUBLE": "1"}

@@ -7,8 +7,7 @@
     gpu_record.py --costs BUILD
 
 WORK holds devices.csv (nvidia-smi), nvcc.txt, digest.txt, digest_cu.txt (of *.cu and *.cuh alone, as time_devices.py has it), digests.txt
-and listed_by.txt (of the CUDA sources); with
-git, also commit.txt and changes.txt. WORK/PART holds what the part left: tests.xml (ctest), TOOL.log and TOOL.status for
+and listed_by.txt (of the CUDA sources); with git, also commit.txt and changes.txt. WORK/PART holds what the part left: tests.xml (ctest), TOOL.log and TOOL.status for
 each tool of compute-sanitizer, or the reports bench_*.json. The part is kept as RESULTS/parts/gpu-DEVICE-PART.json.
 
 Parts of the same CUDA sources and the same kind of device belong together, whoever made them and when. When all are

@@ -21,7 +21,7 @@
 static const double WORTH_A_PASS = 0.9;
 enum { PASSES = 3 };
 /* First images are solved for until solving leaves less than HIDDEN times the noise's energy in the samples. Then the noise that
- * they show is that of solutions, to a percent, after a sixth to a half of the iterations. Scans almost without noise end at the
+ * they show is that of solutions, to a percent, after a third to a half of the iterations on the grid. Scans almost without noise end at the
  * tolerance; at a smaller one if the noise is known, because what is left passes for a misfit. */
 static const double HIDDEN = 0.01, ROUGH = 1e-3, ROUGH_IF_KNOWN = 1e-4;
 /* The tolerance of an image that starts from another, relative to the other's. What a smaller lambda changes is mostly at high

@@ -72,8 +72,8 @@ static const law hidden_law[SAMPLED] = {[GRID_FULL] = {0.36, 0, 0, -0.1, 0.9, 1,
                                         [LINES] = {0.75, 0, 0, -0.1, 0.75, 1, 0},
                                         [BALL_FULL] = {1, 0, 0, 0, 1, 1, 0},
                                         [BALL] = {1, 0, 0, 0, 1, 1, 0}};
-/* Linear images of incomplete scans, over those to first_tolerance: as many more as the tolerance is smaller, but for regular lines with maps,
- * and for one channel off the grid. */
+/* Linear images of incomplete scans, over those to first_tolerance: as many more as the tolerance is smaller, but for regular lines
+ * with maps, and for one channel off the grid. */
 static const law linear_law = {0.85, 0, 0, 0.2, 1, 1, 1};
 static const double of_linear_lines = 4.4;
 /* The priors identity and differences converge alike for all scans: iterations of each first image and of the last. */

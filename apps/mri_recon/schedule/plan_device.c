@@ -13,7 +13,7 @@
 #include "voxfield/append.h"
 #include "windows.h"
 
-enum { MOST_GPUS = 64 };
+enum { MOST_GPUS = 64 }; /* more than a machine has: for the choice before they are counted */
 
 recon_sharing share_devices(const recon_settings *s, const mri_scan *raw, int devices)
 {

@@ -86,7 +86,7 @@ typedef struct vf_warm_up_state {
     bool begun, ended; /* begun is false if there is nothing to start */
     int started;       /* number of ready GPUs; 0 before the end */
     double seconds;    /* duration, so far if not ended */
-    double waited;     /* time that the caller spent waiting for the end */
+    double waited;     /* time that the caller spent waiting for GPUs to start */
 } vf_warm_up_state;
 
 /* The state of the warm-up. Returns at once, unless another thread is waiting for it. */
@@ -104,16 +104,17 @@ typedef struct vf_device_costs {
 int vf_device_rule(const vf_device_costs *costs, int gpus, double *seconds);
 
 /* "auto" for one piece of work: applies vf_device_rule and sets the context's devices. CUDA is not touched if the rule
- * says CPU for any number of GPUs, at most `most` (1 or more). If a warm-up is running, only its remaining time counts. Unusable GPUs are left out
- * with a warning, and the CPU is chosen if all are. `why` gets one line with the choice and its reason; at most `why_size`
- * bytes. */
+ * says CPU for any number of GPUs up to `most` (1 or more). If a warm-up is running, only its remaining time counts; it starts no
+ * further GPUs once the choice is made. Unusable GPUs are left out with a warning, and the CPU is chosen if all are. `why` gets one
+ * line with the choice and its reason; at most `why_size` bytes. */
 VF_MUST_CHECK vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_seconds, int most, char *why,
                                          size_t why_size);
 
 /* Whether `spec` is "cuda" and there are several GPUs: it means as many of them as pay off. For "cuda", starts the CUDA driver. */
 bool vf_device_means_all(const char *spec);
 
-/* vf_device_choose for "cuda": as many GPUs as pay off, one at least, `most` at most, never the CPU. Errors: VF_ERR_DEVICE (no GPU can be used). */
+/* vf_device_choose for "cuda": as many GPUs as pay off, one at least, `most` at most, never the CPU. Errors: VF_ERR_DEVICE (no GPU
+ * can be used). */
 VF_MUST_CHECK vf_status vf_device_choose_gpus(vf_context *ctx, double gpu_seconds, int most);
 
 /* ---- devices that fail ---- */

@@ -46,7 +46,7 @@ typedef struct vf_pipeline_options {
     size_t scratch; /* additional bytes of device memory for each stage */
     bool spare;     /* true: a device whose stages cannot be made is dropped, while others are left; false: an error */
     int first;      /* the first device to use, as an index in the context */
-    /* true: buffers are ordinary host memory. It is there 0.5 s per GB sooner than pinned memory, but copies to and from GPUs occupy
+    /* true: buffers are ordinary host memory, which takes less time to get than pinned memory; but copies to and from GPUs occupy
      * the stage's thread. For a few pieces */
     bool ordinary;
 } vf_pipeline_options;

@@ -111,10 +111,10 @@ vf_status vf_device_choose(vf_context *ctx, double cpu_seconds, double gpu_secon
         return VF_OK;
     }
     const int use = vf_device_rule(&costs, there < most ? there : most, NULL);
-    if (use <= 1)
-        vf_warm_up_stop(vf_context_warm_up(ctx));
     explain(&costs, use, why, why_size);
-    return use > 0 ? take_gpus(ctx, there, use, why, why_size) : VF_OK;
+    status = use > 0 ? take_gpus(ctx, there, use, why, why_size) : VF_OK;
+    vf_warm_up_stop(vf_context_warm_up(ctx)); /* no others are needed */
+    return status;
 }
 
 bool vf_device_means_all(const char *spec)

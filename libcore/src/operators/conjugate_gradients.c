@@ -67,7 +67,7 @@ static vf_status begin(const cg *s)
 /* Whether the residual and <r, z> are small enough. */
 static bool is_small(const vf_cg_options *o, double residual, double product)
 {
-    return residual <= o->tolerance || (o->preconditioner && product <= o->energy);
+    return residual <= o->tolerance || (o->preconditioner && o->energy > 0 && product <= o->energy);
 }
 
 static vf_status iterate(const cg *s)

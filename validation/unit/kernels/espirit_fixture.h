@@ -73,6 +73,16 @@ static sample make(double sigma)
     return s;
 }
 
+static inline vf_espirit_task task_of(const sample *s, double truncation)
+{
+    return (vf_espirit_task){.matrix = {N, N, 1},
+                             .block = {BLOCK, BLOCK, 1},
+                             .coils = COILS,
+                             .data = s->data,
+                             .truncation = truncation,
+                             .sets = 1};
+}
+
 static void drop(sample *s)
 {
     FREE_ALL(s->truth, s->object, s->data);

@@ -5,8 +5,7 @@
 static vf_status maps_of(vf_context *ctx, const sample *s, float complex *maps, float *eigenvalue,
                          vf_espirit_quality *quality)
 {
-    const vf_espirit_task task = {
-        .matrix = {N, N, 1}, .block = {BLOCK, BLOCK, 1}, .coils = COILS, .data = s->data, .sets = 1};
+    const vf_espirit_task task = task_of(s, 0);
     return vf_espirit(ctx, &task, maps, eigenvalue, quality);
 }
 

@@ -50,12 +50,7 @@ static void test_steady(void **state)
                 sum += haze.truth[c * N * N + n] * conj(turn(kx, n % N) * turn(ky, n / N));
             s.data[i] += (float complex)(0.08 * sum);
         }
-        const vf_espirit_task task = {.matrix = {N, N, 1},
-                                      .block = {BLOCK, BLOCK, 1},
-                                      .coils = COILS,
-                                      .data = s.data,
-                                      .truncation = 1e-4,
-                                      .sets = 1};
+        const vf_espirit_task task = task_of(&s, 1e-4);
         assert_int_equal(vf_espirit(*state, &task, maps, NULL, &quality), VF_OK);
         off += (1 - along(&s, maps, s.truth)) / ROUNDS;
         free(maps);
@@ -80,12 +75,7 @@ static void test_dim_part(void **state)
         for (int n = FIRST * N; n < (LAST + 1) * N; n++)
             s.object[n] = 0.1f;
         acquire(&s, 0);
-        const vf_espirit_task task = {.matrix = {N, N, 1},
-                                      .block = {BLOCK, BLOCK, 1},
-                                      .coils = COILS,
-                                      .data = s.data,
-                                      .truncation = 1e-4,
-                                      .sets = 1};
+        const vf_espirit_task task = task_of(&s, 1e-4);
         assert_int_equal(vf_espirit(*state, &task, maps, NULL, &quality), VF_OK);
         for (int n = FIRST * N; n < (LAST + 1) * N; n++) {
             const double share = share_along(maps, s.truth, n);

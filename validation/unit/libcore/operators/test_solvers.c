@@ -185,6 +185,14 @@ static void test_cg_energy(void **state)
         put_vector(s, &b, right);
         need(vf_cg(a, s->queue, &options, b.data, u.data, &result));
         assert_true(result.end == VF_SOLVER_CONVERGED && result.iterations == 0);
+        /* An energy of 0 is unused: a preconditioner that is not positive, <r, M r> < 0, ends nothing. */
+        vf_operator *minus;
+        need(vf_operator_scale(-2.0 / 3, parts[0], &minus));
+        const vf_cg_options wrong = {.iterations = 1, .preconditioner = minus};
+        put_vector(s, &b, right);
+        need(vf_cg(a, s->queue, &wrong, b.data, u.data, &result));
+        assert_int_equal(result.end, VF_SOLVER_ITERATIONS);
+        vf_operator_free(minus);
         /* Without a preconditioner <r, r> is no energy. */
         options.preconditioner = NULL;
         options.warm = false;
